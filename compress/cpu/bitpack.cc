@@ -14,7 +14,8 @@
 namespace legacy::cpu {
 namespace {
 
-constexpr int64_t kGroup = 8;  // codes that end where a byte does
+// Eight codes of any width end at a whole byte.
+constexpr int64_t kGroup = 8;
 
 void PackAny(const uint32_t* codes, int64_t count, int width, std::byte* out) {
   uint64_t pending = 0;
@@ -40,14 +41,14 @@ void UnpackAny(const std::byte* in, int width, int64_t count, uint32_t* codes) {
   }
 }
 
-// Byte codes as one number, two, four or eight of them in a Word, become neighbours in steps: of
-// pairs, fours, all. In each the upper halves move down by the unused bits between them and the
-// lower.
+// Packs two, four or eight byte codes, held in a Word, next to each other: first in pairs, then in
+// fours, then all. Each step shifts the upper halves down over the unused bits between them and the
+// lower halves.
 template <int kWidth, typename Word>
 struct Neighbours {
   static constexpr int kCount = sizeof(Word);
   static constexpr uint64_t Bits(int count) { return (uint64_t{1} << count) - 1; }
-  // The lower half of each pair, four and eight.
+  // Bits of the lower half of each pair, group of four, and group of eight.
   static constexpr auto kCodes = static_cast<Word>(Bits(kWidth) * 0x0001000100010001);
   static constexpr auto kPairs = static_cast<Word>(Bits(2 * kWidth) * 0x0000000100000001);
   static constexpr auto kFours = static_cast<Word>(Bits(4 * kWidth));
@@ -66,11 +67,11 @@ struct Neighbours {
   }
 };
 
-// Where the width divides eight, a word is the codes of one byte, which compilers vectorise.
+// If the width divides eight, a word holds the codes of one byte, which compilers vectorise.
 template <int kWidth>
 struct WordOf {
   using Type = uint64_t;
-  static constexpr int kBytes = kWidth;  // packed
+  static constexpr int kBytes = kWidth;  // packed bytes
 };
 template <>
 struct WordOf<1> {
@@ -88,7 +89,7 @@ struct WordOf<4> {
   static constexpr int kBytes = 1;
 };
 
-// Whole groups; the memory written and read is exactly theirs.
+// Packs whole groups; only their memory is written and read.
 template <int kWidth>
 LEGACY_INLINE void PackGroups(const uint8_t* __restrict codes, int64_t groups,
                               std::byte* __restrict out) {

@@ -16,7 +16,7 @@ namespace legacy::cpu {
 
 constexpr int64_t PackedBytes(int64_t count, int width) { return (count * width + 7) / 8; }
 
-// Throws Error where bits after the last of `count` codes are set; in.size() == PackedBytes(count,
+// Throws Error if bits after the last of `count` codes are set; in.size() == PackedBytes(count,
 // width).
 void CheckPadding(std::span<const std::byte> in, int64_t count, int width);
 
@@ -32,7 +32,7 @@ void UnpackCodes(std::span<const std::byte> in, int width, std::span<uint32_t> c
 void UnpackCodes(std::span<const std::byte> in, int width, std::span<uint8_t> codes,
                  Simd simd = ActiveSimd());
 
-// Writes one bit a value, set where it is below zero; zeros of both signs are not.
+// Writes one bit per value, set for values below zero; zeros of both signs leave it clear.
 void PackSigns(std::span<const float> values, std::span<std::byte> out, Simd simd = ActiveSimd());
 // Writes `set` where the bit is set and `clear` where it is not. Throws Error as CheckPadding does.
 void UnpackSigns(std::span<const std::byte> in, float clear, float set, std::span<float> values,

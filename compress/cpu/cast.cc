@@ -28,7 +28,7 @@ bool HasF16c() {
   return has;
 }
 
-// Encodes whole groups of eight and returns how many elements that was.
+// Encodes whole groups of eight and returns the number of elements encoded.
 __attribute__((target("avx,f16c"))) size_t EncodeGroups(std::span<const float> values,
                                                         std::byte* out) {
   const __m256 largest = _mm256_set1_ps(kLargestHalf);

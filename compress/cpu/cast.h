@@ -1,6 +1,6 @@
 // Casts to IEEE 754 half precision and bfloat16 round to nearest even, and saturate at the largest
-// finite number instead of overflowing. The array forms use what the processor has (F16C; AVX2 or
-// AVX-512 for bfloat16) and give the bits of the scalar ones, which are the GPU's too.
+// finite number instead of overflowing. The array forms use the processor's instructions (F16C;
+// AVX2 or AVX-512 for bfloat16) and give the same bits as the scalar ones, which a GPU uses, too.
 #pragma once
 
 #include <bit>
@@ -17,8 +17,8 @@ inline constexpr float kLargestHalf = 65504.0f;
 constexpr uint16_t FloatToHalf(float x);  // x is not NaN
 constexpr float HalfToFloat(uint16_t half);
 
-// These take 2 bytes an element, in and out; the spans have one length in elements. 6 bytes are
-// moved per element.
+// These use 2 bytes per element; both spans have the same number of elements. 6 bytes move per
+// element.
 void EncodeHalf(std::span<const float> values, std::span<std::byte> out);
 void DecodeHalf(std::span<const std::byte> in, std::span<float> values);
 
@@ -42,7 +42,7 @@ constexpr uint16_t FloatToHalf(float x) {
   uint32_t magnitude = bits & ~kSignBit;
   if (magnitude >= kLargestHalfBits) return sign | 0x7BFF;
   if (magnitude < kSmallestNormalBits) {
-    // Around 0.5 floats are 2^-24 apart, as subnormal halves are: the addition rounds for us.
+    // Around 0.5 floats are 2^-24 apart, as subnormal halves are, so the addition rounds.
     const float rounded = std::bit_cast<float>(magnitude) + 0.5f;
     return static_cast<uint16_t>(sign | (std::bit_cast<uint32_t>(rounded) & 0x7FF));
   }
@@ -66,8 +66,8 @@ constexpr float HalfToFloat(uint16_t half) {
   return std::bit_cast<float>(sign | bits);
 }
 
-// The magnitude is bounded before it is rounded: as signed numbers, which the baseline of x86
-// compares alone.
+// The magnitude is bounded before it is rounded. The comparison is of signed numbers, because
+// baseline x86 compares only those.
 constexpr LEGACY_INLINE uint16_t FloatToBfloat16(float x) {
   constexpr uint32_t kSignBit = 0x80000000;
   constexpr int32_t kLargest = 0x7F7F0000;  // as a float

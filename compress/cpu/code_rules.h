@@ -1,5 +1,5 @@
-// These rules say how one value becomes a code on a grid of equal steps and back, and a power of
-// two. The loops of quantise.h and kernels on a GPU share them, and they use fp32 operations that
+// Rules by which one value becomes a code on a grid of equal steps, a code a value, and a value a
+// power of two. The loops of quantise.h and kernels on a GPU share them. Their fp32 operations
 // round alike everywhere.
 #pragma once
 
@@ -11,21 +11,21 @@
 
 namespace legacy::cpu {
 
-// A CodeGrid has codes 0 .. levels, equally far apart; levels <= 255.
+// A grid of codes 0 .. levels at equal distances; levels <= 255.
 struct CodeGrid {
-  // First x' = clamp(x, low, high) * factor - origin, where `prepared`; x' = x elsewhere.
+  // If `prepared`, x' = clamp(x, low, high) * factor - origin; otherwise x' = x.
   bool prepared = false;
   float low = -std::numeric_limits<float>::max();
   float high = std::numeric_limits<float>::max();
   float factor = 1;
   float origin = 0;
-  // Then the code is x' * scale + centre, rounded to nearest even or by a draw.
+  // The code is x' * scale + centre, rounded to nearest even or by a draw.
   bool stochastic = false;
-  float scale = 0;  // 2^15 for each step where stochastic
+  float scale = 0;  // 2^15 per step if stochastic
   int centre = 0;   // code of x' = 0
 };
 
-// A Range is the least and the greatest value.
+// The least and the greatest value.
 struct Range {
   float least = 0;
   float most = 0;
@@ -35,8 +35,8 @@ LEGACY_INLINE constexpr float MagnitudeOf(float x) {
   return __builtin_bit_cast(float, __builtin_bit_cast(uint32_t, x) & 0x7FFFFFFF);
 }
 
-// Returns the largest float of which no product with a number up to `bound` is above `top`; both
-// are above zero.
+// Returns the largest float whose product with any number up to `bound` is at most `top`; both are
+// above zero.
 constexpr float ScaleBelow(double top, float bound) {
   const auto scale = static_cast<float>(top / double{bound});
   if (double{scale} * double{bound} <= top) return scale;
@@ -51,8 +51,8 @@ inline constexpr float kTinyGrid = 0x1p-100f;  // below it a grid's scale could 
 inline constexpr float kRaiseGrid = 0x1p100f;
 inline constexpr float kLowerGrid = 0.25f;  // keeps the distance of two floats finite
 
-// Returns codes 0 .. 2 levels for -bound .. bound, of a finite bound > 0 that is not below any |x|;
-// levels <= 127.
+// Returns the grid of codes 0 .. 2 levels for -bound .. bound. `bound` is finite, above zero, and
+// at least every |x|; levels <= 127.
 constexpr CodeGrid SymmetricGrid(float bound, int levels, bool stochastic) {
   CodeGrid grid;
   grid.stochastic = stochastic;
@@ -65,7 +65,7 @@ constexpr CodeGrid SymmetricGrid(float bound, int levels, bool stochastic) {
   return grid;
 }
 
-// Returns codes 0 .. levels for least .. most, least < most.
+// Returns the grid of codes 0 .. levels for least .. most, least < most.
 constexpr CodeGrid RangeGrid(float least, float most, int levels, bool stochastic) {
   CodeGrid grid;
   grid.prepared = true;
@@ -77,8 +77,8 @@ constexpr CodeGrid RangeGrid(float least, float most, int levels, bool stochasti
   return grid;
 }
 
-// Returns the codes 0, 1 and 2 of ternary values (ternary.h), for a scale > 0 that is not below any
-// clipped |x|.
+// Returns the grid of codes 0, 1 and 2 for ternary values (ternary.h). `scale` is above zero and at
+// least every clipped |x|.
 constexpr CodeGrid TernaryGrid(const Range& clip, float scale) {
   CodeGrid grid = SymmetricGrid(scale, 1, true);
   grid.prepared = true;
@@ -94,9 +94,9 @@ LEGACY_INLINE constexpr float PreparedValue(float x, float low, float high, floa
   return x * factor - origin;
 }
 
-// At 2^23 floats are 1 apart: adding it rounds to nearest even, and leaves the code, times 2^15
-// where a draw is to be added, in the mantissa. The exponent above it is a multiple of 256 after
-// the shift: the lowest byte is the code.
+// At 2^23 floats are 1 apart. Adding 2^23 rounds to nearest even, and leaves the code, times 2^15
+// if a draw is to be added, in the mantissa. The exponent above it is a multiple of 256 after the
+// shift, so the lowest byte is the code.
 constexpr float OffsetOf(const CodeGrid& grid) {
   return 0x1p23f + StepsOf(grid.centre, grid.stochastic);
 }
@@ -108,7 +108,7 @@ LEGACY_INLINE constexpr uint32_t CodeBits(float x, float scale, float offset, ui
   return kStochastic ? (bits + draw) >> kDrawBits : bits;
 }
 
-// These return what codes stand for; `inverse` is 1.0f / levels.
+// Return the values of codes; `inverse` is 1.0f / levels.
 LEGACY_INLINE constexpr float SymmetricValue(int code, float bound, int levels, float inverse) {
   return static_cast<float>(code - levels) * inverse * bound;
 }
@@ -117,16 +117,17 @@ LEGACY_INLINE constexpr float RangeValue(int code, float least, float most, floa
   return (1.0f - t) * least + t * most;
 }
 
-// Returns one of the two powers of two around x: the carry out of its mantissa after a draw is
-// added. Below 2^-126 it is that or zero; above 2^127 it is that.
+// Returns one of the two neighbouring powers of two of x, by the carry out of its mantissa after a
+// draw is added. A value below 2^-126 becomes 2^-126 or zero; a value above 2^127 becomes 2^127.
 LEGACY_INLINE constexpr float PowerOf(float x, uint32_t draw) {
   constexpr uint32_t kMagnitude = 0x7FFFFFFF;
   constexpr int32_t kLargest = 0x7F7FFFFF;
   constexpr uint32_t kExponent = 0x7F800000;
   constexpr int kShift = 23 - kDrawBits;
-  constexpr uint32_t kHalf = 1u << (kShift - 1);  // of the smallest difference between draws
+  constexpr uint32_t kHalf = 1u << (kShift - 1);  // half the smallest difference between draws
   const auto bits = __builtin_bit_cast(uint32_t, x);
-  // Signed, though never negative: the baseline of x86 compares signed integers alone.
+  // The number is signed, though never negative, because baseline x86 compares only signed
+  // integers.
   auto magnitude = static_cast<int32_t>((bits & kMagnitude) + (draw << kShift | kHalf));
   magnitude = magnitude < kLargest ? magnitude : kLargest;
   const uint32_t power = static_cast<uint32_t>(magnitude) & kExponent;

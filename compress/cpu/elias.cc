@@ -12,14 +12,14 @@ namespace {
 class BitWriter {
  public:
   explicit BitWriter(std::vector<std::byte>& out) : out_(out) {}
-  // 0 <= count <= 32; bits above `count` are zero.
+  // Appends `count` bits, 0 <= count <= 32; higher bits of `bits` are zero.
   void Put(uint64_t bits, int count) {
     pending_ |= bits << filled_;
     for (filled_ += count; filled_ >= 8; filled_ -= 8, pending_ >>= 8) {
       out_.push_back(static_cast<std::byte>(pending_));
     }
   }
-  void PutGamma(uint64_t value) {  // below 2^32 + 1
+  void PutGamma(uint64_t value) {  // value < 2^32 + 1
     const int below = std::bit_width(value) - 1;
     Put(0, below);
     Put(1, 1);
@@ -38,7 +38,7 @@ class BitWriter {
 class BitReader {
  public:
   explicit BitReader(std::span<const std::byte> in) : in_(in) {}
-  // 0 <= count <= 32
+  // Returns the next `count` bits, 0 <= count <= 32.
   uint64_t Get(int count) {
     for (; filled_ < count; filled_ += 8) {
       if (next_ == in_.size()) throw Error("message: Elias codes end early");
@@ -73,7 +73,7 @@ class BitReader {
 
 void WriteElias(std::span<const uint8_t> codes, int levels, std::vector<std::byte>& out) {
   BitWriter writer(out);
-  size_t next = 0;  // first position not yet told
+  size_t next = 0;  // first position not yet encoded
   for (size_t i = 0; i < codes.size(); ++i) {
     const int level = codes[i] - levels;
     if (level == 0) continue;

@@ -8,8 +8,8 @@
 
 #include "compress/cpu/fft_rules.h"
 
-// What a loop writes, its other turns do not read: compilers give up on proving that for this many
-// arrays.
+// Iterations of the loop are independent: none reads what another writes. Compilers cannot prove
+// that for so many arrays.
 #if defined(__clang__)
 #define LEGACY_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
 #else
@@ -21,7 +21,7 @@ namespace {
 
 using Complex = RealFft::Complex;
 
-// Two arrays that nothing else points to.
+// Real and imaginary parts in two arrays without aliases.
 struct In {
   const float* re;
   const float* im;
@@ -31,7 +31,7 @@ struct Out {
   float* im;
 };
 
-// cos(2 pi j / n), 0 <= j < n: exact at multiples of n / 4, and symmetric.
+// Returns cos(2 pi j / n), 0 <= j < n: exact at multiples of n / 4, and symmetric.
 double Cosine(int64_t j, int64_t n) {
   if (2 * j > n) j = n - j;                         // cos(2 pi - t) = cos t
   if (4 * j > n) return -Cosine(n - 2 * j, 2 * n);  // cos(pi - t) = -cos t
@@ -42,13 +42,14 @@ double Cosine(int64_t j, int64_t n) {
 
 double Sine(int64_t j, int64_t n) { return Cosine((4 * j + 3 * n) % (4 * n), 4 * n); }
 
-void AppendRoot(int64_t j, int64_t n, Complex& out) {  // exp(-2 pi i j / n)
+// Appends exp(-2 pi i j / n).
+void AppendRoot(int64_t j, int64_t n, Complex& out) {
   out.re.push_back(static_cast<float>(Cosine(j % n, n)));
   out.im.push_back(static_cast<float>(-Sine(j % n, n)));
 }
 
-// Factors in the order in which Columns() reads them: of each stage w^p, w^2p, w^3p for p < n / 4;
-// of the last radix-2 stage none.
+// Returns factors in the order in which Columns() reads them: w^p, w^2p, w^3p for p < n / 4 of each
+// stage, and none for the last radix-2 stage.
 Complex StockhamRoots(int64_t n) {
   Complex roots;
   for (; n >= 4; n /= 4) {
@@ -59,7 +60,8 @@ Complex StockhamRoots(int64_t n) {
   return roots;
 }
 
-// One radix-4 butterfly of `width` neighbours: inputs `step` apart, outputs `width` apart.
+// Computes a radix-4 butterfly of `width` neighbours, with inputs `step` apart and outputs `width`
+// apart.
 LEGACY_INLINE void Butterflies4(In from, int64_t step, Out to, int64_t width, In w) {
   const ComplexFloat w1 = {w.re[0], w.im[0]}, w2 = {w.re[1], w.im[1]}, w3 = {w.re[2], w.im[2]};
   const float* __restrict ar = from.re;
@@ -100,8 +102,8 @@ LEGACY_INLINE void Butterflies2(In from, int64_t step, Out to) {
   }
 }
 
-// Transforms of length n down the columns of a matrix of n rows, `a`. The result is in `a` or in
-// `b`: returns true where it is in `b`.
+// Transforms the columns of a matrix of n rows, `a`. The result is in `a` or in `b`; returns true
+// if it is in `b`.
 LEGACY_INLINE bool Columns(int64_t n, int64_t columns, Out a, Out b, In roots) {
   bool swapped = false;
   int64_t width = columns;
@@ -123,7 +125,7 @@ LEGACY_INLINE bool Columns(int64_t n, int64_t columns, Out a, Out b, In roots) {
   return swapped;
 }
 
-// b[c][r] = a[r][c] w[r][c]. Tiles keep both sides in few cache lines.
+// Computes b[c][r] = a[r][c] w[r][c]. Tiles keep both sides in few cache lines.
 LEGACY_INLINE void TwistAndTranspose(In a, In w, int64_t rows, int64_t columns, Out b) {
   constexpr int64_t kTile = 4;  // divides every power of two from 4 on
   float tile_re[kTile][kTile], tile_im[kTile][kTile];
@@ -151,7 +153,8 @@ using Tables = RealFft::Tables;
 
 LEGACY_INLINE In Data(const Complex& numbers) { return {numbers.re.data(), numbers.im.data()}; }
 
-// Complex transform of `a`, natural order, into the array that is returned; `b` is as large.
+// Computes the complex transform of `a`, in natural order, into the returned array; `b` has the
+// same size.
 LEGACY_INLINE Out Transform(const Tables& plan, Out a, Out b) {
   if (Columns(plan.rows, plan.columns, a, b, Data(plan.row_roots))) std::swap(a, b);
   TwistAndTranspose({a.re, a.im}, Data(plan.twiddles), plan.rows, plan.columns, b);
@@ -168,8 +171,8 @@ LEGACY_INLINE Scratch Split(float* scratch, int64_t half) {
   return {{scratch, scratch + half}, {scratch + 2 * half, scratch + 3 * half}};
 }
 
-// Even and odd elements as one complex number: X = E + w^k O, where E and O are the parts of its
-// transform Z that are symmetric and antisymmetric under k -> half - k with conjugation.
+// Treats even and odd elements as one complex number: X = E + w^k O, where E and O are the parts of
+// its transform Z that are symmetric and antisymmetric under k -> half - k with conjugation.
 LEGACY_INLINE void ForwardBody(const Tables* plan, const float* __restrict values,
                                float* __restrict re, float* __restrict im, float* scratch) {
   const int64_t half = plan->rows * plan->columns;
@@ -201,7 +204,7 @@ LEGACY_INLINE void ForwardBody(const Tables* plan, const float* __restrict value
   }
 }
 
-// The way back: Z = E + i O. The inverse transform is the forward one with the two arrays
+// Inverts: Z = E + i O. The inverse transform is the forward one with real and imaginary arrays
 // exchanged.
 LEGACY_INLINE void InverseBody(const Tables* plan, const float* __restrict re,
                                const float* __restrict im, float* __restrict values,
@@ -286,7 +289,7 @@ void RealFft::DirectInverse(const float* re, const float* im, float* values) con
   for (int64_t j = 0; j < length_; ++j) {
     double sum = 0;
     for (int64_t k = 0, at = 0; k < bins(); ++k, at = (at + j) % length_) {
-      const bool own = 2 * k % length_ == 0;  // its own conjugate: counts once
+      const bool own = 2 * k % length_ == 0;  // a bin that is its own conjugate counts once
       sum += own ? re[k] * cosines_[at] : 2 * (re[k] * cosines_[at] - im[k] * sines_[at]);
     }
     values[j] = static_cast<float>(sum * scale);

@@ -1,5 +1,5 @@
-// This is the arithmetic of fft.h and spectrum.h number by number, for the loops of CPU and GPU:
-// which operations, in which order. Loops add where numbers are.
+// The arithmetic of fft.h and spectrum.h number by number: the operations, in their order, that
+// loops on CPU and GPU share. The loops supply the numbers' places.
 #pragma once
 
 #include <bit>
@@ -18,7 +18,7 @@ LEGACY_INLINE constexpr ComplexFloat Times(ComplexFloat x, ComplexFloat w) {
   return {x.re * w.re - x.im * w.im, x.re * w.im + x.im * w.re};
 }
 
-// FourNumbers are the transform of four numbers, 1 to 3 times a factor each.
+// Four numbers and their transform, whose numbers 1 to 3 are multiplied by a factor each.
 struct FourNumbers {
   ComplexFloat y0, y1, y2, y3;
 };
@@ -34,9 +34,9 @@ LEGACY_INLINE constexpr FourNumbers Butterfly4(const FourNumbers& a, ComplexFloa
           Times({dr - ei, di + er}, w3)};  // d + i e
 }
 
-// Returns coefficient k of n real numbers, 0 < k < n / 2, from those k and n / 2 - k of the
-// transform of n / 2 complex ones, even and odd elements scaled by n^-1/2 / 2; `root` = exp(-2 pi i
-// k / n).
+// Returns coefficient k of n real numbers, 0 < k < n / 2, from numbers k and n / 2 - k of the
+// transform of n / 2 complex numbers, which are even and odd elements scaled by n^-1/2 / 2; `root`
+// = exp(-2 pi i k / n).
 LEGACY_INLINE constexpr ComplexFloat SplitReal(ComplexFloat z, ComplexFloat mirror,
                                                ComplexFloat root) {
   const ComplexFloat odd = Times({z.im + mirror.im, mirror.re - z.re}, root);
@@ -46,7 +46,7 @@ LEGACY_INLINE constexpr ComplexFloat SplitReal(ComplexFloat z, ComplexFloat mirr
 LEGACY_INLINE constexpr float FirstReal(ComplexFloat z) { return 2 * (z.re + z.im); }
 LEGACY_INLINE constexpr float LastReal(ComplexFloat z) { return 2 * (z.re - z.im); }
 
-// Goes back from coefficients.
+// Compute the inverse of SplitReal, and of FirstReal and LastReal.
 LEGACY_INLINE constexpr ComplexFloat JoinReal(ComplexFloat x, ComplexFloat mirror,
                                               ComplexFloat root, float scale) {
   const float dr = x.re - mirror.re, di = x.im + mirror.im;  // X - conj Y
@@ -57,7 +57,7 @@ LEGACY_INLINE constexpr ComplexFloat JoinFirst(float first, float last, float sc
   return {(first + last) * scale, (first - last) * scale};
 }
 
-// Returns w |scale X|^2 with w = 2; of a real coefficient it is half of that.
+// Returns w |scale X|^2 with w = 2; a real coefficient has half of that.
 LEGACY_INLINE constexpr float Power(ComplexFloat x, float scale) {
   const float r = x.re * scale, i = x.im * scale;
   return 2 * (r * r + i * i);

@@ -16,10 +16,10 @@ namespace {
 constexpr int kMantissaBits = 23;
 constexpr int kOffsetBits = MagnitudeHistogram::kOffsetBits;
 
-// An element adds kOne and its bits to the entry of its place, its sign and bin: a multiple of
-// UnitOf(place) and its offset. Offsets are below 2^18: of up to kRun elements the quotient of an
-// entry and the unit is their number, the remainder the sum of their offsets, and nothing
-// overflows.
+// An element adds kOne and its bits to the entry of its place, which is its sign and bin: a
+// multiple of UnitOf(place), plus its offset. Offsets are below 2^18, so for up to kRun elements
+// the quotient of an entry and the unit is their number, the remainder is the sum of their offsets,
+// and nothing overflows.
 constexpr int kCountShift = 41;
 constexpr uint64_t kOne = uint64_t{1} << kCountShift;
 constexpr int64_t kRun = (1 << 23) - (1 << 14);
@@ -27,19 +27,20 @@ constexpr uint64_t UnitOf(int position) {
   return kOne + (static_cast<uint64_t>(position) << kOffsetBits);
 }
 
-// An addition to an entry waits for the one before: neighbours go to different tables. More of them
-// take more of the nearest cache; fewer elements than kFew are not worth more than one.
+// An addition to an entry waits for the previous one, so neighbouring elements go to different
+// tables. More tables would take more of the nearest cache; for fewer elements than kFew one table
+// is enough.
 constexpr int kManyTables = 3;
 constexpr int64_t kFew = 1 << 16;
 
-// Many zeros would wait for each other: after a block with more than kManyZeros the others are
-// gathered first, until a block has fewer than kFewZeros. Not by plain instructions, where
-// gathering takes longer than to wait.
+// Many zeros would wait for each other. After a block with more than kManyZeros, elements that are
+// not zero are gathered first, until a block has fewer than kFewZeros. Plain instructions do not
+// gather, because that takes longer than waiting.
 constexpr int64_t kBlock = 256;
 constexpr int64_t kManyZeros = kBlock / 2;
 constexpr int64_t kFewZeros = kBlock * 3 / 8;
 
-// Counting keeps one core busy for as long as memory needs: it has to be asked early.
+// Counting takes a core as long as loading from memory does, so data are prefetched early.
 constexpr int64_t kAhead = 1024;
 constexpr int64_t kLine = 64 / sizeof(float);
 
@@ -49,14 +50,14 @@ void Ask(std::span<const float> block, int64_t ahead) {
   }
 }
 
-// In one page: stores across two are slow.
+// The buffer is in one page, because stores across two pages are slow.
 struct alignas(4096) Gathering {
   std::array<uint32_t, kBlock + kGatherSlack> indices;
   std::array<float, 2 * kBlock + kGatherSlack> others;
 };
 static_assert(sizeof(Gathering) == alignof(Gathering));
 
-// Neighbouring bins that are looked at together.
+// Number of neighbouring bins that are tested together.
 constexpr int kGroup = 8;
 
 template <typename Group>
@@ -82,7 +83,7 @@ struct Grid {
 
 }  // namespace
 
-// values[i + ahead] is asked for where a line of the cache begins.
+// Prefetches values[i + ahead] at the beginning of each cache line.
 template <int kTables>
 void MagnitudeHistogram::Count(std::span<const float> values, int64_t ahead, Table* tables) {
   const auto count = [tables](int table, float value) {
@@ -108,7 +109,7 @@ void MagnitudeHistogram::AddRun(std::span<const float> values, Simd simd, Table*
     return static_cast<int64_t>(entries >> kCountShift);
   };
   Gathering buffers;
-  int64_t waiting = 0;  // others not yet counted
+  int64_t waiting = 0;  // gathered elements not yet counted
   bool gather = false;
   for (; !values.empty(); values = values.subspan(std::min<size_t>(values.size(), kBlock))) {
     const auto block = values.first(std::min<size_t>(values.size(), kBlock));
@@ -134,7 +135,7 @@ void MagnitudeHistogram::AddRun(std::span<const float> values, Simd simd, Table*
   Fold<kTables>(tables);
 }
 
-// Most places are empty.
+// Adds the tables to the bins in groups, because most places are empty.
 template <int kTables>
 void MagnitudeHistogram::Fold(Table* tables) {
   for (int group = 0; group < 2 * kBins; group += kGroup) {

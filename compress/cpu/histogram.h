@@ -1,13 +1,13 @@
-// The distribution of magnitudes is counted in one read, and answers for every k and threshold at
+// Counts the distribution of magnitudes in one read, which answers for every k and threshold at
 // once: the error of Top-K for all densities, all stages of SIDCo's fits (Abdelmoniem et al., MLSys
 // 2021), all probes of RedSync's search (Fang et al., JPDC 2019).
 //
-// 8192 bins: 8 bits of the exponent and the first 5 of the mantissa of |x|, so that a bin is at
-// most 1/32 of its magnitudes wide. A bin holds integers, its count and its exact sum: nothing
-// depends on the order of elements, calls or merges, on threads or instructions. Squares are taken
-// at the mean of a bin, which makes them too small by 2^-12 of themselves at most (a half of the
-// bin's width, squared). All of this but for subnormals, whose bins are 2^-131 wide. 4 bytes read
-// per element.
+// There are 8192 bins: 8 bits of the exponent and the first 5 of the mantissa of |x|, so that a bin
+// is at most 1/32 of its magnitudes wide. A bin holds integers, its count and its exact sum, so
+// nothing depends on the order of elements, calls or merges, on threads or instructions. Squares
+// are taken at the mean of a bin, which makes them too small by at most 2^-12 of themselves (half
+// the bin's width, squared). Subnormals are an exception: their bins are 2^-131 wide. 4 bytes are
+// read per element.
 #pragma once
 
 #include <array>
@@ -19,20 +19,21 @@
 
 namespace legacy::cpu {
 
-// A MagnitudeHistogram counts. It takes 128 KiB, and up to 0.4 MiB of scratch, so Clear() one for
-// the next layer rather than having many. Short vectors take no memory from the system, which would
-// cost more than counting them.
+// Counts magnitudes. It takes 128 KiB, and up to 0.4 MiB of scratch, so reuse one for all layers
+// with Clear(). Short vectors allocate no memory, which would cost more than counting them.
 class MagnitudeHistogram {
  public:
   static constexpr int kBins = 1 << 13;
-  static constexpr int kFiniteBins = kBins - 32;  // what is above holds NaN and infinity
-  // |x| as bits is the bin, and below it the offset whose sum a bin holds.
+  // Higher bins hold NaN and infinity.
+  static constexpr int kFiniteBins = kBins - 32;
+  // The bits of |x| above this many are the bin. The lower bits are the offset, whose sum a bin
+  // holds.
   static constexpr int kOffsetBits = 18;
 
-  // Counts values; Merge adds what another histogram counted.
+  // Counts values; Merge adds the counts of another histogram.
   void Add(std::span<const float> values, Simd simd = ActiveSimd());
   void Merge(const MagnitudeHistogram& other);
-  // Adds what was counted elsewhere: kBins counts, and sums of offsets.
+  // Adds bins that were counted elsewhere: kBins counts, and sums of offsets.
   void AddBins(std::span<const uint32_t> counts, std::span<const uint64_t> offsets);
   void Clear();
 
@@ -43,13 +44,13 @@ class MagnitudeHistogram {
   // Returns the sum of |x| over the bin, which is finite.
   double Sum(int bin) const;
   double Squares(int bin) const;
-  // Returns the smallest magnitude of the bin; that of kFiniteBins is 2^128.
+  // Returns the smallest magnitude of the bin; for kFiniteBins it is 2^128.
   static double LowerEdge(int bin);
 
  private:
-  // A Table is of one run, all zero before and after. It counts by sign as well, which saves an
-  // instruction for each element. It is a few cache lines longer than a power of two, or equal bins
-  // of several tables would compete for one set of the cache.
+  // A Table counts one run, and is all zero before and after. It counts by sign as well, which
+  // saves an instruction per element. It is a few cache lines longer than a power of two, so that
+  // equal bins of several tables do not compete for one set of the cache.
   using Table = std::array<uint64_t, 2 * kBins + 24>;
 
   template <int kTables>
@@ -61,17 +62,17 @@ class MagnitudeHistogram {
 
   std::array<int64_t, kBins> counts_{};
   std::array<int64_t, kBins> offsets_{};  // sums
-  std::vector<Table> tables_;             // of long runs
+  std::vector<Table> tables_;             // tables of long runs
 };
 
-// A MagnitudeCurve answers from a histogram's state: what is exact at the edges of bins is
-// interpolated linearly in between. It has a few hundred steps, one for each bin that is not empty.
+// Answers from a histogram's state. Quantities are exact at the edges of bins and interpolated
+// linearly in between. It has a few hundred steps, one for each bin that is not empty.
 class MagnitudeCurve {
  public:
-  // Vectors below this length are not worth a histogram: sorted, their answers are exact.
+  // Vectors below this length are sorted instead, which gives exact answers.
   static constexpr int64_t kSorted = 512;
 
-  // A Tail is the elements that a threshold leaves.
+  // The elements above a threshold.
   struct Tail {
     double count = 0, sum = 0, squares = 0;  // of |x|
   };
@@ -81,10 +82,11 @@ class MagnitudeCurve {
   // Returns the curve of `values`, sorted where they are few (kSorted).
   static MagnitudeCurve Of(std::span<const float> values);
 
-  int64_t Count() const;                             // of finite elements
-  int64_t NonFinite() const { return non_finite_; }  // others, which enter nothing else
-  double Mean() const;                               // of |x|, exact; 0 of nothing
-  // Returns the largest |x|: exact where its bin holds one element, else the bin's mean (AbsMax()
+  int64_t Count() const;  // number of finite elements
+  // Number of others, which enter no other result.
+  int64_t NonFinite() const { return non_finite_; }
+  double Mean() const;  // exact mean of |x|; 0 if there are no elements
+  // Returns the largest |x|: exact if its bin holds one element, otherwise the bin's mean (AbsMax()
   // is exact).
   double Max() const;
   double TotalSquared() const;
@@ -103,12 +105,12 @@ class MagnitudeCurve {
   Tail Above(double threshold) const;  // |x| >= threshold
 
  private:
-  // A Step is a bin, or a magnitude of its own, and what there is from the top down to and with it.
+  // A bin, or a single magnitude, and the tail from the top down to it, inclusive.
   struct Step {
     double low = 0, high = 0;  // edges
     Tail tail;
   };
-  // A Position is everything above a step's bin and a part of the bin, from its top.
+  // Everything above a step's bin, and a fraction of the bin from its top.
   struct Position {
     size_t step;
     double part;

@@ -14,7 +14,8 @@ LEGACY_INLINE void EncodeGroups(const float* __restrict values, int64_t groups, 
                                 float offset, const uint32_t* __restrict words,
                                 uint8_t* __restrict codes) {
   for (int64_t g = 0; g < groups; ++g) {
-    uint32_t wide[kDrawGroup];  // loops over one width of number each are vectorised
+    // Loops over numbers of one width are vectorised.
+    uint32_t wide[kDrawGroup];
 #pragma GCC unroll 4
     for (int slice = 0; slice < kDrawSlices; ++slice) {
       for (int lane = 0; lane < kDrawLanes; ++lane) {
@@ -73,7 +74,7 @@ LEGACY_INLINE uint8_t LargestOf(const uint8_t* codes, int64_t n) {
   return largest;
 }
 
-// Lanes of their own: without -ffast-math a single minimum is not vectorised.
+// The loop has lanes, because without -ffast-math a single minimum is not vectorised.
 LEGACY_INLINE Range RangeOfAll(const float* values, int64_t n) {
   constexpr int kLanes = 32;
   float least[kLanes];
@@ -179,7 +180,7 @@ Range RangeOf(std::span<const float> values, Simd simd) {
   assert(!values.empty());
   const Range range =
       Dispatch<RangeOfAll>(simd, values.data(), static_cast<int64_t>(values.size()));
-  return {range.least + 0.0f, range.most + 0.0f};  // whichever zero came first
+  return {range.least + 0.0f, range.most + 0.0f};  // replaces -0 by 0
 }
 
 }  // namespace legacy::cpu

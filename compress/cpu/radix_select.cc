@@ -12,7 +12,7 @@ Cut FindCut(std::span<const float> values, KeyRange range, int64_t rank,
   rank -= part.above;
   if (part.range.low == part.range.high) return {part.range.low, rank};
 
-  // Without a branch, as in the pass: a key outside is overwritten by the next one.
+  // The loop has no branch, as in the pass: a key outside the range is overwritten by the next one.
   const auto inside = [&](uint32_t key) {
     return key - part.range.low <= part.range.high - part.range.low;
   };

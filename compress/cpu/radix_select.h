@@ -1,5 +1,5 @@
-// This is rank selection on keys of 31 bits by radix digits of a range: at most a few reads, each
-// of a much smaller part than the one before.
+// Rank selection on keys of 31 bits by radix digits of a range. It takes a few reads at most, each
+// of a much smaller part than the previous one.
 #pragma once
 
 #include <algorithm>
@@ -13,19 +13,19 @@
 
 namespace legacy::cpu {
 
-// A Narrowed is the part of all keys that holds the key of a rank.
+// The part of all keys that holds the key of a rank.
 struct Narrowed {
   KeyRange range;
-  int64_t above = 0;  // keys above it
+  int64_t above = 0;  // number of keys above the part
 };
 
-// Counts one digit: key(0) .. key(n - 1), all >= range.low, in equal parts that cover `range`, up
-// to 2^11, and one part for what is above them. Returns the part that holds the key of descending
-// rank `rank`, from 1.
+// Counts one digit: key(0) .. key(n - 1), all >= range.low, in up to 2^11 equal parts that cover
+// `range`, and one part for keys above them. Returns the part that holds the key of descending rank
+// `rank`, from 1.
 template <typename Key>
 Narrowed Narrow(int64_t n, Key key, KeyRange range, int64_t rank) {
   constexpr int kMostBits = 11;
-  // Neighbours often share a part; separate tables keep one increment from waiting for another.
+  // Neighbours often share a part; separate tables let increments overlap.
   constexpr int kTables = 4;
   const uint32_t width = range.high - range.low;
   const int digit = std::clamp<int>(std::bit_width(static_cast<uint64_t>(n)), 4, kMostBits);
@@ -49,20 +49,20 @@ Narrowed Narrow(int64_t n, Key key, KeyRange range, int64_t rank) {
       counted += here;
       continue;
     }
-    // The last part may reach beyond range.high: what it holds is counted in it all the same.
+    // The last part may extend beyond range.high; it also counts the keys there.
     const uint32_t low = range.low + (part << shift);
     return {{low, part == above ? kLargestKey : low + ((1u << shift) - 1)}, counted};
   }
 }
 
-// A Cut is the key of a rank, and how many of the keys equal to it are among the first `rank`.
+// The key of a rank, and the number of keys equal to it among the first `rank`.
 struct Cut {
   uint32_t key = 0;
   int64_t ties = 0;
 };
 
 // Returns the cut of the magnitudes of `values`, all >= range.low; 1 <= rank <= values.size(). A
-// range that holds the result saves digits. The second digit is counted in `scratch`.
+// range that holds the result saves digits. `scratch` holds the keys of later digits.
 Cut FindCut(std::span<const float> values, KeyRange range, int64_t rank,
             std::vector<uint32_t>& scratch);
 

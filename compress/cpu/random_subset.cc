@@ -11,7 +11,7 @@ namespace legacy::cpu {
 namespace {
 
 constexpr int64_t kWord = 64;
-constexpr int64_t kBatch = 1024;  // draws at a time
+constexpr int64_t kBatch = 1024;  // number of draws at a time
 
 // Marks the first `count` distinct positions of [0, n) that the stream gives.
 std::vector<uint64_t> MarkDistinct(RandomStream stream, uint32_t n, int64_t count) {

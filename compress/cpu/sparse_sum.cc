@@ -11,13 +11,15 @@
 namespace legacy::cpu {
 namespace {
 
-constexpr size_t kTile = 1 << 15;  // 128 KiB of the sum: stays in the second cache
+// 128 KiB of the sum, which stay in the second cache.
+constexpr size_t kTile = 1 << 15;
 
 LEGACY_INLINE void DivideAll(float* values, int64_t n, float divisor) {
   for (int64_t i = 0; i < n; ++i) values[i] /= divisor;
 }
 
-// By a power of two the product with the reciprocal has the same bits and is several times as fast.
+// The product with the reciprocal of a power of two has the same bits as the quotient and is
+// several times as fast.
 bool HasExactReciprocal(float divisor) {
   int exponent = 0;
   return std::abs(std::frexp(divisor, &exponent)) == 0.5f && std::abs(exponent) < 100;

@@ -96,7 +96,8 @@ void SpectrumPlan::InverseAdd(std::span<const uint32_t> positions,
   ForEachPiece(static_cast<int64_t>(sum.size()), [&](const Piece& piece) {
     const RealFft& fft = *piece.fft;
     const int64_t end = piece.first_bin + fft.bins();
-    if (next == positions.size() || positions[next] >= end) return;  // nothing of it was sent
+    // No bin of this piece was sent.
+    if (next == positions.size() || positions[next] >= end) return;
     std::fill_n(re.begin(), fft.bins(), 0.0f);
     std::fill_n(im.begin(), fft.bins(), 0.0f);
     for (; next < positions.size() && positions[next] < end; ++next) {

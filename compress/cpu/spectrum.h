@@ -1,11 +1,11 @@
-// The spectrum of a vector of any length is taken in pieces, none of them padded: chunks of a power
-// of two, the rest as falling powers of two down to kFastFft, and what is left at its own length.
-// Chunks bound the cost of a transform and its rounding; what one costs in accuracy is small from
-// some thousand elements on. Bins of the pieces follow each other; orthonormal transforms (fft.h)
-// make bins of different pieces comparable.
+// The spectrum of a vector of any length is taken in pieces without padding: chunks of a power of
+// two, then falling powers of two down to kFastFft, then the rest at its own length. Chunks bound
+// the cost of a transform and its rounding; their cost in accuracy is small from some thousand
+// elements on. Bins of the pieces follow each other. Orthonormal transforms (fft.h) make bins of
+// different pieces comparable.
 //
-// Forward reads 4 bytes and writes about 6 per element (a bin is re, im and power, for two
-// elements). It is deterministic.
+// Forward reads 4 bytes and writes about 6 per element (for two elements a bin has a real part, an
+// imaginary part and a power). It is deterministic.
 #pragma once
 
 #include <cstdint>
@@ -16,13 +16,13 @@
 
 namespace legacy::cpu {
 
-// A SpectrumPlan transforms vectors with chunks of one size.
+// Transforms vectors with chunks of one size.
 class SpectrumPlan {
  public:
   static constexpr int64_t kLeastChunk = 64;
   static constexpr int64_t kMostChunk = int64_t{1} << 20;
 
-  // Sums over a chunk of values and of coefficients as large as these are finite.
+  // Sums over a chunk of values or coefficients up to these limits are finite.
   static constexpr float kLargestValue = 0x1p100f;
   static constexpr float kLargestCoefficient = 0x1p114f;
 
@@ -31,7 +31,7 @@ class SpectrumPlan {
   int64_t chunk() const { return ffts_.back().length(); }
   // Returns the transform of the first piece of a vector of `numel` >= 1 elements.
   const RealFft& Longest(int64_t numel) const;
-  // Returns the number of bins: at most `numel`, and 1 at least of 1 or more.
+  // Returns the number of bins: at most `numel`, and at least 1 if `numel` is.
   int64_t Bins(int64_t numel) const;
 
   // Transforms `values`. All outputs have Bins(values.size()) elements. power = w |scale X|^2,
@@ -39,7 +39,7 @@ class SpectrumPlan {
   void Forward(std::span<const float> values, float scale, float* re, float* im,
                float* power) const;
 
-  // Returns w of the bins at ascending positions: 1 where a piece's coefficient is real, else 2.
+  // Returns w for the bins at ascending positions: 1 if a piece's coefficient is real, else 2.
   std::vector<float> Weights(int64_t numel, std::span<const uint32_t> positions) const;
 
   // Writes the vector of a spectrum of Bins(values.size()) coefficients.
@@ -52,10 +52,11 @@ class SpectrumPlan {
  private:
   struct Piece {
     const RealFft* fft;
-    int64_t offset;     // of its elements
-    int64_t first_bin;  // of its bins
+    int64_t offset;     // first element
+    int64_t first_bin;  // first bin
   };
-  template <typename Body>  // body(piece), in order
+  // Calls body(piece) for the pieces in order.
+  template <typename Body>
   void ForEachPiece(int64_t numel, Body body) const;
 
   // Transforms of lengths 1 to kFastFft - 1, then kFastFft, twice that, ... up to a chunk.

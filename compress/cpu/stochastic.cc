@@ -22,22 +22,23 @@ void FillPlain(const DrawSource& source, int64_t first, int64_t groups, uint32_t
 
 #if defined(__x86_64__)
 
-// One of a round's two keys.
+// Returns one of a round's two keys.
 LEGACY_INLINE uint32_t KeyOfRound(const DrawSource& source, int round, int which) {
   return source.key[which] + static_cast<uint32_t>(round) * kPhiloxWeyl[which];
 }
 
-// A block in each 64-bit lane, a word in the lower half of it: what is in the upper half is never
-// looked at. Products then have their halves where the next round wants them. A round waits for the
-// one before: several registers take turns. Lines of `ahead` are asked for one at a time: many at
-// once would wait for each other.
+// Each 64-bit lane has a block, with a word in its lower half; upper halves are ignored. Products
+// then have their halves where the next round needs them. A round waits for the previous one, so
+// several registers take turns. Lines of `ahead` are prefetched one at a time, because many at once
+// would wait for each other.
 
-// The words of kTogether groups.
+// Computes the words of kTogether groups.
 template <int kTogether>
 LEGACY_AVX512 LEGACY_INLINE void FillGroups(const DrawSource& source, int64_t first,
                                             const float* ahead, uint32_t* words) {
   constexpr int kLines = kDrawGroup / kLine;
-  constexpr __mmask8 kAll = 0xFF;  // the forms without a mask draw warnings from GCC 12
+  // GCC 12 warns about the forms without a mask.
+  constexpr __mmask8 kAll = 0xFF;
   const __m512i multiplier0 = _mm512_set1_epi64(kPhiloxMultipliers[0]);
   const __m512i multiplier1 = _mm512_set1_epi64(kPhiloxMultipliers[1]);
   const __m512i lanes = _mm512_set_epi64(7, 6, 5, 4, 3, 2, 1, 0);
@@ -90,7 +91,7 @@ LEGACY_AVX512 void FillAvx512(const DrawSource& source, int64_t first, int64_t g
   }
 }
 
-// The words of kTogether halves of groups, of which each has four blocks.
+// Computes the words of kTogether halves of groups, each of four blocks.
 template <int kTogether>
 LEGACY_AVX2 LEGACY_INLINE void FillHalves(const DrawSource& source, int64_t first,
                                           const float* ahead, uint32_t* words) {
@@ -157,7 +158,8 @@ DrawSource MakeDrawSource(const RandomKey& key) {
 void FillDraws(const DrawSource& source, int64_t first, int64_t groups, uint32_t* words,
                [[maybe_unused]] Simd simd, [[maybe_unused]] const float* ahead) {
 #if defined(__x86_64__)
-  if (ahead == nullptr) ahead = reinterpret_cast<const float*>(words);  // asking costs nothing
+  // Any address will do, because prefetching costs nothing.
+  if (ahead == nullptr) ahead = reinterpret_cast<const float*>(words);
   if (simd == Simd::kAvx512) return FillAvx512(source, first, groups, ahead, words);
   if (simd == Simd::kAvx2) return FillAvx2(source, first, groups, ahead, words);
 #endif

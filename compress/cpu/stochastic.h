@@ -1,10 +1,10 @@
-// The draws of stochastic rounding have 15 bits for each element. They are a function of (key,
-// element) alone, the same on any processor and whatever part of a vector is rounded at a time.
+// Draws for stochastic rounding have 15 bits per element. They are a function of (key, element)
+// alone, the same on any processor and whichever part of a vector is rounded at a time.
 //
 // Elements are taken in groups of 64. Group g has blocks 8 g .. 8 g + 7 of Philox4x32 with seven
 // rounds, the fewest that pass every test of Salmon et al., "Parallel random numbers: as easy as 1,
-// 2, 3", SC'11. Element 64 g + j draws from block 8 g + (j % 16) / 2, word 2 (j / 32) + j % 2, of
-// it the low 15 bits where j / 16 is even and the high 15 where it is odd. So sixteen neighbours
+// 2, 3", SC'11. Element 64 g + j draws from word 2 (j / 32) + j % 2 of block 8 g + (j % 16) / 2:
+// the low 15 bits if j / 16 is even, and the high 15 if it is odd. Sixteen neighbours therefore
 // need one shift or mask of a register, and a GPU's thread one block.
 //
 // Probabilities are rounded to multiples of 2^-15: the expectation of a rounded value is off by at
@@ -21,13 +21,13 @@ namespace legacy::cpu {
 
 inline constexpr int kDrawBits = 15;
 inline constexpr int64_t kDrawGroup = 64;  // elements
-inline constexpr int kDrawWords = 32;      // of a group
-inline constexpr int kDrawLanes = 16;      // neighbours
-inline constexpr int kDrawSlices = 4;      // runs of neighbours in a group
+inline constexpr int kDrawWords = 32;      // words per group
+inline constexpr int kDrawLanes = 16;      // number of neighbours in a run
+inline constexpr int kDrawSlices = 4;      // runs per group
 inline constexpr int kDrawRounds = 7;
-inline constexpr int kDrawBlocks = 8;  // of a group
+inline constexpr int kDrawBlocks = 8;  // blocks per group
 
-// A DrawSource is what the draws of a vector are computed from.
+// The source from which the draws of a vector are computed.
 struct DrawSource {
   std::array<uint32_t, 2> key{};
   std::array<uint32_t, 4> counter{};  // the first word is the block's number
@@ -55,9 +55,8 @@ constexpr uint32_t DrawOf(const DrawSource& source, int64_t i) {
   return DrawOfWord(block[j / (2 * kDrawLanes) * 2 + j % 2], j / kDrawLanes);
 }
 
-// Writes the words of `groups` groups from `first` on, for SliceOf(). Draws take time in which
-// memory has nothing to do: where `ahead` is given, a value for each from there on is brought
-// nearer, to be read soon.
+// Writes the words of `groups` groups from `first` on, for SliceOf(). Memory is idle while draws
+// are computed, so if `ahead` is not null, one value per draw from there on is prefetched.
 void FillDraws(const DrawSource& source, int64_t first, int64_t groups, uint32_t* words,
                Simd simd = ActiveSimd(), const float* ahead = nullptr);
 

@@ -1,8 +1,8 @@
 // Ternary values are -s, 0 or s, such that the expectation is the value. Wen et al., "TernGrad:
 // Ternary Gradients to Reduce Communication in Distributed Deep Learning", NeurIPS 2017. The scale
-// s may be larger than the values need, as one that workers share is.
+// s may be larger than the values need, for example if workers share it.
 //
-// Codes are 0, 1 and 2 for -s, 0 and s; a sum of W codes is W above the sum of the signs.
+// Codes are 0, 1 and 2 for -s, 0 and s; a sum of W codes exceeds the sum of the signs by W.
 #pragma once
 
 #include <cstdint>
@@ -15,12 +15,12 @@ namespace legacy::cpu {
 
 inline constexpr int kTernaryBits = 2;
 
-// Returns where values are clipped: `deviations` standard deviations (of the population) below and
-// above the mean; at the largest floats where `deviations` is 0. There is at least one value.
+// Returns the range to which values are clipped: `deviations` standard deviations (of the
+// population) below and above the mean, or all finite floats if `deviations` is 0. There must be at
+// least one value.
 Range ClipRange(std::span<const float> values, double deviations, Simd simd = ActiveSimd());
 
-// Moments give the same from sums (vector.h): the variance, and the range of its root times the
-// deviations.
+// The mean and the variance, from sums (vector.h).
 struct Moments {
   double mean = 0;
   double variance = 0;

@@ -14,11 +14,11 @@ namespace {
 
 // Candidates are counted between tiles. A tile of both streams stays in the first caches.
 constexpr int64_t kTile = 8192;
-// At most k candidates can be kept, so that more than this are cut back to k.
+// At most k candidates can be selected, so if there are more than this number they are cut to k.
 constexpr int64_t MostCandidates(int64_t k) { return 2 * k + kTile; }
 
-// The sample has one element in kSampleEvery within these bounds: each element costs a miss of the
-// caches, and saves candidates. Fewer elements than kFewElements are candidates all.
+// The sample has one element in kSampleEvery within these bounds: each costs a cache miss, and
+// saves candidates. With fewer elements than kFewElements, all are candidates.
 constexpr int64_t kSampleEvery = 256;
 constexpr int64_t kSmallestSample = 64;
 constexpr int64_t kLargestSample = 1 << 14;
@@ -38,8 +38,8 @@ std::vector<uint32_t> Copy(const TopKResult& result, std::vector<float>* kept_va
   return {result.indices.begin(), result.indices.end()};
 }
 
-// Position of sample i: one in each of equal parts of [0, n), where in it follows the multiples of
-// the golden ratio, so that no period of the data can meet it.
+// Returns the position of sample i, one in each of equal parts of [0, n). Its offset in the part
+// follows the multiples of the golden ratio, so that no period of the data can match it.
 class SamplePositions {
  public:
   SamplePositions(int64_t n, int64_t samples)
@@ -56,7 +56,7 @@ class SamplePositions {
 
 }  // namespace
 
-// One segment's data. With feedback `values` is the residual, which holds e once compensated.
+// Data of one segment. With feedback, `values` is the residual, which holds e once compensated.
 struct TopKSelector::Segment {
   std::span<const float> values;
   std::span<const float> gradient;  // with feedback only
@@ -112,7 +112,7 @@ float TopKSelector::SelectSegment(const Segment& segment, int64_t offset, float 
     Collect(segment, false, bracket);
   }
   const uint32_t smallest = Prune(segment, bracket);
-  // Values that are not finite have the largest keys: where there are any, one has been kept.
+  // Values that are not finite have the largest keys, so if there are any, one was selected.
   if (KeyOf(AbsMax(Gathering(), simd_)) >= kInfinityKey) {
     Restore(segment, bracket);
     if (!stats_.non_finite) stats_.non_finite = offset + *FirstNonFinite(segment.values, simd_);
@@ -145,7 +145,7 @@ KeyRange TopKSelector::Bracket(const Segment& segment, float hint) {
   return bracket;
 }
 
-// Gathers everything of the bracket and above, or what of it can be kept.
+// Gathers everything in and above the bracket, except elements that cannot be selected any more.
 void TopKSelector::Collect(const Segment& segment, bool compensate, KeyRange& bracket) {
   const auto n = static_cast<int64_t>(segment.values.size());
   Reserve(std::min(n, MostCandidates(segment.k) + kTile) + kGatherSlack);
@@ -153,7 +153,7 @@ void TopKSelector::Collect(const Segment& segment, bool compensate, KeyRange& br
   uint32_t floor = bracket.low;
   for (int64_t begin = 0; begin < n; begin += kTile) {
     if (count_ > MostCandidates(segment.k)) {
-      // What equals the smallest of k gathered ones loses to them by its index.
+      // Elements equal to the smallest of k gathered ones lose to them by their index.
       floor = Prune(segment, bracket) + 1;
     }
     const int64_t size = std::min(kTile, n - begin);
@@ -169,14 +169,14 @@ void TopKSelector::Collect(const Segment& segment, bool compensate, KeyRange& br
   }
 }
 
-// Leaves the k largest of what is gathered, in order, and returns the smallest key of them.
+// Reduces the gathered elements to the k largest, in order, and returns their smallest key.
 uint32_t TopKSelector::Prune(const Segment& segment, KeyRange& bracket) {
   Cut cut = FindCut(Gathering(), bracket, segment.k, scratch_);
-  // More than k are above the bracket: the pass has cleared too much.
+  // If more than k are above the bracket, the pass has cleared too much.
   if (cut.key > bracket.high) Restore(segment, bracket);
   uint32_t* indices = indices_.get() + kept_;
   float* values = values_.get() + kept_;
-  // Values move to the front in place: none is written before it was read.
+  // Values move to the front in place; none is overwritten before it is read.
   GrowScratch(count_ + kGatherSlack);
   count_ = Gather(simd_, Gathering(), 0, cut.key, {scratch_.data(), values});
   for (int64_t i = 0; i < count_; ++i) indices[i] = indices[scratch_[i]];
@@ -193,7 +193,7 @@ uint32_t TopKSelector::Prune(const Segment& segment, KeyRange& bracket) {
   return cut.key;
 }
 
-// Puts back what the pass has cleared; from here on it clears nothing.
+// Restores what the pass has cleared; from then on it clears nothing.
 void TopKSelector::Restore(const Segment& segment, KeyRange& bracket) {
   for (int64_t i = kept_; segment.Feedback() && i < kept_ + count_; ++i) {
     if (KeyOf(values_[i]) > bracket.high) segment.residual[indices_[i]] = values_[i];
@@ -201,7 +201,7 @@ void TopKSelector::Restore(const Segment& segment, KeyRange& bracket) {
   bracket.high = kLargestKey;
 }
 
-// Clears what was selected inside the bracket, which the pass has left.
+// Clears selected elements inside the bracket, which the pass has left.
 void TopKSelector::ClearKept(const Segment& segment, KeyRange bracket) {
   const std::span<const uint32_t> kept(indices_.get() + kept_, static_cast<size_t>(count_));
   if (bracket.high == kLargestKey) return ClearAt(segment.residual, kept);
@@ -218,7 +218,7 @@ void TopKSelector::GrowScratch(int64_t elements) {
   if (static_cast<int64_t>(scratch_.size()) < elements) scratch_.resize(elements);
 }
 
-// Makes room for `elements` after what is kept.
+// Makes room for `elements` after the selected ones.
 void TopKSelector::Reserve(int64_t elements) {
   if (kept_ + elements <= capacity_) return;
   capacity_ = std::max(kept_ + elements, 2 * capacity_);

@@ -10,19 +10,19 @@
 namespace legacy::cpu {
 namespace {
 
-// One call, as all versions of the pass take it.
+// Arguments of a call, for all versions of the pass.
 struct Pass {
   const float* data;
   const float* gradient;  // with feedback only
-  float* residual;        // with feedback only: `data`, to be written
+  float* residual;        // with feedback only: `data`, for writing
   int64_t n;
   uint32_t first;
   KeyRange range;
   Gathered out;
 };
 
-// Elements [begin, n); `count` are gathered already. Written without a branch: an element that does
-// not count is overwritten by the next one.
+// Gathers elements [begin, n) after `count` gathered ones. The loop has no branch: an element that
+// does not count is overwritten by the next one.
 template <bool kFeedback>
 int64_t GatherPlain(const Pass& pass, int64_t begin, int64_t count) {
   for (int64_t i = begin; i < pass.n; ++i) {
@@ -38,7 +38,8 @@ int64_t GatherPlain(const Pass& pass, int64_t begin, int64_t count) {
 
 #if defined(__x86_64__)
 
-// AVX2 has no compress: for each mask of 8 lanes, the lanes that are set, one a byte, in front.
+// AVX2 has no compress instruction. For each mask of 8 lanes, the table lists the set lanes first,
+// a byte each.
 constexpr std::array<uint64_t, 256> LanesInFront() {
   std::array<uint64_t, 256> table{};
   for (uint32_t mask = 0; mask < table.size(); ++mask) {
@@ -55,7 +56,7 @@ template <bool kFeedback>
 LEGACY_AVX2 int64_t GatherAvx2(const Pass& pass) {
   constexpr int64_t kLanes = 8;
   const __m256i magnitude = _mm256_set1_epi32(static_cast<int>(kLargestKey));
-  // Keys have 31 bits, so that signed comparisons serve; low - 1 is -1 where everything counts.
+  // Keys have 31 bits, so signed comparisons work; low - 1 is -1 if everything counts.
   const __m256i below = _mm256_set1_epi32(static_cast<int>(pass.range.low) - 1);
   const __m256i high = _mm256_set1_epi32(static_cast<int>(pass.range.high));
   __m256i index = _mm256_add_epi32(_mm256_set1_epi32(static_cast<int>(pass.first)),
@@ -83,7 +84,8 @@ LEGACY_AVX2 int64_t GatherAvx2(const Pass& pass) {
   return GatherPlain<kFeedback>(pass, i, count);
 }
 
-// Compresses in a register and stores all of it: stores that compress are microcoded on Zen 4.
+// Compresses in a register and stores all of it, because compressing stores are microcoded on Zen
+// 4.
 template <bool kFeedback>
 LEGACY_AVX512 int64_t GatherAvx512(const Pass& pass) {
   constexpr int64_t kLanes = 16;
@@ -106,7 +108,7 @@ LEGACY_AVX512 int64_t GatherAvx512(const Pass& pass) {
     const __mmask16 mask = _mm512_cmpge_epu32_mask(key, low);
     _mm512_storeu_si512(pass.out.indices + count, _mm512_maskz_compress_epi32(mask, index));
     _mm512_storeu_ps(pass.out.values + count, _mm512_maskz_compress_ps(mask, x));
-    // By a move of its own: GCC 12 otherwise spills 16 bits of a mask and counts 32 there.
+    // The mask is moved explicitly: GCC 12 otherwise spills 16 bits of a mask and counts 32.
     count += _mm_popcnt_u32(_cvtmask16_u32(mask));
     index = _mm512_add_epi32(index, _mm512_set1_epi32(kLanes));
   }

@@ -1,6 +1,6 @@
-// Gathering is the pass of the bracketed Top-K over the data: compaction of everything that may be
-// kept, in index order, fused with error feedback. It goes once over the data and reads 4 bytes an
-// element; with error feedback it reads 8 and writes 4.
+// The pass of the bracketed Top-K over the data. It compacts everything that may be selected, in
+// index order, fused with error feedback. It goes once over the data and reads 4 bytes per element;
+// with error feedback it reads 8 and writes 4.
 #pragma once
 
 #include <bit>
@@ -11,7 +11,7 @@
 
 namespace legacy::cpu {
 
-// The bits of |x| are its key: they order like the numbers, NaN above infinity.
+// The key of x is the bits of |x|, which order as numbers do, NaN above infinity.
 inline constexpr uint32_t kLargestKey = 0x7FFFFFFF;
 inline constexpr uint32_t kInfinityKey = 0x7F800000;
 constexpr uint32_t KeyOf(float x) { return std::bit_cast<uint32_t>(x) & kLargestKey; }
@@ -23,27 +23,27 @@ constexpr int ExponentOfKey(uint32_t key) {
   return field > 0 ? field - kBias : std::bit_width(key) - kMantissaBits - kBias;
 }
 
-// A KeyRange is a range of keys, with both ends inside.
+// A range of keys, both ends included.
 struct KeyRange {
   uint32_t low = 0;
   uint32_t high = kLargestKey;
 };
 
-// Gathered is where gathered elements go: room for all of a call's and kGatherSlack more, which is
-// overwritten.
+// Target of gathered elements. It has room for all of a call's elements, and kGatherSlack more that
+// are overwritten.
 struct Gathered {
   uint32_t* indices;
   float* values;
 };
 inline constexpr int64_t kGatherSlack = 16;
 
-// Writes first + i and values[i] for every i whose key is at least `floor`, ascending; returns how
-// many those are.
+// Writes first + i and values[i] for every i whose key is at least `floor`, ascending; returns
+// their number.
 int64_t Gather(Simd simd, std::span<const float> values, uint32_t first, uint32_t floor,
                Gathered out);
 
-// Adds `gradient` to `residual`, then does what Gather() does with residual and range.low. Elements
-// above range.high are cleared in `residual` on the way.
+// Adds `gradient` to `residual`, then gathers as Gather() does from the residual with range.low.
+// Also clears elements above range.high in `residual`.
 int64_t GatherCompensated(Simd simd, std::span<const float> gradient, std::span<float> residual,
                           uint32_t first, KeyRange range, Gathered out);
 

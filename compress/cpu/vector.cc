@@ -11,8 +11,8 @@ namespace {
 constexpr int32_t kMagnitude = 0x7FFFFFFF;
 constexpr int32_t kInfinity = 0x7F800000;
 
-// The largest |x| as bits, which order like the numbers, NaN above infinity. Signed, though never
-// negative: the baseline of x86 compares signed integers alone.
+// Returns the largest |x| as bits, which order as numbers do, NaN above infinity. It is signed,
+// though never negative, because baseline x86 compares only signed integers.
 LEGACY_INLINE int32_t LargestBits(const float* values, int64_t n) {
   int32_t largest = 0;
   for (int64_t i = 0; i < n; ++i) {
@@ -47,7 +47,7 @@ struct Itself {
   static LEGACY_INLINE double Of(double x) { return x; }
 };
 
-// The lanes' sums over one block of up to kSumBlock terms, folded.
+// Returns the sum of one block of up to kSumBlock terms: the lanes' sums, folded.
 template <typename Term, typename Number>
 LEGACY_INLINE double BlockSum(const Number* terms, int64_t n) {
   double lanes[kSumLanes] = {};
@@ -62,7 +62,7 @@ LEGACY_INLINE double BlockSum(const Number* terms, int64_t n) {
   return lanes[0];
 }
 
-// sums[b] = the sum of block b.
+// Sets sums[b] to the sum of block b.
 template <typename Term, typename Number>
 LEGACY_INLINE void BlockSums(const Number* terms, int64_t n, double* sums) {
   for (int64_t begin = 0; begin < n; begin += kSumBlock) {
@@ -88,7 +88,8 @@ double Sum(Simd simd, std::span<const Number> terms) {
 }  // namespace
 
 std::optional<int64_t> FirstNonFinite(std::span<const float> values, Simd simd) {
-  constexpr int64_t kBlock = 4096;  // the inner loop has no early exit, so that it vectorises
+  // The inner loop has no early exit, so that it is vectorised.
+  constexpr int64_t kBlock = 4096;
   const auto n = static_cast<int64_t>(values.size());
   for (int64_t begin = 0; begin < n; begin += kBlock) {
     const int64_t size = std::min(kBlock, n - begin);

@@ -1,21 +1,23 @@
 // Accordion (Agarwal et al., "Adaptive Gradient Communication via Critical Learning Regime
-// Identification", MLSys 2021), as its code does it: little compression (low) in critical regimes,
-// much (high) elsewhere.
+// Identification", MLSys 2021), following its public code: little compression (low) in critical
+// regimes, strong compression (high) elsewhere.
 //
-//   - epochs count from 0; after those with epoch % interval == 0 worker 0 compares, unit by unit,
-//     the norm of its raw gradients summed over that epoch with the norm at the decision before;
-//     moved by at least the share eta (or no norm before): critical. The first comparison of two
-//     epochs is after epoch `interval`: epochs 0 to `interval` have low compression.
-//   - only the epochs that are compared are summed: a pass over the gradient in one epoch of ten
-//   - an interval that is a part of the run is one of steps, and sums its first epoch, or all of it
-//     where it is shorter than that
-//   - when the learning rate drops (gradient_watch.h), all units go to low compression until the
-//     next decision, a decision that was just made included; every worker knows the rate, so
-//     nothing is sent
-//   - decisions are announced by one byte a unit; residuals stay what they are
+//   - Epochs count from 0. After those with epoch % interval == 0 worker 0 compares, for each unit,
+//     the norm of its raw gradients summed over that epoch with the norm at the previous decision.
+//     If it moved by at least the fraction eta, or there is no previous norm, the regime is
+//     critical. The first comparison of two epochs is after epoch `interval`: epochs 0 to
+//     `interval` have low compression.
+//   - Only the epochs that are compared are summed: a pass over the gradient in one epoch of ten.
+//   - An interval that is a part of the run is counted in steps. It sums its first epoch, or all of
+//     it if it is shorter than an epoch.
+//   - When the learning rate drops (gradient_watch.h), all units change to low compression until
+//   the
+//     next decision, even if a decision was just made. Every worker knows the rate, so nothing is
+//     sent.
+//   - Decisions are announced by one byte per unit. Residuals do not change.
 //
-// Without low and high: the anchor, and a tenth of what it sends; of ranks and bits the half (2 and
-// 1 in the paper's experiments with PowerSGD).
+// Without low and high, low is the anchor, and high sends a tenth of it; for ranks and bits, half
+// of it (2 and 1 in the paper's experiments with PowerSGD).
 #include <algorithm>
 #include <cmath>
 
@@ -32,7 +34,7 @@ constexpr uint8_t kHigh = 1;
 
 class Accordion : public AnnouncedPolicy {
  public:
-  // Sums the first `sum` steps of every `interval` steps, and decides.
+  // Sums the first `sum` steps of every `interval` steps, and then decides.
   Accordion(const PolicyContext& context, ParameterGrid grid, double eta, int64_t sum,
             int64_t interval)
       : AnnouncedPolicy(context, std::move(grid), Choices(context.units.size(), kLow)),
@@ -46,7 +48,7 @@ class Accordion : public AnnouncedPolicy {
                        std::span<const float>) override {
     gradients_.Add(context().units[unit], gradient);
   }
-  // The first sum has nothing to be compared with.
+  // The first sum has nothing to compare with.
   std::optional<DecisionForecast> DecisionsIn(int64_t total_steps) const override {
     return DecisionForecast{EndsOfPeriods(total_steps, interval_ + sum_, interval_),
                             "interval=10%"};
@@ -71,14 +73,14 @@ class Accordion : public AnnouncedPolicy {
   void LoadOwn(StateReader& in) override { LoadParts(in, rate_, regimes_, gradients_); }
 
  private:
-  int64_t sum_;       // steps
-  int64_t interval_;  // steps
+  int64_t sum_;       // number of steps whose gradients are summed
+  int64_t interval_;  // number of steps between decisions
   GradientSum gradients_;
   CriticalRegimes regimes_;
   RateDrop rate_;
-  // Of the last decision, for people.
-  std::vector<double> moved_;  // by unit: change of the norm, part of that before
-  bool compared_ = false;      // there was a norm before
+  // Values of the last decision, which the log explains it by.
+  std::vector<double> moved_;  // by unit: change of the norm relative to the previous one
+  bool compared_ = false;      // true if there was a previous norm
 };
 
 Choices Accordion::Choose() {
@@ -104,8 +106,8 @@ DecisionGrounds Accordion::GroundsOf(size_t unit) const {
 }
 
 struct Intervals {
-  int64_t sum = 1;       // steps whose gradients are summed
-  int64_t interval = 1;  // steps
+  int64_t sum = 1;       // number of steps whose gradients are summed
+  int64_t interval = 1;  // number of steps between decisions
 };
 
 Intervals ReadIntervals(const OptionReader& options, const PolicyContext& context) {
@@ -114,7 +116,7 @@ Intervals ReadIntervals(const OptionReader& options, const PolicyContext& contex
   const int64_t epoch = context.steps_per_epoch;
   if (steps > 0) return {steps, steps};
   if (options.IsPart("interval")) return {std::min(epoch, interval), interval};
-  // More than any run has.
+  // More steps than any run has.
   if (interval > kMostSteps / epoch) return {epoch, kMostSteps};
   return {epoch, interval * epoch};
 }

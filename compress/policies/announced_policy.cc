@@ -10,7 +10,8 @@
 namespace legacy {
 namespace {
 
-constexpr uint32_t kAnnouncement = 1;  // in the header's field for a unit; agreements have 0
+// Stored in the header's field for a unit; agreements have 0.
+constexpr uint32_t kAnnouncement = 1;
 
 Header HeaderOf(size_t units) {
   return {.codec = static_cast<uint8_t>(CodecId::kPolicy),
@@ -43,7 +44,7 @@ void AnnouncedPolicy::Decide(const StepInfo& step, [[maybe_unused]] std::span<co
   for (size_t i = 0; i < choices_.size(); ++i) parameters[i] = grid_.Parameter(i, choices_[i]);
 }
 
-// The pass reads gradient, residual and sum, and writes the sum.
+// Returns the work of a pass that reads gradient, residual and sum, and writes the sum.
 WorkList AnnouncedPolicy::LocalWork() const {
   if (!ReadsLocalGradient()) return {};
   WorkList work = {PassOver("accumulate")};
@@ -97,7 +98,7 @@ void AnnouncedPolicy::Accumulate(int worker, ByteSpan message) {
 }
 
 void AnnouncedPolicy::FinishCall() {
-  // Nothing came where worker 0 took no part in the step: the last choices stay.
+  // If worker 0 was not active in the step, nothing was received and the last choices stay.
   if (received_.empty()) return;
   choices_ = std::exchange(received_, {});
   if (HasDecided()) log().Begin();
@@ -111,7 +112,7 @@ void AnnouncedPolicy::SetChoices(Choices choices, const std::string& reason) {
   for (size_t i = 0; i < choices_.size(); ++i) Log(step_.step, i, {.reason = reason});
 }
 
-// Units that the scheme leaves whole have nothing to decide.
+// Logs a choice, except for units that the scheme sends whole, which have nothing to decide.
 void AnnouncedPolicy::Log(int64_t step, size_t unit, DecisionGrounds grounds) {
   if (!grid_.Compressed(unit)) return;
   log().Add(step, unit, grid_.Parameter(unit, choices_[unit]), std::move(grounds));

@@ -1,9 +1,9 @@
 // An announced policy decides at worker 0 and tells the others: every unit has an option of a grid
-// of parameters, and a decision is sent as one byte a unit.
+// of parameters, and a decision is sent as one byte per unit.
 //
 // Message: the 16-byte header (codec kPolicy, unit 1, elements and count = number of units), then
-// one byte a unit: the position of its option in the grid, which all workers have. All workers,
-// worker 0 too, take their parameters from the decoded bytes.
+// one byte per unit: the position of its option in the grid, which all workers have. All workers,
+// including worker 0, take their parameters from the decoded bytes.
 #pragma once
 
 #include <optional>
@@ -17,7 +17,7 @@
 
 namespace legacy {
 
-// An AnnouncedPolicy does what such policies share; a derived class says when and what to decide.
+// The common part of such policies; a derived class defines when and what to decide.
 class AnnouncedPolicy : public Policy {
  public:
   // `start` has each unit's option before the first announcement.
@@ -34,18 +34,19 @@ class AnnouncedPolicy : public Policy {
   void Load(ByteSpan state) final;
 
  protected:
-  // Is called at the beginning of a step, before its parameters are given out.
+  // Is called at the beginning of a step, before its parameters are assigned.
   virtual void OnStep() {}
-  // IsDue is true where worker 0 decides at the end of this step. ChoosingWork, the work of that,
-  // is asked for first; then Choose returns the decision.
+  // IsDue returns true if worker 0 decides at the end of this step. ChoosingWork, the work of
+  // deciding, is called first; then Choose returns the decision.
   virtual bool IsDue() const = 0;
   virtual Choices Choose() = 0;
-  // Return what the last Choose() went by for the unit, and whether it was a decision at all.
+  // GroundsOf returns the reasons of the last Choose() for a unit; HasDecided says whether Choose()
+  // decided at all.
   virtual DecisionGrounds GroundsOf(size_t unit) const = 0;
   virtual bool HasDecided() const { return true; }
   virtual WorkList ChoosingWork() const = 0;
   virtual void SaveOwn(StateWriter& out) const = 0;
-  // Reads to the end of `in`. Throws Error, changing nothing.
+  // Reads to the end of `in`. Throws Error without changing anything.
   virtual void LoadOwn(StateReader& in) = 0;
 
   const PolicyContext& context() const { return context_; }
@@ -55,13 +56,13 @@ class AnnouncedPolicy : public Policy {
   int64_t elements() const { return elements_; }
   // Returns the grid's squared errors of worker 0's `gradient` in this step.
   OptionTable SquaredErrors(std::span<const float> gradient) const;
-  // A kernel's pass over the gradient of every unit.
+  // Returns the work of a kernel's pass over the gradient of every unit.
   Work PassOver(const std::string& kernel) const;
-  // Returns the work of making the sum of GradientSum zero again, which is no launch.
+  // Returns the work of clearing the sum of GradientSum, which is not a launch.
   WorkList Clearing() const { return {Moved(int64_t{sizeof(float)} * elements_)}; }
-  // False where residuals count for nothing.
+  // Returns false if residuals are ignored.
   virtual bool ReadsResidual() const { return true; }
-  // Sets choices that every worker knows without a message; they count from this step on.
+  // Sets choices that every worker knows without a message; they hold from this step on.
   void SetChoices(Choices choices, const std::string& reason);
 
  private:
@@ -71,8 +72,8 @@ class AnnouncedPolicy : public Policy {
   ParameterGrid grid_;
   int64_t elements_ = 0;  // elements of all units
   StepInfo step_;
-  Choices choices_;  // choices in force
-  Choices decided_;  // choices of worker 0 that are yet to be announced
+  Choices choices_;  // present choices
+  Choices decided_;  // choices of worker 0 that are not announced yet
   Choices received_;
 };
 

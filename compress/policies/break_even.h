@@ -1,11 +1,11 @@
-// The break-even ratio is the compression ratio from which on a link gains. Without compression M
-// bytes take M / B seconds. With it every pass over them costs M / T more, at sender and receiver,
+// The break-even ratio is the compression ratio above which a link gains. Without compression M
+// bytes take M / B seconds. With it, every pass over them takes M / T more, at sender and receiver,
 // and the link M / (r B):
 //
 //   M / B > M sum_j c_j / T_j + M / (r B)   <=>   r > 1 / (1 - B sum_j c_j / T_j)
 //
-// and no ratio gains where B sum_j c_j / T_j >= 1. Wang et al. (HPDC 2020) argue with a model of
-// this kind; this form counts passes that neither overlap each other nor the link.
+// No ratio gains if B sum_j c_j / T_j >= 1. Wang et al. (HPDC 2020) argue with a model of this
+// kind; this form counts passes that overlap neither each other nor the link.
 #pragma once
 
 #include <limits>
@@ -13,13 +13,13 @@
 
 namespace legacy {
 
-// A CodecPass is one kind of pass over the values.
+// A kind of pass over the values.
 struct CodecPass {
-  double bytes_per_second = 1;  // bytes of dense values a second; positive
+  double bytes_per_second = 1;  // dense bytes per second; positive
   double passes = 1;            // c_j, at sender and receiver together
 };
 
-// Returns the ratio, or infinity where no ratio gains.
+// Returns the ratio, or infinity if no ratio gains.
 inline double BreakEvenRatio(double link_bytes_per_second, std::span<const CodecPass> passes) {
   double seconds_per_byte = 0;
   for (const CodecPass& pass : passes) seconds_per_byte += pass.passes / pass.bytes_per_second;

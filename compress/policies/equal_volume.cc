@@ -40,7 +40,7 @@ void CheckModel(const VolumeModel& model) {
   }
 }
 
-// The `x` in [low, high] whose volume is nearest to the target; volume(low) <= target <=
+// Returns the `x` in [low, high] whose volume is nearest to the target; volume(low) <= target <=
 // volume(high). The volume need not be continuous: the search keeps one end on each side and then
 // takes the nearer.
 double Bisect(double low, double high, double target, const std::function<double(double)>& volume) {
@@ -75,8 +75,8 @@ LegacySchedule Scaled(const LegacySchedule& schedule, const ParameterSpec& spec,
   return scaled;
 }
 
-// Whether parameters that `start` sets apart are further apart in `tried` than 0, or not nearer
-// than they were in `before`.
+// Returns true if parameters that differ in `start` are still apart in `tried`: by at least 1, or
+// as far as in `before` if that is less.
 bool KeepsApart(std::span<double* const> start, std::span<double* const> before,
                 std::span<double* const> tried) {
   for (size_t i = 0; i < start.size(); ++i) {
@@ -88,8 +88,8 @@ bool KeepsApart(std::span<double* const> start, std::span<double* const> before,
   return true;
 }
 
-// Whole numbers that one factor reaches are few: moves single parameters by 1 as long as that
-// brings the volume nearer to the target and leaves the order of parameters as `start` has it.
+// One factor reaches only few whole numbers. This function moves single parameters by 1 as long as
+// that brings the volume nearer to the target and keeps the order of parameters in `start`.
 void Refine(const VolumeModel& model, double target, FreeParameters free, LegacySchedule start,
             LegacySchedule& schedule) {
   const ParameterSpec& spec = model.scheme->Parameter();
@@ -116,7 +116,7 @@ void Refine(const VolumeModel& model, double target, FreeParameters free, Legacy
   }
 }
 
-// Factor from which on every free parameter sends the most that the parameter allows.
+// Returns the factor from which on every free parameter sends as much as the parameter allows.
 double LargestFactor(LegacySchedule schedule, const ParameterSpec& spec, FreeParameters free) {
   const double most = Amount(spec, MostParameter(spec));
   double smallest = most;
@@ -203,7 +203,7 @@ UniformSolution SolveUniform(const VolumeModel& model, const LegacySchedule& sch
     low = std::min(low, *std::ranges::min_element(row));
     high = std::max(high, *std::ranges::max_element(row));
   }
-  // Where the volume falls with the parameter, it rises with its negative.
+  // If the volume falls with the parameter, it rises with its negative.
   const double sign = spec.volume_falls ? -1 : 1;
   if (spec.volume_falls) std::swap(low, high);
   const auto signed_volume = [&](double x) { return volume(sign * x); };

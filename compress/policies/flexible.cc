@@ -1,26 +1,26 @@
 // The search over ratios of flexible communication (Tyagi and Swany, "Flexible communication for
 // optimal distributed learning over unpredictable networks", IEEE BigData 2023): from time to time
-// worker 0 looks at the network and at its error-fed gradient e, and picks one of five densities
-// for all units, by three objectives:
+// worker 0 measures the network and its error-fed gradient e, and chooses one of five densities for
+// all units, by three objectives:
 //
 //   t_comp   seconds of encoding and decoding: the work that the scheme charges at that density, at
-//            the prices of the device's profile (LinkEstimate::work_seconds); the paper measures
-//   t_sync   seconds of the collectives that are configured, by their closed forms
-//            (schemes/call_cost.h), as if all units travelled in one bucket
+//            the prices of the device's profile (LinkEstimate::work_seconds); the paper measures it
+//   t_sync   seconds of the configured collectives, by their closed forms (schemes/call_cost.h), as
+//            if all units travelled in one bucket
 //   1/gain   |e|^2 / |C(e)|^2 over the units that are compressed, from one error table
 //
-// The paper approximates the Pareto front by NSGA-II. Here five candidates are all compared with
+// The paper approximates the Pareto front by NSGA-II. Here all five candidates are compared with
 // each other, which is exact and takes no generations. The paper leaves open which point of the
-// front is taken: here it is the one nearest to the ideal point, with distances in parts of the
-// ideal's values (pareto.h). Distances in parts of the objectives' ranges are as common, but a time
-// that is linear in the density looks the same on every network then, so that neither latency nor
-// rate would ever matter.
+// front is taken. Here it is the point nearest to the ideal point, with distances relative to the
+// ideal's values (pareto.h). Distances relative to the objectives' ranges are as common, but with
+// them a time that is linear in the density looks the same on every network, so that neither
+// latency nor rate would matter.
 //
-// It looks in the first step after a dense start, and then every `interval` steps. It searches at
-// the first look, and again where latency, seconds per byte or the gain of the density that holds
-// moved by more than the part `change` of what they were at the last search. Every look is
-// announced (announced_policy.h), as only worker 0 knows the gain, and takes the passes of the
-// error table. Before the first announcement the candidate nearest to the anchor holds.
+// It measures in the first step after a dense start, and then every `interval` steps. It searches
+// at the first measurement, and again if latency, seconds per byte or the gain of the present
+// density moved by more than the fraction `change` since the last search. Every measurement is
+// announced (announced_policy.h), because only worker 0 knows the gain, and takes the passes of the
+// error table. Before the first announcement, the candidate nearest to the anchor is used.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -45,19 +45,19 @@ struct FlexibleOptions {
   double change = 0.1;
 };
 
-// What a density costs and keeps at a look.
+// The cost and the gain of a density at a measurement.
 struct Outlook {
   double compute_seconds = 0;
   double sync_seconds = 0;
   double gain = 0;
 };
 
-// What a search went by.
+// Values at the last search.
 struct Sight {
   bool searched = false;
   double latency = 0;
   double seconds_per_byte = 0;
-  double gain = 0;  // of the density that was chosen
+  double gain = 0;  // gain of the density that was chosen
 };
 
 bool Moved(double before, double now, double change) {
@@ -78,9 +78,9 @@ class Flexible : public AnnouncedPolicy {
     gradient_.Add(context().units[unit], gradient, residual);
     if (unit + 1 == context().units.size()) gradient_.CountStep();
   }
-  // Decisions follow the network's latency and rate.
+  // Decisions depend on the network's latency and rate.
   PolicyTraits Traits() const override { return {.reads_clock = true}; }
-  // A look that keeps the density is a decision too.
+  // A measurement that keeps the density is a decision, too.
   std::optional<DecisionForecast> DecisionsIn(int64_t total_steps) const override {
     return DecisionForecast{EndsOfPeriods(total_steps, FirstLook() + 1, options_.interval),
                             "interval=5%"};
@@ -106,16 +106,16 @@ class Flexible : public AnnouncedPolicy {
   uint8_t Search();
 
   FlexibleOptions options_;
-  GradientSum gradient_;  // of the step of a look alone
+  GradientSum gradient_;  // gradient of the measuring step
   Sight last_;
-  // Of the last look, for the search and for people.
+  // Results of the last measurement, for the search and for the log.
   std::vector<Outlook> outlooks_;  // by option
   OptionTable errors_{0, 0};
-  std::vector<double> energies_;  // by unit; 0 where it is left whole
+  std::vector<double> energies_;  // by unit; 0 for units sent whole
   std::string reason_;
 };
 
-// All units that are compressed have the same option.
+// Returns the present option, which is the same for all units that are compressed.
 uint8_t Flexible::Holding() const {
   for (size_t unit = 0; unit < grid().Units(); ++unit) {
     if (grid().Compressed(unit)) return choices()[unit];
@@ -123,7 +123,8 @@ uint8_t Flexible::Holding() const {
   return 0;
 }
 
-// Calls of one kind carry all units' messages, as they do in a bucket.
+// Calls of the same position, collective and reduction carry all units' messages together, as in a
+// bucket.
 Outlook Flexible::CostsOf(uint8_t option) const {
   struct Joint {
     PlannedCall planned;
@@ -158,7 +159,7 @@ Outlook Flexible::CostsOf(uint8_t option) const {
   return costs;
 }
 
-// A gradient of zeros loses nothing.
+// Measures costs and gains. The gain of an all-zero gradient is 1.
 void Flexible::Look() {
   const std::span<const float> gradient = gradient_.TakeMean();
   errors_ = SquaredErrors(gradient);
@@ -195,7 +196,7 @@ uint8_t Flexible::Search() {
   for (const Outlook& outlook : outlooks_) {
     points.push_back({outlook.compute_seconds, outlook.sync_seconds, 1 / outlook.gain});
   }
-  // Where nothing keeps anything there is nothing to choose.
+  // If no candidate keeps anything, there is nothing to choose.
   const std::vector<size_t> front = ParetoFront(points);
   const auto chosen =
       front.empty() ? Holding() : static_cast<uint8_t>(NearestToIdeal(points, front));
@@ -207,7 +208,7 @@ uint8_t Flexible::Search() {
 }
 
 Choices Flexible::Choose() {
-  // Worker 0 took no part in the step, and will not be heard.
+  // If worker 0 was not active in the step, its choice is not announced.
   if (gradient_.steps() == 0) return choices();
   Look();
   reason_ = WhatMoved();

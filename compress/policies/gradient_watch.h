@@ -1,5 +1,5 @@
-// Adaptive policies watch gradients and the learning rate. These are values: they are copied whole,
-// and loaded into a copy, so that a state that is refused changes nothing.
+// Adaptive policies watch gradients and the learning rate with these values. They are copied whole
+// and loaded into a copy, so that a refused state changes nothing.
 #pragma once
 
 #include <cstdint>
@@ -11,12 +11,12 @@
 
 namespace legacy {
 
-// A GradientSum is the sum of gradients over some steps, flat as the units are in the model.
+// The sum of gradients over some steps, flat as the units are in the model.
 class GradientSum {
  public:
   explicit GradientSum(std::span<const Unit> units);
 
-  // Adds one unit's gradient, and its residual where one is given.
+  // Adds one unit's gradient, and its residual unless that is empty.
   void Add(const Unit& unit, std::span<const float> gradient, std::span<const float> residual = {});
   // Adds the gradients of all units.
   void AddFlat(std::span<const float> gradient);
@@ -36,11 +36,11 @@ class GradientSum {
   int64_t steps_ = 0;
 };
 
-// A RateDrop tells when the learning rate drops to at most 0.9 of what it was a step before, so
-// that schedules that fall a little at every step (cosine, linear) do not count.
+// Detects drops of the learning rate to at most 0.9 of the previous step's, so that schedules that
+// fall a little at every step (cosine, linear) do not count.
 class RateDrop {
  public:
-  // Takes the rate of the next step, and returns true where it dropped.
+  // Takes the rate of the next step, and returns true if it dropped.
   bool Sees(double learning_rate);
   void Save(StateWriter& out) const { out.Real(last_); }
   void Load(StateReader& in) { last_ = in.Real("learning rate"); }
@@ -49,20 +49,21 @@ class RateDrop {
   double last_ = 0;
 };
 
-// CriticalRegimes is Accordion's test (Agarwal et al., "Adaptive Gradient Communication via
-// Critical Learning Regime Identification", MLSys 2021, Algorithm 1): a unit is critical where the
-// norm of its accumulated gradient moved by at least the fraction eta of what it was at the
-// decision before. The first decision, and one after a norm of 0, is critical.
+// Accordion's test (Agarwal et al., "Adaptive Gradient Communication via Critical Learning Regime
+// Identification", MLSys 2021, Algorithm 1): a unit is critical if the norm of its accumulated
+// gradient changed by at least the fraction eta since the previous decision. At the first decision,
+// and after a norm of 0, a unit is critical.
 class CriticalRegimes {
  public:
   CriticalRegimes(size_t units, double eta) : eta_(eta), before_(units, 0.0) {}
 
   double eta() const { return eta_; }
-  // Returns by what fraction of the norm before each unit's norm changed; NaN where there was none.
+  // Returns the relative change of each unit's norm since the previous decision; NaN if there was
+  // none.
   std::vector<double> Moved(std::span<const double> norms) const;
-  // Returns whether each unit is critical, and keeps `norms` for the next decision.
+  // Returns for each unit whether it is critical, and keeps `norms` for the next decision.
   std::vector<bool> Test(std::span<const double> norms);
-  // Makes the next decision like the first.
+  // Makes the next decision like the first one.
   void Forget();
 
   void Save(StateWriter& out) const;

@@ -1,22 +1,24 @@
 // GraVAC (Tyagi and Swany, "GraVAC: Adaptive Compression for Communication-Efficient Distributed DL
 // Training", IEEE CLOUD 2023): in every step each worker compresses its error-fed gradient e by the
-// lowest factor theta_min, and what that kept further to theta_cur (multi-level compression); sent
-// is the stronger of the two that keeps the share eps of the energy (or norm), else everything.
-// Windows of steps raise theta_cur; gravac_scale.h has that side.
+// lowest factor theta_min, and that selection further by theta_cur (multi-level compression). It
+// sends the stronger of the two that keeps at least the fraction eps of the energy (or norm), or
+// else everything. Windows of steps raise theta_cur, as gravac_scale.h describes.
 //
-// probe=estimate has the gains from one error table instead (a histogram of magnitudes for Top-K,
-// within 0.1 % of |e|^2), and compresses once, by the factor that is chosen. Not the paper's.
+// probe=estimate takes the gains from one error table instead (a histogram of magnitudes for Top-K,
+// within 0.1 % of |e|^2), and compresses once, by the chosen factor. This is not in the paper.
 //
-// The paper is silent on workers that differ: here all take the same branch, agreed on before
-// anything is sent. Message of the agreement (an all-reduce; three sums and a maximum): 16-byte
-// header (codec kPolicy, unit 0, 4 elements), then four fp64 (gains are compared with thresholds,
-// and every branch hangs on them):
+// The paper does not say what happens if workers differ. Here all take the same branch, which they
+// agree on before anything is sent. The message of the agreement (an all-reduce of three sums and a
+// maximum) is a 16-byte header (codec kPolicy, unit 0, 4 elements), then four fp64, because gains
+// are compared with thresholds and every branch depends on them:
+//
 //   |C(e, theta_min)|^2   |C(e, theta_cur)|^2   |e|^2   summed over units
-//   seconds that the step before took, 0 where the worker does not know
-// So the throughput of a step, workers / seconds (times the batch, which does not matter:
-// throughputs are compared), is known in the agreement of the next step; a window of W steps ends
-// with the agreement that brings the time of its last step, and what it decides holds from the step
-// after.
+//   seconds of the previous step, 0 if the worker does not know them
+//
+// The throughput of a step, workers / seconds (times the batch, which cancels, because throughputs
+// are only compared), is therefore known in the agreement of the next step. A window of W steps
+// ends with the agreement that has the time of its last step, and its decision holds from the
+// following step on.
 //
 // With learning-rate release, a drop of the rate (gradient_watch.h) lets theta_cur rise again.
 // Densities are 1 / theta.
@@ -36,7 +38,8 @@
 namespace legacy {
 namespace {
 
-constexpr uint32_t kAgreement = 0;  // in the header's field for a unit; announcements have 1
+// Stored in the header's field for a unit; announcements have 1.
+constexpr uint32_t kAgreement = 0;
 constexpr double kWorkersOfFullWeight = 100;  // moving averages weigh a sample by workers / 100
 constexpr std::string_view kScalings[] = {"exponential", "geometric"};
 constexpr std::string_view kGains[] = {"energy", "norm"};
@@ -51,7 +54,7 @@ constexpr Header kHeader = {.codec = static_cast<uint8_t>(CodecId::kPolicy),
                             .count = kFields};
 
 struct GravacOptions {
-  double epsilon = 0.7;  // that branches are weighed by
+  double epsilon = 0.7;  // least gain of an accepted branch
   int64_t window = 500;
   bool norm_gain = false;
   bool release = false;
@@ -96,9 +99,9 @@ class Gravac : public Policy {
   struct State {
     GravacScale scale;
     RateDrop rate = {};
-    double seconds = 0;       // of the step before, as each worker measured it
-    uint64_t steps = 0;       // whose time has been agreed on
-    bool sent_dense = false;  // in the step before
+    double seconds = 0;       // of the previous step, as each worker measured it
+    uint64_t steps = 0;       // number of steps whose time has been agreed on
+    bool sent_dense = false;  // true if the previous step did
   };
 
   WorkList ProbeWork() const;
@@ -110,12 +113,12 @@ class Gravac : public Policy {
   PolicyContext context_;
   GravacOptions options_;
   int64_t elements_ = 0;
-  std::vector<Unit> measured_;  // those that the scheme compresses
+  std::vector<Unit> measured_;  // units that the scheme compresses
   State state_;
   Fields sums_{};
   size_t chosen_ = 0;
   int64_t step_ = 0;
-  double logged_ = 0;  // the density that the log had last
+  double logged_ = 0;  // density last logged
 };
 
 void Gravac::Decide(const StepInfo& step, [[maybe_unused]] std::span<const Unit> units,
@@ -128,7 +131,7 @@ void Gravac::Decide(const StepInfo& step, [[maybe_unused]] std::span<const Unit>
   std::ranges::fill(parameters, 1 / state_.scale.current());
 }
 
-// Dense, theta_min, theta_cur.
+// Returns the candidates: dense, theta_min and, if it is higher, theta_cur.
 std::vector<double> Gravac::Candidates() const {
   std::vector<double> densities = {1, 1 / state_.scale.minimum()};
   if (state_.scale.current() > state_.scale.minimum()) {
@@ -137,9 +140,9 @@ std::vector<double> Gravac::Candidates() const {
   return densities;
 }
 
-// Two compressions a step, of e and of what theta_min kept of it; or one error table. Without
-// charge_dense_probe they are free while everything is sent; as the branch is not known before they
-// are made, that of the step before counts.
+// Returns the work of two compressions per step, of e and of theta_min's selection, or of one error
+// table. Without charge_dense_probe they are free while everything is sent. The branch is known
+// only after them, so the previous step's branch decides.
 WorkList Gravac::ProbeWork() const {
   if (state_.sent_dense && !options_.charge_dense_probe) return {};
   WorkList work;
@@ -154,7 +157,7 @@ WorkList Gravac::ProbeWorkOf(const Unit& unit) const {
     AddWork(context_.scheme->ErrorWork(unit, densities), work);
     return work;
   }
-  int64_t from = unit.numel;  // the dense candidate is nothing but the norm
+  int64_t from = unit.numel;  // the dense candidate takes only the norm
   for (const double density : std::span(densities).subspan(1)) {
     AddWork(context_.scheme->SelectWork(from, density), work);
     from = context_.scheme->ElementsSent(unit, density);
@@ -175,7 +178,8 @@ std::optional<CollectiveCall> Gravac::OpenCall(PolicyMoment moment) {
 Message Gravac::Encode(int, std::span<const Probe> probes) const {
   Fields fields{};
   for (const Probe& probe : probes) {
-    if (probe.kept.empty()) continue;  // a unit that the scheme sends whole
+    // The scheme sends this unit whole.
+    if (probe.kept.empty()) continue;
     assert(probe.kept.size() == Candidates().size());
     fields[kMinimum] += probe.kept[1];
     fields[kCurrent] += probe.kept.back();
@@ -201,7 +205,7 @@ void Gravac::Accumulate(int, ByteSpan message) {
   sums_[kSeconds] = std::max(sums_[kSeconds], fields[kSeconds]);
 }
 
-// An all-zero gradient loses nothing.
+// Returns the gain; that of an all-zero gradient is 1.
 double Gravac::Gain(double kept) const {
   if (sums_[kAll] == 0) return 1;
   const double energy = kept / sums_[kAll];
@@ -217,7 +221,7 @@ void Gravac::FinishCall() {
                                                : Candidates().size() - 1;
   state_.sent_dense = chosen_ == 0;
   LogBranch();
-  // This agreement brought the time of step `steps`, counted from 1.
+  // This agreement has the time of step `steps`, counted from 1.
   if (state_.steps > 0 && static_cast<int64_t>(state_.steps) % options_.window == 0) {
     scale.EndWindow();
     LogWindow();
@@ -225,7 +229,7 @@ void Gravac::FinishCall() {
   ++state_.steps;
 }
 
-// The branch of the step, where it sends another density than the one before.
+// Logs the branch of the step if its density differs from the previous one.
 void Gravac::LogBranch() {
   const double sent = Candidates()[chosen_];
   if (sent == logged_) return;
@@ -240,7 +244,7 @@ void Gravac::LogBranch() {
                                     : "the least factor keeps enough"});
 }
 
-// What steps from the next on may compress to.
+// Logs the factor that later steps may compress by.
 void Gravac::LogWindow() {
   logged_ = 1 / state_.scale.current();
   log().Begin();

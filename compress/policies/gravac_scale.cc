@@ -45,7 +45,7 @@ void GravacScale::Record(double throughput) {
   if (!sent_dense_) throughputs_[sent_] = throughput * sent_gain_;
 }
 
-// Whether the two best throughputs are as good as equal; theta_cur is then the lower factor.
+// Returns true if the two best throughputs are nearly equal; theta_cur is then the lower factor.
 bool GravacScale::FindStay() {
   std::vector<std::pair<double, size_t>> best;  // throughput, factor
   for (const auto& [factor, throughput] : throughputs_) best.emplace_back(throughput, factor);

@@ -1,18 +1,20 @@
 // GraVAC's scale (Tyagi and Swany, "GraVAC: Adaptive Compression for Communication-Efficient
-// Distributed DL Training", IEEE CLOUD 2023, Algorithm 1) says which compression factors are tried,
-// what is known of each, and when to stay. Messages are gravac.cc's.
+// Distributed DL Training", IEEE CLOUD 2023, Algorithm 1) determines which compression factors are
+// tried, what is known of each, and when to stay. gravac.cc has the messages.
 //
-// The paper leaves these open, which are decided here:
-//   - candidates are one list of absolute factors from theta_min on, whatever theta_min rises to
-//   - in the first window theta_cur is theta_min
-//   - a gain's moving average starts with its first sample; that of theta_cur starts anew whenever
-//     theta_cur changes, and goes on as theta_min's when theta_min rises to theta_cur
-//   - the dense branch takes no part in the choice to stay; with fewer than two throughputs there
-//     is nothing to compare; where the factor that is stayed at lies below a theta_min that has
-//     risen, theta_min comes down to it
-//   - "staying" takes the lower factor of the two (the prose; the listing takes that of the lower
-//     throughput), and holds until the learning rate drops if release is asked for, else for ever;
-//     windows then change nothing
+// The paper leaves the following open, which is decided here:
+//   - Candidates are one list of absolute factors from the first theta_min on, whatever theta_min
+//     rises to.
+//   - In the first window theta_cur is theta_min.
+//   - A gain's moving average starts with its first sample. That of theta_cur starts again whenever
+//     theta_cur changes, and becomes theta_min's when theta_min rises to theta_cur.
+//   - The dense branch takes no part in the choice to stay. With fewer than two throughputs there
+//   is
+//     nothing to compare. If the scale stays at a factor below a theta_min that has risen,
+//     theta_min falls to that factor.
+//   - To stay means to use the lower factor of the two (the paper's prose; its listing uses the
+//     factor of the lower throughput). It lasts until the learning rate drops, with release, or
+//     else for ever; windows then change nothing.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +25,7 @@
 
 namespace legacy {
 
-// A GravacScaling says which factors are tried.
+// The spacing of the factors.
 enum class GravacScaling : uint8_t {
   kExponential,  // theta_min * {1, 2, 4, 16, 256, ...}, the exponent doubles; theta_max last
   kGeometric,    // theta_min * {1, 2, 4, 8, ...}; theta_max last
@@ -32,17 +34,17 @@ enum class GravacScaling : uint8_t {
 // Returns the factors, rising from theta_min to theta_max. 1 <= theta_min <= theta_max.
 std::vector<double> GravacFactors(double theta_min, double theta_max, GravacScaling scaling);
 
-// GravacRules are the constants of the algorithm.
+// Constants of the algorithm.
 struct GravacRules {
   double epsilon = 0.7;     // least gain that is accepted
   double omega = 0.01;      // relative difference that counts as none
   double smoothing = 0.01;  // weight of a new sample in the moving averages
 };
 
-// A GravacBranch says what a step sends: everything, or the lower or the current factor.
+// What a step sends: everything, or a compression by the lower or by the current factor.
 enum class GravacBranch : uint8_t { kDense, kMinimum, kCurrent };
 
-// A GravacScale runs the algorithm.
+// Runs the algorithm.
 class GravacScale {
  public:
   GravacScale(std::vector<double> factors, const GravacRules& rules)
@@ -53,12 +55,12 @@ class GravacScale {
   bool stays() const { return stays_; }
 
   // Takes the gains of this step's gradient at minimum() and current(), updates the averages, and
-  // returns what is sent.
+  // returns the branch to send.
   GravacBranch Weigh(double minimum_gain, double current_gain);
-  // Records what the last weighed branch achieved: `throughput` without compression's loss, 1 /
-  // seconds of the step times a constant, is multiplied by its gain.
+  // Records the throughput of the last weighed branch: `throughput`, which is 1 / seconds of the
+  // step times a constant, is multiplied by the branch's gain.
   void Record(double throughput);
-  // Ends a window: the next one may try other factors, or stay.
+  // Ends a window: the next one may try another factor, or stay.
   void EndWindow();
   void Release() { stays_ = false; }
 
@@ -79,7 +81,7 @@ class GravacScale {
   size_t sent_ = 0;  // position of the factor that the last step sent
   double sent_gain_ = 1;
   bool sent_dense_ = true;
-  std::map<size_t, double> throughputs_;  // last value of each factor that was sent
+  std::map<size_t, double> throughputs_;  // last throughput of each factor that was sent
   bool stays_ = false;
 };
 

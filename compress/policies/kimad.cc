@@ -1,13 +1,14 @@
 // Kimad (Xin, Canini, Richtarik, Horvath, "Kimad: Adaptive Gradient Compression with Bandwidth
-// Awareness", DistributedML 2023): as many bytes a step as the measured bandwidth carries in a
-// given time. The bandwidth is a moving average of bytes over exposed communication seconds of each
-// step; steps whose communication was hidden say nothing. Before the first measurement: the anchor.
+// Awareness", DistributedML 2023) sends as many bytes per step as the measured bandwidth carries in
+// a given time. The bandwidth is a moving average of bytes over exposed communication seconds of
+// each step; steps whose communication was hidden are ignored. Before the first measurement it uses
+// the anchor.
 //
-//   uniform    all units get the same position of their grids, the most that fits the bytes
+//   uniform    all units get the same position of their grids, the largest that fits the bytes
 //   knapsack   Kimad+: least squared error within the bytes (knapsack.h), of worker 0's error-fed
-//              gradient of the deciding step, used from the next one on
+//              gradient of the deciding step; used from the next step on
 //
-// Decisions are announced (announced_policy.h). Where not even the least fits, the least is sent.
+// Decisions are announced (announced_policy.h). If even the least does not fit, the least is sent.
 #include "compress/policies/announced_policy.h"
 #include "compress/policies/gradient_watch.h"
 #include "compress/policies/policies.h"
@@ -41,7 +42,7 @@ class Kimad : public AnnouncedPolicy {
   }
   void OnFeedback(const StepFeedback& feedback) override;
   PolicyTraits Traits() const override { return {.reads_clock = true}; }
-  // The first step's bandwidth is known after it.
+  // The first step's bandwidth is known after that step.
   std::optional<DecisionForecast> DecisionsIn(int64_t total_steps) const override {
     const int64_t first = options_.period == 1 ? 2 : options_.period;
     return DecisionForecast{EndsOfPeriods(total_steps, first, options_.period), "period=1%"};
@@ -59,10 +60,10 @@ class Kimad : public AnnouncedPolicy {
   Choices Uniform(double budget) const;
 
   KimadOptions options_;
-  GradientSum gradient_;  // of the deciding step alone
+  GradientSum gradient_;  // gradient of the deciding step
   OptionTable bytes_;
   double bandwidth_ = 0;   // bytes per second; 0: not measured yet
-  double decided_at_ = 0;  // the bandwidth of the last decision
+  double decided_at_ = 0;  // bandwidth of the last decision
 };
 
 void Kimad::OnFeedback(const StepFeedback& feedback) {
@@ -71,7 +72,7 @@ void Kimad::OnFeedback(const StepFeedback& feedback) {
   bandwidth_ = bandwidth_ == 0 ? sample : bandwidth_ + options_.smoothing * (sample - bandwidth_);
 }
 
-// The grids rise in what is sent.
+// Options are in ascending order of what they send.
 Choices Kimad::Uniform(double budget) const {
   size_t best = 0;
   for (size_t option = 1; option < grid().Options(); ++option) {

@@ -15,12 +15,12 @@ constexpr int32_t kNone = 1 << 30;
 constexpr double kLargestSum = kNone - 1;
 // Best costs within a block of steps stay in the nearest cache while all options are tried.
 constexpr int64_t kBlock = 2048;
-// Of sums of doubles, relative.
+// Relative rounding error of sums of doubles.
 constexpr double kRoundingError = 1e-9;
 
 bool IsAmount(double value) { return value >= 0 && std::isfinite(value); }
 
-// One option of one unit: steps of the budget that it takes, and its cost in whole numbers.
+// One option of one unit: the steps of the budget that it takes, and its cost as a whole number.
 struct Item {
   int64_t steps = 0;
   int32_t cost = 0;
@@ -41,8 +41,8 @@ LEGACY_INLINE void Narrow(const int32_t* from, int64_t count, uint8_t* __restric
   for (int64_t i = 0; i < count; ++i) to[i] = static_cast<uint8_t>(from[i]);
 }
 
-// best[b]: least cost within b steps when a unit with these items follows units whose least costs
-// are `before`.
+// Sets best[b] to the least cost within b steps of a unit with these items after units whose least
+// costs are `before`.
 void AddUnit(std::span<const Item> items, std::span<const int32_t> before, std::span<int32_t> best,
              std::span<uint8_t> chosen) {
   const auto size = static_cast<int64_t>(best.size());
@@ -63,8 +63,8 @@ void AddUnit(std::span<const Item> items, std::span<const int32_t> before, std::
   }
 }
 
-// Costs as whole numbers: themselves where that is exact, else in units of which the dearest choice
-// has 2^30.
+// Returns the unit in which costs are whole numbers: 1 if that is exact, otherwise a unit in which
+// the dearest choice costs 2^30.
 double CostUnit(const OptionTable& costs) {
   double dearest = 0;
   bool whole = true;
@@ -124,7 +124,7 @@ std::optional<Choices> SolveKnapsack(const OptionTable& weights, const OptionTab
     AddUnit(items.back(), before, best, std::span(chosen).subspan(unit * size, size));
     std::swap(before, best);
   }
-  // Costs only fall with the steps: the first of the least is the lightest.
+  // Costs never rise with the steps, so the first minimum is the lightest choice.
   auto left = static_cast<size_t>(std::ranges::min_element(before) - before.begin());
   if (before[left] >= kNone) return std::nullopt;
   Choices choices(weights.units);

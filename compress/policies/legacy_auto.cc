@@ -6,9 +6,9 @@
 namespace legacy {
 namespace {
 
-constexpr double kSmallShare = 0.1;  // of all elements, in layers below the split
-constexpr double kSmallFactor = 5;   // half the volume over that share
-constexpr double kSmallInteger = 2;  // of bits and ranks
+constexpr double kSmallShare = 0.1;  // fraction of all elements in layers below the split
+constexpr double kSmallFactor = 5;   // half the volume divided by that fraction
+constexpr double kSmallInteger = 2;  // for bits and ranks
 constexpr double kLessFactor = 0.8;
 constexpr double kPhaseFactors[] = {1.8, 0.2};
 
@@ -25,7 +25,7 @@ bool Responds(const VolumeModel& model) {
   return UniformVolume(model, MostParameter(spec)) > UniformVolume(model, LeastParameter(spec));
 }
 
-// Whether the last bucket's parameters can bring the average volume down to the target.
+// Returns true if the last bucket's parameters can lower the average volume to the target.
 bool Feasible(const VolumeModel& model, LegacySchedule schedule, double target) {
   for (auto& row : schedule.parameters) row.back() = LeastParameter(model.scheme->Parameter());
   return AverageVolume(model, schedule) <= target;
@@ -68,8 +68,8 @@ LegacySchedule AutoSchedule(const VolumeModel& model, double parameter, const Au
     schedule.splits = {shape.split > 0 ? shape.split : SplitAtShare(model.units, kSmallShare)};
     double factor = spec.integer ? kSmallInteger : kSmallFactor;
     schedule.parameters = {{ScaleParameter(spec, parameter, factor), parameter}};
-    // On models of small matrices the small layers alone may exceed the volume: then they get less,
-    // down to the anchor.
+    // In models of small matrices the small layers alone may exceed the volume; their factor is
+    // then lowered, at most to 1.
     while (measure && !Feasible(measured, schedule, UniformVolume(measured, parameter))) {
       factor = 1 + (factor - 1) * kLessFactor;
       schedule.parameters.front().front() = ScaleParameter(spec, parameter, factor);

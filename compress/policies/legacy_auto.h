@@ -1,11 +1,13 @@
-// The automatic schedule is LEGACY's (legacy_schedule.h) from one number, the uniform parameter or
-// average density: layers that together hold a tenth of the elements send five times as much as the
-// average and the others what is left; the first half of the training sends 1.8 and the second 0.2
-// times the average (the ratios of LEGACY's experiments on small models). All parameters are then
-// solved for the uniform parameter's average volume. The rule is ours, not the paper's.
+// The automatic schedule derives LEGACY's schedule (legacy_schedule.h) from one number, the uniform
+// parameter or average density. Layers that together hold a tenth of the elements send five times
+// as much as the average, and the others send the rest. The first half of the training sends 1.8
+// times, and the second 0.2 times the average (the ratios of LEGACY's experiments on small models).
+// All parameters are then solved for the uniform parameter's average volume. This rule is not in
+// the paper.
 //
 // For bits and ranks, layers below the split get twice the anchor. For thresholds, whose volume is
-// not known beforehand, parameters are scaled as if it were inverse to them, and nothing is solved.
+// not known beforehand, parameters are scaled as if the volume were inverse to them, and nothing is
+// solved.
 #pragma once
 
 #include <cstdint>
@@ -17,19 +19,21 @@
 
 namespace legacy {
 
-// An AutoShape says what the schedule depends on.
+// What the schedule depends on.
 struct AutoShape {
   bool by_layer = true;
   bool by_phase = true;
-  // Elements that separate the buckets; 0: the size below which layers hold at most a tenth.
+  // Number of elements that separates the buckets; 0: the size below which layers hold at most a
+  // tenth of all elements.
   int64_t split = 0;
 };
 
-// Returns the model's measure where volumes in it depend on the parameter, else the other one;
-// nothing where neither does (a threshold). Values sent do not depend on bits: those need bytes.
+// Returns the model's measure if volumes in it depend on the parameter, otherwise the other
+// measure; nothing if neither does (a threshold). For bits the number of values sent is constant,
+// so they need bytes.
 std::optional<VolumeMeasure> UsableMeasure(const VolumeModel& model);
 
-// Returns the schedule. Throws Error where `parameter` is out of range, and as SolveSchedule does.
+// Returns the schedule. Throws Error if `parameter` is out of range, and as SolveSchedule does.
 LegacySchedule AutoSchedule(const VolumeModel& model, double parameter, const AutoShape& shape);
 
 }  // namespace legacy

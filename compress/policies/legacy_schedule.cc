@@ -13,7 +13,7 @@
 namespace legacy {
 namespace {
 
-// Product of a step and a number of phases; both fit 64 bits, their product need not.
+// Type for the product of a step and a number of phases; both fit 64 bits, their product may not.
 using Wide = __int128;
 
 std::string Join(std::span<const int64_t> values) {
@@ -30,7 +30,7 @@ void CheckAscending(const char* option, std::span<const int64_t> values) {
   }
 }
 
-// "0.7%" is read as 0.7e-2, which is rounded once: 0.7 / 100 is not the same number.
+// "0.7%" is read as 0.7e-2, which is rounded once; 0.7 / 100 can be another number.
 std::optional<double> ParsePercent(std::string_view number) {
   if (number.find_first_of("eE") == std::string_view::npos) {
     return ParseNumber(std::string(number) + "e-2");
@@ -92,7 +92,7 @@ class LegacyPolicy : public Policy {
  private:
   std::string name_;
   const LegacySchedule schedule_;
-  int64_t logged_ = -1;  // phase
+  int64_t logged_ = -1;  // the last phase logged
 };
 
 void CheckShape(std::string_view name, const LegacySchedule& schedule) {
@@ -134,8 +134,8 @@ int64_t LegacySchedule::PhaseStart(int64_t phase, int64_t total_steps) const {
   if (!phase_bounds.empty()) {
     return std::min(phase_bounds[phase - 1] + (closed_right ? 1 : 0), total_steps);
   }
-  // The boundary phase * T / p, rounded up to a step; a step that lies on it goes where
-  // closed_right says.
+  // The boundary phase * T / p is rounded up to a step; closed_right decides the phase of a step
+  // that lies on it.
   const Wide scaled = static_cast<Wide>(phase) * total_steps;
   const Wide phases = Phases();
   const auto start =
@@ -162,7 +162,7 @@ double LegacySchedule::Parameter(int64_t step, int64_t total_steps, int64_t nume
 
 int64_t SplitAtShare(std::span<const Unit> units, double share) {
   if (!(share >= 0 && share <= 1)) throw Error("share", FormatNumber(share), "0 to 1");
-  std::map<int64_t, int64_t> elements;  // of all tensors of a size
+  std::map<int64_t, int64_t> elements;  // of all tensors of one size
   int64_t total = 0;
   for (const Unit& unit : units) {
     elements[unit.numel] += unit.numel;

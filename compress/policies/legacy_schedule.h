@@ -18,7 +18,7 @@
 
 namespace legacy {
 
-// A LegacySchedule is that table.
+// The table of the schedule.
 struct LegacySchedule {
   // Ascending element counts that separate the buckets: bucket i has units with numel < splits[i]
   // (strictly), the last bucket the rest.
@@ -50,11 +50,11 @@ struct LegacySchedule {
 };
 
 // Returns a split for models whose tensors are too small for the default: the largest size such
-// that the tensors below it hold at most `share` of all elements (none of them where already the
-// smallest size holds more).
+// that the tensors below it hold at most `share` of all elements (none of them if the smallest size
+// already holds more).
 int64_t SplitAtShare(std::span<const Unit> units, double share);
 
-// A ScheduleUnit says how a schedule's numbers are written.
+// The notation of a schedule's numbers.
 enum class ScheduleUnit : uint8_t {
   kFraction,  // densities: "1%" or "0.01"; a bare number above 1 is refused as ambiguous
   kRaw,       // any other parameter: "4,2"
@@ -64,10 +64,10 @@ enum class ScheduleUnit : uint8_t {
 // anything else.
 std::vector<std::vector<double>> ParseSchedule(std::string_view text, ScheduleUnit unit);
 
-// Makes the schedule as a policy over any numeric codec parameter; parameters are rounded where it
-// is an integer. Names are "uniform" (1 x 1), "legacy-layer" (one phase), "legacy-phase" (one
-// bucket) and "legacy-both" (any table). Throws Error on a table of another shape and on parameters
-// outside the range of `parameter`.
+// Makes the schedule as a policy over any numeric codec parameter; values are rounded if the
+// parameter is an integer. Names are "uniform" (1 x 1), "legacy-layer" (one phase), "legacy-phase"
+// (one bucket) and "legacy-both" (any table). Throws Error for a table of another shape and for
+// values outside the range of `parameter`.
 std::unique_ptr<Policy> MakeLegacyPolicy(std::string_view name, const LegacySchedule& schedule,
                                          const ParameterSpec& parameter);
 // Returns these names.

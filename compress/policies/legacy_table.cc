@@ -14,7 +14,7 @@ namespace {
 constexpr std::string_view kLayer = "legacy-layer";
 constexpr std::string_view kPhase = "legacy-phase";
 
-// A step, or where a part of the training ends.
+// Reads a step, or the end of a part of the training.
 int64_t ParseBound(std::string text, int64_t total_steps) {
   const std::string given = text;
   const bool part = text.ends_with('%');
@@ -32,7 +32,7 @@ int64_t SplitOf(const LegacyTable& table, const VolumeModel& model) {
   return SplitAtShare(model.units, table.split_share);
 }
 
-// The user's parameters, cut to what the policy looks at.
+// Returns the user's parameters, reduced to those that the policy uses.
 LegacySchedule Given(std::string_view name, const LegacyTable& table, const VolumeModel& model) {
   const bool density = model.scheme->Parameter().name == "density";
   LegacySchedule schedule;
@@ -98,8 +98,8 @@ LegacySchedule ScheduleOfTable(std::string_view name, const LegacyTable& table, 
     schedule.phase_bounds = ParsePhaseBounds(table.phase_bounds, model.total_steps);
   }
   schedule.Validate();
-  // Values sent do not depend on bits: those are solved in bytes. What a threshold sends nobody
-  // knows beforehand.
+  // For bits the number of values sent is constant, so they are solved in bytes. The volume of a
+  // threshold is not known beforehand.
   const std::optional<VolumeMeasure> measure = UsableMeasure(model);
   if (!table.volume || !measure) return schedule;
   model.measure = *measure;

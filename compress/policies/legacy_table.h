@@ -1,5 +1,5 @@
-// A LEGACY table is a schedule as users write it: parameters as text and what belongs to them, for
-// every program that takes one.
+// A LEGACY table is a schedule as users write it: parameters as text, and the options that belong
+// to them, for every program that takes one.
 #pragma once
 
 #include <cstdint>
@@ -13,22 +13,23 @@
 
 namespace legacy {
 
-// Tensors below the default split hold at most this share of all elements.
+// Largest fraction of all elements in tensors below the default split.
 inline constexpr double kDefaultSplitShare = 0.1;
 
-// A LegacyTable has the options of a schedule.
+// The options of a schedule.
 struct LegacyTable {
-  std::string schedule = {};         // "10%,0.5%/1%,0.05%"; empty: AutoSchedule's
-  std::vector<int64_t> splits = {};  // element counts; empty: one, by `split_share` (SplitAtShare)
+  std::string schedule = {};  // "10%,0.5%/1%,0.05%"; empty: AutoSchedule
+  // Element counts; empty: one split by SplitAtShare(`split_share`).
+  std::vector<int64_t> splits = {};
   double split_share = kDefaultSplitShare;
-  // "100,200" steps, or parts of the training, "30%,60%"; empty: equal phases.
+  // "100,200" steps, or parts of the training, "30%,60%"; empty: phases of equal length.
   std::string phase_bounds = {};
   bool closed_right = false;  // LegacySchedule::closed_right
-  // True: a control, in which tight phases come first; where parameters depend on size alone, small
-  // layers are tight.
+  // True for a control in which phases of strong compression come first; if parameters depend on
+  // size alone, small layers are compressed most.
   bool reversed = false;
   // Measure in which parameters are scaled until they send as much as the uniform parameter; none:
-  // they are taken as they are.
+  // parameters are used unscaled.
   std::optional<VolumeMeasure> volume = VolumeMeasure::kElements;
 };
 
@@ -39,9 +40,9 @@ std::optional<VolumeMeasure> ParseVolume(const std::string& text, const std::str
 // 1 and parts of the training above 0 %.
 std::vector<int64_t> ParsePhaseBounds(const std::string& text, int64_t total_steps);
 
-// Returns the schedule of policy `name`: legacy-layer has the first phase of the parameters,
+// Returns the schedule of policy `name`: legacy-layer uses the first phase of the parameters,
 // legacy-phase the last bucket, legacy-both all of them. `parameter` is the uniform one;
-// model.measure is not read. Throws Error on parameters that do not fit, and as SolveSchedule does.
+// model.measure is ignored. Throws Error if the parameters do not fit, and as SolveSchedule does.
 LegacySchedule ScheduleOfTable(std::string_view name, const LegacyTable& table, VolumeModel model,
                                double parameter);
 

@@ -1,21 +1,22 @@
 // L-GreCo (Markov, Alimohammadi, Frantar, Alistarh, "L-GreCo: Layerwise-Adaptive Gradient
-// Compression For Efficient Data-parallel Deep Learning", MLSys 2024): now and then worker 0
-// measures what every parameter would cost each unit in error, and takes the parameters that send
-// least with no more error than the uniform one: a knapsack (knapsack.h). One byte a unit is
-// broadcast (announced_policy.h).
+// Compression For Efficient Data-parallel Deep Learning", MLSys 2024): at intervals worker 0
+// measures the error of every parameter for each unit, and chooses the parameters that send least
+// with no more error than the uniform one: a knapsack (knapsack.h). One byte per unit is broadcast
+// (announced_policy.h).
 //
-// Measured are worker 0's error-fed gradients of the last steps before a decision (as the authors'
-// code does), or the mean gradient, which all workers have. Their mean is taken, not their sum: a
-// constant factor that changes nothing, and keeps values in the range of one gradient.
+// It measures worker 0's error-fed gradients of the last steps before a decision (as the authors'
+// code does), or the mean gradient, which all workers have. It takes their mean instead of their
+// sum: the constant factor changes no choice, and keeps values in the range of one gradient.
 //
-// cost=time replaces bytes by exposed seconds and by those of the work that grows with the rank
-// (exposed_cost.h).
+// cost=time replaces bytes by exposed seconds, plus the seconds of the work that grows with the
+// rank (exposed_cost.h).
 //
-// Where the scheme begins with a dense start, the first decision comes a period after it.
+// If the scheme begins with a dense start, the first decision comes one period after it.
 //
-// lgreco-accordion: the error that may be made is not that of the uniform parameter but of
-// Accordion's choice (gradient_watch.h) between twice and half of what it sends, tested on the same
-// accumulated gradients at each decision; a drop of the learning rate makes the next one critical.
+// In lgreco-accordion, the allowed error is not that of the uniform parameter but that of
+// Accordion's choice (gradient_watch.h) between twice and half of what the uniform parameter sends,
+// tested on the same accumulated gradients at each decision. A drop of the learning rate makes the
+// next decision critical.
 #include <algorithm>
 #include <cmath>
 
@@ -32,19 +33,19 @@ enum class Metric : uint8_t { kNorm, kSquared, kRelative };
 constexpr std::string_view kMetrics[] = {"l2", "l2_sq", "rel_l2"};
 constexpr std::string_view kSources[] = {"local", "mean"};
 constexpr std::string_view kCosts[] = {"bytes", "time"};
-constexpr double kLowCompression =
-    2;  // of Accordion's pair: times what the uniform parameter sends
+// Accordion's pair, as factors of what the uniform parameter sends.
+constexpr double kLowCompression = 2;
 constexpr double kHighCompression = 0.5;
-// Rounding up wastes at most a step for each unit: 2 % of the error at most.
+// Rounding up wastes at most a step per unit, which is at most 2 % of the error.
 constexpr int64_t kStepsPerUnit = 50;
 
 struct LgrecoOptions {
-  int64_t period = 1;  // steps
+  int64_t period = 1;  // number of steps between decisions
   int64_t start = 1;
   int64_t accumulate = 10;
   double alpha = 1;
   Metric metric = Metric::kNorm;
-  int64_t steps = 10000;  // of the error axis
+  int64_t steps = 10000;  // number of steps of the error axis
   bool mean_source = false;
   bool time_cost = false;
   std::optional<double> accordion_eta;
@@ -67,8 +68,8 @@ class Lgreco : public AnnouncedPolicy {
   void OnLocalGradient(size_t unit, std::span<const float> gradient,
                        std::span<const float> residual) override;
   void OnFeedback(const StepFeedback& feedback) override;
-  // The mean gradient of a step is known when the step's announcement is through: it counts for the
-  // next one.
+  // The mean gradient of a step is known after the step's announcement, so it counts for the next
+  // decision.
   bool ReadsMeanGradient() const override {
     return options_.mean_source && StepsToDecision() > 0 &&
            StepsToDecision() <= options_.accumulate;
@@ -105,16 +106,16 @@ class Lgreco : public AnnouncedPolicy {
   LgrecoOptions options_;
   Choices anchor_;
   GradientSum gradients_;
-  OptionTable work_;  // of the grid's options
-  Choices used_;      // in this step
+  OptionTable work_;  // work of the grid's options
+  Choices used_;      // choices in this step
   ExposedCost exposed_;
   CriticalRegimes regimes_;
   RateDrop rate_;
   std::vector<DecisionGrounds> grounds_;  // of the last decision, by unit
 };
 
-// Steps from this one to the one that ends with the next decision; the first is that after which
-// `start` steps are done.
+// Returns the number of steps from this one to the one that ends with the next decision. The first
+// decision comes after `start` steps.
 int64_t Lgreco::StepsToDecision() const {
   const int64_t first = options_.start - 1;
   const int64_t step = this->step().step;
@@ -160,7 +161,7 @@ OptionTable Lgreco::Errors(std::span<const float> gradient) const {
   return errors;
 }
 
-// The choice whose error must not be exceeded.
+// Returns the choice whose error must not be exceeded.
 Choices Lgreco::Reference(std::span<const float> gradient) {
   if (!options_.accordion_eta) return anchor_;
   std::vector<double> norms;
@@ -215,7 +216,7 @@ WorkList Lgreco::ChoosingWork() const {
       *number *= gradients_.steps();
     AddWork(sums, work);
   }
-  if (gradients_.steps() > 1) AddWork(PassOver("copy"), work);  // their mean
+  if (gradients_.steps() > 1) AddWork(PassOver("copy"), work);  // computes their mean
   AddWork(grid().ErrorWork(), work);
   if (options_.metric == Metric::kRelative) AddWork(PassOver("norm"), work);
   if (options_.accordion_eta) AddWork(PassOver("norm"), work);

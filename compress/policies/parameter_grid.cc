@@ -12,7 +12,8 @@ namespace {
 
 constexpr double kMinBits = 2;
 constexpr double kMaxBits = 8;
-constexpr double kLargestFraction = 0.5;  // above it positions make a message longer than dense
+// Above this fraction, positions make a message longer than a dense one.
+constexpr double kLargestFraction = 0.5;
 constexpr double kBytesPerValue = 4;
 
 bool IsFraction(const ParameterSpec& spec) {
@@ -48,7 +49,8 @@ std::vector<double> WholeNumbers(const ParameterSpec& spec, double first, double
   return parameters;
 }
 
-// Error feedback may diverge with few bits: exchanges refuse to begin with those.
+// Returns true if an exchange accepts the parameter. Exchanges refuse numbers of bits with which
+// error feedback may diverge.
 bool CanBegin(const Scheme& scheme, const Unit& unit, double parameter) {
   try {
     scheme.Open(unit, 1)->Begin({.parameter = parameter});

@@ -1,12 +1,13 @@
-// A parameter grid has the parameters that a policy chooses from, for each unit, and what each
+// A parameter grid holds the parameters that a policy chooses from for each unit, and what each
 // would send.
 //
 //   density, theta   kept fraction = anchor's * 2^(j/2) within [low, high] times the anchor's,
 //                    clipped to [1 / numel, max(0.5, the anchor's)]
 //   rank             whole numbers in [floor(low * anchor), ceil(high * anchor)]
-//   bits             2 to 8, and the anchor; without those that error feedback would diverge with
-// All are within the parameter's own range, from what sends least to what sends most. Units that
-// the scheme leaves whole have the anchor alone, over and over.
+//   bits             2 to 8, and the anchor; without those with which error feedback would diverge
+//
+// All are within the parameter's own range, in ascending order of what they send. For units that
+// the scheme sends whole, every option is the anchor.
 #pragma once
 
 #include <cstdint>
@@ -19,19 +20,19 @@
 
 namespace legacy {
 
-// A GridRange says how much less and more than the anchor is tried; bits have a range of their own.
+// The range of options relative to the anchor; bits have a range of their own.
 struct GridRange {
   double low = 1;
   double high = 1;
 };
 
-// A ParameterGrid has the same number of options for every unit.
+// Every unit has the same number of options.
 class ParameterGrid {
  public:
-  // Throws Error where the scheme's parameter is none of the above.
+  // Throws Error if the scheme's parameter is none of the above.
   ParameterGrid(const Scheme& scheme, std::span<const Unit> units, double anchor,
                 const GridRange& range);
-  // Takes the same parameters for every unit, or the anchor where units are left whole.
+  // Takes the same parameters for every unit, or the anchor for units that are sent whole.
   ParameterGrid(const Scheme& scheme, std::span<const Unit> units, double anchor,
                 const std::vector<double>& parameters);
 
@@ -44,14 +45,13 @@ class ParameterGrid {
   // Returns for each unit the option nearest to ScaleParameter(anchor, factor), by amount.
   Choices Nearest(double factor) const;
 
-  // Returns the bytes that one worker sends, 4 a value where a message's length depends on the
-  // data.
+  // Returns the bytes that one worker sends: 4 per value if a message's length depends on the data.
   OptionTable Bytes() const;
-  // Returns the multiply-adds of a product that grow with the parameter: those of ranks; 0 for all
-  // others.
+  // Returns the multiply-adds of a product that grow with the parameter, for ranks; 0 for all other
+  // parameters.
   OptionTable Work() const;
-  // Returns ||x - C(x)||^2, where x is `values`, flat as the units are in it; 0 where the unit is
-  // left whole with that parameter. `random` is completed with each unit's number.
+  // Returns ||x - C(x)||^2, where x is `values`, flat as the units are in the model; 0 if the unit
+  // is sent whole with that parameter. `random` is completed with each unit's number.
   OptionTable SquaredErrors(std::span<const float> values, const RandomKey& random) const;
   // Returns the device work of SquaredErrors.
   WorkList ErrorWork() const;

@@ -6,7 +6,7 @@
 namespace legacy {
 namespace {
 
-// A share of elements that is left out, and not a threshold of their values.
+// Returns true for a fraction of elements that is dropped, and false for a threshold of values.
 bool IsLeftShare(const ParameterSpec& spec) { return spec.volume_falls && spec.maximum <= 1; }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The parameter scale turns a codec's parameter into an amount of what is sent, so that one rule
+// The parameter scale converts a codec's parameter to an amount that is sent, so that one rule
 // ("five times as much for small layers") fits densities, bits and ranks, FFT's theta (1 - theta is
 // kept) and thresholds (taken as inverse to what is sent).
 #pragma once
@@ -7,10 +7,11 @@
 
 namespace legacy {
 
-// Returns what grows with what is sent: the parameter itself, 1 - theta, or 1 / threshold.
+// Returns an amount that grows with what is sent: the parameter itself, 1 - theta, or 1 /
+// threshold.
 double Amount(const ParameterSpec& spec, double parameter);
 
-// Returns the parameter of that amount, within the range of `spec`, rounded where it is an integer.
+// Returns the parameter of that amount, within the range of `spec`, rounded if it is an integer.
 double FromAmount(const ParameterSpec& spec, double amount);
 
 // Return the end of the range at which most, or least, is sent.

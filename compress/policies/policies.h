@@ -1,4 +1,4 @@
-// These are the rows of PolicyTable(), each made in its own file.
+// The rows of PolicyTable(), each defined in its own file.
 #pragma once
 
 #include "compress/policy.h"
@@ -16,11 +16,11 @@ PolicyRow KimadRow();            // kimad.cc
 PolicyRow FlexibleRow();         // flexible.cc
 PolicyRow ThetaRow();            // theta.cc
 
-// Returns the number of decisions at the ends of the steps first - 1, first - 1 + period, ... (from
-// 0) that a step of the run follows.
+// Returns the number of decisions at the ends of steps first - 1, first - 1 + period, ... (from 0)
+// that are followed by another step of the run.
 int64_t EndsOfPeriods(int64_t total_steps, int64_t first, int64_t period);
 
-// Returns the option's number, or `automatic` where its text is "auto".
+// Returns the option's number, or `automatic` if its text is "auto".
 double NumberOrAuto(const OptionReader& options, std::string_view name, double automatic,
                     double minimum, double maximum);
 

@@ -1,22 +1,24 @@
-// theta: which part of the spectrum is dropped, for codec fft. The same theta for all units;
-// theta_0 is the anchor. Wang et al. (HPDC 2020) show that SGD converges with a diminishing theta,
-// and that lowering it recovers accuracy. With a_t^2 = ||x - C(x)||^2 / ||x||^2 the compression's
-// error is of the order of SGD's own noise where a_t^2 <= L eta_t, L the loss's smoothness and
-// eta_t <= 1 / (4 L) the rate.
+// theta is the fraction of the spectrum that codec fft drops. This policy uses the same theta for
+// all units; theta_0 is the anchor. Wang et al. (HPDC 2020) show that SGD converges with a
+// diminishing theta, and that lowering it recovers accuracy. With a_t^2 = ||x - C(x)||^2 / ||x||^2,
+// the compression's error is of the order of SGD's own noise if a_t^2 <= L eta_t, where L is the
+// loss's smoothness and eta_t <= 1 / (4 L) the rate.
 //
-//   lr        theta_t = theta_0 sqrt(eta_t / eta), eta the highest rate so far: warm-up does not
-//             count. Nothing is sent: every worker knows the rate.
-//   measured  the largest theta <= theta_0 with a^2(theta) <= L eta_t, a^2 over all units of worker
-//             0's error-fed gradient, of thetas whose kept part is that of theta_0 times 2^(j/2),
-//             and 0. Every `interval` steps worker 0 measures, and announces the result for the
-//             steps that follow. Without `smoothness` L = 1 / (4 eta): the largest that the rates
-//             allow, a_t^2 <= 1/4.
-//   recover   every `interval` steps worker 0 announces its mean loss since the last time. Where
-//             `patience` of them in a row are not below the best so far by the share `improvement`,
-//             theta becomes factor * theta; below 0.05 it becomes 0. Every worker does that by
-//             itself.
+//   lr        theta_t = theta_0 sqrt(eta_t / eta), where eta is the highest rate so far, so that a
+//             warm-up does not count. Nothing is sent: every worker knows the rate.
+//   measured  the largest theta <= theta_0 with a^2(theta) <= L eta_t, where a^2 is over all units
+//   of
+//             worker 0's error-fed gradient. The thetas tried have the kept fraction of theta_0
+//             times 2^(j/2), and 0. Every `interval` steps worker 0 measures, and announces the
+//             result for the following steps. Without `smoothness`, L = 1 / (4 eta), the largest
+//             that the rates allow, which means a_t^2 <= 1/4.
+//   recover   every `interval` steps worker 0 announces its mean loss since the last time. If
+//             `patience` announcements in a row are not below the best so far by the fraction
+//             `improvement`, theta becomes factor * theta; below 0.05 it becomes 0. Every worker
+//             computes this by itself.
 //
-// Announcement: 8 bytes, an f64, from worker 0 to all; worker 0, too, goes by the decoded number.
+// The announcement is 8 bytes, an f64, from worker 0 to all; worker 0, too, uses the decoded
+// number.
 #include <algorithm>
 #include <cassert>
 #include <cmath>
@@ -68,15 +70,15 @@ class ThetaPolicy : public Policy {
  protected:
   virtual std::string_view Form() const = 0;
   virtual double Theta() const = 0;
-  // All state, finite, and back.
+  // All state as finite numbers, and its restoration.
   virtual std::vector<double> Numbers() const { return {highest_rate_}; }
   virtual void SetNumbers(std::span<const double> numbers) { highest_rate_ = numbers[0]; }
 
   const PolicyContext& context() const { return context_; }
   const StepInfo& step() const { return step_; }
   double highest_rate() const { return highest_rate_; }
-  // A decision that holds from `from` on; where nothing was announced, only a theta that changed is
-  // one.
+  // Logs a decision that holds from step `from` on. Without an announcement, only a changed theta
+  // is a decision.
   void LogTheta(int64_t from, DecisionGrounds grounds, bool announced = false) {
     const double theta = Theta();
     if (theta == logged_ && !announced) return;
@@ -105,7 +107,7 @@ class RateTheta : public ThetaPolicy {
   }
 };
 
-// A number that worker 0 announces every `interval` steps.
+// The common part of forms in which worker 0 announces a number every `interval` steps.
 class AnnouncedTheta : public ThetaPolicy {
  public:
   AnnouncedTheta(const PolicyContext& context, int64_t interval)
@@ -139,7 +141,7 @@ class AnnouncedTheta : public ThetaPolicy {
     return DecisionForecast{EndsOfPeriods(total_steps, interval_, interval_), "interval=5%"};
   }
   void FinishCall() override {
-    // Nothing came where worker 0 took no part in the step: the last theta stays.
+    // If worker 0 was not active in the step, nothing was received and the last theta stays.
     if (received_) {
       DecisionGrounds grounds = GroundsOf(*received_);
       Take(*received_);
@@ -154,7 +156,7 @@ class AnnouncedTheta : public ThetaPolicy {
   virtual double ToAnnounce() const = 0;
   virtual void CheckAnnounced(double number) const = 0;  // throws Error
   virtual void Take(double number) = 0;
-  // Of what was announced, before it is taken.
+  // Returns the reasons of an announced number, before it is taken.
   virtual DecisionGrounds GroundsOf(double number) const = 0;
   virtual void StartInterval() = 0;
   double Theta() const override { return theta_; }
@@ -174,7 +176,7 @@ class AnnouncedTheta : public ThetaPolicy {
 
 class MeasuredTheta : public AnnouncedTheta {
  public:
-  // `smoothness` 0: 1 / (4 highest rate).
+  // `smoothness` = 0 means 1 / (4 highest rate).
   MeasuredTheta(const PolicyContext& context, int64_t interval, double smoothness)
       : AnnouncedTheta(context, interval), smoothness_(smoothness) {
     constexpr double kLeastKept = 0x1p-10;
@@ -247,7 +249,7 @@ class MeasuredTheta : public AnnouncedTheta {
   }
 
  private:
-  // Share of the energy that may be lost.
+  // Returns the fraction of the energy that may be lost.
   double Allowed() const {
     const double rate = step().learning_rate;
     if (smoothness_ > 0) return smoothness_ * rate;
@@ -255,8 +257,8 @@ class MeasuredTheta : public AnnouncedTheta {
   }
 
   double smoothness_;
-  std::vector<double> thetas_;  // falling
-  // Of the measuring step: never kept over steps.
+  std::vector<double> thetas_;  // descending
+  // Results of the measuring step, which are not kept between steps.
   double energy_ = 0;
   std::vector<double> errors_;
 };
@@ -323,11 +325,11 @@ class RecoveringTheta : public AnnouncedTheta {
 
  private:
   Recovery recovery_;
-  double sum_ = 0;  // of worker 0's losses since the last announcement
+  double sum_ = 0;  // sum of worker 0's losses since the last announcement
   double count_ = 0;
-  double started_ = 0;  // 1: there is a best
+  double started_ = 0;  // 1 if there is a best loss
   double best_ = 0;
-  double stalled_ = 0;  // announcements in a row
+  double stalled_ = 0;  // number of announcements in a row
 };
 
 std::unique_ptr<Policy> MakeTheta(const OptionReader& options, const PolicyContext& context) {

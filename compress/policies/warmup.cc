@@ -1,11 +1,12 @@
-// Warm-up of the density: training starts with much, and comes down to the anchor over some epochs.
+// Warm-up of the density: training starts with a high density, which falls to the anchor over some
+// epochs.
 //
-//   formula    anchor^((e + 1) / (epochs + 1)) in epoch e = 0, 1, ... (Lin et al., "Deep Gradient
-//              Compression", ICLR 2018, as its code has it), epochs = 5
-//   published  the same with epochs = 4: 25 %, 6.3 %, 1.6 %, 0.4 %, 0.1 %, as the paper prints it
-//   dense      everything for so many epochs (Fang et al., "RedSync", JPDC 2019)
+//   formula    anchor^((e + 1) / (epochs + 1)) in epoch e = 0, 1, ..., with epochs = 5, as in the
+//              code of Lin et al. ("Deep Gradient Compression", ICLR 2018)
+//   published  the same with epochs = 4: 25 %, 6.3 %, 1.6 %, 0.4 %, 0.1 %, as in the paper
+//   dense      everything for the given epochs (Fang et al., "RedSync", JPDC 2019)
 //
-// The fraction that is kept is warmed up: FFT's theta likewise.
+// The kept fraction is warmed up, so FFT's theta can be, too.
 #include <algorithm>
 #include <cassert>
 #include <cmath>
@@ -51,9 +52,9 @@ class Warmup : public Policy {
   }
 
  private:
-  std::vector<double> stages_;  // parameter of each, the anchor last
-  int64_t steps_;               // of the warm-up
-  int64_t logged_ = -1;         // stage
+  std::vector<double> stages_;  // parameter of each stage, the anchor last
+  int64_t steps_;               // number of warm-up steps
+  int64_t logged_ = -1;         // the last stage logged
 };
 
 std::unique_ptr<Policy> MakeWarmup(const OptionReader& options, const PolicyContext& context) {
