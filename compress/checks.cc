@@ -71,7 +71,7 @@ void AppendFloats(std::span<const float> values, Bytes& out) {
 }
 
 void CheckFiniteSegment(ByteSpan segment) {
-  constexpr uint32_t kExponent = 0x7F800000;  // all set in NaN and infinity alone
+  constexpr uint32_t kExponent = 0x7F800000;  // all bits set only in NaN and infinity
   uint32_t found = 0;
   for (size_t i = 0; i < segment.size() / sizeof(float); ++i) {
     const auto bits = std::bit_cast<uint32_t>(FloatAt(segment, i));

@@ -1,4 +1,4 @@
-// These are the checks of input and messages that codecs share, and segments of floats.
+// Checks of input and messages that codecs share, and functions for segments of floats.
 #pragma once
 
 #include <cstdint>
@@ -9,16 +9,16 @@
 
 namespace legacy {
 
-// Throws Error naming unit and element where a value is NaN or infinite.
+// Throws Error naming unit and element if a value is NaN or infinite.
 void CheckFinite(std::span<const float> values, uint32_t unit);
 
-// Returns the number of values. Throws Error where it is more than a message can count.
+// Returns the number of values. Throws Error if a message cannot count that many.
 uint32_t CheckedNumel(std::span<const float> values);
 
 // Checks that `message` has exactly the header `expected`, and `payload` bytes after it; returns
 // those bytes.
 ByteSpan CheckedPayload(ByteSpan message, const Header& expected, int64_t payload);
-// Does the same for messages whose length depends on the data.
+// Checks messages whose length depends on the data.
 ByteSpan CheckedPayload(ByteSpan message, const Header& expected);
 // Throws Error unless `segment` is exactly `length` bytes.
 void CheckLength(ByteSpan segment, int64_t length);
@@ -28,13 +28,13 @@ Message StartMessage(const Header& header, int64_t payload);
 
 // Appends `values` as little-endian fp32.
 void AppendFloats(std::span<const float> values, Bytes& out);
-// Returns element i of a segment of floats that may lie at any address.
+// Returns element i of a segment of floats, which need not be aligned.
 inline float FloatAt(ByteSpan segment, size_t i) {
   float value = 0;
   std::memcpy(&value, segment.data() + i * sizeof value, sizeof value);
   return value;
 }
-// Throws Error where a float of the segment is NaN or infinite.
+// Throws Error if a float of the segment is NaN or infinite.
 void CheckFiniteSegment(ByteSpan segment);
 
 }  // namespace legacy

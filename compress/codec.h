@@ -22,75 +22,74 @@
 
 namespace legacy {
 
-// A ParameterSpec describes the one numeric parameter that policies choose: Top-K's density, QSGD's
+// The specification of the one numeric parameter that policies choose: Top-K's density, QSGD's
 // bits, PowerSGD's rank, FFT's theta.
 struct ParameterSpec {
-  std::string name;  // name: "density"; empty where the codec has no parameter (dense)
+  std::string name;  // "density" for example; empty if the codec has no parameter (dense)
   double minimum = 0;
   double maximum = 1;
   bool integer = false;
   double fallback = 1;  // default value
   std::string help = {};
-  bool volume_falls = false;  // true where a larger value sends less: FFT's theta, a threshold
+  bool volume_falls = false;  // a larger value sends less: FFT's theta, a threshold
 };
 
-// A CodecState is what one worker keeps for one unit between steps beside the residual: thresholds
-// and ranges that a method carries from step to step. It is zero at the start, and saved with the
-// exchange.
+// The state that one worker keeps for one unit between steps, besides the residual: thresholds and
+// ranges of the method. It is zero at the start, and saved with the exchange.
 struct CodecState {
   std::array<double, 8> numbers{};
-  // One square by element, where a method weighs its residual by squares of gradients; else empty.
-  // It is rescaled with the residual.
+  // A square per element, if the method weighs its residual by squares of gradients; otherwise
+  // empty. It is rescaled with the residual.
   std::vector<float> squares = {};
 };
 
-// A CodecContext is what sender and receivers share about a message beside its bytes.
+// The context of a message, which sender and receivers share besides its bytes.
 struct CodecContext {
   uint32_t unit = 0;
   double parameter = 1;
   // The step's key of random draws. Its `worker` is the sender when encoding and 0 when decoding.
   RandomKey random;
-  // The sender's state; null: the codec carries nothing from step to step.
+  // The sender's state; null if the codec keeps nothing between steps.
   CodecState* state = nullptr;
 };
 
 class SparseCodec;  // codecs/sparse_codec.h
 
-// A Codec compresses one unit of one worker at a time.
+// Compresses one unit of one worker at a time.
 class Codec : public Pluggable {
  public:
   virtual ~Codec() = default;
-  // The name of its stages: "topk+rbf".
+  // Returns the names of the stages: "topk+rbf".
   virtual std::string_view Name() const = 0;
   virtual const ParameterSpec& Parameter() const = 0;
 
-  // True where messages of all workers have the same support and summable values, so that the
+  // Returns true if messages of all workers have the same support and summable values, so that the
   // network can sum them.
   virtual bool Linear(int64_t numel, double parameter) const = 0;
-  // False where E||x - C(x)||^2 >= ||x||^2 can happen, as with unbiased quantisers: error feedback
-  // would diverge.
+  // Returns false if E||x - C(x)||^2 >= ||x||^2 is possible, as with unbiased quantisers: error
+  // feedback would then diverge.
   virtual bool AllowsErrorFeedback(double parameter) const = 0;
 
-  // ElementsSent returns the number of values sent for `numel` elements, the element ratio's
-  // numerator; where it depends on the data, it is the number that the parameter asks for.
-  // MessageBytes returns the exact length of the message with its header, or nothing where that
-  // depends on the data.
+  // ElementsSent returns the number of values sent for `numel` elements, which divides the element
+  // ratio; if it depends on the data, it is the number that the parameter requests. MessageBytes
+  // returns the exact length of the message with its header, or nothing if that depends on the
+  // data.
   virtual int64_t ElementsSent(int64_t numel, double parameter) const = 0;
   virtual std::optional<int64_t> MessageBytes(const Unit& unit, double parameter) const = 0;
 
-  // EncodeWork is the work of encoding one unit in that context, without the residual's (without a
-  // state: as in a first step). DecodeWork is that of adding one message to a sum. FinishWork is
-  // that of making the mean of a sum, once for all messages; where the network sums, adding a
-  // message makes the mean.
+  // EncodeWork returns the work of encoding one unit in that context, without the residual's
+  // (without a state: as in a first step). DecodeWork returns that of adding one message to a sum.
+  // FinishWork returns that of making the mean of a sum, once for all messages; if the network
+  // sums, adding a message makes the mean.
   virtual WorkList EncodeWork(int64_t numel, const CodecContext& context) const = 0;
   virtual WorkList DecodeWork(int64_t numel, double parameter) const = 0;
   virtual WorkList FinishWork(int64_t numel, double parameter) const;
-  // The work that error feedback adds to EncodeWork. The default is that of the default
+  // Returns the work that error feedback adds to EncodeWork. The default is that of the default
   // EncodeWithFeedback: the sum, the message decoded again, and the difference.
   virtual WorkList FeedbackWork(int64_t numel, double parameter, Feeding feeding) const;
-  // True where the number of values depends on the data. EncodeWork and DecodeWork are then the
-  // work of finding the values, and PackWork and UnpackWork that of messages of `count` values in
-  // all.
+  // Returns true if the number of values depends on the data. EncodeWork and DecodeWork are then
+  // the work of finding the values, and PackWork and UnpackWork that of messages of `count` values
+  // in total.
   virtual bool CountVaries([[maybe_unused]] int64_t numel,
                            [[maybe_unused]] double parameter) const {
     return false;
@@ -101,29 +100,29 @@ class Codec : public Pluggable {
   }
   virtual WorkList UnpackWork([[maybe_unused]] int64_t count) const { return {}; }
 
-  // Returns the message of `values`. Throws Error on NaN or infinity, naming the unit, and on a
+  // Returns the message of `values`. Throws Error for NaN or infinity, naming the unit, and for a
   // parameter outside Parameter().
   virtual Message Encode(std::span<const float> values, const CodecContext& context) const = 0;
 
   // Adds `gradient` (empty: nothing) to `residual`, sends that sum e, and leaves e -
-  // decode(message), exact up to the sign of zero, as the new residual. Where `sent` is given, the
-  // positions that were sent are written to it; it is left empty where all were. The default
-  // decodes the message.
+  // decode(message), exact up to the sign of zero, as the new residual. If `sent` is not null, the
+  // sent positions are written to it; it is left empty if all were sent. The default decodes the
+  // message.
   virtual Message EncodeWithFeedback(std::span<const float> gradient, std::span<float> residual,
                                      const CodecContext& context,
                                      std::vector<uint32_t>* sent = nullptr) const;
 
-  // Adds the decoded message to `sum`, which has the unit's numel. Throws Error on any malformed
-  // byte before it touches `sum`.
+  // Adds the decoded message to `sum`, which has the unit's numel. Throws Error for any malformed
+  // byte before it changes `sum`.
   virtual void DecodeAdd(ByteSpan message, const CodecContext& context,
                          std::span<float> sum) const = 0;
 
   // SumSize, Accumulate and MeanOf make a receiver's mean of several messages: every message is
-  // added to a sum of SumSize(numel) zeros, of which MeanOf makes the mean of `mean.size()`
+  // added to a sum of SumSize(numel) zeros, from which MeanOf makes the mean of `mean.size()`
   // elements. The sum has one entry for each element, except where the codec says otherwise: FFT
   // sums coefficients, so that one inverse transform is enough.
   virtual int64_t SumSize(int64_t numel) const { return numel; }
-  // Does what DecodeAdd does, for a unit of `numel` elements.
+  // Accumulates as DecodeAdd does, for a unit of `numel` elements.
   virtual void Accumulate(ByteSpan message, [[maybe_unused]] int64_t numel,
                           const CodecContext& context, std::span<float> sum) const {
     DecodeAdd(message, context, sum);
@@ -138,19 +137,19 @@ class Codec : public Pluggable {
   // Returns the device work of SquaredErrors.
   virtual WorkList ErrorWork(int64_t numel, std::span<const double> parameters) const;
 
-  // Returns this codec where it has a sparsifier, for multi-level compression; else null.
+  // Returns this codec if it has a sparsifier, for multi-level compression; otherwise null.
   virtual const SparseCodec* Sparse() const { return nullptr; }
 };
 
-// Throws Error where `value` is NaN or outside the range of `spec`. A codec without a parameter
-// takes any value.
+// Throws Error if `value` is NaN or outside the range of `spec`. A codec without a parameter takes
+// any value.
 void CheckParameter(const ParameterSpec& spec, double value);
 
 // A row of CodecTable(): a codec that is neither a sparsifier nor a quantiser, but a transform.
 struct CodecRow {
   MethodInfo info;
   bool takes_quantiser = false;  // true: a second stage may follow
-  // Makes the codec of its own stage, and of the quantiser's where one is given.
+  // Makes the codec from its own stage, and the quantiser's if there is one.
   std::function<std::unique_ptr<Codec>(std::span<const Stage> stages)> make;
 };
 
@@ -163,8 +162,8 @@ std::unique_ptr<Codec> MakeCodec(std::string_view text);
 // Returns all names of a first stage: sparsifiers, quantisers ("dense" for fp32) and the codecs of
 // CodecTable().
 std::vector<std::string> CodecNames();
-// Returns what the tables say of one of CodecNames(). Throws Error with the list for any other
-// name.
+// Returns the tables' information about one of CodecNames(). Throws Error with the list for any
+// other name.
 MethodInfo CodecInfo(const std::string& name);
 
 }  // namespace legacy

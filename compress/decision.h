@@ -1,4 +1,4 @@
-// Decisions say for people what a policy decided and why: the rows of decisions.csv. Training does
+// The decisions of a policy and their reasons, for people: the rows of decisions.csv. Training does
 // not depend on them.
 #pragma once
 
@@ -12,8 +12,8 @@
 
 namespace legacy {
 
-// DecisionGrounds are what a policy decided by; NaN where it decides by no such number.
-// docs/policies.md has the units of each policy.
+// The numbers that a policy decided by; NaN for numbers that it does not use. docs/policies.md has
+// the units of each policy.
 struct DecisionGrounds {
   static constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
   double error = kNone;    // error that the policy expects of the compression
@@ -23,17 +23,17 @@ struct DecisionGrounds {
   std::string reason = {};
 };
 
-// A Decision is one row of decisions.csv.
+// One row of decisions.csv.
 struct Decision {
   static constexpr size_t kAllUnits = std::numeric_limits<size_t>::max();
-  int64_t step = 0;         // the first step that it counts for
-  int64_t number = 0;       // number of decisions so far, with this one; 0: the initial choice
+  int64_t step = 0;         // the first step that it holds for
+  int64_t number = 0;       // number of decisions so far, including this one; 0: the initial choice
   size_t unit = kAllUnits;  // position among the policy's units
   double parameter = 0;
   DecisionGrounds grounds = {};
 };
 
-// A DecisionLog collects the decisions of one policy.
+// Collects the decisions of one policy.
 class DecisionLog {
  public:
   // Begins the next decision, to which all following calls of Add belong.
@@ -49,7 +49,7 @@ class DecisionLog {
       Add(step, unit, parameters[unit], {.reason = reason});
     }
   }
-  // True where anything was ever added.
+  // Returns true if anything was ever added.
   bool Started() const { return started_; }
   std::vector<Decision> Take() { return std::exchange(decisions_, {}); }
 

@@ -23,7 +23,8 @@ const ParameterSpec& DensityParameter() {
 
 int64_t KeptCount(int64_t numel, double density) {
   if (numel == 0) return 0;
-  constexpr double kRoundingError = 4e-16;  // relative, of the density and of the product
+  // Relative rounding error of the density and of the product.
+  constexpr double kRoundingError = 4e-16;
   const double product = density * static_cast<double>(numel);
   const double kept = std::floor(product + product * kRoundingError + 1e-9);
   return std::clamp(static_cast<int64_t>(kept), int64_t{1}, numel);

@@ -1,21 +1,20 @@
-// Exchange: how one unit's gradients become their mean, as a list of collective calls. Top-K by
-// all-gather has one call; AR-Topk two (indices broadcast, values all-reduced); PowerSGD two
-// dependent all-reduces. The bytes handed to the network are Message::size(), and the mean comes
+// An exchange turns one unit's gradients into their mean, in a list of collective calls. Top-K by
+// all-gather has one call; AR-Topk two (positions broadcast, values all-reduced); PowerSGD two
+// dependent all-reduces. The bytes passed to the network are Message::size(), and the mean comes
 // from decoding those same bytes.
 //
 //   exchange->Begin(step)
-//   where step.candidates are given:               what each would keep, measured before anything
-//                                                  is sent
+//   if step.candidates are given:                     measures each before anything is sent
 //     for each active worker w (any thread):   Probe p = exchange->Measure(w, gradient of w)
-//     exchange->Choose(candidate)                  agreed on by the policy (compress/policy.h)
-//   while (auto call = exchange->NextCall()):           the same decision at every worker
+//     exchange->Choose(candidate)                     agreed on by the policy (compress/policy.h)
+//   while (auto call = exchange->NextCall()):         the same decision at every worker
 //     for each active worker w (any thread):   Message m = exchange->Encode(w, gradient of w)
 //     for each active worker w, in order:      exchange->Accumulate(w, m.bytes)
 //     exchange->FinishCall()
 //   exchange->Mean(out)
 //
-// All workers take part in a step unless it says who does (backup workers, deadlines). The others
-// are not encoded and keep their state; the mean is over those who take part.
+// All workers are active in a step unless it lists the active ones (backup workers, deadlines). The
+// others do not encode, and keep their state; the mean is over the active workers.
 #pragma once
 
 #include <cstdint>
@@ -33,69 +32,69 @@
 
 namespace legacy {
 
-// A Reduction says what the network makes of the workers' payloads of a collective call.
+// The network's operation on the workers' payloads of a collective call.
 enum class Reduction : uint8_t { kConcat, kSum, kMax, kVote, kRequantisedSum };
 
-// A Collective is the operation that carries the payloads. The fabric picks the algorithm (ring,
-// tree, parameter server) for it.
+// The operation that carries the payloads. The fabric chooses its algorithm (ring, tree, parameter
+// server).
 enum class Collective : uint8_t { kAllReduce, kAllGather, kBroadcast };
 
-// A collective call: what an exchange sends at once, and the device work around it.
+// A collective call: the data that an exchange sends at once, and the device work around it.
 struct CollectiveCall {
   Reduction reduction = Reduction::kConcat;
   Collective collective = Collective::kAllGather;
-  int root = 0;     // the worker that broadcasts; no meaning in other collectives
+  int root = 0;     // the worker that broadcasts; ignored by other collectives
   WorkList encode;  // work of each worker before the call can start
   WorkList decode;  // work of each worker after the call, for all messages together
 };
 
-// A PlannedCall is a collective call whose messages have a length that is known beforehand.
+// A collective call whose messages have a length that is known beforehand.
 struct PlannedCall {
   CollectiveCall call;
-  int64_t bytes = 0;  // length of each active worker's message; in a broadcast, of the root's alone
+  int64_t bytes = 0;  // length of each active worker's message; in a broadcast, of the root's only
 };
 
-// A SentCall is a collective call with the lengths of its messages.
+// A collective call with the lengths of its messages.
 struct SentCall : CollectiveCall {
-  std::vector<int64_t> bytes;  // length of each worker's message; 0 where a worker sends nothing
+  std::vector<int64_t> bytes;  // length of each worker's message; 0 if a worker sends nothing
 };
-// Returns a call before anybody has sent: lengths are 0. Work of equal kernels is added up.
+// Returns a call before any worker has sent: lengths are 0. Work of equal kernels is added up.
 SentCall Unsent(const CollectiveCall& call, int workers);
 
-// A LinkEstimate is what workers believe of their network and devices: a message of b bytes to a
-// neighbour takes latency_seconds + b * seconds_per_byte.
+// The workers' estimate of their network and devices: a message of b bytes to a neighbour takes
+// latency_seconds + b * seconds_per_byte.
 struct LinkEstimate {
   double latency_seconds = 0;
   double seconds_per_byte = 0;
-  // The seconds of a collective call of a unit of `elements` in which worker w sends bytes[w], by
-  // the closed form of the configured algorithm. Empty: the closed form of a ring is taken, or of a
-  // tree in a broadcast.
+  // The seconds of a collective call for a unit of `elements` in which worker w sends bytes[w], by
+  // the closed form of the configured algorithm. If empty, the closed form of a ring is used, or of
+  // a tree in a broadcast.
   std::function<double(const CollectiveCall& call, int64_t elements,
                        std::span<const int64_t> bytes)>
       call_seconds = {};
-  // The seconds of `work` on a worker's device. Empty: they are not known, and count as 0.
+  // The seconds of `work` on a worker's device. If empty, they are unknown and count as 0.
   std::function<double(const WorkList& work)> work_seconds = {};
 };
 
-// A Probe says how much of one worker's error-fed gradient e each candidate would keep. GraVAC's
-// gains are made of it.
+// How much of one worker's error-fed gradient e each candidate would keep. GraVAC computes its
+// gains from probes.
 struct Probe {
   double squared = 0;        // ||e||^2
   std::vector<double> kept;  // ||C_c(e)||^2 of each candidate c
 };
 
-// A StepInfo says which step it is, on what network it runs, and who takes part.
+// The step, its network and its active workers.
 struct StepInfo {
   uint64_t seed = 0;
   int64_t step = 0;         // number of the step, from 0
   int64_t total_steps = 0;  // length of the training: the horizon T of LEGACY's phases
   double learning_rate = 0;
   int64_t steps_per_epoch = 1;
-  // The estimate of the network. What reads it makes the training depend on the network.
+  // The estimate of the network. Methods that read it make the training depend on the network.
   LinkEstimate link = {};
-  std::vector<int> active_workers = {};  // workers that take part, ascending; empty: all
+  std::vector<int> active_workers = {};  // the active workers, ascending; empty: all
 
-  // Returns the active workers, all of `workers` named where the list is empty.
+  // Returns the active workers; if the list is empty, all of `workers`.
   std::vector<int> ActiveWorkers(int workers) const;
 };
 
@@ -106,14 +105,14 @@ struct UnitStep {
   // Parameters that the policy will choose from within the step, loosest first. Empty: `parameter`
   // is the choice.
   std::vector<double> candidates = {};
-  // True: what candidates keep is estimated from one error table, and only the chosen one is
-  // compressed.
+  // If true, the energy that candidates keep is estimated from one error table, and only the chosen
+  // candidate is compressed.
   bool estimate = false;
 };
 
-// An Exchange serves one unit for the whole training. It owns the state that every worker keeps for
-// the unit (residual, momentum, warm basis). Measure and Encode may run concurrently for different
-// workers; everything else is called from one thread.
+// Serves one unit for the whole training. It owns the state that every worker keeps for the unit
+// (residual, momentum, warm basis). Measure and Encode may run concurrently for different workers;
+// everything else is called from one thread.
 class Exchange {
  public:
   virtual ~Exchange() = default;
@@ -125,18 +124,18 @@ class Exchange {
   // estimates, it only makes an error table. It is called once for each active worker where the
   // step has candidates. Throws Error where the scheme takes none (SchemeTraits).
   virtual Probe Measure(int worker, std::span<const float> gradient);
-  // Goes on with candidates[index]; Encode then takes no gradient.
+  // Continues with candidates[index]; Encode then takes no gradient.
   virtual void Choose(size_t index);
 
   // Returns the next collective call, or nothing when the mean is known. The call may depend on the
   // calls before it.
   virtual std::optional<CollectiveCall> NextCall() = 0;
   // Returns the worker's payload of the current collective call. `gradient` (the unit's numel) is
-  // given in the first call and empty in later ones, as a later call reads what was kept of it.
-  // Workers that send nothing return an empty message.
+  // passed in the first call and empty in later ones, which use the stored state. Workers that send
+  // nothing return an empty message.
   virtual Message Encode(int worker, std::span<const float> gradient) = 0;
-  // Takes an active worker's message as it was received; workers come in ascending order. Throws
-  // Error on bytes that no encoder writes.
+  // Takes an active worker's message as received; workers come in ascending order. Throws Error for
+  // bytes that no encoder writes.
   virtual void Accumulate(int worker, ByteSpan message) = 0;
   // Ends the current collective call, once all its messages are accumulated.
   virtual void FinishCall() = 0;
@@ -144,86 +143,86 @@ class Exchange {
   // numel.
   virtual void Mean(std::span<float> out) const = 0;
 
-  // Returns the number of values that one active worker sends in this step, the element ratio's
-  // numerator. It is valid after the last collective call.
+  // Returns the number of values that one active worker sends in this step, which divides the
+  // element ratio. It is valid after the last collective call.
   virtual int64_t ElementsSent() const = 0;
 
   // Multiplies residuals by `factor` = lr_old / lr_new. Residuals are in gradient units, so that
-  // without this a lower learning rate would also shrink steps that were due before.
+  // otherwise a lower learning rate would also shrink the updates that they still owe.
   virtual void RescaleResiduals(float factor) = 0;
   // Returns the worker's residual after the last step, before Begin. It is empty without error
   // feedback.
   virtual std::span<const float> Residual(int worker) const = 0;
-  // Save returns the bytes of all state and Load takes them back. Load throws Error on bytes of
+  // Save returns the bytes of all state, and Load restores them. Load throws Error for bytes of
   // another unit, worker count or scheme.
   virtual Bytes Save() const = 0;
   virtual void Load(ByteSpan state) = 0;
 };
 
-// SchemeTraits are what holds for a scheme whatever it compresses.
+// Properties of a scheme that do not depend on what it compresses.
 struct SchemeTraits {
-  // True where the arithmetic of the reduction depends on the collective's algorithm: such a
-  // training cannot be replayed.
+  // True if the arithmetic of the reduction depends on the collective's algorithm: such a training
+  // cannot be replayed.
   bool depends_on_collective = false;
   // True where the exchange reads StepInfo::link, so that its messages differ between networks.
   bool reads_network = false;
   // True where the scheme takes UnitStep::candidates.
   bool takes_candidates = false;
-  // True where the scheme applies momentum before compression (DGC): the optimizer must have none.
+  // True if the scheme applies momentum before compression (DGC): the optimizer must have none.
   bool owns_momentum = false;
-  // True where the residual is part of the method itself (momentum correction, variance): the
-  // scheme must be made with error feedback on.
+  // True if the residual is part of the method itself (momentum correction, variance): the scheme
+  // must be made with error feedback on.
   bool needs_error_feedback = false;
   // The number of steps at the start of the training in which all units are sent whole.
   int64_t dense_steps = 0;
 };
 
-// A Scheme makes exchanges. It holds configuration only, which all units share.
+// Makes exchanges. It holds configuration only, which all units share.
 class Scheme {
  public:
   virtual ~Scheme() = default;
-  // The text that makes the scheme, "topk+rbf".
+  // Returns the text that makes the scheme, "topk+rbf".
   virtual std::string_view Name() const = 0;
-  // The parameter that policies choose.
+  // Returns the specification of the parameter that policies choose.
   virtual const ParameterSpec& Parameter() const = 0;
   virtual SchemeTraits Traits() const { return {}; }
-  // Returns the number of values that one worker sends over all collective calls. Where it depends
-  // on the data, it is the number that the parameter asks for.
+  // Returns the number of values that one worker sends over all collective calls. If it depends on
+  // the data, it is the number that the parameter requests.
   virtual int64_t ElementsSent(const Unit& unit, double parameter) const = 0;
-  // Returns the bytes that one worker sends over all collective calls, or nothing where they are
-  // not known beforehand.
+  // Returns the bytes that one worker sends over all collective calls, or nothing if they are not
+  // known beforehand.
   virtual std::optional<int64_t> MessageBytes(const Unit& unit, double parameter) const = 0;
-  // Returns the collective calls of an exchange of that many active workers without candidates, or
-  // nothing where lengths depend on the data or on who takes part.
+  // Returns the collective calls of an exchange with that many active workers and without
+  // candidates, or nothing if lengths depend on the data or on which workers are active.
   virtual std::optional<std::vector<PlannedCall>> Plan(const Unit&, double, int) const {
     return std::nullopt;
   }
-  // Returns the calls to expect of an exchange on that link, or nothing where the scheme cannot
-  // tell. Lengths that depend on the data are those that the parameter asks for.
+  // Returns the calls to expect of an exchange on that link, or nothing if the scheme cannot tell.
+  // Lengths that depend on the data are those that the parameter requests.
   virtual std::optional<std::vector<PlannedCall>> ExpectedCalls(const Unit& unit, double parameter,
                                                                 int active_workers,
                                                                 const LinkEstimate&) const {
     return Plan(unit, parameter, active_workers);
   }
-  // False for units that the scheme's own rule sends whole (vectors, small matrices). Policies
-  // leave them alone.
+  // Returns false for units that the scheme's own rule sends whole (vectors, small matrices).
+  // Policies ignore them.
   virtual bool Compresses(const Unit&, [[maybe_unused]] double parameter) const { return true; }
-  // False where error feedback would diverge, and where rounding is all that is lost (dense, fp16).
+  // Returns false if error feedback would diverge, or if compression only rounds (dense, fp16).
   virtual bool UsesErrorFeedback([[maybe_unused]] double parameter) const { return true; }
-  // Returns the norm to which one worker's whole gradient is clipped before anything is compressed,
-  // or nothing where it is not clipped.
+  // Returns the norm to which one worker's whole gradient is clipped before compression, or nothing
+  // if it is not clipped.
   virtual std::optional<double> LocalClipNorm([[maybe_unused]] int workers) const {
     return std::nullopt;
   }
   // Returns ||x - C(x)||^2, or its expectation, for each parameter. `values` is x, one worker's
-  // error-fed gradient of the unit. L-GreCo's table is made of it.
+  // error-fed gradient of the unit. L-GreCo's table consists of these.
   virtual std::vector<double> SquaredErrors(const Unit& unit, std::span<const float> values,
                                             std::span<const double> parameters,
                                             const RandomKey& random) const = 0;
   // Returns the device work of SquaredErrors.
   virtual WorkList ErrorWork(const Unit& unit, std::span<const double> parameters) const = 0;
-  // Returns the work of selecting from `numel` values alone, which measuring a candidate takes;
-  // nothing where the scheme takes no candidates.
+  // Returns the work of only selecting from `numel` values, which measuring a candidate takes;
+  // nothing if the scheme takes no candidates.
   virtual WorkList SelectWork([[maybe_unused]] int64_t numel,
                               [[maybe_unused]] double parameter) const {
     return {};
@@ -234,7 +233,7 @@ class Scheme {
 
 // Options that are the same for all schemes.
 struct SchemeOptions {
-  // False: there are no residuals. True throws Error from the first Begin where the codec diverges
+  // If false, there are no residuals. If true, the first Begin throws Error if the codec diverges
   // with error feedback.
   bool error_feedback = true;
 };
@@ -252,8 +251,8 @@ struct SchemeRow {
 // powersgd, dgc, signsgd, terngrad-shared, variance. Every codec is a scheme as well.
 std::span<const SchemeRow> SchemeTable();
 
-// Makes a scheme from text: "topk", "topk:index=u32+rbf", "powersgd:min_rate=2". Codecs take,
-// beside their own options, those of CodecSchemeOptions() (schemes/codec_scheme.h), and all schemes
+// Makes a scheme from text: "topk", "topk:index=u32+rbf", "powersgd:min_rate=2". Besides their own
+// options, codecs take those of CodecSchemeOptionSpecs() (schemes/codec_scheme.h), and all schemes
 // take dense_start (schemes/dense_start.h). Throws Error with the list of names for any other.
 std::unique_ptr<Scheme> MakeScheme(std::string_view text, const SchemeOptions& options = {});
 // Returns all names that MakeScheme takes as a first stage.

@@ -9,8 +9,8 @@
 namespace legacy {
 namespace {
 
-// Of quantisers whose widths are a parameter, bytes of the message are charged by its length
-// ("moved"). Where one scale is all values', they are read twice, and a set has three launches.
+// For quantisers whose widths are a parameter, bytes of the message are charged by its length
+// ("moved"). If one scale covers all values, they are read twice, and a set has three launches.
 constexpr KernelCost kCosts[] = {
     {"accumulate", 1, 12, "reads two vectors, writes their sum"},
     {"bitmap.decode", 3, 0.25, "for each position: counts the bits, and reads them again"},
@@ -95,8 +95,8 @@ constexpr KernelCost kCosts[] = {
     {"votes.encode", 1, 4.13, "as sign.encode, without its sums"},
 };
 
-// A method without kernels is charged as kernels that exist, one after the other, and the bytes
-// that one of them moves besides.
+// A method without kernels, charged as existing kernels one after the other, plus the bytes that
+// one of them moves in addition.
 struct Composed {
   std::string_view name;
   std::string_view parts[3];

@@ -1,8 +1,9 @@
-// The table says what kernels cost on a GPU: launches of one set, as compress/cuda makes them, and
-// bytes moved for an element; methods without kernels are charged as kernels that exist. Profiles
-// of data sheets follow from this table (trainer/clock/profile.h), and docs/clock.md shows it.
-// Tests count it (tests/compress/cuda/work_test.cc, tests/compress/processor_work_test.cc). Every
-// kernel that a codec, scheme or policy charges (Work::kernel) has a row.
+// The table of what kernels cost on a GPU: the launches of one set, as compress/cuda makes them,
+// and the bytes moved per element. Methods without kernels are charged as existing kernels.
+// Profiles of data sheets follow from this table (trainer/clock/profile.h), and docs/clock.md shows
+// it. Tests compare it with counted launches and bytes (tests/compress/cuda/work_test.cc,
+// tests/compress/processor_work_test.cc). Every kernel that a codec, scheme or policy charges
+// (Work::kernel) has a row.
 #pragma once
 
 #include <span>
@@ -14,17 +15,17 @@ namespace legacy {
 // them hide behind the read of an element (A100: half of 19.5 TFLOP/s against 80 % of 2039 GB/s).
 inline constexpr double kMultiplyAddBytes = 0.33;
 
-// A KernelCost is one row of the table.
+// One row of the table.
 struct KernelCost {
   std::string_view name;
   int launches = 1;  // launches of one set; 0: it is part of another kernel's launches
-  double bytes = 0;  // bytes moved for an element
+  double bytes = 0;  // bytes moved per element
   std::string_view what;
 };
 
 // Returns the table, ascending by name.
 std::span<const KernelCost> KernelCosts();
-// Returns the row of that name. Throws Error where there is none.
+// Returns the row of that name. Throws Error if there is none.
 const KernelCost& CostOf(std::string_view kernel);
 
 }  // namespace legacy

@@ -1,12 +1,12 @@
-// A setting is what kernels (cuda/) have to know of a quantiser or a sparsifier. Methods without a
-// setting have no kernels.
+// The settings of quantisers and sparsifiers that kernels (cuda/) need. Methods without a setting
+// have no kernels.
 #pragma once
 
 #include <cstdint>
 
 namespace legacy {
 
-// A QuantiserKind names the quantisers that have kernels.
+// The quantisers that have kernels.
 enum class QuantiserKind : uint8_t {
   kFloat32,
   kFloat16,
@@ -21,7 +21,7 @@ enum class QuantiserKind : uint8_t {
   kRange,  // rbf
 };
 
-// A QuantiserSetting has the options of compress/quantisers, as far as a kind has them.
+// Options of compress/quantisers; each kind uses its own.
 struct QuantiserSetting {
   QuantiserKind kind = QuantiserKind::kQsgd;
   int bits = 4;            // uniform 2..16, qsgd 2..8, maxmin 1..8, natural 8 or 9, rbf 3..16
@@ -29,15 +29,15 @@ struct QuantiserSetting {
   bool stochastic = true;  // qsgd, maxmin
   bool euclidean = false;  // qsgd:norm=l2
   double clip = 2.5;       // terngrad
-  int mantissa = 0;        // rbf: 0 for the best of a sample of the unit
+  int mantissa = 0;        // rbf: 0 chooses the best for a sample of the unit
 
   bool operator==(const QuantiserSetting&) const = default;
 };
 
-// A SparsifierKind names the sparsifiers that have kernels.
+// The sparsifiers that have kernels.
 enum class SparsifierKind : uint8_t { kTopK, kRandomK, kThreshold, kSampled };
 
-// A SparsifierSetting has the options of compress/sparsifiers, as far as a kind has them.
+// Options of compress/sparsifiers; each kind uses its own.
 struct SparsifierSetting {
   SparsifierKind kind = SparsifierKind::kTopK;
   bool unbiased = false;  // randomk

@@ -94,7 +94,7 @@ std::vector<uint32_t> ReadPacked(ByteSpan in, int bits, int64_t count) {
   return indices;
 }
 
-// One canonical LEB128 number below 2^32, dropped from `in`.
+// Reads one canonical LEB128 number below 2^32 and removes it from `in`.
 uint32_t ReadVarint(ByteSpan& in) {
   uint64_t value = 0;
   for (size_t i = 0; i < kMaxVarintBytes; ++i) {

@@ -24,7 +24,7 @@ namespace legacy {
 using Bytes = std::vector<std::byte>;
 using ByteSpan = std::span<const std::byte>;
 
-// A Message is the bytes that travel.
+// The bytes that are sent.
 struct Message {
   Bytes bytes;
   int64_t size() const { return static_cast<int64_t>(bytes.size()); }
@@ -34,8 +34,8 @@ inline constexpr int64_t kHeaderBytes = 16;  // bytes of a header
 // The largest numel of a unit.
 inline constexpr int64_t kMaxUnitElements = 0xFFFFFFFFLL;
 
-// An IndexCoding says how the positions of kept elements are written. All but kDelta have a length
-// fixed by (numel, count).
+// The coding of the positions of selected elements. Every coding except kDelta has a length fixed
+// by (numel, count).
 enum class IndexCoding : uint8_t {
   kNone = 0,  // positions are implied (dense, or drawn from a shared seed)
   kU16 = 1,   // 2 bytes each; numel <= 65536
@@ -50,7 +50,7 @@ enum class IndexCoding : uint8_t {
 std::optional<IndexCoding> ParseIndexCoding(const std::string& text,
                                             const std::string& key = "index coding");
 
-// A ValueType says which quantiser wrote the values.
+// The quantiser that wrote the values.
 enum class ValueType : uint8_t {
   kFloat32 = 0,
   kFloat16 = 1,
@@ -70,12 +70,12 @@ enum class ValueType : uint8_t {
   kUser = 14,
 };
 
-// A CodecId is the number of a codec in headers. Numbers are appended, and never change.
+// The number of a codec in headers. Numbers are appended, and never change.
 enum class CodecId : uint8_t {
   kDense = 0,  // all values, in order, through any quantiser
   kTopK = 2,
   kRandomK = 3,
-  kPositions = 4,  // AR-Topk, first call: positions and no values
+  kPositions = 4,  // AR-Topk, first call: positions without values
   kSupport = 5,    // AR-Topk, second call: values at those positions
   kThreshold = 6,
   kSampled = 7,  // DGC's sampled threshold
@@ -86,10 +86,10 @@ enum class CodecId : uint8_t {
   kFft = 12,
   kPowerSgdP = 13,
   kPowerSgdQ = 14,
-  kLengths = 15,  // lengths of the messages that follow, where they depend on the data
+  kLengths = 15,  // lengths of the following messages, if they depend on the data
   kScale = 16,    // shared-scale TernGrad, first call: one maximum
   kSlice = 17,    // one worker's slice of a requantised sum
-  kVote = 18,     // sign bits to be voted on
+  kVote = 18,     // sign bits for a vote
   kPolicy = 19,   // a policy's own message: agreement, announcement
   kGaussian = 20,
   kVariance = 21,
@@ -97,7 +97,7 @@ enum class CodecId : uint8_t {
   kUser = 24,
 };
 
-// A Header is the decoded header of a message.
+// The decoded header of a message.
 struct Header {
   uint8_t codec = 0;
   IndexCoding index = IndexCoding::kNone;
@@ -119,7 +119,7 @@ constexpr std::array<uint32_t, 4> HeaderWords(const Header& header) {
   return {kMessageMagic | kinds << 16, header.unit, header.numel, header.count};
 }
 
-// Returns the bits of a packed position.
+// Returns the number of bits of a packed position.
 constexpr int BitsPerPosition(int64_t numel) {
   return numel <= 1 ? 0 : std::bit_width(static_cast<uint64_t>(numel - 1));
 }
@@ -127,12 +127,12 @@ constexpr int BitsPerPosition(int64_t numel) {
 // Appends `header` to `out`.
 void WriteHeader(const Header& header, Bytes& out);
 
-// Reads and checks a header (magic, version, known codings, count <= numel). Throws Error on
-// anything else, as `message` is hostile.
+// Reads and checks a header (magic, version, known codings, count <= numel). Throws Error for
+// anything else, because `message` is untrusted.
 Header ReadHeader(ByteSpan message);
 
-// Returns the bytes of `count` positions below `numel` under `coding`. Throws Error for kDelta,
-// which has no fixed length.
+// Returns the number of bytes of `count` positions below `numel` under `coding`. Throws Error for
+// kDelta, which has no fixed length.
 int64_t IndexBytes(IndexCoding coding, int64_t numel, int64_t count);
 
 // Returns the shortest coding of fixed length for (numel, count); ties go to the first of u16, u32,
@@ -142,9 +142,9 @@ IndexCoding ShortestIndexCoding(int64_t numel, int64_t count);
 // Appends positions, which are strictly ascending and below `numel`.
 void WriteIndices(IndexCoding coding, int64_t numel, std::span<const uint32_t> indices, Bytes& out);
 
-// Reads `count` strictly ascending positions below `numel` from the front of `in` and drops them
-// from it. Throws Error where bytes are lacking, positions fall outside, repeat or go backwards, or
-// padding bits are set.
+// Reads `count` strictly ascending positions below `numel` from the front of `in` and removes them
+// from it. Throws Error if bytes are missing, if positions are outside, repeat or go backwards, or
+// if padding bits are set.
 std::vector<uint32_t> ReadIndices(IndexCoding coding, int64_t numel, int64_t count, ByteSpan& in);
 
 }  // namespace legacy

@@ -12,8 +12,8 @@
 //   exchange->Finish(mean)
 //   exchange->Calls(unit), ...           what was sent
 //
-// Unit u of gradients and means is at its offset. All functions throw Error; a message that does
-// not decode names worker and unit, and the exchange is then not to be used any more.
+// Unit u of gradients and means is at its offset. All functions throw Error. The error of a
+// malformed message names worker and unit; after an error the exchange must not be used any more.
 #pragma once
 
 #include <cstdint>
@@ -26,17 +26,17 @@
 
 namespace legacy {
 
-// A ModelStep is what a ModelExchange is told of a step.
+// The step as a ModelExchange sees it.
 struct ModelStep {
   StepInfo info = {};
   std::span<const double> parameters = {};  // parameter of each unit
-  // Parameters that the policy will choose from within the step, loosest first. Empty: `parameters`
-  // are the choice.
+  // Parameters that the policy will choose from within the step, loosest first. If empty,
+  // `parameters` are the choice.
   std::span<const double> candidates = {};
   bool estimate = false;  // UnitStep::estimate
 };
 
-// A MessageInfo says which message a hook sees.
+// Identifies the message that a hook sees.
 struct MessageInfo {
   int64_t step = 0;
   int unit = 0;  // position of the unit; -1: the message is the policy's own
@@ -44,13 +44,11 @@ struct MessageInfo {
   int worker = 0;
 };
 
-// A MessageHook sees, and may change, each message between encoding and decoding. It is called from
-// one thread, by collective call, unit and worker. The length that counts as traffic is the
-// encoder's.
+// Sees, and may change, each message between encoding and decoding. It is called from one thread,
+// by collective call, unit and worker. Traffic counts the encoder's length.
 using MessageHook = std::function<void(const MessageInfo& info, Bytes& message)>;
 
-// A ModelExchange serves one training. The top of this file says in which order its functions are
-// called.
+// Serves one training. The top of this file gives the order in which its functions are called.
 class ModelExchange {
  public:
   virtual ~ModelExchange() = default;
@@ -59,17 +57,17 @@ class ModelExchange {
   virtual void Begin(const ModelStep& step) = 0;
   // Takes the worker's flat gradient, in the exchange's memory, and encodes the first call of every
   // unit, or measures the candidates. It is called once for each active worker: on the host from
-  // any thread, elsewhere in the workers' order. The memory may be written again afterwards.
+  // any thread, elsewhere in the workers' order. Afterwards the gradient's memory may be reused.
   virtual void Encode(int worker, const float* gradient) = 0;
 
   // Return the probes [worker][unit] of a step with candidates, and whether the unit's parameter is
   // chosen from them.
   virtual std::span<const std::vector<Probe>> Probes() { return {}; }
   virtual bool Measured([[maybe_unused]] int unit) const { return false; }
-  // Goes on with candidates[index].
+  // Continues with candidates[index].
   virtual void Choose([[maybe_unused]] size_t index) {}
 
-  // Runs the calls that remain, waits for the device where there is one, and writes the flat mean.
+  // Runs the remaining calls, waits for the device if there is one, and writes the flat mean.
   virtual void Finish(float* mean) = 0;
 
   // Return the unit's collective calls in the finished step, and the number of values that one
@@ -82,24 +80,23 @@ class ModelExchange {
   // Returns a copy of a worker's residual of one unit, on the host; empty without error feedback.
   virtual std::vector<float> CopyResidual(int unit, int worker) const = 0;
 
-  // Sets a hook of all messages. Throws Error where messages stay on a device.
+  // Sets a hook for all messages. Throws Error if messages stay on a device.
   virtual void SetMessageHook(const MessageHook& hook) {
     if (hook)
       throw Error("message hook: messages stay on the device; only --device=cpu shows them");
   }
 };
 
-// A DeviceExchange is one on a device. For sparsifiers, quantisers and FFT it has the messages,
-// residuals and mean of the host, to the bit; for PowerSGD, whose products are summed in another
-// order, up to an error that its header states. Encode() queues work and returns. It takes no
-// candidates.
+// An exchange on a device. For sparsifiers, quantisers and FFT its messages, residuals and mean
+// have the host's bits. For PowerSGD, whose products are summed in another order, they agree up to
+// an error that its header states. Encode() queues work and returns. It takes no candidates.
 class DeviceExchange : public ModelExchange {
  public:
   // Copies a worker's message of the unit's last call to the host.
   virtual Bytes CopyMessage(int unit, int worker) const = 0;
 
  protected:
-  // Throws Error where there are candidates.
+  // Throws Error if there are candidates.
   static void RefuseCandidates(const ModelStep& step) {
     if (step.candidates.empty()) return;
     throw Error("policy: it has candidates, which exchanges on a device do not take");

@@ -45,7 +45,7 @@ Stage ParseStage(std::string_view text, std::string_view whole) {
 std::optional<double> ParseNumberOrPercent(std::string text) {
   if (!text.ends_with('%')) return ParseNumber(text);
   text.pop_back();
-  // "0.7%" is 0.7e-2, rounded once: 0.7 / 100 is not the same number.
+  // "0.7%" is 0.7e-2, rounded once; 0.7 / 100 can be another number.
   if (text.find_first_of("eE") == std::string::npos) return ParseNumber(text + "e-2");
   const auto value = ParseNumber(text);
   return value ? std::optional(*value / 100) : std::nullopt;

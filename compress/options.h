@@ -11,14 +11,14 @@
 
 namespace legacy {
 
-// A Stage is a method's name with the options that were given.
+// A method's name and its given options.
 struct Stage {
   std::string name;
   std::map<std::string, std::string> options = {};
 };
 
-// Reads stages from text. Throws Error on empty names, options without a value and options that are
-// given twice.
+// Reads stages from text. Throws Error for empty names, options without a value and options that
+// are given twice.
 std::vector<Stage> ParseStages(std::string_view text);
 // Writes stages as ParseStages reads them, options in alphabetical order.
 std::string FormatStages(std::span<const Stage> stages);
@@ -26,7 +26,7 @@ std::string FormatStages(std::span<const Stage> stages);
 // The largest number of steps that options take.
 inline constexpr int64_t kMostSteps = int64_t{1} << 53;
 
-// An OptionSpec describes an option of a stage, for reading it and for lists.
+// The description of an option of a stage, for reading it and for lists.
 struct OptionSpec {
   std::string name;
   std::string fallback;  // default, as text
@@ -34,12 +34,12 @@ struct OptionSpec {
   std::string help;
 };
 
-// An OptionReader reads the options of one stage. Every call throws Error naming stage, option,
-// value and what is allowed.
+// Reads the options of one stage. Every call throws Error naming stage, option, value and what is
+// allowed.
 class OptionReader {
  public:
-  // Throws Error, listing `specs`, on an option that is none of them. `stage` and `specs` outlive
-  // this.
+  // Throws Error, listing `specs`, for an option that is not in `specs`. `stage` and `specs` must
+  // outlive this object.
   OptionReader(const Stage& stage, std::span<const OptionSpec> specs);
 
   // Returns the option's text, or its default.
@@ -50,7 +50,7 @@ class OptionReader {
   // Returns a number of steps, written as a whole number from `minimum` to kMostSteps, or as "5%":
   // that part of a run of `total_steps` steps, rounded, at least 1.
   int64_t Steps(std::string_view name, int64_t minimum, int64_t total_steps) const;
-  // True where the option is given as a part: "5%".
+  // Returns true if the option is given as a part: "5%".
   bool IsPart(std::string_view name) const { return Text(name).ends_with('%'); }
   // Returns true for "on" and false for "off".
   bool Switch(std::string_view name) const;
@@ -64,7 +64,7 @@ class OptionReader {
   std::span<const OptionSpec> specs_;
 };
 
-// A MethodInfo is what lists say of a method (legacy-codec list, docs/compressors.md).
+// Information about a method for lists (legacy-codec list, docs/compressors.md).
 struct MethodInfo {
   std::string name;
   std::string help;   // one line
@@ -72,8 +72,8 @@ struct MethodInfo {
   std::vector<OptionSpec> options = {};
 };
 
-// FindRow returns the entry of that name in a table whose rows have a MethodInfo `info`. It throws
-// Error naming `what`, with the list of names, where there is none; ThrowUnknown is that error.
+// FindRow returns the entry of that name in a table whose rows have a MethodInfo `info`. If there
+// is none, it throws Error naming `what`, with the list of names; ThrowUnknown throws that error.
 [[noreturn]] void ThrowUnknown(std::string_view what, std::string_view name,
                                const std::vector<std::string>& known);
 template <typename Row>

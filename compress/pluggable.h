@@ -1,5 +1,5 @@
-// All methods that a plugin may bring (registry/plugin.h) are pluggable, and their mistakes are
-// told by the plugin's name, before anything that it made reaches others.
+// Methods that a plugin can define (registry/plugin.h) are pluggable. Errors of a plugin's method
+// name the plugin, and are thrown before its results reach other code.
 #pragma once
 
 #include <exception>
@@ -10,10 +10,10 @@
 
 namespace legacy {
 
-// A Pluggable knows which plugin it comes from.
+// Knows the plugin that it comes from.
 class Pluggable {
  public:
-  // The file of the plugin that the method comes from; empty for the toolkit's own.
+  // Returns the file of the plugin that the method comes from; empty for the toolkit's own methods.
   const std::string& plugin() const { return plugin_; }
   void SetPlugin(std::string file) { plugin_ = std::move(file); }
 
@@ -24,20 +24,20 @@ class Pluggable {
   std::string plugin_;
 };
 
-// Throws Error "plugin FILE: METHOD: what", where the method is a plugin's.
+// Throws Error "plugin FILE: METHOD: what" about a plugin's method.
 template <typename Method>
 [[noreturn]] void BlamePlugin(const Method& method, const std::string& what) {
   throw Error("plugin " + method.plugin() + ": " + std::string(method.Name()) + ": " + what);
 }
 
-// Returns call(). What a plugin's method throws becomes an Error that names the plugin, the method
+// Returns call(). Exceptions of a plugin's method become an Error that names the plugin, the method
 // and `function`; errors of the toolkit's own methods pass.
 template <typename Method, typename Call>
 decltype(auto) InPlugin(const Method& method, const char* function, Call&& call) {
   if (method.plugin().empty()) return call();
   try {
     return call();
-  } catch (const Error&) {  // of the input, or already blamed
+  } catch (const Error&) {  // of the input, or already naming the plugin
     throw;
   } catch (const std::exception& error) {
     BlamePlugin(method, std::string(function) + " threw: " + error.what());

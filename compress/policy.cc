@@ -14,8 +14,8 @@ void Policy::Load(ByteSpan state) {
 void DecideParameters(Policy& policy, const StepInfo& step, std::span<const Unit> units,
                       std::span<double> parameters) {
   if (policy.plugin().empty()) return policy.Decide(step, units, parameters);
-  std::ranges::fill(parameters,
-                    std::numeric_limits<double>::quiet_NaN());  // shows what is left out
+  // NaN reveals parameters that the policy does not set.
+  std::ranges::fill(parameters, std::numeric_limits<double>::quiet_NaN());
   InPlugin(policy, "Decide", [&] { policy.Decide(step, units, parameters); });
   for (size_t u = 0; u < units.size(); ++u) {
     try {

@@ -29,12 +29,11 @@
 
 namespace legacy {
 
-// A StepFeedback is what a finished step tells policies that want it. It has only what every worker
-// really knows.
+// Feedback to policies about a finished step. It holds only what every worker really knows.
 struct StepFeedback {
   int64_t step = 0;
   double loss = 0;  // loss of worker 0's batch; a policy that wants the mean sends it
-  // The mean gradient, flat and decoded, the same at every worker. It may be empty where
+  // The mean gradient, flat and decoded, the same at every worker. It may be empty if
   // Policy::ReadsMeanGradient() is false.
   std::span<const float> mean_gradient = {};
 
@@ -43,7 +42,7 @@ struct StepFeedback {
   double simulated_seconds = 0;      // duration of the step
   double compute_seconds = 0;        // update, forward and backward pass of one worker
   double codec_seconds = 0;          // encoding and decoding of one worker
-  double communication_seconds = 0;  // the part that is not hidden behind computing
+  double communication_seconds = 0;  // exposed part, which is not hidden behind computing
   double message_bytes = 0;          // bytes that one worker sent
   // For each unit, the bytes of one worker's messages, and the unit's share of the exposed
   // communication time in seconds.
@@ -51,39 +50,38 @@ struct StepFeedback {
   std::span<const double> unit_exposed_seconds = {};
 };
 
-// A PolicyMoment says when in a step a policy sends messages of its own.
+// The moment in a step at which a policy sends messages of its own.
 enum class PolicyMoment : uint8_t {
   kAgreement,     // gradients are known, and nothing is encoded yet
-  kAnnouncement,  // exchanges are done; what is announced counts from the next step on
+  kAnnouncement,  // exchanges are done; announcements hold from the next step on
 };
 
-// A DecisionForecast says how often a policy will decide in a run, as far as that is known
-// beforehand.
+// How often a policy will decide in a run, as far as that is known beforehand.
 struct DecisionForecast {
   int64_t decisions = 0;  // number of decisions that change what later steps of the run may send
   std::string remedy;     // option of the policy that makes it decide more often: "period=10%"
 };
 
-// PolicyTraits are what holds for a policy in all steps.
+// Properties of a policy that hold in all steps.
 struct PolicyTraits {
-  // False where no step has candidates.
+  // False if no step has candidates.
   bool has_candidates = false;
   // The value of UnitStep::estimate in steps with candidates.
   bool estimates_candidates = false;
-  // True where decisions depend on simulated time or on the network's rates: such a training cannot
-  // be replayed on another network.
+  // True if decisions depend on simulated time or on the network's rates: such a training cannot be
+  // replayed on another network.
   bool reads_clock = false;
-  // What the decisions follow of a real training ("the loss"), so that they mean nothing where
-  // gradients are drawn. Empty: they follow no such thing.
+  // The quantity of a real training that decisions depend on ("the loss"), so that they are
+  // meaningless if gradients are drawn. Empty if there is none.
   std::string_view needs_training = {};
 };
 
-// A Policy chooses the parameter of every unit in every step. The top of this file says in which
-// order its functions are called.
+// Chooses the parameter of every unit in every step. The top of this file gives the order in which
+// its functions are called.
 class Policy : public Pluggable {
  public:
   virtual ~Policy() = default;
-  // The name in PolicyTable().
+  // Returns the name in PolicyTable().
   virtual std::string_view Name() const = 0;
   virtual PolicyTraits Traits() const { return {}; }
 
@@ -91,22 +89,22 @@ class Policy : public Pluggable {
   virtual void Decide(const StepInfo& step, std::span<const Unit> units,
                       std::span<double> parameters) = 0;
 
-  // True where the policy wants OnLocalGradient in this step. It is called after Decide, and so is
-  // LocalWork, the work that this costs worker 0's device.
+  // ReadsLocalGradient returns true if the policy needs OnLocalGradient in this step. LocalWork
+  // returns the work that this takes on worker 0's device. Both are called after Decide.
   virtual bool ReadsLocalGradient() const { return false; }
   virtual WorkList LocalWork() const { return {}; }
-  // Shows worker 0's gradient g of unit `unit`, and its residual r of the last step (empty: there
+  // Shows worker 0's gradient g of unit `unit`, and its residual r of the last step (empty if there
   // is none); e = g + r is what will be compressed. Units come in order.
   virtual void OnLocalGradient([[maybe_unused]] size_t unit,
                                [[maybe_unused]] std::span<const float> gradient,
                                [[maybe_unused]] std::span<const float> residual) {}
 
   // Returns the parameters that the policy chooses from within this step, loosest first and the
-  // same for all units. Empty: there is no agreement. It is called after Decide.
+  // same for all units. If empty, there is no agreement. It is called after Decide.
   virtual std::vector<double> Candidates() const { return {}; }
 
   // Opens the policy's own collective call at that moment, in which every worker takes part, or
-  // returns nothing where the policy has none.
+  // returns nothing if the policy has none.
   virtual std::optional<CollectiveCall> OpenCall(PolicyMoment) { return std::nullopt; }
   // Returns the worker's message of the open call. `probes` are this worker's, by unit; they are
   // empty in an announcement. Workers that send nothing return an empty message. It may be called
@@ -115,7 +113,7 @@ class Policy : public Pluggable {
                          [[maybe_unused]] std::span<const Probe> probes) const {
     return {};
   }
-  // Takes a worker's message of the open call; workers come in ascending order. Throws Error on
+  // Takes a worker's message of the open call; workers come in ascending order. Throws Error for
   // bytes that no encoder writes.
   virtual void Accumulate([[maybe_unused]] int worker, [[maybe_unused]] ByteSpan message) {}
   // Ends the open call, once all its messages are accumulated.
@@ -123,13 +121,13 @@ class Policy : public Pluggable {
   // Returns the position of the candidate that was agreed on for all units.
   virtual size_t Chosen() const { return 0; }
 
-  // Tells the policy of the step that is done.
+  // Passes feedback about the finished step.
   virtual void OnFeedback(const StepFeedback&) {}
-  // True where OnFeedback needs the step's mean gradient. It is called before OnFeedback.
+  // Returns true if OnFeedback needs the step's mean gradient. It is called before OnFeedback.
   virtual bool ReadsMeanGradient() const { return false; }
 
-  // Returns what the policy will decide in a run of that many steps; nothing where it has nothing
-  // to decide, as a schedule or one parameter.
+  // Returns the number of the policy's decisions in a run of that many steps, or nothing if it has
+  // nothing to decide, as with a schedule or one parameter.
   virtual std::optional<DecisionForecast> DecisionsIn([[maybe_unused]] int64_t total_steps) const {
     return std::nullopt;
   }
@@ -142,8 +140,8 @@ class Policy : public Pluggable {
   const ParameterSpec& range() const { return range_; }
   void SetRange(ParameterSpec range) { range_ = std::move(range); }
 
-  // Save returns the bytes of all state and Load takes them back. Load throws Error, changing
-  // nothing, on bytes of another policy or model. Both are empty for policies without state.
+  // Save returns the bytes of all state, and Load restores them. Load throws Error, changing
+  // nothing, for bytes of another policy or model. Both are empty for policies without state.
   virtual Bytes Save() const { return {}; }
   virtual void Load(ByteSpan state);
 
@@ -152,20 +150,20 @@ class Policy : public Pluggable {
 
  private:
   ParameterSpec range_;
-  DecisionLog log_;  // no part of the state: a training that goes on begins another log
+  DecisionLog log_;  // not part of the state: a resumed training begins another log
 };
 
-// Calls policy.Decide; all callers go this way. It throws Error naming the plugin where a plugin's
-// policy throws or chooses parameters outside range().
+// Calls policy.Decide, for all callers. Throws Error naming the plugin if a plugin's policy throws
+// or chooses parameters outside range().
 void DecideParameters(Policy& policy, const StepInfo& step, std::span<const Unit> units,
                       std::span<double> parameters);
 
 // Makes the policy that gives all units the same parameter in all steps.
 std::unique_ptr<Policy> MakeUniformPolicy(double parameter);
 
-// A PolicyContext is what a policy is made for.
+// The training that a policy is made for.
 struct PolicyContext {
-  const Scheme* scheme = nullptr;  // the scheme that it drives; outlives the policy
+  const Scheme* scheme = nullptr;  // the scheme that it drives; must outlive the policy
   std::vector<Unit> units;
   int workers = 1;
   int64_t total_steps = 1;
@@ -185,7 +183,7 @@ struct PolicyRow {
 // flexible and theta. LEGACY's own schedules are made from tables (policies/legacy_schedule.h).
 std::span<const PolicyRow> PolicyTable();
 // Makes a policy from text: "gravac:eps=0.9". Throws Error with the list of names for any other,
-// and where the policy does not fit the scheme.
+// and if the policy does not fit the scheme.
 std::unique_ptr<Policy> MakePolicy(std::string_view text, const PolicyContext& context);
 
 }  // namespace legacy

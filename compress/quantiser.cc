@@ -38,7 +38,7 @@ void DecodeSegment(const Quantiser& quantiser, ByteSpan segment, double paramete
 
 namespace {
 
-// Of a segment whose length is the data's: half a byte a value.
+// Returns the work of moving a segment; if its length depends on the data, half a byte per value.
 Work SegmentWork(const Quantiser& quantiser, int64_t count, double parameter) {
   if (quantiser.Parameter().name.empty()) return Moved(0);
   return Moved(quantiser.SegmentBytes(count, parameter).value_or(count / 2));

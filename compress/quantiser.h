@@ -1,5 +1,5 @@
-// A quantiser says as which bits values are sent. It writes one segment of a message: the values of
-// a whole unit, those that a sparsifier kept, or the coefficients of a transform. It has no state
+// A quantiser turns values into bits and back. It writes one segment of a message: the values of a
+// whole unit, those that a sparsifier selected, or the coefficients of a transform. It has no state
 // and is thread safe.
 #pragma once
 
@@ -19,30 +19,31 @@ namespace legacy {
 
 class PartwiseQuantiser;
 
-// A Quantiser encodes and decodes one segment at a time.
+// Encodes and decodes one segment at a time.
 class Quantiser : public Pluggable {
  public:
   virtual ~Quantiser() = default;
-  // The name in QuantiserTable().
+  // Returns the name in QuantiserTable().
   virtual std::string_view Name() const = 0;
   virtual ValueType Type() const = 0;  // the header's name for it
 
-  // The parameter: "bits", or none. Policies choose it where the quantiser stands alone; behind a
-  // sparsifier or a transform it is its fallback, which the option "bits" sets.
+  // Returns the specification of the parameter: "bits", or none. Policies choose it for a quantiser
+  // without a sparsifier; after a sparsifier or a transform it is the default, which the option
+  // "bits" sets.
   virtual const ParameterSpec& Parameter() const = 0;
 
-  // True where the network can sum segments value by value (fp32, fp16, bf16).
+  // Returns true if the network can sum segments value by value (fp32, fp16, bf16).
   virtual bool Linear() const { return false; }
-  // True where error feedback is sure to stay bounded: some norm of x - Q(x), or the root of the
-  // expectation of its square, is below a fraction < 1 of that of x. Mostly that is E||x - Q(x)||^2
-  // < ||x||^2.
+  // Returns true if error feedback is sure to stay bounded: some norm of x - Q(x), or the root of
+  // the expectation of its square, is below a fraction < 1 of that of x. Usually that is E||x -
+  // Q(x)||^2 < ||x||^2.
   virtual bool AllowsErrorFeedback(double parameter) const = 0;
 
-  // Returns how many values share a scale, so that a segment can be cut between them (requantised
-  // sums). 0: all values share one.
+  // Returns the number of values that share a scale, so that a segment can be cut between them
+  // (requantised sums). 0: all values share one.
   virtual int64_t Bucket() const { return 0; }
 
-  // Returns the exact length in bytes for `count` values, or nothing where it depends on the data
+  // Returns the exact length in bytes for `count` values, or nothing if it depends on the data
   // (Elias coding).
   virtual std::optional<int64_t> SegmentBytes(int64_t count, double parameter) const = 0;
 
@@ -57,15 +58,14 @@ class Quantiser : public Pluggable {
                       Bytes& out) const = 0;
 
   // Decodes `segment`, the rest of a message. Throws Error unless it is exactly one segment of
-  // values.size() values, all finite; `values` has no meaning then.
+  // values.size() finite values; `values` is then undefined.
   virtual void Decode(ByteSpan segment, double parameter, std::span<float> values) const = 0;
 
-  // Returns this quantiser where its segments can be decoded in parts, so that sums need no buffer
-  // of the unit; else null.
+  // Returns this quantiser if its segments can be decoded in parts, so that sums need no buffer of
+  // the unit; otherwise null.
   virtual const PartwiseQuantiser* Parts() const { return nullptr; }
 
-  // Returns the setting of the kernels that do the same on a device, or nothing where there are no
-  // kernels.
+  // Returns the setting of the equivalent kernels on a device, or nothing if there are none.
   virtual std::optional<QuantiserSetting> Setting([[maybe_unused]] double parameter) const {
     return std::nullopt;
   }
@@ -74,7 +74,7 @@ class Quantiser : public Pluggable {
   virtual double SquaredError(std::span<const float> values, double parameter) const = 0;
 };
 
-// A PartwiseQuantiser decodes segments part by part, once they are checked.
+// Decodes segments part by part, after checking them.
 class PartwiseQuantiser : public Quantiser {
  public:
   // Parts begin at multiples of kPart values.
@@ -93,13 +93,13 @@ class PartwiseQuantiser : public Quantiser {
   }
 };
 
-// Return EncodeWork and DecodeWork, and the bytes of the segment where its width is a parameter.
+// Return EncodeWork and DecodeWork, and the bytes of the segment if its width is a parameter.
 WorkList QuantiseWork(const Quantiser& quantiser, int64_t count, double parameter);
 WorkList DequantiseWork(const Quantiser& quantiser, int64_t count, double parameter);
 
-// Call Encode and Decode; all callers go this way. They throw Error naming the plugin where a
-// plugin's quantiser throws, writes a segment of another length than SegmentBytes, or decodes
-// values that are not finite.
+// Call Encode and Decode, for all callers. They throw Error naming the plugin if a plugin's
+// quantiser throws, writes a segment of another length than SegmentBytes, or decodes values that
+// are not finite.
 void EncodeSegment(const Quantiser& quantiser, std::span<const float> values, double parameter,
                    const CodecContext& context, Bytes& out);
 void DecodeSegment(const Quantiser& quantiser, ByteSpan segment, double parameter,

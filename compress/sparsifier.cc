@@ -38,7 +38,7 @@ Selection Sparsifier::SelectWithFeedback(std::span<const float> gradient, std::s
 }
 
 std::vector<uint32_t> Sparsifier::Support(int64_t, int64_t, const CodecContext&) const {
-  assert(false);  // only where positions are shared
+  assert(false);  // only called if positions are shared
   return {};
 }
 
@@ -48,7 +48,8 @@ WorkList Sparsifier::EncodeWork(int64_t numel, const CodecContext&) const {
 
 WorkList Sparsifier::ErrorWork(int64_t numel, std::span<const double> parameters) const {
   WorkList work = {{"norm", numel}};
-  constexpr int64_t kListed = 16;  // bytes of a position and a value, written and read
+  // Bytes of a position and a value, written and read.
+  constexpr int64_t kListed = 16;
   const bool density = Parameter().name == DensityParameter().name;
   for (const double parameter : parameters) {
     AddWork(EncodeWork(numel, {.parameter = parameter, .random = {}}), work);

@@ -1,4 +1,4 @@
-// The state of an exchange or a policy is written and read as bytes field by field, little endian.
+// The state of an exchange or a policy is written and read as bytes, field by field, little endian.
 #pragma once
 
 #include <cstdint>
@@ -13,11 +13,11 @@
 
 namespace legacy {
 
-// A StateWriter appends fields to bytes, which Take() returns.
+// Appends fields to bytes, which Take() returns.
 class StateWriter {
  public:
   // Append one field each: a number, a length with its characters, a double, floats without their
-  // number.
+  // count.
   void Number(uint64_t value);
   void Text(std::string_view text);
   void Real(double value);
@@ -28,8 +28,8 @@ class StateWriter {
   Bytes out_;
 };
 
-// A StateReader reads what StateWriter wrote and treats it as hostile: every call throws Error
-// where the bytes are not what is asked for.
+// Reads what StateWriter wrote, as untrusted input: every call throws Error if the bytes are not
+// the requested field.
 class StateReader {
  public:
   explicit StateReader(ByteSpan in) : in_(in) {}
@@ -43,8 +43,8 @@ class StateReader {
   double Real(const char* what);
   // Reads as many finite floats as `values` has.
   void Floats(std::span<float> values);
-  // Reads `count` finite floats. It checks first that so many are there, so that a hostile count
-  // takes no memory.
+  // Reads `count` finite floats. It checks first that so many are present, so that a malicious
+  // count allocates no memory.
   std::vector<float> Floats(uint64_t count);
   // Throws unless all bytes are read.
   void ExpectEnd() const;
@@ -56,7 +56,7 @@ class StateReader {
   ByteSpan in_;
 };
 
-// Writes several parts of a state one after the other. Each has Save(StateWriter&) and
+// Writes several parts of a state one after the other. Each part has Save(StateWriter&) and
 // Load(StateReader&).
 template <typename... Parts>
 void SaveParts(StateWriter& out, const Parts&... parts) {

@@ -1,4 +1,5 @@
-// A unit is what is compressed as one piece: a layer, a bucket of layers or the whole model.
+// A unit is the part of a gradient that is compressed as one piece: a layer, a bucket of layers or
+// the whole model.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +8,8 @@
 
 namespace legacy {
 
-// A Unit is a contiguous range of the flat gradient (layers in the model's parameter order). With
-// layer scope it is one parameter tensor; with model scope the only unit is the flat gradient.
+// A contiguous range of the flat gradient (layers in the model's parameter order). With layer scope
+// it is one parameter tensor; with model scope the only unit is the flat gradient.
 struct Unit {
   uint32_t id = 0;             // position among the units of the model, from 0
   std::string name;            // name of the parameter, or "model"

@@ -5,7 +5,8 @@
 namespace legacy {
 namespace {
 
-// The entry of `total` that `work` belongs to, made where there is none; null for free work.
+// Returns the entry of `total` that `work` belongs to, adding it if there is none; null for free
+// work.
 Work* EntryOf(const Work& work, WorkList& total) {
   if (work.kernel.empty()) return nullptr;
   for (Work& entry : total) {

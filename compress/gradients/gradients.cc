@@ -10,10 +10,10 @@
 namespace legacy {
 namespace {
 
-// Largest size that text may ask for: 4 GB of values.
+// Largest size that text may request: 4 GB of values.
 constexpr int64_t kMostValues = int64_t{1} << 30;
 
-// The row's own options behind those of all.
+// Prepends the options of all rows to a row's own.
 std::vector<OptionSpec> WithCommon(std::vector<OptionSpec> own) {
   own.insert(own.begin(), {{"n", "1e6", "0 to 2^30", "number of values"},
                            {"seed", "1", "whole numbers", "seed of the random numbers"}});
@@ -21,7 +21,7 @@ std::vector<OptionSpec> WithCommon(std::vector<OptionSpec> own) {
 }
 
 float Sign(RandomStream& stream) { return stream.NextU32() % 2 == 0 ? 1.0f : -1.0f; }
-// In (0, 1].
+// Returns a number in (0, 1].
 double PositiveUniform(RandomStream& stream) { return 1 - stream.Uniform(); }
 
 void Gaussian(const OptionReader&, RandomStream& stream, std::span<float> values) {
@@ -34,14 +34,16 @@ void Laplace(const OptionReader&, RandomStream& stream, std::span<float> values)
   }
 }
 
-// Bailey, "Polar generation of random variates with the t-distribution", Math. Comp. 62 (1994).
+// Draws as in Bailey, "Polar generation of random variates with the t-distribution", Math. Comp. 62
+// (1994).
 void StudentT(const OptionReader& options, RandomStream& stream, std::span<float> values) {
   const double freedom = options.Number("freedom", 0.5, 1e6);
   for (float& x : values) {
     const double radius =
         std::sqrt(freedom * (std::pow(PositiveUniform(stream), -2 / freedom) - 1));
     const double drawn = radius * std::cos(2 * std::numbers::pi * stream.Uniform());
-    constexpr double kLargest = 1e30;  // the tails of few degrees of freedom pass all bounds
+    // With few degrees of freedom the tails exceed all bounds.
+    constexpr double kLargest = 1e30;
     x = static_cast<float>(std::clamp(drawn, -kLargest, kLargest));
   }
 }
@@ -88,7 +90,7 @@ void Mixed(const OptionReader& options, RandomStream& stream, std::span<float> v
   }
 }
 
-// Waves with whole periods and amplitudes that fall as 1 / wave, and a little noise.
+// Adds waves with whole periods and amplitudes that fall as 1 / wave, and a little noise.
 void Smooth(const OptionReader& options, RandomStream& stream, std::span<float> values) {
   const int64_t waves = options.Integer("waves", 1, 1000);
   const double noise = options.Number("noise", 0, 1e6);
@@ -97,7 +99,7 @@ void Smooth(const OptionReader& options, RandomStream& stream, std::span<float> 
   for (size_t i = 0; i < values.size(); ++i) {
     double sum = noise * stream.Normal();
     for (size_t wave = 1; wave <= phases.size(); ++wave) {
-      // The whole turns go before the cosine: its argument stays small.
+      // Whole turns are removed before the cosine, so that its argument stays small.
       const double turns =
           static_cast<double>(wave * i % values.size()) / static_cast<double>(values.size());
       sum +=
@@ -151,7 +153,8 @@ std::vector<float> DrawGradient(std::string_view text, uint32_t worker, uint64_t
   if (stages.size() > 1) throw Error("gradient", std::string(text), "one name with options");
   const GradientRow& row = FindRow("gradient", stages.front().name, GradientTable());
   const OptionReader options(stages.front(), row.info.options);
-  constexpr int64_t kMostSeeds = int64_t{1} << 53;  // whole numbers that text can name exactly
+  // Whole numbers up to this limit are exact in text.
+  constexpr int64_t kMostSeeds = int64_t{1} << 53;
   RandomStream stream({.seed = static_cast<uint64_t>(options.Integer("seed", 0, kMostSeeds)),
                        .step = step,
                        .worker = worker,

@@ -17,29 +17,31 @@
 
 namespace legacy {
 
-// A GradientRow is a distribution of the table.
+// A distribution of the table.
 struct GradientRow {
   MethodInfo info;
   // Fills all values from the stream.
   void (*fill)(const OptionReader& options, RandomStream& stream, std::span<float> values);
 };
 
-// gaussian, laplace, student-t, lognormal, zeros, constant, denormals, ties, mixed, smooth
+// Returns gaussian, laplace, student-t, lognormal, zeros, constant, denormals, ties, mixed and
+// smooth.
 std::span<const GradientRow> GradientTable();
 
-// "student-t:n=1e6,seed=1". Throws Error with the list for any other name.
+// Draws a gradient from text such as "student-t:n=1e6,seed=1". Throws Error with the list for any
+// other name.
 std::vector<float> DrawGradient(std::string_view text, uint32_t worker = 0, uint64_t step = 0,
                                 uint32_t layer = 0);
 
-// A RealGradient is a gradient that is compiled in.
+// A gradient that is compiled in.
 struct RealGradient {
   std::string_view name;
   std::string_view layers;        // text of its list of layers
-  std::span<const float> values;  // in place: nothing is copied
+  std::span<const float> values;  // values in place, not copied
 };
 
 std::span<const RealGradient> RealGradients();
-// Throws Error with the list.
+// Returns the gradient of that name. Throws Error with the list for any other name.
 const RealGradient& FindRealGradient(std::string_view name);
 
 }  // namespace legacy

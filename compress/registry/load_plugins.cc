@@ -68,7 +68,7 @@ void Load(const std::string& given) {
   if (none) throw Error(std::string(kOption), given, "a file; it cannot be read");
   const std::string& file = path.native();
   if (std::ranges::find(Loaded(), file) != Loaded().end()) return;
-  // It stays loaded: the tables hold its functions until the program ends.
+  // The plugin stays loaded, because the tables hold its functions until the program ends.
   void* plugin = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (plugin == nullptr) throw Error("plugin " + given + " cannot be loaded: " + dlerror());
   CheckInterface(plugin, given);

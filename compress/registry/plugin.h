@@ -1,4 +1,4 @@
-// A codec or a policy of the user's own, in one file:
+// A plugin defines a codec or a policy of the user's own in one file:
 //
 //   #include "compress/registry/plugin.h"
 //
@@ -10,21 +10,22 @@
 //         .make = [](const legacy::OptionReader&) { return std::make_unique<Blocks>(); }});
 //   }
 //
-// `./waf plugin blocks.cc` makes blocks.so of it, and --plugin=blocks.so loads that into
-// legacy-scenario, legacy-codec, legacy-study and legacy-replay. docs/tutorials/ has the whole way.
+// `./waf plugin blocks.cc` compiles it to blocks.so, and --plugin=blocks.so loads that into
+// legacy-scenario, legacy-codec, legacy-study and legacy-replay. docs/tutorials/ describes every
+// step.
 //
-// A plugin is compiled against these headers, and runs in the programs of the same sources and
-// compiler alone: the interface's name says which, and loading compares it.
+// A plugin is compiled against these headers, and runs only in programs of the same sources and
+// compiler. The interface's name identifies both, and loading compares it.
 #pragma once
 
 #include "compress/registry/registry.h"
 #include "legacy_plugin_interface.h"  // made by CMake: LEGACY_PLUGIN_INTERFACE
 
-// Names of what a plugin exports.
+// Names of the exported symbols.
 #define LEGACY_PLUGIN_INTERFACE_SYMBOL "legacy_plugin_interface"
 #define LEGACY_PLUGIN_SYMBOL "legacy_plugin_add"
 
-// Defines what a plugin exports; the function's body follows.
+// Defines the exported symbols; the function's body follows.
 #define LEGACY_PLUGIN(tables)                                                       \
   extern "C" [[gnu::visibility("default")]] const char* legacy_plugin_interface() { \
     return LEGACY_PLUGIN_INTERFACE;                                                 \

@@ -1,4 +1,5 @@
-// The tables of methods, and what makes one from text: the only place that knows them all.
+// The tables of methods, and the functions that make a method from text. Only this file knows all
+// methods.
 #include "compress/registry/registry.h"
 
 #include <algorithm>
@@ -32,7 +33,7 @@ namespace legacy {
 
 namespace {
 
-// A table with room for what plugins add, so that it never moves.
+// Returns a table with room for plugins' rows, so that it never moves.
 template <typename Row>
 std::vector<Row> WithRoom(std::vector<Row> rows) {
   rows.reserve(rows.size() + kMostAdded);
@@ -87,7 +88,8 @@ std::span<const CodecRow> CodecTable() { return Codecs(); }
 
 namespace {
 
-constexpr const char* kDense = "dense";  // fp32, standing alone
+// Name of fp32 without a sparsifier.
+constexpr const char* kDense = "dense";
 
 template <typename Row>
 const Row* Find(std::span<const Row> table, std::string_view name) {
@@ -95,7 +97,7 @@ const Row* Find(std::span<const Row> table, std::string_view name) {
   return row == table.end() ? nullptr : &*row;
 }
 
-// Takes the option "index" out of a sparsifier's stage: it is the codec's own.
+// Removes the option "index", which is the codec's own, from a sparsifier's stage.
 std::optional<IndexCoding> TakeCoding(Stage& stage) {
   const auto given = stage.options.find("index");
   if (given == stage.options.end()) return std::nullopt;
@@ -104,7 +106,8 @@ std::optional<IndexCoding> TakeCoding(Stage& stage) {
   return ParseIndexCoding(text);
 }
 
-// The quantiser behind a sparsifier: the one that is named, else the method's own, else fp32.
+// Makes the quantiser after a sparsifier: the named one, otherwise the method's own, otherwise
+// fp32.
 std::unique_ptr<Quantiser> SecondStage(std::span<const Stage> stages,
                                        const Sparsifier& sparsifier) {
   const std::string own(sparsifier.Traits().own_quantiser);
@@ -183,8 +186,8 @@ MethodInfo CodecInfo(const std::string& name) {
 
 namespace {
 
-// Takes the options that belong to the scheme out of the codec's first stage. Throws Error where
-// codec and scheme have an option of one name, given or not: nobody could say whose it is.
+// Removes the options that belong to the scheme from the codec's first stage. Throws Error if codec
+// and scheme have an option of the same name, given or not, because it would be ambiguous.
 CodecSchemeOptions TakeOptions(Stage& stage, const SchemeOptions& options) {
   Stage own{.name = stage.name};
   const MethodInfo codec = CodecInfo(stage.name);
@@ -197,7 +200,7 @@ CodecSchemeOptions TakeOptions(Stage& stage, const SchemeOptions& options) {
   return ReadCodecSchemeOptions(OptionReader(own, CodecSchemeOptionSpecs()), options);
 }
 
-// Takes the option that all schemes have out of the first stage.
+// Removes the option that all schemes have from the first stage.
 int64_t TakeDenseStart(Stage& stage) {
   Stage own{.name = stage.name};
   if (auto node = stage.options.extract(DenseStartOption().name)) {
@@ -269,7 +272,7 @@ void CheckNew(const MethodInfo& info, const std::vector<std::string>& taken, boo
   }
 }
 
-// Appends `row`, so that what it makes knows its plugin. Returns its name.
+// Appends `row`, so that its methods know their plugin. Returns its name.
 template <typename Row>
 std::string Append(Row row, std::vector<Row>& table, const std::vector<std::string>& taken,
                    const std::string& plugin) {
@@ -292,7 +295,7 @@ std::vector<std::string>& PoliciesAdded() {
   return names;
 }
 
-// All that codecs and schemes are written with.
+// Returns all names with which codecs and schemes are written.
 std::vector<std::string> TakenNames() {
   std::vector<std::string> names = SchemeNames();
   names.emplace_back("fp32");

@@ -12,15 +12,16 @@
 
 namespace legacy {
 
-// What a plugin may add to each table: spans of tables stay valid until the program ends.
+// Number of rows that plugins may add to each table. It is fixed so that spans of tables stay valid
+// until the program ends.
 inline constexpr size_t kMostAdded = 8;
 
-// What a plugin is given to add its methods to. Each Add throws Error where the name is empty, is
-// not of a-z, 0-9 and '-', or is taken, where the row makes nothing, and where kMostAdded are
-// there. Not thread safe: methods are added before any is made.
+// The tables to which a plugin adds its methods. Each Add throws Error if the name is empty, is not
+// of a-z, 0-9 and '-', or is taken, if the row makes nothing, or if kMostAdded rows were added. It
+// is not thread safe: methods are added before any is made.
 class MethodTables {
  public:
-  // `plugin`: the file's name, for messages.
+  // `plugin` is the file's name, for messages.
   explicit MethodTables(std::string plugin) : plugin_(std::move(plugin)) {}
   void Add(SparsifierRow row) const;
   void Add(QuantiserRow row) const;
@@ -31,7 +32,8 @@ class MethodTables {
   std::string plugin_;
 };
 
-// Names of codecs, and of policies, that plugins added, in that order.
+// Return the names of codecs, and of policies, that plugins added, in the order in which they were
+// added.
 std::vector<std::string> AddedCodecs();
 std::vector<std::string> AddedPolicies();
 
