@@ -76,8 +76,8 @@ struct LinkEstimate {
   std::function<double(const WorkList& work)> work_seconds = {};
 };
 
-// How much of one worker's error-fed gradient e each candidate would keep. GraVAC computes its
-// gains from probes.
+// The energy of one worker's error-fed gradient e, and how much of it each candidate would keep.
+// GraVAC computes its gains from probes.
 struct Probe {
   double squared = 0;        // ||e||^2
   std::vector<double> kept;  // ||C_c(e)||^2 of each candidate c

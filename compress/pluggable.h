@@ -37,7 +37,7 @@ decltype(auto) InPlugin(const Method& method, const char* function, Call&& call)
   if (method.plugin().empty()) return call();
   try {
     return call();
-  } catch (const Error&) {  // of the input, or already naming the plugin
+  } catch (const Error&) {  // error of the input, or one that names the plugin already
     throw;
   } catch (const std::exception& error) {
     BlamePlugin(method, std::string(function) + " threw: " + error.what());

@@ -1,6 +1,6 @@
-// Policy: picks each unit's codec parameter for each step, from exactly what its paper lets it
-// know. One policy object stands for all workers: whatever a worker learns from others travels as
-// bytes in a collective call, is decoded from those bytes, and is charged to the network.
+// A policy chooses each unit's codec parameter for each step, from exactly the information that its
+// paper gives it. One policy object represents all workers: whatever a worker learns from others is
+// sent as bytes in a collective call, is decoded from those bytes, and is charged to the network.
 //
 //   policy->Decide(step, units, parameters)        before the gradients are computed
 //   policy->OnLocalGradient(unit, g, residual)     of worker 0, where the policy reads it
@@ -56,7 +56,7 @@ enum class PolicyMoment : uint8_t {
   kAnnouncement,  // exchanges are done; announcements hold from the next step on
 };
 
-// How often a policy will decide in a run, as far as that is known beforehand.
+// The number of decisions of a policy in a run, as far as it is known beforehand.
 struct DecisionForecast {
   int64_t decisions = 0;  // number of decisions that change what later steps of the run may send
   std::string remedy;     // option of the policy that makes it decide more often: "period=10%"

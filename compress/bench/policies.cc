@@ -74,7 +74,7 @@ std::vector<Unit> ResNet20() {
   return units;
 }
 
-// All calls of one step, without exchanges.
+// Makes all calls of one step, without exchanges.
 void Step(Policy& policy, const PolicyContext& context, const StepInfo& step,
           std::span<const float> gradient, std::vector<double>& parameters) {
   const std::vector<Unit>& units = context.units;

@@ -31,7 +31,8 @@ void CheckMagnitudes(std::span<const float> values, float largest, uint32_t unit
 
 int64_t KeptBins(int64_t bins, double theta) {
   if (bins == 0) return 0;
-  constexpr double kRoundingError = 4e-16;  // of 1 - theta, and relatively of the product
+  // Relative rounding error of 1 - theta and of the product.
+  constexpr double kRoundingError = 4e-16;
   const auto all = static_cast<double>(bins);
   const double kept = std::ceil((1 - theta) * all - all * kRoundingError - 1e-9);
   return std::clamp(static_cast<int64_t>(kept), int64_t{1}, bins);

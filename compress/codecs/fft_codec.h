@@ -68,7 +68,7 @@ class FftCodec : public Codec {
 
  private:
   struct Spectrum;
-  struct Bins;  // of a message
+  struct Bins;  // bins of a message
   Bins Read(ByteSpan message, int64_t numel, const CodecContext& context) const;
   Spectrum Transform(std::span<const float> values, uint32_t unit) const;
   double QuantisationError(const Spectrum& spectrum, std::span<const uint32_t> kept,

@@ -70,7 +70,7 @@ constexpr float HalfToFloat(uint16_t half) {
 // baseline x86 compares only those.
 constexpr LEGACY_INLINE uint16_t FloatToBfloat16(float x) {
   constexpr uint32_t kSignBit = 0x80000000;
-  constexpr int32_t kLargest = 0x7F7F0000;  // as a float
+  constexpr int32_t kLargest = 0x7F7F0000;  // largest finite bfloat16, as the bits of a float
   const auto bits = __builtin_bit_cast(uint32_t, x);
   const auto magnitude = static_cast<int32_t>(bits & ~kSignBit);
   const auto bounded = static_cast<uint32_t>(magnitude < kLargest ? magnitude : kLargest);

@@ -73,7 +73,7 @@ struct Grid {
     const int exponent = bin >> (kMantissaBits - kOffsetBits);
     const int64_t implied = exponent > 0 ? 1 << kMantissaBits : 0;
     first = implied + ((int64_t{bin} << kOffsetBits) & ((1 << kMantissaBits) - 1));
-    constexpr int kBias = 1023, kFraction = 52;  // of doubles
+    constexpr int kBias = 1023, kFraction = 52;  // format of doubles
     const auto power = static_cast<uint64_t>(std::max(exponent, 1) - 150 + kBias);
     unit = std::bit_cast<double>(power << kFraction);
   }

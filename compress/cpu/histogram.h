@@ -74,7 +74,7 @@ class MagnitudeCurve {
 
   // The elements above a threshold.
   struct Tail {
-    double count = 0, sum = 0, squares = 0;  // of |x|
+    double count = 0, sum = 0, squares = 0;  // sums over |x|
   };
 
   // Takes a histogram's state.

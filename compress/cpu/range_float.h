@@ -35,7 +35,7 @@ struct SignedRange {
 struct RangeFloat {
   static constexpr int kLeastBits = 3;
   static constexpr int kMostBits = 16;
-  static constexpr int kMantissaBits = 23;  // of fp32
+  static constexpr int kMantissaBits = 23;  // mantissa bits of fp32
   static constexpr int32_t kMagnitude = 0x7FFFFFFF;
   static constexpr int32_t kInfinity = 0x7F800000;
   // A longer mantissa would leave less than two octaves for each sign.

@@ -51,7 +51,7 @@ class SamplePositions {
   }
 
  private:
-  uint64_t step_;  // with 32 fractional bits
+  uint64_t step_;  // step with 32 fractional bits
 };
 
 }  // namespace
@@ -59,8 +59,8 @@ class SamplePositions {
 // Data of one segment. With feedback, `values` is the residual, which holds e once compensated.
 struct TopKSelector::Segment {
   std::span<const float> values;
-  std::span<const float> gradient;  // with feedback only
-  std::span<float> residual;        // with feedback only
+  std::span<const float> gradient;  // empty without feedback
+  std::span<float> residual;        // empty without feedback
   int64_t k = 0;
 
   bool Feedback() const { return !residual.empty(); }

@@ -47,7 +47,7 @@ struct TopKSegment {
 // ascending, with indices counted from its offset. They are valid until the selector's next call.
 struct TopKResult {
   std::span<const uint32_t> indices;
-  std::span<const float> values;      // at these indices
+  std::span<const float> values;      // values at these indices
   std::span<const float> thresholds;  // smallest selected magnitude per segment; 0 if k is 0
   TopKStats stats;
 };

@@ -13,8 +13,8 @@ namespace {
 // Arguments of a call, for all versions of the pass.
 struct Pass {
   const float* data;
-  const float* gradient;  // with feedback only
-  float* residual;        // with feedback only: `data`, for writing
+  const float* gradient;  // null without feedback
+  float* residual;        // `data`, for writing; null without feedback
   int64_t n;
   uint32_t first;
   KeyRange range;

@@ -79,7 +79,7 @@ class Accordion : public AnnouncedPolicy {
   CriticalRegimes regimes_;
   RateDrop rate_;
   // Values of the last decision, which the log explains it by.
-  std::vector<double> moved_;  // by unit: change of the norm relative to the previous one
+  std::vector<double> moved_;  // change of each unit's norm relative to the previous one
   bool compared_ = false;      // true if there was a previous norm
 };
 

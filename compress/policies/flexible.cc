@@ -109,9 +109,9 @@ class Flexible : public AnnouncedPolicy {
   GradientSum gradient_;  // gradient of the measuring step
   Sight last_;
   // Results of the last measurement, for the search and for the log.
-  std::vector<Outlook> outlooks_;  // by option
+  std::vector<Outlook> outlooks_;  // one per option
   OptionTable errors_{0, 0};
-  std::vector<double> energies_;  // by unit; 0 for units sent whole
+  std::vector<double> energies_;  // energy of each unit; 0 for units sent whole
   std::string reason_;
 };
 

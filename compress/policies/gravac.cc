@@ -99,7 +99,7 @@ class Gravac : public Policy {
   struct State {
     GravacScale scale;
     RateDrop rate = {};
-    double seconds = 0;       // of the previous step, as each worker measured it
+    double seconds = 0;       // seconds of the previous step, as each worker measured them
     uint64_t steps = 0;       // number of steps whose time has been agreed on
     bool sent_dense = false;  // true if the previous step did
   };

@@ -41,7 +41,7 @@ struct GravacRules {
   double smoothing = 0.01;  // weight of a new sample in the moving averages
 };
 
-// What a step sends: everything, or a compression by the lower or by the current factor.
+// The branch that a step sends: everything, or a compression by the lower or by the current factor.
 enum class GravacBranch : uint8_t { kDense, kMinimum, kCurrent };
 
 // Runs the algorithm.

@@ -8,7 +8,7 @@ namespace {
 
 constexpr double kSmallShare = 0.1;  // fraction of all elements in layers below the split
 constexpr double kSmallFactor = 5;   // half the volume divided by that fraction
-constexpr double kSmallInteger = 2;  // for bits and ranks
+constexpr double kSmallInteger = 2;  // factor for bits and ranks
 constexpr double kLessFactor = 0.8;
 constexpr double kPhaseFactors[] = {1.8, 0.2};
 

@@ -19,7 +19,7 @@
 
 namespace legacy {
 
-// What the schedule depends on.
+// The quantities that the schedule depends on.
 struct AutoShape {
   bool by_layer = true;
   bool by_phase = true;

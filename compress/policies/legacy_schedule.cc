@@ -162,7 +162,7 @@ double LegacySchedule::Parameter(int64_t step, int64_t total_steps, int64_t nume
 
 int64_t SplitAtShare(std::span<const Unit> units, double share) {
   if (!(share >= 0 && share <= 1)) throw Error("share", FormatNumber(share), "0 to 1");
-  std::map<int64_t, int64_t> elements;  // of all tensors of one size
+  std::map<int64_t, int64_t> elements;  // number of elements of all tensors of one size
   int64_t total = 0;
   for (const Unit& unit : units) {
     elements[unit.numel] += unit.numel;

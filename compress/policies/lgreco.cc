@@ -111,7 +111,7 @@ class Lgreco : public AnnouncedPolicy {
   ExposedCost exposed_;
   CriticalRegimes regimes_;
   RateDrop rate_;
-  std::vector<DecisionGrounds> grounds_;  // of the last decision, by unit
+  std::vector<DecisionGrounds> grounds_;  // reasons of the last decision, by unit
 };
 
 // Returns the number of steps from this one to the one that ends with the next decision. The first

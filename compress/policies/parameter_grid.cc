@@ -86,7 +86,7 @@ ParameterGrid::ParameterGrid(const Scheme& scheme, std::span<const Unit> units, 
   }
   CheckParameter(spec, anchor);
   assert(range.low > 0 && range.low <= 1 && range.high >= 1);
-  std::vector<double> same;  // for all units
+  std::vector<double> same;  // the same options for all units
   if (spec.name == "bits") same = Bits(scheme, units, anchor);
   if (spec.name == "rank") same = Ranks(spec, anchor, range);
   for (size_t unit = 0; unit < units_.size(); ++unit) {

@@ -70,7 +70,7 @@ class ThetaPolicy : public Policy {
  protected:
   virtual std::string_view Form() const = 0;
   virtual double Theta() const = 0;
-  // All state as finite numbers, and its restoration.
+  // Return and restore all state, as finite numbers.
   virtual std::vector<double> Numbers() const { return {highest_rate_}; }
   virtual void SetNumbers(std::span<const double> numbers) { highest_rate_ = numbers[0]; }
 

@@ -1,5 +1,5 @@
-// These rules, which CPU and GPU share, say what single values and sums become in the segments of
-// quantisers. Other rules are in cpu/code_rules.h and cpu/range_float.h.
+// Rules, which CPU and GPU share, for single values and sums in the segments of quantisers. Other
+// rules are in cpu/code_rules.h and cpu/range_float.h.
 #pragma once
 
 #include <cstdint>

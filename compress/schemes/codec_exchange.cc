@@ -63,7 +63,7 @@ CodecStep CodecExchange::Current() const {
           .unit = unit(),
           .parameter = step().parameter,
           .active_workers = ActiveWorkers(),
-          .selected = !step().candidates.empty() && !step().estimate,  // by Measure
+          .selected = !step().candidates.empty() && !step().estimate,  // in Measure
           .requantise = setup_.requantise && !whole_,
           .memory = MemoryOf(setup_.memory, setup_.whole)};
 }

@@ -48,7 +48,7 @@ class ExchangeBase : public Exchange {
   int workers_;
   UnitStep step_;
   Memory memory_;
-  std::vector<CodecState> codec_states_;  // by worker
+  std::vector<CodecState> codec_states_;  // one per worker
   std::vector<float> shared_;
 };
 

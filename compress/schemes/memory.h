@@ -23,7 +23,7 @@
 
 namespace legacy {
 
-// What a worker keeps of a unit.
+// The state that a worker keeps of a unit.
 enum class MemoryKind : uint8_t { kNone, kResidual, kMomentum };
 
 // Options of the memory.

@@ -42,7 +42,7 @@ struct RedSyncOptions {
   bool compatible = false;
   bool quantised = false;
   int64_t reuse = 5;  // number of steps that use a threshold
-  int64_t small = 0;  // in bytes of fp32 values, as is `large`
+  int64_t small = 0;  // bytes of fp32 values, as is `large`
   int64_t large = 0;
 };
 
@@ -84,7 +84,7 @@ class Ranks {
   uint32_t unit_;
   cpu::MagnitudeCurve curve_;
   double max_ = 0;
-  std::map<double, std::vector<float>> gathered_;  // by lower edge; about two bins, sorted
+  std::map<double, std::vector<float>> gathered_;  // about two bins, by lower edge; sorted
 };
 
 class RedSync : public Sparsifier {

@@ -1,8 +1,8 @@
 // SIDCo estimates the threshold from a distribution that is fitted to the magnitudes. With one
 // stage it is the quantile of the fit to all magnitudes. With several stages, the first selects a
-// quarter, and each later one fits the magnitudes above the last threshold anew, each by the same
-// factor: delta_j = (delta / 0.25)^(1 / (stages - 1)). With mean m and variance v of the excess
-// over the last threshold t:
+// quarter, and each later one fits the magnitudes above the last threshold again, each with the
+// same factor: delta_j = (delta / 0.25)^(1 / (stages - 1)). With mean m and variance v of the
+// excess over the last threshold t:
 //
 //   exponential           t - m ln delta
 //   Pareto (generalised)  t + a (1 - delta^b) / b,  a = m (m^2 / v + 1) / 2,

@@ -93,7 +93,7 @@ class CodecDeviceExchange : public DeviceExchange {
   std::vector<DeviceArray<Device, float>> residuals_, velocity_;
   DeviceSegments<Device> all_;  // all units
 
-  std::vector<double> parameters_;  // of the step, and of the present groups
+  std::vector<double> parameters_;  // parameters of the step, and of the present groups
   Faults<Device> faults_;
   std::vector<std::unique_ptr<MessageGroup<Device>>> groups_;
   std::vector<Member> members_;

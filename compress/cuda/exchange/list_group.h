@@ -82,7 +82,7 @@ class ListGroup : public MessageGroup<Device> {
   UnitDraws<Device> draws_;
   ListMessages<Device> messages_;
   DeviceSegments<Device> segments_;
-  Lists<Device> lists_;  // of the worker that encodes
+  Lists<Device> lists_;  // lists of the worker that encodes
   DeviceArray<Device, uint32_t> masked_;
   RandomKey step_;
 };

@@ -37,7 +37,7 @@ struct ListFormat {
 
 // Says how Encode() leaves a list's values.
 enum class Leave : uint8_t {
-  kAny,  // undefined, because nobody reads them
+  kAny,  // undefined, because they are not read
   // The quantisation errors. With fp32 these would be 0, and the values stay as they are.
   kErrors,
   kDecoded,  // the values that receivers decode
@@ -180,7 +180,7 @@ class ListMessages {
   std::vector<ListUnit> units_;
   int workers_;
   Layout own_, all_;
-  std::vector<uint32_t> counts_;  // of all workers so far
+  std::vector<uint32_t> counts_;  // counts of all workers so far
   DeviceArray<Device, std::byte> messages_;
   int64_t used_ = 0;
   DeviceArray<Device, std::byte> segments_;

@@ -102,7 +102,7 @@ class SpectrumGroup : public MessageGroup<Device> {
   ListMessages<Device> messages_;
   DeviceTable<Device, SpectrumTable> table_;
   DeviceArray<Device, float> scales_;  // one per unit, passed on from worker to worker
-  Lists<Device> lists_;                // of the worker that encodes
+  Lists<Device> lists_;                // lists of the worker that encodes
   RandomKey step_;
 };
 

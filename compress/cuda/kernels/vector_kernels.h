@@ -196,7 +196,7 @@ struct FindExtremes {
       if (most[thread] < cpu::kInfinityKey) return;
       uint32_t first = kNoPosition;
       LEGACY_UNROLL
-      for (int i = Vectors::kOwn - 1; i >= 0; --i) {  // from the last to the first
+      for (int i = Vectors::kOwn - 1; i >= 0; --i) {  // The loop goes from the last to the first.
         if (cpu::KeyOf(own[thread][i]) < cpu::kInfinityKey) continue;
         first = static_cast<uint32_t>(tile.begin + Vectors::Position(thread, i));
       }

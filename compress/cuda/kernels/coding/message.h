@@ -17,7 +17,7 @@ namespace legacy::cuda {
 enum MessageFault : uint32_t {
   // The header differs from the table's.
   kBadHeader = 1,
-  // Positions outside the unit, not ascending, or of another number.
+  // Positions are outside the unit, do not ascend, or are of another number.
   kBadPositions = 2,
   // Set bits after the last position.
   kBadPadding = 4,

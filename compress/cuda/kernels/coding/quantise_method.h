@@ -48,7 +48,7 @@ struct QuantiserScale {
   }
 };
 
-// What was measured over the `count` values that share a scale.
+// The measure of the `count` values that share a scale.
 struct QuantiserMeasure {
   int64_t count;
   int32_t maxima[2];

@@ -23,8 +23,8 @@ struct ReadJob {
   ReadArrays arrays;
   int32_t count = 0;
   // Scratch.
-  uint32_t* before = nullptr;  // for BitJob
-  uint32_t* found = nullptr;   // for BitJob
+  uint32_t* before = nullptr;  // scratch for BitJob
+  uint32_t* found = nullptr;   // scratch for BitJob
 };
 
 inline BitJob BitsOf(const ReadJob& job) {

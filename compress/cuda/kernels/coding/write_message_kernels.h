@@ -119,7 +119,7 @@ struct WriteTiles : MessageTiles {
   static LEGACY_DEVICE void CopyValues(Block& block, const Args& args, const MessageLayout& message,
                                        const Tile& tile) {
     const auto* const values = reinterpret_cast<const uint32_t*>(args.values);
-    // Where the message would begin among the values.
+    // Position, among the values, at which the message would begin.
     const int64_t begin = message.unit.values - message.values_begin;
     const Tile part = Within(tile, (message.values_begin + kWordBytes - 1) / kWordBytes,
                              message.length / kWordBytes);

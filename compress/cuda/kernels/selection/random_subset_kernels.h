@@ -39,8 +39,8 @@ struct SubsetJob {
   uint32_t* positions = nullptr;
   // Scratch.
   uint32_t* bitmaps = nullptr;
-  uint32_t* before = nullptr;    // for BitJob
-  uint32_t* found = nullptr;     // for BitJob
+  uint32_t* before = nullptr;    // scratch for BitJob
+  uint32_t* found = nullptr;     // scratch for BitJob
   StreamKey* streams = nullptr;  // one per unit
   uint32_t* marked = nullptr;    // number of new positions in each round and unit
 };

@@ -31,7 +31,7 @@ constexpr uint32_t FaultAt(int64_t position) {
 // Multiplies x by the power of two that scales a number of magnitude bits `largest` to [1, 2);
 // rounds once.
 constexpr float ScaledBy(float x, uint32_t largest) {
-  constexpr int kBias = 1023, kMantissaBits = 52;  // of doubles
+  constexpr int kBias = 1023, kMantissaBits = 52;  // format of doubles
   const auto power = static_cast<uint64_t>(kBias - cpu::ExponentOfKey(largest)) << kMantissaBits;
   return static_cast<float>(x * std::bit_cast<double>(power));
 }
@@ -46,7 +46,8 @@ LEGACY_DEVICE void RaiseFault(Block& block, const Tile& tile, int thread,
                               const LowRankVectors::Own<float>& own, uint32_t* to) {
   uint32_t fault = 0;
   LEGACY_UNROLL
-  for (int i = LowRankVectors::kOwn - 1; i >= 0; --i) {  // from the last to the first
+  // The loop goes from the last to the first.
+  for (int i = LowRankVectors::kOwn - 1; i >= 0; --i) {
     if (!cpu::IsFinite(own[i])) fault = FaultAt(tile.begin + LowRankVectors::Position(thread, i));
   }
   if (fault != 0) block.AtomicMax(to, fault);

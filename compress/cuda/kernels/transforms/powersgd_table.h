@@ -26,12 +26,12 @@ inline constexpr int64_t kFactorTile = 1024;  // elements of a vector per block
 
 // Offsets are in floats. A message is a header of kHeaderFloats, followed by its values.
 struct LowRankUnit {
-  int64_t flat = 0;  // in gradients and means
+  int64_t flat = 0;  // place in gradients and means
   uint32_t rows = 0, columns = 0;
-  uint32_t vectors = 0;               // in each factor; 0: sent whole
+  uint32_t vectors = 0;               // number in each factor; 0: sent whole
   uint32_t keeps_residual = 0;        // 1: the unit has a residual
-  int64_t factors[kCalls] = {0, 0};   // in the arrays of left and of right vectors
-  int64_t messages[kCalls] = {0, 0};  // in a worker's messages of the call
+  int64_t factors[kCalls] = {0, 0};   // places in the arrays of left and of right vectors
+  int64_t messages[kCalls] = {0, 0};  // places in a worker's messages of the call
   std::array<uint32_t, 4> headers[kCalls] = {};
 };
 
@@ -59,8 +59,8 @@ class LowRankLayout {
   }
 
   const std::vector<LowRankUnit>& units() const { return units_; }
-  const std::vector<Extent>& residuals() const { return residuals_; }  // of a worker
-  int64_t residual_size() const { return residual_size_; }             // of a worker
+  const std::vector<Extent>& residuals() const { return residuals_; }  // residuals of one worker
+  int64_t residual_size() const { return residual_size_; }             // floats of one worker
   int64_t size(FactorCall call) const { return sizes_[call]; }
 
  private:
@@ -132,9 +132,11 @@ class LowRankTable : public ImageTable {
   const std::vector<MatrixGroup>& groups() const { return groups_; }
   const std::vector<int32_t>& order() const { return order_; }
   int64_t residual_tiles() const { return residuals_slot_.tiles; }
-  int64_t vectors() const { return std::ssize(vectors_[kLeft]); }  // of all left factors
+  // Number of all left factors' vectors.
+  int64_t vectors() const { return std::ssize(vectors_[kLeft]); }
   int64_t vector_tiles(FactorCall call) const { return vectors_slots_[call].tiles; }
-  int64_t message_floats(FactorCall call) const { return message_floats_[call]; }  // of a worker
+  // Floats of one worker.
+  int64_t message_floats(FactorCall call) const { return message_floats_[call]; }
 
   LowRankView View(const void* memory) const {
     LowRankView view = {.residual = Image::At(memory, residuals_slot_),

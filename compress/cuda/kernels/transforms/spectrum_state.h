@@ -23,7 +23,7 @@ struct SpectrumJob {
   // Scratch.
   ComplexFloat* coefficients;  // one per entry of topk.entries
   SpectrumExtremes* extremes;  // one per unit
-  uint32_t* again;             // for each unit, 1 if Pass must be repeated
+  uint32_t* again;             // 1 for units for which Pass must be repeated
 };
 
 }  // namespace legacy::cuda

@@ -40,7 +40,7 @@ struct FftLength {
 // Pointers are to device memory.
 struct FftFactors {
   const ComplexFloat* numbers = nullptr;
-  const FftLength* lengths = nullptr;  // by the logarithm of the length, from kFastLog on
+  const FftLength* lengths = nullptr;  // ordered by the logarithm of the length, from kFastLog on
   // cos and sin of 2 pi j / length, for lengths 1, 2, ..., kFastFft - 1, one after the other.
   const double* cosines = nullptr;
   const double* sines = nullptr;
@@ -174,7 +174,7 @@ class SpectrumTable : public ImageTable {
   int32_t count() const { return count_; }
   int64_t tiles() const { return tiles_; }
   int64_t samples() const { return samples_; }
-  int64_t bins() const { return bins_; }  // of all units
+  int64_t bins() const { return bins_; }  // bins of all units
 
   Spectra View(const void* memory) const {
     return {{Image::At(memory, numbers_), Image::At(memory, lengths_), Image::At(memory, cosines_),
