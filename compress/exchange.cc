@@ -23,11 +23,11 @@ std::vector<int> StepInfo::ActiveWorkers(int workers) const {
 }
 
 Probe Exchange::Measure(int, std::span<const float>) {
-  throw Error("scheme: it has no levels for a policy to choose from within a step");
+  throw Error("scheme: it takes no candidates for a policy to choose from within a step");
 }
 
 void Exchange::Choose(size_t) {
-  throw Error("scheme: it has no levels for a policy to choose from within a step");
+  throw Error("scheme: it takes no candidates for a policy to choose from within a step");
 }
 
 }  // namespace legacy

@@ -89,7 +89,7 @@ OptionReader::OptionReader(const Stage& stage, std::span<const OptionSpec> specs
     if (std::ranges::find(specs, name, &OptionSpec::name) != specs.end()) continue;
     std::vector<std::string> known;
     for (const OptionSpec& spec : specs) known.push_back(spec.name);
-    throw Error("option of " + stage.name, name, known.empty() ? "none: it has none" : Join(known));
+    throw Error("option of " + stage.name, name, known.empty() ? "no options" : Join(known));
   }
 }
 

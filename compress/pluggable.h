@@ -42,7 +42,7 @@ decltype(auto) InPlugin(const Method& method, const char* function, Call&& call)
   } catch (const std::exception& error) {
     BlamePlugin(method, std::string(function) + " threw: " + error.what());
   } catch (...) {
-    BlamePlugin(method, std::string(function) + " threw what is no std::exception");
+    BlamePlugin(method, std::string(function) + " threw something that is not a std::exception");
   }
 }
 

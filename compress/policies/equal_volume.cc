@@ -123,8 +123,8 @@ double LargestFactor(LegacySchedule schedule, const ParameterSpec& spec, FreePar
   for (const double* value : FreeOf(schedule, free)) {
     const double amount = Amount(spec, *value);
     if (!(amount > 0)) {
-      throw Error("free level", FormatNumber(*value),
-                  "one that sends something: levels are scaled");
+      throw Error("schedule: scaled parameter", FormatNumber(*value),
+                  "parameters that send something, because all are multiplied by one factor");
     }
     smallest = std::min(smallest, amount);
   }
@@ -140,18 +140,19 @@ std::string VolumeText(const VolumeModel& model, double volume) {
 
 [[noreturn]] void TooSmall(const VolumeModel& model, const LegacySchedule& schedule, double target,
                            double least, FreeParameters free) {
-  std::string allowed = "at least " + VolumeText(model, least) + " with these levels";
+  std::string allowed = "at least " + VolumeText(model, least) + " with this schedule";
   if (free == FreeParameters::kLargest && !schedule.splits.empty()) {
     double fixed = 0;  // elements outside the last bucket
     for (const Unit& unit : model.units) {
       if (unit.numel < schedule.splits.back()) fixed += static_cast<double>(unit.numel);
     }
     const auto all = static_cast<double>(model.Elements());
-    allowed += "; the layers below the last split hold the share f = " + FormatNumber(fixed / all) +
-               " of the elements";
+    allowed +=
+        "; the layers below the last split hold the fraction f = " + FormatNumber(fixed / all) +
+        " of the elements";
     if (fixed > 0 && model.measure == VolumeMeasure::kElements) {
       allowed +=
-          ", so their average level can be at most target / f = " + FormatNumber(target / fixed);
+          ", so their average density can be at most target / f = " + FormatNumber(target / fixed);
     }
   }
   throw Error("target volume", VolumeText(model, target), allowed);

@@ -54,7 +54,7 @@ LegacySchedule Automatic(std::string_view name, const LegacyTable& table, const 
   AutoShape shape = {.by_layer = name != kPhase, .by_phase = name != kLayer};
   if (shape.by_layer && table.splits.size() > 1) {
     throw Error("levels", "",
-                "one level for each of the " + std::to_string(table.splits.size() + 1) +
+                "one parameter for each of the " + std::to_string(table.splits.size() + 1) +
                     " sizes that the splits make");
   }
   shape.split = table.splits.empty() ? SplitOf(table, model) : table.splits.front();
@@ -80,7 +80,7 @@ std::vector<int64_t> ParsePhaseBounds(const std::string& text, int64_t total_ste
     const size_t end = std::min(text.find(',', begin), text.size());
     bounds.push_back(ParseBound(text.substr(begin, end - begin), total_steps));
     if (bounds.size() > 1 && bounds.back() <= bounds[bounds.size() - 2]) {
-      throw Error("phase bounds", text, "ascending ones");
+      throw Error("phase bounds", text, "ascending bounds");
     }
     begin = end + 1;
   }

@@ -231,7 +231,7 @@ class MeasuredTheta : public AnnouncedTheta {
   void CheckAnnounced(double number) const override {
     if (std::ranges::find(thetas_, number) != thetas_.end()) return;
     throw Error("announced theta", FormatNumber(number),
-                "one of the " + std::to_string(thetas_.size()) + " that are tried");
+                "one of the " + std::to_string(thetas_.size()) + " thetas that the policy tries");
   }
   void Take(double number) override { SetTheta(number); }
   DecisionGrounds GroundsOf(double number) const override {

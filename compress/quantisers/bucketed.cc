@@ -106,7 +106,7 @@ void BucketedQuantiser::Check(ByteSpan segment, int64_t count, double parameter)
   const bool any_code = LargestCode(bits) == (1 << width) - 1;
   ForBuckets(0, count, [&](int64_t bucket, int64_t first, int64_t size) {
     const BucketScale scale = ScaleAt(segment, bucket);
-    if (!IsScale(scale)) throw Error("message: the scale of a bucket is none");
+    if (!IsScale(scale)) throw Error("message: the scale of a bucket is invalid");
     const bool flat = !GridOf(scale, bits);
     if (any_code && !flat) return;
     std::array<uint8_t, cpu::kQuantiseBlock> buffer;

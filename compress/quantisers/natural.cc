@@ -149,7 +149,7 @@ class Natural9 : public Natural {
       cpu::UnpackCodes(segment.subspan(count + first / 8, cpu::PackedBytes(size, 1)), 1, signs);
       if (cpu::Dispatch<AnyBad9>(cpu::ActiveSimd(), CodesOf(segment) + first,
                                  static_cast<const uint8_t*>(buffer.data()), size)) {
-        throw Error("message: a value is no power of two");
+        throw Error("message: a value is not a power of two");
       }
     }
   }
@@ -198,7 +198,7 @@ class Natural8 : public Natural {
                         });
     if (!there || greatest > kLargestExponent ||
         cpu::Dispatch<AnyBad8>(cpu::ActiveSimd(), CodesOf(codes), count, greatest)) {
-      throw Error("message: a value is no power of two");
+      throw Error("message: a value is not a power of two");
     }
   }
   void DecodePart(ByteSpan segment, int64_t, double, int64_t begin,

@@ -128,7 +128,7 @@ class QsgdElias : public Qsgd {
     cpu::ReadElias(segment.subspan(scales), Side(bits), codes);
     ForBuckets(0, count, [&](int64_t bucket, int64_t first, int64_t size) {
       const BucketScale scale = ScaleAt(segment, bucket);
-      if (!IsScale(scale)) throw Error("message: the scale of a bucket is none");
+      if (!IsScale(scale)) throw Error("message: the scale of a bucket is invalid");
       const auto level = static_cast<uint8_t>(FlatCode(bits));
       const auto part = std::span(codes).subspan(first, size);
       if (scale.high == 0 && std::ranges::any_of(part, [&](uint8_t c) { return c != level; })) {

@@ -116,9 +116,10 @@ class Sign : public SignQuantiser {
   }
   void CheckLevels(ByteSpan segment, int64_t count, int64_t set) const override {
     const float scale = FloatAt(segment, 0);
-    if (!std::isfinite(scale) || std::signbit(scale)) throw Error("message: the scale is none");
+    if (!std::isfinite(scale) || std::signbit(scale))
+      throw Error("message: the scale is not a finite number from 0");
     if (scale == 0 && set > 0) throw Error("message: a scale of zero with signs");
-    if (scale != 0 && count == 0) throw Error("message: a scale of no values");
+    if (scale != 0 && count == 0) throw Error("message: a scale other than zero without values");
   }
 };
 

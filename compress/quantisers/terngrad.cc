@@ -65,7 +65,8 @@ class TernGrad : public PartwiseQuantiser {
   void Check(ByteSpan segment, int64_t count, double) const override {
     CheckLength(segment, *SegmentBytes(count, 0));
     const float scale = FloatAt(segment, 0);
-    if (!std::isfinite(scale) || std::signbit(scale)) throw Error("message: the scale is none");
+    if (!std::isfinite(scale) || std::signbit(scale))
+      throw Error("message: the scale is not a finite number from 0");
     const ByteSpan packed = segment.subspan(kTernScaleBytes);
     cpu::CheckPadding(packed, count, cpu::kTernaryBits);
     std::array<uint8_t, cpu::kQuantiseBlock> buffer;

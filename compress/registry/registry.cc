@@ -123,7 +123,7 @@ std::unique_ptr<Codec> MakeSparseCodec(std::span<const Stage> stages) {
   const std::optional<IndexCoding> index = TakeCoding(first);
   std::unique_ptr<Sparsifier> sparsifier = MakeSparsifier(first);
   if (index && sparsifier->Traits().shared_support) {
-    throw Error("index coding with codec " + first.name + ": no positions travel");
+    throw Error("index coding with codec " + first.name + ": it sends no positions");
   }
   std::unique_ptr<Quantiser> quantiser = SecondStage(stages, *sparsifier);
   return std::make_unique<SparseCodec>(std::move(sparsifier), std::move(quantiser), index);
@@ -140,7 +140,8 @@ std::unique_ptr<Codec> MakeFft(std::span<const Stage> stages) {
 
 std::unique_ptr<Codec> MakeCodec(std::span<const Stage> stages) {
   if (stages.size() > 2) {
-    throw Error("codec", FormatStages(stages), "one stage, or two: what is sent + how");
+    throw Error("codec", FormatStages(stages),
+                "one stage, or two: a sparsifier or transform + a quantiser");
   }
   const Stage& first = stages.front();
   if (Find(SparsifierTable(), first.name) != nullptr) return MakeSparseCodec(stages);
@@ -150,7 +151,7 @@ std::unique_ptr<Codec> MakeCodec(std::span<const Stage> stages) {
     ThrowUnknown("codec", first.name, names);
   }
   if (stages.size() > 1 && !(row != nullptr && row->takes_quantiser)) {
-    throw Error("codec", FormatStages(stages), "no second stage: " + first.name + " sends all");
+    throw Error("codec", FormatStages(stages), "no second stage: " + first.name + " takes none");
   }
   if (row != nullptr) return row->make(stages);
   Stage alone = first;
@@ -263,12 +264,12 @@ void CheckNew(const MethodInfo& info, const std::vector<std::string>& taken, boo
     throw Error("name of a method", info.name, "letters a to z, digits and '-'");
   }
   if (std::ranges::find(taken, info.name) != taken.end()) {
-    throw Error("name of a method", info.name, "a name of its own; there is a method of this one");
+    throw Error("name of a method", info.name, "names that no other method has");
   }
   if (!makes) throw Error("method " + info.name + ": its row has no `make`");
   if (room == 0) {
     throw Error("method " + info.name + ": plugins may add " + std::to_string(kMostAdded) +
-                " methods of a kind, and have");
+                " methods to a table, and these are added already");
   }
 }
 
@@ -279,7 +280,7 @@ std::string Append(Row row, std::vector<Row>& table, const std::vector<std::stri
   CheckNew(row.info, taken, static_cast<bool>(row.make), table.capacity() - table.size());
   row.make = [make = std::move(row.make), plugin, name = row.info.name](auto&&... arguments) {
     auto method = make(std::forward<decltype(arguments)>(arguments)...);
-    if (method == nullptr) throw Error("plugin " + plugin + ": " + name + ": `make` made nothing");
+    if (method == nullptr) throw Error("plugin " + plugin + ": " + name + ": `make` returned null");
     method->SetPlugin(plugin);
     return method;
   };

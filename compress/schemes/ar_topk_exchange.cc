@@ -126,7 +126,8 @@ void ArTopKExchange::Accumulate(int worker, ByteSpan message) {
       return ReadVariance(worker, message);
     case kPositionsCall:
       if (worker == root_) return ReadPositions(message);
-      if (!message.empty()) throw Error("message: from a worker that has nothing to broadcast");
+      if (!message.empty())
+        throw Error("message: from a worker that is not the root of the broadcast");
       return;
     default:
       return AddValues(message);

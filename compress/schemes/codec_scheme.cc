@@ -143,8 +143,7 @@ CodecSchemeOptions ReadCodecSchemeOptions(const OptionReader& reader,
   CodecSchemeOptions read;
   const bool momentum = reader.Choice("memory", kMemories) == 1;
   if (momentum && !options.error_feedback) {
-    throw Error("memory", "momentum",
-                "residual; momentum correction is not without error feedback");
+    throw Error("memory", "momentum", "residual; momentum correction needs error feedback");
   }
   read.memory.kind = momentum                 ? MemoryKind::kMomentum
                      : options.error_feedback ? MemoryKind::kResidual

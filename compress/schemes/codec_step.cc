@@ -16,7 +16,7 @@ void CheckCodecStep(const Codec& codec, double parameter, bool error_feedback) {
   CheckParameter(codec.Parameter(), parameter);
   if (error_feedback && !codec.AllowsErrorFeedback(parameter)) {
     throw Error("error feedback: diverges with codec " + std::string(codec.Name()) +
-                " as it is set (its error can exceed its input); switch it off");
+                " with these options (its error can exceed its input); switch it off");
   }
 }
 

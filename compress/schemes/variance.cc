@@ -118,9 +118,9 @@ std::unique_ptr<Scheme> MakeVariance(const OptionReader& own, std::span<const St
                                      const SchemeOptions& options) {
   if (!options.error_feedback) {
     throw Error("error feedback of scheme variance", "off",
-                "on; what it holds decides what is sent");
+                "on; the residual decides what is sent");
   }
-  if (rest.size() > 1) throw Error("scheme variance: one stage may follow, how values become bits");
+  if (rest.size() > 1) throw Error("scheme variance: at most one stage may follow, a quantiser");
   auto sparsifier = std::make_unique<Variance>(own.Number("alpha", kLeastAlpha, kLargestAlpha),
                                                own.Number("zeta", 0, 1), own.Switch("reset"));
   auto codec = std::make_unique<SparseCodec>(

@@ -177,7 +177,7 @@ TEST(Plugins, WhatMisbehavesIsTold) {
   const std::string first = "plugin test.so: first: ", raw = "plugin test.so: raw: ";
   EXPECT_EQ(RunMessage("first:fault=throw@10%"), first + "SelectWithFeedback threw: at 7");
   EXPECT_EQ(RunMessage("first:fault=number@10%"),
-            first + "SelectWithFeedback threw what is no std::exception");
+            first + "SelectWithFeedback threw something that is not a std::exception");
   EXPECT_EQ(RunMessage("first:fault=count@10%"),
             first + "selected 99 values, said 100 (fixed_count)");
   EXPECT_EQ(RunMessage("first:fault=values@10%"), first + "selected 100 positions and 99 values");

@@ -131,7 +131,7 @@ Options Parse(int argc, char** argv) {
     } else if (valued && name == "--turns") {
       options.measure.turns = static_cast<int>(NumberIn(name, value, 1, 1e4, "1 to 1e4"));
     } else if (valued && name == "--bandwidth") {
-      options.bandwidth = NumberIn(name, value, 1, 1e18, "bytes a second such as 3.0e12");
+      options.bandwidth = NumberIn(name, value, 1, 1e18, "bytes per second such as 3.0e12");
     } else if (valued && (name == "--kernels" || name == "--sizes" || name == "--ratios" ||
                           name == "--inputs")) {
       SetLists(name, value, options);

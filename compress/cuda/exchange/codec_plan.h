@@ -39,7 +39,7 @@ inline std::string LacksKernels(const Codec& codec, const CodecSchemeOptions& op
   } else if (const auto* sparse = dynamic_cast<const SparseCodec*>(&codec)) {
     quantiser = &sparse->quantiser();
     const std::string name(sparse->sparsifier().Name());
-    if (!sparse->sparsifier().Setting()) return lacks("sparsifier " + name + " as it is set");
+    if (!sparse->sparsifier().Setting()) return lacks("sparsifier " + name + " with these options");
     if (sparse->index() == IndexCoding::kDelta) return lacks("index=delta");
   } else if (const auto* fft = dynamic_cast<const FftCodec*>(&codec)) {
     quantiser = &fft->quantiser();
@@ -50,7 +50,7 @@ inline std::string LacksKernels(const Codec& codec, const CodecSchemeOptions& op
     return lacks("codec " + std::string(codec.Name()));
   }
   if (quantiser->Setting(quantiser->Parameter().fallback)) return {};
-  return lacks("quantiser " + std::string(quantiser->Name()) + " as it is set");
+  return lacks("quantiser " + std::string(quantiser->Name()) + " with these options");
 }
 
 // Plans the steps of a codec that has kernels.

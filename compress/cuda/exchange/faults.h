@@ -82,7 +82,7 @@ class Faults {
         " of worker " + std::to_string(worker) + ", unit " + std::to_string(unit);
     if (kind == FaultKind::kMessage || kind == FaultKind::kSegment) {
       throw Error("message" + whose + ": " +
-                  (kind == FaultKind::kSegment ? "a value is none that is sent"
+                  (kind == FaultKind::kSegment ? "a value that no encoder writes"
                                                : "fault " + std::to_string(number)));
     }
     if (kind == FaultKind::kLargest && number < cpu::kInfinityKey) {
