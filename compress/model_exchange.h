@@ -7,7 +7,7 @@
 //
 //   exchange->Begin(step)
 //   for each active worker w:            exchange->Encode(w, gradient of w)
-//   where step.candidates are given:     probes = exchange->Probes()
+//   if step.candidates are given:        probes = exchange->Probes()
 //                                        exchange->Choose(candidate)
 //   exchange->Finish(mean)
 //   exchange->Calls(unit), ...           what was sent

@@ -3,14 +3,14 @@
 // sent as bytes in a collective call, is decoded from those bytes, and is charged to the network.
 //
 //   policy->Decide(step, units, parameters)        before the gradients are computed
-//   policy->OnLocalGradient(unit, g, residual)     of worker 0, where the policy reads it
-//   where Candidates() are given:                  the agreement
+//   policy->OnLocalGradient(unit, g, residual)     worker 0's, if the policy reads it
+//   if Candidates() are given:                     the agreement
 //     exchanges measure the candidates
 //     OpenCall(kAgreement) and its messages
 //     Chosen()                                     the candidate that all units take
 //   the exchanges run
-//   where OpenCall(kAnnouncement) opens a call:    worker 0 announces what it decided for later
-//     its messages                                 steps
+//   if OpenCall(kAnnouncement) opens a call:       worker 0 announces decisions for later steps
+//     its messages
 //   policy->OnFeedback(feedback)
 #pragma once
 

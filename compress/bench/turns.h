@@ -7,8 +7,7 @@
 //   share_of_X     median time of the loop X, which only moves memory, / that of the kernel
 //   times_X        median time of X, another way to the same result, / that of the kernel
 //   time_of_X      median time of the kernel / that of X
-//   aim, reached   target of the benchmark's figure, in its unit, and whether it is reached (1 or
-//   0)
+//   aim, reached   target of the benchmark's figure, in its unit; 1 if it is reached, else 0
 //
 // A benchmark whose figure has an aim is named Aim/...: --benchmark_filter=^Aim runs these alone.
 // items_per_second counts elements.

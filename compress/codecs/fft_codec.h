@@ -6,13 +6,13 @@
 //   pieces  chunks and falling powers of two (cpu/spectrum.h), never padded: padding spreads a unit
 //           over more bins
 //   kept    max(1, ceil((1 - theta) bins)) of the largest w |X|^2, over all pieces together; ties
-//           to the lower bin. w = 1 where a coefficient is real, else 2: so what is dropped is the
-//           error, ||x - C(x)||^2 = sum of it <= (1 - kept / bins) ||x||^2. A number for each piece
-//           would drop more.
-//   bytes   header, whose count is that of the bins; positions among the bins of all pieces, as of
-//           elements elsewhere (none where all are kept); re and im of each bin, one segment. The
-//           im of a real coefficient travels, as 0, and is ignored: so the length follows from
-//           numel and theta alone.
+//           to the lower bin. w = 1 if a coefficient is real, else 2, so that the dropped sum is
+//           the error: ||x - C(x)||^2 <= (1 - kept / bins) ||x||^2. A number of bins for each
+//           piece would drop more energy.
+//   bytes   header, whose count is the number of bins; positions among the bins of all pieces, in
+//           the index coding (none if all are kept); real and imaginary part of each bin, one
+//           segment. The imaginary part of a real coefficient is sent as 0 and ignored, so that
+//           the length follows from numel and theta alone.
 //
 // A receiver adds the spectra of all messages, and one inverse transform makes their mean.
 #pragma once

@@ -11,9 +11,8 @@
 //   - An interval that is a part of the run is counted in steps. It sums its first epoch, or all of
 //     it if it is shorter than an epoch.
 //   - When the learning rate drops (gradient_watch.h), all units change to low compression until
-//   the
-//     next decision, even if a decision was just made. Every worker knows the rate, so nothing is
-//     sent.
+//     the next decision, even if a decision was just made. Every worker knows the rate, so nothing
+//     is sent.
 //   - Decisions are announced by one byte per unit. Residuals do not change.
 //
 // Without low and high, low is the anchor, and high sends a tenth of it; for ranks and bits, half

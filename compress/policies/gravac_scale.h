@@ -9,8 +9,7 @@
 //   - A gain's moving average starts with its first sample. That of theta_cur starts again whenever
 //     theta_cur changes, and becomes theta_min's when theta_min rises to theta_cur.
 //   - The dense branch takes no part in the choice to stay. With fewer than two throughputs there
-//   is
-//     nothing to compare. If the scale stays at a factor below a theta_min that has risen,
+//     is nothing to compare. If the scale stays at a factor below a theta_min that has risen,
 //     theta_min falls to that factor.
 //   - To stay means to use the lower factor of the two (the paper's prose; its listing uses the
 //     factor of the lower throughput). It lasts until the learning rate drops, with release, or

@@ -7,8 +7,7 @@
 //   lr        theta_t = theta_0 sqrt(eta_t / eta), where eta is the highest rate so far, so that a
 //             warm-up does not count. Nothing is sent: every worker knows the rate.
 //   measured  the largest theta <= theta_0 with a^2(theta) <= L eta_t, where a^2 is over all units
-//   of
-//             worker 0's error-fed gradient. The thetas tried have the kept fraction of theta_0
+//             of worker 0's error-fed gradient. The thetas tried have the kept fraction of theta_0
 //             times 2^(j/2), and 0. Every `interval` steps worker 0 measures, and announces the
 //             result for the following steps. Without `smoothness`, L = 1 / (4 eta), the largest
 //             that the rates allow, which means a_t^2 <= 1/4.

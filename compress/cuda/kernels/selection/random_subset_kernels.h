@@ -6,7 +6,8 @@
 // A subset is the first d distinct positions of a stream of draws; the stream draws the subset
 // itself, or above d = n / 2 its complement. While r positions are missing, the next r draws are
 // needed whatever they are. They can therefore be marked in a bitmap at once and in any order, and
-// the new positions counted. ||
+// the new positions counted.
+//
 //   Begin    clears the bitmaps
 //   Round    marks the next draws, as many as were missing after the previous round; the largest
 //            unit determines the number of rounds: one up to about 5 % of a unit, log2(n) - 13 for

@@ -12,8 +12,7 @@
 //             with nothing left to do
 //   Count     counts keys above the k-th, and equal to it, in each tile
 //   Scan      finds where each tile's selected elements begin
-//   Emit      writes indices and values in order, and clears selected elements that are not clear
-//   yet
+//   Emit      writes indices and values in order, and clears selected elements not cleared before
 //
 // Bytes moved per element: Pass reads 8 and writes 4; 8 are written and 24 read for each listed
 // element. 4 more are read where the lists are not used: for short segments, for many equal

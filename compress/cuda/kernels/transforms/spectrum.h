@@ -4,8 +4,8 @@
 // CPU's bits. spectrum_kernels.h describes the kernels.
 //
 // Bytes moved for n elements, if K bins are selected and L, slightly more than K, are listed:
-//   select    4.25 n read; 16 L written and 24 L read; 8 K read and 12 K written add back  4 n
-//   written, and 4 n read unless the result is a mean; 12 K read for each worker
+//   select    4.25 n read; 16 L written and 24 L read; 8 K read and 12 K written
+//   add back  4 n written, and 4 n read unless the result is a mean; 12 K read for each worker
 //
 // Nothing waits for the device, and the launches do not depend on the data: they can be captured in
 // a CUDA graph.
