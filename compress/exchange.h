@@ -102,8 +102,8 @@ struct StepInfo {
 struct UnitStep {
   StepInfo info = {};
   double parameter = 1;  // the parameter that the policy chose for this unit and step
-  // Parameters that the policy will choose from within the step, loosest first. Empty: `parameter`
-  // is the choice.
+  // Parameters that the policy will choose from within the step, loosest first. If empty,
+  // `parameter` is the choice.
   std::vector<double> candidates = {};
   // If true, the energy that candidates keep is estimated from one error table, and only the chosen
   // candidate is compressed.
@@ -117,12 +117,12 @@ class Exchange {
  public:
   virtual ~Exchange() = default;
 
-  // Starts a step. Throws Error on a parameter outside the scheme's range.
+  // Starts a step. Throws Error for a parameter outside the scheme's range.
   virtual void Begin(const UnitStep& context) = 0;
-  // Takes the worker's gradient in, compresses it at the loosest candidate, compresses what that
-  // kept at the next one (multi-level compression), and keeps the results. Where the step
-  // estimates, it only makes an error table. It is called once for each active worker where the
-  // step has candidates. Throws Error where the scheme takes none (SchemeTraits).
+  // Accumulates the worker's gradient, compresses it at the loosest candidate, compresses that
+  // selection at the next one (multi-level compression), and keeps the results. If the step
+  // estimates, it only makes an error table. It is called once for each active worker if the step
+  // has candidates. Throws Error if the scheme takes none (SchemeTraits).
   virtual Probe Measure(int worker, std::span<const float> gradient);
   // Continues with candidates[index]; Encode then takes no gradient.
   virtual void Choose(size_t index);
@@ -164,9 +164,9 @@ struct SchemeTraits {
   // True if the arithmetic of the reduction depends on the collective's algorithm: such a training
   // cannot be replayed.
   bool depends_on_collective = false;
-  // True where the exchange reads StepInfo::link, so that its messages differ between networks.
+  // True if the exchange reads StepInfo::link, so that its messages differ between networks.
   bool reads_network = false;
-  // True where the scheme takes UnitStep::candidates.
+  // True if the scheme takes UnitStep::candidates.
   bool takes_candidates = false;
   // True if the scheme applies momentum before compression (DGC): the optimizer must have none.
   bool owns_momentum = false;

@@ -36,8 +36,8 @@ struct LegacyTable {
 // Returns the measure "elements" or "bytes", or nothing for "off". Throws Error naming `key`.
 std::optional<VolumeMeasure> ParseVolume(const std::string& text, const std::string& key);
 
-// Returns the steps at which phases end. Throws Error on anything but ascending whole numbers from
-// 1 and parts of the training above 0 %.
+// Returns the steps at which phases end. Throws Error for anything but ascending whole numbers from
+// 1, or parts of the training above 0 %.
 std::vector<int64_t> ParsePhaseBounds(const std::string& text, int64_t total_steps);
 
 // Returns the schedule of policy `name`: legacy-layer uses the first phase of the parameters,

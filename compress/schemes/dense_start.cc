@@ -13,7 +13,8 @@ class DenseStartExchange : public Exchange {
       : dense_(std::move(dense)), rest_(std::move(rest)), steps_(steps), active_(rest_.get()) {}
 
   void Begin(const UnitStep& context) override {
-    rest_->Begin(context);  // refuses from the first step on what it would refuse later
+    // Errors that would be thrown later are thrown from the first step on.
+    rest_->Begin(context);
     active_ = rest_.get();
     if (context.info.step >= steps_) return;
     active_ = dense_.get();
