@@ -140,7 +140,7 @@ class Trial {
 };
 
 void Trial::Charge(const SentCall& call, int64_t elements, CodecRecord& record) const {
-  const fabric::CollectiveSpec spec = CollectiveOf(options_.collectives, call, elements);
+  const fabric::CollectiveSpec spec = CollectiveOf(options_.transfers, call, elements);
   record.nic_bytes += NicBytes(spec);
   record.transfer_seconds += fabric::AlphaBetaSeconds(spec, options_.link.latency_seconds,
                                                       1 / options_.link.seconds_per_byte);
@@ -150,11 +150,8 @@ LinkEstimate Trial::Link() const {
   LinkEstimate link = options_.link;
   link.call_seconds = [this](const CollectiveCall& call, int64_t elements,
                              std::span<const int64_t> bytes) {
-    SentCall work = Unsent(call, static_cast<int>(bytes.size()));
-    work.bytes.assign(bytes.begin(), bytes.end());
-    return fabric::AlphaBetaSeconds(CollectiveOf(options_.collectives, work, elements),
-                                    options_.link.latency_seconds,
-                                    1 / options_.link.seconds_per_byte);
+    return CallSeconds(options_.transfers, call, elements, bytes, options_.link.latency_seconds,
+                       1 / options_.link.seconds_per_byte);
   };
   return link;
 }

@@ -11,7 +11,7 @@
 #include "compress/exchange.h"
 #include "compress/policies/legacy_table.h"
 #include "scenarios/codec/gradient_source.h"
-#include "scenarios/codec/traffic.h"
+#include "trainer/clock/transfers.h"
 
 namespace legacy {
 
@@ -34,7 +34,7 @@ struct RunOptions {
   uint64_t seed = 1;
   int64_t first_step = 0;
   int repeats = 5;  // repetitions of each measurement, of which the median counts
-  Collectives collectives;
+  TransferOptions transfers;
   LinkEstimate link = {.latency_seconds = 10e-6, .seconds_per_byte = 8 / 1e9};
   double compute_seconds = 0;  // compute time of a step, for policies that read the clock
   int64_t steps_per_epoch = 1;

@@ -181,7 +181,7 @@ void ApplyTable(const Texts& texts, LegacyTable& table) {
 void Apply(const Texts& texts, CodecCommand& command) {
   RunOptions& run = command.run;
   ApplyTable(texts, run.table);
-  run.collectives = ParseCollectives(texts.collective);
+  run.transfers = ParseAlgorithms(texts.collective, "--collective");
   if (ParseChoice(texts.error_feedback, "--error-feedback", {"on", "off", "auto"}) != "auto") {
     run.error_feedback = texts.error_feedback == "on";
   }

@@ -149,24 +149,14 @@ LinkEstimate ScenarioTiming::LinkAt(int64_t step) const {
   return {
       latency, 1 / bytes_per_second,
       [this, entry](const CollectiveCall& call, int64_t elements, std::span<const int64_t> bytes) {
-        return CallSeconds(entry, call, elements, bytes);
+        const auto& [latency, bytes_per_second] = alpha_beta_[entry];
+        return CallSeconds(transfers_[entry], call, elements, bytes, latency, bytes_per_second);
       },
       [this](const WorkList& work) {
         double seconds = 0;
         for (const Work& entry : work) seconds += profile_.WorkSeconds(entry);
         return seconds;
       }};
-}
-
-double ScenarioTiming::CallSeconds(size_t entry, const CollectiveCall& call, int64_t elements,
-                                   std::span<const int64_t> bytes) const {
-  SentCall work = Unsent(call, static_cast<int>(bytes.size()));
-  work.bytes.assign(bytes.begin(), bytes.end());
-  BucketWork bucket;
-  bucket.elements = elements;
-  const fabric::CollectiveSpec spec = CollectiveOf(transfers_[entry], bucket, work, false);
-  const auto& [latency, bytes_per_second] = alpha_beta_[entry];
-  return fabric::AlphaBetaSeconds(spec, latency, bytes_per_second);
 }
 
 ScenarioTiming::Counts ScenarioTiming::Simulations() const {

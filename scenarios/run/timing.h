@@ -117,10 +117,6 @@ class ScenarioTiming {
   const Diagnostics& diagnostics() const { return diagnostics_; }
 
  private:
-  // Returns a call's seconds by the configured algorithms, on the network of an entry.
-  double CallSeconds(size_t entry, const CollectiveCall& call, int64_t elements,
-                     std::span<const int64_t> bytes) const;
-
   const Scenario& scenario_;
   std::vector<ScenarioNetwork> networks_;  // one for each entry of the network schedule, or one
   struct AlphaBeta {

@@ -201,23 +201,5 @@ TEST(CodecReport, RowsSplitAndAddUp) {
   EXPECT_EQ(MessageOf([] { ParseDetail("all"); }), "--per: got 'all'; allowed: codec, step, layer");
 }
 
-TEST(Traffic, AlgorithmsCarryWhatTheyCan) {
-  const Collectives chosen = ParseCollectives("direct-allgather,halving-doubling-allreduce");
-  EXPECT_EQ(chosen.concat, fabric::CollectiveAlgorithm::DirectAllGather);
-  EXPECT_EQ(chosen.sum, fabric::CollectiveAlgorithm::HalvingDoublingAllReduce);
-  EXPECT_EQ(chosen.broadcast, fabric::CollectiveAlgorithm::Broadcast);
-  const Collectives server = ParseCollectives("parameter-server");
-  EXPECT_EQ(server.concat, fabric::CollectiveAlgorithm::ParameterServer);
-  SentCall gather;
-  gather.bytes = {10, 20, 30};
-  // Workers push what they have; they pull all messages, at most the dense size.
-  EXPECT_EQ(CollectiveOf(server, gather, 100).pullBytes, 60);
-  EXPECT_EQ(CollectiveOf(server, gather, 10).pullBytes, 40);
-  for (const char* text : {"ring", "in-network-allreduce", "all-to-all", "sparse-tree"}) {
-    EXPECT_NE(MessageOf([&] { ParseCollectives(text); }).find("ring-allreduce"), std::string::npos)
-        << text;
-  }
-}
-
 }  // namespace
 }  // namespace legacy::codec_run_test

@@ -273,6 +273,27 @@ TEST(Transfers, RefuseWhatCannotCarryACall) {
   EXPECT_EQ(spec.sumBytes, std::vector<int64_t>{spec.bytes[0]});
 }
 
+TEST(Clock, AlgorithmsOfAListCarryWhatTheyCan) {
+  const TransferOptions chosen =
+      ParseAlgorithms("direct-allgather,halving-doubling-allreduce,broadcast", "--collective");
+  EXPECT_EQ(chosen.transfer, Transfer::kPeers);
+  EXPECT_EQ(chosen.all_gather, CollectiveAlgorithm::DirectAllGather);
+  EXPECT_EQ(chosen.all_reduce, CollectiveAlgorithm::HalvingDoublingAllReduce);
+  const TransferOptions server = ParseAlgorithms("parameter-server", "--collective");
+  SentCall gather;
+  gather.bytes = {10, 20, 30};
+  // Workers push what they have; they pull all messages, at most the dense size.
+  EXPECT_EQ(CollectiveOf(server, gather, 100).pullBytes, 60);
+  EXPECT_EQ(CollectiveOf(server, gather, 10).pullBytes, 40);
+  for (const char* text : {"ring", "in-network-allreduce", "all-to-all", "sparse-tree"}) {
+    EXPECT_NE(MessageOf([&] { ParseAlgorithms(text, "--collective"); }).find("ring-allreduce"),
+              std::string::npos)
+        << text;
+  }
+  EXPECT_NE(MessageOf([&] { ParseAlgorithms("parameter-server,broadcast", "--c"); }).find("alone"),
+            std::string::npos);
+}
+
 TEST(Clock, ParameterServerPulls) {
   for (Pull pull : {Pull::kDense, Pull::kUnion}) {
     const Clock clock(ToyProfile(), ToyCosts(), kNumels, {Transfer::kParameterServer, pull});

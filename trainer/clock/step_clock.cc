@@ -37,8 +37,9 @@ PricedStep Unpriced(const StepWork& work, const TransferOptions& options) {
     traffic.decode.resize(workers);
     step.call_encode.emplace_back(bucket.calls.size(), std::vector<TimeNs>(workers));
     for (const SentCall& call : bucket.calls) {
-      traffic.calls.push_back({CollectiveOf(options, bucket, call, !work.active_workers.empty()),
-                               std::vector<TimeNs>(workers)});
+      traffic.calls.push_back(
+          {CollectiveOf(options, call, bucket.elements, !work.active_workers.empty()),
+           std::vector<TimeNs>(workers)});
     }
   }
   return step;

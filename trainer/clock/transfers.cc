@@ -54,6 +54,34 @@ CollectiveAlgorithm PeerAlgorithm(const TransferOptions& options, const Collecti
       .algorithm;
 }
 
+// Returns true for algorithms that carry calls of exchanges and need nothing but the messages.
+bool CarriesAlone(CollectiveAlgorithm algorithm) {
+  using enum CollectiveAlgorithm;
+  const bool carries = fabric::CanCarry(algorithm, Payload::Sum) ||
+                       fabric::CanCarry(algorithm, Payload::Concat) ||
+                       fabric::CanCarry(algorithm, Payload::RequantisedSum) ||
+                       fabric::CanCarry(algorithm, Payload::Broadcast);
+  return carries && algorithm != HierarchicalAllReduce && algorithm != HierarchicalAllGather &&
+         algorithm != InNetworkAllReduce && algorithm != ShardedParameterServer;
+}
+
+// Returns what the network must do with a collective call's messages.
+Payload PayloadOf(const SentCall& call) {
+  if (call.collective == Collective::kBroadcast) return Payload::Broadcast;
+  if (call.reduction == Reduction::kRequantisedSum) return Payload::RequantisedSum;
+  return call.collective == Collective::kAllReduce ? Payload::Sum : Payload::Concat;
+}
+
+// Returns the bytes that every worker pulls from a parameter server after a collective call of
+// `elements` dense elements: the sum, the message of the broadcast's root, or what `pull` says.
+int64_t PullBytes(const SentCall& call, int64_t elements, Pull pull) {
+  if (call.collective == Collective::kBroadcast) return call.bytes[call.root];
+  if (call.collective == Collective::kAllReduce) return *std::ranges::max_element(call.bytes);
+  const int64_t dense = kDenseBytes * elements;
+  const int64_t sum = std::accumulate(call.bytes.begin(), call.bytes.end(), int64_t{0});
+  return pull == Pull::kDense ? dense : std::min(sum, dense);
+}
+
 }  // namespace
 
 Transfer ParseTransfer(const std::string& text, const std::string& key) {
@@ -94,22 +122,30 @@ std::optional<CollectiveAlgorithm> ParseAlgorithm(std::string_view text, std::st
   throw Error(std::string(option), std::string(text), allowed);
 }
 
-Payload PayloadOf(const SentCall& call) {
-  if (call.collective == Collective::kBroadcast) return Payload::Broadcast;
-  if (call.reduction == Reduction::kRequantisedSum) return Payload::RequantisedSum;
-  return call.collective == Collective::kAllReduce ? Payload::Sum : Payload::Concat;
+TransferOptions ParseAlgorithms(const std::string& text, const std::string& option) {
+  std::vector<std::string> names;
+  for (const CollectiveAlgorithm algorithm : fabric::CollectiveAlgorithms()) {
+    if (CarriesAlone(algorithm)) names.emplace_back(fabric::ToString(algorithm));
+  }
+  TransferOptions options;
+  const std::vector<std::string> list = SplitList(text);
+  for (const std::string& name : list) {
+    ParseChoice(name, option, names);
+    const CollectiveAlgorithm algorithm = fabric::ParseCollective(name);
+    if (algorithm == CollectiveAlgorithm::ParameterServer) {
+      if (list.size() > 1) throw Error(option, text, "parameter-server alone, or other algorithms");
+      options.transfer = Transfer::kParameterServer;
+    } else if (fabric::CanCarry(algorithm, Payload::Sum)) {
+      options.all_reduce = algorithm;
+    } else if (fabric::CanCarry(algorithm, Payload::Concat)) {
+      options.all_gather = algorithm;
+    }  // the others carry the one payload that nothing else does
+  }
+  return options;
 }
 
-int64_t PullBytes(const SentCall& call, int64_t elements, Pull pull) {
-  if (call.collective == Collective::kBroadcast) return call.bytes[call.root];
-  if (call.collective == Collective::kAllReduce) return *std::ranges::max_element(call.bytes);
-  const int64_t dense = kDenseBytes * elements;
-  const int64_t sum = std::accumulate(call.bytes.begin(), call.bytes.end(), int64_t{0});
-  return pull == Pull::kDense ? dense : std::min(sum, dense);
-}
-
-CollectiveSpec CollectiveOf(const TransferOptions& options, const BucketWork& bucket,
-                            const SentCall& call, bool partial) {
+CollectiveSpec CollectiveOf(const TransferOptions& options, const SentCall& call, int64_t elements,
+                            bool partial) {
   CollectiveSpec spec;
   spec.root = call.root;
   spec.bytes = call.bytes;
@@ -118,7 +154,7 @@ CollectiveSpec CollectiveOf(const TransferOptions& options, const BucketWork& bu
     spec.algorithm = sharded ? CollectiveAlgorithm::ShardedParameterServer
                              : CollectiveAlgorithm::ParameterServer;
     spec.servers = sharded ? options.servers : 1;
-    spec.pullBytes = PullBytes(call, bucket.elements, options.pull);
+    spec.pullBytes = PullBytes(call, elements, options.pull);
     return spec;
   }
   if (partial && call.collective == Collective::kAllReduce) {
@@ -139,6 +175,15 @@ CollectiveSpec CollectiveOf(const TransferOptions& options, const BucketWork& bu
     throw Error(error.what());
   }
   return spec;
+}
+
+double CallSeconds(const TransferOptions& options, const CollectiveCall& call, int64_t elements,
+                   std::span<const int64_t> bytes, double latency_seconds,
+                   double bytes_per_second) {
+  SentCall sent = Unsent(call, static_cast<int>(bytes.size()));
+  sent.bytes.assign(bytes.begin(), bytes.end());
+  return fabric::AlphaBetaSeconds(CollectiveOf(options, sent, elements), latency_seconds,
+                                  bytes_per_second);
 }
 
 double NicBytes(const CollectiveSpec& spec) {

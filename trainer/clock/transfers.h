@@ -5,6 +5,8 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -55,18 +57,21 @@ std::optional<fabric::CollectiveAlgorithm> ParseAlgorithm(std::string_view text,
                                                           std::string_view option,
                                                           Collective collective);
 
-// Returns what the network must do with a collective call's messages.
-fabric::Payload PayloadOf(const SentCall& call);
+// Reads a list of algorithms, each of which carries the collective calls that it can; the others
+// keep the defaults of TransferOptions. A parameter server carries all calls, and stands alone.
+// Throws Error naming `option` for algorithms that carry no call here, or that need more than
+// messages (groups, switches that add, shards).
+TransferOptions ParseAlgorithms(const std::string& text, const std::string& option);
 
-// Returns the bytes that every worker pulls from a parameter server after a collective call of
-// `elements` dense elements: the sum, the message of the broadcast's root, or what `pull` says.
-int64_t PullBytes(const SentCall& call, int64_t elements, Pull pull = Pull::kUnion);
+// Returns the fabric's collective for one call, of a gradient of `elements` values. Where not all
+// workers are active (`partial`), those without a message add zeros to sums on the way, which keep
+// their length. Throws Error where the chosen algorithm cannot carry the call.
+fabric::CollectiveSpec CollectiveOf(const TransferOptions& options, const SentCall& call,
+                                    int64_t elements, bool partial = false);
 
-// Returns the fabric's collective for one call. Where not all workers are active (`partial`), those
-// without a message add zeros to sums on the way, which keep their length. Throws Error where the
-// chosen algorithm cannot carry the call.
-fabric::CollectiveSpec CollectiveOf(const TransferOptions& options, const BucketWork& bucket,
-                                    const SentCall& call, bool partial);
+// Returns the seconds that such a call takes by the alpha-beta model, if worker i sends `bytes[i]`.
+double CallSeconds(const TransferOptions& options, const CollectiveCall& call, int64_t elements,
+                   std::span<const int64_t> bytes, double latency_seconds, double bytes_per_second);
 
 // Returns the payload bytes that leave a worker's NIC in the collective, as the mean over the
 // workers.
