@@ -1,5 +1,5 @@
-// This is the one exception type of the fabric, for what the user asked for and cannot be. Plain
-// C++17, BSD-3-Clause.
+// This is the fabric's only exception type. It is thrown for input that is malformed or out of
+// range. The fabric is plain C++17 under BSD-3-Clause.
 #pragma once
 
 #include <stdexcept>

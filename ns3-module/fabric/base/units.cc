@@ -26,8 +26,8 @@ constexpr double kTooLarge = 9.2e18;
                 "below 2^63 ns: faster links, shorter delays or less to send");
 }
 
-/// "<number>[ ]<unit>" scaled to the base unit and rounded to the nearest; `scales` lists the
-/// units.
+/// Reads "<number>[ ]<unit>" and returns it in the base unit, rounded to the nearest integer.
+/// `scales` lists the units.
 int64_t ParseScaled(const std::string& text,
                     const std::string& option,
                     const Scales& scales,

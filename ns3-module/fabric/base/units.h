@@ -10,7 +10,7 @@ namespace legacy::fabric
 
 using TimeNs = int64_t;
 
-/// A time that never comes.
+/// Time of an event that never happens.
 inline constexpr TimeNs kNever = INT64_MAX;
 
 /// Limits of what is parsed: 1 Pbit/s and 64 TiB. Products of sizes and numbers of workers then fit

@@ -1,5 +1,6 @@
-// Speed of the flow engine: ring all-reduces of 16 to 8,192 hosts and unsymmetric traffic, beside
-// SimGrid on the same fabric and routes where that is installed; and of a memoised step.
+// This benchmark measures the speed of the flow engine on ring all-reduces of 16 to 8,192 hosts and
+// on unsymmetric traffic, beside SimGrid on the same fabric and routes where SimGrid is installed.
+// It also measures a memoised step.
 //
 // Every simulation runs in a process of its own (this program again), so that peak memory is its
 // own and SimGrid, which can be set up once in a process, can be measured often. Times are
@@ -30,7 +31,7 @@ namespace legacy::fabric::bench
 namespace
 {
 
-/// What a child process prints.
+/// Result of one simulation, which a child process prints.
 struct Result
 {
     double seconds = 0;
@@ -112,7 +113,8 @@ Result RunOurs(const Case& what, const Transport& transport)
     return {ProcessorSeconds() - start, static_cast<double>(engine->Now()) * 1e-9, 0};
 }
 
-/// "ENGINE TRAFFIC WORKERS ORDER DELAYS": ENGINE "simgrid", "flow-bare" (BareTransport) or "flow".
+/// Runs the simulation that `words` name: ENGINE TRAFFIC WORKERS ORDER DELAYS, where ENGINE is
+/// "simgrid", "flow-bare" (BareTransport) or "flow".
 int RunChild(char** words)
 {
     const std::string engine = words[0];
@@ -139,10 +141,11 @@ int RunChild(char** words)
                 result.simulated,
                 static_cast<double>(usage.ru_maxrss) / 1024);
     std::fflush(stdout);
-    std::_Exit(EXIT_SUCCESS); // what SimGrid leaves behind need not be taken apart
+    // The process ends here, so SimGrid's state need not be destroyed.
+    std::_Exit(EXIT_SUCCESS);
 }
 
-/// Runs this program on one simulation; false where it failed.
+/// Runs this program on one simulation. Returns false where it failed.
 bool Measure(const std::string& program,
              const std::string& engine,
              const Case& what,
@@ -161,7 +164,8 @@ bool Measure(const std::string& program,
     return pclose(output) == 0 && read == 3;
 }
 
-/// Seconds of SimGrid by case, for the ratios; filled as the benchmarks run, SimGrid first.
+/// Seconds that SimGrid took, by case, for the ratios. The benchmarks fill it as they run, SimGrid
+/// first.
 using PeerSeconds = std::map<std::string, double>;
 
 std::string NameOf(const Case& what)
@@ -232,7 +236,7 @@ void RegisterSimulations(const std::string& program)
     }
 }
 
-/// Simulate() of a step that is memoised: 16 workers, range(0) buckets.
+/// Measures Simulate() of a memoised step of 16 workers and range(0) buckets.
 void BM_MemoisedStep(benchmark::State& state)
 {
     constexpr int kWorkers = 16;

@@ -1,5 +1,5 @@
-// Processor time of this process: what a single-threaded simulation costs, however many others
-// share the machine.
+// Processor time of this process. It is the cost of a single-threaded simulation, and does not
+// depend on the other processes of the machine.
 #pragma once
 
 #include <ctime>

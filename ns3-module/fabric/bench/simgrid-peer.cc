@@ -14,7 +14,7 @@ namespace
 
 namespace s4u = simgrid::s4u;
 
-/// Our fabric as SimGrid's: workers as hosts, directed links as links.
+/// A Platform is our fabric in SimGrid's terms: workers are hosts, and directed links are links.
 class Platform
 {
   public:
@@ -75,8 +75,9 @@ class Platform
     std::vector<s4u::Link*> m_links;
 };
 
-/// The ring's dependences: a worker sends round r + 1 when it has received round r and its own
-/// message of round r has arrived, as messages between two hosts keep their order.
+/// A Ring has a ring's dependences. A worker sends the message of round r + 1 when it has received
+/// that of round r and its own message of round r has arrived, because messages between two hosts
+/// keep their order.
 class Ring
 {
   public:
@@ -126,8 +127,8 @@ class Ring
     const int m_rounds;
     std::vector<int> m_sent;
     std::vector<int> m_received;
-    std::vector<s4u::CommPtr> m_current; ///< keeps each worker's message alive
-    std::vector<int> m_numbers;          ///< what a communication carries: its sender
+    std::vector<s4u::CommPtr> m_current; ///< communication of each worker, kept alive here
+    std::vector<int> m_numbers;          ///< payload of the communications: their senders
 };
 
 Measured RunRing(s4u::Engine& engine, Platform& platform, int workers)

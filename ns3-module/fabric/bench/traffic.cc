@@ -25,7 +25,8 @@ enum Purpose : uint64_t
     kSize,
 };
 
-/// Worker each sends to: one cycle through all in a random order, so that none sends to itself.
+/// Returns the worker that each worker sends to. The destinations form one cycle through all
+/// workers in a random order, so that none sends to itself.
 std::vector<int> RandomCycle(int workers, uint64_t draw)
 {
     std::vector<int> order(workers);

@@ -10,7 +10,7 @@ namespace legacy::fabric
 namespace
 {
 
-/// Steps, and bytes through the busiest NIC.
+/// A Cost has the steps of a collective, and the bytes through the busiest NIC.
 struct Cost
 {
     double steps;
@@ -47,7 +47,7 @@ Cost HalvingDoublingCost(int64_t workers, double bytes)
     const bool folded = int64_t{1} << levels != workers;
     levels -= folded ? 1 : 0;
     const double core = static_cast<double>(int64_t{1} << levels);
-    const double fold = folded ? 2 : 0; // before and after
+    const double fold = folded ? 2 : 0; // messages before and after the core's
     return {2.0 * levels + fold, (2 * (core - 1) / core + fold) * bytes};
 }
 

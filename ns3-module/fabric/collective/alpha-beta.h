@@ -16,7 +16,7 @@ namespace legacy::fabric
 /// Returns steps times `alpha`, the seconds of an empty message, plus the bytes of the busiest NIC
 /// (or server) at `bytesPerSecond`, by the rules of Thakur, Rabenseifner, Gropp (IJHPCA'05) and of
 /// Sanders, Speck, Traff (2009) for pipelined trees. Where workers' bytes differ, the largest
-/// counts. Throws Error on a spec that cannot be.
+/// counts. Throws Error on an invalid spec.
 double AlphaBetaSeconds(const CollectiveSpec& spec, double alpha, double bytesPerSecond);
 
 /// A CollectiveChoice is the algorithm that was chosen, and why.
@@ -28,18 +28,18 @@ struct CollectiveChoice
 };
 
 /// Returns the candidate with the least closed form for `spec`, of equal ones the first. The
-/// algorithm in `spec` has no effect. Throws Error where there is no candidate, or one cannot be.
+/// algorithm in `spec` has no effect. Throws Error where there is no candidate, or one is invalid.
 CollectiveChoice FastestCollective(const std::vector<CollectiveAlgorithm>& candidates,
                                    CollectiveSpec spec,
                                    const UniformPath& path,
                                    const Transport& transport);
 
-/// Returns the path that the closed forms take the fabric for: the slowest link and the most hops
-/// between neighbouring workers, and the mean delay of their links.
+/// Returns the uniform path that the closed forms assume for the fabric: the slowest link and the
+/// most hops between neighbouring workers, and the mean delay of their links.
 UniformPath TypicalPath(const Topology& topology, const Placement& placement);
 
 /// Returns the alpha of the textbook's rules: seconds of an empty message between neighbouring
-/// workers, in the mean over all of them, as a ring's rounds pass every pair.
+/// workers, averaged over all of them, because a ring's rounds pass every pair.
 double NeighbourLatency(const Topology& topology, const Placement& placement);
 
 } // namespace legacy::fabric

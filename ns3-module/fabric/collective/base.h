@@ -1,5 +1,5 @@
-// The algorithms of collectives share how flows are tagged, and who has started and is done.
-// Internal to fabric/.
+// The algorithms of collectives share the tags of flows, and the record of workers that have
+// started and are done. Internal to fabric/.
 #pragma once
 
 #include "collective.h"
@@ -18,8 +18,8 @@ inline uint64_t MarkOf(const Flow& flow)
     return flow.tag & ((uint64_t{1} << kTagShift) - 1);
 }
 
-/// CollectiveBase keeps who has started and who is done. A collective of one worker is done when it
-/// starts.
+/// CollectiveBase records which workers have started and which are done. A collective of one worker
+/// is done when it starts.
 class CollectiveBase : public Collective
 {
   public:
@@ -87,7 +87,7 @@ inline int64_t BalancedBlock(int64_t total, int64_t parts, int64_t index)
     return total / parts + (index < total % parts ? 1 : 0);
 }
 
-/// Returns all of these blocks.
+/// Returns the sizes of all `parts` blocks.
 std::vector<int64_t> Balanced(int64_t total, int parts);
 
 } // namespace legacy::fabric

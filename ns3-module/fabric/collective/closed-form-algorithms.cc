@@ -1,4 +1,4 @@
-// The closed form of each algorithm, put together from what closed-form.h says.
+// Closed form of each algorithm, as closed-form.h states it.
 #include "base.h"
 #include "closed-form.h"
 #include "double-tree.h"
@@ -42,13 +42,14 @@ class ClosedForm
         return SerialisationTime(m_transport.AckWireBytes(payload), m_path.rateBps);
     }
 
-    /// The larger one.
+    /// Returns the bytes of the largest of `parts` balanced parts.
     static int64_t Part(int64_t bytes, int64_t parts)
     {
         return BalancedBlock(bytes, parts, 0);
     }
 
-    /// Dependent messages, each sent when the one before has been ACKed.
+    /// Returns the time of `rounds` dependent messages, each of which is sent when the one before
+    /// has been ACKed.
     WideTime Rounds(int rounds, int64_t bytes) const
     {
         return rounds * (Flow(bytes) + Acks(bytes));
@@ -87,8 +88,9 @@ WideTime ClosedForm::HalvingDoubling() const
     {
         return time - Acks(Part(m_bytes, 2));
     }
-    // The words that the fold is over keep a NIC from its first half message. That they need a
-    // latency delays nobody: whoever waits for one has received by the time that others need it.
+    // A worker that folds sends words (halving.cc) before its first half message, which takes time
+    // on its NIC. Their latency delays nobody: a worker that waits for a word has received it by
+    // the time that other workers need its messages.
     const int64_t words = (core - 1) / (m_workers - core);
     return time + Rounds(2, m_bytes) - Acks(m_bytes) + words * Wire(std::min<int64_t>(m_bytes, 1));
 }
@@ -108,12 +110,15 @@ WideTime ClosedForm::DoubleTree() const
         depth = std::max(depth, above);
     }
     const int64_t piece = pieces.Bytes(0);
-    const WideTime level = Flow(piece) + (m_workers > 2 ? Wire(piece) : 0); // two children
-    const int edges = std::min(4, 2 * (m_workers - 1));                     // of a NIC
+    // An inner node sends to two children, one after the other.
+    const WideTime level = Flow(piece) + (m_workers > 2 ? Wire(piece) : 0);
+    // Number of tree edges that share one NIC.
+    const int edges = std::min(4, 2 * (m_workers - 1));
     return 2 * depth * level + edges * (pieces.count - 1) * (Wire(piece) + Acks(piece));
 }
 
-/// One phase or two; messages of one flow in each.
+/// Returns the time of one phase, or of two. `first` and `second` are the bytes of each flow in
+/// them.
 WideTime ClosedForm::Direct(int64_t first, int64_t second, bool two) const
 {
     const WideTime phase = Flow(first) + (m_workers - 2) * Wire(first);
@@ -121,7 +126,7 @@ WideTime ClosedForm::Direct(int64_t first, int64_t second, bool two) const
     {
         return phase;
     }
-    // The second phase leaves behind the first one's ACKs.
+    // The messages of the second phase queue behind the ACKs of the first.
     const WideTime sent = (m_workers - 1) * (Wire(first) + Acks(first));
     return std::max(sent, phase + Acks(first)) + Flow(second) + (m_workers - 2) * Wire(second);
 }

@@ -18,7 +18,7 @@ WideTime AckTime(const UniformPath& path, int64_t payload, const Transport& tran
     return SerialisationTime(transport.AckWireBytes(payload), path.rateBps);
 }
 
-/// `rounds` dependent rounds of messages of `bytes`.
+/// Returns the time of `rounds` dependent rounds of messages of `bytes`.
 WideTime RingTime(int rounds, int64_t bytes, const UniformPath& path, const Transport& transport)
 {
     return rounds * WideTime{FlowTime(path, bytes, transport)} +
@@ -65,7 +65,7 @@ BroadcastTime(int workers, int64_t bytes, const UniformPath& path, const Transpo
     for (int rank = 1; rank < workers; ++rank)
     {
         int steps = 0;
-        int holders = 0; // ranks between the root and this one, both without the root
+        int holders = 0; // ranks on the way from the root to this one, which counts too
         for (int rest = rank; rest > 0; rest /= 2)
         {
             ++steps;

@@ -24,8 +24,9 @@
 //   in-network       = 2 T1 + (K A + (K - 1) W)/r  K pieces; T1 of one piece, on half of the links
 //   double tree      = 2 D (T + W/r) + 4 (K - 1) (W + A)/r
 //                      D levels of two children, K pieces in each tree; an inner node sends and
-//                      ACKs four pieces for each pair of pieces. An estimate, the analytic engine
-//                      takes 0.75 to 1.05 of it: how the trees meet on the NICs has no simple form
+//                      ACKs four pieces for each pair of pieces. This is an estimate: the analytic
+//                      engine takes 0.75 to 1.05 of it, as no simple form says how the two trees
+//                      share the NICs
 //
 // They are exact where messages are cut evenly (N, G, P, S divide what they cut; S divides N) and
 // all are of one size. Elsewhere they are an upper bound, as the larger parts are taken, but for
@@ -49,7 +50,7 @@ struct UniformPath
 };
 
 /// Returns the closed form of any algorithm, with the largest of the workers' bytes. Throws Error
-/// on a spec that cannot be.
+/// on an invalid spec.
 TimeNs
 ClosedFormTime(const CollectiveSpec& spec, const UniformPath& path, const Transport& transport);
 

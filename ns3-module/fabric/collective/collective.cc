@@ -13,16 +13,16 @@ namespace legacy::fabric
 namespace
 {
 
-/// What there is to know of an algorithm.
+/// An AlgorithmEntry has the name, the payload and the functions of one algorithm.
 struct AlgorithmEntry
 {
     const char* name;
-    Payload payload; ///< besides what any parameter server carries
+    Payload payload; ///< parameter servers carry others too
     CollectiveMaker* make;
     CollectiveMeter* meter;
 };
 
-/// In the order of CollectiveAlgorithm.
+/// Entries of all algorithms, in the order of CollectiveAlgorithm.
 constexpr std::array<AlgorithmEntry, 15> kAlgorithms = {{
     {"ring-allreduce", Payload::Sum, MakeRing, MeterRing},
     {"halving-doubling-allreduce", Payload::Sum, MakeHalvingDoubling, MeterHalvingDoubling},
@@ -62,7 +62,7 @@ std::string Join(const std::vector<CollectiveAlgorithm>& algorithms)
     return text;
 }
 
-/// Done when it starts.
+/// Collective of one worker, which is done when it starts.
 class Alone : public CollectiveBase
 {
   public:
@@ -80,7 +80,8 @@ class Alone : public CollectiveBase
 
 constexpr int64_t kMany = INT32_MAX;
 
-/// Without an upper limit worth naming where `most` is kMany.
+/// Throws Error where `value` is outside [least, most]. The message names no upper limit where
+/// `most` is kMany.
 void CheckRange(const std::string& what, int64_t value, int64_t least, int64_t most)
 {
     if (value < least || value > most)
@@ -131,7 +132,7 @@ void CheckSums(const CollectiveSpec& spec, const std::string& algorithm)
     }
 }
 
-/// Every node has a way up to the one root.
+/// Throws Error unless every node has a path up to the one root.
 void CheckParents(const CollectiveSpec& spec, const std::string& algorithm)
 {
     const int workers = static_cast<int>(spec.bytes.size());

@@ -13,7 +13,7 @@
 namespace legacy::fabric
 {
 
-/// A CollectiveAlgorithm is a collective with the way in which it is done.
+/// A CollectiveAlgorithm is a collective with the algorithm that carries it out.
 enum class CollectiveAlgorithm : uint8_t
 {
     // all-reduce: all workers send the same number of bytes
@@ -53,9 +53,9 @@ enum class Payload : uint8_t
     Sum,            ///< messages of one length whose values can be added on the way
     Concat,         ///< messages of any length; everyone needs them all
     Broadcast,      ///< one worker's message to all
-    SparseSum,      ///< sparse messages, merged on the way: sums grow with what they hold
+    SparseSum,      ///< sparse messages, merged on the way; sums have the union of their supports
     RequantisedSum, ///< parts are summed by their owners and quantised again
-    Exchange,       ///< each worker has another message for each
+    Exchange,       ///< each worker has a different message for each other one
 };
 
 /// Returns the payload in words: "sum of equal-length messages", "concatenation of messages",

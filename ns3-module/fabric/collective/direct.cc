@@ -1,9 +1,10 @@
-// Everyone to everyone: direct all-reduce and all-gather, all-to-all, scatter-reduce all-gather.
+// Algorithms in which every worker sends to every other one: direct all-reduce and all-gather,
+// all-to-all, scatter-reduce all-gather.
 //
-// Every worker sends a part of its message to each other worker, and, where there is a second
-// phase, the part that it owns to all when everybody's contribution to it is in. It begins with its
-// right neighbour, so that no two workers send to the same one at the same time, and has at most
-// `window` flows on their way: N^2 flows are never there at once.
+// Every worker sends a part of its message to each other worker. Where there is a second phase, it
+// then sends the part that it owns to all, as soon as all contributions to that part have arrived.
+// It begins with its right neighbour, so that no two workers send to the same one at the same time.
+// It has at most `window` flows in flight, so that N^2 flows are never in flight at once.
 #include "algorithms.h"
 #include "base.h"
 
@@ -15,7 +16,7 @@ namespace legacy::fabric
 namespace
 {
 
-/// Who sends what to whom.
+/// A DirectPlan has the bytes that each worker sends to each other one in each phase.
 struct DirectPlan
 {
     explicit DirectPlan(const CollectiveSpec& spec)
@@ -42,9 +43,9 @@ struct DirectPlan
 
     int64_t workers;
     std::vector<int64_t> bytes;
-    bool whole; ///< messages are not cut
+    bool whole; ///< true: messages are not cut
     int phases;
-    int64_t sum; ///< of the second phase, over all owners
+    int64_t sum; ///< bytes of the second phase, over all owners
 };
 
 class DirectExchange : public CollectiveBase
@@ -75,7 +76,7 @@ class DirectExchange : public CollectiveBase
   private:
     struct State
     {
-        int next = 0; ///< flow to send, counted through both phases
+        int next = 0; ///< number of the next flow, counted through both phases
         int inFlight = 0;
         int received[2] = {0, 0}; ///< flows of each phase
     };
@@ -116,7 +117,7 @@ class DirectExchange : public CollectiveBase
     std::vector<State> m_state;
 };
 
-/// Of each part: the bytes of all workers' messages that belong to it.
+/// Returns the bytes of each part, summed over the messages of all workers.
 std::vector<int64_t> PartTotals(const std::vector<int64_t>& bytes)
 {
     const int parts = static_cast<int>(bytes.size());

@@ -1,7 +1,8 @@
-// Double binary tree all-reduce: each tree sums half of the message on the way up and spreads it on
-// the way down, piece by piece. A worker sends a piece up when it has that piece from all its
-// children, and down as soon as it has it. At most four pieces of a worker are on their way up in a
-// tree, so that a leaf's do not hold up what it forwards as an inner node of the other tree.
+// Double binary tree all-reduce. Each tree sums half of the message on the way up and spreads the
+// sum on the way down, piece by piece. A worker sends a piece up when it has that piece from all
+// its children, and sends a complete sum down as soon as it has it. At most four pieces of a worker
+// are in flight up a tree, so that the pieces which it sends as a leaf do not delay those which it
+// forwards as an inner node of the other tree.
 #include "double-tree.h"
 #include "algorithms.h"
 #include "base.h"
@@ -49,10 +50,10 @@ class DoubleTree : public CollectiveBase
     /// Pieces that a worker has handled in one tree.
     struct Node
     {
-        int64_t received[2] = {0, 0}; ///< from the child on each side
-        int64_t sent = 0;             ///< up; at the root: summed
-        int64_t spread = 0;           ///< complete sums, passed on to the children
-        int inFlight = 0;             ///< on their way up
+        int64_t received[2] = {0, 0}; ///< pieces from the child on each side
+        int64_t sent = 0;             ///< pieces sent up; at the root: summed
+        int64_t spread = 0;           ///< complete sums passed on to the children
+        int inFlight = 0;             ///< pieces on their way up
     };
 
     struct Half
@@ -75,7 +76,7 @@ class DoubleTree : public CollectiveBase
         Climb(m_halves[1], worker, sink);
     }
 
-    /// Sums and sends up what is there from all children.
+    /// Sums the pieces that all children have sent, and sends the sums up.
     void Climb(Half& half, int worker, FlowSink& sink)
     {
         if (!Started(worker))
@@ -105,7 +106,7 @@ class DoubleTree : public CollectiveBase
         }
     }
 
-    /// The next piece of the complete sum is at `worker`.
+    /// Passes the next piece of the complete sum on from `worker` to its children.
     void Spread(Half& half, int worker, FlowSink& sink)
     {
         const int64_t piece = half.nodes[worker].spread++;
@@ -131,7 +132,7 @@ class DoubleTree : public CollectiveBase
     }
 
     Half m_halves[2];
-    std::vector<int> m_complete; ///< trees whose sum a worker has
+    std::vector<int> m_complete; ///< number of trees whose sum each worker has
 };
 
 } // namespace

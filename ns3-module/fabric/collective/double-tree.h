@@ -37,7 +37,7 @@ struct BinaryTree
         const int position = Position(worker);
         const int lowest = position & -position;
         const int up = (position ^ lowest) | 2 * lowest;
-        // What lies beyond N belongs to no tree: its place is taken by the next lower ancestor.
+        // A position beyond N has no worker: the next lower ancestor takes its place.
         const int parent = up <= workers ? up : position ^ lowest;
         return parent == 0 ? kNone : WorkerAt(parent);
     }

@@ -1,4 +1,4 @@
-// How many flows a collective sends, without sending them.
+// Number of flows of a collective, computed without running it.
 #include "collective.h"
 #include "pieces.h"
 

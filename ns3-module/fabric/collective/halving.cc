@@ -1,14 +1,15 @@
 // Recursive halving and doubling (Thakur, Rabenseifner, Gropp, IJHPCA'05): reduce-scatter by vector
 // halving and distance doubling, so that most bytes travel between near ranks, then all-gather in
-// the reverse order. Where N is no power of two, the even ones of the first 2 (N - P) workers, P
-// the largest power of two, give their whole message to their right neighbour beforehand and get
-// the result from it afterwards.
+// the reverse order. Where N is no power of two, let P be the largest power of two below it. The
+// even workers among the first 2 (N - P) give their whole message to their right neighbour
+// beforehand (the fold) and get the result from it afterwards (the unfold).
 //
-// The others have nothing to do beforehand. What they sent early would share the link of a
-// neighbour that still takes in a whole message, and everybody would wait longer. An MPI library
-// does not let them, as a long message waits until its receiver asks for it (rendezvous). Here they
-// wait for a word, a message of one byte, from one of those who took in a message; these tell it to
-// N - P workers less than P in turn.
+// The other workers take no part in the fold. If they started at once, their messages would share
+// the link of a neighbour that still receives a whole message, and all would wait longer. MPI
+// libraries avoid this, because a long message waits until its receiver asks for it (rendezvous).
+// Here these workers wait for a word, a message of one byte, from one of the N - P workers that
+// received a whole message. Rank r of those sends words to the ranks r + N - P, r + 2 (N - P), ...
+// below P.
 #include "algorithms.h"
 #include "base.h"
 
@@ -20,8 +21,9 @@ namespace legacy::fabric
 namespace
 {
 
-/// Stages: 0 the fold, 1 .. L halving, L + 1 .. 2 L doubling, 2 L + 1 the unfold; L = log2 P. The
-/// word that the fold is over counts as stage 2 L + 2.
+/// A HalvingPlan says who sends what in each stage. With L = log2 P, stage 0 is the fold, stages 1
+/// to L are halving, L + 1 to 2 L doubling, and 2 L + 1 is the unfold. Words count as a stage after
+/// the unfold.
 class HalvingPlan
 {
   public:
@@ -39,26 +41,27 @@ class HalvingPlan
         return m_levels;
     }
 
-    /// Takes no part but the fold's and unfold's.
+    /// True where the worker takes part in the fold and the unfold only.
     bool Folded(int worker) const
     {
         return worker < 2 * m_extra && worker % 2 == 0;
     }
 
-    /// Has a folded worker at its left.
+    /// True where the worker's left neighbour is folded.
     bool Folds(int worker) const
     {
         return worker < 2 * m_extra && worker % 2 == 1;
     }
 
-    /// Is told by another when the fold is over.
+    /// True where the worker waits for a word before it starts.
     bool Told(int worker) const
     {
         return m_extra > 0 && worker >= 2 * m_extra;
     }
 
-    /// Whom a worker that folds tells that its fold is over. Its own next partner, where it is one
-    /// of them, comes last: the half message to it must not go before the others' words.
+    /// Returns the workers to which a worker that folds sends words. Its own next partner, where it
+    /// is one of them, comes last, because the half message to it must not go before the others'
+    /// words.
     std::vector<int> Listeners(int worker) const
     {
         std::vector<int> listeners;
@@ -81,10 +84,11 @@ class HalvingPlan
         return WorkerOf(Rank(worker) ^ (1 << level));
     }
 
-    /// What `worker` sends in a stage of halving or doubling.
+    /// Returns the bytes that `worker` sends in a stage of halving or doubling.
     int64_t Bytes(int worker, int stage) const
     {
-        // What halving sends is what the partner keeps, and doubling gives back in reverse.
+        // Halving sends the chunks that the partner keeps. Doubling sends all chunks that the
+        // worker has.
         return stage <= m_levels ? Kept(Rank(Partner(worker, stage)), stage)
                                  : Kept(Rank(worker), 2 * m_levels + 1 - stage);
     }
@@ -105,8 +109,8 @@ class HalvingPlan
         return rank < m_extra ? 2 * rank + 1 : rank + m_extra;
     }
 
-    /// Bytes of the chunks that a rank holds after `halvings`: each bit of the rank, the lowest
-    /// first, chose the lower or upper half.
+    /// Returns the bytes of the chunks that a rank keeps after `halvings` stages. Each bit of the
+    /// rank, from the lowest on, chooses the lower or the upper half.
     int64_t Kept(int rank, int halvings) const
     {
         int64_t size = int64_t{1} << m_levels;
@@ -119,7 +123,7 @@ class HalvingPlan
         return Before(first + size) - Before(first);
     }
 
-    /// Bytes of the first `chunks` chunks.
+    /// Returns the bytes of the first `chunks` chunks.
     int64_t Before(int64_t chunks) const
     {
         const int64_t all = int64_t{1} << m_levels;
@@ -155,8 +159,8 @@ class HalvingDoubling : public CollectiveBase
   private:
     struct State
     {
-        uint64_t arrived = 0; ///< a bit for each stage: a partner may be ahead
-        int stage = 0;        ///< the one that it waits for
+        uint64_t arrived = 0; ///< one bit for each stage, as a partner may be ahead
+        int stage = 0;        ///< stage whose message the worker waits for
     };
 
     void OnStarted(int worker, FlowSink& sink) override
@@ -178,7 +182,8 @@ class HalvingDoubling : public CollectiveBase
         TakeArrived(worker, sink);
     }
 
-    /// Whoever waits for the end of the fold halves from now on.
+    /// Starts the halving of a worker that waited for the end of the fold. A worker that folds
+    /// sends its words first.
     void EndFold(int worker, FlowSink& sink)
     {
         for (int listener : m_plan.Folds(worker) ? m_plan.Listeners(worker) : std::vector<int>())
@@ -227,8 +232,8 @@ class HalvingDoubling : public CollectiveBase
     }
 
     const HalvingPlan m_plan;
-    const int m_unfold; ///< the last stage
-    const int m_word;   ///< waiting for the fold's end
+    const int m_unfold; ///< number of the last stage
+    const int m_word;   ///< number of the stage of words
     std::vector<State> m_state;
 };
 

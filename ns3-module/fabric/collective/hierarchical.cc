@@ -5,8 +5,8 @@
 //   all-gather   of the group's blocks; the group's block is cut into G slices and each is gathered
 //                across the groups; all-gather of what the members got from other groups
 //
-// Chunk or slice c is in the care of member c of each group. In a last group of fewer members, g,
-// member j takes care of c = j, j + g, j + 2 g, ..., and all of them travel together within it.
+// Member c of each group owns chunk or slice c. In a last group of fewer members, g, member j owns
+// c = j, j + g, j + 2 g, ..., and all of them travel together within the group.
 #include "algorithms.h"
 #include "base.h"
 #include "ring.h"
@@ -20,7 +20,7 @@ namespace legacy::fabric
 namespace
 {
 
-/// The rings of the three stages.
+/// A HierarchicalPlan has the rings of the three stages.
 class HierarchicalPlan
 {
   public:
@@ -69,7 +69,7 @@ class HierarchicalPlan
         return group * m_group + member;
     }
 
-    /// Who takes care of a part in a group.
+    /// Returns the worker of a group that owns a part.
     int Keeper(int group, int part) const
     {
         return Worker(group, part % GroupSize(group));
@@ -112,7 +112,7 @@ class HierarchicalPlan
             }
             first.emplace_back(std::move(blocks), GroupSize(group) - 1);
         }
-        std::vector<int64_t> totals; // of each part, over all groups
+        std::vector<int64_t> totals; // bytes of each part, over all groups
         for (const std::vector<int64_t>& slice : slices)
         {
             across.emplace_back(slice, m_groups - 1);
@@ -130,7 +130,7 @@ class HierarchicalPlan
         }
     }
 
-    /// Bytes in the care of each of `members`.
+    /// Returns the bytes that each of `members` members owns.
     static std::vector<int64_t> Kept(const std::vector<int64_t>& parts, int members)
     {
         std::vector<int64_t> kept(members, 0);
@@ -155,10 +155,11 @@ class Hierarchical : public CollectiveBase
         kLast
     };
 
-    static constexpr int kRingShift = 20; ///< of the stage: a ring's number and round are below it
+    /// A mark has the stage, 20 bits with the ring's number, and 24 bits with the round.
+    static constexpr int kRingShift = 20;
     static constexpr int kRoundShift = 24;
 
-    /// Sends to the right neighbour in ring `ring` of a stage.
+    /// Returns the function that sends to the right neighbour in ring `ring` of a stage.
     auto Sender(Stage stage, int ring, FlowSink& sink) const
     {
         return [this, stage, ring, &sink](int member, int round, int64_t bytes, bool more)
@@ -258,7 +259,7 @@ class Hierarchical : public CollectiveBase
     }
 
     HierarchicalPlan m_plan;
-    std::vector<int> m_pending; ///< rings across groups that a worker is still in
+    std::vector<int> m_pending; ///< rings across groups in which each worker is not done
 };
 
 } // namespace

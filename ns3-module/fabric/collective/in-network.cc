@@ -1,7 +1,7 @@
-// All-reduce summed by switches: workers send pieces up a tree of aggregators, each of which sends
-// a piece on when it has it from all its children; the root's sums go down again, each aggregator
-// copying a piece to all its children as soon as it is there. Aggregators compute in no time; a
-// worker has at most `window` pieces on their way up.
+// All-reduce that switches sum. Workers send pieces up a tree of aggregators. An aggregator sends
+// the sum of a piece up when it has that piece from all its children. The root's sums go down
+// again, and each aggregator copies a piece to all its children as soon as it arrives. Aggregators
+// compute in no time. A worker has at most `window` pieces on their way up.
 #include "algorithms.h"
 #include "base.h"
 #include "pieces.h"
@@ -54,7 +54,8 @@ class InNetwork : public CollectiveBase
             --m_inFlight[child];
             SendUp(child, sink);
         }
-        // Pieces come in order: this one completes a sum only where it is the oldest that misses.
+        // Pieces arrive in order, so this one completes a sum only where it is the oldest missing
+        // one.
         const int64_t piece = m_arrived[child]++;
         if (piece == m_sent[node] && --m_waiting[node] == 0)
         {
@@ -66,7 +67,7 @@ class InNetwork : public CollectiveBase
     static constexpr uint64_t kUp = 0;
     static constexpr uint64_t kDown = 1;
 
-    /// Nodes: workers, then aggregators, as in `parents`.
+    /// Returns the node of an endpoint. Nodes are workers, then aggregators, as in `parents`.
     int NodeOf(int endpoint) const
     {
         return endpoint < m_workers ? endpoint : endpoint - m_firstAggregator + m_workers;
@@ -91,7 +92,7 @@ class InNetwork : public CollectiveBase
         }
     }
 
-    /// All children have sent the oldest piece that `node` has not summed, and maybe more.
+    /// Sums every piece that all children of `node` have sent, and sends the sums on.
     void TakeSums(int node, FlowSink& sink)
     {
         while (m_waiting[node] == 0 && m_sent[node] < m_pieces.count)
@@ -112,7 +113,8 @@ class InNetwork : public CollectiveBase
         }
     }
 
-    /// The next piece of the complete sum is at `node`.
+    /// Passes the next piece of the complete sum on from `node` to its children. A worker finishes
+    /// with its last piece.
     void Spread(int node, FlowSink& sink)
     {
         const int64_t piece = m_spread[node]++;
@@ -136,12 +138,13 @@ class InNetwork : public CollectiveBase
     const int m_window;
     const Pieces m_pieces;
     const std::vector<int> m_parents; ///< endpoint above each node
-    std::vector<int64_t> m_sent;      ///< pieces sent up by each node; by the root: summed
+    std::vector<int64_t> m_sent;      ///< pieces sent up by each node; at the root: summed
     std::vector<int64_t> m_spread;    ///< pieces of the complete sum at each node
-    std::vector<int> m_inFlight;      ///< up, of each worker
-    std::vector<int> m_waiting;       ///< children whose part of the oldest piece is not in
+    std::vector<int> m_inFlight;      ///< pieces on their way up, by worker
+    std::vector<int> m_waiting;       ///< children whose oldest piece is missing, by node
     std::vector<std::vector<int>> m_children;
-    std::vector<int64_t> m_arrived = std::vector<int64_t>(m_parents.size(), 0); ///< by child
+    /// Pieces that arrived, by child.
+    std::vector<int64_t> m_arrived = std::vector<int64_t>(m_parents.size(), 0);
 };
 
 } // namespace

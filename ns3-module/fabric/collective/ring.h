@@ -1,8 +1,8 @@
-// The ring is a part that collectives are made of: in round r member i sends block (i - r) mod n to
-// its right neighbour. n - 1 rounds are an all-gather of the blocks, or a reduce-scatter that
-// leaves block i + 1 at member i; 2 (n - 1) rounds are an all-reduce (Patarasuk, Yuan, JPDC'09). A
-// block leaves a member only after the member has received (and reduced) what the round before
-// brought. The state takes 8 bytes a member, and nothing is allocated on the way.
+// Collectives are made of rings. In round r member i sends block (i - r) mod n to its right
+// neighbour. n - 1 rounds are an all-gather of the blocks, or a reduce-scatter at whose end member
+// i has block i + 1; 2 (n - 1) rounds are an all-reduce (Patarasuk, Yuan, JPDC'09). A block leaves
+// a member only after the member has received (and reduced) the block of the round before. The
+// state takes 8 bytes a member, and nothing is allocated on the way.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 namespace legacy::fabric
 {
 
-/// A Ring keeps which rounds each member has received and answered.
+/// A Ring records which rounds each member has received and answered.
 class Ring
 {
   public:
@@ -101,8 +101,8 @@ class Ring
         send(member, round, m_blocks[BlockOf(member, round)], round + 1 < m_rounds);
     }
 
-    /// Takes what has arrived in the order of rounds; each round that is taken lets the next one
-    /// go.
+    /// Takes the rounds that have arrived, in order. Each one lets the member send its next block.
+    /// Returns true where the member is done.
     template <typename Send>
     bool Take(int member, Send&& send)
     {

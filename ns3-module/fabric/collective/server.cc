@@ -1,6 +1,7 @@
-// Parameter servers: workers push, servers answer when all have pushed. With several servers each
-// has a shard, a balanced part of every message; worker w begins with server w mod S and server s
-// with worker s mod N, so that they do not all meet at the same one. Servers compute in no time.
+// Parameter servers. Workers push, and servers answer when all workers have pushed. With several
+// servers each has a shard, a balanced part of every message. Worker w begins with server w mod S,
+// and server s with worker s mod N, so that they do not all begin with the same one. Servers
+// compute in no time.
 #include "algorithms.h"
 #include "base.h"
 
@@ -53,7 +54,7 @@ class ServerCollective : public CollectiveBase
     }
 
   private:
-    /// What one sender has sent, and has on its way.
+    /// Progress of one sender: the number of its next flow, and its flows in flight.
     struct Sending
     {
         int next = 0;
@@ -97,8 +98,8 @@ class ServerCollective : public CollectiveBase
     const int64_t m_pull;
     std::vector<Sending> m_pushing; ///< by worker
     std::vector<Sending> m_pulling; ///< by server
-    std::vector<int> m_pushed;      ///< pushes in, by server
-    std::vector<int> m_pulled;      ///< shards in, by worker
+    std::vector<int> m_pushed;      ///< pushes received, by server
+    std::vector<int> m_pulled;      ///< shards received, by worker
 };
 
 } // namespace

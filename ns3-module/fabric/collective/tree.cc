@@ -23,7 +23,8 @@ struct BinomialTree
         return static_cast<int>((rank + root) % workers);
     }
 
-    /// The first step of a broadcast in which a rank sends: when all below its highest bit have it.
+    /// Returns the first step of a broadcast in which a rank sends. It is the step after the one in
+    /// which the rank receives.
     static int FirstStep(int rank)
     {
         int step = 0;
@@ -34,14 +35,15 @@ struct BinomialTree
         return step;
     }
 
-    /// Workers whose messages a rank has summed when it sends: itself and the ranks up to the next
-    /// one that has as many trailing zeros.
+    /// Returns the number of workers whose messages a rank has summed when it sends: itself and the
+    /// ranks up to the next one that has as many trailing zeros.
     int Summed(int rank) const
     {
         return rank == 0 ? workers : std::min(rank & -rank, workers - rank);
     }
 
-    /// Ranks that send their sum to this one: rank + 1, + 2, + 4, ...
+    /// Returns the number of ranks that send their sum to this one, which are rank + 1, + 2, + 4,
+    /// ...
     int SumChildren(int rank) const
     {
         int children = 0;
@@ -87,7 +89,7 @@ class BinomialBroadcast : public CollectiveBase
         }
     }
 
-    /// `worker` has the data.
+    /// Records that `worker` has the data, and forwards it where the worker has started.
     void Hold(int worker, FlowSink& sink)
     {
         m_holds[worker] = true;
@@ -119,8 +121,8 @@ class BinomialBroadcast : public CollectiveBase
     std::vector<bool> m_holds;
 };
 
-/// Bytes of what `rank` sends up. A sum of c workers' messages is as long as that of the next power
-/// of two.
+/// Returns the bytes that `rank` sends up. A sum of c workers' messages is as long as that of the
+/// next power of two.
 int64_t SumBytes(const CollectiveSpec& spec, const BinomialTree& tree, int rank)
 {
     const int merges = tree.SumChildren(rank);
@@ -154,7 +156,8 @@ class SparseTree : public BinomialBroadcast
     }
 
   private:
-    static constexpr uint64_t kUp = uint64_t{1} << 32; // apart from the steps of the broadcast
+    // Mark of flows up the tree. The marks of the broadcast are its steps, which are below it.
+    static constexpr uint64_t kUp = uint64_t{1} << 32;
 
     void OnStarted(int worker, FlowSink& sink) override
     {
@@ -178,7 +181,7 @@ class SparseTree : public BinomialBroadcast
     }
 
     const CollectiveSpec m_spec;
-    std::vector<int> m_awaited; ///< sums of children that are not in
+    std::vector<int> m_awaited; ///< children whose sums are missing, by worker
 };
 
 void MeterBinomialBroadcast(const BinomialTree& tree, int64_t bytes, CollectiveTraffic& traffic)

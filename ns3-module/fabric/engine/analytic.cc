@@ -1,12 +1,12 @@
-// The analytic engine: alpha-beta on the fabric's routes, with headers, ACKs and store-and-forward
-// switches.
+// The analytic engine computes alpha-beta times on the fabric's routes, with headers, ACKs and
+// store-and-forward switches.
 //
-// A flow of W wire bytes, F in its first frame, leaves when the source's NIC has sent what was
-// handed to it before; its first frame takes F / rate + delay on each link, and the rest streams
-// behind at the slowest one. The destination's last link serves flows in the order in which their
-// first frames get there. Received data is ACKed in one piece when its last byte is in; the ACKs
-// occupy the receiver's NIC before anything it sends from then on. Inside the fabric flows do not
-// meet, but those of one pair of endpoints keep their order.
+// A flow of W wire bytes, F in its first frame, leaves when the source's NIC has sent all earlier
+// flows. Its first frame takes F / rate + delay on each link, and the rest follows at the rate of
+// the slowest link. The destination's last link serves flows in the order in which their first
+// frames reach it. The receiver ACKs all data of a flow when its last byte has arrived; the ACKs
+// occupy the receiver's NIC before anything that it sends from then on. Inside the fabric flows do
+// not contend for links, but those of one pair of endpoints keep their order.
 #include "event-engine.h"
 
 #include <algorithm>
@@ -20,25 +20,25 @@ namespace
 
 enum What
 {
-    kHead,      ///< a flow's first frame is ready for the last link
-    kDelivered, ///< payload: the flow's slot, as for kHead
-    kAcksSent,  ///< nothing to tell, but the NIC was busy until now
+    kHead,      ///< a flow's first frame is ready for the last link; payload: the flow's slot
+    kDelivered, ///< a flow has arrived; payload: the flow's slot
+    kAcksSent,  ///< a NIC has sent its ACKs; only the clock advances
 };
 
-/// Of one endpoint to another.
+/// An EndpointPair has the route from one endpoint to another, and the times of its newest flow.
 struct EndpointPair
 {
-    std::vector<DirectedLink> route; ///< none between endpoints on one node
-    TimeNs lastHead = 0;             ///< of the newest flow: at the last link,
-    TimeNs lastArrival = 0;          ///< and at the destination
+    std::vector<DirectedLink> route; ///< empty between endpoints on one node
+    TimeNs lastHead = 0;             ///< time of its first frame at the last link
+    TimeNs lastArrival = 0;          ///< time of its last byte at the destination
 };
 
-/// A flow on its way.
+/// A flow in flight.
 struct InFlight
 {
     Flow flow;
-    EndpointPair* connection = nullptr; ///< none where no byte travels
-    TimeNs lastByte = 0;                ///< earliest end on the last link
+    EndpointPair* connection = nullptr; ///< nullptr where no byte travels
+    TimeNs lastByte = 0;                ///< earliest end of its transmission on the last link
 };
 
 class AnalyticEngine : public EventEngine
@@ -98,8 +98,9 @@ class AnalyticEngine : public EventEngine
     std::vector<InFlight> m_inFlight; ///< by slot
     std::vector<uint64_t> m_freeSlots;
     std::unordered_map<uint64_t, EndpointPair> m_connections; ///< by endpoints
-    std::vector<TimeNs> m_egressFree;  ///< first links of routes, by directed link
-    std::vector<TimeNs> m_ingressFree; ///< last links of routes
+    /// Time from which each directed link is free, as the first link of routes and as their last.
+    std::vector<TimeNs> m_egressFree;
+    std::vector<TimeNs> m_ingressFree;
     std::vector<LinkCounters> m_links;
 };
 
@@ -140,7 +141,8 @@ void AnalyticEngine::Send(const Flow& flow, int graph)
     Push(when, inFlight.connection ? kHead : kDelivered, graph, slot);
 }
 
-/// When the first frame is ready for the last link of the route; sets the earliest end there.
+/// Returns the time at which the first frame is ready for the last link of the route. Sets the
+/// earliest end of the transmission there.
 TimeNs AnalyticEngine::PassFirstLinks(InFlight& inFlight)
 {
     const std::vector<DirectedLink>& route = inFlight.connection->route;
@@ -188,7 +190,7 @@ void AnalyticEngine::Arrive(int graph, uint64_t slot)
     Deliver(inFlight.flow, graph);
 }
 
-/// Counts what the flow put on the links, and sends its ACKs.
+/// Counts the flow's bytes and packets on the links, and sends its ACKs.
 void AnalyticEngine::SendAcks(const InFlight& inFlight)
 {
     const Flow& flow = inFlight.flow;

@@ -60,7 +60,7 @@ class Engine
     /// memoised.
     virtual bool DependsOnTime() const = 0;
     /// True where connections are warm from the first flow on when the transport says warm, so that
-    /// a step needs no other before it.
+    /// a step needs no warm-up step before it.
     virtual bool StartsWarm() const
     {
         return false;
@@ -72,9 +72,9 @@ class Engine
 
     /// Submits a graph that begins at `start` >= Now(), and that lives until it is done.
     virtual void Submit(FlowGraph& graph, TimeNs start) = 0;
-    /// Runs up to and including `until`, or until nothing is left to happen. Returns true where all
-    /// submitted graphs are done. Throws Error naming the blocked flows where nothing can happen
-    /// any more and a graph is not done.
+    /// Runs up to and including `until`, or until no event is left. Returns true where all
+    /// submitted graphs are done. Throws Error naming the blocked flows where no event is left and
+    /// a graph is not done.
     virtual bool RunUntil(TimeNs until) = 0;
     virtual TimeNs Now() const = 0;
 

@@ -7,7 +7,7 @@
 namespace legacy::fabric
 {
 
-/// What the graph that is being told of an event may do.
+/// The Sink that a graph gets while it handles an event.
 class EventEngine::Sink : public FlowSink
 {
   public:
@@ -111,7 +111,8 @@ void EventEngine::Deliver(const Flow& flow, int graph)
 template <typename Call>
 void EventEngine::Tell(int graph, Call call)
 {
-    assert(!m_graphs[graph].done); // a graph that is done waits for nothing
+    // A graph that is done waits for no event.
+    assert(!m_graphs[graph].done);
     FlowGraph& told = *m_graphs[graph].graph;
     Sink sink(*this, graph);
     call(told, sink);

@@ -63,19 +63,20 @@ class EventEngine : public Engine
     {
     }
 
-    /// Starts a flow of a graph, whose source and destination are checked. It ends in Deliver.
+    /// Starts a flow of a graph, whose source and destination have been checked. The flow ends in
+    /// Deliver.
     virtual void Send(const Flow& flow, int graph) = 0;
     /// Handles an event of the derived engine's own, which is due now.
     virtual void Handle(int what, int graph, uint64_t payload) = 0;
 
-    /// Returns false for an event that another one has replaced: time does not go on for it.
+    /// Returns false for an event that another one has replaced. The clock does not advance for it.
     virtual bool Due(TimeNs /* time */, int /* what */, uint64_t /* payload */) const
     {
         return true;
     }
 
-    /// Is called when nothing more happens now, before time goes on. Returns true where it made
-    /// events.
+    /// Is called when no event is left at the present time, before the clock advances. Returns true
+    /// where it made events.
     virtual bool Settle()
     {
         return false;
@@ -92,7 +93,7 @@ class EventEngine : public Engine
         m_events.Push(Event{time, payload, graph, what});
     }
 
-    /// Says that the flow has arrived, now.
+    /// Tells the graph that its flow has arrived, now.
     void Deliver(const Flow& flow, int graph);
 
     const Topology& m_topology;

@@ -102,7 +102,7 @@ class EventQueue
     }
 
     std::array<std::vector<Event>, 64> m_buckets; ///< times are not negative
-    size_t m_next = 0;                            ///< in bucket 0
+    size_t m_next = 0;                            ///< index of the next event in bucket 0
     size_t m_size = 0;
     TimeNs m_present = 0;
 };

@@ -1,5 +1,5 @@
-// The flow engine: fluid max-min fairness on the fabric's routes, with headers, ACKs, latency and
-// slow start.
+// The flow engine shares links by fluid max-min fairness on the fabric's routes, with headers,
+// ACKs, latency and slow start.
 //
 // Each pair of nodes has one connection, which sends its flows one after the other, as TCP does
 // with messages. A flow of W wire bytes (headers included) runs at the connection's max-min fair
@@ -7,14 +7,15 @@
 // frame's serialisation on every link but the slowest (switches store and forward). On an idle path
 // that is T(W) of closed-form.h.
 //
-// ACKs go the other way on routes of their own. What they take of a link is reckoned as if all
-// connections that are busy on it ran at one rate: a link with D busy connections whose data cross
-// it and A whose ACKs do lends data C / (1 + a A / D), with a the ACKs' bytes for each byte of
-// data. A connection is busy from its first flow on until one arrives that has no `more` behind it.
+// ACKs go the other way on routes of their own. Their part of a link is computed as if all
+// connections that are busy on it ran at one rate. A link of capacity C that carries the data of D
+// busy connections and the ACKs of A has a capacity of C / (1 + a A / D) for data, where a is the
+// bytes of ACKs for each byte of data. A connection is busy from its first flow on until one
+// arrives that has no `more` behind it.
 //
 // A connection that is not warm pays the handshake's round trip before its first flow, and for each
 // round of slow start (RFC 5681 with the byte counting of RFC 3465: from the initial window,
-// doubling with every ACKed window) what of a round trip its window does not fill. Loss
+// doubling with every ACKed window) the part of a round trip that its window does not fill. Loss
 // limits a connection to MSS / RTT sqrt(3 / (2 p)) (Mathis et al., CCR 1997), a fixed socket buffer
 // to one buffer a round trip. Queues, retransmission time-outs and unfairness between connections
 // are not modelled.
@@ -36,8 +37,8 @@ namespace
 enum FlowEvent
 {
     kReady,   ///< a connection may start its next flow; payload: the connection
-    kSent,    ///< maybe its flow's last byte leaves; payload: the connection
-    kArrived, ///< payload: the flow's slot
+    kSent,    ///< the last byte of a flow may leave; payload: its connection
+    kArrived, ///< a flow has arrived; payload: its slot
 };
 
 constexpr int kNone = -1;
@@ -47,29 +48,29 @@ struct Slot
 {
     Flow flow;
     int graph = 0;
-    int next = kNone; ///< behind it on the connection
+    int next = kNone; ///< slot of the next flow on the connection
 };
 
-/// What one ordered pair of nodes shares for good.
+/// A Connection carries all flows of one ordered pair of nodes.
 struct Connection
 {
-    int first = kNone; ///< slots that wait to be sent
+    int first = kNone; ///< first slot that waits to be sent
     int last = kNone;
-    int sending = kNone;  ///< slot
-    bool waiting = false; ///< for kReady
-    bool busy = false;    ///< joined to its links
+    int sending = kNone;  ///< slot that is being sent
+    bool waiting = false; ///< true until its kReady
+    bool busy = false;    ///< true while it has joined its links
     double rate = 0;      ///< wire bytes a nanosecond
     double left = 0;      ///< wire bytes of the flow, as of `since`
     TimeNs since = 0;
-    TimeNs end = 0;            ///< of the flow at this rate
-    TimeNs scheduled = kNever; ///< earliest kSent on the way
+    TimeNs end = 0;            ///< end of the flow at this rate
+    TimeNs scheduled = kNever; ///< time of the earliest kSent that is scheduled
     TimeNs lastArrival = 0;
 
-    bool connected = false; ///< the handshake is done
-    bool open = false;      ///< slow start is over
-    double window = 0;      ///< of slow start, bytes on the wire
+    bool connected = false; ///< true once the handshake is done
+    bool open = false;      ///< true once slow start is over
+    double window = 0;      ///< window of slow start, bytes on the wire
 
-    // Totals
+    // Totals of all flows that were sent.
     int64_t wireBytes = 0;
     int64_t packets = 0;
     int64_t ackBytes = 0;
@@ -78,7 +79,7 @@ struct Connection
     FlowPath path;
 };
 
-/// What a flow of so many bytes puts on the wire.
+/// A Wire has what a flow of `bytes` puts on the wire.
 struct Wire
 {
     int64_t bytes = -1; ///< payload
@@ -149,16 +150,17 @@ class FlowEngine : public EventEngine
 
     const int64_t m_frameBytes;
     const double m_ackRatio; ///< bytes of ACKs for each byte of data on the wire
-    MaxMin m_rates;          ///< one connection of its for each of ours, same numbers
+    MaxMin m_rates;          ///< rates of m_connections, under the same numbers
     std::vector<Connection> m_connections;
-    std::vector<double> m_dataOn; ///< busy connections' shares, by directed link
+    /// Sum of the shares of busy connections whose data, or ACKs, cross each directed link.
+    std::vector<double> m_dataOn;
     std::vector<double> m_acksOn;
-    std::vector<Recent> m_recent;                    ///< by source endpoint
+    std::vector<Recent> m_recent;                    ///< last connection of each source endpoint
     std::unordered_map<uint64_t, int> m_byNodes;     ///< connections
     std::unordered_map<uint64_t, int> m_byEndpoints; ///< connections
     std::vector<Slot> m_slots;
     int m_freeSlot = kNone;
-    std::array<Wire, 64> m_wires; ///< of sizes seen lately, by their last bits
+    std::array<Wire, 64> m_wires; ///< cache by the last bits of the size
 };
 
 uint64_t Pair(int a, int b)
@@ -234,10 +236,10 @@ void FlowEngine::SetBusy(int number, bool busy)
     }
 }
 
-/// What of the link data may use.
+/// Sets the capacity of the link for data, which is what ACKs leave of it.
 void FlowEngine::Lend(DirectedLink link)
 {
-    constexpr double kNothing = 1e-9; // rounding of shares
+    constexpr double kNothing = 1e-9; // what rounding may leave of a sum of shares
     if (m_dataOn[link] > kNothing)
     {
         const double acks = std::max(0.0, m_acksOn[link]) / m_dataOn[link];
@@ -292,7 +294,7 @@ void FlowEngine::Send(const Flow& flow, int graph)
     }
 }
 
-/// Takes flows off the connection's queue up to the first that has something to send.
+/// Takes flows off the connection's queue up to the first that has bytes to send over links.
 void FlowEngine::SendNext(int number)
 {
     Connection& connection = m_connections[number];
@@ -320,7 +322,7 @@ void FlowEngine::SendNext(int number)
     }
 }
 
-/// What a flow of `wire` bytes loses to the handshake and to slow start.
+/// Returns the time that a flow of `wire` bytes loses to the handshake and to slow start.
 TimeNs FlowEngine::RampTime(Connection& connection, int64_t wire)
 {
     const FlowPath& path = connection.path;
@@ -357,7 +359,7 @@ void FlowEngine::Begin(int number)
     }
 }
 
-/// Takes the connection's present rate and sees when its flow ends.
+/// Takes the connection's present rate and schedules the end of its flow.
 void FlowEngine::Reschedule(int number)
 {
     Connection& connection = m_connections[number];
@@ -365,7 +367,8 @@ void FlowEngine::Reschedule(int number)
     connection.since = m_now;
     connection.rate = m_rates.Rate(number);
     connection.end = Later(m_now, RoundedTime(std::max(0.0, connection.left) / connection.rate));
-    // An event that comes too early looks again; only one that would come too late is replaced.
+    // An event that comes too early is scheduled again; only one that would come too late is
+    // replaced.
     if (connection.end < connection.scheduled)
     {
         connection.scheduled = connection.end;
@@ -419,7 +422,7 @@ bool FlowEngine::Due(TimeNs time, int what, uint64_t payload) const
     return what != kSent || m_connections[payload].scheduled == time;
 }
 
-/// The last byte has left.
+/// Ends a flow whose last byte has left, and sends the next one.
 void FlowEngine::Finish(int number)
 {
     Connection& connection = m_connections[number];
@@ -445,7 +448,8 @@ void FlowEngine::Finish(int number)
     SendNext(number);
 }
 
-/// A graph that ends without its last flow leaves nothing busy behind.
+/// Takes idle connections off their links. A graph may have ended without a flow that is its
+/// connection's last.
 void FlowEngine::OnAllDone()
 {
     for (size_t i = 0; i < m_connections.size(); ++i)

@@ -1,4 +1,4 @@
-// A flow path is what the flow engine knows of the way between two nodes. Internal to fabric/.
+// A flow path is what the flow engine knows of the path between two nodes. Internal to fabric/.
 #pragma once
 
 #include "fabric/topology/topology.h"

@@ -12,9 +12,10 @@ namespace legacy::fabric
 namespace
 {
 
-/// Rates and loads closer than this are equal: above what rounding makes of sums of thousands.
+/// Relative difference below which rates and loads count as equal. It exceeds the rounding errors
+/// of sums of thousands of rates.
 constexpr double kTolerance = 1e-11;
-/// Links that are searched faster than sorted.
+/// Number of links up to which a linear search is faster than a heap.
 constexpr size_t kFew = 24;
 
 } // namespace
@@ -52,7 +53,7 @@ void MaxMin::Join(int connection)
         LinkState& state = m_linkStates[m_hops[h].link];
         if (state.joined == 1)
         {
-            // The link was another's alone.
+            // The link was private to another connection, and is shared from now on.
             const int other = static_cast<int>(state.joinedSum);
             const Flow& owner = m_flows[other];
             for (int g = owner.firstHop; owner.running && g < owner.firstHop + owner.hops; ++g)
@@ -61,7 +62,8 @@ void MaxMin::Join(int connection)
                 {
                     Enter(other, g);
                     state.load += owner.rate * m_hops[g].share;
-                    FindLimit(other); // the link is no longer part of it
+                    // The link is no longer part of the limit.
+                    FindLimit(other);
                     m_seeds.push_back(other);
                 }
             }
@@ -121,7 +123,7 @@ void MaxMin::Start(int connection)
             bottleneck = m_hops[h].link;
         }
     }
-    // Where there is room on every link that others use, nobody else is concerned.
+    // Where there is room on every link that other connections use, their rates do not change.
     for (int h = flow.firstHop; h < flow.firstHop + flow.hops; ++h)
     {
         const LinkState& state = m_linkStates[m_hops[h].link];
@@ -288,7 +290,7 @@ void MaxMin::SetBottleneck(Flow& flow, int link)
     flow.bottleneck = link;
 }
 
-/// Its own limit, and what its private links let through.
+/// Sets the connection's limit: the least of its own limit and of those of its private links.
 void MaxMin::FindLimit(int connection)
 {
     Flow& flow = m_flows[connection];
@@ -333,8 +335,8 @@ void MaxMin::Include(int connection)
     }
 }
 
-/// One that started, or lost a limit. Whoever is faster than an equal share of its narrowest link
-/// will most likely be a violator: it is included at once.
+/// Takes a connection into the set that started, or lost a limit. Connections that are faster than
+/// an equal share of its narrowest link will most likely be violators, so they join at once.
 void MaxMin::IncludeSeed(int connection)
 {
     Include(connection);
@@ -366,7 +368,8 @@ void MaxMin::IncludeSeed(int connection)
     }
 }
 
-/// Capacity was freed on the link, or changed.
+/// Takes connections of a link into the set whose capacity was freed or changed: those that it
+/// limits, or all where it is too full.
 void MaxMin::IncludeDirty(int link)
 {
     LinkState& state = m_linkStates[link];
@@ -387,7 +390,8 @@ void MaxMin::IncludeDirty(int link)
     state.moved = false;
 }
 
-/// What those that are held leave of the links.
+/// Sets what the connections outside the set leave of its links, and finds the links that can limit
+/// it.
 void MaxMin::OpenLinks()
 {
     m_binding.clear();
@@ -414,8 +418,8 @@ void MaxMin::OpenLinks()
     }
 }
 
-/// The least fair share of a link with open connections, and the link; infinity where there is
-/// none.
+/// Returns the lowest fair share of the links with connections that are not frozen, and sets `link`
+/// to its link. Returns infinity where there is none.
 double MaxMin::LowestShare(int& link)
 {
     return m_binding.size() > kFew ? LowestOfHeap(link) : LowestOfFew(link);
@@ -436,7 +440,7 @@ double MaxMin::LowestOfFew(int& link) const
     return lowest;
 }
 
-/// Shares only grow while connections are frozen, so what the heap says is a lower bound.
+/// Fair shares only grow while connections are frozen, so those in the heap are lower bounds.
 double MaxMin::LowestOfHeap(int& link)
 {
     while (!m_heap.empty())
@@ -461,7 +465,8 @@ double MaxMin::LowestOfHeap(int& link)
     return std::numeric_limits<double>::infinity();
 }
 
-/// Progressive filling of the set.
+/// Fills the set progressively. The lowest of all limits and fair shares freezes its connections,
+/// until all are frozen.
 void MaxMin::Fill()
 {
     OpenLinks();
@@ -527,11 +532,12 @@ void MaxMin::Freeze(int connection, double rate, int bottleneck)
     }
 }
 
-/// Takes those into the set that break the condition on one of its links. True where there are any.
+/// Takes connections into the set that break the condition on one of its links. Returns true where
+/// there are any.
 bool MaxMin::IncludeViolators()
 {
     const size_t before = m_set.size();
-    const size_t links = m_links.size(); // whoever joins brings more
+    const size_t links = m_links.size(); // connections that join add more
     for (size_t i = 0; i < links; ++i)
     {
         LinkState& state = m_linkStates[m_links[i]];
@@ -550,7 +556,8 @@ bool MaxMin::IncludeViolators()
 void MaxMin::IncludeViolatorsOn(int link)
 {
     LinkState& state = m_linkStates[link];
-    double level = std::numeric_limits<double>::infinity(); // of the set's that are stuck here
+    // Rate of the set's connections that this link limits.
+    double level = std::numeric_limits<double>::infinity();
     double top = 0;
     state.load = 0;
     for (const Member& member : state.running)

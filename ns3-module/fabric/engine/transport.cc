@@ -14,7 +14,7 @@ constexpr int64_t kMiB = 1 << 20;
 constexpr int kPacketHeaders = 52; ///< IPv4 20 + TCP 20 + timestamps 12
 constexpr int64_t kUsualFrame = 1502;
 
-/// Bytes that fit on a path of `rateBps` in one round trip.
+/// Returns the bytes that fit on a path of `rateBps` in one round trip.
 int64_t BandwidthDelay(int64_t rateBps, TimeNs roundTrip)
 {
     const double bytes = static_cast<double>(rateBps) * static_cast<double>(roundTrip) / 8e9;
@@ -131,7 +131,8 @@ Transport MakeTransport(const std::string& preset)
     if (preset == "wan")
     {
         transport.preset = preset;
-        // Not Cubic: ns-3 3.37's has no Reno-friendly region and starves on short paths.
+        // Linux's default, Cubic, is not used: that of ns-3 3.37 has no Reno-friendly region and
+        // starves on short paths.
         transport.congestionControl = "ns3::TcpLinuxReno";
         transport.ecn = false;
         transport.segmentsPerAck = 2;                // RFC 5681, section 4.2

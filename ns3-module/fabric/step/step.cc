@@ -11,7 +11,7 @@ namespace legacy::fabric
 namespace
 {
 
-/// Their number and bytes.
+/// Appends the number of the values, and their bytes.
 void Append(std::string& text, const std::vector<int64_t>& values)
 {
     const auto count = static_cast<int64_t>(values.size());
@@ -35,7 +35,7 @@ void Append(std::string& text, const CollectiveSpec& spec)
     Append(text, {spec.parents.begin(), spec.parents.end()});
 }
 
-/// One time from 0 on for each worker, or nothing where that may be left out.
+/// Throws Error unless there is one time >= 0 for each worker, or none where `optional` is true.
 void CheckTimes(const std::vector<TimeNs>& times,
                 int workers,
                 bool optional,
@@ -151,9 +151,10 @@ std::string StepTraffic::Canonical() const
     return text;
 }
 
-// A bucket with R collective calls has R + 1 stages: its calls, and being decoded. Stages are
-// numbered through over all buckets; a stage's number is the tag base of its collective. A worker
-// enters a stage when the stage before is done and its device has run what the stage needs first.
+// A bucket with R collective calls has R + 1 stages: its calls, and its decoding. Stages are
+// numbered consecutively over all buckets; a stage's number is the tag base of its collective. A
+// worker enters a stage when the stage before is done and its device has run what the stage needs
+// first.
 struct StepGraph::Impl
 {
     explicit Impl(const StepTraffic& traffic);
@@ -169,7 +170,8 @@ struct StepGraph::Impl
         return static_cast<int>(traffic.buckets[bucket].calls.size());
     }
 
-    /// Wake-up of `worker`: `ran` says whether the device has run what `stage` needs.
+    /// Returns the token of a wake-up of `worker`. `ran` says whether the device has run what
+    /// `stage` needs.
     uint64_t Token(int bucket, int stage, int worker, bool ran) const
     {
         const uint64_t number = firstStage[bucket] + stage;
@@ -180,12 +182,14 @@ struct StepGraph::Impl
     void Enter(int bucket, int stage, int worker, FlowSink& sink);
 
     const StepTraffic traffic;
-    std::vector<int> firstStage; ///< of each bucket
-    std::vector<int> bucketOf;   ///< of each stage
+    std::vector<int> firstStage; ///< first stage of each bucket
+    std::vector<int> bucketOf;   ///< bucket of each stage
     std::vector<std::unique_ptr<Collective>>
-        collectives;                ///< by stage; none for the last of a bucket
-    std::vector<TimeNs> deviceFree; ///< from the step's start
-    int64_t remaining = 0;          ///< pairs of bucket and worker to decode
+        /// Collectives by stage; nullptr for the last stage of a bucket.
+        collectives;
+    /// Time from the step's start at which each worker's device is free.
+    std::vector<TimeNs> deviceFree;
+    int64_t remaining = 0; ///< number of (bucket, worker) pairs to decode
     bool started = false;
     TimeNs start = 0;
     StepTiming timing;
@@ -321,7 +325,8 @@ StepSimulator::StepSimulator(EngineFactory factory, const EngineRequest& request
 
 const StepTiming& StepSimulator::Simulate(const StepTraffic& traffic, uint64_t step)
 {
-    // Topology, placement, transport and engine are this object's own and never change.
+    // Topology, placement, transport and engine belong to this object and never change, so they are
+    // not part of the key.
     const std::string key = m_memoise ? traffic.Canonical() : "";
     if (auto found = m_memory.find(key); m_memoise && found != m_memory.end())
     {

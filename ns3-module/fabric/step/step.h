@@ -30,7 +30,7 @@ struct CallTraffic
     std::vector<TimeNs> computeBefore;
 };
 
-/// BucketTraffic is what is sent together: calls that follow one another.
+/// BucketTraffic has the collective calls of one bucket, which follow one another.
 struct BucketTraffic
 {
     std::vector<TimeNs> ready;      ///< time at which each worker is ready to send call 0
@@ -58,7 +58,7 @@ struct BucketTiming
     std::vector<TimeNs> done;                  ///< [worker]: all is decoded
 };
 
-/// StepTiming is what came of a step.
+/// StepTiming has the times and counters of a step.
 struct StepTiming
 {
     std::vector<BucketTiming> buckets;
@@ -77,7 +77,7 @@ std::vector<LinkCounters> Difference(std::vector<LinkCounters> after,
                                      const std::vector<LinkCounters>& before);
 
 /// A StepGraph is the step as a flow graph for any engine. All buckets are in flight at once.
-/// Throws Error on vectors of the wrong length, negative times and collectives that cannot be.
+/// Throws Error on vectors of the wrong length, negative times and invalid collectives.
 class StepGraph : public FlowGraph
 {
   public:
@@ -87,7 +87,7 @@ class StepGraph : public FlowGraph
     void OnDelivered(const Flow& flow, FlowSink& sink) override;
     void OnWake(uint64_t token, FlowSink& sink) override;
     bool Done() const override;
-    /// Returns the timing when the graph is done. Counters and links are the caller's to fill.
+    /// Returns the timing when the graph is done. The caller fills counters and links.
     const StepTiming& Timing() const;
 
   private:

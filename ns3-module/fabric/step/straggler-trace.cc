@@ -47,7 +47,7 @@ Number ParseCell(const std::string& text, const std::string& where, const std::s
     return number;
 }
 
-/// Reads the rows: where each named column stands, and the cells of a line.
+/// A Reader finds the named columns of the file and reads its rows.
 class Reader
 {
   public:
@@ -94,7 +94,7 @@ class Reader
     }
 
   private:
-    static constexpr double kLeastTime = 1e-15; ///< shorter is 0, as far as factors go
+    static constexpr double kLeastTime = 1e-15; ///< shorter times count as 0
     static constexpr const char* kWhole = "whole numbers from 0";
     static constexpr const char* kTime = "positive numbers";
 
@@ -142,7 +142,7 @@ class Reader
         }
     }
 
-    /// Each part may be 0 (an idle stage), the sum may not.
+    /// Returns the sum of the columns. Each column may be 0 (an idle stage), but their sum may not.
     double Time(const std::vector<std::string>& cells, const std::vector<size_t>& columns) const
     {
         double sum = 0;
@@ -173,7 +173,7 @@ double Median(std::vector<double> values)
     return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
 }
 
-/// Rows of equal length, workers ascending.
+/// Returns the table as rows of equal length, workers ascending.
 std::vector<std::vector<double>> Rectangle(const Table& table, const std::string& path)
 {
     if (table.empty())

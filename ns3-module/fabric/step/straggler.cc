@@ -18,7 +18,7 @@ namespace
 /// Keeps these draws apart from those of other uses of a seed.
 constexpr uint64_t kStragglerStream = 0x736C6F77ULL;
 
-/// (0, 1), the `index`-th draw of a worker at a step.
+/// Returns the `index`-th draw of a worker at a step, uniform in (0, 1).
 double Draw(uint64_t seed, uint64_t step, int worker, uint64_t index)
 {
     return UnitInterval(
@@ -44,7 +44,7 @@ class None : public StragglerModel
     }
 };
 
-/// The same workers are slow in every step.
+/// A Fixed has the same slow workers in every step.
 class Fixed : public StragglerModel
 {
   public:
@@ -95,7 +95,7 @@ class Fixed : public StragglerModel
     double m_factor;
 };
 
-/// How many steps in a row a draw holds; kNever: the whole run.
+/// Returns the number of consecutive steps for which a draw holds; kNever: the whole run.
 int64_t ParseLasting(Settings& settings)
 {
     constexpr int kMost = 1'000'000'000;
@@ -106,11 +106,11 @@ int64_t ParseLasting(Settings& settings)
     return settings.Int("lasting", 1, 1, kMost);
 }
 
-/// Drawn for each worker and step.
+/// A Drawn has factors that are drawn for each worker and step.
 class Drawn : public StragglerModel
 {
   public:
-    /// The factor from two independent draws, uniform in (0, 1).
+    /// A Quantile returns the factor from two independent draws, uniform in (0, 1).
     using Quantile = std::function<double(double first, double second)>;
 
     Drawn(const std::string& text, int64_t lasting, Quantile quantile)

@@ -17,7 +17,7 @@ namespace
 constexpr int kMaxWorkers = 1 << 20;
 constexpr double kMaxFactor = 1e6;
 
-/// Workers by time, the lower number first where times are equal.
+/// Returns the workers in the order of time, the lower number first where times are equal.
 std::vector<int> Fastest(const std::vector<TimeNs>& ready)
 {
     std::vector<int> order(ready.size());
@@ -26,7 +26,7 @@ std::vector<int> Fastest(const std::vector<TimeNs>& ready)
     return order;
 }
 
-/// Of an even number the mean of the middle two.
+/// Returns the median, which is the mean of the middle two of an even number of times.
 double Median(std::vector<TimeNs> times)
 {
     std::sort(times.begin(), times.end());

@@ -36,8 +36,8 @@ std::vector<int> AddSwitches(Topology& topology, const char* name, int count)
     return switches;
 }
 
-/// Links each of `nodes` to the one `step` later of those that differ in one coordinate only, which
-/// takes `size` values; the last to the first.
+/// Links each of `nodes` to its neighbour in one dimension of a grid, and the last to the first.
+/// The dimension has `size` coordinates; neighbours are `step` apart in `nodes`.
 void ConnectRings(Topology& topology,
                   const std::vector<int>& nodes,
                   int step,
@@ -81,7 +81,7 @@ Topology BuildFatTree(int k, const Tier& host, const Tier& aggregation, const Ti
             for (int j = 0; j < half; ++j)
             {
                 Connect(topology, edges[pod * half + i], aggregations[pod * half + j], aggregation);
-                // Aggregation switch i of every pod meets the same group of k/2 cores.
+                // Aggregation switch i of every pod is linked to the same group of k/2 cores.
                 Connect(topology, aggregations[pod * half + i], cores[i * half + j], core);
             }
         }
@@ -158,7 +158,7 @@ Topology BuildTorus(int x, int y, int z, const Tier& host, const Tier& router)
         const std::string location = std::to_string(column) + "." + std::to_string(row) +
                                      (z > 1 ? "." + std::to_string(plane) : "");
         routers.push_back(topology.AddSwitch("router" + location));
-        // Planes side by side; each host below and to the right of its router.
+        // Planes are drawn side by side, and each host below and to the right of its router.
         const Position position{static_cast<double>(column + plane * (x + 1)),
                                 static_cast<double>(row)};
         topology.SetPosition(routers.back(), position);
@@ -207,7 +207,7 @@ BuildDragonfly(const DragonflySize& size, const Tier& host, const Tier& local, c
             Connect(topology, routers[i], routers[j], local);
         }
     }
-    std::vector<int> used(size.groups, 0); // global links of each group so far
+    std::vector<int> used(size.groups, 0); // number of global links that each group has so far
     const auto next = [&](int group)
     { return routers[group * size.routers + used[group]++ % size.routers]; };
     for (int a = 0; a < size.groups; ++a)

@@ -13,11 +13,11 @@ namespace legacy::fabric
 namespace
 {
 
-constexpr double kHeader = 40; ///< above the drawing, for its title
-constexpr double kFooter = 50; ///< below it, for the legend
+constexpr double kHeader = 40; ///< height above the drawing, for its title
+constexpr double kFooter = 50; ///< height below it, for the legend
 constexpr double kLeastWidth = 320;
-constexpr double kGap = 1.6; ///< of each direction from the line between the nodes
-constexpr double kBend = 24; ///< of a link that would pass by other nodes
+constexpr double kGap = 1.6; ///< distance of each direction from the line between the nodes
+constexpr double kBend = 24; ///< bend of a link that would pass other nodes
 constexpr int kLegendSteps = 50;
 constexpr const char* kLinkColour = "#90a4ae";
 
@@ -73,7 +73,7 @@ std::string Label(double x, double y, const std::string& text, const std::string
            Escaped(text) + "</text>\n";
 }
 
-/// Pale at 0, orange at a half, red at 1.
+/// Returns the colour of a utilisation: pale at 0, orange at a half, red at 1.
 std::string Colour(double utilisation)
 {
     static constexpr std::array<std::array<double, 3>, 3> kStops{
@@ -130,19 +130,20 @@ class Painter
     }
 
   private:
-    /// To the right of its way, so that the two directions lie beside each other.
+    /// Draws a direction to the right of its way, so that the two directions lie beside each other.
     std::string Line(DirectedLink link) const
     {
         const Position& from = m_layout.nodes[m_topology.From(link)];
         const Position& to = m_layout.nodes[m_topology.To(link)];
         const double length = std::max(1e-9, std::hypot(to.x - from.x, to.y - from.y));
-        // To the right of the way.
+        // Unit vector to the right of the way.
         const Position aside{-(to.y - from.y) / length, (to.x - from.x) / length};
         const Position gap{kGap * aside.x, kGap * aside.y + kHeader};
         double bend = 0;
         if (m_layout.straight > 0 && length > m_layout.straight)
         {
-            bend = (kBend + 0.04 * length) * (link % 2 == 0 ? -1 : 1); // both to the same side
+            // Both directions bend to the same side.
+            bend = (kBend + 0.04 * length) * (link % 2 == 0 ? -1 : 1);
         }
         const auto& utilisation = m_drawing.utilisation;
         return "<path d=\"M" + Point(from.x + gap.x, from.y + gap.y) + " Q" +

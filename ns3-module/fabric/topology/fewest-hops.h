@@ -1,4 +1,4 @@
-// This is a breadth-first walk over the shortest paths (hops) from a node. Hosts do not forward.
+// This is a breadth-first walk over the shortest paths (in hops) from a node. Hosts do not forward.
 #pragma once
 
 #include "topology.h"

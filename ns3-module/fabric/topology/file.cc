@@ -13,7 +13,7 @@ namespace legacy::fabric
 namespace
 {
 
-constexpr int kMostDeclaredNodes = 65536; ///< hosts, and switches
+constexpr int kMostDeclaredNodes = 65536; ///< limit for hosts, and for switches
 constexpr double kMaxErrorRate = 0.999999;
 
 std::string Location(const std::string& path, const YAML::Mark& mark)
@@ -34,7 +34,7 @@ std::string KeyOf(const std::string& path, const YAML::Node& key)
     return key.Scalar();
 }
 
-/// Sets every scalar below `map`, its key preceded by `prefix`.
+/// Adds every scalar below `map` to the settings, its key preceded by `prefix`.
 void Flatten(const std::string& path,
              const YAML::Node& map,
              const std::string& prefix,
@@ -107,7 +107,7 @@ class LinksFile
         host ? m_builder.AddHost(name, location) : m_builder.AddSwitch(name, location);
     }
 
-    /// A list of names, or how many.
+    /// Adds nodes from a list of names, or from their number.
     void AddNodes(const std::string& key, const std::string& prefix, bool hosts)
     {
         const YAML::Node nodes = std::as_const(m_root)[key];

@@ -62,9 +62,9 @@ struct LinkDefaults
 };
 
 /// Reads a YAML file: the graph of `type: links`, else the parameters of a named topology,
-/// flattened (nested keys are joined by '.'), whose meaning is checked by who reads them. Throws
-/// Error with file, line and column on anything malformed, links given twice, nodes that are not
-/// declared, hosts without a link and hosts that cannot reach each other.
+/// flattened (nested keys are joined by '.'). MakeByType checks what they mean. Throws Error with
+/// file, line and column on anything malformed, links given twice, nodes that are not declared,
+/// hosts without a link and hosts that cannot reach each other.
 std::variant<Settings, Topology> ReadYamlFile(const std::string& path,
                                               const LinkDefaults& defaults);
 

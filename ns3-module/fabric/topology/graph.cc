@@ -11,7 +11,7 @@ namespace legacy::fabric
 namespace
 {
 
-/// Nodes that `origin` reaches.
+/// Returns, by node, whether `origin` reaches it.
 std::vector<char> Reached(const Topology& topology, int origin)
 {
     std::vector<char> reached(topology.NodeCount(), 0);
@@ -37,7 +37,7 @@ std::vector<char> Reached(const Topology& topology, int origin)
     return reached;
 }
 
-/// What a switch reaches, of those switches that reach the most hosts.
+/// Returns, by node, whether the switch that reaches the most hosts reaches it.
 std::vector<char> LargestReach(const Topology& topology)
 {
     std::vector<char> seen(topology.NodeCount(), 0);
@@ -69,7 +69,7 @@ std::vector<char> LargestReach(const Topology& topology)
 
 std::optional<std::pair<int, int>> FindUnreachable(const Topology& topology)
 {
-    // Hosts that a common switch reaches reach each other; the others are asked one by one.
+    // Hosts that a common switch reaches also reach each other. The others are checked one by one.
     const std::vector<char> common = LargestReach(topology);
     for (int host : topology.Hosts())
     {

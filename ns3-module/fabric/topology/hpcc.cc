@@ -1,5 +1,5 @@
 // Reader of the HPCC simulator's topology text, line by line. Nodes are made once all links are
-// read and each host has one, so that what a file costs is in proportion to its length, whatever
+// read and each host has one. The cost of a file is therefore proportional to its length, whatever
 // its first line announces.
 #include "fabric/base/error.h"
 #include "fabric/base/units.h"
@@ -72,7 +72,7 @@ class HpccFile
         size_t column = 0;
     };
 
-    /// The words of the next line that has any; false at the end.
+    /// Reads the words of the next line that has any. Returns false at the end of the file.
     bool Advance()
     {
         std::string line;
@@ -105,7 +105,7 @@ class HpccFile
         }
     }
 
-    /// The words read, for messages.
+    /// Returns the words of the line, for messages.
     std::string Line() const
     {
         constexpr size_t kLongest = 60;
@@ -144,7 +144,7 @@ class HpccFile
         return value;
     }
 
-    /// Their numbers, usually all in one line.
+    /// Reads the numbers of the switches, usually all in one line.
     void ReadSwitches(int nodes, int count)
     {
         for (int read = 0; read < count;)
@@ -173,7 +173,8 @@ class HpccFile
         }
     }
 
-    /// Finish would say the same, once all nodes that the first line announces were made.
+    /// Throws Error where a host has no link. Finish would throw it too, but only after all nodes
+    /// that the first line announces had been made.
     void CheckHosts(int nodes) const
     {
         std::set<int> linked;
@@ -208,7 +209,7 @@ class HpccFile
         }
     }
 
-    /// A link between numbers in the file.
+    /// Reads a link, whose ends are numbers of the file.
     void ReadLink(int nodes)
     {
         Link link;
@@ -234,9 +235,9 @@ class HpccFile
     std::string m_path;
     std::ifstream m_file;
     int m_line = 0;
-    std::vector<Word> m_words;                         ///< of the line
+    std::vector<Word> m_words;                         ///< words of the line
     std::map<int, std::string> m_switchLocations;      ///< by number in the file
-    std::vector<std::pair<Link, std::string>> m_links; ///< with their places
+    std::vector<std::pair<Link, std::string>> m_links; ///< with their locations
     std::vector<int> m_node;                           ///< by number in the file
     GraphBuilder m_builder;
 };

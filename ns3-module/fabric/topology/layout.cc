@@ -13,9 +13,10 @@ namespace
 
 constexpr double kMargin = 50;
 constexpr double kTierHeight = 120;
-constexpr double kLetter = 6;   ///< width of one in a label
-constexpr double kUnit = 90;    ///< of the topology's own places
-constexpr int kMostLabels = 80; ///< nodes of a circle or grid that all have their names
+constexpr double kLetter = 6; ///< width of a letter in a label
+constexpr double kUnit = 90;  ///< pixels per unit of the topology's own positions
+/// Number of nodes of a circle or grid up to which all have labels.
+constexpr int kMostLabels = 80;
 
 size_t LongestName(const Topology& topology, const std::vector<int>& nodes)
 {
@@ -27,7 +28,7 @@ size_t LongestName(const Topology& topology, const std::vector<int>& nodes)
     return longest;
 }
 
-/// Moves everything so that the margin is free, and sets the size.
+/// Moves all nodes so that the margin is free, and sets the size.
 void Frame(Layout& layout)
 {
     Position least{INFINITY, INFINITY};
@@ -45,7 +46,7 @@ void Frame(Layout& layout)
     layout.height = most.y - least.y + 2 * kMargin;
 }
 
-/// Empty where a node has no place.
+/// Returns the topology's own positions; empty where a node has none.
 std::vector<Position> OwnPositions(const Topology& topology)
 {
     std::vector<Position> places;
@@ -61,7 +62,8 @@ std::vector<Position> OwnPositions(const Topology& topology)
     return places;
 }
 
-/// By tier, hosts first; empty where two switches of a tier are linked, or a node has no tier.
+/// Returns the nodes by tier, hosts first; empty where two switches of a tier are linked, or a node
+/// has no tier.
 std::vector<std::vector<int>> Tiers(const Topology& topology)
 {
     const std::vector<int> tier = TierOfNodes(topology);
@@ -85,7 +87,7 @@ std::vector<std::vector<int>> Tiers(const Topology& topology)
     return tiers;
 }
 
-/// Sorts a tier by the mean place of what is below it, so that fewer links cross.
+/// Sorts a tier by the mean position of the nodes below it, so that fewer links cross.
 void SortByLower(const Topology& topology, std::vector<int>& nodes, const Layout& layout)
 {
     std::vector<double> mean(topology.NodeCount(), 0);
@@ -118,7 +120,7 @@ void PlaceTiers(const Topology& topology, std::vector<std::vector<int>> tiers, L
         std::clamp(1600.0 / static_cast<double>(widest), 12.0, 64.0) * static_cast<double>(widest);
     for (size_t tier = 0; tier < tiers.size(); ++tier)
     {
-        // Those of a tier have no place yet: above all that have.
+        // The tier lies above all earlier ones. SortByLower needs its y.
         const double y = -kTierHeight * static_cast<double>(tier);
         for (int node : tiers[tier])
         {
@@ -138,7 +140,7 @@ void PlaceTiers(const Topology& topology, std::vector<std::vector<int>> tiers, L
     }
 }
 
-/// By switch, its hosts; at the end those without one.
+/// Returns the hosts of each switch, and at the end the hosts without a switch.
 std::vector<std::vector<int>> HostsOfSwitches(const Topology& topology)
 {
     std::vector<std::vector<int>> hosts(topology.NodeCount() + 1);
@@ -151,19 +153,21 @@ std::vector<std::vector<int>> HostsOfSwitches(const Topology& topology)
     return hosts;
 }
 
-/// Point `at` of `slots` on a circle, clockwise from the bottom, so that the first are on the left.
+/// Returns point `at` of `slots` on a circle, clockwise from the bottom, so that the first are on
+/// the left.
 Position OnCircle(double radius, double at, double slots)
 {
     const double angle = 2 * M_PI * at / slots + M_PI / 2;
     return Position{radius * std::cos(angle), radius * std::sin(angle)};
 }
 
-/// Each switch in the middle of its hosts' arc, in order of number; one alone in the middle.
+/// Places each switch in the middle of its hosts' arc, in the order of their numbers, and a single
+/// switch in the centre.
 void PlaceCircle(const Topology& topology, Layout& layout)
 {
-    constexpr double kHostStep = 36; ///< between neighbours on the outer circle
+    constexpr double kHostStep = 36; ///< distance of neighbours on the outer circle
     constexpr double kLeastRadius = 180;
-    constexpr double kRing = 90; ///< between the circles
+    constexpr double kRing = 90; ///< distance of the circles
     const std::vector<std::vector<int>> hosts = HostsOfSwitches(topology);
     const auto room = [&](int node) -> double
     {

@@ -1,4 +1,4 @@
-// MakeTopology: from a request's text, or the file it names, to a topology.
+// MakeTopology makes a topology from a request's text, or from the file that it names.
 #include "fabric/base/error.h"
 #include "file.h"
 #include "types.h"

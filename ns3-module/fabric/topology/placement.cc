@@ -18,7 +18,7 @@ namespace
 /// Keeps these draws apart from those of other uses of a seed.
 constexpr uint64_t kPlacementStream = 0x706C616365ULL;
 
-/// The hosts of one switch after another, one from each switch a turn.
+/// Returns the hosts round robin over the switches that they are on.
 std::vector<int> Strided(const Topology& topology)
 {
     std::map<int, std::vector<int>> bySwitch;
@@ -44,7 +44,7 @@ std::vector<int> Strided(const Topology& topology)
     return order;
 }
 
-/// Fisher-Yates.
+/// Returns `order` shuffled by the Fisher-Yates algorithm.
 std::vector<int> Shuffled(std::vector<int> order, uint64_t seed)
 {
     for (size_t i = order.size(); i > 1; --i)
@@ -80,7 +80,7 @@ std::vector<int> HostOrder(const std::string& text, const Topology& topology)
 
 constexpr int kUnreached = -1;
 
-/// Links from `root` to every node; hosts do not forward.
+/// Returns the hops from `root` to every node. Hosts do not forward.
 std::vector<int> Distances(const Topology& topology, int root)
 {
     std::vector<int> distance(topology.NodeCount(), kUnreached);
@@ -106,7 +106,8 @@ std::vector<int> Distances(const Topology& topology, int root)
     return distance;
 }
 
-/// Links from each node to the switch whose farthest worker is nearest; of several, to the first.
+/// Returns the hops from each node to the switch whose farthest worker is nearest; of several, the
+/// first.
 std::vector<int> DistancesToCentre(const Topology& topology, const std::vector<int>& hosts)
 {
     std::vector<int> best;
@@ -137,7 +138,7 @@ std::vector<int> DistancesToCentre(const Topology& topology, const std::vector<i
     return best;
 }
 
-/// The neighbour that is nearer to the root; of several, the first.
+/// Returns the neighbour that is nearer to the root; of several, the first.
 int Nearer(const Topology& topology, const std::vector<int>& distance, int node)
 {
     for (DirectedLink link : topology.Out(node))
@@ -152,11 +153,12 @@ int Nearer(const Topology& topology, const std::vector<int>& distance, int node)
                 topology.NodeName(node));
 }
 
-/// Every switch on the way from a worker to the root sums, the root first.
+/// Makes every switch on the way from a worker to the root an aggregator, the root first.
 void AddAggregators(const Topology& topology, Placement& placement)
 {
     const std::vector<int> distance = DistancesToCentre(topology, placement.hosts);
-    std::map<std::pair<int, int>, int> above; // of each switch, by distance and node
+    // Next switch above each switch, by distance and node.
+    std::map<std::pair<int, int>, int> above;
     for (int host : placement.hosts)
     {
         for (int node = Nearer(topology, distance, host);;)
@@ -169,7 +171,7 @@ void AddAggregators(const Topology& topology, Placement& placement)
             node = next;
         }
     }
-    std::map<int, int> endpoint; // of each switch
+    std::map<int, int> endpoint; // endpoint of each switch
     for (const auto& [at, next] : above)
     {
         endpoint[at.second] = placement.Endpoints();

@@ -15,8 +15,8 @@ namespace legacy::fabric
 namespace
 {
 
-constexpr size_t kSampledHosts = 64; ///< whose paths from all others are looked at
-constexpr size_t kNamedHosts = 3;    ///< in one warning
+constexpr size_t kSampledHosts = 64; ///< number of hosts whose paths from all others are counted
+constexpr size_t kNamedHosts = 3;    ///< number of hosts that one warning names
 
 std::string Number(double value)
 {
@@ -36,7 +36,7 @@ std::string Counted(size_t count, const std::string& thing)
     return std::to_string(count) + " " + thing + (count == 1 ? "" : hiss ? "es" : "s");
 }
 
-/// Shortest paths between hosts: how long, and how many for a pair.
+/// Lengths of shortest paths between hosts, and their number for a pair.
 struct Paths
 {
     int longest = 0;
@@ -51,7 +51,7 @@ struct Paths
     }
 };
 
-/// Adds the paths of all hosts to `destination`: counted from there.
+/// Adds the paths of all hosts to `destination`, counted from there.
 void AddPathsTo(const Topology& topology, int destination, Paths& paths)
 {
     std::vector<double> count(topology.NodeCount(), 0);
@@ -234,7 +234,7 @@ void WarnOfHosts(const Topology& topology, std::vector<std::string>& warnings)
     }
 }
 
-/// Links without delay that close a loop, by union-find.
+/// Warns of links without delay that close a loop, which union-find finds.
 void WarnOfLoops(const Topology& topology, std::vector<std::string>& warnings)
 {
     std::vector<int> parent(topology.NodeCount());

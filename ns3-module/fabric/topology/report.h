@@ -1,5 +1,5 @@
-// A topology report says for people what a topology is: its facts as text, what is odd about it, a
-// picture, and the list of the named types.
+// A topology report describes a topology to people: its facts as text, what is odd about it, and a
+// picture. The list of the named types is here too.
 #pragma once
 
 #include "topology.h"

@@ -23,7 +23,8 @@ int LowestOne(uint64_t word)
     return __builtin_ctzll(word);
 }
 
-/// Link i from b to a is directed link 2 i + 1: the two directions differ in the last bit.
+/// Returns the other direction of the link. The numbers of the two directions differ in the last
+/// bit.
 DirectedLink Reversed(DirectedLink link)
 {
     return link ^ 1;
@@ -122,8 +123,8 @@ const uint64_t* Routing::Table(int anchor) const
     return m_tables[anchor].get();
 }
 
-/// Breadth-first from the anchor: what is one hop farther than a node that forwards has it as a
-/// next hop.
+/// Walks breadth-first from the anchor. A node that is one hop farther than a forwarding node has
+/// that node as a next hop.
 Routing::Words Routing::MakeTable(int anchor) const
 {
     constexpr int kUnreached = -1;

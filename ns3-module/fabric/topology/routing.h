@@ -46,10 +46,10 @@ class Routing
     std::vector<char> m_forwards; ///< by node
     /// By node, the link from its switch to a host with a single link; kNone for other nodes.
     std::vector<DirectedLink> m_access;
-    std::vector<int> m_attachment;       ///< by node: that switch
-    std::vector<int> m_first;            ///< by node, and the end: its range of the next two
+    std::vector<int> m_attachment;       ///< by node: the switch of such a host
+    std::vector<int> m_first;            ///< by node, and the end: its range in m_out and m_to
     std::vector<DirectedLink> m_out;     ///< links that have bits, by node, ascending
-    std::vector<int> m_to;               ///< where they lead
+    std::vector<int> m_to;               ///< nodes that they lead to
     std::vector<int> m_bit;              ///< by directed link: its bit
     mutable std::mutex m_making;         ///< locked while a table is made
     mutable std::vector<Words> m_tables; ///< by anchor

@@ -187,8 +187,8 @@ std::vector<LinkShare> Topology::Shares(int source, int destination, uint32_t ch
         }
         return shares;
     }
-    // Hop by hop: what is reached after h hops is that much nearer to the destination, so no node
-    // is reached at two levels, and a level is complete before it is left.
+    // The walk goes hop by hop. A node reached after h hops is h hops nearer to the destination, so
+    // no node is on two levels, and a level is complete before the next one begins.
     std::map<int, double> level{{source, 1}};
     while (level.count(destination) == 0)
     {

@@ -43,8 +43,8 @@ bool Better(const Grid& a, const Grid& b)
     return rank(a) < rank(b);
 }
 
-/// The fewest routers for `needed` hosts with x >= y >= z and x at most twice z; a `z` above 0 is
-/// given and only x and y are chosen so.
+/// Returns the grid of the fewest routers for `needed` hosts with x >= y >= z and x at most twice
+/// z; a `z` above 0 is given and only x and y are chosen so.
 Grid NearCube(int needed, int z)
 {
     const int most = 2 * static_cast<int>(std::ceil(std::sqrt(needed)));
@@ -65,12 +65,13 @@ Grid NearCube(int needed, int z)
     return best;
 }
 
-/// Nodes and GPUs of each.
+/// Returns the number of nodes, and of GPUs in each.
 std::pair<int, int> NodeSizes(TopologyBuild& build)
 {
     const int needed = build.Needed();
     const int wished = build.settings.Int("nodes", 0, 1, kMaxHosts);
-    // At least two nodes of two, else there is no network, or no rails to join.
+    // There are at least two nodes of two GPUs. With fewer there is no network, or there are no
+    // rails to join.
     const int usual = std::clamp(PartsOf(needed, 2), 2, kGpusPerNode);
     const int gpus =
         build.settings.Int("gpus", wished ? PartsOf(needed, wished) : usual, 1, kMaxHosts);
@@ -81,7 +82,7 @@ std::pair<int, int> NodeSizes(TopologyBuild& build)
     return {nodes, gpus};
 }
 
-/// Links inside a node.
+/// Returns the tier of the links inside a node.
 Tier NodeTier(TopologyBuild& build)
 {
     Tier fast = build.common;
@@ -123,8 +124,9 @@ Topology MakeRing(TopologyBuild& build)
     return BuildRing(hosts, build.TierOf("host"), build.TierOf("router"));
 }
 
-/// Without sizes, the balanced dragonfly of Kim et al.: with p hosts, 2 p routers in a group and p
-/// global links at each router there are at most 2 p^2 + 1 groups; the smallest p that is enough.
+/// Without sizes it makes the balanced dragonfly of Kim et al.: with p hosts, 2 p routers in a
+/// group and p global links at each router there are at most 2 p^2 + 1 groups. p is the smallest
+/// that is enough.
 Topology MakeDragonfly(TopologyBuild& build)
 {
     Settings& settings = build.settings;

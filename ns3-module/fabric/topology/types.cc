@@ -1,4 +1,4 @@
-// Fat-tree, leaf-spine, dumbbell, star; and the list of all types.
+// Makers of fat-tree, leaf-spine, dumbbell and star, and the list of all types.
 #include "types.h"
 
 #include "fabric/base/error.h"
@@ -13,7 +13,7 @@ namespace
 {
 
 constexpr int kMaxPorts = 64;     ///< k of a fat-tree: 65,536 hosts
-constexpr int kDefaultHosts = 16; ///< where neither a size nor a need is given
+constexpr int kDefaultHosts = 16; ///< hosts where neither a size nor a need is given
 constexpr int kHostsPerLeaf = 4;
 
 int64_t FatTreeHosts(int k)
@@ -177,7 +177,7 @@ Topology MakeFatTree(TopologyBuild& build)
     {
         smallest += 2;
     }
-    // A tree of k = 2 is a chain of switches: take 4 where nobody asks for less.
+    // A tree of k = 2 is a chain of switches, so k is 4 or more unless the user asks for less.
     const int k = build.settings.Int("k", std::max(4, smallest), 2, kMaxPorts);
     if (k % 2 != 0)
     {
@@ -187,7 +187,7 @@ Topology MakeFatTree(TopologyBuild& build)
     const Tier host = build.TierOf("host");
     Tier aggregation = build.TierOf("aggregation");
     build.Divide("oversubscription", "aggregation", k / 2, host.rateBps, k / 2, aggregation);
-    // Cores go with the divided uplinks: what the edge takes away is not needed above.
+    // Core links get the rate of the divided uplinks, because the edge lets no more through.
     Tier above = build.common;
     if (build.settings.Has("oversubscription"))
     {

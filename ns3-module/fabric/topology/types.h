@@ -43,8 +43,8 @@ struct TopologyBuild
     void CheckLinks(int64_t links, const std::string& key) const;
 };
 
-// These make one type each. Each reads its parameters from the settings, and throws Error on values
-// that cannot be.
+// These make one type each. Each reads its parameters from the settings, and throws Error on
+// invalid values.
 Topology MakeFatTree(TopologyBuild& build);
 Topology MakeLeafSpine(TopologyBuild& build);
 Topology MakeDumbbell(TopologyBuild& build);

@@ -13,7 +13,7 @@ namespace legacy::fabric
 namespace
 {
 
-/// `value` in the largest unit that divides it.
+/// Returns `value` in the largest unit that divides it.
 std::string
 Exact(int64_t value, const std::vector<std::pair<int64_t, const char*>>& units, const char* base)
 {
@@ -38,7 +38,7 @@ std::string ExactTime(TimeNs time)
     return Exact(time, {{1'000'000'000, "s"}, {1'000'000, "ms"}, {1'000, "us"}}, "ns");
 }
 
-/// The shortest text that reads back as `value`.
+/// Returns the shortest text that reads back as `value`.
 std::string ExactReal(double value)
 {
     char buffer[32];
@@ -59,7 +59,7 @@ std::string Quoted(const std::string& text)
     return quoted + "\"";
 }
 
-/// A name as YAML; in quotes where it could be read as something else.
+/// Returns a name as YAML, in quotes where it could be read as something else.
 std::string YamlName(const std::string& name)
 {
     bool plain = !name.empty() && std::isalpha(static_cast<unsigned char>(name[0]));
@@ -70,7 +70,8 @@ std::string YamlName(const std::string& name)
     return plain && name != "null" && name != "Null" && name != "NULL" ? name : Quoted(name);
 }
 
-/// How many, where they are called <prefix>0, <prefix>1 and so on; else the list of names.
+/// Writes the number of nodes where they are called <prefix>0, <prefix>1 and so on, else the list
+/// of their names.
 void WriteYamlNodes(const Topology& topology,
                     const std::vector<int>& nodes,
                     const std::string& key,
