@@ -1,23 +1,40 @@
 // Max-min fair rates of connections over links, kept while connections start and stop (Bertsekas,
 // Gallager, Data Networks, section 6.5.2).
 //
-// Connection c has rate x_c, a limit l_c of its own, and sends the fraction s_cl of its rate over
-// link l of capacity C_l. Rates are feasible where x_c <= l_c, and the sum of s_cl x_c over the
-// connections on l is at most C_l. Of all feasible rates the max-min fair ones make the lowest rate
-// as high as it can be, then the next lowest, and so on. They are the only ones that meet this
-// condition: each connection runs at its own limit, or crosses a full link on which none is faster,
-// its bottleneck.
+// The program. Connection c, which the literature calls a flow, has a rate x_c and a limit l_c of
+// its own, and sends the fraction s_cl of its rate over link l, whose capacity is C_l:
 //
-// A change (Start, Stop, SetCapacity) is solved for a set of connections: those that it reaches,
-// with the rates of all others fixed. Filling raises the set's rates together; the link with the
-// lowest fair share, room / weight, fixes the rates of its connections, and so does a limit. Others
-// that then break the condition join the set, and the set is solved again, until none does. So a
-// change costs time in proportion to the links that the set crosses, and not to all connections.
+//   maximise    the sorted vector of all x_c, lowest rate first, in lexicographic order
+//   subject to  0 <= x_c <= l_c                         for each running connection c
+//               sum over the c on l of s_cl x_c <= C_l  for each link l
 //
-// Example: a crosses link A (capacity 10), b crosses A and B (capacity 4), c crosses B. B is the
-// bottleneck of b and c, which have 2 each; a has the 8 that are left of A. When c stops, b is
-// solved with a fixed at 8, and A leaves it 2. But a is faster on the full link A, so a joins;
-// solved together b has 4, all of B, and a has 6.
+// So the lowest rate is as high as it can be, then the next lowest, and so on. The solution is
+// unique.
+//
+// The invariant. Feasible rates are the solution if and only if each running connection runs at its
+// limit, or crosses a full link on which no connection is faster: its bottleneck. After Solve each
+// connection meets this condition, and knows its bottleneck or that it runs at its limit. The load
+// of each shared link is the sum of s_cl x_c on it.
+//
+// A change (Start, Stop, SetCapacity) is solved for a set of connections, with the rates of all
+// others fixed. The set begins with the connections that the change reaches: the one that started,
+// or those whose bottleneck has room now. Progressive filling raises the rates of the set together.
+// The link with the lowest fair share, room / weight, freezes the rates of its connections at that
+// share; a connection whose limit is lower freezes at its limit. Connections outside that now break
+// the condition on a link of the set join it, and the set is filled again, until none joins. The
+// set only grows, so this ends.
+//
+// The cost of a change. Where a connection starts and every shared link on its path has room, or
+// stops and is on no bottleneck, no other rate changes and nothing is solved. Otherwise one filling
+// of a set that crosses h hops and links with m running connections costs O(h log h + m):
+// connections are sorted by limit, links come from a heap, and the condition is checked on all m.
+// Connections and links that the set does not reach cost nothing.
+//
+// Example: a crosses link A (capacity 10), b crosses A and B (capacity 4), c crosses B, each with
+// its whole rate and no limit that matters. B is the bottleneck of b and c, as its fair share of 2
+// is the lowest; a has the 8 that are left of A. When c stops, B has room, and b is solved with a
+// fixed at 8: A leaves it 2. Now a is faster than b on the full link A, which breaks a's condition,
+// so a joins. Solved together, b has 4, all of B, and a has 6, the rest of A.
 #pragma once
 
 #include <cstddef>
@@ -78,7 +95,8 @@ class MaxMin
         double share = 1;
     };
 
-    // What solving touches is kept close together.
+    // Solving reads and writes the structs below only, which keeps its data close together in
+    // memory.
 
     struct Flow
     {
@@ -89,11 +107,13 @@ class MaxMin
         int firstHop = 0;
         int hops = 0;
         int bottleneck = kNone;
-        int contended = 0;      ///< hops in the lists of their links
-        uint64_t aloneAsOf = 0; ///< == m_version: all its links are private, `limit` holds
+        int contended = 0; ///< hops in the lists of their links
+        /// Value of m_version at which all links were private; while it is m_version, `limit` is
+        /// valid.
+        uint64_t aloneAsOf = 0;
         bool running = false;
-        bool inSet = false;  ///< is being solved
-        bool frozen = false; ///< while solving: has its rate
+        bool inSet = false;  ///< true while it is being solved
+        bool frozen = false; ///< while solving: true once its rate is fixed
     };
 
     struct Member
@@ -103,7 +123,7 @@ class MaxMin
         double share = 1;
     };
 
-    /// A Share is what the connections that are being solved have of a link.
+    /// A Share is the part of a link that the connections being solved have.
     struct Share
     {
         double room = 0;   ///< capacity that the others leave
@@ -116,17 +136,18 @@ class MaxMin
     {
         double capacity = 0;
         double load = 0;
-        std::vector<Member> running; ///< of shared links; private ones keep none
-        Share set;                   ///< while solving: what the set has to share
-        Share open;                  ///< while solving: what is left of it
-        int bottlenecked = 0;        ///< running connections that it limits
-        int joined = 0;              ///< connections on the link
-        bool inSet = false;          ///< is crossed by a connection being solved
-        bool binding = false;        ///< while solving: could limit one
-        bool dirty = false;          ///< is in m_dirty
-        bool moved = false;          ///< its capacity changed since the last Solve
+        std::vector<Member> running; ///< running connections; empty for a private link
+        Share set;                   ///< while solving: the part of the whole set
+        Share open;                  ///< while solving: the part of connections not frozen
+        int bottlenecked = 0;        ///< number of running connections that it limits
+        int joined = 0;              ///< number of connections on the link
+        bool inSet = false;          ///< true while a connection being solved crosses it
+        bool binding = false;        ///< while solving: true where it could limit one
+        bool dirty = false;          ///< true while it is in m_dirty
+        bool moved = false;          ///< true where its capacity changed since the last Solve
         double peak = 0;
-        int64_t joinedSum = 0; ///< sum of the numbers of its connections: with one left, that one
+        /// Sum of the numbers of its connections. Where one is left, this is its number.
+        int64_t joinedSum = 0;
     };
 
     void Enter(int connection, int hop);
@@ -150,7 +171,8 @@ class MaxMin
     std::vector<LinkState> m_linkStates;
     std::vector<Flow> m_flows;
     std::vector<Hop> m_hops;
-    uint64_t m_version = 1;                     ///< counts whatever changes limits and who is alone
+    /// Counts the changes of limits and of which links are private.
+    uint64_t m_version = 1;
     std::vector<double> m_ownLimits;            ///< by connection
     std::vector<int> m_dirty;                   ///< links
     std::vector<int> m_seeds;                   ///< connections to solve whatever their links say
