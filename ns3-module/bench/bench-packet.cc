@@ -1,8 +1,9 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * Cost of packet simulations, in processor time: transfers between neighbours beside ns-3's own
- * applications on the same topology with the same TCP, in turn in one run; and one ring all-reduce.
+ * This benchmark measures the processor time of packet simulations. One run has, in turn, transfers
+ * between neighbours and the same transfers by ns-3's own applications on the same topology with
+ * the same TCP. Another has one ring all-reduce.
  */
 #include "fabric/step/step.h"
 #include "helper/packet-engine-helper.h"
@@ -23,7 +24,7 @@ namespace
 constexpr int kWorkers = 16;
 constexpr int64_t kRate = 10'000'000'000;
 
-/// Topology and placement stay where the request points.
+/// A Fabric owns the topology and the placement that its request points to.
 struct Fabric
 {
     Fabric(const char* name, int64_t segment)
@@ -47,7 +48,7 @@ struct Fabric
     fabric::EngineRequest request;
 };
 
-/// Every worker sends to the next.
+/// A graph in which every worker sends to the next one.
 class Neighbours : public fabric::FlowGraph
 {
   public:
@@ -78,8 +79,8 @@ class Neighbours : public fabric::FlowGraph
     }
 
   private:
-    int64_t m_bytes;     ///< of each flow
-    int m_delivered = 0; ///< flows
+    int64_t m_bytes;     ///< bytes of each flow
+    int m_delivered = 0; ///< number of flows delivered
 };
 
 double ProcessorSeconds()
@@ -87,7 +88,7 @@ double ProcessorSeconds()
     return static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
 }
 
-/// Packets sent on all links.
+/// Returns the number of packets sent on all links.
 double LinkPackets(const fabric::Engine& engine)
 {
     double packets = 0;

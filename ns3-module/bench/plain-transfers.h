@@ -17,9 +17,10 @@ namespace packet
 {
 
 /**
- * What an ns-3 user writes first: point-to-point links, the Internet stack and global routes by
- * their helpers, with ns-3's default queue discs, and for each transfer a BulkSendApplication and a
- * PacketSink. Only TCP is set as in the transport, buffers included.
+ * Runs the program that an ns-3 user writes first. It makes point-to-point links, the Internet
+ * stack and global routes by their helpers, with ns-3's default queue discs, and a
+ * BulkSendApplication and a PacketSink for each transfer. Only TCP is set as in the transport,
+ * buffers included.
  *
  * Throws fabric::Error where not all bytes arrive.
  *

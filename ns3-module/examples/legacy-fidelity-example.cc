@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * One collective on a topology of one's own, at every fidelity: packets over ns-3's TCP, fluid
- * flows, and alpha-beta. Workers in order of the racks and spread over them, because a ring in
- * order crosses between racks only twice.
+ * This example runs one collective on a topology of your own, at every fidelity: packets over
+ * ns-3's TCP, fluid flows, and alpha-beta. It places workers in the order of the racks, where a
+ * ring crosses between racks only twice, and spread over them.
  *
  *   legacy-fidelity-example --bytes=4MB
  *   legacy-fidelity-example --topology=my-fabric.yaml --collective=parameter-server
@@ -27,7 +27,7 @@ using namespace legacy::fabric;
 namespace
 {
 
-/// What the command line sets.
+/// Options of the command line.
 struct Options
 {
     std::string topology = LEGACY_EXAMPLE_TOPOLOGY;
@@ -37,7 +37,7 @@ struct Options
     int workers = 0;
 };
 
-/// Everybody is ready at once, with `bytes` each.
+/// Returns a step of one collective, for which all workers are ready at once with `bytes` each.
 StepTraffic MakeTraffic(CollectiveAlgorithm algorithm, int workers, int64_t bytes)
 {
     CallTraffic call;
@@ -56,7 +56,7 @@ StepTraffic MakeTraffic(CollectiveAlgorithm algorithm, int workers, int64_t byte
     return traffic;
 }
 
-/// The link that was busy for longest, as "leaf0 > spine0 (87 %)".
+/// Returns the link that was busy for the longest time, as "leaf0 > spine0 (87 %)".
 std::string BusiestLink(const Topology& topology, const StepTiming& timing)
 {
     DirectedLink busiest = 0;
@@ -72,7 +72,7 @@ std::string BusiestLink(const Topology& topology, const StepTiming& timing)
            topology.NodeName(topology.To(busiest)) + " (" + std::to_string(percent) + " %)";
 }
 
-/// One line for each fidelity.
+/// Prints one line for each fidelity.
 void Compare(const Topology& topology, const Placement& placement, const Options& options)
 {
     EngineRequest request;

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * A ring all-reduce over TCP on a data-centre fabric: how long it takes, and what it cost to
- * simulate.
+ * This example runs a ring all-reduce over TCP on a data-centre fabric. It prints the simulated
+ * time and the cost of the simulation.
  *
  *   legacy-ring-example --topology=fat-tree:k=4 --workers=16 --bytes=287kB --rate=1Gbps
  *   legacy-ring-example --attributes="ns3::TcpSocket::InitialCwnd=4;ns3::TcpSocketBase::MinRto=1ms"
@@ -28,7 +28,7 @@ using namespace legacy::fabric;
 namespace
 {
 
-/// What the command line sets.
+/// Options of the command line.
 struct Options
 {
     std::string topology = "fat-tree:k=4";
@@ -43,7 +43,7 @@ struct Options
     std::string attributes;
 };
 
-/// "ns3::Type::Name=value;..."
+/// Reads "ns3::Type::Name=value;...".
 std::map<std::string, std::string> ParseAttributes(const std::string& text)
 {
     std::map<std::string, std::string> attributes;

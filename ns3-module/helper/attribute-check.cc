@@ -31,8 +31,9 @@ namespace
 
 using AttributeInformation = TypeId::AttributeInformation;
 
-/// The attributes that this module sets on each object it makes, and what decides their values.
-/// What a user gave for them would have no effect. All others keep what the user says.
+/// Returns the attributes that this module sets on each object it makes, and what decides their
+/// values. A value that a user gives for them would have no effect. All other attributes keep the
+/// user's values.
 const std::map<std::string, std::string>& SetByTheNetwork()
 {
     static const std::map<std::string, std::string> owners = {
@@ -61,7 +62,7 @@ void CheckOwner(const std::string& name, const std::string& value)
     }
 }
 
-/// Edits (insert, remove, replace a letter) between two words.
+/// Returns the number of edits (insert, remove, replace a letter) between two words.
 std::size_t EditDistance(const std::string& a, const std::string& b)
 {
     std::vector<std::size_t> row(b.size() + 1);
@@ -89,7 +90,7 @@ std::string Join(const std::vector<std::string>& words)
     return text;
 }
 
-/// "allowed" of an error about a name: names like it, or how to see all.
+/// Returns the "allowed" part of an error about a name: names like it, or the form of a name.
 std::string Near(const std::string& name, const std::vector<std::string>& known)
 {
     const std::vector<std::string> names = SuggestNames(name, known);
@@ -106,8 +107,8 @@ std::vector<std::string> TypeNames()
     return names;
 }
 
-/// Splits "type::Attribute" and finds it; the attribute must be the type's own, as
-/// Config::SetDefault wants it.
+/// Splits "type::Attribute" and finds the attribute. It must be the type's own, as
+/// Config::SetDefault demands.
 AttributeInformation Find(const std::string& name, const std::string& value)
 {
     const std::size_t colons = name.rfind("::");
@@ -147,8 +148,8 @@ AttributeInformation Find(const std::string& name, const std::string& value)
                         "attributes of " + type + ": " + Join(near.empty() ? known : near));
 }
 
-/// In the child: exit status 0 where the value parses and is in range; anything else, or a signal,
-/// is bad.
+/// Runs in the child process. Its exit status is 0 where the value parses and is in range; any
+/// other status, or a signal, means a bad value.
 [[noreturn]] void TryValue(const AttributeInformation& information, const std::string& value)
 {
     rlimit none{0, 0};
@@ -162,7 +163,8 @@ AttributeInformation Find(const std::string& name, const std::string& value)
     {
         good = information.checker->CreateValidValue(StringValue(value)) != nullptr;
     }
-    catch (...) // the same to us as an abort
+    // An exception counts as a bad value, as an abort does.
+    catch (...)
     {
     }
     _exit(good ? 0 : 1);

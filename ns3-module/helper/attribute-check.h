@@ -17,9 +17,9 @@ namespace packet
  * \ingroup legacy
  * Checks ns-3 attributes as a user wrote them: "ns3::TcpSocket::SegmentSize" -> "1000".
  *
- * ns-3 ends the process on many malformed values, through its fail-safe setters as well. So the
- * values are parsed in a forked child first, and only what survives there is worth setting here.
- * Attributes that the network sets on its own objects are refused, with what decides them.
+ * ns-3 ends the process on many malformed values, even in its fail-safe setters. So a forked child
+ * parses the values first, and only those that it accepts are set here. Attributes that the network
+ * sets on its own objects are refused; the message says what decides them.
  *
  * \param attributes full name to value
  * Throws fabric::Error naming the attribute, its value and what is allowed (or names like it).

@@ -44,7 +44,7 @@ class LegacyHelper
 
     /**
      * Writes one pcap file for each port of a node.
-     * \param prefix of the files' names
+     * \param prefix start of the files' names
      * \param engine installed
      * \param topology its topology
      * \param node number in the topology
@@ -62,7 +62,7 @@ class LegacyHelper
                                                   const fabric::Topology& topology);
 
   private:
-    fabric::Transport m_transport;        //!< of all engines
+    fabric::Transport m_transport;        //!< transport transport of all engines
     SimulationScope m_scope;              //!< ns-3's defaults, while the helper lives
     ns3::FlowMonitorHelper m_flowMonitor; //!< owns the monitor
 };

@@ -26,16 +26,19 @@ namespace
 using fabric::EngineRequest;
 using fabric::TimeNs;
 
-/// Duplicate ACKs that mean a loss where every packet takes its own path. Three, ns-3's and RFC
-/// 5681's, take reordering for loss: a ring all-reduce of 2 MB among 16 hosts of a k=4 fat-tree at
-/// 10 Gbit/s, placed at random, then takes 4.21 ms and sends 6 % again, against 3.67 ms and 0.1 %.
-/// Linux learns the degree of reordering of each connection and stops at 300 (tcp_max_reordering).
+/// Number of duplicate ACKs that mean a loss where every packet takes its own path. The three of
+/// ns-3 and RFC 5681 mistake reordering for loss: a ring all-reduce of 2 MB among 16 hosts of a k=4
+/// fat-tree at 10 Gbit/s, placed at random, then takes 4.21 ms and sends 6 % again, against 3.67 ms
+/// and 0.1 %. Linux learns the degree of reordering of each connection and stops at 300
+/// (tcp_max_reordering).
 constexpr const char* kSprayedDuplicateAcks = "100";
 
-/// Headers of PPP, IPv4 and TCP with all options: payload is zeros.
+/// Captured bytes of a packet: the headers of PPP, IPv4 and TCP with all options. The payload is
+/// zeros.
 constexpr const char* kCaptureBytes = "128";
 
-/// What follows from the rest of the request; the user's attributes win.
+/// Returns the transport with the attributes that follow from the rest of the request. The user's
+/// attributes win.
 fabric::Transport Complete(const EngineRequest& request, const fabric::PacketOutputs& outputs)
 {
     fabric::Transport transport = request.transport;
@@ -50,7 +53,7 @@ fabric::Transport Complete(const EngineRequest& request, const fabric::PacketOut
     return transport;
 }
 
-/// fabric::Engine over a PacketEngine that owns the process's simulator.
+/// An OwningEngine is a fabric::Engine over a PacketEngine, and owns the process's simulator.
 class OwningEngine final : public fabric::Engine
 {
   public:
@@ -143,9 +146,9 @@ class OwningEngine final : public fabric::Engine
     }
 
   private:
-    SimulatorLease m_lease;        //!< first in, last out
-    std::string m_fingerprint;     //!< of what was asked for
-    fabric::Transport m_transport; //!< that, and what follows from the rest
+    SimulatorLease m_lease;        //!< made first, destroyed last
+    std::string m_fingerprint;     //!< fingerprint of the requested transport
+    fabric::Transport m_transport; //!< requested transport, completed
     SimulationScope m_scope;       //!< defaults that sockets read while the simulation runs
     ns3::Ptr<PacketEngine> m_engine;
     std::optional<OutputWriter> m_outputs; //!< records of the simulation

@@ -8,7 +8,8 @@
 
 #include <string>
 
-// No ns-3 header here: the rest of the project is C++20, which ns-3 3.37's headers are not.
+// This header includes no ns-3 header, because the rest of the project is C++20, which ns-3 3.37's
+// headers are not.
 
 namespace legacy
 {
@@ -17,31 +18,32 @@ namespace fabric
 
 /**
  * \ingroup legacy
- * The packet engine: an EngineFactory.
+ * Makes the packet engine; an EngineFactory.
  *
- * ns-3's simulator is one for each process: throws Error while another simulation is alive in this
- * one. Also throws Error on transports and ns-3 attributes that cannot be.
+ * A process has one ns-3 simulator, so this throws Error while another simulation is alive in the
+ * process. It also throws Error on invalid transports and ns-3 attributes.
  *
  * \param request what to simulate
  * \return a fresh engine; its destructor destroys the simulator and puts ns-3's defaults back
  */
 std::unique_ptr<Engine> MakePacketEngine(const EngineRequest& request);
 
-/// ns-3's own records of a simulation; empty: none. Files are complete when the engine is gone.
+/// Names of ns-3's own records of a simulation; empty: none. The files are complete when the engine
+/// is destroyed.
 struct PacketOutputs
 {
     /// PREFIX-NODE-DEVICE.pcap for each port of each endpoint's node, the first 128 bytes of every
     /// packet (ns3::PcapFileWrapper::CaptureSize)
     std::string pcapPrefix;
     std::string flowMonitorXml; ///< delays, losses and volumes of each TCP connection and direction
-    std::string netAnimXml;     ///< for the NetAnim player, every packet on every link: large
+    std::string netAnimXml; ///< every packet on every link, for the NetAnim player; a large file
 };
 
 /**
  * \ingroup legacy
- * Packet engines that write files. The first one takes the names as they are; those after it (fresh
- * simulations of other steps) add -2, -3, ... to the prefix, and before the extensions. Throws
- * Error naming the option and the path where a file cannot be written.
+ * Makes the factory of packet engines that write files. The first engine takes the names as they
+ * are; later ones (fresh simulations of other steps) add -2, -3, ... to the prefix, and before the
+ * extensions. Throws Error naming the option and the path where a file cannot be written.
  *
  * \param outputs what to write
  * \return an EngineFactory; its copies share the numbering

@@ -57,7 +57,7 @@ std::string Number(const std::string& path, int number)
 }
 
 #ifdef LEGACY_NETANIM
-/// Hops from the nearest host.
+/// Returns the hops of each node from the nearest host.
 std::vector<int> Levels(const fabric::Topology& topology)
 {
     std::vector<int> levels(topology.NodeCount(), -1);
@@ -174,14 +174,16 @@ void OutputWriter::Animate(Ptr<PacketNetwork> network, const fabric::Topology& t
     std::vector<int> placed(top + 1);
     for (int node = 0; node < topology.NodeCount(); ++node)
     {
-        const int level = std::max(levels[node], 0); // a switch without links is drawn somewhere
+        // A switch without links is drawn among the hosts.
+        const int level = std::max(levels[node], 0);
         const auto row = std::count(levels.begin(), levels.end(), level);
         const double x = kWidth * (placed[level]++ + 0.5) / static_cast<double>(row);
         const double y = top > 0 ? kHeight * (top - level) / top : 0;
         AnimationInterface::SetConstantPosition(network->GetNode(node), x, y);
     }
     m_animation = std::make_shared<AnimationInterface>(m_outputs.netAnimXml);
-    // ns-3 ends a longer animation in the middle, with a line on the terminal.
+    // Without this limit ns-3 would end a longer animation in the middle, with a line on the
+    // terminal.
     m_animation->SetMaxPktsPerTraceFile(UINT64_MAX);
     for (int node = 0; node < topology.NodeCount(); ++node)
     {

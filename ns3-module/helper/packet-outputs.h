@@ -35,7 +35,7 @@ void CheckOutputs(const fabric::PacketOutputs& outputs);
 
 /**
  * \param outputs files asked for
- * \param number of the engine that writes them, from 1
+ * \param number of the engine that writes them; the first is 1
  * \return the names of its files: as asked for, and with -2, -3, ... before the extension
  */
 fabric::PacketOutputs NumberOutputs(const fabric::PacketOutputs& outputs, int number);
@@ -43,7 +43,7 @@ fabric::PacketOutputs NumberOutputs(const fabric::PacketOutputs& outputs, int nu
 /**
  * \ingroup legacy
  * ns-3's own records of one simulation: pcap, FlowMonitor, NetAnim. Files are complete when this
- * object and the simulation are gone.
+ * object and the simulation are destroyed.
  */
 class OutputWriter
 {

@@ -29,7 +29,8 @@ namespace
 using ns3::Ptr;
 using ns3::Socket;
 
-/// Keeps a connection busy for ever, in messages short enough to measure by.
+/// An EndlessStream keeps a connection busy for ever, with messages that are short enough to
+/// measure the goodput.
 class EndlessStream : public FlowGraph
 {
   public:
@@ -65,10 +66,10 @@ class EndlessStream : public FlowGraph
     static constexpr int64_t kMessage = 1 << 14;
     static constexpr int kWaiting = 1 << 10; ///< 16 MiB, more than any window here
 
-    int64_t m_delivered = 0; ///< bytes
+    int64_t m_delivered = 0; ///< bytes delivered
 };
 
-/// Writes its bytes, then closes.
+/// A ClosingSender writes its bytes, then closes its socket.
 class ClosingSender
 {
   public:
@@ -113,7 +114,7 @@ class ClosingSender
 
     Ptr<Socket> m_socket; ///< connects, writes, closes
     int64_t m_left;       ///< bytes to write
-    double m_closed = -1; ///< seconds
+    double m_closed = -1; ///< seconds at which the socket was closed; -1: it is open
 };
 
 void Drain(Ptr<Socket> socket)
@@ -127,7 +128,7 @@ void Drain(Ptr<Socket> socket)
     }
 }
 
-/// Reads until the other side closes.
+/// Returns a socket that listens on `port`, and reads what arrives until the other side closes.
 Ptr<Socket> ListenAndDrain(Ptr<ns3::Node> node, uint16_t port)
 {
     Ptr<Socket> listener = Socket::CreateSocket(node, ns3::TcpSocketFactory::GetTypeId());

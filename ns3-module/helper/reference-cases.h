@@ -10,7 +10,8 @@
 #include <string>
 #include <vector>
 
-// No ns-3 header here: the rest of the project is C++20, which ns-3 3.37's headers are not.
+// This header includes no ns-3 header, because the rest of the project is C++20, which ns-3 3.37's
+// headers are not.
 
 namespace legacy
 {
@@ -20,20 +21,21 @@ namespace fabric
 /// A long NewReno flow over one link that loses packets at random.
 struct MathisCase
 {
-    double lossRate = 1e-3;            ///< of packets, each way
-    TimeNs roundTrip = 50'000'000;     ///< without queueing
-    TimeNs duration = 180'000'000'000; ///< measured, after the warm-up
-    TimeNs warmUp = 20'000'000'000;    ///< of the first slow start and its losses, not measured
-    int64_t rateBps = 1'000'000'000;   ///< of the link
+    double lossRate = 1e-3;            ///< fraction of packets lost, each way
+    TimeNs roundTrip = 50'000'000;     ///< round trip without queueing
+    TimeNs duration = 180'000'000'000; ///< measured time, after the warm-up
+    TimeNs warmUp = 20'000'000'000;  ///< time of the first slow start and its losses, not measured
+    int64_t rateBps = 1'000'000'000; ///< rate of the link
     uint64_t seed = 1;
 };
 
-/// What came out, beside MSS / RTT sqrt(1.5 / p): Mathis, Semke, Mahdavi, Ott, ACM CCR 27(3), 1997.
+/// Measured goodput, beside MSS / RTT sqrt(1.5 / p) (Mathis, Semke, Mahdavi, Ott, ACM CCR 27(3),
+/// 1997).
 struct MathisResult
 {
     double lossRate = 0;
     TimeNs roundTrip = 0;
-    double goodputBps = 0; ///< measured: payload, bits per second
+    double goodputBps = 0; ///< measured payload, bits per second
     double formulaBps = 0;
 };
 
@@ -43,7 +45,7 @@ struct MathisResult
  */
 std::vector<MathisCase> MathisCases();
 /**
- * Simulates it. Throws Error while another ns-3 simulation is alive in this process, as
+ * Simulates the case. Throws Error while another ns-3 simulation is alive in this process, as
  * RunSimGridCases does.
  * \param reference what to simulate
  * \return measured and expected goodput
@@ -53,17 +55,18 @@ MathisResult RunMathisCase(const MathisCase& reference);
 /// A transfer whose ns-3 time SimGrid publishes.
 struct SimGridResult
 {
-    std::string name;     ///< of the platform, or its two hosts
-    int64_t bytes = 0;    ///< transferred
+    std::string name;     ///< name of the platform, or of its two hosts
+    int64_t bytes = 0;    ///< bytes transferred
     double published = 0; ///< seconds, to six decimals
     double measured = 0;  ///< seconds
 };
 
 /**
  * \ingroup legacy
- * SimGrid's examples/cpp/network-ns3 (s4u-network-ns3-timed) on onelink.xml and small_platform.xml,
- * under SimGrid's settings: NewReno, segments of 1,000 bytes, every segment acknowledged, no
- * timestamps, writes of at most 1,040 bytes, until the sender's connection is closed.
+ * Runs SimGrid's examples/cpp/network-ns3 (s4u-network-ns3-timed) on onelink.xml and
+ * small_platform.xml, under SimGrid's settings: NewReno, segments of 1,000 bytes, every segment
+ * acknowledged, no timestamps, writes of at most 1,040 bytes, until the sender's connection is
+ * closed.
  * \return the three transfers
  */
 std::vector<SimGridResult> RunSimGridCases();

@@ -31,7 +31,7 @@ namespace
 constexpr uint64_t kSeeds = 4294944443ULL - 1;
 
 constexpr const char* kSocketType = "ns3::TcpL4Protocol::SocketType";
-/// Known to ns-3, but not fit for use.
+/// A congestion control that ns-3 knows, but that is not fit for use.
 constexpr const char* kBroken = "ns3::TcpBbr";
 
 std::string Nanoseconds(fabric::TimeNs time)
@@ -39,8 +39,8 @@ std::string Nanoseconds(fabric::TimeNs time)
     return std::to_string(time) + "ns";
 }
 
-/// Whether a socket can take it. The types' parents do not tell: ns-3 3.37 derives TcpCubic's from
-/// TcpSocketBase.
+/// True where a socket can use the type as its congestion control. The types' parents do not tell
+/// this: ns-3 3.37 derives TcpCubic's from TcpSocketBase.
 bool IsCongestionControl(TypeId tid)
 {
     const bool likely =
@@ -85,7 +85,8 @@ void CheckCongestionControl(const std::string& place, const std::string& name)
     }
 }
 
-/// A segment that the MTU does not hold would be sent in fragments.
+/// Throws Error where the user set a segment size that does not fit the MTU. Such segments would be
+/// sent in fragments.
 void CheckSegment(const fabric::Transport& transport)
 {
     constexpr const char* kSegmentSize = "ns3::TcpSocket::SegmentSize";
@@ -102,13 +103,13 @@ void CheckSegment(const fabric::Transport& transport)
     }
 }
 
-/// "TcpCubic" is "ns3::TcpCubic".
+/// Returns the name with its namespace: "ns3::TcpCubic" for "TcpCubic".
 std::string Qualified(const std::string& name)
 {
     return name.find("::") == std::string::npos ? "ns3::" + name : name;
 }
 
-/// The preset as ns-3 attributes.
+/// Returns the preset as ns-3 attributes.
 std::vector<std::pair<std::string, std::string>>
 PresetAttributes(const fabric::Transport& transport)
 {
@@ -119,14 +120,14 @@ PresetAttributes(const fabric::Transport& transport)
         {"ns3::TcpSocket::DelAckCount", std::to_string(transport.segmentsPerAck)},
         {"ns3::TcpSocket::DelAckTimeout", Nanoseconds(transport.delayedAckTimeout)},
         {"ns3::TcpSocket::ConnTimeout", Nanoseconds(transport.connectionTimeout)},
-        {"ns3::TcpSocket::TcpNoDelay", "true"}, // the last segment of a message waits for nothing
+        {"ns3::TcpSocket::TcpNoDelay", "true"}, // sends the last segment of a message at once
         {"ns3::TcpSocketBase::MinRto", Nanoseconds(transport.minRto)},
         {"ns3::TcpSocketBase::Timestamp", "true"},
         {"ns3::TcpSocketBase::UseEcn", transport.ecn ? "On" : "Off"},
     };
 }
 
-/// The user's, checked.
+/// Returns the user's attributes, which it checks.
 std::map<std::string, std::string> UserAttributes(const fabric::Transport& transport)
 {
     std::map<std::string, std::string> attributes = transport.attributes;

@@ -20,9 +20,9 @@ namespace packet
 
 /**
  * \ingroup legacy
- * ns-3's process-wide state while one simulation lives: attribute defaults from a transport preset
- * and the user, and the random seed and run. All is put back as it was at the end, so that one
- * simulation leaves no trace in the next.
+ * Sets ns-3's process-wide state while one simulation lives: attribute defaults from a transport
+ * preset and the user, and the random seed and run. The destructor restores everything, so that one
+ * simulation does not affect the next.
  */
 class SimulationScope
 {
@@ -39,11 +39,11 @@ class SimulationScope
     SimulationScope& operator=(const SimulationScope&) = delete;
 
   private:
-    /// An attribute's default before us.
+    /// Default of an attribute before this object changed it.
     struct Saved
     {
         ns3::TypeId tid;                             //!< type
-        std::size_t index;                           //!< of the attribute in it
+        std::size_t index;                           //!< index index of the attribute in it
         ns3::Ptr<const ns3::AttributeValue> initial; //!< its default
     };
 
@@ -53,9 +53,9 @@ class SimulationScope
      */
     void SetDefault(const std::string& name, const std::string& value);
 
-    std::vector<Saved> m_saved; //!< in the order of setting
-    uint32_t m_seed;            //!< before us
-    uint64_t m_run;             //!< before us
+    std::vector<Saved> m_saved; //!< defaults in the order of setting
+    uint32_t m_seed;            //!< value before this object
+    uint64_t m_run;             //!< value before this object
 };
 
 } // namespace packet

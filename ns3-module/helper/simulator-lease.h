@@ -11,8 +11,8 @@ namespace packet
 
 /**
  * \ingroup legacy
- * The process's one simulator for as long as this object lives: it must be fresh, and is again at
- * the end.
+ * Holds the process's one simulator for as long as this object lives. The simulator must be fresh
+ * at the start; the destructor makes it fresh again.
  */
 class SimulatorLease
 {

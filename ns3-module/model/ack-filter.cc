@@ -19,7 +19,8 @@ NS_OBJECT_ENSURE_REGISTERED(AckFilter);
 namespace
 {
 
-/// Of the TCP header: its upper half is the header's length in words (RFC 9293, section 3.1).
+/// Offset in the TCP header of the byte whose upper half is the header's length in words (RFC 9293,
+/// section 3.1).
 constexpr std::size_t kDataOffset = 12;
 
 } // namespace
@@ -45,7 +46,7 @@ int32_t AckFilter::DoClassify(Ptr<QueueDiscItem> item) const
     {
         return DATA;
     }
-    // The header's length is all that is asked for: ns-3 makes objects of all options to read one.
+    // Only the header's length is read, because ns-3 makes objects of all options to read a header.
     uint8_t header[kDataOffset + 1] = {};
     packet.GetPacket()->CopyData(header, sizeof header);
     const uint32_t bytes = 4U * (header[kDataOffset] >> 4);

@@ -13,8 +13,8 @@ namespace packet
 
 /**
  * \ingroup legacy
- * Sorts what a host sends: TCP segments without payload (ACKs, handshakes) into band 0 of a
- * PrioQueueDisc, data into band 1.
+ * Sorts the packets that a host sends: TCP segments without payload (ACKs, handshakes) go into band
+ * 0 of a PrioQueueDisc, data into band 1.
  *
  * The ACKs of what a host receives are another flow than the data that it sends, and hosts serve
  * such sparse flows first (Linux fq: new flows before old ones; fq_codel: RFC 8290, section 3.3).

@@ -24,9 +24,10 @@ NS_OBJECT_ENSURE_REGISTERED(ChannelPool);
 namespace
 {
 
-/// Receivers read at once: a window this large never stops a sender, and window scaling can say it.
+/// Bytes of a receive buffer. Receivers read at once, so a window of this size never stops a
+/// sender, and window scaling can express it.
 constexpr int64_t kReceiveBuffer = 1 << 29;
-/// Messages that a description names.
+/// Number of messages that a description names.
 constexpr std::size_t kNamedMessages = 8;
 
 } // namespace
@@ -79,7 +80,7 @@ uint32_t ChannelPool::SendBuffer(int source, int destination) const
 {
     if (m_transport.attributes.count("ns3::TcpSocket::SndBufSize") > 0)
     {
-        return MessageChannel::kDefaultSendBuffer; // which the user set
+        return MessageChannel::kDefaultSendBuffer; // the user set its attribute
     }
     fabric::TimeNs roundTrip = 0;
     int64_t slowest = INT64_MAX;

@@ -22,8 +22,8 @@ namespace packet
 
 /**
  * \ingroup legacy
- * One MessageChannel for each ordered pair of hosts that ever communicates, opened at first use,
- * and the listening sockets at their far ends.
+ * Owns one MessageChannel for each ordered pair of hosts that ever communicates, opened at first
+ * use, and the listening sockets at their far ends.
  */
 class ChannelPool : public ns3::Object
 {
@@ -62,16 +62,16 @@ class ChannelPool : public ns3::Object
     using HostPair = std::pair<int, int>; //!< source and destination
 
     void Listen(int host);                                                 //!< accepts connections
-    void Accepted(ns3::Ptr<ns3::Socket> socket, const ns3::Address& from); //!< one came in
+    void Accepted(ns3::Ptr<ns3::Socket> socket, const ns3::Address& from); //!< a connection came in
     uint32_t SendBuffer(int source, int destination) const; //!< as MessageChannel::Open wants it
 
     const fabric::Topology* m_topology{nullptr};             //!< routes
     ns3::Ptr<PacketNetwork> m_network;                       //!< nodes
     fabric::Transport m_transport;                           //!< buffers
-    ChannelListener* m_listener{nullptr};                    //!< of all channels
-    uint16_t m_port{0};                                      //!< that receivers listen on
-    std::map<HostPair, ns3::Ptr<MessageChannel>> m_channels; //!< open
-    std::map<int, ns3::Ptr<ns3::Socket>> m_listeners;        //!< by host
+    ChannelListener* m_listener{nullptr};                    //!< listener of all channels
+    uint16_t m_port{0};                                      //!< port that receivers listen on
+    std::map<HostPair, ns3::Ptr<MessageChannel>> m_channels; //!< open channels
+    std::map<int, ns3::Ptr<ns3::Socket>> m_listeners;        //!< listening sockets by host
 };
 
 } // namespace packet

@@ -8,17 +8,16 @@
 
 #include <type_traits>
 
-// What differs between ns-3 releases, and nowhere else. ns-3 defines no macro with its version, so
-// this asks the declarations themselves. The sources are C++17, which ns-3 3.37's headers need with
-// GCC 12, and compile as C++23, which ns-3 demands since 3.46.
+// All differences between ns-3 releases are handled here. ns-3 defines no macro with its version,
+// so this header asks the declarations themselves. The sources are C++17, which ns-3 3.37's headers
+// need with GCC 12, and compile as C++23, which ns-3 demands since 3.46.
 
 namespace legacy
 {
 namespace packet
 {
 
-/// How Ipv4RoutingProtocol::RouteInput takes its callbacks: by value up to 3.38, by reference
-/// since.
+/// Type of the callbacks of Ipv4RoutingProtocol::RouteInput: a value up to 3.38, a reference since.
 template <class T>
 using RouteInputArgument =
     std::conditional_t<std::is_same_v<decltype(&ns3::Ipv4RoutingProtocol::RouteInput),

@@ -28,7 +28,8 @@ namespace
 {
 
 constexpr uint32_t kNetwork = 10U << 24; // 10.0.0.0/8
-/// One connection for each pair of hosts: all engines use this one channel of the route hash.
+/// Channel of the route hash. A pair of hosts has one connection, so all engines use this one
+/// channel.
 constexpr uint32_t kChannel = 0;
 
 } // namespace
@@ -124,7 +125,8 @@ Ptr<Ipv4Route> EcmpRouting::RouteOutput(Ptr<Packet>,
                                         Ptr<NetDevice>,
                                         Socket::SocketErrno& error)
 {
-    // A connecting socket asks before it has a source address: a node has exactly one.
+    // A connecting socket asks before it has a source address. A node has exactly one address, so
+    // this is its own.
     error = Socket::ERROR_NOTERROR;
     return Lookup(AddressOf(m_node), header.GetDestination());
 }

@@ -41,7 +41,8 @@ void LinkMeter::OnLost(Ptr<LinkMeter> meter, Ptr<const Packet>)
 
 void LinkMeter::OnQueue(Ptr<LinkMeter> meter, uint32_t oldBytes, uint32_t newBytes)
 {
-    if (newBytes > oldBytes) // what moves from the disc to the device waits on
+    // A packet that moves from the disc to the device still waits, so only arrivals count.
+    if (newBytes > oldBytes)
     {
         const uint32_t below = meter->m_below ? meter->m_below->GetNBytes() : 0;
         meter->m_maxQueued = std::max(meter->m_maxQueued, int64_t{newBytes} + below);
@@ -68,7 +69,7 @@ void LinkMeter::Occupy(TimeNs start, TimeNs end)
     {
         m_window = last;
         m_inWindow = end - last * kPeakWindow;
-        // A slow link's packet fills the windows in between.
+        // A packet on a slow link fills all windows in between.
         m_peak = std::max(m_peak, last > first + 1 ? kPeakWindow : m_inWindow);
     }
 }
@@ -100,7 +101,7 @@ TimeNs LinkMeter::GetBusy() const
 
 double LinkMeter::GetPeak() const
 {
-    // Transmission times are rounded up: a busy link's sum to a few nanoseconds too many.
+    // Transmission times are rounded up, so those of a busy link sum to a few nanoseconds too many.
     return std::min(1.0, static_cast<double>(m_peak) / kPeakWindow);
 }
 

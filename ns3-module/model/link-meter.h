@@ -24,8 +24,8 @@ namespace packet
 
 /**
  * \ingroup legacy
- * What one directed link carried, as sinks of its port's trace sources, which outlive the network
- * that they belong to.
+ * Counts what one directed link carries. Its callbacks are sinks of the port's trace sources, which
+ * may outlive the network.
  */
 class LinkMeter : public ns3::SimpleRefCount<LinkMeter>
 {
@@ -81,11 +81,11 @@ class LinkMeter : public ns3::SimpleRefCount<LinkMeter>
     void Occupy(fabric::TimeNs start, fabric::TimeNs end);
 
     ns3::Ptr<ns3::QueueBase> m_below; //!< null where the device queue is all
-    int64_t m_rateBps;                //!< of the link
+    int64_t m_rateBps;                //!< rate of the link
     int64_t m_bytes{0};               //!< sent
     int64_t m_packets{0};             //!< sent
-    int64_t m_lost{0};                //!< on the link
-    int64_t m_maxQueued{0};           //!< bytes that waited at once
+    int64_t m_lost{0};                //!< packets lost on the link
+    int64_t m_maxQueued{0};           //!< most bytes that waited at once
     int64_t m_window{0};              //!< number of the window of the last transmission's end
     fabric::TimeNs m_inWindow{0};     //!< time spent transmitting in it
     fabric::TimeNs m_peak{0};         //!< largest m_inWindow

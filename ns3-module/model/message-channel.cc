@@ -43,7 +43,7 @@ void MessageChannel::Open(Ptr<Node> from,
     }
     UintegerValue buffer;
     m_sender->GetAttribute("SndBufSize", buffer);
-    // Each write costs an event: write in eighths of the buffer, not segment by segment.
+    // Each write costs an event, so the sender writes eighths of the buffer instead of segments.
     m_refill = static_cast<uint32_t>(buffer.Get() / 8);
     m_sender->SetConnectCallback(MakeCallback(&MessageChannel::Connected, this),
                                  MakeCallback(&MessageChannel::Lost, this));
@@ -99,7 +99,7 @@ void MessageChannel::Read(Ptr<Socket> socket)
         m_read += packet->GetSize();
     }
     m_listener->OnProgress();
-    // The listener may send on this channel in between.
+    // The listener may send on this channel while the loop runs.
     while (!m_messages.empty() && m_messages.front().end <= m_read)
     {
         const Message message = m_messages.front();
@@ -120,8 +120,8 @@ void MessageChannel::Lost(Ptr<Socket>)
 
 void MessageChannel::Rto(Time oldRto, Time newRto)
 {
-    // Expiry doubles the timer (RFC 6298, 5.5). The first one of a loss shows as a change of the
-    // congestion state, those after it and those of the handshake only here.
+    // Expiry doubles the timer (RFC 6298, 5.5). The first expiry of a loss also changes the
+    // congestion state. Later ones, and those of the handshake, are seen only here.
     const bool repeated = m_state == TcpSocket::SYN_SENT || m_congestion == TcpSocketState::CA_LOSS;
     if (repeated && oldRto.IsStrictlyPositive() && newRto == Min(oldRto + oldRto, Seconds(60)))
     {
@@ -161,7 +161,7 @@ std::deque<std::string> MessageChannel::DescribeBlocked() const
 
 void MessageChannel::DoDispose()
 {
-    // The sockets live as long as their node: they must not call us any more.
+    // The sockets live as long as their node, and must not call this object any more.
     if (m_receiver)
     {
         m_receiver->SetRecvCallback(MakeNullCallback<void, Ptr<Socket>>());

@@ -22,7 +22,7 @@ namespace packet
 
 class MessageChannel;
 
-/// Who is told what happens on a channel.
+/// A ChannelListener gets the events of a channel.
 class ChannelListener
 {
   public:
@@ -46,10 +46,11 @@ class ChannelListener
 
 /**
  * \ingroup legacy
- * Both ends of one persistent TCP connection that carries messages one way, first in, first out.
+ * Has both ends of one persistent TCP connection that carries messages one way, first in, first
+ * out.
  *
- * Messages are byte counts: packets of zeros that ns-3 does not store. The sender keeps the
- * socket's buffer filled; the receiver reads at once and counts.
+ * Messages are byte counts. Their packets are zeros, which ns-3 does not store. The sender keeps
+ * the socket's buffer filled; the receiver reads at once and counts.
  */
 class MessageChannel : public ns3::Object
 {
@@ -59,7 +60,7 @@ class MessageChannel : public ns3::Object
      */
     static ns3::TypeId GetTypeId();
 
-    /// A send buffer as the attribute ns3::TcpSocket::SndBufSize says.
+    /// Stands for a send buffer of the attribute ns3::TcpSocket::SndBufSize.
     static constexpr uint32_t kDefaultSendBuffer = 0;
 
     /**
@@ -91,11 +92,11 @@ class MessageChannel : public ns3::Object
     void DoDispose() override;
 
   private:
-    /// A message on its way.
+    /// A message in flight.
     struct Message
     {
-        uint64_t graph;    //!< who sent it
-        fabric::Flow flow; //!< what it is
+        uint64_t graph;    //!< graph that sent it
+        fabric::Flow flow; //!< the message
         int64_t end;       //!< position after its last byte in the connection's stream
     };
 
@@ -109,16 +110,17 @@ class MessageChannel : public ns3::Object
     void State(ns3::TcpSocket::TcpStates_t oldState,
                ns3::TcpSocket::TcpStates_t newState); //!< TCP state changed
 
-    ChannelListener* m_listener{nullptr}; //!< is told
+    ChannelListener* m_listener{nullptr}; //!< listener of this channel
     ns3::Ptr<ns3::Socket> m_sender;       //!< sending end
     ns3::Ptr<ns3::Socket> m_receiver;     //!< receiving end, once accepted
-    std::deque<Message> m_messages;       //!< not yet arrived, in order
+    std::deque<Message> m_messages;       //!< messages that have not arrived, in order
     uint32_t m_refill{0};                 //!< least room worth a refill, bytes
     int64_t m_queued{0};                  //!< stream position after the last message
     int64_t m_written{0};                 //!< stream position given to the socket
     int64_t m_read{0};                    //!< stream position read by the receiver
-    ns3::TcpSocket::TcpStates_t m_state{ns3::TcpSocket::CLOSED}; //!< of the sending end
-    ns3::TcpSocketState::TcpCongState_t m_congestion{ns3::TcpSocketState::CA_OPEN}; //!< likewise
+    ns3::TcpSocket::TcpStates_t m_state{ns3::TcpSocket::CLOSED}; //!< TCP state of the sending end
+    /// Congestion state of the sending end.
+    ns3::TcpSocketState::TcpCongState_t m_congestion{ns3::TcpSocketState::CA_OPEN};
 };
 
 } // namespace packet

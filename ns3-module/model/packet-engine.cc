@@ -24,7 +24,7 @@ using fabric::TimeNs;
 NS_LOG_COMPONENT_DEFINE("LegacyPacketEngine");
 NS_OBJECT_ENSURE_REGISTERED(PacketEngine);
 
-/// One submitted graph and what it may do.
+/// A GraphRun is one submitted graph, and the sink of its flows.
 class PacketEngine::GraphRun : public fabric::FlowSink
 {
   public:
@@ -59,8 +59,8 @@ class PacketEngine::GraphRun : public fabric::FlowSink
 
   private:
     PacketEngine* m_engine;     //!< carries the flows
-    uint64_t m_number;          //!< ours
-    fabric::FlowGraph* m_graph; //!< the caller's
+    uint64_t m_number;          //!< number of the graph
+    fabric::FlowGraph* m_graph; //!< graph, which the caller owns
 };
 
 PacketEngine::PacketEngine() = default;
@@ -131,7 +131,8 @@ void PacketEngine::Submit(fabric::FlowGraph& graph, TimeNs start)
     }
     if (m_graphs.empty() && m_streamsUsed)
     {
-        // Draws depend on the number of graphs before, not on where ACKs of the last one stand.
+        // Draws depend on the number of earlier graphs, but not on the ACKs of the last one that
+        // are in flight.
         ++m_draws;
         AssignStreams();
     }
@@ -168,8 +169,8 @@ bool PacketEngine::RunUntil(TimeNs until)
 
 void PacketEngine::CheckEnd(uint64_t events)
 {
-    // Events of this very time may still be queued behind us, and queue others: we are last when
-    // nothing but ourselves ran since the last look.
+    // Events of the same time may be queued behind this one, and may queue others. This event is
+    // the last one when no other event ran since its last check.
     const uint64_t count = Simulator::GetEventCount();
     if (m_reachedEnd && count == events + 1)
     {
@@ -194,7 +195,8 @@ void PacketEngine::Call(uint64_t graph, const std::function<void(GraphRun&)>& ca
     }
     try
     {
-        if (found != m_graphs.end()) // not done before its last flows arrived
+        // A graph may be done before its last flows arrive.
+        if (found != m_graphs.end())
         {
             callback(*found->second);
             if (found->second->Graph().Done())
@@ -205,7 +207,8 @@ void PacketEngine::Call(uint64_t graph, const std::function<void(GraphRun&)>& ca
     }
     catch (...)
     {
-        Fail(std::current_exception()); // an exception must not unwind the simulator
+        // An exception must not unwind the simulator.
+        Fail(std::current_exception());
         return;
     }
     if (m_graphs.empty())
@@ -214,7 +217,7 @@ void PacketEngine::Call(uint64_t graph, const std::function<void(GraphRun&)>& ca
     }
     else if (m_inFlight == 0 && m_scheduled == 0)
     {
-        // Seen here and not by the end of events: monitors schedule theirs for ever.
+        // This is checked here, because events never end where monitors schedule theirs for ever.
         Fail(std::make_exception_ptr(
             fabric::Error("nothing can happen any more at " + fabric::FormatTime(Now()) + ", but " +
                           std::to_string(m_graphs.size()) + " flow graph(s) are not done")));
@@ -360,7 +363,7 @@ void PacketEngine::AssignStreams()
     {
         return;
     }
-    // Far from the streams that ns-3 hands out by itself, which start at 2^63.
+    // The streams are far from those that ns-3 assigns by itself, which start at 2^63.
     constexpr int64_t kStreamsPerDraw = 1 << 20;
     m_network->AssignStreams(static_cast<int64_t>(m_draws) * kStreamsPerDraw);
 }

@@ -30,9 +30,9 @@ namespace packet
  * Carries fabric::FlowGraphs over a PacketNetwork with ns-3's TCP.
  *
  * Each ordered pair of hosts that ever communicates has one connection, opened at its first flow
- * (which so pays for the handshake) and kept. Flows between endpoints of one host arrive after zero
- * time. Graphs are called inside simulator events; an exception of theirs stops the run and leaves
- * RunUntil.
+ * (which pays for the handshake) and kept. Flows between endpoints of one host arrive after zero
+ * time. Graphs are called inside simulator events; an exception that they throw stops the run, and
+ * RunUntil throws it.
  */
 class PacketEngine : public ns3::Object, private ChannelListener
 {
@@ -91,7 +91,7 @@ class PacketEngine : public ns3::Object, private ChannelListener
      */
     uint64_t GetDraws() const;
     /**
-     * Continues where an engine left off between graphs.
+     * Continues where another engine stopped between graphs.
      * \param now nanoseconds to start from
      * \param draws its GetDraws
      */
@@ -103,45 +103,45 @@ class PacketEngine : public ns3::Object, private ChannelListener
   private:
     class GraphRun;
 
-    // What a graph does
+    // Requests of graphs.
     void Send(uint64_t graph, const fabric::Flow& flow); //!< starts a flow
     void Wake(uint64_t graph, uint64_t token);           //!< a wake-up is due
     void Start(uint64_t graph);                          //!< its start is due
-    void Call(uint64_t graph,
-              const std::function<void(GraphRun&)>& callback); //!< calls it, guarded
+    /// Calls a graph and catches its exceptions.
+    void Call(uint64_t graph, const std::function<void(GraphRun&)>& callback);
 
-    // ChannelListener
+    // Inherited from ChannelListener.
     void OnProgress() override;
     void OnArrived(uint64_t graph, const fabric::Flow& flow) override;
     void OnRetransmitTimeout() override;
     void OnConnectionLost(const MessageChannel& channel) override;
 
-    // Endings
+    // Ends of a run.
     void AssignStreams();                //!< fresh random streams, where anything draws
-    void CheckStall();                   //!< the watchdog
+    void CheckStall();                   //!< checks whether bytes still arrive
     void CheckEnd(uint64_t events);      //!< stops once nothing is left at the present time
     void Fail(std::exception_ptr error); //!< stops the run; RunUntil throws
-    std::string Blocked() const;         //!< the flows on their way, for messages
+    std::string Blocked() const;         //!< describes the flows in flight, for messages
 
-    const fabric::Placement* m_placement{nullptr}; //!< endpoints to hosts
+    const fabric::Placement* m_placement{nullptr}; //!< hosts of endpoints
     ns3::Ptr<PacketNetwork> m_network;             //!< nodes and links
-    ns3::Time m_stallTimeout;                      //!< of the watchdog
+    ns3::Time m_stallTimeout;                      //!< time after which CheckStall ends a run
 
-    std::map<uint64_t, std::unique_ptr<GraphRun>> m_graphs; //!< not yet done
+    std::map<uint64_t, std::unique_ptr<GraphRun>> m_graphs; //!< graphs that are not done
     ns3::Ptr<ChannelPool> m_channels;                       //!< connections
     uint64_t m_nextGraph{0};                                //!< number of the next graph
-    int64_t m_inFlight{0};                                  //!< flows on their way
-    int64_t m_scheduled{0};                                 //!< starts and wake-ups to come
-    ns3::Time m_progress;                                   //!< when a byte last arrived
-    ns3::EventId m_watchdog;                                //!< runs while flows are on their way
-    std::exception_ptr m_error;                             //!< leaves RunUntil
-    ns3::EventId m_end;                                     //!< CheckEnd, where a time was given
-    bool m_reachedEnd{false};                               //!< this RunUntil's time came
-    bool m_streamsUsed{false};                              //!< since they were last assigned
-    uint64_t m_draws{0};                                    //!< assignments of streams
-    uint64_t m_firstEvent{0};                               //!< simulator's count at Build
-    fabric::EngineCounters m_counters;                      //!< flows and time-outs
-    fabric::FlowTrace m_trace;                              //!< the caller's
+    int64_t m_inFlight{0};                                  //!< number of flows in flight
+    int64_t m_scheduled{0};            //!< number of starts and wake-ups to come
+    ns3::Time m_progress;              //!< time at which a byte last arrived
+    ns3::EventId m_watchdog;           //!< event of CheckStall, while flows are in flight
+    std::exception_ptr m_error;        //!< error that RunUntil throws
+    ns3::EventId m_end;                //!< event of CheckEnd, where a time was given
+    bool m_reachedEnd{false};          //!< true once the time of this RunUntil has come
+    bool m_streamsUsed{false};         //!< true where streams were used since their assignment
+    uint64_t m_draws{0};               //!< number of assignments of streams
+    uint64_t m_firstEvent{0};          //!< simulator's count of events at Build
+    fabric::EngineCounters m_counters; //!< numbers of flows and time-outs
+    fabric::FlowTrace m_trace;         //!< trace of the caller
 
     ns3::TracedCallback<const fabric::Flow&, ns3::Time> m_flowStart;     //!< trace source
     ns3::TracedCallback<const fabric::Flow&, ns3::Time> m_flowDelivered; //!< trace source

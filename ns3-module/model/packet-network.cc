@@ -40,25 +40,27 @@ NS_OBJECT_ENSURE_REGISTERED(PacketNetwork);
 namespace
 {
 
-/// A host's queue: more than any send buffers fill.
+/// Bytes of a host's queue, which exceed what any send buffers fill.
 constexpr int64_t kHostQueueBytes = 1 << 30;
-/// IPv4 and TCP headers with all options, so that a full segment is never fragmented.
+/// Bytes of the IPv4 and TCP headers with all options.
 constexpr int kLargestHeaders = 20 + 60;
 constexpr int kEthernetMtu = 1500;
-/// Hosts mark at this many switch thresholds. Real hosts hold TCP back instead of marking (small
-/// queues), which costs no window; marking late comes close to that. At 1, 2 or 4 thresholds a ring
-/// all-reduce of 16 x 3.3 MB over a k=4 fat-tree at 1 Gbit/s takes 3 to 6 % longer; without marks a
-/// parameter server's backlog outlasts the least retransmission time-out.
+/// Threshold at which hosts mark, in thresholds of a switch. Real hosts throttle TCP instead of
+/// marking (small queues), which costs no window; marking late is close to that. At 1, 2 or 4
+/// thresholds a ring all-reduce of 16 x 3.3 MB over a k=4 fat-tree at 1 Gbit/s takes 3 to 6 %
+/// longer; without marks a parameter server's backlog outlasts the least retransmission time-out.
 constexpr int64_t kHostMarkFactor = 8;
 
-/// Room for a full segment whatever its TCP options are, so that nothing is fragmented.
+/// Returns an MTU with room for a full segment whatever its TCP options are, so that no segment is
+/// fragmented.
 uint16_t DeviceMtu(const fabric::Transport& transport)
 {
     const int64_t room = std::max<int64_t>(kEthernetMtu, transport.segmentBytes + kLargestHeaders);
     return static_cast<uint16_t>(std::min(room, fabric::kMostMtu));
 }
 
-/// ns-3 counts whole nanoseconds: a frame that lasts a few of them is sent at another rate.
+/// Throws Error where a frame lasts only a few nanoseconds. ns-3 counts whole nanoseconds, so it
+/// would send such a frame at another rate.
 void CheckFrameTime(const fabric::Link& link, const fabric::Transport& transport)
 {
     constexpr double kTolerance = 0.01;
@@ -78,13 +80,13 @@ void CheckFrameTime(const fabric::Link& link, const fabric::Transport& transport
     }
 }
 
-/// Time that a frame takes over a link.
+/// Returns the time that a frame takes over a link.
 TimeNs HopTime(const fabric::Link& link, int64_t frameBytes)
 {
     return fabric::Later(link.delay, fabric::SerialisationTime(frameBytes, link.rateBps));
 }
 
-/// Longest of the fewest-hop paths from `origin`, as time of one frame, over hosts that do not
+/// Returns the time of one frame on the longest of the fewest-hop paths from `origin`. Hosts do not
 /// forward.
 TimeNs LongestTrip(const fabric::Topology& topology, int origin, int64_t frameBytes)
 {
@@ -103,7 +105,8 @@ TimeNs LongestTrip(const fabric::Topology& topology, int origin, int64_t frameBy
     return longest;
 }
 
-/// Hardware addresses from the link's number: Mac48Address::Allocate counts over the whole process.
+/// Returns a hardware address from the link's number, because Mac48Address::Allocate counts over
+/// the whole process.
 Mac48Address MacOf(DirectedLink link)
 {
     uint8_t bytes[6] = {0x02, 0, 0, 0, 0, 0}; // locally administered
@@ -162,7 +165,7 @@ void PacketNetwork::Build(const fabric::Topology* topology,
     }
     for (DirectedLink link = 0; link < 2 * links; ++link)
     {
-        // A packet that the error model of the far end takes was lost on this link.
+        // A packet that the error model at the far end drops was lost on this link.
         GetDevice(link ^ 1)->TraceConnectWithoutContext(
             "PhyRxDrop", MakeBoundCallback(&LinkMeter::OnLost, m_ports[link].meter));
         AddLoss(link);
@@ -202,7 +205,8 @@ void PacketNetwork::AddPort(DirectedLink link, Ptr<PointToPointChannel> channel)
 
     Ptr<Ipv4> ipv4 = m_nodes[from]->GetObject<Ipv4>();
     const uint32_t interface = ipv4->AddInterface(port.device);
-    // 0 is the loopback. One address for each node that ends connections, however many its links.
+    // Interface 0 is the loopback. A node that ends connections has one address, however many links
+    // it has.
     if (interface == 1 && m_nodes[from]->GetObject<TcpL4Protocol>())
     {
         ipv4->AddAddress(interface,
@@ -213,7 +217,8 @@ void PacketNetwork::AddPort(DirectedLink link, Ptr<PointToPointChannel> channel)
     routing->AddPort(link, port.device);
     if (!m_nodes[from]->GetObject<TcpL4Protocol>())
     {
-        // A plain pointer: the routing protocol lives as long as the node, and holds its devices.
+        // A plain pointer suffices: the routing protocol lives as long as the node, and holds its
+        // devices.
         port.device->SetReceiveCallback(MakeCallback(&EcmpRouting::Forward, PeekPointer(routing)));
     }
     m_ports.push_back(port);
@@ -275,10 +280,10 @@ Ptr<QueueDisc> PacketNetwork::MakeRed(int64_t limit, int64_t mark) const
     set("MaxSize", QueueSizeValue(QueueSize(QueueSizeUnit::BYTES, static_cast<uint32_t>(limit))));
     set("MinTh", DoubleValue(static_cast<double>(mark)));
     set("MaxTh", DoubleValue(static_cast<double>(mark)));
-    set("Gentle", BooleanValue(false)); // above the threshold every packet is marked
-    set("QW", DoubleValue(1.0));        // of the instantaneous queue
+    set("Gentle", BooleanValue(false)); // marks every packet above the threshold
+    set("QW", DoubleValue(1.0));        // uses the instantaneous queue
     set("UseEcn", BooleanValue(true));
-    set("UseHardDrop", BooleanValue(false)); // mark above the upper threshold, too
+    set("UseHardDrop", BooleanValue(false)); // marks above the upper threshold, too
     set("MeanPktSize", UintegerValue(static_cast<uint32_t>(m_transport.FrameBytes())));
     return factory.Create<QueueDisc>();
 }
@@ -287,7 +292,7 @@ Ptr<QueueDisc> PacketNetwork::AcksFirst(Ptr<QueueDisc> data) const
 {
     Ptr<PrioQueueDisc> bands = CreateObject<PrioQueueDisc>();
     bands->AddPacketFilter(CreateObject<AckFilter>());
-    for (Ptr<QueueDisc> disc : {MakeFifo(kHostQueueBytes), data}) // by AckFilter::Band
+    for (Ptr<QueueDisc> disc : {MakeFifo(kHostQueueBytes), data}) // in the order of AckFilter::Band
     {
         Ptr<QueueDiscClass> band = CreateObject<QueueDiscClass>();
         band->SetQueueDisc(disc);

@@ -25,7 +25,7 @@ namespace packet
 
 /**
  * \ingroup legacy
- * A fabric::Topology as ns-3 nodes, point-to-point links, IPv4 stacks and queues.
+ * Builds a fabric::Topology of ns-3 nodes, point-to-point links, IPv4 stacks and queues.
  *
  * Where the transport marks, every port has a RED queue disc on a device queue of a few packets.
  * Its two thresholds are one (as DCTCP wants it: Alizadeh et al., SIGCOMM'10, section 3.1), so it
@@ -35,8 +35,7 @@ namespace packet
  * their ACKs ahead of their data (AckFilter) and never drop: their queues are bounded by the send
  * buffers.
  *
- * No queue disc is installed behind the user's back, no checksum is computed, nothing is traced to
- * files.
+ * No other queue disc is installed, no checksum is computed, and nothing is traced to files.
  */
 class PacketNetwork : public ns3::Object
 {
@@ -47,7 +46,7 @@ class PacketNetwork : public ns3::Object
     static ns3::TypeId GetTypeId();
 
     /**
-     * Builds everything, once.
+     * Builds the network, once.
      * \param topology outlives this object
      * \param endpoints nodes that will send or receive, hosts or switches: the longest path among
      * them sizes the queues
@@ -92,16 +91,16 @@ class PacketNetwork : public ns3::Object
     /// The sending side of one directed link.
     struct Port
     {
-        ns3::Ptr<ns3::PointToPointNetDevice> device; //!< sends
-        ns3::Ptr<ns3::Queue<ns3::Packet>> queue;     //!< of the device
+        ns3::Ptr<ns3::PointToPointNetDevice> device; //!< device that sends
+        ns3::Ptr<ns3::Queue<ns3::Packet>> queue;     //!< queue of the device
         ns3::Ptr<ns3::QueueDisc> disc;               //!< null where the device queue is all
-        ns3::Ptr<ns3::RedQueueDisc> red;             //!< in `disc`, or `disc` itself; null: none
-        ns3::Ptr<LinkMeter> meter;                   //!< counts
-        ns3::Ptr<ns3::RateErrorModel> loss;          //!< of this link's packets; null: none
+        ns3::Ptr<ns3::RedQueueDisc> red;    //!< RED queue in `disc`, or `disc` itself; null: none
+        ns3::Ptr<LinkMeter> meter;          //!< counters of the link
+        ns3::Ptr<ns3::RateErrorModel> loss; //!< error model of this link's packets; null: none
     };
 
     /**
-     * Creates a node with its stack: TCP and an address where it is a host or an endpoint.
+     * Creates a node with its stack. A host or an endpoint has TCP and an address.
      * \param node number in the topology
      * \param endpoint it will send or receive
      */
@@ -145,12 +144,12 @@ class PacketNetwork : public ns3::Object
      */
     bool IsUserSet(const std::string& attribute) const;
 
-    const fabric::Topology* m_topology{nullptr}; //!< what is built
-    fabric::Transport m_transport;               //!< how it is configured
-    fabric::TimeNs m_roundTrip{0};               //!< of the longest path among the endpoints
-    uint32_t m_deviceQueuePackets{2};            //!< below a queue disc
-    std::vector<ns3::Ptr<ns3::Node>> m_nodes;    //!< by topology node
-    std::vector<Port> m_ports;                   //!< by directed link
+    const fabric::Topology* m_topology{nullptr}; //!< topology that is built
+    fabric::Transport m_transport;               //!< settings of queues and marks
+    fabric::TimeNs m_roundTrip{0};    //!< round trip of the longest path among the endpoints
+    uint32_t m_deviceQueuePackets{2}; //!< packets in a device queue below a queue disc
+    std::vector<ns3::Ptr<ns3::Node>> m_nodes; //!< nodes by number in the topology
+    std::vector<Port> m_ports;                //!< ports by directed link
 };
 
 } // namespace packet

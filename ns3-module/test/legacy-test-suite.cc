@@ -33,7 +33,7 @@ fabric::Topology MakeTopology(const std::string& text, int hosts)
     return fabric::MakeTopology(request);
 }
 
-/// Sends given flows at its start.
+/// A graph that sends given flows at its start.
 class Burst : public fabric::FlowGraph
 {
   public:
@@ -64,15 +64,15 @@ class Burst : public fabric::FlowGraph
     }
 
   private:
-    std::vector<fabric::Flow> m_flows; //!< to send
-    std::size_t m_delivered{0};        //!< arrived
+    std::vector<fabric::Flow> m_flows; //!< flows to send
+    std::size_t m_delivered{0};        //!< number of flows that arrived
 };
 
 } // namespace
 
 /**
  * \ingroup legacy
- * Every hop of every pair of hosts is the topology's, and several of the equal paths are used.
+ * Checks that every hop of every pair of hosts is the topology's, and that all links are used.
  */
 class EcmpRouteTestCase : public TestCase
 {
@@ -105,7 +105,7 @@ class EcmpRouteTestCase : public TestCase
     }
 
     /**
-     * Follows the routing protocols of the nodes on the way.
+     * Follows the routing protocols of the nodes on a path.
      * \param topology expected routes
      * \param network nodes
      * \param source host
@@ -156,7 +156,7 @@ class EcmpRouteTestCase : public TestCase
 
 /**
  * \ingroup legacy
- * Trace sources tell each flow's start and arrival.
+ * Checks that trace sources report each flow's start and arrival.
  */
 class TraceTestCase : public TestCase
 {
@@ -201,13 +201,13 @@ class TraceTestCase : public TestCase
 
     int64_t m_started{0};   //!< bytes
     int64_t m_delivered{0}; //!< bytes
-    Time m_start;           //!< of the last flow
+    Time m_start;           //!< start of the last flow
 };
 
 /**
  * \ingroup legacy
- * A link that loses everything from some time on: time-outs are counted, the lost packets are the
- * link's, and the run ends with an error that names the flow and how far it got.
+ * Checks a link that loses everything from some time on. Time-outs are counted, the link counts the
+ * lost packets, and the run ends with an error that names the flow and its progress.
  */
 class DeadLinkTestCase : public TestCase
 {
@@ -258,7 +258,7 @@ class DeadLinkTestCase : public TestCase
 
 /**
  * \ingroup legacy
- * Names like the one asked for.
+ * Checks the names that are suggested for a misspelt one.
  */
 class SuggestTestCase : public TestCase
 {
@@ -281,7 +281,7 @@ class SuggestTestCase : public TestCase
 
 /**
  * \ingroup legacy
- * Routing.
+ * Tests of routing.
  */
 class EcmpRoutingTestSuite : public TestSuite
 {
@@ -294,7 +294,7 @@ class EcmpRoutingTestSuite : public TestSuite
 
 /**
  * \ingroup legacy
- * Flows, traces, failures.
+ * Tests of flows, traces and failures.
  */
 class PacketEngineTestSuite : public TestSuite
 {

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * Numbers that do not depend on us: closed forms, and another simulator's published timings. They
- * hold for every ns-3 release that the module is built with.
+ * These tests compare with numbers from elsewhere: closed forms, and another simulator's published
+ * timings. The numbers hold for every ns-3 release that the module is built with.
  */
 #include "fabric/collective/closed-form.h"
 #include "fabric/step/step.h"
@@ -21,10 +21,10 @@ namespace fabric = legacy::fabric;
 namespace
 {
 
-constexpr int64_t kRate = 1'000'000'000;  //!< of every link
-constexpr fabric::TimeNs kDelay = 10'000; //!< likewise
+constexpr int64_t kRate = 1'000'000'000;  //!< rate of every link
+constexpr fabric::TimeNs kDelay = 10'000; //!< delay of every link
 
-/// A step of one collective among workers that are ready at once.
+/// Returns a step of one collective among workers that are ready at once.
 fabric::StepTraffic OneCollective(fabric::CollectiveAlgorithm algorithm, int workers, int64_t bytes)
 {
     fabric::CallTraffic call;
@@ -64,7 +64,7 @@ fabric::StepTiming Simulate(const fabric::EngineFactory& factory,
 
 /**
  * \ingroup legacy
- * Rings on one switch take what their closed forms say.
+ * Checks that rings on one switch take the times of their closed forms.
  */
 class ClosedFormTestCase : public TestCase
 {
@@ -103,12 +103,12 @@ class ClosedFormTestCase : public TestCase
         NS_TEST_EXPECT_MSG_EQ(timing.counters.retransmitTimeouts, 0, fabric::ToString(algorithm));
     }
 
-    int m_workers; //!< in the ring
+    int m_workers; //!< workers in the ring
 };
 
 /**
  * \ingroup legacy
- * Fluid flows and packets agree where nothing is oversubscribed.
+ * Checks that fluid flows and packets agree where no link is oversubscribed.
  */
 class FidelityTestCase : public TestCase
 {
@@ -136,7 +136,7 @@ class FidelityTestCase : public TestCase
 
 /**
  * \ingroup legacy
- * Transfers whose times SimGrid publishes take them, to all six decimals.
+ * Checks that transfers take the times that SimGrid publishes, to all six decimals.
  */
 class SimGridTestCase : public TestCase
 {
@@ -161,7 +161,7 @@ class SimGridTestCase : public TestCase
 
 /**
  * \ingroup legacy
- * Closed forms, fidelities, published timings.
+ * Tests against closed forms, other fidelities and published timings.
  */
 class ValidationTestSuite : public TestSuite
 {

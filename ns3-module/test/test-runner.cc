@@ -1,7 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * ns-3's own test runner, for builds without an ns-3 source tree: --test-name=legacy-packet-engine.
+ * This program is ns-3's own test runner, for builds without an ns-3 source tree. Use it with
+ * --test-name=legacy-packet-engine.
  */
 #include "ns3/test.h"
 
