@@ -1,5 +1,5 @@
-// CSV as RFC 4180 has it, and numbers as text. Deterministic: equal values give equal bytes, in
-// every locale.
+// CSV is read and written as RFC 4180 defines it, with numbers as text. Equal values give equal
+// bytes in every locale.
 #pragma once
 
 #include <cstddef>
@@ -10,29 +10,31 @@
 
 namespace legacy::analysis {
 
-// The shortest text that reads back to the same double: positional for 1e-7 <= |value| < 1e16, else
-// with an exponent; "nan", "inf" and "-inf" for what is not finite.
+// Returns the shortest text that reads back to the same double: positional for 1e-7 <= |value| <
+// 1e16, else with an exponent; "nan", "inf" or "-inf" for values that are not finite.
 std::string CsvNumber(double value);
 
-// One record with its line feed; fields that hold a comma, a quote or a line break are quoted.
+// Returns one record with its line feed. Fields that have a comma, a quote or a line break are
+// quoted.
 std::string CsvLine(const std::vector<std::string>& fields);
 
 struct CsvRecord {
-  int64_t line = 0;  // of the file, from 1, where the record starts
+  int64_t line = 0;  // line of the file where the record starts, from 1
   std::vector<std::string> fields;
 };
 
-// Splits text into records, one call a record. Lines end with LF or CRLF.
+// A CsvParser splits text into records, one for each call. Lines end with LF or CRLF.
 class CsvParser {
  public:
   // `name` (a path) is for messages; `text` must outlive the parser.
   CsvParser(std::string name, std::string_view text);
 
-  // False at the end. Throws Error, with name and line, on a stray quote.
+  // Reads the next record. Returns false at the end. Throws Error, with name and line, on a stray
+  // quote.
   bool Next(CsvRecord& record);
 
-  // The line at which an unfinished last record starts, 0 where the text ends with a whole record.
-  // A record without its line break may lack digits, so it is never given out.
+  // Returns the line at which an unfinished last record starts, or 0 where the text ends with a
+  // whole record. A record without its line break may lack digits, so Next never returns it.
   int64_t truncated_line() const { return truncated_line_; }
 
  private:
@@ -40,7 +42,7 @@ class CsvParser {
     kField,
     kRecord,
     kText
-  };  // what follows a field: another, the line's end, nothing
+  };  // what follows a field: another field, the line's end, nothing
   End ReadField(std::string& field);
   bool ReadQuoted(std::string& field);  // false where the text ends inside
   End AfterField();

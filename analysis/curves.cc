@@ -6,7 +6,7 @@
 namespace legacy::analysis {
 namespace {
 
-// The seeds whose evaluations a curve is over.
+// Returns the seeds over whose evaluations the curve is a mean.
 std::set<uint64_t> CurveSeeds(const PolicySummary& policy) {
   std::set<uint64_t> finished, begun;
   for (const SeedSummary& seed : policy.seeds) {

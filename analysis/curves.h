@@ -1,4 +1,4 @@
-// Curves of accuracy against cost: the mean over a policy's seeds at each evaluation, with its
+// Curves show accuracy against cost: the mean over a policy's seeds at each evaluation, with its
 // spread.
 #pragma once
 
@@ -12,7 +12,7 @@ namespace legacy::analysis {
 struct CurvePoint {
   double cost = 0;              // mean over seeds: simulated seconds or bytes
   double accuracy = 0;          // fraction, mean over seeds
-  double deviation = kUnknown;  // of the accuracy
+  double deviation = kUnknown;  // standard deviation of the accuracy
 };
 
 struct Curve {
@@ -21,9 +21,9 @@ struct Curve {
   std::vector<CurvePoint> points;  // by ascending step
 };
 
-// One curve a policy that has evaluations, in the summary's order. A curve is over the finished
-// seeds, or over those that have begun where none has finished, and has the steps that all of these
-// evaluated at.
+// Returns one curve for each policy that has evaluations, in the summary's order. A curve is a mean
+// over the finished seeds, or over those that have begun where none has finished. It has the steps
+// at which all of these evaluated.
 std::vector<Curve> AccuracyCurves(const RunDirectory& run, const Summary& summary,
                                   double EvaluationRow::*cost);
 

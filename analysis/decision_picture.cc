@@ -15,7 +15,7 @@
 namespace legacy::analysis {
 namespace {
 
-constexpr size_t kLayerNameLimit = 30;  // characters of a layer's name
+constexpr size_t kLayerNameLimit = 30;  // characters of a layer's name that are shown
 constexpr int kPanelWidth = 640;        // points
 constexpr int kPanelHeight = 280;
 
@@ -32,10 +32,11 @@ struct LayerCurve {
 struct Panel {
   std::string title;
   std::vector<LayerCurve> curves;
-  size_t hidden = 0;  // layers
+  size_t hidden = 0;  // number of layers without a curve
 };
 
-// Elements of each layer; those that layers.csv lacks (an interrupted training) have none.
+// Returns the elements of each layer. Layers that layers.csv lacks (an interrupted training) have
+// none.
 std::map<std::string, int64_t> SizesOf(const RunDirectory& run, const std::string& policy) {
   std::map<std::string, int64_t> sizes;
   for (const LayerRow& row : run.layers) {
@@ -44,7 +45,7 @@ std::map<std::string, int64_t> SizesOf(const RunDirectory& run, const std::strin
   return sizes;
 }
 
-// Keeps the largest, in the order in which they came.
+// Keeps the curves of the largest layers, in their present order.
 void KeepLargest(Panel& panel, const std::map<std::string, int64_t>& sizes) {
   std::vector<std::string> names;
   for (const LayerCurve& curve : panel.curves) names.push_back(curve.layer);
@@ -61,7 +62,8 @@ void KeepLargest(Panel& panel, const std::map<std::string, int64_t>& sizes) {
   });
 }
 
-// A row for "all" layers is a curve of its own; a policy has either kind.
+// Returns the panel of a policy and seed. A row for "all" layers is a curve of its own; a policy
+// has either such rows or rows of layers.
 Panel PanelOf(const RunDirectory& run, const std::string& policy, uint64_t seed) {
   Panel panel;
   for (const DecisionRow& row : run.decisions) {
@@ -103,7 +105,7 @@ bool IsLogarithmic(const Panel& panel) {
   return least > 0 && most > kLogRatio * least;
 }
 
-// $decidedPxC: step, parameter; what was decided last holds until the end.
+// Returns the blocks $decidedPxC of steps and parameters. The last decision holds until the end.
 std::string DataOf(const Panel& panel, size_t number, int64_t steps) {
   std::string text;
   for (size_t c = 0; c < panel.curves.size(); ++c) {

@@ -1,4 +1,4 @@
-// The picture of how policies decide: the parameter of each layer over the steps of a training.
+// The picture of decisions shows the parameter of each layer over the steps of a training.
 #pragma once
 
 #include <cstddef>
@@ -8,10 +8,10 @@
 
 namespace legacy::analysis {
 
-inline constexpr size_t kShownLayers = 8;  // of each policy: the largest
+inline constexpr size_t kShownLayers = 8;  // layers that a policy's panel shows: the largest
 
-// One panel for each policy whose parameter changes, with a curve for each layer that is shown, of
-// the first seed. Nothing where no policy's does.
+// Returns the picture: one panel for each policy whose parameter changes with the first seed, and
+// in it a curve for each layer that is shown. Returns nothing where no parameter changes.
 std::optional<Picture> DecisionPicture(const RunDirectory& run, const Summary& summary);
 
 }  // namespace legacy::analysis

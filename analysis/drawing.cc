@@ -59,7 +59,8 @@ void UndatePdf(const fs::path& pdf) {
   const std::string key = "/CreationDate (D:";
   const size_t start = text.rfind(key);
   if (start == std::string::npos) return;
-  const std::string date = "20000101000000";  // as long as the old one: other offsets stay true
+  // The new date is as long as the old one, so that offsets in the file remain valid.
+  const std::string date = "20000101000000";
   std::fstream file(pdf, std::ios::binary | std::ios::in | std::ios::out);
   file.seekp(static_cast<std::streamoff>(start + key.size()));
   file << date;

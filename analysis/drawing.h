@@ -1,4 +1,4 @@
-// What all gnuplot scripts of ours share: texts, units, and the three formats of a picture.
+// All gnuplot scripts share these texts, units, and the three formats of a picture.
 #pragma once
 
 #include <array>
@@ -8,7 +8,7 @@
 
 namespace legacy::analysis {
 
-// An axis is logarithmic where the greatest value is more than this many times the least: a
+// An axis is logarithmic where the greatest value is more than this many times the least, because a
 // linear one would hide the small values.
 inline constexpr double kLogRatio = 5;
 
@@ -23,15 +23,15 @@ inline constexpr std::array<Unit, 5> kByteUnits = {
 inline constexpr std::array<Unit, 5> kRateUnits = {
     {{"bit/s", 1}, {"kbit/s", 1e3}, {"Mbit/s", 1e6}, {"Gbit/s", 1e9}, {"Tbit/s", 1e12}}};
 
-// The largest unit in which `value` is at least 1.
+// Returns the largest unit in which `value` is at least 1.
 Unit UnitFor(std::span<const Unit> units, double value);
 
-// A literal text for gnuplot, without escapes; and the same for the label of a tick, which gnuplot
-// takes for a format of numbers.
+// Return a literal text for gnuplot, without escapes. QuoteTick is for labels of ticks, which
+// gnuplot reads as formats of numbers.
 std::string Quote(const std::string& text);
 std::string QuoteTick(const std::string& text);
 
-// What the scripts of a run's pictures begin with.
+// First lines of the scripts of a run's pictures.
 inline constexpr const char* kScriptStart =
     "set encoding utf8\n"
     "set border 3 lc rgb '#444444'\n"
@@ -41,15 +41,16 @@ inline constexpr const char* kScriptStart =
     "set style line 100 lc rgb '#DDDDDD' lw 0.7\n"
     "set grid back ls 100\n";
 
-// Draws `plot` once for each format: NAME.svg, NAME.png and NAME.pdf. Sizes in points; the PNG has
-// twice as many pixels.
+// Returns the script that draws `plot` once for each format: NAME.svg, NAME.png and NAME.pdf. Sizes
+// are in points; the PNG has twice as many pixels.
 std::string Output(const std::string& name, int width, int height, const std::string& plot);
 
-// The files that Output() makes.
+// Returns the files that the script of Output() makes.
 std::array<std::filesystem::path, 3> OutputFiles(const std::filesystem::path& directory,
                                                  const std::string& name);
 
-// Gives a drawn PDF a fixed date: equal pictures are equal files. Leaves a file without one alone.
+// Sets the date in a drawn PDF to a fixed one, so that equal pictures are equal files. A file
+// without a date does not change.
 void UndatePdf(const std::filesystem::path& pdf);
 
 }  // namespace legacy::analysis

@@ -8,7 +8,7 @@
 namespace legacy::analysis {
 namespace {
 
-// Little endian, whatever this machine is.
+// Appends the value in little-endian order, whatever the order of this machine.
 void AppendFixed(std::unsigned_integral auto value, std::string& out) {
   for (size_t i = 0; i < sizeof(value); ++i) out += static_cast<char>(value >> (8 * i) & 0xFF);
 }
@@ -18,7 +18,7 @@ void AppendVarint(uint64_t value, std::string& out) {
   out += static_cast<char>(value);
 }
 
-// How the value of a field follows its key.
+// A WireType says how the value of a field is encoded behind its key.
 enum WireType : uint8_t { kVarint = 0, kFixed64 = 1, kBytes = 2, kFixed32 = 5 };
 
 void AppendKey(int field, WireType type, std::string& out) {
@@ -50,7 +50,7 @@ std::string ValueOf(const Scalar& scalar) {
   return value;
 }
 
-// By a byte: what the reflected polynomial 0x1EDC6F41 makes of it.
+// Returns the remainder of each byte by the reflected polynomial 0x1EDC6F41.
 constexpr std::array<uint32_t, 256> CrcTable() {
   std::array<uint32_t, 256> table{};
   for (uint32_t byte = 0; byte < table.size(); ++byte) {
@@ -61,7 +61,8 @@ constexpr std::array<uint32_t, 256> CrcTable() {
   return table;
 }
 
-// Records hold checksums of checksums, so those that are stored are rotated and shifted.
+// Returns the checksum as records store it. It is rotated and shifted, because records may contain
+// checksums of their own.
 uint32_t Masked(uint32_t crc) { return std::rotr(crc, 15) + 0xA282EAD8U; }
 
 }  // namespace

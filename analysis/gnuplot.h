@@ -1,4 +1,4 @@
-// Runs gnuplot, if it is installed, as a child process (no shell).
+// gnuplot runs as a child process (no shell), where it is installed.
 #pragma once
 
 #include <filesystem>
@@ -7,9 +7,9 @@
 namespace legacy::analysis {
 
 struct GnuplotResult {
-  bool found = true;    // the program could be started
-  bool ok = false;      // and ended without an error
-  std::string message;  // what it wrote
+  bool found = true;    // true where the program could be started
+  bool ok = false;      // true where it ended without an error
+  std::string message;  // text that it wrote
 };
 
 // Runs `script` (a file name) inside `directory` with gnuplot's default settings. `program` is a

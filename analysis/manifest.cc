@@ -1,4 +1,4 @@
-// manifest.json: the checks of what analysis needs from it.
+// Checks of the fields of manifest.json that analysis needs.
 #include <fmt/format.h>
 
 #include <set>
@@ -12,11 +12,11 @@ namespace {
 
 using nlohmann::json;
 
-constexpr size_t kMostShown = 200;  // characters
+constexpr size_t kMostShown = 200;  // characters of a value that messages show
 constexpr int64_t kMostWorkers = 1 << 24;
 constexpr int64_t kMostParameters = int64_t{1} << 44;
 
-// Gives Error the key's value as it stands in the file, "nothing" where it does not.
+// Throws Error with the key's value as it is in the file, or "nothing" where the key is missing.
 [[noreturn]] void Reject(const std::string& where, const json& document, const std::string& key,
                          const std::string& allowed) {
   const bool present = document.is_object() && document.contains(key);

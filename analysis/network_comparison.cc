@@ -13,8 +13,9 @@
 namespace legacy::analysis {
 namespace {
 
-constexpr int kDigits = 3;  // significant ones
-// Policies whose times are within this part of the first's are named together with it.
+constexpr int kDigits = 3;  // significant digits
+// Policies whose times exceed the fastest one's by at most this fraction are named together with
+// it.
 constexpr double kNear = 0.05;
 
 std::string Number(double value) { return Fixed(value, Decimals(value, kDigits)); }
@@ -24,7 +25,7 @@ std::string Seconds(double seconds) {
   return seconds >= 1e-3 ? Number(seconds * 1e3) + " ms" : Number(seconds * 1e6) + " us";
 }
 
-// Nan where not all seeds reached the target.
+// Returns the mean time to accuracy; nan where not all seeds reached the target.
 double TimeOf(const PolicySummary& policy) { return policy.time_to_accuracy.spread.mean; }
 double CodecSeconds(const PolicySummary& policy) { return policy.step.encode + policy.step.decode; }
 
@@ -38,7 +39,7 @@ std::string TimeCell(const PolicySummary& policy) {
   return text + fmt::format(" ({}x)", Number(policy.speedup_dense->spread.mean));
 }
 
-// "1 : 64": what a step computes, against what it communicates.
+// Returns the ratio of computing to communication in a step, as "1 : 64".
 std::string RatioCell(double ratio) {
   return std::isfinite(ratio) ? fmt::format("1 : {}", Number(ratio)) : "-";
 }
@@ -82,7 +83,7 @@ Table NetworksTable(const std::vector<NetworkResult>& networks) {
   return table;
 }
 
-// The policies that reached the target with all seeds, the fastest first.
+// Returns the policies that reached the target with all seeds, the fastest first.
 std::vector<const PolicySummary*> Ranked(const Summary& summary) {
   std::vector<const PolicySummary*> ranked;
   for (const PolicySummary& policy : summary.policies) {
@@ -92,7 +93,8 @@ std::vector<const PolicySummary*> Ranked(const Summary& summary) {
   return ranked;
 }
 
-// "legacy-both is first on 1Gbps (0.38 s, 3.2 times faster than dense; topk-global within 5 %)"
+// Returns a text such as "legacy-both is first on 1Gbps (0.38 s, 3.2 times faster than dense;
+// topk-global within 5 %)".
 std::string First(const NetworkResult& network, const std::vector<const PolicySummary*>& ranked) {
   const PolicySummary& first = *ranked.front();
   std::string text =
@@ -112,8 +114,8 @@ std::string First(const NetworkResult& network, const std::vector<const PolicySu
 
 double StepsOf(const PolicySummary& policy) { return TimeOf(policy) / policy.step.total; }
 
-// Why `winner` beats `other` on a network: shorter steps, and then what makes them so, or fewer of
-// them.
+// Returns why `winner` beats `other` on a network: its steps are shorter, with the reason, or it
+// needs fewer of them.
 std::string Why(const PolicySummary& winner, const PolicySummary& other) {
   const double step_gain = other.step.total / winner.step.total;
   const double steps_gain = StepsOf(other) / StepsOf(winner);

@@ -1,6 +1,6 @@
-// The same trainings on several networks: the run directory of one network holds those of the
-// others in its folder networks/, and manifest.json lists them. Times differ between them,
-// accuracies do not (but for policies that look at the network).
+// The same trainings are compared on several networks. The run directory of one network has those
+// of the others in its folder networks/, and manifest.json lists them. Times differ between
+// networks. Accuracies do not, except those of policies that read the network's times.
 #pragma once
 
 #include <string>
@@ -14,25 +14,27 @@ namespace legacy::analysis {
 struct NetworkResult {
   std::string name;
   Summary summary;
-  // Of well-known models there: the model with its batch, and a dense step's communication / its
-  // computing.
+  // Well-known models with their batches, and the ratio of communication to computing in a dense
+  // step of theirs.
   std::vector<std::pair<std::string, double>> well_known = {};
 };
 
-// All networks of a run, its own first; empty where it has no others. `own` is the summary of
-// `run`. Throws Error as ReadRunDirectory does, and on a manifest whose list is none.
+// Returns all networks of a run, its own first; empty where it has no others. `own` is the summary
+// of `run`. Throws Error as ReadRunDirectory does, and on an invalid list in the manifest.
 std::vector<NetworkResult> ReadNetworks(const RunDirectory& run, const Summary& own,
                                         const SummaryOptions& options);
 
-// A column of time-to-accuracy for each network, and how much longer a dense step communicates
-// there than it computes, of the run's model and of well-known ones.
+// Return a table with a column of time-to-accuracy for each network, and rows that say how much
+// longer a dense step communicates there than it computes, for the run's model and for well-known
+// ones.
 std::string NetworksText(const std::vector<NetworkResult>& networks);
 std::string NetworksMarkdown(const std::vector<NetworkResult>& networks);
-// networks.csv: one line a network and policy; seconds and fractions, empty where unknown.
+// Returns networks.csv: one line for each network and policy, with seconds and fractions, empty
+// where unknown.
 std::string NetworksCsv(const std::vector<NetworkResult>& networks);
 
-// Which policy reaches the target first on which network, and what makes the order turn, in
-// sentences. Empty where no network has a policy that reached it with all seeds.
+// Returns sentences that say which policy reaches the target first on which network, and why the
+// order changes. Empty where no network has a policy that reached it with all seeds.
 std::string NetworksConclusion(const std::vector<NetworkResult>& networks);
 
 }  // namespace legacy::analysis

@@ -22,7 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr size_t kPolicyNameLimit = 30;  // characters of a policy's name
+constexpr size_t kPolicyNameLimit = 30;  // characters of a policy's name that are shown
 constexpr int kMarksOnCurve = 12;
 
 std::string Preamble(const std::string& title, const std::string& subtitle) {
@@ -44,7 +44,7 @@ struct Axis {
   bool logarithmic = false;
 };
 
-// What a curve's accuracy costs: where nine tenths of its best are reached.
+// Returns the cost at which a curve reaches nine tenths of its best accuracy.
 double CostOf(const Curve& curve) {
   const double best = std::ranges::max_element(curve.points, {}, &CurvePoint::accuracy)->accuracy;
   return std::ranges::find_if(curve.points,
@@ -52,7 +52,8 @@ double CostOf(const Curve& curve) {
       ->cost;
 }
 
-// Logarithmic where a linear one would squeeze a curve's rise into a small part of it.
+// Returns the axis. It is logarithmic where a linear one would show a curve's rise in a small part
+// of its length.
 Axis MakeAxis(const std::vector<Curve>& curves, const std::string& label,
               std::span<const Unit> units) {
   double least = INFINITY, most = 0;
@@ -62,15 +63,15 @@ Axis MakeAxis(const std::vector<Curve>& curves, const std::string& label,
   }
   Axis axis;
   axis.logarithmic = most > kLogRatio * least;
-  // Of a logarithmic axis, its middle is a number of at most two digits.
+  // The unit of a logarithmic axis suits its middle, which then has at most two digits.
   axis.unit = UnitFor(units, axis.logarithmic ? 10 * std::sqrt(least * most) : most);
   axis.label =
       fmt::format("{} [{}{}]", label, axis.unit.name, axis.logarithmic ? ", logarithmic" : "");
   return axis;
 }
 
-// The range of a logarithmic axis and its labels: 1, 2 and 5 of each power of ten, powers alone
-// above three decades.
+// Returns the range of a logarithmic axis and its labels: 1, 2 and 5 of each power of ten, or the
+// powers alone above three decades.
 std::string LogarithmicAxis(const std::vector<Curve>& curves, const Axis& axis) {
   double least = INFINITY, most = 0;
   for (const Curve& curve : curves) {
@@ -91,7 +92,8 @@ std::string LogarithmicAxis(const std::vector<Curve>& curves, const Axis& axis) 
                      CsvNumber(most * 1.1), fmt::join(labels, ", "));
 }
 
-// $curveI: cost, accuracy, accuracy less and plus its deviation; in the axis' unit and per cent.
+// Returns the blocks $curveI: cost in the axis' unit, then accuracy, accuracy less its deviation
+// and accuracy plus its deviation in per cent.
 std::string CurveData(const std::vector<Curve>& curves, const Axis& axis) {
   std::string text;
   for (size_t i = 0; i < curves.size(); ++i) {
@@ -160,7 +162,8 @@ Picture AccuracyPicture(const std::string& name, const std::string& title,
   return {name, std::move(script)};
 }
 
-// $partJ: middle, row, left, right, bottom and top of each bar; $totals: right end, row, text.
+// Returns the blocks $partJ with middle, row, left, right, bottom and top of each bar, and $totals
+// with right end, row and text.
 std::string SplitData(const std::vector<const PolicySummary*>& policies, const Unit& unit,
                       double& most) {
   std::vector<double> ends(policies.size(), 0);
@@ -260,7 +263,8 @@ DrawnPictures DrawPictures(const RunDirectory& run, const Summary& summary,
   for (const Picture& picture : pictures) {
     const std::string script = picture.name + ".gp";
     const auto outputs = OutputFiles(run.path, picture.name);
-    for (const fs::path& path : outputs) fs::remove(path);  // none older than its script
+    // No picture is older than its script.
+    for (const fs::path& path : outputs) fs::remove(path);
     const GnuplotResult result = RunGnuplot(run.path, script, gnuplot);
     if (!result.found) {
       drawn.warnings.push_back(fmt::format(
@@ -274,7 +278,8 @@ DrawnPictures DrawPictures(const RunDirectory& run, const Summary& summary,
       UndatePdf(outputs.back());
       drawn.files.insert(drawn.files.end(), outputs.begin(), outputs.end());
     }
-    if (!result.ok || !made) {  // remarks of a drawing that succeeded are about ranges: not shown
+    // Remarks of a drawing that succeeded are about ranges, and are not shown.
+    if (!result.ok || !made) {
       drawn.warnings.push_back(
           fmt::format("gnuplot {}: {}", (run.path / script).string(), result.message));
     }

@@ -1,4 +1,4 @@
-// Pictures of a run, drawn by gnuplot as SVG, PNG and PDF: accuracy-time, accuracy-bytes,
+// gnuplot draws the pictures of a run as SVG, PNG and PDF: accuracy-time, accuracy-bytes,
 // step-split and decisions.
 #pragma once
 
@@ -12,19 +12,20 @@ namespace legacy::analysis {
 
 struct Picture {
   std::string name;    // "accuracy-time"
-  std::string script;  // for gnuplot, data included; writes NAME.svg, .png and .pdf where it runs
+  std::string script;  // gnuplot script with its data; writes NAME.svg, .png and .pdf where it runs
 };
 
-// Pictures without anything to show (no evaluations, no steps) are left out.
+// Returns the pictures of a run, without those that have nothing to show (no evaluations, no
+// steps).
 std::vector<Picture> MakePictures(const RunDirectory& run, const Summary& summary);
 
 struct DrawnPictures {
   std::vector<std::filesystem::path> files;  // .gp, and .svg, .png, .pdf where gnuplot made them
-  std::vector<std::string> warnings;         // no gnuplot, or what it complained of
+  std::vector<std::string> warnings;         // gnuplot is missing, or its errors
 };
 
-// Writes NAME.gp into the run directory and has `gnuplot` draw it there. Without gnuplot: a
-// warning, no failure.
+// Writes NAME.gp into the run directory and lets `gnuplot` draw it there. Where gnuplot is missing,
+// the result has a warning.
 DrawnPictures DrawPictures(const RunDirectory& run, const Summary& summary,
                            const std::string& gnuplot = "gnuplot");
 

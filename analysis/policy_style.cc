@@ -16,7 +16,8 @@ struct MarkForm {
   const char* name;
   int point_type;
 };
-// Open upright triangles are left to trainings that never reached their target.
+// Marks of policies. Open upright triangles are not among them, as they stand for trainings that
+// never reached their target.
 constexpr std::array<MarkForm, 8> kMarks = {{{"circle", 7},
                                              {"square", 5},
                                              {"triangle", 9},
@@ -25,7 +26,7 @@ constexpr std::array<MarkForm, 8> kMarks = {{{"circle", 7},
                                              {"pentagon", 15},
                                              {"open-square", 4},
                                              {"open-circle", 6}}};
-constexpr std::array<int, 7> kDashesOf = {1, 1, 1, 2, 4, 5, 1};  // by family
+constexpr std::array<int, 7> kDashesOf = {1, 1, 1, 2, 4, 5, 1};  // dash type of each family
 constexpr int kReversedDashes = 3;
 
 struct Stem {
@@ -33,9 +34,9 @@ struct Stem {
   Colour colour;
   Mark mark;
   Family family = kAdaptive;
-  int dashes = 0;  // 0: the family's
+  int dashes = 0;  // dash type; 0: the family's
 };
-// Of stems that begin alike, the longer one is first.
+// Where one stem begins with another, the longer one is first.
 constexpr Stem kPolicies[] = {{"legacy-layer", kOrange, kSquare},
                               {"legacy-phase", kWine, kDown},
                               {"legacy-auto", kGreen, kSquare},
@@ -90,7 +91,7 @@ constexpr Stem kCodecs[] = {{"dense", kBlack, kCircle, kFull},
 
 bool IsWord(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; }
 
-// The stem that begins first in the name, on whole words.
+// Returns the stem whose whole words are the first in the name.
 template <size_t kCount>
 std::optional<Stem> FirstOf(const Stem (&stems)[kCount], const std::string& name) {
   for (size_t at = 0; at < name.size(); ++at) {
@@ -104,7 +105,7 @@ std::optional<Stem> FirstOf(const Stem (&stems)[kCount], const std::string& name
   return std::nullopt;
 }
 
-// From the name's letters (FNV-1a).
+// Returns a style that follows from the name's letters (FNV-1a).
 Stem AnyLook(const std::string& name) {
   uint32_t hash = 2166136261u;
   for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619u;

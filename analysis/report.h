@@ -1,5 +1,6 @@
-// The last stage of a run, and all of legacy-report: read the directory, summarise, write
-// summary.json (and networks.csv where there are several), draw.
+// A report is the last stage of a run, and all of legacy-report. It reads the directory, summarises
+// it, writes summary.json (and networks.csv where there are several networks), and draws the
+// pictures.
 #pragma once
 
 #include <filesystem>
@@ -18,15 +19,20 @@ struct ReportOptions {
 
 struct Report {
   Summary summary;
-  std::vector<NetworkResult> networks;       // where the run was timed on several, its own first
-  std::vector<std::filesystem::path> files;  // written: summary.json, networks.csv, the pictures
-  std::vector<std::string> warnings;         // why pictures are lacking
+  // Networks of a run that was timed on several, its own first.
+  std::vector<NetworkResult> networks;
+  std::vector<std::filesystem::path>
+      // Files that were written: summary.json, networks.csv, the pictures.
+      files;
+  std::vector<std::string> warnings;  // reasons why pictures are missing
 };
 
-// Throws Error as ReadRunDirectory and Summarise do, and where a file cannot be written.
+// Writes the report into the directory. Throws Error as ReadRunDirectory and Summarise do, and
+// where a file cannot be written.
 Report WriteReport(const std::filesystem::path& directory, const ReportOptions& options = {});
 
-// For people: all tables, those of several networks and what they say at the end.
+// Return the report for people: all tables, those of several networks, and the conclusion from
+// these.
 std::string ReportText(const Report& report);
 std::string ReportMarkdown(const Report& report);
 

@@ -57,7 +57,7 @@ void CheckOutput(const std::string& path, const std::string& option) {
 
 void WriteOutput(const std::string& path, const std::string& text) {
   if (path == "-") {
-    std::fwrite(text.data(), 1, text.size(), stdout);  // it may hold zeros
+    std::fwrite(text.data(), 1, text.size(), stdout);  // the text may have zero bytes
     return;
   }
   WriteWholeFile(path, text);

@@ -1,4 +1,4 @@
-// Results as rows, for CSV and JSON, and files of them.
+// Results are rows, which are written as CSV or JSON.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -7,15 +7,15 @@
 
 namespace legacy {
 
-using Row = nlohmann::ordered_json;  // an object; nested values go into JSON only
+using Row = nlohmann::ordered_json;  // object; its nested values are written as JSON only
 
-// Header and rows; all rows have the keys of the first.
+// Return the rows as text, CSV with a header. All rows have the keys of the first.
 std::string CsvText(const std::vector<Row>& rows);
 std::string JsonText(const std::vector<Row>& rows);
 
-// Throws Error naming `option` where nothing can be written there; "-" is standard output.
+// Throws Error naming `option` where `path` cannot be written; "-" is standard output.
 void CheckOutput(const std::string& path, const std::string& option);
-// The whole text or nothing.
+// Writes the whole text or nothing.
 void WriteOutput(const std::string& path, const std::string& text);
 
 }  // namespace legacy

@@ -1,5 +1,5 @@
-// The rows of the run directory's CSV files, one type a file. Columns() names the columns once, for
-// the header, the writer and the reader: visit(column, unit, member), where the unit is "" for
+// Each CSV file of the run directory has rows of one type. Columns() names the columns once, for
+// the header, the writer and the reader. It calls visit(column, unit, member); the unit is "" for
 // names, counts and plain numbers.
 #pragma once
 
@@ -15,22 +15,23 @@ struct StepRow {
   uint64_t seed = 0;
   int64_t step = 0;  // from 0
   double learning_rate = 0;
-  double training_loss = 0;    // may be nan or inf: a training that diverged
+  double training_loss = 0;    // nan or inf where the training diverged
   double elements_sent = 0;    // values that one worker sends
   double message_bytes = 0;    // payload that one worker encodes, headers of messages included
-  double nic_bytes = 0;        // payload that leaves one worker's network card
-  double dense_nic_bytes = 0;  // the same for the dense fp32 ring all-reduce
-  double step_seconds = 0;     // whole step; simulated, as all seconds here
+  double nic_bytes = 0;        // payload that leaves one worker's NIC
+  double dense_nic_bytes = 0;  // payload of the dense fp32 ring all-reduce
+  double step_seconds = 0;     // duration of the step; simulated, as all seconds here
   double compute_seconds = 0;  // forward and backward
   double encode_seconds = 0;
   double communication_seconds = 0;
   double decode_seconds = 0;
-  double wait_seconds = 0;  // for slower workers
-  // The textbook's: computing, coding and each collective's alpha-beta time, one after the other
+  double wait_seconds = 0;  // time of waiting for slower workers
+  // The textbook's step time: computing, coding and each collective's alpha-beta time, one after
+  // the other.
   double alpha_beta_seconds = 0;
-  int64_t participants = 0;      // workers whose gradients counted
-  double simulated_seconds = 0;  // at the end of the step, from the start of the training
-  bool fresh = true;             // simulated, not remembered
+  int64_t participants = 0;      // number of active workers
+  double simulated_seconds = 0;  // time from the start of the training to the end of the step
+  bool fresh = true;             // true where the step was simulated; false where it was memoised
 
   template <class Self, class Visitor>
   static void Columns(Self& row, Visitor&& visit) {
@@ -56,7 +57,7 @@ struct StepRow {
   }
 };
 
-// One evaluation on the test set; counts are cumulative from the start of the training.
+// One evaluation on the test set. Counts are cumulative from the start of the training.
 struct EvaluationRow {
   static constexpr const char* kFile = "evaluations.csv";
   std::string policy;
@@ -87,8 +88,8 @@ struct LayerRow {
   std::string policy;
   uint64_t seed = 0;
   std::string layer;
-  int64_t elements = 0;       // of the layer
-  double mean_parameter = 0;  // over the steps
+  int64_t elements = 0;       // elements of the layer
+  double mean_parameter = 0;  // mean over the steps
   double elements_sent = 0;   // sums over the steps
   double message_bytes = 0;
 
@@ -104,18 +105,19 @@ struct LayerRow {
   }
 };
 
-// What a policy chose for one layer, and why. Unknown where it goes by no such thing: nan.
+// The parameter that a policy chose for one layer, and why. Figures that the policy does not use
+// are nan.
 struct DecisionRow {
   static constexpr const char* kFile = "decisions.csv";
   std::string policy;
   uint64_t seed = 0;
-  int64_t step = 0;      // the first that it holds for
-  int64_t decision = 0;  // decisions so far, this one included; 0: what holds before the first
-  std::string layer;     // "all": the same parameter for all of them
+  int64_t step = 0;      // first step to which the decision applies
+  int64_t decision = 0;  // number of decisions, this one included; 0: parameters before the first
+  std::string layer;     // name of the layer; "all": one parameter for all layers
   double parameter = 0;
-  double error = 0;          // that the policy takes the compression for
-  double budget = 0;         // what it may spend, or what it compares with
-  double gain = 0;           // what it gets for it, fraction
+  double error = 0;          // error of the compression, as the policy measures it
+  double budget = 0;         // limit, or threshold that it compares with
+  double gain = 0;           // gain of the compression, fraction
   double time_estimate = 0;  // seconds
   std::string reason;
 
@@ -144,16 +146,16 @@ struct LinkRow {
   std::string from;
   std::string to;
   double rate_bits_per_second = 0;
-  int64_t bytes = 0;  // on the wire
+  int64_t bytes = 0;  // bytes on the wire
   int64_t packets = 0;
   int64_t drops = 0;
   int64_t marks = 0;
   int64_t max_queue_bytes = 0;
   double busy_seconds = 0;
   double mean_utilisation = 0;  // fraction of the simulated time
-  double peak_utilisation = 0;  // highest, fraction: of an instant (flow) or a millisecond (packet)
+  double peak_utilisation = 0;  // highest fraction in an instant (flow) or a millisecond (packet)
   double usd_per_gb = 0;        // price of 1e9 bytes on the wire; 0: none
-  double usd = 0;               // what `bytes` cost
+  double usd = 0;               // price of `bytes`
 
   template <class Self, class Visitor>
   static void Columns(Self& row, Visitor&& visit) {
@@ -176,8 +178,8 @@ struct LinkRow {
   }
 };
 
-// What simulating the network took. Written when the training ends: a missing row marks an
-// interrupted training.
+// Cost of simulating the network. The row is written when the training ends, so a missing row marks
+// an interrupted training.
 struct NetworkRow {
   static constexpr const char* kFile = "network.csv";
   std::string policy;
@@ -202,19 +204,19 @@ struct NetworkRow {
   }
 };
 
-// One thing that the doctor tried on one step, and what it changed.
+// One remedy that the doctor tried on one step, and its effect.
 struct DoctorRow {
   static constexpr const char* kFile = "doctor.csv";
   std::string policy;
   uint64_t seed = 0;
   int64_t step = 0;
-  std::string fidelity;  // of the doctor's simulations
-  std::string remedy;    // "none": the step as it is
-  std::string bound;     // what a step is bound by that this helps most
-  std::string change;    // the remedy for people
+  std::string fidelity;  // fidelity of the doctor's simulations
+  std::string remedy;    // name of the remedy; "none": the step as it is
+  std::string bound;     // bound of a step that the remedy helps most
+  std::string change;    // the remedy in words
   double step_seconds = 0;
-  double gain = 0;       // part of the step that it saves
-  bool verdict = false;  // the one that the verdict rests on; "none": balanced
+  double gain = 0;       // fraction of the step that it saves
+  bool verdict = false;  // true for the remedy that gives the verdict; "none": balanced
 
   template <class Self, class Visitor>
   static void Columns(Self& row, Visitor&& visit) {
@@ -231,7 +233,7 @@ struct DoctorRow {
   }
 };
 
-// One step that fidelity auto simulated with packets beside flows.
+// One step that fidelity auto simulated at packet fidelity beside flow fidelity.
 struct FidelityRow {
   static constexpr const char* kFile = "fidelity.csv";
   std::string policy;
@@ -239,7 +241,7 @@ struct FidelityRow {
   int64_t step = 0;
   double flow_seconds = 0;
   double packet_seconds = 0;
-  double difference = 0;  // of flow from packet, part of packet
+  double difference = 0;  // difference of flow from packet, fraction of packet
 
   template <class Self, class Visitor>
   static void Columns(Self& row, Visitor&& visit) {

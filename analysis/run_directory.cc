@@ -32,7 +32,8 @@ bool ParseWhole(const std::string& text, Number& value) {
   return result.ec == std::errc() && result.ptr == end;
 }
 
-// Each returns what is allowed where `text` is not it, else an empty text.
+// Each Parse reads `text` into `value`. It returns an empty text, or the allowed values where
+// `text` is none of them.
 const char* Parse(const std::string& text, std::string& value) {
   value = text;
   return "";
@@ -51,8 +52,8 @@ const char* Parse(const std::string& text, double& value) {
   return ParseWhole(text, value) ? "" : "a number, nan, inf, -inf";
 }
 
-// Where each column of Row stands in the file's header line. Columns may come in any order; unknown
-// ones are skipped.
+// Returns the position of each column of Row in the file's header line. Columns may come in any
+// order, and unknown ones are skipped.
 template <class Row>
 std::vector<size_t> LocateColumns(const std::string& where, const CsvRecord& header) {
   std::vector<size_t> places;
@@ -81,7 +82,8 @@ Row ParseRow(const std::string& where, const CsvRecord& record, const std::vecto
   return row;
 }
 
-// Rows of one policy and seed come in the order of their steps; network.csv has one row for each.
+// An OrderCheck checks that the rows of one policy and seed come in the order of their steps.
+// network.csv has one row for each policy and seed.
 template <class Row>
 class OrderCheck {
  public:
@@ -108,7 +110,7 @@ class OrderCheck {
   }
 
  private:
-  std::map<std::pair<std::string, uint64_t>, int64_t> last_;  // step, or the row's line
+  std::map<std::pair<std::string, uint64_t>, int64_t> last_;  // last step, or the row's line
 };
 
 void CheckKnown(const Manifest& manifest, const std::string& where, int64_t line,
@@ -242,7 +244,7 @@ RunDirectory ReadRunDirectory(const fs::path& directory) {
   run.steps = ReadRows<StepRow>(run);
   run.evaluations = ReadRows<EvaluationRow>(run);
   run.layers = ReadRows<LayerRow>(run);
-  // Runs from before there was one have none.
+  // Older runs have no decisions.csv.
   if (fs::exists(directory / DecisionRow::kFile)) run.decisions = ReadRows<DecisionRow>(run);
   run.links = ReadRows<LinkRow>(run);
   run.network = ReadRows<NetworkRow>(run);

@@ -1,5 +1,5 @@
-// The run directory: what a comparison of policies leaves behind, written and read here alone.
-// docs/results-format.md describes it; the columns are in rows.h.
+// The run directory has the results of a comparison of policies. It is written and read here alone.
+// docs/results-format.md describes it; rows.h has the columns.
 #pragma once
 
 #include <cstdint>
@@ -17,13 +17,13 @@ namespace legacy::analysis {
 
 inline constexpr int kFormatVersion = 1;
 
-// Writes one file of the directory: a header line, then a line a row, flushed, so that a killed run
-// leaves whole lines but for the last. Defined for the row types of rows.h. Throws Error naming the
-// file when the disk refuses.
+// A TableWriter writes one file of the directory: a header line, then one line for each row. Every
+// line is flushed, so that at most the last line of a killed run is not whole. It is defined for
+// the row types of rows.h. Throws Error naming the file where writing fails.
 template <class Row>
 class TableWriter {
  public:
-  explicit TableWriter(const std::filesystem::path& directory);  // replaces an older file
+  explicit TableWriter(const std::filesystem::path& directory);  // the file replaces an older one
   void Write(const Row& row);
 
  private:
@@ -39,28 +39,29 @@ using NetworkWriter = TableWriter<NetworkRow>;
 using DoctorWriter = TableWriter<DoctorRow>;
 using FidelityWriter = TableWriter<FidelityRow>;
 
-// The columns of a file as its header line has them.
+// Returns the names of a file's columns, in the order of its header line.
 template <class Row>
 std::vector<std::string> ColumnNames();
 
-// The fields of manifest.json that analysis needs; the rest is for the reader and in `document`.
+// A Manifest has the fields of manifest.json that analysis needs. `document` has all fields.
 struct Manifest {
   std::string program;
-  std::vector<std::string> policies;  // in order, each once
+  std::vector<std::string> policies;  // policies in order, each once
   std::vector<uint64_t> seeds;
   int workers = 0;
-  int64_t parameters = 0;                 // d, elements of the model's gradient
-  std::optional<double> target_accuracy;  // fraction; null in the file: none
+  int64_t parameters = 0;                 // d, number of elements of the model's gradient
+  std::optional<double> target_accuracy;  // fraction; null in the file means none
   std::string fidelity;
-  // Of policies that decide, decisions that were to be expected in a training; old runs have none.
+  // Number of decisions that a training was expected to have, by policy that decides; old runs have
+  // none.
   std::map<std::string, int64_t> decisions;
-  // Where policies were to send equally much: message bytes of one worker in a step that were asked
-  // for.
+  // Requested message bytes of one worker in a step, by policy, where policies were to send equal
+  // volumes.
   std::map<std::string, double> requested_bytes;
   nlohmann::json document;
 };
 
-// Throws Error naming `where`, the key, the value and what is allowed.
+// Reads a manifest. Throws Error naming `where`, the key, the value and what is allowed.
 Manifest ParseManifest(const nlohmann::json& document, const std::string& where);
 
 // Checks `document` as ParseManifest does, adds "format" and the columns' "units", and writes
@@ -76,15 +77,16 @@ struct RunDirectory {
   std::vector<DecisionRow> decisions;
   std::vector<LinkRow> links;
   std::vector<NetworkRow> network;
-  std::vector<std::string>
-      notes;  // what an interrupted run lacks: missing files, unfinished last lines
+  std::vector<std::string> notes;  // missing files and unfinished last lines of an interrupted run
 };
 
-// Reads a whole directory. Tolerates what an interruption leaves; anything else that is wrong
-// throws Error with file, line, column, value and what is allowed.
+// Reads a whole directory. Missing files and an unfinished last line, as an interruption leaves
+// them, are allowed. Throws Error on any other mistake, with file, line, column, value and what is
+// allowed.
 RunDirectory ReadRunDirectory(const std::filesystem::path& directory);
 
-// doctor.json, an array; empty where the run has none. Throws Error on what is not JSON.
+// Returns doctor.json, an array; empty where the run has none. Throws Error on text that is not
+// JSON.
 nlohmann::json ReadDiagnoses(const std::filesystem::path& directory);
 
 }  // namespace legacy::analysis

@@ -1,4 +1,4 @@
-// What a step's time goes to, in the order and the colours of all figures.
+// Parts of a step's time, in the order and the colours of all figures.
 #pragma once
 
 #include <array>

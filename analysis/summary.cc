@@ -13,8 +13,8 @@
 namespace legacy::analysis {
 namespace {
 
-constexpr size_t kWindow = 3;           // evaluations whose mean must reach the target
-constexpr double kRounding = 1e-9;      // of a sum of accuracies: far below one test sample
+constexpr size_t kWindow = 3;       // number of evaluations whose mean must reach the target
+constexpr double kRounding = 1e-9;  // rounding of a sum of accuracies, far below one test sample
 constexpr double kBytesPerElement = 4;  // fp32
 
 using Key = std::pair<std::string, uint64_t>;  // policy, seed
@@ -94,7 +94,7 @@ SeedSummary SummariseSeed(uint64_t number, const SeedRows& rows, int64_t paramet
   return seed;
 }
 
-// The seeds that spreads are over.
+// Returns the seeds over which spreads are computed.
 std::vector<const SeedSummary*> Counted(const PolicySummary& policy) {
   std::vector<const SeedSummary*> counted;
   for (const SeedSummary& seed : policy.seeds) {
@@ -103,7 +103,7 @@ std::vector<const SeedSummary*> Counted(const PolicySummary& policy) {
   return counted;
 }
 
-// Of what is known: a seed without evaluations has no accuracy.
+// Returns the spread of the values that are known. A seed without evaluations has no accuracy.
 Spread SpreadOver(const std::vector<const SeedSummary*>& seeds, double SeedSummary::*value) {
   std::vector<double> values;
   for (const SeedSummary* seed : seeds) {
@@ -194,7 +194,8 @@ void AddNetwork(Summary& summary, const RunDirectory& run) {
     NetworkSummary& network = *networks.at(row.policy);
     network.drops += row.drops;
     network.marks += row.marks;
-    if (!(row.mean_utilisation <= network.busiest_utilisation)) {  // unknown at first
+    // The utilisation is unknown (nan) at first.
+    if (!(row.mean_utilisation <= network.busiest_utilisation)) {
       network.busiest_utilisation = row.mean_utilisation;
       network.busiest_peak = row.peak_utilisation;
       network.busiest_link = row.from + " -> " + row.to;
@@ -212,7 +213,8 @@ void AddNotes(Summary& summary) {
         summary.notes.push_back(
             fmt::format("{}: incomplete: ends after {} steps and {} evaluations", who, seed.steps,
                         seed.evaluations));
-      } else if (seed.evaluations == 0 && summary.target) {  // else none was promised
+        // Without a target no evaluation was promised.
+      } else if (seed.evaluations == 0 && summary.target) {
         summary.notes.push_back(who + ": incomplete: no evaluations");
       }
     }

@@ -1,5 +1,5 @@
-// summary.json. Unknown values (no deviation of one seed, no time where the target was not reached)
-// are null.
+// Writer of summary.json. Unknown values (no deviation of one seed, no time where the target was
+// not reached) are null.
 #include "analysis/summary.h"
 #include "base/json.h"
 

@@ -6,7 +6,7 @@
 namespace legacy::analysis {
 namespace {
 
-// Characters that shortening leaves: of names at first, of anything where a table is still too
+// Characters that shortening leaves: of names at first, and of any text where a table is still too
 // wide.
 constexpr size_t kLeastName = 24;
 constexpr size_t kLeastText = 8;
@@ -89,7 +89,7 @@ std::string RenderMarkdown(const Table& table) {
 
 size_t DisplayWidth(const std::string& text) {
   return static_cast<size_t>(std::ranges::count_if(text, [](char c) {
-    return (static_cast<unsigned char>(c) & 0xC0) != 0x80;  // not a continuation byte
+    return (static_cast<unsigned char>(c) & 0xC0) != 0x80;  // counts all but continuation bytes
   }));
 }
 

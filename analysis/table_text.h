@@ -1,4 +1,4 @@
-// Tables of texts, for people: of fixed width, and as Markdown.
+// Tables of texts are written for people, with a fixed width or as Markdown.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 
 namespace legacy::analysis {
 
-inline constexpr size_t kTextWidth = 160;  // columns of a terminal that RenderText keeps to
+inline constexpr size_t kTextWidth = 160;  // columns of a terminal that RenderText does not exceed
 
 struct Table {
   std::string title;
@@ -14,17 +14,18 @@ struct Table {
   std::vector<std::vector<std::string>> rows;
 };
 
-// With a heading and a rule. Names in the first column, and links, are shortened in the middle
-// where the table would be wider than kTextWidth.
+// Return the table with its heading. In text, which has a rule, names in the first column and links
+// are shortened in the middle where the table would be wider than kTextWidth.
 std::string RenderText(Table table);
 std::string RenderMarkdown(const Table& table);
 
-// A text for Markdown: in one line, nothing of it read as markup.
+// Returns a text for Markdown, in one line and without markup.
 std::string MarkdownText(const std::string& text);
-// The line of a table; its cells are such texts, or Markdown themselves.
+// Returns the line of a table. Its cells are plain texts, or Markdown where `are_markdown` is true.
 std::string MarkdownLine(const std::vector<std::string>& cells, bool are_markdown = false);
 
-// Characters, not bytes, of UTF-8 text; and `name` cut in the middle to at most `limit` of them.
+// Return the number of characters (not bytes) of UTF-8 text, and `name` cut in the middle to at
+// most `limit` characters.
 size_t DisplayWidth(const std::string& text);
 std::string Shorten(const std::string& name, size_t limit);
 

@@ -16,7 +16,7 @@ constexpr int kTimeDigits = 4;  // significant digits
 constexpr int kRatioDigits = 3;
 std::string TimeNumber(double value) { return Fixed(value, Decimals(value, kTimeDigits)); }
 
-// What the seeds agree on is shown without a deviation.
+// Returns the mean, with its deviation unless all seeds agree.
 std::string Show(const Spread& spread, double scale, int decimals, bool sign = false) {
   std::string text = Fixed(spread.mean * scale, decimals, sign);
   const bool agreed = spread.deviation <= 1e-9 * std::abs(spread.mean);
@@ -73,14 +73,14 @@ Table AccuracyTable(const Summary& summary) {
   return table;
 }
 
-// How many times as fast the mean step is as the baseline's.
+// Returns how many times faster the mean step is than the baseline's.
 std::string StepSpeedup(const Summary& summary, const PolicySummary& policy) {
   const auto base = std::ranges::find(summary.policies, summary.baseline, &PolicySummary::name);
   const double ratio = base->step_seconds.mean / policy.step_seconds.mean;
   return Fixed(ratio, Decimals(ratio, kRatioDigits));
 }
 
-// What a step takes comes first where times alone are told.
+// The time of a step comes first where the run has only times.
 Table VolumeTable(const Summary& summary, bool times_alone) {
   Table table{times_alone ? "The mean step in ms, and volume against dense fp32"
                           : "Volume against dense fp32, and the mean step in ms",
@@ -159,7 +159,7 @@ Table NetworkTable(const Summary& summary) {
   return table;
 }
 
-// False where nothing was evaluated and nothing was to be: times alone are told then.
+// True where the run evaluated, or was meant to. Otherwise only its times are shown.
 bool ClaimsAccuracy(const Summary& summary) {
   const auto evaluated = [](const SeedSummary& seed) { return seed.evaluations > 0; };
   return summary.target || std::ranges::any_of(summary.policies, [&](const PolicySummary& policy) {
@@ -186,7 +186,7 @@ std::string Heading(const Summary& summary) {
       fmt::join(summary.seeds, " "), target, summary.baseline);
 }
 
-// Collects one line of CsvTable and the names of its columns.
+// CsvColumns collects one line of CsvTable and the names of its columns.
 struct CsvColumns {
   std::vector<std::string> names;
   std::vector<std::string> fields;

@@ -14,9 +14,9 @@
 namespace legacy {
 namespace {
 
-constexpr size_t kColumn = 36;  // where what an option does begins
-constexpr size_t kNarrow = 70;  // fewer are not wrapped to
-constexpr size_t kWide = 160;   // nobody reads longer lines
+constexpr size_t kColumn = 36;  // column where the descriptions of options begin
+constexpr size_t kNarrow = 70;  // least width to which help is wrapped
+constexpr size_t kWide = 160;   // greatest width to which help is wrapped
 
 // Returns the width of the terminal, or the largest number where there is none: lines are then left
 // as they are.
@@ -26,7 +26,8 @@ size_t Columns() {
   return std::clamp<size_t>(size.ws_col, kNarrow, kWide);
 }
 
-// `text` in lines of at most `width` characters; words are not cut, and lines that are there stay.
+// Returns `text` in lines of at most `width` characters. Words are not cut, and existing line
+// breaks stay.
 std::string Wrapped(const std::string& text, size_t width) {
   if (text.size() <= width) return text;
   std::string out;
@@ -72,7 +73,7 @@ std::string CellText(const std::string& text) {
   return cell;
 }
 
-// Options of `app`, a table for each group, and of its subcommands.
+// Prints the options of `app`, with a table for each group, and those of its subcommands.
 void PrintMarkdown(const CLI::App& app, const std::string& name) {
   std::printf("## %s\n\n%s\n", name.c_str(), app.get_description().c_str());
   for (const std::string& group : app.get_groups()) {
@@ -96,7 +97,7 @@ void PrintMarkdown(const CLI::App& app, const std::string& name) {
 
 void AddNames(const CLI::App& app, std::vector<std::string>& names) {
   for (const CLI::Option* option : app.get_options()) {
-    if (option->get_group().empty()) continue;  // hidden
+    if (option->get_group().empty()) continue;  // hidden options
     for (const std::string& name : option->get_lnames()) {
       names.push_back(std::string("--").append(name));
     }
@@ -104,7 +105,7 @@ void AddNames(const CLI::App& app, std::vector<std::string>& names) {
   for (const CLI::App* used : app.get_subcommands()) AddNames(*used, names);
 }
 
-// Words that may stand on a line, for completion by shells.
+// Prints the words that a command line may have, for completion by shells.
 void PrintWords(const CLI::App& app) {
   std::vector<std::string> names;
   for (const CLI::App* sub : app.get_subcommands({})) {

@@ -1,5 +1,6 @@
-// This is the one exception type of compress/, trainer/ and scenarios/, for what the *user* did
-// wrong. Mistakes of the program itself are asserts. Library code neither prints nor exits.
+// This is the only exception type of compress/, trainer/, analysis/ and scenarios/. It reports
+// mistakes of the *user*; mistakes of the program itself are asserts. Library code neither prints
+// nor exits.
 #pragma once
 
 #include <stdexcept>

@@ -10,7 +10,8 @@ namespace {
 
 constexpr size_t kMostShown = 80;
 
-// Brackets within strings do not count. What is no JSON may be miscounted: the parser refuses it.
+// Throws Error where brackets are nested too deeply. Brackets within strings do not count. Text
+// that is no JSON may be miscounted, but the parser refuses it.
 void CheckDepth(std::string_view text, const std::string& where) {
   int depth = 0;
   bool quoted = false;

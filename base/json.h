@@ -1,5 +1,5 @@
-// JSON of others is read in one place: text that would exhaust the stack is refused before it is
-// parsed, and numbers are checked before anything is sized or indexed by them.
+// JSON input is read in one place. Text that would exhaust the stack is refused before it is
+// parsed, and numbers are checked before they become sizes or indices.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace legacy {
 
-// The most that lists and objects may be nested. Our own files need less than ten; copying, writing
-// and comparing documents recurse once for each level.
+// Greatest depth to which lists and objects may be nested. Our own files need less than ten.
+// Copying, writing and comparing documents recurse once for each level.
 inline constexpr int kMostJsonDepth = 64;
 
 // Returns one JSON document. Throws Error "WHERE: byte N: not valid JSON" (or: which level is too

@@ -12,7 +12,7 @@
 namespace legacy {
 namespace {
 
-constexpr mode_t kMode = 0666;  // less the user's mask
+constexpr mode_t kMode = 0666;  // permissions before the user's mask
 
 int Flags(OutputFile::Mode mode) {
   switch (mode) {
@@ -29,8 +29,8 @@ int Flags(OutputFile::Mode mode) {
 }  // namespace
 
 OutputFile::OutputFile(std::filesystem::path path, Mode mode) : path_(std::move(path)) {
-  // Created by itself first, to know whether it is ours to remove. A link that leads to nothing is
-  // no file of ours.
+  // The first attempt must create the file, which tells whether this object may remove it. A
+  // dangling link is not a file that this object created.
   const int common = O_WRONLY | O_CLOEXEC | O_CREAT;
   file_ = open(path_.c_str(), common | O_EXCL, kMode);
   created_ = file_ >= 0;

@@ -33,7 +33,7 @@ class OutputFile {
 
   std::filesystem::path path_;
   int file_ = -1;
-  bool created_ = false;  // created by this, and still empty
+  bool created_ = false;  // true where this object created the file, which is still empty
 };
 
 }  // namespace legacy

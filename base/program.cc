@@ -9,7 +9,7 @@
 namespace legacy {
 namespace {
 
-StopFlag g_stop = 0;  // set by the handler alone
+StopFlag g_stop = 0;  // only the signal handler sets it
 
 extern "C" void Stop(int signal) {
   g_stop = 1;

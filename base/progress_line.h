@@ -35,10 +35,10 @@ class RewrittenLine {
 // A ProgressLine counts the parts that are done.
 class ProgressLine {
  public:
-  // `unit` is what is counted, as in "steps". The line is written to `log`.
+  // `unit` names the parts, as in "steps". The line is written to `log`.
   ProgressLine(int64_t total, std::string unit, bool terminal, std::FILE* log = stderr);
 
-  // Counts one more part. `text` is what to say about it, at most a few times a second.
+  // Counts one more part. The line shows `text`, at most a few times a second.
   void Advance(const std::string& text);
   // Writes a line that stays; on a terminal it takes the place of the rewritten one.
   void Keep(const std::string& text);

@@ -12,8 +12,8 @@ namespace {
 constexpr uint32_t Low(uint64_t x) { return static_cast<uint32_t>(x); }
 constexpr uint32_t High(uint64_t x) { return static_cast<uint32_t>(x >> 32); }
 
-// Blocks of consecutive counters, a lane each. The counter's first word and the upper half of its
-// second are the number of the block.
+// Computes blocks of consecutive counters, one in each lane. The counter's first word and the upper
+// half of its second are the number of the block.
 constexpr int kLanes = 16;
 LEGACY_INLINE void FillLanes(std::array<uint32_t, 4> counter, std::array<uint32_t, 2> key,
                              uint32_t* out) {
@@ -83,8 +83,9 @@ uint64_t RandomStream::NextU64() {
   return low | static_cast<uint64_t>(NextU32()) << 32;
 }
 
-// Lemire, "Fast random integer generation in an interval", TOMACS 2019: the upper half of a
-// product, with the few low halves that would favour some results rejected.
+// The method is Lemire's ("Fast random integer generation in an interval", TOMACS 2019): the result
+// is the upper half of a product, and the few low halves that would favour some results are
+// rejected.
 uint32_t RandomStream::Below(uint32_t bound) {
   assert(bound >= 1);
   uint64_t product = static_cast<uint64_t>(NextU32()) * bound;

@@ -16,11 +16,11 @@ enum class Purpose : uint32_t {
   kShuffle = 1,     // order of samples
   kAugment = 2,     // crops, flips
   kDataset = 3,     // the embedded images
-  kStraggler = 4,   // slow-downs
+  kStraggler = 4,   // slow-downs of workers
   kRandomK = 5,     // Random-K's support
   kStochastic = 6,  // stochastic rounding
   kPlacement = 7,
-  kGradient = 8,  // gradients to test on
+  kGradient = 8,  // generated gradients
   kSketch = 9,    // first bases of low-rank methods
   kSample = 10,   // where a sample of a gradient begins
   kTest = 99,
@@ -44,7 +44,7 @@ inline constexpr int kPhiloxRounds = 10;
 constexpr std::array<uint32_t, 4> Philox4x32(std::array<uint32_t, 4> counter,
                                              std::array<uint32_t, 2> key,
                                              int rounds = kPhiloxRounds) {
-  // Numbers of their own: a GPU has no arrays of constants of the host.
+  // These are copies, because a GPU cannot read the host's constant arrays.
   constexpr uint64_t kMultiplier0 = kPhiloxMultipliers[0], kMultiplier1 = kPhiloxMultipliers[1];
   constexpr uint32_t kWeyl0 = kPhiloxWeyl[0], kWeyl1 = kPhiloxWeyl[1];
   for (int round = 0; round < rounds; ++round) {
@@ -60,7 +60,7 @@ constexpr std::array<uint32_t, 4> Philox4x32(std::array<uint32_t, 4> counter,
   return counter;
 }
 
-// A StreamKey is what the draws of a stream are computed from.
+// A StreamKey has the key and the counter from which the draws of a stream are computed.
 struct StreamKey {
   std::array<uint32_t, 2> key{};
   std::array<uint32_t, 4> counter{};  // of block 0

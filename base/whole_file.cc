@@ -14,14 +14,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kMostLinks = 40;  // as Linux follows
+constexpr int kMostLinks = 40;  // the limit of Linux
 constexpr int kMostTries = 100;
 
 [[noreturn]] void FailToRead(const fs::path& path, int error) {
   throw Error(path.string() + ": cannot be read: " + std::generic_category().message(error));
 }
 
-// Throws Error that names `path`, whatever file it was that failed.
+// Replaces the file. Throws Error that names `path`, whichever file failed.
 void Replace(const fs::path& path, std::string_view text) {
   fs::path temporary;
   const auto remove = [&] {
@@ -99,8 +99,8 @@ fs::path FollowLinks(const fs::path& path) {
 bool MayReplace(const fs::path& path) {
   std::error_code error;
   const fs::file_status status = fs::symlink_status(path, error);
-  return !fs::exists(status) ||
-         fs::is_regular_file(status);  // who may not look may not write either
+  // A path that the user may not inspect is not writable either.
+  return !fs::exists(status) || fs::is_regular_file(status);
 }
 
 void WriteWholeFile(const fs::path& path, std::string_view text) {

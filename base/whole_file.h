@@ -1,4 +1,4 @@
-// Whole files are read, and written whole or not at all.
+// Files are read as a whole, and written as a whole or not at all.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace legacy {
 
-// The limit is more than any file of ours has; devices without an end are refused there.
+// Limit of ReadWholeFile, which exceeds any file of ours. A device without an end is refused there.
 inline constexpr size_t kMostFileBytes = size_t{1} << 31;
 
 // Returns everything in a file, a FIFO or a device. Throws Error "PATH: cannot be read: " with the
@@ -34,7 +34,7 @@ OutputFile CreateBeside(const std::filesystem::path& path);
 // Throws Error where they go in a circle.
 std::filesystem::path FollowLinks(const std::filesystem::path& path);
 
-// True where a file may be put there under its name: there is a plain file, or nothing.
+// True where `path` may be replaced by a new file: it is a plain file, or does not exist.
 bool MayReplace(const std::filesystem::path& path);
 
 }  // namespace legacy

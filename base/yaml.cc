@@ -14,7 +14,8 @@
 namespace legacy {
 namespace {
 
-// yaml-cpp prints a carriage return as a break of lines; others have no meaning.
+// Throws Error where the text has control characters. yaml-cpp prints a carriage return as a line
+// break; others have no meaning.
 const std::string& CheckedText(const std::string& text, const std::string& key) {
   const auto is_control = [](unsigned char c) {
     return (c < ' ' && c != '\n' && c != '\t') || c == 0x7f;
@@ -23,7 +24,8 @@ const std::string& CheckedText(const std::string& text, const std::string& key) 
   throw Error(key + ": has control characters; allowed: text");
 }
 
-// yaml-cpp takes other bytes, and prints something else in their place.
+// Throws Error where the text is not UTF-8. yaml-cpp accepts other bytes, and prints something else
+// in their place.
 void CheckUtf8(const std::string& text, const std::string& where) {
   std::istringstream lines(text);
   std::string line;
