@@ -21,9 +21,8 @@ struct Report {
   Summary summary;
   // Networks of a run that was timed on several, its own first.
   std::vector<NetworkResult> networks;
-  std::vector<std::filesystem::path>
-      // Files that were written: summary.json, networks.csv, the pictures.
-      files;
+  // Files that were written: summary.json, networks.csv, the pictures.
+  std::vector<std::filesystem::path> files;
   std::vector<std::string> warnings;  // reasons why pictures are missing
 };
 

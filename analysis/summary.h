@@ -74,9 +74,8 @@ struct NetworkSummary {
   int64_t retransmit_timeouts = 0;
   int64_t drops = 0;
   int64_t marks = 0;
-  std::string
-      // Link with the highest mean utilisation with any seed, as "from -> to".
-      busiest_link;
+  // Link with the highest mean utilisation with any seed, as "from -> to".
+  std::string busiest_link;
   double busiest_utilisation = kUnknown;
   double busiest_peak = kUnknown;  // highest utilisation of that link, with that seed
 };

@@ -1,4 +1,4 @@
-// Advice for programs.
+// Writer of advice as JSON, for programs.
 #include "analysis/study/advice.h"
 #include "base/json.h"
 

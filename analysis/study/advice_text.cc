@@ -1,4 +1,4 @@
-// Advice in words.
+// Writer of advice in words, for people.
 #include <algorithm>
 #include <cmath>
 
@@ -15,7 +15,7 @@ using Cells = std::vector<std::string>;
 
 std::string TargetText(const Study& study) { return ShowQuantity(*study.target, "fraction"); }
 
-// " (95 % interval, 3 seeds)"
+// Returns how sure the ratio is, as " (95 % interval, 3 seeds)".
 std::string Surety(const Study& study, const Speedup& speedup) {
   if (!speedup.interval) return " (one seed: nothing says how sure that is)";
   return fmt::format(" (95 % interval, {})",
@@ -28,7 +28,7 @@ std::string MissedText(const Study& study, const Outcome& outcome) {
                      ShowCount(static_cast<int64_t>(study.seeds.size()), "seed"));
 }
 
-// "+0.40 [-1.00, +1.80]", in points.
+// Returns the difference of accuracy in points, as "+0.40 [-1.00, +1.80]".
 std::string PointsText(const Outcome& outcome) {
   const Spread& spread = outcome.accuracy_difference;
   if (spread.count == 0) return "-";
@@ -60,7 +60,7 @@ std::string CompressText(const Study& study, const Advice& advice) {
                             study.baseline);
 }
 
-// Policies other than the baseline, the highest ratio first; those without one last.
+// Returns the policies other than the baseline, the highest ratio first and those without one last.
 std::vector<size_t> Others(const Study& study, const Place& place) {
   std::vector<size_t> others;
   for (size_t p = 0; p < study.policies.size(); ++p) {
@@ -169,7 +169,7 @@ std::vector<Cells> TableOf(const Study& study, const Place& place) {
   return rows;
 }
 
-// Columns to the left, two blanks apart.
+// Returns the rows as lines, with columns aligned to the left and two blanks apart.
 std::string Aligned(const std::vector<Cells>& rows) {
   std::vector<size_t> widths(rows.front().size());
   for (const Cells& row : rows) {
@@ -186,7 +186,7 @@ std::string Aligned(const std::vector<Cells>& rows) {
   return text;
 }
 
-// What to do on either side of where the policy breaks even.
+// Returns what to do on either side of the value at which the policy breaks even.
 std::string TurnText(const Study& study, const Crossover& crossover) {
   const StudyAxis& axis = study.axes.front();
   const std::string range =

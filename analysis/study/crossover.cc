@@ -7,7 +7,7 @@
 namespace legacy::analysis {
 namespace {
 
-// Interpolation along x: over its logarithm where all of it has one.
+// A Scale interpolates along x: over its logarithm where all values of x are positive.
 struct Scale {
   bool logarithmic = true;
   double To(double x) const { return logarithmic ? std::log(x) : x; }
@@ -21,16 +21,16 @@ Scale ScaleOf(const Facet& facet) {
   return {std::ranges::all_of(facet.x, [](double x) { return x > 0; })};
 }
 
-// Geometric, as times are.
+// Interpolates times, which is done over their logarithms.
 double TimeBetween(double a, double b, double part) { return Scale{}.Between(a, b, part); }
 
-// Two policies at one x with one seed.
+// A Sample compares two policies at one x with one seed.
 struct Sample {
   double x = 0;
-  double log_ratio = 0;  // of TTA(other) / TTA(policy)
+  double log_ratio = 0;  // logarithm of TTA(other) / TTA(policy)
   double seconds = 0;    // TTA(policy)
   bool exact = false;
-  std::optional<int> sign;  // of the true log ratio, where it is known
+  std::optional<int> sign;  // sign of the true log ratio, where it is known
 };
 
 struct Time {
@@ -56,14 +56,14 @@ Sample SampleOf(double x, const Time& policy, const Time& other) {
   } else if (sample.exact) {
     sample.sign = (sample.log_ratio > 0) - (sample.log_ratio < 0);
   } else if (policy.reached && sample.log_ratio >= 0) {
-    sample.sign = 1;  // `other` takes longer still
+    sample.sign = 1;  // `other` takes even longer
   } else if (other.reached && sample.log_ratio <= 0) {
     sample.sign = -1;
   }
   return sample;
 }
 
-// Ascending in x, where both are done.
+// Returns the samples at which both policies are done, ascending in x.
 std::vector<Sample> SamplesOf(const Study& study, const Facet& facet, size_t policy, size_t other,
                               size_t seed, Clock clock) {
   std::vector<Sample> samples;
@@ -77,7 +77,7 @@ std::vector<Sample> SamplesOf(const Study& study, const Facet& facet, size_t pol
   return samples;
 }
 
-// The crossing between two samples of opposite sign; what is between them is even.
+// Returns the crossing between two samples of opposite sign. Samples between them have the ratio 1.
 Crossing CrossingOf(const std::vector<Sample>& samples, size_t before, size_t after,
                     const Scale& scale) {
   const bool faster_below = *samples[before].sign > 0;
@@ -97,7 +97,7 @@ SeedCrossings CrossingsOf(uint64_t seed, const std::vector<Sample>& samples, con
   if (samples.size() < 2) return result;
   if (!std::ranges::all_of(samples, [](const Sample& s) { return s.sign.has_value(); }))
     return result;
-  std::optional<size_t> last;  // that is not even
+  std::optional<size_t> last;  // last sample whose ratio is not 1
   std::vector<Crossing> crossings;
   for (size_t i = 0; i < samples.size(); ++i) {
     if (*samples[i].sign == 0) continue;
@@ -118,7 +118,7 @@ bool GoesWith(const SeedCrossings& seed, bool faster_below) {
   return !seed.crossings.empty() && seed.crossings.back().faster_below == faster_below;
 }
 
-// Mean of the highest crossings of seeds that go the way of most.
+// Sets the mean of the highest crossings of the seeds that cross in the direction of most.
 void Average(const Scale& scale, Crossover& crossover) {
   const auto with = [&](bool below) {
     return static_cast<int>(std::ranges::count_if(

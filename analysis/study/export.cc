@@ -1,4 +1,4 @@
-// A study as CSV files and one JSON file: the cells of the database's tables.
+// Export of a study as CSV files and one JSON file, with the cells of the database's tables.
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>

@@ -17,8 +17,8 @@ bool Holds(const std::vector<size_t>& axes, size_t axis) {
   return std::ranges::find(axes, axis) != axes.end();
 }
 
-// "workers-8-topo-leaf-spine", from the values' own texts: no two of them lose what tells them
-// apart.
+// Returns a name for files such as "workers-8-topo-leaf-spine". It is made of the values' texts,
+// which keeps different values apart.
 std::string SlugOf(const Study& study, const std::vector<size_t>& values,
                    const std::vector<size_t>& left_out) {
   std::string slug;
@@ -37,7 +37,7 @@ std::string SlugOf(const Study& study, const std::vector<size_t>& values,
   return slug;
 }
 
-// Names of groups of places, in their order; slugs are told apart by a number where they must.
+// A Naming names groups of places, in their order. Equal slugs get a number.
 class Naming {
  public:
   Naming(const Study& study, std::vector<size_t> left_out)
@@ -58,7 +58,7 @@ class Naming {
   std::set<std::string> used_;
 };
 
-// Places by the positions on the axes that are not left out, those at 0.
+// Returns the places by their positions on the axes. Positions on axes in `left_out` are 0.
 std::map<std::vector<size_t>, std::vector<Place>> GroupsOf(const Study& study,
                                                            const std::vector<size_t>& left_out) {
   std::map<std::vector<size_t>, std::vector<Place>> groups;
@@ -70,7 +70,7 @@ std::map<std::vector<size_t>, std::vector<Place>> GroupsOf(const Study& study,
   return groups;
 }
 
-// Positions on one axis that places have, by ascending number.
+// Returns the positions on one axis that places have, by ascending number.
 std::vector<size_t> UsedPositions(const StudyAxis& axis, size_t index,
                                   const std::vector<Place>& places) {
   std::set<size_t> used;

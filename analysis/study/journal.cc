@@ -1,6 +1,6 @@
-// A line is {"point": {...}} or {"training": {...}}: the fields by their names, the figures and the
-// columns of the curve by the columns' names. Numbers read back to the last bit; what is not finite
-// is a text as in the CSV files.
+// A line is {"point": {...}} or {"training": {...}}, with the fields by their names, and the
+// figures and the columns of the curve by the columns' names. Numbers read back to the last bit. A
+// number that is not finite is a text, as in the CSV files.
 #include "analysis/study/journal.h"
 
 #include <fmt/format.h>
@@ -44,7 +44,8 @@ json ToJson(const std::optional<T>& value) {
   throw Error(what, Shown(value), allowed);
 }
 
-// FromJson(value, what, member): throws Error naming `what` where `value` is of another type.
+// FromJson(value, what, member) sets the member. Throws Error naming `what` where `value` is of
+// another type.
 void FromJson(const json& value, const std::string& what, std::string& text) {
   if (!value.is_string()) Refuse(what, value, "a text");
   text = value.get<std::string>();
@@ -182,7 +183,7 @@ StudyTraining TrainingFromJson(const json& entry) {
   return training;
 }
 
-// The results of all files so far, by id.
+// Results of all files so far, by id.
 struct Collected {
   std::map<int64_t, StudyPoint> points;
   std::map<std::string, StudyTraining> trainings;
@@ -190,7 +191,7 @@ struct Collected {
   std::string first_skipped;
 };
 
-// A failure never hides a result.
+// Keeps the last entry of each id. A failure never replaces a result.
 template <class Id, class Entry>
 void Keep(std::map<Id, Entry>& entries, Entry entry) {
   const auto [place, added] = entries.try_emplace(entry.id);
@@ -214,7 +215,8 @@ void ReadFile(const fs::path& path, Collected& collected) {
   if (!file) throw Error(path.string() + ": cannot be read");
   std::string line;
   for (int64_t number = 1; std::getline(file, line); ++number) {
-    if (file.eof()) break;  // no line feed: its process was killed, or is about to go on
+    // A line without a line feed is unfinished: its process was killed, or still writes.
+    if (file.eof()) break;
     try {
       ReadLine(line, collected);
     } catch (const Error& error) {
@@ -232,7 +234,8 @@ std::vector<Entry> Values(std::map<Id, Entry>& entries) {
   return values;
 }
 
-// A file of its own for this writer: processes of containers may share host and process id.
+// Creates a new file for this writer. Its name has a number, because processes of containers may
+// share host and process id.
 OutputFile CreateFile(const fs::path& folder) {
   std::error_code error;
   fs::create_directories(folder, error);
@@ -246,7 +249,8 @@ OutputFile CreateFile(const fs::path& folder) {
       try {
         return OutputFile(path, OutputFile::Mode::kCreate);
       } catch (const Error&) {
-        if (!fs::exists(fs::symlink_status(path, error))) throw;  // not made by another meanwhile
+        // Another process did not make the file meanwhile.
+        if (!fs::exists(fs::symlink_status(path, error))) throw;
       }
     }
   }

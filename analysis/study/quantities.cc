@@ -11,15 +11,15 @@
 namespace legacy::analysis {
 namespace {
 
-// A unit as it is printed, and how many base units it is.
+// A UnitScale has a unit as it is printed, and its size in base units.
 struct UnitScale {
   double size = 1;
   std::string unit;
 };
 
+// Returns the largest of the scales, which ascend, in which `value` is at least 1.
 template <size_t n>
-UnitScale Largest(const std::array<UnitScale, n>& scales,
-                  double value) {  // ascending; the largest that fits
+UnitScale Largest(const std::array<UnitScale, n>& scales, double value) {
   UnitScale best = scales.front();
   for (const UnitScale& scale : scales) {
     if (std::abs(value) >= scale.size * (1 - 1e-9)) best = scale;

@@ -92,7 +92,7 @@ std::vector<Cell> SqliteStatement::Row() const {
       case SQLITE_FLOAT:
         cells[i] = sqlite3_column_double(statement, column);
         break;
-      default:  // a blob, which we never write, as a text
+      default:  // a blob, which is never written here, becomes a text
         const void* bytes = sqlite3_column_blob(statement, column);
         const auto size = static_cast<size_t>(sqlite3_column_bytes(statement, column));
         cells[i] = size == 0 ? std::string() : std::string(static_cast<const char*>(bytes), size);
@@ -117,7 +117,7 @@ SqliteTransaction::~SqliteTransaction() {
   try {
     file_.Execute("ROLLBACK");
   } catch (const Error&) {
-    // SQLite rolls back itself after some errors, and then has nothing to roll back.
+    // SQLite rolls back by itself after some errors, and then there is nothing to roll back.
   }
 }
 

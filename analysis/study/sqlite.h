@@ -1,4 +1,4 @@
-// The little of SQLite that studies need, with errors as Error naming the file.
+// Studies use SQLite through these classes, which throw Error naming the file.
 #pragma once
 
 #include <filesystem>
@@ -13,20 +13,20 @@ struct sqlite3_stmt;
 
 namespace legacy::analysis {
 
-// A connection; waits a minute where another program has the file locked. Not to be used in a child
-// process after a fork.
+// A SqliteFile is a connection. It waits up to a minute where another program has locked the file.
+// A child process must not use it after a fork.
 class SqliteFile {
  public:
   enum class Mode {
     kCreate,
     kExisting
-  };  // kExisting: for reading alone where the file may not be written
+  };  // kExisting opens the file for reading alone where it may not be written
   SqliteFile(const std::filesystem::path& path, Mode mode);
 
   void Execute(const std::string& sql);
-  int64_t ChangedRows() const;  // of the last statement
+  int64_t ChangedRows() const;  // number of rows that the last statement changed
   const std::filesystem::path& path() const { return path_; }
-  [[noreturn]] void Fail() const;  // throws what SQLite says
+  [[noreturn]] void Fail() const;  // throws Error with SQLite's message
 
  private:
   friend class SqliteStatement;
@@ -37,16 +37,16 @@ class SqliteFile {
   std::unique_ptr<sqlite3, Close> database_;
 };
 
-// A prepared statement; `file` must outlive it.
+// A SqliteStatement is a prepared statement. `file` must outlive it.
 class SqliteStatement {
  public:
   SqliteStatement(SqliteFile& file, const std::string& sql);
 
-  // Values of the parameters ?, all of them, and from the start.
+  // Sets the values of all parameters ?, and resets the statement.
   void Bind(const std::vector<Cell>& cells);
-  bool Step();  // false: no row is left
+  bool Step();  // returns false where no row is left
   std::vector<Cell> Row() const;
-  void Run(const std::vector<Cell>& cells);  // Bind, then Step to the end
+  void Run(const std::vector<Cell>& cells);  // calls Bind, then Step until the end
 
  private:
   struct Finalize {
@@ -56,7 +56,7 @@ class SqliteStatement {
   std::unique_ptr<sqlite3_stmt, Finalize> statement_;
 };
 
-// All or nothing: undone unless committed.
+// A SqliteTransaction is undone by its destructor unless it was committed.
 class SqliteTransaction {
  public:
   enum class Kind { kRead, kWrite };

@@ -12,7 +12,7 @@
 namespace legacy::analysis {
 namespace {
 
-// P(|T| <= sqrt(degrees) tan(angle)): Abramowitz and Stegun, 26.7.3 and 26.7.4.
+// Returns P(|T| <= sqrt(degrees) tan(angle)), by Abramowitz and Stegun, 26.7.3 and 26.7.4.
 double CentralProbability(double angle, int degrees) {
   const double cosine = std::cos(angle);
   const bool odd = degrees % 2 == 1;
@@ -38,7 +38,7 @@ std::optional<PairedRatio> RatioOf(uint64_t seed, const PointFigures& policy,
   if (!base.time_to_accuracy) pair.bound = Bound::kAtLeast;
   pair.ratio = base.time_to_accuracy.value_or(base.simulated_seconds) /
                policy.time_to_accuracy.value_or(policy.simulated_seconds);
-  // Times of no length have no ratio.
+  // Times of 0 have no ratio.
   return pair.ratio > 0 && std::isfinite(pair.ratio) ? std::optional(pair) : std::nullopt;
 }
 
@@ -59,7 +59,7 @@ void Combine(Speedup& speedup) {
   if (speedup.bound == Bound::kExact) speedup.interval = mean.interval;
 }
 
-// Payload that has left the card at the evaluation which reached the target.
+// Returns the payload that has left the NIC at the evaluation which reached the target.
 std::optional<double> NicBytesToAccuracy(const StudyPoint& point) {
   if (!point.figures.steps_to_accuracy) return std::nullopt;
   const auto row =

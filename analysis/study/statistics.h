@@ -1,11 +1,11 @@
-// What a study's points say over the seeds: each policy's outcome at each place of the grid, and
-// its comparison with the baseline there. Pure functions of the study; deterministic. Points that
-// are pending, failed or not in the grid leave holes.
+// These are the statistics of a study over the seeds: each policy's outcome at each place of the
+// grid, and its comparison with the baseline there. All are pure, deterministic functions of the
+// study. Points that are pending, failed or not in the grid are left out.
 //
 // Seeds are paired across policies, so the speed-up is a mean over seeds of TTA(baseline) /
 // TTA(policy): the geometric mean, with a 95 % t-interval of the logarithms. A training that ended
-// before its target has no TTA; what is known is that the TTA is longer than the training. A ratio
-// with one such TTA is a bound, with two it is nothing.
+// before its target has no TTA, but the TTA is known to be longer than the training. A ratio with
+// one such TTA is a bound; with two it is unknown.
 #pragma once
 
 #include <cstdint>
@@ -19,18 +19,18 @@
 
 namespace legacy::analysis {
 
-inline constexpr double kConfidence = 0.95;  // of all intervals
+inline constexpr double kConfidence = 0.95;  // confidence of all intervals
 
 struct Interval {
   double low = 0;
   double high = 0;
 };
 
-// Student's t: P(T <= result) = probability, in (0, 1), with that many degrees of freedom, 1 or
-// more.
+// Returns Student's t with P(T <= t) = probability, which is in (0, 1). `degrees` of freedom are 1
+// or more.
 double StudentQuantile(double probability, int degrees);
 
-// 95 % t-interval of a mean; none below two values.
+// Returns the 95 % t-interval of a mean; none below two values.
 std::optional<Interval> MeanInterval(const Spread& spread);
 
 struct GeometricMean {
@@ -38,43 +38,46 @@ struct GeometricMean {
   double mean = kUnknown;
   std::optional<Interval> interval;  // none below two values
 };
-GeometricMean GeometricMeanOf(const std::vector<double>& values);  // of positive values
+GeometricMean GeometricMeanOf(const std::vector<double>& values);  // `values` are positive
 
 enum class Bound { kExact, kAtLeast, kAtMost };
 
-// TTA(base) / TTA(policy) with one seed.
+// A PairedRatio is TTA(base) / TTA(policy) with one seed.
 struct PairedRatio {
   uint64_t seed = 0;
   double ratio = 0;
   Bound bound = Bound::kExact;
 };
 
-// Over seeds. Exact where every pair is; a bound (with the bounds in the mean) where all that are
-// none are bounds of one kind; unknown (nan) where there is no pair, or bounds of both kinds.
+// A Speedup is the mean ratio over seeds. It is exact where every pair is exact. It is a bound,
+// with the bounds in the mean, where all other pairs are bounds of one kind. It is unknown (nan)
+// where there is no pair, or there are bounds of both kinds.
 struct Speedup {
   std::vector<PairedRatio> pairs;  // in the order of the study's seeds
-  int missed_by_both = 0;          // seeds with which neither reaches the target: no pair
+  // Number of seeds with which neither reaches the target. They are no pair.
+  int missed_by_both = 0;
   double ratio = kUnknown;
   Bound bound = Bound::kExact;
-  std::optional<Interval> interval;  // of exact ratios, from two pairs up
+  std::optional<Interval> interval;  // interval of exact ratios, with two pairs or more
 
   bool known() const { return ratio == ratio; }
   bool bounded() const { return known() && bound != Bound::kExact; }
 };
 
-// One policy at one place. Spreads are over the seeds that are done.
+// An Outcome has the results of one policy at one place. Spreads are over the seeds that are done.
 struct Outcome {
   std::string policy;
-  std::vector<int64_t> points;  // of each of the study's seeds, the point's id; -1: not in the grid
-  int planned = 0;              // points in the grid; 0: the policy is not at this place
+  // Id of the point with each of the study's seeds; -1: not in the grid.
+  std::vector<int64_t> points;
+  int planned = 0;  // number of points in the grid; 0: the policy is not at this place
   int done = 0;
   int failed = 0;
-  int reached = 0;          // of `done`, the target
-  Spread time_to_accuracy;  // empty unless all that are done reached the target
-  // Mean TTA with the end of the training for seeds that did not reach the target: the mean TTA is
-  // that or more.
+  int reached = 0;          // number of those that are done and reached the target
+  Spread time_to_accuracy;  // empty unless all seeds that are done reached the target
+  // Lower bound of the mean TTA: the mean with the end of the training for seeds that did not reach
+  // the target.
   double time_bound = kUnknown;
-  // Out of one worker's network card until the target; empty as time_to_accuracy is.
+  // Payload out of one worker's NIC until the target; empty where time_to_accuracy is.
   Spread nic_bytes_to_accuracy;
   Spread simulated_seconds;
   Spread final_accuracy;  // fraction
@@ -85,59 +88,61 @@ struct Outcome {
   Spread traffic_ratio;
   Spread message_bytes;
   Spread nic_bytes;
-  double steps = kUnknown;  // mean, of the training
+  double steps = kUnknown;  // mean number of steps of a training
   Spread step_seconds;
-  StepSplit step;                             // means
+  StepSplit step;                             // means over seeds
   double alpha_beta_step_seconds = kUnknown;  // mean
-  Spread egress_usd;                          // empty where there are no prices
-  std::optional<int64_t> decisions;           // as in PolicySummary
-  Speedup speedup;                            // over the baseline; nothing for the baseline itself
+  Spread egress_usd;                          // price; empty where links have none
+  std::optional<int64_t> decisions;           // decisions as in PolicySummary
+  Speedup speedup;  // speed-up over the baseline; nothing for the baseline itself
 };
 
-// One combination of values of the axes.
+// A Place is one combination of values of the axes.
 struct Place {
-  std::vector<size_t> values;     // position on each axis
-  std::vector<Outcome> outcomes;  // of each of the study's policies
+  std::vector<size_t> values;     // position of the value on each axis
+  std::vector<Outcome> outcomes;  // outcomes of each of the study's policies
 };
 
-// All places that points have, ascending by position, the first axis slowest. Throws Error on
-// points whose policy, seed or values the study has not.
+// Returns all places that points have, ascending by position, where the first axis changes most
+// slowly. Throws Error on points whose policy, seed or values are not in the study.
 std::vector<Place> PlacesOf(const Study& study);
 
-// Of the seed at that position; null where its point is not done, or not in the grid.
+// Returns the figures with the seed at that position; null where its point is not done, or not in
+// the grid.
 const PointFigures* FiguresOf(const Study& study, const Outcome& outcome, size_t seed);
 
-// TTA(base) / TTA(policy) at a place; policies by position in the study.
+// Returns TTA(base) / TTA(policy) at a place. Policies are given by their positions in the study.
 Speedup SpeedupOf(const Study& study, const Place& place, size_t policy, size_t base);
 
-// Position of a policy of the study. Throws Error with the list where there is none of that name.
+// Returns the position of a policy of the study. Throws Error with the list where there is none of
+// that name.
 size_t PolicyIndex(const Study& study, const std::string& name);
 
-// The policy's name, marked (summary.h) where at some place it decided too seldom: for what shows
-// all places in one.
+// Returns the policy's name, marked (summary.h) where at some place it decided too seldom. It is
+// for figures and tables that show all places together.
 std::string MarkedName(const Study& study, const std::string& policy);
 
-// "8 workers, leaf-spine, 1 Gbit/s": what a place is called, axes in `left_out` aside.
+// Returns the name of a place, without the axes in `left_out`: "8 workers, leaf-spine, 1 Gbit/s".
 std::string PlaceName(const Study& study, const std::vector<size_t>& values,
                       const std::vector<size_t>& left_out = {});
 
-// Axes with numbers and at least two values, in order; and every two of them.
+// Return the axes with numbers and at least two values, in order, and all pairs of them.
 std::vector<size_t> NumericAxes(const Study& study);
 std::vector<std::pair<size_t, size_t>> NumericAxisPairs(const Study& study);
 
-// Places that differ in `axis` alone: one chart with that axis as its x.
+// A Facet has places that differ in `axis` alone: one chart with that axis as its x.
 struct Facet {
   size_t axis = 0;
-  std::vector<size_t> values;  // of the other axes; that of `axis` says nothing
-  std::string name;            // of the other axes, for people: "8 workers, leaf-spine"; may be ""
-  std::string slug;            // the same for file names: [a-z0-9-]
-  std::vector<double> x;       // of each place, ascending
+  std::vector<size_t> values;  // positions on the other axes; that on `axis` has no meaning
+  std::string name;            // name of the other axes' values: "8 workers, leaf-spine"; may be ""
+  std::string slug;            // name for files, of [a-z0-9-]
+  std::vector<double> x;       // x of each place, ascending
   std::vector<Place> places;
 };
-// `axis` must have numbers.
+// Returns all facets along `axis`, which must have numbers.
 std::vector<Facet> FacetsOf(const Study& study, size_t axis);
 
-// Places that differ in two numeric axes alone: one heat map for each policy.
+// A Plane has places that differ in two numeric axes alone: one heat map for each policy.
 struct Plane {
   size_t x_axis = 0;
   size_t y_axis = 0;
@@ -146,8 +151,8 @@ struct Plane {
   std::string slug;
   std::vector<double> x;  // ascending
   std::vector<double> y;
-  std::vector<std::optional<Place>>
-      places;  // [position in y * x.size() + position in x]; none: not in the grid
+  // Places at [position in y * x.size() + position in x]; none: not in the grid.
+  std::vector<std::optional<Place>> places;
 };
 std::vector<Plane> PlanesOf(const Study& study, size_t x_axis, size_t y_axis);
 

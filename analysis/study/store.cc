@@ -1,6 +1,6 @@
-// A rollback journal, not a write-ahead log: that needs memory shared between the processes, which
-// a file system shared over a network does not give. Readers wait while a transaction is committed,
-// no longer.
+// The database has a rollback journal and no write-ahead log. Such a log needs memory that
+// processes share, which a file system shared over a network does not have. Readers wait only while
+// a transaction is committed.
 #include "analysis/study/store.h"
 
 #include <fmt/format.h>
@@ -143,7 +143,8 @@ Study ReadHead(SqliteFile& file) {
   ParseJson(std::get<std::string>(cells[5]), "policies").get_to(study.policies);
   ParseJson(std::get<std::string>(cells[6]), "seeds").get_to(study.seeds);
   study.axes = ReadAxes(file);
-  CheckTables(study);  // before the axes' names are part of any statement
+  // The axes' names are checked before they are part of any statement.
+  CheckTables(study);
   return study;
 }
 
@@ -165,12 +166,13 @@ Study ReadStudy(SqliteFile& file) {
   SqliteStatement points(
       file, fmt::format("SELECT {} FROM points ORDER BY id", Names(PointColumns(study.axes))));
   while (points.Step()) study.points.push_back(PointOf(study.axes, points.Row()));
-  CheckTables(study);  // the points' ids are positions
+  // From here on the points' ids are known to be positions.
+  CheckTables(study);
   ReadCurves(file, study);
   return study;
 }
 
-// Runs `read`; whatever is wrong with what is in the file becomes an Error that names it.
+// Runs `read`. Every mistake in the file becomes an Error that names the file.
 template <class Read>
 auto Naming(const SqliteFile& file, Read&& read) {
   const auto fail = [&](const std::string& what) -> Error {
@@ -181,7 +183,8 @@ auto Naming(const SqliteFile& file, Read&& read) {
     return read();
   } catch (const Error& error) {
     throw fail(error.what());
-  } catch (const std::exception& error) {  // other types, other texts than Create wrote
+    // The file has values of other types, or other texts than Create writes.
+  } catch (const std::exception& error) {
     throw fail(std::string("damaged: ") + error.what());
   }
 }
@@ -203,7 +206,8 @@ StudyStore StudyStore::Create(const fs::path& file, const Study& study) {
     throw Error("study database", file.string(), "a file that is not there yet");
   }
   CheckTables(study);
-  // Under another name until it is whole; a leftover is of a creation that was killed.
+  // The file has another name until it is whole. A file of that name is left over from a process
+  // that was killed.
   fs::path temporary = file;
   temporary += ".tmp";
   fs::remove(temporary, error);

@@ -1,7 +1,7 @@
-// The study's database, one SQLite file: tables study, axes, trainings, points (a column for each
-// axis, and one <axis>_number where the axis has numbers) and curves. One process writes; any may
-// read at the same time. What is in it depends on the study and its results alone, not on the order
-// in which they came or on when that was.
+// The study's database is one SQLite file with the tables study, axes, trainings, points (a column
+// for each axis, and one <axis>_number where the axis has numbers) and curves. One process writes;
+// others may read at the same time. The content depends on the study and its results alone, and not
+// on their order or on the time of writing.
 #pragma once
 
 #include <filesystem>
@@ -14,16 +14,17 @@ namespace legacy::analysis {
 
 class StudyStore {
  public:
-  // Creates the file with everything pending; replaces none. Throws Error naming the file.
+  // Creates the file with all points pending. Throws Error naming the file where it exists or
+  // cannot be written.
   static StudyStore Create(const std::filesystem::path& file, const Study& study);
-  // Throws Error naming the file where it is no study's database of this format.
+  // Opens the file. Throws Error naming the file where it is no study's database of this format.
   static StudyStore Open(const std::filesystem::path& file);
   StudyStore(StudyStore&&) noexcept;
   StudyStore& operator=(StudyStore&&) noexcept;
   ~StudyStore();
 
-  // States, messages and results of points and trainings by their ids, in one transaction. Throws
-  // Error on ids that there are not.
+  // Store the states, messages and results of points or trainings by their ids, in one transaction.
+  // They throw Error on unknown ids.
   void Put(const std::vector<StudyPoint>& points);
   void Put(const std::vector<StudyTraining>& trainings);
 
@@ -35,7 +36,8 @@ class StudyStore {
   std::unique_ptr<Database> database_;
 };
 
-// points.csv, curves.csv, trainings.csv and study.json in `directory`; columns as in the database.
+// Writes points.csv, curves.csv, trainings.csv and study.json into `directory`, with the columns of
+// the database.
 void ExportStudy(const Study& study, const std::filesystem::path& directory);
 
 }  // namespace legacy::analysis

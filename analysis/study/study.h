@@ -1,5 +1,5 @@
-// A study: one grid of points, each a policy with a seed on a network, and what came out of each.
-// These are the tables of the study's database; docs/studies.md describes them. Columns() names the
+// A study is one grid of points, each a policy with a seed on a network, with their results. These
+// are the tables of the study's database; docs/studies.md describes them. Columns() names the
 // columns once, as in rows.h.
 #pragma once
 
@@ -13,62 +13,64 @@ namespace legacy::analysis {
 
 inline constexpr int kStudyFormat = 2;
 
-// One dimension of the grid, besides policy and seed.
+// A StudyAxis is one dimension of the grid, besides policy and seed.
 struct StudyAxis {
-  std::string name;                 // column of the database: [a-z][a-z0-9_]*, "bandwidth"
-  std::string unit;                 // of the numbers: "bit/s", "s", "B", "fraction" or ""
-  std::vector<std::string> values;  // as texts, in the grid's order, each once
-  std::vector<double> numbers;      // of the values; empty: the values are names
+  std::string name;  // name of its column in the database: [a-z][a-z0-9_]*, "bandwidth"
+  std::string unit;  // unit of the numbers: "bit/s", "s", "B", "fraction" or ""
+  std::vector<std::string> values;  // values as texts, in the grid's order, each once
+  std::vector<double> numbers;      // numbers of the values; empty: the values are names
 };
 
 enum class StudyState { kPending, kDone, kFailed };
-const char* StateText(StudyState state);  // pending | done | failed
+const char* StateText(StudyState state);  // "pending", "done" or "failed"
 
-// One training of the study: a policy, a seed and everything that shapes the model's course.
+// A StudyTraining is one training of the study: a policy, a seed and all options that affect the
+// model.
 struct StudyTraining {
   std::string id;  // hash of its options; the folder trainings/<id> has its run directory
   std::string policy;
   uint64_t seed = 0;
-  // why it serves one point alone; "": it is replayed on all its points' networks
+  // Reason why it serves one point alone; "": it is replayed on the networks of all its points.
   std::string replay_refused;
   StudyState state = StudyState::kPending;
-  std::string message;        // of a failed one
-  std::string configuration;  // the scenario that was trained, JSON
+  std::string message;        // message of a failed training
+  std::string configuration;  // scenario that was trained, JSON
 };
 
-// What came out of a point. Seconds are simulated; bytes and the parts of a step are means over the
+// Results of a point. Seconds are simulated. Bytes and the parts of a step are means over the
 // workers.
 struct PointFigures {
   int64_t workers = 0;
   int64_t steps = 0;
-  std::optional<double> time_to_accuracy;    // nothing: not reached in simulated_seconds (censored)
-  std::optional<int64_t> steps_to_accuracy;  // steps done at that time
-  double simulated_seconds = 0;              // of the whole training
+  // Nothing: not reached within simulated_seconds (censored).
+  std::optional<double> time_to_accuracy;
+  std::optional<int64_t> steps_to_accuracy;  // number of steps done at that time
+  double simulated_seconds = 0;              // duration of the whole training
   double final_accuracy = 0;                 // fraction
   double best_accuracy = 0;
   double message_bytes = 0;  // payload that one worker encodes, over the training
-  double nic_bytes = 0;      // payload that leaves one worker's network card, over the training
+  double nic_bytes = 0;      // payload that leaves one worker's NIC, over the training
   double element_ratio = 0;  // log element, payload and traffic ratio against dense fp32
   double payload_ratio = 0;
   double traffic_ratio = 0;
-  double step_seconds = 0;  // mean of a step, and its parts
+  double step_seconds = 0;  // mean of a step; its parts follow
   double compute_seconds = 0;
   double encode_seconds = 0;
   double communication_seconds = 0;
   double decode_seconds = 0;
   double wait_seconds = 0;
-  // mean of a step by the textbook: compute, encode and decode, then each collective's alpha-beta
-  // time, nothing overlapped
+  // Mean of a step by the textbook: compute, encode and decode, then each collective's alpha-beta
+  // time, without overlap.
   double alpha_beta_step_seconds = 0;
-  std::optional<double> egress_usd;  // of the whole training, where the topology has prices
-  std::optional<int64_t> decisions;  // that the policy made, where it is one that decides
+  std::optional<double> egress_usd;  // price of the whole training, where the topology has prices
+  std::optional<int64_t> decisions;  // number of decisions, where the policy decides
   std::string fidelity;
   int64_t events = 0;
   int64_t packets = 0;
   int64_t fresh_steps = 0;
   int64_t memoised_steps = 0;
   int64_t retransmit_timeouts = 0;
-  std::string busiest_link;  // "from>to", by mean utilisation
+  std::string busiest_link;  // "from>to", the link with the highest mean utilisation
   double busiest_utilisation = 0;
 
   template <class Self, class Visitor>
@@ -105,7 +107,7 @@ struct PointFigures {
   }
 };
 
-// One evaluation of a point; counts are cumulative from the start of the training.
+// A CurveRow is one evaluation of a point. Counts are cumulative from the start of the training.
 struct CurveRow {
   int64_t step = 0;
   double simulated_seconds = 0;
@@ -132,26 +134,27 @@ struct StudyPoint {
   std::vector<std::string> values;  // one for each axis
   std::string training;             // StudyTraining::id
   StudyState state = StudyState::kPending;
-  std::string message;          // of a failed one
-  PointFigures figures;         // of a done one
-  std::vector<CurveRow> curve;  // of a done one
+  std::string message;          // message of a failed point
+  PointFigures figures;         // figures of a done point
+  std::vector<CurveRow> curve;  // curve of a done point
 };
 
 struct Study {
   std::string name;
   std::string title;
-  std::string definition;             // the YAML text
+  std::string definition;             // text of the YAML file
   std::string baseline;               // policy that the others are compared with
-  std::optional<double> target;       // accuracy, fraction
-  std::vector<std::string> policies;  // in order
+  std::optional<double> target;       // target accuracy, fraction
+  std::vector<std::string> policies;  // policies in order
   std::vector<uint64_t> seeds;
   std::vector<StudyAxis> axes;
   std::vector<StudyTraining> trainings;
   std::vector<StudyPoint> points;  // ascending, points[i].id == i
-  std::vector<std::string> notes;  // what of its journals could not be used; not in the database
+  // Lines of its journals that could not be used. They are not in the database.
+  std::vector<std::string> notes;
 };
 
-// Position of an axis; throws Error with the list where there is none of that name.
+// Returns the position of an axis. Throws Error with the list where there is none of that name.
 size_t AxisIndex(const Study& study, const std::string& name);
 
 }  // namespace legacy::analysis

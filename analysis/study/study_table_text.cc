@@ -25,7 +25,8 @@ std::string LatexLine(const Cells& cells) {
   return line + " \\\\\n";
 }
 
-// What stands for a character, or for one of ours beyond ASCII; other UTF-8 is LaTeX's to set.
+// Returns the commands that replace characters: those with a meaning in LaTeX, and the characters
+// beyond ASCII that our tables use. LaTeX sets all other UTF-8 itself.
 const std::map<std::string, std::string, std::less<>>& LatexEscapes() {
   static const std::map<std::string, std::string, std::less<>> kEscapes = {
       {"\\", "\\textbackslash{}"},

@@ -14,7 +14,7 @@
 namespace legacy::analysis {
 namespace {
 
-// Fills a table cell by cell; what the first row has names the columns.
+// A Builder fills a table cell by cell. The cells of the first row name the columns.
 class Builder {
  public:
   Builder(std::string name, std::string title) {
@@ -26,12 +26,12 @@ class Builder {
     table_.rows.emplace_back();
     table_.csv_rows.emplace_back();
   }
-  // A cell for people.
+  // Adds a cell for people.
   void Show(const std::string& header, const std::string& text, bool number = true) {
     if (table_.rows.size() == 1) table_.columns.push_back({header, number});
     table_.rows.back().push_back(text);
   }
-  // A field of the CSV file.
+  // Adds a field of the CSV file.
   void Raw(const std::string& name, const std::string& text) {
     if (table_.csv_rows.size() == 1) table_.csv_header.push_back(name);
     table_.csv_rows.back().push_back(text);
@@ -44,7 +44,7 @@ class Builder {
     Raw(name + "_low", interval ? interval->low : kUnknown);
     Raw(name + "_high", interval ? interval->high : kUnknown);
   }
-  // Both.
+  // Adds both.
   void Text(const std::string& header, const std::string& name, const std::string& text) {
     Show(header, text, false);
     Raw(name, text);
@@ -101,7 +101,8 @@ void AddAxes(const Study& study, const std::vector<size_t>& values, Builder& bui
   for (size_t a = 0; a < study.axes.size(); ++a) AddAxis(study.axes[a], values[a], builder);
 }
 
-// One row for each policy at each place; fill(study, outcome, builder) adds what follows the names.
+// Returns a table with one row for each policy at each place. fill(study, outcome, builder) adds
+// the cells behind the names.
 template <class Fill>
 StudyTable PlaceTable(const Study& study, const std::vector<Place>& places, Builder builder,
                       Fill&& fill) {
@@ -122,8 +123,9 @@ StudyTable PlaceTable(const Study& study, const std::vector<Place>& places, Buil
   return builder.Take();
 }
 
-// What one asks first of a method: what it sends, where it ends, how long its steps are and when it
-// is there. Axes with one value are left out, and what needs a training where nothing was trained.
+// Returns the table of each method's main results: its volume, its final accuracy, the time of its
+// steps and its time to accuracy. Axes with one value are left out, and so are results of trainings
+// where nothing was trained.
 StudyTable SummaryTable(const Study& study, const std::vector<Place>& places) {
   Builder builder(
       "summary",
@@ -213,7 +215,7 @@ void FillEgress(const Study&, const Outcome& outcome, Builder& builder) {
   builder.Add("egress", "egress_usd", outcome.egress_usd, "USD");
 }
 
-// What the seeds do where it is not all of them that cross once: "2 of 3 seeds cross".
+// Returns what the seeds do where not all of them cross once: "2 of 3 seeds cross".
 std::string ShowVerdict(const Crossover& crossover) {
   const auto seeds = static_cast<int>(crossover.seeds.size());
   if (crossover.unknown == seeds) return "not known";
@@ -235,7 +237,7 @@ std::string ShowVerdict(const Crossover& crossover) {
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
-// Every crossing with its seed: "1:3.7e8 2:4e8".
+// Returns every crossing with its seed: "1:3.7e8 2:4e8".
 std::string RawCrossings(const Crossover& crossover) {
   std::vector<std::string> all;
   for (const SeedCrossings& seed : crossover.seeds) {
@@ -251,7 +253,8 @@ std::string ShowTextbook(const Crossover& textbook, const std::string& unit) {
                             : ShowVerdict(textbook);
 }
 
-// Of the textbook's break-even from the simulated one, in percent of that.
+// Returns the difference of the textbook's break-even from the simulated one, in percent of the
+// latter.
 std::string ShowRatio(const GeometricMean& ratio) {
   if (ratio.count == 0) return "-";
   std::string text = fmt::format("{:+.1f}", (ratio.mean - 1) * 100);
@@ -354,7 +357,7 @@ std::vector<Place> PricedPlaces(std::vector<Place> places) {
   return places;
 }
 
-// Says in the title what marked names mean, where there are any.
+// Explains marked names in the title, where there are any.
 void ExplainMark(StudyTable& table) {
   for (const std::vector<std::string>& row : table.rows) {
     for (const std::string& cell : row) {

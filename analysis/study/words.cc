@@ -9,8 +9,8 @@
 namespace legacy::analysis {
 namespace {
 
-// Policies that reached the target with all their seeds, the fastest first. One that still lacks a
-// seed is not compared.
+// Returns the policies that reached the target with all their seeds, the fastest first. A policy
+// that still lacks a seed is not compared.
 std::vector<size_t> Ranking(const Place& place) {
   std::vector<size_t> ranking;
   for (size_t p = 0; p < place.outcomes.size(); ++p) {
@@ -22,13 +22,13 @@ std::vector<size_t> Ranking(const Place& place) {
   return ranking;
 }
 
-// Neighbouring places of a facet with the same fastest policy.
+// A Stretch has neighbouring places of a facet with the same fastest policy.
 struct Stretch {
   size_t winner = 0;
   size_t first = 0;
   size_t last = 0;
   int places = 0;
-  int close = 0;  // of its places, where the second cannot be told apart from the first
+  int close = 0;  // number of its places at which the second cannot be told apart from the first
 };
 
 std::vector<Stretch> StretchesOf(const Study& study, const Facet& facet) {
@@ -59,8 +59,8 @@ std::string RangeText(const Study& study, const Facet& facet, const Stretch& str
                      ShowValue(study.axes[facet.axis], last));
 }
 
-// How the winner stands against the baseline, or the baseline against the next; "" where there is
-// no ratio.
+// Returns the ratio of the winner to the baseline, or of the baseline to the next policy, in words;
+// "" where there is no ratio.
 std::string LeadText(const Study& study, const Place& place, size_t winner) {
   const std::optional<size_t> base = BaselineIndex(study);
   if (!base) return "";
@@ -100,7 +100,8 @@ std::string StretchText(const Study& study, const Facet& facet, const Stretch& s
   return text + WithSeeds(study);
 }
 
-// Policies that miss the target: with all seeds everywhere, or with some somewhere.
+// Returns which policies miss the target: with all seeds at all places, or with some seeds at some
+// places.
 std::string MissText(const Study& study, const std::vector<Place>& places) {
   std::vector<std::string> never;
   std::string text;
@@ -150,7 +151,7 @@ bool Any(const std::vector<Place>& places, Test&& test) {
       places, [&](const Place& place) { return std::ranges::any_of(place.outcomes, test); });
 }
 
-// "below 40.3 [10.5, 154] Gbit/s (textbook: 44 Gbit/s, 9 % too high)".
+// Returns a text such as "below 40.3 [10.5, 154] Gbit/s (textbook: 44 Gbit/s, 9 % too high)".
 std::string CrossingText(const StudyAxis& axis, const BreakEven& even) {
   const Crossover& simulated = even.simulated;
   std::vector<std::string> notes;
@@ -172,7 +173,7 @@ std::string CrossingText(const StudyAxis& axis, const BreakEven& even) {
   return notes.empty() ? text : text + fmt::format(" ({})", fmt::join(notes, "; "));
 }
 
-// "a, b (2 of 3 seeds) pay over the whole range".
+// A Group makes texts such as "a, b (2 of 3 seeds) pay over the whole range".
 class Group {
  public:
   Group(const char* one, const char* many) : one_(one), many_(many) {}
@@ -220,7 +221,7 @@ std::string MissedWords(const Study& study) {
 
 std::string TimeWords(const Study& study, const Facet& facet) {
   if (!study.target || !Any(facet.places, [](const Outcome& o) { return o.done > 0; })) return "";
-  if (!MissedWords(study).empty()) return "";  // is said once, of the whole study
+  if (!MissedWords(study).empty()) return "";  // the report says this once, of the whole study
   const std::vector<Stretch> stretches = StretchesOf(study, facet);
   std::string text;
   const bool reached = Any(facet.places, [](const Outcome& o) { return o.reached > 0; });
@@ -230,13 +231,14 @@ std::string TimeWords(const Study& study, const Facet& facet) {
   std::set<size_t> winners;
   for (size_t i = 0; i < stretches.size(); ++i) {
     const bool is_last = i + 1 == stretches.size();
-    // The end of the range where the last one wins says more than where it begins to.
+    // For the last winner, the end of its range is more informative than the beginning.
     text += StretchText(study, facet, stretches[i], is_last && i > 0) + (is_last ? "." : ". ");
     winners.insert(stretches[i].winner);
   }
   if (reached) text += EvenText(study, facet, winners) + MissText(study, facet.places);
   text += NoteOfHoles(Pointers(facet.places)) + NoteOfOneSeed(study);
-  // Not empty here: a policy that is not compared has missed the target or lacks a seed.
+  // The text is not empty here, because a policy that is not compared has missed the target or
+  // lacks a seed.
   return Opening(facet.name) + text.substr(text.find_first_not_of(' '));
 }
 

@@ -1,7 +1,7 @@
-// A figure in words: a paragraph of plain English with its numbers, from the same statistics. ""
-// where there is nothing to say. Speed-ups are how many times sooner the target is reached than
-// with the baseline, with their 95 % intervals. Two policies whose interval holds 1 are not told
-// apart.
+// Figures are described in words: each by a paragraph of plain English with its numbers, from the
+// same statistics, or "" where there is nothing to say. A speed-up says how many times sooner the
+// target is reached than with the baseline, with its 95 % interval. Two policies whose interval
+// contains 1 are not told apart.
 #pragma once
 
 #include <string>
@@ -10,22 +10,27 @@
 
 namespace legacy::analysis {
 
-// Where no training that is done reached the target: that, and the best that was reached. "" else.
+// Returns a sentence with the best accuracy where no training that is done reached the target; else
+// "".
 std::string MissedWords(const Study& study);
 
-// Time to accuracy along the facet's axis: which policy is the fastest where, and by how much.
+// Describes time to accuracy along the facet's axis: which policy is the fastest where, and by how
+// much.
 std::string TimeWords(const Study& study, const Facet& facet);
 
-// Where each policy breaks even with the baseline along the facet's axis, beside the textbook.
+// Describes where each policy breaks even with the baseline along the facet's axis, beside the
+// textbook.
 std::string BreakEvenWords(const Study& study, const Facet& facet);
 
-// One policy's speed-up over the plane: its highest, its lowest, and how much of the map it wins.
+// Describes one policy's speed-up over the plane: its highest, its lowest, and the number of places
+// at which it is sooner.
 std::string SpeedupMapWords(const Study& study, const Plane& plane, size_t policy);
 
-// What a step's time goes to at one place.
+// Describes the parts of a step's time at one place.
 std::string StepWords(const Study& study, const Place& place);
 
-// Accuracy against bytes sent at one place: final accuracies and the bytes until the target.
+// Describes accuracy against bytes sent at one place: final accuracies and the bytes until the
+// target.
 std::string AccuracyWords(const Study& study, const Place& place);
 
 }  // namespace legacy::analysis

@@ -7,15 +7,15 @@
 namespace legacy::analysis {
 namespace {
 
-// Where a policy's speed-up stands over a plane.
+// Counts of the places of a plane by a policy's speed-up.
 struct MapCounts {
   const Place* lowest = nullptr;
   const Place* highest = nullptr;
   int known = 0;
   int sooner = 0;
   int later = 0;
-  int even = 0;     // the interval holds 1
-  int bounded = 0;  // only a bound is known
+  int even = 0;     // number of places whose interval contains 1
+  int bounded = 0;  // number of places of which only a bound is known
 };
 
 MapCounts CountMap(const Plane& plane, size_t policy) {
@@ -40,7 +40,7 @@ MapCounts CountMap(const Plane& plane, size_t policy) {
   return counts;
 }
 
-// The axes of a plane at a place: "10 Mbit/s, 16 workers".
+// Returns the values of a plane's axes at a place: "10 Mbit/s, 16 workers".
 std::string Spot(const Study& study, const Plane& plane, const Place& place) {
   return ShowAxisValue(study.axes[plane.x_axis], place.values[plane.x_axis]) + ", " +
          ShowAxisValue(study.axes[plane.y_axis], place.values[plane.y_axis]);
@@ -61,7 +61,8 @@ std::string CountsText(const Study& study, const MapCounts& counts) {
   return fmt::format("Of {} it is {}.", ShowCount(counts.known, "place"), JoinWords(parts));
 }
 
-// "12.3 ms: 83 % compute, 10 % communication", parts of 1 % and more, the largest first.
+// Returns the parts of a step of 1 % and more, the largest first: "12.3 ms: 83 % compute, 10 %
+// communication".
 std::string SplitText(const Outcome& outcome) {
   const StepSplit& step = outcome.step;
   std::vector<std::pair<double, std::string>> parts = {{step.compute, "compute"},
@@ -87,7 +88,7 @@ std::vector<size_t> DonePolicies(const Place& place) {
   return done;
 }
 
-// "to 80 % accuracy one worker sends 3.5 GB with dense, ...": the baseline and the least.
+// Returns the bytes until the target of the policy that sends the least, and of the baseline.
 std::string BytesText(const Study& study, const Place& place) {
   const auto bytes = [&](size_t p) { return place.outcomes[p].nic_bytes_to_accuracy; };
   std::optional<size_t> least;
@@ -107,7 +108,7 @@ std::string BytesText(const Study& study, const Place& place) {
   return text + ". ";
 }
 
-// "randomk ends 4.30 points below it [-5.10, -3.50]".
+// Returns a text such as "randomk ends 4.30 points below it [-5.10, -3.50]".
 std::string DifferenceText(const Outcome& outcome) {
   const Spread& spread = outcome.accuracy_difference;
   std::string text = fmt::format("{} ends {:.2f} points {} it", outcome.policy,
@@ -118,7 +119,8 @@ std::string DifferenceText(const Outcome& outcome) {
   return text;
 }
 
-// The baseline's final accuracy, who differs from it, and who cannot be told apart from it.
+// Returns the baseline's final accuracy, which policies differ from it, and which cannot be told
+// apart from it.
 std::string DifferencesText(const Study& study, const Place& place) {
   const std::optional<size_t> base = BaselineIndex(study);
   if (!base || place.outcomes[*base].done == 0) return "";

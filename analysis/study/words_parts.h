@@ -1,4 +1,4 @@
-// Pieces of sentences that words.h is made of.
+// These functions make parts of the sentences of words.h.
 #pragma once
 
 #include <fmt/format.h>
@@ -13,7 +13,7 @@
 
 namespace legacy::analysis {
 
-// "a", "a and b", "a, b and c".
+// Returns "a", "a and b", "a, b and c".
 inline std::string JoinWords(const std::vector<std::string>& words) {
   std::string text;
   for (size_t i = 0; i < words.size(); ++i) {
@@ -23,7 +23,7 @@ inline std::string JoinWords(const std::vector<std::string>& words) {
   return text;
 }
 
-// "For 8 workers, leaf-spine: "; "" for a group of places without a name.
+// Returns "For 8 workers, leaf-spine: ", or "" for a group of places without a name.
 inline std::string Opening(const std::string& name) {
   return name.empty() ? std::string() : "For " + name + ": ";
 }
@@ -34,7 +34,7 @@ inline std::optional<size_t> BaselineIndex(const Study& study) {
   return static_cast<size_t>(found - study.policies.begin());
 }
 
-// " with 3 seeds": what a difference could not be told from.
+// Returns " with 3 seeds", for policies that cannot be told apart with these.
 inline std::string WithSeeds(const Study& study) {
   return " with " + ShowCount(static_cast<int64_t>(study.seeds.size()), "seed");
 }
@@ -43,7 +43,7 @@ inline std::string NoteOfOneSeed(const Study& study) {
   return study.seeds.size() == 1 ? " There is one seed, so there are no intervals." : "";
 }
 
-// Sets of points that are not all done: " 3 of 24 points are not done."
+// Returns how many points are not done: " 3 of 24 points are not done."
 inline std::string NoteOfHoles(const std::vector<const Place*>& places) {
   int planned = 0;
   int done = 0;

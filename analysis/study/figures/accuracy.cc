@@ -1,5 +1,5 @@
-// Accuracy against bytes sent and against simulated time: mean curves over the seeds with a band,
-// at some places.
+// Figures of accuracy against bytes sent and against simulated time: mean curves over the seeds
+// with a band, at some places.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@ namespace {
 constexpr int kMarksOnCurve = 7;
 
 struct Against {
-  const char* name;  // of the figure
+  const char* name;  // name of the figure
   const char* heading;
   const char* label;
   const char* unit;
@@ -44,7 +44,7 @@ struct MeanPoint {
   Spread accuracy;
 };
 
-// Over the seeds that are done, at the steps that all of them evaluated.
+// Returns the mean curve over the seeds that are done, at the steps that all of them evaluated.
 std::vector<MeanPoint> MeanCurve(const Study& study, const Outcome& outcome,
                                  double CurveRow::*cost) {
   std::map<int64_t, std::vector<const CurveRow*>> rows;
@@ -69,7 +69,7 @@ std::vector<MeanPoint> MeanCurve(const Study& study, const Outcome& outcome,
 
 struct PanelCurves {
   std::string name;
-  std::vector<std::vector<MeanPoint>> curves;  // of each of the study's policies
+  std::vector<std::vector<MeanPoint>> curves;  // curves of each of the study's policies
   Range x;
   bool logarithmic = false;
 };
@@ -129,7 +129,7 @@ std::string CurvesPanel(const Study& study, const PanelCurves& panel, const Poli
   return GroupTitle(panel.name, group) + Plot(bands);
 }
 
-// Of all curves and the target, percent.
+// Returns the range of all curves and the target, in percent.
 Range AccuracyRange(const Study& study, const std::vector<PanelCurves>& shown) {
   Range range;
   for (const PanelCurves& panel : shown) {

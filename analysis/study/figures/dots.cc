@@ -1,5 +1,5 @@
-// Charts with one row for each policy, a dot and its interval: break-even beside the textbook, and
-// time-to-accuracy where no axis has numbers.
+// Charts with one row for each policy, which has a dot and its interval: break-even beside the
+// textbook, and time-to-accuracy where no axis has numbers.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -20,18 +20,19 @@ namespace {
 
 constexpr int kTextbookMark = 12;  // open diamond
 constexpr int kDotRowHeight = 26;
-constexpr double kApart = 0.17;  // of a row: the dot above, the second mark below its middle
+// Distance, in rows, of the dot above the middle of a row, and of the second mark below it.
+constexpr double kApart = 0.17;
 
 struct Dot {
   double x = kUnknown;
   double low = kUnknown;  // interval; nan: none
   double high = kUnknown;
-  double other = kUnknown;  // the second mark
-  bool open = false;        // a lower bound
-  std::string text;         // beside the dot, or in the middle of the row where there is none
+  double other = kUnknown;  // x of the second mark
+  bool open = false;        // true for a lower bound
+  std::string text;         // text beside the dot, or in the middle of a row without a dot
 };
 
-// One panel: a row for each of `policies`, which are positions in the study.
+// A Chart is one panel, with a row for each of the frame's policies.
 struct Chart {
   std::string title;
   std::vector<Dot> rows;
@@ -41,7 +42,7 @@ struct ChartFrame {
   const Study& study;
   std::vector<size_t> policies;
   std::string name;
-  std::string label;  // of x
+  std::string label;  // label of x
   std::string unit;
   bool logarithmic = true;
   Range x;
@@ -81,7 +82,8 @@ void AddDot(const ChartFrame& frame, const Chart& chart, size_t row, DataFile& d
   }
 }
 
-// In the middle of the row, or under the dot's line on that side where the dot is not.
+// Returns the label of a row. It is in the middle of the row, or below the dot's line at the end
+// that is farther from the dot.
 std::string RowLabel(const ChartFrame& frame, const Dot& dot, size_t row) {
   std::string place = fmt::format("graph 0.5, first -{} center", row);
   if (std::isfinite(dot.x)) {
@@ -130,7 +132,7 @@ StudyFigure DrawCharts(const ChartFrame& frame, const std::vector<Chart>& charts
   return figure;
 }
 
-// Why a policy has no dot.
+// Returns why a policy has no dot.
 std::string VerdictText(const Study& study, const Facet& facet, const Crossover& crossover) {
   const size_t policy = PolicyIndex(study, crossover.policy);
   if (std::all_of(facet.places.begin(), facet.places.end(),
@@ -178,7 +180,7 @@ Dot TimeDot(const Outcome& outcome) {
   return dot;
 }
 
-// A facet in which some policy breaks even.
+// A Crossed is a facet in which some policy breaks even.
 struct Crossed {
   Facet facet;
   std::vector<BreakEven> evens;

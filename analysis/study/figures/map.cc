@@ -1,5 +1,5 @@
-// Speed-up over the baseline on every two numeric axes: one map for each policy, coloured by the
-// logarithm of the speed-up, white at 1.
+// Figures of the speed-up over the baseline on every two numeric axes: one map for each policy,
+// coloured by the logarithm of the speed-up, white at 1.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,15 +16,15 @@
 namespace legacy::analysis {
 namespace {
 
-constexpr size_t kPlanes = 4;          // files at most of each pair of axes
-constexpr size_t kNumberedCells = 16;  // across, above which numbers do not fit
-constexpr double kLeastSpan = 0.2;     // of the colours, in factors of 2
-constexpr double kDarkPart = 0.62;     // of the span, above which a cell is dark
+constexpr size_t kPlanes = 4;          // most files of each pair of axes
+constexpr size_t kNumberedCells = 16;  // most cells across in which numbers fit
+constexpr double kLeastSpan = 0.2;     // least range of the colours, in factors of 2
+constexpr double kDarkPart = 0.62;     // part of the span above which a cell is dark
 
 struct Map {
   const Study& study;
   const Plane& plane;
-  double span = kLeastSpan;  // of |log2(speed-up)|
+  double span = kLeastSpan;  // largest |log2(speed-up)|
   bool numbers = true;
 };
 
@@ -37,7 +37,7 @@ std::string CellText(const Speedup& speedup) {
   return speedup.bound == Bound::kAtMost ? "≤" + text : text;
 }
 
-// The rows of a map's data: cells with a speed-up, cells without one, and texts.
+// Rows of a map's data: cells with a speed-up, cells without one, and texts.
 struct Cells {
   std::vector<std::vector<std::string>> known, unknown, texts;
 };
@@ -89,14 +89,15 @@ std::string MapPanel(const Map& map, size_t policy, DataFile& data) {
   return PanelTitle(PolicyLabel(map.study, policy)) + Plot(parts);
 }
 
-// Points along an axis of a map.
-constexpr int kNumberedWidth = 32;  // of a cell with a number
+// Sizes in points.
+constexpr int kNumberedWidth = 32;  // width of a cell with a number
 constexpr int kNumberedHeight = 25;
-constexpr int kPlainSide = 14;      // of a cell without
-constexpr double kTickLength = 46;  // that the label of a column takes
-constexpr double kTickHeight = 18;  // and of a row
+constexpr int kPlainSide = 14;      // side of a cell without a number
+constexpr double kTickLength = 46;  // width of a column's label
+constexpr double kTickHeight = 18;  // height of a row's label
 
-// Positions 0, 1, ... with the axis' values as labels, every one that there is room for.
+// Returns the settings of an axis with the positions 0, 1, ..., and its values as labels at every
+// `stride`-th position.
 std::string Positions(const std::string& axis, const std::vector<double>& values,
                       const std::string& unit, size_t stride) {
   std::vector<std::string> ticks;
@@ -108,7 +109,8 @@ std::string Positions(const std::string& axis, const std::vector<double>& values
                      fmt::join(ticks, ", "), CsvNumber(static_cast<double>(values.size()) - 0.5));
 }
 
-// `label`: of the rows' axis, which stands upright beside them.
+// Returns the size of a map's panel. `label` is that of the rows' axis, which is written upwards
+// beside them.
 Panels::Size SizeOf(const Plane& plane, const std::string& label) {
   const auto columns = static_cast<int>(plane.x.size()), rows = static_cast<int>(plane.y.size());
   const bool numbered = plane.x.size() <= kNumberedCells;
@@ -126,7 +128,7 @@ size_t StrideOf(double label, int length, size_t cells) {
   return std::max<size_t>(1, static_cast<size_t>(std::ceil(label / cell)));
 }
 
-// The colours' scale as ticks at ratios.
+// Returns the settings of the scale of colours, with ticks at ratios.
 std::string Colours(double span) {
   std::vector<std::string> ticks;
   const int most = static_cast<int>(std::floor(span));

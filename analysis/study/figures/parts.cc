@@ -14,17 +14,17 @@
 namespace legacy::analysis {
 namespace {
 
-constexpr size_t kNameLimit = 28;      // characters of a policy's name in a legend
-constexpr double kCharacterWidth = 7;  // of the legend's font, points
-constexpr double kLineHeight = 21;     // of the legend, points
+constexpr size_t kNameLimit = 28;      // most characters of a policy's name in a legend
+constexpr double kCharacterWidth = 7;  // width of the legend's font, points
+constexpr double kLineHeight = 21;     // height of a line of the legend, points
 constexpr int kHeadingHeight = 56;
-constexpr int kXLabelRise = 9;       // of the middle of x's label above the panel's lower edge
-constexpr int kYLabelIndent = 14;    // of the middle of y's label from the panel's left edge
-constexpr size_t kMostCurves = 14;   // that a panel's reader can tell apart
+constexpr int kXLabelRise = 9;     // height of the middle of x's label above the panel's lower edge
+constexpr int kYLabelIndent = 14;  // distance of the middle of y's label from the panel's left edge
+constexpr size_t kMostCurves = 14;   // most curves that a reader of a panel can tell apart
 constexpr double kEndLabelGap = 13;  // points between labels at the ends of curves
 constexpr double kEndLabelCharacter = 6.3;
-constexpr int kEndLabelIndent = 29;  // of the texts from the panel's end
-constexpr int kTickGap = 34;  // that a tick's label needs at least, as part of 1,000 of its axis
+constexpr int kEndLabelIndent = 29;  // distance of the texts from the panel's end
+constexpr int kTickGap = 34;         // least room of a tick's label, in thousandths of its axis
 
 struct Prefix {
   const char* name;
@@ -41,7 +41,7 @@ constexpr std::array<Prefix, 8> kPrefixes = {{{"n", 1e-9},
 
 constexpr Prefix kUnity = {"", 1};
 
-// The settings that all figures begin with.
+// Settings with which all figures begin.
 constexpr const char* kPreamble =
     "reset\n"
     "set encoding utf8\n"
@@ -52,7 +52,7 @@ constexpr const char* kPreamble =
     "set grid back ls 100\n"
     "unset key\n";
 
-// Ticks at 1, 2 and 5 of each power of ten where these are few, else at the powers alone.
+// Returns ticks at 1, 2 and 5 of each power of ten where these are few, else at the powers alone.
 std::vector<double> LogarithmicTicks(double low, double high) {
   const double decades = std::log10(high / low);
   const int first = static_cast<int>(std::floor(std::log10(low)));
@@ -69,8 +69,8 @@ std::vector<double> LogarithmicTicks(double low, double high) {
   return ticks;
 }
 
-// `value` with the prefix that suits `reference`; none for what is below 9999 where that is
-// `plain`.
+// Returns `value` with the prefix that suits `reference`. Where `plain` is true, a value below 9999
+// has no prefix.
 std::string WithPrefixOf(double value, double reference, bool plain) {
   const double magnitude = std::abs(reference);
   Prefix prefix = kUnity;
@@ -86,7 +86,7 @@ std::string WithPrefixOf(double value, double reference, bool plain) {
   return (large ? fmt::format("{:.0f}", scaled) : fmt::format("{:.3g}", scaled)) + prefix.name;
 }
 
-// Small ticks without a label at 2 to 9 of each power of ten.
+// Returns small ticks without a label at 2 to 9 of each power of ten.
 std::string MinorTicks(double low, double high) {
   std::string text;
   if (high / low > 1e6) return text;
@@ -99,7 +99,7 @@ std::string MinorTicks(double low, double high) {
   return text;
 }
 
-// `marks` where their labels stand apart on the axis.
+// True where the labels of `marks` do not overlap on the axis.
 bool StandApart(const std::vector<double>& marks, double low, double high, bool logarithmic) {
   if (marks.empty() || marks.size() > 8) return false;
   const auto place = [&](double value) {
@@ -151,7 +151,7 @@ std::string DataFile::Add(const std::string& heading, const std::vector<std::str
 std::string Cell(double value) { return std::isfinite(value) ? CsvNumber(value) : "NaN"; }
 
 std::string Cell(const std::string& text) {
-  std::string quoted = "\"";  // gnuplot has no escape for a quote inside
+  std::string quoted = "\"";  // gnuplot has no escape for a quote in a text
   for (const char c : text) {
     quoted += c == '"' ? '\'' : static_cast<unsigned char>(c) < ' ' ? ' ' : c;
   }
@@ -194,7 +194,7 @@ double LongestLabel(const Study& study, const std::vector<size_t>& policies) {
   return static_cast<double>(longest);
 }
 
-// The range that an axis has, with a margin on both sides.
+// Returns the range of an axis, with a margin on both sides.
 Range WithMargin(const Range& range, bool logarithmic) {
   if (!logarithmic) {
     const double margin = range.high > range.low ? 0.04 * (range.high - range.low)
@@ -235,8 +235,8 @@ std::string SetAxis(const std::string& axis, const Range& range, const std::stri
                      marked ? "" : MinorTicks(low, high));
 }
 
-// Once pushed to the one side and once to the other: the mean of both stands apart as well, and is
-// then pushed back between the ends.
+// The places are pushed upwards in one copy and downwards in another. The mean of both has the gaps
+// as well, and is then pushed back between the ends.
 void PushApart(std::vector<double>& places, double gap, double most) {
   const auto up = [&](std::vector<double> all) {
     double least = gap / 2;
@@ -310,7 +310,7 @@ std::string Panels::Figure(const std::string& name, const std::string& heading,
                            const std::vector<std::string>& panels) const {
   std::string body = kPreamble + std::string("set multiplot\n");
   for (size_t i = 0; i < panels.size(); ++i) body += Place(i, labels) + panels[i];
-  // Heading and legend belong to an empty plot over the whole picture.
+  // An empty plot over the whole picture has the heading and the legend.
   const double left = size_.names + columns_ * size_.width + 2;
   body += fmt::format(
       "set lmargin at screen {:.5f}\nset rmargin at screen 0.999\n"
@@ -326,7 +326,7 @@ std::string Panels::Figure(const std::string& name, const std::string& heading,
       "set label {} at screen {:.5f}, screen {:.5f} left font ',11' tc rgb '#555555' noenhanced\n",
       Quote(heading), 12.0 / width(), 1 - 18.0 / height(), Quote(subtitle), 12.0 / width(),
       1 - 40.0 / height());
-  std::vector<std::string> entries = {"NaN notitle"};  // entries alone have no axes to stand beside
+  std::vector<std::string> entries = {"NaN notitle"};  // legend entries need a plot with axes
   entries.insert(entries.end(), legend_.entries.begin(), legend_.entries.end());
   body += Plot(entries);
   return Output(name, width(), height(), body + "unset multiplot\n");
@@ -341,7 +341,7 @@ std::string PolicyLabel(const Study& study, size_t policy) {
 }
 
 std::string PanelTitle(const std::string& name) {
-  constexpr size_t kWidth = 50;  // characters that a panel has room for
+  constexpr size_t kWidth = 50;  // characters that fit in a panel's width
   if (name.size() <= kWidth) {
     return fmt::format("set title {} font ',11' offset 0,-0.5 noenhanced\n", Quote(name));
   }

@@ -1,4 +1,4 @@
-// Which facets and places figures show.
+// Choice of the facets and places that figures show.
 #include <fmt/format.h>
 
 #include <algorithm>

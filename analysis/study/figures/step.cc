@@ -1,4 +1,4 @@
-// What a step's time goes to: a bar for each policy, at some places.
+// Figure of the parts of a step's time: a bar for each policy, at some places.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace legacy::analysis {
 namespace {
 
 constexpr int kStepRowHeight = 22;
-constexpr double kHalfBar = 0.36;  // of a row
+constexpr double kHalfBar = 0.36;  // half of a bar's height, in rows
 
 std::string StepPanel(const Study& study, const ShownPlace& shown,
                       const std::vector<size_t>& policies, DataFile& data) {

@@ -20,7 +20,8 @@ namespace fs = std::filesystem;
 
 constexpr const char* kAllScripts = "figures.gp";
 
-// A folder to draw in, beside the figures, so that a figure is there whole or not at all.
+// A DrawingFolder is a temporary folder beside the figures in which they are drawn, so that a
+// figure is there whole or not at all.
 class DrawingFolder {
  public:
   explicit DrawingFolder(const fs::path& directory)
@@ -50,7 +51,7 @@ void RemoveOutputs(const fs::path& directory, const StudyFigure& figure) {
   for (const fs::path& path : OutputFiles(directory, figure.name)) fs::remove(path);
 }
 
-// Data, scripts, and one script that runs all of them: the file names.
+// Writes data, scripts, and one script that runs all of them. Returns the file names.
 std::vector<std::string> WriteScripts(const std::vector<StudyFigure>& figures,
                                       const fs::path& directory) {
   std::vector<std::string> names;
@@ -67,7 +68,7 @@ std::vector<std::string> WriteScripts(const std::vector<StudyFigure>& figures,
   return names;
 }
 
-// After an error gnuplot ends: each figure is drawn alone, and the culprit is named.
+// Draws each figure alone, because gnuplot ends at an error, and names the figure that fails.
 void DrawOneByOne(const std::vector<StudyFigure>& figures, const fs::path& folder,
                   const std::string& gnuplot, std::vector<std::string>& warnings) {
   for (const StudyFigure& figure : figures) {
@@ -108,7 +109,8 @@ DrawnFigures DrawStudyFigures(const std::vector<StudyFigure>& figures, const fs:
     DrawOneByOne(figures, folder.path(), gnuplot, drawn.warnings);
   }
   for (const StudyFigure& figure : figures) {
-    RemoveOutputs(directory, figure);  // none older than its script
+    // No picture is older than its script.
+    RemoveOutputs(directory, figure);
     if (!IsDrawn(folder.path(), figure)) continue;
     const auto outputs = OutputFiles(folder.path(), figure.name);
     UndatePdf(outputs.back());

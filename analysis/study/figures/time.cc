@@ -1,5 +1,5 @@
-// Time-to-accuracy over a numeric axis, with break-even marked; or by policy where no axis has
-// numbers.
+// Figures of time-to-accuracy over a numeric axis, with break-even marked, or by policy where no
+// axis has numbers.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,9 +17,9 @@ namespace legacy::analysis {
 namespace {
 
 constexpr int kCrossingMark = 6;     // open circle
-constexpr double kLabelLength = 66;  // points, of the label of a crossing
-constexpr double kLabelGap = 11;     // points between labels of crossings
-constexpr double kLeastBar = 0.1;    // of the mean: where a bar ends that would reach 0 or below
+constexpr double kLabelLength = 66;  // length of the label of a crossing, points
+constexpr double kLabelGap = 11;     // distance of labels of crossings, points
+constexpr double kLeastBar = 0.1;  // end of a bar that would reach 0 or below, as part of the mean
 
 bool IsCensored(const Outcome& outcome) {
   return outcome.done > 0 && outcome.reached < outcome.done;
@@ -34,12 +34,12 @@ Bar BarOf(const Spread& spread) {
           spread.mean + deviation};
 }
 
-// What is common to the panels of one figure.
+// A Frame has what the panels of one figure share.
 struct Frame {
   const Study& study;
   size_t axis;
-  std::vector<PolicyGroup> groups;  // a panel each, for every facet
-  bool labelled = false;            // at the ends of curves, instead of a legend
+  std::vector<PolicyGroup> groups;  // groups, which have a panel each in every facet
+  bool labelled = false;            // true where labels at the ends of curves replace a legend
   Range x, y;
   bool logarithmic_x = false;
   bool censored = false;
@@ -64,7 +64,7 @@ void AddToFrame(const Facet& facet, Frame& frame) {
   }
 }
 
-// The policy's line, broken where a value is missing, and its censored points.
+// Adds the policy's line, broken where a value is missing, and its censored points.
 void AddPolicy(const Frame& frame, const Facet& facet, size_t policy, DataFile& data,
                std::vector<std::string>& parts) {
   std::vector<std::vector<std::string>> line, ends;
@@ -101,16 +101,16 @@ void AddPolicy(const Frame& frame, const Facet& facet, size_t policy, DataFile& 
 struct Mark {
   double x, seconds;
   size_t policy;
-  double place = 0;  // of the label, part of the panel's width
+  double place = 0;  // position of the label, part of the panel's width
 };
 
-// Break-even of a group's policies with the baseline, labels pushed apart.
+// Returns the break-even marks of a group's policies with the baseline, with labels pushed apart.
 std::vector<Mark> MarksOf(const Frame& frame, const Facet& facet, const PolicyGroup& group) {
   std::vector<Mark> marks;
   if (!frame.x.empty() && frame.x.high > frame.x.low) {
     for (const BreakEven& even : BreakEvensOf(frame.study, facet)) {
       const Crossover& crossover = even.simulated;
-      // Where most seeds do not cross, the mean curves do not either.
+      // Where most seeds do not cross, the mean curves do not cross either.
       const int others = crossover.ahead + crossover.behind + crossover.unknown;
       if (!crossover.crosses() || !(crossover.seconds > 0) || crossover.crossing <= others)
         continue;
@@ -130,7 +130,7 @@ std::vector<Mark> MarksOf(const Frame& frame, const Facet& facet, const PolicyGr
   return marks;
 }
 
-// Of the panel's height, what the labels of crossings take.
+// Returns the part of the panel's height that labels of crossings take.
 double LabelPart(const Frame& frame) {
   return kLabelLength / (frame.size.height - frame.size.top - frame.size.bottom);
 }
@@ -157,7 +157,7 @@ void AddCrossings(const Frame& frame, const Facet& facet, const PolicyGroup& gro
   }
 }
 
-// The last place at which the policy has a result.
+// Returns the ends of the group's curves: the last place at which each policy has a result.
 std::vector<CurveEnd> EndsOf(const Facet& facet, const PolicyGroup& group) {
   std::vector<CurveEnd> ends;
   for (const size_t policy : group.policies) {
@@ -178,7 +178,7 @@ std::string FacetPanel(const Frame& frame, const Facet& facet, const PolicyGroup
   const StudyAxis& axis = frame.study.axes[frame.axis];
   std::vector<std::string> parts;
   for (const size_t policy : group.policies) AddPolicy(frame, facet, policy, data, parts);
-  if (parts.empty()) parts.push_back("NaN");  // a panel without any result keeps its place
+  if (parts.empty()) parts.push_back("NaN");  // keeps the place of a panel without results
   std::string settings = SetAxis("x", frame.x, axis.unit, frame.logarithmic_x, axis.numbers) +
                          SetAxis("y", frame.y, "s", true);
   AddCrossings(frame, facet, group, data, parts, settings);
@@ -198,7 +198,7 @@ Legend LegendOf(const Frame& frame) {
   return legend;
 }
 
-// Where no legend says what marks are.
+// Returns what the marks mean, for figures without a legend.
 std::string MarksNote(const Frame& frame) {
   std::string note;
   if (frame.crossings) note += "; open circles: even with " + frame.study.baseline;
@@ -232,7 +232,8 @@ Frame FrameOf(const Study& study, size_t axis, const std::vector<Facet>& facets)
       frame.crossings |= !MarksOf(frame, facet, group).empty();
     }
   }
-  // Room for half of the labels of crossings: mostly the curves are low where these are.
+  // There is room for half of the length of the labels of crossings, because most curves are low
+  // where these are.
   if (frame.crossings) frame.y.high *= std::pow(frame.y.high / frame.y.low, LabelPart(frame) / 2);
   return frame;
 }

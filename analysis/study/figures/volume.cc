@@ -1,5 +1,5 @@
-// Final accuracy against bytes a step: where an axis says how much policies send, one curve a
-// policy over its values.
+// Figure of final accuracy against bytes a step: one curve for each policy over the values of an
+// axis that determines how much policies send.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,15 +14,16 @@
 namespace legacy::analysis {
 namespace {
 
-constexpr double kLeastChange =
-    1.2;  // of a policy's bytes along an axis that says how much is sent
+// Least ratio of a policy's most to its fewest bytes along an axis that determines how much it
+// sends.
+constexpr double kLeastChange = 1.2;
 
 struct VolumePoint {
-  double bytes = 0;  // of one worker's messages in a step
+  double bytes = 0;  // bytes of one worker's messages in a step
   Spread accuracy;
 };
 
-// Of a policy along the facet, by ascending bytes.
+// Returns the curve of a policy along the facet, by ascending bytes.
 std::vector<VolumePoint> CurveOf(const Facet& facet, size_t policy) {
   std::vector<VolumePoint> curve;
   for (const Place& place : facet.places) {
@@ -40,11 +41,11 @@ bool Changes(const std::vector<VolumePoint>& curve) {
 
 struct VolumePanel {
   std::string name;
-  std::vector<std::vector<VolumePoint>> curves;  // of each of the study's policies
+  std::vector<std::vector<VolumePoint>> curves;  // curves of each of the study's policies
 };
 
-// Nothing where most policies send the same along the axis: it says something else, and some adapt
-// to it.
+// Returns the panels of an axis. There are none where most policies send the same along it: the
+// axis then determines something else, to which some policies adapt.
 std::vector<VolumePanel> PanelsOf(const Study& study, size_t axis, size_t limit,
                                   std::string& note) {
   std::vector<VolumePanel> panels;

@@ -22,7 +22,7 @@ namespace {
 
 using nlohmann::json;
 
-// Decimal digits that are kept: of figures enough to compute with, of curves enough to draw.
+// Decimal digits that are kept: enough to compute with figures, and to draw curves.
 constexpr int kFigureDigits = 10;
 constexpr int kCurveDigits = 5;
 
@@ -33,7 +33,8 @@ json Rounded(double value, int digits) {
       std::to_chars(text, text + sizeof text, value, std::chars_format::scientific, digits - 1);
   double rounded = value;
   std::from_chars(text, end.ptr, rounded);
-  // An integer is shorter than the same number as a floating one ("0" for "0.0").
+  // JSON has fewer characters for an integer than for the same floating-point number ("0" and
+  // "0.0").
   if (rounded == std::trunc(rounded) && std::abs(rounded) < 1e15) {
     return static_cast<int64_t>(rounded);
   }
@@ -48,7 +49,7 @@ json PackedValue(const std::optional<Value>& value) {
   return value ? PackedValue(*value) : json(nullptr);
 }
 
-// The figures that the page draws or lists; the others are in points.csv.
+// Returns the figures that the page draws or lists; the others are in points.csv.
 const std::vector<std::string>& ShownFigures() {
   static const std::vector<std::string> names = {"time_to_accuracy",
                                                  "steps",
@@ -81,8 +82,8 @@ json PackedFigures(const Study& study) {
   return columns;
 }
 
-// Sequences of numbers, each kept once: points that are replays of one training share all but their
-// seconds.
+// Sequences keeps each sequence of numbers once. Points that are replays of one training share all
+// sequences but their seconds.
 class Sequences {
  public:
   size_t Add(json sequence) {
@@ -97,7 +98,8 @@ class Sequences {
   json all_ = json::array();
 };
 
-// Every `stride`-th evaluation from the first on, and the last: seeds keep the same steps.
+// Returns every `stride`-th evaluation from the first on, and the last, so that seeds keep the same
+// steps.
 std::vector<const CurveRow*> Thinned(const std::vector<CurveRow>& curve, size_t stride) {
   std::vector<const CurveRow*> rows;
   for (size_t i = 0; i < curve.size(); ++i) {
@@ -106,8 +108,8 @@ std::vector<const CurveRow*> Thinned(const std::vector<CurveRow>& curve, size_t 
   return rows;
 }
 
-// Of each point the positions of its steps, seconds, bytes and accuracies among the sequences; null
-// without a curve.
+// Returns for each point the positions of its steps, seconds, bytes and accuracies among the
+// sequences; null without a curve.
 json CurvesWithStride(const Study& study, size_t stride) {
   Sequences sequences;
   json positions = json::array();
@@ -129,7 +131,8 @@ json CurvesWithStride(const Study& study, size_t stride) {
   return {{"stride", stride}, {"points", std::move(positions)}, {"sequences", sequences.Take()}};
 }
 
-// Thinned until it holds no more numbers than asked for, or ends alone.
+// Returns the curves, thinned until they have at most the requested number of numbers, or only
+// their ends are left.
 json PackedCurves(const Study& study, const HtmlOptions& options) {
   size_t longest = 1;
   for (const StudyPoint& point : study.points) longest = std::max(longest, point.curve.size());
@@ -154,8 +157,8 @@ size_t PositionOf(const char* what, const Values& values, const Value& value) {
   throw Error(what, text.str(), "one that the study lists");
 }
 
-// Columns of positions in the study's lists. Messages of failed points are in `failures`, by the
-// point's id.
+// Returns the points as columns of positions in the study's lists. `failures` has the messages of
+// failed points, by the point's id.
 json PackedPoints(const Study& study) {
   json policies = json::array(), seeds = json::array(), states = json::array();
   json axes = json::array(), failures = json::object();
@@ -178,7 +181,7 @@ json Packed(const Study& study, const HtmlOptions& options) {
   json axes = json::array();
   for (const StudyAxis& axis : study.axes) {
     json numbers = json::array();
-    json texts = json::array();  // with the axis in them: "8 workers"
+    json texts = json::array();  // texts with the axis: "8 workers"
     for (size_t i = 0; i < axis.values.size(); ++i) texts.push_back(ShowAxisValue(axis, i));
     for (const double number : axis.numbers) numbers.push_back(Rounded(number, kFigureDigits));
     axes.push_back({{"name", axis.name},
@@ -193,7 +196,7 @@ json Packed(const Study& study, const HtmlOptions& options) {
   }
   std::vector<std::string> names;
   for (const std::string& policy : study.policies) names.push_back(MarkedName(study, policy));
-  json seeds = json::array();  // as texts: JavaScript's numbers hold 53 bits
+  json seeds = json::array();  // texts, because JavaScript's numbers have 53 bits
   for (const uint64_t seed : study.seeds) seeds.push_back(std::to_string(seed));
   return {{"format", kStudyFormat},
           {"live", options.live},
@@ -202,7 +205,7 @@ json Packed(const Study& study, const HtmlOptions& options) {
           {"baseline", study.baseline},
           {"target", PackedValue(study.target)},
           {"policies", study.policies},
-          {"names", names},  // of the policies, as they are shown
+          {"names", names},  // names of the policies, as they are shown
           {"legend", names == study.policies ? "" : kIdleLegend},
           {"styles", styles},
           {"missed", MissedWords(study)},
@@ -212,7 +215,8 @@ json Packed(const Study& study, const HtmlOptions& options) {
           {"curves", PackedCurves(study, options)}};
 }
 
-// As the content of a script element: no text in it can end the element or begin a comment.
+// Returns the value as the content of a script element. No text in it can end the element or begin
+// a comment.
 std::string ScriptText(const json& value) {
   std::string safe;
   for (const char c : value.dump(-1, ' ', false, json::error_handler_t::replace)) {
@@ -242,7 +246,7 @@ std::string StudyHtml(const Study& study, const HtmlOptions& options) {
       {"@CHARTS@", kPageCharts},
       {"@SCRIPT@", kPageScript},
       {"@STUDY@", ScriptText(Packed(study, options))}};
-  // One pass over the template: what is put in is not looked at again.
+  // One pass over the template suffices: inserted text is not searched again.
   std::string page;
   const std::string_view html = kPageHtml;
   for (size_t at = 0; at < html.size();) {

@@ -1,7 +1,8 @@
-// The interactive report of a study: one HTML file that needs no network and no other file. It
-// holds the study's points as columns of JSON and computes means, paired speed-ups, intervals and
-// break-even itself, so that a reader can leave policies and seeds out; the rules are those of
-// statistics.h and crossover.h. Sources of the page: web/, embedded at build time.
+// The interactive report of a study is one HTML file that needs no network and no other file. It
+// has the study's points as columns of JSON, and computes means, paired speed-ups, intervals and
+// break-even itself, so that a reader can leave policies and seeds out. The rules are those of
+// statistics.h and crossover.h. The sources of the page are in web/, and are embedded at build
+// time.
 #pragma once
 
 #include <cstdint>
@@ -12,14 +13,15 @@
 namespace legacy::analysis {
 
 struct HtmlOptions {
-  bool live = false;  // served by `legacy-study serve`: the what-if panel may ask /api
-  // Numbers kept of all curves together, each sequence that points share counted once. Where there
-  // are more, curves are thinned evenly; their first and last evaluations stay.
+  // True where `legacy-study serve` serves the page, and the what-if panel may ask /api.
+  bool live = false;
+  // Most numbers that are kept of all curves together, where a sequence that points share counts
+  // once. Where there are more, curves are thinned evenly; their first and last evaluations stay.
   int64_t curve_numbers = 50000;
 };
 
-// The whole page. Texts of the study stand in it as data alone, never as markup. Deterministic.
-// Throws Error on points whose policy, seed or values the study has not.
+// Returns the whole page. Texts of the study are data in it, never markup. Equal studies give equal
+// pages. Throws Error on points whose policy, seed or values are not in the study.
 std::string StudyHtml(const Study& study, const HtmlOptions& options = {});
 
 }  // namespace legacy::analysis

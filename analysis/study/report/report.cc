@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr size_t kOpenRows = 24;  // longer tables are folded away
+constexpr size_t kOpenRows = 24;  // most rows of a table that is not folded away
 constexpr size_t kOpenParagraphs = 3;
 
 struct Counts {
@@ -38,7 +38,7 @@ Counts CountStates(const Items& items) {
   return counts;
 }
 
-// Text of the study in a line of Markdown: one line, nothing of it read as markup.
+// Returns a text of the study for a line of Markdown, in one line and without markup.
 std::string Plain(const std::string& text) {
   std::string plain;
   for (size_t i = 0; i < text.size(); ++i) {
@@ -56,7 +56,7 @@ std::string Listed(const std::vector<std::string>& texts) {
   return fmt::format("{}", fmt::join(plain, ", "));
 }
 
-// The values of an axis: all of a short one, else its ends.
+// Returns the values of an axis: all of a short one, else its ends.
 std::string AxisText(const StudyAxis& axis) {
   if (axis.values.size() <= 8) return Listed(axis.values);
   return fmt::format("{} values, {} to {}", axis.values.size(), Plain(axis.values.front()),
@@ -108,7 +108,7 @@ std::string WhatWasRun(const Study& study) {
   return text + "\n";
 }
 
-// One paragraph for each panel; of many panels, those after the first few are folded away.
+// Returns one paragraph for each panel. Those after the first few are folded away.
 std::string WordsText(const std::vector<std::string>& words) {
   std::string text;
   for (size_t i = 0; i < words.size(); ++i) {

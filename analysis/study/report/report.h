@@ -1,10 +1,10 @@
-// The report of a study, from its tables to a folder that can be read, printed and sent on:
+// The report of a study is a folder that can be read, printed and sent:
 //   report.md                     what was run, figures with their words, tables, failures, how to
 //                                 repeat it
 //   index.html                    the same, interactive, in one file
 //   tables/*.{md,csv,tex}         every table
 //   figures/*.{svg,png,pdf}       every figure, with its data (.dat) and gnuplot script (.gp)
-// An unfinished study gives the report of what is there and says what is missing. Equal studies
+// The report of an unfinished study has the results so far, and says what is missing. Equal studies
 // give equal files, byte for byte.
 #pragma once
 
@@ -17,18 +17,19 @@
 namespace legacy::analysis {
 
 struct StudyReportOptions {
-  bool figures = true;              // draw them; takes most of the time
-  bool html = true;                 // index.html
+  bool figures = true;              // draw figures, which takes most of the time
+  bool html = true;                 // write index.html
   std::string gnuplot = "gnuplot";  // name looked up in PATH, or path
 };
 
 struct StudyReport {
-  std::vector<std::filesystem::path> files;  // written: report.md, index.html, tables, figures
-  std::vector<std::string> warnings;         // why figures are lacking
+  // Files that were written: report.md, index.html, tables, figures.
+  std::vector<std::filesystem::path> files;
+  std::vector<std::string> warnings;  // reasons why figures are missing
 };
 
-// Into `directory`, which it creates; every file is whole or not there. Throws Error naming the
-// file that cannot be written.
+// Writes the report into `directory`, which it creates. Every file is whole or not there. Throws
+// Error naming the file that cannot be written.
 StudyReport WriteStudyReport(const Study& study, const std::filesystem::path& directory,
                              const StudyReportOptions& options = {});
 

@@ -1,12 +1,13 @@
-// The sources of the interactive report as texts; the definitions are made at build time
-// (embed.cmake).
+// The sources of the interactive report are texts here. embed.cmake makes the definitions at build
+// time.
 #pragma once
 
 namespace legacy::analysis {
 
-extern const char* const kPageHtml;   // with @TITLE@, @STYLE@, @CHARTS@, @SCRIPT@ and @STUDY@ in it
-extern const char* const kPageStyle;  // CSS
+// Template with @TITLE@, @STYLE@, @CHARTS@, @SCRIPT@ and @STUDY@.
+extern const char* const kPageHtml;
+extern const char* const kPageStyle;   // CSS
 extern const char* const kPageCharts;  // Chart.js
-extern const char* const kPageScript;  // ours
+extern const char* const kPageScript;  // scripts of the page
 
 }  // namespace legacy::analysis
