@@ -1,10 +1,10 @@
-// What Chart.js is told, and what it lacks: spreads as whiskers and bands, the target's line, zoom by wheel, drag and
-// keys.
+// Settings of Chart.js, and what it lacks: spreads as whiskers and bands, the target's line, and
+// zoom by wheel, drag and keys.
 
 const inkColour = () => isDark() ? '#d8dde3' : '#24292f';
 const gridColour = () => isDark() ? '#3a424c' : '#dfe3e8';
 
-// Whiskers along y or x at points that have low and high, or one band through them all.
+// Draws whiskers along y or x at points that have low and high, or one band through them all.
 function drawSpread(chart, dataset, index) {
   const {ctx, scales: {x, y}} = chart;
   const points = dataset.data.filter((point) => Number.isFinite(point.low) && Number.isFinite(point.high));
@@ -74,13 +74,15 @@ const boxPlugin = {
   },
 };
 
-const DIGITS = [[1, 2, 3, 4, 5, 6, 7, 8, 9], [1, 2, 5], [1, 3]];  // of ticks in a decade
+// Leading digits of the ticks in a decade.
+const DIGITS = [[1, 2, 3, 4, 5, 6, 7, 8, 9], [1, 2, 5], [1, 3]];
 
-// Ticks of a logarithmic axis that has room for so many labels: all digits of each power of ten, some, the powers, or
-// one of several powers.
+// Returns the ticks of a logarithmic axis with room for `room` labels: all digits of each power of
+// ten, some of them, the powers alone, or every few powers.
 function logTicks(low, high, room) {
   const ticks = [];
-  if (high / low < 2) {  // too narrow for whole digits: even steps of 1, 2 or 5
+  // The axis is too narrow for whole digits, so it has even steps of 1, 2 or 5.
+  if (high / low < 2) {
     const raw = (high - low) / Math.min(5, room);
     const decade = 10 ** Math.floor(Math.log10(raw));
     const step = [1, 2, 5, 10].map((digit) => digit * decade).find((one) => one >= raw);
@@ -96,7 +98,7 @@ function logTicks(low, high, room) {
   return ticks.filter(({value}) => value >= low * (1 - 1e-9) && value <= high * (1 + 1e-9));
 }
 
-// Just around the positive ones of the values: Chart.js would show whole decades.
+// Returns a range just around the positive values, where Chart.js would show whole decades.
 function logRange(values) {
   const positive = values.filter((value) => value > 0 && Number.isFinite(value));
   if (positive.length === 0) return {};
@@ -105,7 +107,7 @@ function logRange(values) {
   return {min: low / margin, max: high * margin};
 }
 
-// An axis of numbers or of names, with the `values` that it is to show; ticks bear their unit.
+// Returns the options of an axis of numbers or of names that shows `values`. Ticks have their unit.
 function axisOptions({title, unit, logarithmic, names, values = [], ...rest}) {
   return {
     type: logarithmic ? 'logarithmic' : 'linear',
@@ -124,7 +126,7 @@ function axisOptions({title, unit, logarithmic, names, values = [], ...rest}) {
   };
 }
 
-// Dataset of one policy's line; the legend shows its mark.
+// Returns the dataset of one policy's line. The legend shows its mark.
 function lineDataset(look, label, data, more = {}) {
   return {
     label, data, borderColor: look.colour, borderDash: look.dash, borderWidth: 2, pointStyle: look.mark,
@@ -155,14 +157,15 @@ const backward = (scale, at) => scale.type === 'logarithmic' ? 10 ** at : at;
 const zoomable = (chart) => Object.values(chart.scales).filter((scale) =>
   (scale.type === 'linear' || scale.type === 'logarithmic') && !scale.options.fixed);
 
-// Never narrower than four digits of a tick can tell.
+// Sets a range, unless it is too narrow to tell its ticks apart by four digits.
 function setRange(chart, scale, low, high) {
   const least = scale.type === 'logarithmic' ? 0.002 : 1e-3 * Math.max(Math.abs(low), Math.abs(high));
   if (!(high - low > least)) return;
   Object.assign(chart.options.scales[scale.id], {min: backward(scale, low), max: backward(scale, high)});
 }
 
-// factor > 1: nearer; `middle` in pixels of the canvas, else the middle of the axis.
+// Zooms in where factor > 1, around `middle` in pixels of the canvas, or around the middle of the
+// axis.
 function zoomBy(chart, factor, middle = null) {
   for (const scale of zoomable(chart)) {
     const [low, high] = [forward(scale, scale.min), forward(scale, scale.max)];
@@ -206,7 +209,7 @@ const ZOOM_KEYS = {
   'ArrowUp': (chart) => panBy(chart, 0, 0.1), 'ArrowDown': (chart) => panBy(chart, 0, -0.1),
 };
 
-// `chartOf` gives the canvas's chart of the moment; `moved` is called after each change.
+// `chartOf` returns the canvas's present chart. `moved` is called after each change.
 function listenForZoom(canvas, chartOf, moved) {
   const act = (event, change) => {
     event.preventDefault();
@@ -217,7 +220,8 @@ function listenForZoom(canvas, chartOf, moved) {
     if (event.ctrlKey || event.altKey || event.metaKey || !ZOOM_KEYS[event.key]) return;
     act(event, ZOOM_KEYS[event.key]);
   });
-  canvas.addEventListener('wheel', (event) => {  // an unfocused figure lets the page scroll
+  // A figure without the focus lets the page scroll.
+  canvas.addEventListener('wheel', (event) => {
     if (document.activeElement !== canvas) return;
     const middle = {x: event.offsetX, y: event.offsetY};
     act(event, (chart) => zoomBy(chart, event.deltaY < 0 ? ZOOM_STEP : 1 / ZOOM_STEP, middle));
@@ -226,7 +230,7 @@ function listenForZoom(canvas, chartOf, moved) {
   listenForBox(canvas, chartOf, moved);
 }
 
-// Dragging with a mouse or pen marks the part to zoom to; fingers scroll the page.
+// Dragging with a mouse or a pen marks the part to zoom to. Fingers scroll the page.
 function listenForBox(canvas, chartOf, moved) {
   canvas.addEventListener('pointerdown', (event) => {
     if (event.pointerType === 'touch' || event.button !== 0) return;

@@ -1,13 +1,14 @@
-// What the figures come to, in sentences: for the chosen place, then along the chosen axis.
+// Conclusions from the figures, in sentences: for the chosen place, then along the chosen axis.
 
-const MOST_NAMES = 5;  // of a sentence
+const MOST_NAMES = 5;  // most names in a sentence
 
 function namesText(names) {
   const shown = names.length > MOST_NAMES + 1 ? [...names.slice(0, MOST_NAMES), `${names.length - MOST_NAMES} more`] : names;
   return shown.length < 2 ? shown.join('') : `${shown.slice(0, -1).join(', ')} and ${shown.at(-1)}`;
 }
 
-// Shown policies that reached the target with all seeds that are done, the fastest first.
+// Returns the shown policies that reached the target with all seeds that are done, the fastest
+// first.
 function rankingAt(view, at) {
   return view.policies.map((policy) => ({policy, times: timesOf(runsOf(view, at, policy))}))
     .filter(({times}) => times.spread.count > 0)

@@ -1,7 +1,9 @@
-// Where policies break even with the baseline along the chosen axis, by the rules of crossover.h: seed by seed, between
-// neighbouring values, the logarithm of the ratio of times is interpolated over the axis's logarithm.
+// Break-even of policies with the baseline along the chosen axis, by the rules of crossover.h: for
+// each seed, the logarithm of the ratio of times is interpolated over the axis's logarithm between
+// neighbouring values.
 
-// Two policies at one x with one seed; sign: of the true log ratio, null where a censored time leaves it open.
+// Returns the comparison of two policies at one x with one seed. `sign` is that of the true log
+// ratio, or null where a censored time leaves it open.
 function sampleOf(x, run, base) {
   const ratio = Math.log((base.time ?? base.end) / (run.time ?? run.end));
   const sample = {x, ratio, seconds: run.time ?? run.end, exact: run.time !== null && base.time !== null, sign: null};
@@ -21,7 +23,8 @@ const logScale = {to: Math.log, from: Math.exp};
 const plainScale = {to: (x) => x, from: (x) => x};
 const between = (scale, a, b, part) => scale.from(scale.to(a) + part * (scale.to(b) - scale.to(a)));
 
-// Between samples of opposite signs; those between them are even.
+// Returns the crossing between two samples of opposite signs. Samples between them have the ratio
+// 1.
 function crossingOf(samples, before, after, scale) {
   const neighbours = after - before === 1;
   const [a, b] = neighbours ? [samples[before], samples[after]] : [samples[before + 1], samples[after - 1]];
@@ -47,7 +50,8 @@ function seedCrossings(samples, scale) {
   return {verdict: last !== null && samples[last].sign > 0 ? 'ahead' : 'behind', crossings};
 }
 
-// The mean over the seeds that go the way of most: {x or null, seconds, low, high, seeds: how many of each verdict}.
+// Returns the mean over the seeds that cross in the direction of most: {x or null, seconds, low,
+// high, seeds: number of each verdict}.
 function averageCrossing(all, scale) {
   const going = (below) => all.filter(({crossings}) => crossings.at(-1)?.below === below);
   const [downwards, upwards] = [going(true), going(false)];
@@ -63,7 +67,7 @@ function averageCrossing(all, scale) {
           low: interval ? scale.from(interval.low) : NaN, high: interval ? scale.from(interval.high) : NaN};
 }
 
-// The textbook's run: steps to the target x alpha-beta time of a step.
+// Returns the textbook's run: steps to the target x alpha-beta time of a step.
 function textbookRun(study, id) {
   const steps = figureOf(study, id, 'steps_to_accuracy');
   const step = figureOf(study, id, 'alpha_beta_step_seconds');
@@ -89,7 +93,8 @@ function crossoverOf(view, at, policy, textbook) {
   return averageCrossing([...samples.values()].map((one) => seedCrossings(one, scale)), scale);
 }
 
-// Of each shown policy but the baseline, at one facet; nothing where the axis holds names.
+// Returns the break-even of each shown policy but the baseline, at one facet; nothing where the
+// axis has names.
 function breakEvens(view, at, policies) {
   const {study} = view;
   if (study.base < 0 || study.target === null || study.axes[view.x].numbers.length === 0) return [];
@@ -106,7 +111,7 @@ function verdictText({counts, x, contrary}) {
   return parts.filter(([count]) => count).map(([count, text]) => `${count} of ${seeds} ${text}`).join(', ');
 }
 
-// Facets: the other axes' values that the study has points at.
+// Returns the facets: the other axes' values at which the study has points.
 function facetsOf(view) {
   const facets = new Map();
   for (const key of view.study.byPlace.keys()) {

@@ -1,4 +1,4 @@
-// Small things that all figures use: texts for people, elements, tables, files, colours.
+// Tools that all figures use: texts for people, elements, tables, files, colours.
 
 const SCALES = {
   's': [[1e-6, 'µs'], [1e-3, 'ms'], [1, 's'], [3600, 'h']],
@@ -13,7 +13,7 @@ function plainNumber(value, digits = 4) {
   return String(Number(value.toPrecision(digits)));
 }
 
-// "1.5 Gbit/s": the number in the largest unit of which it is at least one.
+// Returns the number in the largest unit in which it is at least 1: "1.5 Gbit/s".
 function quantity(value, unit, digits = 4) {
   if (value === null || value === undefined || Number.isNaN(value)) return '–';
   if (unit === 'fraction') return `${plainNumber(100 * value, digits)} %`;
@@ -43,7 +43,8 @@ const intervalText = (interval, text) => interval ? `[${text(interval.low)}, ${t
 const humanName = (name) => name.replace(/_/g, ' ');
 const capitalised = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 
-// element('p', {class: 'note', onclick: f}, 'text', child): texts are never markup.
+// Makes an element: element('p', {class: 'note', onclick: f}, 'text', child). Texts are never
+// markup.
 function element(name, attributes = {}, ...children) {
   const made = document.createElement(name);
   for (const [key, value] of Object.entries(attributes)) {
@@ -65,9 +66,9 @@ function selectField(label, id, options, selected, onchange) {
   return element('div', {class: 'field'}, element('label', {for: id}, label), select);
 }
 
-// A table as data: head and rows: cells, each a text or {text, value (for CSV), style, small}; the first cell of a row
-// heads it.
-// heading('Step', 's') heads numbers that CSV has in seconds: "step (s)".
+// A table is data: head and rows of cells. A cell is a text or {text, value (for CSV), style,
+// small}. The first cell of a row is its heading. heading('Step', 's') is for numbers that CSV has
+// in seconds: "step (s)".
 const heading = (text, unit) => ({text, value: unit ? `${text.toLowerCase()} (${unit})` : text.toLowerCase()});
 const headings = (unit, ...texts) => texts.map((text) => heading(text, unit));
 const cellText = (cell) => cell !== null && typeof cell === 'object' ? cell.text : String(cell ?? '');
@@ -75,10 +76,10 @@ function cellValue(cell) {
   const value = cell !== null && typeof cell === 'object' ? cell.value : cell;
   return value === null || value === undefined || Number.isNaN(value) ? '' : value;
 }
-// The cell of a number with its unit: for people and for CSV.
+// Returns the cell of a number with its unit, for people and for CSV.
 const numberCell = (value, unit, digits = 4) => ({text: quantity(value, unit, digits), value});
 
-const LONG_CELL = 28;  // characters; shorter ones are kept on one line
+const LONG_CELL = 28;  // characters; shorter cells are kept on one line
 
 function tableElement(table) {
   const head = element('tr', {}, ...table.head.map((cell) => element('th', {scope: 'col'}, cellText(cell))));
@@ -92,7 +93,8 @@ function tableElement(table) {
     element('thead', {}, head), element('tbody', {}, ...rows));
 }
 
-// A region of its own that scrolls, so that wide tables do not widen the page; named, and reached by Tab.
+// Returns a region that scrolls by itself, so that wide tables do not widen the page. It has a
+// name, and Tab reaches it.
 const scrollRegion = (label, ...children) =>
   element('div', {class: 'scroll', role: 'region', tabindex: 0, 'aria-label': label}, ...children);
 
@@ -113,7 +115,8 @@ function download(name, type, text) {
   setTimeout(() => URL.revokeObjectURL(link.href), 10000);
 }
 
-// Colours, marks and dashes of policies are those of the printed figures (policy_style.h); lighter ones on dark ground.
+// Colours, marks and dashes of policies are those of the printed figures (policy_style.h). Dark
+// mode has lighter colours.
 const LIGHTER = {
   '#000000': '#FFFFFF', '#0072B2': '#4DA6DB', '#009E73': '#1FC79A', '#D55E00': '#F07A33', '#882255': '#D977A8',
   '#332288': '#9C8CFF',
@@ -140,7 +143,7 @@ function lookOf(style) {
 
 const SWATCH = 16;  // pixels
 
-// The mark as legends of figures show it.
+// Draws the mark as legends of figures show it.
 function drawSwatch(canvas, look) {
   const scale = Math.max(1, window.devicePixelRatio);
   canvas.width = canvas.height = SWATCH * scale;

@@ -1,6 +1,7 @@
-// The figures: from a view of the study (what is shown and chosen) to a chart, a table and a sentence.
+// The figures turn a view of the study (what is shown and chosen) into a chart, a table and a
+// sentence.
 
-// Unpacks what study_html.cc packed. Points of a place lie in `byPlace`, [policy][seed].
+// Unpacks what report/html.cc packed. `byPlace` has the points of a place, [policy][seed].
 function unpackStudy(packed) {
   const study = {...packed, byPlace: new Map()};
   if (study.axes.length === 0) {
@@ -19,7 +20,7 @@ function unpackStudy(packed) {
 const DONE = 1;
 const figureOf = (study, id, name) => study.points.figures[name][id];
 
-// Ids of the points that are done, of the chosen seeds.
+// Returns the ids of the points of the chosen seeds that are done.
 function doneOf(view, at, policy) {
   const seeds = view.study.byPlace.get(at.join())?.[policy] ?? [];
   return view.seeds.map((seed) => seeds[seed]).filter((id) => id !== undefined && view.study.points.state[id] === DONE);
@@ -34,7 +35,7 @@ const runsOf = (view, at, policy) => doneOf(view, at, policy).map((id) => ({
 const spreadAt = (view, at, policy, name) => spreadOf(
   doneOf(view, at, policy).map((id) => figureOf(view.study, id, name)).filter((value) => value !== null));
 
-// null where there is nothing to compare with.
+// Returns the speed-up over the baseline; null where there is nothing to compare with.
 function speedupAt(view, at, policy) {
   const {base, target} = view.study;
   if (base < 0 || policy === base || target === null) return null;
@@ -46,7 +47,7 @@ const valueText = (axis, i) => axis.numbers.length ? quantity(axis.numbers[i], a
 const positionOn = (axis, i) => axis.numbers.length ? axis.numbers[i] : i;
 const isLogarithmic = (axis) => axis.numbers.length > 0 && axis.numbers.every((number) => number > 0);
 
-// Positions of an axis's values, ascending.
+// Returns the positions of an axis's values, ascending.
 const ascending = (axis) => axis.values.map((_, i) => i).sort((a, b) => positionOn(axis, a) - positionOn(axis, b));
 
 const placeParts = (view, without = []) => view.study.axes.map((axis, i) =>
@@ -65,7 +66,7 @@ const speedupCell = (speedup) => speedup === null ? {text: 'baseline', value: nu
 
 // ---- Time to accuracy along the chosen axis.
 
-const LEAST_BAR = 0.1;  // of the mean: where a bar ends that would reach 0 or below
+const LEAST_BAR = 0.1;  // end of a bar that would reach 0 or below, as part of the mean
 
 function timePoints(view, policy) {
   const axis = view.study.axes[view.x];
@@ -149,7 +150,8 @@ function timeFigure(view) {
 
 // ---- Speed-up over two axes: a table with coloured cells.
 
-// Blue: sooner than the baseline; orange: later; the same strength for a factor and its inverse. Text stays dark.
+// Returns blue where the policy is sooner than the baseline and orange where it is later, with the
+// same strength for a factor and its inverse. Text on it stays dark.
 function speedupColour(ratio, most) {
   if (Number.isNaN(ratio)) return null;
   const part = Math.max(-1, Math.min(1, Math.log(ratio) / Math.log(most)));
@@ -234,8 +236,8 @@ function stepFigure(view) {
 
 // ---- Accuracy against bytes or simulated time.
 
-// Means over the seeds at the steps that all of them evaluated; `column`: position of x in the packed curve, 1 for
-// seconds, 2 for bytes.
+// Returns means over the seeds at the steps that all of them evaluated. `column` is the position of
+// x in the packed curve: 1 for seconds, 2 for bytes.
 function meanCurve(study, ids, column) {
   const {points, sequences} = study.curves;
   const curves = ids.map((id) => points[id]).filter(Boolean).map((at) => at.map((i) => sequences[i]));
@@ -244,13 +246,14 @@ function meanCurve(study, ids, column) {
     const rows = curves.map((curve) => curve[0].indexOf(step));
     if (rows.includes(-1)) return null;
     const accuracies = curves.map((curve, seed) => curve[3][rows[seed]]);
-    const {mean, deviation} = spreadOf(accuracies.includes(null) ? [] : accuracies);  // null: a training that diverged
+    // An accuracy is null where the training diverged.
+    const {mean, deviation} = spreadOf(accuracies.includes(null) ? [] : accuracies);
     return {step, x: spreadOf(curves.map((curve, seed) => curve[column][rows[seed]])).mean,
             y: Number.isNaN(mean) ? null : mean, low: mean - deviation, high: mean + deviation};
   }).filter(Boolean);
 }
 
-// Of `series` [{name, look, points}]: used by the what-if panel as well.
+// Returns the chart of `series` [{name, look, points}]. The what-if panel uses it as well.
 function accuracyChart(series, xTitle, xUnit, target) {
   const lines = series.map(({name, look, points}) => lineDataset(look, name, points.map((point) => ({
     ...point, tip: `${name}: ${quantity(point.y, 'fraction', 3)} at ${quantity(point.x, xUnit, 3)}`})),

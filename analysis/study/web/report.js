@@ -3,7 +3,8 @@
 const study = unpackStudy(JSON.parse(document.getElementById('study').textContent));
 const byId = (id) => document.getElementById(id);
 const lengthOf = (i) => study.axes[i].numbers.length;
-const byLength = study.axes.map((_, i) => i).sort((a, b) => lengthOf(b) - lengthOf(a));  // names last
+// Axes with the most values come first, and axes of names last.
+const byLength = study.axes.map((_, i) => i).sort((a, b) => lengthOf(b) - lengthOf(a));
 const view = {
   study,
   policies: study.policies.map((_, i) => i),
@@ -12,7 +13,7 @@ const view = {
   at: study.axes.map((axis) => ascending(axis)[Math.floor((axis.values.length - 1) / 2)]),
 };
 
-// A place where the study has points, nearest to the chosen one: grids need not be full.
+// Moves to the nearest place at which the study has points, because grids need not be full.
 function snapToGrid() {
   const keys = [...study.byPlace.keys()];
   if (keys.length === 0 || study.byPlace.has(view.at.join())) return;
@@ -70,7 +71,7 @@ function addTable(panel, folded) {
   panel.section.append(panel.details, button);
 }
 
-// Closed tables are empty: building rows that nobody reads takes longer than drawing.
+// Closed tables are empty, because building rows that nobody reads takes longer than drawing.
 function fillTable(panel) {
   const wanted = panel.figure && (!panel.details || panel.details.open);
   panel.tablePlace.replaceChildren(...(wanted ? [tableElement(panel.figure.table)] : []));
@@ -148,7 +149,7 @@ function mapControls(choice) {
   const axes = study.axes.map((axis, i) => [i, humanName(axis.name)]);
   const pick = (key) => (value) => {
     if (key !== 'policy' && value === choice[key === 'rows' ? 'columns' : 'rows']) {
-      choice[key === 'rows' ? 'columns' : 'rows'] = choice[key];  // the two change places
+      choice[key === 'rows' ? 'columns' : 'rows'] = choice[key];  // swaps the two axes
       byId(`map-${key === 'rows' ? 'columns' : 'rows'}`).value = choice[key];
     }
     choice[key] = value;
@@ -205,7 +206,7 @@ function addPanels() {
   addFailures();
 }
 
-// Sliders with the numbers of the answer beside them, the answer's curves below.
+// Adds sliders with the numbers of the answer beside them and the answer's curves below.
 function addWhatIf() {
   const panel = addPanel({id: 'what-if', title: 'What if', make: null});
   const form = element('fieldset', {}, element('legend', {}, 'Another network'));
@@ -214,7 +215,8 @@ function addWhatIf() {
   panel.details.open = true;
   panel.summary.textContent = 'What the recorded trainings would take on a network that the study does not have.';
   const question = element('div', {}, form, status, error);
-  const shown = element('div', {hidden: true});  // nothing to draw before the first answer
+  // There is nothing to draw before the first answer.
+  const shown = element('div', {hidden: true});
   shown.append(...[...panel.section.children].slice([...panel.section.children].indexOf(panel.frame)));
   panel.section.append(element('div', {class: 'asked'}, question, panel.details), shown);
   panel.details.hidden = true;

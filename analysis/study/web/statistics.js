@@ -1,6 +1,7 @@
-// Statistics over seeds, by the rules of statistics.h: seeds are paired, a training that ended before its target is
-// censored at its end (never dropped, never given a time), and a ratio with one such time is a bound.
-// A "run" is one policy with one seed: {seed, time: seconds to the target or null, end: seconds of the training}.
+// Statistics over seeds, by the rules of statistics.h: seeds are paired, a training that ended
+// before its target is censored at its end (it is never dropped and never gets a time), and a ratio
+// with one such time is a bound. A "run" is one policy with one seed: {seed, time: seconds to the
+// target or null, end: seconds of the training}.
 
 function spreadOf(values) {
   const count = values.length;
@@ -10,7 +11,8 @@ function spreadOf(values) {
   return {count, mean, deviation: count > 1 ? Math.sqrt(squares / (count - 1)) : NaN};
 }
 
-// P(|T| <= t) for t = sqrt(degrees) tan(angle): Abramowitz and Stegun, 26.7.3 and 26.7.4.
+// Returns P(|T| <= t) for t = sqrt(degrees) tan(angle), by Abramowitz and Stegun, 26.7.3 and
+// 26.7.4.
 function studentWithin(angle, degrees) {
   const cosine = Math.cos(angle);
   const odd = degrees % 2 === 1;
@@ -23,7 +25,7 @@ function studentWithin(angle, degrees) {
   return odd ? 2 / Math.PI * (angle + Math.sin(angle) * sum) : Math.sin(angle) * sum;
 }
 
-// t with P(|T| <= t) = within.
+// Returns t with P(|T| <= t) = within.
 const studentQuantile = (() => {
   const known = new Map();
   return (within, degrees) => {
@@ -42,7 +44,7 @@ const studentQuantile = (() => {
 
 const CONFIDENCE = 0.95;
 
-// t-interval of a mean; null below two values.
+// Returns the t-interval of a mean; null below two values.
 function meanInterval(spread) {
   if (spread.count < 2) return null;
   const half = studentQuantile(CONFIDENCE, spread.count - 1) * spread.deviation / Math.sqrt(spread.count);
@@ -59,13 +61,14 @@ function geometricMeanOf(values) {
   };
 }
 
-// Time of `base` / time of `run`, one of which is known.
+// Returns time of `base` / time of `run`, at least one of which is known.
 function pairedRatio(base, run) {
   const bound = run.time === null ? 'at most' : base.time === null ? 'at least' : '';
   return {seed: run.seed, ratio: (base.time ?? base.end) / (run.time ?? run.end), bound};
 }
 
-// Runs of the same seed are pairs. ratio is NaN where there is no pair, or bounds of both kinds.
+// Returns the speed-up. Runs of the same seed are pairs. `ratio` is NaN where there is no pair, or
+// where there are bounds of both kinds.
 function speedupOf(baseRuns, runs) {
   const pairs = [];
   let missed = 0;
@@ -77,7 +80,8 @@ function speedupOf(baseRuns, runs) {
       continue;
     }
     const pair = pairedRatio(base, run);
-    if (pair.ratio > 0 && Number.isFinite(pair.ratio)) pairs.push(pair);  // times of no length have no ratio
+    // Times of 0 have no ratio.
+    if (pair.ratio > 0 && Number.isFinite(pair.ratio)) pairs.push(pair);
   }
   const bounds = new Set(pairs.map((pair) => pair.bound).filter(Boolean));
   const mean = geometricMeanOf(pairs.map((pair) => pair.ratio));
@@ -90,7 +94,8 @@ function speedupOf(baseRuns, runs) {
   };
 }
 
-// Times to the target over runs. spread is empty unless all reached it; bound: the mean is that or more.
+// Returns times to the target over runs. `spread` is empty unless all reached it. `bound` is a
+// lower bound of the mean.
 function timesOf(runs) {
   const reached = runs.filter((run) => run.time !== null);
   return {

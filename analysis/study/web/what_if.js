@@ -1,9 +1,10 @@
-// The what-if panel: asks a served study what its recorded trainings would take on another network. docs/studies.md has
-// the API. Where the page is a file, the panel is disabled and says how to serve it.
+// The what-if panel asks the study's server for the times of its recorded trainings on another
+// network. docs/studies.md has the API. Where the page is a file, the panel is disabled and says
+// how to serve it.
 
 const DEBOUNCE_MILLISECONDS = 150;
 
-// Sliders: the range is of `to(value)`; number fields hold value / size in `unit`.
+// Sliders have the range of `to(value)`. Number fields have value / size in `unit`.
 const KNOBS = [
   {key: 'bandwidth', label: 'Bandwidth of the links', unit: 'Mbit/s', size: 1e6, low: 1e6, high: 1e12, first: 1e9,
    logarithmic: true, text: 'bit/s'},
@@ -20,7 +21,7 @@ const KNOBS = [
 ];
 const FIDELITIES = ['flow', 'analytic'];
 
-// "1Gbps" or "10us" (or a number) in bit/s or seconds.
+// Returns "1Gbps" or "10us" (or a number) in bit/s or seconds.
 function parseQuantity(text) {
   const [, number, prefix, unit] = /^\s*([0-9.eE+-]+?)\s*([kMGTnuµm]?)(bps|bit\/s|s)\s*$/.exec(String(text)) ?? [];
   if (unit === undefined) return Number(text);
@@ -28,7 +29,7 @@ function parseQuantity(text) {
     Number(number) * {'': 1, k: 1e3, M: 1e6, G: 1e9, T: 1e12}[prefix];
 }
 
-// A slider and a number field of one value; `changed` is called on either's input.
+// Makes a slider and a number field of one value. `changed` is called on the input of either.
 function makeKnob(knob, changed) {
   const to = (value) => knob.logarithmic ? Math.log10(value) : value;
   const from = (at) => knob.logarithmic ? 10 ** at : at;
@@ -48,7 +49,8 @@ function makeKnob(knob, changed) {
     show(Number(from(Number(slider.value)).toPrecision(3)), slider);
     changed();
   });
-  slider.addEventListener('keydown', (event) => {  // a key moves by a 40th of the way; "any" steps would not move
+  // A key moves the slider by a 40th of its range. With the step "any" it would not move.
+  slider.addEventListener('keydown', (event) => {
     const way = {ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1, PageUp: 5, PageDown: -5}[event.key];
     if (!way || knob.whole) return;
     event.preventDefault();
@@ -67,7 +69,7 @@ function makeKnob(knob, changed) {
           enable: (on) => slider.disabled = field.disabled = !on};
 }
 
-// What the answer says of each policy that is shown: runs of the chosen seeds.
+// Returns the answer for each policy that is shown: runs of the chosen seeds.
 function answeredSeries(view, answer) {
   const seeds = new Set(view.seeds.map((seed) => view.study.seeds[seed]));
   const shown = new Set(view.policies.map((policy) => view.study.policies[policy]));
@@ -84,7 +86,7 @@ function answeredSeries(view, answer) {
   });
 }
 
-// Means over the evaluations that all seeds have.
+// Returns means over the evaluations that all seeds have.
 function answeredCurve(chosen) {
   const curves = chosen.map((run) => run.curve);
   const length = curves.length ? Math.min(...curves.map((curve) => curve.length)) : 0;
@@ -109,7 +111,7 @@ function whatIfFigure(view, answer) {
       numberCell(spreadOf(chosen.map((run) => run.step_seconds)).mean, 's', 3), ...PARTS.map(part)]};
   });
   const longest = Math.max(...rows.map(({times}) => times.bound).filter(Number.isFinite));
-  rows.forEach(({times, cells}, i) => {  // the bar behind a time
+  rows.forEach(({times, cells}, i) => {  // bar behind a time
     const part = 100 * times.bound / longest;
     cells[1].style = `--bar: ${part.toFixed(1)}%; --bar-colour: ${series[i].look.colour}`;
   });
@@ -128,9 +130,10 @@ function whatIfFigure(view, answer) {
   };
 }
 
-// The form of a question. changed() is called on each input. Returns {question(), setGroups(groups)}.
+// Makes the form of a question. `ask` is called on each input. Returns {answered(answer),
+// question(), setGroups(groups)}.
 function makeQuestion(form, ask) {
-  let codecs = true;  // some policy encodes
+  let codecs = true;  // true where some policy encodes
   const changed = () => {
     effects();
     ask();
@@ -138,7 +141,7 @@ function makeQuestion(form, ask) {
   const knobs = KNOBS.map((knob) => makeKnob(knob, changed));
   const knobOf = (key) => knobs.find((knob) => knob.key === key);
   const FIRST_SLOWDOWN = 2;
-  // What has no effect is switched off; workers become slow by some factor.
+  // Disables controls without effect. Where workers are slow, a factor of 1 becomes FIRST_SLOWDOWN.
   function effects() {
     const slow = knobOf('slow_workers').get() > 0;
     knobOf('slowdown').enable(slow);
@@ -182,7 +185,7 @@ function makeQuestion(form, ask) {
   };
 }
 
-// The content of an answer of the server. Throws what it says where it refuses.
+// Returns the content of an answer of the server. Throws the server's message where it refuses.
 async function fetchJson(path, options) {
   const response = await fetch(path, options);
   const content = await response.json();
@@ -193,7 +196,8 @@ async function fetchJson(path, options) {
 const NOT_SERVED = 'This page is a file. To ask what-if questions, run "legacy-study serve" on the study\'s folder and ' +
   'open the address that it prints.';
 
-// panel: {form, status, error, show(figure)}; view(): what is shown. Returns {redraw}.
+// Starts the panel {form, status, error, show(figure)}. view() returns what is shown. Returns
+// {redraw}.
 function startWhatIf(panel, view) {
   let [timer, request, answer] = [null, null, null];
   const say = (status, error = '') => [panel.status.textContent, panel.error.textContent] = [status, error];
