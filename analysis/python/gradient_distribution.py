@@ -1,14 +1,18 @@
 #!/usr/bin/env python3
-"""How the values of gradients are distributed, and how their spectra are: what sparsifiers and range-based floats rest on.
+"""Shows how the values of gradients and their spectra are distributed.
+
+Sparsifiers and range-based floats rest on these distributions.
 
     legacy-scenario --policies=dense --gradient-steps=0,150,299 --out=runs/gradients
     python3 analysis/python/gradient_distribution.py runs/gradients/gradients --picture=gradients.svg
 
-Reads the gradients of a run directory (raw float32 beside layers.txt). Prints a row for each layer of at least --least values
-and each file: the share of exact zeros, the decades between the smallest and the largest magnitude that is none, the kurtosis
-(3: Gaussian, 6: Laplace), and the share of the energy that the strongest --kept of the values hold, and of the bins of the
-spectrum: real transforms of chunks of 4,096 values, the last one padded with zeros, a bin and its conjugate together. With
---picture gnuplot draws both shares against what is kept. Python 3.10 or newer, standard library only.
+Reads the gradients of a run directory (raw float32 beside layers.txt). Prints a row for each layer
+of at least --least values and each file: the share of exact zeros, the decades between the smallest
+magnitude above 0 and the largest, the kurtosis (3: Gaussian, 6: Laplace), and the share of the
+energy that the strongest --kept of the values have, and of the bins of the spectrum. Spectra are
+real transforms of chunks of 4,096 values, the last one padded with zeros; a bin and its conjugate
+count as one. With --picture gnuplot draws both shares against the part that is kept. Needs Python
+3.10 or newer and its standard library only.
 """
 import argparse
 import array
@@ -38,7 +42,7 @@ def read_floats(path):
 
 
 def transform(values):
-    """Discrete Fourier transform of a power of two of values, by halves."""
+    """Returns the discrete Fourier transform of 2^n values, by halves."""
     if len(values) == 1:
         return [complex(values[0])]
     even, odd = transform(values[0::2]), transform(values[1::2])
@@ -47,7 +51,7 @@ def transform(values):
 
 
 def spectrum(values):
-    """Energies of the bins of all chunks; those of a conjugate pair as one."""
+    """Returns the energies of the bins of all chunks; a conjugate pair counts as one bin."""
     energies = []
     for start in range(0, len(values), CHUNK):
         chunk = list(values[start:start + CHUNK])
@@ -58,7 +62,7 @@ def spectrum(values):
 
 
 def energy_held(energies, parts):
-    """Share of the energy in the strongest part of the entries, for each of `parts`."""
+    """Returns the share of the energy in the strongest part of the entries, for each of `parts`."""
     ordered = sorted(energies, reverse=True)
     total, held, shares = sum(ordered) or 1, 0, []
     at = 0
@@ -83,7 +87,7 @@ def decades(values):
 
 
 def draw(path, panels, parts):
-    """One panel for each layer; curves of values and of the spectrum for each file."""
+    """Draws one panel for each layer, with curves of values and of the spectrum for each file."""
     columns = min(3, len(panels))
     rows = -(-len(panels) // columns)
     script = [f"set terminal svg size {330 * columns},{440 * rows} font ',11'", f"set output '{path}'",

@@ -1,4 +1,6 @@
-"""Reads the results of legacy: run directories and studies. Python 3.10 or newer, standard library only; pandas where there is one.
+"""Reads the results of legacy: run directories and studies.
+
+Needs Python 3.10 or newer and its standard library only. It uses pandas where that is installed.
 
     import legacy_results
 
@@ -11,18 +13,19 @@
 
 `python3 legacy_results.py PATH` prints what is in a run directory or a study.
 
-Tables. With pandas (or frames=True) a table is a DataFrame: counts are Int64 (seeds from 2^63 on UInt64), what is
-not there is <NA> or NaN. With frames="arrays" it is a dict of NumPy arrays, and counts that are not there are NaN. With
-frames=False it is a list of dicts, one a row, and what is not there is None. COLUMNS gives
-type and unit of every column; docs/results-format.md says what each means. In short:
+Tables. With pandas (or frames=True) a table is a DataFrame. Counts are Int64 (seeds from 2^63 on
+UInt64), and missing values are <NA> or NaN. With frames="arrays" it is a dict of NumPy arrays, and
+missing counts are NaN. With frames=False it is a list of dicts, one for each row, and missing
+values are None. COLUMNS has type and unit of every column; docs/results-format.md says what each
+means. In short:
 
   run.steps         a training step of one policy and seed: learning_rate, training_loss, elements_sent, bytes (B),
                     seconds of the step and of its parts (s, simulated), participants, fresh
   run.evaluations   an evaluation: step, simulated_seconds (s), message_bytes and nic_bytes so far (B), test_loss,
                     test_accuracy (fraction)
   run.layers        a layer over a training: elements, mean_parameter, elements_sent, message_bytes (B)
-  run.decisions     what a policy chose for a layer: step, decision (its number), layer, parameter, error, budget, gain,
-                    time_estimate (s), reason; a run from before there were such rows has none
+  run.decisions     a decision of a policy for a layer: step, decision (its number), layer, parameter, error, budget, gain,
+                    time_estimate (s), reason; older runs have none
   run.links         a directed link over a training: rate_bits_per_second (bit/s), bytes (B), packets, drops, marks,
                     max_queue_bytes (B), busy_seconds (s), utilisations (fractions), usd_per_gb (USD/GB),
                     usd
@@ -54,11 +57,11 @@ STUDY_FORMAT = 2
 
 
 class ResultsError(Exception):
-    """A file that is not what it should be; the text names file, place and what is allowed."""
+    """Is raised for a malformed file; the text names file, place and what is allowed."""
 
 
 def _columns(text):
-    """{name: (type, unit)} of lines `name type unit`."""
+    """Returns {name: (type, unit)} of lines `name type unit`."""
     words = (line.split() for line in text.strip().splitlines())
     return {word[0]: (_TYPES[word[1]], word[2] if len(word) > 2 else "") for word in words}
 
@@ -217,7 +220,10 @@ COLUMNS = {
 
 @dataclass
 class Axis:
-    """A dimension of a study's grid: texts of its values in order, and their numbers in `unit` (None: names)."""
+    """A dimension of a study's grid.
+
+    Has the texts of its values in order, and their numbers in `unit` (None: names).
+    """
 
     name: str
     unit: str
@@ -227,7 +233,10 @@ class Axis:
 
 @dataclass
 class Run:
-    """A run directory. Tables as in the module's text; summary is None where none has been written yet."""
+    """A run directory.
+
+    The module's text describes the tables. summary is None where none has been written yet.
+    """
 
     path: pathlib.Path
     manifest: dict
@@ -240,19 +249,19 @@ class Run:
     network: object
     doctor: object
     fidelity: object
-    notes: list  # what an interrupted run lacks
-    frames: object = None  # as read_run was told
-    text: str = ""  # the tables that the program printed, where it is known
+    notes: list  # texts about what an interrupted run lacks
+    frames: object = None  # the argument of read_run
+    text: str = ""  # tables that the program printed, where they are known
 
     @property
     def curves(self):
-        """{(policy, seed): its evaluations, as a table}, in the order of the file."""
+        """Is {(policy, seed): its evaluations, as a table}, in the order of the file."""
         keys = list(zip(_column(self.evaluations, "policy"), map(int, _column(self.evaluations, "seed"))))
         return {key: _select(self.evaluations, [other == key for other in keys]) for key in dict.fromkeys(keys)}
 
     @property
     def networks(self):
-        """{name: the run there} of a run that was timed on several networks, its own first; {} of others."""
+        """Is {name: run} of a run that was timed on several networks, its own first; else {}."""
         return {entry["name"]: self if entry["directory"] == "." else
                 read_run(self.path / entry["directory"], self.frames)
                 for entry in self.manifest.get("networks", [])}
@@ -260,7 +269,10 @@ class Run:
 
 @dataclass
 class Study:
-    """A study's database. target is an accuracy (fraction) or None; tables as in the module's text."""
+    """A study's database.
+
+    target is an accuracy (fraction) or None. The module's text describes the tables.
+    """
 
     path: pathlib.Path
     name: str
@@ -277,11 +289,13 @@ class Study:
 
 
 def read_run(path, frames=None):
-    """The run directory `path`. frames: True for DataFrames, "arrays" for dicts of NumPy arrays, False for lists of
-    dicts, None for DataFrames where pandas is there, else lists.
+    """Reads the run directory `path`.
 
-    Tolerates what an interruption leaves (missing files, an unfinished last line: both in `notes`). Anything else that
-    is wrong raises ResultsError.
+    frames: True for DataFrames, "arrays" for dicts of NumPy arrays, False for lists of dicts, None
+    for DataFrames where pandas is installed, else lists.
+
+    Missing files and an unfinished last line, as an interruption leaves them, are allowed; `notes`
+    tells them. Any other mistake raises ResultsError.
     """
     path = pathlib.Path(path)
     manifest = _read_json(path / "manifest.json", "a directory with a manifest.json")
@@ -300,16 +314,17 @@ def read_run(path, frames=None):
 
 
 def read_study(path, frames=None):
-    """The study in folder `path`, or in the database `path`. frames as in read_run.
+    """Reads the study in folder `path`, or in the database `path`. frames is as in read_run.
 
-    May be called while the study runs. Raises ResultsError on what is no study's database.
+    May be called while the study runs. Raises ResultsError where `path` is no study's database.
     """
     path = pathlib.Path(path)
     file = path / "study.sqlite" if path.is_dir() else path
     if not file.is_file():
         raise ResultsError(f"{file}: allowed: a study's folder or its study.sqlite")
     try:
-        # Not read-only, so that SQLite may undo what a killed writer left; where it may not write it reads alone.
+        # The file is not opened read-only, so that SQLite may undo what a killed writer left. Where
+        # SQLite may not write, it only reads.
         database = sqlite3.connect(file.resolve().as_uri() + "?mode=rw", uri=True, timeout=60)
         try:
             return _read_database(database, file, frames)
@@ -322,7 +337,7 @@ def read_study(path, frames=None):
 def _read_database(database, file, frames):
     database.row_factory = sqlite3.Row
     database.isolation_level = None
-    database.execute("BEGIN")  # one state of all tables
+    database.execute("BEGIN")  # all tables are read in one state
     head = database.execute("SELECT * FROM study").fetchone()
     if head is None or head["format"] != STUDY_FORMAT:
         raise ResultsError(f"{file}: format: allowed: {STUDY_FORMAT}")
@@ -341,7 +356,7 @@ def _read_database(database, file, frames):
 
     def table(query, columns):
         cursor = database.execute(query)
-        cursor.row_factory = None  # tuples: a study may have a million evaluations
+        cursor.row_factory = None  # rows are tuples, as a study may have a million evaluations
         names = [column[0] for column in cursor.description]
         types = {name: columns[name] for name in names if name in columns}
         return _table((names, cursor.fetchall()), types, frames)
@@ -367,7 +382,7 @@ def _read_json(file, allowed):
 
 
 def _read_csv(file, notes):
-    """(names, rows) of one file; texts converted by COLUMNS, other columns left as texts."""
+    """Returns (names, rows) of one file, converted by COLUMNS; other columns stay texts."""
     types = COLUMNS[file.name]
     if not file.exists():
         return list(types), []
@@ -437,12 +452,12 @@ def _array(values, kind):
 
 
 def _column(table, name):
-    """A column of a table of any form."""
+    """Returns a column of a table of any form."""
     return [row[name] for row in table] if isinstance(table, list) else table[name]
 
 
 def _select(table, chosen):
-    """The rows of a table of any form that are marked in `chosen`."""
+    """Returns the rows of a table of any form that are marked in `chosen`."""
     if isinstance(table, list):
         return [row for row, mark in zip(table, chosen) if mark]
     if isinstance(table, dict):
@@ -494,7 +509,7 @@ def _describe_study(study):
 
 
 def describe(path):
-    """What is in a run directory or a study, as lines of text."""
+    """Returns the content of a run directory or a study as lines of text."""
     path = pathlib.Path(path)
     if (path / "manifest.json").is_file():
         return list(_describe_run(read_run(path, frames=False)))

@@ -1,7 +1,7 @@
 """Records a trace of distributed data-parallel training with PyTorch, for legacy-replay.
 
-What each step sent, in which buckets, and how long the devices took go into a text file (docs/trace-format.md) that can
-be timed on any simulated network. Needs torch alone.
+A text file (docs/trace-format.md) records the buckets of each step, what they sent, and the time of
+the devices. It can be timed on any simulated network. Needs torch alone.
 
     model = torch.nn.parallel.DistributedDataParallel(model)
     recorder = DdpTraceRecorder("run.trace", model)
@@ -11,8 +11,9 @@ be timed on any simulated network. Needs torch alone.
         recorder.end_step(loss=loss.item())
     recorder.close()
 
-Every rank writes PATH.rankN while it trains, a line a step; close() merges them. After a crash, or where ranks have no
-folder in common:  python3 record_ddp_trace.py PATH PATH.rank0 PATH.rank1 ...
+Every rank writes PATH.rankN while it trains, with one line for each step; close() merges them.
+After a crash, or where ranks do not share a folder:
+python3 record_ddp_trace.py PATH PATH.rank0 PATH.rank1 ...
 """
 
 import json
@@ -40,7 +41,7 @@ class _CpuTimer:
 
 
 class _CudaTimer:
-    """Marks are events on the current stream: reading them does not stall the device before wait()."""
+    """Marks are events on the current stream. Only wait() waits for the device."""
 
     def now(self):
         event = torch.cuda.Event(enable_timing=True)
@@ -57,16 +58,19 @@ class _CudaTimer:
 class _Step:
     def __init__(self, begin):
         self.begin = begin
-        self.buckets = []  # what was sent, and marks
-        self.done = []     # marks: a bucket's mean is there
-        self.end = None    # mark: the optimizer has stepped
+        self.buckets = []  # messages and marks of each bucket
+        self.done = []     # marks at which a bucket's mean had arrived
+        self.end = None    # mark at which the optimizer had stepped
         self.facts = {}
 
 
 class DdpTraceRecorder:
-    """`model`: a DistributedDataParallel. `hook`, `state`: the communication hook that is to run; default: PyTorch's
-    all-reduce. `sends(bucket)`: what one rank sends for a bucket, a list of (way, bytes) with ways of WAYS, one entry a
-    round; needed where the hook is not one of PyTorch's casts. `method`: the name in tables."""
+    """Records the steps of `model`, a DistributedDataParallel.
+
+    `hook`, `state`: communication hook to run; default: PyTorch's all-reduce. `sends(bucket)`: what
+    one rank sends for a bucket, a list of (way, bytes) with ways of WAYS, one entry for each
+    collective call; needed where the hook is not one of PyTorch's casts. `method`: name in tables.
+    """
 
     def __init__(self, path, model, hook=None, state=None, sends=None, method=None):
         name = getattr(hook, "__name__", None)
@@ -86,19 +90,22 @@ class DdpTraceRecorder:
         self._write({"legacy-ddp-record": 1, "rank": self._rank, "ranks": dist.get_world_size(self._group),
                      "method": method or (name if hook else "dense"),
                      "layers": [[n, p.numel()] for n, p in layers]})
-        self._step = None     # that runs
-        self._ended = []      # of which the device may still work
+        self._step = None     # step that runs
+        self._ended = []      # steps on which the device may still work
         self._update = 0.0    # seconds of the optimizer after the last step that was written
         self._handle = model.register_forward_pre_hook(self._begin_step)
 
     @staticmethod
     def hook(recorder, bucket):
-        """For model.register_comm_hook(recorder, recorder.hook)."""
+        """Is the hook for model.register_comm_hook(recorder, recorder.hook)."""
         return recorder._exchange(bucket)
 
     def end_step(self, loss=None, rate=None, accuracy=None, test_loss=None):
-        """After optimizer.step(), whose time then counts. Each value is optional; rank 0's are taken. `accuracy`: a
-        fraction, measured on the test set after this step."""
+        """Ends the step. Called after optimizer.step(), it counts the optimizer's time.
+
+        Each value is optional; those of rank 0 are recorded. `accuracy` is a fraction, measured on
+        the test set after this step.
+        """
         if self._step is None or not self._step.buckets:
             raise RuntimeError("end_step: no gradients were exchanged since the step before")
         self._step.end = self._timer.now()
@@ -107,7 +114,7 @@ class DdpTraceRecorder:
         self._finish_step()
 
     def close(self):
-        """On all ranks. Rank 0 leaves the trace and removes the ranks' parts."""
+        """Ends the recording; all ranks call it. Rank 0 writes the trace and removes the parts."""
         self._handle.remove()
         if self._step is not None and self._step.buckets:
             self._finish_step()
@@ -124,10 +131,10 @@ class DdpTraceRecorder:
 
     def _begin_step(self, module, inputs):
         if not torch.is_grad_enabled():
-            return  # an evaluation
+            return  # this is an evaluation
         if self._step is not None and self._step.buckets:
             self._finish_step()
-        if self._step is None:  # else gradients are accumulated: the step has begun
+        if self._step is None:  # not where gradients are accumulated, as the step has begun then
             self._step = _Step(self._timer.now())
 
     def _exchange(self, bucket):
@@ -161,7 +168,7 @@ class DdpTraceRecorder:
         return future.then(note)
 
     def _finish_step(self):
-        """Writes the step before, whose events have passed: the device is not waited for."""
+        """Writes the step before. Its events have passed, so this does not wait for the device."""
         self._ended.append(self._step)
         self._step = None
         if len(self._ended) > 1 or isinstance(self._timer, _CpuTimer):
@@ -171,8 +178,8 @@ class DdpTraceRecorder:
         timer = self._timer
         for mark in step.done + ([step.end] if step.end is not None else []):
             timer.wait(mark)
-        # The device runs one thing at a time: what earlier encodings took is no part of the backward pass. A plain
-        # all-reduce encodes nothing: what its hook takes is.
+        # The device runs one thing at a time, so the time of earlier encodings is no part of the
+        # backward pass. A plain all-reduce encodes nothing, so the time of its hook is.
         buckets, encoded, ready = [], 0.0, 0.0
         for entry in step.buckets:
             begin, end = entry.pop("marks")
@@ -196,7 +203,7 @@ def part_path(path, rank):
 
 
 def _read_part(path):
-    """Header and steps. A last line that a crash cut off is left out."""
+    """Returns header and steps. A last line that a crash cut off is left out."""
     with open(path, encoding="utf-8") as file:
         lines = [json.loads(line) for line in file if line.endswith("\n")]
     if not lines or lines[0].get("legacy-ddp-record") != 1:
@@ -209,7 +216,7 @@ def _number(value):
 
 
 def _each(values):
-    """One number where all are equal, else each."""
+    """Returns one number where all are equal, else each."""
     texts = [_number(value) for value in values]
     return texts[0] if len(set(texts)) == 1 else " ".join(texts)
 
@@ -219,7 +226,7 @@ def _name(text):
 
 
 def _ranges(positions, names):
-    """Runs of neighbours as FIRST..LAST."""
+    """Returns names, with neighbours as FIRST..LAST."""
     words, i = [], 0
     while i < len(positions):
         last = i
@@ -232,7 +239,7 @@ def _ranges(positions, names):
 
 
 def _step_lines(steps, names, where):
-    """One step of all ranks."""
+    """Yields the lines of one step of all ranks."""
     shapes = [[(b["layers"], [way for way, _ in b["sends"]]) for b in step["buckets"]] for step in steps]
     if any(shape != shapes[0] for shape in shapes):
         raise ValueError(f"{where}: the ranks' buckets differ")
@@ -255,7 +262,7 @@ def _step_lines(steps, names, where):
 
 
 def merge(path, parts):
-    """Makes the trace of the steps that all ranks' parts have."""
+    """Writes the trace of the steps that all ranks' parts have."""
     read = sorted((_read_part(part) for part in parts), key=lambda part: part[0]["rank"])
     headers = [header for header, _ in read]
     first = headers[0]
