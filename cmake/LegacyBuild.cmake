@@ -1,4 +1,4 @@
-# How our code is compiled; the only place for flags.
+# Flags of the compiler and the linker. They are set nowhere else.
 
 include(CheckLinkerFlag)
 
@@ -10,10 +10,11 @@ set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/bin")
 
-# Libraries are shared: programs and tests link in no time, and what is loaded when it is asked for (training with LibTorch)
-# uses the same ones. Programs find them beside themselves, wherever the folder is.
+# Libraries are shared. Programs and tests link fast, and the training module, which is loaded on
+# demand with LibTorch, uses the same libraries. Programs find them by a path relative to their own
+# folder.
 set(BUILD_SHARED_LIBS ON)
-set(CMAKE_LINK_DEPENDS_NO_SHARED ON)  # a library that is linked anew is what programs find
+set(CMAKE_LINK_DEPENDS_NO_SHARED ON)  # programs load a library that was linked again
 set(CMAKE_LIBRARY_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/lib")
 set(CMAKE_BUILD_RPATH "$ORIGIN/../lib;$ORIGIN")
 set(CMAKE_INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR};$ORIGIN")
@@ -24,34 +25,37 @@ if(LEGACY_CCACHE)
   set(CMAKE_CXX_COMPILER_LAUNCHER "${LEGACY_CCACHE}")
 endif()
 
-# Sources of a target are compiled several at once, which reads what they include once: half the processor time.
-# Helpers of two sources of a target may then not share a name; ninja takes longer after a change to one of them.
+# Sources of a target are compiled in batches, which read their headers once and take half the
+# processor time. Helpers of two sources of a target must then have different names, and a build
+# after a change to one source takes longer.
 option(CMAKE_UNITY_BUILD "Compile the sources of a target in batches" ON)
 set(CMAKE_UNITY_BUILD_BATCH_SIZE 16 CACHE STRING "So many at most, 0: all")
 
-# legacy_separate_sources(target): each of its sources is compiled alone.
+# legacy_separate_sources(target): compiles each source of the target alone.
 function(legacy_separate_sources target)
   set_target_properties(${target} PROPERTIES UNITY_BUILD OFF)
 endfunction()
 
-# What processor time each command of the build took, for ./waf build --timings.
+# Every command of the build records its processor time, for ./waf build --timings.
 set(timed "${CMAKE_SOURCE_DIR}/cmake/timed.sh ${CMAKE_BINARY_DIR}/timings <TARGET_NAME>")
 set_property(GLOBAL PROPERTY RULE_LAUNCH_COMPILE "${timed} <OBJECT>")
 set_property(GLOBAL PROPERTY RULE_LAUNCH_LINK "${timed} <TARGET>")
 
-# Gold where there is one (GNU's binutils): LibTorch's programs link in a quarter of the time. It warns of what the address
-# sanitizer exports.
+# Gold (of GNU's binutils) is used where it is installed: LibTorch's programs link in a quarter of
+# the time. It warns of symbols that the address sanitizer exports.
 check_linker_flag(CXX -fuse-ld=gold LEGACY_GOLD)
 if(LEGACY_GOLD AND NOT LEGACY_SANITIZE)
   add_link_options($<$<LINK_LANGUAGE:CXX>:-fuse-ld=gold>)
 endif()
 
-# For sources that take no time, but to compile.
+# Flags for sources that take long to compile, but not to run.
 set(legacy_lightly $<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:-O1>)
 
-# legacy_light_folder([SANITIZED]): what this folder and those below do takes no time, but to compile. So it is hardly
-# optimized, and not at all under a sanitizer, which doubles that. SANITIZED: there alone. With -DCMAKE_CXX_FLAGS_DEBUG=-O2
-# instead of the preset's -O1, as for long fuzzing (docs/evidence.md), all is optimized.
+# legacy_light_folder([SANITIZED]): the sources of this folder and of those below take long to
+# compile, but not to run. They are hardly optimized, and not at all under a sanitizer, which
+# doubles the time of compiling. SANITIZED: under a sanitizer alone. With
+# -DCMAKE_CXX_FLAGS_DEBUG=-O2 instead of the preset's -O1, as for long fuzzing (docs/evidence.md),
+# all is optimized.
 macro(legacy_light_folder)
   if(LEGACY_SANITIZE AND CMAKE_CXX_FLAGS_DEBUG MATCHES "-O1")
     add_compile_options(-O0)
@@ -63,13 +67,14 @@ endmacro()
 function(legacy_flags target standard)
   target_compile_features(${target} PUBLIC cxx_std_${standard})
   target_compile_options(${target} PRIVATE -Wall -Wextra)
-  # No contraction to fused multiply-add behind our back: results must not depend on the optimiser's mood.
+  # The compiler must not contract to fused multiply-add, so that results do not depend on
+  # optimisation.
   target_compile_options(${target} PRIVATE -ffp-contract=off)
-  # A library calls its own functions as a program does; nobody puts others in their place.
+  # A library calls its own functions directly, as nothing replaces them.
   target_compile_options(${target} PRIVATE -fno-semantic-interposition)
   if(LEGACY_SANITIZE)
-    # Null pointers and ends of objects are the address sanitizer's, at half the time. Light folders read text, no numbers
-    # in the middle of bytes: their accesses are aligned.
+    # The address sanitizer finds null pointers and ends of objects in half the time. The accesses
+    # of light folders are aligned, because they read text.
     set(unchecked null,object-size,pointer-overflow)
     get_directory_property(options COMPILE_OPTIONS)
     if("-O0" IN_LIST options)
@@ -81,8 +86,8 @@ function(legacy_flags target standard)
   endif()
 endfunction()
 
-# legacy_library(name STANDARD 20 SOURCES ...): a library "legacy::name" that includes from the root; installed
-# with its folder's headers (see LegacyInstall).
+# legacy_library(name STANDARD 20 SOURCES ...): adds a library "legacy::name", which includes from
+# the root. It is installed with its folder's headers (see LegacyInstall).
 function(legacy_library name)
   cmake_parse_arguments(ARG "" "STANDARD" "SOURCES" ${ARGN})
   add_library(legacy_${name} ${ARG_SOURCES})
@@ -91,13 +96,16 @@ function(legacy_library name)
   target_include_directories(legacy_${name} PUBLIC
     $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/legacy>)
   legacy_flags(legacy_${name} ${ARG_STANDARD})
-  if(LEGACY_FUZZ)  # fuzzers follow what they reach in libraries; what is compared there would take a quarter of some families' time
+  # Fuzzers follow the code that they reach in libraries. Tracing its comparisons would take a
+  # quarter of the time of some families.
+  if(LEGACY_FUZZ)
     target_compile_options(legacy_${name} PRIVATE -fsanitize=fuzzer-no-link -fno-sanitize-coverage=trace-cmp)
   endif()
   set_property(GLOBAL APPEND PROPERTY LEGACY_LIBRARIES ${name})
 endfunction()
 
-# Products and sums are not contracted and denormals are kept: the bits of the CPU.
+# Products and sums are not contracted and denormals are kept, so that results have the bits of the
+# CPU.
 function(legacy_cuda_flags target)
   target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:
     -std=c++20  # CMake 3.25 does not know which standards a newer nvcc has
@@ -105,8 +113,8 @@ function(legacy_cuda_flags target)
     $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -ffp-contract=off>)
 endfunction()
 
-# legacy_cuda_library(name SOURCES ... LIBRARIES ...): a library of CUDA sources. A kernel that spills registers or uses
-# local memory fails the build.
+# legacy_cuda_library(name SOURCES ... LIBRARIES ...): adds a library of CUDA sources. A kernel that
+# spills registers or uses local memory fails the build.
 function(legacy_cuda_library name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LIBRARIES" ${ARGN})
   add_library(legacy_${name} STATIC ${ARG_SOURCES})
@@ -122,7 +130,8 @@ function(legacy_cuda_library name)
   set_property(GLOBAL APPEND PROPERTY LEGACY_LIBRARIES ${name})
 endfunction()
 
-# legacy_cuda_program(name SOURCES ... LIBRARIES ...): an executable of C++ and CUDA sources, for a machine with a GPU.
+# legacy_cuda_program(name SOURCES ... LIBRARIES ...): adds an executable of C++ and CUDA sources,
+# for a machine with a GPU.
 function(legacy_cuda_program name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LIBRARIES" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
@@ -130,18 +139,18 @@ function(legacy_cuda_program name)
   legacy_cuda_flags(${name})
 endfunction()
 
-# legacy_gpu_test(name SOURCES ... LIBRARIES ...): a GoogleTest binary of C++ sources compiled as CUDA, for a machine with a
-# GPU: not one of ctest's.
+# legacy_gpu_test(name SOURCES ... LIBRARIES ...): adds a GoogleTest binary of C++ sources compiled
+# as CUDA, for a machine with a GPU. ctest does not run it.
 function(legacy_gpu_test name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LIBRARIES" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   set_source_files_properties(${ARG_SOURCES} TARGET_DIRECTORY ${name} PROPERTIES LANGUAGE CUDA)
   target_link_libraries(${name} PRIVATE ${ARG_LIBRARIES} GTest::gtest_main)
   legacy_cuda_flags(${name})
-  target_compile_options(${name} PRIVATE -O1)  # of the host's part
+  target_compile_options(${name} PRIVATE -O1)  # optimizes the host's part
 endfunction()
 
-# legacy_program(name SOURCES ... LIBRARIES ...): an installed program.
+# legacy_program(name SOURCES ... LIBRARIES ...): adds an installed program.
 function(legacy_program name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LIBRARIES" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
@@ -152,12 +161,12 @@ function(legacy_program name)
           DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions")
 endfunction()
 
-# What the default build leaves out: what takes long to test (./waf test -L long), and what is timed (./waf bench).
+# The default build leaves out long tests (./waf test -L long) and benchmarks (./waf bench).
 add_custom_target(legacy-long-tests)
 add_custom_target(legacy-benchmarks)
 
-# GoogleTest's header, which takes a third of the time that most tests take to compile, is precompiled once. Flags that
-# decide what code is must be those of its users: executables without optimization.
+# GoogleTest's header takes a third of the time of compiling most tests, so it is precompiled once.
+# Flags that change the code must be those of its users, which are executables without optimization.
 function(legacy_test_headers)
   file(WRITE "${CMAKE_BINARY_DIR}/legacy_test_headers.cc" "")
   add_library(legacy_test_headers OBJECT EXCLUDE_FROM_ALL "${CMAKE_BINARY_DIR}/legacy_test_headers.cc")
@@ -168,10 +177,12 @@ function(legacy_test_headers)
   target_precompile_headers(legacy_test_headers PRIVATE <gtest/gtest.h>)
 endfunction()
 
-# legacy_test(name SOURCES ... LIBRARIES ... [PREFIX text] [FILTER cases] [OPTIMIZED] [WHOLE | LONG]): a GoogleTest binary,
-# one ctest entry a case. WHOLE: one entry in all, for cases that share what is dear to set up; under a sanitizer always,
-# as starting a process takes longer there than most cases. LONG: the same, with the label long. FILTER: the cases to run,
-# as in --gtest_filter. What is tested is compiled as elsewhere, tests themselves without optimization, OPTIMIZED: with -O1.
+# legacy_test(name SOURCES ... LIBRARIES ... [PREFIX text] [FILTER cases] [OPTIMIZED] [WHOLE |
+# LONG]): adds a GoogleTest binary with one ctest entry for each case. WHOLE: one entry for all
+# cases, which share a costly setup. Under a sanitizer all tests are so, because starting a process
+# takes longer there than most cases. LONG: one entry, with the label long. FILTER: the cases to
+# run, as in --gtest_filter. Tests are compiled without optimization, or with -O1 where OPTIMIZED is
+# given; the libraries that they test are compiled as elsewhere.
 function(legacy_test name)
   cmake_parse_arguments(ARG "LONG;OPTIMIZED;WHOLE" "STANDARD;PREFIX;FILTER" "SOURCES;LIBRARIES" ${ARGN})
   if(NOT ARG_STANDARD)
@@ -201,13 +212,14 @@ function(legacy_test name)
   endif()
 endfunction()
 
-# legacy_not_by_default(name group): target `name` is built where it or `group` is asked for.
+# legacy_not_by_default(name group): builds target `name` only where it or `group` is asked for.
 function(legacy_not_by_default name group)
   set_target_properties(${name} PROPERTIES EXCLUDE_FROM_ALL ON)
   add_dependencies(${group} ${name})
 endfunction()
 
-# legacy_benchmark(name SOURCES ... LIBRARIES ...): a Google Benchmark binary; ./waf bench runs those named legacy-bench-*.
+# legacy_benchmark(name SOURCES ... LIBRARIES ...): adds a Google Benchmark binary. ./waf bench runs
+# those named legacy-bench-*.
 function(legacy_benchmark name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LIBRARIES" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})

@@ -1,9 +1,9 @@
-# Every library that the project uses, found in one place. The Debian packages are in cmake/packages.txt.
+# All libraries that the project uses are found here. cmake/packages.txt lists the Debian packages.
 
 find_package(Threads REQUIRED)
 find_package(Eigen3 3.4 REQUIRED NO_MODULE)
 
-# Networks as values: what all but compress/ is built on.
+# All folders but compress/ need the fabric.
 if(LEGACY_PROGRAMS OR LEGACY_TORCH OR LEGACY_NS3)
   set(LEGACY_FABRIC ON)
   find_package(yaml-cpp REQUIRED)
@@ -23,7 +23,7 @@ endif()
 if(LEGACY_STUDIES)
   find_package(SQLite3 REQUIRED)
 
-  # Chart.js, which the interactive report of a study holds: one self-contained script.
+  # The interactive report of a study contains Chart.js, which is one self-contained script.
   find_file(LEGACY_CHART_JS chart.min.js PATHS /usr/share/javascript PATH_SUFFIXES chart.js REQUIRED)
   file(READ "${LEGACY_CHART_JS}" chart_banner LIMIT 200)
   if(NOT chart_banner MATCHES "Chart\\.js v([0-9.]+)" OR CMAKE_MATCH_1 VERSION_LESS 3.9 OR
@@ -34,21 +34,23 @@ endif()
 
 if(LEGACY_CUDA)
   if(NOT CMAKE_CUDA_ARCHITECTURES)
-    set(CMAKE_CUDA_ARCHITECTURES 80-real 90)  # A100, H100; later ones compile the latter's PTX
+    set(CMAKE_CUDA_ARCHITECTURES 80-real 90)  # A100, H100; later ones compile PTX of the latter
   endif()
   enable_language(CUDA)
   find_package(CUDAToolkit 12 REQUIRED)
 endif()
 
 if(LEGACY_NS3)
-  find_package(ns3 REQUIRED)  # of ns-3's package no other version than its own can be asked for
+  # ns-3's package accepts no request for another version than its own.
+  find_package(ns3 REQUIRED)
   if(ns3_VERSION VERSION_LESS 3.37)
     message(FATAL_ERROR "ns-3 ${ns3_VERSION} in ${ns3_DIR} is too old: 3.37 or newer is needed")
   endif()
 endif()
 
 if(LEGACY_TORCH)
-  # A newer LibTorch: -DCMAKE_PREFIX_PATH=/path/to/libtorch. Its CMake files decide how CUDA is compiled; ours stays.
+  # A newer LibTorch is chosen by -DCMAKE_PREFIX_PATH=/path/to/libtorch. Its CMake files change how
+  # CUDA is compiled, so our settings are restored.
   foreach(setting ARCHITECTURES FLAGS)
     set(own_${setting} "${CMAKE_CUDA_${setting}}")
   endforeach()
@@ -57,7 +59,8 @@ if(LEGACY_TORCH)
     set(CMAKE_CUDA_${setting} "${own_${setting}}")
   endforeach()
   unset(CMAKE_CUDA_STANDARD)
-  # What libstdc++ does anyway, but a command line of its own, which a precompiled header of others does not fit.
+  # This is libstdc++'s default, but it changes the command line, so that a precompiled header of
+  # other targets would not fit.
   get_target_property(options torch INTERFACE_COMPILE_OPTIONS)
   list(REMOVE_ITEM options "-D_GLIBCXX_USE_CXX11_ABI=1")
   set_target_properties(torch PROPERTIES INTERFACE_COMPILE_OPTIONS "${options}")
@@ -69,7 +72,7 @@ if(LEGACY_TORCH AND LEGACY_STUDIES)
   find_package(OpenSSL REQUIRED COMPONENTS Crypto)
 endif()
 
-# The Python module, for the system's Python, which Debian's pybind11 and NumPy are for.
+# The Python module is for the system's Python, because Debian's pybind11 and NumPy are.
 set(LEGACY_PYTHON OFF)
 if(LEGACY_PROGRAMS AND NOT LEGACY_SANITIZE)
   find_program(LEGACY_SYSTEM_PYTHON python3 PATHS /usr/bin NO_DEFAULT_PATH)
@@ -89,7 +92,7 @@ if(LEGACY_TESTS)
 endif()
 if(LEGACY_BENCH)
   find_package(benchmark REQUIRED)
-  # A peer to measure beside ours, where it is installed (Debian has no CMake package of it).
+  # SimGrid is a peer in benchmarks, where it is installed (Debian has no CMake package of it).
   find_path(LEGACY_SIMGRID_INCLUDE simgrid/s4u.hpp)
   find_library(LEGACY_SIMGRID simgrid)
 endif()

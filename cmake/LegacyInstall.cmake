@@ -1,14 +1,16 @@
-# cmake --install: programs, libraries, headers, data, licences, and a package for find_package(legacy).
-# Every library is an install component of its own, so that compress and fabric can be installed alone:
+# cmake --install installs programs, libraries, headers, data, licences, and a package for
+# find_package(legacy). Every library is an install component of its own, so that compress and
+# fabric can be installed alone:
 #   cmake --install build/release --prefix DIR --component compress      (and those that it needs: base, package)
 
 include(CMakePackageConfigHelpers)
 set(LEGACY_PACKAGE_DIR "${CMAKE_INSTALL_LIBDIR}/cmake/legacy")
 set(LEGACY_DATA_DIR "${CMAKE_INSTALL_DATADIR}/legacy")
 
-# legacy_requirements(library packages libraries): what a library was linked with, as CMake packages and as
-# libraries of ours. The package of an imported target is the part of its name before "::", but for SQLite's and CUDA's;
-# yaml-cpp's and LibTorch's targets have none. What else there is are plain libraries and flags.
+# legacy_requirements(library packages libraries): sets what a library was linked with, as CMake
+# packages and as libraries of this project. The package of an imported target is the part of its
+# name before "::", except for SQLite's and CUDA's; targets of yaml-cpp and LibTorch have no such
+# part. All other items are plain libraries and flags.
 function(legacy_requirements library out_packages out_libraries)
   set(packages "")
   set(libraries "")

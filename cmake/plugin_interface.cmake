@@ -1,5 +1,5 @@
-# Writes FILE, the header that names the interface between programs and plugins: a digest of HEADERS, which both are compiled
-# against, and the COMPILER.
+# Writes FILE, the header that names the interface between programs and plugins: VERSION, a digest
+# of HEADERS, which both include, and COMPILER.
 set(digests "")
 foreach(header IN LISTS HEADERS)
   file(SHA256 "${header}" digest)

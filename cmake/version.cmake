@@ -1,4 +1,5 @@
-# Writes FILE, the source of VersionText(), where it would change: -DFILE=... -DVERSION=... -DSOURCE=(the project's folder).
+# Writes FILE, the source of VersionText(), where its text changes: -DFILE=... -DVERSION=...
+# -DSOURCE=(the project's folder).
 execute_process(COMMAND git -C "${SOURCE}" rev-parse --short HEAD
                 OUTPUT_VARIABLE commit OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET RESULT_VARIABLE failed)
 set(text "${VERSION}")

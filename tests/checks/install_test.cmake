@@ -1,5 +1,6 @@
-# Installs base, compress and fabric into an empty prefix and builds and runs consumer/ against it. Set with -D: BUILD,
-# GENERATOR, COMPILER, BUILD_TYPE (of the build to install) and CONSUMER (its folder).
+# Installs base, compress and fabric into an empty prefix, and builds and runs consumer/ against it.
+# -D sets BUILD, GENERATOR, COMPILER, BUILD_TYPE (of the build to install) and CONSUMER (its
+# folder).
 set(scratch "${BUILD}/install_test")
 file(REMOVE_RECURSE "${scratch}")
 

@@ -1,6 +1,6 @@
 # Writes the page's parts into one C++ source, as literals:  cmake -DWEB=... -DCHART=... -DOUTPUT=... -P embed.cmake
 
-# text(file out): a file as the body of a raw literal.
+# text(file out): reads a file as the body of a raw literal.
 function(text file out)
   file(READ "${file}" content)
   if(content MATCHES "\\)page\"" OR (file MATCHES "\\.js$" AND content MATCHES "</script"))
