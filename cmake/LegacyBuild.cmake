@@ -18,7 +18,8 @@ set(CMAKE_LINK_DEPENDS_NO_SHARED ON)  # programs load a library that was linked 
 set(CMAKE_LIBRARY_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/lib")
 set(CMAKE_BUILD_RPATH "$ORIGIN/../lib;$ORIGIN")
 set(CMAKE_INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR};$ORIGIN")
-set(LEGACY_SANITIZE "" CACHE STRING "Sanitizers for everything, as in -fsanitize=: address,undefined or thread")
+set(LEGACY_SANITIZE "" CACHE STRING
+    "Sanitizers for everything, as in -fsanitize=: address,undefined or thread")
 
 find_program(LEGACY_CCACHE ccache)
 if(LEGACY_CCACHE)
@@ -80,7 +81,8 @@ function(legacy_flags target standard)
     if("-O0" IN_LIST options)
       string(APPEND unchecked ",alignment")
     endif()
-    target_compile_options(${target} PUBLIC -fsanitize=${LEGACY_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+    target_compile_options(${target} PUBLIC -fsanitize=${LEGACY_SANITIZE} -fno-omit-frame-pointer
+      -fno-sanitize-recover=all)
     target_compile_options(${target} PRIVATE -fno-sanitize=${unchecked})
     target_link_options(${target} PUBLIC -fsanitize=${LEGACY_SANITIZE})
   endif()
@@ -99,7 +101,8 @@ function(legacy_library name)
   # Fuzzers follow the code that they reach in libraries. Tracing its comparisons would take a
   # quarter of the time of some families.
   if(LEGACY_FUZZ)
-    target_compile_options(legacy_${name} PRIVATE -fsanitize=fuzzer-no-link -fno-sanitize-coverage=trace-cmp)
+    target_compile_options(legacy_${name} PRIVATE -fsanitize=fuzzer-no-link
+      -fno-sanitize-coverage=trace-cmp)
   endif()
   set_property(GLOBAL APPEND PROPERTY LEGACY_LIBRARIES ${name})
 endfunction()
@@ -169,7 +172,8 @@ add_custom_target(legacy-benchmarks)
 # Flags that change the code must be those of its users, which are executables without optimization.
 function(legacy_test_headers)
   file(WRITE "${CMAKE_BINARY_DIR}/legacy_test_headers.cc" "")
-  add_library(legacy_test_headers OBJECT EXCLUDE_FROM_ALL "${CMAKE_BINARY_DIR}/legacy_test_headers.cc")
+  add_library(legacy_test_headers OBJECT
+    EXCLUDE_FROM_ALL "${CMAKE_BINARY_DIR}/legacy_test_headers.cc")
   set_target_properties(legacy_test_headers PROPERTIES POSITION_INDEPENDENT_CODE OFF)
   target_link_libraries(legacy_test_headers PRIVATE GTest::gtest_main)
   legacy_flags(legacy_test_headers 20)
@@ -184,7 +188,8 @@ endfunction()
 # run, as in --gtest_filter. Tests are compiled without optimization, or with -O1 where OPTIMIZED is
 # given; the libraries that they test are compiled as elsewhere.
 function(legacy_test name)
-  cmake_parse_arguments(ARG "LONG;OPTIMIZED;WHOLE" "STANDARD;PREFIX;FILTER" "SOURCES;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(ARG "LONG;OPTIMIZED;WHOLE" "STANDARD;PREFIX;FILTER" "SOURCES;LIBRARIES"
+    ${ARGN})
   if(NOT ARG_STANDARD)
     set(ARG_STANDARD 20)
   endif()
@@ -207,8 +212,8 @@ function(legacy_test name)
     add_test(NAME ${ARG_PREFIX}${name} COMMAND ${name})
     set_tests_properties(${ARG_PREFIX}${name} PROPERTIES TIMEOUT 900)
   else()
-    gtest_discover_tests(${name} TEST_PREFIX "${ARG_PREFIX}" TEST_FILTER "${ARG_FILTER}" DISCOVERY_MODE PRE_TEST
-                         PROPERTIES TIMEOUT 300)
+    gtest_discover_tests(${name} TEST_PREFIX "${ARG_PREFIX}" TEST_FILTER "${ARG_FILTER}"
+                         DISCOVERY_MODE PRE_TEST PROPERTIES TIMEOUT 300)
   endif()
 endfunction()
 

@@ -24,11 +24,13 @@ if(LEGACY_STUDIES)
   find_package(SQLite3 REQUIRED)
 
   # The interactive report of a study contains Chart.js, which is one self-contained script.
-  find_file(LEGACY_CHART_JS chart.min.js PATHS /usr/share/javascript PATH_SUFFIXES chart.js REQUIRED)
+  find_file(LEGACY_CHART_JS chart.min.js PATHS /usr/share/javascript PATH_SUFFIXES chart.js
+    REQUIRED)
   file(READ "${LEGACY_CHART_JS}" chart_banner LIMIT 200)
   if(NOT chart_banner MATCHES "Chart\\.js v([0-9.]+)" OR CMAKE_MATCH_1 VERSION_LESS 3.9 OR
      NOT CMAKE_MATCH_1 VERSION_LESS 4)
-    message(FATAL_ERROR "${LEGACY_CHART_JS} is Chart.js '${CMAKE_MATCH_1}': 3.9 or newer, below 4, is needed")
+    message(FATAL_ERROR
+      "${LEGACY_CHART_JS} is Chart.js '${CMAKE_MATCH_1}': 3.9 or newer, below 4, is needed")
   endif()
 endif()
 
@@ -82,7 +84,9 @@ if(LEGACY_PROGRAMS AND NOT LEGACY_SANITIZE)
   if(Python_FOUND AND pybind11_FOUND)
     set(LEGACY_PYTHON ON)
   else()
-    message(STATUS "The Python module is not built: Python's headers or pybind11 are missing (./waf python installs them)")
+    message(STATUS
+      "The Python module is not built: Python's headers or pybind11 are missing "
+      "(./waf python installs them)")
   endif()
 endif()
 

@@ -1,7 +1,8 @@
 # cmake --install installs programs, libraries, headers, data, licences, and a package for
 # find_package(legacy). Every library is an install component of its own, so that compress and
 # fabric can be installed alone:
-#   cmake --install build/release --prefix DIR --component compress      (and those that it needs: base, package)
+#   cmake --install build/release --prefix DIR --component compress
+# It needs the components base and package, too.
 
 include(CMakePackageConfigHelpers)
 set(LEGACY_PACKAGE_DIR "${CMAKE_INSTALL_LIBDIR}/cmake/legacy")
@@ -46,9 +47,12 @@ foreach(library IN LISTS libraries)
   get_target_property(folder legacy_${library} SOURCE_DIR)
   file(RELATIVE_PATH folder "${CMAKE_SOURCE_DIR}" "${folder}")
   install(TARGETS legacy_${library} EXPORT legacy-${library} COMPONENT ${library})
-  install(EXPORT legacy-${library} NAMESPACE legacy:: DESTINATION "${LEGACY_PACKAGE_DIR}" COMPONENT ${library})
-  install(DIRECTORY "${CMAKE_SOURCE_DIR}/${folder}/" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/legacy/${folder}"
-          COMPONENT ${library} FILES_MATCHING PATTERN "*.h" PATTERN test EXCLUDE PATTERN bench EXCLUDE)
+  install(EXPORT legacy-${library} NAMESPACE legacy:: DESTINATION "${LEGACY_PACKAGE_DIR}"
+    COMPONENT ${library})
+  install(DIRECTORY "${CMAKE_SOURCE_DIR}/${folder}/"
+          DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/legacy/${folder}"
+          COMPONENT ${library}
+          FILES_MATCHING PATTERN "*.h" PATTERN test EXCLUDE PATTERN bench EXCLUDE)
 endforeach()
 
 if(TARGET legacy_packet)  # its sources are in two folders
@@ -59,13 +63,16 @@ endif()
 configure_package_config_file(cmake/legacyConfig.cmake.in legacyConfig.cmake
                               INSTALL_DESTINATION "${LEGACY_PACKAGE_DIR}" PATH_VARS LEGACY_DATA_DIR)
 write_basic_package_version_file(legacyConfigVersion.cmake COMPATIBILITY SameMinorVersion)
-install(FILES "${CMAKE_BINARY_DIR}/legacyConfig.cmake" "${CMAKE_BINARY_DIR}/legacyConfigVersion.cmake"
+install(FILES "${CMAKE_BINARY_DIR}/legacyConfig.cmake"
+        "${CMAKE_BINARY_DIR}/legacyConfigVersion.cmake"
         DESTINATION "${LEGACY_PACKAGE_DIR}" COMPONENT package)
 
 install(DIRECTORY topologies trainer/clock/profiles DESTINATION "${LEGACY_DATA_DIR}"
-        COMPONENT data FILES_MATCHING PATTERN "*.yaml" PATTERN "*.topo" PATTERN "*.csv" PATTERN "*.json")
+        COMPONENT data
+        FILES_MATCHING PATTERN "*.yaml" PATTERN "*.topo" PATTERN "*.csv" PATTERN "*.json")
 install(DIRECTORY scenarios DESTINATION "${LEGACY_DATA_DIR}"
         COMPONENT data FILES_MATCHING PATTERN "*.yaml" PATTERN "*.trace")
-install(DIRECTORY analysis/python DESTINATION "${LEGACY_DATA_DIR}" COMPONENT data FILES_MATCHING PATTERN "*.py")
+install(DIRECTORY analysis/python DESTINATION "${LEGACY_DATA_DIR}" COMPONENT data
+  FILES_MATCHING PATTERN "*.py")
 install(FILES LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT package)
 install(FILES ns3-module/LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}/ns3-module" COMPONENT package)

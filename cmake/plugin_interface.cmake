@@ -7,4 +7,5 @@ foreach(header IN LISTS HEADERS)
 endforeach()
 string(SHA256 interface "${digests}")
 string(SUBSTRING "${interface}" 0 12 interface)
-file(WRITE "${FILE}" "#pragma once\n#define LEGACY_PLUGIN_INTERFACE \"${VERSION} ${interface} ${COMPILER}\"\n")
+file(WRITE "${FILE}"
+  "#pragma once\n#define LEGACY_PLUGIN_INTERFACE \"${VERSION} ${interface} ${COMPILER}\"\n")

@@ -1,12 +1,14 @@
 # Writes FILE, the source of VersionText(), where its text changes: -DFILE=... -DVERSION=...
 # -DSOURCE=(the project's folder).
 execute_process(COMMAND git -C "${SOURCE}" rev-parse --short HEAD
-                OUTPUT_VARIABLE commit OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET RESULT_VARIABLE failed)
+                OUTPUT_VARIABLE commit OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET
+                RESULT_VARIABLE failed)
 set(text "${VERSION}")
 if(NOT failed)
   string(APPEND text " (${commit})")
 endif()
-set(source "#include \"base/arguments.h\"\n\nstd::string legacy::VersionText() { return \"${text}\"; }\n")
+set(source
+  "#include \"base/arguments.h\"\n\nstd::string legacy::VersionText() { return \"${text}\"; }\n")
 set(old "")
 if(EXISTS "${FILE}")
   file(READ "${FILE}" old)

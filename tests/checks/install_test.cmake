@@ -5,8 +5,8 @@ set(scratch "${BUILD}/install_test")
 file(REMOVE_RECURSE "${scratch}")
 
 foreach(component base compress fabric package)
-  execute_process(COMMAND "${CMAKE_COMMAND}" --install "${BUILD}" --prefix "${scratch}/prefix" --component ${component}
-                  COMMAND_ERROR_IS_FATAL ANY OUTPUT_QUIET)
+  execute_process(COMMAND "${CMAKE_COMMAND}" --install "${BUILD}" --prefix "${scratch}/prefix"
+                  --component ${component} COMMAND_ERROR_IS_FATAL ANY OUTPUT_QUIET)
 endforeach()
 execute_process(COMMAND "${CMAKE_COMMAND}" -S "${CONSUMER}" -B "${scratch}/build" -G "${GENERATOR}"
                         -DCMAKE_PREFIX_PATH=${scratch}/prefix -DCMAKE_CXX_COMPILER=${COMPILER}

@@ -1,10 +1,12 @@
-# Writes the page's parts into one C++ source, as literals:  cmake -DWEB=... -DCHART=... -DOUTPUT=... -P embed.cmake
+# Writes the page's parts into one C++ source, as literals:
+#   cmake -DWEB=... -DCHART=... -DOUTPUT=... -P embed.cmake
 
 # text(file out): reads a file as the body of a raw literal.
 function(text file out)
   file(READ "${file}" content)
   if(content MATCHES "\\)page\"" OR (file MATCHES "\\.js$" AND content MATCHES "</script"))
-    message(FATAL_ERROR "${file} holds text that would end the literal or the script that it becomes part of")
+    message(FATAL_ERROR
+      "${file} holds text that would end the literal or the script that it becomes part of")
   endif()
   set(${out} "${content}" PARENT_SCOPE)
 endfunction()
@@ -13,7 +15,8 @@ text("${WEB}/report.html" html)
 text("${WEB}/report.css" css)
 text("${CHART}" chart)
 set(script "")
-foreach(name statistics figure_tools charts figures crossover conclusions what_if report)  # in the order of their use
+# In the order of their use.
+foreach(name statistics figure_tools charts figures crossover conclusions what_if report)
   text("${WEB}/${name}.js" part)
   string(APPEND script "${part}")
 endforeach()
