@@ -1,7 +1,7 @@
-"""No line of prose in a Markdown file is longer than 100 columns: columns.py ROOT
+"""No line of prose in Markdown, or of a CMake file, is longer than 100 columns: columns.py ROOT
 
-Tables, code, pictures, comments and lines with an address of the web are left out, and so is the
-page of all options, which the programs print. clang-format sees to C++.
+In Markdown, tables, code, pictures, comments and lines with an address of the web are left out, and
+so is the page of all options, which the programs print. clang-format wraps C++.
 """
 
 import pathlib
@@ -21,11 +21,20 @@ def long_lines(text):
             yield number
 
 
+def cmake_files(root):
+    files = [path for name in ("CMakeLists.txt", "*.cmake") for path in sorted(root.rglob(name))]
+    return [path for path in files if path.relative_to(root).parts[0] not in ("build", ".git")]
+
+
 def main(root):
     pages = [page for folder in ("docs", "ns3-module", "compress", ".github") for page in (root / folder).rglob("*.md")]
     pages = [page for page in pages if page.name != "options.md"] + sorted(root.glob("*.md"))
     found = [f"{page.relative_to(root)}:{line}: longer than {COLUMNS} columns"
              for page in pages for line in long_lines(page.read_text(encoding="utf-8"))]
+    found += [f"{path.relative_to(root)}:{number}: longer than {COLUMNS} columns"
+              for path in cmake_files(root)
+              for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
+              if len(line) > COLUMNS]
     print("\n".join(found))
     return 1 if found else 0
 
