@@ -75,7 +75,7 @@ Table NetworksTable(const std::vector<NetworkResult>& networks) {
     table.rows.back().push_back(RatioCell(BaselineRatio(network)));
   }
   for (const auto& [model, own_ratio] : networks.front().well_known) {
-    table.rows.push_back({fmt::format("the same of {}", model), ""});
+    table.rows.push_back({fmt::format("{}, dense step", model), ""});
     for (const NetworkResult& network : networks) {
       table.rows.back().push_back(RatioCell(WellKnownRatio(network, model)));
     }
@@ -143,7 +143,7 @@ std::string Why(const PolicySummary& winner, const PolicySummary& other) {
 std::string Turn(const NetworkResult& from, const PolicySummary& before, const NetworkResult& to,
                  const PolicySummary& after) {
   const PolicySummary* loser = FindPolicy(to.summary, before.name);
-  std::string text = fmt::format("From {} to {} the order turns: ", from.name, to.name);
+  std::string text = fmt::format("From {} to {} the order changes: ", from.name, to.name);
   if (loser->time_to_accuracy.spread.count == 0) {
     return text + fmt::format("{} does not reach the target there with every seed.", loser->name);
   }
@@ -226,7 +226,7 @@ std::string NetworksConclusion(const std::vector<NetworkResult>& networks) {
   }
   if (firsts.empty()) return "";
   return fmt::format("{}.{}\n", fmt::join(firsts, "; "),
-                     turns.empty() ? " The order's head is the same on all of them." : turns);
+                     turns.empty() ? " The first policy is the same on all networks." : turns);
 }
 
 }  // namespace legacy::analysis

@@ -47,7 +47,7 @@ void CheckOutput(const std::string& path, const std::string& option) {
   const fs::path place = FollowLinks(path);
   if (!MayReplace(place)) {
     if (access(place.c_str(), W_OK) == 0) return;
-    throw Error(option, path, "what may be written to");
+    throw Error(option, path, "a file that may be written to");
   }
   const fs::path folder = fs::absolute(place).parent_path();
   if (!fs::is_directory(folder) || access(folder.c_str(), W_OK) != 0) {

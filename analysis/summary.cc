@@ -228,7 +228,7 @@ void AddNotes(Summary& summary) {
     }
     if (policy.network.retransmit_timeouts > 0) {
       summary.notes.push_back(
-          fmt::format("{}: {} retransmission time-outs: its times hold waiting for lost packets",
+          fmt::format("{}: {} retransmission time-outs: its times include waiting for lost packets",
                       policy.name, policy.network.retransmit_timeouts));
     }
   }

@@ -79,7 +79,7 @@ void ReadMap(const YAML::Node& map, const std::string& name, const std::string& 
     if (!entry.first.IsScalar()) throw Error(mark + prefix + "expected plain keys");
     const std::string& key = entry.first.Scalar();
     if (!seen.insert(key).second) {
-      throw Error(mark + (name.empty() ? "" : name + ".") + key + ": stands twice");
+      throw Error(mark + (name.empty() ? "" : name + ".") + key + ": is given twice");
     }
     try {
       CheckedText(key, "a key");

@@ -19,7 +19,7 @@ YAML::Node ParseYaml(const std::string& text, const std::string& where);
 std::string ScalarText(const YAML::Node& node, const std::string& key);
 
 // Calls `each` for every key of `map` (none of null), in order. What it throws gains `where`, line
-// and column, unless it has them. A key that stands twice is an error.
+// and column, unless it has them. A key that is given twice is an error.
 void ReadMap(const YAML::Node& map, const std::string& name, const std::string& where,
              const std::function<void(const std::string& key, const YAML::Node& value)>& each);
 

@@ -129,7 +129,7 @@ StudyTable PlaceTable(const Study& study, const std::vector<Place>& places, Buil
 StudyTable SummaryTable(const Study& study, const std::vector<Place>& places) {
   Builder builder(
       "summary",
-      fmt::format("In short, against {}, by pairs of seeds with 95 % intervals", study.baseline));
+      fmt::format("Summary: against {}, by pairs of seeds with 95 % intervals", study.baseline));
   for (const Place& place : places) {
     const Outcome& base = place.outcomes[PolicyIndex(study, study.baseline)];
     for (const Outcome& outcome : place.outcomes) {

@@ -133,10 +133,10 @@ int main(int argc, char* argv[])
     cmd.AddValue("topology", "a YAML file, or name:parameters", options.topology);
     cmd.AddValue("transport", "datacenter or wan", options.transport);
     cmd.AddValue("collective",
-                 "a kind that needs nothing but bytes and one server: ring-allreduce, "
+                 "an algorithm that needs only bytes and one server: ring-allreduce, "
                  "double-tree-allreduce, all-to-all, broadcast, parameter-server, ...",
                  options.collective);
-    cmd.AddValue("bytes", "of each worker", options.bytes);
+    cmd.AddValue("bytes", "bytes of each worker", options.bytes);
     cmd.AddValue("workers", "number of workers; 0: one on each host", options.workers);
     cmd.Parse(argc, argv);
     try

@@ -136,9 +136,9 @@ int main(int argc, char* argv[])
     cmd.AddValue("transport", "datacenter or wan", options.transport);
     cmd.AddValue(
         "collective", "ring-allreduce, ring-allgather, broadcast, ...", options.collective);
-    cmd.AddValue("bytes", "of each worker", options.bytes);
-    cmd.AddValue("rate", "of each link", options.rate);
-    cmd.AddValue("delay", "of each link", options.delay);
+    cmd.AddValue("bytes", "bytes of each worker", options.bytes);
+    cmd.AddValue("rate", "rate of each link", options.rate);
+    cmd.AddValue("delay", "delay of each link", options.delay);
     cmd.AddValue("workers", "number of workers", options.workers);
     cmd.AddValue("warm", "time the second of two steps on the same connections", options.warm);
     cmd.AddValue("attributes", "ns3::Type::Name=value, separated by ;", options.attributes);

@@ -71,12 +71,13 @@ void CheckFrameTime(const fabric::Link& link, const fabric::Transport& transport
         rate.CalculateBytesTxTime(static_cast<uint32_t>(bytes)).GetNanoSeconds());
     if (std::abs(rounded - exact) > kTolerance * exact)
     {
-        throw fabric::Error(
-            "packet fidelity: rate of a link",
-            fabric::FormatRate(link.rateBps),
-            "rates whose frames ns-3 keeps to 1 %: it counts whole nanoseconds, and one of " +
-                std::to_string(bytes) + " bytes lasts " + std::to_string(exact).substr(0, 5) +
-                " of them here. Take flow fidelity, or a larger MTU (--mtu)");
+        throw fabric::Error("packet fidelity: rate of a link",
+                            fabric::FormatRate(link.rateBps),
+                            "a rate at which ns-3 times a frame to 1 %: it counts whole "
+                            "nanoseconds, and a frame of " +
+                                std::to_string(bytes) + " bytes takes " +
+                                std::to_string(exact).substr(0, 5) +
+                                " ns here. Use flow fidelity, or a larger MTU (--mtu)");
     }
 }
 
@@ -129,8 +130,9 @@ TypeId PacketNetwork::GetTypeId()
             .SetGroupName("Legacy")
             .AddConstructor<PacketNetwork>()
             .AddAttribute("DeviceQueuePackets",
-                          "Packets in the device queue below a queue disc. They are not marked, so "
-                          "few; with one, a port can stop for good after an enqueue.",
+                          "Packets in the device queue below a queue disc. It is short, as its "
+                          "packets are not marked; with one packet, a port can stop for good after "
+                          "an enqueue.",
                           UintegerValue(2),
                           MakeUintegerAccessor(&PacketNetwork::m_deviceQueuePackets),
                           MakeUintegerChecker<uint32_t>(2));

@@ -192,7 +192,7 @@ bool HttpReader::CheckHeaders() {
     const auto count =
         std::ranges::count(request_.headers, once, &std::pair<std::string, std::string>::first);
     if (count > 1) {
-      Refuse(kBadRequest, std::string(once) + " stands twice");
+      Refuse(kBadRequest, std::string(once) + " is given twice");
       return false;
     }
   }

@@ -74,7 +74,7 @@ Settings ReadPattern(const YAML::Node& node, const std::string& where) {
     const std::string text = ScalarText(value, name);
     placed = placed || text.find(kPlaceholder) != std::string::npos;
     const std::string& key = OptionOfAxis(name).key;
-    if (!pattern.emplace(key, text).second) throw Error("set: " + key + " stands twice");
+    if (!pattern.emplace(key, text).second) throw Error("set: " + key + " is given twice");
   });
   if (!placed) throw Error("set: no option takes the value: expected {option: \"text with {}\"}");
   return pattern;
@@ -106,7 +106,7 @@ void AddCases(DraftAxis& axis, const YAML::Node& cases, const std::string& where
     ReadMap(options, name, where, [&](const std::string& option, const YAML::Node& value) {
       const std::string& key = OptionOfAxis(option).key;
       if (!settings.emplace(key, ScalarText(value, option)).second) {
-        throw Error(key + ": stands twice");
+        throw Error(key + ": is given twice");
       }
       CheckSettings({{key, settings[key]}});
     });
@@ -239,7 +239,7 @@ void DraftAxis::Add(const std::string& text, const YAML::Mark& mark, bool includ
   if (pattern.empty()) throw Error("case", text, Join(grid.axis.values, ", "));
   if (text.empty()) throw Error("expected a value");
   if (const auto same = Find(text)) {
-    throw Error(text + ": stands twice" +
+    throw Error(text + ": is given twice" +
                 (grid.axis.values[*same] == text ? "" : ", as " + grid.axis.values[*same]));
   }
   Settings settings;

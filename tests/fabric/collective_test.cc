@@ -236,7 +236,7 @@ TEST(Collective, SaysWhatIsWrong) {
   EXPECT_EQ(wrong(CollectiveAlgorithm::InNetworkAllReduce, [](auto& s) { s.parents.clear(); }),
             "in-network-allreduce: needs a placement with aggregators (switches that sum)");
   EXPECT_EQ(wrong(CollectiveAlgorithm::InNetworkAllReduce, [](auto& s) { s.parents[4] = 7; }),
-            "in-network-allreduce: parents of node 0 form a circle");
+            "in-network-allreduce: parents of node 0 form a cycle");
   EXPECT_EQ(wrong(CollectiveAlgorithm::InNetworkAllReduce, [](auto& s) { s.parents[5] = -1; }),
             "in-network-allreduce: roots: got '2'; allowed: 1 to 1");
   EXPECT_EQ(wrong(CollectiveAlgorithm::InNetworkAllReduce, [](auto& s) { s.parents[0] = 1; }),

@@ -284,11 +284,11 @@ TEST(Step, SaysWhatIsWrong) {
             "step: bucket 1: ready: got '-1 ns'; allowed: 0 ns or more");
   EXPECT_NE(error([](StepTraffic& t) { t.buckets[1].decode = {0}; }), "");
   EXPECT_EQ(error([](StepTraffic& t) { t.buckets[1].calls[0].collective.bytes = {1}; }),
-            "step: bucket 1, round 0: bytes: got '1 sizes'; allowed: one for each of 2 workers");
+            "step: bucket 1, call 0: bytes: got '1 sizes'; allowed: one for each of 2 workers");
   EXPECT_EQ(error([](StepTraffic& t) {
               t.buckets[1].calls[0].computeBefore = {1, 0};
             }),
-            "step: bucket 1, round 0: work before the first round belongs into 'ready'");
+            "step: bucket 1, call 0: work before the first call belongs in 'ready'");
   EXPECT_NE(error([](StepTraffic& t) { t.buckets[1].calls[1].collective.root = 2; }), "");
   EXPECT_NE(
       error([](StepTraffic& t) { t.buckets.assign(70'000, t.buckets[0]); }).find("at most 65536"),

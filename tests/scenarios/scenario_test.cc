@@ -186,8 +186,9 @@ TEST_F(ScenarioFile, ErrorsNameFileLineColumnValueAndWhatIsAllowed) {
             std::string::npos);
   EXPECT_NE(Load("netwrk:\n  delay: 1ms\n").find(":1:1: unknown section 'netwrk'"),
             std::string::npos);
-  EXPECT_NE(Load("training:\n  steps: 3\n  steps: 4\n").find(":3:3: training.steps: stands twice"),
-            std::string::npos);
+  EXPECT_NE(
+      Load("training:\n  steps: 3\n  steps: 4\n").find(":3:3: training.steps: is given twice"),
+      std::string::npos);
   EXPECT_NE(Load("training: [1, 2\n").find(path_ + ":"), std::string::npos);
   EXPECT_NE(Load("training:\n  steps: {a: 1}\n").find("expected a value"), std::string::npos);
   EXPECT_NE(Load("methods:\n  mine:\n    scheme: zip\n")

@@ -87,7 +87,7 @@ TEST_F(TrafficReader, RefusesWhatNoRecorderWrites) {
       {"\"elements\":20", "\"elements\":1e99", ":1: elements"},
       {"\"forward_flops\":100.0", "\"forward_flops\":-1", ":1: forward_flops"},
       {"\"parameters\":[1]", "\"parameters\":[2]", ":1: parameters: got '2"},
-      {"\"parameters\":[1]", "\"parameters\":[0]", ":1: parameters: layer 0 stands twice"},
+      {"\"parameters\":[1]", "\"parameters\":[0]", ":1: parameters: layer 0 is given twice"},
       {"\"parameters\":[1]", "\"parameters\":[]", ":1: operations: none has layer 1"},
       {"\"layers\":[1,0]", "\"layers\":[1,5]", ":2: layers: got '5"},
       {"\"primitive\":\"broadcast\"", "\"primitive\":\"shout\"",

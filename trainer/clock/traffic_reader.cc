@@ -137,7 +137,7 @@ class TrafficReader {
       cost.weight_bytes = AmountAt(entry, "weight_bytes");
       cost.parameters = LayersAt(entry, "parameters");
       for (const int layer : cost.parameters) {
-        Require(!computed[layer], "parameters: layer " + std::to_string(layer) + " stands twice");
+        Require(!computed[layer], "parameters: layer " + std::to_string(layer) + " is given twice");
         computed[layer] = true;
       }
       traffic_.operations.push_back(std::move(cost));

@@ -6,7 +6,7 @@ function(text file out)
   file(READ "${file}" content)
   if(content MATCHES "\\)page\"" OR (file MATCHES "\\.js$" AND content MATCHES "</script"))
     message(FATAL_ERROR
-      "${file} holds text that would end the literal or the script that it becomes part of")
+      "${file} contains text that would end the literal or the script that it becomes part of")
   endif()
   set(${out} "${content}" PARENT_SCOPE)
 endfunction()

@@ -171,7 +171,7 @@ using PeerSeconds = std::map<std::string, double>;
 std::string NameOf(const Case& what)
 {
     std::string name = what.traffic + "/" + std::to_string(what.workers) + "/";
-    name += what.order == "packed" ? "in-order" : "jumping";
+    name += what.order == "packed" ? "in-order" : "random";
     return name + (what.equalDelays ? "" : "/delay-on-each-link");
 }
 

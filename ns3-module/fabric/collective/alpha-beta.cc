@@ -128,7 +128,7 @@ CollectiveChoice FastestCollective(const std::vector<CollectiveAlgorithm>& candi
 {
     if (candidates.empty())
     {
-        throw Error("collective: no kind to choose from");
+        throw Error("collective: no algorithm to choose from");
     }
     std::vector<CollectiveChoice> choices;
     for (CollectiveAlgorithm algorithm : candidates)

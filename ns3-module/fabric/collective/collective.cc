@@ -162,7 +162,7 @@ void CheckParents(const CollectiveSpec& spec, const std::string& algorithm)
         roots += node >= workers && spec.parents[node] < 0 ? 1 : 0;
         if (above >= 0)
         {
-            throw Error(algorithm + ": parents of node " + std::to_string(node) + " form a circle");
+            throw Error(algorithm + ": parents of node " + std::to_string(node) + " form a cycle");
         }
     }
     CheckRange(algorithm + ": roots", roots, 1, 1);

@@ -138,7 +138,7 @@ void EventEngine::Restore(const std::string& state)
     TimeNs now = 0;
     if (!(stream >> name >> now) || name != Name() || now < 0)
     {
-        throw Error("engine state", state, "what an engine of kind " + Name() + " saved");
+        throw Error("engine state", state, "a state that the " + Name() + " engine saved");
     }
     m_now = now;
     m_events.SetPresent(now);

@@ -81,7 +81,7 @@ void Check(const StepTraffic& traffic)
         for (size_t r = 0; r < bucket.calls.size(); ++r)
         {
             const CallTraffic& call = bucket.calls[r];
-            const std::string at = where + ", round " + std::to_string(r);
+            const std::string at = where + ", call " + std::to_string(r);
             CheckTimes(call.computeBefore, traffic.workers, true, at + ": computeBefore");
             if (call.collective.bytes.size() != static_cast<size_t>(traffic.workers))
             {
@@ -93,7 +93,7 @@ void Check(const StepTraffic& traffic)
                                       call.computeBefore.end(),
                                       [](TimeNs time) { return time > 0; }))
             {
-                throw Error("step: " + at + ": work before the first round belongs into 'ready'");
+                throw Error("step: " + at + ": work before the first call belongs in 'ready'");
             }
         }
     }
@@ -228,7 +228,7 @@ StepGraph::Impl::Impl(const StepTraffic& given) : traffic(given)
     constexpr size_t kMaxStages = 1 << 16; // tag bases have 16 bits
     if (collectives.size() > kMaxStages)
     {
-        throw Error("step: buckets and rounds",
+        throw Error("step: buckets and calls",
                     std::to_string(collectives.size()),
                     "at most " + std::to_string(kMaxStages) + " together");
     }
