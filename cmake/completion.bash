@@ -1,4 +1,4 @@
-# Completion of a program's options and subcommands, which the program itself prints.
+# Completes a program's options and subcommands, which the program itself prints.
 _legacy() {
   local words
   words=$("$1" --complete 2>/dev/null) || return

@@ -1,9 +1,9 @@
-# shellcheck shell=sh disable=SC2154  # build, root: set by waf
-# ./waf doctor: what the toolkit would build with on this machine, and what is missing.
+# shellcheck shell=sh disable=SC2154  # build, root: set by waf ./waf doctor lists the tools and
+# packages that the toolkit would build with on this machine, and those that are missing.
 
 row() { printf '%-14s %s\n' "$1" "${2:-none}"; }
 
-# The folder of CMake package $1: as configured, else where systems have it.
+# Prints the folder of CMake package $1: as configured, else where systems have it.
 cmake_package() {
   folder=$(cmake_setting "$1_DIR")
   case $folder in
@@ -13,7 +13,7 @@ cmake_package() {
   printf '%s\n' "$folder"
 }
 
-# The version of package $2 in folder $1.
+# Prints the version of package $2 in folder $1.
 cmake_version() {
   sed -n 's/.*set(PACKAGE_VERSION "\(.*\)").*/\1/p' "$1/$2ConfigVersion.cmake" | head -n 1
 }

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Builds this folder as contrib/legacy of an ns-3 source tree, runs its suites and examples there, and prints what
-# came of it:  try-in-ns3-tree.sh NS3_TREE [PROFILE]     (profile: optimized, which is the default, default or debug)
+# Builds this folder as contrib/legacy of an ns-3 source tree, runs its suites and examples there, and
+# prints the outcomes:
+#   try-in-ns3-tree.sh NS3_TREE [PROFILE]     (profile: optimized, the default; default or debug)
 # JOBS sets the number of compilers at once (1). Only the modules that this one needs are built.
 set -eu
 [ $# -ge 1 ] && [ -x "$1/ns3" ] || { echo "usage: $0 NS3_TREE [PROFILE]" >&2 && exit 2; }
@@ -11,7 +12,7 @@ log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 failures=0
 
-# step WHAT COMMAND...: one line of outcome; the whole output where it failed.
+# step WHAT COMMAND...: prints one line of outcome, and the whole output where the command failed.
 step() {
   what=$1
   shift
