@@ -18,7 +18,7 @@ struct CurvePoint {
 struct Curve {
   std::string policy;
   int seeds = 0;
-  std::vector<CurvePoint> points;  // by ascending step
+  std::vector<CurvePoint> points;  // points by ascending step
 };
 
 // Returns one curve for each policy that has evaluations, in the summary's order. A curve is a mean

@@ -14,8 +14,7 @@ namespace legacy::analysis {
 namespace {
 
 constexpr int kDigits = 3;  // significant digits
-// Policies whose times exceed the fastest one's by at most this fraction are named together with
-// it.
+// Policies whose times exceed that of the fastest by at most this fraction are named with it.
 constexpr double kNear = 0.05;
 
 std::string Number(double value) { return Fixed(value, Decimals(value, kDigits)); }

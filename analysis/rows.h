@@ -13,7 +13,7 @@ struct StepRow {
   static constexpr const char* kFile = "steps.csv";
   std::string policy;
   uint64_t seed = 0;
-  int64_t step = 0;  // from 0
+  int64_t step = 0;  // number of the step, from 0
   double learning_rate = 0;
   double training_loss = 0;    // nan or inf where the training diverged
   double elements_sent = 0;    // values that one worker sends

@@ -14,7 +14,7 @@ namespace legacy {
 // Exit statuses of all programs, besides 0.
 inline constexpr int kFailed = 1;
 inline constexpr int kWrongCommandLine = 2;
-inline constexpr int kInterrupted = 130;  // as shells report SIGINT
+inline constexpr int kInterrupted = 130;  // status that shells report for SIGINT
 
 // Line of a program's help that lists the exit statuses.
 inline constexpr const char* kExitStatuses =

@@ -22,7 +22,7 @@ enum class Purpose : uint32_t {
   kPlacement = 7,
   kGradient = 8,  // generated gradients
   kSketch = 9,    // first bases of low-rank methods
-  kSample = 10,   // where a sample of a gradient begins
+  kSample = 10,   // start of a sample of a gradient
   kTest = 99,
 };
 
@@ -63,7 +63,7 @@ constexpr std::array<uint32_t, 4> Philox4x32(std::array<uint32_t, 4> counter,
 // A StreamKey has the key and the counter from which the draws of a stream are computed.
 struct StreamKey {
   std::array<uint32_t, 2> key{};
-  std::array<uint32_t, 4> counter{};  // of block 0
+  std::array<uint32_t, 4> counter{};  // counter of block 0
 };
 
 // Returns the stream of a key. Under one seed Philox is a bijection of (step, worker, layer), so

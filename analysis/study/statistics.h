@@ -53,7 +53,7 @@ struct PairedRatio {
 // with the bounds in the mean, where all other pairs are bounds of one kind. It is unknown (nan)
 // where there is no pair, or there are bounds of both kinds.
 struct Speedup {
-  std::vector<PairedRatio> pairs;  // in the order of the study's seeds
+  std::vector<PairedRatio> pairs;  // pairs in the order of the study's seeds
   // Number of seeds with which neither reaches the target. They are no pair.
   int missed_by_both = 0;
   double ratio = kUnknown;
@@ -146,7 +146,7 @@ std::vector<Facet> FacetsOf(const Study& study, size_t axis);
 struct Plane {
   size_t x_axis = 0;
   size_t y_axis = 0;
-  std::vector<size_t> values;  // as in Facet
+  std::vector<size_t> values;  // positions on the other axes, as in Facet
   std::string name;
   std::string slug;
   std::vector<double> x;  // ascending

@@ -128,7 +128,7 @@ struct CurveRow {
 };
 
 struct StudyPoint {
-  int64_t id = 0;  // from 0, in the grid's order
+  int64_t id = 0;  // number from 0, in the grid's order
   std::string policy;
   uint64_t seed = 0;
   std::vector<std::string> values;  // one for each axis

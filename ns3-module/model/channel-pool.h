@@ -63,7 +63,7 @@ class ChannelPool : public ns3::Object
 
     void Listen(int host);                                                 //!< accepts connections
     void Accepted(ns3::Ptr<ns3::Socket> socket, const ns3::Address& from); //!< a connection came in
-    uint32_t SendBuffer(int source, int destination) const; //!< as MessageChannel::Open wants it
+    uint32_t SendBuffer(int source, int destination) const; //!< bytes for MessageChannel::Open
 
     const fabric::Topology* m_topology{nullptr};             //!< routes
     ns3::Ptr<PacketNetwork> m_network;                       //!< nodes

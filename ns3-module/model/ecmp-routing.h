@@ -117,7 +117,7 @@ class EcmpRouting : public ns3::Ipv4RoutingProtocol
      */
     Routes MakeRoutes(ns3::Ipv4Address source, ns3::Ipv4Address destination) const;
 
-    const fabric::Topology* m_topology{nullptr};  //!< where the routes come from
+    const fabric::Topology* m_topology{nullptr};  //!< source of the routes
     int m_node{-1};                               //!< number of our node in it
     ns3::Ptr<ns3::Ipv4> m_ipv4;                   //!< the node's IPv4
     ns3::Ptr<ns3::TrafficControlLayer> m_control; //!< the node's queue discs

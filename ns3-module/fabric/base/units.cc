@@ -174,7 +174,7 @@ TimeNs RoundedTime(double nanoseconds)
 
 TimeNs SerialisationTime(int64_t bytes, int64_t bitsPerSecond)
 {
-    constexpr uint64_t kNanobits = 8'000'000'000; // in a byte
+    constexpr uint64_t kNanobits = 8'000'000'000; // bits of a byte, times nanoseconds of a second
     const auto rate = static_cast<uint64_t>(bitsPerSecond);
     if (bytes <= INT32_MAX && rate <= UINT64_MAX - kNanobits * INT32_MAX)
     {

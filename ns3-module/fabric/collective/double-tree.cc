@@ -67,7 +67,7 @@ class DoubleTree : public CollectiveBase
 
         BinaryTree tree;
         Pieces pieces;
-        std::vector<Node> nodes; ///< by worker
+        std::vector<Node> nodes; ///< nodes by worker
     };
 
     void OnStarted(int worker, FlowSink& sink) override

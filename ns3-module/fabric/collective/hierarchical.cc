@@ -75,9 +75,9 @@ class HierarchicalPlan
         return Worker(group, part % GroupSize(group));
     }
 
-    std::vector<Ring> first;  ///< by group
-    std::vector<Ring> across; ///< by part
-    std::vector<Ring> last;   ///< by group
+    std::vector<Ring> first;  ///< rings within groups, by group
+    std::vector<Ring> across; ///< rings across groups, by part
+    std::vector<Ring> last;   ///< rings within groups, by group
 
   private:
     void MakeAllReduce(int64_t bytes)

@@ -96,8 +96,8 @@ class ServerCollective : public CollectiveBase
     const int m_window;
     const std::vector<int64_t> m_push;
     const int64_t m_pull;
-    std::vector<Sending> m_pushing; ///< by worker
-    std::vector<Sending> m_pulling; ///< by server
+    std::vector<Sending> m_pushing; ///< progress by worker
+    std::vector<Sending> m_pulling; ///< progress by server
     std::vector<int> m_pushed;      ///< pushes received, by server
     std::vector<int> m_pulled;      ///< shards received, by worker
 };

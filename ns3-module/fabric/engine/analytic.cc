@@ -95,9 +95,9 @@ class AnalyticEngine : public EventEngine
     void SendAcks(const InFlight& inFlight);
     void Count(const std::vector<DirectedLink>& route, int64_t bytes, int64_t packets);
 
-    std::vector<InFlight> m_inFlight; ///< by slot
+    std::vector<InFlight> m_inFlight; ///< flows by slot
     std::vector<uint64_t> m_freeSlots;
-    std::unordered_map<uint64_t, EndpointPair> m_connections; ///< by endpoints
+    std::unordered_map<uint64_t, EndpointPair> m_connections; ///< pairs by their endpoints
     /// Time from which each directed link is free, as the first link of routes and as their last.
     std::vector<TimeNs> m_egressFree;
     std::vector<TimeNs> m_ingressFree;

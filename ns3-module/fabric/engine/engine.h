@@ -20,7 +20,7 @@ namespace legacy::fabric
 /// LinkCounters say what one directed link carried since the engine was made.
 struct LinkCounters
 {
-    int64_t bytes = 0; ///< on the wire, headers and ACKs included
+    int64_t bytes = 0; ///< bytes on the wire, headers and ACKs included
     int64_t packets = 0;
     int64_t drops = 0;
     int64_t marks = 0; ///< packets that ECN marked

@@ -68,8 +68,8 @@ class MaxMin
     void Join(int connection);
     void Leave(int connection); ///< takes it off its links; it is at rest
 
-    void Start(int connection); ///< it has joined and is at rest
-    void Stop(int connection);  ///< it is running
+    void Start(int connection); ///< starts it; it has joined and is at rest
+    void Stop(int connection);  ///< stops it; it is running
     void SetCapacity(int link, double capacity);
 
     bool Pending() const; ///< true where Solve has something to do
@@ -173,8 +173,8 @@ class MaxMin
     std::vector<Hop> m_hops;
     /// Counts the changes of limits and of which links are private.
     uint64_t m_version = 1;
-    std::vector<double> m_ownLimits;            ///< by connection
-    std::vector<int> m_dirty;                   ///< links
+    std::vector<double> m_ownLimits;            ///< limits by connection
+    std::vector<int> m_dirty;                   ///< dirty links
     std::vector<int> m_seeds;                   ///< connections to solve whatever their links say
     std::vector<int> m_set;                     ///< connections being solved
     std::vector<int> m_links;                   ///< contended links that they cross

@@ -120,7 +120,7 @@ class StepSimulator
     EngineFactory m_factory;
     EngineRequest m_request;
     bool m_memoise;
-    std::map<std::string, StepTiming> m_memory; ///< by canonical traffic
+    std::map<std::string, StepTiming> m_memory; ///< timings by canonical traffic
     StepTiming m_last;
     int64_t m_fresh = 0;
     int64_t m_memoised = 0;

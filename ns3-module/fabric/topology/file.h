@@ -38,7 +38,7 @@ enum class TopologyFormat : uint8_t
 {
     Yaml, ///< type: links
     Hpcc,
-    Dot, ///< for Graphviz; it is not read
+    Dot, ///< Graphviz's format, which is only written
 };
 
 /// Returns the format of that name: "yaml", "hpcc", "dot". Throws Error with the list for any

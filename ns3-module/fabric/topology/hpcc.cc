@@ -236,9 +236,9 @@ class HpccFile
     std::ifstream m_file;
     int m_line = 0;
     std::vector<Word> m_words;                         ///< words of the line
-    std::map<int, std::string> m_switchLocations;      ///< by number in the file
-    std::vector<std::pair<Link, std::string>> m_links; ///< with their locations
-    std::vector<int> m_node;                           ///< by number in the file
+    std::map<int, std::string> m_switchLocations;      ///< locations by number in the file
+    std::vector<std::pair<Link, std::string>> m_links; ///< links with their locations
+    std::vector<int> m_node;                           ///< nodes by number in the file
     GraphBuilder m_builder;
 };
 

@@ -43,16 +43,16 @@ class Routing
     uint64_t Bits(const uint64_t* table, int node, int first, int& count) const;
     int Size(const uint64_t* table, int node) const;
 
-    std::vector<char> m_forwards; ///< by node
+    std::vector<char> m_forwards; ///< true where a node forwards, by node
     /// By node, the link from its switch to a host with a single link; kNone for other nodes.
     std::vector<DirectedLink> m_access;
-    std::vector<int> m_attachment;       ///< by node: the switch of such a host
-    std::vector<int> m_first;            ///< by node, and the end: its range in m_out and m_to
-    std::vector<DirectedLink> m_out;     ///< links that have bits, by node, ascending
-    std::vector<int> m_to;               ///< nodes that they lead to
-    std::vector<int> m_bit;              ///< by directed link: its bit
-    mutable std::mutex m_making;         ///< locked while a table is made
-    mutable std::vector<Words> m_tables; ///< by anchor
+    std::vector<int> m_attachment;   ///< switch of each such host, by node
+    std::vector<int> m_first;        ///< start of each node's range in m_out and m_to, and the end
+    std::vector<DirectedLink> m_out; ///< links that have bits, by node, ascending
+    std::vector<int> m_to;           ///< nodes that they lead to
+    std::vector<int> m_bit;          ///< bit of each directed link
+    mutable std::mutex m_making;     ///< locked while a table is made
+    mutable std::vector<Words> m_tables; ///< tables by anchor
     mutable std::vector<std::atomic<const uint64_t*>> m_ready;
 };
 
