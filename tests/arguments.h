@@ -1,4 +1,4 @@
-// A command line as main() is given it.
+// A command line as main() receives it.
 #pragma once
 
 #include <iterator>
@@ -14,9 +14,9 @@ class Arguments {
   explicit Arguments(std::vector<std::string> words) : words_(std::move(words)) {
     for (std::string& word : words_) values_.push_back(word.data());
   }
-  // The words of a text.
+  // Splits a text into words.
   explicit Arguments(const std::string& text) : Arguments(Split(text)) {}
-  Arguments(const Arguments&) = delete;  // the values point to the words
+  Arguments(const Arguments&) = delete;  // values_ points into words_
   Arguments& operator=(const Arguments&) = delete;
 
   int count() const { return static_cast<int>(values_.size()); }

@@ -1,4 +1,4 @@
-// A temporary run directory, and rows of a made-up run.
+// A temporary run directory for tests, and rows of a made-up run.
 #pragma once
 
 #include <filesystem>
@@ -20,7 +20,7 @@ inline nlohmann::json MakeManifest(const std::vector<std::string>& policies,
 
 class RunDirectoryTest : public FolderTest {
  protected:
-  // What reading the directory complains of.
+  // Returns the message of the error that reading the directory throws.
   std::string ReadError() const {
     try {
       ReadRunDirectory(directory_);
@@ -31,7 +31,8 @@ class RunDirectoryTest : public FolderTest {
   }
 };
 
-// One policy with one seed: an evaluation each 10 steps of `step_seconds`, with these accuracies.
+// Adds a training of one policy with one seed: an evaluation every 10 steps of `step_seconds` each,
+// with these accuracies.
 inline void AddTraining(RunDirectory& run, const std::string& policy, uint64_t seed,
                         double step_seconds, const std::vector<double>& accuracies) {
   for (int64_t i = 0; i < 10 * static_cast<int64_t>(accuracies.size()); ++i) {
@@ -70,7 +71,8 @@ inline void AddTraining(RunDirectory& run, const std::string& policy, uint64_t s
   run.network.push_back(network);
 }
 
-// What a policy decided for `layers` layers at each of `steps`; the first is where it began.
+// Adds a policy's decisions for `layers` layers at each of `steps`; the first are the parameters
+// that the training starts with.
 inline void AddDecisions(RunDirectory& run, const std::string& policy, uint64_t seed, int layers,
                          const std::vector<int64_t>& steps) {
   for (size_t i = 0; i < steps.size(); ++i) {

@@ -1,4 +1,4 @@
-// One training timed on several networks: the table, the file and the sentences about it.
+// One training is timed on several networks: checks the table, the file and the sentences about it.
 #include "analysis/network_comparison.h"
 
 #include <gtest/gtest.h>
@@ -11,8 +11,8 @@ namespace {
 
 using ::testing::Test;
 
-// Where codecs cost nothing and links are slow "sparse" wins by shorter steps; where its codec
-// takes longer than the communication that it saves, "dense" does.
+// On slow links "sparse" wins by shorter steps. Where its codec takes longer than the communication
+// that it saves, "dense" wins.
 NetworkResult Network(const std::string& name, double dense_communication,
                       double sparse_communication) {
   RunDirectory run = MakeRun({"dense", "sparse"}, {1, 2});
@@ -36,7 +36,7 @@ std::vector<NetworkResult> SlowAndFast() {
 
 TEST(NetworkComparison, ShowsATimeForEachNetworkAndTheRatioOfCommunication) {
   const std::string text = NetworksText(SlowAndFast());
-  // 40 steps: the mean of three evaluations reaches 0.8 at the last one.
+  // There are 40 steps; the mean of three evaluations reaches 0.8 at the last one.
   EXPECT_NE(text.find("80.00  0.160 (16.2x)  0.0840 (0.714x)"), std::string::npos) << text;
   EXPECT_NE(text.find("dense, compute : communication"), std::string::npos) << text;
   EXPECT_NE(text.find("1 : 64.0"), std::string::npos) << text;

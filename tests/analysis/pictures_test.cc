@@ -13,7 +13,7 @@
 namespace legacy::analysis::pictures_test {
 namespace {
 
-// Names that gnuplot would take for markup, quotes or formats.
+// Returns a run with names that gnuplot would take for markup, quotes or formats.
 RunDirectory MakeDrawing() {
   RunDirectory run = MakeRun({"dense", "it's 1% {a}_b^c `ls` \"q\" \\n"}, {1, 2});
   for (const std::string& policy : run.manifest.policies) {
@@ -50,7 +50,8 @@ TEST(AccuracyCurves, LeaveUnfinishedSeedsOut) {
   auto curves = AccuracyCurves(run, Summarise(run), &EvaluationRow::nic_bytes);
   ASSERT_EQ(curves.at(0).points.size(), 3u);
   EXPECT_EQ(curves[0].points[0].accuracy, 0.5);
-  run.network.clear();  // none has finished: the steps that both have
+  // Without a finished training, the curve has the steps that both seeds have.
+  run.network.clear();
   curves = AccuracyCurves(run, Summarise(run), &EvaluationRow::nic_bytes);
   ASSERT_EQ(curves.at(0).points.size(), 1u);
   EXPECT_DOUBLE_EQ(curves[0].points[0].accuracy, 0.3);
@@ -77,7 +78,7 @@ TEST(DecisionPicture, HasAPanelForEachPolicyAndACurveForEachLayer) {
   RunDirectory run = MakeRun({"dense", "few", "many", "idle"}, {1, 2});
   for (const std::string& policy : run.manifest.policies) AddTraining(run, policy, 1, 1, {0.5});
   AddDecisions(run, "few", 1, 3, {0, 4, 7});
-  AddDecisions(run, "few", 2, 5, {0, 2});  // another seed is not shown
+  AddDecisions(run, "few", 2, 5, {0, 2});  // other seeds are not shown
   AddDecisions(run, "many", 1, 20, {0, 5});
   AddDecisions(run, "idle", 1, 3, {0});  // nothing changes
   for (int layer = 0; layer < 20; ++layer) {
@@ -94,7 +95,7 @@ TEST(DecisionPicture, HasAPanelForEachPolicyAndACurveForEachLayer) {
   EXPECT_EQ(CountOf(script, "with steps"), 3 + kShownLayers);
   EXPECT_EQ(CountOf(script, "<< END"), 3 + kShownLayers);
   EXPECT_EQ(CountOf(script, "title 'layer19'"), 1u);
-  EXPECT_EQ(CountOf(script, "title 'layer11'"), 0u);  // the largest eight begin above it
+  EXPECT_EQ(CountOf(script, "title 'layer11'"), 0u);  // the eight largest layers start at layer12
   EXPECT_NE(script.find("many, seed 1, without 12 smaller layers"), std::string::npos);
   EXPECT_NE(script.find("$decided0x0 << END\n0 0.01\n4 0.02\n7 0.03\n10 0.03\nEND"),
             std::string::npos);
@@ -114,7 +115,8 @@ TEST_F(PicturesTest, LegendsOfDecisionsLeaveRoomForTheCurves) {
   EXPECT_EQ(drawn.Count("step"), 3u);
   EXPECT_EQ(drawn.Count("parameter"), 3u);
   for (const SvgText& text : drawn.texts) {
-    if (text.text != "step") continue;  // stands below the middle of its panel's curves
+    // The label stands below the middle of its panel's curves.
+    if (text.text != "step") continue;
     EXPECT_GT(std::fmod(text.x, drawn.width / 2), 0.35 * drawn.width / 2);
   }
 }
@@ -151,7 +153,7 @@ TEST_F(PicturesTest, AreDrawnWellFormedAndTheSameEachTime) {
   }
 }
 
-// A slow policy stretches the axis: in a linear one the others would rise within a few points.
+// A slow policy stretches the axis; on a linear axis the others would rise within a few points.
 TEST_F(PicturesTest, ASmallPartOfTheAxisIsSpreadByLogarithms) {
   const auto script = [](const std::vector<double>& speeds) {
     RunDirectory run = MakeRun({"dense", "topk"}, {1});

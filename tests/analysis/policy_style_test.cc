@@ -69,8 +69,9 @@ TEST(FamilyOf, ReadsTheWords) {
   for (const char* name : {"", "-", "mine", "densely", "topkk"}) EXPECT_EQ(family(name), "others");
 }
 
-// As colour-blind people see it: Machado, Oliveira and Fernandes, "A Physiologically-based Model
-// for Simulation of Color Vision Deficiency" (2009), table 1, severity 1; linear RGB, in CIELAB.
+// Colours as colour-blind people see them, by Machado, Oliveira and Fernandes, "A
+// Physiologically-based Model for Simulation of Color Vision Deficiency" (2009), table 1, severity
+// 1: computed in linear RGB, compared in CIELAB.
 using Vector = std::array<double, 3>;
 using Matrix = std::array<Vector, 3>;
 
@@ -108,7 +109,7 @@ TEST(PolicyColours, AreToldApartByColourBlindReaders) {
                                          {{{1.255528, -0.076749, -0.178779},
                                            {-0.078411, 0.930809, 0.147602},
                                            {0.004733, 0.691367, 0.303900}}}}};  // tritanopia
-  constexpr double kLeastDistance = 15;  // 2.3 is just noticeable side by side
+  constexpr double kLeastDistance = 15;  // CIELAB distance; 2.3 is just noticeable side by side
   for (const Matrix& sight : sights) {
     for (const char* one : kPolicyColours) {
       for (const char* other : kPolicyColours) {

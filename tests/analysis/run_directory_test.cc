@@ -189,8 +189,8 @@ TEST_F(RunDirectoryTest, ABadManifestIsNotWritten) {
   EXPECT_TRUE(std::filesystem::is_empty(directory_));
 }
 
-// The document lists each file's columns in order, as rows "| `column` | ..." below the file's
-// name.
+// Checks that the document lists each file's columns in order, as rows "| `column` | ..." below the
+// file's name.
 template <class Row>
 void ExpectDescribed(const std::string& text) {
   size_t position = text.find(fmt::format("## {}", Row::kFile));

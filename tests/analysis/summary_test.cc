@@ -10,7 +10,7 @@ namespace {
 
 std::vector<EvaluationRow> Evaluations(const std::vector<double>& accuracies) {
   RunDirectory run;
-  AddTraining(run, "p", 1, 0.1, accuracies);  // one simulated second an evaluation
+  AddTraining(run, "p", 1, 0.1, accuracies);  // an evaluation every simulated second
   return run.evaluations;
 }
 
@@ -22,10 +22,10 @@ TEST(TimeToAccuracy, IsWhereTheMeanOfThreeReachesTheTarget) {
 }
 
 TEST(TimeToAccuracy, CountsTheTargetItselfAsReached) {
-  // 0.1 + 0.7 + 0.1 < 3 * 0.3 in floating point.
+  // In floating point, 0.1 + 0.7 + 0.1 < 3 * 0.3.
   EXPECT_DOUBLE_EQ(*TimeToAccuracy(Evaluations({0.1, 0.7, 0.1}), 0.3), 3);
   EXPECT_DOUBLE_EQ(*TimeToAccuracy(Evaluations({0.85, 0.84, 0.86}), 0.85), 3);
-  // One of 10,000 test samples short.
+  // The mean is one of 10,000 test samples short.
   EXPECT_FALSE(TimeToAccuracy(Evaluations({0.85, 0.84, 0.8599}), 0.85));
 }
 
@@ -35,8 +35,8 @@ TEST(TimeToAccuracy, NeedsThreeEvaluations) {
   EXPECT_TRUE(TimeToAccuracy(Evaluations({1, 1, 1}), 0.8));
 }
 
-// Dense reaches 0.8 after 40 and 60 s, fp16 after 20 and 30 s, topk after 10 and 12 s; randomk
-// with seed 1 only.
+// Returns a run in which dense reaches 0.8 after 40 and 60 s, fp16 after 20 and 30 s, topk after 10
+// and 12 s, and randomk with seed 1 only.
 RunDirectory Comparison() {
   RunDirectory run = MakeRun({"dense", "fp16", "topk", "randomk"}, {1, 2});
   AddTraining(run, "dense", 1, 1, {0.5, 0.8, 0.8, 0.8});
@@ -55,13 +55,13 @@ TEST(Summary, ComparesSeedBySeed) {
   const PolicySummary& topk = summary.policies[2];
   EXPECT_EQ(summary.baseline, "dense");
   EXPECT_DOUBLE_EQ(topk.time_to_accuracy.spread.mean, 11);
-  // 40 / 10 and 60 / 12 against dense, 20 / 10 and 30 / 12 against fp16; the deviation of two
-  // values is |a - b| / sqrt 2.
+  // Ratios are 40 / 10 and 60 / 12 against dense, 20 / 10 and 30 / 12 against fp16; the deviation
+  // of two values is |a - b| / sqrt 2.
   EXPECT_DOUBLE_EQ(topk.speedup_dense->spread.mean, 4.5);
   EXPECT_DOUBLE_EQ(topk.speedup_dense->spread.deviation, std::sqrt(0.5));
   EXPECT_DOUBLE_EQ(topk.speedup_fp16->spread.mean, 2.25);
   EXPECT_DOUBLE_EQ(summary.policies[0].speedup_dense->spread.mean, 1);
-  // 0.84 - 0.8 and 0.86 - 0.9.
+  // Differences are 0.84 - 0.8 and 0.86 - 0.9.
   EXPECT_EQ(topk.accuracy_difference.count, 2);
   EXPECT_NEAR(topk.accuracy_difference.mean, 0, 1e-15);
   EXPECT_NEAR(topk.accuracy_difference.deviation, 0.08 / std::sqrt(2.0), 1e-15);
@@ -131,7 +131,7 @@ TEST(Summary, AnInterruptedRunIsMarkedAndNotPaired) {
   EXPECT_EQ(topk.finished, 1);
   EXPECT_EQ(topk.accuracy_difference.count, 1);
   EXPECT_NEAR(topk.accuracy_difference.mean, 0.1, 1e-15);
-  EXPECT_DOUBLE_EQ(topk.final_accuracy.mean, 0.9);  // of the finished seed
+  EXPECT_DOUBLE_EQ(topk.final_accuracy.mean, 0.9);  // mean of the finished seed
   EXPECT_FALSE(summary.policies[2].complete);
   EXPECT_EQ(summary.policies[2].final_accuracy.count, 0);
   EXPECT_EQ(summary.notes,
@@ -148,7 +148,7 @@ TEST(Summary, TheBusiestLinkAndTimeOutsAreNamed) {
   run.links.push_back({"dense", 1, "1", "edge-0", "host-0", 1e9, 10, 1, 5, 6, 0, 0, 0.75, 0.8});
   const Summary summary = Summarise(run);
   EXPECT_EQ(summary.policies[0].network.busiest_link, "edge-0 -> host-0");
-  EXPECT_EQ(summary.policies[0].network.busiest_peak, 0.8);  // that link's own
+  EXPECT_EQ(summary.policies[0].network.busiest_peak, 0.8);  // the peak of that link
   EXPECT_EQ(summary.policies[0].network.drops, 8);
   EXPECT_EQ(summary.policies[0].network.marks, 10);
   EXPECT_EQ(summary.notes.at(0).find("dense: 2 retransmission time-outs"), 0u);
@@ -172,7 +172,7 @@ TEST(Summary, EgressIsThatOfLinksWithAPriceByTraining) {
   add("dense", 1, 0.02, 1.5);
   add("dense", 1, 0.09, 2.5);
   add("dense", 2, 0.02, 6);
-  for (const uint64_t seed : {1, 2}) add("topk", seed, 0.02, 0);  // priced, but carried nothing
+  for (const uint64_t seed : {1, 2}) add("topk", seed, 0.02, 0);  // priced, but without traffic
   const Summary summary = Summarise(run);
   EXPECT_EQ(summary.policies[0].seeds[0].egress_usd, 4.0);
   EXPECT_EQ(summary.policies[0].egress_usd.mean, 5);

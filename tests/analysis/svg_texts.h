@@ -1,4 +1,4 @@
-// The texts of an SVG that gnuplot drew, with the places where they stand.
+// Texts of an SVG that gnuplot drew, with their positions.
 #pragma once
 
 #include <regex>
@@ -9,7 +9,8 @@ namespace legacy::analysis {
 
 struct SvgText {
   std::string text;
-  double x = 0;  // of its anchor, points from the left and from the top
+  // Position of the text's anchor, in points from the left and from the top.
+  double x = 0;
   double y = 0;
 };
 
@@ -30,7 +31,7 @@ struct SvgTexts {
     }
   }
 
-  // How often the picture shows the text: those outside of it do not count.
+  // Returns how many times the picture shows the text; texts outside of the picture do not count.
   size_t Count(const std::string& text) const {
     size_t count = 0;
     for (const SvgText& one : texts) {

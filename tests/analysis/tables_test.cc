@@ -20,7 +20,7 @@ Summary MakeSummary(const std::string& name) {
   return Summarise(run);
 }
 
-// The line of a table that starts with `start`, with runs of blanks as one.
+// Returns the line of a table that starts with `start`, with runs of blanks as one.
 std::string Line(const std::string& text, const std::string& start) {
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
@@ -35,7 +35,7 @@ std::string Line(const std::string& text, const std::string& start) {
 
 TEST(TextTable, ShowsMeansDeviationsAndCensoredTimes) {
   const std::string text = TextTable(MakeSummary("topk"));
-  // TTA of dense: 40 and 80 s, of fp16: 20 s.
+  // Times to the target are 40 and 80 s for dense, 20 s for fp16.
   EXPECT_EQ(Line(text, "dense"), "dense 2/2 80.00 80.00 60.00 ± 28.28 1.00 0.375 ± 0.177 baseline");
   EXPECT_EQ(
       Line(text, "topk"),
@@ -48,11 +48,11 @@ TEST(TextTable, MarksPoliciesThatHardlyDecided) {
   for (const std::string& policy : run.manifest.policies) {
     for (const uint64_t seed : {1, 2}) AddTraining(run, policy, seed, 1, {0.5});
   }
-  AddDecisions(run, "accordion", 1, 2, {0});  // where it began
+  AddDecisions(run, "accordion", 1, 2, {0});  // the start only
   AddDecisions(run, "lgreco", 1, 2, {0, 2, 4, 6, 8});
   AddDecisions(run, "lgreco", 2, 2, {0, 2, 4, 6});
   AddDecisions(run, "gravac", 1, 1, {0, 2, 4, 6});
-  AddDecisions(run, "gravac", 2, 1, {0, 2});  // the fewest of any seed count
+  AddDecisions(run, "gravac", 2, 1, {0, 2});  // the seed with the fewest decisions counts
   const Summary summary = Summarise(run);
   const std::string text = TextTable(summary);
   EXPECT_EQ(Line(text, "accordion †").find("accordion † 2/2"), 0u);

@@ -1,4 +1,4 @@
-// Command lines: help, version, and what is said of wrong ones.
+// Command lines: help, version, and messages about wrong ones.
 #include "base/arguments.h"
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ class Arguments : public ::testing::Test {
     app_.require_subcommand(0, 1);
   }
 
-  // The exit status (-1: the program goes on); what was printed is in out_ and err_.
+  // Returns the exit status, -1 if the program goes on; out_ and err_ keep what was printed.
   int Parse(const std::vector<std::string>& arguments) {
     testing::internal::CaptureStdout();
     testing::internal::CaptureStderr();

@@ -1,4 +1,4 @@
-// What stands where a file is to be written: nothing, files, links, pipes, devices, full disks.
+// Targets of a file to be written: nothing, files, links, pipes, devices, full disks.
 #include "base/output_file.h"
 
 #include <fcntl.h>
@@ -37,7 +37,7 @@ class Files : public ::testing::Test {
   fs::path folder_;
 };
 
-// Files of this process take no byte while it stands, as on a full disk.
+// While it lives, this process can write no byte to files, as on a full disk.
 class FullDisk {
  public:
   FullDisk() {
@@ -63,7 +63,7 @@ TEST_F(Files, LinksAreFollowedAndStay) {
   fs::create_directory(Path("b"));
   fs::create_symlink("b/file", Path("link"));
   fs::create_symlink(Path("link"), Path("second"));
-  WriteWholeFile(Path("second"), "new");  // leads to nothing yet
+  WriteWholeFile(Path("second"), "new");  // the target does not exist yet
   WriteWholeFile(Path("link"), "newer");
   EXPECT_TRUE(fs::is_symlink(Path("link")));
   EXPECT_TRUE(fs::is_symlink(Path("second")));
@@ -132,7 +132,7 @@ TEST_F(Files, ReasonsAreSaid) {
             "/dev/zero: larger than 100000 bytes");
 }
 
-// In a process of its own, whose output goes to a device that is always full.
+// Returns the status of a child process whose output goes to a device that is always full.
 int StatusOnFullOutput(int own) {
   const pid_t child = fork();
   if (child == 0) {

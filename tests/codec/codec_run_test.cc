@@ -51,7 +51,7 @@ TEST(CodecChoice, RefusesWhatIsNotClear) {
   EXPECT_NE(says("topk:indx=u32").find("indx"), std::string::npos);
 }
 
-// Top-K of known values by hand: bytes, all three ratios, error, gain.
+// Top-K of known values is computed by hand: bytes, all three ratios, error, gain.
 TEST_F(CodecRunTest, CountsTopKByHand) {
   GradientOptions gradients;
   gradients.files = {WriteValues("g", {3, 0, -4, 1, 0, 0, 0, 0, 2, 0})};
@@ -65,10 +65,10 @@ TEST_F(CodecRunTest, CountsTopKByHand) {
   EXPECT_DOUBLE_EQ(row["relative_error"], std::sqrt(5.0 / 30));
   EXPECT_DOUBLE_EQ(row["gain"], 25.0 / 30);
   EXPECT_DOUBLE_EQ(row["mean_relative_error"], std::sqrt(5.0 / 30));
-  EXPECT_DOUBLE_EQ(ReportOf("dense", gradients)["traffic_ratio"], 40.0 / 56);  // and its header
+  EXPECT_DOUBLE_EQ(ReportOf("dense", gradients)["traffic_ratio"], 40.0 / 56);  // payload and header
 }
 
-// The second step compresses the gradient and what the first left.
+// The second step compresses the sum of the gradient and the residual of the first.
 TEST_F(CodecRunTest, ErrorsAreOfTheErrorFedGradient) {
   GradientOptions gradients;
   gradients.files = {WriteValues("g", {3, 2})};
@@ -91,8 +91,8 @@ TEST(CodecRun, OfNothingNothingIsLost) {
   EXPECT_TRUE(row["traffic_ratio"].is_null());  // one worker sends nothing
 }
 
-// Published sizes of ResNet-18's messages for 10 classes at 0.1 %, 8 bytes a value without headers;
-// and ours, with them.
+// Compares the published sizes of ResNet-18's messages (10 classes, 0.1 %, 8 bytes a value, without
+// headers) with ours, with headers.
 TEST_F(CodecRunTest, AgreesWithTheByteTableOfResNet18) {
   std::ostringstream list;
   for (const Unit& unit : test::ResNet18(10)) {
@@ -123,8 +123,8 @@ bool Equal(const CodecRecord& a, const CodecRecord& b) {
          a.mean_error_squared == b.mean_error_squared;
 }
 
-// Every codec and scheme that there is, over steps: sane figures, and measuring several times
-// changes nothing.
+// Every codec and scheme gives sane figures over steps, and measuring several times changes
+// nothing.
 TEST(CodecRun, EverySchemeGivesSaneFiguresHoweverOftenItIsMeasured) {
   for (const std::string& name : SchemeNames()) {
     std::vector<CodecRecord> records[2];
@@ -144,12 +144,12 @@ TEST(CodecRun, EverySchemeGivesSaneFiguresHoweverOftenItIsMeasured) {
       EXPECT_GT(record.squared, 0) << name;
       EXPECT_TRUE(std::isfinite(record.error_squared + record.mean_error_squared)) << name;
     }
-    // Of the last step: variance sends nothing in the first.
+    // The last step is checked, as variance sends nothing in the first.
     EXPECT_GT(records[0].back().elements_sent, 0) << name;
   }
 }
 
-// Every policy with every scheme runs over steps and layers, or says why it does not fit.
+// Every policy runs with every scheme over steps and layers, or says why it does not fit.
 TEST(CodecRun, EveryPolicyRunsOrSaysWhyNot) {
   for (const PolicyRow& row : PolicyTable()) {
     int ran = 0;

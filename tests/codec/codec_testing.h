@@ -1,4 +1,4 @@
-// What the tests of legacy-codec's library share.
+// Helpers of the tests of legacy-codec's library.
 #pragma once
 
 #include <gtest/gtest.h>

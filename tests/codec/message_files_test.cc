@@ -64,8 +64,7 @@ class Written {
 
 const Unit kUnit = OneLayer(ParseShape(kShape, "shape")).front();
 
-// Every codec and scheme: what is read from the files is what the exchange made of them, bit for
-// bit.
+// For every codec and scheme, reading the files gives the exchange's result bit for bit.
 TEST_F(MessageFiles, EverySchemeComesBack) {
   const std::vector<float> gradient = DrawGradient("laplace:n=600");
   for (const std::string& name : SchemeNames()) {
@@ -89,7 +88,8 @@ TEST_F(MessageFiles, BytesAreAsTheyAreSent) {
   EXPECT_TRUE(std::filesystem::exists(path + ".2"));
 }
 
-// Cut, longer, flipped, of another shape: refused with the file's name, or other finite values.
+// Files that are cut, longer, flipped or of another shape are refused with the file's name, or give
+// other finite values.
 TEST_F(MessageFiles, HostileFilesAreRefused) {
   for (const std::string& name : SchemeNames()) {
     const std::string path = Path("message-" + name);
@@ -115,7 +115,7 @@ TEST_F(MessageFiles, HostileFilesAreRefused) {
       std::string flipped = good;
       flipped[at] = static_cast<char>(flipped[at] ^ 0x41);
       WriteFile(file, flipped);
-      says(kUnit);  // no crash, nothing that is not finite
+      says(kUnit);  // no crash, only finite values
     }
     WriteFile(file, good);
     EXPECT_EQ(says(kUnit), "no error") << name;

@@ -1,4 +1,4 @@
-// Methods of a user's own: what the tables take, and how a method that misbehaves is told.
+// Methods of users: what the tables accept, and the messages about a method that misbehaves.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -31,7 +31,7 @@ std::string MessageOf(const std::function<void()>& call) {
   return "nothing was thrown";
 }
 
-// Keeps the first values; `fault` says what it does wrong.
+// Keeps the first values; `fault` names what it does wrong.
 class FirstK : public Sparsifier {
  public:
   explicit FirstK(std::string fault) : fault_(std::move(fault)) {}
@@ -61,7 +61,7 @@ class FirstK : public Sparsifier {
   std::string fault_;
 };
 
-// fp32 as it lies in memory.
+// Sends fp32 values as they lie in memory.
 class Raw : public Quantiser {
  public:
   explicit Raw(std::string fault) : fault_(std::move(fault)) {}
@@ -109,7 +109,7 @@ class Wild : public Policy {
 
 const std::vector<OptionSpec> kFault = {{"fault", "none", "text", "what goes wrong"}};
 
-// What the tests add, once: the tables keep it.
+// Adds the test's methods once: the tables keep them.
 void AddMethods() {
   static const bool added = [] {
     kTables.Add(SparsifierRow{.info = {"first", "the first k values", "", kFault},
@@ -193,7 +193,7 @@ TEST(Plugins, WhatMisbehavesIsTold) {
   EXPECT_EQ(RunMessage("topk", "wild:to=-1"), "plugin test.so: wild: Decide threw: no idea");
 }
 
-// The property of `method` that does not hold; "" where all do.
+// Returns the properties that do not hold; "" if all do.
 std::string Failed(const std::vector<CheckedProperty>& checked) {
   std::string failed;
   for (const CheckedProperty& property : checked) {
@@ -232,7 +232,7 @@ TEST(MethodCheck, TellsWhatDoesNotHold) {
             std::string::npos);
 }
 
-// As a user does it: ./waf plugin's command, and the program.
+// Compiles a plugin as a user does, with the command of ./waf plugin, and runs the program.
 class PluginFile : public ::testing::Test {
  protected:
   void SetUp() override {

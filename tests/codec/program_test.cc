@@ -1,4 +1,4 @@
-// Whole-program runs of legacy-codec: what a user types, what is printed and left behind.
+// Whole-program runs of legacy-codec: checks what is printed and which files are left behind.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -45,7 +45,7 @@ class CodecProgram : public ::testing::Test {
         .write(reinterpret_cast<const char*>(values.data()),
                static_cast<std::streamsize>(values.size() * sizeof(float)));
   }
-  // Standard output and error together.
+  // Returns standard output and error together.
   Result Run(const std::string& arguments) const {
     return Shell("cd " + directory_.string() + " && " LEGACY_CODEC_PROGRAM " " + arguments +
                  " 2>&1");
@@ -96,7 +96,7 @@ TEST_F(CodecProgram, CsvAndJsonAgree) {
   }
 }
 
-// Only what is measured differs from run to run.
+// Only measured times differ from run to run.
 TEST_F(CodecProgram, FiguresAreTheSameEachTime) {
   const std::string line =
       "--generate=student-t:n=500 --codec=qsgd --codec=randomk --steps=3 --quiet --json=- ";
@@ -115,7 +115,7 @@ TEST_F(CodecProgram, FiguresAreTheSameEachTime) {
   EXPECT_NE(rows(""), rows("--seed=2"));
 }
 
-// Every codec: --out writes a message, --decode reads it back; what comes back is as far from the
+// For every codec, --out writes a message and --decode reads it back; the result is as far from the
 // input as the report says.
 TEST_F(CodecProgram, EveryCodecsMessageIsReadBack) {
   const Result all = Run("--json=- --quiet --generate=gaussian:n=10");
@@ -232,7 +232,7 @@ TEST_F(CodecProgram, TheHandbookListsWhatThereIs) {
   EXPECT_EQ(Read(directory_ / "compressors.md"), Read(LEGACY_COMPRESSORS));
 }
 
-// Every command of the handbook runs, in its order, on files like its own.
+// Every command of the handbook runs, in its order, on files like the handbook's.
 TEST_F(CodecProgram, CommandsOfTheHandbookRun) {
   Write("gradient.f32", Values(20000));
   std::ofstream(directory_ / "model.layers")

@@ -15,8 +15,8 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
 
-// A study along bandwidth alone: 10 Mbit/s to 100 Gbit/s. A step of dense computes for 10 ms and
-// carries 14 Mbit.
+// Returns a study along bandwidth alone, from 10 Mbit/s to 100 Gbit/s. A step of dense computes for
+// 10 ms and sends 14 Mbit.
 Study MakeBandwidthStudy(const std::vector<MadeUpPolicy>& policies,
                          const std::vector<uint64_t>& seeds = {1, 2, 3}) {
   MadeUpStudy made;
@@ -33,8 +33,8 @@ Study MakeSimpleStudy() {
   return MakeBandwidthStudy({{"dense"}, {"small", 0.02, false, 2e-3}, {"slow", 1, false, 5e-3}});
 }
 
-// Where that study's `small` breaks even: logarithms of the ratio of step times, interpolated over
-// that of the bandwidth between the two values around it.
+// Returns the bandwidth at which that study's `small` breaks even: the logarithm of the ratio of
+// step times is interpolated over the logarithm of the bandwidth between the two values around it.
 double BreakEvenOfSmall() {
   const auto log_ratio = [](double x) {
     return std::log((0.01 + 14e6 / x) / (0.012 + 0.02 * 14e6 / x));
@@ -57,7 +57,7 @@ Advice Ask(const Study& study, size_t value, double guessing = 0) {
   return AdviceOf(study, question);
 }
 
-// Times of one seed's points are multiplied.
+// Multiplies the times of one policy's points with one seed.
 void Slow(Study& study, const std::string& policy, uint64_t seed, double factor) {
   for (StudyPoint& point : study.points) {
     if (point.policy == policy && point.seed == seed) *point.figures.time_to_accuracy *= factor;
@@ -68,7 +68,7 @@ TEST(Standing, IsWhereTheIntervalLies) {
   Speedup speedup;
   EXPECT_EQ(StandingOf(speedup), Standing::kUnknown);
   speedup.ratio = 1.5;
-  EXPECT_EQ(StandingOf(speedup), Standing::kSooner);  // one seed
+  EXPECT_EQ(StandingOf(speedup), Standing::kSooner);  // one seed: no interval
   speedup.interval = {1.01, 2};
   EXPECT_EQ(StandingOf(speedup), Standing::kSooner);
   speedup.interval = {1, 2};
@@ -131,7 +131,7 @@ TEST(Advice, DoNotOnAFastLink) {
   const Advice advice = Ask(study, kFastLink);
   EXPECT_EQ(advice.verdict, AdviceVerdict::kDoNot);
   EXPECT_FALSE(advice.policy);
-  // 12.0028 ms against 10.14 ms.
+  // A step of small takes 12.0028 ms, one of dense 10.14 ms.
   EXPECT_THAT(VerdictText(study, advice),
               StartsWith("Do not compress: dense reaches 80 % accuracy before all others. The "
                          "next, small, takes 1.18 [1.18, 1.18] times as long"));
@@ -161,7 +161,7 @@ TEST(Advice, BoundsDecideOnlyWhereAllSeedsAgree) {
     if (point.policy == "dense" && point.seed == 3) point.figures.time_to_accuracy.reset();
   }
   EXPECT_EQ(Ask(study, kSlowLink).verdict, AdviceVerdict::kCompress);
-  Slow(study, "small", 1, 11);  // later with that seed, sooner on the mean
+  Slow(study, "small", 1, 11);  // later with that seed, sooner on average
   EXPECT_GT(Ask(study, kSlowLink).place.outcomes[1].speedup.ratio, 1);
   EXPECT_EQ(Ask(study, kSlowLink).verdict, AdviceVerdict::kUndecided);
 }
@@ -192,7 +192,7 @@ TEST(Advice, TargetsThatAreMissedBoundOrLeaveOpen) {
 
 TEST(Advice, FailuresAtTheAskedValueAreErrorsAndElsewhereHoles) {
   Study study = MakeSimpleStudy();
-  Forget(study.points.front(), "no such host");  // at 10 Mbit/s
+  Forget(study.points.front(), "no such host");  // the point at 10 Mbit/s
   EXPECT_EQ(Ask(study, kSlowLink).verdict, AdviceVerdict::kCompress);
   try {
     Ask(study, 0);

@@ -1,5 +1,5 @@
-// A small study in which no two values are alike and all of them are awkward, and equality to the
-// last bit.
+// A small study in which no two values are alike and each is hard to store exactly, and a
+// comparison of studies to the last bit.
 #pragma once
 
 #include <cmath>
@@ -12,7 +12,8 @@
 
 namespace legacy::analysis {
 
-// Fills a row's columns in order; odd counts first, so that every double needs all of its digits.
+// Fills a row's columns in order with values that differ. Each double is a third of a power of ten,
+// so that it needs all of its digits.
 struct AwkwardValues {
   int64_t count = 0;
 
@@ -45,7 +46,8 @@ inline StudyPoint DonePoint(const StudyPoint& pending) {
   return point;
 }
 
-// Pending: two policies, two seeds, an axis of numbers and one of names, a training each.
+// Returns a pending study: two policies, two seeds, an axis of numbers and one of names, and a
+// training for each.
 inline Study AwkwardStudy() {
   Study study;
   study.name = "awkward";
@@ -78,7 +80,8 @@ inline Study AwkwardStudy() {
   return study;
 }
 
-// With results: one failed, one pending, one that did not reach its target and has no numbers.
+// Returns the study with results: one point failed, one is pending, and one did not reach its
+// target and has no numbers.
 inline Study DoneAwkwardStudy() {
   Study study = AwkwardStudy();
   for (StudyPoint& point : study.points) {
@@ -112,7 +115,7 @@ bool SameBits(const std::optional<T>& a, const std::optional<T>& b) {
   return a.has_value() == b.has_value() && (!a || SameBits(*a, *b));
 }
 
-// The first column that differs, "" where none does.
+// Returns the name of the first column that differs; "" if none does.
 template <class Row>
 std::string Difference(const Row& a, const Row& b) {
   std::string found;

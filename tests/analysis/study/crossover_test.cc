@@ -19,8 +19,8 @@ double Bandwidth(const Study& study, const StudyPoint& point) {
       .numbers[static_cast<size_t>(std::ranges::find(values, point.values[0]) - values.begin())];
 }
 
-// topk takes 10 s everywhere, dense 10 s x (even / bandwidth)^power: they break even at `even` (of
-// the seed).
+// Returns a study in which topk takes 10 s everywhere and dense 10 s x (even / bandwidth)^power:
+// with seed s they break even at evens[s - 1].
 Study PowerLaws(const std::vector<double>& evens, double power) {
   std::vector<uint64_t> seeds;
   for (size_t s = 0; s < evens.size(); ++s) seeds.push_back(s + 1);
@@ -32,8 +32,8 @@ Study PowerLaws(const std::vector<double>& evens, double power) {
   return study;
 }
 
-// Times of dense at each bandwidth 1, 10, 100, ... with one seed; topk takes 10 s and always
-// reaches.
+// Returns a study of one seed with these times of dense at bandwidths 1, 10, 100, ...; topk always
+// reaches the target, in 10 s.
 Study OneSeed(const std::vector<Time>& dense, double dense_end = 1000) {
   std::vector<double> bandwidths;
   for (size_t i = 0; i < dense.size(); ++i) bandwidths.push_back(std::pow(10, i));
@@ -97,22 +97,23 @@ TEST(Crossover, TakesTheHighestOfSeveral) {
 TEST(Crossover, AtAValueOfTheGrid) {
   EXPECT_NEAR(Against(OneSeed({20, 10, 5})).x, 10, 1e-12);
   EXPECT_NEAR(Against(OneSeed({20, 10, 10, 5})).x, std::pow(10, 1.5), 1e-12);
-  EXPECT_EQ(Against(OneSeed({20, 10, 20})).seeds[0].verdict, Verdict::kAhead);  // touches
+  // A tie at one value is no crossover.
+  EXPECT_EQ(Against(OneSeed({20, 10, 20})).seeds[0].verdict, Verdict::kAhead);
   EXPECT_EQ(Against(OneSeed({20, 10})).seeds[0].verdict, Verdict::kAhead);
   EXPECT_EQ(Against(OneSeed({10, 10})).seeds[0].verdict, Verdict::kBehind);
 }
 
 TEST(Crossover, KnowsSignsOfBounds) {
-  // Dense never reaches in 1000 s: topk is ahead by 100 times at least.
+  // Dense does not reach the target within 1000 s: topk is at least 100 times faster.
   EXPECT_EQ(Against(OneSeed({std::nullopt, std::nullopt})).seeds[0].verdict, Verdict::kAhead);
   EXPECT_EQ(Against(OneSeed({std::nullopt, 20})).seeds[0].verdict, Verdict::kAhead);
-  // Ended after 5 s: nothing is known.
+  // Dense ended after 5 s: nothing is known.
   EXPECT_EQ(Against(OneSeed({std::nullopt, 20}, 5)).seeds[0].verdict, Verdict::kUnknown);
-  // It crosses, but nobody knows where.
+  // The two cross, but the place is unknown.
   const Crossover hidden = Against(OneSeed({std::nullopt, 5}));
   EXPECT_EQ(hidden.seeds[0].verdict, Verdict::kUnknown);
   EXPECT_FALSE(hidden.crosses());
-  // From the other side.
+  // With policies swapped, topk is behind.
   const Study study = OneSeed({std::nullopt, std::nullopt});
   EXPECT_EQ(CrossoverOf(study, FacetsOf(study, 0)[0], 0, 1, Clock::kSimulated).behind, 1);
 }
@@ -138,7 +139,8 @@ TEST(Crossover, IsLinearWhereTheAxisHoldsZero) {
   Finish(study.points[1], 10);
   Finish(study.points[2], 2.5);
   Finish(study.points[3], 10);
-  EXPECT_NEAR(Against(study).x, 0.5 / 3, 1e-12);  // log ratios ln 2 and -2 ln 2
+  // The logarithms of the ratios are ln 2 and -2 ln 2.
+  EXPECT_NEAR(Against(study).x, 0.5 / 3, 1e-12);
 }
 
 TEST(Crossover, LeavesOutSeedsThatGoTheOtherWay) {
@@ -159,8 +161,8 @@ TEST(Crossover, LeavesOutSeedsThatGoTheOtherWay) {
 
 TEST(BreakEven, StandsBesideTheTextbook) {
   Study study = PowerLaws({2e8, 4e8}, 1);
-  for (StudyPoint& point :
-       study.points) {  // by the textbook dense is half as slow, so it breaks even at half
+  // By the textbook dense takes half as long, so that it breaks even at half the bandwidth.
+  for (StudyPoint& point : study.points) {
     if (point.policy == "dense") point.figures.alpha_beta_step_seconds /= 2;
   }
   const std::vector<BreakEven> evens = BreakEvensOf(study, FacetsOf(study, 0)[0]);
@@ -176,7 +178,7 @@ TEST(BreakEven, StandsBesideTheTextbook) {
 TEST(BreakEven, BySimpleConditionIsWhereItTurnsTrue) {
   const double bandwidth = SimpleBreakEven(10, 1e-9) / 8;  // bytes per second
   EXPECT_NEAR(bandwidth, 0.9e9, 1e-3);
-  const auto pays = [](double ratio, double rate, double codec) {  // seconds of a byte
+  const auto pays = [](double ratio, double rate, double codec) {  // seconds per byte
     return 1 / (ratio * rate) + codec < 1 / rate;
   };
   EXPECT_TRUE(pays(10, bandwidth * 0.999, 1e-9));
@@ -189,8 +191,8 @@ TEST(BreakEven, BySimpleConditionIsWhereItTurnsTrue) {
 
 TEST(BreakEven, BySimpleConditionFromMeansOfSteps) {
   Study study = PowerLaws({1e8, 1e8}, 1);
-  for (StudyPoint& point :
-       study.points) {  // 200 steps of 1 MB, a tenth of it for topk, which codes for 1 ms
+  // Each training has 200 steps of 1 MB; topk sends a tenth of it and computes for 1 ms.
+  for (StudyPoint& point : study.points) {
     const bool topk = point.policy == "topk";
     point.figures.nic_bytes = 200 * (topk ? 1e5 : 1e6);
     if (topk) point.figures.encode_seconds = point.figures.decode_seconds = 5e-4;

@@ -19,7 +19,7 @@ class StudyExportTest : public StudyStoreTest {
   }
 };
 
-// The text as a cell of the same type reads it.
+// Returns whether the text reads back as the cell, with the cell's type.
 bool Holds(const std::string& text, const Cell& cell) {
   if (std::holds_alternative<std::monostate>(cell)) return text.empty();
   if (const auto* value = std::get_if<std::string>(&cell)) return text == *value;

@@ -16,7 +16,7 @@ class JournalTest : public StudyStoreTest {
   std::filesystem::path Only() const {
     return std::filesystem::directory_iterator(folder())->path();
   }
-  // What a point's line is.
+  // Returns the journal line of a point.
   std::string LineOf(const StudyPoint& point) const {
     std::filesystem::remove_all(folder());
     JournalWriter(folder()).Write(point);

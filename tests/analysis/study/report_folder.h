@@ -1,4 +1,4 @@
-// A temporary folder of its own for each test that writes figures or reports.
+// A temporary folder for each test that writes figures or reports.
 #pragma once
 
 #include <filesystem>
@@ -13,7 +13,7 @@ namespace legacy::analysis {
 
 class ReportFolderTest : public FolderTest {
  protected:
-  // Every file under the folder with its content.
+  // Returns every file under the folder with its content.
   std::map<std::string, std::string> Everything() const {
     std::map<std::string, std::string> files;
     for (const auto& entry : std::filesystem::recursive_directory_iterator(directory_)) {

@@ -16,7 +16,7 @@ inline StudyAxis Bandwidths(const std::vector<double>& values) {
   return axis;
 }
 
-// The full grid, all pending. The first policy is the baseline.
+// Returns the full grid with all points pending. The first policy is the baseline.
 inline Study PendingStudy(const std::vector<std::string>& policies,
                           const std::vector<uint64_t>& seeds, const std::vector<StudyAxis>& axes) {
   Study study;
@@ -52,7 +52,8 @@ inline Study PendingStudy(const std::vector<std::string>& policies,
   return study;
 }
 
-// 100 steps to the target of 200. No time: not reached in `end` seconds.
+// Finishes a point that takes 100 of its 200 steps to the target. Without a time, the target was
+// not reached in `end` seconds.
 inline void Finish(StudyPoint& point, std::optional<double> time, double end = 1000) {
   point.state = StudyState::kDone;
   PointFigures& figures = point.figures;

@@ -17,8 +17,8 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// NIST/SEMATECH e-Handbook of Statistical Methods, table of critical values of Student's t
-// (1.3.6.7.2).
+// Published values: NIST/SEMATECH e-Handbook of Statistical Methods, table of critical values of
+// Student's t (1.3.6.7.2).
 TEST(StudentQuantile, IsThePublishedOne) {
   EXPECT_NEAR(StudentQuantile(0.975, 1), 12.706, 5e-4);
   EXPECT_NEAR(StudentQuantile(0.975, 2), 4.303, 5e-4);
@@ -42,7 +42,7 @@ TEST(StudentQuantile, AgreesWithClosedForms) {
   }
 }
 
-// The density integrated by steps, for odd and even degrees.
+// The density is integrated numerically, for odd and even degrees of freedom.
 TEST(StudentQuantile, LeavesItsProbabilityBelow) {
   for (const int degrees : {3, 4, 7, 12}) {
     const double end = StudentQuantile(0.975, degrees);
@@ -59,7 +59,7 @@ TEST(StudentQuantile, LeavesItsProbabilityBelow) {
 }
 
 TEST(GeometricMean, HasTheIntervalOfTheLogarithms) {
-  // Logarithms 0, ln 2, ln 4: mean ln 2, deviation ln 2, t(2) = 4.302653.
+  // The logarithms are 0, ln 2 and ln 4: mean ln 2, deviation ln 2, t(2) = 4.302653.
   const GeometricMean mean = GeometricMeanOf({1, 2, 4});
   EXPECT_NEAR(mean.mean, 2, 1e-12);
   const double half = 4.302653 * std::log(2) / std::sqrt(3);
@@ -71,8 +71,9 @@ TEST(GeometricMean, HasTheIntervalOfTheLogarithms) {
   EXPECT_TRUE(std::isnan(GeometricMeanOf({}).mean));
 }
 
-// One place, a baseline and a policy; times of seeds 1, 2, 3. None: not reached in 1000 s
-// (baseline) or 500 s.
+// Returns the outcome of a policy beside the baseline at one place, from the times of seeds 1, 2,
+// 3. Without a time the target was not reached, in 1000 s by the baseline and in 500 s by the
+// policy.
 Outcome OneOutcome(const std::vector<std::optional<double>>& base,
                    const std::vector<std::optional<double>>& policy) {
   std::vector<uint64_t> seeds;
@@ -91,7 +92,7 @@ TEST(Speedup, IsTheGeometricMeanOverPairs) {
   const Outcome outcome = OneOutcome({10.0, 20.0, 40.0}, {5.0, 20.0, 10.0});
   EXPECT_EQ(outcome.speedup.pairs.size(), 3U);
   EXPECT_EQ(outcome.speedup.pairs[2].seed, 3U);
-  EXPECT_NEAR(outcome.speedup.ratio, 2, 1e-12);  // of 2, 1, 4
+  EXPECT_NEAR(outcome.speedup.ratio, 2, 1e-12);  // geometric mean of 2, 1, 4
   EXPECT_EQ(outcome.speedup.bound, Bound::kExact);
   ASSERT_TRUE(outcome.speedup.interval);
   EXPECT_LT(outcome.speedup.interval->low, 1);
@@ -106,7 +107,7 @@ TEST(Speedup, IsABoundWhereThePolicyNeverReached) {
   EXPECT_NEAR(outcome.speedup.ratio, std::sqrt(2 * 20.0 / 500), 1e-12);
   EXPECT_FALSE(outcome.speedup.interval);
   EXPECT_EQ(outcome.reached, 1);
-  EXPECT_EQ(outcome.time_to_accuracy.count, 0);  // never a mean over those that did
+  EXPECT_EQ(outcome.time_to_accuracy.count, 0);  // a censored time makes the mean unknown
   EXPECT_NEAR(outcome.time_bound, (5.0 + 500) / 2, 1e-12);
 }
 
@@ -126,7 +127,7 @@ TEST(Speedup, HasNoPairWhereNeitherReached) {
   const Outcome some = OneOutcome({std::nullopt, 20.0}, {std::nullopt, 10.0});
   EXPECT_EQ(some.speedup.missed_by_both, 1);
   EXPECT_NEAR(some.speedup.ratio, 2, 1e-12);
-  EXPECT_FALSE(some.speedup.interval);  // one pair
+  EXPECT_FALSE(some.speedup.interval);  // one pair is left
   const Outcome none = OneOutcome({std::nullopt}, {std::nullopt});
   EXPECT_FALSE(none.speedup.known());
   EXPECT_EQ(none.reached, 0);
@@ -150,7 +151,7 @@ TEST(Places, HaveHolesWherePointsAreNotDone) {
   for (size_t i = 0; i < study.points.size(); ++i) study.points[i].id = static_cast<int64_t>(i);
   const std::vector<Place> places = PlacesOf(study);
   ASSERT_EQ(places.size(), 26U);
-  EXPECT_THAT(places[1].values, ElementsAre(0, 1));  // the first axis slowest
+  EXPECT_THAT(places[1].values, ElementsAre(0, 1));  // the first axis changes slowest
   const Outcome& dense = places[0].outcomes[0];
   EXPECT_EQ(dense.done, 2);
   EXPECT_EQ(dense.planned, 3);
@@ -167,7 +168,7 @@ TEST(Places, HaveHolesWherePointsAreNotDone) {
 
 TEST(Places, MeanStepsVolumesAndBytesToTheTarget) {
   const Study study = MakeStudy();
-  const Outcome outcome = PlacesOf(study)[0].outcomes[1];  // fp16, 10 Mbit/s, 8 workers
+  const Outcome outcome = PlacesOf(study)[0].outcomes[1];  // fp16 at 10 Mbit/s with 8 workers
   const double communication = 8 * 0.5e6 * 1.75 / 1e7;
   EXPECT_NEAR(outcome.step.communication, communication, 1e-12);
   EXPECT_NEAR(outcome.step.encode, 1e-4, 1e-15);
@@ -175,8 +176,8 @@ TEST(Places, MeanStepsVolumesAndBytesToTheTarget) {
   EXPECT_NEAR(outcome.traffic_ratio.mean, 2, 1e-12);
   EXPECT_NEAR(outcome.steps, 400, 0);
   EXPECT_EQ(outcome.egress_usd.count, 0);
-  // Seeds reach at steps 194, 200, 206, and evaluations are at every 20th: only where one is there
-  // are bytes known.
+  // The seeds reach the target at steps 194, 200 and 206, and evaluations are every 20 steps: bytes
+  // are known only for the step that has an evaluation.
   EXPECT_EQ(outcome.nic_bytes_to_accuracy.count, 0);
   Study even = study;
   for (StudyPoint& point : even.points) {
@@ -216,9 +217,9 @@ TEST(Facets, DifferInOneAxisAlone) {
   EXPECT_EQ(facets[0].slug, "workers-1-topo-leaf-spine-delay-10us");
   EXPECT_EQ(facets[1].slug, "workers-1-topo-leaf-spine-delay-10us-2");
   EXPECT_EQ(facets[3].name, "8 workers, Leaf spine, delay 10 µs");
-  EXPECT_THAT(facets[2].x, ElementsAre(1e8, 1e9));  // by number, not by position
+  EXPECT_THAT(facets[2].x, ElementsAre(1e8, 1e9));  // sorted by number, not by position
   EXPECT_THAT(facets[2].places[0].values, ElementsAre(1, 1, 0, 0));
-  EXPECT_THAT(NumericAxes(study), ElementsAre(0, 1));  // one delay is no axis to draw along
+  EXPECT_THAT(NumericAxes(study), ElementsAre(0, 1));  // an axis of one delay cannot be drawn along
   EXPECT_THAT(NumericAxisPairs(study), ElementsAre(std::pair<size_t, size_t>(0, 1)));
 }
 

@@ -1,4 +1,4 @@
-// A folder for a database, what stands in its tables, and comparisons of studies.
+// A folder for a database, queries of its tables, and comparisons of studies.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ class StudyStoreTest : public RunDirectoryTest {
     file_ = directory_ / "study.sqlite";
   }
 
-  // All rows of a query.
+  // Returns all rows of a query.
   std::vector<std::vector<Cell>> Rows(const std::string& query) const {
     SqliteFile file(file_, SqliteFile::Mode::kExisting);
     SqliteStatement statement(file, query);
@@ -81,7 +81,7 @@ inline void ExpectSame(const Study& a, const Study& b) {
   for (size_t i = 0; i < a.points.size(); ++i) ExpectSame(a.points[i], b.points[i]);
 }
 
-// What an action complains of.
+// Returns the message of the error that an action throws.
 template <class Action>
 std::string ErrorOf(Action&& action) {
   try {

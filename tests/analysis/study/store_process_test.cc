@@ -1,4 +1,4 @@
-// Writers that are killed, and readers beside a writer: each in a process of its own.
+// Writers that are killed, and readers beside a writer, each in its own process.
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -16,7 +16,8 @@ namespace {
 
 constexpr int kKills = 15;
 
-// All points of generation `g`: it stands in the figures and in the number of evaluations.
+// Returns all points with results of generation `g`, which the figures and the number of
+// evaluations show.
 std::vector<StudyPoint> Generation(int64_t g) {
   std::vector<StudyPoint> points = AwkwardStudy().points;
   for (StudyPoint& point : points) {
@@ -29,7 +30,8 @@ std::vector<StudyPoint> Generation(int64_t g) {
   return points;
 }
 
-// Which generation all of a study is of; -1: pending, -2: not one alone.
+// Returns the generation that all of a study's points are of; -1 if they are pending, -2 if
+// generations are mixed.
 int64_t GenerationOf(const Study& study) {
   std::set<int64_t> found;
   for (const StudyPoint& point : study.points) {
@@ -42,13 +44,13 @@ int64_t GenerationOf(const Study& study) {
   return found.size() == 1 ? *found.begin() : -2;
 }
 
-// A child that does `work` until it is killed.
+// A child process that does `work` until it is killed.
 template <class Work>
 class Child {
  public:
   explicit Child(Work work) : process_(fork()) {
     if (process_ != 0) return;
-    prctl(PR_SET_PDEATHSIG, SIGKILL);  // it does not outlive a test that is killed
+    prctl(PR_SET_PDEATHSIG, SIGKILL);  // ends the child when a killed test does
     try {
       for (int64_t i = 0;; ++i) work(i);
     } catch (...) {
@@ -59,7 +61,7 @@ class Child {
   Child(const Child&) = delete;
   Child& operator=(const Child&) = delete;
 
-  // False where it had already ended, by an error.
+  // Returns false if the child had already ended, by an error.
   bool Kill() {
     if (process_ <= 0) return true;
     int status = 0;
@@ -119,7 +121,7 @@ TEST_F(StudyStoreTest, ReadersBesideAWriterSeeWholePuts) {
   for (int64_t now = first; now < first + 20;) {
     const int64_t before = now;
     now = GenerationOf(kept.Read());
-    ASSERT_GE(now, before);  // and never -2
+    ASSERT_GE(now, before);  // never -2 either
     ASSERT_GE(GenerationOf(StudyStore::Open(file_).Read()), now);
   }
   EXPECT_TRUE(child.Kill());

@@ -51,7 +51,7 @@ TEST_F(StudyStoreTest, WhatIsNotThereIsNull) {
   };
   EXPECT_EQ(row(0), std::vector<Cell>(5, null));   // failed
   EXPECT_EQ(row(1), std::vector<Cell>(5, null));   // pending
-  EXPECT_EQ(std::ranges::count(row(2), null), 4);  // not reached, no prices, no evaluations
+  EXPECT_EQ(std::ranges::count(row(2), null), 4);  // not reached: no prices, no evaluations
   EXPECT_EQ(std::ranges::count(row(3), null), 0);
   EXPECT_EQ(Rows("SELECT test_loss FROM curves WHERE point = 2"),
             (std::vector<std::vector<Cell>>{
@@ -101,7 +101,8 @@ TEST_F(StudyStoreTest, ContentDoesNotDependOnTheOrderOfResults) {
     StudyStore store = StudyStore::Create(file_, AwkwardStudy());
     for (size_t i = done.trainings.size(); i-- > 0;) store.Put({done.trainings[i]});
     for (size_t i = done.points.size(); i-- > 0;) {
-      StudyPoint other = DonePoint(done.points[i]);  // an earlier result, which is replaced
+      // An earlier result is put first, which the later one replaces.
+      StudyPoint other = DonePoint(done.points[i]);
       other.curve.resize(2);
       store.Put({other});
       Forget(other, "failed at first");
@@ -123,7 +124,7 @@ TEST_F(StudyStoreTest, UnknownIdsAreRefusedWithAllThatCameWithThem) {
   EXPECT_EQ(ErrorOf([&] { store.Put({training}); }),
             file_.string() + ": training: got 't0'; allowed: the id of a training of the study");
   ExpectSame(store.Read(), AwkwardStudy());
-  store.Put({points[0]});  // and the store is as good as before
+  store.Put({points[0]});  // the store still works
   ExpectSame(store.Read().points[5], points[0]);
 }
 
@@ -173,7 +174,7 @@ TEST_F(StudyStoreTest, StudiesThatNoTableCanHoldAreRefused) {
             "point: got '4'; allowed: id 3, its position");
   EXPECT_THAT(error([](Study& s) { s.points[3].training = "t0"; }), HasSubstr("FOREIGN KEY"));
   EXPECT_FALSE(std::filesystem::exists(file_));
-  EXPECT_EQ(error([](Study&) {}), "no error");  // what the failures left is in nobody's way
+  EXPECT_EQ(error([](Study&) {}), "no error");  // the failures left nothing behind that disturbs
 }
 
 TEST_F(StudyStoreTest, AFileIsNotReplaced) {
@@ -221,7 +222,7 @@ TEST_F(StudyStoreTest, AFolderThatMayNotBeWrittenCanBeRead) {
   StudyStore::Create(file_, DoneAwkwardStudy());
   ASSERT_EQ(chmod(file_.c_str(), 0444), 0);
   ASSERT_EQ(chmod(directory_.c_str(), 0555), 0);
-  const bool root = geteuid() == 0;  // who may write everywhere
+  const bool root = geteuid() == 0;  // root may write everywhere
   if (root) {
     ASSERT_EQ(seteuid(65534), 0);
   }

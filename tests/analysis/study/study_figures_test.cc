@@ -33,7 +33,7 @@ const StudyFigure& Named(const std::vector<StudyFigure>& figures, const std::str
   throw Error("no figure " + name);
 }
 
-// The rows of a block of a data file.
+// Returns the rows of a block of a data file.
 std::vector<std::vector<double>> Block(const StudyFigure& figure, const std::string& heading) {
   const size_t start = figure.data.find("# " + heading + "\n");
   if (start == std::string::npos) throw Error("no block " + heading);
@@ -53,7 +53,7 @@ std::vector<std::vector<double>> Block(const StudyFigure& figure, const std::str
 
 class StudyFiguresTest : public ReportFolderTest {
  protected:
-  // Draws, and sees to it that everything that was made is there.
+  // Draws the figures and checks that every file that was made is there.
   void ExpectDrawn(const Study& study) {
     const std::vector<StudyFigure> figures = MakeStudyFigures(study);
     const DrawnFigures drawn = DrawStudyFigures(figures, directory_);
@@ -102,7 +102,7 @@ TEST(StudyFigures, HaveSpeakingNames) {
                           "break-even-bandwidth", "step-split", "accuracy-bytes", "accuracy-time"));
 }
 
-// Where an axis says how much is sent: a curve a policy, by ascending bytes.
+// Where an axis changes the bytes that are sent, each policy has a curve in ascending bytes.
 TEST(StudyFigures, FinalAccuracyAgainstBytesAStep) {
   const StudyAxis density{"density", "fraction", {"10%", "1%"}, {0.1, 0.01}};
   Study study = PendingStudy({"topk", "lgreco", "dense"}, {1, 2}, {density});
@@ -130,7 +130,7 @@ TEST(StudyFigures, TimeToAccuracyIsTheMeanWithItsDeviation) {
   const StudyFigure figure = Named(MakeStudyFigures(study), "tta-bandwidth");
   const auto rows = Block(figure, "dense, 8 workers");
   ASSERT_EQ(rows.size(), 13u);
-  // 194, 200 and 206 steps of 10 ms and 14 Mbit at 10 Mbit/s
+  // The seeds take 194, 200 and 206 steps of 10 ms and 14 Mbit at 10 Mbit/s.
   const double step = 0.01 + 8 * 1.75e6 / 1e7;
   EXPECT_DOUBLE_EQ(rows[0][0], 1e7);
   EXPECT_NEAR(rows[0][1], 200 * step, 1e-9);
@@ -205,7 +205,8 @@ TEST(StudyFigures, NoTargetLeavesTheCostsAndCurves) {
               ElementsAre("step-split", "accuracy-bytes", "accuracy-time"));
 }
 
-// Two facets along the bandwidth, thirteen along the workers of which twelve are shown.
+// The study has two facets along the bandwidth and thirteen along the workers, of which twelve are
+// shown.
 TEST_F(StudyFiguresTest, AxesHaveTheirLabels) {
   if (!HasGnuplot()) GTEST_SKIP() << "no gnuplot";
   ExpectDrawn(MakeStudy());

@@ -17,7 +17,7 @@ using nlohmann::json;
 using testing::HasSubstr;
 using testing::Not;
 
-// The data that a page holds, read as a browser would.
+// Returns the data that a page holds, read as a browser would.
 json DataOf(const std::string& page) {
   const std::string begin = "<script type=\"application/json\" id=\"study\">";
   const size_t from = page.find(begin) + begin.size();
@@ -65,8 +65,8 @@ TEST(StudyHtmlTest, TellsSeedsApartThatJavaScriptCannot) {
 }
 
 TEST(StudyHtmlTest, ThinsLongCurvesButKeepsTheirEnds) {
-  // 24 curves of 20 evaluations, in them 19 sequences: steps, 8 of seconds, 4 of bytes, 6 of
-  // accuracies. Every third evaluation makes 19 x 8 numbers, every fourth 19 x 6.
+  // The 24 curves of 20 evaluations have 19 different sequences: steps, 8 of seconds, 4 of bytes, 6
+  // of accuracies. Every third evaluation gives 19 x 8 numbers, every fourth 19 x 6.
   const Study study = MakeStudy(Small());
   HtmlOptions options;
   options.curve_numbers = 120;
@@ -120,7 +120,7 @@ TEST(StudyHtmlTest, NeedsNoOtherFileAndIsSmall) {
   EXPECT_LT(page.size(), 1000000u);
   EXPECT_THAT(page, Not(HasSubstr("<script src")));
   EXPECT_THAT(page, Not(HasSubstr("<link rel=\"stylesheet\"")));
-  EXPECT_THAT(page, HasSubstr("Released under the MIT License"));  // Chart.js's, which asks for it
+  EXPECT_THAT(page, HasSubstr("Released under the MIT License"));  // Chart.js's licence asks for it
   EXPECT_EQ(page, StudyHtml(MakeStudy(made)));
 }
 
@@ -128,7 +128,7 @@ TEST(StudyHtmlTest, IsSmallWhereNothingIsShared) {
   MadeUpStudy made;
   made.workers = {8, 16, 32};  // 936 points
   Study study = MakeStudy(made);
-  for (StudyPoint& point : study.points) {  // of 200 evaluations each
+  for (StudyPoint& point : study.points) {  // 200 evaluations each
     const CurveRow last = point.curve.back();
     point.curve.clear();
     for (int i = 1; i <= 200; ++i) {

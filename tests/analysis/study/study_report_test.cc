@@ -20,7 +20,7 @@ class StudyReportTest : public ReportFolderTest {
   std::string Text() const { return Get("report/report.md"); }
 };
 
-// Every link of the text leads to a file.
+// Checks that every link of the text leads to a file.
 void ExpectLinksHold(const std::string& text, const std::filesystem::path& folder) {
   int links = 0;
   for (size_t at = text.find("]("); at != std::string::npos; at = text.find("](", at + 1)) {

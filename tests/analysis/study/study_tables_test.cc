@@ -26,14 +26,15 @@ std::vector<std::string> Names(const std::vector<StudyTable>& tables) {
   return names;
 }
 
-// A field of a CSV row, by its column.
+// Returns a field of a CSV row, by its column.
 std::string Field(const StudyTable& table, size_t row, const std::string& column) {
   const auto at = std::ranges::find(table.csv_header, column);
   EXPECT_NE(at, table.csv_header.end()) << column;
   return table.csv_rows[row].at(static_cast<size_t>(at - table.csv_header.begin()));
 }
 
-// Dense and topk at 1 and 100 Gbit/s with two seeds; dense breaks even at 10 Gbit/s.
+// Returns a study of dense and topk at 1 and 100 Gbit/s with two seeds; dense breaks even at 10
+// Gbit/s.
 Study TwoByTwo() {
   Study study = PendingStudy({"dense", "topk"}, {1, 2}, {Bandwidths({1e9, 1e11})});
   FinishAll(study, [&](const StudyPoint& point) -> std::optional<double> {
@@ -56,7 +57,8 @@ TEST(StudyTables, AreRectangular) {
     for (const auto& row : table.csv_rows) EXPECT_EQ(row.size(), table.csv_header.size());
   }
   EXPECT_EQ(tables[1].rows.size(), 26U * 8);
-  EXPECT_EQ(tables[2].rows.size(), 2U * 7);  // along bandwidth; along workers nothing crosses
+  // Rows exist along the bandwidth; along the workers nothing crosses.
+  EXPECT_EQ(tables[2].rows.size(), 2U * 7);
 }
 
 TEST(StudyTables, HaveTheColumnsOfTheHandbook) {
@@ -94,7 +96,7 @@ TEST(StudyTables, SumUpVolumeAccuracyStepAndTimes) {
   }
   const std::vector<StudyTable> tables = StudyTables(study);
   const StudyTable& summary = TableNamed(tables, "summary");
-  EXPECT_EQ(summary.columns[0].header, "bandwidth");  // the density's one value says nothing
+  EXPECT_EQ(summary.columns[0].header, "bandwidth");  // the density has one value and is left out
   EXPECT_THAT(summary.rows[1], ElementsAre("1 Gbit/s", "topk", "50.0", "1.00 ms", "4.00", "87.5 %",
                                            "-2.50 [-2.50, -2.50]", "200 ms", "10.0 [10.0, 10.0]"));
   EXPECT_EQ(summary.rows[0].back(), "baseline");
@@ -134,7 +136,8 @@ TEST(StudyTables, ShowCensoredTimesAsBounds) {
   EXPECT_EQ(Field(time, 1, "time_to_accuracy_at_least"), "2.1");
   EXPECT_EQ(Field(time, 1, "speedup_bound"), "at_most");
   EXPECT_EQ(Field(time, 1, "speedup_low"), "");
-  Finish(study.points[1], std::nullopt, 4);  // dense with that seed too: one pair is left
+  // Dense does not reach the target with that seed either, so one pair is left.
+  Finish(study.points[1], std::nullopt, 4);
   EXPECT_EQ(TableNamed(StudyTables(study), "time_to_accuracy").rows[1][4], "10.0 (1 pair)");
 }
 
@@ -151,7 +154,9 @@ TEST(StudyTables, ShowUnfinishedPlaces) {
 
 TEST(StudyTables, ShowBreakEvenBesideTheTextbook) {
   Study study = TwoByTwo();
-  for (StudyPoint& point : study.points) {  // the textbook has topk twice as slow: half a decade
+  // The textbook takes topk to be sqrt(10) times slower, which moves the break-even by half a
+  // decade.
+  for (StudyPoint& point : study.points) {
     if (point.policy == "topk") point.figures.alpha_beta_step_seconds *= std::sqrt(10);
   }
   const std::vector<StudyTable> tables = StudyTables(study);
@@ -219,7 +224,7 @@ TEST(LatexText, OfATableHasARowEach) {
   EXPECT_THAT(latex, HasSubstr("\\begin{longtable}{rlrrr}\n"));
   EXPECT_THAT(latex, HasSubstr("1 Gbit/s & topk & 2/2 & 200 ms & 10.0 {[}10.0, 10.0{]} \\\\\n"));
   EXPECT_THAT(latex,
-              Not(HasSubstr("80 % ")));  // in the caption: a comment that would eat the brace
+              Not(HasSubstr("80 % ")));  // a bare % would comment out the closing brace
   EXPECT_THAT(latex, HasSubstr("80 \\% "));
 }
 

@@ -16,9 +16,9 @@ namespace legacy::analysis {
 
 struct MadeUpPolicy {
   std::string name;
-  double part = 1;               // of the dense bytes
+  double part = 1;               // fraction of the dense bytes
   bool gathered = false;         // all-gather instead of ring all-reduce
-  double codec_seconds = 0;      // encode and decode, in equal parts
+  double codec_seconds = 0;      // time of encoding and decoding, half each
   double steps_to_target = 200;  // beyond 400: never reached
 };
 
@@ -45,7 +45,7 @@ inline std::string BandwidthText(double bits_per_second) {
   return std::to_string(std::llround(bits_per_second / 1e3)) + "kbps";
 }
 
-// What one policy with one seed comes to; `fast` in bit/s.
+// Fills in the results of one policy with one seed; `fast` is a rate in bit/s.
 inline void FillFigures(StudyPoint& point, const MadeUpPolicy& policy, double compute, double fast,
                         int workers, double seed_factor) {
   const int64_t steps = 400;
@@ -76,7 +76,8 @@ inline void FillFigures(StudyPoint& point, const MadeUpPolicy& policy, double co
   figures.memoised_steps = steps - 1;
   figures.busiest_link = "s0>h1";
   figures.busiest_utilisation = 0.5;
-  for (int64_t step = 20; step <= steps; step += 20) {  // 80 % at the target's steps
+  // The accuracy reaches 80 % at the target's steps.
+  for (int64_t step = 20; step <= steps; step += 20) {
     const double progress = static_cast<double>(step) / (policy.steps_to_target * seed_factor);
     const double accuracy = 0.1 + 0.75 * (1 - std::exp(-std::log(15.0) * progress));
     const auto count = static_cast<double>(step);
@@ -138,7 +139,7 @@ inline Study MakeStudy(MadeUpStudy made = {}) {
   return study;
 }
 
-// The point goes back to waiting, or has failed.
+// Makes the point pending again, or failed with a message.
 inline void Forget(StudyPoint& point, const std::string& failure = "") {
   point.state = failure.empty() ? StudyState::kPending : StudyState::kFailed;
   point.message = failure;

@@ -31,8 +31,8 @@ TEST(Quantities, AreInHumanUnits) {
   EXPECT_EQ(ShowCount(0, "seed"), "0 seeds");
 }
 
-// dense and topk at three bandwidths with 8 workers: dense takes 8, 2 and 1 s, topk 2 s. The seeds'
-// times are apart by `noise` in opposite ways.
+// Returns a study of dense and topk at three bandwidths with 8 workers: dense takes 8, 2.2 and 1 s,
+// topk 2 s. `noise` moves the times of the seeds in opposite directions.
 Study ThreeBandwidths(std::vector<uint64_t> seeds, double noise) {
   Study study = PendingStudy({"dense", "topk"}, std::move(seeds),
                              {Bandwidths({1e8, 1e9, 1e10}), {"workers", "", {"8"}, {8}}});
@@ -141,7 +141,8 @@ TEST(BreakEvenWords, StandBesideTheTextbook) {
       Even(study),
       "For 8 workers: against dense along bandwidth, topk pays below 1.32 [1.32, 1.32] Gbit/s "
       "(textbook: 1.32 Gbit/s).");
-  for (StudyPoint& point : study.points) {  // a part ln(2.2 / 2.1) / ln 2.2 of the decade
+  // The textbook's break-even moves by a part ln(2.2 / 2.1) / ln 2.2 of the decade.
+  for (StudyPoint& point : study.points) {
     if (point.policy == "topk") point.figures.alpha_beta_step_seconds *= 1.05;
   }
   EXPECT_THAT(Even(study), HasSubstr("(textbook: 1.15 Gbit/s, 13 % too low)"));

@@ -1,5 +1,6 @@
-// write_example FOLDER: a run directory FOLDER/run, a study FOLDER/study/study.sqlite and its
-// export FOLDER/export, for the test of the Python reader. Numbers and texts are awkward.
+// Writes a run directory FOLDER/run, a study FOLDER/study/study.sqlite and its export
+// FOLDER/export, with numbers and texts that are hard to read exactly, for the test of the Python
+// reader. Usage: write_example FOLDER
 #include <cstdio>
 
 #include "analysis/run_directory.h"

@@ -18,14 +18,14 @@ namespace {
 
 using nlohmann::json;
 
-// Ends before its target.
+// Makes a point end before it reaches its target.
 void Censor(StudyPoint& point) {
   point.figures.time_to_accuracy.reset();
   point.figures.steps_to_accuracy.reset();
 }
 
-// Seeds that differ, a policy that never gets there, holes, and censored seeds on either side and
-// on both.
+// Returns a study of seeds that differ, a policy that never reaches the target, missing points, and
+// seeds that are censored for the baseline, the policy, or both.
 Study AwkwardStudy() {
   MadeUpStudy made;
   made.policies = {{"dense", 1, false, 0, 200},
@@ -87,8 +87,8 @@ json OutcomesOf(const Study& study, const Place& place) {
   return rows;
 }
 
-// Mean seconds, bytes and accuracy of topk at 2 Gbit/s and 8 workers, at the steps of all its
-// seeds.
+// Returns the mean seconds, bytes and accuracy of topk at 2 Gbit/s and 8 workers, at the steps that
+// all its seeds have.
 json CurveOf(const Study& study) {
   std::map<int64_t, std::vector<CurveRow>> rows;
   for (const StudyPoint& point : study.points) {
@@ -147,7 +147,7 @@ Study HostileStudy() {
   return study;
 }
 
-// One axis of names, one seed, and a baseline that was not run.
+// Returns a study with one axis of names, one seed, and a baseline that was not run.
 Study NamedStudy() {
   MadeUpStudy made;
   made.seeds = {7};
@@ -163,7 +163,7 @@ Study NamedStudy() {
   return study;
 }
 
-// One policy on one network.
+// Returns a study of one policy on one network.
 Study PointStudy() {
   MadeUpStudy made;
   made.policies.resize(1);

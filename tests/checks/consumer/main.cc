@@ -1,4 +1,4 @@
-// Uses something of each library, so that headers, symbols and the libraries behind them must be
+// Uses something of each library, so that headers, symbols and the libraries that they need must be
 // there.
 #include <cstdio>
 
