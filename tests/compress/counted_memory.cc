@@ -17,13 +17,13 @@ constexpr size_t kSector = 32;
 constexpr size_t kLeast = 2048;  // smaller blocks that a processor uses are not counted
 constexpr uint32_t kCached = CountedProcessor::kCacheBytes / kSector;
 
-// When a sector was read and written last: the number of that launch; of a processor, how many
-// sectors had been moved until then.
+// Last read and last write of a sector: the number of the launch, or for a processor the number of
+// sectors that were moved before.
 struct Sector {
   uint32_t read = 0, written = 0;
 };
 
-// Null, so that nothing lies there, until memory is asked for.
+// Both are null until memory is asked for, so that no address lies inside.
 constinit std::byte* memory = nullptr;
 constinit Sector* sectors = nullptr;
 constinit uint32_t now = kCached;
@@ -37,7 +37,7 @@ void* Map(size_t bytes) {
   return mapped;
 }
 
-// Sizes of blocks by their begins.
+// Sizes of blocks by their first addresses.
 struct Blocks {
   Blocks() : free{{0, kBytes}} {
     memory = static_cast<std::byte*>(Map(kBytes));
@@ -47,7 +47,7 @@ struct Blocks {
 };
 
 Blocks& TheBlocks() {
-  static Blocks& blocks = *new Blocks;  // freed memory may come back at the very end
+  static Blocks& blocks = *new Blocks;  // never destroyed: memory may be freed at the very end
   return blocks;
 }
 
@@ -115,7 +115,7 @@ int64_t CountedMemory::Take() { return std::exchange(moved, 0); }
 
 CountedProcessor::CountedProcessor() {
   processor = true;
-  now += kCached;  // nothing is in its cache yet
+  now += kCached;  // the cache is empty at first
 }
 CountedProcessor::~CountedProcessor() { processor = false; }
 
@@ -135,7 +135,7 @@ void operator delete(void* freed) noexcept {
 }
 void operator delete(void* freed, size_t) noexcept { operator delete(freed); }
 
-// What the compiler calls (its sanitizer.def), as far as the kernels need it.
+// Functions that the compiler calls (its sanitizer.def), as far as the kernels need them.
 using legacy::test::Touch;
 
 #define LEGACY_ACCESS(bytes)                                               \
@@ -165,7 +165,7 @@ char __tsan_atomic8_load(const volatile char* at, int) {
 int __tsan_atomic32_fetch_add(volatile int* at, int x, int) {
   return __atomic_fetch_add(at, x, __ATOMIC_SEQ_CST);
 }
-// The linker calls these in place of the library's functions (--wrap).
+// The linker calls these functions in place of the library's (--wrap).
 void* __real_memcpy(void* to, const void* from, size_t bytes);
 void* __real_memmove(void* to, const void* from, size_t bytes);
 void* __real_memset(void* to, int value, size_t bytes);

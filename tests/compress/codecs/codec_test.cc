@@ -63,8 +63,8 @@ TEST(MakeCodec, NamesAndOptions) {
   }
 }
 
-// Length formula, decoding, and conservation decode(m) + r' == e to the rounding of one
-// subtraction, for every codec, size and input.
+// For every codec, size and input, the length formula holds, messages decode, and decode(m) + r' ==
+// e up to the rounding of one subtraction.
 TEST(EveryCodec, LengthAndResidual) {
   for (const std::string& name : CodecNames()) {
     const auto codec = MakeCodec(name);
@@ -91,8 +91,8 @@ TEST(EveryCodec, LengthAndResidual) {
   }
 }
 
-// Quantisers take back what they sent in parts: the bits, signs of zeros included, of decoding all
-// of it at once.
+// Quantisers subtract what they sent from the residual in parts. The result has the bits, signs of
+// zeros included, of decoding the whole message at once.
 TEST(QuantiserCodec, FeedbackLeavesTheBitsOfADecodedMessage) {
   for (const QuantiserRow& row : QuantiserTable()) {
     const QuantiserCodec codec(MakeQuantiser({row.info.name}));
@@ -222,7 +222,7 @@ TEST(RandomK, SharedSupportThatChangesWithTheStep) {
   EXPECT_NE(support(ones, Context(0.1)), support(ones, Context(0.1, 1)));
 }
 
-// E||x - C(x)||^2 = (1 - k/n) ||x||^2 within 3 standard errors, plainly sent; E C(x) = x, scaled.
+// As sent, E||x - C(x)||^2 = (1 - k/n) ||x||^2 within 3 standard errors; scaled by n/k, E C(x) = x.
 TEST(RandomK, Moments) {
   constexpr int64_t kNumel = 40, kDraws = 4000;
   const auto input = test::Normals(kNumel, 4);

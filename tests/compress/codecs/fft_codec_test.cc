@@ -33,7 +33,7 @@ double Squared(std::span<const float> x) {
   return sum;
 }
 
-// ||x - C(x)||^2
+// Returns ||x - C(x)||^2.
 double Error2(const Codec& codec, std::span<const float> x, double parameter) {
   const auto decoded = Decode(codec, codec.Encode(x, Context(parameter)), parameter, x.size());
   double sum = 0;
@@ -62,7 +62,7 @@ TEST(Fft, SendsEverythingAtThetaZero) {
   EXPECT_FALSE(codec->Linear(100, 0.5));
 }
 
-// ||x - C(x)||^2 <= (1 - kept / bins) ||x||^2 at every length, nothing padded.
+// The error is ||x - C(x)||^2 <= (1 - kept / bins) ||x||^2 at every length, without padding.
 TEST(Fft, ContractsByWhatItKeeps) {
   const auto codec = MakeCodec("fft:chunk=256+fp32");
   const cpu::SpectrumPlan plan(256);
@@ -70,8 +70,8 @@ TEST(Fft, ContractsByWhatItKeeps) {
     for (const auto& x : test::HardInputs(n)) {
       for (const double theta : {0.1, 0.5, 0.85, 0.99, 1.0}) {
         const auto bins = static_cast<double>(plan.Bins(n));
-        const double rounding =
-            1e-11 * Squared(x) + 1e-88 * static_cast<double>(n);  // of denormals
+        // The last term is the rounding of denormals.
+        const double rounding = 1e-11 * Squared(x) + 1e-88 * static_cast<double>(n);
         const double bound = (1 - static_cast<double>(KeptBins(plan.Bins(n), theta)) / bins);
         ASSERT_LE(Error2(*codec, x, theta), bound * Squared(x) * (1 + 1e-5) + rounding)
             << n << " " << theta;
@@ -80,7 +80,7 @@ TEST(Fft, ContractsByWhatItKeeps) {
   }
 }
 
-// White noise: 1 - p (1 + ln(1 / p)) of the energy is lost, p = 1 - theta.
+// White noise loses 1 - p (1 + ln(1 / p)) of its energy, with p = 1 - theta.
 TEST(Fft, LosesTheKnownPartOfWhiteNoise) {
   const auto x = test::Normals(1 << 16, 8);
   for (const char* name : {"fft+fp32", "fft:chunk=65536+fp32", "fft:chunk=256+fp32"}) {
@@ -93,7 +93,8 @@ TEST(Fft, LosesTheKnownPartOfWhiteNoise) {
   }
 }
 
-// A unit that is not a power of two loses no more than one that is: padding would.
+// A unit whose length is not a power of two loses no more than one whose length is; padding would
+// lose more.
 TEST(Fft, RaggedUnitsLoseNoMore) {
   const auto codec = MakeCodec("fft+fp32");
   for (const int64_t n : {1000, 71786}) {
@@ -116,9 +117,8 @@ TEST(Fft, KeepsWhatTopKCannot) {
   EXPECT_LE(20 * Error2(*fft, ramp, 0.95), Error2(*topk, ramp, 0.05));
 }
 
-// At equal bytes and with the same quantiser, as codecs are to be compared: smooth signals are
-// FFT's, heavy tails Top-K's. On white Gaussian noise FFT gains because a position stands for two
-// numbers.
+// At equal bytes and with the same quantiser, FFT loses less of smooth signals and Top-K less of
+// heavy tails. On white Gaussian noise FFT gains because a position stands for two numbers.
 TEST(Fft, AgainstTopKAtEqualBytes) {
   const int64_t n = 1 << 14;
   const auto fft = MakeCodec("fft+rbf:bits=8");
@@ -136,7 +136,7 @@ TEST(Fft, AgainstTopKAtEqualBytes) {
   EXPECT_LT(Error2(*fft, walk, 0.85), 0.3 * Error2(*topk, walk, density));
 }
 
-// Asymptotic ratios with a bitmap: 32 / ((1 - theta) bits + 1 / 2).
+// With a bitmap, ratios tend to 32 / ((1 - theta) bits + 1 / 2).
 TEST(Fft, RatiosOfTheBitmap) {
   const int64_t n = 1 << 24;
   for (const auto& [text, theta, ratio] : {std::tuple("fft:index=bitmap", .85, 16.0),
@@ -179,8 +179,8 @@ TEST(Fft, NamesAndOptions) {
   }
 }
 
-// A receiver adds spectra and transforms their sum once: the mean of what the messages say one by
-// one, but for the order of its sums.
+// A receiver adds spectra and transforms their sum once. The result is the mean of the messages
+// decoded one by one, up to the order of the sums.
 TEST(Fft, TheMeanIsTheInverseOfTheSumOfSpectra) {
   for (const char* text : {"fft:chunk=64", "fft:chunk=256+fp32", "fft+qsgd"}) {
     const auto codec = MakeCodec(text);
@@ -220,7 +220,7 @@ TEST(Fft, OfMessagesOneInverseIsCharged) {
   }
 }
 
-// From one transform, what encoding at each theta gives.
+// One transform gives the error of encoding at each theta.
 TEST(Fft, SquaredErrorsOfManyThetas) {
   const std::vector<double> thetas = {0, 0.3, 0.85, 0.99, 1};
   for (const char* text : {"fft+fp32", "fft", "fft+uniform:bits=4", "fft+fp16"}) {
@@ -237,7 +237,7 @@ TEST(Fft, SquaredErrorsOfManyThetas) {
   }
 }
 
-TEST(Fft, ScalesWithItsInput) {  // squares of large and of small values would leave fp32
+TEST(Fft, ScalesWithItsInput) {  // squares of large and small values would leave the range of fp32
   const auto codec = MakeCodec("fft+fp32");
   const auto x = test::Normals(500, 7);
   const double relative = Error2(*codec, x, 0.85) / Squared(x);
@@ -286,7 +286,7 @@ TEST(Fft, RefusesHostileBytesBeforeTheSumIsTouched) {
       EXPECT_FALSE(attempt(bytes) && bit < 8 * kHeaderBytes) << bit;
     }
   }
-  // A coefficient whose transform could overflow.
+  // A coefficient is refused if its transform could overflow.
   const auto plain = MakeCodec("fft+fp32");
   Message message = plain->Encode(x, Context(0));
   const float huge = 3e38f;

@@ -10,7 +10,7 @@ namespace {
 
 constexpr int64_t kCounts[] = {0, 1, 7, 8, 9, 31, 32, 33, 127, 128, 129, 1003};
 
-// Bit by bit.
+// Packs codes bit by bit.
 template <typename Code>
 std::vector<std::byte> SlowPack(const std::vector<Code>& codes, int width) {
   std::vector<std::byte> out(PackedBytes(static_cast<int64_t>(codes.size()), width));
@@ -71,7 +71,7 @@ TEST(Bitpack, SignsAreComparisons) {
     for (const int64_t n : kCounts) {
       for (const auto& values : test::HardInputs(n)) {
         std::vector<uint8_t> below(n);
-        for (int64_t i = 0; i < n; ++i) below[i] = values[i] < 0;  // neither zero is
+        for (int64_t i = 0; i < n; ++i) below[i] = values[i] < 0;  // neither zero is below
         std::vector<std::byte> out(PackedBytes(n, 1), std::byte{0xFF});
         PackSigns(values, out, simd);
         ASSERT_EQ(out, SlowPack(below, 1)) << SimdName(simd) << " " << n;

@@ -15,7 +15,7 @@
 namespace legacy::cast_test {
 namespace {
 
-// By the definition in IEEE 754, in double precision.
+// Decodes a half by the definition of IEEE 754, in double precision.
 double SlowHalfToFloat(int half) {
   const int exponent = half >> 10 & 31;
   const int mantissa = half & 1023;
@@ -24,11 +24,11 @@ double SlowHalfToFloat(int half) {
   return half & 0x8000 ? -magnitude : magnitude;
 }
 
-// The nearest finite half, even mantissa on ties: by search over all of them.
+// Finds the nearest finite half, with an even mantissa on ties, by search over all of them.
 uint16_t SlowFloatToHalf(float x) {
   int low = 0, high = 0x7BFF;
   const double magnitude = std::abs(static_cast<double>(x));
-  while (low < high) {  // largest half not above |x|
+  while (low < high) {  // finds the largest half not above |x|
     const int middle = (low + high + 1) / 2;
     if (SlowHalfToFloat(middle) <= magnitude) {
       low = middle;
@@ -45,7 +45,7 @@ uint16_t SlowFloatToHalf(float x) {
   return static_cast<uint16_t>(nearest | (std::signbit(x) ? 0x8000 : 0));
 }
 
-// Every half, everything between neighbours, and what lies outside.
+// Returns every half, values between neighbours, and values outside of the range.
 std::vector<float> Probes() {
   std::vector<float> probes;
   for (int half = 0; half < 0x7BFF; ++half) {
@@ -95,7 +95,7 @@ TEST(Half, ArraysGiveTheBitsOfTheScalarForm) {
   }
 }
 
-// By its definition: sign, 8 bits of exponent, 7 of mantissa.
+// Decodes a bfloat16 by its definition: a sign, 8 bits of exponent, 7 of mantissa.
 double SlowBfloat16ToFloat(int bits) {
   const int exponent = bits >> 7 & 255;
   const int mantissa = bits & 127;
@@ -104,7 +104,8 @@ double SlowBfloat16ToFloat(int bits) {
   return bits & 0x8000 ? -magnitude : magnitude;
 }
 
-// The nearest finite bfloat16, even mantissa on ties; infinities are huge numbers.
+// Returns the nearest finite bfloat16, with an even mantissa on ties; infinities count as huge
+// numbers.
 uint16_t SlowFloatToBfloat16(float x) {
   constexpr int kLargest = 0x7F7F;
   const int below = static_cast<int>(std::bit_cast<uint32_t>(x) >> 16 & 0x7FFF);
@@ -140,7 +141,7 @@ TEST(Bfloat16, EveryWayDecodesEveryValueExactly) {
 }
 
 TEST(Bfloat16, EveryWayRoundsToNearestEvenAndSaturates) {
-  std::vector<float> probes;  // every upper half, with what lies at, around and between two of them
+  std::vector<float> probes;  // every upper half, with values at, around and between neighbours
   for (uint32_t upper = 0; upper < 0x10000; ++upper) {
     for (const uint32_t lower : {0x0000, 0x0001, 0x7FFF, 0x8000, 0x8001, 0xFFFF}) {
       probes.push_back(std::bit_cast<float>(upper << 16 | lower));

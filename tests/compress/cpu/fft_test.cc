@@ -13,7 +13,7 @@ namespace {
 
 using Coefficients = std::vector<std::complex<double>>;
 
-// The definition.
+// Computes the transform by its definition.
 Coefficients Slow(std::span<const float> x) {
   const size_t n = x.size();
   Coefficients bins(n / 2 + 1);
@@ -118,7 +118,7 @@ std::vector<uint32_t> All(size_t n) {
   return positions;
 }
 
-// Nothing is padded: a tail's bins are those of its own powers of two.
+// Nothing is padded: a tail is split into powers of two, which have bins of their own.
 TEST(SpectrumPlan, CountsBinsOfPieces) {
   const SpectrumPlan plan(256);
   EXPECT_EQ(plan.Bins(0), 0);
@@ -151,7 +151,8 @@ TEST(SpectrumPlan, ParsevalAndRoundTripAtEveryLength) {
   }
 }
 
-// One inverse of added spectra is the sum of the inverses: workers could be added in either domain.
+// One inverse of added spectra is the sum of the inverses, so that workers could be added in either
+// domain.
 TEST(SpectrumPlan, IsLinear) {
   const SpectrumPlan plan(128);
   const int64_t n = 128 * 2 + 64 + 5;

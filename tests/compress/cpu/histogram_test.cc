@@ -30,7 +30,8 @@ std::vector<double> FallingMagnitudes(std::span<const float> values) {
   return magnitudes;
 }
 
-// Stretches with few, with mostly and with nothing but zeros, of both signs, in turns.
+// Returns stretches with few zeros, with mostly zeros and with nothing but zeros, of both signs, in
+// turns.
 std::vector<float> ZerosInStretches() {
   std::vector<float> values;
   for (const char* share : {"0", ".9", ".2", "1", ".5", ".4"}) {
@@ -81,7 +82,8 @@ TEST(MagnitudeHistogram, CountsBySortedBins) {
 TEST(MagnitudeHistogram, EdgesGrowByAThirtySecondAtMost) {
   EXPECT_EQ(MagnitudeHistogram::LowerEdge(0), 0);
   EXPECT_EQ(MagnitudeHistogram::LowerEdge(MagnitudeHistogram::kFiniteBins), 0x1p128);
-  for (int bin = 32; bin < MagnitudeHistogram::kFiniteBins; ++bin) {  // the first 32: subnormals
+  // The first 32 hold subnormals.
+  for (int bin = 32; bin < MagnitudeHistogram::kFiniteBins; ++bin) {
     const double low = MagnitudeHistogram::LowerEdge(bin);
     const double high = MagnitudeHistogram::LowerEdge(bin + 1);
     ASSERT_TRUE(low < high && high <= low * (1 + kBinWidth)) << bin;
@@ -104,7 +106,7 @@ TEST(MagnitudeHistogram, PartsMergeToTheWhole) {
   }
 }
 
-// More elements than one run of the packed tables holds, all in one bin.
+// One bin gets more elements than the packed tables hold in one run.
 TEST(MagnitudeHistogram, DoesNotOverflow) {
   const float x = std::nextafter(2.0f, 0.0f);
   const int64_t n = (int64_t{1} << 23) + 5;
@@ -112,7 +114,7 @@ TEST(MagnitudeHistogram, DoesNotOverflow) {
   EXPECT_EQ(curve.Count(), n);
   EXPECT_DOUBLE_EQ(curve.Mean(), x);
   EXPECT_DOUBLE_EQ(curve.TotalSquared(), static_cast<double>(n) * x * x);
-  // The greatest that bits can be.
+  // Largest pattern of bits.
   const MagnitudeHistogram most(Of(std::vector<float>(n, std::bit_cast<float>(0xFFFFFFFFu))));
   EXPECT_EQ(most.Count(MagnitudeHistogram::kBins - 1), n);
 }
@@ -165,7 +167,7 @@ TEST(MagnitudeCurve, CountsAboveThresholds) {
     EXPECT_NEAR(tail.sum, sum, 1e-3 * total) << threshold;
     EXPECT_NEAR(tail.squares, squares, 2e-3 * total_squared) << threshold;
   }
-  // Exact at edges of bins, and outside.
+  // Results are exact at edges of bins, and outside.
   EXPECT_EQ(curve.Above(1.0).count,
             std::ranges::count_if(magnitudes, [](double x) { return x >= 1; }));
   EXPECT_EQ(curve.Above(0).count, 1e5);
@@ -188,7 +190,7 @@ TEST(MagnitudeCurve, OfShortVectorsIsExact) {
       squares += x * x;
       ASSERT_NEAR(curve.KeptSquared(k), squares, 1e-12 * squares);
       ASSERT_EQ(curve.Threshold(k), x);
-      if (k < n && magnitudes[k] == x) continue;  // ties are above together
+      if (k < n && magnitudes[k] == x) continue;  // equal magnitudes are above together
       const auto tail = curve.Above(x);
       ASSERT_EQ(tail.count, static_cast<double>(k));
       ASSERT_NEAR(tail.sum, sum, 1e-12 * sum);
@@ -219,7 +221,7 @@ TEST(MagnitudeCurve, NothingIsNothing) {
   EXPECT_EQ(curve.Error(0), 0);
   EXPECT_EQ(curve.Threshold(0), 0);
   EXPECT_EQ(curve.Above(0).count, 0);
-  // Zeros alone.
+  // All values are zero.
   const MagnitudeCurve zeros(Of(std::vector<float>(50)));
   EXPECT_EQ(zeros.TotalSquared(), 0);
   EXPECT_EQ(zeros.Error(10), 0);

@@ -12,8 +12,8 @@ constexpr int64_t kCounts[] = {1, 15, 16, 63, 64, 65, 500, 512, 513, 1500};
 
 TEST(Stochastic, DrawsAreTheirDefinitionOnEveryInstructionSet) {
   const DrawSource source = MakeDrawSource({.seed = 1, .step = 2, .worker = 3, .layer = 4});
-  constexpr int64_t kGroups = 7;  // some of which are filled together, some alone
-  constexpr int64_t kFirst = (int64_t{1} << 26) - kGroups;  // of the last groups there can be
+  constexpr int64_t kGroups = 7;                            // some are filled together, some alone
+  constexpr int64_t kFirst = (int64_t{1} << 26) - kGroups;  // the last groups possible
   for (const Simd simd : UsableSimd()) {
     std::vector<uint32_t> words(kGroups * kDrawWords);
     FillDraws(source, kFirst, kGroups, words.data(), simd);
@@ -26,7 +26,7 @@ TEST(Stochastic, DrawsAreTheirDefinitionOnEveryInstructionSet) {
   }
 }
 
-// Other processors and GPUs must give these too.
+// Other processors and GPUs must give these draws too.
 TEST(Stochastic, KnownDraws) {
   const DrawSource source = MakeDrawSource({.seed = 1, .step = 2, .worker = 3, .layer = 4});
   std::vector<uint32_t> draws;
@@ -38,7 +38,7 @@ TEST(Stochastic, DrawsAreUniform) {
   constexpr int64_t kCount = 1 << 16, kCells = 64;
   const DrawSource source = MakeDrawSource({.seed = 5});
   std::vector<double> counts(kCells);
-  double product = 0;  // of neighbours, centred
+  double product = 0;  // sum of centred products of neighbours
   double last = 0;
   for (int64_t i = 0; i < kCount; ++i) {
     const uint32_t draw = DrawOf(source, i);
@@ -56,7 +56,7 @@ TEST(Stochastic, DrawsAreUniform) {
   EXPECT_NEAR(product / kCount / variance, 0, 5 / std::sqrt(double{kCount}));
 }
 
-// Code by code, in whole numbers.
+// Computes one code, in whole numbers.
 uint8_t SlowCode(float x, const CodeGrid& grid, uint32_t draw) {
   float prepared = x;
   if (grid.prepared) prepared = std::clamp(x, grid.low, grid.high) * grid.factor - grid.origin;

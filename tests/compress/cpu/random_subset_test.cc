@@ -9,7 +9,8 @@
 namespace legacy::cpu::random_subset_test {
 namespace {
 
-// The header's definition: the first `count` distinct positions, with every draw looked at alone.
+// Follows the header's definition, the first `count` distinct positions, with a loop over single
+// draws.
 std::set<uint32_t> FirstDistinct(RandomStream stream, uint64_t n, size_t count) {
   std::set<uint32_t> positions;
   while (positions.size() < count) {
@@ -41,8 +42,8 @@ TEST(RandomSubset, NothingOfNothing) {
   EXPECT_TRUE(RandomSubset(RandomStream({.seed = 7}), 0, 0).empty());
 }
 
-// All 10 subsets of size 2 (and, through the complement, of size 3) of 5 elements are equally
-// likely.
+// All 10 subsets of size 2 of 5 elements are equally likely, and so are those of size 3, which are
+// drawn by their complements.
 TEST(RandomSubset, Uniform) {
   for (const int64_t k : {2, 3}) {
     std::map<std::vector<uint32_t>, int> counts;

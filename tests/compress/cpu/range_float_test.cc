@@ -12,14 +12,14 @@ namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
-// |x| rounded to m bits of mantissa, in double precision: what a key stands for.
+// Returns |x| rounded to m bits of mantissa, in double precision: the value that a key stands for.
 double Rounded(double magnitude, int m) {
   const int exponent = std::max(std::ilogb(magnitude), -126);
   const double unit = std::ldexp(1.0, exponent - m);
   return std::floor(magnitude / unit + 0.5) * unit;
 }
 
-// Ranges of every kind: random, very unequal, one-sided, of nothing, of denormals, the widest.
+// Returns ranges of all sorts: random, very unequal, one-sided, empty, of denormals, the widest.
 std::vector<SignedRange> Ranges() {
   constexpr float kMost = std::numeric_limits<float>::max();
   std::vector<SignedRange> ranges = {{0, 0},           {1, 0},          {0, 1},
@@ -43,7 +43,7 @@ TEST(RangeFloat, WorkedExample) {
   EXPECT_EQ(format.Decode(254), -0.25f);
 }
 
-// One-sided: the base has to keep P alone within the code space.
+// For a one-sided range, the base must leave all codes to P alone.
 TEST(RangeFloat, OneSidedRangesFillTheCodes) {
   const RangeFloat format = RangeFloat::Of(10, 6, {1, 0});
   EXPECT_EQ(format.positive, 1023);
@@ -66,7 +66,7 @@ TEST(RangeFloat, AllCodesOfManyFormats) {
           ASSERT_EQ(format.Encode(value), code);
           if (code == 0) continue;
           ASSERT_EQ(value<0, code> positive);
-          // Magnitudes rise with the code within a sign.
+          // Within a sign, magnitudes rise with the code.
           if (code != 1 && code != positive + 1) {
             ASSERT_GT(std::abs(value), std::abs(format.Decode(code - 1)));
           }
@@ -85,7 +85,7 @@ TEST(RangeFloat, LargestFormatsKeepTheirCodes) {
   }
 }
 
-// Against rounding in double precision.
+// The oracle rounds in double precision.
 TEST(RangeFloat, RoundsToNearestAndSaturates) {
   RandomStream stream({.seed = 6});
   for (const int bits : {4, 6, 8, 10, 16}) {
@@ -155,7 +155,7 @@ TEST(SignedRangeOf, OfNothingAndOfOneSign) {
   EXPECT_EQ(SignedRangeOf(negative).lowest, 7);
 }
 
-// The sweep finds the minimum of all, which for Gaussian values is known.
+// The sweep finds the minimum over all mantissas, which is known for Gaussian values.
 TEST(BestMantissa, OfGaussianAndLaplaceValues) {
   const auto gaussian = test::Normals(16000, 9);
   RandomStream stream({.seed = 10});

@@ -15,7 +15,7 @@ TEST(SumSparse, GivesTheBitsOfOneWorkerAfterTheOther) {
         std::vector<std::vector<uint32_t>> indices;
         std::vector<std::vector<float>> values;
         for (int w = 0; w < workers; ++w) {
-          // The last worker sends nothing but one element.
+          // The last worker sends one element only.
           const auto k = w == 6 ? 1 : static_cast<int64_t>(density * static_cast<double>(n));
           indices.push_back(RandomSubset(RandomStream({.worker = uint32_t(w)}), n, k));
           values.push_back(test::Normals(k, w));

@@ -19,7 +19,7 @@ std::vector<std::vector<float>> Inputs(int64_t n) {
   for (const char* name : {"student-t", "lognormal"}) {
     inputs.push_back(DrawGradient(std::string(name) + ":n=" + std::to_string(n)));
   }
-  auto& rising = inputs.emplace_back(n);  // everything is a candidate when it is met
+  auto& rising = inputs.emplace_back(n);  // every element is a candidate when it is read
   for (int64_t i = 0; i < n; ++i) rising[i] = static_cast<float>(i);
   return inputs;
 }
@@ -30,7 +30,7 @@ std::vector<float> At(std::span<const float> values, std::span<const uint32_t> i
   return at;
 }
 
-// g + r = values, with neither a part of the other.
+// Splits values into a gradient and a residual that add up to them exactly.
 void Split(std::span<const float> values, std::vector<float>& gradient,
            std::vector<float>& residual) {
   gradient.assign(values.begin(), values.end());
@@ -100,7 +100,7 @@ TEST(TopK, TiesGoToTheLowerIndex) {
   EXPECT_EQ(SelectTopK(values, 3), (std::vector<uint32_t>{1, 2, 3}));
 }
 
-// A sample hardly ever misses; a hint that is too high always does.
+// A bracket from a sample hardly ever misses; a hint that is too high always does.
 TEST(TopK, CountsMisses) {
   TopKStats stats;
   std::vector<float> kept;
@@ -116,7 +116,7 @@ TEST(TopK, CountsMisses) {
   }
 }
 
-// However many elements a bracket lets through, few are held.
+// Only few candidates are kept, even if the bracket lets many elements through.
 TEST(TopK, HoldsFewCandidates) {
   std::vector<float> values(1 << 20, 0.5f);
   TopKStats stats;
@@ -157,7 +157,7 @@ TEST(TopK, SegmentsAreSelectionsOfTheirOwn) {
       {40065, 10, 0}, {50000, 9000, 8999}, {59000, 500, 500}};
   for (const Simd simd : UsableSimd()) {
     TopKSelector selector(simd);
-    for (int call = 0; call < 2; ++call) {  // the second one on used scratch
+    for (int call = 0; call < 2; ++call) {  // the second call uses used scratch
       auto residual = before;
       const auto result = selector.Compensate(gradient, residual, segments);
       auto expected = before;
@@ -197,7 +197,7 @@ TEST(FindCut, EqualsSorting) {
       for (const int64_t rank : {int64_t{1}, (n + 1) / 2, n}) {
         const uint32_t key = keys[rank - 1];
         const int64_t above = std::ranges::find(keys, key) - keys.begin();
-        // All ranges that begin low enough: right, too low, too high, of one key.
+        // The ranges all begin low enough: right, too low, too high, and of one key.
         for (const uint32_t high : {kLargestKey, key, key + key / 8, key - key / 8, keys.back()}) {
           const Cut cut = FindCut(input, {keys.back(), std::max(high, keys.back())}, rank, scratch);
           ASSERT_EQ(cut.key, key) << n << " " << rank << " " << high;

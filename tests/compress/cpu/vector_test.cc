@@ -13,7 +13,7 @@ namespace {
 
 constexpr int64_t kSizes[] = {0, 1, 31, 32, 33, 1023, 1024, 1025, 70001, 1024 * 1024 + 7};
 
-// The header's definition, word by word.
+// Follows the header's definition literally.
 double DefinedSum(std::vector<double> terms) {
   if (terms.empty()) return 0;
   while (true) {

@@ -17,7 +17,7 @@ std::vector<Code> Codes(int64_t n, int width) {
   return codes;
 }
 
-std::vector<std::byte> Guarded(int64_t bytes) {  // none but the first may change
+std::vector<std::byte> Guarded(int64_t bytes) {  // only the first bytes may change
   return std::vector<std::byte>(bytes + 8, std::byte{0x5A});
 }
 

@@ -18,7 +18,8 @@ std::vector<Out> Cast(test::Device& device, const std::vector<In>& in, int64_t s
   return output.Get();
 }
 
-// Both sides of every tie between halves and between bfloat16s, subnormals and what saturates.
+// Returns both sides of every tie between halves and between bfloat16s, subnormals, and values that
+// saturate.
 std::vector<float> Probes() {
   std::vector<float> probes;
   for (const uint32_t step : {0x1000u, 0x8000u}) {

@@ -34,7 +34,7 @@ class CountingDevice : public cuda::HostDevice {
 
   static void* Allocate(size_t bytes) { return CountedMemory::Allocate(bytes); }
   static void Free(void* memory) { CountedMemory::Free(memory); }
-  // No launches, but traffic.
+  // Counts traffic, but no launch.
   void Clear(void* memory, size_t bytes) {
     cuda::HostDevice::Clear(memory, bytes);
     counts_->bytes += static_cast<int64_t>(bytes);
@@ -45,7 +45,7 @@ class CountingDevice : public cuda::HostDevice {
   }
 
  private:
-  std::shared_ptr<Counts> counts_ = std::make_shared<Counts>();  // of all copies
+  std::shared_ptr<Counts> counts_ = std::make_shared<Counts>();  // shared by all copies
 };
 
 }  // namespace legacy::test

@@ -1,6 +1,6 @@
-// One source of tests for three devices: compiled by the C++ compiler, kernels run on the host, in
-// several orders of threads and blocks, which all have to give the same; with ThreadSanitizer, as
-// fibers (fiber_device.h); compiled by nvcc, on a GPU.
+// The tests run from one source on three devices. Compiled by the C++ compiler, kernels run on the
+// host in several orders of threads and blocks, which must all give the same result. With
+// ThreadSanitizer they run as fibers (fiber_device.h). Compiled by nvcc they run on a GPU.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -28,7 +28,7 @@ namespace legacy::test {
 using Device = cuda::StreamDevice;
 
 inline Device AnyDevice() { return Device(nullptr); }
-// run(device) with its launches done.
+// Calls run(device) and waits for its launches.
 template <class Run>
 void OnDevice(Run run) {
   Device device = AnyDevice();
@@ -64,7 +64,7 @@ void OnDevice(Run run) {
 
 #endif
 
-// Done when it returns.
+// Copies bytes and waits until they are copied.
 inline void Copy(void* to, const void* from, size_t bytes) {
   if (bytes == 0) return;
   Device device = AnyDevice();
@@ -72,7 +72,7 @@ inline void Copy(void* to, const void* from, size_t bytes) {
   device.Wait();
 }
 
-// Memory of the device, full of rubbish at first.
+// Memory of the device, filled with arbitrary bytes at first.
 class Memory {
  public:
   explicit Memory(size_t bytes) : bytes_(bytes), data_(Device::Allocate(bytes + 1)) {
@@ -109,7 +109,7 @@ class Buffer {
   Memory memory_;
 };
 
-// What a SegmentTable, a MessageTable, ... is on the device.
+// The device's form of a SegmentTable, a MessageTable, ...
 template <class Table>
 class Tables {
  public:
@@ -126,7 +126,7 @@ class Tables {
   decltype(std::declval<Table>().View(nullptr)) view_;
 };
 
-// As much scratch as layout(workspace) asks for.
+// Scratch memory of the size that layout(workspace) asks for.
 class Scratch {
  public:
   template <class Layout>
@@ -137,7 +137,7 @@ class Scratch {
   Memory memory_;
 };
 
-// Segments of these lengths, one after the other with a gap between.
+// Returns segments of these lengths, one after the other with gaps between.
 inline std::vector<cuda::Extent> Apart(const std::vector<int64_t>& lengths) {
   constexpr int64_t kGap = 3;
   std::vector<cuda::Extent> extents;

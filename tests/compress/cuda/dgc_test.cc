@@ -11,16 +11,16 @@ namespace {
 
 const std::vector<int64_t> kLayers = {1, 33, 0, 5000, 4096};
 constexpr int kWorkers = 3;
-constexpr double kLimit = 60;  // two workers' gradients are longer
+constexpr double kLimit = 60;  // the gradients of two workers are longer
 
-// All layers of all workers.
+// Returns the layers of all workers.
 SegmentTable Table() {
   std::vector<int64_t> lengths;
   for (int w = 0; w < kWorkers; ++w) lengths.insert(lengths.end(), kLayers.begin(), kLayers.end());
   return {test::Apart(lengths), kTile};
 }
 
-// Each worker's gradient as one segment.
+// Returns each worker's gradient as one segment.
 SegmentTable Workers(const SegmentTable& table) {
   std::vector<Extent> extents;
   for (size_t w = 0; w < kWorkers; ++w) {
@@ -38,7 +38,7 @@ std::vector<float> Gradient(const SegmentTable& table, uint64_t step) {
   return gradient;
 }
 
-// As the trainer clips.
+// Returns the factor by which the trainer clips.
 float Factor(std::span<const float> gradient) {
   const double norm = std::sqrt(cpu::SquaredNorm(gradient));
   return norm <= kLimit ? 1.0f : static_cast<float>(kLimit / norm);
@@ -50,7 +50,7 @@ struct State {
   std::vector<float> values;
 };
 
-// Momentum, Top-K and masking.
+// Takes a step of momentum, Top-K and masking.
 void StepOnGpu(test::Device& device, const SegmentTable& table, const std::vector<float>& gradient,
                const std::vector<uint32_t>& k, const MomentumOptions& options, State& state) {
   const test::Tables tables(table);

@@ -9,7 +9,7 @@ namespace {
 
 const std::vector<int64_t> kLengths = {1, 0, 33, 9000, 4096, 31};
 
-// Every third element of each segment, in lists with gaps.
+// Lists of every third element of each segment, with gaps between lists.
 struct SomeLists {
   explicit SomeLists(const SegmentTable& table) {
     for (const Extent& extent : table.extents()) {

@@ -12,7 +12,7 @@ namespace {
 
 constexpr int kWorkers = 3;
 
-// A vector, a single element, nothing, matrices; with a gap in the flat gradient.
+// Returns a vector, a single element, an empty unit and matrices, with a gap in the flat gradient.
 std::vector<Unit> Units(int64_t largest) {
   std::vector<Unit> units = test::MakeUnits({10, 5000, 1, 0, largest, 33});
   units[1].shape = {50, 100};
@@ -32,7 +32,7 @@ struct Case {
   std::vector<double> parameters = {};  // units take turns, from step to step
 };
 
-// Of each worker, flat.
+// Returns the flat gradient of each worker.
 std::vector<std::vector<float>> Gradients(const std::vector<Unit>& units, int64_t step) {
   std::vector<std::vector<float>> gradients;
   for (int w = 0; w < kWorkers; ++w) {
@@ -42,7 +42,7 @@ std::vector<std::vector<float>> Gradients(const std::vector<Unit>& units, int64_
   return gradients;
 }
 
-// The exchanges of the CPU, unit by unit.
+// The CPU's exchanges, one for each unit.
 class Oracle {
  public:
   Oracle(const Scheme& scheme, const std::vector<Unit>& units) : units_(units) {
@@ -56,7 +56,7 @@ class Oracle {
     for (size_t u = 0; u < units_.size(); ++u) StepOf(u, step, gradients);
   }
 
-  // Against an exchange on a device that took the same step.
+  // Compares with an exchange on a device that took the same step.
   void ExpectSame(const DeviceExchange& exchange, const ModelStep& step,
                   const std::vector<float>& mean) const {
     for (size_t u = 0; u < units_.size(); ++u) {
@@ -137,7 +137,7 @@ std::unique_ptr<DeviceExchange> Open(test::Device& device, const Scheme& scheme,
   return exchange;
 }
 
-// Some steps, in which parameters and active workers change.
+// Takes some steps in which parameters and active workers change, and compares each.
 void ExpectSame(const Case& one, const std::vector<Unit>& units, int64_t steps = 5) {
   SCOPED_TRACE(one.scheme + (one.feedback ? ", error feedback" : ""));
   const auto scheme = MakeScheme(one.scheme, {.error_feedback = one.feedback});
@@ -218,7 +218,7 @@ TEST(CudaExchange, MomentumIsTheCpus) {
   ExpectSame({"threshold:memory=momentum", true, {1.5, 1e-12, 1e6, 0.4}}, Units(9000));
 }
 
-// What is selected goes through every quantiser.
+// Selected values go through every quantiser.
 TEST(CudaExchange, SelectedValuesAreQuantisedAsTheCpuDoes) {
   const char* const quantisers[] = {"fp16", "bf16",    "uniform", "qsgd:bits=5", "maxmin",
                                     "rbf",  "natural", "sign",    "onebit",      "natural:bits=8"};
@@ -252,7 +252,7 @@ TEST(CudaExchange, SpectraAreTheCpus) {
   ExpectSame({"fft", true, {0.85}}, Units(300000), 2);
 }
 
-// Units of many tiles; more than there is memory for at first.
+// Units have many tiles, and need more memory than there is at first.
 TEST(CudaExchange, LargeUnits) {
   for (const char* name : {"topk", "dgc", "randomk", "sampled+rbf", "qsgd"}) {
     const bool bits = name == std::string("qsgd");
@@ -263,7 +263,7 @@ TEST(CudaExchange, LargeUnits) {
   ExpectSame({"threshold", false, {1.5, 0.2}}, Units(70000), 3);
 }
 
-// Gradients of few magnitudes, of zeros, of one value, of denormals.
+// Gradients have few magnitudes, zeros only, one value only, or denormals.
 TEST(CudaExchange, HardInputs) {
   const std::vector<Unit> units = Units(9000);
   const auto inputs = test::HardInputs(FlatSize(units));

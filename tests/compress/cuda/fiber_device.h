@@ -1,13 +1,14 @@
 // Runs kernels (compress/cuda/device/block.h) under ThreadSanitizer as a GPU runs them: every
 // thread of a block goes through the whole kernel by itself, and memory is ordered by Sync(), by
-// the collectives of a block and by Fence() alone. So what HostDevice cannot show is found here:
+// the collectives of a block and by Fence() alone. This finds faults that HostDevice cannot show:
 // accesses of a block's threads without a Sync() between, accesses of several blocks, a Sync() that
-// not all threads reach, shared memory that is read before it is written (it is full of rubbish).
+// not all threads reach, shared memory that is read before it is written (it starts with arbitrary
+// bytes).
 //
 // Threads are fibers; the sanitizer is told which switches order memory. Teams of fibers take
-// blocks in turn: two blocks are seen as unordered unless their numbers differ by a multiple of
-// kTeams. That is slow: of each kernel the first launches of one block and of a few are run so, the
-// others as HostDevice runs them.
+// blocks in turn: the sanitizer takes two blocks as unordered unless their numbers differ by a
+// multiple of kTeams. Fibers are slow, so that only the first launches of each kernel with one
+// block, and with a few blocks, run on them; HostDevice runs the others.
 #pragma once
 
 #include <sanitizer/tsan_interface.h>
@@ -31,10 +32,10 @@ extern "C" void AnnotateIgnoreWritesEnd(const char* file, int line);
 
 namespace legacy::test {
 
-// Functions of plain memory accesses that are no concern of the sanitizer's.
+// Marks functions whose plain memory accesses the sanitizer ignores.
 #define LEGACY_OUT_OF_SIGHT __attribute__((no_sanitize("thread"), noinline))
 
-// While it lives, what the thread reads and writes is no concern of the sanitizer's.
+// While it lives, the sanitizer ignores the thread's reads and writes.
 class OutOfSight {
  public:
   OutOfSight() {
@@ -48,14 +49,14 @@ class OutOfSight {
   OutOfSight(const OutOfSight&) = delete;
 };
 
-// The threads of one block at a time.
+// Runs the threads of one block at a time.
 class FiberTeam {
  public:
   static constexpr int kMost = 1024;  // threads
   using Body = void (*)(void* block, int thread);
 
-  // body(block, t) of all threads. What they do is ordered after what the caller did, and before
-  // nothing but Join().
+  // Calls body(block, t) for all threads. Their work is ordered after the caller's earlier work;
+  // only Join() orders later work after theirs.
   void Run(int threads, Body body, void* block) {
     __tsan_release(&started_);
     const OutOfSight guard;
@@ -82,7 +83,7 @@ class FiberTeam {
   }
   void Join() { __tsan_acquire(&ended_); }
 
-  // Called by threads: returns when all of the block, or of the warp, have called.
+  // Threads call this; it returns when all threads of the block, or of the warp, have called.
   void MeetBlock(int thread, int threads) {
     __tsan_release(&met_);
     Meet(thread, kMost / cuda::kWarp, 0, threads);
@@ -92,7 +93,7 @@ class FiberTeam {
     const int warp = thread / cuda::kWarp;
     Meet(thread, warp, warp * cuda::kWarp, cuda::kWarp);
   }
-  // Of what threads tell each other.
+  // Threads pass values to each other by these two functions.
   template <class T>
   void Post(int thread, T x) {
     static_assert(sizeof(T) <= sizeof(uint64_t));
@@ -178,17 +179,19 @@ class FiberTeam {
   }
 
   std::vector<std::unique_ptr<Fiber>> fibers_;
-  Fiber* by_number_[kMost] = {};  // the same, by plain accesses: for what is out of sight
-  int arrived_[kMost / cuda::kWarp + 1] = {};  // of each warp, and of the block
+  // Holds the same fibers for functions that the sanitizer ignores, which may only make plain
+  // accesses.
+  Fiber* by_number_[kMost] = {};
+  int arrived_[kMost / cuda::kWarp + 1] = {};  // threads that wait, for each warp and for the block
   uint64_t posted_[kMost] = {};
   Body body_ = nullptr;
   void* block_ = nullptr;
   void* caller_ = nullptr;
   ucontext_t context_;
-  char started_ = 0, met_ = 0, ended_ = 0;  // what the sanitizer calls them by
+  char started_ = 0, met_ = 0, ended_ = 0;  // addresses that name the events to the sanitizer
 };
 
-// The same calls as DeviceBlock's (stream_device.cuh).
+// Makes the same calls as DeviceBlock (stream_device.cuh).
 template <class Kernel>
 class FiberBlock {
  public:
@@ -302,7 +305,7 @@ class FiberBlock {
     }
     return before;
   }
-  // take(t, x of thread t) of the block's threads.
+  // Calls take(t, x of thread t) for the block's threads first, ..., end - 1.
   template <class T, class Take>
   void Share(T x, int first, int end, Take take) {
     team_.MeetBlock(thread_, kThreads);
@@ -310,7 +313,7 @@ class FiberBlock {
     team_.MeetBlock(thread_, kThreads);
     for (int t = first; t < end; ++t) take(t, team_.template Posted<T>(t));
   }
-  // take(l, x of lane l) of the warp's threads.
+  // Calls take(l, x of lane l) for the warp's threads.
   template <class T, class Take>
   void ShareInWarp(T x, Take take) {
     team_.MeetWarp(thread_);
@@ -328,7 +331,7 @@ class FiberBlock {
   typename Kernel::Shared& shared_;
 };
 
-// Memory is HostDevice's.
+// Uses HostDevice's memory.
 class FiberDevice : public cuda::HostDevice {
  public:
   template <class Kernel>
@@ -346,7 +349,7 @@ class FiberDevice : public cuda::HostDevice {
       Shared* shared;
     };
     constexpr int kRubbish = 0xA5;
-    // Not given back before all blocks ended.
+    // Shared memory is freed only after all blocks ended.
     std::vector<std::unique_ptr<std::byte[]>> memory;
     std::vector<std::unique_ptr<Running>> running;
     for (int64_t i = 0; i < blocks; ++i) {

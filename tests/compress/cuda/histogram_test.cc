@@ -10,7 +10,7 @@
 namespace legacy::cuda::histogram_test {
 namespace {
 
-// Of each segment.
+// Returns the histogram of each segment.
 std::vector<cpu::MagnitudeHistogram> Histograms(test::Device& device, const SegmentTable& table,
                                                 const std::vector<float>& values,
                                                 int64_t most_blocks) {
@@ -59,7 +59,7 @@ TEST(CudaHistogram, BinsAreTheCpus) {
   ExpectTheCpusBins(table, DrawGradient("student-t:n=" + std::to_string(test::FlatSize(table))));
 }
 
-// More than 2^14 of the largest offset in one bin.
+// One bin gets more than 2^14 of the largest offset.
 TEST(CudaHistogram, SumsOfOffsetsPassThirtyTwoBits) {
   const SegmentTable table(test::Apart({300000, 200}), kTile);
   std::vector<float> values(test::FlatSize(table), -std::bit_cast<float>(0x3F83FFFFu));

@@ -14,14 +14,15 @@
 namespace legacy::cuda::message_test {
 namespace {
 
-// What messages are made of, and the CPU's messages.
+// Parts of messages, and the CPU's messages.
 struct Case {
   std::vector<MessageUnit> units;
   std::vector<uint32_t> positions;
   std::vector<std::byte> values;
   std::vector<std::byte> messages;
 
-  // Values are `bytes` bytes that are no NaN of any width; those of every other one aligned to 16.
+  // Adds a message whose values are `bytes` bytes that are no NaN of any width; values of every
+  // other message are aligned to 16.
   void Add(Header header, const std::vector<uint32_t>& own, int64_t bytes) {
     header.unit = static_cast<uint32_t>(7 * units.size());
     header.count = static_cast<uint32_t>(own.size());
@@ -52,7 +53,8 @@ std::vector<uint32_t> Some(int64_t numel, int64_t count) {
 constexpr IndexCoding kListed[] = {IndexCoding::kU16, IndexCoding::kU32, IndexCoding::kBitmap,
                                    IndexCoding::kPacked};
 
-// Small ones of all kinds, every length of the values modulo 16; and some of many tiles.
+// Returns small messages of all kinds, with every length of the values modulo 16, and some of many
+// tiles.
 Case AllKinds() {
   Case all;
   for (const int64_t numel : {0, 1, 2, 3, 31, 32, 33, 127, 128, 129, 1000}) {
@@ -126,7 +128,7 @@ Read OnGpu(test::Device& device, const Case& all) {
   return {positions.Get(), values.Get(), faults.Get(), counts.Get()};
 }
 
-// What the CPU makes of a message; nothing where it refuses it.
+// Returns the positions that the CPU reads from a message; nothing if it refuses the message.
 std::optional<std::vector<uint32_t>> OnCpu(const Case& all, size_t u) {
   const MessageUnit& unit = all.units[u];
   const Header& header = unit.header;
@@ -167,7 +169,7 @@ TEST(CudaMessage, IsReadBack) {
       const auto expected = OnCpu(all, u);
       ASSERT_TRUE(expected);
       ExpectRead(got, all, u, *expected);
-      // Nothing is written beside it but zeros up to a whole word.
+      // Only zeros up to a whole word are written behind the values.
       const MessageUnit& unit = all.units[u];
       const int64_t end = unit.values + unit.value_bytes;
       for (int64_t i = end; i < (end + 3) / 4 * 4; ++i) EXPECT_EQ(got.values[i], std::byte{0});
@@ -180,7 +182,7 @@ TEST(CudaMessage, IsReadBack) {
   });
 }
 
-// A bit of each message is turned over: refused, or read as the CPU does.
+// With a flipped bit, each message is refused, or read as the CPU reads it.
 TEST(CudaMessage, IsRefusedWhereTheCpuRefusesIt) {
   const Case intact = AllKinds();
   const MessageTable table(intact.units);
@@ -206,7 +208,7 @@ TEST(CudaMessage, IsRefusedWhereTheCpuRefusesIt) {
           EXPECT_NE(got.faults[u], 0u) << u;
           EXPECT_EQ(got.counts[u], 0u);
         }
-        EXPECT_EQ(got.positions[intact.units[u].positions - 3], 0xA5A5A5A5);  // as it was
+        EXPECT_EQ(got.positions[intact.units[u].positions - 3], 0xA5A5A5A5);  // unchanged
       }
     });
   }
@@ -232,7 +234,7 @@ TEST(CudaMessage, FaultsSayWhatIsWrong) {
     if (kind == 1) {
       bytes[4] ^= std::byte{1};
       expected[u] = kBadHeader;
-    } else if (kind == 2) {  // positions that repeat; a bitmap of too many
+    } else if (kind == 2) {  // repeated positions, or a bitmap of too many
       const std::vector<uint32_t> wrong = {1, 4, 4};
       Bytes coded;
       WriteIndices(index, 9, wrong, coded);
@@ -240,7 +242,7 @@ TEST(CudaMessage, FaultsSayWhatIsWrong) {
       if (index == IndexCoding::kBitmap) coded[0] |= std::byte{8};
       std::ranges::copy(coded, bytes + kHeaderBytes);
       expected[u] = kBadPositions;
-    } else if (kind == 3) {  // one that is outside
+    } else if (kind == 3) {  // a position outside of the unit
       const std::vector<uint32_t> wrong = {1, 4, 9};
       Bytes coded;
       WriteIndices(index, 10, wrong, coded);
@@ -262,7 +264,7 @@ TEST(CudaMessage, FaultsSayWhatIsWrong) {
   test::OnDevice([&](test::Device& device) { EXPECT_EQ(OnGpu(device, all).faults, expected); });
 }
 
-// Of units of many tiles: what is wrong in the middle of one, and between two.
+// Units have many tiles: faults are in the middle of one, and between two.
 TEST(CudaMessage, FaultsAreSeenInEveryTile) {
   constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
   Case all;
@@ -301,7 +303,7 @@ TEST(CudaMessage, DeltaStaysOnTheCpu) {
   EXPECT_THROW(MessageTable{units}, Error);
 }
 
-// Whole messages of codecs.
+// Compares whole messages of codecs.
 TEST(CudaMessage, CodecsSendTheSame) {
   for (const char* name : {"topk", "topk:index=packed", "topk:index=bitmap", "topk:index=u32"}) {
     SCOPED_TRACE(name);

@@ -1,5 +1,5 @@
-// Exchanges on the device under test. They are made of all kernels, which are compiled for them in
-// one place.
+// Exchanges on the device under test. They use all kernels, which are therefore compiled in one
+// place.
 #pragma once
 
 #include <memory>
@@ -11,7 +11,7 @@
 
 namespace legacy::test {
 
-// cuda::OpenExchange() or, on the host, cuda::OpenExchangeOn().
+// Calls cuda::OpenExchange() or, on the host, cuda::OpenExchangeOn().
 std::unique_ptr<DeviceExchange> OpenExchange(Device device, const Scheme& scheme,
                                              std::span<const Unit> units, int workers,
                                              std::string* why);

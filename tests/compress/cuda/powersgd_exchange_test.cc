@@ -32,7 +32,7 @@ const std::vector<std::vector<int64_t>> kShapes = {{64, 3, 7, 7}, {10}, {12, 500
                                                    {64, 3, 7, 7}, {1},  {6, 5},    {40, 64}};
 constexpr int kWorkers = 3;
 
-// The CPU's exchanges beside the device's.
+// Runs the CPU's exchanges beside the device's.
 class Pair {
  public:
   Pair(test::Device& device, const PowerSgdOptions& options,
@@ -61,7 +61,7 @@ class Pair {
     return test::RunStep(*device_, step, gradients);
   }
 
-  // The step on both sides; everything is compared.
+  // Takes the step on both sides and compares all results.
   void Compare(const ModelStep& step, const std::vector<std::vector<float>>& gradients,
                double tolerance) {
     std::vector<std::vector<float>> before;
@@ -82,7 +82,7 @@ class Pair {
       const bool whole = !scheme_.Compresses(unit, rank);
       std::vector<Message> messages;
       const std::vector<float> expected = test::RunStep(*cpu_[u], context, own, &messages);
-      near_[u] = near_[u] || !whole;  // and so is the residual, from now on
+      near_[u] = near_[u] || !whole;  // and so is the residual from now on
       const double error = near_[u] ? tolerance : 0;
       CompareFloats(Of(unit, mean), expected, error);
       CompareCalls(static_cast<int>(u), messages, step, error);
@@ -90,7 +90,7 @@ class Pair {
         const auto residual = Residual(static_cast<int>(u), w);
         CompareFloats(residual, cpu_[u]->Residual(w), error);
         if (!TakesPart(step, w) || residual.empty()) continue;
-        // The residual is what came in less what was sent.
+        // The residual is the input less the values that were sent.
         for (int64_t i = 0; i < unit.numel; ++i) {
           const float in = before[w * units_.size() + u][i] + own[w][i];
           ASSERT_EQ(residual[i], whole ? 0 : in - mean[unit.offset + i]) << i;
@@ -164,12 +164,12 @@ class Pair {
   PowerSgdScheme scheme_;
   std::vector<Unit> units_;
   int workers_;
-  std::vector<bool> near_;  // of each unit: not equal to the bit
+  std::vector<bool> near_;  // for each unit: equal up to rounding only
   std::vector<std::unique_ptr<Exchange>> cpu_;
   std::unique_ptr<DeviceExchange> device_;
 };
 
-// Of sums of up to 500 terms of well-conditioned matrices, over some steps.
+// Tolerance for sums of up to 500 terms of well-conditioned matrices, over some steps.
 constexpr double kTolerance = 3e-5;
 
 TEST(CudaPowerSgdExchange, IsTheCpusUpToRounding) {
@@ -215,7 +215,7 @@ TEST(CudaPowerSgdExchange, NegativeZerosAndNothingTravelAsTheyAre) {
   });
 }
 
-// A matrix of rank 2 leaves a third vector dead: it is drawn again, by the CPU's key.
+// A matrix of rank 2 leaves a third vector dead, which is drawn again with the CPU's key.
 TEST(CudaPowerSgdExchange, DeadVectorsAreDrawnAgain) {
   test::OnDevice([](test::Device& device) {
     Pair pair(device, {.error_feedback = false}, {{40, 30}}, 1);
@@ -232,7 +232,7 @@ TEST(CudaPowerSgdExchange, DeadVectorsAreDrawnAgain) {
     const Bytes next = pair.device().CopyMessage(0, 0);
     const auto* const alive = reinterpret_cast<const float*>(next.data() + kHeaderBytes);
     EXPECT_GT(cpu::SquaredNorm({alive + 60, 30}), 1);
-    // The same from the CPU.
+    // The CPU draws the same vector.
     Pair both(device, {.error_feedback = false}, {{40, 30}}, 1);
     both.Compare({.info = {.seed = 5, .step = 0}, .parameters = rank}, {poor}, kTolerance);
     both.Compare({.info = {.seed = 5, .step = 1}, .parameters = rank}, {rich}, 1e-3);

@@ -28,7 +28,8 @@ struct HardBasis {
   std::vector<float> vectors;
 };
 
-// Normals; zeros, multiples of another, nearly equal ones, tiny and huge ones among them.
+// Returns bases of normal values, some with zeros, multiples of others, nearly equal, tiny or huge
+// vectors.
 std::vector<HardBasis> HardBases() {
   std::vector<HardBasis> all;
   const std::vector<std::pair<int64_t, int32_t>> sizes = {
@@ -97,7 +98,7 @@ TEST(CudaOrthonormalise, IsTheCpusUpToRounding) {
 // -------------------------------------------------------------------------------------------------
 // Products
 
-// By the arguments that cuBLAS gets.
+// Multiplies with the arguments that cuBLAS gets.
 void Multiply(test::Device& device, bool transposes, const MatrixGroup& group,
               const ProductArrays& arrays) {
 #if defined(__CUDACC__)

@@ -13,7 +13,7 @@ namespace {
 constexpr uint64_t kStep = 3;
 
 struct Case {
-  std::string name;  // as the CPU's options say it
+  std::string name;  // in the words of the CPU's options
   QuantiserSetting setting;
 };
 
@@ -59,7 +59,7 @@ std::unique_ptr<Quantiser> OnCpu(const Case& one) {
   return MakeQuantiser(ParseStages(one.name)[0]);
 }
 
-// Segments with gaps that nobody may write.
+// Returns segments with gaps that nobody may write.
 std::vector<QuantisedUnit> Units(const QuantiserSetting& setting,
                                  const std::vector<int64_t>& lengths) {
   constexpr int64_t kGap = 8;
@@ -86,7 +86,7 @@ struct Result {
   std::vector<float> sum;
 };
 
-constexpr int kWorkers = 3;  // that all send the same
+constexpr int kWorkers = 3;  // all send the same
 
 Result OnCpu(const Case& one, const std::vector<QuantisedUnit>& units,
              const std::vector<float>& gradient, std::vector<float> residual, Bytes segments) {
@@ -200,7 +200,7 @@ TEST(CudaQuantise, HardInputs) {
   }
 }
 
-// Several rounds of the sums' levels, and a sample of the values.
+// Sums take several levels, and values are sampled.
 TEST(CudaQuantise, LargeUnits) {
   const std::vector<int64_t> lengths = {1200000, 5};
   auto gradient = test::Normals(Total(lengths), 3);
@@ -231,7 +231,8 @@ TEST(CudaQuantise, SaysWhichUnitIsNotFinite) {
   }
 }
 
-// Every byte of a segment is changed in turn: what the CPU refuses is refused, and nothing else is.
+// Every byte of a segment is changed in turn: the device refuses the segments that the CPU refuses,
+// and no others.
 TEST(CudaQuantise, RefusesWhatTheCpuRefuses) {
   constexpr int64_t kLength = 67;
   const auto values = test::Normals(kLength, 4);

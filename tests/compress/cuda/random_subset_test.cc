@@ -14,7 +14,7 @@ RandomKey Key(uint32_t unit) {
   return {.seed = 5, .step = 77, .worker = 3, .layer = unit, .purpose = Purpose::kRandomK};
 }
 
-// Units with gaps between what they keep.
+// Returns units with gaps between their kept positions.
 std::vector<SubsetUnit> Units(const std::vector<std::pair<int64_t, int64_t>>& sizes) {
   std::vector<SubsetUnit> units;
   int64_t out = 1, offset = 2;
@@ -63,8 +63,8 @@ TEST(CudaRandomSubset, IsTheCpusSubset) {
   ExpectTheCpusSubsets(Units(sizes));
 }
 
-// Rounds with more and with less room than they turn out to need, down to where one draw is
-// lacking.
+// Drawing in rounds with more and with less room than needed, down to one draw too few, gives the
+// same subsets.
 TEST(CudaRandomSubset, HowItIsDrawnDoesNotMatter) {
   const auto units = Units({{5000, 2500}, {100000, 1000}, {77, 33}, {3, 1}, {20000, 13000}});
   for (const int64_t last_draws : {1, 7, 500, 1 << 20}) {
@@ -73,7 +73,7 @@ TEST(CudaRandomSubset, HowItIsDrawnDoesNotMatter) {
   }
 }
 
-// More tiles than are added up at once.
+// The unit has more tiles than are added up at once.
 TEST(CudaRandomSubset, OfAVeryLongUnit) { ExpectTheCpusSubsets(Units({{40000001, 2000}})); }
 
 TEST(CudaRandomSubset, RoundsFollowFromTheDensity) {
@@ -82,7 +82,8 @@ TEST(CudaRandomSubset, RoundsFollowFromTheDensity) {
   EXPECT_EQ(SubsetTable(Units({{10000000, 1000000}})).rounds(), 2);
   EXPECT_EQ(SubsetTable(Units({{1 << 20, 1 << 19}})).rounds(), 5);
   EXPECT_EQ(SubsetTable(Units({{1 << 20, 1 << 20}})).rounds(), 0);
-  EXPECT_LE(SubsetTable(Units({{(1LL << 31) + 1, 1 << 30}})).rounds(), 44);  // half are refused
+  // Half of the draws are refused.
+  EXPECT_LE(SubsetTable(Units({{(1LL << 31) + 1, 1 << 30}})).rounds(), 44);
 }
 
 TEST(CudaRandomSubset, TakesScalesAndClearsWhatIsKept) {

@@ -1,4 +1,4 @@
-// A step of an exchange on a device; on the CPU: test_data.h.
+// Runs a step of an exchange on a device. The CPU's counterpart is in test_data.h.
 #pragma once
 
 #include <span>
@@ -9,7 +9,7 @@
 
 namespace legacy::test {
 
-// The gradient's memory is one for all workers. Returns the mean.
+// All workers use the same memory for their gradients. Returns the mean.
 inline std::vector<float> RunStep(DeviceExchange& exchange, const ModelStep& step,
                                   const std::vector<std::vector<float>>& gradients) {
   const auto size = static_cast<int64_t>(gradients[0].size());

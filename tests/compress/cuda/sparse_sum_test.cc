@@ -8,7 +8,7 @@
 namespace legacy::cuda::sparse_sum_test {
 namespace {
 
-// Of all workers and segments.
+// Lists of all workers and segments.
 struct Lists {
   std::vector<int64_t> begin;
   std::vector<uint32_t> count;
@@ -21,7 +21,7 @@ Lists Draw(const SegmentTable& table, uint32_t workers, double density) {
   for (uint32_t w = 0; w < workers; ++w) {
     for (uint32_t s = 0; s < static_cast<uint32_t>(table.count()); ++s) {
       const int64_t n = table.extents()[s].length;
-      // A worker that sends nothing, and one that sends all.
+      // One worker sends nothing, and one sends all.
       const double share = w == 2 ? 0 : w == 4 ? 1 : density;
       const auto k = static_cast<int64_t>(share * static_cast<double>(n));
       const auto indices = cpu::RandomSubset(RandomStream({.worker = w, .layer = s}), n, k);

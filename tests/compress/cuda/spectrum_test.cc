@@ -23,10 +23,10 @@ std::vector<uint32_t> Bits(const std::vector<float>& values) {
   return bits;
 }
 
-// Units' kept bins, one unit after the other.
+// Kept bins of the units, one unit after the other.
 struct Kept {
   std::vector<uint32_t> positions;
-  std::vector<float> coefficients;  // re and im
+  std::vector<float> coefficients;  // real and imaginary parts
   bool operator==(const Kept&) const = default;
 };
 
@@ -73,8 +73,8 @@ Kept OnCpu(const Case& c, const std::vector<float>& values, const std::vector<ui
 struct Selected {
   Kept kept;
   std::vector<uint32_t> largest;
-  bool again = false;  // something was transformed twice
-  int64_t listed = 0;  // bins
+  bool again = false;  // whether a piece was transformed twice
+  int64_t listed = 0;  // number of bins listed
 };
 
 Selected Select(test::Device& device, const Case& c, const std::vector<float>& values,
@@ -170,7 +170,7 @@ TEST(CudaSpectrum, TakesLongChunks) {
   EXPECT_THROW(SpectrumTable(SpectrumPlan(65536), {}), Error);
 }
 
-// Long units: a sample says which bins are listed.
+// Long units are sampled to decide which bins are listed.
 TEST(CudaSpectrum, TransformsOnceWhereTheBracketHolds) {
   const Case c(4096, {400000, 77, 1000000});
   for (const char* kind : {"laplace", "student-t", "gaussian"}) {
@@ -188,7 +188,7 @@ TEST(CudaSpectrum, TransformsOnceWhereTheBracketHolds) {
   }
 }
 
-// Powers where the sample does not look; nothing but zeros; few that are not.
+// Powers are large where the sample does not look, all zero, or zero but for a few.
 TEST(CudaSpectrum, StaysExactWhereTheBracketMisses) {
   const Case c(256, {200000, 90000});
   const auto k = c.K(0.85);
@@ -203,7 +203,7 @@ TEST(CudaSpectrum, StaysExactWhereTheBracketMisses) {
   }
 }
 
-// What powers are scaled by shows where squares are no normal numbers, and nowhere else.
+// Powers are scaled, which must show only where squares are no normal numbers.
 TEST(CudaSpectrum, TakesAnyMagnitudes) {
   const Case c(4096, {70000, 5000, 200, 20});
   const auto k = c.K(0.7);
@@ -240,8 +240,8 @@ TEST(CudaSpectrum, TellsOfValuesThatAreTooLarge) {
   });
 }
 
-// The vector of the sum of spectra: each with bins at ascending positions, one unit after the
-// other.
+// Returns the inverse transform of the sum of spectra, each with bins at ascending positions, one
+// unit after the other.
 std::vector<float> InverseOfSum(const Case& c, const std::vector<Kept>& spectra,
                                 const std::vector<std::vector<uint32_t>>& counts) {
   std::vector<float> values(c.size());
@@ -261,7 +261,7 @@ std::vector<float> InverseOfSum(const Case& c, const std::vector<Kept>& spectra,
   return values;
 }
 
-// Workers that keep different numbers of bins; pieces of which nobody keeps any.
+// Workers keep different numbers of bins, and some pieces have no kept bins.
 TEST(CudaSpectrum, AddsBackWhatTheCpuAdds) {
   for (const auto& [chunk, thetas] :
        {std::pair(64, std::array{0.95, 0.0, 0.5}), std::pair(64, std::array{0.999, 0.99, 1.0}),

@@ -19,7 +19,7 @@ struct Result {
   std::vector<uint32_t> non_finite;
 };
 
-// `gradient` empty: none.
+// An empty `gradient` means none.
 Result OnGpu(test::Device& device, const SegmentTable& table, const std::vector<float>& thresholds,
              const std::vector<float>& gradient, const std::vector<float>& residual, bool feedback,
              int64_t capacity) {
@@ -108,7 +108,8 @@ TEST(CudaThreshold, SelectsWhatTheCpuSelects) {
   }
 }
 
-// What has no room is the end of all lists: not written, counted, still in the residual.
+// Elements without room are the end of all lists: they are not written, but are counted and stay in
+// the residual.
 TEST(CudaThreshold, LeavesOutWhatHasNoRoom) {
   const SegmentTable table(test::Apart(kLengths), kTile);
   const auto gradient = test::Normals(test::FlatSize(table), 1);
@@ -137,7 +138,7 @@ TEST(CudaThreshold, LeavesOutWhatHasNoRoom) {
   }
 }
 
-// More tiles than one block scans.
+// The vector has more tiles than one block scans.
 TEST(CudaThreshold, ManyTiles) {
   std::vector<int64_t> lengths(ThresholdScan::kChunk + 100, 3);
   lengths[7] = 30000;

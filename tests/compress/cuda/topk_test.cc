@@ -16,7 +16,7 @@ struct Result {
   int64_t non_finite = 0;
 };
 
-// `gradient` empty: without error feedback. `capacity` < 0: the usual one.
+// An empty `gradient` means no error feedback; `capacity` < 0 means the usual capacity.
 Result OnGpu(test::Device& device, const SegmentTable& table, const std::vector<uint32_t>& k,
              const std::vector<float>& gradient, const std::vector<float>& residual,
              int64_t capacity = -1) {
@@ -120,7 +120,7 @@ TEST(CudaTopK, TheBracketHoldsAndListsAreShort) {
   }
 }
 
-// Lists without room, and a bracket that a sample of something else gives.
+// Lists have no room, or the sample gives a bracket that misses.
 TEST(CudaTopK, StaysExactWhereTheBracketMisses) {
   const SegmentTable segments(test::Apart({50000, 40000, 100}), kTile);
   auto gradient = Fill(segments, "laplace", 3);
@@ -134,7 +134,7 @@ TEST(CudaTopK, StaysExactWhereTheBracketMisses) {
       ExpectEqual(got, expected);
     }
   });
-  // Large values exactly where the sample does not look.
+  // The values are large exactly where the sample does not look.
   std::vector<bool> seen(50000);
   for (int64_t i = 0; i < kTopKSample; ++i) {
     seen[TopKBracket::Position(i, 50000, kTopKSample)] = true;
@@ -145,12 +145,12 @@ TEST(CudaTopK, StaysExactWhereTheBracketMisses) {
   const auto hidden = OnCpu(segments, k, gradient, residual);
   test::OnDevice([&](test::Device& device) {
     const auto got = OnGpu(device, segments, k, gradient, residual);
-    EXPECT_GE(got.missed, 1u);  // and others, where its list takes their room
+    EXPECT_GE(got.missed, 1u);  // and others whose room its list takes
     ExpectEqual(got, hidden);
   });
 }
 
-// Not even where the bracket goes down to them.
+// Zeros are not listed even where the bracket goes down to them.
 TEST(CudaTopK, ZerosAreNotListed) {
   constexpr int64_t kLength = 1 << 18, kEvery = 100, kOthers = kLength / kEvery + 1;
   const SegmentTable segments(test::Apart({kLength}), kTile);

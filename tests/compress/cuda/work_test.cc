@@ -1,6 +1,6 @@
-// What exchanges say that a step takes (Work), against what kernels do for it: a device counts
-// launches, bytes and multiply-adds. The clock charges the former. Compiled with -fsanitize=thread
-// (counted_memory.h).
+// Compares the work that exchanges report (Work), which the clock charges, with what their kernels
+// do on a device that counts launches, bytes and multiply-adds. The code is compiled with
+// -fsanitize=thread (counted_memory.h).
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -26,7 +26,7 @@ using test::Counts;
 
 constexpr int kWorkers = 3;
 
-// A call for matrices of one shape is a launch.
+// Counts a launch for each call on matrices of one shape.
 class CountingProducts {
  public:
   explicit CountingProducts(CountingDevice device) : device_(std::move(device)) {}
@@ -78,7 +78,7 @@ double BytesOf(const WorkList& work) {
   return bytes;
 }
 
-// Matrices, and one unit that is sent whole by PowerSGD.
+// Returns matrices, and one unit that PowerSGD sends whole.
 std::vector<Unit> Matrices(const std::vector<std::pair<int64_t, int64_t>>& shapes) {
   std::vector<int64_t> sizes;
   for (const auto& [rows, columns] : shapes) sizes.push_back(rows * columns);
@@ -93,14 +93,15 @@ struct Case {
   double parameter = 0;  // 0: the default
 };
 
-// A worker's encoding and the decoding of all messages, with what the clock charges for both.
+// A worker's encoding and the decoding of all messages, with the work that the clock charges for
+// both.
 struct Step {
   Counts encode, decode;
   WorkList encode_work, decode_work;
   bool low_rank = false;  // Finish() makes the later calls, too
 };
 
-// `gradient`(step, worker): of all units.
+// `gradient`(step, worker) returns the gradient of all units.
 template <class Gradient>
 Step LastStep(const Case& one, const std::vector<Unit>& units, int workers, int64_t steps,
               Gradient gradient) {
@@ -150,7 +151,7 @@ std::string Text(const WorkList& work) {
   return text;
 }
 
-// Third step of a training: nothing is made anew.
+// Checks the third step of a training, which allocates nothing.
 void ExpectCharged(const Case& one) {
   SCOPED_TRACE(one.scheme + (one.feedback ? ", error feedback" : ""));
   const std::vector<Unit> units = Matrices({{64, 64}, {50, 100}, {50, 180}, {50, 100}});
@@ -178,7 +179,7 @@ TEST(CudaWork, QuantisersLaunchWhatIsCharged) {
   ExpectCharged({"qsgd:memory=momentum", true});
 }
 
-// Samples of everything: fewer of them may find far too many, which takes another Top-K.
+// The sample is the whole unit: a smaller one may select far too many, which takes another Top-K.
 TEST(CudaWork, SparsifiersLaunchWhatIsCharged) {
   for (const bool feedback : {false, true}) {
     for (const char* name : {"topk", "topk:index=bitmap", "topk+qsgd", "topk+sign", "randomk",
@@ -208,7 +209,7 @@ TEST(CudaWork, SpectraLaunchWhatIsCharged) {
 
 TEST(CudaWork, LowRankLaunchesWhatIsCharged) { ExpectCharged({"powersgd", true, 4}); }
 
-// Of sizes that fill many tiles and samples, and one that fills none.
+// The units' sizes fill many tiles and samples, and one fills none.
 const std::vector<Unit>& Layers() {
   static const std::vector<Unit> layers = Matrices({{512, 1024}, {1, 300}, {400, 500}, {256, 256}});
   return layers;
@@ -224,7 +225,7 @@ const std::vector<float>& Gradient(int64_t step, int worker) {
   return gradient;
 }
 
-// Where charges are farther than kTolerance from what is counted, and by how much at most.
+// Cases whose charges differ from the count by more than kTolerance, with the largest difference.
 struct Differing {
   const char* scheme;
   bool feedback;
@@ -277,7 +278,7 @@ void ExpectBytes(const Case& one, int workers) {
   expect("decode", step.decode.bytes, BytesOf(step.decode_work));
 }
 
-// Of sums that the network makes there is one message; of others one from each worker.
+// A sum that the network forms is one message; otherwise each worker sends one.
 TEST(CudaWork, BytesAreWhatIsCharged) {
   std::puts("scheme                               ef  param part     counted   charged");
   for (const bool feedback : {false, true}) {
