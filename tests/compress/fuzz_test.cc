@@ -1,5 +1,6 @@
-// Decoders take every message as hostile: whatever its bytes, they add it or throw Error, and touch
-// nothing else. Most telling under the address and undefined-behaviour sanitizers.
+// Decoders treat every message as hostile: they add its values or throw Error, whatever its bytes,
+// and touch no other memory. The tests tell most under the address and undefined-behaviour
+// sanitizers.
 #include <gtest/gtest.h>
 
 #include "base/error.h"

@@ -77,7 +77,7 @@ TEST(Indices, RoundTripAndLength) {
   }
 }
 
-// Worked by hand: positions 1, 5, 300 of 1000.
+// Bytes of positions 1, 5, 300 of 1000 are computed by hand.
 TEST(Indices, BytesOfEachCoding) {
   const std::vector<uint32_t> indices = {1, 5, 300};
   const auto bytes = [&](IndexCoding coding) {
@@ -87,9 +87,9 @@ TEST(Indices, BytesOfEachCoding) {
   };
   EXPECT_EQ(bytes(IndexCoding::kU16), Raw({1, 0, 5, 0, 0x2C, 1}));
   EXPECT_EQ(bytes(IndexCoding::kU32), Raw({1, 0, 0, 0, 5, 0, 0, 0, 0x2C, 1, 0, 0}));
-  // 10 bits each: 1 | 5 << 10 | 300 << 20 = 0x12C01401
+  // Each takes 10 bits: 1 | 5 << 10 | 300 << 20 = 0x12C01401.
   EXPECT_EQ(bytes(IndexCoding::kPacked), Raw({0x01, 0x14, 0xC0, 0x12}));
-  // Gaps 1, 3, 294 = 0b10_0100110.
+  // Gaps are 1, 3 and 294 = 0b10_0100110.
   EXPECT_EQ(bytes(IndexCoding::kDelta), Raw({1, 3, 0xA6, 2}));
   const Bytes bitmap = bytes(IndexCoding::kBitmap);
   ASSERT_EQ(bitmap.size(), 125u);
@@ -108,7 +108,7 @@ TEST(Indices, ShortestOfFixedLength) {
       }
     }
   }
-  EXPECT_EQ(ShortestIndexCoding(65536, 10), IndexCoding::kU16);  // ties with packed
+  EXPECT_EQ(ShortestIndexCoding(65536, 10), IndexCoding::kU16);  // a tie with packed
   EXPECT_EQ(ShortestIndexCoding(1000, 10), IndexCoding::kPacked);
   EXPECT_EQ(ShortestIndexCoding(1000, 500), IndexCoding::kBitmap);
   EXPECT_THROW(IndexBytes(IndexCoding::kU16, 65537, 1), Error);

@@ -24,7 +24,7 @@ class ModelShapes {
     elements_ += unit.numel;
     units_.push_back(std::move(unit));
   }
-  // Without bias; batch norm follows.
+  // Adds a convolution without bias, followed by batch norm.
   void Convolution(int64_t in, int64_t out, int64_t kernel) {
     Add({out, in, kernel, kernel});
     Add({out});

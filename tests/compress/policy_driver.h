@@ -1,4 +1,4 @@
-// Drives a policy and real exchanges through steps as a training does (compress/policy.h).
+// Takes a policy and real exchanges through steps as a training does (compress/policy.h).
 #pragma once
 
 #include <cmath>
@@ -14,18 +14,18 @@
 namespace legacy::test {
 
 struct StepResult {
-  std::vector<double> parameters;  // that the step used, by unit
-  std::vector<double> decided;     // by Decide
-  std::vector<Message> agreement;  // of all workers
-  Bytes announcement;              // of worker 0
+  std::vector<double> parameters;  // parameters that the step used, by unit
+  std::vector<double> decided;     // parameters from Decide, by unit
+  std::vector<Message> agreement;  // messages of all workers
+  Bytes announcement;              // message of worker 0
   WorkList policy_work;
   std::vector<float> mean;
-  double bytes = 0;  // of worker 0's exchanges
+  double bytes = 0;  // sent by worker 0's exchanges
 };
 
 class PolicyDriver {
  public:
-  // Gradient of a worker in a step, flat.
+  // Returns the flat gradient of a worker in a step.
   using Gradients = std::function<std::vector<float>(int64_t step, int worker)>;
 
   PolicyDriver(const std::string& policy, const std::string& scheme, const PolicyContext& context,
@@ -130,10 +130,10 @@ class PolicyDriver {
   PolicyContext context_;
   std::unique_ptr<Policy> policy_;
   std::vector<std::unique_ptr<Exchange>> exchanges_;
-  bool measured_ = false;  // the policy agrees
+  bool measured_ = false;  // whether the policy agrees within a step
 };
 
-// Normal gradients whose spread differs between units, the same shape at every step.
+// Returns normal gradients whose spread differs between units, and is the same at every step.
 inline PolicyDriver::Gradients NormalGradients(const std::vector<Unit>& units) {
   return [units](int64_t step, int worker) {
     std::vector<float> flat;

@@ -21,10 +21,11 @@ namespace {
 constexpr int64_t kNumel = int64_t{1} << 20;
 constexpr double kTolerance = 0.1;
 
-// Plain loops: functions of vector instructions are not counted.
+// Uses plain loops, as functions of vector instructions are not counted.
 const int kPlain = setenv("LEGACY_SIMD", "plain", 1);
 
-// `beside`: bytes an element that this code moves and a kernel would not, and why.
+// `beside` is the number of bytes per element that this code moves and a kernel would not, `why`
+// the reason.
 struct Case {
   const char* scheme;
   bool feedback;
@@ -45,7 +46,7 @@ Unit Matrix() {
   return {.id = 0, .name = "u", .shape = {1024, 1024}, .offset = 0, .numel = kNumel};
 }
 
-// The gradient of a step is drawn while a CountedProcessor lives, so that reading it is counted.
+// Draws the gradient of a step while a CountedProcessor lives, so that reading it is counted.
 const std::vector<float>& Gradient(int64_t step) {
   static std::map<int64_t, std::vector<float>> gradients;
   std::vector<float>& gradient = gradients[step];
@@ -61,7 +62,7 @@ void ExpectCharged(const char* what, const Case& one, int64_t counted, double ch
   EXPECT_NEAR(charged / bytes, 1, kTolerance) << one.scheme << ": " << one.why;
 }
 
-// The one worker's encoding in the third step of a training.
+// Checks the encoding of the only worker in the third step of a training.
 void ExpectEncoding(const Case& one) {
   const auto scheme = MakeScheme(one.scheme, {.error_feedback = one.feedback});
   const test::CountedProcessor processor;
@@ -87,7 +88,7 @@ void ExpectEncoding(const Case& one) {
   ExpectCharged("encode", one, counted, charged);
 }
 
-// A histogram has tables of 0.8 MB.
+// Bytes per element of the tables of a histogram, which take 0.8 MB.
 constexpr double kTables = 0.8;
 
 TEST(ProcessorWork, EncodingMovesWhatIsCharged) {
@@ -155,7 +156,7 @@ TEST(ProcessorWork, ErrorTablesMoveWhatIsCharged) {
   ExpectErrors({"variance", true, 4, "a pass looks for what is not finite"}, {1.5});
 }
 
-// Counts what the only worker observes, measures and announces.
+// Counts the bytes that the only worker moves to observe, measure and announce.
 void ExpectPolicy(const Case& one, const char* policy_text) {
   constexpr int64_t kSteps = 8;
   const auto scheme = MakeScheme(one.scheme, {.error_feedback = one.feedback});

@@ -11,7 +11,7 @@
 namespace legacy::random_test {
 namespace {
 
-// Known answers of philox4x32-10 that are distributed with Random123.
+// Known answers of philox4x32-10, as distributed with Random123.
 TEST(Philox, KnownAnswers) {
   using Block = std::array<uint32_t, 4>;
   EXPECT_EQ(Philox4x32({0, 0, 0, 0}, {0, 0}),

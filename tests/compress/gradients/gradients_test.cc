@@ -39,7 +39,8 @@ TEST(Gradients, OfAnyLength) {
   }
 }
 
-// Each is what its name says. Bounds are five deviations of 100,000 draws and more.
+// Each generator has the property of its name. Bounds are five deviations of 100,000 draws and
+// more.
 TEST(Gradients, AreAsHardAsTheyClaim) {
   const auto draw = [](const char* text) { return DrawGradient(std::string(text) + ",n=1e5"); };
   const auto beyond3 = [](float x) { return std::abs(x) > 3; };

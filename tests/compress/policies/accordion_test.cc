@@ -23,12 +23,12 @@ StepInfo At(int64_t step, double rate = 1) {
   return {.step = step, .total_steps = 100, .learning_rate = rate, .steps_per_epoch = 2};
 }
 
-// Gradients of one value in each unit.
+// Returns gradients with one value in each unit.
 test::PolicyDriver::Gradients Constant(float first, float second) {
   return [=](int64_t, int worker) {
     std::vector<float> flat(128, first);
     std::fill(flat.begin() + 64, flat.end(), second);
-    // Other workers do not count.
+    // Gradients of other workers do not matter.
     if (worker > 0) std::fill(flat.begin(), flat.end(), 1e6f);
     return flat;
   };
@@ -41,7 +41,7 @@ TEST(Accordion, EpochsCountFromZero) {
   for (int64_t step = 0; step < 50; ++step) {
     const auto result = driver.Step(At(step), Constant(1, 1));
     const int64_t epoch = step / 2;
-    // Low compression in epochs 0 to 10: the first comparison is at the end of epoch 10.
+    // Compression is low in epochs 0 to 10, as the first comparison is at the end of epoch 10.
     EXPECT_EQ(result.parameters, Parameters(2, epoch <= 10 ? kLow : kHigh)) << step;
     EXPECT_EQ(driver.policy().ReadsLocalGradient(), epoch % 10 == 0) << step;
     EXPECT_EQ(result.announcement.size(), step == 1 || step == 21 || step == 41 ? 18u : 0u) << step;
@@ -49,7 +49,7 @@ TEST(Accordion, EpochsCountFromZero) {
 }
 
 TEST(Accordion, MovedNormsAreCriticalUnitByUnit) {
-  // Windows of 3 steps; eta = 0.5 with its boundary.
+  // Windows have 3 steps; the moves lie around the boundary eta = 0.5.
   const std::pair<float, bool> moves[] = {{1.0f, false}, {1.49f, false}, {1.5f, true},
                                           {2.0f, true},  {0.51f, false}, {0.5f, true}};
   for (const auto& [factor, critical] : moves) {
@@ -76,7 +76,7 @@ TEST(Accordion, DropOfTheRateForcesLowUntilTheNextDecision) {
   for (int64_t step = 0; step < 7; ++step) driver.Step(At(step), Constant(1, 1));
   EXPECT_EQ(driver.Step(At(7, 0.95), Constant(1, 1)).parameters, Parameters(2, kHigh));  // no drop
   EXPECT_EQ(driver.Step(At(8, 0.2), Constant(1, 1)).parameters, Parameters(2, kLow));
-  // The decision at the end of step 8 stands, as the rate drops no more.
+  // The decision at the end of step 8 holds, as the rate drops no more.
   EXPECT_EQ(driver.Step(At(9, 0.2), Constant(1, 1)).parameters, Parameters(2, kHigh));
   driver.Step(At(10, 0.2), Constant(1, 1));
   driver.Step(At(11, 0.2), Constant(1, 1));

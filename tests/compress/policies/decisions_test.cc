@@ -1,4 +1,4 @@
-// Windows that are parts of the run, and how often policies decide.
+// Windows that are fractions of the run, and the number of decisions that policies make.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -30,7 +30,7 @@ TEST(Steps, AreNumbersOrPartsOfTheRun) {
   EXPECT_EQ(StepsOf("500", 1, 300), 500);
   EXPECT_EQ(StepsOf("0", 0, 300), 0);
   EXPECT_EQ(StepsOf("5%", 1, 300), 15);
-  EXPECT_EQ(StepsOf("5%", 1, 310), 16);  // rounded, of 15.5
+  EXPECT_EQ(StepsOf("5%", 1, 310), 16);  // 15.5, rounded
   EXPECT_EQ(StepsOf("0.1%", 1, 300), 1);
   EXPECT_EQ(StepsOf("100%", 1, 300), 300);
 }
@@ -54,8 +54,8 @@ StepFeedback Feedback() {
   return feedback;
 }
 
-// All that the policy says of a run at a constant learning rate, but for what no step of it
-// follows.
+// Returns all decisions of a policy in a run at a constant learning rate, without those that no
+// step follows.
 std::vector<Decision> LogOf(const std::string& policy, int64_t steps,
                             const std::string& scheme = "topk", double parameter = 0.1) {
   PolicyContext context = Context(steps);
@@ -101,7 +101,7 @@ TEST(Decisions, AreForecastAsTheyAreMade) {
   }
 }
 
-// Every unit's parameter in every step, as the log tells it.
+// Checks that the log gives every unit's parameter in every step.
 void ExpectLogTellsAll(const std::string& policy, const std::string& scheme, double parameter) {
   constexpr int64_t kSteps = 40;
   const auto log = LogOf(policy, kSteps, scheme, parameter);
@@ -137,7 +137,7 @@ TEST(Decisions, TellEveryParameterOfEveryStep) {
 
 TEST(Decisions, HaveTheirGrounds) {
   const auto accordion = LogOf("accordion:interval_steps=5", 20);
-  ASSERT_EQ(accordion.size(), 8u);  // two units: at first, without a norm before, and two decisions
+  ASSERT_EQ(accordion.size(), 8u);  // two units: start, no norm before, two decisions
   EXPECT_EQ(accordion[0].grounds.reason, "start");
   EXPECT_EQ(accordion[2].grounds.reason, "no norm before");
   EXPECT_EQ(accordion[2].number, 0);

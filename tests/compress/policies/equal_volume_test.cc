@@ -37,7 +37,7 @@ class EqualVolume : public testing::Test {
   std::unique_ptr<Scheme> topk_ = MakeScheme("topk", {});
 };
 
-// Volume by walking through every step.
+// Computes the volume by walking through every step.
 double SlowVolume(const VolumeModel& model, const LegacySchedule& schedule) {
   double sum = 0;
   for (int64_t step = 0; step < model.total_steps; ++step) {
@@ -61,7 +61,7 @@ TEST_F(EqualVolume, RealisedDensitiesOfKnownModels) {
   ASSERT_EQ(cifar10.size(), 62u);
   EXPECT_EQ(UniformVolume(Model(cifar10), 0.001), 11193);
   EXPECT_EQ(UniformVolume(Model(cifar100), 0.001), 11239);
-  // Percent, as rounded in the figures below.
+  // Percentages, each within half of its last digit.
   EXPECT_NEAR(100 * UniformVolume(Model(lenet), 0.001) / 61706, 0.1086, 5e-5);
   EXPECT_NEAR(100 * UniformVolume(Model(cifar10), 0.001) / 11173962, 0.1002, 5e-5);
   EXPECT_NEAR(100 * UniformVolume(Model(cifar100), 0.001) / 11220132, 0.1002, 5e-5);
@@ -116,7 +116,7 @@ TEST_F(EqualVolume, SolvesTheLargeBucketForADensity) {
     EXPECT_EQ(solution.schedule.parameters[0][0], 0.2);
     EXPECT_LT(solution.schedule.parameters[0][1], 0.001);
   }
-  // The closed form (dbar - f delta_small) / (1 - f), up to one value in each of 62 tensors.
+  // The closed form is (dbar - f delta_small) / (1 - f), up to one value in each of 62 tensors.
   const VolumeModel model = Model(units);
   const auto solution =
       SolveSchedule(model, Layer(0.2, 0.001), 0.001 * 11173962, FreeParameters::kLargest);
@@ -139,7 +139,9 @@ TEST_F(EqualVolume, ScalesPhasesKeepingTheirRatios) {
 TEST_F(EqualVolume, SaysTheBoundOfWhatCannotBe) {
   const auto units = ResNet18(100);
   const VolumeModel model = Model(units);
-  try {  // f = 0.175 %: at 0.1 % the small bucket can have at most 57 %
+  // The small bucket holds f = 0.175 % of the elements: at a volume of 0.1 % its density is at most
+  // 57 %.
+  try {
     SolveSchedule(model, Layer(1, 0.001), 0.001 * 11220132, FreeParameters::kLargest);
     FAIL();
   } catch (const Error& error) {

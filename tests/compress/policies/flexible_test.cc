@@ -1,4 +1,4 @@
-// The policy `flexible` and the choice by several objectives that it makes.
+// The policy `flexible` and its choice by several objectives.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 namespace legacy::flexible_test {
 namespace {
 
-// Bandwidth-bound, and latency-bound: 10 Mbit/s and 100 Gbit/s behind 100 us.
+// Links on which bandwidth or latency dominates: 10 Mbit/s and 100 Gbit/s behind 100 us.
 const LinkEstimate kSlow = {.latency_seconds = 1e-4, .seconds_per_byte = 8e-7};
 const LinkEstimate kFast = {.latency_seconds = 1e-4, .seconds_per_byte = 8e-11};
 
@@ -35,7 +35,7 @@ std::vector<Decision> Decided(test::PolicyDriver& driver, int64_t step, const Li
   const auto normal = test::NormalGradients(Context().units);
   const auto gradients = [&](int64_t step, int worker) {
     auto values = normal(step, worker);
-    for (size_t i = 0; i < values.size(); i += 7) values[i] *= scale;  // some stand out
+    for (size_t i = 0; i < values.size(); i += 7) values[i] *= scale;  // some values stand out
     return values;
   };
   driver.Step(At(step, link), gradients);
@@ -75,16 +75,17 @@ TEST(Pareto, NearestIsInPartsOfTheIdeal) {
   EXPECT_EQ(NearestToIdeal(points, std::vector<size_t>{0, 1, 2}), 1u);
   EXPECT_EQ(NearestToIdeal(points, std::vector<size_t>{0, 2}), 2u);
   EXPECT_EQ(NearestToIdeal(points, std::vector<size_t>{0}), 0u);
-  // What the ideal has for nothing counts nothing; of equal ones the first.
+  // An objective that the ideal has for free does not count; of equal points the first is chosen.
   const std::vector<Objectives> free = {{0, 2, 3}, {9, 2, 2}, {0, 2, 2}};
   EXPECT_EQ(NearestToIdeal(free, std::vector<size_t>{0, 1, 2}), 1u);
-  // A change of units changes nothing.
+  // A change of units does not change the choice.
   std::vector<Objectives> scaled = points;
   for (Objectives& point : scaled) point[1] *= 1e-6;
   EXPECT_EQ(NearestToIdeal(scaled, std::vector<size_t>{0, 1, 2}), 1u);
 }
 
-// By hand, for one unit of Top-K: ring all-gather and the share of the energy.
+// For one unit of Top-K, the time of the ring all-gather and the kept share of the energy are
+// computed by hand.
 TEST(Flexible, TakesTheNearestOfItsCandidates) {
   PolicyContext context = Context();
   context.units = test::MakeUnits({20000});
@@ -152,11 +153,11 @@ TEST(Flexible, SearchesAgainWhereSomethingMoved) {
   nearly.latency_seconds *= 1.4;
   nearly.seconds_per_byte *= 0.6;
   EXPECT_EQ(reason_at(0, kSlow), "first search");
-  // The residual of the first step moves the gain until it has settled.
+  // The residual of the first step changes the gain until it has settled.
   int64_t step = 1;
   while (step < 60 && reason_at(step, kSlow) != kept) ++step;
   ASSERT_LT(step, 60);
-  EXPECT_EQ(reason_at(step + 1, kSlow), "");  // no look
+  EXPECT_EQ(reason_at(step + 1, kSlow), "");  // no search is due
   EXPECT_EQ(reason_at(step + 2, nearly), kept);
   EXPECT_EQ(reason_at(step + 4, kFast), "the rate moved");
   LinkEstimate far = kFast;
@@ -178,13 +179,13 @@ TEST(Flexible, AnnouncesOnePositionForAllUnits) {
   EXPECT_TRUE(second.announcement.empty());
 }
 
-// Error table and energies at each look, and the accumulated gradient.
+// A search is charged its error table, energies and the accumulated gradient.
 TEST(Flexible, IsChargedAtLooksAlone) {
   test::PolicyDriver driver("flexible:interval=2", "topk", Context());
   const auto gradients = test::NormalGradients(Context().units);
   const auto look = driver.Step(At(0, kFast), gradients).policy_work;
   ASSERT_EQ(look.size(), 3u);
-  EXPECT_EQ(look[0].kernel, "moved");  // its sum is made zero
+  EXPECT_EQ(look[0].kernel, "moved");  // clears its sum
   EXPECT_EQ(look[0].elements, 4 * 25700);
   EXPECT_EQ(look[1].kernel, "histogram");
   EXPECT_EQ(look[2].kernel, "norm");
@@ -195,7 +196,7 @@ TEST(Flexible, IsChargedAtLooksAlone) {
 
 TEST(Flexible, BeginsAfterADenseStart) {
   test::PolicyDriver driver("flexible", "topk:dense_start=3", Context());
-  EXPECT_EQ(Decided(driver, 0, kFast).size(), 3u);  // what holds at first
+  EXPECT_EQ(Decided(driver, 0, kFast).size(), 3u);  // the parameters of the start
   for (int64_t step = 1; step < 3; ++step) EXPECT_TRUE(Decided(driver, step, kFast).empty());
   EXPECT_EQ(Decided(driver, 3, kFast).back().grounds.reason, "first search");
   EXPECT_EQ(driver.policy().DecisionsIn(14)->decisions, 1);
@@ -207,7 +208,7 @@ TEST(Flexible, GradientsOfZerosAreChosenFor) {
   const auto zeros = [](int64_t, int) { return std::vector<float>(25700); };
   driver.Step(At(0, kSlow), zeros);
   const auto decisions = driver.policy().TakeDecisions();
-  EXPECT_EQ(decisions.back().parameter, 0.001);  // nothing is lost
+  EXPECT_EQ(decisions.back().parameter, 0.001);  // no loss at any density
   EXPECT_EQ(decisions.back().grounds.gain, 1);
   EXPECT_EQ(decisions.back().grounds.error, 0);
 }

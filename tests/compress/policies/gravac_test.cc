@@ -54,7 +54,7 @@ TEST(GravacScale, StaysAtTheLowerOfTwoEqualThroughputs) {
 
 TEST(GravacScale, FallsBackByGain) {
   GravacScale scale = Geometric({.epsilon = 0.7, .omega = 0.01, .smoothing = 1});
-  EXPECT_EQ(scale.Weigh(0.7, 0.7), GravacBranch::kCurrent);  // the bound is in
+  EXPECT_EQ(scale.Weigh(0.7, 0.7), GravacBranch::kCurrent);  // the bound itself passes
   scale.EndWindow();
   EXPECT_EQ(scale.current(), 20);
   EXPECT_EQ(scale.Weigh(0.8, 0.69), GravacBranch::kMinimum);
@@ -66,7 +66,8 @@ TEST(GravacScale, MinimumRisesWhereNothingIsLost) {
   scale.Weigh(1, 1);
   scale.EndWindow();
   scale.Weigh(0.9, 0.895);
-  scale.EndWindow();  // averages .95 and .895: more than 1 % apart
+  // The averages are .95 and .895, which is more than 1 % apart.
+  scale.EndWindow();
   EXPECT_EQ(scale.minimum(), 10);
   EXPECT_EQ(scale.current(), 40);
   for (int i = 0; i < 8; ++i) scale.Weigh(0.9, 0.899);
@@ -91,7 +92,7 @@ TEST(GravacScale, AveragesStartWithTheirFirstSample) {
   GravacScale scale = Geometric({.epsilon = 0.5, .omega = 0, .smoothing = 0.1});
   EXPECT_EQ(scale.Weigh(0.9, 0.9), GravacBranch::kCurrent);
   scale.EndWindow();
-  // Not .9 + .1 (.2 - .9) = .83, which would pass: theta_cur's average is new.
+  // The average of theta_cur is new: it is not .9 + .1 (.2 - .9) = .83, which would pass.
   EXPECT_EQ(scale.Weigh(0.9, 0.2), GravacBranch::kMinimum);
 }
 
@@ -117,7 +118,7 @@ StepFeedback Lasted(double seconds) {
   return feedback;
 }
 
-// Heavy tails: a few elements hold nearly everything.
+// Returns gradients with heavy tails, in which a few elements hold nearly all energy.
 std::vector<float> HeavyTails(int64_t step, int worker) {
   auto flat = test::Normals(20300, static_cast<uint64_t>(100 * step + worker + 1));
   for (float& x : flat) x = std::pow(std::abs(x), 9.0f);
@@ -128,12 +129,12 @@ TEST(Gravac, EpsilonZeroClimbsToTheTop) {
   test::PolicyDriver driver("gravac:eps=0,window=2,omega=0.001", "topk", Context());
   std::vector<double> seen;
   for (int64_t step = 0; step < 14; ++step) {
-    // Ever faster: no two throughputs are equal.
+    // Steps get faster, so that no two throughputs are equal.
     const auto result = driver.Step(At(step), HeavyTails, Lasted(std::exp2(-step)));
     EXPECT_DOUBLE_EQ(result.parameters[0], result.decided[0]);  // always theta_cur
     seen.push_back(std::round(1 / result.parameters[0]));
   }
-  // A window ends with the agreement that brings the time of its last step.
+  // A window ends with the agreement that carries the time of its last step.
   EXPECT_EQ(seen, (std::vector<double>{10, 10, 10, 20, 20, 40, 40, 160, 160, 1000, 1000, 1000, 1000,
                                        1000}));
 }
@@ -145,7 +146,7 @@ TEST(Gravac, EpsilonOneSendsEverything) {
     EXPECT_EQ(result.parameters, (std::vector<double>{1, 1})) << step;
     for (size_t u = 0; u < 2; ++u) EXPECT_EQ(test::ResidualSquared(driver.exchange(u), 0), 0);
   }
-  // All zeros lose nothing, and are compressed.
+  // Gradients of zeros lose nothing, and are compressed.
   const auto zeros = [](int64_t, int) { return std::vector<float>(20300); };
   test::PolicyDriver still("gravac:eps=1,window=2", "topk", Context());
   EXPECT_DOUBLE_EQ(still.Step(At(0), zeros, Lasted(0.1)).parameters[0], 0.1);
@@ -163,7 +164,7 @@ TEST_P(GravacProbe, MassIsConservedInEveryBranch) {
   std::vector<double> owed(20300);
   std::set<double> densities;
   for (int64_t step = 0; step < 24; ++step) {
-    // Spread out and concentrated gradients by turns, and each worker's own.
+    // Gradients are spread out and concentrated in turn, and differ between workers.
     const auto gradients = [](int64_t s, int w) {
       auto flat = test::Normals(20300, static_cast<uint64_t>(100 * s + w + 1));
       const float power = s % 8 < 4 ? 6 : 1;
@@ -178,7 +179,7 @@ TEST_P(GravacProbe, MassIsConservedInEveryBranch) {
     }
     for (size_t i = 0; i < owed.size(); ++i) owed[i] -= result.mean[i];
   }
-  EXPECT_GE(densities.size(), 3u);  // dense and two levels at least
+  EXPECT_GE(densities.size(), 3u);  // dense and at least two candidates
   for (size_t i = 0; i < owed.size(); ++i) {
     double residual = 0;
     const size_t u = i < 20000 ? 0 : 1;
@@ -190,7 +191,7 @@ TEST_P(GravacProbe, MassIsConservedInEveryBranch) {
 }
 
 TEST(Gravac, AllWorkersTogetherDecide) {
-  // Worker 0 alone would compress (its gradient is one element), the others not.
+  // Worker 0 alone would compress, as its gradient is one element; the others would not.
   const auto gradients = [](int64_t step, int worker) {
     if (worker > 0) return test::Normals(20300, static_cast<uint64_t>(10 * step + worker));
     std::vector<float> one(20300);
@@ -204,8 +205,7 @@ TEST(Gravac, AllWorkersTogetherDecide) {
   for (const Message& message : result.agreement) EXPECT_EQ(message.size(), 16 + 32);
 }
 
-// Gains are those of the energies that were measured: fp32 would take 2^24 of 2 (2^24 + 1) for a
-// half.
+// Gains use the energies that were measured: in fp32, 2^24 of 2 (2^24 + 1) would round to a half.
 TEST(Gravac, EnergiesTravelInFull) {
   test::PolicyDriver driver("gravac:eps=0.5", "topk", Context());
   Policy& policy = driver.policy();
@@ -215,7 +215,7 @@ TEST(Gravac, EnergiesTravelInFull) {
   const std::vector<Probe> probes = {{.squared = 2 * 16777217.0, .kept = {2 * 16777217.0, 0x1p24}}};
   policy.Accumulate(0, policy.Encode(0, probes).bytes);
   policy.FinishCall();
-  EXPECT_EQ(policy.Chosen(), 0u);  // everything is sent
+  EXPECT_EQ(policy.Chosen(), 0u);  // sends everything
 }
 
 TEST(Gravac, ProbesAreCharged) {
@@ -237,7 +237,7 @@ TEST(Gravac, ProbesAreCharged) {
   }
 }
 
-// One read of each unit before, one compression after.
+// Each unit is read once for the table, and compressed once.
 TEST(Gravac, EstimatesAreChargedAsOneTable) {
   test::PolicyDriver driver("gravac:probe=estimate", "topk", Context());
   const WorkList work = driver.Step(At(0), HeavyTails, Lasted(1)).policy_work;
@@ -252,7 +252,7 @@ TEST(Gravac, ReleasedWhenTheRateDrops) {
     test::PolicyDriver driver(
         std::string("gravac:eps=0,window=1,release_on_lr=") + (release ? "on" : "off"), "topk",
         Context());
-    // Equal times and nothing lost: settles at once, at the lowest.
+    // Equal times and no loss settle the scale at once, at the lowest factor.
     const auto one = [](int64_t, int) {
       std::vector<float> flat(20300);
       flat[7] = 1;

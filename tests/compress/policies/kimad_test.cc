@@ -18,7 +18,7 @@ PolicyContext Context() {
 
 StepInfo At(int64_t step) { return {.step = step, .total_steps = 100, .steps_per_epoch = 10}; }
 
-// A link of so many bytes a second.
+// Returns the feedback of a step that sent `bytes` over a link of `rate` bytes a second.
 StepFeedback Link(double bytes, double rate) {
   StepFeedback feedback;
   feedback.message_bytes = bytes;
@@ -45,7 +45,7 @@ TEST(Kimad, FillsTheBytesOfTheTime) {
     EXPECT_TRUE(driver.policy().Traits().reads_clock);
     const auto gradients = test::NormalGradients(Context().units);
     const auto first = driver.Step(At(0), gradients, Link(1000, 1e6));
-    EXPECT_EQ(first.parameters, std::vector<double>(3, 0.01));  // nothing measured yet
+    EXPECT_EQ(first.parameters, std::vector<double>(3, 0.01));  // no measurement yet
     EXPECT_TRUE(first.announcement.empty());
     double before = 0;
     for (const double rate : {1e5, 3e5, 1e6, 3e6}) {
@@ -58,7 +58,7 @@ TEST(Kimad, FillsTheBytesOfTheTime) {
       EXPECT_GT(result.bytes, before);
       before = result.bytes;
     }
-    // Nothing fits: the least there is.
+    // No option fits, so that the smallest is taken.
     driver.Step(At(1), gradients, Link(1000, 1));
     driver.Step(At(2), gradients, Link(1000, 1));
     EXPECT_DOUBLE_EQ(driver.Step(At(3), gradients, Link(1000, 1)).parameters[0], 0.01 / 64);

@@ -44,7 +44,7 @@ Instance Random(size_t units, size_t options, uint64_t seed) {
   return instance;
 }
 
-// The least cost of all choices with a sum of errors within the budget.
+// Returns the least cost of all choices whose errors add up to at most the budget.
 double Optimum(const Instance& instance, double budget) {
   const size_t units = instance.errors.units;
   Choices choices(units, 0);
@@ -60,7 +60,7 @@ double Optimum(const Instance& instance, double budget) {
 }
 
 TEST(SolveKnapsack, LiesBetweenTheOptimaOfTheBudgetAndOfTheRoundedOne) {
-  int strict = 0;  // coarse steps must show somewhere, else this tests nothing
+  int strict = 0;  // counts coarse steps, without which the test shows nothing
   for (uint64_t seed = 0; seed < 200; ++seed) {
     const Instance instance = Random(1 + seed % 5, 1 + seed % 4, seed);
     const Choices middle(instance.errors.units, static_cast<uint8_t>(instance.errors.options / 2));
@@ -104,7 +104,7 @@ TEST(SolveKnapsack, NothingFitsOrNothingIsNeeded) {
   EXPECT_FALSE(SolveKnapsack(Table({{5, 4}, {5, 4}}), costs, 7.9, 100));
   EXPECT_EQ(SolveKnapsack(Table({{5, 4}, {5, 4}}), costs, 8.1, 100), (Choices{1, 1}));
   EXPECT_EQ(SolveKnapsack(Table({{0, 0}, {0, 0}}), costs, 1e-300, 100), (Choices{0, 0}));
-  // What is not a number is never taken.
+  // An option whose error is not a number is never chosen.
   const double nan = std::nan("");
   EXPECT_EQ(SolveKnapsack(Table({{nan, 1}, {kInfinity, 1}}), costs, 10, 100), (Choices{1, 1}));
   EXPECT_EQ(SolveKnapsack(Table({{1, 1}, {-1, 1}}), costs, 10, 100), (Choices{0, 1}));
@@ -132,7 +132,8 @@ TEST(CheapestWithinError, NeverMoreErrorNorBytesThanTheReference) {
   for (uint64_t seed = 0; seed < 100; ++seed) {
     const Instance instance = Random(20, 7, seed);
     const Choices uniform(20, 3);
-    for (const int64_t steps : {20, 1000, 10000}) {  // 20: rounding alone can use everything up
+    // With 20, rounding alone can use up the budget.
+    for (const int64_t steps : {20, 1000, 10000}) {
       const auto found = CheapestWithinError(instance.errors, instance.costs, uniform, 1, steps);
       EXPECT_LE(SumOf(instance.errors, found), SumOf(instance.errors, uniform) * (1 + 1e-9));
       EXPECT_LE(SumOf(instance.costs, found), SumOf(instance.costs, uniform));

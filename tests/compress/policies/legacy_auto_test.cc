@@ -13,8 +13,8 @@
 namespace legacy::legacy_auto_test {
 namespace {
 
-// A scheme whose only parameter is a whole number of bits, ranks, ...: `bytes` a unit and
-// parameter.
+// A scheme whose only parameter is a whole number, such as bits or ranks; it sends 16 + n parameter
+// / 8 bytes of a unit of n elements.
 class WholeScheme : public Scheme {
  public:
   explicit WholeScheme(ParameterSpec spec) : spec_(std::move(spec)) {}
@@ -43,7 +43,7 @@ const ParameterSpec kRank = {.name = "rank", .minimum = 1, .maximum = 64, .integ
 const ParameterSpec kTheta = {
     .name = "theta", .minimum = 0, .maximum = 0.999, .volume_falls = true};
 
-// About a ResNet-20: many small layers, a few big ones.
+// Returns units like those of a ResNet-20: many small layers, a few large ones.
 std::vector<Unit> Units() {
   std::vector<int64_t> sizes = {432, 16, 16};
   for (int i = 0; i < 6; ++i) sizes.insert(sizes.end(), {2304, 16, 16});

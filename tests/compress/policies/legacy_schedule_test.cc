@@ -41,7 +41,7 @@ TEST(LegacySchedule, ClosedRightGivesTheBoundaryToTheEarlierPhase) {
   EXPECT_EQ(closed.Parameter(11, 30, 1), 2);
   EXPECT_EQ(closed.Parameter(20, 30, 1), 2);
   EXPECT_EQ(closed.Parameter(0, 30, 1), 3);
-  // First i with t <= (i + 1) T / p, else the last.
+  // The phase is the first i with t <= (i + 1) T / p, or the last one.
   for (int64_t step = 0; step < 40; ++step) {
     const int64_t slow = step * 3 <= 31 ? 0 : step * 3 <= 62 ? 1 : 2;
     EXPECT_EQ(closed.Phase(step, 31), slow) << step;
@@ -80,7 +80,8 @@ TEST(ParseSchedule, PercentAndFraction) {
   EXPECT_EQ(ParseSchedule("100%,1,1e-3,5e-1%", ScheduleUnit::kFraction),
             (Table{{1, 1, 0.001, 0.005}}));
   EXPECT_EQ(ParseSchedule("4,2/2,1", ScheduleUnit::kRaw), (Table{{4, 2}, {2, 1}}));
-  for (int percent = 1; percent <= 100; ++percent) {  // rounded once: k is exact for every percent
+  // Rounded once: k is exact for every percentage.
+  for (int percent = 1; percent <= 100; ++percent) {
     const double value =
         ParseSchedule(std::to_string(percent) + "%", ScheduleUnit::kFraction)[0][0];
     EXPECT_EQ(KeptCount(700, value), 7 * percent);
@@ -146,8 +147,8 @@ TEST(LegacyPolicy, ServesIntegerParametersAndChecksRanges) {
 }
 
 TEST(SplitAtShare, SmallTensorsHoldAtMostTheShare) {
-  const auto units = test::MakeUnits({6, 10, 100, 84, 800});  // of 1000
-  EXPECT_EQ(SplitAtShare(units, 0.1), 100);  // 6 + 10 + 84 = 100: exactly the share
+  const auto units = test::MakeUnits({6, 10, 100, 84, 800});  // 1000 elements
+  EXPECT_EQ(SplitAtShare(units, 0.1), 100);  // 6 + 10 + 84 = 100, exactly the share
   EXPECT_EQ(SplitAtShare(units, 0.099), 84);
   EXPECT_EQ(SplitAtShare(units, 0), 6);
   EXPECT_EQ(SplitAtShare(units, 1), 801);

@@ -22,7 +22,7 @@ class LegacyTableTest : public ::testing::Test {
   const VolumeModel model_ = {.units = units_, .scheme = scheme_.get(), .total_steps = 200};
 };
 
-// LEGACY as its authors' code ships it: 0.1018 % of a ResNet-18.
+// The schedule is LEGACY's as its authors' code ships it: 0.1018 % of a ResNet-18.
 TEST_F(LegacyTableTest, TakesTheScheduleAsItIs) {
   const auto schedule =
       Of("legacy-layer", {.schedule = "1%,0.1%", .splits = {10000}, .volume = std::nullopt});

@@ -1,4 +1,4 @@
-// L-GreCo as a policy, and with Accordion's reference; its solver is in knapsack_test.cc.
+// L-GreCo as a policy, alone and with Accordion's reference; knapsack_test.cc tests its solver.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -25,7 +25,7 @@ StepInfo At(int64_t step, double rate = 0.1) {
   return {.step = step, .total_steps = 40, .learning_rate = rate, .steps_per_epoch = 8};
 }
 
-// Sum over units of ||G - C(G)||, and of bytes, by each unit's own parameter.
+// Returns the sums over units of ||G - C(G)|| and of bytes, at each unit's own parameter.
 std::pair<double, double> ErrorAndBytes(const Scheme& scheme, const std::vector<Unit>& units,
                                         std::span<const float> gradient,
                                         std::span<const double> parameters) {
@@ -68,7 +68,8 @@ TEST(Lgreco, StaysWithinTheUniformErrorWithFewerBytes) {
     const auto [error, bytes] = ErrorAndBytes(driver.scheme(), context.units, sum, decided);
     const auto [uniform_error, uniform_bytes] =
         ErrorAndBytes(driver.scheme(), context.units, sum, std::vector<double>(5, kDensity));
-    EXPECT_LE(error, uniform_error * (1 + 1e-5));  // the policy's sum is a mean, rounded otherwise
+    // The policy's sum is a mean, which rounds differently.
+    EXPECT_LE(error, uniform_error * (1 + 1e-5));
     EXPECT_LT(bytes, uniform_bytes);
   }
   EXPECT_EQ(decisions, 4);
@@ -106,7 +107,7 @@ TEST(Lgreco, MeanGradientNeedsNoLocalOne) {
   for (int64_t step = 0; step < 4; ++step) {
     const auto result = driver.Step(At(step), gradients);
     EXPECT_FALSE(driver.policy().ReadsLocalGradient());
-    // The mean of the deciding step comes too late.
+    // The mean of the deciding step comes too late to count.
     if (step == 1 || step == 2) {
       for (size_t i = 0; i < sum.size(); ++i) sum[i] += result.mean[i];
     }
@@ -144,11 +145,11 @@ TEST(Lgreco, HiddenTransfersLeaveTheirErrorToOthers) {
     decided.resize(3);
     driver.policy().Decide(At(3), context.units, decided);
   }
-  EXPECT_DOUBLE_EQ(by_time[0], 8 * kDensity);  // nothing is gained by sending less of it
+  EXPECT_DOUBLE_EQ(by_time[0], 8 * kDensity);  // sending less of the hidden unit gains nothing
   EXPECT_LT(by_time[1] + by_time[2], by_bytes[1] + by_bytes[2]);
 }
 
-// Matrices with a spectrum that falls, of different spreads, and a vector.
+// Returns matrices with falling spectra of different spreads, and a vector.
 PolicyContext Matrices(double parameter) {
   PolicyContext context = Context({4096, 6400, 2048, 100}, parameter);
   context.units[0].shape = {64, 64};
@@ -167,7 +168,7 @@ std::vector<float> FallingSpectra(int64_t step, int worker) {
   return flat;
 }
 
-// What encoding and decoding take beyond a constant, by multiply-adds, is learned once ranks have
+// The time of encoding and decoding beyond a constant is learnt per multiply-add once ranks have
 // changed.
 TEST(Lgreco, TimeCountsTheWorkOfRanks) {
   const auto context = Matrices(4);
@@ -182,18 +183,18 @@ TEST(Lgreco, TimeCountsTheWorkOfRanks) {
       StepFeedback feedback;
       feedback.unit_bytes = bytes;
       feedback.unit_exposed_seconds = exposed;
-      feedback.codec_seconds = 1;  // launches
+      feedback.codec_seconds = 1;  // constant: the launches
       const double amount = 4096 * ranks[0] + 6400 * ranks[1];
       if (grows) feedback.codec_seconds += 1e-3 * amount;
       driver.Step(At(step), FallingSpectra, feedback);
       of_hidden[grows] = ranks[0];
     }
   }
-  EXPECT_EQ(of_hidden[0], 8);  // its bytes cost nothing
-  EXPECT_LT(of_hidden[1], 8);  // its products do
+  EXPECT_EQ(of_hidden[0], 8);  // its bytes are hidden
+  EXPECT_LT(of_hidden[1], 8);  // its products are not
 }
 
-// Dense first, by either option alike; the first decision comes a period after.
+// Training starts dense, by either option; the first decision comes a period after the dense start.
 TEST(Lgreco, StartsAfterADenseStart) {
   const auto context = Matrices(4);
   test::PolicyDriver driver("lgreco:period=2,accumulate=1", "powersgd:dense_start=3", context);
@@ -254,10 +255,10 @@ TEST(Lgreco, WorkAndMetrics) {
     const auto result = driver.Step(At(0), test::NormalGradients(context.units));
     const WorkList local = driver.policy().LocalWork();
     ASSERT_EQ(local.size(), 2u);
-    EXPECT_EQ(local[0].elements, 400);      // summed,
-    EXPECT_EQ(local[1].elements, 4 * 400);  // with the residual
+    EXPECT_EQ(local[0].elements, 400);      // the sum,
+    EXPECT_EQ(local[1].elements, 4 * 400);  // and its sum with the residual
     ASSERT_EQ(result.policy_work.size(), metric == "rel_l2" ? 4u : 3u);
-    EXPECT_EQ(result.policy_work[0].kernel, "moved");  // the sum is made zero
+    EXPECT_EQ(result.policy_work[0].kernel, "moved");  // clears the sum
     EXPECT_EQ(result.policy_work[1].kernel, "histogram");
     EXPECT_EQ(result.policy_work.back().kernel, "lgreco.solve");
     EXPECT_EQ(result.policy_work.back().elements, 2 * 13 * 1000);
@@ -267,7 +268,7 @@ TEST(Lgreco, WorkAndMetrics) {
 TEST(LgrecoAccordion, ErrorOfTheRegime) {
   const auto context = Context({5000, 5000});
   test::PolicyDriver driver("lgreco-accordion:period=1,accumulate=1", "topk:vectors=on", context);
-  // Constant gradients: the first decision is critical, the next ones are not.
+  // With constant gradients the first decision is critical and the next ones are not.
   const auto constant = [&](int64_t, int) { return test::Normals(10000, 3); };
   const auto first = driver.Step(At(0), constant);
   EXPECT_DOUBLE_EQ(first.parameters[0], 2 * kDensity);  // low compression at the start

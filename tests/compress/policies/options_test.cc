@@ -1,5 +1,5 @@
-// Every option of every policy, set through the text interface, changes what is decided, announced
-// or charged.
+// Every option of every policy, set as text, changes the decisions, the announcements or the
+// charged work.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -9,7 +9,7 @@
 namespace legacy::options_test {
 namespace {
 
-// A value of an option that is not its default, and options without which it has no meaning.
+// A value of an option that is not its default, and other options that it needs to have a meaning.
 struct Setting {
   std::string value;
   std::string base = {};
@@ -72,7 +72,7 @@ std::vector<Setting> SettingsOf(std::string policy, const OptionSpec& option) {
   return all;
 }
 
-// What the policy decides, sends and is charged for.
+// Decisions, messages and charged work of a policy.
 struct Trace {
   std::vector<std::vector<double>> parameters;
   std::vector<Bytes> announcements;
@@ -90,14 +90,15 @@ PolicyContext Context(const std::string& scheme) {
           .seed = 9};
 }
 
-// The rate falls once, the loss stalls, times and exposure vary, the network becomes slow.
+// Runs a training in which the rate falls once, the loss stalls, times and exposure vary, and the
+// network becomes slow.
 Trace TraceOf(const std::string& policy) {
   static const std::vector<double> bytes = {100, 100, 100}, exposed = {0, 1e-4, 2e-4};
   const std::string scheme = policy.starts_with("theta") ? "fft" : "topk";
   const PolicyContext context = Context(scheme);
   test::PolicyDriver driver(policy, scheme, context);
   const auto normal = test::NormalGradients(context.units);
-  static std::map<std::pair<int64_t, int>, std::vector<float>> drawn;  // the same for every policy
+  static std::map<std::pair<int64_t, int>, std::vector<float>> drawn;  // shared by all policies
   const auto gradients = [&](int64_t step, int worker) {
     std::vector<float>& values = drawn[{step, worker}];
     if (values.empty()) {
@@ -131,7 +132,7 @@ Trace TraceOf(const std::string& policy) {
 }
 
 TEST(PolicyOptions, EveryOptionOfEveryPolicyActs) {
-  std::map<std::string, Trace> plain;  // many options share what they are compared with
+  std::map<std::string, Trace> plain;  // shared by options with the same reference
   for (const PolicyRow& row : PolicyTable()) {
     for (const OptionSpec& option : row.info.options) {
       const auto settings = SettingsOf(row.info.name, option);

@@ -1,5 +1,5 @@
-// What every policy of the table must do: go on after a restart as if there had been none, refuse
-// states and messages that are not its own, decide the same whatever workers measured.
+// Every policy of the table resumes as if it had not stopped, refuses states and messages that are
+// not its own, and decides the same whatever workers measured.
 #include <gtest/gtest.h>
 
 #include "base/error.h"
@@ -54,7 +54,7 @@ StepFeedback Feedback(int64_t step) {
   return feedback;
 }
 
-// A sum of as many gradients as 64 bits count would take as long to charge.
+// Charging the work of 2^40 gradients would take too long, so a state with that many is refused.
 TEST(PolicyState, SumsOfMoreStepsThanATrainingHasAreRefused) {
   const std::vector<Unit> units = test::MakeUnits({2});
   GradientSum sum(units);
@@ -118,7 +118,7 @@ TEST_P(EveryPolicy, RefusesOtherStates) {
   EXPECT_THROW(driver.policy().Load(longer), Error);
   EXPECT_THROW(Driver(Context({3000, 200})).policy().Load(state), Error);
   EXPECT_THROW(Driver(Context({3000, 200, 41})).policy().Load(state), Error);
-  EXPECT_EQ(driver.policy().Save(), state);  // nothing was half loaded
+  EXPECT_EQ(driver.policy().Save(), state);  // no state was half loaded
 }
 
 TEST_P(EveryPolicy, NamesItself) {
@@ -140,7 +140,7 @@ TEST(PolicyTable, EveryRowIsTried) {
   }
 }
 
-// The open collective call of a policy that is due, with the message of worker 0.
+// An open collective call of a policy that announces, with the message of worker 0.
 struct OpenAnnouncement {
   test::PolicyDriver driver{"lgreco:period=1", "topk", Context()};
   Message message;

@@ -24,7 +24,7 @@ class Training {
   explicit Training(const std::string& policy, double theta = 0.85,
                     const std::string& scheme = "fft+fp32")
       : driver_(policy, scheme, Context(theta)) {}
-  // Theta of the step, the same for all units.
+  // Returns theta of the step, which is the same for all units.
   double Step(double rate, double loss = 1) {
     StepInfo step;
     step.step = step_++;
@@ -56,7 +56,7 @@ TEST(Theta, FallsWithTheRootOfTheRate) {
   EXPECT_TRUE(training.last().announcement.empty());
 }
 
-// White noise loses 1 - p (1 + ln(1 / p)): .35 with p = .28.
+// White noise loses 1 - p (1 + ln(1 / p)) of its energy: .35 with p = .28.
 TEST(Theta, IsTheLargestWhoseMeasuredErrorIsAllowed) {
   Training training("theta:form=measured,smoothness=3.5,interval=2");
   EXPECT_EQ(training.Step(0.1), 0.85);
@@ -64,7 +64,8 @@ TEST(Theta, IsTheLargestWhoseMeasuredErrorIsAllowed) {
   EXPECT_EQ(training.Step(0.1), 0.85);
   ASSERT_EQ(training.last().announcement.size(), 8u);
   const double theta = training.Step(0.1);
-  EXPECT_NEAR(theta, 0.7, 1e-12);  // kept .15 * 2 ^ (2 / 2): .338 lost; .15 * sqrt(2): .46
+  // Keeping .15 * 2 ^ (2 / 2) loses .338; keeping .15 * sqrt(2) loses .46.
+  EXPECT_NEAR(theta, 0.7, 1e-12);
   double announced = 0;
   training.Step(0.01);
   std::memcpy(&announced, training.last().announcement.data(), sizeof announced);
@@ -75,7 +76,8 @@ TEST(Theta, IsTheLargestWhoseMeasuredErrorIsAllowed) {
 TEST(Theta, MeasuresWithTheSmoothnessThatRatesAllow) {
   Training training("theta:form=measured,interval=1");
   training.Step(0.1);
-  EXPECT_NEAR(training.Step(0.1), 1 - 0.15 * 2 * std::sqrt(2.0), 1e-12);  // .21 of at most 1/4 lost
+  // A fraction .21 is lost, of at most 1/4.
+  EXPECT_NEAR(training.Step(0.1), 1 - 0.15 * 2 * std::sqrt(2.0), 1e-12);
   training.Step(0.001);
   EXPECT_LT(training.Step(0.001), 0.2);
 }
@@ -111,14 +113,15 @@ TEST(Theta, RecoversWhenTheLossStalls) {
   std::vector<double> thetas;
   for (int step = 0; step < 18; ++step)
     thetas.push_back(training.Step(0.1, step < 5 ? 5 - step : 1));
-  // Means of two steps: 5, 3.5, 1.5, 1, 1 stalls, 1 stalls: theta falls after steps 11 and 15.
+  // The means of two steps are 5, 3.5, 1.5, 1, 1 and 1; the last two stall, so that theta falls
+  // after steps 11 and 15.
   EXPECT_EQ(thetas[0], 0.8);
   int64_t changes = 0;
   for (size_t i = 1; i < thetas.size(); ++i) changes += thetas[i] != thetas[i - 1];
   EXPECT_EQ(changes, 2);
   EXPECT_EQ(thetas[11], 0.8);
   EXPECT_NEAR(thetas[15], 0.2, 1e-15);
-  // What falls below .05 becomes 0.
+  // A theta below .05 becomes 0.
   EXPECT_NEAR(thetas[17], 0.05, 1e-15);
   for (int step = 0; step < 2; ++step) training.Step(0.1);
   EXPECT_EQ(training.Step(0.1), 0);
@@ -184,9 +187,10 @@ TEST(BreakEven, RatioOfAKnownModel) {
   EXPECT_EQ(BreakEvenRatio(2e9, passes), std::numeric_limits<double>::infinity());
 }
 
-// Workers with quadratics 1/2 ||x - c_w||^2 of different centres and noisy gradients, whose mean
-// has its optimum at the mean of the centres; the rate falls as 1 / t, nothing is kept back.
-// Returns the distance to the optimum, over that of the start, after `steps`.
+// Trains workers with quadratics 1/2 ||x - c_w||^2 of different centres and noisy gradients, whose
+// mean has its optimum at the mean of the centres. The rate falls as 1 / t, and there is no error
+// feedback. Returns the distance to the optimum after `steps`, divided by the distance at the
+// start.
 double NoisyQuadratic(const std::string& policy, double theta, int64_t steps) {
   constexpr int kWorkers = 4;
   constexpr int64_t kNumel = 512;
@@ -227,9 +231,9 @@ double NoisyQuadratic(const std::string& policy, double theta, int64_t steps) {
   return std::sqrt(squared / start);
 }
 
-// Wang et al. (HPDC 2020): SGD converges where theta falls with the rate. What workers drop of
-// different gradients does not cancel, so that a constant theta leaves a floor, and the more is
-// dropped the higher.
+// Wang et al. (HPDC 2020): SGD converges if theta falls with the rate. The dropped parts of
+// different gradients do not cancel, so that a constant theta leaves a floor, which rises with
+// theta.
 TEST(Theta, FallingWithTheRateReachesTheOptimumOfANoisyQuadratic) {
   constexpr int64_t kSteps = 1000;
   std::vector<double> distances;

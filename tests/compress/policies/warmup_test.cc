@@ -9,7 +9,7 @@
 namespace legacy::warmup_test {
 namespace {
 
-// The parameter in the middle of each of the first `epochs` epochs of 10 steps.
+// Returns the parameter in the middle of each of the first `epochs` epochs of 10 steps.
 std::vector<double> ByEpoch(const std::string& policy, const std::string& scheme, double anchor,
                             int64_t epochs) {
   const auto made = MakeScheme(scheme);

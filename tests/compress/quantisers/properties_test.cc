@@ -1,4 +1,4 @@
-// What holds for all of qsgd, maxmin, terngrad, natural, sign and onebit.
+// Properties that qsgd, maxmin, terngrad, natural, sign and onebit share.
 #include <gtest/gtest.h>
 
 #include "base/error.h"
@@ -38,7 +38,7 @@ std::vector<Case> All() {
   return cases;
 }
 
-// E Q(x) = x within 5 standard errors of each element; the closed form of E||x - Q(x)||^2 within 3.
+// E Q(x) = x within 5 standard errors of each element; E||x - Q(x)||^2 is the closed form within 3.
 TEST(Quantisers, MomentsOverDraws) {
   constexpr int64_t kCount = 200, kDraws = 3000;
   const auto values = test::Normals(kCount, 5);
@@ -60,7 +60,7 @@ TEST(Quantisers, MomentsOverDraws) {
     }
     for (int64_t i = 0; i < kCount; ++i) {
       const double deviation = std::sqrt(squares[i] / kDraws);
-      // Where one of the two levels is rare, its draws are few.
+      // If one of the two levels is rare, it has few draws.
       const double rare = 5 * largest / kDraws;
       ASSERT_NEAR(sums[i] / kDraws, 0, 5 * deviation / std::sqrt(kDraws) + rare)
           << test.text << " " << i << " of " << values[i];
@@ -111,8 +111,8 @@ TEST(Quantisers, LengthsZerosAndParts) {
   }
 }
 
-// Draws belong to positions: the same after what comes before was changed, other ones for another
-// step, worker or unit.
+// A draw depends on its position: it stays the same if earlier values change, and differs for
+// another step, worker or unit.
 TEST(Quantisers, DrawsDependOnKeyAndPositionAlone) {
   const auto quantiser = QuantiserOf("natural");
   auto values = test::Normals(1000, 6);
@@ -132,7 +132,7 @@ TEST(Quantisers, DrawsDependOnKeyAndPositionAlone) {
   }
 }
 
-// Whatever the bytes, decoding gives finite values or throws.
+// Decoding gives finite values or throws, whatever the bytes.
 TEST(Quantisers, SurviveAnyBytes) {
   RandomStream stream({.seed = 31});
   for (const Case& test : All()) {
@@ -161,7 +161,8 @@ TEST(Quantisers, SurviveAnyBytes) {
   }
 }
 
-// Residual of error feedback over its first, after `steps` steps of unit-variance gradients.
+// Returns the norm of the residual after `steps` steps of unit-variance gradients with error
+// feedback, divided by its norm after the first step.
 double Growth(const char* text, double parameter, int steps) {
   const auto quantiser = QuantiserOf(text);
   constexpr int64_t kCount = 4096;
@@ -177,7 +178,7 @@ double Growth(const char* text, double parameter, int steps) {
   return std::sqrt(test::SquaredNorm(residual) / first);
 }
 
-// Residuals grow to several times the gradients, or without end.
+// Residuals grow to several times the gradients, or without bound.
 TEST(Quantisers, ErrorFeedbackIsRefusedWhereResidualsGrow) {
   constexpr Case kSwelling[] = {
       {"qsgd:bucket=128", 2}, {"qsgd", 2}, {"maxmin", 1}, {"terngrad", 0}, {"terngrad:clip=0", 0}};

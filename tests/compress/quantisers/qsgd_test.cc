@@ -10,13 +10,13 @@ namespace {
 
 using test::QuantiserOf;
 
-// Values on levels are never moved by a draw: 3 bits, s = 3, codes level + 3.
+// The values lie on levels, so that no draw moves them: 3 bits, s = 3, codes level + 3.
 TEST(Qsgd, KnownBytes) {
   const auto quantiser = QuantiserOf("qsgd");
   const std::vector<float> values = {3, -3, 0, -0.0f, 1, -2, 2, -1, 3};
   Bytes expected;
   test::AppendFloat(3, expected);
-  // 6 0 3 3 4 1 5 2 6: from the lowest bit 011 000 110 110 001 100 101 010 011
+  // Codes 6 0 3 3 4 1 5 2 6, from the lowest bit: 011 000 110 110 001 100 101 010 011.
   for (const int byte : {0b11000110, 0b11000110, 0b01010100, 0b00000110}) {
     expected.push_back(static_cast<std::byte>(byte));
   }
@@ -25,7 +25,8 @@ TEST(Qsgd, KnownBytes) {
   EXPECT_EQ(test::EncodeSegment(*quantiser, values, 3), expected);
 }
 
-// As many levels as fit into bits are those of the bits; others take the bits that they need.
+// The number of levels that fills its bits gives the same message as those bits; others take as
+// many bits as they need.
 TEST(Qsgd, LevelsOfAnyNumber) {
   const auto values = test::Normals(1000, 3);
   EXPECT_EQ(test::EncodeSegment(*QuantiserOf("qsgd:levels=7"), values, 7),
@@ -59,8 +60,8 @@ TEST(MaxMin, KnownBytes) {
   for (size_t i = 0; i < levels.size(); ++i) EXPECT_NEAR(decoded[i], levels[i], 1e-6);
 }
 
-// ResNet-18 for CIFAR-10 has 11,173,962 parameters, 9,610 of them in vectors, which are sent as
-// they are; headers are not counted.
+// ResNet-18 for CIFAR-10 has 11,173,962 parameters. Of these, 9,610 are in vectors, which are sent
+// uncompressed; headers are not counted.
 TEST(Qsgd, Ratios) {
   constexpr int64_t kNumel = 11173962, kVectors = 9610;
   const auto ratio = [](const char* text, double bits) {
@@ -78,7 +79,7 @@ TEST(Qsgd, Ratios) {
   EXPECT_EQ(QuantiserOf("maxmin")->SegmentBytes(kNumel, 4), (kNumel * 4 + 7) / 8 + 8 * 21825);
 }
 
-// With the Euclidean norm E||x - Q(x)||^2 <= min(B / s^2, sqrt(B) / s) ||x||^2.
+// With the Euclidean norm, E||x - Q(x)||^2 <= min(B / s^2, sqrt(B) / s) ||x||^2.
 TEST(Qsgd, VarianceBound) {
   for (const double bits : {2, 3, 4, 5, 8}) {
     const double levels = std::pow(2, bits - 1) - 1;
@@ -87,7 +88,7 @@ TEST(Qsgd, VarianceBound) {
     for (const auto& values : test::HardInputs(128)) {
       EXPECT_LE(quantiser->SquaredError(values, bits), factor * test::SquaredNorm(values));
     }
-    // All equal: the worst case of the derivation, sqrt(B) / s - 1 where they are below half a
+    // Equal values are the worst case of the derivation: sqrt(B) / s - 1 if they are below half a
     // step.
     const std::vector<float> equal(128, 0.3f);
     if (4 * levels * levels <= 128) {
@@ -97,7 +98,7 @@ TEST(Qsgd, VarianceBound) {
   }
 }
 
-// Factors of normally distributed values, E||x - Q(x)||^2 / ||x||^2.
+// Factors are E||x - Q(x)||^2 / ||x||^2 of normally distributed values.
 TEST(Qsgd, FactorsOfNormalValues) {
   const auto values = test::Normals(1 << 17, 8);
   const auto factor = [&](const char* text, double bits) {
@@ -112,7 +113,7 @@ TEST(Qsgd, FactorsOfNormalValues) {
   EXPECT_NEAR(factor("qsgd:bucket=128", 2), 1.26, 0.03);
 }
 
-// No error is above a step, and the extremes are exact.
+// No error is above half a step, and the extremes are exact.
 TEST(MaxMin, ErrorIsAtMostHalfAStep) {
   for (const int bits : {1, 2, 3, 4, 5, 8}) {
     for (const int64_t n : {1, 2, 33, 600}) {
@@ -194,8 +195,8 @@ TEST(Bucketed, MalformedSegments) {
 }
 
 TEST(Elias, KnownBits) {
-  // Levels 0 2 -1 0 0: gamma(2) + gamma(2), gamma(1) - gamma(1), gamma(3); the lowest bit first
-  // 010 0 010, 1 1 1, 011
+  // Levels 0 2 -1 0 0 are gamma(2) + gamma(2), gamma(1) - gamma(1), gamma(3), from the lowest bit:
+  // 010 0 010, 1 1 1, 011.
   const std::vector<uint8_t> codes = {7, 9, 6, 7, 7};
   Bytes out;
   cpu::WriteElias(codes, 7, out);
@@ -220,7 +221,7 @@ TEST(Elias, RoundTripAndOneStreamEach) {
     std::vector<uint8_t> back(codes.size());
     cpu::ReadElias(out, levels, back);
     ASSERT_EQ(back, codes);
-    // Any other bytes that are accepted are the stream of other codes.
+    // Other bytes that are accepted must be the stream of other codes.
     if (out.empty()) continue;
     out[stream.Below(static_cast<uint32_t>(out.size()))] ^=
         static_cast<std::byte>(1 << stream.Below(8));
@@ -235,7 +236,7 @@ TEST(Elias, RoundTripAndOneStreamEach) {
   }
 }
 
-// Bits for each normally distributed value, norms among them.
+// Bits per normally distributed value, norms included.
 TEST(Elias, Lengths) {
   const auto values = test::Normals(1 << 17, 10);
   const auto bits_of = [&](const char* text, double bits) {
@@ -249,7 +250,7 @@ TEST(Elias, Lengths) {
   EXPECT_NEAR(bits_of("qsgd", 4), 4.06, 0.01);
 }
 
-// The same draws, and so the same values.
+// The draws are the same, and so are the values.
 TEST(Elias, SameValuesAsFixedWidth) {
   for (const int64_t n : {0, 1, 700}) {
     for (const auto& values : test::HardInputs(n)) {

@@ -1,4 +1,4 @@
-// What the tests of the quantisers share.
+// Helpers of the quantisers' tests.
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-// rbf and uniform.
+// The quantisers rbf and uniform.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -71,8 +71,10 @@ TEST(RangeQuantisers, ErrorsOfGaussianValues) {
 
 TEST(Uniform, KnownBytes) {
   const auto quantiser = Make("uniform");
-  const std::vector<float> x = {-3, 0, 3, 1.4f, -0.6f};  // levels of 1.0: 2 bits would be -3, 0, 3
-  const Bytes segment = Encode(*quantiser, x, 3);        // codes 0, 3, 6, 4, 2
+  // Levels are 1.0 apart, so that the codes are 0, 3, 6, 4, 2; 2 bits would have the levels -3, 0,
+  // 3.
+  const std::vector<float> x = {-3, 0, 3, 1.4f, -0.6f};
+  const Bytes segment = Encode(*quantiser, x, 3);
   const std::vector<uint8_t> expected = {0x00, 0x00, 0x40, 0x40, 0x98, 0x29};
   ASSERT_EQ(segment.size(), expected.size());
   EXPECT_EQ(std::memcmp(segment.data(), expected.data(), expected.size()), 0);
@@ -116,7 +118,7 @@ TEST(RangeQuantisers, RefuseWhatNoEncoderWrites) {
     EXPECT_THROW(uniform->Decode(segment, 8, out), Error) << scale;
   }
   Bytes segment(5);
-  segment[4] = std::byte{255};  // level 128 of -127 .. 127
+  segment[4] = std::byte{255};  // level 128 of -127 to 127
   EXPECT_THROW(uniform->Decode(segment, 8, out), Error);
 
   const auto rbf = Make("rbf");
@@ -127,12 +129,12 @@ TEST(RangeQuantisers, RefuseWhatNoEncoderWrites) {
     bytes[8] = std::byte{code};
     rbf->Decode(bytes, 8, out);
   };
-  const uint32_t most = (0x7F800000u >> 20) - 1;  // of 3 bits of mantissa
+  const uint32_t most = (0x7F800000u >> 20) - 1;  // with 3 bits of mantissa
   EXPECT_NO_THROW(decode(3 << 24 | most, most, 254));
   EXPECT_THROW(decode(3 << 24 | (most + 1), most, 0), Error);
   EXPECT_THROW(decode(3 << 24 | most, most + 1, 0), Error);
   EXPECT_THROW(decode(3 << 24 | most, most, 255), Error);
-  EXPECT_THROW(decode(3 << 24, 0, 1), Error);  // no codes but zero
+  EXPECT_THROW(decode(3 << 24, 0, 1), Error);  // only the code of zero
   EXPECT_THROW(decode(0 << 24 | most, most, 0), Error);
   EXPECT_THROW(decode(7 << 24 | most, most, 0), Error);
 }
@@ -145,7 +147,7 @@ TEST(Rbf, OptionsAreChecked) {
   EXPECT_EQ(Make("rbf:bits=6")->Parameter().fallback, 6);
 }
 
-// The range of the first ten steps and a quarter more; decoding needs nothing but the segment.
+// The range is that of the first ten steps and a quarter more; decoding needs only the segment.
 TEST(Rbf, CalibratesThenKeepsTheRange) {
   const auto quantiser = Make("rbf:range=calibrated");
   CodecState state;
@@ -158,7 +160,8 @@ TEST(Rbf, CalibratesThenKeepsTheRange) {
   const CodecState fixed = state;
   Encode(*quantiser, large, 10, &state);
   EXPECT_EQ(state.numbers, fixed.numbers);
-  EXPECT_EQ(Decode(*quantiser, Encode(*quantiser, large, 10), 10, 3)[0], 100);  // without state
+  // Encodes without state.
+  EXPECT_EQ(Decode(*quantiser, Encode(*quantiser, large, 10), 10, 3)[0], 100);
 }
 
 TEST(Rbf, ASignThatNeverCameHasARange) {
@@ -170,7 +173,7 @@ TEST(Rbf, ASignThatNeverCameHasARange) {
   EXPECT_EQ(Decode(*quantiser, Encode(*quantiser, negative, 10, &state), 10, 3)[0], -1);
 }
 
-// States come from files, so any finite number may stand in them.
+// States come from files, and may hold any finite number.
 TEST(Rbf, AnyStateGivesAFormat) {
   const std::vector<float> x = {1, -0.5f, 0.3f};
   for (const char* const name : {"rbf:range=calibrated", "rbf:range=ema"}) {
@@ -178,7 +181,7 @@ TEST(Rbf, AnyStateGivesAFormat) {
     for (const double number : {1e159, -1e300, 0.5}) {
       CodecState state;
       std::ranges::fill(std::span(state.numbers).last<3>(), number);
-      state.numbers[4] = 10;  // steps: the range is fixed
+      state.numbers[4] = 10;  // number of steps: the range is fixed
       EXPECT_EQ(Decode(*quantiser, Encode(*quantiser, x, 10, &state), 10, 3).size(), 3u) << number;
     }
   }
@@ -189,7 +192,7 @@ TEST(Rbf, AverageFollowsTheRange) {
   CodecState state;
   const std::vector<float> one = {1, -1}, two = {2, -2};
   EXPECT_EQ(Decode(*quantiser, Encode(*quantiser, one, 12, &state), 12, 2)[0], 1);
-  // 1.25 (1 + (2 - 1) / 10) = 1.375
+  // The range is 1.25 (1 + (2 - 1) / 10) = 1.375.
   EXPECT_NEAR(Decode(*quantiser, Encode(*quantiser, two, 12, &state), 12, 2)[0], 1.375, 1e-2);
   for (int step = 0; step < 100; ++step) Encode(*quantiser, two, 12, &state);
   EXPECT_EQ(Decode(*quantiser, Encode(*quantiser, two, 12, &state), 12, 2)[0], 2);

@@ -1,4 +1,4 @@
-// sign and onebit, terngrad, natural: exact bytes, identities, hostile segments.
+// The quantisers sign, onebit, terngrad and natural: exact bytes, identities, hostile segments.
 #include <gtest/gtest.h>
 
 #include "base/error.h"
@@ -68,7 +68,7 @@ TEST(Sign, MalformedSegments) {
   ExpectRefused("sign", Segment({1}, {}), 0);
   ExpectRefused("sign", Segment({1}, {0, 0}), 4);
   ExpectRefused("onebit", Segment({1, 1}, {1}), 4);
-  ExpectRefused("onebit", Segment({1, -1}, {0}), 4);  // a mean of nothing
+  ExpectRefused("onebit", Segment({1, -1}, {0}), 4);  // a mean of no values
   ExpectRefused("onebit", Segment({1, -1}, {0xF}), 4);
   ExpectRefused("onebit", Segment({1, 0}, {1}), 4);
   ExpectRefused("onebit", Segment({1, -INFINITY}, {1}), 4);
@@ -98,7 +98,7 @@ TEST(TernGrad, ClipsAtDeviationsFromTheMean) {
   EXPECT_EQ(test::RoundTrip(*QuantiserOf("terngrad"), equal, 0), equal);
 }
 
-// Of normally distributed values the factor is above one, far above it without clipping.
+// The factor of normally distributed values is above one, and without clipping far above it.
 TEST(TernGrad, FactorsOfNormalValues) {
   const auto values = test::Normals(1 << 16, 5);
   EXPECT_NEAR(QuantiserOf("terngrad")->SquaredError(values, 0) / test::SquaredNorm(values), 1.01,
@@ -115,7 +115,7 @@ TEST(Natural, KnownBytes) {
             Segment({}, {128, 126, 0xFF, 0, 0x80 | 125, 1, 0}));
 }
 
-// Each value becomes one of the powers around it; powers stay; the error is at most an eighth.
+// Each value becomes one of the powers around it, powers stay, and the error is at most an eighth.
 TEST(Natural, NeighboursAndVariance) {
   for (const char* text : {"natural", "natural:bits=8"}) {
     const auto quantiser = QuantiserOf(text);
@@ -129,7 +129,7 @@ TEST(Natural, NeighboursAndVariance) {
       }
       EXPECT_LE(quantiser->SquaredError(values, 0), test::SquaredNorm(values) / 8);
     }
-    // The worst: 4/3 of a power.
+    // The worst value is 4/3 of a power.
     const std::vector<float> worst(64, 4.0f / 3);
     EXPECT_NEAR(quantiser->SquaredError(worst, 0) / test::SquaredNorm(worst), 0.125, 1e-6);
   }
@@ -150,7 +150,7 @@ TEST(Natural, MalformedSegments) {
   ExpectRefused("natural", Segment({}, {127}), 1);
   ExpectRefused("natural:bits=8", Segment({}, {255, 127}), 1);
   ExpectRefused("natural:bits=8", Segment({}, {128, 0x80}), 1);
-  ExpectRefused("natural:bits=8", Segment({}, {128, 126}), 1);      // the greatest is not there
+  ExpectRefused("natural:bits=8", Segment({}, {128, 126}), 1);  // the greatest exponent is missing
   ExpectRefused("natural:bits=8", Segment({}, {100, 127, 27}), 2);  // exponent 0
   ExpectRefused("natural:bits=8", Segment({}, {0, 1}), 1);
 }
