@@ -26,7 +26,7 @@ inline std::vector<float> Normals(int64_t n, uint64_t seed) {
   return values;
 }
 
-// Every kind of input that Top-K must survive, of length n.
+// Returns inputs of length n that are hard for Top-K.
 inline std::vector<std::vector<float>> HardInputs(int64_t n) {
   std::vector<std::vector<float>> inputs = {Normals(n, 1), std::vector<float>(n, 0.0f),
                                             std::vector<float>(n, -2.5f)};
@@ -38,7 +38,7 @@ inline std::vector<std::vector<float>> HardInputs(int64_t n) {
   for (int64_t i = 0; i < n; ++i) denormals[i] = std::ldexp((i % 2 ? 1.0f : -1.0f), -149 + i % 20);
   auto& ties = inputs.emplace_back(Normals(n, 3));  // few distinct magnitudes
   for (float& x : ties) x = std::round(x);
-  auto& close = inputs.emplace_back(n);  // differ in the last bits alone
+  auto& close = inputs.emplace_back(n);  // they differ in the last bits only
   for (int64_t i = 0; i < n; ++i)
     close[i] = std::bit_cast<float>(0x3F800000u + uint32_t(i * 7 % 5));
   auto& one = inputs.emplace_back(n, 0.0f);
@@ -50,7 +50,7 @@ inline bool SameBits(std::span<const float> a, std::span<const float> b) {
   return a.size() == b.size() && (a.empty() || !std::memcmp(a.data(), b.data(), a.size_bytes()));
 }
 
-// Full sort by (magnitude falling, index rising).
+// Sorts fully by (magnitude falling, index rising).
 inline std::vector<uint32_t> SortedTopK(std::span<const float> values, int64_t k) {
   std::vector<uint32_t> order(values.size());
   std::iota(order.begin(), order.end(), 0u);
@@ -81,14 +81,14 @@ inline std::vector<Unit> MakeUnits(const std::vector<int64_t>& sizes) {
   return units;
 }
 
-// What is tried of a parameter: its ends, its default and one between.
+// Returns the values of a parameter that tests try: its ends, its default and one between.
 inline std::vector<double> SomeParameters(const ParameterSpec& spec) {
   if (spec.name.empty()) return {1};
   const double middle = spec.minimum + (spec.maximum - spec.minimum) * 0.4;
   return {spec.minimum, spec.fallback, spec.integer ? std::round(middle) : middle, spec.maximum};
 }
 
-// The scheme of that name, with error feedback where no parameter that is tried forbids it.
+// Returns the scheme of that name, with error feedback unless a value that is tried forbids it.
 inline std::unique_ptr<Scheme> AnyScheme(const std::string& name) {
   std::unique_ptr<Scheme> scheme = MakeScheme(name, {});
   try {
@@ -101,7 +101,7 @@ inline std::unique_ptr<Scheme> AnyScheme(const std::string& name) {
   return scheme;
 }
 
-// Sum of squares of the worker's residual.
+// Returns the sum of squares of the worker's residual.
 inline double ResidualSquared(const Exchange& exchange, int worker) {
   double sum = 0;
   for (const float x : exchange.Residual(worker)) sum += double{x} * x;

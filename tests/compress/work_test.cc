@@ -1,4 +1,4 @@
-// What is charged (compress/work.h): every method's, in amounts that follow from what it does.
+// Charged work (compress/work.h): every method has some, in amounts that follow from its algorithm.
 #include "compress/work.h"
 
 #include <gtest/gtest.h>
@@ -51,7 +51,7 @@ TEST(KernelCosts, AreOrderedAndMoveSomething) {
   }
 }
 
-// Calls of one step of a unit of 64 x 64, of four workers: "encode -> decode; ..."
+// Returns the calls of one step of a unit of 64 x 64 with four workers: "encode -> decode; ..."
 std::string Charged(const Scheme& scheme) {
   const Unit unit{.id = 0, .name = "u", .shape = {64, 64}, .offset = 0, .numel = 4096};
   constexpr int kWorkers = 4;
@@ -74,9 +74,9 @@ std::string Charged(const Scheme& scheme) {
   return text;
 }
 
-// Of every scheme, with error feedback where it has any: passes over n = 4096 elements, values that
-// are kept (40 at 1 %), messages. A scheme that is not here has no charge that anybody has looked
-// at.
+// Charged work of every scheme, with error feedback where it has any: passes over n = 4096
+// elements, kept values (40 at 1 %), messages. A scheme that is missing here has a charge that
+// nobody has checked.
 const std::map<std::string, std::string>& Expected() {
   static const std::map<std::string, std::string> expected = {
 #include "tests/compress/charged.inc"
@@ -163,7 +163,7 @@ TEST(Work, MessagesAreCountedExactly) {
   }
 }
 
-// The values that there are, not those that were asked for.
+// The work counts the values of the message, not the number that was asked for.
 TEST(Work, ValuesThatDependOnTheDataAreCounted) {
   const Unit unit = test::MakeUnit(65536);
   const auto codec = MakeCodec("threshold");
@@ -178,7 +178,7 @@ TEST(Work, ValuesThatDependOnTheDataAreCounted) {
   EXPECT_EQ(Text(messages.decode), "sparse.decode 100 in 3, sparse.sum 65536");
 }
 
-// RedSync searches in the first of five steps, and where the density has changed.
+// RedSync searches in the first of five steps, and when the density has changed.
 TEST(Work, SearchesOfRedSyncAreChargedWhereTheyAreMade) {
   const auto scheme = MakeScheme("redsync:large=0,small=0");
   const Unit unit = test::MakeUnit(4096);
@@ -201,8 +201,8 @@ TEST(Work, SearchesOfRedSyncAreChargedWhereTheyAreMade) {
   EXPECT_EQ(searched, "s----s-s--");
 }
 
-// A power iteration for all ranks: three products each way by as many vectors as the largest rank
-// and 8 take.
+// A power iteration for all ranks makes three products each way, with 8 vectors more than the
+// largest rank.
 TEST(Work, ErrorTablesAreThoseThatAreMade) {
   const Unit unit{.id = 0, .name = "u", .shape = {256, 256}, .offset = 0, .numel = 65536};
   const auto work = [&](const char* scheme, std::vector<double> parameters) {

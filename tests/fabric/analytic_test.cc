@@ -9,7 +9,7 @@
 namespace legacy::fabric::analytic_test {
 namespace {
 
-// Flows that all leave at the start.
+// A graph of flows that all leave at the start.
 class Burst : public FlowGraph {
  public:
   explicit Burst(std::vector<Flow> flows, size_t expected = SIZE_MAX)
@@ -29,7 +29,7 @@ class Burst : public FlowGraph {
   std::vector<TimeNs> arrivals_;
 };
 
-// A fabric with a worker on every host but the last, which carries the server.
+// A fabric with a worker on every host but the last, which holds the server.
 struct Fabric {
   explicit Fabric(Topology built, Transport given = {})
       : topology(std::move(built)),
@@ -69,10 +69,10 @@ TEST(ClosedForm, ByHand) {
   EXPECT_EQ(FlowTime(star, 100, transport), 2 * (10'000 + 154 * 8));
   EXPECT_EQ(FlowTime(star, 1448, transport), 2 * (10'000 + 1502 * 8));
   EXPECT_EQ(FlowTime(star, 1549, transport), 2 * (10'000 + 1502 * 8) + 155 * 8);
-  // Two workers, one segment each way, twice: 2 T and the ACK between.
+  // Two workers send one segment each way, twice: 2 T and the ACK between.
   EXPECT_EQ(RingAllReduceTime(2, 2896, star, transport), 2 * 2 * (10'000 + 1502 * 8) + 54 * 8);
   EXPECT_EQ(RingAllGatherTime(2, 1448, star, transport), 2 * (10'000 + 1502 * 8));
-  // Ranks 1, 2, 3 after one, two, two steps; rank 3 behind rank 1's ACK.
+  // Ranks 1, 2, 3 receive after one, two, two steps; rank 3 waits behind rank 1's ACK.
   EXPECT_EQ(BroadcastTime(4, 1448, star, transport), 2 * 2 * (10'000 + 1502 * 8) + 54 * 8);
   EXPECT_EQ(ParameterServerTime(3, 1448, 1448, star, transport),
             2 * (2 * (10'000 + 1502 * 8) + 2 * 1502 * 8) + 54 * 8);
@@ -81,7 +81,7 @@ TEST(ClosedForm, ByHand) {
 TEST(ClosedForm, TendsToAlphaBetaForLongMessages) {
   const double seconds =
       1e-9 * static_cast<double>(RingAllReduceTime(16, 160'000'000, {2, 1'000'000'000, 1000}, {}));
-  const double beta = 8e-9 * (1502 + 54) / 1448;  // per payload byte, headers and ACKs
+  const double beta = 8e-9 * (1502 + 54) / 1448;  // seconds per payload byte, with headers and ACKs
   EXPECT_NEAR(seconds / (2 * 15 / 16.0 * 160e6 * beta), 1, 1e-3);
 }
 
@@ -97,7 +97,7 @@ TEST_P(AnalyticEngine, EqualsTheClosedFormsOnAnIdleFabric) {
           hops == 2 ? BuildStar(workers + 1, tier) : BuildLeafSpine(workers + 1, 1, 2, tier, tier),
           transport);
       const UniformPath path{hops, rate, 7'000};
-      // Each flow may be a nanosecond off where a byte takes a fraction of one.
+      // Each flow may be a nanosecond off if a byte takes a fraction of one.
       const auto slack = rate == 1'000'000'000 ? 0 : 4 * workers;
       for (int64_t bytes : {0, 1, 100, 1448, 1449, 14'480, 1'000'003}) {
         EXPECT_NEAR(fabric.Time(Spec(CollectiveAlgorithm::RingAllReduce, workers, bytes * workers)),
@@ -124,12 +124,13 @@ TEST(Analytic, SlowestLinkSetsTheRateAndTheServersLinkServesInTurn) {
   transport.headerBytes = 0;
   transport.ackBytes = 0;
   transport.segmentBytes = 1000;
-  // 8 Gbit/s: a byte takes a nanosecond; the middle link is ten times slower.
+  // At 8 Gbit/s a byte takes a nanosecond; the middle link is ten times slower.
   Fabric slow(BuildDumbbell(2, 2, {8'000'000'000, 100, 0}, {800'000'000, 5'000, 0}), transport);
   Burst one({{0, 2, 10'000, 0}});
   slow.engine->Submit(one, 50);
   ASSERT_TRUE(slow.engine->RunUntil(kNever));
-  // First frame 100 + 1000, 5000 + 10000, 100 + 1000; nine more behind it at 10 us each.
+  // The first frame takes 100 + 1000, 5000 + 10000 and 100 + 1000 ns; nine more follow at 10 us
+  // each.
   EXPECT_EQ(one.arrivals()[0], 50 + 1'100 + 15'000 + 1'100 + 90'000);
 
   Fabric star(BuildStar(4, {8'000'000'000, 100, 0}), transport);
@@ -177,7 +178,7 @@ TEST(Analytic, CountsBytesOnEveryLinkOfTheRoute) {
   Burst burst({{0, 1, 2'000, 0}, {1, 2, 0, 0}});
   fabric.engine->Submit(burst, 0);
   ASSERT_TRUE(fabric.engine->RunUntil(kNever));
-  // The empty flow arrives at once; the other after its first frame, on two links, and the rest.
+  // The empty flow arrives at once; the other one after its first frame on two links, and its rest.
   const TimeNs arrival = 2 * (10'000 + 1502 * 8) + (552 + 54) * 8;
   EXPECT_EQ(trace, (std::vector<std::pair<TimeNs, bool>>{
                        {0, false}, {0, false}, {0, true}, {arrival, true}}));

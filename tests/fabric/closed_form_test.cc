@@ -15,7 +15,7 @@ namespace {
 
 constexpr int kServers = 4;
 
-// A star with a host for each worker and for some servers; its hub sums.
+// A star with a host for each worker and for some servers; its hub can sum.
 struct Star {
   Star(int workers, int64_t rate, const Transport& transport)
       : topology(BuildStar(workers + kServers, {rate, 7'000, 0})), path{2, rate, 7'000} {
@@ -44,7 +44,7 @@ struct Star {
   UniformPath path;
 };
 
-// Evenly cut: N, G and S divide what they cut.
+// Returns a spec whose messages are cut evenly: N, G and S divide them.
 CollectiveSpec EvenSpec(CollectiveAlgorithm algorithm, const Star& star, int64_t bytes) {
   const int workers = star.placement.Workers();
   CollectiveSpec spec;
@@ -73,7 +73,8 @@ INSTANTIATE_TEST_SUITE_P(Algorithms, ClosedFormOf, testing::ValuesIn(CollectiveA
                            return name;
                          });
 
-// To the nanosecond where a byte takes whole ones; else to one for each flow of a worker.
+// The times are equal to the nanosecond if a byte takes whole ones; else a nanosecond may be lost
+// for each flow of a worker.
 TEST_P(ClosedFormOf, IsTheAnalyticEnginesTimeOnAStar) {
   const bool estimate = GetParam() == CollectiveAlgorithm::DoubleTreeAllReduce;
   for (const int64_t rate : {int64_t{1'000'000'000}, int64_t{37'000'000'001}}) {
@@ -98,8 +99,8 @@ TEST_P(ClosedFormOf, IsTheAnalyticEnginesTimeOnAStar) {
   }
 }
 
-// Where nothing is cut evenly it takes the larger parts. Halving-doubling: ACKs may be in the way
-// of messages where workers fold.
+// For messages that are not cut evenly the closed form takes the larger parts. In halving-doubling,
+// ACKs may delay messages where workers fold.
 TEST_P(ClosedFormOf, IsAnUpperBoundWhereMessagesAreNotCutEvenly) {
   if (GetParam() == CollectiveAlgorithm::DoubleTreeAllReduce) return;
   const Transport transport;
@@ -117,7 +118,7 @@ TEST_P(ClosedFormOf, IsAnUpperBoundWhereMessagesAreNotCutEvenly) {
   }
 }
 
-// 10 GB at 1 bit/s takes 2,500 years, and so does a link that long.
+// 10 GB at 1 bit/s take 2,500 years; delays of half the clock's range exceed it in sum.
 TEST_P(ClosedFormOf, TimesBeyondAllClocksAreRefused) {
   const std::string message = MessageOf([] { Later(kNever, kNever); });
   for (const auto& [rate, delay] :
@@ -133,8 +134,8 @@ TEST_P(ClosedFormOf, TimesBeyondAllClocksAreRefused) {
   }
 }
 
-// Where N is no power of two, messages to a worker that still takes in a folded one would delay
-// all.
+// If N is no power of two, messages to a worker that still receives a folded one would delay all
+// others.
 TEST(ClosedForm, OfHalvingDoublingIsBothEnginesForAnyNumberOfWorkers) {
   const Transport transport;
   for (int workers = 3; workers <= 17; ++workers) {
@@ -152,8 +153,8 @@ TEST(ClosedForm, OfHalvingDoublingIsBothEnginesForAnyNumberOfWorkers) {
   }
 }
 
-// What leaves and reaches a worker's NIC, by the engine's counters: payload, headers, and ACKs of
-// what goes the other way.
+// The engine's counters give the bytes that leave and reach a worker's NIC: payload, headers, and
+// ACKs of the other direction.
 TEST_P(ClosedFormOf, NicsCarryTheBytesThatAreSaid) {
   Transport transport;
   transport.headerBytes = 0;
@@ -170,7 +171,7 @@ TEST_P(ClosedFormOf, NicsCarryTheBytesThatAreSaid) {
   }
 }
 
-// Without headers and ACKs, and with frames of no length, what is left is alpha-beta.
+// Without headers and ACKs, and with frames of no length, only alpha-beta is left.
 TEST_P(ClosedFormOf, TendsToAlphaBeta) {
   Transport transport;
   transport.headerBytes = 0;
@@ -182,7 +183,7 @@ TEST_P(ClosedFormOf, TendsToAlphaBeta) {
   spec.pieceBytes = spec.bytes[0] / 256;
   const double closed = 1e-9 * static_cast<double>(ClosedFormTime(spec, star.path, transport));
   const double rule = AlphaBetaSeconds(spec, 14e-6, 1e9);
-  // The rule for pipelined trees leaves out that the pipe has to fill.
+  // The rule for pipelined trees leaves out the time to fill the pipeline.
   EXPECT_NEAR(closed / rule, 1,
               GetParam() == CollectiveAlgorithm::DoubleTreeAllReduce ? 0.05 : 0.02);
 }

@@ -1,4 +1,4 @@
-// Rings, broadcast and the single server in detail.
+// Details of rings, broadcast and the single server.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -10,9 +10,9 @@ namespace {
 
 int RoundOf(const Flow& flow) { return static_cast<int>(flow.tag & 0xFFFF'FFFF); }
 
-// What the bytes mean: chunk c at worker w holds the sum of the contributions of a set of workers.
-// A message carries the set that its sender held when it sent, so a message that leaves too early
-// lacks contributions at the end.
+// Chunk c at worker w holds the sum of the contributions of a set of workers. A message carries the
+// set that its sender held when it sent, so that a message that leaves too early lacks
+// contributions at the end.
 TEST(RingAllReduce, EveryWorkerEndsWithEveryContributionOnce) {
   for (int workers : {2, 3, 4, 7}) {
     for (int64_t bytes : {0, 1, 5, 1000, 1003}) {
@@ -38,8 +38,8 @@ TEST(RingAllReduce, EveryWorkerEndsWithEveryContributionOnce) {
                                    holds[flow.source][chunk_of(flow)])
                           .second);
         };
-        // A round that came early is reduced when its turn comes; doing it at once gives the same
-        // sets, because later rounds bring other chunks, or replace them.
+        // The algorithm reduces an early round when its turn comes. Reducing at once, as here,
+        // gives the same sets, because later rounds bring other chunks, or replace them.
         trial.on_delivered = [&](const Flow& flow) {
           const Set& carried = in_flight.at({flow.source, RoundOf(flow)});
           Set& mine = holds[flow.destination][chunk_of(flow)];

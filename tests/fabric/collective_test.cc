@@ -22,7 +22,8 @@ INSTANTIATE_TEST_SUITE_P(Algorithms, EveryAlgorithm, testing::ValuesIn(Collectiv
                            return name;
                          });
 
-// A worker is done when, and only when, it has heard of everyone whose data it needs.
+// A worker is done exactly when it has received, directly or through others, the data that it
+// needs.
 TEST_P(EveryAlgorithm, DeliversEverybodysDataAndCountsItsBytes) {
   for (int workers : {2, 3, 4, 5, 7, 8, 13}) {
     for (int64_t bytes : {0, 1, 5, 1000, 100'003}) {
@@ -54,7 +55,7 @@ TEST_P(EveryAlgorithm, SendsAboutAsManyFlowsAsIsEstimated) {
   }
 }
 
-// Any window, piece, group and number of servers: only the order on the wire changes.
+// For any window, piece, group and number of servers, only the order on the wire changes.
 TEST_P(EveryAlgorithm, WorksWithAnyShape) {
   for (int shape = 1; shape <= 9; ++shape) {
     CollectiveSpec spec = AnySpec(GetParam(), 8, 1001);
@@ -87,7 +88,7 @@ TEST_P(EveryAlgorithm, OneWorkerIsDoneAtOnce) {
   EXPECT_EQ(ParseCollective(ToString(GetParam())), GetParam());
 }
 
-// Sent by each worker, of M = 5,040 bytes, 8 workers: figures of the papers.
+// Bytes that each of 8 workers sends, for M = 5,040 bytes, by the figures of the papers.
 TEST(Collective, SendsWhatThePapersSay) {
   constexpr int64_t kM = 5040;
   const auto sent = [](CollectiveAlgorithm algorithm) {
@@ -102,14 +103,15 @@ TEST(Collective, SendsWhatThePapersSay) {
   EXPECT_EQ(sent(CollectiveAlgorithm::DirectAllGather), std::vector<int64_t>(8, 7 * kM));
   EXPECT_EQ(sent(CollectiveAlgorithm::AllToAll), std::vector<int64_t>(8, kM * 7 / 8));
   EXPECT_EQ(sent(CollectiveAlgorithm::ShardedParameterServer), std::vector<int64_t>(8, kM));
-  // 2 groups of 4: 3/4 M each way inside, 2 x 1/2 of M/4 across.
+  // Two groups of 4 send 3/4 M each way inside, and 2 x 1/2 of M/4 across.
   CollectiveSpec two = AnySpec(CollectiveAlgorithm::HierarchicalAllReduce, 8, kM);
   two.group = 4;
   EXPECT_EQ(BytesSent(two), std::vector<int64_t>(8, 2 * kM * 3 / 4 + kM / 4));
-  // Blocks of the group inside, one slice of them across, three foreign slices inside.
+  // Blocks of the group travel inside, one slice of them across, and three other slices inside.
   two.algorithm = CollectiveAlgorithm::HierarchicalAllGather;
   EXPECT_EQ(BytesSent(two), std::vector<int64_t>(8, 3 * kM + kM + 3 * kM));
-  // No worker of a double tree sends more than twice its message; all send 2 (N - 1) together.
+  // No worker of a double tree sends more than twice its message; all together send 2 (N - 1)
+  // messages.
   const std::vector<int64_t> trees = sent(CollectiveAlgorithm::DoubleTreeAllReduce);
   EXPECT_EQ(std::accumulate(trees.begin(), trees.end(), int64_t{0}), 2 * 7 * kM);
   EXPECT_LE(*std::max_element(trees.begin(), trees.end()), 2 * kM);
@@ -121,7 +123,8 @@ TEST(HalvingDoubling, ExchangesHalvesThenQuartersAndFoldsTheRest) {
   trial.on_send = [&](const Flow& flow) { sent[flow.source].insert(flow.bytes); };
   trial.Run(AnySpec(CollectiveAlgorithm::HalvingDoublingAllReduce, 5, 800), 3);
   EXPECT_EQ(sent[0], (std::multiset<int64_t>{800}));  // folded into worker 1
-  // It gives the result back, and tells three that it has taken in what it got.
+  // Worker 1 gives the result back, and tells three workers that it has received the folded
+  // message.
   EXPECT_EQ(sent[1], (std::multiset<int64_t>{1, 1, 1, 400, 200, 200, 400, 800}));
   EXPECT_EQ(sent[4], (std::multiset<int64_t>{400, 200, 200, 400}));
 }
@@ -157,7 +160,7 @@ TEST(Pieces, AreAboutSixteenOfSensibleSize) {
   EXPECT_EQ(Pieces(10, 3).Bytes(0) + Pieces(10, 3).Bytes(3), 5);
 }
 
-// Sums of 1, 2, 4 and of the 3 that are left of 7: as long as a sum of 4.
+// Sums hold 1, 2 and 4 messages, and the 3 that are left of 7, which take as long as 4.
 TEST(SparseTree, SumsGrowWithWhatTheyHold) {
   CollectiveSpec spec = AnySpec(CollectiveAlgorithm::SparseTree, 7, 100);
   spec.root = 0;

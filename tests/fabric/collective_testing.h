@@ -1,5 +1,5 @@
-// Runs collectives over a network where flows overtake each other, with workers that start at
-// random times, and checks what holds for every algorithm.
+// Runs collectives over a network in which flows overtake each other, with workers that start at
+// random times, and checks properties of every algorithm.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ namespace legacy::fabric {
 
 inline constexpr uint16_t kTagBase = 0xBEEF;
 
-// A spec of `workers` with something sensible in all fields that any algorithm reads: servers,
+// Returns a spec for `workers` with usable values in all fields that any algorithm reads: servers,
 // groups, sums that grow, a tree of two aggregators below a root.
 inline CollectiveSpec AnySpec(CollectiveAlgorithm algorithm, int workers, int64_t bytes) {
   CollectiveSpec spec;
@@ -37,7 +37,7 @@ inline CollectiveSpec AnySpec(CollectiveAlgorithm algorithm, int workers, int64_
     }
   }
   if (algorithm == CollectiveAlgorithm::InNetworkAllReduce) {
-    spec.firstAggregator = workers + 2;  // behind two servers of somebody else
+    spec.firstAggregator = workers + 2;  // behind two servers that are not its own
     for (int w = 0; w < workers; ++w) spec.parents.push_back(spec.firstAggregator + 1 + w % 2);
     spec.parents.insert(spec.parents.end(), {-1, spec.firstAggregator, spec.firstAggregator});
   }
@@ -50,15 +50,16 @@ inline bool MayDiffer(CollectiveAlgorithm algorithm) {
 
 using Endpoints = std::bitset<256>;
 
-// Whom an endpoint has heard of: a message brings what its sender knew when it sent it, so a
-// message that leaves before what it carries is there leaves someone unheard of in the end.
+// Runs a collective and tracks from whom each endpoint has data. A message carries what its sender
+// knew when it sent it, so that a message that leaves too early leaves some endpoint without data
+// in the end.
 class Trial {
  public:
   std::function<void(const Flow&)> on_send;
   std::function<void(const Flow&)> on_delivered;
   std::vector<int> done;
-  std::map<int, int64_t> sent;      // by endpoint
-  std::map<int, int64_t> received;  // by endpoint
+  std::map<int, int64_t> sent;      // bytes by endpoint
+  std::map<int, int64_t> received;  // bytes by endpoint
   std::map<int, Endpoints> heard;
   std::map<int, Endpoints> heard_when_done;
   int64_t most_in_flight = 0;
@@ -127,7 +128,7 @@ class Trial {
 
   std::vector<bool> started_;
   std::map<Key, std::deque<Endpoints>> in_flight_;
-  std::map<std::pair<int, int>, bool> more_;  // of the last flow
+  std::map<std::pair<int, int>, bool> more_;  // `more` of the last flow, by pair
   int64_t in_flight_count_ = 0;
 };
 

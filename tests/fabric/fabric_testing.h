@@ -21,7 +21,7 @@
 
 namespace legacy::fabric {
 
-// The message of the Error that `action` throws; "" where it throws none.
+// Returns the message of the Error that `action` throws; "" if it throws none.
 inline std::string MessageOf(const std::function<void()>& action) {
   try {
     action();
@@ -31,14 +31,14 @@ inline std::string MessageOf(const std::function<void()>& action) {
   return "";
 }
 
-// A folder of this process alone: tests run side by side. Ends with a slash.
+// Returns a folder of this process alone, as tests run side by side. The path ends with a slash.
 inline std::string OwnFolder() {
   const std::string folder = testing::TempDir() + "fabric-" + std::to_string(getpid()) + "/";
   std::filesystem::create_directories(folder);
   return folder;
 }
 
-// One collective whose workers all start with the graph.
+// A graph of one collective, whose workers all start with the graph.
 class CollectiveGraph : public FlowGraph {
  public:
   explicit CollectiveGraph(const CollectiveSpec& spec)
@@ -60,8 +60,8 @@ class CollectiveGraph : public FlowGraph {
   std::unique_ptr<Collective> collective_;
 };
 
-// A network where every flow takes a random time, so that flows overtake each other; those between
-// the same two endpoints keep their order, but for empty ones. What happens is given to callbacks.
+// A network in which every flow takes a random time, so that flows overtake each other; nonempty
+// flows between the same two endpoints keep their order. Callbacks receive the events.
 class RandomNetwork : public FlowSink {
  public:
   explicit RandomNetwork(uint64_t seed) : seed_(seed) {}

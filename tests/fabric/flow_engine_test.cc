@@ -14,12 +14,12 @@ namespace {
 
 constexpr int64_t kGbps = 1'000'000'000;
 
-// Flows, each at its own time; what arrived when.
+// A graph of flows that start at their own times, and keeps their arrival times.
 class Schedule : public FlowGraph {
  public:
   struct Entry {
     TimeNs start = 0;
-    Flow flow;  // tag: its number
+    Flow flow;  // its tag is its number
   };
 
   explicit Schedule(std::vector<Entry> entries)
@@ -68,7 +68,7 @@ struct Fabric {
   std::unique_ptr<Engine> engine;
 };
 
-// No headers, no ACKs, tiny frames: bytes are all there is.
+// Returns a transport without headers and ACKs, with tiny frames: only payload bytes take time.
 Transport Bare() {
   Transport transport;
   transport.headerBytes = 0;
@@ -90,12 +90,12 @@ TEST(FlowEngine, AFlowAloneTakesTheClosedForm) {
   EXPECT_NEAR(fabric.Run({{0, {0, 1, 14'480}}})[0], 7'000 + 10 * slow + 2 * fast, 2);
 }
 
-// Two flows into one host, 8 and 24 kB at 1 byte a nanosecond: both at half the rate until the
+// Two flows of 8 and 24 kB enter one host at 1 byte a nanosecond: both have half the rate until the
 // first ends.
 TEST(FlowEngine, TwoFlowsShareALinkByHand) {
   Fabric fabric(BuildStar(3, {8 * kGbps, 0}), Bare());
   EXPECT_EQ(fabric.Run({{0, {0, 2, 8'000}}, {0, {1, 2, 24'000}}}),
-            (std::vector<TimeNs>{16'001, 32'001}));  // and a frame of one byte on the second link
+            (std::vector<TimeNs>{16'001, 32'001}));  // with a frame of one byte on the second link
   EXPECT_EQ(fabric.Run({{0, {0, 2, 8'000}}, {4'000, {1, 2, 24'000}}}),
             (std::vector<TimeNs>{32'001 + 12'001, 32'001 + 32'001}));
 }
@@ -126,7 +126,7 @@ TEST(FlowEngine, RingsTakeTheirClosedForms) {
   }
 }
 
-// What a byte an event loop would do: all rates anew at every event, by raising them together.
+// The oracle computes all rates anew at every event, by raising them together.
 std::vector<double> SlowArrivals(const Topology& topology, const Placement& placement,
                                  const std::vector<Schedule::Entry>& entries) {
   struct Running {
@@ -193,7 +193,7 @@ std::vector<double> SlowArrivals(const Topology& topology, const Placement& plac
   return arrivals;
 }
 
-// Each pair once, so that nothing waits for its connection.
+// Returns flows of which each has a pair of its own, so that none waits for its connection.
 std::vector<Schedule::Entry> RandomTraffic(unsigned seed, int hosts, int flows, TimeNs span) {
   std::mt19937 random(seed);
   std::vector<Schedule::Entry> entries;
@@ -216,8 +216,8 @@ TEST(FlowEngine, EqualsASlowFluidSimulation) {
     const std::vector<double> expected = SlowArrivals(fabric.topology, fabric.placement, entries);
     const std::vector<TimeNs> arrivals = fabric.Run(entries);
     for (size_t i = 0; i < entries.size(); ++i) {
-      // Ends are rounded to the nanosecond, each again by those before it; a byte on the later
-      // links.
+      // Ends are rounded to the nanosecond, and depend on rounded ends before them; a byte more
+      // crosses the later links.
       EXPECT_NEAR(static_cast<double>(arrivals[i]), expected[i], 12) << seed << " flow " << i;
     }
   }
@@ -254,8 +254,8 @@ TEST(FlowEngine, ConservesBytesCapacityAndCausality) {
       EXPECT_EQ(links[l].bytes, bytes[l]);
       const int64_t rate = fabric.topology.LinkOf(static_cast<DirectedLink>(l)).rateBps;
       EXPECT_LE(SerialisationTime(data[l], rate), end);
-      EXPECT_LE(static_cast<double>(links[l].busy),
-                1.02 * static_cast<double>(end));  // ACKs are reckoned
+      // ACKs are only estimated.
+      EXPECT_LE(static_cast<double>(links[l].busy), 1.02 * static_cast<double>(end));
       EXPECT_LE(links[l].peak, 1 + 1e-9);
     }
     EXPECT_EQ(fabric.engine->Counters().flows, entries.size());
@@ -264,7 +264,8 @@ TEST(FlowEngine, ConservesBytesCapacityAndCausality) {
   }
 }
 
-// From a window of 10 frames, doubling with every round trip, until the pipe is full.
+// A cold connection starts with a window of 10 frames, which doubles with every round trip until
+// the path is full.
 TEST(FlowEngine, AColdConnectionPaysHandshakeAndSlowStart) {
   Transport cold;
   cold.warm = false;
@@ -281,7 +282,7 @@ TEST(FlowEngine, AColdConnectionPaysHandshakeAndSlowStart) {
               FlowTime({2, kGbps, 1'000'000}, 1'000, cold) + round, 2);
   const TimeNs later = short_one.engine->Now();
   EXPECT_NEAR(short_one.Run({{0, {0, 1, 1'000}}})[0] - later,
-              FlowTime({2, kGbps, 1'000'000}, 1'000, cold), 2);  // hands are shaken once
+              FlowTime({2, kGbps, 1'000'000}, 1'000, cold), 2);  // one handshake only
 }
 
 TEST(FlowEngine, LossLimitsAsMathisSays) {
@@ -295,7 +296,7 @@ TEST(FlowEngine, LossLimitsAsMathisSays) {
   EXPECT_NEAR(static_cast<double>(fabric.Run({{0, {0, 1, 100'000'000}}})[0]) / expected, 1, 0.01);
 }
 
-// Four spines at a quarter of the hosts' rate: one flow takes one of them, or all.
+// Four spines have a quarter of the hosts' rate: one flow takes one of them, or all.
 TEST(FlowEngine, SprayTakesAllPaths) {
   const auto time = [](Multipath multipath) {
     Topology topology = BuildLeafSpine(2, 1, 4, {8 * kGbps, 0}, {2 * kGbps, 0});

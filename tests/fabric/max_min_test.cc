@@ -15,8 +15,8 @@ struct Wanted {
   double limit = 0;
 };
 
-// Progressive filling by the book: raises all unfrozen rates together until a link is full or a
-// limit is reached.
+// The oracle follows the definition of progressive filling: it raises all unfrozen rates together
+// until a link is full or a limit is reached.
 std::vector<double> Oracle(const std::vector<double>& capacities, const std::vector<Wanted>& all,
                            const std::vector<bool>& running) {
   std::vector<double> rate(all.size(), 0);
@@ -68,7 +68,8 @@ class Network {
     }
   }
 
-  // A few starts, stops, joins, leaves and capacities, then all rates against the oracle's.
+  // Makes a few starts, stops, joins, leaves and changes of capacity, then compares all rates with
+  // the oracle's.
   void Step() {
     const int changes = 1 + Below(4);
     for (int i = 0; i < changes; ++i) {
@@ -122,8 +123,8 @@ TEST(MaxMin, EqualsProgressiveFillingAfterEveryChange) {
   }
 }
 
-// Three links in a row: the long one gets what the fullest link leaves, the others what is left
-// (Bertsekas, Gallager).
+// Three links lie in a row: the long connection gets its share of the fullest link, and the others
+// the rest (Bertsekas, Gallager).
 TEST(MaxMin, ParkingLot) {
   MaxMin rates({1, 1, 2});
   std::vector<int> all;
@@ -143,7 +144,7 @@ TEST(MaxMin, ParkingLot) {
   EXPECT_DOUBLE_EQ(rates.PeakLoad(2), 2);
 }
 
-// What a change does not reach is not solved again.
+// Connections that a change does not reach are not solved again.
 TEST(MaxMin, ADistantChangeIsNotReported) {
   MaxMin rates({1, 1});
   const int near = rates.Add({{0, 1}}, 10), other = rates.Add({{0, 1}}, 10);

@@ -24,7 +24,7 @@ TEST(Placement, PackedFillsHostsInOrder) {
 TEST(Placement, StridedChangesTheSwitchAtEveryStep) {
   EXPECT_EQ(MakePlacement({"strided", 5, 1}, BuildLeafSpine(3, 2, 1, {}, {})).hosts,
             (std::vector<int>{0, 2, 4, 1, 3}));
-  // Sides of different size: what is left over comes at the end.
+  // If the sides have different sizes, the rest comes at the end.
   EXPECT_EQ(MakePlacement({"strided", 4}, BuildDumbbell(1, 3, {}, {})).hosts,
             (std::vector<int>{0, 1, 2, 3}));
 }
@@ -56,7 +56,8 @@ PlacementRequest Summing(int workers, int servers = 0) {
 TEST(Placement, AggregatorsFormATreeOfLeastDepth) {
   const Topology topology = BuildFatTree(4, {}, {}, {});
   const Placement placement = MakePlacement(Summing(15, 1), topology);
-  // One core, an aggregation switch for each of four pods, all eight edge switches.
+  // The tree has one core, an aggregation switch for each of four pods, and all eight edge
+  // switches.
   ASSERT_EQ(placement.aggregators.size(), 13u);
   ASSERT_EQ(placement.parents.size(), 15u + 13u);
   EXPECT_EQ(placement.parents[15], -1);

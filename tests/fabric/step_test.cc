@@ -10,8 +10,8 @@
 namespace legacy::fabric::step_test {
 namespace {
 
-// 8 Gbit/s, so that a byte takes a nanosecond; 1 us a hop; no headers and no ACKs: n <= 1000 bytes
-// take 2 (1000 + n).
+// A star of 8 Gbit/s, at which a byte takes a nanosecond, with 1 us a hop and neither headers nor
+// ACKs: n <= 1000 bytes take 2 (1000 + n) ns.
 struct Network {
   explicit Network(int hosts, bool warm = false)
       : topology(BuildStar(hosts, {8'000'000'000, 1'000, 0})),
@@ -41,8 +41,8 @@ CallTraffic Call(CollectiveAlgorithm algorithm, std::vector<int64_t> bytes,
   return call;
 }
 
-// Two workers. Bucket 0: one all-gather. Bucket 1: an all-gather, device work, a broadcast from
-// worker 0.
+// Returns a step of two workers. Bucket 0 has one all-gather; bucket 1 has an all-gather, device
+// work, and a broadcast from worker 0.
 StepTraffic TwoBuckets() {
   StepTraffic traffic;
   traffic.workers = 2;
@@ -60,13 +60,13 @@ StepTraffic TwoBuckets() {
 
 TEST(Step, ByHand) {
   const StepTiming timing = Network(2).Time(TwoBuckets());
-  // Bucket 0: sent at 0 and 500, 4000 on the way; worker 0's device is busy until 5000.
+  // Bucket 0 is sent at 0 and 500 and takes 4000; worker 0's device is busy until 5000.
   EXPECT_EQ(timing.buckets[0].callDone[0], (std::vector<TimeNs>{4'500, 4'000}));
   EXPECT_EQ(timing.buckets[0].done, (std::vector<TimeNs>{5'300, 4'300}));
-  // Bucket 1: worker 1's message waits until its NIC is free at 1500; worker 0's leaves at 5000.
+  // In bucket 1, worker 1's message waits until its NIC is free at 1500; worker 0's leaves at 5000.
   EXPECT_EQ(timing.buckets[1].callDone[0], (std::vector<TimeNs>{5'500, 9'000}));
-  // Worker 0 works 5500-5700, its NIC is busy until 6000; worker 1 has the broadcast at 10000 and
-  // decodes it.
+  // Worker 0 works from 5500 to 5700, and its NIC is busy until 6000. Worker 1 has the broadcast at
+  // 10000 and decodes it.
   EXPECT_EQ(timing.buckets[1].callDone[1], (std::vector<TimeNs>{5'700, 10'000}));
   EXPECT_EQ(timing.buckets[1].done, (std::vector<TimeNs>{5'700, 10'050}));
   EXPECT_EQ(timing.finish, (std::vector<TimeNs>{5'700, 10'050}));
@@ -112,8 +112,8 @@ TEST(Step, StragglersDelayTheOthersThroughTheCollective) {
   traffic.buckets[0].ready = {0, 50'000};
   const StepTiming late = Network(2).Time(traffic);
   EXPECT_EQ(late.total, 50'000 + even);
-  // Worker 1 has had worker 0's first chunk for long, so both its rounds leave at once: the second
-  // arrives right behind the first.
+  // Worker 1 received worker 0's first chunk long before, so that both its rounds leave at once:
+  // the second arrives right behind the first.
   EXPECT_EQ(late.buckets[0].callDone[0],
             (std::vector<TimeNs>{50'000 + 4'000 + 1'000, 50'000 + 8'000}));
 }
@@ -147,7 +147,7 @@ TEST(StepSimulator, MemoisedStepsEqualFreshOnes) {
   }
 }
 
-// An analytic engine whose first graph pays for its connections, and which may call itself random.
+// An analytic engine whose first graph pays for its connections, and which may report to be random.
 class ColdEngine : public Engine {
  public:
   ColdEngine(const EngineRequest& request, bool random)
@@ -171,7 +171,7 @@ class ColdEngine : public Engine {
   void Restore(const std::string& state) override { inner_->Restore(state); }
 
  private:
-  // Sends every flow `delay` late.
+  // Passes on a graph with every flow sent `delay` late.
   struct LateGraph : FlowGraph, FlowSink {
     void OnStart(FlowSink& s) override {
       Forward(s, [&] { inner->OnStart(*this); });

@@ -10,7 +10,7 @@
 namespace legacy::fabric::straggler_test {
 namespace {
 
-// Factors of 50 workers over 400 steps.
+// Returns the factors of 50 workers over 400 steps.
 std::vector<double> Sample(const std::string& text, uint64_t seed = 1) {
   std::vector<double> all;
   const auto model = MakeStragglers(text);
@@ -67,7 +67,7 @@ TEST(Straggler, DrawsDependOnSeedStepAndWorkerAlone) {
   EXPECT_EQ(MakeStragglers("lognormal:sigma=0.5")->Factors(4, 9, 3), few);
 }
 
-// Results of earlier versions stay what they were.
+// Draws stay the same, so that results of earlier versions can be repeated.
 TEST(Straggler, DrawsStayTheSame) {
   const auto lognormal = MakeStragglers("lognormal:sigma=0.5")->Factors(2, 9, 7);
   EXPECT_DOUBLE_EQ(lognormal[0], 0x1.b7c8181efb30ap+1);

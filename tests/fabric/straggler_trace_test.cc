@@ -22,7 +22,7 @@ class TraceTest : public ::testing::Test {
     std::ofstream(path_) << content;
     return MakeStragglers("trace:file=" + path_ + keys);
   }
-  // The message about `content`, without the folder.
+  // Returns the message about `content`, without the folder.
   std::string ErrorOf(const std::string& content, const std::string& keys = "") {
     const std::string message = MessageOf([&] { Make(content, keys); });
     const size_t at = message.find(path_);
@@ -32,7 +32,7 @@ class TraceTest : public ::testing::Test {
   std::string path_;
 };
 
-// Steps in any order of rows, worker numbers with gaps.
+// A trace with steps in any order of rows, and gaps in the numbers of workers.
 constexpr const char* kPlain =
     "step,worker,time\n"
     "7,1,20\n7,4,10\n7,9,30\r\n"
@@ -55,7 +55,7 @@ TEST_F(TraceTest, UnitsAndWorkersAreChosen) {
   EXPECT_EQ(Make(kPlain, ",workers=9+1+9+9")->Factors(4, 1, 0), (std::vector<double>{3, 1, 3, 3}));
 }
 
-// Rows of stages of a pipeline: the slowest counts; times in several columns.
+// Rows are stages of a pipeline, of which the slowest counts; times stand in several columns.
 TEST_F(TraceTest, ReadsOtherColumns) {
   const auto model = Make(
       "iteration,rank,stage,forward_ms,backward_ms\n"

@@ -20,7 +20,7 @@ std::string ErrorOf(const std::string& text, int hosts_needed = 0) {
   return MessageOf([&] { MakeTopology(Request(text, hosts_needed)); });
 }
 
-// The message for a file with `content`, its folder removed.
+// Returns the message about a file with `content`, without its folder.
 std::string FileErrorOf(const std::string& content) {
   const std::string folder = OwnFolder();
   const std::string path = folder + "topology_file_test.yaml";
@@ -57,7 +57,7 @@ TEST(MakeTopology, ParametersReachTheLinks) {
   EXPECT_EQ(dumbbell.Links()[2].rateBps, 100'000'000);
   EXPECT_EQ(dumbbell.Links()[2].delay, 20'000'000);
   EXPECT_EQ(dumbbell.Links()[2].queueBytes, 512 * 1024);
-  // A '/' in a rate does not make a path.
+  // A '/' in a rate does not make the text a path.
   EXPECT_EQ(MakeTopology(Request("star:rate=2Gbit/s")).Links()[0].rateBps, 2'000'000'000);
 }
 
@@ -68,7 +68,7 @@ TEST(MakeTopology, OversubscriptionIsHostRateOverUplinkRate) {
   int64_t up = 0;
   for (const Link& link : topology.Links()) (topology.IsHost(link.a) ? down : up) += link.rateBps;
   EXPECT_EQ(down, 4 * up);
-  // Without a number of spines, links of the hosts' rate.
+  // Without a number of spines, uplinks have the hosts' rate.
   EXPECT_EQ(MakeTopology(Request("leaf-spine:leaves=2,hosts=8,oversubscription=4"))
                 .Links()
                 .back()

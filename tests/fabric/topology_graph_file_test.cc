@@ -1,4 +1,4 @@
-// Files of any graph: YAML of `type: links` and the HPCC simulator's text, read and written.
+// Files of any graph, read and written: YAML of `type: links`, and the HPCC simulator's text.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -15,7 +15,7 @@
 namespace legacy::fabric::topology_graph_file_test {
 namespace {
 
-// A file that is there while the object is.
+// A file that exists as long as the object.
 class TemporaryFile {
  public:
   TemporaryFile(const std::string& name, const std::string& content) : path(OwnFolder() + name) {
@@ -47,7 +47,7 @@ Topology FromHpcc(const std::string& content) {
   return Make(TemporaryFile("graph_test.txt", content).path);
 }
 
-// Messages without the folder of the file.
+// Returns a message without the folder of the file.
 std::string Stripped(std::string message) {
   const std::string folder = OwnFolder();
   for (size_t at; (at = message.find(folder)) != std::string::npos;) {
@@ -91,7 +91,7 @@ TEST(LinksFile, ReadsNodesLinksAndDefaults) {
   EXPECT_EQ(second.rateBps, 2'000'000'000);
   EXPECT_EQ(second.delay, 3'000);
   EXPECT_EQ(second.errorRate, 0);
-  // Two hosts and a cable; the rest from the request, the name from the file.
+  // Two hosts and a cable are given; the rest comes from the request, the name from the file.
   const Topology cable = FromYaml("type: links\nhosts: 2\nlinks: [{a: host0, b: host1}]\n");
   EXPECT_EQ(cable.Name(), "graph_test");
   EXPECT_EQ(cable.Links()[0].rateBps, 1'000'000'000);
@@ -109,7 +109,7 @@ TEST(LinksFile, PricesAreOfADirectionAndNoPartOfTime) {
     EXPECT_EQ(topology.UsdPerGb(link), prices[link]) << link;
     EXPECT_EQ(again.UsdPerGb(link), prices[link]) << link;
   }
-  EXPECT_EQ(topology.UsdPerGb(2), 0.01);  // from c, where the link begins
+  EXPECT_EQ(topology.UsdPerGb(2), 0.01);  // the direction from c, where the link begins
   EXPECT_EQ(topology.NodeName(topology.From(2)), "c");
   const Topology free = topology.WithLinks([](int, Link& link) { link.usdPerGb.fill(0); });
   EXPECT_EQ(free.Fingerprint(), topology.Fingerprint());
@@ -179,7 +179,7 @@ TEST(LinksFile, ErrorsSayWhereWhatAndWhatIsAllowed) {
 }
 
 TEST(HpccFile, RenumbersHostsFirstInAscendingOrder) {
-  // Switches 1 and 3 between the hosts; odd spacing and line ends.
+  // Switches 1 and 3 lie between the hosts; spacing and line ends are odd.
   const Topology topology = FromHpcc(
       "5 2 4\r\n3 1\n\n0 1 100Gbps 1000ns 0.000000\n2  3\t1.5Gbps 0.001ms 0.25\r\n"
       "4 3 25Gbps 1us 1e-9\n1 3 400Gbps 0s 0\n\n");

@@ -42,7 +42,7 @@ TEST(DescribeTopology, SaysTheFactsOfAFatTree) {
 }
 
 TEST(DescribeTopology, CountsPathsThatDoNotGoThroughHosts) {
-  // Between opposite corners of a 4 x 4 torus, two steps either way in both dimensions: (4 choose
+  // Opposite corners of a 4 x 4 torus are two steps apart either way in both dimensions: (4 choose
   // 2) orders of four combinations of directions.
   EXPECT_NE(DescribeTopology(Make("torus:x=4,y=4")).find("paths of a host pair: 1 to 24\n"),
             std::string::npos);
@@ -80,7 +80,7 @@ TEST(CheckTopology, NamesWhatIsOdd) {
 }
 
 TEST(CheckTopology, HostsOfSeveralIslandsReachEachOtherOnlyThroughSwitches) {
-  // Two switches joined by a host that does not forward.
+  // The two switches are joined by a host, which does not forward.
   Topology topology;
   AddNodes(topology, 3, 2);
   for (const auto& [a, b] : {std::pair{0, 3}, {1, 3}, {1, 4}, {2, 4}}) {
@@ -91,7 +91,7 @@ TEST(CheckTopology, HostsOfSeveralIslandsReachEachOtherOnlyThroughSwitches) {
                        "h0 and h2 cannot reach each other (hosts do not forward)"),
             1);
   topology.AddLink({3, 4, 1'000'000'000, 10, 0});
-  EXPECT_EQ(CheckTopology(topology).size(), 1u);  // the rates alone
+  EXPECT_EQ(CheckTopology(topology).size(), 1u);  // only the rates
 }
 
 TEST(DrawTopology, ShowsEveryNodeAndBothDirectionsOfEveryLink) {
@@ -110,7 +110,8 @@ TEST(DrawTopology, ShowsEveryNodeAndBothDirectionsOfEveryLink) {
   }
 }
 
-// The number after the next `key` from `at` on, which moves there; none: at the end.
+// Returns the number after the next `key` from `at` on, and moves `at` there; to the end if there
+// is none.
 double NumberAfter(const std::string& text, const std::string& key, size_t& at) {
   at = text.find(key, at);
   if (at == std::string::npos) return 0;
@@ -162,7 +163,7 @@ TEST(DrawTopology, ColoursAndTellsWhatEachDirectionCarried) {
         "100 %</text>"}) {
     EXPECT_NE(svg.find(part), std::string::npos) << part << "\n" << svg;
   }
-  EXPECT_EQ(Count(svg, "#b71c1c\" stroke-width"), 2u);  // beyond 1 is as 1
+  EXPECT_EQ(Count(svg, "#b71c1c\" stroke-width"), 2u);  // loads beyond 1 are shown as 1
   EXPECT_EQ(Count(DrawTopology(topology), " %"), 0u);
   drawing.utilisation.pop_back();
   EXPECT_EQ(MessageOf([&] { DrawTopology(topology, drawing); }),

@@ -19,7 +19,7 @@ Topology Make(const std::string& text) {
   return MakeTopology(request);
 }
 
-// The outgoing links of `node` after which one hop less remains.
+// Returns the outgoing links of `node` that lead one hop closer to the destination.
 std::vector<DirectedLink> OracleHops(const Topology& topology,
                                      const std::vector<std::vector<int>>& distance, int node,
                                      int destination) {
@@ -102,7 +102,7 @@ TEST_P(Named, SprayedSharesFlowFromSourceToDestination) {
       }
       ASSERT_EQ(in.size(), out.size());
       for (const auto& [node, share] : in) ASSERT_NEAR(out[node], share, 1e-12);
-      // Every next hop of a node takes the same part of what the node receives.
+      // Every next hop of a node carries the same fraction of the node's input.
       for (const LinkShare& share : shares) {
         const int from = topology.From(share.link);
         const auto hops = OracleHops(topology, distance, from, destination);
@@ -122,7 +122,7 @@ INSTANTIATE_TEST_SUITE_P(Types, Named,
                                          "nodes:nodes=3,gpus=2,leaves=2", "dumbbell:left=2,right=3",
                                          "star:hosts=5"));
 
-// Graphs in which hosts have several links, hang on hosts or on nothing, and links are parallel.
+// In these graphs hosts have several links or none, are linked to hosts, and links are parallel.
 TEST(Routing, EqualsTheOracleOnRandomGraphs) {
   for (uint64_t seed = 0; seed < 60; ++seed) {
     uint64_t draws = 0;
@@ -141,7 +141,7 @@ TEST(Routing, EqualsTheOracleOnRandomGraphs) {
   }
 }
 
-// More candidates than a word of the tables has bits, at any offset.
+// There are more candidates than a word of the tables has bits, at any offset.
 TEST(Routing, FindsEveryNextHopAmongHundreds) {
   const Topology topology = Make("leaf-spine:leaves=3,hosts=1,spines=150");
   const int leaf = topology.To(topology.NextHops(1, 2)[0]);

@@ -39,7 +39,7 @@ TEST_P(FatTree, HasTheCountsAndPathLengthsOfThePaper) {
       ASSERT_EQ(topology.Route(a, b, 0).size(), hops) << a << " to " << b;
     }
   }
-  // Ways up: k/2 at the edge, k/2 at the aggregation; one way down.
+  // There are k/2 ways up at the edge and at the aggregation, and one way down.
   const auto up = topology.NextHops(0, hosts - 1);
   ASSERT_EQ(up.size(), 1u);
   const auto& edge = topology.NextHops(topology.To(up[0]), hosts - 1);
@@ -128,7 +128,7 @@ TEST(Topology, HostsDoNotForward) {
   topology.AddLink({middle, b, 1'000'000, 0, 0});
   EXPECT_EQ(topology.Route(a, middle, 0).size(), 1u);
   EXPECT_EQ(MessageOf([&] { topology.Route(a, b, 0); }), "topology bridge: no path from a to b");
-  // Nor do they make a detour around them look too long.
+  // A shorter path through a host must not hide the longer one around it.
   const int left = topology.AddSwitch("left");
   const int right = topology.AddSwitch("right");
   topology.AddLink({a, left, 1'000'000, 0, 0});
@@ -169,7 +169,7 @@ TEST(Topology, OtherLinksKeepTheRoutes) {
   const Topology topology = BuildFatTree(4, {}, {}, {});
   const Topology fast = topology.WithLinks([](int index, Link& link) {
     if (index == 3) link.rateBps *= 2;
-    link.a = 0;  // ends stay
+    link.a = 0;  // the ends stay
   });
   for (size_t i = 0; i < topology.Links().size(); ++i) {
     EXPECT_EQ(fast.Links()[i].rateBps, topology.Links()[i].rateBps * (i == 3 ? 2 : 1));

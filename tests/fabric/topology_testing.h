@@ -1,4 +1,4 @@
-// The slow truth about routes.
+// A slow oracle of routes.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,8 @@ namespace legacy::fabric {
 
 constexpr int kFar = 1'000'000;
 
-// Hops between every two nodes by Floyd-Warshall, with hosts as ends only; kFar: no path.
+// Returns the hops between every two nodes by Floyd-Warshall, with hosts as ends only; kFar means
+// no path.
 inline std::vector<std::vector<int>> AllDistances(const Topology& topology) {
   const int nodes = topology.NodeCount();
   std::vector<std::vector<int>> distance(nodes, std::vector<int>(nodes, kFar));

@@ -1,4 +1,4 @@
-// The named topologies: what is linked with what, sizes from the hosts needed, tiers.
+// The named topologies: their links, their sizes from the hosts needed, their tiers.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -29,7 +29,8 @@ size_t Hosts(const std::string& text, int hosts_needed = 0) {
   return Make(text, hosts_needed).Hosts().size();
 }
 
-// Links between the nodes of `topology`, the smaller number first. Fails on parallel links.
+// Returns the links of `topology` as pairs of nodes, the smaller number first. Fails on parallel
+// links.
 std::set<std::pair<int, int>> Pairs(const Topology& topology) {
   std::set<std::pair<int, int>> pairs;
   for (const Link& link : topology.Links()) {
@@ -39,7 +40,7 @@ std::set<std::pair<int, int>> Pairs(const Topology& topology) {
   return pairs;
 }
 
-// Links of each node to hosts and to switches.
+// Returns the number of links of a node to hosts and to switches.
 std::pair<int, int> Degrees(const Topology& topology, int node) {
   std::pair<int, int> degrees;
   for (DirectedLink link : topology.Out(node)) {
@@ -84,7 +85,7 @@ TEST(Dragonfly, GroupsAreMeshesAndEveryTwoAreJoined) {
     const Topology topology = BuildDragonfly(size, {}, {}, {});
     const int hosts = size.groups * size.routers * size.hosts;
     std::map<std::pair<int, int>, int> joined;  // links between groups
-    std::map<int, int> global;                  // of each router
+    std::map<int, int> global;                  // links to other groups, by router
     int local = 0;
     for (const auto& [a, b] : Pairs(topology)) {
       if (a < hosts) {
@@ -103,7 +104,7 @@ TEST(Dragonfly, GroupsAreMeshesAndEveryTwoAreJoined) {
     EXPECT_EQ(local, size.groups * size.routers * (size.routers - 1) / 2);
     EXPECT_EQ(joined.size(), static_cast<size_t>(size.groups * (size.groups - 1) / 2));
     for (const auto& [groups, links] : joined) EXPECT_EQ(links, size.global);
-    // Spread over the routers: no router of a group has two more than another.
+    // Global links are spread over the routers: no router of a group has two more than another.
     const int ports = (size.groups - 1) * size.global;
     for (const auto& [router, links] : global) {
       EXPECT_GE(links, ports / size.routers);
@@ -211,7 +212,7 @@ TEST(Types, EveryOneMakesWhatIsNeededAndNamesItsParameters) {
       EXPECT_TRUE(CheckTopology(topology).empty()) << type.name << CheckTopology(topology)[0];
       EXPECT_EQ(topology.Name(), type.name);
     }
-    // What the list says is what is read: the message names every key asked for.
+    // The reader accepts the listed keys: its message names every one.
     const std::string message = ErrorOf(type.name + ":nonsense=1");
     std::string words = type.parameters + ", " + type.tiers;
     std::replace(words.begin(), words.end(), ',', ' ');

@@ -45,7 +45,7 @@ TEST(Transport, AnMtuSetsTheSegmentForAll) {
 
 TEST(Transport, RulesGiveRoomForThePathUnlessTheUserSays) {
   Transport transport = MakeTransport("wan");
-  // 100 Mbit/s, 100 ms: 1.25 MB in flight.
+  // 100 Mbit/s and 100 ms keep 1.25 MB in flight.
   EXPECT_EQ(transport.PortQueueBytes(100'000'000, 100'000'000), 1'250'000);
   EXPECT_EQ(transport.SocketBuffer(100'000'000, 100'000'000), 2'500'000);
   EXPECT_EQ(transport.SocketBuffer(100'000'000, 1'000), 1 << 20);

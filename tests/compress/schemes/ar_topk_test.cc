@@ -11,7 +11,7 @@ namespace {
 constexpr int kWorkers = 3;
 constexpr int64_t kNumel = 211;
 
-// Step by step in the open: worker step mod N picks the positions; all send theirs there.
+// The oracle: worker step mod N picks the positions, and all workers send their values there.
 void CompareWithOracle(bool error_feedback) {
   const auto exchange = MakeScheme("ar-topk", {.error_feedback = error_feedback})
                             ->Open(test::MakeUnit(kNumel), kWorkers);
@@ -55,7 +55,7 @@ TEST(ArTopK, BroadcastsThenReduces) {
   EXPECT_EQ(positions.root, 2);
   for (int w = 0; w < kWorkers; ++w) {
     const Message message = exchange->Encode(w, test::Normals(kNumel, w));
-    EXPECT_EQ(message.size(), w == 2 ? 16 + 21 : 0);  // 21 of 211: one byte each
+    EXPECT_EQ(message.size(), w == 2 ? 16 + 21 : 0);  // 21 of 211 positions: one byte each
     exchange->Accumulate(w, message.bytes);
   }
   exchange->FinishCall();

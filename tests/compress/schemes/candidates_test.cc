@@ -1,4 +1,4 @@
-// Candidates within a step: what is measured, and that every choice conserves what there is.
+// Candidates within a step: the measurement, and that every choice conserves the gradient.
 #include "compress/schemes/candidates.h"
 
 #include <gtest/gtest.h>
@@ -62,7 +62,7 @@ TEST(Candidates, TopKOfTopKIsTopK) {
   }
 }
 
-// The same messages and residuals, whatever the energies are worked out from.
+// Messages and residuals are the same whether energies are estimated or measured.
 TEST(Candidates, EstimatesSelectTheSame) {
   for (const char* name : {"topk", "randomk", "threshold", "sampled"}) {
     const auto scheme = MakeScheme(name);
@@ -86,7 +86,8 @@ TEST(Candidates, EstimatesSelectTheSame) {
             << name << chosen;
         ASSERT_EQ(estimating->Save(), direct->Save()) << name;
         for (size_t i = 0; step == 0 && i < candidates.size(); ++i) {
-          const double slack = name == std::string("randomk") ? 0.1 : 2e-3;  // it expects
+          // Its estimate is an expectation.
+          const double slack = name == std::string("randomk") ? 0.1 : 2e-3;
           EXPECT_NEAR(probe.kept[i], exact.kept[i], slack * exact.squared) << name << i;
         }
       }
@@ -94,7 +95,7 @@ TEST(Candidates, EstimatesSelectTheSame) {
   }
 }
 
-// kept[i] is the energy of what the candidate sends.
+// kept[i] is the energy of the values that the candidate sends.
 TEST(Candidates, KeptIsWhatIsSent) {
   for (const char* name : {"topk", "randomk", "threshold", "sidco", "sampled"}) {
     const auto scheme = MakeScheme(name);

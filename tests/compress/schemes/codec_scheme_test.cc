@@ -38,7 +38,7 @@ TEST(CodecScheme, DenseIsTheMeanInWorkerOrder) {
   }
 }
 
-// Against full sorts in the open: e = g + r, the mean of the kept parts, the rest the residual.
+// The oracle sorts fully: e = g + r, the mean of the kept parts, the rest as residual.
 TEST(CodecScheme, TopKWithErrorFeedbackEqualsTheOracle) {
   const auto exchange = MakeScheme("topk", {})->Open(test::MakeUnit(kNumel), kWorkers);
   std::vector<std::vector<float>> residuals(kWorkers, std::vector<float>(kNumel));
@@ -59,7 +59,7 @@ TEST(CodecScheme, TopKWithErrorFeedbackEqualsTheOracle) {
   EXPECT_EQ(exchange->ElementsSent(), 38);
 }
 
-// Who takes part changes from step to step; everybody's residual moves in their own steps only.
+// Active workers change from step to step; a worker's residual changes only in its own steps.
 TEST(ActiveWorkers, TheMeanIsOverThemAndOthersKeepTheirState) {
   for (const std::string name : {"dense", "topk", "ar-topk"}) {
     const bool feedback = name != "dense";
@@ -110,7 +110,8 @@ TEST(CodecScheme, CallsSayHowTheyTravelAndWhatTheyCost) {
   EXPECT_EQ(call("randomk").decode.at(0).elements, 7);
 }
 
-// What the network is told is what is sent, at every worker and step, without looking at the data.
+// The lengths that the network is told are those of the messages, at every worker and step, without
+// looking at the data.
 TEST(EveryScheme, MessagesHaveTheLengthKnownBeforehand) {
   for (const std::string& name : SchemeNames()) {
     const auto scheme = test::AnyScheme(name);
@@ -135,7 +136,7 @@ TEST(EveryScheme, MessagesHaveTheLengthKnownBeforehand) {
   }
 }
 
-// The mean comes from the bytes: whichever one is changed, it is refused or changes the mean.
+// The mean comes from the bytes: a message with any byte changed is refused, or changes the mean.
 TEST(Schemes, EveryByteCounts) {
   constexpr int64_t kSmall = 40;
   constexpr double kParameter = 0.2;
@@ -165,7 +166,7 @@ TEST(Schemes, EveryByteCounts) {
         if (name == "ar-topk" && byte >= (message == 0 ? 16u + 5u : 16u + 32u)) break;
         try {
           EXPECT_NE(run(message, byte), honest) << name << " byte " << byte;
-        } catch (const Error&) {  // refused: as good
+        } catch (const Error&) {  // refused, which is as good
         }
       }
     }

@@ -1,4 +1,4 @@
-// Error feedback seen through the exchange: conservation, bounds, convergence, state.
+// Error feedback of exchanges: conservation, bounds, convergence, state.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -18,8 +18,8 @@ std::unique_ptr<Exchange> Open(std::string_view scheme, int64_t numel, int worke
       ->Open(test::MakeUnit(numel), workers);
 }
 
-// Integers stay exact in fp32, so that all that was ever computed equals all that was sent plus
-// the residual.
+// Integers are exact in fp32, so that the sum of all gradients equals the sum of all sent values
+// plus the residual.
 TEST(ErrorFeedback, NothingIsLostOverManySteps) {
   constexpr int64_t kNumel = 300;
   for (const char* scheme : {"topk", "randomk", "ar-topk"}) {
@@ -59,8 +59,8 @@ TEST(ErrorFeedback, ResidualIsBounded) {
   }
 }
 
-// Sum of heterogeneous quadratics 1/2 ||x - c_w||^2: minimised by the mean of the centres. Returns
-// the distance to it after `steps` of Top-1 of 10 by 4 workers at a constant rate.
+// Minimises a sum of heterogeneous quadratics 1/2 ||x - c_w||^2, whose optimum is the mean of the
+// centres. Returns the distance to it after `steps` of Top-1 of 10 by 4 workers at a constant rate.
 double DistanceToOptimum(bool error_feedback, double rate, int64_t steps) {
   constexpr int kWorkers = 4;
   constexpr int64_t kNumel = 10;

@@ -1,4 +1,4 @@
-// What holds for every scheme: hostile bytes, states, who takes part.
+// Properties of every scheme: hostile bytes, states, active workers.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -16,7 +16,7 @@ constexpr int64_t kNumel = kRows * 20;
 
 struct Case {
   const char* text;
-  std::vector<double> parameters;  // of successive steps
+  std::vector<double> parameters;  // parameters of successive steps
 };
 
 const std::vector<Case>& Cases() {
@@ -88,7 +88,8 @@ std::vector<std::tuple<std::string, int64_t, int64_t>> Listed(const WorkList& wo
   return list;
 }
 
-// A planned collective call is the one that the exchange asks for, and each message has its length.
+// The exchange asks for the collective calls that its scheme plans, and each message has the
+// planned length.
 TEST(EveryExchange, SendsWhatItsSchemePlans) {
   Unit unit = test::MakeUnit(kNumel, 1);
   unit.shape = {kRows, kNumel / kRows};
@@ -128,8 +129,8 @@ TEST(EveryExchange, SendsWhatItsSchemePlans) {
   EXPECT_GT(planned, 20);
 }
 
-// The collective calls that a scheme with a density tells a policy to expect. Lengths and work that
-// depend on the data are not compared.
+// The exchange asks for the calls that its scheme, for schemes with a density, tells a policy to
+// expect. Lengths and work that depend on the data are not compared.
 TEST(EveryExchange, AsksForTheCallsToExpect) {
   const Unit unit = test::MakeUnit(kNumel, 1);
   const LinkEstimate slow_start = {.latency_seconds = 0.1, .seconds_per_byte = 1e-9};
@@ -193,7 +194,7 @@ TEST(EveryExchange, OthersKeepTheirStateAndTheMeanIsOfThoseWhoTakePart) {
     for (const int other : {0, 2}) EXPECT_EQ(test::ResidualSquared(*three, other), 0) << one.text;
     if (std::string_view(one.text) == "terngrad-shared" ||
         std::string_view(one.text).starts_with("qsgd")) {
-      continue;  // draws are the worker's own
+      continue;  // each worker has draws of its own
     }
     if (std::string_view(one.text).starts_with("dgc")) continue;  // so is the sample
     step.info.active_workers.clear();
@@ -202,8 +203,8 @@ TEST(EveryExchange, OthersKeepTheirStateAndTheMeanIsOfThoseWhoTakePart) {
   }
 }
 
-// One step of three workers, with one byte of one message changed, or the message cut. The mean;
-// nothing if refused.
+// Takes one step of three workers, with one byte of one message changed, or the message cut.
+// Returns the mean; nothing if the message was refused.
 std::optional<std::vector<float>> Tampered(const Case& one, size_t message, size_t byte,
                                            std::byte change, bool cut, size_t* length = nullptr) {
   const auto exchange = Open(one);
@@ -235,9 +236,9 @@ std::optional<std::vector<float>> Tampered(const Case& one, size_t message, size
   return mean;
 }
 
-// Whatever byte of whatever collective call is changed, with whatever the exchange remembers of
-// earlier calls: refused, or a finite mean. (That it is another one shows where one worker's
-// rounding does not hide it: codec_scheme_test.)
+// With any byte of any collective call changed, and any state of the exchange from earlier calls,
+// the message is refused or the mean is finite. codec_scheme_test.cc checks that the mean differs,
+// where one worker's rounding does not hide the difference.
 TEST(EveryExchange, SurvivesHostileBytesInEveryCall) {
   for (const Case& one : Cases()) {
     const auto honest = *Tampered(one, 1000, 0, {}, false);

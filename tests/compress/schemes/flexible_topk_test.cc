@@ -35,8 +35,8 @@ TEST(CallSeconds, OfRingsAndTreesWhereNothingIsConfigured) {
   EXPECT_EQ(CallSeconds(link, call, 25, std::span(bytes).first(1)), 0);
 }
 
-// What is asked of the network are the messages that travel, to the byte, in the collective calls
-// that carry them.
+// The scheme asks the network for the time of the messages that it sends, to the byte, in the
+// collective calls that carry them.
 TEST(FlexibleTopK, DecidesByItsMessagesOnTheConfiguredCollectives) {
   for (const bool reduce_is_faster : {false, true}) {
     std::map<Collective, std::vector<int64_t>> asked;
@@ -81,7 +81,7 @@ TEST(FlexibleTopK, TakesTheFasterWayOverOneResidual) {
   const auto other = scheme->Open(test::MakeUnit(kNumel), kWorkers);
   EXPECT_EQ(test::RunStep(*other, {.info = {.link = kThin}, .parameter = kDensity}, gradients),
             test::RunStep(*reduce, {.parameter = kDensity}, gradients));
-  // What the first way left is sent by the second.
+  // The second way sends the residual of the first.
   std::vector<double> computed(kNumel), sent(kNumel);
   const auto exchange = scheme->Open(test::MakeUnit(kNumel), kWorkers);
   for (int64_t step = 0; step < 12; ++step) {
@@ -118,7 +118,7 @@ TEST(ArTopK, TheRootIsWhoseGradientVariesMost) {
   for (int w = 0; w < kWorkers; ++w) exchange->Accumulate(w, messages[w].bytes);
   exchange->FinishCall();
   EXPECT_EQ(exchange->NextCall()->root, 5);
-  // The same step with that worker's turn.
+  // In another step it is that worker's turn, with the same gradients.
   const auto turn = MakeScheme("ar-topk")->Open(unit, kWorkers);
   const auto whole = scheme->Open(unit, kWorkers);
   EXPECT_EQ(test::RunStep(*whole, {.info = {.step = 0}, .parameter = kDensity}, gradients),

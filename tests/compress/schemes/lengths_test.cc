@@ -1,4 +1,5 @@
-// Messages whose lengths depend on the data, units that are left out, and requantised sums.
+// Messages whose lengths depend on the data, units that are sent uncompressed, and requantised
+// sums.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -34,7 +35,7 @@ TEST(Lengths, GoFirstAndAreChecked) {
     std::memcpy(&length, messages[w].bytes.data(), sizeof length);
     EXPECT_EQ(length, messages[kWorkers + w].size());
   }
-  // A message that is not as long as was said is refused.
+  // A message is refused if its length is not the announced one.
   exchange->Begin({.parameter = 0.1});
   const CollectiveCall lengths = exchange->NextCall().value();
   EXPECT_EQ(lengths.collective, Collective::kAllGather);

@@ -1,4 +1,4 @@
-// Momentum correction: through the memory itself, and as DGC.
+// Momentum correction: the memory itself, and DGC.
 #include "compress/schemes/memory.h"
 
 #include <gtest/gtest.h>
@@ -74,7 +74,7 @@ TEST(Momentum, RescalingLeavesTheMomentum) {
   EXPECT_EQ(memory.Velocity(0)[1], 2.0f);
 }
 
-// Everything is sent: at density 1, and for vectors at any density. Against momentum SGD on the
+// Everything is sent, at density 1, and of vectors at any density: DGC equals momentum SGD on the
 // mean gradient.
 TEST(Dgc, IsMomentumSgdWhereAllIsSent) {
   for (const bool nesterov : {false, true}) {
@@ -102,7 +102,7 @@ TEST(Dgc, IsMomentumSgdWhereAllIsSent) {
   }
 }
 
-// Sent values and residual make up the momentum that was computed, whatever the densities were.
+// Sent values and the residual add up to the momentum that was computed, whatever the densities.
 TEST(Dgc, ChangesOfDensityLoseNothing) {
   const auto exchange = MakeScheme("dgc:masking=off")->Open(Matrix(20, 20), 1);
   std::vector<double> u(kNumel), corrected(kNumel), sent(kNumel);

@@ -1,5 +1,4 @@
-// Every option of every codec and scheme, set through the text interface, changes what travels or
-// comes out.
+// Every option of every codec and scheme, set as text, changes the messages or the result.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -16,15 +15,15 @@ namespace legacy::options_test {
 namespace {
 
 constexpr int kWorkers = 3;
-constexpr int64_t kSteps = 12;  // range-based floats fix their range after 10
+constexpr int64_t kSteps = 12;  // range-based floats fix their range after 10 steps
 
-// A value of an option that is not its default, and options without which it has no meaning.
+// A value of an option that is not its default, and other options that it needs to have a meaning.
 struct Setting {
   std::string value;
   std::string base = {};
 };
 
-// Where the table says nothing, all the choices that an option allows are tried.
+// Options that are not in the table are tried with each of their choices.
 const std::map<std::string, Setting>& Settings() {
   static const std::map<std::string, Setting> settings = {
       {"adacomp.bin", {"50"}},
@@ -92,14 +91,14 @@ std::vector<Setting> SettingsOf(const std::string& name, const OptionSpec& optio
   return all;
 }
 
-// A matrix; a vector for the option that is about those.
+// Returns a matrix; a vector for the option about vectors.
 Unit UnitFor(const OptionSpec& option) {
   Unit unit = test::MakeUnit(60 * 50, 1);
   if (option.name != "vectors") unit.shape = {60, 50};
   return unit;
 }
 
-// All that workers send and all that comes out of it, over some steps.
+// Messages of all workers and their results, over some steps.
 struct Trace {
   std::vector<Bytes> messages;
   std::vector<std::vector<float>> means;
@@ -107,9 +106,9 @@ struct Trace {
   friend bool operator==(const Trace&, const Trace&) = default;
 };
 
-// Normal values of a spread that changes along the unit and over the steps. All are alike for CAT's
-// way to stop: only what whole packets leave over makes the first decrease another place than the
-// maximum.
+// Returns normal values whose spread changes along the unit and over the steps. For CAT's way to
+// stop all values have the same magnitude: only the room that whole packets leave moves the first
+// decrease away from the maximum.
 std::vector<std::vector<float>> Gradients(const Unit& unit, int64_t step,
                                           const OptionSpec& option) {
   std::vector<std::vector<float>> gradients;
@@ -143,7 +142,7 @@ std::string Join(const std::string& one, const std::string& two) {
   return one + (one.empty() || two.empty() ? "" : ",") + two;
 }
 
-// With the base options alone, and with the option as well.
+// Traces with the base options alone, and with the option as well.
 struct Traces {
   Trace plain, set;
 
@@ -159,7 +158,7 @@ TEST(Options, EveryOptionOfEveryCodecActs) {
       EXPECT_FALSE(settings.empty()) << name << ": " << option.name;
       for (const Setting& setting : settings) {
         const Traces traces(name, option, setting);
-        // What a codec's option changes are bytes: it does not act by what the scheme makes of it.
+        // A codec's option must change the bytes, not only what the scheme makes of them.
         EXPECT_TRUE(traces.set.messages != traces.plain.messages)
             << name << ": " << option.name << "=" << setting.value;
         EXPECT_EQ(traces.set.clip, traces.plain.clip) << name << ": " << option.name;
@@ -171,7 +170,7 @@ TEST(Options, EveryOptionOfEveryCodecActs) {
 TEST(Options, EveryOptionOfEverySchemeActs) {
   for (const SchemeRow& row : SchemeTable()) {
     for (const OptionSpec& option : row.info.options) {
-      if (option.name == "reduction") continue;  // of quantisers in buckets alone
+      if (option.name == "reduction") continue;  // only for quantisers in buckets
       const auto settings = SettingsOf(row.info.name, option);
       EXPECT_FALSE(settings.empty()) << row.info.name << ": " << option.name;
       for (const Setting& setting : settings) {
@@ -183,13 +182,14 @@ TEST(Options, EveryOptionOfEverySchemeActs) {
   }
 }
 
-// Nothing is left to act on: dense is whole as it is, and where all is sent nothing is masked.
+// Returns whether an option has nothing to act on: dense units are whole already, and a codec that
+// sends all values masks none.
 bool IsIdle(const std::string& codec, const OptionSpec& option) {
   if (option.name == "min_numel" || option.name == "vectors") return codec == "dense";
   return option.name == "masking" && MakeCodec(codec)->Sparse() == nullptr;
 }
 
-// What codecs take as schemes acts on each of them, or is refused; on some it is not.
+// A scheme option of codecs acts on each codec, or the codec refuses it; some codec accepts it.
 TEST(Options, EveryOptionOfCodecsAsSchemesActs) {
   std::set<std::string> accepted;
   for (const std::string& name : CodecNames()) {
@@ -208,8 +208,8 @@ TEST(Options, EveryOptionOfCodecsAsSchemesActs) {
   EXPECT_EQ(accepted.size(), CodecSchemeOptionSpecs().size());
 }
 
-// Everything is sent first, and then what the scheme sends; what it keeps comes from after the
-// start.
+// Everything is sent at first, and then what the scheme sends; its state starts after the dense
+// steps.
 TEST(Options, EverySchemeCanStartDense) {
   const Unit unit = UnitFor(DenseStartOption());
   for (const std::string& name : SchemeNames()) {
@@ -237,15 +237,15 @@ TEST(Options, EverySchemeCanStartDense) {
 TEST(Options, PositionsAreCodedAsAsked) {
   const OptionSpec index = {.name = "index", .fallback = "", .allowed = "", .help = ""};
   for (const SparsifierRow& row : SparsifierTable()) {
-    if (row.info.name == "randomk") continue;  // positions do not travel
+    if (row.info.name == "randomk") continue;  // positions are not sent
     const std::string base = row.info.name == "redsync" ? "small=0" : "";
     const Traces traces(row.info.name, index, {"u32", base});
     EXPECT_TRUE(traces.set.messages != traces.plain.messages) << row.info.name;
   }
 }
 
-// One name, one meaning: what stands in a codec's first stage is either the codec's or the
-// scheme's.
+// No codec has an option with the name of a scheme option, as an option in a codec's first stage
+// may be either.
 TEST(Options, NoCodecSharesANameWithItsScheme) {
   for (const std::string& name : CodecNames()) {
     for (const OptionSpec& own : CodecInfo(name).options) {
@@ -254,7 +254,8 @@ TEST(Options, NoCodecSharesANameWithItsScheme) {
   }
 }
 
-// Clipping by standard deviations is the quantiser's, and the gradient as a whole is not clipped.
+// TernGrad clips by standard deviations in its quantiser, and does not clip the gradient as a
+// whole.
 TEST(Options, TernGradClipsByItsOwnOption) {
   const auto values = test::Normals(1000, 4);
   std::set<std::vector<float>> different;

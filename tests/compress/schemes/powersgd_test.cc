@@ -27,7 +27,7 @@ std::unique_ptr<Exchange> Open(int workers, const std::string& options = ":min_r
       ->Open(Matrix(kRows, kColumns), workers);
 }
 
-// With singular values falling as 1 / 2^i, up to `rank` of them.
+// Returns a matrix with singular values that fall as 1 / 2^i, up to `rank` of them.
 std::vector<float> Decaying(int64_t rows, int64_t columns, int64_t rank, uint64_t seed) {
   auto left = test::Normals(rank * rows, seed), right = test::Normals(rank * columns, seed + 1);
   Orthonormalise(left, rows);
@@ -114,7 +114,7 @@ TEST(LowRank, ErrorsOfAllRanksAtOnce) {
     }
   }
   EXPECT_EQ(RankErrors(std::vector<float>(100), {10, 10}, ranks, {}), std::vector<double>(8, 0.0));
-  const auto noise = test::Normals(60 * 200, 9);  // no rank stands out: within some percent
+  const auto noise = test::Normals(60 * 200, 9);  // no rank stands out: within some per cent
   const auto flat = RankErrors(noise, {60, 200}, std::vector<int64_t>{4, 60}, {.seed = 3});
   EXPECT_LT(flat[0], 12000 * 0.95);
   EXPECT_GT(flat[0], 12000 * 0.80);
@@ -160,7 +160,7 @@ TEST(PowerSgd, ExactWhereTheRankIsEnough) {
   EXPECT_LT(SquaredDistance(full, noise), 1e-6);
 }
 
-// The mean depends on the mean gradient alone; equal workers are as one.
+// The mean depends on the mean gradient alone, so that equal workers act as one.
 TEST(PowerSgd, IsLinearInTheMean) {
   constexpr int kWorkers = 4;
   const auto shards = Open(kWorkers), one = Open(1), equal = Open(kWorkers);
@@ -201,7 +201,7 @@ TEST(PowerSgd, WhatIsNotSentIsTheResidual) {
   }
 }
 
-// A unit that is sent whole at a larger rank takes the residual along.
+// A unit that a larger rank sends whole sends its residual too.
 TEST(PowerSgd, SentWholeNoResidualIsLeft) {
   const auto exchange = Open(1, "");
   const auto gradient = test::Normals(kRows * kColumns, 1);
@@ -235,7 +235,7 @@ TEST(PowerSgd, ZerosAndExtremesAreSafe) {
     const auto exchange = Open(2);
     for (int64_t step = 0; step < 4; ++step) {
       auto gradient = test::Normals(kRows * kColumns, step);
-      for (float& x : gradient) x *= step == 2 ? 1.0f : scale;  // dies, and comes alive
+      for (float& x : gradient) x *= step == 2 ? 1.0f : scale;  // vanishes, and comes back
       const auto mean =
           test::RunStep(*exchange, {.info = {.step = step}, .parameter = 4}, {gradient, gradient});
       for (const float x : mean) ASSERT_TRUE(std::isfinite(x));

@@ -1,4 +1,4 @@
-// Variance-based sparsification: its rule against doubles, what it loses (nothing), when it sends.
+// Variance-based sparsification: its rule against doubles, conservation, and when it sends.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -47,8 +47,8 @@ struct Rule {
   bool reset;
 };
 
-// Integers and halves are exact in fp32 for these few steps, so the decisions are the oracle's to
-// the last one, and all that was ever computed equals what was sent plus the residual.
+// Integers and halves are exact in fp32 for these few steps. All decisions therefore equal the
+// oracle's, and the sum of all gradients equals the sum of all sent values plus the residual.
 TEST(Variance, FollowsTheRuleAndLosesNothing) {
   for (const Rule& rule : {Rule{"zeta=1", 1.5, 1, true}, Rule{"zeta=0.5", 2, 0.5, true},
                            Rule{"zeta=0.5,reset=off", 1.5, 0.5, false},
@@ -88,7 +88,7 @@ TEST(Variance, FollowsTheRuleAndLosesNothing) {
   }
 }
 
-// The default zeta and real values: as doubles say, but for what they call a tie.
+// With the default zeta and real values, decisions equal those in doubles, except near ties.
 TEST(Variance, FollowsTheRuleOnRealValues) {
   const auto exchange = Open("variance");
   std::vector<double> r(kNumel), v(kNumel);
@@ -110,7 +110,7 @@ TEST(Variance, FollowsTheRuleOnRealValues) {
   }
 }
 
-// t steps of c: r^2 = t^2 c^2 beside v = c^2 (1 + zeta + ... + zeta^(t-1)).
+// t steps of c give r^2 = t^2 c^2 and v = c^2 (1 + zeta + ... + zeta^(t-1)).
 TEST(Variance, AConstantGradientIsSentOnceItsStepsOutweighAlpha) {
   struct Case {
     const char* options;
@@ -135,7 +135,7 @@ TEST(Variance, AConstantGradientIsSentOnceItsStepsOutweighAlpha) {
   }
 }
 
-// Without its reset v goes on, and the waits grow.
+// Without its reset v continues to grow, and so do the waits.
 TEST(Variance, WithoutResetTheSquaresGoOn) {
   const auto exchange = Open("variance:reset=off,zeta=1", 1);
   std::vector<int64_t> steps;
@@ -143,13 +143,13 @@ TEST(Variance, WithoutResetTheSquaresGoOn) {
     if (!Sent(*exchange, {.info = {.step = step}, .parameter = 1.5}, {1}).empty())
       steps.push_back(step + 1);
   }
-  // r = t - last, v = t: 4 > 3; (t - 2)^2 > 1.5 t at 5 (9 > 7.5); (t - 5)^2 > 1.5 t at 9 (16 >
-  // 13.5)
+  // With r = t - last and v = t: 4 > 3; (t - 2)^2 > 1.5 t at 5 (9 > 7.5); (t - 5)^2 > 1.5 t at 9
+  // (16 > 13.5).
   EXPECT_EQ(steps, (std::vector<int64_t>{2, 5, 9}));
 }
 
-// Chebyshev: r of zero mean has r^2 > alpha E r^2 with probability 1 / alpha at most. What has a
-// mean is sent at once.
+// By Chebyshev's inequality, r of zero mean has r^2 > alpha E r^2 with probability 1 / alpha at
+// most. An r that has a mean is sent at once.
 TEST(Variance, NoiseWaitsWhereASignalIsSent) {
   constexpr double kAlpha = 4;
   constexpr int64_t kSteps = 60;
@@ -168,8 +168,8 @@ TEST(Variance, NoiseWaitsWhereASignalIsSent) {
   EXPECT_GT(sent[1], 3 * sent[0]);
 }
 
-// r^2 <= t v whatever the gradients: the first step sends nothing from alpha = 1 on, and all that
-// is not 0 below.
+// r^2 <= t v for any gradients: the first step sends nothing if alpha >= 1, and all values but
+// zeros below.
 TEST(Variance, FirstStepSendsAllOrNothing) {
   for (const auto& gradient : test::HardInputs(65)) {
     double squared = 0;
@@ -187,7 +187,7 @@ TEST(Variance, FirstStepSendsAllOrNothing) {
   }
 }
 
-// Squares beyond fp32 neither stop a training nor its state.
+// Squares beyond the range of fp32 stop neither a training nor its state.
 TEST(Variance, HugeAndEmptyUnits) {
   const auto huge = Open("variance", 2);
   for (int64_t step = 0; step < 3; ++step) {
@@ -206,7 +206,7 @@ TEST(Variance, HugeAndEmptyUnits) {
   }
 }
 
-// What rounding takes joins the residual, and counts in the next decision.
+// The rounding error joins the residual, and counts in the next decision.
 TEST(Variance, AQuantiserFollows) {
   const auto exchange = Open("variance+bf16");
   std::vector<float> before(kNumel);
@@ -228,7 +228,8 @@ TEST(Variance, AQuantiserFollows) {
   EXPECT_LT(errors[0], 1e-4 * errors[1]);
 }
 
-// The rule knows no unit of length: r in units twice as large, v in their squares.
+// The rule does not depend on the unit of length: if r is in units twice as large, v is in their
+// squares.
 TEST(Variance, RescalingChangesNoDecision) {
   const auto plain = Open("variance"), scaled = Open("variance");
   for (int64_t step = 0; step < 20; ++step) {
@@ -245,7 +246,7 @@ TEST(Variance, RescalingChangesNoDecision) {
   }
 }
 
-// Who stays away keeps r and v: later steps are as if the missed one had not been.
+// Inactive workers keep r and v: later steps are as if the missed one had not been.
 TEST(Variance, OthersKeepBoth) {
   const auto three = Open("variance", kNumel, 3), alone = Open("variance");
   for (int64_t step = 0; step < 12; ++step) {
@@ -262,8 +263,8 @@ TEST(Variance, OthersKeepBoth) {
   }
 }
 
-// A message of some elements, each byte changed and every length: refused before the sum, or other
-// finite values.
+// A message of some elements, with each byte changed and at every length, is refused before the
+// sum, or gives other finite values.
 TEST(Variance, SurvivesHostileBytes) {
   const auto scheme = MakeScheme("variance");
   const auto attempt = [&](size_t byte, std::byte change, size_t length) -> std::optional<size_t> {
@@ -295,7 +296,7 @@ TEST(Variance, SurvivesHostileBytes) {
     return whole;
   };
   const auto whole = attempt(~size_t{0}, {}, 1000);
-  EXPECT_FALSE(whole);  // one byte more
+  EXPECT_FALSE(whole);  // one byte too many
   size_t length = kHeaderBytes;
   while (!attempt(~size_t{0}, {}, length)) ASSERT_LT(++length, 400u);
   ASSERT_GT(length, 30u);
@@ -322,7 +323,7 @@ TEST(Variance, RefusesStatesWithAnotherNumberOfSquares) {
   EXPECT_EQ(state.size(), fresh.size() + 2 * 4 * sizeof(float));
   int refused = 0;
   for (size_t i = 0; i < state.size(); ++i) {
-    if (state[i] != std::byte{4}) continue;  // among others the number of squares
+    if (state[i] != std::byte{4}) continue;  // the number of squares, among others
     Bytes changed = state;
     changed[i] = std::byte{3};
     try {

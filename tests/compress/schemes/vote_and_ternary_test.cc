@@ -19,7 +19,7 @@ TEST(SignSgd, TakesWhatMostSay) {
   const float tiny = std::numeric_limits<float>::denorm_min();
   EXPECT_EQ(test::RunStep(*exchange, {}, {{1, -2, 0, -0.0f}, {3, -1, -tiny, -1}, {-1, 5, -1, 0}}),
             (std::vector<float>{0.5, -0.5, -0.5, 0.5}));
-  // Votes that are equal count as +1.
+  // Tied votes count as +1.
   const auto two = scheme->Open(test::MakeUnit(2), 2);
   EXPECT_EQ(test::RunStep(*two, {}, {{1, -1}, {-1, -1}}), (std::vector<float>{0.5, -0.5}));
 }
@@ -61,8 +61,8 @@ std::vector<std::vector<float>> Gradients(int workers) {
   return gradients;
 }
 
-// Sums are whole multiples of s / N, s the largest magnitude of all workers; bits are ceil(log2(2 N
-// + 1)).
+// Sums are whole multiples of s / N, where s is the largest magnitude of all workers; each takes
+// ceil(log2(2 N + 1)) bits.
 TEST(TernGradShared, SumsAreCounts) {
   for (const auto& [workers, bits] :
        {std::pair{1, 2}, {2, 3}, {3, 3}, {4, 4}, {7, 4}, {8, 5}, {130, 9}}) {
@@ -95,7 +95,8 @@ TEST(TernGradShared, IsUnbiasedAboutTheClippedGradient) {
     for (int i = 0; i < 5; ++i) sum[i] += mean[i];
   }
   for (int i = 0; i < 5; ++i) {
-    double variance = 0;  // of one step: p (1 - p) s^2 each, s = 2, over N^2
+    // Variance of one step: p (1 - p) s^2 for each worker, with s = 2, over N^2.
+    double variance = 0;
     for (const auto& gradient : gradients) {
       variance += std::abs(gradient[i]) * (2 - std::abs(gradient[i])) / 4;
     }
@@ -126,7 +127,7 @@ TEST(TernGradShared, ZerosConstantsAndDenormals) {
   }
 }
 
-// Scales that were tampered with on the way do not take codes out of their range.
+// Scales that were changed on the way do not take codes out of their range.
 TEST(TernGradShared, SurvivesOtherScales) {
   for (const float scale : {0.0f, 1e-45f, 0.01f, 1e30f, std::numeric_limits<float>::max()}) {
     const auto exchange = MakeScheme("terngrad-shared")->Open(test::MakeUnit(kNumel), 1);

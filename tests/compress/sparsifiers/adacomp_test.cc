@@ -32,12 +32,12 @@ TEST(AdaComp, GradientAndResidualCount) {
   const auto sparsifier = SparsifierOf("adacomp:bin=4");
   std::vector<float> residual = {3, 1, 0, 0, 0, 0, 0, 0, 1};
   const std::vector<float> gradient = {-1, 1, 0.5f, 0, 0, 0, 0, 0, 0};
-  // Sums 2, 2, .5, 0: with the gradient once more 1, 3, 1, 0 against 2. A bin of zeros sends
-  // nothing.
+  // Sums are 2, 2, .5, 0. With the gradient added once more, 1, 3, 1, 0 compare with the maximum 2.
+  // A bin of zeros sends nothing.
   const Selection selection = sparsifier->SelectWithFeedback(gradient, residual, 9, ContextOf(1));
   EXPECT_EQ(selection.positions, (std::vector<uint32_t>{1, 8}));
   EXPECT_EQ(selection.values, (std::vector<float>{2, 1}));
-  // Without a residual: half of the bin's maximum.
+  // Without a residual, the limit is half of the bin's maximum.
   EXPECT_EQ(sparsifier->Select(std::vector<float>{4, -2, 1.9f, 0}, 4, ContextOf(1)).positions,
             (std::vector<uint32_t>{0, 1}));
 }

@@ -15,7 +15,7 @@ struct Best {
   int64_t first = 0;  // least number of values that has it, up to rounding
 };
 
-// Energy over cost for every T.
+// Computes energy over cost for every T.
 Best SlowMaximum(std::vector<float> values, double c0, double c1, int64_t packet, bool first) {
   std::ranges::sort(values, {}, [](float x) { return -std::abs(x); });
   const auto n = static_cast<int64_t>(values.size());
@@ -57,7 +57,7 @@ TEST(Cat, CostsDecide) {
     return SparsifierOf(text)->Select(input, 30000, ContextOf(1)).positions.size();
   };
   EXPECT_EQ(count("cat:c0=0"), 30000u);  // values cost nothing
-  // One packet holds 8 * 1460 / (32 + 15) of them.
+  // One packet holds 8 * 1460 / (32 + 15) values.
   EXPECT_EQ(count("cat:c1=1e-9"), 248u);
   EXPECT_GT(count("cat:c1=600"), count("cat:c1=60"));
   EXPECT_TRUE(

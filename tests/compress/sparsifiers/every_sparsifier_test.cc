@@ -1,4 +1,4 @@
-// What holds for every row of SparsifierTable().
+// Properties of every row of SparsifierTable().
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -14,7 +14,7 @@ namespace {
 using test::ContextOf;
 using test::SparsifierOf;
 
-// Names, and variants whose code differs.
+// Returns all names, and variants whose code differs.
 std::vector<std::string> Everything() {
   std::vector<std::string> texts = {"topk:rule=kth",
                                     "randomk:seed=worker",
@@ -31,8 +31,8 @@ std::vector<std::string> Everything() {
   return texts;
 }
 
-// Over several steps, with everything remembered: what is selected and the new residual are e, bit
-// for bit but for the sign of zeros.
+// Over several steps with state, the selection and the new residual make up e, bit for bit but for
+// the sign of zeros.
 TEST(EverySparsifier, ConservesBitForBit) {
   for (const std::string& text : Everything()) {
     const auto sparsifier = SparsifierOf(text);
@@ -100,7 +100,7 @@ TEST(EverySparsifier, RefusesNonFiniteValuesWithFeedbackToo) {
   }
 }
 
-// Selecting from what a looser count kept gives part of it.
+// Selecting from a looser selection gives part of it.
 TEST(EverySparsifier, SelectsFromASelection) {
   const auto input = DrawGradient("student-t:n=20000,seed=2");
   for (const std::string& text : Everything()) {
@@ -122,7 +122,8 @@ TEST(EverySparsifier, SelectsFromASelection) {
   }
 }
 
-// Where nobody fixes the number of values the header's is taken, once the bytes bear it out.
+// If the parameter does not fix the number of values, the header's number is used once the bytes
+// agree with it.
 TEST(EverySparsifier, RefusesCountsThatTheBytesDoNotBearOut) {
   const auto input = test::Normals(5000, 3);
   for (const SparsifierRow& row : SparsifierTable()) {
@@ -143,7 +144,8 @@ TEST(EverySparsifier, RefusesCountsThatTheBytesDoNotBearOut) {
   }
 }
 
-// With a quantiser behind it, value + residual is e to the rounding of one subtraction.
+// With a quantiser behind the sparsifier, value + residual is e up to the rounding of one
+// subtraction.
 TEST(EverySparsifier, ConservesThroughAQuantiser) {
   for (const SparsifierRow& row : SparsifierTable()) {
     const auto codec = MakeCodec(row.info.name + "+bf16");

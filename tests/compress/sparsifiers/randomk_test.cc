@@ -25,7 +25,7 @@ TEST(RandomK, EveryWorkerItsOwnSeed) {
   for (size_t i = 0; i < 400; ++i) EXPECT_TRUE(a[i] == 0 || a[i] == input[i]);
 }
 
-// (1 - k/n) ||x||^2, and (n/k - 1) ||x||^2 scaled.
+// The expected errors are (1 - k/n) ||x||^2, and (n/k - 1) ||x||^2 if scaled.
 TEST(RandomK, ExpectedErrors) {
   const auto input = test::Normals(1000, 2);
   const std::vector<double> densities = {0.01, 0.25, 1};

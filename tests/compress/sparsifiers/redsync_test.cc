@@ -33,7 +33,7 @@ TEST(RedSync, BetweenKAndTwoK) {
   }
 }
 
-// The branch rule of public copies and their eps: three probes, whatever they select.
+// The branch rule of public copies and their eps make three probes, whatever these select.
 TEST(RedSync, CompatibleSelectsFarFromK) {
   const auto sparsifier = SparsifierOf("redsync:small=0,large=0,compatible=on,eps=0.2");
   const auto ratio = [&](const char* kind, double density) {
@@ -48,7 +48,7 @@ TEST(RedSync, CompatibleSelectsFarFromK) {
       sparsifier->Select(std::vector<float>(1000, 2.0f), 10, ContextOf(0.01)).positions.empty());
 }
 
-// The same by probing one by one.
+// Computes the same by probing one by one.
 TEST(RedSync, CompatibleEqualsProbing) {
   const auto sparsifier = SparsifierOf("redsync:small=0,large=0,compatible=on,eps=0.01");
   for (const char* kind : {"gaussian", "laplace", "student-t", "zeros", "ties"}) {
@@ -93,7 +93,7 @@ TEST(RedSync, ExactTopKWhereNoThresholdIs) {
 TEST(RedSync, ClassesBySize) {
   const auto codec = MakeCodec("redsync");
   const auto bytes = [&](int64_t n) { return codec->MessageBytes(test::MakeUnit(n), 0.01); };
-  EXPECT_EQ(bytes(32767), 16 + 4 * 32767);  // whole, length known, summable
+  EXPECT_EQ(bytes(32767), 16 + 4 * 32767);  // whole, of known length, summable
   EXPECT_TRUE(codec->Linear(32767, 0.01));
   EXPECT_EQ(codec->ElementsSent(32767, 0.01), 32767);
   EXPECT_FALSE(bytes(32768));
@@ -120,12 +120,12 @@ TEST(RedSync, ReusesItsThreshold) {
   const size_t first = count(input, 0.01);
   const double threshold = state.numbers[0];
   EXPECT_EQ(count(louder, 0.01), test::SlowAtLeast(louder, threshold).size());
-  EXPECT_GT(count(louder, 0.01), 4 * first);  // still the old one
-  EXPECT_LT(count(louder, 0.01), 4000u);      // searched again
-  EXPECT_LT(count(louder, 0.001), 400u);      // at once for another density
+  EXPECT_GT(count(louder, 0.01), 4 * first);  // still with the old threshold
+  EXPECT_LT(count(louder, 0.01), 4000u);      // with a new search
+  EXPECT_LT(count(louder, 0.001), 400u);      // searched at once for another density
 }
 
-// One sign a step, one mean of 4 bytes, the rest kept back.
+// Each step sends one sign and one mean of 4 bytes; the rest stays in the residual.
 TEST(RedSync, Quantised) {
   const auto codec = MakeCodec("redsync:quantised=on,small=0,large=0,index=u32");
   EXPECT_EQ(codec->Name(), "redsync+mean");
@@ -161,11 +161,11 @@ TEST(RedSync, QuantisedWholeUnitsAndOptions) {
   const auto small = test::Normals(100, 1);
   std::vector<float> sum(100);
   codec->DecodeAdd(codec->Encode(small, ContextOf(0.01)).bytes, ContextOf(0.01), sum);
-  EXPECT_EQ(sum, small);  // whole units go in fp32
+  EXPECT_EQ(sum, small);  // whole units are sent in fp32
   EXPECT_EQ(MakeCodec("redsync:quantised=on+mean")->Name(), "redsync+mean");
   EXPECT_THROW(MakeCodec("redsync:quantised=on+fp16"), Error);
   EXPECT_FALSE(MakeCodec("topk+mean")->AllowsErrorFeedback(0.1));
-  // No element of the step's sign: nothing is sent, in no bytes.
+  // No element has the step's sign, so that nothing is sent, in no bytes.
   const auto medium = MakeCodec("redsync:quantised=on,small=0");
   const std::vector<float> negative(50, -1.0f);
   EXPECT_EQ(medium->Encode(negative, ContextOf(0.1, 0)).size(), 16);

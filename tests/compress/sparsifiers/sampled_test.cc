@@ -9,7 +9,8 @@ namespace {
 using test::ContextOf;
 using test::SparsifierOf;
 
-// At least .8 k (less would have lowered the threshold) and at most k; what is sent is large.
+// At least .8 k values are sent (fewer would have lowered the threshold) and at most k, and all are
+// large.
 TEST(Sampled, CountsAndMagnitudes) {
   const auto sparsifier = SparsifierOf("sampled");
   for (const char* kind : {"gaussian", "laplace", "student-t", "lognormal"}) {
@@ -21,8 +22,8 @@ TEST(Sampled, CountsAndMagnitudes) {
         const auto count = static_cast<int64_t>(selection.positions.size());
         EXPECT_LE(count, k) << kind;
         EXPECT_GE(count, k * 4 / 5) << kind << " " << density;
-        // No more than 1.3 k elements reach the smallest that is sent: nothing but truncation
-        // leaves larger ones out.
+        // No more than 1.3 k elements reach the smallest value that is sent: only truncation leaves
+        // larger ones out.
         float smallest = std::abs(selection.values[0]);
         for (const float x : selection.values) smallest = std::min(smallest, std::abs(x));
         EXPECT_LE(test::SlowAtLeast(input, smallest).size(), 1.3 * static_cast<double>(k)) << kind;
@@ -32,8 +33,8 @@ TEST(Sampled, CountsAndMagnitudes) {
 }
 
 TEST(Sampled, TruncatesByPosition) {
-  // Everything is sampled where n <= 2 / density, so the threshold is the k-th magnitude; ties
-  // behind the k-th go.
+  // If n <= 2 / density everything is sampled, so that the threshold is the k-th magnitude; ties
+  // behind the k-th are dropped.
   const std::vector<float> input = {3, 3, -3, 3, 1, 1, 1, 1, 1, 1};
   const Selection selection = SparsifierOf("sampled")->Select(input, 3, ContextOf(0.3));
   EXPECT_EQ(selection.positions.size(), 3u);
@@ -41,8 +42,8 @@ TEST(Sampled, TruncatesByPosition) {
       SparsifierOf("sampled")->Select(std::vector<float>(1000, -1.0f), 10, ContextOf(0.01));
   std::vector<uint32_t> first(10);
   std::iota(first.begin(), first.end(), 0u);
-  EXPECT_EQ(constant.positions,
-            first);  // more than 1.3 k selected: exact Top-K, ties to the lower index
+  // More than 1.3 k are selected: exact Top-K, with ties to the lower index.
+  EXPECT_EQ(constant.positions, first);
 }
 
 TEST(Sampled, ZerosFallBackToTheLargest) {

@@ -18,8 +18,8 @@ double Ratio(const char* text, const std::string& kind, double density) {
   return static_cast<double>(selected) / static_cast<double>(k);
 }
 
-// Magnitudes of a Laplace distribution are exponential: every number of stages fits, within 5
-// deviations of the count and of the means.
+// Magnitudes of a Laplace distribution are exponential, so that every number of stages fits, within
+// 5 deviations of the count and of the means.
 TEST(Sidco, HitsTheDensityOfItsDistribution) {
   for (const char* text : {"sidco:stages=1", "sidco:stages=2", "sidco:stages=4", "sidco",
                            "sidco:fit=pareto,stages=1"}) {
@@ -30,7 +30,7 @@ TEST(Sidco, HitsTheDensityOfItsDistribution) {
   }
 }
 
-// The fits to sorted magnitudes, one stage after the other, in double precision.
+// Fits sorted magnitudes one stage after the other, in double precision.
 double ExactThreshold(std::vector<double> magnitudes, bool pareto, double delta, int stages) {
   double threshold = 0;
   for (int stage = 1; stage <= stages; ++stage) {
@@ -67,7 +67,7 @@ TEST(Sidco, FitsAsSortedMagnitudesSay) {
                                .c_str())
                   ->Select(input, numel / 20, ContextOf(0.05))
                   .positions);
-          const double slack = numel < 512 ? 1e-6 : 0.005;  // sorted, or a part of a bin
+          const double slack = numel < 512 ? 1e-6 : 0.005;  // sorted, or a fraction of a bin
           EXPECT_GE(selected, above(exact * (1 + slack))) << kind << pareto << stages;
           EXPECT_LE(selected, above(exact * (1 - slack))) << kind << pareto << stages;
         }
@@ -84,8 +84,8 @@ TEST(Sidco, ClosedFormOfOneStage) {
 }
 
 TEST(Sidco, ChoosesTheNumberOfStagesThatFits) {
-  EXPECT_LT(Ratio("sidco:stages=1", "gaussian", 0.01),
-            0.1);  // light tail: the fit reaches too far
+  // The tail is light: the fit reaches too far.
+  EXPECT_LT(Ratio("sidco:stages=1", "gaussian", 0.01), 0.1);
   EXPECT_GT(Ratio("sidco:stages=1", "student-t", 0.01), 1.2);  // heavy tail: not far enough
   for (const char* kind : {"gaussian", "student-t"}) {
     const double chosen = std::abs(std::log(Ratio("sidco", kind, 0.01)));
@@ -105,10 +105,10 @@ TEST(Sidco, AdaptsAfterAWindowThatWasOff) {
     sparsifier->Select(input, 1000, ContextOf(0.01, 0, &state));
     return state.numbers[0];
   };
-  state.numbers = {1, 0, 0, 0.01};                           // one stage
-  for (int i = 0; i < 10; ++i) EXPECT_EQ(step(laplace), 1);  // is right
+  state.numbers = {1, 0, 0, 0.01};                           // one stage,
+  for (int i = 0; i < 10; ++i) EXPECT_EQ(step(laplace), 1);  // which fits
   for (int i = 0; i < 4; ++i) EXPECT_EQ(step(gaussian), 1);
-  EXPECT_EQ(step(gaussian), 0);  // to be chosen
+  EXPECT_EQ(step(gaussian), 0);  // the number is chosen anew
   EXPECT_GT(step(gaussian), 1);
 }
 

@@ -1,4 +1,4 @@
-// What the tests of the sparsifiers share.
+// Helpers of the sparsifiers' tests.
 #pragma once
 
 #include <cmath>
@@ -33,7 +33,7 @@ inline double SquaredOf(std::span<const float> values) {
   return sum;
 }
 
-// Positions with |x| >= threshold, one by one.
+// Returns the positions with |x| >= threshold, by a plain loop.
 inline std::vector<uint32_t> SlowAtLeast(std::span<const float> values, double threshold) {
   std::vector<uint32_t> positions;
   for (size_t i = 0; i < values.size(); ++i) {

@@ -35,7 +35,7 @@ TEST(Threshold, NothingIsAMessageToo) {
   std::vector<float> sum = {1, 2, 3};
   codec->DecodeAdd(message.bytes, ContextOf(1), sum);
   EXPECT_EQ(sum, (std::vector<float>{1, 2, 3}));
-  // Any threshold decodes any message: the number of values travels.
+  // Any threshold decodes any message, as the number of values is sent.
   codec->DecodeAdd(codec->Encode(input, ContextOf(0.1)).bytes, ContextOf(1), sum);
   EXPECT_EQ(sum, (std::vector<float>{1.5f, 1.75f, 3}));
 }
@@ -45,7 +45,8 @@ TEST(Threshold, RangeDirectionAndBudget) {
   EXPECT_TRUE(codec->Parameter().volume_falls);
   EXPECT_THROW(codec->Encode(test::Normals(4, 1), ContextOf(0)), Error);
   EXPECT_FALSE(codec->MessageBytes(test::MakeUnit(4), 1));
-  // 1 / (2 sqrt(k)), at which k elements have the norm 1/2 together: of 0.1 % of a ResNet-18.
+  // The threshold is 1 / (2 sqrt(k)), at which k elements together have the norm 1/2; k is 0.1 % of
+  // a ResNet-18.
   const auto budget = MakeCodec("threshold:budget=11174");
   EXPECT_NEAR(budget->Parameter().fallback, 0.00473, 5e-6);
   EXPECT_EQ(codec->Parameter().fallback, 0.01);

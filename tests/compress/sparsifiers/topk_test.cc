@@ -17,7 +17,8 @@ struct Volume {
   int64_t elements = 0, values = 0, bytes = 0;
 };
 
-// Of one message a tensor, without headers, positions as 32-bit numbers.
+// Returns the volume of one message for each tensor, without headers, with positions as 32-bit
+// numbers.
 Volume VolumeOf(const std::vector<Unit>& units, double density) {
   const auto codec = MakeCodec("topk:index=u32");
   Volume volume;
@@ -26,7 +27,6 @@ Volume VolumeOf(const std::vector<Unit>& units, double density) {
     volume.values += codec->ElementsSent(unit.numel, density);
     volume.bytes += *codec->MessageBytes(unit, density) - kHeaderBytes;
   }
-  // A tensor that is sent whole has no positions.
   return volume;
 }
 
@@ -67,7 +67,7 @@ TEST(TopK, FusedFeedbackIsTheSumsTopK) {
   for (size_t i = 0; i < 500; ++i) EXPECT_EQ(selection.values[i], sum[selection.positions[i]]);
 }
 
-// floor(n density) + 1 values, and all ties.
+// floor(n density) + 1 values are sent, and all ties.
 TEST(TopK, KthRule) {
   const auto sparsifier = SparsifierOf("topk:rule=kth");
   const auto input = DrawGradient("gaussian:n=1000,seed=1");
