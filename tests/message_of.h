@@ -1,4 +1,4 @@
-// What a call complains of, by an Error of ours or of the fabric.
+// Returns the message of the Error that a call throws, of ours or of the fabric.
 #pragma once
 
 #include <stdexcept>

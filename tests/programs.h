@@ -1,4 +1,4 @@
-// What whole-program tests share: running a command as users do, reading what it left.
+// Helpers of whole-program tests, which run a command as users do and read its output.
 #pragma once
 
 #include <sys/wait.h>

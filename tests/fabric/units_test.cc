@@ -64,7 +64,7 @@ TEST(Units, TimesThatDoNotFitAreRefusedWithOneMessage) {
 
 TEST(Units, SerialisationRoundsUpAndDoesNotOverflow) {
   EXPECT_EQ(SerialisationTime(1500, 1'000'000'000), 12'000);
-  EXPECT_EQ(SerialisationTime(1, 3'000'000'000), 3);  // 2.67 ns
+  EXPECT_EQ(SerialisationTime(1, 3'000'000'000), 3);  // 2.67 ns, rounded up
   EXPECT_EQ(SerialisationTime(0, 1), 0);
   EXPECT_EQ(SerialisationTime(int64_t{1} << 40, 1'000'000'000), (int64_t{1} << 40) * 8);
 }

@@ -18,7 +18,7 @@ struct Case {
   size_t numel = 0;
 };
 
-// In the order in which CodecSeeds writes them.
+// Takes a case in the order in which CodecSeeds writes them.
 Case TakeCase(Input& input) {
   Case one;
   one.codec = MakeCodec(CodecTexts()[input.Below(static_cast<uint32_t>(CodecTexts().size()))]);

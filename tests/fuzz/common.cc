@@ -14,7 +14,7 @@
 namespace legacy::fuzz {
 namespace {
 
-// Those of `texts` that there are: not every sparsifier takes every quantiser.
+// Returns those of `texts` that can be made, as not every sparsifier takes every quantiser.
 template <typename Make>
 std::vector<std::string> Possible(const std::vector<std::string>& texts, Make make) {
   std::vector<std::string> possible;
@@ -28,7 +28,7 @@ std::vector<std::string> Possible(const std::vector<std::string>& texts, Make ma
   return possible;
 }
 
-// The method with `settings` of those options that it has, beside `own`.
+// Returns the method's text: the options of `own`, and those of `settings` that the method has.
 std::string TextOf(const MethodInfo& info, Stage own,
                    const std::map<std::string, std::string>& settings) {
   for (const OptionSpec& option : info.options) {
@@ -38,7 +38,7 @@ std::string TextOf(const MethodInfo& info, Stage own,
   return FormatStages({&own, 1});
 }
 
-// The method at its defaults, and with every option at each of the words that it allows.
+// Returns the method at its defaults, and with every option at each of the words that it allows.
 std::vector<std::string> Variants(const MethodInfo& info,
                                   const std::map<std::string, std::string>& settings = {}) {
   std::vector<std::string> texts = {TextOf(info, {.name = info.name}, settings)};
@@ -105,7 +105,7 @@ const std::vector<std::string>& SchemeTexts() {
   return texts;
 }
 
-// Decisions every few steps, from small tables.
+// Policies decide every few steps, from small tables.
 const std::vector<std::string>& PolicyTexts() {
   static const std::vector<std::string> texts = [] {
     std::vector<std::string> all;

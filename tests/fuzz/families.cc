@@ -2,14 +2,14 @@
 
 namespace legacy::fuzz {
 
-// Each beside its target.
+// Each is defined beside its target.
 std::vector<Bytes> MessageSeeds();
 std::vector<Bytes> CodecSeeds();
 std::vector<Bytes> SchemeSeeds();
 std::vector<Bytes> PolicySeeds();
 std::vector<Bytes> OptionsSeeds();
 
-// Of files and requests, where the programs that read them are built.
+// Families of readers of files and requests, defined where those readers are built.
 const std::vector<Family>& ReaderFamilies();
 
 std::span<const Family> Families() {

@@ -1,11 +1,11 @@
-// Gradients of others, with the list of their layers, as legacy-codec reads them.
+// Users' gradients, with the list of their layers, as legacy-codec reads them.
 #include "scenarios/codec/gradient_source.h"
 #include "tests/fuzz/readers.h"
 
 namespace legacy::fuzz {
 
-// The first bytes say how many workers and steps are asked for and how long the list of layers is;
-// the values follow it.
+// The first bytes give the workers and steps to ask for and the length of the list of layers;
+// values follow the list.
 void FuzzGradients(ByteSpan bytes) {
   static MemoryFile values;
   static MemoryFile layers;

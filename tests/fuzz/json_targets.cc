@@ -1,4 +1,4 @@
-// JSON: any, profiles, manifests, what benchmarks on a GPU write.
+// JSON of any kind: profiles, manifests, and the output of GPU benchmarks.
 #include <nlohmann/json.hpp>
 
 #include "analysis/run_directory.h"
@@ -30,7 +30,7 @@ Profile Base() {
 
 }  // namespace
 
-// What was understood is written as text that is understood alike.
+// Checks that a parsed document is written as text that parses to the same document.
 void FuzzJson(ByteSpan input) {
   Refusable([&] {
     const nlohmann::json document = ParseJson(TextOf(input), "f");

@@ -17,7 +17,8 @@ void CheckHeader(ByteSpan message) {
   }
 }
 
-// What is read is written back to the same bytes: no two messages have the same positions.
+// Checks that positions that were read are written to the same bytes: no two messages have the same
+// positions.
 void CheckIndices(IndexCoding coding, int64_t numel, int64_t count, ByteSpan bytes) {
   if (coding == IndexCoding::kU16 && numel > 65536) return;
   ByteSpan rest = bytes;

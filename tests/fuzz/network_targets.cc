@@ -1,4 +1,4 @@
-// What describes networks: topologies, stragglers.
+// Descriptions of networks: topologies and stragglers.
 #include "base/whole_file.h"
 #include "ns3-module/fabric/step/straggler.h"
 #include "ns3-module/fabric/topology/file.h"

@@ -43,7 +43,7 @@ void AddTexts(std::span<const RowType> table, std::vector<std::string>& texts) {
 
 }  // namespace
 
-// What was understood is written as text that is understood alike.
+// Checks that accepted options are written as text that is read as the same options.
 void FuzzOptions(ByteSpan bytes) {
   const std::string text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   Try([&] {

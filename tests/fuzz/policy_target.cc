@@ -17,7 +17,8 @@ std::vector<Unit> SomeUnits() {
   return units;
 }
 
-// What candidates keep, less from one to the next, as exchanges would measure it.
+// Returns the energies that candidates keep, falling from one to the next, as exchanges would
+// measure them.
 std::vector<Probe> Probes(const std::vector<Unit>& units, size_t candidates) {
   std::vector<Probe> probes;
   for (const Unit& unit : units) {
@@ -81,7 +82,7 @@ void RunStep(Policy& policy, int64_t step, const std::vector<Unit>& units,
 
 }  // namespace
 
-// Whatever a policy was told, its parameters stay within the scheme's range.
+// Checks that a policy's parameters stay within the scheme's range, whatever it is told.
 void FuzzPolicy(ByteSpan bytes) {
   Input input(bytes);
   const std::string& text = PolicyTexts()[input.Take(1) % PolicyTexts().size()];
@@ -104,8 +105,7 @@ void FuzzPolicy(ByteSpan bytes) {
   }
 }
 
-// Each policy with a few schemes, so that all schemes are met by some: all pairs take too long to
-// be read.
+// Pairs each policy with a few schemes, so that each scheme occurs; all pairs would take too long.
 std::vector<Bytes> PolicySeeds() {
   constexpr uint32_t kEach = 3;
   std::vector<Bytes> seeds;

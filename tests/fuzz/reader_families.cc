@@ -1,9 +1,9 @@
-// The families of readers of files and requests, which need more than compress/.
+// Families of readers of files and requests, which need more than compress/.
 #include "tests/fuzz/readers.h"
 
 namespace legacy::fuzz {
 
-// Each beside its target.
+// Each is defined beside its target.
 void FuzzJson(ByteSpan input);
 void FuzzProfile(ByteSpan input);
 void FuzzManifest(ByteSpan input);

@@ -1,4 +1,4 @@
-// What targets of file readers share: a file in memory whose content changes, folders of such
+// Helpers of the targets of file readers: a file in memory whose content changes, folders of such
 // files, seeds from texts.
 #pragma once
 
@@ -25,7 +25,7 @@ inline Bytes BytesOf(const std::string& text) {
   return {bytes.begin(), bytes.end()};
 }
 
-// Refusals alone may leave a reader; whatever else is thrown ends the program.
+// Calls a reader and catches its refusals; any other exception ends the program.
 template <typename Read>
 void Refusable(Read read) {
   try {
@@ -35,7 +35,7 @@ void Refusable(Read read) {
   }
 }
 
-// Readers that take a path open it anew each time.
+// A file in memory, which readers open anew each time by its path.
 class MemoryFile {
  public:
   MemoryFile() : file_(memfd_create("legacy-fuzz", MFD_CLOEXEC)) {
@@ -83,7 +83,8 @@ class MemoryFolder {
   std::filesystem::path path_;
 };
 
-// Each text whole, cut in several places, and with a part of it twice; `choice` in front.
+// Returns each text whole, cut in several places, and with a part of it twice, with `choice` in
+// front.
 std::vector<Bytes> TextSeeds(const std::vector<std::string>& texts, const std::string& choice = "");
 
 }  // namespace legacy::fuzz

@@ -21,7 +21,7 @@ std::string Recorded() {
 
 }  // namespace
 
-// Whoever replays goes by these positions without looking again.
+// Checks the positions in the record, which replays use without checks.
 void FuzzTraffic(ByteSpan input) {
   static MemoryFile file;
   file.Put(input);

@@ -1,4 +1,4 @@
-// Run directories: a manifest as it should be, and one CSV file of any content.
+// Run directories with a valid manifest and one CSV file of any content.
 #include <fstream>
 #include <sstream>
 
@@ -19,7 +19,7 @@ const std::vector<std::string>& Names() {
   return names;
 }
 
-// Rows of both policies and seeds, as the writers write them.
+// Returns rows of both policies and seeds, as the writers write them.
 template <class Row>
 std::string Written() {
   const MemoryFolder folder({Row::kFile});

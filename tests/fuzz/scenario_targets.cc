@@ -6,7 +6,7 @@
 
 namespace legacy::fuzz {
 
-// What was understood is printed as YAML that is understood alike.
+// Checks that an accepted scenario is printed as YAML that is read as the same scenario.
 void FuzzScenario(ByteSpan input) {
   static MemoryFile file;
   file.Put(input);

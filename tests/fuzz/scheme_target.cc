@@ -31,8 +31,8 @@ void RunStep(Exchange& exchange, const UnitStep& context, int workers, const Uni
 
 }  // namespace
 
-// Real messages of real workers, some of them changed on the way. An exchange that refused is not
-// gone on with, as a training would not; what it kept can be saved and loaded all the same.
+// Sends real messages of real workers, some of them changed on the way. After a refusal the
+// exchange takes no further step, as in a training, but its state can still be saved and loaded.
 void FuzzScheme(ByteSpan bytes) {
   Input input(bytes);
   const std::string& text = SchemeTexts()[input.Below(static_cast<uint32_t>(SchemeTexts().size()))];
@@ -56,7 +56,7 @@ void FuzzScheme(ByteSpan bytes) {
   }
 }
 
-// Three steps of every scheme, without error feedback, with nothing changed.
+// Returns three steps of every scheme, without error feedback, with no change.
 std::vector<Bytes> SchemeSeeds() {
   std::vector<Bytes> seeds;
   for (uint32_t text = 0; text < SchemeTexts().size(); ++text) {

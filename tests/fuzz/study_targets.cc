@@ -21,7 +21,7 @@ HttpReader ReadHttp(std::string_view text, size_t piece) {
 
 }  // namespace
 
-// A bad line is counted, and hides no other.
+// Checks that a bad line is counted, and hides no other.
 void FuzzJournal(ByteSpan input) {
   static MemoryFolder folder({"a.jsonl"});
   folder.file(0).Put(input);
@@ -39,7 +39,7 @@ std::vector<Bytes> JournalSeeds() {
        "\n"});
 }
 
-// However a request arrives, it is read alike.
+// Checks that a request is read the same in pieces and as a whole.
 void FuzzHttp(ByteSpan bytes) {
   Input input(bytes);
   const size_t piece = 1 + input.Take(1);
@@ -63,8 +63,8 @@ std::vector<Bytes> HttpSeeds() {
       "\x20");
 }
 
-// Every point of a definition that is accepted has values of its own, and a scenario that can be
-// made.
+// Checks that the points of an accepted definition have a value for each axis, and a scenario that
+// can be made.
 void FuzzStudy(ByteSpan input) {
   Refusable([&] {
     const StudyDefinition definition = ParseStudy(TextOf(input), "f.yaml");

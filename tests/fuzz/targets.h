@@ -16,22 +16,22 @@
 
 namespace legacy::fuzz {
 
-void FuzzMessage(ByteSpan input);  // headers and positions
-void FuzzCodec(ByteSpan input);    // every codec's DecodeAdd
-void FuzzScheme(
-    ByteSpan input);  // every scheme's calls, with bytes changed on the way, and its saved state
-void FuzzPolicy(ByteSpan input);   // the policies' own calls, likewise
-void FuzzOptions(ByteSpan input);  // texts of codecs, schemes and policies
+void FuzzMessage(ByteSpan input);  // reads headers and positions
+void FuzzCodec(ByteSpan input);    // decodes with every codec
+// Runs every scheme's calls, with bytes changed on the way, and loads its saved state.
+void FuzzScheme(ByteSpan input);
+void FuzzPolicy(ByteSpan input);   // runs the policies' own calls, with bytes changed
+void FuzzOptions(ByteSpan input);  // reads texts of codecs, schemes and policies
 
 struct Family {
   const char* name;
   void (*run)(ByteSpan input);
   std::vector<Bytes> (*seeds)();  // inputs that are read to their end
-  uint32_t mutations = 3000;      // of seeds, that the test tries without a fuzzer
+  uint32_t mutations = 3000;      // changed seeds that the test tries without a fuzzer
 };
 std::span<const Family> Families();
 
-// Takes numbers from the front of an input; zeros past its end.
+// Takes numbers from the front of an input; past its end it gives zeros.
 class Input {
  public:
   explicit Input(ByteSpan bytes) : bytes_(bytes) {}
@@ -50,7 +50,7 @@ class Input {
   ByteSpan bytes_;
 };
 
-// The other way round: what Input takes. For seeds.
+// Writes the numbers that Input takes, for seeds.
 class Output {
  public:
   Output& Put(uint32_t value, size_t bytes = 2) {
@@ -67,18 +67,19 @@ class Output {
   Bytes bytes_;
 };
 
-// What a fuzzer reports as a crash, also where asserts are off.
+// Ends the program if `holds` is false, also where asserts are off; a fuzzer reports this as a
+// crash.
 inline void Require(bool holds) {
   if (!holds) std::abort();
 }
 
-// `message` as a faulty sender or network may leave it: as it is, with flipped bits, cut, longer,
-// or other bytes instead.
+// Returns `message` as a faulty sender or network may change it: unchanged, with flipped bits, cut,
+// longer, or with other bytes.
 Bytes Tampered(Bytes message, Input& input);
 
-// What can be made of the tables: every method at its defaults and with each option at each word
-// that it allows; quantisers behind what can stand first, index codings. Policies may not fit a
-// scheme.
+// Texts that the tables allow: every method at its defaults and with each option at each word that
+// it allows, quantisers behind all first stages that take them, and index codings. A policy may not
+// fit a scheme.
 const std::vector<std::string>& CodecTexts();
 const std::vector<std::string>& SchemeTexts();
 const std::vector<std::string>& PolicyTexts();

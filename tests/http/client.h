@@ -1,4 +1,4 @@
-// A client of a server on this machine, which sends what it is given.
+// A client of a server on this machine, which sends any bytes.
 #pragma once
 
 #include <arpa/inet.h>
@@ -31,7 +31,7 @@ class Connection {
   void Send(const std::string& text) const {
     [[maybe_unused]] const ssize_t sent = send(socket_, text.data(), text.size(), MSG_NOSIGNAL);
   }
-  // Everything until the server closes.
+  // Returns all bytes until the server closes the connection.
   std::string Receive() const {
     std::string text;
     char bytes[4096];
@@ -47,12 +47,12 @@ class Connection {
 };
 
 struct Reply {
-  int status = 0;  // 0: none came
+  int status = 0;  // 0: no status came
   std::string head;
   std::string body;
 };
 
-// "GET /path", header lines that end with CR LF, a body.
+// Sends "GET /path", header lines that end with CR LF, and a body.
 inline Reply Ask(int port, const std::string& what, const std::string& headers = "",
                  const std::string& body = "") {
   const Connection connection(port);

@@ -1,4 +1,4 @@
-// The server on this machine's own address: slow clients, too many clients, its end.
+// The server on this machine's own address: slow clients, too many clients, shutdown.
 #include "scenarios/http/http_server.h"
 
 #include <gtest/gtest.h>
@@ -58,7 +58,8 @@ TEST_F(HttpServerTest, AnswersAndRefuses) {
   EXPECT_TRUE(Ask("HEAD /hello HTTP/1.1\r\n\r\n").ends_with("\r\n\r\n"));
 }
 
-// Forty that send nothing, half a head or half a body, with as few threads as can be.
+// Forty clients send nothing, half a head or half a body, to a server with as few threads as
+// possible.
 TEST_F(HttpServerTest, SlowClientsHoldUpNobody) {
   Start({.threads = 1, .connections = 32});
   std::vector<test::Connection> slow;
@@ -76,7 +77,7 @@ TEST_F(HttpServerTest, ARequestHasATotalTime) {
   Start({.threads = 1, .request_seconds = 0.05});
   const test::Connection client(server_->port());
   std::atomic<bool> over = false;
-  std::thread dripping([&] {  // a byte now and then would renew a time-out of single reads
+  std::thread dripping([&] {  // each byte would renew a time-out of single reads
     while (!over) {
       client.Send("x");
       std::this_thread::sleep_for(std::chrono::milliseconds(5));

@@ -1,4 +1,4 @@
-// Requests as they arrive in pieces, and what is refused of them.
+// Requests that arrive in pieces, and refused requests.
 #include "scenarios/http/http.h"
 
 #include <gtest/gtest.h>
@@ -51,7 +51,7 @@ TEST(Http, WhatIsNoRequestIsRefused) {
   EXPECT_EQ(StatusWith("Host: other"), 400) << "twice";
 }
 
-// None of these may reach a handler, nor have a body read.
+// No such request may reach a handler, or have its body read.
 TEST(Http, RangesEncodingsAndChunksAreRefused) {
   EXPECT_EQ(StatusWith("Range: bytes=0-0,1-1"), 416);
   EXPECT_EQ(StatusWith("Content-Encoding: gzip\r\nContent-Length: 10"), 415);

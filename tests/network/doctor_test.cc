@@ -1,4 +1,4 @@
-// The doctor on steps whose bound is known by construction.
+// The doctor, on steps whose bound is known by construction.
 #include "scenarios/network/doctor.h"
 
 #include <gtest/gtest.h>
@@ -45,7 +45,7 @@ Topology Dumbbell(int64_t bottleneck) {
   return fabric::BuildDumbbell(2, 2, {10 * kGbps, 1'000, 0}, {bottleneck, 1'000, 0});
 }
 
-// A ring all-gather among as many workers as there are times.
+// Returns a ring all-gather among as many workers as there are times.
 StepTraffic Gather(int64_t bytes, const std::vector<TimeNs>& ready) {
   StepTraffic traffic;
   traffic.workers = static_cast<int>(ready.size());
@@ -101,7 +101,7 @@ TEST(Doctor, WhereManyLinksAreAlikeTheirTierIsNamed) {
     return fabric::BuildLeafSpine(2, 2, 2, {scale * host.rateBps, host.delay, 0},
                                   {scale * uplinks, 1'000, 0});
   };
-  // All to all from everyone: whatever the hash picks, several uplinks are in use.
+  // All workers send to all, so that several uplinks are in use whatever the hash picks.
   StepTraffic traffic = Gather(4'000'000, {0, 0, 0, 0});
   traffic.buckets[0].calls[0].collective.algorithm = fabric::CollectiveAlgorithm::DirectAllGather;
   const Diagnosis diagnosis = Bench(build(kGbps, 1)).Ask(traffic);
@@ -136,7 +136,7 @@ TEST(Doctor, TwoSlowWorkersAreSlowTogether) {
   EXPECT_EQ(diagnosis.bound, Bound::kStraggler);
   EXPECT_EQ(VerdictName(diagnosis), "slow-workers");
   EXPECT_LT(Find(diagnosis, "slowest-worker").gain, .01);
-  // At a factor of 1.5 faster devices help more: what is slow is the compute of all.
+  // At a factor of 1.5 faster devices help more, so that the bound is the compute of all workers.
   EXPECT_EQ(Bench(Star()).Ask(Gather(10'000, {10 * kMs, 15 * kMs, 10 * kMs, 15 * kMs})).bound,
             Bound::kCompute);
 }
@@ -166,14 +166,14 @@ TEST(Doctor, HeavyEncodingIsToldFromCompute) {
             Bench(Star()).Time(Gather(10'000, std::vector<TimeNs>(4, 12 * kMs))));
 }
 
-// One worker computes while the other encodes: whatever gets faster, the other one is as late.
+// One worker computes while the other encodes: if one gets faster, the other is still as late.
 TEST(Doctor, EquallyLongWaysAreBalanced) {
   const StepTraffic traffic = Gather(0, {10 * kMs, 10 * kMs});
   const Diagnosis diagnosis = Bench(Star(), 2).Ask(traffic, {{{0, 10 * kMs}}});
   EXPECT_EQ(diagnosis.bound, Bound::kBalanced);
   EXPECT_FALSE(diagnosis.verdict);
   EXPECT_EQ(VerdictText(diagnosis), "balanced: nothing that was tried saves 5 % of 10 ms");
-  EXPECT_EQ(diagnosis.remedies.size(), 2u);  // nothing travels: only devices were tried
+  EXPECT_EQ(diagnosis.remedies.size(), 2u);  // no flows: only devices were tried
   EXPECT_EQ(DoctorRows(diagnosis, {}).front()["verdict"], 1);
 }
 
@@ -208,7 +208,7 @@ TEST(Doctor, SaysAllOfItInTwelveLines) {
   traffic.buckets[0].decode.assign(4, kMs);
   const EncodeTimes encode{{std::vector<TimeNs>(4, kMs)}};
   const Diagnosis diagnosis = Bench(Dumbbell(kGbps)).Ask(traffic, encode);
-  EXPECT_EQ(diagnosis.remedies.size(), 9u);  // a dumbbell's middle is one link: no tier
+  EXPECT_EQ(diagnosis.remedies.size(), 9u);  // a dumbbell's middle is one link, not a tier
   const std::string text = DoctorText(diagnosis);
   EXPECT_LE(std::count(text.begin(), text.end(), '\n'), 11) << text;
   EXPECT_TRUE(std::is_sorted(diagnosis.remedies.begin(), diagnosis.remedies.end(),

@@ -1,4 +1,4 @@
-// Option values to traffic: sizes, ready times, networks; and what recorders see of it.
+// From option values to traffic: sizes, ready times, networks, and the record of them.
 #include "scenarios/network/experiment.h"
 
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ TEST(Experiment, OneSizeForAllOrOneForEach) {
             std::string::npos);
 }
 
-// 300 values of 4 bytes: 1 % are 3 values of 8 bytes; at least one is sent.
+// Of 300 values of 4 bytes, 1 % are 3 values of 8 bytes; at least one is sent.
 TEST(Experiment, DensityKeepsWholeValues) {
   const auto bytes = [](const std::string& density) {
     return ExperimentWith({{"workers", "2"}, {"bytes", "1200"}, {"density", density}}).bytes;
@@ -33,8 +33,8 @@ TEST(Experiment, DensityKeepsWholeValues) {
   EXPECT_EQ(bytes("0.0001"), (std::vector<int64_t>{8, 8}));
 }
 
-// 1000 values, half of them at each of 4 workers: unions of 2 and 4 hold 750 and 937.5 on average,
-// and never more bytes than the dense form.
+// Four workers each send half of 1000 values: unions of 2 and 4 hold 750 and 937.5 values on
+// average, and never take more bytes than the dense form.
 TEST(Experiment, SumsOfSparseMessagesGrowToTheDenseSize) {
   const Experiment half = ExperimentWith(
       {{"workers", "4"}, {"bytes", "4000"}, {"density", "0.5"}, {"collective", "sparse-tree"}});
@@ -43,7 +43,7 @@ TEST(Experiment, SumsOfSparseMessagesGrowToTheDenseSize) {
             (std::vector<int64_t>{4000, 4000}));
   const Experiment tenth = ExperimentWith(
       {{"workers", "4"}, {"bytes", "4000"}, {"density", "0.1"}, {"collective", "sparse-tree"}});
-  // 1000 (1 - 0.9^2) = 190, 1000 (1 - 0.9^4) = 343.9
+  // 1000 (1 - 0.9^2) = 190 and 1000 (1 - 0.9^4) = 343.9
   EXPECT_EQ(SpecOf(tenth, *tenth.algorithm, *network, 0).sumBytes,
             (std::vector<int64_t>{8 * 190, 8 * 344}));
 }
@@ -80,8 +80,7 @@ TEST(Experiment, ServersAndAggregatorsAreThereWhereTheyAreNeeded) {
   }
 }
 
-// Every algorithm runs, on flows that the recorder sees start and arrive, all of them within the
-// step.
+// Every algorithm runs, and the recorder sees its flows start and arrive within the step.
 TEST(Measure, EveryAlgorithmRunsAndIsRecorded) {
   for (const CollectiveAlgorithm algorithm : fabric::CollectiveAlgorithms()) {
     const PreparedExperiment prepared =
@@ -105,8 +104,8 @@ TEST(Measure, EveryAlgorithmRunsAndIsRecorded) {
   }
 }
 
-// A warm-up is forgotten: what is recorded of a warm step is what a cold one records, shifted in
-// nothing, where an engine does not care about connections.
+// The warm-up step is not recorded: for an engine without connection state, the records of a warm
+// and a cold step are equal.
 TEST(Measure, RecordsTheMeasuredStepOnly) {
   const auto flows = [](const char* connections) {
     const PreparedExperiment prepared =
@@ -122,7 +121,8 @@ TEST(Measure, RecordsTheMeasuredStepOnly) {
   }
 }
 
-// The ring's closed form is the analytic engine's time on a star, to the nanosecond of each round.
+// The ring's closed form is the analytic engine's time on a star, within a nanosecond for each
+// round.
 TEST(Measure, ClosedFormWhereThereIsOne) {
   const PreparedExperiment star =
       Prepare(ExperimentWith({{"topo", "star"}, {"workers", "8"}, {"bytes", "800KB"}}));

@@ -28,7 +28,7 @@ TEST(Fidelity, PacketsWhereTheyAreAffordable) {
   EXPECT_EQ(ChooseFidelity(6'100, 100, 60).samples, 0);
 }
 
-// The analytic engine stands in for packets.
+// The analytic engine stands in for the packet engine.
 TEST(Fidelity, SamplesEveryMthStepAndReportsTheDifference) {
   const fabric::Topology topology = fabric::BuildStar(2, {8'000'000'000, 0, 0});
   const fabric::Placement placement = fabric::MakePlacement({"packed", 2}, topology);

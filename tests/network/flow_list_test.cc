@@ -86,7 +86,7 @@ TEST_F(FlowList, PatternsSendWhatTheySay) {
   EXPECT_EQ(pairs.size(), 56u);
 }
 
-// 8 hosts of 1 Gbit/s at load 0.4 bring 400 MB a second: the bytes of many flows divided by the
+// 8 hosts of 1 Gbit/s at load 0.4 send 400 MB a second: the bytes of many flows, divided by the
 // time of the last.
 TEST_F(FlowList, PoissonOffersItsLoad) {
   const auto flows = Pattern("poisson:load=0.4,cdf=websearch,flows=40000", 5);
@@ -111,7 +111,7 @@ TEST_F(FlowList, UnknownPatternsAreRefused) {
   }
 }
 
-// The mean of a distribution is that of its inverse over a fine grid.
+// The mean of a distribution equals that of its inverse over a fine grid.
 TEST(FlowSizesTest, MeanIsThatOfTheDraws) {
   for (const char* name : {"websearch", "datamining"}) {
     const FlowSizes sizes = FlowSizes::FromText(name, "cdf");
@@ -144,7 +144,7 @@ TEST(FlowSizesTest, FilesInPercentOrFractions) {
   fs::remove(path);
 }
 
-// One flow alone takes its ideal time; of two from one host the second waits.
+// A flow alone takes its ideal time; of two flows from one host the second waits.
 TEST_F(FlowList, FlowsStartWhenTheyShould) {
   const std::string path = ::testing::TempDir() + "flow_list_graph.csv";
   std::ofstream(path) << "0,1,100KB,0.001\n2,3,0,0.5\n4,5,30KB,0\n";

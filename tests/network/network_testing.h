@@ -1,4 +1,4 @@
-// What the tests of scenarios/network/ share.
+// Helpers of the tests of scenarios/network/.
 #pragma once
 
 #include <fstream>

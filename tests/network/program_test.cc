@@ -1,4 +1,4 @@
-// Whole-program runs of legacy-network: what a user types, what is printed and left behind.
+// Whole-program runs of legacy-network: checks what is printed and which files are left behind.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
@@ -29,7 +29,7 @@ class NetworkProgram : public ::testing::Test {
   }
   void TearDown() override { fs::remove_all(directory_); }
 
-  // Standard output and error together.
+  // Returns standard output and error together.
   Result Run(const std::string& arguments) const {
     return Shell("cd " + directory_.string() + " && " LEGACY_NETWORK_PROGRAM " " + arguments +
                  " 2>&1");
@@ -43,7 +43,7 @@ class NetworkProgram : public ::testing::Test {
     return rows;
   }
 
-  // Semicolons are no separators of commands here.
+  // Escapes semicolons, which would separate commands.
   static std::string Escaped(std::string arguments) {
     for (size_t at = 0; (at = arguments.find(';', at)) != std::string::npos; at += 2) {
       arguments.insert(at, 1, '\\');
@@ -68,7 +68,7 @@ TEST_F(NetworkProgram, AloneItRunsEveryFidelity) {
   EXPECT_EQ(Files(), 0u);
 }
 
-// With ns-3, on an idle star, the fidelities agree to what TCP adds.
+// With ns-3, on an idle star, the fidelities agree up to what TCP adds.
 TEST_F(NetworkProgram, FidelitiesAgreeOnAStar) {
   if (!LEGACY_HAS_PACKETS) GTEST_SKIP() << "built without ns-3";
   const Result result =
@@ -83,7 +83,7 @@ TEST_F(NetworkProgram, FidelitiesAgreeOnAStar) {
   }
 }
 
-// The same line gives the same files, byte for byte; another seed gives others.
+// The same command writes the same files, byte for byte; another seed writes others.
 TEST_F(NetworkProgram, FilesAreTheSameEachTime) {
   const std::string line =
       "--fidelity=flow,analytic --buckets=2 --compute=1ms --stragglers=lognormal:sigma=0.3"
@@ -123,7 +123,7 @@ TEST_F(NetworkProgram, TheDoctorFindsOversubscription) {
   const json rows = json::parse(Read(directory_ / "d"));
   EXPECT_EQ(rows[0]["remedy"], "none");
   EXPECT_EQ(Csv("d.csv").size(), 1 + rows.size());
-  // What it foretells of all links is what a network of twice the bandwidth does.
+  // The doctor's time for all links is that of a network with twice the bandwidth.
   ASSERT_EQ(Run(line + " --fidelity=flow --bandwidth=20Gbps --quiet --json=fast").status, 0);
   const auto all = std::find_if(rows.begin(), rows.end(),
                                 [](const json& row) { return row["remedy"] == "all-links"; });
@@ -179,7 +179,7 @@ TEST_F(NetworkProgram, FlowFilesAndPatterns) {
   ASSERT_EQ(result.status, 0) << result.text;
   const auto rows = Csv("fct.csv");
   ASSERT_EQ(rows.size(), 4u);
-  for (size_t i = 1; i < rows.size(); ++i) {  // two share a link; the third has its own
+  for (size_t i = 1; i < rows.size(); ++i) {  // two flows share a link; the third has its own
     EXPECT_NEAR(std::stod(rows[i][10]), rows[i][5] == "2" ? 1 : 2, 0.1) << rows[i][5];
   }
   for (const char* pattern :
@@ -188,7 +188,7 @@ TEST_F(NetworkProgram, FlowFilesAndPatterns) {
   }
 }
 
-// A list of flows: the fabric has as many hosts as --workers says, or as the topology does.
+// With a list of flows, the fabric has as many hosts as --workers says, or as the topology has.
 TEST_F(NetworkProgram, WorkersAreTheHostsOfFlows) {
   std::ofstream(directory_ / "flows.csv") << "0,3,1MB\n";
   const std::string with = "--flows=flows.csv --fidelity=flow --topo=star";
@@ -239,7 +239,8 @@ TEST_F(NetworkProgram, TopologiesAreShownCheckedAndConverted) {
   EXPECT_NE(Run("topo convert star --format=svg").text.find("<svg"), std::string::npos);
 }
 
-// Each kind of mistake: a message with option, value and what is allowed; nothing is left behind.
+// Each kind of mistake gives a message with option, value and what is allowed, and leaves no file
+// behind.
 TEST_F(NetworkProgram, MistakesAreSaidOnceAndClearly) {
   std::ofstream(directory_ / "bad.csv") << "0,1,10\n0,99,10\n";
   const size_t before = Files();
@@ -296,7 +297,7 @@ TEST_F(NetworkProgram, MistakesAreSaidOnceAndClearly) {
       {"validate --sections=luck", "luck"},
   };
   for (const auto& [arguments, expected] : cases) {
-    // The cheapest engine where nothing is said of engines; options come before subcommands.
+    // The cheapest engine runs where no engine is given; options come before subcommands.
     const bool fast = arguments.find("--fidelity") == std::string::npos;
     const Result result = Run((fast ? "--fidelity=flow " : "") + Escaped(arguments));
     EXPECT_EQ(result.status, 1) << arguments << "\n" << result.text;
@@ -320,7 +321,7 @@ TEST_F(NetworkProgram, CommandsOfTheHandbookRun) {
     const std::string arguments = line.substr(start.size());
     const bool packets = arguments.find("packet") != std::string::npos ||
                          arguments.find("--fidelity") == std::string::npos;
-    if (packets && arguments.rfind("topo", 0) != 0) continue;  // costs more than a test may
+    if (packets && arguments.rfind("topo", 0) != 0) continue;  // takes too long for a test
     const Result result = Run(arguments);
     EXPECT_EQ(result.status, 0) << line << "\n" << result.text;
     ++commands;

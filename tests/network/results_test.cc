@@ -1,4 +1,4 @@
-// Definitions of the results, and their files.
+// Definitions of results, and their files.
 #include "scenarios/network/results.h"
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@ namespace {
 
 using fabric::CollectiveAlgorithm;
 
-// nccl-tests, doc/PERFORMANCE.md, for 8 ranks.
+// Factors of nccl-tests, doc/PERFORMANCE.md, for 8 ranks.
 TEST(Results, BusBandwidthFactors) {
   EXPECT_DOUBLE_EQ(*BusFactor(CollectiveAlgorithm::RingAllReduce, 8), 1.75);
   EXPECT_DOUBLE_EQ(*BusFactor(CollectiveAlgorithm::InNetworkAllReduce, 8), 1.75);
@@ -34,7 +34,7 @@ TEST(Results, PercentilesAreNearestRanks) {
   EXPECT_EQ(Percentile(values, 0), 1);
 }
 
-// A long ring on a fast star moves 2 (N - 1)/N of its bytes over each link: its bus bandwidth is
+// A long ring on a fast star moves 2 (N - 1)/N of its bytes over each link. Its bus bandwidth is
 // the link's, less headers and ACKs (1448 of 1502 + 54 bytes), and less the latency of its rounds.
 TEST(Results, BusBandwidthOfARingIsTheLinkRate) {
   const OptionValues values = With({{"topo", "star"}, {"bytes", "500MB"}, {"fidelity", "flow"}});
@@ -56,7 +56,7 @@ TEST(Results, TimeCountsFromTheFirstThatIsReady) {
                    row["finish_max_seconds"].get<double>() - 0.005);
 }
 
-// Differences count from packet, wherever it stands, else from the first.
+// Differences are relative to packet, in any position, or to the first fidelity.
 TEST(Results, CsvHasOneRowForEachFidelity) {
   const OptionValues values = With({{"bytes", "1KB"}, {"fidelity", "analytic,flow"}});
   const PreparedExperiment prepared = Prepare(ParseExperiment(values, {}));
@@ -77,8 +77,8 @@ TEST(Results, CsvHasOneRowForEachFidelity) {
   EXPECT_EQ(std::count(header.fields.begin(), header.fields.end(), "finish_seconds"), 0);
 }
 
-// What links.csv says left the hosts is what the collective sends, with headers and the ACKs of
-// what is received.
+// By links.csv the hosts send what the collective sends, with headers and the ACKs of the received
+// segments.
 TEST(Results, LinksCarryTheCollective) {
   const PreparedExperiment prepared =
       Prepare(ExperimentWith({{"topo", "star"}, {"workers", "4"}, {"bytes", "579200"}}));
@@ -97,7 +97,7 @@ TEST(Results, LinksCarryTheCollective) {
   EXPECT_EQ(from_hosts, 4);
 }
 
-// Four workers that finish after 190 years each.
+// Four workers each finish after 190 years.
 TEST(Results, MeansOfLongTimesDoNotOverflow) {
   const PreparedExperiment prepared = Prepare(ExperimentWith({{"topo", "star"},
                                                               {"workers", "4"},

@@ -33,8 +33,8 @@ Tracks TracksOf(const json& trace) {
   return tracks;
 }
 
-// Buckets, stragglers and three workers on a step of two collective calls whose second needs the
-// device, then decoding.
+// A step of three workers with buckets and a straggler has two collective calls; the second needs
+// the device, and decoding follows.
 TEST(Trace, DeviceAndWaitFillTheStep) {
   const PreparedExperiment prepared =
       Prepare(ExperimentWith({{"workers", "3"},
@@ -78,8 +78,8 @@ TEST(Trace, DeviceAndWaitFillTheStep) {
   }
 }
 
-// Many flows at once: lanes keep them apart; every arrow that leaves arrives; both ends see every
-// flow.
+// With many flows at once, lanes keep them apart, every arrow that leaves arrives, and both ends
+// show every flow.
 TEST(Trace, FlowsInLanesWithArrows) {
   const PreparedExperiment prepared =
       Prepare(ExperimentWith({{"workers", "6"}, {"collective", "direct-allgather"}}));

@@ -22,7 +22,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-// The quick cases of every section are as they are in docs/validation.
+// The quick cases of every section give the results recorded in docs/validation.
 TEST(Validation, SampleIsAsRecorded) {
   ValidationOptions options;
   options.out_directory = LEGACY_VALIDATION;
@@ -88,7 +88,7 @@ TEST(AstraRing, StepsAndMemoryByHand) {
   ring.latency_ns = 100;
   ring.link_gib_per_second = 1e9 / 0x1p30;  // 1 byte a nanosecond
   ring.memory_gb_per_second = 4;
-  // chunks of 1,000 bytes: steps of 1,110 ns, 3 x 250 ns of memory
+  // Chunks of 1,000 bytes take steps of 1,110 ns and 3 x 250 ns of memory.
   EXPECT_EQ(AstraRingAllReduceNs(ring), 2 * (2 * 1110 + 10 + 750));
 }
 
@@ -127,7 +127,7 @@ TEST(ForkMap, NamesWhatFailed) {
   EXPECT_THAT(MessageOf([&] { ForkMap({"a"}, 1, dies, done); }), HasSubstr("without a result"));
 }
 
-// Workers on one switch.
+// Returns a network of workers on one switch.
 std::unique_ptr<Network> Star(int workers) {
   NetworkRequest request;
   request.topology.text = "star";
@@ -141,13 +141,13 @@ TEST(ContendedFraction, CountsOverlapOfDifferentConnectionsOnOneLink) {
     return RecordedFlow{{from, to, 1, 0}, start, end};
   };
   EXPECT_EQ(ContendedFraction({}, *network), 0);
-  // one after another, or on other links, or twice on one connection
+  // Flows follow each other, use other links, or are twice on one connection.
   EXPECT_EQ(ContendedFraction({flow(0, 1, 0, 50), flow(0, 2, 50, 100)}, *network), 0);
   EXPECT_EQ(ContendedFraction({flow(0, 1, 0, 100), flow(1, 0, 0, 100)}, *network), 0);
   EXPECT_EQ(ContendedFraction({flow(0, 1, 0, 100), flow(0, 1, 0, 50)}, *network), 0);
-  // a shared source link for 30 of 100
+  // A source link is shared for 30 of 100.
   EXPECT_DOUBLE_EQ(ContendedFraction({flow(0, 1, 0, 80), flow(0, 2, 50, 100)}, *network), 0.3);
-  // a shared destination link throughout
+  // A destination link is shared throughout.
   EXPECT_DOUBLE_EQ(ContendedFraction({flow(0, 2, 0, 100), flow(1, 2, 0, 100)}, *network), 1);
 }
 

@@ -1,4 +1,4 @@
-// Packet runs against the closed forms of fabric/collective/closed-form.h, and against ideal
+// Packet runs compared with the closed forms of fabric/collective/closed-form.h, and with ideal
 // transfers.
 #include <gtest/gtest.h>
 
@@ -47,7 +47,7 @@ TEST_P(RingTest, AllGatherIsWithinThreePercentOfTheClosedForm) {
 
 INSTANTIATE_TEST_SUITE_P(Workers, RingTest, testing::Values(4, 8, 16));
 
-// Full duplex: each direction gets the link's rate less the ACKs of the other.
+// With full duplex, each direction gets the link's rate less the ACKs of the other.
 TEST(OppositeFlowsTest, FillBothDirections) {
   Scenario scenario;
   scenario.workers = 2;
@@ -66,7 +66,7 @@ TEST(OppositeFlowsTest, FillBothDirections) {
   EXPECT_EQ(drops, 0);
 }
 
-// Several senders of 1 MB each to one receiver, which its link bounds.
+// Several senders send 1 MB each to one receiver, whose link is the bottleneck.
 class IncastTest : public testing::TestWithParam<int> {};
 
 TEST_P(IncastTest, IsWithinTenPercentOfTheReceiversLink) {
@@ -102,8 +102,8 @@ TEST(WanTest, OneLongFlowTakesTransferAndSlowStart) {
   auto engine = fabric::MakePacketEngine(fabric.request);
   engine->Submit(burst, 0);
   ASSERT_TRUE(engine->RunUntil(fabric::kNever));
-  // Handshake, then windows of 10, 20, 40, ... segments a round trip until one fills the path; each
-  // of those round trips is the link's loss but for what it sent.
+  // After the handshake, windows of 10, 20, 40, ... segments take a round trip each until one fills
+  // the path. Each such round trip wastes the link's capacity beyond its window.
   const double rtt = 0.1;
   const double rate = 1e9 / 8;
   const double frame = static_cast<double>(scenario.transport.FrameBytes());

@@ -1,4 +1,4 @@
-// Every kind of collective over ns-3's TCP against its closed form.
+// Every algorithm over ns-3's TCP, compared with its closed form.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -20,8 +20,8 @@ INSTANTIATE_TEST_SUITE_P(Algorithms, CollectiveOverTcp,
                            return name;
                          });
 
-// 8 workers, two servers, a star whose hub sums. TCP needs windows to open and shares a NIC
-// between flows where the closed form sends them in turn.
+// 8 workers and two servers sit on a star whose hub sums. TCP needs windows to open, and shares a
+// NIC between flows where the closed form sends them in turn.
 TEST_P(CollectiveOverTcp, TakesAboutItsClosedForm) {
   const fabric::Topology topology = fabric::MakeTopology({"star:hosts=10"});
   fabric::PlacementRequest where;
@@ -54,8 +54,9 @@ TEST_P(CollectiveOverTcp, TakesAboutItsClosedForm) {
   RecordProperty("ratio", std::to_string(timing.total / expected));
 }
 
-// Where N is no power of two, whoever has nothing to fold must not send to workers that take in a
-// message. 5: one worker tells all others; 7: three tell one; 11: between the two.
+// If N is no power of two, workers without a message to fold must not send to workers that still
+// receive one. With 5 workers, one tells all others; with 7, three tell one; 11 lies between the
+// two.
 TEST(CollectiveOverTcp, HalvingDoublingTakesItsClosedFormForAnyNumberOfWorkers) {
   for (const int workers : {5, 7, 11}) {
     Scenario scenario;

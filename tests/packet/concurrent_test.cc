@@ -1,5 +1,5 @@
-// Traffic that shares a host's link. ACKs that wait behind a host's own data show here as idle
-// links and as retransmission time-outs without a loss.
+// Traffic that shares a host's link. If ACKs wait behind a host's own data, links idle, and
+// retransmission time-outs occur without a loss.
 #include <gtest/gtest.h>
 
 #include <ostream>
@@ -12,7 +12,7 @@ namespace {
 
 using fabric::CollectiveAlgorithm;
 
-// Ring all-reduces of these sizes, all started at once, one bucket each.
+// Simulates ring all-reduces of these sizes, all started at once, one in each bucket.
 fabric::StepTiming SimulateRings(const Scenario& scenario, const std::vector<int64_t>& sizes) {
   fabric::StepTraffic traffic;
   for (const int64_t bytes : sizes) {
@@ -31,7 +31,7 @@ fabric::StepTiming SimulateRings(const Scenario& scenario, const std::vector<int
   return simulator.Simulate(traffic, 0);
 }
 
-// Of the time of one ring of `bytes` over one switch.
+// Returns the time relative to that of one ring of `bytes` over one switch.
 double Ratio(const fabric::StepTiming& timing, const Scenario& scenario, int64_t bytes) {
   const fabric::UniformPath path{2, scenario.rate_bps, scenario.delay};
   return static_cast<double>(timing.total) /
@@ -46,7 +46,8 @@ void ExpectNoLoss(const fabric::StepTiming& timing) {
   EXPECT_EQ(timing.counters.retransmitTimeouts, 0u);
 }
 
-// The form is a star's: paths between the pods add 0.4 %. With ACKs behind data: 1.15.
+// The closed form is a star's: paths between the pods add 0.4 %. With ACKs behind data the ratio
+// would be 1.15.
 TEST(ConcurrentRings, OnAFatTreeTakeTheTimeOfTheirSum) {
   Scenario scenario;
   scenario.topology = "fat-tree:k=4";
@@ -69,8 +70,8 @@ void PrintTo(const LongRing& ring, std::ostream* out) {
 
 class LongRingTest : public testing::TestWithParam<LongRing> {};
 
-// Cold, 5 MB with ACKs behind data: 1.15 and 24 time-outs, as ACKs wait longer than the least
-// time-out.
+// With ACKs behind data, 5 MB on cold connections would give 1.15 and 24 time-outs, as ACKs would
+// wait longer than the minimum time-out.
 TEST_P(LongRingTest, OfEightWorkersTakesTheClosedFormAndTimesNothingOut) {
   Scenario scenario;
   scenario.workers = 8;
@@ -87,8 +88,8 @@ INSTANTIATE_TEST_SUITE_P(Stars, LongRingTest,
                                          LongRing{10'000'000'000, 5'000'000, true},
                                          LongRing{10'000'000'000, 10'000'000, false}));
 
-// A server's backlog for many workers stays below the least time-out. Were hosts not to mark, it
-// would grow to 2 MB, with 374 time-outs.
+// The server's backlog to many workers stays below the minimum time-out. If hosts did not mark
+// packets, it would grow to 2 MB, with 374 time-outs.
 TEST(ParameterServer, SendsToManyWithoutTimeOuts) {
   Scenario scenario;
   scenario.workers = 16;

@@ -1,5 +1,5 @@
-// The packet engine as fabric/engine/engine.h promises it: causality, determinism, standstills,
-// state, errors.
+// The packet engine keeps the contract of fabric/engine/engine.h: causality, determinism,
+// standstills, state, errors.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -23,7 +23,7 @@ Scenario Star(int workers) {
   return scenario;
 }
 
-// Everything that a run can differ in, as text.
+// Returns all results in which runs can differ, as text.
 std::string Describe(const fabric::Engine& engine, const Burst& burst) {
   std::string text = std::to_string(engine.Now()) + " " + std::to_string(engine.Counters().events);
   for (TimeNs when : burst.arrived) text += " " + std::to_string(when);
@@ -73,7 +73,7 @@ TEST(PacketEngine, FlowsOfARingArriveInCausalOrder) {
     EXPECT_GE(event.when, last);  // the trace is in the order of time
     last = event.when;
     if (!event.delivered) {
-      // A worker sends round r only once it has received rounds 0 .. r-1.
+      // A worker sends round r only after it has received rounds 0 .. r-1.
       EXPECT_GE(received[event.flow.source], sent[event.flow.source]);
       ++sent[event.flow.source];
       started[{event.flow.source, event.flow.tag}] = event.when;
@@ -82,7 +82,7 @@ TEST(PacketEngine, FlowsOfARingArriveInCausalOrder) {
     ++received[event.flow.destination];
     const auto found = started.find({event.flow.source, event.flow.tag});
     ASSERT_NE(found, started.end());
-    // Not sooner than light and the slowest link allow: at least two hops of 10 us.
+    // A flow takes at least two hops of 10 us, and the time on the slowest link.
     EXPECT_GE(event.when - found->second,
               20'000 + fabric::SerialisationTime(event.flow.bytes, scenario.rate_bps));
   }
@@ -104,7 +104,8 @@ TEST(PacketEngine, LinksCarryPayloadHeadersAndAcks) {
       fabric.topology.Route(fabric.topology.Hosts()[0], fabric.topology.Hosts()[1], 0)[0];
   const fabric::LinkCounters link = engine->Links()[data];
   EXPECT_EQ(link.packets, 12);  // SYN, the ACK that ends the handshake, ten segments
-  // Ten frames as the transport counts them; two headers of 40 and up to 20 bytes of options.
+  // The link carries ten frames as the transport counts them, and two headers of 40 bytes and up to
+  // 20 bytes of options.
   const int64_t frames = 10 * fabric.request.transport.FrameBytes();
   EXPECT_GT(link.bytes, frames + 2 * 54);
   EXPECT_LE(link.bytes, frames + 54 + 62);
@@ -127,7 +128,7 @@ TEST(PacketEngine, TheHandshakeIsPaidOnceForEachPair) {
   EXPECT_LT(first - second, 50'000);
 }
 
-// RED between two thresholds draws random numbers; A, B, A must give A twice.
+// RED between two thresholds draws random numbers; runs A, B, A must give A twice.
 TEST(PacketEngine, RunsLeaveNoTraceInLaterRuns) {
   Scenario scenario = Star(9);
   scenario.transport.attributes = {{"ns3::RedQueueDisc::MinTh", "5000"},
@@ -154,7 +155,7 @@ TEST(PacketEngine, RunsLeaveNoTraceInLaterRuns) {
   EXPECT_EQ(run(other, 4, 9, 4), between);
   EXPECT_NE(run(fabric, 8, 4, 0), first);   // the seed matters here,
   EXPECT_NE(run(fabric, 8, 3, 1), first);   // and the run,
-  EXPECT_EQ(run(other, 4, 8, 5), between);  // and neither where nothing is drawn
+  EXPECT_EQ(run(other, 4, 8, 5), between);  // and neither if nothing is drawn
   EXPECT_NE(first.find("random 1"), std::string::npos);
   EXPECT_NE(between.find("random 0"), std::string::npos);
 }
@@ -177,7 +178,7 @@ TEST(PacketEngine, TheDatacenterPresetMarksAndDrawsNothing) {
   EXPECT_EQ(texts[0], texts[1]);
 }
 
-// Splitting a run into pieces changes nothing but the count of looks at the clock.
+// Splitting a run into pieces changes only the count of events that look at the clock.
 TEST(PacketEngine, RunsInPiecesUpToAndIncludingATime) {
   const Fabric fabric(Star(3));
   Burst whole(Incast(2, 50'000));
@@ -196,7 +197,7 @@ TEST(PacketEngine, RunsInPiecesUpToAndIncludingATime) {
     EXPECT_EQ(engine->Now(), until);
   }
   EXPECT_FALSE(engine->RunUntil(end - 1));
-  EXPECT_TRUE(engine->RunUntil(end));  // the arrival at `end` itself is in
+  EXPECT_TRUE(engine->RunUntil(end));  // includes the arrival at `end` itself
   EXPECT_EQ(pieces.arrived, whole.arrived);
 }
 
@@ -223,7 +224,7 @@ TEST(PacketEngine, LocalAndEmptyFlowsTakeNoTime) {
   EXPECT_GT(empty.arrived[1], 0);
 }
 
-// Waits for what never comes, or throws, as told.
+// A graph that waits for an event that never comes, or throws.
 class Odd : public fabric::FlowGraph {
  public:
   explicit Odd(bool throws) : throws_(throws) {}
@@ -254,7 +255,7 @@ TEST(PacketEngine, StandstillsAndExceptionsLeaveTheRun) {
 
 TEST(PacketEngine, TheWatchdogNamesTheBlockedFlow) {
   Scenario scenario = Star(2);
-  // A rate that delivers a segment every 3.3 hours.
+  // At this rate a segment arrives every 3.3 hours.
   scenario.rate_bps = 1;
   scenario.transport.attributes = {{"legacy::PacketEngine::StallTimeout", "10s"},
                                    {"ns3::TcpSocket::ConnTimeout", "1h"}};
@@ -298,7 +299,7 @@ TEST(PacketEngine, RestoredStateContinuesToTheSameDraws) {
     ASSERT_TRUE(engine->RunUntil(kNever));
     for (TimeNs& when : second.arrived) when -= now;
     texts.push_back(std::to_string(Marks(*engine)));
-    EXPECT_NE(second.arrived, first.arrived);  // other draws than the first step's
+    EXPECT_NE(second.arrived, first.arrived);  // draws differ from those of the first step
     engine.reset();
   }
   EXPECT_EQ(texts[0], texts[1]);
@@ -313,14 +314,14 @@ TEST(PacketEngine, OneSimulationLivesAtATime) {
   EXPECT_THROW(fabric::MakePacketEngine(fabric.request), fabric::Error);
   Burst burst({{0, 1, 10, 0}});
   engine->Submit(burst, 0);
-  EXPECT_TRUE(engine->RunUntil(kNever));  // the first is unharmed
+  EXPECT_TRUE(engine->RunUntil(kNever));  // the first still works
   EXPECT_THROW(engine->Submit(burst, engine->Now() - 1), fabric::Error);
 }
 
 struct BadAttribute {
   const char* name;
   const char* value;
-  const char* expected;  // in the message
+  const char* expected;  // text that the message contains
 };
 
 void PrintTo(const BadAttribute& bad, std::ostream* out) { *out << bad.name << "=" << bad.value; }
@@ -386,7 +387,7 @@ TEST(Mtu, IsThatOfPacketsAndFlowsAlike) {
     EXPECT_NEAR(static_cast<double>(packets.total) / static_cast<double>(expected.total), 1, 0.02)
         << "MTU " << mtu;
     EXPECT_EQ(packets.counters.retransmitTimeouts, 0u) << "MTU " << mtu;
-    // Each worker sends six messages of a quarter, and ACKs as many segments.
+    // Each worker sends six messages of a quarter, and as many ACKs as segments.
     const int64_t segments = 6 * scenario.transport.Segments(kBytes / 4);
     EXPECT_NEAR(static_cast<double>(packets.links[0].packets), 2 * static_cast<double>(segments),
                 0.02 * static_cast<double>(segments) + 12);
@@ -403,8 +404,8 @@ TEST(Mtu, BoundsTheUsersSegments) {
   EXPECT_NO_THROW(fabric::MakePacketEngine(jumbo.request));
 }
 
-// A frame of 1,502 bytes lasts 1.2 ns at 10 Tbit/s, which ns-3 would make 1 ns, or 12 Tbit/s. At
-// 1 Tbit/s it lasts 12.016 ns.
+// A frame of 1,502 bytes takes 1.2 ns at 10 Tbit/s, which ns-3 would round to 1 ns, or 12 Tbit/s.
+// At 1 Tbit/s it takes 12.016 ns.
 TEST(Times, FramesOfAFewNanosecondsAreSentAtTheLinksRateOrNotAtAll) {
   Scenario scenario = Star(2);
   scenario.rate_bps = 10'000'000'000'000;
@@ -423,7 +424,7 @@ TEST(Times, FramesOfAFewNanosecondsAreSentAtTheLinksRateOrNotAtAll) {
   EXPECT_GT(goodput, 0.9e12);
 }
 
-// At most what the buffer holds is sent in each round trip, of 4 ms and some frames.
+// Each round trip, of 4 ms and some frames, sends at most the buffer's bytes.
 TEST(Attributes, TheSendBufferIsTheUsers) {
   Scenario scenario = Star(2);
   scenario.delay = 1'000'000;

@@ -1,5 +1,5 @@
-// What links do besides carrying packets in order: loss, packet spray, several links of a host,
-// ends at switches; and what is counted of it.
+// Links beyond in-order delivery: loss, packet spray, several links of a host, endpoints at
+// switches, and their counters.
 #include <gtest/gtest.h>
 
 #include <numeric>
@@ -17,7 +17,7 @@ using fabric::TimeNs;
 
 constexpr int64_t kGigabit = 1'000'000'000;
 
-// Endpoints and what joins them, to be filled.
+// A topology with endpoints and a transport, which tests fill in.
 struct Custom {
   fabric::EngineRequest Request() const {
     fabric::EngineRequest request;
@@ -58,7 +58,7 @@ void PrintTo(const Lossy& lossy, std::ostream* out) {
 
 class LossTest : public testing::TestWithParam<Lossy> {
  protected:
-  // Three hosts on a switch whose links all lose packets; everyone sends to everyone.
+  // Three hosts sit on a switch whose links all lose packets; each sends to all others.
   static Custom Make() {
     Custom custom;
     custom.transport.congestionControl = GetParam().congestion_control;
@@ -89,7 +89,8 @@ class LossTest : public testing::TestWithParam<Lossy> {
     EXPECT_TRUE(engine->RunUntil(kNever));
     EXPECT_EQ(engine->Counters().flows, flows.size());
     const LinkCounters sum = Sum(*engine);
-    // Every packet crosses two links. The binomial's deviation is below 0.15 of its mean here.
+    // Every packet crosses two links. The binomial's standard deviation is below 0.15 of its mean
+    // here.
     const double expected = static_cast<double>(sum.packets) * GetParam().rate;
     EXPECT_NEAR(static_cast<double>(sum.drops) / expected, 1.0, 0.6);
     std::string text = std::to_string(sum.bytes) + "/" + std::to_string(sum.drops);
@@ -112,7 +113,7 @@ INSTANTIATE_TEST_SUITE_P(Transports, LossTest,
                                          Lossy{"ns3::TcpNewReno", 0.1},
                                          Lossy{"ns3::TcpDctcp", 0.1}));
 
-// Mathis et al., CCR 27(3), 1997, within the 20 % that the model is good for.
+// Mathis et al., CCR 27(3), 1997: the rate is within the 20 % of the model's accuracy.
 TEST(MathisTest, LossSetsTheRate) {
   for (const TimeNs round_trip : {TimeNs{50'000'000}, TimeNs{10'000'000}}) {
     fabric::MathisCase reference;
@@ -131,7 +132,7 @@ TEST(MathisTest, LossSetsTheRate) {
 // Several paths, and ends at switches
 // ---------------------------------------------------------------------------------------------
 
-// Two hosts, each with one link to its leaf, and four spines between the leaves.
+// Returns two hosts, each with one link to its leaf, and four spines between the leaves.
 Custom LeafSpine(fabric::Multipath multipath, int64_t spine_rate) {
   Custom custom;
   custom.topology.SetMultipath(multipath);
@@ -163,14 +164,14 @@ TEST(SprayTest, OnePairUsesAllEqualPathsAlikeAndDrawsNothing) {
   EXPECT_FALSE(engine->Random());
   OneFlow(*engine, 1'000'000);
   const std::vector<LinkCounters> links = engine->Links();
-  // Link 2 + 2 i goes up to spine i, link 3 + 2 i down from it.
+  // Link 2 + 2 i leads up to spine i, link 3 + 2 i down from it.
   for (int i = 0; i < 4; ++i) {
     EXPECT_NEAR(static_cast<double>(links[2 * (2 + 2 * i)].packets), links[0].packets / 4.0, 1.0);
     EXPECT_EQ(links[2 * (3 + 2 * i)].packets, links[2 * (2 + 2 * i)].packets);
   }
 }
 
-// Spines of a quarter of the host's rate: one flow fills them all by spray, and one by hash.
+// Spines have a quarter of the host's rate: one flow fills all of them by spray, and one by hash.
 TEST(SprayTest, FourSlowPathsAreOneFastOne) {
   const int64_t bytes = 5'000'000;
   TimeNs times[2];
@@ -183,7 +184,7 @@ TEST(SprayTest, FourSlowPathsAreOneFastOne) {
   EXPECT_NEAR(static_cast<double>(times[0]) / static_cast<double>(times[1]), 4.0, 0.5);
 }
 
-// A hundred duplicate ACKs mean a loss under spray: what is lost near the end waits for the timer.
+// Under spray a loss takes a hundred duplicate ACKs, so that one near the end waits for the timer.
 TEST(SprayTest, LossIsRepaired) {
   Custom custom;
   custom.topology.SetMultipath(fabric::Multipath::Spray);
@@ -203,7 +204,7 @@ TEST(SprayTest, LossIsRepaired) {
   EXPECT_GT(Sum(*engine).drops, 0);
 }
 
-// Two hosts with a link to each of two switches, as where every NIC has its own rail.
+// Four hosts each have a link to each of two switches, as where every NIC has its own rail.
 TEST(MultiHomedTest, HostsUseBothLinksByHashOrByPacket) {
   for (const fabric::Multipath multipath : {fabric::Multipath::Ecmp, fabric::Multipath::Spray}) {
     Custom custom;
@@ -229,12 +230,12 @@ TEST(MultiHomedTest, HostsUseBothLinksByHashOrByPacket) {
     ASSERT_TRUE(engine->RunUntil(kNever));
     int used = 0;
     for (const LinkCounters& link : engine->Links()) used += link.packets > 0 ? 1 : 0;
-    // Of 16; one rail alone has 8.
+    // There are 16 directions of links; one rail alone has 8.
     EXPECT_GT(used, multipath == fabric::Multipath::Spray ? 15 : 8);
   }
 }
 
-// Partial sums go up to a switch and the sum comes down again.
+// Partial sums go up to a switch, and the sum comes down again.
 TEST(AggregatorTest, SwitchesSendAndReceive) {
   Custom custom;
   const int a = custom.topology.AddHost("a");
@@ -283,10 +284,10 @@ TEST(PeakTest, IsTheBusiestMillisecond) {
   ASSERT_TRUE(engine->RunUntil(kNever));
   EXPECT_GT(engine->Links()[0].peak, 0.99);
   EXPECT_LE(engine->Links()[0].peak, 1.0);
-  EXPECT_LT(engine->Links()[1].peak, 0.1);  // the ACKs
+  EXPECT_LT(engine->Links()[1].peak, 0.1);  // ACKs only
 }
 
-// A packet that takes 12 milliseconds fills windows that nothing else starts in.
+// A packet that takes 12 milliseconds fills windows in which no other packet starts.
 TEST(PeakTest, OfASlowLinkIsOne) {
   Scenario scenario;
   scenario.workers = 2;

@@ -1,4 +1,4 @@
-// Files of ns-3's own that the packet engine writes on demand.
+// Files of ns-3 that the packet engine writes on demand.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -58,7 +58,7 @@ TEST_F(OutputsTest, AreWrittenByEachEngineAndChangeNothing) {
   for (const std::string suffix : {"", "-2"}) {
     const std::string flows = Read(Path("flows" + suffix + ".xml"));
     EXPECT_NE(flows.find("</FlowMonitor>"), std::string::npos);
-    // Ten segments with 52 bytes of IPv4, TCP and timestamps each, the SYN and one ACK.
+    // Ten segments have 52 bytes of IPv4, TCP and timestamps each; the SYN and one ACK come on top.
     EXPECT_NE(flows.find("txPackets=\"12\""), std::string::npos) << flows;
     const std::string animation = Read(Path("animation" + suffix + ".xml"));
     EXPECT_NE(animation.find("</anim>"), std::string::npos);
@@ -71,14 +71,15 @@ TEST_F(OutputsTest, AreWrittenByEachEngineAndChangeNothing) {
       uint32_t magic = 0;
       std::memcpy(&magic, pcap.data(), sizeof magic);
       EXPECT_EQ(magic, 0xa1b2c3d4u);  // microseconds, in this machine's byte order
-      // Headers of 16 bytes, then 128 of a full segment and the whole of a shorter one.
+      // Records have headers of 16 bytes, then 128 bytes of a full segment, or the whole of a
+      // shorter one.
       EXPECT_GT(pcap.size(), 24 + 10 * (16 + 128u));
       EXPECT_LT(pcap.size(), static_cast<size_t>(kBytes));
     }
   }
 }
 
-// A monitor looks every second, for ever: this must not keep a run alive.
+// A monitor looks every second, for ever, which must not keep a run alive.
 TEST_F(OutputsTest, DoNotHideThatNothingCanHappen) {
   class Waits : public fabric::FlowGraph {
    public:

@@ -20,7 +20,7 @@ struct Scenario {
   fabric::CollectiveSpec collective;
 };
 
-// Topology and placement stay where the request points.
+// A scenario's topology and placement, which do not move, as the request points to them.
 struct Fabric {
   explicit Fabric(const Scenario& scenario)
       : topology(MakeTopology(scenario)),
