@@ -1,4 +1,4 @@
-// Advice by the program, where the answer is forced; and the prices that it adds up.
+// Advice of the program on cases with a forced answer, and the prices that it adds up.
 #include "scenarios/study/advise.h"
 
 #include <gtest/gtest.h>
@@ -28,7 +28,7 @@ using nlohmann::json;
 constexpr const char* kTiny =
     " --model=lenet5 --workers=4 --batch=2 --steps=24 --warmup-steps=2 --evaluate-every=4"
     " --train-limit=64 --test-limit=64 --topo=star --stragglers=none";
-// Instead of some of these: dense is half right in the end, of ten classes, so that advice can be
+// Replaces some of these options: dense ends with half of ten classes right, so that advice can be
 // given.
 constexpr const char* kLearning =
     " --model=small-cnn --batch=8 --steps=60 --quick-steps=60 --warmup-steps=10 --learning-rate=0.1"
@@ -46,7 +46,7 @@ class AdviseTest : public ::testing::Test {
   void TearDown() override { fs::remove_all(folder_); }
 
   std::string In(const std::string& name) const { return (folder_ / name).string(); }
-  // Temporary files go where the test can see that none is left.
+  // Temporary files go to a folder in which the test can see that none is left.
   Result Run(const std::string& arguments) const {
     return Shell("TMPDIR=" + In("tmp") + " " + LEGACY_SCENARIO_PROGRAM + " " + arguments);
   }
@@ -127,7 +127,7 @@ TEST_F(AdviseTest, TheTargetIsChosenFromTheShortTraining) {
   }
   EXPECT_LE(target, 0.9 * least);
   EXPECT_GT(target, 0.9 * least - 0.001 - 1e-12);
-  // The study that is kept has it too, whole.
+  // The study that is kept has the target too, in full precision.
   const analysis::Study study = ReadStudy(In("study"));
   EXPECT_EQ(study.target, target);
   for (const analysis::StudyPoint& point : study.points) {
@@ -155,8 +155,7 @@ TEST_F(AdviseTest, PricesAreAddedUpToTheCent) {
     EXPECT_EQ(link.usd_per_gb, link.from == "host0" ? 2000 : 9000);
     EXPECT_DOUBLE_EQ(link.usd, link.usd_per_gb * static_cast<double>(link.bytes) / 1e9);
   }
-  // Two workers in a ring each send all of the gradient once a step; headers and acknowledgements
-  // come on top.
+  // Two workers in a ring each send all of the gradient once a step; headers and ACKs come on top.
   const double payload = 4.0 * static_cast<double>(run.manifest.parameters) * 24;
   const double usd = payload / 1e9 * (2000 + 9000);
   const analysis::Summary summary = analysis::Summarise(run);
@@ -165,7 +164,7 @@ TEST_F(AdviseTest, PricesAreAddedUpToTheCent) {
   EXPECT_LT(summary.policies[1].egress_usd.mean, 0.5 * usd);
 
   const json answer = AdviseJson(network + " --target=1%");
-  // Half the steps cost half as much, on whatever path the figure came.
+  // Half of the steps cost half as much, however the figure was computed.
   EXPECT_NEAR(answer["policies"][0]["egress_usd"]["mean"].get<double>(),
               summary.policies[0].egress_usd.mean / 2, 0.005);
   EXPECT_TRUE(answer["break_even"].empty());  // --bandwidth sets no rate of that file

@@ -1,5 +1,5 @@
-// These cases make the calls that legacy-scenario consists of: each start of the program would load
-// LibTorch.
+// Broken scenarios and command lines, by the calls that legacy-scenario makes: each start of the
+// program would load LibTorch.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -27,13 +27,14 @@ std::string Complaint(const std::string& text) {
   return MessageOf([&] {
     const CommandLine line = ParseCommandLine(arguments.count(), arguments.values(), "test", "",
                                               std::nullopt, DefaultRun());
-    EXPECT_FALSE(line.exit.has_value());  // the line itself is right
+    EXPECT_FALSE(line.exit.has_value());  // the command line itself is valid
     ValidateScenario(line.scenario);
     RunComparison(line.scenario, "test", line.text, never);
   });
 }
 
-// Each kind of mistake: a message with where, what and what is allowed; nothing is left behind.
+// Each kind of mistake gives a message with where, what and what is allowed, and leaves no file
+// behind.
 TEST(BrokenScenarios, SayWhatIsWrong) {
   const std::string folder =
       (fs::path(::testing::TempDir()) / ("legacy-broken-" + std::to_string(getpid()))).string();

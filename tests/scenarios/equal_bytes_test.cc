@@ -1,4 +1,4 @@
-// Anchors of adaptive policies for a given number of bytes, with pilots that are formulas.
+// Anchors of adaptive policies for a given number of bytes, with formulas in place of pilots.
 #include "scenarios/run/equal_bytes.h"
 
 #include <gtest/gtest.h>
@@ -48,7 +48,8 @@ TEST(EqualBytes, WhatSendsTheRightAmountStaysAsItIs) {
   EXPECT_EQ(found.method.policy, "lgreco");
 }
 
-// Headers that do not scale, saturation, and a fall where more is asked for.
+// Curves have headers that do not scale, saturate, grow with the cube, or fall as the parameter
+// rises.
 TEST(EqualBytes, OtherCurvesAreSolvedToo) {
   const PilotBytes curves[] = {
       [](const Method& method) { return 500 + 1e4 * method.parameter; },
@@ -97,8 +98,8 @@ TEST(EqualBytes, EveryPolicysAmountsFollowTheFactor) {
   EXPECT_EQ(scaled("flexible").policy, "flexible:scale=2");
   const auto fft = MakeScheme("fft");
   const Method theta = ScaledMethod(MethodOf("theta", "fft"), fft->Parameter(), 0.85, 2);
-  EXPECT_NEAR(theta.parameter, 0.7, 1e-12);  // twice as much is kept
-  // The method unscaled is what it was, however it is written.
+  EXPECT_NEAR(theta.parameter, 0.7, 1e-12);  // keeps twice as much
+  // Scaling by one gives the same method, however it is written.
   for (const char* policy : {"accordion:interval=10%", "gravac:window=5%", "kimad"}) {
     const auto made = [&](const Method& method) {
       Scenario scenario;
@@ -132,7 +133,7 @@ TEST(EqualBytes, AreAskedForByVolumeInBytes) {
   }
 }
 
-// legacy-auto is solved in elements by itself; asked in bytes it sends the bytes of the uniform
+// legacy-auto solves for elements by itself; if asked in bytes, it sends the bytes of the uniform
 // density.
 TEST(EqualBytes, LegacyAutoIsSolvedInBytes) {
   Scenario scenario;

@@ -1,4 +1,4 @@
-// Further networks of a run: what is asked for, and that they leave what training there would.
+// Further networks of a run: their options, and that they give the files of a training there.
 #include "scenarios/run/further_networks.h"
 
 #include <gtest/gtest.h>
@@ -76,8 +76,8 @@ TEST(FurtherNetworks, RefuseWhatTheyAreNot) {
   EXPECT_NE(MessageOf([&] { FurtherNetworks(scenario); }).find("network.sync"), std::string::npos);
 }
 
-// Trainings of a second: gravac looks at the clock, so that it is trained on each network; the
-// others are trained once.
+// Returns a scenario whose trainings take a second. gravac reads the clock and is trained on each
+// network; the others are trained once.
 Scenario ShortRun() {
   Scenario scenario;
   for (const auto& [key, value] : std::vector<std::pair<std::string, std::string>>{
@@ -125,8 +125,8 @@ TEST(FurtherNetworks, LeaveTheFilesOfTrainingThere) {
   fs::remove_all(folder);
 }
 
-// What is asked for is the scheme's with the anchor, the same everywhere; pilots find the anchor of
-// each network.
+// The requested bytes are the scheme's at the anchor, the same on every network; pilots find the
+// anchor for each network.
 TEST(FurtherNetworks, HavePilotsOfTheirOwnWhereThePolicyReadsTheClock) {
   const fs::path folder = fs::path(::testing::TempDir()) / ("piloted-" + std::to_string(getpid()));
   fs::remove_all(folder);

@@ -60,7 +60,7 @@ TEST_F(GradientFilesTest, AreWhatWorkerZeroComputed) {
   EXPECT_EQ(Read(gradients / "layers.txt").substr(0, 20), "conv1.weight 8x1x5x5");
   const std::string dense = Read(gradients / "dense-seed1-step0.f32");
   EXPECT_EQ(dense.size(), 4 * 71786u);
-  // The first step's gradient is what it is whatever compresses it; later ones have other weights.
+  // The first step's gradient does not depend on the compression; later steps have other weights.
   EXPECT_EQ(dense, Read(gradients / "topk-seed1-step0.f32"));
   EXPECT_NE(Read(gradients / "dense-seed1-step3.f32"), Read(gradients / "topk-seed1-step3.f32"));
   EXPECT_FALSE(fs::exists(gradients / "dense-seed1-step1.f32"));
@@ -73,7 +73,7 @@ TEST_F(GradientFilesTest, TakeChosenLayersAndRefuseOthers) {
   const GradientFiles files(scenario, layers, folder_);
   std::vector<float> gradient(10);
   for (size_t i = 0; i < gradient.size(); ++i) gradient[i] = static_cast<float>(i);
-  files.Write("a/b", 7, 3, 1, gradient);  // another worker's
+  files.Write("a/b", 7, 3, 1, gradient);  // another worker's gradient
   files.Write("a/b", 7, 3, 0, gradient);
   const std::string bytes = Read(folder_ / "gradients/a_b-seed7-step3.f32");
   ASSERT_EQ(bytes.size(), 16u);

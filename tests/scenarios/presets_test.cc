@@ -1,4 +1,4 @@
-// Presets: all that a paper sets, and what stands over it.
+// Presets: the settings of a paper, and options that override them.
 #include "scenarios/options/presets.h"
 
 #include <gtest/gtest.h>
@@ -52,7 +52,7 @@ TEST(Presets, LegacyAsPublished) {
 }
 
 TEST(Presets, WhatIsSetBesideThemWins) {
-  // Wherever the preset stands in the file.
+  // The preset may stand anywhere in the file.
   const Scenario scenario = ReadText("compression: {splits: 500}\npreset: paper-legacy\n");
   EXPECT_EQ(scenario.splits, std::vector<int64_t>{500});
   EXPECT_FALSE(scenario.error_feedback);
@@ -62,7 +62,7 @@ TEST(Presets, WhatIsSetBesideThemWins) {
   EXPECT_EQ(PresetText(Scenario()), "");
 }
 
-// FFT and its control: one quantiser, messages of one length.
+// FFT and its control have one quantiser and messages of one length.
 TEST(Methods, TopKAtTheBytesOfFft) {
   const auto units = test::ResNet18(10);
   const Scenario scenario;

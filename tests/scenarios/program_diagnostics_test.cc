@@ -1,4 +1,4 @@
-// Whole runs of legacy-scenario that look at steps: traces, the doctor, files and limits of ns-3.
+// Whole runs of legacy-scenario with diagnostics: traces, the doctor, files and limits of ns-3.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-// Ends of steps in nanoseconds, of one policy.
+// Returns the ends of one policy's steps, in nanoseconds.
 std::vector<int64_t> EndsOfSteps(const fs::path& run, const std::string& policy) {
   std::istringstream lines(Read(run / "steps.csv"));
   std::string line;
@@ -37,7 +37,7 @@ std::vector<int64_t> EndsOfSteps(const fs::path& run, const std::string& policy)
   return ends;
 }
 
-// Slices by process and track, in nanoseconds, in the order of their starts.
+// Start and end of slices in nanoseconds, by process and track, in the order of their starts.
 using Slices = std::vector<std::pair<int64_t, int64_t>>;
 std::map<std::pair<int, int>, Slices> Tracks(const fs::path& file) {
   const auto ns = [](const json& us) { return std::llround(1e3 * us.get<double>()); };
@@ -72,7 +72,7 @@ TEST_F(ProgramTest, TracesAndDoctorLookAtStepsWithoutChangingThem) {
   for (const std::string policy : {"dense", "topk", "ar-topk"}) {
     const std::vector<int64_t> ends = EndsOfSteps(directory_ / "seen", policy);
     const auto tracks = Tracks(directory_ / "seen" / ("trace-" + policy + "-seed1.json"));
-    std::vector<int64_t> filled(4);  // what a worker's device does and waits for
+    std::vector<int64_t> filled(4);  // time that a worker's device works or waits
     for (const auto& [track, slices] : tracks) {
       for (size_t i = 0; i < slices.size(); ++i) {
         if (i > 0) {

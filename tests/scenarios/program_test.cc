@@ -1,4 +1,4 @@
-// Whole runs of legacy-scenario: what a user types, what is left behind.
+// Whole runs of legacy-scenario: checks what is printed and which files are left behind.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -43,7 +43,7 @@ TEST_F(ProgramTest, ComparesAllPoliciesAtTheDefaultFidelity) {
   }
   EXPECT_NE(result.text.find("Seconds to the target on each network"), std::string::npos)
       << result.text;
-  // Equal volume: each rule of LEGACY sends what uniform Top-K sends, to a value per layer.
+  // Equal volume: each rule of LEGACY sends as much as uniform Top-K, within a value per layer.
   const double uniform = summary["policies"][2]["element_ratio"]["mean"];
   for (const int policy : {4, 5, 6}) {
     const double ratio = summary["policies"][policy]["element_ratio"]["mean"];
@@ -112,7 +112,7 @@ TEST_F(ProgramTest, RecordHoldsTheTrainingWhateverTheNetwork) {
   EXPECT_EQ(steps, 12);
 }
 
-// Lines of a CSV file as cells.
+// Returns the lines of a CSV file as cells.
 std::vector<std::vector<std::string>> Cells(const std::string& text) {
   std::vector<std::vector<std::string>> rows;
   std::istringstream lines(text);
@@ -173,7 +173,7 @@ TEST_F(ProgramTest, StepsDoNotWaitForWhomTheyDrop) {
   EXPECT_EQ(json::parse(Read(Out("none") + "/manifest.json"))["replay_refused"].size(), 0u);
 }
 
-// With a GPU or without: what was chosen is said, and replays anywhere.
+// With or without a GPU, the run records the device that was chosen, and can be replayed.
 TEST_F(ProgramTest, TheDeviceIsChosenAndSaid) {
   const std::string common =
       " --fidelity=analytic --topo=star --policies=topk --record=on" + std::string(kShort);
@@ -222,7 +222,7 @@ TEST_F(ProgramTest, AutoTakesPacketsWhereTheyAreAffordableAndSamplesThemElsewher
   EXPECT_LT(std::abs(std::stod(row.substr(row.rfind(',') + 1))), 0.05);
 }
 
-// The two fidelities agree on an idle star to what TCP adds.
+// The two fidelities agree on an idle star up to what TCP adds.
 TEST_F(ProgramTest, FidelitiesAgreeOnAnIdleStar) {
   if (std::string(LEGACY_DEFAULT_FIDELITY) != "packet") GTEST_SKIP() << "built without ns-3";
   const auto seconds = [&](const std::string& fidelity) {

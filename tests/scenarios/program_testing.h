@@ -1,4 +1,5 @@
-// What tests of the whole program legacy-scenario share: a short run, a folder of their own.
+// Helpers of the tests of the whole program legacy-scenario: a short run, and a folder for each
+// test.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -13,7 +14,7 @@ namespace legacy {
 inline constexpr const char* kCsvFiles[] = {"steps.csv", "evaluations.csv", "layers.csv",
                                             "links.csv", "network.csv"};
 
-// A small run of every policy: seconds, not minutes.
+// Options of a small run of every policy, which takes seconds.
 inline constexpr const char* kShort =
     " --workers=4 --batch=8 --steps=6 --evaluate-every=2 --warmup-steps=2 --train-limit=400"
     " --test-limit=100 --pictures=off --model=small-cnn --dataset=glyphs --seeds=1 --networks=none";

@@ -1,4 +1,4 @@
-// Whole runs of legacy-scenario as its users meet it: files, mistakes, interrupts, the README.
+// Whole runs of legacy-scenario in daily use: files, mistakes, interrupts, the README.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -69,10 +69,10 @@ TEST_F(ProgramTest, InterruptLeavesAConsistentDirectory) {
 // Every command of the README names programs, options and files that exist.
 TEST_F(ProgramTest, CommandsOfTheReadmeAreUnderstood) {
   const struct {
-    std::string start;  // of the commands
+    std::string start;  // text with which the commands start
     std::string program;
-    std::string more;  // so that it only says what it would do
-    int least;         // number of commands
+    std::string more;  // options that make the program only print its plan
+    int least;         // minimum number of commands
   } programs[] = {
       {"legacy-scenario ", LEGACY_SCENARIO_PROGRAM " ", " --print-config", 8},
       {"legacy-replay scenarios/", LEGACY_REPLAY_PROGRAM " scenarios/", " --print-config", 1},

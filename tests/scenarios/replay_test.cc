@@ -1,5 +1,5 @@
-// Replays: a training recorded on one network and timed on another leaves the very files of
-// training there.
+// Replays: a training that was recorded on one network and timed on another leaves exactly the
+// files of a training there.
 #include "scenarios/run/replay.h"
 
 #include <gtest/gtest.h>
@@ -29,7 +29,7 @@ volatile std::sig_atomic_t never = 0;
 
 using Options = std::vector<std::pair<std::string, std::string>>;
 
-// The built-in methods whose trainings are the same on every network.
+// Returns the built-in methods whose trainings are the same on every network.
 std::vector<std::string> Replayable() {
   std::vector<std::string> names;
   for (const std::string& name : BuiltInMethods()) {
@@ -40,7 +40,7 @@ std::vector<std::string> Replayable() {
   return names;
 }
 
-// A run of two seeds, recorded once for all tests on an idle star.
+// Records a run of two seeds on an idle star, once for all tests.
 class ReplayTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
@@ -98,7 +98,8 @@ class ReplayTest : public ::testing::Test {
     EXPECT_NE(Read(folder_ / "recorded/steps.csv"), Read(scenario.out + "/steps.csv"));
   }
 
-  // A copy of the recording in which `old` (which must be there) has become `fresh`.
+  // Returns the message about a copy of the recording in which `old` (which must be there) is
+  // replaced by `fresh`.
   static std::string Changed(const std::string& file, const std::string& old,
                              const std::string& fresh) {
     const fs::path copy = folder_ / "changed";
@@ -156,7 +157,7 @@ TEST_F(ReplayTest, ANetworkThatChangesAndDevicesOfOtherSpeed) {
                     {"clock.codec_speed", "0.5"}});
 }
 
-// Steps take what they take on the network of their phase.
+// Steps take the times of the network of their schedule entry.
 TEST_F(ReplayTest, ScheduleEntriesAreNetworks) {
   const Recording recording = ReadRecording((folder_ / "recorded").string());
   const auto steps = [&](const Options& options) {
@@ -175,8 +176,8 @@ TEST_F(ReplayTest, ScheduleEntriesAreNetworks) {
   }
 }
 
-// A device of twice the speed halves what it computes, to the nanoseconds that each segment is
-// rounded to; codecs apart.
+// A device of twice the speed halves the times of computing, up to the rounding of each segment to
+// nanoseconds; codecs have a speed of their own.
 TEST_F(ReplayTest, SpeedsDivideTimes) {
   const Recording recording = ReadRecording((folder_ / "recorded").string());
   const auto steps = [&](const Options& options) {
@@ -214,7 +215,8 @@ TEST_F(ReplayTest, RowsInMemoryAreThoseOfTheDirectory) {
   expect_same(rows.network);
 }
 
-// Anchors that pilots found belong to the training: a replay has them, and says what was asked for.
+// Anchors from pilots belong to the training: a replay keeps them, and records the bytes that were
+// asked for.
 TEST_F(ReplayTest, EqualBytesOfAdaptivePolicies) {
   const Options options = {{"compression.volume", "bytes"},
                            {"compression.policies", "topk,lgreco"},
@@ -254,7 +256,7 @@ TEST_F(ReplayTest, TheSameNetworkGivesTheSameFiles) {
   const auto manifest = nlohmann::json::parse(Read(folder_ / "again/manifest.json"));
   EXPECT_EQ(manifest["replayed"]["hash"], recording.traffic.hash);
   EXPECT_EQ(manifest["configuration"]["run"]["record"], "off");
-  // The folder of the recording is safe, whatever is overwritten.
+  // The folder of the recording cannot be overwritten, whatever the options.
   scenario.out = (folder_ / "x/../recorded").lexically_normal().string();
   scenario.overwrite = true;
   EXPECT_NE(MessageOf([&] {
@@ -407,7 +409,7 @@ TEST_F(ReplayTest, RefusesFilesThatDoNotBelongTogether) {
     EXPECT_NE(message.find(entry.message), std::string::npos) << entry.fresh << "\n" << message;
   }
   const std::string steps = Read(folder_ / "recorded/steps.csv");
-  // A further row behind the last of a training, which indexes nothing that was recorded.
+  // A row is added behind the last step of a training, where the record has no step.
   const size_t last = steps.find("dense,1,3,") + std::string("dense,1,3,").size();
   const std::string rest = steps.substr(last, steps.find('\n', last) - last);
   for (const std::string step : {"4", "100000", "1000000000000"}) {

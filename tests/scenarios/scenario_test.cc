@@ -1,4 +1,4 @@
-// Scenario options: one table behind YAML, --set and the command line; every mistake is named.
+// Scenario options: one table serves YAML, --set and the command line, and every mistake is named.
 #include "scenarios/options/scenario.h"
 
 #include <gtest/gtest.h>
@@ -116,7 +116,7 @@ TEST(ScenarioOptions, UnknownPolicyAndPolicyTwiceAreRefused) {
   EXPECT_NE(MessageOf([&] { ValidateScenario(scenario); }).find("once"), std::string::npos);
 }
 
-// Two matrices and a vector.
+// Returns two matrices and a vector.
 std::vector<Unit> SomeUnits() {
   std::vector<Unit> units;
   int64_t offset = 0;
@@ -204,8 +204,8 @@ TEST_F(ScenarioFile, LayersAreReadInTheirOrder) {
   Scenario scenario;
   LoadScenario(Write("training: {batch: 4}\ninclude: scenario-base.yaml\n"), scenario);
   EXPECT_EQ(scenario.steps, 7);
-  EXPECT_EQ(scenario.batch, 4);  // what includes wins, wherever it says so
-  // On a command line: the last file, then options.
+  EXPECT_EQ(scenario.batch, 4);  // the including file wins, wherever the line stands
+  // On a command line the last file wins over the others, and options over files.
   const CommandLine line = Parse({"--scenario=" + path_, "--scenario=" + base, "--steps=9"});
   EXPECT_EQ(line.scenario.batch, 3);
   EXPECT_EQ(line.scenario.steps, 9);

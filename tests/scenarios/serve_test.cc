@@ -1,4 +1,4 @@
-// The what-if server over HTTP: its API, its refusals, its end.
+// The what-if server over HTTP: its API, its refusals, its shutdown.
 #include "scenarios/study/serve.h"
 
 #include <gmock/gmock.h>
@@ -21,7 +21,7 @@ using nlohmann::json;
 using test::Reply;
 using ::testing::HasSubstr;
 
-// A server of the small study on any free port, for as long as this lives.
+// Serves the small study on any free port, for as long as the object lives.
 class RunningServer {
  public:
   RunningServer(const std::filesystem::path& study, const ServeOptions& options)
@@ -182,7 +182,7 @@ TEST_F(ServeTest, StopsWhileItComputes) {
   std::atomic<bool> asked = false;
   std::jthread client([&] {
     asked = true;
-    // 65,536 hosts, four times: a good part of a second at the very least.
+    // Four simulations of 65,536 hosts take a good part of a second at the very least.
     const Reply result = running.Post(R"({"topology": "fat-tree:k=64"})");
     if (result.status != 0) ExpectError(result, 503, "stopped");
   });

@@ -1,5 +1,5 @@
-// Shapes: the shipped ones against published counts, the reader, and steps of drawn gradients
-// against real exchanges.
+// Shapes: the shipped ones compared with published counts, the reader, and steps of drawn gradients
+// compared with real exchanges.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -32,7 +32,7 @@ struct Published {
   const char* name;
   int64_t elements;
   size_t tensors;
-  double multiply_adds;  // 0: none is known
+  double multiply_adds;  // 0 means unknown
 };
 
 TEST(Shapes, HaveThePublishedCounts) {
@@ -63,7 +63,7 @@ TEST(Shapes, HaveThePublishedCounts) {
 TEST(Shapes, OfTextCountEachWeightOnceAWord) {
   EXPECT_EQ(LoadModelShape("lstm-ptb").MultiplyAdds(), 35.0 * (66'034'000 - 15'000'000 - 34'000));
   const double gpt = LoadModelShape("gpt2-small").MultiplyAdds() / 1024;
-  const double attention = 12.0 * 2 * 1024 * 768;  // scores and their products with the values
+  const double attention = 12.0 * 2 * 1024 * 768;  // scores, and their products with the values
   EXPECT_EQ(gpt, 12.0 * 12 * 768 * 768 + 50257.0 * 768 + attention);
 }
 
@@ -139,7 +139,7 @@ std::string TextOf(std::vector<BucketWork> buckets, int workers) {
   return ToJson(work).dump(1);
 }
 
-// What shapes alone give is what an aggregation of real gradients gives.
+// Shapes alone give the messages of an exchange of real gradients.
 TEST(DrawnExchange, SendsWhatRealGradientsWould) {
   constexpr int kWorkers = 4;
   const ModelShape shape = Small();
@@ -205,8 +205,8 @@ TEST(DrawnExchange, DrawsWhatDependsOnTheDataAFewTimesForEachParameter) {
   EXPECT_EQ(bytes[1], bytes[4]);
 }
 
-// Of each worker's whole gradient: the first layers alone are shorter than the limit of the second
-// case.
+// Clipping takes each worker's whole gradient: the norm of the first layers alone is below the
+// limit of the second case.
 TEST(DrawnTraining, ClipsWhatIsDrawnAndChargesIt) {
   const ModelShape shape = Small();
   const auto step = [&](const std::string& text) {
@@ -219,7 +219,8 @@ TEST(DrawnTraining, ClipsWhatIsDrawnAndChargesIt) {
   const StepOutcome free = step("");
   EXPECT_TRUE(free.work.whole_gradient.empty());
   EXPECT_GT(free.units[2].elements, 0);
-  // Four units of norm 1: a limit of 4 / sqrt(4 workers) is just theirs, one of 1.8 is not.
+  // Four units have a norm of 1 each: a limit of 4.5 / sqrt(4 workers) is above the whole norm, and
+  // a limit of 1.8 below.
   for (const auto& [text, equal] : std::vector<std::pair<std::string, bool>>{
            {":local_clip=4.5", true}, {":local_clip=3.6", false}}) {
     const StepOutcome clipped = step(text);

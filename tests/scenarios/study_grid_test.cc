@@ -1,5 +1,5 @@
-// Definitions of studies: every form of an axis, the points that count, and mistakes with line and
-// column.
+// Definitions of studies: every form of an axis, included and excluded points, and mistakes with
+// line and column.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -18,7 +18,7 @@ std::string ComplaintOf(const std::string& text) {
   return MessageOf([&] { ParseStudy(text, "s.yaml"); });
 }
 
-// The study of a grid that is one line of YAML.
+// Returns the study of a grid in one line of YAML.
 StudyDefinition Grid(const std::string& grid, const std::string& rest = "") {
   return ParseStudy("grid: {" + grid + "}\n" + rest, "s.yaml");
 }
@@ -120,7 +120,7 @@ TEST(StudyGrid, LinearSteps) {
             (Texts{"0us", "10us", "20us", "30us"}));
 }
 
-// The text is the value: what a text says, and no other number, is what is simulated and drawn.
+// A value is its text: the number in the text, and no other, is simulated and drawn.
 TEST(StudyGrid, TextsOfStepsReadBackToTheirNumbers) {
   for (const char* range :
        {"bandwidth: {from: 9.6kbps, to: 800Gbps, points: 97}",

@@ -1,5 +1,5 @@
-// Launchers: shares from the environment, Slurm's scripts with a scheduler that runs what it is
-// given, mpirun for real.
+// Launchers: shares from the environment, Slurm's scripts with a fake scheduler that runs them, and
+// a real mpirun.
 #include <fstream>
 
 #include "base/error.h"
@@ -31,7 +31,7 @@ TEST(StudyShares, ComeFromWhoeverStartedTheProcess) {
   ExpectShare({{"OMPI_COMM_WORLD_RANK", "2"}, {"OMPI_COMM_WORLD_SIZE", "3"}}, 2, 3);
   ExpectShare({{"PMI_RANK", "0"}, {"PMI_SIZE", "4"}}, 0, 4);
   ExpectShare({{"SLURM_PROCID", "1"}, {"SLURM_STEP_NUM_TASKS", "4"}}, 1, 4);
-  // A batch script has a rank, but is no step of ranks.
+  // A batch script has a rank, but is not part of a step of ranks.
   EXPECT_FALSE(ShareOf({{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "4"}}).has_value());
   const Variables array = {{"SLURM_ARRAY_TASK_ID", "5"},
                            {"SLURM_ARRAY_TASK_COUNT", "3"},
@@ -47,7 +47,7 @@ TEST(StudyShares, ComeFromWhoeverStartedTheProcess) {
 TEST(StudyShares, RefuseWhatIsNoShare) {
   EXPECT_THROW(ShareOf({{"PMI_RANK", "4"}, {"PMI_SIZE", "4"}}), Error);
   EXPECT_THROW(ShareOf({{"PMI_RANK", "x"}, {"PMI_SIZE", "4"}}), Error);
-  // Tasks 3 and 7 of an array alone: two tasks, of which one has place 5.
+  // An array has only tasks 3 and 7: with two tasks, the place of task 7 would be 5.
   EXPECT_THROW(ShareOf({{"SLURM_ARRAY_TASK_ID", "7"},
                         {"SLURM_ARRAY_TASK_COUNT", "2"},
                         {"SLURM_ARRAY_TASK_MIN", "3"},
@@ -55,8 +55,8 @@ TEST(StudyShares, RefuseWhatIsNoShare) {
                Error);
 }
 
-// A scheduler in a folder. sbatch says a number and runs the script's tasks, the last script's
-// behind its back; the queue is empty when that has ended.
+// Writes a fake scheduler into a folder. Its sbatch prints a number and runs the script's tasks,
+// those of the last script in the background; its queue is empty once they have ended.
 void WriteScheduler(const fs::path& folder) {
   fs::create_directories(folder);
   std::ofstream(folder / "sbatch") << R"(#!/bin/sh
@@ -99,7 +99,7 @@ TEST_F(StudyRunning, SlurmRunsTheSameStudy) {
   EXPECT_EQ(Database("a"), Database("whole"));
 }
 
-// What follows a line break would be a command of the script.
+// Text after a line break would be a command of the script.
 TEST_F(StudyRunning, SlurmScriptsHoldNoLinesOfOthers) {
   LaunchOptions options;
   options.program = "legacy-study";
@@ -127,7 +127,7 @@ TEST_F(StudyRunning, MpiRunsTheSameStudy) {
                               " 2>&1");
   ASSERT_EQ(result.status, 0) << result.text;
   EXPECT_EQ(Database("a"), Database("whole"));
-  // Every rank had a part of the points.
+  // Every rank wrote a journal with part of the points.
   int journals = 0;
   for (const auto& entry : fs::directory_iterator(In("a") + "/journal")) {
     journals += Read(entry.path()).find("\"point\"") != std::string::npos;

@@ -1,4 +1,4 @@
-// Plans of studies: the fewest trainings, none that is shared wrongly.
+// Plans of studies: as few trainings as possible, and none shared by points that differ in it.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -35,7 +35,7 @@ std::vector<std::string> Ids(const StudyPlan& plan) {
   return ids;
 }
 
-// Trainings of a policy, over all seeds.
+// Returns the number of trainings of a policy, over all seeds.
 int64_t Count(const StudyPlan& plan, const std::string& policy) {
   return std::ranges::count_if(plan.trainings, [&](const PlannedTraining& training) {
     return training.scenario.policies.front() == policy;
@@ -67,7 +67,7 @@ TEST(StudyPlan, OneTrainingForAllNetworks) {
       EXPECT_EQ(plan.points[p].training, t);
       EXPECT_EQ(plan.points[p].scenario.seed, training.scenario.seed);
       EXPECT_EQ(plan.points[p].scenario.policies, training.scenario.policies);
-      // A replay finds its training by this.
+      // A replay finds its training by this hash.
       EXPECT_EQ(TrainingHash(TrainingDocument(plan.points[p].scenario)), training.id);
     }
     points += training.points.size();
@@ -147,7 +147,7 @@ TEST(StudyPlan, TheExampleOfTheHandbookIsAsItSays) {
   EXPECT_NE(handbook.find("= " + trainings + "\ntrainings"), std::string::npos) << trainings;
 }
 
-// As the handbook writes counts: 1,080.
+// Formats counts as the handbook does: 1,080.
 std::string WithComma(size_t count) {
   std::string text = std::to_string(count);
   if (text.size() > 3) text.insert(text.size() - 3, ",");
@@ -212,7 +212,7 @@ TEST(StudyPlan, StudyBeforeAnyWork) {
   EXPECT_EQ(study.points.back().values, std::vector<std::string>{"2Gbps"});
 }
 
-// Runs of a few steps of many policies, kept for the whole suite.
+// Trains many policies for a few steps, and keeps the runs for the whole suite.
 class StudyTrainingTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
@@ -221,7 +221,8 @@ class StudyTrainingTest : public ::testing::Test {
   }
   static void TearDownTestSuite() { fs::remove_all(folder_); }
 
-  // Every built-in policy, and methods that name what they would else read from the scenario.
+  // Returns a scenario of every built-in policy, and of methods that set what they would otherwise
+  // read from the scenario.
   static Scenario Small() {
     Scenario scenario;
     for (const auto& [key, value] : std::vector<std::pair<std::string, std::string>>{
@@ -229,7 +230,7 @@ class StudyTrainingTest : public ::testing::Test {
              {"training.batch", "4"},
              {"training.steps", "3"},
              {"training.evaluate_every", "3"},
-             {"training.warmup_steps", "3"},  // so that the rate changes, and residuals with it
+             {"training.warmup_steps", "3"},  // the rate changes, and residuals with it
              {"training.train_limit", "100"},
              {"training.test_limit", "40"},
              {"network.topology", "star"},
@@ -259,7 +260,8 @@ class StudyTrainingTest : public ::testing::Test {
     return scenario;
   }
 
-  // What each policy's training was: its work on the network and its evaluations, step by step.
+  // Returns the training of each policy as text: its work on the network and its evaluations, step
+  // by step.
   static std::map<std::string, std::string> Train(Scenario scenario, const std::string& name) {
     scenario.out = (folder_ / name).string();
     RunComparison(scenario, "legacy-scenario", "test", never);
@@ -282,13 +284,13 @@ class StudyTrainingTest : public ::testing::Test {
 
 fs::path StudyTrainingTest::folder_;
 
-// For every policy and every option of compression: trainings that are said to be the same are the
-// same to the bit, and an option that is kept changes the training of some policy.
+// For every policy and every option of compression, trainings with the same document are the same
+// to the bit, and an option that the document keeps changes the training of some policy.
 TEST_F(StudyTrainingTest, TrainingsThatAreCalledEqualAreEqual) {
   const Scenario equal = With(Small(), "compression.volume", "elements");
   for (const char* volume : {"elements", "off"}) {
     Scenario base = With(equal, "compression.volume", volume);
-    if (volume == std::string("off")) {  // others do what they did
+    if (volume == std::string("off")) {  // the other policies train as before
       std::erase_if(base.policies, [&](const std::string& policy) {
         return policy != "dense" && policy != "fp16" &&
                TrainingDocument(TrainingOf(Of(base, policy))) ==
@@ -324,7 +326,7 @@ TEST_F(StudyTrainingTest, TrainingsThatAreCalledEqualAreEqual) {
   }
 }
 
-// The training of a plan, replayed as its point, is what training the point in full is.
+// A training of the plan, replayed as its point, equals training the point in full.
 TEST_F(StudyTrainingTest, PointsAreReplaysOfTheirTrainings) {
   const StudyPlan plan = Plan(
       "scenario:\n"

@@ -1,4 +1,4 @@
-// Studies that are run, disturbed and gone on with, by the program.
+// Studies that the program runs, that are disturbed, and that are resumed.
 #include <signal.h>
 
 #include <chrono>
@@ -16,7 +16,7 @@ namespace {
 
 using analysis::StudyState;
 
-// Children of a process, now.
+// Returns the present children of a process.
 std::vector<pid_t> ChildrenOf(pid_t pid) {
   const std::string id = std::to_string(pid);
   std::ifstream file("/proc/" + id + "/task/" + id + "/children");
@@ -25,7 +25,7 @@ std::vector<pid_t> ChildrenOf(pid_t pid) {
   return children;
 }
 
-// Kills the first child that a program has.
+// Kills the first child that a program starts.
 void KillFirstChild(pid_t pid) {
   for (int i = 0; i < 20'000; ++i) {
     const std::vector<pid_t> children = ChildrenOf(pid);
@@ -38,7 +38,7 @@ void KillFirstChild(pid_t pid) {
   FAIL() << "no child";
 }
 
-// How often each point stands in the journals.
+// Returns how many times each point is in the journals.
 std::map<int, int> JournalledPoints(const fs::path& study) {
   std::map<int, int> counts;
   const std::regex id("\\{\"point\":.*\"id\":([0-9]+),");
@@ -106,7 +106,7 @@ TEST_F(StudyRunning, APointThatCannotBeIsRecordedAndTheRestIsDone) {
   }
   const Result failed = Run({"status", In("a"), "--failed"});
   EXPECT_NE(failed.text.find("topo fat-tree:k=2): "), std::string::npos) << failed.text;
-  // Nothing is left, and nothing is tried again.
+  // No work is left, and no failed work is tried again.
   EXPECT_EQ(Run({"resume", In("a")}).status, 3);
   EXPECT_EQ(JournalledPoints(In("a")).size(), kSmallPoints);
   for (const auto& [point, count] : JournalledPoints(In("a"))) EXPECT_EQ(count, 1) << point;
@@ -147,7 +147,7 @@ TEST_F(StudyRunning, CtrlCStopsSaysHowToGoOnAndFailsNothing) {
   for (int i = 0; i < 20'000 && ChildrenOf(pid).empty(); ++i) {
     std::this_thread::sleep_for(std::chrono::microseconds(500));
   }
-  kill(-pid, SIGINT);  // as a terminal does: to the whole group
+  kill(-pid, SIGINT);  // as a terminal does, to the whole group
   EXPECT_EQ(WEXITSTATUS(Wait(pid)), 130);
   EXPECT_NE(Read(In("log")).find("go on with: legacy-study resume " + In("a")), std::string::npos);
   EXPECT_EQ(CountStates(ReadDatabase("a"))[StudyState::kFailed], 0);
@@ -163,7 +163,7 @@ TEST_F(StudyRunning, OneProcessManagesAStudyAtATime) {
     EXPECT_NE(second.text.find("another legacy-study works on it"), std::string::npos);
   }
   const Result alone = Run({"run", Definition(), "--out=" + In("a")});
-  EXPECT_EQ(alone.status, 0) << alone.text;  // the lock's file is there still
+  EXPECT_EQ(alone.status, 0) << alone.text;  // the lock file of the other process still exists
 }
 
 TEST_F(StudyRunning, AFolderKeepsItsStudy) {
@@ -195,7 +195,7 @@ TEST_F(StudyRunning, SetChangesTheStudyThatIsKept) {
 
 TEST_F(StudyRunning, AFoldersStudyHasTheNameOfTheFileThatItCameFrom) {
   std::string text = SmallStudy();
-  EXPECT_EQ(CompleteDefinition(text, "other.yaml", {}), text);  // it has a name
+  EXPECT_EQ(CompleteDefinition(text, "other.yaml", {}), text);  // it has a name already
   text.replace(text.find("name: small, "), 13, "");
   ASSERT_EQ(ParseStudy(CompleteDefinition(text, "other.yaml", {}), "study.yaml").name, "other");
   EXPECT_EQ(CompleteDefinition("a: [", "other.yaml", {}), "a: [");

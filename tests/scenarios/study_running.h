@@ -1,4 +1,5 @@
-// What tests of running studies share: a study that takes a second, and the program that runs it.
+// Helpers of the tests of running studies: a study that takes a second, and the program that runs
+// it.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -23,7 +24,7 @@ namespace fs = std::filesystem;
 inline constexpr int kSmallTrainings = 2;
 inline constexpr int kSmallPoints = 16;
 
-// `more`: further axes of the grid.
+// Returns a study of a second; `more` holds further axes of the grid.
 inline std::string SmallStudy(const std::string& more = "") {
   return "study: {name: small, baseline: dense}\n"
          "scenario:\n"
@@ -36,8 +37,8 @@ inline std::string SmallStudy(const std::string& more = "") {
          (more.empty() ? "  fidelity: [analytic, flow]\n" : more);
 }
 
-// Trainings, and points of one training, that take about half a second: a process can be caught at
-// them.
+// Returns a study whose trainings, and the points of one training, each take about half a second,
+// so that a test can catch a process at work on them.
 inline constexpr int kSlowPoints = 8;
 inline std::string SlowStudy() {
   std::string text = SmallStudy("  topo: [\"fat-tree:k=24\"]\n");
@@ -68,7 +69,8 @@ class StudyRunning : public ::testing::Test {
   static Result Run(const std::vector<std::string>& arguments) {
     return Shell(Line(arguments) + " 2>&1");
   }
-  // A run of the study that is never disturbed: a copy, where a test has run the same.
+  // Leaves a finished run of the study that was never disturbed; copies it if another test ran the
+  // same study.
   void RunWhole(const std::string& name) const {
     static std::map<std::string, fs::path> whole;  // by definition
     fs::path& kept = whole[Read(Definition())];
@@ -83,13 +85,13 @@ class StudyRunning : public ::testing::Test {
   }
   static void TearDownTestSuite() { fs::remove_all(Copies()); }
   static fs::path Copies() { return Own("whole"); }
-  // A path that no other test or process uses.
+  // Returns a path that no other test or process uses.
   static fs::path Own(const std::string& name) {
     return fs::path(::testing::TempDir()) /
            ("legacy-study-" + std::to_string(getpid()) + "-" + name);
   }
 
-  // The program in the background, as a process group of its own.
+  // Starts the program in the background, as a process group of its own.
   pid_t Start(const std::vector<std::string>& arguments) const {
     const pid_t pid = fork();
     if (pid == 0) {
@@ -106,7 +108,7 @@ class StudyRunning : public ::testing::Test {
     return status;
   }
 
-  // What the database holds, as texts by file.
+  // Returns the content of the database, as texts by file.
   std::map<std::string, std::string> Database(const std::string& name) const {
     const fs::path out = folder_ / (name + "-exported");
     analysis::ExportStudy(ReadDatabase(name), out);
@@ -123,7 +125,7 @@ class StudyRunning : public ::testing::Test {
   fs::path folder_;
 };
 
-// Points by state.
+// Returns the number of points in each state.
 inline std::map<analysis::StudyState, int> CountStates(const analysis::Study& study) {
   std::map<analysis::StudyState, int> counts;
   for (const analysis::StudyPoint& point : study.points) ++counts[point.state];

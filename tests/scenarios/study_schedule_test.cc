@@ -1,4 +1,4 @@
-// What is left of a study, and how far it is in words.
+// The work that is left of a study, and its progress in words.
 #include <gtest/gtest.h>
 
 #include <numeric>
@@ -14,7 +14,7 @@ namespace {
 
 using analysis::StudyState;
 
-// Trainings of so many points each, all pending.
+// Pending trainings with the given numbers of points.
 struct Work {
   explicit Work(const std::vector<size_t>& counts) {
     for (const size_t count : counts) {
@@ -52,7 +52,7 @@ TEST(StudySchedule, SharesCoverAllWorkOnceWhateverIsDoneMeanwhile) {
     const WorkLeft left = work.Find(false, {i, 3});
     trainings.insert(left.trainings.begin(), left.trainings.end());
     points.merge(PointsOf(left));
-    // The next share begins when this one has done everything.
+    // The next share begins after this one has done all its work.
     for (const size_t t : left.trainings) work.trained.insert(t);
     for (const Piece& piece : left.pieces) {
       for (const size_t p : piece.points) work.now.points[p].state = StudyState::kDone;
@@ -115,13 +115,15 @@ TEST(StudyProgress, WeighsTrainingsAndPointsByWhatTheyTook) {
   EXPECT_TRUE(progress.TimeLeft().at_least);
   progress.trainings_ended = 1;
   progress.samples_ended = 100;
-  progress.training_seconds = 20;  // 0.2 s a sample: 180 s left on two processes: 90 s
+  // At 0.2 s a sample 180 s are left, on two processes 90 s.
+  progress.training_seconds = 20;
   EXPECT_TRUE(progress.TimeLeft().at_least);
   EXPECT_DOUBLE_EQ(progress.TimeLeft().seconds, 90);
   EXPECT_EQ(ProgressText(progress, 30), "trainings 1/4  points 0/100  ETA > 1:30");
   progress.points_ended = 10;
   progress.points_failed = 1;
-  progress.point_seconds = 40;  // 4 s a point: 360 s left on two processes: 180 s
+  // At 4 s a point 360 s are left, on two processes 180 s.
+  progress.point_seconds = 40;
   EXPECT_FALSE(progress.TimeLeft().at_least);
   EXPECT_DOUBLE_EQ(progress.TimeLeft().seconds, 270);
   EXPECT_EQ(ProgressText(progress, 30),

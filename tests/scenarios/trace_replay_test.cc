@@ -1,5 +1,4 @@
-// Replays of traces: what a recorded run asked for, written down as a trace, takes the same time on
-// any network.
+// Replays of traces: a recorded run, written as a trace, takes the same time on any network.
 #include "scenarios/run/trace_replay.h"
 
 #include <gtest/gtest.h>
@@ -36,7 +35,7 @@ std::string Seconds(const std::vector<fabric::TimeNs>& times) {
   return text + "\n";
 }
 
-// The lines of one step: device times as the cost model has them, each alone.
+// Returns the lines of one step, with each device time of the cost model.
 std::string StepText(const StepWork& work, const PricedStep& priced, const DdpTrace& layers) {
   std::string text = "step\ncompute" + Seconds(priced.compute);
   const auto workers = static_cast<size_t>(work.workers);
@@ -94,7 +93,7 @@ class TraceReplayTest : public ::testing::Test {
   fs::path folder_;
 };
 
-// The trace of all trainings of a recording on `scenario`, with the stragglers that it has there.
+// Returns the trace of all trainings of a recording on `scenario`, with the scenario's stragglers.
 std::string Traced(const Recording& recording, const Scenario& scenario) {
   const RecordedTraffic& traffic = recording.traffic;
   const ScenarioTiming timing(scenario);
@@ -191,7 +190,7 @@ TEST_F(TraceReplayTest, LeavesAWholeRunDirectory) {
   EXPECT_TRUE(std::isnan(run.steps[0].elements_sent));
   EXPECT_EQ(run.steps[0].training_loss, 0.5);
   EXPECT_TRUE(std::isnan(run.steps[2].training_loss));
-  EXPECT_EQ(run.steps[2].elements_sent, 0);  // nothing was
+  EXPECT_EQ(run.steps[2].elements_sent, 0);  // sent nothing
   EXPECT_EQ(run.steps[2].step_seconds, 1);
   ASSERT_EQ(run.evaluations.size(), 2u);  // of two seeds
   EXPECT_EQ(run.evaluations[0].step, 2);
@@ -214,7 +213,7 @@ TEST_F(TraceReplayTest, LeavesAWholeRunDirectory) {
   EXPECT_FALSE(unjudged.manifest.target_accuracy);
 }
 
-// The indented lines of the handbook, from the format's first line to the table.
+// The example is the indented lines of the handbook from the format's first line to the table.
 TEST_F(TraceReplayTest, TheHandbooksExampleCanBeReplayed) {
   std::ifstream page(LEGACY_ROOT "/docs/trace-format.md");
   std::string text;
@@ -229,7 +228,7 @@ TEST_F(TraceReplayTest, TheHandbooksExampleCanBeReplayed) {
   EXPECT_EQ(run.steps.size(), 101u);
 }
 
-// Of He et al., CVPR 2016: 25.6 million parameters.
+// The model of He et al., CVPR 2016, has 25.6 million parameters.
 TEST_F(TraceReplayTest, TheExampleIsResNet50) {
   const std::string path = LEGACY_ROOT "/scenarios/traces/resnet50-like.trace";
   const TraceFile file = {path, ReadDdpTrace(path)};

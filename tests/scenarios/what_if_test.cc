@@ -1,4 +1,4 @@
-// What-if: its answers are those of legacy-replay, whoever computes them.
+// What-if: its answers equal those of legacy-replay, whatever computes them.
 #include "scenarios/study/what_if.h"
 
 #include <gmock/gmock.h>

@@ -1,5 +1,5 @@
-// A small study for tests of what-if: two policies, two seeds and two densities, trained within the
-// test, on two rates.
+// A small study for tests of what-if: two policies, two seeds and two densities on two rates,
+// trained within the test.
 #pragma once
 
 #include <unistd.h>

@@ -20,7 +20,7 @@ std::vector<Unit> Layers(const std::vector<int64_t>& numels) {
   return layers;
 }
 
-// Layers of each bucket, in backward order.
+// Returns the layers of each bucket, in backward order.
 std::vector<std::vector<int>> BucketLayers(const UnitPlan& plan) {
   std::vector<std::vector<int>> buckets;
   for (const Bucket& bucket : plan.buckets) {
@@ -34,7 +34,8 @@ std::vector<std::vector<int>> BucketLayers(const UnitPlan& plan) {
 }
 
 TEST(BucketPlan, ClosesABucketWithTheLayerThatReachesItsSize) {
-  // 40, 40, 400, 20, 20, 20 bytes; first bucket 50 bytes, the others 200.
+  // In backward order the layers have 20, 20, 20, 400, 40 and 40 bytes; the first bucket closes at
+  // 50 bytes, the others at 200.
   const auto layers = Layers({10, 10, 100, 5, 5, 5});
   const UnitPlan plan = PlanUnits(layers, Scope::kLayer, {50, 200});
   EXPECT_EQ(BucketLayers(plan), (std::vector<std::vector<int>>{{5, 4, 3}, {2}, {1, 0}}));

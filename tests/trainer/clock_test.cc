@@ -14,7 +14,8 @@ namespace {
 using fabric::CollectiveAlgorithm;
 using fabric::TimeNs;
 
-// 1 flop, 1 byte or 1 element takes 1 ns; no launch floor but the kernels' own.
+// Returns a profile in which 1 flop, 1 byte or 1 element takes 1 ns; only kernels have launch
+// times.
 Profile ToyProfile() {
   Profile profile;
   profile.name = "toy";
@@ -26,7 +27,7 @@ Profile ToyProfile() {
   return profile;
 }
 
-// conv (layer 0: 4 elements) -> elementwise -> linear (layer 1: 6 elements)
+// Returns the costs of conv (layer 0: 4 elements) -> elementwise -> linear (layer 1: 6 elements).
 std::vector<OperationCost> ToyCosts() {
   return {
       {"conv", 1000, 10, 16, {0}}, {"elementwise", 0, 500, 0, {}}, {"linear", 3000, 10, 24, {1}}};
@@ -72,8 +73,8 @@ struct Star {
 TEST(Clock, ReadyTimesByHand) {
   const Clock clock(ToyProfile(), ToyCosts(), kNumels);
   const PricedStep step = clock.Price(ToyWork(), {});
-  // Update 1000 + 10; forward 2000 + 1000 + 6000. Backward: linear 12000, elementwise 2000, conv
-  // 4000.
+  // The update takes 1000 + 10 ns, the forward pass 2000 + 1000 + 6000. In the backward pass,
+  // linear takes 12000, elementwise 2000 and conv 4000.
   const TimeNs forward = 10010;
   EXPECT_EQ(step.traffic.buckets[0].ready, (std::vector<TimeNs>(2, forward + 12000 + 500)));
   EXPECT_EQ(step.traffic.buckets[1].ready, (std::vector<TimeNs>(2, forward + 12500 + 6000 + 500)));
@@ -87,8 +88,8 @@ TEST(Clock, ReadyTimesByHand) {
     }
   }
   EXPECT_EQ(step.call_encode[1].size(), 2u);
-  // Decoding takes 2 launches of 200 and 300 elements; between collective calls also the next
-  // encoding.
+  // Decoding takes 2 launches of 200 and 300 elements; between collective calls the next encoding
+  // comes on top.
   EXPECT_EQ(step.traffic.buckets[0].decode, (std::vector<TimeNs>(2, 700)));
   EXPECT_EQ(step.traffic.buckets[1].calls[1].computeBefore, (std::vector<TimeNs>(2, 1200)));
   EXPECT_EQ(step.traffic.buckets[1].decode, (std::vector<TimeNs>(2, 700)));
@@ -102,7 +103,7 @@ TEST(Clock, FusedLaunchesAreOneSetForEachBucket) {
   EXPECT_EQ(step.traffic.buckets[0].decode, (std::vector<TimeNs>(2, 500)));
 }
 
-// A norm is known when all of the gradient is: nothing is encoded before.
+// The norm is known after the whole gradient is, so that no bucket is encoded before.
 TEST(Clock, WorkOnTheWholeGradientHoldsEncodingBack) {
   const Clock clock(ToyProfile(), ToyCosts(), kNumels);
   StepWork work = ToyWork();
@@ -160,7 +161,8 @@ TEST(Clock, DroppedWorkersStopWhenThatIsDecided) {
   EXPECT_EQ(step.late_encode, (std::vector<TimeNs>{500, 0}));
   EXPECT_EQ(step.call_encode[1][1], (std::vector<TimeNs>{500, 0}));
   EXPECT_EQ(step.traffic.buckets[1].calls[1].computeBefore, (std::vector<TimeNs>{1200, 2100}));
-  // Sums keep their length on the way; messages that are gathered or pushed are empty.
+  // Sums keep their length with fewer workers; a dropped worker's message to gather or push is
+  // empty.
   EXPECT_EQ(step.traffic.buckets[0].calls[0].collective.bytes, (std::vector<int64_t>{40, 0}));
   EXPECT_EQ(step.traffic.buckets[1].calls[1].collective.bytes, (std::vector<int64_t>{32, 32}));
   const Clock server(ToyProfile(), ToyCosts(), kNumels, {Transfer::kParameterServer});
@@ -169,7 +171,8 @@ TEST(Clock, DroppedWorkersStopWhenThatIsDecided) {
   EXPECT_EQ(pushed.pullBytes, 32);
 }
 
-// One slow worker of four: without it the step is as fast as without stragglers, but for decoding.
+// Without its one slow worker of four, the step is as fast as without stragglers, except for
+// decoding.
 TEST(Clock, WithoutItsStragglerAStepEndsEarlier) {
   Star star;
   const Clock clock(ToyProfile(), ToyCosts(), kNumels);
@@ -229,7 +232,7 @@ TEST(Clock, CallsTravelAsTheOptionsSay) {
   EXPECT_EQ(algorithms(),
             (std::vector{CollectiveAlgorithm::DirectAllGather, CollectiveAlgorithm::Broadcast,
                          CollectiveAlgorithm::HierarchicalAllReduce}));
-  // Two workers that exchange 32 bytes: one frame at once beats two.
+  // When two workers exchange 32 bytes, sending one frame at once is faster than two in turn.
   options.all_reduce = options.all_gather = std::nullopt;
   options.path = {2, 1'000'000'000, 10'000};
   EXPECT_EQ(algorithms()[0], CollectiveAlgorithm::RingAllGather) << "equally fast: the first";
@@ -267,9 +270,8 @@ TEST(Transfers, RefuseWhatCannotCarryACall) {
   work.buckets[1].calls[1].reduction = Reduction::kRequantisedSum;
   const PricedStep priced = Clock(ToyProfile(), ToyCosts(), kNumels).Price(work, {});
   const fabric::CollectiveSpec& spec = priced.traffic.buckets[1].calls[1].collective;
-  EXPECT_EQ(
-      spec.algorithm,
-      CollectiveAlgorithm::ScatterReduceAllGather);  // of whatever is chosen, the one that can
+  // An algorithm is chosen that can carry the call, whatever the option.
+  EXPECT_EQ(spec.algorithm, CollectiveAlgorithm::ScatterReduceAllGather);
   EXPECT_EQ(spec.sumBytes, std::vector<int64_t>{spec.bytes[0]});
 }
 
@@ -338,10 +340,10 @@ TEST(SplitStep, ByHand) {
   EXPECT_EQ(critical.compute, 150);
   EXPECT_EQ(critical.encode, 15);
   EXPECT_EQ(critical.decode, 10);
-  EXPECT_EQ(critical.communication, 125);  // 300 - 160 - 15, nobody is slower
+  EXPECT_EQ(critical.communication, 125);  // 300 - 160 - 15: no worker is slower
   EXPECT_EQ(critical.wait, 0);
-  // Worker 0 idles 290 - 80 - 15 = 195: 80 for the slower one, 115 for the network; then 10 at the
-  // barrier.
+  // Worker 0 idles for 290 - 80 - 15 = 195: 80 for the slower worker and 115 for the network. It
+  // then waits 10 at the barrier.
   EXPECT_EQ(splits.mean.communication, (115 + 125) / 2);
   EXPECT_EQ(splits.mean.wait, (80 + 10 + 0) / 2);
   EXPECT_EQ(splits.mean.Total(), 300);

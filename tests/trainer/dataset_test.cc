@@ -40,7 +40,7 @@ TEST(DatasetTest, NormalizesEachChannelByItsOwnStatistics) {
                   (pixel / 255 - dataset.mean[channel]) / dataset.stddev[channel], 1e-6);
     }
   }
-  EXPECT_EQ(images[1][2][3][4].item<int>(), 119);  // left as it was
+  EXPECT_EQ(images[1][2][3][4].item<int>(), 119);  // left unchanged
 }
 
 TEST(DatasetTest, RefusesUnknownNames) {

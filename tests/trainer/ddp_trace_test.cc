@@ -1,4 +1,4 @@
-// Traces of the user's own: what is read, what is refused and where, and what their steps cost.
+// Users' own traces: what is read, what is refused and where, and the times of their steps.
 #include "trainer/clock/ddp_trace.h"
 
 #include <gtest/gtest.h>
@@ -58,7 +58,8 @@ class DdpTraceFile : public ::testing::Test {
     std::ofstream(path_, std::ios::binary) << text;
     return ReadDdpTrace(path_);
   }
-  // What reading says once `old` (which must be there) has become `fresh`, without the path.
+  // Returns the message of reading after `old` (which must be there) is replaced by `fresh`,
+  // without the path.
   std::string After(const std::string& old, const std::string& fresh) const {
     std::string text = kTrace;
     const size_t at = text.find(old);
@@ -136,7 +137,7 @@ TEST_F(DdpTraceFile, IsPricedAsTheDeviceQueueRuns) {
   EXPECT_EQ(bucket.calls[1].computeBefore, (std::vector{750 * kMs, 750 * kMs}));
   EXPECT_EQ(bucket.decode, (std::vector{1000 * kMs, 1000 * kMs}));
 
-  // Devices of twice the speed, codecs of four times, and one straggler.
+  // Devices have twice the speed, codecs four times, and one worker is a straggler.
   const std::vector<double> factors = {1, 3};
   const PricedStep fast = MeasuredClock(trace.trainings[0], 2, 4).Price(work, factors);
   EXPECT_EQ(fast.compute, (std::vector{250 * kMs, 1500 * kMs}));
@@ -202,7 +203,7 @@ TEST_F(DdpTraceFile, SaysWhereItIsWrong) {
   EXPECT_NE(Refusal(std::string("legacy-trace 1\0", 15)), "no error");
 }
 
-// Short lines must not stand for more than memory holds.
+// Short lines must not ask for more memory than there is.
 TEST_F(DdpTraceFile, RefusesWhatGrows) {
   const std::string head = "legacy-trace 1\nworkers 65536\nlayer a 1\n";
   std::string text = head + "step\ncompute 1\nbucket a\nready 1\n";

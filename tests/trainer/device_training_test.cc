@@ -1,4 +1,4 @@
-// Training on a device that is emulated, beside training on the host: the same bits, as LibTorch is
+// Training on an emulated device beside training on the host: the bits are the same, as LibTorch is
 // the same.
 #include <gtest/gtest.h>
 #include <torch/torch.h>
@@ -97,8 +97,8 @@ void ExpectSameStep(Training& host, Training& device, std::span<const int> activ
   device.OnFeedback({.simulated_seconds = 1});
 }
 
-// Steps of both, one of them without worker 1, and evaluations between and after. Returns the
-// device's report.
+// Takes steps on both, one of them without worker 1, with evaluations between and after. Returns
+// the device's report.
 BackendReport ExpectSame(const Case& what,
                          std::shared_ptr<EmulatedAccelerator> accelerator = nullptr) {
   SCOPED_TRACE(what.scheme + ", " + what.policy + ", " + what.model);
@@ -131,7 +131,7 @@ TEST(DeviceTraining, SchemesGiveTheBitsOfTheHost) {
   }
 }
 
-// Its matrix products have sums in an order of their own.
+// The device's matrix products add in another order.
 TEST(DeviceTraining, PowerSgdIsNearTheHost) {
   const Case what{.scheme = "powersgd", .parameter = 2};
   const auto host = Make(what, nullptr);
@@ -227,7 +227,7 @@ TEST(DeviceTraining, HooksSeeGradientsButNoMessagesOfADevice) {
   EXPECT_NO_THROW(Make({.policy = "gravac"}, accelerator)->SetMessageHook(message_hook));
 }
 
-// LibTorch's sums have another order there: near, and the same from run to run.
+// LibTorch's sums have another order on a GPU: results are near, and the same from run to run.
 TEST(DeviceTraining, OnAGpu) {
   std::string why;
   if (!OpenGpu(&why)) GTEST_SKIP() << why;

@@ -1,5 +1,6 @@
-// A device that is the host: LibTorch's tensors are there, our kernels run block by block, and what
-// is recorded runs again. So all of what a training does on a GPU runs, and is tested, without one.
+// An accelerator that is the host: it uses LibTorch's tensors there, runs our kernels block by
+// block, and repeats recorded work. All code of a training on a GPU thus runs, and is tested,
+// without a GPU.
 #pragma once
 
 #include <memory>

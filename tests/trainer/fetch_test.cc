@@ -1,4 +1,4 @@
-// Downloads through file:// URLs: the same way as from a server, without one.
+// Downloads from file:// URLs, which take the same way as those from a server.
 #include <archive.h>
 #include <archive_entry.h>
 #include <gmock/gmock.h>
@@ -20,7 +20,7 @@ std::string Content(const std::filesystem::path& file) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-// A tar.gz with each name as its content.
+// Writes a tar.gz of files whose content is their name.
 void WriteTar(const std::filesystem::path& file, const std::vector<std::string>& names) {
   archive* out = archive_write_new();
   archive_write_add_filter_gzip(out);
@@ -100,7 +100,7 @@ TEST_F(FetchTest, SaysWhatAnArchiveLacks) {
 }
 
 TEST_F(FetchTest, TellsAMissingNetworkFromAMissingFile) {
-  entry_.sources = {{"https://127.0.0.1:1/a.bin", "sha256:0"}};  // nothing listens on port 1
+  entry_.sources = {{"https://127.0.0.1:1/a.bin", "sha256:0"}};  // no server listens on port 1
   EXPECT_THROW(FetchData(entry_, root_.path(), nullptr), NetworkError);
   entry_.sources = {{"file://" + server_.path().string() + "/a.bin", "sha256:0"}};
   try {
@@ -127,7 +127,7 @@ TEST_F(FetchTest, TakesNothingOverHttp) {
               ThrowsMessage<Error>(HasSubstr("allowed: an address that begins with https://")));
 }
 
-// Another process may fetch the same set, and links of others are not followed.
+// Another process may fetch the same set, and links that others made are not followed.
 TEST_F(FetchTest, ItsPartialFilesAreItsOwn) {
   server_.Write("elsewhere", {'x'});
   for (const char* name : {"a.bin.part", "a.bin.tmp"}) {

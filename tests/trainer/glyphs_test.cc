@@ -9,7 +9,7 @@
 namespace legacy::glyphs_test {
 namespace {
 
-// FNV-1a.
+// Computes the FNV-1a hash.
 uint64_t Hash(const std::vector<uint8_t>& bytes) {
   uint64_t hash = 0xCBF29CE484222325;
   for (uint8_t byte : bytes) hash = (hash ^ byte) * 0x100000001B3;

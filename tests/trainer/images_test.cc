@@ -27,7 +27,7 @@ Raw BigEndian(const std::vector<uint32_t>& words) {
   return bytes;
 }
 
-// `samples` images of 2 x 3 pixels: 0, 1, 2, ...
+// Returns `samples` images of 2 x 3 pixels with values 0, 1, 2, ...
 Raw IdxImages(uint32_t samples) {
   Raw bytes = BigEndian({0x803, samples, 2, 3});
   for (uint32_t i = 0; i < samples * 6; ++i) bytes.push_back(static_cast<uint8_t>(i));
@@ -117,7 +117,7 @@ TEST_F(IdxTest, RefusesATruncatedOrDamagedGzipFile) {
   EXPECT_THROW(ReadIdx(file, labels, 10), Error);
 }
 
-// Memory that this process ever had, in bytes.
+// Returns the largest memory that this process ever had, in bytes.
 int64_t PeakMemory() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);

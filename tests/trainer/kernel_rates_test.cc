@@ -8,7 +8,7 @@
 namespace legacy::kernel_rates_test {
 namespace {
 
-// Times of parts by known rates; solving finds these rates.
+// Times of parts are computed from known rates; solving must find these rates.
 TEST(KernelRates, AreSolvedFromTheTimesOfWholeSteps) {
   Profile truth;
   truth.launches = Launches::kPerLayer;
@@ -20,12 +20,12 @@ TEST(KernelRates, AreSolvedFromTheTimesOfWholeSteps) {
     return made;
   };
   const std::vector<MeasuredPart> parts = {
-      // Known after "b", which is known after "a".
+      // This part gives "c" once "b" is known, which needs "a".
       part({{"c", 10, 4}, {"b", 100}}, {{"c", 4000, 4}, {"b", 100000}}),
       part({{"a", 100}, {"b", 100}, {"", 7}}, {{"a", 100000}, {"b", 100000}, {"", 7}}),
       part({{"a", 100}}, {{"a", 100000}}),
       part({{"d", 50}}, {{"d", 5000}}),
-      part({{"d", 100, 2}}, {{"d", 300000, 2}}),  // of several parts together
+      part({{"d", 100, 2}}, {{"d", 300000, 2}}),  // known from several parts together
   };
   Profile solved;
   solved.launches = Launches::kPerLayer;
@@ -50,7 +50,7 @@ TEST(KernelRates, NameWhatStepsLeaveOpen) {
   }
 }
 
-// Whatever can be charged is measured.
+// Every kernel that can be charged is measured.
 TEST(KernelRates, CoverTheTableOfKernels) {
   Profile profile;
   profile.name = "tiny";

@@ -27,7 +27,7 @@ int64_t Elements(const Model& model) {
   return elements;
 }
 
-// Multiply-adds of convolutions and fully connected layers, for one sample.
+// Returns the multiply-adds of convolutions and fully connected layers, for one sample.
 double MultiplyAdds(const Model& model) {
   double flops = 0;
   for (const auto& cost : model.Costs()) flops += cost.forward_flops;

@@ -1,4 +1,4 @@
-// The policy's own collective calls in a step, and local SGD: seen through Training.
+// The policy's own collective calls in a step, and local SGD, both through Training.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -46,8 +46,9 @@ double Number(ByteSpan bytes) {
   return number;
 }
 
-// Sends everything where the gradients' kept share, averaged over the workers, is below a limit;
-// else the tighter of two densities. Announces a number that it must read back.
+// A policy that sends everything if the gradients' kept share, averaged over the workers, is below
+// a limit, and else takes the tighter of two densities. It announces a number that it must read
+// back.
 class Chooser : public Policy {
  public:
   explicit Chooser(double limit) : limit_(limit) {}
@@ -62,7 +63,7 @@ class Chooser : public Policy {
   void OnLocalGradient(size_t unit, std::span<const float> gradient,
                        std::span<const float> residual) override {
     EXPECT_EQ(unit, shown_units_);
-    // Empty before the worker's first gradient: nothing is held yet.
+    // The residual is empty before the worker's first gradient.
     EXPECT_TRUE(residual.empty() || gradient.size() == residual.size());
     ++shown_units_;
   }
@@ -125,8 +126,8 @@ TEST(PolicyCalls, AgreementComesFirstAndDecides) {
     const double chosen = limit > 0 ? 1.0 : 0.05;
     for (const UnitOutcome& unit : outcome.units) EXPECT_EQ(unit.parameter, chosen);
 
-    ASSERT_EQ(outcome.work.buckets.size(),
-              2u);  // all layers behind the agreement; the announcement
+    // One bucket has all layers, behind the agreement; the other one has the announcement.
+    ASSERT_EQ(outcome.work.buckets.size(), 2u);
     const BucketWork& all = outcome.work.buckets[0];
     EXPECT_EQ(all.layers.size(), training.Layers().size());
     EXPECT_EQ(all.calls[0].collective, Collective::kAllReduce);
@@ -139,11 +140,11 @@ TEST(PolicyCalls, AgreementComesFirstAndDecides) {
 
     training.OnFeedback({.simulated_seconds = 2, .bucket_exposed_seconds = {0.5, 0.1}});
     EXPECT_EQ(chooser.seconds_, 2);
-    EXPECT_NEAR(chooser.exposed_, 0.5, 1e-9);  // the announcement is no unit's
+    EXPECT_NEAR(chooser.exposed_, 0.5, 1e-9);  // the announcement belongs to no unit
   }
 }
 
-// What workers tell each other comes from the bytes: a changed one changes the decision.
+// The bytes that workers exchange decide: a changed byte changes the decision.
 TEST(PolicyCalls, DecisionsComeFromTheBytes) {
   auto policy = std::make_unique<Chooser>(2.0);
   Chooser& chooser = *policy;
@@ -175,8 +176,8 @@ std::vector<float> WeightsAfter(const TrainingOptions& options, int steps,
   return training.Weights();
 }
 
-// Alone, a worker's local steps are its steps; and with one step between exchanges all local SGD is
-// the plain one.
+// The local steps of a single worker are its plain steps; and with one step between exchanges local
+// SGD equals plain SGD.
 TEST(LocalSgd, OfOneWorkerIsPlainSgd) {
   TrainingOptions options = SmallOptions(1);
   const std::vector<float> plain = WeightsAfter(options, 8);

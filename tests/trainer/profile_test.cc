@@ -16,7 +16,7 @@ const char* const kGood = R"json({
   "kernels": {"copy": {"launch_seconds": 1e-6, "seconds_per_element": 1e-9}}})json";
 // clang-format on
 
-// The message of the error that `json` ends in.
+// Returns the message of the error that reading `json` throws.
 std::string Complaint(const std::string& json) {
   try {
     ParseProfile(json, "toy.json");
@@ -88,7 +88,7 @@ TEST(Profile, SurvivesItsOwnText) {
             profile.operations.at("conv").flops_per_second);
 }
 
-// Whatever codecs, schemes and policies charge has a row in that table
+// Every charge of codecs, schemes and policies has a row in that table
 // (tests/compress/work_test.cc).
 TEST(Profile, ShippedOnesPriceTheTableOfKernels) {
   for (const std::string& name : ProfileNames()) {
@@ -96,13 +96,14 @@ TEST(Profile, ShippedOnesPriceTheTableOfKernels) {
     for (const KernelCost& cost : KernelCosts()) {
       const std::string kernel(cost.name);
       ASSERT_TRUE(profile.kernels.contains(kernel)) << name << ": " << kernel;
-      const bool free = kernel == "moved";  // on a processor
+      const bool free = kernel == "moved";  // free on a processor
       EXPECT_GT(profile.WorkSeconds({kernel, 1'000'000}) + (free ? 1 : 0), 0) << name << kernel;
     }
   }
 }
 
-// GraVAC's table 3, in ms: to 10x and then to 1000x of the whole gradient, and of what 10x kept.
+// GraVAC's table 3, in ms: compression of the whole gradient to 10x and then to 1000x, and of the
+// values that 10x kept.
 TEST(Profile, GravacsAreWhatThePaperSays) {
   struct Published {
     const char* model;

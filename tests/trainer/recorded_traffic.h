@@ -9,8 +9,8 @@
 
 namespace legacy {
 
-// A step of two workers with one bucket of two layers and two collective calls, the second of
-// `bytes`.
+// Returns a step of two workers with one bucket of two layers and two collective calls, the second
+// of `bytes`.
 inline StepWork ExampleWork(int64_t step, int64_t bytes) {
   StepWork work;
   work.step = step;
@@ -31,7 +31,7 @@ inline StepWork ExampleWork(int64_t step, int64_t bytes) {
   return work;
 }
 
-// Records trainings of the model whose gradients those steps send.
+// Returns a recorder of trainings of the model whose gradients those steps send.
 inline TrafficRecorder ExampleRecorder(const std::filesystem::path& path) {
   std::vector<OperationCost> costs(2);
   costs[0] = {"conv", 100, 20.5, 80, {0}};

@@ -27,7 +27,7 @@ TEST(Schedule, CosineAndLinearMeetAtTheMiddleAndTheEnd) {
     EXPECT_NEAR(LearningRate(options, 110, 110), 0.2, 1e-12);
     EXPECT_NEAR(LearningRate(options, 5000, 110), 0.2, 1e-12);
   }
-  // A quarter of the way: 0.2 + 0.4 (1 + cos(pi/4)).
+  // A quarter of the way, the rate is 0.2 + 0.4 (1 + cos(pi/4)).
   ScheduleOptions cosine{.learning_rate = 1, .decay = Decay::kCosine, .final_learning_rate = 0.2};
   EXPECT_NEAR(LearningRate(cosine, 25, 100), 0.2 + 0.4 * (1 + 0.70710678118654752), 1e-12);
 }

@@ -1,4 +1,4 @@
-// A step's kernels, run block by block, against the host's own loops: the same bits.
+// Compares a step's kernels, run block by block, with the host's own loops: the bits are the same.
 #include <gtest/gtest.h>
 
 #include <bit>

@@ -1,4 +1,4 @@
-// A folder that lives as long as the test, and files in it.
+// A folder that lives as long as the test, with functions that write files in it.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -38,7 +38,7 @@ class TemporaryFolder {
     return file;
   }
 
-  // Files of any kind below the folder.
+  // Returns the number of files of any kind below the folder.
   int64_t Count() const {
     int64_t count = 0;
     for (const auto& entry : std::filesystem::recursive_directory_iterator(path_)) {
@@ -51,7 +51,7 @@ class TemporaryFolder {
   std::filesystem::path path_;
 };
 
-// The folder of the real data sets that tests may look at, or "" where there is none.
+// Returns the folder of the real data sets that tests may read; "" if there is none.
 inline std::filesystem::path RealData() {
   const char* given = std::getenv("LEGACY_TEST_DATA");
   const std::filesystem::path folder =

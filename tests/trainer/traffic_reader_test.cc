@@ -1,4 +1,4 @@
-// The recorded traffic, read back: what was written, and nothing that was not.
+// Recorded traffic is read back as it was written, and other files are refused.
 #include "trainer/clock/traffic_reader.h"
 
 #include <gtest/gtest.h>
@@ -31,7 +31,7 @@ class TrafficReader : public ::testing::Test {
     return text.str();
   }
 
-  // What reading says once `old` (which must be there) has become `fresh`.
+  // Returns the message of reading after `old` (which must be there) is replaced by `fresh`.
   std::string After(const std::string& old, const std::string& fresh) const {
     std::string text = Text();
     const size_t at = text.find(old);

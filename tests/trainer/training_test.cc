@@ -52,7 +52,7 @@ bool SameBits(const std::vector<float>& a, const std::vector<float>& b) {
   return a.size() == b.size() && std::memcmp(a.data(), b.data(), 4 * a.size()) == 0;
 }
 
-// One LibTorch process with torch::optim::SGD on the union of the workers' batches.
+// Trains in one LibTorch process with torch::optim::SGD on the union of the workers' batches.
 std::vector<float> PlainLoop(const TrainingOptions& options, int steps) {
   UseOneThread();
   const auto model = MakeModel(ModelFor(Glyphs()));
@@ -224,7 +224,7 @@ double GradientError(const std::vector<float>& mean, const std::vector<std::vect
   return largest;
 }
 
-// A step of one worker gives its gradient; a step of several the mean of theirs.
+// A step of one worker gives its gradient, and a step of several workers the mean of theirs.
 TEST(Training, TheMeanIsOverTheActiveWorkers) {
   const auto gradient_of = [](const std::vector<int>& workers) {
     Training training = MakeTraining(SmallOptions(), "dense", 1, false);
@@ -262,7 +262,7 @@ TEST(Training, DroppedWorkersKeepTheirState) {
   EXPECT_THROW(training.Step(std::vector<int>{-1}), Error);
 }
 
-// A worker that never takes part has no batch-norm statistics to evaluate with.
+// A worker that is never active has no batch-norm statistics to evaluate with.
 TEST(Training, EvaluatesWithStatisticsOfAWorkerThatTakesPart) {
   Training training = MakeTraining(SmallOptions(), "dense", 1, false, Glyphs(), "resnet20");
   training.Step(std::vector<int>{1, 2, 3});
@@ -283,7 +283,7 @@ TEST(Training, ReportsWhatTheStepAskedFor) {
   EXPECT_EQ(calls, static_cast<int>(units) * 2 * 4);
   ASSERT_EQ(outcome.units.size(), units);
   EXPECT_EQ(outcome.units[0].parameter, 0.01);
-  EXPECT_EQ(outcome.units[0].elements, 2);  // 200 weights
+  EXPECT_EQ(outcome.units[0].elements, 2);  // 1 % of 200 weights
   EXPECT_EQ(outcome.work.workers, 4);
   EXPECT_EQ(outcome.work.batch_size, 4);
   std::vector<bool> seen(training.Layers().size());
@@ -299,7 +299,7 @@ TEST(Training, ReportsWhatTheStepAskedFor) {
   EXPECT_EQ(std::count(seen.begin(), seen.end(), true), static_cast<int64_t>(seen.size()));
 }
 
-// Dense exchange that writes down how its residuals are rescaled.
+// A dense exchange that records how its residuals are rescaled.
 class SpyScheme : public Scheme {
  public:
   explicit SpyScheme(std::vector<float>& factors)
@@ -391,7 +391,7 @@ TEST(Training, RefusesOptionsThatDoNotFit) {
                Error);
 }
 
-// A data set of ramps, so that a shift or a mirrored image shows in every pixel.
+// Returns a data set of ramps, in which every pixel shows a shift or a mirrored image.
 Dataset Ramps() {
   Dataset data;
   data.name = "ramps";
@@ -413,7 +413,7 @@ TEST(Batch, AugmentationShiftsAndMirrors) {
   std::vector<std::pair<int64_t, int64_t>> shifts;
   for (int64_t i = 0; i < images.size(0); ++i) {
     torch::Tensor image = images[i][0];
-    // The two middle columns survive every shift; their order tells the mirror.
+    // The two middle columns survive every shift; their order tells whether the image is mirrored.
     const bool flip = image[5][4].item<int64_t>() > image[5][5].item<int64_t>();
     mirrored += flip;
     if (flip) image = image.flip({1});

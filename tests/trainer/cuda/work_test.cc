@@ -1,4 +1,4 @@
-// Compares what clipping and the optimizer are charged with what their kernels do on a device that
+// Compares the charges of clipping and the optimizer with their kernels' work on a device that
 // counts (tests/compress/cuda/counting_device.h).
 #include <gtest/gtest.h>
 
@@ -31,7 +31,7 @@ TEST(StepKernels, ClippingAndTheOptimizerTakeWhatIsCharged) {
   for (auto* const array : {&gradient, &weights, &velocity}) {
     array->Upload(device, test::Normals(numel, 1));
   }
-  kernels.Clip(gradient.data(), 1);  // makes what it needs
+  kernels.Clip(gradient.data(), 1);  // allocates memory
   device.Take();
   kernels.Clip(gradient.data(), 1);
   ExpectCharged("clip", device.Take(), numel);
