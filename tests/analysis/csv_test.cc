@@ -60,7 +60,7 @@ TEST(Csv, ReadsBackWhatItWrites) {
   EXPECT_EQ(truncated, 0);
 }
 
-TEST(Csv, TakesCarriageReturnsBeforeLineFeeds) {
+TEST(Csv, AcceptsCarriageReturnsBeforeLineFeeds) {
   const auto records = ParseAll("a,b\r\n\"c\",\r\n");
   ASSERT_EQ(records.size(), 2u);
   EXPECT_EQ(records[1].fields, (std::vector<std::string>{"c", ""}));

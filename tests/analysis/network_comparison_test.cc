@@ -54,7 +54,7 @@ TEST(NetworkComparison, SaysWhoIsFirstAndWhyTheOrderTurns) {
       "ms: more than the 400 us of communication that sparse saves.\n");
 }
 
-TEST(NetworkComparison, SaysWhereNothingTurns) {
+TEST(NetworkComparison, SaysThatTheOrderIsTheSameEverywhere) {
   const std::string text =
       NetworksConclusion({Network("1Gbps", 64e-3, 2e-3), Network("2Gbps", 32e-3, 1e-3)});
   EXPECT_NE(text.find("The first policy is the same on all networks."), std::string::npos) << text;
@@ -85,7 +85,7 @@ TEST(NetworkComparison, WritesALineForEachNetworkAndPolicy) {
   EXPECT_NE(text.find("\n100Gbps,dense,2,2,0.06,0,1,0.8,"), std::string::npos) << text;
 }
 
-TEST(NetworkComparison, RefusesAManifestWhoseListIsNone) {
+TEST(NetworkComparison, RefusesAManifestWithoutAListOfNetworks) {
   RunDirectory run = MakeRun({"dense"}, {1});
   run.manifest.document["networks"] = {{{"name", 3}}};
   EXPECT_EQ(MessageOf([&] { ReadNetworks(run, Summarise(run), {}); }).substr(0, 24),

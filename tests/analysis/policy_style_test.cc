@@ -52,7 +52,7 @@ TEST(PolicyStyle, ColoursSayThePolicyAndDashesTheFamily) {
   EXPECT_NE(styles[0].dashes, styles[3].dashes);
 }
 
-TEST(FamilyOf, ReadsTheWords) {
+TEST(FamilyOf, RecognisesPolicyNames) {
   const auto family = [](const char* name) { return std::string(kFamilies[FamilyOf(name)]); };
   for (const char* name : {"dense", "fp16", "local-sgd"}) EXPECT_EQ(family(name), "baselines");
   for (const char* name : {"topk", "topk-global", "topk-as-fft", "ar-topk", "dgc", "topk@0.1%"}) {

@@ -48,7 +48,7 @@ TEST_F(Arguments, VersionNamesTheProgram) {
   EXPECT_NE(VersionText().find('.'), std::string::npos);
 }
 
-TEST_F(Arguments, UnknownOnesAreAnsweredWithTheNearest) {
+TEST_F(Arguments, UnknownOptionsNameTheNearest) {
   EXPECT_EQ(Parse({"--bandwith=1Gbps"}), kWrongCommandLine);
   EXPECT_NE(err_.find("legacy-test: unknown option '--bandwith'; nearest: --bandwidth\n"),
             std::string::npos)

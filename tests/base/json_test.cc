@@ -29,7 +29,7 @@ TEST(Json, BracketsInStringsAreText) {
   EXPECT_EQ(ParseJson(text, "f").at(2), std::string(1000, '['));
 }
 
-TEST(Json, WhatIsNoneSaysWhere) {
+TEST(Json, MalformedTextNamesThePosition) {
   EXPECT_EQ(MessageOf([] { ParseJson("{\"a\": }", "f"); }), "f: byte 7: not valid JSON");
   EXPECT_EQ(MessageOf([] { ParseJson("", "f"); }), "f: byte 1: not valid JSON");
   EXPECT_EQ(MessageOf([] { ParseJson("\"\xff\"", "f"); }), "f: byte 2: not valid JSON");

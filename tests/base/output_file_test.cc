@@ -59,7 +59,7 @@ TEST_F(Files, AreReplacedWhole) {
   EXPECT_EQ(Count(), 1u);
 }
 
-TEST_F(Files, LinksAreFollowedAndStay) {
+TEST_F(Files, LinksAreFollowedAndKept) {
   fs::create_directory(Path("b"));
   fs::create_symlink("b/file", Path("link"));
   fs::create_symlink(Path("link"), Path("second"));
@@ -109,7 +109,7 @@ TEST_F(Files, AFullDiskLeavesOldFilesAndNoEmptyOnes) {
   EXPECT_EQ(Count(), 1u);
 }
 
-TEST_F(Files, GrowAndKeepWhatWasThere) {
+TEST_F(Files, AppendingKeepsTheContent) {
   OutputFile(Path("a")).Write("one ");
   OutputFile(Path("a"), OutputFile::Mode::kAppend).Write("two");
   EXPECT_EQ(ReadWholeFile(Path("a")), "one two");
@@ -119,7 +119,7 @@ TEST_F(Files, GrowAndKeepWhatWasThere) {
   EXPECT_EQ(ReadWholeFile(Path("a")), "3");
 }
 
-TEST_F(Files, ReasonsAreSaid) {
+TEST_F(Files, ErrorsGiveTheReason) {
   EXPECT_EQ(MessageOf([&] { ReadWholeFile(Path("none")); }),
             Path("none").string() + ": cannot be read: No such file or directory");
   EXPECT_EQ(MessageOf([&] { ReadWholeFile(folder_); }),

@@ -26,7 +26,7 @@ Row ReportOf(const std::string& codec, const GradientOptions& gradients,
       .front();
 }
 
-TEST(CodecChoice, TakesParametersAsFractionsOrNumbers) {
+TEST(CodecChoice, AcceptsParametersAsFractionsOrNumbers) {
   EXPECT_EQ(ParseCodec("topk@1%").parameter, 0.01);
   EXPECT_EQ(ParseCodec("topk@0.01").parameter, 0.01);
   EXPECT_EQ(ParseCodec("topk@0.7%").parameter, 0.007);  // rounded once
@@ -38,7 +38,7 @@ TEST(CodecChoice, TakesParametersAsFractionsOrNumbers) {
   EXPECT_EQ(ParseCodec("dense", "2%").scheme, "dense");  // one parameter for many codecs
 }
 
-TEST(CodecChoice, RefusesWhatIsNotClear) {
+TEST(CodecChoice, RefusesAmbiguousTexts) {
   const auto says = [](const std::string& text) { return MessageOf([&] { ParseCodec(text); }); };
   EXPECT_EQ(says("topk@5"),
             "topk: density: got '5'; allowed: a percentage such as 5% or a fraction such as 0.01");
@@ -69,7 +69,7 @@ TEST_F(CodecRunTest, CountsTopKByHand) {
 }
 
 // The second step compresses the sum of the gradient and the residual of the first.
-TEST_F(CodecRunTest, ErrorsAreOfTheErrorFedGradient) {
+TEST_F(CodecRunTest, ErrorsAreRelativeToGradientPlusResidual) {
   GradientOptions gradients;
   gradients.files = {WriteValues("g", {3, 2})};
   gradients.steps = 2;
@@ -84,7 +84,7 @@ TEST_F(CodecRunTest, ErrorsAreOfTheErrorFedGradient) {
   EXPECT_EQ(result.records[1].kept_squared, 16);
 }
 
-TEST(CodecRun, OfNothingNothingIsLost) {
+TEST(CodecRun, ZerosAreSentWithoutError) {
   const Row row = ReportOf("topk@1%", Drawn("constant:n=1000,value=0"));
   EXPECT_EQ(row["relative_error"], 0);
   EXPECT_EQ(row["gain"], 1);

@@ -19,7 +19,7 @@ GradientOptions Files(const std::vector<std::string>& files) {
 
 std::vector<float> Copy(std::span<const float> values) { return {values.begin(), values.end()}; }
 
-TEST_F(GradientSourceTest, OneFileIsEveryWorkersAtEveryStep) {
+TEST_F(GradientSourceTest, OneFileServesEveryWorkerAndStep) {
   GradientOptions options = Files({WriteValues("g", {1, 2, 3})});
   options.workers = 3;
   options.steps = 2;
@@ -58,7 +58,7 @@ TEST_F(GradientSourceTest, LayersLieOneAfterTheOther) {
   EXPECT_EQ(source.units()[1].numel, 4);
 }
 
-TEST_F(GradientSourceTest, DrawnOnesDifferBetweenWorkersAndSteps) {
+TEST_F(GradientSourceTest, DrawnGradientsDifferBetweenWorkersAndSteps) {
   GradientSource source(Drawn("gaussian", 2, 2, "4x5"));
   const auto first = source.AtStep(0);
   ASSERT_EQ(first[0].size(), 20u);

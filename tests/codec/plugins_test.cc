@@ -140,7 +140,7 @@ std::string RunMessage(const std::string& codec, const std::string& policy = "un
   return MessageOf([&] { RunCodec(ParseCodec(codec), options, source); });
 }
 
-TEST(MethodTables, RefuseNamesAndRowsThatCannotBe) {
+TEST(MethodTables, RefuseInvalidNamesAndRows) {
   const auto adding = [](const std::string& name) {
     return MessageOf([&] {
       kTables.Add(SparsifierRow{.info = {name, "", "", {}}, .make = [](const OptionReader&) {
@@ -164,7 +164,7 @@ TEST(MethodTables, RefuseNamesAndRowsThatCannotBe) {
             std::string::npos);
 }
 
-TEST(Plugins, GoodMethodsTakePartInEverything) {
+TEST(Plugins, GoodMethodsWorkEverywhere) {
   EXPECT_EQ(RunMessage("first@10%"), "nothing was thrown");
   EXPECT_EQ(RunMessage("first+raw@10%"), "nothing was thrown");
   EXPECT_EQ(RunMessage("topk+raw@10%"), "nothing was thrown");
@@ -173,7 +173,7 @@ TEST(Plugins, GoodMethodsTakePartInEverything) {
   EXPECT_EQ(RunMessage("topk@10%", "wild"), "nothing was thrown");
 }
 
-TEST(Plugins, WhatMisbehavesIsTold) {
+TEST(Plugins, MisbehavingMethodsAreReported) {
   const std::string first = "plugin test.so: first: ", raw = "plugin test.so: raw: ";
   EXPECT_EQ(RunMessage("first:fault=throw@10%"), first + "SelectWithFeedback threw: at 7");
   EXPECT_EQ(RunMessage("first:fault=number@10%"),
@@ -297,7 +297,7 @@ TEST_F(PluginFile, OfAnotherInterfaceIsRefused) {
       << result.text;
 }
 
-TEST_F(PluginFile, ThatIsNoneIsRefused) {
+TEST_F(PluginFile, ThatIsNoPluginIsRefused) {
   std::ofstream(Object()) << "text";
   EXPECT_NE(Codec("list --plugin=" + Object()).text.find("cannot be loaded"), std::string::npos);
   ASSERT_EQ(Compile("int x;").status, 0);

@@ -57,7 +57,7 @@ class CodecProgram : public ::testing::Test {
   fs::path directory_;
 };
 
-TEST_F(CodecProgram, AloneItTriesEveryCodec) {
+TEST_F(CodecProgram, WithoutOptionsItTriesEveryCodec) {
   const Result result = Run("");
   ASSERT_EQ(result.status, 0) << result.text;
   for (const char* word : {"dense", "fp16", "topk@0.01", "ar-topk@0.01", "measured", "8 workers"}) {
@@ -147,7 +147,7 @@ TEST_F(CodecProgram, EveryCodecsMessageIsReadBack) {
   }
 }
 
-TEST_F(CodecProgram, MistakesAreSaidOnceAndClearly) {
+TEST_F(CodecProgram, MistakesGiveOneClearMessage) {
   Write("nan.f32", {1, 2, std::numeric_limits<float>::quiet_NaN()});
   std::ofstream(directory_ / "odd.f32") << "12345";
   std::ofstream(directory_ / "bad.layers") << "a 3\nb 3 x 3\n";
@@ -211,7 +211,7 @@ TEST_F(CodecProgram, MistakesAreSaidOnceAndClearly) {
   EXPECT_EQ(Run("--help").status, 0);
 }
 
-TEST_F(CodecProgram, ListsByName) {
+TEST_F(CodecProgram, ListsMethodsByName) {
   const Result one = Run("list topk");
   EXPECT_EQ(one.status, 0);
   for (const char* word : {"density, 0 to 1, default 0.01", "all-gather", "paper: "}) {
@@ -226,7 +226,7 @@ TEST_F(CodecProgram, ListsByName) {
 
 // The handbook's tables are what the program prints; `legacy-codec list
 // --document=docs/compressors.md` writes them.
-TEST_F(CodecProgram, TheHandbookListsWhatThereIs) {
+TEST_F(CodecProgram, TheHandbookListsEveryMethod) {
   fs::copy_file(LEGACY_COMPRESSORS, directory_ / "compressors.md");
   ASSERT_EQ(Run("list --document=compressors.md").status, 0);
   EXPECT_EQ(Read(directory_ / "compressors.md"), Read(LEGACY_COMPRESSORS));

@@ -45,7 +45,7 @@ TEST(Header, LiesByteForByteAsDocumented) {
   EXPECT_EQ(header.count, 0x00112233u);
 }
 
-TEST(Header, RefusesWhatItDoesNotKnow) {
+TEST(Header, RefusesUnknownValues) {
   Bytes good;
   WriteHeader({.numel = 10, .count = 10}, good);
   EXPECT_NO_THROW(ReadHeader(good));

@@ -84,7 +84,7 @@ const std::map<std::string, std::string>& Expected() {
   return expected;
 }
 
-TEST(Work, OfEverySchemeIsWhatItDoes) {
+TEST(Work, OfEverySchemeIsThatOfItsAlgorithm) {
   for (const std::string& name : SchemeNames()) {
     const std::unique_ptr<Scheme> scheme = test::AnyScheme(name);
     const auto expected = Expected().find(name);
@@ -203,7 +203,7 @@ TEST(Work, SearchesOfRedSyncAreChargedWhereTheyAreMade) {
 
 // A power iteration for all ranks makes three products each way, with 8 vectors more than the
 // largest rank.
-TEST(Work, ErrorTablesAreThoseThatAreMade) {
+TEST(Work, ErrorTablesAreChargedAsComputed) {
   const Unit unit{.id = 0, .name = "u", .shape = {256, 256}, .offset = 0, .numel = 65536};
   const auto work = [&](const char* scheme, std::vector<double> parameters) {
     return MakeScheme(scheme)->ErrorWork(unit, parameters);

@@ -194,7 +194,7 @@ TEST(Analytic, CountsBytesOnEveryLinkOfTheRoute) {
   EXPECT_EQ(fabric.engine->Counters().flows, 2u);
 }
 
-TEST(Analytic, StopsWhereToldAndGoesOn) {
+TEST(Analytic, StopsAtTheGivenTimeAndContinues) {
   Fabric fabric(BuildStar(3, {}));
   Burst burst({{0, 1, 1448, 0}});
   fabric.engine->Submit(burst, 1'000);
@@ -204,7 +204,7 @@ TEST(Analytic, StopsWhereToldAndGoesOn) {
   EXPECT_EQ(burst.arrivals()[0], 1'000 + 2 * (10'000 + 1502 * 8));
 }
 
-TEST(Analytic, SavedStateContinuesTheSame) {
+TEST(Analytic, SavedStateContinuesIdentically) {
   const CollectiveSpec spec = Spec(CollectiveAlgorithm::RingAllReduce, 4, 100'000);
   Fabric straight(BuildStar(5, {}));
   const TimeNs first = straight.Time(spec);

@@ -119,7 +119,7 @@ TEST_P(ClosedFormOf, IsAnUpperBoundWhereMessagesAreNotCutEvenly) {
 }
 
 // 10 GB at 1 bit/s take 2,500 years; delays of half the clock's range exceed it in sum.
-TEST_P(ClosedFormOf, TimesBeyondAllClocksAreRefused) {
+TEST_P(ClosedFormOf, TimesBeyondTheClocksRangeAreRefused) {
   const std::string message = MessageOf([] { Later(kNever, kNever); });
   for (const auto& [rate, delay] :
        {std::pair<int64_t, TimeNs>{1, 0}, {1'000'000'000, kNever / 2}}) {
@@ -136,7 +136,7 @@ TEST_P(ClosedFormOf, TimesBeyondAllClocksAreRefused) {
 
 // If N is no power of two, messages to a worker that still receives a folded one would delay all
 // others.
-TEST(ClosedForm, OfHalvingDoublingIsBothEnginesForAnyNumberOfWorkers) {
+TEST(ClosedForm, OfHalvingDoublingIsBothEnginesTimeForAnyNumberOfWorkers) {
   const Transport transport;
   for (int workers = 3; workers <= 17; ++workers) {
     Star star(workers, 10'000'000'000, transport);
@@ -155,7 +155,7 @@ TEST(ClosedForm, OfHalvingDoublingIsBothEnginesForAnyNumberOfWorkers) {
 
 // The engine's counters give the bytes that leave and reach a worker's NIC: payload, headers, and
 // ACKs of the other direction.
-TEST_P(ClosedFormOf, NicsCarryTheBytesThatAreSaid) {
+TEST_P(ClosedFormOf, NicsCarryTheBytesOfTheFormula) {
   Transport transport;
   transport.headerBytes = 0;
   transport.ackBytes = 0;

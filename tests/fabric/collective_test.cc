@@ -24,7 +24,7 @@ INSTANTIATE_TEST_SUITE_P(Algorithms, EveryAlgorithm, testing::ValuesIn(Collectiv
 
 // A worker is done exactly when it has received, directly or through others, the data that it
 // needs.
-TEST_P(EveryAlgorithm, DeliversEverybodysDataAndCountsItsBytes) {
+TEST_P(EveryAlgorithm, DeliversAllDataAndCountsItsBytes) {
   for (int workers : {2, 3, 4, 5, 7, 8, 13}) {
     for (int64_t bytes : {0, 1, 5, 1000, 100'003}) {
       CollectiveSpec spec = AnySpec(GetParam(), workers, bytes);
@@ -56,7 +56,7 @@ TEST_P(EveryAlgorithm, SendsAboutAsManyFlowsAsIsEstimated) {
 }
 
 // For any window, piece, group and number of servers, only the order on the wire changes.
-TEST_P(EveryAlgorithm, WorksWithAnyShape) {
+TEST_P(EveryAlgorithm, WorksWithAnyWindowPieceGroupAndServers) {
   for (int shape = 1; shape <= 9; ++shape) {
     CollectiveSpec spec = AnySpec(GetParam(), 8, 1001);
     spec.window = shape;
@@ -69,7 +69,7 @@ TEST_P(EveryAlgorithm, WorksWithAnyShape) {
   }
 }
 
-TEST_P(EveryAlgorithm, NeverHasAllFlowsOnTheirWay) {
+TEST_P(EveryAlgorithm, NeverHasAllFlowsInFlight) {
   constexpr int kWorkers = 200;
   CollectiveSpec spec = AnySpec(GetParam(), kWorkers, 1 << 20);
   spec.group = 14;
@@ -89,7 +89,7 @@ TEST_P(EveryAlgorithm, OneWorkerIsDoneAtOnce) {
 }
 
 // Bytes that each of 8 workers sends, for M = 5,040 bytes, by the figures of the papers.
-TEST(Collective, SendsWhatThePapersSay) {
+TEST(Collective, SendsThePublishedBytes) {
   constexpr int64_t kM = 5040;
   const auto sent = [](CollectiveAlgorithm algorithm) {
     return BytesSent(AnySpec(algorithm, 8, kM));
@@ -187,7 +187,7 @@ TEST(ScatterReduce, OwnersSendPartsOfTheRequantisedSum) {
   EXPECT_EQ(BytesReceived(spec), (std::vector<int64_t>{11 + 60, 101 + 60, 110 + 60, 111 + 60}));
 }
 
-TEST(Collective, AlgorithmsCarryWhatTheyCan) {
+TEST(Collective, AlgorithmsCarryOnlyTheCallsThatFit) {
   using Algorithms = std::vector<CollectiveAlgorithm>;
   EXPECT_EQ(AlgorithmsFor(Payload::Sum).size(), 8u);
   EXPECT_EQ(AlgorithmsFor(Payload::Exchange), Algorithms{CollectiveAlgorithm::AllToAll});
@@ -202,7 +202,7 @@ TEST(Collective, AlgorithmsCarryWhatTheyCan) {
       "");
 }
 
-TEST(Collective, SaysWhatIsWrong) {
+TEST(Collective, MistakesAreNamed) {
   const auto error = [](const CollectiveSpec& spec) {
     EXPECT_NE(MessageOf([&] { BytesSent(spec); }), "");
     return MessageOf([&] { MakeCollective(spec, 0, [](int, FlowSink&) {}); });

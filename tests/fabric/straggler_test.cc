@@ -27,7 +27,7 @@ double Mean(const std::vector<double>& values) {
   return sum / static_cast<double>(values.size());
 }
 
-TEST(Straggler, NoneAndFixedAreWhatTheySay) {
+TEST(Straggler, NoneAndFixedGiveTheirFactors) {
   EXPECT_EQ(MakeStragglers("none")->Factors(3, 1, 1), (std::vector<double>{1, 1, 1}));
   const auto listed = MakeStragglers("fixed:workers=0+2,factor=1.5");
   EXPECT_EQ(listed->Factors(4, 1, 1), (std::vector<double>{1.5, 1, 1.5, 1}));
@@ -99,7 +99,7 @@ TEST(Straggler, SlowWorkersAreSlowSometimes) {
   EXPECT_EQ(Sample("slow:probability=0"), std::vector<double>(20'000, 1.0));
 }
 
-TEST(Straggler, DrawsLastAsLongAsToldTo) {
+TEST(Straggler, DrawsLastForTheGivenSteps) {
   const auto each = MakeStragglers("pareto:shape=2");
   const auto five = MakeStragglers("pareto:shape=2,lasting=5");
   const auto run = MakeStragglers("pareto:shape=2,lasting=run");

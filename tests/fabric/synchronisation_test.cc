@@ -35,7 +35,7 @@ TEST(Synchronisation, BackupDropsTheSlowest) {
   EXPECT_EQ(tie.decided, 20);
 }
 
-TEST(Synchronisation, DeadlineDropsWhoIsLate) {
+TEST(Synchronisation, DeadlineDropsLateWorkers) {
   const Participation timed = Decide("deadline:time=40ns", kReady);
   EXPECT_EQ(timed.workers, (std::vector<int>{1, 3, 4})) << "in time is in time";
   EXPECT_EQ(timed.decided, 40);

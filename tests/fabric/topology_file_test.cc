@@ -131,7 +131,7 @@ TEST(TopologyFile, ErrorsCarryLineAndColumn) {
             std::string::npos);
 }
 
-TEST(TopologyFile, ShippedFilesAreWhatTheyAreCalled) {
+TEST(TopologyFile, ShippedFilesMatchTheirNames) {
   const std::string folder = LEGACY_TOPOLOGIES "/";
   EXPECT_EQ(Hosts(folder + "fat-tree-k4.yaml"), 16u);
   EXPECT_EQ(Hosts(folder + "fat-tree-k8.yaml"), 128u);

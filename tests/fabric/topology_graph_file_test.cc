@@ -250,7 +250,7 @@ TEST(HpccFile, ErrorsSayWhereWhatAndWhatIsAllowed) {
 }
 
 // A million nodes would take seconds and hundreds of megabytes.
-TEST(HpccFile, CostsWhatItHoldsNotWhatItAnnounces) {
+TEST(HpccFile, ReadingCostsByContentNotByAnnouncedCounts) {
   EXPECT_EQ(HpccError("1048576 1 1\n2\n0 2 1Gbps 1us 0\n"),
             "graph_test.txt: links of host1: got 'none'; allowed: at least one for each host");
   const auto begin = std::clock();

@@ -28,7 +28,7 @@ size_t Count(const std::string& text, const std::string& part) {
   return count;
 }
 
-TEST(DescribeTopology, SaysTheFactsOfAFatTree) {
+TEST(DescribeTopology, GivesTheFactsOfAFatTree) {
   EXPECT_EQ(DescribeTopology(Make("fat-tree:k=4,oversubscription=2")),
             "fat-tree: 16 hosts, 20 switches, 48 links\n"
             "links of hosts: 16 of 1 Gbit/s, 10 us\n"
@@ -55,13 +55,13 @@ TEST(DescribeTopology, CountsPathsThatDoNotGoThroughHosts) {
             std::string::npos);
 }
 
-TEST(DescribeTopology, SaysWhatCanBeSaidOfOddOnes) {
+TEST(DescribeTopology, DescribesOddTopologies) {
   EXPECT_EQ(DescribeTopology(Topology()),
             ": 0 hosts, 0 switches, 0 links\n"
             "sum of rates: 0 bit/s from hosts, 0 bit/s between switches each way\n");
 }
 
-TEST(CheckTopology, NamesWhatIsOdd) {
+TEST(CheckTopology, NamesOddities) {
   Topology topology;
   EXPECT_EQ(CheckTopology(topology), (std::vector<std::string>{"there are no hosts"}));
   AddNodes(topology, 6, 4);
@@ -147,7 +147,7 @@ TEST(DrawTopology, KeepsNodesApart) {
   EXPECT_EQ(Count(DrawTopology(Topology()), "<title>"), 0u);
 }
 
-TEST(DrawTopology, ColoursAndTellsWhatEachDirectionCarried) {
+TEST(DrawTopology, ShowsTheLoadOfEachDirection) {
   const Topology topology = BuildStar(2, {});
   Drawing drawing;
   drawing.title = "a < b";

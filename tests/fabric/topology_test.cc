@@ -137,7 +137,7 @@ TEST(Topology, HostsDoNotForward) {
   EXPECT_EQ(topology.Route(a, b, 0), (std::vector<DirectedLink>{4, 6, 8}));
 }
 
-TEST(Topology, RefusesLinksThatCannotBe) {
+TEST(Topology, RefusesInvalidLinks) {
   Topology topology;
   topology.AddHost("a");
   topology.AddHost("b");

@@ -201,7 +201,7 @@ TEST(Types, SizesFollowFromTheHostsNeeded) {
             "topology: global: got '3'; allowed: an integer from 1 to 2");
 }
 
-TEST(Types, EveryOneMakesWhatIsNeededAndNamesItsParameters) {
+TEST(Types, EachMakesTheHostsNeededAndNamesItsParameters) {
   for (const TopologyType& type : TopologyTypes()) {
     for (int needed : {1, 2, 5, 8, 31, 64, 100}) {
       const Topology topology = Make(type.name, needed);

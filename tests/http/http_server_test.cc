@@ -60,7 +60,7 @@ TEST_F(HttpServerTest, AnswersAndRefuses) {
 
 // Forty clients send nothing, half a head or half a body, to a server with as few threads as
 // possible.
-TEST_F(HttpServerTest, SlowClientsHoldUpNobody) {
+TEST_F(HttpServerTest, SlowClientsDelayNoOthers) {
   Start({.threads = 1, .connections = 32});
   std::vector<test::Connection> slow;
   for (int i = 0; i < 40; ++i) {
@@ -89,7 +89,7 @@ TEST_F(HttpServerTest, ARequestHasATotalTime) {
   EXPECT_TRUE(response.empty() || response.starts_with("HTTP/1.1 408 ")) << response;
 }
 
-TEST_F(HttpServerTest, StopsWithQuestionsInWork) {
+TEST_F(HttpServerTest, StopsWhileItAnswers) {
   Start({.threads = 2});
   std::vector<test::Connection> clients;
   for (int i = 0; i < 5; ++i) {

@@ -39,7 +39,7 @@ TEST(Http, RequestsComeInPiecesOfAnySize) {
   }
 }
 
-TEST(Http, WhatIsNoRequestIsRefused) {
+TEST(Http, MalformedRequestsAreRefused) {
   for (const char* line : {"GET", "GET /", "GET  HTTP/1.1", "GET x HTTP/1.1", "G ET / HTTP/1.1",
                            "GET /\t HTTP/1.1", "GET / /HTTP/1.1", " / HTTP/1.1", ""}) {
     EXPECT_GE(Status(std::string(line) + "\r\n\r\n"), 400) << line;

@@ -110,7 +110,7 @@ TEST(Doctor, WhereManyLinksAreAlikeTheirTierIsNamed) {
   EXPECT_EQ(Find(diagnosis, "all-links").total, Bench(build(kGbps, 2)).Time(traffic));
 }
 
-TEST(Doctor, LongDelays) {
+TEST(Doctor, LongDelaysAreNamed) {
   const StepTraffic traffic = Gather(1'000, {0, 0, 0, 0});
   const Diagnosis diagnosis = Bench(Star(10 * kGbps, 10 * kMs)).Ask(traffic);
   EXPECT_EQ(diagnosis.bound, Bound::kLatency);
@@ -118,7 +118,7 @@ TEST(Doctor, LongDelays) {
   EXPECT_EQ(Find(diagnosis, "delays").total, Bench(Star(10 * kGbps, 5 * kMs)).Time(traffic));
 }
 
-TEST(Doctor, OneSlowWorker) {
+TEST(Doctor, OneSlowWorkerIsNamed) {
   const std::vector<TimeNs> ready{10 * kMs, 11 * kMs, 40 * kMs, 12 * kMs};
   const Diagnosis diagnosis = Bench(Star()).Ask(Gather(10'000, ready));
   EXPECT_EQ(diagnosis.bound, Bound::kStraggler);
@@ -130,7 +130,7 @@ TEST(Doctor, OneSlowWorker) {
             Bench(Star()).Time(Gather(10'000, {10 * kMs, 11 * kMs, 11 * kMs, 12 * kMs})));
 }
 
-TEST(Doctor, TwoSlowWorkersAreSlowTogether) {
+TEST(Doctor, TwoSlowWorkersAreNamedTogether) {
   const Diagnosis diagnosis =
       Bench(Star()).Ask(Gather(10'000, {10 * kMs, 40 * kMs, 10 * kMs, 40 * kMs}));
   EXPECT_EQ(diagnosis.bound, Bound::kStraggler);
@@ -141,7 +141,7 @@ TEST(Doctor, TwoSlowWorkersAreSlowTogether) {
             Bound::kCompute);
 }
 
-TEST(Doctor, HeavyDecoding) {
+TEST(Doctor, HeavyDecodingIsNamed) {
   StepTraffic traffic = Gather(10'000, {kMs, kMs, kMs, kMs});
   traffic.buckets[0].decode.assign(4, 20 * kMs);
   const Diagnosis diagnosis = Bench(Star()).Ask(traffic);
@@ -151,7 +151,7 @@ TEST(Doctor, HeavyDecoding) {
   EXPECT_EQ(Find(diagnosis, "decode").total, Bench(Star()).Time(traffic));
 }
 
-TEST(Doctor, HeavyEncodingIsToldFromCompute) {
+TEST(Doctor, HeavyEncodingIsDistinguishedFromCompute) {
   const std::vector<TimeNs> ready(4, 20 * kMs);
   const Diagnosis compute = Bench(Star()).Ask(Gather(10'000, ready));
   EXPECT_EQ(compute.bound, Bound::kCompute);
@@ -167,7 +167,7 @@ TEST(Doctor, HeavyEncodingIsToldFromCompute) {
 }
 
 // One worker computes while the other encodes: if one gets faster, the other is still as late.
-TEST(Doctor, EquallyLongWaysAreBalanced) {
+TEST(Doctor, EquallyLongPathsAreBalanced) {
   const StepTraffic traffic = Gather(0, {10 * kMs, 10 * kMs});
   const Diagnosis diagnosis = Bench(Star(), 2).Ask(traffic, {{{0, 10 * kMs}}});
   EXPECT_EQ(diagnosis.bound, Bound::kBalanced);
@@ -203,7 +203,7 @@ TEST(Doctor, ScalesEachPartOfADevicesTime) {
             "encoding of bucket 0 at worker 0: got '51 ns'; allowed: 0 to 50 ns");
 }
 
-TEST(Doctor, SaysAllOfItInTwelveLines) {
+TEST(Doctor, DescribesADiagnosisInTwelveLines) {
   StepTraffic traffic = Gather(100'000, {10 * kMs, 15 * kMs, 10 * kMs, 14 * kMs});
   traffic.buckets[0].decode.assign(4, kMs);
   const EncodeTimes encode{{std::vector<TimeNs>(4, kMs)}};

@@ -66,7 +66,7 @@ TEST(Experiment, BucketsShareTheMessageAndTheComputeTime) {
   EXPECT_EQ(traffic.deviceFree, (std::vector<int64_t>{8'000'000, 12'000'000}));
 }
 
-TEST(Experiment, ServersAndAggregatorsAreThereWhereTheyAreNeeded) {
+TEST(Experiment, ServersAndAggregatorsExistWhereTheyAreNeeded) {
   for (const CollectiveAlgorithm algorithm : fabric::CollectiveAlgorithms()) {
     const Experiment e = ExperimentWith(
         {{"workers", "6"}, {"servers", "3"}, {"collective", fabric::ToString(algorithm)}});

@@ -39,7 +39,7 @@ class FlowList : public ::testing::Test {
                       ::testing::UnitTest::GetInstance()->current_test_info()->name() + ".csv";
 };
 
-TEST_F(FlowList, HostsByNameOrNumberHeaderAndCommentsPassedOver) {
+TEST_F(FlowList, ReadsHostsByNameOrNumberAndSkipsHeaderAndComments) {
   for (const char* header : {"", "source,destination,bytes,start\n"}) {
     const auto flows = Read(std::string(header) + "# a comment\n0,host3, 1.5KB ,0.001\n2,7,10\n");
     ASSERT_EQ(flows.size(), 2u);

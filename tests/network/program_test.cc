@@ -58,7 +58,7 @@ class NetworkProgram : public ::testing::Test {
   fs::path directory_;
 };
 
-TEST_F(NetworkProgram, AloneItRunsEveryFidelity) {
+TEST_F(NetworkProgram, WithoutOptionsItRunsEveryFidelity) {
   const Result result = Run("");
   EXPECT_EQ(result.status, 0) << result.text;
   for (const char* word : {"ring-allreduce", "flow", "analytic", "busbw"}) {
@@ -189,7 +189,7 @@ TEST_F(NetworkProgram, FlowFilesAndPatterns) {
 }
 
 // With a list of flows, the fabric has as many hosts as --workers says, or as the topology has.
-TEST_F(NetworkProgram, WorkersAreTheHostsOfFlows) {
+TEST_F(NetworkProgram, WorkersSetTheHostsOfFlowLists) {
   std::ofstream(directory_ / "flows.csv") << "0,3,1MB\n";
   const std::string with = "--flows=flows.csv --fidelity=flow --topo=star";
   EXPECT_NE(Run(with + " --workers=4").text.find("star (4 hosts)"), std::string::npos);
@@ -241,7 +241,7 @@ TEST_F(NetworkProgram, TopologiesAreShownCheckedAndConverted) {
 
 // Each kind of mistake gives a message with option, value and what is allowed, and leaves no file
 // behind.
-TEST_F(NetworkProgram, MistakesAreSaidOnceAndClearly) {
+TEST_F(NetworkProgram, MistakesGiveOneClearMessage) {
   std::ofstream(directory_ / "bad.csv") << "0,1,10\n0,99,10\n";
   const size_t before = Files();
   const std::vector<std::pair<std::string, std::string>> cases = {

@@ -70,7 +70,7 @@ TEST(Validation, WritesCsvAndTheDocumentsTable) {
   std::filesystem::remove_all(folder);
 }
 
-TEST(Validation, RefusesWhatItDoesNotKnow) {
+TEST(Validation, RefusesUnknownSectionsAndInvalidCounts) {
   ValidationOptions options;
   std::ostringstream text;
   options.sections = {"astrasim"};
@@ -116,7 +116,7 @@ TEST(ForkMap, KeepsTheOrderAndRunsEachInItsOwnProcess) {
   for (int i = 0; i < 5; ++i) EXPECT_EQ(results[i], "1" + std::string(i * 20'000, 'x') + names[i]);
 }
 
-TEST(ForkMap, NamesWhatFailed) {
+TEST(ForkMap, NamesTheFailedCall) {
   const auto done = [](int) {};
   const auto throws = [](int i) -> std::string {
     if (i == 1) throw Error("no such thing");

@@ -239,7 +239,7 @@ class Odd : public fabric::FlowGraph {
   bool throws_;
 };
 
-TEST(PacketEngine, StandstillsAndExceptionsLeaveTheRun) {
+TEST(PacketEngine, StandstillsAndExceptionsAreThrownByTheRun) {
   const Fabric fabric(Star(2));
   auto engine = fabric::MakePacketEngine(fabric.request);
   Odd waits(false);
@@ -308,7 +308,7 @@ TEST(PacketEngine, RestoredStateContinuesToTheSameDraws) {
   EXPECT_THROW(engine->Restore("packet 1 0"), fabric::Error);
 }
 
-TEST(PacketEngine, OneSimulationLivesAtATime) {
+TEST(PacketEngine, OnlyOneSimulationExistsAtATime) {
   const Fabric fabric(Star(2));
   auto engine = fabric::MakePacketEngine(fabric.request);
   EXPECT_THROW(fabric::MakePacketEngine(fabric.request), fabric::Error);
@@ -360,7 +360,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadAttribute{"ns3::FifoQueueDisc::MaxSize", "9p", "no effect"},
         BadAttribute{"ns3::RateErrorModel::ErrorRate", "0.1", "'error'"}));
 
-TEST(Times, BeyondAllClocksAreRefused) {
+TEST(Times, BeyondTheClocksRangeAreRefused) {
   Scenario scenario = Star(2);
   scenario.delay = 9'000'000'000'000'000'000;
   const Fabric fabric(scenario);
@@ -373,7 +373,7 @@ TEST(Times, BeyondAllClocksAreRefused) {
 }
 
 // Jumbo frames are not cut up, and both engines save the same headers.
-TEST(Mtu, IsThatOfPacketsAndFlowsAlike) {
+TEST(Mtu, IsTheSameForPacketsAndFlows) {
   constexpr int64_t kBytes = 4'000'000;
   for (const int64_t mtu : {576, 1500, 9000, 65535}) {
     Scenario scenario = Star(4);

@@ -288,7 +288,7 @@ TEST(PeakTest, IsTheBusiestMillisecond) {
 }
 
 // A packet that takes 12 milliseconds fills windows in which no other packet starts.
-TEST(PeakTest, OfASlowLinkIsOne) {
+TEST(PeakTest, OfABusySlowLinkIsOne) {
   Scenario scenario;
   scenario.workers = 2;
   scenario.rate_bps = 1'000'000;

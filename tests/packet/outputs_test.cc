@@ -80,7 +80,7 @@ TEST_F(OutputsTest, AreWrittenByEachEngineAndChangeNothing) {
 }
 
 // A monitor looks every second, for ever, which must not keep a run alive.
-TEST_F(OutputsTest, DoNotHideThatNothingCanHappen) {
+TEST_F(OutputsTest, DoNotHideAStandstill) {
   class Waits : public fabric::FlowGraph {
    public:
     void OnStart(fabric::FlowSink& sink) override { sink.Send({0, 1, 1'000, 0}); }

@@ -90,13 +90,13 @@ TEST_F(AdviseTest, OneMegabitCompresses) {
   EXPECT_TRUE(fs::is_empty(folder_ / "tmp"));
 }
 
-TEST_F(AdviseTest, OfTrainingsThatHaveNotLearntNothingIsTold) {
+TEST_F(AdviseTest, NoVerdictWhereTrainingsHaveNotLearnt) {
   const json answer = AdviseJson("--bandwidth=1Mbps --target=1% --learning-rate=0.000001");
   EXPECT_EQ(answer["verdict"], "undecided");
   EXPECT_EQ(answer["words"].get<std::string>().rfind("Nothing can be told: dense is ", 0), 0u);
 }
 
-TEST_F(AdviseTest, FastLinksAndSlowCodecsDoNot) {
+TEST_F(AdviseTest, FastLinksAndSlowCodecsDoNotCompress) {
   const json answer =
       AdviseJson(std::string("--bandwidth=400Gbps --codec-speed=0.01 --target=1%") + kLearning);
   EXPECT_EQ(answer["verdict"], "do-not-compress");

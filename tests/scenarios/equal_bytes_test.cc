@@ -40,7 +40,7 @@ TEST(EqualBytes, BytesInProportionNeedTwoPilots) {
   EXPECT_NEAR(found.piloted, 640, 1e-6);
 }
 
-TEST(EqualBytes, WhatSendsTheRightAmountStaysAsItIs) {
+TEST(EqualBytes, AnchorsThatSendTheRightAmountAreKept) {
   const EqualBytes found =
       Solve(MethodOf("lgreco"), 0.01, 640, [](const Method&) { return 645.0; });
   EXPECT_EQ(found.pilots, 1);
@@ -50,7 +50,7 @@ TEST(EqualBytes, WhatSendsTheRightAmountStaysAsItIs) {
 
 // Curves have headers that do not scale, saturate, grow with the cube, or fall as the parameter
 // rises.
-TEST(EqualBytes, OtherCurvesAreSolvedToo) {
+TEST(EqualBytes, CurvesThatAreNotProportionalAreSolved) {
   const PilotBytes curves[] = {
       [](const Method& method) { return 500 + 1e4 * method.parameter; },
       [](const Method& method) { return 4000 * std::sqrt(method.parameter); },
@@ -64,7 +64,7 @@ TEST(EqualBytes, OtherCurvesAreSolvedToo) {
   }
 }
 
-TEST(EqualBytes, OutOfReachIsTheNearest) {
+TEST(EqualBytes, BytesOutOfReachTakeTheNearestAnchor) {
   const auto pilot = [](const Method& method) { return method.parameter < 0.05 ? 100.0 : 900.0; };
   const EqualBytes found = Solve(MethodOf("lgreco"), 0.01, 700, pilot);
   EXPECT_FALSE(found.Reached());
@@ -110,7 +110,7 @@ TEST(EqualBytes, EveryPolicysAmountsFollowTheFactor) {
   }
 }
 
-TEST(EqualBytes, AreAskedForByVolumeInBytes) {
+TEST(EqualBytes, VolumeInBytesRequestsTheSchemesBytes) {
   Scenario scenario;
   scenario.density = 0.01;
   const std::vector<Unit> units = SomeUnits();

@@ -31,7 +31,7 @@ std::string Complaint(const std::string& text) {
   return MessageOf([&] { FurtherNetworks(scenario); });
 }
 
-TEST(FurtherNetworks, AutoIsThreeAndNoneWhereTheNetworkWasChosen) {
+TEST(FurtherNetworks, AutoIsThreeOrNoneIfTheNetworkWasChosen) {
   Scenario scenario;
   EXPECT_TRUE(Names(scenario).empty());
   scenario.further = "auto";
@@ -46,7 +46,7 @@ TEST(FurtherNetworks, AutoIsThreeAndNoneWhereTheNetworkWasChosen) {
   EXPECT_TRUE(Names(scenario).empty());
 }
 
-TEST(FurtherNetworks, DifferFromTheRunsOwnByWhatIsNamed) {
+TEST(FurtherNetworks, DifferFromTheRunsNetworkInTheNamedOptions) {
   Scenario scenario;
   scenario.workers = 5;
   scenario.doctor = "on";
@@ -61,7 +61,7 @@ TEST(FurtherNetworks, DifferFromTheRunsOwnByWhatIsNamed) {
   EXPECT_EQ(networks[1].scenario.bandwidth.text(), "3Gbps");
 }
 
-TEST(FurtherNetworks, RefuseWhatTheyAreNot) {
+TEST(FurtherNetworks, RefuseOtherOptions) {
   EXPECT_NE(Complaint("fast").find("network.further: got 'fast'; allowed: none, auto"),
             std::string::npos);
   EXPECT_NE(Complaint("a:steps=3").find("a: steps=3"), std::string::npos);
@@ -101,7 +101,7 @@ Scenario ShortRun() {
   return scenario;
 }
 
-TEST(FurtherNetworks, LeaveTheFilesOfTrainingThere) {
+TEST(FurtherNetworks, LeaveTheFilesOfATrainingOnThem) {
   const fs::path folder = fs::path(::testing::TempDir()) / ("further-" + std::to_string(getpid()));
   fs::remove_all(folder);
   const Scenario scenario = ShortRun();

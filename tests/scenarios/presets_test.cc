@@ -51,7 +51,7 @@ TEST(Presets, LegacyAsPublished) {
       << Described(scenario, "legacy-layer");
 }
 
-TEST(Presets, WhatIsSetBesideThemWins) {
+TEST(Presets, OptionsOverrideThem) {
   // The preset may stand anywhere in the file.
   const Scenario scenario = ReadText("compression: {splits: 500}\npreset: paper-legacy\n");
   EXPECT_EQ(scenario.splits, std::vector<int64_t>{500});
@@ -79,7 +79,7 @@ TEST(Methods, TopKAtTheBytesOfFft) {
   EXPECT_THROW(BuildMethod(FindMethod(bad, "m"), bad, units, 100), Error);
 }
 
-TEST(Presets, InStudies) {
+TEST(Presets, WorkInStudies) {
   const StudyDefinition study = ParseStudy(
       "scenario: {preset: paper-fft, compression: {error_feedback: on}}\n"
       "grid: {bandwidth: [1Gbps, 2Gbps]}\n",

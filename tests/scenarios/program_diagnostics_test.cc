@@ -88,7 +88,7 @@ TEST_F(ProgramTest, TracesAndDoctorLookAtStepsWithoutChangingThem) {
   }
 }
 
-TEST_F(ProgramTest, DiagnosticsRefuseWhatThereIsNot) {
+TEST_F(ProgramTest, DiagnosticsRefuseInvalidOptions) {
   const std::string common =
       std::string("--fidelity=flow --policies=topk --out=") + Out("no") + kShort;
   const std::pair<const char*, const char*> cases[] = {

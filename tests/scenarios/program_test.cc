@@ -124,7 +124,7 @@ std::vector<std::vector<std::string>> Cells(const std::string& text) {
   return rows;
 }
 
-TEST_F(ProgramTest, StepsDoNotWaitForWhomTheyDrop) {
+TEST_F(ProgramTest, StepsDoNotWaitForDroppedWorkers) {
   const std::string common =
       "--policies=dense,topk,ar-topk --fidelity=analytic --topo=star --record=on"
       " --stragglers=fixed:workers=1,factor=50 --bandwidth=100Gbps" +
@@ -174,7 +174,7 @@ TEST_F(ProgramTest, StepsDoNotWaitForWhomTheyDrop) {
 }
 
 // With or without a GPU, the run records the device that was chosen, and can be replayed.
-TEST_F(ProgramTest, TheDeviceIsChosenAndSaid) {
+TEST_F(ProgramTest, TheChosenDeviceIsReported) {
   const std::string common =
       " --fidelity=analytic --topo=star --policies=topk --record=on" + std::string(kShort);
   const Result automatic = Run("--device=auto --out=" + Out("auto") + common);

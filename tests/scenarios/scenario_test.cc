@@ -130,7 +130,7 @@ std::vector<Unit> SomeUnits() {
   return units;
 }
 
-TEST(Methods, BuiltInOnesActInShortRuns) {
+TEST(Methods, BuiltInMethodsDecideInShortRuns) {
   Scenario scenario;
   scenario.steps = 60;
   const std::vector<Unit> units = SomeUnits();
@@ -141,7 +141,7 @@ TEST(Methods, BuiltInOnesActInShortRuns) {
   }
 }
 
-TEST(Methods, ThoseThatCannotActSaySo) {
+TEST(Methods, MethodsThatCannotDecideSaySo) {
   const Scenario scenario;
   Method method;
   method.name = "mine";

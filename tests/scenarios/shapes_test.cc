@@ -186,7 +186,7 @@ TEST(DrawnExchange, SendsWhatRealGradientsWould) {
   }
 }
 
-TEST(DrawnExchange, DrawsWhatDependsOnTheDataAFewTimesForEachParameter) {
+TEST(DrawnExchange, DrawsDataDependentMessagesAFewTimesForEachParameter) {
   const ModelShape shape = Small();
   const auto scheme = MakeScheme("threshold");
   DrawnExchange drawn(*scheme, shape.layers, 4, {.text = "gaussian", .steps = 2});
@@ -207,7 +207,7 @@ TEST(DrawnExchange, DrawsWhatDependsOnTheDataAFewTimesForEachParameter) {
 
 // Clipping takes each worker's whole gradient: the norm of the first layers alone is below the
 // limit of the second case.
-TEST(DrawnTraining, ClipsWhatIsDrawnAndChargesIt) {
+TEST(DrawnTraining, ClipsDrawnGradientsAndChargesForIt) {
   const ModelShape shape = Small();
   const auto step = [&](const std::string& text) {
     TrainingOptions options;
@@ -231,7 +231,7 @@ TEST(DrawnTraining, ClipsWhatIsDrawnAndChargesIt) {
   }
 }
 
-TEST(DrawnTraining, RefusesPoliciesThatFollowATraining) {
+TEST(DrawnTraining, RefusesPoliciesThatNeedALoss) {
   const ModelShape shape = Small();
   auto scheme = MakeScheme("fft");
   auto policy = MakePolicy("theta:form=recover", {.scheme = scheme.get(),

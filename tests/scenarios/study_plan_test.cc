@@ -170,7 +170,7 @@ TEST(StudyPlan, ShippedStudiesAreThoseOfTheHandbook) {
   EXPECT_GT(studies, 0);
 }
 
-TEST(StudyPlan, WhatCannotBeNamesThePoint) {
+TEST(StudyPlan, InvalidPointsAreNamed) {
   try {
     Plan(
         "grid: {policies: [topk], aggregation: [collective, parameter-server],\n"
@@ -286,7 +286,7 @@ fs::path StudyTrainingTest::folder_;
 
 // For every policy and every option of compression, trainings with the same document are the same
 // to the bit, and an option that the document keeps changes the training of some policy.
-TEST_F(StudyTrainingTest, TrainingsThatAreCalledEqualAreEqual) {
+TEST_F(StudyTrainingTest, TrainingsWithEqualDocumentsAreEqual) {
   const Scenario equal = With(Small(), "compression.volume", "elements");
   for (const char* volume : {"elements", "off"}) {
     Scenario base = With(equal, "compression.volume", volume);

@@ -92,7 +92,7 @@ TEST_F(StudyRunning, KilledAtAnyMomentItEndsAsIfNeverDisturbed) {
   }
 }
 
-TEST_F(StudyRunning, APointThatCannotBeIsRecordedAndTheRestIsDone) {
+TEST_F(StudyRunning, AnInvalidPointIsRecordedAndTheRestIsDone) {
   Define(SmallStudy("  topo: [star, \"fat-tree:k=2\"]\n"));  // two hosts, four workers
   const Result result = Run({"run", Definition(), "--out=" + In("a"), "--jobs=2"});
   EXPECT_EQ(result.status, 3) << result.text;
@@ -202,7 +202,7 @@ TEST_F(StudyRunning, AFoldersStudyHasTheNameOfTheFileThatItCameFrom) {
   EXPECT_THROW(CompleteDefinition(text, "other.yaml", {"delay=1ms"}), Error);
 }
 
-TEST_F(StudyRunning, SharesByHandComeToTheSame) {
+TEST_F(StudyRunning, SharesGivenByHandGiveTheSameStudy) {
   RunWhole("whole");
   ASSERT_EQ(
       Run({"run", Definition(), "--out=" + In("a"), "--launcher=slurm", "--submit=off"}).status, 0);

@@ -91,7 +91,7 @@ TEST(StudySchedule, RecordsThatWereTakenAwayAreTrainedAgainForPointsAlone) {
   EXPECT_EQ(work.Find().trainings, std::vector<size_t>{1});
 }
 
-TEST(StudySchedule, ATrainingThatNobodyLivedToTellIsFound) {
+TEST(StudySchedule, ATrainingWithoutAJournalEntryIsFound) {
   Work work({1, 1});
   work.trained = {1};
   EXPECT_EQ(work.Find().trainings, std::vector<size_t>{0});

@@ -175,7 +175,7 @@ TEST_F(WhatIfTest, AnswersForSomePoliciesAndSeeds) {
   EXPECT_EQ(Refusal(R"({"seeds": [3]})"), "seeds: got '3'; allowed: 1, 2");
 }
 
-TEST_F(WhatIfTest, RefusesWhatCannotBe) {
+TEST_F(WhatIfTest, RefusesInvalidQuestions) {
   const std::pair<const char*, const char*> cases[] = {
       {R"({"group": 2})", "group: got '2'; allowed: 0 to 1"},
       {R"({"bandwidth": "fast"})", "network.bandwidth: got 'fast'"},
@@ -196,7 +196,7 @@ TEST_F(WhatIfTest, RefusesWhatCannotBe) {
   }
 }
 
-TEST_F(WhatIfTest, ReadsNoFileForWhoAsks) {
+TEST_F(WhatIfTest, ReadsNoFilesOfTheClientsChoice) {
   for (const char* file :
        {"/etc/passwd", "topologies/a.yaml", "a.topo", "hpcc:/etc/passwd", "x", "star:x/y.yaml",
         "star:/etc/passwd", "star:rate=1Gbps/x.topo", "star:x.txt"}) {
@@ -247,7 +247,7 @@ TEST_F(WhatIfTest, StopsBetweenStepsAndAtItsLimit) {
   EXPECT_EQ(Ask(question)->size(), 2u) << "nothing of a stopped answer is remembered";
 }
 
-TEST(WhatIfJsonTest, RefusesWhatIsNoQuestion) {
+TEST(WhatIfJsonTest, RefusesMalformedQuestions) {
   const std::pair<std::string, const char*> cases[] = {
       {"", "question: byte 1: not valid JSON"},
       {"{", "not valid JSON"},

@@ -104,7 +104,7 @@ TEST(Clock, FusedLaunchesAreOneSetForEachBucket) {
 }
 
 // The norm is known after the whole gradient is, so that no bucket is encoded before.
-TEST(Clock, WorkOnTheWholeGradientHoldsEncodingBack) {
+TEST(Clock, WorkOnTheWholeGradientDelaysEncoding) {
   const Clock clock(ToyProfile(), ToyCosts(), kNumels);
   StepWork work = ToyWork();
   work.whole_gradient = {{"enc", 900}};
@@ -137,7 +137,7 @@ TEST(Clock, StragglersScaleAllDeviceTime) {
   EXPECT_THROW(clock.Price(work, std::vector<double>{1}), Error);
 }
 
-TEST(Clock, DroppedWorkersStopWhenThatIsDecided) {
+TEST(Clock, DroppedWorkersStopWhenTheyAreDropped) {
   const Clock clock(ToyProfile(), ToyCosts(), kNumels);
   const std::vector<double> factors = {1, 3};
   const std::vector<TimeNs> times = clock.ComputeTimes(0, 2, factors);
@@ -241,7 +241,7 @@ TEST(Clock, CallsTravelAsTheOptionsSay) {
   EXPECT_EQ(algorithms(), std::vector(3, CollectiveAlgorithm::ShardedParameterServer));
 }
 
-TEST(Transfers, RefuseWhatCannotCarryACall) {
+TEST(Transfers, RefuseAlgorithmsThatCannotCarryACall) {
   EXPECT_EQ(ParseAlgorithm("auto", "network.allreduce", Collective::kAllReduce), std::nullopt);
   EXPECT_EQ(ParseAlgorithm("in-network-allreduce", "o", Collective::kAllReduce),
             CollectiveAlgorithm::InNetworkAllReduce);
@@ -349,7 +349,7 @@ TEST(SplitStep, ByHand) {
   EXPECT_EQ(splits.mean.Total(), 300);
 }
 
-TEST(SplitStep, AddsUpOnARealFabric) {
+TEST(SplitStep, AddsUpOnAFabric) {
   Star star;
   StepWork work = ToyWork();
   work.workers = 4;

@@ -117,7 +117,7 @@ TEST_F(DdpTraceFile, IsReadWhole) {
   EXPECT_EQ(WorkOf(trace, first, 0).buckets[0].calls[0].reduction, Reduction::kSum);
 }
 
-TEST_F(DdpTraceFile, NeedsLittle) {
+TEST_F(DdpTraceFile, NeedsOnlyTheRequiredLines) {
   const DdpTrace trace = Read("legacy-trace 1\r\nworkers 4\r\nlayer a 1\r\nstep\r\ncompute 1\r\n");
   EXPECT_EQ(trace.trainings[0].method, kUnnamedMethod);
 }
@@ -147,7 +147,7 @@ TEST_F(DdpTraceFile, IsPricedAsTheDeviceQueueRuns) {
   EXPECT_EQ(clock.ComputeTimes(2, 1, factors), (std::vector{500 * kMs, 1500 * kMs}));
 }
 
-TEST_F(DdpTraceFile, SaysWhereItIsWrong) {
+TEST_F(DdpTraceFile, MistakesNameTheLine) {
   const struct {
     const char* old;
     const char* fresh;
@@ -204,7 +204,7 @@ TEST_F(DdpTraceFile, SaysWhereItIsWrong) {
 }
 
 // Short lines must not ask for more memory than there is.
-TEST_F(DdpTraceFile, RefusesWhatGrows) {
+TEST_F(DdpTraceFile, RefusesShortLinesForHugeCounts) {
   const std::string head = "legacy-trace 1\nworkers 65536\nlayer a 1\n";
   std::string text = head + "step\ncompute 1\nbucket a\nready 1\n";
   for (int i = 0; i < 257; ++i) text += "send all-reduce 1\n";

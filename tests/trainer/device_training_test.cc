@@ -178,7 +178,7 @@ TEST(DeviceTraining, WhatHasNoKernelsIsCompressedOnTheHost) {
   EXPECT_NE(ExpectSame({.scheme = "topk:index=delta"}).compression, "on the device");
 }
 
-TEST(DeviceTraining, StepsThatCannotBeRecordedAreQueuedAnew) {
+TEST(DeviceTraining, StepsThatCannotBeRecordedAreQueuedEachTime) {
   const auto accelerator = std::make_shared<EmulatedAccelerator>();
   accelerator->records = false;
   EXPECT_EQ(ExpectSame({}, accelerator).steps,
@@ -228,7 +228,7 @@ TEST(DeviceTraining, HooksSeeGradientsButNoMessagesOfADevice) {
 }
 
 // LibTorch's sums have another order on a GPU: results are near, and the same from run to run.
-TEST(DeviceTraining, OnAGpu) {
+TEST(DeviceTraining, OnAGpuIsNearTheHost) {
   std::string why;
   if (!OpenGpu(&why)) GTEST_SKIP() << why;
   for (const char* model : {"small-cnn", "resnet20"}) {

@@ -23,7 +23,7 @@ TEST(GlyphsTest, AreTheSameBitsOnEveryMachine) {
   EXPECT_EQ(Hash(DrawGlyphs(false, 100).pixels), 17280072511715355755u);
 }
 
-TEST(GlyphsTest, AFewAreTheFirstOfMany) {
+TEST(GlyphsTest, AShorterSetIsThePrefixOfALongerOne) {
   const ImageSet many = DrawGlyphs(false, 50);
   ImageSet first = many;
   KeepFirst(first, 20);

@@ -174,7 +174,7 @@ TEST(CifarTest, NamesWhatIsWrong) {
               ThrowsMessage<Error>(AllOf(HasSubstr("offset 0"), HasSubstr("0 to 19"))));
 }
 
-TEST(CatalogTest, TakesWhatExistsOfCifarTrainingBatches) {
+TEST(CatalogTest, ReadsTheCifarTrainingBatchesThatExist) {
   const TemporaryFolder root;
   const CatalogEntry& entry = FindInCatalog("cifar10");
   root.Write("cifar-10-batches-bin/test_batch.bin", CifarRecord({0}, 0));
@@ -190,7 +190,7 @@ TEST(CatalogTest, TakesWhatExistsOfCifarTrainingBatches) {
   EXPECT_THROW(LoadImages(entry, root.path(), true, -1), Error);
 }
 
-TEST(CatalogTest, ListsNamesForAnUnknownOne) {
+TEST(CatalogTest, UnknownNamesListTheKnown) {
   EXPECT_THAT([] { FindInCatalog("imagenet"); },
               ThrowsMessage<Error>(AllOf(HasSubstr("'imagenet'"), HasSubstr("fashion-mnist"))));
 }

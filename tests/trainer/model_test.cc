@@ -204,7 +204,7 @@ TEST(ShareParametersTest, RefusesAnotherRequest) {
   EXPECT_THROW(ShareParameters(*MakeModel(Grey("small-cnn")), Cifar("small-cnn")), Error);
 }
 
-TEST(ModelTest, RefusesWhatCannotBe) {
+TEST(ModelTest, RefusesInvalidRequests) {
   EXPECT_THAT([] { MakeModel(Grey("resnet-9")); },
               ThrowsMessage<Error>(AllOf(HasSubstr("'resnet-9'"), HasSubstr("resnet20"))));
   EXPECT_THAT([] { MakeModel({.name = "small-cnn", .height = 11}); },

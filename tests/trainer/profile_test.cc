@@ -80,7 +80,7 @@ TEST(Profile, ErrorsNameFileAndKey) {
       "toy.json: launches: got 'none'; allowed: fused, per-layer");
 }
 
-TEST(Profile, SurvivesItsOwnText) {
+TEST(Profile, ReadsBackItsOwnText) {
   const Profile profile = LoadProfile(kDefaultProfile);
   const Profile again = ParseProfile(FormatProfile(profile), "again");
   EXPECT_EQ(FormatProfile(again), FormatProfile(profile));

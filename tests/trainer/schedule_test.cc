@@ -32,7 +32,7 @@ TEST(Schedule, CosineAndLinearMeetAtTheMiddleAndTheEnd) {
   EXPECT_NEAR(LearningRate(cosine, 25, 100), 0.2 + 0.4 * (1 + 0.70710678118654752), 1e-12);
 }
 
-TEST(Schedule, RefusesWhatCannotBe) {
+TEST(Schedule, RefusesInvalidOptions) {
   EXPECT_THROW(CheckSchedule({.learning_rate = 0}), Error);
   EXPECT_THROW(CheckSchedule({.warmup_steps = -1}), Error);
   EXPECT_THROW(CheckSchedule({.milestones = {5, 5}}), Error);

@@ -103,7 +103,7 @@ TEST(Advice, CompressOnASlowLink) {
   EXPECT_THAT(text, Not(HasSubstr("egress")));
 }
 
-TEST(Advice, NearGuessingNothingCanBeTold) {
+TEST(Advice, NoVerdictWhereAccuracyIsNearChance) {
   Study study = MakeSimpleStudy();
   for (StudyPoint& point : study.points) point.figures.final_accuracy = 0.166;
   const Advice advice = Ask(study, kSlowLink, 0.1);
@@ -126,7 +126,7 @@ TEST(Advice, MarksPoliciesThatDecidedTooSeldom) {
   EXPECT_THAT(text, HasSubstr("* †: its policy decided less than three times.\n"));
 }
 
-TEST(Advice, DoNotOnAFastLink) {
+TEST(Advice, DoNotCompressOnAFastLink) {
   const Study study = MakeSimpleStudy();
   const Advice advice = Ask(study, kFastLink);
   EXPECT_EQ(advice.verdict, AdviceVerdict::kDoNot);
@@ -138,7 +138,7 @@ TEST(Advice, DoNotOnAFastLink) {
   EXPECT_EQ(BoundOf(advice.place.outcomes[1].step), "compute");
 }
 
-TEST(Advice, UndecidedWhereAnIntervalHoldsOne) {
+TEST(Advice, UndecidedWhereTheIntervalContainsOne) {
   Study study = MakeBandwidthStudy(
       {{"dense"}, {"same"}, {"slow", 1, false, 5e-3}, {"small", 0.02, false, 0}});
   Slow(study, "same", 1, 0.8);
@@ -155,7 +155,7 @@ TEST(Advice, UndecidedWhereAnIntervalHoldsOne) {
   EXPECT_THAT(text, HasSubstr("Not known, as seeds miss the target: small."));
 }
 
-TEST(Advice, BoundsDecideOnlyWhereAllSeedsAgree) {
+TEST(Advice, CensoredTimesDecideOnlyIfAllSeedsAgree) {
   Study study = MakeBandwidthStudy({{"dense"}, {"small", 0.02, false, 2e-3}});
   for (StudyPoint& point : study.points) {
     if (point.policy == "dense" && point.seed == 3) point.figures.time_to_accuracy.reset();
@@ -172,7 +172,7 @@ TEST(Advice, OneSeedSaysSo) {
               HasSubstr("10.1 times sooner than dense (one seed: nothing says how sure that is)"));
 }
 
-TEST(Advice, TargetsThatAreMissedBoundOrLeaveOpen) {
+TEST(Advice, MissedTargetsGiveBoundsOrNoVerdict) {
   const MadeUpPolicy never{"never", 0.02, false, 2e-3, 700};
   const Study slow = MakeBandwidthStudy({{"dense"}, never});
   EXPECT_EQ(Ask(slow, kFastLink).verdict, AdviceVerdict::kDoNot);
@@ -190,7 +190,7 @@ TEST(Advice, TargetsThatAreMissedBoundOrLeaveOpen) {
   EXPECT_THAT(VerdictText(none, Ask(none, kSlowLink)), StartsWith("Nothing can be told: "));
 }
 
-TEST(Advice, FailuresAtTheAskedValueAreErrorsAndElsewhereHoles) {
+TEST(Advice, FailuresAreErrorsAtTheAskedValueAndGapsElsewhere) {
   Study study = MakeSimpleStudy();
   Forget(study.points.front(), "no such host");  // the point at 10 Mbit/s
   EXPECT_EQ(Ask(study, kSlowLink).verdict, AdviceVerdict::kCompress);

@@ -68,7 +68,7 @@ TEST(Crossover, OverSeedsIsTheGeometricMeanWithItsInterval) {
   EXPECT_NEAR(std::log(crossover.interval->low / 2e8), -half, 1e-6);
 }
 
-TEST(Crossover, TheOtherWayRoundIsFasterAbove) {
+TEST(Crossover, IsFasterAboveWhereTimesCrossTheOtherWay) {
   const Crossover crossover = Against(PowerLaws({1e8}, -1));
   EXPECT_FALSE(crossover.faster_below);
   EXPECT_NEAR(crossover.x, 1e8, 1);
@@ -94,7 +94,7 @@ TEST(Crossover, TakesTheHighestOfSeveral) {
   EXPECT_NEAR(crossover.x, 100 * std::sqrt(10), 1e-9);
 }
 
-TEST(Crossover, AtAValueOfTheGrid) {
+TEST(Crossover, IsExactAtAValueOfTheGrid) {
   EXPECT_NEAR(Against(OneSeed({20, 10, 5})).x, 10, 1e-12);
   EXPECT_NEAR(Against(OneSeed({20, 10, 10, 5})).x, std::pow(10, 1.5), 1e-12);
   // A tie at one value is no crossover.
@@ -103,7 +103,7 @@ TEST(Crossover, AtAValueOfTheGrid) {
   EXPECT_EQ(Against(OneSeed({10, 10})).seeds[0].verdict, Verdict::kBehind);
 }
 
-TEST(Crossover, KnowsSignsOfBounds) {
+TEST(Crossover, TakesTheSignOfBounds) {
   // Dense does not reach the target within 1000 s: topk is at least 100 times faster.
   EXPECT_EQ(Against(OneSeed({std::nullopt, std::nullopt})).seeds[0].verdict, Verdict::kAhead);
   EXPECT_EQ(Against(OneSeed({std::nullopt, 20})).seeds[0].verdict, Verdict::kAhead);
@@ -125,7 +125,7 @@ TEST(Crossover, IsUnknownWhereNeitherReaches) {
   EXPECT_TRUE(CrossoversOf(study, FacetsOf(study, 0)[0]).empty());
 }
 
-TEST(Crossover, BridgesHoles) {
+TEST(Crossover, InterpolatesOverMissingPoints) {
   Study study = OneSeed({40, 1e9, 2.5});
   study.points[2].state = StudyState::kFailed;  // dense at 10
   EXPECT_NEAR(Against(study).x, 10, 1e-9);
@@ -143,7 +143,7 @@ TEST(Crossover, IsLinearWhereTheAxisHoldsZero) {
   EXPECT_NEAR(Against(study).x, 0.5 / 3, 1e-12);
 }
 
-TEST(Crossover, LeavesOutSeedsThatGoTheOtherWay) {
+TEST(Crossover, LeavesOutSeedsThatCrossTheOtherWay) {
   Study study = PendingStudy({"dense", "topk"}, {1, 2, 3}, {Bandwidths({1, 10})});
   const double dense[2][3] = {{20, 20, 5}, {5, 5, 20}};
   for (size_t i = 0; i < 2; ++i) {
@@ -159,7 +159,7 @@ TEST(Crossover, LeavesOutSeedsThatGoTheOtherWay) {
   EXPECT_NEAR(crossover.x, std::sqrt(10), 1e-12);
 }
 
-TEST(BreakEven, StandsBesideTheTextbook) {
+TEST(BreakEven, IsGivenBesideTheTextbooks) {
   Study study = PowerLaws({2e8, 4e8}, 1);
   // By the textbook dense takes half as long, so that it breaks even at half the bandwidth.
   for (StudyPoint& point : study.points) {
@@ -175,7 +175,7 @@ TEST(BreakEven, StandsBesideTheTextbook) {
   EXPECT_TRUE(BreakEvensOf(study, FacetsOf(study, 0)[0]).empty());
 }
 
-TEST(BreakEven, BySimpleConditionIsWhereItTurnsTrue) {
+TEST(BreakEven, BySimpleConditionIsWhereTheConditionTurnsTrue) {
   const double bandwidth = SimpleBreakEven(10, 1e-9) / 8;  // bytes per second
   EXPECT_NEAR(bandwidth, 0.9e9, 1e-3);
   const auto pays = [](double ratio, double rate, double codec) {  // seconds per byte

@@ -67,7 +67,7 @@ TEST_F(StudyExportTest, TheDescriptionHasTheGridAndTheUnits) {
   EXPECT_EQ(json["units"]["curves"]["nic_bytes"], "B");
 }
 
-TEST_F(StudyExportTest, AFolderThatCannotBeIsAnError) {
+TEST_F(StudyExportTest, AFolderThatCannotBeMadeIsAnError) {
   Put("file", "");
   EXPECT_THROW(ExportStudy(AwkwardStudy(), directory_ / "file" / "export"), Error);
 }

@@ -80,7 +80,7 @@ TEST_F(JournalTest, AnUnfinishedLastLineIsIgnoredWhereverItIsTorn) {
   }
 }
 
-TEST_F(JournalTest, WhatIsNoJournalIsNotRead) {
+TEST_F(JournalTest, OtherFilesAreNotRead) {
   EXPECT_TRUE(ReadJournals(folder()).points.empty());
   std::filesystem::create_directories(folder());
   Put("journal/notes.txt", "not JSON\n");
@@ -124,7 +124,7 @@ TEST_F(JournalTest, ForeignLinesAreSkippedAndNamedByFileAndLine) {
   EXPECT_THAT(changed("/curve/step/0", "x"), HasSubstr(place + "step: got '\"x\"'"));
 }
 
-TEST_F(JournalTest, AFolderThatCannotBeIsAnError) {
+TEST_F(JournalTest, AFolderThatCannotBeMadeIsAnError) {
   Put("file", "");
   EXPECT_THAT(ErrorOf([&] { JournalWriter(directory_ / "file"); }),
               HasSubstr((directory_ / "file").string()));

@@ -41,7 +41,7 @@ TEST_F(StudyStoreTest, AMadeUpStudyIsCreatedWithItsResults) {
   ExpectSame(StudyStore::Create(file_, study).Read(), study);
 }
 
-TEST_F(StudyStoreTest, WhatIsNotThereIsNull) {
+TEST_F(StudyStoreTest, MissingValuesAreNull) {
   StudyStore::Create(file_, DoneAwkwardStudy());
   const Cell null;
   const std::string figures =
@@ -136,7 +136,7 @@ TEST_F(StudyStoreTest, ACurveWithAStepTwiceIsRefused) {
   ExpectSame(store.Read(), AwkwardStudy());
 }
 
-TEST_F(StudyStoreTest, AxesThatAreNoColumnsAreRefused) {
+TEST_F(StudyStoreTest, AxesThatCannotBeColumnsAreRefused) {
   const auto error = [&](const std::string& name) {
     Study study = AwkwardStudy();
     study.axes[1].name = name;
@@ -184,7 +184,7 @@ TEST_F(StudyStoreTest, AFileIsNotReplaced) {
   ExpectSame(StudyStore::Open(file_).Read(), AwkwardStudy());
 }
 
-TEST_F(StudyStoreTest, WhatIsNoStudyIsRefusedByName) {
+TEST_F(StudyStoreTest, OtherDatabasesAreRefusedByName) {
   const auto error = [&] { return ErrorOf([&] { StudyStore::Open(file_).Read(); }); };
   const std::string path = file_.string();
   EXPECT_EQ(error(), "study database: got '" + path + "'; allowed: a file that legacy-study wrote");

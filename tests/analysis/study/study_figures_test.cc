@@ -68,7 +68,7 @@ class StudyFiguresTest : public ReportFolderTest {
   }
 };
 
-TEST(Axes, TicksSayTheirPrefix) {
+TEST(Axes, TicksHaveUnitPrefixes) {
   EXPECT_EQ(PrefixedNumber(1e7, "bit/s", 1e6), "10M");
   EXPECT_EQ(PrefixedNumber(2.5e9, "bit/s", 1e6), "2.5G");
   EXPECT_EQ(PrefixedNumber(1e-5, "s", 1e-6), "10µ");
@@ -88,7 +88,7 @@ TEST(Axes, TicksSayTheirPrefix) {
   EXPECT_THAT(linear, HasSubstr("'0' 0, '0.5' 0.5, '2' 2"));
 }
 
-TEST(EvenlySpreadPositions, HaveBothEnds) {
+TEST(EvenlySpreadPositions, IncludeBothEnds) {
   EXPECT_THAT(EvenlySpread(3, 5), ElementsAre(0, 1, 2));
   EXPECT_THAT(EvenlySpread(5, 3), ElementsAre(0, 2, 4));
   EXPECT_THAT(EvenlySpread(10, 2), ElementsAre(0, 9));
@@ -96,7 +96,7 @@ TEST(EvenlySpreadPositions, HaveBothEnds) {
   EXPECT_THAT(EvenlySpread(0, 3), ElementsAre());
 }
 
-TEST(StudyFigures, HaveSpeakingNames) {
+TEST(StudyFigures, AreNamedByTheirContent) {
   EXPECT_THAT(NamesOf(MakeStudyFigures(MakeStudy())),
               ElementsAre("tta-bandwidth", "tta-workers", "speedup-bandwidth-workers",
                           "break-even-bandwidth", "step-split", "accuracy-bytes", "accuracy-time"));
@@ -181,14 +181,14 @@ TEST(StudyFigures, MapsHoldLogarithmsAndBounds) {
   EXPECT_THAT(figure.script, HasSubstr("set palette defined"));
 }
 
-TEST(StudyFigures, MoreFacetsThanPanelsAreSaid) {
+TEST(StudyFigures, MoreFacetsThanPanelsAreMentioned) {
   const std::vector<StudyFigure> figures = MakeStudyFigures(MakeStudy(), {.facets = 4});
   EXPECT_EQ(Named(figures, "tta-workers").note,
             "4 of 13 combinations of the other axes are shown; tables have all.");
   EXPECT_EQ(Named(figures, "tta-bandwidth").note, "");
 }
 
-TEST(StudyFigures, NothingDoneGivesNone) {
+TEST(StudyFigures, NoResultsGiveNoFigures) {
   Study study = MakeStudy();
   for (StudyPoint& point : study.points) Forget(point);
   EXPECT_TRUE(MakeStudyFigures(study).empty());

@@ -57,7 +57,7 @@ TEST(StudyHtmlTest, HoldsThePointsAsColumns) {
   }
 }
 
-TEST(StudyHtmlTest, TellsSeedsApartThatJavaScriptCannot) {
+TEST(StudyHtmlTest, DistinguishesSeedsBeyondJavaScriptsIntegers) {
   MadeUpStudy made = Small();
   made.seeds = {9007199254740993u, 9007199254740992u};
   EXPECT_EQ(DataOf(StudyHtml(MakeStudy(made))).at("seeds"),
@@ -91,7 +91,7 @@ TEST(StudyHtmlTest, KeepsTextsOfTheStudyOutOfTheMarkup) {
   EXPECT_EQ(DataOf(page).at("points").at("failures"), json({{"3", "</script><b>"}}));
 }
 
-TEST(StudyHtmlTest, TakesUnfinishedStudies) {
+TEST(StudyHtmlTest, ShowsUnfinishedStudies) {
   Study study = MakeStudy(Small());
   for (StudyPoint& point : study.points) Forget(point);
   study.points[0].figures.final_accuracy = std::numeric_limits<double>::quiet_NaN();
@@ -124,7 +124,7 @@ TEST(StudyHtmlTest, NeedsNoOtherFileAndIsSmall) {
   EXPECT_EQ(page, StudyHtml(MakeStudy(made)));
 }
 
-TEST(StudyHtmlTest, IsSmallWhereNothingIsShared) {
+TEST(StudyHtmlTest, IsSmallWhereCurvesShareNothing) {
   MadeUpStudy made;
   made.workers = {8, 16, 32};  // 936 points
   Study study = MakeStudy(made);

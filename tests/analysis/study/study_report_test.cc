@@ -68,7 +68,7 @@ TEST_F(StudyReportTest, SaysWhatIsMissing) {
   EXPECT_THAT(Text(), HasSubstr("no route to h3"));
 }
 
-TEST_F(StudyReportTest, SaysOnceAndOnTopThatNobodyReachedTheTarget) {
+TEST_F(StudyReportTest, SaysOnceAndFirstThatNoPolicyReachedTheTarget) {
   Study study = MakeStudy();
   for (StudyPoint& point : study.points) {
     point.figures.time_to_accuracy.reset();
@@ -107,7 +107,7 @@ TEST_F(StudyReportTest, MarksPoliciesThatDecidedTooSeldom) {
   EXPECT_THAT(Get("report/tables/step.csv"), Not(HasSubstr("†")));
 }
 
-TEST_F(StudyReportTest, NothingDoneIsAReportToo) {
+TEST_F(StudyReportTest, NoResultsGiveAReportToo) {
   Study study = MakeStudy();
   for (StudyPoint& point : study.points) Forget(point);
   const StudyReport report = Write(study);

@@ -75,7 +75,7 @@ TEST(StudyTables, HaveTheColumnsOfTheHandbook) {
   }
 }
 
-TEST(StudyTables, LeaveOutWhatThereIsNot) {
+TEST(StudyTables, LeaveOutTablesWithoutContent) {
   Study study = TwoByTwo();
   EXPECT_THAT(Names(StudyTables(study)),
               ElementsAre("summary", "time_to_accuracy", "break_even", "step", "volume"));
@@ -172,7 +172,7 @@ TEST(StudyTables, ShowBreakEvenBesideTheTextbook) {
   EXPECT_NEAR(std::stod(Field(even, 0, "textbook_over_simulated")), std::sqrt(0.1), 1e-9);
 }
 
-TEST(StudyTables, SayWhatSeedsDoThatDoNotCross) {
+TEST(StudyTables, DescribeSeedsThatDoNotCross) {
   const auto verdict = [](const std::vector<std::pair<double, double>>& dense) {
     std::vector<uint64_t> seeds;
     for (size_t s = 0; s < dense.size(); ++s) seeds.push_back(s + 1);
@@ -211,7 +211,7 @@ TEST(StudyTables, AreMarkdownWithAlignment) {
                         "|---:|---|---:|---:|---:|\n| 1 Gbit/s | dense | 2/2 | 2.00 s |"));
 }
 
-TEST(LatexText, EscapesWhatLatexReads) {
+TEST(LatexText, EscapesSpecialCharacters) {
   EXPECT_EQ(LatexText("a_b & 5% of $x^2 #1 {c}~"),
             "a\\_b \\& 5\\% of \\$x\\textasciicircum{}2 \\#1 \\{c\\}\\textasciitilde{}");
   EXPECT_EQ(LatexText("\\input{x}"), "\\textbackslash{}input\\{x\\}");

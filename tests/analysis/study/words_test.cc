@@ -49,7 +49,7 @@ Study ThreeBandwidths(std::vector<uint64_t> seeds, double noise) {
 std::string Time(const Study& study) { return TimeWords(study, FacetsOf(study, 0)[0]); }
 std::string Even(const Study& study) { return BreakEvenWords(study, FacetsOf(study, 0)[0]); }
 
-TEST(TimeWords, SayWhoIsTheFastestWhere) {
+TEST(TimeWords, NameTheFastestPolicyOnEachNetwork) {
   EXPECT_EQ(Time(ThreeBandwidths({1, 2, 3}, 0)),
             "For 8 workers: topk is the fastest from 100 Mbit/s to 1 Gbit/s (TTA 2.00 s at "
             "100 Mbit/s, 4.00 [4.00, 4.00] times sooner than dense). dense is the fastest at "
@@ -57,7 +57,7 @@ TEST(TimeWords, SayWhoIsTheFastestWhere) {
             "Break-even with dense: topk at 1.32 [1.32, 1.32] Gbit/s.");
 }
 
-TEST(TimeWords, SayWhatCannotBeToldApart) {
+TEST(TimeWords, SayWhichPoliciesCannotBeDistinguished) {
   const std::string words = Time(ThreeBandwidths({1, 2, 3}, 0.1));
   EXPECT_THAT(words,
               HasSubstr("; at 1 of these 2 values the next cannot be told apart from it with "
@@ -183,7 +183,7 @@ TEST(SpeedupMapWords, CountPlacesAndNameTheExtremes) {
               HasSubstr("Of its ratio to dense there is only a bound at 2 places."));
 }
 
-TEST(StepWords, SayWhatTheTimeGoesTo) {
+TEST(StepWords, NameTheShortestAndTheLongestStep) {
   const Study study = MakeStudy();
   EXPECT_EQ(
       StepWords(study, PlacesOf(study)[0]),

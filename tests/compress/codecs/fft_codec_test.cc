@@ -95,7 +95,7 @@ TEST(Fft, LosesTheKnownPartOfWhiteNoise) {
 
 // A unit whose length is not a power of two loses no more than one whose length is; padding would
 // lose more.
-TEST(Fft, RaggedUnitsLoseNoMore) {
+TEST(Fft, UnitsOfAnyLengthLoseNoMore) {
   const auto codec = MakeCodec("fft+fp32");
   for (const int64_t n : {1000, 71786}) {
     const auto x = test::Normals(n, 9);
@@ -103,7 +103,7 @@ TEST(Fft, RaggedUnitsLoseNoMore) {
   }
 }
 
-TEST(Fft, KeepsWhatTopKCannot) {
+TEST(Fft, KeepsSinesThatTopKCannot) {
   const int64_t n = 4096;
   std::vector<float> sinusoid(n), ramp(n);
   for (int64_t i = 0; i < n; ++i) {
@@ -119,7 +119,7 @@ TEST(Fft, KeepsWhatTopKCannot) {
 
 // At equal bytes and with the same quantiser, FFT loses less of smooth signals and Top-K less of
 // heavy tails. On white Gaussian noise FFT gains because a position stands for two numbers.
-TEST(Fft, AgainstTopKAtEqualBytes) {
+TEST(Fft, LosesLessOfSmoothSignalsThanTopKAndMoreOfHeavyTails) {
   const int64_t n = 1 << 14;
   const auto fft = MakeCodec("fft+rbf:bits=8");
   const auto topk = MakeCodec("topk+rbf:bits=8");
@@ -203,7 +203,7 @@ TEST(Fft, TheMeanIsTheInverseOfTheSumOfSpectra) {
   }
 }
 
-TEST(Fft, OfMessagesOneInverseIsCharged) {
+TEST(Fft, OneInverseIsChargedForAllMessages) {
   const auto codec = MakeCodec("fft+rbf");
   const Unit unit = test::MakeUnit(65536);
   const auto inverse = [&](const WorkList& work) {
@@ -248,7 +248,7 @@ TEST(Fft, ScalesWithItsInput) {  // squares of large and small values would leav
   }
 }
 
-TEST(Fft, RefusesWhatOverflows) {
+TEST(Fft, RefusesValuesThatOverflow) {
   const auto codec = MakeCodec("fft");
   auto x = test::Normals(100, 1);
   x[7] = -1.5e30f;

@@ -36,7 +36,7 @@ TEST(Bitpack, KnownBytes) {
   EXPECT_EQ(out, (std::vector<std::byte>{std::byte{0b11010001}, std::byte{0b01011001}}));
 }
 
-TEST(Bitpack, EveryWidthIsItsBits) {
+TEST(Bitpack, EveryWidthPacksBitByBit) {
   for (int width = 1; width <= 32; ++width) {
     for (const int64_t n : kCounts) {
       const auto codes = Codes<uint32_t>(n, width);

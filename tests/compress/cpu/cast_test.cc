@@ -125,7 +125,7 @@ std::vector<uint16_t> EncodedBfloat16(std::span<const float> values, cpu::Simd s
   return encoded;
 }
 
-TEST(Bfloat16, EveryWayDecodesEveryValueExactly) {
+TEST(Bfloat16, EveryImplementationDecodesEveryValueExactly) {
   std::vector<uint16_t> all(0x10000);
   std::iota(all.begin(), all.end(), uint16_t{0});
   for (const cpu::Simd simd : cpu::UsableSimd()) {
@@ -140,7 +140,7 @@ TEST(Bfloat16, EveryWayDecodesEveryValueExactly) {
   }
 }
 
-TEST(Bfloat16, EveryWayRoundsToNearestEvenAndSaturates) {
+TEST(Bfloat16, EveryImplementationRoundsToNearestEvenAndSaturates) {
   std::vector<float> probes;  // every upper half, with values at, around and between neighbours
   for (uint32_t upper = 0; upper < 0x10000; ++upper) {
     for (const uint32_t lower : {0x0000, 0x0001, 0x7FFF, 0x8000, 0x8001, 0xFFFF}) {
@@ -158,7 +158,7 @@ TEST(Bfloat16, EveryWayRoundsToNearestEvenAndSaturates) {
   }
 }
 
-TEST(Bfloat16, EveryWayStopsAtTheEnd) {
+TEST(Bfloat16, EveryImplementationStopsAtTheEnd) {
   for (const cpu::Simd simd : cpu::UsableSimd()) {
     for (const size_t n : {0, 1, 7, 31, 32, 33, 65, 100}) {
       const auto values = test::Normals(static_cast<int64_t>(n), 4);

@@ -6,14 +6,14 @@
 namespace legacy::cpu::dispatch_test {
 namespace {
 
-TEST(Dispatch, ChoosesTheBestUnlessAsked) {
+TEST(Dispatch, ChoosesTheBestInstructionSetUnlessSet) {
   const auto usable = UsableSimd();
   ASSERT_EQ(usable.front(), Simd::kPlain);
   EXPECT_EQ(ChooseSimd(""), usable.back());
   for (const Simd simd : usable) EXPECT_EQ(ChooseSimd(SimdName(simd)), simd);
 }
 
-TEST(Dispatch, RefusesWhatIsNone) {
+TEST(Dispatch, RefusesUnknownInstructionSets) {
   try {
     ChooseSimd("sse9");
     FAIL();

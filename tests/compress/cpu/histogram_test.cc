@@ -202,7 +202,7 @@ TEST(MagnitudeCurve, OfShortVectorsIsExact) {
   }
 }
 
-TEST(MagnitudeCurve, SetsNonFiniteValuesApart) {
+TEST(MagnitudeCurve, CountsNonFiniteValuesApart) {
   const float infinity = std::numeric_limits<float>::infinity();
   const std::vector<float> values = {
       1, -2, infinity, -infinity, std::nanf(""), std::numeric_limits<float>::max()};
@@ -212,7 +212,7 @@ TEST(MagnitudeCurve, SetsNonFiniteValuesApart) {
   EXPECT_EQ(curve.Max(), std::numeric_limits<float>::max());
 }
 
-TEST(MagnitudeCurve, NothingIsNothing) {
+TEST(MagnitudeCurve, OfNoValuesOrZerosIsZero) {
   const MagnitudeCurve curve(Of({}));
   EXPECT_EQ(curve.Count(), 0);
   EXPECT_EQ(curve.Mean(), 0);

@@ -38,7 +38,7 @@ TEST(RandomSubset, IsTheFirstDistinctDraws) {
   }
 }
 
-TEST(RandomSubset, NothingOfNothing) {
+TEST(RandomSubset, OfNoElementsIsEmpty) {
   EXPECT_TRUE(RandomSubset(RandomStream({.seed = 7}), 0, 0).empty());
 }
 

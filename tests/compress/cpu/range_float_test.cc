@@ -147,7 +147,7 @@ TEST(RangeFloat, ArraysEqualScalarsWithEveryInstructionSet) {
   }
 }
 
-TEST(SignedRangeOf, OfNothingAndOfOneSign) {
+TEST(SignedRangeOf, CoversEmptyAndOneSidedInputs) {
   EXPECT_EQ(SignedRangeOf({}).highest, 0);
   const std::vector<float> negative = {-3, -0.0f, -7};
   EXPECT_EQ(SignedRangeOf(negative).highest, 0);

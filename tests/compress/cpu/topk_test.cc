@@ -124,7 +124,7 @@ TEST(TopK, HoldsFewCandidates) {
   EXPECT_LT(stats.candidates, 1 << 15);
 }
 
-TEST(TopK, FindsNonFiniteValuesOnTheWay) {
+TEST(TopK, FindsNonFiniteValuesWhileSelecting) {
   for (const float bad : {kInfinity, -kInfinity, kNan, -kNan}) {
     for (const int64_t n : {1, 40, 5000, 100000}) {
       for (const int64_t k : {int64_t{1}, 1 + n / 100, n}) {

@@ -68,7 +68,7 @@ TEST(CudaBitpack, PacksSignsLikeTheCpu) {
   }
 }
 
-TEST(CudaBitpack, SeesPaddingThatIsSet) {
+TEST(CudaBitpack, DetectsPaddingThatIsSet) {
   for (const int64_t n : {1, 8193}) {
     test::OnDevice([&](test::Device& device) {
       for (const int width : {1, 7}) {

@@ -25,7 +25,7 @@ struct SomeLists {
   std::vector<float> values;
 };
 
-TEST(CudaEntries, ArePutAndMoved) {
+TEST(CudaEntries, AreWrittenAndMoved) {
   const SegmentTable table(test::Apart(kLengths), kTile);
   const SomeLists lists(table);
   std::vector<float> expected = test::Normals(test::FlatSize(table), 1);
@@ -66,7 +66,7 @@ TEST(CudaEntries, ArePutAndMoved) {
   });
 }
 
-TEST(CudaEntries, Enumerate) {
+TEST(CudaEntries, EnumerateAllPositions) {
   const SegmentTable table(test::Apart(kLengths), kTile);
   std::vector<uint32_t> expected(test::FlatSize(table), 9);
   for (const Extent& extent : table.extents()) {

@@ -253,7 +253,7 @@ TEST(CudaExchange, SpectraAreTheCpus) {
 }
 
 // Units have many tiles, and need more memory than there is at first.
-TEST(CudaExchange, LargeUnits) {
+TEST(CudaExchange, LargeUnitsGiveTheCpusBits) {
   for (const char* name : {"topk", "dgc", "randomk", "sampled+rbf", "qsgd"}) {
     const bool bits = name == std::string("qsgd");
     ExpectSame({name, true, bits ? std::vector<double>{4} : std::vector{0.01, 0.1}}, Units(70000),
@@ -264,7 +264,7 @@ TEST(CudaExchange, LargeUnits) {
 }
 
 // Gradients have few magnitudes, zeros only, one value only, or denormals.
-TEST(CudaExchange, HardInputs) {
+TEST(CudaExchange, HardInputsGiveTheCpusBits) {
   const std::vector<Unit> units = Units(9000);
   const auto inputs = test::HardInputs(FlatSize(units));
   for (const char* name :
@@ -348,7 +348,7 @@ TEST(CudaExchange, RefusesWhatTheCpuRefuses) {
   });
 }
 
-TEST(CudaExchange, SaysWhatHasNoKernels) {
+TEST(CudaExchange, NamesSchemesWithoutKernels) {
   test::OnDevice([&](test::Device& device) {
     for (const auto& [name, what] : std::vector<std::pair<const char*, const char*>>{
              {"topk:index=delta", "index=delta"},

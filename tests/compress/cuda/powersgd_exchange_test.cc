@@ -190,7 +190,7 @@ TEST(CudaPowerSgdExchange, IsTheCpusUpToRounding) {
   });
 }
 
-TEST(CudaPowerSgdExchange, WithEveryOption) {
+TEST(CudaPowerSgdExchange, IsTheCpusWithEveryOption) {
   test::OnDevice([](test::Device& device) {
     for (const PowerSgdOptions& options :
          {PowerSgdOptions{.min_rate = 0}, PowerSgdOptions{.warm_start = false},
@@ -206,7 +206,7 @@ TEST(CudaPowerSgdExchange, WithEveryOption) {
   });
 }
 
-TEST(CudaPowerSgdExchange, NegativeZerosAndNothingTravelAsTheyAre) {
+TEST(CudaPowerSgdExchange, NegativeZerosAndEmptyUnitsAreSentUnchanged) {
   test::OnDevice([](test::Device& device) {
     Pair pair(device, {.error_feedback = false}, {{3}, {0, 5}, {2, 2}, {0}}, 2);
     const std::vector<double> ranks(4, 1);

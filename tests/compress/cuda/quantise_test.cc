@@ -186,7 +186,7 @@ TEST(CudaQuantise, WritesTheSegmentsOfTheCpu) {
   for (const Case& one : Cases()) ExpectSame(one, lengths, gradient, residual);
 }
 
-TEST(CudaQuantise, HardInputs) {
+TEST(CudaQuantise, HardInputsGiveTheCpusSegments) {
   const std::vector<int64_t> lengths = {7, 64, 31, 0, 8200, 4095, 2};
   for (const Case& one : Cases()) {
     const bool one_of_many = one.setting.bits != 4 && one.setting.bits != 8;
@@ -201,7 +201,7 @@ TEST(CudaQuantise, HardInputs) {
 }
 
 // Sums take several levels, and values are sampled.
-TEST(CudaQuantise, LargeUnits) {
+TEST(CudaQuantise, LargeUnitsGiveTheCpusSegments) {
   const std::vector<int64_t> lengths = {1200000, 5};
   auto gradient = test::Normals(Total(lengths), 3);
   for (size_t i = 0; i < gradient.size(); i += 7) gradient[i] *= 1e10f;

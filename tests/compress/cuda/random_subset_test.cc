@@ -65,7 +65,7 @@ TEST(CudaRandomSubset, IsTheCpusSubset) {
 
 // Drawing in rounds with more and with less room than needed, down to one draw too few, gives the
 // same subsets.
-TEST(CudaRandomSubset, HowItIsDrawnDoesNotMatter) {
+TEST(CudaRandomSubset, DoesNotDependOnTheRounds) {
   const auto units = Units({{5000, 2500}, {100000, 1000}, {77, 33}, {3, 1}, {20000, 13000}});
   for (const int64_t last_draws : {1, 7, 500, 1 << 20}) {
     SCOPED_TRACE(last_draws);
@@ -74,7 +74,9 @@ TEST(CudaRandomSubset, HowItIsDrawnDoesNotMatter) {
 }
 
 // The unit has more tiles than are added up at once.
-TEST(CudaRandomSubset, OfAVeryLongUnit) { ExpectTheCpusSubsets(Units({{40000001, 2000}})); }
+TEST(CudaRandomSubset, OfAVeryLongUnitIsTheCpus) {
+  ExpectTheCpusSubsets(Units({{40000001, 2000}}));
+}
 
 TEST(CudaRandomSubset, RoundsFollowFromTheDensity) {
   EXPECT_EQ(SubsetTable(Units({{1 << 20, 5000}})).rounds(), 0);

@@ -224,7 +224,7 @@ TEST(CudaSpectrum, TakesAnyMagnitudes) {
   }
 }
 
-TEST(CudaSpectrum, TellsOfValuesThatAreTooLarge) {
+TEST(CudaSpectrum, ReportsValuesThatAreTooLarge) {
   const Case c(4096, {10000, 10000, 7, 0});
   auto values = Draw("laplace", c.size());
   values[9999] = std::nanf("");
@@ -262,7 +262,7 @@ std::vector<float> InverseOfSum(const Case& c, const std::vector<Kept>& spectra,
 }
 
 // Workers keep different numbers of bins, and some pieces have no kept bins.
-TEST(CudaSpectrum, AddsBackWhatTheCpuAdds) {
+TEST(CudaSpectrum, AddsTheInverseThatTheCpuAdds) {
   for (const auto& [chunk, thetas] :
        {std::pair(64, std::array{0.95, 0.0, 0.5}), std::pair(64, std::array{0.999, 0.99, 1.0}),
         std::pair(256, std::array{0.95, 0.0, 0.5}), std::pair(4096, std::array{0.95, 0.0, 0.5}),

@@ -110,7 +110,7 @@ TEST(CudaThreshold, SelectsWhatTheCpuSelects) {
 
 // Elements without room are the end of all lists: they are not written, but are counted and stay in
 // the residual.
-TEST(CudaThreshold, LeavesOutWhatHasNoRoom) {
+TEST(CudaThreshold, LeavesOutElementsWithoutRoom) {
   const SegmentTable table(test::Apart(kLengths), kTile);
   const auto gradient = test::Normals(test::FlatSize(table), 1);
   const auto residual = test::Normals(test::FlatSize(table), 2);

@@ -41,7 +41,7 @@ TEST(Gradients, OfAnyLength) {
 
 // Each generator has the property of its name. Bounds are five deviations of 100,000 draws and
 // more.
-TEST(Gradients, AreAsHardAsTheyClaim) {
+TEST(Gradients, HaveTheStatisticsOfTheirNames) {
   const auto draw = [](const char* text) { return DrawGradient(std::string(text) + ",n=1e5"); };
   const auto beyond3 = [](float x) { return std::abs(x) > 3; };
   EXPECT_NEAR(Share(draw("gaussian:seed=1"), beyond3), 0.0027, 0.0009);
@@ -71,7 +71,7 @@ TEST(Gradients, MixedLayersDifferInScale) {
 }
 
 // Neighbours of a smooth gradient are close.
-TEST(Gradients, SmoothOnesAre) {
+TEST(Gradients, SmoothGradientsHaveCloseNeighbours) {
   const auto values = DrawGradient("smooth:n=10000,noise=0");
   double total = 0;
   double steps = 0;
@@ -93,7 +93,7 @@ TEST(Gradients, MistakesNameWhatIsAllowed) {
             std::string::npos);
 }
 
-TEST(Gradients, RealOnesAreWholeAndFinite) {
+TEST(Gradients, RealGradientsAreWholeAndFinite) {
   for (const RealGradient& gradient : RealGradients()) {
     EXPECT_GT(gradient.values.size(), 0u) << gradient.name;
     EXPECT_FALSE(gradient.layers.empty()) << gradient.name;

@@ -72,7 +72,7 @@ std::vector<Decision> LogOf(const std::string& policy, int64_t steps,
   return decisions;
 }
 
-TEST(Decisions, AreForecastAsTheyAreMade) {
+TEST(Decisions, ForecastsEqualTheDecisions) {
   const Case cases[] = {{"lgreco", 31, 0},
                         {"lgreco", 63, 2},
                         {"lgreco:period=10%", 90, 9},
@@ -135,7 +135,7 @@ TEST(Decisions, TellEveryParameterOfEveryStep) {
   }
 }
 
-TEST(Decisions, HaveTheirGrounds) {
+TEST(Decisions, RecordTheirReasons) {
   const auto accordion = LogOf("accordion:interval_steps=5", 20);
   ASSERT_EQ(accordion.size(), 8u);  // two units: start, no norm before, two decisions
   EXPECT_EQ(accordion[0].grounds.reason, "start");
@@ -157,7 +157,7 @@ TEST(Decisions, HaveTheirGrounds) {
   EXPECT_EQ(kimad.back().grounds.reason, "the best within the bytes");
 }
 
-TEST(Decisions, RemediesMakePoliciesAct) {
+TEST(Decisions, SuggestedWindowsMakePoliciesDecide) {
   for (const char* policy :
        {"lgreco", "accordion", "lgreco-accordion", "gravac", "kimad", "flexible"}) {
     test::PolicyDriver idle(policy, "topk", Context(300));
@@ -167,7 +167,7 @@ TEST(Decisions, RemediesMakePoliciesAct) {
   }
 }
 
-TEST(Decisions, AreNoneOfSchedules) {
+TEST(Decisions, SchedulesMakeNone) {
   for (const char* policy : {"uniform", "legacy-auto", "warmup"}) {
     EXPECT_FALSE(test::PolicyDriver(policy, "topk", Context(300)).policy().DecisionsIn(300));
   }

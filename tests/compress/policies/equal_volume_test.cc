@@ -136,7 +136,7 @@ TEST_F(EqualVolume, ScalesPhasesKeepingTheirRatios) {
   EXPECT_NEAR((51 * parameters[0][0] + 50 * parameters[1][0]) / 101, 0.01, 2e-5);
 }
 
-TEST_F(EqualVolume, SaysTheBoundOfWhatCannotBe) {
+TEST_F(EqualVolume, MistakesNameTheBound) {
   const auto units = ResNet18(100);
   const VolumeModel model = Model(units);
   // The small bucket holds f = 0.175 % of the elements: at a volume of 0.1 % its density is at most

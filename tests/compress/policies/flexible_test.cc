@@ -42,7 +42,7 @@ std::vector<Decision> Decided(test::PolicyDriver& driver, int64_t step, const Li
   return driver.policy().TakeDecisions();
 }
 
-TEST(Pareto, FrontIsThatOfAllComparisons) {
+TEST(Pareto, FrontEqualsComparingAllPairs) {
   EXPECT_EQ(ParetoFront({}), std::vector<size_t>());
   const double inf = HUGE_VAL, nan = std::nan("");
   const std::vector<Objectives> byHand = {{1, 5, 5}, {2, 2, 2},   {2, 2, 3},  {2, 2, 2},
@@ -69,7 +69,7 @@ TEST(Pareto, FrontIsThatOfAllComparisons) {
   }
 }
 
-TEST(Pareto, NearestIsInPartsOfTheIdeal) {
+TEST(Pareto, DistancesAreRelativeToTheIdeal) {
   // The ideal is (1, 2, 4): squared distances 9 + 0 + 0, 1 + 1 + 0.25, 0 + 0 + 4.
   const std::vector<Objectives> points = {{4, 2, 4}, {2, 4, 6}, {1, 2, 12}, {0, 0, 0}};
   EXPECT_EQ(NearestToIdeal(points, std::vector<size_t>{0, 1, 2}), 1u);
@@ -180,7 +180,7 @@ TEST(Flexible, AnnouncesOnePositionForAllUnits) {
 }
 
 // A search is charged its error table, energies and the accumulated gradient.
-TEST(Flexible, IsChargedAtLooksAlone) {
+TEST(Flexible, IsChargedOnlyForSearches) {
   test::PolicyDriver driver("flexible:interval=2", "topk", Context());
   const auto gradients = test::NormalGradients(Context().units);
   const auto look = driver.Step(At(0, kFast), gradients).policy_work;
@@ -203,7 +203,7 @@ TEST(Flexible, BeginsAfterADenseStart) {
   EXPECT_EQ(driver.policy().DecisionsIn(15)->decisions, 2);
 }
 
-TEST(Flexible, GradientsOfZerosAreChosenFor) {
+TEST(Flexible, ZeroGradientsGetTheLeastDensity) {
   test::PolicyDriver driver("flexible", "topk", Context());
   const auto zeros = [](int64_t, int) { return std::vector<float>(25700); };
   driver.Step(At(0, kSlow), zeros);

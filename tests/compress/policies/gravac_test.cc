@@ -190,7 +190,7 @@ TEST_P(GravacProbe, MassIsConservedInEveryBranch) {
   }
 }
 
-TEST(Gravac, AllWorkersTogetherDecide) {
+TEST(Gravac, TheGainIsAveragedOverAllWorkers) {
   // Worker 0 alone would compress, as its gradient is one element; the others would not.
   const auto gradients = [](int64_t step, int worker) {
     if (worker > 0) return test::Normals(20300, static_cast<uint64_t>(10 * step + worker));

@@ -39,7 +39,7 @@ double SquaredError(test::PolicyDriver& driver, std::span<const float> gradient,
   return sum;
 }
 
-TEST(Kimad, FillsTheBytesOfTheTime) {
+TEST(Kimad, FillsTheBytesThatTheTimeAllows) {
   for (const std::string split : {"uniform", "knapsack"}) {
     test::PolicyDriver driver("kimad:budget=0.01,smoothing=1,split=" + split, "topk", Context());
     EXPECT_TRUE(driver.policy().Traits().reads_clock);
@@ -79,7 +79,7 @@ TEST(Kimad, KnapsackLosesLess) {
   EXPECT_LT(errors[1], errors[0]);
 }
 
-TEST(Kimad, HiddenStepsSayNothing) {
+TEST(Kimad, StepsWithHiddenTransfersMeasureNothing) {
   test::PolicyDriver driver("kimad", "topk", Context());
   const auto gradients = test::NormalGradients(Context().units);
   for (int64_t step = 0; step < 4; ++step) {

@@ -42,7 +42,7 @@ TEST_F(LegacyTableTest, EachPolicyHasItsPartOfTheTable) {
   EXPECT_EQ(Of("legacy-both", table).phase_bounds, std::vector<int64_t>{60});
 }
 
-TEST_F(LegacyTableTest, BoundsAndWhoseTheirStepIs) {
+TEST_F(LegacyTableTest, BoundsBelongToTheLaterPhaseUnlessClosedRight) {
   LegacyTable table = {.schedule = "2%/1%", .phase_bounds = "50", .volume = std::nullopt};
   EXPECT_EQ(Of("legacy-phase", table).Parameter(50, 200, 1), 0.01);
   table.closed_right = true;
@@ -76,7 +76,7 @@ TEST_F(LegacyTableTest, ControlsAreReversedAtTheSameVolume) {
   }
 }
 
-TEST_F(LegacyTableTest, NothingIsNoDensity) {
+TEST_F(LegacyTableTest, ZeroIsNoDensity) {
   try {
     Of("legacy-layer", {.schedule = "1%,0%", .splits = {10000}});
     FAIL();

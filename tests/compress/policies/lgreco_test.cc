@@ -84,7 +84,7 @@ TEST(Lgreco, FirstDecisionAfterAnEpochByDefault) {
   }
 }
 
-TEST(Lgreco, ZeroGradientTakesTheLeast) {
+TEST(Lgreco, ZeroGradientsTakeTheLeastParameter) {
   const auto context = Context({1000, 1000});
   test::PolicyDriver driver("lgreco:period=2,accumulate=1", "topk", context);
   const auto gradients = [&](int64_t step, int worker) {
@@ -99,7 +99,7 @@ TEST(Lgreco, ZeroGradientTakesTheLeast) {
   EXPECT_GE(parameters[1], kDensity);
 }
 
-TEST(Lgreco, MeanGradientNeedsNoLocalOne) {
+TEST(Lgreco, MeanGradientsReplaceLocalOnes) {
   const auto context = Context({3000, 500});
   test::PolicyDriver driver("lgreco:period=4,source=mean,accumulate=2", "topk", context);
   const auto gradients = test::NormalGradients(context.units);
@@ -238,7 +238,7 @@ TEST(Lgreco, ParametersOfEveryKind) {
   }
 }
 
-TEST(Lgreco, WhatItRefuses) {
+TEST(Lgreco, RefusesUnsuitableSchemesAndOptions) {
   for (const auto& [policy, scheme, parameter] :
        {std::tuple{"lgreco", "dense", 1.0}, std::tuple{"lgreco", "threshold", 0.1},
         std::tuple{"lgreco:gamma=2", "topk", 0.1}, std::tuple{"lgreco", "topk", 1.5},

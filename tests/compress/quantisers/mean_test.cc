@@ -29,7 +29,7 @@ TEST(Mean, OneNumberAndItsError) {
   }
 }
 
-TEST(Mean, NothingAndBadBytes) {
+TEST(Mean, EmptySelectionsAndBadBytes) {
   const auto mean = MakeQuantiser({"mean"});
   Bytes segment;
   mean->Encode({}, 1, {}, segment);

@@ -72,7 +72,7 @@ TEST(Quantisers, MomentsOverDraws) {
   }
 }
 
-TEST(Quantisers, ClosedFormOfWhatIsNotDrawn) {
+TEST(Quantisers, BiasedQuantisersHaveTheirClosedFormError) {
   for (const Case& test : kBiased) {
     if (std::string_view(test.text) == "terngrad") continue;
     const auto quantiser = QuantiserOf(test.text);

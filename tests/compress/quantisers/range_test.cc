@@ -164,7 +164,7 @@ TEST(Rbf, CalibratesThenKeepsTheRange) {
   EXPECT_EQ(Decode(*quantiser, Encode(*quantiser, large, 10), 10, 3)[0], 100);
 }
 
-TEST(Rbf, ASignThatNeverCameHasARange) {
+TEST(Rbf, ASignThatWasNeverSeenHasARange) {
   const auto quantiser = Make("rbf:range=calibrated");
   CodecState state;
   const std::vector<float> zeros(3), positive = {1, 1, 1}, negative = {-1, 0, 0};

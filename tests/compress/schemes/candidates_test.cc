@@ -147,7 +147,7 @@ TEST(Candidates, EveryBranchConserves) {
   }
 }
 
-TEST(Candidates, QuantisedSelectionsHoldWhatRoundingTakes) {
+TEST(Candidates, RoundingErrorsJoinTheResidual) {
   const auto exchange = MakeScheme("topk+bf16")->Open(test::MakeUnit(kNumel), 1);
   const auto gradient = test::Normals(kNumel, 3);
   std::vector<float> mean;
@@ -158,7 +158,7 @@ TEST(Candidates, QuantisedSelectionsHoldWhatRoundingTakes) {
   EXPECT_GT(test::ResidualSquared(*exchange, 0), 0);
 }
 
-TEST(Candidates, RefusesWhatHasNone) {
+TEST(Candidates, RefusesSchemesWithoutCandidates) {
   const auto dense = MakeScheme("dense");
   EXPECT_FALSE(dense->Traits().takes_candidates);
   const auto exchange = dense->Open(test::MakeUnit(4), 1);

@@ -60,7 +60,7 @@ TEST(CodecScheme, TopKWithErrorFeedbackEqualsTheOracle) {
 }
 
 // Active workers change from step to step; a worker's residual changes only in its own steps.
-TEST(ActiveWorkers, TheMeanIsOverThemAndOthersKeepTheirState) {
+TEST(ActiveWorkers, FormTheMeanAndOthersKeepTheirState) {
   for (const std::string name : {"dense", "topk", "ar-topk"}) {
     const bool feedback = name != "dense";
     const auto scheme = MakeScheme(name, {.error_feedback = feedback});
@@ -90,7 +90,7 @@ TEST(ActiveWorkers, TheMeanIsOverThemAndOthersKeepTheirState) {
   }
 }
 
-TEST(CodecScheme, CallsSayHowTheyTravelAndWhatTheyCost) {
+TEST(CodecScheme, CallsHaveTheirCollectiveAndCost) {
   const auto call = [](const char* name) {
     const auto exchange = MakeScheme(name, {})->Open(test::MakeUnit(kNumel), kWorkers);
     exchange->Begin({.parameter = 0.01});

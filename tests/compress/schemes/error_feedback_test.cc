@@ -94,7 +94,7 @@ TEST(ErrorFeedback, ReachesTheOptimumAsTheRateFalls) {
   EXPECT_GT(stalled, 5 * fine);  // without error feedback a floor remains
 }
 
-TEST(ErrorFeedback, RescaleMultipliesResiduals) {
+TEST(ErrorFeedback, RescalingMultipliesResiduals) {
   const auto exchange = Open("topk", 100, 2);
   test::RunStep(*exchange, {.parameter = 0.1}, {test::Normals(100, 1), test::Normals(100, 2)});
   const double before = test::ResidualSquared(*exchange, 1);

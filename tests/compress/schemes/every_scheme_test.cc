@@ -184,7 +184,7 @@ TEST(EveryExchange, RefusesStatesThatAreNotItsOwn) {
   }
 }
 
-TEST(EveryExchange, OthersKeepTheirStateAndTheMeanIsOfThoseWhoTakePart) {
+TEST(EveryExchange, TheMeanIsOverActiveWorkersAndOthersKeepTheirState) {
   for (const Case& one : Cases()) {
     const auto three = Open(one), alone = Open(one, 1);
     UnitStep step = StepOf(one, 0);

@@ -67,7 +67,7 @@ TEST(FlexibleTopK, DecidesByItsMessagesOnTheConfiguredCollectives) {
   }
 }
 
-TEST(FlexibleTopK, TakesTheFasterWayOverOneResidual) {
+TEST(FlexibleTopK, TakesTheFasterCollectiveWithOneResidual) {
   const auto scheme = MakeScheme("flexible-topk");
   EXPECT_TRUE(scheme->Traits().reads_network);
   EXPECT_FALSE(MakeScheme("flexible-topk:mode=gather")->Traits().reads_network);
@@ -102,7 +102,7 @@ TEST(FlexibleTopK, TakesTheFasterWayOverOneResidual) {
   }
 }
 
-TEST(ArTopK, TheRootIsWhoseGradientVariesMost) {
+TEST(ArTopK, TheRootHasTheGradientOfLargestVariance) {
   const auto scheme = MakeScheme("ar-topk:root=variance");
   const Unit unit = test::MakeUnit(kNumel);
   const auto exchange = scheme->Open(unit, kWorkers);
@@ -127,7 +127,7 @@ TEST(ArTopK, TheRootIsWhoseGradientVariesMost) {
             4 + *MakeScheme("ar-topk")->MessageBytes(unit, kDensity));
 }
 
-TEST(ArTopK, RefusesVariancesThatAreNone) {
+TEST(ArTopK, RefusesInvalidVariances) {
   const auto exchange = MakeScheme("ar-topk:root=variance")->Open(test::MakeUnit(4), 1);
   for (const float bad : {-1.0f, std::numeric_limits<float>::infinity(), std::nanf("")}) {
     exchange->Begin({.parameter = 0.5});

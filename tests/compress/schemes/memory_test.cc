@@ -57,7 +57,7 @@ TEST(Momentum, IsZeroWhereSomethingWasSentAndNothingIsLost) {
   }
 }
 
-TEST(Momentum, WithoutMaskingItGoesOn) {
+TEST(Momentum, WithoutMaskingItIsKept) {
   Memory memory({.kind = MemoryKind::kMomentum, .masking = false}, 4, 1);
   const auto codec = MakeCodec("topk");
   memory.Encode(*codec, 0, std::vector<float>{1, 8, 2, 3},

@@ -79,7 +79,7 @@ TEST(LowRank, ProductsEqualTheOracle) {
   }
 }
 
-TEST(LowRank, OrthonormaliseMakesThemSo) {
+TEST(LowRank, OrthonormaliseGivesAnOrthonormalBasis) {
   constexpr int64_t kLength = 100, kCount = 20;
   auto vectors = test::Normals(kLength * kCount, 5);
   for (int64_t i = 0; i < kLength; ++i) {
@@ -202,7 +202,7 @@ TEST(PowerSgd, WhatIsNotSentIsTheResidual) {
 }
 
 // A unit that a larger rank sends whole sends its residual too.
-TEST(PowerSgd, SentWholeNoResidualIsLeft) {
+TEST(PowerSgd, WholeUnitsLeaveNoResidual) {
   const auto exchange = Open(1, "");
   const auto gradient = test::Normals(kRows * kColumns, 1);
   test::RunStep(*exchange, {.parameter = 2}, {gradient});

@@ -247,7 +247,7 @@ TEST(Variance, RescalingChangesNoDecision) {
 }
 
 // Inactive workers keep r and v: later steps are as if the missed one had not been.
-TEST(Variance, OthersKeepBoth) {
+TEST(Variance, InactiveWorkersKeepBothSums) {
   const auto three = Open("variance", kNumel, 3), alone = Open("variance");
   for (int64_t step = 0; step < 12; ++step) {
     const std::vector<std::vector<float>> gradients = {test::Normals(kNumel, 3 * step),
@@ -336,7 +336,7 @@ TEST(Variance, RefusesStatesWithAnotherNumberOfSquares) {
   EXPECT_GE(refused, 3);  // elements of the unit, squares of both workers
 }
 
-TEST(Variance, SaysWhatItIs) {
+TEST(Variance, HasItsTraitsAndParameter) {
   const auto scheme = MakeScheme("variance:alpha=2");
   EXPECT_EQ(scheme->Name(), "variance");
   EXPECT_EQ(scheme->Parameter().name, "alpha");

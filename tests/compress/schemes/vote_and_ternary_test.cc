@@ -13,7 +13,7 @@ namespace {
 
 constexpr int64_t kNumel = 333;
 
-TEST(SignSgd, TakesWhatMostSay) {
+TEST(SignSgd, TakesTheMajoritysSign) {
   const auto scheme = MakeScheme("signsgd:scale=0.5");
   const auto exchange = scheme->Open(test::MakeUnit(4), 3);
   const float tiny = std::numeric_limits<float>::denorm_min();
@@ -24,7 +24,7 @@ TEST(SignSgd, TakesWhatMostSay) {
   EXPECT_EQ(test::RunStep(*two, {}, {{1, -1}, {-1, -1}}), (std::vector<float>{0.5, -0.5}));
 }
 
-TEST(SignSgd, EqualWorkersAreAsOneAndOrderIsAllOne) {
+TEST(SignSgd, EqualWorkersActAsOneInAnyOrder) {
   const auto scheme = MakeScheme("signsgd");
   const auto a = test::Normals(kNumel, 1), b = test::Normals(kNumel, 2),
              c = test::Normals(kNumel, 3);
@@ -128,7 +128,7 @@ TEST(TernGradShared, ZerosConstantsAndDenormals) {
 }
 
 // Scales that were changed on the way do not take codes out of their range.
-TEST(TernGradShared, SurvivesOtherScales) {
+TEST(TernGradShared, SurvivesTamperedScales) {
   for (const float scale : {0.0f, 1e-45f, 0.01f, 1e30f, std::numeric_limits<float>::max()}) {
     const auto exchange = MakeScheme("terngrad-shared")->Open(test::MakeUnit(kNumel), 1);
     exchange->Begin({});
@@ -153,7 +153,7 @@ TEST(TernGradShared, SurvivesOtherScales) {
   EXPECT_THROW(exchange->Accumulate(0, message.bytes), Error);
 }
 
-TEST(TernGradShared, RefusesCodesThatAreNone) {
+TEST(TernGradShared, RefusesInvalidCodes) {
   const auto exchange = MakeScheme("terngrad-shared")->Open(test::MakeUnit(4), 1);
   exchange->Begin({});
   ASSERT_TRUE(exchange->NextCall());

@@ -124,7 +124,7 @@ TEST(EverySparsifier, SelectsFromASelection) {
 
 // If the parameter does not fix the number of values, the header's number is used once the bytes
 // agree with it.
-TEST(EverySparsifier, RefusesCountsThatTheBytesDoNotBearOut) {
+TEST(EverySparsifier, RefusesCountsThatContradictTheBytes) {
   const auto input = test::Normals(5000, 3);
   for (const SparsifierRow& row : SparsifierTable()) {
     for (const char* index : {"", ":index=u32", ":index=bitmap", ":index=delta"}) {

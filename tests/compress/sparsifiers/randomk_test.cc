@@ -7,7 +7,7 @@ namespace {
 
 using test::ContextOf;
 
-TEST(RandomK, EveryWorkerItsOwnSeed) {
+TEST(RandomK, WorkersMayHaveTheirOwnSeeds) {
   const auto codec = MakeCodec("randomk:seed=worker,index=u32");
   const auto input = test::Normals(400, 1);
   CodecContext first = ContextOf(0.1), second = ContextOf(0.1), receiver = ContextOf(0.1);

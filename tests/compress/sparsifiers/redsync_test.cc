@@ -126,7 +126,7 @@ TEST(RedSync, ReusesItsThreshold) {
 }
 
 // Each step sends one sign and one mean of 4 bytes; the rest stays in the residual.
-TEST(RedSync, Quantised) {
+TEST(RedSync, QuantisedSendsOneSignAndMean) {
   const auto codec = MakeCodec("redsync:quantised=on,small=0,large=0,index=u32");
   EXPECT_EQ(codec->Name(), "redsync+mean");
   EXPECT_TRUE(codec->AllowsErrorFeedback(0.01));

@@ -27,7 +27,7 @@ TEST(Threshold, EqualsALoop) {
   }
 }
 
-TEST(Threshold, NothingIsAMessageToo) {
+TEST(Threshold, AnEmptySelectionIsAMessage) {
   const auto codec = MakeCodec("threshold");
   const std::vector<float> input = {0.5f, -0.25f, 0};
   const Message message = codec->Encode(input, ContextOf(1));
