@@ -4,7 +4,8 @@
 Sparsifiers and range-based floats rest on these distributions.
 
     legacy-scenario --policies=dense --gradient-steps=0,150,299 --out=runs/gradients
-    python3 analysis/python/gradient_distribution.py runs/gradients/gradients --picture=gradients.svg
+    python3 analysis/python/gradient_distribution.py runs/gradients/gradients \\
+        --picture=gradients.svg
 
 Reads the gradients of a run directory (raw float32 beside layers.txt). Prints a row for each layer
 of at least --least values and each file: the share of exact zeros, the decades between the smallest
@@ -57,7 +58,8 @@ def spectrum(values):
         chunk = list(values[start:start + CHUNK])
         size = 1 << max(6, (len(chunk) - 1).bit_length())
         bins = transform(chunk + [0.0] * (size - len(chunk)))
-        energies += [abs(bins[k]) ** 2 * (1 if k in (0, size // 2) else 2) / size for k in range(size // 2 + 1)]
+        energies += [abs(bins[k]) ** 2 * (1 if k in (0, size // 2) else 2) / size
+                     for k in range(size // 2 + 1)]
     return energies
 
 
@@ -90,17 +92,21 @@ def draw(path, panels, parts):
     """Draws one panel for each layer, with curves of values and of the spectrum for each file."""
     columns = min(3, len(panels))
     rows = -(-len(panels) // columns)
-    script = [f"set terminal svg size {330 * columns},{440 * rows} font ',11'", f"set output '{path}'",
-              f"set multiplot layout {rows},{columns}", "set logscale x", "set yrange [0:1]", "set format x '%g %%'",
-              "set xlabel 'kept'", "set ylabel 'share of the energy'", "set key below maxcols 2 samplen 2"]
+    script = [f"set terminal svg size {330 * columns},{440 * rows} font ',11'",
+              f"set output '{path}'", f"set multiplot layout {rows},{columns}", "set logscale x",
+              "set yrange [0:1]", "set format x '%g %%'", "set xlabel 'kept'",
+              "set ylabel 'share of the energy'",
+              "set key below maxcols 2 samplen 2"]
     for layer, curves in panels.items():
         script.append(f"set title '{layer}' noenhanced")
         plots = []
         for number, (label, shares) in enumerate(curves):
             block = f"$d{number}"
-            script.append(f"{block} << E\n" + "\n".join(f"{100 * p} {v} {s}" for p, v, s in zip(parts, *shares)) + "\nE")
+            points = (f"{100 * p} {v} {s}" for p, v, s in zip(parts, *shares))
+            script.append(f"{block} << E\n" + "\n".join(points) + "\nE")
             colour = ["#0072B2", "#E69F00", "#009E73", "#CC79A7"][number % 4]
-            plots += [f"{block} using 1:2 with lines lw 2 lc rgb '{colour}' title '{label}, values' noenhanced",
+            plots += [f"{block} using 1:2 with lines lw 2 lc rgb '{colour}' "
+                      f"title '{label}, values' noenhanced",
                       f"{block} using 1:3 with lines lw 2 dt 2 lc rgb '{colour}' title 'spectrum'"]
         script.append("plot " + ", ".join(plots))
     script.append("unset multiplot")
@@ -108,16 +114,19 @@ def draw(path, panels, parts):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("--least", type=int, default=1000, help="values of a layer [1000]")
     parser.add_argument("--kept", type=float, default=0.15, help="part of values and bins [0.15]")
     parser.add_argument("--picture", help="an SVG file")
     arguments = parser.parse_args()
     layers = read_layers(arguments.folder / "layers.txt")
-    files = sorted(arguments.folder.glob("*.f32"), key=lambda path: int(path.stem.rpartition("step")[2]))
+    files = sorted(arguments.folder.glob("*.f32"),
+                   key=lambda path: int(path.stem.rpartition("step")[2]))
     if not files:
-        sys.exit(f"{arguments.folder}: no gradients; legacy-scenario --gradient-steps=0,100 writes some")
+        sys.exit(
+            f"{arguments.folder}: no gradients; legacy-scenario --gradient-steps=0,100 writes some")
     parts = [0.001 * 10 ** (i / 10) for i in range(31)]
     panels = {}
     print("| layer | gradient | zeros | decades | kurtosis | energy in the strongest "
@@ -126,7 +135,8 @@ def main():
     for path in files:
         values, start = read_floats(path), 0
         if len(values) != sum(count for _, count in layers):
-            sys.exit(f"{path}: {len(values)} values; layers.txt has {sum(count for _, count in layers)}")
+            sys.exit(
+                f"{path}: {len(values)} values; layers.txt has {sum(count for _, count in layers)}")
         for name, count in layers:
             layer, start = values[start:start + count], start + count
             if count < arguments.least:
@@ -134,9 +144,11 @@ def main():
             squares, bins = [v * v for v in layer], spectrum(layer)
             label = "step " + path.stem.rpartition("step")[2]
             kept = [energy_held(energies, [arguments.kept])[0] for energies in (squares, bins)]
-            print(f"| {name} | {label} | {sum(1 for v in layer if v == 0) / count:.1%} | {decades(layer):.1f} "
+            zeros = sum(1 for v in layer if v == 0) / count
+            print(f"| {name} | {label} | {zeros:.1%} | {decades(layer):.1f} "
                   f"| {kurtosis(layer):.1f} | {kept[0]:.1%} | {kept[1]:.1%} |")
-            panels.setdefault(name, []).append((label, (energy_held(squares, parts), energy_held(bins, parts))))
+            shares = (energy_held(squares, parts), energy_held(bins, parts))
+            panels.setdefault(name, []).append((label, shares))
     if arguments.picture:
         draw(arguments.picture, panels, parts)
 

@@ -11,7 +11,7 @@ Needs Python 3.10 or newer and its standard library only. It uses pandas where t
     study = legacy_results.read_study("studies/bandwidth")      # the folder, or its study.sqlite
     study.points, study.curves, study.axes
 
-`python3 legacy_results.py PATH` prints what is in a run directory or a study.
+`python3 legacy_results.py PATH` prints the content of a run directory or a study.
 
 Tables. With pandas (or frames=True) a table is a DataFrame. Counts are Int64 (seeds from 2^63 on
 UInt64), and missing values are <NA> or NaN. With frames="arrays" it is a dict of NumPy arrays, and
@@ -35,7 +35,8 @@ means. In short:
                     unit), training, state (pending, done, failed), message, then the figures of done points:
                     time_to_accuracy (s; none: not reached, later than simulated_seconds), final_accuracy (fraction),
                     bytes (B), seconds of a mean step (s), egress_usd (USD), ...
-  study.curves      an evaluation of a done point: policy, seed, the axes, point, step, simulated_seconds (s), ...
+  study.curves      an evaluation of a done point: policy, seed, the axes, point, step,
+                    simulated_seconds (s), ...
   study.trainings   id, policy, seed, replay_refused, state, message, configuration (JSON)
 """
 
@@ -303,7 +304,8 @@ def read_run(path, frames=None):
         raise ResultsError(f"{path / 'manifest.json'}: format: allowed: {RUN_FORMAT}")
     notes = []
     tables = {}
-    for name in ("steps", "evaluations", "layers", "decisions", "links", "network", "doctor", "fidelity"):
+    for name in ("steps", "evaluations", "layers", "decisions", "links", "network", "doctor",
+                 "fidelity"):
         file = path / f"{name}.csv"
         if not file.exists() and name not in ("decisions", "doctor", "fidelity"):
             notes.append(f"{file.name} is missing")
@@ -390,7 +392,7 @@ def _read_csv(file, notes):
         text = file.read_bytes().decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise ResultsError(f"{file}: {error}") from error
-    if text and not text.endswith("\n"):  # digits may be missing
+    if text and not text.endswith("\n"):  # its last number may lack digits
         text = text[:text.rfind("\n") + 1]
         notes.append(f"{file.name}: the last line is unfinished and ignored")
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
@@ -426,7 +428,8 @@ def _table(data, types, frames):
         return [dict(zip(names, row)) for row in rows]
     columns = zip(*rows) if rows else ([] for _ in names)
     if frames == "arrays":
-        return {name: _array(values, types.get(name, (str, ""))[0]) for name, values in zip(names, columns)}
+        return {name: _array(values, types.get(name, (str, ""))[0])
+                for name, values in zip(names, columns)}
     if pandas is None:
         raise ResultsError("frames=True: pandas is not installed; allowed: None, False, 'arrays'")
     frame = {}
@@ -437,7 +440,8 @@ def _table(data, types, frames):
             dtype = "UInt64" if large else "Int64"
             frame[name] = pandas.array(values, dtype=dtype)
         else:
-            frame[name] = pandas.Series(values, dtype={float: "float64", bool: "bool", str: "object"}[kind])
+            frame[name] = pandas.Series(values,
+                                        dtype={float: "float64", bool: "bool", str: "object"}[kind])
     return pandas.DataFrame(frame, columns=names)
 
 
@@ -447,7 +451,8 @@ def _array(values, kind):
     if kind is str:
         return numpy.array(values, dtype=object)
     if kind is int and None not in values:
-        return numpy.array(values, dtype="uint64" if any(value >= 2**63 for value in values) else "int64")
+        large = any(value >= 2**63 for value in values)
+        return numpy.array(values, dtype="uint64" if large else "int64")
     return numpy.array(values, dtype=bool if kind is bool else float)  # None becomes NaN
 
 
@@ -491,11 +496,13 @@ def _describe_run(run):
 def _describe_study(study):
     yield f"study {study.path}: {study.name}: {study.title}"
     states = _count(study.points, "state")
-    counted = ", ".join(f"{states.get(state, 0)} {state}" for state in ("done", "pending", "failed"))
+    counted = ", ".join(f"{states.get(state, 0)} {state}"
+                        for state in ("done", "pending", "failed"))
     yield f"  {len(study.points)} points ({counted}), {len(study.trainings)} trainings, " \
           f"seeds {', '.join(map(str, study.seeds))}"
     for axis in study.axes:
-        yield f"  axis {axis.name}{f' ({axis.unit})' if axis.unit else ''}: {', '.join(axis.values)}"
+        unit = f" ({axis.unit})" if axis.unit else ""
+        yield f"  axis {axis.name}{unit}: {', '.join(axis.values)}"
     target = "no target" if study.target is None else f"target accuracy {study.target:g}"
     yield f"  {target}, baseline {study.baseline}"
     for policy in study.policies:
@@ -515,12 +522,14 @@ def describe(path):
         return list(_describe_run(read_run(path, frames=False)))
     if path.is_file() or (path / "study.sqlite").is_file():
         return list(_describe_study(read_study(path, frames=False)))
-    raise ResultsError(f"{path}: allowed: a run directory (manifest.json), a study's folder or its study.sqlite")
+    raise ResultsError(
+        f"{path}: allowed: a run directory (manifest.json), a study's folder or its study.sqlite")
 
 
 def main(arguments):
     if len(arguments) != 1 or arguments[0].startswith("-"):
-        print("usage: legacy_results.py PATH    (a run directory, a study's folder or its study.sqlite)",
+        print("usage: legacy_results.py PATH    "
+              "(a run directory, a study's folder or its study.sqlite)",
               file=sys.stderr)
         return 2
     try:

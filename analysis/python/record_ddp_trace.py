@@ -25,7 +25,7 @@ import torch
 import torch.distributed as dist
 
 WAYS = ("all-reduce", "all-gather", "broadcast")
-# Bytes of an element that PyTorch's own hooks send by all-reduce; None: those of the gradient.
+# Bytes per element that PyTorch's own hooks send by all-reduce; None: those of the gradient.
 KNOWN_HOOKS = {"allreduce_hook": None, "fp16_compress_hook": 2, "bf16_compress_hook": 2}
 
 
@@ -75,8 +75,9 @@ class DdpTraceRecorder:
     def __init__(self, path, model, hook=None, state=None, sends=None, method=None):
         name = getattr(hook, "__name__", None)
         if hook is not None and sends is None and name not in KNOWN_HOOKS:
-            raise ValueError(f"sends: got None for the hook {name}; allowed: a function of a bucket that returns "
-                             f"[(way, bytes), ...], or one of the hooks {', '.join(KNOWN_HOOKS)}")
+            raise ValueError(
+                f"sends: got None for the hook {name}; allowed: a function of a bucket that "
+                f"returns [(way, bytes), ...], or one of the hooks {', '.join(KNOWN_HOOKS)}")
         self._path = os.fspath(path)
         self._hook, self._state, self._sends = hook, state, sends
         self._element_bytes = KNOWN_HOOKS.get(name)
@@ -87,7 +88,8 @@ class DdpTraceRecorder:
         self._timer = _CudaTimer() if layers[0][1].is_cuda else _CpuTimer()
         self._rank = dist.get_rank(self._group)
         self._file = open(part_path(self._path, self._rank), "w", encoding="utf-8")
-        self._write({"legacy-ddp-record": 1, "rank": self._rank, "ranks": dist.get_world_size(self._group),
+        self._write({"legacy-ddp-record": 1, "rank": self._rank,
+                     "ranks": dist.get_world_size(self._group),
                      "method": method or (name if hook else "dense"),
                      "layers": [[n, p.numel()] for n, p in layers]})
         self._step = None     # step that runs
@@ -123,7 +125,8 @@ class DdpTraceRecorder:
         self._file.close()
         dist.barrier(self._group)
         if self._rank == 0:
-            parts = [part_path(self._path, rank) for rank in range(dist.get_world_size(self._group))]
+            parts = [part_path(self._path, rank)
+                     for rank in range(dist.get_world_size(self._group))]
             merge(self._path, parts)
             for part in parts:
                 os.remove(part)
@@ -212,7 +215,9 @@ def _read_part(path):
 
 
 def _number(value):
-    return f"{value:.9f}".rstrip("0").rstrip(".") if value == value and abs(value) < 1e15 else str(value)
+    if value != value or abs(value) >= 1e15:
+        return str(value)
+    return f"{value:.9f}".rstrip("0").rstrip(".")
 
 
 def _each(values):
@@ -231,7 +236,8 @@ def _ranges(positions, names):
     while i < len(positions):
         last = i
         step = positions[i + 1] - positions[i] if i + 1 < len(positions) else 0
-        while abs(step) == 1 and last + 1 < len(positions) and positions[last + 1] - positions[last] == step:
+        while (abs(step) == 1 and last + 1 < len(positions)
+               and positions[last + 1] - positions[last] == step):
             last += 1
         words.append(names[positions[i]] + (".." + names[positions[last]] if last > i else ""))
         i = last + 1
@@ -249,7 +255,8 @@ def _step_lines(steps, names, where):
         if key in steps[0]:
             yield f"  {key} {steps[0][key]!r}"
     if "accuracy" in steps[0]:
-        yield f"  accuracy {steps[0]['accuracy']!r}" + (f" {steps[0]['test_loss']!r}" if "test_loss" in steps[0] else "")
+        yield f"  accuracy {steps[0]['accuracy']!r}" + (f" {steps[0]['test_loss']!r}"
+                                                        if "test_loss" in steps[0] else "")
     for buckets in zip(*(step["buckets"] for step in steps)):
         yield "  bucket " + _ranges(buckets[0]["layers"], names)
         yield "    ready " + _each([bucket["ready"] for bucket in buckets])
@@ -267,7 +274,8 @@ def merge(path, parts):
     headers = [header for header, _ in read]
     first = headers[0]
     if [header["rank"] for header in headers] != list(range(first["ranks"])):
-        raise ValueError(f"{path}: got parts of the ranks {[header['rank'] for header in headers]}; "
+        ranks = [header["rank"] for header in headers]
+        raise ValueError(f"{path}: got parts of the ranks {ranks}; "
                          f"allowed: each of {first['ranks']}, once")
     if any(header["layers"] != first["layers"] for header in headers):
         raise ValueError(f"{path}: the ranks' layers differ")

@@ -1,4 +1,4 @@
-"""gradient_distribution.py against gradients whose distribution is known."""
+"""Checks gradient_distribution.py on gradients whose distribution is known."""
 import array
 import math
 import pathlib
@@ -7,11 +7,13 @@ import sys
 import tempfile
 import unittest
 
-SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "analysis" / "python" / "gradient_distribution.py"
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+SCRIPT = ROOT / "analysis" / "python" / "gradient_distribution.py"
 
 
 def run(folder, *arguments):
-    return subprocess.run([sys.executable, str(SCRIPT), str(folder), *arguments], capture_output=True, text=True, check=False)
+    return subprocess.run([sys.executable, str(SCRIPT), str(folder), *arguments],
+                          capture_output=True, text=True, check=False)
 
 
 class GradientDistribution(unittest.TestCase):
@@ -24,7 +26,8 @@ class GradientDistribution(unittest.TestCase):
         (self.folder / name).write_bytes(array.array("f", values).tobytes())
 
     def cells(self, output):
-        return [[cell.strip() for cell in line.strip("|").split("|")] for line in output.splitlines()[2:]]
+        return [[cell.strip() for cell in line.strip("|").split("|")]
+                for line in output.splitlines()[2:]]
 
     def test_a_wave_is_in_the_spectrum_and_spikes_in_the_values(self):
         (self.folder / "layers.txt").write_text("wave 64x64\nspikes 4096\nsmall 10\n")

@@ -27,7 +27,8 @@ def cmake_files(root):
 
 
 def main(root):
-    pages = [page for folder in ("docs", "ns3-module", "compress", ".github") for page in (root / folder).rglob("*.md")]
+    pages = [page for folder in ("docs", "ns3-module", "compress", ".github")
+             for page in (root / folder).rglob("*.md")]
     pages = [page for page in pages if page.name != "options.md"] + sorted(root.glob("*.md"))
     found = [f"{page.relative_to(root)}:{line}: longer than {COLUMNS} columns"
              for page in pages for line in long_lines(page.read_text(encoding="utf-8"))]

@@ -1,5 +1,8 @@
 #!/usr/bin/env python3
-"""docs/check_figures finds figures that a command no longer prints, and comments that are none. Argument: the script."""
+"""Checks that docs/check_figures finds outdated figures and malformed comments.
+
+Usage: figures_test.py CHECK_FIGURES
+"""
 import pathlib
 import subprocess
 import sys
@@ -19,7 +22,8 @@ def run(text, *options):
     with tempfile.TemporaryDirectory() as folder:
         page = pathlib.Path(folder) / "page.md"
         page.write_text(text, encoding="utf-8")
-        done = subprocess.run([sys.argv[1], *options, str(page)], text=True, capture_output=True, check=False)
+        done = subprocess.run([sys.argv[1], *options, str(page)], text=True, capture_output=True,
+                              check=False)
     return done.returncode, done.stdout + done.stderr
 
 
@@ -34,5 +38,6 @@ expect("a figure that moved", PAGE.format(within="", bytes=21), 1, "not printed 
 expect("one within its bound", PAGE.format(within=" | within 10 %", bytes=21), 0)
 expect("one beyond it", PAGE.format(within=" | within 1 %", bytes=21), 1, "bytes 21")
 expect("a list runs nothing", PAGE.format(within="", bytes=21), 0, "commit 0123abc", ["--list"])
-expect("no commit", "<!-- figures: true -->\n```\n1\n```\n", 1, "allowed: <!-- figures: COMMAND | commit HASH -->")
+expect("no commit", "<!-- figures: true -->\n```\n1\n```\n", 1,
+       "allowed: <!-- figures: COMMAND | commit HASH -->")
 expect("no block", "<!-- figures: true | commit 0123abc -->\ntext\n", 1, "no fenced block")

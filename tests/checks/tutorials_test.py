@@ -1,20 +1,20 @@
 #!/usr/bin/env python3
-"""Does what a tutorial says, in a temporary folder, and compares what the programs print.
+"""Follows a tutorial in a temporary folder, and compares the output of its commands.
 
     tutorials_test.py BUILD PAGE        BUILD: build/PROFILE of this tree; PAGE: docs/tutorials/*.md
-    tutorials_test.py BUILD PAGE --show prints what each block really gives instead of comparing
+    tutorials_test.py BUILD PAGE --show prints the output of each block instead of comparing
     tutorials_test.py --self-test
 
 Blocks of a page, in their order:
 
-    ```yaml title="study.yaml"   a file, of any language: it is written
-    ```sh                        commands of a POSIX shell, which stops at the first that fails
-    <!-- fails -->               above such a block: its last command has to fail
-    ```text                      what the block of commands above printed, to either stream
+    ```yaml title="study.yaml"   a file of any language, which is written
+    ```sh                        commands of a POSIX shell, which stops at the first failure
+    <!-- fails -->               above such a block: its last command must fail
+    ```text                      output of the block of commands above, of both streams
 
-Text agrees line by line but for runs of blanks and empty lines. A line `...` stands for any number of lines, and `...` in a
-line for any text. A number behind `~`, with its unit, stands for any number: a measured one, or an accuracy, which differs
-between kinds of processors.
+Text must agree line by line, except for runs of blanks and empty lines. A line `...` stands for any
+number of lines, and `...` in a line for any text. A number behind `~`, with its unit, stands for
+any number: a measured one, or an accuracy, which differs between kinds of processors.
 """
 import os
 import pathlib
@@ -48,8 +48,10 @@ def read_blocks(text):
         elif line.startswith("```"):
             match = FENCE.match(line)
             if not match:
-                raise ValueError(f"line {number}: got '{line}'; allowed: ```LANGUAGE, ```LANGUAGE title=\"FILE\"")
-            open_block = Block(number, match["language"], match["title"], before == "<!-- fails -->")
+                raise ValueError(f"line {number}: got '{line}'; "
+                                 "allowed: ```LANGUAGE, ```LANGUAGE title=\"FILE\"")
+            open_block = Block(number, match["language"], match["title"],
+                               before == "<!-- fails -->")
         if line:
             before = line
     if open_block is not None:
@@ -62,16 +64,17 @@ def squeezed(lines):
 
 
 def pattern_of(line):
-    """What a line of the page stands for."""
+    """Returns the regular expression of a line of the page."""
     pattern, end = "", 0
     for special in SPECIAL.finditer(line):
-        pattern += re.escape(line[end:special.start()]) + (".*" if special[0] == "..." else ANY_NUMBER)
+        pattern += re.escape(line[end:special.start()])
+        pattern += ".*" if special[0] == "..." else ANY_NUMBER
         end = special.end()
     return re.compile(pattern + re.escape(line[end:]))
 
 
 def first_difference(shown, printed):
-    """None where `shown` stands for `printed`, else the line of `shown` that agrees with none."""
+    """Returns the first line of `shown` that differs from `printed`; None if all agree."""
     printed = squeezed(printed)
     place, skipping = 0, False
     shown = squeezed(shown)
@@ -80,7 +83,8 @@ def first_difference(shown, printed):
             skipping = True
             continue
         pattern = pattern_of(line)
-        # Behind "...", the place is the first line that agrees, and from the end where no "..." follows.
+        # After "...", the text goes on at the first line that agrees, or at the end if no "..."
+        # follows.
         while skipping and place < len(printed) and not pattern.fullmatch(printed[place]):
             place += 1
         if place == len(printed) or not pattern.fullmatch(printed[place]):
@@ -90,7 +94,8 @@ def first_difference(shown, printed):
 
 
 def make_launcher(folder, build):
-    """A waf for the folder of a tutorial: programs of the build; all else is the tree's."""
+    """Writes a waf into a tutorial's folder, which runs the build's programs, and for everything
+    else the tree's waf."""
     waf = folder / "waf"
     waf.write_text(f"""#!/bin/sh
 if [ "$1" = --run ]; then
@@ -109,7 +114,7 @@ def environment(folder):
 
 
 def run_page(page, build, show):
-    """What does not hold, as lines of text."""
+    """Follows a page; returns the differences as lines of text."""
     folder = pathlib.Path(tempfile.mkdtemp(prefix="legacy-tutorial-"))
     failures, printed, compared = [], None, 0
     try:
@@ -119,21 +124,24 @@ def run_page(page, build, show):
             if block.title:
                 (folder / block.title).write_text("\n".join(block.lines) + "\n")
             elif block.language == "sh":
-                result = subprocess.run(["sh", "-eu", "-c", "\n".join(block.lines)], cwd=folder, env=environment(folder),
-                                        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                result = subprocess.run(["sh", "-eu", "-c", "\n".join(block.lines)], cwd=folder,
+                                        env=environment(folder),
+                                        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                        stderr=subprocess.STDOUT,
                                         text=True, check=False)
                 printed = result.stdout.splitlines()
                 if show:
                     print(f"== {place}: status {result.returncode}\n" + result.stdout)
                 if (result.returncode != 0) != block.fails:
                     failures += [f"{place}: status {result.returncode}; it printed"] + printed[-30:]
-                    break  # the rest follows from it
+                    break  # later blocks depend on this one
             elif block.language == "text":
                 if printed is None:
                     raise ValueError(f"{place}: no block of commands stands above")
                 line = first_difference(block.lines, printed)
                 if line is not None:
-                    failures += [f"{place}: the page shows", f"  {line}", "where the commands printed"] + printed
+                    failures += [f"{place}: the page shows", f"  {line}",
+                                 "where the commands printed"] + printed
                 printed, compared = None, compared + 1
     finally:
         shutil.rmtree(folder)
@@ -147,14 +155,19 @@ def self_test():
         return first_difference(shown.splitlines(), printed.splitlines()) is not None
 
     assert not differs("a  1\nb", "a 1\n\n  b")
-    assert differs("a", "a\nb") and differs("a\nb", "a") and differs("a 1", "a 2") and differs("a", "ab")
-    assert not differs("...\nb\n...", "a\nb\nc") and not differs("a\n...", "a") and not differs("...\nc", "a\nb\nc")
-    assert differs("...\nc\nb", "b\nc") and differs("...\na", "a\nb") and differs("a\nc\n...", "a\nb\nc")
-    assert not differs("took ~1.2 ms, ~8e-05", "took 37 us, 2e+06") and differs("took ~1.2 ms", "took long")
+    assert differs("a", "a\nb") and differs("a\nb", "a")
+    assert differs("a 1", "a 2") and differs("a", "ab")
+    assert not differs("...\nb\n...", "a\nb\nc") and not differs("a\n...", "a")
+    assert not differs("...\nc", "a\nb\nc")
+    assert differs("...\nc\nb", "b\nc") and differs("...\na", "a\nb")
+    assert differs("a\nc\n...", "a\nb\nc")
+    assert not differs("took ~1.2 ms, ~8e-05", "took 37 us, 2e+06")
+    assert differs("took ~1.2 ms", "took long")
     assert not differs("a ... 1", "a b c 1") and differs("a ... 1", "a b c 2")
     assert differs("(1.0x) ~5 %", "(1.1x) 6 %")
     blocks = read_blocks('<!-- fails -->\n\n```sh\nfalse\n```\n```yaml title="a.yaml"\nb: 1\n```\n')
-    assert blocks[0].fails and blocks[0].lines == ["false"] and blocks[1].title == "a.yaml" and not blocks[1].fails
+    assert blocks[0].fails and blocks[0].lines == ["false"]
+    assert blocks[1].title == "a.yaml" and not blocks[1].fails
     for bad in ("```sh\nls", "``` title\n```"):
         try:
             read_blocks(bad)

@@ -1,4 +1,7 @@
-"""legacy.codec against NumPy and against legacy-codec:  codec_test.py LEGACY_CODEC"""
+"""Compares legacy.codec with NumPy and with legacy-codec.
+
+Usage: codec_test.py LEGACY_CODEC
+"""
 
 import pathlib
 import struct
@@ -33,7 +36,7 @@ class CodecTest(unittest.TestCase):
         largest = numpy.sort(numpy.argsort(-numpy.abs(values), kind="stable")[:100])
         kept[largest] = values[largest]
         numpy.testing.assert_array_equal(made.decode(message, values.size), kept)
-        # The bytes of docs/message-format.md: a header, positions, values.
+        # The bytes follow docs/message-format.md: a header, positions, values.
         header = struct.pack("<HBBIIII", 0x474C, 0x10, 2 | 2 << 5, 0, 10007, 100, 0)[:16]
         self.assertEqual(
             message, header + largest.astype("<u4").tobytes() + kept[largest].tobytes()
@@ -118,7 +121,8 @@ class CodecTest(unittest.TestCase):
         errors = made.squared_errors(values, [0.1, 0.01])
         for parameter, error in zip([0.1, 0.01], errors):
             measured = codec.round_trip(made, values, parameter).squared_error
-            self.assertAlmostEqual(error / measured, 1, places=3)  # a histogram tells them
+            # The expected error comes from a histogram.
+            self.assertAlmostEqual(error / measured, 1, places=3)
 
     def test_bytes_are_those_of_legacy_codec(self):
         values = normals(3000)
@@ -159,12 +163,12 @@ class CodecTest(unittest.TestCase):
         self.expect_error(
             "gradient", made.encode_with_feedback, normals(5), numpy.zeros(6, numpy.float32)
         )
-        with self.assertRaises(TypeError):  # it would be changed in a copy
+        with self.assertRaises(TypeError):  # a copy would be changed instead
             made.encode_with_feedback(normals(6), numpy.zeros(6))
         self.expect_error(
             "contiguous", made.encode_with_feedback, normals(6), numpy.zeros(12, numpy.float32)[::2]
         )
-        with self.assertRaises(ValueError):  # legacy.Error is one
+        with self.assertRaises(ValueError):  # legacy.Error is a ValueError
             codec.make("")
 
     def test_gradients_to_try_them_on(self):

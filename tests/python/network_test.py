@@ -1,4 +1,7 @@
-"""legacy.network against legacy-network:  network_test.py LEGACY_NETWORK"""
+"""Compares legacy.network with legacy-network.
+
+Usage: network_test.py LEGACY_NETWORK
+"""
 
 import json
 import subprocess
@@ -45,7 +48,7 @@ class NetworkTest(unittest.TestCase):
             topology="star", workers=4, bytes="1MB", bandwidth="1Gbps", fidelity="analytic"
         )
         self.assertEqual(result.seconds, result.rows[0]["closed_form_seconds"])
-        # 2 (N - 1) rounds of a quarter each; packets carry 1448 of 1538 bytes.
+        # 2 (N - 1) rounds send a quarter each; packets carry 1448 of 1538 bytes.
         self.assertAlmostEqual(result.seconds, 6 * 8 * 250_000 / 1e9 * 1538 / 1448, delta=1e-3)
 
     def test_tables_are_of_workers_and_links(self):

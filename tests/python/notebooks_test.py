@@ -1,7 +1,8 @@
-"""The notebooks and the page on Python run, and notebooks print what they hold as outputs:
-notebooks_test.py [--write]
+"""Runs the notebooks and the page on Python, and compares the notebooks' outputs.
 
---write: puts what they print into those that hold outputs.
+Usage: notebooks_test.py [--write]
+
+--write: stores the new outputs in the notebooks that hold outputs.
 """
 
 import contextlib
@@ -22,7 +23,7 @@ WRITE = "--write" in sys.argv
 
 
 def run_cells(notebook):
-    """Runs the cells of code in order, and returns what each printed."""
+    """Runs the cells of code in order, and returns the output of each."""
     names = {"__name__": "__main__"}
     printed = []
     for number, cell in enumerate(notebook["cells"]):
@@ -56,7 +57,7 @@ class NotebooksTest(unittest.TestCase):
                     )
 
     def check(self, cell, printed):
-        """What is printed is the same on all machines, or is not held: accuracies are not."""
+        """Compares outputs; notebooks hold only those that all machines share, no accuracies."""
         if WRITE and cell["metadata"].get("tags") == ["same-everywhere"]:
             cell["outputs"] = [
                 {

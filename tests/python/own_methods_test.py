@@ -1,4 +1,4 @@
-"""Codecs and policies that are classes of Python:  own_methods_test.py"""
+"""Checks codecs and policies that are Python classes."""
 
 import pathlib
 import shutil
@@ -79,7 +79,7 @@ class Rounding(legacy.Codec):
 
 @legacy.register
 class Halving(legacy.Policy):
-    """Halves the density every so many steps, and tells what it saw."""
+    """Halves the density every so many steps, and records its feedback."""
 
     reads_mean_gradient = True
     reads_gradient = True
@@ -121,7 +121,7 @@ class Halving(legacy.Policy):
 
 @legacy.register
 class Broken(legacy.Codec):
-    """Fails as it is told."""
+    """Fails in the given way."""
 
     def __init__(self, how="encode"):
         self.how = how
@@ -213,7 +213,7 @@ class OwnMethodsTest(unittest.TestCase):
         message = nan.encode(normals(3))
         with self.assertRaisesRegex(legacy.Error, "finite"):
             nan.decode(message, 3)
-        with self.assertRaises(legacy.Error):  # of another codec
+        with self.assertRaises(legacy.Error):  # the state of another codec
             legacy.codec.make("strongest").decode(message, 3)
         with self.assertRaisesRegex(legacy.Error, "codec broken: encode: RuntimeError"):
             legacy.run(**SMALL, policies=["broken"], out=self.folder / "run")

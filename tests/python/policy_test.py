@@ -1,4 +1,4 @@
-"""legacy.policy, step by step:  policy_test.py"""
+"""Checks legacy.policy step by step."""
 
 import unittest
 

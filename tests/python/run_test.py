@@ -1,4 +1,7 @@
-"""legacy.run and legacy.replay against the programs:  run_test.py LEGACY_SCENARIO LEGACY_REPLAY"""
+"""Compares legacy.run and legacy.replay with the programs.
+
+Usage: run_test.py LEGACY_SCENARIO LEGACY_REPLAY
+"""
 
 import contextlib
 import io
@@ -20,7 +23,7 @@ import numpy
 
 import legacy
 
-# A training of a second.
+# Options of a training that takes a second.
 SMALL = {
     "workers": 2,
     "batch": 4,
@@ -187,7 +190,7 @@ class RunTest(unittest.TestCase):
             self.run_small("run", steps=100000)
         run = legacy.read(self.folder / "run")
         self.assertGreater(len(column(run.steps, "step")), 0)
-        self.assertEqual(len(column(run.network, "policy")), 0)  # no training is finished
+        self.assertEqual(len(column(run.network, "policy")), 0)  # no training has finished
         self.run_small("after")  # the next one is not interrupted
 
     def test_other_threads_run_meanwhile(self):

@@ -1,4 +1,4 @@
-"""What the tests of the Python module share. Without NumPy they are skipped."""
+"""Helpers of the Python module's tests, which are skipped without NumPy."""
 
 import contextlib
 import os
@@ -24,7 +24,7 @@ PROGRAMS = sys.argv[1:]
 
 @contextlib.contextmanager
 def interrupted_after(seconds):
-    """What is done in it is interrupted as by Ctrl-C."""
+    """Context manager that interrupts its body, as Ctrl-C does."""
     timer = threading.Timer(seconds, os.kill, (os.getpid(), signal.SIGINT))
     timer.start()
     try:

@@ -1,6 +1,7 @@
-"""Records two gloo processes on the CPU and replays the trace:  record_ddp_trace_test.py RECORDER LEGACY_REPLAY
+"""Records two gloo processes on the CPU and replays the trace.
 
-Exits with 77 (skipped) where torch cannot be imported.
+Usage: record_ddp_trace_test.py RECORDER LEGACY_REPLAY; exits with 77 (skipped) if torch cannot be
+imported.
 """
 
 import csv
@@ -30,20 +31,24 @@ def load_recorder(path):
 
 
 def train(module, folder, rank, record):
-    """Parameters after a few steps; `record`: None, "dense", "fp16" or "own"."""
+    """Returns the parameters after a few steps; `record`: None, "dense", "fp16" or "own"."""
     from torch.distributed.algorithms.ddp_comm_hooks import default_hooks
 
     torch.manual_seed(1)
-    net = torch.nn.Sequential(torch.nn.Linear(64, 1024), torch.nn.ReLU(), torch.nn.Linear(1024, 512))
-    model = torch.nn.parallel.DistributedDataParallel(net)  # whose first bucket closes from 1 MiB on
+    net = torch.nn.Sequential(torch.nn.Linear(64, 1024), torch.nn.ReLU(),
+                              torch.nn.Linear(1024, 512))
+    # DistributedDataParallel closes its first bucket from 1 MiB on.
+    model = torch.nn.parallel.DistributedDataParallel(net)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     recorder = None
     if record:
         path = os.path.join(folder, record + ".trace")
         options = {"dense": {},
                    "fp16": {"hook": default_hooks.fp16_compress_hook},
-                   "own": {"hook": lambda state, bucket: default_hooks.allreduce_hook(state, bucket), "method": "own",
-                           "sends": lambda bucket: [("broadcast", 8), ("all-gather", 10 + rank)]}}[record]
+                   "own": {"hook": lambda *arguments: default_hooks.allreduce_hook(*arguments),
+                           "method": "own",
+                           "sends": lambda bucket: [("broadcast", 8),
+                                                    ("all-gather", 10 + rank)]}}[record]
         recorder = module.DdpTraceRecorder(path, model, **options)
         model.register_comm_hook(recorder, recorder.hook)
     for step in range(STEPS):
@@ -64,9 +69,11 @@ def train(module, folder, rank, record):
 
 def run_rank(recorder, folder, rank):
     module = load_recorder(recorder)
-    dist.init_process_group("gloo", init_method=f"file://{folder}/meet", rank=rank, world_size=RANKS)
+    dist.init_process_group("gloo", init_method=f"file://{folder}/meet", rank=rank,
+                            world_size=RANKS)
     plain = train(module, folder, rank, None)
-    assert torch.equal(plain, train(module, folder, rank, "dense")), "recording changed the training"
+    recorded = train(module, folder, rank, "dense")
+    assert torch.equal(plain, recorded), "recording changed the training"
     train(module, folder, rank, "fp16")
     train(module, folder, rank, "own")
     try:
@@ -82,9 +89,10 @@ def train_unknown(module, folder):
 
 
 def replay(program, folder, name):
-    """The rows of steps.csv, and the trace."""
+    """Replays a trace; returns the rows of steps.csv, and the trace."""
     trace, out = os.path.join(folder, name + ".trace"), os.path.join(folder, name)
-    subprocess.run([program, trace, "--fidelity=analytic", "--topo=star", "--pictures=off", "--out=" + out],
+    subprocess.run([program, trace, "--fidelity=analytic", "--topo=star", "--pictures=off",
+                    "--out=" + out],
                    check=True, stdout=subprocess.DEVNULL)
     with open(os.path.join(out, "steps.csv"), encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
@@ -110,21 +118,26 @@ def check_traces(program, folder):
     assert all(float(row["encode_seconds"]) > 0 for row in rows), rows
     rows, trace = replay(program, folder, "own")
     assert "send broadcast 8\n    send all-gather 10 11\n" in trace, trace
-    assert not [name for name in os.listdir(folder) if ".rank" in name and not name.startswith("x.")], "parts are left"
+    assert not [name for name in os.listdir(folder) if ".rank" in name
+                and not name.startswith("x.")], "parts are left"
 
 
 def check_merge(module, folder):
-    """What a crash leaves: a cut line, and ranks that came to different steps."""
-    header = '{"legacy-ddp-record": 1, "rank": %d, "ranks": 2, "method": "m", "layers": [["a", 3], ["b", 4], ["c", 5]]}\n'
-    step = '{"compute": %s, "buckets": [{"layers": [2, 1, 0], "ready": %s, "encode": 0.0, "sends": [["all-reduce", 48]]}]}\n'
+    """Merges the parts that a crash leaves, with a cut line and different numbers of steps."""
+    header = ('{"legacy-ddp-record": 1, "rank": %d, "ranks": 2, "method": "m", '
+              '"layers": [["a", 3], ["b", 4], ["c", 5]]}\n')
+    step = ('{"compute": %s, "buckets": [{"layers": [2, 1, 0], "ready": %s, "encode": 0.0, '
+            '"sends": [["all-reduce", 48]]}]}\n')
     parts = [os.path.join(folder, f"cut.rank{rank}") for rank in range(2)]
     for rank, part in enumerate(parts):
         with open(part, "w", encoding="utf-8") as file:
-            file.write(header % rank + step % (0.5, 0.25) + (step % (1, 1)) * rank + '{"compute": 1')
+            file.write(header % rank + step % (0.5, 0.25) + (step % (1, 1)) * rank
+                       + '{"compute": 1')
     out = os.path.join(folder, "cut.trace")
     module.merge(out, parts)
     with open(out, encoding="utf-8") as file:
-        assert file.read().endswith("method m\nstep\n  compute 0.5\n  bucket c..a\n    ready 0.25\n    encode 0\n"
+        assert file.read().endswith(
+            "method m\nstep\n  compute 0.5\n  bucket c..a\n    ready 0.25\n    encode 0\n"
                                     "    send all-reduce 48\n")
     for wrong in (parts[:1], parts[:1] * 2):
         try:
@@ -141,7 +154,8 @@ def main():
         return
     with tempfile.TemporaryDirectory() as folder:
         environment = {**os.environ, "GLOO_SOCKET_IFNAME": "lo", "OMP_NUM_THREADS": "1"}
-        ranks = [subprocess.Popen([sys.executable, __file__, recorder, program, folder, str(rank)], env=environment)
+        ranks = [subprocess.Popen([sys.executable, __file__, recorder, program, folder, str(rank)],
+                                  env=environment)
                  for rank in range(RANKS)]
         assert [rank.wait() for rank in ranks] == [0] * RANKS
         check_traces(program, folder)

@@ -1,6 +1,9 @@
-"""A served study in a real browser:  served_study_test.py LEGACY_STUDY LEGACY_REPLAY     (77: skipped, no browser to steer)
+"""Checks a served study in a real browser.
 
-The what-if panel's sliders must change its curves to what legacy-replay says of the same network.
+Usage: served_study_test.py LEGACY_STUDY LEGACY_REPLAY; exits with 77 (skipped) without a browser
+and its driver.
+
+The what-if panel's sliders must change its curves to those of legacy-replay on the same network.
 """
 
 import csv
@@ -13,21 +16,21 @@ import tempfile
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / 'analysis/study'))
-import study_page_test  # skips where there is no browser
+import study_page_test  # skips without a browser
 from selenium.webdriver.common.keys import Keys
 
 STUDY = '''
 study: {name: served}
 scenario:
-  training: {model: lenet5, workers: 4, batch: 2, steps: 8, warmup_steps: 1, evaluate_every: 2, train_limit: 32,
-             test_limit: 64, target: 99%}
+  training: {model: lenet5, workers: 4, batch: 2, steps: 8, warmup_steps: 1, evaluate_every: 2,
+             train_limit: 32, test_limit: 64, target: 99%}
   compression: {policies: [dense, topk]}
   network: {topology: star, stragglers: none, fidelity: flow}
 grid:
   bandwidth: [100Mbps, 1Gbps]
 '''
-CURVE = '''return Chart.getChart('what-if-canvas').data.datasets.find((one) => one.label === arguments[0]).data
-    .map(({x, y}) => [x, y]);'''
+CURVE = '''const {datasets} = Chart.getChart('what-if-canvas').data;
+    return datasets.find((one) => one.label === arguments[0]).data.map(({x, y}) => [x, y]);'''
 
 
 class ServedStudyTest(unittest.TestCase):
@@ -41,10 +44,10 @@ class ServedStudyTest(unittest.TestCase):
         cls.folder = pathlib.Path(folder.name)
         (cls.folder / 'served.yaml').write_text(STUDY)
         cls.study = cls.folder / 'study'
-        subprocess.run([sys.argv[1], 'run', cls.folder / 'served.yaml', f'--out={cls.study}', '--jobs=2'], check=True,
-                       capture_output=True)
-        cls.server = subprocess.Popen([sys.argv[1], 'serve', cls.study, '--port=0'], stdout=subprocess.PIPE,
-                                      stderr=subprocess.STDOUT, text=True)
+        subprocess.run([sys.argv[1], 'run', cls.folder / 'served.yaml', f'--out={cls.study}',
+                        '--jobs=2'], check=True, capture_output=True)
+        cls.server = subprocess.Popen([sys.argv[1], 'serve', cls.study, '--port=0'],
+                                      stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         cls.addClassCleanup(cls.server.kill)
         cls.browser = study_page_test.open_browser()
         cls.addClassCleanup(cls.browser.quit)
@@ -58,15 +61,18 @@ class ServedStudyTest(unittest.TestCase):
         self.fail(said)
 
     def replayed(self, policy, bandwidth):
-        """The curve that legacy-replay leaves, [seconds, accuracy] by evaluation."""
+        """Returns the curve that legacy-replay leaves, [seconds, accuracy] by evaluation."""
         training = next(path.parent for path in self.study.glob('trainings/*/manifest.json')
                         if f'"{policy}"' in path.read_text().split('"policies"')[1].split(']')[0])
         run = self.folder / 'replay'
-        subprocess.run([sys.argv[2], training, f'--bandwidth={bandwidth}bps', '--topo=star', '--stragglers=none',
-                        '--fidelity=flow', f'--out={run}', '--overwrite', '--pictures=off'], check=True,
+        subprocess.run([sys.argv[2], training, f'--bandwidth={bandwidth}bps', '--topo=star',
+                        '--stragglers=none',
+                        '--fidelity=flow', f'--out={run}', '--overwrite', '--pictures=off'],
+                        check=True,
                        capture_output=True)
         with open(run / 'evaluations.csv') as file:
-            return [[float(row['simulated_seconds']), float(row['test_accuracy'])] for row in csv.DictReader(file)]
+            return [[float(row['simulated_seconds']), float(row['test_accuracy'])]
+                    for row in csv.DictReader(file)]
 
     def test_sliders_show_what_the_engine_gives(self):
         self.browser.get(self.address())
@@ -75,7 +81,8 @@ class ServedStudyTest(unittest.TestCase):
         before = self.browser.execute_script(CURVE, 'dense')
         self.find('#what-if-bandwidth').send_keys(Keys.ARROW_RIGHT)
         self.wait_for(lambda: self.browser.execute_script(CURVE, 'dense') != before)
-        bandwidth = round(float(self.find('#what-if-bandwidth-number').get_attribute('value')) * 1e6)
+        bandwidth = round(float(self.find('#what-if-bandwidth-number').get_attribute('value'))
+                          * 1e6)
         self.assertGreater(bandwidth, 100_000_000)
         for policy in ('dense', 'topk'):
             expected = self.replayed(policy, bandwidth)
@@ -84,7 +91,8 @@ class ServedStudyTest(unittest.TestCase):
             for (seconds, accuracy), (x, y) in zip(expected, shown):
                 self.assertAlmostEqual(x / seconds, 1, delta=1e-9)
                 self.assertAlmostEqual(y, accuracy, delta=1e-9)
-        errors = [entry for entry in self.browser.get_log('browser') if entry['level'] in ('SEVERE', 'WARNING')]
+        errors = [entry for entry in self.browser.get_log('browser')
+                  if entry['level'] in ('SEVERE', 'WARNING')]
         self.assertEqual(errors, [])
         self.server.send_signal(signal.SIGINT)
         self.assertEqual(self.server.wait(10), 0)

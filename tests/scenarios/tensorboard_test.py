@@ -1,5 +1,7 @@
-"""Event files, read by a decoder of its own, beside the CSV files of the same run:
-tensorboard_test.py LEGACY_SCENARIO"""
+"""Compares event files, read by a decoder of its own, with the CSV files of the same run.
+
+Usage: tensorboard_test.py LEGACY_SCENARIO
+"""
 
 import csv
 import math
@@ -39,7 +41,7 @@ TRAINING = [
 
 
 def crc32c(data):
-    """By long division, a bit at a time."""
+    """Computes the checksum by long division, a bit at a time."""
     crc = 0xFFFFFFFF
     for byte in data:
         crc ^= byte
@@ -77,7 +79,7 @@ def varint(data):
 
 
 def fields(message):
-    """(number, value) of a protocol buffer, by its wire types."""
+    """Yields (number, value) of a protocol buffer, by its wire types."""
     while message:
         key, message = varint(message)
         if key & 7 == 0:
@@ -94,7 +96,7 @@ def fields(message):
 
 
 def events(path):
-    """(wall time, step, {tag: value}) of all events but the first, which has the version."""
+    """Yields (wall time, step, {tag: value}) of all events but the first, which has the version."""
     first, *rest = [dict(fields(record)) for record in records(path.read_bytes())]
     assert first[3] == b"brain.Event:2", first
     for event in rest:

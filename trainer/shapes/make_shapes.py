@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
-"""Writes the shapes of well-known models, one YAML file each, beside this script (docs/shapes.md has the format).
+"""Writes the shapes of well-known models beside this script, one YAML file each (docs/shapes.md has
+the format).
 
     python3 trainer/shapes/make_shapes.py            writes all of them
-    python3 trainer/shapes/make_shapes.py --check    fails where a file is not what this script writes
+    python3 trainer/shapes/make_shapes.py --check    fails if a file differs from this script's
 
-Each function below is one architecture, as its source defines it: parameter tensors with the names that PyTorch gives them,
-in the order of the forward pass, and what the operations of that pass cost for one sample. Multiply-adds are those of
-convolutions and matrix products; element-wise operations, normalisation, pooling and embeddings count as bytes that are read
-and written (4 for each number), as in trainer/models/layered_model.cc.
+Each function below is one architecture, as its source defines it: parameter tensors with PyTorch's
+names, in the order of the forward pass, and the costs of that pass's operations for one sample.
+Multiply-adds are those of convolutions and matrix products; element-wise operations, normalisation,
+pooling and embeddings count as bytes read and written (4 for each number), as in
+trainer/models/layered_model.cc.
 """
 
 import pathlib
@@ -27,7 +29,8 @@ class Shape:
         self.multiply_adds = 0
 
     def add(self, kind, parameters=(), multiply_adds=0, read=0, written=0, weights=None):
-        """`read`, `written`: numbers of one sample. `weights`: numbers read once a batch; default: all parameters."""
+        """Adds an operation that reads `read` and writes `written` numbers of one sample, and reads
+        `weights` numbers once per batch; default: all parameters."""
         fields = [f"kind: {kind}"]
         if multiply_adds:
             fields.append(f"multiply_adds: {multiply_adds}")
@@ -49,7 +52,8 @@ class Shape:
     def text(self):
         lines = ["# Made by make_shapes.py: change it there."]
         lines += [f'{key}: "{value}"' for key, value in self.header.items()]
-        lines += [f"elements: {self.elements}", f"tensors: {self.tensors}", f"multiply_adds: {self.multiply_adds}",
+        lines += [f"elements: {self.elements}", f"tensors: {self.tensors}",
+                  f"multiply_adds: {self.multiply_adds}",
                   "operations:"]
         lines += ["  - " + operation for operation in self.operations]
         return "\n".join(lines) + "\n"
@@ -101,7 +105,8 @@ class Images(Shape):
     def linear(self, name, outputs):
         inputs = self.size()
         self.channels, self.side = outputs, 1
-        self.add("linear", [(name + ".weight", [outputs, inputs]), (name + ".bias", [outputs])], inputs * outputs, inputs,
+        self.add("linear", [(name + ".weight", [outputs, inputs]), (name + ".bias", [outputs])],
+                 inputs * outputs, inputs,
                  outputs)
 
 
@@ -109,7 +114,8 @@ HE = "He, Zhang, Ren, Sun: Deep Residual Learning for Image Recognition, CVPR 20
 
 
 def residual(name, title, blocks, bottleneck, small=False, classes=1000):
-    source = HE + ("; 3x3 stem without pooling, as for CIFAR-10" if small else "; stride in the 3x3, names as in torchvision")
+    source = HE + ("; 3x3 stem without pooling, as for CIFAR-10" if small
+                   else "; stride in the 3x3, names as in torchvision")
     net = Images(name, title, source, 3, 32 if small else 224)
     net.conv("conv1", 64, 3 if small else 7, 1 if small else 2)
     net.norm("bn1")
@@ -118,7 +124,8 @@ def residual(name, title, blocks, bottleneck, small=False, classes=1000):
         net.pool(3, 2, 1)
     for stage, count in enumerate(blocks):
         for block in range(count):
-            residual_block(net, f"layer{stage + 1}.{block}", 64 << stage, 2 if stage > 0 and block == 0 else 1, bottleneck)
+            residual_block(net, f"layer{stage + 1}.{block}", 64 << stage,
+                           2 if stage > 0 and block == 0 else 1, bottleneck)
     net.pool_to(1)
     net.linear("fc", classes)
     return net
@@ -127,7 +134,8 @@ def residual(name, title, blocks, bottleneck, small=False, classes=1000):
 def residual_block(net, name, width, stride, bottleneck):
     channels, side = net.channels, net.side
     outputs = 4 * width if bottleneck else width
-    layers = [(width, 1, 1), (width, 3, stride), (outputs, 1, 1)] if bottleneck else [(width, 3, stride), (outputs, 3, 1)]
+    layers = [(width, 1, 1), (width, 3, stride),
+              (outputs, 1, 1)] if bottleneck else [(width, 3, stride), (outputs, 3, 1)]
     for i, (planes, kernel, step) in enumerate(layers):
         net.conv(f"{name}.conv{i + 1}", planes, kernel, step)
         net.norm(f"{name}.bn{i + 1}")
@@ -142,7 +150,8 @@ def residual_block(net, name, width, stride, bottleneck):
 
 
 def vgg16():
-    net = Images("vgg16", "VGG-16 for ImageNet", "Simonyan, Zisserman: Very Deep Convolutional Networks, ICLR 2015, "
+    net = Images("vgg16", "VGG-16 for ImageNet",
+                 "Simonyan, Zisserman: Very Deep Convolutional Networks, ICLR 2015, "
                  "configuration D; names as in torchvision", 3, 224)
     place = 0
     for width, count in [(64, 2), (128, 2), (256, 3), (512, 3), (512, 3)]:
@@ -160,7 +169,8 @@ def vgg16():
 
 
 def alexnet():
-    net = Images("alexnet", "AlexNet for ImageNet", "Krizhevsky: One weird trick for parallelizing convolutional neural "
+    net = Images("alexnet", "AlexNet for ImageNet",
+                 "Krizhevsky: One weird trick for parallelizing convolutional neural "
                  "networks, 2014, as torchvision has it", 3, 224)
     net.conv("features.0", 64, 11, 4, 2, bias=True)
     net.relu()
@@ -180,7 +190,8 @@ def alexnet():
 
 
 def inception(net, branches):
-    """branches: lists of (convolution, norm, width, kernel) behind each other; of the last a pooling comes first."""
+    """Adds parallel branches, each a list of consecutive (convolution, norm, width, kernel, bias);
+    a pooling precedes the last branch."""
     channels, side = net.channels, net.side
     outputs = 0
     for i, branch in enumerate(branches):
@@ -196,14 +207,17 @@ def inception(net, branches):
     net.relu()  # joining the branches reads and writes each number once
 
 
-INCEPTIONS = [("a3", 64, 96, 128, 16, 32, 32), ("b3", 128, 128, 192, 32, 96, 64), ("a4", 192, 96, 208, 16, 48, 64),
-              ("b4", 160, 112, 224, 24, 64, 64), ("c4", 128, 128, 256, 24, 64, 64), ("d4", 112, 144, 288, 32, 64, 64),
-              ("e4", 256, 160, 320, 32, 128, 128), ("a5", 256, 160, 320, 32, 128, 128), ("b5", 384, 192, 384, 48, 128, 128)]
+INCEPTIONS = [("a3", 64, 96, 128, 16, 32, 32), ("b3", 128, 128, 192, 32, 96, 64),
+              ("a4", 192, 96, 208, 16, 48, 64), ("b4", 160, 112, 224, 24, 64, 64),
+              ("c4", 128, 128, 256, 24, 64, 64), ("d4", 112, 144, 288, 32, 64, 64),
+              ("e4", 256, 160, 320, 32, 128, 128), ("a5", 256, 160, 320, 32, 128, 128),
+              ("b5", 384, 192, 384, 48, 128, 128)]
 SZEGEDY = "Szegedy et al.: Going Deeper with Convolutions, CVPR 2015"
 
 
 def googlenet():
-    net = Images("googlenet", "GoogLeNet for ImageNet, with batch norm, without auxiliary classifiers",
+    net = Images("googlenet",
+                 "GoogLeNet for ImageNet, with batch norm, without auxiliary classifiers",
                  SZEGEDY + "; 3x3 in the place of 5x5, names as in torchvision", 3, 224)
 
     def basic(name, width, kernel, stride=1):
@@ -226,8 +240,10 @@ def googlenet():
         def layer(at, width, kernel):
             return (name + at + ".conv", name + at + ".bn", width, kernel, False)
 
-        inception(net, [[layer("branch1", one, 1)], [layer("branch2.0", reduce3, 1), layer("branch2.1", three, 3)],
-                        [layer("branch3.0", reduce5, 1), layer("branch3.1", five, 3)], [layer("branch4.1", pooled, 1)]])
+        inception(net, [[layer("branch1", one, 1)],
+                        [layer("branch2.0", reduce3, 1), layer("branch2.1", three, 3)],
+                        [layer("branch3.0", reduce5, 1), layer("branch3.1", five, 3)],
+                        [layer("branch4.1", pooled, 1)]])
     net.pool_to(1)
     net.linear("fc", 1000)
     return net
@@ -235,7 +251,8 @@ def googlenet():
 
 def googlenet_cifar():
     net = Images("googlenet-cifar", "GoogLeNet for CIFAR-10, convolutions with bias",
-                 SZEGEDY + "; two 3x3 in the place of 5x5, as the CIFAR-10 nets of Accordion and LEGACY", 3, 32)
+                 SZEGEDY + "; two 3x3 in the place of 5x5, as the CIFAR-10 nets of Accordion and "
+                 "LEGACY", 3, 32)
     net.conv("pre_layers.0", 192, 3, bias=True)
     net.norm("pre_layers.1")
     net.relu()
@@ -247,7 +264,8 @@ def googlenet_cifar():
             branch, place = at.split(".")
             return (f"{block}.{at}", f"{block}.{branch}.{int(place) + 1}", width, kernel, True)
 
-        inception(net, [[layer("b1.0", one, 1)], [layer("b2.0", reduce3, 1), layer("b2.3", three, 3)],
+        inception(net, [[layer("b1.0", one, 1)],
+                        [layer("b2.0", reduce3, 1), layer("b2.3", three, 3)],
                         [layer("b3.0", reduce5, 1), layer("b3.3", five, 3), layer("b3.6", five, 3)],
                         [layer("b4.1", pooled, 1)]])
     net.pool_to(1)
@@ -258,21 +276,25 @@ def googlenet_cifar():
 def lstm_ptb():
     words, hidden, window = 10000, 1500, 35
     net = Shape("lstm-ptb", "LSTM of 2 layers of 1500 for Penn Treebank, untied",
-                "Zaremba, Sutskever, Vinyals: Recurrent Neural Network Regularization, 2014, large model; names as in "
-                "PyTorch's word_language_model", f"one window of {window} words",
+                "Zaremba, Sutskever, Vinyals: Recurrent Neural Network Regularization, 2014, large "
+                "model; names as in PyTorch's word_language_model", f"one window of {window} words",
                 "the recurrent matrix is read again at each of the 35 words")
-    net.add("elementwise", [("encoder.weight", [words, hidden])], 0, window * hidden, window * hidden)
+    net.add("elementwise", [("encoder.weight", [words, hidden])], 0, window * hidden,
+            window * hidden)
     for layer in range(2):
         gates = 4 * hidden
         square = gates * hidden
-        parameters = [(f"rnn.weight_ih_l{layer}", [gates, hidden]), (f"rnn.weight_hh_l{layer}", [gates, hidden]),
+        parameters = [(f"rnn.weight_ih_l{layer}", [gates, hidden]),
+                      (f"rnn.weight_hh_l{layer}", [gates, hidden]),
                       (f"rnn.bias_ih_l{layer}", [gates]), (f"rnn.bias_hh_l{layer}", [gates])]
-        # The gradients of all four are complete when the backward pass has gone through all words: with the first product.
-        net.add("linear", parameters, window * square, window * hidden, window * gates, square + 2 * gates)
+        # The gradients of all four are complete once the backward pass has gone through all words:
+        # with the first product.
+        net.add("linear", parameters, window * square, window * hidden, window * gates,
+                square + 2 * gates)
         net.add("linear", [], window * square, window * hidden, window * gates, window * square)
         net.add("elementwise", [], 0, window * (2 * gates + hidden), window * 2 * hidden)
-    net.add("linear", [("decoder.weight", [words, hidden]), ("decoder.bias", [words])], window * words * hidden,
-            window * hidden, window * words)
+    net.add("linear", [("decoder.weight", [words, hidden]), ("decoder.bias", [words])],
+            window * words * hidden, window * hidden, window * words)
     net.add("elementwise", [], 0, window * words, window * words)
     return net
 
@@ -284,7 +306,8 @@ def linear(net, name, inputs, outputs, rows, bias=True, transposed=False):
 
 
 def layer_norm(net, name, width, rows):
-    net.add("batchnorm", [(name + ".weight", [width]), (name + ".bias", [width])], 0, 2 * rows * width, rows * width)
+    net.add("batchnorm", [(name + ".weight", [width]), (name + ".bias", [width])], 0,
+            2 * rows * width, rows * width)
 
 
 def elementwise(net, inputs, outputs):
@@ -296,13 +319,16 @@ def transformer_xl():
     keys = target + memory
     shortlist, clusters = 19997, 3
     net = Shape("transformer-xl", "Transformer-XL base for WikiText-103",
-                "Dai et al.: Transformer-XL, ACL 2019; sizes of NVIDIA's recipe (16 layers, 512, 8 heads of 64, 2048, "
-                "adaptive softmax at 19997, 39997, 199997), names of its PyTorch code",
+                "Dai et al.: Transformer-XL, ACL 2019; sizes of NVIDIA's recipe (16 layers, 512, 8 "
+                "heads of 64, 2048, adaptive softmax at 19997, 39997, 199997), names of its "
+                "PyTorch code",
                 f"one segment of {target} words, with a memory of {memory}",
-                "of the adaptive softmax only the head is counted: which words need the tails depends on the text; the "
-                "product of the relative positions, one for the whole batch, counts as bytes")
+                "of the adaptive softmax only the head is counted: which words need the tails "
+                "depends on the text; the product of the relative positions, one for the whole "
+                "batch, counts as bytes")
     net.add("elementwise", [("r_w_bias", [heads, 64]), ("r_r_bias", [heads, 64]),
-                            ("word_emb.emb_layers.0.weight", [words, width])], 0, target * width, target * width)
+                            ("word_emb.emb_layers.0.weight", [words, width])], 0, target * width,
+                            target * width)
     for layer in range(layers):
         name = f"layers.{layer}."
         attention = name + "dec_attn."
@@ -310,7 +336,8 @@ def transformer_xl():
         net.add("linear", [(attention + "r_net.weight", [width, width])])
         scores = heads * target * keys
         products = target * keys * width
-        net.add("linear", [], 2 * products, 2 * (target + keys) * width, 2 * scores)  # by content, and by position
+        # Scores are by content, and by position.
+        net.add("linear", [], 2 * products, 2 * (target + keys) * width, 2 * scores)
         elementwise(net, 2 * scores, scores)  # shift, sum and softmax
         net.add("linear", [], products, scores + keys * width, target * width)
         linear(net, attention + "o_net", width, width, target, bias=False)
@@ -322,9 +349,10 @@ def transformer_xl():
         elementwise(net, 2 * target * width, target * width)
         layer_norm(net, name + "pos_ff.layer_norm", width, target)
     outputs = shortlist + clusters
-    net.add("linear", [("crit.cluster_weight", [clusters, width]), ("crit.cluster_bias", [clusters]),
-                       ("crit.out_layers_biases.0", [words])], target * width * outputs, target * width,
-            target * outputs, outputs * width)
+    net.add("linear", [("crit.cluster_weight", [clusters, width]),
+                       ("crit.cluster_bias", [clusters]),
+                       ("crit.out_layers_biases.0", [words])], target * width * outputs,
+            target * width, target * outputs, outputs * width)
     elementwise(net, target * outputs, target * outputs)
     return net
 
@@ -332,11 +360,13 @@ def transformer_xl():
 def gpt2_small():
     words, layers, width, context = 50257, 12, 768, 1024
     net = Shape("gpt2-small", "GPT-2 small",
-                "Radford et al.: Language Models are Unsupervised Multitask Learners, 2019; names as in Hugging Face's "
-                "transformers", f"one context of {context} tokens",
+                "Radford et al.: Language Models are Unsupervised Multitask Learners, 2019; names "
+                "as in Hugging Face's transformers", f"one context of {context} tokens",
                 "tied: the gradient of wte is complete at the very end of the backward pass")
     rows = context * width
-    net.add("elementwise", [("transformer.wte.weight", [words, width]), ("transformer.wpe.weight", [context, width])], 0,
+    net.add("elementwise",
+            [("transformer.wte.weight", [words, width]),
+             ("transformer.wpe.weight", [context, width])], 0,
             2 * rows, rows)
     for layer in range(layers):
         name = f"transformer.h.{layer}."
@@ -362,10 +392,12 @@ def gpt2_small():
 def ncf():
     users, items, factors = 138493, 26744, 64
     net = Shape("ncf", "NCF (NeuMF) for MovieLens-20M, 64 factors, MLP 256-256-128-64",
-                "He et al.: Neural Collaborative Filtering, WWW 2017; sizes and names of NVIDIA's recipe",
+                "He et al.: Neural Collaborative Filtering, WWW 2017; sizes and names of NVIDIA's "
+                "recipe",
                 "one pair of user and item")
     for name, rows, width in [("mf_user_embed", users, factors), ("mf_item_embed", items, factors),
-                              ("mlp_user_embed", users, 2 * factors), ("mlp_item_embed", items, 2 * factors)]:
+                              ("mlp_user_embed", users, 2 * factors),
+                              ("mlp_item_embed", items, 2 * factors)]:
         net.add("elementwise", [(name + ".weight", [rows, width])], 0, width, width)
     elementwise(net, 2 * factors, factors)
     sizes = [256, 256, 128, 64]
@@ -381,7 +413,8 @@ def shapes():
             residual("resnet18", "ResNet-18 for ImageNet", [2, 2, 2, 2], False),
             residual("resnet50", "ResNet-50 for ImageNet", [3, 4, 6, 3], True),
             residual("resnet101", "ResNet-101 for ImageNet", [3, 4, 23, 3], True),
-            vgg16(), alexnet(), googlenet(), googlenet_cifar(), lstm_ptb(), transformer_xl(), gpt2_small(), ncf()]
+            vgg16(), alexnet(), googlenet(), googlenet_cifar(), lstm_ptb(), transformer_xl(),
+            gpt2_small(), ncf()]
 
 
 def main():
@@ -393,7 +426,8 @@ def main():
                 sys.exit(f"{path}: is not what make_shapes.py writes; run it")
             continue
         path.write_text(shape.text())
-        print(f"{path.name}: {shape.elements:,} elements, {shape.tensors} tensors, {shape.multiply_adds:,} multiply-adds")
+        print(f"{path.name}: {shape.elements:,} elements, {shape.tensors} tensors, "
+              f"{shape.multiply_adds:,} multiply-adds")
 
 
 if __name__ == "__main__":

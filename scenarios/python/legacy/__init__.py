@@ -3,7 +3,7 @@ arrays.
 
     import legacy
 
-    codec = legacy.codec.make("topk+rbf:bits=8@1%")     # codecs: arrays to bytes and back
+    codec = legacy.codec.make("topk+rbf:bits=8@1%")     # codecs turn arrays to bytes and back
     policy = legacy.policy.make("gravac", layers=[1000, (64, 128)])     # parameters, step by step
     legacy.network.simulate(topo="star", bytes="10MB", fidelity="flow").seconds
     run = legacy.run(workers=4, policies=["dense", "topk"], fidelity="flow")    # a comparison

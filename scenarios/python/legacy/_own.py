@@ -118,7 +118,7 @@ class Layer:
 class Training:
     """The training for which a policy is made."""
 
-    layers: list  # of Layer
+    layers: list  # of type Layer
     workers: int
     steps: int
     steps_per_epoch: int
@@ -140,7 +140,7 @@ class Link:
 class Step:
     """The step for which a policy decides."""
 
-    step: int  # from 0
+    step: int  # counts from 0
     total_steps: int
     learning_rate: float
     steps_per_epoch: int
@@ -149,7 +149,7 @@ class Step:
 
 @dataclasses.dataclass(frozen=True)
 class Times:
-    """Simulated seconds of a step."""
+    """Simulated seconds of a step's parts."""
 
     simulated_seconds: float
     compute_seconds: float
@@ -185,7 +185,7 @@ class Policy:
     training = None
 
     def begin(self):
-        """Called once self.training is known."""
+        """Called once, when self.training is known."""
 
     def decide(self, step):
         """Returns the parameter of all layers, or a sequence with one for each."""

@@ -96,7 +96,7 @@ def _parts(scenario, preset, options):
                 if isinstance(value, Mapping) or name in ("include", "preset")
             }
             flat.update({name: value for name, value in one.items() if name not in sections})
-            files.append(("scenario", json.dumps(sections, default=str)))  # YAML has all of JSON
+            files.append(("scenario", json.dumps(sections, default=str)))  # JSON is YAML, too
         elif isinstance(one, str) and ("\n" in one or ": " in one):
             files.append(("scenario", one))
         else:
@@ -108,7 +108,7 @@ def _parts(scenario, preset, options):
 def _log(progress):
     if not progress:
         return None
-    # A terminal shows a line that is rewritten; notebooks have an object of their own.
+    # A terminal rewrites a line; notebooks have a stream object of their own.
     if sys.stderr is sys.__stderr__ and sys.stderr.isatty():
         return True
     return lambda text: (sys.stderr.write(text), sys.stderr.flush())

@@ -45,7 +45,7 @@ class Simulation:
 
     @property
     def table(self):
-        """The rows as a table, without the lists of finish times, which `workers` has."""
+        """Returns the rows as a table, without the lists of finish times, which `workers` has."""
         names = [name for name in self.rows[0] if name != "finish_seconds"]
         return table({name: [row[name] for row in self.rows] for name in names})
 
@@ -54,8 +54,8 @@ class Simulation:
 
 
 def simulate(*, record_flows=False, **options):
-    """Runs one experiment. record_flows: keep the times of all flows of a collective. ns3: a dict
-    of ns-3 attributes.
+    """Runs one experiment. record_flows: whether to keep the times of all flows of a collective.
+    ns3: a dict of ns-3 attributes.
 
     Ctrl-C ends the simulation. Other Python threads run meanwhile; packet simulations run one after
     the other.

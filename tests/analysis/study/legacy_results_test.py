@@ -1,4 +1,7 @@
-"""The Python reader against files that the C++ writers wrote:  legacy_results_test.py WRITE_EXAMPLE"""
+"""Checks the Python reader on files that the C++ writers wrote.
+
+Usage: legacy_results_test.py WRITE_EXAMPLE
+"""
 
 import csv
 import json
@@ -28,7 +31,7 @@ FILES = [name for name in legacy_results.COLUMNS if name.endswith(".csv")]
 
 
 def read_texts(path):
-    """(names, rows of texts): the oracle, with nothing converted."""
+    """Returns (names, rows of texts) without conversion, as the oracle."""
     with open(path, newline="", encoding="utf-8") as file:
         rows = list(csv.reader(file))
     return rows[0], rows[1:]
@@ -99,8 +102,9 @@ class RunTest(ReaderTest):
         for name in ("steps", "evaluations", "links", "doctor"):
             columns = getattr(arrays, name)
             for column, values in columns.items():
-                self.assertEqual(values.tolist(), [row[column] for row in getattr(rows, name)], column)
-        self.assertEqual(arrays.steps["seed"].dtype, numpy.uint64)  # of 2^64 - 1
+                self.assertEqual(values.tolist(), [row[column] for row in getattr(rows, name)],
+                                 column)
+        self.assertEqual(arrays.steps["seed"].dtype, numpy.uint64)  # holds 2^64 - 1
         self.assertEqual(arrays.steps["fresh"].dtype, bool)
         for key, curve in rows.curves.items():
             self.assertEqual(arrays.curves[key]["step"].tolist(), [row["step"] for row in curve])
@@ -130,7 +134,8 @@ class RunTest(ReaderTest):
         self.expect_error("evaluations.csv:2: column 'test_loss': got 'x'; allowed: a number",
                           legacy_results.read_run, run)
         self.change("run/evaluations.csv", ",x,7", "")
-        self.expect_error("evaluations.csv:2: got 6 fields; allowed: 8", legacy_results.read_run, run)
+        self.expect_error("evaluations.csv:2: got 6 fields; allowed: 8", legacy_results.read_run,
+                          run)
         self.change("run/manifest.json", '"format": 1', '"format": 2')
         self.expect_error("manifest.json: format: allowed: 1", legacy_results.read_run, run)
 
@@ -149,7 +154,8 @@ class StudyTest(ReaderTest):
                         self.assertEqual(text, "", column)
                     else:
                         self.assertEqual(value, type(value)(text), column)
-        self.assertEqual([point["state"] for point in study.points[:3]], ["failed", "pending", "done"])
+        self.assertEqual([point["state"] for point in study.points[:3]],
+                         ["failed", "pending", "done"])
         self.assertIsNone(study.points[2]["time_to_accuracy"])
         self.assertEqual(study.points[2]["simulated_seconds"] > 0, True)
         self.assertEqual(study.curves[1]["test_loss"], math.inf)
@@ -160,7 +166,8 @@ class StudyTest(ReaderTest):
         units = json.loads((self.folder / "export" / "study.json").read_text())["units"]
         axes = ["bandwidth", "bandwidth_number", "order"]
         for table in ("points", "curves", "trainings"):
-            names = [n for n in read_texts(self.folder / "export" / f"{table}.csv")[0] if n not in axes]
+            names = [n for n in read_texts(self.folder / "export" / f"{table}.csv")[0]
+                     if n not in axes]
             columns = legacy_results.COLUMNS[table]
             self.assertEqual(list(columns), names)
             for name in names:
@@ -225,7 +232,8 @@ class FramesTest(ReaderTest):
                 else:
                     self.assertEqual(value, expected, name)
         done = study.points[study.points.state == "done"]
-        self.assertEqual(done.events.iloc[0], rows.points[2]["events"])  # above 2^53: no float between
+        # The number is above 2^53: no float may come between.
+        self.assertEqual(done.events.iloc[0], rows.points[2]["events"])
         self.assertEqual(str(study.points.events.dtype), "Int64")
         self.assertEqual(len(study.curves.groupby("bandwidth")), 2)
 
@@ -244,7 +252,8 @@ class FramesTest(ReaderTest):
 class NoFramesTest(ReaderTest):
     def test_lists_are_given_and_frames_refused(self):
         self.assertIsInstance(legacy_results.read_study(self.folder / "study").points, list)
-        self.expect_error("pandas is not installed", legacy_results.read_run, self.folder / "run", True)
+        self.expect_error("pandas is not installed", legacy_results.read_run, self.folder / "run",
+                          True)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,9 @@
-"""The interactive report in a real browser:  study_page_test.py WRITE_PAGES     (77: skipped, no browser to steer)
+"""Checks the interactive report in a real browser.
 
-WRITE_PAGES is the program that writes the pages and what the C++ statistics say of their study. A small server gives the
-pages and answers what-if questions with made-up values.
+Usage: study_page_test.py WRITE_PAGES; exits with 77 (skipped) without a browser and its driver.
+
+WRITE_PAGES is the program that writes the pages and the C++ statistics of their study. A small
+server gives the pages and answers what-if questions with made-up values.
 """
 
 import http.server
@@ -38,15 +40,19 @@ WAIT_SECONDS = 10
 
 
 def answer_to(question):
-    """Dense takes 10 s, topk 1 Gbit/s / bandwidth of that; randomk does not get there."""
+    """Answers that dense takes 10 s, topk 1 Gbit/s / bandwidth of that, and that randomk never
+    reaches the target."""
     def seed(number, reached, end):
-        return {'seed': number, 'time_to_accuracy': reached, 'simulated_seconds': end, 'step_seconds': end / 100,
-                'parts': {'compute': 0.01, 'encode': 0, 'communication': 0.02, 'decode': 0, 'wait': 0},
+        return {'seed': number, 'time_to_accuracy': reached, 'simulated_seconds': end,
+                'step_seconds': end / 100,
+                'parts': {'compute': 0.01, 'encode': 0, 'communication': 0.02, 'decode': 0,
+                          'wait': 0},
                 'curve': [[end / 4 * i, 0.2 * i] for i in range(1, 5)]}
     topk = 10 * 1e9 / question['bandwidth']
     return {'seconds': 0.25, 'policies': [
         {'policy': 'dense', 'seeds': [seed(s, 10, 20) for s in (1, 2, 3)]},
-        {'policy': 'topk', 'seeds': [seed(s, topk * (1 + 0.1 * (s - 2)), 2 * topk) for s in (1, 2, 3)]},
+        {'policy': 'topk', 'seeds': [seed(s, topk * (1 + 0.1 * (s - 2)), 2 * topk)
+                                     for s in (1, 2, 3)]},
         {'policy': 'randomk', 'seeds': [seed(s, None, 30) for s in (1, 2, 3)]}]}
 
 
@@ -68,11 +74,14 @@ class Handler(http.server.SimpleHTTPRequestHandler):
         if self.path != '/api/groups':
             super().do_GET()
             return
-        defaults = {'bandwidth': '2Gbps', 'delay': '10us', 'topology': 'fat-tree', 'slowdown': 1.5, 'slow_workers': 2,
+        defaults = {'bandwidth': '2Gbps', 'delay': '10us', 'topology': 'fat-tree', 'slowdown': 1.5,
+                    'slow_workers': 2,
                     'device_speed': 1, 'codec_speed': 1, 'fidelity': 'flow'}
-        self.reply(200, {'groups': [{'id': 0, 'label': '8 workers', 'workers': 8, 'defaults': defaults},
+        self.reply(200, {'groups': [{'id': 0, 'label': '8 workers', 'workers': 8,
+                                     'defaults': defaults},
                                     {'id': 1, 'label': '16 workers', 'workers': 16,
-                                     'defaults': {**defaults, 'bandwidth': '500Mbps', 'slow_workers': 0, 'slowdown': 1}}],
+                                     'defaults': {**defaults, 'bandwidth': '500Mbps',
+                                                  'slow_workers': 0, 'slowdown': 1}}],
                          'policies': ['dense', 'topk', 'randomk'], 'seeds': [1, 2, 3]})
 
     def do_POST(self):
@@ -87,7 +96,8 @@ class Handler(http.server.SimpleHTTPRequestHandler):
 def open_browser():
     options = Options()
     options.binary_location = BROWSER
-    for argument in ('--headless=new', '--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage', '--hide-scrollbars'):
+    for argument in ('--headless=new', '--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage',
+                     '--hide-scrollbars'):
         options.add_argument(argument)
     options.set_capability('goog:loggingPrefs', {'browser': 'ALL'})
     return webdriver.Chrome(service=Service(DRIVER), options=options)
@@ -118,7 +128,8 @@ class StudyPageTest(unittest.TestCase):
         self.wait_for(lambda: self.find('#what-if .status').text.startswith('Answered'))
 
     def tearDown(self):
-        errors = [entry['message'] for entry in self.browser.get_log('browser') if entry['level'] in ('SEVERE', 'WARNING')]
+        errors = [entry['message'] for entry in self.browser.get_log('browser')
+                  if entry['level'] in ('SEVERE', 'WARNING')]
         allowed = [message for message in errors if '/api/what-if' in message and '400' in message]
         self.assertEqual(errors, allowed)
 
@@ -140,34 +151,42 @@ class StudyPageTest(unittest.TestCase):
             select.dispatchEvent(new Event('change'));''', selector, text)
 
     def table(self, figure):
-        """Rows of raw values by column, texts under 'text of ...'."""
+        """Returns rows of raw values by column, and their texts under 'text of ...'."""
         return self.run_script('''
             const section = document.getElementById(arguments[0]);
             for (const details of section.querySelectorAll('details')) details.open = true;
             return new Promise((done) => setTimeout(() => {
-                const head = [...section.querySelectorAll('thead th')].map((cell) => cell.textContent);
-                done([...section.querySelectorAll('tbody tr')].map((row) => Object.fromEntries([...row.cells].flatMap(
-                    (cell, i) => [[head[i], cell.dataset.value], ['text of ' + head[i], cell.innerText]]))));
+                const head = [...section.querySelectorAll('thead th')].map(
+                    (cell) => cell.textContent);
+                done([...section.querySelectorAll('tbody tr')].map(
+                    (row) => Object.fromEntries([...row.cells].flatMap(
+                        (cell, i) => [[head[i], cell.dataset.value],
+                                      ['text of ' + head[i], cell.innerText]]))));
             }, 0));''', figure)
 
     def axis(self, figure, axis='x'):
-        return self.run_script('''const scale = Chart.getChart(arguments[0] + '-canvas').scales[arguments[1]];
+        return self.run_script('''
+            const scale = Chart.getChart(arguments[0] + '-canvas').scales[arguments[1]];
             return [scale.min, scale.max];''', figure, axis)
 
     def assert_same(self, text, number, tolerance=1e-7):
         if number is None:
             self.assertEqual(text, '')
         else:
-            self.assertTrue(math.isclose(float(text), number, rel_tol=tolerance), f'{text} is not {number}')
+            self.assertTrue(math.isclose(float(text), number, rel_tol=tolerance),
+                            f'{text} is not {number}')
 
     def assert_times(self, expected, workers):
         rows = self.table('time')
         wanted = [row for row in expected['outcomes'] if row['workers'] == workers]
         self.assertEqual(len(rows), len(wanted))
         for want in wanted:
-            row, = [row for row in rows if row['Policy'] == want['policy'] and float(row['Bandwidth']) == want['bandwidth']]
-            for column, key in (('Time to accuracy', 'mean'), ('Deviation', 'deviation'), ('Reached', 'reached'),
-                                ('Seeds', 'done'), ('Speed-up', 'speedup'), ('From', 'low'), ('To', 'high')):
+            row, = [row for row in rows if row['Policy'] == want['policy']
+                    and float(row['Bandwidth']) == want['bandwidth']]
+            for column, key in (('Time to accuracy', 'mean'), ('Deviation', 'deviation'),
+                                ('Reached', 'reached'),
+                                ('Seeds', 'done'), ('Speed-up', 'speedup'), ('From', 'low'),
+                                ('To', 'high')):
                 self.assert_same(row[column], want[key])
             self.assertEqual(row['Bound'], want['bound'])
 
@@ -176,13 +195,16 @@ class StudyPageTest(unittest.TestCase):
         self.assertEqual(len(rows), len(expected['crossings']))
         for want in expected['crossings']:
             row = rows[want['facet'], want['policy']]
-            for column, key in (('Break-even', 'x'), ('From', 'low'), ('To', 'high'), ('Textbook', 'textbook')):
+            for column, key in (('Break-even', 'x'), ('From', 'low'), ('To', 'high'),
+                                ('Textbook', 'textbook')):
                 self.assert_same(row[column], want[key])
 
     def assert_curves(self, expected):
-        for figure, column, position in (('seconds', 'Simulated time', 1), ('bytes', 'Bytes sent by a worker', 2)):
+        for figure, column, position in (('seconds', 'Simulated time', 1),
+                                         ('bytes', 'Bytes sent by a worker', 2)):
             rows = [row for row in self.table(figure) if row['Policy'] == 'topk']
-            self.assertEqual([int(row['Step']) for row in rows], [want[0] for want in expected['curve']])
+            self.assertEqual([int(row['Step']) for row in rows],
+                             [want[0] for want in expected['curve']])
             for row, want in zip(rows, expected['curve']):
                 self.assert_same(row[column], want[position], 2e-5)
                 self.assert_same(row['Test accuracy'], want[3], 2e-5)
@@ -192,7 +214,8 @@ class StudyPageTest(unittest.TestCase):
         for figure in FIGURES:
             colours = self.run_script('''
                 const canvas = document.getElementById(arguments[0] + '-canvas');
-                const {data} = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+                const context = canvas.getContext('2d');
+                const {data} = context.getImageData(0, 0, canvas.width, canvas.height);
                 return new Set(new Uint32Array(data.buffer)).size;''', figure)
             self.assertGreater(colours, 20, figure)
             self.assertTrue(self.find(f'#{figure}-canvas').get_attribute('aria-label'))
@@ -206,7 +229,7 @@ class StudyPageTest(unittest.TestCase):
         self.choose('#at-1', '8')
         self.assert_curves(self.expected['all'])
         crossed = [row for row in self.expected['all']['crossings'] if row['x'] is not None]
-        self.assertGreater(len(crossed), 1)  # there is something to compare
+        self.assertGreater(len(crossed), 1)  # otherwise the loop compares nothing
         bounds = {row['bound'] for row in self.expected['all']['outcomes']}
         self.assertEqual(bounds, {'', 'at least', 'at most'})
 
@@ -217,20 +240,25 @@ class StudyPageTest(unittest.TestCase):
         self.assert_crossings(self.expected['without_2'])
         self.assert_curves(self.expected['without_2'])
         self.find('#policy-2').click()
-        self.assertEqual({row['Policy'] for row in self.table('time')}, {'dense', 'fp16', 'randomk'})
-        self.assertEqual([row['Policy'] for row in self.table('step')], ['dense', 'fp16', 'randomk'])
-        names = self.run_script("return Chart.getChart('seconds-canvas').data.datasets.map((one) => one.label)")
+        self.assertEqual({row['Policy'] for row in self.table('time')},
+                         {'dense', 'fp16', 'randomk'})
+        self.assertEqual([row['Policy'] for row in self.table('step')],
+                         ['dense', 'fp16', 'randomk'])
+        names = self.run_script(
+            "return Chart.getChart('seconds-canvas').data.datasets.map((one) => one.label)")
         self.assertEqual(names, ['dense', 'fp16', 'randomk'])
-        self.find('#policy-0').click()  # the baseline is hidden, but compared with all the same
-        fp16 = [row for row in self.expected['without_2']['outcomes'] if row['policy'] == 'fp16' and row['workers'] == '8']
+        self.find('#policy-0').click()  # the baseline is hidden, but still compared with
+        fp16 = [row for row in self.expected['without_2']['outcomes'] if row['policy'] == 'fp16'
+                and row['workers'] == '8']
         for row, want in zip([row for row in self.table('time') if row['Policy'] == 'fp16'], fp16):
             self.assert_same(row['Speed-up'], want['speedup'])
 
     def test_draws_the_map_over_any_two_axes(self):
         self.open('study.html')
         self.choose('#map-policy', 'topk')
-        self.choose('#map-rows', 'bandwidth')  # the other select takes what this one had
-        want = {(row['bandwidth'], row['workers']): row for row in self.expected['all']['outcomes'] if row['policy'] == 'topk'}
+        self.choose('#map-rows', 'bandwidth')  # the other select takes this one's old value
+        want = {(row['bandwidth'], row['workers']): row for row in self.expected['all']['outcomes']
+                if row['policy'] == 'topk'}
         rows = self.table('map')
         self.assertEqual(len(rows), 5)
         signs = ''
@@ -241,7 +269,8 @@ class StudyPageTest(unittest.TestCase):
         self.assertIn('≤', signs)
         self.assertIn('≥', signs)
         self.assertIn('–', signs)  # bounds of both kinds
-        colour = self.run_script("return getComputedStyle(document.querySelector('#map td')).backgroundColor")
+        colour = self.run_script(
+            "return getComputedStyle(document.querySelector('#map td')).backgroundColor")
         red, _, blue = [int(part) for part in colour[4:-1].split(',')]
         self.assertGreater(blue, red)  # ahead at the lowest bandwidth
 
@@ -250,7 +279,8 @@ class StudyPageTest(unittest.TestCase):
         self.choose('#along', 'workers')
         self.choose('#at-0', '100 Mbit/s')
         rows = [row for row in self.table('time') if row['Policy'] == 'dense']
-        want = [row for row in self.expected['all']['outcomes'] if row['policy'] == 'dense' and row['bandwidth'] == 1e8]
+        want = [row for row in self.expected['all']['outcomes'] if row['policy'] == 'dense'
+                and row['bandwidth'] == 1e8]
         self.assertEqual([row['Workers'] for row in rows], ['8', '16'])
         for row, one in zip(rows, want):
             self.assert_same(row['Time to accuracy'], one['mean'])
@@ -268,8 +298,9 @@ class StudyPageTest(unittest.TestCase):
         for one, other in zip(self.axis('time'), (low, high)):
             self.assertAlmostEqual(one / other, 1, places=6)
         canvas.send_keys('+' * 15)
-        ticks = self.run_script("return Chart.getChart('time-canvas').scales.x.ticks.map((tick) => tick.label)")
-        self.assertGreater(len(set(ticks)), 2)  # near as well
+        ticks = self.run_script(
+            "return Chart.getChart('time-canvas').scales.x.ticks.map((tick) => tick.label)")
+        self.assertGreater(len(set(ticks)), 2)  # also when zoomed in
         canvas.send_keys(Keys.ARROW_UP, '0')
         self.assertEqual(self.axis('time'), [low, high])
         origin = webdriver.common.actions.wheel_input.ScrollOrigin.from_element(canvas)
@@ -277,10 +308,11 @@ class StudyPageTest(unittest.TestCase):
         self.assertGreater(self.axis('time')[0], low)
         self.find('#time .tools button:nth-child(3)').click()
         self.assertEqual(self.axis('time'), [low, high])
-        ActionChains(self.browser).move_to_element(canvas).click_and_hold().move_by_offset(150, 80).release().perform()
+        actions = ActionChains(self.browser).move_to_element(canvas).click_and_hold()
+        actions.move_by_offset(150, 80).release().perform()
         middle = math.sqrt(low * high)
         self.assertTrue(0.5 * middle < self.axis('time')[0] < 2 * middle)
-        self.find('#policy-1').click()  # a filter keeps what was zoomed to
+        self.find('#policy-1').click()  # a filter keeps the zoom
         self.assertGreater(self.axis('time')[0], 0.5 * middle)
 
     def test_gives_what_is_shown_as_csv(self):
@@ -301,19 +333,23 @@ class StudyPageTest(unittest.TestCase):
     def test_what_if_draws_the_answer(self):
         self.open('live.html')
         self.assertEqual(Handler.questions[0], {
-            'group': 0, 'topology': 'fat-tree', 'fidelity': 'flow', 'bandwidth': 2e9, 'delay': 1e-5, 'slowdown': 1.5,
+            'group': 0, 'topology': 'fat-tree', 'fidelity': 'flow', 'bandwidth': 2e9, 'delay': 1e-5,
+            'slowdown': 1.5,
             'slow_workers': 2, 'device_speed': 1, 'codec_speed': 1})
         self.assertIn('250 ms', self.find('#what-if .status').text)
         asked = len(Handler.questions)
         field = self.find('#what-if-bandwidth-number')
         field.clear()
         field.send_keys('4000')
-        self.wait_for(lambda: len(Handler.questions) > asked and Handler.questions[-1]['bandwidth'] == 4e9)
-        self.assertLessEqual(len(Handler.questions), asked + 2)  # not one for each key
-        curve = '''return Chart.getChart('what-if-canvas').data.datasets.find((one) => one.label === 'topk').data
-            .map(({x, y}) => [x, y]);'''
+        self.wait_for(lambda: len(Handler.questions) > asked
+                      and Handler.questions[-1]['bandwidth'] == 4e9)
+        self.assertLessEqual(len(Handler.questions), asked + 2)  # fewer questions than keys
+        curve = '''
+            const {datasets} = Chart.getChart('what-if-canvas').data;
+            return datasets.find((one) => one.label === 'topk').data.map(({x, y}) => [x, y]);'''
         self.wait_for(lambda: self.run_script(curve)[3][0] < 5.1)
-        for got, want in zip(self.run_script(curve), [[1.25, 0.2], [2.5, 0.4], [3.75, 0.6], [5, 0.8]]):
+        for got, want in zip(self.run_script(curve),
+                             [[1.25, 0.2], [2.5, 0.4], [3.75, 0.6], [5, 0.8]]):
             self.assertAlmostEqual(got[0], want[0])
             self.assertAlmostEqual(got[1], want[1])
         rows = {row['Policy']: row for row in self.table('what-if')}
@@ -327,11 +363,13 @@ class StudyPageTest(unittest.TestCase):
         slider.send_keys(Keys.ARROW_RIGHT)
         self.wait_for(lambda: Handler.questions[-1]['bandwidth'] > 4e9)
         self.choose('#what-if-group', '16 workers')
-        self.wait_for(lambda: (Handler.questions[-1]['group'], Handler.questions[-1]['bandwidth']) == (1, 5e8))
+        self.wait_for(lambda: (Handler.questions[-1]['group'], Handler.questions[-1]['bandwidth'])
+                      == (1, 5e8))
 
     def test_what_has_no_effect_is_switched_off(self):
         self.open('live.html')
-        enabled = lambda key: self.find(f'#what-if-{key}').is_enabled() and self.find(f'#what-if-{key}-number').is_enabled()
+        enabled = lambda key: all(self.find(f'#what-if-{key}{part}').is_enabled()
+                                  for part in ('', '-number'))
         self.assertTrue(enabled('slowdown'))  # two workers are slow
         self.assertFalse(enabled('codec_speed'))  # no policy of the answer encodes
         self.assertEqual(self.find('#what-if-slow_workers').get_attribute('max'), '8')
@@ -339,46 +377,56 @@ class StudyPageTest(unittest.TestCase):
         self.assertFalse(enabled('slowdown'))
         self.assertEqual(self.find('#what-if-slow_workers').get_attribute('max'), '16')
         self.find('#what-if-slow_workers').send_keys(Keys.ARROW_RIGHT)
-        self.wait_for(lambda: (Handler.questions[-1]['slow_workers'], Handler.questions[-1]['slowdown']) == (1, 2))
+        self.wait_for(lambda: (Handler.questions[-1]['slow_workers'],
+                               Handler.questions[-1]['slowdown']) == (1, 2))
         self.assertTrue(enabled('slowdown'))
 
     def test_numbers_of_the_answer_stand_beside_the_sliders(self):
         self.open('live.html', 1280)
-        form, table, canvas = [self.find(f'#what-if {part}').rect for part in ('fieldset', 'table', 'canvas')]
+        form, table, canvas = [self.find(f'#what-if {part}').rect
+                               for part in ('fieldset', 'table', 'canvas')]
         self.assertGreaterEqual(table['x'], form['x'] + form['width'])
         self.assertLess(table['y'], form['y'] + 100)
         self.assertGreater(canvas['y'], form['y'] + form['height'])
         self.open('live.html', 390)
         slider, field = [self.find(f'#what-if-bandwidth{part}').rect for part in ('', '-number')]
         self.assertGreaterEqual(field['x'], slider['x'] + slider['width'])
-        self.assertLess(abs(field['y'] + field['height'] / 2 - slider['y'] - slider['height'] / 2), 8)
+        self.assertLess(abs(field['y'] + field['height'] / 2 - slider['y'] - slider['height'] / 2),
+                        8)
 
     def test_begins_with_conclusions_and_what_if(self):
         self.open('live.html')
-        sections = self.run_script("return [...document.querySelectorAll('main > section')].map((one) => one.id)")
+        sections = self.run_script(
+            "return [...document.querySelectorAll('main > section')].map((one) => one.id)")
         self.assertEqual(sections[:3], ['conclusions', 'what-if', 'time'])
         text = self.find('#conclusions').text
         self.assertIn('At 2 Gbit/s, 8 workers, topk reaches 80 % first', text)
         self.assertIn('randomk does not reach the target there', text)
-        self.assertIn('the first is fp16 at 100 Mbit/s, topk from 1 Gbit/s to 10 Gbit/s, dense at 100 Gbit/s.', text)
-        want, = [row['x'] for row in self.expected['all']['crossings'] if row['facet'] == '8 workers' and row['policy'] == 'topk']
+        self.assertIn('the first is fp16 at 100 Mbit/s, topk from 1 Gbit/s to 10 Gbit/s, '
+                      'dense at 100 Gbit/s.', text)
+        want, = [row['x'] for row in self.expected['all']['crossings']
+                 if row['facet'] == '8 workers' and row['policy'] == 'topk']
         self.assertIn(f'topk at {want / 1e9:.3g} Gbit/s', text)
-        self.find('#policy-2').click()  # what is not shown is not compared
+        self.find('#policy-2').click()  # hidden policies are not compared
         self.assertNotIn('topk', self.find('#conclusions').text)
         self.open('missed.html')
-        self.assertTrue(self.find('#conclusions li').text.startswith('No training reached the target accuracy of 80 %.'))
+        conclusion = self.find('#conclusions li').text
+        self.assertTrue(conclusion.startswith('No training reached the target accuracy of 80 %.'))
 
     def test_ticks_have_room(self):
         for width in (390, 1280):
             self.open('study.html', width)
             for axis, room in (('x', 40), ('y', 14)):
-                ticks = self.run_script('''const scale = Chart.getChart('time-canvas').scales[arguments[0]];
-                    return scale.ticks.map((tick) => [scale.getPixelForValue(tick.value), tick.label]);''', axis)
+                ticks = self.run_script('''
+                    const scale = Chart.getChart('time-canvas').scales[arguments[0]];
+                    return scale.ticks.map(
+                        (tick) => [scale.getPixelForValue(tick.value), tick.label]);''', axis)
                 places = sorted(place for place, label in ticks if label)
                 self.assertGreater(len(places), 1)
                 for one, other in zip(places, places[1:]):
                     self.assertGreater(other - one, room, f'{axis} at {width}: {ticks}')
-            self.assertEqual(self.run_script("return Chart.getChart('time-canvas').scales.x.labelRotation"), 0)
+            self.assertEqual(
+                self.run_script("return Chart.getChart('time-canvas').scales.x.labelRotation"), 0)
 
     def test_marks_are_equal_in_list_and_legend(self):
         self.open('study.html')
@@ -391,7 +439,8 @@ class StudyPageTest(unittest.TestCase):
                 drawn.width = drawn.height = 16;
                 const context = drawn.getContext('2d');
                 Object.assign(context, {strokeStyle: item.strokeStyle, fillStyle: item.fillStyle});
-                Chart.helpers.drawPoint(context, {pointStyle: item.pointStyle, rotation: item.rotation,
+                Chart.helpers.drawPoint(context, {
+                    pointStyle: item.pointStyle, rotation: item.rotation,
                     radius: 7 * Math.SQRT1_2, borderWidth: item.lineWidth}, 8, 8);
                 return drawn.toDataURL() !== swatch.toDataURL();
             }).map((swatch) => swatch.parentElement.textContent);'''), [])
@@ -405,7 +454,8 @@ class StudyPageTest(unittest.TestCase):
         self.wait_for(lambda: "got 'moebius'; allowed: ring" in alert.text)
         field.clear()
         field.send_keys('ring')
-        self.wait_for(lambda: alert.text == '' and self.find('#what-if .status').text.startswith('Answered'))
+        self.wait_for(lambda: alert.text == ''
+                      and self.find('#what-if .status').text.startswith('Answered'))
 
     def test_what_if_of_a_file_says_how_to_serve_it(self):
         self.open('study.html')
@@ -419,19 +469,25 @@ class StudyPageTest(unittest.TestCase):
                 self.open(page, width)
                 for figure in FIGURES:
                     self.table(figure)  # open tables may not widen the page either
-                self.assertLessEqual(self.run_script('return document.documentElement.scrollWidth'), width, page)
+                self.assertLessEqual(self.run_script('return document.documentElement.scrollWidth'),
+                                     width, page)
 
     def test_can_be_used_with_a_screen_reader_and_keys(self):
         self.open('live.html')
         nameless = self.run_script('''
-            return [...document.querySelectorAll('input, select, button, canvas, [role=region]')].filter((one) =>
-                !one.getAttribute('aria-hidden') && !one.getAttribute('aria-label') && !(one.labels?.length) && !one.textContent.trim()).map((one) => one.outerHTML);''')
+            const named = 'input, select, button, canvas, [role=region]';
+            return [...document.querySelectorAll(named)].filter((one) =>
+                !one.getAttribute('aria-hidden') && !one.getAttribute('aria-label') &&
+                !(one.labels?.length) && !one.textContent.trim()).map((one) => one.outerHTML);''')
         self.assertEqual(nameless, [])
         for button in self.browser.find_elements(By.CSS_SELECTOR, '.tools button'):
             self.assertIn(button.get_attribute('title'), ('Zoom in', 'Zoom out', 'Whole range'))
-            self.assertTrue(button.get_attribute('aria-label').startswith(button.get_attribute('title') + ': '))
-        for landmark in ('header', 'main', 'footer', 'nav[aria-label]', 'h1', '#what-if [role=status]'):
-            self.assertEqual(len(self.browser.find_elements(By.CSS_SELECTOR, landmark)), 1, landmark)
+            self.assertTrue(
+                button.get_attribute('aria-label').startswith(button.get_attribute('title') + ': '))
+        for landmark in ('header', 'main', 'footer', 'nav[aria-label]', 'h1',
+                         '#what-if [role=status]'):
+            self.assertEqual(len(self.browser.find_elements(By.CSS_SELECTOR, landmark)), 1,
+                             landmark)
         ids = self.run_script('return [...document.querySelectorAll("[id]")].map((one) => one.id)')
         self.assertEqual(len(ids), len(set(ids)))
         for table in self.browser.find_elements(By.TAG_NAME, 'table'):
@@ -453,9 +509,11 @@ class StudyPageTest(unittest.TestCase):
 
     def test_draws_over_names_and_without_a_baseline(self):
         self.open('names.html')
-        self.assertEqual([row['Topology'] for row in self.table('time')][:3], ['ring', 'fat-tree', 'torus'])
+        self.assertEqual([row['Topology'] for row in self.table('time')][:3],
+                         ['ring', 'fat-tree', 'torus'])
         ticks = self.run_script(
-            "return Chart.getChart('time-canvas').scales.x.ticks.map((tick) => tick.label).filter(Boolean)")
+            "return Chart.getChart('time-canvas').scales.x.ticks.map((tick) => tick.label)"
+            ".filter(Boolean)")
         self.assertEqual(ticks, ['ring', 'fat-tree', 'torus'])
         self.assertEqual(self.browser.find_elements(By.ID, 'break-even'), [])
 
@@ -467,7 +525,8 @@ class StudyPageTest(unittest.TestCase):
 
     def test_shows_a_study_that_has_not_begun(self):
         self.open('empty.html')
-        self.assertIn('0 of 120 points done · 120 pending · no target accuracy', self.find('#facts').text)
+        self.assertIn('0 of 120 points done · 120 pending · no target accuracy',
+                      self.find('#facts').text)
 
 
 if __name__ == '__main__':
