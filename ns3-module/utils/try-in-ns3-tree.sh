@@ -30,12 +30,13 @@ step() {
   echo "$1/contrib/legacy is another folder than $module" >&2 && exit 2
 }
 echo "ns-3 $(cat VERSION), $(${CXX:-c++} --version | head -n 1), profile ${2:-optimized}"
-step configure ./ns3 configure -d "${2:-optimized}" --enable-tests --enable-examples --enable-modules=legacy \
-  --filter-module-examples-and-tests=legacy || exit 1
+step configure ./ns3 configure -d "${2:-optimized}" --enable-tests --enable-examples \
+  --enable-modules=legacy --filter-module-examples-and-tests=legacy || exit 1
 if grep 'legacy: skipped' "$log"; then exit 1; fi
 step build ./ns3 build -j "${JOBS:-1}" || exit 1
 
-for suite in $(sed -n 's/.*TestSuite("\(legacy-[a-z-]*\)".*/\1/p' "$module"/test/*-test-suite.cc); do
+suites=$(sed -n 's/.*TestSuite("\(legacy-[a-z-]*\)".*/\1/p' "$module"/test/*-test-suite.cc)
+for suite in $suites; do
   step "suite $suite" ./test.py --no-build -s "$suite" || continue
   ./ns3 run --no-build "test-runner --test-name=$suite --verbose" | sed -n 's/^  /        /p'
 done

@@ -1,5 +1,5 @@
 #!/bin/sh
-# The checks find what they are for, in small trees with one mistake each.
+# Each check finds its mistakes in small trees with one mistake each.
 set -eu
 here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)
 tree=$(mktemp -d)
@@ -8,20 +8,21 @@ failures=0
 
 new_tree() {
   rm -rf "$tree"
-  for folder in analysis base compress/cpu ns3-module/fabric ns3-module/model scenarios/network tests/analysis tests/compress trainer/clock; do
+  for folder in analysis base compress/cpu ns3-module/fabric ns3-module/model scenarios/network \
+    tests/analysis tests/compress trainer/clock; do
     mkdir -p "$tree/$folder"
   done
   write compress/a.cc '#include <vector>'
 }
 
-# write FILE LINES: a file of the tree.
+# write FILE LINES: writes a file of the tree.
 write() {
   file=$tree/$1
   shift
   printf '%s\n' "$@" >"$file"
 }
 
-# expect pass|fail SCRIPT WHAT
+# expect pass|fail SCRIPT WHAT: runs a check on the tree.
 expect() {
   if "$here/$2" "$tree" >"$tree/output" 2>&1; then result=pass; else result=fail; fi
   [ "$result" = "$1" ] || {
@@ -80,7 +81,7 @@ expect fail includes.sh '46 sources in a folder'
 
 new_tree
 expect pass paths.sh 'a clean tree'
-# In two pieces, so that this file is clean itself.
+# The path is in two pieces, so that this file is clean itself.
 write compress/b.cc "// see /home""/someone/notes"
 expect fail paths.sh 'a path of a home folder'
 

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Every C++ source is as clang-format would write it:  format.sh ROOT     (77: skipped, there is no clang-format)
+# Checks that clang-format would change no C++ source:  format.sh ROOT
+# Exits with 77 (skipped) without clang-format.
 set -eu
 cd "$1"
 command -v clang-format >/dev/null || { echo 'skipped: clang-format is not installed' && exit 77; }

@@ -1,6 +1,6 @@
 #!/bin/sh
-# tests/gpu_check's handling of options, tools, failures and of a machine without a GPU, with fakes of everything that it
-# calls; and, where there is nvcc, its real --dry-run:  gpu_check_test.sh ROOT
+# Checks how tests/gpu_check handles options, tools, failures and a machine without a GPU, with
+# fakes of everything that it calls; and, with nvcc, its real --dry-run:  gpu_check_test.sh ROOT
 set -eu
 root=$1
 tree=$(mktemp -d)
@@ -14,7 +14,7 @@ PATH=$tree/fake:$PATH
 
 fake() { cat >"$tree/fake/$1" && chmod +x "$tree/fake/$1"; }
 
-# Programs say what they are called with; legacy-bench-gpu finds a GPU where the test says so.
+# Programs log their arguments; legacy-bench-gpu finds a GPU if the test wants one.
 fake cmake <<'FAKE'
 #!/bin/sh
 echo "cmake $*" >>"$LOG"
@@ -23,9 +23,10 @@ case "$* " in
   --build*)
     [ ! -e "$BROKEN.build" ] || exit 1
     mkdir -p "$OUT/build/bin"
-    for name in cuda_logic_tests gpu_bench_tests gpu_tests legacy-bench-gpu trainer_test clock_test workers_test legacy-bench-training \
-        legacy-scenario legacy-calibrate; do
-      printf '#!/bin/sh\necho "%s $*" >>"$LOG"\n[ ! -e "$BROKEN.%s" ] || exit 1\n' "$name" "$name" >"$OUT/build/bin/$name"
+    for name in cuda_logic_tests gpu_bench_tests gpu_tests legacy-bench-gpu trainer_test \
+        clock_test workers_test legacy-bench-training legacy-scenario legacy-calibrate; do
+      printf '#!/bin/sh\necho "%s $*" >>"$LOG"\n[ ! -e "$BROKEN.%s" ] || exit 1\n' \
+        "$name" "$name" >"$OUT/build/bin/$name"
       chmod +x "$OUT/build/bin/$name"
     done
     echo '[ "$1" = --device ] || : >"${1#--json=}"' >>"$OUT/build/bin/legacy-bench-gpu"
@@ -51,7 +52,7 @@ fail() {
   echo "FAILED: $1" && cat "$tree/output" "$LOG"
   failures=$((failures + 1))
 }
-# exits STATUS ARGUMENTS
+# exits STATUS ARGUMENTS: runs gpu_check, which must exit with that status.
 exits() {
   expected=$1
   shift
@@ -66,12 +67,13 @@ not_called() { ! grep -qF -e "$1" "$LOG" || fail "should not be called: $1"; }
 fresh
 exits 0 --help
 printed '^Usage: tests/gpu_check'
-for option in --nonsense build --deps=/no/such/folder --data=/no/such/folder --jobs=0 --jobs=two --arch=; do
+for option in --nonsense build --deps=/no/such/folder --data=/no/such/folder --jobs=0 --jobs=two \
+  --arch=; do
   exits 2 "$option"
 done
 not_called cmake
 
-# Without a GPU: built, tested on the host, the rest named as not run.
+# Without a GPU it builds, tests on the host, and names the other parts as not run.
 fresh
 exits 77 --build --tests --arch=90 "--deps=$tree/deps"
 called '-DCMAKE_CUDA_ARCHITECTURES=90'
@@ -84,7 +86,7 @@ printed '^host-tests +passed'
 printed '^gpu-tests +not run: there is no GPU'
 exits 0 --build
 
-# With one: everything; what fails does not keep the rest from running.
+# With a GPU it runs everything; a failing part does not keep the others from running.
 fresh
 touch "$GPU" "$TORCH"
 exits 0 '--filter=TopK*' '--bench-options=--turns=5 --sizes=1e6'
@@ -99,7 +101,8 @@ mkdir -p "$tree/data/cifar-10-batches-bin" && : >"$LOG"
 exits 0 --train "--data=$tree/data"
 called "legacy-scenario --dataset=cifar10 --data-root=$tree/data --device=cuda"
 exits 0 --profile
-called "legacy-calibrate --gpu $OUT/gpu.json --base h100-datasheet --operations --out $OUT/profile.json"
+calibrate="legacy-calibrate --gpu $OUT/gpu.json --base h100-datasheet --operations"
+called "$calibrate --out $OUT/profile.json"
 rm "$OUT/gpu.json"
 exits 1 --profile
 printed '^profile +FAILED'
@@ -109,7 +112,7 @@ printed '^gpu-tests +FAILED'
 printed '^bench +passed'
 rm "$BROKEN.gpu_tests"
 
-# LibTorch that CMake refuses: all but the trainer goes on without.
+# If CMake refuses LibTorch, all parts but the trainer run without it.
 touch "$BROKEN.torch"
 exits 1
 called '-DLEGACY_TORCH=OFF'
@@ -120,7 +123,7 @@ touch "$BROKEN.build"
 exits 1 --tests
 printed '^build +FAILED'
 
-# The real thing, up to compiling.
+# The real script runs up to compiling.
 PATH=$real_path
 if command -v nvcc >/dev/null; then
   fresh

@@ -1,17 +1,21 @@
 #!/bin/sh
-# Which folder may include what, and how large folders are:  includes.sh ROOT
-# base/ and ns3-module/fabric/ know nothing of ours; LibTorch headers stay in trainer/, ns-3 headers in the ns-3 parts of
-# ns3-module/; trainer/clock/ needs no LibTorch; analysis/ knows the run directory's format only; scenarios/network/ and
-# scenarios/codec/ know no training, and the latter no packets; Python's headers stay in scenarios/python/. Tests may
-# include what they test, and base/.
-# No two folders include each other, and none has more than 45 sources.
+# Checks which folder includes which, and how large folders are:  includes.sh ROOT
+# base/ and ns3-module/fabric/ include nothing of ours; LibTorch headers stay in trainer/, ns-3
+# headers in the ns-3 parts of ns3-module/; trainer/clock/ needs no LibTorch; analysis/ knows only
+# the format of run directories; scenarios/network/ and scenarios/codec/ know no training, and the
+# latter no packets; Python's headers stay in scenarios/python/. Tests may include the headers that
+# they test, and base/. No two folders include each other, and none has more than 45 sources.
 set -eu
 cd "$1"
 
-{ grep -rnE '^[[:space:]]*#[[:space:]]*include' --include='*.h' --include='*.cc' --include='*.cu' --include='*.cuh' \
+{ grep -rnE '^[[:space:]]*#[[:space:]]*include' --include='*.h' --include='*.cc' \
+  --include='*.cu' --include='*.cuh' \
   analysis base compress ns3-module scenarios tests trainer || true; } | awk '
-  # What a folder (tests/X as X) may include: "ours" as a pattern of quoted paths, LibTorch and ns-3 as yes or no.
-  function rule(folder, ours, torch, ns3) { known[folder] = ours; torch_in[folder] = torch; ns3_in[folder] = ns3 }
+  # Sets what a folder (tests/X as X) may include: "ours" is a pattern of quoted paths, LibTorch and
+  # ns-3 are yes or no.
+  function rule(folder, ours, torch, ns3) {
+    known[folder] = ours; torch_in[folder] = torch; ns3_in[folder] = ns3
+  }
   BEGIN {
     fabric = "ns3-module/fabric"
     rule("base", "^base/")
@@ -67,10 +71,14 @@ cd "$1"
     for (pair in edge) {
       split(pair, of, SUBSEP)
       if (of[1] < of[2] && (of[2], of[1]) in edge) {
-        print of[1] "/ and " of[2] "/ include each other:\n  " edge[pair] "\n  " edge[of[2], of[1]]; failed = 1
+        print of[1] "/ and " of[2] "/ include each other:\n  " edge[pair]
+        print "  " edge[of[2], of[1]]
+        failed = 1
       }
     }
-    for (room in size) if (size[room] > most) { print room "/ has " size[room] " sources, allowed: " most; failed = 1 }
+    for (room in size) if (size[room] > most) {
+      print room "/ has " size[room] " sources, allowed: " most; failed = 1
+    }
     if (!seen) { print "no include found: wrong folder?"; failed = 1 }
     exit failed
   }'

@@ -1,5 +1,5 @@
 #!/bin/sh
-# No file names a folder of its author's machine, and none is meant for a machine only:  paths.sh ROOT
+# Checks that no file names a folder of its author's machine:  paths.sh ROOT
 set -eu
 cd "$1"
 

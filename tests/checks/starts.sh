@@ -1,5 +1,6 @@
 #!/bin/sh
-# Programs start without LibTorch, which takes half a second to load:  starts.sh PROGRAM ...
+# Checks that programs start without LibTorch, which takes half a second to load:
+#   starts.sh PROGRAM ...
 set -eu
 for program; do
   if ldd "$program" | grep -q libtorch; then

@@ -1,5 +1,6 @@
 #!/bin/sh
-# ./waf's handling of arguments, packages and programs, with fakes of everything that it calls:  waf_test.sh ROOT
+# Checks how ./waf handles arguments, packages and programs, with fakes of everything that it calls:
+#   waf_test.sh ROOT
 set -eu
 root=$1
 tree=$(mktemp -d)
@@ -13,7 +14,7 @@ export LOG="$tree/log" HAVE="$tree/have" CLONE="$tree/clone" PATH="$tree/fake:$P
 
 fake() { cat >"$tree/fake/$1" && chmod +x "$tree/fake/$1"; }
 
-# The fake build makes programs that print their arguments, one a line.
+# The fake build makes programs that print their arguments, one on each line.
 fake cmake <<'FAKE'
 #!/bin/sh
 echo "cmake $*" >>"$LOG"
@@ -68,7 +69,10 @@ echo 0
 FAKE
 
 # Everything is installed: the second of two alternatives counts.
-all_packages() { awk '!/^#/ && NF { count = split($2, name, "|"); print name[count] }' "$root/cmake/packages.txt" >"$HAVE"; }
+all_packages() {
+  awk '!/^#/ && NF { count = split($2, name, "|"); print name[count] }' \
+    "$root/cmake/packages.txt" >"$HAVE"
+}
 forget() { sed -i "/^$1\$/d" "$HAVE"; }
 fresh() { rm -rf "$CLONE/build" "$LOG" && : >"$LOG" && all_packages; }
 
@@ -87,15 +91,18 @@ not_called() { ! grep -q -e "$1" "$LOG" || fail "should not be called: $1"; }
 here='['$tree/elsewhere']'
 
 fresh
-# The words as they come, also those that look like our own options; run in the caller's folder.
+# Words are passed on unchanged, even if they look like our own options; the program runs in the
+# caller's folder.
 succeeds --run legacy-show '--topo=fat tree' '' "it's" '*' '$HOME' --jobs=0 --help
-printed '[--topo=fat tree]' '[]' "[it's]" '[*]' '[$HOME]' '[--jobs=0]' '[--help]' '[passive]' "$here"
+printed '[--topo=fat tree]' '[]' "[it's]" '[*]' '[$HOME]' '[--jobs=0]' '[--help]' '[passive]' \
+  "$here"
 called 'cmake --preset release$'
 called '--target legacy-show$'
 not_called apt-get
-# One string: split and unquoted, with nothing expanded or executed.
+# One string is split and unquoted, and nothing in it is expanded or executed.
 succeeds --run 'legacy-show --topo=fat-tree  "a  b" '"'' 'c d'"' $(touch evil);e * \"q' 'last one'
-printed '[--topo=fat-tree]' '[a  b]' '[]' '[c d]' '[$(touch]' '[evil);e]' '[*]' '["q]' '[last one]' '[passive]' "$here"
+printed '[--topo=fat-tree]' '[a  b]' '[]' '[c d]' '[$(touch]' '[evil);e]' '[*]' '["q]' \
+  '[last one]' '[passive]' "$here"
 [ ! -e "$tree/elsewhere/evil" ] || fail 'a command in the string was executed'
 succeeds '--run=legacy-show --x=1' y
 printed '[--x=1]' '[y]' '[passive]' "$here"
@@ -115,11 +122,11 @@ succeeds --run legacy-show
 called 'cmake --preset release$'
 touch "$CLONE/CMakePresets.json"
 
-# An unknown program: the list has programs only.
+# For an unknown program, the list has programs only.
 fails --run legacy-nothing
 complained "no program 'legacy-nothing' in profile release; there are: legacy-fail legacy-show"
 
-# Packages: only what is missing, only what the build needs.
+# Only packages that are missing and that the build needs are installed.
 fresh && forget libyaml-cpp-dev && forget libtorch-dev
 fails --no-install --run legacy-show
 complained 'libyaml-cpp-dev        scenario and topology files'
@@ -194,7 +201,7 @@ touch "$CLONE/crash"
 fails fuzz
 complained 'the fuzzer of codec failed'
 
-# Our options before and behind a command; the rest goes on.
+# Our options may stand before and behind a command; other words are passed on.
 fresh
 succeeds --jobs=3 test -R codec --profile=debug
 called 'cmake --preset debug$'
@@ -207,8 +214,8 @@ succeeds build -j5 codec_test
 called 'cmake --build .*build/release -j 5 --target codec_test$'
 succeeds build --timings timed
 called 'cmake --build .* --target timed$'
-printed '     93.5 two' '     91.0 one' '    184.5 in all, processor seconds; the dearest:' '     91.0 two/d.o' \
-  '     91.0 one/a.o' '      2.5 two/b/c.o'
+printed '     93.5 two' '     91.0 one' '    184.5 in all, processor seconds; the dearest:' \
+  '     91.0 two/d.o' '     91.0 one/a.o' '      2.5 two/b/c.o'
 succeeds build --timings codec_test
 printed 'nothing had to be built'
 succeeds bench --benchmark_filter=x

@@ -1,6 +1,7 @@
 #!/bin/sh
-# A study by Slurm for real, on a cluster of this machine alone that lives in a temporary folder: the database must be that of
-# a local run. Needs root, and munge and slurm-wlm:  slurm_study.sh BUILD     (77: skipped, something is lacking)
+# Runs a study by a real Slurm, on a cluster of this machine alone in a temporary folder: the
+# database must equal that of a local run. Needs root, munge and slurm-wlm:  slurm_study.sh BUILD
+# Exits with 77 (skipped) if one of them is missing.
 set -eu
 study=$1/bin/legacy-study
 for program in munged slurmctld slurmd sbatch sqlite3; do
@@ -45,7 +46,8 @@ head -c 128 /dev/urandom >"$tree/munge.key"
 chmod 400 "$tree/munge.key"
 chmod 755 "$tree"
 munged --foreground --force --key-file="$tree/munge.key" --socket="$tree/munge.socket" \
-  --pid-file="$tree/munge.pid" --log-file="$tree/munge.log" --seed-file="$tree/munge.seed" >"$tree/munged.out" 2>&1 &
+  --pid-file="$tree/munge.pid" --log-file="$tree/munge.log" --seed-file="$tree/munge.seed" \
+  >"$tree/munged.out" 2>&1 &
 pids="$pids $!"
 sleep 1
 slurmctld -D -f "$SLURM_CONF" >"$tree/slurmctld.log" 2>&1 &
@@ -61,8 +63,8 @@ done
 cat >"$tree/study.yaml" <<END
 study: {name: small, baseline: dense}
 scenario:
-  training: {dataset: glyphs, model: lenet5, workers: 4, batch: 2, steps: 4, warmup_steps: 1, evaluate_every: 2,
-             train_limit: 32, test_limit: 16}
+  training: {dataset: glyphs, model: lenet5, workers: 4, batch: 2, steps: 4, warmup_steps: 1,
+             evaluate_every: 2, train_limit: 32, test_limit: 16}
   compression: {policies: [dense, topk]}
   network: {topology: star, stragglers: none}
   run: {seeds: 2}
@@ -76,9 +78,11 @@ cat "$tree"/slurm/slurm/*.log
 for run in local slurm; do sqlite3 "$tree/$run/study.sqlite" .dump | sort >"$tree/$run.sql"; done
 cmp "$tree/local.sql" "$tree/slurm.sql"
 
-# srun starts ranks as well: two of them, with shares of their own.
+# srun also starts ranks: two, each with its share.
 "$study" run "$tree/study.yaml" --out="$tree/srun" --launcher=slurm --submit=off
-for phase in trainings points; do srun --ntasks=2 --overcommit "$study" work "$tree/srun" --phase=$phase; done
+for phase in trainings points; do
+  srun --ntasks=2 --overcommit "$study" work "$tree/srun" --phase=$phase
+done
 "$study" collect "$tree/srun"
 sqlite3 "$tree/srun/study.sqlite" .dump | sort >"$tree/srun.sql"
 cmp "$tree/local.sql" "$tree/srun.sql"
