@@ -85,6 +85,21 @@ expect pass paths.sh 'a clean tree'
 write compress/b.cc "// see /home""/someone/notes"
 expect fail paths.sh 'a path of a home folder'
 
+if command -v python3 >/dev/null; then
+  long=$(printf '%101s' '' | tr ' ' x)
+  new_tree
+  write compress/page.md 'short' "| $long |"
+  printf '#!/bin/sh\n: %s\n' "${long%xxx}" >"$tree/script"
+  expect pass columns.py 'short lines, and a long row of a table'
+  write README.md "$long"
+  expect fail columns.py 'a long line of prose'
+  for script in script base/a.sh base/a.py; do
+    new_tree
+    write "$script" '#!/bin/sh' "# $long"
+    expect fail columns.py "a long line of $script"
+  done
+fi
+
 if command -v clang-format >/dev/null; then
   new_tree
   printf 'BasedOnStyle: Google\n' >"$tree/.clang-format"
