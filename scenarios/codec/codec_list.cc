@@ -130,20 +130,39 @@ std::string Cell(const std::string& text) {
   return cell;
 }
 
-std::string OptionCell(const MethodInfo& info) {
-  std::string text;
-  for (const OptionSpec& option : info.options) {
-    text += fmt::format("{}`{}={}` ({}): {}", text.empty() ? "" : "<br>", option.name,
-                        option.fallback, Cell(option.allowed), Cell(option.help));
+ValidationTable NameTable(const std::string& name, const std::vector<MethodEntry>& entries) {
+  ValidationTable table{name, {"name", "what it does"}, {}};
+  for (const MethodEntry& entry : entries) {
+    table.rows.push_back({"`" + entry.info.name + "`", Cell(entry.info.help)});
   }
-  return text;
+  return table;
 }
 
-ValidationTable SmallTable(const std::string& name, const std::vector<MethodEntry>& entries) {
-  ValidationTable table{name, {"name", "what it does", "options", "paper"}, {}};
+// Returns a row for each option. Methods with the same option share its row.
+ValidationTable OptionTable(const std::string& name, const std::vector<MethodEntry>& entries) {
+  ValidationTable table{name, {"option", "of", "what it does"}, {}};
   for (const MethodEntry& entry : entries) {
-    table.rows.push_back({"`" + entry.info.name + "`", Cell(entry.info.help),
-                          OptionCell(entry.info), Cell(entry.info.paper)});
+    for (const OptionSpec& option : entry.info.options) {
+      const std::string key = "`" + option.name + "=" + option.fallback + "`";
+      const std::string text = Cell("(" + option.allowed + "): " + option.help);
+      const auto row = std::ranges::find_if(table.rows, [&](const ValidationRow& other) {
+        return other[0] == key && other[2] == text;
+      });
+      if (row == table.rows.end()) {
+        table.rows.push_back({key, "`" + entry.info.name + "`", text});
+      } else {
+        (*row)[1] += ", `" + entry.info.name + "`";
+      }
+    }
+  }
+  return table;
+}
+
+ValidationTable PaperTable(const std::string& name, const std::vector<MethodEntry>& entries) {
+  ValidationTable table{name, {"name", "paper"}, {}};
+  for (const MethodEntry& entry : entries) {
+    if (entry.info.paper.empty()) continue;
+    table.rows.push_back({"`" + entry.info.name + "`", Cell(entry.info.paper)});
   }
   return table;
 }
@@ -188,14 +207,11 @@ std::string ListText(const std::vector<std::string>& names) {
 }
 
 std::vector<ValidationTable> ListTables() {
-  ValidationTable codecs{
-      "codecs",
-      {"name", "what it does", "parameter", "options", "message", "collective", "paper"},
-      {}};
-  for (const MethodEntry& entry : CodecEntries()) {
-    codecs.rows.push_back({"`" + entry.info.name + "`", Cell(entry.info.help),
-                           Cell(entry.parameter), OptionCell(entry.info), entry.message,
-                           Cell(entry.collective), Cell(entry.info.paper)});
+  const std::vector<MethodEntry> entries = CodecEntries();
+  ValidationTable messages{"codec-messages", {"name", "parameter", "message", "collective"}, {}};
+  for (const MethodEntry& entry : entries) {
+    messages.rows.push_back({"`" + entry.info.name + "`", Cell(entry.parameter), entry.message,
+                             Cell(entry.collective)});
   }
   ValidationTable common{"codec-options", {"option", "what it does"}, {}};
   std::vector<OptionSpec> options(CodecSchemeOptionSpecs().begin(), CodecSchemeOptionSpecs().end());
@@ -204,8 +220,16 @@ std::vector<ValidationTable> ListTables() {
     common.rows.push_back({"`" + option.name + "=" + option.fallback + "`",
                            Cell("(" + option.allowed + "): " + option.help)});
   }
-  return {codecs, common, SmallTable("policies", PolicyEntries()),
-          SmallTable("gradients", GradientEntries())};
+  return {NameTable("codecs", entries),
+          messages,
+          OptionTable("method-options", entries),
+          common,
+          PaperTable("codec-papers", entries),
+          NameTable("policies", PolicyEntries()),
+          OptionTable("policy-options", PolicyEntries()),
+          PaperTable("policy-papers", PolicyEntries()),
+          NameTable("gradients", GradientEntries()),
+          OptionTable("gradient-options", GradientEntries())};
 }
 
 }  // namespace legacy

@@ -27,7 +27,8 @@ std::vector<MethodEntry> GradientEntries();
 // unknown names.
 std::string ListText(const std::vector<std::string>& names);
 
-// Returns the tables of docs/compressors.md: codecs, policies, gradients.
+// Returns the tables of docs/compressors.md: codecs, policies and gradients, their options and
+// papers.
 std::vector<ValidationTable> ListTables();
 
 }  // namespace legacy
