@@ -149,14 +149,14 @@ TEST(MethodTables, RefuseInvalidNamesAndRows) {
     });
   };
   for (const char* taken : {"topk", "dense", "fp32", "qsgd", "fft", "powersgd"}) {
-    EXPECT_NE(adding(taken).find("there is a method of this one"), std::string::npos) << taken;
+    EXPECT_NE(adding(taken).find("names that no other method has"), std::string::npos) << taken;
   }
   for (const char* bad : {"", "Top", "a b", "x+y", "x:y", "x@1"}) {
     EXPECT_NE(adding(bad).find("letters a to z"), std::string::npos) << bad;
   }
   EXPECT_NE(MessageOf([] {
               kTables.Add(PolicyRow{.info = {"legacy-both", "", "", {}}, .make = nullptr});
-            }).find("there is a method of this one"),
+            }).find("names that no other method has"),
             std::string::npos);
   EXPECT_NE(MessageOf([] {
               kTables.Add(PolicyRow{.info = {"idle", "", "", {}}, .make = nullptr});
