@@ -1,6 +1,5 @@
-"""Reads the results of legacy: run directories and studies.
-
-Needs Python 3.10 or newer and its standard library only. It uses pandas where that is installed.
+"""Reads the results of legacy: run directories and studies. Needs Python 3.10 or newer, and its
+standard library only; uses pandas if it is installed.
 
     import legacy_results
 
@@ -13,27 +12,31 @@ Needs Python 3.10 or newer and its standard library only. It uses pandas where t
 
 `python3 legacy_results.py PATH` prints the content of a run directory or a study.
 
-Tables. With pandas (or frames=True) a table is a DataFrame. Counts are Int64 (seeds from 2^63 on
+Tables. With pandas (or frames=True) a table is a DataFrame: counts are Int64 (seeds from 2^63 on
 UInt64), and missing values are <NA> or NaN. With frames="arrays" it is a dict of NumPy arrays, and
 missing counts are NaN. With frames=False it is a list of dicts, one for each row, and missing
-values are None. COLUMNS has type and unit of every column; docs/results-format.md says what each
-means. In short:
+values are None. COLUMNS gives type and unit of every column; docs/results-format.md says what each
+means. In short, the rows of each table are:
 
-  run.steps         a training step of one policy and seed: learning_rate, training_loss, elements_sent, bytes (B),
-                    seconds of the step and of its parts (s, simulated), participants, fresh
-  run.evaluations   an evaluation: step, simulated_seconds (s), message_bytes and nic_bytes so far (B), test_loss,
-                    test_accuracy (fraction)
-  run.layers        a layer over a training: elements, mean_parameter, elements_sent, message_bytes (B)
-  run.decisions     a decision of a policy for a layer: step, decision (its number), layer, parameter, error, budget, gain,
-                    time_estimate (s), reason; older runs have none
-  run.links         a directed link over a training: rate_bits_per_second (bit/s), bytes (B), packets, drops, marks,
-                    max_queue_bytes (B), busy_seconds (s), utilisations (fractions), usd_per_gb (USD/GB),
-                    usd
-  run.network       a finished training: fidelity, events, packets, fresh and memoised steps, time-outs
-  run.doctor, run.fidelity    where the run has them
-  study.points      a policy and seed on a network: id, policy, seed, the axes (AXIS as text, AXIS_number in the axis's
-                    unit), training, state (pending, done, failed), message, then the figures of done points:
-                    time_to_accuracy (s; none: not reached, later than simulated_seconds), final_accuracy (fraction),
+  run.steps         a training step of one policy and seed: learning_rate, training_loss,
+                    elements_sent, bytes (B), seconds of the step and of its parts (s, simulated),
+                    participants, fresh
+  run.evaluations   an evaluation: step, simulated_seconds (s), message_bytes and nic_bytes so far
+                    (B), test_loss, test_accuracy (fraction)
+  run.layers        a layer over a training: elements, mean_parameter, elements_sent, message_bytes
+                    (B)
+  run.decisions     a policy's decision for a layer: step, decision (its number), layer, parameter,
+                    error, budget, gain, time_estimate (s), reason; runs of older versions have none
+  run.links         a directed link over a training: rate_bits_per_second (bit/s), bytes (B),
+                    packets, drops, marks, max_queue_bytes (B), busy_seconds (s), utilisations
+                    (fractions), usd_per_gb (USD/GB), usd
+  run.network       a finished training: fidelity, events, packets, fresh and memoised steps,
+                    time-outs
+  run.doctor, run.fidelity    only if the run has them
+  study.points      a policy and seed on a network: id, policy, seed, the axes (AXIS as text,
+                    AXIS_number in the axis's unit), training, state (pending, done, failed),
+                    message, then the figures of done points: time_to_accuracy (s; missing if the
+                    target was not reached within simulated_seconds), final_accuracy (fraction),
                     bytes (B), seconds of a mean step (s), egress_usd (USD), ...
   study.curves      an evaluation of a done point: policy, seed, the axes, point, step,
                     simulated_seconds (s), ...
@@ -58,11 +61,11 @@ STUDY_FORMAT = 2
 
 
 class ResultsError(Exception):
-    """Is raised for a malformed file; the text names file, place and what is allowed."""
+    """A file has invalid content; the message names file, place and what is allowed."""
 
 
 def _columns(text):
-    """Returns {name: (type, unit)} of lines `name type unit`."""
+    """Returns {name: (type, unit)} from lines `name type unit`."""
     words = (line.split() for line in text.strip().splitlines())
     return {word[0]: (_TYPES[word[1]], word[2] if len(word) > 2 else "") for word in words}
 
@@ -221,10 +224,8 @@ COLUMNS = {
 
 @dataclass
 class Axis:
-    """A dimension of a study's grid.
-
-    Has the texts of its values in order, and their numbers in `unit` (None: names).
-    """
+    """A dimension of a study's grid: texts of its values in order, and their numbers in `unit`
+    (None for names)."""
 
     name: str
     unit: str
@@ -234,10 +235,7 @@ class Axis:
 
 @dataclass
 class Run:
-    """A run directory.
-
-    The module's text describes the tables. summary is None where none has been written yet.
-    """
+    """A run directory. Tables are as in the module's text; summary is None until one is written."""
 
     path: pathlib.Path
     manifest: dict
@@ -250,19 +248,22 @@ class Run:
     network: object
     doctor: object
     fidelity: object
-    notes: list  # texts about what an interrupted run lacks
-    frames: object = None  # the argument of read_run
-    text: str = ""  # tables that the program printed, where they are known
+    notes: list  # parts that an interrupted run lacks
+    frames: object = None  # read_run's argument
+    text: str = ""  # the tables that the program printed, if known
 
     @property
     def curves(self):
-        """Is {(policy, seed): its evaluations, as a table}, in the order of the file."""
-        keys = list(zip(_column(self.evaluations, "policy"), map(int, _column(self.evaluations, "seed"))))
-        return {key: _select(self.evaluations, [other == key for other in keys]) for key in dict.fromkeys(keys)}
+        """Returns {(policy, seed): table of its evaluations}, in the order of the file."""
+        keys = list(zip(_column(self.evaluations, "policy"),
+                        map(int, _column(self.evaluations, "seed"))))
+        return {key: _select(self.evaluations, [other == key for other in keys])
+                for key in dict.fromkeys(keys)}
 
     @property
     def networks(self):
-        """Is {name: run} of a run that was timed on several networks, its own first; else {}."""
+        """Returns {name: run on that network} of a run that was timed on several networks, its own
+        first; {} for other runs."""
         return {entry["name"]: self if entry["directory"] == "." else
                 read_run(self.path / entry["directory"], self.frames)
                 for entry in self.manifest.get("networks", [])}
@@ -270,10 +271,8 @@ class Run:
 
 @dataclass
 class Study:
-    """A study's database.
-
-    target is an accuracy (fraction) or None. The module's text describes the tables.
-    """
+    """A study's database. target is an accuracy (fraction) or None; tables are as in the module's
+    text."""
 
     path: pathlib.Path
     name: str
@@ -290,13 +289,11 @@ class Study:
 
 
 def read_run(path, frames=None):
-    """Reads the run directory `path`.
+    """Reads the run directory `path`. frames: True for DataFrames, "arrays" for dicts of NumPy
+    arrays, False for lists of dicts, None for DataFrames if pandas is installed, else lists.
 
-    frames: True for DataFrames, "arrays" for dicts of NumPy arrays, False for lists of dicts, None
-    for DataFrames where pandas is installed, else lists.
-
-    Missing files and an unfinished last line, as an interruption leaves them, are allowed; `notes`
-    tells them. Any other mistake raises ResultsError.
+    Accepts interrupted runs, with missing files or an unfinished last line; `notes` names both.
+    Raises ResultsError on any other mistake.
     """
     path = pathlib.Path(path)
     manifest = _read_json(path / "manifest.json", "a directory with a manifest.json")
@@ -316,17 +313,17 @@ def read_run(path, frames=None):
 
 
 def read_study(path, frames=None):
-    """Reads the study in folder `path`, or in the database `path`. frames is as in read_run.
+    """Reads the study in folder `path`, or the database `path`. frames: as in read_run.
 
-    May be called while the study runs. Raises ResultsError where `path` is no study's database.
+    May be called while the study runs. Raises ResultsError if the file is no study's database.
     """
     path = pathlib.Path(path)
     file = path / "study.sqlite" if path.is_dir() else path
     if not file.is_file():
         raise ResultsError(f"{file}: allowed: a study's folder or its study.sqlite")
     try:
-        # The file is not opened read-only, so that SQLite may undo what a killed writer left. Where
-        # SQLite may not write, it only reads.
+        # The file is not opened read-only, so that SQLite may roll back what a killed writer left;
+        # if it may not write, it only reads.
         database = sqlite3.connect(file.resolve().as_uri() + "?mode=rw", uri=True, timeout=60)
         try:
             return _read_database(database, file, frames)
@@ -339,7 +336,7 @@ def read_study(path, frames=None):
 def _read_database(database, file, frames):
     database.row_factory = sqlite3.Row
     database.isolation_level = None
-    database.execute("BEGIN")  # all tables are read in one state
+    database.execute("BEGIN")  # reads one state of all tables
     head = database.execute("SELECT * FROM study").fetchone()
     if head is None or head["format"] != STUDY_FORMAT:
         raise ResultsError(f"{file}: format: allowed: {STUDY_FORMAT}")
@@ -358,7 +355,7 @@ def _read_database(database, file, frames):
 
     def table(query, columns):
         cursor = database.execute(query)
-        cursor.row_factory = None  # rows are tuples, as a study may have a million evaluations
+        cursor.row_factory = None  # tuples: a study may have a million evaluations
         names = [column[0] for column in cursor.description]
         types = {name: columns[name] for name in names if name in columns}
         return _table((names, cursor.fetchall()), types, frames)
@@ -384,7 +381,7 @@ def _read_json(file, allowed):
 
 
 def _read_csv(file, notes):
-    """Returns (names, rows) of one file, converted by COLUMNS; other columns stay texts."""
+    """Returns (names, rows) of one file; COLUMNS gives types, other columns stay texts."""
     types = COLUMNS[file.name]
     if not file.exists():
         return list(types), []
@@ -516,7 +513,7 @@ def _describe_study(study):
 
 
 def describe(path):
-    """Returns the content of a run directory or a study as lines of text."""
+    """Describes the content of a run directory or a study, as lines of text."""
     path = pathlib.Path(path)
     if (path / "manifest.json").is_file():
         return list(_describe_run(read_run(path, frames=False)))

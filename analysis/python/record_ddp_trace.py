@@ -1,7 +1,7 @@
 """Records a trace of distributed data-parallel training with PyTorch, for legacy-replay.
 
-A text file (docs/trace-format.md) records the buckets of each step, what they sent, and the time of
-the devices. It can be timed on any simulated network. Needs torch alone.
+The trace is a text file (docs/trace-format.md) of the messages of each step by bucket, and of the
+times of the devices; it can be timed on any simulated network. Needs only torch.
 
     model = torch.nn.parallel.DistributedDataParallel(model)
     recorder = DdpTraceRecorder("run.trace", model)
@@ -11,9 +11,9 @@ the devices. It can be timed on any simulated network. Needs torch alone.
         recorder.end_step(loss=loss.item())
     recorder.close()
 
-Every rank writes PATH.rankN while it trains, with one line for each step; close() merges them.
-After a crash, or where ranks do not share a folder:
-python3 record_ddp_trace.py PATH PATH.rank0 PATH.rank1 ...
+Every rank writes PATH.rankN while it trains, a line for each step; close() merges these files.
+After a crash, or if ranks share no folder, merge them by
+    python3 record_ddp_trace.py PATH PATH.rank0 PATH.rank1 ...
 """
 
 import json
@@ -41,7 +41,7 @@ class _CpuTimer:
 
 
 class _CudaTimer:
-    """Marks are events on the current stream. Only wait() waits for the device."""
+    """Measures times by events on the current stream, which stall the device only in wait()."""
 
     def now(self):
         event = torch.cuda.Event(enable_timing=True)
@@ -58,19 +58,17 @@ class _CudaTimer:
 class _Step:
     def __init__(self, begin):
         self.begin = begin
-        self.buckets = []  # messages and marks of each bucket
-        self.done = []     # marks at which a bucket's mean had arrived
-        self.end = None    # mark at which the optimizer had stepped
+        self.buckets = []  # messages, and marks
+        self.done = []     # marks of the arrival of a bucket's mean
+        self.end = None    # mark of the end of the optimizer's step
         self.facts = {}
 
 
 class DdpTraceRecorder:
-    """Records the steps of `model`, a DistributedDataParallel.
-
-    `hook`, `state`: communication hook to run; default: PyTorch's all-reduce. `sends(bucket)`: what
-    one rank sends for a bucket, a list of (way, bytes) with ways of WAYS, one entry for each
-    collective call; needed where the hook is not one of PyTorch's casts. `method`: name in tables.
-    """
+    """Records the training of `model`, a DistributedDataParallel. `hook`, `state`: the
+    communication hook to run; default: PyTorch's all-reduce. `sends(bucket)`: the messages of one
+    rank for a bucket, a list of (way, bytes) with ways of WAYS, one for each collective call;
+    needed unless the hook is one of PyTorch's casts. `method`: the name in tables."""
 
     def __init__(self, path, model, hook=None, state=None, sends=None, method=None):
         name = getattr(hook, "__name__", None)
@@ -94,7 +92,7 @@ class DdpTraceRecorder:
                      "layers": [[n, p.numel()] for n, p in layers]})
         self._step = None     # step that runs
         self._ended = []      # steps on which the device may still work
-        self._update = 0.0    # seconds of the optimizer after the last step that was written
+        self._update = 0.0    # optimizer's seconds after the last written step
         self._handle = model.register_forward_pre_hook(self._begin_step)
 
     @staticmethod
@@ -103,11 +101,9 @@ class DdpTraceRecorder:
         return recorder._exchange(bucket)
 
     def end_step(self, loss=None, rate=None, accuracy=None, test_loss=None):
-        """Ends the step. Called after optimizer.step(), it counts the optimizer's time.
-
-        Each value is optional; those of rank 0 are recorded. `accuracy` is a fraction, measured on
-        the test set after this step.
-        """
+        """Ends a step; called after optimizer.step(), so that its time counts. Each value is
+        optional; rank 0's values are recorded. `accuracy`: a fraction, measured on the test set
+        after this step."""
         if self._step is None or not self._step.buckets:
             raise RuntimeError("end_step: no gradients were exchanged since the step before")
         self._step.end = self._timer.now()
@@ -116,7 +112,7 @@ class DdpTraceRecorder:
         self._finish_step()
 
     def close(self):
-        """Ends the recording; all ranks call it. Rank 0 writes the trace and removes the parts."""
+        """Ends the recording; called on all ranks. Rank 0 merges and removes the ranks' parts."""
         self._handle.remove()
         if self._step is not None and self._step.buckets:
             self._finish_step()
@@ -134,10 +130,10 @@ class DdpTraceRecorder:
 
     def _begin_step(self, module, inputs):
         if not torch.is_grad_enabled():
-            return  # this is an evaluation
+            return  # an evaluation
         if self._step is not None and self._step.buckets:
             self._finish_step()
-        if self._step is None:  # not where gradients are accumulated, as the step has begun then
+        if self._step is None:  # otherwise the step has begun: gradients are accumulated
             self._step = _Step(self._timer.now())
 
     def _exchange(self, bucket):
@@ -171,7 +167,7 @@ class DdpTraceRecorder:
         return future.then(note)
 
     def _finish_step(self):
-        """Writes the step before. Its events have passed, so this does not wait for the device."""
+        """Writes the step before, whose events have passed, so that it need not wait."""
         self._ended.append(self._step)
         self._step = None
         if len(self._ended) > 1 or isinstance(self._timer, _CpuTimer):
@@ -181,8 +177,9 @@ class DdpTraceRecorder:
         timer = self._timer
         for mark in step.done + ([step.end] if step.end is not None else []):
             timer.wait(mark)
-        # The device runs one thing at a time, so the time of earlier encodings is no part of the
-        # backward pass. A plain all-reduce encodes nothing, so the time of its hook is.
+        # The device runs one kernel at a time, so that earlier encodings delay the backward pass;
+        # their time is subtracted. A plain all-reduce encodes nothing: the time of its hook is part
+        # of the backward pass.
         buckets, encoded, ready = [], 0.0, 0.0
         for entry in step.buckets:
             begin, end = entry.pop("marks")
@@ -206,7 +203,7 @@ def part_path(path, rank):
 
 
 def _read_part(path):
-    """Returns header and steps. A last line that a crash cut off is left out."""
+    """Returns header and steps, without a last line that a crash cut off."""
     with open(path, encoding="utf-8") as file:
         lines = [json.loads(line) for line in file if line.endswith("\n")]
     if not lines or lines[0].get("legacy-ddp-record") != 1:
@@ -221,7 +218,7 @@ def _number(value):
 
 
 def _each(values):
-    """Returns one number where all are equal, else each."""
+    """Formats one number if all are equal, else each."""
     texts = [_number(value) for value in values]
     return texts[0] if len(set(texts)) == 1 else " ".join(texts)
 
@@ -231,7 +228,7 @@ def _name(text):
 
 
 def _ranges(positions, names):
-    """Returns names, with neighbours as FIRST..LAST."""
+    """Formats runs of neighbours as FIRST..LAST."""
     words, i = [], 0
     while i < len(positions):
         last = i
@@ -245,8 +242,9 @@ def _ranges(positions, names):
 
 
 def _step_lines(steps, names, where):
-    """Yields the lines of one step of all ranks."""
-    shapes = [[(b["layers"], [way for way, _ in b["sends"]]) for b in step["buckets"]] for step in steps]
+    """Returns the lines of one step of all ranks."""
+    shapes = [[(b["layers"], [way for way, _ in b["sends"]]) for b in step["buckets"]]
+              for step in steps]
     if any(shape != shapes[0] for shape in shapes):
         raise ValueError(f"{where}: the ranks' buckets differ")
     yield "step"

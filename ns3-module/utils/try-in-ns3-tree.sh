@@ -1,9 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Builds this folder as contrib/legacy of an ns-3 source tree, runs its suites and examples there, and
-# prints the outcomes:
-#   try-in-ns3-tree.sh NS3_TREE [PROFILE]     (profile: optimized, the default; default or debug)
-# JOBS sets the number of compilers at once (1). Only the modules that this one needs are built.
+# Builds this folder as contrib/legacy of an ns-3 source tree, runs its suites and examples there,
+# and prints the outcome:
+#   try-in-ns3-tree.sh NS3_TREE [PROFILE]
+# PROFILE is optimized (if none is given), default or debug. JOBS sets the number of compilers at
+# once (1). Only the modules that this one needs are built.
 set -eu
 [ $# -ge 1 ] && [ -x "$1/ns3" ] || { echo "usage: $0 NS3_TREE [PROFILE]" >&2 && exit 2; }
 module=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)
@@ -12,7 +13,7 @@ log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 failures=0
 
-# step WHAT COMMAND...: prints one line of outcome, and the whole output where the command failed.
+# step WHAT COMMAND...: prints a line with the outcome, and the whole output after a failure.
 step() {
   what=$1
   shift
