@@ -1,7 +1,7 @@
 // Recorded traffic, and traces of users' own trainings.
 #include "base/whole_file.h"
 #include "tests/fuzz/readers.h"
-#include "tests/trainer/recorded_traffic.h"
+#include "tests/trainer/clock/recorded_traffic.h"
 #include "trainer/clock/ddp_trace.h"
 #include "trainer/clock/traffic_reader.h"
 

@@ -7,7 +7,7 @@
 
 #include "ns3-module/fabric/topology/builders.h"
 #include "tests/fabric/fabric_testing.h"
-#include "tests/fabric/topology_testing.h"
+#include "tests/fabric/topology/topology_testing.h"
 
 namespace legacy::fabric::topology_test {
 namespace {

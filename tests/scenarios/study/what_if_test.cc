@@ -12,7 +12,7 @@
 #include "scenarios/study/what_if_json.h"
 #include "scenarios/study/what_if_study.h"
 #include "tests/message_of.h"
-#include "tests/scenarios/what_if_testing.h"
+#include "tests/scenarios/study/what_if_testing.h"
 
 namespace legacy::what_if_test {
 namespace {

@@ -15,7 +15,7 @@ import sys
 import tempfile
 import unittest
 
-sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / 'analysis/study'))
+sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / 'analysis/study'))
 import study_page_test  # skips without a browser
 from selenium.webdriver.common.keys import Keys
 

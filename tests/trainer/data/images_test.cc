@@ -6,7 +6,7 @@
 #include <zlib.h>
 
 #include "base/error.h"
-#include "tests/trainer/temporary_folder.h"
+#include "tests/trainer/data/temporary_folder.h"
 #include "trainer/data/data_catalog.h"
 
 namespace legacy::images_test {

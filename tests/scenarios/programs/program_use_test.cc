@@ -11,7 +11,7 @@
 #include <sstream>
 #include <thread>
 
-#include "tests/scenarios/program_testing.h"
+#include "tests/scenarios/programs/program_testing.h"
 
 namespace legacy::program_use_test {
 namespace {

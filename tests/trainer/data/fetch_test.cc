@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/trainer/temporary_folder.h"
+#include "tests/trainer/data/temporary_folder.h"
 #include "trainer/data/contact_sheet.h"
 #include "trainer/data/data_fetch.h"
 

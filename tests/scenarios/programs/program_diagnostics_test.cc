@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "tests/scenarios/program_testing.h"
+#include "tests/scenarios/programs/program_testing.h"
 
 namespace legacy::program_diagnostics_test {
 namespace {

@@ -9,7 +9,7 @@
 #include "analysis/run_directory.h"
 #include "base/error.h"
 #include "scenarios/study/folder.h"
-#include "tests/scenarios/study_running.h"
+#include "tests/scenarios/study/study_running.h"
 
 namespace legacy::study_run_test {
 namespace {

@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "scenarios/study/launch.h"
 #include "tests/message_of.h"
-#include "tests/scenarios/study_running.h"
+#include "tests/scenarios/study/study_running.h"
 
 namespace legacy::study_launch_test {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "ns3-module/fabric/collective/double-tree.h"
 #include "ns3-module/fabric/collective/pieces.h"
-#include "tests/fabric/collective_testing.h"
+#include "tests/fabric/collective/collective_testing.h"
 
 namespace legacy::fabric::collective_test {
 namespace {

@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "scenarios/study/folder.h"
 #include "tests/http/client.h"
-#include "tests/scenarios/what_if_testing.h"
+#include "tests/scenarios/study/what_if_testing.h"
 
 namespace legacy::serve_test {
 namespace {

@@ -8,7 +8,7 @@
 #include <sstream>
 
 #include "base/error.h"
-#include "tests/trainer/recorded_traffic.h"
+#include "tests/trainer/clock/recorded_traffic.h"
 
 namespace legacy::traffic_reader_test {
 namespace {

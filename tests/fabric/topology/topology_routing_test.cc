@@ -8,7 +8,7 @@
 #include "ns3-module/fabric/topology/fewest-hops.h"
 #include "ns3-module/fabric/topology/topology.h"
 #include "tests/fabric/fabric_testing.h"
-#include "tests/fabric/topology_testing.h"
+#include "tests/fabric/topology/topology_testing.h"
 
 namespace legacy::fabric::topology_routing_test {
 namespace {

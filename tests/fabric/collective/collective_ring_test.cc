@@ -3,7 +3,7 @@
 
 #include <set>
 
-#include "tests/fabric/collective_testing.h"
+#include "tests/fabric/collective/collective_testing.h"
 
 namespace legacy::fabric::collective_ring_test {
 namespace {

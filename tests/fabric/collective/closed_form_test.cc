@@ -8,7 +8,7 @@
 #include "ns3-module/fabric/engine/engine.h"
 #include "ns3-module/fabric/step/step.h"
 #include "ns3-module/fabric/topology/builders.h"
-#include "tests/fabric/collective_testing.h"
+#include "tests/fabric/collective/collective_testing.h"
 
 namespace legacy::fabric::closed_form_test {
 namespace {
