@@ -1,5 +1,6 @@
-# shellcheck shell=sh disable=SC2154  # build, root: set by waf ./waf doctor lists the tools and
-# packages that the toolkit would build with on this machine, and those that are missing.
+# shellcheck shell=sh disable=SC2154  # build, root: set by waf
+# ./waf doctor lists the tools and packages that the toolkit would build with on this machine, and
+# those that are missing.
 
 row() { printf '%-14s %s\n' "$1" "${2:-none}"; }
 

@@ -186,6 +186,18 @@ called 'apt-get .*install -y --no-install-recommends pybind11-dev$'
 called '--target legacy_python$'
 complained "PYTHONPATH=$CLONE/build/release/python"
 fails python now
+fresh && forget clang-tidy
+mkdir -p "$tree/clone/tests/checks"
+cat >"$tree/clone/tests/checks/tidy.py" <<'TIDY'
+#!/bin/sh
+echo "tidy $JOBS $*" >>"$LOG"
+TIDY
+chmod +x "$tree/clone/tests/checks/tidy.py"
+succeeds build
+not_called apt-get
+succeeds -j3 tidy base trainer/clock
+called 'apt-get .*install -y --no-install-recommends clang-tidy$'
+called "tidy 3 $CLONE/build/release base trainer/clock\$"
 fresh && forget clang
 succeeds fuzz --seconds=7
 called 'apt-get .*install -y --no-install-recommends clang$'

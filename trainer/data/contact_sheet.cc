@@ -67,7 +67,7 @@ std::string PngChunk(const std::string& type, const std::string& data) {
 }
 
 std::string Png(const Picture& picture) {
-  const size_t row = static_cast<size_t>(picture.width * picture.channels);
+  const size_t row = static_cast<size_t>(picture.width) * picture.channels;
   std::string lines;
   for (int y = 0; y < picture.height; ++y) {
     lines += '\0';  // no filter

@@ -186,7 +186,7 @@ void Draw(const Polyline& line, const Pen& pen, Canvas& canvas) {
         const double square = SquaredDistance({double(x), double(y)}, line[i], line[i + 1]);
         if (square >= reach * reach) continue;
         const double cover = std::min(1.0, (reach - std::sqrt(square)) / pen.softness);
-        double& pixel = canvas[static_cast<size_t>(y * kGlyphSide + x)];
+        double& pixel = canvas[static_cast<size_t>(y) * kGlyphSide + x];
         pixel = std::max(pixel, cover * pen.ink);
       }
     }
