@@ -38,6 +38,14 @@ std::string TimeCell(const PolicySummary& policy) {
   return text + fmt::format(" ({}x)", Number(policy.speedup_dense->spread.mean));
 }
 
+// Returns the mean step in ms, and how many times shorter it is than that of dense.
+std::string StepCell(const PolicySummary& policy, const Summary& summary) {
+  const std::string text = Number(policy.step.total * 1e3);
+  const PolicySummary* dense = FindPolicy(summary, "dense");
+  if (dense == nullptr || dense == &policy) return text;
+  return text + fmt::format(" ({}x)", Number(dense->step.total / policy.step.total));
+}
+
 // Returns the ratio of computing to communication in a step, as "1 : 64".
 std::string RatioCell(double ratio) {
   return std::isfinite(ratio) ? fmt::format("1 : {}", Number(ratio)) : "-";
@@ -55,26 +63,33 @@ double WellKnownRatio(const NetworkResult& network, const std::string& model) {
   return kUnknown;
 }
 
+// Where there is no target, as nothing is known of the accuracy, the table has steps.
 Table NetworksTable(const std::vector<NetworkResult>& networks) {
   const Summary& own = networks.front().summary;
+  const std::string what = own.target ? "Seconds to the target" : "The mean step in ms";
   Table table{
-      "Seconds to the target on each network, from the same trainings (times faster than dense)",
-      {"policy", "final %"},
-      {}};
+      what + " on each network, from the same trainings (times faster than dense)", {"policy"}, {}};
+  if (own.target) table.header.push_back("final %");
   for (const NetworkResult& network : networks) table.header.push_back(network.name);
   for (size_t p = 0; p < own.policies.size(); ++p) {
     const PolicySummary& policy = own.policies[p];
-    table.rows.push_back({policy.name, Fixed(policy.final_accuracy.mean * 100, 2)});
+    table.rows.push_back({policy.name});
+    if (own.target) table.rows.back().push_back(Fixed(policy.final_accuracy.mean * 100, 2));
     for (const NetworkResult& network : networks) {
-      table.rows.back().push_back(TimeCell(network.summary.policies[p]));
+      const PolicySummary& there = network.summary.policies[p];
+      table.rows.back().push_back(own.target ? TimeCell(there) : StepCell(there, network.summary));
     }
   }
-  table.rows.push_back({own.baseline + ", compute : communication", ""});
+  const auto add_row = [&](const std::string& label) {
+    table.rows.push_back({label});
+    if (own.target) table.rows.back().push_back("");
+  };
+  add_row(own.baseline + ", compute : communication");
   for (const NetworkResult& network : networks) {
     table.rows.back().push_back(RatioCell(BaselineRatio(network)));
   }
   for (const auto& [model, own_ratio] : networks.front().well_known) {
-    table.rows.push_back({fmt::format("{}, dense step", model), ""});
+    add_row(fmt::format("{}, dense step", model));
     for (const NetworkResult& network : networks) {
       table.rows.back().push_back(RatioCell(WellKnownRatio(network, model)));
     }

@@ -30,6 +30,17 @@ ScenarioNetwork BuildNetwork(const Scenario& scenario, uint64_t seed) {
   return result;
 }
 
+bool ReadsLinkOption(Scenario scenario, const std::string& key) {
+  scenario.network_schedule = "none";
+  scenario.fidelity = "analytic";  // builds no engine that has globals
+  const auto fingerprint = [&](const std::string& value) {
+    SetOption(scenario, key, value);
+    return BuildNetwork(scenario, scenario.seed).network->topology.Fingerprint();
+  };
+  return key == "network.bandwidth" ? fingerprint("1Mbps") != fingerprint("2Mbps")
+                                    : fingerprint("1us") != fingerprint("2us");
+}
+
 TransferOptions TransfersOf(const Scenario& scenario, const Network& network) {
   TransferOptions options;
   options.transfer = *scenario.aggregation;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "scenarios/network/network.h"
 #include "scenarios/options/scenario.h"
@@ -19,6 +20,10 @@ struct ScenarioNetwork {
 // fabric that cannot be built or is too small, on ns-3 attributes that ns-3 refuses, and on packet
 // fidelity in a build without ns-3.
 ScenarioNetwork BuildNetwork(const Scenario& scenario, uint64_t seed);
+
+// Returns true where the topology reads network.bandwidth or network.delay: a file may give the rate
+// or the delay of each of its links.
+bool ReadsLinkOption(Scenario scenario, const std::string& key);
 
 // Returns the algorithms that carry the scenario's collective calls on that network.
 TransferOptions TransfersOf(const Scenario& scenario, const Network& network);

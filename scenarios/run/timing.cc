@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "ns3-module/fabric/collective/alpha-beta.h"
+#include "ns3-module/fabric/topology/file.h"
 #include "scenarios/network/engines.h"
 #include "trainer/clock/measured_clock.h"
 
@@ -193,9 +194,11 @@ std::string ScenarioTiming::Description() const {
       : scenario_.network_schedule->empty()
           ? scenario_.bandwidth.text()
           : WithRatesOf(scenario_, scenario_.network_schedule->front()).bandwidth.text();
+  const bool own_rates = fabric::NamesTopologyFile(scenario_.topology) &&
+                         !ReadsLinkOption(scenario_, "network.bandwidth");
   return std::to_string(scenario_.workers) + " workers on " + network.topology.Name() + " (" +
-         network.placement.description + "), " + rate + ", " + scenario_.fidelity.text() +
-         " fidelity";
+         network.placement.description + "), " + (own_rates ? "its own rates" : rate) + ", " +
+         scenario_.fidelity.text() + " fidelity";
 }
 
 std::string ScenarioTiming::Warning() const {

@@ -28,20 +28,12 @@ constexpr double kTargetShare = 0.9;  // share of the baseline's accuracy
 constexpr size_t kWindow = 3;         // number of evaluations in a mean
 constexpr int64_t kLeastSteps = 10;
 
-// Returns true where other rates of --bandwidth give another network.
-bool BandwidthMatters(Scenario scenario) {
-  if (!scenario.network_schedule->empty() || scenario.workers == 1) return false;
-  scenario.fidelity = "analytic";  // builds no engine that has globals
-  const auto fingerprint = [&](const char* rate) {
-    scenario.bandwidth = rate;
-    return BuildNetwork(scenario, scenario.seed).network->topology.Fingerprint();
-  };
-  return fingerprint("1Mbps") != fingerprint("2Mbps");
-}
-
 std::vector<std::string> BandwidthsOf(const Scenario& scenario) {
   const std::string& asked = scenario.bandwidth.text();
-  if (!BandwidthMatters(scenario)) return {asked};
+  if (!scenario.network_schedule->empty() || scenario.workers == 1 ||
+      !ReadsLinkOption(scenario, "network.bandwidth")) {
+    return {asked};
+  }
   const double rate = *QuantityOf(OptionKind::kRate, asked);
   const double least = std::max(1.0, std::round(rate / kReach));
   std::vector<std::string> steps =

@@ -43,6 +43,7 @@ class Reader {
     ReadSections();
     ReadNames();
     ReadScenario(Section("scenario"), where_, study_.scenario);
+    ReadScenario(Section("scenario"), where_, study_.shape_scenario);
     ReadGrid();
     CheckBase();
     ChooseBaseline();
@@ -380,12 +381,16 @@ StudyDefinition ParseStudy(const std::string& text, const std::string& where) {
 
 Scenario ScenarioOf(const StudyDefinition& definition,
                     const StudyDefinition::Combination& combination) {
-  Scenario scenario = definition.scenario;
-  for (size_t a = 0; a < definition.axes.size(); ++a) {
-    for (const auto& [key, text] : definition.axes[a].settings[combination.values[a]]) {
-      SetOption(scenario, key, text);
+  const auto with_axes = [&](Scenario scenario) {
+    for (size_t a = 0; a < definition.axes.size(); ++a) {
+      for (const auto& [key, text] : definition.axes[a].settings[combination.values[a]]) {
+        SetOption(scenario, key, text);
+      }
     }
-  }
+    return scenario;
+  };
+  Scenario scenario = with_axes(definition.scenario);
+  if (!scenario.layers.empty()) scenario = with_axes(definition.shape_scenario);
   scenario.policies = {combination.policy};
   scenario.seed = combination.seed;
   scenario.seeds = 1;

@@ -41,6 +41,8 @@ struct StudyDefinition {
   std::string baseline;
   std::string text;  // YAML
   Scenario scenario;
+  // The same options over the defaults of a shape, for points with `layers`.
+  Scenario shape_scenario = ShapeDefaults();
   std::vector<GridAxis> axes;
   // Positions of each point's values, axis by axis: the full grid less `exclude`, then `include`.
   struct Combination {

@@ -127,9 +127,11 @@ bool StudyServer::Impl::FromHere(const HttpRequest& request) const {
 HttpResponse StudyServer::Impl::Ask(const HttpRequest& request) {
   const auto start = std::chrono::steady_clock::now();
   try {
-    const auto answer = what_if.Answer(ParseQuestion(request.body), options.limit_seconds,
-                                       [this] { return stopped.load(); });
+    const WhatIfQuestion question = ParseQuestion(request.body);
+    const auto answer =
+        what_if.Answer(question, options.limit_seconds, [this] { return stopped.load(); });
     json document = ToJson(*answer);
+    document["unread"] = what_if.Unread(question);
     document["seconds"] = Seconds(std::chrono::steady_clock::now() - start).count();
     return JsonResponse(document);
   } catch (const WhatIfStopped& stop) {

@@ -11,6 +11,7 @@
 #include "ns3-module/fabric/topology/file.h"
 #include "ns3-module/fabric/topology/report.h"
 #include "scenarios/run/replay.h"
+#include "scenarios/run/scenario_network.h"
 
 namespace legacy {
 namespace {
@@ -190,6 +191,16 @@ Scenario WhatIf::ScenarioOf(const WhatIfTraining& training, const WhatIfQuestion
   speed("clock.codec_speed", question.codec_speed);
   ValidateScenario(scenario);
   return scenario;
+}
+
+std::vector<std::string> WhatIf::Unread(const WhatIfQuestion& question) const {
+  const Scenario scenario = ScenarioOf(GroupOf(question.group).trainings.front(), question);
+  std::vector<std::string> unread;
+  for (const char* key : {"bandwidth", "delay"}) {
+    if (!fabric::NamesTopologyFile(scenario.topology)) continue;
+    if (!ReadsLinkOption(scenario, std::string("network.") + key)) unread.emplace_back(key);
+  }
+  return unread;
 }
 
 std::vector<const WhatIfTraining*> WhatIf::Chosen(const WhatIfQuestion& question) const {

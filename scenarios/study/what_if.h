@@ -107,6 +107,10 @@ class WhatIf {
   // Returns the scenario that answers a question for one training. Throws Error on invalid options.
   Scenario ScenarioOf(const WhatIfTraining& training, const WhatIfQuestion& question) const;
 
+  // Returns those of "bandwidth" and "delay" that the network of a question does not read, as its
+  // topology file has rates or delays of its own.
+  std::vector<std::string> Unread(const WhatIfQuestion& question) const;
+
   // Returns the answer. Any thread may ask; questions are answered one after the other, and the
   // last ones are memoised. `stopped` is called between steps. Throws Error or fabric::Error on
   // invalid questions, and WhatIfStopped after `limit_seconds` of work or waiting.

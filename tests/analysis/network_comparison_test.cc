@@ -45,6 +45,17 @@ TEST(NetworkComparison, ShowsATimeForEachNetworkAndTheRatioOfCommunication) {
   EXPECT_NE(text.find("1 : 6.40"), std::string::npos) << text;
 }
 
+TEST(NetworkComparison, ShowsStepsWhereNothingIsKnownOfTheAccuracy) {
+  std::vector<NetworkResult> networks = SlowAndFast();
+  for (NetworkResult& network : networks) network.summary.target.reset();
+  const std::string text = NetworksText(networks);
+  EXPECT_NE(text.find("The mean step in ms on each network"), std::string::npos) << text;
+  EXPECT_EQ(text.find("reached"), std::string::npos) << text;
+  EXPECT_EQ(text.find("final"), std::string::npos) << text;
+  EXPECT_NE(text.find("4.00 (16.2x)"), std::string::npos) << text;
+  EXPECT_NE(text.find("2.10 (0.714x)"), std::string::npos) << text;
+}
+
 TEST(NetworkComparison, SaysWhoIsFirstAndWhyTheOrderTurns) {
   EXPECT_EQ(
       NetworksConclusion(SlowAndFast()),

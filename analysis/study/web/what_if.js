@@ -134,6 +134,7 @@ function whatIfFigure(view, answer) {
 // question(), setGroups(groups)}.
 function makeQuestion(form, ask) {
   let codecs = true;  // true where some policy encodes
+  let unread = [];  // keys of knobs that the network of the last answer does not read
   const changed = () => {
     effects();
     ask();
@@ -147,6 +148,7 @@ function makeQuestion(form, ask) {
     knobOf('slowdown').enable(slow);
     if (slow && knobOf('slowdown').get() === 1) knobOf('slowdown').set(FIRST_SLOWDOWN);
     knobOf('codec_speed').enable(codecs);
+    for (const key of ['bandwidth', 'delay']) knobOf(key).enable(!unread.includes(key));
   }
   knobs.forEach((knob, i) => knob.set(KNOBS[i].first));
   const field = (label, input) =>
@@ -173,6 +175,7 @@ function makeQuestion(form, ask) {
   return {
     answered(answer) {
       codecs = answer.policies.some(({seeds}) => seeds.some(({parts}) => parts.encode + parts.decode > 0));
+      unread = answer.unread;
       effects();
     },
     question: () => ({group: Number(group.value), topology: topology.value, fidelity: fidelity.value,

@@ -28,6 +28,14 @@ scenario:
   network: {topology: star, stragglers: none, fidelity: flow}
 grid:
   bandwidth: [100Mbps, 1Gbps]
+  topo: [star, OWN_RATES]
+'''
+OWN_RATES = '''
+type: links
+hosts: [a, b, c, d]
+switches: [s]
+links: [{a: a, b: s, rate: 1Gbps}, {a: b, b: s, rate: 1Gbps}, {a: c, b: s, rate: 1Gbps},
+        {a: d, b: s, rate: 2Gbps}]
 '''
 CURVE = '''const {datasets} = Chart.getChart('what-if-canvas').data;
     return datasets.find((one) => one.label === arguments[0]).data.map(({x, y}) => [x, y]);'''
@@ -42,7 +50,9 @@ class ServedStudyTest(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         cls.addClassCleanup(folder.cleanup)
         cls.folder = pathlib.Path(folder.name)
-        (cls.folder / 'served.yaml').write_text(STUDY)
+        cls.own_rates = cls.folder / 'own_rates.yaml'
+        cls.own_rates.write_text(OWN_RATES)
+        (cls.folder / 'served.yaml').write_text(STUDY.replace('OWN_RATES', str(cls.own_rates)))
         cls.study = cls.folder / 'study'
         subprocess.run([sys.argv[1], 'run', cls.folder / 'served.yaml', f'--out={cls.study}',
                         '--jobs=2'], check=True, capture_output=True)
@@ -91,6 +101,14 @@ class ServedStudyTest(unittest.TestCase):
             for (seconds, accuracy), (x, y) in zip(expected, shown):
                 self.assertAlmostEqual(x / seconds, 1, delta=1e-9)
                 self.assertAlmostEqual(y, accuracy, delta=1e-9)
+        # A topology file that gives every link its rate leaves the slider of the rate no effect.
+        slider = self.find('#what-if-bandwidth')
+        self.assertTrue(slider.is_enabled())
+        self.browser.execute_script('''const field = document.getElementById('what-if-topology');
+            field.value = arguments[0];
+            field.dispatchEvent(new Event('input'));''', str(self.own_rates))
+        self.wait_for(lambda: not slider.is_enabled())
+        self.assertTrue(self.find('#what-if-delay').is_enabled())
         errors = [entry for entry in self.browser.get_log('browser')
                   if entry['level'] in ('SEVERE', 'WARNING')]
         self.assertEqual(errors, [])

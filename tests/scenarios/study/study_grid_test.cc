@@ -63,6 +63,24 @@ TEST(StudyGrid, ReadsAWholeDefinition) {
   EXPECT_EQ(last.seeds, 1);
 }
 
+TEST(StudyGrid, PointsWithLayersHaveTheDefaultsOfShapes) {
+  const auto fidelities = [](const std::string& scenario, const std::string& grid) {
+    const StudyDefinition study = ParseStudy(
+        "scenario: {" + scenario + "}\ngrid: {policies: [dense], " + grid + "}\n", "s.yaml");
+    Texts texts;
+    for (const auto& point : study.points) {
+      texts.push_back(ScenarioOf(study, point).fidelity.text());
+    }
+    return texts;
+  };
+  EXPECT_EQ(fidelities("", "layers: [resnet50], bandwidth: [1Gbps]"), Texts{"flow"});
+  EXPECT_EQ(fidelities("training: {layers: resnet50}", "bandwidth: [1Gbps]"), Texts{"flow"});
+  EXPECT_EQ(fidelities("network: {fidelity: packet}", "layers: [resnet50]"), Texts{"packet"});
+  EXPECT_EQ(fidelities("", "layers: [resnet50], fidelity: [analytic, packet]"),
+            (Texts{"analytic", "packet"}));
+  EXPECT_EQ(fidelities("", "bandwidth: [1Gbps]"), Texts{"packet"});
+}
+
 TEST(StudyGrid, DefaultsOfNamesAndBaseline) {
   const StudyDefinition study = Grid("workers: [8], policies: [fp16, dense]");
   EXPECT_EQ(study.name, "s");

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <memory>
 
 #include "analysis/run_directory.h"
@@ -225,6 +226,27 @@ TEST_F(WhatIfTest, ASlowdownHasAnEffectWhereNoWorkerIsSlow) {
   EXPECT_EQ(stragglers(R"({"slowdown": 3, "slow_workers": 0})"), "none");
   EXPECT_THAT(MessageOf([&] { stragglers(R"({"slow_workers": 2})"); }),
               HasSubstr("slow_workers: got '2'; allowed: together with slowdown"));
+}
+
+TEST_F(WhatIfTest, TellsWhichOptionsATopologyFileDoesNotRead) {
+  const std::string file = (study_->folder / "lab.yaml").string();
+  const auto unread = [&](const std::string& link) {
+    std::ofstream lines(file);
+    lines << "type: links\nhosts: [a, b, c, d]\nswitches: [s]\nlinks:\n";
+    for (const char* host : {"a", "b", "c", "d"}) {
+      lines << "  - {a: " << host << ", b: s" << link << "}\n";
+    }
+    lines.close();
+    WhatIfStudy study = what_if_->study();
+    study.topologies.insert(file);
+    WhatIfQuestion question;
+    question.topology = file;
+    return WhatIf(std::move(study), 1).Unread(question);
+  };
+  EXPECT_THAT(unread(""), ElementsAre());
+  EXPECT_THAT(unread(", rate: 1Gbps"), ElementsAre("bandwidth"));
+  EXPECT_THAT(unread(", rate: 1Gbps, delay: 5us"), ElementsAre("bandwidth", "delay"));
+  EXPECT_THAT(what_if_->Unread({}), ElementsAre());
 }
 
 TEST_F(WhatIfTest, AnotherRateOrDelayEndsTheNetworkSchedule) {

@@ -2,7 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <string>
+#include <vector>
+
 #include "base/error.h"
+#include "base/number.h"
 #include "compress/exchange.h"
 #include "compress/kernel_costs.h"
 
@@ -29,6 +34,28 @@ std::string Complaint(const std::string& json) {
 std::string Replaced(const std::string& from, const std::string& to) {
   std::string text = kGood;
   return text.replace(text.find(from), from.size(), to);
+}
+
+// docs/clock.md shows the table of compress/kernel_costs.h as it is.
+TEST(KernelCosts, AreThoseOfTheHandbook) {
+  std::ifstream handbook(LEGACY_CLOCK_HANDBOOK);
+  std::vector<std::string> rows;
+  bool table = false;
+  for (std::string line; std::getline(handbook, line);) {
+    if (line.starts_with("| kernel | launches of a set |")) {
+      table = std::getline(handbook, line).good();  // the rule below the header
+    } else if (table && line.starts_with("|")) {
+      rows.push_back(line);
+    } else {
+      table = false;
+    }
+  }
+  std::vector<std::string> expected;
+  for (const KernelCost& cost : KernelCosts()) {
+    expected.push_back("| `" + std::string(cost.name) + "` | " + std::to_string(cost.launches) +
+                       " | " + FormatNumber(cost.bytes) + " | " + std::string(cost.what) + " |");
+  }
+  EXPECT_EQ(rows, expected);
 }
 
 TEST(Profile, PricesOperationsByTheSlowestOfThreeLimits) {
