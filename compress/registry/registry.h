@@ -14,7 +14,7 @@ namespace legacy {
 
 // Number of rows that plugins may add to each table. It is fixed so that spans of tables stay valid
 // until the program ends.
-inline constexpr size_t kMostAdded = 8;
+inline constexpr size_t kMostAdded = 64;
 
 // The tables to which a plugin adds its methods. Each Add throws Error if the name is empty, is not
 // of a-z, 0-9 and '-', or is taken, if the row makes nothing, or if kMostAdded rows were added. It
