@@ -50,7 +50,7 @@ Aggregation::Aggregation(UnitPlan plan, Policy& policy, int workers,
       policy_(policy),
       workers_(workers),
       exchange_(std::move(exchange)),
-      books_(plan_.units.size()) {}
+      records_(plan_.units.size()) {}
 
 void Aggregation::SetMessageHook(MessageHook hook) {
   exchange_->SetMessageHook(hook);
@@ -60,12 +60,12 @@ void Aggregation::SetMessageHook(MessageHook hook) {
 void Aggregation::Begin(const StepInfo& step) {
   step_ = step.step;
   active_workers_ = step.ActiveWorkers(workers_);
-  std::vector<double> parameters(books_.size());
+  std::vector<double> parameters(records_.size());
   DecideParameters(policy_, step, plan_.units, parameters);
   candidates_ = policy_.Candidates();
   agreement_.reset();
   announcement_.reset();
-  for (size_t u = 0; u < books_.size(); ++u) books_[u] = {parameters[u], 0, {}};
+  for (size_t u = 0; u < records_.size(); ++u) records_[u] = {parameters[u], 0, {}};
   exchange_->Begin({.info = step,
                     .parameters = parameters,
                     .candidates = candidates_,
@@ -74,7 +74,7 @@ void Aggregation::Begin(const StepInfo& step) {
 
 void Aggregation::AddGradient(int worker, const float* gradient, const UnitGradient& on_host) {
   if (worker == active_workers_.front() && policy_.ReadsLocalGradient()) {
-    for (size_t u = 0; u < books_.size(); ++u) {
+    for (size_t u = 0; u < records_.size(); ++u) {
       policy_.OnLocalGradient(u, on_host(u), exchange_->CopyResidual(static_cast<int>(u), worker));
     }
   }
@@ -88,12 +88,12 @@ void Aggregation::Finish(float* mean) {
   } catch (const Error& error) {
     throw Error("step " + std::to_string(step_) + ", " + error.what());
   }
-  for (size_t u = 0; u < books_.size(); ++u) {
+  for (size_t u = 0; u < records_.size(); ++u) {
     for (const SentCall& sent : exchange_->Calls(static_cast<int>(u))) {
-      SentCall& call = books_[u].calls.emplace_back(Unsent(sent, workers_));
+      SentCall& call = records_[u].calls.emplace_back(Unsent(sent, workers_));
       call.bytes = sent.bytes;
     }
-    books_[u].elements = exchange_->ElementsSent(static_cast<int>(u));
+    records_[u].elements = exchange_->ElementsSent(static_cast<int>(u));
   }
   RunPolicyCall(PolicyMoment::kAnnouncement, {});
 }
@@ -102,8 +102,8 @@ void Aggregation::Agree() {
   if (candidates_.empty()) return;
   RunPolicyCall(PolicyMoment::kAgreement, exchange_->Probes());
   const size_t chosen = policy_.Chosen();
-  for (size_t u = 0; u < books_.size(); ++u) {
-    if (exchange_->Measured(static_cast<int>(u))) books_[u].parameter = candidates_.at(chosen);
+  for (size_t u = 0; u < records_.size(); ++u) {
+    if (exchange_->Measured(static_cast<int>(u))) records_[u].parameter = candidates_.at(chosen);
   }
   exchange_->Choose(chosen);
 }
@@ -132,7 +132,7 @@ std::vector<BucketWork> Aggregation::Buckets() const {
   for (const Bucket& bucket : plan_.buckets) {
     std::vector<BucketWork> parts;
     for (int u : bucket.units) {
-      parts.push_back({plan_.unit_layers[u], plan_.units[u].numel, books_[u].calls});
+      parts.push_back({plan_.unit_layers[u], plan_.units[u].numel, records_[u].calls});
     }
     for (BucketWork& merged : MergeUnits(parts)) buckets.push_back(std::move(merged));
   }
@@ -146,8 +146,8 @@ std::vector<BucketWork> Aggregation::Buckets() const {
 
 std::vector<UnitOutcome> Aggregation::Outcomes() const {
   std::vector<UnitOutcome> outcomes;
-  for (const UnitBook& book : books_) {
-    outcomes.push_back({book.parameter, book.elements, BytesOf(book.calls)});
+  for (const UnitRecord& record : records_) {
+    outcomes.push_back({record.parameter, record.elements, BytesOf(record.calls)});
   }
   return outcomes;
 }
@@ -170,8 +170,8 @@ void Aggregation::OnFeedback(StepFeedback feedback, std::span<const BucketWork> 
 
 std::vector<double> Aggregation::UnitBytes() const {
   std::vector<double> bytes;
-  for (const UnitBook& book : books_) {
-    bytes.push_back(static_cast<double>(BytesOf(book.calls)) /
+  for (const UnitRecord& record : records_) {
+    bytes.push_back(static_cast<double>(BytesOf(record.calls)) /
                     static_cast<double>(active_workers_.size()));
   }
   return bytes;

@@ -76,8 +76,8 @@ class Aggregation {
                   const StepTimes& times) const;
 
  private:
-  // A UnitBook is the record of a unit in the step.
-  struct UnitBook {
+  // A UnitRecord is the record of a unit in the step.
+  struct UnitRecord {
     double parameter = 0;
     int64_t elements = 0;  // value of Exchange::ElementsSent() after the last call
     std::vector<SentCall> calls;
@@ -105,7 +105,7 @@ class Aggregation {
   int64_t step_ = 0;
   std::vector<int> active_workers_;
   std::vector<double> candidates_;
-  std::vector<UnitBook> books_;  // by unit
+  std::vector<UnitRecord> records_;  // by unit
   std::optional<SentCall> agreement_;
   std::optional<SentCall> announcement_;
 };

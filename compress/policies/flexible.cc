@@ -102,7 +102,7 @@ class Flexible : public AnnouncedPolicy {
   uint8_t Holding() const;
   Outlook CostsOf(uint8_t option) const;
   void Look();
-  std::string WhatMoved() const;
+  std::string ReasonToSearch() const;
   uint8_t Search();
 
   FlexibleOptions options_;
@@ -180,7 +180,7 @@ void Flexible::Look() {
   }
 }
 
-std::string Flexible::WhatMoved() const {
+std::string Flexible::ReasonToSearch() const {
   const double gain = outlooks_[Holding()].gain;
   const LinkEstimate& link = step().link;
   if (!last_.searched) return "first search";
@@ -211,7 +211,7 @@ Choices Flexible::Choose() {
   // If worker 0 was not active in the step, its choice is not announced.
   if (gradient_.steps() == 0) return choices();
   Look();
-  reason_ = WhatMoved();
+  reason_ = ReasonToSearch();
   if (!reason_.empty()) return Choices(grid().Units(), Search());
   reason_ = "kept: neither the network nor the gain moved";
   return choices();

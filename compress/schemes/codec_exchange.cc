@@ -70,7 +70,7 @@ CodecStep CodecExchange::Current() const {
 
 std::optional<CollectiveCall> CodecExchange::NextCall() {
   if (call_ == kDone) return std::nullopt;
-  if (CodecStep now = Current(); call_ == kLengthsCall && now.LengthsTravel()) {
+  if (CodecStep now = Current(); call_ == kLengthsCall && now.SendsLengths()) {
     if (step().candidates.empty()) now.sender = SenderContext(ActiveWorker(0));
     return now.Lengths();
   }

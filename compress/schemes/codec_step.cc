@@ -81,7 +81,7 @@ WorkList CodecStep::EncodeWork() const {
   if (memory.kind != MemoryKind::kNone) {
     AddWork(codec.FeedbackWork(unit.numel, parameter, FeedingOf()), work);
   }
-  if (!LengthsTravel()) AddWork(PackWork(count), work);
+  if (!SendsLengths()) AddWork(PackWork(count), work);
   return work;
 }
 

@@ -32,7 +32,7 @@ struct CodecStep {
   CodecContext sender = {};
 
   // Returns true if a collective call of lengths precedes the messages.
-  bool LengthsTravel() const { return !codec.MessageBytes(unit, parameter); }
+  bool SendsLengths() const { return !codec.MessageBytes(unit, parameter); }
   // Returns the call of lengths.
   CollectiveCall Lengths() const;
   // Returns the call of messages. `values` is the number of values in all messages together, if

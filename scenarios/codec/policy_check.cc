@@ -13,10 +13,10 @@
 namespace legacy {
 namespace {
 
-// A Course runs a policy through an invented training.
-class Course {
+// An InventedTraining runs a policy through a training whose gradients are invented.
+class InventedTraining {
  public:
-  explicit Course(const std::string& text) {
+  explicit InventedTraining(const std::string& text) {
     int64_t offset = 0;
     for (const int64_t numel : {3000, 200, 40}) {
       const auto id = static_cast<uint32_t>(units_.size());
@@ -106,35 +106,35 @@ class Course {
 };
 
 std::string DecidesInside(const std::string& text) {
-  Course course(text);
-  for (int64_t step = 0; step < Course::kSteps; ++step) {
-    for (const double parameter : course.Step(step)) {
+  InventedTraining training(text);
+  for (int64_t step = 0; step < InventedTraining::kSteps; ++step) {
+    for (const double parameter : training.Step(step)) {
       try {
-        CheckParameter(course.range(), parameter);
+        CheckParameter(training.range(), parameter);
       } catch (const Error& error) {
         throw Violated(fmt::format("step {}: {}", step, error.what()));
       }
     }
   }
-  return fmt::format("{} steps", Course::kSteps);
+  return fmt::format("{} steps", InventedTraining::kSteps);
 }
 
 std::string DecidesAlike(const std::string& text) {
-  Course first(text), second(text);
-  for (int64_t step = 0; step < Course::kSteps; ++step) {
+  InventedTraining first(text), second(text);
+  for (int64_t step = 0; step < InventedTraining::kSteps; ++step) {
     Expect(first.Step(step) == second.Step(step), [&] {
       return fmt::format("step {}: two policies of one text decide differently", step);
     });
   }
-  return fmt::format("{} steps", Course::kSteps);
+  return fmt::format("{} steps", InventedTraining::kSteps);
 }
 
 std::string Resumes(const std::string& text) {
   for (const int64_t at : {1, 7, 23}) {
-    Course straight(text), resumed(text);
+    InventedTraining straight(text), resumed(text);
     for (int64_t step = 0; step < at; ++step) straight.Step(step);
     resumed.policy().Load(straight.policy().Save());
-    for (int64_t step = at; step < Course::kSteps; ++step) {
+    for (int64_t step = at; step < InventedTraining::kSteps; ++step) {
       Expect(straight.Step(step) == resumed.Step(step), [&] {
         return fmt::format("saved and loaded before step {}, it decides differently in step {}", at,
                            step);
@@ -147,16 +147,16 @@ std::string Resumes(const std::string& text) {
 std::string SurvivesHostileStates(const std::string& text) {
   constexpr int kStates = 300;
   RandomStream stream({.seed = 78});
-  Course saved(text);
+  InventedTraining saved(text);
   for (int64_t step = 0; step < 9; ++step) saved.Step(step);
   const Bytes good = saved.policy().Save();
   int refused = 0;
   for (int i = 0; i < kStates; ++i) {
-    Course course(text);
-    const Bytes before = course.policy().Save();
-    if (!Refused([&] { course.policy().Load(Mutated(good, stream)); })) continue;
+    InventedTraining training(text);
+    const Bytes before = training.policy().Save();
+    if (!Refused([&] { training.policy().Load(Mutated(good, stream)); })) continue;
     ++refused;
-    Expect(course.policy().Save() == before,
+    Expect(training.policy().Save() == before,
            [&] { return fmt::format("state {}: refused when a part was loaded", i); });
   }
   return fmt::format("{} states, {} refused", kStates, refused);
@@ -165,7 +165,7 @@ std::string SurvivesHostileStates(const std::string& text) {
 }  // namespace
 
 std::vector<CheckedProperty> CheckPolicy(const std::string& text) {
-  Course made(text);  // throws
+  InventedTraining made(text);  // throws
   const auto of = [&](std::string (*check)(const std::string&)) {
     return [&text, check] { return check(text); };
   };

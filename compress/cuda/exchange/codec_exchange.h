@@ -180,7 +180,7 @@ std::vector<SentCall> CodecDeviceExchange<Device>::Calls(int unit) const {
   const Member& member = members_[unit];
   std::vector<SentCall> calls;
   std::vector<int64_t> bytes(workers_);
-  if (step.LengthsTravel()) {
+  if (step.SendsLengths()) {
     for (const int worker : active_workers_) bytes[worker] = sizeof(uint32_t);
     calls.push_back({step.Lengths(), bytes});
   }
@@ -194,7 +194,7 @@ std::vector<SentCall> CodecDeviceExchange<Device>::Calls(int unit) const {
 
 template <class Device>
 std::optional<int64_t> CodecDeviceExchange<Device>::Values(int unit) const {
-  if (!StepOf(unit).LengthsTravel()) return std::nullopt;
+  if (!StepOf(unit).SendsLengths()) return std::nullopt;
   const Member& member = members_[unit];
   int64_t values = 0;
   for (size_t slot = 0; slot < active_workers_.size(); ++slot) {
