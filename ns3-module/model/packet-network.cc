@@ -294,7 +294,8 @@ Ptr<QueueDisc> PacketNetwork::AcksFirst(Ptr<QueueDisc> data) const
 {
     Ptr<PrioQueueDisc> bands = CreateObject<PrioQueueDisc>();
     bands->AddPacketFilter(CreateObject<AckFilter>());
-    for (const Ptr<QueueDisc>& disc : {MakeFifo(kHostQueueBytes), data}) // in the order of AckFilter::Band
+    for (const Ptr<QueueDisc>& disc :
+         {MakeFifo(kHostQueueBytes), data}) // in the order of AckFilter::Band
     {
         Ptr<QueueDiscClass> band = CreateObject<QueueDiscClass>();
         band->SetQueueDisc(disc);

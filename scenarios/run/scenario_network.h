@@ -21,8 +21,8 @@ struct ScenarioNetwork {
 // fidelity in a build without ns-3.
 ScenarioNetwork BuildNetwork(const Scenario& scenario, uint64_t seed);
 
-// Returns true where the topology reads network.bandwidth or network.delay: a file may give the rate
-// or the delay of each of its links.
+// Returns true where the topology reads network.bandwidth or network.delay: a file may give the
+// rate or the delay of each of its links.
 bool ReadsLinkOption(Scenario scenario, const std::string& key);
 
 // Returns the algorithms that carry the scenario's collective calls on that network.
