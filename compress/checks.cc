@@ -17,7 +17,8 @@ void CheckField(const char* field, int64_t got, int64_t expected) {
 }  // namespace
 
 void CheckParameter(const ParameterSpec& spec, double value) {
-  if (spec.name.empty() || (value >= spec.minimum && value <= spec.maximum)) return;
+  if (spec.Kind() == ParameterKind::kNone || (value >= spec.minimum && value <= spec.maximum))
+    return;
   throw Error(spec.name, FormatNumber(value),
               FormatNumber(spec.minimum) + " to " + FormatNumber(spec.maximum));
 }

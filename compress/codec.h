@@ -22,6 +22,17 @@
 
 namespace legacy {
 
+// A ParameterKind is what a parameter means to policies, which scale, search or schedule it by
+// that.
+enum class ParameterKind : uint8_t {
+  kNone,
+  kDensity,  // fraction of the elements that is sent
+  kTheta,    // fraction of the spectrum that is dropped
+  kRank,     // rank of the factors of a matrix
+  kBits,     // bits per value
+  kOther,
+};
+
 // The specification of the one numeric parameter that policies choose: Top-K's density, QSGD's
 // bits, PowerSGD's rank, FFT's theta.
 struct ParameterSpec {
@@ -32,6 +43,9 @@ struct ParameterSpec {
   double fallback = 1;  // default value
   std::string help = {};
   bool volume_falls = false;  // a larger value sends less: FFT's theta, a threshold
+
+  // Returns what a parameter of this name is: "density", "theta", "rank", "bits", none or another.
+  ParameterKind Kind() const;
 };
 
 // The state that one worker keeps for one unit between steps, besides the residual: thresholds and

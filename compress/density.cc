@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string_view>
 
 namespace legacy {
 
@@ -19,6 +20,12 @@ const ParameterSpec& DensityParameter() {
       .fallback = 0.01,
       .help = "fraction of a unit's elements that is sent; at least one"};
   return spec;
+}
+
+ParameterKind ParameterSpec::Kind() const {
+  constexpr std::string_view kNames[] = {"", "density", "theta", "rank", "bits"};
+  const auto* const found = std::ranges::find(kNames, name);
+  return static_cast<ParameterKind>(found - kNames);  // after them: kOther
 }
 
 int64_t KeptCount(int64_t numel, double density) {

@@ -50,7 +50,7 @@ WorkList Sparsifier::ErrorWork(int64_t numel, std::span<const double> parameters
   WorkList work = {{"norm", numel}};
   // Bytes of a position and a value, written and read.
   constexpr int64_t kListed = 16;
-  const bool density = Parameter().name == DensityParameter().name;
+  const bool density = Parameter().Kind() == ParameterKind::kDensity;
   for (const double parameter : parameters) {
     AddWork(EncodeWork(numel, {.parameter = parameter, .random = {}}), work);
     if (density) AddWork(Moved(kListed * KeptCount(numel, parameter)), work);

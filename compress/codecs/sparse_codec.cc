@@ -38,7 +38,7 @@ SparseCodec::SparseCodec(std::unique_ptr<Sparsifier> sparsifier,
 }
 
 int64_t SparseCodec::Count(int64_t numel, double parameter) const {
-  const bool density = Parameter().name == DensityParameter().name;
+  const bool density = Parameter().Kind() == ParameterKind::kDensity;
   return density ? KeptCount(numel, parameter) : numel;
 }
 

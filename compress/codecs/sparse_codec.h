@@ -47,7 +47,9 @@ class SparseCodec : public Codec {
                                     std::span<const double> parameters,
                                     const CodecContext& context) const override;
   const SparseCodec* Sparse() const override {
-    return sparsifier_->Traits().takes_candidates && !Parameter().name.empty() ? this : nullptr;
+    return sparsifier_->Traits().takes_candidates && Parameter().Kind() != ParameterKind::kNone
+               ? this
+               : nullptr;
   }
 
   const Sparsifier& sparsifier() const { return *sparsifier_; }

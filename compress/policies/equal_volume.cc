@@ -34,7 +34,7 @@ void CheckModel(const VolumeModel& model) {
   if (model.total_steps < 1) {
     throw Error("total steps", std::to_string(model.total_steps), "at least 1");
   }
-  if (model.scheme->Parameter().name.empty()) {
+  if (model.scheme->Parameter().Kind() == ParameterKind::kNone) {
     throw Error("equal volume: scheme " + std::string(model.scheme->Name()) +
                 " has no parameter to solve for");
   }

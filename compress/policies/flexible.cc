@@ -254,8 +254,8 @@ void Flexible::LoadOwn(StateReader& in) {
 }
 
 void CheckScheme(const Scheme& scheme) {
+  if (scheme.Parameter().Kind() == ParameterKind::kDensity) return;
   const std::string& name = scheme.Parameter().name;
-  if (name == "density") return;
   throw Error("policy flexible with scheme " + std::string(scheme.Name()),
               name.empty() ? "no parameter" : "parameter " + name, "schemes with a density");
 }

@@ -284,7 +284,7 @@ void Gravac::Load(ByteSpan bytes) {
 }
 
 bool TakesDensityCandidates(const Scheme& scheme) {
-  return scheme.Traits().takes_candidates && scheme.Parameter().name == "density";
+  return scheme.Traits().takes_candidates && scheme.Parameter().Kind() == ParameterKind::kDensity;
 }
 
 void CheckDensityCandidates(const Scheme& scheme) {

@@ -34,7 +34,7 @@ int64_t SplitOf(const LegacyTable& table, const VolumeModel& model) {
 
 // Returns the user's parameters, reduced to those that the policy uses.
 LegacySchedule Given(std::string_view name, const LegacyTable& table, const VolumeModel& model) {
-  const bool density = model.scheme->Parameter().name == "density";
+  const bool density = model.scheme->Parameter().Kind() == ParameterKind::kDensity;
   LegacySchedule schedule;
   schedule.parameters =
       ParseSchedule(table.schedule, density ? ScheduleUnit::kFraction : ScheduleUnit::kRaw);

@@ -247,7 +247,7 @@ std::vector<OptionSpec> LgrecoOptionSpecs() {
 }
 
 GridRange ReadRange(const OptionReader& options, const Scheme& scheme, double rank_factor) {
-  const double factor = scheme.Parameter().name == "rank" ? rank_factor : 8;
+  const double factor = scheme.Parameter().Kind() == ParameterKind::kRank ? rank_factor : 8;
   return {.low = NumberOrAuto(options, "gamma", 1 / factor, 0.001, 1),
           .high = NumberOrAuto(options, "beta", factor, 1, 1000)};
 }

@@ -17,7 +17,7 @@ constexpr double kLargestFraction = 0.5;
 constexpr double kBytesPerValue = 4;
 
 bool IsFraction(const ParameterSpec& spec) {
-  return spec.name == "density" || spec.name == "theta";
+  return spec.Kind() == ParameterKind::kDensity || spec.Kind() == ParameterKind::kTheta;
 }
 
 [[noreturn]] void Refuse(const Scheme& scheme, const std::string& allowed) {
@@ -81,14 +81,15 @@ ParameterGrid::ParameterGrid(const Scheme& scheme, std::span<const Unit> units, 
                              const GridRange& range)
     : scheme_(&scheme), units_(units.begin(), units.end()), anchor_(anchor) {
   const ParameterSpec& spec = scheme.Parameter();
-  if (!IsFraction(spec) && spec.name != "rank" && spec.name != "bits") {
+  if (!IsFraction(spec) && spec.Kind() != ParameterKind::kRank &&
+      spec.Kind() != ParameterKind::kBits) {
     Refuse(scheme, "the parameter density, theta, rank or bits");
   }
   CheckParameter(spec, anchor);
   assert(range.low > 0 && range.low <= 1 && range.high >= 1);
   std::vector<double> same;  // the same options for all units
-  if (spec.name == "bits") same = Bits(scheme, units, anchor);
-  if (spec.name == "rank") same = Ranks(spec, anchor, range);
+  if (spec.Kind() == ParameterKind::kBits) same = Bits(scheme, units, anchor);
+  if (spec.Kind() == ParameterKind::kRank) same = Ranks(spec, anchor, range);
   for (size_t unit = 0; unit < units_.size(); ++unit) {
     Add(unit, IsFraction(spec) ? Fractions(spec, units_[unit], anchor, range) : same);
   }
@@ -97,7 +98,7 @@ ParameterGrid::ParameterGrid(const Scheme& scheme, std::span<const Unit> units, 
 ParameterGrid::ParameterGrid(const Scheme& scheme, std::span<const Unit> units, double anchor,
                              const std::vector<double>& parameters)
     : scheme_(&scheme), units_(units.begin(), units.end()), anchor_(anchor) {
-  if (scheme.Parameter().name.empty()) Refuse(scheme, "a parameter");
+  if (scheme.Parameter().Kind() == ParameterKind::kNone) Refuse(scheme, "a parameter");
   CheckParameter(scheme.Parameter(), anchor);
   for (const double parameter : parameters) CheckParameter(scheme.Parameter(), parameter);
   for (size_t unit = 0; unit < units_.size(); ++unit) Add(unit, parameters);
@@ -151,7 +152,7 @@ WorkList ParameterGrid::ErrorWork() const {
 
 OptionTable ParameterGrid::Work() const {
   OptionTable table(Units(), options_);
-  if (scheme_->Parameter().name != "rank") return table;
+  if (scheme_->Parameter().Kind() != ParameterKind::kRank) return table;
   for (size_t unit = 0; unit < Units(); ++unit) {
     for (size_t option = 0; option < options_; ++option) {
       const double rank = Parameter(unit, option);

@@ -333,7 +333,7 @@ class RecoveringTheta : public AnnouncedTheta {
 
 std::unique_ptr<Policy> MakeTheta(const OptionReader& options, const PolicyContext& context) {
   const ParameterSpec& spec = context.scheme->Parameter();
-  if (spec.name != "theta") {
+  if (spec.Kind() != ParameterKind::kTheta) {
     throw Error("policy theta with a scheme whose parameter is", spec.name,
                 "theta, as of codec fft");
   }

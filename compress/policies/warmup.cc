@@ -60,7 +60,7 @@ class Warmup : public Policy {
 std::unique_ptr<Policy> MakeWarmup(const OptionReader& options, const PolicyContext& context) {
   const ParameterSpec& spec = context.scheme->Parameter();
   CheckParameter(spec, context.parameter);
-  if (spec.name != "density" && spec.name != "theta") {
+  if (spec.Kind() != ParameterKind::kDensity && spec.Kind() != ParameterKind::kTheta) {
     throw Error("policy warmup with scheme " + std::string(context.scheme->Name()),
                 spec.name.empty() ? "no parameter" : "parameter " + spec.name,
                 "schemes with the parameter density or theta");

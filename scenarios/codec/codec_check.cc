@@ -18,7 +18,7 @@ constexpr int64_t kLengths[] = {1, 2, 7, 64, 65, 1000, 4097};
 constexpr uint64_t kSeed = 1;
 
 std::vector<double> Parameters(const ParameterSpec& spec) {
-  if (spec.name.empty()) return {1};
+  if (spec.Kind() == ParameterKind::kNone) return {1};
   const double middle = spec.minimum + (spec.maximum - spec.minimum) * 0.4;
   return {spec.minimum, spec.fallback, spec.integer ? std::round(middle) : middle, spec.maximum};
 }
@@ -228,7 +228,7 @@ std::string RefusesInput(const Codec& codec) {
     Expect(Refused([&] { codec.Encode(values, ContextOf(spec.fallback)); }),
            [&] { return fmt::format("a gradient with {} is encoded", bad); });
   }
-  if (spec.name.empty()) return "values";
+  if (spec.Kind() == ParameterKind::kNone) return "values";
   for (const double bad : {spec.minimum - 0.5, spec.maximum + 0.5, double{NAN}}) {
     Expect(Refused([&] { codec.Encode(good, ContextOf(bad)); }),
            [&] { return fmt::format("{} = {} is taken", spec.name, bad); });

@@ -14,7 +14,8 @@ bool IsFraction(const ParameterSpec& spec) {
 
 double ParseParameter(const std::string& text, const ParameterSpec& spec,
                       const std::string& where) {
-  if (spec.name.empty()) throw Error(where, text, "no parameter, as the codec has none");
+  if (spec.Kind() == ParameterKind::kNone)
+    throw Error(where, text, "no parameter, as the codec has none");
   const std::optional<double> bare = ParseNumber(text);
   if (IsFraction(spec) && bare && *bare > 1) {
     throw Error(
@@ -37,7 +38,7 @@ CodecChoice ParseCodec(const std::string& text, const std::string& parameter) {
   choice.parameter = spec.fallback;
   if (at != std::string::npos) {
     choice.parameter = ParseParameter(text.substr(at + 1), spec, choice.scheme);
-  } else if (!parameter.empty() && !spec.name.empty()) {
+  } else if (!parameter.empty() && spec.Kind() != ParameterKind::kNone) {
     choice.parameter = ParseParameter(parameter, spec, choice.scheme);
   }
   return choice;

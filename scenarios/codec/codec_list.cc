@@ -32,7 +32,7 @@ MethodInfo InfoOf(const std::string& name) {
 }
 
 std::string ParameterText(const ParameterSpec& spec) {
-  if (spec.name.empty()) return "none";
+  if (spec.Kind() == ParameterKind::kNone) return "none";
   return fmt::format("{}, {}{} to {}, default {}", spec.name, spec.integer ? "whole, " : "",
                      FormatNumber(spec.minimum), FormatNumber(spec.maximum),
                      FormatNumber(spec.fallback));

@@ -48,7 +48,7 @@ std::string SchemeText(const Method& method, const Scenario& scenario) {
 
 double ParameterOf(const Method& method, const Scenario& scenario, const ParameterSpec& spec) {
   if (method.parameter > 0) return method.parameter;
-  return spec.name == "density" ? scenario.density : spec.fallback;
+  return spec.Kind() == ParameterKind::kDensity ? scenario.density : spec.fallback;
 }
 
 // Returns true where error feedback stays on for every parameter that the policy may choose: QSGD,
@@ -56,7 +56,7 @@ double ParameterOf(const Method& method, const Scenario& scenario, const Paramet
 bool UsesErrorFeedback(const Scheme& scheme, const Method& method, const Scenario& scenario) {
   const ParameterSpec& spec = scheme.Parameter();
   return scheme.UsesErrorFeedback(ParameterOf(method, scenario, spec)) &&
-         (spec.name.empty() ||
+         (spec.Kind() == ParameterKind::kNone ||
           (scheme.UsesErrorFeedback(spec.minimum) && scheme.UsesErrorFeedback(spec.maximum)));
 }
 
@@ -85,7 +85,8 @@ bool IsUniform(const Method& method) { return method.policy == "uniform"; }
 // parameters have their own or none.
 std::string ScheduleTextOf(const Method& method, const Scenario& scenario,
                            const ParameterSpec& spec) {
-  if (!method.legacy_schedule.empty() || spec.name != "density") return method.legacy_schedule;
+  if (!method.legacy_schedule.empty() || spec.Kind() != ParameterKind::kDensity)
+    return method.legacy_schedule;
   return scenario.legacy_schedule;
 }
 
@@ -108,7 +109,7 @@ std::string PolicyText(const Method& method, const Scenario& scenario) {
 }
 
 bool IsDensityOfScenario(const Method& method, const ParameterSpec& spec) {
-  return method.parameter <= 0 && method.bytes_of.empty() && spec.name == "density";
+  return method.parameter <= 0 && method.bytes_of.empty() && spec.Kind() == ParameterKind::kDensity;
 }
 
 // Returns the parameter whose messages are as long as those of the scheme that method.bytes_of
@@ -145,7 +146,7 @@ LegacyTable TableOf(const Method& method, const Scenario& scenario, const Parame
 
 std::string ParameterText(double value, const ParameterSpec& spec) {
   char text[32];
-  if (spec.name == "density") {
+  if (spec.Kind() == ParameterKind::kDensity) {
     std::snprintf(text, sizeof(text), "%.4g %%", 100 * value);
   } else {
     std::snprintf(text, sizeof(text), "%g", value);
@@ -208,7 +209,7 @@ BuiltMethod BuildMethod(const Method& method, const Scenario& scenario, std::spa
                                                            .steps_per_epoch = steps_per_epoch,
                                                            .parameter = parameter,
                                                            .seed = scenario.seed});
-  if (!spec.name.empty())
+  if (spec.Kind() != ParameterKind::kNone)
     built.description += ", " + spec.name + " " + ParameterText(parameter, spec);
   if (!method.bytes_of.empty()) built.description += " (as many bytes as " + method.bytes_of + ")";
   if (!IsUniform(method)) built.description += " by " + method.policy;
@@ -254,7 +255,8 @@ std::vector<std::string> UnreadOptions(const Method& method, const Scenario& sce
   };
   const bool density = IsDensityOfScenario(method, spec);
   add("compression.density", density && (!scheduled || IsSolved(method, scenario, spec)));
-  add("compression.levels", scheduled && method.legacy_schedule.empty() && spec.name == "density");
+  add("compression.levels",
+      scheduled && method.legacy_schedule.empty() && spec.Kind() == ParameterKind::kDensity);
   const bool by_layer = scheduled && method.policy != "legacy-phase";
   const bool by_phase = scheduled && method.policy != "legacy-layer";
   add("compression.splits", by_layer);

@@ -137,7 +137,7 @@ namespace {
 // Returns the bytes that `method` has to send; `anchor` is its anchor.
 std::optional<double> BytesOf(const MethodAnchor& anchor, const Method& method,
                               const Scenario& scenario, std::span<const Unit> units) {
-  if (anchor.scheme->Parameter().name.empty()) return std::nullopt;
+  if (anchor.scheme->Parameter().Kind() == ParameterKind::kNone) return std::nullopt;
   for (const Unit& unit : units) {
     if (!anchor.scheme->MessageBytes(unit, anchor.parameter)) return std::nullopt;
   }

@@ -9,7 +9,7 @@
 #include "base/parse.h"
 #include "scenarios/run/diagnostics.h"
 #include "scenarios/run/manifest.h"
-#include "scenarios/run/timing.h"
+#include "scenarios/run/timed_training.h"
 #include "trainer/clock/traffic_record.h"
 
 namespace legacy {

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "scenarios/network/cost_estimate.h"
+#include "scenarios/run/fidelity_choice.h"
 #include "scenarios/run/timed_run.h"
 #include "trainer/clock/traffic_record.h"
 

@@ -4,7 +4,7 @@
 #include "scenarios/network/engines.h"
 
 namespace legacy {
-ScenarioNetwork BuildNetwork(const Scenario& scenario, uint64_t seed) {
+ScenarioNetwork BuildScenarioNetwork(const Scenario& scenario, uint64_t seed) {
   NetworkRequest request;
   request.topology.text = scenario.topology;
   request.topology.rateBps = *scenario.bandwidth;
@@ -35,7 +35,7 @@ bool ReadsLinkOption(Scenario scenario, const std::string& key) {
   scenario.fidelity = "analytic";  // builds no engine that has globals
   const auto fingerprint = [&](const std::string& value) {
     SetOption(scenario, key, value);
-    return BuildNetwork(scenario, scenario.seed).network->topology.Fingerprint();
+    return BuildScenarioNetwork(scenario, scenario.seed).network->topology.Fingerprint();
   };
   return key == "network.bandwidth" ? fingerprint("1Mbps") != fingerprint("2Mbps")
                                     : fingerprint("1us") != fingerprint("2us");

@@ -19,7 +19,7 @@ struct ScenarioNetwork {
 // Builds the network of the first entry of the scenario's network schedule. Throws Error on a
 // fabric that cannot be built or is too small, on ns-3 attributes that ns-3 refuses, and on packet
 // fidelity in a build without ns-3.
-ScenarioNetwork BuildNetwork(const Scenario& scenario, uint64_t seed);
+ScenarioNetwork BuildScenarioNetwork(const Scenario& scenario, uint64_t seed);
 
 // Returns true where the topology reads network.bandwidth or network.delay: a file may give the
 // rate or the delay of each of its links.

@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "analysis/run_directory.h"
+#include "scenarios/run/fidelity_choice.h"
 #include "scenarios/run/further_networks.h"
 #include "scenarios/run/well_known.h"
 

@@ -14,7 +14,7 @@
 #include "scenarios/network/cost_estimate.h"
 #include "scenarios/run/manifest.h"
 #include "scenarios/run/progress.h"
-#include "scenarios/run/timing.h"
+#include "scenarios/run/timed_training.h"
 
 namespace legacy {
 

@@ -5,7 +5,7 @@
 #include "scenarios/options/methods.h"
 #include "scenarios/run/diagnostics.h"
 #include "scenarios/run/step_sources.h"
-#include "scenarios/run/timing.h"
+#include "scenarios/run/timed_training.h"
 
 namespace legacy {
 namespace {

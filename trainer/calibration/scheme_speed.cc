@@ -180,9 +180,9 @@ double ProcessorSeconds() {
 std::vector<SchemeCase> CasesOf(const std::string& scheme) {
   const auto kept = MakeScheme(scheme, {.error_feedback = true});
   const ParameterSpec& spec = kept->Parameter();
-  const double parameter = spec.name == "density"     ? kMeasuredDensity
-                           : spec.name == "threshold" ? kThreshold
-                                                      : spec.fallback;
+  const double parameter = spec.Kind() == ParameterKind::kDensity ? kMeasuredDensity
+                           : spec.name == "threshold"             ? kThreshold
+                                                                  : spec.fallback;
   std::vector<SchemeCase> cases;
   if (!kept->Traits().needs_error_feedback) cases.push_back({scheme, false, parameter});
   if (kept->UsesErrorFeedback(parameter)) cases.push_back({scheme, true, parameter});

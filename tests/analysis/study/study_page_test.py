@@ -41,7 +41,7 @@ WAIT_SECONDS = 10
 
 def answer_to(question):
     """Answers that dense takes 10 s, topk 1 Gbit/s / bandwidth of that, and that randomk never
-    reaches the target."""
+    reaches the target. The topology lab.yaml has delays of its own."""
     def seed(number, reached, end):
         return {'seed': number, 'time_to_accuracy': reached, 'simulated_seconds': end,
                 'step_seconds': end / 100,
@@ -49,7 +49,8 @@ def answer_to(question):
                           'wait': 0},
                 'curve': [[end / 4 * i, 0.2 * i] for i in range(1, 5)]}
     topk = 10 * 1e9 / question['bandwidth']
-    return {'seconds': 0.25, 'policies': [
+    unread = ['delay'] if question.get('topology') == 'lab.yaml' else []
+    return {'seconds': 0.25, 'unread': unread, 'policies': [
         {'policy': 'dense', 'seeds': [seed(s, 10, 20) for s in (1, 2, 3)]},
         {'policy': 'topk', 'seeds': [seed(s, topk * (1 + 0.1 * (s - 2)), 2 * topk)
                                      for s in (1, 2, 3)]},
@@ -380,6 +381,12 @@ class StudyPageTest(unittest.TestCase):
         self.wait_for(lambda: (Handler.questions[-1]['slow_workers'],
                                Handler.questions[-1]['slowdown']) == (1, 2))
         self.assertTrue(enabled('slowdown'))
+        self.assertTrue(enabled('delay'))
+        self.run_script('''const field = document.getElementById('what-if-topology');
+            field.value = 'lab.yaml';
+            field.dispatchEvent(new Event('input'));''')
+        self.wait_for(lambda: not enabled('delay'))
+        self.assertTrue(enabled('bandwidth'))
 
     def test_numbers_of_the_answer_stand_beside_the_sliders(self):
         self.open('live.html', 1280)

@@ -12,7 +12,7 @@
 #include "base/number.h"
 #include "scenarios/run/comparison.h"
 #include "scenarios/run/replay.h"
-#include "scenarios/run/timing.h"
+#include "scenarios/run/scenario_timing.h"
 #include "tests/message_of.h"
 
 namespace legacy::trace_replay_test {

@@ -1,0 +1,17 @@
+#include "scenarios/run/run_sink.h"
+
+namespace legacy {
+
+DirectorySink::DirectorySink(const ScenarioTiming& timing, const std::filesystem::path& directory,
+                             int64_t parameters)
+    : steps_(directory),
+      evaluations_(directory),
+      layers_(directory),
+      decisions_(directory),
+      links_(directory),
+      network_(directory),
+      listener_(timing.diagnostics(), timing.scenario(), timing.network(), directory) {
+  if (timing.scenario().tensorboard) tensorboard_.emplace(directory, parameters);
+}
+
+}  // namespace legacy

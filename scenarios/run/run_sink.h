@@ -1,0 +1,76 @@
+// Where the rows of timed trainings go.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+
+#include "analysis/run_directory.h"
+#include "scenarios/run/scenario_timing.h"
+#include "scenarios/run/tensorboard.h"
+#include "trainer/clock/traffic_record.h"
+
+namespace legacy {
+
+// A RunSink receives the rows of timed trainings: a run directory, or memory.
+class RunSink {
+ public:
+  virtual ~RunSink() = default;
+  virtual void Write(const analysis::StepRow& row) = 0;
+  virtual void Write(const analysis::EvaluationRow& row) = 0;
+  virtual void Write(const analysis::LayerRow& row) = 0;
+  virtual void Write(const analysis::DecisionRow& row) = 0;
+  virtual void Write(const analysis::LinkRow& row) = 0;
+  virtual void Write(const analysis::NetworkRow& row) = 0;
+  // Returns the listener of every step; null: none.
+  virtual StepListener* Listener() { return nullptr; }
+};
+
+// A DirectorySink writes a run directory, with one writer for each file, and one for TensorBoard
+// where the scenario asks for it.
+class DirectorySink : public RunSink {
+ public:
+  // `parameters` is the number of elements of the model's gradient.
+  DirectorySink(const ScenarioTiming& timing, const std::filesystem::path& directory,
+                int64_t parameters);
+  void Write(const analysis::StepRow& row) override {
+    steps_.Write(row);
+    if (tensorboard_) tensorboard_->Write(row);
+  }
+  void Write(const analysis::EvaluationRow& row) override {
+    evaluations_.Write(row);
+    if (tensorboard_) tensorboard_->Write(row);
+  }
+  void Write(const analysis::LayerRow& row) override { layers_.Write(row); }
+  void Write(const analysis::DecisionRow& row) override { decisions_.Write(row); }
+  void Write(const analysis::LinkRow& row) override { links_.Write(row); }
+  void Write(const analysis::NetworkRow& row) override { network_.Write(row); }
+  StepListener* Listener() override { return &listener_; }
+
+ private:
+  analysis::StepWriter steps_;
+  analysis::EvaluationWriter evaluations_;
+  analysis::LayerWriter layers_;
+  analysis::DecisionWriter decisions_;
+  analysis::LinkWriter links_;
+  analysis::NetworkWriter network_;
+  std::optional<TensorBoard> tensorboard_;  // where the scenario asks for it
+  StepListener listener_;
+};
+
+// A MemorySink collects the rows that ReadRunDirectory would read.
+class MemorySink : public RunSink {
+ public:
+  explicit MemorySink(analysis::RunDirectory& run) : run_(run) {}
+  void Write(const analysis::StepRow& row) override { run_.steps.push_back(row); }
+  void Write(const analysis::EvaluationRow& row) override { run_.evaluations.push_back(row); }
+  void Write(const analysis::LayerRow& row) override { run_.layers.push_back(row); }
+  void Write(const analysis::DecisionRow& row) override { run_.decisions.push_back(row); }
+  void Write(const analysis::LinkRow& row) override { run_.links.push_back(row); }
+  void Write(const analysis::NetworkRow& row) override { run_.network.push_back(row); }
+
+ private:
+  analysis::RunDirectory& run_;
+};
+
+}  // namespace legacy

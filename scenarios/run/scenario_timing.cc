@@ -1,0 +1,186 @@
+#include "scenarios/run/scenario_timing.h"
+
+#include "base/error.h"
+#include "ns3-module/fabric/collective/alpha-beta.h"
+#include "ns3-module/fabric/topology/file.h"
+#include "scenarios/network/engines.h"
+#include "trainer/clock/measured_clock.h"
+
+namespace legacy {
+namespace {
+
+// Returns the scenario's engines, which write ns-3's own files where the scenario asks for them.
+fabric::EngineFactory FactoryWithFiles(const Scenario& scenario, const ScenarioNetwork& network) {
+  const PacketFiles files{scenario.pcap, scenario.flow_monitor, scenario.netanim};
+  return files.Any() ? FactoryOf(*scenario.fidelity, "network.fidelity", files) : network.factory;
+}
+
+// Returns the scenario with the rate and delay of an entry.
+Scenario WithRatesOf(Scenario scenario, const NetworkScheduleEntry& entry) {
+  if (entry.bandwidth) scenario.bandwidth = *entry.bandwidth;
+  if (entry.delay) scenario.delay = *entry.delay;
+  return scenario;
+}
+
+// Returns a network for each entry of the schedule, or one where there is no schedule.
+std::vector<ScenarioNetwork> NetworksOf(const Scenario& scenario) {
+  std::vector<ScenarioNetwork> networks;
+  for (const NetworkScheduleEntry& entry : *scenario.network_schedule) {
+    networks.push_back(BuildScenarioNetwork(WithRatesOf(scenario, entry), scenario.seed));
+  }
+  if (networks.empty()) networks.push_back(BuildScenarioNetwork(scenario, scenario.seed));
+  return networks;
+}
+
+Profile ProfileOf(const Scenario& scenario) {
+  Profile profile =
+      Faster(LoadProfile(scenario.device_profile), scenario.device_speed, scenario.codec_speed);
+  profile.launches = scenario.launches->value_or(profile.launches);
+  return profile;
+}
+
+}  // namespace
+
+ScenarioTiming::ScenarioTiming(const Scenario& scenario)
+    : scenario_(scenario),
+      networks_(NetworksOf(scenario)),
+      stragglers_(fabric::MakeStragglers(scenario.stragglers)),
+      profile_(ProfileOf(scenario)),
+      diagnostics_(ParseDiagnostics(scenario, networks_.front())) {
+  for (const ScenarioNetwork& network : networks_) {
+    const Network& built = *network.network;
+    const fabric::UniformPath path = fabric::TypicalPath(built.topology, built.placement);
+    alpha_beta_.push_back({fabric::NeighbourLatency(built.topology, built.placement),
+                           static_cast<double>(path.rateBps) / 8});
+    transfers_.push_back(TransfersOf(scenario, built));
+    simulators_.emplace_back(FactoryWithFiles(scenario, network), network.network->request,
+                             scenario.memoise);
+  }
+}
+
+std::vector<Clock> ScenarioTiming::MakeClocks(std::span<const OperationCost> costs,
+                                              std::span<const int64_t> layer_numels) const {
+  std::vector<Clock> clocks;
+  for (const ScenarioNetwork& network : networks_) {
+    clocks.emplace_back(profile_, costs, layer_numels, TransfersOf(scenario_, *network.network));
+  }
+  return clocks;
+}
+
+StepClocks ScenarioTiming::MakeClocks(const TraceTraining& training) const {
+  StepClocks clocks;
+  for (const ScenarioNetwork& network : networks_) {
+    clocks.push_back(std::make_unique<MeasuredClock>(training, scenario_.device_speed,
+                                                     scenario_.codec_speed,
+                                                     TransfersOf(scenario_, *network.network)));
+  }
+  return clocks;
+}
+
+ScenarioTiming::Simulated ScenarioTiming::Simulate(const fabric::StepTraffic& traffic,
+                                                   int64_t step) {
+  fabric::StepSimulator& simulator = simulators_[EntryOf(step)];
+  const int64_t fresh = simulator.FreshSteps();
+  const fabric::StepTiming& timing = simulator.Simulate(traffic, static_cast<uint64_t>(step));
+  return {timing, simulator.FreshSteps() > fresh};
+}
+
+double ScenarioTiming::AlphaBetaSeconds(const fabric::StepTraffic& traffic, int64_t step) const {
+  const auto& [latency, bytes_per_second] = alpha_beta_[EntryOf(step)];
+  double seconds = 0;
+  for (const fabric::BucketTraffic& bucket : traffic.buckets) {
+    for (const fabric::CallTraffic& call : bucket.calls) {
+      seconds += fabric::AlphaBetaSeconds(call.collective, latency, bytes_per_second);
+    }
+  }
+  return seconds;
+}
+
+LinkEstimate ScenarioTiming::LinkAt(int64_t step) const {
+  const size_t entry = EntryOf(step);
+  const auto& [latency, bytes_per_second] = alpha_beta_[entry];
+  return {
+      latency, 1 / bytes_per_second,
+      [this, entry](const CollectiveCall& call, int64_t elements, std::span<const int64_t> bytes) {
+        const auto& [latency, bytes_per_second] = alpha_beta_[entry];
+        return CallSeconds(transfers_[entry], call, elements, bytes, latency, bytes_per_second);
+      },
+      [this](const WorkList& work) {
+        double seconds = 0;
+        for (const Work& entry : work) seconds += profile_.WorkSeconds(entry);
+        return seconds;
+      }};
+}
+
+ScenarioTiming::Counts ScenarioTiming::Simulations() const {
+  Counts counts;
+  for (const fabric::StepSimulator& simulator : simulators_) {
+    const fabric::EngineCounters& totals = simulator.Totals();
+    counts.engine.events += totals.events;
+    counts.engine.packets += totals.packets;
+    counts.engine.flows += totals.flows;
+    counts.engine.retransmitTimeouts += totals.retransmitTimeouts;
+    counts.fresh += simulator.FreshSteps();
+    counts.memoised += simulator.MemoisedSteps();
+  }
+  return counts;
+}
+
+StepStart ScenarioTiming::StartOf(const StepClock& clock, uint64_t seed, int64_t step) const {
+  StepStart start;
+  start.factors = stragglers_->Factors(scenario_.workers, seed, static_cast<uint64_t>(step));
+  start.participation =
+      scenario_.sync->Decide(clock.ComputeTimes(step, scenario_.batch, start.factors));
+  return start;
+}
+
+PricedStep ScenarioTiming::Price(const StepClock& clock, const StepWork& work,
+                                 const StepStart& start) const {
+  return clock.Price(work, start.factors, start.participation.decided);
+}
+
+std::string ScenarioTiming::Description() const {
+  const Network& network = this->network();
+  const std::string rate =
+      networks_.size() > 1 ? std::to_string(networks_.size()) + " phases"
+      : scenario_.network_schedule->empty()
+          ? scenario_.bandwidth.text()
+          : WithRatesOf(scenario_, scenario_.network_schedule->front()).bandwidth.text();
+  const bool own_rates = fabric::NamesTopologyFile(scenario_.topology) &&
+                         !ReadsLinkOption(scenario_, "network.bandwidth");
+  return std::to_string(scenario_.workers) + " workers on " + network.topology.Name() + " (" +
+         network.placement.description + "), " + (own_rates ? "its own rates" : rate) + ", " +
+         scenario_.fidelity.text() + " fidelity";
+}
+
+std::string ScenarioTiming::Warning() const {
+  for (const ScenarioNetwork& entry : networks_) {
+    std::string warning = ClockWarning(*scenario_.fidelity, *entry.network);
+    if (!warning.empty()) return warning;
+  }
+  return "";
+}
+
+void ScenarioTiming::RequirePackets() const {
+  if (Packets() && scenario_.workers > 1 && Simulations().engine.packets == 0) {
+    throw Error("packet fidelity was asked for, but no packet was simulated");
+  }
+}
+
+void ScenarioTiming::SamplePackets(int64_t samples, int64_t different,
+                                   const std::filesystem::path& directory) {
+  sampler_.emplace(network().request, FactoryOf(Fidelity::kPacket, "network.fidelity"), samples,
+                   different);
+  samples_.emplace(directory);
+}
+
+void ScenarioTiming::OfferSample(const std::string& policy, uint64_t seed, int64_t step,
+                                 const fabric::StepTraffic& traffic, fabric::TimeNs time) {
+  if (!sampler_ || EntryOf(step) != 0) return;
+  if (!sampler_->Offer(policy, static_cast<uint64_t>(step), traffic, time)) return;
+  const PacketSampler::Sample& sample = sampler_->Samples().back();
+  samples_->Write(
+      {policy, seed, step, ToSeconds(sample.flow), ToSeconds(sample.packet), sample.Difference()});
+}
+
+}  // namespace legacy

@@ -1,0 +1,174 @@
+#include "scenarios/run/timed_training.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace legacy {
+namespace {
+
+// Returns the payload bytes that leave one worker's NIC in a step, in the mean over the workers.
+double StepNicBytes(const fabric::StepTraffic& traffic) {
+  double bytes = 0;
+  for (const fabric::BucketTraffic& bucket : traffic.buckets) {
+    for (const fabric::CallTraffic& call : bucket.calls) {
+      bytes += NicBytes(call.collective);
+    }
+  }
+  return bytes;
+}
+
+constexpr double kBytesPerGb = 1e9;  // bytes of a GB in prices
+
+// Returns each bucket's seconds in which the device is idle or decodes for this bucket alone, after
+// all computing and after the buckets that ended before it, in the mean over the workers.
+std::vector<double> ExposedSeconds(const fabric::StepTraffic& traffic,
+                                   const fabric::StepTiming& timing) {
+  const size_t buckets = timing.buckets.size();
+  std::vector<double> exposed(buckets);
+  std::vector<size_t> order(buckets);
+  std::iota(order.begin(), order.end(), size_t{0});
+  for (int w = 0; w < traffic.workers; ++w) {
+    const auto done = [&](size_t b) { return timing.buckets[b].done[w]; };
+    std::stable_sort(order.begin(), order.end(),
+                     [&](size_t a, size_t b) { return done(a) < done(b); });
+    fabric::TimeNs busy = traffic.deviceFree[w];
+    for (const size_t b : order) {
+      exposed[b] +=
+          1e-9 * static_cast<double>(std::max<fabric::TimeNs>(0, done(b) - busy)) / traffic.workers;
+      busy = std::max(busy, done(b));
+    }
+  }
+  return exposed;
+}
+
+}  // namespace
+
+double MeanMessageBytes(const StepWork& work) {
+  double bytes = 0;
+  for (int w = 0; w < work.workers; ++w) {
+    bytes += static_cast<double>(work.MessageBytes(w)) / work.workers;
+  }
+  return bytes;
+}
+
+TimedTraining::TimedTraining(ScenarioTiming& timing, RunSink& sink, Progress* progress,
+                             const std::string& policy, uint64_t seed, StepClocks clocks,
+                             std::span<const int64_t> layer_numels)
+    : timing_(timing),
+      sink_(sink),
+      progress_(progress),
+      clocks_(std::move(clocks)),
+      before_(timing.Simulations()) {
+  if (StepListener* listener = sink_.Listener()) listener->Begin(policy, seed);
+  row_.policy = evaluation_.policy = state_.policy = policy;
+  row_.seed = evaluation_.seed = state_.seed = seed;
+  row_.dense_nic_bytes =
+      DenseNicBytes(timing.scenario().workers,
+                    std::accumulate(layer_numels.begin(), layer_numels.end(), int64_t{0}));
+  state_.steps = timing.scenario().steps;
+}
+
+const analysis::StepRow& TimedTraining::Step(const StepWork& work, const StepStart& start,
+                                             const StepFacts& facts) {
+  const PricedStep priced = timing_.Price(*clocks_[timing_.EntryOf(done_)], work, start);
+  const auto [timing, fresh] = timing_.Simulate(priced.traffic, done_);
+  if (StepListener* listener = sink_.Listener()) listener->Step(done_, now_, priced, timing);
+  now_ += timing.total;
+  AddLinks(timing.links);
+  row_.step = done_++;
+  row_.learning_rate = facts.learning_rate;
+  row_.training_loss = facts.loss;
+  row_.elements_sent = facts.elements_sent;
+  row_.fresh = fresh;
+  if (row_.fresh) {
+    timing_.OfferSample(row_.policy, row_.seed, row_.step, priced.traffic, timing.total);
+  }
+  FillTimes(work, priced, timing);
+  sink_.Write(row_);
+
+  evaluation_.message_bytes += row_.message_bytes;
+  evaluation_.nic_bytes += row_.nic_bytes;
+  state_.step = done_;
+  state_.loss = facts.loss;
+  state_.simulated_seconds = row_.simulated_seconds;
+  if (progress_ != nullptr) progress_->Step(state_);
+  return row_;
+}
+
+void TimedTraining::FillTimes(const StepWork& work, const PricedStep& priced,
+                              const fabric::StepTiming& timing) {
+  const StepSplit split = SplitStep(priced, timing).mean;
+  row_.message_bytes = MeanMessageBytes(work);
+  row_.nic_bytes = StepNicBytes(priced.traffic);
+  row_.step_seconds = ToSeconds(timing.total);
+  row_.compute_seconds = ToSeconds(split.compute);
+  row_.encode_seconds = ToSeconds(split.encode);
+  row_.communication_seconds = ToSeconds(split.communication);
+  row_.decode_seconds = ToSeconds(split.decode);
+  row_.wait_seconds = ToSeconds(split.wait);
+  row_.alpha_beta_seconds = row_.compute_seconds + row_.encode_seconds + row_.decode_seconds +
+                            timing_.AlphaBetaSeconds(priced.traffic, row_.step);
+  times_ = {.simulated_seconds = row_.step_seconds,
+            .compute_seconds = row_.compute_seconds,
+            .codec_seconds = row_.encode_seconds + row_.decode_seconds,
+            .communication_seconds = row_.communication_seconds,
+            .bucket_exposed_seconds = ExposedSeconds(priced.traffic, timing)};
+  row_.participants = work.ActiveWorkers();
+  row_.simulated_seconds = ToSeconds(now_);
+}
+
+void TimedTraining::Evaluated(double loss, double accuracy) {
+  evaluation_.step = done_;
+  evaluation_.simulated_seconds = row_.simulated_seconds;
+  evaluation_.test_loss = loss;
+  evaluation_.test_accuracy = accuracy;
+  sink_.Write(evaluation_);
+  state_.accuracy = accuracy;
+  if (progress_ != nullptr) progress_->Evaluated(state_);
+}
+
+void TimedTraining::Finish() {
+  WriteLinks();
+  if (StepListener* listener = sink_.Listener()) listener->Finish();
+  const ScenarioTiming::Counts after = timing_.Simulations();
+  const fabric::EngineCounters engine = fabric::Difference(after.engine, before_.engine);
+  sink_.Write(analysis::NetworkRow{row_.policy, row_.seed, timing_.scenario().fidelity.text(),
+                                   static_cast<int64_t>(engine.events),
+                                   static_cast<int64_t>(engine.packets),
+                                   after.fresh - before_.fresh, after.memoised - before_.memoised,
+                                   static_cast<int64_t>(engine.retransmitTimeouts)});
+}
+
+void TimedTraining::AddLinks(const std::vector<fabric::LinkCounters>& step) {
+  links_.resize(step.size());
+  for (size_t i = 0; i < step.size(); ++i) {
+    links_[i].bytes += step[i].bytes;
+    links_[i].packets += step[i].packets;
+    links_[i].drops += step[i].drops;
+    links_[i].marks += step[i].marks;
+    links_[i].busy += step[i].busy;
+    links_[i].maxQueueBytes = std::max(links_[i].maxQueueBytes, step[i].maxQueueBytes);
+    links_[i].peak = std::max(links_[i].peak, step[i].peak);
+  }
+}
+
+void TimedTraining::WriteLinks() const {
+  const fabric::Topology& topology = timing_.network().topology;
+  const double simulated = ToSeconds(now_);
+  for (size_t i = 0; i < links_.size(); ++i) {
+    const auto link = static_cast<fabric::DirectedLink>(i);
+    const fabric::LinkCounters& counters = links_[i];
+    const std::string from = topology.NodeName(topology.From(link));
+    const std::string to = topology.NodeName(topology.To(link));
+    const double rate = static_cast<double>(topology.LinkOf(link).rateBps);
+    const double busy = ToSeconds(counters.busy);
+    const double price = topology.UsdPerGb(link);
+    sink_.Write(analysis::LinkRow{row_.policy, row_.seed, from + ">" + to, from, to, rate,
+                                  counters.bytes, counters.packets, counters.drops, counters.marks,
+                                  counters.maxQueueBytes, busy,
+                                  simulated > 0 ? busy / simulated : 0, counters.peak, price,
+                                  price * static_cast<double>(counters.bytes) / kBytesPerGb});
+  }
+}
+
+}  // namespace legacy
