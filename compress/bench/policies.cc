@@ -172,8 +172,9 @@ void TwoLevels(benchmark::State& state, const char* scheme_text) {
   const auto exchange = scheme->Open(Unit{0, "all", {n}, 0, n}, 1);
   const auto gradient = Draw("laplace", n);
   const auto measure = [&](const std::vector<double>& candidates) {
-    exchange->Begin(
-        {.info = {.seed = 1}, .parameter = candidates.front(), .candidates = candidates});
+    UnitStep step{.parameter = candidates.front(), .candidates = candidates};
+    step.info.seed = 1;
+    exchange->Begin(step);
     benchmark::DoNotOptimize(exchange->Measure(0, gradient));
   };
   const Medians medians = TakeTurns(
