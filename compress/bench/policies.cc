@@ -172,8 +172,10 @@ void TwoLevels(benchmark::State& state, const char* scheme_text) {
   const auto exchange = scheme->Open(Unit{0, "all", {n}, 0, n}, 1);
   const auto gradient = Draw("laplace", n);
   const auto measure = [&](const std::vector<double>& candidates) {
-    UnitStep step{.parameter = candidates.front(), .candidates = candidates};
+    UnitStep step;
     step.info.seed = 1;
+    step.parameter = candidates.front();
+    step.candidates = candidates;
     exchange->Begin(step);
     benchmark::DoNotOptimize(exchange->Measure(0, gradient));
   };
