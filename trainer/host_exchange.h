@@ -39,7 +39,7 @@ class HostModelExchange : public ModelExchange {
     bool open = false;  // true while a collective call is open
     // Messages of the call by worker; empty for inactive workers.
     std::vector<Message> messages;
-    std::vector<SentCall> calls;  // calls of the step so far
+    std::vector<SentCall> calls = {};  // calls of the step so far
   };
 
   void OpenCall(UnitState& unit);
