@@ -40,9 +40,6 @@ class Reader {
     }
     return list;
   }
-  std::string Choice(const std::string& name, const std::vector<std::string>& allowed) const {
-    return ParseChoice(Text(name), Flag(name), allowed);
-  }
   static std::string Flag(const std::string& name) { return "--" + name; }
 
  private:
@@ -91,15 +88,14 @@ void ReadNetwork(const Reader& reader, Experiment& e) {
   network.topology.queueBytes = reader.Bytes("queue");
   network.topology.ecmpSeed =
       static_cast<uint64_t>(reader.Integer("ecmp-seed", 0, std::numeric_limits<int64_t>::max()));
-  network.topology.multipath = reader.Choice("multipath", {"ecmp", "spray"}) == "ecmp"
-                                   ? fabric::Multipath::Ecmp
-                                   : fabric::Multipath::Spray;
+  network.topology.multipath = ParseMultipath(reader.Text("multipath"), "--multipath");
   network.placement.text = reader.Text("placement");
   network.placement.workers = reader.Int("workers", 1, 65536);
   network.placement.colocated = ParseSwitch(reader.Text("colocated"), "--colocated");
   network.transport = fabric::MakeTransport(reader.Text("transport"));
   network.transport.SetMtu(reader.Integer("mtu", fabric::kLeastMtu, fabric::kMostMtu));
-  network.transport.warm = reader.Choice("connections", {"warm", "cold"}) == "warm";
+  network.transport.warm =
+      ParseConnections(reader.Text("connections"), "--connections") == Connections::kWarm;
   network.seed =
       static_cast<uint64_t>(reader.Integer("seed", 0, std::numeric_limits<int64_t>::max()));
   e.packet_budget =

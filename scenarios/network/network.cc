@@ -1,5 +1,9 @@
 #include "scenarios/network/network.h"
 
+#include <array>
+
+#include "base/parse.h"
+
 namespace legacy {
 
 std::unique_ptr<Network> BuildNetwork(const NetworkRequest& request) {
@@ -32,6 +36,14 @@ int WorkersOfFirstSwitch(const Network& network) {
 
 void TryEngine(const fabric::EngineFactory& factory, const Network& network) {
   factory(network.request);
+}
+
+Connections ParseConnections(const std::string& text, const std::string& key) {
+  return ParseChoice<Connections>(text, key, std::array{"warm", "cold"});
+}
+
+fabric::Multipath ParseMultipath(const std::string& text, const std::string& key) {
+  return ParseChoice<fabric::Multipath>(text, key, std::array{"ecmp", "spray"});
 }
 
 }  // namespace legacy

@@ -1,7 +1,5 @@
 #include "scenarios/options/values.h"
 
-#include <array>
-
 #include "base/parse.h"
 
 namespace legacy {
@@ -12,14 +10,6 @@ fabric::Synchronisation MakeSync(const std::string& text, const std::string& key
 }
 
 }  // namespace
-
-Connections ParseConnections(const std::string& text, const std::string& key) {
-  return ParseChoice<Connections>(text, key, std::array{"warm", "cold"});
-}
-
-fabric::Multipath ParseMultipath(const std::string& text, const std::string& key) {
-  return ParseChoice<fabric::Multipath>(text, key, std::array{"ecmp", "spray"});
-}
 
 fabric::Transport ParseTransport(const std::string& text, const std::string& key) {
   return fabric::MakeTransport(ParseChoice(text, key, {"datacenter", "wan"}));

@@ -2,7 +2,6 @@
 // its text (base/parsed.h).
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -12,7 +11,7 @@
 #include "ns3-module/fabric/base/units.h"
 #include "ns3-module/fabric/engine/transport.h"
 #include "ns3-module/fabric/step/synchronisation.h"
-#include "ns3-module/fabric/topology/topology.h"
+#include "scenarios/network/network.h"
 #include "trainer/clock/profile.h"
 #include "trainer/clock/transfers.h"
 
@@ -32,12 +31,7 @@ using Rate = Parsed<FromFabric<fabric::ParseRate>>;   // bits per second
 using Time = Parsed<FromFabric<fabric::ParseTime>>;   // nanoseconds
 using Size = Parsed<FromFabric<fabric::ParseBytes>>;  // bytes
 
-// A Connections says whether a step begins on connections that are open.
-enum class Connections : uint8_t { kWarm, kCold };
-
 // Return what the names in options stand for. Throw Error naming `key` and what is allowed.
-Connections ParseConnections(const std::string& text, const std::string& key);
-fabric::Multipath ParseMultipath(const std::string& text, const std::string& key);
 fabric::Transport ParseTransport(const std::string& text, const std::string& key);
 fabric::Synchronisation ParseSync(const std::string& text, const std::string& key);
 // Return nothing for "auto", the fastest algorithm on an idle fabric.

@@ -45,10 +45,6 @@ Method ReadMethodDocument(const std::string& name, const json& document) {
   return method;
 }
 
-// Returns true where workers may be dropped: more than the training's own options then decides
-// which are active.
-bool MayDrop(const Scenario& scenario) { return scenario.sync->MayDrop(); }
-
 }  // namespace
 
 json ScenarioDocument(const Scenario& scenario) {
@@ -100,7 +96,7 @@ json TrainingDocument(const Scenario& scenario) {
       document["training"].erase(of_shapes);
     }
   }
-  if (MayDrop(scenario)) {
+  if (scenario.sync->MayDrop()) {
     document["participation"] = {{"sync", scenario.sync.text()},
                                  {"stragglers", scenario.stragglers},
                                  {"device_profile", scenario.device_profile}};
@@ -110,7 +106,7 @@ json TrainingDocument(const Scenario& scenario) {
 
 std::vector<std::string> ReplayRefusals(const Scenario& scenario) {
   std::vector<std::string> reasons;
-  if (MayDrop(scenario)) {
+  if (scenario.sync->MayDrop()) {
     reasons.push_back("network.sync " + scenario.sync.text() +
                       ": which gradients count depends on devices and stragglers");
   }

@@ -142,7 +142,7 @@ PricedStep ScenarioTiming::Price(const StepClock& clock, const StepWork& work,
 std::string ScenarioTiming::Description() const {
   const Network& network = this->network();
   const std::string rate =
-      networks_.size() > 1 ? std::to_string(networks_.size()) + " phases"
+      networks_.size() > 1 ? std::to_string(networks_.size()) + "-entry network schedule"
       : scenario_.network_schedule->empty()
           ? scenario_.bandwidth.text()
           : WithRatesOf(scenario_, scenario_.network_schedule->front()).bandwidth.text();
