@@ -48,7 +48,8 @@ NodeContainer MakeNetwork(const fabric::Topology& topology, const fabric::Transp
     links.SetDeviceAttribute("Mtu", UintegerValue(static_cast<uint64_t>(mtu)));
     for (const fabric::Link& link : topology.Links())
     {
-        links.SetDeviceAttribute("DataRate", StringValue(std::to_string(link.rateBps) + "bps"));
+        links.SetDeviceAttribute("DataRate",
+                                 StringValue(std::to_string(link.ports[0].rateBps) + "bps"));
         links.SetChannelAttribute("Delay", StringValue(std::to_string(link.delay) + "ns"));
         addresses.Assign(links.Install(nodes.Get(link.a), nodes.Get(link.b)));
         addresses.NewNetwork();

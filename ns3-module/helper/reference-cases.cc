@@ -176,7 +176,7 @@ SimGridResult RunSimGridCase(const Published& reference)
     Topology topology;
     const int from = topology.AddHost("from");
     const int to = topology.AddHost("to");
-    topology.AddLink({from, to, 8 * reference.bytesPerSecond, reference.delay});
+    topology.AddLink({from, to, reference.delay, {8 * reference.bytesPerSecond}});
     Ptr<packet::PacketNetwork> network = ns3::CreateObject<packet::PacketNetwork>();
     network->Build(&topology, {from, to}, transport);
 
@@ -211,9 +211,10 @@ MathisResult RunMathisCase(const MathisCase& reference)
     Topology topology;
     const int from = topology.AddHost("from");
     const int to = topology.AddHost("to");
-    Link link{from, to, reference.rateBps, reference.roundTrip / 2};
-    link.errorRate = reference.lossRate;
-    topology.AddLink(link);
+    Port both;
+    both.rateBps = reference.rateBps;
+    both.errorRate = reference.lossRate;
+    topology.AddLink(Link(from, to, reference.roundTrip / 2, both));
     Placement placement;
     placement.hosts = {from, to};
     EngineRequest request;

@@ -88,12 +88,12 @@ uint32_t ChannelPool::SendBuffer(int source, int destination) const
     {
         for (fabric::DirectedLink link : m_topology->Route(from, to, 0))
         {
-            const fabric::Link& hop = m_topology->LinkOf(link);
+            const int64_t rate = m_topology->PortOf(link).rateBps;
             roundTrip = fabric::Later(
                 roundTrip,
-                fabric::Later(hop.delay,
-                              fabric::SerialisationTime(m_transport.FrameBytes(), hop.rateBps)));
-            slowest = std::min(slowest, hop.rateBps);
+                fabric::Later(m_topology->LinkOf(link).delay,
+                              fabric::SerialisationTime(m_transport.FrameBytes(), rate)));
+            slowest = std::min(slowest, rate);
         }
     }
     return static_cast<uint32_t>(

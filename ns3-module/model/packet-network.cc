@@ -61,18 +61,18 @@ uint16_t DeviceMtu(const fabric::Transport& transport)
 
 /// Throws Error where a frame lasts only a few nanoseconds. ns-3 counts whole nanoseconds, so it
 /// would send such a frame at another rate.
-void CheckFrameTime(const fabric::Link& link, const fabric::Transport& transport)
+void CheckFrameTime(int64_t rateBps, const fabric::Transport& transport)
 {
     constexpr double kTolerance = 0.01;
-    const DataRate rate(static_cast<uint64_t>(link.rateBps));
+    const DataRate rate(static_cast<uint64_t>(rateBps));
     const auto bytes = transport.FrameBytes();
-    const double exact = 8e9 * static_cast<double>(bytes) / static_cast<double>(link.rateBps);
+    const double exact = 8e9 * static_cast<double>(bytes) / static_cast<double>(rateBps);
     const auto rounded = static_cast<double>(
         rate.CalculateBytesTxTime(static_cast<uint32_t>(bytes)).GetNanoSeconds());
     if (std::abs(rounded - exact) > kTolerance * exact)
     {
         throw fabric::Error("packet fidelity: rate of a link",
-                            fabric::FormatRate(link.rateBps),
+                            fabric::FormatRate(rateBps),
                             "a rate at which ns-3 times a frame to 1 %: it counts whole "
                             "nanoseconds, and a frame of " +
                                 std::to_string(bytes) + " bytes takes " +
@@ -82,9 +82,10 @@ void CheckFrameTime(const fabric::Link& link, const fabric::Transport& transport
 }
 
 /// Returns the time that a frame takes over a link.
-TimeNs HopTime(const fabric::Link& link, int64_t frameBytes)
+TimeNs HopTime(const fabric::Topology& topology, DirectedLink link, int64_t frameBytes)
 {
-    return fabric::Later(link.delay, fabric::SerialisationTime(frameBytes, link.rateBps));
+    return fabric::Later(topology.LinkOf(link).delay,
+                         fabric::SerialisationTime(frameBytes, topology.PortOf(link).rateBps));
 }
 
 /// Returns the time of one frame on the longest of the fewest-hop paths from `origin`. Hosts do not
@@ -98,8 +99,7 @@ TimeNs LongestTrip(const fabric::Topology& topology, int origin, int64_t frameBy
         origin,
         [&](int node, DirectedLink link, int next)
         {
-            const TimeNs here =
-                fabric::Later(trip[node], HopTime(topology.LinkOf(link), frameBytes));
+            const TimeNs here = fabric::Later(trip[node], HopTime(topology, link, frameBytes));
             trip[next] = std::max(trip[next], here);
         },
         [&](int host, int) { longest = std::max(longest, trip[host]); });
@@ -160,7 +160,10 @@ void PacketNetwork::Build(const fabric::Topology* topology,
     for (int i = 0; i < links; ++i)
     {
         Ptr<PointToPointChannel> channel = CreateObject<PointToPointChannel>();
-        CheckFrameTime(topology->Links()[i], transport);
+        for (const fabric::Port& port : topology->Links()[i].ports)
+        {
+            CheckFrameTime(port.rateBps, transport);
+        }
         channel->SetAttribute("Delay", TimeValue(NanoSeconds(topology->Links()[i].delay)));
         AddPort(2 * i, channel);
         AddPort(2 * i + 1, channel);
@@ -194,10 +197,10 @@ void PacketNetwork::AddPort(DirectedLink link, Ptr<PointToPointChannel> channel)
 {
     const int from = m_topology->From(link);
     Port port;
-    port.meter = Create<LinkMeter>(m_topology->LinkOf(link).rateBps);
+    port.meter = Create<LinkMeter>(m_topology->PortOf(link).rateBps);
     port.device = CreateObject<PointToPointNetDevice>();
     port.device->SetAddress(MacOf(link));
-    port.device->SetDataRate(DataRate(static_cast<uint64_t>(m_topology->LinkOf(link).rateBps)));
+    port.device->SetDataRate(DataRate(static_cast<uint64_t>(m_topology->PortOf(link).rateBps)));
     port.device->SetMtu(DeviceMtu(m_transport));
     m_nodes[from]->AddDevice(port.device);
     AddQueues(link, port);
@@ -228,13 +231,13 @@ void PacketNetwork::AddPort(DirectedLink link, Ptr<PointToPointChannel> channel)
 
 void PacketNetwork::AddQueues(DirectedLink link, Port& port)
 {
-    const fabric::Link& both = m_topology->LinkOf(link);
+    const fabric::Port& sender = m_topology->PortOf(link);
     const bool host = m_topology->IsHost(m_topology->From(link));
-    int64_t limit = both.queueBytes > 0 ? both.queueBytes
-                                        : m_transport.PortQueueBytes(both.rateBps, m_roundTrip);
+    int64_t limit = sender.queueBytes > 0 ? sender.queueBytes
+                                          : m_transport.PortQueueBytes(sender.rateBps, m_roundTrip);
     limit = host ? kHostQueueBytes : std::min(limit, kHostQueueBytes);
     const int64_t mark =
-        m_transport.PortMarkBytes(both.rateBps) * (host ? kHostMarkFactor : int64_t{1});
+        m_transport.PortMarkBytes(sender.rateBps) * (host ? kHostMarkFactor : int64_t{1});
     const bool disciplined = host || m_transport.ecn;
     port.queue = CreateObject<DropTailQueue<Packet>>();
     port.queue->SetMaxSize(disciplined
@@ -306,7 +309,7 @@ Ptr<QueueDisc> PacketNetwork::AcksFirst(Ptr<QueueDisc> data) const
 
 void PacketNetwork::AddLoss(DirectedLink link)
 {
-    const double rate = m_topology->LinkOf(link).errorRate;
+    const double rate = m_topology->PortOf(link).errorRate;
     if (rate == 0)
     {
         return;

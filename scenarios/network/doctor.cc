@@ -150,7 +150,7 @@ void Doctor::TryLinks(const fabric::StepTiming& timing) {
   const auto directed = static_cast<fabric::DirectedLink>(busiest - timing.links.begin());
   diagnosis_.busiest_link =
       topology.NodeName(topology.From(directed)) + ">" + topology.NodeName(topology.To(directed));
-  diagnosis_.busiest_rate = topology.LinkOf(directed).rateBps;
+  diagnosis_.busiest_rate = topology.PortOf(directed).rateBps;
   diagnosis_.busiest_utilisation = InSeconds(busiest->busy) / InSeconds(timing.total);
   TryRates(directed / 2);
 }
@@ -167,15 +167,15 @@ void Doctor::TryRates(int busiest) {
       links.begin(), links.end(), [&](const fabric::Link& link) { return tier_of(link) == tier; }));
   TryFabric(Bound::kBandwidth, "busiest-link",
             fmt::format("link {} twice as fast", diagnosis_.busiest_link),
-            [&](int index, fabric::Link& link) { link.rateBps *= index == busiest ? 2 : 1; });
+            [&](int index, fabric::Link& link) { link.SpeedUp(index == busiest ? 2 : 1); });
   if (size > 1 && size < links.size()) {
     TryFabric(Bound::kBandwidth, "tier", fmt::format("{} {} twice as fast", size, TierName(tier)),
-              [&](int, fabric::Link& link) { link.rateBps *= tier_of(link) == tier ? 2 : 1; });
+              [&](int, fabric::Link& link) { link.SpeedUp(tier_of(link) == tier ? 2 : 1); });
   }
   if (links.size() > 1) {
     TryFabric(Bound::kBandwidth, "all-links",
               fmt::format("all {} links twice as fast", links.size()),
-              [](int, fabric::Link& link) { link.rateBps *= 2; });
+              [](int, fabric::Link& link) { link.SpeedUp(2); });
   }
 }
 

@@ -12,7 +12,7 @@ std::string ClockWarning(Fidelity fidelity, const Network& network) {
   if (fidelity != Fidelity::kPacket) return "";
   int64_t fastest = 0;
   for (const fabric::Link& link : network.topology.Links()) {
-    fastest = std::max(fastest, link.rateBps);
+    for (const fabric::Port& port : link.ports) fastest = std::max(fastest, port.rateBps);
   }
   const int64_t frame = network.request.transport.FrameBytes();
   const double lasts = 8e9 * static_cast<double>(frame) / static_cast<double>(fastest);

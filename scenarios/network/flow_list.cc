@@ -125,7 +125,7 @@ double NicBytesPerSecond(const Network& network) {
   double bits = 0;
   for (const int host : network.placement.hosts) {
     for (const fabric::DirectedLink link : network.topology.Out(host)) {
-      bits += static_cast<double>(network.topology.LinkOf(link).rateBps);
+      bits += static_cast<double>(network.topology.PortOf(link).rateBps);
     }
   }
   return bits / 8;
@@ -200,10 +200,10 @@ TimeNs IdealTime(const FlowRequest& flow, const Network& network) {
   int64_t slowest = INT64_MAX;
   for (const fabric::DirectedLink hop : topology.Route(
            network.placement.NodeOf(flow.source), network.placement.NodeOf(flow.destination), 0)) {
-    const fabric::Link& link = topology.LinkOf(hop);
-    time = fabric::Later(time,
-                         fabric::Later(fabric::SerialisationTime(first, link.rateBps), link.delay));
-    slowest = std::min(slowest, link.rateBps);
+    const int64_t rate = topology.PortOf(hop).rateBps;
+    const TimeNs delay = topology.LinkOf(hop).delay;
+    time = fabric::Later(time, fabric::Later(fabric::SerialisationTime(first, rate), delay));
+    slowest = std::min(slowest, rate);
   }
   return fabric::Later(time, fabric::SerialisationTime(wire - first, slowest));
 }

@@ -189,12 +189,13 @@ std::optional<fabric::UniformPath> StarPath(const Network& network) {
     const std::vector<fabric::DirectedLink>& out = topology.Out(network.placement.NodeOf(endpoint));
     if (out.size() != 1) return std::nullopt;
     const fabric::Link& link = topology.LinkOf(out.front());
+    const fabric::Port& port = link.ports[0];
     if (!path) {
-      path = fabric::UniformPath{2, link.rateBps, link.delay};
+      path = fabric::UniformPath{2, port.rateBps, link.delay};
       centre = topology.To(out.front());
     }
-    if (topology.To(out.front()) != centre || link.rateBps != path->rateBps ||
-        link.delay != path->delay || link.errorRate > 0) {
+    if (topology.To(out.front()) != centre || port.rateBps != path->rateBps ||
+        link.delay != path->delay || port.errorRate > 0 || port.schedule || !link.Symmetric()) {
       return std::nullopt;
     }
   }

@@ -43,7 +43,7 @@ std::string LinksCsv(const PreparedExperiment& prepared,
       const std::string& from = topology.NodeName(topology.From(directed));
       const std::string& to = topology.NodeName(topology.To(directed));
       text += CsvLine({NameOf(m.fidelity), std::to_string(m.repetition), from + ">" + to, from, to,
-                       std::to_string(topology.LinkOf(directed).rateBps),
+                       std::to_string(topology.PortOf(directed).rateBps),
                        std::to_string(link.bytes), std::to_string(link.packets),
                        std::to_string(link.drops), std::to_string(link.marks),
                        std::to_string(link.maxQueueBytes), SecondsText(link.busy),

@@ -160,9 +160,9 @@ void TimedTraining::WriteLinks() const {
     const fabric::LinkCounters& counters = links_[i];
     const std::string from = topology.NodeName(topology.From(link));
     const std::string to = topology.NodeName(topology.To(link));
-    const double rate = static_cast<double>(topology.LinkOf(link).rateBps);
+    const double rate = static_cast<double>(topology.PortOf(link).rateBps);
     const double busy = ToSeconds(counters.busy);
-    const double price = topology.UsdPerGb(link);
+    const double price = topology.PortOf(link).usdPerGb;
     sink_.Write(analysis::LinkRow{row_.policy, row_.seed, from + ">" + to, from, to, rate,
                                   counters.bytes, counters.packets, counters.drops, counters.marks,
                                   counters.maxQueueBytes, busy,

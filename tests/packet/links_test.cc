@@ -65,9 +65,8 @@ class LossTest : public testing::TestWithParam<Lossy> {
     const int hub = custom.topology.AddSwitch("switch");
     for (const char* name : {"a", "b", "c"}) {
       const int host = custom.topology.AddHost(name);
-      fabric::Link link{host, hub, kGigabit, 10'000};
-      link.errorRate = GetParam().rate;
-      custom.topology.AddLink(link);
+      custom.topology.AddLink(
+          fabric::Link(host, hub, 10'000, fabric::Port{kGigabit, 0, GetParam().rate}));
       custom.placement.hosts.push_back(host);
     }
     return custom;
@@ -140,12 +139,12 @@ Custom LeafSpine(fabric::Multipath multipath, int64_t spine_rate) {
   const int b = custom.topology.AddHost("b");
   const int left = custom.topology.AddSwitch("left");
   const int right = custom.topology.AddSwitch("right");
-  custom.topology.AddLink({a, left, kGigabit, 10'000});
-  custom.topology.AddLink({b, right, kGigabit, 10'000});
+  custom.topology.AddLink({a, left, 10'000, {kGigabit}});
+  custom.topology.AddLink({b, right, 10'000, {kGigabit}});
   for (int i = 0; i < 4; ++i) {
     const int spine = custom.topology.AddSwitch("spine");
-    custom.topology.AddLink({left, spine, spine_rate, 10'000});
-    custom.topology.AddLink({spine, right, spine_rate, 10'000});
+    custom.topology.AddLink({left, spine, 10'000, {spine_rate}});
+    custom.topology.AddLink({spine, right, 10'000, {spine_rate}});
   }
   custom.placement.hosts = {a, b};
   return custom;
@@ -194,7 +193,7 @@ TEST(SprayTest, LossIsRepaired) {
     clean.topology.IsHost(node) ? custom.topology.AddHost(name) : custom.topology.AddSwitch(name);
   }
   for (fabric::Link link : clean.topology.Links()) {
-    link.errorRate = 0.005;
+    for (fabric::Port& port : link.ports) port.errorRate = 0.005;
     custom.topology.AddLink(link);
   }
   custom.placement = clean.placement;
@@ -215,7 +214,7 @@ TEST(MultiHomedTest, HostsUseBothLinksByHashOrByPacket) {
     for (const char* name : {"rail 0", "rail 1"}) {
       const int rail = custom.topology.AddSwitch(name);
       for (int host : custom.placement.hosts) {
-        custom.topology.AddLink({host, rail, kGigabit, 10'000});
+        custom.topology.AddLink({host, rail, 10'000, {kGigabit}});
       }
     }
     auto engine = fabric::MakePacketEngine(custom.Request());
@@ -242,9 +241,9 @@ TEST(AggregatorTest, SwitchesSendAndReceive) {
   const int b = custom.topology.AddHost("b");
   const int leaf = custom.topology.AddSwitch("leaf");
   const int root = custom.topology.AddSwitch("root");
-  custom.topology.AddLink({a, leaf, kGigabit, 10'000});
-  custom.topology.AddLink({b, leaf, kGigabit, 10'000});
-  custom.topology.AddLink({leaf, root, kGigabit, 10'000});
+  custom.topology.AddLink({a, leaf, 10'000, {kGigabit}});
+  custom.topology.AddLink({b, leaf, 10'000, {kGigabit}});
+  custom.topology.AddLink({leaf, root, 10'000, {kGigabit}});
   custom.placement.hosts = {a, b};
   custom.placement.aggregators = {leaf, root};
   custom.placement.parents = {2, 2, 3, -1};

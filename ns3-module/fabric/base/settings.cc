@@ -28,6 +28,19 @@ std::string Shortest(double value)
     return buffer;
 }
 
+/// Splits "there/back" at the first slash that is not that of "bit/s"; one value is that of both.
+std::array<std::string, 2> EachWay(const std::string& text)
+{
+    const std::string unit = "bit/s";
+    size_t slash = text.find('/');
+    while (slash != std::string::npos && slash >= 3 &&
+           text.compare(slash - 3, unit.size(), unit) == 0)
+    {
+        slash = text.find('/', slash + 1);
+    }
+    return {text.substr(0, slash), slash == std::string::npos ? text : text.substr(slash + 1)};
+}
+
 } // namespace
 
 Settings::Settings(const std::string& where, const std::string& type) : m_where(where), m_type(type)
@@ -146,12 +159,57 @@ int64_t Settings::Bytes(const std::string& key, int64_t fallback)
     return setting ? ParseBytes(setting->value, Location(key)) : fallback;
 }
 
+std::array<int64_t, 2> Settings::Rates(const std::string& key, int64_t fallback)
+{
+    const Setting* setting = Find(key);
+    if (!setting)
+    {
+        return {fallback, fallback};
+    }
+    const auto [there, back] = EachWay(setting->value);
+    return {ParseRate(there, Location(key)), ParseRate(back, Location(key))};
+}
+
+std::array<int64_t, 2> Settings::Sizes(const std::string& key, int64_t fallback)
+{
+    const Setting* setting = Find(key);
+    if (!setting)
+    {
+        return {fallback, fallback};
+    }
+    const auto [there, back] = EachWay(setting->value);
+    return {ParseBytes(there, Location(key)), ParseBytes(back, Location(key))};
+}
+
+std::array<double, 2>
+Settings::Reals(const std::string& key, double fallback, double minimum, double maximum)
+{
+    const Setting* setting = Find(key);
+    if (!setting)
+    {
+        return {fallback, fallback};
+    }
+    std::array<double, 2> values{};
+    const std::array<std::string, 2> texts = EachWay(setting->value);
+    for (size_t way = 0; way < texts.size(); ++way)
+    {
+        // Negated, so that NaN fails.
+        if (!ParseNumber(texts[way], values[way]) ||
+            !(values[way] >= minimum && values[way] <= maximum))
+        {
+            throw Error(Location(key),
+                        setting->value,
+                        "a number from " + Shortest(minimum) + " to " + Shortest(maximum) +
+                            ", or two there/back");
+        }
+    }
+    return values;
+}
+
 std::array<double, 2> Settings::Prices(const std::string& key)
 {
     const std::string text = Text(key, "0");
-    const size_t slash = text.find('/');
-    const std::string there = text.substr(0, slash);
-    const std::string back = slash == std::string::npos ? there : text.substr(slash + 1);
+    const auto [there, back] = EachWay(text);
     std::array<double, 2> prices{};
     // Negated, so that NaN fails.
     if (!ParseNumber(there, prices[0]) || !ParseNumber(back, prices[1]) ||

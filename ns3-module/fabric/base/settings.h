@@ -40,8 +40,12 @@ class Settings
     int64_t Rate(const std::string& key, int64_t fallback);
     TimeNs Time(const std::string& key, TimeNs fallback);
     int64_t Bytes(const std::string& key, int64_t fallback);
-    /// Returns USD per GB of both directions of a link: "0.02" is the price of both, "0.02/0.09"
-    /// there and back; 0 where not given.
+    /// Return the values of both directions of a link: "10Mbps" is that of both, "50Mbps/10Mbps"
+    /// there and back. Prices are USD per GB, 0 where not given.
+    std::array<int64_t, 2> Rates(const std::string& key, int64_t fallback);
+    std::array<int64_t, 2> Sizes(const std::string& key, int64_t fallback);
+    std::array<double, 2>
+    Reals(const std::string& key, double fallback, double minimum, double maximum);
     std::array<double, 2> Prices(const std::string& key);
 
     /// Returns "<location>: <key>" of a given key, or of the whole, for messages about what values

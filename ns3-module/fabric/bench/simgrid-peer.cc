@@ -29,11 +29,12 @@ class Platform
         }
         for (size_t i = 0; i < 2 * topology.Links().size(); ++i)
         {
-            const Link& link = topology.LinkOf(static_cast<DirectedLink>(i));
-            const double bytesPerSecond = static_cast<double>(link.rateBps) / 8;
-            m_links.push_back(m_zone->create_link("link" + std::to_string(i), bytesPerSecond)
-                                  ->set_latency(static_cast<double>(link.delay) * 1e-9)
-                                  ->seal());
+            const auto link = static_cast<DirectedLink>(i);
+            const double bytesPerSecond = static_cast<double>(topology.PortOf(link).rateBps) / 8;
+            m_links.push_back(
+                m_zone->create_link("link" + std::to_string(i), bytesPerSecond)
+                    ->set_latency(static_cast<double>(topology.LinkOf(link).delay) * 1e-9)
+                    ->seal());
         }
     }
 

@@ -62,8 +62,8 @@ class AnalyticEngine : public EventEngine
         std::vector<LinkCounters> links = m_links;
         for (size_t i = 0; i < links.size(); ++i)
         {
-            const Link& link = m_topology.LinkOf(static_cast<DirectedLink>(i));
-            links[i].busy = SerialisationTime(links[i].bytes, link.rateBps);
+            const Port& port = m_topology.PortOf(static_cast<DirectedLink>(i));
+            links[i].busy = SerialisationTime(links[i].bytes, port.rateBps);
             links[i].peak = links[i].bytes > 0 ? 1 : 0;
         }
         return links;
@@ -150,17 +150,18 @@ TimeNs AnalyticEngine::PassFirstLinks(InFlight& inFlight)
     const int64_t first = std::min(wire, m_transport.FrameBytes());
     TimeNs& free = m_egressFree[route.front()];
     TimeNs head = std::max(m_now, free);
-    free = Later(head, SerialisationTime(wire, m_topology.LinkOf(route.front()).rateBps));
-    int64_t slowest = m_topology.LinkOf(route.back()).rateBps;
+    free = Later(head, SerialisationTime(wire, m_topology.PortOf(route.front()).rateBps));
+    int64_t slowest = m_topology.PortOf(route.back()).rateBps;
     for (size_t i = 0; i + 1 < route.size(); ++i)
     {
-        const Link& link = m_topology.LinkOf(route[i]);
-        head = Later(head, Later(SerialisationTime(first, link.rateBps), link.delay));
-        slowest = std::min(slowest, link.rateBps);
+        const int64_t rate = m_topology.PortOf(route[i]).rateBps;
+        head =
+            Later(head, Later(SerialisationTime(first, rate), m_topology.LinkOf(route[i]).delay));
+        slowest = std::min(slowest, rate);
     }
     inFlight.lastByte =
         Later(head,
-              Later(SerialisationTime(first, m_topology.LinkOf(route.back()).rateBps),
+              Later(SerialisationTime(first, m_topology.PortOf(route.back()).rateBps),
                     SerialisationTime(wire - first, slowest)));
     return head;
 }
@@ -170,12 +171,13 @@ void AnalyticEngine::ServeLastLink(int graph, uint64_t slot)
     const InFlight& inFlight = m_inFlight[slot];
     EndpointPair& connection = *inFlight.connection;
     const DirectedLink last = connection.route.back();
-    const Link& link = m_topology.LinkOf(last);
+    const int64_t rate = m_topology.PortOf(last).rateBps;
     TimeNs& free = m_ingressFree[last];
     const int64_t wire = m_transport.WireBytes(inFlight.flow.bytes);
-    free = Later(std::max(m_now, free), SerialisationTime(wire, link.rateBps));
+    free = Later(std::max(m_now, free), SerialisationTime(wire, rate));
     connection.lastArrival =
-        std::max(Later(std::max(free, inFlight.lastByte), link.delay), connection.lastArrival);
+        std::max(Later(std::max(free, inFlight.lastByte), m_topology.LinkOf(last).delay),
+                 connection.lastArrival);
     Push(connection.lastArrival, kDelivered, graph, slot);
 }
 
@@ -202,7 +204,7 @@ void AnalyticEngine::SendAcks(const InFlight& inFlight)
     Count(back, acks, m_transport.Acks(flow.bytes));
     TimeNs& free = m_egressFree[back.front()];
     free = Later(std::max(m_now, free),
-                 SerialisationTime(acks, m_topology.LinkOf(back.front()).rateBps));
+                 SerialisationTime(acks, m_topology.PortOf(back.front()).rateBps));
     Push(free, kAcksSent, 0, 0);
 }
 

@@ -94,7 +94,7 @@ std::vector<double> Capacities(const Topology& topology)
     std::vector<double> capacities;
     for (size_t i = 0; i < 2 * topology.Links().size(); ++i)
     {
-        capacities.push_back(BytesPerNs(topology.LinkOf(static_cast<DirectedLink>(i))));
+        capacities.push_back(BytesPerNs(topology.PortOf(static_cast<DirectedLink>(i))));
     }
     return capacities;
 }
@@ -243,7 +243,7 @@ void FlowEngine::Lend(DirectedLink link)
     if (m_dataOn[link] > kNothing)
     {
         const double acks = std::max(0.0, m_acksOn[link]) / m_dataOn[link];
-        m_rates.SetCapacity(link, BytesPerNs(m_topology.LinkOf(link)) / (1 + m_ackRatio * acks));
+        m_rates.SetCapacity(link, BytesPerNs(m_topology.PortOf(link)) / (1 + m_ackRatio * acks));
     }
 }
 
@@ -486,11 +486,11 @@ std::vector<LinkCounters> FlowEngine::Links() const
     std::vector<LinkCounters> links(count);
     for (size_t i = 0; i < count; ++i)
     {
-        const Link& link = m_topology.LinkOf(static_cast<DirectedLink>(i));
+        const Port& port = m_topology.PortOf(static_cast<DirectedLink>(i));
         links[i].bytes = std::llround(bytes[i]);
         links[i].packets = std::llround(packets[i]);
-        links[i].busy = SerialisationTime(links[i].bytes, link.rateBps);
-        links[i].peak = std::max(peak[i], m_rates.PeakLoad(static_cast<int>(i))) / BytesPerNs(link);
+        links[i].busy = SerialisationTime(links[i].bytes, port.rateBps);
+        links[i].peak = std::max(peak[i], m_rates.PeakLoad(static_cast<int>(i))) / BytesPerNs(port);
     }
     return links;
 }

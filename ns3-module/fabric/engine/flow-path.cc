@@ -7,9 +7,9 @@
 namespace legacy::fabric
 {
 
-double BytesPerNs(const Link& link)
+double BytesPerNs(const Port& port)
 {
-    return static_cast<double>(link.rateBps) / 8e9;
+    return static_cast<double>(port.rateBps) / 8e9;
 }
 
 FlowPath MakeFlowPath(const Topology& topology, const Transport& transport, int from, int to)
@@ -24,18 +24,18 @@ FlowPath MakeFlowPath(const Topology& topology, const Transport& transport, int 
     double kept = 1; // probability that a packet gets through
     for (const LinkShare& hop : path.data)
     {
-        const Link& link = topology.LinkOf(hop.link);
-        path.delay += hop.share * static_cast<double>(link.delay);
-        path.byteTime += hop.share / BytesPerNs(link);
-        path.slowest = std::min(path.slowest, BytesPerNs(link) / hop.share);
-        kept *= 1 - hop.share * link.errorRate;
+        const Port& port = topology.PortOf(hop.link);
+        path.delay += hop.share * static_cast<double>(topology.LinkOf(hop.link).delay);
+        path.byteTime += hop.share / BytesPerNs(port);
+        path.slowest = std::min(path.slowest, BytesPerNs(port) / hop.share);
+        kept *= 1 - hop.share * port.errorRate;
     }
     path.roundTrip = path.delay + path.byteTime * frame;
     for (const LinkShare& hop : path.acks)
     {
-        const Link& link = topology.LinkOf(hop.link);
+        const double delay = static_cast<double>(topology.LinkOf(hop.link).delay);
         path.roundTrip +=
-            hop.share * (static_cast<double>(link.delay) + transport.ackBytes / BytesPerNs(link));
+            hop.share * (delay + transport.ackBytes / BytesPerNs(topology.PortOf(hop.link)));
     }
     path.byteTime -= 1 / path.slowest;
     path.limit = path.slowest;

@@ -9,8 +9,8 @@
 namespace legacy::fabric
 {
 
-/// Returns the link's rate in bytes a nanosecond.
-double BytesPerNs(const Link& link);
+/// Returns the port's rate in bytes a nanosecond.
+double BytesPerNs(const Port& port);
 
 /// A FlowPath describes the route of data and of its ACKs.
 struct FlowPath

@@ -18,7 +18,7 @@ void AddHosts(Topology& topology, int count)
 
 void Connect(Topology& topology, int a, int b, const Tier& tier)
 {
-    topology.AddLink(Link{a, b, tier.rateBps, tier.delay, tier.queueBytes});
+    topology.AddLink(Link{a, b, tier.delay, Port{tier.rateBps, tier.queueBytes}});
 }
 
 std::string Numbered(const char* name, int i)

@@ -157,13 +157,14 @@ class Painter
 
     std::string Told(DirectedLink link) const
     {
-        const Link& both = m_topology.LinkOf(link);
+        const Port& port = m_topology.PortOf(link);
         std::string text = m_topology.NodeName(m_topology.From(link)) + " to " +
                            m_topology.NodeName(m_topology.To(link)) + ": " +
-                           FormatRate(both.rateBps) + ", " + FormatTime(both.delay);
-        if (const double price = m_topology.UsdPerGb(link); price > 0)
+                           FormatRate(port.rateBps) + ", " +
+                           FormatTime(m_topology.LinkOf(link).delay);
+        if (port.usdPerGb > 0)
         {
-            text += ", " + Price(price);
+            text += ", " + Price(port.usdPerGb);
         }
         if (!m_drawing.bytes.empty())
         {

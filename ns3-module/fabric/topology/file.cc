@@ -170,11 +170,15 @@ class LinksFile
         Link link;
         link.a = End("a", settings);
         link.b = End("b", settings);
-        link.rateBps = settings.Rate("rate", m_defaults.rateBps);
         link.delay = settings.Time("delay", m_defaults.delay);
-        link.queueBytes = settings.Bytes("queue", m_defaults.queueBytes);
-        link.errorRate = settings.Real("error", 0, 0, kMaxErrorRate);
-        link.usdPerGb = settings.Prices("price");
+        const auto rates = settings.Rates("rate", m_defaults.rateBps);
+        const auto queues = settings.Sizes("queue", m_defaults.queueBytes);
+        const auto errors = settings.Reals("error", 0, 0, kMaxErrorRate);
+        const auto prices = settings.Prices("price");
+        for (size_t way = 0; way < link.ports.size(); ++way)
+        {
+            link.ports[way] = Port{rates[way], queues[way], errors[way], prices[way]};
+        }
         settings.RejectUnread();
         m_builder.AddLink(link, location);
     }

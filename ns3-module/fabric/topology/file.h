@@ -12,7 +12,9 @@
 //   links:                  # rate, delay and queue default to those of all links
 //     - {a: a, b: switch0, rate: 10Gbps, delay: 1us, queue: 64KiB, error: 1e-6}
 //     - {a: b, b: switch1}
-//     - {a: switch0, b: switch1, price: 0.02/0.09}  # USD per GB from a to b, and from b to a
+//     - {a: switch0, b: switch1, rate: 50Mbps/10Mbps, price: 0.02/0.09}
+//                         # rate, queue, error and price (USD per GB) may differ by direction: from
+//                         # a to b, and from b to a
 //
 //   3 1 2                   # HPCC: nodes, switches, links
 //   2                       # the switches' numbers; the others are hosts

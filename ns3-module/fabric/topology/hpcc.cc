@@ -212,17 +212,17 @@ class HpccFile
     /// Reads a link, whose ends are numbers of the file.
     void ReadLink(int nodes)
     {
-        Link link;
-        link.a = Integer(0, "source", 0, nodes - 1);
-        link.b = Integer(1, "destination", 0, nodes - 1);
-        link.rateBps = ParseRate(m_words[2].text, Location(2) + ": rate");
-        link.delay = ParseTime(m_words[3].text, Location(3) + ": delay");
+        const int a = Integer(0, "source", 0, nodes - 1);
+        const int b = Integer(1, "destination", 0, nodes - 1);
+        Port both;
+        both.rateBps = ParseRate(m_words[2].text, Location(2) + ": rate");
+        const TimeNs delay = ParseTime(m_words[3].text, Location(3) + ": delay");
         // Negated, so that NaN fails.
-        if (!Parse(4, link.errorRate) || !(link.errorRate >= 0 && link.errorRate < 1))
+        if (!Parse(4, both.errorRate) || !(both.errorRate >= 0 && both.errorRate < 1))
         {
             throw Error(Location(4) + ": error rate", m_words[4].text, "0 to below 1");
         }
-        m_links.emplace_back(link, Location(0));
+        m_links.emplace_back(Link(a, b, delay, both), Location(0));
     }
 
     void AddLink(Link link, const std::string& location)

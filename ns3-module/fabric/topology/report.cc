@@ -86,26 +86,40 @@ std::string DescribePaths(const Topology& topology)
 
 std::string DescribeLinks(const Topology& topology)
 {
-    // (between switches, rate, delay) -> links
-    std::map<std::tuple<bool, int64_t, TimeNs>, size_t> kinds;
+    // (between switches, rate there, rate back, delay) -> links
+    std::map<std::tuple<bool, int64_t, int64_t, TimeNs>, size_t> kinds;
+    bool uneven = false;
+    size_t scheduled = 0;
     int64_t fromHosts = 0;
     int64_t betweenSwitches = 0;
     for (const Link& link : topology.Links())
     {
         const int hosts = topology.IsHost(link.a) + topology.IsHost(link.b);
-        ++kinds[{hosts == 0, link.rateBps, link.delay}];
-        fromHosts += hosts * link.rateBps;
-        betweenSwitches += hosts == 0 ? link.rateBps : 0;
+        const auto [there, back] = link.ports;
+        ++kinds[{hosts == 0, there.rateBps, back.rateBps, link.delay}];
+        fromHosts += topology.IsHost(link.a) ? there.rateBps : 0;
+        fromHosts += topology.IsHost(link.b) ? back.rateBps : 0;
+        betweenSwitches += hosts == 0 ? there.rateBps : 0;
+        uneven = uneven || !link.Symmetric();
+        scheduled += (there.schedule ? 1 : 0) + (back.schedule ? 1 : 0);
     }
     std::string text;
     for (const auto& [kind, count] : kinds)
     {
-        const auto [inner, rate, delay] = kind;
+        const auto [inner, there, back, delay] = kind;
         text += std::string("links ") + (inner ? "between switches: " : "of hosts: ") +
-                std::to_string(count) + " of " + FormatRate(rate) + ", " + FormatTime(delay) + "\n";
+                std::to_string(count) + " of " + FormatRate(there) +
+                (back != there ? " there and " + FormatRate(back) + " back" : "") + ", " +
+                FormatTime(delay) + "\n";
+    }
+    if (scheduled > 0)
+    {
+        text += "rates over time: " + Counted(scheduled, "direction") +
+                " of links; rates shown are the highest\n";
     }
     return text + "sum of rates: " + FormatRate(fromHosts) + " from hosts, " +
-           FormatRate(betweenSwitches) + " between switches each way\n";
+           FormatRate(betweenSwitches) + " between switches" + (uneven ? " there" : " each way") +
+           "\n";
 }
 
 std::string DescribePrices(const Topology& topology)
@@ -116,7 +130,7 @@ std::string DescribePrices(const Topology& topology)
     const auto directions = static_cast<DirectedLink>(2 * topology.Links().size());
     for (DirectedLink link = 0; link < directions; ++link)
     {
-        const double price = topology.UsdPerGb(link);
+        const double price = topology.PortOf(link).usdPerGb;
         if (price > 0)
         {
             least = priced == 0 ? price : std::min(least, price);
@@ -150,7 +164,7 @@ void AddSwitch(const Topology& topology, const std::vector<int>& tiers, int node
     for (DirectedLink link : topology.Out(node))
     {
         const int other = tiers[topology.To(link)];
-        const int64_t rate = topology.LinkOf(link).rateBps;
+        const int64_t rate = topology.PortOf(link).rateBps;
         (other < tiers[node] ? down : other > tiers[node] ? up : rates.level) += rate;
     }
     if (up > 0)
@@ -214,7 +228,7 @@ void WarnOfHosts(const Topology& topology, std::vector<std::string>& warnings)
         int64_t rate = 0;
         for (DirectedLink link : topology.Out(host))
         {
-            rate += topology.LinkOf(link).rateBps;
+            rate += topology.PortOf(link).rateBps;
         }
         (rate ? byRate[rate] : unlinked).push_back(host);
     }

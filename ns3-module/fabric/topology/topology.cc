@@ -4,11 +4,61 @@
 #include "fabric/base/hash.h"
 #include "routing.h"
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 
 namespace legacy::fabric
 {
+
+namespace
+{
+
+/// The rate of a port with a schedule is the schedule's highest.
+void SetScheduledRates(Link& link)
+{
+    for (Port& port : link.ports)
+    {
+        port.rateBps = port.schedule ? port.schedule->MaxRate() : port.rateBps;
+    }
+}
+
+/// Returns a hash of one direction of the link and of the hash before it.
+uint64_t HashOf(const Link& link, const Port& port, uint64_t hash)
+{
+    const uint64_t rates = HashWords({hash,
+                                      static_cast<uint64_t>(link.a),
+                                      static_cast<uint64_t>(link.b),
+                                      static_cast<uint64_t>(port.rateBps),
+                                      static_cast<uint64_t>(link.delay),
+                                      static_cast<uint64_t>(port.queueBytes),
+                                      static_cast<uint64_t>(std::llround(port.errorRate * 1e15))});
+    return port.schedule ? HashWords({rates, port.schedule->Hash()}) : rates;
+}
+
+} // namespace
+
+bool Link::Symmetric() const
+{
+    const auto [there, back] = ports;
+    const bool scheduled = there.schedule || back.schedule;
+    return there.rateBps == back.rateBps && there.queueBytes == back.queueBytes &&
+           there.errorRate == back.errorRate &&
+           (!scheduled ||
+            (there.schedule && back.schedule && there.schedule->Hash() == back.schedule->Hash()));
+}
+
+void Link::SpeedUp(int factor)
+{
+    for (Port& port : ports)
+    {
+        port.rateBps *= factor;
+        if (port.schedule)
+        {
+            port.schedule = std::make_shared<LinkSchedule>(port.schedule->Scaled(factor));
+        }
+    }
+}
 
 int Topology::AddHost(const std::string& name)
 {
@@ -33,33 +83,38 @@ void Topology::CheckLink(const Link& link) const
     {
         throw Error("link", ends, "two different nodes below " + std::to_string(NodeCount()));
     }
-    if (link.rateBps <= 0)
-    {
-        throw Error("rate of link " + ends, std::to_string(link.rateBps), "above 0 bit/s");
-    }
     if (link.delay < 0)
     {
         throw Error("delay of link " + ends, std::to_string(link.delay), "0 ns or more");
     }
-    if (link.queueBytes < 0)
+    for (const Port& port : link.ports)
     {
-        throw Error("queue of link " + ends, std::to_string(link.queueBytes), "0 bytes or more");
-    }
-    if (!(link.errorRate >= 0 && link.errorRate < 1))
-    {
-        throw Error("error rate of link " + ends, std::to_string(link.errorRate), "0 to below 1");
-    }
-    for (double price : link.usdPerGb)
-    {
-        if (!(price >= 0 && std::isfinite(price)))
+        if (port.rateBps <= 0)
         {
-            throw Error("price of link " + ends, std::to_string(price), "0 USD per GB or more");
+            throw Error("rate of link " + ends, std::to_string(port.rateBps), "above 0 bit/s");
+        }
+        if (port.queueBytes < 0)
+        {
+            throw Error(
+                "queue of link " + ends, std::to_string(port.queueBytes), "0 bytes or more");
+        }
+        if (!(port.errorRate >= 0 && port.errorRate < 1))
+        {
+            throw Error(
+                "error rate of link " + ends, std::to_string(port.errorRate), "0 to below 1");
+        }
+        if (!(port.usdPerGb >= 0 && std::isfinite(port.usdPerGb)))
+        {
+            throw Error(
+                "price of link " + ends, std::to_string(port.usdPerGb), "0 USD per GB or more");
         }
     }
 }
 
-int Topology::AddLink(const Link& link)
+int Topology::AddLink(const Link& given)
 {
+    Link link = given;
+    SetScheduledRates(link);
     CheckLink(link);
     m_routing.Clear();
     const int index = static_cast<int>(m_links.size());
@@ -131,9 +186,17 @@ const Link& Topology::LinkOf(DirectedLink link) const
     return m_links[link / 2];
 }
 
-double Topology::UsdPerGb(DirectedLink link) const
+const Port& Topology::PortOf(DirectedLink link) const
 {
-    return LinkOf(link).usdPerGb[link % 2];
+    return m_links[link / 2].ports[link % 2];
+}
+
+bool Topology::HasSchedules() const
+{
+    return std::any_of(m_links.begin(),
+                       m_links.end(),
+                       [](const Link& link)
+                       { return link.ports[0].schedule || link.ports[1].schedule; });
 }
 
 void Topology::ThrowNoPath(int from, int to) const
@@ -217,6 +280,7 @@ Topology Topology::WithLinks(const std::function<void(int index, Link& link)>& c
         change(static_cast<int>(i), link);
         link.a = m_links[i].a;
         link.b = m_links[i].b;
+        SetScheduledRates(link);
         CheckLink(link);
     }
     return copy;
@@ -231,13 +295,11 @@ std::string Topology::Fingerprint() const
     }
     for (const Link& link : m_links)
     {
-        hash = HashWords({hash,
-                          static_cast<uint64_t>(link.a),
-                          static_cast<uint64_t>(link.b),
-                          static_cast<uint64_t>(link.rateBps),
-                          static_cast<uint64_t>(link.delay),
-                          static_cast<uint64_t>(link.queueBytes),
-                          static_cast<uint64_t>(std::llround(link.errorRate * 1e15))});
+        hash = HashOf(link, link.ports[0], hash);
+        if (!link.Symmetric())
+        {
+            hash = HashOf(link, link.ports[1], hash);
+        }
     }
     return "hosts=" + std::to_string(m_hosts.size()) + " nodes=" + std::to_string(m_nodes.size()) +
            " links=" + std::to_string(m_links.size()) + " hash=" + std::to_string(hash);

@@ -5,11 +5,13 @@
 #pragma once
 
 #include "fabric/base/units.h"
+#include "fabric/schedule/link-schedule.h"
 #include "routing-cache.h"
 
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,19 +19,40 @@
 namespace legacy::fabric
 {
 
-/// A Link is one full-duplex link between nodes `a` and `b`. Each direction has its own
-/// rate-limited port and queue.
+/// A Port is the sending side of one direction of a link: its rate, its queue, and what happens on
+/// its wire.
+struct Port
+{
+    int64_t rateBps = 0;    ///< bits per second; with a schedule, its highest rate
+    int64_t queueBytes = 0; ///< queue of the port; 0: the preset's
+    double errorRate = 0;   ///< probability that a packet is lost on the wire
+    /// USD per GB (1e9 bytes on the wire); 0: none. Prices have no influence on time.
+    double usdPerGb = 0;
+    /// Rate over time; nullptr: it is always rateBps.
+    std::shared_ptr<const LinkSchedule> schedule = nullptr;
+};
+
+/// A Link is one full-duplex link between nodes `a` and `b`.
 struct Link
 {
     int a = 0;
     int b = 0;
-    int64_t rateBps = 0;    ///< bits per second, each direction
-    TimeNs delay = 0;       ///< propagation, one way
-    int64_t queueBytes = 0; ///< queue of each port; 0: the preset's
-    double errorRate = 0;   ///< probability that a packet is lost on the wire, each direction
-    /// USD per GB (1e9 bytes on the wire), from a to b and from b to a; 0: none. Prices have no
-    /// influence on time.
-    std::array<double, 2> usdPerGb{};
+    TimeNs delay = 0;            ///< propagation, one way
+    std::array<Port, 2> ports{}; ///< from a to b, and from b to a
+
+    Link() = default;
+    /// Makes a link that is the same in both directions.
+    Link(int from, int to, TimeNs oneWay, const Port& both)
+        : a(from),
+          b(to),
+          delay(oneWay),
+          ports{both, both}
+    {
+    }
+    /// Returns true where both directions have the same rate, queue, error rate and schedule.
+    bool Symmetric() const;
+    /// Multiplies all rates by `factor` >= 1.
+    void SpeedUp(int factor);
 };
 
 /// A Multipath says how a node chooses among its next hops on shortest paths.
@@ -65,7 +88,7 @@ class Topology
     int AddHost(const std::string& name);
     int AddSwitch(const std::string& name);
     /// Adds a link and returns its number. Throws Error on unknown nodes, a == b, rate <= 0, delay
-    /// < 0 or a price that is none.
+    /// < 0 or a price that is none, and sets the rate of scheduled ports.
     int AddLink(const Link& link);
 
     /// Set the seed of the hashes, and how nodes choose among next hops.
@@ -83,8 +106,9 @@ class Topology
     int From(DirectedLink link) const;
     int To(DirectedLink link) const;
     const Link& LinkOf(DirectedLink link) const;
-    /// Returns the price of what this direction carries, USD per GB; 0 where it has none.
-    double UsdPerGb(DirectedLink link) const;
+    const Port& PortOf(DirectedLink link) const;
+    /// Returns true where the rate of any link changes over time.
+    bool HasSchedules() const;
 
     /// Returns the outgoing links of `node` on shortest paths (hops) to any node `destination`,
     /// ascending. Hosts do not forward. It is empty at the destination. Throws Error where there is

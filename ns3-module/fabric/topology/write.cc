@@ -113,6 +113,48 @@ std::vector<int> Switches(const Topology& topology)
     return switches;
 }
 
+/// Returns the text of both directions: one where they are equal, else "there/back".
+template <typename Text>
+std::string EachWay(const Link& link, Text text)
+{
+    const std::string there = text(link.ports[0]);
+    const std::string back = text(link.ports[1]);
+    return there == back ? there : there + "/" + back;
+}
+
+/// Throws Error on a link that has what the format hpcc cannot say.
+void CheckHpcc(const Topology& topology, const Link& link)
+{
+    const std::string ends = topology.NodeName(link.a) + " - " + topology.NodeName(link.b);
+    const auto refuse = [&](const std::string& what, const std::string& value)
+    {
+        throw Error(
+            what + " of " + ends, value, "none in the format hpcc, which cannot say it; use yaml");
+    };
+    for (const Port& port : link.ports)
+    {
+        if (port.schedule)
+        {
+            refuse("schedule", FormatRate(port.rateBps) + " at most");
+        }
+        if (port.queueBytes != 0)
+        {
+            refuse("queue", FormatBytes(port.queueBytes));
+        }
+        if (port.usdPerGb > 0)
+        {
+            refuse("price", ExactReal(port.usdPerGb));
+        }
+    }
+    if (!link.Symmetric())
+    {
+        throw Error("link " + ends,
+                    FormatRate(link.ports[0].rateBps) + " there, " +
+                        FormatRate(link.ports[1].rateBps) + " back",
+                    "the same rate and loss each way in the format hpcc; use yaml");
+    }
+}
+
 void WriteYaml(const Topology& topology, std::ostream& stream)
 {
     stream << "type: links\nname: " << YamlName(topology.Name()) << "\n";
@@ -122,23 +164,25 @@ void WriteYaml(const Topology& topology, std::ostream& stream)
     for (const Link& link : topology.Links())
     {
         stream << "  - {a: " << YamlName(topology.NodeName(link.a))
-               << ", b: " << YamlName(topology.NodeName(link.b))
-               << ", rate: " << ExactRate(link.rateBps) << ", delay: " << ExactTime(link.delay);
-        if (link.queueBytes > 0)
+               << ", b: " << YamlName(topology.NodeName(link.b)) << ", rate: "
+               << EachWay(link, [](const Port& port) { return ExactRate(port.rateBps); })
+               << ", delay: " << ExactTime(link.delay);
+        const auto [there, back] = link.ports;
+        if (there.queueBytes > 0 || back.queueBytes > 0)
         {
-            stream << ", queue: " << link.queueBytes;
+            stream << ", queue: "
+                   << EachWay(link,
+                              [](const Port& port) { return std::to_string(port.queueBytes); });
         }
-        if (link.errorRate > 0)
+        if (there.errorRate > 0 || back.errorRate > 0)
         {
-            stream << ", error: " << ExactReal(link.errorRate);
+            stream << ", error: "
+                   << EachWay(link, [](const Port& port) { return ExactReal(port.errorRate); });
         }
-        if (const auto [there, back] = link.usdPerGb; there > 0 || back > 0)
+        if (there.usdPerGb > 0 || back.usdPerGb > 0)
         {
-            stream << ", price: " << ExactReal(there);
-            if (back != there)
-            {
-                stream << "/" << ExactReal(back);
-            }
+            stream << ", price: "
+                   << EachWay(link, [](const Port& port) { return ExactReal(port.usdPerGb); });
         }
         stream << "}\n";
     }
@@ -148,18 +192,7 @@ void WriteHpcc(const Topology& topology, std::ostream& stream)
 {
     for (const Link& link : topology.Links())
     {
-        if (link.queueBytes != 0)
-        {
-            throw Error("queue of " + topology.NodeName(link.a) + " - " + topology.NodeName(link.b),
-                        FormatBytes(link.queueBytes),
-                        "none in the format hpcc, which cannot say it; use yaml");
-        }
-        if (const auto [there, back] = link.usdPerGb; there > 0 || back > 0)
-        {
-            throw Error("price of " + topology.NodeName(link.a) + " - " + topology.NodeName(link.b),
-                        ExactReal(std::max(there, back)),
-                        "none in the format hpcc, which cannot say it; use yaml");
-        }
+        CheckHpcc(topology, link);
     }
     const std::vector<int> switches = Switches(topology);
     stream << topology.NodeCount() << " " << switches.size() << " " << topology.Links().size()
@@ -172,8 +205,8 @@ void WriteHpcc(const Topology& topology, std::ostream& stream)
     for (const Link& link : topology.Links())
     {
         // Nanoseconds, as in the files of the HPCC simulator.
-        stream << link.a << " " << link.b << " " << ExactRate(link.rateBps) << " " << link.delay
-               << "ns " << ExactReal(link.errorRate) << "\n";
+        stream << link.a << " " << link.b << " " << ExactRate(link.ports[0].rateBps) << " "
+               << link.delay << "ns " << ExactReal(link.ports[0].errorRate) << "\n";
     }
 }
 
@@ -187,8 +220,9 @@ void WriteDot(const Topology& topology, std::ostream& stream)
     }
     for (const Link& link : topology.Links())
     {
-        stream << "  n" << link.a << " -- n" << link.b << " [label=\"" << FormatRate(link.rateBps)
-               << ", " << FormatTime(link.delay) << "\"];\n";
+        stream << "  n" << link.a << " -- n" << link.b << " [label=\""
+               << EachWay(link, [](const Port& port) { return FormatRate(port.rateBps); }) << ", "
+               << FormatTime(link.delay) << "\"];\n";
     }
     stream << "}\n";
 }

@@ -26,12 +26,9 @@ fabric::TimeNs OwnRingAllReduceNs(const AstraRing& ring, int64_t bytes) {
   }
   const auto rate = static_cast<int64_t>(ring.link_gib_per_second * 8 * 0x1p30);
   for (int i = 0; i < ring.workers; ++i) {
-    fabric::Link link;
-    link.a = i;
-    link.b = (i + 1) % ring.workers;
-    link.rateBps = rate;
-    link.delay = ring.latency_ns;
-    topology.AddLink(link);
+    fabric::Port both;
+    both.rateBps = rate;
+    topology.AddLink(fabric::Link(i, (i + 1) % ring.workers, ring.latency_ns, both));
   }
   fabric::EngineRequest request;
   request.topology = &topology;

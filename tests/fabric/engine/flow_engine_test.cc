@@ -155,7 +155,7 @@ std::vector<double> SlowArrivals(const Topology& topology, const Placement& plac
       std::map<DirectedLink, double> room, open;
       for (size_t i = 0; i < running.size(); ++i) {
         for (DirectedLink link : running[i].route) {
-          room.try_emplace(link, static_cast<double>(topology.LinkOf(link).rateBps) / 8e9);
+          room.try_emplace(link, static_cast<double>(topology.PortOf(link).rateBps) / 8e9);
           room[link] -= running[i].rate;
           open[link] += frozen[i] ? 0 : 1;
         }
@@ -252,7 +252,7 @@ TEST(FlowEngine, ConservesBytesCapacityAndCausality) {
     const std::vector<LinkCounters> links = fabric.engine->Links();
     for (size_t l = 0; l < links.size(); ++l) {
       EXPECT_EQ(links[l].bytes, bytes[l]);
-      const int64_t rate = fabric.topology.LinkOf(static_cast<DirectedLink>(l)).rateBps;
+      const int64_t rate = fabric.topology.PortOf(static_cast<DirectedLink>(l)).rateBps;
       EXPECT_LE(SerialisationTime(data[l], rate), end);
       // ACKs are only estimated.
       EXPECT_LE(static_cast<double>(links[l].busy), 1.02 * static_cast<double>(end));
@@ -289,7 +289,7 @@ TEST(FlowEngine, LossLimitsAsMathisSays) {
   Topology topology;
   topology.AddHost("a");
   topology.AddHost("b");
-  topology.AddLink({0, 1, kGbps, 5'000'000, 0, 1e-3});
+  topology.AddLink({0, 1, 5'000'000, {kGbps, 0, 1e-3}});
   Fabric fabric(std::move(topology));
   const double round = 10e6 + 1502 * 8 + 54 * 8;
   const double expected = 1e8 / (1448 / round * std::sqrt(1.5 / 1e-3));

@@ -103,7 +103,7 @@ TEST(Placement, SaysWhatIsWrong) {
   Topology two_hosts;
   two_hosts.AddHost("a");
   two_hosts.AddHost("b");
-  two_hosts.AddLink({0, 1, 1'000'000'000, 0});
+  two_hosts.AddLink({0, 1, 0, {1'000'000'000}});
   EXPECT_NE(MessageOf([&] { MakePlacement(Summing(2), two_hosts); }).find("no switch"),
             std::string::npos);
   for (const char* text :

@@ -52,13 +52,13 @@ TEST(MakeTopology, ParametersReachTheLinks) {
       Request("dumbbell:left=1,right=1,rate=10Gbps,bottleneck.rate=100Mbps,bottleneck.delay=20ms,"
               "bottleneck.queue=512KiB"));
   ASSERT_EQ(dumbbell.Links().size(), 3u);
-  EXPECT_EQ(dumbbell.Links()[0].rateBps, 10'000'000'000);
+  EXPECT_EQ(dumbbell.Links()[0].ports[0].rateBps, 10'000'000'000);
   EXPECT_EQ(dumbbell.Links()[0].delay, 10'000);
-  EXPECT_EQ(dumbbell.Links()[2].rateBps, 100'000'000);
+  EXPECT_EQ(dumbbell.Links()[2].ports[0].rateBps, 100'000'000);
   EXPECT_EQ(dumbbell.Links()[2].delay, 20'000'000);
-  EXPECT_EQ(dumbbell.Links()[2].queueBytes, 512 * 1024);
+  EXPECT_EQ(dumbbell.Links()[2].ports[0].queueBytes, 512 * 1024);
   // A '/' in a rate does not make the text a path.
-  EXPECT_EQ(MakeTopology(Request("star:rate=2Gbit/s")).Links()[0].rateBps, 2'000'000'000);
+  EXPECT_EQ(MakeTopology(Request("star:rate=2Gbit/s")).Links()[0].ports[0].rateBps, 2'000'000'000);
 }
 
 TEST(MakeTopology, OversubscriptionIsHostRateOverUplinkRate) {
@@ -66,12 +66,14 @@ TEST(MakeTopology, OversubscriptionIsHostRateOverUplinkRate) {
       MakeTopology(Request("leaf-spine:leaves=2,hosts=8,spines=2,oversubscription=4"));
   int64_t down = 0;
   int64_t up = 0;
-  for (const Link& link : topology.Links()) (topology.IsHost(link.a) ? down : up) += link.rateBps;
+  for (const Link& link : topology.Links())
+    (topology.IsHost(link.a) ? down : up) += link.ports[0].rateBps;
   EXPECT_EQ(down, 4 * up);
   // Without a number of spines, uplinks have the hosts' rate.
   EXPECT_EQ(MakeTopology(Request("leaf-spine:leaves=2,hosts=8,oversubscription=4"))
                 .Links()
                 .back()
+                .ports[0]
                 .rateBps,
             1'000'000'000);
 }

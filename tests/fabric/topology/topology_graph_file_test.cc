@@ -83,19 +83,42 @@ TEST(LinksFile, ReadsNodesLinksAndDefaults) {
   const Link& first = topology.Links()[0];
   EXPECT_EQ(first.a, 2);
   EXPECT_EQ(first.b, 0);
-  EXPECT_EQ(first.rateBps, 10'000'000'000);
+  EXPECT_EQ(first.ports[0].rateBps, 10'000'000'000);
   EXPECT_EQ(first.delay, 1'000);
-  EXPECT_EQ(first.queueBytes, 65536);
-  EXPECT_EQ(first.errorRate, 1e-3);
+  EXPECT_EQ(first.ports[0].queueBytes, 65536);
+  EXPECT_EQ(first.ports[0].errorRate, 1e-3);
   const Link& second = topology.Links()[1];
-  EXPECT_EQ(second.rateBps, 2'000'000'000);
+  EXPECT_EQ(second.ports[0].rateBps, 2'000'000'000);
   EXPECT_EQ(second.delay, 3'000);
-  EXPECT_EQ(second.errorRate, 0);
+  EXPECT_EQ(second.ports[0].errorRate, 0);
   // Two hosts and a cable are given; the rest comes from the request, the name from the file.
   const Topology cable = FromYaml("type: links\nhosts: 2\nlinks: [{a: host0, b: host1}]\n");
   EXPECT_EQ(cable.Name(), "graph_test");
-  EXPECT_EQ(cable.Links()[0].rateBps, 1'000'000'000);
+  EXPECT_EQ(cable.Links()[0].ports[0].rateBps, 1'000'000'000);
   EXPECT_EQ(cable.Links()[0].delay, 10'000);
+}
+
+TEST(TopologyGraphFileTest, DirectionsMayDiffer) {
+  const Topology topology = FromYaml(
+      "type: links\nhosts: [a, b]\nlinks:\n"
+      "  - {a: a, b: b, rate: 50Mbit/s/10Mbps, queue: 64KiB/1MiB, error: 1e-3/0, price: 0.1/0}\n");
+  EXPECT_EQ(topology.PortOf(0).rateBps, 50'000'000);
+  EXPECT_EQ(topology.PortOf(1).rateBps, 10'000'000);
+  EXPECT_EQ(topology.PortOf(0).queueBytes, 65536);
+  EXPECT_EQ(topology.PortOf(1).queueBytes, 1 << 20);
+  EXPECT_EQ(topology.PortOf(0).errorRate, 1e-3);
+  EXPECT_EQ(topology.PortOf(1).errorRate, 0);
+  EXPECT_FALSE(topology.Links()[0].Symmetric());
+  std::ostringstream yaml;
+  WriteTopology(topology, TopologyFormat::Yaml, yaml);
+  EXPECT_EQ(FromYaml(yaml.str()).Fingerprint(), topology.Fingerprint());
+  std::ostringstream hpcc;
+  EXPECT_NE(MessageOf([&] { WriteTopology(topology, TopologyFormat::Hpcc, hpcc); }).find("yaml"),
+            std::string::npos);
+  const std::string swapped =
+      "type: links\nhosts: [a, b]\nlinks:\n"
+      "  - {a: a, b: b, rate: 10Mbps/50Mbps, queue: 64KiB/1MiB, error: 1e-3/0}\n";
+  EXPECT_NE(FromYaml(swapped).Fingerprint(), topology.Fingerprint());
 }
 
 TEST(LinksFile, PricesAreOfADirectionAndNoPartOfTime) {
@@ -106,12 +129,14 @@ TEST(LinksFile, PricesAreOfADirectionAndNoPartOfTime) {
   const std::vector<double> prices = {0.02, 0.02, 0.01, 0.09, 0, 0};
   const Topology again = FromYaml(Written(topology, TopologyFormat::Yaml));
   for (DirectedLink link = 0; link < 6; ++link) {
-    EXPECT_EQ(topology.UsdPerGb(link), prices[link]) << link;
-    EXPECT_EQ(again.UsdPerGb(link), prices[link]) << link;
+    EXPECT_EQ(topology.PortOf(link).usdPerGb, prices[link]) << link;
+    EXPECT_EQ(again.PortOf(link).usdPerGb, prices[link]) << link;
   }
-  EXPECT_EQ(topology.UsdPerGb(2), 0.01);  // the direction from c, where the link begins
+  EXPECT_EQ(topology.PortOf(2).usdPerGb, 0.01);  // the direction from c, where the link begins
   EXPECT_EQ(topology.NodeName(topology.From(2)), "c");
-  const Topology free = topology.WithLinks([](int, Link& link) { link.usdPerGb.fill(0); });
+  const Topology free = topology.WithLinks([](int, Link& link) {
+    for (Port& port : link.ports) port.usdPerGb = 0;
+  });
   EXPECT_EQ(free.Fingerprint(), topology.Fingerprint());
   EXPECT_EQ(Written(free, TopologyFormat::Yaml).find("price"), std::string::npos);
   EXPECT_NE(
@@ -121,7 +146,8 @@ TEST(LinksFile, PricesAreOfADirectionAndNoPartOfTime) {
   EXPECT_NE(DrawTopology(topology).find("c to a: 1 Gbit/s, 10 us, 0.01 USD/GB"), std::string::npos);
   EXPECT_NE(MessageOf([&] { Written(topology, TopologyFormat::Hpcc); }).find("price of a - b"),
             std::string::npos);
-  EXPECT_THROW(topology.WithLinks([](int, Link& link) { link.usdPerGb[1] = std::nan(""); }), Error);
+  EXPECT_THROW(topology.WithLinks([](int, Link& link) { link.ports[1].usdPerGb = std::nan(""); }),
+               Error);
 }
 
 TEST(LinksFile, ErrorsSayWhereWhatAndWhatIsAllowed) {
@@ -141,7 +167,8 @@ TEST(LinksFile, ErrorsSayWhereWhatAndWhatIsAllowed) {
                 .find("graph_test.yaml:7:18: rate: got 'fast'; allowed: a rate with its unit"),
             std::string::npos);
   EXPECT_EQ(YamlError(nodes + both + "  - {a: a, b: b, error: 1}\n"),
-            "graph_test.yaml:7:18: error: got '1'; allowed: a number from 0 to 0.999999");
+            "graph_test.yaml:7:18: error: got '1'; allowed: a number from 0 to 0.999999, or two "
+            "there/back");
   EXPECT_EQ(YamlError(nodes + both + "  - {a: a, b: b, speed: 1}\n"),
             "graph_test.yaml:7:18: unknown key of a link: got 'speed'; allowed: a, b, delay, "
             "error, price, queue, rate");
@@ -193,9 +220,9 @@ TEST(HpccFile, RenumbersHostsFirstInAscendingOrder) {
   const Link& second = topology.Links()[1];
   EXPECT_EQ(second.a, 1);
   EXPECT_EQ(second.b, 4);
-  EXPECT_EQ(second.rateBps, 1'500'000'000);
+  EXPECT_EQ(second.ports[0].rateBps, 1'500'000'000);
   EXPECT_EQ(second.delay, 1'000);
-  EXPECT_EQ(second.errorRate, 0.25);
+  EXPECT_EQ(second.ports[0].errorRate, 0.25);
   EXPECT_EQ(topology.Route(0, 1, 0).size(), 3u);
   const TemporaryFile other("graph_test.hpcc", "2 0 1\n0 1 1Gbps 1us 0\n");
   EXPECT_EQ(Make("hpcc:" + other.path).NodeCount(), 2);
@@ -276,8 +303,8 @@ TEST(GraphFile, WhatWasWrittenReadsBackTheSame) {
   odd.AddHost("null");
   odd.AddHost("1");
   odd.AddSwitch("a, b: \\\"}");
-  odd.AddLink({0, 2, 999, 0, 0, 0.1});
-  odd.AddLink({2, 1, 1'000'000'007, 1, 0, 1.0 / 3});
+  odd.AddLink({0, 2, 0, {999, 0, 0.1}});
+  odd.AddLink({2, 1, 1, {1'000'000'007, 0, 1.0 / 3}});
   topologies.push_back(odd);
   for (const Topology& topology : topologies) {
     const std::string yaml = Written(topology, TopologyFormat::Yaml);

@@ -124,16 +124,16 @@ TEST(Topology, HostsDoNotForward) {
   const int a = topology.AddHost("a");
   const int middle = topology.AddHost("middle");
   const int b = topology.AddHost("b");
-  topology.AddLink({a, middle, 1'000'000, 0, 0});
-  topology.AddLink({middle, b, 1'000'000, 0, 0});
+  topology.AddLink({a, middle, 0, {1'000'000}});
+  topology.AddLink({middle, b, 0, {1'000'000}});
   EXPECT_EQ(topology.Route(a, middle, 0).size(), 1u);
   EXPECT_EQ(MessageOf([&] { topology.Route(a, b, 0); }), "topology bridge: no path from a to b");
   // A shorter path through a host must not hide the longer one around it.
   const int left = topology.AddSwitch("left");
   const int right = topology.AddSwitch("right");
-  topology.AddLink({a, left, 1'000'000, 0, 0});
-  topology.AddLink({left, right, 1'000'000, 0, 0});
-  topology.AddLink({right, b, 1'000'000, 0, 0});
+  topology.AddLink({a, left, 0, {1'000'000}});
+  topology.AddLink({left, right, 0, {1'000'000}});
+  topology.AddLink({right, b, 0, {1'000'000}});
   EXPECT_EQ(topology.Route(a, b, 0), (std::vector<DirectedLink>{4, 6, 8}));
 }
 
@@ -142,13 +142,13 @@ TEST(Topology, RefusesInvalidLinks) {
   topology.AddHost("a");
   topology.AddHost("b");
   EXPECT_EQ(MessageOf([&] {
-              topology.AddLink({0, 2, 1, 0, 0});
+              topology.AddLink({0, 2, 0, {1}});
             }),
             "link: got '0-2'; allowed: two different nodes below 2");
-  EXPECT_NE(MessageOf([&] { topology.AddLink({1, 1, 1, 0, 0}); }), "");
-  EXPECT_NE(MessageOf([&] { topology.AddLink({0, 1, 0, 0, 0}); }), "");
-  EXPECT_NE(MessageOf([&] { topology.AddLink({0, 1, 1, -1, 0}); }), "");
-  EXPECT_NE(MessageOf([&] { topology.AddLink({0, 1, 1, 0, -1}); }), "");
+  EXPECT_NE(MessageOf([&] { topology.AddLink({1, 1, 0, {1}}); }), "");
+  EXPECT_NE(MessageOf([&] { topology.AddLink({0, 1, 0, {0}}); }), "");
+  EXPECT_NE(MessageOf([&] { topology.AddLink({0, 1, -1, {1}}); }), "");
+  EXPECT_NE(MessageOf([&] { topology.AddLink({0, 1, 0, {1, -1}}); }), "");
   EXPECT_TRUE(topology.Links().empty());
 }
 
@@ -168,11 +168,12 @@ TEST(Topology, FingerprintSeesEveryLinkAndTheSeed) {
 TEST(Topology, OtherLinksKeepTheRoutes) {
   const Topology topology = BuildFatTree(4, {}, {}, {});
   const Topology fast = topology.WithLinks([](int index, Link& link) {
-    if (index == 3) link.rateBps *= 2;
+    if (index == 3) link.SpeedUp(2);
     link.a = 0;  // the ends stay
   });
   for (size_t i = 0; i < topology.Links().size(); ++i) {
-    EXPECT_EQ(fast.Links()[i].rateBps, topology.Links()[i].rateBps * (i == 3 ? 2 : 1));
+    EXPECT_EQ(fast.Links()[i].ports[0].rateBps,
+              topology.Links()[i].ports[0].rateBps * (i == 3 ? 2 : 1));
     EXPECT_EQ(fast.Links()[i].a, topology.Links()[i].a);
   }
   for (const int a : topology.Hosts()) {
@@ -183,7 +184,7 @@ TEST(Topology, OtherLinksKeepTheRoutes) {
   EXPECT_NE(fast.Fingerprint(), topology.Fingerprint());
   EXPECT_EQ(topology.WithLinks([](int, Link&) {}).Fingerprint(), topology.Fingerprint());
   const std::string message =
-      MessageOf([&] { topology.WithLinks([](int, Link& link) { link.rateBps = 0; }); });
+      MessageOf([&] { topology.WithLinks([](int, Link& link) { link.ports[0].rateBps = 0; }); });
   EXPECT_NE(message.find("rate of link"), std::string::npos) << message;
 }
 

@@ -127,18 +127,18 @@ TEST(RailOptimised, RailsKeepToTheirOwnGpu) {
   EXPECT_EQ(name_after(0, 1), "node0");
   EXPECT_EQ(name_after(1, 7), "rail1");
   EXPECT_EQ(name_after(0, 7), "rail0");
-  EXPECT_EQ(topology.LinkOf(topology.Route(0, 1, 0)[0]).rateBps, 8'000'000'000);
-  EXPECT_EQ(topology.LinkOf(topology.Route(1, 7, 0)[0]).rateBps, 1'000'000'000);
+  EXPECT_EQ(topology.PortOf(topology.Route(0, 1, 0)[0]).rateBps, 8'000'000'000);
+  EXPECT_EQ(topology.PortOf(topology.Route(1, 7, 0)[0]).rateBps, 1'000'000'000);
   const Topology narrow = Make("rail-optimised:nodes=8,gpus=2,spines=2,oversubscription=2");
-  EXPECT_EQ(narrow.Links().back().rateBps, 2'000'000'000);  // 8 / (2 x 2)
+  EXPECT_EQ(narrow.Links().back().ports[0].rateBps, 2'000'000'000);  // 8 / (2 x 2)
 }
 
 TEST(Nodes, EveryNodeReachesEveryLeaf) {
   const Topology topology = Make("nodes:nodes=3,gpus=4,leaves=2,node.rate=5Gbps");
   EXPECT_EQ(topology.Hosts().size(), 12u);
   EXPECT_EQ(topology.Links().size(), 12u + 6u);
-  EXPECT_EQ(topology.Links().front().rateBps, 5'000'000'000);
-  EXPECT_EQ(topology.Links().back().rateBps, 1'000'000'000);
+  EXPECT_EQ(topology.Links().front().ports[0].rateBps, 5'000'000'000);
+  EXPECT_EQ(topology.Links().back().ports[0].rateBps, 1'000'000'000);
   EXPECT_EQ(topology.Route(0, 3, 0).size(), 2u);
   EXPECT_EQ(topology.Route(0, 4, 0).size(), 4u);
   EXPECT_EQ(topology.NextHops(12, 4).size(), 2u);
@@ -153,7 +153,7 @@ TEST(FatTree, OversubscriptionDividesTheUplinksItNames) {
     std::vector<int64_t> sums(3);
     for (const Link& link : topology.Links()) {
       const bool core = topology.NodeName(link.b).rfind("core", 0) == 0;
-      sums[topology.IsHost(link.a) ? 0 : core ? 2 : 1] += link.rateBps;
+      sums[topology.IsHost(link.a) ? 0 : core ? 2 : 1] += link.ports[0].rateBps;
     }
     EXPECT_EQ(topology.Links().size(), 3 * count);
     return sums;
