@@ -44,7 +44,7 @@ const std::map<std::string, std::string>& SetByTheNetwork()
         {"ns3::PointToPointNetDevice::TxQueue", "the network's queues set it, as --queue"},
         {"ns3::PointToPointChannel::Delay", "the network's delay sets it, as --delay"},
         {"ns3::DropTailQueue<Packet>::MaxSize", "the network's queues set it, as --queue"},
-        {"ns3::FifoQueueDisc::MaxSize", "hosts' queues are bounded by their send buffers alone"},
+        {"legacy::HostQueueDisc::Quantum", "the network's MTU sets it, as --mtu"},
         {"ns3::RateErrorModel::ErrorRate", "a topology's 'error' of links sets it"},
         {"ns3::RateErrorModel::ErrorUnit", "a topology's 'error' of links counts packets"},
     };

@@ -4,9 +4,9 @@
 #include "channel-pool.h"
 
 #include "ecmp-routing.h"
+#include "host-socket.h"
 
 #include "ns3/log.h"
-#include "ns3/tcp-socket-factory.h"
 #include "ns3/uinteger.h"
 
 #include <algorithm>
@@ -107,7 +107,7 @@ void ChannelPool::Listen(int host)
     {
         return;
     }
-    listener = Socket::CreateSocket(m_network->GetNode(host), TcpSocketFactory::GetTypeId());
+    listener = HostSocket::Create(m_network->GetNode(host));
     if (m_transport.attributes.count("ns3::TcpSocket::RcvBufSize") == 0)
     {
         const int64_t buffer =

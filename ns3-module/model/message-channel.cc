@@ -3,9 +3,10 @@
  */
 #include "message-channel.h"
 
+#include "host-socket.h"
+
 #include "ns3/log.h"
 #include "ns3/packet.h"
-#include "ns3/tcp-socket-factory.h"
 #include "ns3/uinteger.h"
 
 #include <algorithm>
@@ -36,7 +37,7 @@ void MessageChannel::Open(Ptr<Node> from,
 {
     NS_LOG_FUNCTION(this << from << to << sendBuffer);
     m_listener = listener;
-    m_sender = Socket::CreateSocket(from, TcpSocketFactory::GetTypeId());
+    m_sender = HostSocket::Create(from);
     if (sendBuffer != kDefaultSendBuffer)
     {
         m_sender->SetAttribute("SndBufSize", UintegerValue(sendBuffer));

@@ -3,20 +3,18 @@
  */
 #include "packet-network.h"
 
-#include "ack-filter.h"
 #include "ecmp-routing.h"
 #include "fabric/base/error.h"
 #include "fabric/topology/fewest-hops.h"
+#include "host-queue-disc.h"
 
 #include "ns3/boolean.h"
 #include "ns3/drop-tail-queue.h"
-#include "ns3/fifo-queue-disc.h"
 #include "ns3/ipv4-l3-protocol.h"
 #include "ns3/log.h"
 #include "ns3/net-device-queue-interface.h"
 #include "ns3/node-list.h"
 #include "ns3/point-to-point-channel.h"
-#include "ns3/prio-queue-disc.h"
 #include "ns3/red-queue-disc.h"
 #include "ns3/tcp-l4-protocol.h"
 #include "ns3/traffic-control-layer.h"
@@ -40,16 +38,11 @@ NS_OBJECT_ENSURE_REGISTERED(PacketNetwork);
 namespace
 {
 
-/// Bytes of a host's queue, which exceed what any send buffers fill.
-constexpr int64_t kHostQueueBytes = 1 << 30;
+/// Most bytes of a queue, far more than any path holds.
+constexpr int64_t kMostQueueBytes = 1 << 30;
 /// Bytes of the IPv4 and TCP headers with all options.
 constexpr int kLargestHeaders = 20 + 60;
 constexpr int kEthernetMtu = 1500;
-/// Threshold at which hosts mark, in thresholds of a switch. Real hosts throttle TCP instead of
-/// marking (small queues), which costs no window; marking late is close to that. At 1, 2 or 4
-/// thresholds a ring all-reduce of 16 x 3.3 MB over a k=4 fat-tree at 1 Gbit/s takes 3 to 6 %
-/// longer; without marks a parameter server's backlog outlasts the least retransmission time-out.
-constexpr int64_t kHostMarkFactor = 8;
 
 /// Returns an MTU with room for a full segment whatever its TCP options are, so that no segment is
 /// fragmented.
@@ -231,31 +224,28 @@ void PacketNetwork::AddPort(DirectedLink link, Ptr<PointToPointChannel> channel)
 
 void PacketNetwork::AddQueues(DirectedLink link, Port& port)
 {
-    const fabric::Port& sender = m_topology->PortOf(link);
-    const bool host = m_topology->IsHost(m_topology->From(link));
-    int64_t limit = sender.queueBytes > 0 ? sender.queueBytes
-                                          : m_transport.PortQueueBytes(sender.rateBps, m_roundTrip);
-    limit = host ? kHostQueueBytes : std::min(limit, kHostQueueBytes);
-    const int64_t mark =
-        m_transport.PortMarkBytes(sender.rateBps) * (host ? kHostMarkFactor : int64_t{1});
-    const bool disciplined = host || m_transport.ecn;
-    port.queue = CreateObject<DropTailQueue<Packet>>();
-    port.queue->SetMaxSize(disciplined
-                               ? QueueSize(QueueSizeUnit::PACKETS, m_deviceQueuePackets)
-                               : QueueSize(QueueSizeUnit::BYTES, static_cast<uint32_t>(limit)));
-    port.device->SetQueue(port.queue);
     const auto onQueue = MakeBoundCallback(&LinkMeter::OnQueue, port.meter);
-    if (!disciplined)
+    const bool host = m_topology->IsHost(m_topology->From(link));
+    port.queue = CreateObject<DropTailQueue<Packet>>();
+    port.device->SetQueue(port.queue);
+    if (!host && !m_transport.ecn)
     {
+        port.queue->SetMaxSize(
+            QueueSize(QueueSizeUnit::BYTES, static_cast<uint32_t>(QueueBytes(link))));
         port.queue->TraceConnectWithoutContext("BytesInQueue", onQueue);
         return;
     }
+    port.queue->SetMaxSize(QueueSize(QueueSizeUnit::PACKETS, m_deviceQueuePackets));
     port.meter->SetQueueBelow(port.queue);
-    port.disc = m_transport.ecn ? MakeRed(limit, std::min(mark, limit)) : MakeFifo(limit);
-    port.red = DynamicCast<RedQueueDisc>(port.disc);
     if (host)
     {
-        port.disc = AcksFirst(port.disc);
+        port.disc = CreateObjectWithAttributes<HostQueueDisc>(
+            "Quantum", UintegerValue(DeviceMtu(m_transport)));
+    }
+    else
+    {
+        port.red = MakeRed(link);
+        port.disc = port.red;
     }
     Ptr<NetDeviceQueueInterface> flowControl = CreateObject<NetDeviceQueueInterface>();
     flowControl->GetTxQueue(0)->ConnectQueueTraces(port.queue);
@@ -265,15 +255,20 @@ void PacketNetwork::AddQueues(DirectedLink link, Port& port)
     control->SetRootQueueDiscOnDevice(port.device, port.disc);
 }
 
-Ptr<QueueDisc> PacketNetwork::MakeFifo(int64_t limit) const
+int64_t PacketNetwork::QueueBytes(DirectedLink link) const
 {
-    Ptr<QueueDisc> fifo = CreateObject<FifoQueueDisc>();
-    fifo->SetMaxSize(QueueSize(QueueSizeUnit::BYTES, static_cast<uint32_t>(limit)));
-    return fifo;
+    const fabric::Port& port = m_topology->PortOf(link);
+    const int64_t wanted = port.queueBytes > 0
+                               ? port.queueBytes
+                               : m_transport.PortQueueBytes(port.rateBps, m_roundTrip);
+    return std::min(wanted, kMostQueueBytes);
 }
 
-Ptr<QueueDisc> PacketNetwork::MakeRed(int64_t limit, int64_t mark) const
+Ptr<RedQueueDisc> PacketNetwork::MakeRed(DirectedLink link) const
 {
+    const int64_t limit = QueueBytes(link);
+    const int64_t mark =
+        std::min(m_transport.PortMarkBytes(m_topology->PortOf(link).rateBps), limit);
     ObjectFactory factory("ns3::RedQueueDisc");
     auto set = [&](const std::string& name, const AttributeValue& value)
     {
@@ -290,21 +285,7 @@ Ptr<QueueDisc> PacketNetwork::MakeRed(int64_t limit, int64_t mark) const
     set("UseEcn", BooleanValue(true));
     set("UseHardDrop", BooleanValue(false)); // marks above the upper threshold, too
     set("MeanPktSize", UintegerValue(static_cast<uint32_t>(m_transport.FrameBytes())));
-    return factory.Create<QueueDisc>();
-}
-
-Ptr<QueueDisc> PacketNetwork::AcksFirst(Ptr<QueueDisc> data) const
-{
-    Ptr<PrioQueueDisc> bands = CreateObject<PrioQueueDisc>();
-    bands->AddPacketFilter(CreateObject<AckFilter>());
-    for (const Ptr<QueueDisc>& disc :
-         {MakeFifo(kHostQueueBytes), data}) // in the order of AckFilter::Band
-    {
-        Ptr<QueueDiscClass> band = CreateObject<QueueDiscClass>();
-        band->SetQueueDisc(disc);
-        bands->AddQueueDiscClass(band);
-    }
-    return bands;
+    return factory.Create<RedQueueDisc>();
 }
 
 void PacketNetwork::AddLoss(DirectedLink link)

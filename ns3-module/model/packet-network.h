@@ -27,13 +27,11 @@ namespace packet
  * \ingroup legacy
  * Builds a fabric::Topology of ns-3 nodes, point-to-point links, IPv4 stacks and queues.
  *
- * Where the transport marks, every port has a RED queue disc on a device queue of a few packets.
+ * Where the transport marks, a switch port has a RED queue disc on a device queue of a few packets.
  * Its two thresholds are one (as DCTCP wants it: Alizadeh et al., SIGCOMM'10, section 3.1), so it
- * draws no random number unless the user sets RED attributes. Hosts mark as well, later: ns-3 has
- * no back pressure from the NIC to TCP, and this bounds the queue that a host builds on its own
- * link. Where the transport does not mark, a switch port is a drop-tail device queue. Hosts send
- * their ACKs ahead of their data (AckFilter) and never drop: their queues are bounded by the send
- * buffers.
+ * draws no random number unless the user sets RED attributes. Where the transport does not mark, a
+ * switch port is a drop-tail device queue. Hosts neither mark nor drop: their sockets share the
+ * line evenly and have few segments in its queue (HostQueueDisc, HostSocket).
  *
  * No other queue disc is installed, no checksum is computed, and nothing is traced to files.
  */
@@ -94,8 +92,8 @@ class PacketNetwork : public ns3::Object
         ns3::Ptr<ns3::PointToPointNetDevice> device; //!< device that sends
         ns3::Ptr<ns3::Queue<ns3::Packet>> queue;     //!< queue of the device
         ns3::Ptr<ns3::QueueDisc> disc;               //!< null where the device queue is all
-        ns3::Ptr<ns3::RedQueueDisc> red;    //!< RED queue in `disc`, or `disc` itself; null: none
-        ns3::Ptr<LinkMeter> meter;          //!< counters of the link
+        ns3::Ptr<ns3::RedQueueDisc> red;             //!< `disc` where it is a RED queue
+        ns3::Ptr<LinkMeter> meter;                   //!< counters of the link
         ns3::Ptr<ns3::RateErrorModel> loss; //!< error model of this link's packets; null: none
     };
 
@@ -117,27 +115,21 @@ class PacketNetwork : public ns3::Object
      */
     void AddLoss(fabric::DirectedLink link);
     /**
-     * \param link the link whose port gets a device queue, and a queue disc where the transport
-     * marks
+     * \param link the link whose port gets a device queue, and a queue disc where it is a host's or
+     * the transport marks
      * \param port the port
      */
     void AddQueues(fabric::DirectedLink link, Port& port);
     /**
-     * \param limit bytes
-     * \return a queue that drops at its limit
+     * \param link the link of a switch's port
+     * \return bytes of its queue
      */
-    ns3::Ptr<ns3::QueueDisc> MakeFifo(int64_t limit) const;
+    int64_t QueueBytes(fabric::DirectedLink link) const;
     /**
-     * \param limit bytes that it holds
-     * \param mark threshold in bytes
+     * \param link the link of a switch's port
      * \return a queue that marks above its threshold
      */
-    ns3::Ptr<ns3::QueueDisc> MakeRed(int64_t limit, int64_t mark) const;
-    /**
-     * \param data queue of a host's data
-     * \return a queue disc that sends the host's ACKs ahead of it
-     */
-    ns3::Ptr<ns3::QueueDisc> AcksFirst(ns3::Ptr<ns3::QueueDisc> data) const;
+    ns3::Ptr<ns3::RedQueueDisc> MakeRed(fabric::DirectedLink link) const;
     /**
      * \param attribute full name, "ns3::RedQueueDisc::MinTh"
      * \return true where the user set it

@@ -1,0 +1,133 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "host-queue-disc.h"
+
+#include "ns3/drop-tail-queue.h"
+#include "ns3/uinteger.h"
+
+namespace legacy
+{
+namespace packet
+{
+
+using namespace ns3;
+
+NS_OBJECT_ENSURE_REGISTERED(HostQueueDisc);
+
+namespace
+{
+
+/// Bytes that no queue of a host reaches, because its sockets bound it.
+constexpr uint32_t kUnbounded = 1 << 30;
+
+} // namespace
+
+TypeId HostQueueDisc::GetTypeId()
+{
+    static TypeId tid = TypeId("legacy::HostQueueDisc")
+                            .SetParent<QueueDisc>()
+                            .SetGroupName("Legacy")
+                            .AddConstructor<HostQueueDisc>()
+                            .AddAttribute("Quantum",
+                                          "Bytes that a socket may send in a round.",
+                                          UintegerValue(1500),
+                                          MakeUintegerAccessor(&HostQueueDisc::m_quantum),
+                                          MakeUintegerChecker<uint32_t>(1));
+    return tid;
+}
+
+HostQueueDisc::HostQueueDisc() : QueueDisc(QueueDiscSizePolicy::NO_LIMITS)
+{
+}
+
+Ptr<QueueDisc::InternalQueue> HostQueueDisc::AddQueue()
+{
+    Ptr<InternalQueue> queue = CreateObject<DropTailQueue<QueueDiscItem>>();
+    queue->SetMaxSize(QueueSize(QueueSizeUnit::BYTES, kUnbounded));
+    AddInternalQueue(queue);
+    return queue;
+}
+
+HostQueueDisc::Flow& HostQueueDisc::FlowOf(HostSocket* socket)
+{
+    Flow& flow = m_flows[socket];
+    if (!flow.queue)
+    {
+        flow.socket = Ptr<HostSocket>(socket);
+        flow.queue = AddQueue();
+    }
+    return flow;
+}
+
+bool HostQueueDisc::DoEnqueue(Ptr<QueueDiscItem> item)
+{
+    HostSocket* socket = HostSocket::Sending();
+    if (!socket)
+    {
+        return m_first->Enqueue(item);
+    }
+    Flow& flow = FlowOf(socket);
+    if (!flow.queue->Enqueue(item))
+    {
+        return false;
+    }
+    socket->OnQueued();
+    if (!flow.active)
+    {
+        flow.active = true;
+        flow.deficit = m_quantum;
+        m_active.push_back(&flow);
+    }
+    return true;
+}
+
+Ptr<QueueDiscItem> HostQueueDisc::DoDequeue()
+{
+    if (!m_first->IsEmpty())
+    {
+        return m_first->Dequeue();
+    }
+    while (!m_active.empty())
+    {
+        Flow& flow = *m_active.front();
+        if (flow.deficit <= 0)
+        {
+            flow.deficit += m_quantum;
+            m_active.pop_front();
+            m_active.push_back(&flow);
+            continue;
+        }
+        Ptr<QueueDiscItem> item = flow.queue->Dequeue();
+        flow.deficit -= item->GetSize();
+        flow.socket->OnUnqueued(); // which may put another packet into this queue
+        if (flow.queue->IsEmpty())
+        {
+            flow.active = false;
+            m_active.pop_front();
+        }
+        return item;
+    }
+    return nullptr;
+}
+
+bool HostQueueDisc::CheckConfig()
+{
+    m_first = AddQueue();
+    return GetNQueueDiscClasses() == 0 && GetNPacketFilters() == 0;
+}
+
+void HostQueueDisc::InitializeParams()
+{
+}
+
+void HostQueueDisc::DoDispose()
+{
+    m_active.clear();
+    m_flows.clear();
+    m_first = nullptr;
+    QueueDisc::DoDispose();
+}
+
+} // namespace packet
+} // namespace legacy

@@ -1,0 +1,106 @@
+// Hosts share their line among their connections, whatever the order of what they are given, and
+// keep little below TCP.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "tests/packet/scenario.h"
+
+namespace legacy::packet_test {
+namespace {
+
+using fabric::Flow;
+using fabric::TimeNs;
+
+constexpr int kHosts = 4;
+constexpr int64_t kBytes = 250'000;
+
+Scenario FastStar() {
+  Scenario scenario;
+  scenario.workers = kHosts;
+  scenario.rate_bps = 10'000'000'000;
+  scenario.delay = 1'000;
+  return scenario;
+}
+
+// Returns the flows from everyone to everyone else, destinations in index order.
+std::vector<Flow> Everyone() {
+  std::vector<Flow> flows;
+  for (int from = 0; from < kHosts; ++from) {
+    for (int to = 0; to < kHosts; ++to) {
+      if (from != to) flows.push_back({from, to, kBytes, 0});
+    }
+  }
+  return flows;
+}
+
+struct Timed {
+  std::vector<TimeNs> took;  // time of each flow
+  std::vector<fabric::LinkCounters> links;
+  TimeNs Last() const { return *std::max_element(took.begin(), took.end()); }
+};
+
+// Runs the flows on warm connections: after one message of each pair.
+Timed RunFlows(const Scenario& scenario, const std::vector<Flow>& flows) {
+  const Fabric fabric(scenario);
+  const auto engine = fabric::MakePacketEngine(fabric.request);
+  Burst first(flows);
+  engine->Submit(first, 0);
+  EXPECT_TRUE(engine->RunUntil(fabric::kNever));
+  const TimeNs start = engine->Now();
+  Burst second(flows);
+  engine->Submit(second, start);
+  EXPECT_TRUE(engine->RunUntil(fabric::kNever));
+  Timed run{second.arrived, engine->Links()};
+  for (TimeNs& when : run.took) when -= start;
+  return run;
+}
+
+// The fluid answer: each host sends and receives three messages with their headers, and the ACKs of
+// as many, on one line.
+double FluidTime(const Scenario& scenario) {
+  const double bytes = 3.0 * static_cast<double>(scenario.transport.WireBytes(kBytes) +
+                                                 scenario.transport.AckWireBytes(kBytes));
+  return bytes * 8e9 / static_cast<double>(scenario.rate_bps);
+}
+
+TEST(Hosts, AllToAllOfAnyOrderTakesTheFluidTime) {
+  const Scenario scenario = FastStar();
+  std::vector<Flow> flows = Everyone();
+  const double fluid = FluidTime(scenario);
+  const auto in_order = static_cast<double>(RunFlows(scenario, flows).Last());
+  EXPECT_NEAR(in_order, fluid, 0.05 * fluid);
+  std::reverse(flows.begin(), flows.end());
+  EXPECT_NEAR(static_cast<double>(RunFlows(scenario, flows).Last()), in_order, 0.02 * in_order);
+}
+
+TEST(Hosts, ConnectionsShareTheLineEvenly) {
+  const Scenario scenario = FastStar();
+  const Timed run = RunFlows(scenario, {{0, 1, kBytes, 0}, {0, 2, kBytes, 0}, {0, 3, kBytes, 0}});
+  const auto [first, last] = std::minmax_element(run.took.begin(), run.took.end());
+  EXPECT_LT(static_cast<double>(*last - *first), 0.02 * static_cast<double>(*last));
+}
+
+// A connection sends its messages one after the other, so another one's single message arrives
+// when the line has carried it twice: once for each of the two.
+TEST(Hosts, AShortMessageDoesNotWaitForALongOne) {
+  const Scenario scenario = FastStar();
+  const Timed run = RunFlows(scenario, {{0, 1, 20 * kBytes, 0}, {0, 2, kBytes, 0}});
+  const double line = 8e9 * static_cast<double>(scenario.transport.WireBytes(kBytes)) /
+                      static_cast<double>(scenario.rate_bps);
+  EXPECT_NEAR(static_cast<double>(run.took[1]), 2 * line, 0.1 * line);
+}
+
+// Two segments of each connection, the two frames of the NIC, and the last packet of a handshake.
+TEST(Hosts, KeepTwoSegmentsOfAConnectionBelowTcp) {
+  Scenario scenario = FastStar();
+  const Timed run = RunFlows(scenario, {{0, 1, 100 * kBytes, 0}, {0, 2, 100 * kBytes, 0}});
+  const Fabric fabric(scenario);
+  const int port = fabric.topology.Out(fabric.topology.Hosts()[0]).front();
+  const int64_t most = run.links[port].maxQueueBytes;
+  EXPECT_GT(most, 3 * scenario.transport.FrameBytes());
+  EXPECT_LT(most, 7 * scenario.transport.FrameBytes());
+}
+
+}  // namespace
+}  // namespace legacy::packet_test
