@@ -357,7 +357,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadAttribute{"ns3::PointToPointNetDevice::Mtu", "9000", "--mtu"},
         BadAttribute{"ns3::PointToPointChannel::Delay", "1ms", "--delay"},
         BadAttribute{"ns3::DropTailQueue<Packet>::MaxSize", "9p", "--queue"},
-        BadAttribute{"ns3::FifoQueueDisc::MaxSize", "9p", "no effect"},
+        BadAttribute{"legacy::HostQueueDisc::Quantum", "9", "no effect"},
         BadAttribute{"ns3::RateErrorModel::ErrorRate", "0.1", "'error'"}));
 
 TEST(Times, BeyondTheClocksRangeAreRefused) {
