@@ -85,7 +85,7 @@ class OwningEngine final : public fabric::Engine
 
     bool DependsOnTime() const override
     {
-        return false;
+        return m_engine->DependsOnTime();
     }
 
     std::string Fingerprint() const override
@@ -96,6 +96,16 @@ class OwningEngine final : public fabric::Engine
     void Submit(fabric::FlowGraph& graph, TimeNs start) override
     {
         m_engine->Submit(graph, start);
+    }
+
+    void SubmitBackground(fabric::FlowGraph& graph, TimeNs start) override
+    {
+        m_engine->Submit(graph, start, true);
+    }
+
+    void SetScheduleTime(TimeNs time) override
+    {
+        m_engine->SetScheduleTime(time);
     }
 
     bool RunUntil(TimeNs until) override
@@ -115,7 +125,7 @@ class OwningEngine final : public fabric::Engine
 
     std::vector<fabric::LinkCounters> Links() const override
     {
-        return m_engine->GetNetwork()->GetCounters();
+        return m_engine->GetLinks();
     }
 
     void SetFlowTrace(fabric::FlowTrace trace) override

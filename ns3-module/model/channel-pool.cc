@@ -17,6 +17,7 @@ namespace packet
 {
 
 using namespace ns3;
+using fabric::DirectedLink;
 
 NS_LOG_COMPONENT_DEFINE("LegacyChannelPool");
 NS_OBJECT_ENSURE_REGISTERED(ChannelPool);
@@ -57,23 +58,163 @@ void ChannelPool::Build(const fabric::Topology* topology,
     m_listener = listener;
 }
 
-Ptr<MessageChannel> ChannelPool::Get(int source, int destination)
+Ptr<MessageChannel> ChannelPool::Open(int source, int destination)
 {
-    const auto found = m_channels.find({source, destination});
-    if (found != m_channels.end())
-    {
-        return found->second;
-    }
     const uint32_t sendBuffer = SendBuffer(source, destination);
     NS_LOG_LOGIC("open " << source << " -> " << destination << ", buffer " << sendBuffer << " B");
     Listen(destination);
     Ptr<MessageChannel> channel = CreateObject<MessageChannel>();
-    m_channels[{source, destination}] = channel;
     channel->Open(m_network->GetNode(source),
                   InetSocketAddress(EcmpRouting::AddressOf(destination), m_port),
                   sendBuffer,
+                  std::max(1, fabric::HandshakeRoundTrips(m_transport.connections)),
                   m_listener);
+    m_connecting[{source, channel->GetPort()}] = channel;
     return channel;
+}
+
+Ptr<MessageChannel> ChannelPool::TakeSpare(const Lane& lane)
+{
+    const auto found = m_spares.find(lane);
+    if (found == m_spares.end())
+    {
+        return nullptr;
+    }
+    Ptr<MessageChannel> spare = found->second;
+    m_spares.erase(found);
+    return spare;
+}
+
+void ChannelPool::Replace(const Lane& lane, Ptr<MessageChannel> channel)
+{
+    Ptr<MessageChannel>& present = m_channels[lane];
+    std::vector<Ptr<MessageChannel>>& retired = m_retired[lane];
+    retired.erase(std::remove_if(retired.begin(),
+                                 retired.end(),
+                                 [](const Ptr<MessageChannel>& old) { return old->IsIdle(); }),
+                  retired.end());
+    if (present && !present->IsIdle())
+    {
+        retired.push_back(present);
+    }
+    present = channel;
+}
+
+Ptr<MessageChannel>
+ChannelPool::Get(int source, int destination, uint16_t number, fabric::Opening opening)
+{
+    const Lane lane{source, destination, number};
+    const Lane back{destination, source, number};
+    const bool zeroRtt = m_transport.connections == fabric::ConnectionKind::QuicZeroRtt;
+    const bool persistent = m_transport.connections == fabric::ConnectionKind::Persistent;
+    const auto found = m_channels.find(lane);
+    if (found != m_channels.end() && opening == fabric::Opening::Kept)
+    {
+        const bool idle = persistent && found->second->IsIdle() &&
+                          found->second->GetIdleTime() > NanoSeconds(m_transport.minRto);
+        if (!idle)
+        {
+            return found->second;
+        }
+    }
+    const bool wasOpen = opening == fabric::Opening::Established || zeroRtt || persistent;
+    Ptr<MessageChannel> channel = wasOpen ? TakeSpare(lane) : nullptr;
+    Replace(lane, channel ? channel : Open(source, destination));
+    if (opening == fabric::Opening::New)
+    {
+        m_spares[back] = Open(destination, source);
+    }
+    if (zeroRtt || persistent)
+    {
+        m_spares[lane] = Open(source, destination);
+    }
+    return m_channels[lane];
+}
+
+std::vector<Ptr<MessageChannel>>
+ChannelPool::Find(int source, int destination, uint16_t number) const
+{
+    const Lane lane{source, destination, number};
+    std::vector<Ptr<MessageChannel>> channels;
+    if (const auto present = m_channels.find(lane); present != m_channels.end())
+    {
+        channels.push_back(present->second);
+    }
+    if (const auto retired = m_retired.find(lane); retired != m_retired.end())
+    {
+        channels.insert(channels.end(), retired->second.begin(), retired->second.end());
+    }
+    return channels;
+}
+
+std::vector<Ptr<MessageChannel>> ChannelPool::Drop(int host)
+{
+    std::vector<Ptr<MessageChannel>> dropped;
+    const auto ends = [&](const Lane& lane)
+    { return std::get<0>(lane) == host || std::get<1>(lane) == host; };
+    for (auto* channels : {&m_channels, &m_spares})
+    {
+        for (auto entry = channels->begin(); entry != channels->end();)
+        {
+            if (ends(entry->first))
+            {
+                dropped.push_back(entry->second);
+                entry = channels->erase(entry);
+            }
+            else
+            {
+                ++entry;
+            }
+        }
+    }
+    for (auto& [lane, retired] : m_retired)
+    {
+        if (ends(lane))
+        {
+            dropped.insert(dropped.end(), retired.begin(), retired.end());
+            retired.clear();
+        }
+    }
+    return dropped;
+}
+
+void ChannelPool::Drop(const MessageChannel& channel)
+{
+    for (auto* channels : {&m_channels, &m_spares})
+    {
+        for (auto entry = channels->begin(); entry != channels->end(); ++entry)
+        {
+            if (PeekPointer(entry->second) == &channel)
+            {
+                m_retired[entry->first].push_back(entry->second); // it must outlive this event
+                channels->erase(entry);
+                return;
+            }
+        }
+    }
+}
+
+std::string ChannelPool::DescribeDead(const std::function<bool(DirectedLink)>& isDead) const
+{
+    for (const auto& [lane, channel] : m_channels)
+    {
+        if (channel->IsIdle())
+        {
+            continue;
+        }
+        const auto [source, destination, number] = lane;
+        for (const fabric::LinkShare& hop : m_topology->Shares(source, destination, 0))
+        {
+            if (isDead(hop.link))
+            {
+                return "link " + m_topology->NodeName(m_topology->From(hop.link)) + " > " +
+                       m_topology->NodeName(m_topology->To(hop.link)) +
+                       " carries nothing any more, for ever, and it is on the way of " +
+                       channel->DescribeBlocked().front();
+            }
+        }
+    }
+    return "";
 }
 
 uint32_t ChannelPool::SendBuffer(int source, int destination) const
@@ -124,17 +265,17 @@ void ChannelPool::Listen(int host)
 void ChannelPool::Accepted(Ptr<Socket> socket, const Address& from)
 {
     const int source = EcmpRouting::NodeOf(InetSocketAddress::ConvertFrom(from).GetIpv4());
-    Address local;
-    socket->GetSockName(local);
-    const int destination = EcmpRouting::NodeOf(InetSocketAddress::ConvertFrom(local).GetIpv4());
-    m_channels.at({source, destination})->Accept(socket);
+    const auto connecting =
+        m_connecting.find({source, InetSocketAddress::ConvertFrom(from).GetPort()});
+    connecting->second->Accept(socket);
+    m_connecting.erase(connecting);
 }
 
 std::string ChannelPool::DescribeBlocked() const
 {
     std::string text;
     std::size_t named = 0;
-    for (const auto& [pair, channel] : m_channels)
+    for (const auto& [lane, channel] : m_channels)
     {
         for (const std::string& line : channel->DescribeBlocked())
         {
@@ -142,8 +283,8 @@ std::string ChannelPool::DescribeBlocked() const
             {
                 return text + "\n  ...";
             }
-            text += "\n  " + m_topology->NodeName(pair.first) + " -> " +
-                    m_topology->NodeName(pair.second) + ", " + line;
+            text += "\n  " + m_topology->NodeName(std::get<0>(lane)) + " -> " +
+                    m_topology->NodeName(std::get<1>(lane)) + ", " + line;
         }
     }
     return text;
@@ -156,12 +297,24 @@ void ChannelPool::DoDispose()
         listener->SetAcceptCallback(MakeNullCallback<bool, Ptr<Socket>, const Address&>(),
                                     MakeNullCallback<void, Ptr<Socket>, const Address&>());
     }
-    for (auto& [pair, channel] : m_channels)
+    for (auto* channels : {&m_channels, &m_spares})
     {
-        channel->Dispose();
+        for (auto& [lane, channel] : *channels)
+        {
+            channel->Dispose();
+        }
+        channels->clear();
+    }
+    for (auto& [lane, retired] : m_retired)
+    {
+        for (const Ptr<MessageChannel>& channel : retired)
+        {
+            channel->Dispose();
+        }
     }
     m_listeners.clear();
-    m_channels.clear();
+    m_connecting.clear();
+    m_retired.clear();
     m_network = nullptr;
     Object::DoDispose();
 }

@@ -49,6 +49,13 @@ void LinkMeter::OnQueue(Ptr<LinkMeter> meter, uint32_t oldBytes, uint32_t newByt
     }
 }
 
+void LinkMeter::SetRate(int64_t rateBps)
+{
+    m_busy = GetBusy();
+    m_bytesBefore = m_bytes;
+    m_rateBps = rateBps;
+}
+
 void LinkMeter::SetQueueBelow(Ptr<QueueBase> device)
 {
     m_below = device;
@@ -96,7 +103,7 @@ int64_t LinkMeter::GetMaxQueued() const
 
 TimeNs LinkMeter::GetBusy() const
 {
-    return fabric::SerialisationTime(m_bytes, m_rateBps);
+    return m_busy + fabric::SerialisationTime(m_bytes - m_bytesBefore, m_rateBps);
 }
 
 double LinkMeter::GetPeak() const

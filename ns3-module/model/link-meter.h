@@ -45,6 +45,10 @@ class LinkMeter : public ns3::SimpleRefCount<LinkMeter>
                         uint32_t newBytes); //!< BytesInQueue of the sender's disc, or device
 
     /**
+     * \param rateBps rate of the link from now on
+     */
+    void SetRate(int64_t rateBps);
+    /**
      * \param device the queue below the sender's queue disc
      */
     void SetQueueBelow(ns3::Ptr<ns3::QueueBase> device);
@@ -81,7 +85,9 @@ class LinkMeter : public ns3::SimpleRefCount<LinkMeter>
     void Occupy(fabric::TimeNs start, fabric::TimeNs end);
 
     ns3::Ptr<ns3::QueueBase> m_below; //!< null where the device queue is all
-    int64_t m_rateBps;                //!< rate of the link
+    int64_t m_rateBps;                //!< present rate of the link
+    fabric::TimeNs m_busy{0};         //!< time spent transmitting until the rate last changed
+    int64_t m_bytesBefore{0};         //!< sent until then
     int64_t m_bytes{0};               //!< sent
     int64_t m_packets{0};             //!< sent
     int64_t m_lost{0};                //!< packets lost on the link

@@ -7,6 +7,7 @@
 
 #include "ns3/log.h"
 #include "ns3/packet.h"
+#include "ns3/simulator.h"
 #include "ns3/uinteger.h"
 
 #include <algorithm>
@@ -33,10 +34,14 @@ TypeId MessageChannel::GetTypeId()
 void MessageChannel::Open(Ptr<Node> from,
                           const InetSocketAddress& to,
                           uint32_t sendBuffer,
+                          int roundTrips,
                           ChannelListener* listener)
 {
     NS_LOG_FUNCTION(this << from << to << sendBuffer);
     m_listener = listener;
+    m_roundTrips = roundTrips;
+    m_opened = Simulator::Now();
+    m_lastArrival = m_opened;
     m_sender = HostSocket::Create(from);
     if (sendBuffer != kDefaultSendBuffer)
     {
@@ -68,8 +73,8 @@ void MessageChannel::Accept(Ptr<Socket> socket)
 void MessageChannel::Send(uint64_t graph, const fabric::Flow& flow)
 {
     m_queued += flow.bytes;
-    m_messages.push_back(Message{graph, flow, m_queued});
-    if (m_state == TcpSocket::ESTABLISHED)
+    m_messages.push_back(Message{graph, flow, m_queued, false});
+    if (m_ready && m_state == TcpSocket::ESTABLISHED)
     {
         Fill(m_sender, m_sender->GetTxAvailable());
     }
@@ -78,7 +83,7 @@ void MessageChannel::Send(uint64_t graph, const fabric::Flow& flow)
 void MessageChannel::Fill(Ptr<Socket> socket, uint32_t available)
 {
     const int64_t waiting = m_queued - m_written;
-    if (waiting == 0 || (available < m_refill && available < waiting))
+    if (!m_ready || waiting == 0 || (available < m_refill && available < waiting))
     {
         return;
     }
@@ -105,13 +110,95 @@ void MessageChannel::Read(Ptr<Socket> socket)
     {
         const Message message = m_messages.front();
         m_messages.pop_front();
-        m_listener->OnArrived(message.graph, message.flow);
+        m_lastArrival = Simulator::Now();
+        if (!message.aborted)
+        {
+            m_listener->OnArrived(message.graph, message.flow);
+        }
     }
 }
 
-void MessageChannel::Connected(Ptr<Socket> socket)
+void MessageChannel::Connected(Ptr<Socket>)
 {
-    Fill(socket, socket->GetTxAvailable());
+    // Further handshakes, as of TLS, are waited for. Their few bytes are not sent.
+    const Time roundTrip = Simulator::Now() - m_opened;
+    if (m_roundTrips > 1)
+    {
+        Simulator::Schedule(roundTrip * (m_roundTrips - 1), &MessageChannel::Ready, this);
+        return;
+    }
+    Ready();
+}
+
+void MessageChannel::Ready()
+{
+    m_ready = true;
+    if (m_sender && m_state == TcpSocket::ESTABLISHED)
+    {
+        Fill(m_sender, m_sender->GetTxAvailable());
+    }
+}
+
+uint16_t MessageChannel::GetPort() const
+{
+    Address local;
+    m_sender->GetSockName(local);
+    return InetSocketAddress::ConvertFrom(local).GetPort();
+}
+
+bool MessageChannel::Abort(uint64_t graph, const fabric::Flow& flow)
+{
+    const auto found = std::find_if(m_messages.begin(),
+                                    m_messages.end(),
+                                    [&](const Message& message)
+                                    {
+                                        return message.graph == graph && !message.aborted &&
+                                               message.flow.tag == flow.tag &&
+                                               message.flow.source == flow.source &&
+                                               message.flow.destination == flow.destination;
+                                    });
+    if (found == m_messages.end())
+    {
+        return false;
+    }
+    const int64_t begin = found->end - found->flow.bytes;
+    const int64_t unwritten = found->end - std::max(begin, std::min(m_written, found->end));
+    for (auto later = found; later != m_messages.end(); ++later)
+    {
+        later->end -= unwritten;
+    }
+    m_queued -= unwritten;
+    found->aborted = true;
+    if (found->end == begin)
+    {
+        m_messages.erase(found);
+    }
+    return true;
+}
+
+std::deque<std::pair<uint64_t, fabric::Flow>> MessageChannel::TakeMessages()
+{
+    std::deque<std::pair<uint64_t, fabric::Flow>> taken;
+    for (const Message& message : m_messages)
+    {
+        if (!message.aborted)
+        {
+            taken.emplace_back(message.graph, message.flow);
+        }
+    }
+    m_messages.clear();
+    m_queued = m_written;
+    return taken;
+}
+
+bool MessageChannel::IsIdle() const
+{
+    return m_messages.empty();
+}
+
+Time MessageChannel::GetIdleTime() const
+{
+    return Simulator::Now() - m_lastArrival;
 }
 
 void MessageChannel::Lost(Ptr<Socket>)

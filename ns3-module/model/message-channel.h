@@ -14,6 +14,7 @@
 
 #include <deque>
 #include <string>
+#include <utility>
 
 namespace legacy
 {
@@ -41,7 +42,7 @@ class ChannelListener
      * The connection is lost.
      * \param channel the channel
      */
-    virtual void OnConnectionLost(const MessageChannel& channel) = 0;
+    virtual void OnConnectionLost(MessageChannel& channel) = 0;
 };
 
 /**
@@ -68,12 +69,18 @@ class MessageChannel : public ns3::Object
      * \param from sending host
      * \param to the receiver's address and port
      * \param sendBuffer bytes of the send buffer, or kDefaultSendBuffer
+     * \param roundTrips round trips of the handshake before the first byte, 1 or more
      * \param listener outlives this object
      */
     void Open(ns3::Ptr<ns3::Node> from,
               const ns3::InetSocketAddress& to,
               uint32_t sendBuffer,
+              int roundTrips,
               ChannelListener* listener);
+    /**
+     * \return port of the sending end, which identifies the connection at its host
+     */
+    uint16_t GetPort() const;
     /**
      * \param socket the receiver's end, just accepted
      */
@@ -83,6 +90,27 @@ class MessageChannel : public ns3::Object
      * \param flow at least one byte
      */
     void Send(uint64_t graph, const fabric::Flow& flow);
+    /**
+     * Withdraws a message: what was not given to the socket is never sent, and the message does not
+     * arrive.
+     * \param graph that sent it
+     * \param flow the message
+     * \return true where it was on its way
+     */
+    bool Abort(uint64_t graph, const fabric::Flow& flow);
+    /**
+     * Stops sending and withdraws all messages.
+     * \return the messages that had not arrived
+     */
+    std::deque<std::pair<uint64_t, fabric::Flow>> TakeMessages();
+    /**
+     * \return true where no message is on its way
+     */
+    bool IsIdle() const;
+    /**
+     * \return time since the last message arrived; only of an idle channel
+     */
+    ns3::Time GetIdleTime() const;
     /**
      * \return one line for each message on its way: ends, bytes done of total, TCP state
      */
@@ -98,11 +126,13 @@ class MessageChannel : public ns3::Object
         uint64_t graph;    //!< graph that sent it
         fabric::Flow flow; //!< the message
         int64_t end;       //!< position after its last byte in the connection's stream
+        bool aborted;      //!< true where it was withdrawn after some of it was sent
     };
 
     void Fill(ns3::Ptr<ns3::Socket> socket, uint32_t available); //!< room in the send buffer
     void Read(ns3::Ptr<ns3::Socket> socket);                     //!< bytes to read
-    void Connected(ns3::Ptr<ns3::Socket> socket);                //!< handshake done
+    void Connected(ns3::Ptr<ns3::Socket> socket);                //!< TCP's handshake done
+    void Ready();                                                //!< all handshakes done
     void Lost(ns3::Ptr<ns3::Socket> socket);                     //!< no connection, or no longer
     void Rto(ns3::Time oldRto, ns3::Time newRto);                //!< the timer's value changed
     void Congestion(ns3::TcpSocketState::TcpCongState_t oldState,
@@ -114,6 +144,10 @@ class MessageChannel : public ns3::Object
     ns3::Ptr<ns3::Socket> m_sender;       //!< sending end
     ns3::Ptr<ns3::Socket> m_receiver;     //!< receiving end, once accepted
     std::deque<Message> m_messages;       //!< messages that have not arrived, in order
+    int m_roundTrips{1};                  //!< round trips of all handshakes
+    bool m_ready{false};                  //!< true once they are done
+    ns3::Time m_opened;                   //!< time of Open
+    ns3::Time m_lastArrival;              //!< time at which a message last arrived
     uint32_t m_refill{0};                 //!< least room worth a refill, bytes
     int64_t m_queued{0};                  //!< stream position after the last message
     int64_t m_written{0};                 //!< stream position given to the socket

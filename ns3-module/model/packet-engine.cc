@@ -10,6 +10,7 @@
 #include "ns3/trace-source-accessor.h"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 namespace legacy
@@ -28,10 +29,11 @@ NS_OBJECT_ENSURE_REGISTERED(PacketEngine);
 class PacketEngine::GraphRun : public fabric::FlowSink
 {
   public:
-    GraphRun(PacketEngine* engine, uint64_t number, fabric::FlowGraph* graph)
+    GraphRun(PacketEngine* engine, uint64_t number, fabric::FlowGraph* graph, bool background)
         : m_engine(engine),
           m_number(number),
-          m_graph(graph)
+          m_graph(graph),
+          m_background(background)
     {
     }
 
@@ -52,6 +54,16 @@ class PacketEngine::GraphRun : public fabric::FlowSink
         Simulator::Schedule(NanoSeconds(delay), &PacketEngine::Wake, m_engine, m_number, token);
     }
 
+    void Abort(const Flow& flow) override
+    {
+        m_engine->Abort(m_number, flow);
+    }
+
+    bool IsBackground() const
+    {
+        return m_background;
+    }
+
     fabric::FlowGraph& Graph()
     {
         return *m_graph;
@@ -61,6 +73,7 @@ class PacketEngine::GraphRun : public fabric::FlowSink
     PacketEngine* m_engine;     //!< carries the flows
     uint64_t m_number;          //!< number of the graph
     fabric::FlowGraph* m_graph; //!< graph, which the caller owns
+    bool m_background;          //!< true where runs do not wait for it
 };
 
 PacketEngine::PacketEngine() = default;
@@ -109,6 +122,12 @@ void PacketEngine::Build(const fabric::Topology* topology,
     m_network->Build(topology, {nodes.begin(), nodes.end()}, transport);
     m_channels = CreateObject<ChannelPool>();
     m_channels->Build(topology, m_network, transport, this);
+    m_topology = topology;
+    m_transport = transport;
+    m_background.assign(2 * topology->Links().size(), 0);
+    m_scheduler = CreateObject<LinkScheduler>();
+    m_scheduler->Build(topology, m_network, transport, [this] { CheckDead(); });
+    AwaitFailures();
     AssignStreams();
 }
 
@@ -121,7 +140,7 @@ Ptr<PacketNetwork> PacketEngine::GetNetwork() const
 // Running
 // ---------------------------------------------------------------------------------------------
 
-void PacketEngine::Submit(fabric::FlowGraph& graph, TimeNs start)
+void PacketEngine::Submit(fabric::FlowGraph& graph, TimeNs start, bool background)
 {
     if (start < Now())
     {
@@ -138,7 +157,9 @@ void PacketEngine::Submit(fabric::FlowGraph& graph, TimeNs start)
     }
     m_streamsUsed = true;
     const uint64_t number = m_nextGraph++;
-    m_graphs[number] = std::make_unique<GraphRun>(this, number, &graph);
+    m_graphs[number] = std::make_unique<GraphRun>(this, number, &graph, background);
+    m_foreground += background ? 0 : 1;
+    m_hasBackground = m_hasBackground || background;
     ++m_scheduled;
     Simulator::Schedule(NanoSeconds(start - Now()), &PacketEngine::Start, this, number);
 }
@@ -146,7 +167,7 @@ void PacketEngine::Submit(fabric::FlowGraph& graph, TimeNs start)
 bool PacketEngine::RunUntil(TimeNs until)
 {
     NS_LOG_FUNCTION(this << until);
-    if (m_graphs.empty())
+    if (m_foreground == 0)
     {
         return true;
     }
@@ -164,7 +185,7 @@ bool PacketEngine::RunUntil(TimeNs until)
     {
         std::rethrow_exception(std::exchange(m_error, nullptr));
     }
-    return m_graphs.empty();
+    return m_foreground == 0;
 }
 
 void PacketEngine::CheckEnd(uint64_t events)
@@ -201,6 +222,7 @@ void PacketEngine::Call(uint64_t graph, const std::function<void(GraphRun&)>& ca
             callback(*found->second);
             if (found->second->Graph().Done())
             {
+                m_foreground -= found->second->IsBackground() ? 0 : 1;
                 m_graphs.erase(found);
             }
         }
@@ -211,7 +233,7 @@ void PacketEngine::Call(uint64_t graph, const std::function<void(GraphRun&)>& ca
         Fail(std::current_exception());
         return;
     }
-    if (m_graphs.empty())
+    if (m_foreground == 0)
     {
         Simulator::Stop();
     }
@@ -260,12 +282,121 @@ void PacketEngine::Send(uint64_t graph, const Flow& flow)
         Simulator::ScheduleNow(&PacketEngine::OnArrived, this, graph, flow);
         return;
     }
-    Ptr<MessageChannel> channel = m_channels->Get(source, destination);
+    const bool background = m_graphs.at(graph)->IsBackground();
+    Ptr<MessageChannel> channel = m_channels->Get(
+        source, destination, background ? fabric::kBackgroundLane : flow.lane, flow.opening);
+    if (background)
+    {
+        CountBackground(flow);
+    }
     if (m_watchdog.IsExpired())
     {
         m_watchdog = Simulator::Schedule(m_stallTimeout, &PacketEngine::CheckStall, this);
     }
     channel->Send(graph, flow);
+    if (m_scheduler->AnyDead())
+    {
+        Simulator::ScheduleNow(&PacketEngine::CheckDead, this);
+    }
+}
+
+void PacketEngine::Abort(uint64_t graph, const Flow& flow)
+{
+    const int source = m_placement->NodeOf(flow.source);
+    const int destination = m_placement->NodeOf(flow.destination);
+    for (const Ptr<MessageChannel>& channel : m_channels->Find(source, destination, flow.lane))
+    {
+        if (channel->Abort(graph, flow))
+        {
+            --m_inFlight;
+            return;
+        }
+    }
+}
+
+void PacketEngine::CountBackground(const Flow& flow)
+{
+    const int source = m_placement->NodeOf(flow.source);
+    const int destination = m_placement->NodeOf(flow.destination);
+    const auto bytes = static_cast<double>(m_transport.WireBytes(flow.bytes));
+    for (const fabric::LinkShare& hop : m_topology->Shares(source, destination, 0))
+    {
+        m_background[hop.link] += std::llround(hop.share * bytes);
+    }
+}
+
+// ---------------------------------------------------------------------------------------------
+// Changes of the network
+// ---------------------------------------------------------------------------------------------
+
+void PacketEngine::SetScheduleTime(TimeNs time)
+{
+    m_scheduler->SetTime(time);
+    AwaitFailures();
+}
+
+bool PacketEngine::DependsOnTime() const
+{
+    return m_topology->HasSchedules() || m_hasBackground;
+}
+
+void PacketEngine::AwaitFailures()
+{
+    for (EventId& failure : m_failures)
+    {
+        failure.Cancel();
+    }
+    m_failures.clear();
+    const TimeNs now = m_scheduler->GetTime();
+    for (int host : m_topology->Hosts())
+    {
+        const TimeNs next = m_topology->NextFailure(host, now);
+        if (next != fabric::kNever)
+        {
+            m_failures.push_back(
+                Simulator::Schedule(NanoSeconds(next - now), &PacketEngine::HostFails, this, host));
+        }
+    }
+}
+
+void PacketEngine::HostFails(int node)
+{
+    for (const Ptr<MessageChannel>& channel : m_channels->Drop(node))
+    {
+        Lose(*channel);
+        channel->Dispose();
+    }
+    AwaitFailures();
+}
+
+void PacketEngine::Lose(MessageChannel& channel)
+{
+    for (const auto& [graph, flow] : channel.TakeMessages())
+    {
+        --m_inFlight;
+        const Flow& lost = flow;
+        Call(graph, [&](GraphRun& run) { run.Graph().OnFailed(lost, run); });
+    }
+}
+
+void PacketEngine::CheckDead()
+{
+    const std::string text = m_channels->DescribeDead([&](fabric::DirectedLink link)
+                                                      { return m_scheduler->IsDead(link); });
+    if (!text.empty())
+    {
+        Fail(std::make_exception_ptr(fabric::Error(text)));
+    }
+}
+
+std::vector<fabric::LinkCounters> PacketEngine::GetLinks() const
+{
+    std::vector<fabric::LinkCounters> links = m_network->GetCounters();
+    for (std::size_t i = 0; i < links.size(); ++i)
+    {
+        links[i].backgroundBytes = m_background[i];
+    }
+    return links;
 }
 
 void PacketEngine::OnArrived(uint64_t graph, const Flow& flow)
@@ -316,14 +447,10 @@ void PacketEngine::CheckStall()
                                                " of simulated time" + Blocked())));
 }
 
-void PacketEngine::OnConnectionLost(const MessageChannel& channel)
+void PacketEngine::OnConnectionLost(MessageChannel& channel)
 {
-    std::string text = "a TCP connection gave up at " + fabric::FormatTime(Now());
-    for (const std::string& line : channel.DescribeBlocked())
-    {
-        text += "\n  " + line;
-    }
-    Fail(std::make_exception_ptr(fabric::Error(text)));
+    m_channels->Drop(channel);
+    Lose(channel);
 }
 
 void PacketEngine::Fail(std::exception_ptr error)
@@ -349,6 +476,7 @@ fabric::EngineCounters PacketEngine::GetCounters() const
     fabric::EngineCounters counters = m_counters;
     counters.events = Simulator::GetEventCount() - m_firstEvent;
     counters.packets = m_network->GetPacketsToHosts();
+    counters.rateFloors = m_scheduler->GetFloors();
     return counters;
 }
 
@@ -390,6 +518,15 @@ void PacketEngine::DoDispose()
     {
         m_channels->Dispose();
     }
+    for (EventId& failure : m_failures)
+    {
+        failure.Cancel();
+    }
+    if (m_scheduler)
+    {
+        m_scheduler->Dispose();
+    }
+    m_scheduler = nullptr;
     m_channels = nullptr;
     m_graphs.clear();
     m_network = nullptr;

@@ -6,6 +6,7 @@
 
 #include "channel-pool.h"
 #include "fabric/engine/engine.h"
+#include "link-scheduler.h"
 #include "message-channel.h"
 #include "packet-network.h"
 
@@ -65,8 +66,21 @@ class PacketEngine : public ns3::Object, private ChannelListener
     /**
      * \param graph lives until it is done
      * \param start nanoseconds, not in the past
+     * \param background whether a run may end before the graph does
      */
-    void Submit(fabric::FlowGraph& graph, fabric::TimeNs start);
+    void Submit(fabric::FlowGraph& graph, fabric::TimeNs start, bool background = false);
+    /**
+     * \param time nanoseconds at which the rates and failures of the topology stand now
+     */
+    void SetScheduleTime(fabric::TimeNs time);
+    /**
+     * \return true where results depend on the time at which a step begins
+     */
+    bool DependsOnTime() const;
+    /**
+     * \return counters by directed link
+     */
+    std::vector<fabric::LinkCounters> GetLinks() const;
     /**
      * Runs the simulator up to and including a time, or until all graphs are done.
      * \param until nanoseconds, or fabric::kNever
@@ -104,9 +118,10 @@ class PacketEngine : public ns3::Object, private ChannelListener
     class GraphRun;
 
     // Requests of graphs.
-    void Send(uint64_t graph, const fabric::Flow& flow); //!< starts a flow
-    void Wake(uint64_t graph, uint64_t token);           //!< a wake-up is due
-    void Start(uint64_t graph);                          //!< its start is due
+    void Send(uint64_t graph, const fabric::Flow& flow);  //!< starts a flow
+    void Abort(uint64_t graph, const fabric::Flow& flow); //!< withdraws a flow
+    void Wake(uint64_t graph, uint64_t token);            //!< a wake-up is due
+    void Start(uint64_t graph);                           //!< its start is due
     /// Calls a graph and catches its exceptions.
     void Call(uint64_t graph, const std::function<void(GraphRun&)>& callback);
 
@@ -114,7 +129,14 @@ class PacketEngine : public ns3::Object, private ChannelListener
     void OnProgress() override;
     void OnArrived(uint64_t graph, const fabric::Flow& flow) override;
     void OnRetransmitTimeout() override;
-    void OnConnectionLost(const MessageChannel& channel) override;
+    void OnConnectionLost(MessageChannel& channel) override;
+
+    // Changes of the network.
+    void AwaitFailures();                           //!< schedules the next failure of each host
+    void HostFails(int node);                       //!< its connections are lost
+    void Lose(MessageChannel& channel);             //!< tells the graphs of its messages
+    void CheckDead();                               //!< ends the run where a flow waits for ever
+    void CountBackground(const fabric::Flow& flow); //!< adds its bytes to those of its links
 
     // Ends of a run.
     void AssignStreams();                //!< fresh random streams, where anything draws
@@ -127,6 +149,13 @@ class PacketEngine : public ns3::Object, private ChannelListener
     ns3::Ptr<PacketNetwork> m_network;             //!< nodes and links
     ns3::Time m_stallTimeout;                      //!< time after which CheckStall ends a run
 
+    const fabric::Topology* m_topology{nullptr}; //!< routes and failures
+    fabric::Transport m_transport;               //!< bytes on the wire
+    ns3::Ptr<LinkScheduler> m_scheduler;         //!< rates over time
+    std::vector<ns3::EventId> m_failures;        //!< next failure of each host that has one
+    std::vector<int64_t> m_background;           //!< background's bytes by directed link
+    int m_foreground{0};                         //!< graphs that are not done, without background
+    bool m_hasBackground{false};                 //!< true once there is background traffic
     std::map<uint64_t, std::unique_ptr<GraphRun>> m_graphs; //!< graphs that are not done
     ns3::Ptr<ChannelPool> m_channels;                       //!< connections
     uint64_t m_nextGraph{0};                                //!< number of the next graph

@@ -312,6 +312,12 @@ Ptr<Node> PacketNetwork::GetNode(int node) const
     return m_nodes.at(node);
 }
 
+void PacketNetwork::SetRate(DirectedLink link, int64_t rateBps)
+{
+    m_ports[link].meter->SetRate(rateBps);
+    m_ports[link].device->SetDataRate(DataRate(static_cast<uint64_t>(rateBps)));
+}
+
 Ptr<PointToPointNetDevice> PacketNetwork::GetDevice(DirectedLink link) const
 {
     return m_ports.at(link).device;

@@ -65,6 +65,11 @@ class PacketNetwork : public ns3::Object
      */
     ns3::Ptr<ns3::PointToPointNetDevice> GetDevice(fabric::DirectedLink link) const;
     /**
+     * \param link a directed link
+     * \param rateBps its rate from its next frame on, > 0
+     */
+    void SetRate(fabric::DirectedLink link, int64_t rateBps);
+    /**
      * \return what each directed link carried so far
      */
     std::vector<fabric::LinkCounters> GetCounters() const;

@@ -94,8 +94,8 @@ void ReadNetwork(const Reader& reader, Experiment& e) {
   network.placement.colocated = ParseSwitch(reader.Text("colocated"), "--colocated");
   network.transport = fabric::MakeTransport(reader.Text("transport"));
   network.transport.SetMtu(reader.Integer("mtu", fabric::kLeastMtu, fabric::kMostMtu));
-  network.transport.warm =
-      ParseConnections(reader.Text("connections"), "--connections") == Connections::kWarm;
+  network.transport.connections =
+      fabric::ParseConnectionKind(reader.Text("connections"), "--connections");
   network.seed =
       static_cast<uint64_t>(reader.Integer("seed", 0, std::numeric_limits<int64_t>::max()));
   e.packet_budget =

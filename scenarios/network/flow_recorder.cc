@@ -26,6 +26,10 @@ class TracedEngine final : public fabric::Engine {
     if (begin_) begin_(start);
     engine_->Submit(graph, start);
   }
+  void SubmitBackground(fabric::FlowGraph& graph, TimeNs start) override {
+    engine_->SubmitBackground(graph, start);
+  }
+  void SetScheduleTime(TimeNs time) override { engine_->SetScheduleTime(time); }
   bool RunUntil(TimeNs until) override { return engine_->RunUntil(until); }
   TimeNs Now() const override { return engine_->Now(); }
   fabric::EngineCounters Counters() const override { return engine_->Counters(); }

@@ -121,7 +121,7 @@ Measurement MeasureFlows(const PreparedExperiment& prepared, Fidelity fidelity,
       recorder.Wrap(Watched(FactoryOf(fidelity, "--fidelity", options.files), options))(request);
   fabric::EngineCounters counters;
   std::vector<fabric::LinkCounters> links;
-  if (request.transport.warm && !engine->StartsWarm()) {
+  if (request.transport.Warm() && !engine->StartsWarm()) {
     FlowListGraph first(prepared.flows);
     engine->Submit(first, 0);
     RunToEnd(*engine);

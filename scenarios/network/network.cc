@@ -38,10 +38,6 @@ void TryEngine(const fabric::EngineFactory& factory, const Network& network) {
   factory(network.request);
 }
 
-Connections ParseConnections(const std::string& text, const std::string& key) {
-  return ParseChoice<Connections>(text, key, std::array{"warm", "cold"});
-}
-
 fabric::Multipath ParseMultipath(const std::string& text, const std::string& key) {
   return ParseChoice<fabric::Multipath>(text, key, std::array{"ecmp", "spray"});
 }

@@ -38,12 +38,7 @@ int WorkersOfFirstSwitch(const Network& network);
 // Throws what the engine refuses (such as ns-3 attributes) now, not after the first step.
 void TryEngine(const fabric::EngineFactory& factory, const Network& network);
 
-// A Connections says whether a step begins on connections that are open.
-enum class Connections : uint8_t { kWarm, kCold };
-
-// Return what the names in options stand for: "warm", "cold"; "ecmp", "spray". Throw Error naming
-// `key` and what is allowed.
-Connections ParseConnections(const std::string& text, const std::string& key);
+// Returns what the name stands for: "ecmp", "spray". Throws Error naming `key` and what is allowed.
 fabric::Multipath ParseMultipath(const std::string& text, const std::string& key);
 
 }  // namespace legacy

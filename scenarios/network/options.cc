@@ -45,9 +45,11 @@ std::vector<NetworkOption> FabricOptions() {
        "preset of TCP and queues: datacenter (DCTCP) or wan (Linux Reno)"},
       {"mtu", kInteger, "BYTES", "1500", group,
        "largest packet in bytes, with IPv4 and TCP headers, from 576 to 65535; 9000: jumbo frames"},
-      {"connections", kText, "warm|cold", "warm", group,
-       "state of the connections; cold: time the first of two runs; warm: time the second, on open "
-       "connections"},
+      {"connections", kText, "KIND", "warm", group,
+       "state of the connections at the start; warm: open, with the windows of a run before; cold: "
+       "a "
+       "round trip (TCP), then slow start; tls: two round trips; quic: one; quic-0rtt: none; "
+       "persistent: open, with windows that shrink when idle"},
       {"fidelity", kText, "A,B,...", NamesOf(Fidelities(), ","), group,
        "network simulations to run: " + NamesOf(Fidelities()) +
            "; several are compared with packet, or else with the first; auto: flow, and packet "

@@ -167,7 +167,7 @@ std::string Headline(const PreparedExperiment& prepared) {
                      network.topology.Name(), network.topology.Hosts().size(),
                      network.placement.description, fabric::FormatRate(e.network.topology.rateBps),
                      fabric::FormatTime(e.network.topology.delay), transport.preset,
-                     transport.warm ? "warm" : "cold");
+                     fabric::ToString(transport.connections));
 }
 
 std::string CollectiveLines(const PreparedExperiment& prepared,

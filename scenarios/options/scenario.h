@@ -106,7 +106,7 @@ struct Scenario {
   Time packet_budget = "60s";  // wall time that fidelity auto may spend on packets
   Parsed<ParseTransport> transport = "datacenter";
   int mtu = 1500;  // bytes of a packet: 576 to 65535
-  Parsed<ParseConnections> connections = "warm";
+  Parsed<fabric::ParseConnectionKind> connections = "warm";
   Parsed<ParseTransfer> aggregation = "collective";
   Parsed<ParseAllReduce> allreduce = "ring-allreduce";  // algorithm of linear messages
   Parsed<ParseAllGather> allgather = "ring-allgather";  // algorithm of other messages

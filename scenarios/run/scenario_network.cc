@@ -22,7 +22,7 @@ ScenarioNetwork BuildScenarioNetwork(const Scenario& scenario, uint64_t seed) {
       *scenario.allreduce == fabric::CollectiveAlgorithm::InNetworkAllReduce;
   request.transport = *scenario.transport;
   request.transport.SetMtu(scenario.mtu);
-  request.transport.warm = *scenario.connections == Connections::kWarm;
+  request.transport.connections = *scenario.connections;
   request.transport.attributes = scenario.ns3;
   request.seed = seed;
   ScenarioNetwork result{BuildNetwork(request), FactoryOf(*scenario.fidelity, "network.fidelity")};

@@ -76,7 +76,8 @@ TEST_P(LongRingTest, OfEightWorkersTakesTheClosedFormAndTimesNothingOut) {
   Scenario scenario;
   scenario.workers = 8;
   scenario.rate_bps = GetParam().rate_bps;
-  scenario.transport.warm = GetParam().warm;
+  scenario.transport.connections =
+      GetParam().warm ? fabric::ConnectionKind::Warm : fabric::ConnectionKind::Cold;
   const fabric::StepTiming timing = SimulateRings(scenario, {GetParam().bytes});
   EXPECT_NEAR(Ratio(timing, scenario, GetParam().bytes), 1.0, 0.03);
   ExpectNoLoss(timing);

@@ -3,11 +3,13 @@
 //
 // A flow of W wire bytes, F in its first frame, leaves when the source's NIC has sent all earlier
 // flows. Its first frame takes F / rate + delay on each link, and the rest follows at the rate of
-// the slowest link. The destination's last link serves flows in the order in which their first
-// frames reach it. The receiver ACKs all data of a flow when its last byte has arrived; the ACKs
-// occupy the receiver's NIC before anything that it sends from then on. Inside the fabric flows do
-// not contend for links, but those of one pair of endpoints keep their order.
+// the slowest link. Over links whose rates change, bits leave as the cumulated rate lets them. The
+// destination's last link serves flows in the order in which their first frames reach it. The
+// receiver ACKs all data of a flow when its last byte has arrived; the ACKs occupy the receiver's
+// NIC before anything that it sends from then on. Inside the fabric flows do not contend for links,
+// but those of one pair of endpoints keep their order.
 #include "event-engine.h"
+#include "fabric/base/error.h"
 
 #include <algorithm>
 #include <unordered_map>
@@ -31,6 +33,7 @@ struct EndpointPair
     std::vector<DirectedLink> route; ///< empty between endpoints on one node
     TimeNs lastHead = 0;             ///< time of its first frame at the last link
     TimeNs lastArrival = 0;          ///< time of its last byte at the destination
+    bool timed = false;              ///< true where the rate of a link changes over time
 };
 
 /// A flow in flight.
@@ -39,7 +42,10 @@ struct InFlight
     Flow flow;
     EndpointPair* connection = nullptr; ///< nullptr where no byte travels
     TimeNs lastByte = 0;                ///< earliest end of its transmission on the last link
+    int graph = 0;                      ///< kNone: it was withdrawn, or the slot is free
 };
+
+constexpr int kNone = -1;
 
 class AnalyticEngine : public EventEngine
 {
@@ -63,7 +69,7 @@ class AnalyticEngine : public EventEngine
         for (size_t i = 0; i < links.size(); ++i)
         {
             const Port& port = m_topology.PortOf(static_cast<DirectedLink>(i));
-            links[i].busy = SerialisationTime(links[i].bytes, port.rateBps);
+            links[i].busy = BusyTime(port, links[i].bytes);
             links[i].peak = links[i].bytes > 0 ? 1 : 0;
         }
         return links;
@@ -71,6 +77,7 @@ class AnalyticEngine : public EventEngine
 
   protected:
     void Send(const Flow& flow, int graph) override;
+    void Abort(const Flow& flow, int graph) override;
 
     void Handle(int what, int graph, uint64_t payload) override
     {
@@ -88,8 +95,10 @@ class AnalyticEngine : public EventEngine
     }
 
   private:
-    EndpointPair& ConnectionOf(int source, int destination);
+    EndpointPair& ConnectionOf(int source, int destination, uint16_t lane = 0);
+    TimeNs Sent(DirectedLink link, TimeNs start, int64_t bytes) const;
     TimeNs PassFirstLinks(InFlight& inFlight);
+    TimeNs PassTimedLinks(InFlight& inFlight, TimeNs head);
     void ServeLastLink(int graph, uint64_t slot);
     void Arrive(int graph, uint64_t slot);
     void SendAcks(const InFlight& inFlight);
@@ -104,26 +113,31 @@ class AnalyticEngine : public EventEngine
     std::vector<LinkCounters> m_links;
 };
 
-EndpointPair& AnalyticEngine::ConnectionOf(int source, int destination)
+EndpointPair& AnalyticEngine::ConnectionOf(int source, int destination, uint16_t lane)
 {
-    const uint64_t ends = static_cast<uint64_t>(source) << 32 | static_cast<uint32_t>(destination);
+    const uint64_t ends =
+        static_cast<uint64_t>(source) << 40 | static_cast<uint64_t>(destination) << 16 | lane;
     auto [entry, added] = m_connections.try_emplace(ends);
     if (added)
     {
         constexpr uint32_t kChannel = 0; // one connection for each pair of endpoints
         entry->second.route =
             m_topology.Route(m_placement.NodeOf(source), m_placement.NodeOf(destination), kChannel);
+        for (DirectedLink link : entry->second.route)
+        {
+            entry->second.timed = entry->second.timed || m_topology.PortOf(link).schedule;
+        }
     }
     return entry->second;
 }
 
 void AnalyticEngine::Send(const Flow& flow, int graph)
 {
-    InFlight inFlight{flow, nullptr, 0};
+    InFlight inFlight{flow, nullptr, 0, graph};
     TimeNs when = m_now;
     if (flow.bytes > 0)
     {
-        EndpointPair& connection = ConnectionOf(flow.source, flow.destination);
+        EndpointPair& connection = ConnectionOf(flow.source, flow.destination, flow.lane);
         if (!connection.route.empty())
         {
             inFlight.connection = &connection;
@@ -141,6 +155,40 @@ void AnalyticEngine::Send(const Flow& flow, int graph)
     Push(when, inFlight.connection ? kHead : kDelivered, graph, slot);
 }
 
+void AnalyticEngine::Abort(const Flow& flow, int graph)
+{
+    // What the flow reserved stays reserved.
+    for (InFlight& inFlight : m_inFlight)
+    {
+        const Flow& other = inFlight.flow;
+        if (inFlight.graph == graph && other.tag == flow.tag && other.source == flow.source &&
+            other.destination == flow.destination && other.lane == flow.lane)
+        {
+            inFlight.graph = kNone;
+            return;
+        }
+    }
+}
+
+/// Returns when `bytes` that a port begins to send at `start` have left it.
+TimeNs AnalyticEngine::Sent(DirectedLink link, TimeNs start, int64_t bytes) const
+{
+    const Port& port = m_topology.PortOf(link);
+    if (!port.schedule)
+    {
+        return Later(start, SerialisationTime(bytes, port.rateBps));
+    }
+    const TimeNs end =
+        port.schedule->Finish(Later(start, m_scheduleStart), 8 * static_cast<double>(bytes));
+    if (end == kNever)
+    {
+        throw Error("analytic engine: link " + m_topology.NodeName(m_topology.From(link)) + " > " +
+                    m_topology.NodeName(m_topology.To(link)) + " never carries the " +
+                    FormatBytes(bytes) + " that it gets at " + FormatTime(start));
+    }
+    return end - m_scheduleStart;
+}
+
 /// Returns the time at which the first frame is ready for the last link of the route. Sets the
 /// earliest end of the transmission there.
 TimeNs AnalyticEngine::PassFirstLinks(InFlight& inFlight)
@@ -150,7 +198,11 @@ TimeNs AnalyticEngine::PassFirstLinks(InFlight& inFlight)
     const int64_t first = std::min(wire, m_transport.FrameBytes());
     TimeNs& free = m_egressFree[route.front()];
     TimeNs head = std::max(m_now, free);
-    free = Later(head, SerialisationTime(wire, m_topology.PortOf(route.front()).rateBps));
+    free = Sent(route.front(), head, wire);
+    if (inFlight.connection->timed)
+    {
+        return PassTimedLinks(inFlight, head);
+    }
     int64_t slowest = m_topology.PortOf(route.back()).rateBps;
     for (size_t i = 0; i + 1 < route.size(); ++i)
     {
@@ -166,15 +218,34 @@ TimeNs AnalyticEngine::PassFirstLinks(InFlight& inFlight)
     return head;
 }
 
+/// Does the same where rates change. Each link sends what follows the first frame in its own time,
+/// and the one that takes longest decides.
+TimeNs AnalyticEngine::PassTimedLinks(InFlight& inFlight, TimeNs head)
+{
+    const std::vector<DirectedLink>& route = inFlight.connection->route;
+    const int64_t wire = m_transport.WireBytes(inFlight.flow.bytes);
+    const int64_t first = std::min(wire, m_transport.FrameBytes());
+    TimeNs rest = 0;
+    TimeNs last = head;
+    for (size_t i = 0; i < route.size(); ++i)
+    {
+        last = head;
+        const TimeNs firstSent = Sent(route[i], head, first);
+        rest = std::max(rest, Sent(route[i], head, wire) - firstSent);
+        head = Later(firstSent, m_topology.LinkOf(route[i]).delay);
+    }
+    inFlight.lastByte = Later(head - m_topology.LinkOf(route.back()).delay, rest);
+    return last;
+}
+
 void AnalyticEngine::ServeLastLink(int graph, uint64_t slot)
 {
     const InFlight& inFlight = m_inFlight[slot];
     EndpointPair& connection = *inFlight.connection;
     const DirectedLink last = connection.route.back();
-    const int64_t rate = m_topology.PortOf(last).rateBps;
     TimeNs& free = m_ingressFree[last];
     const int64_t wire = m_transport.WireBytes(inFlight.flow.bytes);
-    free = Later(std::max(m_now, free), SerialisationTime(wire, rate));
+    free = Sent(last, std::max(m_now, free), wire);
     connection.lastArrival =
         std::max(Later(std::max(free, inFlight.lastByte), m_topology.LinkOf(last).delay),
                  connection.lastArrival);
@@ -185,11 +256,15 @@ void AnalyticEngine::Arrive(int graph, uint64_t slot)
 {
     const InFlight inFlight = m_inFlight[slot];
     m_freeSlots.push_back(slot);
+    m_inFlight[slot].graph = kNone;
     if (inFlight.connection)
     {
         SendAcks(inFlight);
     }
-    Deliver(inFlight.flow, graph);
+    if (inFlight.graph != kNone)
+    {
+        Deliver(inFlight.flow, graph);
+    }
 }
 
 /// Counts the flow's bytes and packets on the links, and sends its ACKs.
@@ -203,8 +278,7 @@ void AnalyticEngine::SendAcks(const InFlight& inFlight)
           m_transport.Segments(flow.bytes));
     Count(back, acks, m_transport.Acks(flow.bytes));
     TimeNs& free = m_egressFree[back.front()];
-    free = Later(std::max(m_now, free),
-                 SerialisationTime(acks, m_topology.PortOf(back.front()).rateBps));
+    free = Sent(back.front(), std::max(m_now, free), acks);
     Push(free, kAcksSent, 0, 0);
 }
 

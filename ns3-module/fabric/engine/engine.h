@@ -21,6 +21,8 @@ namespace legacy::fabric
 struct LinkCounters
 {
     int64_t bytes = 0; ///< bytes on the wire, headers and ACKs included
+    /// Those of background graphs among them, without ACKs and retransmissions at packet fidelity.
+    int64_t backgroundBytes = 0;
     int64_t packets = 0;
     int64_t drops = 0;
     int64_t marks = 0; ///< packets that ECN marked
@@ -41,6 +43,8 @@ struct EngineCounters
     uint64_t packets = 0;            ///< packets received by hosts (0 where the fidelity has none)
     uint64_t flows = 0;              ///< flows delivered
     uint64_t retransmitTimeouts = 0; ///< any is worth a warning
+    /// Times that a link sent one frame in 100 ms instead of less, as ns-3 cannot send slower.
+    uint64_t rateFloors = 0;
 };
 
 /// A FlowTrace is called twice for every flow: at its start, and with delivered = true at its
@@ -72,9 +76,14 @@ class Engine
 
     /// Submits a graph that begins at `start` >= Now(), and that lives until it is done.
     virtual void Submit(FlowGraph& graph, TimeNs start) = 0;
-    /// Runs up to and including `until`, or until no event is left. Returns true where all
-    /// submitted graphs are done. Throws Error naming the blocked flows where no event is left and
-    /// a graph is not done.
+    /// Submits a graph that only keeps links busy: a run ends when all other graphs are done.
+    virtual void SubmitBackground(FlowGraph& graph, TimeNs start) = 0;
+    /// Sets the time at which the rates and failures of the topology stand now, when nothing is in
+    /// flight. It advances with the clock; on a fresh engine it is 0.
+    virtual void SetScheduleTime(TimeNs time) = 0;
+    /// Runs up to and including `until`, or until no event is left, or until all graphs are done
+    /// where there is background traffic. Returns true where all submitted graphs are done. Throws
+    /// Error naming the blocked flows where no event is left and a graph is not done.
     virtual bool RunUntil(TimeNs until) = 0;
     virtual TimeNs Now() const = 0;
 

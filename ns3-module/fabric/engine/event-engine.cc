@@ -2,6 +2,7 @@
 
 #include "fabric/base/error.h"
 
+#include <algorithm>
 #include <sstream>
 
 namespace legacy::fabric
@@ -36,17 +37,46 @@ class EventEngine::Sink : public FlowSink
         m_engine.Push(Later(m_engine.m_now, delay), kWake, m_graph, token);
     }
 
+    void Abort(const Flow& flow) override
+    {
+        m_engine.Abort(flow, m_graph);
+    }
+
   private:
     EventEngine& m_engine;
     int m_graph;
 };
 
+void FlowGraph::OnFailed(const Flow& flow, FlowSink& sink)
+{
+    throw Error("the connection from endpoint " + std::to_string(flow.source) + " to " +
+                std::to_string(flow.destination) + " was lost at " + FormatTime(sink.Now()) +
+                ", with " + FormatBytes(flow.bytes) + " on their way");
+}
+
 void EventEngine::Submit(FlowGraph& graph, TimeNs start)
 {
-    assert(start >= m_now);
-    m_graphs.push_back(Submitted{&graph, false});
-    Push(start, kStart, static_cast<int>(m_graphs.size()) - 1, 0);
+    Add(graph, start, false);
     ++m_unfinished;
+}
+
+void EventEngine::SubmitBackground(FlowGraph& graph, TimeNs start)
+{
+    Add(graph, start, true);
+    m_background = true;
+}
+
+void EventEngine::Add(FlowGraph& graph, TimeNs start, bool background)
+{
+    assert(start >= m_now);
+    m_graphs.push_back(Submitted{&graph, false, background});
+    Push(start, kStart, static_cast<int>(m_graphs.size()) - 1, 0);
+}
+
+void EventEngine::SetScheduleTime(TimeNs time)
+{
+    m_scheduleStart = time - m_now;
+    OnScheduleTime();
 }
 
 bool EventEngine::RunUntil(TimeNs until)
@@ -65,6 +95,10 @@ bool EventEngine::RunUntil(TimeNs until)
                 m_now = event.time;
                 ++m_counters.events;
                 Dispatch(event);
+                if (m_unfinished == 0 && m_background)
+                {
+                    return true;
+                }
             }
         } while (Settle());
     } while (m_events.Advance(until));
@@ -76,8 +110,11 @@ bool EventEngine::RunUntil(TimeNs until)
     m_events.SetPresent(m_now);
     if (m_unfinished > 0)
     {
-        throw Error(Name() + " engine: nothing can happen any more, no flow is in flight, and " +
-                    std::to_string(m_unfinished) + " submitted graph(s) are not done");
+        const std::string blocked = Blocked();
+        throw Error(Name() + " engine: nothing can happen any more" +
+                    (blocked.empty() ? ", no flow is in flight" : "") + ", and " +
+                    std::to_string(m_unfinished) + " submitted graph(s) are not done" +
+                    (blocked.empty() ? "" : ": " + blocked));
     }
     return true;
 }
@@ -108,18 +145,38 @@ void EventEngine::Deliver(const Flow& flow, int graph)
     Tell(graph, [&](FlowGraph& told, FlowSink& sink) { told.OnDelivered(flow, sink); });
 }
 
+TimeNs EventEngine::BusyTime(const Port& port, int64_t bytes) const
+{
+    if (!port.schedule)
+    {
+        return SerialisationTime(bytes, port.rateBps);
+    }
+    const double possible =
+        port.schedule->Bits(std::max<TimeNs>(0, m_scheduleStart), ScheduleTime());
+    const double share = possible > 0 ? 8 * static_cast<double>(bytes) / possible : 0;
+    return RoundedTime(std::min(1.0, share) * static_cast<double>(m_now));
+}
+
+void EventEngine::Fail(const Flow& flow, int graph)
+{
+    Tell(graph, [&](FlowGraph& told, FlowSink& sink) { told.OnFailed(flow, sink); });
+}
+
 template <typename Call>
 void EventEngine::Tell(int graph, Call call)
 {
-    // A graph that is done waits for no event.
-    assert(!m_graphs[graph].done);
+    // A graph may be done before its last wake-ups and flows.
+    if (m_graphs[graph].done)
+    {
+        return;
+    }
     FlowGraph& told = *m_graphs[graph].graph;
     Sink sink(*this, graph);
     call(told, sink);
     if (told.Done())
     {
         m_graphs[graph].done = true;
-        if (--m_unfinished == 0)
+        if (!m_graphs[graph].background && --m_unfinished == 0)
         {
             OnAllDone();
         }

@@ -20,7 +20,7 @@ class EventEngine : public Engine
 
     bool DependsOnTime() const override
     {
-        return false;
+        return m_topology.HasSchedules() || m_background;
     }
 
     bool StartsWarm() const override
@@ -34,6 +34,8 @@ class EventEngine : public Engine
     }
 
     void Submit(FlowGraph& graph, TimeNs start) override;
+    void SubmitBackground(FlowGraph& graph, TimeNs start) override;
+    void SetScheduleTime(TimeNs time) override;
     bool RunUntil(TimeNs until) override;
 
     TimeNs Now() const override
@@ -66,6 +68,8 @@ class EventEngine : public Engine
     /// Starts a flow of a graph, whose source and destination have been checked. The flow ends in
     /// Deliver.
     virtual void Send(const Flow& flow, int graph) = 0;
+    /// Withdraws a flow of a graph, if it is on its way.
+    virtual void Abort(const Flow& flow, int graph) = 0;
     /// Handles an event of the derived engine's own, which is due now.
     virtual void Handle(int what, int graph, uint64_t payload) = 0;
 
@@ -87,6 +91,24 @@ class EventEngine : public Engine
     {
     }
 
+    /// Is called when m_scheduleStart has changed.
+    virtual void OnScheduleTime()
+    {
+    }
+
+    /// Returns why flows in flight cannot arrive, when no event is left; "" where none is in
+    /// flight.
+    virtual std::string Blocked() const
+    {
+        return "";
+    }
+
+    /// Returns the time at which schedules are read now.
+    TimeNs ScheduleTime() const
+    {
+        return Later(m_now, m_scheduleStart);
+    }
+
     /// Calls Handle(what, graph, payload) at `time`.
     void Push(TimeNs time, int what, int graph, uint64_t payload)
     {
@@ -95,11 +117,24 @@ class EventEngine : public Engine
 
     /// Tells the graph that its flow has arrived, now.
     void Deliver(const Flow& flow, int graph);
+    /// Tells the graph that the flow's connection was lost, now.
+    void Fail(const Flow& flow, int graph);
+
+    /// Returns how long a port with no schedule is busy with so many bytes. With a schedule it is
+    /// the part of the time so far that they are of what could have been carried.
+    TimeNs BusyTime(const Port& port, int64_t bytes) const;
+
+    /// Returns true for a graph of background traffic.
+    bool IsBackground(int graph) const
+    {
+        return m_graphs[graph].background;
+    }
 
     const Topology& m_topology;
     const Placement& m_placement;
     const Transport m_transport;
     TimeNs m_now = 0;
+    TimeNs m_scheduleStart = 0; ///< time of schedules when the clock is 0; may be negative
 
   private:
     static constexpr int kStart = -1;
@@ -117,17 +152,20 @@ class EventEngine : public Engine
     {
         FlowGraph* graph = nullptr;
         bool done = false;
+        bool background = false;
     };
 
     class Sink;
 
+    void Add(FlowGraph& graph, TimeNs start, bool background);
     void Dispatch(const Event& event);
     template <typename Call>
     void Tell(int graph, Call call);
 
     EventQueue<Event> m_events;
     std::vector<Submitted> m_graphs;
-    int m_unfinished = 0;
+    int m_unfinished = 0;      ///< graphs that are not done, without background
+    bool m_background = false; ///< true where there is background traffic
     EngineCounters m_counters;
     FlowTrace m_trace;
 };

@@ -39,6 +39,8 @@ enum FlowEvent
     kReady,   ///< a connection may start its next flow; payload: the connection
     kSent,    ///< the last byte of a flow may leave; payload: its connection
     kArrived, ///< a flow has arrived; payload: its slot
+    kRate,    ///< the rate of a link changes; payload: the link
+    kLost,    ///< a host fails; payload: a connection that ends at it
 };
 
 constexpr int kNone = -1;
@@ -47,20 +49,25 @@ constexpr int kNone = -1;
 struct Slot
 {
     Flow flow;
-    int graph = 0;
+    int graph = 0;    ///< kNone: it was withdrawn
     int next = kNone; ///< slot of the next flow on the connection
+    int connection = kNone;
+    bool away = false; ///< true once it has left
 };
 
-/// A Connection carries all flows of one ordered pair of nodes.
+/// A Connection carries all flows of one lane of an ordered pair of nodes.
 struct Connection
 {
     int first = kNone; ///< first slot that waits to be sent
     int last = kNone;
+    int firstAway = kNone; ///< first slot that has left and not arrived
+    int lastAway = kNone;
     int sending = kNone;  ///< slot that is being sent
     bool waiting = false; ///< true until its kReady
-    bool busy = false;    ///< true while it has joined its links
-    double rate = 0;      ///< wire bytes a nanosecond
-    double left = 0;      ///< wire bytes of the flow, as of `since`
+    bool background = false;
+    bool busy = false; ///< true while it has joined its links
+    double rate = 0;   ///< wire bytes a nanosecond
+    double left = 0;   ///< wire bytes of the flow, as of `since`
     TimeNs since = 0;
     TimeNs end = 0;            ///< end of the flow at this rate
     TimeNs scheduled = kNever; ///< time of the earliest kSent that is scheduled
@@ -69,6 +76,11 @@ struct Connection
     bool connected = false; ///< true once the handshake is done
     bool open = false;      ///< true once slow start is over
     double window = 0;      ///< window of slow start, bytes on the wire
+    TimeNs ready = 0;       ///< time of its kReady
+    TimeNs idleSince = 0;   ///< time at which its last flow had left
+    TimeNs lost = kNever;   ///< time of its kLost
+    int from = 0;           ///< node
+    int to = 0;             ///< node
 
     // Totals of all flows that were sent.
     int64_t wireBytes = 0;
@@ -89,14 +101,14 @@ struct Wire
     int64_t ackPackets = 0;
 };
 
-std::vector<double> Capacities(const Topology& topology)
+std::vector<double> Rates(const Topology& topology)
 {
-    std::vector<double> capacities;
+    std::vector<double> rates;
     for (size_t i = 0; i < 2 * topology.Links().size(); ++i)
     {
-        capacities.push_back(BytesPerNs(topology.PortOf(static_cast<DirectedLink>(i))));
+        rates.push_back(BytesPerNs(topology.PortOf(static_cast<DirectedLink>(i))));
     }
-    return capacities;
+    return rates;
 }
 
 class FlowEngine : public EventEngine
@@ -107,9 +119,11 @@ class FlowEngine : public EventEngine
           m_frameBytes(m_transport.FrameBytes()),
           m_ackRatio(static_cast<double>(m_transport.ackBytes) /
                      (m_transport.segmentsPerAck * static_cast<double>(m_transport.FrameBytes()))),
-          m_rates(Capacities(m_topology)),
+          m_linkRates(Rates(m_topology)),
+          m_rates(m_linkRates),
           m_dataOn(2 * m_topology.Links().size(), 0),
           m_acksOn(2 * m_topology.Links().size(), 0),
+          m_watched(m_topology.HasSchedules() ? 2 * m_topology.Links().size() : 0, false),
           m_recent(m_placement.Endpoints(), Recent{})
     {
     }
@@ -123,6 +137,9 @@ class FlowEngine : public EventEngine
 
   protected:
     void Send(const Flow& flow, int graph) override;
+    void Abort(const Flow& flow, int graph) override;
+    void OnScheduleTime() override;
+    std::string Blocked() const override;
     void Handle(int what, int graph, uint64_t payload) override;
     bool Due(TimeNs time, int what, uint64_t payload) const override;
     bool Settle() override;
@@ -134,10 +151,11 @@ class FlowEngine : public EventEngine
     {
         int destination = kNone;
         int connection = kNone;
+        uint16_t lane = 0;
     };
 
-    int ConnectionOf(int source, int destination);
-    int Connect(int from, int to);
+    int ConnectionOf(int source, int destination, uint16_t lane);
+    int Connect(int from, int to, uint16_t lane);
     void SetBusy(int connection, bool busy);
     void Lend(DirectedLink link);
     const Wire& WireOf(int64_t bytes);
@@ -147,15 +165,31 @@ class FlowEngine : public EventEngine
     void Begin(int connection);
     void Reschedule(int connection);
     void Finish(int connection);
+    void StopSending(int connection, double share);
+    void Free(int slot);
+    void Lose(int connection);
+    double ShareSent(const Connection& connection);
+    void Depart(int connection, int slot, TimeNs arrival);
+    void Reopen(Connection& connection, Opening opening);
+    void ShrinkWindow(Connection& connection);
+    void AwaitFailure(int connection);
+    bool Busy(DirectedLink link) const;
+    void Watch(DirectedLink link);
+    void TakeRate(DirectedLink link);
+    double SlowestNow(const FlowPath& path) const;
+    double ByteTimeNow(const FlowPath& path) const;
 
     const int64_t m_frameBytes;
-    const double m_ackRatio; ///< bytes of ACKs for each byte of data on the wire
-    MaxMin m_rates;          ///< rates of m_connections, under the same numbers
+    const double m_ackRatio;         ///< bytes of ACKs for each byte of data on the wire
+    std::vector<double> m_linkRates; ///< present rate of each directed link, bytes a nanosecond
+    MaxMin m_rates;                  ///< rates of m_connections, under the same numbers
     std::vector<Connection> m_connections;
     /// Sum of the shares of busy connections whose data, or ACKs, cross each directed link.
     std::vector<double> m_dataOn;
     std::vector<double> m_acksOn;
-    std::vector<Recent> m_recent;                    ///< last connection of each source endpoint
+    std::vector<bool> m_watched;  ///< true for links with a kRate to come; empty without schedules
+    uint32_t m_watch = 0;         ///< counts changes of the time of schedules
+    std::vector<Recent> m_recent; ///< last connection of each source endpoint
     std::unordered_map<uint64_t, int> m_byNodes;     ///< connections
     std::unordered_map<uint64_t, int> m_byEndpoints; ///< connections
     std::vector<Slot> m_slots;
@@ -163,39 +197,44 @@ class FlowEngine : public EventEngine
     std::array<Wire, 64> m_wires; ///< cache by the last bits of the size
 };
 
-uint64_t Pair(int a, int b)
+/// Returns a key of two endpoints or nodes, each below 2^24, and a lane.
+uint64_t LaneKey(int a, int b, uint16_t lane)
 {
-    return static_cast<uint64_t>(a) << 32 | static_cast<uint32_t>(b);
+    return static_cast<uint64_t>(a) << 40 | static_cast<uint64_t>(b) << 16 | lane;
 }
 
-int FlowEngine::ConnectionOf(int source, int destination)
+int FlowEngine::ConnectionOf(int source, int destination, uint16_t lane)
 {
     Recent& recent = m_recent.at(source);
-    if (recent.destination == destination)
+    if (recent.destination == destination && recent.lane == lane)
     {
         return recent.connection;
     }
-    auto [entry, added] = m_byEndpoints.try_emplace(Pair(source, destination), kNone);
+    auto [entry, added] = m_byEndpoints.try_emplace(LaneKey(source, destination, lane), kNone);
     if (added)
     {
         const int from = m_placement.NodeOf(source);
         const int to = m_placement.NodeOf(destination);
-        auto [byNodes, unknown] = m_byNodes.try_emplace(Pair(from, to), kNone);
+        auto [byNodes, unknown] = m_byNodes.try_emplace(LaneKey(from, to, lane), kNone);
         if (unknown)
         {
-            byNodes->second = Connect(from, to);
+            byNodes->second = Connect(from, to, lane);
         }
         entry->second = byNodes->second;
     }
-    recent = Recent{destination, entry->second};
+    recent = Recent{destination, entry->second, lane};
     return entry->second;
 }
 
-int FlowEngine::Connect(int from, int to)
+int FlowEngine::Connect(int from, int to, uint16_t lane)
 {
     Connection connection;
     connection.path = MakeFlowPath(m_topology, m_transport, from, to);
-    connection.connected = connection.open = m_transport.warm;
+    connection.from = from;
+    connection.to = to;
+    connection.background = lane == kBackgroundLane;
+    connection.open = m_transport.Warm();
+    connection.connected = HandshakeRoundTrips(m_transport.connections) == 0;
     connection.window = m_transport.initialWindow * static_cast<double>(m_frameBytes);
     std::vector<MaxMin::Use> uses;
     for (const LinkShare& hop : connection.path.data)
@@ -224,6 +263,18 @@ void FlowEngine::SetBusy(int number, bool busy)
         m_rates.Leave(number);
     }
     const double sign = busy ? 1 : -1;
+    if (busy && connection.path.timed)
+    {
+        for (const LinkShare& hop : connection.path.data)
+        {
+            Watch(hop.link);
+        }
+        for (const LinkShare& hop : connection.path.acks)
+        {
+            Watch(hop.link);
+        }
+        AwaitFailure(number);
+    }
     for (const LinkShare& hop : connection.path.data)
     {
         m_dataOn[hop.link] += sign * hop.share;
@@ -243,7 +294,7 @@ void FlowEngine::Lend(DirectedLink link)
     if (m_dataOn[link] > kNothing)
     {
         const double acks = std::max(0.0, m_acksOn[link]) / m_dataOn[link];
-        m_rates.SetCapacity(link, BytesPerNs(m_topology.PortOf(link)) / (1 + m_ackRatio * acks));
+        m_rates.SetCapacity(link, m_linkRates[link] / (1 + m_ackRatio * acks));
     }
 }
 
@@ -270,14 +321,16 @@ int FlowEngine::TakeSlot(const Flow& flow, int graph)
     }
     const int slot = m_freeSlot;
     m_freeSlot = m_slots[slot].next;
-    m_slots[slot] = Slot{flow, graph, kNone};
+    m_slots[slot] = Slot{flow, graph, kNone, kNone, false};
     return slot;
 }
 
 void FlowEngine::Send(const Flow& flow, int graph)
 {
-    const int number = ConnectionOf(flow.source, flow.destination);
+    const uint16_t lane = IsBackground(graph) ? kBackgroundLane : flow.lane;
+    const int number = ConnectionOf(flow.source, flow.destination, lane);
     const int slot = TakeSlot(flow, graph);
+    m_slots[slot].connection = number;
     Connection& connection = m_connections[number];
     if (connection.last == kNone)
     {
@@ -304,12 +357,21 @@ void FlowEngine::SendNext(int number)
         const Flow& flow = m_slots[slot].flow;
         if (flow.bytes > 0 && !connection.path.local)
         {
+            if (flow.opening != Opening::Kept)
+            {
+                Reopen(connection, flow.opening);
+            }
+            else if (m_transport.connections == ConnectionKind::Persistent)
+            {
+                ShrinkWindow(connection);
+            }
             SetBusy(number, true);
             const TimeNs ramp = connection.open ? 0 : RampTime(connection, WireOf(flow.bytes).wire);
             connection.waiting = ramp > 0;
             if (ramp > 0)
             {
-                Push(Later(m_now, ramp), kReady, 0, static_cast<uint64_t>(number));
+                connection.ready = Later(m_now, ramp);
+                Push(connection.ready, kReady, 0, static_cast<uint64_t>(number));
                 return;
             }
             Begin(number);
@@ -317,22 +379,138 @@ void FlowEngine::SendNext(int number)
         }
         connection.first = m_slots[slot].next;
         connection.last = connection.first == kNone ? kNone : connection.last;
-        connection.lastArrival = std::max(connection.lastArrival, m_now);
-        Push(connection.lastArrival, kArrived, m_slots[slot].graph, static_cast<uint64_t>(slot));
+        Depart(number, slot, m_now);
     }
+}
+
+/// Lets a flow that has left arrive at `arrival`, and not before those that left before it.
+void FlowEngine::Depart(int number, int slot, TimeNs arrival)
+{
+    Connection& connection = m_connections[number];
+    m_slots[slot].next = kNone;
+    m_slots[slot].away = true;
+    (connection.lastAway == kNone ? connection.firstAway : m_slots[connection.lastAway].next) =
+        slot;
+    connection.lastAway = slot;
+    connection.lastArrival = std::max(connection.lastArrival, arrival);
+    Push(connection.lastArrival, kArrived, m_slots[slot].graph, static_cast<uint64_t>(slot));
+}
+
+/// Puts a new connection in the place of this one.
+void FlowEngine::Reopen(Connection& connection, Opening opening)
+{
+    connection.connected = opening == Opening::Established;
+    connection.open = false;
+    connection.window = m_transport.initialWindow * static_cast<double>(m_frameBytes);
+}
+
+/// Halves the window for each RTO that the connection was idle, down to the initial window (RFC
+/// 2861, as Linux does).
+void FlowEngine::ShrinkWindow(Connection& connection)
+{
+    const double rto = static_cast<double>(m_transport.minRto) + connection.path.roundTrip;
+    const double least = m_transport.initialWindow * static_cast<double>(m_frameBytes);
+    const auto idle = static_cast<double>(m_now - connection.idleSince);
+    const double pipe = connection.path.slowest * connection.path.roundTrip;
+    double window = connection.open ? std::max(pipe, least) : connection.window;
+    for (double left = idle - rto; left >= 0 && window > least; left -= rto)
+    {
+        window = std::max(least, window / 2);
+    }
+    connection.window = window;
+    connection.open = window >= pipe;
+}
+
+/// Returns true where data or ACKs of a busy connection cross the link.
+bool FlowEngine::Busy(DirectedLink link) const
+{
+    constexpr double kNothing = 1e-9; // what rounding may leave of a sum of shares
+    return m_dataOn[link] > kNothing || m_acksOn[link] > kNothing;
+}
+
+/// Follows the rate of a link from now on, until it is idle.
+void FlowEngine::Watch(DirectedLink link)
+{
+    if (m_topology.PortOf(link).schedule && !m_watched[link])
+    {
+        TakeRate(link);
+    }
+}
+
+/// Takes the present rate of a link with a schedule, and waits for its next change.
+void FlowEngine::TakeRate(DirectedLink link)
+{
+    const LinkSchedule& schedule = *m_topology.PortOf(link).schedule;
+    const TimeNs now = ScheduleTime();
+    m_linkRates[link] = static_cast<double>(schedule.RateAt(now)) / 8e9;
+    Lend(link);
+    const TimeNs next = schedule.NextChange(now);
+    m_watched[link] = next != kNever;
+    if (next != kNever)
+    {
+        const auto payload = static_cast<uint64_t>(m_watch) << 32 | static_cast<uint64_t>(link);
+        Push(Later(m_now, next - now), kRate, 0, payload);
+    }
+}
+
+/// Waits for the next failure of an end of the connection.
+void FlowEngine::AwaitFailure(int number)
+{
+    Connection& connection = m_connections[number];
+    const TimeNs now = ScheduleTime();
+    const TimeNs next = std::min(m_topology.NextFailure(connection.from, now),
+                                 m_topology.NextFailure(connection.to, now));
+    connection.lost = next == kNever ? kNever : Later(m_now, next - now);
+    if (connection.lost != kNever)
+    {
+        Push(connection.lost, kLost, 0, static_cast<uint64_t>(number));
+    }
+}
+
+void FlowEngine::OnScheduleTime()
+{
+    // Links are idle, and take their rates when they are used. Changes that were due are not.
+    std::fill(m_watched.begin(), m_watched.end(), false);
+    ++m_watch;
+}
+
+/// Returns the present rate of the slowest link, or its highest where nothing passes now.
+double FlowEngine::SlowestNow(const FlowPath& path) const
+{
+    double slowest = path.slowest;
+    for (const LinkShare& hop : path.data)
+    {
+        slowest = std::min(slowest, m_linkRates[hop.link] / hop.share);
+    }
+    return slowest > 0 ? slowest : path.slowest;
+}
+
+/// Returns the nanoseconds a byte of the first frame, beyond the slowest link's, at present rates.
+double FlowEngine::ByteTimeNow(const FlowPath& path) const
+{
+    double time = 0;
+    for (const LinkShare& hop : path.data)
+    {
+        const double rate = m_linkRates[hop.link];
+        time += hop.share / (rate > 0 ? rate : BytesPerNs(m_topology.PortOf(hop.link)));
+    }
+    return std::max(0.0, time - 1 / SlowestNow(path));
 }
 
 /// Returns the time that a flow of `wire` bytes loses to the handshake and to slow start.
 TimeNs FlowEngine::RampTime(Connection& connection, int64_t wire)
 {
     const FlowPath& path = connection.path;
-    double lost = connection.connected ? 0 : path.roundTrip;
+    const int handshake =
+        connection.connected ? 0 : std::max(1, HandshakeRoundTrips(m_transport.connections));
+    double lost = handshake * path.roundTrip;
     connection.connected = true;
-    const double pipe = path.slowest * path.roundTrip;
+    const double slowest = path.timed ? SlowestNow(path) : path.slowest;
+    const double pipe = slowest * path.roundTrip;
     auto left = static_cast<double>(wire);
     while (left > connection.window && connection.window < pipe)
     {
-        lost += path.roundTrip - connection.window / path.slowest;
+        lost += path.roundTrip - connection.window / slowest;
         left -= connection.window;
         connection.window *= 2;
     }
@@ -366,7 +544,10 @@ void FlowEngine::Reschedule(int number)
     connection.left -= connection.rate * static_cast<double>(m_now - connection.since);
     connection.since = m_now;
     connection.rate = m_rates.Rate(number);
-    connection.end = Later(m_now, RoundedTime(std::max(0.0, connection.left) / connection.rate));
+    connection.end =
+        connection.rate > 0
+            ? Later(m_now, RoundedTime(std::max(0.0, connection.left) / connection.rate))
+            : kNever;
     // An event that comes too early is scheduled again; only one that would come too late is
     // replaced.
     if (connection.end < connection.scheduled)
@@ -395,12 +576,32 @@ void FlowEngine::Handle(int what, int, uint64_t payload)
     {
         const auto slot = static_cast<int>(payload);
         const Slot arrived = m_slots[slot];
-        m_slots[slot].next = m_freeSlot;
-        m_freeSlot = slot;
-        Deliver(arrived.flow, arrived.graph);
+        Connection& connection = m_connections[arrived.connection];
+        connection.firstAway = arrived.next;
+        connection.lastAway = arrived.next == kNone ? kNone : connection.lastAway;
+        Free(slot);
+        if (arrived.graph != kNone)
+        {
+            Deliver(arrived.flow, arrived.graph);
+        }
+        return;
+    }
+    if (what == kRate)
+    {
+        const auto link = static_cast<DirectedLink>(payload & UINT32_MAX);
+        m_watched[link] = false;
+        if (Busy(link))
+        {
+            TakeRate(link);
+        }
         return;
     }
     const auto number = static_cast<int>(payload);
+    if (what == kLost)
+    {
+        Lose(number);
+        return;
+    }
     Connection& connection = m_connections[number];
     if (what == kReady)
     {
@@ -410,7 +611,10 @@ void FlowEngine::Handle(int what, int, uint64_t payload)
     if (connection.end > m_now)
     {
         connection.scheduled = connection.end;
-        Push(connection.end, kSent, 0, payload);
+        if (connection.end != kNever)
+        {
+            Push(connection.end, kSent, 0, payload);
+        }
         return;
     }
     Finish(number);
@@ -419,7 +623,19 @@ void FlowEngine::Handle(int what, int, uint64_t payload)
 /// Only the earliest kSent of a connection's present flow counts.
 bool FlowEngine::Due(TimeNs time, int what, uint64_t payload) const
 {
-    return what != kSent || m_connections[payload].scheduled == time;
+    switch (what)
+    {
+    case kSent:
+        return m_connections[payload].scheduled == time;
+    case kReady:
+        return m_connections[payload].waiting && m_connections[payload].ready == time;
+    case kRate:
+        return payload >> 32 == m_watch;
+    case kLost:
+        return m_connections[payload].busy && m_connections[payload].lost == time;
+    default:
+        return true;
+    }
 }
 
 /// Ends a flow whose last byte has left, and sends the next one.
@@ -429,23 +645,177 @@ void FlowEngine::Finish(int number)
     const int slot = connection.sending;
     const Flow& flow = m_slots[slot].flow;
     const Wire& wire = WireOf(flow.bytes);
-    connection.wireBytes += wire.wire;
-    connection.packets += wire.packets;
-    connection.ackBytes += wire.ackBytes;
-    connection.ackPackets += wire.ackPackets;
+    const double byteTime =
+        connection.path.timed ? ByteTimeNow(connection.path) : connection.path.byteTime;
     const auto firstFrame = static_cast<double>(std::min(wire.wire, m_frameBytes));
-    const TimeNs latency =
-        RoundedTime(connection.path.delay + firstFrame * connection.path.byteTime);
-    connection.lastArrival = std::max(connection.lastArrival, Later(m_now, latency));
-    Push(connection.lastArrival, kArrived, m_slots[slot].graph, static_cast<uint64_t>(slot));
-    connection.sending = kNone;
-    connection.scheduled = kNever;
-    m_rates.Stop(number);
-    if (connection.first == kNone && !flow.more)
+    const TimeNs latency = RoundedTime(connection.path.delay + firstFrame * byteTime);
+    const bool more = flow.more;
+    Depart(number, slot, Later(m_now, latency));
+    StopSending(number, 1);
+    if (connection.first == kNone && !more)
     {
         SetBusy(number, false);
     }
     SendNext(number);
+}
+
+/// Ends the sending of a flow of which a share has left.
+void FlowEngine::StopSending(int number, double share)
+{
+    Connection& connection = m_connections[number];
+    const Wire& wire = WireOf(m_slots[connection.sending].flow.bytes);
+    const auto part = [&](int64_t all)
+    { return share == 1 ? all : std::llround(share * static_cast<double>(all)); };
+    connection.wireBytes += part(wire.wire);
+    connection.packets += part(wire.packets);
+    connection.ackBytes += part(wire.ackBytes);
+    connection.ackPackets += part(wire.ackPackets);
+    connection.idleSince = m_now;
+    connection.sending = kNone;
+    connection.scheduled = kNever;
+    m_rates.Stop(number);
+}
+
+void FlowEngine::Free(int slot)
+{
+    m_slots[slot].next = m_freeSlot;
+    m_freeSlot = slot;
+}
+
+/// Returns the share of the connection's present flow that has left.
+double FlowEngine::ShareSent(const Connection& connection)
+{
+    const double wire = static_cast<double>(WireOf(m_slots[connection.sending].flow.bytes).wire);
+    const double left =
+        connection.left - connection.rate * static_cast<double>(m_now - connection.since);
+    return std::clamp(1 - left / wire, 0.0, 1.0);
+}
+
+void FlowEngine::Abort(const Flow& flow, int graph)
+{
+    const int number = ConnectionOf(flow.source, flow.destination, flow.lane);
+    Connection& connection = m_connections[number];
+    const auto wanted = [&](int slot)
+    {
+        const Flow& other = m_slots[slot].flow;
+        return m_slots[slot].graph == graph && other.tag == flow.tag &&
+               other.source == flow.source && other.destination == flow.destination;
+    };
+    for (int slot = connection.firstAway; slot != kNone; slot = m_slots[slot].next)
+    {
+        if (wanted(slot))
+        {
+            m_slots[slot].graph = kNone;
+            return;
+        }
+    }
+    if (connection.sending != kNone && wanted(connection.sending))
+    {
+        const int slot = connection.sending;
+        StopSending(number, ShareSent(connection));
+        Free(slot);
+    }
+    else
+    {
+        int before = kNone;
+        int slot = connection.first;
+        while (slot != kNone && !wanted(slot))
+        {
+            before = slot;
+            slot = m_slots[slot].next;
+        }
+        if (slot == kNone)
+        {
+            return;
+        }
+        (before == kNone ? connection.first : m_slots[before].next) = m_slots[slot].next;
+        connection.last = connection.last == slot ? before : connection.last;
+        Free(slot);
+        if (before != kNone || !connection.waiting)
+        {
+            return;
+        }
+        connection.waiting = false;
+    }
+    if (connection.first == kNone)
+    {
+        SetBusy(number, false);
+    }
+    SendNext(number);
+}
+
+/// Loses a connection with all flows on it, and tells their graphs. The next flow opens another.
+void FlowEngine::Lose(int number)
+{
+    Connection& connection = m_connections[number];
+    std::vector<int> lost;
+    for (int slot = connection.firstAway; slot != kNone; slot = m_slots[slot].next)
+    {
+        lost.push_back(slot);
+    }
+    if (connection.sending != kNone)
+    {
+        lost.push_back(connection.sending);
+        StopSending(number, ShareSent(connection));
+    }
+    for (int slot = connection.first; slot != kNone; slot = m_slots[slot].next)
+    {
+        lost.push_back(slot);
+    }
+    connection.first = connection.last = kNone;
+    connection.waiting = false;
+    SetBusy(number, false);
+    Reopen(connection, Opening::New);
+    std::vector<Slot> told;
+    for (int slot : lost)
+    {
+        told.push_back(m_slots[slot]);
+    }
+    for (size_t i = 0; i < lost.size(); ++i)
+    {
+        // A flow that has left is in the queue of events, which frees its slot.
+        const bool away = m_slots[lost[i]].away;
+        m_slots[lost[i]].graph = kNone;
+        if (!away)
+        {
+            Free(lost[i]);
+        }
+    }
+    for (const Slot& slot : told)
+    {
+        if (slot.graph != kNone)
+        {
+            Fail(slot.flow, slot.graph);
+        }
+    }
+}
+
+std::string FlowEngine::Blocked() const
+{
+    for (const Connection& connection : m_connections)
+    {
+        if (connection.sending == kNone)
+        {
+            continue;
+        }
+        for (const std::vector<LinkShare>* way : {&connection.path.data, &connection.path.acks})
+        {
+            for (const LinkShare& hop : *way)
+            {
+                if (m_linkRates[hop.link] == 0)
+                {
+                    const Flow& flow = m_slots[connection.sending].flow;
+                    return "link " + m_topology.NodeName(m_topology.From(hop.link)) + " > " +
+                           m_topology.NodeName(m_topology.To(hop.link)) + " carries nothing from " +
+                           FormatTime(m_now) + " on, for ever, and the flow of " +
+                           FormatBytes(flow.bytes) + " from endpoint " +
+                           std::to_string(flow.source) + " to " + std::to_string(flow.destination) +
+                           " needs it";
+                }
+            }
+        }
+    }
+    return "";
 }
 
 /// Takes idle connections off their links. A graph may have ended without a flow that is its
@@ -465,6 +835,7 @@ std::vector<LinkCounters> FlowEngine::Links() const
 {
     const size_t count = 2 * m_topology.Links().size();
     std::vector<double> bytes(count, 0);
+    std::vector<double> background(count, 0);
     std::vector<double> packets(count, 0);
     std::vector<double> peak(count, 0);
     for (size_t i = 0; i < m_connections.size(); ++i)
@@ -472,7 +843,9 @@ std::vector<LinkCounters> FlowEngine::Links() const
         const Connection& connection = m_connections[i];
         for (const LinkShare& hop : connection.path.data)
         {
-            bytes[hop.link] += hop.share * static_cast<double>(connection.wireBytes);
+            const double sent = hop.share * static_cast<double>(connection.wireBytes);
+            bytes[hop.link] += sent;
+            background[hop.link] += connection.background ? sent : 0;
             packets[hop.link] += hop.share * static_cast<double>(connection.packets);
             peak[hop.link] =
                 std::max(peak[hop.link], hop.share * m_rates.PeakRate(static_cast<int>(i)));
@@ -489,7 +862,8 @@ std::vector<LinkCounters> FlowEngine::Links() const
         const Port& port = m_topology.PortOf(static_cast<DirectedLink>(i));
         links[i].bytes = std::llround(bytes[i]);
         links[i].packets = std::llround(packets[i]);
-        links[i].busy = SerialisationTime(links[i].bytes, port.rateBps);
+        links[i].backgroundBytes = std::llround(background[i]);
+        links[i].busy = BusyTime(port, links[i].bytes);
         links[i].peak = std::max(peak[i], m_rates.PeakLoad(static_cast<int>(i))) / BytesPerNs(port);
     }
     return links;

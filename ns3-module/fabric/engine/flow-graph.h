@@ -10,8 +10,18 @@
 namespace legacy::fabric
 {
 
-/// A Flow is one message between two endpoints of a placement. Flows of one source and destination
-/// arrive in the order in which they were sent.
+/// An Opening says on which connection a flow travels.
+enum class Opening : uint8_t
+{
+    Kept, ///< the connection of its endpoints and lane, which its first flow opens
+    New,  ///< a new one in its place, which pays for its handshake
+    /// A new one in its place, which was opened with the newest one the other way: it pays for slow
+    /// start alone.
+    Established,
+};
+
+/// A Flow is one message between two endpoints of a placement. Flows of one source, destination and
+/// lane arrive in the order in which they were sent.
 struct Flow
 {
     int source = 0;      ///< endpoint
@@ -22,7 +32,13 @@ struct Flow
     /// a pipeline). Engines that reckon with average load count the connection as busy until a flow
     /// without this mark has arrived.
     bool more = false;
+    /// Connection among several between two endpoints, below kBackgroundLane.
+    uint16_t lane = 0;
+    Opening opening = Opening::Kept;
 };
+
+/// The lane of the flows of background graphs. Engines set it, and no other graph may.
+inline constexpr uint16_t kBackgroundLane = UINT16_MAX;
 
 /// A FlowSink is what a graph may do. It may be called inside the graph's callbacks only.
 class FlowSink
@@ -34,6 +50,10 @@ class FlowSink
     virtual void Send(const Flow& flow) = 0;
     /// Asks for FlowGraph::OnWake(token) at Now() + delay; delay >= 0.
     virtual void Wake(TimeNs delay, uint64_t token) = 0;
+    /// Withdraws a flow of this graph that has not arrived, found by its ends, lane and tag. What
+    /// has not left its source is never sent, and no callback follows. A flow that is not on its
+    /// way is ignored.
+    virtual void Abort(const Flow& flow) = 0;
 };
 
 /// A FlowGraph is driven by an engine through these callbacks.
@@ -46,6 +66,9 @@ class FlowGraph
     virtual void OnDelivered(const Flow& flow, FlowSink& sink) = 0;
     /// The time of a Wake(delay, token) has come.
     virtual void OnWake(uint64_t token, FlowSink& sink) = 0;
+    /// The flow's connection was lost, because a host failed or retransmissions were given up. A
+    /// next flow of its ends opens a new connection. Throws Error unless overridden.
+    virtual void OnFailed(const Flow& flow, FlowSink& sink);
     virtual bool Done() const = 0; ///< true when nothing more will happen
 };
 

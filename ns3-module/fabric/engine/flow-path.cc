@@ -29,6 +29,7 @@ FlowPath MakeFlowPath(const Topology& topology, const Transport& transport, int 
         path.byteTime += hop.share / BytesPerNs(port);
         path.slowest = std::min(path.slowest, BytesPerNs(port) / hop.share);
         kept *= 1 - hop.share * port.errorRate;
+        path.timed = path.timed || port.schedule;
     }
     path.roundTrip = path.delay + path.byteTime * frame;
     for (const LinkShare& hop : path.acks)
@@ -36,9 +37,16 @@ FlowPath MakeFlowPath(const Topology& topology, const Transport& transport, int 
         const double delay = static_cast<double>(topology.LinkOf(hop.link).delay);
         path.roundTrip +=
             hop.share * (delay + transport.ackBytes / BytesPerNs(topology.PortOf(hop.link)));
+        path.timed = path.timed || topology.PortOf(hop.link).schedule;
     }
     path.byteTime -= 1 / path.slowest;
     path.limit = path.slowest;
+    const double acksPerByte = transport.ackBytes / (transport.segmentsPerAck * frame);
+    for (const LinkShare& hop : path.acks)
+    {
+        const double most = BytesPerNs(topology.PortOf(hop.link)) / hop.share;
+        path.limit = std::min(path.limit, acksPerByte > 0 ? most / acksPerByte : path.limit);
+    }
     if (kept < 1)
     {
         path.limit = std::min(path.limit, frame / path.roundTrip * std::sqrt(1.5 / (1 - kept)));

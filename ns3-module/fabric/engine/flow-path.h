@@ -21,12 +21,14 @@ struct FlowPath
     double roundTrip = 0; ///< nanoseconds of a full frame and its ACK
     double limit = 0;     ///< highest rate of a connection, bytes a nanosecond
     bool local = false;   ///< true where both ends are on one node
+    bool timed = false;   ///< true where the rate of a link on it changes over time
     std::vector<LinkShare> data;
     std::vector<LinkShare> acks;
 };
 
-/// Returns the path between two nodes. Its rate is limited by the slowest link, by loss (Mathis et
-/// al., CCR 1997) and by a socket buffer of fixed size.
+/// Returns the path between two nodes. Its rate is limited by the slowest link, by links of the way
+/// back that carry no more ACKs, by loss (Mathis et al., CCR 1997) and by a socket buffer of fixed
+/// size. Links whose rates change count with their highest.
 FlowPath MakeFlowPath(const Topology& topology, const Transport& transport, int from, int to);
 
 } // namespace legacy::fabric

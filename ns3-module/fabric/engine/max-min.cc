@@ -24,7 +24,7 @@ MaxMin::MaxMin(std::vector<double> capacities) : m_linkStates(capacities.size())
 {
     for (size_t i = 0; i < capacities.size(); ++i)
     {
-        assert(capacities[i] > 0);
+        assert(capacities[i] >= 0);
         m_linkStates[i].capacity = capacities[i];
     }
 }
@@ -173,7 +173,7 @@ void MaxMin::Stop(int connection)
 
 void MaxMin::SetCapacity(int link, double capacity)
 {
-    assert(capacity > 0);
+    assert(capacity >= 0);
     LinkState& state = m_linkStates[link];
     if (capacity != state.capacity)
     {

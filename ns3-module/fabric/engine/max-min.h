@@ -56,7 +56,7 @@ class MaxMin
         double share = 1; ///< (0, 1]
     };
 
-    /// `capacities` are those of the links, > 0, in any unit of rate.
+    /// `capacities` are those of the links, >= 0, in any unit of rate.
     explicit MaxMin(std::vector<double> capacities);
 
     /// Adds a connection, at rest and not on its links, and returns its number. `limit` > 0 is the
@@ -78,8 +78,8 @@ class MaxMin
     /// valid until the next call.
     const std::vector<int>& Solve();
 
-    /// Returns the rate that Solve found. It is 0 at rest, and 0 right after Start where it has to
-    /// be solved.
+    /// Returns the rate that Solve found. It is 0 at rest, over a link without capacity, and right
+    /// after Start where it has to be solved.
     double Rate(int connection) const;
     double PeakRate(int connection) const; ///< highest rate that it ever had
     double PeakLoad(int link) const;       ///< highest load while the link was contended for

@@ -3,6 +3,7 @@
 #include "fabric/base/error.h"
 
 #include <algorithm>
+#include <array>
 
 namespace legacy::fabric
 {
@@ -20,6 +21,14 @@ int64_t BandwidthDelay(int64_t rateBps, TimeNs roundTrip)
     const double bytes = static_cast<double>(rateBps) * static_cast<double>(roundTrip) / 8e9;
     return static_cast<int64_t>(std::min(bytes, static_cast<double>(kMostBytes)));
 }
+
+/// Names of the connection kinds, by number.
+constexpr std::array<const char*, 6> kConnectionNames{"warm",
+                                                      "cold",
+                                                      "tls",
+                                                      "quic",
+                                                      "quic-0rtt",
+                                                      "persistent"};
 
 } // namespace
 
@@ -98,6 +107,11 @@ int64_t Transport::SocketBuffer(int64_t rateBps, TimeNs roundTrip) const
 std::string Transport::Fingerprint() const
 {
     std::string text = preset + " " + congestionControl;
+    // Cold is 0 and warm 1, as there were no others once.
+    const int64_t fingerprint = connections == ConnectionKind::Warm ? 1
+                                : connections == ConnectionKind::Cold
+                                    ? 0
+                                    : static_cast<int>(connections);
     for (int64_t value : {int64_t{ecn},
                           int64_t{segmentBytes},
                           int64_t{headerBytes},
@@ -110,7 +124,7 @@ std::string Transport::Fingerprint() const
                           socketBufferBytes,
                           queueBytes,
                           markBytes,
-                          int64_t{warm}})
+                          fingerprint})
     {
         text += " " + std::to_string(value);
     }
@@ -119,6 +133,39 @@ std::string Transport::Fingerprint() const
         text += " " + name + "=" + value;
     }
     return text;
+}
+
+ConnectionKind ParseConnectionKind(const std::string& text, const std::string& option)
+{
+    std::string allowed;
+    for (size_t i = 0; i < kConnectionNames.size(); ++i)
+    {
+        if (text == kConnectionNames[i])
+        {
+            return static_cast<ConnectionKind>(i);
+        }
+        allowed += (i ? ", " : "") + std::string(kConnectionNames[i]);
+    }
+    throw Error(option, text, allowed);
+}
+
+std::string ToString(ConnectionKind kind)
+{
+    return kConnectionNames[static_cast<size_t>(kind)];
+}
+
+int HandshakeRoundTrips(ConnectionKind kind)
+{
+    switch (kind)
+    {
+    case ConnectionKind::Cold:
+    case ConnectionKind::Quic:
+        return 1;
+    case ConnectionKind::Tls:
+        return 2;
+    default:
+        return 0;
+    }
 }
 
 Transport MakeTransport(const std::string& preset)

@@ -11,6 +11,25 @@
 namespace legacy::fabric
 {
 
+/// A ConnectionKind says what connections are when a step, or a client's task, begins.
+enum class ConnectionKind : uint8_t
+{
+    Warm,        ///< open, with the windows that a step before has left
+    Cold,        ///< a handshake of one round trip (TCP), then slow start
+    Tls,         ///< two round trips (TCP and TLS 1.3, RFC 8446), then slow start
+    Quic,        ///< one round trip (RFC 9001), then slow start
+    QuicZeroRtt, ///< none, then slow start
+    Persistent,  ///< open; a window that was idle for longer than the RTO has shrunk (RFC
+                 ///< 9293, 3.8.4)
+};
+
+/// Returns the kind of that name: warm, cold, tls, quic, quic-0rtt, persistent. Throws Error naming
+/// `option`.
+ConnectionKind ParseConnectionKind(const std::string& text, const std::string& option);
+std::string ToString(ConnectionKind kind);
+/// Returns the round trips before the first byte of a new connection.
+int HandshakeRoundTrips(ConnectionKind kind);
+
 /// A Transport holds the parameters of TCP, queues and headers.
 struct Transport
 {
@@ -32,7 +51,8 @@ struct Transport
     int64_t socketBufferBytes = 0;
     int64_t queueBytes = 0; ///< queue of a switch port; 0: the preset's rule
     int64_t markBytes = 0;  ///< ECN threshold of a switch port; 0: the preset's rule
-    bool warm = true;       ///< true: a step's time is that of the second of two back-to-back steps
+    /// Warm: a step's time is that of the second of two back-to-back steps.
+    ConnectionKind connections = ConnectionKind::Warm;
     /// ns-3 attributes that the user set ("ns3::TcpSocket::SegmentSize" -> "1000"). They win over
     /// the preset.
     std::map<std::string, std::string> attributes;
@@ -43,6 +63,11 @@ struct Transport
     /// Makes segments fill packets of `mtu` bytes, for all engines. Throws Error outside kLeastMtu
     /// to kMostMtu.
     void SetMtu(int64_t mtu);
+
+    bool Warm() const
+    {
+        return connections == ConnectionKind::Warm;
+    }
 
     /// Return the bytes on the wire of `payload` bytes, and of the ACKs that answer them.
     int64_t WireBytes(int64_t payload) const;

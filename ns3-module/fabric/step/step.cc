@@ -105,6 +105,7 @@ void Add(EngineCounters& sum, const EngineCounters& other)
     sum.packets += other.packets;
     sum.flows += other.flows;
     sum.retransmitTimeouts += other.retransmitTimeouts;
+    sum.rateFloors += other.rateFloors;
 }
 
 } // namespace
@@ -115,6 +116,7 @@ EngineCounters Difference(EngineCounters after, const EngineCounters& before)
     after.packets -= before.packets;
     after.flows -= before.flows;
     after.retransmitTimeouts -= before.retransmitTimeouts;
+    after.rateFloors -= before.rateFloors;
     return after;
 }
 
@@ -124,6 +126,7 @@ std::vector<LinkCounters> Difference(std::vector<LinkCounters> after,
     for (size_t i = 0; i < before.size(); ++i)
     {
         after[i].bytes -= before[i].bytes;
+        after[i].backgroundBytes -= before[i].backgroundBytes;
         after[i].packets -= before[i].packets;
         after[i].drops -= before[i].drops;
         after[i].marks -= before[i].marks;
@@ -323,7 +326,7 @@ StepSimulator::StepSimulator(EngineFactory factory, const EngineRequest& request
 {
 }
 
-const StepTiming& StepSimulator::Simulate(const StepTraffic& traffic, uint64_t step)
+const StepTiming& StepSimulator::Simulate(const StepTraffic& traffic, uint64_t step, TimeNs start)
 {
     // Topology, placement, transport and engine belong to this object and never change, so they are
     // not part of the key.
@@ -337,7 +340,7 @@ const StepTiming& StepSimulator::Simulate(const StepTraffic& traffic, uint64_t s
     EngineRequest request = m_request;
     request.run = step;
     const std::unique_ptr<Engine> engine = m_factory(request);
-    m_last = Run(*engine, traffic);
+    m_last = Run(*engine, traffic, start);
     Add(m_totals, engine->Counters());
     if (!m_memoise || engine->Random() || engine->DependsOnTime())
     {
@@ -346,12 +349,13 @@ const StepTiming& StepSimulator::Simulate(const StepTraffic& traffic, uint64_t s
     return m_memory[key] = m_last;
 }
 
-StepTiming StepSimulator::Run(Engine& engine, const StepTraffic& traffic) const
+StepTiming StepSimulator::Run(Engine& engine, const StepTraffic& traffic, TimeNs scheduleTime) const
 {
     EngineCounters countersBefore;
     std::vector<LinkCounters> linksBefore;
     TimeNs start = 0;
-    if (m_request.transport.warm && !engine.StartsWarm())
+    engine.SetScheduleTime(scheduleTime);
+    if (m_request.transport.Warm() && !engine.StartsWarm())
     {
         StepGraph first(traffic);
         engine.Submit(first, 0);
@@ -359,6 +363,7 @@ StepTiming StepSimulator::Run(Engine& engine, const StepTraffic& traffic) const
         countersBefore = engine.Counters();
         linksBefore = engine.Links();
         start = std::max(engine.Now(), first.Timing().total);
+        engine.SetScheduleTime(scheduleTime - (start - engine.Now()));
     }
     StepGraph graph(traffic);
     engine.Submit(graph, start);

@@ -104,8 +104,8 @@ class StepSimulator
     StepSimulator(EngineFactory factory, const EngineRequest& request, bool memoise = true);
 
     /// Returns the timing of a step, valid until the next call. `step` keys the draws of random
-    /// engines.
-    const StepTiming& Simulate(const StepTraffic& traffic, uint64_t step);
+    /// engines. The step begins at `start` of the rates and failures that change over time.
+    const StepTiming& Simulate(const StepTraffic& traffic, uint64_t step, TimeNs start = 0);
 
     /// Return how many steps were simulated, and how many were memoised.
     int64_t FreshSteps() const;
@@ -114,7 +114,7 @@ class StepSimulator
     const EngineCounters& Totals() const;
 
   private:
-    StepTiming Run(Engine& engine, const StepTraffic& traffic) const;
+    StepTiming Run(Engine& engine, const StepTraffic& traffic, TimeNs start) const;
     static void RunToEnd(Engine& engine);
 
     EngineFactory m_factory;

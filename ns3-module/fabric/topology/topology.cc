@@ -71,7 +71,7 @@ int Topology::AddHost(const std::string& name)
 int Topology::AddSwitch(const std::string& name)
 {
     m_routing.Clear();
-    m_nodes.push_back(Node{name, false, {}, {}});
+    m_nodes.push_back(Node{name, false, {}, {}, {}});
     return NodeCount() - 1;
 }
 
@@ -189,6 +189,36 @@ const Link& Topology::LinkOf(DirectedLink link) const
 const Port& Topology::PortOf(DirectedLink link) const
 {
     return m_links[link / 2].ports[link % 2];
+}
+
+int64_t Topology::MeanRate(DirectedLink link) const
+{
+    const Port& port = PortOf(link);
+    return port.schedule ? port.schedule->MeanRate() : port.rateBps;
+}
+
+void Topology::AddFailure(int node, const Outage& outage)
+{
+    for (DirectedLink out : m_nodes[node].out)
+    {
+        for (Port& port : m_links[out / 2].ports)
+        {
+            const LinkSchedule rates =
+                port.schedule ? *port.schedule : LinkSchedule({{0, port.rateBps}});
+            port.schedule = std::make_shared<LinkSchedule>(rates.Without(outage));
+        }
+    }
+    m_nodes[node].failures.push_back(outage);
+}
+
+TimeNs Topology::NextFailure(int node, TimeNs time) const
+{
+    TimeNs next = kNever;
+    for (const Outage& outage : m_nodes[node].failures)
+    {
+        next = outage.from > time ? std::min(next, outage.from) : next;
+    }
+    return next;
 }
 
 bool Topology::HasSchedules() const

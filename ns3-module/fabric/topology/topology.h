@@ -91,6 +91,12 @@ class Topology
     /// < 0 or a price that is none, and sets the rate of scheduled ports.
     int AddLink(const Link& link);
 
+    /// Lets a node fail: its links carry nothing in either direction, and connections that end at
+    /// it are lost where it is a host. Routes stay what they are. Throws Error on an empty outage.
+    void AddFailure(int node, const Outage& outage);
+    /// Returns when the node next fails after `time`; kNever where it does not.
+    TimeNs NextFailure(int node, TimeNs time) const;
+
     /// Set the seed of the hashes, and how nodes choose among next hops.
     void SetEcmpSeed(uint64_t seed);
     void SetMultipath(Multipath multipath);
@@ -107,6 +113,8 @@ class Topology
     int To(DirectedLink link) const;
     const Link& LinkOf(DirectedLink link) const;
     const Port& PortOf(DirectedLink link) const;
+    /// Returns the link's mean rate in bit/s, which is its rate where that does not change.
+    int64_t MeanRate(DirectedLink link) const;
     /// Returns true where the rate of any link changes over time.
     bool HasSchedules() const;
 
@@ -145,6 +153,7 @@ class Topology
         bool host = false;
         std::optional<Position> position;
         std::vector<DirectedLink> out;
+        std::vector<Outage> failures;
     };
 
     void CheckLink(const Link& link) const;

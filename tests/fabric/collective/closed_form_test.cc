@@ -27,7 +27,7 @@ struct Star {
     request.topology = &topology;
     request.placement = &placement;
     request.transport = transport;
-    request.transport.warm = false;
+    request.transport.connections = ConnectionKind::Cold;
   }
 
   StepTiming Run(const CollectiveSpec& spec, EngineFactory engine = MakeAnalyticEngine) const {
@@ -140,7 +140,7 @@ TEST(ClosedForm, OfHalvingDoublingIsBothEnginesTimeForAnyNumberOfWorkers) {
   const Transport transport;
   for (int workers = 3; workers <= 17; ++workers) {
     Star star(workers, 10'000'000'000, transport);
-    star.request.transport.warm = true;
+    star.request.transport.connections = ConnectionKind::Warm;
     for (int64_t bytes : {1'000, 20'000, 1'000'000}) {
       CollectiveSpec spec = EvenSpec(CollectiveAlgorithm::HalvingDoublingAllReduce, star, 1);
       spec.bytes.assign(workers, bytes);

@@ -268,7 +268,7 @@ TEST(FlowEngine, ConservesBytesCapacityAndCausality) {
 // the path is full.
 TEST(FlowEngine, AColdConnectionPaysHandshakeAndSlowStart) {
   Transport cold;
-  cold.warm = false;
+  cold.connections = ConnectionKind::Cold;
   Fabric warm(BuildStar(2, {kGbps, 1'000'000})), slow(BuildStar(2, {kGbps, 1'000'000}), cold);
   const double frame = 1502 * 8, round = 4e6 + 2 * frame + 2 * 54 * 8;
   const TimeNs fast = warm.Run({{0, {0, 1, 1'000'000}}})[0];

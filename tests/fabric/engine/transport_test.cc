@@ -80,7 +80,7 @@ TEST(Transport, FingerprintSeesEveryField) {
   EXPECT_TRUE(insert([](Transport& t) { t.socketBufferBytes = 1; }));
   EXPECT_TRUE(insert([](Transport& t) { t.queueBytes = 1; }));
   EXPECT_TRUE(insert([](Transport& t) { t.markBytes = 1; }));
-  EXPECT_TRUE(insert([](Transport& t) { t.warm = false; }));
+  EXPECT_TRUE(insert([](Transport& t) { t.connections = ConnectionKind::Cold; }));
   EXPECT_TRUE(insert([](Transport& t) { t.attributes.emplace("a", "b"); }));
 }
 

@@ -21,7 +21,7 @@ struct Network {
     request.transport.segmentBytes = 1000;
     request.transport.headerBytes = 0;
     request.transport.ackBytes = 0;
-    request.transport.warm = warm;
+    request.transport.connections = warm ? ConnectionKind::Warm : ConnectionKind::Cold;
   }
   StepTiming Time(const StepTraffic& traffic) const {
     return StepSimulator(MakeAnalyticEngine, request).Simulate(traffic, 0);
@@ -162,6 +162,10 @@ class ColdEngine : public Engine {
     first_ = false;
     inner_->Submit(graph_, start);
   }
+  void SubmitBackground(FlowGraph& graph, TimeNs start) override {
+    inner_->SubmitBackground(graph, start);
+  }
+  void SetScheduleTime(TimeNs time) override { inner_->SetScheduleTime(time); }
   bool RunUntil(TimeNs until) override { return inner_->RunUntil(until); }
   TimeNs Now() const override { return inner_->Now(); }
   EngineCounters Counters() const override { return inner_->Counters(); }
@@ -195,6 +199,7 @@ class ColdEngine : public Engine {
       sink->Wake(delay, tokens);
     }
     void Wake(TimeNs d, uint64_t token) override { sink->Wake(d, token); }
+    void Abort(const Flow& flow) override { sink->Abort(flow); }
     void Forward(FlowSink& s, const std::function<void()>& call) {
       sink = &s;
       call();

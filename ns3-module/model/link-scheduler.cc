@@ -1,0 +1,125 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "link-scheduler.h"
+
+#include "ns3/log.h"
+#include "ns3/simulator.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace legacy
+{
+namespace packet
+{
+
+using namespace ns3;
+using fabric::DirectedLink;
+using fabric::TimeNs;
+
+NS_LOG_COMPONENT_DEFINE("LegacyLinkScheduler");
+NS_OBJECT_ENSURE_REGISTERED(LinkScheduler);
+
+TypeId LinkScheduler::GetTypeId()
+{
+    static TypeId tid = TypeId("legacy::LinkScheduler")
+                            .SetParent<Object>()
+                            .SetGroupName("Legacy")
+                            .AddConstructor<LinkScheduler>();
+    return tid;
+}
+
+void LinkScheduler::Build(const fabric::Topology* topology,
+                          Ptr<PacketNetwork> network,
+                          const fabric::Transport& transport,
+                          std::function<void()> onDead)
+{
+    constexpr int64_t kFramesPerSecond = 10;
+    m_topology = topology;
+    m_network = network;
+    m_onDead = std::move(onDead);
+    m_floorBps = 8 * kFramesPerSecond * transport.FrameBytes();
+    const auto links = static_cast<DirectedLink>(2 * topology->Links().size());
+    for (DirectedLink link = 0; link < links; ++link)
+    {
+        if (topology->PortOf(link).schedule)
+        {
+            m_links.push_back(Scheduled{link, {}, false});
+        }
+    }
+    SetTime(0);
+}
+
+void LinkScheduler::SetTime(TimeNs time)
+{
+    m_origin = time - Simulator::Now().GetNanoSeconds();
+    for (std::size_t i = 0; i < m_links.size(); ++i)
+    {
+        m_links[i].change.Cancel();
+        Apply(i);
+    }
+}
+
+TimeNs LinkScheduler::GetTime() const
+{
+    return fabric::Later(Simulator::Now().GetNanoSeconds(), m_origin);
+}
+
+void LinkScheduler::Apply(std::size_t index)
+{
+    Scheduled& link = m_links[index];
+    const fabric::LinkSchedule& schedule = *m_topology->PortOf(link.link).schedule;
+    const TimeNs now = GetTime();
+    const int64_t rate = schedule.RateAt(now);
+    const TimeNs next = schedule.NextChange(now);
+    m_floors += rate < m_floorBps ? 1 : 0;
+    m_network->SetRate(link.link, std::max(rate, m_floorBps));
+    if (next != fabric::kNever)
+    {
+        link.change =
+            Simulator::Schedule(NanoSeconds(next - now), &LinkScheduler::Apply, this, index);
+    }
+    const bool dead = rate == 0 && next == fabric::kNever;
+    if (dead != link.dead)
+    {
+        link.dead = dead;
+        m_dead += dead ? 1 : -1;
+        if (dead)
+        {
+            m_onDead();
+        }
+    }
+}
+
+bool LinkScheduler::IsDead(DirectedLink link) const
+{
+    return std::any_of(m_links.begin(),
+                       m_links.end(),
+                       [&](const Scheduled& other) { return other.link == link && other.dead; });
+}
+
+bool LinkScheduler::AnyDead() const
+{
+    return m_dead > 0;
+}
+
+uint64_t LinkScheduler::GetFloors() const
+{
+    return m_floors;
+}
+
+void LinkScheduler::DoDispose()
+{
+    for (Scheduled& link : m_links)
+    {
+        link.change.Cancel();
+    }
+    m_links.clear();
+    m_onDead = nullptr;
+    m_network = nullptr;
+    Object::DoDispose();
+}
+
+} // namespace packet
+} // namespace legacy

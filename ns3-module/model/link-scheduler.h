@@ -1,0 +1,96 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef LEGACY_LINK_SCHEDULER_H
+#define LEGACY_LINK_SCHEDULER_H
+
+#include "packet-network.h"
+
+#include "ns3/event-id.h"
+#include "ns3/object.h"
+
+#include <functional>
+#include <vector>
+
+namespace legacy
+{
+namespace packet
+{
+
+/**
+ * \ingroup legacy
+ * Gives devices the rates of their links' schedules, as time goes.
+ *
+ * The frame being sent keeps its rate, and the next one has the new. ns-3 cannot send at a rate of
+ * 0, and a frame that lasts for minutes would hold a port for as long, so no rate is below one
+ * frame in 100 ms.
+ */
+class LinkScheduler : public ns3::Object
+{
+  public:
+    /**
+     * \return the type's id
+     */
+    static ns3::TypeId GetTypeId();
+
+    /**
+     * Begins at schedule time 0.
+     * \param topology outlives this object
+     * \param network built of it
+     * \param transport frame sizes
+     * \param onDead called when a link stops for ever
+     */
+    void Build(const fabric::Topology* topology,
+               ns3::Ptr<PacketNetwork> network,
+               const fabric::Transport& transport,
+               std::function<void()> onDead);
+    /**
+     * \param time nanoseconds at which schedules stand now
+     */
+    void SetTime(fabric::TimeNs time);
+    /**
+     * \return nanoseconds at which schedules stand now
+     */
+    fabric::TimeNs GetTime() const;
+    /**
+     * \param link a directed link
+     * \return true where it carries nothing from now on, for ever
+     */
+    bool IsDead(fabric::DirectedLink link) const;
+    /**
+     * \return true where any link does
+     */
+    bool AnyDead() const;
+    /**
+     * \return how often a link had to send one frame in 100 ms instead of less
+     */
+    uint64_t GetFloors() const;
+
+  protected:
+    void DoDispose() override;
+
+  private:
+    /// A link with a schedule.
+    struct Scheduled
+    {
+        fabric::DirectedLink link{0};
+        ns3::EventId change; //!< next change of its rate
+        bool dead{false};
+    };
+
+    void Apply(std::size_t index); //!< gives a link its present rate
+
+    const fabric::Topology* m_topology{nullptr};
+    ns3::Ptr<PacketNetwork> m_network;
+    std::function<void()> m_onDead;
+    std::vector<Scheduled> m_links;
+    int64_t m_floorBps{1};      //!< least rate
+    fabric::TimeNs m_origin{0}; //!< schedule time when the simulator's is 0
+    uint64_t m_floors{0};
+    std::size_t m_dead{0}; //!< number of dead links
+};
+
+} // namespace packet
+} // namespace legacy
+
+#endif // LEGACY_LINK_SCHEDULER_H
