@@ -131,6 +131,22 @@ ChannelPool::Get(int source, int destination, uint16_t number, fabric::Opening o
     return m_channels[lane];
 }
 
+void ChannelPool::BeginRun()
+{
+    if (m_transport.connections != fabric::ConnectionKind::QuicZeroRtt)
+    {
+        return;
+    }
+    for (const auto& [lane, channel] : m_channels)
+    {
+        if (Ptr<MessageChannel> spare = TakeSpare(lane))
+        {
+            Replace(lane, spare);
+            m_spares[lane] = Open(std::get<0>(lane), std::get<1>(lane));
+        }
+    }
+}
+
 std::vector<Ptr<MessageChannel>>
 ChannelPool::Find(int source, int destination, uint16_t number) const
 {

@@ -61,6 +61,8 @@ class ChannelPool : public ns3::Object
      */
     ns3::Ptr<MessageChannel>
     Get(int source, int destination, uint16_t lane, fabric::Opening opening);
+    /// Begins another run, for which new connections without a handshake were opened before.
+    void BeginRun();
     /**
      * \param source sending host
      * \param destination receiving host

@@ -155,6 +155,10 @@ void PacketEngine::Submit(fabric::FlowGraph& graph, TimeNs start, bool backgroun
         ++m_draws;
         AssignStreams();
     }
+    if (m_graphs.empty())
+    {
+        m_channels->BeginRun();
+    }
     m_streamsUsed = true;
     const uint64_t number = m_nextGraph++;
     m_graphs[number] = std::make_unique<GraphRun>(this, number, &graph, background);

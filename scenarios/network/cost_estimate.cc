@@ -43,7 +43,7 @@ void CostEstimate::Add(const fabric::StepTraffic& traffic, int64_t different) {
   }
   // A warm step is simulated twice.
   packets_ +=
-      packets * MeanHops(network_) * static_cast<double>(different) * (transport.Warm() ? 2 : 1);
+      packets * MeanHops(network_) * static_cast<double>(different) * (transport.WarmsUp() ? 2 : 1);
   steps_ += different;
 }
 
@@ -51,8 +51,8 @@ void CostEstimate::AddFlow(int source, int destination, int64_t bytes) {
   const fabric::Transport& transport = network_.request.transport;
   const auto hops = network_.topology.Route(network_.placement.NodeOf(source),
                                             network_.placement.NodeOf(destination), 0);
-  packets_ +=
-      PacketsOf(bytes, transport) * static_cast<double>(hops.size()) * (transport.Warm() ? 2 : 1);
+  packets_ += PacketsOf(bytes, transport) * static_cast<double>(hops.size()) *
+              (transport.WarmsUp() ? 2 : 1);
 }
 
 double CostEstimate::Seconds() const { return packets_ / kTransmissionsPerSecond; }

@@ -57,7 +57,8 @@ class Doctor {
                               const fabric::Topology& topology) const {
     fabric::EngineRequest request = network_;
     request.topology = &topology;
-    return fabric::StepSimulator(factory_, request, false).Simulate(traffic, step_.step);
+    return fabric::StepSimulator(factory_, request, false)
+        .Simulate(traffic, step_.step, step_.start);
   }
 
   void Add(Bound bound, const std::string& name, const std::string& change, TimeNs total) {

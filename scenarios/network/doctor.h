@@ -58,7 +58,8 @@ struct Diagnosis {
 struct DoctorCase {
   const fabric::StepTraffic* traffic = nullptr;
   EncodeTimes encode;
-  uint64_t step = 0;  // keys the draws of random engines
+  uint64_t step = 0;         // keys the draws of random engines
+  fabric::TimeNs start = 0;  // time of rates and failures that change, where the step begins
 };
 
 // Simulates the step as it is and with each remedy, in about a dozen simulations. Throws Error

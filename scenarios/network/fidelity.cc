@@ -46,10 +46,11 @@ PacketSampler::PacketSampler(const fabric::EngineRequest& request, fabric::Engin
       every_(std::max<int64_t>(1, (different + samples - 1) / std::max<int64_t>(1, samples))) {}
 
 bool PacketSampler::Offer(const std::string& label, uint64_t step,
-                          const fabric::StepTraffic& traffic, fabric::TimeNs time) {
+                          const fabric::StepTraffic& traffic, fabric::TimeNs start,
+                          fabric::TimeNs time) {
   const bool due = offered_++ % every_ == 0;
   if (!due || static_cast<int64_t>(samples_.size()) >= limit_) return false;
-  samples_.push_back({label, step, time, simulator_.Simulate(traffic, step).total});
+  samples_.push_back({label, step, time, simulator_.Simulate(traffic, step, start).total});
   return true;
 }
 

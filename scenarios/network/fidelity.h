@@ -38,10 +38,10 @@ class PacketSampler {
   PacketSampler(const fabric::EngineRequest& request, fabric::EngineFactory packet, int64_t samples,
                 int64_t different);
 
-  // Offers a step of training `label` that was just simulated afresh, with its time. Returns true
-  // where it was taken; it is then the last of Samples().
+  // Offers a step of training `label` that was just simulated afresh from `start` on, with the time
+  // that it took. Returns true where it was taken; it is then the last of Samples().
   bool Offer(const std::string& label, uint64_t step, const fabric::StepTraffic& traffic,
-             fabric::TimeNs time);
+             fabric::TimeNs start, fabric::TimeNs time);
 
   struct Sample {
     std::string label;

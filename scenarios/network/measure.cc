@@ -121,13 +121,14 @@ Measurement MeasureFlows(const PreparedExperiment& prepared, Fidelity fidelity,
       recorder.Wrap(Watched(FactoryOf(fidelity, "--fidelity", options.files), options))(request);
   fabric::EngineCounters counters;
   std::vector<fabric::LinkCounters> links;
-  if (request.transport.Warm() && !engine->StartsWarm()) {
+  if (request.transport.WarmsUp() && !engine->StartsWarm()) {
     FlowListGraph first(prepared.flows);
     engine->Submit(first, 0);
     RunToEnd(*engine);
     counters = engine->Counters();
     links = engine->Links();
   }
+  engine->SetScheduleTime(0);
   FlowListGraph graph(prepared.flows);
   engine->Submit(graph, engine->Now());
   RunToEnd(*engine);
@@ -151,14 +152,17 @@ void MeasureCollective(const PreparedExperiment& prepared, Fidelity fidelity,
   if (options.record_flows) factory = recorder.Wrap(std::move(factory));
   fabric::StepSimulator simulator(std::move(factory), prepared.network->request,
                                   !options.record_flows);
+  fabric::TimeNs start = 0;
   for (int64_t r = 0; r < e.repeat; ++r) {
     const auto wall = WallClock::now();
     const auto step = static_cast<uint64_t>(r);
     Measurement m;
     m.fidelity = fidelity;
     m.repetition = r;
+    m.start = start;
     m.traffic = TrafficOf(e, prepared.algorithm, *prepared.network, step);
-    m.timing = simulator.Simulate(m.traffic, step);
+    m.timing = simulator.Simulate(m.traffic, step, start);
+    start = fabric::Later(start, m.timing.total);
     m.flows = recorder.Take();
     m.wall_seconds = SecondsSince(wall);
     measurements.push_back(std::move(m));

@@ -22,6 +22,7 @@ inline double InSeconds(fabric::TimeNs time) { return static_cast<double>(time) 
 struct Measurement {
   Fidelity fidelity = Fidelity::kFlow;
   int64_t repetition = 0;
+  fabric::TimeNs start = 0;     // start of a collective among the repetitions
   fabric::StepTraffic traffic;  // traffic of a collective; no workers for a list of flows
   fabric::StepTiming timing;    // timing; for a list of flows: total, counters, links
   // Flows where they were recorded, which is always so for a list of flows.

@@ -158,8 +158,8 @@ void Consult(const NetworkCommand& command, const PreparedExperiment& prepared,
              const std::vector<Measurement>& measurements) {
   const Measurement& m = MedianMeasurement(measurements);
   const Diagnosis diagnosis =
-      Diagnose({&m.traffic, {}, static_cast<uint64_t>(m.repetition)}, prepared.network->request,
-               FactoryOf(*command.doctor_fidelity, "--doctor-fidelity"));
+      Diagnose({&m.traffic, {}, static_cast<uint64_t>(m.repetition), m.start},
+               prepared.network->request, FactoryOf(*command.doctor_fidelity, "--doctor-fidelity"));
   const NetworkOutputs& outputs = command.outputs;
   if (!command.quiet) {
     std::fputs(fmt::format("doctor, {} fidelity, repetition {}: {}", command.doctor_fidelity.text(),

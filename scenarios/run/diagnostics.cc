@@ -97,9 +97,9 @@ void StepListener::Step(int64_t step, TimeNs start, const PricedStep& priced,
                         const fabric::StepTiming& timing) {
   const int number = static_cast<int>(step);
   if (Doctors()) {
-    if (diagnostics_.doctor_steps.empty()) Keep(step, priced, timing.total);
+    if (diagnostics_.doctor_steps.empty()) Keep(step, start, priced, timing.total);
     if (diagnostics_.doctor_steps.count(number) > 0) {
-      Consult({step, 1, priced.traffic, priced.call_encode});
+      Consult({step, start, 1, priced.traffic, priced.call_encode});
     }
   }
   if (diagnostics_.trace_steps.count(number) > 0) AddTrace(step, start, priced, timing.total);
@@ -114,9 +114,9 @@ void StepListener::Finish() {
   }
 }
 
-void StepListener::Keep(int64_t step, const PricedStep& priced, TimeNs total) {
+void StepListener::Keep(int64_t step, TimeNs start, const PricedStep& priced, TimeNs total) {
   const auto [entry, added] = kept_.try_emplace(total);
-  if (added) entry->second = {step, 0, priced.traffic, priced.call_encode};
+  if (added) entry->second = {step, start, 0, priced.traffic, priced.call_encode};
   ++entry->second.count;
 }
 
@@ -133,8 +133,8 @@ const StepListener::Kept& StepListener::Median() const {
 
 void StepListener::Consult(const Kept& kept) {
   const Diagnosis diagnosis =
-      Diagnose({&kept.traffic, kept.encode, static_cast<uint64_t>(kept.step)}, network_.request,
-               diagnostics_.doctor_engine);
+      Diagnose({&kept.traffic, kept.encode, static_cast<uint64_t>(kept.step), kept.start},
+               network_.request, diagnostics_.doctor_engine);
   for (const nlohmann::ordered_json& row : DoctorRows(diagnosis, {})) {
     rows_->Write({policy_, seed_, kept.step, scenario_.doctor_fidelity.text(), row["remedy"],
                   row["bound"], row["change"], row["step_seconds"], row["gain"],
@@ -153,7 +153,7 @@ void StepListener::AddTrace(int64_t step, TimeNs start, const PricedStep& priced
   fabric::StepSimulator simulator(recorder.Wrap(diagnostics_.trace_engine), network_.request,
                                   false);
   const fabric::StepTiming& timing =
-      simulator.Simulate(priced.traffic, static_cast<uint64_t>(step));
+      simulator.Simulate(priced.traffic, static_cast<uint64_t>(step), start);
   if (timing.total != total) {
     throw Error("policy " + policy_ + ", step " + std::to_string(step) + ": took " +
                 std::to_string(total) + " ns, and for its trace " + std::to_string(timing.total));

@@ -65,14 +65,15 @@ class StepListener {
  private:
   // A Kept is one of the steps with the same duration.
   struct Kept {
-    int64_t step = 0;   // the first step of that duration
-    int64_t count = 0;  // number of steps of that duration
+    int64_t step = 0;          // the first step of that duration
+    fabric::TimeNs start = 0;  // its start in the training
+    int64_t count = 0;         // number of steps of that duration
     fabric::StepTraffic traffic;
     EncodeTimes encode;
   };
 
   bool Doctors() const { return diagnostics_.doctor && seed_ == scenario_.seed; }
-  void Keep(int64_t step, const PricedStep& priced, fabric::TimeNs total);
+  void Keep(int64_t step, fabric::TimeNs start, const PricedStep& priced, fabric::TimeNs total);
   const Kept& Median() const;
   void Consult(const Kept& kept);
   void AddTrace(int64_t step, fabric::TimeNs start, const PricedStep& priced, fabric::TimeNs total);

@@ -77,11 +77,12 @@ StepClocks ScenarioTiming::MakeClocks(const TraceTraining& training) const {
   return clocks;
 }
 
-ScenarioTiming::Simulated ScenarioTiming::Simulate(const fabric::StepTraffic& traffic,
-                                                   int64_t step) {
+ScenarioTiming::Simulated ScenarioTiming::Simulate(const fabric::StepTraffic& traffic, int64_t step,
+                                                   fabric::TimeNs start) {
   fabric::StepSimulator& simulator = simulators_[EntryOf(step)];
   const int64_t fresh = simulator.FreshSteps();
-  const fabric::StepTiming& timing = simulator.Simulate(traffic, static_cast<uint64_t>(step));
+  const fabric::StepTiming& timing =
+      simulator.Simulate(traffic, static_cast<uint64_t>(step), start);
   return {timing, simulator.FreshSteps() > fresh};
 }
 
@@ -175,9 +176,10 @@ void ScenarioTiming::SamplePackets(int64_t samples, int64_t different,
 }
 
 void ScenarioTiming::OfferSample(const std::string& policy, uint64_t seed, int64_t step,
-                                 const fabric::StepTraffic& traffic, fabric::TimeNs time) {
+                                 const fabric::StepTraffic& traffic, fabric::TimeNs start,
+                                 fabric::TimeNs time) {
   if (!sampler_ || EntryOf(step) != 0) return;
-  if (!sampler_->Offer(policy, static_cast<uint64_t>(step), traffic, time)) return;
+  if (!sampler_->Offer(policy, static_cast<uint64_t>(step), traffic, start, time)) return;
   const PacketSampler::Sample& sample = sampler_->Samples().back();
   samples_->Write(
       {policy, seed, step, ToSeconds(sample.flow), ToSeconds(sample.packet), sample.Difference()});

@@ -73,8 +73,8 @@ class ScenarioTiming {
     const fabric::StepTiming& timing;
     bool fresh = false;
   };
-  // Simulates a step's traffic, or returns the memoised timing.
-  Simulated Simulate(const fabric::StepTraffic& traffic, int64_t step);
+  // Simulates a step's traffic from `start` of the training on, or returns the memoised timing.
+  Simulated Simulate(const fabric::StepTraffic& traffic, int64_t step, fabric::TimeNs start);
   // Returns the workers' estimate of network and devices in that step. The estimate must not
   // outlive this.
   LinkEstimate LinkAt(int64_t step) const;
@@ -92,7 +92,7 @@ class ScenarioTiming {
   void SamplePackets(int64_t samples, int64_t different, const std::filesystem::path& directory);
   // Offers a simulated step to the sampler.
   void OfferSample(const std::string& policy, uint64_t seed, int64_t step,
-                   const fabric::StepTraffic& traffic, fabric::TimeNs time);
+                   const fabric::StepTraffic& traffic, fabric::TimeNs start, fabric::TimeNs time);
   // Returns the samples' result as text; empty where no sample was requested.
   std::string SampleText() const { return sampler_ ? sampler_->Text() : ""; }
   // Throws Error where packet fidelity was requested but no packet was simulated, because a result

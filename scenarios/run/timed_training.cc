@@ -71,7 +71,7 @@ TimedTraining::TimedTraining(ScenarioTiming& timing, RunSink& sink, Progress* pr
 const analysis::StepRow& TimedTraining::Step(const StepWork& work, const StepStart& start,
                                              const StepFacts& facts) {
   const PricedStep priced = timing_.Price(*clocks_[timing_.EntryOf(done_)], work, start);
-  const auto [timing, fresh] = timing_.Simulate(priced.traffic, done_);
+  const auto [timing, fresh] = timing_.Simulate(priced.traffic, done_, now_);
   if (StepListener* listener = sink_.Listener()) listener->Step(done_, now_, priced, timing);
   now_ += timing.total;
   AddLinks(timing.links);
@@ -81,7 +81,8 @@ const analysis::StepRow& TimedTraining::Step(const StepWork& work, const StepSta
   row_.elements_sent = facts.elements_sent;
   row_.fresh = fresh;
   if (row_.fresh) {
-    timing_.OfferSample(row_.policy, row_.seed, row_.step, priced.traffic, timing.total);
+    timing_.OfferSample(row_.policy, row_.seed, row_.step, priced.traffic, now_ - timing.total,
+                        timing.total);
   }
   FillTimes(work, priced, timing);
   sink_.Write(row_);
@@ -160,7 +161,7 @@ void TimedTraining::WriteLinks() const {
     const fabric::LinkCounters& counters = links_[i];
     const std::string from = topology.NodeName(topology.From(link));
     const std::string to = topology.NodeName(topology.To(link));
-    const double rate = static_cast<double>(topology.PortOf(link).rateBps);
+    const double rate = static_cast<double>(topology.MeanRate(link));
     const double busy = ToSeconds(counters.busy);
     const double price = topology.PortOf(link).usdPerGb;
     sink_.Write(analysis::LinkRow{row_.policy, row_.seed, from + ">" + to, from, to, rate,

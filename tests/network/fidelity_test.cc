@@ -50,7 +50,7 @@ TEST(Fidelity, SamplesEveryMthStepAndReportsTheDifference) {
     traffic.buckets.push_back(bucket);
     fabric::StepSimulator truth(fabric::MakeAnalyticEngine, request);
     const fabric::TimeNs time = truth.Simulate(traffic, step).total;
-    EXPECT_EQ(sampler.Offer("topk", step, traffic, step == 3 ? time / 2 : time), step % 3 == 0);
+    EXPECT_EQ(sampler.Offer("topk", step, traffic, 0, step == 3 ? time / 2 : time), step % 3 == 0);
   }
   std::vector<uint64_t> steps;
   for (const PacketSampler::Sample& sample : sampler.Samples()) steps.push_back(sample.step);

@@ -233,7 +233,8 @@ int FlowEngine::Connect(int from, int to, uint16_t lane)
     connection.from = from;
     connection.to = to;
     connection.background = lane == kBackgroundLane;
-    connection.open = m_transport.Warm();
+    connection.open = m_transport.connections == ConnectionKind::Warm ||
+                      m_transport.connections == ConnectionKind::Persistent;
     connection.connected = HandshakeRoundTrips(m_transport.connections) == 0;
     connection.window = m_transport.initialWindow * static_cast<double>(m_frameBytes);
     std::vector<MaxMin::Use> uses;
@@ -399,7 +400,8 @@ void FlowEngine::Depart(int number, int slot, TimeNs arrival)
 /// Puts a new connection in the place of this one.
 void FlowEngine::Reopen(Connection& connection, Opening opening)
 {
-    connection.connected = opening == Opening::Established;
+    connection.connected =
+        opening == Opening::Established || HandshakeRoundTrips(m_transport.connections) == 0;
     connection.open = false;
     connection.window = m_transport.initialWindow * static_cast<double>(m_frameBytes);
 }
@@ -544,6 +546,9 @@ void FlowEngine::Reschedule(int number)
     connection.left -= connection.rate * static_cast<double>(m_now - connection.since);
     connection.since = m_now;
     connection.rate = m_rates.Rate(number);
+    // What rounding leaves of a link without capacity is no rate: a line of 1 bit/s has 1.25e-10.
+    constexpr double kNoRate = 1e-12;
+    connection.rate = connection.rate < kNoRate ? 0 : connection.rate;
     connection.end =
         connection.rate > 0
             ? Later(m_now, RoundedTime(std::max(0.0, connection.left) / connection.rate))
@@ -766,6 +771,7 @@ void FlowEngine::Lose(int number)
     connection.waiting = false;
     SetBusy(number, false);
     Reopen(connection, Opening::New);
+    connection.connected = false;
     std::vector<Slot> told;
     for (int slot : lost)
     {

@@ -51,7 +51,6 @@ struct Transport
     int64_t socketBufferBytes = 0;
     int64_t queueBytes = 0; ///< queue of a switch port; 0: the preset's rule
     int64_t markBytes = 0;  ///< ECN threshold of a switch port; 0: the preset's rule
-    /// Warm: a step's time is that of the second of two back-to-back steps.
     ConnectionKind connections = ConnectionKind::Warm;
     /// ns-3 attributes that the user set ("ns3::TcpSocket::SegmentSize" -> "1000"). They win over
     /// the preset.
@@ -64,9 +63,12 @@ struct Transport
     /// to kMostMtu.
     void SetMtu(int64_t mtu);
 
-    bool Warm() const
+    /// Returns true where connections were opened before a step begins, so that an engine that
+    /// opens them with packets runs the step once before it counts.
+    bool WarmsUp() const
     {
-        return connections == ConnectionKind::Warm;
+        return connections == ConnectionKind::Warm || connections == ConnectionKind::QuicZeroRtt ||
+               connections == ConnectionKind::Persistent;
     }
 
     /// Return the bytes on the wire of `payload` bytes, and of the ACKs that answer them.

@@ -355,7 +355,7 @@ StepTiming StepSimulator::Run(Engine& engine, const StepTraffic& traffic, TimeNs
     std::vector<LinkCounters> linksBefore;
     TimeNs start = 0;
     engine.SetScheduleTime(scheduleTime);
-    if (m_request.transport.Warm() && !engine.StartsWarm())
+    if (m_request.transport.WarmsUp() && !engine.StartsWarm())
     {
         StepGraph first(traffic);
         engine.Submit(first, 0);
