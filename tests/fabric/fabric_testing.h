@@ -38,6 +38,16 @@ inline std::string OwnFolder() {
   return folder;
 }
 
+// Returns the path of a file of real measurements, which lie beside the project, or "" where they
+// are absent.
+inline std::string SharedData(const std::string& file) {
+  for (const char* folder : {"/../shared/data/", "/../../shared/data/"}) {
+    const std::string path = LEGACY_SOURCE + std::string(folder) + file;
+    if (std::filesystem::exists(path)) return path;
+  }
+  return "";
+}
+
 // A graph of one collective, whose workers all start with the graph.
 class CollectiveGraph : public FlowGraph {
  public:

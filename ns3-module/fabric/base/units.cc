@@ -97,7 +97,8 @@ int64_t ParseRate(const std::string& text, const std::string& option)
 
 TimeNs ParseTime(const std::string& text, const std::string& option)
 {
-    static const Scales scales{{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}};
+    static const Scales scales{
+        {"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}, {"min", 60e9}, {"m", 60e9}, {"h", 3600e9}};
     return ParseScaled(text,
                        option,
                        scales,

@@ -21,7 +21,7 @@ inline constexpr int64_t kMostBytes = int64_t{1} << 46;
 /// Reads a rate > 0 in bits per second: "1Gbps", "1 Gbit/s", "400Mbps", "9600bps". Throws Error
 /// naming `option`, as the two below do.
 int64_t ParseRate(const std::string& text, const std::string& option);
-/// Reads a time >= 0: "10us", "50 ms", "1.5s", "0ns".
+/// Reads a time >= 0: "10us", "50 ms", "1.5s", "10m" (minutes, also "min"), "3h".
 TimeNs ParseTime(const std::string& text, const std::string& option);
 /// Reads a size >= 0: "44.7MB" (10^6), "64KiB" (2^10), "1500B", "1500".
 int64_t ParseBytes(const std::string& text, const std::string& option);
