@@ -70,7 +70,8 @@ std::vector<Trace> ReadCsvTraces(const TraceRequest& request)
     {
         if (!rows.seconds.empty())
         {
-            traces.push_back(Trace{rows.name, TraceCurve(rows.seconds, rows.mbps, rows.where)});
+            traces.push_back(TraceOf(rows.seconds, rows.mbps, rows.where));
+            traces.back().name = rows.name;
         }
     };
     while (file.Next())
@@ -145,7 +146,7 @@ Trace ReadMahimahi(const TraceRequest& request)
         points.push_back(
             RatePoint{begin, std::llround(bits[i] * 1e9 / static_cast<double>(length))});
     }
-    return Trace{"", LinkSchedule(std::move(points), period)};
+    return Trace{"", LinkSchedule(std::move(points), period), period};
 }
 
 /// Returns the number of the wanted trace.
@@ -248,9 +249,9 @@ ScheduleSpec ParsePart(const std::string& text, const std::string& option)
 
 } // namespace
 
-LinkSchedule TraceCurve(const std::vector<double>& seconds,
-                        const std::vector<double>& mbps,
-                        const std::string& where)
+Trace TraceOf(const std::vector<double>& seconds,
+              const std::vector<double>& mbps,
+              const std::string& where)
 {
     std::vector<double> times;
     std::vector<double> rates;
@@ -290,7 +291,7 @@ LinkSchedule TraceCurve(const std::vector<double>& seconds,
     const TimeNs period = Nanoseconds(times.back() + MedianGap(gaps));
     try
     {
-        return LinkSchedule(std::move(points), period);
+        return Trace{"", LinkSchedule(std::move(points), period), period};
     }
     catch (const Error& error)
     {

@@ -42,6 +42,7 @@ struct Trace
 {
     std::string name; ///< "" where the file has no column of names
     LinkSchedule schedule;
+    TimeNs period = 0; ///< after which it begins anew
 };
 
 /// A TraceRequest says how a file is read.
@@ -59,12 +60,12 @@ struct TraceRequest
 /// Returns the traces of a file, in its order; one or more. Throws Error with file and line.
 std::vector<Trace> ReadTraces(const TraceRequest& request);
 
-/// Returns the curve of rates at times, both ascending in time with equal times averaged: what
-/// `csv:` does with the rows of a trace. `seconds` begin at any time, which becomes 0. Throws Error
-/// naming `where` on fewer than two different times.
-LinkSchedule TraceCurve(const std::vector<double>& seconds,
-                        const std::vector<double>& mbps,
-                        const std::string& where);
+/// Returns the trace, without a name, of rates at times that do not descend: what `csv:` does with
+/// the rows of a trace. `seconds` begin at any time, which becomes 0. Throws Error naming `where`
+/// on fewer than two different times.
+Trace TraceOf(const std::vector<double>& seconds,
+              const std::vector<double>& mbps,
+              const std::string& where);
 
 /// A ScheduleSpec is a parsed text: how the rate of some link changes. The rate of the link itself
 /// is given later.

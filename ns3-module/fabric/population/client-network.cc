@@ -1,0 +1,138 @@
+#include "client-network.h"
+
+#include "fabric/base/error.h"
+
+#include <map>
+#include <string>
+
+namespace legacy::fabric
+{
+
+namespace
+{
+
+/// A line that several clients share ends at a switch, to which each has a port of this rate.
+constexpr int64_t kHomeRate = 1'000'000'000;
+
+/// Finds switches of a core by name.
+class Places
+{
+  public:
+    Places(const Topology& topology, bool star) : m_topology(topology), m_star(star)
+    {
+        for (int node = 0; node < topology.NodeCount(); ++node)
+        {
+            m_nodes.emplace(topology.NodeName(node), node);
+        }
+    }
+
+    int Find(const std::string& name, const std::string& who) const
+    {
+        if (m_star)
+        {
+            if (!name.empty())
+            {
+                throw Error(who + ": at",
+                            name,
+                            "no place: the lines meet in one switch, as no "
+                            "topology was given");
+            }
+            return 0;
+        }
+        const auto found = m_nodes.find(name);
+        if (found == m_nodes.end() || m_topology.IsHost(found->second))
+        {
+            std::string known;
+            int listed = 0;
+            for (const auto& [node, number] : m_nodes)
+            {
+                if (!m_topology.IsHost(number) && ++listed <= 8)
+                {
+                    known += (known.empty() ? "" : ", ") + node;
+                }
+            }
+            throw Error(who + ": at",
+                        name.empty() ? "nothing" : name,
+                        "a switch of the topology: " + known + (listed > 8 ? ", ..." : ""));
+        }
+        return found->second;
+    }
+
+  private:
+    const Topology& m_topology;
+    bool m_star;
+    std::map<std::string, int> m_nodes;
+};
+
+} // namespace
+
+ClientNetwork MakeClientNetwork(const Population& population,
+                                const std::vector<int64_t>* clients,
+                                const Topology* core)
+{
+    ClientNetwork network;
+    Topology& topology = network.topology;
+    if (core)
+    {
+        topology = *core;
+    }
+    else
+    {
+        topology.SetName("star of clients");
+        topology.AddSwitch("core");
+    }
+    for (size_t i = 0; i < topology.Links().size(); ++i)
+    {
+        network.coreLinks.push_back(2 * static_cast<DirectedLink>(i));
+    }
+    const Places places(core ? *core : topology, !core);
+    const ServerSite& site = population.Server();
+    const int server = topology.AddHost("server");
+    Link line;
+    line.a = server;
+    line.b = places.Find(site.at, "server");
+    line.delay = site.delay;
+    for (int way = 0; way < 2; ++way)
+    {
+        line.ports[way].rateBps = site.rateBps;
+        line.ports[way].usdPerGb = site.usdPerGb[way];
+    }
+    network.serverLink = 2 * topology.AddLink(line);
+
+    std::map<int64_t, std::pair<int, DirectedLink>> homes; // switch and line, by line's number
+    const int64_t count = clients ? static_cast<int64_t>(clients->size()) : population.Clients();
+    for (int64_t i = 0; i < count; ++i)
+    {
+        const int64_t number = clients ? (*clients)[i] : i;
+        const Client client = population.At(number);
+        const Group& group = population.Groups()[client.group];
+        const int host = topology.AddHost("client" + std::to_string(number));
+        network.placement.hosts.push_back(host);
+        Link access;
+        access.a = places.Find(*client.region, "group " + group.name);
+        access.b = host;
+        access.delay = client.delay;
+        access.ports = {client.down, client.up};
+        if (group.perLine == 1)
+        {
+            network.accessLinks.push_back(2 * topology.AddLink(access));
+            continue;
+        }
+        const auto [home, fresh] = homes.try_emplace(client.line);
+        if (fresh)
+        {
+            access.b = topology.AddSwitch("line" + std::to_string(client.line));
+            home->second = {access.b, 2 * topology.AddLink(access)};
+        }
+        Port port;
+        port.rateBps = kHomeRate;
+        topology.AddLink(Link(home->second.first, host, 0, port));
+        network.accessLinks.push_back(home->second.second);
+    }
+    network.placement.description = "clients and a server";
+    network.placement.servers.push_back(server);
+    network.serverEndpoint = network.placement.Workers();
+    return network;
+}
+
+} // namespace legacy::fabric

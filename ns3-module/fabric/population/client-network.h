@@ -1,0 +1,34 @@
+// The network of some clients of a population: the server and their access lines, around a core.
+#pragma once
+
+#include "fabric/topology/placement.h"
+#include "population.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace legacy::fabric
+{
+
+/// A ClientNetwork has the clients as endpoints 0, 1, ..., in the order in which they were given,
+/// and the server as the endpoint behind them.
+struct ClientNetwork
+{
+    Topology topology;
+    Placement placement;
+    int serverEndpoint = 0;
+    /// Down of an access line, from the core; the line's other direction is this number ^ 1.
+    std::vector<DirectedLink> accessLinks; ///< by endpoint of a client
+    std::vector<DirectedLink> coreLinks;   ///< all links that were given with the core, one way
+    DirectedLink serverLink = 0;           ///< from the server to the core
+};
+
+/// Returns the network of `clients` (all of them where nullptr). `core` gives the nodes that groups
+/// and server name by `at`; with nullptr, all lines meet in one switch, and no place may be named.
+/// Throws Error on a place that the core lacks or that is a host, and where a client's error rate
+/// is 1.
+ClientNetwork MakeClientNetwork(const Population& population,
+                                const std::vector<int64_t>* clients,
+                                const Topology* core);
+
+} // namespace legacy::fabric

@@ -1,0 +1,322 @@
+#include "value.h"
+
+#include "fabric/base/csv.h"
+#include "fabric/base/draws.h"
+#include "fabric/base/error.h"
+#include "fabric/base/hash.h"
+#include "fabric/base/settings.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdio>
+#include <utility>
+#include <yaml-cpp/yaml.h>
+
+namespace legacy::fabric
+{
+
+namespace
+{
+
+std::string TextOf(const YAML::Node& node, const std::string& where)
+{
+    if (!node.IsScalar())
+    {
+        throw Error(where, node.IsNull() ? "nothing" : "a list or a map", "one value");
+    }
+    return node.Scalar();
+}
+
+/// Returns the only entry of a map such as {lognormal: ...}, or the entry `csv`.
+std::string KindOf(const YAML::Node& map, const std::string& where)
+{
+    for (const char* kind : {"lognormal", "uniform", "choice", "csv"})
+    {
+        if (std::as_const(map)[kind] && (map.size() == 1 || std::string(kind) == "csv"))
+        {
+            return kind;
+        }
+    }
+    throw Error(where,
+                "a map",
+                "one value, {lognormal: {median: , sigma: }}, {uniform: [ , ]}, {choice: [[ , "
+                "weight], ...]} or {csv: FILE, column: }");
+}
+
+/// Reads a list of pairs of a value and its weight. `read` is called with each value's node.
+template <typename Read>
+std::vector<double>
+ReadWeights(const std::string& path, const YAML::Node& list, const std::string& key, Read read)
+{
+    const std::string where = NodeLocation(path, list) + ": " + key;
+    std::vector<double> weights;
+    double sum = 0;
+    if (!list.IsSequence() || list.size() == 0)
+    {
+        throw Error(where, "no list", "a list of [value, weight]");
+    }
+    for (const YAML::Node& pair : list)
+    {
+        if (!pair.IsSequence() || pair.size() != 2)
+        {
+            throw Error(NodeLocation(path, pair) + ": " + key, "no pair", "[value, weight]");
+        }
+        read(pair[0]);
+        const std::string place = NodeLocation(path, pair[1]) + ": weight";
+        sum += ParseQuantity(TextOf(pair[1], place), place, Quantity::Number, 0, 1e12);
+        weights.push_back(sum);
+    }
+    if (!(sum > 0))
+    {
+        throw Error(where, "weights of 0", "one weight above 0 or more");
+    }
+    for (double& weight : weights)
+    {
+        weight /= sum;
+    }
+    return weights;
+}
+
+/// Returns the place that a draw in (0, 1) has among cumulated weights.
+size_t ChoiceOf(const std::vector<double>& weights, double draw)
+{
+    const auto found = std::upper_bound(weights.begin(), weights.end(), draw);
+    return std::min(static_cast<size_t>(found - weights.begin()), weights.size() - 1);
+}
+
+std::string LimitsOf(Quantity quantity, double least, double most)
+{
+    const auto text = [&](double value) -> std::string
+    {
+        if (quantity == Quantity::Rate)
+        {
+            return FormatRate(std::llround(value));
+        }
+        if (quantity == Quantity::Time)
+        {
+            return FormatTime(std::llround(value));
+        }
+        char buffer[32];
+        std::snprintf(buffer, sizeof buffer, "%g", value);
+        return buffer;
+    };
+    const char* kind = quantity == Quantity::Rate   ? "a rate"
+                       : quantity == Quantity::Time ? "a time"
+                                                    : "a number";
+    return std::string(kind) + " from " + text(least) + " to " + text(most);
+}
+
+} // namespace
+
+std::string NodeLocation(const std::string& path, const YAML::Node& node)
+{
+    const YAML::Mark mark = node.Mark();
+    if (mark.is_null())
+    {
+        return path;
+    }
+    return path + ":" + std::to_string(mark.line + 1) + ":" + std::to_string(mark.column + 1);
+}
+
+double ParseQuantity(const std::string& text,
+                     const std::string& where,
+                     Quantity quantity,
+                     double least,
+                     double most)
+{
+    double value = 0;
+    if (quantity == Quantity::Rate)
+    {
+        value = static_cast<double>(ParseRate(text, where));
+    }
+    else if (quantity == Quantity::Time)
+    {
+        value = static_cast<double>(ParseTime(text, where));
+    }
+    else
+    {
+        const char* end = text.data() + text.size();
+        auto [rest, error] = std::from_chars(text.data(), end, value);
+        value = error == std::errc() && rest == end ? value : std::nan("");
+    }
+    // Negated, so that NaN fails.
+    if (!(value >= least && value <= most))
+    {
+        throw Error(where, text, LimitsOf(quantity, least, most));
+    }
+    return value;
+}
+
+DrawnNumber::DrawnNumber(double constant) : m_first(constant), m_least(constant), m_most(constant)
+{
+}
+
+DrawnNumber DrawnNumber::Lognormal(double median, double sigma)
+{
+    DrawnNumber number(median);
+    number.m_kind = Kind::Lognormal;
+    number.m_second = sigma;
+    number.m_least = 0;
+    number.m_most = HUGE_VAL;
+    return number;
+}
+
+DrawnNumber DrawnNumber::Read(const std::string& path,
+                              const YAML::Node& node,
+                              const std::string& key,
+                              Quantity quantity,
+                              double least,
+                              double most)
+{
+    constexpr double kMostSigma = 10;
+    const auto parse = [&](const YAML::Node& value)
+    {
+        const std::string where = NodeLocation(path, value) + ": " + key;
+        return ParseQuantity(TextOf(value, where), where, quantity, least, most);
+    };
+    DrawnNumber number;
+    number.m_least = least;
+    number.m_most = most;
+    if (!node.IsMap())
+    {
+        number.m_first = parse(node);
+        return number;
+    }
+    const std::string where = NodeLocation(path, node) + ": " + key;
+    const std::string kind = KindOf(node, where);
+    const YAML::Node inside = std::as_const(node)[kind];
+    if (kind == "lognormal")
+    {
+        if (!inside.IsMap() || inside.size() != 2 || !inside["median"] || !inside["sigma"])
+        {
+            throw Error(where + ": lognormal", "other keys", "{median: , sigma: }");
+        }
+        const std::string sigma = NodeLocation(path, inside["sigma"]) + ": sigma";
+        number.m_kind = Kind::Lognormal;
+        number.m_first = parse(inside["median"]);
+        number.m_second =
+            ParseQuantity(TextOf(inside["sigma"], sigma), sigma, Quantity::Number, 0, kMostSigma);
+    }
+    else if (kind == "uniform")
+    {
+        if (!inside.IsSequence() || inside.size() != 2)
+        {
+            throw Error(where + ": uniform", "no pair", "[least, most]");
+        }
+        number.m_kind = Kind::Uniform;
+        number.m_first = parse(inside[0]);
+        number.m_second = parse(inside[1]);
+        if (number.m_second < number.m_first)
+        {
+            throw Error(where + ": uniform", inside[1].Scalar(), "not below " + inside[0].Scalar());
+        }
+    }
+    else if (kind == "choice")
+    {
+        number.m_kind = Kind::Choice;
+        number.m_weights =
+            ReadWeights(path,
+                        inside,
+                        key,
+                        [&](const YAML::Node& value) { number.m_values.push_back(parse(value)); });
+    }
+    else
+    {
+        Settings settings(where, "a column of a CSV file");
+        for (const auto& entry : node)
+        {
+            settings.Set(TextOf(entry.first, where),
+                         TextOf(entry.second, where),
+                         NodeLocation(path, entry.first));
+        }
+        const std::string unit = settings.Text("unit", "1");
+        const bool counted = unit[0] >= '0' && unit[0] <= '9';
+        const double size =
+            quantity == Quantity::Number && !settings.Has("unit")
+                ? 1
+                : ParseQuantity(
+                      counted ? unit : "1" + unit, settings.Location("unit"), quantity, 0, 1e18);
+        const std::string pick = settings.Text("pick", "draw");
+        if (pick != "draw" && pick != "in-order")
+        {
+            throw Error(settings.Location("pick"), pick, "draw, in-order");
+        }
+        number.m_kind = pick == "draw" ? Kind::Choice : Kind::InOrder;
+        CsvFile file(settings.Text("csv", ""), settings.Location("csv"));
+        const size_t column = file.Column(settings.Text("column", key));
+        settings.RejectUnread();
+        while (file.Next())
+        {
+            number.m_values.push_back(file.Number(column, least / size, most / size) * size);
+        }
+        if (number.m_values.empty())
+        {
+            throw Error(file.Path() + ": no rows");
+        }
+    }
+    return number;
+}
+
+double DrawnNumber::Draw(uint64_t hash, int64_t index) const
+{
+    switch (m_kind)
+    {
+    case Kind::Lognormal:
+        return std::clamp(m_first * std::exp(m_second * NormalDraw(hash)), m_least, m_most);
+    case Kind::Uniform:
+        return m_first + (m_second - m_first) * UnitInterval(hash);
+    case Kind::Choice:
+        if (m_weights.empty())
+        {
+            return m_values[Reduce(hash, m_values.size())];
+        }
+        return m_values[ChoiceOf(m_weights, UnitInterval(hash))];
+    case Kind::InOrder:
+        return m_values[static_cast<size_t>(index) % m_values.size()];
+    default:
+        return m_first;
+    }
+}
+
+bool DrawnNumber::Constant() const
+{
+    return m_kind == Kind::Constant;
+}
+
+DrawnWord::DrawnWord(std::string word) : m_words{std::move(word)}, m_weights{1}
+{
+}
+
+DrawnWord DrawnWord::Read(const std::string& path, const YAML::Node& node, const std::string& key)
+{
+    const std::string where = NodeLocation(path, node) + ": " + key;
+    if (!node.IsMap())
+    {
+        return DrawnWord(TextOf(node, where));
+    }
+    if (node.size() != 1 || !std::as_const(node)["choice"])
+    {
+        throw Error(where, "a map", "one word, or {choice: [[word, weight], ...]}");
+    }
+    DrawnWord word;
+    word.m_words.clear();
+    word.m_weights =
+        ReadWeights(path,
+                    node["choice"],
+                    key,
+                    [&](const YAML::Node& value) { word.m_words.push_back(TextOf(value, where)); });
+    return word;
+}
+
+const std::string& DrawnWord::Draw(uint64_t hash) const
+{
+    return m_words[m_words.size() == 1 ? 0 : ChoiceOf(m_weights, UnitInterval(hash))];
+}
+
+const std::vector<std::string>& DrawnWord::Words() const
+{
+    return m_words;
+}
+
+} // namespace legacy::fabric
