@@ -146,7 +146,7 @@ uint16_t MessageChannel::GetPort() const
     return InetSocketAddress::ConvertFrom(local).GetPort();
 }
 
-bool MessageChannel::Abort(uint64_t graph, const fabric::Flow& flow)
+std::optional<int64_t> MessageChannel::Abort(uint64_t graph, const fabric::Flow& flow)
 {
     const auto found = std::find_if(m_messages.begin(),
                                     m_messages.end(),
@@ -159,7 +159,7 @@ bool MessageChannel::Abort(uint64_t graph, const fabric::Flow& flow)
                                     });
     if (found == m_messages.end())
     {
-        return false;
+        return std::nullopt;
     }
     const int64_t begin = found->end - found->flow.bytes;
     const int64_t unwritten = found->end - std::max(begin, std::min(m_written, found->end));
@@ -169,11 +169,12 @@ bool MessageChannel::Abort(uint64_t graph, const fabric::Flow& flow)
     }
     m_queued -= unwritten;
     found->aborted = true;
-    if (found->end == begin)
+    const int64_t carried = found->end - begin;
+    if (carried == 0)
     {
         m_messages.erase(found);
     }
-    return true;
+    return carried;
 }
 
 std::deque<std::pair<uint64_t, fabric::Flow>> MessageChannel::TakeMessages()

@@ -13,6 +13,7 @@
 #include "ns3/tcp-socket.h"
 
 #include <deque>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -95,9 +96,9 @@ class MessageChannel : public ns3::Object
      * arrive.
      * \param graph that sent it
      * \param flow the message
-     * \return true where it was on its way
+     * \return its bytes that the socket has taken; nothing where it was not on its way
      */
-    bool Abort(uint64_t graph, const fabric::Flow& flow);
+    std::optional<int64_t> Abort(uint64_t graph, const fabric::Flow& flow);
     /**
      * Stops sending and withdraws all messages.
      * \return the messages that had not arrived

@@ -54,9 +54,9 @@ class PacketEngine::GraphRun : public fabric::FlowSink
         Simulator::Schedule(NanoSeconds(delay), &PacketEngine::Wake, m_engine, m_number, token);
     }
 
-    void Abort(const Flow& flow) override
+    int64_t Abort(const Flow& flow) override
     {
-        m_engine->Abort(m_number, flow);
+        return m_engine->Abort(m_number, flow);
     }
 
     bool IsBackground() const
@@ -304,18 +304,19 @@ void PacketEngine::Send(uint64_t graph, const Flow& flow)
     }
 }
 
-void PacketEngine::Abort(uint64_t graph, const Flow& flow)
+int64_t PacketEngine::Abort(uint64_t graph, const Flow& flow)
 {
     const int source = m_placement->NodeOf(flow.source);
     const int destination = m_placement->NodeOf(flow.destination);
     for (const Ptr<MessageChannel>& channel : m_channels->Find(source, destination, flow.lane))
     {
-        if (channel->Abort(graph, flow))
+        if (const auto carried = channel->Abort(graph, flow))
         {
             --m_inFlight;
-            return;
+            return *carried;
         }
     }
+    return 0;
 }
 
 void PacketEngine::CountBackground(const Flow& flow)

@@ -118,10 +118,11 @@ class PacketEngine : public ns3::Object, private ChannelListener
     class GraphRun;
 
     // Requests of graphs.
-    void Send(uint64_t graph, const fabric::Flow& flow);  //!< starts a flow
-    void Abort(uint64_t graph, const fabric::Flow& flow); //!< withdraws a flow
-    void Wake(uint64_t graph, uint64_t token);            //!< a wake-up is due
-    void Start(uint64_t graph);                           //!< its start is due
+    void Send(uint64_t graph, const fabric::Flow& flow); //!< starts a flow
+    /** Withdraws a flow, and returns its bytes that TCP carries all the same. */
+    int64_t Abort(uint64_t graph, const fabric::Flow& flow);
+    void Wake(uint64_t graph, uint64_t token); //!< a wake-up is due
+    void Start(uint64_t graph);                //!< its start is due
     /// Calls a graph and catches its exceptions.
     void Call(uint64_t graph, const std::function<void(GraphRun&)>& callback);
 

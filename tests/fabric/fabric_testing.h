@@ -89,7 +89,10 @@ class RandomNetwork : public FlowSink {
   void Wake(TimeNs delay, uint64_t token) override {
     Push(delay, [this, token] { on_wake(token); });
   }
-  void Abort(const Flow&) override { FAIL() << "nothing here is withdrawn"; }
+  int64_t Abort(const Flow&) override {
+    ADD_FAILURE() << "nothing here is withdrawn";
+    return 0;
+  }
 
   // Runs `action` after a random time.
   void Later(std::function<void()> action) { Push(Draw(), std::move(action)); }

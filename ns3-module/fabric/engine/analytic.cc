@@ -42,10 +42,10 @@ struct InFlight
     Flow flow;
     EndpointPair* connection = nullptr; ///< nullptr where no byte travels
     TimeNs lastByte = 0;                ///< earliest end of its transmission on the last link
-    int graph = 0;                      ///< kNone: it was withdrawn, or the slot is free
+    int graph = 0;                      ///< kNoGraph: it was withdrawn, or the slot is free
 };
 
-constexpr int kNone = -1;
+constexpr int kNoGraph = -1;
 
 class AnalyticEngine : public EventEngine
 {
@@ -77,7 +77,7 @@ class AnalyticEngine : public EventEngine
 
   protected:
     void Send(const Flow& flow, int graph) override;
-    void Abort(const Flow& flow, int graph) override;
+    int64_t Abort(const Flow& flow, int graph) override;
 
     void Handle(int what, int graph, uint64_t payload) override
     {
@@ -155,7 +155,7 @@ void AnalyticEngine::Send(const Flow& flow, int graph)
     Push(when, inFlight.connection ? kHead : kDelivered, graph, slot);
 }
 
-void AnalyticEngine::Abort(const Flow& flow, int graph)
+int64_t AnalyticEngine::Abort(const Flow& flow, int graph)
 {
     // What the flow reserved stays reserved.
     for (InFlight& inFlight : m_inFlight)
@@ -164,10 +164,11 @@ void AnalyticEngine::Abort(const Flow& flow, int graph)
         if (inFlight.graph == graph && other.tag == flow.tag && other.source == flow.source &&
             other.destination == flow.destination && other.lane == flow.lane)
         {
-            inFlight.graph = kNone;
-            return;
+            inFlight.graph = kNoGraph;
+            return flow.bytes;
         }
     }
+    return 0;
 }
 
 /// Returns when `bytes` that a port begins to send at `start` have left it.
@@ -256,12 +257,12 @@ void AnalyticEngine::Arrive(int graph, uint64_t slot)
 {
     const InFlight inFlight = m_inFlight[slot];
     m_freeSlots.push_back(slot);
-    m_inFlight[slot].graph = kNone;
+    m_inFlight[slot].graph = kNoGraph;
     if (inFlight.connection)
     {
         SendAcks(inFlight);
     }
-    if (inFlight.graph != kNone)
+    if (inFlight.graph != kNoGraph)
     {
         Deliver(inFlight.flow, graph);
     }

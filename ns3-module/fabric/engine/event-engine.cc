@@ -37,9 +37,9 @@ class EventEngine::Sink : public FlowSink
         m_engine.Push(Later(m_engine.m_now, delay), kWake, m_graph, token);
     }
 
-    void Abort(const Flow& flow) override
+    int64_t Abort(const Flow& flow) override
     {
-        m_engine.Abort(flow, m_graph);
+        return m_engine.Abort(flow, m_graph);
     }
 
   private:

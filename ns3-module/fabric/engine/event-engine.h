@@ -68,8 +68,8 @@ class EventEngine : public Engine
     /// Starts a flow of a graph, whose source and destination have been checked. The flow ends in
     /// Deliver.
     virtual void Send(const Flow& flow, int graph) = 0;
-    /// Withdraws a flow of a graph, if it is on its way.
-    virtual void Abort(const Flow& flow, int graph) = 0;
+    /// Withdraws a flow of a graph, if it is on its way. Returns the payload that is carried.
+    virtual int64_t Abort(const Flow& flow, int graph) = 0;
     /// Handles an event of the derived engine's own, which is due now.
     virtual void Handle(int what, int graph, uint64_t payload) = 0;
 

@@ -137,7 +137,7 @@ class FlowEngine : public EventEngine
 
   protected:
     void Send(const Flow& flow, int graph) override;
-    void Abort(const Flow& flow, int graph) override;
+    int64_t Abort(const Flow& flow, int graph) override;
     void OnScheduleTime() override;
     std::string Blocked() const override;
     void Handle(int what, int graph, uint64_t payload) override;
@@ -696,7 +696,7 @@ double FlowEngine::ShareSent(const Connection& connection)
     return std::clamp(1 - left / wire, 0.0, 1.0);
 }
 
-void FlowEngine::Abort(const Flow& flow, int graph)
+int64_t FlowEngine::Abort(const Flow& flow, int graph)
 {
     const int number = ConnectionOf(flow.source, flow.destination, flow.lane);
     Connection& connection = m_connections[number];
@@ -711,13 +711,16 @@ void FlowEngine::Abort(const Flow& flow, int graph)
         if (wanted(slot))
         {
             m_slots[slot].graph = kNone;
-            return;
+            return m_slots[slot].flow.bytes;
         }
     }
+    int64_t sent = 0;
     if (connection.sending != kNone && wanted(connection.sending))
     {
         const int slot = connection.sending;
-        StopSending(number, ShareSent(connection));
+        const double share = ShareSent(connection);
+        sent = std::llround(share * static_cast<double>(m_slots[slot].flow.bytes));
+        StopSending(number, share);
         Free(slot);
     }
     else
@@ -731,14 +734,14 @@ void FlowEngine::Abort(const Flow& flow, int graph)
         }
         if (slot == kNone)
         {
-            return;
+            return 0;
         }
         (before == kNone ? connection.first : m_slots[before].next) = m_slots[slot].next;
         connection.last = connection.last == slot ? before : connection.last;
         Free(slot);
         if (before != kNone || !connection.waiting)
         {
-            return;
+            return 0;
         }
         connection.waiting = false;
     }
@@ -747,6 +750,7 @@ void FlowEngine::Abort(const Flow& flow, int graph)
         SetBusy(number, false);
     }
     SendNext(number);
+    return sent;
 }
 
 /// Loses a connection with all flows on it, and tells their graphs. The next flow opens another.

@@ -51,9 +51,10 @@ class FlowSink
     /// Asks for FlowGraph::OnWake(token) at Now() + delay; delay >= 0.
     virtual void Wake(TimeNs delay, uint64_t token) = 0;
     /// Withdraws a flow of this graph that has not arrived, found by its ends, lane and tag. What
-    /// has not left its source is never sent, and no callback follows. A flow that is not on its
-    /// way is ignored.
-    virtual void Abort(const Flow& flow) = 0;
+    /// has not left its source is never sent, and no callback follows. Returns the payload bytes
+    /// that had left, or that leave all the same (those that a socket has taken); 0 for a flow that
+    /// is not on its way, which is ignored.
+    virtual int64_t Abort(const Flow& flow) = 0;
 };
 
 /// A FlowGraph is driven by an engine through these callbacks.

@@ -199,7 +199,7 @@ class ColdEngine : public Engine {
       sink->Wake(delay, tokens);
     }
     void Wake(TimeNs d, uint64_t token) override { sink->Wake(d, token); }
-    void Abort(const Flow& flow) override { sink->Abort(flow); }
+    int64_t Abort(const Flow& flow) override { return sink->Abort(flow); }
     void Forward(FlowSink& s, const std::function<void()>& call) {
       sink = &s;
       call();
