@@ -5,6 +5,7 @@
  * between neighbours and the same transfers by ns-3's own applications on the same topology with
  * the same TCP. Another has one ring all-reduce.
  */
+#include "fabric/import/make.h"
 #include "fabric/step/step.h"
 #include "helper/packet-engine-helper.h"
 #include "plain-transfers.h"

@@ -11,6 +11,7 @@
  */
 #include "fabric/base/error.h"
 #include "fabric/base/units.h"
+#include "fabric/import/make.h"
 #include "fabric/step/step.h"
 #include "helper/packet-engine-helper.h"
 

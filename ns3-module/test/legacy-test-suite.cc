@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: GPL-2.0-only
  */
 #include "fabric/base/error.h"
+#include "fabric/import/make.h"
 #include "helper/attribute-check.h"
 #include "helper/legacy-helper.h"
 #include "model/ecmp-routing.h"

@@ -5,6 +5,7 @@
  * timings. The numbers hold for every ns-3 release that the module is built with.
  */
 #include "fabric/collective/closed-form.h"
+#include "fabric/import/make.h"
 #include "fabric/step/step.h"
 #include "helper/packet-engine-helper.h"
 #include "helper/reference-cases.h"

@@ -1,10 +1,28 @@
 #include "scenarios/network/network.h"
 
 #include <array>
+#include <cstdio>
+#include <mutex>
+#include <set>
 
 #include "base/parse.h"
 
 namespace legacy {
+namespace {
+
+// Says on standard error, once for each text in a process, what a map left open. It is a line for
+// people, which no result depends on.
+void SayAssumed(const std::string& text, const fabric::ImportReport& report) {
+  static std::mutex mutex;
+  static std::set<std::string> said;
+  if (report.Empty()) return;
+  const std::lock_guard lock(mutex);
+  if (!said.insert(text).second) return;
+  std::fprintf(stderr, "%s: assumed: %s (legacy-network topo show says how)\n", text.c_str(),
+               report.Short().c_str());
+}
+
+}  // namespace
 
 std::unique_ptr<Network> BuildNetwork(const NetworkRequest& request) {
   auto network = std::make_unique<Network>();
@@ -13,7 +31,9 @@ std::unique_ptr<Network> BuildNetwork(const NetworkRequest& request) {
   if (placement.workers > 0) {
     topology.hostsNeeded = placement.workers + (placement.colocated ? 0 : placement.servers);
   }
-  network->topology = fabric::MakeTopology(topology);
+  fabric::ImportedTopology imported = fabric::ImportTopology(topology);
+  SayAssumed(topology.text, imported.report);
+  network->topology = std::move(imported.topology);
   if (placement.workers == 0) {
     placement.workers = static_cast<int>(network->topology.Hosts().size());
   }

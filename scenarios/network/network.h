@@ -6,6 +6,7 @@
 #include <string>
 
 #include "ns3-module/fabric/engine/engine.h"
+#include "ns3-module/fabric/import/make.h"
 
 namespace legacy {
 
@@ -29,7 +30,8 @@ struct Network {
   Network& operator=(const Network&) = delete;
 };
 
-// Builds a network. Throws fabric::Error on a fabric that cannot be built or is too small.
+// Builds a network. Where its topology is a map, says once on standard error what the map left
+// open. Throws fabric::Error on a fabric that cannot be built or is too small.
 std::unique_ptr<Network> BuildNetwork(const NetworkRequest& request);
 
 // Returns how many of the first workers are connected to the same switch.

@@ -102,7 +102,9 @@ CLI::App* AddTopo(CLI::App& app, TopoCommand& topo, TopoTexts& texts) {
   sub->footer(
       "Examples:\n"
       "  legacy-network topo show rail-optimised\n"
-      "  legacy-network topo convert fat-tree:k=4 --format=svg --out=fat-tree.svg\n"
+      "  legacy-network topo show gml:Abilene.gml,default_rate=1Gbps\n"
+      "  legacy-network topo check Abilene.graphml --strict\n"
+      "  legacy-network topo convert fat-tree:k=4 --to=svg --out=fat-tree.svg\n"
       "Exit status: 0 success, 1 error or likely mistakes found by check, 2 wrong command line.");
   sub->add_option("ACTION", topo.action,
                   "show: print properties of the topology; check: report likely mistakes in it; "
@@ -112,8 +114,10 @@ CLI::App* AddTopo(CLI::App& app, TopoCommand& topo, TopoTexts& texts) {
   sub->add_option("TOPOLOGY", topo.topology.text, "topology, as for --topo")
       ->required()
       ->type_name("");
-  sub->add_option("--format", topo.format, "output format of convert [yaml]")
-      ->type_name("yaml|hpcc|dot|svg");
+  sub->add_flag("--strict", topo.strict,
+                "check: whatever a map left open and was assumed is an error");
+  sub->add_option("--to,--format", topo.format, "output format of convert [yaml]")
+      ->type_name("yaml|hpcc|graphml|dot|svg");
   sub->add_option("--out", topo.out, "output file of convert (default: standard output)")
       ->type_name("FILE");
   sub->add_option("--bandwidth", texts.bandwidth,

@@ -11,10 +11,14 @@
 namespace legacy {
 namespace {
 
-int Check(const fabric::Topology& topology) {
+int Check(const fabric::ImportedTopology& imported, bool strict) {
+  const fabric::Topology& topology = imported.topology;
   const std::vector<std::string> odd = fabric::CheckTopology(topology);
   for (const std::string& sentence : odd) std::printf("%s\n", sentence.c_str());
-  if (!odd.empty()) return 1;
+  for (const fabric::Assumption& assumption : imported.report.All()) {
+    std::printf("%s: %s\n", strict ? "error" : "assumed", assumption.text.c_str());
+  }
+  if (!odd.empty() || (strict && !imported.report.Empty())) return 1;
   std::printf("%s: %zu hosts, %zu links; no likely mistakes\n", topology.Name().c_str(),
               topology.Hosts().size(), topology.Links().size());
   return 0;
@@ -31,12 +35,16 @@ std::string Converted(const fabric::Topology& topology, const std::string& forma
 
 int RunTopoCommand(const TopoCommand& command) {
   ParseChoice(command.action, "topo", {"check", "show", "convert"});
-  ParseChoice(command.format, "--format", {"yaml", "hpcc", "dot", "svg"});
+  ParseChoice(command.format, "--to", {"yaml", "hpcc", "graphml", "dot", "svg"});
   CheckOutput(command.out, "--out");
-  const fabric::Topology topology = fabric::MakeTopology(command.topology);
-  if (command.action == "check") return Check(topology);
+  const fabric::ImportedTopology imported = fabric::ImportTopology(command.topology);
+  const fabric::Topology& topology = imported.topology;
+  if (command.action == "check") return Check(imported, command.strict);
   if (command.action == "show") {
     std::fputs(fabric::DescribeTopology(topology).c_str(), stdout);
+    for (const fabric::Assumption& assumption : imported.report.All()) {
+      std::printf("assumed: %s\n", assumption.text.c_str());
+    }
     for (const std::string& sentence : fabric::CheckTopology(topology)) {
       std::printf("note: %s\n", sentence.c_str());
     }

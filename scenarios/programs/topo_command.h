@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "ns3-module/fabric/topology/topology.h"
+#include "ns3-module/fabric/import/make.h"
 
 namespace legacy {
 
@@ -11,12 +11,13 @@ namespace legacy {
 struct TopoCommand {
   std::string action;  // check | show | convert
   fabric::TopologyRequest topology;
-  std::string format = "yaml";  // format of convert: yaml | hpcc | dot | svg
+  bool strict = false;          // check: what a map leaves open is an error
+  std::string format = "yaml";  // format of convert: yaml | hpcc | graphml | dot | svg
   std::string out = "-";        // file of convert
 };
 
 // Prints on standard output or writes `out`, whole. Returns the exit status: 1 where `check` finds
-// likely mistakes. Throws Error.
+// likely mistakes or, with `strict`, that something was assumed. Throws Error.
 int RunTopoCommand(const TopoCommand& command);
 
 }  // namespace legacy

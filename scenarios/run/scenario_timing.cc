@@ -2,7 +2,7 @@
 
 #include "base/error.h"
 #include "ns3-module/fabric/collective/alpha-beta.h"
-#include "ns3-module/fabric/topology/file.h"
+#include "ns3-module/fabric/import/make.h"
 #include "scenarios/network/engines.h"
 #include "trainer/clock/measured_clock.h"
 

@@ -293,7 +293,7 @@ TEST_F(NetworkProgram, MistakesGiveOneClearMessage) {
       {"--fidelity=flow --pcap=out", "--fidelity is flow"},
       {"--ns3::TcpSocket::SegmentSize", "=VALUE"},
       {"topo look star", "check, show, convert"},
-      {"topo convert star --format=xml", "yaml, hpcc, dot, svg"},
+      {"topo convert star --format=xml", "yaml, hpcc, graphml, dot, svg"},
       {"validate --sections=luck", "luck"},
   };
   for (const auto& [arguments, expected] : cases) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "helper/packet-engine-helper.h"
+#include "ns3-module/fabric/import/make.h"
 #include "ns3-module/fabric/step/step.h"
 
 namespace legacy::packet_test {

@@ -40,20 +40,19 @@ enum class TopologyFormat : uint8_t
 {
     Yaml, ///< type: links
     Hpcc,
-    Dot, ///< Graphviz's format, which is only written
+    Graphml, ///< with keys of the Internet Topology Zoo and further ones of ours
+    Dot,     ///< Graphviz's format, which is only written
 };
 
-/// Returns the format of that name: "yaml", "hpcc", "dot". Throws Error with the list for any
+/// Returns the format of that name: "yaml", "hpcc", "graphml", "dot". Throws Error with the list for any
 /// other.
 TopologyFormat ParseTopologyFormat(const std::string& text);
 
 /// Writes a topology. Reading it gives one of the same fingerprint where hosts come before
 /// switches, as in every topology of MakeTopology. Throws Error on what the format cannot say
-/// (HPCC: queues, prices).
+/// (HPCC: queues, prices; GraphML: control characters in names). HPCC has no names: it is read back
+/// with names of its own.
 void WriteTopology(const Topology& topology, TopologyFormat format, std::ostream& stream);
-
-/// True where MakeTopology would read a file for that text.
-bool NamesTopologyFile(const std::string& text);
 
 /// LinkDefaults are what links of a file have where its text leaves it open.
 struct LinkDefaults

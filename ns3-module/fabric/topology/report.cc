@@ -17,6 +17,7 @@ namespace
 
 constexpr size_t kSampledHosts = 64; ///< number of hosts whose paths from all others are counted
 constexpr size_t kNamedHosts = 3;    ///< number of hosts that one warning names
+constexpr size_t kListedKinds = 12;  ///< number of kinds of links up to which delays are listed
 
 std::string Number(double value)
 {
@@ -104,13 +105,24 @@ std::string DescribeLinks(const Topology& topology)
         scheduled += (there.schedule ? 1 : 0) + (back.schedule ? 1 : 0);
     }
     std::string text;
-    for (const auto& [kind, count] : kinds)
+    const bool listed = kinds.size() <= kListedKinds;
+    for (auto kind = kinds.begin(); kind != kinds.end();)
     {
-        const auto [inner, there, back, delay] = kind;
+        const auto [inner, there, back, delay] = kind->first;
+        TimeNs longest = delay;
+        size_t count = 0;
+        // Kinds of the same rates follow each other, by delay.
+        do
+        {
+            count += kind->second;
+            longest = std::get<3>(kind->first);
+            ++kind;
+        } while (!listed && kind != kinds.end() && std::get<0>(kind->first) == inner &&
+                 std::get<1>(kind->first) == there && std::get<2>(kind->first) == back);
         text += std::string("links ") + (inner ? "between switches: " : "of hosts: ") +
                 std::to_string(count) + " of " + FormatRate(there) +
                 (back != there ? " there and " + FormatRate(back) + " back" : "") + ", " +
-                FormatTime(delay) + "\n";
+                FormatTime(delay) + (longest == delay ? "" : " to " + FormatTime(longest)) + "\n";
     }
     if (scheduled > 0)
     {

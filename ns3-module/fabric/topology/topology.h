@@ -168,26 +168,4 @@ class Topology
     RoutingCache m_routing;
 };
 
-/// A TopologyRequest asks for a topology by name and parameters, as on the command line:
-/// "fat-tree:k=4", "leaf-spine:leaves=4,hosts=4,spines=2" (all types: TopologyTypes of report.h);
-/// or for the path of a file (file.h): .yaml or .yml, and .txt, .topo or "hpcc:PATH" in HPCC's
-/// format.
-struct TopologyRequest
-{
-    std::string text = "fat-tree";
-    /// Rate of host links, and of all links where the topology does not say otherwise.
-    int64_t rateBps = 1'000'000'000;
-    TimeNs delay = 10'000; ///< propagation delay of each link
-    int64_t queueBytes = 0;
-    /// Number of hosts that sets the size of a topology without a given one. A given size that has
-    /// fewer is an error.
-    int hostsNeeded = 0;
-    uint64_t ecmpSeed = 1;
-    Multipath multipath = Multipath::Ecmp;
-};
-
-/// Builds the topology. Throws Error with file, line and column (files) or the parameter, its value
-/// and what is allowed.
-Topology MakeTopology(const TopologyRequest& request);
-
 } // namespace legacy::fabric

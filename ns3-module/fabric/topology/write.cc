@@ -210,6 +210,89 @@ void WriteHpcc(const Topology& topology, std::ostream& stream)
     }
 }
 
+/// Returns the text as content of an XML element.
+std::string XmlText(const std::string& text)
+{
+    std::string escaped;
+    for (const char c : text)
+    {
+        if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F)
+        {
+            throw Error(
+                "name of a node in the format graphml", "a control character", "none; use yaml");
+        }
+        escaped += c == '&' ? "&amp;" : c == '<' ? "&lt;" : c == '>' ? "&gt;" : std::string(1, c);
+    }
+    return escaped;
+}
+
+void WriteGraphml(const Topology& topology, std::ostream& stream)
+{
+    struct Key
+    {
+        const char* name;
+        const char* domain;
+        const char* type;
+    };
+    constexpr Key kKeys[] = {{"label", "node", "string"},
+                             {"NodeKind", "node", "string"},
+                             {"LinkDelayNs", "edge", "long"},
+                             {"LinkSpeedRaw", "edge", "long"},
+                             {"LinkSpeedRawBack", "edge", "long"},
+                             {"LinkQueueBytes", "edge", "long"},
+                             {"LinkQueueBytesBack", "edge", "long"},
+                             {"LinkErrorRate", "edge", "double"},
+                             {"LinkErrorRateBack", "edge", "double"},
+                             {"LinkUsdPerGb", "edge", "double"},
+                             {"LinkUsdPerGbBack", "edge", "double"}};
+    stream << "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+              "<graphml xmlns=\"http://graphml.graphdrawing.org/xmlns\">\n";
+    for (const Key& key : kKeys)
+    {
+        stream << "  <key id=\"" << key.name << "\" for=\"" << key.domain << "\" attr.name=\""
+               << key.name << "\" attr.type=\"" << key.type << "\"/>\n";
+    }
+    const auto data = [&stream](const std::string& key, const std::string& value)
+    { stream << "<data key=\"" << key << "\">" << value << "</data>"; };
+    stream << "  <graph edgedefault=\"undirected\">\n";
+    for (int node = 0; node < topology.NodeCount(); ++node)
+    {
+        stream << "    <node id=\"n" << node << "\">";
+        data("label", XmlText(topology.NodeName(node)));
+        data("NodeKind", topology.IsHost(node) ? "host" : "switch");
+        stream << "</node>\n";
+    }
+    for (const Link& link : topology.Links())
+    {
+        stream << "    <edge source=\"n" << link.a << "\" target=\"n" << link.b << "\">";
+        data("LinkDelayNs", std::to_string(link.delay));
+        for (int way = 0; way < 2; ++way)
+        {
+            const Port& port = link.ports[way];
+            const std::string back = way == 0 ? "" : "Back";
+            if (port.schedule)
+            {
+                throw Error("schedule of " + topology.NodeName(link.a) + " - " +
+                                topology.NodeName(link.b),
+                            FormatRate(port.rateBps) + " at most",
+                            "none in the format graphml, which cannot say it; use yaml");
+            }
+            data("LinkSpeedRaw" + back, std::to_string(port.rateBps));
+            data("LinkQueueBytes" + back, std::to_string(port.queueBytes));
+            if (port.errorRate > 0)
+            {
+                data("LinkErrorRate" + back, ExactReal(port.errorRate));
+            }
+            if (port.usdPerGb > 0)
+            {
+                data("LinkUsdPerGb" + back, ExactReal(port.usdPerGb));
+            }
+        }
+        stream << "</edge>\n";
+    }
+    stream << "  </graph>\n</graphml>\n";
+}
+
 void WriteDot(const Topology& topology, std::ostream& stream)
 {
     stream << "graph " << Quoted(topology.Name()) << " {\n";
@@ -239,11 +322,15 @@ TopologyFormat ParseTopologyFormat(const std::string& text)
     {
         return TopologyFormat::Hpcc;
     }
+    if (text == "graphml")
+    {
+        return TopologyFormat::Graphml;
+    }
     if (text == "dot")
     {
         return TopologyFormat::Dot;
     }
-    throw Error("topology format", text, "yaml, hpcc, dot");
+    throw Error("topology format", text, "yaml, hpcc, graphml, dot");
 }
 
 void WriteTopology(const Topology& topology, TopologyFormat format, std::ostream& stream)
@@ -255,6 +342,9 @@ void WriteTopology(const Topology& topology, TopologyFormat format, std::ostream
         break;
     case TopologyFormat::Hpcc:
         WriteHpcc(topology, stream);
+        break;
+    case TopologyFormat::Graphml:
+        WriteGraphml(topology, stream);
         break;
     case TopologyFormat::Dot:
         WriteDot(topology, stream);

@@ -4,6 +4,7 @@
 
 #include "base/random.h"
 #include "compress/codec.h"
+#include "ns3-module/fabric/import/make.h"
 #include "ns3-module/fabric/topology/topology.h"
 
 int main() {

@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <fstream>
 
+#include "ns3-module/fabric/import/make.h"
 #include "ns3-module/fabric/topology/topology.h"
 #include "tests/fabric/fabric_testing.h"
 

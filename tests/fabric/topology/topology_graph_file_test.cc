@@ -7,6 +7,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "ns3-module/fabric/import/make.h"
 #include "ns3-module/fabric/topology/file.h"
 #include "ns3-module/fabric/topology/report.h"
 #include "ns3-module/fabric/topology/topology.h"
@@ -340,7 +341,7 @@ TEST(GraphFile, DotNamesEveryNodeAndLink) {
             "}\n");
   EXPECT_EQ(ParseTopologyFormat("dot"), TopologyFormat::Dot);
   EXPECT_EQ(MessageOf([] { ParseTopologyFormat("gml"); }),
-            "topology format: got 'gml'; allowed: yaml, hpcc, dot");
+            "topology format: got 'gml'; allowed: yaml, hpcc, graphml, dot");
 }
 
 }  // namespace

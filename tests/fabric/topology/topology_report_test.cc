@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ns3-module/fabric/import/make.h"
 #include "ns3-module/fabric/topology/builders.h"
 #include "ns3-module/fabric/topology/report.h"
 #include "tests/fabric/fabric_testing.h"

@@ -5,6 +5,7 @@
 #include <map>
 #include <thread>
 
+#include "ns3-module/fabric/import/make.h"
 #include "ns3-module/fabric/topology/fewest-hops.h"
 #include "ns3-module/fabric/topology/topology.h"
 #include "tests/fabric/fabric_testing.h"

@@ -6,6 +6,7 @@
 #include <set>
 #include <sstream>
 
+#include "ns3-module/fabric/import/make.h"
 #include "ns3-module/fabric/topology/builders.h"
 #include "ns3-module/fabric/topology/report.h"
 #include "ns3-module/fabric/topology/topology.h"

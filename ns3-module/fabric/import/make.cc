@@ -1,0 +1,276 @@
+#include "make.h"
+
+#include "fabric/base/error.h"
+#include "fabric/base/text-file.h"
+#include "fabric/topology/file.h"
+#include "fabric/topology/types.h"
+#include "network-map.h"
+#include "rtt-matrix.h"
+
+#include <algorithm>
+#include <cctype>
+#include <utility>
+#include <variant>
+
+namespace legacy::fabric
+{
+
+namespace
+{
+
+bool EndsWith(const std::string& text, const std::string& end)
+{
+    return text.size() >= end.size() &&
+           text.compare(text.size() - end.size(), end.size(), end) == 0;
+}
+
+bool StartsWith(const std::string& text, const std::string& start)
+{
+    return text.compare(0, start.size(), start) == 0;
+}
+
+/// A NamedFile is the text of a request that names a file.
+struct NamedFile
+{
+    std::string path;
+    Settings options;
+};
+
+Topology MakeNamed(Settings settings, const TopologyRequest& request)
+{
+    TopologyBuild build{std::move(settings), request.hostsNeeded, {}};
+    build.common.rateBps = build.settings.Rate("rate", request.rateBps);
+    build.common.delay = build.settings.Time("delay", request.delay);
+    build.common.queueBytes = build.settings.Bytes("queue", request.queueBytes);
+    const std::string name = build.settings.Text("name", build.settings.Type());
+    Topology topology = MakeByType(build);
+    build.settings.RejectUnread();
+    topology.SetName(name);
+    return topology;
+}
+
+LinkDefaults DefaultsOf(const TopologyRequest& request)
+{
+    return {request.rateBps, request.delay, request.queueBytes};
+}
+
+ImportedTopology FromYaml(NamedFile& file, const TopologyRequest& request)
+{
+    auto content = ReadYamlFile(file.path, DefaultsOf(request));
+    if (auto* settings = std::get_if<Settings>(&content))
+    {
+        return {MakeNamed(std::move(*settings), request), {}, {}};
+    }
+    return {std::get<Topology>(std::move(content)), {}, {}};
+}
+
+ImportedTopology FromGraphml(NamedFile& file, const TopologyRequest& request)
+{
+    return BuildMap(MapOfGraph(ReadRawGraphml(file.path)), file.options, DefaultsOf(request));
+}
+
+ImportedTopology FromGml(NamedFile& file, const TopologyRequest& request)
+{
+    return BuildMap(MapOfGraph(ReadRawGml(file.path)), file.options, DefaultsOf(request));
+}
+
+ImportedTopology FromSndlib(NamedFile& file, const TopologyRequest& request)
+{
+    const int64_t unit = file.options.Rate("unit", 0);
+    const bool native = StartsWith(ReadText(file.path), "?SNDlib");
+    return BuildMap(native ? ReadSndlibNative(file.path, unit) : ReadSndlibXml(file.path, unit),
+                    file.options,
+                    DefaultsOf(request));
+}
+
+ImportedTopology FromRttMatrix(NamedFile& file, const TopologyRequest& request)
+{
+    return ReadRttMatrix(file.path, file.options, DefaultsOf(request));
+}
+
+/// Reads the text formats that share extensions: each says in its first words what it is.
+ImportedTopology FromText(NamedFile& file, const TopologyRequest& request)
+{
+    if (StartsWith(ReadText(file.path), "?SNDlib"))
+    {
+        return FromSndlib(file, request);
+    }
+    return {ReadHpccFile(file.path), {}, {}};
+}
+
+constexpr const char* kMapOptions =
+    "hosts, host_rate, host_delay, host_queue, default_rate, delay, stretch, queue, component";
+
+struct Entry
+{
+    TopologySource source;
+    ImportedTopology (*read)(NamedFile& file, const TopologyRequest& request);
+};
+
+const std::vector<Entry>& SourceEntries()
+{
+    static const std::vector<Entry> entries{
+        {{"yaml",
+          {".yaml", ".yml"},
+          "",
+          "parameters of a named type, or any graph as `type: links`"},
+         FromYaml},
+        {{"hpcc",
+          {".txt", ".topo"},
+          "",
+          "text of the HPCC simulator, or of SimAI with its header of six words"},
+         FromText},
+        {{"graphml", {".graphml"}, kMapOptions, "GraphML, as in the Internet Topology Zoo"},
+         FromGraphml},
+        {{"gml", {".gml"}, kMapOptions, "GML, likewise"}, FromGml},
+        {{"sndlib",
+          {".xml", ".txt"},
+          std::string("unit, ") + kMapOptions,
+          "SNDlib, its native text or XML"},
+         FromSndlib},
+        {{"rtt-matrix",
+          {},
+          "unit, server, missing, rate, server_rate, queue",
+          "round-trip times between hosts: a star around one of them"},
+         FromRttMatrix},
+    };
+    return entries;
+}
+
+const Entry* FindPrefix(const std::string& text)
+{
+    for (const Entry& entry : SourceEntries())
+    {
+        const std::string prefix = entry.source.prefix + ":";
+        if (StartsWith(text, prefix))
+        {
+            return &entry;
+        }
+    }
+    return nullptr;
+}
+
+const Entry* FindExtension(std::string path)
+{
+    if (EndsWith(path, ".gz"))
+    {
+        path.resize(path.size() - 3);
+    }
+    for (const Entry& entry : SourceEntries())
+    {
+        for (const std::string& extension : entry.source.extensions)
+        {
+            if (EndsWith(path, extension))
+            {
+                return &entry;
+            }
+        }
+    }
+    return nullptr;
+}
+
+/// Returns where the options behind a path begin: at the first comma that a key and '=' follow.
+size_t EndOfPath(const std::string& text)
+{
+    for (size_t comma = text.find(','); comma != std::string::npos;
+         comma = text.find(',', comma + 1))
+    {
+        size_t end = comma + 1;
+        while (end < text.size() &&
+               (std::isalnum(static_cast<unsigned char>(text[end])) != 0 || text[end] == '_'))
+        {
+            ++end;
+        }
+        if (end > comma + 1 && end < text.size() && text[end] == '=')
+        {
+            return comma;
+        }
+    }
+    return text.size();
+}
+
+/// Returns the format of the file that a text names, or nullptr. A text without a known prefix or
+/// extension names a file if it has a '/' which is not that of a rate in a parameter.
+const Entry* SourceOf(const std::string& text)
+{
+    if (const Entry* entry = FindPrefix(text))
+    {
+        return entry;
+    }
+    if (const Entry* entry = FindExtension(text.substr(0, EndOfPath(text))))
+    {
+        return entry;
+    }
+    return text.find('/') < text.find('=') ? &SourceEntries().front() : nullptr;
+}
+
+NamedFile FileOf(const std::string& text, const Entry& entry)
+{
+    const size_t begin = FindPrefix(text) == &entry ? entry.source.prefix.size() + 1 : 0;
+    const size_t end = EndOfPath(text);
+    // The parser of named types reads the options, and says what is wrong with them.
+    const std::string options = end < text.size() ? ":" + text.substr(end + 1) : "";
+    return {text.substr(begin, end - begin),
+            Settings::FromText(entry.source.prefix + options, "topology")};
+}
+
+ImportedTopology FromSource(const TopologyRequest& request)
+{
+    const Entry* entry = SourceOf(request.text);
+    if (!entry)
+    {
+        return {MakeNamed(Settings::FromText(request.text, "topology"), request), {}, {}};
+    }
+    NamedFile file = FileOf(request.text, *entry);
+    ImportedTopology imported = entry->read(file, request);
+    file.options.RejectUnread();
+    return imported;
+}
+
+void CheckSize(const Topology& topology, const TopologyRequest& request)
+{
+    const auto hosts = static_cast<int>(topology.Hosts().size());
+    if (hosts < request.hostsNeeded)
+    {
+        throw Error("topology",
+                    request.text + " with " + std::to_string(hosts) + " hosts",
+                    "at least " + std::to_string(request.hostsNeeded) + " hosts");
+    }
+}
+
+} // namespace
+
+const std::vector<TopologySource>& TopologySources()
+{
+    static const std::vector<TopologySource> sources = []
+    {
+        std::vector<TopologySource> all;
+        for (const Entry& entry : SourceEntries())
+        {
+            all.push_back(entry.source);
+        }
+        return all;
+    }();
+    return sources;
+}
+
+bool NamesTopologyFile(const std::string& text)
+{
+    return SourceOf(text) != nullptr;
+}
+
+ImportedTopology ImportTopology(const TopologyRequest& request)
+{
+    ImportedTopology imported = FromSource(request);
+    CheckSize(imported.topology, request);
+    imported.topology.SetEcmpSeed(request.ecmpSeed);
+    imported.topology.SetMultipath(request.multipath);
+    return imported;
+}
+
+Topology MakeTopology(const TopologyRequest& request)
+{
+    return ImportTopology(request).topology;
+}
+
+} // namespace legacy::fabric

@@ -1,0 +1,148 @@
+#include "rtt-matrix.h"
+
+#include "fabric/base/error.h"
+#include "fabric/base/text-file.h"
+#include "fabric/topology/types.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <vector>
+
+namespace legacy::fabric
+{
+
+namespace
+{
+
+constexpr double kMostRtt = 1e9; ///< in the unit of the file
+
+/// Returns the middle of some values; of an even number the mean of both in the middle.
+double Median(std::vector<double> values)
+{
+    std::sort(values.begin(), values.end());
+    const size_t half = values.size() / 2;
+    return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
+}
+
+/// Returns the row of the server. All rows are checked, and none but this one is kept.
+std::vector<double> ServerRow(WordLines& lines, int server, std::string& where, size_t& rows)
+{
+    std::vector<double> row;
+    size_t columns = 0;
+    for (rows = 0; lines.Advance(); ++rows)
+    {
+        columns = rows == 0 ? lines.Count() : columns;
+        if (lines.Count() != columns || rows >= columns)
+        {
+            throw Error(lines.Location(0) + ": row " + std::to_string(rows),
+                        std::to_string(lines.Count()) + " values",
+                        "a square matrix, of " + std::to_string(columns) + " rows and columns");
+        }
+        const bool wanted = static_cast<int>(rows) == server;
+        for (size_t i = 0; i < columns; ++i)
+        {
+            const double value = lines.Real(i, "round-trip time", 0, kMostRtt);
+            if (wanted)
+            {
+                row.push_back(value);
+            }
+        }
+        where = wanted ? lines.Location(0) : where;
+    }
+    if (rows != columns || rows < 2)
+    {
+        throw Error(lines.End(),
+                    std::to_string(rows) + " rows of " + std::to_string(columns) + " values",
+                    "a square matrix of 2 rows or more");
+    }
+    return row;
+}
+
+} // namespace
+
+ImportedTopology
+ReadRttMatrix(const std::string& path, Settings& options, const LinkDefaults& defaults)
+{
+    const std::string unit = options.Text("unit", "");
+    if (unit != "ms" && unit != "s")
+    {
+        throw Error(options.Location("unit"), unit.empty() ? "nothing" : unit, "unit=ms, unit=s");
+    }
+    const double nanoseconds = unit == "ms" ? 1e6 : 1e9;
+    const int server = options.Int("server", 0, 0, TopologyBuild::kMaxHosts - 1);
+    const std::string missing = options.Text("missing", "error");
+    if (missing != "error" && missing != "median")
+    {
+        throw Error(options.Location("missing"), missing, "error, median");
+    }
+    Link link;
+    link.rateBps = options.Rate("rate", defaults.rateBps);
+    link.queueBytes = options.Bytes("queue", defaults.queueBytes);
+    const int64_t serverRate = options.Rate("server_rate", link.rateBps);
+
+    WordLines lines(path, ReadText(path));
+    std::string where;
+    size_t rows = 0;
+    const std::vector<double> row = ServerRow(lines, server, where, rows);
+    if (row.empty())
+    {
+        throw Error(options.Location("server"),
+                    std::to_string(server),
+                    "a row of " + path + ", 0 to " + std::to_string(rows - 1));
+    }
+    const auto hosts = static_cast<int>(row.size());
+    if (hosts > TopologyBuild::kMaxHosts)
+    {
+        throw Error(path + ": rows",
+                    std::to_string(hosts),
+                    "at most " + std::to_string(TopologyBuild::kMaxHosts));
+    }
+    std::vector<double> known;
+    for (int host = 0; host < hosts; ++host)
+    {
+        if (host != server && row[host] > 0)
+        {
+            known.push_back(row[host]);
+        }
+        else if (host != server && missing == "error")
+        {
+            throw Error(where + ": round-trip time of row " + std::to_string(server) +
+                            " and column " + std::to_string(host),
+                        "0",
+                        "a time above 0, or missing=median");
+        }
+    }
+    if (known.empty())
+    {
+        throw Error(where + ": round-trip times of row " + std::to_string(server),
+                    "none above 0",
+                    "at least one");
+    }
+    const double median = Median(known);
+
+    ImportedTopology result;
+    for (int host = 0; host < hosts; ++host)
+    {
+        result.topology.AddHost("host" + std::to_string(host));
+    }
+    link.b = result.topology.AddSwitch("hub");
+    for (int host = 0; host < hosts; ++host)
+    {
+        const double rtt = host == server ? 0 : row[host] > 0 ? row[host] : median;
+        Link own = link;
+        own.a = host;
+        own.rateBps = host == server ? serverRate : link.rateBps;
+        own.delay = RoundedTime(rtt * nanoseconds / 2);
+        result.topology.AddLink(own);
+    }
+    const auto absent = static_cast<int64_t>(hosts - 1 - known.size());
+    result.report.Add(Assumed::RoundTrip,
+                      absent,
+                      CountOf(absent, "round-trip time", "round-trip times") + " of the server's " +
+                          std::to_string(hosts - 1) + " missing: the median, " +
+                          FormatTime(RoundedTime(median * nanoseconds)));
+    result.topology.SetName(OneLine(std::filesystem::path(path).stem().string()));
+    return result;
+}
+
+} // namespace legacy::fabric
