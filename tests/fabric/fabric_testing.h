@@ -42,7 +42,7 @@ inline std::string OwnFolder() {
 // are absent.
 inline std::string SharedData(const std::string& file) {
   for (const char* folder : {"/../shared/data/", "/../../shared/data/"}) {
-    const std::string path = LEGACY_SOURCE + std::string(folder) + file;
+    const std::string path = LEGACY_SOURCE_DIR + std::string(folder) + file;
     if (std::filesystem::exists(path)) return path;
   }
   return "";

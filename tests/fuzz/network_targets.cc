@@ -1,5 +1,6 @@
 // Descriptions of networks: topologies and stragglers.
 #include "base/whole_file.h"
+#include "ns3-module/fabric/import/make.h"
 #include "ns3-module/fabric/step/straggler.h"
 #include "ns3-module/fabric/topology/file.h"
 #include "tests/fuzz/readers.h"
@@ -10,6 +11,40 @@ namespace {
 std::string Topology(const std::string& name) {
   return ReadWholeFile(std::string(LEGACY_ROOT "/topologies/") + name);
 }
+
+std::string BrokenMap(const std::string& name) {
+  return ReadWholeFile(std::string(LEGACY_ROOT "/tests/fabric/import/broken/") + name);
+}
+
+// Formats of maps, as prefix and options of a request. The first byte of an input chooses one.
+struct MapFormat {
+  const char* prefix;
+  const char* options;
+  const char* seed;  // a file that is read to its end
+};
+
+constexpr MapFormat kMapFormats[] = {
+    {"graphml:", ",hosts=2",
+     "<graphml><key id='l' attr.name='LinkSpeedRaw'/><key id='y' attr.name='Latitude'/>"
+     "<key id='x' attr.name='Longitude'/><graph edgedefault='undirected'><node id='a'>"
+     "<data key='x'>1</data><data key='y'>-2.5</data></node><node id='b'/><node id='c'/>"
+     "<edge source='a' target='b'><data key='l'>1e9</data></edge><edge source='a' target='a'/>"
+     "</graph></graphml>"},
+    {"gml:", ",default_rate=1Mbps,hosts=1+2",
+     "graph [ directed 1 node [ id 1 label \"a&amp;\" graphics [ x 1 ] Latitude 1 Longitude 2 ]\n"
+     "node [ id 2 label \"2\" ] node [ id 3 label \"1\" ] edge [ source 1 target 2 LinkLabel "
+     "\"2x OC-48\" ]\nedge [ source 2 target 3 LinkLabel \"1-20Gbps\" ] ]\n"},
+    {"sndlib:", ",unit=1Mbps,stretch=2",
+     "?SNDlib native format; type: network; version: 1.0\nMETA (\n unit = MBITPERSEC\n)\nNODES (\n"
+     " A ( 1 2 )\n B ( 3 4 )\n)\nLINKS (\n L ( A B ) 0 0 0 0 ( 1.5 2 )\n)\nDEMANDS (\n D ( A B ) 1 "
+     "2.5 3\n)\nADMISSIBLE_PATHS (\n D (\n P ( L )\n )\n)\n"},
+    {"sndlib:", ",unit=1kbps",
+     "<network><networkStructure><nodes><node id='A'><coordinates><x>1</x><y>2</y></coordinates>"
+     "</node><node id='B'><coordinates><x>1</x><y>2</y></coordinates></node></nodes><links>"
+     "<link id='L'><source>A</source><target>B</target><preInstalledModule><capacity>3</capacity>"
+     "</preInstalledModule></link></links></networkStructure></network>"},
+    {"rtt-matrix:", ",unit=ms,missing=median,server=1", "0\t1.5\t2\n1\t0\t0\n2\t3\t0\n"},
+};
 
 }  // namespace
 
@@ -32,6 +67,35 @@ void FuzzHpcc(ByteSpan input) {
 }
 
 std::vector<Bytes> HpccSeeds() { return TextSeeds({Topology("two-racks.topo")}); }
+
+void FuzzMaps(ByteSpan bytes) {
+  static MemoryFile file;
+  Input input(bytes);
+  const MapFormat& format = kMapFormats[input.Take(1) % std::size(kMapFormats)];
+  file.Put(input.Rest());
+  Refusable([&] {
+    fabric::TopologyRequest request;
+    request.text = format.prefix + file.path() + format.options;
+    const fabric::ImportedTopology imported = fabric::ImportTopology(request);
+    for (const fabric::Demand& demand : imported.demands) {
+      Require(demand.source >= 0 && demand.source < imported.topology.NodeCount());
+      Require(demand.destination >= 0 && demand.destination < imported.topology.NodeCount());
+    }
+    imported.report.Short();
+  });
+}
+
+std::vector<Bytes> MapsSeeds() {
+  std::vector<Bytes> seeds;
+  for (size_t i = 0; i < std::size(kMapFormats); ++i) {
+    const std::string choice(1, static_cast<char>(i));
+    for (Bytes& seed : TextSeeds({kMapFormats[i].seed}, choice)) seeds.push_back(std::move(seed));
+  }
+  for (Bytes& seed : TextSeeds({BrokenMap("entity-bomb.graphml")}, std::string(1, '\0'))) {
+    seeds.push_back(std::move(seed));
+  }
+  return seeds;
+}
 
 void FuzzStragglers(ByteSpan input) {
   static MemoryFile file;

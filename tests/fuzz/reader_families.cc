@@ -12,6 +12,7 @@ void FuzzTraffic(ByteSpan input);
 void FuzzDdpTrace(ByteSpan input);
 void FuzzTopology(ByteSpan input);
 void FuzzHpcc(ByteSpan input);
+void FuzzMaps(ByteSpan input);
 void FuzzStragglers(ByteSpan input);
 void FuzzImages(ByteSpan input);
 void FuzzFlows(ByteSpan input);
@@ -26,6 +27,7 @@ std::vector<Bytes> TrafficSeeds();
 std::vector<Bytes> DdpTraceSeeds();
 std::vector<Bytes> TopologySeeds();
 std::vector<Bytes> HpccSeeds();
+std::vector<Bytes> MapsSeeds();
 std::vector<Bytes> StragglersSeeds();
 std::vector<Bytes> ImagesSeeds();
 std::vector<Bytes> FlowsSeeds();
@@ -54,6 +56,7 @@ const std::vector<Family>& ReaderFamilies() {
       {"ddptrace", FuzzDdpTrace, DdpTraceSeeds, kFew},
       {"topology", FuzzTopology, TopologySeeds, kFew},
       {"hpcc", FuzzHpcc, HpccSeeds, kFew},
+      {"maps", FuzzMaps, MapsSeeds, kFew},
       {"stragglers", FuzzStragglers, StragglersSeeds, kFew},
       {"images", FuzzImages, ImagesSeeds, kFew},
       {"flows", FuzzFlows, FlowsSeeds, kFew},

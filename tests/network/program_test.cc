@@ -239,6 +239,33 @@ TEST_F(NetworkProgram, TopologiesAreShownCheckedAndConverted) {
   EXPECT_NE(Run("topo convert star --format=svg").text.find("<svg"), std::string::npos);
 }
 
+// What a map leaves open is told by topo, and once, in short, where a program uses it.
+TEST_F(NetworkProgram, MapsSayWhatWasAssumed) {
+  std::ofstream(directory_ / "map.gml") << "graph [ node [ id 0 label \"a\" ] node [ id 1 label "
+                                           "\"b\" ] edge [ source 0 target 1 ] ]\n";
+  const Result shown = Run("topo show map.gml,hosts=2");
+  EXPECT_NE(shown.text.find("4 hosts, 2 switches, 5 links"), std::string::npos);
+  EXPECT_NE(shown.text.find("assumed: 1 of 1 line without a speed: 10 Gbit/s each (default_rate)\n"
+                            "assumed: 1 of 1 link without a delay or places: 1 ms each\n"),
+            std::string::npos)
+      << shown.text;
+  EXPECT_EQ(Run("topo check map.gml").status, 0);
+  const Result strict = Run("topo check map.gml --strict");
+  EXPECT_EQ(strict.status, 1);
+  EXPECT_NE(strict.text.find("error: 1 of 1 line without a speed"), std::string::npos);
+  EXPECT_EQ(Run("topo check fat-tree:k=4 --strict").status, 0);
+
+  const Result used = Run("--topo=map.gml,hosts=2 --fidelity=flow,analytic --bytes=1MB --quiet");
+  const std::string note = "map.gml,hosts=2: assumed: 1 speed, 1 delay (legacy-network topo show";
+  const size_t first = used.text.find(note);
+  EXPECT_NE(first, std::string::npos) << used.text;
+  EXPECT_EQ(used.text.find(note, first + 1), std::string::npos) << used.text;
+
+  ASSERT_EQ(Run("topo convert map.gml --to=graphml --out=map.graphml").text, "");
+  const Result converted = Run("topo check map.graphml --strict");
+  EXPECT_EQ(converted.status, 0) << converted.text;
+}
+
 // Each kind of mistake gives a message with option, value and what is allowed, and leaves no file
 // behind.
 TEST_F(NetworkProgram, MistakesGiveOneClearMessage) {

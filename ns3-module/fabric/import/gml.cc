@@ -47,6 +47,7 @@ class GmlFile
             if (key == "graph" && !found)
             {
                 Enter(key);
+                m_graph.line = m_tokenLine;
                 ReadGraph();
                 found = true;
             }

@@ -98,6 +98,7 @@ NetworkMap MapOfGraph(const RawGraph& graph)
     NetworkMap map;
     map.path = graph.path;
     map.name = graph.name;
+    map.line = graph.line;
     const auto at = [&](int line) { return graph.path + ":" + std::to_string(line); };
     std::unordered_map<std::string, int> nodes;
     for (const RawGraph::Node& raw : graph.nodes)

@@ -39,6 +39,7 @@ class GraphmlFile
         {
             throw Error(m_file.At(second) + ": graphs", "a second one", "one");
         }
+        m_graph.line = m_file.Line(graph);
         m_directed = ReadDirected(graph.attribute("edgedefault"), graph, false);
         for (const pugi::xml_node child : graph.children())
         {
@@ -79,7 +80,7 @@ class GraphmlFile
         if (!attribute || *attribute.value() == 0)
         {
             throw Error(
-                m_file.At(node) + ": " + name + " of a " + Shown(node.name()), "none", "one");
+                m_file.At(node) + ": " + name + " of this " + Shown(node.name()), "none", "one");
         }
         return attribute.value();
     }

@@ -2,6 +2,7 @@
 
 #include "fabric/base/error.h"
 #include "fabric/base/text-file.h"
+#include "fabric/topology/graph.h"
 #include "fabric/topology/types.h"
 
 #include <algorithm>
@@ -23,7 +24,7 @@ constexpr int64_t kDefaultMapRate = 10'000'000'000;
 constexpr TimeNs kDelayWithoutPlaces = 1'000'000;
 constexpr double kMostStretch = 1000;
 
-/// A MergedLine is all lines between two nodes, the first of which has the lower number.
+/// A MergedLine is all lines between two nodes, in the direction of the first.
 struct MergedLine
 {
     int a = 0;
@@ -79,7 +80,7 @@ class MapBuilder
     {
         if (m_map.nodes.empty())
         {
-            throw Error(m_map.path + ": nodes", "none", "at least one");
+            throw Error(At(m_map.line) + ": nodes", "none", "at least one");
         }
         NameNodes();
         KeepComponent();
@@ -87,6 +88,7 @@ class MapBuilder
         PlaceNodes();
         AddNodes();
         AddLinks();
+        CheckHosts();
         for (const MapDemand& demand : m_map.demands)
         {
             if (m_kept[demand.source] && m_kept[demand.destination])
@@ -221,7 +223,6 @@ class MapBuilder
                 continue;
             }
             const auto [low, high] = std::minmax({line.a, line.b});
-            const bool turned = line.a != low;
             const auto key =
                 line.directed ? std::make_pair(line.a, line.b) : std::make_pair(low, high);
             parallel += counts[key]++ > 0;
@@ -235,13 +236,14 @@ class MapBuilder
             if (added)
             {
                 MergedLine merged;
-                merged.a = low;
-                merged.b = high;
+                merged.a = line.a;
+                merged.b = line.b;
                 merged.queueBytes = line.queueBytes;
                 merged.line = line.line;
                 m_lines.push_back(merged);
             }
             MergedLine& merged = m_lines[entry->second];
+            const bool turned = line.a != merged.a;
             const bool stated = line.rateBps > 0;
             if (!stated || line.rateSource != Assumed::Speed)
             {
@@ -526,6 +528,22 @@ class MapBuilder
             position.x += kHostStep * ++beside[node];
             position.y += kHostStep;
             m_result.topology.SetPosition(host, position);
+        }
+    }
+
+    /// Throws Error where hosts of the map cannot reach each other, as hosts do not forward.
+    void CheckHosts() const
+    {
+        const Topology& topology = m_result.topology;
+        const auto pair = FindUnreachable(topology);
+        for (size_t i = 0; pair && i < m_node.size(); ++i)
+        {
+            if (m_node[i] == pair->first)
+            {
+                throw Error(At(m_map.nodes[i].line) + ": " + Shown(m_names[i]) + " and " +
+                            Shown(topology.NodeName(pair->second)) +
+                            " cannot reach each other (hosts do not forward)");
+            }
         }
     }
 

@@ -59,6 +59,7 @@ struct NetworkMap
 {
     std::string path;
     std::string name; ///< empty: the file's
+    int line = 1;     ///< where the list of nodes begins
     std::vector<MapNode> nodes;
     std::vector<MapLine> lines;
     std::vector<MapDemand> demands;
@@ -96,6 +97,7 @@ struct RawGraph
 
     std::string path;
     std::string name;
+    int line = 1;
     std::vector<Node> nodes;
     std::vector<Edge> edges;
 };

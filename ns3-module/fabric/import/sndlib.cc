@@ -118,13 +118,13 @@ NetworkMap SndlibNetwork::Finish()
         const double rate = value * m_unitBps;
         if (!(rate >= 1 && rate <= static_cast<double>(kMostRate)))
         {
-            throw Error(where + ": capacity", std::to_string(rate) + " bit/s", "1bps to 1000Tbps");
+            throw Error(where + ": capacity", "a rate beyond what links have", "1bps to 1000Tbps");
         }
         m_map.lines[i].rateBps = std::llround(rate);
     }
     if (m_unitBps == 0 && !m_map.demands.empty())
     {
-        throw Error(m_map.path + ": demands",
+        throw Error(m_map.path + ":1: demands",
                     "a unit that the file does not name",
                     "a unit in its META section, or unit=1Mbps behind the path");
     }

@@ -44,8 +44,8 @@ enum class TopologyFormat : uint8_t
     Dot,     ///< Graphviz's format, which is only written
 };
 
-/// Returns the format of that name: "yaml", "hpcc", "graphml", "dot". Throws Error with the list for any
-/// other.
+/// Returns the format of that name: "yaml", "hpcc", "graphml", "dot". Throws Error with the list
+/// for any other.
 TopologyFormat ParseTopologyFormat(const std::string& text);
 
 /// Writes a topology. Reading it gives one of the same fingerprint where hosts come before

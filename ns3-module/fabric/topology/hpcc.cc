@@ -123,7 +123,7 @@ class HpccFile
         {
             if (m_switchLocations.count(i) == 0 && linked.count(i) == 0)
             {
-                throw Error(m_path + ": links of host" + std::to_string(i),
+                throw Error(m_path + ":1: links of host" + std::to_string(i),
                             "none",
                             "at least one for each host");
             }

@@ -272,7 +272,7 @@ TEST(HpccFile, ErrorsSayWhereWhatAndWhatIsAllowed) {
             "graph_test.txt:5:1: after the 2 links that the first line announces: got 'source "
             "destination'; allowed: nothing");
   EXPECT_EQ(HpccError("3 1 1\n2\n" + link),
-            "graph_test.txt: links of host1: got 'none'; allowed: at least one for each host");
+            "graph_test.txt:1: links of host1: got 'none'; allowed: at least one for each host");
   EXPECT_EQ(HpccError("4 0 2\n0 1 1Gbps 1us 0\n2 3 1Gbps 1us 0\n"),
             "graph_test.txt: host0 and host2 cannot reach each other (hosts do not forward)");
 }
@@ -280,7 +280,7 @@ TEST(HpccFile, ErrorsSayWhereWhatAndWhatIsAllowed) {
 // A million nodes would take seconds and hundreds of megabytes.
 TEST(HpccFile, ReadingCostsByContentNotByAnnouncedCounts) {
   EXPECT_EQ(HpccError("1048576 1 1\n2\n0 2 1Gbps 1us 0\n"),
-            "graph_test.txt: links of host1: got 'none'; allowed: at least one for each host");
+            "graph_test.txt:1: links of host1: got 'none'; allowed: at least one for each host");
   const auto begin = std::clock();
   for (int i = 0; i < 20; ++i) HpccError("1048576 0 0\n");
   EXPECT_LT(static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC, 1);

@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/real_data.h"
+
 namespace legacy {
 
 class TemporaryFolder {
@@ -50,14 +52,5 @@ class TemporaryFolder {
  private:
   std::filesystem::path path_;
 };
-
-// Returns the folder of the real data sets that tests may read; "" if there is none.
-inline std::filesystem::path RealData() {
-  const char* given = std::getenv("LEGACY_TEST_DATA");
-  const std::filesystem::path folder =
-      given != nullptr ? given
-                       : std::filesystem::path(LEGACY_SOURCE_DIR) / ".." / "shared" / "data";
-  return std::filesystem::exists(folder) ? folder : std::filesystem::path();
-}
 
 }  // namespace legacy

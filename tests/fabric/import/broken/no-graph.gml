@@ -1,0 +1,2 @@
+Creator "nobody"
+Version 1
