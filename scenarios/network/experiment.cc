@@ -1,12 +1,15 @@
 #include "scenarios/network/experiment.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "base/error.h"
 #include "base/parse.h"
 #include "ns3-module/fabric/step/straggler.h"
+#include "scenarios/network/byte_matrix.h"
 #include "scenarios/network/engines.h"
 
 namespace legacy {
@@ -158,6 +161,38 @@ void RefuseUnread(const OptionValues& values) {
   }
 }
 
+// Reads the matrix and the order of all-to-all(v), which other algorithms refuse.
+void ReadExchange(const OptionValues& values, Experiment& e) {
+  const bool all_to_allv = e.algorithm == CollectiveAlgorithm::AllToAllV;
+  const std::string& matrix = values.at("matrix");
+  if (!matrix.empty()) {
+    if (!all_to_allv) {
+      throw Error("--matrix", matrix,
+                  "nothing beside --collective=" + values.at("collective") +
+                      ", which does not read it; all-to-allv does");
+    }
+    for (const char* unread : {"bytes", "density"}) {
+      if (values.at(unread) == DefaultValues().at(unread)) continue;
+      throw Error(std::string("--") + unread, values.at(unread),
+                  "nothing beside --matrix, which has all bytes");
+    }
+    e.pair_bytes = ReadByteMatrix(matrix, e.Workers());
+    for (int w = 0; w < e.Workers(); ++w) {
+      const auto row = e.pair_bytes.begin() + static_cast<ptrdiff_t>(w) * e.Workers();
+      e.bytes[w] = std::accumulate(row, row + e.Workers(), int64_t{0});
+    }
+    e.dense_bytes = *std::max_element(e.bytes.begin(), e.bytes.end());
+  }
+  constexpr std::array kOrders = {"rotated", "index"};
+  e.order = ParseChoice<fabric::PeerOrder>(values.at("order"), "--order", kOrders);
+  if (e.order != fabric::PeerOrder::Rotated && !all_to_allv &&
+      e.algorithm != CollectiveAlgorithm::AllToAll) {
+    throw Error("--order", values.at("order"),
+                "nothing beside --collective=" + values.at("collective") +
+                    "; all-to-all and all-to-allv read it");
+  }
+}
+
 int64_t PullBytes(const Experiment& e) {
   if (e.pull_bytes) return *e.pull_bytes;
   int64_t all = 0;
@@ -183,6 +218,7 @@ Experiment ParseExperiment(const OptionValues& values,
   if (reader.Text("collective") != "auto") {
     e.algorithm = fabric::ParseCollective(reader.Text("collective"));
   }
+  ReadExchange(values, e);
   if (!reader.Text("pull-bytes").empty()) e.pull_bytes = reader.Bytes("pull-bytes");
   e.sum_bytes = reader.ByteList("sum-bytes");
   e.piece_bytes = reader.Bytes("piece-bytes");
@@ -229,6 +265,10 @@ fabric::CollectiveSpec SpecOf(const Experiment& e, CollectiveAlgorithm algorithm
   spec.servers = std::max<int>(1, static_cast<int>(network.placement.servers.size()));
   spec.group = e.group > 0 ? e.group : WorkersOfFirstSwitch(network);
   spec.sumBytes = parts(SumBytes(e, algorithm));
+  if (algorithm == CollectiveAlgorithm::AllToAllV) {
+    spec.pairBytes = parts(e.pair_bytes.empty() ? EvenByteMatrix(e.bytes) : e.pair_bytes);
+  }
+  spec.order = e.order;
   spec.parents = network.placement.parents;
   spec.firstAggregator =
       static_cast<int>(network.placement.hosts.size() + network.placement.servers.size());
@@ -267,7 +307,8 @@ std::vector<CollectiveAlgorithm> AutomaticAlgorithms(const Experiment& experimen
     const bool helped = algorithm == CollectiveAlgorithm::InNetworkAllReduce ||
                         algorithm == CollectiveAlgorithm::ParameterServer ||
                         algorithm == CollectiveAlgorithm::ShardedParameterServer;
-    if (!helped) among_workers.push_back(algorithm);
+    if (!helped && fabric::TakesWorkers(algorithm, experiment.Workers()))
+      among_workers.push_back(algorithm);
   }
   return among_workers;
 }

@@ -36,6 +36,9 @@ struct Experiment {
   std::vector<double> density;  // density of each worker; empty: none
   std::optional<int64_t> pull_bytes;
   std::vector<int64_t> sum_bytes;  // empty: the default
+  // Bytes of an all-to-allv from s to d at s N + d; empty: those of an all-to-all.
+  std::vector<int64_t> pair_bytes;
+  fabric::PeerOrder order = fabric::PeerOrder::Rotated;
   int64_t piece_bytes = 0;
   int window = 64;
   int root = 0;

@@ -5,12 +5,11 @@
 #include <numeric>
 #include <unordered_map>
 
-#include "analysis/csv.h"
 #include "base/error.h"
 #include "base/parse.h"
-#include "base/whole_file.h"
 #include "ns3-module/fabric/base/hash.h"
 #include "ns3-module/fabric/base/settings.h"
+#include "scenarios/network/csv_file.h"
 #include "scenarios/network/flow_sizes.h"
 
 namespace legacy {
@@ -51,22 +50,9 @@ class HostNames {
   std::string first_name_;
 };
 
-std::string Trimmed(const std::string& text) {
-  const size_t first = text.find_first_not_of(" \t");
-  return first == std::string::npos ? ""
-                                    : text.substr(first, text.find_last_not_of(" \t") - first + 1);
-}
-
-std::string ReadLines(const std::string& path) {
-  std::string result = ReadWholeFile(path);
-  if (!result.empty() && result.back() != '\n') result += '\n';
-  return result;
-}
-
 FlowRequest ParseFlow(const analysis::CsvRecord& record, const std::string& where,
                       const HostNames& hosts) {
-  std::vector<std::string> fields;
-  for (const std::string& field : record.fields) fields.push_back(Trimmed(field));
+  const std::vector<std::string>& fields = record.fields;
   if (fields.size() != 3 && fields.size() != 4) {
     throw Error(where, std::to_string(fields.size()) + " fields",
                 "source, destination, bytes, start in seconds");
@@ -87,7 +73,7 @@ FlowRequest ParseFlow(const analysis::CsvRecord& record, const std::string& wher
 
 // Returns true for a line of column names: no size starts with a letter.
 bool IsHeader(const analysis::CsvRecord& record) {
-  const std::string third = record.fields.size() > 2 ? Trimmed(record.fields[2]) : "";
+  const std::string third = record.fields.size() > 2 ? record.fields[2] : "";
   return !third.empty() && std::isalpha(static_cast<unsigned char>(third[0]));
 }
 
@@ -159,14 +145,10 @@ std::vector<FlowRequest> Poisson(const std::string& text, uint64_t seed, const N
 }  // namespace
 
 std::vector<FlowRequest> ReadFlows(const std::string& path, const Network& network) {
-  const std::string text = ReadLines(path);
   const HostNames hosts(network);
-  analysis::CsvParser parser(path, text);
   std::vector<FlowRequest> flows;
   bool first = true;
-  for (analysis::CsvRecord record; parser.Next(record);) {
-    const std::string& start = record.fields[0];
-    if ((record.fields.size() == 1 && Trimmed(start).empty()) || start[0] == '#') continue;
+  for (const analysis::CsvRecord& record : ReadCsvFile(path)) {
     const bool header = first && IsHeader(record);
     first = false;
     if (header) continue;

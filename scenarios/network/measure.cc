@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cmath>
 #include <numeric>
+#include <set>
 
 #include "base/error.h"
 #include "base/parse.h"
@@ -179,7 +180,20 @@ bool IsAllReduce(CollectiveAlgorithm algorithm) {
 
 bool IsAllGather(CollectiveAlgorithm algorithm) {
   return algorithm >= CollectiveAlgorithm::RingAllGather &&
-         algorithm <= CollectiveAlgorithm::HierarchicalAllGather;
+         algorithm <= CollectiveAlgorithm::BruckAllGather;
+}
+
+bool IsAllToAll(CollectiveAlgorithm algorithm) {
+  return algorithm == CollectiveAlgorithm::AllToAll || algorithm == CollectiveAlgorithm::AllToAllV;
+}
+
+// Returns true where all messages of an all-to-allv have one length.
+bool SendsEqualPairs(const fabric::CollectiveSpec& spec) {
+  std::set<int64_t> lengths;
+  for (size_t pair = 0; pair < spec.pairBytes.size(); ++pair) {
+    if (pair % (spec.bytes.size() + 1) != 0) lengths.insert(spec.pairBytes[pair]);
+  }
+  return lengths.size() <= 1;
 }
 
 // Returns the path where all workers and servers have equal links to one switch, else nothing.
@@ -281,7 +295,10 @@ int64_t CollectiveBytes(const Experiment& experiment, CollectiveAlgorithm algori
 std::optional<double> BusFactor(CollectiveAlgorithm algorithm, int workers) {
   const double others = static_cast<double>(workers - 1) / workers;
   if (IsAllReduce(algorithm)) return 2 * others;
-  if (IsAllGather(algorithm) || algorithm == CollectiveAlgorithm::AllToAll) return others;
+  if (IsAllGather(algorithm) || IsAllToAll(algorithm) ||
+      fabric::CanCarry(algorithm, fabric::Payload::ScatteredSum)) {
+    return others;
+  }
   if (algorithm == CollectiveAlgorithm::Broadcast) return 1;
   return std::nullopt;
 }
@@ -293,6 +310,7 @@ std::optional<TimeNs> ClosedForm(const PreparedExperiment& prepared) {
                                  [&](int64_t bytes) { return bytes == e.bytes.front(); });
   if (e.HasFlows() || !path || !equal || e.buckets > 1 || e.compute > 0) return std::nullopt;
   const fabric::CollectiveSpec spec = SpecOf(e, prepared.algorithm, *prepared.network, 0);
+  if (!SendsEqualPairs(spec)) return std::nullopt;
   if (e.network.placement.colocated || e.Workers() > spec.window + 1) return std::nullopt;
   return fabric::ClosedFormTime(spec, *path, prepared.network->request.transport);
 }

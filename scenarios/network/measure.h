@@ -61,8 +61,8 @@ std::vector<Measurement> Measure(const PreparedExperiment& prepared, const Measu
 
 // Return the bytes by which an algorithm's bandwidth is measured, and the factor from algorithm
 // bandwidth to bus bandwidth, as nccl-tests defines them. All-gathers count the whole result. The
-// factor is 2 (N - 1) / N for all-reduces, (N - 1) / N for all-gathers and all-to-all, and 1 for a
-// broadcast; others have none.
+// factor is 2 (N - 1) / N for all-reduces, (N - 1) / N for all-gathers, reduce-scatters, all-to-all
+// and all-to-allv, and 1 for a broadcast; others have none.
 int64_t CollectiveBytes(const Experiment& experiment, fabric::CollectiveAlgorithm algorithm);
 std::optional<double> BusFactor(fabric::CollectiveAlgorithm algorithm, int workers);
 

@@ -77,6 +77,14 @@ std::vector<NetworkOption> CollectiveOptions() {
       {"density", kText, "D[,...]", "", group,
        "fraction of a dense fp32 gradient of --bytes that is sent, at 8 bytes per value: one for "
        "all workers, or a list with one for each"},
+      {"matrix", kText, "FILE", "", group,
+       "CSV file of all-to-allv: a line for each sender, with the bytes to each receiver (default: "
+       "those of an all-to-all of --bytes)",
+       false},
+      {"order", kText, "rotated|index", "rotated", group,
+       "order in which a worker of all-to-all or all-to-allv sends; rotated: its right neighbour "
+       "first; index: worker 0 first",
+       false},
       {"buckets", kInteger, "N", "1", group,
        "number of pieces of the message that are in flight at once; piece i is ready after (i+1)/N "
        "of --compute"},

@@ -19,6 +19,8 @@ struct NetworkOption {
   std::string fallback;
   std::string group;  // group in the help text
   std::string help;
+  // True for a column of every result; false where only results that set the option record it.
+  bool recorded = true;
 };
 
 // Returns the table.

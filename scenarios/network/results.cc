@@ -260,12 +260,16 @@ FlowStatistics StatisticsOf(const PreparedExperiment& prepared, const Measuremen
 }
 
 std::vector<Row> ResultRows(const OptionValues& values, const PreparedExperiment& prepared,
-                            const std::vector<Measurement>& measurements) {
+                            const std::vector<Measurement>& measurements,
+                            const std::vector<std::string>& swept) {
   std::vector<Row> rows;
   for (const Measurement& m : measurements) {
     Row row;
     for (const NetworkOption& option : NetworkOptions()) {
-      if (option.name != "fidelity") row[ColumnName(option.name)] = values.at(option.name);
+      const std::string& value = values.at(option.name);
+      const bool recorded = option.recorded || value != option.fallback ||
+                            std::count(swept.begin(), swept.end(), option.name) > 0;
+      if (recorded && option.name != "fidelity") row[ColumnName(option.name)] = value;
     }
     row["hosts"] = prepared.network->topology.Hosts().size();
     row["fidelity"] = NameOf(m.fidelity);

@@ -12,9 +12,10 @@
 namespace legacy {
 
 // Returns one row for each measurement of a collective, or of a list of flows. `values` describe
-// the experiment.
+// the experiment, and `swept` has the options that differ among those of one table.
 std::vector<Row> ResultRows(const OptionValues& values, const PreparedExperiment& prepared,
-                            const std::vector<Measurement>& measurements);
+                            const std::vector<Measurement>& measurements,
+                            const std::vector<std::string>& swept = {});
 
 // FlowStatistics are statistics of flow completion times, and of their ratios to the times of the
 // flows alone.

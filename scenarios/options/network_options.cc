@@ -1,4 +1,5 @@
 // Options of the network, and of the clock.
+#include "base/parse.h"
 #include "ns3-module/fabric/collective/collective.h"
 #include "ns3-module/fabric/step/synchronisation.h"
 #include "scenarios/options/network_schedule.h"
@@ -9,6 +10,15 @@ namespace legacy {
 namespace {
 
 using namespace option_forms;
+
+// Returns the algorithms among workers that carry the payload.
+std::string Algorithms(fabric::Payload payload) {
+  std::vector<std::string> names;
+  for (const fabric::CollectiveAlgorithm algorithm : PeerAlgorithms(payload)) {
+    names.emplace_back(fabric::ToString(algorithm));
+  }
+  return Join(names, ", ");
+}
 
 }  // namespace
 
@@ -69,13 +79,12 @@ std::vector<ScenarioOption> OptionsOfNetwork() {
           "aggregation of gradients, by collectives among workers or by parameter servers"),
       Text<&Scenario::allreduce>(
           "network.allreduce", "--allreduce", "NAME|auto",
-          "all-reduce algorithm for linear messages (dense, fp16, randomk): ring-allreduce, "
-          "halving-doubling-allreduce, double-tree-allreduce, direct-allreduce, "
-          "hierarchical-allreduce, in-network-allreduce; auto: the fastest on an idle fabric"),
-      Text<&Scenario::allgather>(
-          "network.allgather", "--allgather", "NAME|auto",
-          "all-gather algorithm for sparse messages (topk): ring-allgather, direct-allgather, "
-          "hierarchical-allgather; auto: the fastest on an idle fabric"),
+          "all-reduce algorithm for linear messages (dense, fp16, randomk): " +
+              Algorithms(fabric::Payload::Sum) + "; auto: the fastest on an idle fabric"),
+      Text<&Scenario::allgather>("network.allgather", "--allgather", "NAME|auto",
+                                 "all-gather algorithm for sparse messages (topk): " +
+                                     Algorithms(fabric::Payload::Concat) +
+                                     "; auto: the fastest on an idle fabric"),
       Integer<&Scenario::group, 0>("network.group", "--group",
                                    "number of workers per group of hierarchical algorithms; 0: as "
                                    "many as share the first worker's switch"),

@@ -87,6 +87,11 @@ void ValidateScenario(const Scenario& s) {
     throw Error("network.aggregation", s.aggregation.text(),
                 "collective, where network.allreduce or network.allgather is chosen");
   }
+  if (*s.allgather && !fabric::TakesWorkers(**s.allgather, s.workers)) {
+    throw Error("network.allgather", s.allgather.text(),
+                "an algorithm that takes " + std::to_string(s.workers) +
+                    " workers, such as bruck-allgather; this one needs a power of two");
+  }
   if (!std::is_sorted(s.decay_steps.begin(), s.decay_steps.end())) {
     throw Error("training.decay_steps: steps must ascend");
   }

@@ -254,7 +254,8 @@ int RunSweep(const NetworkCommand& command, const StopFlag& stop) {
     if (stop != 0) break;
     const PreparedExperiment prepared = prepare(point);
     const std::vector<Measurement> measurements = Measure(prepared, {});
-    for (Row& row : ResultRows(point, prepared, measurements)) rows.push_back(std::move(row));
+    for (Row& row : ResultRows(point, prepared, measurements, swept))
+      rows.push_back(std::move(row));
     const std::string line = SweepLine(swept, point, prepared, measurements);
     progress.Clear();
     if (table) {

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <numeric>
 
 #include "tests/network/network_testing.h"
@@ -48,6 +49,49 @@ TEST(Experiment, SumsOfSparseMessagesGrowToTheDenseSize) {
             (std::vector<int64_t>{8 * 190, 8 * 344}));
 }
 
+// A matrix has the bytes of each pair, and buckets share each of them; without a matrix the pairs
+// are those of an all-to-all.
+TEST(Experiment, MatricesHaveTheBytesOfPairs) {
+  const std::string path = testing::TempDir() + "/matrix.csv";
+  const auto experiment = [&](const std::string& text, const OptionValues& changes = {}) {
+    std::ofstream(path) << text;
+    OptionValues values = {{"workers", "3"}, {"collective", "all-to-allv"}, {"matrix", path}};
+    for (const auto& [name, value] : changes) values[name] = value;
+    return ExperimentWith(values);
+  };
+  const Experiment e =
+      experiment("# to 0, 1, 2\n7,1KB,0\n 5 , 9,11\n\n0,0,99\n", {{"buckets", "2"}});
+  EXPECT_EQ(e.pair_bytes, (std::vector<int64_t>{0, 1000, 0, 5, 0, 11, 0, 0, 0}));
+  EXPECT_EQ(e.bytes, (std::vector<int64_t>{1000, 16, 0}));
+  const auto network = BuildNetwork(NetworkFor(e, *e.algorithm));
+  EXPECT_EQ(SpecOf(e, *e.algorithm, *network, 1).pairBytes,
+            (std::vector<int64_t>{0, 500, 0, 2, 0, 5, 0, 0, 0}));
+  const Experiment even =
+      ExperimentWith({{"workers", "3"}, {"collective", "all-to-allv"}, {"bytes", "10,20,30"}});
+  EXPECT_EQ(SpecOf(even, *even.algorithm, *network, 0).pairBytes,
+            (std::vector<int64_t>{0, 3, 3, 7, 0, 6, 10, 10, 0}));
+  const auto refusal = [&](const std::string& text, const OptionValues& changes = {}) {
+    return MessageOf([&] { experiment(text, changes); });
+  };
+  const std::string square = "1,1,1\n1,1,1\n1,1,1\n";
+  EXPECT_EQ(refusal("1,1,1\n1,1\n1,1,1\n"),
+            path + ":2: got '2 sizes'; allowed: 3, one for each of the workers (--workers)");
+  EXPECT_EQ(refusal("1,1,1\n"),
+            path + ": got '1 lines'; allowed: 3, one for each of the workers (--workers)");
+  EXPECT_EQ(refusal(square + "1,1,1\n"), path + ":4: got 'one more line'; allowed: 3 lines");
+  EXPECT_NE(refusal("1,1,1\n1,1,x\n1,1,1\n").find(path + ":2: bytes to worker 2: got 'x'"),
+            std::string::npos);
+  EXPECT_NE(refusal("").find("0 lines"), std::string::npos);
+  EXPECT_NE(refusal(square, {{"bytes", "1KB"}}).find("--bytes: got '1KB'"), std::string::npos);
+  EXPECT_NE(refusal(square, {{"collective", "all-to-all"}}).find("all-to-allv does"),
+            std::string::npos);
+  EXPECT_NE(refusal(square, {{"order", "random"}}).find("rotated, index"), std::string::npos);
+  EXPECT_NE(MessageOf([] {
+              ExperimentWith({{"order", "index"}});
+            }).find("--order: got 'index'; allowed: nothing beside --collective=ring-allreduce"),
+            std::string::npos);
+}
+
 TEST(Experiment, BucketsShareTheMessageAndTheComputeTime) {
   const Experiment e = ExperimentWith({{"workers", "2"},
                                        {"bytes", "1001"},
@@ -83,8 +127,9 @@ TEST(Experiment, ServersAndAggregatorsExistWhereTheyAreNeeded) {
 // Every algorithm runs, and the recorder sees its flows start and arrive within the step.
 TEST(Measure, EveryAlgorithmRunsAndIsRecorded) {
   for (const CollectiveAlgorithm algorithm : fabric::CollectiveAlgorithms()) {
+    const bool any = fabric::TakesWorkers(algorithm, 5);
     const PreparedExperiment prepared =
-        Prepare(ExperimentWith({{"workers", "5"},
+        Prepare(ExperimentWith({{"workers", any ? "5" : "4"},
                                 {"bytes", "10KB"},
                                 {"fidelity", "flow,analytic"},
                                 {"collective", fabric::ToString(algorithm)}}));

@@ -17,6 +17,8 @@ TEST(Results, BusBandwidthFactors) {
   EXPECT_DOUBLE_EQ(*BusFactor(CollectiveAlgorithm::RingAllReduce, 8), 1.75);
   EXPECT_DOUBLE_EQ(*BusFactor(CollectiveAlgorithm::InNetworkAllReduce, 8), 1.75);
   EXPECT_DOUBLE_EQ(*BusFactor(CollectiveAlgorithm::DirectAllGather, 8), 0.875);
+  EXPECT_DOUBLE_EQ(*BusFactor(CollectiveAlgorithm::BruckAllGather, 8), 0.875);
+  EXPECT_DOUBLE_EQ(*BusFactor(CollectiveAlgorithm::HalvingReduceScatter, 8), 0.875);
   EXPECT_DOUBLE_EQ(*BusFactor(CollectiveAlgorithm::AllToAll, 8), 0.875);
   EXPECT_DOUBLE_EQ(*BusFactor(CollectiveAlgorithm::Broadcast, 8), 1);
   EXPECT_FALSE(BusFactor(CollectiveAlgorithm::ParameterServer, 8));

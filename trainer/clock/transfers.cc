@@ -23,20 +23,16 @@ bool IsServer(CollectiveAlgorithm algorithm) {
          algorithm == CollectiveAlgorithm::ShardedParameterServer;
 }
 
-std::vector<CollectiveAlgorithm> PeerAlgorithms(Payload payload) {
-  std::vector<CollectiveAlgorithm> algorithms = fabric::AlgorithmsFor(payload);
-  std::erase_if(algorithms, IsServer);
-  return algorithms;
-}
-
 // Returns the algorithms among which `auto` chooses. In-network sums need switches that support
 // them, so they are used on request only.
-std::vector<CollectiveAlgorithm> Candidates(Payload payload, const TransferOptions& options) {
+std::vector<CollectiveAlgorithm> Candidates(Payload payload, const TransferOptions& options,
+                                            size_t workers) {
   std::vector<CollectiveAlgorithm> algorithms = PeerAlgorithms(payload);
   std::erase_if(algorithms, [&](CollectiveAlgorithm algorithm) {
     const bool hierarchical = algorithm == CollectiveAlgorithm::HierarchicalAllReduce ||
                               algorithm == CollectiveAlgorithm::HierarchicalAllGather;
     return algorithm == CollectiveAlgorithm::InNetworkAllReduce ||
+           !fabric::TakesWorkers(algorithm, static_cast<int64_t>(workers)) ||
            (hierarchical && options.group < 2);
   });
   return algorithms;
@@ -50,7 +46,8 @@ CollectiveAlgorithm PeerAlgorithm(const TransferOptions& options, const Collecti
   const std::optional<CollectiveAlgorithm> chosen =
       collective == Collective::kAllReduce ? options.all_reduce : options.all_gather;
   if (chosen) return *chosen;
-  return FastestCollective(Candidates(payload, options), spec, options.path, options.transport)
+  return FastestCollective(Candidates(payload, options, spec.bytes.size()), spec, options.path,
+                           options.transport)
       .algorithm;
 }
 
@@ -83,6 +80,12 @@ int64_t PullBytes(const SentCall& call, int64_t elements, Pull pull) {
 }
 
 }  // namespace
+
+std::vector<CollectiveAlgorithm> PeerAlgorithms(Payload payload) {
+  std::vector<CollectiveAlgorithm> algorithms = fabric::AlgorithmsFor(payload);
+  std::erase_if(algorithms, IsServer);
+  return algorithms;
+}
 
 Transfer ParseTransfer(const std::string& text, const std::string& key) {
   constexpr std::array kTexts = {"collective", "parameter-server", "sharded-parameter-server"};

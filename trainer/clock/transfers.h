@@ -51,6 +51,10 @@ struct TransferOptions {
 Transfer ParseTransfer(const std::string& text, const std::string& key);
 Pull ParsePull(const std::string& text, const std::string& key);
 
+// Returns the algorithms that carry the payload without a server, in the order of the fabric's
+// table.
+std::vector<fabric::CollectiveAlgorithm> PeerAlgorithms(fabric::Payload payload);
+
 // Returns an algorithm that carries collective calls of `collective` among workers, or nothing for
 // "auto". Throws Error naming `option`, what is allowed, and why the text is not.
 std::optional<fabric::CollectiveAlgorithm> ParseAlgorithm(std::string_view text,

@@ -21,13 +21,15 @@ using CollectiveMaker = std::unique_ptr<Collective>(const CollectiveSpec& spec,
 /// A CollectiveMeter adds an algorithm's bytes to `traffic`; there are two workers or more.
 using CollectiveMeter = void(const CollectiveSpec& spec, CollectiveTraffic& traffic);
 
-CollectiveMaker MakeRing; ///< ring.cc
+CollectiveMaker MakeRing; ///< ring.cc: also reduce-scatter
 CollectiveMeter MeterRing;
-CollectiveMaker MakeHalvingDoubling; ///< halving.cc
+CollectiveMaker MakeHalvingDoubling; ///< halving.cc: also reduce-scatter
 CollectiveMeter MeterHalvingDoubling;
+CollectiveMaker MakeDoublingAllGather; ///< doubling.cc: recursive doubling, Bruck
+CollectiveMeter MeterDoublingAllGather;
 CollectiveMaker MakeDoubleTree; ///< double-tree.cc
 CollectiveMeter MeterDoubleTree;
-CollectiveMaker MakeDirect; ///< direct.cc: also all-to-all, scatter-reduce all-gather
+CollectiveMaker MakeDirect; ///< direct.cc: also all-to-all(v), scatter-reduce all-gather
 CollectiveMeter MeterDirect;
 CollectiveMaker MakeHierarchical; ///< hierarchical.cc
 CollectiveMeter MeterHierarchical;

@@ -51,6 +51,26 @@ Cost HalvingDoublingCost(int64_t workers, double bytes)
     return {2.0 * levels + fold, (2 * (core - 1) / core + fold) * bytes};
 }
 
+Cost HalvingScatterCost(int64_t workers, double bytes)
+{
+    int levels = CeilLog2(workers);
+    const bool folded = int64_t{1} << levels != workers;
+    levels -= folded ? 1 : 0;
+    const double core = static_cast<double>(int64_t{1} << levels);
+    // The fold is a whole message, and the unfold a block of the sum.
+    const double fold = folded ? 1 + 1 / static_cast<double>(workers) : 0;
+    return {levels + (folded ? 2.0 : 0.0), ((core - 1) / core + fold) * bytes};
+}
+
+/// Returns the bytes through the busiest NIC of an all-to-allv.
+double BusiestPairs(const CollectiveSpec& spec)
+{
+    std::vector<int64_t> sent = BytesSent(spec);
+    const std::vector<int64_t> received = BytesReceived(spec);
+    sent.insert(sent.end(), received.begin(), received.end());
+    return static_cast<double>(*std::max_element(sent.begin(), sent.end()));
+}
+
 Cost SparseTreeCost(const CollectiveSpec& spec, double bytes)
 {
     const double levels = static_cast<double>(spec.sumBytes.size());
@@ -89,8 +109,17 @@ Cost CostOf(const CollectiveSpec& spec)
         return {others, others * bytes};
     case CollectiveAlgorithm::DirectAllGather:
         return {1, others * bytes};
+    case CollectiveAlgorithm::RecursiveDoublingAllGather:
+    case CollectiveAlgorithm::BruckAllGather:
+        return {static_cast<double>(CeilLog2(count)), others * bytes};
+    case CollectiveAlgorithm::RingReduceScatter:
+        return {others, others / workers * bytes};
+    case CollectiveAlgorithm::HalvingReduceScatter:
+        return HalvingScatterCost(count, bytes);
     case CollectiveAlgorithm::AllToAll:
         return {1, others / workers * bytes};
+    case CollectiveAlgorithm::AllToAllV:
+        return {1, BusiestPairs(spec)};
     case CollectiveAlgorithm::Broadcast:
     {
         const double steps = CeilLog2(count);

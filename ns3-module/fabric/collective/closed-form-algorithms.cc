@@ -2,6 +2,7 @@
 #include "base.h"
 #include "closed-form.h"
 #include "double-tree.h"
+#include "halving.h"
 #include "pieces.h"
 
 #include <algorithm>
@@ -55,7 +56,22 @@ class ClosedForm
         return rounds * (Flow(bytes) + Acks(bytes));
     }
 
+    /// Returns the bytes of the largest message of an all-to-allv.
+    int64_t LargestPair() const
+    {
+        int64_t largest = 0;
+        for (int pair = 0; pair < m_workers * m_workers; ++pair)
+        {
+            const bool self = pair % (m_workers + 1) == 0;
+            largest = std::max(largest, self ? 0 : m_spec.pairBytes[pair]);
+        }
+        return largest;
+    }
+
     WideTime HalvingDoubling() const;
+    WideTime HalvingReduceScatter() const;
+    WideTime DoublingAllGather() const;
+    WideTime AllToAll(int64_t largest) const;
     WideTime DoubleTree() const;
     WideTime Direct(int64_t first, int64_t second, bool two) const;
     WideTime HierarchicalAllReduce() const;
@@ -93,6 +109,48 @@ WideTime ClosedForm::HalvingDoubling() const
     // the time that other workers need its messages.
     const int64_t words = (core - 1) / (m_workers - core);
     return time + Rounds(2, m_bytes) - Acks(m_bytes) + words * Wire(std::min<int64_t>(m_bytes, 1));
+}
+
+WideTime ClosedForm::HalvingReduceScatter() const
+{
+    const HalvingPlan plan(m_workers, m_bytes, true);
+    WideTime time = 0;
+    for (int stage = 1; stage <= plan.Levels(); ++stage)
+    {
+        time += Rounds(1, plan.LargestHalf(stage));
+    }
+    const int core = 1 << plan.Levels();
+    if (m_workers == core)
+    {
+        return time - Acks(plan.LargestHalf(plan.Levels()));
+    }
+    // No doubling follows in which workers that wait for a word could catch up, as they do in an
+    // all-reduce: the last word's latency counts.
+    const int64_t words = (core - 1) / (m_workers - core);
+    const int64_t word = plan.WordBytes();
+    return Rounds(1, m_bytes) + (words - 1) * Wire(word) + Flow(word) + time +
+           Flow(Part(m_bytes, m_workers));
+}
+
+WideTime ClosedForm::DoublingAllGather() const
+{
+    WideTime time = 0;
+    int64_t blocks = 0;
+    for (int64_t distance = 1; distance < m_workers; distance *= 2)
+    {
+        blocks = std::min(distance, m_workers - distance);
+        time += Rounds(1, blocks * m_bytes);
+    }
+    return time - Acks(blocks * m_bytes);
+}
+
+/// `largest` has the bytes of the largest message between two workers.
+WideTime ClosedForm::AllToAll(int64_t largest) const
+{
+    // By index, every NIC sends its message to worker w as number w - 1 or w. The last worker's
+    // messages therefore start to arrive when N - 2 others have left, and arrive one by one.
+    const int waits = m_spec.order == PeerOrder::Index ? 2 * (m_workers - 2) : m_workers - 2;
+    return Flow(largest) + waits * Wire(largest);
 }
 
 WideTime ClosedForm::DoubleTree() const
@@ -204,8 +262,17 @@ WideTime ClosedForm::Time() const
         return Direct(m_bytes, 0, false);
     case CollectiveAlgorithm::HierarchicalAllGather:
         return HierarchicalAllGather();
+    case CollectiveAlgorithm::RecursiveDoublingAllGather:
+    case CollectiveAlgorithm::BruckAllGather:
+        return DoublingAllGather();
+    case CollectiveAlgorithm::RingReduceScatter:
+        return RingAllGatherTime(m_workers, part, m_path, m_transport);
+    case CollectiveAlgorithm::HalvingReduceScatter:
+        return HalvingReduceScatter();
     case CollectiveAlgorithm::AllToAll:
-        return Direct(part, 0, false);
+        return AllToAll(part);
+    case CollectiveAlgorithm::AllToAllV:
+        return AllToAll(LargestPair());
     case CollectiveAlgorithm::Broadcast:
         return BroadcastTime(m_workers, m_spec.bytes[m_spec.root], m_path, m_transport);
     case CollectiveAlgorithm::ParameterServer:

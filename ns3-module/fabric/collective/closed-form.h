@@ -10,12 +10,18 @@
 //   ring all-reduce  = R T + (R - 1) A/r          R = 2 (N - 1), messages of M/N: the ACKs of what
 //                                                 a worker receives share its NIC with its data
 //   ring all-gather  = the same                   R = N - 1, messages of M
+//   ring reduce-scatter = the same                R = N - 1, messages of M/N
 //   broadcast        = max over ranks 0 < v < N of (1 + floor(log2 v)) T + (popcount(v) - 1) A/r
 //   parameter server = (T + (N - 1) W/r) + A/r + (T' + (N - 1) W'/r)
 //                                                 the server's link carries all pushes, then pulls
 //   halving-doubling = sum over its messages M/2, M/4, .., M/P, M/P, .., M/2 of (T + A/r) - A/r,
 //                      and where N > P: (T + A/r) of M before, A/r + T of M after, and W/r of one
 //                      byte for each of the floor((P - 1) / (N - P)) words of a worker
+//   halving reduce-scatter = sum over M/2, M/4, .., M/P of (T + A/r), without the last A/r; where
+//                      N > P: (T + A/r) of M before, T of M/N after, T of a word and W/r of the
+//                      others; messages have the blocks of folded workers too
+//   recursive doubling, Bruck = sum over stages k of (T + A/r) of min(2^k, N - 2^k) M, without the
+//                      last A/r
 //   direct           = T + (N - 2) W/r            one phase; a second one starts after
 //                                                 max((N-1) (W+A)/r, T + (N-2) W/r + A/r)
 //   hierarchical     = rounds of three rings, each round T + A/r, without the last A/r
@@ -30,8 +36,8 @@
 //
 // They are exact where messages are cut evenly (N, G, P, S divide what they cut; S divides N) and
 // all are of one size. Elsewhere they are an upper bound, as the larger parts are taken, but for
-// halving-doubling with N > P: ACKs may be in the way of messages, up to 2 %. For direct algorithms
-// and sharded servers this is so up to `window` + 1 workers.
+// halving algorithms with N > P: ACKs may be in the way of messages, up to 2 %. For direct
+// algorithms and sharded servers this is so up to `window` + 1 workers.
 #pragma once
 
 #include "collective.h"

@@ -23,7 +23,7 @@ struct AlgorithmEntry
 };
 
 /// Entries of all algorithms, in the order of CollectiveAlgorithm.
-constexpr std::array<AlgorithmEntry, 15> kAlgorithms = {{
+constexpr std::array<AlgorithmEntry, 20> kAlgorithms = {{
     {"ring-allreduce", Payload::Sum, MakeRing, MeterRing},
     {"halving-doubling-allreduce", Payload::Sum, MakeHalvingDoubling, MeterHalvingDoubling},
     {"double-tree-allreduce", Payload::Sum, MakeDoubleTree, MeterDoubleTree},
@@ -33,7 +33,15 @@ constexpr std::array<AlgorithmEntry, 15> kAlgorithms = {{
     {"ring-allgather", Payload::Concat, MakeRing, MeterRing},
     {"direct-allgather", Payload::Concat, MakeDirect, MeterDirect},
     {"hierarchical-allgather", Payload::Concat, MakeHierarchical, MeterHierarchical},
+    {"recursive-doubling-allgather",
+     Payload::Concat,
+     MakeDoublingAllGather,
+     MeterDoublingAllGather},
+    {"bruck-allgather", Payload::Concat, MakeDoublingAllGather, MeterDoublingAllGather},
+    {"ring-reduce-scatter", Payload::ScatteredSum, MakeRing, MeterRing},
+    {"halving-reduce-scatter", Payload::ScatteredSum, MakeHalvingDoubling, MeterHalvingDoubling},
     {"all-to-all", Payload::Exchange, MakeDirect, MeterDirect},
+    {"all-to-allv", Payload::Exchange, MakeDirect, MeterDirect},
     {"broadcast", Payload::Broadcast, MakeBroadcast, MeterBroadcast},
     {"parameter-server", Payload::Sum, MakeServer, MeterServer},
     {"sharded-parameter-server", Payload::Sum, MakeServer, MeterServer},
@@ -95,7 +103,8 @@ void CheckRange(const std::string& what, int64_t value, int64_t least, int64_t m
 
 void CheckBytes(const CollectiveSpec& spec, const std::string& algorithm)
 {
-    const bool equal = CanCarry(spec.algorithm, Payload::Sum) && !IsServer(spec.algorithm);
+    const bool equal = (CanCarry(spec.algorithm, Payload::Sum) && !IsServer(spec.algorithm)) ||
+                       CanCarry(spec.algorithm, Payload::ScatteredSum);
     for (size_t w = 0; w < spec.bytes.size(); ++w)
     {
         const std::string where = algorithm + ": bytes of worker " + std::to_string(w);
@@ -129,6 +138,29 @@ void CheckSums(const CollectiveSpec& spec, const std::string& algorithm)
     for (int64_t bytes : spec.sumBytes)
     {
         CheckRange(algorithm + ": bytes of a sum", bytes, 0, INT64_MAX);
+    }
+}
+
+void CheckPairs(const CollectiveSpec& spec, const std::string& algorithm)
+{
+    const size_t workers = spec.bytes.size();
+    if (spec.pairBytes.size() != workers * workers)
+    {
+        throw Error(algorithm + ": bytes of pairs",
+                    std::to_string(spec.pairBytes.size()) + " sizes",
+                    std::to_string(workers * workers) + ", one for each sender and receiver of " +
+                        std::to_string(workers) + " workers");
+    }
+    for (size_t pair = 0; pair < spec.pairBytes.size(); ++pair)
+    {
+        if (spec.pairBytes[pair] < 0)
+        {
+            CheckRange(algorithm + ": bytes from worker " + std::to_string(pair / workers) +
+                           " to worker " + std::to_string(pair % workers),
+                       spec.pairBytes[pair],
+                       0,
+                       INT64_MAX);
+        }
     }
 }
 
@@ -198,6 +230,17 @@ void CheckCollective(const CollectiveSpec& spec)
     {
         CheckParents(spec, algorithm);
     }
+    if (spec.algorithm == CollectiveAlgorithm::AllToAllV)
+    {
+        CheckPairs(spec, algorithm);
+    }
+    if (!TakesWorkers(spec.algorithm, workers))
+    {
+        throw Error(algorithm + ": workers",
+                    std::to_string(workers),
+                    std::string("a power of two; ") +
+                        ToString(CollectiveAlgorithm::BruckAllGather) + " takes any number");
+    }
     CheckSums(spec, algorithm);
     CheckRange(algorithm + ": piece bytes", spec.pieceBytes, 0, INT64_MAX);
     CheckRange(algorithm + ": window", spec.window, 1, kMany);
@@ -259,14 +302,21 @@ const char* ToString(Payload payload)
                                       "broadcast",
                                       "sum of sparse messages",
                                       "requantised sum",
-                                      "exchange of messages"};
+                                      "exchange of messages",
+                                      "scattered sum of equal-length messages"};
     return kNames[static_cast<size_t>(payload)];
 }
 
 bool CanCarry(CollectiveAlgorithm algorithm, Payload payload)
 {
-    return IsServer(algorithm) ? payload != Payload::Exchange
+    return IsServer(algorithm) ? payload != Payload::Exchange && payload != Payload::ScatteredSum
                                : EntryOf(algorithm).payload == payload;
+}
+
+bool TakesWorkers(CollectiveAlgorithm algorithm, int64_t workers)
+{
+    return algorithm != CollectiveAlgorithm::RecursiveDoublingAllGather ||
+           (workers & (workers - 1)) == 0;
 }
 
 std::vector<CollectiveAlgorithm> AlgorithmsFor(Payload payload)

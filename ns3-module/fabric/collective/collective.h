@@ -28,8 +28,15 @@ enum class CollectiveAlgorithm : uint8_t
     RingAllGather,   ///< N-1 rounds
     DirectAllGather, ///< everyone sends its block to everyone
     HierarchicalAllGather,
-    // others
+    RecursiveDoublingAllGather, ///< log2 N exchanges, each of all that is there; N a power of two
+    BruckAllGather,             ///< the same in a circle, for any N
+                    // reduce-scatter: all workers send the same number of bytes; worker w keeps
+                    // block w of the sum
+    RingReduceScatter,      ///< N-1 rounds of 1/N
+    HalvingReduceScatter,   ///< recursive halving; any N
+                            // others
     AllToAll,               ///< everyone sends bytes[w] / N to everyone else
+    AllToAllV,              ///< worker s sends pairBytes[s N + d] to worker d
     Broadcast,              ///< bytes[root] from root to all, binomial tree
     ParameterServer,        ///< push bytes[w] to a server, pull `pullBytes` when all are in
     ShardedParameterServer, ///< the same with bytes and pullBytes split over `servers` servers
@@ -39,8 +46,10 @@ enum class CollectiveAlgorithm : uint8_t
 
 /// Returns the algorithm's name: "ring-allreduce", "halving-doubling-allreduce",
 /// "double-tree-allreduce", "direct-allreduce", "hierarchical-allreduce", "in-network-allreduce",
-/// "ring-allgather", "direct-allgather", "hierarchical-allgather", "all-to-all", "broadcast",
-/// "parameter-server", "sharded-parameter-server", "sparse-tree", "scatter-reduce-allgather".
+/// "ring-allgather", "direct-allgather", "hierarchical-allgather", "recursive-doubling-allgather",
+/// "bruck-allgather", "ring-reduce-scatter", "halving-reduce-scatter", "all-to-all", "all-to-allv",
+/// "broadcast", "parameter-server", "sharded-parameter-server", "sparse-tree",
+/// "scatter-reduce-allgather".
 const char* ToString(CollectiveAlgorithm algorithm);
 /// Returns the algorithm of that name. Throws Error with the list for any other.
 CollectiveAlgorithm ParseCollective(const std::string& text);
@@ -56,19 +65,29 @@ enum class Payload : uint8_t
     SparseSum,      ///< sparse messages, merged on the way; sums have the union of their supports
     RequantisedSum, ///< parts are summed by their owners and quantised again
     Exchange,       ///< each worker has a different message for each other one
+    ScatteredSum, ///< messages of one length are summed, and each worker gets its block of the sum
 };
 
 /// Returns the payload in words: "sum of equal-length messages", "concatenation of messages",
 /// "broadcast", ...
 const char* ToString(Payload payload);
-/// True where the algorithm carries that payload. Parameter servers carry all but an exchange,
-/// other algorithms one payload.
+/// True where the algorithm carries that payload. Parameter servers carry all but an exchange and a
+/// scattered sum, other algorithms one payload.
 bool CanCarry(CollectiveAlgorithm algorithm, Payload payload);
+/// True where the algorithm takes that number of workers: all but recursive doubling take any.
+bool TakesWorkers(CollectiveAlgorithm algorithm, int64_t workers);
 /// Returns the algorithms that carry the payload, in the order of CollectiveAlgorithm.
 std::vector<CollectiveAlgorithm> AlgorithmsFor(Payload payload);
 /// Throws Error where the algorithm cannot carry the payload: "topk cannot travel by
 /// ring-allreduce; it can by: ...", where `what` is "topk".
 void CheckCarries(CollectiveAlgorithm algorithm, Payload payload, const std::string& what);
+
+/// A PeerOrder says to whom a worker of an all-to-all sends first.
+enum class PeerOrder : uint8_t
+{
+    Rotated, ///< to its right neighbour, then the next one: no two start with the same worker
+    Index,   ///< to worker 0, 1, 2, ...: all start with the same worker
+};
 
 /// A CollectiveSpec is one collective with its sizes.
 struct CollectiveSpec
@@ -88,6 +107,10 @@ struct CollectiveSpec
     /// In-network: Placement::parents, and the endpoint of its first aggregator.
     std::vector<int> parents;
     int firstAggregator = 0;
+    /// All-to-allv: N x N bytes, those of sender s to receiver d at s N + d. The diagonal touches
+    /// no link. bytes[w] has no effect beyond the number of workers.
+    std::vector<int64_t> pairBytes;
+    PeerOrder order = PeerOrder::Rotated; ///< all-to-all and all-to-allv
     /// Pipelined algorithms (double tree, in-network): bytes of a piece. 0: about 16 pieces, of 16
     /// KiB to 1 MiB.
     int64_t pieceBytes = 0;
@@ -97,7 +120,8 @@ struct CollectiveSpec
 };
 
 /// Throws Error on what the algorithm cannot carry: unequal bytes in an all-reduce, root out of
-/// range, negative bytes, sizes of sums or parents that are missing.
+/// range, negative bytes, sizes of sums or parents that are missing, a number of workers that it
+/// does not take.
 void CheckCollective(const CollectiveSpec& spec);
 
 /// Return the payload bytes that leave and reach each worker's NIC over the whole collective,

@@ -1,9 +1,10 @@
 // Algorithms in which every worker sends to every other one: direct all-reduce and all-gather,
-// all-to-all, scatter-reduce all-gather.
+// all-to-all and all-to-allv, scatter-reduce all-gather.
 //
 // Every worker sends a part of its message to each other worker. Where there is a second phase, it
 // then sends the part that it owns to all, as soon as all contributions to that part have arrived.
-// It begins with its right neighbour, so that no two workers send to the same one at the same time.
+// It begins with its right neighbour, so that no two workers send to the same one at the same time,
+// unless an all-to-all is asked to send in the order of the workers' numbers.
 // It has at most `window` flows in flight, so that N^2 flows are never in flight at once.
 #include "algorithms.h"
 #include "base.h"
@@ -22,6 +23,11 @@ struct DirectPlan
     explicit DirectPlan(const CollectiveSpec& spec)
         : workers(static_cast<int64_t>(spec.bytes.size())),
           bytes(spec.bytes),
+          pairs(spec.algorithm == CollectiveAlgorithm::AllToAllV ? spec.pairBytes
+                                                                 : std::vector<int64_t>()),
+          byIndex(spec.order == PeerOrder::Index &&
+                  (spec.algorithm == CollectiveAlgorithm::AllToAll ||
+                   spec.algorithm == CollectiveAlgorithm::AllToAllV)),
           whole(spec.algorithm == CollectiveAlgorithm::DirectAllGather),
           phases(spec.algorithm == CollectiveAlgorithm::DirectAllReduce ||
                          spec.algorithm == CollectiveAlgorithm::ScatterReduceAllGather
@@ -38,11 +44,27 @@ struct DirectPlan
         {
             return BalancedBlock(sum, workers, source);
         }
+        if (!pairs.empty())
+        {
+            return pairs[source * workers + destination];
+        }
         return whole ? bytes[source] : BalancedBlock(bytes[source], workers, destination);
+    }
+
+    /// Returns the worker to which `source` sends its `turn`-th message of a phase, from 0 on.
+    int Peer(int source, int turn) const
+    {
+        if (byIndex)
+        {
+            return turn < source ? turn : turn + 1;
+        }
+        return static_cast<int>((source + turn + 1) % workers);
     }
 
     int64_t workers;
     std::vector<int64_t> bytes;
+    std::vector<int64_t> pairs; ///< of an all-to-allv, else empty
+    bool byIndex;
     bool whole; ///< true: messages are not cut
     int phases;
     int64_t sum; ///< bytes of the second phase, over all owners
@@ -95,7 +117,7 @@ class DirectExchange : public CollectiveBase
         while (state.inFlight < m_window && state.next < limit)
         {
             const int phase = state.next / m_peers;
-            const int to = (worker + state.next % m_peers + 1) % m_workers;
+            const int to = m_plan.Peer(worker, state.next % m_peers);
             ++state.next;
             ++state.inFlight;
             Send(worker, to, m_plan.Bytes(phase, worker, to), phase, sink);
@@ -138,6 +160,19 @@ std::vector<int64_t> PartTotals(const std::vector<int64_t>& bytes)
     return totals;
 }
 
+void MeterPairs(const DirectPlan& plan, CollectiveTraffic& traffic)
+{
+    for (int from = 0; from < plan.workers; ++from)
+    {
+        for (int to = 0; to < plan.workers; ++to)
+        {
+            const int64_t bytes = from == to ? 0 : plan.Bytes(0, from, to);
+            traffic.sent[from] += bytes;
+            traffic.received[to] += bytes;
+        }
+    }
+}
+
 } // namespace
 
 std::unique_ptr<Collective>
@@ -149,6 +184,11 @@ MakeDirect(const CollectiveSpec& spec, uint16_t tagBase, Collective::DoneCallbac
 void MeterDirect(const CollectiveSpec& spec, CollectiveTraffic& traffic)
 {
     const DirectPlan plan(spec);
+    if (!plan.pairs.empty())
+    {
+        MeterPairs(plan, traffic);
+        return;
+    }
     const int64_t peers = plan.workers - 1;
     const int64_t total = std::accumulate(spec.bytes.begin(), spec.bytes.end(), int64_t{0});
     const std::vector<int64_t> parts = PartTotals(spec.bytes);

@@ -23,7 +23,8 @@ double HierarchicalFlows(const CollectiveSpec& spec)
     return workers * (inside + across + (across > 0 ? inside : 0));
 }
 
-double HalvingFlows(double workers)
+/// `stages` are those of each level: halving, and doubling.
+double HalvingFlows(double workers, double stages)
 {
     double core = 1;
     double levels = 0;
@@ -33,7 +34,7 @@ double HalvingFlows(double workers)
     }
     const double folded = workers - core;
     const double told = folded > 0 ? core - folded : 0;
-    return 2 * levels * core + 2 * folded + told;
+    return stages * levels * core + 2 * folded + told;
 }
 
 } // namespace
@@ -56,10 +57,17 @@ double EstimatedFlows(const CollectiveSpec& spec)
         return 2 * workers * others;
     case CollectiveAlgorithm::RingAllGather:
     case CollectiveAlgorithm::DirectAllGather:
+    case CollectiveAlgorithm::RingReduceScatter:
     case CollectiveAlgorithm::AllToAll:
+    case CollectiveAlgorithm::AllToAllV:
         return workers * others;
     case CollectiveAlgorithm::HalvingDoublingAllReduce:
-        return HalvingFlows(workers);
+        return HalvingFlows(workers, 2);
+    case CollectiveAlgorithm::HalvingReduceScatter:
+        return HalvingFlows(workers, 1);
+    case CollectiveAlgorithm::RecursiveDoublingAllGather:
+    case CollectiveAlgorithm::BruckAllGather:
+        return workers * std::ceil(std::log2(workers));
     case CollectiveAlgorithm::DoubleTreeAllReduce:
         return 4 * others * static_cast<double>(Pieces((bytes + 1) / 2, spec.pieceBytes).count);
     case CollectiveAlgorithm::HierarchicalAllReduce:

@@ -1,7 +1,9 @@
-// Ring all-reduce and all-gather.
+// Ring all-reduce, all-gather and reduce-scatter.
 #include "ring.h"
 #include "algorithms.h"
 #include "base.h"
+
+#include <algorithm>
 
 namespace legacy::fabric
 {
@@ -51,9 +53,18 @@ class RingCollective : public CollectiveBase
 Ring RingOf(const CollectiveSpec& spec)
 {
     const int workers = static_cast<int>(spec.bytes.size());
-    return spec.algorithm == CollectiveAlgorithm::RingAllReduce
-               ? Ring(Balanced(spec.bytes[0], workers), 2 * (workers - 1))
-               : Ring(spec.bytes, workers - 1);
+    if (spec.algorithm == CollectiveAlgorithm::RingAllGather)
+    {
+        return Ring(spec.bytes, workers - 1);
+    }
+    std::vector<int64_t> blocks = Balanced(spec.bytes[0], workers);
+    if (spec.algorithm == CollectiveAlgorithm::RingAllReduce)
+    {
+        return Ring(std::move(blocks), 2 * (workers - 1));
+    }
+    // A ring leaves member i block i + 1, and a reduce-scatter leaves worker w block w.
+    std::rotate(blocks.begin(), blocks.end() - 1, blocks.end());
+    return Ring(std::move(blocks), workers - 1);
 }
 
 } // namespace

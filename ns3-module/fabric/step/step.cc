@@ -29,9 +29,11 @@ void Append(std::string& text, const CollectiveSpec& spec)
             spec.group,
             spec.firstAggregator,
             spec.pieceBytes,
-            spec.window});
+            spec.window,
+            static_cast<int64_t>(spec.order)});
     Append(text, spec.bytes);
     Append(text, spec.sumBytes);
+    Append(text, spec.pairBytes);
     Append(text, {spec.parents.begin(), spec.parents.end()});
 }
 

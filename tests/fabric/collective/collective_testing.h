@@ -36,6 +36,11 @@ inline CollectiveSpec AnySpec(CollectiveAlgorithm algorithm, int workers, int64_
       spec.sumBytes.push_back(bytes + 10 * merged);
     }
   }
+  if (algorithm == CollectiveAlgorithm::AllToAllV) {
+    for (int pair = 0; pair < workers * workers; ++pair) {
+      spec.pairBytes.push_back(bytes / (1 + pair % 5));
+    }
+  }
   if (algorithm == CollectiveAlgorithm::InNetworkAllReduce) {
     spec.firstAggregator = workers + 2;  // behind two servers that are not its own
     for (int w = 0; w < workers; ++w) spec.parents.push_back(spec.firstAggregator + 1 + w % 2);
@@ -45,7 +50,8 @@ inline CollectiveSpec AnySpec(CollectiveAlgorithm algorithm, int workers, int64_
 }
 
 inline bool MayDiffer(CollectiveAlgorithm algorithm) {
-  return !CanCarry(algorithm, Payload::Sum) || CanCarry(algorithm, Payload::Concat);
+  return (!CanCarry(algorithm, Payload::Sum) && !CanCarry(algorithm, Payload::ScatteredSum)) ||
+         CanCarry(algorithm, Payload::Concat);
 }
 
 using Endpoints = std::bitset<256>;

@@ -51,6 +51,12 @@ TEST(ScenarioOptions, CollectivesMustCarryTheirCalls) {
               SetOption(scenario, "network.allgather", "ring-allreduce");
             }).find("allowed: auto, ring-allgather, direct-allgather, hierarchical-allgather"),
             std::string::npos);
+  SetOption(scenario, "network.allgather", "recursive-doubling-allgather");
+  scenario.workers = 6;
+  EXPECT_NE(MessageOf([&] { ValidateScenario(scenario); }).find("takes 6 workers"),
+            std::string::npos);
+  scenario.workers = 8;
+  ValidateScenario(scenario);
   EXPECT_NE(MessageOf([&] {
               SetOption(scenario, "network.allgather", "sparse-tree");
             }).find("change what is trained"),

@@ -237,6 +237,9 @@ TEST(Clock, CallsTravelAsTheOptionsSay) {
   options.all_reduce = options.all_gather = std::nullopt;
   options.path = {2, 1'000'000'000, 10'000};
   EXPECT_EQ(algorithms()[0], CollectiveAlgorithm::RingAllGather) << "equally fast: the first";
+  SentCall gather;
+  gather.bytes = {10, 20, 30};  // no power of two
+  EXPECT_EQ(CollectiveOf(options, gather, 100).algorithm, CollectiveAlgorithm::DirectAllGather);
   options.transfer = Transfer::kShardedParameterServer;
   options.servers = 3;
   EXPECT_EQ(algorithms(), std::vector(3, CollectiveAlgorithm::ShardedParameterServer));
@@ -256,7 +259,7 @@ TEST(Transfers, RefuseAlgorithmsThatCannotCarryACall) {
   };
   const std::string gathers =
       "allowed: auto, ring-allgather, direct-allgather, "
-      "hierarchical-allgather";
+      "hierarchical-allgather, recursive-doubling-allgather, bruck-allgather";
   EXPECT_EQ(
       refusal("ring-allreduce", Collective::kAllGather),
       "network.x: got 'ring-allreduce'; " + gathers + "; it carries no concatenation of messages");

@@ -1,0 +1,32 @@
+#include "scenarios/network/csv_file.h"
+
+#include <utility>
+
+#include "base/whole_file.h"
+
+namespace legacy {
+namespace {
+
+std::string Trimmed(const std::string& text) {
+  const size_t first = text.find_first_not_of(" \t");
+  return first == std::string::npos ? ""
+                                    : text.substr(first, text.find_last_not_of(" \t") - first + 1);
+}
+
+}  // namespace
+
+std::vector<analysis::CsvRecord> ReadCsvFile(const std::string& path) {
+  std::string text = ReadWholeFile(path);
+  if (!text.empty() && text.back() != '\n') text += '\n';
+  std::vector<analysis::CsvRecord> records;
+  analysis::CsvParser parser(path, text);
+  for (analysis::CsvRecord record; parser.Next(record);) {
+    for (std::string& field : record.fields) field = Trimmed(field);
+    const std::string& first = record.fields.front();
+    if (first.starts_with("#") || (record.fields.size() == 1 && first.empty())) continue;
+    records.push_back(record);
+  }
+  return records;
+}
+
+}  // namespace legacy
