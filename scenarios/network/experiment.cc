@@ -16,6 +16,7 @@ namespace legacy {
 namespace {
 
 using fabric::CollectiveAlgorithm;
+using fabric::TimeNs;
 
 // Bytes of a sparse message's value: fp32 value and 32-bit index.
 constexpr int64_t kValueBytes = 8;
@@ -149,8 +150,8 @@ void RefuseUnread(const OptionValues& values) {
   const bool file = !values.at("flows").empty();
   if (!file && values.at("pattern").empty()) return;
   for (const NetworkOption& option : NetworkOptions()) {
-    const bool read =
-        option.name == "workers" || option.name == "seed" || (option.name == "bytes" && !file);
+    const bool read = option.name == "workers" || option.name == "seed" ||
+                      (option.name == "bytes" && !file && values.at("duration").empty());
     const bool collective = option.group == kCollectiveGroup && !read;
     if (!collective && !(file && option.name == "placement")) continue;
     const std::string& text = values.at(option.name);
@@ -191,6 +192,41 @@ void ReadExchange(const OptionValues& values, Experiment& e) {
                 "nothing beside --collective=" + values.at("collective") +
                     "; all-to-all and all-to-allv read it");
   }
+}
+
+// Reads the length of a run of endless flows. Analytic fidelity is left out where the user did not
+// ask for it.
+void ReadDuration(const OptionValues& values, Experiment& e) {
+  const std::string& duration = values.at("duration");
+  const std::string& window = values.at("window-time");
+  if (duration.empty()) {
+    if (!window.empty()) throw Error("--window-time", window, "nothing without --duration");
+    return;
+  }
+  if (!e.HasFlows()) {
+    throw Error("--duration", duration, "nothing without --flows or --pattern: collectives end");
+  }
+  if (e.pattern.starts_with("poisson")) {
+    throw Error("--duration", duration, "nothing beside --pattern=poisson, whose flows have sizes");
+  }
+  constexpr TimeNs kDefaultWindows = 20;
+  constexpr TimeNs kMostWindows = 100'000;
+  e.duration = fabric::ParseTime(duration, "--duration");
+  if (e.duration < kDefaultWindows) throw Error("--duration", duration, "20ns or more");
+  e.window_time =
+      window.empty() ? e.duration / kDefaultWindows : fabric::ParseTime(window, "--window-time");
+  const TimeNs least = (e.duration + kMostWindows - 1) / kMostWindows;
+  if (e.window_time < least || e.window_time > e.duration) {
+    throw Error("--window-time", window,
+                fabric::FormatTime(least) + " to the run's " + fabric::FormatTime(e.duration));
+  }
+  if (!e.Asks(Fidelity::kAnalytic)) return;
+  if (values.at("fidelity") != DefaultValues().at("fidelity")) {
+    throw Error("--fidelity", values.at("fidelity"),
+                "packet, flow: at analytic fidelity flows do not share links, so that endless ones "
+                "have no rate");
+  }
+  std::erase(e.fidelities, Fidelity::kAnalytic);
 }
 
 int64_t PullBytes(const Experiment& e) {
@@ -237,6 +273,7 @@ Experiment ParseExperiment(const OptionValues& values,
   if (!e.flows_file.empty() && !e.pattern.empty()) {
     throw Error("--pattern", e.pattern, "either this or --flows");
   }
+  ReadDuration(values, e);
   return e;
 }
 

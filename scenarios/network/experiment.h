@@ -54,6 +54,9 @@ struct Experiment {
   // Number of hosts of a file's fabric, where the user gave it; 0: as many as the topology has.
   int least_hosts = 0;
   std::string pattern;
+  // Length of a run of endless flows, and of the windows of their throughput; 0: flows have bytes.
+  fabric::TimeNs duration = 0;
+  fabric::TimeNs window_time = 0;
   bool HasFlows() const { return !flows_file.empty() || !pattern.empty(); }
   int Workers() const { return network.placement.workers; }
 };

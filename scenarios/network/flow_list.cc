@@ -50,12 +50,21 @@ class HostNames {
   std::string first_name_;
 };
 
+// Returns the start in seconds as a time.
+TimeNs ParseStart(const std::string& text, const std::string& where) {
+  constexpr double kLatest = 1e9;  // seconds; fits int64 nanoseconds
+  return std::llround(1e9 * ParseNumber(text, where + ": start", 0, kLatest));
+}
+
+// Reads a record of source, destination, bytes unless flows are endless, and start.
 FlowRequest ParseFlow(const analysis::CsvRecord& record, const std::string& where,
-                      const HostNames& hosts) {
+                      const HostNames& hosts, bool endless) {
   const std::vector<std::string>& fields = record.fields;
-  if (fields.size() != 3 && fields.size() != 4) {
+  const size_t least = endless ? 2 : 3;
+  if (fields.size() != least && fields.size() != least + 1) {
     throw Error(where, std::to_string(fields.size()) + " fields",
-                "source, destination, bytes, start in seconds");
+                endless ? "source, destination, start in seconds: endless flows have no bytes"
+                        : "source, destination, bytes, start in seconds");
   }
   FlowRequest flow;
   flow.source = hosts.Find(fields[0], where + ": source");
@@ -63,18 +72,33 @@ FlowRequest ParseFlow(const analysis::CsvRecord& record, const std::string& wher
   if (flow.source == flow.destination) {
     throw Error(where + ": destination", fields[1], "a host other than the source");
   }
-  flow.bytes = fabric::ParseBytes(fields[2], where + ": bytes");
-  constexpr double kLatest = 1e9;  // seconds; fits int64 nanoseconds
-  if (fields.size() == 4) {
-    flow.start = std::llround(1e9 * ParseNumber(fields[3], where + ": start", 0, kLatest));
-  }
+  if (!endless) flow.bytes = fabric::ParseBytes(fields[2], where + ": bytes");
+  if (fields.size() > least) flow.start = ParseStart(fields.back(), where);
   return flow;
 }
 
-// Returns true for a line of column names: no size starts with a letter.
+// Returns true for a line of column names: no size or time starts with a letter.
 bool IsHeader(const analysis::CsvRecord& record) {
+  if (record.fields.size() == 2) return record.fields[0] == "source";
   const std::string third = record.fields.size() > 2 ? record.fields[2] : "";
   return !third.empty() && std::isalpha(static_cast<unsigned char>(third[0]));
+}
+
+std::vector<FlowRequest> ReadList(const std::string& path, const Network& network, bool endless) {
+  const HostNames hosts(network);
+  std::vector<FlowRequest> flows;
+  bool first = true;
+  for (const analysis::CsvRecord& record : ReadCsvFile(path)) {
+    const bool header = first && IsHeader(record);
+    first = false;
+    if (header) continue;
+    flows.push_back(ParseFlow(record, path + ":" + std::to_string(record.line), hosts, endless));
+  }
+  if (flows.empty()) {
+    throw Error(path + ": no flow; expected source, destination, " +
+                (endless ? "start" : "bytes, start"));
+  }
+  return flows;
 }
 
 std::vector<FlowRequest> Permutation(int workers, int64_t bytes, uint64_t seed) {
@@ -145,17 +169,11 @@ std::vector<FlowRequest> Poisson(const std::string& text, uint64_t seed, const N
 }  // namespace
 
 std::vector<FlowRequest> ReadFlows(const std::string& path, const Network& network) {
-  const HostNames hosts(network);
-  std::vector<FlowRequest> flows;
-  bool first = true;
-  for (const analysis::CsvRecord& record : ReadCsvFile(path)) {
-    const bool header = first && IsHeader(record);
-    first = false;
-    if (header) continue;
-    flows.push_back(ParseFlow(record, path + ":" + std::to_string(record.line), hosts));
-  }
-  if (flows.empty()) throw Error(path + ": no flow; expected source, destination, bytes, start");
-  return flows;
+  return ReadList(path, network, false);
+}
+
+std::vector<FlowRequest> ReadEndlessFlows(const std::string& path, const Network& network) {
+  return ReadList(path, network, true);
 }
 
 std::vector<FlowRequest> MakePattern(const std::string& text, int64_t bytes, uint64_t seed,

@@ -24,6 +24,10 @@ struct FlowRequest {
 // Throws Error with file and line.
 std::vector<FlowRequest> ReadFlows(const std::string& path, const Network& network);
 
+// Reads flows without an end: source, destination, start in seconds (0 where it is left out), else
+// as ReadFlows does.
+std::vector<FlowRequest> ReadEndlessFlows(const std::string& path, const Network& network);
+
 // Makes the flows of a pattern. "permutation" (each worker sends to one other and receives from
 // one), "incast:N" (workers 1 to N to worker 0) and "all-to-all" have flows of `bytes` that start
 // at once. "poisson:load=0.5,cdf=websearch,flows=1000" has independent arrivals between random

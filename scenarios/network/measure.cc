@@ -83,9 +83,15 @@ void PrepareFlows(PreparedExperiment& prepared) {
     request.topology.hostsNeeded = e.least_hosts;
   }
   prepared.network = BuildNetwork(request);
-  prepared.flows = e.flows_file.empty()
-                       ? MakePattern(e.pattern, e.bytes.front(), request.seed, *prepared.network)
-                       : ReadFlows(e.flows_file, *prepared.network);
+  const Network& network = *prepared.network;
+  prepared.flows = !e.pattern.empty()
+                       ? MakePattern(e.pattern, e.bytes.front(), request.seed, network)
+                   : e.duration > 0 ? ReadEndlessFlows(e.flows_file, network)
+                                    : ReadFlows(e.flows_file, network);
+  if (e.duration > 0) {
+    prepared.flows =
+        WithExpectedBytes(std::move(prepared.flows), e.duration, network, e.flows_file);
+  }
 }
 
 // Throws Error where there are too many flows, before anything is built for each of them.
@@ -140,6 +146,27 @@ Measurement MeasureFlows(const PreparedExperiment& prepared, Fidelity fidelity,
   for (const RecordedFlow& flow : m.flows) m.timing.total = std::max(m.timing.total, flow.end);
   m.timing.counters = fabric::Difference(engine->Counters(), counters);
   m.timing.links = fabric::Difference(engine->Links(), links);
+  m.wall_seconds = SecondsSince(wall);
+  return m;
+}
+
+// Measures endless flows. The run goes on for a window, so that what is under way at its end
+// counts.
+Measurement MeasureEndless(const PreparedExperiment& prepared, Fidelity fidelity,
+                           const MeasureOptions& options) {
+  const auto wall = WallClock::now();
+  const Experiment& e = prepared.experiment;
+  const auto engine = FactoryOf(fidelity, "--fidelity", options.files)(prepared.network->request);
+  EndlessGraph graph(prepared.flows, *prepared.network, e.duration, e.window_time);
+  engine->Submit(graph, 0);
+  engine->RunUntil(e.duration);
+  Measurement m;
+  m.fidelity = fidelity;
+  m.timing.total = e.duration;
+  m.timing.counters = engine->Counters();
+  m.timing.links = engine->Links();
+  engine->RunUntil(fabric::Later(e.duration, e.window_time));
+  m.windows = graph.Windows();
   m.wall_seconds = SecondsSince(wall);
   return m;
 }
@@ -276,7 +303,9 @@ std::vector<Measurement> Measure(const PreparedExperiment& prepared,
                                  const MeasureOptions& options) {
   std::vector<Measurement> measurements;
   for (const Fidelity fidelity : prepared.experiment.fidelities) {
-    if (prepared.experiment.HasFlows()) {
+    if (prepared.experiment.duration > 0) {
+      measurements.push_back(MeasureEndless(prepared, fidelity, options));
+    } else if (prepared.experiment.HasFlows()) {
       measurements.push_back(MeasureFlows(prepared, fidelity, options));
     } else {
       MeasureCollective(prepared, fidelity, options, measurements);

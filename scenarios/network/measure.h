@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "ns3-module/fabric/step/step.h"
+#include "scenarios/network/endless.h"
 #include "scenarios/network/engines.h"
 #include "scenarios/network/experiment.h"
 #include "scenarios/network/flow_list.h"
@@ -27,6 +28,7 @@ struct Measurement {
   fabric::StepTiming timing;    // timing; for a list of flows: total, counters, links
   // Flows where they were recorded, which is always so for a list of flows.
   std::vector<RecordedFlow> flows;
+  std::vector<ThroughputWindow> windows;  // windows of a run of endless flows
   double wall_seconds = 0;
 
   // Returns the time from when the first worker is ready until the last has finished.

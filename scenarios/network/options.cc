@@ -124,6 +124,12 @@ std::vector<NetworkOption> FlowOptions() {
       {"pattern", kText, "PATTERN", "", group,
        "traffic pattern: permutation, incast:N (N workers to worker 0) or all-to-all, with flows "
        "of --bytes; or poisson:load=0.5,cdf=websearch|datamining|FILE,flows=1000"},
+      {"duration", kTime, "TIME", "", group,
+       "length of a run in which the flows have no end: throughput and fairness over time; lines "
+       "of --flows are then source, destination, start in seconds",
+       false},
+      {"window-time", kTime, "TIME", "", group,
+       "length of the windows of time for --duration (default: a twentieth of it)", false},
   };
 }
 

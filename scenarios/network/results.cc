@@ -8,6 +8,7 @@
 
 #include "analysis/csv.h"
 #include "base/error.h"
+#include "scenarios/network/endless_results.h"
 #include "scenarios/network/fidelity.h"
 
 namespace legacy {
@@ -156,6 +157,7 @@ std::string Headline(const PreparedExperiment& prepared) {
   if (e.HasFlows()) {
     what = fmt::format("{} flows ({})", prepared.flows.size(),
                        e.pattern.empty() ? e.flows_file : e.pattern);
+    if (e.duration > 0) what += " for " + fabric::FormatTime(e.duration);
   } else {
     const auto [least, most] = std::minmax_element(e.bytes.begin(), e.bytes.end());
     what = fmt::format("{}, {}{} at each of {} workers", fabric::ToString(prepared.algorithm),
@@ -262,6 +264,7 @@ FlowStatistics StatisticsOf(const PreparedExperiment& prepared, const Measuremen
 std::vector<Row> ResultRows(const OptionValues& values, const PreparedExperiment& prepared,
                             const std::vector<Measurement>& measurements,
                             const std::vector<std::string>& swept) {
+  if (prepared.experiment.duration > 0) return ThroughputRows(prepared, measurements);
   std::vector<Row> rows;
   for (const Measurement& m : measurements) {
     Row row;
@@ -290,8 +293,9 @@ std::vector<Row> ResultRows(const OptionValues& values, const PreparedExperiment
 std::string ResultTable(const PreparedExperiment& prepared,
                         const std::vector<Measurement>& measurements) {
   return Headline(prepared) + "\n" +
-         (prepared.experiment.HasFlows() ? FlowLines(prepared, measurements)
-                                         : CollectiveLines(prepared, measurements));
+         (prepared.experiment.duration > 0 ? ThroughputLines(measurements)
+          : prepared.experiment.HasFlows() ? FlowLines(prepared, measurements)
+                                           : CollectiveLines(prepared, measurements));
 }
 
 std::vector<std::string> Warnings(const PreparedExperiment& prepared,

@@ -11,8 +11,9 @@
 
 namespace legacy {
 
-// Returns one row for each measurement of a collective, or of a list of flows. `values` describe
-// the experiment, and `swept` has the options that differ among those of one table.
+// Returns one row for each measurement of a collective, or of a list of flows; of endless flows,
+// those of ThroughputRows. `values` describe the experiment, and `swept` has the options that
+// differ among those of one table.
 std::vector<Row> ResultRows(const OptionValues& values, const PreparedExperiment& prepared,
                             const std::vector<Measurement>& measurements,
                             const std::vector<std::string>& swept = {});

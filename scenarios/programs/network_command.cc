@@ -194,6 +194,10 @@ int RunOne(const NetworkCommand& command) {
   if (prepared.experiment.HasFlows() && !outputs.finish.empty()) {
     throw Error("--finish", outputs.finish, "a collective; flows have --fct");
   }
+  for (const auto& [option, path] : {std::pair{"--fct", outputs.fct}, {"--trace", outputs.trace}}) {
+    if (path.empty() || prepared.experiment.duration == 0) continue;
+    throw Error(option, path, "flows with an end; those of --duration have none (--csv)");
+  }
   if (outputs.packet.Any() && !prepared.experiment.Asks(Fidelity::kPacket)) {
     throw Error(
         "--pcap, --flow-monitor, --netanim: only the packet engine writes them, but "
@@ -229,6 +233,7 @@ int RunSweep(const NetworkCommand& command, const StopFlag& stop) {
   const bool flows = ParseExperiment(points.front(), command.ns3_attributes).HasFlows();
   const auto prepare = [&](const OptionValues& point) {
     Experiment experiment = ParseExperiment(point, command.ns3_attributes);
+    if (experiment.duration > 0) throw Error("--duration: needs one experiment, not a sweep");
     experiment.packet_budget /= static_cast<double>(points.size());
     return Prepare(std::move(experiment));
   };

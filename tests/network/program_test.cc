@@ -297,6 +297,8 @@ TEST_F(NetworkProgram, MistakesGiveOneClearMessage) {
       {"--collective=all-to-allv --matrix=missing.csv", "missing.csv"},
       {"--matrix=bad.csv", "nothing beside --collective=ring-allreduce"},
       {"--order=index", "--order: got 'index'"},
+      {"--pattern=permutation --duration=1s --fct=out.csv", "--fct: got 'out.csv'"},
+      {"--pattern=permutation --duration=1s --sweep=seed=1,2", "--duration: needs one experiment"},
       {"--workers=0", "--workers: got '0'"},
       {"--bytes=1MB,2MB", "one for each of 16 workers"},
       {"--bytes=,", "--bytes"},

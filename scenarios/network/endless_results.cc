@@ -1,0 +1,109 @@
+#include "scenarios/network/endless_results.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "ns3-module/fabric/base/units.h"
+
+namespace legacy {
+namespace {
+
+std::string RateText(double bits_per_second) {
+  return fabric::FormatRate(std::llround(bits_per_second));
+}
+
+// A Line is a row of the table. Rates are bits per second.
+struct Line {
+  int flows = 0;
+  double total = 0;
+  double least = 0;
+  double most = 0;
+  double fairness = 0;
+};
+
+Line LineOf(const ThroughputWindow& window) {
+  return {static_cast<int>(std::count(window.active.begin(), window.active.end(), true)),
+          window.Total(), window.Least(), window.Most(), window.Fairness()};
+}
+
+// Returns the means of total and fairness over time, and the least and most of what flows carried
+// on average in the windows in which they were active.
+Line MeanOf(const std::vector<ThroughputWindow>& windows) {
+  ThroughputWindow flows = windows.front();
+  std::fill(flows.rates.begin(), flows.rates.end(), 0);
+  std::fill(flows.active.begin(), flows.active.end(), false);
+  std::vector<double> active(flows.rates.size(), 0);
+  Line mean;
+  double time = 0;
+  for (const ThroughputWindow& window : windows) {
+    const auto length = static_cast<double>(window.end - window.start);
+    const Line line = LineOf(window);
+    mean.total += line.total * length;
+    mean.fairness += line.fairness * length;
+    time += length;
+    for (size_t f = 0; f < active.size(); ++f) {
+      if (!window.active[f]) continue;
+      flows.active[f] = true;
+      flows.rates[f] += window.rates[f] * length;
+      active[f] += length;
+    }
+  }
+  for (size_t f = 0; f < active.size(); ++f) flows.rates[f] /= std::max(1.0, active[f]);
+  const Line line = LineOf(flows);
+  return {line.flows, mean.total / time, line.least, line.most, mean.fairness / time};
+}
+
+std::string TextOf(const std::string& until, const Line& line) {
+  return fmt::format("{:>11} {:>7} {:>14} {:>14} {:>14} {:>9.4f}\n", until, line.flows,
+                     RateText(line.total), RateText(line.least), RateText(line.most),
+                     line.fairness);
+}
+
+}  // namespace
+
+std::vector<Row> ThroughputRows(const PreparedExperiment& prepared,
+                                const std::vector<Measurement>& measurements) {
+  const Network& network = *prepared.network;
+  const auto name = [&](int worker) {
+    return network.topology.NodeName(network.placement.NodeOf(worker));
+  };
+  std::vector<Row> rows;
+  for (const Measurement& m : measurements) {
+    for (const ThroughputWindow& window : m.windows) {
+      for (size_t f = 0; f < window.rates.size(); ++f) {
+        Row row;
+        row["fidelity"] = NameOf(m.fidelity);
+        row["start_seconds"] = InSeconds(window.start);
+        row["end_seconds"] = InSeconds(window.end);
+        row["flow"] = f;
+        row["source"] = name(prepared.flows[f].source);
+        row["destination"] = name(prepared.flows[f].destination);
+        row["active"] = window.active[f] ? 1 : 0;
+        row["bits_per_second"] = window.rates[f];
+        row["jain_fairness"] = window.Fairness();
+        rows.push_back(std::move(row));
+      }
+    }
+  }
+  return rows;
+}
+
+std::string ThroughputLines(const std::vector<Measurement>& measurements) {
+  std::string text;
+  for (const Measurement& m : measurements) {
+    text += fmt::format(
+        "{}{} fidelity, {:.2f} s of wall time\n{:>11} {:>7} {:>14} {:>14} {:>14} "
+        "{:>9}\n",
+        text.empty() ? "" : "\n", NameOf(m.fidelity), m.wall_seconds, "until", "flows", "total",
+        "least", "most", "fairness");
+    for (const ThroughputWindow& window : m.windows) {
+      text += TextOf(fabric::FormatTime(window.end), LineOf(window));
+    }
+    text += TextOf("mean", MeanOf(m.windows));
+  }
+  return text;
+}
+
+}  // namespace legacy
