@@ -87,7 +87,7 @@ EcmpRouting::Routes EcmpRouting::MakeRoutes(Ipv4Address source, Ipv4Address dest
     std::vector<fabric::DirectedLink> links{first};
     if (m_topology->GetMultipath() == fabric::Multipath::Spray)
     {
-        links = m_topology->NextHops(m_node, to);
+        links = m_topology->NextHopsOf(m_node, from, to);
     }
     Routes routes;
     for (fabric::DirectedLink link : links)

@@ -5,7 +5,7 @@
 
 #include "ecmp-routing.h"
 #include "fabric/base/error.h"
-#include "fabric/topology/fewest-hops.h"
+#include "fabric/topology/shortest-paths.h"
 #include "host-queue-disc.h"
 
 #include "ns3/boolean.h"
@@ -81,13 +81,13 @@ TimeNs HopTime(const fabric::Topology& topology, DirectedLink link, int64_t fram
                          fabric::SerialisationTime(frameBytes, topology.PortOf(link).rateBps));
 }
 
-/// Returns the time of one frame on the longest of the fewest-hop paths from `origin`. Hosts do not
-/// forward.
+/// Returns the time of one frame on the longest of the shortest paths and explicit routes from
+/// `origin`. Hosts do not forward.
 TimeNs LongestTrip(const fabric::Topology& topology, int origin, int64_t frameBytes)
 {
     std::vector<TimeNs> trip(topology.NodeCount(), 0);
     TimeNs longest = 0;
-    fabric::WalkFewestHops(
+    fabric::WalkShortestPaths(
         topology,
         origin,
         [&](int node, DirectedLink link, int next)
@@ -96,6 +96,16 @@ TimeNs LongestTrip(const fabric::Topology& topology, int origin, int64_t frameBy
             trip[next] = std::max(trip[next], here);
         },
         [&](int host, int) { longest = std::max(longest, trip[host]); });
+    for (const auto& [ends, via] : topology.Routes())
+    {
+        TimeNs route = 0;
+        for (DirectedLink link : ends.first == origin ? topology.Route(ends.first, ends.second, 0)
+                                                      : std::vector<DirectedLink>())
+        {
+            route = fabric::Later(route, HopTime(topology, link, frameBytes));
+        }
+        longest = std::max(longest, route);
+    }
     return longest;
 }
 

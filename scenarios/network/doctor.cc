@@ -149,8 +149,7 @@ void Doctor::TryLinks(const fabric::StepTiming& timing) {
             [](int, fabric::Link& link) { link.delay /= 2; });
   const fabric::Topology& topology = *network_.topology;
   const auto directed = static_cast<fabric::DirectedLink>(busiest - timing.links.begin());
-  diagnosis_.busiest_link =
-      topology.NodeName(topology.From(directed)) + ">" + topology.NodeName(topology.To(directed));
+  diagnosis_.busiest_link = topology.LinkName(directed);
   diagnosis_.busiest_rate = topology.PortOf(directed).rateBps;
   diagnosis_.busiest_utilisation = InSeconds(busiest->busy) / InSeconds(timing.total);
   TryRates(directed / 2);

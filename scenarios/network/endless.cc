@@ -28,7 +28,7 @@ Path PathOf(const FlowRequest& flow, const Network& network) {
   Path path;
   for (const fabric::DirectedLink hop : network.topology.Route(from, to, 0)) {
     const fabric::Link& link = network.topology.LinkOf(hop);
-    path.rate = std::min(path.rate, link.rateBps);
+    path.rate = std::min(path.rate, network.topology.PortOf(hop).rateBps);
     path.round_trip = fabric::Later(path.round_trip, fabric::Later(link.delay, link.delay));
   }
   return path;

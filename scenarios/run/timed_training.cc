@@ -164,7 +164,7 @@ void TimedTraining::WriteLinks() const {
     const double rate = static_cast<double>(topology.MeanRate(link));
     const double busy = ToSeconds(counters.busy);
     const double price = topology.PortOf(link).usdPerGb;
-    sink_.Write(analysis::LinkRow{row_.policy, row_.seed, from + ">" + to, from, to, rate,
+    sink_.Write(analysis::LinkRow{row_.policy, row_.seed, topology.LinkName(link), from, to, rate,
                                   counters.bytes, counters.packets, counters.drops, counters.marks,
                                   counters.maxQueueBytes, busy,
                                   simulated > 0 ? busy / simulated : 0, counters.peak, price,

@@ -2,6 +2,7 @@
 // switches, and their counters.
 #include <gtest/gtest.h>
 
+#include <map>
 #include <numeric>
 #include <ostream>
 
@@ -41,6 +42,60 @@ LinkCounters Sum(const fabric::Engine& engine) {
     sum.marks += link.marks;
   }
   return sum;
+}
+
+// ---------------------------------------------------------------------------------------------
+// Links in parallel, weights and explicit routes
+// ---------------------------------------------------------------------------------------------
+
+// Packets take the links of Topology's routes: by weight the long way there, explicitly another
+// one back, and both of two links in parallel where they are sprayed.
+TEST(Paths, PacketsFollowWeightsAndRoutes) {
+  for (const auto multipath : {fabric::Multipath::Ecmp, fabric::Multipath::Spray}) {
+    Custom custom;
+    const fabric::Port port{kGigabit};
+    fabric::Topology& topology = custom.topology;
+    for (const char* host : {"a", "b"}) topology.AddHost(host);
+    for (const char* name : {"x", "y", "z"}) topology.AddSwitch(name);
+    const auto link = [&](int from, int to, int weight) {
+      fabric::Link one(from, to, 1'000, port);
+      one.weight = weight;
+      topology.AddLink(one);
+    };
+    link(0, 2, 1);  // a - x
+    link(1, 3, 1);  // b - y
+    link(2, 3, 5);  // x - y, costly
+    link(2, 4, 2);  // x - z, twice
+    link(2, 4, 2);
+    link(4, 3, 2);  // z - y
+    topology.AddRoute(1, 0, {3, 2});
+    topology.SetMultipath(multipath);
+    custom.placement.hosts = {0, 1};
+    Burst burst({{0, 1, 200'000, 0}});
+    const auto engine = fabric::MakePacketEngine(custom.Request());
+    engine->Submit(burst, 0);
+    ASSERT_TRUE(engine->RunUntil(kNever));
+    const std::vector<LinkCounters> links = engine->Links();
+    std::map<std::string, int64_t> bytes;
+    for (size_t i = 0; i < links.size(); ++i) {
+      const std::string name = topology.LinkName(static_cast<int>(i));
+      if (links[i].bytes > 0) bytes[name] = links[i].bytes;
+    }
+    std::vector<std::string> names;
+    for (const auto& [name, count] : bytes) names.push_back(name);
+    if (multipath == fabric::Multipath::Spray) {
+      EXPECT_EQ(names, (std::vector<std::string>{"a>x", "b>y", "x>a", "x>z", "x>z#2", "y>b", "y>x",
+                                                 "z>y"}));
+      EXPECT_NEAR(static_cast<double>(bytes["x>z"]) / static_cast<double>(bytes["x>z#2"]), 1, 0.1);
+    } else {
+      EXPECT_EQ(names.size(), 7u);
+      EXPECT_EQ(bytes.count("x>z") + bytes.count("x>z#2"), 1u);
+    }
+    EXPECT_EQ(bytes["x>z"] + bytes["x>z#2"], bytes["z>y"]);
+    // ACKs take the explicit route; the last one is under way when the flow has arrived.
+    EXPECT_NEAR(static_cast<double>(bytes["y>x"]), static_cast<double>(bytes["b>y"]), 100);
+    EXPECT_EQ(bytes.count("x>y"), 0u);
+  }
 }
 
 // ---------------------------------------------------------------------------------------------

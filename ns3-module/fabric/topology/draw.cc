@@ -6,6 +6,8 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
+#include <map>
+#include <utility>
 
 namespace legacy::fabric
 {
@@ -100,6 +102,11 @@ class Painter
           m_drawing(drawing),
           m_layout(LayOut(topology))
     {
+        std::map<std::pair<int, int>, int> between;
+        for (const Link& link : topology.Links())
+        {
+            m_lanes.push_back(between[std::minmax({link.a, link.b})]++);
+        }
     }
 
     std::string Paint() const
@@ -130,7 +137,8 @@ class Painter
     }
 
   private:
-    /// Draws a direction to the right of its way, so that the two directions lie beside each other.
+    /// Draws a direction to the right of its way, so that the two directions lie beside each other,
+    /// and links in parallel outside the first.
     std::string Line(DirectedLink link) const
     {
         const Position& from = m_layout.nodes[m_topology.From(link)];
@@ -138,7 +146,8 @@ class Painter
         const double length = std::max(1e-9, std::hypot(to.x - from.x, to.y - from.y));
         // Unit vector to the right of the way.
         const Position aside{-(to.y - from.y) / length, (to.x - from.x) / length};
-        const Position gap{kGap * aside.x, kGap * aside.y + kHeader};
+        const double distance = kGap * (1 + 2 * m_lanes[link / 2]);
+        const Position gap{distance * aside.x, distance * aside.y + kHeader};
         double bend = 0;
         if (m_layout.straight > 0 && length > m_layout.straight)
         {
@@ -221,6 +230,7 @@ class Painter
     const Topology& m_topology;
     const Drawing& m_drawing;
     Layout m_layout;
+    std::vector<int> m_lanes; ///< number of each link among those between the same nodes
 };
 
 void CheckLength(const std::string& what, size_t given, const Topology& topology)

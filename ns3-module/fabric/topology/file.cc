@@ -4,6 +4,7 @@
 #include "graph.h"
 
 #include <fstream>
+#include <map>
 #include <utility>
 #include <yaml-cpp/yaml.h>
 
@@ -15,6 +16,8 @@ namespace
 
 constexpr int kMostDeclaredNodes = 65536; ///< limit for hosts, and for switches
 constexpr double kMaxErrorRate = 0.999999;
+constexpr int kMostParallelLinks = 1024;
+constexpr int kMostWeight = 1'000'000'000;
 
 std::string Location(const std::string& path, const YAML::Mark& mark)
 {
@@ -92,6 +95,7 @@ class LinksFile
         AddNodes("hosts", "host", true);
         AddNodes("switches", "switch", false);
         AddLinks();
+        AddRoutes();
         m_settings.RejectUnread();
         Topology topology = m_builder.Finish(m_path);
         if (!name.empty())
@@ -179,8 +183,68 @@ class LinksFile
         {
             link.ports[way] = Port{rates[way], queues[way], errors[way], prices[way]};
         }
+        link.weight = settings.Int("weight", 1, 1, kMostWeight);
+        const int count = settings.Int("count", 0, 1, kMostParallelLinks);
         settings.RejectUnread();
-        m_builder.AddLink(link, location);
+        m_builder.AddLink(link, count, location);
+    }
+
+    void AddRoutes()
+    {
+        const YAML::Node routes = std::as_const(m_root)["routes"];
+        if (!routes)
+        {
+            return;
+        }
+        const std::string given = m_settings.Text("routes", "");
+        if (!routes.IsSequence())
+        {
+            throw Error(m_settings.Location("routes"),
+                        given,
+                        "a list of routes such as {from: x, to: y, via: [s]}");
+        }
+        for (const YAML::Node& route : routes)
+        {
+            AddRoute(route);
+        }
+    }
+
+    void AddRoute(const YAML::Node& map)
+    {
+        const std::string location = Location(m_path, map.Mark());
+        const auto refuse = [&](const std::string& key, const std::string& value)
+        {
+            throw Error(location + ": " + key,
+                        value,
+                        "two hosts, and the switches between them: {from: x, to: y, via: [s]}");
+        };
+        if (!map.IsMap())
+        {
+            refuse("routes", map.IsScalar() ? map.Scalar() : "a list");
+        }
+        std::map<std::string, std::string> ends;
+        std::vector<std::string> via;
+        for (const auto& entry : map)
+        {
+            const std::string key = KeyOf(m_path, entry.first);
+            if ((key == "from" || key == "to") && entry.second.IsScalar())
+            {
+                ends[key] = entry.second.Scalar();
+            }
+            else if (key != "via" || !entry.second.IsSequence())
+            {
+                refuse(key, entry.second.IsScalar() ? entry.second.Scalar() : "no name");
+            }
+            for (const YAML::Node& node : key == "via" ? entry.second : YAML::Node())
+            {
+                if (!node.IsScalar())
+                {
+                    refuse("via", "no name");
+                }
+                via.push_back(node.Scalar());
+            }
+        }
+        m_builder.AddRoute(ends["from"], ends["to"], via, location);
     }
 
     int End(const std::string& key, Settings& link) const

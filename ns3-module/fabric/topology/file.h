@@ -15,6 +15,12 @@
 //     - {a: switch0, b: switch1, rate: 50Mbps/10Mbps, price: 0.02/0.09}
 //                         # rate, queue, error and price (USD per GB) may differ by direction: from
 //                         # a to b, and from b to a
+//     - {a: switch0, b: switch1, count: 2, weight: 10}
+//                         # count: that many links in parallel, among which flows are hashed. The
+//                         # same ends may stand twice where each line has a count. weight (default
+//                         # 1): shortest paths are those of the least sum of weights
+//   routes:               # explicit routes of flows between two hosts, one way; may be absent
+//     - {from: a, to: b, via: [switch0, switch1]}
 //
 //   3 1 2                   # HPCC: nodes, switches, links
 //   2                       # the switches' numbers; the others are hosts
@@ -50,8 +56,8 @@ TopologyFormat ParseTopologyFormat(const std::string& text);
 
 /// Writes a topology. Reading it gives one of the same fingerprint where hosts come before
 /// switches, as in every topology of MakeTopology. Throws Error on what the format cannot say
-/// (HPCC: queues, prices; GraphML: control characters in names). HPCC has no names: it is read back
-/// with names of its own.
+/// (HPCC: queues, prices, links in parallel, weights, routes; GraphML: control characters in names).
+/// HPCC has no names: it is read back with names of its own.
 void WriteTopology(const Topology& topology, TopologyFormat format, std::ostream& stream);
 
 /// LinkDefaults are what links of a file have where its text leaves it open.

@@ -141,19 +141,58 @@ const int* GraphBuilder::Find(const std::string& name) const
     return found == m_nodes.end() ? nullptr : &found->second;
 }
 
-void GraphBuilder::AddLink(const Link& link, const std::string& location)
+void GraphBuilder::AddLink(const Link& link, int count, const std::string& location)
 {
     const std::string ends = m_topology.NodeName(link.a) + " - " + m_topology.NodeName(link.b);
     if (link.a == link.b)
     {
         throw Error(location + ": link", ends, "two different nodes");
     }
-    const auto [entry, added] = m_links.emplace(std::minmax({link.a, link.b}), location);
-    if (!added)
+    const auto [entry, added] =
+        m_links.emplace(std::minmax({link.a, link.b}), Linked{location, count > 0});
+    if (!added && !(count > 0 && entry->second.counted))
     {
-        throw Error(location + ": link", ends, "each link once; it is also at " + entry->second);
+        throw Error(location + ": link",
+                    ends,
+                    "each link once (in YAML several, by a count); it is also at " +
+                        entry->second.location);
     }
-    m_topology.AddLink(link);
+    for (int i = 0; i < std::max(1, count); ++i)
+    {
+        m_topology.AddLink(link);
+    }
+}
+
+int GraphBuilder::NodeCalled(const std::string& name, const std::string& location) const
+{
+    const int* node = Find(name);
+    if (!node)
+    {
+        throw Error(location, name, "a name that hosts or switches declare");
+    }
+    return *node;
+}
+
+void GraphBuilder::AddRoute(const std::string& from,
+                            const std::string& to,
+                            const std::vector<std::string>& via,
+                            const std::string& location)
+{
+    const int source = NodeCalled(from, location + ": from");
+    const int destination = NodeCalled(to, location + ": to");
+    std::vector<int> nodes;
+    for (const std::string& name : via)
+    {
+        nodes.push_back(NodeCalled(name, location + ": via"));
+    }
+    try
+    {
+        m_topology.AddRoute(source, destination, nodes);
+    }
+    catch (const Error& error)
+    {
+        throw Error(location + ": " + error.what());
+    }
 }
 
 Topology GraphBuilder::Finish(const std::string& path)

@@ -33,8 +33,16 @@ class GraphBuilder
     /// Returns the number of the node of that name, or nullptr.
     const int* Find(const std::string& name) const;
 
-    /// Throws Error where both ends are the same node, or linked already.
-    void AddLink(const Link& link, const std::string& location);
+    /// Adds `count` links between the same two nodes. Throws Error where both ends are the same
+    /// node, or linked already by a call without a count (0, which adds one link).
+    void AddLink(const Link& link, int count, const std::string& location);
+
+    /// Adds an explicit route of named nodes. Throws Error on unknown names, and as
+    /// Topology::AddRoute does.
+    void AddRoute(const std::string& from,
+                  const std::string& to,
+                  const std::vector<std::string>& via,
+                  const std::string& location);
 
     /// Returns the topology. Throws Error where there is no host, a host has no link, or two hosts
     /// have no path.
@@ -46,8 +54,16 @@ class GraphBuilder
     Topology m_topology;
     std::vector<std::string> m_locations; ///< locations of nodes
     std::map<std::string, int> m_nodes;
-    /// Locations of links, by the ends in ascending order.
-    std::map<std::pair<int, int>, std::string> m_links;
+    int NodeCalled(const std::string& name, const std::string& location) const;
+
+    struct Linked
+    {
+        std::string location;
+        bool counted = false; ///< true where the file gave a count
+    };
+
+    /// First links between two nodes, by the ends in ascending order.
+    std::map<std::pair<int, int>, Linked> m_links;
 };
 
 } // namespace legacy::fabric

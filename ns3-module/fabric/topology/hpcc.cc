@@ -167,7 +167,7 @@ class HpccFile
     {
         link.a = m_node[link.a];
         link.b = m_node[link.b];
-        m_builder.AddLink(link, location);
+        m_builder.AddLink(link, 0, location);
     }
 
     std::string m_path;

@@ -1,9 +1,10 @@
 #include "report.h"
 
-#include "fewest-hops.h"
 #include "graph.h"
+#include "shortest-paths.h"
 
 #include <algorithm>
+#include <climits>
 #include <cstdio>
 #include <map>
 #include <numeric>
@@ -15,9 +16,10 @@ namespace legacy::fabric
 namespace
 {
 
-constexpr size_t kSampledHosts = 64; ///< number of hosts whose paths from all others are counted
-constexpr size_t kNamedHosts = 3;    ///< number of hosts that one warning names
-constexpr size_t kListedKinds = 12;  ///< number of kinds of links up to which delays are listed
+constexpr size_t kSampledHosts = 64;   ///< number of hosts whose paths from all others are counted
+constexpr size_t kCheckedHosts = 4096; ///< most hosts of a topology whose unused links are found
+constexpr size_t kNamedHosts = 3;      ///< number of hosts that one warning names
+constexpr size_t kListedKinds = 12;    ///< number of kinds of links up to which delays are listed
 
 std::string Number(double value)
 {
@@ -57,7 +59,7 @@ void AddPathsTo(const Topology& topology, int destination, Paths& paths)
 {
     std::vector<double> count(topology.NodeCount(), 0);
     count[destination] = 1;
-    WalkFewestHops(
+    WalkShortestPaths(
         topology,
         destination,
         [&](int node, DirectedLink, int next) { count[next] += count[node]; },
@@ -132,6 +134,41 @@ std::string DescribeLinks(const Topology& topology)
     return text + "sum of rates: " + FormatRate(fromHosts) + " from hosts, " +
            FormatRate(betweenSwitches) + " between switches" + (uneven ? " there" : " each way") +
            "\n";
+}
+
+std::string DescribeRouting(const Topology& topology)
+{
+    std::map<std::pair<int, int>, size_t> between;
+    int least = INT_MAX;
+    int most = 0;
+    for (const Link& link : topology.Links())
+    {
+        ++between[std::minmax({link.a, link.b})];
+        least = std::min(least, link.weight);
+        most = std::max(most, link.weight);
+    }
+    size_t pairs = 0;
+    size_t parallel = 0;
+    for (const auto& [ends, count] : between)
+    {
+        pairs += count > 1 ? 1 : 0;
+        parallel += count > 1 ? count : 0;
+    }
+    std::string text;
+    if (parallel > 0)
+    {
+        text += "links in parallel: " + std::to_string(parallel) + " between " +
+                Counted(pairs, "pair") + " of nodes\n";
+    }
+    if (topology.Weighted())
+    {
+        text += "weights of links: " + Range(least, most) + "; shortest paths are by weight\n";
+    }
+    if (!topology.Routes().empty())
+    {
+        text += "explicit routes: " + std::to_string(topology.Routes().size()) + "\n";
+    }
+    return text;
 }
 
 std::string DescribePrices(const Topology& topology)
@@ -290,6 +327,57 @@ void WarnOfLoops(const Topology& topology, std::vector<std::string>& warnings)
     }
 }
 
+/// Warns of links that no shortest path between hosts takes because of their weight, and no
+/// explicit route either.
+void WarnOfUnusedLinks(const Topology& topology, std::vector<std::string>& warnings)
+{
+    if (!topology.Weighted() || topology.Hosts().size() > kCheckedHosts)
+    {
+        return;
+    }
+    std::vector<bool> used(topology.Links().size(), false);
+    for (int host : topology.Hosts())
+    {
+        // Steps lead away from the host, so those that end at no host are dead ends.
+        std::vector<std::pair<int, DirectedLink>> steps; // from the node
+        std::vector<bool> leads(topology.NodeCount(), false);
+        WalkShortestPaths(
+            topology,
+            host,
+            [&](int node, DirectedLink link, int) { steps.emplace_back(node, link); },
+            [&](int other, int) { leads[other] = true; });
+        for (auto step = steps.rbegin(); step != steps.rend(); ++step)
+        {
+            if (leads[topology.To(step->second)])
+            {
+                leads[step->first] = true;
+                used[step->second / 2] = true;
+            }
+        }
+    }
+    for (const auto& [ends, via] : topology.Routes())
+    {
+        for (DirectedLink taken : topology.Route(ends.first, ends.second, 0))
+        {
+            for (DirectedLink parallel : topology.Out(topology.From(taken)))
+            {
+                const bool same = topology.To(parallel) == topology.To(taken);
+                used[parallel / 2] = used[parallel / 2] || same;
+            }
+        }
+    }
+    for (size_t i = 0; i < used.size(); ++i)
+    {
+        const Link& link = topology.Links()[i];
+        if (!used[i])
+        {
+            warnings.push_back("no path takes the link " + topology.NodeName(link.a) + " - " +
+                               topology.NodeName(link.b) + ", of weight " +
+                               std::to_string(link.weight));
+        }
+    }
+}
+
 } // namespace
 
 std::string DescribeTopology(const Topology& topology)
@@ -298,7 +386,8 @@ std::string DescribeTopology(const Topology& topology)
     return topology.Name() + ": " + Counted(hosts, "host") + ", " +
            Counted(topology.NodeCount() - hosts, "switch") + ", " +
            Counted(topology.Links().size(), "link") + "\n" + DescribeLinks(topology) +
-           DescribePrices(topology) + DescribeTiers(topology) + DescribePaths(topology);
+           DescribePrices(topology) + DescribeRouting(topology) + DescribeTiers(topology) +
+           DescribePaths(topology);
 }
 
 std::vector<std::string> CheckTopology(const Topology& topology)
@@ -329,6 +418,7 @@ std::vector<std::string> CheckTopology(const Topology& topology)
                            Names(topology, ends));
     }
     WarnOfLoops(topology, warnings);
+    WarnOfUnusedLinks(topology, warnings);
     return warnings;
 }
 

@@ -26,13 +26,14 @@ const std::vector<TopologyType>& TopologyTypes();
 /// Returns several lines, each ending in a newline: hosts, switches, links by rate and delay,
 /// prices, the longest shortest path in hops, the sum of rates from hosts and between switches,
 /// what each tier of switches receives from below divided by what it can send up, and equal-cost
-/// paths of sampled host pairs. It never throws on an odd topology: what cannot be said is left
+/// paths of sampled host pairs; links in parallel, weights and explicit routes where there are any.
+/// It never throws on an odd topology: what cannot be said is left
 /// out.
 std::string DescribeTopology(const Topology& topology);
 
 /// Returns what is probably a mistake, a sentence each: hosts that cannot reach each other, hosts
-/// without links or with several rates, switches that lead nowhere, loops without delay. Empty
-/// where nothing is odd.
+/// without links or with several rates, switches that lead nowhere, loops without delay, links that
+/// are on no shortest path because of their weight. Empty where nothing is odd.
 std::vector<std::string> CheckTopology(const Topology& topology);
 
 /// A Drawing says what a picture shows beside the topology.

@@ -4,6 +4,9 @@
 #include "routing-cache.h"
 
 #include <algorithm>
+#include <functional>
+#include <queue>
+#include <utility>
 
 namespace legacy::fabric
 {
@@ -96,6 +99,10 @@ Routing::Routing(const Topology& topology)
                 m_bit[link] = static_cast<int>(m_out.size());
                 m_out.push_back(link);
                 m_to.push_back(topology.To(link));
+                if (topology.Weighted())
+                {
+                    m_weight.push_back(topology.LinkOf(link).weight);
+                }
             }
         }
     }
@@ -117,7 +124,7 @@ const uint64_t* Routing::Table(int anchor) const
     const std::lock_guard<std::mutex> lock(m_making);
     if (!m_tables[anchor])
     {
-        m_tables[anchor] = MakeTable(anchor);
+        m_tables[anchor] = m_weight.empty() ? MakeTable(anchor) : MakeTableByWeight(anchor);
         m_ready[anchor].store(m_tables[anchor].get(), std::memory_order_release);
     }
     return m_tables[anchor].get();
@@ -148,6 +155,49 @@ Routing::Words Routing::MakeTable(int anchor) const
                 queue.push_back(farther);
             }
             if (distance[farther] == distance[node] + 1)
+            {
+                const int bit = m_bit[Reversed(m_out[i])];
+                table[bit / kWordBits] |= uint64_t{1} << (bit % kWordBits);
+            }
+        }
+    }
+    return table;
+}
+
+/// Finds the least weights of paths to the anchor (Dijkstra, Numerische Mathematik 1, 1959). A node
+/// whose weight is that of a forwarding node and of the link to it has that node as a next hop.
+Routing::Words Routing::MakeTableByWeight(int anchor) const
+{
+    using Entry = std::pair<int64_t, int>; // weight of a path, node
+    Words table = std::make_unique<uint64_t[]>(m_out.size() / kWordBits + 1);
+    std::vector<int64_t> weight(m_forwards.size(), INT64_MAX);
+    std::priority_queue<Entry, std::vector<Entry>, std::greater<>> open;
+    weight[anchor] = 0;
+    open.emplace(0, anchor);
+    std::vector<int> passed; // nodes that forward, and the anchor
+    while (!open.empty())
+    {
+        const auto [least, node] = open.top();
+        open.pop();
+        if (least > weight[node] || (node != anchor && !m_forwards[node]))
+        {
+            continue;
+        }
+        passed.push_back(node);
+        for (int i = m_first[node]; i < m_first[node + 1]; ++i)
+        {
+            if (least + m_weight[i] < weight[m_to[i]])
+            {
+                weight[m_to[i]] = least + m_weight[i];
+                open.emplace(weight[m_to[i]], m_to[i]);
+            }
+        }
+    }
+    for (int node : passed)
+    {
+        for (int i = m_first[node]; i < m_first[node + 1]; ++i)
+        {
+            if (weight[node] + m_weight[i] == weight[m_to[i]])
             {
                 const int bit = m_bit[Reversed(m_out[i])];
                 table[bit / kWordBits] |= uint64_t{1} << (bit % kWordBits);

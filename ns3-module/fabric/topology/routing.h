@@ -1,8 +1,8 @@
-// Routing has shortest-path tables of a topology (hops; hosts do not forward), one for each node
-// that flows end at. A host with a single link shares the table of its switch, and has no entry of
-// its own anywhere: a table is one bit for each directed link between switches (and hosts with
-// several links), set where the link is a next hop. A fat-tree of k = 32 has 8,192 hosts and 512
-// tables of 4 KiB. Tables are made on first use; any number of threads may ask.
+// Routing has shortest-path tables of a topology (by hops, or by weight; hosts do not forward), one
+// for each node that flows end at. A host with a single link shares the table of its switch, and
+// has no entry of its own anywhere: a table is one bit for each directed link between switches (and
+// hosts with several links), set where the link is a next hop. A fat-tree of k = 32 has 8,192 hosts
+// and 512 tables of 4 KiB. Tables are made on first use; any number of threads may ask.
 #pragma once
 
 #include "topology.h"
@@ -37,6 +37,7 @@ class Routing
     int Anchor(int destination) const;
     const uint64_t* Table(int anchor) const;
     Words MakeTable(int anchor) const;
+    Words MakeTableByWeight(int anchor) const;
     /// Returns the only next hop, where neither choice nor table is needed; kNone elsewhere.
     DirectedLink OnlyHop(int node, int destination) const;
     /// Returns the bits of `node` from its link number `first` on, and how many they are.
@@ -50,6 +51,7 @@ class Routing
     std::vector<int> m_first;        ///< start of each node's range in m_out and m_to, and the end
     std::vector<DirectedLink> m_out; ///< links that have bits, by node, ascending
     std::vector<int> m_to;           ///< nodes that they lead to
+    std::vector<int> m_weight;       ///< their weights; empty where all are 1
     std::vector<int> m_bit;          ///< bit of each directed link
     mutable std::mutex m_making;     ///< locked while a table is made
     mutable std::vector<Words> m_tables; ///< tables by anchor

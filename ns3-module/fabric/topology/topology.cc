@@ -87,6 +87,10 @@ void Topology::CheckLink(const Link& link) const
     {
         throw Error("delay of link " + ends, std::to_string(link.delay), "0 ns or more");
     }
+    if (link.weight < 1)
+    {
+        throw Error("weight of link " + ends, std::to_string(link.weight), "1 or more");
+    }
     for (const Port& port : link.ports)
     {
         if (port.rateBps <= 0)
@@ -121,7 +125,40 @@ int Topology::AddLink(const Link& given)
     m_links.push_back(link);
     m_nodes[link.a].out.push_back(2 * index);
     m_nodes[link.b].out.push_back(2 * index + 1);
+    m_weighted = m_weighted || link.weight != 1;
     return index;
+}
+
+void Topology::AddRoute(int from, int to, const std::vector<int>& via)
+{
+    const std::string route = "route " + NodeName(from) + " > " + NodeName(to);
+    if (!IsHost(from) || !IsHost(to) || from == to)
+    {
+        throw Error(route + ": ends", NodeName(from) + ", " + NodeName(to), "two different hosts");
+    }
+    std::vector<int> nodes{from};
+    nodes.insert(nodes.end(), via.begin(), via.end());
+    nodes.push_back(to);
+    for (size_t i = 1; i < nodes.size(); ++i)
+    {
+        const std::string& name = NodeName(nodes[i]);
+        if (i + 1 < nodes.size() && IsHost(nodes[i]))
+        {
+            throw Error(route + ": via", name, "switches; hosts do not forward");
+        }
+        if (std::count(nodes.begin(), nodes.end(), nodes[i]) > 1)
+        {
+            throw Error(route + ": via", name + " twice", "each switch once: a route has no loop");
+        }
+        if (LinksBetween(nodes[i - 1], nodes[i]).empty())
+        {
+            throw Error(route + ": " + NodeName(nodes[i - 1]) + " and " + name + " have no link");
+        }
+    }
+    if (!m_routes.emplace(std::make_pair(from, to), via).second)
+    {
+        throw Error(route + ": is given twice");
+    }
 }
 
 void Topology::SetEcmpSeed(uint64_t seed)
@@ -181,6 +218,22 @@ int Topology::To(DirectedLink link) const
     return link % 2 == 0 ? both.b : both.a;
 }
 
+std::string Topology::LinkName(DirectedLink link) const
+{
+    const auto ends = std::minmax({From(link), To(link)});
+    // Either end knows the links in parallel, so the one with fewer links is asked.
+    const bool first = Out(ends.first).size() <= Out(ends.second).size();
+    const std::vector<DirectedLink>& out = Out(first ? ends.first : ends.second);
+    const auto before = std::count_if(
+        out.begin(),
+        out.end(),
+        [&](DirectedLink other) {
+            return other / 2 < link / 2 && std::minmax({From(other), To(other)}) == ends;
+        });
+    return NodeName(From(link)) + ">" + NodeName(To(link)) +
+           (before > 0 ? "#" + std::to_string(before + 1) : "");
+}
+
 const Link& Topology::LinkOf(DirectedLink link) const
 {
     return m_links[link / 2];
@@ -229,6 +282,50 @@ bool Topology::HasSchedules() const
                        { return link.ports[0].schedule || link.ports[1].schedule; });
 }
 
+bool Topology::Weighted() const
+{
+    return m_weighted;
+}
+
+const ExplicitRoutes& Topology::Routes() const
+{
+    return m_routes;
+}
+
+int Topology::NextOnRoute(int node, int source, int destination) const
+{
+    const auto found = m_routes.find({source, destination});
+    if (found == m_routes.end() || node == destination)
+    {
+        return Routing::kNone;
+    }
+    const std::vector<int>& via = found->second;
+    auto next = via.begin();
+    if (node != source)
+    {
+        next = std::find(via.begin(), via.end(), node);
+        if (next == via.end())
+        {
+            return Routing::kNone;
+        }
+        ++next;
+    }
+    return next == via.end() ? destination : *next;
+}
+
+std::vector<DirectedLink> Topology::LinksBetween(int from, int to) const
+{
+    std::vector<DirectedLink> links;
+    for (DirectedLink link : Out(from))
+    {
+        if (To(link) == to)
+        {
+            links.push_back(link);
+        }
+    }
+    return links;
+}
+
 void Topology::ThrowNoPath(int from, int to) const
 {
     throw Error("topology " + m_name + ": no path from " + NodeName(from) + " to " + NodeName(to));
@@ -244,6 +341,12 @@ std::vector<DirectedLink> Topology::NextHops(int node, int destination) const
     return hops;
 }
 
+std::vector<DirectedLink> Topology::NextHopsOf(int node, int source, int destination) const
+{
+    const int next = m_routes.empty() ? Routing::kNone : NextOnRoute(node, source, destination);
+    return next == Routing::kNone ? NextHops(node, destination) : LinksBetween(node, next);
+}
+
 DirectedLink Topology::NextHop(int node, int source, int destination, uint32_t channel) const
 {
     const uint64_t hash = HashWords({m_seed,
@@ -251,6 +354,11 @@ DirectedLink Topology::NextHop(int node, int source, int destination, uint32_t c
                                      static_cast<uint64_t>(source),
                                      static_cast<uint64_t>(destination),
                                      channel});
+    if (!m_routes.empty() && NextOnRoute(node, source, destination) != Routing::kNone)
+    {
+        const std::vector<DirectedLink> links = NextHopsOf(node, source, destination);
+        return links[Reduce(hash, links.size())];
+    }
     const DirectedLink hop = m_routing.Get(*this).Choose(node, destination, hash);
     if (hop == Routing::kNone)
     {
@@ -280,20 +388,37 @@ std::vector<LinkShare> Topology::Shares(int source, int destination, uint32_t ch
         }
         return shares;
     }
-    // The walk goes hop by hop. A node reached after h hops is h hops nearer to the destination, so
-    // no node is on two levels, and a level is complete before the next one begins.
-    std::map<int, double> level{{source, 1}};
-    while (level.count(destination) == 0)
+    // The walk goes hop by hop. Where paths have the fewest hops, a node reached after h hops is h
+    // hops nearer to the destination, so no node is on two levels. Where paths are by weight, it
+    // may be, and the parts of a link are added up.
+    std::map<DirectedLink, size_t> known;
+    std::map<int, double> level;
+    if (source != destination)
+    {
+        level[source] = 1;
+    }
+    while (!level.empty())
     {
         std::map<int, double> next;
         for (const auto& [node, share] : level)
         {
-            const std::vector<DirectedLink> hops = NextHops(node, destination);
+            const std::vector<DirectedLink> hops = NextHopsOf(node, source, destination);
             for (DirectedLink link : hops)
             {
                 const double part = share / static_cast<double>(hops.size());
-                shares.push_back(LinkShare{link, part});
-                next[To(link)] += part;
+                const auto [entry, added] = known.emplace(link, shares.size());
+                if (added)
+                {
+                    shares.push_back(LinkShare{link, part});
+                }
+                else
+                {
+                    shares[entry->second].share += part;
+                }
+                if (To(link) != destination)
+                {
+                    next[To(link)] += part;
+                }
             }
         }
         level = std::move(next);
@@ -313,6 +438,9 @@ Topology Topology::WithLinks(const std::function<void(int index, Link& link)>& c
         SetScheduledRates(link);
         CheckLink(link);
     }
+    copy.m_weighted = std::any_of(copy.m_links.begin(),
+                                  copy.m_links.end(),
+                                  [](const Link& link) { return link.weight != 1; });
     return copy;
 }
 
@@ -329,6 +457,18 @@ std::string Topology::Fingerprint() const
         if (!link.Symmetric())
         {
             hash = HashOf(link, link.ports[1], hash);
+        }
+        hash = m_weighted ? HashWords({hash, static_cast<uint64_t>(link.weight)}) : hash;
+    }
+    for (const auto& [ends, via] : m_routes)
+    {
+        hash = HashWords({hash,
+                          static_cast<uint64_t>(ends.first),
+                          static_cast<uint64_t>(ends.second),
+                          via.size()});
+        for (int node : via)
+        {
+            hash = HashWords({hash, static_cast<uint64_t>(node)});
         }
     }
     return "hosts=" + std::to_string(m_hosts.size()) + " nodes=" + std::to_string(m_nodes.size()) +

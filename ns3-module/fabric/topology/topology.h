@@ -1,7 +1,8 @@
 // A topology is hosts, switches and full-duplex links, and the routes between hosts. Equal-cost
 // multipath is per flow: every node picks one of its shortest-path next hops by a hash of (seed,
 // node, source, destination, channel), so the packet, flow and analytic engines use the same
-// routes.
+// routes. Shortest paths have the fewest hops, or the least sum of weights where any link has a
+// weight other than 1. Flows between two hosts with an explicit route follow that one instead.
 #pragma once
 
 #include "fabric/base/units.h"
@@ -11,9 +12,11 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace legacy::fabric
@@ -38,6 +41,7 @@ struct Link
     int a = 0;
     int b = 0;
     TimeNs delay = 0;            ///< propagation, one way
+    int weight = 1;              ///< cost on a path, 1 or more
     std::array<Port, 2> ports{}; ///< from a to b, and from b to a
 
     Link() = default;
@@ -72,6 +76,9 @@ struct LinkShare
     double share = 1; ///< (0, 1]
 };
 
+/// ExplicitRoutes have the nodes between two hosts, by (source, destination).
+using ExplicitRoutes = std::map<std::pair<int, int>, std::vector<int>>;
+
 /// A Position is where a node is drawn, in any unit; y grows downwards.
 struct Position
 {
@@ -90,6 +97,10 @@ class Topology
     /// Adds a link and returns its number. Throws Error on unknown nodes, a == b, rate <= 0, delay
     /// < 0 or a price that is none, and sets the rate of scheduled ports.
     int AddLink(const Link& link);
+    /// Makes flows from host `from` to host `to` pass the switches `via`, in order, and no other.
+    /// Where several links join two nodes in a row, a hash chooses one. Throws Error where there is
+    /// such a route, a node is no host or switch, is passed twice, or has no link to the next one.
+    void AddRoute(int from, int to, const std::vector<int>& via);
 
     /// Lets a node fail: its links carry nothing in either direction, and connections that end at
     /// it are lost where it is a host. Routes stay what they are. Throws Error on an empty outage.
@@ -111,17 +122,25 @@ class Topology
     const std::vector<DirectedLink>& Out(int node) const;
     int From(DirectedLink link) const;
     int To(DirectedLink link) const;
+    /// Returns "from>to", and "from>to#2" for the second of several links in parallel.
+    std::string LinkName(DirectedLink link) const;
     const Link& LinkOf(DirectedLink link) const;
     const Port& PortOf(DirectedLink link) const;
     /// Returns the link's mean rate in bit/s, which is its rate where that does not change.
     int64_t MeanRate(DirectedLink link) const;
     /// Returns true where the rate of any link changes over time.
     bool HasSchedules() const;
+    /// Returns true where paths are by weight, as a link has a weight other than 1.
+    bool Weighted() const;
+    const ExplicitRoutes& Routes() const;
 
-    /// Returns the outgoing links of `node` on shortest paths (hops) to any node `destination`,
+    /// Returns the outgoing links of `node` on shortest paths to any node `destination`,
     /// ascending. Hosts do not forward. It is empty at the destination. Throws Error where there is
     /// no path, naming both ends.
     std::vector<DirectedLink> NextHops(int node, int destination) const;
+    /// Returns the links that packets from `source` to `destination` may take at `node`: NextHops,
+    /// or the links to the next node of their explicit route.
+    std::vector<DirectedLink> NextHopsOf(int node, int source, int destination) const;
     /// Returns the link that a flow takes at `node`.
     DirectedLink NextHop(int node, int source, int destination, uint32_t channel) const;
     /// Returns the directed links of a flow between two nodes; empty for source == destination.
@@ -157,6 +176,9 @@ class Topology
     };
 
     void CheckLink(const Link& link) const;
+    /// Returns the node behind `node` on the explicit route, or kNone where `node` is on none.
+    int NextOnRoute(int node, int source, int destination) const;
+    std::vector<DirectedLink> LinksBetween(int from, int to) const;
     [[noreturn]] void ThrowNoPath(int from, int to) const;
 
     std::string m_name;
@@ -165,6 +187,8 @@ class Topology
     std::vector<Link> m_links;
     uint64_t m_seed = 1;
     Multipath m_multipath = Multipath::Ecmp;
+    bool m_weighted = false;
+    ExplicitRoutes m_routes;
     RoutingCache m_routing;
 };
 

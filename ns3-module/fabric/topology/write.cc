@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <map>
 #include <ostream>
+#include <set>
 #include <utility>
 
 namespace legacy::fabric
@@ -146,6 +148,10 @@ void CheckHpcc(const Topology& topology, const Link& link)
             refuse("price", ExactReal(port.usdPerGb));
         }
     }
+    if (link.weight != 1)
+    {
+        refuse("weight", std::to_string(link.weight));
+    }
     if (!link.Symmetric())
     {
         throw Error("link " + ends,
@@ -155,14 +161,62 @@ void CheckHpcc(const Topology& topology, const Link& link)
     }
 }
 
+/// Throws Error on links in parallel and explicit routes, which the format hpcc cannot say.
+void CheckHpcc(const Topology& topology)
+{
+    std::set<std::pair<int, int>> linked;
+    for (const Link& link : topology.Links())
+    {
+        CheckHpcc(topology, link);
+        if (!linked.insert(std::minmax({link.a, link.b})).second)
+        {
+            throw Error("links between " + topology.NodeName(link.a) + " and " +
+                            topology.NodeName(link.b),
+                        "several",
+                        "one in the format hpcc; use yaml");
+        }
+    }
+    if (!topology.Routes().empty())
+    {
+        throw Error("explicit routes",
+                    std::to_string(topology.Routes().size()),
+                    "none in the format hpcc, which cannot say them; use yaml");
+    }
+}
+
+/// True where two links have the same text.
+bool Equal(const Link& one, const Link& other)
+{
+    const auto same = [](const Port& a, const Port& b)
+    {
+        return a.rateBps == b.rateBps && a.queueBytes == b.queueBytes &&
+               a.errorRate == b.errorRate && a.usdPerGb == b.usdPerGb;
+    };
+    return one.a == other.a && one.b == other.b && one.delay == other.delay &&
+           one.weight == other.weight && same(one.ports[0], other.ports[0]) &&
+           same(one.ports[1], other.ports[1]);
+}
+
 void WriteYaml(const Topology& topology, std::ostream& stream)
 {
     stream << "type: links\nname: " << YamlName(topology.Name()) << "\n";
     WriteYamlNodes(topology, topology.Hosts(), "hosts", "host", stream);
     WriteYamlNodes(topology, Switches(topology), "switches", "switch", stream);
     stream << "queue: 0\nlinks:\n";
-    for (const Link& link : topology.Links())
+    const std::vector<Link>& links = topology.Links();
+    std::map<std::pair<int, int>, int> linked; // links between two nodes
+    for (const Link& link : links)
     {
+        ++linked[std::minmax({link.a, link.b})];
+    }
+    size_t count = 0;
+    for (size_t i = 0; i < links.size(); i += count)
+    {
+        const Link& link = links[i];
+        for (count = 1; i + count < links.size() && Equal(link, links[i + count]);)
+        {
+            ++count;
+        }
         stream << "  - {a: " << YamlName(topology.NodeName(link.a))
                << ", b: " << YamlName(topology.NodeName(link.b)) << ", rate: "
                << EachWay(link, [](const Port& port) { return ExactRate(port.rateBps); })
@@ -184,16 +238,35 @@ void WriteYaml(const Topology& topology, std::ostream& stream)
             stream << ", price: "
                    << EachWay(link, [](const Port& port) { return ExactReal(port.usdPerGb); });
         }
+        if (linked[std::minmax({link.a, link.b})] > 1)
+        {
+            stream << ", count: " << count;
+        }
+        if (link.weight != 1)
+        {
+            stream << ", weight: " << link.weight;
+        }
         stream << "}\n";
+    }
+    if (!topology.Routes().empty())
+    {
+        stream << "routes:\n";
+    }
+    for (const auto& [ends, via] : topology.Routes())
+    {
+        stream << "  - {from: " << YamlName(topology.NodeName(ends.first))
+               << ", to: " << YamlName(topology.NodeName(ends.second)) << ", via: [";
+        for (size_t i = 0; i < via.size(); ++i)
+        {
+            stream << (i > 0 ? ", " : "") << YamlName(topology.NodeName(via[i]));
+        }
+        stream << "]}\n";
     }
 }
 
 void WriteHpcc(const Topology& topology, std::ostream& stream)
 {
-    for (const Link& link : topology.Links())
-    {
-        CheckHpcc(topology, link);
-    }
+    CheckHpcc(topology);
     const std::vector<int> switches = Switches(topology);
     stream << topology.NodeCount() << " " << switches.size() << " " << topology.Links().size()
            << "\n";
@@ -305,7 +378,8 @@ void WriteDot(const Topology& topology, std::ostream& stream)
     {
         stream << "  n" << link.a << " -- n" << link.b << " [label=\""
                << EachWay(link, [](const Port& port) { return FormatRate(port.rateBps); }) << ", "
-               << FormatTime(link.delay) << "\"];\n";
+               << FormatTime(link.delay)
+               << (link.weight != 1 ? ", weight " + std::to_string(link.weight) : "") << "\"];\n";
     }
     stream << "}\n";
 }

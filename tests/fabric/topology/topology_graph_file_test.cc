@@ -156,7 +156,8 @@ TEST(LinksFile, ErrorsSayWhereWhatAndWhatIsAllowed) {
   const std::string both = "links:\n  - {a: a, b: s}\n  - {a: b, b: s}\n";
   ASSERT_EQ(YamlError(nodes + both), "");
   EXPECT_EQ(YamlError(nodes + both + "  - {a: s, b: a}\n"),
-            "graph_test.yaml:7:5: link: got 's - a'; allowed: each link once; it is also at "
+            "graph_test.yaml:7:5: link: got 's - a'; allowed: each link once (in YAML several, by "
+            "a count); it is also at "
             "graph_test.yaml:5:5");
   EXPECT_EQ(YamlError(nodes + both + "  - {a: a, b: c}\n"),
             "graph_test.yaml:7:12: b: got 'c'; allowed: a name that hosts or switches declares");
@@ -171,8 +172,8 @@ TEST(LinksFile, ErrorsSayWhereWhatAndWhatIsAllowed) {
             "graph_test.yaml:7:18: error: got '1'; allowed: a number from 0 to 0.999999, or two "
             "there/back");
   EXPECT_EQ(YamlError(nodes + both + "  - {a: a, b: b, speed: 1}\n"),
-            "graph_test.yaml:7:18: unknown key of a link: got 'speed'; allowed: a, b, delay, "
-            "error, price, queue, rate");
+            "graph_test.yaml:7:18: unknown key of a link: got 'speed'; allowed: a, b, count, "
+            "delay, error, price, queue, rate, weight");
   EXPECT_EQ(YamlError(nodes + both + "  - {a: a, b: b, price: 0.02/free}\n"),
             "graph_test.yaml:7:18: price: got '0.02/free'; allowed: USD per GB, 0 to 1e+06: 0.02 "
             "each way, or 0.02/0.09 from a to b and from b to a");
@@ -266,7 +267,8 @@ TEST(HpccFile, ErrorsSayWhereWhatAndWhatIsAllowed) {
   EXPECT_EQ(HpccError(head + link + "1 2 1Gbps 1us nan\n"),
             "graph_test.txt:4:15: error rate: got 'nan'; allowed: 0 to below 1");
   EXPECT_EQ(HpccError("3 1 3\n2\n" + link + "1 2 1Gbps 1us 0\n2 0 1Gbps 1us 0\n"),
-            "graph_test.txt:5:1: link: got 'switch2 - host0'; allowed: each link once; it is also "
+            "graph_test.txt:5:1: link: got 'switch2 - host0'; allowed: each link once (in YAML "
+            "several, by a count); it is also "
             "at graph_test.txt:3:1");
   EXPECT_EQ(HpccError(head + link + "1 2 1Gbps 1us 0\nsource destination\n"),
             "graph_test.txt:5:1: after the 2 links that the first line announces: got 'source "

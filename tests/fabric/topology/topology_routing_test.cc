@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "ns3-module/fabric/import/make.h"
-#include "ns3-module/fabric/topology/fewest-hops.h"
+#include "ns3-module/fabric/topology/shortest-paths.h"
 #include "ns3-module/fabric/topology/topology.h"
 #include "tests/fabric/fabric_testing.h"
 #include "tests/fabric/topology/topology_testing.h"
@@ -75,7 +75,7 @@ TEST_P(Named, WalkTakesEveryLinkOfAShortestPathOnce) {
     for (int host : topology.Hosts()) {
       if (host != origin && distance[origin][host] < kFar) reached[host] = distance[origin][host];
     }
-    WalkFewestHops(
+    WalkShortestPaths(
         topology, origin, [&](int, DirectedLink link, int) { ++steps[link]; },
         [&](int host, int hops) { arrived[host] = hops; });
     ASSERT_EQ(steps, expected);
