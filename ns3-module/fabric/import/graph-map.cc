@@ -14,12 +14,12 @@ namespace legacy::fabric
 namespace
 {
 
-constexpr double kMostErrorRate = 0.999999;
-constexpr double kMostUsdPerGb = 1e6;
+constexpr double kMostLineErrorRate = 0.999999;
+constexpr double kMostLineUsdPerGb = 1e6;
 
 using Values = std::map<std::string, std::string>;
 
-const std::string* Given(const Values& values, const char* key)
+const std::string* Given(const Values& values, const std::string& key)
 {
     const auto found = values.find(key);
     return found == values.end() ? nullptr : &found->second;
@@ -56,37 +56,36 @@ MapLine LineOf(const RawGraph::Edge& edge, const std::string& where)
     const Values& values = edge.values;
     if (const std::string* raw = Given(values, "LinkSpeedRaw"))
     {
-        line.rateBps = RawRate(*raw, where + ": LinkSpeedRaw");
+        line.rateBps.fill(RawRate(*raw, where + ": LinkSpeedRaw"));
     }
     else if (const std::string* label = Given(values, "LinkLabel"))
     {
-        line.rateBps = RateOfLabel(OneLine(*label));
-        line.rateSource = line.rateBps > 0 ? Assumed::LabelledSpeed : Assumed::Speed;
+        line.rateBps.fill(RateOfLabel(OneLine(*label)));
+        line.rateSource = line.rateBps[0] > 0 ? Assumed::LabelledSpeed : Assumed::Speed;
     }
     if (const std::string* back = Given(values, "LinkSpeedRawBack"))
     {
-        line.backBps = RawRate(*back, where + ": LinkSpeedRawBack");
+        line.rateBps[1] = RawRate(*back, where + ": LinkSpeedRawBack");
     }
     if (const std::string* delay = Given(values, "LinkDelayNs"))
     {
         line.delay = ParseWhole(OneLine(*delay), where + ": LinkDelayNs", 0, kNever - 1);
     }
-    if (const std::string* queue = Given(values, "LinkQueueBytes"))
+    for (int way = 0; way < 2; ++way)
     {
-        line.queueBytes = ParseWhole(OneLine(*queue), where + ": LinkQueueBytes", 0, kMostBytes);
-    }
-    if (const std::string* error = Given(values, "LinkErrorRate"))
-    {
-        line.errorRate = ParseReal(OneLine(*error), where + ": LinkErrorRate", 0, kMostErrorRate);
-    }
-    if (const std::string* price = Given(values, "LinkUsdPerGb"))
-    {
-        line.usdPerGb[0] = ParseReal(OneLine(*price), where + ": LinkUsdPerGb", 0, kMostUsdPerGb);
-    }
-    if (const std::string* price = Given(values, "LinkUsdPerGbBack"))
-    {
-        line.usdPerGb[1] =
-            ParseReal(OneLine(*price), where + ": LinkUsdPerGbBack", 0, kMostUsdPerGb);
+        const std::string back = way == 0 ? "" : "Back";
+        const auto real = [&](const std::string& key, double most)
+        {
+            const std::string* text = Given(values, key + back);
+            return text ? ParseReal(OneLine(*text), where + ": " + key + back, 0, most) : 0;
+        };
+        line.errorRate[way] = real("LinkErrorRate", kMostLineErrorRate);
+        line.usdPerGb[way] = real("LinkUsdPerGb", kMostLineUsdPerGb);
+        const std::string key = "LinkQueueBytes" + back;
+        if (const std::string* queue = Given(values, key))
+        {
+            line.queueBytes[way] = ParseWhole(OneLine(*queue), where + ": " + key, 0, kMostBytes);
+        }
     }
     return line;
 }

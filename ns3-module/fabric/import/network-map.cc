@@ -29,20 +29,20 @@ struct MergedLine
 {
     int a = 0;
     int b = 0;
-    int64_t eachWay = 0;             ///< sum of the rates of undirected lines
-    std::array<int64_t, 2> oneWay{}; ///< sums of those from a to b and from b to a
-    std::optional<TimeNs> delay;     ///< the shortest that a line has
-    int64_t queueBytes = -1;
-    double errorRate = 0;
+    // From a to b, and from b to a:
+    std::array<int64_t, 2> eachWay{}; ///< sums of the rates of lines that are undirected
+    std::array<int64_t, 2> oneWay{};  ///< sums of those of directed ones
+    std::array<int64_t, 2> queueBytes{{-1, -1}};
+    std::array<double, 2> errorRate{};
     std::array<double, 2> usdPerGb{};
-    int line = 0;
+    std::optional<TimeNs> delay; ///< the shortest that a line has
 
-    /// Returns the rates from a to b and back. A direction without lines has the rate of the other.
+    /// Returns the rates. A direction without a directed line has the rate of the other's.
     std::array<int64_t, 2> Rates() const
     {
         const int64_t there = oneWay[0] > 0 ? oneWay[0] : oneWay[1];
         const int64_t back = oneWay[1] > 0 ? oneWay[1] : oneWay[0];
-        return {eachWay + there, eachWay + back};
+        return {eachWay[0] + there, eachWay[1] + back};
     }
 };
 
@@ -238,13 +238,11 @@ class MapBuilder
                 MergedLine merged;
                 merged.a = line.a;
                 merged.b = line.b;
-                merged.queueBytes = line.queueBytes;
-                merged.line = line.line;
                 m_lines.push_back(merged);
             }
             MergedLine& merged = m_lines[entry->second];
             const bool turned = line.a != merged.a;
-            const bool stated = line.rateBps > 0;
+            const bool stated = line.rateBps[0] > 0;
             if (!stated || line.rateSource != Assumed::Speed)
             {
                 ++sources[line.rateSource];
@@ -254,11 +252,12 @@ class MapBuilder
             {
                 merged.delay = std::min(*line.delay, merged.delay.value_or(kNever));
             }
-            merged.errorRate = std::max(merged.errorRate, line.errorRate);
             for (int way = 0; way < 2; ++way)
             {
-                double& price = merged.usdPerGb[way];
-                price = std::max(price, line.usdPerGb[turned ? 1 - way : way]);
+                const int of = turned ? 1 - way : way;
+                merged.queueBytes[way] = std::max(merged.queueBytes[way], line.queueBytes[of]);
+                merged.errorRate[way] = std::max(merged.errorRate[way], line.errorRate[of]);
+                merged.usdPerGb[way] = std::max(merged.usdPerGb[way], line.usdPerGb[of]);
             }
         }
         Assume(Assumed::Loop,
@@ -286,19 +285,12 @@ class MapBuilder
     void AddRates(const MapLine& line, bool turned, MergedLine& merged)
     {
         constexpr const char* kTooFast = "at most 1000 Tbit/s for all lines between two nodes";
-        const int64_t there = line.rateBps > 0 ? line.rateBps : m_defaultRate;
-        if (line.directed)
+        for (int way = 0; way < 2; ++way)
         {
-            merged.oneWay[turned ? 1 : 0] += there;
-        }
-        else if (line.backBps > 0)
-        {
-            merged.oneWay[turned ? 1 : 0] += there;
-            merged.oneWay[turned ? 0 : 1] += line.backBps;
-        }
-        else
-        {
-            merged.eachWay += there;
+            const int64_t stated = line.rateBps[turned ? 1 - way : way];
+            const int64_t rate = stated > 0 ? stated : m_defaultRate;
+            const bool carries = !line.directed || (way == 1) == turned;
+            (line.directed ? merged.oneWay : merged.eachWay)[way] += carries ? rate : 0;
         }
         for (const int64_t rate : merged.Rates())
         {
@@ -471,13 +463,10 @@ class MapBuilder
         }
         for (const auto& [host, node] : attached)
         {
-            Link link;
-            link.a = host;
-            link.b = m_node[node];
-            link.rateBps = m_hostLink.rateBps;
-            link.delay = m_hostLink.delay;
-            link.queueBytes = m_hostLink.queueBytes;
-            topology.AddLink(link);
+            Port both;
+            both.rateBps = m_hostLink.rateBps;
+            both.queueBytes = m_hostLink.queueBytes;
+            topology.AddLink(Link(host, m_node[node], m_hostLink.delay, both));
         }
         Draw(attached);
     }
@@ -557,10 +546,14 @@ class MapBuilder
             link.a = m_node[line.a];
             link.b = m_node[line.b];
             const std::array<int64_t, 2> rates = line.Rates();
-            link.rateBps = std::max(rates[0], rates[1]);
-            link.queueBytes = line.queueBytes >= 0 ? line.queueBytes : m_queueBytes;
-            link.errorRate = line.errorRate;
-            link.usdPerGb = line.usdPerGb;
+            for (int way = 0; way < 2; ++way)
+            {
+                const int64_t queue = line.queueBytes[way];
+                link.ports[way].rateBps = rates[way];
+                link.ports[way].queueBytes = queue >= 0 ? queue : m_queueBytes;
+                link.ports[way].errorRate = line.errorRate[way];
+                link.ports[way].usdPerGb = line.usdPerGb[way];
+            }
             if (line.delay)
             {
                 link.delay = *line.delay;

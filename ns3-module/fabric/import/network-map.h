@@ -36,13 +36,13 @@ struct MapLine
     int a = 0; ///< node of the map
     int b = 0;
     bool directed = false; ///< another line from b to a is the same line's other direction
-    int64_t rateBps = 0;   ///< 0: the file has none
-    int64_t backBps = 0;   ///< from b to a, where that is another rate; else 0
+    // From a to b, and from b to a:
+    std::array<int64_t, 2> rateBps{};            ///< 0: the file has none
+    std::array<int64_t, 2> queueBytes{{-1, -1}}; ///< -1: the file has none
+    std::array<double, 2> errorRate{};
+    std::array<double, 2> usdPerGb{};
     Assumed rateSource = Assumed::Speed; ///< LabelledSpeed, ModuleSpeed: assumed so; Speed: stated
     std::optional<TimeNs> delay;         ///< nothing: from the distance
-    int64_t queueBytes = -1;             ///< -1: the file has none
-    double errorRate = 0;
-    std::array<double, 2> usdPerGb{};
     int line = 0;
 };
 

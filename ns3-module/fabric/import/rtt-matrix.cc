@@ -75,10 +75,10 @@ ReadRttMatrix(const std::string& path, Settings& options, const LinkDefaults& de
     {
         throw Error(options.Location("missing"), missing, "error, median");
     }
-    Link link;
-    link.rateBps = options.Rate("rate", defaults.rateBps);
-    link.queueBytes = options.Bytes("queue", defaults.queueBytes);
-    const int64_t serverRate = options.Rate("server_rate", link.rateBps);
+    Port port;
+    port.rateBps = options.Rate("rate", defaults.rateBps);
+    port.queueBytes = options.Bytes("queue", defaults.queueBytes);
+    const int64_t serverRate = options.Rate("server_rate", port.rateBps);
 
     WordLines lines(path, ReadText(path));
     std::string where;
@@ -125,15 +125,14 @@ ReadRttMatrix(const std::string& path, Settings& options, const LinkDefaults& de
     {
         result.topology.AddHost("host" + std::to_string(host));
     }
-    link.b = result.topology.AddSwitch("hub");
+    const int hub = result.topology.AddSwitch("hub");
     for (int host = 0; host < hosts; ++host)
     {
         const double rtt = host == server ? 0 : row[host] > 0 ? row[host] : median;
-        Link own = link;
-        own.a = host;
-        own.rateBps = host == server ? serverRate : link.rateBps;
-        own.delay = RoundedTime(rtt * nanoseconds / 2);
-        result.topology.AddLink(own);
+        Port own = port;
+        own.rateBps = host == server ? serverRate : port.rateBps;
+        const TimeNs delay = RoundedTime(rtt * nanoseconds / 2);
+        result.topology.AddLink(Link(host, hub, delay, own));
     }
     const auto absent = static_cast<int64_t>(hosts - 1 - known.size());
     result.report.Add(Assumed::RoundTrip,

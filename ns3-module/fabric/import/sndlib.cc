@@ -120,7 +120,7 @@ NetworkMap SndlibNetwork::Finish()
         {
             throw Error(where + ": capacity", "a rate beyond what links have", "1bps to 1000Tbps");
         }
-        m_map.lines[i].rateBps = std::llround(rate);
+        m_map.lines[i].rateBps.fill(std::llround(rate));
     }
     if (m_unitBps == 0 && !m_map.demands.empty())
     {

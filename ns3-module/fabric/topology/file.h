@@ -56,8 +56,8 @@ TopologyFormat ParseTopologyFormat(const std::string& text);
 
 /// Writes a topology. Reading it gives one of the same fingerprint where hosts come before
 /// switches, as in every topology of MakeTopology. Throws Error on what the format cannot say
-/// (HPCC: queues, prices, links in parallel, weights, routes; GraphML: control characters in names).
-/// HPCC has no names: it is read back with names of its own.
+/// (HPCC: queues, prices, links in parallel, weights, routes, schedules; GraphML: the latter four,
+/// and control characters in names). HPCC has no names: it is read back with names of its own.
 void WriteTopology(const Topology& topology, TopologyFormat format, std::ostream& stream);
 
 /// LinkDefaults are what links of a file have where its text leaves it open.

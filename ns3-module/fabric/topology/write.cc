@@ -161,26 +161,25 @@ void CheckHpcc(const Topology& topology, const Link& link)
     }
 }
 
-/// Throws Error on links in parallel and explicit routes, which the format hpcc cannot say.
-void CheckHpcc(const Topology& topology)
+/// Throws Error on links in parallel and explicit routes, which no format but yaml can say.
+void CheckRouting(const Topology& topology, const std::string& format)
 {
     std::set<std::pair<int, int>> linked;
     for (const Link& link : topology.Links())
     {
-        CheckHpcc(topology, link);
         if (!linked.insert(std::minmax({link.a, link.b})).second)
         {
             throw Error("links between " + topology.NodeName(link.a) + " and " +
                             topology.NodeName(link.b),
                         "several",
-                        "one in the format hpcc; use yaml");
+                        "one in the format " + format + "; use yaml");
         }
     }
     if (!topology.Routes().empty())
     {
         throw Error("explicit routes",
                     std::to_string(topology.Routes().size()),
-                    "none in the format hpcc, which cannot say them; use yaml");
+                    "none in the format " + format + ", which cannot say them; use yaml");
     }
 }
 
@@ -266,7 +265,11 @@ void WriteYaml(const Topology& topology, std::ostream& stream)
 
 void WriteHpcc(const Topology& topology, std::ostream& stream)
 {
-    CheckHpcc(topology);
+    for (const Link& link : topology.Links())
+    {
+        CheckHpcc(topology, link);
+    }
+    CheckRouting(topology, "hpcc");
     const std::vector<int> switches = Switches(topology);
     stream << topology.NodeCount() << " " << switches.size() << " " << topology.Links().size()
            << "\n";
@@ -318,6 +321,7 @@ void WriteGraphml(const Topology& topology, std::ostream& stream)
                              {"LinkErrorRateBack", "edge", "double"},
                              {"LinkUsdPerGb", "edge", "double"},
                              {"LinkUsdPerGbBack", "edge", "double"}};
+    CheckRouting(topology, "graphml");
     stream << "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
               "<graphml xmlns=\"http://graphml.graphdrawing.org/xmlns\">\n";
     for (const Key& key : kKeys)
@@ -338,6 +342,13 @@ void WriteGraphml(const Topology& topology, std::ostream& stream)
     for (const Link& link : topology.Links())
     {
         stream << "    <edge source=\"n" << link.a << "\" target=\"n" << link.b << "\">";
+        if (link.weight != 1)
+        {
+            throw Error("weight of " + topology.NodeName(link.a) + " - " +
+                            topology.NodeName(link.b),
+                        std::to_string(link.weight),
+                        "none in the format graphml, which cannot say it; use yaml");
+        }
         data("LinkDelayNs", std::to_string(link.delay));
         for (int way = 0; way < 2; ++way)
         {

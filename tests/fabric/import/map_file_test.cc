@@ -76,14 +76,14 @@ TEST(MapFile, SettlesWhatTheFileLeavesOpen) {
   }
   ASSERT_EQ(topology.Links().size(), 4 + 3);
   const Link ab = LinkBetween(topology, "a", "b");
-  EXPECT_EQ(ab.rateBps, 3 * kGiga) << "parallel lines add";
+  EXPECT_EQ(ab.ports[0].rateBps, 3 * kGiga) << "parallel lines add";
   EXPECT_EQ(ab.delay, Degrees(1)) << "b lies between a and c";
   const Link bc = LinkBetween(topology, "b", "c");
-  EXPECT_EQ(bc.rateBps, 10 * kGiga);
+  EXPECT_EQ(bc.ports[0].rateBps, 10 * kGiga);
   EXPECT_NEAR(bc.delay, Degrees(1), 1);
   EXPECT_EQ(LinkBetween(topology, "c", "c#2").delay, 5000) << "the place of the only neighbour";
   const Link host = LinkBetween(topology, "a/0", "a");
-  EXPECT_EQ(host.rateBps, kGiga);
+  EXPECT_EQ(host.ports[0].rateBps, kGiga);
   EXPECT_EQ(host.delay, 10'000);
 
   const ImportReport& report = imported.report;
@@ -124,16 +124,16 @@ TEST(MapFile, ReadsItsOptions) {
   const Topology one = Import(path + ",hosts=a+c#2,host_rate=2Gbps,host_delay=1us").topology;
   ASSERT_EQ(one.Hosts().size(), 2);
   EXPECT_EQ(one.NodeName(1), "c#2/0");
-  EXPECT_EQ(LinkBetween(one, "c#2/0", "c#2").rateBps, 2 * kGiga);
+  EXPECT_EQ(LinkBetween(one, "c#2/0", "c#2").ports[0].rateBps, 2 * kGiga);
   EXPECT_EQ(LinkBetween(one, "c#2/0", "c#2").delay, 1000);
   EXPECT_EQ(Import(path + ",hosts=3").topology.Hosts().size(), 12);
   EXPECT_EQ(Import(path + ",hosts=0").topology.NodeCount(), 4);
   const Topology slow = Import("gml:" + path + ",default_rate=5Mbps,stretch=1.5").topology;
-  EXPECT_EQ(LinkBetween(slow, "b", "c").rateBps, 5'000'000);
+  EXPECT_EQ(LinkBetween(slow, "b", "c").ports[0].rateBps, 5'000'000);
   EXPECT_NEAR(LinkBetween(slow, "a", "b").delay, 1.5 * Degrees(1), 1);
   const ImportedTopology fixed = Import(path + ",delay=7ms,queue=64KiB");
   EXPECT_EQ(LinkBetween(fixed.topology, "c", "c#2").delay, 7 * kMillisecond);
-  EXPECT_EQ(LinkBetween(fixed.topology, "c", "c#2").queueBytes, 65536);
+  EXPECT_EQ(LinkBetween(fixed.topology, "c", "c#2").ports[0].queueBytes, 65536);
   EXPECT_EQ(fixed.report.Count(Assumed::Place) + fixed.report.Count(Assumed::Distance), 0);
 
   const auto error = [&](const std::string& options) {
@@ -187,13 +187,21 @@ TEST(MapFile, PlacesChainsRoundByRound) {
 
 TEST(MapFile, TakesOppositeDirectedLinesAsOne) {
   const ImportFiles files;
-  const ImportedTopology imported = Import(
-      files.Write("ways.gml",
-                  "graph [ directed 1 node [ id 0 ] node [ id 1 ] edge [ source 0 target 1 "
-                  "LinkSpeedRaw 1e9 ] edge [ source 1 target 0 LinkSpeedRaw 1e9 ] edge [ source 0 "
-                  "target 1 LinkSpeedRaw 1e9 ] edge [ source 1 target 0 LinkSpeedRaw 1e9 ] ]"));
-  EXPECT_EQ(LinkBetween(imported.topology, "0", "1").rateBps, 2 * kGiga);
-  EXPECT_EQ(imported.report.Count(Assumed::Parallel), 2);
+  const ImportedTopology imported = Import(files.Write("ways.gml", R"(graph [ directed 1
+    node [ id 0 ] node [ id 1 ] node [ id 2 ]
+    edge [ source 1 target 0 LinkSpeedRaw 1e9 ]
+    edge [ source 0 target 1 LinkSpeedRaw 5e8 ]
+    edge [ source 1 target 0 LinkSpeedRaw 2e9 ]
+    edge [ source 1 target 2 LinkSpeedRaw 7e8 LinkSpeedRawBack 6e8 ]
+    ])"));
+  const Link ways = LinkBetween(imported.topology, "0", "1");
+  EXPECT_EQ(imported.topology.NodeName(ways.a), "1");
+  EXPECT_EQ(ways.ports[0].rateBps, 3 * kGiga);
+  EXPECT_EQ(ways.ports[1].rateBps, kGiga / 2);
+  const Link one = LinkBetween(imported.topology, "1", "2");
+  EXPECT_EQ(one.ports[0].rateBps, 700'000'000) << "of a line in one direction";
+  EXPECT_EQ(one.ports[1].rateBps, 700'000'000) << "the other has the same rate";
+  EXPECT_EQ(imported.report.Count(Assumed::Parallel), 1);
 }
 
 TEST(MapFile, ReadsDefaultsOfKeysAndNames) {
@@ -206,7 +214,7 @@ TEST(MapFile, ReadsDefaultsOfKeysAndNames) {
                          "  &#233;toile</data></node><node id='1'/><edge source='0' target='1'/>"
                          "</graph></graphml>"))
           .topology;
-  EXPECT_EQ(LinkBetween(topology, "S&P \xC3\xA9toile", "1").rateBps, 5'000'000);
+  EXPECT_EQ(LinkBetween(topology, "S&P \xC3\xA9toile", "1").ports[0].rateBps, 5'000'000);
 }
 
 TEST(MapFile, GoesThroughGraphmlUnchanged) {
@@ -214,9 +222,12 @@ TEST(MapFile, GoesThroughGraphmlUnchanged) {
   const Topology first = Import(files.Write("odd.gml", kGml)).topology;
   Topology second = Import("leaf-spine:leaves=2,hosts=2,spines=2").topology;
   second = second.WithLinks([](int index, Link& link) {
-    link.queueBytes = 1000 * index;
-    link.errorRate = index == 2 ? 1e-5 : 0;
-    link.usdPerGb = {index * 0.01, 0.02};
+    for (int way = 0; way < 2; ++way) {
+      link.ports[way].rateBps /= 1 + way;
+      link.ports[way].queueBytes = 1000 * index + way;
+      link.ports[way].errorRate = index == 2 ? 1e-5 * way : 0;
+      link.ports[way].usdPerGb = index * 0.01 * way;
+    }
   });
   for (const Topology* topology : std::initializer_list<const Topology*>{&first, &second}) {
     std::ostringstream text;
@@ -228,7 +239,10 @@ TEST(MapFile, GoesThroughGraphmlUnchanged) {
       EXPECT_EQ(read.topology.NodeName(node), topology->NodeName(node));
     }
     for (size_t i = 0; i < topology->Links().size(); ++i) {
-      EXPECT_EQ(read.topology.Links()[i].usdPerGb, topology->Links()[i].usdPerGb);
+      for (int way = 0; way < 2; ++way) {
+        EXPECT_EQ(read.topology.Links()[i].ports[way].usdPerGb,
+                  topology->Links()[i].ports[way].usdPerGb);
+      }
     }
   }
   Topology named;

@@ -16,8 +16,8 @@ TEST(RttMatrix, IsAStarAroundTheServer) {
   EXPECT_EQ(LinkBetween(topology, "host0", "hub").delay, 2'500'000);
   EXPECT_EQ(LinkBetween(topology, "host2", "hub").delay, 4'750'000);
   EXPECT_EQ(LinkBetween(topology, "host3", "hub").delay, 0);
-  EXPECT_EQ(LinkBetween(topology, "host0", "hub").rateBps, 20'000'000);
-  EXPECT_EQ(LinkBetween(topology, "host3", "hub").rateBps, 1'000'000'000);
+  EXPECT_EQ(LinkBetween(topology, "host0", "hub").ports[0].rateBps, 20'000'000);
+  EXPECT_EQ(LinkBetween(topology, "host3", "hub").ports[0].rateBps, 1'000'000'000);
   EXPECT_EQ(LinkBetween(Import(path + ",unit=s,server=1").topology, "host0", "hub").delay,
             1'000'000'000);
 }

@@ -79,10 +79,12 @@ TEST(Sndlib, ReadsCapacitiesPlacesAndDemandsOfBothFormats) {
     const Topology& topology = imported.topology;
     EXPECT_EQ(topology.Hosts().size(), 3);
     ASSERT_EQ(topology.Links().size(), 3 + 3) << path;
-    EXPECT_EQ(LinkBetween(topology, "A", "B").rateBps, 100 * kMega) << "two directions of a line";
+    EXPECT_EQ(LinkBetween(topology, "A", "B").ports[0].rateBps, 100 * kMega)
+        << "two directions of a line";
     EXPECT_NEAR(LinkBetween(topology, "A", "B").delay * 1e-6, 1.676, 0.0005);
-    EXPECT_EQ(LinkBetween(topology, "B", "C").rateBps, 155 * kMega) << "the smallest module";
-    EXPECT_EQ(LinkBetween(topology, "A", "C").rateBps, 10'000 * kMega);
+    EXPECT_EQ(LinkBetween(topology, "B", "C").ports[0].rateBps, 155 * kMega)
+        << "the smallest module";
+    EXPECT_EQ(LinkBetween(topology, "A", "C").ports[0].rateBps, 10'000 * kMega);
     EXPECT_EQ(imported.report.Short(), "1 speed, 1 speed from a module, 3 delays from distances");
     ASSERT_EQ(imported.demands.size(), 2);
     EXPECT_EQ(topology.NodeName(imported.demands[1].source), "C");
@@ -98,11 +100,11 @@ TEST(Sndlib, TakesAUnitOnlyWhereTheFileHasNone) {
   text.erase(text.find("META"), text.find("NODES") - text.find("META"));
   const std::string path = files.Write("bare.txt", text);
   const Topology topology = Import("sndlib:" + path + ",unit=1kbps").topology;
-  EXPECT_EQ(LinkBetween(topology, "A", "B").rateBps, 100'000);
+  EXPECT_EQ(LinkBetween(topology, "A", "B").ports[0].rateBps, 100'000);
   EXPECT_NE(ImportError(path, files.folder()).find("unit=1Mbps behind the path"),
             std::string::npos);
   const Topology named = Import(files.Write("named.txt", kNative) + ",unit=1kbps").topology;
-  EXPECT_EQ(LinkBetween(named, "A", "B").rateBps, 100 * kMega);
+  EXPECT_EQ(LinkBetween(named, "A", "B").ports[0].rateBps, 100 * kMega);
 }
 
 TEST(Sndlib, DoesNotTakePixelsForPlaces) {
@@ -156,7 +158,7 @@ TEST(Sndlib, HasAbilenesDistances) {
   const Topology& topology = abilene.topology;
   EXPECT_NEAR(LinkBetween(topology, "NYCMng", "WASHng").delay * 1e-6, 1.676, 0.0005);
   EXPECT_NEAR(LinkBetween(topology, "STTLng", "SNVAng").delay * 1e-6, 5.684, 0.0005);
-  EXPECT_EQ(LinkBetween(topology, "ATLAng", "IPLSng").rateBps, 2480 * kMega);
+  EXPECT_EQ(LinkBetween(topology, "ATLAng", "IPLSng").ports[0].rateBps, 2480 * kMega);
   EXPECT_EQ(abilene.report.Count(Assumed::ModuleSpeed), 0) << "all are installed";
   EXPECT_EQ(Import((RealData() / "sndlib" / "abilene.xml").string()).topology.Fingerprint(),
             topology.Fingerprint());

@@ -74,7 +74,7 @@ std::multiset<std::string> LinksOf(const Topology& topology) {
   std::multiset<std::string> links;
   for (const Link& link : topology.Links()) {
     const auto [low, high] = std::minmax(topology.NodeName(link.a), topology.NodeName(link.b));
-    links.insert(low + " - " + high + ": " + std::to_string(link.rateBps) + " bit/s, " +
+    links.insert(low + " - " + high + ": " + std::to_string(link.ports[0].rateBps) + " bit/s, " +
                  std::to_string(link.delay) + " ns");
   }
   return links;
