@@ -42,12 +42,12 @@ std::string LinksCsv(const PreparedExperiment& prepared,
       const auto directed = static_cast<fabric::DirectedLink>(i);
       const std::string& from = topology.NodeName(topology.From(directed));
       const std::string& to = topology.NodeName(topology.To(directed));
-      text += CsvLine({NameOf(m.fidelity), std::to_string(m.repetition), topology.LinkName(directed), from, to,
-                       std::to_string(topology.MeanRate(directed)),
-                       std::to_string(link.bytes), std::to_string(link.packets),
-                       std::to_string(link.drops), std::to_string(link.marks),
-                       std::to_string(link.maxQueueBytes), SecondsText(link.busy),
-                       CsvNumber(Share(link.busy, m.timing.total)), CsvNumber(link.peak)});
+      text += CsvLine(
+          {NameOf(m.fidelity), std::to_string(m.repetition), topology.LinkName(directed), from, to,
+           std::to_string(topology.MeanRate(directed)), std::to_string(link.bytes),
+           std::to_string(link.packets), std::to_string(link.drops), std::to_string(link.marks),
+           std::to_string(link.maxQueueBytes), SecondsText(link.busy),
+           CsvNumber(Share(link.busy, m.timing.total)), CsvNumber(link.peak)});
     }
   }
   return text;

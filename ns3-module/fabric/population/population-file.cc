@@ -20,7 +20,6 @@ constexpr int64_t kMostClients = INT32_MAX;
 constexpr double kLeastRate = 1;
 constexpr double kMostRateOfLine = 1e15;
 constexpr double kMostDelay = 3600e9;
-constexpr double kMostErrorRate = 0.999999;
 constexpr double kMostSlowdown = 1e6;
 constexpr double kMostUsdPerHour = 1e6;
 constexpr double kMostSamples = 1e12;

@@ -15,7 +15,6 @@ namespace
 {
 
 constexpr int kMostDeclaredNodes = 65536; ///< limit for hosts, and for switches
-constexpr double kMaxErrorRate = 0.999999;
 constexpr int kMostParallelLinks = 1024;
 constexpr int kMostWeight = 1'000'000'000;
 
@@ -177,7 +176,7 @@ class LinksFile
         link.delay = settings.Time("delay", m_defaults.delay);
         const auto rates = settings.Rates("rate", m_defaults.rateBps);
         const auto queues = settings.Sizes("queue", m_defaults.queueBytes);
-        const auto errors = settings.Reals("error", 0, 0, kMaxErrorRate);
+        const auto errors = settings.Reals("error", 0, 0, kMostErrorRate);
         const auto prices = settings.Prices("price");
         for (size_t way = 0; way < link.ports.size(); ++way)
         {

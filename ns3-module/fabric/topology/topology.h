@@ -22,6 +22,9 @@
 namespace legacy::fabric
 {
 
+/// Highest probability of loss that files may give a link.
+inline constexpr double kMostErrorRate = 0.999999;
+
 /// A Port is the sending side of one direction of a link: its rate, its queue, and what happens on
 /// its wire.
 struct Port

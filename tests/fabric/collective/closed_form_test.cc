@@ -192,7 +192,7 @@ TEST(ClosedForm, OfBruckAndHalvingReduceScatterHoldsForAnyNumberOfWorkers) {
        {CollectiveAlgorithm::BruckAllGather, CollectiveAlgorithm::HalvingReduceScatter}) {
     for (int workers = 2; workers <= 17; ++workers) {
       Star star(workers, 10'000'000'000, transport);
-      star.request.transport.warm = true;
+      star.request.transport.connections = ConnectionKind::Warm;
       for (int64_t bytes : {1'000, 20'000, 1'000'000}) {
         CollectiveSpec spec = EvenSpec(algorithm, star, 1);
         spec.bytes.assign(workers, bytes);

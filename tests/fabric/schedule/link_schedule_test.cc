@@ -8,7 +8,7 @@
 #include "ns3-module/fabric/schedule/link-schedule.h"
 #include "tests/fabric/fabric_testing.h"
 
-namespace legacy::fabric {
+namespace legacy::fabric::link_schedule_test {
 namespace {
 
 constexpr TimeNs kSecond = 1'000'000'000;
@@ -130,4 +130,4 @@ TEST(LinkScheduleTest, RefusesWhatIsNoSchedule) {
 }
 
 }  // namespace
-}  // namespace legacy::fabric
+}  // namespace legacy::fabric::link_schedule_test
