@@ -94,8 +94,7 @@ void Run(const Options& options)
     engine.topology = &topology;
     engine.placement = &placement;
     engine.transport = MakeTransport(options.transport);
-    engine.transport.connections =
-        options.warm ? fabric::ConnectionKind::Warm : fabric::ConnectionKind::Cold;
+    engine.transport.connections = options.warm ? ConnectionKind::Warm : ConnectionKind::Cold;
     engine.transport.attributes = ParseAttributes(options.attributes);
     StepSimulator simulator(MakePacketEngine, engine);
     StepTraffic traffic = MakeTraffic(options);

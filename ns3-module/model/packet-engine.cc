@@ -35,6 +35,21 @@ class PacketEngine::GraphRun : public fabric::FlowSink
           m_graph(graph),
           m_background(background)
     {
+        const int streams = engine->m_transport.streams;
+        if (streams > 1)
+        {
+            m_striped = std::make_unique<fabric::StripedGraph>(
+                *graph,
+                streams,
+                [engine](const Flow& flow, TimeNs, bool delivered)
+                { engine->Trace(flow, delivered); });
+            m_graph = m_striped.get();
+        }
+    }
+
+    bool IsStriped() const
+    {
+        return m_striped != nullptr;
     }
 
     TimeNs Now() const override
@@ -70,10 +85,11 @@ class PacketEngine::GraphRun : public fabric::FlowSink
     }
 
   private:
-    PacketEngine* m_engine;     //!< carries the flows
-    uint64_t m_number;          //!< number of the graph
-    fabric::FlowGraph* m_graph; //!< graph, which the caller owns
-    bool m_background;          //!< true where runs do not wait for it
+    PacketEngine* m_engine;                          //!< carries the flows
+    uint64_t m_number;                               //!< number of the graph
+    fabric::FlowGraph* m_graph;                      //!< graph, which the caller owns
+    bool m_background;                               //!< true where runs do not wait for it
+    std::unique_ptr<fabric::StripedGraph> m_striped; //!< around the caller's graph; null: not cut
 };
 
 PacketEngine::PacketEngine() = default;
@@ -270,10 +286,9 @@ void PacketEngine::Send(uint64_t graph, const Flow& flow)
 {
     NS_LOG_LOGIC("flow " << flow.source << " -> " << flow.destination << ", " << flow.bytes
                          << " B");
-    m_flowStart(flow, Simulator::Now());
-    if (m_trace)
+    if (!m_graphs.at(graph)->IsStriped())
     {
-        m_trace(flow, Now(), false);
+        Trace(flow, false);
     }
     const int source = m_placement->NodeOf(flow.source);
     const int destination = m_placement->NodeOf(flow.destination);
@@ -404,17 +419,25 @@ std::vector<fabric::LinkCounters> PacketEngine::GetLinks() const
     return links;
 }
 
+void PacketEngine::Trace(const Flow& flow, bool delivered)
+{
+    (delivered ? m_flowDelivered : m_flowStart)(flow, Simulator::Now());
+    if (m_trace)
+    {
+        m_trace(flow, Now(), delivered);
+    }
+}
+
 void PacketEngine::OnArrived(uint64_t graph, const Flow& flow)
 {
     --m_inFlight;
     ++m_counters.flows;
-    m_flowDelivered(flow, Simulator::Now());
     Call(graph,
          [&](GraphRun& run)
          {
-             if (m_trace)
+             if (!run.IsStriped())
              {
-                 m_trace(flow, Now(), true);
+                 Trace(flow, true);
              }
              run.Graph().OnDelivered(flow, run);
          });

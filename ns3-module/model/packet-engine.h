@@ -6,6 +6,7 @@
 
 #include "channel-pool.h"
 #include "fabric/engine/engine.h"
+#include "fabric/engine/striped-graph.h"
 #include "link-scheduler.h"
 #include "message-channel.h"
 #include "packet-network.h"
@@ -121,8 +122,9 @@ class PacketEngine : public ns3::Object, private ChannelListener
     void Send(uint64_t graph, const fabric::Flow& flow); //!< starts a flow
     /** Withdraws a flow, and returns its bytes that TCP carries all the same. */
     int64_t Abort(uint64_t graph, const fabric::Flow& flow);
-    void Wake(uint64_t graph, uint64_t token); //!< a wake-up is due
-    void Start(uint64_t graph);                //!< its start is due
+    void Trace(const fabric::Flow& flow, bool delivered); //!< tells of a whole flow
+    void Wake(uint64_t graph, uint64_t token);            //!< a wake-up is due
+    void Start(uint64_t graph);                           //!< its start is due
     /// Calls a graph and catches its exceptions.
     void Call(uint64_t graph, const std::function<void(GraphRun&)>& callback);
 

@@ -100,6 +100,9 @@ void ReadNetwork(const Reader& reader, Experiment& e) {
   network.transport.SetMtu(reader.Integer("mtu", fabric::kLeastMtu, fabric::kMostMtu));
   network.transport.connections =
       fabric::ParseConnectionKind(reader.Text("connections"), "--connections");
+  network.transport.streams = reader.Int("streams", 1, kMostStreams);
+  network.topology.changes = reader.Text("changes");
+  network.background = ParseBackground(reader.Text("background"), "--background");
   network.seed =
       static_cast<uint64_t>(reader.Integer("seed", 0, std::numeric_limits<int64_t>::max()));
   e.packet_budget =

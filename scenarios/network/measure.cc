@@ -136,6 +136,8 @@ Measurement MeasureFlows(const PreparedExperiment& prepared, Fidelity fidelity,
     links = engine->Links();
   }
   engine->SetScheduleTime(0);
+  const auto background = request.background ? request.background(0) : nullptr;
+  if (background) engine->SubmitBackground(*background, engine->Now());
   FlowListGraph graph(prepared.flows);
   engine->Submit(graph, engine->Now());
   RunToEnd(*engine);
@@ -228,8 +230,7 @@ std::optional<fabric::UniformPath> StarPath(const Network& network) {
   const fabric::Topology& topology = network.topology;
   std::optional<fabric::UniformPath> path;
   int centre = 0;
-  const int hosts =
-      network.placement.Endpoints() - static_cast<int>(network.placement.aggregators.size());
+  const int hosts = network.placement.FirstAggregator();
   for (int endpoint = 0; endpoint < hosts; ++endpoint) {
     const std::vector<fabric::DirectedLink>& out = topology.Out(network.placement.NodeOf(endpoint));
     if (out.size() != 1) return std::nullopt;

@@ -7,6 +7,7 @@
 
 #include "ns3-module/fabric/engine/engine.h"
 #include "ns3-module/fabric/import/make.h"
+#include "scenarios/network/background.h"
 
 namespace legacy {
 
@@ -16,6 +17,8 @@ struct NetworkRequest {
   fabric::TopologyRequest topology;
   fabric::PlacementRequest placement;  // workers 0: one on each host
   fabric::Transport transport;
+  BackgroundRequest background;
+  std::string background_key = "--background";  // what messages about it name
   uint64_t seed = 1;
 };
 
@@ -23,7 +26,8 @@ struct NetworkRequest {
 struct Network {
   fabric::Topology topology;
   fabric::Placement placement;
-  fabric::EngineRequest request;  // points at the two above
+  std::unique_ptr<BackgroundTraffic> background;  // nullptr: none
+  fabric::EngineRequest request;                  // points at those above
 
   Network() = default;
   Network(const Network&) = delete;
@@ -42,5 +46,8 @@ void TryEngine(const fabric::EngineFactory& factory, const Network& network);
 
 // Returns what the name stands for: "ecmp", "spray". Throws Error naming `key` and what is allowed.
 fabric::Multipath ParseMultipath(const std::string& text, const std::string& key);
+
+// Most connections between two endpoints that share a flow.
+inline constexpr int kMostStreams = 256;
 
 }  // namespace legacy

@@ -71,9 +71,20 @@ std::vector<ScenarioOption> OptionsOfNetwork() {
           "largest packet in bytes, with IPv4 and TCP headers, from 576 to 65535; 9000: jumbo "
           "frames"),
       Text<&Scenario::connections>(
-          "network.connections", "--connections", "warm|cold",
-          "state of the connections; cold: new in each step; warm: time the second of two steps "
-          "back to back"),
+          "network.connections", "--connections", "KIND",
+          "state of the connections at the start of a step; warm: open, with the windows of a step "
+          "before; cold: a round trip (TCP), then slow start; tls: two round trips; quic: one; "
+          "quic-0rtt: none; persistent: open, with windows that shrink when idle"),
+      Integer<&Scenario::streams, 1, kMostStreams>(
+          "network.streams", "--streams",
+          "number of connections between two endpoints that share each message"),
+      Text<&Scenario::changes>("network.changes", "--changes", "LINKS@SCHEDULE[|...]",
+                               "rates and failures over time: 'host3<>*@csv:lte.csv:scale=mean', "
+                               "'spine0@outage:from=60s,for=30s' (docs/wan.md)"),
+      Text<&Scenario::background>(
+          "network.background", "--background", "none|poisson:load=0.3",
+          "background traffic of random flows, by the mean load of the links on=access|core, with "
+          "sizes=websearch|datamining|FILE"),
       Text<&Scenario::aggregation>(
           "network.aggregation", "--aggregation", "collective|[sharded-]parameter-server",
           "aggregation of gradients, by collectives among workers or by parameter servers"),

@@ -14,6 +14,7 @@
 #include "base/parse.h"
 #include "compress/message.h"
 #include "compress/policies/legacy_table.h"
+#include "scenarios/network/background.h"
 #include "scenarios/network/engines.h"
 #include "scenarios/options/network_schedule.h"
 #include "scenarios/options/values.h"
@@ -107,6 +108,9 @@ struct Scenario {
   Parsed<ParseTransport> transport = "datacenter";
   int mtu = 1500;  // bytes of a packet: 576 to 65535
   Parsed<fabric::ParseConnectionKind> connections = "warm";
+  int streams = 1;      // connections between two endpoints that share each message
+  std::string changes;  // rates and failures over time (fabric/topology/changes.h)
+  Parsed<ParseBackground> background = "none";
   Parsed<ParseTransfer> aggregation = "collective";
   Parsed<ParseAllReduce> allreduce = "ring-allreduce";  // algorithm of linear messages
   Parsed<ParseAllGather> allgather = "ring-allgather";  // algorithm of other messages

@@ -11,6 +11,8 @@ ScenarioNetwork BuildScenarioNetwork(const Scenario& scenario, uint64_t seed) {
   request.topology.delay = *scenario.delay;
   request.topology.queueBytes = *scenario.queue;
   request.topology.multipath = *scenario.multipath;
+  request.topology.changes = scenario.changes;
+  request.topology.changesOption = "network.changes";
   request.placement.text = scenario.placement;
   request.placement.workers = scenario.workers;
   const Transfer transfer = *scenario.aggregation;
@@ -23,7 +25,10 @@ ScenarioNetwork BuildScenarioNetwork(const Scenario& scenario, uint64_t seed) {
   request.transport = *scenario.transport;
   request.transport.SetMtu(scenario.mtu);
   request.transport.connections = *scenario.connections;
+  request.transport.streams = scenario.streams;
   request.transport.attributes = scenario.ns3;
+  request.background = *scenario.background;
+  request.background_key = "network.background";
   request.seed = seed;
   ScenarioNetwork result{BuildNetwork(request), FactoryOf(*scenario.fidelity, "network.fidelity")};
   TryEngine(result.factory, *result.network);
@@ -50,8 +55,7 @@ TransferOptions TransfersOf(const Scenario& scenario, const Network& network) {
   options.group = scenario.group > 0 ? scenario.group : WorkersOfFirstSwitch(network);
   options.servers = scenario.servers;
   options.parents = network.placement.parents;
-  options.first_aggregator =
-      network.placement.Endpoints() - static_cast<int>(network.placement.aggregators.size());
+  options.first_aggregator = network.placement.FirstAggregator();
   options.path = fabric::TypicalPath(network.topology, network.placement);
   options.transport = network.request.transport;
   return options;

@@ -192,7 +192,7 @@ UniformPath TypicalPath(const Topology& topology, const Placement& placement)
         path.hops = std::max(path.hops, static_cast<int>(route.size()));
         for (DirectedLink link : route)
         {
-            path.rateBps = std::min(path.rateBps, topology.PortOf(link).rateBps);
+            path.rateBps = std::min(path.rateBps, topology.MeanRate(link));
             delays += topology.LinkOf(link).delay;
             ++links;
         }

@@ -108,6 +108,9 @@ struct EngineRequest
     Transport transport;
     uint64_t seed = 1;
     uint64_t run = 0;
+    /// Returns the background traffic from a time of schedules on; empty: there is none. Engines do
+    /// not read it: who submits a graph submits it too.
+    std::function<std::unique_ptr<FlowGraph>(TimeNs start)> background;
 };
 using EngineFactory = std::function<std::unique_ptr<Engine>(const EngineRequest&)>;
 

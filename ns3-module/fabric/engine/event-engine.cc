@@ -24,10 +24,7 @@ class EventEngine::Sink : public FlowSink
     void Send(const Flow& flow) override
     {
         assert(flow.source != flow.destination && flow.bytes >= 0);
-        if (m_engine.m_trace)
-        {
-            m_engine.m_trace(flow, m_engine.m_now, false);
-        }
+        m_engine.Trace(flow, m_graph, false);
         m_engine.Send(flow, m_graph);
     }
 
@@ -69,7 +66,21 @@ void EventEngine::SubmitBackground(FlowGraph& graph, TimeNs start)
 void EventEngine::Add(FlowGraph& graph, TimeNs start, bool background)
 {
     assert(start >= m_now);
-    m_graphs.push_back(Submitted{&graph, false, background});
+    std::unique_ptr<StripedGraph> striped;
+    if (m_transport.streams > 1)
+    {
+        striped = std::make_unique<StripedGraph>(graph,
+                                                 m_transport.streams,
+                                                 [this](const Flow& flow, TimeNs when, bool arrived)
+                                                 {
+                                                     if (m_trace)
+                                                     {
+                                                         m_trace(flow, when, arrived);
+                                                     }
+                                                 });
+    }
+    FlowGraph* const driven = striped ? striped.get() : &graph;
+    m_graphs.push_back(Submitted{driven, false, background, std::move(striped)});
     Push(start, kStart, static_cast<int>(m_graphs.size()) - 1, 0);
 }
 
@@ -135,13 +146,19 @@ void EventEngine::Dispatch(const Event& event)
     }
 }
 
+/// Tells of a flow of a graph that is not cut into parts.
+void EventEngine::Trace(const Flow& flow, int graph, bool delivered)
+{
+    if (m_trace && !m_graphs[graph].striped)
+    {
+        m_trace(flow, m_now, delivered);
+    }
+}
+
 void EventEngine::Deliver(const Flow& flow, int graph)
 {
     ++m_counters.flows;
-    if (m_trace)
-    {
-        m_trace(flow, m_now, true);
-    }
+    Trace(flow, graph, true);
     Tell(graph, [&](FlowGraph& told, FlowSink& sink) { told.OnDelivered(flow, sink); });
 }
 

@@ -3,6 +3,7 @@
 
 #include "engine.h"
 #include "event-queue.h"
+#include "striped-graph.h"
 
 #include <cassert>
 
@@ -153,11 +154,14 @@ class EventEngine : public Engine
         FlowGraph* graph = nullptr;
         bool done = false;
         bool background = false;
+        std::unique_ptr<StripedGraph>
+            striped; ///< around the caller's graph; nullptr: it is not cut
     };
 
     class Sink;
 
     void Add(FlowGraph& graph, TimeNs start, bool background);
+    void Trace(const Flow& flow, int graph, bool delivered);
     void Dispatch(const Event& event);
     template <typename Call>
     void Tell(int graph, Call call);

@@ -128,6 +128,7 @@ std::string Transport::Fingerprint() const
     {
         text += " " + std::to_string(value);
     }
+    text += streams > 1 ? " streams=" + std::to_string(streams) : "";
     for (const auto& [name, value] : attributes)
     {
         text += " " + name + "=" + value;

@@ -52,6 +52,7 @@ struct Transport
     int64_t queueBytes = 0; ///< queue of a switch port; 0: the preset's rule
     int64_t markBytes = 0;  ///< ECN threshold of a switch port; 0: the preset's rule
     ConnectionKind connections = ConnectionKind::Warm;
+    int streams = 1; ///< connections between two endpoints that share each flow
     /// ns-3 attributes that the user set ("ns3::TcpSocket::SegmentSize" -> "1000"). They win over
     /// the preset.
     std::map<std::string, std::string> attributes;

@@ -2,6 +2,7 @@
 
 #include "fabric/base/error.h"
 #include "fabric/base/text-file.h"
+#include "fabric/topology/changes.h"
 #include "fabric/topology/file.h"
 #include "fabric/topology/types.h"
 #include "network-map.h"
@@ -43,9 +44,14 @@ Topology MakeNamed(Settings settings, const TopologyRequest& request)
     build.common.delay = build.settings.Time("delay", request.delay);
     build.common.queueBytes = build.settings.Bytes("queue", request.queueBytes);
     const std::string name = build.settings.Text("name", build.settings.Type());
+    const std::string changes = build.settings.Text("changes", "");
     Topology topology = MakeByType(build);
     build.settings.RejectUnread();
     topology.SetName(name);
+    for (const std::string& change : SplitChanges(changes))
+    {
+        ApplyChange(change, build.settings.Location("changes"), topology);
+    }
     return topology;
 }
 
@@ -265,6 +271,10 @@ ImportedTopology ImportTopology(const TopologyRequest& request)
     CheckSize(imported.topology, request);
     imported.topology.SetEcmpSeed(request.ecmpSeed);
     imported.topology.SetMultipath(request.multipath);
+    for (const std::string& change : SplitChanges(request.changes))
+    {
+        ApplyChange(change, request.changesOption, imported.topology);
+    }
     return imported;
 }
 

@@ -27,6 +27,9 @@ struct TopologyRequest
     /// Number of hosts that sets the size of a topology without a given one. A given size that has
     /// fewer is an error.
     int hostsNeeded = 0;
+    /// Rates and failures over time (changes.h), separated by '|'; "" for none.
+    std::string changes;
+    std::string changesOption = "--changes"; ///< what messages about them name
     uint64_t ecmpSeed = 1;
     Multipath multipath = Multipath::Ecmp;
 };

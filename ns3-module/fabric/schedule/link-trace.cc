@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <filesystem>
 #include <utility>
 
 namespace legacy::fabric
@@ -18,6 +19,7 @@ constexpr double kMostSeconds = 1e9; ///< 31 years
 constexpr double kMostMbps = 1e9;    ///< 1 Pbit/s
 constexpr const char* kAckedColumn = "ul_mbps";
 constexpr const char* kDownloadColumn = "dl_mbps";
+constexpr const char* kEachTrace = "each";
 
 /// The rows of one trace of a file.
 struct Rows
@@ -212,7 +214,7 @@ ScheduleSpec ParseSteps(const std::string& list, const std::string& option)
 }
 
 /// Parses "csv:FILE:key=value,...": the keys stand behind the last colon that a key follows.
-Settings FileSettings(const std::string& text, const std::string& option)
+Settings FileSettings(const std::string& text, const std::string& option, const std::string& folder)
 {
     const size_t colon = text.find(':');
     const std::string type = text.substr(0, colon);
@@ -221,27 +223,29 @@ Settings FileSettings(const std::string& text, const std::string& option)
     const bool keys = last != std::string::npos && rest.find('=', last) != std::string::npos;
     Settings settings =
         Settings::FromText(keys ? type + ":" + rest.substr(last + 1) : type, option);
-    settings.Set("file", keys ? rest.substr(0, last) : rest);
+    const std::filesystem::path file = keys ? rest.substr(0, last) : rest;
+    settings.Set("file", (std::filesystem::path(folder) / file).string());
     return settings;
 }
 
-ScheduleSpec ParsePart(const std::string& text, const std::string& option)
+std::vector<ScheduleSpec>
+ParsePart(const std::string& text, const std::string& option, const std::string& folder)
 {
     const size_t colon = text.find(':');
     const std::string type = text.substr(0, colon);
     if (type == "steps" && colon != std::string::npos)
     {
-        return ParseSteps(text.substr(colon + 1), option);
+        return {ParseSteps(text.substr(colon + 1), option)};
     }
     if ((type == "csv" || type == "mahimahi") && colon != std::string::npos)
     {
-        Settings settings = FileSettings(text, option);
-        return ScheduleOf(settings);
+        Settings settings = FileSettings(text, option, folder);
+        return SchedulesOf(settings);
     }
     if (type == "outage")
     {
         Settings settings = Settings::FromText(text, option);
-        return ScheduleOf(settings);
+        return SchedulesOf(settings);
     }
     throw Error(
         option, text, "csv:FILE, mahimahi:FILE, steps:0s=RATE,... or outage:from=TIME,for=TIME");
@@ -360,6 +364,16 @@ void SetScaling(Settings& settings, ScheduleSpec& spec)
 
 ScheduleSpec ScheduleOf(Settings& settings)
 {
+    std::vector<ScheduleSpec> specs = SchedulesOf(settings);
+    if (specs.size() > 1)
+    {
+        throw Error(settings.Location("trace"), kEachTrace, "one trace, for one link");
+    }
+    return std::move(specs.front());
+}
+
+std::vector<ScheduleSpec> SchedulesOf(Settings& settings)
+{
     ScheduleSpec spec;
     if (settings.Type() == "outage")
     {
@@ -375,41 +389,68 @@ ScheduleSpec ScheduleOf(Settings& settings)
             throw Error(settings.Location("for"), settings.Text("for", ""), "above 0 s");
         }
         spec.outages.push_back(outage);
-        return spec;
+        return {spec};
     }
     const TraceRequest request = TraceRequestOf(settings);
     const std::string wanted = settings.Text("trace", "0");
     SetScaling(settings, spec);
     settings.RejectUnread();
     const std::vector<Trace> traces = ReadTraces(request);
+    if (wanted == kEachTrace)
+    {
+        std::vector<ScheduleSpec> specs(traces.size(), spec);
+        for (size_t i = 0; i < traces.size(); ++i)
+        {
+            specs[i].curve = traces[i].schedule;
+        }
+        return specs;
+    }
     spec.curve = traces[FindTrace(traces, wanted, settings.Location("trace"))].schedule;
-    return spec;
+    return {spec};
 }
 
 ScheduleSpec ParseSchedule(const std::string& text, const std::string& option)
 {
-    ScheduleSpec whole;
+    std::vector<ScheduleSpec> specs = ParseSchedules(text, option);
+    if (specs.size() > 1)
+    {
+        throw Error(option, text, "one trace, for one link, instead of trace=each");
+    }
+    return std::move(specs.front());
+}
+
+std::vector<ScheduleSpec>
+ParseSchedules(const std::string& text, const std::string& option, const std::string& folder)
+{
+    std::vector<ScheduleSpec> all;
     for (size_t begin = 0; begin <= text.size();)
     {
         const size_t end = std::min(text.find(';', begin), text.size());
-        ScheduleSpec part = ParsePart(text.substr(begin, end - begin), option);
-        if (begin > 0 && part.curve)
+        std::vector<ScheduleSpec> parts =
+            ParsePart(text.substr(begin, end - begin), option, folder);
+        if (begin == 0)
+        {
+            all = std::move(parts);
+        }
+        else if (parts.front().curve)
         {
             throw Error(option, text.substr(begin, end - begin), "outages behind ';'");
         }
-        part.outages.insert(part.outages.begin(), whole.outages.begin(), whole.outages.end());
-        if (begin > 0)
-        {
-            whole.outages = std::move(part.outages);
-        }
         else
         {
-            whole = std::move(part);
+            for (ScheduleSpec& spec : all)
+            {
+                const std::vector<Outage>& more = parts.front().outages;
+                spec.outages.insert(spec.outages.end(), more.begin(), more.end());
+            }
         }
         begin = end + 1;
     }
-    whole.text = text;
-    return whole;
+    for (ScheduleSpec& spec : all)
+    {
+        spec.text = text;
+    }
+    return all;
 }
 
 int64_t ParseRateOrNone(const std::string& text, const std::string& option)

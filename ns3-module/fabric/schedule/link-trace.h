@@ -6,7 +6,8 @@
 //                                   begins anew. Rows of one time are averaged. Keys:
 //     column=NAME                   column of the rates in Mbit/s; default: mbps, else dl_mbps
 //     time=NAME                     column of the times; default time_s
-//     trace=N|NAME                  which of several traces, by number from 0 or by name; default 0
+//     trace=N|NAME|each             which of several traces, by number from 0 or by name; default
+//                                   0; each: another one for each link (changes.h)
 //     yes_acks=on                   takes the upload rates of a recording of downloads: see below
 //   mahimahi:FILE[:KEY=VALUE,...]   a line for each 1,500 bytes, with the millisecond at which they
 //                                   may leave; the last one ends the period. Keys:
@@ -86,9 +87,16 @@ struct ScheduleSpec
 /// Parses a text, and reads its file. Throws Error naming `option`, or the file and line.
 ScheduleSpec ParseSchedule(const std::string& text, const std::string& option);
 
+/// Does the same, and returns as many as the file has traces for `trace=each`. Files whose paths
+/// are relative are looked for in `folder`; "": the working directory.
+std::vector<ScheduleSpec>
+ParseSchedules(const std::string& text, const std::string& option, const std::string& folder = "");
+
 /// Makes a schedule of settings whose type is csv or mahimahi, with the key `file`, or outage. It
 /// reads the file, and takes all keys.
 ScheduleSpec ScheduleOf(Settings& settings);
+/// Does the same, and returns as many as the file has traces for `trace=each`.
+std::vector<ScheduleSpec> SchedulesOf(Settings& settings);
 
 /// Return how a trace's file is read, and how its curve is scaled and shifted, from the settings of
 /// the type csv or mahimahi.

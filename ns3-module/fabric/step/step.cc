@@ -344,7 +344,7 @@ const StepTiming& StepSimulator::Simulate(const StepTraffic& traffic, uint64_t s
     const std::unique_ptr<Engine> engine = m_factory(request);
     m_last = Run(*engine, traffic, start);
     Add(m_totals, engine->Counters());
-    if (!m_memoise || engine->Random() || engine->DependsOnTime())
+    if (!m_memoise || engine->Random() || engine->DependsOnTime() || m_request.background)
     {
         return m_last;
     }
@@ -366,6 +366,12 @@ StepTiming StepSimulator::Run(Engine& engine, const StepTraffic& traffic, TimeNs
         linksBefore = engine.Links();
         start = std::max(engine.Now(), first.Timing().total);
         engine.SetScheduleTime(scheduleTime - (start - engine.Now()));
+    }
+    const std::unique_ptr<FlowGraph> background =
+        m_request.background ? m_request.background(scheduleTime) : nullptr;
+    if (background)
+    {
+        engine.SubmitBackground(*background, start);
     }
     StepGraph graph(traffic);
     engine.Submit(graph, start);

@@ -1,8 +1,11 @@
 #include "file.h"
+#include "changes.h"
 
 #include "fabric/base/error.h"
+#include "fabric/schedule/link-trace.h"
 #include "graph.h"
 
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <utility>
@@ -95,8 +98,13 @@ class LinksFile
         AddNodes("switches", "switch", false);
         AddLinks();
         AddRoutes();
+        const std::vector<std::string> changes = Changes();
         m_settings.RejectUnread();
         Topology topology = m_builder.Finish(m_path);
+        for (const std::string& change : changes)
+        {
+            ApplyChange(change, m_settings.Location("changes"), topology, Folder());
+        }
         if (!name.empty())
         {
             topology.SetName(name);
@@ -105,6 +113,34 @@ class LinksFile
     }
 
   private:
+    std::string Folder() const
+    {
+        return std::filesystem::path(m_path).parent_path().string();
+    }
+
+    /// Returns the changes, given as a list of texts or as one text.
+    std::vector<std::string> Changes()
+    {
+        const YAML::Node changes = std::as_const(m_root)["changes"];
+        const std::string given = m_settings.Text("changes", "");
+        if (!changes || changes.IsScalar())
+        {
+            return SplitChanges(given);
+        }
+        std::vector<std::string> texts;
+        for (const YAML::Node& change : changes)
+        {
+            if (!changes.IsSequence() || !change.IsScalar())
+            {
+                throw Error(Location(m_path, change.Mark()) + ": changes",
+                            "no text",
+                            "texts such as \"a<>b@outage:from=1s,for=2s\"");
+            }
+            texts.push_back(change.Scalar());
+        }
+        return texts;
+    }
+
     void AddNode(bool host, const std::string& name, const std::string& location)
     {
         host ? m_builder.AddHost(name, location) : m_builder.AddSwitch(name, location);
@@ -178,9 +214,21 @@ class LinksFile
         const auto queues = settings.Sizes("queue", m_defaults.queueBytes);
         const auto errors = settings.Reals("error", 0, 0, kMostErrorRate);
         const auto prices = settings.Prices("price");
+        const std::string both = settings.Text("schedule", "");
+        const std::string schedules[] = {both, settings.Text("schedule_back", both)};
         for (size_t way = 0; way < link.ports.size(); ++way)
         {
-            link.ports[way] = Port{rates[way], queues[way], errors[way], prices[way]};
+            Port& port = link.ports[way];
+            port = Port{rates[way], queues[way], errors[way], prices[way]};
+            if (!schedules[way].empty())
+            {
+                const bool back = way == 1 && settings.Has("schedule_back");
+                const auto specs =
+                    ParseSchedules(schedules[way],
+                                   settings.Location(back ? "schedule_back" : "schedule"),
+                                   Folder());
+                port.schedule = std::make_shared<LinkSchedule>(specs.front().For(port.rateBps));
+            }
         }
         link.weight = settings.Int("weight", 1, 1, kMostWeight);
         const int count = settings.Int("count", 0, 1, kMostParallelLinks);
@@ -191,11 +239,11 @@ class LinksFile
     void AddRoutes()
     {
         const YAML::Node routes = std::as_const(m_root)["routes"];
+        const std::string given = m_settings.Text("routes", "");
         if (!routes)
         {
             return;
         }
-        const std::string given = m_settings.Text("routes", "");
         if (!routes.IsSequence())
         {
             throw Error(m_settings.Location("routes"),

@@ -12,6 +12,8 @@
 //   links:                  # rate, delay and queue default to those of all links
 //     - {a: a, b: switch0, rate: 10Gbps, delay: 1us, queue: 64KiB, error: 1e-6}
 //     - {a: b, b: switch1}
+//     - {a: a, b: switch1, schedule: "csv:lte.csv:scale=mean"}  # rate over time (link-trace.h);
+//                         # schedule_back: from b to a, where it is another one
 //     - {a: switch0, b: switch1, rate: 50Mbps/10Mbps, price: 0.02/0.09}
 //                         # rate, queue, error and price (USD per GB) may differ by direction: from
 //                         # a to b, and from b to a
@@ -21,6 +23,7 @@
 //                         # 1): shortest paths are those of the least sum of weights
 //   routes:               # explicit routes of flows between two hosts, one way; may be absent
 //     - {from: a, to: b, via: [switch0, switch1]}
+//   changes: ["switch0@outage:from=60s,for=30s"]  # likewise, and failures (changes.h)
 //
 //   3 1 2                   # HPCC: nodes, switches, links
 //   2                       # the switches' numbers; the others are hosts

@@ -192,7 +192,7 @@ void AddAggregators(const Topology& topology, Placement& placement)
 int Placement::NodeOf(int endpoint) const
 {
     size_t index = static_cast<size_t>(endpoint);
-    for (const std::vector<int>* nodes : {&hosts, &servers, &aggregators})
+    for (const std::vector<int>* nodes : {&hosts, &servers, &aggregators, &others})
     {
         if (index < nodes->size())
         {

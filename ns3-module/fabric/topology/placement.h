@@ -11,13 +11,14 @@ namespace legacy::fabric
 {
 
 /// A Placement numbers its endpoints: workers, then parameter servers, then aggregators (switches
-/// that sum).
+/// that sum), then hosts of background traffic.
 struct Placement
 {
     std::string description;      ///< "packed", "strided", "random:7"
     std::vector<int> hosts;       ///< node of each worker
     std::vector<int> servers;     ///< node of each parameter server
     std::vector<int> aggregators; ///< switch node of each aggregator
+    std::vector<int> others;      ///< hosts of background traffic
     /// For each worker and then each aggregator, the endpoint of the aggregator above it, -1 at the
     /// root. Empty without aggregators.
     std::vector<int> parents;
@@ -29,7 +30,13 @@ struct Placement
 
     int Endpoints() const
     {
-        return static_cast<int>(hosts.size() + servers.size() + aggregators.size());
+        return static_cast<int>(hosts.size() + servers.size() + aggregators.size() + others.size());
+    }
+
+    /// Returns the number of the first aggregator.
+    int FirstAggregator() const
+    {
+        return static_cast<int>(hosts.size() + servers.size());
     }
 
     /// Returns the node of an endpoint. Throws Error where there is no such endpoint, naming what

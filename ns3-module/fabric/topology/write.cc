@@ -198,6 +198,12 @@ bool Equal(const Link& one, const Link& other)
 
 void WriteYaml(const Topology& topology, std::ostream& stream)
 {
+    if (topology.HasSchedules())
+    {
+        throw Error("topology " + topology.Name(),
+                    "rates that change over time",
+                    "constant rates in files that are written: add `changes` to them by hand");
+    }
     stream << "type: links\nname: " << YamlName(topology.Name()) << "\n";
     WriteYamlNodes(topology, topology.Hosts(), "hosts", "host", stream);
     WriteYamlNodes(topology, Switches(topology), "switches", "switch", stream);

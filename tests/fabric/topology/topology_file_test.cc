@@ -89,10 +89,11 @@ TEST(MakeTopology, SaysWhatIsWrongWithTheText) {
             "topology: got 'mesh'; allowed: fat-tree, leaf-spine, dumbbell, star, torus, "
             "dragonfly, rail-optimised, ring, nodes, or a file: .yaml, or .txt or .topo (HPCC), or "
             "hpcc:PATH");
-  EXPECT_EQ(ErrorOf("star:hots=3"),
-            "topology: unknown key of star: got 'hots'; allowed: delay, host.delay, host.queue, "
-            "host.rate, hosts, name, "
-            "queue, rate");
+  EXPECT_EQ(
+      ErrorOf("star:hots=3"),
+      "topology: unknown key of star: got 'hots'; allowed: changes, delay, host.delay, host.queue, "
+      "host.rate, hosts, name, "
+      "queue, rate");
   EXPECT_EQ(ErrorOf("star:hosts=3,hosts=4"), "topology: hosts: got '4'; allowed: each key once");
   EXPECT_EQ(ErrorOf("star:16"),
             "topology: got 'star:16'; allowed: name:key=value,key=value; '16' is not key=value");

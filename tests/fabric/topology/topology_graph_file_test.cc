@@ -173,7 +173,7 @@ TEST(LinksFile, ErrorsSayWhereWhatAndWhatIsAllowed) {
             "there/back");
   EXPECT_EQ(YamlError(nodes + both + "  - {a: a, b: b, speed: 1}\n"),
             "graph_test.yaml:7:18: unknown key of a link: got 'speed'; allowed: a, b, count, "
-            "delay, error, price, queue, rate, weight");
+            "delay, error, price, queue, rate, schedule, schedule_back, weight");
   EXPECT_EQ(YamlError(nodes + both + "  - {a: a, b: b, price: 0.02/free}\n"),
             "graph_test.yaml:7:18: price: got '0.02/free'; allowed: USD per GB, 0 to 1e+06: 0.02 "
             "each way, or 0.02/0.09 from a to b and from b to a");
@@ -201,8 +201,9 @@ TEST(LinksFile, ErrorsSayWhereWhatAndWhatIsAllowed) {
   EXPECT_NE(YamlError(nodes).find("links: got 'nothing'; allowed: a list of links"),
             std::string::npos);
   EXPECT_EQ(YamlError(nodes + both + "extra: [1]\n"),
-            "graph_test.yaml:7:1: unknown key of links: got 'extra'; allowed: delay, hosts, links, "
-            "name, queue, rate, switches, type");
+            "graph_test.yaml:7:1: unknown key of links: got 'extra'; allowed: changes, delay, "
+            "hosts, links, "
+            "name, queue, rate, routes, switches, type");
   EXPECT_NE(YamlError(nodes + both + "rate: 1\nrate: 2\n").find("yaml:8:1: rate: got '2'"),
             std::string::npos);
 }

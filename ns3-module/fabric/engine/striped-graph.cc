@@ -1,0 +1,140 @@
+#include "striped-graph.h"
+
+#include <algorithm>
+#include <cassert>
+#include <utility>
+
+namespace legacy::fabric
+{
+
+/// The Sink that the inner graph gets: it cuts what is sent.
+class StripedGraph::Sink : public FlowSink
+{
+  public:
+    Sink(StripedGraph& graph, FlowSink& sink) : m_graph(graph), m_sink(sink)
+    {
+    }
+
+    TimeNs Now() const override
+    {
+        return m_sink.Now();
+    }
+
+    void Send(const Flow& flow) override
+    {
+        m_graph.Send(flow, m_sink);
+    }
+
+    void Wake(TimeNs delay, uint64_t token) override
+    {
+        m_sink.Wake(delay, token);
+    }
+
+    int64_t Abort(const Flow& flow) override
+    {
+        return m_graph.Abort(flow, m_sink);
+    }
+
+  private:
+    StripedGraph& m_graph;
+    FlowSink& m_sink;
+};
+
+StripedGraph::StripedGraph(FlowGraph& graph, int streams, Trace trace)
+    : m_graph(graph),
+      m_streams(streams),
+      m_trace(std::move(trace))
+{
+    assert(streams >= 1 && streams < kBackgroundLane);
+}
+
+/// Returns a part of a flow, whose parts differ by at most a byte.
+Flow StripedGraph::Part(const Flow& flow, uint64_t number, int stream) const
+{
+    Flow part = flow;
+    part.bytes = flow.bytes / m_streams + (stream < flow.bytes % m_streams ? 1 : 0);
+    part.lane = static_cast<uint16_t>(stream);
+    part.tag = number;
+    return part;
+}
+
+void StripedGraph::Send(const Flow& flow, FlowSink& sink)
+{
+    m_trace(flow, sink.Now(), false);
+    const uint64_t number = m_next++;
+    const int parts = static_cast<int>(std::clamp<int64_t>(flow.bytes, 1, m_streams));
+    m_wholes.emplace(number, Whole{flow, parts});
+    for (int stream = 0; stream < parts; ++stream)
+    {
+        sink.Send(Part(flow, number, stream));
+    }
+}
+
+int64_t StripedGraph::Abort(const Flow& flow, FlowSink& sink)
+{
+    const auto found = std::find_if(m_wholes.begin(),
+                                    m_wholes.end(),
+                                    [&](const auto& entry)
+                                    {
+                                        const Flow& other = entry.second.flow;
+                                        return other.tag == flow.tag &&
+                                               other.source == flow.source &&
+                                               other.destination == flow.destination;
+                                    });
+    if (found == m_wholes.end())
+    {
+        return 0;
+    }
+    int64_t carried = 0;
+    for (int stream = 0; stream < m_streams; ++stream)
+    {
+        carried += sink.Abort(Part(flow, found->first, stream));
+    }
+    m_wholes.erase(found);
+    return carried;
+}
+
+void StripedGraph::OnStart(FlowSink& sink)
+{
+    Sink cutting(*this, sink);
+    m_graph.OnStart(cutting);
+}
+
+void StripedGraph::OnDelivered(const Flow& part, FlowSink& sink)
+{
+    const auto found = m_wholes.find(part.tag);
+    if (found != m_wholes.end() && --found->second.parts == 0)
+    {
+        const Flow flow = found->second.flow;
+        m_wholes.erase(found);
+        m_trace(flow, sink.Now(), true);
+        Sink cutting(*this, sink);
+        m_graph.OnDelivered(flow, cutting);
+    }
+}
+
+void StripedGraph::OnWake(uint64_t token, FlowSink& sink)
+{
+    Sink cutting(*this, sink);
+    m_graph.OnWake(token, cutting);
+}
+
+void StripedGraph::OnFailed(const Flow& part, FlowSink& sink)
+{
+    const auto found = m_wholes.find(part.tag);
+    if (found == m_wholes.end())
+    {
+        return; // another part has failed before
+    }
+    const Flow flow = found->second.flow;
+    Abort(flow, sink);
+    Sink cutting(*this, sink);
+    m_graph.OnFailed(flow, cutting);
+}
+
+bool StripedGraph::Done() const
+{
+    return m_graph.Done();
+}
+
+} // namespace legacy::fabric
