@@ -150,6 +150,8 @@ CLI::App* AddValidate(CLI::App& app, ValidationOptions& options) {
       ->type_name("A,B");
   sub->add_flag("--sample", options.sample,
                 "run only quick cases, and compare them with the CSV files");
+  sub->add_option("--traces", options.traces,
+                  "CSV file of rates over time, for the section schedules [drawn ones]");
   sub->add_option("--processes", options.processes, "number of simulations to run in parallel [1]")
       ->type_name("N");
   return sub;

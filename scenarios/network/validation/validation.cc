@@ -30,7 +30,8 @@ std::vector<Section> Sections() {
           {"mathis", ValidateMathis},
           {"bus-bandwidth", ValidateBusBandwidth},
           {"collectives", ValidateCollectives},
-          {"fidelity", ValidateFidelity}
+          {"fidelity", ValidateFidelity},
+          {"schedules", ValidateSchedules}
 #endif
   };
 }
@@ -115,7 +116,7 @@ bool RunValidation(const ValidationOptions& options, std::ostream& text) {
   Check(options);
   std::vector<std::string> misses;
   for (const auto& [name, run] : sections) {
-    SectionRun how{options.sample, options.processes, {}};
+    SectionRun how{options.sample, options.processes, options.traces, {}};
     how.progress = [&, label = std::string(name)](const std::string& line) {
       text << label << " " << line << std::endl;
     };

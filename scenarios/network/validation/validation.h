@@ -22,6 +22,9 @@ struct ValidationOptions {
   // True: only the cases that are marked as quick run. They are compared with the CSV files, and
   // nothing is written.
   bool sample = false;
+  // CSV file of traces of a line (fabric/schedule/link-trace.h), for the section `schedules`;
+  // empty: it draws its own.
+  std::string traces;
   // Number of simulations that run at once, each in a process of its own.
   int processes = 1;
 };

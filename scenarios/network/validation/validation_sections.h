@@ -15,6 +15,7 @@ namespace legacy {
 struct SectionRun {
   bool sample = false;  // true: only the quick cases
   int processes = 1;
+  std::string traces;  // file of traces of a line instead of drawn ones; empty: drawn
   std::function<void(const std::string& line)> progress;
 };
 
@@ -44,6 +45,10 @@ SectionResult ValidateCollectives(const SectionRun& run);
 // Compares flow with packet over the cases of validation_cases.h: the median error is at most 5 %
 // uncongested, 15 % congested.
 SectionResult ValidateFidelity(const SectionRun& run);
+
+// Compares flow with packet over lines whose rates change: 20 traces, two sizes, two delays. The
+// median error is at most 10 %.
+SectionResult ValidateSchedules(const SectionRun& run);
 
 // An AstraRing is ASTRA-sim 2's analytical, congestion-unaware ring of `workers` (its sources:
 // astra-sim/system/collective/Ring.cc and the analytical network backend;
