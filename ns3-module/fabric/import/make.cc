@@ -6,6 +6,7 @@
 #include "fabric/topology/file.h"
 #include "fabric/topology/types.h"
 #include "network-map.h"
+#include "regions.h"
 #include "rtt-matrix.h"
 
 #include <algorithm>
@@ -89,6 +90,11 @@ ImportedTopology FromSndlib(NamedFile& file, const TopologyRequest& request)
                     DefaultsOf(request));
 }
 
+ImportedTopology FromRegions(NamedFile& file, const TopologyRequest& request)
+{
+    return ReadRegions(file.path, file.options, DefaultsOf(request));
+}
+
 ImportedTopology FromRttMatrix(NamedFile& file, const TopologyRequest& request)
 {
     return ReadRttMatrix(file.path, file.options, DefaultsOf(request));
@@ -134,6 +140,11 @@ const std::vector<Entry>& SourceEntries()
           std::string("unit, ") + kMapOptions,
           "SNDlib, its native text or XML"},
          FromSndlib},
+        {{"regions",
+          {},
+          "hosts, core, scale, missing, suspect, host_rate, host_delay, host_queue, queue",
+          "regions of clouds, with measured rates, round-trip times and prices"},
+         FromRegions},
         {{"rtt-matrix",
           {},
           "unit, server, missing, rate, server_rate, queue",

@@ -19,6 +19,7 @@ namespace
 constexpr size_t kSampledHosts = 64;   ///< number of hosts whose paths from all others are counted
 constexpr size_t kCheckedHosts = 4096; ///< most hosts of a topology whose unused links are found
 constexpr size_t kNamedHosts = 3;      ///< number of hosts that one warning names
+constexpr size_t kNamedRates = 8;      ///< number of rates of hosts that a warning lists
 constexpr size_t kListedKinds = 12;    ///< number of kinds of links up to which delays are listed
 
 std::string Number(double value)
@@ -87,10 +88,77 @@ std::string DescribePaths(const Topology& topology)
            "\nequal-cost paths of a host pair: " + Range(paths.fewest, paths.most) + note + "\n";
 }
 
+/// (between switches, rate there, rate back, delay) of a link.
+using LinkKind = std::tuple<bool, int64_t, int64_t, TimeNs>;
+
+/// Some links, with the least and the greatest of their rates and delays.
+struct LinkGroup
+{
+    size_t count = 0;
+    std::pair<int64_t, int64_t> there{INT64_MAX, 0};
+    std::pair<int64_t, int64_t> back{INT64_MAX, 0};
+    std::pair<TimeNs, TimeNs> delay{kNever, 0};
+    bool even = true; ///< both directions of each have the same rate
+
+    void Add(const LinkKind& kind, size_t links)
+    {
+        const auto widen = [](auto& range, auto value) {
+            range = {std::min(range.first, value), std::max(range.second, value)};
+        };
+        count += links;
+        widen(there, std::get<1>(kind));
+        widen(back, std::get<2>(kind));
+        widen(delay, std::get<3>(kind));
+        even = even && std::get<1>(kind) == std::get<2>(kind);
+    }
+};
+
+template <typename Value, typename Format>
+std::string RangeOf(const std::pair<Value, Value>& range, Format format)
+{
+    const std::string least = format(range.first);
+    const std::string most = format(range.second);
+    return least == most ? least : least + " to " + most;
+}
+
+/// Describes all kinds of links where they are few; else those of the same rates together, or all
+/// together.
+std::string DescribeKinds(const std::map<LinkKind, size_t>& kinds)
+{
+    std::map<LinkKind, LinkGroup> groups;
+    for (int alike = 3; alike >= 0; --alike)
+    {
+        if (alike == 1)
+        {
+            continue; // rates there without those back say little
+        }
+        groups.clear();
+        for (const auto& [kind, count] : kinds)
+        {
+            const auto [inner, there, back, delay] = kind;
+            const LinkKind key{
+                inner, alike > 0 ? there : 0, alike > 1 ? back : 0, alike > 2 ? delay : 0};
+            groups[key].Add(kind, count);
+        }
+        if (groups.size() <= kListedKinds)
+        {
+            break;
+        }
+    }
+    std::string text;
+    for (const auto& [key, group] : groups)
+    {
+        text += std::string("links ") + (std::get<0>(key) ? "between switches: " : "of hosts: ") +
+                std::to_string(group.count) + " of " + RangeOf(group.there, FormatRate) +
+                (group.even ? "" : " there and " + RangeOf(group.back, FormatRate) + " back") +
+                ", " + RangeOf(group.delay, FormatTime) + "\n";
+    }
+    return text;
+}
+
 std::string DescribeLinks(const Topology& topology)
 {
-    // (between switches, rate there, rate back, delay) -> links
-    std::map<std::tuple<bool, int64_t, int64_t, TimeNs>, size_t> kinds;
+    std::map<LinkKind, size_t> kinds;
     bool uneven = false;
     size_t scheduled = 0;
     int64_t fromHosts = 0;
@@ -106,26 +174,7 @@ std::string DescribeLinks(const Topology& topology)
         uneven = uneven || !link.Symmetric();
         scheduled += (there.schedule ? 1 : 0) + (back.schedule ? 1 : 0);
     }
-    std::string text;
-    const bool listed = kinds.size() <= kListedKinds;
-    for (auto kind = kinds.begin(); kind != kinds.end();)
-    {
-        const auto [inner, there, back, delay] = kind->first;
-        TimeNs longest = delay;
-        size_t count = 0;
-        // Kinds of the same rates follow each other, by delay.
-        do
-        {
-            count += kind->second;
-            longest = std::get<3>(kind->first);
-            ++kind;
-        } while (!listed && kind != kinds.end() && std::get<0>(kind->first) == inner &&
-                 std::get<1>(kind->first) == there && std::get<2>(kind->first) == back);
-        text += std::string("links ") + (inner ? "between switches: " : "of hosts: ") +
-                std::to_string(count) + " of " + FormatRate(there) +
-                (back != there ? " there and " + FormatRate(back) + " back" : "") + ", " +
-                FormatTime(delay) + (longest == delay ? "" : " to " + FormatTime(longest)) + "\n";
-    }
+    std::string text = DescribeKinds(kinds);
     if (scheduled > 0)
     {
         text += "rates over time: " + Counted(scheduled, "direction") +
@@ -285,7 +334,15 @@ void WarnOfHosts(const Topology& topology, std::vector<std::string>& warnings)
     {
         warnings.push_back("hosts without a link: " + Names(topology, unlinked));
     }
-    if (byRate.size() > 1)
+    if (byRate.size() > kNamedRates)
+    {
+        warnings.push_back("hosts have " + std::to_string(byRate.size()) +
+                           " different rates, from " + FormatRate(byRate.begin()->first) + ": " +
+                           Names(topology, byRate.begin()->second) + " to " +
+                           FormatRate(byRate.rbegin()->first) + ": " +
+                           Names(topology, byRate.rbegin()->second));
+    }
+    else if (byRate.size() > 1)
     {
         std::string text = "hosts have different rates:";
         for (const auto& [rate, hosts] : byRate)
