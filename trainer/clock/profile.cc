@@ -121,12 +121,12 @@ std::vector<std::string> Keys(const Map& map) {
 }
 
 void CheckSource(const std::string& source, const std::string& where) {
-  for (const char* kind : {"measured (", "datasheet (", "published ("}) {
+  for (const char* kind : {"measured (", "datasheet (", "published (", "assumption ("}) {
     if (source.starts_with(kind)) return;
   }
   throw Error(where, source,
               "measured (machine; command; date), datasheet (documents and assumptions), "
-              "published (paper, its figures and assumptions)");
+              "published (paper, its figures and assumptions), assumption (what is assumed)");
 }
 
 }  // namespace

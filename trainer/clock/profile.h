@@ -2,7 +2,8 @@
 // (trainer/clock/profiles/*.json).
 //
 //   {"name": "a100-datasheet",
-//    "source": "datasheet (...)",                       or "measured (machine; command; date)"
+//    "source": "datasheet (...)",   or "measured (machine; command; date)", "published (...)",
+//                                              "assumption (...)"
 //    "launches": "fused",                               or "per-layer"; may be left out: fused
 //    "launch_seconds": 5e-6,                            floor of every operation of the model
 //    "operations": {"conv": {"flops_per_second": 9e13, "bytes_per_second": 1.2e12}, ...},

@@ -251,6 +251,20 @@ ServerSite ReadServer(const std::string& path, const YAML::Node& map)
     return server;
 }
 
+/// Makes the population, with the request's trace for groups without one.
+Population
+Finish(std::vector<Group> groups, const ServerSite& server, const PopulationRequest& request)
+{
+    for (Group& group : groups)
+    {
+        if (!group.trace)
+        {
+            group.trace = request.trace;
+        }
+    }
+    return Population(std::move(groups), server, request.seed);
+}
+
 Population ReadYaml(const PopulationRequest& request)
 {
     const std::string& path = request.text;
@@ -298,7 +312,7 @@ Population ReadYaml(const PopulationRequest& request)
     {
         groups.push_back(GroupReader(path, entry, std::to_string(groups.size() + 1)).Read());
     }
-    return Population(std::move(groups), server, request.seed);
+    return Finish(std::move(groups), server, request);
 }
 
 Population ReadSilos(const std::string& path, const PopulationRequest& request)
@@ -344,7 +358,7 @@ Population ReadSilos(const std::string& path, const PopulationRequest& request)
     {
         throw Error(path + ": no rows");
     }
-    return Population(std::move(groups), ServerSite{}, request.seed);
+    return Finish(std::move(groups), ServerSite{}, request);
 }
 
 Population MakePreset(const PopulationRequest& request)
@@ -381,7 +395,8 @@ Population MakePreset(const PopulationRequest& request)
     }
     settings.Text("delay", "");
     settings.RejectUnread();
-    return Population({std::move(group)}, ServerSite{}, request.seed);
+    group.usdPerGb = request.usdPerGb.value_or(group.usdPerGb);
+    return Finish({std::move(group)}, ServerSite{}, request);
 }
 
 } // namespace
@@ -442,6 +457,10 @@ Population MakePopulation(const PopulationRequest& request)
     }
     Population population =
         file ? ReadYaml(request) : ReadSilos(request.text.substr(silos.size()), request);
+    if (request.usdPerGb)
+    {
+        throw Error("price", "a price", "none: groups of a file have their own");
+    }
     if (request.clients && *request.clients != population.Clients())
     {
         throw Error("clients",

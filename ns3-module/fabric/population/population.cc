@@ -190,6 +190,18 @@ int64_t Population::SamplesOf(int64_t client) const
     return std::max<int64_t>(1, std::llround(drawn));
 }
 
+double Population::UsdPerHourOf(int64_t client) const
+{
+    const int group = GroupOf(client);
+    return RoundedFactor(
+        m_groups[group].priceHour.Draw(Hash(client, kPriceHour), client - m_first[group]));
+}
+
+const std::string& Population::ProfileOf(int64_t client) const
+{
+    return m_groups[GroupOf(client)].profile.Draw(Hash(client, kProfile));
+}
+
 double Population::LongitudeOf(int64_t client) const
 {
     const int number = GroupOf(client);

@@ -113,6 +113,8 @@ class Population
     /// Return one property of a client, without drawing the others.
     double SlowdownOf(int64_t client) const;
     int64_t SamplesOf(int64_t client) const;
+    double UsdPerHourOf(int64_t client) const;
+    const std::string& ProfileOf(int64_t client) const;
     double LongitudeOf(int64_t client) const;
 
     /// Sets what longitude the groups' regions have, by their number in Groups() and the word that
@@ -144,7 +146,9 @@ struct PopulationRequest
     std::string text = "broadband";
     std::optional<int64_t> clients; ///< members of a preset (default 100); a file has its own
     uint64_t seed = 1;
-    std::string option = "population"; ///< what messages name
+    std::string option = "population";             ///< what messages name
+    std::optional<DrawnTrace> trace;               ///< of groups without one of their own
+    std::optional<std::array<double, 2>> usdPerGb; ///< of presets, see Group
 };
 
 /// Makes the population. Throws Error with file, line and column, or naming the option.

@@ -103,6 +103,7 @@ TEST(Profile, ErrorsNameFileAndKey) {
   has(Complaint(Replaced("1e-9", "-1e-9")), "kernels.copy: seconds_per_element");
   has(Complaint(Replaced("datasheet (made up)", "guessed")), "source: got 'guessed'");
   EXPECT_EQ(Complaint(Replaced("datasheet (made up)", "published (a paper)")), "no error");
+  EXPECT_EQ(Complaint(Replaced("datasheet (made up)", "assumption (of ours)")), "no error");
   has(Complaint(Replaced("\"name\"", "\"launches\": \"none\", \"name\"")),
       "toy.json: launches: got 'none'; allowed: fused, per-layer");
 }

@@ -1,0 +1,142 @@
+// Rows of federated runs and plans, with their columns as in rows.h.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <string>
+
+namespace legacy::analysis {
+
+// One version of the model, or a round that made none. Its tasks are those that ended in it.
+struct RoundRow {
+  static constexpr const char* kFile = "rounds.csv";
+  std::string policy;
+  uint64_t seed = 0;
+  int64_t version = 0;  // number of the version that it made, or should have made, from 1
+  double start = 0;     // simulated seconds, as all times here
+  double end = 0;
+  int64_t wanted = 0;   // updates that make a version
+  int64_t started = 0;  // tasks dispatched
+  int64_t counted = 0;  // updates in the version
+  int64_t late = 0;     // cut off by the deadline
+  int64_t lost = 0;
+  int64_t interrupted = 0;  // the client became unavailable
+  int64_t cancelled = 0;    // enough others had arrived
+  int64_t stale = 0;        // older than the server accepts
+  int64_t unavailable = 0;  // idle clients that were not available when clients were chosen
+  int64_t down_bytes = 0;   // on the wire, ACKs left out
+  int64_t up_bytes = 0;
+  double staleness_mean = 0;
+  int64_t staleness_max = 0;
+  double usd = 0;         // of transfers and their ACKs
+  double usd_hours = 0;   // of hours of clients
+  bool extended = false;  // true where it went on behind its deadline
+  // Mean loss of the selected clients; nan where nothing is trained.
+  double selected_loss = std::numeric_limits<double>::quiet_NaN();
+
+  template <class Self, class Visitor>
+  static void Columns(Self& row, Visitor&& visit) {
+    visit("policy", "", row.policy);
+    visit("seed", "", row.seed);
+    visit("version", "", row.version);
+    visit("start", "s", row.start);
+    visit("end", "s", row.end);
+    visit("wanted", "", row.wanted);
+    visit("started", "", row.started);
+    visit("counted", "", row.counted);
+    visit("late", "", row.late);
+    visit("lost", "", row.lost);
+    visit("interrupted", "", row.interrupted);
+    visit("cancelled", "", row.cancelled);
+    visit("stale", "", row.stale);
+    visit("unavailable", "", row.unavailable);
+    visit("down_bytes", "B", row.down_bytes);
+    visit("up_bytes", "B", row.up_bytes);
+    visit("staleness_mean", "", row.staleness_mean);
+    visit("staleness_max", "", row.staleness_max);
+    visit("usd", "USD", row.usd);
+    visit("usd_hours", "USD", row.usd_hours);
+    visit("extended", "", row.extended);
+    visit("selected_loss", "", row.selected_loss);
+  }
+};
+
+// One task of one client. Times that it did not come to are nan, and their cells empty.
+struct TaskRow {
+  static constexpr const char* kFile = "tasks.csv";
+  std::string policy;
+  uint64_t seed = 0;
+  uint64_t id = 0;
+  int64_t client = 0;
+  int64_t base_version = 0;
+  double dispatched = 0;
+  double downloaded = 0;
+  double worked = 0;
+  double uploaded = 0;
+  std::string end;  // counted, late, lost, interrupted, cancelled, stale
+  int64_t local_steps = 0;
+  int64_t samples = 0;
+  int64_t message_bytes = 0;
+
+  template <class Self, class Visitor>
+  static void Columns(Self& row, Visitor&& visit) {
+    visit("policy", "", row.policy);
+    visit("seed", "", row.seed);
+    visit("id", "", row.id);
+    visit("client", "", row.client);
+    visit("base_version", "", row.base_version);
+    visit("dispatched", "s", row.dispatched);
+    visit("downloaded", "s", row.downloaded);
+    visit("worked", "s", row.worked);
+    visit("uploaded", "s", row.uploaded);
+    visit("end", "", row.end);
+    visit("local_steps", "", row.local_steps);
+    visit("samples", "", row.samples);
+    visit("message_bytes", "B", row.message_bytes);
+  }
+};
+
+// One client.
+struct ClientRow {
+  static constexpr const char* kFile = "clients.csv";
+  std::string policy;
+  uint64_t seed = 0;
+  int64_t client = 0;
+  std::string group;
+  std::string region;
+  int64_t samples = 0;
+  int64_t labels = 0;  // present in its data; 0 where nothing is trained
+  double slowdown = 1;
+  int64_t down = 0;  // rates of the access line; with a schedule, their means
+  int64_t up = 0;
+  int64_t tasks = 0;
+  int64_t counted = 0;
+  double busy_seconds = 0;  // from dispatch to end
+  int64_t up_bytes = 0;     // on the wire, ACKs left out
+  int64_t down_bytes = 0;
+  double usd = 0;
+  int64_t last_staleness = -1;  // -1: no update was counted
+
+  template <class Self, class Visitor>
+  static void Columns(Self& row, Visitor&& visit) {
+    visit("policy", "", row.policy);
+    visit("seed", "", row.seed);
+    visit("client", "", row.client);
+    visit("group", "", row.group);
+    visit("region", "", row.region);
+    visit("samples", "", row.samples);
+    visit("labels", "", row.labels);
+    visit("slowdown", "", row.slowdown);
+    visit("down", "bit/s", row.down);
+    visit("up", "bit/s", row.up);
+    visit("tasks", "", row.tasks);
+    visit("counted", "", row.counted);
+    visit("busy_seconds", "s", row.busy_seconds);
+    visit("up_bytes", "B", row.up_bytes);
+    visit("down_bytes", "B", row.down_bytes);
+    visit("usd", "USD", row.usd);
+    visit("last_staleness", "", row.last_staleness);
+  }
+};
+
+}  // namespace legacy::analysis

@@ -1,0 +1,301 @@
+#include "scenarios/federated/plan.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <numeric>
+
+#include "base/error.h"
+#include "ns3-module/fabric/population/client-network.h"
+#include "ns3-module/fabric/tasks/task-graph.h"
+
+namespace legacy {
+namespace {
+
+using fabric::DirectedLink;
+using fabric::TimeNs;
+
+// What does not change of a client's paths to and from the server.
+struct ClientPath {
+  float down_seconds_per_byte = 0;  // of wire bytes, at mean rates
+  float up_seconds_per_byte = 0;
+  float delay = 0;     // seconds, one way
+  float usd_down = 0;  // USD per GB of all links from the server
+  float usd_up = 0;
+};
+
+fabric::ServerSite SiteOf(const PlanRequest& request, const Remedy& remedy) {
+  fabric::ServerSite site = request.population.Server();
+  if (!remedy.at.empty()) site.at = remedy.at;
+  site.rateBps = std::llround(static_cast<double>(site.rateBps) * remedy.server_rate);
+  return site;
+}
+
+void Scale(fabric::Port& port, double factor) {
+  port.rateBps = std::max<int64_t>(1, std::llround(static_cast<double>(port.rateBps) * factor));
+  if (port.schedule) {
+    port.schedule = std::make_shared<const fabric::LinkSchedule>(port.schedule->Scaled(factor));
+  }
+}
+
+// The network of a plan, with the remedy's rates.
+fabric::ClientNetwork NetworkOf(const fabric::Population& population, const PlanRequest& request,
+                                const Remedy& remedy) {
+  fabric::ClientNetwork network =
+      fabric::MakeClientNetwork(population, nullptr, request.core ? &*request.core : nullptr);
+  if (remedy.down_rates == 1 && remedy.up_rates == 1) return network;
+  std::vector<bool> access(network.topology.Links().size(), false);
+  for (const DirectedLink link : network.accessLinks) access[link / 2] = true;
+  network.topology = network.topology.WithLinks([&](int index, fabric::Link& link) {
+    if (!access[index]) return;
+    Scale(link.ports[0], remedy.down_rates);
+    Scale(link.ports[1], remedy.up_rates);
+  });
+  return network;
+}
+
+ClientPath PathOf(const fabric::ClientNetwork& network, int client) {
+  const fabric::Topology& topology = network.topology;
+  const int server = network.placement.NodeOf(network.serverEndpoint);
+  const int node = network.placement.NodeOf(client);
+  ClientPath path;
+  const auto walk = [&](int from, int to, float& seconds_per_byte, float& usd) {
+    double slowest = 0, delay = 0;
+    for (const fabric::LinkShare& hop : topology.Shares(from, to, 0)) {
+      const fabric::Port& port = topology.PortOf(hop.link);
+      const int64_t rate = port.schedule ? port.schedule->MeanRate() : port.rateBps;
+      slowest = std::max(slowest, hop.share * 8 / static_cast<double>(rate));
+      delay += hop.share * Seconds(topology.LinkOf(hop.link).delay);
+      usd += static_cast<float>(hop.share * port.usdPerGb);
+    }
+    seconds_per_byte = static_cast<float>(slowest);
+    path.delay = static_cast<float>(delay);
+  };
+  walk(server, node, path.down_seconds_per_byte, path.usd_down);
+  walk(node, server, path.up_seconds_per_byte, path.usd_up);
+  return path;
+}
+
+class PlanWorks : public fabric::TaskWorks {
+ public:
+  PlanWorks(const PlanRequest& request, const Remedy& remedy, const fabric::Population& population,
+            const std::vector<ClientPath>& paths)
+      : request_(request), population_(population), paths_(paths), work_(remedy.work) {
+    const auto scaled = [&](int64_t bytes) {
+      return static_cast<int64_t>(std::ceil(static_cast<double>(bytes) * remedy.bytes));
+    };
+    down_ = scaled(request.down_bytes);
+    up_ = scaled(request.up_bytes);
+    seconds_.assign(paths.size(), -1);
+  }
+
+  fabric::TaskWork WorkOf(int client, int64_t) override {
+    return {.downBytes = down_,
+            .upBytes = up_,
+            .work = fabric::RoundedTime(WorkSeconds(client) * 1e9),
+            .lanes = request_.streams};
+  }
+
+  TimeNs Predicted(int client) override {
+    const ClientPath& path = paths_[client];
+    const auto wire = [&](int64_t bytes) {
+      return static_cast<double>(request_.transport.WireBytes(bytes));
+    };
+    const double seconds = wire(down_) * path.down_seconds_per_byte + WorkSeconds(client) +
+                           wire(up_) * path.up_seconds_per_byte + 2 * path.delay;
+    return fabric::RoundedTime(seconds * 1e9);
+  }
+
+ private:
+  double WorkSeconds(int client) {
+    double& seconds = seconds_[client];
+    if (seconds < 0) seconds = work_ * population_.SlowdownOf(client) * UnitSeconds(client);
+    return seconds;
+  }
+
+  // Returns the seconds of a task at a slowdown of 1.
+  double UnitSeconds(int client) const {
+    const ClientWork& work = request_.work;
+    if (work.step_seconds.empty()) return work.seconds;
+    const std::string& own = population_.ProfileOf(client);
+    const int64_t epoch = (population_.SamplesOf(client) + work.batch - 1) / work.batch;
+    const auto steps = static_cast<double>(work.local_steps > 0 ? work.local_steps : epoch);
+    return steps * work.step_seconds.at(own.empty() ? work.profile : own);
+  }
+
+  const PlanRequest& request_;
+  const fabric::Population& population_;
+  const std::vector<ClientPath>& paths_;
+  double work_;
+  int64_t down_ = 0;
+  int64_t up_ = 0;
+  std::vector<double> seconds_;  // of work, by client; -1: not yet computed
+};
+
+// The listener that fills a plan.
+class Ledger : public fabric::TaskListener {
+ public:
+  Ledger(const PlanRequest& request, const fabric::Population& population,
+         const std::vector<ClientPath>& paths, Plan& plan,
+         const std::function<void(int64_t)>& progress, const StopFlag* stop)
+      : request_(request),
+        population_(population),
+        paths_(paths),
+        plan_(plan),
+        progress_(progress),
+        stop_(stop) {}
+
+  void OnTask(const fabric::TaskRow& row) override {
+    const double seconds = Seconds(row.times.ended - row.times.dispatched);
+    const TaskCost cost = CostOf(row, seconds);
+    const int64_t wire_down = request_.transport.WireBytes(row.times.carriedDown);
+    const int64_t wire_up = request_.transport.WireBytes(row.times.carriedUp);
+    const bool counted = row.fate == fabric::TaskFate::Counted;
+    round_.wire_down += wire_down;
+    round_.wire_up += wire_up;
+    round_.cost.usd_down += cost.usd_down;
+    round_.cost.usd_up += cost.usd_up;
+    round_.cost.usd_hours += cost.usd_hours;
+    round_.client_seconds += seconds;
+    if (counted) {
+      round_.work_seconds += Seconds(row.times.worked - row.times.downloaded);
+      round_.counted_seconds += seconds;
+    }
+    ClientTotals& client = plan_.clients[row.client];
+    ++client.tasks;
+    client.counted += counted;
+    client.busy_seconds += seconds;
+    client.wire_down += wire_down;
+    client.wire_up += wire_up;
+    client.usd += cost.usd_down + cost.usd_up + cost.usd_hours;
+    if (counted) client.last_staleness = row.staleness;
+    plan_.short_tasks.push_back({row.client, row.fate, static_cast<float>(seconds)});
+    if (plan_.tasks.size() < kMostTaskRows) plan_.tasks.push_back(row);
+  }
+
+  void OnRound(const fabric::RoundRow& row) override {
+    round_.row = row;
+    round_.first_task = next_task_;
+    next_task_ = static_cast<int64_t>(plan_.short_tasks.size());
+    round_.tasks = next_task_ - round_.first_task;
+    if (request_.Synchronous()) {
+      round_.counted_seconds = static_cast<double>(row.fates[0]) * Seconds(row.end - row.start);
+    }
+    plan_.rounds.push_back(round_);
+    round_ = PlannedRound();
+    if (row.made) {
+      ++plan_.versions;
+      if (progress_) progress_(plan_.versions);
+    }
+  }
+
+  bool Stop() const override { return stop_ && *stop_ != 0; }
+
+ private:
+  TaskCost CostOf(const fabric::TaskRow& row, double seconds) const {
+    const ClientPath& path = paths_[row.client];
+    const auto usd = [&](int64_t payload, double there, double back) {
+      return (static_cast<double>(request_.transport.WireBytes(payload)) * there +
+              static_cast<double>(request_.transport.AckWireBytes(payload)) * back) *
+             1e-9;
+    };
+    return {.usd_down = usd(row.times.carriedDown, path.usd_down, path.usd_up),
+            .usd_up = usd(row.times.carriedUp, path.usd_up, path.usd_down),
+            .usd_hours = seconds / 3600 * population_.UsdPerHourOf(row.client)};
+  }
+
+  const PlanRequest& request_;
+  const fabric::Population& population_;
+  const std::vector<ClientPath>& paths_;
+  Plan& plan_;
+  const std::function<void(int64_t)>& progress_;
+  const StopFlag* stop_;
+  PlannedRound round_;
+  int64_t next_task_ = 0;
+};
+
+// Takes the tenth of the clients with the longest predicted tasks out of the choice.
+void ExcludeSlowTenth(const std::vector<float>& predicted, fabric::Candidates& candidates) {
+  std::vector<int32_t> order(predicted.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(),
+                   [&](int32_t a, int32_t b) { return predicted[a] > predicted[b]; });
+  for (size_t i = 0; i < order.size() / 10; ++i) candidates.SetBusy(order[i], true);
+}
+
+std::unique_ptr<fabric::ServerBase> ServerOf(const PlanRequest& request, const Remedy& remedy,
+                                             fabric::Candidates& candidates,
+                                             fabric::Selection& selection, fabric::TaskWorks& works,
+                                             fabric::TaskListener& listener) {
+  const auto versions = [&](int64_t own) {
+    return remedy.versions > 0 ? std::min(remedy.versions, own) : own;
+  };
+  if (request.Synchronous()) {
+    fabric::SyncOptions options = std::get<fabric::SyncOptions>(request.server);
+    options.versions = versions(options.versions);
+    return fabric::MakeSyncServer(options, candidates, selection, works, listener);
+  }
+  fabric::AsyncOptions options = std::get<fabric::AsyncOptions>(request.server);
+  options.versions = versions(options.versions);
+  return fabric::MakeAsyncServer(options, candidates, selection, works, listener);
+}
+
+}  // namespace
+
+Plan RunPlan(const PlanRequest& request, const Remedy& remedy,
+             const std::function<void(int64_t)>& progress, const StopFlag* stop) {
+  const auto begin = std::chrono::steady_clock::now();
+  fabric::Population population = request.population;
+  population.SetServer(SiteOf(request, remedy));
+  const fabric::ClientNetwork network = NetworkOf(population, request, remedy);
+  const auto clients = static_cast<size_t>(population.Clients());
+  std::vector<ClientPath> paths;
+  for (size_t client = 0; client < clients; ++client) {
+    paths.push_back(PathOf(network, static_cast<int>(client)));
+  }
+  const fabric::ClientAvailability availability(population, request.availability, request.seed);
+  const auto selection = fabric::MakeSelection(request.selection, request.seed, "--selection");
+  std::vector<int64_t> weights;
+  for (size_t client = 0; selection->ReadsWeights() && client < clients; ++client) {
+    weights.push_back(population.SamplesOf(static_cast<int64_t>(client)));
+  }
+  fabric::Candidates candidates(static_cast<int64_t>(clients), availability, weights);
+  PlanWorks works(request, remedy, population, paths);
+  Plan plan;
+  plan.clients.resize(clients);
+  for (size_t client = 0; client < clients; ++client) {
+    plan.predicted.push_back(
+        static_cast<float>(Seconds(works.Predicted(static_cast<int>(client)))));
+  }
+  if (remedy.no_slow_tenth) ExcludeSlowTenth(plan.predicted, candidates);
+  Ledger ledger(request, population, paths, plan, progress, stop);
+  const auto server = ServerOf(request, remedy, candidates, *selection, works, ledger);
+  const fabric::ClientRisks risks(availability, request.dropout, request.detection);
+  fabric::TaskGraph graph(*server, &risks, network.serverEndpoint, request.transport.connections);
+  fabric::EngineRequest engine_request;
+  engine_request.topology = &network.topology;
+  engine_request.placement = &network.placement;
+  engine_request.transport = request.transport;
+  engine_request.seed = request.seed;
+  const auto engine = request.engine(engine_request);
+  engine->Submit(graph, 0);
+  while (!graph.Done()) {
+    // Runs in parts, as the queue may hold events of long after the last round.
+    constexpr TimeNs kPart = fabric::kDay;
+    engine->RunUntil(fabric::Later(engine->Now(), kPart));
+  }
+  plan.stop = server->StopReason();
+  plan.interrupted = stop && *stop != 0;
+  plan.counters = engine->Counters();
+  plan.most_live = graph.MostLive();
+  const std::vector<fabric::LinkCounters> links = engine->Links();
+  for (size_t link = 0; link < links.size(); ++link) {
+    const double usd = network.topology.PortOf(static_cast<DirectedLink>(link)).usdPerGb;
+    plan.link_usd += usd * static_cast<double>(links[link].bytes) * 1e-9;
+  }
+  plan.wall_seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  return plan;
+}
+
+}  // namespace legacy

@@ -1,0 +1,92 @@
+// A plan simulates rounds, or an asynchronous server, without training: which tasks start, when
+// they end, and what they cost.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/program.h"
+#include "scenarios/federated/plan_request.h"
+
+namespace legacy {
+
+inline double Seconds(fabric::TimeNs time) { return static_cast<double>(time) * 1e-9; }
+
+// A Remedy changes a plan, to show what it would save.
+struct Remedy {
+  double down_rates = 1;  // factors on rates of access lines
+  double up_rates = 1;
+  double server_rate = 1;
+  double work = 1;             // factor on the time of work
+  double bytes = 1;            // factor on both transfers
+  bool no_slow_tenth = false;  // true: the tenth with the longest predicted tasks gets none
+  std::string at = {};         // place of the server; "": as it is
+  int64_t versions = 0;        // 0: those of the plan
+};
+
+// TaskCost has the wire bytes, ACKs left out, and the prices of a task's transfers.
+struct TaskCost {
+  double usd_down = 0;  // of the download and its ACKs
+  double usd_up = 0;
+  double usd_hours = 0;  // price_hour, from dispatch to end
+};
+
+// A PlannedRound is a version, or a round without one, with what it cost.
+struct PlannedRound {
+  fabric::RoundRow row;
+  int64_t first_task = 0;  // its tasks' positions in Plan::tasks
+  int64_t tasks = 0;
+  int64_t wire_down = 0;  // bytes on the wire, without ACKs
+  int64_t wire_up = 0;
+  TaskCost cost;
+  double client_seconds = 0;  // of its tasks, from dispatch to end
+  double work_seconds = 0;    // of its counted tasks
+  double counted_seconds =
+      0;  // of counted tasks: the round's duration for each (async: the task's)
+};
+
+// ClientTotals are a client's sums over the plan.
+struct ClientTotals {
+  int64_t tasks = 0;
+  int64_t counted = 0;
+  double busy_seconds = 0;  // from dispatch to end
+  int64_t wire_down = 0;
+  int64_t wire_up = 0;
+  double usd = 0;
+  int64_t last_staleness = -1;  // -1: no update was counted
+};
+
+// A ShortTask is what tables need of each task.
+struct ShortTask {
+  int32_t client = 0;
+  fabric::TaskFate fate = fabric::TaskFate::Counted;
+  float seconds = 0;
+};
+
+// A Plan is the result.
+struct Plan {
+  std::vector<PlannedRound> rounds;
+  std::vector<ShortTask> short_tasks;
+  std::vector<fabric::TaskRow> tasks;  // the first kMostTaskRows
+  std::vector<ClientTotals> clients;
+  std::vector<float> predicted;  // seconds of a task that shares no line, by client
+  std::string stop;              // why it ended before all versions were made; "": it did not
+  bool interrupted = false;
+  int64_t versions = 0;
+  fabric::EngineCounters counters;
+  double link_usd = 0;  // price of all bytes on all links
+  double wall_seconds = 0;
+  size_t most_live = 0;
+};
+
+inline constexpr size_t kMostTaskRows = 1'000'000;
+
+// Runs the plan. `progress` is called after each version with their number; it may be empty. At
+// `stop` other than 0 the plan ends with the version in work. Throws Error.
+Plan RunPlan(const PlanRequest& request, const Remedy& remedy = {},
+             const std::function<void(int64_t versions)>& progress = {},
+             const StopFlag* stop = nullptr);
+
+}  // namespace legacy

@@ -1,0 +1,31 @@
+// Tables of a plan for people.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "analysis/table_text.h"
+#include "scenarios/federated/plan.h"
+
+namespace legacy {
+
+// Returns the tables of a plan: its rounds, clients by group, and participation by decile of speed.
+std::vector<analysis::Table> PlanTables(const PlanRequest& request, const Plan& plan);
+
+// Remedies that are worth asking about, with their names.
+std::vector<std::pair<std::string, Remedy>> RemediesFor(const PlanRequest& request);
+
+// Returns the table of what a round waits for and what each remedy would save. `base` and the plans
+// are of equally many versions; plans are in the order of the remedies.
+analysis::Table RemedyTable(const std::vector<std::pair<std::string, Remedy>>& remedies,
+                            const Plan& base, const std::vector<Plan>& plans);
+
+// Returns the sentence about what the rounds wait for.
+std::string WaitsFor(const Plan& plan);
+
+// Returns the value below which `share` of the values lie, between neighbours by straight lines.
+// There must be one or more.
+double Quantile(std::vector<double> values, double share);
+
+}  // namespace legacy

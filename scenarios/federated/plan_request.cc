@@ -1,0 +1,254 @@
+#include "scenarios/federated/plan_request.h"
+
+#include <cmath>
+
+#include "base/error.h"
+#include "base/parse.h"
+#include "ns3-module/fabric/engine/formula.h"
+#include "scenarios/network/engines.h"
+#include "scenarios/shapes/model_shape.h"
+#include "trainer/clock/clock.h"
+#include "trainer/clock/profile.h"
+
+namespace legacy {
+namespace {
+
+// Reads texts of options by name. Errors name the option as it is typed.
+class Reader {
+ public:
+  explicit Reader(const FederatedValues& values) : values_(values) {}
+
+  const std::string& Text(const std::string& name) const { return values_.at(name); }
+  bool Has(const std::string& name) const { return !Text(name).empty(); }
+  static std::string Flag(const std::string& name) { return "--" + name; }
+  int64_t Integer(const std::string& name, int64_t least, int64_t most) const {
+    return ParseInteger(Text(name), Flag(name), least, most);
+  }
+  double Number(const std::string& name, double least, double most) const {
+    return ParseNumber(Text(name), Flag(name), least, most);
+  }
+  fabric::TimeNs Time(const std::string& name) const {
+    return fabric::ParseTime(Text(name), Flag(name));
+  }
+  int64_t Bytes(const std::string& name) const {
+    return fabric::ParseBytes(Text(name), Flag(name));
+  }
+  void Refuse(const std::string& name, const std::string& reader) const {
+    if (Has(name)) throw Error(Flag(name), Text(name), "nothing here: " + reader + " reads it");
+  }
+
+ private:
+  const FederatedValues& values_;
+};
+
+constexpr double kMostSeconds = 1e8;
+
+// Returns the server's USD per GB, as settings of a population have them.
+std::array<double, 2> PricesOf(const Reader& read, const std::string& name) {
+  fabric::Settings settings(Reader::Flag(name), "price");
+  settings.Set("price", read.Text(name));
+  return settings.Prices("price");
+}
+
+// Parses "csv:FILES:key=value,...", whose keys stand behind the last colon that one follows.
+fabric::DrawnTrace ParseTraces(const std::string& text, const std::string& flag) {
+  const size_t first = text.find(':');
+  const std::string type = text.substr(0, first);
+  if ((type != "csv" && type != "mahimahi") || first == std::string::npos) {
+    throw Error(flag, text, "csv:FILES[:key=value,...] or mahimahi:FILES[:bin=TIME]");
+  }
+  const size_t last = text.rfind(':');
+  const bool keys = last != first && text.find('=', last) != std::string::npos;
+  fabric::Settings settings =
+      fabric::Settings::FromText(keys ? type + text.substr(last) : type, flag);
+  settings.Set("file", text.substr(first + 1, keys ? last - first - 1 : std::string::npos));
+  return fabric::ReadDrawnTrace(settings);
+}
+
+int64_t ElementsOf(const Reader& read) {
+  constexpr double kMost = 1e15;
+  const double elements = read.Number("elements", 1, kMost);
+  if (elements != std::floor(elements)) {
+    throw Error("--elements", read.Text("elements"), "a whole number, as in 44426 or 10.2e9");
+  }
+  return static_cast<int64_t>(elements);
+}
+
+void ReadBytes(const Reader& read, const std::optional<ModelShape>& shape, PlanRequest& plan) {
+  std::optional<int64_t> model;
+  if (read.Has("bytes")) {
+    read.Refuse("elements", "a plan without --bytes");
+    model = read.Bytes("bytes");
+  } else if (read.Has("elements") || shape) {
+    const double bytes = read.Number("element-bytes", 0.01, 64);
+    const int64_t elements = read.Has("elements") ? ElementsOf(read) : shape->Elements();
+    model = std::llround(bytes * static_cast<double>(elements));
+  }
+  if (!model && (!read.Has("down-bytes") || !read.Has("up-bytes"))) {
+    throw Error("--elements", "nothing",
+                "the model's size: --elements, --bytes, --shape, or --down-bytes and --up-bytes");
+  }
+  plan.down_bytes = read.Has("down-bytes") ? read.Bytes("down-bytes") : *model;
+  plan.up_bytes = read.Has("up-bytes") ? read.Bytes("up-bytes") : *model;
+}
+
+void ReadWork(const Reader& read, const std::optional<ModelShape>& shape, PlanRequest& plan) {
+  ClientWork& work = plan.work;
+  if (read.Has("client-seconds")) {
+    work.seconds = read.Number("client-seconds", 0, kMostSeconds);
+    return;
+  }
+  if (!shape) return;
+  work.profile = read.Text("profile");
+  work.batch = read.Integer("batch", 1, 1'000'000);
+  work.local_steps = read.Has("local-steps") ? read.Integer("local-steps", 1, 1'000'000'000) : 0;
+  std::vector<int64_t> elements;
+  for (const Unit& layer : shape->layers) elements.push_back(layer.numel);
+  const auto price = [&](const std::string& name) {
+    if (name.empty() || work.step_seconds.contains(name)) return;
+    work.step_seconds[name] =
+        Clock(LoadProfile(name), shape->costs, elements).ComputeSeconds(work.batch);
+  };
+  price(work.profile);
+  for (const fabric::Group& group : plan.population.Groups()) {
+    for (const std::string& name : group.profile.Words()) price(name);
+  }
+}
+
+fabric::SyncOptions SyncOf(const Reader& read, int64_t clients) {
+  fabric::SyncOptions sync;
+  const std::string per_round = read.Has("per-round") ? read.Text("per-round") : "10";
+  if (per_round.ends_with('%')) {
+    const double share = ParseFraction(per_round, "--per-round");
+    sync.perRound = std::max<int64_t>(1, std::llround(share * static_cast<double>(clients)));
+  } else {
+    sync.perRound = ParseInteger(per_round, "--per-round", 1, INT32_MAX);
+  }
+  sync.versions = read.Integer("rounds", 1, 1'000'000'000);
+  sync.overSelect = read.Number("over-select", 1, 100);
+  sync.least = read.Integer("min", 1, INT32_MAX);
+  sync.skip = ParseChoice(read.Text("short"), "--short", {"wait", "skip"}) == "skip";
+  const std::string& deadline = read.Text("deadline");
+  if (deadline.starts_with("factor:")) {
+    sync.deadlineFactor = ParseNumber(deadline.substr(7), "--deadline: factor", 0.001, 1e6);
+  } else if (deadline != "none") {
+    sync.deadline = read.Time("deadline");
+  }
+  const bool due = deadline != "none";
+  if (!due && (sync.least > 1 || sync.skip)) {
+    throw Error(sync.skip ? "--short" : "--min", sync.skip ? "skip" : read.Text("min"),
+                "its default: there is no --deadline");
+  }
+  read.Refuse("max-tasks", "--server=async");
+  return sync;
+}
+
+fabric::AsyncOptions AsyncOf(const Reader& read, int64_t clients) {
+  fabric::Settings settings = fabric::Settings::FromText(read.Text("server"), "--server");
+  fabric::AsyncOptions async;
+  const int most = static_cast<int>(clients);
+  async.concurrency = settings.Int("concurrency", std::min(100, most), 1, most);
+  async.buffer = settings.Int("buffer", 10, 1, 1'000'000);
+  async.maxStaleness = settings.Int("max-staleness", 0, 0, 1'000'000'000);
+  settings.RejectUnread();
+  async.versions = read.Integer("rounds", 1, 1'000'000'000);
+  if (read.Has("max-tasks")) async.tasks = read.Integer("max-tasks", 1, 1'000'000'000'000);
+  const FederatedValues defaults = DefaultFederatedValues();
+  for (const char* name : {"per-round", "over-select", "deadline", "min", "short"}) {
+    if (read.Text(name) != defaults.at(name)) read.Refuse(name, "--server=sync");
+  }
+  return async;
+}
+
+}  // namespace
+
+int64_t PlanRequest::Versions() const {
+  return std::visit([](const auto& options) { return options.versions; }, server);
+}
+
+std::vector<std::string> PlanRequest::Assumptions() const {
+  std::vector<std::string> texts;
+  for (const auto& [name, seconds] : work.step_seconds) {
+    if (LoadProfile(name).source.starts_with("assumption (")) {
+      texts.push_back("assumed device: " + name);
+    }
+  }
+  return texts;
+}
+
+fabric::Population ParsePopulation(const FederatedValues& values) {
+  const Reader read(values);
+  fabric::PopulationRequest request;
+  request.text = read.Text("population");
+  request.option = "--population";
+  request.seed = static_cast<uint64_t>(read.Integer("seed", 0, INT64_MAX));
+  if (read.Has("clients")) request.clients = read.Integer("clients", 1, INT32_MAX);
+  if (read.Has("schedule")) request.trace = ParseTraces(read.Text("schedule"), "--schedule");
+  if (read.Has("price")) request.usdPerGb = PricesOf(read, "price");
+  fabric::Population population = fabric::MakePopulation(request);
+  fabric::ServerSite site = population.Server();
+  if (read.Has("at")) site.at = read.Text("at");
+  if (read.Has("server-rate")) {
+    site.rateBps = fabric::ParseRate(read.Text("server-rate"), "--server-rate");
+  }
+  if (read.Has("server-price")) site.usdPerGb = PricesOf(read, "server-price");
+  population.SetServer(site);
+  return population;
+}
+
+std::optional<fabric::Topology> ParseCore(const FederatedValues& values) {
+  const Reader read(values);
+  if (!read.Has("topology")) return std::nullopt;
+  fabric::TopologyRequest request;
+  request.text = read.Text("topology");
+  request.rateBps = 10'000'000'000;
+  return fabric::MakeTopology(request);
+}
+
+PlanRequest ParsePlan(const FederatedValues& values) {
+  const Reader read(values);
+  PlanRequest plan(ParsePopulation(values));
+  plan.core = ParseCore(values);
+  const int64_t clients = plan.population.Clients();
+  plan.seed = static_cast<uint64_t>(read.Integer("seed", 0, INT64_MAX));
+  plan.availability = read.Text("availability");
+  plan.dropout = fabric::Dropout::Parse(read.Text("dropout"), plan.seed, "--dropout");
+  plan.detection = read.Time("detect");
+  std::optional<ModelShape> shape;
+  if (read.Has("shape")) shape = LoadModelShape(read.Text("shape"));
+  ReadBytes(read, shape, plan);
+  ReadWork(read, shape, plan);
+  const std::string& server = read.Text("server");
+  if (server == "sync") {
+    plan.server = SyncOf(read, clients);
+  } else if (server.starts_with("async")) {
+    plan.server = AsyncOf(read, clients);
+  } else {
+    throw Error("--server", server, "sync, or async:concurrency=100[,buffer=10,max-staleness=0]");
+  }
+  plan.selection = read.Text("selection");
+  fabric::MakeSelection(plan.selection, plan.seed, "--selection");
+  plan.fidelity = read.Text("fidelity");
+  if (plan.fidelity == "formula") {
+    plan.engine = fabric::MakeFormulaEngine;
+  } else {
+    const Fidelity fidelity = ParseFidelity(
+        ParseChoice(plan.fidelity, "--fidelity", {"packet", "flow", "analytic", "formula"}),
+        "--fidelity");
+    plan.engine = FactoryOf(fidelity, "--fidelity");
+  }
+  if (plan.fidelity == "packet" && clients > kMostPacketClients) {
+    throw Error("--fidelity", "packet for " + std::to_string(clients) + " clients",
+                "flow or analytic beyond " + std::to_string(kMostPacketClients) + " clients");
+  }
+  plan.transport = fabric::MakeTransport(read.Text("transport"));
+  plan.transport.connections =
+      fabric::ParseConnectionKind(read.Text("connections"), "--connections");
+  plan.streams = static_cast<int>(read.Integer("streams", 1, 64));
+  if (plan.fidelity == "formula" && plan.streams > 1) {
+    throw Error("--streams", std::to_string(plan.streams), "1 at fidelity formula");
+  }
+  return plan;
+}
+
+}  // namespace legacy

@@ -1,0 +1,156 @@
+#include "scenarios/programs/federated_command.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <filesystem>
+
+#include "analysis/result_rows.h"
+#include "analysis/table_text.h"
+#include "base/arguments.h"
+#include "base/error.h"
+#include "base/parse.h"
+#include "base/progress_line.h"
+#include "scenarios/federated/plan_files.h"
+#include "scenarios/federated/plan_report.h"
+#include "scenarios/federated/population_report.h"
+
+namespace legacy {
+namespace {
+
+// Remedies are simulated over at most so many rounds.
+constexpr int64_t kRemedyRounds = 100;
+
+void Print(const std::string& text) { std::fputs(text.c_str(), stdout); }
+
+void PrintTables(const std::vector<analysis::Table>& tables, bool markdown) {
+  for (const analysis::Table& table : tables) {
+    Print((markdown ? analysis::RenderMarkdown(table) : analysis::RenderText(table)) + "\n");
+  }
+}
+
+// Makes the folder of results now, so that a mistake is found before the simulation.
+void PrepareFolder(const std::string& folder) {
+  if (folder.empty()) return;
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error || !std::filesystem::is_directory(folder)) {
+    throw Error("--out", folder, "a folder that exists or can be made");
+  }
+  CheckOutput(folder + "/rounds.csv", "--out");
+}
+
+void WriteFiles(const PlanCommand& command, const PlanRequest& request, const Plan& plan) {
+  const std::string folder = command.out + "/";
+  WriteOutput(folder + "rounds.csv", RoundsCsv(request, plan));
+  WriteOutput(folder + "clients.csv", ClientsCsv(request, plan));
+  if (command.tasks) WriteOutput(folder + "tasks.csv", TasksCsv(request, plan));
+  if (!plan.rounds.empty()) {
+    WriteOutput(folder + "gantt.svg", GanttSvg(plan, GanttRound(plan, command.gantt)));
+  }
+}
+
+std::string Summary(const PlanRequest& request, const Plan& plan) {
+  int64_t started = 0;
+  double usd = 0, hours = 0;
+  for (const PlannedRound& round : plan.rounds) {
+    started += round.row.started;
+    usd += round.cost.usd_down + round.cost.usd_up;
+    hours += round.cost.usd_hours;
+  }
+  const fabric::TimeNs end = plan.rounds.empty() ? 0 : plan.rounds.back().row.end;
+  std::string text = fmt::format(
+      "{} of {} versions in {} ({:.2f} h), {} tasks of {} clients, {:.4g} USD of traffic",
+      plan.versions, request.Versions(), fabric::FormatTime(end), static_cast<double>(end) / 3600e9,
+      started, request.population.Clients(), usd);
+  if (hours > 0) text += fmt::format(", {:.4g} USD of client hours", hours);
+  return text +
+         fmt::format("; {} fidelity, {:.1f} s of computing\n", request.fidelity, plan.wall_seconds);
+}
+
+// Runs the remedies. Returns nothing where it was interrupted.
+std::vector<Plan> RunRemedies(const PlanRequest& request,
+                              const std::vector<std::pair<std::string, Remedy>>& remedies,
+                              int64_t versions, bool show, const StopFlag& stop) {
+  std::vector<Plan> plans;
+  ProgressLine progress(static_cast<int64_t>(remedies.size()), "remedies", show);
+  for (const auto& [name, remedy] : remedies) {
+    Remedy limited = remedy;
+    limited.versions = versions;
+    plans.push_back(RunPlan(request, limited, {}, &stop));
+    if (stop != 0) break;
+    progress.Advance(name);
+  }
+  progress.Clear();
+  return plans;
+}
+
+}  // namespace
+
+int RunPlanCommand(const PlanCommand& command, const StopFlag& stop) {
+  const PlanRequest request = ParsePlan(command.values);
+  if (command.tasks && command.out.empty()) {
+    throw Error("--tasks", "on", "off without --out, the folder that tasks.csv is written to");
+  }
+  PrepareFolder(command.out);
+  const bool show = !command.quiet && isatty(STDERR_FILENO) != 0;
+  ProgressLine progress(request.Versions(), "rounds", show);
+  const Plan plan = RunPlan(
+      request, {},
+      [&](int64_t version) {
+        progress.Advance(fmt::format("round {} of {}", version, request.Versions()));
+      },
+      &stop);
+  progress.Clear();
+  Print(Summary(request, plan));
+  for (const std::string& assumption : request.Assumptions()) Print(assumption + "\n");
+  Print("\n");
+  if (!plan.rounds.empty()) {
+    PrintTables(PlanTables(request, plan), command.markdown);
+    if (command.chart && !plan.tasks.empty()) {
+      Print(GanttText(plan, GanttRound(plan, command.gantt)) + "\n");
+    }
+    Print(WaitsFor(plan) + "\n\n");
+  }
+  if (!command.out.empty()) WriteFiles(command, request, plan);
+  if (command.remedies && plan.versions > 0 && !plan.interrupted) {
+    const auto remedies = RemediesFor(request);
+    const int64_t versions = std::min(kRemedyRounds, plan.versions);
+    const bool shorter = versions < plan.versions;
+    Remedy none;
+    none.versions = versions;
+    const Plan base = shorter ? RunPlan(request, none, {}, &stop) : plan;
+    const std::vector<Plan> plans = RunRemedies(request, remedies, versions, show, stop);
+    if (plans.size() == remedies.size()) {
+      PrintTables({RemedyTable(remedies, base, plans)}, command.markdown);
+    }
+  }
+  if (plan.interrupted || stop != 0) return kInterrupted;
+  if (!plan.stop.empty()) {
+    std::fprintf(stderr, "legacy-federated: stopped: %s\n", plan.stop.c_str());
+    return kStoppedEarly;
+  }
+  return 0;
+}
+
+int RunPopulationCommand(const PopulationCommand& command) {
+  CheckOutput(command.csv, "--csv");
+  CheckOutput(command.svg, "--svg");
+  const fabric::Population population = ParsePopulation(command.values);
+  const auto seed =
+      static_cast<uint64_t>(ParseInteger(command.values.at("seed"), "--seed", 0, INT64_MAX));
+  const PopulationView view = ViewPopulation(population, command.values.at("availability"), seed);
+  if (command.csv != "-") {
+    Print(fmt::format("{} clients in {} groups", view.clients, view.groups.size()));
+    Print(view.looked_at < view.clients
+              ? fmt::format("; figures are of {} of them, evenly chosen\n\n", view.looked_at)
+              : "\n\n");
+    PrintTables(PopulationTables(view), command.markdown);
+  }
+  if (!command.csv.empty()) WriteOutput(command.csv, PopulationCsv(population));
+  if (!command.svg.empty()) WriteOutput(command.svg, AvailabilitySvg(view));
+  return 0;
+}
+
+}  // namespace legacy

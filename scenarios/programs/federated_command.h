@@ -1,0 +1,39 @@
+// What legacy-federated does.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/program.h"
+#include "scenarios/federated/options.h"
+
+namespace legacy {
+
+// A plan and where its results go.
+struct PlanCommand {
+  FederatedValues values;
+  std::string out;        // folder of CSV files and pictures; "": none
+  bool tasks = false;     // true: tasks.csv, too
+  bool remedies = true;   // true: simulates what would make rounds shorter
+  bool chart = true;      // true: prints the Gantt chart of a round
+  int64_t gantt = 0;      // its number; 0: the round of median duration
+  bool markdown = false;  // true: tables as Markdown
+  bool quiet = false;     // true: no progress
+};
+
+// A population and where its results go.
+struct PopulationCommand {
+  FederatedValues values;
+  std::string csv;  // file with a row for each client; "": none, "-": standard output
+  std::string svg;  // picture of availability over a day; "": none
+  bool markdown = false;
+};
+
+// Status of a plan that ended before all its versions were made.
+inline constexpr int kStoppedEarly = 4;
+
+// Run a command and return the exit status. Throw Error.
+int RunPlanCommand(const PlanCommand& command, const StopFlag& stop);
+int RunPopulationCommand(const PopulationCommand& command);
+
+}  // namespace legacy

@@ -1,0 +1,111 @@
+#include "scenarios/programs/federated_command_line.h"
+
+#include <CLI/CLI.hpp>
+
+#include "base/arguments.h"
+#include "base/parse.h"
+
+namespace legacy {
+namespace {
+
+constexpr const char* kDescription =
+    "Plans federated learning over simulated wide-area networks, without training.";
+
+constexpr const char* kPlanDescription =
+    "Simulates rounds, or an asynchronous server: how long they take, what they wait for, what "
+    "they "
+    "cost, and who takes part. Nothing is trained; the model is a number of bytes, and work a "
+    "number of seconds.";
+
+constexpr const char* kPlanExamples =
+    "Examples:\n"
+    "  legacy-federated plan --elements=44426 --client-seconds=6 --clients=1000 --per-round=50 \\\n"
+    "    --population=phones --over-select=1.3 --deadline=factor:2 --dropout=0.05\n"
+    "  legacy-federated plan --elements=10.2e9 --element-bytes=1 --client-seconds=2280 "
+    "--clients=4\n"
+    "  legacy-federated plan --shape=resnet50 --server=async:concurrency=100,buffer=10\n"
+    "Exit status: 0 success, 1 error, 2 wrong command line, 4 stopped before all versions were\n"
+    "made, 130 interrupted.\n";
+
+constexpr const char* kPopulationDescription =
+    "Shows a population: clients, devices and lines by group, and who is available over a day.";
+
+template <class Keep>
+void AddOptions(CLI::App& app, FederatedValues& values, Keep keep) {
+  for (const FederatedOption& option : FederatedOptions()) {
+    if (!keep(option.name)) continue;
+    const std::string fallback = option.fallback.empty() ? "" : " [" + option.fallback + "]";
+    app.add_option("--" + option.name, values[option.name], option.help + fallback)
+        ->take_last()
+        ->type_name(option.metavar)
+        ->group(option.group);
+  }
+}
+
+void AddSwitch(CLI::App& app, const std::string& flag, bool& value, const std::string& help) {
+  app.add_option_function<std::string>(
+         flag, [&value, flag](const std::string& text) { value = ParseSwitch(text, flag); },
+         help + (value ? " [on]" : " [off]"))
+      ->take_last()
+      ->type_name("on|off")
+      ->group("Output");
+}
+
+void AddPlan(CLI::App& app, PlanCommand& command) {
+  command.values = DefaultFederatedValues();
+  AddOptions(app, command.values, [](const std::string&) { return true; });
+  app.add_option("--out", command.out,
+                 "folder for rounds.csv, clients.csv, gantt.svg and, with --tasks=on, tasks.csv")
+      ->type_name("DIR")
+      ->group("Output");
+  AddSwitch(app, "--tasks", command.tasks, "write tasks.csv, up to a million tasks");
+  AddSwitch(app, "--remedies", command.remedies,
+            "simulate up to 100 rounds anew with each of several remedies");
+  AddSwitch(app, "--chart", command.chart, "print the Gantt chart of a round");
+  app.add_option("--gantt", command.gantt, "number of the round in the chart [that of median time]")
+      ->check(CLI::Range(int64_t{1}, INT64_MAX))
+      ->type_name("N")
+      ->group("Output");
+  app.add_flag("--markdown", command.markdown, "print tables as Markdown")->group("Output");
+  app.add_flag("--quiet", command.quiet, "show no progress")->group("Output");
+  app.footer(kPlanExamples);
+}
+
+void AddPopulation(CLI::App& app, PopulationCommand& command) {
+  command.values = DefaultFederatedValues();
+  AddOptions(app, command.values, DescribesClients);
+  app.add_option("--csv", command.csv, "CSV file with a row for each client; -: standard output")
+      ->type_name("FILE")
+      ->group("Output");
+  app.add_option("--svg", command.svg, "picture of availability over a day")
+      ->type_name("FILE")
+      ->group("Output");
+  app.add_flag("--markdown", command.markdown, "print tables as Markdown")->group("Output");
+  app.footer(std::string("Example:\n  legacy-federated population --population=phones "
+                         "--clients=1000 --availability=nightly\n") +
+             kExitStatuses);
+}
+
+}  // namespace
+
+FederatedCommandLine ParseFederatedCommandLine(int argc, char** argv) {
+  CLI::App app(kDescription, "legacy-federated");
+  PrepareArguments(app);
+  PlanCommand plan;
+  PopulationCommand population;
+  CLI::App& plan_app = *app.add_subcommand("plan", kPlanDescription);
+  AddPlan(plan_app, plan);
+  CLI::App& population_app = *app.add_subcommand("population", kPopulationDescription);
+  AddPopulation(population_app, population);
+  app.require_subcommand(1);
+  FederatedCommandLine line;
+  line.exit = ParseArguments(app, argc, argv);
+  if (!line.exit && population_app.parsed()) {
+    line.command = population;
+  } else {
+    line.command = plan;
+  }
+  return line;
+}
+
+}  // namespace legacy
