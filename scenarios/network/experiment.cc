@@ -9,8 +9,8 @@
 #include "base/error.h"
 #include "base/parse.h"
 #include "ns3-module/fabric/step/straggler.h"
-#include "scenarios/network/byte_matrix.h"
 #include "scenarios/network/engines.h"
+#include "scenarios/network/input/byte_matrix.h"
 
 namespace legacy {
 namespace {

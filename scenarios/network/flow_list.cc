@@ -9,8 +9,8 @@
 #include "base/parse.h"
 #include "ns3-module/fabric/base/hash.h"
 #include "ns3-module/fabric/base/settings.h"
-#include "scenarios/network/csv_file.h"
 #include "scenarios/network/flow_sizes.h"
+#include "scenarios/network/input/csv_file.h"
 
 namespace legacy {
 namespace {

@@ -132,6 +132,10 @@ std::vector<NetworkOption> FlowOptions() {
       {"pattern", kText, "PATTERN", "", group,
        "traffic pattern: permutation, incast:N (N workers to worker 0) or all-to-all, with flows "
        "of --bytes; or poisson:load=0.5,cdf=websearch|datamining|FILE,flows=1000"},
+      {"jobs", kText, "FILE", "", "Several jobs",
+       "YAML file of jobs that share the network, each with its own collective, workers, start and "
+       "repetitions; options of collectives are what a job leaves out",
+       false},
       {"duration", kTime, "TIME", "", group,
        "length of a run in which the flows have no end: throughput and fairness over time; lines "
        "of --flows are then source, destination, start in seconds",

@@ -15,6 +15,8 @@
 #include "base/parse.h"
 #include "base/progress_line.h"
 #include "scenarios/network/doctor.h"
+#include "scenarios/network/jobs/jobs.h"
+#include "scenarios/network/jobs/jobs_results.h"
 #include "scenarios/network/measure.h"
 #include "scenarios/network/outputs.h"
 #include "scenarios/network/results.h"
@@ -221,6 +223,43 @@ int RunOne(const NetworkCommand& command) {
   return 0;
 }
 
+// Throws Error where an option has no meaning beside jobs.
+void CheckJobs(const NetworkCommand& command) {
+  for (const char* option : {"flows", "pattern", "duration"}) {
+    const std::string& text = command.values.at(option);
+    if (!text.empty()) throw Error(std::string("--") + option, text, "either this or --jobs");
+  }
+  if (!command.sweeps.empty()) throw Error("--jobs: needs one run, not a sweep");
+  if (command.doctor) throw Error("--doctor: needs one collective, not --jobs");
+  for (const auto& [option, path] : DetailFiles(command.outputs)) {
+    if (path.empty() || option == "--links" || option == "--svg") continue;
+    throw Error(option, path,
+                "one collective; with --jobs the files are --csv, --json, --links, --svg");
+  }
+}
+
+int RunJobs(const NetworkCommand& command) {
+  CheckJobs(command);
+  const NetworkOutputs& outputs = command.outputs;
+  const std::string& path = command.values.at("jobs");
+  PreparedJobs prepared = PrepareJobs(ReadJobs(path, command.values, command.ns3_attributes),
+                                      command.values, command.ns3_attributes);
+  Announce(PacketSeconds(prepared));
+  const std::vector<JobsMeasurement> measurements = MeasureJobs(prepared);
+  if (!command.quiet) std::fputs(JobsTable(prepared, measurements).c_str(), TableStream(outputs));
+  WriteRows(outputs, JobsRows(prepared, measurements));
+  PreparedExperiment together;
+  together.network = std::move(prepared.network);
+  std::vector<Measurement> links;
+  for (const JobsMeasurement& m : measurements) {
+    links.emplace_back();
+    links.back().fidelity = m.fidelity;
+    links.back().timing = m.timing;
+  }
+  WriteDetails(outputs, together, links);
+  return 0;
+}
+
 int RunSweep(const NetworkCommand& command, const StopFlag& stop) {
   if (command.doctor) throw Error("--doctor: needs one experiment, not a sweep");
   std::vector<Sweep> sweeps;
@@ -285,6 +324,7 @@ int RunSweep(const NetworkCommand& command, const StopFlag& stop) {
 
 int RunNetworkCommand(const NetworkCommand& command, const StopFlag& stop) {
   CheckFiles(command);
+  if (!command.values.at("jobs").empty()) return RunJobs(command);
   return command.sweeps.empty() ? RunOne(command) : RunSweep(command, stop);
 }
 

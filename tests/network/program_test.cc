@@ -294,6 +294,16 @@ TEST_F(NetworkProgram, MistakesGiveOneClearMessage) {
       {"--fidelity=,", "--fidelity"},
       {"--collective=ring", "ring-allreduce"},
       {"--collective=ring-allreduce --bytes=1,2 --workers=2", "summed messages have one length"},
+      {"--collective=recursive-doubling-allgather --workers=6", "bruck-allgather takes any number"},
+      {"--collective=all-to-allv --matrix=missing.csv", "missing.csv"},
+      {"--matrix=bad.csv", "nothing beside --collective=ring-allreduce"},
+      {"--order=index", "--order: got 'index'"},
+      {"--pattern=permutation --duration=1s --fct=out.csv", "--fct: got 'out.csv'"},
+      {"--pattern=permutation --duration=1s --sweep=seed=1,2", "--duration: needs one experiment"},
+      {"--jobs=missing.yaml", "missing.yaml"},
+      {"--jobs=jobs.yaml --pattern=permutation", "either this or --jobs"},
+      {"--jobs=jobs.yaml --fct=out.csv", "--fct: got 'out.csv'"},
+      {"--jobs=jobs.yaml --sweep=seed=1,2", "--jobs: needs one run"},
       {"--workers=0", "--workers: got '0'"},
       {"--bytes=1MB,2MB", "one for each of 16 workers"},
       {"--bytes=,", "--bytes"},
@@ -341,6 +351,8 @@ TEST_F(NetworkProgram, MistakesGiveOneClearMessage) {
 // Every command of the handbook runs.
 TEST_F(NetworkProgram, CommandsOfTheHandbookRun) {
   std::ofstream(directory_ / "flows.csv") << "0,1,1000\n";
+  std::ofstream(directory_ / "jobs.yaml")
+      << "jobs: [{name: a, workers: 6, bytes: 1MB}, {name: b, hosts: [0, 15], repeat: 2}]\n";
   std::istringstream handbook(Read(LEGACY_NETWORK_HANDBOOK));
   const std::string start = "./waf --run legacy-network ";
   int commands = 0;

@@ -7,6 +7,7 @@
 #include <charconv>
 #include <climits>
 #include <map>
+#include <set>
 #include <utility>
 
 namespace legacy::fabric
@@ -214,13 +215,28 @@ Placement MakePlacement(const PlacementRequest& request, const Topology& topolog
         throw Error("workers", std::to_string(workers), "1 or more");
     }
     std::vector<int> order = HostOrder(request.text, topology);
+    const auto drop = [&order](const std::vector<int>& nodes)
+    {
+        const std::set<int> dropped(nodes.begin(), nodes.end());
+        order.erase(std::remove_if(order.begin(),
+                                   order.end(),
+                                   [&](int host) { return dropped.count(host) > 0; }),
+                    order.end());
+    };
+    drop(request.taken);
+    if (!request.hosts.empty())
+    {
+        drop(request.hosts);
+        order.insert(order.begin(), request.hosts.begin(), request.hosts.end());
+    }
     const int own = request.colocated ? 0 : request.servers;
     const size_t needed = static_cast<size_t>(workers) + own;
     if (order.size() < needed)
     {
         throw Error("placement: topology " + topology.Name() + " has " +
-                    std::to_string(order.size()) + " hosts, but " + std::to_string(needed) +
-                    " are needed (" + std::to_string(workers) + " workers" +
+                    std::to_string(order.size()) + (request.taken.empty() ? "" : " free") +
+                    " hosts, but " + std::to_string(needed) + " are needed (" +
+                    std::to_string(workers) + " workers" +
                     (own > 0 ? " and " + std::to_string(own) + " parameter server(s))" : ")"));
     }
     Placement placement;

@@ -58,6 +58,10 @@ struct PlacementRequest
     /// True: there are aggregators at the switches of the shortest-path tree, of least depth, from
     /// a root switch to the workers.
     bool aggregation = false;
+    /// Nodes of the workers' hosts, one for each; empty: `text` says where they are.
+    std::vector<int> hosts;
+    /// Nodes of hosts that are not free, as others use them. They are left out of the order.
+    std::vector<int> taken;
 };
 
 /// Makes the placement. Throws Error where the topology has too few hosts, saying how many are

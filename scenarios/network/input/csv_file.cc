@@ -1,4 +1,4 @@
-#include "scenarios/network/csv_file.h"
+#include "scenarios/network/input/csv_file.h"
 
 #include <utility>
 

@@ -1,8 +1,8 @@
-#include "scenarios/network/byte_matrix.h"
+#include "scenarios/network/input/byte_matrix.h"
 
 #include "base/error.h"
 #include "ns3-module/fabric/base/units.h"
-#include "scenarios/network/csv_file.h"
+#include "scenarios/network/input/csv_file.h"
 
 namespace legacy {
 namespace {
