@@ -1,6 +1,7 @@
 #include "rtt-matrix.h"
 
 #include "fabric/base/error.h"
+#include "fabric/base/median.h"
 #include "fabric/base/text-file.h"
 #include "fabric/topology/types.h"
 
@@ -15,14 +16,6 @@ namespace
 {
 
 constexpr double kMostRtt = 1e9; ///< in the unit of the file
-
-/// Returns the middle of some values; of an even number the mean of both in the middle.
-double Median(std::vector<double> values)
-{
-    std::sort(values.begin(), values.end());
-    const size_t half = values.size() / 2;
-    return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
-}
 
 /// Returns the row of the server. All rows are checked, and none but this one is kept.
 std::vector<double> ServerRow(WordLines& lines, int server, std::string& where, size_t& rows)

@@ -2,6 +2,7 @@
 
 #include "fabric/base/csv.h"
 #include "fabric/base/error.h"
+#include "fabric/base/median.h"
 
 #include <algorithm>
 #include <charconv>
@@ -29,13 +30,6 @@ struct Rows
     std::vector<double> seconds;
     std::vector<double> mbps;
 };
-
-double MedianGap(std::vector<double> values)
-{
-    std::sort(values.begin(), values.end());
-    const size_t middle = values.size() / 2;
-    return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
-}
 
 TimeNs Nanoseconds(double seconds)
 {
@@ -292,7 +286,7 @@ Trace TraceOf(const std::vector<double>& seconds,
             points.push_back(RatePoint{at, rate});
         }
     }
-    const TimeNs period = Nanoseconds(times.back() + MedianGap(gaps));
+    const TimeNs period = Nanoseconds(times.back() + Median(gaps));
     try
     {
         return Trace{"", LinkSchedule(std::move(points), period), period};

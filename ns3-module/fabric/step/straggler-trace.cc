@@ -1,6 +1,7 @@
 #include "straggler-trace.h"
 
 #include "fabric/base/error.h"
+#include "fabric/base/median.h"
 
 #include <algorithm>
 #include <charconv>
@@ -165,13 +166,6 @@ class Reader
     int64_t m_line = 0;
     std::vector<std::string> m_header;
 };
-
-double Median(std::vector<double> values)
-{
-    std::sort(values.begin(), values.end());
-    const size_t middle = values.size() / 2;
-    return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
-}
 
 /// Returns the table as rows of equal length, workers ascending.
 std::vector<std::vector<double>> Rectangle(const Table& table, const std::string& path)

@@ -1,6 +1,7 @@
 #include "synchronisation.h"
 
 #include "fabric/base/error.h"
+#include "fabric/base/median.h"
 #include "fabric/base/settings.h"
 
 #include <algorithm>
@@ -24,15 +25,6 @@ std::vector<int> Fastest(const std::vector<TimeNs>& ready)
     std::iota(order.begin(), order.end(), 0);
     std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return ready[a] < ready[b]; });
     return order;
-}
-
-/// Returns the median, which is the mean of the middle two of an even number of times.
-double Median(std::vector<TimeNs> times)
-{
-    std::sort(times.begin(), times.end());
-    const size_t middle = times.size() / 2;
-    const auto upper = static_cast<double>(times[middle]);
-    return times.size() % 2 == 1 ? upper : (static_cast<double>(times[middle - 1]) + upper) / 2;
 }
 
 } // namespace

@@ -59,9 +59,9 @@ struct PlacementRequest
     /// a root switch to the workers.
     bool aggregation = false;
     /// Nodes of the workers' hosts, one for each; empty: `text` says where they are.
-    std::vector<int> hosts;
+    std::vector<int> hosts = {};
     /// Nodes of hosts that are not free, as others use them. They are left out of the order.
-    std::vector<int> taken;
+    std::vector<int> taken = {};
 };
 
 /// Makes the placement. Throws Error where the topology has too few hosts, saying how many are

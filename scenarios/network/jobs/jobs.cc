@@ -108,8 +108,11 @@ void PlaceJob(PlacedJob& job, const fabric::Topology& topology, std::vector<int>
   job.network->topology = topology;
   job.network->placement =
       At(request.where, [&] { return fabric::MakePlacement(where, job.network->topology); });
-  job.network->request = {&job.network->topology, &job.network->placement, shared.transport,
-                          shared.seed};
+  fabric::EngineRequest& alone = job.network->request;
+  alone.topology = &job.network->topology;
+  alone.placement = &job.network->placement;
+  alone.transport = shared.transport;
+  alone.seed = shared.seed;
   for (const std::vector<int>* nodes :
        {&job.network->placement.hosts, &job.network->placement.servers}) {
     taken.insert(taken.end(), nodes->begin(), nodes->end());
@@ -194,8 +197,8 @@ class JobGraph : public fabric::FlowGraph {
       sink_.Send(Moved(flow, job_.first_endpoint, job_.lane));
     }
     void Wake(TimeNs delay, uint64_t token) override { sink_.Wake(delay, token); }
-    void Abort(const fabric::Flow& flow) override {
-      sink_.Abort(Moved(flow, job_.first_endpoint, job_.lane));
+    int64_t Abort(const fabric::Flow& flow) override {
+      return sink_.Abort(Moved(flow, job_.first_endpoint, job_.lane));
     }
 
    private:
@@ -237,7 +240,7 @@ std::vector<JobTiming> Run(const PreparedJobs& prepared, Fidelity fidelity,
                            const std::vector<size_t>& chosen, fabric::StepTiming& timing) {
   const fabric::EngineRequest& request = prepared.network->request;
   const auto engine = FactoryOf(fidelity, "--fidelity")(request);
-  const int runs = request.transport.Warm() && !engine->StartsWarm() ? 2 : 1;
+  const int runs = request.transport.WarmsUp() && !engine->StartsWarm() ? 2 : 1;
   std::vector<JobTiming> timings;
   for (int run = 0; run < runs; ++run) {
     const TimeNs now = engine->Now();
@@ -335,8 +338,10 @@ PreparedJobs PrepareJobs(std::vector<JobRequest> requests, const OptionValues& v
     At(job.request.where,
        [&] { return fabric::StepGraph(TrafficOf(e, *e.algorithm, *job.network, 0)).Done(); });
   }
-  network.request = {&network.topology, &network.placement, shared.network.transport,
-                     shared.network.seed};
+  network.request.topology = &network.topology;
+  network.request.placement = &network.placement;
+  network.request.transport = shared.network.transport;
+  network.request.seed = shared.network.seed;
 
   prepared.fidelities = shared.fidelities;
   if (shared.automatic) {

@@ -66,7 +66,7 @@ std::vector<ScheduleCase> Cases(const std::string& file) {
   return cases;
 }
 
-ValidationRow Row(const ScheduleCase& one) {
+ValidationRow DownloadRow(const ScheduleCase& one) {
   const auto measured = [&](const std::string& fidelity) {
     const ValidationCase experiment{
         "topo=star workers=2 bandwidth=100Mbps transport=wan connections=cold "
@@ -89,7 +89,7 @@ ValidationRow Row(const ScheduleCase& one) {
 }
 
 // Returns the quantile of the absolute values of a column.
-double Quantile(const std::vector<ValidationRow>& rows, int column, double part) {
+double AbsoluteQuantile(const std::vector<ValidationRow>& rows, int column, double part) {
   std::vector<double> values;
   for (const ValidationRow& row : rows) values.push_back(std::abs(std::stod(row[column])));
   std::sort(values.begin(), values.end());
@@ -110,18 +110,18 @@ SectionResult ValidateSchedules(const SectionRun& run) {
                 {"case", "packet (s)", "flow (s)", "analytic (s)", "flow - packet (%)",
                  "analytic - packet (%)", "time-outs"},
                 {}};
-  result.csv.rows = ForkRows(run, names, [&](int i) { return Row(cases[i]); });
+  result.csv.rows = ForkRows(run, names, [&](int i) { return DownloadRow(cases[i]); });
   if (run.sample) return result;
   ValidationTable summary{"schedules-summary",
                           {"fidelity", "cases", "median (%)", "90th percentile (%)", "worst (%)"},
                           {}};
   for (const auto& [name, column] : {std::pair("flow", kFlow), std::pair("analytic", kAnalytic)}) {
     summary.rows.push_back({name, std::to_string(cases.size()),
-                            FormatFixed(Quantile(result.csv.rows, column, 0.5), 1),
-                            FormatFixed(Quantile(result.csv.rows, column, 0.9), 1),
-                            FormatFixed(Quantile(result.csv.rows, column, 1), 1)});
+                            FormatFixed(AbsoluteQuantile(result.csv.rows, column, 0.5), 1),
+                            FormatFixed(AbsoluteQuantile(result.csv.rows, column, 0.9), 1),
+                            FormatFixed(AbsoluteQuantile(result.csv.rows, column, 1), 1)});
   }
-  const double median = Quantile(result.csv.rows, kFlow, 0.5);
+  const double median = AbsoluteQuantile(result.csv.rows, kFlow, 0.5);
   if (median > kMedianPercent) {
     result.misses.push_back("schedules: median error of flow is " + FormatFixed(median, 1) +
                             " %, above " + FormatFixed(kMedianPercent, 0));
