@@ -2,13 +2,16 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <numeric>
 #include <unordered_map>
 
 #include "base/error.h"
 #include "base/parse.h"
+#include "base/whole_file.h"
 #include "ns3-module/fabric/base/hash.h"
 #include "ns3-module/fabric/base/settings.h"
+#include "scenarios/network/flow_formats.h"
 #include "scenarios/network/flow_sizes.h"
 #include "scenarios/network/input/csv_file.h"
 
@@ -42,6 +45,13 @@ class HostNames {
                       first_name_);
     }
     return found->second;
+  }
+
+  // Finds a host by its number in another simulator's files, whose topologies are read with names
+  // such as host16.
+  int FindNumber(int64_t number, const std::string& where) const {
+    const auto found = workers_.find("host" + std::to_string(number));
+    return found == workers_.end() ? Find(std::to_string(number), where) : found->second;
   }
 
  private:
@@ -84,9 +94,48 @@ bool IsHeader(const analysis::CsvRecord& record) {
   return !third.empty() && std::isalpha(static_cast<unsigned char>(third[0]));
 }
 
+// Returns the flows of a list in another simulator's format.
+std::vector<FlowRequest> FromListed(const ListedFlows& list, const HostNames& hosts, int workers,
+                                    bool endless) {
+  if (list.nodes > workers) {
+    throw Error(list.nodes_where, std::to_string(list.nodes),
+                "at most " + std::to_string(workers) + ", as there are workers");
+  }
+  std::vector<FlowRequest> flows;
+  for (const ListedFlow& listed : list.flows) {
+    FlowRequest flow;
+    flow.source = hosts.FindNumber(listed.source, listed.where + ": source");
+    flow.destination = hosts.FindNumber(listed.destination, listed.where + ": destination");
+    if (flow.source == flow.destination) {
+      throw Error(listed.where + ": destination", std::to_string(listed.destination),
+                  "a host other than the source");
+    }
+    if ((listed.bytes == 0) != endless) {
+      throw Error(listed.where + ": size", std::to_string(listed.bytes),
+                  endless ? "0, for flows without an end" : "1 or more, or all 0 with --duration");
+    }
+    flow.bytes = listed.bytes;
+    flow.start = listed.start;
+    flows.push_back(flow);
+  }
+  return flows;
+}
+
+// Returns the text of a plain file, or "" for a FIFO or a device, which can be read only once.
+std::string PlainText(const std::string& path) {
+  std::error_code unknown;
+  return std::filesystem::is_regular_file(path, unknown) ? ReadWholeFile(path) : "";
+}
+
 std::vector<FlowRequest> ReadList(const std::string& path, const Network& network, bool endless) {
   const HostNames hosts(network);
   std::vector<FlowRequest> flows;
+  std::string text = PlainText(path);
+  if (const FlowReader reader = FlowReaderOf(text)) {
+    flows = FromListed(reader(path, std::move(text)), hosts, network.placement.Workers(), endless);
+    if (flows.empty()) throw Error(path + ": no flow");
+    return flows;
+  }
   bool first = true;
   for (const analysis::CsvRecord& record : ReadCsvFile(path)) {
     const bool header = first && IsHeader(record);

@@ -50,6 +50,13 @@ std::vector<Bytes> FlowsSeeds() {
                                         "64KiB, 0\nhost2,0,1.5MB,1e-3\r\n3,0,7\n"},
                                        std::string(1, '\0'));
   for (Bytes& seed :
+       TextSeeds({"Nodes 8\nConnections 2\n0->5 id 1 start 0 size 2000000\n1->2 start "
+                  "1e6 size 10 prio 3\n",
+                  "2\n0 5 3 100 2000000 2.0\n1 2 3 100 7 0\n"},
+                 std::string(1, '\0'))) {
+    seeds.push_back(std::move(seed));
+  }
+  for (Bytes& seed :
        TextSeeds({"# bytes, percent\n100 0\n2000,15\r\n1e6 90\n3e7 100\n", "0 .5\n0 1\n"}, "\1")) {
     seeds.push_back(std::move(seed));
   }

@@ -43,6 +43,14 @@ constexpr MapFormat kMapFormats[] = {
      "</node><node id='B'><coordinates><x>1</x><y>2</y></coordinates></node></nodes><links>"
      "<link id='L'><source>A</source><target>B</target><preInstalledModule><capacity>3</capacity>"
      "</preInstalledModule></link></links></networkStructure></network>"},
+    {"htsim:", "",
+     "Nodes 8\nTiers 3\nPodsize 4\nTier 0\nDownlink_speed_Gbps 200\nRadix_Down 2\nRadix_Up 2\n"
+     "Downlink_Latency_ns 1000\nOversubscribed 1\nTier 1\nDownlink_speed_Gbps 200\nRadix_Down "
+     "2\nRadix_Up 4\nDownlink_Latency_ns 5\nSwitch_Latency_ns 3\nQueue 7\nTier 2\n"
+     "Downlink_speed_Gbps 100\nRadix_Down 4\nDownlink_Latency_ns 1\nBundle 2\n"},
+    {"astra-sim:", ",unit=GiB",
+     "topology: [ Ring, FullyConnected, Switch ]\nnpus_count: [ 4, 3, 2 ]\nbandwidth: [ 50.0, 1, 2 "
+     "]\nlatency: [ 500.0, 1, 0 ]\n"},
     {"rtt-matrix:", ",unit=ms,missing=median,server=1", "0\t1.5\t2\n1\t0\t0\n2\t3\t0\n"},
 };
 
@@ -83,6 +91,35 @@ void FuzzMaps(ByteSpan bytes) {
     }
     imported.report.Short();
   });
+}
+
+// Reads a file of regions with its matrix, one of which is the input.
+void FuzzRegions(ByteSpan bytes) {
+  static MemoryFolder folder({"r.yaml", "m.csv"});
+  Input input(bytes);
+  const size_t chosen = input.Take(1) % 2;
+  const Bytes files[] = {BytesOf("matrix: m.csv\nregions: [a, b]\nhosts: {a: 2}\nmissing: 1Gbps\n"),
+                         BytesOf("src,dst,gbps,rtt_ms,rtt_suspect\na,b,1,2,0\nb,a,3,4,0\n")};
+  for (size_t i = 0; i < 2; ++i)
+    folder.file(i).Put(i == chosen ? input.Rest() : ByteSpan(files[i]));
+  Refusable([&] {
+    fabric::TopologyRequest request;
+    request.text = "regions:" + (folder.path() / "r.yaml").string() + ",suspect=allow";
+    fabric::ImportTopology(request);
+  });
+}
+
+std::vector<Bytes> RegionsSeeds() {
+  std::vector<Bytes> seeds =
+      TextSeeds({"matrix: m.csv\nregions: [a, b]\nhosts: {a: 2, b: 1}\ncore: shared\nscale: 0.5\n",
+                 "matrix: m.csv\nregions: all\nhosts: 3\nhost_rate: 1Gbps\nqueue: 64KiB\n"},
+                std::string(1, '\0'));
+  for (Bytes& seed : TextSeeds({"src,dst,gbps,rtt_ms,rtt_suspect\na,b,1.5,20,0\nb,a,1,22,1\n"
+                                "\"a\",c,1,1,0\n"},
+                               "\1")) {
+    seeds.push_back(std::move(seed));
+  }
+  return seeds;
 }
 
 std::vector<Bytes> MapsSeeds() {

@@ -13,6 +13,7 @@ void FuzzDdpTrace(ByteSpan input);
 void FuzzTopology(ByteSpan input);
 void FuzzHpcc(ByteSpan input);
 void FuzzMaps(ByteSpan input);
+void FuzzRegions(ByteSpan input);
 void FuzzStragglers(ByteSpan input);
 void FuzzImages(ByteSpan input);
 void FuzzFlows(ByteSpan input);
@@ -28,6 +29,7 @@ std::vector<Bytes> DdpTraceSeeds();
 std::vector<Bytes> TopologySeeds();
 std::vector<Bytes> HpccSeeds();
 std::vector<Bytes> MapsSeeds();
+std::vector<Bytes> RegionsSeeds();
 std::vector<Bytes> StragglersSeeds();
 std::vector<Bytes> ImagesSeeds();
 std::vector<Bytes> FlowsSeeds();
@@ -57,6 +59,7 @@ const std::vector<Family>& ReaderFamilies() {
       {"topology", FuzzTopology, TopologySeeds, kFew},
       {"hpcc", FuzzHpcc, HpccSeeds, kFew},
       {"maps", FuzzMaps, MapsSeeds, kFew},
+      {"regions", FuzzRegions, RegionsSeeds, kFew},
       {"stragglers", FuzzStragglers, StragglersSeeds, kFew},
       {"images", FuzzImages, ImagesSeeds, kFew},
       {"flows", FuzzFlows, FlowsSeeds, kFew},

@@ -50,6 +50,69 @@ TEST_F(FlowList, ReadsHostsByNameOrNumberAndSkipsHeaderAndComments) {
   }
 }
 
+TEST_F(FlowList, ReadsConnectionMatricesOfHtsim) {
+  const auto flows = Read(
+      "# from a paper\nNodes 8\nConnections 3\nTriggers 0\n0->5 id 1 start 0 size 2000000\n"
+      "7->1 start 1500000 size 10 prio 2\n5->0 id 3 start 0.000000 size 1\n");
+  ASSERT_EQ(flows.size(), 3u);
+  EXPECT_EQ(flows[0].source, 0);
+  EXPECT_EQ(flows[0].destination, 5);
+  EXPECT_EQ(flows[0].bytes, 2'000'000);
+  EXPECT_EQ(flows[1].start, 1500) << "picoseconds";
+  EXPECT_EQ(flows[2].start, 0);
+  std::ofstream(path_) << "Nodes 8\nConnections 1\n0->5 start 0 size 0\n";
+  EXPECT_EQ(ReadEndlessFlows(path_, *network_).size(), 1u);
+}
+
+TEST_F(FlowList, ReadsFlowsOfHpcc) {
+  const auto flows = Read("2\n0 5 3 100 2000000 2.0\n7 1 3 101 10 0.000000001\n");
+  ASSERT_EQ(flows.size(), 2u);
+  EXPECT_EQ(flows[0].destination, 5);
+  EXPECT_EQ(flows[0].bytes, 2'000'000);
+  EXPECT_EQ(flows[0].start, 2'000'000'000);
+  EXPECT_EQ(flows[1].start, 1);
+}
+
+TEST_F(FlowList, MistakesInOtherFormatsNameTheLineToo) {
+  const std::string head = "Nodes 8\nConnections 1\n";
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {"Nodes 9\nConnections 1\n0->1 start 0 size 1\n", ":1:7: Nodes: got '9'; allowed: at most 8"},
+      {"Nodes 8\nConnections 2\n0->1 start 0 size 1\n", ":4: got '1 flows'; allowed: 2, as"},
+      {"Nodes 8\n0->1 start 0 size 1\n", ":3: Connections: got 'none'"},
+      {head + "0->8 start 0 size 1\n", ":3:1: destination: got '8'"},
+      {head + "0->0 start 0 size 1\n", ":3:1: destination: got '0'; allowed: a host other"},
+      {head + "0-5 start 0 size 1\n", ":3:1: got '0-5'; allowed: a connection such as 0->5"},
+      {head + "x->5 start 0 size 1\n", ":3:1: source: got 'x'"},
+      {head + "0->5 start 0 size 0\n", ":3:1: size: got '0'; allowed: 1 or more, or all 0"},
+      {head + "0->5 start 0 size -4\n", ":3:19: size: got '-4'"},
+      {head + "0->5 start nan size 4\n", ":3:12: start: got 'nan'"},
+      {head + "0->5 size 4\n", ":3:1: start: got 'none'"},
+      {head + "0->5 start\n", ":3:6: start: got 'nothing'"},
+      {head + "0->5 start 0 size 4 colour 3\n", ":3:21: got 'colour'; allowed: start, size"},
+      {head + "0->5 trigger 1 size 4\n", ":3:6: got 'trigger'; allowed: start: flows that other"},
+      {head + "0->5 start 0 size 4 send_done_trigger 1\n", "got 'send_done_trigger'"},
+      {"Nodes 8\nConnections 0\nTriggers 1\n", ":3:10: Triggers: got '1'; allowed: 0"},
+      {head + "trigger id 1 oneshot\n", ":3:1: got 'trigger'; allowed: connections"},
+      {head + "failure switch_type TOR\n", ":3:1: got 'failure'"},
+      {"3\n0 5 3 100 20 2.0\n", ":3: got '1 flows'; allowed: 3, as the file announces"},
+      {"1\n0 5 3 100 20\n", ":2:1: got '0 5 3 100 20'; allowed: source, destination, group"},
+      {"1\n0 5 3 100 0 1\n", ":2:11: bytes: got '0'"},
+      {"1\n0 5 3 100 10 -1\n", ":2:14: start: got '-1'"},
+      {"1\n0 16 3 100 10 1\n", ":2:1: destination: got '16'"},
+      {"0\n", "no flow"},
+  };
+  for (const auto& [text, expected] : cases) {
+    try {
+      Read(text);
+      ADD_FAILURE() << text;
+    } catch (const std::exception& error) {
+      const std::string message = error.what();
+      EXPECT_NE(message.find(expected), std::string::npos) << message;
+      EXPECT_EQ(message.find('\n'), std::string::npos) << message;
+    }
+  }
+}
+
 TEST_F(FlowList, MistakesNameTheLine) {
   const std::vector<std::pair<std::string, std::string>> cases = {
       {"0,1,10\n0,9,10\n", ":2: destination: got '9'; allowed: a host's number from 0 to 7"},

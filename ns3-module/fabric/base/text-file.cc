@@ -40,7 +40,7 @@ bool IsControl(char c)
     throw Error("topology", path, "a readable file, or a topology's name" + reason);
 }
 
-std::string Reason(int error)
+std::string SystemReason(int error)
 {
     return std::string(" (") + std::strerror(error) + ")";
 }
@@ -60,7 +60,7 @@ std::string ReadText(const std::string& path, size_t mostBytes)
     const GzipFile file(gzopen(path.c_str(), "rb"));
     if (!file)
     {
-        ThrowUnreadable(path, errno == ENOENT ? "" : Reason(errno == 0 ? ENOMEM : errno));
+        ThrowUnreadable(path, errno == ENOENT ? "" : SystemReason(errno == 0 ? ENOMEM : errno));
     }
     std::string text;
     size_t held = 0;
@@ -74,7 +74,8 @@ std::string ReadText(const std::string& path, size_t mostBytes)
             int code = 0;
             const std::string reason = gzerror(file.get(), &code);
             const bool system = code == Z_ERRNO;
-            ThrowUnreadable(path, system ? Reason(errno) : " (gzip: " + OneLine(reason) + ")");
+            ThrowUnreadable(path,
+                            system ? SystemReason(errno) : " (gzip: " + OneLine(reason) + ")");
         }
         held += static_cast<size_t>(read);
         if (held > mostBytes)

@@ -1,5 +1,6 @@
 #include "make.h"
 
+#include "data-centre.h"
 #include "fabric/base/error.h"
 #include "fabric/base/text-file.h"
 #include "fabric/topology/changes.h"
@@ -95,6 +96,16 @@ ImportedTopology FromRegions(NamedFile& file, const TopologyRequest& request)
     return ReadRegions(file.path, file.options, DefaultsOf(request));
 }
 
+ImportedTopology FromHtsim(NamedFile& file, const TopologyRequest& request)
+{
+    return ReadHtsimFile(file.path, DefaultsOf(request));
+}
+
+ImportedTopology FromAstraSim(NamedFile& file, const TopologyRequest& request)
+{
+    return ReadAstraSimFile(file.path, file.options, DefaultsOf(request));
+}
+
 ImportedTopology FromRttMatrix(NamedFile& file, const TopologyRequest& request)
 {
     return ReadRttMatrix(file.path, file.options, DefaultsOf(request));
@@ -103,9 +114,14 @@ ImportedTopology FromRttMatrix(NamedFile& file, const TopologyRequest& request)
 /// Reads the text formats that share extensions: each says in its first words what it is.
 ImportedTopology FromText(NamedFile& file, const TopologyRequest& request)
 {
-    if (StartsWith(ReadText(file.path), "?SNDlib"))
+    const std::string text = ReadText(file.path);
+    if (StartsWith(text, "?SNDlib"))
     {
         return FromSndlib(file, request);
+    }
+    if (IsHtsimText(text))
+    {
+        return ReadHtsimFile(file.path, DefaultsOf(request));
     }
     return {ReadHpccFile(file.path), {}, {}};
 }
@@ -113,15 +129,15 @@ ImportedTopology FromText(NamedFile& file, const TopologyRequest& request)
 constexpr const char* kMapOptions =
     "hosts, host_rate, host_delay, host_queue, default_rate, delay, stretch, queue, component";
 
-struct Entry
+struct SourceEntry
 {
     TopologySource source;
     ImportedTopology (*read)(NamedFile& file, const TopologyRequest& request);
 };
 
-const std::vector<Entry>& SourceEntries()
+const std::vector<SourceEntry>& SourceEntries()
 {
-    static const std::vector<Entry> entries{
+    static const std::vector<SourceEntry> entries{
         {{"yaml",
           {".yaml", ".yml"},
           "",
@@ -132,6 +148,8 @@ const std::vector<Entry>& SourceEntries()
           "",
           "text of the HPCC simulator, or of SimAI with its header of six words"},
          FromText},
+        {{"htsim", {".topo"}, "", "fat-trees of htsim"}, FromHtsim},
+        {{"astra-sim", {}, "unit", "network files of ASTRA-sim"}, FromAstraSim},
         {{"graphml", {".graphml"}, kMapOptions, "GraphML, as in the Internet Topology Zoo"},
          FromGraphml},
         {{"gml", {".gml"}, kMapOptions, "GML, likewise"}, FromGml},
@@ -154,9 +172,9 @@ const std::vector<Entry>& SourceEntries()
     return entries;
 }
 
-const Entry* FindPrefix(const std::string& text)
+const SourceEntry* FindPrefix(const std::string& text)
 {
-    for (const Entry& entry : SourceEntries())
+    for (const SourceEntry& entry : SourceEntries())
     {
         const std::string prefix = entry.source.prefix + ":";
         if (StartsWith(text, prefix))
@@ -167,13 +185,13 @@ const Entry* FindPrefix(const std::string& text)
     return nullptr;
 }
 
-const Entry* FindExtension(std::string path)
+const SourceEntry* FindExtension(std::string path)
 {
     if (EndsWith(path, ".gz"))
     {
         path.resize(path.size() - 3);
     }
-    for (const Entry& entry : SourceEntries())
+    for (const SourceEntry& entry : SourceEntries())
     {
         for (const std::string& extension : entry.source.extensions)
         {
@@ -208,20 +226,20 @@ size_t EndOfPath(const std::string& text)
 
 /// Returns the format of the file that a text names, or nullptr. A text without a known prefix or
 /// extension names a file if it has a '/' which is not that of a rate in a parameter.
-const Entry* SourceOf(const std::string& text)
+const SourceEntry* SourceOf(const std::string& text)
 {
-    if (const Entry* entry = FindPrefix(text))
+    if (const SourceEntry* entry = FindPrefix(text))
     {
         return entry;
     }
-    if (const Entry* entry = FindExtension(text.substr(0, EndOfPath(text))))
+    if (const SourceEntry* entry = FindExtension(text.substr(0, EndOfPath(text))))
     {
         return entry;
     }
     return text.find('/') < text.find('=') ? &SourceEntries().front() : nullptr;
 }
 
-NamedFile FileOf(const std::string& text, const Entry& entry)
+NamedFile FileOf(const std::string& text, const SourceEntry& entry)
 {
     const size_t begin = FindPrefix(text) == &entry ? entry.source.prefix.size() + 1 : 0;
     const size_t end = EndOfPath(text);
@@ -233,7 +251,7 @@ NamedFile FileOf(const std::string& text, const Entry& entry)
 
 ImportedTopology FromSource(const TopologyRequest& request)
 {
-    const Entry* entry = SourceOf(request.text);
+    const SourceEntry* entry = SourceOf(request.text);
     if (!entry)
     {
         return {MakeNamed(Settings::FromText(request.text, "topology"), request), {}, {}};
@@ -262,7 +280,7 @@ const std::vector<TopologySource>& TopologySources()
     static const std::vector<TopologySource> sources = []
     {
         std::vector<TopologySource> all;
-        for (const Entry& entry : SourceEntries())
+        for (const SourceEntry& entry : SourceEntries())
         {
             all.push_back(entry.source);
         }

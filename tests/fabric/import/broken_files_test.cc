@@ -15,6 +15,11 @@ const std::string kFolder = std::string(LEGACY_SOURCE_DIR) + "/tests/fabric/impo
 std::string RequestFor(const std::string& name) {
   const std::string extension = std::filesystem::path(name).extension().string();
   if (extension == ".rtt") return "rtt-matrix:" + kFolder + name + ",unit=ms";
+  const auto ends = [&name](const std::string& end) {
+    return name.size() > end.size() && name.substr(name.size() - end.size()) == end;
+  };
+  if (ends(".astra.yml")) return "astra-sim:" + kFolder + name;
+  if (ends(".regions.yaml")) return "regions:" + kFolder + name;
   return kFolder + name;
 }
 

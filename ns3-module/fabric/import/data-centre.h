@@ -1,0 +1,43 @@
+// Data-centre networks as other simulators describe them.
+#pragma once
+
+#include "fabric/base/settings.h"
+#include "import.h"
+
+#include "fabric/topology/file.h"
+
+#include <string>
+
+namespace legacy::fabric
+{
+
+/// True where a text is htsim's topology text, which begins with one of its words.
+bool IsHtsimText(const std::string& text);
+
+/// Reads the topology text of htsim (csg-htsim, UET htsim): a fat-tree of two or three tiers, whose
+/// switches are "tor0", "agg0" and "core0" on. Lines are a key and a number; keys are
+/// * in front: Nodes (hosts), Tiers (2, 3), Podsize (hosts of a pod);
+/// * behind "Tier 0", "Tier 1" and "Tier 2": Downlink_speed_Gbps and Downlink_Latency_ns (of the
+///   links below the tier), Radix_Down, Radix_Up (ports; none in the last tier), Bundle (parallel
+///   links between two switches, counted below the tier: 1), Oversubscribed (which must be what
+///   radices and speeds give), Queue, Queue_Down, Queue_Up (bytes), Switch_Latency_ns (0).
+/// A topology has no latency of switches: half of each moves to every link of the switch, so that
+/// every path has the same delay, and the report says it. Throws Error with file, line and column.
+ImportedTopology ReadHtsimFile(const std::string& path, const LinkDefaults& defaults);
+
+/// Reads the network file of ASTRA-sim: lists of the same length, one entry for each dimension.
+///
+///   topology: [ Ring, Switch ]      # or FullyConnected
+///   npus_count: [ 4, 2 ]
+///   bandwidth: [ 50.0, 25.0 ]       # of a link, each way: GB/s, 10^9 bytes
+///   latency: [ 500.0, 2000.0 ]      # ns
+///
+/// NPU i becomes host i; along a dimension, those that differ in this coordinate alone (the first
+/// one counts fastest) are linked in a ring, every two, or by a switch. A host is at a router of
+/// its own, as hosts do not forward; its line is as fast as all links of the router together,
+/// without a delay. With the single dimension Switch there are no routers. `options` has unit: GB
+/// (10^9 bytes) or GiB (2^30). Throws Error with file, line and column.
+ImportedTopology
+ReadAstraSimFile(const std::string& path, Settings& options, const LinkDefaults& defaults);
+
+} // namespace legacy::fabric
