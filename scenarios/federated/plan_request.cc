@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/parse.h"
 #include "ns3-module/fabric/engine/formula.h"
+#include "ns3-module/fabric/import/make.h"
 #include "scenarios/network/engines.h"
 #include "scenarios/shapes/model_shape.h"
 #include "trainer/clock/clock.h"
@@ -117,7 +118,9 @@ void ReadWork(const Reader& read, const std::optional<ModelShape>& shape, PlanRe
 
 fabric::SyncOptions SyncOf(const Reader& read, int64_t clients) {
   fabric::SyncOptions sync;
-  const std::string per_round = read.Has("per-round") ? read.Text("per-round") : "10";
+  const std::string per_round = read.Has("per-round")
+                                    ? read.Text("per-round")
+                                    : std::to_string(std::min<int64_t>(10, clients));
   if (per_round.ends_with('%')) {
     const double share = ParseFraction(per_round, "--per-round");
     sync.perRound = std::max<int64_t>(1, std::llround(share * static_cast<double>(clients)));

@@ -290,11 +290,11 @@ Population ReadYaml(const PopulationRequest& request)
         for (const auto& entry : root)
         {
             const std::string key = entry.first.IsScalar() ? entry.first.Scalar() : "";
-            if (key != "server" && key != "clients")
+            if (key != "server" && key != "clients" && key != "longitudes")
             {
                 throw Error(NodeLocation(path, entry.first) + ": unknown key of a population",
                             key,
-                            "server, clients");
+                            "server, clients, longitudes");
             }
         }
         if (const YAML::Node map = std::as_const(root)["server"])
@@ -312,7 +312,19 @@ Population ReadYaml(const PopulationRequest& request)
     {
         groups.push_back(GroupReader(path, entry, std::to_string(groups.size() + 1)).Read());
     }
-    return Finish(std::move(groups), server, request);
+    Population population = Finish(std::move(groups), server, request);
+    if (const YAML::Node map = root.IsMap() ? std::as_const(root)["longitudes"] : YAML::Node())
+    {
+        for (const auto& entry : map)
+        {
+            const std::string region = entry.first.IsScalar() ? entry.first.Scalar() : "";
+            const std::string where = NodeLocation(path, entry.first) + ": " + region;
+            const std::string degrees = entry.second.IsScalar() ? entry.second.Scalar() : "a list";
+            population.SetRegionLongitude(
+                region, ParseQuantity(degrees, where, Quantity::Number, -180, 180));
+        }
+    }
+    return population;
 }
 
 Population ReadSilos(const std::string& path, const PopulationRequest& request)

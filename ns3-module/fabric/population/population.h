@@ -12,7 +12,10 @@
 //      device: {profile: phone-assumed, slowdown: {uniform: [1, 4]}}, price_hour: 0,
 //      samples: 60, availability: nightly, longitude: 8, per_line: 2}
 //
-// Client numbers run through the groups in order. What each key means and what it is without being
+//   longitudes: {"aws:eu-west-1": -6.3}
+//
+// Client numbers run through the groups in order. `longitudes` gives the degrees of places, from
+// which clients have their local time. What each key means and what it is without being
 // given stands at Group.
 #pragma once
 
@@ -117,8 +120,7 @@ class Population
     const std::string& ProfileOf(int64_t client) const;
     double LongitudeOf(int64_t client) const;
 
-    /// Sets what longitude the groups' regions have, by their number in Groups() and the word that
-    /// is drawn; groups with a longitude of their own keep it.
+    /// Sets the longitude of clients in a region; groups with one of their own keep it.
     void SetRegionLongitude(const std::string& region, double degrees);
 
   private:

@@ -121,6 +121,13 @@ TEST(Population, GroupsFollowEachOtherAndDrawByClientAndField) {
   EXPECT_EQ(one.longitude, 8);
   EXPECT_EQ(population.At(3001).down.queueBytes, 65'536);
   EXPECT_EQ(population.Groups()[1].availability, "nightly");
+  const Population placed = OfYaml(
+      "longitudes: {west: -120, east: 30.5}\n"
+      "clients: [{at: west}, {at: east}, {at: north}, {at: east, longitude: 7}]");
+  EXPECT_EQ(placed.At(0).longitude, -120);
+  EXPECT_EQ(placed.LongitudeOf(1), 30.5);
+  EXPECT_EQ(placed.LongitudeOf(2), 0);
+  EXPECT_EQ(placed.LongitudeOf(3), 7);
 }
 
 TEST(Population, DoesNotDependOnTheOrderOfAskingAndChangesWithTheSeed) {
@@ -196,7 +203,7 @@ TEST(Population, SaysWhatIsWrongAndWhere) {
             "FILE:2:13: unknown key of a device: got 'speed'; allowed: profile, slowdown");
   EXPECT_EQ(ErrorOf("client: []"),
             "FILE:1:1: unknown key of a population: got 'client'; allowed: "
-            "server, clients");
+            "server, clients, longitudes");
   EXPECT_EQ(ErrorOf("- {down: {uniform: [9Mbps, 1Mbps]}}"),
             "FILE:1:10: down: uniform: got '1Mbps'; allowed: not below 9Mbps");
   EXPECT_EQ(ErrorOf("- {up: {choice: [[1Mbps, 0]]}}").substr(0, 46),

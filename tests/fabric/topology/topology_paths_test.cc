@@ -7,6 +7,7 @@
 
 #include "ns3-module/fabric/base/hash.h"
 #include "ns3-module/fabric/engine/engine.h"
+#include "ns3-module/fabric/import/make.h"
 #include "ns3-module/fabric/topology/file.h"
 #include "ns3-module/fabric/topology/report.h"
 #include "ns3-module/fabric/topology/shortest-paths.h"

@@ -1,0 +1,283 @@
+#include "scenarios/federated/plan.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <fstream>
+#include <functional>
+#include <numeric>
+
+#include "base/error.h"
+#include "scenarios/federated/plan_files.h"
+#include "scenarios/federated/plan_report.h"
+#include "scenarios/federated/population_report.h"
+
+namespace legacy::plan_test {
+namespace {
+
+using Texts = std::map<std::string, std::string>;
+
+PlanRequest Request(const Texts& texts) {
+  FederatedValues values = DefaultFederatedValues();
+  for (const auto& [name, text] : texts) values.at(name) = text;
+  return ParsePlan(values);
+}
+
+Plan RunOf(const Texts& texts) { return RunPlan(Request(texts)); }
+
+double End(const Plan& plan) { return Seconds(plan.rounds.back().row.end); }
+
+std::string ErrorOf(const Texts& texts) {
+  try {
+    Request(texts);
+  } catch (const std::exception& error) {
+    return error.what();
+  }
+  return "";
+}
+
+std::string Write(const std::string& name, const std::string& text) {
+  const std::string path = ::testing::TempDir() + "plan-" + name;
+  std::ofstream(path) << text;
+  return path;
+}
+
+const Texts kPhones = {
+    {"population", "phones"},      {"clients", "200"},
+    {"per-round", "20"},           {"rounds", "40"},
+    {"elements", "44426"},         {"client-seconds", "6"},
+    {"over-select", "1.3"},        {"deadline", "factor:2"},
+    {"dropout", "0.05"},           {"availability", "nightly:chance=1,length=20h"},
+    {"server-price", "0.09/0.01"}, {"price", "0.02"}};
+
+TEST(Plan, SumsOfTasksRoundsAndClientsAgree) {
+  const PlanRequest request = Request(kPhones);
+  const Plan plan = RunPlan(request);
+  ASSERT_EQ(plan.versions, 40);
+  int64_t started = 0, tasks = 0, down = 0, up = 0, wire_down = 0, wire_up = 0;
+  double usd = 0, busy = 0;
+  for (const PlannedRound& round : plan.rounds) {
+    started += round.row.started;
+    const int64_t ended =
+        std::accumulate(round.row.fates.begin(), round.row.fates.end(), int64_t{0});
+    EXPECT_EQ(ended, round.tasks);
+    EXPECT_EQ(round.first_task, tasks);
+    tasks += ended;
+    wire_down += round.wire_down;
+    wire_up += round.wire_up;
+    usd += round.cost.usd_down + round.cost.usd_up;
+    busy += round.client_seconds;
+  }
+  EXPECT_EQ(started, tasks);
+  double client_usd = 0, client_busy = 0;
+  int64_t client_tasks = 0;
+  for (const ClientTotals& client : plan.clients) {
+    down += client.wire_down;
+    up += client.wire_up;
+    client_usd += client.usd;
+    client_busy += client.busy_seconds;
+    client_tasks += client.tasks;
+  }
+  EXPECT_EQ(client_tasks, tasks);
+  EXPECT_EQ(down, wire_down);
+  EXPECT_EQ(up, wire_up);
+  EXPECT_NEAR(client_usd, usd, 1e-9 * usd);
+  EXPECT_NEAR(client_busy, busy, 1e-6 * busy);
+  // What the links carried costs the same: transfers that are cut are rounded to whole bytes.
+  EXPECT_NEAR(plan.link_usd, usd, 1e-4 * usd);
+  EXPECT_GT(usd, 0);
+}
+
+// ResNet-18 for CIFAR: 11,173,962 parameters are 46,362,720 bytes on the wire, with 833,436 bytes
+// of ACKs, one for two segments.
+TEST(Plan, PricesOfATaskAreThoseOfItsBytesAndAcks) {
+  const Plan plan = RunOf({{"clients", "1"},
+                           {"rounds", "1"},
+                           {"elements", "11173962"},
+                           {"server-price", "0.02/0"},
+                           {"price", "0.09/0"}});
+  const PlannedRound& round = plan.rounds.front();
+  EXPECT_EQ(round.wire_down, 46'362'720);
+  EXPECT_EQ(round.wire_up, 46'362'720);
+  EXPECT_NEAR(round.cost.usd_down, (46'362'720 * .02 + 833'436 * .09) * 1e-9, 1e-9);
+  EXPECT_NEAR(round.cost.usd_up, (46'362'720 * .09 + 833'436 * .02) * 1e-9, 1e-9);
+  EXPECT_NEAR(plan.link_usd, round.cost.usd_down + round.cost.usd_up, 1e-9);
+}
+
+TEST(Plan, EqualOptionsGiveEqualBytesAndOtherSeedsOthers) {
+  const PlanRequest request = Request(kPhones);
+  const Plan first = RunPlan(request), second = RunPlan(request);
+  EXPECT_EQ(RoundsCsv(request, first), RoundsCsv(request, second));
+  EXPECT_EQ(TasksCsv(request, first), TasksCsv(request, second));
+  EXPECT_EQ(ClientsCsv(request, first), ClientsCsv(request, second));
+  Texts other = kPhones;
+  other["seed"] = "2";
+  EXPECT_NE(RoundsCsv(request, first), RoundsCsv(request, RunOf(other)));
+}
+
+// All rates twice as high, and all delays, works and times of schedules halved: every time halves.
+TEST(Plan, ScalingRatesAndTimesScalesEveryTime) {
+  const auto schedule = [](const std::string& name, double rate, double time) {
+    std::string text = "time_s,mbps\n";
+    for (int i = 0; i < 60; ++i) {
+      text += std::to_string(i * time) + "," + std::to_string(rate * (1 + (i * 37) % 11)) + "\n";
+    }
+    return Write(name, text);
+  };
+  const auto run = [&](double factor, const std::string& name) {
+    const std::string path = schedule(name, factor, 1 / factor);
+    return RunOf({{"population", factor == 1 ? "broadband:down=30Mbps,up=8Mbps,delay=20ms"
+                                             : "broadband:down=60Mbps,up=16Mbps,delay=10ms"},
+                  {"clients", "50"},
+                  {"rounds", "30"},
+                  {"elements", "1e6"},
+                  {"connections", "warm"},
+                  {"client-seconds", factor == 1 ? "4" : "2"},
+                  {"server-rate", factor == 1 ? "100Mbps" : "200Mbps"},
+                  {"over-select", "1.5"},
+                  {"deadline", factor == 1 ? "30s" : "15s"},
+                  {"schedule", "csv:" + path + ":scale=mean"}});
+  };
+  const Plan slow = run(1, "slow.csv"), fast = run(2, "fast.csv");
+  ASSERT_EQ(slow.rounds.size(), fast.rounds.size());
+  for (size_t i = 0; i < slow.rounds.size(); ++i) {
+    EXPECT_NEAR(Seconds(slow.rounds[i].row.end) / Seconds(fast.rounds[i].row.end), 2, 2e-3) << i;
+    EXPECT_EQ(slow.rounds[i].row.fates, fast.rounds[i].row.fates) << i;
+  }
+}
+
+TEST(Plan, AScheduleThatNeverChangesIsNone) {
+  Texts plain = kPhones;
+  plain["population"] = "broadband";
+  plain["price"] = "";
+  Texts scheduled = plain;
+  scheduled["schedule"] =
+      "csv:" + Write("flat.csv", "time_s,mbps\n0,7\n1,7\n5,7\n") + ":scale=mean";
+  const PlanRequest request = Request(plain);
+  EXPECT_EQ(RoundsCsv(request, RunPlan(request)), RoundsCsv(request, RunOf(scheduled)));
+}
+
+TEST(Plan, FormulaHasFedScalesTimesAndSimulatingIsSlower) {
+  const Texts options = {{"population", "broadband:down=10Mbps,up=10Mbps"},
+                         {"elements", "44426"},
+                         {"client-seconds", "6"},
+                         {"rounds", "3"},
+                         {"clients", "20"}};
+  Texts formula = options;
+  formula["fidelity"] = "formula";
+  EXPECT_NEAR(End(RunOf(formula)), 3 * 6.2843264, 1e-9);
+  EXPECT_GT(End(RunOf(options)), 3 * 6.2843264 + 3 * 3 * .020);
+  Texts flow = options, analytic = options;
+  analytic["fidelity"] = "analytic";
+  EXPECT_NEAR(End(RunOf(analytic)), End(RunOf(flow)), .1 * End(RunOf(flow)));
+}
+
+// Four workers of 2,280 s of work: utilisation is work / (work + exchange).
+TEST(Plan, UtilisationIsWorkOverWorkAndExchange) {
+  const Plan plan = RunOf({{"clients", "4"},
+                           {"population", "broadband:down=1Gbps,up=1Gbps,delay=40ms"},
+                           {"elements", "10.2e9"},
+                           {"element-bytes", "1"},
+                           {"client-seconds", "2280"},
+                           {"connections", "warm"},
+                           {"rounds", "2"}});
+  const PlannedRound& round = plan.rounds.front();
+  const double seconds = Seconds(round.row.end - round.row.start);
+  EXPECT_NEAR(round.work_seconds / round.counted_seconds, 2280 / seconds, 1e-9);
+  // Each way takes 10.2 GB x 1502 / 1448 at 1 Gbit/s, less what ACKs take of neither.
+  EXPECT_NEAR(seconds, 2280 + 2 * 10.2e9 * 8 / 1e9 * 1502 / 1448, .02 * seconds);
+}
+
+TEST(Plan, RemediesDoWhatTheySay) {
+  Texts options = kPhones;
+  options["elements"] = "5e6";
+  options["client-seconds"] = "0.5";
+  options["dropout"] = "0";
+  options["availability"] = "always";
+  options["deadline"] = "none";
+  const PlanRequest request = Request(options);
+  const double base = End(RunPlan(request));
+  EXPECT_LT(End(RunPlan(request, {.up_rates = 2})), .95 * base);
+  EXPECT_LT(End(RunPlan(request, {.down_rates = 2})), .97 * base);
+  EXPECT_LT(End(RunPlan(request, {.bytes = .5})), .8 * base);
+  EXPECT_LT(End(RunPlan(request, {.no_slow_tenth = true})), base);
+  EXPECT_EQ(RunPlan(request, {.versions = 7}).rounds.size(), 7u);
+  const auto remedies = RemediesFor(request);
+  std::vector<Plan> plans;
+  for (const auto& [name, remedy] : remedies) plans.push_back(RunPlan(request, remedy));
+  const analysis::Table table = RemedyTable(remedies, RunPlan(request), plans);
+  EXPECT_EQ(table.rows.size(), remedies.size() + 1);
+  EXPECT_EQ(table.rows.front()[2], "0.0 %");
+}
+
+TEST(Plan, ChartsAndTablesShowARound) {
+  const PlanRequest request = Request(kPhones);
+  const Plan plan = RunPlan(request);
+  const PlannedRound& round = GanttRound(plan, 3);
+  EXPECT_EQ(round.row.version, 3);
+  const std::string text = GanttText(plan, round, 10);
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 12);
+  const std::string svg = GanttSvg(plan, round);
+  EXPECT_EQ(svg.substr(0, 4), "<svg");
+  EXPECT_NE(svg.find("</svg>"), std::string::npos);
+  EXPECT_EQ(PlanTables(request, plan).size(), 3u);
+  EXPECT_NE(WaitsFor(plan).find("% work"), std::string::npos);
+  EXPECT_THROW(GanttRound(plan, 41), Error);
+  const std::string rounds = RoundsCsv(request, plan);
+  EXPECT_EQ(std::count(rounds.begin(), rounds.end(), '\n'), 41);
+  EXPECT_EQ(rounds.substr(0, 50), "policy,seed,version,start,end,wanted,started,count");
+}
+
+TEST(Plan, SaysWhatIsWrong) {
+  const auto with = [](const std::string& name, const std::string& text) {
+    Texts texts = {{"elements", "1000"}, {"clients", "20"}};
+    texts[name] = text;
+    return ErrorOf(texts);
+  };
+  EXPECT_EQ(
+      ErrorOf({}),
+      "--elements: got 'nothing'; allowed: the model's size: --elements, --bytes, --shape, or "
+      "--down-bytes and --up-bytes");
+  EXPECT_EQ(with("server", "both").substr(0, 27), "--server: got 'both'; allow");
+  EXPECT_EQ(with("server", "async:concurrency=21"),
+            "--server: concurrency: got '21'; allowed: an integer from 1 to 20");
+  EXPECT_EQ(with("over-select", "0.5").substr(0, 27), "--over-select: got '0.5'; a");
+  EXPECT_EQ(with("elements", "1.5"),
+            "--elements: got '1.5'; allowed: a whole number, as in 44426 or 10.2e9");
+  EXPECT_EQ(with("min", "2"), "--min: got '2'; allowed: its default: there is no --deadline");
+  EXPECT_EQ(with("max-tasks", "2"),
+            "--max-tasks: got '2'; allowed: nothing here: --server=async reads it");
+  EXPECT_EQ(with("bytes", "2"),
+            "--elements: got '1000'; allowed: nothing here: a plan without --bytes reads it");
+  EXPECT_EQ(ErrorOf({{"elements", "1"}, {"server", "async"}, {"deadline", "3s"}}),
+            "--deadline: got '3s'; allowed: nothing here: --server=sync reads it");
+  EXPECT_EQ(with("fidelity", "exact").substr(0, 28), "--fidelity: got 'exact'; all");
+  EXPECT_EQ(with("selection", "oort"),
+            "--selection: got 'oort'; allowed: uniform, weighted, round-robin");
+  EXPECT_EQ(with("schedule", "trace.csv").substr(0, 31), "--schedule: got 'trace.csv'; al");
+  EXPECT_EQ(with("dropout", "2").substr(0, 25), "--dropout: got '2'; allow");
+  EXPECT_EQ(with("deadline", "soon").substr(0, 27), "--deadline: got 'soon'; all");
+  EXPECT_EQ(with("at", "moon"), "");  // found when the network is made
+  EXPECT_THROW(RunOf({{"elements", "1"}, {"at", "moon"}}), std::exception);
+}
+
+TEST(PopulationView, LooksAtClientsAndTheirDay) {
+  FederatedValues values = DefaultFederatedValues();
+  values["population"] = "phones";
+  values["clients"] = "40000";
+  const fabric::Population population = ParsePopulation(values);
+  const PopulationView view = ViewPopulation(population, "nightly:zone=0", 1);
+  EXPECT_EQ(view.clients, 40'000);
+  EXPECT_EQ(view.looked_at, 20'000);
+  ASSERT_EQ(view.groups.size(), 1u);
+  EXPECT_GT(view.groups[0].available[2], .6);
+  EXPECT_LT(view.groups[0].available[14], .01);
+  EXPECT_EQ(PopulationTables(view).size(), 2u);
+  EXPECT_NE(AvailabilitySvg(view).find("<polyline"), std::string::npos);
+  values["clients"] = "3";
+  const std::string csv = PopulationCsv(ParsePopulation(values));
+  EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), 4);
+}
+
+}  // namespace
+}  // namespace legacy::plan_test

@@ -1,0 +1,71 @@
+// legacy-federated as users call it.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "tests/programs.h"
+
+namespace legacy::federated_program_test {
+namespace {
+
+Result Call(const std::string& arguments) {
+  return Shell(std::string(LEGACY_FEDERATED_PROGRAM) + " " + arguments + " 2>&1");
+}
+
+TEST(FederatedProgram, PlansAndWritesFiles) {
+  const std::string folder = ::testing::TempDir() + "federated-program";
+  std::filesystem::remove_all(folder);
+  const Result result =
+      Call("plan --elements=1e5 --clients=30 --rounds=5 --tasks=on --out=" + folder);
+  EXPECT_EQ(result.status, 0) << result.text;
+  for (const char* part : {"5 of 5 versions", "Rounds (parts", "Clients by group", "decile",
+                           "Round ", "A round waits for", "Remedies", "half the bytes"}) {
+    EXPECT_NE(result.text.find(part), std::string::npos) << part;
+  }
+  for (const char* file : {"rounds.csv", "tasks.csv", "clients.csv", "gantt.svg"}) {
+    EXPECT_TRUE(std::filesystem::exists(folder + "/" + file)) << file;
+  }
+  const std::string rounds = Read(folder + "/rounds.csv");
+  EXPECT_EQ(Call("plan --elements=1e5 --clients=30 --rounds=5 --out=" + folder).status, 0);
+  EXPECT_EQ(Read(folder + "/rounds.csv"), rounds);
+}
+
+TEST(FederatedProgram, EndsWithAStatusAndASentence) {
+  const Result lost = Call("plan --elements=1e5 --dropout=1 --rounds=5 --remedies=off");
+  EXPECT_EQ(lost.status, 4);
+  EXPECT_NE(lost.text.find("stopped: version 1 does not come: of its tasks so far 1000 lost"),
+            std::string::npos)
+      << lost.text;
+  const Result away = Call("plan --elements=1e5 --availability=nightly:chance=0");
+  EXPECT_EQ(away.status, 4);
+  EXPECT_NE(away.text.find("none will be again"), std::string::npos) << away.text;
+  EXPECT_EQ(Call("plan").status, 1);
+  EXPECT_NE(Call("plan").text.find("--elements: got 'nothing'"), std::string::npos);
+  EXPECT_EQ(Call("plan --elemnts=3").status, 2);
+  EXPECT_NE(Call("plan --elemnts=3").text.find("--elements"), std::string::npos);
+  EXPECT_EQ(Call("").status, 2);
+  EXPECT_EQ(Call("plan --elements=1 --tasks=on").status, 1);
+  EXPECT_EQ(Call("plan --elements=1 --out=/dev/null/x").status, 1);
+}
+
+TEST(FederatedProgram, HelpExplains) {
+  const Result help = Call("plan --help");
+  EXPECT_EQ(help.status, 0);
+  for (const char* part : {"--over-select", "Examples:", "Exit status", "--population"}) {
+    EXPECT_NE(help.text.find(part), std::string::npos) << part;
+  }
+  EXPECT_EQ(Call("population --help").status, 0);
+}
+
+TEST(FederatedProgram, ShowsPopulations) {
+  const std::string svg = ::testing::TempDir() + "federated-program.svg";
+  const Result result =
+      Call("population --population=phones --clients=50 --availability=sessions --svg=" + svg);
+  EXPECT_EQ(result.status, 0) << result.text;
+  EXPECT_NE(result.text.find("Available clients over a day"), std::string::npos);
+  EXPECT_NE(Read(svg).find("</svg>"), std::string::npos);
+  EXPECT_EQ(Call("population --clients=3 --csv=-").text.substr(0, 20), "client,group,region,");
+}
+
+}  // namespace
+}  // namespace legacy::federated_program_test
