@@ -128,6 +128,11 @@ class OwningEngine final : public fabric::Engine
         return m_engine->GetLinks();
     }
 
+    std::vector<fabric::LinkActivity> Activity() const override
+    {
+        return m_engine->GetActivity();
+    }
+
     void SetFlowTrace(fabric::FlowTrace trace) override
     {
         m_engine->SetFlowTrace(std::move(trace));

@@ -70,6 +70,7 @@ void LinkMeter::Occupy(TimeNs start, TimeNs end)
         m_window = first;
         m_inWindow = 0;
     }
+    m_until = end;
     m_inWindow += std::min(end, (first + 1) * kPeakWindow) - start;
     m_peak = std::max(m_peak, m_inWindow);
     if (last > first)
@@ -84,6 +85,13 @@ void LinkMeter::Occupy(TimeNs start, TimeNs end)
 int64_t LinkMeter::GetBytes() const
 {
     return m_bytes;
+}
+
+double LinkMeter::GetSent() const
+{
+    const auto rest = std::max<TimeNs>(0, m_until - Simulator::Now().GetNanoSeconds());
+    return static_cast<double>(m_bytes) -
+           static_cast<double>(rest) * static_cast<double>(m_rateBps) / 8e9;
 }
 
 int64_t LinkMeter::GetPackets() const

@@ -57,6 +57,10 @@ class LinkMeter : public ns3::SimpleRefCount<LinkMeter>
      */
     int64_t GetBytes() const;
     /**
+     * \return sent until now, on the wire; of a packet that is being sent, the part that has left
+     */
+    double GetSent() const;
+    /**
      * \return sent
      */
     int64_t GetPackets() const;
@@ -92,6 +96,7 @@ class LinkMeter : public ns3::SimpleRefCount<LinkMeter>
     int64_t m_packets{0};             //!< sent
     int64_t m_lost{0};                //!< packets lost on the link
     int64_t m_maxQueued{0};           //!< most bytes that waited at once
+    fabric::TimeNs m_until{0};        //!< end of the last transmission
     int64_t m_window{0};              //!< number of the window of the last transmission's end
     fabric::TimeNs m_inWindow{0};     //!< time spent transmitting in it
     fabric::TimeNs m_peak{0};         //!< largest m_inWindow

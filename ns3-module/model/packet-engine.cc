@@ -428,6 +428,11 @@ void PacketEngine::Trace(const Flow& flow, bool delivered)
     }
 }
 
+std::vector<fabric::LinkActivity> PacketEngine::GetActivity() const
+{
+    return m_network->GetActivity();
+}
+
 void PacketEngine::OnArrived(uint64_t graph, const Flow& flow)
 {
     --m_inFlight;

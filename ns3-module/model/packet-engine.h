@@ -83,6 +83,10 @@ class PacketEngine : public ns3::Object, private ChannelListener
      */
     std::vector<fabric::LinkCounters> GetLinks() const;
     /**
+     * \return what each directed link has sent and has waiting now
+     */
+    std::vector<fabric::LinkActivity> GetActivity() const;
+    /**
      * Runs the simulator up to and including a time, or until all graphs are done.
      * \param until nanoseconds, or fabric::kNever
      * \return true where all graphs are done

@@ -357,6 +357,20 @@ std::vector<fabric::LinkCounters> PacketNetwork::GetCounters() const
     return counters;
 }
 
+std::vector<fabric::LinkActivity> PacketNetwork::GetActivity() const
+{
+    std::vector<fabric::LinkActivity> activity;
+    activity.reserve(m_ports.size());
+    for (const Port& port : m_ports)
+    {
+        fabric::LinkActivity now;
+        now.bytes = port.meter->GetSent();
+        now.queueBytes = port.queue->GetNBytes() + (port.disc ? port.disc->GetNBytes() : 0);
+        activity.push_back(now);
+    }
+    return activity;
+}
+
 uint64_t PacketNetwork::GetPacketsToHosts() const
 {
     uint64_t packets = 0;

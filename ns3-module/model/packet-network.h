@@ -74,6 +74,10 @@ class PacketNetwork : public ns3::Object
      */
     std::vector<fabric::LinkCounters> GetCounters() const;
     /**
+     * \return what each directed link has sent and has waiting now
+     */
+    std::vector<fabric::LinkActivity> GetActivity() const;
+    /**
      * \return packets sent to hosts on their last link
      */
     uint64_t GetPacketsToHosts() const;

@@ -3,49 +3,35 @@
 #include <cassert>
 #include <utility>
 
+#include "scenarios/network/forwarding_engine.h"
+
 namespace legacy {
 namespace {
 
 using fabric::TimeNs;
 
-// A TracedEngine forwards to another engine, and reports submitted graphs and flows.
-class TracedEngine final : public fabric::Engine {
+// A TracedEngine reports submitted graphs and flows.
+class TracedEngine final : public ForwardingEngine {
  public:
   TracedEngine(std::unique_ptr<fabric::Engine> engine, std::function<void(TimeNs)> begin,
                fabric::FlowTrace trace)
-      : engine_(std::move(engine)), begin_(std::move(begin)), told_(std::move(trace)) {
+      : ForwardingEngine(std::move(engine)), begin_(std::move(begin)), told_(std::move(trace)) {
     SetFlowTrace(nullptr);
   }
 
-  std::string Name() const override { return engine_->Name(); }
-  bool Random() const override { return engine_->Random(); }
-  bool DependsOnTime() const override { return engine_->DependsOnTime(); }
-  bool StartsWarm() const override { return engine_->StartsWarm(); }
-  std::string Fingerprint() const override { return engine_->Fingerprint(); }
   void Submit(fabric::FlowGraph& graph, TimeNs start) override {
     if (begin_) begin_(start);
-    engine_->Submit(graph, start);
+    inner().Submit(graph, start);
   }
-  void SubmitBackground(fabric::FlowGraph& graph, TimeNs start) override {
-    engine_->SubmitBackground(graph, start);
-  }
-  void SetScheduleTime(TimeNs time) override { engine_->SetScheduleTime(time); }
-  bool RunUntil(TimeNs until) override { return engine_->RunUntil(until); }
-  TimeNs Now() const override { return engine_->Now(); }
-  fabric::EngineCounters Counters() const override { return engine_->Counters(); }
-  std::vector<fabric::LinkCounters> Links() const override { return engine_->Links(); }
   void SetFlowTrace(fabric::FlowTrace trace) override {
-    engine_->SetFlowTrace(
+    inner().SetFlowTrace(
         [this, trace = std::move(trace)](const fabric::Flow& flow, TimeNs when, bool delivered) {
           told_(flow, when, delivered);
           if (trace) trace(flow, when, delivered);
         });
   }
-  std::string Save() const override { return engine_->Save(); }
-  void Restore(const std::string& state) override { engine_->Restore(state); }
 
  private:
-  std::unique_ptr<fabric::Engine> engine_;
   std::function<void(TimeNs)> begin_;
   fabric::FlowTrace told_;
 };

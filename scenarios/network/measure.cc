@@ -112,6 +112,12 @@ fabric::EngineFactory Watched(fabric::EngineFactory factory, const MeasureOption
                     });
 }
 
+// Returns engines that record telemetry, where it is asked for.
+fabric::EngineFactory Sampled(fabric::EngineFactory factory, TelemetryRecorder& telemetry,
+                              const MeasureOptions& options) {
+  return options.telemetry_every > 0 ? telemetry.Wrap(std::move(factory)) : factory;
+}
+
 void RunToEnd(fabric::Engine& engine) {
   if (!engine.RunUntil(fabric::kNever)) {
     throw Error(engine.Name() + " engine: stopped before all flows had arrived");
@@ -124,8 +130,10 @@ Measurement MeasureFlows(const PreparedExperiment& prepared, Fidelity fidelity,
   const auto wall = WallClock::now();
   FlowRecorder recorder;
   const fabric::EngineRequest& request = prepared.network->request;
+  TelemetryRecorder telemetry(options.telemetry_every);
   const auto engine =
-      recorder.Wrap(Watched(FactoryOf(fidelity, "--fidelity", options.files), options))(request);
+      recorder.Wrap(Sampled(Watched(FactoryOf(fidelity, "--fidelity", options.files), options),
+                            telemetry, options))(request);
   fabric::EngineCounters counters;
   std::vector<fabric::LinkCounters> links;
   if (request.transport.WarmsUp() && !engine->StartsWarm()) {
@@ -145,6 +153,7 @@ Measurement MeasureFlows(const PreparedExperiment& prepared, Fidelity fidelity,
   Measurement m;
   m.fidelity = fidelity;
   m.flows = recorder.Take();
+  m.telemetry = telemetry.Take();
   for (const RecordedFlow& flow : m.flows) m.timing.total = std::max(m.timing.total, flow.end);
   m.timing.counters = fabric::Difference(engine->Counters(), counters);
   m.timing.links = fabric::Difference(engine->Links(), links);
@@ -158,7 +167,9 @@ Measurement MeasureEndless(const PreparedExperiment& prepared, Fidelity fidelity
                            const MeasureOptions& options) {
   const auto wall = WallClock::now();
   const Experiment& e = prepared.experiment;
-  const auto engine = FactoryOf(fidelity, "--fidelity", options.files)(prepared.network->request);
+  TelemetryRecorder telemetry(options.telemetry_every);
+  const auto engine = Sampled(FactoryOf(fidelity, "--fidelity", options.files), telemetry,
+                              options)(prepared.network->request);
   EndlessGraph graph(prepared.flows, *prepared.network, e.duration, e.window_time);
   engine->Submit(graph, 0);
   engine->RunUntil(e.duration);
@@ -169,6 +180,8 @@ Measurement MeasureEndless(const PreparedExperiment& prepared, Fidelity fidelity
   m.timing.links = engine->Links();
   engine->RunUntil(fabric::Later(e.duration, e.window_time));
   m.windows = graph.Windows();
+  m.telemetry = telemetry.Take();
+  std::erase_if(m.telemetry, [&](const TelemetrySample& s) { return s.end > e.duration; });
   m.wall_seconds = SecondsSince(wall);
   return m;
 }
@@ -177,11 +190,12 @@ void MeasureCollective(const PreparedExperiment& prepared, Fidelity fidelity,
                        const MeasureOptions& options, std::vector<Measurement>& measurements) {
   const Experiment& e = prepared.experiment;
   FlowRecorder recorder;
-  fabric::EngineFactory factory =
-      Watched(FactoryOf(fidelity, "--fidelity", options.files), options);
+  TelemetryRecorder telemetry(options.telemetry_every);
+  fabric::EngineFactory factory = Sampled(
+      Watched(FactoryOf(fidelity, "--fidelity", options.files), options), telemetry, options);
   if (options.record_flows) factory = recorder.Wrap(std::move(factory));
-  fabric::StepSimulator simulator(std::move(factory), prepared.network->request,
-                                  !options.record_flows);
+  const bool memoise = !options.record_flows && options.telemetry_every == 0;
+  fabric::StepSimulator simulator(std::move(factory), prepared.network->request, memoise);
   fabric::TimeNs start = 0;
   for (int64_t r = 0; r < e.repeat; ++r) {
     const auto wall = WallClock::now();
@@ -194,6 +208,7 @@ void MeasureCollective(const PreparedExperiment& prepared, Fidelity fidelity,
     m.timing = simulator.Simulate(m.traffic, step, start);
     start = fabric::Later(start, m.timing.total);
     m.flows = recorder.Take();
+    m.telemetry = telemetry.Take();
     m.wall_seconds = SecondsSince(wall);
     measurements.push_back(std::move(m));
   }

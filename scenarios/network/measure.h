@@ -14,6 +14,7 @@
 #include "scenarios/network/experiment.h"
 #include "scenarios/network/flow_list.h"
 #include "scenarios/network/flow_recorder.h"
+#include "scenarios/network/telemetry.h"
 
 namespace legacy {
 
@@ -28,7 +29,8 @@ struct Measurement {
   fabric::StepTiming timing;    // timing; for a list of flows: total, counters, links
   // Flows where they were recorded, which is always so for a list of flows.
   std::vector<RecordedFlow> flows;
-  std::vector<ThroughputWindow> windows;  // windows of a run of endless flows
+  std::vector<TelemetrySample> telemetry;  // of links, where it was asked for
+  std::vector<ThroughputWindow> windows;   // windows of a run of endless flows
   double wall_seconds = 0;
 
   // Returns the time from when the first worker is ready until the last has finished.
@@ -53,6 +55,7 @@ PreparedExperiment Prepare(Experiment experiment);
 // MeasureOptions say what to record.
 struct MeasureOptions {
   bool record_flows = false;
+  fabric::TimeNs telemetry_every = 0;  // length of the windows of telemetry; 0: none
   PacketFiles files;
   // Called for every flow that arrives; may be empty.
   std::function<void()> on_delivered{};

@@ -91,8 +91,58 @@ std::string FinishCsv(const PreparedExperiment& prepared,
   return text;
 }
 
+std::string TelemetryCsv(const PreparedExperiment& prepared,
+                         const std::vector<Measurement>& measurements, const std::string& links) {
+  const fabric::Topology& topology = prepared.network->topology;
+  std::string text =
+      CsvLine({"fidelity", "repetition", "start_seconds", "end_seconds", "link", "from", "to",
+               "bits_per_second", "utilisation", "present_bits_per_second", "queue_bytes"});
+  for (const Measurement& m : measurements) {
+    const bool packets = m.fidelity == Fidelity::kPacket;
+    for (const fabric::DirectedLink link :
+         ChooseLinks(links, "--telemetry-links", topology, m.telemetry)) {
+      const auto capacity = static_cast<double>(topology.PortOf(link).rateBps);
+      const std::string name = topology.LinkName(link);
+      for (const TelemetrySample& sample : m.telemetry) {
+        const double rate = sample.Rate(link);
+        const fabric::LinkActivity& end = sample.links[link];
+        text +=
+            CsvLine({NameOf(m.fidelity), std::to_string(m.repetition), SecondsText(sample.start),
+                     SecondsText(sample.end), name, topology.NodeName(topology.From(link)),
+                     topology.NodeName(topology.To(link)), CsvNumber(rate),
+                     CsvNumber(rate / capacity), packets ? "" : CsvNumber(end.bitsPerSecond),
+                     packets ? std::to_string(end.queueBytes) : ""});
+      }
+    }
+  }
+  return text;
+}
+
+namespace {
+
+// Adds the rates and queues of links to the trace, which begin at `start`.
+void AddCounters(const fabric::Topology& topology, const Measurement& m, const std::string& links,
+                 TimeNs start, Trace& trace) {
+  for (const fabric::DirectedLink link :
+       ChooseLinks(links, "--telemetry-links", topology, m.telemetry)) {
+    const std::string name = topology.LinkName(link);
+    for (const TelemetrySample& sample : m.telemetry) {
+      trace.AddCounter(name + " rate", "Gbit/s", start + sample.start, 1e-9 * sample.Rate(link));
+      if (m.fidelity != Fidelity::kPacket) continue;
+      trace.AddCounter(name + " queue", "kB", start + sample.end,
+                       1e-3 * static_cast<double>(sample.links[link].queueBytes));
+    }
+    if (!m.telemetry.empty()) {
+      trace.AddCounter(name + " rate", "Gbit/s", start + m.telemetry.back().end, 0);
+    }
+  }
+}
+
+}  // namespace
+
 std::string TraceJson(const PreparedExperiment& prepared,
-                      const std::vector<Measurement>& measurements, const std::set<int>& shown) {
+                      const std::vector<Measurement>& measurements, const std::set<int>& shown,
+                      const std::string& links) {
   const Network& network = *prepared.network;
   Trace trace(EndpointNames(network.topology, network.placement), shown);
   TimeNs now = 0;
@@ -107,6 +157,7 @@ std::string TraceJson(const PreparedExperiment& prepared,
     }
     step.flows = m.flows;
     trace.Add(step);
+    if (!m.telemetry.empty()) AddCounters(network.topology, m, links, now, trace);
     now += m.timing.total;
   }
   return trace.Finish();

@@ -25,10 +25,19 @@ std::string FlowsCsv(const PreparedExperiment& prepared,
 std::string FinishCsv(const PreparedExperiment& prepared,
                       const std::vector<Measurement>& measurements);
 
+// telemetry: fidelity, repetition, start_seconds, end_seconds (of a window), link, from, to,
+// bits_per_second (mean of the window), utilisation, present_bits_per_second (at its end; flow
+// fidelity), queue_bytes (at its end; packet fidelity). `links` is as for ChooseLinks. Throws Error
+// naming --telemetry-links.
+std::string TelemetryCsv(const PreparedExperiment& prepared,
+                         const std::vector<Measurement>& measurements, const std::string& links);
+
 // Returns a Chrome trace of the measurements of the first fidelity, repetitions one after the
-// other. It needs recorded flows.
+// other. It needs recorded flows. Where there is telemetry, rates and queues of `links` are
+// counters.
 std::string TraceJson(const PreparedExperiment& prepared,
-                      const std::vector<Measurement>& measurements, const std::set<int>& shown);
+                      const std::vector<Measurement>& measurements, const std::set<int>& shown,
+                      const std::string& links = "all");
 
 // Returns a picture of the fabric, with links coloured by mean utilisation in the first
 // measurement.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "analysis/csv.h"
 #include "base/error.h"
 #include "base/parse.h"
 
@@ -149,6 +150,14 @@ void Trace::Arrow(const char* phase, int endpoint, int track, TimeNs when) {
       arrows_, endpoint, track, Stamp(when)));
 }
 
+void Trace::AddCounter(const std::string& name, const std::string& unit, TimeNs when,
+                       double value) {
+  counters_ = true;
+  Event(fmt::format(R"("ph":"C","pid":{},"tid":0,"ts":{},"name":{},"args":{{{}:{}}})",
+                    endpoints_.size(), Stamp(when), Quoted(name), Quoted(unit),
+                    analysis::CsvNumber(value)));
+}
+
 void Trace::Event(const std::string& fields) {
   events_ += events_.empty() ? "{" : ",\n{";
   events_ += fields + "}";
@@ -174,6 +183,7 @@ std::string Trace::Finish() {
         R"("ph":"M","pid":{0},"tid":0,"name":"process_sort_index","args":{{"sort_index":{0}}})",
         endpoint));
   }
+  if (counters_) label(static_cast<int>(endpoints_.size()), 0, "process_name", "links");
   return R"({"displayTimeUnit":"ns","traceEvents":[)"
          "\n" +
          events_ + "\n]}\n";

@@ -35,6 +35,10 @@ class Trace {
   // Adds a step to the trace.
   void Add(const TracedStep& step);
 
+  // Adds a value of a track of links at a time: a step of its curve, in `unit`.
+  void AddCounter(const std::string& name, const std::string& unit, fabric::TimeNs when,
+                  double value);
+
   // Returns the JSON document. Nothing can be added afterwards.
   std::string Finish();
 
@@ -54,6 +58,7 @@ class Trace {
   std::vector<std::vector<fabric::TimeNs>> sending_;
   std::vector<std::vector<fabric::TimeNs>> receiving_;  // times of the receiving lanes
   uint64_t arrows_ = 0;
+  bool counters_ = false;
   std::string events_;
 };
 

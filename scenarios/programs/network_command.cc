@@ -36,6 +36,7 @@ std::vector<std::pair<std::string, std::string>> DetailFiles(const NetworkOutput
           {"--fct", outputs.fct},
           {"--trace", outputs.trace},
           {"--svg", outputs.svg},
+          {"--telemetry", outputs.telemetry},
           {"--doctor-csv", outputs.doctor_csv},
           {"--doctor-json", outputs.doctor_json},
           {"--pcap", outputs.packet.pcap},
@@ -140,7 +141,14 @@ void WriteDetails(const NetworkOutputs& outputs, const PreparedExperiment& prepa
   if (!outputs.trace.empty()) {
     const std::set<int> shown = ParseEndpoints(
         outputs.trace_workers, prepared.network->placement.Endpoints(), "--trace-workers");
-    WriteOutput(outputs.trace, TraceJson(prepared, measurements, shown));
+    const std::string& links = outputs.telemetry_links;
+    WriteOutput(outputs.trace,
+                TraceJson(prepared, measurements, shown, links.empty() ? "busiest:8" : links));
+  }
+  if (!outputs.telemetry.empty()) {
+    const std::string& links = outputs.telemetry_links;
+    WriteOutput(outputs.telemetry,
+                TelemetryCsv(prepared, measurements, links.empty() ? "all" : links));
   }
 }
 
@@ -184,6 +192,31 @@ void CheckDoctor(const NetworkCommand& command, const PreparedExperiment& prepar
   }
 }
 
+// Returns the length of the windows of telemetry, 0 where none is asked for. Throws Error where it
+// cannot be recorded, before anything is simulated.
+fabric::TimeNs TelemetryWindow(const NetworkOutputs& outputs, const PreparedExperiment& prepared) {
+  const std::string& every = outputs.telemetry_every;
+  const bool in_trace = !outputs.telemetry_links.empty() && !outputs.trace.empty();
+  if (outputs.telemetry.empty() && !in_trace) {
+    for (const auto& [option, text] :
+         {std::pair{"--telemetry-every", every}, {"--telemetry-links", outputs.telemetry_links}}) {
+      if (!text.empty()) throw Error(option, text, "nothing without --telemetry or --trace");
+    }
+    return 0;
+  }
+  if (prepared.experiment.fidelities == std::vector{Fidelity::kAnalytic}) {
+    throw Error("--telemetry: needs packet or flow fidelity; analytic knows no rates over time");
+  }
+  if (!outputs.telemetry_links.empty()) {
+    ChooseLinks(outputs.telemetry_links, "--telemetry-links", prepared.network->topology, {});
+  }
+  constexpr fabric::TimeNs kDefault = 100'000;
+  const fabric::TimeNs window =
+      every.empty() ? kDefault : fabric::ParseTime(every, "--telemetry-every");
+  if (window < 1) throw Error("--telemetry-every", every, "1ns or more");
+  return window;
+}
+
 int RunOne(const NetworkCommand& command) {
   const NetworkOutputs& outputs = command.outputs;
   const PreparedExperiment prepared =
@@ -212,6 +245,7 @@ int RunOne(const NetworkCommand& command) {
   MeasureOptions options;
   options.on_delivered = progress.Counter();
   options.files = outputs.packet;
+  options.telemetry_every = TelemetryWindow(outputs, prepared);
   options.record_flows = !outputs.fct.empty() || !outputs.trace.empty();
   const std::vector<Measurement> measurements = Measure(prepared, options);
   progress.Clear();

@@ -22,6 +22,9 @@ struct NetworkOutputs {
   std::string trace;
   std::string trace_workers = "0-3";
   std::string svg;
+  std::string telemetry;
+  std::string telemetry_every;  // empty: the default
+  std::string telemetry_links;  // empty: all in the file, the busiest in the trace
   std::string doctor_csv;
   std::string doctor_json;
   PacketFiles packet;

@@ -44,6 +44,17 @@ void AddOutputs(CLI::App& app, NetworkCommand& command) {
                  "endpoints to show in the trace: 0-3,7 or all [" + outputs.trace_workers + "]")
       ->type_name("LIST")
       ->group("Output");
+  AddFile(app, "--telemetry", outputs.telemetry,
+          "CSV file of the rate and queue of links over time, with packet and flow fidelity");
+  app.add_option("--telemetry-every", outputs.telemetry_every,
+                 "length of the windows of telemetry [100us]")
+      ->type_name("TIME")
+      ->group("Output");
+  app.add_option("--telemetry-links", outputs.telemetry_links,
+                 "links of the telemetry, also as counters in --trace: all, busiest:N, or names as "
+                 "in --links [all; in the trace busiest:8]")
+      ->type_name("LIST")
+      ->group("Output");
   AddFile(app, "--svg", outputs.svg, "SVG picture of the fabric, coloured by utilisation");
   AddFile(app, "--pcap", outputs.packet.pcap,
           "with packet fidelity: prefix of pcap files, one per host and port");

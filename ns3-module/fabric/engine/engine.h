@@ -36,6 +36,15 @@ struct LinkCounters
 /// The window of LinkCounters::peak in nanoseconds.
 constexpr TimeNs kPeakWindow = 1'000'000;
 
+/// LinkActivity says what one directed link does at an instant.
+struct LinkActivity
+{
+    double bytes = 0; ///< bytes on the wire since the engine was made, parts of flows included
+    /// Rate of all flows and ACKs now, bits per second; 0 where the fidelity has packets.
+    double bitsPerSecond = 0;
+    int64_t queueBytes = 0; ///< bytes that wait at its port; 0 where the fidelity has no queues
+};
+
 /// EngineCounters count what an engine did since it was made.
 struct EngineCounters
 {
@@ -90,6 +99,13 @@ class Engine
     /// Returns what the engine counted so far.
     virtual EngineCounters Counters() const = 0;
     virtual std::vector<LinkCounters> Links() const = 0; ///< counters by directed link
+    /// Returns what the links do now, by directed link; empty where nothing is known between the
+    /// start of a flow and its end (analytic).
+    virtual std::vector<LinkActivity> Activity() const
+    {
+        return {};
+    }
+
     virtual void SetFlowTrace(FlowTrace trace) = 0;
 
     /// Save returns the state between graphs, when nothing is in flight: now, and the position in

@@ -134,6 +134,7 @@ class FlowEngine : public EventEngine
     }
 
     std::vector<LinkCounters> Links() const override;
+    std::vector<LinkActivity> Activity() const override;
 
   protected:
     void Send(const Flow& flow, int graph) override;
@@ -877,6 +878,40 @@ std::vector<LinkCounters> FlowEngine::Links() const
         links[i].peak = std::max(peak[i], m_rates.PeakLoad(static_cast<int>(i))) / BytesPerNs(port);
     }
     return links;
+}
+
+std::vector<LinkActivity> FlowEngine::Activity() const
+{
+    constexpr double kBits = 8e9; // bits a second of a byte a nanosecond
+    std::vector<LinkActivity> activity(2 * m_topology.Links().size());
+    for (const Connection& connection : m_connections)
+    {
+        auto data = static_cast<double>(connection.wireBytes);
+        auto acks = static_cast<double>(connection.ackBytes);
+        double rate = 0;
+        if (connection.sending != kNone)
+        {
+            const int64_t bytes = m_slots[connection.sending].flow.bytes;
+            const auto wire = static_cast<double>(m_transport.WireBytes(bytes));
+            const double left =
+                connection.left - connection.rate * static_cast<double>(m_now - connection.since);
+            const double sent = std::clamp(wire - left, 0.0, wire);
+            data += sent;
+            acks += sent / wire * static_cast<double>(m_transport.AckWireBytes(bytes));
+            rate = kBits * connection.rate;
+        }
+        for (const LinkShare& hop : connection.path.data)
+        {
+            activity[hop.link].bytes += hop.share * data;
+            activity[hop.link].bitsPerSecond += hop.share * rate;
+        }
+        for (const LinkShare& hop : connection.path.acks)
+        {
+            activity[hop.link].bytes += hop.share * acks;
+            activity[hop.link].bitsPerSecond += hop.share * rate * m_ackRatio;
+        }
+    }
+    return activity;
 }
 
 } // namespace
