@@ -3,6 +3,7 @@
 
 #include <sstream>
 
+#include "ns3-module/fabric/import/geo.h"
 #include "ns3-module/fabric/topology/file.h"
 #include "tests/fabric/import/import_testing.h"
 
