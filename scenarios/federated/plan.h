@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/rows.h"
 #include "base/program.h"
 #include "scenarios/federated/plan_request.h"
 
@@ -77,6 +78,8 @@ struct Plan {
   int64_t versions = 0;
   fabric::EngineCounters counters;
   double link_usd = 0;  // price of all bytes on all links
+  // Links of the core and the server's line singly, and access lines summed by group and direction.
+  std::vector<analysis::LinkRow> links;
   double wall_seconds = 0;
   size_t most_live = 0;
 };

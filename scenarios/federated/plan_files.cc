@@ -181,6 +181,12 @@ std::string ClientsCsv(const PlanRequest& request, const Plan& plan) {
   return text;
 }
 
+std::string LinksCsv(const Plan& plan) {
+  std::string text = HeaderOf<analysis::LinkRow>();
+  for (const analysis::LinkRow& row : plan.links) text += LineOf(row);
+  return text;
+}
+
 const PlannedRound& GanttRound(const Plan& plan, int64_t wanted) {
   const auto kept = static_cast<int64_t>(plan.tasks.size());
   std::vector<std::pair<TimeNs, size_t>> rounds;

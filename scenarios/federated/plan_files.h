@@ -1,5 +1,5 @@
-// Files of a plan: CSV of rounds, tasks and clients (columns: analysis/federated_rows.h), and a
-// Gantt chart of one round.
+// Files of a plan: CSV of rounds, tasks and clients (columns: analysis/federated_rows.h) and of
+// links, and a Gantt chart of one round.
 #pragma once
 
 #include <filesystem>
@@ -13,6 +13,8 @@ namespace legacy {
 std::string RoundsCsv(const PlanRequest& request, const Plan& plan);
 std::string TasksCsv(const PlanRequest& request, const Plan& plan);
 std::string ClientsCsv(const PlanRequest& request, const Plan& plan);
+// Returns the text of links.csv.
+std::string LinksCsv(const Plan& plan);
 
 // Returns the round with the median duration among those whose tasks were kept, or `wanted` (from
 // 1; 0: none is wanted). Throws Error naming --gantt where the plan has no such round.

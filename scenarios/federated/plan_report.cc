@@ -239,20 +239,21 @@ std::vector<std::pair<std::string, Remedy>> RemediesFor(const PlanRequest& reque
 
 Table RemedyTable(const std::vector<std::pair<std::string, Remedy>>& remedies, const Plan& base,
                   const std::vector<Plan>& plans) {
-  Table table{.title = fmt::format("Remedies (simulated anew, {} rounds each)", base.rounds.size()),
-              .header = {"remedy", "median round s", "saves", "95th percentile s", "all rounds s"},
-              .rows = {}};
+  Table table{
+      .title = fmt::format("Remedies (simulated anew, {} rounds each)", base.rounds.size()),
+      .header = {"remedy", "median round s", "saves", "95th percentile s", "all rounds s", "USD"},
+      .rows = {}};
   const double median = Median(Durations(base));
   const auto add = [&](const std::string& name, const Plan& plan) {
     const std::vector<double> seconds = Durations(plan);
     if (seconds.empty()) {
-      table.rows.push_back({name, "-", "-", "-", "-"});
+      table.rows.push_back({name, "-", "-", "-", "-", "-"});
       return;
     }
     const double own = Median(seconds);
     table.rows.push_back({name, Figure(own), median > 0 ? Percent(1 - own / median) : "-",
                           Figure(Quantile(seconds, 0.95)),
-                          Figure(Seconds(plan.rounds.back().row.end))});
+                          Figure(Seconds(plan.rounds.back().row.end)), Figure(plan.link_usd)});
   };
   add("as it is", base);
   for (size_t i = 0; i < remedies.size(); ++i) add(remedies[i].first, plans[i]);

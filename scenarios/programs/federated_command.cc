@@ -45,6 +45,7 @@ void WriteFiles(const PlanCommand& command, const PlanRequest& request, const Pl
   const std::string folder = command.out + "/";
   WriteOutput(folder + "rounds.csv", RoundsCsv(request, plan));
   WriteOutput(folder + "clients.csv", ClientsCsv(request, plan));
+  WriteOutput(folder + "links.csv", LinksCsv(plan));
   if (command.tasks) WriteOutput(folder + "tasks.csv", TasksCsv(request, plan));
   if (!plan.rounds.empty()) {
     WriteOutput(folder + "gantt.svg", GanttSvg(plan, GanttRound(plan, command.gantt)));

@@ -54,8 +54,9 @@ void AddSwitch(CLI::App& app, const std::string& flag, bool& value, const std::s
 void AddPlan(CLI::App& app, PlanCommand& command) {
   command.values = DefaultFederatedValues();
   AddOptions(app, command.values, [](const std::string&) { return true; });
-  app.add_option("--out", command.out,
-                 "folder for rounds.csv, clients.csv, gantt.svg and, with --tasks=on, tasks.csv")
+  app.add_option(
+         "--out", command.out,
+         "folder for rounds.csv, clients.csv, links.csv, gantt.svg and, with --tasks=on, tasks.csv")
       ->type_name("DIR")
       ->group("Output");
   AddSwitch(app, "--tasks", command.tasks, "write tasks.csv, up to a million tasks");

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <numeric>
@@ -85,6 +86,10 @@ TEST(Plan, SumsOfTasksRoundsAndClientsAgree) {
   EXPECT_NEAR(client_busy, busy, 1e-6 * busy);
   // What the links carried costs the same: transfers that are cut are rounded to whole bytes.
   EXPECT_NEAR(plan.link_usd, usd, 1e-4 * usd);
+  double rows_usd = 0;
+  for (const analysis::LinkRow& row : plan.links) rows_usd += row.usd;
+  EXPECT_NEAR(rows_usd, plan.link_usd, 1e-9);
+  EXPECT_EQ(plan.links.size(), 4u);  // the server's line and the group's, each way
   EXPECT_GT(usd, 0);
 }
 
@@ -102,6 +107,35 @@ TEST(Plan, PricesOfATaskAreThoseOfItsBytesAndAcks) {
   EXPECT_NEAR(round.cost.usd_down, (46'362'720 * .02 + 833'436 * .09) * 1e-9, 1e-9);
   EXPECT_NEAR(round.cost.usd_up, (46'362'720 * .09 + 833'436 * .02) * 1e-9, 1e-9);
   EXPECT_NEAR(plan.link_usd, round.cost.usd_down + round.cost.usd_up, 1e-9);
+}
+
+// Ten hospitals in regions of a cloud and a server in eu-central-1: what one dense round costs at
+// the list prices of 2022.
+TEST(Plan, ARoundBetweenRegionsCostsItsEgress) {
+  std::string data;
+  for (const char* folder : {"/../shared/data/", "/../../shared/data/"}) {
+    const std::string path = LEGACY_ROOT + std::string(folder) + "wan_cloud/";
+    if (std::filesystem::exists(path)) data = path;
+  }
+  if (data.empty()) GTEST_SKIP() << "shared/data/wan_cloud is absent";
+  std::string names, silos = "name,region,down,up\n";
+  for (const char* region :
+       {"us-east-1", "us-west-2", "sa-east-1", "eu-west-1", "eu-central-1", "af-south-1",
+        "ap-south-1", "ap-northeast-1", "ap-southeast-1", "ap-southeast-2"}) {
+    names += (names.empty() ? "\"aws:" : ", \"aws:") + std::string(region) + "\"";
+    silos += std::string(region) + ",aws:" + region + ",100Mbps,40Mbps\n";
+  }
+  const std::string regions = Write(
+      "hospitals.yaml", "type: regions\nmatrix: " + data + "wan_links_joined.csv\nprices: " + data +
+                            "egress_cost_2022.csv\nregions: [" + names + "]\n");
+  const Plan plan = RunOf({{"population", "silos:" + Write("silos.csv", silos)},
+                           {"topology", "regions:" + regions},
+                           {"at", "aws:eu-central-1"},
+                           {"elements", "11173962"},
+                           {"rounds", "1"}});
+  EXPECT_NEAR(plan.rounds[0].cost.usd_up, .0330212, 1e-6);
+  EXPECT_NEAR(plan.rounds[0].cost.usd_down, .0089362, 1e-6);
+  EXPECT_NEAR(plan.link_usd, .0419574, 1e-6);
 }
 
 TEST(Plan, EqualOptionsGiveEqualBytesAndOtherSeedsOthers) {

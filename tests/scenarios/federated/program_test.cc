@@ -22,7 +22,7 @@ TEST(FederatedProgram, PlansAndWritesFiles) {
                            "Round ", "A round waits for", "Remedies", "half the bytes"}) {
     EXPECT_NE(result.text.find(part), std::string::npos) << part;
   }
-  for (const char* file : {"rounds.csv", "tasks.csv", "clients.csv", "gantt.svg"}) {
+  for (const char* file : {"rounds.csv", "tasks.csv", "clients.csv", "links.csv", "gantt.svg"}) {
     EXPECT_TRUE(std::filesystem::exists(folder + "/" + file)) << file;
   }
   const std::string rounds = Read(folder + "/rounds.csv");
