@@ -171,6 +171,9 @@ Measurement MeasureEndless(const PreparedExperiment& prepared, Fidelity fidelity
   const auto engine = Sampled(FactoryOf(fidelity, "--fidelity", options.files), telemetry,
                               options)(prepared.network->request);
   EndlessGraph graph(prepared.flows, *prepared.network, e.duration, e.window_time);
+  const fabric::EngineRequest& request = prepared.network->request;
+  const auto background = request.background ? request.background(0) : nullptr;
+  if (background) engine->SubmitBackground(*background, 0);
   engine->Submit(graph, 0);
   engine->RunUntil(e.duration);
   Measurement m;

@@ -38,24 +38,28 @@ std::unique_ptr<Network> BuildNetwork(const NetworkRequest& request) {
     placement.workers = static_cast<int>(network->topology.Hosts().size());
   }
   network->placement = fabric::MakePlacement(placement, network->topology);
+  MakeReady(*network, request);
+  return network;
+}
+
+void MakeReady(Network& network, const NetworkRequest& request) {
   if (request.background.load > 0) {
     std::vector<int> endpoints;
-    for (const int host : network->topology.Hosts()) {
-      endpoints.push_back(network->placement.Endpoints());
-      network->placement.others.push_back(host);
+    for (const int host : network.topology.Hosts()) {
+      endpoints.push_back(network.placement.Endpoints());
+      network.placement.others.push_back(host);
     }
-    network->background = std::make_unique<BackgroundTraffic>(
-        request.background, request.background_key, network->topology, network->placement,
+    network.background = std::make_unique<BackgroundTraffic>(
+        request.background, request.background_key, network.topology, network.placement,
         request.transport, std::move(endpoints), request.seed);
-    network->request.background = [traffic = network->background.get()](fabric::TimeNs start) {
+    network.request.background = [traffic = network.background.get()](fabric::TimeNs start) {
       return traffic->From(start);
     };
   }
-  network->request.topology = &network->topology;
-  network->request.placement = &network->placement;
-  network->request.transport = request.transport;
-  network->request.seed = request.seed;
-  return network;
+  network.request.topology = &network.topology;
+  network.request.placement = &network.placement;
+  network.request.transport = request.transport;
+  network.request.seed = request.seed;
 }
 
 int WorkersOfFirstSwitch(const Network& network) {

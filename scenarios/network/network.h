@@ -37,6 +37,9 @@ struct Network {
 // Builds a network. Where its topology is a map, says once on standard error what the map left
 // open. Throws fabric::Error on a fabric that cannot be built or is too small.
 std::unique_ptr<Network> BuildNetwork(const NetworkRequest& request);
+// Sets what engines are asked for on a network that has its topology and its placement: transport,
+// seed and background traffic.
+void MakeReady(Network& network, const NetworkRequest& request);
 
 // Returns how many of the first workers are connected to the same switch.
 int WorkersOfFirstSwitch(const Network& network);

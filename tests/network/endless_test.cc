@@ -102,6 +102,14 @@ TEST(Endless, PatternsHaveNoEnd) {
   }
 }
 
+TEST(Endless, ShareLinksWithBackgroundTraffic) {
+  const ThroughputWindow quiet = WindowsOf("0,1\n").at(10);
+  const ThroughputWindow busy =
+      WindowsOf("0,1\n", {{"background", "poisson:load=0.5"}, {"duration", "200ms"}}).at(10);
+  EXPECT_LT(busy.rates[0], 0.9 * quiet.rates[0]);
+  EXPECT_GT(busy.rates[0], 0.1 * quiet.rates[0]);
+}
+
 TEST(Endless, RowsHaveEachFlowInEachWindow) {
   const OptionValues values = With(Values("0,2\n1,2,0.5\n"));
   const PreparedExperiment prepared = Prepare(ParseExperiment(values, {}));

@@ -91,6 +91,15 @@ TEST(Jobs, RepeatAfterComputing) {
   }
 }
 
+// Background traffic delays a job alone as well as together with others.
+TEST(Jobs, RunBesideBackgroundTraffic) {
+  const std::string text = "jobs: [{hosts: [0, 1], collective: broadcast, bytes: 100MB}]";
+  const fabric::TimeNs quiet = TimesOf(text).alone[0].Time();
+  const JobsMeasurement busy = TimesOf(text, {{"background", "poisson:load=0.5"}});
+  EXPECT_GT(busy.alone[0].Time(), quiet * 11 / 10);
+  EXPECT_EQ(busy.Slowdown(0), 1);
+}
+
 TEST(Jobs, TakeFreeHosts) {
   const PreparedJobs prepared = JobsOf(
       "jobs:\n"

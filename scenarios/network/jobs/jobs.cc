@@ -241,12 +241,14 @@ std::vector<JobTiming> Run(const PreparedJobs& prepared, Fidelity fidelity,
   const fabric::EngineRequest& request = prepared.network->request;
   const auto engine = FactoryOf(fidelity, "--fidelity")(request);
   const int runs = request.transport.WarmsUp() && !engine->StartsWarm() ? 2 : 1;
+  const auto background = request.background ? request.background(0) : nullptr;
   std::vector<JobTiming> timings;
   for (int run = 0; run < runs; ++run) {
     const TimeNs now = engine->Now();
     const fabric::EngineCounters counters = engine->Counters();
     const std::vector<fabric::LinkCounters> links = engine->Links();
     engine->SetScheduleTime(0);
+    if (run == 0 && background) engine->SubmitBackground(*background, now);
     std::vector<std::unique_ptr<JobGraph>> graphs;
     for (const size_t j : chosen) {
       graphs.push_back(std::make_unique<JobGraph>(prepared.jobs[j]));
@@ -338,10 +340,7 @@ PreparedJobs PrepareJobs(std::vector<JobRequest> requests, const OptionValues& v
     At(job.request.where,
        [&] { return fabric::StepGraph(TrafficOf(e, *e.algorithm, *job.network, 0)).Done(); });
   }
-  network.request.topology = &network.topology;
-  network.request.placement = &network.placement;
-  network.request.transport = shared.network.transport;
-  network.request.seed = shared.network.seed;
+  MakeReady(network, shared.network);
 
   prepared.fidelities = shared.fidelities;
   if (shared.automatic) {
