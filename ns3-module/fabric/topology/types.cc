@@ -102,7 +102,8 @@ Topology MakeByType(TopologyBuild& build)
     }
     throw Error(build.settings.Where(),
                 build.settings.Type(),
-                names + "or a file: .yaml, or .txt or .topo (HPCC), or hpcc:PATH");
+                names +
+                    "or a file: .yaml, .txt or .topo (HPCC), .graphml, .gml, .xml, or hpcc:PATH");
 }
 
 int TopologyBuild::Needed() const

@@ -85,10 +85,11 @@ TEST(MakeTopology, SaysWhatIsWrongWithTheText) {
   EXPECT_EQ(ErrorOf("fat-tree:k=5"), "topology: k: got '5'; allowed: an even number");
   EXPECT_EQ(ErrorOf("fat-tree:k=four"),
             "topology: k: got 'four'; allowed: an integer from 2 to 64");
-  EXPECT_EQ(ErrorOf("mesh"),
-            "topology: got 'mesh'; allowed: fat-tree, leaf-spine, dumbbell, star, torus, "
-            "dragonfly, rail-optimised, ring, nodes, or a file: .yaml, or .txt or .topo (HPCC), or "
-            "hpcc:PATH");
+  EXPECT_EQ(
+      ErrorOf("mesh"),
+      "topology: got 'mesh'; allowed: fat-tree, leaf-spine, dumbbell, star, torus, "
+      "dragonfly, rail-optimised, ring, nodes, or a file: .yaml, .txt or .topo (HPCC), .graphml, "
+      ".gml, .xml, or hpcc:PATH");
   EXPECT_EQ(
       ErrorOf("star:hots=3"),
       "topology: unknown key of star: got 'hots'; allowed: changes, delay, host.delay, host.queue, "
