@@ -817,8 +817,8 @@ std::string FlowEngine::Blocked() const
                 {
                     const Flow& flow = m_slots[connection.sending].flow;
                     return "link " + m_topology.NodeName(m_topology.From(hop.link)) + " > " +
-                           m_topology.NodeName(m_topology.To(hop.link)) + " carries nothing from " +
-                           FormatTime(m_now) + " on, for ever, and the flow of " +
+                           m_topology.NodeName(m_topology.To(hop.link)) +
+                           " carries nothing any more, for ever, and the flow of " +
                            FormatBytes(flow.bytes) + " from endpoint " +
                            std::to_string(flow.source) + " to " + std::to_string(flow.destination) +
                            " needs it";
