@@ -260,12 +260,17 @@ Table RemedyTable(const std::vector<std::pair<std::string, Remedy>>& remedies, c
   return table;
 }
 
-std::string WaitsFor(const Plan& plan) {
+std::string WaitsFor(const PlanRequest& request, const Plan& plan) {
   std::array<double, 4> sums{};
-  double all = 0;
+  double all = 0, shared = 0;
+  int64_t rounds = 0, slow = 0;
+  std::vector<int64_t> by_group(request.population.Groups().size(), 0);
+  std::vector<double> predicted(plan.predicted.begin(), plan.predicted.end());
+  const double slow_from = Quantile(predicted, 0.9);
   for (const PlannedRound& planned : plan.rounds) {
     if (!planned.row.critical) continue;
-    const fabric::TaskTimes& times = planned.row.critical->times;
+    const fabric::TaskRow& task = *planned.row.critical;
+    const fabric::TaskTimes& times = task.times;
     const double parts[] = {
         Seconds(times.downloaded - times.dispatched), Seconds(times.worked - times.downloaded),
         Seconds(times.ended - times.worked), std::max(0.0, Seconds(planned.row.end - times.ended))};
@@ -273,13 +278,32 @@ std::string WaitsFor(const Plan& plan) {
       sums[i] += parts[i];
       all += parts[i];
     }
+    shared += std::max(0.0, Seconds(times.ended - times.dispatched) - plan.predicted[task.client]);
+    ++rounds;
+    ++by_group[request.population.GroupOf(task.client)];
+    slow += plan.predicted[task.client] >= slow_from;
   }
   if (all == 0) return "Rounds take no time.";
-  return fmt::format(
-      "A round waits for its last counted task: {:.0f} % downloads, {:.0f} % work, {:.0f} % "
-      "uploads, "
-      "{:.0f} % after its arrival.",
-      100 * sums[0] / all, 100 * sums[1] / all, 100 * sums[2] / all, 100 * sums[3] / all);
+  const auto share = [](double part, double whole) {
+    return fmt::format("{:.0f} %", 100 * part / whole);
+  };
+  std::string text = fmt::format(
+      "A round waits for its last counted task: {} downloads, {} work, {} uploads, {} after its "
+      "arrival.\n{} of that is handshakes, slow start, rates below the mean, and sharing lines.",
+      share(sums[0], all), share(sums[1], all), share(sums[2], all), share(sums[3], all),
+      share(shared, all));
+  const auto whole = static_cast<double>(rounds);
+  if (plan.clients.size() >= 20) {
+    text += fmt::format("\nThe slowest tenth of the clients ends {} of the rounds.",
+                        share(static_cast<double>(slow), whole));
+  }
+  if (by_group.size() > 1) {
+    const auto most = std::max_element(by_group.begin(), by_group.end());
+    text += fmt::format("\nGroup {} ends {} of the rounds.",
+                        request.population.Groups()[most - by_group.begin()].name,
+                        share(static_cast<double>(*most), whole));
+  }
+  return text;
 }
 
 }  // namespace legacy

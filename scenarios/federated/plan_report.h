@@ -21,8 +21,9 @@ std::vector<std::pair<std::string, Remedy>> RemediesFor(const PlanRequest& reque
 analysis::Table RemedyTable(const std::vector<std::pair<std::string, Remedy>>& remedies,
                             const Plan& base, const std::vector<Plan>& plans);
 
-// Returns the sentence about what the rounds wait for.
-std::string WaitsFor(const Plan& plan);
+// Returns sentences about what the rounds wait for: which part of the critical task, whether lines
+// that it shares with others, which group, and the slowest tenth of the clients.
+std::string WaitsFor(const PlanRequest& request, const Plan& plan);
 
 // Returns the value below which `share` of the values lie, between neighbours by straight lines.
 // There must be one or more.

@@ -112,7 +112,7 @@ int RunPlanCommand(const PlanCommand& command, const StopFlag& stop) {
     if (command.chart && !plan.tasks.empty()) {
       Print(GanttText(plan, GanttRound(plan, command.gantt)) + "\n");
     }
-    Print(WaitsFor(plan) + "\n\n");
+    Print(WaitsFor(request, plan) + "\n\n");
   }
   if (!command.out.empty()) WriteFiles(command, request, plan);
   if (command.remedies && plan.versions > 0 && !plan.interrupted) {

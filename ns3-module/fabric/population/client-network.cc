@@ -11,9 +11,6 @@ namespace legacy::fabric
 namespace
 {
 
-/// A line that several clients share ends at a switch, to which each has a port of this rate.
-constexpr int64_t kHomeRate = 1'000'000'000;
-
 /// Finds switches of a core by name.
 class Places
 {
@@ -124,9 +121,13 @@ ClientNetwork MakeClientNetwork(const Population& population,
             access.b = topology.AddSwitch("line" + std::to_string(client.line));
             home->second = {access.b, 2 * topology.AddLink(access)};
         }
-        Port port;
-        port.rateBps = kHomeRate;
-        topology.AddLink(Link(home->second.first, host, 0, port));
+        // Inside the house nothing is slower than the line itself.
+        Link inside;
+        inside.a = home->second.first;
+        inside.b = host;
+        inside.ports[0].rateBps = client.down.rateBps;
+        inside.ports[1].rateBps = client.up.rateBps;
+        topology.AddLink(inside);
         network.accessLinks.push_back(home->second.second);
     }
     network.placement.description = "clients and a server";

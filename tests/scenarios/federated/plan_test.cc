@@ -255,7 +255,7 @@ TEST(Plan, ChartsAndTablesShowARound) {
   EXPECT_EQ(svg.substr(0, 4), "<svg");
   EXPECT_NE(svg.find("</svg>"), std::string::npos);
   EXPECT_EQ(PlanTables(request, plan).size(), 3u);
-  EXPECT_NE(WaitsFor(plan).find("% work"), std::string::npos);
+  EXPECT_NE(WaitsFor(request, plan).find("% work"), std::string::npos);
   EXPECT_THROW(GanttRound(plan, 41), Error);
   const std::string rounds = RoundsCsv(request, plan);
   EXPECT_EQ(std::count(rounds.begin(), rounds.end(), '\n'), 41);
