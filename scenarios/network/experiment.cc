@@ -248,6 +248,10 @@ int64_t Part(int64_t total, int parts, int index) {
 
 Experiment ParseExperiment(const OptionValues& values,
                            const std::map<std::string, std::string>& ns3_attributes) {
+  if (!values.at("jobs").empty()) {
+    throw Error("--jobs", values.at("jobs"),
+                "nothing in a sweep or from Python; legacy-network --jobs runs them");
+  }
   RefuseUnread(values);
   const Reader reader(values);
   Experiment e;

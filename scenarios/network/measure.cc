@@ -168,8 +168,8 @@ Measurement MeasureEndless(const PreparedExperiment& prepared, Fidelity fidelity
   const auto wall = WallClock::now();
   const Experiment& e = prepared.experiment;
   TelemetryRecorder telemetry(options.telemetry_every);
-  const auto engine = Sampled(FactoryOf(fidelity, "--fidelity", options.files), telemetry,
-                              options)(prepared.network->request);
+  const auto engine = Sampled(Watched(FactoryOf(fidelity, "--fidelity", options.files), options),
+                              telemetry, options)(prepared.network->request);
   EndlessGraph graph(prepared.flows, *prepared.network, e.duration, e.window_time);
   const fabric::EngineRequest& request = prepared.network->request;
   const auto background = request.background ? request.background(0) : nullptr;

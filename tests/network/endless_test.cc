@@ -17,7 +17,7 @@ constexpr double kPayload = kLine * 1448 / 1502;                // without heade
 constexpr double kShared = kPayload / (1 + 54.0 / 1502 * 0.5);  // and half of the ACKs
 
 std::string FlowFile(const std::string& text) {
-  const std::string path = testing::TempDir() + "/endless.csv";
+  const std::string path = OwnFile("endless.csv");
   std::ofstream(path) << text;
   return path;
 }
@@ -136,7 +136,7 @@ TEST(Endless, MistakesAreNamed) {
   const auto refusal = [](const std::string& flows, const OptionValues& changes) {
     return MessageOf([&] { WindowsOf(flows, changes); });
   };
-  const std::string file = testing::TempDir() + "/endless.csv";
+  const std::string file = OwnFile("endless.csv");
   EXPECT_NE(refusal("0,1\n", {{"fidelity", "flow,analytic"}}).find("allowed: packet, flow: at an"),
             std::string::npos);
   EXPECT_NE(refusal("", {}).find("--duration: got '1s'; allowed: nothing without --flows"),

@@ -52,7 +52,7 @@ TEST(Experiment, SumsOfSparseMessagesGrowToTheDenseSize) {
 // A matrix has the bytes of each pair, and buckets share each of them; without a matrix the pairs
 // are those of an all-to-all.
 TEST(Experiment, MatricesHaveTheBytesOfPairs) {
-  const std::string path = testing::TempDir() + "/matrix.csv";
+  const std::string path = OwnFile("matrix.csv");
   const auto experiment = [&](const std::string& text, const OptionValues& changes = {}) {
     std::ofstream(path) << text;
     OptionValues values = {{"workers", "3"}, {"collective", "all-to-allv"}, {"matrix", path}};

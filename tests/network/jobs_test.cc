@@ -9,7 +9,7 @@
 namespace legacy::jobs_test {
 namespace {
 
-std::string JobsPath() { return testing::TempDir() + "/jobs.yaml"; }
+std::string JobsPath() { return OwnFile("jobs.yaml"); }
 
 PreparedJobs JobsOf(const std::string& text, const OptionValues& changes = {}) {
   std::ofstream(JobsPath()) << text;

@@ -1,6 +1,9 @@
 // Helpers of the tests of scenarios/network/.
 #pragma once
 
+#include <gtest/gtest.h>
+#include <unistd.h>
+
 #include <fstream>
 #include <string>
 
@@ -9,6 +12,11 @@
 #include "tests/message_of.h"
 
 namespace legacy {
+
+// Returns the path of a file of this process, as tests run at the same time.
+inline std::string OwnFile(const std::string& name) {
+  return testing::TempDir() + std::to_string(getpid()) + "-" + name;
+}
 
 inline OptionValues With(const OptionValues& changes) {
   OptionValues values = DefaultValues();

@@ -302,6 +302,7 @@ TEST_F(NetworkProgram, MistakesGiveOneClearMessage) {
       {"--pattern=permutation --duration=1s --sweep=seed=1,2", "--duration: needs one experiment"},
       {"--jobs=missing.yaml", "missing.yaml"},
       {"--jobs=jobs.yaml --pattern=permutation", "either this or --jobs"},
+      {"--sweep=jobs=jobs.yaml", "nothing in a sweep"},
       {"--jobs=jobs.yaml --fct=out.csv", "--fct: got 'out.csv'"},
       {"--jobs=jobs.yaml --sweep=seed=1,2", "--jobs: needs one run"},
       {"--telemetry-every=1ms", "nothing without --telemetry"},

@@ -21,7 +21,7 @@ std::vector<Measurement> MeasuredWith(const PreparedExperiment& prepared, fabric
 }
 
 PreparedExperiment FlowsOnAStar(const std::string& flows, const std::string& fidelity) {
-  const std::string path = testing::TempDir() + "/telemetry.csv";
+  const std::string path = OwnFile("telemetry.csv");
   std::ofstream(path) << flows;
   return Prepare(ExperimentWith({{"topo", "star:hosts=4"},
                                  {"bandwidth", "1Gbps"},
