@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "ns3-module/fabric/engine/engine.h"
+#include "ns3-module/fabric/import/make.h"
 #include "tests/message_of.h"
 #include "trainer/clock/operation_cost.h"
 
