@@ -57,7 +57,12 @@ class ScenarioTiming {
   PricedStep Price(const StepClock& clock, const StepWork& work, const StepStart& start) const;
   // Returns true where equal works at different steps are equal on the network, and so are
   // simulated once.
-  bool Memoises() const { return scenario_.memoise && !stragglers_->Transient(); }
+  bool Memoises() const {
+    return scenario_.memoise && !stragglers_->Transient() &&
+           std::ranges::none_of(networks_, [](const ScenarioNetwork& entry) {
+             return entry.network->background || entry.network->topology.HasSchedules();
+           });
+  }
   bool Packets() const { return *scenario_.fidelity == Fidelity::kPacket; }
   // Returns the setup for people: "16 workers on fat-tree-k4 (packed), 1Gbps, packet fidelity".
   std::string Description() const;
