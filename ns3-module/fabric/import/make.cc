@@ -114,7 +114,7 @@ ImportedTopology FromRttMatrix(NamedFile& file, const TopologyRequest& request)
 /// Reads the text formats that share extensions: each says in its first words what it is.
 ImportedTopology FromText(NamedFile& file, const TopologyRequest& request)
 {
-    const std::string text = ReadText(file.path);
+    std::string text = ReadText(file.path);
     if (StartsWith(text, "?SNDlib"))
     {
         return FromSndlib(file, request);
@@ -123,7 +123,7 @@ ImportedTopology FromText(NamedFile& file, const TopologyRequest& request)
     {
         return ReadHtsimFile(file.path, DefaultsOf(request));
     }
-    return {ReadHpccFile(file.path), {}, {}};
+    return {ReadHpccText(file.path, std::move(text)), {}, {}};
 }
 
 constexpr const char* kMapOptions =

@@ -80,5 +80,7 @@ std::variant<Settings, Topology> ReadYamlFile(const std::string& path,
 
 /// Reads a file in HPCC's format. Throws Error likewise, and on counts that are wrong.
 Topology ReadHpccFile(const std::string& path);
+/// Reads it from a text; `path` is for messages.
+Topology ReadHpccText(const std::string& path, std::string text);
 
 } // namespace legacy::fabric

@@ -25,7 +25,9 @@ constexpr size_t kLinkWords = 5;
 class HpccFile
 {
   public:
-    explicit HpccFile(const std::string& path) : m_path(path), m_lines(path, ReadText(path))
+    HpccFile(const std::string& path, std::string text)
+        : m_path(path),
+          m_lines(path, std::move(text))
     {
     }
 
@@ -184,7 +186,12 @@ class HpccFile
 
 Topology ReadHpccFile(const std::string& path)
 {
-    return HpccFile(path).Read();
+    return ReadHpccText(path, ReadText(path));
+}
+
+Topology ReadHpccText(const std::string& path, std::string text)
+{
+    return HpccFile(path, std::move(text)).Read();
 }
 
 } // namespace legacy::fabric
