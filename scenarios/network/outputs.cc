@@ -32,22 +32,45 @@ std::string NodeName(const Network& network, int endpoint) {
 std::string LinksCsv(const PreparedExperiment& prepared,
                      const std::vector<Measurement>& measurements) {
   const fabric::Topology& topology = prepared.network->topology;
-  std::string text =
-      CsvLine({"fidelity", "repetition", "link", "from", "to", "rate_bits_per_second", "bytes",
-               "packets", "drops", "marks", "max_queue_bytes", "busy_seconds", "mean_utilisation",
-               "peak_utilisation"});
+  std::vector<std::string> columns = {"fidelity",
+                                      "repetition",
+                                      "link",
+                                      "from",
+                                      "to",
+                                      "rate_bits_per_second",
+                                      "bytes",
+                                      "packets",
+                                      "drops",
+                                      "marks",
+                                      "max_queue_bytes",
+                                      "busy_seconds",
+                                      "mean_utilisation",
+                                      "peak_utilisation"};
+  const bool background = prepared.network->background != nullptr;
+  if (background) columns.emplace_back("background_bytes");
+  std::string text = CsvLine(columns);
   for (const Measurement& m : measurements) {
     for (size_t i = 0; i < m.timing.links.size(); ++i) {
       const fabric::LinkCounters& link = m.timing.links[i];
       const auto directed = static_cast<fabric::DirectedLink>(i);
       const std::string& from = topology.NodeName(topology.From(directed));
       const std::string& to = topology.NodeName(topology.To(directed));
-      text += CsvLine(
-          {NameOf(m.fidelity), std::to_string(m.repetition), topology.LinkName(directed), from, to,
-           std::to_string(topology.MeanRate(directed)), std::to_string(link.bytes),
-           std::to_string(link.packets), std::to_string(link.drops), std::to_string(link.marks),
-           std::to_string(link.maxQueueBytes), SecondsText(link.busy),
-           CsvNumber(Share(link.busy, m.timing.total)), CsvNumber(link.peak)});
+      std::vector<std::string> fields = {NameOf(m.fidelity),
+                                         std::to_string(m.repetition),
+                                         topology.LinkName(directed),
+                                         from,
+                                         to,
+                                         std::to_string(topology.MeanRate(directed)),
+                                         std::to_string(link.bytes),
+                                         std::to_string(link.packets),
+                                         std::to_string(link.drops),
+                                         std::to_string(link.marks),
+                                         std::to_string(link.maxQueueBytes),
+                                         SecondsText(link.busy),
+                                         CsvNumber(Share(link.busy, m.timing.total)),
+                                         CsvNumber(link.peak)};
+      if (background) fields.push_back(std::to_string(link.backgroundBytes));
+      text += CsvLine(fields);
     }
   }
   return text;

@@ -1,11 +1,11 @@
 #include "csv.h"
 
 #include "error.h"
+#include "text-file.h"
 
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
-#include <zlib.h>
 
 namespace legacy::fabric
 {
@@ -37,39 +37,9 @@ Value ParseCell(std::string_view text, const std::string& where, Value least, Va
 
 } // namespace
 
-std::string ReadMaybePacked(const std::string& path, const std::string& option)
-{
-    // What is not packed is read as it is.
-    gzFile file = gzopen(path.c_str(), "rb");
-    if (!file)
-    {
-        throw Error(option, path, "a file that can be read");
-    }
-    std::string text;
-    std::string block(size_t{1} << 18, '\0');
-    int got = 0;
-    while ((got = gzread(file, block.data(), static_cast<unsigned>(block.size()))) > 0 &&
-           text.size() <= kMostBytesOfFile)
-    {
-        text.append(block.data(), static_cast<size_t>(got));
-    }
-    int status = Z_OK;
-    gzerror(file, &status);
-    gzclose(file);
-    if (got < 0 || (status != Z_OK && status != Z_STREAM_END))
-    {
-        throw Error(option, path, "a file that can be read, whole if it is packed by gzip");
-    }
-    if (text.size() > kMostBytesOfFile)
-    {
-        throw Error(option, path, "at most 1 GiB of text");
-    }
-    return text;
-}
-
 CsvFile::CsvFile(const std::string& path, const std::string& option)
     : m_path(path),
-      m_text(ReadMaybePacked(path, option))
+      m_text(ReadText(path, kMostBytesOfFile, option))
 {
     std::string_view line;
     if (!NextLine(line))

@@ -11,10 +11,6 @@
 namespace legacy::fabric
 {
 
-/// Returns the whole file, unpacked where gzip packed it. Throws Error naming `option` where the
-/// file cannot be read or is damaged, and where it has more than 1 GiB.
-std::string ReadMaybePacked(const std::string& path, const std::string& option);
-
 /// A CsvFile walks over the rows of a file. Blank lines are skipped; lines may end with CR LF.
 class CsvFile
 {

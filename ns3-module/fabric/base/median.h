@@ -8,7 +8,8 @@
 namespace legacy::fabric
 {
 
-/// Returns the value in the middle of `values`, or the mean of the two there; at least one is given.
+/// Returns the value in the middle of `values`, or the mean of the two there; at least one is
+/// given.
 template <typename T>
 double Median(std::vector<T> values)
 {

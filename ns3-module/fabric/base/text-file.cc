@@ -35,9 +35,15 @@ bool IsControl(char c)
     return static_cast<unsigned char>(c) < 0x20 || c == 0x7F;
 }
 
-[[noreturn]] void ThrowUnreadable(const std::string& path, const std::string& reason)
+/// `option` names what the file was given for; "": a topology.
+[[noreturn]] void
+ThrowUnreadable(const std::string& option, const std::string& path, const std::string& reason)
 {
-    throw Error("topology", path, "a readable file, or a topology's name" + reason);
+    if (option.empty())
+    {
+        throw Error("topology", path, "a readable file, or a topology's name" + reason);
+    }
+    throw Error(option, path, "a file that can be read" + reason);
 }
 
 std::string SystemReason(int error)
@@ -54,13 +60,14 @@ std::string ShortestReal(double value)
 
 } // namespace
 
-std::string ReadText(const std::string& path, size_t mostBytes)
+std::string ReadText(const std::string& path, size_t mostBytes, const std::string& option)
 {
     errno = 0;
     const GzipFile file(gzopen(path.c_str(), "rb"));
     if (!file)
     {
-        ThrowUnreadable(path, errno == ENOENT ? "" : SystemReason(errno == 0 ? ENOMEM : errno));
+        ThrowUnreadable(
+            option, path, errno == ENOENT ? "" : SystemReason(errno == 0 ? ENOMEM : errno));
     }
     std::string text;
     size_t held = 0;
@@ -74,8 +81,8 @@ std::string ReadText(const std::string& path, size_t mostBytes)
             int code = 0;
             const std::string reason = gzerror(file.get(), &code);
             const bool system = code == Z_ERRNO;
-            ThrowUnreadable(path,
-                            system ? SystemReason(errno) : " (gzip: " + OneLine(reason) + ")");
+            ThrowUnreadable(
+                option, path, system ? SystemReason(errno) : " (gzip: " + OneLine(reason) + ")");
         }
         held += static_cast<size_t>(read);
         if (held > mostBytes)
@@ -91,7 +98,7 @@ std::string ReadText(const std::string& path, size_t mostBytes)
             const std::string reason = gzerror(file.get(), &code);
             if (code == Z_BUF_ERROR)
             {
-                ThrowUnreadable(path, " (gzip: it ends too early)");
+                ThrowUnreadable(option, path, " (gzip: it ends too early)");
             }
             text.resize(held);
             return text;

@@ -15,8 +15,11 @@ namespace legacy::fabric
 inline constexpr size_t kMostTextBytes = size_t{1} << 28;
 
 /// Returns the text of a file, unpacked where gzip packed it. Throws Error "PATH: ..." on a file
-/// that cannot be read, that is damaged or that is too long.
-std::string ReadText(const std::string& path, size_t mostBytes = kMostTextBytes);
+/// that cannot be read, that is damaged or that is too long; where it cannot be read it names
+/// `option`, which the file was given for ("": a topology).
+std::string ReadText(const std::string& path,
+                     size_t mostBytes = kMostTextBytes,
+                     const std::string& option = "");
 
 /// Returns what a message shows of a text: its first 60 characters, with control characters
 /// replaced by '?'.

@@ -3,6 +3,7 @@
 #include "fabric/base/csv.h"
 #include "fabric/base/error.h"
 #include "fabric/base/median.h"
+#include "fabric/base/text-file.h"
 
 #include <algorithm>
 #include <charconv>
@@ -98,7 +99,7 @@ std::vector<Trace> ReadCsvTraces(const TraceRequest& request)
 Trace ReadMahimahi(const TraceRequest& request)
 {
     constexpr double kBitsOfDelivery = 1500 * 8;
-    const std::string text = ReadMaybePacked(request.file, request.option + ": file");
+    const std::string text = ReadText(request.file, kMostTextBytes, request.option + ": file");
     std::vector<int64_t> stamps;
     int64_t line = 0;
     for (size_t begin = 0; begin < text.size();)
