@@ -72,6 +72,8 @@ const std::vector<FederatedOption>& FederatedOptions() {
       {"transport", "wan|datacenter", "wan", "Network", "parameters of TCP, queues and headers"},
       {"connections", "KIND", "tls", "Network",
        "how a task connects: warm, cold, tls, quic, quic-0rtt, persistent"},
+      {"congestion", "NAME", "", "Network",
+       "congestion control: reno, cubic, bbr [the transport's: reno for wan]"},
       {"streams", "N", "1", "Network", "connections that share a transfer"},
       {"seed", "N", "1", "Network", "seed of all draws"},
   };

@@ -171,6 +171,14 @@ int64_t PlanRequest::Versions() const {
 
 std::vector<std::string> PlanRequest::Assumptions() const {
   std::vector<std::string> texts;
+  const std::string& control = transport.congestionControl;
+  if (fidelity == "packet" && (control == "ns3::TcpCubic" || control == "ns3::TcpBbr")) {
+    texts.push_back(
+        control == "ns3::TcpCubic"
+            ? "warning: ns-3's Cubic has no Reno-friendly region, so it is slow on short "
+              "paths with losses"
+            : "warning: ns-3's BBR collapses at losses of 1e-3 and more");
+  }
   for (const auto& [name, seconds] : work.step_seconds) {
     if (LoadProfile(name).source.starts_with("assumption (")) {
       texts.push_back("assumed device: " + name);
@@ -247,6 +255,14 @@ PlanRequest ParsePlan(const FederatedValues& values) {
   plan.transport = fabric::MakeTransport(read.Text("transport"));
   plan.transport.connections =
       fabric::ParseConnectionKind(read.Text("connections"), "--connections");
+  if (read.Has("congestion")) {
+    plan.transport.congestionControl =
+        fabric::CongestionControlOf(read.Text("congestion"), "--congestion");
+    if (plan.fidelity != "packet" && plan.fidelity != "flow") {
+      throw Error("--congestion", read.Text("congestion"),
+                  "nothing at fidelity " + plan.fidelity + ": packet and flow read it");
+    }
+  }
   plan.streams = static_cast<int>(read.Integer("streams", 1, 64));
   if (plan.fidelity == "formula" && plan.streams > 1) {
     throw Error("--streams", std::to_string(plan.streams), "1 at fidelity formula");

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <string>
 
 namespace legacy::fabric
 {
@@ -11,6 +12,32 @@ double BytesPerNs(const Port& port)
 {
     return static_cast<double>(port.rateBps) / 8e9;
 }
+
+namespace
+{
+
+/// Returns the highest rate of a connection that loses packets with probability p.
+double LossLimit(const FlowPath& path, const Transport& transport, double p)
+{
+    constexpr double kBbrTolerates = 0.15; // loss up to which BBR keeps its rate
+    const auto frame = static_cast<double>(transport.FrameBytes());
+    const double reno = frame / path.roundTrip * std::sqrt(1.5 / p);
+    const std::string& control = transport.congestionControl;
+    const auto is = [&](const std::string& name)
+    { return control == name || control == "ns3::" + name; };
+    if (is("TcpBbr") && p <= kBbrTolerates)
+    {
+        return path.slowest * (1 - p);
+    }
+    if (is("TcpCubic"))
+    {
+        const double seconds = path.roundTrip * 1e-9;
+        return std::max(reno, frame / path.roundTrip * 1.054 * std::pow(seconds / p, 0.75));
+    }
+    return reno;
+}
+
+} // namespace
 
 FlowPath MakeFlowPath(const Topology& topology, const Transport& transport, int from, int to)
 {
@@ -49,7 +76,7 @@ FlowPath MakeFlowPath(const Topology& topology, const Transport& transport, int 
     }
     if (kept < 1)
     {
-        path.limit = std::min(path.limit, frame / path.roundTrip * std::sqrt(1.5 / (1 - kept)));
+        path.limit = std::min(path.limit, LossLimit(path, transport, 1 - kept));
     }
     if (transport.socketBufferBytes > 0)
     {

@@ -150,6 +150,23 @@ ConnectionKind ParseConnectionKind(const std::string& text, const std::string& o
     throw Error(option, text, allowed);
 }
 
+std::string CongestionControlOf(const std::string& text, const std::string& option)
+{
+    if (text == "reno")
+    {
+        return "ns3::TcpLinuxReno";
+    }
+    if (text == "cubic")
+    {
+        return "ns3::TcpCubic";
+    }
+    if (text == "bbr")
+    {
+        return "ns3::TcpBbr";
+    }
+    throw Error(option, text, "reno, cubic, bbr");
+}
+
 std::string ToString(ConnectionKind kind)
 {
     return kConnectionNames[static_cast<size_t>(kind)];

@@ -2,12 +2,40 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <set>
 
+#include "ns3-module/fabric/engine/flow-path.h"
 #include "tests/fabric/fabric_testing.h"
 
 namespace legacy::fabric::transport_test {
 namespace {
+
+// One link of 1 Gbit/s with 50 ms and loss p: limits in segments a round trip.
+double SegmentsOf(const std::string& congestion, double p) {
+  Topology topology;
+  topology.AddHost("a");
+  topology.AddHost("b");
+  Port port;
+  port.rateBps = 1'000'000'000;
+  port.errorRate = p;
+  topology.AddLink(Link(0, 1, 50'000'000, port));
+  Transport transport = MakeTransport("wan");
+  if (!congestion.empty()) transport.congestionControl = CongestionControlOf(congestion, "c");
+  const FlowPath path = MakeFlowPath(topology, transport, 0, 1);
+  return path.limit * path.roundTrip / static_cast<double>(transport.FrameBytes());
+}
+
+TEST(Congestion, LimitsOfLossAreThoseOfTheAlgorithm) {
+  EXPECT_NEAR(SegmentsOf("", 1e-4), std::sqrt(1.5e4), .01);
+  EXPECT_NEAR(SegmentsOf("reno", 1e-4), 122.47, .01);
+  EXPECT_NEAR(SegmentsOf("cubic", 1e-4), 1.054 * std::pow(.1 / 1e-4, .75), .1);
+  EXPECT_NEAR(SegmentsOf("cubic", .04), std::sqrt(1.5 / .04), .01);  // never below Reno
+  const double pipe = SegmentsOf("", 0);
+  EXPECT_NEAR(SegmentsOf("bbr", .01) / pipe, .99, 1e-9);
+  EXPECT_NEAR(SegmentsOf("bbr", .2), std::sqrt(1.5 / .2), .01);
+  EXPECT_THROW(CongestionControlOf("vegas", "c"), Error);
+}
 
 TEST(Transport, EverySegmentPaysItsHeader) {
   Transport transport;
