@@ -39,6 +39,27 @@ std::string Nanoseconds(fabric::TimeNs time)
     return std::to_string(time) + "ns";
 }
 
+/// Returns the ns-3 types of congestion controls that all engines know by names of their own.
+const std::map<std::string, std::string>& CommonNames()
+{
+    static const std::map<std::string, std::string> names = {{"bbr", kBroken},
+                                                             {"cubic", "legacy::LinuxCubic"},
+                                                             {"dctcp", "ns3::TcpDctcp"},
+                                                             {"reno", "legacy::LinuxReno"}};
+    return names;
+}
+
+/// Returns the name of an ns-3 type: one of CommonNames(), or "ns3::TcpVegas" for "TcpVegas".
+std::string Qualified(const std::string& name)
+{
+    const auto found = CommonNames().find(name);
+    if (found != CommonNames().end())
+    {
+        return found->second;
+    }
+    return name.find("::") == std::string::npos ? "ns3::" + name : name;
+}
+
 /// True where a socket can use the type as its congestion control. The types' parents do not tell
 /// this: ns-3 3.37 derives TcpCubic's from TcpSocketBase.
 bool IsCongestionControl(TypeId tid)
@@ -57,12 +78,17 @@ bool IsCongestionControl(TypeId tid)
 std::string KnownCongestionControls()
 {
     std::string known;
+    for (const auto& [name, type] : CommonNames())
+    {
+        known += type == kBroken ? "" : name + ", ";
+    }
+    std::size_t listed = 0;
     for (uint16_t i = 0; i < TypeId::GetRegisteredN(); ++i)
     {
         const TypeId candidate = TypeId::GetRegistered(i);
         if (candidate.GetName() != kBroken && IsCongestionControl(candidate))
         {
-            known += (known.empty() ? "" : ", ") + candidate.GetName();
+            known += (listed++ == 0 ? "" : ", ") + candidate.GetName();
         }
     }
     return known;
@@ -103,23 +129,19 @@ void CheckSegment(const fabric::Transport& transport)
     }
 }
 
-/// Returns the name with its namespace: "ns3::TcpCubic" for "TcpCubic".
-std::string Qualified(const std::string& name)
-{
-    return name.find("::") == std::string::npos ? "ns3::" + name : name;
-}
-
 /// Returns the preset as ns-3 attributes.
 std::vector<std::pair<std::string, std::string>>
 PresetAttributes(const fabric::Transport& transport)
 {
     return {
         {kSocketType, Qualified(transport.congestionControl)},
+        {"ns3::TcpL4Protocol::RecoveryType", "legacy::HostRecovery"},
         {"ns3::TcpSocket::SegmentSize", std::to_string(transport.segmentBytes)},
         {"ns3::TcpSocket::InitialCwnd", std::to_string(transport.initialWindow)},
         {"ns3::TcpSocket::DelAckCount", std::to_string(transport.segmentsPerAck)},
         {"ns3::TcpSocket::DelAckTimeout", Nanoseconds(transport.delayedAckTimeout)},
         {"ns3::TcpSocket::ConnTimeout", Nanoseconds(transport.connectionTimeout)},
+        {"ns3::TcpSocket::DataRetries", "15"},  // Linux (tcp_retries2)
         {"ns3::TcpSocket::TcpNoDelay", "true"}, // sends the last segment of a message at once
         {"ns3::TcpSocketBase::MinRto", Nanoseconds(transport.minRto)},
         {"ns3::TcpSocketBase::Timestamp", "true"},

@@ -3,6 +3,7 @@
  */
 #include "host-queue-disc.h"
 
+#include "ns3/boolean.h"
 #include "ns3/drop-tail-queue.h"
 #include "ns3/uinteger.h"
 
@@ -29,6 +30,12 @@ TypeId HostQueueDisc::GetTypeId()
                             .SetParent<QueueDisc>()
                             .SetGroupName("Legacy")
                             .AddConstructor<HostQueueDisc>()
+                            .AddAttribute("Fair",
+                                          "Queue the data of each socket apart; otherwise all "
+                                          "packets share one queue, ACKs too.",
+                                          BooleanValue(true),
+                                          MakeBooleanAccessor(&HostQueueDisc::m_fair),
+                                          MakeBooleanChecker())
                             .AddAttribute("Quantum",
                                           "Bytes that a socket may send in a round.",
                                           UintegerValue(1500),
@@ -63,6 +70,15 @@ HostQueueDisc::Flow& HostQueueDisc::FlowOf(HostSocket* socket)
 bool HostQueueDisc::DoEnqueue(Ptr<QueueDiscItem> item)
 {
     HostSocket* socket = HostSocket::Sending();
+    if (!m_fair)
+    {
+        if (socket)
+        {
+            socket->OnQueued();
+        }
+        m_senders.emplace_back(socket);
+        return m_first->Enqueue(item);
+    }
     if (!socket)
     {
         return m_first->Enqueue(item);
@@ -86,7 +102,17 @@ Ptr<QueueDiscItem> HostQueueDisc::DoDequeue()
 {
     if (!m_first->IsEmpty())
     {
-        return m_first->Dequeue();
+        Ptr<QueueDiscItem> item = m_first->Dequeue();
+        if (!m_fair)
+        {
+            const Ptr<HostSocket> sender = m_senders.front();
+            m_senders.pop_front();
+            if (sender)
+            {
+                sender->OnUnqueued();
+            }
+        }
+        return item;
     }
     while (!m_active.empty())
     {
@@ -126,6 +152,7 @@ void HostQueueDisc::DoDispose()
     m_active.clear();
     m_flows.clear();
     m_first = nullptr;
+    m_senders.clear();
     QueueDisc::DoDispose();
 }
 

@@ -64,7 +64,9 @@ class HostQueueDisc : public ns3::QueueDisc
      */
     Flow& FlowOf(HostSocket* socket);
 
-    ns3::Ptr<InternalQueue> m_first;               //!< packets without payload
+    bool m_fair{true};                             //!< one queue for each socket
+    ns3::Ptr<InternalQueue> m_first;               //!< packets without payload; not fair: all
+    std::deque<ns3::Ptr<HostSocket>> m_senders;    //!< not fair: senders of m_first; null: no data
     std::unordered_map<HostSocket*, Flow> m_flows; //!< flows of all sockets that ever sent
     std::deque<Flow*> m_active;                    //!< flows with packets, next one first
     uint32_t m_quantum{0};                         //!< bytes that a flow may send in a round

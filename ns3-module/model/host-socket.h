@@ -4,7 +4,12 @@
 #ifndef LEGACY_HOST_SOCKET_H
 #define LEGACY_HOST_SOCKET_H
 
+#include "linux-congestion.h"
+
+#include "ns3/event-id.h"
 #include "ns3/node.h"
+#include "ns3/tcp-prr-recovery.h"
+#include "ns3/tcp-rate-ops.h"
 #include "ns3/tcp-socket-base.h"
 
 namespace legacy
@@ -14,8 +19,57 @@ namespace packet
 
 /**
  * \ingroup legacy
- * A TCP socket of a host that keeps little below TCP, as Linux's sockets do, while ns-3's hand a
- * whole window to the NIC.
+ * Proportional rate reduction (RFC 6937) that counts each ACK once. ns-3's socket counts one that
+ * both acknowledges data and reports SACKs twice.
+ */
+class HostRecovery : public ns3::TcpPrrRecovery
+{
+  public:
+    /**
+     * \return the type's id
+     */
+    static ns3::TypeId GetTypeId();
+    /// The next ACK is processed.
+    void BeginAck();
+    void DoRecovery(ns3::Ptr<ns3::TcpSocketState> state, uint32_t delivered) override;
+    ns3::Ptr<ns3::TcpRecoveryOps> Fork() override;
+
+  private:
+    bool m_counted{false}; //!< true where the ACK was counted
+};
+
+/**
+ * \ingroup legacy
+ * Knows when the segments were sent that have arrived, and which of those sent twice SACK reports.
+ */
+class DeliveryClock : public ns3::TcpRateLinux
+{
+  public:
+    /**
+     * \return the type's id
+     */
+    static ns3::TypeId GetTypeId();
+    void SkbDelivered(ns3::TcpTxItem* item) override;
+    /**
+     * \return the latest time at which a segment was sent that has arrived
+     */
+    ns3::Time GetLatest() const;
+    /**
+     * \return bytes that were sent again and that SACK reports, which ns-3's buffer still counts as
+     * in flight
+     */
+    uint32_t GetRepeated() const;
+    /// All flags of segments sent again were cleared.
+    void ClearRepeated();
+
+  private:
+    ns3::Time m_latest;     //!< time at which the segment was sent
+    uint32_t m_repeated{0}; //!< bytes
+};
+
+/**
+ * \ingroup legacy
+ * A TCP socket of a host that does what Linux's sockets do and ns-3's do not.
  *
  * * A socket has few bytes in the queues of its host (HostQueueDisc). It sends no segment while it
  *   has SmallQueueSegments of them there, and goes on when one leaves (Linux: TCP small queues).
@@ -30,6 +84,12 @@ class HostSocket : public ns3::TcpSocketBase
      */
     static ns3::TypeId GetTypeId();
     ns3::TypeId GetInstanceTypeId() const override;
+
+    HostSocket();
+    /**
+     * \param socket a listening socket, which this one becomes a connection of
+     */
+    HostSocket(const HostSocket& socket);
 
     /**
      * \param node a node with TCP
@@ -49,12 +109,24 @@ class HostSocket : public ns3::TcpSocketBase
     void OnUnqueued();
 
   protected:
+    void ReTxTimeout() override;
     uint32_t SendDataPacket(ns3::SequenceNumber32 seq, uint32_t maxSize, bool withAck) override;
+    uint32_t BytesInFlight() const override;
     uint32_t AvailableWindow() const override;
     void ReceivedAck(ns3::Ptr<ns3::Packet> packet, const ns3::TcpHeader& header) override;
+    void ProcessAck(const ns3::SequenceNumber32& acked,
+                    bool scoreboardUpdated,
+                    uint32_t delivered,
+                    const ns3::SequenceNumber32& oldHead) override;
+    void EstimateRtt(const ns3::TcpHeader& header) override;
+    void NewAck(const ns3::SequenceNumber32& acked, bool resetRto) override;
     ns3::Ptr<ns3::TcpSocketBase> Fork() override;
 
   private:
+    /**
+     * \return true where a segment is lost and was not sent again, or data were never sent
+     */
+    bool HasToSend() const;
     /// Notes how much of the window is in use, for MayGrow.
     void NoteUse(uint32_t inFlight, uint32_t window) const;
     /**
@@ -63,13 +135,44 @@ class HostSocket : public ns3::TcpSocketBase
      */
     bool MayGrow() const;
 
+    /**
+     * \return true where segments arrive in the order in which they were sent, as far as is known
+     */
+    bool InOrder() const;
+    /**
+     * Marks what is lost, as the send times of what has arrived tell, and enters recovery.
+     * \param delivered bytes that the ACK reports as delivered
+     */
+    void FindLosses(uint32_t delivered);
+    /**
+     * Enters recovery with the segments that are marked as lost.
+     * \param delivered bytes that the ACK reports as delivered
+     */
+    void Recover(uint32_t delivered);
+    /// Sets the time at which the probe is due, in all that follows from an ACK or a segment sent.
+    void SetProbe();
+    /// The probe's timer expired.
+    void OnProbe();
+    /// Sends a new segment, or the last one again.
+    void SendProbe();
+
     static HostSocket* s_sending; //!< socket that hands a segment to IP
 
-    uint32_t m_most{0};              //!< segments that this socket may have in the host's queues
-    uint32_t m_queued{0};            //!< segments that it has there
-    mutable bool m_throttled{false}; //!< true where it waits for one of them to leave
-    mutable bool m_limited{false};   //!< true where the window limited it in this round trip
-    mutable uint32_t m_mostUsed{0};  //!< most bytes in flight in this round trip
+    uint32_t m_most{0};                 //!< segments that this socket may have in the host's queues
+    uint32_t m_queued{0};               //!< segments that it has there
+    mutable bool m_throttled{false};    //!< true where it waits for one of them to leave
+    mutable bool m_limited{false};      //!< true where the window limited it in this round trip
+    mutable uint32_t m_mostUsed{0};     //!< most bytes in flight in this round trip
+    ns3::Ptr<DeliveryClock> m_clock;    //!< send times of what has arrived
+    ns3::Time m_lastSent;               //!< time of the last segment sent
+    ns3::Time m_headSent;               //!< time at which the head was sent again
+    ns3::SequenceNumber32 m_headSeq{0}; //!< sequence number of that head
+    ns3::SequenceNumber32 m_lastSeq{0}; //!< first byte of the highest segment sent
+    ns3::Time m_leastVariation;         //!< least of the RTO beyond the round trip
+    ns3::EventId m_probe;               //!< timer of the probe
+    ns3::Time m_probeDue;               //!< time at which it is due; zero: not
+    bool m_partial{false};              //!< true while an ACK in recovery is processed
+    bool m_probed{false};               //!< true from a probe until data is acknowledged
     mutable ns3::SequenceNumber32 m_roundEnd{0}; //!< an ACK of this byte ends the round trip
 };
 

@@ -42,7 +42,7 @@ std::vector<NetworkOption> FabricOptions() {
       {"placement", kText, "PLACEMENT", "packed", group,
        "placement of workers on hosts: packed, strided, random:SEED"},
       {"transport", kText, "PRESET", "datacenter", group,
-       "preset of TCP and queues: datacenter (DCTCP) or wan (Linux Reno)"},
+       "preset of TCP and queues: datacenter (DCTCP) or wan (Cubic)"},
       {"mtu", kInteger, "BYTES", "1500", group,
        "largest packet in bytes, with IPv4 and TCP headers, from 576 to 65535; 9000: jumbo frames"},
       {"connections", kText, "KIND", "warm", group,

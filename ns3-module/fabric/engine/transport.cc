@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 namespace legacy::fabric
 {
@@ -66,6 +67,17 @@ int64_t Transport::Segments(int64_t payload) const
 int64_t Transport::Acks(int64_t payload) const
 {
     return CeilDivide(Segments(payload), segmentsPerAck);
+}
+
+double Transport::LossWindow(double loss, double roundTrip) const
+{
+    constexpr double kReno = 1.5;
+    constexpr double kCubic = 1.054;
+    constexpr double kExponent = 0.75;
+    const double reno = std::sqrt(kReno / loss);
+    const bool cubic =
+        congestionControl == "cubic" || congestionControl.find("Cubic") != std::string::npos;
+    return cubic ? std::max(reno, kCubic * std::pow(roundTrip / loss, kExponent)) : reno;
 }
 
 int64_t Transport::FrameBytes() const
@@ -196,9 +208,7 @@ Transport MakeTransport(const std::string& preset)
     if (preset == "wan")
     {
         transport.preset = preset;
-        // Linux's default, Cubic, is not used: that of ns-3 3.37 has no Reno-friendly region and
-        // starves on short paths.
-        transport.congestionControl = "ns3::TcpLinuxReno";
+        transport.congestionControl = "cubic"; // Linux
         transport.ecn = false;
         transport.segmentsPerAck = 2;                // RFC 5681, section 4.2
         transport.minRto = 200'000'000;              // Linux

@@ -41,8 +41,10 @@ std::string CongestionControlOf(const std::string& text, const std::string& opti
 struct Transport
 {
     std::string preset = "datacenter";
-    /// ns-3's class of congestion control, with or without "ns3::".
-    std::string congestionControl = "ns3::TcpDctcp";
+    /// Congestion control: "reno", "cubic" (both as Linux has them) or "dctcp" at all fidelities,
+    /// or a class of ns-3, with or without "ns3::". Engines without packets take all but Cubic for
+    /// Reno.
+    std::string congestionControl = "dctcp";
     bool ecn = true;         ///< switch ports mark packets by RED instead of dropping them
     int segmentBytes = 1448; ///< TCP payload of a full segment
     /// Bytes per segment on the wire: PPP 2 + IPv4 20 + TCP 20 + timestamps 12.
@@ -85,6 +87,10 @@ struct Transport
     /// Return the TCP segments that carry `payload` bytes, and the ACKs that answer them; 0 for 0.
     int64_t Segments(int64_t payload) const;
     int64_t Acks(int64_t payload) const;
+    /// Returns the window, in segments, that congestion control has on average where each packet is
+    /// lost with probability `loss`: sqrt(3 / (2 p)) of Reno (Mathis et al., CCR 1997), for Cubic
+    /// at least 1.054 (RTT / p)^(3/4) (RFC 9438, section 5.1). `roundTrip` is in seconds.
+    double LossWindow(double loss, double roundTrip) const;
     /// Returns the bytes of one full segment on the wire.
     int64_t FrameBytes() const;
 

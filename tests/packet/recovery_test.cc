@@ -1,0 +1,119 @@
+// The wan preset recovers from losses as Linux does, and token buckets are those of its tbf.
+#include <gtest/gtest.h>
+
+#include "ns3-module/fabric/base/error.h"
+#include "tests/packet/scenario.h"
+
+namespace legacy::packet_test {
+namespace {
+
+using fabric::TimeNs;
+
+constexpr int64_t kGigabit = 1'000'000'000;
+
+// Two hosts whose fast links end at routers with a slow link between them.
+struct Path {
+  explicit Path(const fabric::Port& slow, TimeNs delay, const std::string& congestion = "cubic") {
+    const int a = topology.AddHost("a"), b = topology.AddHost("b");
+    const int left = topology.AddSwitch("left"), right = topology.AddSwitch("right");
+    const fabric::Port fast{10 * kGigabit};
+    topology.AddLink({a, left, 1'000, fast});
+    topology.AddLink({right, b, 1'000, fast});
+    topology.AddLink({left, right, delay, slow});
+    placement.hosts = {a, b};
+    request.topology = &topology;
+    request.placement = &placement;
+    request.transport = fabric::MakeTransport("wan");
+    request.transport.congestionControl = congestion;
+    request.transport.connections = fabric::ConnectionKind::Cold;
+  }
+  Path(const Path&) = delete;
+  Path& operator=(const Path&) = delete;
+
+  fabric::Topology topology;
+  fabric::Placement placement;
+  fabric::EngineRequest request;
+};
+
+struct Sent {
+  std::vector<TimeNs> arrived;
+  fabric::EngineCounters counters;
+  int64_t drops = 0;
+};
+
+// Opens the connection with one byte, and then sends the messages at once.
+Sent Send(const Path& path, const std::vector<int64_t>& sizes) {
+  const auto engine = fabric::MakePacketEngine(path.request);
+  Burst first({{0, 1, 1, 0}});
+  engine->Submit(first, 0);
+  EXPECT_TRUE(engine->RunUntil(fabric::kNever));
+  const TimeNs start = engine->Now() + kGigabit;  // a second of rest
+  std::vector<fabric::Flow> flows;
+  for (const int64_t bytes : sizes) flows.push_back({0, 1, bytes, 0});
+  Burst burst(flows);
+  engine->Submit(burst, start);
+  EXPECT_TRUE(engine->RunUntil(fabric::kNever));
+  Sent sent{burst.arrived, engine->Counters()};
+  for (TimeNs& when : sent.arrived) when -= start;
+  for (const fabric::LinkCounters& link : engine->Links()) sent.drops += link.drops;
+  return sent;
+}
+
+constexpr TimeNs kOneWay = 25'000'000;
+constexpr int64_t kTenMegabytes = 10'000'000;
+
+// Linux takes 1.073 s with Cubic (scenarios/network/validation/linux_tcp/wan.csv).
+TEST(Recovery, AQueueOfOneBandwidthDelayProductIsNotOverrun) {
+  const Path path({kGigabit / 10, 625'000}, kOneWay);
+  const Sent sent = Send(path, {kTenMegabytes});
+  EXPECT_NEAR(static_cast<double>(sent.arrived[0]) * 1e-9, 1.073, 0.15 * 1.073);
+  EXPECT_EQ(sent.counters.retransmitTimeouts, 0u);
+  EXPECT_EQ(sent.drops, 0);
+}
+
+// Reno's slow start overruns the queue by half a window. SACK says what is lost, and no timer
+// expires. The line alone takes 0.83 s, and slow start 0.25 s.
+TEST(Recovery, OfHalfAWindowNeedsNoTimeOut) {
+  const Path path({kGigabit / 10, 625'000}, kOneWay, "reno");
+  const Sent sent = Send(path, {kTenMegabytes});
+  EXPECT_GT(sent.drops, 50);
+  EXPECT_EQ(sent.counters.retransmitTimeouts, 0u);
+  EXPECT_LT(static_cast<double>(sent.arrived[0]) * 1e-9, 1.3);
+}
+
+// The last segments of a message have nothing behind them that would say they are lost. A probe
+// does, after two round trips; the timer would wait for 200 ms and one.
+TEST(Recovery, AProbeFindsTheLossOfATail) {
+  const Path path({kGigabit / 100, 9'000}, 5'000'000);
+  const Sent sent = Send(path, {14'480});  // the initial window at once, into a queue of 6 frames
+  EXPECT_GT(sent.drops, 0);
+  EXPECT_EQ(sent.counters.retransmitTimeouts, 0u);
+  EXPECT_LT(sent.arrived[0], 100'000'000);
+}
+
+// A full bucket of 20 frames lets the initial window pass at the line's rate; what follows at once
+// finds no tokens.
+TEST(Recovery, ATokenBucketSendsItsBurstAtOnce) {
+  fabric::Port port{kGigabit / 1000, 1'000'000};
+  port.burstBytes = 20 * 1502;
+  const Path path(port, 1'000'000);
+  const Sent sent = Send(path, {14'480, 144'800});
+  EXPECT_NEAR(static_cast<double>(sent.arrived[0]), 1e6, 0.1e6);
+  const double tokens_lack = 8.0 * (110 * 1502 - 20 * 1502) * 1e3;  // in nanoseconds
+  EXPECT_NEAR(static_cast<double>(sent.arrived[1]), tokens_lack, 0.02 * tokens_lack);
+}
+
+TEST(Recovery, BbrIsRefusedWithTheReason) {
+  for (const char* name : {"bbr", "TcpBbr", "ns3::TcpBbr"}) {
+    const Path path({kGigabit, 625'000}, kOneWay, name);
+    try {
+      fabric::MakePacketEngine(path.request);
+      FAIL() << name;
+    } catch (const fabric::Error& error) {
+      EXPECT_NE(std::string(error.what()).find("BBR"), std::string::npos) << error.what();
+    }
+  }
+}
+
+}  // namespace
+}  // namespace legacy::packet_test
