@@ -10,12 +10,14 @@
 
 #include "ns3/boolean.h"
 #include "ns3/drop-tail-queue.h"
+#include "ns3/fifo-queue-disc.h"
 #include "ns3/ipv4-l3-protocol.h"
 #include "ns3/log.h"
 #include "ns3/net-device-queue-interface.h"
 #include "ns3/node-list.h"
 #include "ns3/point-to-point-channel.h"
 #include "ns3/red-queue-disc.h"
+#include "ns3/tbf-queue-disc.h"
 #include "ns3/tcp-l4-protocol.h"
 #include "ns3/traffic-control-layer.h"
 #include "ns3/uinteger.h"
@@ -43,6 +45,14 @@ constexpr int64_t kMostQueueBytes = 1 << 30;
 /// Bytes of the IPv4 and TCP headers with all options.
 constexpr int kLargestHeaders = 20 + 60;
 constexpr int kEthernetMtu = 1500;
+
+/// Returns the rate at which a port sends a frame. Behind a token bucket the line is fast.
+int64_t LineRate(const fabric::Port& port)
+{
+    constexpr int64_t kLine = 10'000'000'000;
+    constexpr int64_t kFaster = 4; // at least, than the tokens come
+    return port.burstBytes > 0 ? std::max(kLine, kFaster * port.rateBps) : port.rateBps;
+}
 
 /// Returns an MTU with room for a full segment whatever its TCP options are, so that no segment is
 /// fragmented.
@@ -203,7 +213,7 @@ void PacketNetwork::AddPort(DirectedLink link, Ptr<PointToPointChannel> channel)
     port.meter = Create<LinkMeter>(m_topology->PortOf(link).rateBps);
     port.device = CreateObject<PointToPointNetDevice>();
     port.device->SetAddress(MacOf(link));
-    port.device->SetDataRate(DataRate(static_cast<uint64_t>(m_topology->PortOf(link).rateBps)));
+    port.device->SetDataRate(DataRate(static_cast<uint64_t>(LineRate(m_topology->PortOf(link)))));
     port.device->SetMtu(DeviceMtu(m_transport));
     m_nodes[from]->AddDevice(port.device);
     AddQueues(link, port);
@@ -238,7 +248,8 @@ void PacketNetwork::AddQueues(DirectedLink link, Port& port)
     const bool host = m_topology->IsHost(m_topology->From(link));
     port.queue = CreateObject<DropTailQueue<Packet>>();
     port.device->SetQueue(port.queue);
-    if (!host && !m_transport.ecn)
+    const bool bucket = m_topology->PortOf(link).burstBytes > 0;
+    if (!host && !m_transport.ecn && !bucket)
     {
         port.queue->SetMaxSize(
             QueueSize(QueueSizeUnit::BYTES, static_cast<uint32_t>(QueueBytes(link))));
@@ -252,10 +263,21 @@ void PacketNetwork::AddQueues(DirectedLink link, Port& port)
         port.disc = CreateObjectWithAttributes<HostQueueDisc>(
             "Quantum", UintegerValue(DeviceMtu(m_transport)));
     }
-    else
+    else if (m_transport.ecn)
     {
         port.red = MakeRed(link);
         port.disc = port.red;
+    }
+    else
+    {
+        port.disc = CreateObjectWithAttributes<FifoQueueDisc>(
+            "MaxSize",
+            QueueSizeValue(
+                QueueSize(QueueSizeUnit::BYTES, static_cast<uint32_t>(QueueBytes(link)))));
+    }
+    if (bucket)
+    {
+        port.disc = AddBucket(link, port.disc);
     }
     Ptr<NetDeviceQueueInterface> flowControl = CreateObject<NetDeviceQueueInterface>();
     flowControl->GetTxQueue(0)->ConnectQueueTraces(port.queue);
@@ -263,6 +285,20 @@ void PacketNetwork::AddQueues(DirectedLink link, Port& port)
     port.disc->TraceConnectWithoutContext("BytesInQueue", onQueue);
     Ptr<TrafficControlLayer> control = port.device->GetNode()->GetObject<TrafficControlLayer>();
     control->SetRootQueueDiscOnDevice(port.device, port.disc);
+}
+
+Ptr<QueueDisc> PacketNetwork::AddBucket(DirectedLink link, Ptr<QueueDisc> queue) const
+{
+    const fabric::Port& port = m_topology->PortOf(link);
+    Ptr<TbfQueueDisc> bucket = CreateObjectWithAttributes<TbfQueueDisc>(
+        "Burst",
+        UintegerValue(static_cast<uint32_t>(std::min(port.burstBytes, kMostQueueBytes))),
+        "Rate",
+        DataRateValue(DataRate(static_cast<uint64_t>(port.rateBps))));
+    Ptr<QueueDiscClass> behind = CreateObject<QueueDiscClass>();
+    behind->SetQueueDisc(queue);
+    bucket->AddQueueDiscClass(behind);
+    return bucket;
 }
 
 int64_t PacketNetwork::QueueBytes(DirectedLink link) const

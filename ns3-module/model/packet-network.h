@@ -130,6 +130,13 @@ class PacketNetwork : public ns3::Object
      */
     void AddQueues(fabric::DirectedLink link, Port& port);
     /**
+     * \param link a link with a token bucket
+     * \param queue what waits for tokens
+     * \return the bucket with that queue
+     */
+    ns3::Ptr<ns3::QueueDisc> AddBucket(fabric::DirectedLink link,
+                                       ns3::Ptr<ns3::QueueDisc> queue) const;
+    /**
      * \param link the link of a switch's port
      * \return bytes of its queue
      */

@@ -73,7 +73,7 @@ const std::vector<FederatedOption>& FederatedOptions() {
       {"connections", "KIND", "tls", "Network",
        "how a task connects: warm, cold, tls, quic, quic-0rtt, persistent"},
       {"congestion", "NAME", "", "Network",
-       "congestion control: reno, cubic, bbr [the transport's: reno for wan]"},
+       "congestion control: reno, cubic, dctcp, bbr [the transport's: cubic for wan]"},
       {"streams", "N", "1", "Network", "connections that share a transfer"},
       {"seed", "N", "1", "Network", "seed of all draws"},
   };

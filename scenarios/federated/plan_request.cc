@@ -171,14 +171,6 @@ int64_t PlanRequest::Versions() const {
 
 std::vector<std::string> PlanRequest::Assumptions() const {
   std::vector<std::string> texts;
-  const std::string& control = transport.congestionControl;
-  if (fidelity == "packet" && (control == "ns3::TcpCubic" || control == "ns3::TcpBbr")) {
-    texts.push_back(
-        control == "ns3::TcpCubic"
-            ? "warning: ns-3's Cubic has no Reno-friendly region, so it is slow on short "
-              "paths with losses"
-            : "warning: ns-3's BBR collapses at losses of 1e-3 and more");
-  }
   for (const auto& [name, seconds] : work.step_seconds) {
     if (LoadProfile(name).source.starts_with("assumption (")) {
       texts.push_back("assumed device: " + name);
@@ -257,7 +249,7 @@ PlanRequest ParsePlan(const FederatedValues& values) {
       fabric::ParseConnectionKind(read.Text("connections"), "--connections");
   if (read.Has("congestion")) {
     plan.transport.congestionControl =
-        fabric::CongestionControlOf(read.Text("congestion"), "--congestion");
+        fabric::ParseCongestionControl(read.Text("congestion"), "--congestion");
     if (plan.fidelity != "packet" && plan.fidelity != "flow") {
       throw Error("--congestion", read.Text("congestion"),
                   "nothing at fidelity " + plan.fidelity + ": packet and flow read it");

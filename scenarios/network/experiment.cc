@@ -100,6 +100,10 @@ void ReadNetwork(const Reader& reader, Experiment& e) {
   network.transport.SetMtu(reader.Integer("mtu", fabric::kLeastMtu, fabric::kMostMtu));
   network.transport.connections =
       fabric::ParseConnectionKind(reader.Text("connections"), "--connections");
+  if (const std::string congestion = reader.Text("congestion"); !congestion.empty()) {
+    network.transport.congestionControl =
+        fabric::ParseCongestionControl(congestion, "--congestion");
+  }
   network.transport.streams = reader.Int("streams", 1, kMostStreams);
   network.topology.changes = reader.Text("changes");
   network.background = ParseBackground(reader.Text("background"), "--background");

@@ -75,6 +75,10 @@ void TryEngine(const fabric::EngineFactory& factory, const Network& network) {
   factory(network.request);
 }
 
+std::string ParseCongestion(const std::string& text, const std::string& key) {
+  return text.empty() ? text : fabric::ParseCongestionControl(text, key);
+}
+
 fabric::Multipath ParseMultipath(const std::string& text, const std::string& key) {
   return ParseChoice<fabric::Multipath>(text, key, std::array{"ecmp", "spray"});
 }

@@ -50,6 +50,10 @@ void TryEngine(const fabric::EngineFactory& factory, const Network& network);
 // Returns what the name stands for: "ecmp", "spray". Throws Error naming `key` and what is allowed.
 fabric::Multipath ParseMultipath(const std::string& text, const std::string& key);
 
+// Returns the congestion control of that name; "" for "", which stands for the transport's. Throws
+// fabric::Error naming `key` and what is allowed.
+std::string ParseCongestion(const std::string& text, const std::string& key);
+
 // Most connections between two endpoints that share a flow.
 inline constexpr int kMostStreams = 256;
 

@@ -50,6 +50,8 @@ std::vector<NetworkOption> FabricOptions() {
        "a "
        "round trip (TCP), then slow start; tls: two round trips; quic: one; quic-0rtt: none; "
        "persistent: open, with windows that shrink when idle"},
+      {"congestion", kText, "reno|cubic|dctcp|bbr", "", group,
+       "congestion control instead of that of --transport; bbr: without packets alone"},
       {"streams", kInteger, "N", "1", group,
        "number of connections between two endpoints that share each message"},
       {"changes", kText, "LINKS@SCHEDULE[|...]", "", group,

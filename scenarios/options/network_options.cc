@@ -74,6 +74,9 @@ std::vector<ScenarioOption> OptionsOfNetwork() {
           "state of the connections at the start of a step; warm: open, with the windows of a step "
           "before; cold: a round trip (TCP), then slow start; tls: two round trips; quic: one; "
           "quic-0rtt: none; persistent: open, with windows that shrink when idle"),
+      Text<&Scenario::congestion>(
+          "network.congestion", "--congestion", "reno|cubic|dctcp|bbr",
+          "congestion control instead of that of --transport; bbr: without packets alone"),
       Integer<&Scenario::streams, 1, kMostStreams>(
           "network.streams", "--streams",
           "number of connections between two endpoints that share each message"),

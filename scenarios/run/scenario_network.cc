@@ -25,6 +25,7 @@ ScenarioNetwork BuildScenarioNetwork(const Scenario& scenario, uint64_t seed) {
   request.transport = *scenario.transport;
   request.transport.SetMtu(scenario.mtu);
   request.transport.connections = *scenario.connections;
+  if (!scenario.congestion->empty()) request.transport.congestionControl = *scenario.congestion;
   request.transport.streams = scenario.streams;
   request.transport.attributes = scenario.ns3;
   request.background = *scenario.background;

@@ -16,9 +16,12 @@
 // A connection that is not warm pays the handshake's round trip before its first flow, and for each
 // round of slow start (RFC 5681 with the byte counting of RFC 3465: from the initial window,
 // doubling with every ACKed window) the part of a round trip that its window does not fill. Loss
-// limits a connection to MSS / RTT sqrt(3 / (2 p)) (Mathis et al., CCR 1997), a fixed socket buffer
-// to one buffer a round trip. Queues, retransmission time-outs and unfairness between connections
-// are not modelled.
+// limits a connection after slow start, which it ends, to MSS / RTT sqrt(3 / (2 p)) (Mathis et al.,
+// CCR 1997; Cubic: RFC 9438), a fixed socket buffer to one buffer a round trip. Queues,
+// retransmission time-outs and unfairness between connections are not modelled.
+//
+// A port with a token bucket sends what its tokens allow at once. Tokens come back while no
+// connection sends over it.
 #include "event-engine.h"
 #include "flow-path.h"
 #include "max-min.h"
@@ -27,6 +30,7 @@
 #include <array>
 #include <cmath>
 #include <unordered_map>
+#include <utility>
 
 namespace legacy::fabric
 {
@@ -75,6 +79,7 @@ struct Connection
 
     bool connected = false; ///< true once the handshake is done
     bool open = false;      ///< true once slow start is over
+    double early = 0;       ///< bytes of the next flow that slow start has carried
     double window = 0;      ///< window of slow start, bytes on the wire
     TimeNs ready = 0;       ///< time of its kReady
     TimeNs idleSince = 0;   ///< time at which its last flow had left
@@ -111,6 +116,29 @@ std::vector<double> Rates(const Topology& topology)
     return rates;
 }
 
+/// A Bucket has the tokens of a link. They come back while nobody sends over the link.
+struct Bucket
+{
+    double size = 0; ///< bytes; 0: the link has no bucket
+    double tokens = 0;
+    int senders = 0;
+    TimeNs idleSince = 0;
+};
+
+std::vector<Bucket> Buckets(const Topology& topology)
+{
+    std::vector<Bucket> buckets;
+    bool any = false;
+    for (size_t i = 0; i < 2 * topology.Links().size(); ++i)
+    {
+        const auto size =
+            static_cast<double>(topology.PortOf(static_cast<DirectedLink>(i)).burstBytes);
+        buckets.push_back(Bucket{size, size, 0, 0});
+        any = any || size > 0;
+    }
+    return any ? buckets : std::vector<Bucket>{};
+}
+
 class FlowEngine : public EventEngine
 {
   public:
@@ -124,6 +152,7 @@ class FlowEngine : public EventEngine
           m_dataOn(2 * m_topology.Links().size(), 0),
           m_acksOn(2 * m_topology.Links().size(), 0),
           m_watched(m_topology.HasSchedules() ? 2 * m_topology.Links().size() : 0, false),
+          m_buckets(Buckets(m_topology)),
           m_recent(m_placement.Endpoints(), Recent{})
     {
     }
@@ -163,10 +192,13 @@ class FlowEngine : public EventEngine
     int TakeSlot(const Flow& flow, int graph);
     void SendNext(int connection);
     TimeNs RampTime(Connection& connection, int64_t wire);
+    double LossyRamp(Connection& connection, double wire, double slowest) const;
     void Begin(int connection);
     void Reschedule(int connection);
     void Finish(int connection);
     void StopSending(int connection, double share);
+    double TakeTokens(const Connection& connection, double wire);
+    void ReturnToBuckets(const Connection& connection);
     void Free(int slot);
     void Lose(int connection);
     double ShareSent(const Connection& connection);
@@ -188,9 +220,10 @@ class FlowEngine : public EventEngine
     /// Sum of the shares of busy connections whose data, or ACKs, cross each directed link.
     std::vector<double> m_dataOn;
     std::vector<double> m_acksOn;
-    std::vector<bool> m_watched;  ///< true for links with a kRate to come; empty without schedules
-    uint32_t m_watch = 0;         ///< counts changes of the time of schedules
-    std::vector<Recent> m_recent; ///< last connection of each source endpoint
+    std::vector<bool> m_watched;   ///< true for links with a kRate to come; empty without schedules
+    uint32_t m_watch = 0;          ///< counts changes of the time of schedules
+    std::vector<Bucket> m_buckets; ///< by directed link; empty where no link has one
+    std::vector<Recent> m_recent;  ///< last connection of each source endpoint
     std::unordered_map<uint64_t, int> m_byNodes;     ///< connections
     std::unordered_map<uint64_t, int> m_byEndpoints; ///< connections
     std::vector<Slot> m_slots;
@@ -500,6 +533,30 @@ double FlowEngine::ByteTimeNow(const FlowPath& path) const
     return std::max(0.0, time - 1 / SlowestNow(path));
 }
 
+/// Returns the time of slow start on a path that loses packets, and puts what it carries into
+/// `early`. It ends with the first loss, after 1 / p packets on average, or when the window fills
+/// the path. What is left then runs at the rate that losses allow; of a flow that ends before, the
+/// last window runs at the path's.
+double FlowEngine::LossyRamp(Connection& connection, double wire, double slowest) const
+{
+    const FlowPath& path = connection.path;
+    const double pipe = slowest * path.roundTrip;
+    const double first = static_cast<double>(m_frameBytes) / path.loss;
+    double sent = 0;
+    double time = 0;
+    while (wire - sent > connection.window && sent < first && connection.window < pipe)
+    {
+        time += path.roundTrip;
+        sent += connection.window;
+        connection.window *= 2;
+    }
+    const bool ends = wire - sent <= connection.window && sent < first;
+    connection.open = !ends;
+    const double last = wire - sent;
+    connection.early = ends ? wire - last * std::min(1.0, path.limit / slowest) : sent;
+    return time;
+}
+
 /// Returns the time that a flow of `wire` bytes loses to the handshake and to slow start.
 TimeNs FlowEngine::RampTime(Connection& connection, int64_t wire)
 {
@@ -511,6 +568,10 @@ TimeNs FlowEngine::RampTime(Connection& connection, int64_t wire)
     const double slowest = path.timed ? SlowestNow(path) : path.slowest;
     const double pipe = slowest * path.roundTrip;
     auto left = static_cast<double>(wire);
+    if (path.loss > 0)
+    {
+        return RoundedTime(lost + LossyRamp(connection, left, slowest));
+    }
     while (left > connection.window && connection.window < pipe)
     {
         lost += path.roundTrip - connection.window / slowest;
@@ -530,6 +591,11 @@ void FlowEngine::Begin(int number)
     connection.first = m_slots[slot].next;
     connection.last = connection.first == kNone ? kNone : connection.last;
     connection.left = static_cast<double>(WireOf(m_slots[slot].flow.bytes).wire);
+    connection.left -= std::exchange(connection.early, 0);
+    if (connection.path.buckets)
+    {
+        connection.left -= TakeTokens(connection, connection.left);
+    }
     connection.since = m_now;
     connection.rate = 0;
     connection.scheduled = kNever;
@@ -537,6 +603,49 @@ void FlowEngine::Begin(int number)
     if (m_rates.Rate(number) > 0)
     {
         Reschedule(number);
+    }
+}
+
+/// Takes from the buckets of the path what a flow of `wire` bytes sends at once, and returns it:
+/// the tokens of the bucket that has the least. A link without a bucket passes them at its rate,
+/// while new tokens come at the slowest link's.
+double FlowEngine::TakeTokens(const Connection& connection, double wire)
+{
+    double most = wire;
+    double line = 0; // nanoseconds a byte
+    for (const LinkShare& hop : connection.path.data)
+    {
+        Bucket& bucket = m_buckets[hop.link];
+        const double rate = m_linkRates[hop.link];
+        if (bucket.size == 0 || hop.share < 1)
+        {
+            line = std::max(line, hop.share / rate);
+            continue;
+        }
+        if (bucket.senders++ == 0)
+        {
+            const auto idle = static_cast<double>(m_now - bucket.idleSince);
+            bucket.tokens = std::min(bucket.size, bucket.tokens + rate * idle);
+        }
+        most = std::min(most, bucket.tokens);
+    }
+    const double taken = std::max(0.0, most * (1 - line * connection.path.slowest));
+    for (const LinkShare& hop : connection.path.data)
+    {
+        m_buckets[hop.link].tokens -= hop.share < 1 ? 0 : taken;
+    }
+    return taken;
+}
+
+void FlowEngine::ReturnToBuckets(const Connection& connection)
+{
+    for (const LinkShare& hop : connection.path.data)
+    {
+        Bucket& bucket = m_buckets[hop.link];
+        if (bucket.size > 0 && hop.share == 1 && --bucket.senders == 0)
+        {
+            bucket.idleSince = m_now;
+        }
     }
 }
 
@@ -680,6 +789,10 @@ void FlowEngine::StopSending(int number, double share)
     connection.sending = kNone;
     connection.scheduled = kNever;
     m_rates.Stop(number);
+    if (connection.path.buckets)
+    {
+        ReturnToBuckets(connection);
+    }
 }
 
 void FlowEngine::Free(int slot)

@@ -16,25 +16,17 @@ double BytesPerNs(const Port& port)
 namespace
 {
 
-/// Returns the highest rate of a connection that loses packets with probability p.
-double LossLimit(const FlowPath& path, const Transport& transport, double p)
+/// Returns the highest rate of a connection that loses packets. BBR keeps its rate up to a loss of
+/// 15 % (Cardwell et al., ACM Queue 14(5), 2016), less what is lost.
+double LossLimit(const FlowPath& path, const Transport& transport)
 {
-    constexpr double kBbrTolerates = 0.15; // loss up to which BBR keeps its rate
-    const auto frame = static_cast<double>(transport.FrameBytes());
-    const double reno = frame / path.roundTrip * std::sqrt(1.5 / p);
-    const std::string& control = transport.congestionControl;
-    const auto is = [&](const std::string& name)
-    { return control == name || control == "ns3::" + name; };
-    if (is("TcpBbr") && p <= kBbrTolerates)
+    constexpr double kBbrTolerates = 0.15;
+    if (transport.congestionControl == "bbr" && path.loss <= kBbrTolerates)
     {
-        return path.slowest * (1 - p);
+        return path.slowest * (1 - path.loss);
     }
-    if (is("TcpCubic"))
-    {
-        const double seconds = path.roundTrip * 1e-9;
-        return std::max(reno, frame / path.roundTrip * 1.054 * std::pow(seconds / p, 0.75));
-    }
-    return reno;
+    return static_cast<double>(transport.FrameBytes()) / path.roundTrip *
+           transport.LossWindow(path.loss, path.roundTrip * 1e-9);
 }
 
 } // namespace
@@ -53,7 +45,10 @@ FlowPath MakeFlowPath(const Topology& topology, const Transport& transport, int 
     {
         const Port& port = topology.PortOf(hop.link);
         path.delay += hop.share * static_cast<double>(topology.LinkOf(hop.link).delay);
-        path.byteTime += hop.share / BytesPerNs(port);
+        // A token bucket lets a frame pass at once, where it has a frame of tokens.
+        const bool stores = static_cast<double>(port.burstBytes) < frame;
+        path.byteTime += stores ? hop.share / BytesPerNs(port) : 0;
+        path.buckets = path.buckets || !stores;
         path.slowest = std::min(path.slowest, BytesPerNs(port) / hop.share);
         kept *= 1 - hop.share * port.errorRate;
         path.timed = path.timed || port.schedule;
@@ -62,11 +57,13 @@ FlowPath MakeFlowPath(const Topology& topology, const Transport& transport, int 
     for (const LinkShare& hop : path.acks)
     {
         const double delay = static_cast<double>(topology.LinkOf(hop.link).delay);
-        path.roundTrip +=
-            hop.share * (delay + transport.ackBytes / BytesPerNs(topology.PortOf(hop.link)));
+        const bool stores = topology.PortOf(hop.link).burstBytes < transport.ackBytes;
+        const double ack = transport.ackBytes / BytesPerNs(topology.PortOf(hop.link));
+        path.roundTrip += hop.share * (delay + (stores ? ack : 0));
         path.timed = path.timed || topology.PortOf(hop.link).schedule;
     }
-    path.byteTime -= 1 / path.slowest;
+    // The slowest link's part is in the time in which the flow is sent.
+    path.byteTime = std::max(0.0, path.byteTime - 1 / path.slowest);
     path.limit = path.slowest;
     const double acksPerByte = transport.ackBytes / (transport.segmentsPerAck * frame);
     for (const LinkShare& hop : path.acks)
@@ -76,7 +73,8 @@ FlowPath MakeFlowPath(const Topology& topology, const Transport& transport, int 
     }
     if (kept < 1)
     {
-        path.limit = std::min(path.limit, LossLimit(path, transport, 1 - kept));
+        path.loss = 1 - kept;
+        path.limit = std::min(path.limit, LossLimit(path, transport));
     }
     if (transport.socketBufferBytes > 0)
     {

@@ -18,7 +18,9 @@ struct FlowPath
     double delay = 0;     ///< one-way propagation delay in nanoseconds
     double byteTime = 0;  ///< nanoseconds a byte of the first frame, beyond the slowest link's
     double slowest = 0;   ///< rate of the slowest link, bytes a nanosecond
+    bool buckets = false; ///< true where token buckets limit links of the data's path
     double roundTrip = 0; ///< nanoseconds of a full frame and its ACK
+    double loss = 0;      ///< probability that a packet of data is lost
     double limit = 0;     ///< highest rate of a connection, bytes a nanosecond
     bool local = false;   ///< true where both ends are on one node
     bool timed = false;   ///< true where the rate of a link on it changes over time
@@ -27,8 +29,8 @@ struct FlowPath
 };
 
 /// Returns the path between two nodes. Its rate is limited by the slowest link, by links of the way
-/// back that carry no more ACKs, by loss (Mathis et al., CCR 1997) and by a socket buffer of fixed
-/// size. Links whose rates change count with their highest.
+/// back that carry no more ACKs, by loss (Mathis et al., CCR 1997; Cubic: RFC 9438) and by a socket
+/// buffer of fixed size. Links whose rates change count with their highest.
 FlowPath MakeFlowPath(const Topology& topology, const Transport& transport, int from, int to);
 
 } // namespace legacy::fabric

@@ -162,21 +162,13 @@ ConnectionKind ParseConnectionKind(const std::string& text, const std::string& o
     throw Error(option, text, allowed);
 }
 
-std::string CongestionControlOf(const std::string& text, const std::string& option)
+std::string ParseCongestionControl(const std::string& text, const std::string& option)
 {
-    if (text == "reno")
+    if (text != "reno" && text != "cubic" && text != "dctcp" && text != "bbr")
     {
-        return "ns3::TcpLinuxReno";
+        throw Error(option, text, "reno, cubic, dctcp, bbr");
     }
-    if (text == "cubic")
-    {
-        return "ns3::TcpCubic";
-    }
-    if (text == "bbr")
-    {
-        return "ns3::TcpBbr";
-    }
-    throw Error(option, text, "reno, cubic, bbr");
+    return text;
 }
 
 std::string ToString(ConnectionKind kind)

@@ -30,12 +30,9 @@ std::string ToString(ConnectionKind kind);
 /// Returns the round trips before the first byte of a new connection.
 int HandshakeRoundTrips(ConnectionKind kind);
 
-/// Returns ns-3's class of a congestion control: reno, cubic, bbr. Loss of packets with probability
-/// p limits a connection of the flow engine to MSS/RTT sqrt(3 / (2 p)) (reno and all others: Mathis
-/// et al., CCR 1997), to at least that and 1.054 (RTT/p)^(3/4) segments a round trip, RTT in
-/// seconds (cubic: RFC 9438, 5.1), or to 1 - p of the rate up to p = 15 % (bbr). Throws Error
-/// naming `option`.
-std::string CongestionControlOf(const std::string& text, const std::string& option);
+/// Returns the congestion control of that name: reno, cubic, dctcp, bbr. Throws Error naming
+/// `option`.
+std::string ParseCongestionControl(const std::string& text, const std::string& option);
 
 /// A Transport holds the parameters of TCP, queues and headers.
 struct Transport

@@ -214,12 +214,14 @@ class LinksFile
         const auto queues = settings.Sizes("queue", m_defaults.queueBytes);
         const auto errors = settings.Reals("error", 0, 0, kMostErrorRate);
         const auto prices = settings.Prices("price");
+        const auto bursts = settings.Sizes("burst", 0);
         const std::string both = settings.Text("schedule", "");
         const std::string schedules[] = {both, settings.Text("schedule_back", both)};
         for (size_t way = 0; way < link.ports.size(); ++way)
         {
             Port& port = link.ports[way];
             port = Port{rates[way], queues[way], errors[way], prices[way]};
+            port.burstBytes = bursts[way];
             if (!schedules[way].empty())
             {
                 const bool back = way == 1 && settings.Has("schedule_back");

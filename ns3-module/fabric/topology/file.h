@@ -15,8 +15,8 @@
 //     - {a: a, b: switch1, schedule: "csv:lte.csv:scale=mean"}  # rate over time (link-trace.h);
 //                         # schedule_back: from b to a, where it is another one
 //     - {a: switch0, b: switch1, rate: 50Mbps/10Mbps, price: 0.02/0.09}
-//                         # rate, queue, error and price (USD per GB) may differ by direction: from
-//                         # a to b, and from b to a
+//                         # rate, queue, error, price (USD per GB) and burst (bytes of a token
+//                         # bucket) may differ by direction: from a to b, and from b to a
 //     - {a: switch0, b: switch1, count: 2, weight: 10}
 //                         # count: that many links in parallel, among which flows are hashed. The
 //                         # same ends may stand twice where each line has a count. weight (default
@@ -59,8 +59,9 @@ TopologyFormat ParseTopologyFormat(const std::string& text);
 
 /// Writes a topology. Reading it gives one of the same fingerprint where hosts come before
 /// switches, as in every topology of MakeTopology. Throws Error on what the format cannot say
-/// (HPCC: queues, prices, links in parallel, weights, routes, schedules; GraphML: the latter four,
-/// and control characters in names). HPCC has no names: it is read back with names of its own.
+/// (HPCC: queues, prices, links in parallel, bursts, weights, routes, schedules; GraphML: the
+/// latter four and bursts, and control characters in names). HPCC has no names: it is read back
+/// with names of its own.
 void WriteTopology(const Topology& topology, TopologyFormat format, std::ostream& stream);
 
 /// LinkDefaults are what links of a file have where its text leaves it open.

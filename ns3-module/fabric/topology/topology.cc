@@ -33,7 +33,9 @@ uint64_t HashOf(const Link& link, const Port& port, uint64_t hash)
                                       static_cast<uint64_t>(link.delay),
                                       static_cast<uint64_t>(port.queueBytes),
                                       static_cast<uint64_t>(std::llround(port.errorRate * 1e15))});
-    return port.schedule ? HashWords({rates, port.schedule->Hash()}) : rates;
+    const uint64_t all =
+        port.burstBytes > 0 ? HashWords({rates, static_cast<uint64_t>(port.burstBytes)}) : rates;
+    return port.schedule ? HashWords({all, port.schedule->Hash()}) : all;
 }
 
 } // namespace
@@ -43,7 +45,7 @@ bool Link::Symmetric() const
     const auto [there, back] = ports;
     const bool scheduled = there.schedule || back.schedule;
     return there.rateBps == back.rateBps && there.queueBytes == back.queueBytes &&
-           there.errorRate == back.errorRate &&
+           there.errorRate == back.errorRate && there.burstBytes == back.burstBytes &&
            (!scheduled ||
             (there.schedule && back.schedule && there.schedule->Hash() == back.schedule->Hash()));
 }
@@ -101,6 +103,17 @@ void Topology::CheckLink(const Link& link) const
         {
             throw Error(
                 "queue of link " + ends, std::to_string(port.queueBytes), "0 bytes or more");
+        }
+        if (port.burstBytes < 0)
+        {
+            throw Error(
+                "burst of link " + ends, std::to_string(port.burstBytes), "0 bytes or more");
+        }
+        if (port.burstBytes > 0 && port.schedule)
+        {
+            throw Error("burst of link " + ends,
+                        std::to_string(port.burstBytes),
+                        "0 where the rate changes over time");
         }
         if (!(port.errorRate >= 0 && port.errorRate < 1))
         {

@@ -36,6 +36,9 @@ struct Port
     double usdPerGb = 0;
     /// Rate over time; nullptr: it is always rateBps.
     std::shared_ptr<const LinkSchedule> schedule = nullptr;
+    /// Bucket of a port that limits by tokens, as Linux's tbf and clouds do: bytes that pass at
+    /// once after idle time. 0: the port sends each frame at its rate.
+    int64_t burstBytes = 0;
 };
 
 /// A Link is one full-duplex link between nodes `a` and `b`.
@@ -56,7 +59,8 @@ struct Link
           ports{both, both}
     {
     }
-    /// Returns true where both directions have the same rate, queue, error rate and schedule.
+    /// Returns true where both directions have the same rate, queue, error rate, bucket and
+    /// schedule.
     bool Symmetric() const;
     /// Multiplies all rates by `factor` >= 1.
     void SpeedUp(int factor);

@@ -147,6 +147,10 @@ void CheckHpcc(const Topology& topology, const Link& link)
         {
             refuse("price", ExactReal(port.usdPerGb));
         }
+        if (port.burstBytes > 0)
+        {
+            refuse("burst", FormatBytes(port.burstBytes));
+        }
     }
     if (link.weight != 1)
     {
@@ -189,7 +193,8 @@ bool Equal(const Link& one, const Link& other)
     const auto same = [](const Port& a, const Port& b)
     {
         return a.rateBps == b.rateBps && a.queueBytes == b.queueBytes &&
-               a.errorRate == b.errorRate && a.usdPerGb == b.usdPerGb;
+               a.errorRate == b.errorRate && a.usdPerGb == b.usdPerGb &&
+               a.burstBytes == b.burstBytes;
     };
     return one.a == other.a && one.b == other.b && one.delay == other.delay &&
            one.weight == other.weight && same(one.ports[0], other.ports[0]) &&
@@ -242,6 +247,12 @@ void WriteYaml(const Topology& topology, std::ostream& stream)
         {
             stream << ", price: "
                    << EachWay(link, [](const Port& port) { return ExactReal(port.usdPerGb); });
+        }
+        if (there.burstBytes > 0 || back.burstBytes > 0)
+        {
+            stream << ", burst: "
+                   << EachWay(link,
+                              [](const Port& port) { return std::to_string(port.burstBytes); });
         }
         if (linked[std::minmax({link.a, link.b})] > 1)
         {
@@ -365,6 +376,13 @@ void WriteGraphml(const Topology& topology, std::ostream& stream)
                 throw Error("schedule of " + topology.NodeName(link.a) + " - " +
                                 topology.NodeName(link.b),
                             FormatRate(port.rateBps) + " at most",
+                            "none in the format graphml, which cannot say it; use yaml");
+            }
+            if (port.burstBytes > 0)
+            {
+                throw Error("burst of " + topology.NodeName(link.a) + " - " +
+                                topology.NodeName(link.b),
+                            FormatBytes(port.burstBytes),
                             "none in the format graphml, which cannot say it; use yaml");
             }
             data("LinkSpeedRaw" + back, std::to_string(port.rateBps));

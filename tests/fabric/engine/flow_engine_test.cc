@@ -296,6 +296,63 @@ TEST(FlowEngine, LossLimitsAsMathisSays) {
   EXPECT_NEAR(static_cast<double>(fabric.Run({{0, {0, 1, 100'000'000}}})[0]) / expected, 1, 0.01);
 }
 
+// Cubic's average window is the larger one of RFC 9438, section 5.1, and Reno's: at 200 ms and
+// p = 1e-4 317 segments, where Reno has 122; at 10 ms Reno's.
+TEST(FlowEngine, LossLimitsCubicAsItsRfcSays) {
+  for (const auto& [delay, segments] :
+       {std::pair<TimeNs, double>{100'000'000, 1.054 * std::pow(0.2 / 1e-4, 0.75)},
+        std::pair<TimeNs, double>{5'000'000, std::sqrt(1.5 / 1e-4)}}) {
+    Topology topology;
+    topology.AddHost("a");
+    topology.AddHost("b");
+    topology.AddLink({0, 1, delay, {100 * kGbps, 0, 1e-4}});
+    Transport cubic;
+    cubic.congestionControl = "cubic";
+    Fabric fabric(std::move(topology), cubic);
+    const double rate = segments * 1448 / (2.0 * static_cast<double>(delay));
+    const auto took = static_cast<double>(fabric.Run({{0, {0, 1, 1'000'000'000}}})[0]);
+    EXPECT_NEAR(took * rate / 1e9, 1, 0.01) << delay;
+  }
+}
+
+// Slow start carries 10, 20, ... frames a round trip until 1 / p = 1,000 frames are sent (630 are
+// not enough, 1,270 are). The rest runs at the rate that losses allow.
+TEST(FlowEngine, TheFirstLossEndsSlowStart) {
+  Topology topology;
+  topology.AddHost("a");
+  topology.AddHost("b");
+  topology.AddLink({0, 1, 50'000'000, {100 * kGbps, 0, 1e-3}});
+  Transport cold;
+  cold.connections = ConnectionKind::Cold;
+  const auto run = [&](int64_t frames) {
+    Fabric fabric(topology, cold);
+    return static_cast<double>(fabric.Run({{0, {0, 1, 1448 * frames}}})[0]) / 1e8;  // round trips
+  };
+  EXPECT_NEAR(run(630), 1 + 5 + 0.5, 0.01);  // handshake, 5 rounds, and the last window's way
+  EXPECT_NEAR(run(1270), 1 + 6 + 0.5, 0.01);
+  EXPECT_NEAR(run(1370) - run(1270), 1 + 100 / std::sqrt(1.5e3), 0.01);
+}
+
+// A bucket of 3,000 bytes at 1 byte a microsecond: what finds it full is 3 ms early.
+TEST(FlowEngine, TokensSendAtOnceAndComeBackWhileIdle) {
+  Topology topology;
+  topology.AddHost("a");
+  topology.AddHost("b");
+  Port port{8'000'000};
+  port.burstBytes = 3000;
+  topology.AddLink({0, 1, 1'000, port});
+  Fabric fabric(std::move(topology), Bare());
+  const TimeNs millisecond = 1'000'000;
+  const auto arrivals = fabric.Run({{0, {0, 1, 10'000}},
+                                    {0, {0, 1, 10'000}},
+                                    {20 * millisecond, {0, 1, 2'000}},
+                                    {30 * millisecond, {0, 1, 10'000}}});
+  EXPECT_EQ(arrivals[0], 7 * millisecond + 1'000);
+  EXPECT_EQ(arrivals[1], 17 * millisecond + 1'000);  // no time for tokens
+  EXPECT_EQ(arrivals[2], 20 * millisecond + 1'000);  // 3 ms of tokens
+  EXPECT_EQ(arrivals[3], 37 * millisecond + 1'000);
+}
+
 // Four spines have a quarter of the hosts' rate: one flow takes one of them, or all.
 TEST(FlowEngine, SprayTakesAllPaths) {
   const auto time = [](Multipath multipath) {

@@ -21,7 +21,7 @@ double SegmentsOf(const std::string& congestion, double p) {
   port.errorRate = p;
   topology.AddLink(Link(0, 1, 50'000'000, port));
   Transport transport = MakeTransport("wan");
-  if (!congestion.empty()) transport.congestionControl = CongestionControlOf(congestion, "c");
+  if (!congestion.empty()) transport.congestionControl = ParseCongestionControl(congestion, "c");
   const FlowPath path = MakeFlowPath(topology, transport, 0, 1);
   return path.limit * path.roundTrip / static_cast<double>(transport.FrameBytes());
 }
@@ -34,7 +34,7 @@ TEST(Congestion, LimitsOfLossAreThoseOfTheAlgorithm) {
   const double pipe = SegmentsOf("", 0);
   EXPECT_NEAR(SegmentsOf("bbr", .01) / pipe, .99, 1e-9);
   EXPECT_NEAR(SegmentsOf("bbr", .2), std::sqrt(1.5 / .2), .01);
-  EXPECT_THROW(CongestionControlOf("vegas", "c"), Error);
+  EXPECT_THROW(ParseCongestionControl("vegas", "c"), Error);
 }
 
 TEST(Transport, EverySegmentPaysItsHeader) {

@@ -122,6 +122,25 @@ TEST(TopologyGraphFileTest, DirectionsMayDiffer) {
   EXPECT_NE(FromYaml(swapped).Fingerprint(), topology.Fingerprint());
 }
 
+TEST(LinksFile, BurstsAreOfADirection) {
+  const Topology topology =
+      FromYaml("type: links\nhosts: [a, b]\nlinks:\n  - {a: a, b: b, rate: 1Mbps, burst: 3KB/0}\n");
+  EXPECT_EQ(topology.PortOf(0).burstBytes, 3000);
+  EXPECT_EQ(topology.PortOf(1).burstBytes, 0);
+  EXPECT_FALSE(topology.Links()[0].Symmetric());
+  const std::string written = Written(topology, TopologyFormat::Yaml);
+  EXPECT_EQ(FromYaml(written).Fingerprint(), topology.Fingerprint());
+  const Topology plain = topology.WithLinks(
+      [](int, Link& link) { link.ports[0].burstBytes = link.ports[1].burstBytes = 0; });
+  EXPECT_NE(plain.Fingerprint(), topology.Fingerprint());
+  EXPECT_EQ(Written(plain, TopologyFormat::Yaml).find("burst"), std::string::npos);
+  for (const TopologyFormat format : {TopologyFormat::Hpcc, TopologyFormat::Graphml}) {
+    EXPECT_NE(MessageOf([&] { Written(topology, format); }).find("burst of a - b"),
+              std::string::npos);
+  }
+  EXPECT_THROW(topology.WithLinks([](int, Link& link) { link.ports[0].burstBytes = -1; }), Error);
+}
+
 TEST(LinksFile, PricesAreOfADirectionAndNoPartOfTime) {
   const std::string text =
       "type: links\nhosts: [a, b, c]\nlinks:\n  - {a: a, b: b, price: 0.02}\n"
@@ -171,9 +190,11 @@ TEST(LinksFile, ErrorsSayWhereWhatAndWhatIsAllowed) {
   EXPECT_EQ(YamlError(nodes + both + "  - {a: a, b: b, error: 1}\n"),
             "graph_test.yaml:7:18: error: got '1'; allowed: a number from 0 to 0.999999, or two "
             "there/back");
-  EXPECT_EQ(YamlError(nodes + both + "  - {a: a, b: b, speed: 1}\n"),
-            "graph_test.yaml:7:18: unknown key of a link: got 'speed'; allowed: a, b, count, "
-            "delay, error, price, queue, rate, schedule, schedule_back, weight");
+  EXPECT_EQ(
+      YamlError(nodes + both + "  - {a: a, b: b, speed: 1}\n"),
+      "graph_test.yaml:7:18: unknown key of a link: got 'speed'; allowed: a, b, burst, count, "
+      "delay, error, price, queue, rate, schedule, "
+      "schedule_back, weight");
   EXPECT_EQ(YamlError(nodes + both + "  - {a: a, b: b, price: 0.02/free}\n"),
             "graph_test.yaml:7:18: price: got '0.02/free'; allowed: USD per GB, 0 to 1e+06: 0.02 "
             "each way, or 0.02/0.09 from a to b and from b to a");
