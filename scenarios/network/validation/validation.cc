@@ -31,7 +31,8 @@ std::vector<Section> Sections() {
           {"bus-bandwidth", ValidateBusBandwidth},
           {"collectives", ValidateCollectives},
           {"fidelity", ValidateFidelity},
-          {"schedules", ValidateSchedules}
+          {"schedules", ValidateSchedules},
+          {"linux", ValidateLinux}
 #endif
   };
 }

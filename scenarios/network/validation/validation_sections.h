@@ -45,6 +45,9 @@ SectionResult ValidateCollectives(const SectionRun& run);
 // Compares flow with packet over the cases of validation_cases.h: the median error is at most 5 %
 // uncongested, 15 % congested.
 SectionResult ValidateFidelity(const SectionRun& run);
+// Compares packet and flow with completion times of the Linux kernel's TCP (linux_tcp/): the median
+// error is at most 5 %, the 90th percentile 15 %, and none is beyond a factor of 2.
+SectionResult ValidateLinux(const SectionRun& run);
 
 // Compares flow with packet over lines whose rates change: 20 traces, two sizes, two delays. The
 // median error is at most 10 %.

@@ -1,0 +1,57 @@
+// Linux cases are completion times of the Linux kernel's TCP that were measured (linux_tcp/), each
+// as a simulation that any engine can run.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "scenarios/network/engines.h"
+
+namespace legacy {
+
+// A LinuxHost is a host's link to the star's middle.
+struct LinuxHost {
+  int64_t up_bps = 0;    // 0: no limit
+  int64_t down_bps = 0;  // 0: no limit
+  fabric::TimeNs delay = 0;
+  int64_t queue_bytes = 0;
+  double loss = 0;  // each way
+};
+
+// A LinuxCase is one measured row.
+struct LinuxCase {
+  std::string name;
+  std::string operation;   // single, ring_ar, ring_ag, hd_ar, ps, ps_uneq, a2a
+  std::string congestion;  // cubic, reno, bbr
+  std::vector<LinuxHost> hosts;
+  // True: the hosts' own token buckets limit them. False: an emulator behind the hosts does.
+  bool shaped_hosts = true;
+  bool warm = false;
+  int mtu = 1500;
+  int link_header = 14;  // bytes of the link layer that were counted in a frame
+  int64_t burst_bytes = 0;
+  int64_t bytes = 0;  // as the operation takes them
+  double smallest_frames = 0;
+  double seconds = 0;  // median
+  double least = 0;
+  double largest = 0;
+  double fluid_seconds = 0;  // 0: not given
+
+  // Returns why no engine can run it; empty where engines can.
+  std::string NotSimulated() const;
+};
+
+// Return the embedded files.
+const char* LinuxCollectivesCsv();
+const char* LinuxWanCsv();
+
+// Returns all measured rows.
+std::vector<LinuxCase> LinuxCases();
+
+// Returns the time in seconds that the case takes at a fidelity: the median of as many repetitions
+// as were measured, on the same connections where they are warm, or with other seeds where links
+// lose packets.
+double SimulateLinuxCase(const LinuxCase& one, Fidelity fidelity);
+
+}  // namespace legacy
