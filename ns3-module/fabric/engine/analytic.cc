@@ -115,8 +115,9 @@ class AnalyticEngine : public EventEngine
 
 EndpointPair& AnalyticEngine::ConnectionOf(int source, int destination, uint16_t lane)
 {
-    const uint64_t ends =
-        static_cast<uint64_t>(source) << 40 | static_cast<uint64_t>(destination) << 16 | lane;
+    // Neighbouring destinations have neighbouring keys, and so neighbouring places in the table.
+    const uint64_t ends = static_cast<uint64_t>(lane) << 48 | static_cast<uint64_t>(source) << 24 |
+                          static_cast<uint64_t>(destination);
     auto [entry, added] = m_connections.try_emplace(ends);
     if (added)
     {
