@@ -51,15 +51,17 @@ std::vector<NetworkOption> FabricOptions() {
        "round trip (TCP), then slow start; tls: two round trips; quic: one; quic-0rtt: none; "
        "persistent: open, with windows that shrink when idle"},
       {"congestion", kText, "reno|cubic|dctcp|bbr", "", group,
-       "congestion control instead of that of --transport; bbr: without packets alone"},
+       "congestion control instead of that of --transport; bbr: without packets alone", false},
       {"streams", kInteger, "N", "1", group,
-       "number of connections between two endpoints that share each message"},
+       "number of connections between two endpoints that share each message", false},
       {"changes", kText, "LINKS@SCHEDULE[|...]", "", group,
        "rates and failures over time: 'host3<>*@csv:lte.csv:scale=mean', "
-       "'spine0@outage:from=60s,for=30s' (docs/wan.md)"},
+       "'spine0@outage:from=60s,for=30s' (docs/wan.md)",
+       false},
       {"background", kText, "none|poisson:load=0.3", "none", group,
        "background traffic of random flows, by the mean load of the links on=access|core, with "
-       "sizes=websearch|datamining|FILE"},
+       "sizes=websearch|datamining|FILE",
+       false},
       {"fidelity", kText, "A,B,...", NamesOf(Fidelities(), ","), group,
        "network simulations to run: " + NamesOf(Fidelities()) +
            "; several are compared with packet, or else with the first; auto: flow, and packet "
