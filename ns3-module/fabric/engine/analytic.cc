@@ -115,10 +115,7 @@ class AnalyticEngine : public EventEngine
 
 EndpointPair& AnalyticEngine::ConnectionOf(int source, int destination, uint16_t lane)
 {
-    // Neighbouring destinations have neighbouring keys, and so neighbouring places in the table.
-    const uint64_t ends = static_cast<uint64_t>(lane) << 48 | static_cast<uint64_t>(source) << 24 |
-                          static_cast<uint64_t>(destination);
-    auto [entry, added] = m_connections.try_emplace(ends);
+    auto [entry, added] = m_connections.try_emplace(LaneKey(source, destination, lane));
     if (added)
     {
         constexpr uint32_t kChannel = 0; // one connection for each pair of endpoints

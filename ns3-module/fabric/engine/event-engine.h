@@ -10,6 +10,15 @@
 namespace legacy::fabric
 {
 
+/// Returns a key of two endpoints or nodes, each below 2^24, and a lane. Neighbouring destinations
+/// have neighbouring keys, and so neighbouring places in a table.
+constexpr uint64_t LaneKey(int a, int b, uint16_t lane)
+{
+    const uint64_t high = lane >> 8;
+    const uint64_t low = lane & 0xFF;
+    return high << 56 | static_cast<uint64_t>(a) << 32 | low << 24 | static_cast<uint64_t>(b);
+}
+
 /// An EventEngine runs events in the order of time; a derived engine says what its events are.
 class EventEngine : public Engine
 {

@@ -231,14 +231,6 @@ class FlowEngine : public EventEngine
     std::array<Wire, 64> m_wires; ///< cache by the last bits of the size
 };
 
-/// Returns a key of two endpoints or nodes, each below 2^24, and a lane.
-uint64_t LaneKey(int a, int b, uint16_t lane)
-{
-    // Neighbouring destinations have neighbouring keys, and so neighbouring places in the table.
-    return static_cast<uint64_t>(lane) << 48 | static_cast<uint64_t>(a) << 24 |
-           static_cast<uint64_t>(b);
-}
-
 int FlowEngine::ConnectionOf(int source, int destination, uint16_t lane)
 {
     Recent& recent = m_recent.at(source);

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <sstream>
 
 #include "base/error.h"
 #include "base/parse.h"
@@ -121,6 +122,62 @@ class ReplayTest : public ::testing::Test {
 };
 
 fs::path ReplayTest::folder_;
+
+TEST_F(ReplayTest, RatesAndFailuresOverTime) {
+  ExpectEqualFiles({{"network.fidelity", "flow"},
+                    {"network.bandwidth", "100Mbps"},
+                    {"network.changes",
+                     "host1<>hub@steps:0s=20Mbps,100ms=100Mbps,period=300ms | "
+                     "host2@outage:from=90s,for=1s | host3<>*@outage:from=50ms,for=200ms"}});
+}
+
+TEST_F(ReplayTest, BackgroundAndStreams) {
+  ExpectEqualFiles({{"network.fidelity", "flow"},
+                    {"network.bandwidth", "100Mbps"},
+                    {"network.streams", "3"},
+                    {"network.connections", "tls"},
+                    {"network.background", "poisson:load=0.3"}});
+}
+
+// Returns the duration of each dense step of the first seed.
+std::vector<double> DenseSteps(const std::string& steps) {
+  std::istringstream lines(steps);
+  std::string line;
+  std::getline(lines, line);
+  const std::vector<std::string> columns = SplitList(line);
+  const auto column = [&](const std::string& name) {
+    return std::find(columns.begin(), columns.end(), name) - columns.begin();
+  };
+  std::vector<double> seconds;
+  std::string seed;
+  while (std::getline(lines, line)) {
+    const std::vector<std::string> fields = SplitList(line);
+    if (fields[column("policy")] != "dense") continue;
+    if (seed.empty()) seed = fields[column("seed")];
+    if (fields[column("seed")] != seed) continue;
+    seconds.push_back(std::stod(fields[column("step_seconds")]));
+  }
+  return seconds;
+}
+
+// Steps are simulated at their own time: the one in which a link is out takes as much longer.
+TEST_F(ReplayTest, AnOutageDelaysTheStepThatItFallsInto) {
+  const Options plain = {{"network.fidelity", "flow"}, {"network.bandwidth", "100Mbps"}};
+  Run(With(Small(), plain), "without-outage");
+  const std::vector<double> before = DenseSteps(Read(folder_ / "without-outage/steps.csv"));
+  ASSERT_EQ(before.size(), 4u);
+  const double middle = before[0] + before[1] + 0.5 * before[2];
+  const auto from = std::to_string(static_cast<int64_t>(middle * 1e9)) + "ns";
+  Run(With(Small(), {{"network.fidelity", "flow"},
+                     {"network.bandwidth", "100Mbps"},
+                     {"network.changes", "host1<>hub@outage:from=" + from + ",for=3s"}}),
+      "with-outage");
+  const std::vector<double> after = DenseSteps(Read(folder_ / "with-outage/steps.csv"));
+  ASSERT_EQ(after.size(), 4u);
+  for (const size_t step : {0, 1, 3}) EXPECT_NEAR(after[step], before[step], 1e-6) << step;
+  EXPECT_GT(after[2], before[2] + 2.5);
+  EXPECT_LT(after[2], before[2] + 3.01);
+}
 
 TEST_F(ReplayTest, AnalyticWithTransientStragglersAndOtherDevices) {
   ExpectEqualFiles({{"network.topology", "fat-tree"},
