@@ -41,6 +41,16 @@ const std::vector<FederatedOption>& FederatedOptions() {
       {"local-steps", "N", "", "Work",
        "local steps of a task, for --shape [one epoch of the client's samples]"},
 
+      {"exchange", "NAME", "server", "Exchange",
+       "server, or an all-reduce or all-gather of all clients, as in ring-allreduce: every client "
+       "works, then all exchange their updates without a server"},
+      {"order", "LIST", "", "Exchange",
+       "clients in the order of the collective: numbers from 0, names of groups or places, with "
+       "commas [that of the population]"},
+      {"group", "N", "", "Exchange",
+       "clients of a group of hierarchical collectives, in that order [those at the first client's "
+       "place]"},
+
       {"server", "TEXT", "sync", "Server",
        "sync, or async:concurrency=100[,buffer=10,max-staleness=0]: a version of each `buffer` "
        "updates"},

@@ -3,12 +3,13 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <map>
 #include <numeric>
 
 #include "base/error.h"
 #include "ns3-module/fabric/population/client-network.h"
 #include "ns3-module/fabric/tasks/task-graph.h"
+#include "scenarios/federated/exchange_plan.h"
+#include "scenarios/federated/plan_parts.h"
 
 namespace legacy {
 namespace {
@@ -30,29 +31,6 @@ fabric::ServerSite SiteOf(const PlanRequest& request, const Remedy& remedy) {
   if (!remedy.at.empty()) site.at = remedy.at;
   site.rateBps = std::llround(static_cast<double>(site.rateBps) * remedy.server_rate);
   return site;
-}
-
-void Scale(fabric::Port& port, double factor) {
-  port.rateBps = std::max<int64_t>(1, std::llround(static_cast<double>(port.rateBps) * factor));
-  if (port.schedule) {
-    port.schedule = std::make_shared<const fabric::LinkSchedule>(port.schedule->Scaled(factor));
-  }
-}
-
-// The network of a plan, with the remedy's rates.
-fabric::ClientNetwork NetworkOf(const fabric::Population& population, const PlanRequest& request,
-                                const Remedy& remedy) {
-  fabric::ClientNetwork network =
-      fabric::MakeClientNetwork(population, nullptr, request.core ? &*request.core : nullptr);
-  if (remedy.down_rates == 1 && remedy.up_rates == 1) return network;
-  std::vector<bool> access(network.topology.Links().size(), false);
-  for (const DirectedLink link : network.accessLinks) access[link / 2] = true;
-  network.topology = network.topology.WithLinks([&](int index, fabric::Link& link) {
-    if (!access[index]) return;
-    Scale(link.ports[0], remedy.down_rates);
-    Scale(link.ports[1], remedy.up_rates);
-  });
-  return network;
 }
 
 ClientPath PathOf(const fabric::ClientNetwork& network, int client) {
@@ -79,9 +57,8 @@ ClientPath PathOf(const fabric::ClientNetwork& network, int client) {
 
 class PlanWorks : public fabric::TaskWorks {
  public:
-  PlanWorks(const PlanRequest& request, const Remedy& remedy, const fabric::Population& population,
-            const std::vector<ClientPath>& paths)
-      : request_(request), population_(population), paths_(paths), work_(remedy.work) {
+  PlanWorks(const PlanRequest& request, const Remedy& remedy, const std::vector<ClientPath>& paths)
+      : request_(request), paths_(paths), work_(remedy.work) {
     const auto scaled = [&](int64_t bytes) {
       return static_cast<int64_t>(std::ceil(static_cast<double>(bytes) * remedy.bytes));
     };
@@ -110,22 +87,11 @@ class PlanWorks : public fabric::TaskWorks {
  private:
   double WorkSeconds(int client) {
     double& seconds = seconds_[client];
-    if (seconds < 0) seconds = work_ * population_.SlowdownOf(client) * UnitSeconds(client);
+    if (seconds < 0) seconds = work_ * request_.WorkSeconds(client);
     return seconds;
   }
 
-  // Returns the seconds of a task at a slowdown of 1.
-  double UnitSeconds(int client) const {
-    const ClientWork& work = request_.work;
-    if (work.step_seconds.empty()) return work.seconds;
-    const std::string& own = population_.ProfileOf(client);
-    const int64_t epoch = (population_.SamplesOf(client) + work.batch - 1) / work.batch;
-    const auto steps = static_cast<double>(work.local_steps > 0 ? work.local_steps : epoch);
-    return steps * work.step_seconds.at(own.empty() ? work.profile : own);
-  }
-
   const PlanRequest& request_;
-  const fabric::Population& population_;
   const std::vector<ClientPath>& paths_;
   double work_;
   int64_t down_ = 0;
@@ -224,81 +190,6 @@ void ExcludeSlowTenth(const std::vector<float>& predicted, fabric::Candidates& c
   for (size_t i = 0; i < order.size() / 10; ++i) candidates.SetBusy(order[i], true);
 }
 
-// Sums what links carried in `seconds`, in the order in which rows were first named.
-class LinkSums {
- public:
-  explicit LinkSums(double seconds) : seconds_(seconds) {}
-
-  void Add(const std::string& name, const std::string& from, const std::string& to,
-           const fabric::Port& port, const fabric::LinkCounters& counters) {
-    const auto [place, fresh] = places_.try_emplace(name, rows_.size());
-    if (fresh) rows_.emplace_back();
-    analysis::LinkRow& row = rows_[place->second];
-    row.policy = "plan";
-    row.link = name;
-    row.from = from;
-    row.to = to;
-    const int64_t rate = port.schedule ? port.schedule->MeanRate() : port.rateBps;
-    row.rate_bits_per_second += static_cast<double>(rate);
-    row.bytes += counters.bytes;
-    row.packets += counters.packets;
-    row.drops += counters.drops;
-    row.marks += counters.marks;
-    row.max_queue_bytes = std::max(row.max_queue_bytes, counters.maxQueueBytes);
-    row.busy_seconds += Seconds(counters.busy);
-    row.peak_utilisation = std::max(row.peak_utilisation, counters.peak);
-    row.usd += port.usdPerGb * static_cast<double>(counters.bytes) * 1e-9;
-  }
-
-  std::vector<analysis::LinkRow> Rows() {
-    for (analysis::LinkRow& row : rows_) {
-      const double possible = row.rate_bits_per_second / 8 * seconds_;
-      row.mean_utilisation = possible > 0 ? static_cast<double>(row.bytes) / possible : 0;
-      row.usd_per_gb = row.bytes > 0 ? row.usd / static_cast<double>(row.bytes) * 1e9 : 0;
-    }
-    return rows_;
-  }
-
- private:
-  double seconds_;
-  std::map<std::string, size_t> places_;
-  std::vector<analysis::LinkRow> rows_;
-};
-
-std::vector<analysis::LinkRow> LinksOf(const fabric::Population& population,
-                                       const fabric::ClientNetwork& network,
-                                       const std::vector<fabric::LinkCounters>& counters,
-                                       double seconds) {
-  const fabric::Topology& topology = network.topology;
-  LinkSums sums(seconds);
-  const auto both = [&](DirectedLink down, const std::string& down_name, const std::string& up_name,
-                        bool single) {
-    for (const DirectedLink link : {down, down ^ 1}) {
-      const bool up = link != down;
-      const std::string from = topology.NodeName(topology.From(link));
-      const std::string to = topology.NodeName(topology.To(link));
-      sums.Add(up ? up_name : down_name, single ? from : (up ? "clients" : "core"),
-               single ? to : (up ? "core" : "clients"), topology.PortOf(link), counters[link]);
-    }
-  };
-  for (const DirectedLink link : network.coreLinks) {
-    const std::string from = topology.NodeName(topology.From(link));
-    const std::string to = topology.NodeName(topology.To(link));
-    both(link, from + " > " + to, to + " > " + from, true);
-  }
-  both(network.serverLink, "server > core", "core > server", true);
-  DirectedLink last = -1;
-  for (size_t client = 0; client < network.accessLinks.size(); ++client) {
-    // Clients of one line follow each other.
-    if (network.accessLinks[client] == last) continue;
-    last = network.accessLinks[client];
-    const fabric::Group& group =
-        population.Groups()[population.GroupOf(static_cast<int64_t>(client))];
-    both(last, "access of " + group.name + ", down", "access of " + group.name + ", up", false);
-  }
-  return sums.Rows();
-}
-
 std::unique_ptr<fabric::ServerBase> ServerOf(const PlanRequest& request, const Remedy& remedy,
                                              fabric::Candidates& candidates,
                                              fabric::Selection& selection, fabric::TaskWorks& works,
@@ -320,6 +211,7 @@ std::unique_ptr<fabric::ServerBase> ServerOf(const PlanRequest& request, const R
 
 Plan RunPlan(const PlanRequest& request, const Remedy& remedy,
              const std::function<void(int64_t)>& progress, const StopFlag* stop) {
+  if (request.exchange) return RunExchangePlan(request, remedy, progress, stop);
   const auto begin = std::chrono::steady_clock::now();
   fabric::Population population = request.population;
   population.SetServer(SiteOf(request, remedy));
@@ -336,7 +228,7 @@ Plan RunPlan(const PlanRequest& request, const Remedy& remedy,
     weights.push_back(population.SamplesOf(static_cast<int64_t>(client)));
   }
   fabric::Candidates candidates(static_cast<int64_t>(clients), availability, weights);
-  PlanWorks works(request, remedy, population, paths);
+  PlanWorks works(request, remedy, paths);
   Plan plan;
   plan.clients.resize(clients);
   for (size_t client = 0; client < clients; ++client) {
@@ -370,8 +262,7 @@ Plan RunPlan(const PlanRequest& request, const Remedy& remedy,
     plan.link_usd += usd * static_cast<double>(links[link].bytes) * 1e-9;
   }
   const double end = plan.rounds.empty() ? 0 : Seconds(plan.rounds.back().row.end);
-  plan.links = LinksOf(population, network, links, end);
-  for (analysis::LinkRow& row : plan.links) row.seed = request.seed;
+  plan.links = LinksOf(request, network, links, end);
   plan.wall_seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   return plan;

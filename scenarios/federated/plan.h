@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,7 @@ struct Remedy {
   double down_rates = 1;  // factors on rates of access lines
   double up_rates = 1;
   double server_rate = 1;
+  double core_rates = 1;       // of the links that --topology has
   double work = 1;             // factor on the time of work
   double bytes = 1;            // factor on both transfers
   bool no_slow_tenth = false;  // true: the tenth with the longest predicted tasks gets none
@@ -66,6 +68,30 @@ struct ShortTask {
   float seconds = 0;
 };
 
+// An ExchangeHop is what one client sends to another in a round.
+struct ExchangeHop {
+  std::string from;  // nodes of the network
+  std::string to;
+  double bits_per_second = 0;  // of the slowest link between them, or its mean
+  double round_trip = 0;       // seconds of propagation, there and back
+  int64_t payload_bytes = 0;
+  int64_t wire_bytes = 0;  // without ACKs
+};
+
+// ExchangeFigures are what a plan without a server has beside its rounds.
+struct ExchangeFigures {
+  std::vector<ExchangeHop> hops;        // those that take longest at their rates first
+  std::vector<int64_t> sent_bytes;      // payload of a round by client, what it forwards included
+  std::vector<double> work_seconds;     // of a round, by client
+  std::vector<double> synchronisation;  // by round: seconds from the end of the last work on
+  std::string fullest_link;             // the link that takes longest for what it carries
+  bool rates_change = false;            // true: times at rates are those at mean rates
+  double bound_seconds = 0;  // its wire bytes, without ACKs, at its rate: no less is possible
+  // The collective's closed form, were all clients as far apart as the farthest two that exchange
+  // anything and all lines as slow as the slowest hop.
+  double closed_form_seconds = 0;
+};
+
 // A Plan is the result.
 struct Plan {
   std::vector<PlannedRound> rounds;
@@ -80,6 +106,7 @@ struct Plan {
   double link_usd = 0;  // price of all bytes on all links
   // Links of the core and the server's line singly, and access lines summed by group and direction.
   std::vector<analysis::LinkRow> links;
+  std::optional<ExchangeFigures> exchange;  // of plans without a server
   double wall_seconds = 0;
   size_t most_live = 0;
 };

@@ -9,19 +9,14 @@
 #include <numeric>
 #include <set>
 
+#include "scenarios/federated/exchange_report.h"
+
 namespace legacy {
 namespace {
 
 using analysis::Table;
 using fabric::TaskFate;
 using fabric::TimeNs;
-
-std::string Figure(double value) {
-  if (value == 0) return "0";
-  if (std::abs(value) >= 1e15 || std::abs(value) < 1e-6) return fmt::format("{:.3g}", value);
-  const int digits = 3 - static_cast<int>(std::floor(std::log10(std::abs(value))));
-  return fmt::format("{:.{}f}", value, std::clamp(digits, 0, 9));
-}
 
 std::string Percent(double share) { return fmt::format("{:.1f} %", 100 * share); }
 
@@ -196,6 +191,13 @@ std::vector<double> Durations(const Plan& plan) {
 
 }  // namespace
 
+std::string Figure(double value) {
+  if (value == 0) return "0";
+  if (std::abs(value) >= 1e15 || std::abs(value) < 1e-6) return fmt::format("{:.3g}", value);
+  const int digits = 3 - static_cast<int>(std::floor(std::log10(std::abs(value))));
+  return fmt::format("{:.{}f}", value, std::clamp(digits, 0, 9));
+}
+
 double Quantile(std::vector<double> values, double share) {
   std::sort(values.begin(), values.end());
   const double place = share * static_cast<double>(values.size() - 1);
@@ -206,12 +208,14 @@ double Quantile(std::vector<double> values, double share) {
 }
 
 std::vector<Table> PlanTables(const PlanRequest& request, const Plan& plan) {
+  if (plan.exchange) return ExchangeTables(request, plan);
   std::vector<Table> tables{RoundsTable(request, plan), GroupsTable(request, plan)};
   if (plan.clients.size() >= 10) tables.push_back(DecileTable(plan));
   return tables;
 }
 
 std::vector<std::pair<std::string, Remedy>> RemediesFor(const PlanRequest& request) {
+  if (request.exchange) return ExchangeRemedies(request);
   std::vector<std::pair<std::string, Remedy>> remedies{
       {"downlinks of clients twice as fast", {.down_rates = 2}},
       {"uplinks of clients twice as fast", {.up_rates = 2}},

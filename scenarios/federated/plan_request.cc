@@ -1,6 +1,8 @@
 #include "scenarios/federated/plan_request.h"
 
 #include <cmath>
+#include <numeric>
+#include <sstream>
 
 #include "base/error.h"
 #include "base/parse.h"
@@ -146,6 +148,137 @@ fabric::SyncOptions SyncOf(const Reader& read, int64_t clients) {
   return sync;
 }
 
+// Refuses what a server alone reads.
+void RefuseServerOptions(const Reader& read) {
+  const FederatedValues defaults = DefaultFederatedValues();
+  for (const char* name : {"availability", "dropout", "detect", "down-bytes", "up-bytes", "server",
+                           "max-tasks", "per-round", "over-select", "deadline", "min", "short",
+                           "selection", "at", "server-rate", "server-price"}) {
+    if (read.Text(name) != defaults.at(name)) read.Refuse(name, "--exchange=server");
+  }
+}
+
+// Returns the collectives of --exchange: all-reduces, then all-gathers, without servers.
+std::vector<fabric::CollectiveAlgorithm> Exchanges() {
+  std::vector<fabric::CollectiveAlgorithm> algorithms;
+  for (const fabric::Payload payload : {fabric::Payload::Sum, fabric::Payload::Concat}) {
+    for (const fabric::CollectiveAlgorithm algorithm : fabric::AlgorithmsFor(payload)) {
+      const bool server = algorithm == fabric::CollectiveAlgorithm::ParameterServer ||
+                          algorithm == fabric::CollectiveAlgorithm::ShardedParameterServer;
+      if (!server) algorithms.push_back(algorithm);
+    }
+  }
+  return algorithms;
+}
+
+// Returns the clients that a word of --order names: one number, or all of a group or place.
+std::vector<int> ClientsNamed(const std::string& word, const fabric::Population& population) {
+  std::vector<int> clients;
+  const auto count = static_cast<int>(population.Clients());
+  if (!word.empty() && word.find_first_not_of("0123456789") == std::string::npos) {
+    return {static_cast<int>(ParseInteger(word, "--order", 0, count - 1))};
+  }
+  for (int client = 0; client < count; ++client) {
+    const fabric::Client drawn = population.At(client);
+    if (population.Groups()[drawn.group].name == word || *drawn.region == word) {
+      clients.push_back(client);
+    }
+  }
+  if (clients.empty()) {
+    throw Error("--order", word, "numbers of clients, from 0, or names of groups or places");
+  }
+  return clients;
+}
+
+std::vector<int> OrderOf(const Reader& read, const fabric::Population& population) {
+  std::vector<int> order;
+  const auto count = static_cast<size_t>(population.Clients());
+  if (!read.Has("order")) {
+    order.resize(count);
+    std::iota(order.begin(), order.end(), 0);
+    return order;
+  }
+  std::vector<bool> seen(count, false);
+  std::stringstream words(read.Text("order"));
+  for (std::string word; std::getline(words, word, ',');) {
+    for (const int client : ClientsNamed(word, population)) {
+      if (seen[client]) throw Error("--order", word, "each client once");
+      seen[client] = true;
+      order.push_back(client);
+    }
+  }
+  if (order.size() < count) {
+    throw Error("--order", read.Text("order"),
+                "all " + std::to_string(count) +
+                    " clients: " + std::to_string(count - order.size()) + " are missing");
+  }
+  return order;
+}
+
+// Returns how many of the first ranks are at one place.
+int RanksOfFirstPlace(const ExchangeRequest& exchange, const PlanRequest& plan) {
+  if (!plan.core) return 1;
+  const auto place = [&](int rank) { return plan.population.At(exchange.order[rank]).region; };
+  int ranks = 1;
+  while (ranks < static_cast<int>(exchange.order.size()) && *place(ranks) == *place(0)) ++ranks;
+  return ranks;
+}
+
+void CheckExchange(const Reader& read, const PlanRequest& plan) {
+  const std::string& name = read.Text("exchange");
+  const int64_t clients = plan.population.Clients();
+  if (clients < 2) throw Error("--exchange", name + " of 1 client", "2 clients or more");
+  if (!fabric::TakesWorkers(plan.exchange->algorithm, clients)) {
+    throw Error("--exchange", name + " of " + std::to_string(clients) + " clients",
+                "a power of two of them, or another collective");
+  }
+  fabric::CollectiveSpec spec;
+  spec.algorithm = plan.exchange->algorithm;
+  spec.group = plan.exchange->group;
+  spec.bytes.assign(static_cast<size_t>(clients), 1);
+  const bool in_network = spec.algorithm == fabric::CollectiveAlgorithm::InNetworkAllReduce;
+  if (!in_network && fabric::EstimatedFlows(spec) > kMostExchangeFlows) {
+    throw Error("--exchange", name + " of " + std::to_string(clients) + " clients",
+                "fewer clients, or another collective: it is more than 10 million messages");
+  }
+  for (const fabric::Group& group : plan.population.Groups()) {
+    if (group.availability.empty()) continue;
+    throw Error("--population: availability of group " + group.name, group.availability,
+                "none with --exchange=" + name + ": all clients take part in every round");
+  }
+  if (plan.fidelity == "formula") {
+    throw Error("--fidelity", "formula", "packet, flow or analytic with --exchange=" + name);
+  }
+}
+
+std::optional<ExchangeRequest> ExchangeOf(const Reader& read, const PlanRequest& plan) {
+  const std::string& name = read.Text("exchange");
+  if (name == "server") {
+    read.Refuse("order", "--exchange=COLLECTIVE");
+    read.Refuse("group", "--exchange=hierarchical-allreduce or hierarchical-allgather");
+    return std::nullopt;
+  }
+  std::vector<std::string> names{"server"};
+  for (const auto algorithm : Exchanges()) names.emplace_back(fabric::ToString(algorithm));
+  ParseChoice(name, "--exchange", names);
+  RefuseServerOptions(read);
+  ExchangeRequest exchange;
+  exchange.algorithm = fabric::ParseCollective(name);
+  exchange.order = OrderOf(read, plan.population);
+  const bool hierarchical =
+      exchange.algorithm == fabric::CollectiveAlgorithm::HierarchicalAllReduce ||
+      exchange.algorithm == fabric::CollectiveAlgorithm::HierarchicalAllGather;
+  if (!hierarchical) {
+    read.Refuse("group", "--exchange=hierarchical-allreduce or hierarchical-allgather");
+  } else if (read.Has("group")) {
+    exchange.group =
+        static_cast<int>(read.Integer("group", 1, static_cast<int64_t>(exchange.order.size())));
+  } else {
+    exchange.group = RanksOfFirstPlace(exchange, plan);
+  }
+  return exchange;
+}
+
 fabric::AsyncOptions AsyncOf(const Reader& read, int64_t clients) {
   fabric::Settings settings = fabric::Settings::FromText(read.Text("server"), "--server");
   fabric::AsyncOptions async;
@@ -167,6 +300,15 @@ fabric::AsyncOptions AsyncOf(const Reader& read, int64_t clients) {
 
 int64_t PlanRequest::Versions() const {
   return std::visit([](const auto& options) { return options.versions; }, server);
+}
+
+double PlanRequest::WorkSeconds(int64_t client) const {
+  const double slowdown = population.SlowdownOf(client);
+  if (work.step_seconds.empty()) return slowdown * work.seconds;
+  const std::string& own = population.ProfileOf(client);
+  const int64_t epoch = (population.SamplesOf(client) + work.batch - 1) / work.batch;
+  const auto steps = static_cast<double>(work.local_steps > 0 ? work.local_steps : epoch);
+  return slowdown * (steps * work.step_seconds.at(own.empty() ? work.profile : own));
 }
 
 std::vector<std::string> PlanRequest::Assumptions() const {
@@ -221,6 +363,9 @@ PlanRequest ParsePlan(const FederatedValues& values) {
   if (read.Has("shape")) shape = LoadModelShape(read.Text("shape"));
   ReadBytes(read, shape, plan);
   ReadWork(read, shape, plan);
+  plan.fidelity = read.Text("fidelity");
+  plan.exchange = ExchangeOf(read, plan);
+  if (plan.exchange) CheckExchange(read, plan);
   const std::string& server = read.Text("server");
   if (server == "sync") {
     plan.server = SyncOf(read, clients);
@@ -231,7 +376,6 @@ PlanRequest ParsePlan(const FederatedValues& values) {
   }
   plan.selection = read.Text("selection");
   fabric::MakeSelection(plan.selection, plan.seed, "--selection");
-  plan.fidelity = read.Text("fidelity");
   if (plan.fidelity == "formula") {
     plan.engine = fabric::MakeFormulaEngine;
   } else {

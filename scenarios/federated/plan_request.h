@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "ns3-module/fabric/collective/collective.h"
 #include "ns3-module/fabric/engine/engine.h"
 #include "ns3-module/fabric/population/population.h"
 #include "ns3-module/fabric/tasks/server.h"
@@ -26,6 +27,13 @@ struct ClientWork {
   int64_t batch = 20;
 };
 
+// An ExchangeRequest says how clients without a server exchange their updates.
+struct ExchangeRequest {
+  fabric::CollectiveAlgorithm algorithm = fabric::CollectiveAlgorithm::RingAllReduce;
+  std::vector<int> order;  // client of each rank
+  int group = 1;           // ranks of a group of hierarchical algorithms
+};
+
 // A PlanRequest describes one plan.
 struct PlanRequest {
   explicit PlanRequest(fabric::Population clients) : population(std::move(clients)) {}
@@ -39,6 +47,7 @@ struct PlanRequest {
   int64_t up_bytes = 0;
   ClientWork work;
   std::variant<fabric::SyncOptions, fabric::AsyncOptions> server;
+  std::optional<ExchangeRequest> exchange;  // instead of a server; `server` has the versions
   std::string selection;
   std::string fidelity;
   fabric::EngineFactory engine;
@@ -48,6 +57,8 @@ struct PlanRequest {
 
   int64_t Versions() const;
   bool Synchronous() const { return std::holds_alternative<fabric::SyncOptions>(server); }
+  // Returns the seconds of one task's work on a client.
+  double WorkSeconds(int64_t client) const;
   // Returns what is assumed rather than measured, for people; empty where nothing is.
   std::vector<std::string> Assumptions() const;
 };
@@ -61,5 +72,7 @@ std::optional<fabric::Topology> ParseCore(const FederatedValues& values);
 
 // Packet simulations of more clients are refused: each takes tens of KiB.
 inline constexpr int64_t kMostPacketClients = 4000;
+// Exchanges of more messages a round are refused.
+inline constexpr double kMostExchangeFlows = 1e7;
 
 }  // namespace legacy

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/parse.h"
 #include "base/progress_line.h"
+#include "scenarios/federated/exchange_report.h"
 #include "scenarios/federated/plan_files.h"
 #include "scenarios/federated/plan_report.h"
 #include "scenarios/federated/population_report.h"
@@ -47,7 +48,7 @@ void WriteFiles(const PlanCommand& command, const PlanRequest& request, const Pl
   WriteOutput(folder + "clients.csv", ClientsCsv(request, plan));
   WriteOutput(folder + "links.csv", LinksCsv(plan));
   if (command.tasks) WriteOutput(folder + "tasks.csv", TasksCsv(request, plan));
-  if (!plan.rounds.empty()) {
+  if (!plan.rounds.empty() && !plan.exchange) {
     WriteOutput(folder + "gantt.svg", GanttSvg(plan, GanttRound(plan, command.gantt)));
   }
 }
@@ -94,6 +95,11 @@ int RunPlanCommand(const PlanCommand& command, const StopFlag& stop) {
   if (command.tasks && command.out.empty()) {
     throw Error("--tasks", "on", "off without --out, the folder that tasks.csv is written to");
   }
+  if (request.exchange && (command.tasks || command.gantt > 0)) {
+    throw Error(command.tasks ? "--tasks" : "--gantt",
+                command.tasks ? "on" : std::to_string(command.gantt),
+                "nothing here: --exchange=server reads it");
+  }
   PrepareFolder(command.out);
   const bool show = !command.quiet && isatty(STDERR_FILENO) != 0;
   ProgressLine progress(request.Versions(), "rounds", show);
@@ -112,7 +118,9 @@ int RunPlanCommand(const PlanCommand& command, const StopFlag& stop) {
     if (command.chart && !plan.tasks.empty()) {
       Print(GanttText(plan, GanttRound(plan, command.gantt)) + "\n");
     }
-    Print(WaitsFor(request, plan) + "\n\n");
+    Print((plan.exchange ? ExchangeWaitsFor(plan) : WaitsFor(request, plan)) + "
+
+");
   }
   if (!command.out.empty()) WriteFiles(command, request, plan);
   if (command.remedies && plan.versions > 0 && !plan.interrupted) {

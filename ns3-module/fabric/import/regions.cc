@@ -182,10 +182,16 @@ class RegionsFile
         return text;
     }
 
-    /// Returns the path of a CSV file, from the folder of this one.
+    /// Returns the path of a CSV file: from the folder of this one, or as it stands behind the
+    /// path.
     std::string FileOf(const std::string& key)
     {
-        const std::string name = m_file.Text(key, "");
+        Settings& from = Of(key);
+        const std::string name = from.Text(key, "");
+        if (&from == &m_options)
+        {
+            return name;
+        }
         return name.empty() ? "" : (m_folder / name).string();
     }
 

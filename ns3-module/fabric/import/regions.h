@@ -13,7 +13,8 @@
 //   queue: 0                # of the links between regions
 //
 // Paths of CSV files are relative to the YAML file. A key may also stand behind the file's path, as
-// in regions:clouds.yaml,hosts=4,core=shared, and has precedence there.
+// in regions:clouds.yaml,hosts=4,core=shared, and has precedence there; paths are then those of the
+// command line.
 #pragma once
 
 #include "fabric/base/settings.h"

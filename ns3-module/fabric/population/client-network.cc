@@ -65,7 +65,8 @@ class Places
 
 ClientNetwork MakeClientNetwork(const Population& population,
                                 const std::vector<int64_t>* clients,
-                                const Topology* core)
+                                const Topology* core,
+                                bool server)
 {
     ClientNetwork network;
     Topology& topology = network.topology;
@@ -83,18 +84,22 @@ ClientNetwork MakeClientNetwork(const Population& population,
         network.coreLinks.push_back(2 * static_cast<DirectedLink>(i));
     }
     const Places places(core ? *core : topology, !core);
-    const ServerSite& site = population.Server();
-    const int server = topology.AddHost("server");
-    Link line;
-    line.a = server;
-    line.b = places.Find(site.at, "server");
-    line.delay = site.delay;
-    for (int way = 0; way < 2; ++way)
+    network.serverLink = -1;
+    if (server)
     {
-        line.ports[way].rateBps = site.rateBps;
-        line.ports[way].usdPerGb = site.usdPerGb[way];
+        const ServerSite& site = population.Server();
+        Link line;
+        line.a = topology.AddHost("server");
+        line.b = places.Find(site.at, "server");
+        line.delay = site.delay;
+        for (int way = 0; way < 2; ++way)
+        {
+            line.ports[way].rateBps = site.rateBps;
+            line.ports[way].usdPerGb = site.usdPerGb[way];
+        }
+        network.placement.servers.push_back(line.a);
+        network.serverLink = 2 * topology.AddLink(line);
     }
-    network.serverLink = 2 * topology.AddLink(line);
 
     std::map<int64_t, std::pair<int, DirectedLink>> homes; // switch and line, by line's number
     const int64_t count = clients ? static_cast<int64_t>(clients->size()) : population.Clients();
@@ -130,9 +135,8 @@ ClientNetwork MakeClientNetwork(const Population& population,
         topology.AddLink(inside);
         network.accessLinks.push_back(home->second.second);
     }
-    network.placement.description = "clients and a server";
-    network.placement.servers.push_back(server);
-    network.serverEndpoint = network.placement.Workers();
+    network.placement.description = server ? "clients and a server" : "clients";
+    network.serverEndpoint = server ? network.placement.Workers() : -1;
     return network;
 }
 

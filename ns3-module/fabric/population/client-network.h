@@ -16,19 +16,21 @@ struct ClientNetwork
 {
     Topology topology;
     Placement placement;
-    int serverEndpoint = 0;
+    int serverEndpoint = 0; ///< -1: there is no server
     /// Down of an access line, from the core; the line's other direction is this number ^ 1.
     std::vector<DirectedLink> accessLinks; ///< by endpoint of a client
     std::vector<DirectedLink> coreLinks;   ///< all links that were given with the core, one way
-    DirectedLink serverLink = 0;           ///< from the server to the core
+    DirectedLink serverLink = 0;           ///< from the server to the core; -1: there is none
 };
 
 /// Returns the network of `clients` (all of them where nullptr). `core` gives the nodes that groups
 /// and server name by `at`; with nullptr, all lines meet in one switch, and no place may be named.
+/// Without `server` the clients are among themselves, and where the server would be is not read.
 /// Throws Error on a place that the core lacks or that is a host, and where a client's error rate
 /// is 1.
 ClientNetwork MakeClientNetwork(const Population& population,
                                 const std::vector<int64_t>* clients,
-                                const Topology* core);
+                                const Topology* core,
+                                bool server = true);
 
 } // namespace legacy::fabric

@@ -1,0 +1,120 @@
+#include "scenarios/federated/plan_parts.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <memory>
+
+namespace legacy {
+namespace {
+
+using fabric::DirectedLink;
+
+void Scale(fabric::Port& port, double factor) {
+  port.rateBps = std::max<int64_t>(1, std::llround(static_cast<double>(port.rateBps) * factor));
+  if (port.schedule) {
+    port.schedule = std::make_shared<const fabric::LinkSchedule>(port.schedule->Scaled(factor));
+  }
+}
+
+// Sums what links carried in `seconds`, in the order in which rows were first named.
+class LinkSums {
+ public:
+  explicit LinkSums(double seconds) : seconds_(seconds) {}
+
+  void Add(const std::string& name, const std::string& from, const std::string& to,
+           const fabric::Port& port, const fabric::LinkCounters& counters) {
+    const auto [place, fresh] = places_.try_emplace(name, rows_.size());
+    if (fresh) rows_.emplace_back();
+    analysis::LinkRow& row = rows_[place->second];
+    row.policy = "plan";
+    row.link = name;
+    row.from = from;
+    row.to = to;
+    const int64_t rate = port.schedule ? port.schedule->MeanRate() : port.rateBps;
+    row.rate_bits_per_second += static_cast<double>(rate);
+    row.bytes += counters.bytes;
+    row.packets += counters.packets;
+    row.drops += counters.drops;
+    row.marks += counters.marks;
+    row.max_queue_bytes = std::max(row.max_queue_bytes, counters.maxQueueBytes);
+    row.busy_seconds += Seconds(counters.busy);
+    row.peak_utilisation = std::max(row.peak_utilisation, counters.peak);
+    row.usd += port.usdPerGb * static_cast<double>(counters.bytes) * 1e-9;
+  }
+
+  std::vector<analysis::LinkRow> Rows() {
+    for (analysis::LinkRow& row : rows_) {
+      const double possible = row.rate_bits_per_second / 8 * seconds_;
+      row.mean_utilisation = possible > 0 ? static_cast<double>(row.bytes) / possible : 0;
+      row.usd_per_gb = row.bytes > 0 ? row.usd / static_cast<double>(row.bytes) * 1e9 : 0;
+    }
+    return rows_;
+  }
+
+ private:
+  double seconds_;
+  std::map<std::string, size_t> places_;
+  std::vector<analysis::LinkRow> rows_;
+};
+
+}  // namespace
+
+fabric::ClientNetwork NetworkOf(const fabric::Population& population, const PlanRequest& request,
+                                const Remedy& remedy) {
+  fabric::ClientNetwork network = fabric::MakeClientNetwork(
+      population, nullptr, request.core ? &*request.core : nullptr, !request.exchange);
+  if (remedy.down_rates == 1 && remedy.up_rates == 1 && remedy.core_rates == 1) return network;
+  enum class Kind { kOther, kAccess, kCore };
+  std::vector<Kind> kinds(network.topology.Links().size(), Kind::kOther);
+  for (const DirectedLink link : network.accessLinks) kinds[link / 2] = Kind::kAccess;
+  for (const DirectedLink link : network.coreLinks) kinds[link / 2] = Kind::kCore;
+  network.topology = network.topology.WithLinks([&](int index, fabric::Link& link) {
+    if (kinds[index] == Kind::kAccess) {
+      Scale(link.ports[0], remedy.down_rates);
+      Scale(link.ports[1], remedy.up_rates);
+    } else if (kinds[index] == Kind::kCore) {
+      for (fabric::Port& port : link.ports) Scale(port, remedy.core_rates);
+    }
+  });
+  return network;
+}
+
+std::vector<analysis::LinkRow> LinksOf(const PlanRequest& request,
+                                       const fabric::ClientNetwork& network,
+                                       const std::vector<fabric::LinkCounters>& counters,
+                                       double seconds) {
+  const fabric::Topology& topology = network.topology;
+  LinkSums sums(seconds);
+  const auto both = [&](DirectedLink down, const std::string& down_name, const std::string& up_name,
+                        bool single) {
+    for (const DirectedLink link : {down, down ^ 1}) {
+      const bool up = link != down;
+      const std::string from = topology.NodeName(topology.From(link));
+      const std::string to = topology.NodeName(topology.To(link));
+      sums.Add(up ? up_name : down_name, single ? from : (up ? "clients" : "core"),
+               single ? to : (up ? "core" : "clients"), topology.PortOf(link), counters[link]);
+    }
+  };
+  for (const DirectedLink link : network.coreLinks) {
+    const std::string from = topology.NodeName(topology.From(link));
+    const std::string to = topology.NodeName(topology.To(link));
+    both(link, from + " > " + to, to + " > " + from, true);
+  }
+  if (network.serverLink >= 0) both(network.serverLink, "server > core", "core > server", true);
+  DirectedLink last = -1;
+  for (size_t client = 0; client < network.accessLinks.size(); ++client) {
+    // Clients of one line follow each other.
+    if (network.accessLinks[client] == last) continue;
+    last = network.accessLinks[client];
+    const fabric::Population& population = request.population;
+    const fabric::Group& group =
+        population.Groups()[population.GroupOf(static_cast<int64_t>(client))];
+    both(last, "access of " + group.name + ", down", "access of " + group.name + ", up", false);
+  }
+  std::vector<analysis::LinkRow> rows = sums.Rows();
+  for (analysis::LinkRow& row : rows) row.seed = request.seed;
+  return rows;
+}
+
+}  // namespace legacy

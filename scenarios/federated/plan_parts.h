@@ -1,0 +1,25 @@
+// Parts that plans with a server and plans without one share.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "analysis/rows.h"
+#include "ns3-module/fabric/population/client-network.h"
+#include "scenarios/federated/plan.h"
+
+namespace legacy {
+
+// Returns the network of a plan, with the remedy's rates and, where the plan has one, the server of
+// `population`. Throws Error on places that the topology lacks.
+fabric::ClientNetwork NetworkOf(const fabric::Population& population, const PlanRequest& request,
+                                const Remedy& remedy);
+
+// Returns the rows of links that carried `counters` (by directed link) in `seconds`: links of the
+// core and the server's line singly, access lines summed by group and direction.
+std::vector<analysis::LinkRow> LinksOf(const PlanRequest& request,
+                                       const fabric::ClientNetwork& network,
+                                       const std::vector<fabric::LinkCounters>& counters,
+                                       double seconds);
+
+}  // namespace legacy
