@@ -118,9 +118,7 @@ int RunPlanCommand(const PlanCommand& command, const StopFlag& stop) {
     if (command.chart && !plan.tasks.empty()) {
       Print(GanttText(plan, GanttRound(plan, command.gantt)) + "\n");
     }
-    Print((plan.exchange ? ExchangeWaitsFor(plan) : WaitsFor(request, plan)) + "
-
-");
+    Print((plan.exchange ? ExchangeWaitsFor(plan) : WaitsFor(request, plan)) + "\n\n");
   }
   if (!command.out.empty()) WriteFiles(command, request, plan);
   if (command.remedies && plan.versions > 0 && !plan.interrupted) {
