@@ -53,10 +53,8 @@ constexpr int kNone = -1;
 struct Slot
 {
     Flow flow;
-    int graph = 0;    ///< kNone: it was withdrawn
+    int graph = 0;    ///< kNone: it was withdrawn, or the slot is free
     int next = kNone; ///< slot of the next flow on the connection
-    int connection = kNone;
-    bool away = false; ///< true once it has left
 };
 
 /// A Connection carries all flows of one lane of an ordered pair of nodes.
@@ -64,18 +62,23 @@ struct Connection
 {
     int first = kNone; ///< first slot that waits to be sent
     int last = kNone;
-    int firstAway = kNone; ///< first slot that has left and not arrived
-    int lastAway = kNone;
     int sending = kNone;  ///< slot that is being sent
     bool waiting = false; ///< true until its kReady
-    bool background = false;
-    bool busy = false; ///< true while it has joined its links
-    double rate = 0;   ///< wire bytes a nanosecond
-    double left = 0;   ///< wire bytes of the flow, as of `since`
+    bool busy = false;    ///< true while it has joined its links
+    double rate = 0;      ///< wire bytes a nanosecond
+    double left = 0;      ///< wire bytes of the flow, as of `since`
     TimeNs since = 0;
     TimeNs end = 0;            ///< end of the flow at this rate
     TimeNs scheduled = kNever; ///< time of the earliest kSent that is scheduled
     TimeNs lastArrival = 0;
+
+    // Totals of all flows that were sent.
+    int64_t wireBytes = 0;
+    int64_t packets = 0;
+    int64_t ackBytes = 0;
+    int64_t ackPackets = 0;
+
+    FlowPath path;
 
     bool connected = false; ///< true once the handshake is done
     bool open = false;      ///< true once slow start is over
@@ -86,14 +89,7 @@ struct Connection
     TimeNs lost = kNever;   ///< time of its kLost
     int from = 0;           ///< node
     int to = 0;             ///< node
-
-    // Totals of all flows that were sent.
-    int64_t wireBytes = 0;
-    int64_t packets = 0;
-    int64_t ackBytes = 0;
-    int64_t ackPackets = 0;
-
-    FlowPath path;
+    uint16_t lane = 0;
 };
 
 /// A Wire has what a flow of `bytes` puts on the wire.
@@ -176,12 +172,11 @@ class FlowEngine : public EventEngine
     void OnAllDone() override;
 
   private:
-    /// The connection that an endpoint used last.
+    /// The connection of lane 0 that an endpoint used last.
     struct Recent
     {
         int destination = kNone;
         int connection = kNone;
-        uint16_t lane = 0;
     };
 
     int ConnectionOf(int source, int destination, uint16_t lane);
@@ -196,12 +191,18 @@ class FlowEngine : public EventEngine
     void Begin(int connection);
     void Reschedule(int connection);
     void Finish(int connection);
-    void StopSending(int connection, double share);
+    void StopSending(int connection, const Wire& sent);
+    Wire PartOf(const Wire& whole, double share) const;
     double TakeTokens(const Connection& connection, double wire);
     void ReturnToBuckets(const Connection& connection);
     void Free(int slot);
     void Lose(int connection);
     double ShareSent(const Connection& connection);
+    std::vector<int> SlotsOf(const Connection& connection) const;
+    uint16_t LaneOf(const Flow& flow, int graph) const
+    {
+        return IsBackground(graph) ? kBackgroundLane : flow.lane;
+    }
     void Depart(int connection, int slot, TimeNs arrival);
     void Reopen(Connection& connection, Opening opening);
     void ShrinkWindow(Connection& connection);
@@ -234,7 +235,7 @@ class FlowEngine : public EventEngine
 int FlowEngine::ConnectionOf(int source, int destination, uint16_t lane)
 {
     Recent& recent = m_recent.at(source);
-    if (recent.destination == destination && recent.lane == lane)
+    if (recent.destination == destination && lane == 0)
     {
         return recent.connection;
     }
@@ -250,7 +251,10 @@ int FlowEngine::ConnectionOf(int source, int destination, uint16_t lane)
         }
         entry->second = byNodes->second;
     }
-    recent = Recent{destination, entry->second, lane};
+    if (lane == 0)
+    {
+        recent = Recent{destination, entry->second};
+    }
     return entry->second;
 }
 
@@ -260,7 +264,7 @@ int FlowEngine::Connect(int from, int to, uint16_t lane)
     connection.path = MakeFlowPath(m_topology, m_transport, from, to);
     connection.from = from;
     connection.to = to;
-    connection.background = lane == kBackgroundLane;
+    connection.lane = lane;
     connection.open = m_transport.connections == ConnectionKind::Warm ||
                       m_transport.connections == ConnectionKind::Persistent;
     connection.connected = HandshakeRoundTrips(m_transport.connections) == 0;
@@ -350,16 +354,14 @@ int FlowEngine::TakeSlot(const Flow& flow, int graph)
     }
     const int slot = m_freeSlot;
     m_freeSlot = m_slots[slot].next;
-    m_slots[slot] = Slot{flow, graph, kNone, kNone, false};
+    m_slots[slot] = Slot{flow, graph, kNone};
     return slot;
 }
 
 void FlowEngine::Send(const Flow& flow, int graph)
 {
-    const uint16_t lane = IsBackground(graph) ? kBackgroundLane : flow.lane;
-    const int number = ConnectionOf(flow.source, flow.destination, lane);
+    const int number = ConnectionOf(flow.source, flow.destination, LaneOf(flow, graph));
     const int slot = TakeSlot(flow, graph);
-    m_slots[slot].connection = number;
     Connection& connection = m_connections[number];
     if (connection.last == kNone)
     {
@@ -416,11 +418,6 @@ void FlowEngine::SendNext(int number)
 void FlowEngine::Depart(int number, int slot, TimeNs arrival)
 {
     Connection& connection = m_connections[number];
-    m_slots[slot].next = kNone;
-    m_slots[slot].away = true;
-    (connection.lastAway == kNone ? connection.firstAway : m_slots[connection.lastAway].next) =
-        slot;
-    connection.lastAway = slot;
     connection.lastArrival = std::max(connection.lastArrival, arrival);
     Push(connection.lastArrival, kArrived, m_slots[slot].graph, static_cast<uint64_t>(slot));
 }
@@ -685,9 +682,6 @@ void FlowEngine::Handle(int what, int, uint64_t payload)
     {
         const auto slot = static_cast<int>(payload);
         const Slot arrived = m_slots[slot];
-        Connection& connection = m_connections[arrived.connection];
-        connection.firstAway = arrived.next;
-        connection.lastAway = arrived.next == kNone ? kNone : connection.lastAway;
         Free(slot);
         if (arrived.graph != kNone)
         {
@@ -760,7 +754,7 @@ void FlowEngine::Finish(int number)
     const TimeNs latency = RoundedTime(connection.path.delay + firstFrame * byteTime);
     const bool more = flow.more;
     Depart(number, slot, Later(m_now, latency));
-    StopSending(number, 1);
+    StopSending(number, wire);
     if (connection.first == kNone && !more)
     {
         SetBusy(number, false);
@@ -768,17 +762,14 @@ void FlowEngine::Finish(int number)
     SendNext(number);
 }
 
-/// Ends the sending of a flow of which a share has left.
-void FlowEngine::StopSending(int number, double share)
+/// Ends the sending of a flow of which `sent` has left.
+void FlowEngine::StopSending(int number, const Wire& sent)
 {
     Connection& connection = m_connections[number];
-    const Wire& wire = WireOf(m_slots[connection.sending].flow.bytes);
-    const auto part = [&](int64_t all)
-    { return share == 1 ? all : std::llround(share * static_cast<double>(all)); };
-    connection.wireBytes += part(wire.wire);
-    connection.packets += part(wire.packets);
-    connection.ackBytes += part(wire.ackBytes);
-    connection.ackPackets += part(wire.ackPackets);
+    connection.wireBytes += sent.wire;
+    connection.packets += sent.packets;
+    connection.ackBytes += sent.ackBytes;
+    connection.ackPackets += sent.ackPackets;
     connection.idleSince = m_now;
     connection.sending = kNone;
     connection.scheduled = kNever;
@@ -789,10 +780,40 @@ void FlowEngine::StopSending(int number, double share)
     }
 }
 
+/// Returns a share of what a flow puts on the wire.
+Wire FlowEngine::PartOf(const Wire& whole, double share) const
+{
+    const auto part = [&](int64_t all) { return std::llround(share * static_cast<double>(all)); };
+    return Wire{whole.bytes,
+                part(whole.wire),
+                part(whole.packets),
+                part(whole.ackBytes),
+                part(whole.ackPackets)};
+}
+
 void FlowEngine::Free(int slot)
 {
+    m_slots[slot].graph = kNone;
     m_slots[slot].next = m_freeSlot;
     m_freeSlot = slot;
+}
+
+/// Returns the slots of all flows of a connection, those that have left included. It looks at all
+/// flows, as few are ever withdrawn.
+std::vector<int> FlowEngine::SlotsOf(const Connection& connection) const
+{
+    std::vector<int> slots;
+    for (size_t slot = 0; slot < m_slots.size(); ++slot)
+    {
+        const Flow& flow = m_slots[slot].flow;
+        if (m_slots[slot].graph != kNone && LaneOf(flow, m_slots[slot].graph) == connection.lane &&
+            m_placement.NodeOf(flow.source) == connection.from &&
+            m_placement.NodeOf(flow.destination) == connection.to)
+        {
+            slots.push_back(static_cast<int>(slot));
+        }
+    }
+    return slots;
 }
 
 /// Returns the share of the connection's present flow that has left.
@@ -814,21 +835,13 @@ int64_t FlowEngine::Abort(const Flow& flow, int graph)
         return m_slots[slot].graph == graph && other.tag == flow.tag &&
                other.source == flow.source && other.destination == flow.destination;
     };
-    for (int slot = connection.firstAway; slot != kNone; slot = m_slots[slot].next)
-    {
-        if (wanted(slot))
-        {
-            m_slots[slot].graph = kNone;
-            return m_slots[slot].flow.bytes;
-        }
-    }
     int64_t sent = 0;
     if (connection.sending != kNone && wanted(connection.sending))
     {
         const int slot = connection.sending;
         const double share = ShareSent(connection);
         sent = std::llround(share * static_cast<double>(m_slots[slot].flow.bytes));
-        StopSending(number, share);
+        StopSending(number, PartOf(WireOf(m_slots[slot].flow.bytes), share));
         Free(slot);
     }
     else
@@ -842,7 +855,15 @@ int64_t FlowEngine::Abort(const Flow& flow, int graph)
         }
         if (slot == kNone)
         {
-            return 0;
+            // It has left, or is not on its way.
+            const std::vector<int> slots = SlotsOf(connection);
+            const auto found = std::find_if(slots.begin(), slots.end(), wanted);
+            if (found == slots.end())
+            {
+                return 0;
+            }
+            m_slots[*found].graph = kNone;
+            return m_slots[*found].flow.bytes;
         }
         (before == kNone ? connection.first : m_slots[before].next) = m_slots[slot].next;
         connection.last = connection.last == slot ? before : connection.last;
@@ -865,46 +886,34 @@ int64_t FlowEngine::Abort(const Flow& flow, int graph)
 void FlowEngine::Lose(int number)
 {
     Connection& connection = m_connections[number];
-    std::vector<int> lost;
-    for (int slot = connection.firstAway; slot != kNone; slot = m_slots[slot].next)
-    {
-        lost.push_back(slot);
-    }
-    if (connection.sending != kNone)
-    {
-        lost.push_back(connection.sending);
-        StopSending(number, ShareSent(connection));
-    }
-    for (int slot = connection.first; slot != kNone; slot = m_slots[slot].next)
-    {
-        lost.push_back(slot);
-    }
-    connection.first = connection.last = kNone;
-    connection.waiting = false;
-    SetBusy(number, false);
-    Reopen(connection, Opening::New);
-    connection.connected = false;
+    const std::vector<int> lost = SlotsOf(connection);
     std::vector<Slot> told;
     for (int slot : lost)
     {
         told.push_back(m_slots[slot]);
+        m_slots[slot].graph = kNone;
     }
-    for (size_t i = 0; i < lost.size(); ++i)
+    // Flows that have left are in the queue of events, which frees their slots.
+    if (connection.sending != kNone)
     {
-        // A flow that has left is in the queue of events, which frees its slot.
-        const bool away = m_slots[lost[i]].away;
-        m_slots[lost[i]].graph = kNone;
-        if (!away)
-        {
-            Free(lost[i]);
-        }
+        const int slot = connection.sending;
+        StopSending(number, PartOf(WireOf(m_slots[slot].flow.bytes), ShareSent(connection)));
+        Free(slot);
     }
+    while (connection.first != kNone)
+    {
+        const int slot = connection.first;
+        connection.first = m_slots[slot].next;
+        Free(slot);
+    }
+    connection.last = kNone;
+    connection.waiting = false;
+    SetBusy(number, false);
+    Reopen(connection, Opening::New);
+    connection.connected = false;
     for (const Slot& slot : told)
     {
-        if (slot.graph != kNone)
-        {
-            Fail(slot.flow, slot.graph);
-        }
+        Fail(slot.flow, slot.graph);
     }
 }
 
@@ -963,7 +972,7 @@ std::vector<LinkCounters> FlowEngine::Links() const
         {
             const double sent = hop.share * static_cast<double>(connection.wireBytes);
             bytes[hop.link] += sent;
-            background[hop.link] += connection.background ? sent : 0;
+            background[hop.link] += connection.lane == kBackgroundLane ? sent : 0;
             packets[hop.link] += hop.share * static_cast<double>(connection.packets);
             peak[hop.link] =
                 std::max(peak[hop.link], hop.share * m_rates.PeakRate(static_cast<int>(i)));

@@ -17,13 +17,13 @@ struct FlowPath
 {
     double delay = 0;     ///< one-way propagation delay in nanoseconds
     double byteTime = 0;  ///< nanoseconds a byte of the first frame, beyond the slowest link's
-    double slowest = 0;   ///< rate of the slowest link, bytes a nanosecond
+    bool local = false;   ///< true where both ends are on one node
+    bool timed = false;   ///< true where the rate of a link on it changes over time
     bool buckets = false; ///< true where token buckets limit links of the data's path
+    double slowest = 0;   ///< rate of the slowest link, bytes a nanosecond
     double roundTrip = 0; ///< nanoseconds of a full frame and its ACK
     double loss = 0;      ///< probability that a packet of data is lost
     double limit = 0;     ///< highest rate of a connection, bytes a nanosecond
-    bool local = false;   ///< true where both ends are on one node
-    bool timed = false;   ///< true where the rate of a link on it changes over time
     std::vector<LinkShare> data;
     std::vector<LinkShare> acks;
 };

@@ -30,10 +30,14 @@ void Append(std::string& text, const CollectiveSpec& spec)
             spec.firstAggregator,
             spec.pieceBytes,
             spec.window,
-            static_cast<int64_t>(spec.order)});
+            static_cast<int64_t>(spec.order),
+            static_cast<int64_t>(spec.pairBytes.size())});
     Append(text, spec.bytes);
     Append(text, spec.sumBytes);
-    Append(text, spec.pairBytes);
+    if (!spec.pairBytes.empty())
+    {
+        Append(text, spec.pairBytes);
+    }
     Append(text, {spec.parents.begin(), spec.parents.end()});
 }
 
