@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <utility>
 
 #include "base/error.h"
@@ -65,6 +66,11 @@ int PoissonDraw(uint64_t key) {
   return count;
 }
 
+// Returns the time in which a source starts kFlowsAWindow flows on average.
+TimeNs WindowOf(double flows_per_second) {
+  return std::max<TimeNs>(1, fabric::RoundedTime(kFlowsAWindow / flows_per_second * 1e9));
+}
+
 }  // namespace
 
 BackgroundRequest ParseBackground(const std::string& text, const std::string& key) {
@@ -75,10 +81,18 @@ BackgroundRequest ParseBackground(const std::string& text, const std::string& ke
     throw Error(key, text, "none, or poisson:load=0.3,on=access|core,sizes=websearch");
   }
   constexpr double kLeastLoad = 1e-6;
-  request.load = settings.Real("load", 0.3, kLeastLoad, 1);
-  const std::string on = settings.Text("on", "access");
-  if (on != "access" && on != "core") throw Error(settings.Location("on"), on, "access, core");
-  request.core = on == "core";
+  constexpr double kMostScale = 1e6;
+  const std::string pairs = settings.Text("pairs", "random");
+  if (pairs == "demands") {
+    request.demands = settings.Real("scale", 1, kLeastLoad, kMostScale);
+  } else if (pairs == "random") {
+    request.load = settings.Real("load", 0.3, kLeastLoad, 1);
+    const std::string on = settings.Text("on", "access");
+    if (on != "access" && on != "core") throw Error(settings.Location("on"), on, "access, core");
+    request.core = on == "core";
+  } else {
+    throw Error(settings.Location("pairs"), pairs, "random, demands");
+  }
   request.sizes = settings.Text("sizes", "websearch");
   settings.RejectUnread();
   FlowSizes::FromText(request.sizes, key);
@@ -89,53 +103,92 @@ BackgroundTraffic::BackgroundTraffic(const BackgroundRequest& request, const std
                                      const fabric::Topology& topology,
                                      const fabric::Placement& placement,
                                      const fabric::Transport& transport, std::vector<int> endpoints,
-                                     uint64_t seed)
+                                     const std::vector<fabric::Demand>& demands, uint64_t seed)
     : sizes_(FlowSizes::FromText(request.sizes, key)),
       endpoints_(std::move(endpoints)),
       seed_(seed) {
+  // Headers are a part of the load.
+  const double overhead = static_cast<double>(transport.FrameBytes()) / transport.segmentBytes;
+  const double bits = 8 * overhead * sizes_.Mean();
+  if (request.demands > 0) {
+    AddDemands(demands, bits, request.demands, key, topology, placement);
+    return;
+  }
   const Loaded loaded = LoadedLinks(request.core, topology, placement, endpoints_);
   if (endpoints_.size() < 2 || loaded.links_per_flow == 0) {
     throw Error(key, request.core ? "on=core" : "on=access",
                 "two or more hosts, with links of that kind between them");
   }
-  // Headers are a part of the load.
-  const double overhead = static_cast<double>(transport.FrameBytes()) / transport.segmentBytes;
-  const double bits = 8 * overhead * sizes_.Mean() * loaded.links_per_flow;
-  rate_ = request.load * loaded.bits_per_second / bits / static_cast<double>(endpoints_.size());
-  window_ = std::max<TimeNs>(1, fabric::RoundedTime(kFlowsAWindow / rate_ * 1e9));
+  const double flows = request.load * loaded.bits_per_second / (bits * loaded.links_per_flow);
+  for (const int endpoint : endpoints_) {
+    sources_.push_back({endpoint, -1, WindowOf(flows / static_cast<double>(endpoints_.size()))});
+  }
 }
 
-std::vector<BackgroundTraffic::Arrival> BackgroundTraffic::ArrivalsIn(size_t source,
+// Makes a source of each demand, between the first hosts at its nodes.
+void BackgroundTraffic::AddDemands(const std::vector<fabric::Demand>& demands, double bits_per_flow,
+                                   double scale, const std::string& key,
+                                   const fabric::Topology& topology,
+                                   const fabric::Placement& placement) {
+  if (demands.empty()) {
+    throw Error(key, "pairs=demands", "demands, which SNDlib's files of this topology's kind have");
+  }
+  std::map<int, int> at;  // endpoint of the first host at each node
+  for (const int endpoint : endpoints_) {
+    const int host = placement.NodeOf(endpoint);
+    at.emplace(host, endpoint);
+    for (const fabric::DirectedLink link : topology.Out(host)) {
+      at.emplace(topology.To(link), endpoint);
+    }
+  }
+  for (const fabric::Demand& demand : demands) {
+    for (const int node : {demand.source, demand.destination}) {
+      if (at.count(node) == 0) {
+        throw Error(key, "pairs=demands", "a host at " + topology.NodeName(node));
+      }
+    }
+    if (demand.bitsPerSecond <= 0) continue;
+    sources_.push_back({at.at(demand.source), at.at(demand.destination),
+                        WindowOf(scale * demand.bitsPerSecond / bits_per_flow)});
+  }
+}
+
+std::vector<BackgroundTraffic::Arrival> BackgroundTraffic::ArrivalsIn(size_t number,
                                                                       int64_t window) const {
+  const Source& source = sources_[number];
   const uint64_t key =
-      fabric::HashWords({seed_, uint64_t{0x6261636b}, source, static_cast<uint64_t>(window)});
+      fabric::HashWords({seed_, uint64_t{0x6261636b}, number, static_cast<uint64_t>(window)});
   std::vector<Arrival> arrivals(static_cast<size_t>(PoissonDraw(key)));
   for (size_t i = 0; i < arrivals.size(); ++i) {
     const auto draw = [&](uint64_t what) { return fabric::HashWords({key, i, what, 1}); };
     const double part = fabric::UnitInterval(draw(0));
-    arrivals[i].time = window * window_ + static_cast<TimeNs>(part * static_cast<double>(window_));
-    const uint64_t other = fabric::Reduce(draw(1), endpoints_.size() - 1);
+    arrivals[i].time =
+        window * source.window + static_cast<TimeNs>(part * static_cast<double>(source.window));
     fabric::Flow& flow = arrivals[i].flow;
-    flow.source = endpoints_[source];
-    flow.destination = endpoints_[other + (other >= source ? 1 : 0)];
+    flow.source = source.endpoint;
+    flow.destination = source.destination;
+    if (flow.destination < 0) {
+      const uint64_t other = fabric::Reduce(draw(1), endpoints_.size() - 1);
+      flow.destination = endpoints_[other + (other >= number ? 1 : 0)];
+    }
     flow.bytes = sizes_.At(fabric::UnitInterval(draw(2)));
-    flow.tag = source;
+    flow.tag = number;
   }
   std::stable_sort(arrivals.begin(), arrivals.end(),
                    [](const Arrival& a, const Arrival& b) { return a.time < b.time; });
   return arrivals;
 }
 
-// A Graph sends each host's flows when they are due.
+// A Graph sends each source's flows when they are due.
 class BackgroundTraffic::Graph : public fabric::FlowGraph {
  public:
   Graph(const BackgroundTraffic& traffic, TimeNs start)
-      : traffic_(traffic), start_(start), hosts_(traffic.endpoints_.size()) {}
+      : traffic_(traffic), start_(start), hosts_(traffic.sources_.size()) {}
 
   void OnStart(fabric::FlowSink& sink) override {
     origin_ = sink.Now();
     for (size_t host = 0; host < hosts_.size(); ++host) {
-      hosts_[host].window = start_ / traffic_.window_;
+      hosts_[host].window = start_ / traffic_.sources_[host].window;
       hosts_[host].arrivals = traffic_.ArrivalsIn(host, hosts_[host].window);
       while (Next(host).time < start_) ++hosts_[host].next;
       Await(host, sink);
@@ -172,8 +225,8 @@ class BackgroundTraffic::Graph : public fabric::FlowGraph {
 
   const BackgroundTraffic& traffic_;
   const TimeNs start_;
-  TimeNs origin_ = 0;  // the engine's time at the start
-  std::vector<Host> hosts_;
+  TimeNs origin_ = 0;        // the engine's time at the start
+  std::vector<Host> hosts_;  // by source
 };
 
 std::unique_ptr<fabric::FlowGraph> BackgroundTraffic::From(TimeNs start) const {

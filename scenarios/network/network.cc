@@ -34,6 +34,7 @@ std::unique_ptr<Network> BuildNetwork(const NetworkRequest& request) {
   fabric::ImportedTopology imported = fabric::ImportTopology(topology);
   SayAssumed(topology.text, imported.report);
   network->topology = std::move(imported.topology);
+  network->demands = std::move(imported.demands);
   if (placement.workers == 0) {
     placement.workers = static_cast<int>(network->topology.Hosts().size());
   }
@@ -43,7 +44,7 @@ std::unique_ptr<Network> BuildNetwork(const NetworkRequest& request) {
 }
 
 void MakeReady(Network& network, const NetworkRequest& request) {
-  if (request.background.load > 0) {
+  if (request.background.Any()) {
     std::vector<int> endpoints;
     for (const int host : network.topology.Hosts()) {
       endpoints.push_back(network.placement.Endpoints());
@@ -51,7 +52,7 @@ void MakeReady(Network& network, const NetworkRequest& request) {
     }
     network.background = std::make_unique<BackgroundTraffic>(
         request.background, request.background_key, network.topology, network.placement,
-        request.transport, std::move(endpoints), request.seed);
+        request.transport, std::move(endpoints), network.demands, request.seed);
     network.request.background = [traffic = network.background.get()](fabric::TimeNs start) {
       return traffic->From(start);
     };

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "ns3-module/fabric/engine/engine.h"
 #include "ns3-module/fabric/import/make.h"
@@ -26,6 +27,7 @@ struct NetworkRequest {
 struct Network {
   fabric::Topology topology;
   fabric::Placement placement;
+  std::vector<fabric::Demand> demands;            // of the topology's file
   std::unique_ptr<BackgroundTraffic> background;  // nullptr: none
   fabric::EngineRequest request;                  // points at those above
 

@@ -59,8 +59,8 @@ std::vector<NetworkOption> FabricOptions() {
        "'spine0@outage:from=60s,for=30s' (docs/wan.md)",
        false},
       {"background", kText, "none|poisson:load=0.3", "none", group,
-       "background traffic of random flows, by the mean load of the links on=access|core, with "
-       "sizes=websearch|datamining|FILE",
+       "background traffic: random flows by the mean load of the links on=access|core, or "
+       "pairs=demands of an SNDlib file; sizes=websearch|datamining|FILE",
        false},
       {"fidelity", kText, "A,B,...", NamesOf(Fidelities(), ","), group,
        "network simulations to run: " + NamesOf(Fidelities()) +

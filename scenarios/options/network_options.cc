@@ -85,8 +85,8 @@ std::vector<ScenarioOption> OptionsOfNetwork() {
                                "'spine0@outage:from=60s,for=30s' (docs/wan.md)"),
       Text<&Scenario::background>(
           "network.background", "--background", "none|poisson:load=0.3",
-          "background traffic of random flows, by the mean load of the links on=access|core, with "
-          "sizes=websearch|datamining|FILE"),
+          "background traffic: random flows by the mean load of the links on=access|core, or "
+          "pairs=demands of an SNDlib file; sizes=websearch|datamining|FILE"),
       Text<&Scenario::aggregation>(
           "network.aggregation", "--aggregation", "collective|[sharded-]parameter-server",
           "aggregation of gradients, by collectives among workers or by parameter servers"),

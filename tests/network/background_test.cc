@@ -122,6 +122,31 @@ TEST(Background, DoesNotDependOnWhenItBegins) {
   EXPECT_NE(Sent(*other, 0, 10 * kSecond).begin()->first, whole.begin()->first);
 }
 
+// A small map of SNDlib's native form: 3 and 1 Mbit/s from a to b, and nothing back.
+TEST(Background, FollowsTheDemandsOfAMap) {
+  const std::string path = ::testing::TempDir() + "background_map.txt";
+  std::ofstream(path)
+      << "?SNDlib native format; type: network; version: 1.0\n"
+         "META (\n  unit = MBITPERSEC\n)\n"
+         "NODES (\n  a ( 8.0 50.0 )\n  b ( 9.0 50.0 )\n)\n"
+         "LINKS (\n  L ( a b ) 100.00 0.00 0.00 0.00 ( )\n)\n"
+         "DEMANDS (\n  D1 ( a b ) 1 3.00 UNLIMITED\n  D2 ( a b ) 1 1.00 UNLIMITED\n)\n";
+  const auto network =
+      NetworkWith("sndlib:" + path, "poisson:pairs=demands,scale=0.5,sizes=" + ConstantSizes(), 2);
+  const std::vector<fabric::LinkCounters> links = RunAlone(*network, 1000 * kSecond);
+  const fabric::Topology& topology = network->topology;
+  for (size_t i = 0; i < links.size(); ++i) {
+    const auto link = static_cast<fabric::DirectedLink>(i);
+    if (topology.NodeName(topology.From(link)) != "a" ||
+        topology.NodeName(topology.To(link)) != "b") {
+      continue;
+    }
+    EXPECT_NEAR(8e-9 * static_cast<double>(links[i].backgroundBytes), 2, 0.1);  // Gbit
+    EXPECT_EQ(links[i ^ 1].backgroundBytes, 0);
+  }
+  EXPECT_THROW(NetworkWith("star:hosts=4", "poisson:pairs=demands", 4), Error);
+}
+
 TEST(Background, SaysWhatIsWrong) {
   const auto message = [](const std::string& text) {
     try {

@@ -302,7 +302,7 @@ std::vector<double> RunCase(const LinuxCase& one, Fidelity fidelity, uint64_t se
   fabric::Placement placement;
   BuildStar(one, topology, placement);
   if (one.operation.starts_with("ps")) {  // host 0 is the server, the last endpoint
-    std::ranges::rotate(placement.hosts, placement.hosts.begin() + 1);
+    std::rotate(placement.hosts.begin(), placement.hosts.begin() + 1, placement.hosts.end());
     placement.servers = {placement.hosts.back()};
     placement.hosts.pop_back();
   }
