@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "scenarios/network/contention.h"
+#include "scenarios/network/engines.h"
 #include "scenarios/network/validation/fork_map.h"
 #include "scenarios/network/validation/linux_cases.h"
 #include "scenarios/network/validation/validation_sections.h"
@@ -77,7 +78,8 @@ TEST(LinuxCases, SingleFlowsTakeTheMeasuredTime) {
         std::ranges::all_of(one.hosts, [](const LinuxHost& host) { return host.loss == 0; });
     if (!quick || !lossless || !one.NotSimulated().empty()) continue;
     if (one.name == "cold_rtt50_r50_q0.25bdp_1000000_reno") continue;  // overruns its queue
-    for (const Fidelity fidelity : {Fidelity::kPacket, Fidelity::kFlow}) {
+    for (const Fidelity fidelity : Fidelities()) {
+      if (fidelity == Fidelity::kAnalytic) continue;
       EXPECT_NEAR(SimulateLinuxCase(one, fidelity) / one.seconds, 1, 0.03) << one.name;
     }
     ++simulated;
