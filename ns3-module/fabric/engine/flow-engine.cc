@@ -16,8 +16,9 @@
 // A connection that is not warm pays the handshake's round trip before its first flow, and for each
 // round of slow start (RFC 5681 with the byte counting of RFC 3465: from the initial window,
 // doubling with every ACKed window) the part of a round trip that its window does not fill. Loss
-// limits a connection after slow start, which it ends, to MSS / RTT sqrt(3 / (2 p)) (Mathis et al.,
-// CCR 1997; Cubic: RFC 9438), a fixed socket buffer to one buffer a round trip. Queues,
+// limits a long connection to MSS / RTT sqrt(3 / (2 p)) (Mathis et al., CCR 1997; Cubic: RFC 9438).
+// On a new one losses are drawn: the first ends slow start, and each leaves a smaller window that
+// grows again (sawtooth.h). A fixed socket buffer limits it to one buffer a round trip. Queues,
 // retransmission time-outs and unfairness between connections are not modelled.
 //
 // A port with a token bucket sends what its tokens allow at once. Tokens come back while no
@@ -25,10 +26,15 @@
 #include "event-engine.h"
 #include "flow-path.h"
 #include "max-min.h"
+#include "sawtooth.h"
+
+#include "fabric/base/hash.h"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
+#include <memory>
 #include <unordered_map>
 #include <utility>
 
@@ -67,6 +73,7 @@ struct Connection
     bool busy = false;    ///< true while it has joined its links
     double rate = 0;      ///< wire bytes a nanosecond
     double left = 0;      ///< wire bytes of the flow, as of `since`
+    double stop = 0;      ///< value of `left` at the next loss; 0: the flow ends before
     TimeNs since = 0;
     TimeNs end = 0;            ///< end of the flow at this rate
     TimeNs scheduled = kNever; ///< time of the earliest kSent that is scheduled
@@ -84,6 +91,8 @@ struct Connection
     bool open = false;      ///< true once slow start is over
     double early = 0;       ///< bytes of the next flow that slow start has carried
     double window = 0;      ///< window of slow start, bytes on the wire
+    double mark = 0;        ///< value of `left` up to which `sawtooth` has counted
+    std::unique_ptr<Sawtooth> sawtooth; ///< of a connection that was opened on a lossy path
     TimeNs ready = 0;       ///< time of its kReady
     TimeNs idleSince = 0;   ///< time at which its last flow had left
     TimeNs lost = kNever;   ///< time of its kLost
@@ -149,6 +158,7 @@ class FlowEngine : public EventEngine
           m_acksOn(2 * m_topology.Links().size(), 0),
           m_watched(m_topology.HasSchedules() ? 2 * m_topology.Links().size() : 0, false),
           m_buckets(Buckets(m_topology)),
+          m_draws(HashWords({request.seed, request.run})),
           m_recent(m_placement.Endpoints(), Recent{})
     {
     }
@@ -158,6 +168,7 @@ class FlowEngine : public EventEngine
         return "flow";
     }
 
+    bool Random() const override;
     std::vector<LinkCounters> Links() const override;
     std::vector<LinkActivity> Activity() const override;
 
@@ -188,6 +199,9 @@ class FlowEngine : public EventEngine
     void SendNext(int connection);
     TimeNs RampTime(Connection& connection, int64_t wire);
     double LossyRamp(Connection& connection, double wire, double slowest) const;
+    void Close(Connection& connection);
+    void SetStop(int connection);
+    void LosePacket(int connection);
     void Begin(int connection);
     void Reschedule(int connection);
     void Finish(int connection);
@@ -224,6 +238,7 @@ class FlowEngine : public EventEngine
     std::vector<bool> m_watched;   ///< true for links with a kRate to come; empty without schedules
     uint32_t m_watch = 0;          ///< counts changes of the time of schedules
     std::vector<Bucket> m_buckets; ///< by directed link; empty where no link has one
+    const uint64_t m_draws;        ///< key of the losses of new connections
     std::vector<Recent> m_recent;  ///< last connection of each source endpoint
     std::unordered_map<uint64_t, int> m_byNodes;     ///< connections
     std::unordered_map<uint64_t, int> m_byEndpoints; ///< connections
@@ -231,6 +246,15 @@ class FlowEngine : public EventEngine
     int m_freeSlot = kNone;
     std::array<Wire, 64> m_wires; ///< cache by the last bits of the size
 };
+
+/// Losses are drawn on connections that are opened while the engine runs.
+bool FlowEngine::Random() const
+{
+    const auto lossy = [](const Link& link)
+    { return std::max(link.ports[0].errorRate, link.ports[1].errorRate) > 0; };
+    return m_transport.connections != ConnectionKind::Warm && Sawtooth::Holds(m_transport) &&
+           std::any_of(m_topology.Links().begin(), m_topology.Links().end(), lossy);
+}
 
 int FlowEngine::ConnectionOf(int source, int destination, uint16_t lane)
 {
@@ -265,10 +289,13 @@ int FlowEngine::Connect(int from, int to, uint16_t lane)
     connection.from = from;
     connection.to = to;
     connection.lane = lane;
+    connection.connected = HandshakeRoundTrips(m_transport.connections) == 0;
     connection.open = m_transport.connections == ConnectionKind::Warm ||
                       m_transport.connections == ConnectionKind::Persistent;
-    connection.connected = HandshakeRoundTrips(m_transport.connections) == 0;
-    connection.window = m_transport.initialWindow * static_cast<double>(m_frameBytes);
+    if (!connection.open)
+    {
+        Close(connection);
+    }
     std::vector<MaxMin::Use> uses;
     for (const LinkShare& hop : connection.path.data)
     {
@@ -427,8 +454,23 @@ void FlowEngine::Reopen(Connection& connection, Opening opening)
 {
     connection.connected =
         opening == Opening::Established || HandshakeRoundTrips(m_transport.connections) == 0;
+    Close(connection);
+}
+
+/// Puts the connection before slow start.
+void FlowEngine::Close(Connection& connection)
+{
     connection.open = false;
     connection.window = m_transport.initialWindow * static_cast<double>(m_frameBytes);
+    if (connection.path.loss > 0 && Sawtooth::Holds(m_transport))
+    {
+        const uint64_t key = HashWords({m_draws,
+                                        static_cast<uint64_t>(connection.from),
+                                        static_cast<uint64_t>(connection.to),
+                                        connection.lane,
+                                        static_cast<uint64_t>(m_now)});
+        connection.sawtooth = std::make_unique<Sawtooth>(connection.path, m_transport, key);
+    }
 }
 
 /// Halves the window for each RTO that the connection was idle, down to the initial window (RFC
@@ -525,14 +567,18 @@ double FlowEngine::ByteTimeNow(const FlowPath& path) const
 }
 
 /// Returns the time of slow start on a path that loses packets, and puts what it carries into
-/// `early`. It ends with the first loss, after 1 / p packets on average, or when the window fills
-/// the path. What is left then runs at the rate that losses allow; of a flow that ends before, the
-/// last window runs at the path's.
+/// `early`. It ends with the first loss, or when the window fills the path, after which the
+/// sawtooth says how fast the connection is. Of a flow that ends before, the last window runs at
+/// the path's rate. A connection that was open before comes back to its mean window.
 double FlowEngine::LossyRamp(Connection& connection, double wire, double slowest) const
 {
     const FlowPath& path = connection.path;
-    const double pipe = slowest * path.roundTrip;
-    const double first = static_cast<double>(m_frameBytes) / path.loss;
+    Sawtooth* sawtooth = connection.sawtooth.get();
+    const double first = sawtooth ? sawtooth->Left() : std::numeric_limits<double>::max();
+    const double limit = sawtooth ? path.lossless : path.limit;
+    const double pipe = std::min(slowest, limit) * path.roundTrip;
+    // ACKs of all that was sent before the loss widen the window.
+    const double widest = connection.window + first;
     double sent = 0;
     double time = 0;
     while (wire - sent > connection.window && sent < first && connection.window < pipe)
@@ -544,7 +590,15 @@ double FlowEngine::LossyRamp(Connection& connection, double wire, double slowest
     const bool ends = wire - sent <= connection.window && sent < first;
     connection.open = !ends;
     const double last = wire - sent;
-    connection.early = ends ? wire - last * std::min(1.0, path.limit / slowest) : sent;
+    connection.early = ends ? wire - last * std::min(1.0, limit / slowest) : sent;
+    if (sawtooth)
+    {
+        sawtooth->Send(sent);
+        if (connection.open)
+        {
+            sawtooth->Begin(std::min(connection.window, widest), sent >= first);
+        }
+    }
     return time;
 }
 
@@ -590,11 +644,41 @@ void FlowEngine::Begin(int number)
     connection.since = m_now;
     connection.rate = 0;
     connection.scheduled = kNever;
+    if (connection.path.loss > 0)
+    {
+        SetStop(number);
+    }
     m_rates.Start(number);
     if (m_rates.Rate(number) > 0)
     {
         Reschedule(number);
     }
+}
+
+/// Takes the rate of a connection that loses packets, and when it loses the next.
+void FlowEngine::SetStop(int number)
+{
+    Connection& connection = m_connections[number];
+    const Sawtooth* sawtooth = connection.sawtooth.get();
+    const bool loses = sawtooth && connection.open;
+    connection.mark = connection.left;
+    connection.stop = loses ? std::max(0.0, connection.left - sawtooth->Left()) : 0;
+    const FlowPath& path = connection.path;
+    m_rates.SetLimit(number,
+                     loses      ? std::min(path.lossless, sawtooth->Rate())
+                     : sawtooth ? path.lossless
+                                : path.limit);
+}
+
+void FlowEngine::LosePacket(int number)
+{
+    Connection& connection = m_connections[number];
+    connection.left = connection.stop;
+    connection.since = m_now;
+    connection.scheduled = kNever;
+    connection.sawtooth->Lose(connection.rate);
+    SetStop(number);
+    Reschedule(number);
 }
 
 /// Takes from the buckets of the path what a flow of `wire` bytes sends at once, and returns it:
@@ -652,7 +736,8 @@ void FlowEngine::Reschedule(int number)
     connection.rate = connection.rate < kNoRate ? 0 : connection.rate;
     connection.end =
         connection.rate > 0
-            ? Later(m_now, RoundedTime(std::max(0.0, connection.left) / connection.rate))
+            ? Later(m_now,
+                    RoundedTime(std::max(0.0, connection.left - connection.stop) / connection.rate))
             : kNever;
     // An event that comes too early is scheduled again; only one that would come too late is
     // replaced.
@@ -720,6 +805,11 @@ void FlowEngine::Handle(int what, int, uint64_t payload)
         }
         return;
     }
+    if (connection.stop > 0)
+    {
+        LosePacket(number);
+        return;
+    }
     Finish(number);
 }
 
@@ -773,6 +863,13 @@ void FlowEngine::StopSending(int number, const Wire& sent)
     connection.idleSince = m_now;
     connection.sending = kNone;
     connection.scheduled = kNever;
+    if (connection.sawtooth)
+    {
+        const double left =
+            connection.left - connection.rate * static_cast<double>(m_now - connection.since);
+        connection.sawtooth->Send(connection.mark - std::max(0.0, left));
+        connection.stop = 0;
+    }
     m_rates.Stop(number);
     if (connection.path.buckets)
     {

@@ -64,23 +64,25 @@ FlowPath MakeFlowPath(const Topology& topology, const Transport& transport, int 
     }
     // The slowest link's part is in the time in which the flow is sent.
     path.byteTime = std::max(0.0, path.byteTime - 1 / path.slowest);
-    path.limit = path.slowest;
+    path.lossless = path.slowest;
     const double acksPerByte = transport.ackBytes / (transport.segmentsPerAck * frame);
     for (const LinkShare& hop : path.acks)
     {
         const double most = BytesPerNs(topology.PortOf(hop.link)) / hop.share;
-        path.limit = std::min(path.limit, acksPerByte > 0 ? most / acksPerByte : path.limit);
-    }
-    if (kept < 1)
-    {
-        path.loss = 1 - kept;
-        path.limit = std::min(path.limit, LossLimit(path, transport));
+        path.lossless =
+            std::min(path.lossless, acksPerByte > 0 ? most / acksPerByte : path.lossless);
     }
     if (transport.socketBufferBytes > 0)
     {
         const double segments =
             static_cast<double>(transport.socketBufferBytes) / transport.segmentBytes;
-        path.limit = std::min(path.limit, segments * frame / path.roundTrip);
+        path.lossless = std::min(path.lossless, segments * frame / path.roundTrip);
+    }
+    path.limit = path.lossless;
+    if (kept < 1)
+    {
+        path.loss = 1 - kept;
+        path.limit = std::min(path.limit, LossLimit(path, transport));
     }
     return path;
 }

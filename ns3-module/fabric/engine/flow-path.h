@@ -23,14 +23,15 @@ struct FlowPath
     double slowest = 0;   ///< rate of the slowest link, bytes a nanosecond
     double roundTrip = 0; ///< nanoseconds of a full frame and its ACK
     double loss = 0;      ///< probability that a packet of data is lost
-    double limit = 0;     ///< highest rate of a connection, bytes a nanosecond
+    double lossless = 0;  ///< highest rate of a connection without loss, bytes a nanosecond
+    double limit = 0;     ///< mean rate of a long connection that has no rivals
     std::vector<LinkShare> data;
     std::vector<LinkShare> acks;
 };
 
 /// Returns the path between two nodes. Its rate is limited by the slowest link, by links of the way
-/// back that carry no more ACKs, by loss (Mathis et al., CCR 1997; Cubic: RFC 9438) and by a socket
-/// buffer of fixed size. Links whose rates change count with their highest.
+/// back that carry no more ACKs, by a socket buffer of fixed size and, in the long run, by loss
+/// (Mathis et al., CCR 1997; Cubic: RFC 9438). Links whose rates change count with their highest.
 FlowPath MakeFlowPath(const Topology& topology, const Transport& transport, int from, int to);
 
 } // namespace legacy::fabric

@@ -184,6 +184,22 @@ void MaxMin::SetCapacity(int link, double capacity)
     }
 }
 
+void MaxMin::SetLimit(int connection, double limit)
+{
+    assert(limit > 0);
+    if (limit == m_ownLimits[connection])
+    {
+        return;
+    }
+    m_ownLimits[connection] = limit;
+    m_flows[connection].aloneAsOf = 0;
+    if (m_flows[connection].running)
+    {
+        FindLimit(connection);
+        m_seeds.push_back(connection);
+    }
+}
+
 bool MaxMin::Pending() const
 {
     return !m_dirty.empty() || !m_seeds.empty();

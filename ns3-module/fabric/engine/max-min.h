@@ -16,7 +16,7 @@
 // connection meets this condition, and knows its bottleneck or that it runs at its limit. The load
 // of each shared link is the sum of s_cl x_c on it.
 //
-// A change (Start, Stop, SetCapacity) is solved for a set of connections, with the rates of all
+// A change (Start, Stop, SetCapacity, SetLimit) is solved for a set of connections, with the rates of all
 // others fixed. The set begins with the connections that the change reaches: the one that started,
 // or those whose bottleneck has room now. Progressive filling raises the rates of the set together.
 // The link with the lowest fair share, room / weight, freezes the rates of its connections at that
@@ -71,6 +71,7 @@ class MaxMin
     void Start(int connection); ///< starts it; it has joined and is at rest
     void Stop(int connection);  ///< stops it; it is running
     void SetCapacity(int link, double capacity);
+    void SetLimit(int connection, double limit); ///< `limit` > 0 is its highest rate from now on
 
     bool Pending() const; ///< true where Solve has something to do
 

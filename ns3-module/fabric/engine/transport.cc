@@ -69,15 +69,18 @@ int64_t Transport::Acks(int64_t payload) const
     return CeilDivide(Segments(payload), segmentsPerAck);
 }
 
+bool Transport::IsCubic() const
+{
+    return congestionControl == "cubic" || congestionControl.find("Cubic") != std::string::npos;
+}
+
 double Transport::LossWindow(double loss, double roundTrip) const
 {
     constexpr double kReno = 1.5;
     constexpr double kCubic = 1.054;
     constexpr double kExponent = 0.75;
     const double reno = std::sqrt(kReno / loss);
-    const bool cubic =
-        congestionControl == "cubic" || congestionControl.find("Cubic") != std::string::npos;
-    return cubic ? std::max(reno, kCubic * std::pow(roundTrip / loss, kExponent)) : reno;
+    return IsCubic() ? std::max(reno, kCubic * std::pow(roundTrip / loss, kExponent)) : reno;
 }
 
 int64_t Transport::FrameBytes() const

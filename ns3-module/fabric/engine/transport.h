@@ -88,6 +88,7 @@ struct Transport
     /// lost with probability `loss`: sqrt(3 / (2 p)) of Reno (Mathis et al., CCR 1997), for Cubic
     /// at least 1.054 (RTT / p)^(3/4) (RFC 9438, section 5.1). `roundTrip` is in seconds.
     double LossWindow(double loss, double roundTrip) const;
+    bool IsCubic() const; ///< true for "cubic" and for classes of ns-3 with that in their names
     /// Returns the bytes of one full segment on the wire.
     int64_t FrameBytes() const;
 

@@ -68,8 +68,8 @@ class Network {
     }
   }
 
-  // Makes a few starts, stops, joins, leaves and changes of capacity, then compares all rates with
-  // the oracle's.
+  // Makes a few starts, stops, joins, leaves and changes of capacities and limits, then compares all
+  // rates with the oracle's.
   void Step() {
     const int changes = 1 + Below(4);
     for (int i = 0; i < changes; ++i) {
@@ -78,6 +78,9 @@ class Network {
         const int link = Below(static_cast<int>(capacities_.size()));
         capacities_[link] = 0.5 + 0.5 * Below(20);
         rates_->SetCapacity(link, capacities_[link]);
+      } else if (Below(6) == 0) {
+        wanted_[c].limit = Below(3) == 0 ? 1e9 : 0.1 + 0.3 * Below(10);
+        rates_->SetLimit(c, wanted_[c].limit);
       } else if (running_[c]) {
         rates_->Stop(c);
         running_[c] = false;

@@ -1,0 +1,127 @@
+#include "sawtooth.h"
+
+#include "fabric/base/draws.h"
+#include "fabric/base/hash.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace legacy::fabric
+{
+
+namespace
+{
+
+constexpr double kCubicKeeps = 0.7; // beta of RFC 9438, section 4.6
+constexpr double kCubicGrowth = 0.4; // C of RFC 9438, section 5.1, segments a second cubed
+constexpr double kRenoKeeps = 0.5;
+/// Segments a round trip that Cubic grows by where Reno is faster (RFC 9438, section 4.3).
+constexpr double kFriendlyGrowth = 3 * (1 - kCubicKeeps) / (1 + kCubicKeeps);
+constexpr double kLeastWindow = 2; // segments
+
+} // namespace
+
+Sawtooth::Sawtooth(const FlowPath& path, const Transport& transport, uint64_t key)
+    : m_cubic(transport.IsCubic()),
+      m_roundTrip(path.roundTrip * 1e-9),
+      m_frame(static_cast<double>(transport.FrameBytes())),
+      m_pipe(path.slowest * path.roundTrip / m_frame),
+      m_spacing(1 / path.loss),
+      m_key(key)
+{
+    DrawLoss();
+}
+
+void Sawtooth::DrawLoss()
+{
+    const double packets = m_spacing * ExponentialDraw(HashWords({m_key, m_losses++}));
+    m_left = m_frame * std::max(1.0, std::round(packets));
+}
+
+bool Sawtooth::Holds(const Transport& transport)
+{
+    return transport.congestionControl != "bbr";
+}
+
+double Sawtooth::Left() const
+{
+    return m_left;
+}
+
+double Sawtooth::Rate() const
+{
+    return m_rate;
+}
+
+void Sawtooth::Send(double bytes)
+{
+    m_left -= bytes;
+}
+
+void Sawtooth::Begin(double bytes, bool lost)
+{
+    m_window = bytes / m_frame;
+    if (lost)
+    {
+        Lose(m_pipe * m_frame / (m_roundTrip * 1e9));
+        return;
+    }
+    Grow(m_window, m_window);
+}
+
+/// What is on its way is the connection's rate in a round trip, and what a queue of as much holds.
+void Sawtooth::Lose(double rate)
+{
+    const double inFlight = rate * m_roundTrip * 1e9 / m_frame;
+    const double window = std::max(kLeastWindow, std::min(m_window, 2 * inFlight));
+    const double keeps = m_cubic ? kCubicKeeps : kRenoKeeps;
+    // Fast convergence (RFC 9438, section 4.7): a window that was larger before makes room.
+    const bool falls = m_cubic && window < m_target;
+    const double target = falls ? window * (1 + kCubicKeeps) / 2 : window;
+    m_target = window;
+    DrawLoss();
+    Grow(std::max(kLeastWindow, keeps * window), target);
+}
+
+/// Follows the window from `start` on until the next loss, in at most 64 steps.
+void Sawtooth::Grow(double start, double target)
+{
+    const double segments = std::max(0.0, m_left) / m_frame;
+    const double line = m_pipe / m_roundTrip; // segments a second
+    const double least = std::min(start / m_roundTrip, line);
+    constexpr double kSteps = 64;
+    const double step = std::max(m_roundTrip, segments / (kSteps * least));
+    double sent = 0;
+    double time = 0;
+    for (;;)
+    {
+        const double window = WindowAfter(start, target, time + step / 2);
+        const double rate = std::min(window / m_roundTrip, line);
+        if (sent + rate * step >= segments)
+        {
+            time += (segments - sent) / rate;
+            break;
+        }
+        sent += rate * step;
+        time += step;
+    }
+    m_window = std::min(WindowAfter(start, target, time), 2 * m_pipe);
+    m_rate = time > 0 ? m_frame * segments / (time * 1e9) : m_frame * least * 1e-9;
+}
+
+/// Returns the window a time after the last loss, in segments.
+double Sawtooth::WindowAfter(double start, double target, double seconds) const
+{
+    if (!m_cubic)
+    {
+        return start + seconds / m_roundTrip;
+    }
+    const double toTarget = (target - start) / kFriendlyGrowth * m_roundTrip; // seconds
+    const double reno = seconds < toTarget
+                            ? start + kFriendlyGrowth * seconds / m_roundTrip
+                            : target + (seconds - toTarget) / m_roundTrip;
+    const double fromPlateau = seconds - std::cbrt((target - start) / kCubicGrowth);
+    return std::max(reno, target + kCubicGrowth * fromPlateau * fromPlateau * fromPlateau);
+}
+
+} // namespace legacy::fabric
