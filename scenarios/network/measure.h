@@ -56,7 +56,7 @@ PreparedExperiment Prepare(Experiment experiment);
 struct MeasureOptions {
   bool record_flows = false;
   fabric::TimeNs telemetry_every = 0;  // length of the windows of telemetry; 0: none
-  PacketFiles files;
+  PacketFiles files{};
   // Called for every flow that arrives; may be empty.
   std::function<void()> on_delivered{};
 };

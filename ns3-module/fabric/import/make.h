@@ -28,7 +28,7 @@ struct TopologyRequest
     /// fewer is an error.
     int hostsNeeded = 0;
     /// Rates and failures over time (changes.h), separated by '|'; "" for none.
-    std::string changes;
+    std::string changes{};
     std::string changesOption = "--changes"; ///< what messages about them name
     uint64_t ecmpSeed = 1;
     Multipath multipath = Multipath::Ecmp;
