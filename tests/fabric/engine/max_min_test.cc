@@ -68,8 +68,8 @@ class Network {
     }
   }
 
-  // Makes a few starts, stops, joins, leaves and changes of capacities and limits, then compares all
-  // rates with the oracle's.
+  // Makes a few starts, stops, joins, leaves and changes of capacities and limits, then compares
+  // all rates with the oracle's.
   void Step() {
     const int changes = 1 + Below(4);
     for (int i = 0; i < changes; ++i) {
