@@ -87,17 +87,17 @@ struct Connection
 
     FlowPath path;
 
-    bool connected = false; ///< true once the handshake is done
-    bool open = false;      ///< true once slow start is over
-    double early = 0;       ///< bytes of the next flow that slow start has carried
-    double window = 0;      ///< window of slow start, bytes on the wire
-    double mark = 0;        ///< value of `left` up to which `sawtooth` has counted
+    bool connected = false;             ///< true once the handshake is done
+    bool open = false;                  ///< true once slow start is over
+    double early = 0;                   ///< bytes of the next flow that slow start has carried
+    double window = 0;                  ///< window of slow start, bytes on the wire
+    double mark = 0;                    ///< value of `left` up to which `sawtooth` has counted
     std::unique_ptr<Sawtooth> sawtooth; ///< of a connection that was opened on a lossy path
-    TimeNs ready = 0;       ///< time of its kReady
-    TimeNs idleSince = 0;   ///< time at which its last flow had left
-    TimeNs lost = kNever;   ///< time of its kLost
-    int from = 0;           ///< node
-    int to = 0;             ///< node
+    TimeNs ready = 0;                   ///< time of its kReady
+    TimeNs idleSince = 0;               ///< time at which its last flow had left
+    TimeNs lost = kNever;               ///< time of its kLost
+    int from = 0;                       ///< node
+    int to = 0;                         ///< node
     uint16_t lane = 0;
 };
 

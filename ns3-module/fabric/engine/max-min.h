@@ -16,13 +16,13 @@
 // connection meets this condition, and knows its bottleneck or that it runs at its limit. The load
 // of each shared link is the sum of s_cl x_c on it.
 //
-// A change (Start, Stop, SetCapacity, SetLimit) is solved for a set of connections, with the rates of all
-// others fixed. The set begins with the connections that the change reaches: the one that started,
-// or those whose bottleneck has room now. Progressive filling raises the rates of the set together.
-// The link with the lowest fair share, room / weight, freezes the rates of its connections at that
-// share; a connection whose limit is lower freezes at its limit. Connections outside that now break
-// the condition on a link of the set join it, and the set is filled again, until none joins. The
-// set only grows, so this ends.
+// A change (Start, Stop, SetCapacity, SetLimit) is solved for a set of connections, with the rates
+// of all others fixed. The set begins with the connections that the change reaches: the one that
+// started, or those whose bottleneck has room now. Progressive filling raises the rates of the set
+// together. The link with the lowest fair share, room / weight, freezes the rates of its
+// connections at that share; a connection whose limit is lower freezes at its limit. Connections
+// outside that now break the condition on a link of the set join it, and the set is filled again,
+// until none joins. The set only grows, so this ends.
 //
 // The cost of a change. Where a connection starts and every shared link on its path has room, or
 // stops and is on no bottleneck, no other rate changes and nothing is solved. Otherwise one filling
