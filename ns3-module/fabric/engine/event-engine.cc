@@ -147,14 +147,6 @@ void EventEngine::Dispatch(const Event& event)
 }
 
 /// Tells of a flow of a graph that is not cut into parts.
-void EventEngine::Trace(const Flow& flow, int graph, bool delivered)
-{
-    if (m_trace && !m_graphs[graph].striped)
-    {
-        m_trace(flow, m_now, delivered);
-    }
-}
-
 void EventEngine::Deliver(const Flow& flow, int graph)
 {
     ++m_counters.flows;

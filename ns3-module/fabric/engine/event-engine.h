@@ -170,7 +170,13 @@ class EventEngine : public Engine
     class Sink;
 
     void Add(FlowGraph& graph, TimeNs start, bool background);
-    void Trace(const Flow& flow, int graph, bool delivered);
+    void Trace(const Flow& flow, int graph, bool delivered)
+    {
+        if (m_trace && !m_graphs[graph].striped)
+        {
+            m_trace(flow, m_now, delivered);
+        }
+    }
     void Dispatch(const Event& event);
     template <typename Call>
     void Tell(int graph, Call call);

@@ -71,6 +71,7 @@ struct Connection
     int sending = kNone;  ///< slot that is being sent
     bool waiting = false; ///< true until its kReady
     bool busy = false;    ///< true while it has joined its links
+    bool open = false;    ///< true once slow start is over
     double rate = 0;      ///< wire bytes a nanosecond
     double left = 0;      ///< wire bytes of the flow, as of `since`
     double stop = 0;      ///< value of `left` at the next loss; 0: the flow ends before
@@ -78,6 +79,9 @@ struct Connection
     TimeNs end = 0;            ///< end of the flow at this rate
     TimeNs scheduled = kNever; ///< time of the earliest kSent that is scheduled
     TimeNs lastArrival = 0;
+    TimeNs idleSince = 0;               ///< time at which its last flow had left
+    double early = 0;                   ///< bytes of the next flow that slow start has carried
+    std::unique_ptr<Sawtooth> sawtooth; ///< of a connection that was opened on a lossy path
 
     // Totals of all flows that were sent.
     int64_t wireBytes = 0;
@@ -87,17 +91,14 @@ struct Connection
 
     FlowPath path;
 
-    bool connected = false;             ///< true once the handshake is done
-    bool open = false;                  ///< true once slow start is over
-    double early = 0;                   ///< bytes of the next flow that slow start has carried
-    double window = 0;                  ///< window of slow start, bytes on the wire
-    double mark = 0;                    ///< value of `left` up to which `sawtooth` has counted
-    std::unique_ptr<Sawtooth> sawtooth; ///< of a connection that was opened on a lossy path
-    TimeNs ready = 0;                   ///< time of its kReady
-    TimeNs idleSince = 0;               ///< time at which its last flow had left
-    TimeNs lost = kNever;               ///< time of its kLost
-    int from = 0;                       ///< node
-    int to = 0;                         ///< node
+    // What flows without slow start, losses and failures do not need.
+    bool connected = false; ///< true once the handshake is done
+    double window = 0;      ///< window of slow start, bytes on the wire
+    double mark = 0;        ///< value of `left` up to which `sawtooth` has counted
+    TimeNs ready = 0;       ///< time of its kReady
+    TimeNs lost = kNever;   ///< time of its kLost
+    int from = 0;           ///< node
+    int to = 0;             ///< node
     uint16_t lane = 0;
 };
 
@@ -114,6 +115,7 @@ struct Wire
 std::vector<double> Rates(const Topology& topology)
 {
     std::vector<double> rates;
+    rates.reserve(2 * topology.Links().size());
     for (size_t i = 0; i < 2 * topology.Links().size(); ++i)
     {
         rates.push_back(BytesPerNs(topology.PortOf(static_cast<DirectedLink>(i))));
@@ -133,15 +135,19 @@ struct Bucket
 std::vector<Bucket> Buckets(const Topology& topology)
 {
     std::vector<Bucket> buckets;
-    bool any = false;
+    const auto has = [](const Link& link)
+    { return std::max(link.ports[0].burstBytes, link.ports[1].burstBytes) > 0; };
+    if (std::none_of(topology.Links().begin(), topology.Links().end(), has))
+    {
+        return buckets;
+    }
     for (size_t i = 0; i < 2 * topology.Links().size(); ++i)
     {
         const auto size =
             static_cast<double>(topology.PortOf(static_cast<DirectedLink>(i)).burstBytes);
         buckets.push_back(Bucket{size, size, 0, 0});
-        any = any || size > 0;
     }
-    return any ? buckets : std::vector<Bucket>{};
+    return buckets;
 }
 
 class FlowEngine : public EventEngine
@@ -190,11 +196,29 @@ class FlowEngine : public EventEngine
         int connection = kNone;
     };
 
-    int ConnectionOf(int source, int destination, uint16_t lane);
+    int ConnectionOf(int source, int destination, uint16_t lane)
+    {
+        const Recent& recent = m_recent[source];
+        return recent.destination == destination && lane == 0
+                   ? recent.connection
+                   : FindConnection(source, destination, lane);
+    }
+
+    int FindConnection(int source, int destination, uint16_t lane);
     int Connect(int from, int to, uint16_t lane);
     void SetBusy(int connection, bool busy);
     void Lend(DirectedLink link);
-    const Wire& WireOf(int64_t bytes);
+    const Wire& WireOf(int64_t bytes)
+    {
+        Wire& known = m_wires[static_cast<size_t>(bytes) % m_wires.size()];
+        if (known.bytes != bytes)
+        {
+            known = MakeWire(bytes);
+        }
+        return known;
+    }
+
+    Wire MakeWire(int64_t bytes) const;
     int TakeSlot(const Flow& flow, int graph);
     void SendNext(int connection);
     TimeNs RampTime(Connection& connection, int64_t wire);
@@ -256,13 +280,8 @@ bool FlowEngine::Random() const
            std::any_of(m_topology.Links().begin(), m_topology.Links().end(), lossy);
 }
 
-int FlowEngine::ConnectionOf(int source, int destination, uint16_t lane)
+int FlowEngine::FindConnection(int source, int destination, uint16_t lane)
 {
-    Recent& recent = m_recent.at(source);
-    if (recent.destination == destination && lane == 0)
-    {
-        return recent.connection;
-    }
     auto [entry, added] = m_byEndpoints.try_emplace(LaneKey(source, destination, lane), kNone);
     if (added)
     {
@@ -277,7 +296,7 @@ int FlowEngine::ConnectionOf(int source, int destination, uint16_t lane)
     }
     if (lane == 0)
     {
-        recent = Recent{destination, entry->second};
+        m_recent[source] = Recent{destination, entry->second};
     }
     return entry->second;
 }
@@ -358,18 +377,13 @@ void FlowEngine::Lend(DirectedLink link)
     }
 }
 
-const Wire& FlowEngine::WireOf(int64_t bytes)
+Wire FlowEngine::MakeWire(int64_t bytes) const
 {
-    Wire& known = m_wires[static_cast<size_t>(bytes) % m_wires.size()];
-    if (known.bytes != bytes)
-    {
-        known = Wire{bytes,
-                     m_transport.WireBytes(bytes),
-                     m_transport.Segments(bytes),
-                     m_transport.AckWireBytes(bytes),
-                     m_transport.Acks(bytes)};
-    }
-    return known;
+    return Wire{bytes,
+                m_transport.WireBytes(bytes),
+                m_transport.Segments(bytes),
+                m_transport.AckWireBytes(bytes),
+                m_transport.Acks(bytes)};
 }
 
 int FlowEngine::TakeSlot(const Flow& flow, int graph)
@@ -644,7 +658,7 @@ void FlowEngine::Begin(int number)
     connection.since = m_now;
     connection.rate = 0;
     connection.scheduled = kNever;
-    if (connection.path.loss > 0)
+    if (connection.sawtooth)
     {
         SetStop(number);
     }
@@ -655,19 +669,15 @@ void FlowEngine::Begin(int number)
     }
 }
 
-/// Takes the rate of a connection that loses packets, and when it loses the next.
+/// Takes the rate of a connection from its sawtooth, and when it loses the next packet.
 void FlowEngine::SetStop(int number)
 {
     Connection& connection = m_connections[number];
-    const Sawtooth* sawtooth = connection.sawtooth.get();
-    const bool loses = sawtooth && connection.open;
+    const Sawtooth& sawtooth = *connection.sawtooth;
+    const double most = connection.path.lossless;
     connection.mark = connection.left;
-    connection.stop = loses ? std::max(0.0, connection.left - sawtooth->Left()) : 0;
-    const FlowPath& path = connection.path;
-    m_rates.SetLimit(number,
-                     loses      ? std::min(path.lossless, sawtooth->Rate())
-                     : sawtooth ? path.lossless
-                                : path.limit);
+    connection.stop = connection.open ? std::max(0.0, connection.left - sawtooth.Left()) : 0;
+    m_rates.SetLimit(number, connection.open ? std::min(most, sawtooth.Rate()) : most);
 }
 
 void FlowEngine::LosePacket(int number)
@@ -818,6 +828,8 @@ bool FlowEngine::Due(TimeNs time, int what, uint64_t payload) const
 {
     switch (what)
     {
+    case kArrived:
+        return true;
     case kSent:
         return m_connections[payload].scheduled == time;
     case kReady:
@@ -829,27 +841,6 @@ bool FlowEngine::Due(TimeNs time, int what, uint64_t payload) const
     default:
         return true;
     }
-}
-
-/// Ends a flow whose last byte has left, and sends the next one.
-void FlowEngine::Finish(int number)
-{
-    Connection& connection = m_connections[number];
-    const int slot = connection.sending;
-    const Flow& flow = m_slots[slot].flow;
-    const Wire& wire = WireOf(flow.bytes);
-    const double byteTime =
-        connection.path.timed ? ByteTimeNow(connection.path) : connection.path.byteTime;
-    const auto firstFrame = static_cast<double>(std::min(wire.wire, m_frameBytes));
-    const TimeNs latency = RoundedTime(connection.path.delay + firstFrame * byteTime);
-    const bool more = flow.more;
-    Depart(number, slot, Later(m_now, latency));
-    StopSending(number, wire);
-    if (connection.first == kNone && !more)
-    {
-        SetBusy(number, false);
-    }
-    SendNext(number);
 }
 
 /// Ends the sending of a flow of which `sent` has left.
@@ -875,6 +866,27 @@ void FlowEngine::StopSending(int number, const Wire& sent)
     {
         ReturnToBuckets(connection);
     }
+}
+
+/// Ends a flow whose last byte has left, and sends the next one.
+void FlowEngine::Finish(int number)
+{
+    Connection& connection = m_connections[number];
+    const int slot = connection.sending;
+    const Flow& flow = m_slots[slot].flow;
+    const Wire& wire = WireOf(flow.bytes);
+    const double byteTime =
+        connection.path.timed ? ByteTimeNow(connection.path) : connection.path.byteTime;
+    const auto firstFrame = static_cast<double>(std::min(wire.wire, m_frameBytes));
+    const TimeNs latency = RoundedTime(connection.path.delay + firstFrame * byteTime);
+    const bool more = flow.more;
+    Depart(number, slot, Later(m_now, latency));
+    StopSending(number, wire);
+    if (connection.first == kNone && !more)
+    {
+        SetBusy(number, false);
+    }
+    SendNext(number);
 }
 
 /// Returns a share of what a flow puts on the wire.
