@@ -33,7 +33,6 @@ struct EndpointPair
     std::vector<DirectedLink> route; ///< empty between endpoints on one node
     TimeNs lastHead = 0;             ///< time of its first frame at the last link
     TimeNs lastArrival = 0;          ///< time of its last byte at the destination
-    bool timed = false;              ///< true where the rate of a link changes over time
 };
 
 /// A flow in flight.
@@ -96,6 +95,7 @@ class AnalyticEngine : public EventEngine
 
   private:
     EndpointPair& ConnectionOf(int source, int destination, uint16_t lane = 0);
+    bool Timed(const std::vector<DirectedLink>& route) const;
     TimeNs Sent(DirectedLink link, TimeNs start, int64_t bytes) const;
     TimeNs PassFirstLinks(InFlight& inFlight);
     TimeNs PassTimedLinks(InFlight& inFlight, TimeNs head);
@@ -106,6 +106,7 @@ class AnalyticEngine : public EventEngine
 
     std::vector<InFlight> m_inFlight; ///< flows by slot
     std::vector<uint64_t> m_freeSlots;
+    const bool m_timed = m_topology.HasSchedules(); ///< true where any link's rate changes
     std::unordered_map<uint64_t, EndpointPair> m_connections; ///< pairs by their endpoints
     /// Time from which each directed link is free, as the first link of routes and as their last.
     std::vector<TimeNs> m_egressFree;
@@ -121,10 +122,6 @@ EndpointPair& AnalyticEngine::ConnectionOf(int source, int destination, uint16_t
         constexpr uint32_t kChannel = 0; // one connection for each pair of endpoints
         entry->second.route =
             m_topology.Route(m_placement.NodeOf(source), m_placement.NodeOf(destination), kChannel);
-        for (DirectedLink link : entry->second.route)
-        {
-            entry->second.timed = entry->second.timed || m_topology.PortOf(link).schedule;
-        }
     }
     return entry->second;
 }
@@ -169,6 +166,15 @@ int64_t AnalyticEngine::Abort(const Flow& flow, int graph)
     return 0;
 }
 
+/// Returns true where the rate of a link changes over time.
+bool AnalyticEngine::Timed(const std::vector<DirectedLink>& route) const
+{
+    return std::any_of(route.begin(),
+                       route.end(),
+                       [this](DirectedLink link)
+                       { return m_topology.PortOf(link).schedule != nullptr; });
+}
+
 /// Returns when `bytes` that a port begins to send at `start` have left it.
 TimeNs AnalyticEngine::Sent(DirectedLink link, TimeNs start, int64_t bytes) const
 {
@@ -198,7 +204,7 @@ TimeNs AnalyticEngine::PassFirstLinks(InFlight& inFlight)
     TimeNs& free = m_egressFree[route.front()];
     TimeNs head = std::max(m_now, free);
     free = Sent(route.front(), head, wire);
-    if (inFlight.connection->timed)
+    if (m_timed && Timed(route))
     {
         return PassTimedLinks(inFlight, head);
     }
