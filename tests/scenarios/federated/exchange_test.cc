@@ -2,8 +2,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <filesystem>
-#include <fstream>
 #include <map>
 #include <vector>
 
@@ -12,19 +10,10 @@
 #include "scenarios/federated/plan_files.h"
 #include "scenarios/federated/plan_report.h"
 #include "scenarios/network/engines.h"
+#include "tests/scenarios/federated/plan_testing.h"
 
 namespace legacy::exchange_test {
 namespace {
-
-using Texts = std::map<std::string, std::string>;
-
-PlanRequest Request(const Texts& texts) {
-  FederatedValues values = DefaultFederatedValues();
-  for (const auto& [name, text] : texts) values.at(name) = text;
-  return ParsePlan(values);
-}
-
-Plan RunOf(const Texts& texts) { return RunPlan(Request(texts)); }
 
 Texts With(Texts texts, const Texts& more) {
   for (const auto& [name, text] : more) texts[name] = text;
@@ -40,28 +29,19 @@ std::string ErrorOf(const Texts& texts) {
   return "";
 }
 
-std::string Write(const std::string& name, const std::string& text) {
-  const std::string path = ::testing::TempDir() + "exchange-" + name;
-  std::ofstream(path) << text;
-  return path;
-}
-
 double SynchronisationOf(const Plan& plan) { return plan.exchange->synchronisation.front(); }
 
 // Returns the options of a topology whose measurements lie beside the project, or "".
-std::string MeasuredRegions(const std::string& file) {
-  for (const char* folder : {"/../shared/data/", "/../../shared/data/"}) {
-    const std::string path = LEGACY_ROOT + std::string(folder) + "wan_cloud/";
-    if (!std::filesystem::exists(path)) continue;
-    return "regions:" LEGACY_ROOT "/topologies/" + file + ",matrix=" + path +
-           "wan_links_joined.csv,prices=" + path + "egress_cost_2022.csv";
-  }
-  return "";
+std::string TopologyOf(const std::string& file) {
+  const std::string measured = MeasuredRegions();
+  if (measured.empty()) return "";
+  return "regions:" LEGACY_SOURCE_DIR "/topologies/" + file + ",matrix=" + measured +
+         "wan_links_joined.csv,prices=" + measured + "egress_cost_2022.csv";
 }
 
 // A model of 10.2e9 parameters between four regions, one byte each.
 Texts FourRegions(const std::string& topology) {
-  return {{"population", LEGACY_ROOT "/scenarios/federated/four-regions.population.yaml"},
+  return {{"population", LEGACY_SOURCE_DIR "/scenarios/federated/four-regions.population.yaml"},
           {"topology", topology},
           {"exchange", "ring-allreduce"},
           {"elements", "10.2e9"},
@@ -72,7 +52,7 @@ Texts FourRegions(const std::string& topology) {
 
 // A ring of four moves 2 * 3/4 of the model over its slowest hop.
 TEST(ExchangePlan, ARingBetweenRegionsTakesWhatItsSlowestHopTakes) {
-  const std::string topology = MeasuredRegions("four-regions.yaml");
+  const std::string topology = TopologyOf("four-regions.yaml");
   if (topology.empty()) GTEST_SKIP() << "shared/data/wan_cloud is absent";
   const auto bound = [](double bits_per_second) {
     return 2 * .75 * 10.2e9 * 8 / bits_per_second * 1502 / 1448;
@@ -302,10 +282,10 @@ TEST(ExchangePlan, SaysWhatIsWrong) {
 // Ten hospitals in regions of a cloud and a server in eu-central-1, as shipped: what one dense
 // round of ResNet-18 for CIFAR costs at the list prices of 2022.
 TEST(Hospitals, ADenseRoundCostsItsEgress) {
-  const std::string topology = MeasuredRegions("hospitals.yaml");
+  const std::string topology = TopologyOf("hospitals.yaml");
   if (topology.empty()) GTEST_SKIP() << "shared/data/wan_cloud is absent";
   const Texts options = {
-      {"population", LEGACY_ROOT "/scenarios/federated/hospitals.population.yaml"},
+      {"population", LEGACY_SOURCE_DIR "/scenarios/federated/hospitals.population.yaml"},
       {"topology", topology},
       {"elements", "11173962"},
       {"rounds", "1"}};

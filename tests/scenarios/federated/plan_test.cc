@@ -12,19 +12,10 @@
 #include "scenarios/federated/plan_files.h"
 #include "scenarios/federated/plan_report.h"
 #include "scenarios/federated/population_report.h"
+#include "tests/scenarios/federated/plan_testing.h"
 
 namespace legacy::plan_test {
 namespace {
-
-using Texts = std::map<std::string, std::string>;
-
-PlanRequest Request(const Texts& texts) {
-  FederatedValues values = DefaultFederatedValues();
-  for (const auto& [name, text] : texts) values.at(name) = text;
-  return ParsePlan(values);
-}
-
-Plan RunOf(const Texts& texts) { return RunPlan(Request(texts)); }
 
 double End(const Plan& plan) { return Seconds(plan.rounds.back().row.end); }
 
@@ -35,12 +26,6 @@ std::string ErrorOf(const Texts& texts) {
     return error.what();
   }
   return "";
-}
-
-std::string Write(const std::string& name, const std::string& text) {
-  const std::string path = ::testing::TempDir() + "plan-" + name;
-  std::ofstream(path) << text;
-  return path;
 }
 
 const Texts kPhones = {
@@ -112,11 +97,7 @@ TEST(Plan, PricesOfATaskAreThoseOfItsBytesAndAcks) {
 // Ten hospitals in regions of a cloud and a server in eu-central-1: what one dense round costs at
 // the list prices of 2022.
 TEST(Plan, ARoundBetweenRegionsCostsItsEgress) {
-  std::string data;
-  for (const char* folder : {"/../shared/data/", "/../../shared/data/"}) {
-    const std::string path = LEGACY_ROOT + std::string(folder) + "wan_cloud/";
-    if (std::filesystem::exists(path)) data = path;
-  }
+  const std::string data = MeasuredRegions();
   if (data.empty()) GTEST_SKIP() << "shared/data/wan_cloud is absent";
   std::string names, silos = "name,region,down,up\n";
   for (const char* region :
