@@ -18,7 +18,7 @@ namespace {
 using fabric::DirectedLink;
 using fabric::TimeNs;
 
-// What travels from one endpoint to another in a round.
+// PairBytes counts what one endpoint sends to another in a round.
 struct PairBytes {
   int64_t payload = 0;
   int64_t wire = 0;
@@ -70,7 +70,7 @@ class CountingSink : public fabric::FlowSink {
   std::deque<fabric::Flow> flows_;
 };
 
-// What a pair's bytes meet on their way.
+// A PairPath sums up the links from one endpoint to another.
 struct PairPath {
   double seconds_per_byte = 0;  // of the slowest link, at mean rates
   double delay = 0;             // seconds, one way
@@ -246,20 +246,6 @@ class ClientExchange {
   Pairs pairs_;
 };
 
-void AddCounters(std::vector<fabric::LinkCounters>& sums,
-                 const std::vector<fabric::LinkCounters>& more) {
-  sums.resize(more.size());
-  for (size_t i = 0; i < more.size(); ++i) {
-    sums[i].bytes += more[i].bytes;
-    sums[i].packets += more[i].packets;
-    sums[i].drops += more[i].drops;
-    sums[i].marks += more[i].marks;
-    sums[i].busy += more[i].busy;
-    sums[i].maxQueueBytes = std::max(sums[i].maxQueueBytes, more[i].maxQueueBytes);
-    sums[i].peak = std::max(sums[i].peak, more[i].peak);
-  }
-}
-
 double UsdOf(const fabric::Topology& topology, const std::vector<fabric::LinkCounters>& links) {
   double usd = 0;
   for (size_t i = 0; i < links.size(); ++i) {
@@ -319,7 +305,7 @@ Plan RunExchangePlan(const PlanRequest& request, const Remedy& remedy,
     round.wire_up = exchange.WireBytes();
     round.cost.usd_up = UsdOf(topology, timing.links);
     plan.link_usd += round.cost.usd_up;
-    AddCounters(links, timing.links);
+    fabric::Add(links, timing.links);
     plan.exchange->synchronisation.push_back(Seconds(timing.total) - longest);
     for (size_t rank = 0; rank < work.size(); ++rank) {
       plan.clients[exchange.Order()[rank]].busy_seconds += Seconds(timing.finish[rank]);

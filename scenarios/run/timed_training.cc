@@ -74,7 +74,7 @@ const analysis::StepRow& TimedTraining::Step(const StepWork& work, const StepSta
   const auto [timing, fresh] = timing_.Simulate(priced.traffic, done_, now_);
   if (StepListener* listener = sink_.Listener()) listener->Step(done_, now_, priced, timing);
   now_ += timing.total;
-  AddLinks(timing.links);
+  fabric::Add(links_, timing.links);
   row_.step = done_++;
   row_.learning_rate = facts.learning_rate;
   row_.training_loss = facts.loss;
@@ -138,19 +138,6 @@ void TimedTraining::Finish() {
                                    static_cast<int64_t>(engine.packets),
                                    after.fresh - before_.fresh, after.memoised - before_.memoised,
                                    static_cast<int64_t>(engine.retransmitTimeouts)});
-}
-
-void TimedTraining::AddLinks(const std::vector<fabric::LinkCounters>& step) {
-  links_.resize(step.size());
-  for (size_t i = 0; i < step.size(); ++i) {
-    links_[i].bytes += step[i].bytes;
-    links_[i].packets += step[i].packets;
-    links_[i].drops += step[i].drops;
-    links_[i].marks += step[i].marks;
-    links_[i].busy += step[i].busy;
-    links_[i].maxQueueBytes = std::max(links_[i].maxQueueBytes, step[i].maxQueueBytes);
-    links_[i].peak = std::max(links_[i].peak, step[i].peak);
-  }
 }
 
 void TimedTraining::WriteLinks() const {

@@ -49,7 +49,6 @@ class TimedTraining {
   void Finish();
 
  private:
-  void AddLinks(const std::vector<fabric::LinkCounters>& step);
   void FillTimes(const StepWork& work, const PricedStep& priced, const fabric::StepTiming& timing);
   void WriteLinks() const;
 

@@ -141,6 +141,22 @@ std::vector<LinkCounters> Difference(std::vector<LinkCounters> after,
     return after;
 }
 
+void Add(std::vector<LinkCounters>& sums, const std::vector<LinkCounters>& step)
+{
+    sums.resize(step.size());
+    for (size_t i = 0; i < step.size(); ++i)
+    {
+        sums[i].bytes += step[i].bytes;
+        sums[i].backgroundBytes += step[i].backgroundBytes;
+        sums[i].packets += step[i].packets;
+        sums[i].drops += step[i].drops;
+        sums[i].marks += step[i].marks;
+        sums[i].busy += step[i].busy;
+        sums[i].maxQueueBytes = std::max(sums[i].maxQueueBytes, step[i].maxQueueBytes);
+        sums[i].peak = std::max(sums[i].peak, step[i].peak);
+    }
+}
+
 std::string StepTraffic::Canonical() const
 {
     std::string text;
