@@ -17,11 +17,10 @@ using fabric::TimeNs;
 
 constexpr double kFlowsAWindow = 16;
 
-// Returns how many links of the loaded kind a flow between two hosts crosses on average, and the
-// sum of the rates of such links in bit/s.
+// A Loaded sums up the links that the load is about.
 struct Loaded {
-  double links_per_flow = 0;
-  double bits_per_second = 0;
+  double links_per_flow = 0;   // that a flow between two hosts crosses on average
+  double bits_per_second = 0;  // sum of their rates
 };
 
 Loaded LoadedLinks(bool core, const fabric::Topology& topology, const fabric::Placement& placement,

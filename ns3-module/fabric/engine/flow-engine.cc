@@ -91,7 +91,7 @@ struct Connection
 
     FlowPath path;
 
-    // What flows without slow start, losses and failures do not need.
+    // Flows without slow start, losses and failures do not need the rest.
     bool connected = false; ///< true once the handshake is done
     double window = 0;      ///< window of slow start, bytes on the wire
     double mark = 0;        ///< value of `left` up to which `sawtooth` has counted

@@ -70,7 +70,7 @@ void Sawtooth::Begin(double bytes, bool lost)
     Grow(m_window, m_window);
 }
 
-/// What is on its way is the connection's rate in a round trip, and what a queue of as much holds.
+/// The window is at most what travels in a round trip at this rate, and as much in a queue.
 void Sawtooth::Lose(double rate)
 {
     const double inFlight = rate * m_roundTrip * 1e9 / m_frame;

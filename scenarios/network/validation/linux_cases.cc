@@ -14,8 +14,8 @@ namespace {
 using fabric::CollectiveAlgorithm;
 using fabric::TimeNs;
 
-// What was not written down and is assumed: a link without a limit, and the time from one namespace
-// to the next.
+// The measurement does not say how fast a link without a limit is, nor how long a packet takes from
+// one namespace to the next. These values are assumed.
 constexpr int64_t kUnlimitedBps = 10'000'000'000;
 constexpr int64_t kUnlimitedQueue = 100'000'000;
 constexpr TimeNs kHop = 10'000;
