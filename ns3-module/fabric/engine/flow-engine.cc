@@ -21,12 +21,12 @@
 // grows again (sawtooth.h). A fixed socket buffer limits it to one buffer a round trip. Queues,
 // retransmission time-outs and unfairness between connections are not modelled.
 //
-// A port with a token bucket sends what its tokens allow at once. Tokens come back while no
-// connection sends over it.
+// A port with a token bucket sends what its tokens allow at once (token-buckets.h).
 #include "event-engine.h"
 #include "flow-path.h"
 #include "max-min.h"
 #include "sawtooth.h"
+#include "token-buckets.h"
 
 #include "fabric/base/hash.h"
 
@@ -123,33 +123,6 @@ std::vector<double> Rates(const Topology& topology)
     return rates;
 }
 
-/// A Bucket has the tokens of a link. They come back while nobody sends over the link.
-struct Bucket
-{
-    double size = 0; ///< bytes; 0: the link has no bucket
-    double tokens = 0;
-    int senders = 0;
-    TimeNs idleSince = 0;
-};
-
-std::vector<Bucket> Buckets(const Topology& topology)
-{
-    std::vector<Bucket> buckets;
-    const auto has = [](const Link& link)
-    { return std::max(link.ports[0].burstBytes, link.ports[1].burstBytes) > 0; };
-    if (std::none_of(topology.Links().begin(), topology.Links().end(), has))
-    {
-        return buckets;
-    }
-    for (size_t i = 0; i < 2 * topology.Links().size(); ++i)
-    {
-        const auto size =
-            static_cast<double>(topology.PortOf(static_cast<DirectedLink>(i)).burstBytes);
-        buckets.push_back(Bucket{size, size, 0, 0});
-    }
-    return buckets;
-}
-
 class FlowEngine : public EventEngine
 {
   public:
@@ -163,7 +136,7 @@ class FlowEngine : public EventEngine
           m_dataOn(2 * m_topology.Links().size(), 0),
           m_acksOn(2 * m_topology.Links().size(), 0),
           m_watched(m_topology.HasSchedules() ? 2 * m_topology.Links().size() : 0, false),
-          m_buckets(Buckets(m_topology)),
+          m_buckets(m_topology),
           m_draws(HashWords({request.seed, request.run})),
           m_recent(m_placement.Endpoints(), Recent{})
     {
@@ -231,8 +204,6 @@ class FlowEngine : public EventEngine
     void Finish(int connection);
     void StopSending(int connection, const Wire& sent);
     Wire PartOf(const Wire& whole, double share) const;
-    double TakeTokens(const Connection& connection, double wire);
-    void ReturnToBuckets(const Connection& connection);
     void Free(int slot);
     void Lose(int connection);
     double ShareSent(const Connection& connection);
@@ -259,11 +230,11 @@ class FlowEngine : public EventEngine
     /// Sum of the shares of busy connections whose data, or ACKs, cross each directed link.
     std::vector<double> m_dataOn;
     std::vector<double> m_acksOn;
-    std::vector<bool> m_watched;   ///< true for links with a kRate to come; empty without schedules
-    uint32_t m_watch = 0;          ///< counts changes of the time of schedules
-    std::vector<Bucket> m_buckets; ///< by directed link; empty where no link has one
-    const uint64_t m_draws;        ///< key of the losses of new connections
-    std::vector<Recent> m_recent;  ///< last connection of each source endpoint
+    std::vector<bool> m_watched; ///< true for links with a kRate to come; empty without schedules
+    uint32_t m_watch = 0;        ///< counts changes of the time of schedules
+    TokenBuckets m_buckets;
+    const uint64_t m_draws;                          ///< key of the losses of new connections
+    std::vector<Recent> m_recent;                    ///< last connection of each source endpoint
     std::unordered_map<uint64_t, int> m_byNodes;     ///< connections
     std::unordered_map<uint64_t, int> m_byEndpoints; ///< connections
     std::vector<Slot> m_slots;
@@ -653,7 +624,7 @@ void FlowEngine::Begin(int number)
     connection.left -= std::exchange(connection.early, 0);
     if (connection.path.buckets)
     {
-        connection.left -= TakeTokens(connection, connection.left);
+        connection.left -= m_buckets.Take(connection.path, connection.left, m_linkRates, m_now);
     }
     connection.since = m_now;
     connection.rate = 0;
@@ -689,49 +660,6 @@ void FlowEngine::LosePacket(int number)
     connection.sawtooth->Lose(connection.rate);
     SetStop(number);
     Reschedule(number);
-}
-
-/// Takes from the buckets of the path what a flow of `wire` bytes sends at once, and returns it:
-/// the tokens of the bucket that has the least. A link without a bucket passes them at its rate,
-/// while new tokens come at the slowest link's.
-double FlowEngine::TakeTokens(const Connection& connection, double wire)
-{
-    double most = wire;
-    double line = 0; // nanoseconds a byte
-    for (const LinkShare& hop : connection.path.data)
-    {
-        Bucket& bucket = m_buckets[hop.link];
-        const double rate = m_linkRates[hop.link];
-        if (bucket.size == 0 || hop.share < 1)
-        {
-            line = std::max(line, hop.share / rate);
-            continue;
-        }
-        if (bucket.senders++ == 0)
-        {
-            const auto idle = static_cast<double>(m_now - bucket.idleSince);
-            bucket.tokens = std::min(bucket.size, bucket.tokens + rate * idle);
-        }
-        most = std::min(most, bucket.tokens);
-    }
-    const double taken = std::max(0.0, most * (1 - line * connection.path.slowest));
-    for (const LinkShare& hop : connection.path.data)
-    {
-        m_buckets[hop.link].tokens -= hop.share < 1 ? 0 : taken;
-    }
-    return taken;
-}
-
-void FlowEngine::ReturnToBuckets(const Connection& connection)
-{
-    for (const LinkShare& hop : connection.path.data)
-    {
-        Bucket& bucket = m_buckets[hop.link];
-        if (bucket.size > 0 && hop.share == 1 && --bucket.senders == 0)
-        {
-            bucket.idleSince = m_now;
-        }
-    }
 }
 
 /// Takes the connection's present rate and schedules the end of its flow.
@@ -864,7 +792,7 @@ void FlowEngine::StopSending(int number, const Wire& sent)
     m_rates.Stop(number);
     if (connection.path.buckets)
     {
-        ReturnToBuckets(connection);
+        m_buckets.Return(connection.path, m_now);
     }
 }
 
