@@ -40,7 +40,13 @@ TypeId HostQueueDisc::GetTypeId()
                                           "Bytes that a socket may send in a round.",
                                           UintegerValue(1500),
                                           MakeUintegerAccessor(&HostQueueDisc::m_quantum),
-                                          MakeUintegerChecker<uint32_t>(1));
+                                          MakeUintegerChecker<uint32_t>(1))
+                            .AddAttribute("Limit",
+                                          "Bytes above which the queue refuses data of sockets; 0: "
+                                          "none.",
+                                          UintegerValue(0),
+                                          MakeUintegerAccessor(&HostQueueDisc::m_limit),
+                                          MakeUintegerChecker<uint32_t>());
     return tid;
 }
 
@@ -54,6 +60,12 @@ Ptr<QueueDisc::InternalQueue> HostQueueDisc::AddQueue()
     queue->SetMaxSize(QueueSize(QueueSizeUnit::BYTES, kUnbounded));
     AddInternalQueue(queue);
     return queue;
+}
+
+bool HostQueueDisc::HasRoom() const
+{
+    const uint32_t queued = GetNBytes();
+    return m_limit == 0 || queued == 0 || queued + m_quantum <= m_limit;
 }
 
 HostQueueDisc::Flow& HostQueueDisc::FlowOf(HostSocket* socket)
@@ -74,7 +86,7 @@ bool HostQueueDisc::DoEnqueue(Ptr<QueueDiscItem> item)
     {
         if (socket)
         {
-            socket->OnQueued();
+            socket->OnQueued(this);
         }
         m_senders.emplace_back(socket);
         return m_first->Enqueue(item);
@@ -88,7 +100,7 @@ bool HostQueueDisc::DoEnqueue(Ptr<QueueDiscItem> item)
     {
         return false;
     }
-    socket->OnQueued();
+    socket->OnQueued(this);
     if (!flow.active)
     {
         flow.active = true;

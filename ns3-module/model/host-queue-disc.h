@@ -25,6 +25,10 @@ namespace packet
  * This is what Linux's fq and fq_codel come to: sockets share the line evenly whatever the order in
  * which they were given their data, and the sparse ACKs of what a host receives do not wait behind
  * what it sends (RFC 8290, section 3.3). Sockets bound the queues, so nothing is dropped or marked.
+ *
+ * Without "Fair" it is one queue for all, such as Linux's token bucket filter has, and may have a
+ * limit. A full queue refuses a socket's data before the socket counts them as sent
+ * (HostSocket::OnRefused).
  */
 class HostQueueDisc : public ns3::QueueDisc
 {
@@ -35,6 +39,11 @@ class HostQueueDisc : public ns3::QueueDisc
     static ns3::TypeId GetTypeId();
 
     HostQueueDisc();
+
+    /**
+     * \return true where the queue has room for a packet of the MTU, as an empty one has
+     */
+    bool HasRoom() const;
 
   protected:
     void DoDispose() override;
@@ -70,6 +79,7 @@ class HostQueueDisc : public ns3::QueueDisc
     std::unordered_map<HostSocket*, Flow> m_flows; //!< flows of all sockets that ever sent
     std::deque<Flow*> m_active;                    //!< flows with packets, next one first
     uint32_t m_quantum{0};                         //!< bytes that a flow may send in a round
+    uint32_t m_limit{0};                           //!< bytes of all queues; 0: none
 };
 
 } // namespace packet

@@ -3,6 +3,8 @@
  */
 #include "host-socket.h"
 
+#include "host-queue-disc.h"
+
 #include "ns3/log.h"
 #include "ns3/object-factory.h"
 #include "ns3/rtt-estimator.h"
@@ -148,6 +150,13 @@ HostSocket::HostSocket(const HostSocket& socket)
     m_rateOps = m_clock;
 }
 
+HostSocket::~HostSocket()
+{
+    m_probe.Cancel();
+    m_refused.Cancel();
+    m_retry.Cancel();
+}
+
 TypeId HostSocket::GetInstanceTypeId() const
 {
     return GetTypeId();
@@ -171,8 +180,9 @@ HostSocket* HostSocket::Sending()
     return s_sending;
 }
 
-void HostSocket::OnQueued()
+void HostSocket::OnQueued(const HostQueueDisc* queue)
 {
+    m_queue = queue;
     ++m_queued;
 }
 
@@ -249,7 +259,34 @@ uint32_t HostSocket::AvailableWindow() const
         m_throttled = true;
         return 0;
     }
+    if (m_queue && !m_queue->HasRoom())
+    {
+        if (inFlight < window && !m_refused.IsRunning())
+        {
+            m_refused =
+                Simulator::ScheduleNow(&HostSocket::OnRefused, const_cast<HostSocket*>(this));
+        }
+        return 0;
+    }
     return inFlight > window ? 0 : window - inFlight;
+}
+
+void HostSocket::OnRefused()
+{
+    if (m_state != ESTABLISHED || !HasToSend())
+    {
+        return;
+    }
+    if (m_tcb->m_congState == TcpSocketState::CA_OPEN ||
+        m_tcb->m_congState == TcpSocketState::CA_DISORDER)
+    {
+        EnterCwr(0);
+    }
+    if (m_txBuffer->BytesInFlight() == 0 && !m_retry.IsRunning())
+    {
+        m_retry = Simulator::Schedule(std::max(m_rto.Get(), m_leastVariation),
+                                      [this] { SendPendingData(m_connected); });
+    }
 }
 
 void HostSocket::NoteUse(uint32_t inFlight, uint32_t window) const

@@ -17,6 +17,8 @@ namespace legacy
 namespace packet
 {
 
+class HostQueueDisc;
+
 /**
  * \ingroup legacy
  * Proportional rate reduction (RFC 6937) that counts each ACK once. ns-3's socket counts one that
@@ -73,6 +75,8 @@ class DeliveryClock : public ns3::TcpRateLinux
  *
  * * A socket has few bytes in the queues of its host (HostQueueDisc). It sends no segment while it
  *   has SmallQueueSegments of them there, and goes on when one leaves (Linux: TCP small queues).
+ * * Where the queue of its host is full it keeps its data, reduces its window, and tries again with
+ *   the next ACK; with nothing in flight after the least RTO (Linux: tcp_enter_cwr, probe timer).
  * * Its congestion window grows only while the window, and not the host, limits it (RFC 7661;
  * Linux: tcp_is_cwnd_limited).
  */
@@ -90,6 +94,7 @@ class HostSocket : public ns3::TcpSocketBase
      * \param socket a listening socket, which this one becomes a connection of
      */
     HostSocket(const HostSocket& socket);
+    ~HostSocket() override;
 
     /**
      * \param node a node with TCP
@@ -103,8 +108,11 @@ class HostSocket : public ns3::TcpSocketBase
      */
     static HostSocket* Sending();
 
-    /// A segment of this socket entered a queue of its host.
-    void OnQueued();
+    /**
+     * A segment of this socket entered a queue of its host.
+     * \param queue queue that all segments of this socket take
+     */
+    void OnQueued(const HostQueueDisc* queue);
     /// A segment of this socket left a queue of its host, which may let the socket send another.
     void OnUnqueued();
 
@@ -135,6 +143,9 @@ class HostSocket : public ns3::TcpSocketBase
      */
     bool MayGrow() const;
 
+    /// The queue of the host has no room for the next segment.
+    void OnRefused();
+
     /**
      * \return true where segments arrive in the order in which they were sent, as far as is known
      */
@@ -158,21 +169,24 @@ class HostSocket : public ns3::TcpSocketBase
 
     static HostSocket* s_sending; //!< socket that hands a segment to IP
 
-    uint32_t m_most{0};                 //!< segments that this socket may have in the host's queues
-    uint32_t m_queued{0};               //!< segments that it has there
-    mutable bool m_throttled{false};    //!< true where it waits for one of them to leave
-    mutable bool m_limited{false};      //!< true where the window limited it in this round trip
-    mutable uint32_t m_mostUsed{0};     //!< most bytes in flight in this round trip
-    ns3::Ptr<DeliveryClock> m_clock;    //!< send times of what has arrived
-    ns3::Time m_lastSent;               //!< time of the last segment sent
-    ns3::Time m_headSent;               //!< time at which the head was sent again
-    ns3::SequenceNumber32 m_headSeq{0}; //!< sequence number of that head
-    ns3::SequenceNumber32 m_lastSeq{0}; //!< first byte of the highest segment sent
-    ns3::Time m_leastVariation;         //!< least of the RTO beyond the round trip
-    ns3::EventId m_probe;               //!< timer of the probe
-    ns3::Time m_probeDue;               //!< time at which it is due; zero: not
-    bool m_partial{false};              //!< true while an ACK in recovery is processed
-    bool m_probed{false};               //!< true from a probe until data is acknowledged
+    uint32_t m_most{0};   //!< segments that this socket may have in the host's queues
+    uint32_t m_queued{0}; //!< segments that it has there
+    const HostQueueDisc* m_queue{nullptr}; //!< where its segments wait; null: none was sent
+    mutable ns3::EventId m_refused;        //!< what follows from a full queue
+    ns3::EventId m_retry;                  //!< timer of the next attempt with nothing in flight
+    mutable bool m_throttled{false};       //!< true where it waits for one of them to leave
+    mutable bool m_limited{false};         //!< true where the window limited it in this round trip
+    mutable uint32_t m_mostUsed{0};        //!< most bytes in flight in this round trip
+    ns3::Ptr<DeliveryClock> m_clock;       //!< send times of what has arrived
+    ns3::Time m_lastSent;                  //!< time of the last segment sent
+    ns3::Time m_headSent;                  //!< time at which the head was sent again
+    ns3::SequenceNumber32 m_headSeq{0};    //!< sequence number of that head
+    ns3::SequenceNumber32 m_lastSeq{0};    //!< first byte of the highest segment sent
+    ns3::Time m_leastVariation;            //!< least of the RTO beyond the round trip
+    ns3::EventId m_probe;                  //!< timer of the probe
+    ns3::Time m_probeDue;                  //!< time at which it is due; zero: not
+    bool m_partial{false};                 //!< true while an ACK in recovery is processed
+    bool m_probed{false};                  //!< true from a probe until data is acknowledged
     mutable ns3::SequenceNumber32 m_roundEnd{0}; //!< an ACK of this byte ends the round trip
 };
 

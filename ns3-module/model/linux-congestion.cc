@@ -3,6 +3,8 @@
  */
 #include "linux-congestion.h"
 
+#include "fabric/engine/cubic.h"
+
 #include "ns3/boolean.h"
 #include "ns3/simulator.h"
 
@@ -31,11 +33,7 @@ constexpr uint32_t kRoundTripSamples = 8;
 constexpr double kConservativeDivisor = 4;
 constexpr uint32_t kConservativeRounds = 5;
 
-// RFC 9438, sections 4.1 and 4.6.
-constexpr double kC = 0.4;
-constexpr double kBeta = 0.7;
-constexpr double kAlpha = 3 * (1 - kBeta) / (1 + kBeta);
-constexpr double kMostGrowth = 1.5; ///< of the window in a round trip
+constexpr double kMostGrowth = 1.5; ///< of the window in a round trip (RFC 9438, 4.2)
 
 constexpr uint32_t kLeastSegments = 2;
 
@@ -245,9 +243,9 @@ uint32_t LinuxCubic::GetSsThresh(Ptr<const TcpSocketState> state, uint32_t)
 {
     const double window = Segments(*state);
     // Fast convergence (section 4.7): a window that is reduced below the last maximum makes room.
-    m_windowMax = window < m_windowMax ? window * (1 + kBeta) / 2 : window;
+    m_windowMax = window < m_windowMax ? window * (1 + fabric::kCubicKeeps) / 2 : window;
     m_inEpoch = false;
-    return Reduced(*state, kBeta);
+    return Reduced(*state, fabric::kCubicKeeps);
 }
 
 void LinuxCubic::Reset()
@@ -266,15 +264,15 @@ void LinuxCubic::Avoid(Ptr<TcpSocketState> state, uint32_t segmentsAcked)
         m_epochStart = Simulator::Now();
         m_reno = window;
         m_origin = std::max(m_windowMax, window);
-        m_k = std::cbrt((m_origin - window) / kC);
+        m_k = std::cbrt((m_origin - window) / fabric::kCubicGrowth);
     }
     // Section 4.2: the window that a round trip from now should have.
     const double time =
         (Simulator::Now() - m_epochStart + state->m_lastRtt.Get()).GetSeconds() - m_k;
-    const double cubic = kC * time * time * time + m_origin;
+    const double cubic = fabric::kCubicGrowth * time * time * time + m_origin;
     // Section 4.3: the window that Reno would have by now. Linux keeps its slope beyond the window
     // before the last reduction, where the RFC makes it 1.
-    m_reno += kAlpha * segmentsAcked / window;
+    m_reno += fabric::kCubicFriendlyGrowth * segmentsAcked / window;
     const double target = std::clamp(std::max(cubic, m_reno), window, kMostGrowth * window);
     Grow(state, (target - window) / window * segmentsAcked);
 }

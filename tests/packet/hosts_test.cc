@@ -102,5 +102,25 @@ TEST(Hosts, KeepTwoSegmentsOfAConnectionBelowTcp) {
   EXPECT_LT(most, 7 * scenario.transport.FrameBytes());
 }
 
+// The first of three connections always has two packets in a queue of three frames, so the others
+// find it full. With nothing in flight, whose ACK could tell them that there is room, they try
+// again after the least RTO, both at once, and one of them finds it full again.
+TEST(Hosts, AFullQueueRefusesDataAndDropsNone) {
+  Scenario scenario = FastStar();
+  const TimeNs rto = scenario.transport.minRto;
+  scenario.transport.attributes["legacy::HostQueueDisc::Fair"] = "false";
+  const std::vector<Flow> flows = {{0, 1, kBytes, 0}, {0, 2, kBytes, 0}, {0, 3, kBytes, 0}};
+  const TimeNs free = RunFlows(scenario, flows).Last();
+  ASSERT_LT(2 * free, rto);
+  scenario.transport.attributes["legacy::HostQueueDisc::Limit"] =
+      std::to_string(3 * scenario.transport.FrameBytes());
+  const Timed run = RunFlows(scenario, flows);
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_GT(run.took[i], i * rto);
+    EXPECT_LT(run.took[i], i * rto + free);
+  }
+  for (const fabric::LinkCounters& link : run.links) EXPECT_EQ(link.drops, 0);
+}
+
 }  // namespace
 }  // namespace legacy::packet_test

@@ -1,5 +1,6 @@
 #include "sawtooth.h"
 
+#include "cubic.h"
 #include "fabric/base/draws.h"
 #include "fabric/base/hash.h"
 
@@ -12,12 +13,7 @@ namespace legacy::fabric
 namespace
 {
 
-constexpr double kCubicKeeps = 0.7;  // beta of RFC 9438, section 4.6
-constexpr double kCubicGrowth = 0.4; // C of RFC 9438, section 5.1, segments a second cubed
 constexpr double kRenoKeeps = 0.5;
-/// Segments a round trip that Cubic grows by where Reno is faster (RFC 9438, section 4.3). Linux
-/// keeps this slope beyond the window at the last loss.
-constexpr double kFriendlyGrowth = 3 * (1 - kCubicKeeps) / (1 + kCubicKeeps);
 constexpr double kLeastWindow = 2; // segments
 
 } // namespace
@@ -117,7 +113,7 @@ double Sawtooth::WindowAfter(double start, double target, double seconds) const
     {
         return start + seconds / m_roundTrip;
     }
-    const double reno = start + kFriendlyGrowth * seconds / m_roundTrip;
+    const double reno = start + kCubicFriendlyGrowth * seconds / m_roundTrip;
     const double fromPlateau = seconds - std::cbrt((target - start) / kCubicGrowth);
     return std::max(reno, target + kCubicGrowth * fromPlateau * fromPlateau * fromPlateau);
 }

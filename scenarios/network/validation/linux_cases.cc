@@ -180,8 +180,12 @@ fabric::Transport TransportOf(const LinuxCase& one) {
   transport.connections = one.warm ? fabric::ConnectionKind::Warm : fabric::ConnectionKind::Cold;
   transport.SetMtu(one.mtu);
   transport.socketBufferBytes = kBuffer;
-  // A token bucket is one queue for all sockets.
-  if (one.shaped_hosts) transport.attributes["legacy::HostQueueDisc::Fair"] = "false";
+  if (one.shaped_hosts) {
+    // A token bucket is one queue for all sockets, and refuses what it has no room for.
+    const int64_t queue = Scaled(one, one.hosts.front().queue_bytes);
+    transport.attributes["legacy::HostQueueDisc::Fair"] = "false";
+    transport.attributes["legacy::HostQueueDisc::Limit"] = std::to_string(queue);
+  }
   return transport;
 }
 
@@ -326,6 +330,17 @@ std::vector<double> RunCase(const LinuxCase& one, Fidelity fidelity, uint64_t se
 std::string LinuxCase::NotSimulated() const {
   return congestion == "bbr" ? "no engine has BBR: ns-3's sends a segment a time-out after losses"
                              : "";
+}
+
+bool LinuxCase::Starved() const {
+  constexpr int kLeastWindow = 2;  // segments
+  int64_t senders = 1;
+  if (operation == "ps" || operation == "ps_uneq" || operation == "a2a") {
+    senders = static_cast<int64_t>(hosts.size()) - 1;
+  }
+  const int64_t least = kLeastWindow * senders * (mtu + link_header);
+  return std::ranges::any_of(hosts,
+                             [&](const LinuxHost& host) { return host.queue_bytes < least; });
 }
 
 std::vector<LinuxCase> LinuxCases() {

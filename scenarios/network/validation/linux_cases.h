@@ -40,6 +40,9 @@ struct LinuxCase {
 
   // Returns why no engine can run it; empty where engines can.
   std::string NotSimulated() const;
+  // Returns whether senders that start at once meet at a queue of less than two segments, TCP's
+  // least window, for each of them. TCP times out there, which the flow engine does not know.
+  bool Starved() const;
 };
 
 // Return the embedded files.

@@ -5,6 +5,7 @@
 #include "ns3-module/fabric/collective/closed-form.h"
 #include "scenarios/network/contention.h"
 #include "scenarios/network/measure.h"
+#include "scenarios/network/results.h"
 #include "scenarios/network/validation/fork_map.h"
 #include "scenarios/network/validation/validation_cases.h"
 #include "scenarios/network/validation/validation_sections.h"
@@ -41,6 +42,13 @@ std::vector<std::string> NamesOf(const std::vector<ValidationCase>& cases) {
 }
 
 }  // namespace
+
+double AbsolutePercentile(const std::vector<ValidationRow>& rows, int column, double part) {
+  std::vector<double> values;
+  for (const ValidationRow& row : rows) values.push_back(std::abs(std::stod(row[column])));
+  std::ranges::sort(values);
+  return Percentile(values, part);
+}
 
 std::vector<ValidationRow> ForkRows(const SectionRun& run, const std::vector<std::string>& names,
                                     const std::function<ValidationRow(int)>& work) {
@@ -235,25 +243,17 @@ void SortByError(std::vector<ValidationRow>& rows, int column) {
   });
 }
 
-// Returns the quantile `part` of the sorted absolute errors.
-double Quantile(const std::vector<ValidationRow>& sorted, int column, double part) {
-  const auto rank = static_cast<size_t>((1 - part) * static_cast<double>(sorted.size()));
-  return Absolute(sorted[std::min(rank, sorted.size() - 1)], column);
-}
-
 // Returns one row of the summary. `median` becomes the median error of flow.
 ValidationRow Summary(const std::string& name, std::vector<ValidationRow> rows, double* median) {
-  SortByError(rows, kAnalyticError);
-  const double analytic = Quantile(rows, kAnalyticError, 0.5);
   SortByError(rows, kError);
-  *median = Quantile(rows, kError, 0.5);
+  *median = AbsolutePercentile(rows, kError, 0.5);
   return {name,
           std::to_string(rows.size()),
           FormatFixed(*median, 1),
-          FormatFixed(Quantile(rows, kError, 0.9), 1),
+          FormatFixed(AbsolutePercentile(rows, kError, 0.9), 1),
           FormatFixed(Absolute(rows.front(), kError), 1),
           rows.front()[kCase],
-          FormatFixed(analytic, 1)};
+          FormatFixed(AbsolutePercentile(rows, kAnalyticError, 0.5), 1)};
 }
 
 void Summarise(SectionResult& result) {

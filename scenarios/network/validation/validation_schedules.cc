@@ -88,14 +88,6 @@ ValidationRow DownloadRow(const ScheduleCase& one) {
           std::to_string(packet.timing.counters.retransmitTimeouts)};
 }
 
-// Returns the quantile of the absolute values of a column.
-double AbsoluteQuantile(const std::vector<ValidationRow>& rows, int column, double part) {
-  std::vector<double> values;
-  for (const ValidationRow& row : rows) values.push_back(std::abs(std::stod(row[column])));
-  std::sort(values.begin(), values.end());
-  return values[static_cast<size_t>(part * static_cast<double>(values.size() - 1))];
-}
-
 }  // namespace
 
 SectionResult ValidateSchedules(const SectionRun& run) {
@@ -117,11 +109,11 @@ SectionResult ValidateSchedules(const SectionRun& run) {
                           {}};
   for (const auto& [name, column] : {std::pair("flow", kFlow), std::pair("analytic", kAnalytic)}) {
     summary.rows.push_back({name, std::to_string(cases.size()),
-                            FormatFixed(AbsoluteQuantile(result.csv.rows, column, 0.5), 1),
-                            FormatFixed(AbsoluteQuantile(result.csv.rows, column, 0.9), 1),
-                            FormatFixed(AbsoluteQuantile(result.csv.rows, column, 1), 1)});
+                            FormatFixed(AbsolutePercentile(result.csv.rows, column, 0.5), 1),
+                            FormatFixed(AbsolutePercentile(result.csv.rows, column, 0.9), 1),
+                            FormatFixed(AbsolutePercentile(result.csv.rows, column, 1), 1)});
   }
-  const double median = AbsoluteQuantile(result.csv.rows, kFlow, 0.5);
+  const double median = AbsolutePercentile(result.csv.rows, kFlow, 0.5);
   if (median > kMedianPercent) {
     result.misses.push_back("schedules: median error of flow is " + FormatFixed(median, 1) +
                             " %, above " + FormatFixed(kMedianPercent, 0));
