@@ -16,16 +16,6 @@ namespace
 
 using Scales = std::vector<std::pair<const char*, double>>;
 
-/// Values from here on would not fit int64.
-constexpr double kTooLarge = 9.2e18;
-
-[[noreturn]] void ThrowTooLate()
-{
-    throw Error("simulated time",
-                "more than 292 years",
-                "below 2^63 ns: faster links, shorter delays or less to send");
-}
-
 /// Reads "<number>[ ]<unit>" and returns it in the base unit, rounded to the nearest integer.
 /// `scales` lists the units.
 int64_t ParseScaled(const std::string& text,
@@ -103,7 +93,7 @@ TimeNs ParseTime(const std::string& text, const std::string& option)
                        option,
                        scales,
                        0,
-                       kTooLarge,
+                       kMostTime,
                        "a time with its unit, 0ns to 292 years, such as 10us, 50 ms or 1.5s");
 }
 
@@ -145,6 +135,13 @@ std::string FormatBytes(int64_t bytes)
     return FormatScaled(static_cast<double>(bytes), scales);
 }
 
+void ThrowTooLate()
+{
+    throw Error("simulated time",
+                "more than 292 years",
+                "below 2^63 ns: faster links, shorter delays or less to send");
+}
+
 TimeNs NarrowTime(WideTime time)
 {
     if (time >= kNever)
@@ -152,25 +149,6 @@ TimeNs NarrowTime(WideTime time)
         ThrowTooLate();
     }
     return static_cast<TimeNs>(time);
-}
-
-TimeNs Later(TimeNs time, TimeNs delay)
-{
-    TimeNs sum = 0;
-    if (__builtin_add_overflow(time, delay, &sum) || sum == kNever)
-    {
-        ThrowTooLate();
-    }
-    return sum;
-}
-
-TimeNs RoundedTime(double nanoseconds)
-{
-    if (!(nanoseconds < kTooLarge))
-    {
-        ThrowTooLate();
-    }
-    return std::llround(nanoseconds);
 }
 
 TimeNs SerialisationTime(int64_t bytes, int64_t bitsPerSecond)

@@ -43,8 +43,36 @@ __extension__ using WideTime = __int128;
 /// NarrowTime, Later and RoundedTime end every computation of a time. Each throws the same Error
 /// where a time from 0 on would be `kNever` or later.
 TimeNs NarrowTime(WideTime time);
-TimeNs Later(TimeNs time, TimeNs delay); ///< time + delay
-TimeNs RoundedTime(double nanoseconds);  ///< rounded to the nearest nanosecond
+
+/// Times from here on, in nanoseconds, do not fit int64.
+inline constexpr double kMostTime = 9.2e18;
+
+[[noreturn]] void ThrowTooLate();
+
+/// Returns time + delay.
+inline TimeNs Later(TimeNs time, TimeNs delay)
+{
+    TimeNs sum = 0;
+    if (__builtin_add_overflow(time, delay, &sum) || sum == kNever)
+    {
+        ThrowTooLate();
+    }
+    return sum;
+}
+
+/// Returns the nearest nanosecond, halves away from zero: std::llround without a call, as each flow
+/// takes two.
+inline TimeNs RoundedTime(double nanoseconds)
+{
+    if (!(nanoseconds < kMostTime))
+    {
+        ThrowTooLate();
+    }
+    const auto whole = static_cast<TimeNs>(nanoseconds);
+    const double rest = nanoseconds - static_cast<double>(whole); // exact
+    return whole + static_cast<int>(rest >= 0.5) - static_cast<int>(rest <= -0.5);
+}
+
 /// Returns the time on the wire of `bytes` at `bitsPerSecond`, rounded up to the nanosecond.
 TimeNs SerialisationTime(int64_t bytes, int64_t bitsPerSecond);
 

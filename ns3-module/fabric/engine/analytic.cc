@@ -33,6 +33,7 @@ struct EndpointPair
     std::vector<DirectedLink> route; ///< empty between endpoints on one node
     TimeNs lastHead = 0;             ///< time of its first frame at the last link
     TimeNs lastArrival = 0;          ///< time of its last byte at the destination
+    EndpointPair* back = nullptr;    ///< the pair that its ACKs take, once there were some
 };
 
 /// A flow in flight.
@@ -276,11 +277,15 @@ void AnalyticEngine::Arrive(int graph, uint64_t slot)
 void AnalyticEngine::SendAcks(const InFlight& inFlight)
 {
     const Flow& flow = inFlight.flow;
-    const std::vector<DirectedLink>& back = ConnectionOf(flow.destination, flow.source).route;
+    EndpointPair& there = *inFlight.connection;
+    if (!there.back)
+    {
+        there.back = &ConnectionOf(flow.destination, flow.source);
+        there.back->back = &there;
+    }
+    const std::vector<DirectedLink>& back = there.back->route;
     const int64_t acks = m_transport.AckWireBytes(flow.bytes);
-    Count(inFlight.connection->route,
-          m_transport.WireBytes(flow.bytes),
-          m_transport.Segments(flow.bytes));
+    Count(there.route, m_transport.WireBytes(flow.bytes), m_transport.Segments(flow.bytes));
     Count(back, acks, m_transport.Acks(flow.bytes));
     TimeNs& free = m_egressFree[back.front()];
     free = Sent(back.front(), std::max(m_now, free), acks);

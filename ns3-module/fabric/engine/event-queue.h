@@ -58,15 +58,22 @@ class EventQueue
                 continue;
             }
             TimeNs earliest = bucket.front().time;
+            TimeNs latest = earliest;
             for (const Event& event : bucket)
             {
                 earliest = std::min(earliest, event.time);
+                latest = std::max(latest, event.time);
             }
             if (earliest > until)
             {
                 return false;
             }
             m_present = earliest;
+            if (latest == earliest)
+            {
+                bucket.swap(m_buckets[0]);
+                return true;
+            }
             for (const Event& event : bucket)
             {
                 m_buckets[BucketOf(event.time)].push_back(event);

@@ -56,7 +56,10 @@ TEST(Units, TimesThatDoNotFitAreRefusedWithOneMessage) {
   EXPECT_EQ(MessageOf([] { Later(kNever - 5, kNever - 5); }), message);
   EXPECT_EQ(MessageOf([] { RoundedTime(1e19); }), message);
   EXPECT_EQ(MessageOf([] { RoundedTime(std::nan("")); }), message);
-  EXPECT_EQ(RoundedTime(2.5), 3);
+  for (const double time :
+       {2.5, 3.5, -2.5, 0.49999999999999994, -0.5, 4503599627370497.5, 9.1e18}) {
+    EXPECT_EQ(RoundedTime(time), std::llround(time)) << time;
+  }
   EXPECT_EQ(MessageOf([] { NarrowTime(WideTime{kNever}); }), message);
   EXPECT_EQ(MessageOf([] { SerialisationTime(10'000'000'000, 1); }), message);
   EXPECT_EQ(SerialisationTime(1'000'000'000, 1), 8'000'000'000'000'000'000);
