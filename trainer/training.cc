@@ -104,7 +104,7 @@ Training::Impl::Impl(const TrainingOptions& chosen, const Dataset& data, const M
       sampler(data.train_labels.size(0), options.workers, options.batch_size, options.seed),
       replicas(MakeReplicas(model, options.workers, options.local_steps == 1)),
       layers(LayersOf(*replicas.front())),
-      costs(replicas.front()->Costs()),
+      costs(CostsOf(model)),
       backend(MakeBackend({options, dataset, sampler, *scheme, *policy, replicas, layers})),
       steps_of(static_cast<size_t>(options.workers)) {
   if (scheme->Traits().owns_momentum && options.sgd.momentum != 0) {

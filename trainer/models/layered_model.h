@@ -1,5 +1,5 @@
-// A layered model is the base of our models: it makes LibTorch layers one after the other, and
-// records the cost of each.
+// A layered model is the base of our models of images: it makes LibTorch layers one after the
+// other.
 #pragma once
 
 #include <torch/nn/modules/batchnorm.h>
@@ -15,12 +15,8 @@
 namespace legacy {
 
 // A LayeredModel's constructor calls the functions below in forward order. They follow the shape of
-// one sample through the model, so that parameters are registered, and costs listed, in the order
-// of the forward pass.
+// one sample through the model, so that parameters are registered in the order of the forward pass.
 class LayeredModel : public Model {
- public:
-  std::vector<OperationCost> Costs() const override { return costs_; }
-
  protected:
   explicit LayeredModel(const ModelRequest& request);
 
@@ -51,10 +47,8 @@ class LayeredModel : public Model {
     std::tuple<int, int, int> shape_;
   };
 
-  // Add operations without parameters, which have only a cost and an effect on the shape. `inputs`
-  // tensors of the current shape are read.
-  void Elementwise(int inputs = 1);
-  void Pool(int kernel);  // windows of kernel x kernel, and the same stride
+  // Change the shape as pooling does.
+  void Pool(int kernel);  // windows of kernel x kernel, and the same stride. Throws Error as Conv
   void PoolAll();         // pools to 1x1
 
   int channels_;
@@ -62,14 +56,7 @@ class LayeredModel : public Model {
   int width_;
 
  private:
-  double Elements() const;
-  // Lists an operation that owns the next `parameters` parameters, of `weight_bytes` in all.
-  void Add(const std::string& kind, double flops, double inputs, double outputs, int parameters,
-           double weight_bytes);
-
   std::string name_;
-  std::vector<OperationCost> costs_;
-  int parameters_ = 0;
 };
 
 // Each family makes the models whose names it knows and returns null for other names. Weights are

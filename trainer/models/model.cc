@@ -7,6 +7,7 @@
 #include "base/random.h"
 #include "trainer/models/layered_model.h"
 #include "trainer/models/model_names.h"
+#include "trainer/models/observed_costs.h"
 
 namespace legacy {
 namespace {
@@ -83,6 +84,18 @@ std::shared_ptr<Model> ShareParameters(const Model& model, const ModelRequest& r
   // them.
   for (size_t i = 0; i < source.size(); ++i) torch::Tensor(target[i]).set_data(source[i].detach());
   return shared;
+}
+
+std::vector<OperationCost> CostsOf(const ModelRequest& request) {
+  const auto model = Build(request);
+  model->train();
+  NamedTensors parameters;
+  for (const auto& parameter : model->named_parameters()) {
+    parameters.emplace_back(parameter.key(), parameter.value());
+  }
+  return ObserveCosts(parameters, [&](int64_t samples) {
+    model->Forward(torch::zeros({samples, request.channels, request.height, request.width}));
+  });
 }
 
 std::vector<Unit> LayersOf(const Model& model) {

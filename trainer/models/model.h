@@ -1,4 +1,4 @@
-// Models are LibTorch modules that list the cost of each operation.
+// Models are LibTorch modules.
 #pragma once
 
 #include <torch/nn/module.h>
@@ -19,8 +19,6 @@ class Model : public torch::nn::Module {
  public:
   // Returns logits [n, classes] of images [n, c, h, w].
   virtual torch::Tensor Forward(const torch::Tensor& images) = 0;
-  // Returns the costs in forward order. Every parameter appears exactly once.
-  virtual std::vector<OperationCost> Costs() const = 0;
 };
 
 // A ModelRequest says which model to make.
@@ -39,6 +37,10 @@ std::shared_ptr<Model> MakeModel(const ModelRequest& request);
 // Makes another instance whose parameters alias `model`'s storage and whose buffers (batch-norm
 // statistics) are its own.
 std::shared_ptr<Model> ShareParameters(const Model& model, const ModelRequest& request);
+
+// Returns the costs of the model's operations, observed on an instance made for it
+// (observed_costs.h). Every parameter appears exactly once.
+std::vector<OperationCost> CostsOf(const ModelRequest& request);
 
 // Returns one unit per parameter tensor, in parameters() order, named as named_parameters() does.
 std::vector<Unit> LayersOf(const Model& model);

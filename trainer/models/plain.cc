@@ -25,12 +25,10 @@ class PlainModel : public LayeredModel {
     for (const auto& stage : plan.stages) {
       convolutions_.push_back(Conv("conv" + std::to_string(convolutions_.size() + 1),
                                    stage.channels, {stage.kernel, 1, stage.padding, true}));
-      Elementwise();
       Pool(2);
     }
     for (int outputs : plan.hidden) {
       hidden_.push_back(Linear("fc" + std::to_string(hidden_.size() + 1), outputs));
-      Elementwise();
     }
     classifier_ = Linear("fc" + std::to_string(hidden_.size() + 1), request.classes);
   }

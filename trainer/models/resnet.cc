@@ -1,13 +1,9 @@
 // Residual networks for small images: ResNet-20 (He et al., CVPR'16, section 4.2), a cheap form of
 // it that works on patches, and the ResNet-9 of the DAWNBench entry by Page (2018).
-#include <torch/nn/functional.h>
-
 #include "trainer/models/layered_model.h"
 
 namespace legacy {
 namespace {
-
-namespace F = torch::nn::functional;
 
 struct ConvBn {
   torch::nn::Conv2d convolution{nullptr};
@@ -39,7 +35,6 @@ class ResNet9 : public ResidualModel {
     AddResidual("layer3", 512, residual3_);
     PoolAll();
     classifier_ = Linear("classifier", request.classes, false);
-    Elementwise();
   }
 
   torch::Tensor Forward(const torch::Tensor& images) override {
@@ -58,7 +53,6 @@ class ResNet9 : public ResidualModel {
 
   ConvBn ConvRelu(const std::string& name, int outputs, bool pool) {
     ConvBn unit = MakeConvBn(name, outputs);
-    Elementwise();
     if (pool) Pool(2);
     return unit;
   }
@@ -66,7 +60,6 @@ class ResNet9 : public ResidualModel {
   void AddResidual(const std::string& name, int outputs, ConvBn (&residual)[2]) {
     residual[0] = ConvRelu(name + "_res1", outputs, false);
     residual[1] = ConvRelu(name + "_res2", outputs, false);
-    Elementwise(2);
   }
 
   ConvBn prepare_, layer1_, layer2_, layer3_;
@@ -92,7 +85,6 @@ class ResNet20 : public ResidualModel {
     } else {
       first_ = MakeConvBn("first", 16);
     }
-    Elementwise();
     for (int stage = 0; stage < 3; ++stage) {
       for (int block = 0; block < 3; ++block) {
         const std::string name =
@@ -109,7 +101,7 @@ class ResNet20 : public ResidualModel {
     for (auto& block : blocks_) {
       const torch::Tensor shortcut = block.projection.norm ? block.projection(x) : x;
       const torch::Tensor y = block.second(block.first(x).relu_());
-      x = (y + Widened(shortcut, y)).relu_();
+      x = Joined(y, shortcut).relu_();
     }
     return classifier_(x.mean({2, 3}));
   }
@@ -130,19 +122,17 @@ class ResNet20 : public ResidualModel {
       block.projection.norm = BatchNorm(name + "_shortcut_bn");
     }
     block.first = MakeConvBn(name + "_a", outputs, stride);
-    Elementwise();
     block.second = MakeConvBn(name + "_b", outputs);
-    Elementwise(2);  // sum with the shortcut
-    Elementwise();
     return block;
   }
 
-  // Returns `x` in the shape of `y`.
-  static torch::Tensor Widened(const torch::Tensor& x, const torch::Tensor& y) {
+  // Returns the sum of `y` and `x`. Where `y` has more channels, `x` is added to those in the
+  // middle.
+  static torch::Tensor Joined(const torch::Tensor& y, const torch::Tensor& x) {
     const int64_t added = y.size(1) - x.size(1);
-    if (added == 0) return x;
-    const torch::Tensor halved = x.slice(2, 0, x.size(2), 2).slice(3, 0, x.size(3), 2);
-    return F::pad(halved, F::PadFuncOptions({0, 0, 0, 0, added / 2, added / 2}));
+    if (added == 0) return y + x;
+    y.narrow(1, added / 2, x.size(1)) += x.slice(2, 0, x.size(2), 2).slice(3, 0, x.size(3), 2);
+    return y;
   }
 
   Kind kind_;
