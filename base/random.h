@@ -23,6 +23,7 @@ enum class Purpose : uint32_t {
   kGradient = 8,  // generated gradients
   kSketch = 9,    // first bases of low-rank methods
   kSample = 10,   // start of a sample of a gradient
+  kDropout = 11,
   kTest = 99,
 };
 

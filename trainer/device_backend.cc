@@ -35,6 +35,10 @@ DeviceBackend::DeviceBackend(const BackendJob& job, UnitPlan plan, Accelerator& 
       kernels_(accelerator.Kernels(job.layers)),
       recorded_(static_cast<size_t>(job.options.workers)) {
   CheckSgd(job.options.sgd);
+  // A recorded step would repeat the numbers that were drawn when it was recorded.
+  if (job.replicas.front()->Draws()) {
+    throw Error("device", "an accelerator", "cpu for a model with dropout");
+  }
   const auto floats = torch::TensorOptions(torch::kFloat32).device(accelerator.device());
   const int64_t rows = local() ? job.options.workers : 1, numel = job.Numel();
   weights_ = torch::empty({rows, numel}, floats);

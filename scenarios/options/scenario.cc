@@ -13,7 +13,7 @@
 #include "scenarios/options/built_in_methods.h"
 #include "scenarios/shapes/model_shape.h"
 #include "trainer/data/data_catalog.h"
-#include "trainer/models/model_names.h"
+#include "trainer/models/model_catalog.h"
 
 namespace legacy {
 namespace {
@@ -72,7 +72,7 @@ void ValidateScenario(const Scenario& s) {
         "training.gradients, training.drawn_steps: nothing is drawn without training.layers");
   }
   RequireKnown("training.dataset", s.dataset, DatasetNames());
-  RequireKnown("training.model", s.model, ModelNames());
+  ParseModel(s.model);
   std::set<std::string> names;
   for (const std::string& name : s.policies) {
     FindMethod(s, name);

@@ -31,8 +31,8 @@ std::vector<ScenarioOption> OptionsOfTraining() {
       Integer<&Scenario::test_limit, 0>("training.test_limit", "--test-limit",
                                         "number of test samples to use; 0: all"),
       Text<&Scenario::model>(
-          "training.model", "--model", "NAME",
-          "model to train: small-cnn, medium-cnn, lenet5, resnet9, resnet20, patch-resnet20"),
+          "training.model", "--model", "NAME[:k=v,...]",
+          "model to train, as in resnet18:width=16; --model=list prints the names and options"),
       Integer<&Scenario::workers, 1, 65536>("training.workers", "--workers",
                                             "number of simulated data-parallel workers"),
       Integer<&Scenario::batch, 1, 1 << 20>("training.batch", "--batch",

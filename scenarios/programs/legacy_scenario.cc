@@ -13,6 +13,7 @@
 #include "scenarios/shapes/model_shape.h"
 #ifdef LEGACY_WITH_ADVICE
 #include "scenarios/study/advise.h"
+#include "trainer/models/model_catalog.h"
 #endif
 
 namespace {
@@ -36,6 +37,10 @@ int Main(int argc, char** argv) {
   if (line.exit) return *line.exit;
   if (line.scenario.layers == "list") {
     std::fputs(legacy::ModelShapeTable().c_str(), stdout);
+    return 0;
+  }
+  if (line.scenario.model == "list") {
+    std::fputs(legacy::ModelList().c_str(), stdout);
     return 0;
   }
   legacy::ValidateScenario(line.scenario);

@@ -6,10 +6,12 @@
 #include <torch/nn/modules/conv.h>
 #include <torch/nn/modules/linear.h>
 
+#include <algorithm>
+#include <memory>
 #include <string>
 #include <tuple>
-#include <vector>
 
+#include "compress/options.h"
 #include "trainer/models/model.h"
 
 namespace legacy {
@@ -29,6 +31,16 @@ class LayeredModel : public Model {
   // Makes a convolution. Throws Error where the image has become smaller than the window.
   torch::nn::Conv2d Conv(const std::string& name, int outputs, const Window& window);
   torch::nn::BatchNorm2d BatchNorm(const std::string& name);
+  // A ConvBn is a convolution, with a normalisation where `norm` is not null.
+  struct ConvBn {
+    torch::nn::Conv2d convolution{nullptr};
+    torch::nn::BatchNorm2d norm{nullptr};
+    torch::Tensor operator()(const torch::Tensor& x) {
+      return norm ? norm(convolution(x)) : convolution(x);
+    }
+  };
+  // Makes both, as name_conv and name_bn.
+  ConvBn NormedConv(const std::string& name, int outputs, const Window& window);
   // Makes a linear layer, which flattens its input.
   torch::nn::Linear Linear(const std::string& name, int outputs, bool bias = true);
 
@@ -47,9 +59,10 @@ class LayeredModel : public Model {
     std::tuple<int, int, int> shape_;
   };
 
-  // Change the shape as pooling does.
-  void Pool(int kernel);  // windows of kernel x kernel, and the same stride. Throws Error as Conv
-  void PoolAll();         // pools to 1x1
+  // Change the shape as pooling does. Pool throws Error as Conv does.
+  void Pool(const Window& window);
+  void Pool(int kernel) { Pool({.kernel = kernel, .stride = kernel, .padding = 0}); }
+  void PoolAll();  // to 1x1
 
   int channels_;
   int height_;
@@ -59,9 +72,27 @@ class LayeredModel : public Model {
   std::string name_;
 };
 
-// Each family makes the models whose names it knows and returns null for other names. Weights are
-// LibTorch's own, until MakeModel draws them.
-std::shared_ptr<Model> MakePlainModel(const ModelRequest& request);
-std::shared_ptr<Model> MakeResidualModel(const ModelRequest& request);
+// Images with fewer pixels a side take the small form of a model.
+inline constexpr int kSmallImage = 64;
+inline bool IsSmall(const ModelRequest& request) {
+  return std::min(request.height, request.width) < kSmallImage;
+}
+
+// A family makes the models of the catalogue whose names it knows, and returns null for others. It
+// may draw the weights itself; others stay LibTorch's own until MakeModel draws them.
+using ModelFamily = std::shared_ptr<Model> (*)(const ModelRequest& request, const std::string& name,
+                                               const OptionReader& options);
+std::shared_ptr<Model> MakePlainModel(const ModelRequest& request, const std::string& name,
+                                      const OptionReader& options);
+std::shared_ptr<Model> MakeResidualModel(const ModelRequest& request, const std::string& name,
+                                         const OptionReader& options);
+std::shared_ptr<Model> MakeDeepResidualModel(const ModelRequest& request, const std::string& name,
+                                             const OptionReader& options);
+std::shared_ptr<Model> MakeBranchedModel(const ModelRequest& request, const std::string& name,
+                                         const OptionReader& options);
+std::shared_ptr<Model> MakeStackedModel(const ModelRequest& request, const std::string& name,
+                                        const OptionReader& options);
+std::shared_ptr<Model> MakeVisionTransformer(const ModelRequest& request, const std::string& name,
+                                             const OptionReader& options);
 
 }  // namespace legacy

@@ -1,12 +1,13 @@
 #include "trainer/models/model.h"
 
+#include <algorithm>
 #include <cassert>
 #include <cmath>
 
 #include "base/error.h"
 #include "base/random.h"
 #include "trainer/models/layered_model.h"
-#include "trainer/models/model_names.h"
+#include "trainer/models/model_catalog.h"
 #include "trainer/models/observed_costs.h"
 
 namespace legacy {
@@ -27,17 +28,19 @@ void Check(const ModelRequest& request) {
 // Returns the model with LibTorch's own weights.
 std::shared_ptr<Model> Build(const ModelRequest& request) {
   Check(request);
-  for (auto make : {MakePlainModel, MakeResidualModel}) {
-    if (auto model = make(request)) return model;
+  const Stage stage = ParseModel(request.name);
+  const OptionReader options(stage, ModelInfo(stage.name).options);
+  constexpr ModelFamily kFamilies[] = {MakePlainModel,    MakeResidualModel, MakeDeepResidualModel,
+                                       MakeBranchedModel, MakeStackedModel,  MakeVisionTransformer};
+  for (const ModelFamily make : kFamilies) {
+    if (auto model = make(request, stage.name, options)) return model;
   }
-  std::string names;
-  for (const auto& name : ModelNames()) names += (names.empty() ? "" : ", ") + name;
-  throw Error("model", request.name, names);
+  throw Error("model", stage.name, "a model of a family");
 }
 
-// Draws the weights. Tensors of at least two dimensions are uniform with variance gain / fan-in,
-// where the gain is 2 before a ReLU (He et al., ICCV'15, equation 10) and 1 for the last of them,
-// the classifier. Vectors are 0, and batch-norm scales are 1.
+// Draws the weights. Tensors of at least two dimensions are normal where the model says so. Others
+// are uniform with variance gain / fan-in, where the gain is 2 before a ReLU (He et al., ICCV'15,
+// equation 10) and 1 for the last of them, the classifier. Vectors are 0, and scales are 1.
 void DrawWeights(Model& model, uint64_t seed) {
   torch::NoGradGuard no_grad;
   const auto parameters = model.named_parameters();
@@ -59,13 +62,29 @@ void DrawWeights(Model& model, uint64_t seed) {
                          .layer = static_cast<uint32_t>(i),
                          .purpose = Purpose::kInit});
     float* values = parameter.data_ptr<float>();
+    const double deviation = model.InitialDeviation();
     for (int64_t j = 0; j < parameter.numel(); ++j) {
-      values[j] = static_cast<float>(bound * (2 * random.Uniform() - 1));
+      values[j] = static_cast<float>(deviation > 0 ? deviation * random.Normal()
+                                                   : bound * (2 * random.Uniform() - 1));
     }
   }
 }
 
 }  // namespace
+
+torch::Tensor Model::Dropout(const torch::Tensor& x, double part) {
+  if (!is_training()) return x;
+  RandomStream random(draws_);
+  ++draws_.layer;
+  std::vector<uint32_t> drawn(static_cast<size_t>(x.numel()));
+  random.Fill(drawn);
+  torch::Tensor factors = torch::empty(x.sizes());
+  const auto limit = static_cast<uint32_t>(part * 0x1p32);
+  const auto kept = static_cast<float>(1 / (1 - part));
+  std::ranges::transform(drawn, factors.data_ptr<float>(),
+                         [&](uint32_t value) { return value < limit ? 0 : kept; });
+  return x * factors.to(x.device());
+}
 
 std::shared_ptr<Model> MakeModel(const ModelRequest& request) {
   auto model = Build(request);

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/random.h"
 #include "compress/unit.h"
 #include "trainer/clock/operation_cost.h"
 
@@ -19,11 +20,26 @@ class Model : public torch::nn::Module {
  public:
   // Returns logits [n, classes] of images [n, c, h, w].
   virtual torch::Tensor Forward(const torch::Tensor& images) = 0;
+  // Returns the standard deviation of the initial weights, which are normal. 0: uniform, as in
+  // MakeModel.
+  virtual double InitialDeviation() const { return 0; }
+  // Returns true where passes of a training draw numbers.
+  virtual bool Draws() const { return false; }
+
+  // Sets the key of what the next pass draws.
+  void SetDraws(const RandomKey& key) { draws_ = key; }
+
+ protected:
+  // Sets a drawn part of the values to zero, and scales the others, in training mode.
+  torch::Tensor Dropout(const torch::Tensor& x, double part);
+
+ private:
+  RandomKey draws_;
 };
 
 // A ModelRequest says which model to make.
 struct ModelRequest {
-  std::string name = "small-cnn";  // one of ModelNames()
+  std::string name = "small-cnn";  // of the catalogue (model_catalog.h), with its options
   int channels = 1;
   int height = 28;
   int width = 28;

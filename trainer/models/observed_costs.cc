@@ -226,7 +226,8 @@ void Observer::Read(Observed& operation, const Tensor& tensor) const {
 
 Observed& Observer::Append(const char* kind, const std::vector<Tensor>& read,
                            const std::vector<Tensor>& written) {
-  Observed operation{.kind = kind};
+  Observed operation;
+  operation.kind = kind;
   for (const Tensor& tensor : read) Read(operation, tensor);
   for (const Tensor& tensor : written) operation.bytes += BytesOf(tensor);
   return operations_.emplace_back(std::move(operation));
@@ -269,6 +270,7 @@ void Observer::Count(const Call& call, Rule rule) {
     case Rule::kEmbedding: {
       Observed& operation = Append("elementwise", call.read, written);
       operation.bytes += BytesOf(result);
+      operation.weight_bytes = 0;  // only those rows are read
       break;
     }
     case Rule::kLstm:

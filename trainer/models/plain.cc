@@ -49,14 +49,15 @@ class PlainModel : public LayeredModel {
 
 }  // namespace
 
-std::shared_ptr<Model> MakePlainModel(const ModelRequest& request) {
-  if (request.name == "small-cnn") {
+std::shared_ptr<Model> MakePlainModel(const ModelRequest& request, const std::string& name,
+                                      const OptionReader&) {
+  if (name == "small-cnn") {
     return std::make_shared<PlainModel>(request, PlainPlan{{{8, 5, 0}, {16, 5, 0}}, {256}});
   }
-  if (request.name == "medium-cnn") {
+  if (name == "medium-cnn") {
     return std::make_shared<PlainModel>(request, PlainPlan{{{32, 3, 1}, {64, 3, 1}}, {256}});
   }
-  if (request.name == "lenet5") {
+  if (name == "lenet5") {
     // LeCun et al. 1998 put 28x28 digits in a 32x32 frame. ReLU and max-pooling replace the
     // original's activations and pooling, as is usual today.
     const int margin = std::max(0, (32 - std::min(request.height, request.width)) / 2);

@@ -5,28 +5,11 @@
 namespace legacy {
 namespace {
 
-struct ConvBn {
-  torch::nn::Conv2d convolution{nullptr};
-  torch::nn::BatchNorm2d norm{nullptr};
-  torch::Tensor operator()(const torch::Tensor& x) { return norm(convolution(x)); }
-};
-
-class ResidualModel : public LayeredModel {
- protected:
-  using LayeredModel::LayeredModel;
-  ConvBn MakeConvBn(const std::string& name, int outputs, int stride = 1) {
-    ConvBn unit;
-    unit.convolution = Conv(name + "_conv", outputs, {3, stride, 1, false});
-    unit.norm = BatchNorm(name + "_bn");
-    return unit;
-  }
-};
-
 // ResNet9 has the layers conv 64; conv 128 + pool, residual 128; conv 256 + pool; conv 512 + pool,
 // residual 512; pool, linear without bias, logits times 1/8.
-class ResNet9 : public ResidualModel {
+class ResNet9 : public LayeredModel {
  public:
-  explicit ResNet9(const ModelRequest& request) : ResidualModel(request) {
+  explicit ResNet9(const ModelRequest& request) : LayeredModel(request) {
     prepare_ = ConvRelu("prep", 64, false);
     layer1_ = ConvRelu("layer1", 128, true);
     AddResidual("layer1", 128, residual1_);
@@ -52,7 +35,7 @@ class ResNet9 : public ResidualModel {
   static constexpr double kLogitScale = 0.125;
 
   ConvBn ConvRelu(const std::string& name, int outputs, bool pool) {
-    ConvBn unit = MakeConvBn(name, outputs);
+    ConvBn unit = NormedConv(name, outputs, {});
     if (pool) Pool(2);
     return unit;
   }
@@ -68,7 +51,7 @@ class ResNet9 : public ResidualModel {
 };
 
 // ResNet20 has 6n + 2 layers with n = 3 and widths 16, 32, 64.
-class ResNet20 : public ResidualModel {
+class ResNet20 : public LayeredModel {
  public:
   enum class Kind : uint8_t {
     // Shortcuts have no parameters (option A: every second pixel, new channels are zero).
@@ -78,12 +61,11 @@ class ResNet20 : public ResidualModel {
     kPatches,
   };
 
-  ResNet20(const ModelRequest& request, Kind kind) : ResidualModel(request), kind_(kind) {
+  ResNet20(const ModelRequest& request, Kind kind) : LayeredModel(request), kind_(kind) {
     if (kind == Kind::kPatches) {
-      first_.convolution = Conv("first_conv", 16, {.kernel = 4, .stride = 4, .padding = 0});
-      first_.norm = BatchNorm("first_bn");
+      first_ = NormedConv("first", 16, {.kernel = 4, .stride = 4, .padding = 0});
     } else {
-      first_ = MakeConvBn("first", 16);
+      first_ = NormedConv("first", 16, {});
     }
     for (int stage = 0; stage < 3; ++stage) {
       for (int block = 0; block < 3; ++block) {
@@ -117,12 +99,11 @@ class ResNet20 : public ResidualModel {
     Block block;
     if (kind_ == Kind::kPatches && outputs != channels_) {
       const Branch branch(*this);
-      block.projection.convolution =
-          Conv(name + "_shortcut_conv", outputs, {.kernel = 1, .stride = stride, .padding = 0});
-      block.projection.norm = BatchNorm(name + "_shortcut_bn");
+      block.projection =
+          NormedConv(name + "_shortcut", outputs, {.kernel = 1, .stride = stride, .padding = 0});
     }
-    block.first = MakeConvBn(name + "_a", outputs, stride);
-    block.second = MakeConvBn(name + "_b", outputs);
+    block.first = NormedConv(name + "_a", outputs, {.stride = stride});
+    block.second = NormedConv(name + "_b", outputs, {});
     return block;
   }
 
@@ -143,12 +124,13 @@ class ResNet20 : public ResidualModel {
 
 }  // namespace
 
-std::shared_ptr<Model> MakeResidualModel(const ModelRequest& request) {
-  if (request.name == "resnet9") return std::make_shared<ResNet9>(request);
-  if (request.name == "resnet20") {
+std::shared_ptr<Model> MakeResidualModel(const ModelRequest& request, const std::string& name,
+                                         const OptionReader&) {
+  if (name == "resnet9") return std::make_shared<ResNet9>(request);
+  if (name == "resnet20") {
     return std::make_shared<ResNet20>(request, ResNet20::Kind::kPaper);
   }
-  if (request.name == "patch-resnet20") {
+  if (name == "patch-resnet20") {
     return std::make_shared<ResNet20>(request, ResNet20::Kind::kPatches);
   }
   return nullptr;

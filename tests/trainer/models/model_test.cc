@@ -42,6 +42,58 @@ TEST(ModelTest, SizesAreTheKnownOnes) {
   EXPECT_EQ(Elements(*MakeModel(Cifar("resnet20"))), 269722);
 }
 
+struct KnownModel {
+  const char* name;
+  int side;
+  int classes;
+  int64_t elements;
+  size_t tensors;
+  double multiply_adds;  // published, in 10^9; 0: none
+};
+
+// Counts of the papers' public code, and published multiply-adds of an image.
+TEST(ModelTest, DeepModelsHaveTheKnownSizesAndCosts) {
+  const KnownModel known[] = {{"resnet18", 32, 10, 11'173'962, 62, 0.56},
+                              {"resnet18", 32, 100, 11'220'132, 62, 0.56},
+                              {"resnet50", 224, 1000, 25'557'032, 161, 4.09},
+                              {"resnet101", 224, 1000, 44'549'160, 314, 7.80},
+                              {"senet18", 32, 10, 11'260'354, 88, 0},
+                              {"googlenet", 32, 10, 6'166'250, 258, 0},
+                              {"densenet121", 32, 10, 6'956'298, 362, 0},
+                              {"vgg16", 32, 10, 14'728'266, 54, 0},
+                              {"vgg19", 32, 10, 20'040'522, 66, 0},
+                              {"vgg16", 224, 1000, 138'357'544, 32, 15.47},
+                              {"vgg16:batchnorm=on", 224, 1000, 138'365'992, 58, 15.47},
+                              {"alexnet", 32, 10, 2'255'296, 16, 0},
+                              {"alexnet", 224, 1000, 61'100'840, 16, 0.71},
+                              {"vit-small", 224, 1000, 22'050'664, 152, 0},
+                              {"vit-base", 224, 1000, 86'567'656, 152, 0}};
+  for (const KnownModel& one : known) {
+    SCOPED_TRACE(one.name);
+    const ModelRequest request = {.name = one.name,
+                                  .channels = 3,
+                                  .height = one.side,
+                                  .width = one.side,
+                                  .classes = one.classes};
+    const auto model = MakeModel(request);
+    EXPECT_EQ(Elements(*model), one.elements);
+    EXPECT_EQ(model->parameters().size(), one.tensors);
+    if (one.multiply_adds > 0) {
+      EXPECT_NEAR(MultiplyAdds(request) / 1e9, one.multiply_adds, 0.02 * one.multiply_adds);
+    }
+  }
+}
+
+// A smaller model has as many tensors.
+TEST(ModelTest, WidthsKeepTheStructure) {
+  for (const std::string name : {"resnet18", "senet18", "googlenet", "vgg16", "alexnet"}) {
+    const auto whole = MakeModel(Cifar(name));
+    const auto narrow = MakeModel(Cifar(name + ":width=16"));
+    EXPECT_EQ(narrow->parameters().size(), whole->parameters().size()) << name;
+    EXPECT_LT(10 * Elements(*narrow), Elements(*whole)) << name;
+  }
+}
+
 TEST(ModelTest, CostsAreTheKnownOnes) {
   EXPECT_EQ(MultiplyAdds(Grey("small-cnn")), 115200 + 204800 + 65536 + 2560);
   EXPECT_EQ(MultiplyAdds(Grey("lenet5")), 117600 + 240000 + 48000 + 10080 + 840);
@@ -130,6 +182,47 @@ INSTANTIATE_TEST_SUITE_P(Models, EveryModelTest,
                            std::erase(name, '-');
                            return name;
                          });
+
+// Two samples of 32x32 pixels, or 64x64 for the forms of large images.
+TEST(ModelTest, DeepModelsComputeLogitsAndGradientsOfEverything) {
+  torch::set_num_threads(1);
+  for (const std::string text :
+       {"resnet18:width=4", "resnet50:width=4", "senet18:width=16", "googlenet:width=8",
+        "densenet121:growth=4", "vgg16:width=4", "vgg19:width=4,batchnorm=off", "alexnet:width=8",
+        "vit-small:patch=8,width=24,depth=2,heads=3"}) {
+    for (const int side : {32, 64}) {
+      SCOPED_TRACE(text + " " + std::to_string(side));
+      const ModelRequest request = {.name = text, .channels = 3, .height = side, .width = side};
+      const auto model = MakeModel(request);
+      model->SetDraws({.purpose = Purpose::kDropout});
+      const torch::Tensor images =
+          torch::linspace(-1, 1, 2 * 3 * side * side).sin().view({2, 3, side, side});
+      const torch::Tensor logits = model->Forward(images);
+      EXPECT_EQ(logits.sizes(), (torch::IntArrayRef{2, 10}));
+      for (const auto& gradient :
+           torch::autograd::grad({logits.pow(2).sum()}, model->parameters())) {
+        EXPECT_TRUE(gradient.isfinite().all().item<bool>());
+      }
+    }
+  }
+}
+
+TEST(ModelTest, DropoutFollowsItsKey) {
+  const ModelRequest request = {
+      .name = "alexnet:width=8", .channels = 3, .height = 64, .width = 64};
+  const auto model = MakeModel(request);
+  ASSERT_TRUE(model->Draws());
+  const torch::Tensor images = torch::linspace(-1, 1, 2 * 3 * 64 * 64).view({2, 3, 64, 64});
+  const auto logits = [&](uint64_t step) {
+    model->SetDraws({.seed = 7, .step = step, .purpose = Purpose::kDropout});
+    return model->Forward(images);
+  };
+  const torch::Tensor first = logits(1);
+  EXPECT_FALSE(first.equal(logits(2)));
+  EXPECT_TRUE(first.equal(logits(1)));
+  model->eval();
+  EXPECT_TRUE(logits(1).equal(logits(2)));
+}
 
 TEST(ModelTest, WeightsHaveTheVarianceOfHe) {
   for (const auto& parameter : MakeModel(Cifar("resnet9"))->named_parameters()) {

@@ -1,0 +1,24 @@
+// The catalogue of models: names, sources and options, for readers of scenarios that do not need
+// LibTorch. model.h makes them. A model is written as "resnet18" or "resnet18:width=16".
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "compress/options.h"
+
+namespace legacy {
+
+// Returns all built-in models.
+std::span<const MethodInfo> ModelCatalog();
+
+// Reads the text of a model. Throws Error on unknown models and options.
+Stage ParseModel(const std::string& text);
+
+// Returns the row of a model that ParseModel has read.
+const MethodInfo& ModelInfo(const std::string& name);
+
+// Returns the catalogue as text, a paragraph for each model.
+std::string ModelList();
+
+}  // namespace legacy
