@@ -91,19 +91,19 @@ const std::vector<MethodInfo>& Rows() {
 
 std::span<const MethodInfo> ModelCatalog() { return Rows(); }
 
-const MethodInfo& ModelInfo(const std::string& name) {
+const MethodInfo& ModelInfo(const std::string& name, const std::string& key) {
   std::vector<std::string> known;
   for (const MethodInfo& row : Rows()) {
     if (row.name == name) return row;
     known.push_back(row.name);
   }
-  ThrowUnknown("model", name, known);
+  ThrowUnknown(key, name, known);
 }
 
-Stage ParseModel(const std::string& text) {
+Stage ParseModel(const std::string& text, const std::string& key) {
   const std::vector<Stage> stages = ParseStages(text);
-  if (stages.size() != 1) throw Error("model", text, "one model, as in resnet18:width=16");
-  const OptionReader check(stages.front(), ModelInfo(stages.front().name).options);
+  if (stages.size() != 1) throw Error(key, text, "one model, as in resnet18:width=16");
+  const OptionReader check(stages.front(), ModelInfo(stages.front().name, key).options);
   return stages.front();
 }
 

@@ -12,11 +12,11 @@ namespace legacy {
 // Returns all built-in models.
 std::span<const MethodInfo> ModelCatalog();
 
-// Reads the text of a model. Throws Error on unknown models and options.
-Stage ParseModel(const std::string& text);
+// Reads the text of a model. Throws Error naming `key` on unknown models, and on unknown options.
+Stage ParseModel(const std::string& text, const std::string& key = "model");
 
-// Returns the row of a model that ParseModel has read.
-const MethodInfo& ModelInfo(const std::string& name);
+// Returns the row of a model. Throws Error naming `key` where there is none.
+const MethodInfo& ModelInfo(const std::string& name, const std::string& key = "model");
 
 // Returns the catalogue as text, a paragraph for each model.
 std::string ModelList();
