@@ -1,9 +1,12 @@
 #include "trainer/backend.h"
 
+#include <torch/torch.h>
+
 #include <cmath>
 #include <numeric>
 
 #include "base/error.h"
+#include "trainer/data/batch.h"
 
 namespace legacy {
 
@@ -14,6 +17,12 @@ std::optional<RandomKey> BackendJob::AugmentKey(int64_t step, int worker) const 
                    .worker = static_cast<uint32_t>(worker),
                    .layer = 0,
                    .purpose = Purpose::kAugment};
+}
+
+torch::Tensor TrainingLoss(Model& model, const Batch& batch, double smoothing) {
+  constexpr int64_t kIgnored = -100;  // LibTorch's default: no label is left out
+  return torch::cross_entropy_loss(model.Forward(batch.images), batch.labels, {},
+                                   at::Reduction::Mean, kIgnored, smoothing);
 }
 
 Evaluation MeanOf(std::span<const double> losses, std::span<const int64_t> hits, int64_t samples) {

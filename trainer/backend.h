@@ -17,6 +17,8 @@
 
 namespace legacy {
 
+struct Batch;
+
 // A BackendJob is what a backend is made from; it outlives the backend.
 struct BackendJob {
   const TrainingOptions& options;
@@ -60,6 +62,10 @@ class Backend {
   std::unique_ptr<Aggregation> aggregation_;  // made by the implementation
   GradientHook gradient_hook_;
 };
+
+// Returns the mean cross entropy of a batch. `smoothing` is spread evenly over all classes (Szegedy
+// et al., CVPR 2016).
+torch::Tensor TrainingLoss(Model& model, const Batch& batch, double smoothing);
 
 // Returns the means over `samples` test samples. `losses` and `hits` are sums of batches, which are
 // added in order.

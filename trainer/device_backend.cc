@@ -35,6 +35,9 @@ DeviceBackend::DeviceBackend(const BackendJob& job, UnitPlan plan, Accelerator& 
       kernels_(accelerator.Kernels(job.layers)),
       recorded_(static_cast<size_t>(job.options.workers)) {
   CheckSgd(job.options.sgd);
+  if (!job.options.sgd.decay_vectors && job.options.sgd.weight_decay > 0) {
+    throw Error("device", "an accelerator", "cpu where weight decay leaves out vectors");
+  }
   // A recorded step would repeat the numbers that were drawn when it was recorded.
   if (job.replicas.front()->Draws()) {
     throw Error("device", "an accelerator", "cpu for a model with dropout");
@@ -118,7 +121,7 @@ void DeviceBackend::QueueGradient(int worker) {
   Model& model = *job_.replicas[worker];
   const Batch batch = data_.Training(choices_[worker]);
   const torch::AutoGradMode with_graph(true);  // even where the calling thread has switched it off
-  const torch::Tensor loss = torch::cross_entropy_loss(model.Forward(batch.images), batch.labels);
+  const torch::Tensor loss = TrainingLoss(model, batch, job_.options.label_smoothing);
   std::vector<torch::Tensor> parts = torch::autograd::grad({loss}, model.parameters());
 
   const torch::NoGradGuard no_grad;

@@ -87,7 +87,7 @@ double HostBackend::RunWorker(const StepInfo& step, bool exchanges, int worker,
 double HostBackend::Gradient(Model& model, const Batch& batch, std::span<float> gradient) const {
   const torch::AutoGradMode with_graph(true);  // even where the calling thread has switched it off
   const std::vector<torch::Tensor> parameters = model.parameters();
-  const torch::Tensor loss = torch::cross_entropy_loss(model.Forward(batch.images), batch.labels);
+  const torch::Tensor loss = TrainingLoss(model, batch, job_.options.label_smoothing);
   const auto parts = torch::autograd::grad({loss}, parameters);
   for (size_t l = 0; l < parts.size(); ++l) {
     const torch::Tensor part = parts[l].contiguous();
@@ -123,7 +123,7 @@ void HostBackend::Finish(const StepInfo& step) {
     const Unit& layer = job_.layers[l];
     const auto numel = static_cast<size_t>(layer.numel);
     sgd_.Update({parameters[l].data_ptr<float>(), numel}, {mean_.data() + layer.offset, numel},
-                layer.offset, step.learning_rate);
+                layer.offset, step.learning_rate, layer.shape.size() == 1);
   });
 }
 

@@ -33,7 +33,8 @@ std::span<float> LocalModels::Weights(int worker, size_t layer) const {
 void LocalModels::Update(int worker, std::span<const float> gradient, double rate) {
   for (size_t l = 0; l < layers_.size(); ++l) {
     const auto part = gradient.subspan(layers_[l].offset, layers_[l].numel);
-    optimizers_[worker].Update(Weights(worker, l), part, layers_[l].offset, rate);
+    optimizers_[worker].Update(Weights(worker, l), part, layers_[l].offset, rate,
+                               layers_[l].shape.size() == 1);
   }
 }
 

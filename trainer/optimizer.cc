@@ -36,9 +36,10 @@ Sgd::Sgd(int64_t numel, const SgdOptions& options) : options_(options) {
 }
 
 void Sgd::Update(std::span<float> weights, std::span<const float> gradient, int64_t offset,
-                 double learning_rate) {
+                 double learning_rate, bool is_vector) {
   assert(weights.size() == gradient.size());
-  const SgdRates rates = RatesOf(options_, learning_rate);
+  SgdRates rates = RatesOf(options_, learning_rate);
+  if (is_vector && !options_.decay_vectors) rates.decay = 0;
   const size_t count = weights.size();
   if (velocity_.empty()) {
     float none = 0;

@@ -4,8 +4,8 @@
 //   g <- g + weight_decay * w;   v <- momentum * v + g;
 //   w <- w - lr * (nesterov ? g + momentum * v : v)
 //
-// Weight decay comes after aggregation: it is never compressed. 20 bytes moved per element (12
-// without momentum).
+// Weight decay comes after aggregation: it is never compressed. It may leave out vectors (biases
+// and scales of normalisation). 20 bytes moved per element (12 without momentum).
 #pragma once
 
 #include <cstdint>
@@ -18,9 +18,10 @@ namespace legacy {
 
 // SgdOptions are the optimizer's settings.
 struct SgdOptions {
-  double momentum = 0.9;    // [0, 1)
-  double weight_decay = 0;  // >= 0
-  bool nesterov = false;    // needs momentum > 0
+  double momentum = 0.9;      // [0, 1)
+  double weight_decay = 0;    // >= 0
+  bool nesterov = false;      // needs momentum > 0
+  bool decay_vectors = true;  // false: weight decay leaves out tensors of one dimension
 };
 
 // Throws Error on options outside their ranges.
@@ -38,9 +39,9 @@ class Sgd {
   Sgd(int64_t numel, const SgdOptions& options);
 
   // Updates `weights`, the part of the model from `offset` on, by the mean `gradient` of the same
-  // part.
+  // part, which may be a vector.
   void Update(std::span<float> weights, std::span<const float> gradient, int64_t offset,
-              double learning_rate);
+              double learning_rate, bool is_vector = false);
 
   std::span<float> Velocity() { return velocity_; }
 

@@ -22,6 +22,11 @@ double Progress(const ScheduleOptions& options, int64_t step, int64_t total_step
   return static_cast<double>(done) / static_cast<double>(length);
 }
 
+// Returns a value between `from`, at progress 0, and `to`, at 1.
+double HalfCosine(double from, double to, double progress) {
+  return to + 0.5 * (from - to) * (1 + std::cos(std::numbers::pi * progress));
+}
+
 }  // namespace
 
 void CheckSchedule(const ScheduleOptions& options) {
@@ -42,6 +47,11 @@ void CheckSchedule(const ScheduleOptions& options) {
 double LearningRate(const ScheduleOptions& options, int64_t step, int64_t total_steps) {
   const double rate = options.learning_rate;
   if (step < options.warmup_steps) {
+    if (options.decay == Decay::kOneCycle) {
+      constexpr double kStart = 1.0 / 25;
+      return HalfCosine(kStart * rate, rate,
+                        static_cast<double>(step) / static_cast<double>(options.warmup_steps));
+    }
     return rate * static_cast<double>(step + 1) / static_cast<double>(options.warmup_steps);
   }
   const double last = options.final_learning_rate;
@@ -54,9 +64,12 @@ double LearningRate(const ScheduleOptions& options, int64_t step, int64_t total_
           options.milestones.begin();
       return rate * std::pow(options.gamma, static_cast<double>(passed));
     }
-    case Decay::kCosine: {
-      const double angle = std::numbers::pi * Progress(options, step, total_steps);
-      return last + 0.5 * (rate - last) * (1 + std::cos(angle));
+    case Decay::kCosine:
+    case Decay::kOneCycle:
+      return HalfCosine(rate, last, Progress(options, step, total_steps));
+    case Decay::kInverseSqrt: {
+      const auto peak = static_cast<double>(std::max<int64_t>(options.warmup_steps, 1));
+      return rate * std::sqrt(peak / static_cast<double>(step + 1));
     }
     case Decay::kLinear:
       break;

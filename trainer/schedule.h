@@ -1,5 +1,4 @@
-// The learning rate of a step warms up linearly, and is then constant or decays by steps, a cosine
-// or a line.
+// The learning rate of a step warms up, and is then constant or decays.
 #pragma once
 
 #include <array>
@@ -12,9 +11,19 @@
 namespace legacy {
 
 // A Decay says how the rate falls after the warm-up.
-enum class Decay : uint8_t { kConstant, kStep, kCosine, kLinear };
+enum class Decay : uint8_t {
+  kConstant,
+  kStep,    // falls by a factor at milestones
+  kCosine,  // half a cosine (Loshchilov and Hutter, ICLR 2017)
+  kLinear,
+  kInverseSqrt,  // with 1 / sqrt(step) (Vaswani et al., NeurIPS 2017)
+  // Rises from a 25th along half a cosine in the warm-up, and falls along another one (Smith and
+  // Topin, 2018, as in PyTorch).
+  kOneCycle,
+};
 
-inline constexpr std::array<const char*, 4> kDecayTexts = {"constant", "step", "cosine", "linear"};
+inline constexpr std::array<const char*, 6> kDecayTexts = {"constant", "step",         "cosine",
+                                                           "linear",   "inverse-sqrt", "one-cycle"};
 
 // Returns the decay of that name. Throws Error naming `key` on any other.
 inline Decay ParseDecay(const std::string& text, const std::string& key) {
@@ -25,11 +34,13 @@ inline Decay ParseDecay(const std::string& text, const std::string& key) {
 struct ScheduleOptions {
   double learning_rate = 0.1;  // rate at the end of the warm-up; > 0
   Decay decay = Decay::kConstant;
-  int64_t warmup_steps = 0;  // step s < warmup_steps runs at rate * (s + 1) / warmup_steps
+  // But for kOneCycle, step s < warmup_steps runs at rate * (s + 1) / warmup_steps.
+  int64_t warmup_steps = 0;
   // kStep: the rate is multiplied by `gamma` from each of these steps on.
   std::vector<int64_t> milestones = {};
   double gamma = 0.1;
-  double final_learning_rate = 0;  // kCosine, kLinear: the rate that is approached at total_steps
+  // kCosine, kLinear, kOneCycle: the rate that is approached at total_steps.
+  double final_learning_rate = 0;
 };
 
 // Throws Error on a rate that is not positive and finite, a negative warm-up, milestones out of

@@ -26,6 +26,9 @@ void Check(const TrainingOptions& options, const Dataset& dataset, const ModelRe
   if (options.local_steps < 1) {
     throw Error("local steps", std::to_string(options.local_steps), "at least 1");
   }
+  if (!(options.label_smoothing >= 0 && options.label_smoothing < 1)) {
+    throw Error("label smoothing", std::to_string(options.label_smoothing), "[0, 1)");
+  }
   CheckSchedule(options.schedule);
   const auto require = [&](const char* what, int got, int wanted) {
     if (got == wanted) return;

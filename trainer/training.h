@@ -47,7 +47,8 @@ struct TrainingOptions {
   BucketOptions buckets;
   // True: residuals follow the learning rate (Exchange::RescaleResiduals).
   bool rescale_residuals = true;
-  int64_t local_steps = 1;  // local SGD: steps between exchanges (local_models.h)
+  double label_smoothing = 0;  // [0, 1)
+  int64_t local_steps = 1;     // local SGD: steps between exchanges (local_models.h)
   int64_t evaluation_batch = 250;
   std::shared_ptr<Accelerator> accelerator = nullptr;  // null: the host computes
 };

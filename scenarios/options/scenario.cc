@@ -58,9 +58,10 @@ Scenario OverDefaults(const Scenario& defaults, const std::function<void(Scenari
 
 bool ReadsTrainingAlone(const std::string& key) {
   static const std::set<std::string> keys = {
-      "training.dataset",    "training.data_root", "training.train_limit",
-      "training.test_limit", "training.model",     "training.nesterov",
-      "training.device",     "run.gradient_steps", "run.gradient_layers"};
+      "training.dataset",       "training.data_root",      "training.train_limit",
+      "training.test_limit",    "training.model",          "training.nesterov",
+      "training.device",        "run.gradient_steps",      "run.gradient_layers",
+      "training.decay_vectors", "training.label_smoothing"};
   return keys.count(key) > 0;
 }
 
@@ -91,6 +92,10 @@ void ValidateScenario(const Scenario& s) {
     throw Error("network.allgather", s.allgather.text(),
                 "an algorithm that takes " + std::to_string(s.workers) +
                     " workers, such as bruck-allgather; this one needs a power of two");
+  }
+  if (s.final_learning_rate > s.learning_rate) {
+    throw Error("training.final_learning_rate", FormatNumber(s.final_learning_rate),
+                "at most training.learning_rate, " + FormatNumber(s.learning_rate));
   }
   if (!std::is_sorted(s.decay_steps.begin(), s.decay_steps.end())) {
     throw Error("training.decay_steps: steps must ascend");

@@ -59,10 +59,13 @@ struct Scenario {
   double momentum = 0;
   bool nesterov = false;
   double weight_decay = 0;
+  bool decay_vectors = true;  // false: weight decay leaves out biases and scales
+  double label_smoothing = 0;
   int64_t warmup_steps = 30;
   Parsed<ParseDecay> schedule = "linear";
   std::vector<int64_t> decay_steps;  // steps of schedule step
   double decay_factor = 0.1;
+  double final_learning_rate = 0;  // of schedules linear, cosine and one-cycle
   int64_t evaluate_every = 15;
   double target = 0.85;                       // accuracy, fraction
   Parsed<ParseDeviceRequest> device = "cpu";  // what trains and compresses

@@ -45,18 +45,27 @@ std::vector<ScenarioOption> OptionsOfTraining() {
       Switch<&Scenario::nesterov>("training.nesterov", "--nesterov", "use Nesterov momentum"),
       Number<&Scenario::weight_decay, 0, 1000>("training.weight_decay", "--weight-decay",
                                                "weight decay, applied after aggregation"),
+      Switch<&Scenario::decay_vectors>("training.decay_vectors", "--decay-vectors",
+                                       "weight decay of biases and of scales of normalisation too"),
+      Number<&Scenario::label_smoothing, 0, 999>(
+          "training.label_smoothing", "--label-smoothing",
+          "part of the training loss that is spread evenly over all classes"),
       Integer<&Scenario::warmup_steps, 0>(
           "training.warmup_steps", "--warmup-steps",
           "number of steps in which the learning rate rises linearly"),
       Text<&Scenario::schedule>(
           "training.schedule", "--schedule", "NAME",
-          "learning rate schedule after the warm-up: constant, linear (to 0), cosine, step"),
+          "learning rate schedule after the warm-up: constant, linear, cosine, step, inverse-sqrt, "
+          "one-cycle"),
       Integers<&Scenario::decay_steps>(
           "training.decay_steps", "--decay-steps",
           "steps at which --schedule=step multiplies the learning rate"),
       Number<&Scenario::decay_factor, 0, 1000>(
           "training.decay_factor", "--decay-factor",
           "factor by which --schedule=step multiplies the learning rate"),
+      Number<&Scenario::final_learning_rate, 0, 1'000'000>(
+          "training.final_learning_rate", "--final-learning-rate",
+          "learning rate at the end of --schedule=linear, cosine or one-cycle"),
       Integer<&Scenario::evaluate_every, 1>("training.evaluate_every", "--evaluate-every",
                                             "number of steps between evaluations"),
       Fraction<&Scenario::target>("training.target", "--target",

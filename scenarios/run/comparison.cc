@@ -44,11 +44,14 @@ TrainingOptions OptionsOf(const Scenario& s, const Method& method, uint64_t seed
     options.sgd.momentum = 0;
   }
   options.sgd.weight_decay = s.weight_decay;
+  options.sgd.decay_vectors = s.decay_vectors;
   options.schedule.learning_rate = s.learning_rate;
   options.schedule.decay = *s.schedule;
   options.schedule.warmup_steps = s.warmup_steps;
   options.schedule.milestones = s.decay_steps;
   options.schedule.gamma = s.decay_factor;
+  options.schedule.final_learning_rate = s.final_learning_rate;
+  options.label_smoothing = s.label_smoothing;
   options.scope = *method.scope;
   options.buckets.bucket_bytes = *s.bucket;
   options.rescale_residuals = s.rescale_residuals;

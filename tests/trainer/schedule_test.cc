@@ -32,6 +32,23 @@ TEST(Schedule, CosineAndLinearMeetAtTheMiddleAndTheEnd) {
   EXPECT_NEAR(LearningRate(cosine, 25, 100), 0.2 + 0.4 * (1 + 0.70710678118654752), 1e-12);
 }
 
+// As PyTorch's OneCycleLR, which begins at a 25th, and as the Transformer's schedule.
+TEST(Schedule, OneCycleAndInverseSquareRoot) {
+  ScheduleOptions cycle{.learning_rate = 1, .decay = Decay::kOneCycle, .warmup_steps = 30};
+  EXPECT_NEAR(LearningRate(cycle, 0, 100), 0.04, 1e-12);
+  EXPECT_NEAR(LearningRate(cycle, 15, 100), 0.52, 1e-12);
+  EXPECT_NEAR(LearningRate(cycle, 30, 100), 1, 1e-12);
+  EXPECT_NEAR(LearningRate(cycle, 65, 100), 0.5, 1e-12);
+  EXPECT_NEAR(LearningRate(cycle, 100, 100), 0, 1e-12);
+  ScheduleOptions root{.learning_rate = 2, .decay = Decay::kInverseSqrt, .warmup_steps = 100};
+  EXPECT_NEAR(LearningRate(root, 49, 1000), 1, 1e-12);
+  EXPECT_NEAR(LearningRate(root, 99, 1000), 2, 1e-12);
+  EXPECT_NEAR(LearningRate(root, 399, 1000), 1, 1e-12);
+  root.warmup_steps = 0;
+  EXPECT_NEAR(LearningRate(root, 0, 1000), 2, 1e-12);
+  EXPECT_NEAR(LearningRate(root, 3, 1000), 1, 1e-12);
+}
+
 TEST(Schedule, RefusesInvalidOptions) {
   EXPECT_THROW(CheckSchedule({.learning_rate = 0}), Error);
   EXPECT_THROW(CheckSchedule({.warmup_steps = -1}), Error);

@@ -56,11 +56,21 @@ bool SameBits(const std::vector<float>& a, const std::vector<float>& b) {
 std::vector<float> PlainLoop(const TrainingOptions& options, int steps) {
   UseOneThread();
   const auto model = MakeModel(ModelFor(Glyphs()));
-  torch::optim::SGD sgd(model->parameters(),
+  const auto group = [&](bool vectors) {
+    std::vector<torch::Tensor> parameters;
+    for (const torch::Tensor& parameter : model->parameters()) {
+      if ((parameter.dim() == 1) == vectors) parameters.push_back(parameter);
+    }
+    const bool decays = !vectors || options.sgd.decay_vectors;
+    return torch::optim::OptimizerParamGroup(
+        parameters, std::make_unique<torch::optim::SGDOptions>(
                         torch::optim::SGDOptions(options.schedule.learning_rate)
                             .momentum(options.sgd.momentum)
-                            .weight_decay(options.sgd.weight_decay)
-                            .nesterov(options.sgd.nesterov));
+                            .weight_decay(decays ? options.sgd.weight_decay : 0)
+                            .nesterov(options.sgd.nesterov)));
+  };
+  torch::optim::SGD sgd({group(false), group(true)},
+                        torch::optim::SGDOptions(options.schedule.learning_rate));
   Sampler sampler(Glyphs().train_labels.size(0), options.workers, options.batch_size, options.seed);
   for (int step = 0; step < steps; ++step) {
     sampler.Seek(step);
@@ -70,7 +80,10 @@ std::vector<float> PlainLoop(const TrainingOptions& options, int steps) {
     }
     const Batch batch = TrainingBatch(Glyphs(), all, std::nullopt);
     sgd.zero_grad();
-    torch::cross_entropy_loss(model->Forward(batch.images), batch.labels).backward();
+    torch::nn::functional::cross_entropy(
+        model->Forward(batch.images), batch.labels,
+        torch::nn::functional::CrossEntropyFuncOptions().label_smoothing(options.label_smoothing))
+        .backward();
     sgd.step();
   }
   std::vector<float> weights;
@@ -91,10 +104,11 @@ double LargestDifference(const std::vector<float>& a, const std::vector<float>& 
 }
 
 TEST(Training, DenseWorkersEqualOneProcessOnTheirJointBatch) {
-  for (const SgdOptions& sgd :
-       {SgdOptions{0, 0, false}, SgdOptions{0.9, 5e-4, false}, SgdOptions{0.9, 5e-4, true}}) {
+  for (const SgdOptions& sgd : {SgdOptions{0, 0, false}, SgdOptions{0.9, 5e-4, false},
+                                SgdOptions{0.9, 5e-4, true}, SgdOptions{0.9, 0.5, false, false}}) {
     TrainingOptions options = SmallOptions();
     options.sgd = sgd;
+    options.label_smoothing = sgd.nesterov ? 0.1 : 0;
     const auto ours = WeightsAfter(MakeTraining(options, "dense", 1, false), 5);
     const auto plain = PlainLoop(options, 5);
     EXPECT_LT(LargestDifference(ours, plain), 1e-6);
