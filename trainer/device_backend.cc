@@ -35,6 +35,9 @@ DeviceBackend::DeviceBackend(const BackendJob& job, UnitPlan plan, Accelerator& 
       kernels_(accelerator.Kernels(job.layers)),
       recorded_(static_cast<size_t>(job.options.workers)) {
   CheckSgd(job.options.sgd);
+  if (job.options.optimizer.kind != OptimizerKind::kSgd) {
+    throw Error("device", "an accelerator", "cpu for optimizers other than sgd");
+  }
   if (!job.options.sgd.decay_vectors && job.options.sgd.weight_decay > 0) {
     throw Error("device", "an accelerator", "cpu where weight decay leaves out vectors");
   }

@@ -36,7 +36,7 @@ void SetWeights(Model& model, std::span<const float> weights) {
 HostBackend::HostBackend(const BackendJob& job, UnitPlan plan)
     : job_(job),
       pool_(job.options.threads, UseOneThread),
-      sgd_(job.Numel(), job.options.sgd),
+      optimizer_(MakeOptimizer(job.Numel(), job.options.sgd, job.options.optimizer)),
       gradients_(static_cast<size_t>(job.options.threads),
                  std::vector<float>(static_cast<size_t>(job.Numel()))),
       mean_(static_cast<size_t>(job.Numel())) {
@@ -46,7 +46,7 @@ HostBackend::HostBackend(const BackendJob& job, UnitPlan plan)
       std::make_unique<Aggregation>(std::move(plan), job.policy, workers, std::move(exchange));
   if (job.options.local_steps > 1) {
     local_.emplace(job.replicas, std::vector<Unit>(job.layers.begin(), job.layers.end()),
-                   job.options.sgd);
+                   job.options.sgd, job.options.optimizer);
   }
 }
 
@@ -73,7 +73,7 @@ double HostBackend::RunWorker(const StepInfo& step, bool exchanges, int worker,
   if (gradient_hook_) gradient_hook_(step.step, worker, gradient);
   ClipLocally(gradient);
   if (local_) {
-    local_->Update(worker, gradient, step.learning_rate);
+    local_->Update(worker, gradient, step.learning_rate, step.step);
     if (!exchanges) return loss;
     local_->Moved(worker, gradient);
   }
@@ -122,8 +122,12 @@ void HostBackend::Finish(const StepInfo& step) {
   pool_.ForEach(std::ssize(job_.layers), [&](int64_t l, int) {
     const Unit& layer = job_.layers[l];
     const auto numel = static_cast<size_t>(layer.numel);
-    sgd_.Update({parameters[l].data_ptr<float>(), numel}, {mean_.data() + layer.offset, numel},
-                layer.offset, step.learning_rate, layer.shape.size() == 1);
+    optimizer_->Update({parameters[l].data_ptr<float>(), numel},
+                       {mean_.data() + layer.offset, numel},
+                       {.offset = layer.offset,
+                        .learning_rate = step.learning_rate,
+                        .step = step.step,
+                        .is_vector = layer.shape.size() == 1});
   });
 }
 

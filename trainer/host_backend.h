@@ -37,7 +37,7 @@ class HostBackend : public Backend {
 
   BackendJob job_;
   WorkerPool pool_;
-  Sgd sgd_;
+  std::unique_ptr<Optimizer> optimizer_;
   std::optional<LocalModels> local_;           // models of local SGD, where there are local steps
   std::vector<std::vector<float>> gradients_;  // gradients by pool thread
   std::vector<float> mean_;

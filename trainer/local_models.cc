@@ -16,10 +16,12 @@ std::span<float> Data(const torch::Tensor& parameter) {
 }  // namespace
 
 LocalModels::LocalModels(std::span<const std::shared_ptr<Model>> replicas, std::vector<Unit> layers,
-                         const SgdOptions& sgd)
+                         const SgdOptions& sgd, const AdaptiveOptions& optimizer)
     : replicas_(replicas.begin(), replicas.end()), layers_(std::move(layers)) {
   const int64_t numel = layers_.back().offset + layers_.back().numel;
-  for (size_t w = 0; w < replicas_.size(); ++w) optimizers_.emplace_back(numel, sgd);
+  for (size_t w = 0; w < replicas_.size(); ++w) {
+    optimizers_.push_back(MakeOptimizer(numel, sgd, optimizer));
+  }
   for (size_t l = 0; l < layers_.size(); ++l) {
     const auto weights = Weights(0, l);
     agreed_.insert(agreed_.end(), weights.begin(), weights.end());
@@ -30,11 +32,14 @@ std::span<float> LocalModels::Weights(int worker, size_t layer) const {
   return Data(replicas_[worker]->parameters()[layer]);
 }
 
-void LocalModels::Update(int worker, std::span<const float> gradient, double rate) {
+void LocalModels::Update(int worker, std::span<const float> gradient, double rate, int64_t step) {
   for (size_t l = 0; l < layers_.size(); ++l) {
     const auto part = gradient.subspan(layers_[l].offset, layers_[l].numel);
-    optimizers_[worker].Update(Weights(worker, l), part, layers_[l].offset, rate,
-                               layers_[l].shape.size() == 1);
+    optimizers_[worker]->Update(Weights(worker, l), part,
+                                {.offset = layers_[l].offset,
+                                 .learning_rate = rate,
+                                 .step = step,
+                                 .is_vector = layers_[l].shape.size() == 1});
   }
 }
 

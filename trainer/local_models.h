@@ -23,10 +23,10 @@ class LocalModels {
   // `replicas` has one for each worker, with equal weights that they do not share. They outlive
   // this.
   LocalModels(std::span<const std::shared_ptr<Model>> replicas, std::vector<Unit> layers,
-              const SgdOptions& sgd);
+              const SgdOptions& sgd, const AdaptiveOptions& optimizer);
 
   // Makes one step of a worker on its own model. It may run concurrently for different workers.
-  void Update(int worker, std::span<const float> gradient, double rate);
+  void Update(int worker, std::span<const float> gradient, double rate, int64_t step);
   // Writes the sum of the worker's updates since the last agreement, flat.
   void Moved(int worker, std::span<float> out) const;
   // Sets all models to the weights agreed on, less the mean of the updates.
@@ -42,8 +42,8 @@ class LocalModels {
 
   std::vector<std::shared_ptr<Model>> replicas_;
   std::vector<Unit> layers_;
-  std::vector<Sgd> optimizers_;  // one for each worker
-  std::vector<float> agreed_;    // the weights agreed on, flat
+  std::vector<std::unique_ptr<Optimizer>> optimizers_;  // one for each worker
+  std::vector<float> agreed_;                           // the weights agreed on, flat
 };
 
 }  // namespace legacy

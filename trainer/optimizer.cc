@@ -1,11 +1,161 @@
 #include "trainer/optimizer.h"
 
 #include <cassert>
+#include <cmath>
 #include <string>
 
 #include "base/error.h"
+#include "compress/cpu/vector.h"
+#include "compress/options.h"
 
 namespace legacy {
+namespace {
+
+class Sgd : public Optimizer {
+ public:
+  Sgd(int64_t numel, const SgdOptions& options) : options_(options) {
+    if (options.momentum > 0) velocity_.resize(static_cast<size_t>(numel));
+  }
+
+  void Update(std::span<float> weights, std::span<const float> gradient,
+              const UpdateInfo& info) override {
+    assert(weights.size() == gradient.size());
+    SgdRates rates = RatesOf(options_, info.learning_rate);
+    if (info.is_vector && !options_.decay_vectors) rates.decay = 0;
+    const size_t count = weights.size();
+    if (velocity_.empty()) {
+      float none = 0;
+      for (size_t i = 0; i < count; ++i) {
+        UpdateWeight<MomentumKind::kNone>(rates, gradient[i], weights[i], none);
+      }
+      return;
+    }
+    assert(info.offset >= 0 && static_cast<size_t>(info.offset) + count <= velocity_.size());
+    float* const velocity = velocity_.data() + info.offset;
+    WithKind(KindOf(options_), [&]<MomentumKind kind>() {
+      for (size_t i = 0; i < count; ++i) {
+        UpdateWeight<kind>(rates, gradient[i], weights[i], velocity[i]);
+      }
+    });
+  }
+
+ private:
+  SgdOptions options_;
+  std::vector<float> velocity_;  // empty without momentum
+};
+
+class Adaptive : public Optimizer {
+ public:
+  Adaptive(int64_t numel, const SgdOptions& sgd, const AdaptiveOptions& options)
+      : options_(options),
+        weight_decay_(static_cast<float>(sgd.weight_decay)),
+        decay_vectors_(sgd.decay_vectors),
+        mean_(static_cast<size_t>(numel)),
+        square_(static_cast<size_t>(numel)) {
+    if (options.kind == OptimizerKind::kLamb) direction_.resize(static_cast<size_t>(numel));
+  }
+
+  void Update(std::span<float> weights, std::span<const float> gradient,
+              const UpdateInfo& info) override {
+    assert(weights.size() == gradient.size());
+    switch (options_.kind) {
+      case OptimizerKind::kAdam:
+        return Step<OptimizerKind::kAdam>(weights, gradient, info);
+      case OptimizerKind::kAdamW:
+        return Step<OptimizerKind::kAdamW>(weights, gradient, info);
+      default:
+        return Step<OptimizerKind::kLamb>(weights, gradient, info);
+    }
+  }
+
+ private:
+  template <OptimizerKind kind>
+  void Step(std::span<float> weights, std::span<const float> gradient, const UpdateInfo& info) {
+    const auto updates = static_cast<double>(info.step + 1);
+    const auto beta1 = static_cast<float>(options_.beta1);
+    const auto beta2 = static_cast<float>(options_.beta2);
+    const auto epsilon = static_cast<float>(options_.epsilon);
+    const auto mean_scale = static_cast<float>(1 / (1 - std::pow(options_.beta1, updates)));
+    const auto square_scale = static_cast<float>(1 / (1 - std::pow(options_.beta2, updates)));
+    const auto rate = static_cast<float>(info.learning_rate);
+    const float decay = info.is_vector && !decay_vectors_ ? 0 : weight_decay_;
+    for (size_t i = 0; i < weights.size(); ++i) {
+      const size_t at = static_cast<size_t>(info.offset) + i;
+      float g = gradient[i];
+      if constexpr (kind == OptimizerKind::kAdam) g += decay * weights[i];
+      const float m = mean_[at] = beta1 * mean_[at] + (1 - beta1) * g;
+      const float v = square_[at] = beta2 * square_[at] + (1 - beta2) * g * g;
+      float r = m * mean_scale / (std::sqrt(v * square_scale) + epsilon);
+      if constexpr (kind != OptimizerKind::kAdam) r += decay * weights[i];
+      if constexpr (kind == OptimizerKind::kLamb) {
+        direction_[at] = r;
+      } else {
+        weights[i] -= rate * r;
+      }
+    }
+    if constexpr (kind == OptimizerKind::kLamb) {
+      const std::span<const float> direction(direction_.data() + info.offset, weights.size());
+      const double weight_norm = cpu::SquaredNorm(weights);
+      const double direction_norm = cpu::SquaredNorm(direction);
+      const double trust =
+          weight_norm > 0 && direction_norm > 0 ? std::sqrt(weight_norm / direction_norm) : 1;
+      const auto factor = static_cast<float>(info.learning_rate * trust);
+      for (size_t i = 0; i < weights.size(); ++i) weights[i] -= factor * direction[i];
+    }
+  }
+
+  AdaptiveOptions options_;
+  float weight_decay_;
+  bool decay_vectors_;
+  std::vector<float> mean_;       // of the gradient
+  std::vector<float> square_;     // mean of its square
+  std::vector<float> direction_;  // LAMB: the update before it is scaled
+};
+
+const std::vector<MethodInfo>& OptimizerRows() {
+  static const std::vector<OptionSpec> options = {
+      {"beta1", "0.9", "0 to 0.999999", "decay of the mean of the gradient"},
+      {"beta2", "0.999", "0 to 0.999999", "decay of the mean of its square"},
+      {"epsilon", "1e-8", "1e-30 to 1", "added to the root of the latter"}};
+  static const std::vector<MethodInfo> rows = {
+      {"sgd", "SGD with momentum", ""},
+      {"adam", "Adam", "Kingma, Ba, ICLR 2015", options},
+      {"adamw", "AdamW", "Loshchilov, Hutter, ICLR 2019", options},
+      {"lamb", "LAMB", "You et al., ICLR 2020", options}};
+  return rows;
+}
+
+}  // namespace
+
+AdaptiveOptions ParseOptimizer(const std::string& text, const std::string& key) {
+  const std::vector<Stage> stages = ParseStages(text);
+  std::vector<std::string> known;
+  for (size_t i = 0; i < OptimizerRows().size(); ++i) {
+    const MethodInfo& row = OptimizerRows()[i];
+    known.push_back(row.name);
+    if (stages.size() != 1 || stages.front().name != row.name) continue;
+    const OptionReader reader(stages.front(), row.options);
+    AdaptiveOptions options{.kind = static_cast<OptimizerKind>(i)};
+    if (row.options.empty()) return options;
+    constexpr double kMostDecay = 0.999999;
+    options.beta1 = reader.Number("beta1", 0, kMostDecay);
+    options.beta2 = reader.Number("beta2", 0, kMostDecay);
+    options.epsilon = reader.Number("epsilon", 1e-30, 1);
+    return options;
+  }
+  ThrowUnknown(key, text, known);
+}
+
+const char* OptimizerKernel(OptimizerKind kind) {
+  switch (kind) {
+    case OptimizerKind::kSgd:
+      return "optimizer.sgd";
+    case OptimizerKind::kLamb:
+      return "optimizer.lamb";
+    default:
+      return "optimizer.adam";
+  }
+}
 
 void CheckSgd(const SgdOptions& options) {
   if (!(options.momentum >= 0 && options.momentum < 1)) {
@@ -30,31 +180,11 @@ SgdRates RatesOf(const SgdOptions& options, double learning_rate) {
           .decay = static_cast<float>(options.weight_decay)};
 }
 
-Sgd::Sgd(int64_t numel, const SgdOptions& options) : options_(options) {
-  CheckSgd(options);
-  if (options.momentum > 0) velocity_.resize(static_cast<size_t>(numel));
-}
-
-void Sgd::Update(std::span<float> weights, std::span<const float> gradient, int64_t offset,
-                 double learning_rate, bool is_vector) {
-  assert(weights.size() == gradient.size());
-  SgdRates rates = RatesOf(options_, learning_rate);
-  if (is_vector && !options_.decay_vectors) rates.decay = 0;
-  const size_t count = weights.size();
-  if (velocity_.empty()) {
-    float none = 0;
-    for (size_t i = 0; i < count; ++i) {
-      UpdateWeight<MomentumKind::kNone>(rates, gradient[i], weights[i], none);
-    }
-    return;
-  }
-  assert(offset >= 0 && static_cast<size_t>(offset) + count <= velocity_.size());
-  float* const velocity = velocity_.data() + offset;
-  WithKind(KindOf(options_), [&]<MomentumKind kind>() {
-    for (size_t i = 0; i < count; ++i) {
-      UpdateWeight<kind>(rates, gradient[i], weights[i], velocity[i]);
-    }
-  });
+std::unique_ptr<Optimizer> MakeOptimizer(int64_t numel, const SgdOptions& sgd,
+                                         const AdaptiveOptions& adaptive) {
+  CheckSgd(sgd);
+  if (adaptive.kind == OptimizerKind::kSgd) return std::make_unique<Sgd>(numel, sgd);
+  return std::make_unique<Adaptive>(numel, sgd, adaptive);
 }
 
 }  // namespace legacy

@@ -1,28 +1,58 @@
-// The optimizer is SGD with momentum on a flat gradient, in PyTorch's form (torch.optim.SGD): the
-// velocity is in gradient units and the learning rate multiplies the whole update.
+// Optimizers update the weights with the decoded mean of the gradients. Weight decay comes after
+// aggregation: it is never compressed. It may leave out vectors (biases and scales of
+// normalisation).
+//
+// SGD with momentum has PyTorch's form (torch.optim.SGD): the velocity is in gradient units and the
+// learning rate multiplies the whole update.
 //
 //   g <- g + weight_decay * w;   v <- momentum * v + g;
 //   w <- w - lr * (nesterov ? g + momentum * v : v)
 //
-// Weight decay comes after aggregation: it is never compressed. It may leave out vectors (biases
-// and scales of normalisation). 20 bytes moved per element (12 without momentum).
+// Adam (Kingma and Ba, ICLR 2015), AdamW (Loshchilov and Hutter, ICLR 2019) and LAMB (You et al.,
+// ICLR 2020, algorithm 2) keep means of the gradient and of its square. With t updates so far,
+//
+//   g <- g + weight_decay * w (Adam alone);
+//   m <- beta1 * m + (1 - beta1) * g;   v <- beta2 * v + (1 - beta2) * g^2;
+//   r = m / (1 - beta1^t) / (sqrt(v / (1 - beta2^t)) + epsilon) + weight_decay * w (not Adam)
+//   w <- w - lr * r;   LAMB: w <- w - lr * |w| / |r| * r, by layer, with |w| / |r| = 1 where
+//   either is 0
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "trainer/cuda/sgd_rule.h"
 
 namespace legacy {
 
-// SgdOptions are the optimizer's settings.
+// SgdOptions are the settings of SGD; all optimizers have its weight decay.
 struct SgdOptions {
   double momentum = 0.9;      // [0, 1)
   double weight_decay = 0;    // >= 0
   bool nesterov = false;      // needs momentum > 0
   bool decay_vectors = true;  // false: weight decay leaves out tensors of one dimension
 };
+
+// An OptimizerKind says which rule updates the weights.
+enum class OptimizerKind : uint8_t { kSgd, kAdam, kAdamW, kLamb };
+
+// AdaptiveOptions are the settings of the others.
+struct AdaptiveOptions {
+  OptimizerKind kind = OptimizerKind::kSgd;
+  double beta1 = 0.9;    // [0, 1)
+  double beta2 = 0.999;  // [0, 1)
+  double epsilon = 1e-8;
+};
+
+// Reads "sgd", or "adamw:beta1=0.9,beta2=0.95,epsilon=1e-8". Throws Error naming `key`.
+AdaptiveOptions ParseOptimizer(const std::string& text, const std::string& key);
+
+// Returns the kernel that the clock charges for an update (compress/kernel_costs.h).
+const char* OptimizerKernel(OptimizerKind kind);
 
 // Throws Error on options outside their ranges.
 void CheckSgd(const SgdOptions& options);
@@ -32,22 +62,26 @@ MomentumKind KindOf(const SgdOptions& options);
 // Returns the factors of one update at that learning rate.
 SgdRates RatesOf(const SgdOptions& options, double learning_rate);
 
-// An Sgd holds the velocity of one flat model.
-class Sgd {
- public:
-  // `numel` is that of the flat gradient. Throws Error on options outside their ranges.
-  Sgd(int64_t numel, const SgdOptions& options);
-
-  // Updates `weights`, the part of the model from `offset` on, by the mean `gradient` of the same
-  // part, which may be a vector.
-  void Update(std::span<float> weights, std::span<const float> gradient, int64_t offset,
-              double learning_rate, bool is_vector = false);
-
-  std::span<float> Velocity() { return velocity_; }
-
- private:
-  SgdOptions options_;
-  std::vector<float> velocity_;  // empty without momentum
+// An UpdateInfo says what is updated: one layer of a flat model, in one step.
+struct UpdateInfo {
+  int64_t offset = 0;  // first element
+  double learning_rate = 0;
+  int64_t step = 0;  // updates of this layer before
+  bool is_vector = false;
 };
+
+// An Optimizer holds the state of one flat model. Layers may be updated concurrently.
+class Optimizer {
+ public:
+  virtual ~Optimizer() = default;
+  // Updates a layer's `weights` by its mean `gradient`.
+  virtual void Update(std::span<float> weights, std::span<const float> gradient,
+                      const UpdateInfo& info) = 0;
+};
+
+// Makes an optimizer of a model with `numel` elements. Throws Error on options outside their
+// ranges.
+std::unique_ptr<Optimizer> MakeOptimizer(int64_t numel, const SgdOptions& sgd,
+                                         const AdaptiveOptions& adaptive = {});
 
 }  // namespace legacy

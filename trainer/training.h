@@ -42,6 +42,7 @@ struct TrainingOptions {
   uint64_t seed = 1;
   int threads = 1;  // workers that compute at the same time
   SgdOptions sgd;
+  AdaptiveOptions optimizer;  // its kind says whether SGD's momentum counts
   ScheduleOptions schedule;
   Scope scope = Scope::kLayer;
   BucketOptions buckets;

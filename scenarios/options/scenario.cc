@@ -93,6 +93,10 @@ void ValidateScenario(const Scenario& s) {
                 "an algorithm that takes " + std::to_string(s.workers) +
                     " workers, such as bruck-allgather; this one needs a power of two");
   }
+  if (s.optimizer->kind != OptimizerKind::kSgd && s.momentum != 0) {
+    throw Error("training.momentum", FormatNumber(s.momentum),
+                "0 with optimizer " + s.optimizer.text() + ", which has beta1");
+  }
   if (s.final_learning_rate > s.learning_rate) {
     throw Error("training.final_learning_rate", FormatNumber(s.final_learning_rate),
                 "at most training.learning_rate, " + FormatNumber(s.learning_rate));

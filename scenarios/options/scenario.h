@@ -20,6 +20,7 @@
 #include "scenarios/options/values.h"
 #include "trainer/clock/bucket_plan.h"
 #include "trainer/device_request.h"
+#include "trainer/optimizer.h"
 #include "trainer/schedule.h"
 
 namespace legacy {
@@ -56,6 +57,7 @@ struct Scenario {
   int batch = 16;  // samples per worker and step
   int64_t steps = 300;
   double learning_rate = 0.1;
+  Parsed<ParseOptimizer> optimizer = "sgd";
   double momentum = 0;
   bool nesterov = false;
   double weight_decay = 0;

@@ -45,6 +45,7 @@ TrainingOptions OptionsOf(const Scenario& s, const Method& method, uint64_t seed
   }
   options.sgd.weight_decay = s.weight_decay;
   options.sgd.decay_vectors = s.decay_vectors;
+  options.optimizer = *s.optimizer;
   options.schedule.learning_rate = s.learning_rate;
   options.schedule.decay = *s.schedule;
   options.schedule.warmup_steps = s.warmup_steps;

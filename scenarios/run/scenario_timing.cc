@@ -62,7 +62,8 @@ std::vector<Clock> ScenarioTiming::MakeClocks(std::span<const OperationCost> cos
                                               std::span<const int64_t> layer_numels) const {
   std::vector<Clock> clocks;
   for (const ScenarioNetwork& network : networks_) {
-    clocks.emplace_back(profile_, costs, layer_numels, TransfersOf(scenario_, *network.network));
+    clocks.emplace_back(profile_, costs, layer_numels, TransfersOf(scenario_, *network.network),
+                        OptimizerKernel(scenario_.optimizer->kind));
   }
   return clocks;
 }

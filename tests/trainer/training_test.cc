@@ -116,6 +116,49 @@ TEST(Training, DenseWorkersEqualOneProcessOnTheirJointBatch) {
   }
 }
 
+TEST(Training, AdamAndAdamWAreThoseOfLibTorch) {
+  for (const OptimizerKind kind : {OptimizerKind::kAdam, OptimizerKind::kAdamW}) {
+    constexpr double kRate = 1e-3;
+    constexpr double kDecay = 0.1;
+    TrainingOptions options = SmallOptions();
+    options.workers = 1;
+    options.schedule.learning_rate = kRate;
+    options.sgd = {.momentum = 0, .weight_decay = kDecay};
+    options.optimizer = {.kind = kind, .beta1 = 0.8, .beta2 = 0.95, .epsilon = 1e-4};
+    Training training = MakeTraining(options, "dense", 1, false);
+    const auto model = MakeModel(ModelFor(Glyphs()));
+    std::unique_ptr<torch::optim::Optimizer> theirs;
+    if (kind == OptimizerKind::kAdam) {
+      theirs = std::make_unique<torch::optim::Adam>(
+          model->parameters(),
+          torch::optim::AdamOptions(kRate).betas({0.8, 0.95}).eps(1e-4).weight_decay(kDecay));
+    } else {
+      theirs = std::make_unique<torch::optim::AdamW>(
+          model->parameters(),
+          torch::optim::AdamWOptions(kRate).betas({0.8, 0.95}).eps(1e-4).weight_decay(kDecay));
+    }
+    for (int step = 0; step < 6; ++step) {
+      training.Step();
+      int64_t offset = 0;
+      const std::span<const float> gradient = training.MeanGradient();
+      for (torch::Tensor& parameter : model->parameters()) {
+        parameter.mutable_grad() =
+            torch::tensor(std::vector<float>(gradient.begin() + offset,
+                                             gradient.begin() + offset + parameter.numel()))
+                .view(parameter.sizes());
+        offset += parameter.numel();
+      }
+      theirs->step();
+    }
+    std::vector<float> expected;
+    for (const torch::Tensor& parameter : model->parameters()) {
+      const float* data = parameter.data_ptr<float>();
+      expected.insert(expected.end(), data, data + parameter.numel());
+    }
+    EXPECT_LT(LargestDifference(training.Weights(), expected), 2e-6);
+  }
+}
+
 TEST(Training, ThreadsDoNotChangeABit) {
   for (const char* scheme : {"topk", "ar-topk"}) {
     std::vector<float> weights;

@@ -67,11 +67,15 @@ void AddVectors(const KernelSizes& sizes, std::vector<LoneKernel>& kernels) {
       histogram->Add(values);
     };
   }));
-  kernels.push_back(Elementwise(kOptimizerKernel, sizes, [](int64_t numel) {
-    auto sgd = std::make_shared<Sgd>(numel, SgdOptions{});
-    auto weights = std::make_shared<std::vector<float>>(numel);
-    return [sgd, weights, gradient = Drawn(numel)] { sgd->Update(*weights, gradient, 0, 1e-3); };
-  }));
+  for (const auto kind : {OptimizerKind::kSgd, OptimizerKind::kAdam, OptimizerKind::kLamb}) {
+    kernels.push_back(Elementwise(OptimizerKernel(kind), sizes, [kind](int64_t numel) {
+      const std::shared_ptr<Optimizer> optimizer = MakeOptimizer(numel, {}, {.kind = kind});
+      auto weights = std::make_shared<std::vector<float>>(numel, 1.0f);
+      return [optimizer, weights, gradient = Drawn(numel)] {
+        optimizer->Update(*weights, gradient, {.learning_rate = 1e-3});
+      };
+    }));
+  }
 }
 
 // Adds the kernels that work on selected values, 1 % of a unit.

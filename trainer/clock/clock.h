@@ -17,10 +17,10 @@ struct OperationCost;
 // A Clock prices steps by a profile.
 class Clock : public StepClock {
  public:
-  // `costs` are Model::Costs(), and `layer_numel` the elements of each layer. Throws Error where an
-  // operation is not priced.
+  // `costs` are those of CostsOf, and `layer_numel` the elements of each layer. `optimizer_kernel`
+  // updates all of them. Throws Error where an operation or the kernel is not priced.
   Clock(Profile profile, std::span<const OperationCost> costs, std::span<const int64_t> layer_numel,
-        const TransferOptions& options = {});
+        const TransferOptions& options = {}, std::string optimizer_kernel = kOptimizerKernel);
 
   std::vector<fabric::TimeNs> ComputeTimes(int64_t step, int64_t batch_size,
                                            std::span<const double> factors) const override;
@@ -48,6 +48,7 @@ class Clock : public StepClock {
   StepSeconds SecondsOf(const StepWork& work, int worker) const override;
 
   Profile profile_;
+  std::string optimizer_kernel_;
   std::vector<Operation> operations_;
   std::vector<int> operation_of_layer_;
   int first_trained_ = 0;  // first operation with parameters; those before it have no backward pass

@@ -175,7 +175,7 @@ Profile Faster(Profile profile, double device_speed, double codec_speed) {
     rate.bytes_per_second *= device_speed;
   }
   for (auto& [kernel, rate] : profile.kernels) {
-    const double speed = kernel == kOptimizerKernel ? device_speed : codec_speed;
+    const double speed = kernel.starts_with(kOptimizerKernels) ? device_speed : codec_speed;
     rate.launch_seconds /= speed;
     rate.seconds_per_element /= speed;
   }

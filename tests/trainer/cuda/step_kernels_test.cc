@@ -43,8 +43,8 @@ TEST(StepKernels, TheOptimizersStepHasTheBitsOfTheHost) {
   for (const SgdOptions& options : {SgdOptions{0, 0, false}, SgdOptions{0, 1e-2, false},
                                     SgdOptions{0.9, 5e-4, false}, SgdOptions{0.9, 5e-4, true}}) {
     auto expected = test::Normals(kAll, 2);
-    Sgd sgd(kAll, options);
-    for (int step = 0; step < 3; ++step) sgd.Update(expected, gradient, 0, 0.1);
+    const auto sgd = MakeOptimizer(kAll, options);
+    for (int step = 0; step < 3; ++step) sgd->Update(expected, gradient, {.learning_rate = 0.1});
     InAllOrders([&](StepKernels& kernels) {
       auto weights = test::Normals(kAll, 2);
       std::vector<float> velocity(kAll);
