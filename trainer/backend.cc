@@ -2,6 +2,7 @@
 
 #include <torch/torch.h>
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 
@@ -17,6 +18,13 @@ std::optional<RandomKey> BackendJob::AugmentKey(int64_t step, int worker) const 
                    .worker = static_cast<uint32_t>(worker),
                    .layer = 0,
                    .purpose = Purpose::kAugment};
+}
+
+std::optional<double> BackendJob::WorkerClip() const {
+  std::optional<double> limit = scheme.LocalClipNorm(options.workers);
+  if (options.clip_worker > 0)
+    limit = std::min(limit.value_or(options.clip_worker), options.clip_worker);
+  return limit;
 }
 
 torch::Tensor TrainingLoss(Model& model, const Batch& batch, double smoothing) {

@@ -30,6 +30,9 @@ struct BackendJob {
   std::span<const Unit> layers;
 
   int64_t Numel() const { return layers.back().offset + layers.back().numel; }
+  // Returns the norm to which each worker's gradient is clipped before it is compressed: the lower
+  // one of the scheme's and the options'.
+  std::optional<double> WorkerClip() const;
   // Returns the key of an image's augmentation; nothing where the data set has none.
   std::optional<RandomKey> AugmentKey(int64_t step, int worker) const;
 };

@@ -35,6 +35,9 @@ DeviceBackend::DeviceBackend(const BackendJob& job, UnitPlan plan, Accelerator& 
       kernels_(accelerator.Kernels(job.layers)),
       recorded_(static_cast<size_t>(job.options.workers)) {
   CheckSgd(job.options.sgd);
+  if (job.options.clip_mean > 0) {
+    throw Error("device", "an accelerator", "cpu where the mean gradient is clipped");
+  }
   if (job.options.optimizer.kind != OptimizerKind::kSgd) {
     throw Error("device", "an accelerator", "cpu for optimizers other than sgd");
   }
@@ -148,7 +151,7 @@ void DeviceBackend::RunWorker(const StepInfo& step, bool exchanges, int worker) 
     }
   }
   if (gradient_hook_) gradient_hook_(step.step, worker, OnHost(gradient_));
-  if (const auto limit = job_.scheme.LocalClipNorm(job_.options.workers)) {
+  if (const auto limit = job_.WorkerClip()) {
     kernels_->Clip(gradient_.data_ptr<float>(), *limit);
   }
   if (local()) {

@@ -107,9 +107,9 @@ void HostBackend::CheckFinite(const StepInfo& step, int worker,
   ThrowNotFinite(worker, step.step, *layer, gradient[*bad]);
 }
 
-// Clips the gradient, over all layers, to the scheme's norm.
+// Clips the gradient, over all layers.
 void HostBackend::ClipLocally(std::span<float> gradient) const {
-  const std::optional<double> limit = job_.scheme.LocalClipNorm(job_.options.workers);
+  const std::optional<double> limit = job_.WorkerClip();
   if (!limit) return;
   const float factor = ClipFactor(*limit, cpu::SquaredNorm(gradient));
   if (factor < 1) cpu::Scale(gradient, factor);
@@ -117,6 +117,10 @@ void HostBackend::ClipLocally(std::span<float> gradient) const {
 
 void HostBackend::Finish(const StepInfo& step) {
   aggregation_->Finish(mean_.data());
+  if (job_.options.clip_mean > 0) {
+    const float factor = ClipFactor(job_.options.clip_mean, cpu::SquaredNorm(mean_));
+    if (factor < 1) cpu::Scale(mean_, factor);
+  }
   if (local_) return local_->Agree(mean_);
   const std::vector<torch::Tensor> parameters = job_.replicas.front()->parameters();
   pool_.ForEach(std::ssize(job_.layers), [&](int64_t l, int) {

@@ -29,6 +29,9 @@ void Check(const TrainingOptions& options, const Dataset& dataset, const ModelRe
   if (!(options.label_smoothing >= 0 && options.label_smoothing < 1)) {
     throw Error("label smoothing", std::to_string(options.label_smoothing), "[0, 1)");
   }
+  for (const double clip : {options.clip_worker, options.clip_mean}) {
+    if (!(clip >= 0)) throw Error("clip", std::to_string(clip), "0 or more");
+  }
   CheckSchedule(options.schedule);
   const auto require = [&](const char* what, int got, int wanted) {
     if (got == wanted) return;
@@ -208,8 +211,9 @@ StepOutcome Training::Step(std::span<const int> active_workers) {
   outcome.work.workers = my.options.workers;
   outcome.work.batch_size = my.options.batch_size;
   if (exchanges) {
-    outcome.work.whole_gradient =
-        ClipWork(*my.scheme, my.options.workers, my.layers.back().offset + my.layers.back().numel);
+    const int64_t elements = my.layers.back().offset + my.layers.back().numel;
+    outcome.work.whole_gradient = ClipWork(*my.scheme, my.options.workers, elements);
+    if (my.options.clip_worker > 0) outcome.work.whole_gradient = {{"clip", elements}};
   }
   if (count < my.options.workers) outcome.work.active_workers = active;
   outcome.work.buckets = my.buckets;

@@ -49,7 +49,11 @@ struct TrainingOptions {
   // True: residuals follow the learning rate (Exchange::RescaleResiduals).
   bool rescale_residuals = true;
   double label_smoothing = 0;  // [0, 1)
-  int64_t local_steps = 1;     // local SGD: steps between exchanges (local_models.h)
+  // Norms, over all layers, to which gradients are clipped; 0: they are not. That of each worker is
+  // clipped before it is compressed, the mean before the update.
+  double clip_worker = 0;
+  double clip_mean = 0;
+  int64_t local_steps = 1;  // local SGD: steps between exchanges (local_models.h)
   int64_t evaluation_batch = 250;
   std::shared_ptr<Accelerator> accelerator = nullptr;  // null: the host computes
 };

@@ -58,10 +58,11 @@ Scenario OverDefaults(const Scenario& defaults, const std::function<void(Scenari
 
 bool ReadsTrainingAlone(const std::string& key) {
   static const std::set<std::string> keys = {
-      "training.dataset",       "training.data_root",      "training.train_limit",
-      "training.test_limit",    "training.model",          "training.nesterov",
-      "training.device",        "run.gradient_steps",      "run.gradient_layers",
-      "training.decay_vectors", "training.label_smoothing"};
+      "training.dataset",       "training.data_root",       "training.train_limit",
+      "training.test_limit",    "training.model",           "training.nesterov",
+      "training.device",        "run.gradient_steps",       "run.gradient_layers",
+      "training.decay_vectors", "training.label_smoothing", "training.clip_worker",
+      "training.clip_mean"};
   return keys.count(key) > 0;
 }
 

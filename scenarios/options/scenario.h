@@ -63,6 +63,8 @@ struct Scenario {
   double weight_decay = 0;
   bool decay_vectors = true;  // false: weight decay leaves out biases and scales
   double label_smoothing = 0;
+  double clip_worker = 0;  // norms of gradients; 0: no clipping
+  double clip_mean = 0;
   int64_t warmup_steps = 30;
   Parsed<ParseDecay> schedule = "linear";
   std::vector<int64_t> decay_steps;  // steps of schedule step

@@ -52,6 +52,12 @@ std::vector<ScenarioOption> OptionsOfTraining() {
       Number<&Scenario::label_smoothing, 0, 999>(
           "training.label_smoothing", "--label-smoothing",
           "part of the training loss that is spread evenly over all classes"),
+      Number<&Scenario::clip_worker, 0, 1'000'000'000>(
+          "training.clip_worker", "--clip-worker",
+          "norm to which each worker's gradient is clipped before it is compressed; 0: none"),
+      Number<&Scenario::clip_mean, 0, 1'000'000'000>(
+          "training.clip_mean", "--clip-mean",
+          "norm to which the mean gradient is clipped before the update; 0: none"),
       Integer<&Scenario::warmup_steps, 0>(
           "training.warmup_steps", "--warmup-steps",
           "number of steps in which the learning rate rises linearly"),

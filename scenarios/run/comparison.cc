@@ -53,6 +53,8 @@ TrainingOptions OptionsOf(const Scenario& s, const Method& method, uint64_t seed
   options.schedule.gamma = s.decay_factor;
   options.schedule.final_learning_rate = s.final_learning_rate;
   options.label_smoothing = s.label_smoothing;
+  options.clip_worker = s.clip_worker;
+  options.clip_mean = s.clip_mean;
   options.scope = *method.scope;
   options.buckets.bucket_bytes = *s.bucket;
   options.rescale_residuals = s.rescale_residuals;

@@ -58,12 +58,24 @@ ScenarioTiming::ScenarioTiming(const Scenario& scenario)
   }
 }
 
+namespace {
+
+// Returns the kernels that take the mean gradient into the weights.
+std::vector<std::string> UpdateKernels(const Scenario& scenario) {
+  std::vector<std::string> kernels;
+  if (scenario.clip_mean > 0) kernels.push_back("clip");
+  kernels.push_back(OptimizerKernel(scenario.optimizer->kind));
+  return kernels;
+}
+
+}  // namespace
+
 std::vector<Clock> ScenarioTiming::MakeClocks(std::span<const OperationCost> costs,
                                               std::span<const int64_t> layer_numels) const {
   std::vector<Clock> clocks;
   for (const ScenarioNetwork& network : networks_) {
     clocks.emplace_back(profile_, costs, layer_numels, TransfersOf(scenario_, *network.network),
-                        OptimizerKernel(scenario_.optimizer->kind));
+                        UpdateKernels(scenario_));
   }
   return clocks;
 }

@@ -159,6 +159,35 @@ TEST(Training, AdamAndAdamWAreThoseOfLibTorch) {
   }
 }
 
+double NormOf(std::span<const float> values) {
+  double sum = 0;
+  for (const float value : values) sum += double{value} * value;
+  return std::sqrt(sum);
+}
+
+TEST(Training, GradientsAreClippedBeforeAndAfterTheExchange) {
+  constexpr double kNorm = 0.01;
+  TrainingOptions options = SmallOptions();
+  Training free = MakeTraining(options, "dense", 1, false);
+  EXPECT_TRUE(free.Step().work.whole_gradient.empty());
+  EXPECT_GT(NormOf(free.MeanGradient()), 10 * kNorm);
+  options.clip_mean = kNorm;
+  Training mean = MakeTraining(options, "dense", 1, false);
+  EXPECT_TRUE(mean.Step().work.whole_gradient.empty());
+  EXPECT_NEAR(NormOf(mean.MeanGradient()), kNorm, 1e-5 * kNorm);
+  options.clip_mean = 0;
+  options.clip_worker = kNorm;
+  Training worker = MakeTraining(options, "dense", 1, false);
+  const StepOutcome outcome = worker.Step();
+  ASSERT_EQ(outcome.work.whole_gradient.size(), 1u);
+  EXPECT_EQ(outcome.work.whole_gradient[0].kernel, "clip");
+  // A mean of gradients of that norm is shorter, unless they are all alike.
+  EXPECT_LT(NormOf(worker.MeanGradient()), kNorm);
+  EXPECT_GT(NormOf(worker.MeanGradient()), 0.3 * kNorm);
+  options.clip_worker = -1;
+  EXPECT_THROW(MakeTraining(options, "dense", 1, false), Error);
+}
+
 TEST(Training, ThreadsDoNotChangeABit) {
   for (const char* scheme : {"topk", "ar-topk"}) {
     std::vector<float> weights;

@@ -26,10 +26,10 @@ TimeNs MeanNs(const std::vector<TimeNs>& values) {
 
 Clock::Clock(Profile profile, std::span<const OperationCost> costs,
              std::span<const int64_t> layer_numel, const TransferOptions& options,
-             std::string optimizer_kernel)
+             std::vector<std::string> update_kernels)
     : StepClock(options),
       profile_(std::move(profile)),
-      optimizer_kernel_(std::move(optimizer_kernel)),
+      update_kernels_(std::move(update_kernels)),
       operation_of_layer_(layer_numel.size(), -1),
       first_trained_(static_cast<int>(costs.size())),
       elements_(std::accumulate(layer_numel.begin(), layer_numel.end(), int64_t{0})) {
@@ -50,7 +50,10 @@ double Clock::Seconds(const Operation& operation, int64_t batch_size, double pas
 }
 
 double Clock::ForwardSeconds(int64_t batch_size) const {
-  double seconds = profile_.WorkSeconds({optimizer_kernel_, elements_, 1});
+  double seconds = 0;
+  for (const std::string& kernel : update_kernels_) {
+    seconds += profile_.WorkSeconds({kernel, elements_, 1});
+  }
   for (const Operation& operation : operations_) {
     seconds += Seconds(operation, batch_size, kForwardPasses);
   }

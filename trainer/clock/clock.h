@@ -17,10 +17,12 @@ struct OperationCost;
 // A Clock prices steps by a profile.
 class Clock : public StepClock {
  public:
-  // `costs` are those of CostsOf, and `layer_numel` the elements of each layer. `optimizer_kernel`
-  // updates all of them. Throws Error where an operation or the kernel is not priced.
+  // `costs` are those of CostsOf, and `layer_numel` the elements of each layer. The
+  // `update_kernels` read the mean gradient and update the weights, one after the other. Throws
+  // Error where an operation or a kernel is not priced.
   Clock(Profile profile, std::span<const OperationCost> costs, std::span<const int64_t> layer_numel,
-        const TransferOptions& options = {}, std::string optimizer_kernel = kOptimizerKernel);
+        const TransferOptions& options = {},
+        std::vector<std::string> update_kernels = {kOptimizerKernel});
 
   std::vector<fabric::TimeNs> ComputeTimes(int64_t step, int64_t batch_size,
                                            std::span<const double> factors) const override;
@@ -48,7 +50,7 @@ class Clock : public StepClock {
   StepSeconds SecondsOf(const StepWork& work, int worker) const override;
 
   Profile profile_;
-  std::string optimizer_kernel_;
+  std::vector<std::string> update_kernels_;
   std::vector<Operation> operations_;
   std::vector<int> operation_of_layer_;
   int first_trained_ = 0;  // first operation with parameters; those before it have no backward pass

@@ -98,6 +98,13 @@ TEST(Clock, ReadyTimesByHand) {
   EXPECT_NEAR(clock.ComputeSeconds(2), (forward + 18000) * 1e-9, 1e-15);
 }
 
+TEST(Clock, AllKernelsOfTheUpdateCount) {
+  const double one = Clock(ToyProfile(), ToyCosts(), kNumels).ComputeSeconds(2);
+  const Clock two(ToyProfile(), ToyCosts(), kNumels, {}, {kOptimizerKernel, kOptimizerKernel});
+  EXPECT_NEAR(two.ComputeSeconds(2) - one, 1010e-9, 1e-15);
+  EXPECT_THROW(Clock(ToyProfile(), ToyCosts(), kNumels, {}, {"optimizer.adam"}), Error);
+}
+
 TEST(Clock, FusedLaunchesAreOneSetForEachBucket) {
   Profile profile = ToyProfile();
   profile.launches = Launches::kFused;
