@@ -11,9 +11,9 @@
 #include "scenarios/run/comparison.h"
 #include "scenarios/run/run_report.h"
 #include "scenarios/shapes/model_shape.h"
+#include "trainer/models/model_catalog.h"
 #ifdef LEGACY_WITH_ADVICE
 #include "scenarios/study/advise.h"
-#include "trainer/models/model_catalog.h"
 #endif
 
 namespace {
