@@ -73,7 +73,7 @@ struct Profile {
 
 // The kernel of the optimizer's update in Profile::kernels; its elements are the model's.
 inline constexpr const char* kOptimizerKernel = "optimizer.sgd";
-// What the names of all optimizers' kernels begin with.
+// The names of all optimizers' kernels begin so.
 inline constexpr const char* kOptimizerKernels = "optimizer.";
 
 // The default is a data-centre GPU, so that small models are bound by the network, as big ones are.

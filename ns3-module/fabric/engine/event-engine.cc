@@ -146,7 +146,6 @@ void EventEngine::Dispatch(const Event& event)
     }
 }
 
-/// Tells of a flow of a graph that is not cut into parts.
 void EventEngine::Deliver(const Flow& flow, int graph)
 {
     ++m_counters.flows;

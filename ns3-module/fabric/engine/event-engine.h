@@ -170,6 +170,7 @@ class EventEngine : public Engine
     class Sink;
 
     void Add(FlowGraph& graph, TimeNs start, bool background);
+    /// Tells of a flow of a graph that is not cut into parts.
     void Trace(const Flow& flow, int graph, bool delivered)
     {
         if (m_trace && !m_graphs[graph].striped)

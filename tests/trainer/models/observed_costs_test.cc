@@ -51,7 +51,7 @@ TEST(ObservedCosts, ConvolutionsNormsAndPools) {
                   Costs("linear", 2 * 96 * 5, 4 * (96 + 5), 4 * (96 * 5 + 5), {3, 4})));
 }
 
-// As lstm_ptb of trainer/shapes/make_shapes.py, for each layer.
+// Each layer counts as lstm_ptb of trainer/shapes/make_shapes.py counts it.
 TEST(ObservedCosts, LstmsAreTwoProductsAndGatesALayer) {
   constexpr double kWords = 7;
   torch::nn::LSTM lstm(torch::nn::LSTMOptions(3, 5).num_layers(2));
