@@ -11,13 +11,17 @@
 
 namespace legacy {
 
+RandomKey BackendJob::DrawKey(int64_t step, int worker, Purpose purpose) const {
+  return {.seed = options.seed,
+          .step = static_cast<uint64_t>(step),
+          .worker = static_cast<uint32_t>(worker),
+          .layer = 0,
+          .purpose = purpose};
+}
+
 std::optional<RandomKey> BackendJob::AugmentKey(int64_t step, int worker) const {
   if (!dataset.augment) return std::nullopt;
-  return RandomKey{.seed = options.seed,
-                   .step = static_cast<uint64_t>(step),
-                   .worker = static_cast<uint32_t>(worker),
-                   .layer = 0,
-                   .purpose = Purpose::kAugment};
+  return DrawKey(step, worker, Purpose::kAugment);
 }
 
 std::optional<double> BackendJob::WorkerClip() const {

@@ -33,6 +33,8 @@ struct BackendJob {
   // Returns the norm to which each worker's gradient is clipped before it is compressed: the lower
   // one of the scheme's and the options'.
   std::optional<double> WorkerClip() const;
+  // Returns the key of what a worker draws in a step.
+  RandomKey DrawKey(int64_t step, int worker, Purpose purpose) const;
   // Returns the key of an image's augmentation; nothing where the data set has none.
   std::optional<RandomKey> AugmentKey(int64_t step, int worker) const;
 };

@@ -63,11 +63,7 @@ double HostBackend::RunWorker(const StepInfo& step, bool exchanges, int worker,
   const Batch batch =
       TrainingBatch(job_.dataset, job_.sampler.Batch(worker), job_.AugmentKey(step.step, worker));
   Model& replica = *job_.replicas[worker];
-  replica.SetDraws({.seed = step.seed,
-                    .step = static_cast<uint64_t>(step.step),
-                    .worker = static_cast<uint32_t>(worker),
-                    .layer = 0,
-                    .purpose = Purpose::kDropout});
+  replica.SetDraws(job_.DrawKey(step.step, worker, Purpose::kDropout));
   const double loss = Gradient(replica, batch, gradient);
   CheckFinite(step, worker, gradient);
   if (gradient_hook_) gradient_hook_(step.step, worker, gradient);

@@ -21,6 +21,13 @@ OptionSpec Width(const char* fallback, const char* help) {
   return {"width", fallback, "1 to 4096", help};
 }
 
+std::vector<OptionSpec> TransformerOptions(const char* width, const char* heads) {
+  return {{"patch", "16", "1 to 256", "side of a patch in pixels"},
+          Width(width, "numbers of a token"),
+          {"depth", "12", "1 to 128", "blocks"},
+          {"heads", heads, "1 to 256", "heads of attention, which divide the width"}};
+}
+
 const std::vector<MethodInfo>& Rows() {
   static const std::vector<MethodInfo> rows = {
       {"small-cnn", "two convolutions 5x5 (8, 16 channels), a hidden layer of 256", ""},
@@ -69,20 +76,10 @@ const std::vector<MethodInfo>& Rows() {
        "AlexNet as torchvision has it; below 64 pixels a small form with batch norm",
        "Krizhevsky: One Weird Trick for Parallelizing Convolutional Neural Networks, 2014",
        {Width("64", "channels of the first layer")}},
-      {"vit-small",
-       "vision transformer of 12 blocks, 384 wide, 6 heads",
-       kVit,
-       {{"patch", "16", "1 to 256", "side of a patch in pixels"},
-        Width("384", "numbers of a token"),
-        {"depth", "12", "1 to 128", "blocks"},
-        {"heads", "6", "1 to 256", "heads of attention, which divide the width"}}},
-      {"vit-base",
-       "vision transformer of 12 blocks, 768 wide, 12 heads",
-       kVit,
-       {{"patch", "16", "1 to 256", "side of a patch in pixels"},
-        Width("768", "numbers of a token"),
-        {"depth", "12", "1 to 128", "blocks"},
-        {"heads", "12", "1 to 256", "heads of attention, which divide the width"}}},
+      {"vit-small", "vision transformer of 12 blocks, 384 wide, 6 heads", kVit,
+       TransformerOptions("384", "6")},
+      {"vit-base", "vision transformer of 12 blocks, 768 wide, 12 heads", kVit,
+       TransformerOptions("768", "12")},
   };
   return rows;
 }

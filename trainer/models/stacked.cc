@@ -21,6 +21,12 @@ struct Hidden {
   torch::nn::Linear last{nullptr};
 };
 
+// Returns images of side x side; those of 224 pixels have that size already.
+torch::Tensor PooledTo(int side, const torch::Tensor& x) {
+  if (x.size(2) == side && x.size(3) == side) return x;
+  return torch::adaptive_avg_pool2d(x, {side, side});
+}
+
 class Vgg : public LayeredModel {
  public:
   Vgg(const ModelRequest& request, const std::array<int, 5>& stages, int width, bool normalises)
@@ -59,10 +65,7 @@ class Vgg : public LayeredModel {
       x = torch::max_pool2d(x, 2);
     }
     if (small_) return hidden_.last(x.mean({2, 3}));
-    if (x.size(2) != kPooled || x.size(3) != kPooled) {
-      x = torch::adaptive_avg_pool2d(x, {kPooled, kPooled});
-    }
-    x = x.flatten(1);
+    x = PooledTo(kPooled, x).flatten(1);
     for (auto& layer : hidden_.layers) x = Dropout(layer(x).relu_(), kDropout);
     return hidden_.last(x);
   }
@@ -101,10 +104,7 @@ class AlexNet : public LayeredModel {
       x = convolutions_[l](x).relu_();
       if (kLayers[l].pools) x = torch::max_pool2d(x, kPool.kernel, kPool.stride);
     }
-    if (x.size(2) != kPooled || x.size(3) != kPooled) {
-      x = torch::adaptive_avg_pool2d(x, {kPooled, kPooled});
-    }
-    x = x.flatten(1);
+    x = PooledTo(kPooled, x).flatten(1);
     for (auto& layer : hidden_.layers) x = layer(Dropout(x, kDropout)).relu_();
     return hidden_.last(x);
   }
