@@ -40,7 +40,7 @@ torch::Tensor TrainingLoss(Model& model, const Batch& batch, double smoothing) {
 Evaluation MeanOf(std::span<const double> losses, std::span<const int64_t> hits, int64_t samples) {
   const auto total = static_cast<double>(samples);
   return {std::accumulate(losses.begin(), losses.end(), 0.0) / total,
-          static_cast<double>(std::accumulate(hits.begin(), hits.end(), int64_t{0})) / total};
+          {static_cast<double>(std::accumulate(hits.begin(), hits.end(), int64_t{0})) / total}};
 }
 
 void ThrowNotFinite(int worker, int64_t step, const Unit& layer, float value) {

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/metric.h"
 #include "compress/unit.h"
 #include "trainer/aggregation.h"
 #include "trainer/clock/operation_cost.h"
@@ -31,8 +32,8 @@ using GradientHook = std::function<void(int64_t step, int worker, std::span<cons
 
 // An Evaluation is the quality of the model.
 struct Evaluation {
-  double loss = 0;      // mean over the test set
-  double accuracy = 0;  // fraction of the test set, in [0, 1]
+  double loss = 0;              // mean over the test set
+  std::vector<double> metrics;  // values of StepSource::Metrics(), in their order
 };
 
 // A BackendReport says what a training computes on, for manifests.
@@ -57,9 +58,11 @@ class StepSource {
   // Sets the estimate that workers have of the network, from the next step on.
   virtual void SetLink(const LinkEstimate& link) = 0;
 
-  // False where nothing is trained: there is no accuracy then, and losses are NaN.
-  virtual bool Evaluates() const = 0;
-  // Returns loss and accuracy on the test set.
+  // Returns the metrics by which the training is judged, those of its task. They are empty where
+  // nothing is trained: there are no evaluations then, and losses are NaN.
+  virtual std::span<const Metric> Metrics() const = 0;
+  bool Evaluates() const { return !Metrics().empty(); }
+  // Returns loss and metrics on the test set.
   virtual Evaluation Evaluate() = 0;
   virtual void SetGradientHook(GradientHook hook) = 0;
   // Returns what the source computes on. It is complete after the first step.

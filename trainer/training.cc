@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "trainer/device_backend.h"
 #include "trainer/host_backend.h"
+#include "trainer/tasks/task_catalog.h"
 
 namespace legacy {
 namespace {
@@ -246,6 +247,10 @@ void Training::SetMessageHook(MessageHook hook) {
 
 void Training::SetGradientHook(GradientHook hook) {
   impl_->backend->SetGradientHook(std::move(hook));
+}
+
+std::span<const Metric> Training::Metrics() const {
+  return std::span(InfoOf(TaskKind::kClassification).metrics).first(1);
 }
 
 BackendReport Training::Report() const { return impl_->backend->Report(); }

@@ -87,7 +87,7 @@ class Training : public StepSource {
 
   void OnFeedback(const StepTimes& times) override;
   void SetLink(const LinkEstimate& link) override;
-  bool Evaluates() const override { return true; }
+  std::span<const Metric> Metrics() const override;
   std::vector<Decision> TakeDecisions() override;
 
   // Evaluates on the whole test set, with the batch-norm statistics of the worker that was active

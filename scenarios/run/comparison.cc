@@ -321,7 +321,7 @@ bool Comparison::Train(const Method& method, uint64_t seed,
     const bool evaluates = done % scenario_.evaluate_every == 0 || done == scenario_.steps;
     if (evaluates && training->Evaluates()) {
       const Evaluation result = training->Evaluate();
-      timed.Evaluated(result.loss, result.accuracy);
+      timed.Evaluated(result.loss, result.metrics.front());
     }
     if (stop_) return false;
   }

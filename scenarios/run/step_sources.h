@@ -28,8 +28,8 @@ class StepSources {
   virtual std::string Title() const = 0;
   virtual std::span<const Unit> Layers() const = 0;
   virtual int64_t StepsPerEpoch() const = 0;
-  // False where nothing is trained, so that no accuracy is known.
-  virtual bool Evaluates() const = 0;
+  // Returns the metrics of the task; empty where nothing is trained, so that none is known.
+  virtual std::span<const Metric> Metrics() const = 0;
   // Makes the source of one training, which takes over `method`'s policy and scheme. This object
   // outlives it.
   virtual std::unique_ptr<StepSource> Make(const TrainingOptions& options, BuiltMethod method) = 0;

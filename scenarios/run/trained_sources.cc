@@ -3,6 +3,7 @@
 
 #include "scenarios/run/step_sources.h"
 #include "trainer/accelerator.h"
+#include "trainer/data/data_catalog.h"
 #include "trainer/data/dataset.h"
 #include "trainer/models/model.h"
 
@@ -28,7 +29,9 @@ class Trained : public StepSources {
     const int64_t samples = dataset_.train_labels.size(0);
     return std::max<int64_t>(1, samples / (int64_t{scenario_.workers} * scenario_.batch));
   }
-  bool Evaluates() const override { return true; }
+  std::span<const Metric> Metrics() const override {
+    return InfoOf(FindInCatalog(scenario_.dataset).task).metrics;
+  }
   std::unique_ptr<StepSource> Make(const TrainingOptions& given, BuiltMethod method) override {
     TrainingOptions options = given;
     options.accelerator = device_.accelerator;

@@ -18,7 +18,7 @@ class Drawn : public StepSources {
   std::string Title() const override { return "shape " + shape_.name; }
   std::span<const Unit> Layers() const override { return shape_.layers; }
   int64_t StepsPerEpoch() const override { return std::max<int64_t>(1, scenario_.steps / kEpochs); }
-  bool Evaluates() const override { return false; }
+  std::span<const Metric> Metrics() const override { return {}; }
   std::unique_ptr<StepSource> Make(const TrainingOptions& options, BuiltMethod method) override {
     return std::make_unique<DrawnTraining>(
         options, shape_, StepsPerEpoch(),

@@ -29,7 +29,7 @@ class DrawnTraining : public StepSource {
   std::vector<Decision> TakeDecisions() override { return policy_->TakeDecisions(); }
   void SetLink(const LinkEstimate& link) override { link_ = link; }
 
-  bool Evaluates() const override { return false; }
+  std::span<const Metric> Metrics() const override { return {}; }
   // Returns NaN.
   Evaluation Evaluate() override;
   void SetGradientHook(GradientHook) override {}

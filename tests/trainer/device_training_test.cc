@@ -112,7 +112,7 @@ BackendReport ExpectSame(const Case& what,
     if (step % 3 != 0) continue;
     const Evaluation expected = host->Evaluate(), got = device->Evaluate();
     EXPECT_EQ(got.loss, expected.loss);
-    EXPECT_EQ(got.accuracy, expected.accuracy);
+    EXPECT_EQ(got.metrics, expected.metrics);
   }
   EXPECT_NE(host->Weights(), before) << "it does train";
   EXPECT_GT(accelerator->uses, 0);

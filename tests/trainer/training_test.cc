@@ -206,7 +206,7 @@ TEST(Training, ThreadsDoNotChangeABit) {
       }
       EXPECT_TRUE(SameBits(training.Weights(), weights)) << scheme << ", threads " << threads;
       EXPECT_EQ(now.loss, evaluation.loss);
-      EXPECT_EQ(now.accuracy, evaluation.accuracy);
+      EXPECT_EQ(now.metrics, evaluation.metrics);
     }
   }
 }
@@ -255,7 +255,7 @@ TEST_P(EvaluationTest, EqualsOneSampleAtATime) {
     hits += logits.argmax().item<int64_t>() == label;
   }
   EXPECT_NEAR(evaluation.loss, loss / static_cast<double>(samples), 1e-5);
-  EXPECT_EQ(evaluation.accuracy, static_cast<double>(hits) / static_cast<double>(samples));
+  EXPECT_EQ(evaluation.metrics.front(), static_cast<double>(hits) / static_cast<double>(samples));
 }
 
 INSTANTIATE_TEST_SUITE_P(LocalSteps, EvaluationTest, testing::Values(1, 2));

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "trainer/data/images.h"
+#include "trainer/tasks/task_catalog.h"
 
 namespace legacy {
 
@@ -35,6 +36,8 @@ struct CatalogEntry {
   std::vector<double> mean = {};  // mean of pixel / 255 over the training images, per channel
   std::vector<double> stddev = {};
   bool augment = false;
+  TaskKind task = TaskKind::kClassification;
+  std::string target = "85%";  // default target (base/metric.h)
 };
 
 // Returns all data sets.
