@@ -85,7 +85,7 @@ void DrawnTraining::OnFeedback(const StepTimes& times) {
                           times);
 }
 
-Evaluation DrawnTraining::Evaluate() { return {kNotTrained, kNotTrained}; }
+Evaluation DrawnTraining::Evaluate() { return {kNotTrained, {}}; }
 
 BackendReport DrawnTraining::Report() const {
   const int64_t drawn = exchange_->UnitsDrawn();
