@@ -10,20 +10,17 @@
 #include <vector>
 
 #include "trainer/aggregation.h"
-#include "trainer/data/dataset.h"
-#include "trainer/data/sampler.h"
 #include "trainer/models/model.h"
+#include "trainer/tasks/task.h"
 #include "trainer/training.h"
 
 namespace legacy {
 
-struct Batch;
-
 // A BackendJob is what a backend is made from; it outlives the backend.
 struct BackendJob {
   const TrainingOptions& options;
-  const Dataset& dataset;
-  const Sampler& sampler;
+  const Task& task;
+  const Feed& feed;
   const Scheme& scheme;
   Policy& policy;
   std::span<const std::shared_ptr<Model>> replicas;  // replicas by worker
@@ -35,8 +32,6 @@ struct BackendJob {
   std::optional<double> WorkerClip() const;
   // Returns the key of what a worker draws in a step.
   RandomKey DrawKey(int64_t step, int worker, Purpose purpose) const;
-  // Returns the key of an image's augmentation; nothing where the data set has none.
-  std::optional<RandomKey> AugmentKey(int64_t step, int worker) const;
 };
 
 // A Backend computes the steps of one training.
@@ -67,14 +62,6 @@ class Backend {
   std::unique_ptr<Aggregation> aggregation_;  // made by the implementation
   GradientHook gradient_hook_;
 };
-
-// Returns the mean cross entropy of a batch. `smoothing` is spread evenly over all classes (Szegedy
-// et al., CVPR 2016).
-torch::Tensor TrainingLoss(Model& model, const Batch& batch, double smoothing);
-
-// Returns the means over `samples` test samples. `losses` and `hits` are sums of batches, which are
-// added in order.
-Evaluation MeanOf(std::span<const double> losses, std::span<const int64_t> hits, int64_t samples);
 
 // Throws the Error that names a gradient value that is not finite.
 [[noreturn]] void ThrowNotFinite(int worker, int64_t step, const Unit& layer, float value);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <numeric>
 #include <utility>
 
 #include "base/error.h"
@@ -20,6 +21,13 @@ std::vector<float> OnHost(const torch::Tensor& values) {
   return {data, data + copy.numel()};
 }
 
+// The data set is copied to the device, which is written for images alone.
+template <class Part, class Whole>
+const Part& OfImages(const Whole& whole, const Task& task) {
+  if (const auto* part = dynamic_cast<const Part*>(&whole)) return *part;
+  throw Error("device", "an accelerator", "cpu for data set " + task.DataName());
+}
+
 Accelerator& InUse(Accelerator& accelerator) {
   accelerator.Use();
   return accelerator;
@@ -29,9 +37,10 @@ Accelerator& InUse(Accelerator& accelerator) {
 
 DeviceBackend::DeviceBackend(const BackendJob& job, UnitPlan plan, Accelerator& accelerator)
     : job_(job),
+      feed_(OfImages<ImageFeed>(job.feed, job.task)),
       accelerator_(InUse(accelerator)),
       pool_(job.options.threads, UseOneThread),
-      data_(job.dataset, accelerator.device()),
+      data_(OfImages<Classification>(job.task, job.task).images(), accelerator.device()),
       kernels_(accelerator.Kernels(job.layers)),
       recorded_(static_cast<size_t>(job.options.workers)) {
   CheckSgd(job.options.sgd);
@@ -105,16 +114,16 @@ void DeviceBackend::OpenAggregation(UnitPlan plan) {
 
 void DeviceBackend::RunWorkers(const StepInfo& step, bool exchanges, std::span<double> losses) {
   accelerator_.Use();
-  ChooseSamples(step);
+  ChooseSamples();
   for (const int worker : step.active_workers) RunWorker(step, exchanges, worker);
   ReadLosses(step, losses);
 }
 
 // Copies the samples of all workers at once. Nobody reads those of inactive workers.
-void DeviceBackend::ChooseSamples(const StepInfo& step) {
+void DeviceBackend::ChooseSamples() {
   std::vector<torch::Tensor> chosen;
   for (int w = 0; w < job_.options.workers; ++w) {
-    chosen.push_back(DeviceData::Choice(job_.sampler.Batch(w), job_.AugmentKey(step.step, w)));
+    chosen.push_back(DeviceData::Choice(feed_.Samples(w), feed_.AugmentKey(w)));
   }
   const torch::Tensor all = torch::stack(chosen);
   if (!choices_.defined()) choices_ = torch::empty_like(all, accelerator_.device());
@@ -127,7 +136,8 @@ void DeviceBackend::QueueGradient(int worker) {
   Model& model = *job_.replicas[worker];
   const Batch batch = data_.Training(choices_[worker]);
   const torch::AutoGradMode with_graph(true);  // even where the calling thread has switched it off
-  const torch::Tensor loss = TrainingLoss(model, batch, job_.options.label_smoothing);
+  ModelState state;                            // models of images have none
+  const torch::Tensor loss = job_.task.Loss(model, batch, state, job_.options.label_smoothing);
   std::vector<torch::Tensor> parts = torch::autograd::grad({loss}, model.parameters());
 
   const torch::NoGradGuard no_grad;
@@ -214,7 +224,7 @@ void DeviceBackend::UpdateWeights(int row, const torch::Tensor& gradient, double
 Evaluation DeviceBackend::Evaluate(int worker) {
   accelerator_.Use();
   const torch::NoGradGuard no_grad;
-  const int64_t samples = job_.dataset.test_labels.size(0);
+  const int64_t samples = data_.test_samples();
   const int64_t size = job_.options.evaluation_batch;
   Model& replica = *job_.replicas[worker];
   torch::Tensor own;
@@ -226,19 +236,23 @@ Evaluation DeviceBackend::Evaluate(int worker) {
     for (int w = 0; w < job_.options.workers; ++w) row.add_(shares[w]);
   }
   replica.eval();
-  std::vector<torch::Tensor> losses, hits;
+  std::vector<torch::Tensor> losses, hits, hits5;
   for (int64_t first = 0; first < samples; first += size) {
     const Batch batch = data_.Test(first, std::min(size, samples - first));
-    const torch::Tensor logits = replica.Forward(batch.images);
-    losses.push_back(torch::cross_entropy_loss(logits, batch.labels, {}, at::Reduction::Sum));
-    hits.push_back((logits.argmax(1) == batch.labels).sum());
+    const ClassificationSums sums = SumsOf(replica.Forward(batch.inputs), batch.targets);
+    losses.push_back(sums.loss);
+    hits.push_back(sums.hits);
+    hits5.push_back(sums.hits5);
   }
   replica.train();
   if (local()) weights_[worker].copy_(own);
-  const torch::Tensor loss = torch::stack(losses).to(torch::kCPU, torch::kFloat64);
-  const torch::Tensor hit = torch::stack(hits).to(torch::kCPU);
-  return MeanOf({loss.data_ptr<double>(), losses.size()}, {hit.data_ptr<int64_t>(), hits.size()},
-                samples);
+  const auto total = [](const std::vector<torch::Tensor>& parts) {
+    const torch::Tensor all = torch::stack(parts).to(torch::kCPU, torch::kFloat64);
+    return std::accumulate(all.data_ptr<double>(), all.data_ptr<double>() + all.numel(), 0.0);
+  };
+  const MetricSums sums = {
+      total(losses), static_cast<double>(samples), {total(hits), total(hits5)}};
+  return job_.task.Conclude({&sums, 1});
 }
 
 std::vector<float> DeviceBackend::Weights() const {

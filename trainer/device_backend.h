@@ -20,6 +20,7 @@
 #include "trainer/backend.h"
 #include "trainer/data/device_data.h"
 #include "trainer/host_exchange.h"
+#include "trainer/tasks/classification.h"
 #include "trainer/worker_pool.h"
 
 namespace legacy {
@@ -41,7 +42,7 @@ class DeviceBackend : public Backend {
  private:
   void PlaceReplicas();
   void OpenAggregation(UnitPlan plan);
-  void ChooseSamples(const StepInfo& step);
+  void ChooseSamples();
   void QueueGradient(int worker);
   void RunWorker(const StepInfo& step, bool exchanges, int worker);
   void AddGradient(int worker);
@@ -51,6 +52,7 @@ class DeviceBackend : public Backend {
   bool local() const { return job_.options.local_steps > 1; }
 
   BackendJob job_;
+  const ImageFeed& feed_;
   Accelerator& accelerator_;
   WorkerPool pool_;  // threads that compress on the host
   DeviceData data_;

@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "compress/cpu/vector.h"
-#include "trainer/data/batch.h"
 #include "trainer/one_thread.h"
 
 namespace legacy {
@@ -36,6 +35,7 @@ void SetWeights(Model& model, std::span<const float> weights) {
 HostBackend::HostBackend(const BackendJob& job, UnitPlan plan)
     : job_(job),
       pool_(job.options.threads, UseOneThread),
+      states_(static_cast<size_t>(job.options.workers)),
       optimizer_(MakeOptimizer(job.Numel(), job.options.sgd, job.options.optimizer)),
       gradients_(static_cast<size_t>(job.options.threads),
                  std::vector<float>(static_cast<size_t>(job.Numel()))),
@@ -51,6 +51,7 @@ HostBackend::HostBackend(const BackendJob& job, UnitPlan plan)
 }
 
 void HostBackend::RunWorkers(const StepInfo& step, bool exchanges, std::span<double> losses) {
+  if (job_.feed.Begins()) std::ranges::fill(states_, ModelState());
   pool_.ForEach(std::ssize(step.active_workers), [&](int64_t i, int thread) {
     const int worker = step.active_workers[i];
     losses[worker] = RunWorker(step, exchanges, worker, gradients_[thread]);
@@ -60,11 +61,10 @@ void HostBackend::RunWorkers(const StepInfo& step, bool exchanges, std::span<dou
 // Computes the gradient and first encodings of one worker. Returns its loss.
 double HostBackend::RunWorker(const StepInfo& step, bool exchanges, int worker,
                               std::span<float> gradient) {
-  const Batch batch =
-      TrainingBatch(job_.dataset, job_.sampler.Batch(worker), job_.AugmentKey(step.step, worker));
+  const Batch batch = job_.feed.Get(worker);
   Model& replica = *job_.replicas[worker];
   replica.SetDraws(job_.DrawKey(step.step, worker, Purpose::kDropout));
-  const double loss = Gradient(replica, batch, gradient);
+  const double loss = Gradient(replica, batch, states_[worker], gradient);
   CheckFinite(step, worker, gradient);
   if (gradient_hook_) gradient_hook_(step.step, worker, gradient);
   ClipLocally(gradient);
@@ -80,10 +80,11 @@ double HostBackend::RunWorker(const StepInfo& step, bool exchanges, int worker,
   return loss;
 }
 
-double HostBackend::Gradient(Model& model, const Batch& batch, std::span<float> gradient) const {
+double HostBackend::Gradient(Model& model, const Batch& batch, ModelState& state,
+                             std::span<float> gradient) const {
   const torch::AutoGradMode with_graph(true);  // even where the calling thread has switched it off
   const std::vector<torch::Tensor> parameters = model.parameters();
-  const torch::Tensor loss = TrainingLoss(model, batch, job_.options.label_smoothing);
+  const torch::Tensor loss = job_.task.Loss(model, batch, state, job_.options.label_smoothing);
   const auto parts = torch::autograd::grad({loss}, parameters);
   for (size_t l = 0; l < parts.size(); ++l) {
     const torch::Tensor part = parts[l].contiguous();
@@ -132,26 +133,19 @@ void HostBackend::Finish(const StepInfo& step) {
 }
 
 Evaluation HostBackend::Evaluate(int worker) {
-  const int64_t samples = job_.dataset.test_labels.size(0);
   const int64_t size = job_.options.evaluation_batch;
-  const int64_t batches = (samples + size - 1) / size;
-  std::vector<double> losses(static_cast<size_t>(batches));
-  std::vector<int64_t> hits(static_cast<size_t>(batches));
+  std::vector<MetricSums> parts(static_cast<size_t>(job_.task.Parts(size)));
   Model& replica = *job_.replicas[worker];
   const std::vector<float> own = local_ ? FlatWeights(replica) : std::vector<float>();
   if (local_) local_->WriteMean(replica);
   replica.eval();
-  pool_.ForEach(batches, [&](int64_t b, int) {
+  pool_.ForEach(std::ssize(parts), [&](int64_t p, int) {
     const torch::NoGradGuard no_grad;
-    const Batch batch = TestBatch(job_.dataset, b * size, std::min(size, samples - b * size));
-    const torch::Tensor logits = replica.Forward(batch.images);
-    losses[b] =
-        torch::cross_entropy_loss(logits, batch.labels, {}, at::Reduction::Sum).item<double>();
-    hits[b] = (logits.argmax(1) == batch.labels).sum().item<int64_t>();
+    parts[p] = job_.task.Evaluate(replica, p, size);
   });
   replica.train();
   if (local_) SetWeights(replica, own);
-  return MeanOf(losses, hits, samples);
+  return job_.task.Conclude(parts);
 }
 
 std::vector<float> HostBackend::Weights() const {

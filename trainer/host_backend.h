@@ -15,8 +15,6 @@
 
 namespace legacy {
 
-struct Batch;
-
 // A HostBackend computes on the threads of a WorkerPool.
 class HostBackend : public Backend {
  public:
@@ -31,12 +29,14 @@ class HostBackend : public Backend {
 
  private:
   double RunWorker(const StepInfo& step, bool exchanges, int worker, std::span<float> gradient);
-  double Gradient(Model& model, const Batch& batch, std::span<float> gradient) const;
+  double Gradient(Model& model, const Batch& batch, ModelState& state,
+                  std::span<float> gradient) const;
   void CheckFinite(const StepInfo& step, int worker, std::span<const float> gradient) const;
   void ClipLocally(std::span<float> gradient) const;
 
   BackendJob job_;
   WorkerPool pool_;
+  std::vector<ModelState> states_;  // states by worker
   std::unique_ptr<Optimizer> optimizer_;
   std::optional<LocalModels> local_;           // models of local SGD, where there are local steps
   std::vector<std::vector<float>> gradients_;  // gradients by pool thread

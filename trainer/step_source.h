@@ -9,11 +9,11 @@
 #include <string>
 #include <vector>
 
-#include "base/metric.h"
 #include "compress/unit.h"
 #include "trainer/aggregation.h"
 #include "trainer/clock/operation_cost.h"
 #include "trainer/clock/step_work.h"
+#include "trainer/tasks/task_catalog.h"
 
 namespace legacy {
 
@@ -29,12 +29,6 @@ struct StepOutcome {
 // A GradientHook sees the gradient of each worker and step, flat, before anything is compressed. It
 // is called from any thread.
 using GradientHook = std::function<void(int64_t step, int worker, std::span<const float> gradient)>;
-
-// An Evaluation is the quality of the model.
-struct Evaluation {
-  double loss = 0;              // mean over the test set
-  std::vector<double> metrics;  // values of StepSource::Metrics(), in their order
-};
 
 // A BackendReport says what a training computes on, for manifests.
 struct BackendReport {

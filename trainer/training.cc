@@ -11,12 +11,12 @@
 #include "base/error.h"
 #include "trainer/device_backend.h"
 #include "trainer/host_backend.h"
-#include "trainer/tasks/task_catalog.h"
+#include "trainer/tasks/task.h"
 
 namespace legacy {
 namespace {
 
-void Check(const TrainingOptions& options, const Dataset& dataset, const ModelRequest& model) {
+void Check(const TrainingOptions& options, const Task& task, const ModelRequest& model) {
   if (options.workers < 1) throw Error("workers", std::to_string(options.workers), "at least 1");
   if (options.total_steps < 1) {
     throw Error("steps", std::to_string(options.total_steps), "at least 1");
@@ -34,21 +34,28 @@ void Check(const TrainingOptions& options, const Dataset& dataset, const ModelRe
     if (!(clip >= 0)) throw Error("clip", std::to_string(clip), "0 or more");
   }
   CheckSchedule(options.schedule);
-  const auto require = [&](const char* what, int got, int wanted) {
-    if (got == wanted) return;
+  const ModelRequest wanted = task.RequestFor(model.name, model.seed);
+  const auto require = [&](const char* what, int got, int allowed) {
+    if (got == allowed) return;
     throw Error("model " + model.name + ": " + what, std::to_string(got),
-                std::to_string(wanted) + " with data set " + dataset.name);
+                std::to_string(allowed) + " with data set " + task.DataName());
   };
-  require("channels", model.channels, dataset.channels());
-  require("height", model.height, dataset.height());
-  require("width", model.width, dataset.width());
-  require("classes", model.classes, dataset.classes);
+  require("channels", model.channels, wanted.channels);
+  require("height", model.height, wanted.height);
+  require("width", model.width, wanted.width);
+  require("classes", model.classes, wanted.classes);
+  require("length", model.length, wanted.length);
+  require("users", model.users, wanted.users);
+  require("items", model.items, wanted.items);
+  if (model.task != wanted.task) {
+    throw Error("model " + model.name, InfoOf(model.task).name, InfoOf(wanted.task).name);
+  }
 }
 
 }  // namespace
 
 struct Training::Impl {
-  Impl(const TrainingOptions& chosen, const Dataset& data, const ModelRequest& model,
+  Impl(const TrainingOptions& chosen, const Task& chosen_task, const ModelRequest& model,
        std::unique_ptr<Policy> chosen_policy, std::unique_ptr<Scheme> chosen_scheme);
 
   void RescaleResiduals(double rate);
@@ -58,10 +65,10 @@ struct Training::Impl {
   Aggregation& aggregation() const { return backend->aggregation(); }
 
   TrainingOptions options;
-  const Dataset& dataset;
+  const Task& task;
   std::unique_ptr<Policy> policy;
   std::unique_ptr<Scheme> scheme;
-  Sampler sampler;
+  std::unique_ptr<Feed> feed;
   std::vector<std::shared_ptr<Model>> replicas;  // replicas by worker; the first owns the weights
   std::vector<Unit> layers;
   std::vector<OperationCost> costs;
@@ -86,9 +93,9 @@ std::vector<std::shared_ptr<Model>> MakeReplicas(const ModelRequest& request, in
   return replicas;
 }
 
-TrainingOptions Checked(const TrainingOptions& options, const Dataset& dataset,
+TrainingOptions Checked(const TrainingOptions& options, const Task& task,
                         const ModelRequest& model) {
-  Check(options, dataset, model);
+  Check(options, task, model);
   return options;
 }
 
@@ -102,17 +109,18 @@ std::unique_ptr<Backend> MakeBackend(const BackendJob& job) {
 
 }  // namespace
 
-Training::Impl::Impl(const TrainingOptions& chosen, const Dataset& data, const ModelRequest& model,
-                     std::unique_ptr<Policy> chosen_policy, std::unique_ptr<Scheme> chosen_scheme)
-    : options(Checked(chosen, data, model)),
-      dataset(data),
+Training::Impl::Impl(const TrainingOptions& chosen, const Task& chosen_task,
+                     const ModelRequest& model, std::unique_ptr<Policy> chosen_policy,
+                     std::unique_ptr<Scheme> chosen_scheme)
+    : options(Checked(chosen, chosen_task, model)),
+      task(chosen_task),
       policy(std::move(chosen_policy)),
       scheme(std::move(chosen_scheme)),
-      sampler(data.train_labels.size(0), options.workers, options.batch_size, options.seed),
+      feed(task.Open({options.workers, options.batch_size, options.seed})),
       replicas(MakeReplicas(model, options.workers, options.local_steps == 1)),
       layers(LayersOf(*replicas.front())),
       costs(CostsOf(model)),
-      backend(MakeBackend({options, dataset, sampler, *scheme, *policy, replicas, layers})),
+      backend(MakeBackend({options, task, *feed, *scheme, *policy, replicas, layers})),
       steps_of(static_cast<size_t>(options.workers)) {
   if (scheme->Traits().owns_momentum && options.sgd.momentum != 0) {
     throw Error("momentum", std::to_string(options.sgd.momentum),
@@ -147,11 +155,9 @@ std::vector<int> Training::Impl::ActiveWorkers(std::span<const int> given) const
   return active_workers;
 }
 
-Training::Training(const TrainingOptions& options, const Dataset& dataset,
-                   const ModelRequest& model, std::unique_ptr<Policy> policy,
-                   std::unique_ptr<Scheme> scheme)
-    : impl_(std::make_unique<Impl>(options, dataset, model, std::move(policy), std::move(scheme))) {
-}
+Training::Training(const TrainingOptions& options, const Task& task, const ModelRequest& model,
+                   std::unique_ptr<Policy> policy, std::unique_ptr<Scheme> scheme)
+    : impl_(std::make_unique<Impl>(options, task, model, std::move(policy), std::move(scheme))) {}
 
 Training::~Training() = default;
 
@@ -188,12 +194,12 @@ StepOutcome Training::Step(std::span<const int> active_workers) {
                       .step = my.step,
                       .total_steps = my.options.total_steps,
                       .learning_rate = outcome.learning_rate,
-                      .steps_per_epoch = my.sampler.StepsPerEpoch(),
+                      .steps_per_epoch = my.feed->StepsPerEpoch(),
                       .link = my.link,
                       .active_workers = active};
   const bool exchanges = (my.step + 1) % my.options.local_steps == 0;
   if (exchanges) my.aggregation().Begin(info);
-  my.sampler.Seek(my.step);
+  my.feed->Seek(my.step);
 
   std::vector<double> losses(static_cast<size_t>(my.options.workers));
   my.backend->RunWorkers(info, exchanges, losses);
@@ -249,14 +255,12 @@ void Training::SetGradientHook(GradientHook hook) {
   impl_->backend->SetGradientHook(std::move(hook));
 }
 
-std::span<const Metric> Training::Metrics() const {
-  return std::span(InfoOf(TaskKind::kClassification).metrics).first(1);
-}
+std::span<const Metric> Training::Metrics() const { return impl_->task.Info().metrics; }
 
 BackendReport Training::Report() const { return impl_->backend->Report(); }
 
 int64_t Training::step() const { return impl_->step; }
-int64_t Training::StepsPerEpoch() const { return impl_->sampler.StepsPerEpoch(); }
+int64_t Training::StepsPerEpoch() const { return impl_->feed->StepsPerEpoch(); }
 const TrainingOptions& Training::options() const { return impl_->options; }
 const Policy& Training::policy() const { return *impl_->policy; }
 const Scheme& Training::scheme() const { return *impl_->scheme; }

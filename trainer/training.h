@@ -8,7 +8,7 @@
 // and every draw is keyed by (seed, worker, step). On an accelerator workers compute one after the
 // other, and results are those of its LibTorch.
 //
-//   Training training(options, dataset, request, MakeUniformPolicy(0.01), MakeScheme("topk", {}));
+//   Training training(options, task, request, MakeUniformPolicy(0.01), MakeScheme("topk", {}));
 //   while (training.step() < options.total_steps) { StepOutcome outcome = training.Step(); ... }
 #pragma once
 
@@ -29,9 +29,9 @@
 namespace legacy {
 
 class Accelerator;
-struct Dataset;
 struct ModelRequest;
 class Model;
+class Task;
 
 // TrainingOptions are the settings of a training.
 struct TrainingOptions {
@@ -72,9 +72,9 @@ HostLibraries DescribeHostLibraries();
 // A Training is a StepSource that computes real gradients.
 class Training : public StepSource {
  public:
-  // `dataset` outlives the training. Throws Error on options out of range and on a model that does
-  // not fit the data.
-  Training(const TrainingOptions& options, const Dataset& dataset, const ModelRequest& model,
+  // `task` outlives the training. Throws Error on options out of range and on a model that does not
+  // fit the task.
+  Training(const TrainingOptions& options, const Task& task, const ModelRequest& model,
            std::unique_ptr<Policy> policy, std::unique_ptr<Scheme> scheme);
   ~Training() override;
 

@@ -3,39 +3,32 @@
 
 #include "scenarios/run/step_sources.h"
 #include "trainer/accelerator.h"
-#include "trainer/data/data_catalog.h"
-#include "trainer/data/dataset.h"
 #include "trainer/models/model.h"
+#include "trainer/tasks/task.h"
 
 namespace legacy {
 namespace {
-
-ModelRequest ModelOf(const Scenario& s, const Dataset& data, uint64_t seed) {
-  return {s.model, data.channels(), data.height(), data.width(), data.classes, seed};
-}
 
 class Trained : public StepSources {
  public:
   explicit Trained(const Scenario& scenario)
       : scenario_(scenario),
         device_(ChooseDevice(*scenario.device)),
-        dataset_(LoadDataset(
+        task_(LoadTask(
             {scenario.dataset, scenario.data_root, scenario.train_limit, scenario.test_limit})),
-        layers_(LayersOf(*MakeModel(ModelOf(scenario, dataset_, scenario.seed)))) {}
+        layers_(LayersOf(*MakeModel(task_->RequestFor(scenario.model, scenario.seed)))) {}
 
   std::string Title() const override { return scenario_.model; }
   std::span<const Unit> Layers() const override { return layers_; }
   int64_t StepsPerEpoch() const override {
-    const int64_t samples = dataset_.train_labels.size(0);
-    return std::max<int64_t>(1, samples / (int64_t{scenario_.workers} * scenario_.batch));
+    return task_->Open({scenario_.workers, scenario_.batch, scenario_.seed})->StepsPerEpoch();
   }
-  std::span<const Metric> Metrics() const override {
-    return InfoOf(FindInCatalog(scenario_.dataset).task).metrics;
-  }
+  std::span<const Metric> Metrics() const override { return task_->Info().metrics; }
   std::unique_ptr<StepSource> Make(const TrainingOptions& given, BuiltMethod method) override {
     TrainingOptions options = given;
     options.accelerator = device_.accelerator;
-    return std::make_unique<Training>(options, dataset_, ModelOf(scenario_, dataset_, options.seed),
+    return std::make_unique<Training>(options, *task_,
+                                      task_->RequestFor(scenario_.model, options.seed),
                                       std::move(method.policy), std::move(method.scheme));
   }
 
@@ -67,7 +60,7 @@ class Trained : public StepSources {
  private:
   const Scenario& scenario_;
   DeviceChoice device_;
-  Dataset dataset_;
+  std::unique_ptr<Task> task_;
   std::vector<Unit> layers_;
 };
 

@@ -12,9 +12,9 @@
 #include "tests/trainer/emulated_accelerator.h"
 #include "trainer/clock/traffic_record.h"
 #include "trainer/data/batch.h"
-#include "trainer/data/dataset.h"
 #include "trainer/data/device_data.h"
 #include "trainer/models/model.h"
+#include "trainer/tasks/classification.h"
 #include "trainer/training.h"
 
 namespace legacy::device_training_test {
@@ -22,18 +22,18 @@ namespace {
 
 using test::EmulatedAccelerator;
 
-const Dataset& Glyphs() {
-  static const Dataset dataset = LoadDataset({"glyphs", "", 256, 100});
-  return dataset;
+const Classification& Glyphs() {
+  static const Classification task(LoadDataset({"glyphs", "", 256, 100}));
+  return task;
 }
 
-const Dataset& AugmentedGlyphs() {
-  static const Dataset dataset = [] {
-    Dataset glyphs = Glyphs();
+const Classification& AugmentedGlyphs() {
+  static const Classification task([] {
+    Dataset glyphs = Glyphs().images();
     glyphs.augment = true;
     return glyphs;
-  }();
-  return dataset;
+  }());
+  return task;
 }
 
 struct Case {
@@ -47,10 +47,7 @@ struct Case {
   Scope scope = Scope::kLayer;
 };
 
-ModelRequest ModelFor(const Case& what) {
-  return {what.model,       Glyphs().channels(), Glyphs().height(),
-          Glyphs().width(), Glyphs().classes,    5};
-}
+ModelRequest ModelFor(const Case& what) { return Glyphs().RequestFor(what.model, 5); }
 
 std::unique_ptr<Training> Make(const Case& what, std::shared_ptr<Accelerator> accelerator) {
   TrainingOptions options;
@@ -256,7 +253,7 @@ TEST(DeviceTraining, RefusesWhatTheHostRefuses) {
 }
 
 TEST(DeviceData, BatchesHaveTheHostsPixels) {
-  for (const Dataset* data : {&Glyphs(), &AugmentedGlyphs()}) {
+  for (const Dataset* data : {&Glyphs().images(), &AugmentedGlyphs().images()}) {
     const DeviceData device(*data, torch::kCPU);
     std::vector<int64_t> indices;
     for (int64_t i = 0; i < 120; ++i) indices.push_back(i * 7 % 256);
@@ -266,9 +263,9 @@ TEST(DeviceData, BatchesHaveTheHostsPixels) {
     }
     const Batch expected = TrainingBatch(*data, indices, key);
     const Batch got = device.Training(DeviceData::Choice(indices, key));
-    EXPECT_TRUE(torch::equal(got.images, expected.images));
-    EXPECT_TRUE(torch::equal(got.labels, expected.labels));
-    EXPECT_TRUE(torch::equal(device.Test(30, 50).images, TestBatch(*data, 30, 50).images));
+    EXPECT_TRUE(torch::equal(got.inputs, expected.inputs));
+    EXPECT_TRUE(torch::equal(got.targets, expected.targets));
+    EXPECT_TRUE(torch::equal(device.Test(30, 50).inputs, TestBatch(*data, 30, 50).inputs));
   }
 }
 

@@ -5,22 +5,19 @@
 #include <cstring>
 
 #include "base/error.h"
-#include "trainer/data/dataset.h"
 #include "trainer/models/model.h"
+#include "trainer/tasks/classification.h"
 #include "trainer/training.h"
 
 namespace legacy::policy_calls_test {
 namespace {
 
-const Dataset& Glyphs() {
-  static const Dataset dataset = LoadDataset({"glyphs", "", 256, 100});
-  return dataset;
+const Classification& Glyphs() {
+  static const Classification task(LoadDataset({"glyphs", "", 256, 100}));
+  return task;
 }
 
-ModelRequest SmallCnn() {
-  return {"small-cnn",      Glyphs().channels(), Glyphs().height(),
-          Glyphs().width(), Glyphs().classes,    5};
-}
+ModelRequest SmallCnn() { return Glyphs().RequestFor("small-cnn", 5); }
 
 TrainingOptions SmallOptions(int workers = 4) {
   TrainingOptions options;

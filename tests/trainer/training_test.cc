@@ -12,17 +12,18 @@
 #include "trainer/data/sampler.h"
 #include "trainer/models/model.h"
 #include "trainer/one_thread.h"
+#include "trainer/tasks/classification.h"
 
 namespace legacy::training_test {
 namespace {
 
-const Dataset& Glyphs() {
-  static const Dataset dataset = LoadDataset({"glyphs", "", 256, 100});
-  return dataset;
+const Classification& Glyphs() {
+  static const Classification task(LoadDataset({"glyphs", "", 256, 100}));
+  return task;
 }
 
-ModelRequest ModelFor(const Dataset& data, const std::string& name = "small-cnn") {
-  return {name, data.channels(), data.height(), data.width(), data.classes, 5};
+ModelRequest ModelFor(const Task& task, const std::string& name = "small-cnn") {
+  return task.RequestFor(name, 5);
 }
 
 TrainingOptions SmallOptions() {
@@ -37,9 +38,9 @@ TrainingOptions SmallOptions() {
 }
 
 Training MakeTraining(const TrainingOptions& options, const std::string& scheme, double parameter,
-                      bool error_feedback = true, const Dataset& data = Glyphs(),
+                      bool error_feedback = true, const Task& task = Glyphs(),
                       const std::string& model = "small-cnn") {
-  return Training(options, data, ModelFor(data, model), MakeUniformPolicy(parameter),
+  return Training(options, task, ModelFor(task, model), MakeUniformPolicy(parameter),
                   MakeScheme(scheme, {.error_feedback = error_feedback}));
 }
 
@@ -71,17 +72,18 @@ std::vector<float> PlainLoop(const TrainingOptions& options, int steps) {
   };
   torch::optim::SGD sgd({group(false), group(true)},
                         torch::optim::SGDOptions(options.schedule.learning_rate));
-  Sampler sampler(Glyphs().train_labels.size(0), options.workers, options.batch_size, options.seed);
+  Sampler sampler(Glyphs().images().train_labels.size(0), options.workers, options.batch_size,
+                  options.seed);
   for (int step = 0; step < steps; ++step) {
     sampler.Seek(step);
     std::vector<int64_t> all;
     for (int w = 0; w < options.workers; ++w) {
       all.insert(all.end(), sampler.Batch(w).begin(), sampler.Batch(w).end());
     }
-    const Batch batch = TrainingBatch(Glyphs(), all, std::nullopt);
+    const Batch batch = TrainingBatch(Glyphs().images(), all, std::nullopt);
     sgd.zero_grad();
     torch::nn::functional::cross_entropy(
-        model->Forward(batch.images), batch.labels,
+        model->Forward(batch.inputs), batch.targets,
         torch::nn::functional::CrossEntropyFuncOptions().label_smoothing(options.label_smoothing))
         .backward();
     sgd.step();
@@ -244,13 +246,13 @@ TEST_P(EvaluationTest, EqualsOneSampleAtATime) {
   Model& model = training.Replica(0);
   EXPECT_TRUE(model.is_training());
   model.eval();
-  const int64_t samples = Glyphs().test_labels.size(0);
+  const int64_t samples = Glyphs().images().test_labels.size(0);
   double loss = 0;
   int64_t hits = 0;
   for (int64_t i = 0; i < samples; ++i) {
-    const Batch batch = TestBatch(Glyphs(), i, 1);
-    const torch::Tensor logits = model.Forward(batch.images).to(torch::kDouble)[0];
-    const auto label = batch.labels[0].item<int64_t>();
+    const Batch batch = TestBatch(Glyphs().images(), i, 1);
+    const torch::Tensor logits = model.Forward(batch.inputs).to(torch::kDouble)[0];
+    const auto label = batch.targets[0].item<int64_t>();
     loss += (logits.exp().sum().log() - logits[label]).item<double>();
     hits += logits.argmax().item<int64_t>() == label;
   }
@@ -494,7 +496,7 @@ TEST(Batch, AugmentationShiftsAndMirrors) {
   const Dataset data = Ramps();
   const std::vector<int64_t> indices(200, 0);
   const RandomKey key{.seed = 1, .step = 2, .worker = 3, .layer = 0, .purpose = Purpose::kAugment};
-  const torch::Tensor images = TrainingBatch(data, indices, key).images.round().to(torch::kInt64);
+  const torch::Tensor images = TrainingBatch(data, indices, key).inputs.round().to(torch::kInt64);
   int mirrored = 0;
   std::vector<std::pair<int64_t, int64_t>> shifts;
   for (int64_t i = 0; i < images.size(0); ++i) {
@@ -520,7 +522,7 @@ TEST(Batch, AugmentationShiftsAndMirrors) {
   EXPECT_EQ(shifts.front().first, -4);
   EXPECT_EQ(shifts.back().first, 4);
   EXPECT_TRUE(
-      torch::equal(images, TrainingBatch(data, indices, key).images.round().to(torch::kInt64)));
+      torch::equal(images, TrainingBatch(data, indices, key).inputs.round().to(torch::kInt64)));
 }
 
 }  // namespace

@@ -16,9 +16,9 @@
 #include "trainer/accelerator.h"
 #include "trainer/data/batch.h"
 #include "trainer/data/device_data.h"
-#include "trainer/data/sampler.h"
 #include "trainer/models/model.h"
 #include "trainer/one_thread.h"
+#include "trainer/tasks/classification.h"
 #include "trainer/training.h"
 
 namespace legacy {
@@ -38,25 +38,27 @@ double Median(std::vector<double> values) {
 // A BareLoop adds N forward and backward passes up in .grad and then steps torch::optim::SGD.
 class BareLoop {
  public:
-  BareLoop(const TrainingOptions& options, const Dataset& data, const ModelRequest& request)
+  BareLoop(const TrainingOptions& options, const Task& task, const ModelRequest& request)
       : options_(options),
-        data_(data),
+        task_(task),
         model_(MakeModel(request)),
         sgd_(model_->parameters(), torch::optim::SGDOptions(options.schedule.learning_rate)
                                        .momentum(options.sgd.momentum)),
-        sampler_(data.train_labels.size(0), options.workers, options.batch_size, options.seed) {
+        feed_(task.Open({options.workers, options.batch_size, options.seed})),
+        states_(static_cast<size_t>(options.workers)) {
     if (!options.accelerator) return;
-    device_data_.emplace(data, options.accelerator->device());
+    device_data_.emplace(dynamic_cast<const Classification&>(task).images(),
+                         options.accelerator->device());
     model_->to(options.accelerator->device());
   }
 
   void Step(int64_t step) {
-    sampler_.Seek(step);
+    feed_->Seek(step);
+    if (feed_->Begins()) std::ranges::fill(states_, ModelState());
     sgd_.zero_grad();
     for (int w = 0; w < options_.workers; ++w) {
       const Batch batch = BatchOf(w);
-      const torch::Tensor loss =
-          torch::cross_entropy_loss(model_->Forward(batch.images), batch.labels);
+      const torch::Tensor loss = task_.Loss(*model_, batch, states_[w], 0);
       (loss / options_.workers).backward();
     }
     sgd_.step();
@@ -64,24 +66,25 @@ class BareLoop {
 
  private:
   Batch BatchOf(int worker) const {
-    const auto indices = sampler_.Batch(worker);
-    if (!device_data_) return TrainingBatch(data_, indices, std::nullopt);
-    const torch::Tensor choice = DeviceData::Choice(indices, std::nullopt);
+    if (!device_data_) return feed_->Get(worker);
+    const auto& feed = dynamic_cast<const ImageFeed&>(*feed_);
+    const torch::Tensor choice = DeviceData::Choice(feed.Samples(worker), std::nullopt);
     return device_data_->Training(choice.to(options_.accelerator->device()));
   }
 
   TrainingOptions options_;
-  const Dataset& data_;
+  const Task& task_;
   std::shared_ptr<Model> model_;
   torch::optim::SGD sgd_;
-  Sampler sampler_;
+  std::unique_ptr<Feed> feed_;
+  std::vector<ModelState> states_;
   std::optional<DeviceData> device_data_;  // data on an accelerator
 };
 
-void Compare(const std::string& model, int workers, int64_t batch, int steps,
-             const std::string& device) {
-  const Dataset data = LoadDataset({"glyphs", "", 0, 100});
-  const ModelRequest request{model, data.channels(), data.height(), data.width(), data.classes, 1};
+void Compare(const std::string& dataset, const std::string& model, int workers, int64_t batch,
+             int steps, const std::string& device) {
+  const std::unique_ptr<Task> task = LoadTask({.dataset = dataset, .test_limit = 100});
+  const ModelRequest request = task->RequestFor(model, 1);
   TrainingOptions options;
   options.workers = workers;
   options.batch_size = batch;
@@ -98,8 +101,8 @@ void Compare(const std::string& model, int workers, int64_t batch, int steps,
     });
   };
   UseOneThread();
-  BareLoop bare(options, data, request);
-  Training training(options, data, request, MakeUniformPolicy(1),
+  BareLoop bare(options, *task, request);
+  Training training(options, *task, request, MakeUniformPolicy(1),
                     MakeScheme("dense", {.error_feedback = false}));
   bare.Step(0);
   training.Step();
@@ -123,10 +126,12 @@ void Compare(const std::string& model, int workers, int64_t batch, int steps,
 
 int main(int argc, char** argv) {
   CLI::App app("Training's dense steps against the bare LibTorch loop.", "legacy-bench-training");
+  std::string dataset = "glyphs";
   std::string model = "small-cnn";
   int workers = 16;
   int64_t batch = 32;
   int steps = 30;
+  app.add_option("--dataset", dataset, "data set")->capture_default_str();
   app.add_option("--model", model, "model")->capture_default_str();
   app.add_option("--workers", workers, "workers")->capture_default_str();
   app.add_option("--batch", batch, "samples of each worker")->capture_default_str();
@@ -137,7 +142,7 @@ int main(int argc, char** argv) {
   app.add_option("--device", device, "cpu, cuda or auto")->capture_default_str();
   CLI11_PARSE(app, argc, argv);
   try {
-    legacy::Compare(model, workers, batch, steps, device);
+    legacy::Compare(dataset, model, workers, batch, steps, device);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "legacy-bench-training: %s\n", error.what());
     return 1;

@@ -1,4 +1,5 @@
-// A batch is one worker's samples, gathered from the data set in memory, augmented and normalised.
+// A batch is one worker's samples. Those of images in memory are gathered, augmented and normalised
+// here.
 #pragma once
 
 #include <cstdint>
@@ -11,10 +12,10 @@
 
 namespace legacy {
 
-// A Batch is a model's input.
+// A Batch has n samples.
 struct Batch {
-  torch::Tensor images;  // float [n, c, h, w]
-  torch::Tensor labels;  // int64 [n]
+  torch::Tensor inputs;   // images: float [n, c, h, w]; tokens: int64 [n, length]; pairs: [n, 2]
+  torch::Tensor targets;  // classes: int64 [n]; tokens: int64 [n, length]; 0 or 1: float [n]
 };
 
 // A Shift is the augmentation of an image: pixel (r, c) becomes that of (r + rows, c + columns),

@@ -28,6 +28,7 @@ class DeviceData {
   // every choice, so that it can be captured.
   Batch Training(const torch::Tensor& choice) const;
   Batch Test(int64_t first, int64_t count) const;
+  int64_t test_samples() const { return test_labels_.size(0); }
 
  private:
   torch::Tensor Augmented(const torch::Tensor& images, const torch::Tensor& choice) const;

@@ -19,10 +19,20 @@ void Check(const ModelRequest& request) {
       throw Error("model " + request.name + ": " + what, std::to_string(value), "1 or more");
     }
   };
-  at_least_one("channels", request.channels);
-  at_least_one("height", request.height);
-  at_least_one("width", request.width);
-  at_least_one("classes", request.classes);
+  switch (request.task) {
+    case TaskKind::kClassification:
+      at_least_one("channels", request.channels);
+      at_least_one("height", request.height);
+      at_least_one("width", request.width);
+      return at_least_one("classes", request.classes);
+    case TaskKind::kLanguageModelling:
+    case TaskKind::kCharacterModelling:
+      at_least_one("length", request.length);
+      return at_least_one("vocabulary", request.classes);
+    case TaskKind::kRecommendation:
+      at_least_one("users", request.users);
+      return at_least_one("items", request.items);
+  }
 }
 
 // Returns the model with LibTorch's own weights.
@@ -72,6 +82,32 @@ void DrawWeights(Model& model, uint64_t seed) {
 
 }  // namespace
 
+torch::Tensor Model::TargetLosses(const torch::Tensor& outputs, const torch::Tensor& targets,
+                                  double smoothing) {
+  return torch::cross_entropy_loss(outputs.view({-1, outputs.size(-1)}), targets.reshape({-1}), {},
+                                   at::Reduction::None, kIgnored, smoothing);
+}
+
+Batch ExampleBatch(const ModelRequest& request, int64_t samples) {
+  const auto through = [](int64_t count, int most) {
+    return torch::arange(count, torch::kInt64).remainder(most);
+  };
+  switch (request.task) {
+    case TaskKind::kClassification:
+      return {torch::zeros({samples, request.channels, request.height, request.width}),
+              torch::zeros({samples}, torch::kInt64)};
+    case TaskKind::kLanguageModelling:
+    case TaskKind::kCharacterModelling: {
+      const torch::Tensor tokens = through(samples * request.length, request.classes);
+      return {tokens.view({samples, request.length}), tokens.view({samples, request.length})};
+    }
+    case TaskKind::kRecommendation:
+      return {torch::stack({through(samples, request.users), through(samples, request.items)}, 1),
+              torch::zeros({samples})};
+  }
+  return {};
+}
+
 torch::Tensor Model::Dropout(const torch::Tensor& x, double part) {
   if (!is_training()) return x;
   RandomStream random(draws_);
@@ -113,7 +149,9 @@ std::vector<OperationCost> CostsOf(const ModelRequest& request) {
     parameters.emplace_back(parameter.key(), parameter.value());
   }
   return ObserveCosts(parameters, [&](int64_t samples) {
-    model->Forward(torch::zeros({samples, request.channels, request.height, request.width}));
+    const Batch batch = ExampleBatch(request, samples);
+    const torch::Tensor outputs = model->Forward(batch.inputs);
+    if (model->HasOwnLoss()) model->TargetLosses(outputs, batch.targets, 0);
   });
 }
 

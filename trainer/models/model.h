@@ -12,14 +12,31 @@
 #include "base/random.h"
 #include "compress/unit.h"
 #include "trainer/clock/operation_cost.h"
+#include "trainer/data/batch.h"
+#include "trainer/tasks/task_catalog.h"
 
 namespace legacy {
 
-// A Model classifies images.
+// A ModelState is what a recurrent model carries over from one window of tokens to the next; empty
+// where it starts anew.
+using ModelState = std::vector<torch::Tensor>;
+
+// A Model turns the inputs of a batch into logits.
 class Model : public torch::nn::Module {
  public:
-  // Returns logits [n, classes] of images [n, c, h, w].
-  virtual torch::Tensor Forward(const torch::Tensor& images) = 0;
+  // Returns logits: [n, classes] of images [n, c, h, w], [n, length, classes] of tokens
+  // [n, length], [n] of pairs [n, 2].
+  virtual torch::Tensor Forward(const torch::Tensor& inputs) = 0;
+  // Returns the same, going on from `state`, which becomes that behind the inputs.
+  virtual torch::Tensor Continue(const torch::Tensor& inputs, ModelState&) {
+    return Forward(inputs);
+  }
+  // Returns the cross entropy of each target, flat, from what Forward returned. A model that has no
+  // logits, as with an adaptive softmax, has its own.
+  virtual torch::Tensor TargetLosses(const torch::Tensor& outputs, const torch::Tensor& targets,
+                                     double smoothing);
+  // True where TargetLosses has parameters, so that its costs are the model's.
+  virtual bool HasOwnLoss() const { return false; }
   // Returns the standard deviation of the initial weights, which are normal. 0: uniform, as in
   // MakeModel.
   virtual double InitialDeviation() const { return 0; }
@@ -43,9 +60,22 @@ struct ModelRequest {
   int channels = 1;
   int height = 28;
   int width = 28;
-  int classes = 10;
+  int classes = 10;   // classes of images, or words of the vocabulary
   uint64_t seed = 1;  // seed of the weights, which are the same bits on every machine
+  TaskKind task = TaskKind::kClassification;  // says which of the numbers count
+  int length = 0;                             // tokens of a window
+  int users = 0;
+  int items = 0;
+
+  bool operator==(const ModelRequest&) const = default;
 };
+
+// A target of this value is left out of losses (LibTorch's default).
+inline constexpr int64_t kIgnored = -100;
+
+// Returns inputs [samples, ...] as the model takes them, and their targets: black images, and
+// tokens and pairs that go through all numbers.
+Batch ExampleBatch(const ModelRequest& request, int64_t samples);
 
 // Makes a model. Throws Error on unknown names and on images too small for the model.
 std::shared_ptr<Model> MakeModel(const ModelRequest& request);

@@ -26,6 +26,12 @@ struct TaskInfo {
   std::vector<Metric> metrics;
 };
 
+// An Evaluation is the quality of the model.
+struct Evaluation {
+  double loss = 0;              // mean over the test set
+  std::vector<double> metrics;  // values of the task's metrics, in their order
+};
+
 // Returns all tasks.
 std::span<const TaskInfo> TaskCatalog();
 

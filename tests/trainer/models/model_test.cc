@@ -237,18 +237,14 @@ TEST(ModelTest, WeightsHaveTheVarianceOfHe) {
   }
 }
 
-struct Batch {
-  torch::Tensor images;
-  torch::Tensor labels;
-};
-
 Batch MakeBatch(int64_t number) {
   torch::Tensor images = torch::arange(4 * 3 * 32 * 32).add(31 * number).mul(0.37).sin();
   return {images.view({4, 3, 32, 32}), torch::arange(4).add(number).remainder(10)};
 }
 
 std::vector<torch::Tensor> Gradients(Model& model, const Batch& batch) {
-  const auto loss = torch::nn::functional::cross_entropy(model.Forward(batch.images), batch.labels);
+  const auto loss =
+      torch::nn::functional::cross_entropy(model.Forward(batch.inputs), batch.targets);
   return torch::autograd::grad({loss}, model.parameters());
 }
 
@@ -288,7 +284,7 @@ TEST(ShareParametersTest, WeightsAreOneAndStatisticsAreEachsOwn) {
     EXPECT_TRUE(shared->parameters()[i].requires_grad());
   }
   const torch::Tensor before = model->buffers()[0].clone();
-  shared->Forward(MakeBatch(0).images);
+  shared->Forward(MakeBatch(0).inputs);
   EXPECT_TRUE(model->buffers()[0].equal(before));
   EXPECT_FALSE(shared->buffers()[0].equal(before));
 }
