@@ -13,7 +13,7 @@
 #include "trainer/aggregation.h"
 #include "trainer/clock/operation_cost.h"
 #include "trainer/clock/step_work.h"
-#include "trainer/tasks/task_catalog.h"
+#include "trainer/data/task_catalog.h"
 
 namespace legacy {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "trainer/data/images.h"
-#include "trainer/tasks/task_catalog.h"
+#include "trainer/data/task_catalog.h"
 
 namespace legacy {
 

@@ -13,7 +13,7 @@
 #include "compress/unit.h"
 #include "trainer/clock/operation_cost.h"
 #include "trainer/data/batch.h"
-#include "trainer/tasks/task_catalog.h"
+#include "trainer/data/task_catalog.h"
 
 namespace legacy {
 

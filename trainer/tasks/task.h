@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "trainer/data/batch.h"
+#include "trainer/data/task_catalog.h"
 #include "trainer/models/model.h"
-#include "trainer/tasks/task_catalog.h"
 
 namespace legacy {
 

@@ -1,4 +1,4 @@
-#include "trainer/tasks/task_catalog.h"
+#include "trainer/data/task_catalog.h"
 
 #include <algorithm>
 
