@@ -16,7 +16,7 @@ class Trained : public StepSources {
         device_(ChooseDevice(*scenario.device)),
         task_(LoadTask(
             {scenario.dataset, scenario.data_root, scenario.train_limit, scenario.test_limit})),
-        layers_(LayersOf(*MakeModel(task_->RequestFor(scenario.model, scenario.seed)))) {}
+        layers_(LayersOf(task_->RequestFor(scenario.model, scenario.seed))) {}
 
   std::string Title() const override { return scenario_.model; }
   std::span<const Unit> Layers() const override { return layers_; }

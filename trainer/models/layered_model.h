@@ -11,8 +11,7 @@
 #include <string>
 #include <tuple>
 
-#include "compress/options.h"
-#include "trainer/models/model.h"
+#include "trainer/models/model_family.h"
 
 namespace legacy {
 
@@ -77,22 +76,5 @@ inline constexpr int kSmallImage = 64;
 inline bool IsSmall(const ModelRequest& request) {
   return std::min(request.height, request.width) < kSmallImage;
 }
-
-// A family makes the models of the catalogue whose names it knows, and returns null for others. It
-// may draw the weights itself; others stay LibTorch's own until MakeModel draws them.
-using ModelFamily = std::shared_ptr<Model> (*)(const ModelRequest& request, const std::string& name,
-                                               const OptionReader& options);
-std::shared_ptr<Model> MakePlainModel(const ModelRequest& request, const std::string& name,
-                                      const OptionReader& options);
-std::shared_ptr<Model> MakeResidualModel(const ModelRequest& request, const std::string& name,
-                                         const OptionReader& options);
-std::shared_ptr<Model> MakeDeepResidualModel(const ModelRequest& request, const std::string& name,
-                                             const OptionReader& options);
-std::shared_ptr<Model> MakeBranchedModel(const ModelRequest& request, const std::string& name,
-                                         const OptionReader& options);
-std::shared_ptr<Model> MakeStackedModel(const ModelRequest& request, const std::string& name,
-                                        const OptionReader& options);
-std::shared_ptr<Model> MakeVisionTransformer(const ModelRequest& request, const std::string& name,
-                                             const OptionReader& options);
 
 }  // namespace legacy

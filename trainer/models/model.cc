@@ -6,8 +6,8 @@
 
 #include "base/error.h"
 #include "base/random.h"
-#include "trainer/models/layered_model.h"
 #include "trainer/models/model_catalog.h"
+#include "trainer/models/model_family.h"
 #include "trainer/models/observed_costs.h"
 
 namespace legacy {
@@ -39,16 +39,26 @@ void Check(const ModelRequest& request) {
 std::shared_ptr<Model> Build(const ModelRequest& request) {
   Check(request);
   const Stage stage = ParseModel(request.name);
-  const OptionReader options(stage, ModelInfo(stage.name).options);
-  constexpr ModelFamily kFamilies[] = {MakePlainModel,    MakeResidualModel, MakeDeepResidualModel,
-                                       MakeBranchedModel, MakeStackedModel,  MakeVisionTransformer};
-  for (const ModelFamily make : kFamilies) {
+  const ModelRow& row = FindModel(stage.name);
+  CheckTakes(row, request.task);
+  const OptionReader options(stage, row.info.options);
+  constexpr ModelFamily* kFamilies[] = {MakePlainModel,
+                                        MakeResidualModel,
+                                        MakeDeepResidualModel,
+                                        MakeBranchedModel,
+                                        MakeStackedModel,
+                                        MakeLstm,
+                                        MakeGpt,
+                                        MakeTransformerXl,
+                                        MakeVisionTransformer,
+                                        MakeNcf};
+  for (ModelFamily* const make : kFamilies) {
     if (auto model = make(request, stage.name, options)) return model;
   }
   throw Error("model", stage.name, "a model of a family");
 }
 
-// Draws the weights. Tensors of at least two dimensions are normal where the model says so. Others
+// Draws the weights. Where the model does not say how they start, those of at least two dimensions
 // are uniform with variance gain / fan-in, where the gain is 2 before a ReLU (He et al., ICCV'15,
 // equation 10) and 1 for the last of them, the classifier. Vectors are 0, and scales are 1.
 void DrawWeights(Model& model, uint64_t seed) {
@@ -60,22 +70,25 @@ void DrawWeights(Model& model, uint64_t seed) {
   }
   for (size_t i = 0; i < parameters.size(); ++i) {
     torch::Tensor parameter = parameters[i].value();
-    if (parameter.dim() < 2) {
+    const auto initial = model.Initial(parameters[i].key(), parameter);
+    if (parameter.dim() < 2 && !initial) {
       parameter.fill_(parameters[i].key().ends_with("weight") ? 1 : 0);
       continue;
     }
     const double fan_in = static_cast<double>(parameter.numel() / parameter.size(0));
-    const double bound = std::sqrt(3.0 * (i == classifier ? 1 : 2) / fan_in);
+    const InitialValues he = {InitialValues::Kind::kUniform,
+                              std::sqrt(3.0 * (i == classifier ? 1 : 2) / fan_in)};
+    const auto [kind, scale] = initial.value_or(he);
     RandomStream random({.seed = seed,
                          .step = 0,
                          .worker = 0,
                          .layer = static_cast<uint32_t>(i),
                          .purpose = Purpose::kInit});
     float* values = parameter.data_ptr<float>();
-    const double deviation = model.InitialDeviation();
     for (int64_t j = 0; j < parameter.numel(); ++j) {
-      values[j] = static_cast<float>(deviation > 0 ? deviation * random.Normal()
-                                                   : bound * (2 * random.Uniform() - 1));
+      values[j] = static_cast<float>(kind == InitialValues::Kind::kNormal
+                                         ? scale * random.Normal()
+                                         : scale * (2 * random.Uniform() - 1));
     }
   }
 }
@@ -98,7 +111,12 @@ Batch ExampleBatch(const ModelRequest& request, int64_t samples) {
               torch::zeros({samples}, torch::kInt64)};
     case TaskKind::kLanguageModelling:
     case TaskKind::kCharacterModelling: {
-      const torch::Tensor tokens = through(samples * request.length, request.classes);
+      torch::Tensor tokens = through(samples * request.length, request.classes);
+      if (request.tokens) {
+        const auto& text = *request.tokens;
+        auto* const token = tokens.data_ptr<int64_t>();
+        for (int64_t i = 0; i < tokens.numel(); ++i) token[i] = text[i % std::ssize(text)];
+      }
       return {tokens.view({samples, request.length}), tokens.view({samples, request.length})};
     }
     case TaskKind::kRecommendation:
@@ -106,6 +124,11 @@ Batch ExampleBatch(const ModelRequest& request, int64_t samples) {
               torch::zeros({samples})};
   }
   return {};
+}
+
+std::optional<InitialValues> Model::NormalMatrices(const torch::Tensor& value, double deviation) {
+  if (value.dim() < 2) return std::nullopt;
+  return InitialValues{InitialValues::Kind::kNormal, deviation};
 }
 
 torch::Tensor Model::Dropout(const torch::Tensor& x, double part) {
@@ -154,6 +177,8 @@ std::vector<OperationCost> CostsOf(const ModelRequest& request) {
     if (model->HasOwnLoss()) model->TargetLosses(outputs, batch.targets, 0);
   });
 }
+
+std::vector<Unit> LayersOf(const ModelRequest& request) { return LayersOf(*Build(request)); }
 
 std::vector<Unit> LayersOf(const Model& model) {
   std::vector<Unit> units;

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,14 @@ namespace legacy {
 // A ModelState is what a recurrent model carries over from one window of tokens to the next; empty
 // where it starts anew.
 using ModelState = std::vector<torch::Tensor>;
+
+// InitialValues are drawn from a distribution of mean 0.
+struct InitialValues {
+  enum class Kind : uint8_t { kNormal, kUniform };
+
+  Kind kind = Kind::kNormal;
+  double scale = 0;  // standard deviation, or bound
+};
 
 // A Model turns the inputs of a batch into logits.
 class Model : public torch::nn::Module {
@@ -37,9 +46,10 @@ class Model : public torch::nn::Module {
                                      double smoothing);
   // True where TargetLosses has parameters, so that its costs are the model's.
   virtual bool HasOwnLoss() const { return false; }
-  // Returns the standard deviation of the initial weights, which are normal. 0: uniform, as in
-  // MakeModel.
-  virtual double InitialDeviation() const { return 0; }
+  // Returns how a parameter starts. Nothing: as MakeModel draws weights.
+  virtual std::optional<InitialValues> Initial(const std::string&, const torch::Tensor&) const {
+    return std::nullopt;
+  }
   // Returns true where passes of a training draw numbers.
   virtual bool Draws() const { return false; }
 
@@ -47,6 +57,9 @@ class Model : public torch::nn::Module {
   void SetDraws(const RandomKey& key) { draws_ = key; }
 
  protected:
+  // Returns normal values for tensors of at least two dimensions, and nothing for vectors.
+  static std::optional<InitialValues> NormalMatrices(const torch::Tensor& value, double deviation);
+
   // Sets a drawn part of the values to zero, and scales the others, in training mode.
   torch::Tensor Dropout(const torch::Tensor& x, double part);
 
@@ -66,6 +79,8 @@ struct ModelRequest {
   int length = 0;                             // tokens of a window
   int users = 0;
   int items = 0;
+  // Tokens of the text, from which costs that depend on them are observed; null: all in turn.
+  std::shared_ptr<const std::vector<int64_t>> tokens = nullptr;
 
   bool operator==(const ModelRequest&) const = default;
 };
@@ -73,8 +88,8 @@ struct ModelRequest {
 // A target of this value is left out of losses (LibTorch's default).
 inline constexpr int64_t kIgnored = -100;
 
-// Returns inputs [samples, ...] as the model takes them, and their targets: black images, and
-// tokens and pairs that go through all numbers.
+// Returns inputs [samples, ...] as the model takes them, and their targets: black images, the
+// request's tokens, and pairs that go through all numbers.
 Batch ExampleBatch(const ModelRequest& request, int64_t samples);
 
 // Makes a model. Throws Error on unknown names and on images too small for the model.
@@ -89,6 +104,8 @@ std::shared_ptr<Model> ShareParameters(const Model& model, const ModelRequest& r
 std::vector<OperationCost> CostsOf(const ModelRequest& request);
 
 // Returns one unit per parameter tensor, in parameters() order, named as named_parameters() does.
+// Of a request, no weights are drawn.
 std::vector<Unit> LayersOf(const Model& model);
+std::vector<Unit> LayersOf(const ModelRequest& request);
 
 }  // namespace legacy

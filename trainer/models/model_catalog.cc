@@ -21,6 +21,10 @@ OptionSpec Width(const char* fallback, const char* help) {
   return {"width", fallback, "1 to 4096", help};
 }
 
+OptionSpec Dropout(const char* fallback) {
+  return {"dropout", fallback, "0 to 0.99", "part of the numbers that training drops"};
+}
+
 std::vector<OptionSpec> TransformerOptions(const char* width, const char* heads) {
   return {{"patch", "16", "1 to 256", "side of a patch in pixels"},
           Width(width, "numbers of a token"),
@@ -28,7 +32,17 @@ std::vector<OptionSpec> TransformerOptions(const char* width, const char* heads)
           {"heads", heads, "1 to 256", "heads of attention, which divide the width"}};
 }
 
-const std::vector<MethodInfo>& Rows() {
+std::vector<OptionSpec> GptOptions(const char* layers, const char* width, const char* heads,
+                                   const char* context) {
+  return {{"layers", layers, "1 to 128", "blocks"},
+          {"width", width, "1 to 16384", "numbers of a token"},
+          {"heads", heads, "1 to 256", "heads of attention, which divide the width"},
+          {"context", context, "1 to 65536", "positions, at least the tokens of a window"},
+          {"tied", "on", "on, off", "on: the decoder has the embedding's weights, and no bias"},
+          Dropout("0")};
+}
+
+const std::vector<MethodInfo>& ImageModels() {
   static const std::vector<MethodInfo> rows = {
       {"small-cnn", "two convolutions 5x5 (8, 16 channels), a hidden layer of 256", ""},
       {"medium-cnn", "two convolutions 3x3 (32, 64 channels), a hidden layer of 256", ""},
@@ -84,32 +98,115 @@ const std::vector<MethodInfo>& Rows() {
   return rows;
 }
 
+const std::vector<MethodInfo>& TokenModels() {
+  constexpr const char* kGpt =
+      "Radford et al.: Language Models are Unsupervised Multitask Learners, 2019";
+  static const std::vector<MethodInfo> rows = {
+      {"lstm",
+       "embedding, LSTM layers, decoder; the state goes on from window to window",
+       "Zaremba, Sutskever, Vinyals: Recurrent Neural Network Regularization, 2014; tied: Press, "
+       "Wolf, EACL 2017",
+       {{"hidden", "1500", "1 to 16384", "numbers of a layer, and of a word"},
+        {"layers", "2", "1 to 64", "layers"},
+        {"tied", "off", "on, off", "on: the decoder has the embedding's weights"},
+        Dropout("0.5")}},
+      {"gpt2-small", "GPT-2 of 12 blocks, 768 wide, 12 heads", kGpt,
+       GptOptions("12", "768", "12", "1024")},
+      {"gpt-tiny", "GPT-2 of 4 blocks, 128 wide, 4 heads", kGpt,
+       GptOptions("4", "128", "4", "128")},
+      {"transformer-xl",
+       "Transformer-XL base: 16 layers over a memory of the windows before",
+       "Dai et al.: Transformer-XL, ACL 2019",
+       {{"layers", "16", "1 to 128", "layers"},
+        {"width", "512", "even, to 16384", "numbers of a token"},
+        {"heads", "8", "1 to 256", "heads of attention, which divide the width"},
+        {"inner", "2048", "1 to 65536", "numbers of the hidden layer"},
+        {"memory", "192", "0 to 65536", "tokens before a window that it attends to"},
+        {"cutoffs", "auto", "auto, none, 2000/10000 ...",
+         "first words of the adaptive softmax's clusters; auto: those of WikiText-103 for more "
+         "than 200000 words, else none"},
+        Dropout("0.1")}},
+  };
+  return rows;
+}
+
+const std::vector<MethodInfo>& PairModels() {
+  static const std::vector<MethodInfo> rows = {
+      {"ncf",
+       "NeuMF: factors of users and items, beside a perceptron",
+       "He et al.: Neural Collaborative Filtering, WWW 2017",
+       {{"factors", "64", "1 to 4096", "factors; the perceptron has 4, 4, 2 and 1 times as many"},
+        Dropout("0.5")}},
+  };
+  return rows;
+}
+
+const std::vector<ModelRow>& ModelRows() {
+  static const std::vector<ModelRow> rows = [] {
+    using Input = ModelRow::Input;
+    std::vector<ModelRow> all;
+    for (const MethodInfo& info : ImageModels()) all.push_back({Input::kImages, info});
+    for (const MethodInfo& info : TokenModels()) all.push_back({Input::kTokens, info});
+    for (const MethodInfo& info : PairModels()) all.push_back({Input::kPairs, info});
+    return all;
+  }();
+  return rows;
+}
+
+ModelRow::Input InputOf(TaskKind task) {
+  switch (task) {
+    case TaskKind::kClassification:
+      return ModelRow::Input::kImages;
+    case TaskKind::kLanguageModelling:
+    case TaskKind::kCharacterModelling:
+      return ModelRow::Input::kTokens;
+    case TaskKind::kRecommendation:
+      return ModelRow::Input::kPairs;
+  }
+  return ModelRow::Input::kImages;
+}
+
 }  // namespace
 
-std::span<const MethodInfo> ModelCatalog() { return Rows(); }
+std::span<const ModelRow> ModelCatalog() { return ModelRows(); }
 
-const MethodInfo& ModelInfo(const std::string& name, const std::string& key) {
+const ModelRow& FindModel(const std::string& name, const std::string& key) {
   std::vector<std::string> known;
-  for (const MethodInfo& row : Rows()) {
-    if (row.name == name) return row;
-    known.push_back(row.name);
+  for (const ModelRow& row : ModelRows()) {
+    if (row.info.name == name) return row;
+    known.push_back(row.info.name);
   }
   ThrowUnknown(key, name, known);
+}
+
+void CheckTakes(const ModelRow& row, TaskKind task, const std::string& key) {
+  if (row.input == InputOf(task)) return;
+  std::string fit;
+  for (const ModelRow& other : ModelRows()) {
+    if (other.input == InputOf(task)) fit += (fit.empty() ? "" : ", ") + other.info.name;
+  }
+  throw Error(key, row.info.name, "a model for " + InfoOf(task).name + ": " + fit);
 }
 
 Stage ParseModel(const std::string& text, const std::string& key) {
   const std::vector<Stage> stages = ParseStages(text);
   if (stages.size() != 1) throw Error(key, text, "one model, as in resnet18:width=16");
-  const OptionReader check(stages.front(), ModelInfo(stages.front().name, key).options);
+  const OptionReader check(stages.front(), FindModel(stages.front().name, key).info.options);
   return stages.front();
 }
 
 std::string ModelList() {
+  constexpr const char* kHeadings[] = {"models of images", "models of text", "models of ratings"};
   std::string list;
-  for (const MethodInfo& row : Rows()) {
-    list += row.name + ": " + row.help + "\n";
-    if (!row.paper.empty()) list += "    " + row.paper + "\n";
-    for (const OptionSpec& option : row.options) {
+  const ModelRow* before = nullptr;
+  for (const ModelRow& row : ModelRows()) {
+    if (!before || before->input != row.input) {
+      list += std::string(before ? "\n" : "") + kHeadings[static_cast<int>(row.input)] + "\n\n";
+    }
+    before = &row;
+    list += row.info.name + ": " + row.info.help + "\n";
+    if (!row.info.paper.empty()) list += "    " + row.info.paper + "\n";
+    for (const OptionSpec& option : row.info.options) {
       list += "    " + option.name + "=" + option.fallback + "  (" + option.allowed + ") " +
               option.help + "\n";
     }

@@ -6,17 +6,29 @@
 #include <string>
 
 #include "compress/options.h"
+#include "trainer/data/task_catalog.h"
 
 namespace legacy {
 
+// A ModelRow is a built-in model, and what it takes.
+struct ModelRow {
+  enum class Input : uint8_t { kImages, kTokens, kPairs };
+
+  Input input = Input::kImages;
+  MethodInfo info;
+};
+
 // Returns all built-in models.
-std::span<const MethodInfo> ModelCatalog();
+std::span<const ModelRow> ModelCatalog();
+
+// Throws Error naming `key` where the model does not take what the task gives.
+void CheckTakes(const ModelRow& row, TaskKind task, const std::string& key = "model");
 
 // Reads the text of a model. Throws Error naming `key` on unknown models, and on unknown options.
 Stage ParseModel(const std::string& text, const std::string& key = "model");
 
 // Returns the row of a model. Throws Error naming `key` where there is none.
-const MethodInfo& ModelInfo(const std::string& name, const std::string& key = "model");
+const ModelRow& FindModel(const std::string& name, const std::string& key = "model");
 
 // Returns the catalogue as text, a paragraph for each model.
 std::string ModelList();

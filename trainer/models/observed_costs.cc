@@ -325,8 +325,11 @@ bool Observer::IsView(const Call& call) const {
 
 void Observer::CountOther(const Call& call) {
   if (call.read.empty() || IsView(call)) return;
-  const Observed& operation = Append("elementwise", call.read, call.written);
-  if (operation.bytes + operation.weight_bytes == 0) operations_.pop_back();
+  const auto is_number = [](const Tensor& tensor) { return tensor.dim() == 0; };
+  if (std::ranges::all_of(call.read, is_number) && std::ranges::all_of(call.written, is_number)) {
+    return;
+  }
+  Append("elementwise", call.read, call.written);
 }
 
 }  // namespace

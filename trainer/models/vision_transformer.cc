@@ -2,10 +2,9 @@
 // class is read from a token of its own.
 #include <torch/torch.h>
 
-#include <cmath>
-
 #include "base/error.h"
-#include "trainer/models/layered_model.h"
+#include "trainer/models/model_family.h"
+#include "trainer/models/transformer_block.h"
 
 namespace legacy {
 namespace {
@@ -21,7 +20,6 @@ class VisionTransformer : public Model {
  public:
   VisionTransformer(const ModelRequest& request, const VitPlan& plan) : heads_(plan.heads) {
     namespace nn = torch::nn;
-    constexpr int64_t kInner = 4;  // width of the hidden layer, in widths of a token
     const int64_t patches = (request.height / plan.patch) * (request.width / plan.patch);
     const int64_t width = plan.width;
     class_token_ = register_parameter("class_token", torch::zeros({1, 1, width}));
@@ -30,60 +28,32 @@ class VisionTransformer : public Model {
         "patches",
         nn::Conv2d(nn::Conv2dOptions(request.channels, width, plan.patch).stride(plan.patch)));
     for (int64_t b = 0; b < plan.depth; ++b) {
-      const std::string name = "block" + std::to_string(b + 1) + "_";
-      Block& block = blocks_.emplace_back();
-      block.norm1 = register_module(name + "norm1", nn::LayerNorm(nn::LayerNormOptions({width})));
-      block.qkv = register_module(name + "qkv", nn::Linear(width, 3 * width));
-      block.out = register_module(name + "out", nn::Linear(width, width));
-      block.norm2 = register_module(name + "norm2", nn::LayerNorm(nn::LayerNormOptions({width})));
-      block.inner = register_module(name + "inner", nn::Linear(width, kInner * width));
-      block.outer = register_module(name + "outer", nn::Linear(kInner * width, width));
+      blocks_.emplace_back(*this, "block" + std::to_string(b + 1), width);
     }
     norm_ = register_module("norm", nn::LayerNorm(nn::LayerNormOptions({width})));
     classifier_ = register_module("classifier", nn::Linear(width, request.classes));
   }
 
-  double InitialDeviation() const override { return 0.02; }
+  std::optional<InitialValues> Initial(const std::string&,
+                                       const torch::Tensor& value) const override {
+    return NormalMatrices(value, 0.02);
+  }
 
   torch::Tensor Forward(const torch::Tensor& images) override {
     const int64_t samples = images.size(0);
     torch::Tensor x = patches_(images).flatten(2).transpose(1, 2);
     x = torch::cat({class_token_.expand({samples, 1, -1}), x}, 1) + positions_;
-    for (Block& block : blocks_) {
-      x = x + Attention(block, block.norm1(x));
-      x = x + block.outer(torch::gelu(block.inner(block.norm2(x))));
-    }
+    const auto keep = [](const torch::Tensor& all) { return all; };
+    for (TransformerBlock& block : blocks_) x = block.Forward(x, heads_, {}, keep);
     return classifier_(norm_(x.select(1, 0)));
   }
 
  private:
-  struct Block {
-    torch::nn::LayerNorm norm1{nullptr};
-    torch::nn::Linear qkv{nullptr};
-    torch::nn::Linear out{nullptr};
-    torch::nn::LayerNorm norm2{nullptr};
-    torch::nn::Linear inner{nullptr};
-    torch::nn::Linear outer{nullptr};
-  };
-
-  torch::Tensor Attention(Block& block, const torch::Tensor& x) const {
-    const int64_t samples = x.size(0), tokens = x.size(1), width = x.size(2);
-    const auto parts = block.qkv(x)
-                           .view({samples, tokens, 3, heads_, width / heads_})
-                           .permute({2, 0, 3, 1, 4})
-                           .unbind(0);
-    const double scale = 1 / std::sqrt(static_cast<double>(width / heads_));
-    const torch::Tensor weights =
-        torch::softmax(torch::matmul(parts[0] * scale, parts[1].transpose(2, 3)), -1);
-    const torch::Tensor mixed = torch::matmul(weights, parts[2]);
-    return block.out(mixed.transpose(1, 2).reshape({samples, tokens, width}));
-  }
-
   int64_t heads_;
   torch::Tensor class_token_;
   torch::Tensor positions_;
   torch::nn::Conv2d patches_{nullptr};
-  std::vector<Block> blocks_;
+  std::vector<TransformerBlock> blocks_;
   torch::nn::LayerNorm norm_{nullptr};
   torch::nn::Linear classifier_{nullptr};
 };
@@ -97,10 +67,7 @@ std::shared_ptr<Model> MakeVisionTransformer(const ModelRequest& request, const 
                         .width = options.Integer("width", 1, 4096),
                         .depth = options.Integer("depth", 1, 128),
                         .heads = options.Integer("heads", 1, 256)};
-  if (plan.width % plan.heads != 0) {
-    throw Error("model " + name + ": heads", std::to_string(plan.heads),
-                "a divisor of the width, " + std::to_string(plan.width));
-  }
+  CheckHeads(name, plan.heads, plan.width);
   if (request.height % plan.patch != 0 || request.width % plan.patch != 0) {
     throw Error("model " + name + ": patch", std::to_string(plan.patch),
                 "a divisor of the image's sides, " + std::to_string(request.height) + " and " +

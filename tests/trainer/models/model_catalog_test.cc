@@ -15,12 +15,17 @@ using ::testing::HasSubstr;
 using ::testing::ThrowsMessage;
 
 TEST(ModelCatalog, EveryRowMakesAModelWithItsDefaults) {
-  for (const MethodInfo& row : ModelCatalog()) {
-    SCOPED_TRACE(row.name);
-    EXPECT_FALSE(row.help.empty());
-    const ModelRequest request = {.name = row.name, .channels = 3, .height = 32, .width = 32};
-    EXPECT_NO_THROW(MakeModel(request));
-    EXPECT_NE(ModelList().find(row.name + ": " + row.help), std::string::npos);
+  for (const ModelRow& row : ModelCatalog()) {
+    const MethodInfo& info = row.info;
+    SCOPED_TRACE(info.name);
+    EXPECT_FALSE(info.help.empty());
+    ModelRequest request = {.name = info.name, .channels = 3, .height = 32, .width = 32};
+    request.length = 8;
+    request.users = request.items = 20;
+    if (row.input == ModelRow::Input::kTokens) request.task = TaskKind::kLanguageModelling;
+    if (row.input == ModelRow::Input::kPairs) request.task = TaskKind::kRecommendation;
+    EXPECT_FALSE(LayersOf(request).empty());
+    EXPECT_NE(ModelList().find(info.name + ": " + info.help), std::string::npos);
   }
 }
 
@@ -39,6 +44,7 @@ TEST(ModelCatalog, WrongTextsAreRefusedWithWhatIsAllowed) {
   refuses("resnet18+vgg16", "'resnet18+vgg16'", "one model");
   refuses("vgg16:batchnorm=maybe", "'maybe'", "auto, on, off");
   refuses("vit-small:heads=5", "'5'", "a divisor of the width, 384");
+  refuses("gpt-tiny", "'gpt-tiny'", "a model for classification: small-cnn");
   refuses("vit-small:patch=5", "'5'", "a divisor of the image's sides, 32 and 32");
 }
 

@@ -1,0 +1,60 @@
+// Language modelling: a model of tokens (words, characters or bytes) gives the next one.
+//
+// Training reads the text as truncated backpropagation through time does: each worker has its own
+// contiguous stretch, in `batch_size` columns that are read side by side, a window of `length`
+// tokens at a step. What a recurrent model carries over goes on from window to window, and starts
+// anew with each epoch. Tokens that fill no window are left out.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "trainer/tasks/task.h"
+
+namespace legacy {
+
+// A TokenText is a text as numbers of tokens, in [0, vocabulary).
+struct TokenText {
+  std::span<const int32_t> tokens;
+  std::shared_ptr<const void> owner;  // of the tokens
+};
+
+class LanguageModelling : public Task {
+ public:
+  struct Texts {
+    TaskKind kind = TaskKind::kLanguageModelling;
+    std::string name;  // name of the data set
+    int vocabulary = 0;
+    TokenText training;
+    TokenText test;
+  };
+
+  // The test text is evaluated whole, in `columns` contiguous stretches of equal length that are
+  // read side by side, as the windows of training are; the last windows may be short. With one
+  // column it is read in order in one pass. Throws Error on texts that are too short.
+  LanguageModelling(Texts texts, int length, int columns);
+
+  const TaskInfo& Info() const override { return InfoOf(texts_.kind); }
+  const std::string& DataName() const override { return texts_.name; }
+  ModelRequest RequestFor(const std::string& model, uint64_t seed) const override;
+  std::unique_ptr<Feed> Open(const FeedOptions& options) const override;
+  torch::Tensor Loss(Model& model, const Batch& batch, ModelState& state,
+                     double smoothing) const override;
+  int64_t Parts(int64_t batch) const override;
+  MetricSums Evaluate(Model& model, int64_t part, int64_t batch) const override;
+
+ protected:
+  // Perplexity, and bits per character for characters, from the mean loss of all tokens.
+  std::vector<double> MetricsOf(const MetricSums& total) const override;
+
+ private:
+  Texts texts_;
+  int length_;
+  int columns_;
+  std::shared_ptr<const std::vector<int64_t>> sample_;  // tokens of the training text
+};
+
+}  // namespace legacy

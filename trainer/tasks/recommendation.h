@@ -1,0 +1,53 @@
+// Recommendation: a model gives the logit of the probability that a user meets an item. It learns
+// from the pairs that met and from drawn negatives, and ranks one held-out item of each user among
+// drawn ones (He et al.: Neural Collaborative Filtering, WWW 2017).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "trainer/tasks/task.h"
+
+namespace legacy {
+
+class Recommendation : public Task {
+ public:
+  struct Pairs {
+    std::string name;  // name of the data set
+    int users = 0;
+    int items = 0;
+    // Training pairs, by user: user u has items[first[u]] to items[first[u + 1]], ascending.
+    std::vector<int64_t> first;
+    std::vector<int32_t> item;
+    std::vector<int32_t> held_out;   // the test item of each user; below 0: none
+    std::vector<int32_t> negatives;  // [users, most]: items that the held-out one is ranked among
+  };
+
+  // Each positive pair comes with `negatives` drawn items that the user has not met, new ones in
+  // each epoch. Throws Error where there are none.
+  Recommendation(Pairs pairs, int negatives);
+
+  const TaskInfo& Info() const override { return InfoOf(TaskKind::kRecommendation); }
+  const std::string& DataName() const override { return pairs_.name; }
+  ModelRequest RequestFor(const std::string& model, uint64_t seed) const override;
+  std::unique_ptr<Feed> Open(const FeedOptions& options) const override;
+  torch::Tensor Loss(Model& model, const Batch& batch, ModelState& state,
+                     double smoothing) const override;
+  int64_t Parts(int64_t batch) const override;
+  MetricSums Evaluate(Model& model, int64_t part, int64_t batch) const override;
+
+ protected:
+  // HR@10: the share of users whose item is among the first ten. NDCG@10: the mean of 1 / log2(2 +
+  // its place) over all users, 0 beyond the tenth. Of equal scores, the held-out item comes last.
+  std::vector<double> MetricsOf(const MetricSums& total) const override;
+
+ private:
+  Pairs pairs_;
+  int negatives_;
+  std::vector<int32_t> user_;    // user of each training pair
+  std::vector<int32_t> tested_;  // users that have a test item
+};
+
+}  // namespace legacy
