@@ -74,7 +74,7 @@ void ValidateScenario(const Scenario& s) {
         "training.gradients, training.drawn_steps: nothing is drawn without training.layers");
   }
   RequireKnown("training.dataset", s.dataset, DatasetNames());
-  ParseModel(s.model, "training.model");
+  CheckModel(s.model, FindInCatalog(s.dataset).task, "training.model");
   std::set<std::string> names;
   for (const std::string& name : s.policies) {
     FindMethod(s, name);

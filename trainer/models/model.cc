@@ -9,6 +9,7 @@
 #include "trainer/models/model_catalog.h"
 #include "trainer/models/model_family.h"
 #include "trainer/models/observed_costs.h"
+#include "trainer/models/script_model.h"
 
 namespace legacy {
 namespace {
@@ -38,6 +39,7 @@ void Check(const ModelRequest& request) {
 // Returns the model with LibTorch's own weights.
 std::shared_ptr<Model> Build(const ModelRequest& request) {
   Check(request);
+  if (IsModelFile(request.name)) return LoadScriptModel(request);
   const Stage stage = ParseModel(request.name);
   const ModelRow& row = FindModel(stage.name);
   CheckTakes(row, request.task);
@@ -147,7 +149,11 @@ torch::Tensor Model::Dropout(const torch::Tensor& x, double part) {
 
 std::shared_ptr<Model> MakeModel(const ModelRequest& request) {
   auto model = Build(request);
-  DrawWeights(*model, request.seed);
+  if (IsModelFile(request.name)) {
+    CheckTrainable(*model, request);
+  } else {
+    DrawWeights(*model, request.seed);
+  }
   return model;
 }
 

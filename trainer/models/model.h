@@ -62,6 +62,7 @@ class Model : public torch::nn::Module {
 
   // Sets a drawn part of the values to zero, and scales the others, in training mode.
   torch::Tensor Dropout(const torch::Tensor& x, double part);
+  const RandomKey& draws() const { return draws_; }
 
  private:
   RandomKey draws_;
@@ -69,7 +70,8 @@ class Model : public torch::nn::Module {
 
 // A ModelRequest says which model to make.
 struct ModelRequest {
-  std::string name = "small-cnn";  // of the catalogue (model_catalog.h), with its options
+  // Name of the catalogue (model_catalog.h), with its options, or a file (script_model.h).
+  std::string name = "small-cnn";
   int channels = 1;
   int height = 28;
   int width = 28;
@@ -92,7 +94,8 @@ inline constexpr int64_t kIgnored = -100;
 // request's tokens, and pairs that go through all numbers.
 Batch ExampleBatch(const ModelRequest& request, int64_t samples);
 
-// Makes a model. Throws Error on unknown names and on images too small for the model.
+// Makes a model. Throws Error on unknown names, on inputs that the model does not take, and on
+// files that hold no model that can be trained.
 std::shared_ptr<Model> MakeModel(const ModelRequest& request);
 
 // Makes another instance whose parameters alias `model`'s storage and whose buffers (batch-norm

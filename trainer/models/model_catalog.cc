@@ -1,6 +1,7 @@
 #include "trainer/models/model_catalog.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <vector>
 
 #include "base/error.h"
@@ -186,6 +187,15 @@ void CheckTakes(const ModelRow& row, TaskKind task, const std::string& key) {
     if (other.input == InputOf(task)) fit += (fit.empty() ? "" : ", ") + other.info.name;
   }
   throw Error(key, row.info.name, "a model for " + InfoOf(task).name + ": " + fit);
+}
+
+bool IsModelFile(const std::string& text) { return text.ends_with(".pt"); }
+
+void CheckModel(const std::string& text, TaskKind task, const std::string& key) {
+  if (!IsModelFile(text)) return CheckTakes(FindModel(ParseModel(text, key).name, key), task, key);
+  if (!std::filesystem::is_regular_file(text)) {
+    throw Error(key, text, "a TorchScript file that is there");
+  }
 }
 
 Stage ParseModel(const std::string& text, const std::string& key) {

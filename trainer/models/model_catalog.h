@@ -24,6 +24,12 @@ std::span<const ModelRow> ModelCatalog();
 // Throws Error naming `key` where the model does not take what the task gives.
 void CheckTakes(const ModelRow& row, TaskKind task, const std::string& key = "model");
 
+// True where the text of a model names a TorchScript file (script_model.h).
+bool IsModelFile(const std::string& text);
+
+// Throws Error naming `key` where the task has no such model, or where there is no such file.
+void CheckModel(const std::string& text, TaskKind task, const std::string& key = "model");
+
 // Reads the text of a model. Throws Error naming `key` on unknown models, and on unknown options.
 Stage ParseModel(const std::string& text, const std::string& key = "model");
 
