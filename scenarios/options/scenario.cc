@@ -18,13 +18,6 @@
 namespace legacy {
 namespace {
 
-void RequireKnown(const std::string& key, const std::string& value,
-                  const std::vector<std::string>& known) {
-  if (std::find(known.begin(), known.end(), value) == known.end()) {
-    throw Error(key, value, Join(known, ", "));
-  }
-}
-
 // Throws Error where options that only a training reads differ from their defaults, as nothing is
 // trained.
 void CheckShape(const Scenario& s) {
@@ -73,7 +66,7 @@ void ValidateScenario(const Scenario& s) {
     throw Error(
         "training.gradients, training.drawn_steps: nothing is drawn without training.layers");
   }
-  RequireKnown("training.dataset", s.dataset, DatasetNames());
+  FindInCatalog(s.dataset, "training.dataset");
   ParseModel(s.model, "training.model");
   std::set<std::string> names;
   for (const std::string& name : s.policies) {
