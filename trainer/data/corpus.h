@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "trainer/data/cache/cache_file.h"
 #include "trainer/data/data_catalog.h"
 
 namespace legacy {
@@ -32,6 +33,7 @@ class TokenFile {
 
   std::span<const int32_t> tokens() const { return tokens_; }
   int64_t size() const { return static_cast<int64_t>(tokens_.size()); }
+  const std::shared_ptr<const void>& owner() const { return owner_; }
   // Returns the first `limit` tokens; 0 returns all.
   TokenFile First(int64_t limit) const;
 
@@ -70,5 +72,14 @@ struct Corpus {
 // word, and is refused otherwise. Characters are UTF-8 code points; the vocabulary has those of all
 // parts. Bytes have 256 ids.
 Corpus LoadCorpus(const CatalogEntry& entry, const std::filesystem::path& root);
+
+// As LoadCorpus, without a cache: every file is read.
+Corpus ReadCorpus(const CatalogEntry& entry, const std::filesystem::path& root);
+
+// Takes the ids, the vocabulary and `unknown` out of what a cache of a corpus holds. Returns false
+// where that is no corpus: ids without a word, parts that are missing or cut.
+bool TakeCorpus(std::span<const Section> sections, Corpus& corpus);
+// Returns what a cache of the corpus holds.
+std::vector<Section> SectionsOf(const Corpus& corpus);
 
 }  // namespace legacy

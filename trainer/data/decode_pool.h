@@ -16,6 +16,14 @@
 
 namespace legacy {
 
+// DecodedImages are the pixels of a batch, [images, 3, size, size]. Copies share them.
+struct DecodedImages {
+  std::shared_ptr<uint8_t[]> pixels;
+  int64_t bytes = 0;
+
+  std::span<uint8_t> span() const { return {pixels.get(), static_cast<size_t>(bytes)}; }
+};
+
 // A DecodePool decodes batches in the order in which they were asked for. All its functions may be
 // called by any thread.
 class DecodePool {
@@ -34,10 +42,10 @@ class DecodePool {
 
   // Asks for a batch, and returns at once.
   Ticket Prefetch(std::vector<ImageJob> jobs);
-  // Returns the batch's pixels, [jobs, 3, size, size], and forgets it. The caller helps to decode
-  // it where it is not done. Throws the Error of its first job that failed, and Error where the
-  // ticket was taken or never given.
-  std::vector<uint8_t> Take(Ticket ticket);
+  // Returns the batch's pixels, and forgets it. The caller helps to decode it where it is not done.
+  // Throws the Error of its first job that failed, and Error where the ticket was taken or never
+  // given.
+  DecodedImages Take(Ticket ticket);
 
   // Images that are decoded, or being decoded, and not yet taken.
   int64_t waiting() const;
@@ -46,8 +54,11 @@ class DecodePool {
   struct Batch;
 
   void Help();
-  bool DecodeOne(std::unique_lock<std::mutex>& lock, Batch& batch);
+  // Decodes the next image of the batch, for which it lets go of the lock.
+  void DecodeOne(std::unique_lock<std::mutex>& lock, Batch& batch);
+  // Returns the first batch with an image that may be decoded now, or nothing.
   std::shared_ptr<Batch> NextBatch();
+  void Begin(Batch& batch);
 
   const ImageFolder& folder_;
   const int64_t most_images_;

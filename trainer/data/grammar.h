@@ -48,6 +48,9 @@ class Grammar {
     std::array<int32_t, kSuccessors> words;
   };
 
+  // Returns the word at which the sum of z exceeds `uniform`, in [0, 1).
+  int32_t Zipfian(double uniform) const;
+
   std::vector<double> zipf_;        // z(v)
   std::vector<double> cumulative_;  // z(0) + ... + z(v)
   std::vector<Row> rows_;           // the words that each word prefers

@@ -3,6 +3,7 @@
 // cropped at the centre in evaluation.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <filesystem>
 #include <mutex>
@@ -65,6 +66,9 @@ class ImageFolder {
   // file with `strict`, where too many images are broken, and where a class has no other.
   void Decode(const ImageJob& job, std::span<uint8_t> out) const;
 
+  // Reads all of an image, also what a crop leaves out. Throws Error naming the file.
+  void Check(bool training, int64_t sample) const;
+
   // Returns "FILE: what is wrong" for every broken image met so far, sorted.
   std::vector<std::string> Broken() const;
 
@@ -75,6 +79,7 @@ class ImageFolder {
     std::vector<int64_t> first;      // first sample of each class, and the number of samples
   };
   const Split& SplitOf(bool training) const { return training ? train_ : valid_; }
+  bool IsBroken(bool training, int64_t sample) const;
   void NoteBroken(bool training, int64_t sample, const std::string& reason) const;
 
   ImageFolderRequest request_;
@@ -82,6 +87,7 @@ class ImageFolder {
   Split train_;
   Split valid_;
   bool from_cache_ = false;
+  mutable std::atomic<bool> any_broken_ = false;
   mutable std::mutex mutex_;
   mutable std::set<int64_t> broken_[2];  // samples of val, of train
   mutable std::set<std::string> reasons_;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/random.h"
+#include "trainer/data/cache/cache_file.h"
 #include "trainer/data/data_catalog.h"
 
 namespace legacy {
@@ -60,6 +61,10 @@ Ratings LoadRatings(const CatalogEntry& entry, const std::filesystem::path& root
 
 // Reads a file of ratings, without a cache. Ratings are from `least` to `most`.
 Ratings ReadRatings(const std::filesystem::path& file, double least, double most);
+
+// As TakeCorpus() and SectionsOf() of a corpus.
+bool TakeRatings(std::span<const Section> sections, Ratings& ratings);
+std::vector<Section> SectionsOf(const Ratings& ratings);
 
 // Returns `count` different items that the user does not have, in the order in which they were
 // drawn; a pure function of (seed, user). Throws Error where there are fewer.

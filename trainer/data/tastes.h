@@ -31,7 +31,7 @@ class TasteModel {
 };
 
 // Returns the ratings of `users` users who take `per_user` of `items` items each. Throws Error
-// where per_user > items.
+// where per_user is not below items.
 Ratings DrawTastes(int32_t users, int32_t items, int32_t per_user);
 
 }  // namespace legacy
