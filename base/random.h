@@ -24,7 +24,7 @@ enum class Purpose : uint32_t {
   kSketch = 9,    // first bases of low-rank methods
   kSample = 10,   // start of a sample of a gradient
   kDropout = 11,
-  kNegative = 12,  // items that users have not met
+  kNegatives = 12,  // items that a user did not take
   kTest = 99,
 };
 

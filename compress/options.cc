@@ -70,6 +70,8 @@ std::vector<Stage> ParseStages(std::string_view text) {
   return stages;
 }
 
+Stage ParseOneStage(std::string_view text) { return ParseStage(text, text); }
+
 std::string FormatStages(std::span<const Stage> stages) {
   std::string text;
   for (const Stage& stage : stages) {

@@ -20,6 +20,9 @@ struct Stage {
 // Reads stages from text. Throws Error for empty names, options without a value and options that
 // are given twice.
 std::vector<Stage> ParseStages(std::string_view text);
+// Reads one stage, in whose options '+' has no meaning, so that they may be paths. Throws as
+// ParseStages.
+Stage ParseOneStage(std::string_view text);
 // Writes stages as ParseStages reads them, options in alphabetical order.
 std::string FormatStages(std::span<const Stage> stages);
 

@@ -18,13 +18,6 @@
 namespace legacy {
 namespace {
 
-void RequireKnown(const std::string& key, const std::string& value,
-                  const std::vector<std::string>& known) {
-  if (std::find(known.begin(), known.end(), value) == known.end()) {
-    throw Error(key, value, Join(known, ", "));
-  }
-}
-
 // Throws Error where options that only a training reads differ from their defaults, as nothing is
 // trained.
 void CheckShape(const Scenario& s) {
@@ -73,8 +66,8 @@ void ValidateScenario(const Scenario& s) {
     throw Error(
         "training.gradients, training.drawn_steps: nothing is drawn without training.layers");
   }
-  RequireKnown("training.dataset", s.dataset, DatasetNames());
-  CheckModel(s.model, FindInCatalog(s.dataset).task, "training.model");
+  const CatalogEntry data = FindInCatalog(s.dataset, "training.dataset");
+  CheckModel(s.model, data.task, "training.model");
   std::set<std::string> names;
   for (const std::string& name : s.policies) {
     FindMethod(s, name);

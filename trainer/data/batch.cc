@@ -62,12 +62,14 @@ Batch TrainingBatch(const Dataset& dataset, std::span<const int64_t> indices,
       const_cast<int64_t*>(indices.data()), {static_cast<int64_t>(indices.size())}, torch::kInt64);
   torch::Tensor images = dataset.train_images.index_select(0, rows);
   if (augment) images = Augmented(images, *augment);
-  return {NormalizeImages(dataset, images), dataset.train_labels.index_select(0, rows)};
+  return {NormalizeImages(images, dataset.mean, dataset.stddev),
+          dataset.train_labels.index_select(0, rows)};
 }
 
 Batch TestBatch(const Dataset& dataset, int64_t first, int64_t count) {
-  return {NormalizeImages(dataset, dataset.test_images.narrow(0, first, count)),
-          dataset.test_labels.narrow(0, first, count)};
+  return {
+      NormalizeImages(dataset.test_images.narrow(0, first, count), dataset.mean, dataset.stddev),
+      dataset.test_labels.narrow(0, first, count)};
 }
 
 }  // namespace legacy

@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "base/error.h"
+#include "base/parse.h"
 #include "trainer/data/glyphs.h"
 
 namespace legacy {
@@ -29,6 +30,7 @@ std::vector<RemoteFile> IdxSources(const std::string& place,
 CatalogEntry EmbeddedGlyphs() {
   return {.name = "glyphs",
           .format = Format::kEmbedded,
+          .help = "8,000 + 2,000 drawn digits, 28 x 28 grey",
           .licence = "BSD-3-Clause, drawn by this program",
           .classes = kGlyphClasses,
           .mean = {kGlyphMean},
@@ -41,6 +43,7 @@ CatalogEntry FashionMnist() {
   return {
       .name = "fashion-mnist",
       .format = Format::kIdx,
+      .help = "60,000 + 10,000 pieces of clothing, 28 x 28 grey",
       .folder = "fashion-mnist",
       .files = kIdxFiles,
       .sources = IdxSources(
@@ -61,6 +64,7 @@ CatalogEntry FashionMnist() {
 CatalogEntry Mnist() {
   return {.name = "mnist",
           .format = Format::kIdx,
+          .help = "60,000 + 10,000 handwritten digits, 28 x 28 grey",
           .folder = "mnist",
           .files = kIdxFiles,
           .sources = IdxSources(
@@ -78,6 +82,7 @@ CatalogEntry Mnist() {
 CatalogEntry Cifar10() {
   return {.name = "cifar10",
           .format = Format::kCifar10,
+          .help = "50,000 + 10,000 things of 10 kinds, 32 x 32 colour",
           .folder = "cifar-10-batches-bin",
           .files = {"data_batch_1.bin", "data_batch_2.bin", "data_batch_3.bin", "data_batch_4.bin",
                     "data_batch_5.bin", "test_batch.bin"},
@@ -93,6 +98,7 @@ CatalogEntry Cifar10() {
 CatalogEntry Cifar100() {
   return {.name = "cifar100",
           .format = Format::kCifar100,
+          .help = "50,000 + 10,000 things of 100 kinds, 32 x 32 colour",
           .folder = "cifar-100-binary",
           .files = {"train.bin", "test.bin"},
           .sources = {{"https://www.cs.toronto.edu/~kriz/cifar-100-binary.tar.gz",
@@ -105,10 +111,264 @@ CatalogEntry Cifar100() {
           .augment = true};
 }
 
+// Statistics of ImageNet's training images, as everybody uses them (torchvision's transforms).
+const std::vector<double> kImageMean = {0.485, 0.456, 0.406};
+const std::vector<double> kImageStddev = {0.229, 0.224, 0.225};
+
+OptionSpec SizeOption() {
+  return {"size", "224", "8 to 1024", "side of the images in pixels, after cropping"};
+}
+
+CatalogEntry Images() {
+  return {.name = "images",
+          .format = Format::kImageFolder,
+          .help = "your own folder of JPEG or PNG images: DIR/{train,val}/CLASS/*",
+          .licence = "yours",
+          .classes = 0,
+          .mean = kImageMean,
+          .stddev = kImageStddev,
+          .augment = true,
+          .target = "70%",
+          .options = {{"folder", "", "a folder", "the folder that holds train/ and val/"},
+                      SizeOption()}};
+}
+
+CatalogEntry Imagenet() {
+  return {.name = "imagenet",
+          .format = Format::kImageFolder,
+          .help = "ImageNet-1k (ILSVRC 2012): 1,281,167 + 50,000 photographs of 1,000 kinds",
+          .folder = "imagenet",
+          .licence = "non-commercial research; ask image-net.org",
+          .classes = 1000,
+          .mean = kImageMean,
+          .stddev = kImageStddev,
+          .augment = true,
+          .target = "70%",
+          .options = {SizeOption()},
+          .instead =
+              "it may not be passed on: register at https://image-net.org, download "
+              "ILSVRC2012_img_train.tar and ILSVRC2012_img_val.tar, and unpack them as "
+              "imagenet/train/CLASS/*.JPEG and imagenet/val/CLASS/*.JPEG below the data "
+              "root (a link suffices), CLASS being n01440764 and so on"};
+}
+
+CatalogEntry Words(std::string name, std::string help, std::vector<std::string> files,
+                   std::string licence, std::string target) {
+  return {.name = name,
+          .format = Format::kWordFiles,
+          .help = std::move(help),
+          .folder = name,
+          .files = std::move(files),
+          .licence = std::move(licence),
+          .classes = 0,
+          .task = TaskKind::kLanguageModelling,
+          .target = std::move(target)};
+}
+
+CatalogEntry Ptb() {
+  return Words("ptb", "Penn Treebank: 929,589 / 73,760 / 82,430 words, vocabulary 10,000",
+               {"ptb.train.txt", "ptb.valid.txt", "ptb.test.txt"},
+               "Linguistic Data Consortium (LDC99T42); not open", "perplexity=150");
+}
+
+const std::vector<std::string> kWikiFiles = {"wiki.train.tokens", "wiki.valid.tokens",
+                                             "wiki.test.tokens"};
+constexpr const char* kWikiLicence = "CC BY-SA 3.0, Wikipedia; Merity et al. 2016";
+
+CatalogEntry WikiText2() {
+  return Words("wikitext-2", "WikiText-2: 2,088,628 / 217,646 / 245,569 words, vocabulary 33,278",
+               kWikiFiles, kWikiLicence, "perplexity=200");
+}
+
+CatalogEntry WikiText103() {
+  return Words("wikitext-103",
+               "WikiText-103: 103,227,021 / 217,646 / 245,569 words, vocabulary 267,735",
+               kWikiFiles, kWikiLicence, "perplexity=60");
+}
+
+CatalogEntry TinyShakespeare() {
+  CatalogEntry entry = Words("tinyshakespeare", "plays, 1,115,394 characters, 65 different",
+                             {"input.txt"}, "public domain", "perplexity=6");
+  entry.format = Format::kText;
+  entry.task = TaskKind::kCharacterModelling;
+  entry.options = {{"unit", "characters", "characters, bytes", "what a token is"}};
+  return entry;
+}
+
+CatalogEntry Text() {
+  return {.name = "text",
+          .format = Format::kText,
+          .help = "your own text: one file, split 90/5/5 in order, or three files",
+          .licence = "yours",
+          .classes = 0,
+          .task = TaskKind::kCharacterModelling,
+          .target = "perplexity=6",
+          .options = {{"file", "", "a file", "the text, of which 90 % train and 5 % test"},
+                      {"train", "", "a file", "training text, in place of file="},
+                      {"valid", "", "a file", "validation text, beside train="},
+                      {"test", "", "a file", "test text, beside train="},
+                      {"unit", "characters", "words, characters, bytes", "what a token is"},
+                      {"vocabulary", "all", "all, 2 to 10000000",
+                       "words: the most frequent ones that are kept; others become <unk>"}}};
+}
+
+CatalogEntry GrammarRow() {
+  return {.name = "grammar",
+          .format = Format::kGrammar,
+          .help = "drawn words, for which the best possible perplexity is known; embedded",
+          .licence = "BSD-3-Clause, drawn by this program",
+          .classes = 0,
+          .task = TaskKind::kLanguageModelling,
+          .target = "perplexity=100",
+          .options = {{"vocabulary", "1000", "2 to 1000000", "different words"},
+                      {"tokens", "500000", "1000 to 1000000000",
+                       "training words; validation and test have a tenth of them each"}}};
+}
+
+OptionSpec NegativesOption() {
+  return {"negatives", "99", "1 to 100000",
+          "items that evaluation draws beside the held-out one of each user"};
+}
+
+CatalogEntry Movielens(std::string name, std::string help, std::string file, std::string target) {
+  return {.name = name,
+          .format = Format::kRatings,
+          .help = std::move(help),
+          .folder = name,
+          .files = {std::move(file)},
+          .licence = "GroupLens: research use, not to be passed on; Harper, Konstan 2015",
+          .classes = 0,
+          .task = TaskKind::kRecommendation,
+          .target = std::move(target),
+          .options = {NegativesOption()}};
+}
+
+CatalogEntry Movielens1M() {
+  return Movielens("ml-1m", "MovieLens 1M: 1,000,209 ratings of 6,040 users", "ratings.dat",
+                   "hr10=60%");
+}
+
+CatalogEntry Movielens20M() {
+  return Movielens("ml-20m", "MovieLens 20M: 20,000,263 ratings of 138,493 users", "ratings.csv",
+                   "hr10=80%");
+}
+
+CatalogEntry RatingsRow() {
+  return {.name = "ratings",
+          .format = Format::kRatings,
+          .help = "your own ratings: userId,movieId,rating,timestamp, or the same with ::",
+          .licence = "yours",
+          .classes = 0,
+          .task = TaskKind::kRecommendation,
+          .target = "hr10=50%",
+          .options = {{"file", "", "a file", "the ratings"},
+                      {"least", "0", "-1000000 to 1000000", "smallest rating that is allowed"},
+                      {"most", "5", "-1000000 to 1000000", "largest rating that is allowed"},
+                      NegativesOption()}};
+}
+
+CatalogEntry TastesRow() {
+  return {.name = "tastes",
+          .format = Format::kTastes,
+          .help = "drawn choices of users, from hidden tastes; embedded",
+          .licence = "BSD-3-Clause, drawn by this program",
+          .classes = 0,
+          .task = TaskKind::kRecommendation,
+          .target = "hr10=50%",
+          .options = {{"users", "1000", "1 to 10000000", "users"},
+                      {"items", "1500", "2 to 1000000", "items"},
+                      {"per_user", "20", "1 to 10000", "items that each user takes"},
+                      NegativesOption()}};
+}
+
+// Returns the option's path. Throws Error where it is not given.
+std::string PathOption(const CatalogEntry& entry, const char* option) {
+  const std::string path = entry.Options().Text(option);
+  if (path.empty()) {
+    throw Error(entry.name + ": " + option, "",
+                "a path, as in " + entry.name + ":" + option + "=PATH");
+  }
+  return path;
+}
+
+bool Gives(const CatalogEntry& entry, const char* option) {
+  return entry.given.options.count(option) > 0;
+}
+
+// A text is file=, or else train=, valid= and test=.
+std::vector<std::string> TextFiles(const CatalogEntry& entry) {
+  const bool parts = Gives(entry, "train") || Gives(entry, "valid") || Gives(entry, "test");
+  if (Gives(entry, "file") == parts) {
+    throw Error(entry.name, FormatStages({&entry.given, 1}),
+                "text:file=PATH, or text:train=PATH,valid=PATH,test=PATH");
+  }
+  if (!parts) return {PathOption(entry, "file")};
+  return {PathOption(entry, "train"), PathOption(entry, "valid"), PathOption(entry, "test")};
+}
+
+void ReadTextOptions(CatalogEntry& entry) {
+  const OptionReader options = entry.Options();
+  const std::string unit = options.Text("unit");
+  const bool words = entry.name == "text" && unit == "words";
+  if (!words && unit != "characters" && unit != "bytes") {
+    const auto spec = std::ranges::find(entry.options, "unit", &OptionSpec::name);
+    throw Error(entry.name + ": unit", unit, spec->allowed);
+  }
+  if (words) {
+    entry.task = TaskKind::kLanguageModelling;
+    entry.target = "perplexity=150";
+  }
+  if (entry.name != "text") return;
+  TextFiles(entry);
+  if (!Gives(entry, "vocabulary") || options.Text("vocabulary") == "all") return;
+  if (!words) {
+    throw Error("text: vocabulary", options.Text("vocabulary"), "all, where unit is not words");
+  }
+  options.Integer("vocabulary", 2, 10'000'000);
+}
+
+// Checks all options, as far as that needs no file.
+void ReadOptions(CatalogEntry& entry) {
+  const OptionReader options = entry.Options();
+  const auto given = [&](const char* name) {
+    return std::ranges::find(entry.options, name, &OptionSpec::name) != entry.options.end();
+  };
+  if (given("size")) options.Integer("size", 8, 1024);
+  if (given("negatives")) options.Integer("negatives", 1, 100'000);
+  if (given("folder")) PathOption(entry, "folder");
+  switch (entry.format) {
+    case Format::kText:
+      ReadTextOptions(entry);
+      break;
+    case Format::kGrammar:
+      options.Integer("vocabulary", 2, 1'000'000);
+      options.Integer("tokens", 1000, 1'000'000'000);
+      break;
+    case Format::kTastes: {
+      options.Integer("users", 1, 10'000'000);
+      const int64_t items = options.Integer("items", 2, 1'000'000);
+      options.Integer("per_user", 1, std::min<int64_t>(items - 1, 10'000));
+      break;
+    }
+    case Format::kRatings:
+      if (!given("file")) break;
+      PathOption(entry, "file");
+      options.Number("most", options.Number("least", -1e6, 1e6), 1e6);
+      break;
+    default:
+      break;
+  }
+}
+
+std::string HowToGet(const CatalogEntry& entry) {
+  if (!entry.instead.empty()) return entry.instead;
+  if (entry.folder.empty()) return "a path that exists";
+  return "run 'legacy-data fetch " + entry.name + "', or name the folder that holds " +
+         entry.folder + "/ with --data-root or LEGACY_DATA";
+}
+
 [[noreturn]] void ThrowMissing(const CatalogEntry& entry, const fs::path& file) {
-  throw Error(entry.name, file.string() + " (not there)",
-              "run 'legacy-data fetch " + entry.name + "', or name the folder that holds " +
-                  entry.folder + "/ with --data-root or LEGACY_DATA");
+  throw Error(entry.name, file.string() + " (not there)", HowToGet(entry));
 }
 
 // Returns `folder`/`name`, or else its gzipped form.
@@ -144,8 +404,15 @@ ImageSet LoadCifar(const CatalogEntry& entry, const fs::path& folder, bool train
 }  // namespace
 
 const std::vector<CatalogEntry>& DataCatalog() {
-  static const std::vector<CatalogEntry> catalog = {EmbeddedGlyphs(), FashionMnist(), Mnist(),
-                                                    Cifar10(), Cifar100()};
+  static const std::vector<CatalogEntry> catalog = [] {
+    std::vector<CatalogEntry> rows = {
+        EmbeddedGlyphs(), FashionMnist(),    Mnist(),      Cifar10(),    Cifar100(),
+        Images(),         Imagenet(),        Ptb(),        WikiText2(),  WikiText103(),
+        Text(),           TinyShakespeare(), GrammarRow(), RatingsRow(), Movielens1M(),
+        Movielens20M(),   TastesRow()};
+    for (CatalogEntry& row : rows) row.given.name = row.name;
+    return rows;
+  }();
   return catalog;
 }
 
@@ -155,30 +422,78 @@ std::vector<std::string> DatasetNames() {
   return names;
 }
 
-const CatalogEntry& FindInCatalog(const std::string& name) {
-  std::string names;
-  for (const auto& entry : DataCatalog()) {
-    if (entry.name == name) return entry;
-    names += (names.empty() ? "" : ", ") + entry.name;
+std::string DatasetList() {
+  std::string list;
+  for (const CatalogEntry& entry : DataCatalog()) {
+    list += entry.name + ": " + entry.help + "\n    " + InfoOf(entry.task).name + "; " +
+            entry.licence + "\n";
+    for (const OptionSpec& option : entry.options) {
+      list += "    " + option.name + "=" + option.fallback + "  (" + option.allowed + ") " +
+              option.help + "\n";
+    }
   }
-  throw Error("data set", name, names);
+  return list;
+}
+
+CatalogEntry FindInCatalog(const std::string& text, const std::string& key) {
+  const std::string name = text.substr(0, text.find(':'));
+  const auto& rows = DataCatalog();
+  const auto row = std::ranges::find(rows, name, &CatalogEntry::name);
+  if (row == rows.end()) throw Error(key, text, Join(DatasetNames(), ", "));
+  CatalogEntry entry = *row;
+  try {
+    entry.given = ParseOneStage(text);
+    ReadOptions(entry);
+  } catch (const Error& error) {
+    throw Error(
+        key + " " + text + ": " + error.what() +
+        (text.find("file=") != std::string::npos || text.find("folder=") != std::string::npos
+             ? " (paths hold no comma)"
+             : ""));
+  }
+  return entry;
+}
+
+std::vector<fs::path> DataFiles(const CatalogEntry& entry, const fs::path& root) {
+  if (entry.format == Format::kImageFolder) {
+    return {entry.folder.empty() ? fs::path(PathOption(entry, "folder")) : root / entry.folder};
+  }
+  if (entry.name == "text") {
+    const std::vector<std::string> files = TextFiles(entry);
+    return {files.begin(), files.end()};
+  }
+  if (entry.name == "ratings") return {fs::path(PathOption(entry, "file"))};
+  std::vector<fs::path> files;
+  for (const std::string& name : entry.files) {
+    const fs::path file = root / entry.folder / name;
+    const fs::path packed = file.string() + ".gz";
+    files.push_back(!fs::exists(file) && fs::exists(packed) ? packed : file);
+  }
+  return files;
 }
 
 bool IsHere(const CatalogEntry& entry, const fs::path& root) {
-  return std::ranges::all_of(entry.files, [&](const std::string& name) {
-    const fs::path file = root / entry.folder / name;
-    return fs::exists(file) || fs::exists(file.string() + ".gz");
-  });
+  return std::ranges::all_of(DataFiles(entry, root),
+                             [](const fs::path& file) { return fs::exists(file); });
 }
 
 void CheckIsHere(const CatalogEntry& entry, const fs::path& root) {
-  const fs::path folder = root / entry.folder;
-  if (entry.files.empty()) return;  // embedded
-  if (entry.format == Format::kIdx) {
-    for (const std::string& file : entry.files) PlainOrGzip(entry, folder, file);
+  if (entry.format == Format::kCifar10 || entry.format == Format::kCifar100) {
+    for (const bool training : {true, false}) {
+      CifarFiles(entry, root / entry.folder, training);
+    }
     return;
   }
-  for (const bool training : {true, false}) CifarFiles(entry, folder, training);
+  for (const fs::path& file : DataFiles(entry, root)) {
+    if (fs::exists(file)) continue;
+    // The message names the compressed form, which is the one that is downloaded.
+    ThrowMissing(entry, entry.format == Format::kIdx ? fs::path(file.string() + ".gz") : file);
+  }
+}
+
+bool IsHeldInMemory(const CatalogEntry& entry) {
+  return entry.format == Format::kEmbedded || entry.format == Format::kIdx ||
+         entry.format == Format::kCifar10 || entry.format == Format::kCifar100;
 }
 
 fs::path DataRoot(const std::string& option) {
@@ -191,6 +506,9 @@ fs::path DataRoot(const std::string& option) {
 ImageSet LoadImages(const CatalogEntry& entry, const fs::path& data_root, bool training,
                     int64_t limit) {
   if (limit < 0) throw Error("sample limit", std::to_string(limit), "0 (all) or more");
+  if (!IsHeldInMemory(entry)) {
+    throw Error("data set", entry.name, "a set of images that is held in memory, such as cifar10");
+  }
   if (entry.format == Format::kEmbedded) {
     const int64_t size = training ? kGlyphTrainSamples : kGlyphTestSamples;
     return DrawGlyphs(training, limit > 0 ? limit : size);

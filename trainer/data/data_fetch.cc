@@ -3,7 +3,6 @@
 #include <archive.h>
 #include <archive_entry.h>
 #include <curl/curl.h>
-#include <openssl/evp.h>
 
 #include <algorithm>
 #include <array>
@@ -11,41 +10,12 @@
 #include <memory>
 #include <set>
 
-#include "base/whole_file.h"
+#include "trainer/data/cache/part_file.h"
 
 namespace legacy {
 namespace {
 
 namespace fs = std::filesystem;
-
-// A PartFile is a file under a temporary name that belongs to this process. It is removed unless it
-// was renamed.
-class PartFile {
- public:
-  explicit PartFile(const fs::path& final_name) : final_(final_name), file_(Create(final_name)) {}
-  ~PartFile() {
-    std::error_code ignored;
-    fs::remove(file_.path(), ignored);
-  }
-  PartFile(const PartFile&) = delete;
-  PartFile& operator=(const PartFile&) = delete;
-
-  OutputFile& file() { return file_; }
-  const fs::path& path() const { return file_.path(); }
-  void Keep() {
-    file_.Close();
-    fs::rename(file_.path(), final_);
-  }
-
- private:
-  static OutputFile Create(const fs::path& final_name) {
-    fs::create_directories(final_name.parent_path());
-    return CreateBeside(final_name);
-  }
-
-  fs::path final_;
-  OutputFile file_;
-};
 
 struct Download {
   OutputFile& out;
@@ -192,30 +162,6 @@ bool AllThere(const CatalogEntry& entry, const fs::path& folder) {
 }
 
 }  // namespace
-
-std::string FileDigest(const fs::path& file, const std::string& algorithm) {
-  const EVP_MD* method = EVP_get_digestbyname(algorithm.c_str());
-  const std::unique_ptr<EVP_MD_CTX, void (*)(EVP_MD_CTX*)> context(EVP_MD_CTX_new(),
-                                                                   EVP_MD_CTX_free);
-  if (method == nullptr || EVP_DigestInit_ex(context.get(), method, nullptr) != 1) {
-    throw Error("digest", algorithm, "sha256 or md5, where this machine's OpenSSL allows it");
-  }
-  std::ifstream in(file, std::ios::binary);
-  if (!in) throw Error("cannot read " + file.string());
-  std::vector<char> buffer(1u << 16);
-  while (in.read(buffer.data(), static_cast<std::streamsize>(buffer.size())), in.gcount() > 0) {
-    EVP_DigestUpdate(context.get(), buffer.data(), static_cast<size_t>(in.gcount()));
-  }
-  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
-  unsigned length = 0;
-  EVP_DigestFinal_ex(context.get(), digest.data(), &length);
-  std::string hex;
-  for (unsigned i = 0; i < length; ++i) {
-    constexpr char kDigits[] = "0123456789abcdef";
-    hex += {kDigits[digest[i] >> 4], kDigits[digest[i] & 15]};
-  }
-  return hex;
-}
 
 void FetchData(const CatalogEntry& entry, const fs::path& data_root,
                const FetchProgress& progress) {

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/error.h"
+#include "trainer/data/cache/file_digest.h"
 #include "trainer/data/data_catalog.h"
 
 namespace legacy {
@@ -20,9 +21,6 @@ class NetworkError : public Error {
 // A FetchProgress receives a URL, the bytes so far and the bytes in all (0 where the server does
 // not say), to show them to the user.
 using FetchProgress = std::function<void(const std::string& url, int64_t done, int64_t total)>;
-
-// Returns the hexadecimal digest of a file; `algorithm` is "sha256" or "md5".
-std::string FileDigest(const std::filesystem::path& file, const std::string& algorithm);
 
 // Fills `data_root`/entry.folder with entry.files from entry.sources. Each source is downloaded to
 // a temporary name and its digest is checked. From an archive only the files in entry.files are

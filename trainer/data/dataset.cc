@@ -45,9 +45,10 @@ Dataset LoadDataset(const DatasetRequest& request) {
   return dataset;
 }
 
-torch::Tensor NormalizeImages(const Dataset& dataset, const torch::Tensor& images) {
+torch::Tensor NormalizeImages(const torch::Tensor& images, const std::vector<double>& mean,
+                              const std::vector<double>& stddev) {
   torch::Tensor pixels = images.to(torch::kFloat32).div_(255);
-  return pixels.sub_(PerChannel(dataset.mean)).div_(PerChannel(dataset.stddev));
+  return pixels.sub_(PerChannel(mean)).div_(PerChannel(stddev));
 }
 
 torch::Tensor PerChannel(const std::vector<double>& values) {

@@ -41,8 +41,10 @@ struct DatasetRequest {
 // missing file, how to get it.
 Dataset LoadDataset(const DatasetRequest& request);
 
-// Returns float [n, c, h, w] = (images / 255 - mean) / stddev of uint8 `images`.
-torch::Tensor NormalizeImages(const Dataset& dataset, const torch::Tensor& images);
+// Returns float [n, c, h, w] = (images / 255 - mean) / stddev of uint8 `images`. Mean and deviation
+// have a number for each channel.
+torch::Tensor NormalizeImages(const torch::Tensor& images, const std::vector<double>& mean,
+                              const std::vector<double>& stddev);
 // Returns one float for each channel, in a shape that broadcasts over images.
 torch::Tensor PerChannel(const std::vector<double>& values);
 

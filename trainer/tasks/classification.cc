@@ -21,27 +21,28 @@ std::unique_ptr<Feed> Classification::Open(const FeedOptions& options) const {
   return std::make_unique<ImageFeed>(dataset_, options);
 }
 
-torch::Tensor Classification::Loss(Model& model, const Batch& batch, ModelState&,
-                                   double smoothing) const {
+torch::Tensor ImageTask::Loss(Model& model, const Batch& batch, ModelState&,
+                              double smoothing) const {
   constexpr int64_t kIgnored = -100;  // LibTorch's default: no label is left out
   return torch::cross_entropy_loss(model.Forward(batch.inputs), batch.targets, {},
                                    at::Reduction::Mean, kIgnored, smoothing);
 }
 
-int64_t Classification::Parts(int64_t batch) const {
-  return (dataset_.test_labels.size(0) + batch - 1) / batch;
-}
+int64_t ImageTask::Parts(int64_t batch) const { return (TestSamples() + batch - 1) / batch; }
 
-MetricSums Classification::Evaluate(Model& model, int64_t part, int64_t batch) const {
-  const int64_t samples = dataset_.test_labels.size(0);
+MetricSums ImageTask::Evaluate(Model& model, int64_t part, int64_t batch) const {
   const int64_t first = part * batch;
-  const Batch test = TestBatch(dataset_, first, std::min(batch, samples - first));
+  const Batch test = TestImages(first, std::min(batch, TestSamples() - first));
   const torch::Tensor logits = model.Forward(test.inputs);
   const ClassificationSums sums = SumsOf(logits, test.targets);
   return {sums.loss.item<double>(),
           static_cast<double>(logits.size(0)),
           {static_cast<double>(sums.hits.item<int64_t>()),
            static_cast<double>(sums.hits5.item<int64_t>())}};
+}
+
+Batch Classification::TestImages(int64_t first, int64_t count) const {
+  return TestBatch(dataset_, first, count);
 }
 
 ClassificationSums SumsOf(const torch::Tensor& logits, const torch::Tensor& labels) {

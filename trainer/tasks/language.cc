@@ -71,18 +71,26 @@ std::vector<int64_t> SampleOf(std::span<const int32_t> tokens) {
 
 }  // namespace
 
-LanguageModelling::LanguageModelling(Texts texts, int length, int columns)
-    : texts_(std::move(texts)), length_(length), columns_(columns) {
+LanguageModelling::LanguageModelling(Corpus corpus, int length, int columns, bool validation)
+    : corpus_(std::move(corpus)),
+      test_(validation ? corpus_.valid : corpus_.test),
+      length_(length),
+      columns_(columns) {
   const auto at_least = [&](const char* what, int64_t got, int64_t least) {
     if (got >= least) return;
-    throw Error(std::string("data set ") + texts_.name + ": " + what, std::to_string(got),
+    throw Error(std::string("data set ") + corpus_.name + ": " + what, std::to_string(got),
                 "at least " + std::to_string(least));
   };
   at_least("tokens of a window", length, 1);
   at_least("columns of an evaluation", columns, 1);
-  at_least("tokens to train on", std::ssize(texts_.training.tokens), 2);
-  at_least("tokens to test on", std::ssize(texts_.test.tokens), 1 + columns);
-  sample_ = std::make_shared<std::vector<int64_t>>(SampleOf(texts_.training.tokens));
+  at_least("tokens to train on", corpus_.train.size(), 2);
+  at_least("tokens to test on", test_.size(), 1 + columns);
+  sample_ = std::make_shared<std::vector<int64_t>>(SampleOf(corpus_.train.tokens()));
+}
+
+const TaskInfo& LanguageModelling::Info() const {
+  return InfoOf(corpus_.unit == TextUnit::kWords ? TaskKind::kLanguageModelling
+                                                 : TaskKind::kCharacterModelling);
 }
 
 ModelRequest LanguageModelling::RequestFor(const std::string& model, uint64_t seed) const {
@@ -90,15 +98,15 @@ ModelRequest LanguageModelling::RequestFor(const std::string& model, uint64_t se
           .channels = 0,
           .height = 0,
           .width = 0,
-          .classes = texts_.vocabulary,
+          .classes = static_cast<int>(corpus_.vocabulary_size()),
           .seed = seed,
-          .task = texts_.kind,
+          .task = Info().kind,
           .length = length_,
           .tokens = sample_};
 }
 
 std::unique_ptr<Feed> LanguageModelling::Open(const FeedOptions& options) const {
-  return std::make_unique<TextFeed>(texts_.training.tokens, length_, options);
+  return std::make_unique<TextFeed>(corpus_.train.tokens(), length_, options);
 }
 
 torch::Tensor LanguageModelling::Loss(Model& model, const Batch& batch, ModelState& state,
@@ -114,7 +122,7 @@ int64_t LanguageModelling::Parts(int64_t) const {
 // Every token but the first is predicted once. Columns that end before others are filled up with
 // targets that do not count.
 MetricSums LanguageModelling::Evaluate(Model& model, int64_t part, int64_t) const {
-  const std::span<const int32_t> tokens = texts_.test.tokens;
+  const std::span<const int32_t> tokens = test_.tokens();
   const int64_t predicted = std::ssize(tokens) - 1;
   const int64_t begin = part * kColumnsOfPart;
   const int64_t columns = std::min<int64_t>(kColumnsOfPart, columns_ - begin);
@@ -145,7 +153,7 @@ MetricSums LanguageModelling::Evaluate(Model& model, int64_t part, int64_t) cons
 std::vector<double> LanguageModelling::MetricsOf(const MetricSums& total) const {
   const double loss = total.loss / total.count;
   std::vector<double> metrics = {std::exp(loss)};
-  if (texts_.kind == TaskKind::kCharacterModelling) metrics.push_back(loss / std::numbers::ln2);
+  if (corpus_.unit != TextUnit::kWords) metrics.push_back(loss / std::numbers::ln2);
   return metrics;
 }
 

@@ -12,33 +12,21 @@
 #include <string>
 #include <vector>
 
+#include "trainer/data/corpus.h"
 #include "trainer/tasks/task.h"
 
 namespace legacy {
 
-// A TokenText is a text as numbers of tokens, in [0, vocabulary).
-struct TokenText {
-  std::span<const int32_t> tokens;
-  std::shared_ptr<const void> owner;  // of the tokens
-};
-
 class LanguageModelling : public Task {
  public:
-  struct Texts {
-    TaskKind kind = TaskKind::kLanguageModelling;
-    std::string name;  // name of the data set
-    int vocabulary = 0;
-    TokenText training;
-    TokenText test;
-  };
+  // The corpus' test text (or its validation text, with `validation`) is evaluated whole, in
+  // `columns` contiguous stretches of equal length that are read side by side, as the windows of
+  // training are; the last windows may be short. With one column it is read in order in one pass.
+  // Throws Error on texts that are too short.
+  LanguageModelling(Corpus corpus, int length, int columns, bool validation = false);
 
-  // The test text is evaluated whole, in `columns` contiguous stretches of equal length that are
-  // read side by side, as the windows of training are; the last windows may be short. With one
-  // column it is read in order in one pass. Throws Error on texts that are too short.
-  LanguageModelling(Texts texts, int length, int columns);
-
-  const TaskInfo& Info() const override { return InfoOf(texts_.kind); }
-  const std::string& DataName() const override { return texts_.name; }
+  const TaskInfo& Info() const override;
+  const std::string& DataName() const override { return corpus_.name; }
   ModelRequest RequestFor(const std::string& model, uint64_t seed) const override;
   std::unique_ptr<Feed> Open(const FeedOptions& options) const override;
   torch::Tensor Loss(Model& model, const Batch& batch, ModelState& state,
@@ -51,7 +39,8 @@ class LanguageModelling : public Task {
   std::vector<double> MetricsOf(const MetricSums& total) const override;
 
  private:
-  Texts texts_;
+  Corpus corpus_;
+  TokenFile test_;  // the text that is evaluated
   int length_;
   int columns_;
   std::shared_ptr<const std::vector<int64_t>> sample_;  // tokens of the training text

@@ -14,9 +14,9 @@ namespace {
 
 class PairFeed : public Feed {
  public:
-  PairFeed(const Recommendation::Pairs& pairs, std::span<const int32_t> user, int negatives,
+  PairFeed(const Ratings& ratings, std::span<const int32_t> user, int negatives,
            const FeedOptions& options)
-      : pairs_(pairs),
+      : ratings_(ratings),
         user_(user),
         negatives_(negatives),
         options_(options),
@@ -52,31 +52,24 @@ class PairFeed : public Feed {
       const int64_t pair = shard[sample / group];
       const int64_t number = sample % group;
       *input++ = user_[pair];
-      *input++ = number == 0 ? pairs_.item[pair] : Negative(pair, number);
+      *input++ = number == 0 ? ratings_.train_items[pair] : Negative(pair, number);
       *target++ = number == 0 ? 1 : 0;
     }
     return {inputs, targets};
   }
 
  private:
-  // Draws an item that the pair's user has not met. The draws are those of the pair and epoch, so
-  // that they do not depend on who trains on it.
+  // The draws are those of the pair and epoch, so that they do not depend on who trains on it.
   int32_t Negative(int64_t pair, int64_t number) const {
-    const int32_t user = user_[pair];
-    const auto* const begin = pairs_.item.data() + pairs_.first[user];
-    const auto* const end = pairs_.item.data() + pairs_.first[user + 1];
     RandomStream random({.seed = options_.seed,
                          .step = static_cast<uint64_t>(epoch_ * std::ssize(user_) + pair),
                          .worker = static_cast<uint32_t>(number),
                          .layer = 0,
-                         .purpose = Purpose::kNegative});
-    for (;;) {
-      const auto item = static_cast<int32_t>(random.Below(static_cast<uint32_t>(pairs_.items)));
-      if (!std::binary_search(begin, end, item)) return item;
-    }
+                         .purpose = Purpose::kNegatives});
+    return DrawNegative(ratings_, user_[pair], random);
   }
 
-  const Recommendation::Pairs& pairs_;
+  const Ratings& ratings_;
   std::span<const int32_t> user_;
   int64_t negatives_;
   FeedOptions options_;
@@ -89,20 +82,19 @@ class PairFeed : public Feed {
 
 }  // namespace
 
-Recommendation::Recommendation(Pairs pairs, int negatives)
-    : pairs_(std::move(pairs)), negatives_(negatives) {
-  const std::string where = "data set " + pairs_.name + ": ";
-  for (int user = 0; user < pairs_.users; ++user) {
-    const int64_t met = pairs_.first[user + 1] - pairs_.first[user];
-    if (met >= pairs_.items && negatives > 0) {
-      throw Error(where + "user " + std::to_string(user), std::to_string(met) + " items",
-                  "fewer than all " + std::to_string(pairs_.items) + ", as negatives are drawn");
-    }
-    user_.insert(user_.end(), static_cast<size_t>(met), user);
-    if (pairs_.held_out[user] >= 0) tested_.push_back(user);
-  }
+Recommendation::Recommendation(Ratings ratings, int negatives)
+    : ratings_(std::move(ratings)),
+      negatives_(negatives),
+      user_(ratings_.TrainUsers()),
+      tested_(ratings_.EvaluatedUsers()) {
+  constexpr uint64_t kRankingSeed = 1;  // the same for all trainings
+  const std::string where = "data set " + ratings_.name + ": ";
   if (user_.empty()) throw Error(where + "training pairs", "0", "at least 1");
   if (tested_.empty()) throw Error(where + "users with a held-out item", "0", "at least 1");
+  for (const int32_t user : tested_) {
+    const auto drawn = EvaluationNegatives(ratings_, user, ratings_.negatives, kRankingSeed);
+    ranked_.insert(ranked_.end(), drawn.begin(), drawn.end());
+  }
 }
 
 ModelRequest Recommendation::RequestFor(const std::string& model, uint64_t seed) const {
@@ -113,12 +105,12 @@ ModelRequest Recommendation::RequestFor(const std::string& model, uint64_t seed)
           .classes = 0,
           .seed = seed,
           .task = TaskKind::kRecommendation,
-          .users = pairs_.users,
-          .items = pairs_.items};
+          .users = ratings_.users,
+          .items = ratings_.items};
 }
 
 std::unique_ptr<Feed> Recommendation::Open(const FeedOptions& options) const {
-  return std::make_unique<PairFeed>(pairs_, user_, negatives_, options);
+  return std::make_unique<PairFeed>(ratings_, user_, negatives_, options);
 }
 
 torch::Tensor Recommendation::Loss(Model& model, const Batch& batch, ModelState&,
@@ -135,14 +127,14 @@ MetricSums Recommendation::Evaluate(Model& model, int64_t part, int64_t batch) c
   constexpr int64_t kFirst = 10;
   const int64_t begin = part * batch;
   const int64_t users = std::min(batch, std::ssize(tested_) - begin);
-  const int64_t others = std::ssize(pairs_.negatives) / pairs_.users;
+  const int64_t others = ratings_.negatives;
   torch::Tensor inputs = torch::empty({users * (1 + others), 2}, torch::kInt64);
   auto* input = inputs.data_ptr<int64_t>();
   for (int64_t u = 0; u < users; ++u) {
     const int32_t user = tested_[begin + u];
     for (int64_t i = 0; i <= others; ++i) {
       *input++ = user;
-      *input++ = i == 0 ? pairs_.held_out[user] : pairs_.negatives[user * others + i - 1];
+      *input++ = i == 0 ? ratings_.held_out[user] : ranked_[(begin + u) * others + i - 1];
     }
   }
   const torch::Tensor logits = model.Forward(inputs).view({users, 1 + others});

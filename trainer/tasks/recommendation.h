@@ -8,29 +8,20 @@
 #include <string>
 #include <vector>
 
+#include "trainer/data/ratings.h"
 #include "trainer/tasks/task.h"
 
 namespace legacy {
 
 class Recommendation : public Task {
  public:
-  struct Pairs {
-    std::string name;  // name of the data set
-    int users = 0;
-    int items = 0;
-    // Training pairs, by user: user u has items[first[u]] to items[first[u + 1]], ascending.
-    std::vector<int64_t> first;
-    std::vector<int32_t> item;
-    std::vector<int32_t> held_out;   // the test item of each user; below 0: none
-    std::vector<int32_t> negatives;  // [users, most]: items that the held-out one is ranked among
-  };
-
-  // Each positive pair comes with `negatives` drawn items that the user has not met, new ones in
-  // each epoch. Throws Error where there are none.
-  Recommendation(Pairs pairs, int negatives);
+  // Each training pair comes with `negatives` drawn items that the user has not met in training,
+  // new ones in each epoch. The held-out items are ranked among `ratings.negatives` drawn ones,
+  // which are always the same. Throws Error where there are none.
+  Recommendation(Ratings ratings, int negatives);
 
   const TaskInfo& Info() const override { return InfoOf(TaskKind::kRecommendation); }
-  const std::string& DataName() const override { return pairs_.name; }
+  const std::string& DataName() const override { return ratings_.name; }
   ModelRequest RequestFor(const std::string& model, uint64_t seed) const override;
   std::unique_ptr<Feed> Open(const FeedOptions& options) const override;
   torch::Tensor Loss(Model& model, const Batch& batch, ModelState& state,
@@ -44,10 +35,12 @@ class Recommendation : public Task {
   std::vector<double> MetricsOf(const MetricSums& total) const override;
 
  private:
-  Pairs pairs_;
+  Ratings ratings_;
   int negatives_;
   std::vector<int32_t> user_;    // user of each training pair
-  std::vector<int32_t> tested_;  // users that have a test item
+  std::vector<int32_t> tested_;  // users that have a held-out item
+  std::vector<int32_t>
+      ranked_;  // [tested users, ratings_.negatives]: items beside the held-out one
 };
 
 }  // namespace legacy

@@ -1,9 +1,13 @@
 #include "trainer/tasks/task.h"
 
+#include <algorithm>
 #include <utility>
 
+#include "base/error.h"
 #include "trainer/data/data_catalog.h"
 #include "trainer/tasks/classification.h"
+#include "trainer/tasks/language.h"
+#include "trainer/tasks/recommendation.h"
 
 namespace legacy {
 
@@ -27,9 +31,58 @@ std::vector<double> Task::MetricsOf(const MetricSums& total) const {
   return metrics;
 }
 
+namespace {
+
+std::unique_ptr<Task> LoadText(const CatalogEntry& entry, const TaskRequest& request) {
+  constexpr int kWords = 35, kCharacters = 128;  // of a window
+  Corpus corpus = LoadCorpus(entry, DataRoot(request.data_root));
+  corpus.train = corpus.train.First(request.train_limit);
+  (request.validation ? corpus.valid : corpus.test) =
+      (request.validation ? corpus.valid : corpus.test).First(request.test_limit);
+  const int window = corpus.unit == TextUnit::kWords ? kWords : kCharacters;
+  return std::make_unique<LanguageModelling>(std::move(corpus),
+                                             request.window > 0 ? request.window : window,
+                                             request.evaluation_columns, request.validation);
+}
+
+std::unique_ptr<Task> LoadRatings(const CatalogEntry& entry, const TaskRequest& request) {
+  for (const int64_t limit : {request.train_limit, request.test_limit}) {
+    if (limit == 0) continue;
+    throw Error("data set " + entry.name + ": sample limit", std::to_string(limit),
+                "0 (all), as users are not left out");
+  }
+  return std::make_unique<Recommendation>(LoadRatings(entry, DataRoot(request.data_root)),
+                                          request.negatives);
+}
+
+std::unique_ptr<Task> LoadImages(const CatalogEntry& entry, const TaskRequest& request) {
+  if (IsHeldInMemory(entry)) {
+    return std::make_unique<Classification>(
+        LoadDataset({request.dataset, request.data_root, request.train_limit, request.test_limit}));
+  }
+  return std::make_unique<FolderClassification>(FolderClassification::Options{
+      .name = entry.name,
+      .folder = FolderRequest(entry, DataRoot(request.data_root), request.strict),
+      .mean = entry.mean,
+      .stddev = entry.stddev,
+      .train_limit = request.train_limit,
+      .test_limit = request.test_limit});
+}
+
+}  // namespace
+
 std::unique_ptr<Task> LoadTask(const TaskRequest& request) {
-  return std::make_unique<Classification>(
-      LoadDataset({request.dataset, request.data_root, request.train_limit, request.test_limit}));
+  const CatalogEntry entry = FindInCatalog(request.dataset);
+  switch (entry.task) {
+    case TaskKind::kClassification:
+      return LoadImages(entry, request);
+    case TaskKind::kLanguageModelling:
+    case TaskKind::kCharacterModelling:
+      return LoadText(entry, request);
+    case TaskKind::kRecommendation:
+      return LoadRatings(entry, request);
+  }
+  return nullptr;
 }
 
 }  // namespace legacy

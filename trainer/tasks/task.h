@@ -39,6 +39,7 @@ struct FeedOptions {
   int workers = 1;
   int64_t batch_size = 1;  // samples of each worker
   uint64_t seed = 1;
+  int threads = 1;  // that compute; others may prepare batches
 };
 
 // Sums over a part of the test set. The metrics are computed from their totals.
@@ -85,6 +86,11 @@ struct TaskRequest {
   std::string data_root;
   int64_t train_limit = 0;  // number of first samples; 0: all (embedded ones: their default size)
   int64_t test_limit = 0;
+  int window = 0;               // tokens of a window; 0: 35 words, or 128 characters
+  int evaluation_columns = 10;  // stretches of text that are evaluated side by side
+  bool validation = false;      // true: texts are evaluated on their validation part
+  int negatives = 4;            // drawn items that each pair of a recommendation comes with
+  bool strict = false;          // true: the first broken image ends the training
 };
 
 // Loads the data of a task. Throws Error naming the file, the byte offset and what was expected;

@@ -30,7 +30,7 @@ TEST(DatasetTest, NormalizesEachChannelByItsOwnStatistics) {
   dataset.mean = {0.5, 0.25, 0.1};
   dataset.stddev = {0.5, 0.2, 0.3};
   const torch::Tensor images = torch::arange(0, 2 * 3 * 4 * 5).view({2, 3, 4, 5}).to(torch::kUInt8);
-  const torch::Tensor normal = NormalizeImages(dataset, images);
+  const torch::Tensor normal = NormalizeImages(images, dataset.mean, dataset.stddev);
   EXPECT_EQ(normal.scalar_type(), torch::kFloat32);
   for (int64_t n = 0; n < 2; ++n) {
     for (int64_t c = 0; c < 3; ++c) {

@@ -191,7 +191,7 @@ TEST(CatalogTest, ReadsTheCifarTrainingBatchesThatExist) {
 }
 
 TEST(CatalogTest, UnknownNamesListTheKnown) {
-  EXPECT_THAT([] { FindInCatalog("imagenet"); },
+  EXPECT_THAT([] { FindInCatalog("imagenets"); },
               ThrowsMessage<Error>(AllOf(HasSubstr("'imagenet'"), HasSubstr("fashion-mnist"))));
 }
 

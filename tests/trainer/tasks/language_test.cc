@@ -19,26 +19,31 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::ThrowsMessage;
 
-TokenText Text(std::vector<int32_t> tokens) {
-  auto owned = std::make_shared<const std::vector<int32_t>>(std::move(tokens));
-  return {*owned, owned};
+Corpus CorpusOf(TextUnit unit, int vocabulary, const TokenFile& train, const TokenFile& test) {
+  Corpus corpus;
+  corpus.name = "drawn";
+  corpus.unit = unit;
+  corpus.vocabulary.resize(static_cast<size_t>(vocabulary));
+  corpus.train = train;
+  corpus.test = test;
+  return corpus;
 }
 
 // Returns 0, 1, ..., so that a token is its own position.
-TokenText Positions(int count) {
+TokenFile Positions(int count) {
   std::vector<int32_t> tokens(static_cast<size_t>(count));
   std::iota(tokens.begin(), tokens.end(), 0);
-  return Text(std::move(tokens));
+  return TokenFile(std::move(tokens));
 }
 
 // Returns a text in which each word is followed by one of two.
-TokenText Pattern(int count, int vocabulary) {
+TokenFile Pattern(int count, int vocabulary) {
   std::vector<int32_t> tokens = {0};
   while (std::ssize(tokens) < count) {
     const auto i = static_cast<int32_t>(tokens.size());
     tokens.push_back((3 * tokens.back() + 1 + (i * i / 7) % 2) % vocabulary);
   }
-  return Text(std::move(tokens));
+  return TokenFile(std::move(tokens));
 }
 
 std::vector<int64_t> Values(const torch::Tensor& tensor) {
@@ -47,8 +52,7 @@ std::vector<int64_t> Values(const torch::Tensor& tensor) {
 }
 
 TEST(LanguageModelling, WorkersReadStretchesOfTheirOwnInColumns) {
-  const LanguageModelling task(
-      {TaskKind::kLanguageModelling, "positions", 50, Positions(50), Positions(20)}, 3, 1);
+  const LanguageModelling task(CorpusOf(TextUnit::kWords, 50, Positions(50), Positions(20)), 3, 1);
   const auto feed = task.Open({.workers = 2, .batch_size = 2});
   EXPECT_EQ(feed->StepsPerEpoch(), 3);  // 12 tokens a column, of which 10 are read
   feed->Seek(0);
@@ -68,10 +72,10 @@ TEST(LanguageModelling, WorkersReadStretchesOfTheirOwnInColumns) {
 TEST(LanguageModelling, PerplexityIsThatOfOnePassOverTheWholeText) {
   torch::set_num_threads(1);
   const torch::NoGradGuard no_grad;
-  const TokenText text = Pattern(101, 20);
+  const TokenFile text = Pattern(101, 20);
   for (const int columns : {1, 3, 7}) {
-    const LanguageModelling task(
-        {TaskKind::kCharacterModelling, "pattern", 20, Pattern(200, 20), text}, 8, columns);
+    const LanguageModelling task(CorpusOf(TextUnit::kCharacters, 20, Pattern(200, 20), text), 8,
+                                 columns);
     const auto model = MakeModel(task.RequestFor("lstm:hidden=8,dropout=0", 1));
     model->eval();
     std::vector<MetricSums> parts;
@@ -82,9 +86,9 @@ TEST(LanguageModelling, PerplexityIsThatOfOnePassOverTheWholeText) {
     for (int column = 0; column < columns; ++column) {
       ModelState state;
       for (int i = 100 * column / columns; i < 100 * (column + 1) / columns; ++i) {
-        const torch::Tensor token = torch::full({1, 1}, text.tokens[i], torch::kInt64);
+        const torch::Tensor token = torch::full({1, 1}, text.tokens()[i], torch::kInt64);
         const torch::Tensor logits = model->Continue(token, state).view({-1});
-        loss -= torch::log_softmax(logits, 0)[text.tokens[i + 1]].item<double>();
+        loss -= torch::log_softmax(logits, 0)[text.tokens()[i + 1]].item<double>();
       }
     }
     EXPECT_NEAR(got.loss, loss / 100, 1e-5) << columns;
@@ -94,8 +98,8 @@ TEST(LanguageModelling, PerplexityIsThatOfOnePassOverTheWholeText) {
 }
 
 TEST(LanguageModelling, LearnsAPatternWithCompressedGradients) {
-  const LanguageModelling task(
-      {TaskKind::kLanguageModelling, "pattern", 12, Pattern(2000, 12), Pattern(400, 12)}, 16, 4);
+  const LanguageModelling task(CorpusOf(TextUnit::kWords, 12, Pattern(2000, 12), Pattern(400, 12)),
+                               16, 4);
   for (const char* model :
        {"lstm:hidden=24,layers=1,dropout=0", "gpt-tiny:layers=1,width=24,heads=2",
         "transformer-xl:layers=1,width=24,heads=2,inner=24,dropout=0,memory=8"}) {
@@ -118,8 +122,8 @@ TEST(LanguageModelling, LearnsAPatternWithCompressedGradients) {
 
 // States belong to workers: threads do not mix them up.
 TEST(LanguageModelling, ThreadsComputeTheBitsOfOne) {
-  const LanguageModelling task(
-      {TaskKind::kLanguageModelling, "pattern", 12, Pattern(2000, 12), Pattern(400, 12)}, 16, 7);
+  const LanguageModelling task(CorpusOf(TextUnit::kWords, 12, Pattern(2000, 12), Pattern(400, 12)),
+                               16, 7);
   std::vector<std::vector<float>> weights;
   std::vector<double> perplexities;
   for (const int threads : {1, 2}) {
@@ -139,8 +143,7 @@ TEST(LanguageModelling, ThreadsComputeTheBitsOfOne) {
 }
 
 TEST(LanguageModelling, TextsThatAreTooShortAreRefused) {
-  const LanguageModelling::Texts texts = {TaskKind::kLanguageModelling, "short", 60, Positions(50),
-                                          Positions(5)};
+  const Corpus texts = CorpusOf(TextUnit::kWords, 60, Positions(50), Positions(5));
   EXPECT_THAT(([&] { LanguageModelling(texts, 3, 9); }),
               ThrowsMessage<Error>(AllOf(HasSubstr("'5'"), HasSubstr("at least 10"))));
   const LanguageModelling task(texts, 10, 1);

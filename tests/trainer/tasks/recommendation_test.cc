@@ -19,27 +19,28 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::ThrowsMessage;
 
-// Users meet the items of their parity, but for one that is held out.
-Recommendation::Pairs Parity(int users, int items, int others) {
-  Recommendation::Pairs pairs;
-  pairs.name = "parity";
-  pairs.users = users;
-  pairs.items = items;
-  pairs.first.push_back(0);
+// Users take the items of their parity; one of them is held out.
+Ratings Parity(int users, int items, int negatives) {
+  Ratings ratings;
+  ratings.name = "parity";
+  ratings.users = users;
+  ratings.items = items;
+  ratings.negatives = negatives;
+  ratings.starts.push_back(0);
   for (int user = 0; user < users; ++user) {
     const int held_out = (user % 2 + 2 * (user / 2)) % items;
     for (int item = user % 2; item < items; item += 2) {
-      if (item != held_out) pairs.item.push_back(item);
+      if (item != held_out) ratings.train_items.push_back(item);
     }
-    pairs.first.push_back(std::ssize(pairs.item));
-    pairs.held_out.push_back(held_out);
-    for (int i = 0; i < others; ++i) pairs.negatives.push_back((user + 1 + 2 * i) % items);
+    ratings.starts.push_back(std::ssize(ratings.train_items));
+    ratings.held_out.push_back(held_out);
   }
-  return pairs;
+  return ratings;
 }
 
 TEST(Recommendation, AnEpochHasEachPairOnceWithItsNegatives) {
-  const Recommendation task(Parity(10, 20, 5), 3);
+  const Ratings ratings = Parity(10, 20, 5);
+  const Recommendation task(ratings, 3);
   const auto feed = task.Open({.workers = 2, .batch_size = 12});
   ASSERT_EQ(feed->StepsPerEpoch(), 15);  // 90 pairs, 45 each, 4 samples a pair
   std::map<int64_t, std::multiset<int64_t>> met;
@@ -52,7 +53,7 @@ TEST(Recommendation, AnEpochHasEachPairOnceWithItsNegatives) {
         const auto item = batch.inputs[i][1].item<int64_t>();
         const bool positive = i % 4 == 0;
         EXPECT_EQ(batch.targets[i].item<float>(), positive ? 1 : 0);
-        EXPECT_EQ(item % 2 == user % 2 && item != Parity(10, 20, 5).held_out[user], positive);
+        EXPECT_EQ(ratings.Trains(static_cast<int32_t>(user), static_cast<int32_t>(item)), positive);
         if (positive) met[user].insert(item);
       }
     }
@@ -71,8 +72,8 @@ TEST(Recommendation, AnEpochHasEachPairOnceWithItsNegatives) {
 
 TEST(Recommendation, MetricsAreThoseOfTheRanks) {
   constexpr int kUsers = 16, kItems = 60, kOthers = 25;
-  const Recommendation::Pairs pairs = Parity(kUsers, kItems, kOthers);
-  const Recommendation task(pairs, 1);
+  const Ratings ratings = Parity(kUsers, kItems, kOthers);
+  const Recommendation task(ratings, 1);
   const torch::NoGradGuard no_grad;
   const auto model = MakeModel(task.RequestFor("ncf:factors=4,dropout=0", 1));
   for (const torch::Tensor& parameter : model->parameters()) torch::Tensor(parameter).mul_(30);
@@ -84,8 +85,8 @@ TEST(Recommendation, MetricsAreThoseOfTheRanks) {
           .item<double>();
     };
     int before = 0;
-    for (int i = 0; i < kOthers; ++i) {
-      before += score(pairs.negatives[user * kOthers + i]) >= score(pairs.held_out[user]) ? 1 : 0;
+    for (const int item : EvaluationNegatives(ratings, user, kOthers, 1)) {
+      before += score(item) >= score(ratings.held_out[user]) ? 1 : 0;
     }
     if (before < 10) hits += 1, gain += 1 / std::log2(2.0 + before);
   }
@@ -114,12 +115,9 @@ TEST(Recommendation, LearnsParity) {
 }
 
 TEST(Recommendation, DataWithoutNegativesOrTestsAreRefused) {
-  Recommendation::Pairs all = Parity(2, 4, 1);
-  all.items = 1;
-  EXPECT_THAT(
-      ([&] { Recommendation(all, 1); }),
-      ThrowsMessage<Error>(AllOf(HasSubstr("user 0"), HasSubstr("as negatives are drawn"))));
-  Recommendation::Pairs none = Parity(4, 8, 1);
+  EXPECT_THAT(([&] { Recommendation(Parity(2, 4, 3), 1); }),
+              ThrowsMessage<Error>(AllOf(HasSubstr("negatives"), HasSubstr("0 to 2"))));
+  Ratings none = Parity(4, 8, 1);
   none.held_out.assign(4, -1);
   EXPECT_THAT(([&] { Recommendation(none, 1); }),
               ThrowsMessage<Error>(HasSubstr("users with a held-out item")));
