@@ -55,7 +55,8 @@ bool ReadsTrainingAlone(const std::string& key) {
       "training.test_limit",    "training.model",           "training.nesterov",
       "training.device",        "run.gradient_steps",       "run.gradient_layers",
       "training.decay_vectors", "training.label_smoothing", "training.clip_worker",
-      "training.clip_mean"};
+      "training.clip_mean",     "training.window",          "training.evaluation_columns",
+      "training.evaluate_on",   "training.negatives",       "training.strict_data"};
   return keys.count(key) > 0;
 }
 

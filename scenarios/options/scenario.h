@@ -52,6 +52,11 @@ struct Scenario {
   std::string data_root;
   int64_t train_limit = 0;  // number of samples; 0: all
   int64_t test_limit = 0;
+  int64_t window = 0;           // tokens of a window of text; 0: as the task has it
+  int evaluation_columns = 10;  // stretches of text that are evaluated side by side
+  Parsed<ParseTextPart> evaluate_on = "test";
+  int negatives = 4;         // drawn items that each pair of a recommendation comes with
+  bool strict_data = false;  // true: the first broken image ends the run
   std::string model = "small-cnn";
   int workers = 16;
   int batch = 16;  // samples per worker and step

@@ -30,6 +30,21 @@ std::vector<ScenarioOption> OptionsOfTraining() {
                                          "number of training samples to use; 0: all"),
       Integer<&Scenario::test_limit, 0>("training.test_limit", "--test-limit",
                                         "number of test samples to use; 0: all"),
+      Integer<&Scenario::window, 0, 1 << 20>(
+          "training.window", "--window",
+          "tokens of a window of text, through which gradients go back; 0: 35 words, or 128 "
+          "characters"),
+      Integer<&Scenario::evaluation_columns, 1, 1 << 20>(
+          "training.evaluation_columns", "--evaluation-columns",
+          "number of stretches of a text that are evaluated side by side; 1: in one pass"),
+      Text<&Scenario::evaluate_on>("training.evaluate_on", "--evaluate-on", "test|validation",
+                                   "part of a text on which metrics are evaluated"),
+      Integer<&Scenario::negatives, 1, 1000>(
+          "training.negatives", "--negatives",
+          "number of drawn items that each pair of a recommendation comes with"),
+      Switch<&Scenario::strict_data>(
+          "training.strict_data", "--strict-data",
+          "end at the first broken image of a folder, instead of leaving out one in a thousand"),
       Text<&Scenario::model>(
           "training.model", "--model", "NAME[:k=v,...]",
           "model to train, as in resnet18:width=16; --model=list prints the names and options"),

@@ -1,5 +1,7 @@
 #include "scenarios/options/values.h"
 
+#include <array>
+
 #include "base/parse.h"
 
 namespace legacy {
@@ -32,6 +34,11 @@ std::optional<fabric::CollectiveAlgorithm> ParseAllGather(const std::string& tex
 std::optional<Launches> ParseLaunchesOption(const std::string& text, const std::string& key) {
   if (ParseChoice(text, key, {"profile", "fused", "per-layer"}) == "profile") return std::nullopt;
   return ParseLaunches(text, key);
+}
+
+TextPart ParseTextPart(const std::string& text, const std::string& key) {
+  constexpr std::array kNames = {"test", "validation"};
+  return ParseChoice<TextPart>(text, key, kNames);
 }
 
 }  // namespace legacy

@@ -31,9 +31,13 @@ using Rate = Parsed<FromFabric<fabric::ParseRate>>;   // bits per second
 using Time = Parsed<FromFabric<fabric::ParseTime>>;   // nanoseconds
 using Size = Parsed<FromFabric<fabric::ParseBytes>>;  // bytes
 
+// The part of a text that is evaluated.
+enum class TextPart : uint8_t { kTest, kValidation };
+
 // Return what the names in options stand for. Throw Error naming `key` and what is allowed.
 fabric::Transport ParseTransport(const std::string& text, const std::string& key);
 fabric::Synchronisation ParseSync(const std::string& text, const std::string& key);
+TextPart ParseTextPart(const std::string& text, const std::string& key);
 // Return nothing for "auto", the fastest algorithm on an idle fabric.
 std::optional<fabric::CollectiveAlgorithm> ParseAllReduce(const std::string& text,
                                                           const std::string& key);

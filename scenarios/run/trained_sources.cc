@@ -14,8 +14,15 @@ class Trained : public StepSources {
   explicit Trained(const Scenario& scenario)
       : scenario_(scenario),
         device_(ChooseDevice(*scenario.device)),
-        task_(LoadTask(
-            {scenario.dataset, scenario.data_root, scenario.train_limit, scenario.test_limit})),
+        task_(LoadTask({.dataset = scenario.dataset,
+                        .data_root = scenario.data_root,
+                        .train_limit = scenario.train_limit,
+                        .test_limit = scenario.test_limit,
+                        .window = static_cast<int>(scenario.window),
+                        .evaluation_columns = scenario.evaluation_columns,
+                        .validation = *scenario.evaluate_on == TextPart::kValidation,
+                        .negatives = scenario.negatives,
+                        .strict = scenario.strict_data})),
         layers_(LayersOf(task_->RequestFor(scenario.model, scenario.seed))) {}
 
   std::string Title() const override { return scenario_.model; }
