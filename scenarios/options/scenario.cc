@@ -40,11 +40,42 @@ Scenario ShapeDefaults() {
   return scenario;
 }
 
+Scenario TaskDefaults(const Scenario& defaults, TaskKind task) {
+  Scenario scenario = defaults;
+  if (task == TaskKind::kClassification) return scenario;
+  scenario.test_limit = 0;
+  scenario.optimizer = "adam";
+  scenario.learning_rate = 0.003;
+  scenario.momentum = 0;
+  scenario.steps = 300;
+  scenario.evaluate_every = 50;
+  switch (task) {
+    case TaskKind::kClassification:
+      break;
+    case TaskKind::kLanguageModelling:
+      scenario.model = "lstm:hidden=200,dropout=0.2";
+      break;
+    case TaskKind::kCharacterModelling:
+      scenario.model = "gpt-tiny:layers=2,width=64";
+      break;
+    case TaskKind::kRecommendation:
+      scenario.model = "ncf:factors=16";
+      scenario.batch = 256;
+      break;
+  }
+  return scenario;
+}
+
 Scenario OverDefaults(const Scenario& defaults, const std::function<void(Scenario&)>& lay_over) {
   Scenario scenario = defaults;
   lay_over(scenario);
-  if (scenario.layers.empty()) return scenario;
-  scenario = ShapeDefaults();
+  if (!scenario.layers.empty()) {
+    scenario = ShapeDefaults();
+  } else {
+    const TaskKind task = FindInCatalog(scenario.dataset, "training.dataset").task;
+    if (task == TaskKind::kClassification) return scenario;
+    scenario = TaskDefaults(defaults, task);
+  }
   lay_over(scenario);
   return scenario;
 }

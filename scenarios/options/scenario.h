@@ -19,6 +19,7 @@
 #include "scenarios/options/network_schedule.h"
 #include "scenarios/options/values.h"
 #include "trainer/clock/bucket_plan.h"
+#include "trainer/data/task_catalog.h"
 #include "trainer/device_request.h"
 #include "trainer/optimizer.h"
 #include "trainer/schedule.h"
@@ -198,8 +199,12 @@ void ValidateScenario(const Scenario& scenario);
 // large messages as flows over one network.
 Scenario ShapeDefaults();
 
+// Returns the scenario from which options of a training on such data start: `defaults`, but for
+// text and ratings with a small model and an optimizer that fit them.
+Scenario TaskDefaults(const Scenario& defaults, TaskKind task);
+
 // Returns `defaults` after `lay_over`. Where `lay_over` names a shape, it starts from
-// ShapeDefaults().
+// ShapeDefaults(), and from TaskDefaults() where it names a data set of text or ratings.
 Scenario OverDefaults(const Scenario& defaults, const std::function<void(Scenario&)>& lay_over);
 
 // Returns true for options that a shape (training.layers) does not read: those of data, model,
