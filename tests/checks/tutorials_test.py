@@ -25,6 +25,8 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+SYSTEM_PYTHON = "/usr/bin/python3"  # the one that Debian's packages serve
+SKIPPED = 77  # exit status that ctest shows as skipped
 FENCE = re.compile(r'^```(?P<language>\w*)(?: title="(?P<title>[\w.-]+)")?$')
 ANY_NUMBER = r"(?:[-+]?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?(?: [num]?s\b)?)"
 SPECIAL = re.compile(r"~" + ANY_NUMBER + r"|\.\.\.")
@@ -150,6 +152,11 @@ def run_page(page, build, show):
     return failures
 
 
+def has_torch():
+    return subprocess.run([SYSTEM_PYTHON, "-c", "import torch"], stderr=subprocess.DEVNULL,
+                          check=False).returncode == 0
+
+
 def self_test():
     def differs(shown, printed):
         return first_difference(shown.splitlines(), printed.splitlines()) is not None
@@ -183,6 +190,9 @@ def main():
     if len(sys.argv) != 3 and not show:
         return sys.exit(__doc__)
     build, page = (pathlib.Path(argument).resolve() for argument in sys.argv[1:3])
+    if "import torch" in page.read_text(encoding="utf-8") and not has_torch():
+        print(f"skipped: {page.name} needs PyTorch (python3-torch)")
+        return sys.exit(SKIPPED)
     failures = run_page(page, build, show)
     if failures and not show:
         print("\n".join(failures))

@@ -44,6 +44,12 @@ std::vector<Tensor> TensorsOf(Values values) {
   return tensors;
 }
 
+// Returns the last `count` values. A script's interpreter gives its whole stack, at whose end are
+// those of the operation.
+Values Last(Values values, size_t count) {
+  return count < values.size() ? values.slice(values.size() - count) : values;
+}
+
 // Numbers that are wrapped as tensors count nothing.
 double BytesOf(const Tensor& tensor) {
   return tensor.dim() == 0 ? 0 : static_cast<double>(tensor.numel() * tensor.element_size());
@@ -182,7 +188,7 @@ std::unique_ptr<at::ObserverContext> Observer::OnStart(const at::RecordFunction&
   auto context = std::make_unique<Context>();
   context->mark = running->operations_.size();
   context->flops = running->flops_;
-  const Values arguments = function.inputs();
+  const Values arguments = Last(function.inputs(), function.num_inputs());
   context->arguments.assign(arguments.begin(), arguments.end());
   return context;
 }
@@ -205,7 +211,7 @@ void Observer::Note(const at::RecordFunction& function, const Context& context) 
   const std::vector<c10::IValue>& outputs = function.outputs();
   const Values arguments(context.arguments.data(), context.arguments.size());
   const Call call{name, arguments, TensorsOf(arguments),
-                  TensorsOf(Values(outputs.data(), outputs.size()))};
+                  TensorsOf(Last(Values(outputs.data(), outputs.size()), function.num_outputs()))};
   if (call.written.empty()) return;
   if (rule == Rules().end()) {
     CountOther(call);

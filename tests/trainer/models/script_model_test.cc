@@ -72,6 +72,20 @@ TEST(ScriptModel, HasTheModulesParametersAndBuffers) {
   EXPECT_EQ(flops, 2 * 7840);
 }
 
+// An operation is counted by its own arguments also where the interpreter still holds others.
+TEST(ScriptModel, CostsAreThoseOfTheOperationsAlone) {
+  const std::string file = Saved("nested",
+                                 "def forward(self, x):\n"
+                                 "  y = x.flatten(1)\n"
+                                 "  return self.inner.forward(torch.relu(y)) * 2 + "
+                                 "torch.linear(y, self.inner.weight, self.bias)\n");
+  double flops = 0;
+  for (const OperationCost& cost : CostsOf(Glyphs().RequestFor(file, 1))) {
+    flops += cost.forward_flops;
+  }
+  EXPECT_EQ(flops, 4 * 7840);
+}
+
 // A module and a model of our own with the same weights train alike.
 TEST(ScriptModel, TrainsAsBuiltInModelsDo) {
   const auto weights = [&](const std::string& file, int threads) {
