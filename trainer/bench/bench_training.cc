@@ -126,12 +126,12 @@ void Compare(const std::string& dataset, const std::string& model, int workers, 
 
 int main(int argc, char** argv) {
   CLI::App app("Training's dense steps against the bare LibTorch loop.", "legacy-bench-training");
-  std::string dataset = "glyphs";
+  std::string dataset;
   std::string model = "small-cnn";
   int workers = 16;
   int64_t batch = 32;
   int steps = 30;
-  app.add_option("--dataset", dataset, "data set")->capture_default_str();
+  app.add_option("--dataset", dataset, "data set [four models on embedded ones, one by one]");
   app.add_option("--model", model, "model")->capture_default_str();
   app.add_option("--workers", workers, "workers")->capture_default_str();
   app.add_option("--batch", batch, "samples of each worker")->capture_default_str();
@@ -142,7 +142,14 @@ int main(int argc, char** argv) {
   app.add_option("--device", device, "cpu, cuda or auto")->capture_default_str();
   CLI11_PARSE(app, argc, argv);
   try {
-    legacy::Compare(dataset, model, workers, batch, steps, device);
+    if (!dataset.empty() || app.count("--model") > 0 || device != "cpu") {
+      legacy::Compare(dataset.empty() ? "glyphs" : dataset, model, workers, batch, steps, device);
+      return 0;
+    }
+    legacy::Compare("glyphs", "small-cnn", 16, 32, 30, device);
+    legacy::Compare("glyphs", "resnet18", 4, 8, 8, device);
+    legacy::Compare("grammar", "lstm:hidden=200,dropout=0", 4, 20, 12, device);
+    legacy::Compare("grammar", "gpt-tiny", 4, 8, 12, device);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "legacy-bench-training: %s\n", error.what());
     return 1;
