@@ -274,7 +274,7 @@ CatalogEntry TastesRow() {
           .licence = "BSD-3-Clause, drawn by this program",
           .classes = 0,
           .task = TaskKind::kRecommendation,
-          .target = "hr10=50%",
+          .target = "hr10=70%",
           .options = {{"users", "1000", "1 to 10000000", "users"},
                       {"items", "1500", "2 to 1000000", "items"},
                       {"per_user", "20", "1 to 10000", "items that each user takes"},

@@ -286,16 +286,6 @@ Kind KindOf(std::span<const uint8_t> file, const std::string& name) {
   throw Error(name + ": offset 0", "the start of some other format", "a JPEG or PNG image");
 }
 
-// Returns the largest reduction that leaves the crop at least `size` pixels wide and high. These
-// are the ones that libjpeg-turbo has vector code for.
-int ReductionOf(const ImageBox& box, int size) {
-  int reduction = 1;
-  while (reduction < 8 && std::min(box.width, box.height) / (2 * reduction) >= size) {
-    reduction *= 2;
-  }
-  return reduction;
-}
-
 AxisBox AxisOf(double begin, double length, int reduction, int offset, int count, bool closed) {
   AxisBox axis;
   axis.begin = begin / reduction - offset;
@@ -357,6 +347,15 @@ CropChoice CentreCrop(ImageShape shape, int size) {
   return crop;
 }
 
+// These are the reductions that libjpeg-turbo has vector code for.
+int ReductionFor(const CropChoice& crop, int size) {
+  int reduction = 1;
+  while (reduction < 8 && std::min(crop.box.width, crop.box.height) / (2 * reduction) >= size) {
+    reduction *= 2;
+  }
+  return reduction;
+}
+
 ImageShape ReadImageShape(std::span<const uint8_t> file, const std::string& name) {
   ImageShape shape;
   if (KindOf(file, name) == Kind::kJpeg) {
@@ -377,7 +376,7 @@ void DecodeImage(std::span<const uint8_t> file, const std::string& name, const C
   if (KindOf(file, name) == Kind::kJpeg) {
     JpegReader reader(file, name);
     CheckShape(reader.width(), reader.height(), name);
-    canvas.reduction = ReductionOf(crop.box, size);
+    canvas.reduction = ReductionFor(crop, size);
     const ImageShape reduced = reader.Start(canvas.reduction);
     reader.Read(WindowOf(crop, canvas.reduction, reduced.width, reduced.height, size), canvas);
   } else {
