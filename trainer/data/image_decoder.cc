@@ -202,7 +202,8 @@ class JpegReader {
 // A PngReader reads one PNG from memory; errors are as those of libjpeg.
 class PngReader {
  public:
-  PngReader(std::span<const uint8_t> file, const std::string& name) : name_(name), rest_(file) {
+  PngReader(std::span<const uint8_t> file, const std::string& name)
+      : name_(name), size_(file.size()), rest_(file) {
     png_ = png_create_read_struct(PNG_LIBPNG_VER_STRING, this, OnError,
                                   [](png_structp, png_const_charp) {});
     info_ = png_ != nullptr ? png_create_info_struct(png_) : nullptr;
@@ -224,6 +225,12 @@ class PngReader {
 
   // Decodes the whole image.
   void Read(DecodedPart& canvas) {
+    // Deflate packs at most 1,032 bytes into one, so that a short file cannot ask for much memory.
+    constexpr uint64_t kMostPacked = 1032;
+    const uint64_t bytes = png_get_rowbytes(png_, info_) * static_cast<uint64_t>(height());
+    if (bytes / kMostPacked > size_) {
+      throw Error(name_, "a file of " + std::to_string(size_) + " bytes", "a complete PNG image");
+    }
     canvas.left = canvas.top = 0;
     canvas.Resize(width(), height());
     std::vector<png_bytep> rows;
@@ -267,6 +274,7 @@ class PngReader {
   }
 
   const std::string& name_;
+  const size_t size_;  // of the file
   std::span<const uint8_t> rest_;
   png_structp png_ = nullptr;
   png_infop info_ = nullptr;

@@ -27,9 +27,9 @@ class Texts : public testing::Test {
  protected:
   Corpus Read(const std::string& train, const std::string& valid, const std::string& test,
               const std::string& options = "unit=words") {
-    root_.Write("a", train);
-    root_.Write("b", valid);
-    root_.Write("c", test);
+    root_.WriteText("a", train);
+    root_.WriteText("b", valid);
+    root_.WriteText("c", test);
     return Load(options);
   }
   Corpus Load(const std::string& options = "unit=words") {
@@ -39,7 +39,7 @@ class Texts : public testing::Test {
         root_.path());
   }
   Corpus ReadOne(const std::string& text, const std::string& options) {
-    const std::string file = root_.Write("one", text).string();
+    const std::string file = root_.WriteText("one", text).string();
     return LoadCorpus(FindInCatalog("text:file=" + file + "," + options), root_.path());
   }
   template <typename Call>
@@ -151,7 +151,7 @@ TEST_F(Texts, TheCacheGivesTheSame) {
 
 TEST_F(Texts, AChangedSourceMakesAnotherCache) {
   Read("a b\n", "a\n", "b\n");
-  root_.Write("a", std::string("b a\n"));  // the same size, and maybe the same time
+  root_.WriteText("a", std::string("b a\n"));  // the same size, and maybe the same time
   const Corpus changed = Load();
   EXPECT_FALSE(changed.from_cache);
   EXPECT_EQ(changed.vocabulary.front(), "b");
@@ -190,7 +190,7 @@ TEST_F(Texts, ADamagedCacheIsMadeAgain) {
 }
 
 TEST_F(Texts, ARootThatCannotBeWrittenStaysWithoutACache) {
-  root_.Write("cache", std::string("in the way"));
+  root_.WriteText("cache", std::string("in the way"));
   for (int i = 0; i < 2; ++i) {
     const Corpus corpus = Read("a b\n", "a\n", "b\n");
     EXPECT_FALSE(corpus.from_cache);

@@ -30,7 +30,7 @@ TEST(DataOptionsTest, EveryRowHasATaskWhoseMetricsKnowItsTarget) {
     EXPECT_FALSE(row.help.empty()) << row.name;
     EXPECT_FALSE(row.licence.empty()) << row.name;
     EXPECT_EQ(row.mean.empty(), row.task != TaskKind::kClassification) << row.name;
-    EXPECT_THAT(DatasetList(), HasSubstr("\n" + row.name + ": ")) << row.name;
+    EXPECT_THAT("\n" + DatasetList(), HasSubstr("\n" + row.name + ": ")) << row.name;
     for (const OptionSpec& option : row.options) {
       EXPECT_THAT(DatasetList(), HasSubstr("    " + option.name + "=" + option.fallback + "  ("));
     }
@@ -46,7 +46,7 @@ TEST(DataOptionsTest, OptionsDecideTheTask) {
   EXPECT_EQ(FindInCatalog("ml-1m:negatives=999").Options().Integer("negatives", 1, 1000), 999);
 }
 
-TEST(DataOptionsTest, PathsHoldAnythingButACommas) {
+TEST(DataOptionsTest, PathsHoldAnythingButCommas) {
   const CatalogEntry entry = FindInCatalog("text:file=/a b/c:d+e=f.txt");
   EXPECT_THAT(DataFiles(entry, "root"), ElementsAre("/a b/c:d+e=f.txt"));
   EXPECT_THAT(DataFiles(FindInCatalog("text:train=a,valid=b,test=c"), ""),
@@ -87,7 +87,7 @@ TEST(DataOptionsTest, SaysWhichFileIsMissingAndHowToGetIt) {
   missing("ml-20m", "ml-20m/ratings.csv", "legacy-data fetch ml-20m");
   missing("imagenet", "imagenet (not there)", "imagenet/val/CLASS/*.JPEG");
   missing("text:file=/no/such", "/no/such", "a path that exists");
-  root.Write("ptb/ptb.train.txt.gz", "a");
+  root.WriteText("ptb/ptb.train.txt.gz", "a");
   missing("ptb", "ptb/ptb.valid.txt", "legacy-data fetch ptb");
   for (const char* embedded : {"glyphs", "grammar", "tastes"}) {
     EXPECT_TRUE(IsHere(FindInCatalog(embedded), root.path()));

@@ -23,7 +23,7 @@ constexpr const char* kHeader = "userId,movieId,rating,timestamp\n";
 
 class RatingsTest : public testing::Test {
  protected:
-  Ratings Read(const std::string& text) { return ReadRatings(root_.Write("r", text), 0.5, 5); }
+  Ratings Read(const std::string& text) { return ReadRatings(root_.WriteText("r", text), 0.5, 5); }
   void Refuses(const std::string& text, const std::string& where, const std::string& found,
                const std::string& allowed) {
     EXPECT_THAT(
@@ -105,8 +105,8 @@ TEST_F(RatingsTest, ManyLinesJoin) {
 }
 
 TEST_F(RatingsTest, TheCacheGivesTheSame) {
-  const std::string file = root_.Write("mine,csv", std::string("")).parent_path() / "mine.csv";
-  root_.Write("mine.csv", "7,10,3.5,100\n3,20,5,50\n7,30,0.5,300\n");
+  const std::string file = root_.WriteText("mine,csv", std::string("")).parent_path() / "mine.csv";
+  root_.WriteText("mine.csv", "7,10,3.5,100\n3,20,5,50\n7,30,0.5,300\n");
   const CatalogEntry entry = FindInCatalog("ratings:file=" + file + ",negatives=1");
   const Ratings first = LoadRatings(entry, root_.path());
   const Ratings second = LoadRatings(entry, root_.path());

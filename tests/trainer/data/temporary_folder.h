@@ -40,7 +40,7 @@ class TemporaryFolder {
     return file;
   }
 
-  std::filesystem::path Write(const std::string& name, const std::string& text) const {
+  std::filesystem::path WriteText(const std::string& name, const std::string& text) const {
     return Write(name, std::vector<uint8_t>(text.begin(), text.end()));
   }
 
