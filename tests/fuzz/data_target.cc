@@ -179,8 +179,10 @@ std::vector<Bytes> PhotographsSeeds() {
                                                   .quality = 60,
                                                   .colours = colours,
                                                   .progressive = progressive});
-      seeds.push_back(
-          Output().Put(16).Put(progressive, 1).Put(std::as_bytes(std::span(file))).Take());
+      for (const uint32_t drawn : {0u, 1u}) {
+        const ByteSpan bytes = std::as_bytes(std::span(file));
+        seeds.push_back(Output().Put(16).Put(drawn, 1).Put(bytes).Take());
+      }
     }
   }
   // A grey PNG of 2 x 1 pixels (PNG specification, sections 5 and 11)
