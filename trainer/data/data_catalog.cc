@@ -475,15 +475,18 @@ CatalogEntry FindInCatalog(const std::string& text, const std::string& key) {
   const auto row = std::ranges::find(rows, name, &CatalogEntry::name);
   if (row == rows.end()) throw Error(key, text, Join(DatasetNames(), ", "));
   CatalogEntry entry = *row;
+  const auto refuse = [&](const Error& error, const char* hint) {
+    throw Error(key + " " + text + ": " + error.what() + hint);
+  };
   try {
     entry.given = ParseOneStage(text);
+  } catch (const Error& error) {
+    refuse(error, entry.options.empty() ? "" : " (paths hold no comma)");
+  }
+  try {
     ReadOptions(entry);
   } catch (const Error& error) {
-    throw Error(
-        key + " " + text + ": " + error.what() +
-        (text.find("file=") != std::string::npos || text.find("folder=") != std::string::npos
-             ? " (paths hold no comma)"
-             : ""));
+    refuse(error, "");
   }
   return entry;
 }
