@@ -177,7 +177,10 @@ class JpegReader {
     std::longjmp(errors->jump, 1);
   }
 
-  [[noreturn]] void Fail() { throw Error(name_, errors_.text, "a complete JPEG image"); }
+  [[noreturn]] void Fail() {
+    jpeg_destroy_decompress(&jpeg_);  // a constructor that fails has no destructor
+    throw Error(name_, errors_.text, "a complete JPEG image");
+  }
 
   // Adobe's CMYK has inverted inks, so that a channel is ink times black.
   void ToRgb(DecodedPart& canvas) const {
