@@ -71,6 +71,8 @@ Scenario OverDefaults(const Scenario& defaults, const std::function<void(Scenari
   lay_over(scenario);
   if (!scenario.layers.empty()) {
     scenario = ShapeDefaults();
+  } else if (scenario.dataset == "list") {  // nothing runs
+    return scenario;
   } else {
     const TaskKind task = FindInCatalog(scenario.dataset, "training.dataset").task;
     if (task == TaskKind::kClassification) return scenario;

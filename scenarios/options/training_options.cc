@@ -21,8 +21,9 @@ void CheckGradients(const std::string& text, const std::string& key) {
 std::vector<ScenarioOption> OptionsOfTraining() {
   return {
       Text<&Scenario::dataset>(
-          "training.dataset", "--dataset", "NAME",
-          "data set: glyphs (embedded, needs no files), fashion-mnist, mnist, cifar10, cifar100"),
+          "training.dataset", "--dataset", "NAME[:k=v,...]",
+          "data set to train on, as in cifar10 or text:file=novel.txt; glyphs, grammar and tastes "
+          "need no files; --dataset=list prints the names and options"),
       Text<&Scenario::data_root>(
           "training.data_root", "--data-root", "DIR",
           "folder of the data sets (default: $LEGACY_DATA, then ~/.cache/legacy-data)"),

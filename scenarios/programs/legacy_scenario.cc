@@ -11,6 +11,7 @@
 #include "scenarios/run/comparison.h"
 #include "scenarios/run/run_report.h"
 #include "scenarios/shapes/model_shape.h"
+#include "trainer/data/data_catalog.h"
 #include "trainer/models/model_catalog.h"
 #ifdef LEGACY_WITH_ADVICE
 #include "scenarios/study/advise.h"
@@ -41,6 +42,10 @@ int Main(int argc, char** argv) {
   }
   if (line.scenario.model == "list") {
     std::fputs(legacy::ModelList().c_str(), stdout);
+    return 0;
+  }
+  if (line.scenario.dataset == "list") {
+    std::fputs(legacy::DatasetList().c_str(), stdout);
     return 0;
   }
   legacy::ValidateScenario(line.scenario);

@@ -16,6 +16,9 @@ void FuzzMaps(ByteSpan input);
 void FuzzRegions(ByteSpan input);
 void FuzzStragglers(ByteSpan input);
 void FuzzImages(ByteSpan input);
+void FuzzText(ByteSpan input);
+void FuzzRatings(ByteSpan input);
+void FuzzPhotographs(ByteSpan input);
 void FuzzFlows(ByteSpan input);
 void FuzzGradients(ByteSpan input);
 void FuzzScenario(ByteSpan input);
@@ -32,6 +35,9 @@ std::vector<Bytes> MapsSeeds();
 std::vector<Bytes> RegionsSeeds();
 std::vector<Bytes> StragglersSeeds();
 std::vector<Bytes> ImagesSeeds();
+std::vector<Bytes> TextFileSeeds();
+std::vector<Bytes> RatingsSeeds();
+std::vector<Bytes> PhotographsSeeds();
 std::vector<Bytes> FlowsSeeds();
 std::vector<Bytes> GradientsSeeds();
 std::vector<Bytes> ScenarioSeeds();
@@ -62,6 +68,9 @@ const std::vector<Family>& ReaderFamilies() {
       {"regions", FuzzRegions, RegionsSeeds, kFew},
       {"stragglers", FuzzStragglers, StragglersSeeds, kFew},
       {"images", FuzzImages, ImagesSeeds, kFew},
+      {"text", FuzzText, TextFileSeeds, kFew},
+      {"ratings", FuzzRatings, RatingsSeeds, kFew},
+      {"photographs", FuzzPhotographs, PhotographsSeeds, kFew},
       {"flows", FuzzFlows, FlowsSeeds, kFew},
       {"gradients", FuzzGradients, GradientsSeeds, kFew},
       {"scenario", FuzzScenario, ScenarioSeeds, kFew},

@@ -18,7 +18,7 @@ namespace legacy {
 struct RemoteFile {
   std::string url;
   std::string digest;  // "sha256:<hex>" or "md5:<hex>" of the file's bytes
-  int64_t bytes = 0;   // size of the file, at which a download stops
+  int64_t bytes = 0;   // size of the file, or a bound above it, at which a download stops
   bool archive = false;
 };
 
@@ -47,6 +47,7 @@ struct CatalogEntry {
   std::vector<std::string> files = {};
   std::vector<RemoteFile> sources = {};
   std::string licence = {};       // one line
+  std::string instead = {};       // how to get it, where there is nothing to download
   int classes = 10;               // 0: no classes, or those of the folder
   std::vector<double> mean = {};  // mean of pixel / 255 over the training images, per channel
   std::vector<double> stddev = {};
@@ -54,8 +55,6 @@ struct CatalogEntry {
   TaskKind task = TaskKind::kClassification;
   std::string target = "85%";  // default target (base/metric.h); a placeholder, not a result
   std::vector<OptionSpec> options = {};
-  // How to get it, where there is nothing to download.
-  std::string instead = {};
   // The text that was asked for: the name and the given options.
   Stage given = {};
 

@@ -67,6 +67,7 @@ void SetOptions(CURL* curl, Download& download) {
   constexpr long kRedirects = 10;
   const std::string& url = download.source.url;
   curl_easy_setopt(curl, CURLOPT_URL, url.c_str());
+  curl_easy_setopt(curl, CURLOPT_USERAGENT, "legacy-data");  // some servers refuse those without
   curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, ProtocolOf(url).c_str());
   curl_easy_setopt(curl, CURLOPT_REDIR_PROTOCOLS_STR, "https");
   curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 1L);
@@ -100,6 +101,9 @@ void DownloadTo(OutputFile& file, const RemoteFile& source, const FetchProgress&
 }
 
 void CheckDigest(const RemoteFile& source, const fs::path& file) {
+  if (source.digest.empty()) {
+    throw Error(source.url, "no published digest", "files that can be checked");
+  }
   const size_t colon = source.digest.find(':');
   const std::string algorithm = source.digest.substr(0, colon);
   const std::string found = FileDigest(file, algorithm);
@@ -132,6 +136,7 @@ void Unpack(const fs::path& archive_file, const CatalogEntry& entry, const fs::p
   const std::unique_ptr<archive, int (*)(archive*)> input(archive_read_new(), archive_read_free);
   archive_read_support_filter_gzip(input.get());
   archive_read_support_format_tar(input.get());
+  archive_read_support_format_zip(input.get());
   constexpr size_t kBlock = 1u << 16;
   if (archive_read_open_filename(input.get(), archive_file.c_str(), kBlock) != ARCHIVE_OK) {
     throw Error(archive_file.string() + ": " + archive_error_string(input.get()));
@@ -165,6 +170,7 @@ bool AllThere(const CatalogEntry& entry, const fs::path& folder) {
 
 void FetchData(const CatalogEntry& entry, const fs::path& data_root,
                const FetchProgress& progress) {
+  if (!entry.instead.empty()) throw Error(entry.name, "nothing to download", entry.instead);
   const fs::path folder = data_root / entry.folder;
   for (const RemoteFile& source : entry.sources) {
     const fs::path file = folder / LastPart(source.url);

@@ -25,7 +25,8 @@ using FetchProgress = std::function<void(const std::string& url, int64_t done, i
 // Fills `data_root`/entry.folder with entry.files from entry.sources. Each source is downloaded to
 // a temporary name and its digest is checked. From an archive only the files in entry.files are
 // unpacked, wherever they lie in it. Each file is then renamed into place. A source whose files are
-// all there is skipped. Throws NetworkError, or Error on a server's refusal, a wrong digest, or an
+// all there is skipped. Throws Error where the set cannot be downloaded, and says how to get it;
+// NetworkError, or Error on a server's refusal, a wrong digest, or an
 // archive that lacks a file; temporary files are removed.
 void FetchData(const CatalogEntry& entry, const std::filesystem::path& data_root,
                const FetchProgress& progress);

@@ -177,7 +177,10 @@ class JpegReader {
     std::longjmp(errors->jump, 1);
   }
 
-  [[noreturn]] void Fail() { throw Error(name_, errors_.text, "a complete JPEG image"); }
+  [[noreturn]] void Fail() {
+    jpeg_destroy_decompress(&jpeg_);  // a constructor that fails has no destructor
+    throw Error(name_, errors_.text, "a complete JPEG image");
+  }
 
   // Adobe's CMYK has inverted inks, so that a channel is ink times black.
   void ToRgb(DecodedPart& canvas) const {
@@ -202,7 +205,8 @@ class JpegReader {
 // A PngReader reads one PNG from memory; errors are as those of libjpeg.
 class PngReader {
  public:
-  PngReader(std::span<const uint8_t> file, const std::string& name) : name_(name), rest_(file) {
+  PngReader(std::span<const uint8_t> file, const std::string& name)
+      : name_(name), size_(file.size()), rest_(file) {
     png_ = png_create_read_struct(PNG_LIBPNG_VER_STRING, this, OnError,
                                   [](png_structp, png_const_charp) {});
     info_ = png_ != nullptr ? png_create_info_struct(png_) : nullptr;
@@ -224,6 +228,12 @@ class PngReader {
 
   // Decodes the whole image.
   void Read(DecodedPart& canvas) {
+    // Deflate packs at most 1,032 bytes into one, so that a short file cannot ask for much memory.
+    constexpr uint64_t kMostPacked = 1032;
+    const uint64_t bytes = png_get_rowbytes(png_, info_) * static_cast<uint64_t>(height());
+    if (bytes / kMostPacked > size_) {
+      throw Error(name_, "a file of " + std::to_string(size_) + " bytes", "a complete PNG image");
+    }
     canvas.left = canvas.top = 0;
     canvas.Resize(width(), height());
     std::vector<png_bytep> rows;
@@ -267,6 +277,7 @@ class PngReader {
   }
 
   const std::string& name_;
+  const size_t size_;  // of the file
   std::span<const uint8_t> rest_;
   png_structp png_ = nullptr;
   png_infop info_ = nullptr;
@@ -284,16 +295,6 @@ Kind KindOf(std::span<const uint8_t> file, const std::string& name) {
   if (starts_with("\x89PNG\r\n\x1A\n")) return Kind::kPng;
   if (file.empty()) throw Error(name, "an empty file", "a JPEG or PNG image");
   throw Error(name + ": offset 0", "the start of some other format", "a JPEG or PNG image");
-}
-
-// Returns the largest reduction that leaves the crop at least `size` pixels wide and high. These
-// are the ones that libjpeg-turbo has vector code for.
-int ReductionOf(const ImageBox& box, int size) {
-  int reduction = 1;
-  while (reduction < 8 && std::min(box.width, box.height) / (2 * reduction) >= size) {
-    reduction *= 2;
-  }
-  return reduction;
 }
 
 AxisBox AxisOf(double begin, double length, int reduction, int offset, int count, bool closed) {
@@ -357,6 +358,15 @@ CropChoice CentreCrop(ImageShape shape, int size) {
   return crop;
 }
 
+// These are the reductions that libjpeg-turbo has vector code for.
+int ReductionFor(const CropChoice& crop, int size) {
+  int reduction = 1;
+  while (reduction < 8 && std::min(crop.box.width, crop.box.height) / (2 * reduction) >= size) {
+    reduction *= 2;
+  }
+  return reduction;
+}
+
 ImageShape ReadImageShape(std::span<const uint8_t> file, const std::string& name) {
   ImageShape shape;
   if (KindOf(file, name) == Kind::kJpeg) {
@@ -377,7 +387,7 @@ void DecodeImage(std::span<const uint8_t> file, const std::string& name, const C
   if (KindOf(file, name) == Kind::kJpeg) {
     JpegReader reader(file, name);
     CheckShape(reader.width(), reader.height(), name);
-    canvas.reduction = ReductionOf(crop.box, size);
+    canvas.reduction = ReductionFor(crop, size);
     const ImageShape reduced = reader.Start(canvas.reduction);
     reader.Read(WindowOf(crop, canvas.reduction, reduced.width, reduced.height, size), canvas);
   } else {

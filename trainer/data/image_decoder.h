@@ -42,6 +42,10 @@ CropChoice DrawCrop(ImageShape shape, const RandomKey& key);
 // pixels, of which the centred square of `size` is taken.
 CropChoice CentreCrop(ImageShape shape, int size);
 
+// Returns 1, 2, 4 or 8: a JPEG is decoded at 1 / that of its size, the largest at which the crop
+// still has `size` pixels in both directions.
+int ReductionFor(const CropChoice& crop, int size);
+
 // Returns the size of an image without decoding it. Throws Error as DecodeImage.
 ImageShape ReadImageShape(std::span<const uint8_t> file, const std::string& name);
 

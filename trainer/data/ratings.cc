@@ -285,7 +285,7 @@ bool TakeRatings(std::span<const Section> sections, Ratings& ratings) {
   return true;
 }
 
-Ratings LoadRatings(const CatalogEntry& entry, const fs::path& root) {
+Ratings LoadRatings(const CatalogEntry& entry, const fs::path& root, bool cached) {
   const OptionReader options = entry.Options();
   Ratings ratings;
   if (entry.format == Format::kTastes) {
@@ -301,8 +301,8 @@ Ratings LoadRatings(const CatalogEntry& entry, const fs::path& root) {
     const std::string key = FormatNumber(least) + " " + FormatNumber(most) + " " +
                             fs::absolute(files[0]).lexically_normal().string();
     const bool from_cache = MakeOnce(
-        root / "cache", entry.name + "-" + TextDigest(key).substr(0, 16), kRatingRules, files,
-        [&] { return SectionsOf(ReadRatings(files[0], least, most)); },
+        cached ? root / "cache" : fs::path(), entry.name + "-" + TextDigest(key).substr(0, 16),
+        kRatingRules, files, [&] { return SectionsOf(ReadRatings(files[0], least, most)); },
         [&](std::span<const Section> sections) { return TakeRatings(sections, ratings); });
     ratings.from_cache = from_cache;
   } else {

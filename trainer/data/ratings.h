@@ -15,7 +15,8 @@
 
 namespace legacy {
 
-// Ratings are implicit: how a user rated an item does not matter, only that he did. Users and items
+// Ratings are implicit: how a user rated an item does not matter, only that there is a
+// rating. Users and items
 // are numbered from 0 in the order of their first appearance in the file.
 struct Ratings {
   std::string name;  // of the data set
@@ -55,9 +56,10 @@ struct Ratings {
 
 // Returns the ratings of a data set. A file is "userId,movieId,rating,timestamp" with that header
 // line (ml-20m), or "UserID::MovieID::Rating::Timestamp" without one (ml-1m); it may be gzipped.
-// What was read is kept in `root`/cache, as a corpus is. Throws Error "FILE:LINE: ..." for
-// malformed lines and for numbers out of range.
-Ratings LoadRatings(const CatalogEntry& entry, const std::filesystem::path& root);
+// What was read is kept in `root`/cache, as a corpus is; with `cached` false the file itself is
+// read. Throws Error "FILE:LINE: ..." for malformed lines and for numbers out of range.
+Ratings LoadRatings(const CatalogEntry& entry, const std::filesystem::path& root,
+                    bool cached = true);
 
 // Reads a file of ratings, without a cache. Ratings are from `least` to `most`.
 Ratings ReadRatings(const std::filesystem::path& file, double least, double most);

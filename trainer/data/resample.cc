@@ -9,9 +9,17 @@ namespace legacy {
 namespace {
 
 constexpr int kPixelValues = 4;  // of a pixel in the window
-constexpr int kLanes = 32;       // floats that a vertical step keeps in registers
 
-using PixelSum = float __attribute__((vector_size(kPixelValues * sizeof(float))));
+constexpr int kGroup = 4;  // pixels that a horizontal step takes at once
+
+using OnePixel = float __attribute__((vector_size(kPixelValues * sizeof(float))));
+using TwoPixels = float __attribute__((vector_size(2 * kPixelValues * sizeof(float))));
+
+// Two pixels at an address that need not be aligned. (A copy into a vector would go through memory
+// in steps of 16 bytes.)
+struct __attribute__((packed, may_alias)) TwoPixelsAnywhere {
+  TwoPixels values;
+};
 
 // Taps are the weights of one axis: output i is the sum of weight[i * most + t] times input
 // first[i] + t, t < most. Weights behind the last one are 0.
@@ -27,7 +35,8 @@ Taps MakeTaps(const AxisBox& box, int size) {
   Taps taps;
   taps.most = static_cast<int>(std::ceil(width)) * 2 + 1;
   taps.first.resize(static_cast<size_t>(size));
-  taps.weights.assign(static_cast<size_t>(size) * taps.most, 0);
+  // SumRows looks at four weights from each first one on.
+  taps.weights.assign(static_cast<size_t>(size) * taps.most + 4, 0);
   std::vector<double> weights(static_cast<size_t>(taps.most));
   int used = 1;
   for (int i = 0; i < size; ++i) {
@@ -59,92 +68,113 @@ Taps MakeTaps(const AxisBox& box, int size) {
   return taps;
 }
 
-// Writes the weighted sum of `count` rows of bytes; `values` is a multiple of kLanes.
-LEGACY_INLINE void SumRows(const uint8_t* const* rows, const float* weights, int count,
-                           int64_t values, float* out) {
-  for (int64_t x = 0; x < values; x += kLanes) {
-    float sums[kLanes] = {};
-    for (int t = 0; t < count; ++t) {
-      const uint8_t* row = rows[t] + x;
-      for (int i = 0; i < kLanes; ++i) sums[i] += weights[t] * static_cast<float>(row[i]);
-    }
-    for (int i = 0; i < kLanes; ++i) out[x + i] = sums[i];
+LEGACY_INLINE void ToFloats(const uint8_t* bytes, int64_t values, float* out) {
+  for (int64_t x = 0; x < values; ++x) out[x] = static_cast<float>(bytes[x]);
+}
+
+// Writes the weighted sum of `count` rows of `values` floats.
+LEGACY_INLINE void SumRows(const float* const* rows, const float* weights, int count,
+                           int64_t values, float* __restrict out) {
+  const float* __restrict first = rows[0];
+  const float* __restrict second = rows[1];
+  const float* __restrict third = rows[2];
+  const float* __restrict fourth = rows[3];
+  const float w0 = weights[0], w1 = weights[1], w2 = weights[2], w3 = weights[3];
+  switch (count) {
+    case 1:
+      for (int64_t x = 0; x < values; ++x) out[x] = w0 * first[x];
+      return;
+    case 2:
+      for (int64_t x = 0; x < values; ++x) out[x] = w0 * first[x] + w1 * second[x];
+      return;
+    case 3:
+      for (int64_t x = 0; x < values; ++x) {
+        out[x] = w0 * first[x] + w1 * second[x] + w2 * third[x];
+      }
+      return;
+    default:
+      for (int64_t x = 0; x < values; ++x) {
+        out[x] = w0 * first[x] + w1 * second[x] + w2 * third[x] + w3 * fourth[x];
+      }
+      for (int t = 4; t < count; ++t) {
+        const float* __restrict row = rows[t];
+        for (int64_t x = 0; x < values; ++x) out[x] += weights[t] * row[x];
+      }
   }
 }
 
-template <int kTaps>
-LEGACY_INLINE void SumPixelsOf(const float* row, const int* first, const float* weights, int most,
-                               int size, float* out) {
-  const int taps = kTaps > 0 ? kTaps : most;
+// Writes `size` pixels, each the weighted sum of `groups` times four neighbours in `row`. Weights
+// are there once for each value of a pixel. Sums have one order, whatever vectors there are: of
+// four pixels (0 + 2) + (1 + 3).
+LEGACY_INLINE void SumPixels(const float* row, const int* first, const float* weights, int groups,
+                             int size, float* out) {
+  constexpr int kValues = kGroup * kPixelValues;
   for (int x = 0; x < size; ++x) {
     const float* from = row + int64_t{kPixelValues} * first[x];
-    const float* weight = weights + int64_t{x} * most;
-    PixelSum sum = {.5f, .5f, .5f, .5f};  // rounds to the nearest
-    for (int t = 0; t < taps; ++t) {
-      PixelSum pixel;
-      std::memcpy(&pixel, from + int64_t{kPixelValues} * t, sizeof(pixel));
-      sum += weight[t] * pixel;
+    const float* weight = weights + int64_t{x} * groups * kValues;
+    TwoPixels sum = {};
+    for (int g = 0; g < groups; ++g, from += kValues, weight += kValues) {
+      const auto* pixels = reinterpret_cast<const TwoPixelsAnywhere*>(from);
+      const auto* factors = reinterpret_cast<const TwoPixelsAnywhere*>(weight);
+      sum += pixels[0].values * factors[0].values + pixels[1].values * factors[1].values;
     }
-    std::memcpy(out + int64_t{kPixelValues} * x, &sum, sizeof(sum));
+    const OnePixel one = __builtin_shufflevector(sum, sum, 0, 1, 2, 3) +
+                         __builtin_shufflevector(sum, sum, 4, 5, 6, 7);
+    std::memcpy(out + int64_t{kPixelValues} * x, &one, sizeof(one));
   }
 }
 
-// Writes `size` pixels, each the weighted sum of `most` neighbours in `row`.
-LEGACY_INLINE void SumPixels(const float* row, const int* first, const float* weights, int most,
-                             int size, float* out) {
-  switch (most) {
-    case 2:
-      return SumPixelsOf<2>(row, first, weights, most, size, out);
-    case 3:
-      return SumPixelsOf<3>(row, first, weights, most, size, out);
-    case 4:
-      return SumPixelsOf<4>(row, first, weights, most, size, out);
-    default:
-      return SumPixelsOf<0>(row, first, weights, most, size, out);
+// Rounds a row of pixels and splits it into planes. `bytes` has room for the row.
+LEGACY_INLINE void SplitRow(const float* pixels, int size, uint8_t* bytes, uint8_t* red,
+                            uint8_t* green, uint8_t* blue) {
+  for (int i = 0; i < kPixelValues * size; ++i) {
+    bytes[i] = static_cast<uint8_t>(static_cast<int>(pixels[i] + 0.5f));
   }
-}
-
-// Splits a row of pixels into planes of bytes.
-LEGACY_INLINE void SplitRow(const float* pixels, int size, uint8_t* red, uint8_t* green,
-                            uint8_t* blue) {
-  for (int x = 0; x < size; ++x) red[x] = static_cast<uint8_t>(static_cast<int>(pixels[4 * x]));
-  for (int x = 0; x < size; ++x) {
-    green[x] = static_cast<uint8_t>(static_cast<int>(pixels[4 * x + 1]));
-  }
-  for (int x = 0; x < size; ++x) {
-    blue[x] = static_cast<uint8_t>(static_cast<int>(pixels[4 * x + 2]));
-  }
+  for (int x = 0; x < size; ++x) red[x] = bytes[4 * x];
+  for (int x = 0; x < size; ++x) green[x] = bytes[4 * x + 1];
+  for (int x = 0; x < size; ++x) blue[x] = bytes[4 * x + 2];
 }
 
 // What ResampleRows reads and writes.
 struct RowWork {
   const uint8_t* pixels;  // of the first column that is read
   size_t stride;
-  int last_row;
-  int64_t values;  // floats of a row, a multiple of kLanes
-  const Taps* columns;
+  int64_t values;               // floats of a row
+  const int* columns;           // first column of each output
+  const float* column_weights;  // for each value of `groups` x 4 pixels
+  int groups;
   const Taps* rows;
   int size;
-  float* sums;            // of one row
-  float* line;            // one row of the output
-  const uint8_t** taken;  // the rows of one sum
+  float* sums;     // of one row
+  float* line;     // one row of the output
+  uint8_t* bytes;  // the same, rounded
+  float* ring;     // the last `ring_rows` rows of the window as floats
+  int ring_rows;
+  const float** taken;  // the rows of one sum, at least four
   uint8_t* out;
 };
 
 LEGACY_INLINE void ResampleRows(const RowWork* work) {
   const int64_t plane = int64_t{1} * work->size * work->size;
   const int most = work->rows->most;
+  int converted = 0;  // rows before this one lie in the ring
   for (int y = 0; y < work->size; ++y) {
-    for (int t = 0; t < most; ++t) {
-      const int row = std::min(work->rows->first[static_cast<size_t>(y)] + t, work->last_row);
-      work->taken[t] = work->pixels + static_cast<size_t>(row) * work->stride;
+    const float* weights = work->rows->weights.data() + int64_t{y} * most;
+    const int first = work->rows->first[static_cast<size_t>(y)];
+    int count = most;
+    while (count > 1 && weights[count - 1] == 0) --count;
+    for (converted = std::max(converted, first); converted < first + count; ++converted) {
+      ToFloats(work->pixels + static_cast<size_t>(converted) * work->stride, work->values,
+               work->ring + converted % work->ring_rows * work->values);
     }
-    SumRows(work->taken, work->rows->weights.data() + int64_t{y} * most, most, work->values,
-            work->sums);
-    SumPixels(work->sums, work->columns->first.data(), work->columns->weights.data(),
-              work->columns->most, work->size, work->line);
+    for (int t = 0; t < count; ++t) {
+      work->taken[t] = work->ring + (first + t) % work->ring_rows * work->values;
+    }
+    SumRows(work->taken, weights, count, work->values, work->sums);
+    SumPixels(work->sums, work->columns, work->column_weights, work->groups, work->size,
+              work->line);
     uint8_t* out = work->out + int64_t{y} * work->size;
-    SplitRow(work->line, work->size, out, out + plane, out + 2 * plane);
+    SplitRow(work->line, work->size, work->bytes, out, out + plane, out + 2 * plane);
   }
 }
 
@@ -152,37 +182,44 @@ LEGACY_INLINE void ResampleRows(const RowWork* work) {
 
 void Resample(const PixelWindow& window, const AxisBox& columns, const AxisBox& rows, int size,
               bool flip, uint8_t* out, cpu::Simd simd) {
-  Taps column_taps = MakeTaps(columns, size);
+  Taps taps = MakeTaps(columns, size);
   const Taps row_taps = MakeTaps(rows, size);
-  const int first_column = *std::ranges::min_element(column_taps.first);
-  for (int& first : column_taps.first) first -= first_column;
-  if (flip) {
-    std::ranges::reverse(column_taps.first);
-    for (int x = 0; x < size / 2; ++x) {
-      std::swap_ranges(
-          column_taps.weights.begin() + static_cast<std::ptrdiff_t>(x) * column_taps.most,
-          column_taps.weights.begin() + static_cast<std::ptrdiff_t>(x + 1) * column_taps.most,
-          column_taps.weights.begin() +
-              static_cast<std::ptrdiff_t>(size - 1 - x) * column_taps.most);
-    }
+  const int first_column = *std::ranges::min_element(taps.first);
+  for (int& first : taps.first) first -= first_column;
+  const int groups = (taps.most + kGroup - 1) / kGroup;
+  const int group_values = groups * kGroup * kPixelValues;
+  std::vector<float> column_weights(static_cast<size_t>(size) * group_values);
+  if (flip) std::ranges::reverse(taps.first);
+  for (int x = 0; x < size; ++x) {
+    const float* from =
+        taps.weights.data() + static_cast<ptrdiff_t>(flip ? size - 1 - x : x) * taps.most;
+    float* to = column_weights.data() + static_cast<ptrdiff_t>(x) * group_values;
+    for (int t = 0; t < taps.most; ++t) std::fill_n(to + kPixelValues * t, kPixelValues, from[t]);
   }
-  const int64_t wanted = int64_t{kPixelValues} * (columns.end - first_column);
-  const int64_t values = (wanted + kLanes - 1) / kLanes * kLanes;
+  const int64_t values = int64_t{kPixelValues} * (columns.end - first_column);
   // Pixels behind the last one meet weights of 0.
-  std::vector<float> sums(static_cast<size_t>(values + int64_t{kPixelValues} * column_taps.most));
+  std::vector<float> sums(static_cast<size_t>(values + group_values));
   std::vector<float> line(static_cast<size_t>(kPixelValues) * size);
-  std::vector<const uint8_t*> taken(static_cast<size_t>(row_taps.most));
-  const RowWork work = {window.pixels + static_cast<size_t>(kPixelValues) * first_column,
-                        window.stride,
-                        rows.end - 1,
-                        values,
-                        &column_taps,
-                        &row_taps,
-                        size,
-                        sums.data(),
-                        line.data(),
-                        taken.data(),
-                        out};
+  std::vector<uint8_t> bytes(line.size());
+  // SumRows looks at four rows and weights, whatever their number.
+  const int ring_rows = std::max(row_taps.most, 4);
+  std::vector<float> ring(static_cast<size_t>(values) * static_cast<size_t>(ring_rows));
+  std::vector<const float*> taken(static_cast<size_t>(ring_rows), ring.data());
+  const RowWork work = {.pixels = window.pixels + static_cast<size_t>(kPixelValues) * first_column,
+                        .stride = window.stride,
+                        .values = values,
+                        .columns = taps.first.data(),
+                        .column_weights = column_weights.data(),
+                        .groups = groups,
+                        .rows = &row_taps,
+                        .size = size,
+                        .sums = sums.data(),
+                        .line = line.data(),
+                        .bytes = bytes.data(),
+                        .ring = ring.data(),
+                        .ring_rows = ring_rows,
+                        .taken = taken.data(),
+                        .out = out};
   cpu::Dispatch<ResampleRows>(simd, &work);
 }
 

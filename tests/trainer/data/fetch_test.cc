@@ -20,11 +20,15 @@ std::string Content(const std::filesystem::path& file) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-// Writes a tar.gz of files whose content is their name.
-void WriteTar(const std::filesystem::path& file, const std::vector<std::string>& names) {
+// Writes a tar.gz, or a zip, of files whose content is their name.
+void WriteArchive(const std::filesystem::path& file, const std::vector<std::string>& names) {
   archive* out = archive_write_new();
-  archive_write_add_filter_gzip(out);
-  archive_write_set_format_pax_restricted(out);
+  if (file.extension() == ".zip") {
+    archive_write_set_format_zip(out);
+  } else {
+    archive_write_add_filter_gzip(out);
+    archive_write_set_format_pax_restricted(out);
+  }
   ASSERT_EQ(archive_write_open_filename(out, file.c_str()), ARCHIVE_OK);
   for (const auto& name : names) {
     archive_entry* entry = archive_entry_new();
@@ -79,18 +83,32 @@ TEST_F(FetchTest, AWrongDigestLeavesNothing) {
 }
 
 TEST_F(FetchTest, UnpacksOnlyWhatWeName) {
-  const auto tar = server_.path() / "toy.tar.gz";
-  WriteTar(tar, {"x/readme", "x/a.bin", "../../evil", "/deep/er/b.bin"});
-  entry_.sources = {Source(tar, true)};
-  FetchData(entry_, root_.path(), nullptr);
-  EXPECT_EQ(Content(root_.path() / "toy" / "a.bin"), "x/a.bin");
-  EXPECT_EQ(Content(root_.path() / "toy" / "b.bin"), "/deep/er/b.bin");
-  EXPECT_EQ(root_.Count(), 2);
+  for (const char* name : {"toy.tar.gz", "toy.zip"}) {
+    const auto file = server_.path() / name;
+    WriteArchive(file, {"x/readme", "x/a.bin", "../../evil", "/deep/er/b.bin"});
+    entry_.folder = name;
+    entry_.sources = {Source(file, true)};
+    FetchData(entry_, root_.path(), nullptr);
+    EXPECT_EQ(Content(root_.path() / name / "a.bin"), "x/a.bin");
+    EXPECT_EQ(Content(root_.path() / name / "b.bin"), "/deep/er/b.bin");
+  }
+  EXPECT_EQ(root_.Count(), 4);
+}
+
+TEST_F(FetchTest, WhatCannotBeFetchedSaysWhatToDo) {
+  EXPECT_THAT([&] { FetchData(FindInCatalog("imagenet"), root_.path(), nullptr); },
+              ThrowsMessage<Error>(
+                  AllOf(HasSubstr("image-net.org"), HasSubstr("imagenet/val/CLASS/*.JPEG"))));
+  entry_.sources = {Source(server_.Write("a.bin", {1, 2, 3}), false)};
+  entry_.sources.front().digest.clear();
+  EXPECT_THAT([&] { FetchData(entry_, root_.path(), nullptr); },
+              ThrowsMessage<Error>(HasSubstr("no published digest")));
+  EXPECT_EQ(root_.Count(), 0);
 }
 
 TEST_F(FetchTest, SaysWhatAnArchiveLacks) {
   const auto tar = server_.path() / "toy.tar.gz";
-  WriteTar(tar, {"x/a.bin"});
+  WriteArchive(tar, {"x/a.bin"});
   entry_.sources = {Source(tar, true)};
   EXPECT_THAT([&] { FetchData(entry_, root_.path(), nullptr); },
               ThrowsMessage<Error>(HasSubstr("no b.bin")));

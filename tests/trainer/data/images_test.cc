@@ -192,7 +192,7 @@ TEST(CatalogTest, ReadsTheCifarTrainingBatchesThatExist) {
 
 TEST(CatalogTest, UnknownNamesListTheKnown) {
   EXPECT_THAT([] { FindInCatalog("imagenets"); },
-              ThrowsMessage<Error>(AllOf(HasSubstr("'imagenet'"), HasSubstr("fashion-mnist"))));
+              ThrowsMessage<Error>(AllOf(HasSubstr("'imagenets'"), HasSubstr("fashion-mnist"))));
 }
 
 TEST(RealDataTest, FashionMnistIsWhole) {

@@ -40,6 +40,10 @@ class TemporaryFolder {
     return file;
   }
 
+  std::filesystem::path WriteText(const std::string& name, const std::string& text) const {
+    return Write(name, std::vector<uint8_t>(text.begin(), text.end()));
+  }
+
   // Returns the number of files of any kind below the folder.
   int64_t Count() const {
     int64_t count = 0;
