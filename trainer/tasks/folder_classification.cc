@@ -25,7 +25,10 @@ class FolderFeed : public Feed {
 
   void Seek(int64_t step) override {
     while (!asked_.empty() && asked_.begin()->first < step) {
-      for (const auto& batch : asked_.begin()->second) pool_.Take(batch.ticket);
+      // Inactive workers did not take theirs.
+      for (const Asked& batch : asked_.begin()->second) {
+        if (!batch.taken) pool_.Take(batch.ticket);
+      }
       asked_.erase(asked_.begin());
     }
     step_ = step;
@@ -36,6 +39,7 @@ class FolderFeed : public Feed {
 
   Batch Get(int worker) const override {
     const Asked& asked = asked_.at(step_)[static_cast<size_t>(worker)];
+    asked.taken = true;
     return task_.BatchOf(true, asked.samples, pool_.Take(asked.ticket));
   }
 
@@ -45,6 +49,7 @@ class FolderFeed : public Feed {
   struct Asked {
     std::vector<int64_t> samples;  // numbers in the folder
     DecodePool::Ticket ticket = 0;
+    mutable bool taken = false;
   };
 
   // Computing threads decode what is missing; the others' cores decode ahead, and one thread more
