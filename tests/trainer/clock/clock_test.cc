@@ -149,7 +149,7 @@ TEST(Clock, StragglersScaleAllDeviceTime) {
 TEST(Clock, DroppedWorkersStopWhenTheyAreDropped) {
   const Clock clock(ToyProfile(), ToyCosts(), kNumels);
   const std::vector<double> factors = {1, 3};
-  const std::vector<TimeNs> times = clock.ComputeTimes(0, 2, factors);
+  const std::vector<TimeNs> times = clock.ComputeTimes(0, 2, 1, factors);
   EXPECT_EQ(times, (std::vector<TimeNs>{28010, 84030}));
   const PricedStep all = clock.Price(ToyWork(), factors);
   StepWork work = ToyWork();
@@ -198,7 +198,7 @@ TEST(Clock, WithoutItsStragglerAStepEndsEarlier) {
   for (BucketWork& bucket : work.buckets) {
     for (SentCall& call : bucket.calls) call.bytes[2] = 0;
   }
-  const TimeNs decided = clock.ComputeTimes(0, 1000, slow)[0];
+  const TimeNs decided = clock.ComputeTimes(0, 1000, 1, slow)[0];
   const PricedStep priced = clock.Price(work, slow, decided);
   const fabric::StepTiming timing = star.simulator.Simulate(priced.traffic, 0);
   EXPECT_GT(barrier, 5 * decided);
