@@ -18,10 +18,7 @@ RandomKey BackendJob::DrawKey(int64_t step, int worker, Purpose purpose, int64_t
 
 double BackendJob::LossScale(const Batch& pass) const {
   if (options.loss == LossReduction::kMean) return 1 / static_cast<double>(options.passes);
-  const torch::Tensor& targets = pass.targets;
-  // Only targets of more than one dimension, tokens, leave some out.
-  return targets.dim() == 1 ? static_cast<double>(targets.numel())
-                            : targets.ne(kIgnored).sum().item<double>();
+  return static_cast<double>(pass.targets.numel());  // training leaves none out
 }
 
 void ThrowNotFinite(int worker, int64_t step, const Unit& layer, float value) {
