@@ -69,7 +69,7 @@ double Clock::WithEarlierPasses(double seconds, int64_t batch_size, int64_t pass
   if (passes == 1) return seconds;
   const double pass = WithForward(0, batch_size) +
                       BackwardSeconds(0, static_cast<int>(operations_.size()), batch_size);
-  const double add = profile_.WorkSeconds({"accumulate", elements_, 1});
+  const double add = profile_.ComputeWorkSeconds({"accumulate", elements_, 1});
   return seconds + static_cast<double>(passes - 1) * (pass + add);
 }
 
@@ -103,7 +103,10 @@ std::vector<TimeNs> Clock::ComputeTimes(int64_t, int64_t batch_size, int64_t pas
 
 StepSeconds Clock::SecondsOf(const StepWork& work, int) const {
   StepSeconds seconds;
-  const double update = work.update ? WorkSeconds(*work.update) : UpdateSeconds();
+  double update = work.update ? 0 : UpdateSeconds();
+  for (const Work& entry : work.update.value_or(WorkList())) {
+    update += profile_.ComputeWorkSeconds(entry);
+  }
   seconds.before =
       WithForward(WithEarlierPasses(update, work.batch_size, work.passes), work.batch_size);
   if (!work.whole_gradient.empty()) seconds.whole = WorkSeconds(work.whole_gradient);

@@ -136,6 +136,10 @@ TEST(Clock, StepsMayHaveUpdatesOfTheirOwn) {
   EXPECT_EQ(step.traffic.buckets[0].ready[0], 10010 + 1000 + 12000 + 500);
   work.update = WorkList{{kOptimizerKernel, 10}};
   EXPECT_EQ(clock.Price(work, {}).compute, clock.Price(ToyWork(), {}).compute);
+  const Clock fast(Faster(ToyProfile(), 4, 2), ToyCosts(), kNumels);
+  work.update = WorkList{{kOptimizerKernel, 10}, {"enc", 900}};
+  EXPECT_EQ(4 * fast.Price(work, {}).compute[0], clock.Price(work, {}).compute[0] + 2)
+      << "computing follows the device, to rounding";
   work.update = WorkList{};
   work.buckets.clear();
   EXPECT_EQ(clock.Price(work, {}).traffic.deviceFree[0], 9000 + 18000);
