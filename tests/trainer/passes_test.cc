@@ -78,6 +78,27 @@ TEST(Passes, AddUpToOneBatch) {
   }
 }
 
+// The same of a recurrent model, whose passes carry states of their own from window to window.
+TEST(Passes, AddUpToOneBatchOfTexts) {
+  TaskRequest request;
+  request.dataset = "grammar";
+  request.window = 8;
+  const auto task = LoadTask(request);
+  const auto train = [&](int64_t passes) {
+    TrainingOptions options = SmallOptions();
+    options.passes = passes;
+    options.batch_size = 4 / passes;
+    options.schedule.learning_rate = 1;
+    Training training(options, *task, task->RequestFor("lstm:hidden=12,layers=1,dropout=0", 5),
+                      MakeUniformPolicy(1), MakeScheme("dense"));
+    for (int step = 0; step < 6; ++step) training.Step();
+    return training.Weights();
+  };
+  const std::vector<float> whole = train(1);
+  EXPECT_LT(Difference(train(2), whole), 2e-6);
+  EXPECT_LT(Difference(train(4), whole), 2e-6);
+}
+
 // The sum of a step's losses at a rate that is divided by their number is their mean. LEGACY's and
 // DAWNBench's recipes are written so.
 TEST(Passes, TheSumOfLossesIsTheirMeanAtAnotherRate) {

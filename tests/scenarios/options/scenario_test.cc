@@ -232,6 +232,28 @@ TEST(ScenarioOptions, OptionsThatSayNothingAreNotInTheTraining) {
   EXPECT_EQ(ScenarioDocument(ReadScenarioDocument(document, "here")), document);
 }
 
+TEST(Recipes, AreScenarios) {
+  int recipes = 0;
+  for (const auto& entry :
+       std::filesystem::directory_iterator(LEGACY_SOURCE_DIR "/scenarios/recipes")) {
+    const std::string path = entry.path().string();
+    Scenario scenario;
+    EXPECT_EQ(MessageOf([&] {
+                LoadScenario(path, scenario);
+                ValidateScenario(scenario);
+                const int64_t steps = scenario.steps.InSteps(100);
+                EXPECT_GT(steps, scenario.warmup_steps.InSteps(100)) << path;
+                for (const StepCount& decay : scenario.decay_steps) {
+                  EXPECT_LT(decay.InSteps(100), steps) << path;
+                }
+              }),
+              "no error")
+        << path;
+    ++recipes;
+  }
+  EXPECT_EQ(recipes, 10);
+}
+
 TEST_F(ScenarioFile, PrintedScenarioReadsBackToTheSame) {
   Scenario scenario;
   SetOption(scenario, "network.delay", "7ms");
