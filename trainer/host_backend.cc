@@ -38,6 +38,7 @@ HostBackend::HostBackend(const BackendJob& job, UnitPlan plan)
       pool_(job.options.threads, UseOneThread),
       states_(static_cast<size_t>(job.options.workers * job.options.passes)),
       optimizer_(MakeOptimizer(job.Numel(), job.options.sgd, job.options.optimizer)),
+      momentum_from_(job.scheme.Traits().momentum_from),
       gradients_(static_cast<size_t>(job.options.threads),
                  std::vector<float>(static_cast<size_t>(job.Numel()))),
       mean_(static_cast<size_t>(job.Numel())) {
@@ -119,18 +120,18 @@ UpdateInfo HostBackend::InfoOf(const StepInfo& step, const Unit& layer) const {
           .learning_rate = step.learning_rate,
           .step = step.step,
           .is_vector = layer.shape.size() == 1,
-          .momentum_from = job_.scheme.Traits().momentum_from};
+          .momentum_from = momentum_from_};
 }
 
 void HostBackend::ToMomentum(const StepInfo& step, std::span<float> gradient) const {
+  if (!momentum_from_ || step.step < *momentum_from_) return;
   const std::vector<torch::Tensor> parameters = job_.replicas.front()->parameters();
   for (size_t l = 0; l < parameters.size(); ++l) {
     const Unit& layer = job_.layers[l];
-    const UpdateInfo info = InfoOf(step, layer);
-    if (!info.IsMomentum()) return;
     const auto numel = static_cast<size_t>(layer.numel);
     optimizer_->ToMomentum({parameters[l].data_ptr<float>(), numel},
-                           gradient.subspan(static_cast<size_t>(layer.offset), numel), info);
+                           gradient.subspan(static_cast<size_t>(layer.offset), numel),
+                           InfoOf(step, layer));
   }
 }
 

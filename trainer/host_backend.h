@@ -46,6 +46,7 @@ class HostBackend : public Backend {
   WorkerPool pool_;
   std::vector<ModelState> states_;  // states by worker and pass
   std::unique_ptr<Optimizer> optimizer_;
+  std::optional<int64_t> momentum_from_;       // SchemeTraits::momentum_from
   std::optional<LocalModels> local_;           // models of local SGD, where there are local steps
   std::vector<std::vector<float>> gradients_;  // gradients by pool thread
   std::vector<float> mean_;

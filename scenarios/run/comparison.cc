@@ -374,7 +374,8 @@ Scenario InSteps(const Scenario& scenario) {
   const auto epochs = std::ranges::find_if(counts, [](auto* count) { return count->InEpochs(); });
   if (epochs == counts.end()) return resolved;
   if (!scenario.layers.empty()) {
-    throw Error("training.layers", (*epochs)->Text(), "numbers of steps: a shape has no epochs");
+    throw Error("steps", (*epochs)->Text(),
+                "numbers of steps with training.layers: shapes have no epochs");
   }
   const int64_t steps = TrainedSources(scenario)->StepsPerEpoch();
   for (StepCount* count : counts) *count = count->InSteps(steps);
