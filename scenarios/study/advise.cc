@@ -93,7 +93,8 @@ AdviseRequest CompleteRequest(AdviseRequest request) {
     throw Error("training.steps", std::to_string(scenario.steps),
                 fmt::format("{} or more", kLeastSteps));
   }
-  if (request.quick_steps == 0) request.quick_steps = std::min<int64_t>(kQuickSteps, scenario.steps);
+  if (request.quick_steps == 0)
+    request.quick_steps = std::min<int64_t>(kQuickSteps, scenario.steps);
   if (request.quick_steps < kLeastSteps || request.quick_steps > scenario.steps) {
     throw Error("--quick-steps", std::to_string(request.quick_steps),
                 fmt::format("{} to {}, the steps of the full training (--steps)", kLeastSteps,

@@ -36,8 +36,8 @@ TEST_F(ProgramTest, EpochsBecomeSteps) {
   const Result result =
       Run(std::string("--policies=dense,diloco --fidelity=analytic --record=on") + kShort +
           " --accumulate=2 --steps=2.5ep --warmup-steps=1ep --schedule=step --decay-steps=1.5ep,10"
-          " --evaluate-every=1ep --local-steps=5 --loss=sum --warmup-from=0.01"
-          " --learning-rate=0.02 --scale-learning-rate --out=" +
+          " --evaluate-every=1ep --local-steps=5 --loss=sum --warmup-from=0.0001"
+          " --learning-rate=0.0005 --scale-learning-rate --out=" +
           Out("run"));
   ASSERT_EQ(result.status, 0) << result.text;
   EXPECT_NE(result.text.find("every 5 steps, outer nesterov"), std::string::npos) << result.text;
@@ -60,10 +60,10 @@ TEST_F(ProgramTest, EpochsBecomeSteps) {
   const auto rate = [&](size_t step) {
     return std::stod(cells[1 + step][column("learning_rate")]);
   };
-  EXPECT_NEAR(rate(0), 0.01 + (0.08 - 0.01) / 6, 1e-12);
-  EXPECT_NEAR(rate(5), 0.08, 1e-12);
-  EXPECT_NEAR(rate(9), 0.008, 1e-12);
-  EXPECT_NEAR(rate(14), 0.0008, 1e-12);
+  EXPECT_NEAR(rate(0), 0.0001 + (0.002 - 0.0001) / 6, 1e-12);
+  EXPECT_NEAR(rate(5), 0.002, 1e-12);
+  EXPECT_NEAR(rate(9), 0.0002, 1e-12);
+  EXPECT_NEAR(rate(14), 0.00002, 1e-12);
   int exchanges = 0;
   for (size_t row = 16; row < cells.size(); ++row) {
     EXPECT_EQ(cells[row][0], "diloco");
