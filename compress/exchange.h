@@ -175,6 +175,11 @@ struct SchemeTraits {
   bool needs_error_feedback = false;
   // The number of steps at the start of the training in which all units are sent whole.
   int64_t dense_steps = 0;
+  // The factor on each worker's residual before it is added to the next gradient.
+  double residual_decay = 1;
+  // The step from which workers exchange the momentum of Adam instead of gradients, and keep its
+  // variance (1-bit Adam); none: never.
+  std::optional<int64_t> momentum_from = std::nullopt;
 };
 
 // Makes exchanges. It holds configuration only, which all units share.
@@ -236,6 +241,9 @@ struct SchemeOptions {
   // If false, there are no residuals. If true, the first Begin throws Error if the codec diverges
   // with error feedback.
   bool error_feedback = true;
+  // The factor on residuals before the next gradient is added (0 to 1). MakeScheme takes it from
+  // the text.
+  double residual_decay = 1;
 };
 
 // A row of SchemeTable().

@@ -34,11 +34,6 @@ int64_t BytesOf(std::span<const SentCall> calls) {
 
 }  // namespace
 
-std::vector<Work> ClipWork(const Scheme& scheme, int workers, int64_t elements) {
-  if (!scheme.LocalClipNorm(workers)) return {};
-  return {{"clip", elements}};
-}
-
 float ClipFactor(double limit, double squared_norm) {
   const double norm = std::sqrt(squared_norm);
   return norm > limit ? static_cast<float>(limit / norm) : 1;

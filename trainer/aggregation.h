@@ -33,9 +33,6 @@ struct StepTimes {
   std::vector<double> bucket_exposed_seconds = {};
 };
 
-// Returns the work of clipping a worker's gradient of `elements` values; empty where the scheme
-// does not clip it.
-std::vector<Work> ClipWork(const Scheme& scheme, int workers, int64_t elements);
 // Returns the factor that brings a gradient's norm to at most `limit`.
 float ClipFactor(double limit, double squared_norm);
 

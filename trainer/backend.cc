@@ -1,25 +1,24 @@
 #include "trainer/backend.h"
 
-#include <algorithm>
+#include <torch/torch.h>
+
 #include <cmath>
 
 #include "base/error.h"
 
 namespace legacy {
 
-RandomKey BackendJob::DrawKey(int64_t step, int worker, Purpose purpose) const {
+RandomKey BackendJob::DrawKey(int64_t step, int worker, Purpose purpose, int64_t pass) const {
   return {.seed = options.seed,
           .step = static_cast<uint64_t>(step),
           .worker = static_cast<uint32_t>(worker),
-          .layer = 0,
+          .layer = static_cast<uint32_t>(pass),
           .purpose = purpose};
 }
 
-std::optional<double> BackendJob::WorkerClip() const {
-  std::optional<double> limit = scheme.LocalClipNorm(options.workers);
-  if (options.clip_worker > 0)
-    limit = std::min(limit.value_or(options.clip_worker), options.clip_worker);
-  return limit;
+double BackendJob::LossScale(const Batch& pass) const {
+  if (options.loss == LossReduction::kMean) return 1 / static_cast<double>(options.passes);
+  return static_cast<double>(pass.targets.numel());  // training leaves none out
 }
 
 void ThrowNotFinite(int worker, int64_t step, const Unit& layer, float value) {

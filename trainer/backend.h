@@ -26,12 +26,11 @@ struct BackendJob {
   std::span<const std::shared_ptr<Model>> replicas;  // replicas by worker
   std::span<const Unit> layers;
 
+  // Returns the factor on the mean loss of a pass's targets whose gradient the pass adds.
+  double LossScale(const Batch& pass) const;
   int64_t Numel() const { return layers.back().offset + layers.back().numel; }
-  // Returns the norm to which each worker's gradient is clipped before it is compressed: the lower
-  // one of the scheme's and the options'.
-  std::optional<double> WorkerClip() const;
-  // Returns the key of what a worker draws in a step.
-  RandomKey DrawKey(int64_t step, int worker, Purpose purpose) const;
+  // Returns the key of what a worker draws in a pass of a step.
+  RandomKey DrawKey(int64_t step, int worker, Purpose purpose, int64_t pass = 0) const;
 };
 
 // A Backend computes the steps of one training.

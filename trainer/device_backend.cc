@@ -11,6 +11,7 @@
 #include "compress/cuda/device/segments.h"
 #include "trainer/one_thread.h"
 #include "trainer/optimizer.h"
+#include "trainer/update_work.h"
 
 namespace legacy {
 namespace {
@@ -53,6 +54,9 @@ DeviceBackend::DeviceBackend(const BackendJob& job, UnitPlan plan, Accelerator& 
   if (!job.options.sgd.decay_vectors && job.options.sgd.weight_decay > 0) {
     throw Error("device", "an accelerator", "cpu where weight decay leaves out vectors");
   }
+  if (job.options.passes > 1) {
+    throw Error("device", "an accelerator", "cpu where gradients of several passes are added up");
+  }
   // A recorded step would repeat the numbers that were drawn when it was recorded.
   if (job.replicas.front()->Draws()) {
     throw Error("device", "an accelerator", "cpu for a model with dropout");
@@ -67,6 +71,7 @@ DeviceBackend::DeviceBackend(const BackendJob& job, UnitPlan plan, Accelerator& 
                            floats.dtype(torch::kInt32));
   PlaceReplicas();
   if (local()) agreed_ = weights_[0].clone();
+  if (job.options.outer && job.options.outer->momentum > 0) outer_ = torch::zeros({numel}, floats);
   OpenAggregation(std::move(plan));
 }
 
@@ -138,7 +143,9 @@ void DeviceBackend::QueueGradient(int worker) {
   const torch::AutoGradMode with_graph(true);  // even where the calling thread has switched it off
   ModelState state;                            // models of images have none
   const torch::Tensor loss = job_.task.Loss(model, batch, state, job_.options.label_smoothing);
-  std::vector<torch::Tensor> parts = torch::autograd::grad({loss}, model.parameters());
+  const double scale = job_.LossScale(batch);
+  std::vector<torch::Tensor> parts =
+      torch::autograd::grad({scale == 1 ? loss : loss * scale}, model.parameters());
 
   const torch::NoGradGuard no_grad;
   for (torch::Tensor& part : parts) part = part.reshape({-1});
@@ -161,7 +168,7 @@ void DeviceBackend::RunWorker(const StepInfo& step, bool exchanges, int worker) 
     }
   }
   if (gradient_hook_) gradient_hook_(step.step, worker, OnHost(gradient_));
-  if (const auto limit = job_.WorkerClip()) {
+  if (const auto limit = WorkerClip(job_.scheme, job_.options)) {
     kernels_->Clip(gradient_.data_ptr<float>(), *limit);
   }
   if (local()) {
@@ -202,12 +209,19 @@ void DeviceBackend::Finish(const StepInfo& step) {
   accelerator_.Use();
   aggregation_->Finish(OnDevice() ? mean_.data_ptr<float>() : host_mean_.data());
   if (!OnDevice()) mean_.copy_(torch::from_blob(host_mean_.data(), {job_.Numel()}));
-  if (local()) {
-    agreed_.sub_(mean_);
-    weights_.copy_(agreed_.expand_as(weights_));
-  } else {
-    UpdateWeights(0, mean_, step.learning_rate);
-  }
+  if (local()) return Agree();
+  UpdateWeights(0, mean_, step.learning_rate);
+}
+
+// Makes the outer update, and copies the weights agreed on to all workers.
+void DeviceBackend::Agree() {
+  const OuterOptions outer = job_.options.outer.value_or(OuterOptions());
+  const SgdOptions sgd = SgdOf(outer);
+  kernels_->Update(KindOf(sgd), RatesOf(sgd, outer.rate),
+                   {.gradient = mean_.data_ptr<float>(),
+                    .weights = agreed_.data_ptr<float>(),
+                    .velocity = outer_.defined() ? outer_.data_ptr<float>() : nullptr});
+  weights_.copy_(agreed_.expand_as(weights_));
 }
 
 void DeviceBackend::UpdateWeights(int row, const torch::Tensor& gradient, double rate) {

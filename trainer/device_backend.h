@@ -49,7 +49,8 @@ class DeviceBackend : public Backend {
   void ReadLosses(const StepInfo& step, std::span<double> losses) const;
   void UpdateWeights(int row, const torch::Tensor& gradient, double rate);
   torch::Tensor Row(const torch::Tensor& rows, int worker) const;
-  bool local() const { return job_.options.local_steps > 1; }
+  void Agree();
+  bool local() const { return job_.options.Local(); }
 
   BackendJob job_;
   const ImageFeed& feed_;
@@ -62,6 +63,7 @@ class DeviceBackend : public Backend {
   torch::Tensor weights_;   // [1 or workers, numel]
   torch::Tensor velocity_;  // velocity in the same shape; undefined without momentum
   torch::Tensor agreed_;    // [numel], with local steps
+  torch::Tensor outer_;     // velocity of the outer optimizer; undefined without momentum
   torch::Tensor gradient_;  // [numel], the gradient of one worker after the other
   torch::Tensor mean_;
   // int32 [workers, 1 + 2 layers]: bits of the loss, bits of each layer's largest magnitude, and

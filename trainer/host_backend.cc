@@ -9,6 +9,7 @@
 
 #include "compress/cpu/vector.h"
 #include "trainer/one_thread.h"
+#include "trainer/update_work.h"
 
 namespace legacy {
 namespace {
@@ -35,8 +36,9 @@ void SetWeights(Model& model, std::span<const float> weights) {
 HostBackend::HostBackend(const BackendJob& job, UnitPlan plan)
     : job_(job),
       pool_(job.options.threads, UseOneThread),
-      states_(static_cast<size_t>(job.options.workers)),
+      states_(static_cast<size_t>(job.options.workers * job.options.passes)),
       optimizer_(MakeOptimizer(job.Numel(), job.options.sgd, job.options.optimizer)),
+      momentum_from_(job.scheme.Traits().momentum_from),
       gradients_(static_cast<size_t>(job.options.threads),
                  std::vector<float>(static_cast<size_t>(job.Numel()))),
       mean_(static_cast<size_t>(job.Numel())) {
@@ -44,9 +46,10 @@ HostBackend::HostBackend(const BackendJob& job, UnitPlan plan)
   auto exchange = std::make_unique<HostModelExchange>(job.scheme, plan.units, workers, pool_);
   aggregation_ =
       std::make_unique<Aggregation>(std::move(plan), job.policy, workers, std::move(exchange));
-  if (job.options.local_steps > 1) {
+  if (job.options.Local()) {
     local_.emplace(job.replicas, std::vector<Unit>(job.layers.begin(), job.layers.end()),
-                   job.options.sgd, job.options.optimizer);
+                   job.options.sgd, job.options.optimizer,
+                   job.options.outer.value_or(OuterOptions()));
   }
 }
 
@@ -61,10 +64,7 @@ void HostBackend::RunWorkers(const StepInfo& step, bool exchanges, std::span<dou
 // Computes the gradient and first encodings of one worker. Returns its loss.
 double HostBackend::RunWorker(const StepInfo& step, bool exchanges, int worker,
                               std::span<float> gradient) {
-  const Batch batch = job_.feed.Get(worker);
-  Model& replica = *job_.replicas[worker];
-  replica.SetDraws(job_.DrawKey(step.step, worker, Purpose::kDropout));
-  const double loss = Gradient(replica, batch, states_[worker], gradient);
+  const double loss = Gradient(step, worker, gradient);
   CheckFinite(step, worker, gradient);
   if (gradient_hook_) gradient_hook_(step.step, worker, gradient);
   ClipLocally(gradient);
@@ -73,6 +73,7 @@ double HostBackend::RunWorker(const StepInfo& step, bool exchanges, int worker,
     if (!exchanges) return loss;
     local_->Moved(worker, gradient);
   }
+  ToMomentum(step, gradient);
   aggregation_->AddGradient(worker, gradient.data(), [&](size_t u) {
     const Unit& unit = aggregation_->plan().units[u];
     return gradient.subspan(unit.offset, unit.numel);
@@ -80,18 +81,58 @@ double HostBackend::RunWorker(const StepInfo& step, bool exchanges, int worker,
   return loss;
 }
 
-double HostBackend::Gradient(Model& model, const Batch& batch, ModelState& state,
-                             std::span<float> gradient) const {
+double HostBackend::Gradient(const StepInfo& step, int worker, std::span<float> gradient) {
+  const int64_t passes = job_.options.passes;
+  const Batch batch = job_.feed.Get(worker);
+  Model& replica = *job_.replicas[worker];
+  double loss = 0;
+  for (int64_t pass = 0; pass < passes; ++pass) {
+    replica.SetDraws(job_.DrawKey(step.step, worker, Purpose::kDropout, pass));
+    ModelState& state = states_[static_cast<size_t>(worker * passes + pass)];
+    loss += Pass(replica, PartOf(batch, pass, passes), state, pass > 0, gradient);
+  }
+  return loss / static_cast<double>(passes);
+}
+
+double HostBackend::Pass(Model& model, const Batch& batch, ModelState& state, bool adds,
+                         std::span<float> gradient) const {
   const torch::AutoGradMode with_graph(true);  // even where the calling thread has switched it off
   const std::vector<torch::Tensor> parameters = model.parameters();
   const torch::Tensor loss = job_.task.Loss(model, batch, state, job_.options.label_smoothing);
-  const auto parts = torch::autograd::grad({loss}, parameters);
+  const double scale = job_.LossScale(batch);
+  const auto parts = torch::autograd::grad({scale == 1 ? loss : loss * scale}, parameters);
   for (size_t l = 0; l < parts.size(); ++l) {
     const torch::Tensor part = parts[l].contiguous();
-    std::memcpy(gradient.data() + job_.layers[l].offset, part.data_ptr<float>(),
-                static_cast<size_t>(job_.layers[l].numel) * sizeof(float));
+    const std::span<const float> values(part.data_ptr<float>(),
+                                        static_cast<size_t>(job_.layers[l].numel));
+    const auto sum = gradient.subspan(static_cast<size_t>(job_.layers[l].offset), values.size());
+    if (adds) {
+      cpu::Add(values, sum);
+    } else {
+      std::memcpy(sum.data(), values.data(), values.size_bytes());
+    }
   }
   return loss.item<double>();
+}
+
+UpdateInfo HostBackend::InfoOf(const StepInfo& step, const Unit& layer) const {
+  return {.offset = layer.offset,
+          .learning_rate = step.learning_rate,
+          .step = step.step,
+          .is_vector = layer.shape.size() == 1,
+          .momentum_from = momentum_from_};
+}
+
+void HostBackend::ToMomentum(const StepInfo& step, std::span<float> gradient) const {
+  if (!momentum_from_ || step.step < *momentum_from_) return;
+  const std::vector<torch::Tensor> parameters = job_.replicas.front()->parameters();
+  for (size_t l = 0; l < parameters.size(); ++l) {
+    const Unit& layer = job_.layers[l];
+    const auto numel = static_cast<size_t>(layer.numel);
+    optimizer_->ToMomentum({parameters[l].data_ptr<float>(), numel},
+                           gradient.subspan(static_cast<size_t>(layer.offset), numel),
+                           InfoOf(step, layer));
+  }
 }
 
 void HostBackend::CheckFinite(const StepInfo& step, int worker,
@@ -106,7 +147,7 @@ void HostBackend::CheckFinite(const StepInfo& step, int worker,
 
 // Clips the gradient, over all layers.
 void HostBackend::ClipLocally(std::span<float> gradient) const {
-  const std::optional<double> limit = job_.WorkerClip();
+  const std::optional<double> limit = WorkerClip(job_.scheme, job_.options);
   if (!limit) return;
   const float factor = ClipFactor(*limit, cpu::SquaredNorm(gradient));
   if (factor < 1) cpu::Scale(gradient, factor);
@@ -124,11 +165,7 @@ void HostBackend::Finish(const StepInfo& step) {
     const Unit& layer = job_.layers[l];
     const auto numel = static_cast<size_t>(layer.numel);
     optimizer_->Update({parameters[l].data_ptr<float>(), numel},
-                       {mean_.data() + layer.offset, numel},
-                       {.offset = layer.offset,
-                        .learning_rate = step.learning_rate,
-                        .step = step.step,
-                        .is_vector = layer.shape.size() == 1});
+                       {mean_.data() + layer.offset, numel}, InfoOf(step, layer));
   });
 }
 

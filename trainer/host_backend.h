@@ -29,15 +29,24 @@ class HostBackend : public Backend {
 
  private:
   double RunWorker(const StepInfo& step, bool exchanges, int worker, std::span<float> gradient);
-  double Gradient(Model& model, const Batch& batch, ModelState& state,
-                  std::span<float> gradient) const;
+  // Writes the gradient of one pass, or adds it to `gradient`. Returns the mean loss of its
+  // targets.
+  double Pass(Model& model, const Batch& batch, ModelState& state, bool adds,
+              std::span<float> gradient) const;
+  // Writes the gradient of all passes over a worker's batch. Returns the mean of their losses.
+  double Gradient(const StepInfo& step, int worker, std::span<float> gradient);
   void CheckFinite(const StepInfo& step, int worker, std::span<const float> gradient) const;
   void ClipLocally(std::span<float> gradient) const;
+  // Returns what the optimizer is told of a layer.
+  UpdateInfo InfoOf(const StepInfo& step, const Unit& layer) const;
+  // Turns a worker's gradient into its momentum, where workers exchange that.
+  void ToMomentum(const StepInfo& step, std::span<float> gradient) const;
 
   BackendJob job_;
   WorkerPool pool_;
-  std::vector<ModelState> states_;  // states by worker
+  std::vector<ModelState> states_;  // states by worker and pass
   std::unique_ptr<Optimizer> optimizer_;
+  std::optional<int64_t> momentum_from_;       // SchemeTraits::momentum_from
   std::optional<LocalModels> local_;           // models of local SGD, where there are local steps
   std::vector<std::vector<float>> gradients_;  // gradients by pool thread
   std::vector<float> mean_;

@@ -16,12 +16,16 @@ std::span<float> Data(const torch::Tensor& parameter) {
 }  // namespace
 
 LocalModels::LocalModels(std::span<const std::shared_ptr<Model>> replicas, std::vector<Unit> layers,
-                         const SgdOptions& sgd, const AdaptiveOptions& optimizer)
-    : replicas_(replicas.begin(), replicas.end()), layers_(std::move(layers)) {
+                         const SgdOptions& sgd, const AdaptiveOptions& optimizer,
+                         const OuterOptions& outer)
+    : replicas_(replicas.begin(), replicas.end()),
+      layers_(std::move(layers)),
+      outer_rate_(outer.rate) {
   const int64_t numel = layers_.back().offset + layers_.back().numel;
   for (size_t w = 0; w < replicas_.size(); ++w) {
     optimizers_.push_back(MakeOptimizer(numel, sgd, optimizer));
   }
+  outer_ = MakeOptimizer(numel, SgdOf(outer));
   for (size_t l = 0; l < layers_.size(); ++l) {
     const auto weights = Weights(0, l);
     agreed_.insert(agreed_.end(), weights.begin(), weights.end());
@@ -54,7 +58,7 @@ void LocalModels::Moved(int worker, std::span<float> out) const {
 }
 
 void LocalModels::Agree(std::span<const float> mean) {
-  for (size_t i = 0; i < agreed_.size(); ++i) agreed_[i] -= mean[i];
+  outer_->Update(agreed_, mean, {.offset = 0, .learning_rate = outer_rate_});
   for (size_t w = 0; w < replicas_.size(); ++w) {
     for (size_t l = 0; l < layers_.size(); ++l) {
       std::copy_n(agreed_.begin() + layers_[l].offset, layers_[l].numel,

@@ -1,8 +1,10 @@
 // Local models are those of local SGD (Stich, "Local SGD Converges Fast and Communicates Little",
-// ICLR 2019): every worker trains a model of its own for H steps; then the workers exchange their
-// updates, and all go on from the mean. Instead of a gradient, a worker exchanges the sum of its
-// updates (weights agreed on - its weights). With the dense scheme that gives the mean of the
-// models, with other schemes a compressed one. Momentum stays with the worker.
+// ICLR 2019) and of DiLoCo (Douillard et al., "DiLoCo: Distributed Low-Communication Training of
+// Language Models", 2023): every worker trains a model of its own for H steps; then the workers
+// exchange what they moved, and all go on from weights that they agree on. Instead of a gradient, a
+// worker exchanges d = weights agreed on - its weights. An outer optimizer takes the mean of d as
+// the gradient of the weights agreed on; at rate 1 and without momentum, with the dense scheme,
+// that gives the mean of the models. The state of the inner optimizer stays with the worker.
 #pragma once
 
 #include <cstdint>
@@ -23,13 +25,13 @@ class LocalModels {
   // `replicas` has one for each worker, with equal weights that they do not share. They outlive
   // this.
   LocalModels(std::span<const std::shared_ptr<Model>> replicas, std::vector<Unit> layers,
-              const SgdOptions& sgd, const AdaptiveOptions& optimizer);
+              const SgdOptions& sgd, const AdaptiveOptions& optimizer, const OuterOptions& outer);
 
   // Makes one step of a worker on its own model. It may run concurrently for different workers.
   void Update(int worker, std::span<const float> gradient, double rate, int64_t step);
-  // Writes the sum of the worker's updates since the last agreement, flat.
+  // Writes the weights agreed on less the worker's, flat.
   void Moved(int worker, std::span<float> out) const;
-  // Sets all models to the weights agreed on, less the mean of the updates.
+  // Makes the outer update with the mean of that, and sets all models to the weights agreed on.
   void Agree(std::span<const float> mean);
 
   // Returns the weights agreed on, flat.
@@ -43,7 +45,9 @@ class LocalModels {
   std::vector<std::shared_ptr<Model>> replicas_;
   std::vector<Unit> layers_;
   std::vector<std::unique_ptr<Optimizer>> optimizers_;  // one for each worker
-  std::vector<float> agreed_;                           // the weights agreed on, flat
+  std::unique_ptr<Optimizer> outer_;
+  double outer_rate_;
+  std::vector<float> agreed_;  // the weights agreed on, flat
 };
 
 }  // namespace legacy

@@ -7,9 +7,12 @@
 #include "base/error.h"
 #include "compress/cpu/vector.h"
 #include "compress/options.h"
+#include "trainer/clock/profile.h"
 
 namespace legacy {
 namespace {
+
+constexpr double kMostMomentum = 0.999999;
 
 class Sgd : public Optimizer {
  public:
@@ -58,6 +61,7 @@ class Adaptive : public Optimizer {
   void Update(std::span<float> weights, std::span<const float> gradient,
               const UpdateInfo& info) override {
     assert(weights.size() == gradient.size());
+    if (info.IsMomentum()) return TakeMomentum(weights, gradient, info);
     switch (options_.kind) {
       case OptimizerKind::kAdam:
         return Step<OptimizerKind::kAdam>(weights, gradient, info);
@@ -68,7 +72,40 @@ class Adaptive : public Optimizer {
     }
   }
 
+  void ToMomentum(std::span<const float> weights, std::span<float> gradient,
+                  const UpdateInfo& info) const override {
+    const auto beta1 = static_cast<float>(options_.beta1);
+    const float decay = options_.kind == OptimizerKind::kAdam ? DecayOf(info) : 0;
+    for (size_t i = 0; i < gradient.size(); ++i) {
+      const size_t at = static_cast<size_t>(info.offset) + i;
+      const float g = gradient[i] + decay * weights[i];
+      gradient[i] = square_[at] > 0 ? beta1 * mean_[at] + (1 - beta1) * g : 0;
+    }
+  }
+
  private:
+  float DecayOf(const UpdateInfo& info) const {
+    return info.is_vector && !decay_vectors_ ? 0 : weight_decay_;
+  }
+
+  // Updates the weights with the exchanged momentum and the variance as it is.
+  void TakeMomentum(std::span<float> weights, std::span<const float> momentum,
+                    const UpdateInfo& info) {
+    const auto updates = static_cast<double>(info.step + 1);
+    const auto kept = static_cast<double>(*info.momentum_from);
+    const auto epsilon = static_cast<float>(options_.epsilon);
+    const auto mean_scale = static_cast<float>(1 / (1 - std::pow(options_.beta1, updates)));
+    const auto square_scale = static_cast<float>(1 / (1 - std::pow(options_.beta2, kept)));
+    const auto rate = static_cast<float>(info.learning_rate);
+    const float decay = options_.kind == OptimizerKind::kAdam ? 0 : DecayOf(info);
+    for (size_t i = 0; i < weights.size(); ++i) {
+      const size_t at = static_cast<size_t>(info.offset) + i;
+      const float m = mean_[at] = square_[at] > 0 ? momentum[i] : 0;
+      const float r = m * mean_scale / (std::sqrt(square_[at] * square_scale) + epsilon);
+      weights[i] -= rate * (r + decay * weights[i]);
+    }
+  }
+
   template <OptimizerKind kind>
   void Step(std::span<float> weights, std::span<const float> gradient, const UpdateInfo& info) {
     const auto updates = static_cast<double>(info.step + 1);
@@ -78,7 +115,7 @@ class Adaptive : public Optimizer {
     const auto mean_scale = static_cast<float>(1 / (1 - std::pow(options_.beta1, updates)));
     const auto square_scale = static_cast<float>(1 / (1 - std::pow(options_.beta2, updates)));
     const auto rate = static_cast<float>(info.learning_rate);
-    const float decay = info.is_vector && !decay_vectors_ ? 0 : weight_decay_;
+    const float decay = DecayOf(info);
     for (size_t i = 0; i < weights.size(); ++i) {
       const size_t at = static_cast<size_t>(info.offset) + i;
       float g = gradient[i];
@@ -127,6 +164,10 @@ const std::vector<MethodInfo>& OptimizerRows() {
 
 }  // namespace
 
+void Optimizer::ToMomentum(std::span<const float>, std::span<float>, const UpdateInfo&) const {
+  throw Error("momentum: only adam and adamw have one that workers exchange");
+}
+
 AdaptiveOptions ParseOptimizer(const std::string& text, const std::string& key) {
   const std::vector<Stage> stages = ParseStages(text);
   std::vector<std::string> known;
@@ -137,19 +178,51 @@ AdaptiveOptions ParseOptimizer(const std::string& text, const std::string& key) 
     const OptionReader reader(stages.front(), row.options);
     AdaptiveOptions options{.kind = static_cast<OptimizerKind>(i)};
     if (row.options.empty()) return options;
-    constexpr double kMostDecay = 0.999999;
-    options.beta1 = reader.Number("beta1", 0, kMostDecay);
-    options.beta2 = reader.Number("beta2", 0, kMostDecay);
+    options.beta1 = reader.Number("beta1", 0, kMostMomentum);
+    options.beta2 = reader.Number("beta2", 0, kMostMomentum);
     options.epsilon = reader.Number("epsilon", 1e-30, 1);
     return options;
   }
   ThrowUnknown(key, text, known);
 }
 
+std::optional<OuterOptions> ParseOuter(const std::string& text, const std::string& key) {
+  if (text.empty()) return std::nullopt;
+  constexpr double kMostRate = 10;
+  static const OptionSpec rate = {"rate", "1", "1e-6 to 10", "outer learning rate"};
+  static const OptionSpec momentum = {"momentum", "0.9", "0 to 0.999999", "outer momentum"};
+  OptionSpec nesterov_rate = rate;
+  nesterov_rate.fallback = "0.7";
+  const std::vector<MethodInfo> rows = {{"sgd", "the mean", "", {rate}},
+                                        {"momentum", "with momentum", "", {rate, momentum}},
+                                        {"nesterov", "as DiLoCo", "", {nesterov_rate, momentum}}};
+  std::vector<std::string> known;
+  const std::vector<Stage> stages = ParseStages(text);
+  for (const MethodInfo& row : rows) {
+    known.push_back(row.name);
+    if (stages.size() != 1 || stages.front().name != row.name) continue;
+    const OptionReader reader(stages.front(), row.options);
+    OuterOptions options{.rate = reader.Number("rate", 1e-6, kMostRate)};
+    if (row.options.size() > 1) options.momentum = reader.Number("momentum", 0, kMostMomentum);
+    options.nesterov = row.name == "nesterov" && options.momentum > 0;
+    return options;
+  }
+  ThrowUnknown(key, text, known);
+}
+
+const char* OuterKernel(const OuterOptions& options) {
+  // Without momentum it reads and writes as much as a sum of two vectors.
+  return options.momentum > 0 ? kOptimizerKernel : "accumulate";
+}
+
+SgdOptions SgdOf(const OuterOptions& options) {
+  return {.momentum = options.momentum, .weight_decay = 0, .nesterov = options.nesterov};
+}
+
 const char* OptimizerKernel(OptimizerKind kind) {
   switch (kind) {
     case OptimizerKind::kSgd:
-      return "optimizer.sgd";
+      return kOptimizerKernel;
     case OptimizerKind::kLamb:
       return "optimizer.lamb";
     default:

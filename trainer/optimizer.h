@@ -16,11 +16,19 @@
 //   r = m / (1 - beta1^t) / (sqrt(v / (1 - beta2^t)) + epsilon) + weight_decay * w (not Adam)
 //   w <- w - lr * r;   LAMB: w <- w - lr * |w| / |r| * r, by layer, with |w| / |r| = 1 where
 //   either is 0
+//
+// 1-bit Adam (Tang et al., ICML 2021) keeps v after T updates. From then on, each worker applies
+// the first equation of m to its own gradient, the workers' exchange gives m, and
+//
+//   w <- w - lr * (m / (1 - beta1^t) / (sqrt(v / (1 - beta2^T)) + epsilon) + weight_decay * w)
+//
+// (the last term not for Adam). Elements with v = 0 have m = 0 and stay: their gradients were 0.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -39,6 +47,7 @@ struct SgdOptions {
 
 // An OptimizerKind says which rule updates the weights.
 enum class OptimizerKind : uint8_t { kSgd, kAdam, kAdamW, kLamb };
+inline constexpr std::array<const char*, 4> kOptimizerTexts = {"sgd", "adam", "adamw", "lamb"};
 
 // AdaptiveOptions are the settings of the others.
 struct AdaptiveOptions {
@@ -54,6 +63,23 @@ AdaptiveOptions ParseOptimizer(const std::string& text, const std::string& key);
 // Returns the kernel that the clock charges for an update (compress/kernel_costs.h).
 const char* OptimizerKernel(OptimizerKind kind);
 
+// OuterOptions are the settings of the outer optimizer of local training (local_models.h), which is
+// SGD without weight decay. The gradient is the mean of what the workers moved.
+struct OuterOptions {
+  double rate = 1;      // (0, 10]
+  double momentum = 0;  // [0, 1)
+  bool nesterov = false;
+};
+
+// Reads "sgd:rate=1", "momentum:rate=1,momentum=0.9" or "nesterov:rate=0.7,momentum=0.9", with
+// these defaults; nothing for "". Throws Error naming `key`.
+std::optional<OuterOptions> ParseOuter(const std::string& text, const std::string& key);
+
+// Returns the kernel that the clock charges for an outer update.
+const char* OuterKernel(const OuterOptions& options);
+// Returns the optimizer's settings without its rate.
+SgdOptions SgdOf(const OuterOptions& options);
+
 // Throws Error on options outside their ranges.
 void CheckSgd(const SgdOptions& options);
 
@@ -68,6 +94,11 @@ struct UpdateInfo {
   double learning_rate = 0;
   int64_t step = 0;  // updates of this layer before
   bool is_vector = false;
+  // 1-bit Adam: updates after which the variance is kept, where there were as many. What is then
+  // called a gradient is the exchanged momentum.
+  std::optional<int64_t> momentum_from = std::nullopt;
+
+  bool IsMomentum() const { return momentum_from && step >= *momentum_from; }
 };
 
 // An Optimizer holds the state of one flat model. Layers may be updated concurrently.
@@ -77,6 +108,10 @@ class Optimizer {
   // Updates a layer's `weights` by its mean `gradient`.
   virtual void Update(std::span<float> weights, std::span<const float> gradient,
                       const UpdateInfo& info) = 0;
+  // Turns a worker's gradient of a layer into its momentum, in place. Only for Adam and AdamW.
+  virtual void ToMomentum([[maybe_unused]] std::span<const float> weights,
+                          [[maybe_unused]] std::span<float> gradient,
+                          [[maybe_unused]] const UpdateInfo& info) const;
 };
 
 // Makes an optimizer of a model with `numel` elements. Throws Error on options outside their

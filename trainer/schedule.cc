@@ -34,6 +34,8 @@ void CheckSchedule(const ScheduleOptions& options) {
   Require(std::isfinite(rate) && rate > 0, "learning-rate", rate, "positive numbers");
   Require(options.warmup_steps >= 0, "warmup-steps", static_cast<double>(options.warmup_steps),
           "0 or more");
+  Require(options.warmup_from >= 0 && options.warmup_from <= rate, "warmup-from",
+          options.warmup_from, "from 0 to the learning rate");
   Require(options.gamma > 0 && options.gamma <= 1, "lr-gamma", options.gamma, "(0, 1]");
   Require(options.final_learning_rate >= 0 && options.final_learning_rate <= rate,
           "final-learning-rate", options.final_learning_rate, "from 0 to the learning rate");
@@ -52,7 +54,8 @@ double LearningRate(const ScheduleOptions& options, int64_t step, int64_t total_
       return HalfCosine(kStart * rate, rate,
                         static_cast<double>(step) / static_cast<double>(options.warmup_steps));
     }
-    return rate * static_cast<double>(step + 1) / static_cast<double>(options.warmup_steps);
+    return options.warmup_from + (rate - options.warmup_from) * static_cast<double>(step + 1) /
+                                     static_cast<double>(options.warmup_steps);
   }
   const double last = options.final_learning_rate;
   switch (options.decay) {

@@ -34,8 +34,10 @@ inline Decay ParseDecay(const std::string& text, const std::string& key) {
 struct ScheduleOptions {
   double learning_rate = 0.1;  // rate at the end of the warm-up; > 0
   Decay decay = Decay::kConstant;
-  // But for kOneCycle, step s < warmup_steps runs at rate * (s + 1) / warmup_steps.
+  // But for kOneCycle, step s < warmup_steps runs at
+  // warmup_from + (rate - warmup_from) * (s + 1) / warmup_steps.
   int64_t warmup_steps = 0;
+  double warmup_from = 0;  // from 0 to the rate
   // kStep: the rate is multiplied by `gamma` from each of these steps on.
   std::vector<int64_t> milestones = {};
   double gamma = 0.1;

@@ -12,6 +12,7 @@
 #include "trainer/device_backend.h"
 #include "trainer/host_backend.h"
 #include "trainer/tasks/task.h"
+#include "trainer/update_work.h"
 
 namespace legacy {
 namespace {
@@ -26,6 +27,9 @@ void Check(const TrainingOptions& options, const Task& task, const ModelRequest&
   }
   if (options.local_steps < 1) {
     throw Error("local steps", std::to_string(options.local_steps), "at least 1");
+  }
+  if (options.passes < 1 || options.passes > kMostPasses) {
+    throw Error("passes", std::to_string(options.passes), "1 to " + std::to_string(kMostPasses));
   }
   if (!(options.label_smoothing >= 0 && options.label_smoothing < 1)) {
     throw Error("label smoothing", std::to_string(options.label_smoothing), "[0, 1)");
@@ -50,6 +54,30 @@ void Check(const TrainingOptions& options, const Task& task, const ModelRequest&
   if (model.task != wanted.task) {
     throw Error("model " + model.name, InfoOf(model.task).name, InfoOf(wanted.task).name);
   }
+}
+
+// Checks what a scheme asks of the optimizer.
+void CheckScheme(const TrainingOptions& options, const Scheme& scheme) {
+  const std::string with = " with scheme " + std::string(scheme.Name());
+  if (scheme.Traits().owns_momentum) {
+    const std::string why = with + ", which applies momentum before it compresses";
+    if (options.sgd.momentum != 0) {
+      throw Error("momentum", std::to_string(options.sgd.momentum), "0" + why);
+    }
+    if (options.outer && options.outer->momentum != 0) {
+      throw Error("outer momentum", std::to_string(options.outer->momentum), "0" + why);
+    }
+  }
+  if (!scheme.Traits().momentum_from) return;
+  const std::string why = with + ", which exchanges the optimizer's momentum";
+  const OptimizerKind kind = options.optimizer.kind;
+  if (kind != OptimizerKind::kAdam && kind != OptimizerKind::kAdamW) {
+    throw Error("optimizer", kOptimizerTexts[static_cast<size_t>(kind)], "adam or adamw" + why);
+  }
+  if (options.Local()) {
+    throw Error("local steps", std::to_string(options.local_steps), "1, and no outer" + why);
+  }
+  if (options.clip_mean > 0) throw Error("clip mean", std::to_string(options.clip_mean), "0" + why);
 }
 
 }  // namespace
@@ -116,17 +144,14 @@ Training::Impl::Impl(const TrainingOptions& chosen, const Task& chosen_task,
       task(chosen_task),
       policy(std::move(chosen_policy)),
       scheme(std::move(chosen_scheme)),
-      feed(task.Open({options.workers, options.batch_size, options.seed, options.threads})),
-      replicas(MakeReplicas(model, options.workers, options.local_steps == 1)),
+      feed(task.Open(
+          {options.workers, options.batch_size * options.passes, options.seed, options.threads})),
+      replicas(MakeReplicas(model, options.workers, !options.Local())),
       layers(LayersOf(*replicas.front())),
       costs(CostsOf(model)),
       backend(MakeBackend({options, task, *feed, *scheme, *policy, replicas, layers})),
       steps_of(static_cast<size_t>(options.workers)) {
-  if (scheme->Traits().owns_momentum && options.sgd.momentum != 0) {
-    throw Error("momentum", std::to_string(options.sgd.momentum),
-                "0 with scheme " + std::string(scheme->Name()) +
-                    ", which applies momentum before it compresses");
-  }
+  CheckScheme(options, *scheme);
 }
 
 // Rescales residuals to the new learning rate, so that what was left over at the old rate is
@@ -135,7 +160,7 @@ void Training::Impl::RescaleResiduals(double rate) {
   if (rate <= 0) return;
   const double before = std::exchange(last_rate, rate);
   // With local steps residuals are in units of the weights.
-  if (!options.rescale_residuals || options.local_steps > 1) return;
+  if (!options.rescale_residuals || options.Local()) return;
   if (before > 0 && before != rate) {
     aggregation().RescaleResiduals(static_cast<float>(before / rate));
   }
@@ -186,9 +211,9 @@ StepOutcome Training::Step(std::span<const int> active_workers) {
   outcome.learning_rate = LearningRate(my.options.schedule, my.step, my.options.total_steps);
   my.RescaleResiduals(outcome.learning_rate);
 
-  if (my.options.local_steps > 1 && count < my.options.workers) {
+  if (my.options.Local() && count < my.options.workers) {
     throw Error("local steps", std::to_string(my.options.local_steps),
-                "1 where workers may be dropped");
+                "1, and no outer optimizer, where workers may be dropped");
   }
   const StepInfo info{.seed = my.options.seed,
                       .step = my.step,
@@ -217,11 +242,10 @@ StepOutcome Training::Step(std::span<const int> active_workers) {
   outcome.work.step = my.step;
   outcome.work.workers = my.options.workers;
   outcome.work.batch_size = my.options.batch_size;
-  if (exchanges) {
-    const int64_t elements = my.layers.back().offset + my.layers.back().numel;
-    outcome.work.whole_gradient = ClipWork(*my.scheme, my.options.workers, elements);
-    if (my.options.clip_worker > 0) outcome.work.whole_gradient = {{"clip", elements}};
-  }
+  outcome.work.passes = my.options.passes;
+  WriteUpdateWork({*my.scheme, my.options, my.step, exchanges,
+                   my.layers.back().offset + my.layers.back().numel},
+                  outcome.work);
   if (count < my.options.workers) outcome.work.active_workers = active;
   outcome.work.buckets = my.buckets;
   my.worker_loss = losses[active.front()];

@@ -25,6 +25,7 @@
 #include "compress/quantisers/quantisers.h"
 #include "compress/schemes/codec_scheme.h"
 #include "compress/schemes/dense_start.h"
+#include "compress/schemes/residual_decay.h"
 #include "compress/schemes/schemes.h"
 #include "compress/sparsifier.h"
 #include "compress/sparsifiers/sparsifiers.h"
@@ -201,14 +202,23 @@ CodecSchemeOptions TakeOptions(Stage& stage, const SchemeOptions& options) {
   return ReadCodecSchemeOptions(OptionReader(own, CodecSchemeOptionSpecs()), options);
 }
 
-// Removes the option that all schemes have from the first stage.
-int64_t TakeDenseStart(Stage& stage) {
+// Removes an option that all schemes have from the first stage.
+Stage Take(const OptionSpec& option, Stage& stage) {
   Stage own{.name = stage.name};
-  if (auto node = stage.options.extract(DenseStartOption().name)) {
-    own.options.insert(std::move(node));
-  }
-  return OptionReader(own, {&DenseStartOption(), 1})
-      .Integer(DenseStartOption().name, 0, int64_t{1} << 53);
+  if (auto node = stage.options.extract(option.name)) own.options.insert(std::move(node));
+  return own;
+}
+
+int64_t TakeDenseStart(Stage& stage) {
+  const OptionSpec& option = DenseStartOption();
+  const Stage own = Take(option, stage);
+  return OptionReader(own, {&option, 1}).Integer(option.name, 0, int64_t{1} << 53);
+}
+
+double TakeResidualDecay(Stage& stage) {
+  const OptionSpec& option = ResidualDecayOption();
+  const Stage own = Take(option, stage);
+  return OptionReader(own, {&option, 1}).Number(option.name, 0, 1);
 }
 
 std::unique_ptr<Scheme> MakePlainScheme(std::vector<Stage> stages, const SchemeOptions& options) {
@@ -230,13 +240,17 @@ std::unique_ptr<Scheme> MakePlainScheme(std::vector<Stage> stages, const SchemeO
 std::unique_ptr<Scheme> MakeScheme(std::string_view text, const SchemeOptions& options) {
   std::vector<Stage> stages = ParseStages(text);
   const int64_t dense_start = TakeDenseStart(stages.front());
-  return WithDenseStart(MakePlainScheme(std::move(stages), options), dense_start);
+  SchemeOptions all = options;
+  all.residual_decay = TakeResidualDecay(stages.front());
+  std::unique_ptr<Scheme> scheme = MakePlainScheme(std::move(stages), all);
+  CheckResidualDecay(*scheme, all.residual_decay);
+  return WithDenseStart(std::move(scheme), dense_start);
 }
 
 std::span<const SchemeRow> SchemeTable() {
-  static const std::vector<SchemeRow> table = {ArTopKRow(),   DgcRow(),     FlexibleTopKRow(),
-                                               PowerSgdRow(), SignSgdRow(), TernGradSharedRow(),
-                                               VarianceRow()};
+  static const std::vector<SchemeRow> table = {
+      ArTopKRow(),   DgcRow(),     FlexibleTopKRow(),   OneBitAdamRow(),
+      PowerSgdRow(), SignSgdRow(), TernGradSharedRow(), VarianceRow()};
   return table;
 }
 

@@ -38,7 +38,8 @@ std::unique_ptr<Scheme> Make(const char* name, const OptionReader& own, Mode mod
                     .root_by_variance = own.Choice("root", kRoots) == 1,
                     .index = ParseIndexCoding(own.Text("index")),
                     .topk = MakeCodec(topk),
-                    .error_feedback = options.error_feedback});
+                    .error_feedback = options.error_feedback,
+                    .residual_decay = options.residual_decay});
 }
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include <string>
 
 #include "compress/exchange.h"
+#include "compress/schemes/memory.h"
 
 namespace legacy {
 
@@ -28,6 +29,12 @@ struct ArTopKOptions {
   std::optional<IndexCoding> index = {};
   std::shared_ptr<const Codec> topk = {};  // codec of gathered messages
   bool error_feedback = true;
+  double residual_decay = 1;
+
+  MemoryOptions Memory() const {
+    return {.kind = error_feedback ? MemoryKind::kResidual : MemoryKind::kNone,
+            .decay = static_cast<float>(residual_decay)};
+  }
 };
 
 // A scheme whose exchanges gather, reduce, or choose between both.
@@ -44,7 +51,8 @@ class ArTopKScheme : public Scheme {
                                                         int active_workers,
                                                         const LinkEstimate& link) const override;
   SchemeTraits Traits() const override {
-    return {.reads_network = options_.mode == ArTopKOptions::Mode::kAuto};
+    return {.reads_network = options_.mode == ArTopKOptions::Mode::kAuto,
+            .residual_decay = options_.residual_decay};
   }
   std::vector<double> SquaredErrors(const Unit& unit, std::span<const float> values,
                                     std::span<const double> parameters,

@@ -32,9 +32,7 @@ float Variance(std::span<const float> values) {
 }  // namespace
 
 ArTopKExchange::ArTopKExchange(const ArTopKOptions& options, const Unit& unit, int workers)
-    : ExchangeBase(options.name, unit, workers,
-                   {.kind = options.error_feedback ? MemoryKind::kResidual : MemoryKind::kNone}),
-      options_(options) {}
+    : ExchangeBase(options.name, unit, workers, options.Memory()), options_(options) {}
 
 ArTopKStep ArTopKExchange::Step() const {
   return {options_, unit(), step().parameter, ActiveWorkers()};

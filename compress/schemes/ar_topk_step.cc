@@ -23,12 +23,11 @@ int64_t ArTopKStep::PositionBytes() const {
 }
 
 std::vector<PlannedCall> ArTopKStep::Gathered() const {
-  const CodecStep step = {
-      .codec = *options.topk,
-      .unit = unit,
-      .parameter = density,
-      .active_workers = active_workers,
-      .memory = {.kind = options.error_feedback ? MemoryKind::kResidual : MemoryKind::kNone}};
+  const CodecStep step = {.codec = *options.topk,
+                          .unit = unit,
+                          .parameter = density,
+                          .active_workers = active_workers,
+                          .memory = options.Memory()};
   const int64_t bytes = options.topk->MessageBytes(unit, density)
                             .value_or(kHeaderBytes + PositionBytes() + ValueBytes());
   return {{step.Messages(std::nullopt), bytes}};
@@ -38,15 +37,18 @@ std::vector<PlannedCall> ArTopKStep::Reduced() const {
   const int64_t numel = unit.numel;
   // Gradient and residual are read once.
   const Work fed = {options.error_feedback ? "accumulate" : "copy", numel};
+  WorkList before = {fed};
+  if (options.Memory().Decays()) before.insert(before.begin(), {"copy", numel});
   std::vector<PlannedCall> calls;
   CollectiveCall positions;  // Only the root selects; all workers wait for it.
   positions.collective = Collective::kBroadcast;
   if (options.root_by_variance) {  // sums of values and of squares
     CollectiveCall variance;
-    variance.encode = {fed, {.kernel = "norm", .elements = 2 * numel, .launches = 2, .sets = 2}};
+    variance.encode = before;
+    variance.encode.push_back({.kernel = "norm", .elements = 2 * numel, .launches = 2, .sets = 2});
     calls.push_back({std::move(variance), int64_t{sizeof(float)}});
   } else {
-    positions.encode.push_back(fed);
+    positions.encode = before;
   }
   AddWork(TopKWork(numel), positions.encode);
   calls.push_back({std::move(positions), kHeaderBytes + PositionBytes()});

@@ -152,7 +152,7 @@ void CodecExchange::FinishCall() {
   cpu::Scale(sum_, 1.0f / divisor_);
   divisor_ = 1;
   const auto& quantiser = static_cast<const QuantiserCodec&>(*setup_.codec).quantiser();
-  Requantise(quantiser, ActiveWorkers(), workers(), SharedContext(), sum_);
+  Requantise(quantiser, quantiser.Bucket(), ActiveWorkers(), workers(), SharedContext(), sum_);
 }
 
 void CodecExchange::Mean(std::span<float> out) const {

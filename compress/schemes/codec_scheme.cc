@@ -151,6 +151,8 @@ CodecSchemeOptions ReadCodecSchemeOptions(const OptionReader& reader,
   read.memory.momentum = static_cast<float>(reader.Number("momentum", 0, kLargestMomentum));
   read.memory.nesterov = reader.Switch("nesterov");
   read.memory.masking = reader.Switch("masking");
+  read.memory.decay = static_cast<float>(options.residual_decay);
+  read.residual_decay = options.residual_decay;
   read.local_clip = reader.Number("local_clip", 0, kLargestClip);
   read.min_numel = reader.Integer("min_numel", 0, kMaxUnitElements);
   read.vectors = reader.Switch("vectors");

@@ -26,6 +26,7 @@ namespace legacy {
 // Options that codecs take as schemes.
 struct CodecSchemeOptions {
   MemoryOptions memory = {};
+  double residual_decay = 1;  // memory.decay as it was given
   // Bound of the norm of the whole gradient, for all workers together; 0: no clipping.
   double local_clip = 0;
   int64_t min_numel = 0;    // elements below which units are sent whole
@@ -47,7 +48,8 @@ class CodecScheme : public Scheme {
     return {.depends_on_collective = options_.requantise,
             .takes_candidates = codec_->Sparse() != nullptr,
             .owns_momentum = momentum,
-            .needs_error_feedback = momentum};
+            .needs_error_feedback = momentum,
+            .residual_decay = options_.residual_decay};
   }
   int64_t ElementsSent(const Unit& unit, double parameter) const override;
   std::optional<int64_t> MessageBytes(const Unit& unit, double parameter) const override;

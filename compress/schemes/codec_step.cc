@@ -70,6 +70,7 @@ WorkList CodecStep::PackWork(int64_t count) const {
 WorkList CodecStep::EncodeWork() const {
   const int64_t count = codec.ElementsSent(unit.numel, parameter);
   WorkList work;
+  if (memory.Decays()) AddWork(Work{"copy", unit.numel}, work);
   if (memory.kind == MemoryKind::kMomentum) AddWork(Work{"momentum", unit.numel}, work);
   if (selected) {
     AddWork(codec.PackWork(count, FeedingOf()), work);

@@ -14,9 +14,14 @@ Memory::Memory(const MemoryOptions& options, int64_t numel, int workers)
       residuals_(workers),
       velocity_(workers) {}
 
-void Memory::Prepare(int worker) {
+void Memory::Allocate(int worker) {
   residuals_[worker].resize(numel_);
   if (options_.kind == MemoryKind::kMomentum) velocity_[worker].resize(numel_);
+}
+
+void Memory::Prepare(int worker) {
+  Allocate(worker);
+  if (options_.decay != 1) cpu::Scale(residuals_[worker], options_.decay);
 }
 
 std::span<const float> Memory::Feed(int worker, std::span<const float> gradient) {
@@ -87,7 +92,7 @@ void Memory::Save(StateWriter& out) const {
 void Memory::Load(StateReader& in) {
   in.ExpectNumber("memory", static_cast<uint64_t>(options_.kind));
   if (!Keeps()) return;
-  for (size_t worker = 0; worker < residuals_.size(); ++worker) Prepare(static_cast<int>(worker));
+  for (size_t worker = 0; worker < residuals_.size(); ++worker) Allocate(static_cast<int>(worker));
   for (auto& residual : residuals_) in.Floats(residual);
   for (auto& velocity : velocity_) in.Floats(velocity);
 }

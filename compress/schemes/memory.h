@@ -2,16 +2,17 @@
 //
 //   residual   error feedback (Seide et al., Interspeech 2014; Karimireddy et al., ICML 2019) adds
 //              the values that were not sent to the next gradient:
-//              e = r + g;  r' = e - what receivers decode
+//              e = decay r + g;  r' = e - what receivers decode
 //   momentum   momentum correction (Lin et al., Deep Gradient Compression, ICLR 2018, section 3.1)
 //              applies momentum before compression:
-//              u' = m u + g, e = v + u';  v' = e - what receivers decode
-//              Nesterov: u' = m (u + g), e = v + u' + g
+//              u' = m u + g, e = decay v + u';  v' = e - what receivers decode
+//              Nesterov: u' = m (u + g), e = decay v + u' + g
 //              masking (section 3.2): u' = 0 at the positions that were sent
 //
-// The second equation is exact, so every computed value is either sent or part of the residual. If
-// all of e is sent there is nothing to mask: such a step is one of momentum SGD, because the
-// workers' mean of u is the momentum of the mean gradient.
+// decay is 1 unless it is chosen (residual_decay.h). The second equation is exact, so every
+// computed value is either sent or part of the residual. If all of e is sent there is nothing to
+// mask: such a step is one of momentum SGD, because the workers' mean of u is the momentum of the
+// mean gradient.
 #pragma once
 
 #include <cstdint>
@@ -32,6 +33,10 @@ struct MemoryOptions {
   float momentum = 0.9f;
   bool nesterov = false;
   bool masking = true;
+  float decay = 1;  // factor on the residual before the next gradient is added
+
+  // True where a pass of its own multiplies the residual.
+  bool Decays() const { return kind != MemoryKind::kNone && decay != 1; }
 };
 
 // The memory of all workers, for one unit. Calls for different workers may run concurrently. A
@@ -69,6 +74,8 @@ class Memory {
 
  private:
   // Fills a worker's part with zeros if it is empty.
+  void Allocate(int worker);
+  // Makes a worker's part ready for its next gradient: the residual decays.
   void Prepare(int worker);
   // Adds the gradient to momentum, if there is any, and returns what to add to the residual.
   std::span<const float> Feed(int worker, std::span<const float> gradient);

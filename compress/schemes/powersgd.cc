@@ -65,8 +65,10 @@ std::vector<CollectiveCall> PowerSgdScheme::Calls(const Unit& unit, double rank)
   const int64_t vectors = Vectors(unit, rank);
   const MatrixShape shape = MatrixOf(unit);
   const Work fed = {KeepsResidual(unit) ? "accumulate" : "copy", unit.numel};
+  const WorkList before =
+      MemoryOf(unit).Decays() ? WorkList{{"copy", unit.numel}, fed} : WorkList{fed};
   if (vectors == 0) {
-    call.encode = {fed};
+    call.encode = before;
     call.decode = {{"copy", unit.numel}};
     return {call};
   }
@@ -76,7 +78,7 @@ std::vector<CollectiveCall> PowerSgdScheme::Calls(const Unit& unit, double rank)
                                          .alike = AlikeKey({shape.rows, shape.columns, vectors})},
                                         unit.numel, 1);
   CollectiveCall left = call, right = call;
-  left.encode = {fed};
+  left.encode = before;
   AddWork(multiply, left.encode);
   left.decode = {{"orthonormalise", shape.rows * vectors * vectors}};
   right.encode = multiply;
@@ -178,7 +180,8 @@ SchemeRow PowerSgdRow() {
         return std::make_unique<PowerSgdScheme>(
             PowerSgdOptions{.min_rate = own.Number("min_rate", 0, kLargestRate),
                             .warm_start = own.Switch("warm_start"),
-                            .error_feedback = options.error_feedback});
+                            .error_feedback = options.error_feedback,
+                            .residual_decay = options.residual_decay});
       }};
 }
 

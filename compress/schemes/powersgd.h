@@ -17,6 +17,7 @@
 
 #include "compress/exchange.h"
 #include "compress/schemes/low_rank.h"
+#include "compress/schemes/memory.h"
 
 namespace legacy {
 
@@ -25,6 +26,7 @@ struct PowerSgdOptions {
   double min_rate = 2;  // least compression ratio; 0: every matrix is compressed
   bool warm_start = true;
   bool error_feedback = true;
+  double residual_decay = 1;
 };
 
 // Makes exchanges that all-reduce both factors.
@@ -35,6 +37,7 @@ class PowerSgdScheme : public Scheme {
   std::string_view Name() const override { return "powersgd"; }
   // Returns the specification of the rank.
   const ParameterSpec& Parameter() const override;
+  SchemeTraits Traits() const override { return {.residual_decay = options_.residual_decay}; }
   int64_t ElementsSent(const Unit& unit, double rank) const override;
   std::optional<int64_t> MessageBytes(const Unit& unit, double rank) const override;
   bool Compresses(const Unit& unit, double rank) const override;
@@ -44,6 +47,11 @@ class PowerSgdScheme : public Scheme {
   WorkList ErrorWork(const Unit& unit, std::span<const double> parameters) const override;
   std::unique_ptr<Exchange> Open(const Unit& unit, int workers) const override;
 
+  // Returns what workers keep of the unit.
+  MemoryOptions MemoryOf(const Unit& unit) const {
+    return {.kind = KeepsResidual(unit) ? MemoryKind::kResidual : MemoryKind::kNone,
+            .decay = static_cast<float>(options_.residual_decay)};
+  }
   // Returns the number of vectors in each factor of the unit; 0 if it is sent whole.
   int64_t Vectors(const Unit& unit, double rank) const;
   // Returns true if the unit has a residual.

@@ -13,9 +13,7 @@ namespace legacy {
 
 PowerSgdExchange::PowerSgdExchange(const PowerSgdScheme& scheme, const PowerSgdOptions& options,
                                    const Unit& unit, int workers)
-    : ExchangeBase(
-          "powersgd", unit, workers,
-          {.kind = scheme.KeepsResidual(unit) ? MemoryKind::kResidual : MemoryKind::kNone}),
+    : ExchangeBase("powersgd", unit, workers, scheme.MemoryOf(unit)),
       scheme_(scheme),
       warm_start_(options.warm_start),
       shape_(MatrixOf(unit)),

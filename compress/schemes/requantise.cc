@@ -23,9 +23,8 @@ Message EncodeSlice(const Quantiser& quantiser, std::span<const float> slice,
 
 }  // namespace
 
-void Requantise(const Quantiser& quantiser, int owners, int workers, const CodecContext& context,
-                std::span<float> mean) {
-  const int64_t bucket = quantiser.Bucket();
+void Requantise(const Quantiser& quantiser, int64_t bucket, int owners, int workers,
+                const CodecContext& context, std::span<float> mean) {
   assert(bucket > 0);
   CheckFinite(mean, context.unit);  // averaging may overflow
   const auto numel = static_cast<int64_t>(mean.size());

@@ -8,6 +8,7 @@ namespace legacy {
 SchemeRow ArTopKRow();          // ar_topk.cc
 SchemeRow DgcRow();             // dgc.cc
 SchemeRow FlexibleTopKRow();    // ar_topk.cc
+SchemeRow OneBitAdamRow();      // onebit_adam.cc
 SchemeRow PowerSgdRow();        // powersgd.cc
 SchemeRow SignSgdRow();         // signsgd.cc
 SchemeRow TernGradSharedRow();  // terngrad_shared.cc

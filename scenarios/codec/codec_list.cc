@@ -13,6 +13,7 @@
 #include "compress/quantiser.h"
 #include "compress/schemes/codec_scheme.h"
 #include "compress/schemes/dense_start.h"
+#include "compress/schemes/residual_decay.h"
 #include "compress/sparsifier.h"
 #include "scenarios/codec/codec_run.h"
 
@@ -197,7 +198,8 @@ std::string ListText(const std::vector<std::string>& names) {
     }
     if (names.empty() && title == sections[0].first) {
       text += "every codec also takes: " + OptionLine(CodecSchemeOptionSpecs()) + "\n";
-      text += "every codec and scheme takes: " + OptionLine({&DenseStartOption(), 1}) + "\n";
+      const OptionSpec common[] = {DenseStartOption(), ResidualDecayOption()};
+      text += "every codec and scheme takes: " + OptionLine(common) + "\n";
     }
   }
   for (const std::string& name : names) {
@@ -216,6 +218,7 @@ std::vector<ValidationTable> ListTables() {
   ValidationTable common{"codec-options", {"option", "what it does"}, {}};
   std::vector<OptionSpec> options(CodecSchemeOptionSpecs().begin(), CodecSchemeOptionSpecs().end());
   options.push_back(DenseStartOption());
+  options.push_back(ResidualDecayOption());
   for (const OptionSpec& option : options) {
     common.rows.push_back({"`" + option.name + "=" + option.fallback + "`",
                            Cell("(" + option.allowed + "): " + option.help)});

@@ -41,6 +41,14 @@ void AddStatic(Table& table) {
   // topk-rbf is FFT's control: it has the same quantiser and sends as many bytes.
   table.Add("topk-rbf", "topk+rbf").bytes_of = "fft@0.85";
   table.Add("local-sgd", "dense").local_steps = 4;
+  // With the constants of OpenDiLoCo, whose workers make 500 steps between exchanges.
+  Method& diloco = table.Add("diloco", "dense");
+  diloco.local_steps = 50;
+  diloco.outer = "nesterov:rate=0.7,momentum=0.9";
+  // Sarfi et al., 2025: values of 2 bits, and residuals that are forgotten.
+  Method& sparse = table.Add("sparseloco", "topk:decay=0.95+maxmin:bits=2");
+  sparse.local_steps = 50;
+  sparse.outer = "sgd";
 }
 
 // Adds LEGACY for each kind of parameter. The plain names are those over Top-K.

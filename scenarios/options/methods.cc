@@ -192,6 +192,7 @@ BuiltMethod BuildMethod(const Method& method, const Scenario& scenario, std::spa
   if (method.local_steps > 1) {
     built.description += ", every " + std::to_string(method.local_steps) + " steps";
   }
+  if (method.outer->has_value()) built.description += ", outer " + method.outer.text();
   if (IsLegacyTable(method)) {
     const VolumeModel model = {
         .units = units, .scheme = built.scheme.get(), .total_steps = scenario.steps};
@@ -266,7 +267,8 @@ std::vector<std::string> UnreadOptions(const Method& method, const Scenario& sce
   add("compression.volume", !IsUniform(method));
   add("compression.error_feedback",
       !scheme->Traits().needs_error_feedback && UsesErrorFeedback(*scheme, method, scenario));
-  add("compression.rescale_residuals", KeepsResiduals(*scheme, method, scenario));
+  add("compression.rescale_residuals", KeepsResiduals(*scheme, method, scenario) &&
+                                           !scheme->Traits().momentum_from && !method.Local());
   add("compression.index", TakesIndexCoding(method.scheme));
   return unread;
 }

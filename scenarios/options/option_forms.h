@@ -43,6 +43,20 @@ ScenarioOption Integer(std::string key, std::string flag, std::string help) {
           OptionKind::kInteger};
 }
 
+// Makes the option of a number of steps or epochs.
+template <auto Field, int64_t Minimum>
+ScenarioOption Steps(std::string key, std::string flag, std::string help) {
+  return {std::move(key),
+          std::move(flag),
+          "N|Nep",
+          std::move(help),
+          [](Scenario& s, const std::string& k, const std::string& text) {
+            s.*Field = ParseStepCount(text, k, Minimum);
+          },
+          [](const Scenario& s) { return (s.*Field).Text(); },
+          OptionKind::kInteger};
+}
+
 // Makes a number's option. Bounds are in thousandths, because some GCCs do not take double as a
 // template argument yet.
 template <auto Field, int64_t MinimumMilli, int64_t MaximumMilli>
@@ -133,6 +147,24 @@ ScenarioOption Integers(std::string key, std::string flag, std::string help) {
           [](const Scenario& s) {
             Texts items;
             for (const int64_t value : s.*Field) items.push_back(std::to_string(value));
+            return Join(items, ",");
+          }};
+}
+
+inline ScenarioOption DecaySteps(std::string key, std::string flag, std::string help) {
+  return {std::move(key),
+          std::move(flag),
+          "N,Nep,...",
+          std::move(help),
+          [](Scenario& s, const std::string& k, const std::string& text) {
+            s.decay_steps.clear();
+            for (const std::string& item : SplitList(text)) {
+              s.decay_steps.push_back(ParseStepCount(item, k, 1));
+            }
+          },
+          [](const Scenario& s) {
+            Texts items;
+            for (const StepCount& count : s.decay_steps) items.push_back(count.Text());
             return Join(items, ",");
           }};
 }

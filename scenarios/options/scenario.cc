@@ -30,6 +30,25 @@ void CheckShape(const Scenario& s) {
   }
 }
 
+// Throws Error where options of local steps have no method that reads them.
+void CheckLocal(const Scenario& s) {
+  bool local = false, outer = false;
+  for (const std::string& name : s.policies) {
+    const Method method = FindMethod(s, name);
+    local |= method.Local();
+    outer |= method.outer->has_value();
+  }
+  const std::string among = " in compression.policies";
+  if (s.local_steps > 0 && !local) {
+    throw Error("training.local_steps", std::to_string(s.local_steps),
+                "0, or a policy with local steps" + among + ", such as local-sgd");
+  }
+  if (*s.outer && !outer) {
+    throw Error("training.outer", s.outer.text(),
+                "none, or a policy with an outer optimizer" + among + ", such as diloco");
+  }
+}
+
 }  // namespace
 
 Scenario ShapeDefaults() {
@@ -89,7 +108,8 @@ bool ReadsTrainingAlone(const std::string& key) {
       "training.device",        "run.gradient_steps",       "run.gradient_layers",
       "training.decay_vectors", "training.label_smoothing", "training.clip_worker",
       "training.clip_mean",     "training.window",          "training.evaluation_columns",
-      "training.evaluate_on",   "training.negatives",       "training.strict_data"};
+      "training.evaluate_on",   "training.negatives",       "training.strict_data",
+      "training.loss"};
   return keys.count(key) > 0;
 }
 
@@ -129,9 +149,15 @@ void ValidateScenario(const Scenario& s) {
     throw Error("training.final_learning_rate", FormatNumber(s.final_learning_rate),
                 "at most training.learning_rate, " + FormatNumber(s.learning_rate));
   }
-  if (!std::is_sorted(s.decay_steps.begin(), s.decay_steps.end())) {
-    throw Error("training.decay_steps: steps must ascend");
+  // Steps and epochs are compared when it is known how long an epoch is.
+  for (size_t i = 1; i < s.decay_steps.size(); ++i) {
+    const StepCount &before = s.decay_steps[i - 1], &now = s.decay_steps[i];
+    if (before.InEpochs() != now.InEpochs()) continue;
+    if (now.InEpochs() ? now.epochs() < before.epochs() : now < before) {
+      throw Error("training.decay_steps: steps must ascend");
+    }
   }
+  CheckLocal(s);
   if (!std::is_sorted(s.splits.begin(), s.splits.end())) {
     throw Error("compression.splits: sizes must ascend");
   }
@@ -180,6 +206,9 @@ std::string PrintScenario(const Scenario& scenario) {
       }
       out << YAML::Key << "levels" << YAML::Value << method.legacy_schedule;
       out << YAML::Key << "local_steps" << YAML::Value << method.local_steps;
+      if (method.outer->has_value()) {
+        out << YAML::Key << "outer" << YAML::Value << method.outer.text();
+      }
       out << YAML::Key << "reversed" << YAML::Value << (method.reversed ? "on" : "off");
       out << YAML::EndMap;
     }
@@ -218,9 +247,7 @@ std::optional<Method> MethodOfScheme(const std::string& name) {
   return method;
 }
 
-}  // namespace
-
-Method FindMethod(const Scenario& scenario, const std::string& name) {
+Method MethodOf(const Scenario& scenario, const std::string& name) {
   const auto own = scenario.methods.find(name);
   if (own != scenario.methods.end()) return own->second;
   std::vector<std::string> names = BuiltInMethods();
@@ -234,6 +261,15 @@ Method FindMethod(const Scenario& scenario, const std::string& name) {
   if (const auto method = MethodOfScheme(name)) return *method;
   throw Error("compression.policies", name,
               Join(names, ", ") + ", or a scheme with its parameter, as in topk+fp16@5%");
+}
+
+}  // namespace
+
+Method FindMethod(const Scenario& scenario, const std::string& name) {
+  Method method = MethodOf(scenario, name);
+  if (method.outer->has_value() && *scenario.outer) method.outer = scenario.outer;
+  if (method.Local() && scenario.local_steps > 0) method.local_steps = scenario.local_steps;
+  return method;
 }
 
 std::vector<std::string> BuiltInMethods() {

@@ -17,10 +17,12 @@
 #include "scenarios/network/background.h"
 #include "scenarios/network/engines.h"
 #include "scenarios/options/network_schedule.h"
+#include "scenarios/options/step_count.h"
 #include "scenarios/options/values.h"
 #include "trainer/clock/bucket_plan.h"
 #include "trainer/data/task_catalog.h"
 #include "trainer/device_request.h"
+#include "trainer/loss.h"
 #include "trainer/optimizer.h"
 #include "trainer/schedule.h"
 
@@ -40,7 +42,12 @@ struct Method {
   bool reversed = false;  // a control: tight phases first; legacy-layer: small layers tight
   // Scheme with its parameter whose number of bytes this method sends, "fft@0.85".
   std::string bytes_of = {};
-  int64_t local_steps = 1;  // local SGD: steps between exchanges
+  int64_t local_steps = 1;  // steps between exchanges
+  // Optimizer of the weights that workers with models of their own agree on; "": none.
+  Parsed<ParseOuter> outer = "";
+
+  // True where workers train models of their own.
+  bool Local() const { return local_steps > 1 || outer->has_value(); }
 };
 
 // A Scenario has every option of a run.
@@ -60,23 +67,29 @@ struct Scenario {
   bool strict_data = false;  // true: the first broken image ends the run
   std::string model = "small-cnn";
   int workers = 16;
-  int batch = 16;  // samples per worker and step
-  int64_t steps = 300;
+  int batch = 16;          // samples per worker and pass
+  int64_t accumulate = 1;  // passes of a step
+  StepCount steps = 300;
   double learning_rate = 0.1;
+  bool scale_learning_rate = false;  // times the number of workers
   Parsed<ParseOptimizer> optimizer = "sgd";
   double momentum = 0;
   bool nesterov = false;
   double weight_decay = 0;
   bool decay_vectors = true;  // false: weight decay leaves out biases and scales
   double label_smoothing = 0;
+  Parsed<ParseLossReduction> loss = "mean";
   double clip_worker = 0;  // norms of gradients; 0: no clipping
   double clip_mean = 0;
-  int64_t warmup_steps = 30;
+  int64_t local_steps = 0;        // of the methods that have local steps; 0: their own
+  Parsed<ParseOuter> outer = "";  // of the methods that have an outer optimizer; "": their own
+  StepCount warmup_steps = 30;
+  double warmup_from = 0;  // learning rate from which it warms up
   Parsed<ParseDecay> schedule = "linear";
-  std::vector<int64_t> decay_steps;  // steps of schedule step
+  std::vector<StepCount> decay_steps;  // steps of schedule step
   double decay_factor = 0.1;
   double final_learning_rate = 0;  // of schedules linear, cosine and one-cycle
-  int64_t evaluate_every = 15;
+  StepCount evaluate_every = 15;
   double target = 0.85;                       // accuracy, fraction
   Parsed<ParseDeviceRequest> device = "cpu";  // what trains and compresses
   // Shape of a model that is not trained (shapes/); "": `model` is trained.

@@ -40,12 +40,14 @@ void SetMethodField(Method& method, const std::string& field, const std::string&
     method.legacy_schedule = text;
   } else if (field == "local_steps") {
     method.local_steps = static_cast<int64_t>(ParseNumber(text, key, 1, 1e9));
+  } else if (field == "outer") {
+    method.outer = {text, key};
   } else if (field == "reversed") {
     method.reversed = ParseSwitch(text, key);
   } else {
     throw Error("unknown key '" + key +
                 "'; allowed: scheme, scope, policy, parameter, bytes_of, "
-                "levels, local_steps, reversed");
+                "levels, local_steps, outer, reversed");
   }
 }
 

@@ -2,6 +2,7 @@
 #include "compress/gradients/gradients.h"
 #include "compress/options.h"
 #include "scenarios/options/option_forms.h"
+#include "trainer/clock/step_work.h"
 
 namespace legacy {
 namespace {
@@ -53,9 +54,16 @@ std::vector<ScenarioOption> OptionsOfTraining() {
                                             "number of simulated data-parallel workers"),
       Integer<&Scenario::batch, 1, 1 << 20>("training.batch", "--batch",
                                             "batch size of each worker, in samples"),
-      Integer<&Scenario::steps, 1>("training.steps", "--steps", "number of training steps"),
+      Integer<&Scenario::accumulate, 1, kMostPasses>(
+          "training.accumulate", "--accumulate",
+          "number of batches whose gradients each worker adds up in a step, before it compresses"),
+      Steps<&Scenario::steps, 1>("training.steps", "--steps",
+                                 "number of training steps, or epochs (30ep)"),
       Number<&Scenario::learning_rate, 0, 1'000'000>("training.learning_rate", "--learning-rate",
                                                      "peak learning rate"),
+      Switch<&Scenario::scale_learning_rate>(
+          "training.scale_learning_rate", "--scale-learning-rate",
+          "multiply the peak and the final learning rate by the number of workers"),
       Text<&Scenario::optimizer>("training.optimizer", "--optimizer", "NAME[:k=v,...]",
                                  "sgd, adam, adamw or lamb (options beta1, beta2, epsilon)"),
       Number<&Scenario::momentum, 0, 999>("training.momentum", "--momentum",
@@ -68,30 +76,43 @@ std::vector<ScenarioOption> OptionsOfTraining() {
       Number<&Scenario::label_smoothing, 0, 999>(
           "training.label_smoothing", "--label-smoothing",
           "part of the training loss that is spread evenly over all classes"),
+      Text<&Scenario::loss>("training.loss", "--loss", "mean|sum",
+                            "gradients of the mean loss of a worker's targets in a step, or of "
+                            "their sum"),
       Number<&Scenario::clip_worker, 0, 1'000'000'000>(
           "training.clip_worker", "--clip-worker",
           "norm to which each worker's gradient is clipped before it is compressed; 0: none"),
       Number<&Scenario::clip_mean, 0, 1'000'000'000>(
           "training.clip_mean", "--clip-mean",
           "norm to which the mean gradient is clipped before the update; 0: none"),
-      Integer<&Scenario::warmup_steps, 0>(
+      Integer<&Scenario::local_steps, 0>(
+          "training.local_steps", "--local-steps",
+          "steps between exchanges, of the policies that train locally in between (local-sgd, "
+          "diloco, sparseloco); 0: their own"),
+      Text<&Scenario::outer>(
+          "training.outer", "--outer", "NAME[:k=v,...]",
+          "optimizer of the weights that workers agree on, of the policies that have one: sgd, "
+          "momentum or nesterov (options rate, momentum); empty: their own"),
+      Steps<&Scenario::warmup_steps, 0>(
           "training.warmup_steps", "--warmup-steps",
-          "number of steps in which the learning rate rises linearly"),
+          "number of steps (or epochs: 5ep) in which the learning rate rises linearly"),
+      Number<&Scenario::warmup_from, 0, 1'000'000>(
+          "training.warmup_from", "--warmup-from",
+          "learning rate from which it rises in the warm-up; --schedule=one-cycle has its own"),
       Text<&Scenario::schedule>(
           "training.schedule", "--schedule", "NAME",
           "learning rate schedule after the warm-up: constant, linear, cosine, step, inverse-sqrt, "
           "one-cycle"),
-      Integers<&Scenario::decay_steps>(
-          "training.decay_steps", "--decay-steps",
-          "steps at which --schedule=step multiplies the learning rate"),
+      DecaySteps("training.decay_steps", "--decay-steps",
+                 "steps, or epochs (30ep), at which --schedule=step multiplies the learning rate"),
       Number<&Scenario::decay_factor, 0, 1000>(
           "training.decay_factor", "--decay-factor",
           "factor by which --schedule=step multiplies the learning rate"),
       Number<&Scenario::final_learning_rate, 0, 1'000'000>(
           "training.final_learning_rate", "--final-learning-rate",
           "learning rate at the end of --schedule=linear, cosine or one-cycle"),
-      Integer<&Scenario::evaluate_every, 1>("training.evaluate_every", "--evaluate-every",
-                                            "number of steps between evaluations"),
+      Steps<&Scenario::evaluate_every, 1>("training.evaluate_every", "--evaluate-every",
+                                          "number of steps, or epochs, between evaluations"),
       Fraction<&Scenario::target>("training.target", "--target",
                                   "target accuracy, to which the simulated time is reported"),
       Text<&Scenario::device>("training.device", "--device", "cpu|cuda|auto",

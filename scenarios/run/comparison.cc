@@ -33,6 +33,7 @@ TrainingOptions OptionsOf(const Scenario& s, const Method& method, uint64_t seed
   TrainingOptions options;
   options.workers = s.workers;
   options.batch_size = s.batch;
+  options.passes = s.accumulate;
   options.total_steps = s.steps;
   options.seed = seed;
   options.threads = ThreadsOf(s);
@@ -46,19 +47,23 @@ TrainingOptions OptionsOf(const Scenario& s, const Method& method, uint64_t seed
   options.sgd.weight_decay = s.weight_decay;
   options.sgd.decay_vectors = s.decay_vectors;
   options.optimizer = *s.optimizer;
-  options.schedule.learning_rate = s.learning_rate;
+  const double scale = s.scale_learning_rate ? s.workers : 1;
+  options.schedule.learning_rate = s.learning_rate * scale;
   options.schedule.decay = *s.schedule;
   options.schedule.warmup_steps = s.warmup_steps;
-  options.schedule.milestones = s.decay_steps;
+  options.schedule.warmup_from = s.warmup_from;
+  options.schedule.milestones.assign(s.decay_steps.begin(), s.decay_steps.end());
   options.schedule.gamma = s.decay_factor;
-  options.schedule.final_learning_rate = s.final_learning_rate;
+  options.schedule.final_learning_rate = s.final_learning_rate * scale;
   options.label_smoothing = s.label_smoothing;
+  options.loss = *s.loss;
   options.clip_worker = s.clip_worker;
   options.clip_mean = s.clip_mean;
   options.scope = *method.scope;
   options.buckets.bucket_bytes = *s.bucket;
   options.rescale_residuals = s.rescale_residuals;
   options.local_steps = method.local_steps;
+  options.outer = *method.outer;
   return options;
 }
 
@@ -223,6 +228,10 @@ class Comparison : public TimedRun {
       std::fprintf(log, "  %-22s %s\n", method.name.c_str(), built.description.c_str());
       const std::string warning = FewDecisions(method, *built.policy, scenario_.steps);
       if (!warning.empty()) std::fprintf(log, "warning: %s\n", warning.c_str());
+      if (method.local_steps > scenario_.steps) {
+        std::fprintf(log, "warning: %s: it exchanges every %lld steps, so never in this run\n",
+                     method.name.c_str(), static_cast<long long>(method.local_steps));
+      }
     }
     TrainingOptions options = OptionsOf(scenario_, method, seed, *built.scheme);
     if (workers > 0) {
@@ -356,10 +365,28 @@ void Comparison::WriteLayers(const Method& method, uint64_t seed, const StepSour
   }
 }
 
+// Returns the scenario with numbers of steps instead of epochs.
+Scenario InSteps(const Scenario& scenario) {
+  Scenario resolved = scenario;
+  std::vector<StepCount*> counts = {&resolved.steps, &resolved.warmup_steps,
+                                    &resolved.evaluate_every};
+  for (StepCount& count : resolved.decay_steps) counts.push_back(&count);
+  const auto epochs = std::ranges::find_if(counts, [](auto* count) { return count->InEpochs(); });
+  if (epochs == counts.end()) return resolved;
+  if (!scenario.layers.empty()) {
+    throw Error("steps", (*epochs)->Text(),
+                "numbers of steps with training.layers: shapes have no epochs");
+  }
+  const int64_t steps = TrainedSources(scenario)->StepsPerEpoch();
+  for (StepCount* count : counts) *count = count->InSteps(steps);
+  return resolved;
+}
+
 }  // namespace
 
-RunResult RunComparison(const Scenario& scenario, const std::string& program,
+RunResult RunComparison(const Scenario& given, const std::string& program,
                         const std::string& command_line, const StopFlag& stop, std::FILE* log) {
+  const Scenario scenario = InSteps(given);
   return FillRunDirectory(
       scenario, program, command_line,
       [&](const Scenario& chosen) { return std::make_unique<Comparison>(chosen, stop, log); }, log);

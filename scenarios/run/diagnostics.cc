@@ -34,7 +34,7 @@ nlohmann::ordered_json DiagnosisDocument(const Diagnosis& diagnosis,
 std::set<int> ParseSteps(const std::string& text, const Scenario& scenario,
                          const std::string& option) {
   const int64_t limit = std::numeric_limits<int>::max();
-  return ParseEndpoints(text, static_cast<int>(std::min(scenario.steps, limit)), option);
+  return ParseEndpoints(text, static_cast<int>(std::min<int64_t>(scenario.steps, limit)), option);
 }
 
 // Policies may have names of the user's, so a file's name takes only their plain characters.

@@ -25,10 +25,12 @@ std::string Utc(const char* format) {
 }
 
 json MethodDocument(const Method& method) {
-  return {{"scheme", method.scheme},          {"scope", method.scope.text()},
-          {"policy", method.policy},          {"parameter", method.parameter},
-          {"levels", method.legacy_schedule}, {"reversed", method.reversed},
-          {"local_steps", method.local_steps}};
+  json document = {{"scheme", method.scheme},          {"scope", method.scope.text()},
+                   {"policy", method.policy},          {"parameter", method.parameter},
+                   {"levels", method.legacy_schedule}, {"reversed", method.reversed},
+                   {"local_steps", method.local_steps}};
+  if (method.outer->has_value()) document["outer"] = method.outer.text();
+  return document;
 }
 
 // Reads what MethodDocument writes. Building the method checks its texts.
@@ -42,6 +44,9 @@ Method ReadMethodDocument(const std::string& name, const json& document) {
   method.legacy_schedule = document.at("levels").get<std::string>();
   method.reversed = document.at("reversed").get<bool>();
   method.local_steps = document.at("local_steps").get<int64_t>();
+  if (document.contains("outer")) {
+    method.outer = {document.at("outer").get<std::string>(), "outer"};
+  }
   return method;
 }
 
@@ -89,6 +94,12 @@ json TrainingDocument(const Scenario& scenario) {
                    {"seeds", all["run"]["seeds"]}, {"bucket", all["clock"]["bucket"]}};
   document["training"].erase("data_root");  // the folder of the data does not change them
   document["training"].erase("target");
+  // Nor did it have these.
+  const json defaults = ScenarioDocument(Scenario())["training"];
+  for (const char* key :
+       {"accumulate", "scale_learning_rate", "loss", "local_steps", "outer", "warmup_from"}) {
+    if (document["training"][key] == defaults[key]) document["training"].erase(key);
+  }
   if (scenario.device == Scenario().device)
     document["training"].erase("device");  // the document of earlier versions had no device
   if (scenario.layers.empty()) {

@@ -71,6 +71,10 @@ void CheckWorks(const Recording& recording, const std::string& where) {
       throw Error(where + ": batch", std::to_string(work.batch_size),
                   std::to_string(recording.scenario.batch) + ", as in the manifest");
     }
+    if (work.passes != recording.scenario.accumulate) {
+      throw Error(where + ": passes", std::to_string(work.passes),
+                  std::to_string(recording.scenario.accumulate) + ", as in the manifest");
+    }
     if (!work.active_workers.empty()) {
       throw Error(where + ": participants: workers were left out of a training whose " +
                   "synchronisation is " + recording.scenario.sync.text());

@@ -143,8 +143,8 @@ ScenarioTiming::Counts ScenarioTiming::Simulations() const {
 StepStart ScenarioTiming::StartOf(const StepClock& clock, uint64_t seed, int64_t step) const {
   StepStart start;
   start.factors = stragglers_->Factors(scenario_.workers, seed, static_cast<uint64_t>(step));
-  start.participation =
-      scenario_.sync->Decide(clock.ComputeTimes(step, scenario_.batch, start.factors));
+  start.participation = scenario_.sync->Decide(
+      clock.ComputeTimes(step, scenario_.batch, scenario_.accumulate, start.factors));
   return start;
 }
 

@@ -139,7 +139,7 @@ Scenario ReplayDefaults(const TraceFile& file) {
   scenario.workers = file.trace.workers;
   scenario.steps = 0;
   for (const TraceTraining& training : file.trace.trainings) {
-    scenario.steps = std::max(scenario.steps, training.Steps());
+    scenario.steps = std::max<int64_t>(scenario.steps, training.Steps());
   }
   scenario.stragglers = "none";
   scenario.further = "none";

@@ -28,7 +28,8 @@ class Trained : public StepSources {
   std::string Title() const override { return scenario_.model; }
   std::span<const Unit> Layers() const override { return layers_; }
   int64_t StepsPerEpoch() const override {
-    return task_->Open({scenario_.workers, scenario_.batch, scenario_.seed})->StepsPerEpoch();
+    return task_->Open({scenario_.workers, scenario_.batch * scenario_.accumulate, scenario_.seed})
+        ->StepsPerEpoch();
   }
   std::span<const Metric> Metrics() const override { return task_->Info().metrics; }
   std::unique_ptr<StepSource> Make(const TrainingOptions& given, BuiltMethod method) override {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "trainer/update_work.h"
 
 namespace legacy {
 namespace {
@@ -55,7 +56,9 @@ StepOutcome DrawnTraining::Step(std::span<const int> active_workers) {
   }
   buckets_.clear();
   outcome.units.resize(Units().size());
-  if ((step_ + 1) % options_.local_steps == 0) {
+  outcome.work.passes = options_.passes;
+  const bool exchanges = (step_ + 1) % options_.local_steps == 0;
+  if (exchanges) {
     const StepInfo info{.seed = options_.seed,
                         .step = step_,
                         .total_steps = options_.total_steps,
@@ -73,8 +76,8 @@ StepOutcome DrawnTraining::Step(std::span<const int> active_workers) {
     aggregation_.Finish(nullptr);
     buckets_ = aggregation_.Buckets();
     outcome.units = aggregation_.Outcomes();
-    outcome.work.whole_gradient = ClipWork(*scheme_, options_.workers, shape_.Elements());
   }
+  WriteUpdateWork({*scheme_, options_, step_, exchanges, shape_.Elements()}, outcome.work);
   outcome.work.buckets = buckets_;
   ++step_;
   return outcome;

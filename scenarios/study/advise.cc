@@ -93,11 +93,12 @@ AdviseRequest CompleteRequest(AdviseRequest request) {
     throw Error("training.steps", std::to_string(scenario.steps),
                 fmt::format("{} or more", kLeastSteps));
   }
-  if (request.quick_steps == 0) request.quick_steps = std::min(kQuickSteps, scenario.steps);
+  if (request.quick_steps == 0)
+    request.quick_steps = std::min<int64_t>(kQuickSteps, scenario.steps);
   if (request.quick_steps < kLeastSteps || request.quick_steps > scenario.steps) {
     throw Error("--quick-steps", std::to_string(request.quick_steps),
                 fmt::format("{} to {}, the steps of the full training (--steps)", kLeastSteps,
-                            scenario.steps));
+                            int64_t{scenario.steps}));
   }
   if (request.jobs == 0) {
     request.jobs = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
@@ -115,7 +116,7 @@ Scenario ShortScenario(const AdviseRequest& request) {
       static_cast<double>(request.quick_steps) / static_cast<double>(scenario.steps);
   scenario.steps = request.quick_steps;
   if (scenario.warmup_steps > 0) scenario.warmup_steps = InProportion(scenario.warmup_steps, part);
-  for (int64_t& step : scenario.decay_steps) step = InProportion(step, part);
+  for (StepCount& step : scenario.decay_steps) step = InProportion(step, part);
   std::vector<std::string> bounds;
   for (const int64_t step : ParsePhaseBounds(scenario.phase_bounds, request.scenario.steps)) {
     bounds.push_back(std::to_string(InProportion(step, part)));

@@ -279,7 +279,7 @@ StudyProgress::Left StudyProgress::TimeLeft() const {
 double SamplesOf(const PlannedTraining& training) {
   const Scenario& scenario = training.scenario;
   return static_cast<double>(scenario.workers) * static_cast<double>(scenario.batch) *
-         static_cast<double>(scenario.steps);
+         static_cast<double>(scenario.accumulate) * static_cast<double>(scenario.steps);
 }
 
 StudyProgress RunStudy(const StudyFolder& folder, const analysis::Study& now,

@@ -108,6 +108,7 @@ TEST(ProcessorWork, EncodingMovesWhatIsCharged) {
              {"cat:c0=20", feedback, kTables, "tables"},
              {"gaussian", feedback, 0, ""},
              {"ar-topk", feedback, 4, finite},
+             {"ar-topk:decay=0.5", feedback, 4, finite},
              {"ar-topk:root=variance", feedback, 4, finite},
          }) {
       ExpectEncoding(one);

@@ -56,7 +56,8 @@ std::string Charged(const Scheme& scheme) {
   const Unit unit{.id = 0, .name = "u", .shape = {64, 64}, .offset = 0, .numel = 4096};
   constexpr int kWorkers = 4;
   const auto exchange = scheme.Open(unit, kWorkers);
-  exchange->Begin({.info = {.seed = 1}, .parameter = scheme.Parameter().fallback});
+  exchange->Begin({.info = {.seed = 1, .step = scheme.Traits().dense_steps},
+                   .parameter = scheme.Parameter().fallback});
   std::string text;
   for (bool first = true; const auto call = exchange->NextCall(); first = false) {
     WorkList encode, decode;
@@ -95,6 +96,24 @@ TEST(Work, OfEverySchemeIsThatOfItsAlgorithm) {
     }
     EXPECT_EQ(text, expected->second) << name;
   }
+}
+
+// A residual that decays is read and written once more, before everything else.
+TEST(Work, OfDecayIsAPass) {
+  for (const auto& [text, plain] :
+       {std::pair{"topk:decay=0.5", "topk"},
+        {"topk:memory=momentum,decay=0.5", "topk:memory=momentum"},
+        {"ar-topk:decay=0.5", "ar-topk"},
+        {"ar-topk:root=variance,decay=0.5", "ar-topk:root=variance"},
+        {"flexible-topk:mode=gather,decay=0.5", "flexible-topk:mode=gather"},
+        {"powersgd:decay=0.5", "powersgd"}}) {
+    EXPECT_EQ(Charged(*MakeScheme(text)), "copy 4096, " + Charged(*MakeScheme(plain))) << text;
+  }
+  // Nothing is kept of units that are sent whole, nor without error feedback.
+  EXPECT_EQ(Charged(*MakeScheme("topk:min_numel=5000,decay=0.5")),
+            Charged(*MakeScheme("topk:min_numel=5000")));
+  EXPECT_EQ(Charged(*MakeScheme("topk:decay=0.5", {.error_feedback = false})),
+            Charged(*MakeScheme("topk", {.error_feedback = false})));
 }
 
 TEST(Work, EveryKernelHasACost) {

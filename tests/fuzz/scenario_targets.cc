@@ -24,12 +24,13 @@ void FuzzScenario(ByteSpan input) {
 std::vector<Bytes> ScenarioSeeds() {
   return TextSeeds(
       {ReadWholeFile(LEGACY_ROOT "/scenarios/fashion-mnist.yaml"),
-       "preset: paper-lgreco\ntraining: {workers: 4, decay_steps: [3, 9], dataset: digits}\n"
+       "preset: paper-lgreco\ntraining: {workers: 4, decay_steps: [3, 9ep], steps: 2.5ep, dataset: "
+       "digits}\n"
        "compression: {policies: [dense, mine], density: 5%, splits: [100, 2000], levels: [10%, "
        "1%]}\n"
        "network: {topology: \"leaf-spine:leaves=2\", bandwidth: 25Gbps, delay: 5us, phases: none}\n"
        "methods: {mine: {scheme: topk+fp16, scope: model, policy: uniform, parameter: 1%, "
-       "local_steps: 2,\n"
+       "local_steps: 2, outer: nesterov,\n"
        "  reversed: on, levels: [3, 4]}, other: {bytes_of: dense}}\n"
        "ns3: {\"ns3::TcpSocket::InitialCwnd\": 4}\n"});
 }

@@ -74,6 +74,95 @@ TEST(Optimizer, LambScalesEachLayerByItsNorms) {
   }
 }
 
+// Three clients with quadratic losses a/2 (w - b)^2 of n samples, which make 2, 4 and 8 steps of
+// rate .1 in each round; the results are known to nine digits.
+struct Client {
+  double samples, a, b;
+  int steps;
+};
+constexpr Client kClients[] = {{10, 1, 1, 2}, {20, 2, -1, 4}, {70, 0.5, 3, 8}};
+
+// Returns the weight after each of three rounds; by samples, or uniform.
+std::vector<double> Rounds(const char* outer_text, bool by_samples) {
+  const OuterOptions options = *ParseOuter(outer_text, "outer");
+  const auto outer = MakeOptimizer(1, SgdOf(options));
+  std::vector<float> agreed = {0};
+  std::vector<double> after;
+  for (int round = 0; round < 3; ++round) {
+    float mean = 0;
+    for (const Client& client : kClients) {
+      const auto inner = MakeOptimizer(1, {.momentum = 0});
+      std::vector<float> weight = agreed;
+      for (int step = 0; step < client.steps; ++step) {
+        const std::vector<float> gradient = {static_cast<float>(client.a * (weight[0] - client.b))};
+        inner->Update(weight, gradient, {.learning_rate = 0.1, .step = step});
+      }
+      const double share = by_samples ? client.samples / 100 : 1.0 / 3;
+      mean += static_cast<float>(share * (agreed[0] - weight[0]));
+    }
+    outer->Update(agreed, std::vector<float>{mean}, {.learning_rate = options.rate, .step = round});
+    after.push_back(agreed[0]);
+  }
+  return after;
+}
+
+TEST(Outer, HasTheKnownResultsOnThreeQuadratics) {
+  const struct {
+    const char* text;
+    bool by_samples;
+    double expected[3];
+  } cases[] = {
+      {"sgd:rate=1", true, {0.607737094, 0.988979265, 1.228137932}},
+      {"sgd", false, {0.203112902, 0.330601484, 0.410622685}},
+      {"momentum:momentum=0.9", true, {0.607737094, 1.535942650, 2.406640886}},
+      {"nesterov:rate=0.7,momentum=0.9", false, {0.270140160, 0.521673474, 0.695268389}},
+      {"nesterov", false, {0.270140160, 0.521673474, 0.695268389}},
+      {"nesterov:rate=1,momentum=0", true, {0.607737094, 0.988979265, 1.228137932}},
+  };
+  for (const auto& one : cases) {
+    const std::vector<double> found = Rounds(one.text, one.by_samples);
+    for (int round = 0; round < 3; ++round) {
+      EXPECT_NEAR(found[round], one.expected[round], 1e-6) << one.text;
+    }
+  }
+}
+
+TEST(Outer, TextsAreReadAndWrongOnesRefused) {
+  EXPECT_FALSE(ParseOuter("", "key"));
+  EXPECT_EQ(ParseOuter("momentum:momentum=0.5", "key")->momentum, 0.5);
+  EXPECT_FALSE(ParseOuter("momentum", "key")->nesterov);
+  EXPECT_TRUE(ParseOuter("nesterov:rate=0.1", "key")->nesterov);
+  const auto refuses = [](const std::string& text, const std::string& got,
+                          const std::string& allowed) {
+    EXPECT_THAT([&] { ParseOuter(text, "training.outer"); },
+                ThrowsMessage<Error>(AllOf(HasSubstr(got), HasSubstr(allowed))));
+  };
+  refuses("adam", "training.outer: got 'adam'", "sgd, momentum, nesterov");
+  refuses("sgd+sgd", "'sgd+sgd'", "sgd, momentum, nesterov");
+  refuses("sgd:momentum=0.9", "'momentum'", "rate");
+  refuses("nesterov:rate=0", "'0'", "1e-06 to 10");
+  refuses("momentum:momentum=1", "'1'", "0 to 0.999999");
+}
+
+// Elements whose variance is zero have had no gradient: signs do not move them.
+TEST(Optimizer, ExchangedMomentumMovesNothingThatHadNoGradient) {
+  for (const OptimizerKind kind : {OptimizerKind::kAdam, OptimizerKind::kAdamW}) {
+    const auto optimizer = MakeOptimizer(2, {.weight_decay = 0}, {.kind = kind});
+    std::vector<float> weights = {1, 1};
+    optimizer->Update(weights, std::vector<float>{0.5f, 0}, {.learning_rate = 0.1});
+    const std::vector<float> before = weights;
+    const UpdateInfo info{.learning_rate = 0.1, .step = 1, .momentum_from = 1};
+    std::vector<float> momentum = {0.5f, 0};
+    optimizer->ToMomentum(weights, momentum, info);
+    EXPECT_NEAR(momentum[0], 0.9 * 0.05 + 0.1 * 0.5, 1e-6);
+    optimizer->Update(weights, std::vector<float>{0.1f, 0.1f}, info);
+    EXPECT_LT(weights[0], before[0] - 1e-3);
+    EXPECT_EQ(weights[1], before[1]);
+  }
+  std::vector<float> gradient = {1};
+  EXPECT_THROW(MakeOptimizer(1, {})->ToMomentum(gradient, gradient, {}), Error);
+}
+
 TEST(Optimizer, TextsAreReadAndWrongOnesRefused) {
   EXPECT_EQ(ParseOptimizer("sgd", "key").kind, OptimizerKind::kSgd);
   const AdaptiveOptions adamw = ParseOptimizer("adamw:beta2=0.95,epsilon=1e-6", "key");

@@ -49,6 +49,17 @@ TEST(Schedule, OneCycleAndInverseSquareRoot) {
   EXPECT_NEAR(LearningRate(root, 3, 1000), 1, 1e-12);
 }
 
+// PowerSGD's recipe warms up from the rate of one worker to that of all.
+TEST(Schedule, WarmsUpFromARate) {
+  ScheduleOptions options{.learning_rate = 1.6, .warmup_steps = 5, .warmup_from = 0.1};
+  const std::vector<double> wanted = {0.4, 0.7, 1.0, 1.3, 1.6, 1.6};
+  for (int step = 0; step < 6; ++step) {
+    EXPECT_NEAR(LearningRate(options, step, 10), wanted[step], 1e-12) << step;
+  }
+  EXPECT_THROW(CheckSchedule({.learning_rate = 0.1, .warmup_from = 0.2}), Error);
+  EXPECT_THROW(CheckSchedule({.warmup_from = -1}), Error);
+}
+
 TEST(Schedule, RefusesInvalidOptions) {
   EXPECT_THROW(CheckSchedule({.learning_rate = 0}), Error);
   EXPECT_THROW(CheckSchedule({.warmup_steps = -1}), Error);

@@ -49,15 +49,28 @@ double Clock::Seconds(const Operation& operation, int64_t batch_size, double pas
                                    passes * (samples * operation.bytes + operation.weight_bytes));
 }
 
-double Clock::ForwardSeconds(int64_t batch_size) const {
+double Clock::UpdateSeconds() const {
   double seconds = 0;
   for (const std::string& kernel : update_kernels_) {
     seconds += profile_.WorkSeconds({kernel, elements_, 1});
   }
+  return seconds;
+}
+
+double Clock::WithForward(double seconds, int64_t batch_size) const {
   for (const Operation& operation : operations_) {
     seconds += Seconds(operation, batch_size, kForwardPasses);
   }
   return seconds;
+}
+
+// Each pass but the first adds its gradient to those before it.
+double Clock::WithEarlierPasses(double seconds, int64_t batch_size, int64_t passes) const {
+  if (passes == 1) return seconds;
+  const double pass = WithForward(0, batch_size) +
+                      BackwardSeconds(0, static_cast<int>(operations_.size()), batch_size);
+  const double add = profile_.ComputeWorkSeconds({"accumulate", elements_, 1});
+  return seconds + static_cast<double>(passes - 1) * (pass + add);
 }
 
 // Returns the seconds of the backward pass through operations [from, to).
@@ -69,20 +82,20 @@ double Clock::BackwardSeconds(int from, int to, int64_t batch_size) const {
   return seconds;
 }
 
-double Clock::WorkSeconds(const std::vector<Work>& work) const {
+double Clock::WorkSeconds(const WorkList& work) const {
   double seconds = 0;
   for (const Work& entry : work) seconds += profile_.WorkSeconds(entry);
   return seconds;
 }
 
-double Clock::ComputeSeconds(int64_t batch_size) const {
-  return ForwardSeconds(batch_size) +
+double Clock::ComputeSeconds(int64_t batch_size, int64_t passes) const {
+  return WithForward(WithEarlierPasses(UpdateSeconds(), batch_size, passes), batch_size) +
          BackwardSeconds(0, static_cast<int>(operations_.size()), batch_size);
 }
 
-std::vector<TimeNs> Clock::ComputeTimes(int64_t, int64_t batch_size,
+std::vector<TimeNs> Clock::ComputeTimes(int64_t, int64_t batch_size, int64_t passes,
                                         std::span<const double> factors) const {
-  const double seconds = ComputeSeconds(batch_size);
+  const double seconds = ComputeSeconds(batch_size, passes);
   std::vector<TimeNs> times;
   for (const double factor : factors) times.push_back(ToNs(seconds, factor));
   return times;
@@ -90,7 +103,12 @@ std::vector<TimeNs> Clock::ComputeTimes(int64_t, int64_t batch_size,
 
 StepSeconds Clock::SecondsOf(const StepWork& work, int) const {
   StepSeconds seconds;
-  seconds.before = ForwardSeconds(work.batch_size);
+  double update = work.update ? 0 : UpdateSeconds();
+  for (const Work& entry : work.update.value_or(WorkList())) {
+    update += profile_.ComputeWorkSeconds(entry);
+  }
+  seconds.before =
+      WithForward(WithEarlierPasses(update, work.batch_size, work.passes), work.batch_size);
   if (!work.whole_gradient.empty()) seconds.whole = WorkSeconds(work.whole_gradient);
   // Operation down to which the backward pass has run.
   int done = static_cast<int>(operations_.size());

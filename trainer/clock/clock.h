@@ -24,12 +24,12 @@ class Clock : public StepClock {
         const TransferOptions& options = {},
         std::vector<std::string> update_kernels = {kOptimizerKernel});
 
-  std::vector<fabric::TimeNs> ComputeTimes(int64_t step, int64_t batch_size,
+  std::vector<fabric::TimeNs> ComputeTimes(int64_t step, int64_t batch_size, int64_t passes,
                                            std::span<const double> factors) const override;
 
-  // Returns the seconds of one step's update, forward and backward pass without a straggler, for
+  // Returns the seconds of one step's update, forward and backward passes without a straggler, for
   // reports and tests.
-  double ComputeSeconds(int64_t batch_size) const;
+  double ComputeSeconds(int64_t batch_size, int64_t passes = 1) const;
 
   const Profile& profile() const { return profile_; }
 
@@ -44,9 +44,12 @@ class Clock : public StepClock {
   // Returns the seconds of an operation. `passes` is 1 for the forward pass, 2 for the backward
   // pass.
   double Seconds(const Operation& operation, int64_t batch_size, double passes) const;
-  double ForwardSeconds(int64_t batch_size) const;
+  double UpdateSeconds() const;
+  // Return `seconds` and those of the forward pass, or of all passes but the last.
+  double WithForward(double seconds, int64_t batch_size) const;
+  double WithEarlierPasses(double seconds, int64_t batch_size, int64_t passes) const;
   double BackwardSeconds(int from, int to, int64_t batch_size) const;
-  double WorkSeconds(const std::vector<Work>& work) const;
+  double WorkSeconds(const WorkList& work) const;
   StepSeconds SecondsOf(const StepWork& work, int worker) const override;
 
   Profile profile_;

@@ -19,7 +19,7 @@ const TraceStep& MeasuredClock::StepAt(int64_t step) const {
       static_cast<size_t>(std::ranges::upper_bound(ends_, step) - ends_.begin()));
 }
 
-std::vector<fabric::TimeNs> MeasuredClock::ComputeTimes(int64_t step, int64_t,
+std::vector<fabric::TimeNs> MeasuredClock::ComputeTimes(int64_t step, int64_t, int64_t,
                                                         std::span<const double> factors) const {
   const TraceStep& traced = StepAt(step);
   std::vector<fabric::TimeNs> times;

@@ -21,7 +21,7 @@ class MeasuredClock : public StepClock {
 
   // Returns the measured times, whatever `batch_size`. Throws std::out_of_range where the trace has
   // no such step.
-  std::vector<fabric::TimeNs> ComputeTimes(int64_t step, int64_t batch_size,
+  std::vector<fabric::TimeNs> ComputeTimes(int64_t step, int64_t batch_size, int64_t passes,
                                            std::span<const double> factors) const override;
 
  private:

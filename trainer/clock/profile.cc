@@ -168,12 +168,18 @@ double Profile::WorkSeconds(const Work& work) const {
          static_cast<double>(work.elements) * rate->second.seconds_per_element;
 }
 
+double Profile::ComputeWorkSeconds(const Work& work) const {
+  const double seconds = WorkSeconds(work);
+  return work.kernel.starts_with(kOptimizerKernels) ? seconds : seconds / device_over_codecs;
+}
+
 Profile Faster(Profile profile, double device_speed, double codec_speed) {
   profile.launch_seconds /= device_speed;
   for (auto& [kind, rate] : profile.operations) {
     rate.flops_per_second *= device_speed;
     rate.bytes_per_second *= device_speed;
   }
+  profile.device_over_codecs *= device_speed / codec_speed;
   for (auto& [kernel, rate] : profile.kernels) {
     const double speed = kernel.starts_with(kOptimizerKernels) ? device_speed : codec_speed;
     rate.launch_seconds /= speed;

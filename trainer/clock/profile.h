@@ -69,6 +69,11 @@ struct Profile {
   // Returns the seconds of kernels, 0 for free work. Throws Error naming the profile where the
   // kernel is not priced.
   double WorkSeconds(const Work& work) const;
+  // Returns the same where the kernel is part of computing, so that it follows the device's speed.
+  double ComputeWorkSeconds(const Work& work) const;
+
+  // Speed of the device over that of its codecs, as Faster() chose them.
+  double device_over_codecs = 1;
 };
 
 // The kernel of the optimizer's update in Profile::kernels; its elements are the model's.

@@ -5,7 +5,8 @@
 // Each worker has one device queue. It runs the work before the backward pass; then, for each
 // bucket, the backward pass down to that bucket and the encoding of its first collective call.
 // Encoding therefore never overlaps the backward pass for free. Work that needs the whole gradient
-// first (clipping) follows the backward pass, and then all encoding does, too. All device times are
+// first (clipping) follows the backward pass, and then all encoding does, too. Where gradients of
+// several passes are added up, all passes but the last come before. All device times are
 // multiplied by the worker's straggler factor and rounded once per segment to the nanosecond. An
 // inactive worker stops, with its device free, when it is decided that it is inactive.
 #pragma once
@@ -42,7 +43,7 @@ struct StepSeconds {
     std::vector<double> encode;  // encoding of each call
     std::vector<double> decode;
   };
-  double before = 0;  // update and forward pass
+  double before = 0;  // update, all passes but the last, and its forward pass
   // Seconds of work on the whole gradient. Where there is any, all encoding follows the backward
   // pass.
   std::optional<double> whole;
@@ -62,10 +63,10 @@ class StepClock {
   PricedStep Price(const StepWork& work, std::span<const double> factors,
                    fabric::TimeNs decided = 0) const;
 
-  // Returns the time of update, forward and backward pass in step number `step` at each worker;
-  // `factors` has one entry for each. These times are known before the step is trained, so they can
-  // decide which workers are active.
-  virtual std::vector<fabric::TimeNs> ComputeTimes(int64_t step, int64_t batch_size,
+  // Returns the time of update, forward and backward passes in step number `step` at each worker;
+  // `factors` has one entry for each, and `batch_size` is that of each pass. These times are known
+  // before the step is trained, so they can decide which workers are active.
+  virtual std::vector<fabric::TimeNs> ComputeTimes(int64_t step, int64_t batch_size, int64_t passes,
                                                    std::span<const double> factors) const = 0;
 
  protected:

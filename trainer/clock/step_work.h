@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -21,15 +22,21 @@ struct BucketWork {
 
 // Largest number of workers that readers of recordings allow.
 inline constexpr int64_t kMostRecordedWorkers = 65536;
+// Largest number of passes of a step.
+inline constexpr int64_t kMostPasses = 65536;
 
 // StepWork is the work of one step.
 struct StepWork {
   int64_t step = 0;
   int workers = 0;
-  int64_t batch_size = 0;  // samples of each worker
+  int64_t batch_size = 0;  // samples of each worker, in each pass
+  int64_t passes = 1;      // forward and backward passes whose gradients are added up
   // Work of each worker on its whole gradient, before anything is encoded (clipping to a norm).
   // Where there is any, encoding starts when the backward pass is over.
   std::vector<Work> whole_gradient = {};
+  // Work of each worker on its weights, at the beginning of the step; nothing: the update that the
+  // clock knows, as with data parallelism.
+  std::optional<WorkList> update = {};
   // Buckets in the order in which the backward pass completes them.
   std::vector<BucketWork> buckets = {};
   // Workers whose gradients count, ascending; empty: all. The others send nothing.

@@ -162,6 +162,8 @@ class TrafficReader {
     StepWork work;
     work.workers = static_cast<int>(WholeAt(line, "workers", 1, kMostRecordedWorkers));
     work.batch_size = WholeAt(line, "batch", 1, 1 << 20);
+    if (line.contains("passes")) work.passes = WholeAt(line, "passes", 2, kMostPasses);
+    if (line.contains("update")) work.update = ReadDeviceWork(List(line, "update"));
     for (const json& bucket : List(line, "buckets")) {
       work.buckets.push_back(ReadBucket(bucket, work.workers));
     }

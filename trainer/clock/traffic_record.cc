@@ -9,7 +9,7 @@ namespace {
 
 using nlohmann::json;
 
-json WorkJson(const std::vector<Work>& works) {
+json WorkJson(const WorkList& works) {
   json list = json::array();
   for (const Work& work : works) {
     json& entry = list.emplace_back(json{{"kernel", work.kernel},
@@ -77,6 +77,8 @@ json ToJson(const StepWork& work) {
         {{"layers", bucket.layers}, {"elements", bucket.elements}, {"rounds", calls}});
   }
   json step = {{"workers", work.workers}, {"batch", work.batch_size}, {"buckets", buckets}};
+  if (work.passes != 1) step["passes"] = work.passes;
+  if (work.update) step["update"] = WorkJson(*work.update);
   if (!work.whole_gradient.empty()) step["whole_gradient"] = WorkJson(work.whole_gradient);
   if (!work.active_workers.empty()) step["participants"] = work.active_workers;
   return step;

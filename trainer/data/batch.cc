@@ -44,6 +44,13 @@ torch::Tensor Augmented(const torch::Tensor& images, const RandomKey& key) {
 
 }  // namespace
 
+Batch PartOf(const Batch& batch, int64_t part, int64_t parts) {
+  if (parts == 1) return batch;
+  const int64_t samples = batch.inputs.size(0) / parts;
+  return {batch.inputs.narrow(0, part * samples, samples),
+          batch.targets.narrow(0, part * samples, samples)};
+}
+
 std::vector<Shift> DrawShifts(const RandomKey& key, int64_t count) {
   RandomStream random(key);
   std::vector<Shift> shifts(static_cast<size_t>(count));

@@ -18,6 +18,9 @@ struct Batch {
   torch::Tensor targets;  // classes: int64 [n]; tokens: int64 [n, length]; 0 or 1: float [n]
 };
 
+// Returns samples [part * n / parts, (part + 1) * n / parts) of n, which `parts` divides.
+Batch PartOf(const Batch& batch, int64_t part, int64_t parts);
+
 // A Shift is the augmentation of an image: pixel (r, c) becomes that of (r + rows, c + columns),
 // black outside, and the image is then mirrored where `flip` is true.
 struct Shift {

@@ -19,6 +19,10 @@ template <class Device>
 std::unique_ptr<DeviceExchange> OpenExchangeOn(Device device, const Scheme& scheme,
                                                std::span<const Unit> units, int workers,
                                                std::string* why) {
+  if (scheme.Traits().residual_decay != 1) {
+    *why = "option decay has no kernels";
+    return nullptr;
+  }
   if (const auto* codecs = dynamic_cast<const CodecScheme*>(&scheme)) {
     *why = LacksKernels(*codecs->codec(), codecs->options());
     if (!why->empty()) return nullptr;

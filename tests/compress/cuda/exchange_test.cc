@@ -360,6 +360,9 @@ TEST(CudaExchange, NamesSchemesWithoutKernels) {
              {"fft+rbf:range=ema", "rbf"},
              {"fft:index=delta", "index=delta"},
              {"qsgd:reduction=requantise", "requantise"},
+             {"topk:decay=0.5", "option decay"},
+             {"powersgd:decay=0.5", "option decay"},
+             {"onebit-adam", "onebit-adam"},
              {"signsgd", "signsgd"}}) {
       std::string why;
       EXPECT_EQ(test::OpenExchange(device, *MakeScheme(name, {}), Units(100), kWorkers, &why),

@@ -122,7 +122,8 @@ TEST(EveryScheme, MessagesHaveTheLengthKnownBeforehand) {
       const double parameter = parameters[step % parameters.size()];
       const auto length = scheme->MessageBytes(unit, parameter);
       std::vector<Message> messages;
-      test::RunStep(*exchange, {.info = {.step = step}, .parameter = parameter}, Gradients(step),
+      const int64_t at = step + scheme->Traits().dense_steps;
+      test::RunStep(*exchange, {.info = {.step = at}, .parameter = parameter}, Gradients(step),
                     &messages);
       if (!length) continue;
       std::vector<int64_t> sent(kWorkers);

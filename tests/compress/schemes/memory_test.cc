@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
+
 #include "base/error.h"
 #include "compress/exchange.h"
 #include "tests/compress/test_data.h"
@@ -55,6 +58,62 @@ TEST(Momentum, IsZeroWhereSomethingWasSentAndNothingIsLost) {
       ASSERT_EQ(zeros, kNumel / 10);
     }
   }
+}
+
+// e = decay r + g: of SparseLoCo, in double precision.
+TEST(Decay, ForgetsResiduals) {
+  constexpr double kDecay = 0.75;
+  const auto exchange = MakeScheme("topk:decay=0.75")->Open(test::MakeUnit(kNumel), kWorkers);
+  std::vector<std::vector<double>> residuals(kWorkers, std::vector<double>(kNumel));
+  for (int64_t step = 0; step < 20; ++step) {
+    const auto gradients = Gradients(step);
+    UnitStep context{.info = {.step = step}, .parameter = 0.1};
+    if (step == 7) context.info.active_workers = {0, 2};  // worker 1 keeps its residual
+    const auto mean = test::RunStep(*exchange, context, gradients);
+    const double active = step == 7 ? 2 : kWorkers;
+    std::vector<double> expected(kNumel);
+    for (int w = 0; w < kWorkers; ++w) {
+      if (step == 7 && w == 1) continue;
+      std::vector<double>& e = residuals[w];
+      for (int64_t i = 0; i < kNumel; ++i) e[i] = kDecay * e[i] + gradients[w][i];
+      std::vector<double> order(e);
+      std::ranges::nth_element(order, order.begin() + kNumel / 10 - 1,
+                               [](double a, double b) { return std::abs(a) > std::abs(b); });
+      const double threshold = std::abs(order[kNumel / 10 - 1]);
+      for (int64_t i = 0; i < kNumel; ++i) {
+        if (std::abs(e[i]) < threshold) continue;
+        expected[i] += e[i] / active;
+        e[i] = 0;
+      }
+    }
+    for (int64_t i = 0; i < kNumel; ++i) {
+      ASSERT_NEAR(mean[i], expected[i], 1e-5) << step;
+      for (int w = 0; w < kWorkers; ++w) {
+        ASSERT_NEAR(exchange->Residual(w)[i], residuals[w][i], 1e-5) << step;
+      }
+    }
+  }
+}
+
+// A state that is loaded does not decay.
+TEST(Decay, LoadingIsNoStep) {
+  const auto exchange = MakeScheme("topk:decay=0.5")->Open(test::MakeUnit(kNumel), kWorkers);
+  test::RunStep(*exchange, {.parameter = 0.1}, Gradients(0));
+  const Bytes state = exchange->Save();
+  exchange->Load(state);
+  EXPECT_EQ(exchange->Save(), state);
+}
+
+TEST(Decay, IsRefusedWhereThereAreNoResiduals) {
+  for (const char* text : {"signsgd:decay=0.9", "terngrad-shared:decay=0.9", "variance:decay=0.9",
+                           "topk:decay=1.5", "topk:decay=-1"}) {
+    EXPECT_THROW(MakeScheme(text), Error) << text;
+  }
+  EXPECT_EQ(MakeScheme("signsgd:decay=1")->Traits().residual_decay, 1);
+  // SparseLoCo's: its quantiser keeps residuals bounded.
+  EXPECT_NO_THROW(MakeScheme("topk:decay=0.95+maxmin:bits=2")
+                      ->Open(test::MakeUnit(4), 1)
+                      ->Begin({.parameter = 0.5}));
 }
 
 TEST(Momentum, WithoutMaskingItIsKept) {

@@ -43,6 +43,7 @@ const std::map<std::string, Setting>& Settings() {
       {"min_numel", {"1000000"}},
       {"momentum", {"0.5", "memory=momentum"}},
       {"natural.bits", {"8"}},
+      {"onebit-adam.warmup", {"5"}},
       {"nesterov", {"on", "memory=momentum"}},
       {"powersgd.min_rate", {"1000"}},
       {"qsgd.bits", {"6"}},

@@ -163,6 +163,97 @@ TEST(Methods, MethodsThatCannotDecideSaySo) {
             std::string::npos);
 }
 
+TEST(Methods, LocalStepsAndOuterOptimizersAreThoseOfTheScenario) {
+  Scenario scenario;
+  EXPECT_EQ(FindMethod(scenario, "diloco").local_steps, 50);
+  EXPECT_EQ(FindMethod(scenario, "diloco").outer->value().momentum, 0.9);
+  SetOption(scenario, "training.local_steps", "7");
+  SetOption(scenario, "training.outer", "momentum:rate=0.5,momentum=0.25");
+  const std::vector<std::string> local = {"local-sgd", "diloco", "sparseloco"};
+  for (const std::string& name : local) EXPECT_EQ(FindMethod(scenario, name).local_steps, 7);
+  EXPECT_EQ(FindMethod(scenario, "diloco").outer->value().rate, 0.5);
+  EXPECT_EQ(FindMethod(scenario, "sparseloco").outer->value().momentum, 0.25);
+  EXPECT_FALSE(FindMethod(scenario, "local-sgd").outer->has_value());
+  EXPECT_EQ(FindMethod(scenario, "dense").local_steps, 1);
+  EXPECT_EQ(BuildMethod(FindMethod(scenario, "diloco"), scenario, SomeUnits()).description,
+            "dense by layer, every 7 steps, outer momentum:rate=0.5,momentum=0.25");
+  scenario.policies = {"dense", "diloco"};
+  EXPECT_NO_THROW(ValidateScenario(scenario));
+  scenario.policies = {"dense", "local-sgd"};
+  EXPECT_NE(MessageOf([&] { ValidateScenario(scenario); }).find("training.outer"),
+            std::string::npos);
+  scenario.policies = {"dense"};
+  EXPECT_NE(MessageOf([&] { ValidateScenario(scenario); }).find("training.local_steps: got '7'"),
+            std::string::npos);
+}
+
+TEST(ScenarioOptions, StepsMayBeEpochs) {
+  Scenario scenario;
+  SetOption(scenario, "training.steps", "30ep");
+  SetOption(scenario, "training.warmup_steps", "0.5ep");
+  SetOption(scenario, "training.decay_steps", "5ep,900,12.5ep");
+  EXPECT_TRUE(scenario.steps.InEpochs());
+  EXPECT_EQ(scenario.steps.InSteps(196), 5880);
+  EXPECT_EQ(scenario.warmup_steps.InSteps(196), 98);
+  EXPECT_EQ(scenario.warmup_steps.InSteps(1), 1) << "rounded, and at least one";
+  EXPECT_EQ(scenario.decay_steps[1].InSteps(196), 900);
+  EXPECT_NO_THROW(ValidateScenario(scenario));
+  const auto read = [&](const char* key) {
+    return std::ranges::find(ScenarioOptions(), key, &ScenarioOption::key)->get(scenario);
+  };
+  EXPECT_EQ(read("training.steps"), "30ep");
+  EXPECT_EQ(read("training.decay_steps"), "5ep,900,12.5ep");
+  EXPECT_NE(MessageOf([&] { return int64_t{scenario.steps}; }).find("steps: got '30ep'"),
+            std::string::npos);
+  for (const char* wrong : {"ep", "0ep", "-1ep", "5epochs", "nanep", "0", "1.5"}) {
+    EXPECT_NE(MessageOf([&] { SetOption(scenario, "training.steps", wrong); }), "no error")
+        << wrong;
+  }
+  SetOption(scenario, "training.decay_steps", "5ep,4ep");
+  EXPECT_NE(MessageOf([&] { ValidateScenario(scenario); }).find("decay_steps"), std::string::npos);
+}
+
+// Recordings of versions without these options have the same hash.
+TEST(ScenarioOptions, OptionsThatSayNothingAreNotInTheTraining) {
+  Scenario scenario;
+  const std::vector<std::pair<std::string, std::string>> changed = {
+      {"accumulate", "2"},   {"loss", "sum"},         {"local_steps", "3"},
+      {"outer", "nesterov"}, {"warmup_from", "0.01"}, {"scale_learning_rate", "on"}};
+  for (const auto& [key, text] : changed) {
+    EXPECT_FALSE(TrainingDocument(scenario)["training"].contains(key)) << key;
+  }
+  scenario.policies = {"diloco"};
+  for (const auto& [key, text] : changed) {
+    SetOption(scenario, "training." + key, text);
+    EXPECT_EQ(TrainingDocument(scenario)["training"][key], text);
+  }
+  EXPECT_EQ(TrainingDocument(scenario)["methods"]["diloco"]["outer"], "nesterov");
+  const nlohmann::json document = ScenarioDocument(scenario);
+  EXPECT_EQ(ScenarioDocument(ReadScenarioDocument(document, "here")), document);
+}
+
+TEST(Recipes, AreScenarios) {
+  int recipes = 0;
+  for (const auto& entry :
+       std::filesystem::directory_iterator(LEGACY_SOURCE_DIR "/scenarios/recipes")) {
+    const std::string path = entry.path().string();
+    Scenario scenario;
+    EXPECT_EQ(MessageOf([&] {
+                LoadScenario(path, scenario);
+                ValidateScenario(scenario);
+                const int64_t steps = scenario.steps.InSteps(100);
+                EXPECT_GT(steps, scenario.warmup_steps.InSteps(100)) << path;
+                for (const StepCount& decay : scenario.decay_steps) {
+                  EXPECT_LT(decay.InSteps(100), steps) << path;
+                }
+              }),
+              "no error")
+        << path;
+    ++recipes;
+  }
+  EXPECT_EQ(recipes, 10);
+}
+
 TEST_F(ScenarioFile, PrintedScenarioReadsBackToTheSame) {
   Scenario scenario;
   SetOption(scenario, "network.delay", "7ms");
@@ -172,6 +263,7 @@ TEST_F(ScenarioFile, PrintedScenarioReadsBackToTheSame) {
   method.name = "mine";
   method.scheme = "randomk";
   method.parameter = 0.125;
+  method.outer = "nesterov:rate=0.5";
   scenario.methods["mine"] = method;
   scenario.policies = {"dense", "mine"};
   const std::string text = PrintScenario(scenario);
@@ -181,6 +273,7 @@ TEST_F(ScenarioFile, PrintedScenarioReadsBackToTheSame) {
   EXPECT_EQ(back.splits, scenario.splits);
   EXPECT_EQ(back.ns3, scenario.ns3);
   EXPECT_EQ(FindMethod(back, "mine").scheme, "randomk");
+  EXPECT_EQ(FindMethod(back, "mine").outer->value().rate, 0.5);
 }
 
 TEST_F(ScenarioFile, ErrorsNameFileLineColumnValueAndWhatIsAllowed) {
@@ -201,6 +294,9 @@ TEST_F(ScenarioFile, ErrorsNameFileLineColumnValueAndWhatIsAllowed) {
                 .find(":3:5: methods.mine.scheme: scheme: got 'zip'"),
             std::string::npos);
   EXPECT_NE(Load("methods:\n  mine:\n    colour: red\n").find("unknown key"), std::string::npos);
+  EXPECT_NE(Load("methods:\n  mine:\n    outer: adam\n")
+                .find(":3:5: methods.mine.outer: got 'adam'; allowed: sgd, momentum, nesterov"),
+            std::string::npos);
   EXPECT_NE(Load("network:\n  bandwidth: fast\n").find("network.bandwidth"), std::string::npos);
 }
 

@@ -4,12 +4,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include "tests/scenarios/programs/program_testing.h"
 
@@ -24,6 +27,76 @@ TEST_F(ProgramTest, PrintedConfigurationIsAScenarioFile) {
   ASSERT_EQ(printed.status, 0);
   std::ofstream(Out("scenario.yaml")) << printed.text;
   EXPECT_EQ(Run("--scenario=" + Out("scenario.yaml") + " --print-config").text, printed.text);
+}
+
+json ManifestOf(const std::string& folder) { return json::parse(Read(folder + "/manifest.json")); }
+
+// An epoch of 400 samples is 400 / (4 workers x 8 samples x 2 passes), rounded down: 6 steps.
+TEST_F(ProgramTest, EpochsBecomeSteps) {
+  const Result result =
+      Run(std::string("--policies=dense,diloco --fidelity=analytic --record=on") + kShort +
+          " --accumulate=2 --steps=2.5ep --warmup-steps=1ep --schedule=step --decay-steps=1.5ep,10"
+          " --evaluate-every=1ep --local-steps=5 --loss=sum --warmup-from=0.0001"
+          " --learning-rate=0.0005 --scale-learning-rate --out=" +
+          Out("run"));
+  ASSERT_EQ(result.status, 0) << result.text;
+  EXPECT_NE(result.text.find("every 5 steps, outer nesterov"), std::string::npos) << result.text;
+  const json training = ManifestOf(Out("run"))["configuration"]["training"];
+  EXPECT_EQ(training["steps"], "15");
+  EXPECT_EQ(training["warmup_steps"], "6");
+  EXPECT_EQ(training["decay_steps"], "9,10");
+  EXPECT_EQ(training["evaluate_every"], "6");
+  std::istringstream rows(Read(Out("run") + "/steps.csv"));
+  std::vector<std::vector<std::string>> cells;
+  for (std::string line; std::getline(rows, line);) {
+    std::istringstream fields(line);
+    cells.emplace_back();
+    for (std::string field; std::getline(fields, field, ',');) cells.back().push_back(field);
+  }
+  ASSERT_EQ(cells.size(), 1u + 2 * 15);
+  const auto column = [&](const char* name) {
+    return static_cast<size_t>(std::ranges::find(cells[0], name) - cells[0].begin());
+  };
+  const auto rate = [&](size_t step) {
+    return std::stod(cells[1 + step][column("learning_rate")]);
+  };
+  EXPECT_NEAR(rate(0), 0.0001 + (0.002 - 0.0001) / 6, 1e-12);
+  EXPECT_NEAR(rate(5), 0.002, 1e-12);
+  EXPECT_NEAR(rate(9), 0.0002, 1e-12);
+  EXPECT_NEAR(rate(14), 0.00002, 1e-12);
+  int exchanges = 0;
+  for (size_t row = 16; row < cells.size(); ++row) {
+    EXPECT_EQ(cells[row][0], "diloco");
+    exchanges += std::stod(cells[row][column("message_bytes")]) > 0;
+  }
+  EXPECT_EQ(exchanges, 3);
+  EXPECT_NE(Read(Out("run") + "/traffic.jsonl").find("\"passes\":2"), std::string::npos);
+  const Result shape = Run("--layers=resnet50 --steps=2ep --policies=dense --out=" + Out("shape"));
+  EXPECT_NE(shape.text.find("steps: got '2ep'; allowed: numbers of steps with training.layers"),
+            std::string::npos)
+      << shape.text;
+}
+
+TEST_F(ProgramTest, OneBitAdamComparesWithAdam) {
+  const std::string common =
+      std::string("--fidelity=flow --optimizer=adam:epsilon=0.001 --learning-rate=0.002") + kShort;
+  const Result result =
+      Run(common + " --policies=dense,onebit-adam:warmup=3,powersgd --record=on --out=" + Out("a"));
+  ASSERT_EQ(result.status, 0) << result.text;
+  EXPECT_NE(Read(Out("a") + "/traffic.jsonl").find("requantised-sum"), std::string::npos);
+  const json refused = ManifestOf(Out("a"))["replay_refused"];
+  ASSERT_EQ(refused.size(), 1u);
+  EXPECT_EQ(refused[0], "onebit-adam:warmup=3: its arithmetic depends on the collective");
+  const Result sgd =
+      Run(std::string("--policies=onebit-adam --fidelity=flow --out=") + Out("b") + kShort);
+  EXPECT_NE(sgd.status, 0);
+  EXPECT_NE(sgd.text.find("optimizer: got 'sgd'; allowed: adam or adamw with scheme onebit-adam"),
+            std::string::npos)
+      << sgd.text;
+  EXPECT_FALSE(std::filesystem::exists(Out("b")));
+  const Result none =
+      Run(std::string("--policies=dense --local-steps=4 --out=") + Out("c") + kShort);
+  EXPECT_NE(none.text.find("training.local_steps: got '4'"), std::string::npos) << none.text;
 }
 
 TEST_F(ProgramTest, AnExistingRunIsKept) {

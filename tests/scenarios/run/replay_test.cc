@@ -299,6 +299,41 @@ TEST_F(ReplayTest, EqualBytesOfAdaptivePolicies) {
   EXPECT_GE(manifest.decisions.at("lgreco"), 3);
 }
 
+// A record has the passes of each step, and the updates of local ones.
+TEST_F(ReplayTest, LocalStepsAndSeveralPasses) {
+  const Options training = {{"training.accumulate", "2"},
+                            {"training.local_steps", "2"},
+                            {"training.outer", "momentum:rate=0.5"},
+                            {"training.clip_worker", "1"},
+                            {"training.clip_mean", "1"},
+                            {"training.steps", "6"},
+                            {"compression.policies", "dense,local-sgd,diloco,sparseloco"},
+                            {"run.record", "on"}};
+  const Options network = {{"network.bandwidth", "10Mbps"}, {"clock.device_speed", "0.5"}};
+  Run(With(Small(), training), "local");
+  Run(With(With(Small(), training), network), "local-direct");
+  const Recording recording = ReadRecording((folder_ / "local").string());
+  Scenario scenario = With(ReplayDefaults(recording), network);
+  scenario.out = (folder_ / "local-replay").string();
+  Replay(recording, scenario, "legacy-replay", "test", never);
+  EXPECT_EQ(Read(folder_ / "local-direct/steps.csv"), Read(folder_ / "local-replay/steps.csv"));
+  EXPECT_NE(Read(folder_ / "local/steps.csv"), Read(folder_ / "local-replay/steps.csv"));
+  std::map<std::string, int> exchanges;
+  for (const analysis::StepRow& row : recording.run.steps) {
+    exchanges[row.policy] += row.message_bytes > 0;
+  }
+  EXPECT_EQ(exchanges, (std::map<std::string, int>{
+                           {"dense", 12}, {"local-sgd", 6}, {"diloco", 6}, {"sparseloco", 6}}));
+  fs::copy(folder_ / "local", folder_ / "other-passes");
+  std::string text = Read(folder_ / "local/traffic.jsonl");
+  text.replace(text.find("\"passes\":2"), 10, "\"passes\":3");
+  std::ofstream(folder_ / "other-passes/traffic.jsonl") << text;
+  EXPECT_NE(MessageOf([&] {
+              ReadRecording((folder_ / "other-passes").string());
+            }).find("passes: got '3'; allowed: 2, as in the manifest"),
+            std::string::npos);
+}
+
 TEST_F(ReplayTest, Packets) {
   if (Fidelities().front() != Fidelity::kPacket) GTEST_SKIP() << "no ns-3";
   ExpectEqualFiles({{"network.fidelity", "packet"}, {"network.bandwidth", "10Gbps"}});

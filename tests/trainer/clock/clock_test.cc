@@ -105,6 +105,46 @@ TEST(Clock, AllKernelsOfTheUpdateCount) {
   EXPECT_THROW(Clock(ToyProfile(), ToyCosts(), kNumels, {}, {"optimizer.adam"}), Error);
 }
 
+// All passes but the last come before it, each with a sum of gradients: 10 elements in 110 ns.
+TEST(Clock, OnlyTheLastPassOverlapsTheExchange) {
+  Profile profile = ToyProfile();
+  profile.kernels["accumulate"] = {100e-9, 1e-9};
+  const Clock clock(profile, ToyCosts(), kNumels);
+  const PricedStep one = clock.Price(ToyWork(), {});
+  StepWork work = ToyWork();
+  work.passes = 3;
+  const PricedStep three = clock.Price(work, {});
+  const TimeNs before = 2 * (9000 + 18000 + 110);
+  for (size_t b = 0; b < 2; ++b) {
+    EXPECT_EQ(three.traffic.buckets[b].ready[0], one.traffic.buckets[b].ready[0] + before);
+    EXPECT_EQ(three.traffic.buckets[b].decode, one.traffic.buckets[b].decode);
+  }
+  EXPECT_EQ(three.compute[0], one.compute[0] + before);
+  EXPECT_EQ(three.encode, one.encode);
+  const std::vector<double> factors = {1, 2};
+  EXPECT_EQ(clock.ComputeTimes(0, 2, 3, factors),
+            (std::vector<TimeNs>{three.compute[0], 2 * three.compute[0]}));
+}
+
+// Where a step says how weights are updated, the clock's own kernels do not count; and a step
+// without an exchange ends with its computing.
+TEST(Clock, StepsMayHaveUpdatesOfTheirOwn) {
+  const Clock clock(ToyProfile(), ToyCosts(), kNumels);
+  StepWork work = ToyWork();
+  work.update = WorkList{{kOptimizerKernel, 10}, {"enc", 900}};
+  const PricedStep step = clock.Price(work, {});
+  EXPECT_EQ(step.traffic.buckets[0].ready[0], 10010 + 1000 + 12000 + 500);
+  work.update = WorkList{{kOptimizerKernel, 10}};
+  EXPECT_EQ(clock.Price(work, {}).compute, clock.Price(ToyWork(), {}).compute);
+  const Clock fast(Faster(ToyProfile(), 4, 2), ToyCosts(), kNumels);
+  work.update = WorkList{{kOptimizerKernel, 10}, {"enc", 900}};
+  EXPECT_EQ(4 * fast.Price(work, {}).compute[0], clock.Price(work, {}).compute[0] + 2)
+      << "computing follows the device, to rounding";
+  work.update = WorkList{};
+  work.buckets.clear();
+  EXPECT_EQ(clock.Price(work, {}).traffic.deviceFree[0], 9000 + 18000);
+}
+
 TEST(Clock, FusedLaunchesAreOneSetForEachBucket) {
   Profile profile = ToyProfile();
   profile.launches = Launches::kFused;
@@ -149,7 +189,7 @@ TEST(Clock, StragglersScaleAllDeviceTime) {
 TEST(Clock, DroppedWorkersStopWhenTheyAreDropped) {
   const Clock clock(ToyProfile(), ToyCosts(), kNumels);
   const std::vector<double> factors = {1, 3};
-  const std::vector<TimeNs> times = clock.ComputeTimes(0, 2, factors);
+  const std::vector<TimeNs> times = clock.ComputeTimes(0, 2, 1, factors);
   EXPECT_EQ(times, (std::vector<TimeNs>{28010, 84030}));
   const PricedStep all = clock.Price(ToyWork(), factors);
   StepWork work = ToyWork();
@@ -198,7 +238,7 @@ TEST(Clock, WithoutItsStragglerAStepEndsEarlier) {
   for (BucketWork& bucket : work.buckets) {
     for (SentCall& call : bucket.calls) call.bytes[2] = 0;
   }
-  const TimeNs decided = clock.ComputeTimes(0, 1000, slow)[0];
+  const TimeNs decided = clock.ComputeTimes(0, 1000, 1, slow)[0];
   const PricedStep priced = clock.Price(work, slow, decided);
   const fabric::StepTiming timing = star.simulator.Simulate(priced.traffic, 0);
   EXPECT_GT(barrier, 5 * decided);

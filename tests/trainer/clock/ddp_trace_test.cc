@@ -143,8 +143,8 @@ TEST_F(DdpTraceFile, IsPricedAsTheDeviceQueueRuns) {
   EXPECT_EQ(fast.compute, (std::vector{250 * kMs, 1500 * kMs}));
   EXPECT_EQ(fast.encode, (std::vector<fabric::TimeNs>{31'250'000, 93'750'000}));
   EXPECT_EQ(fast.traffic.buckets[0].decode, (std::vector{250 * kMs, 750 * kMs}));
-  EXPECT_EQ(clock.ComputeTimes(3, 1, factors), (std::vector{500 * kMs, 3000 * kMs}));
-  EXPECT_EQ(clock.ComputeTimes(2, 1, factors), (std::vector{500 * kMs, 1500 * kMs}));
+  EXPECT_EQ(clock.ComputeTimes(3, 1, 1, factors), (std::vector{500 * kMs, 3000 * kMs}));
+  EXPECT_EQ(clock.ComputeTimes(2, 1, 1, factors), (std::vector{500 * kMs, 1500 * kMs}));
 }
 
 TEST_F(DdpTraceFile, MistakesNameTheLine) {

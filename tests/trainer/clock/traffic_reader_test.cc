@@ -73,6 +73,31 @@ TEST_F(TrafficReader, ReadsWhatWasWritten) {
   EXPECT_EQ(traffic.trainings[1].works, std::vector<size_t>{0});
 }
 
+TEST_F(TrafficReader, ReadsPassesAndUpdates) {
+  StepWork work = ExampleWork(0, 100);
+  EXPECT_FALSE(ToJson(work).contains("passes")) << "as before there were passes";
+  EXPECT_FALSE(ToJson(work).contains("update"));
+  work.passes = 4;
+  work.update = WorkList{{"optimizer.adam", 30}, {"copy", 30}};
+  {
+    TrafficRecorder recorder = ExampleRecorder(path_);
+    recorder.Write("a", 7, work);
+    work.step = 1;
+    work.update = WorkList{};  // not the same as none
+    recorder.Write("a", 7, work);
+  }
+  const RecordedTraffic traffic = ReadTraffic(path_);
+  ASSERT_EQ(traffic.works.size(), 2u);
+  EXPECT_EQ(traffic.works[0].passes, 4);
+  ASSERT_TRUE(traffic.works[0].update);
+  EXPECT_EQ(traffic.works[0].update->at(1).kernel, "copy");
+  ASSERT_TRUE(traffic.works[1].update);
+  EXPECT_TRUE(traffic.works[1].update->empty());
+  EXPECT_NE(After("\"passes\":4", "\"passes\":1").find(":2: passes: got '1"), std::string::npos);
+  EXPECT_NE(After("\"passes\":4", "\"passes\":1e6").find(":2: passes"), std::string::npos);
+  EXPECT_NE(After("\"update\":[{", "\"update\":[5,{").find(":2: without"), std::string::npos);
+}
+
 TEST_F(TrafficReader, RefusesWhatNoRecorderWrites) {
   const struct {
     const char* old;

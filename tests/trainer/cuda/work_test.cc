@@ -38,6 +38,9 @@ TEST(StepKernels, ClippingAndTheOptimizerTakeWhatIsCharged) {
   kernels.Update(MomentumKind::kHeavyBall, {.rate = 0.1f, .momentum = 0.9f},
                  {gradient.data(), weights.data(), velocity.data()});
   ExpectCharged("optimizer.sgd", device.Take(), numel);
+  // An outer update without momentum reads and writes as much as a sum.
+  kernels.Update(MomentumKind::kNone, {.rate = 1}, {gradient.data(), weights.data(), nullptr});
+  ExpectCharged("accumulate", device.Take(), numel);
 }
 
 }  // namespace

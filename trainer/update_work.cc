@@ -1,0 +1,41 @@
+#include "trainer/update_work.h"
+
+#include <algorithm>
+
+#include "trainer/optimizer.h"
+#include "trainer/training.h"
+
+namespace legacy {
+
+std::optional<double> WorkerClip(const Scheme& scheme, const TrainingOptions& options) {
+  std::optional<double> limit = scheme.LocalClipNorm(options.workers);
+  if (options.clip_worker > 0) {
+    limit = std::min(limit.value_or(options.clip_worker), options.clip_worker);
+  }
+  return limit;
+}
+
+void WriteUpdateWork(const UpdateJob& job, StepWork& work) {
+  const TrainingOptions& options = job.options;
+  const Work clip{"clip", job.elements};
+  const bool clips = WorkerClip(job.scheme, options).has_value();
+  const std::optional<int64_t> momentum_from = job.scheme.Traits().momentum_from;
+  if (clips && job.exchanges) work.whole_gradient.push_back(clip);
+  if (momentum_from && job.step >= *momentum_from) {
+    // Kernels that read and write as much as an update with the variance kept, and as what turns a
+    // gradient into momentum.
+    work.update = WorkList{{kOptimizerKernel, job.elements}, {"accumulate", job.elements}};
+  }
+  if (!options.Local()) return;
+  work.update = WorkList{{OptimizerKernel(options.optimizer.kind), job.elements}};
+  if (!job.exchanges) {
+    if (clips) work.update->insert(work.update->begin(), clip);
+    return;
+  }
+  work.whole_gradient.push_back({"accumulate", job.elements});
+  if (options.clip_mean > 0) work.update->push_back(clip);
+  work.update->push_back({OuterKernel(options.outer.value_or(OuterOptions())), job.elements});
+  work.update->push_back({"copy", job.elements});
+}
+
+}  // namespace legacy
