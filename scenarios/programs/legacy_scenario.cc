@@ -49,6 +49,7 @@ int Main(int argc, char** argv) {
     return 0;
   }
   legacy::ValidateScenario(line.scenario);
+  legacy::TargetOf(line.scenario);  // refuses a target that the task does not have
   std::fputs(legacy::PresetText(line.scenario).c_str(), stderr);
   if (line.print_config) {
     std::fputs(legacy::PrintScenario(line.scenario).c_str(), stdout);
