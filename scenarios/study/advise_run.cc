@@ -188,7 +188,7 @@ double GuessingOf(const Scenario& scenario, const Metric& metric) {
   const CatalogEntry& data = FindInCatalog(scenario.dataset);
   const bool known =
       data.task == TaskKind::kClassification && metric == MetricsOf(scenario).front();
-  return known ? 1.0 / data.classes : 0;
+  return known && data.classes > 0 ? 1.0 / data.classes : 0;
 }
 
 std::string CommandText(const AdviseRequest& request) {
