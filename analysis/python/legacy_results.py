@@ -22,7 +22,7 @@ means. In short, the rows of each table are:
                     elements_sent, bytes (B), seconds of the step and of its parts (s, simulated),
                     participants, fresh
   run.evaluations   an evaluation: step, simulated_seconds (s), message_bytes and nic_bytes so far
-                    (B), test_loss, and test_METRIC for each of run.metrics: test_accuracy (fraction)
+                    (B), test_loss, test_METRIC for each of run.metrics: test_accuracy (fraction)
   run.layers        a layer over a training: elements, mean_parameter, elements_sent, message_bytes
                     (B)
   run.decisions     a policy's decision for a layer: step, decision (its number), layer, parameter,
@@ -72,9 +72,9 @@ def _columns(text):
 
 _TYPES = {"text": str, "count": int, "number": float, "truth": bool}
 
-# Type and unit of each column, by file of the run directory and by table of the study. Evaluations and
-# curves have the columns of their metrics as well (metric_columns); final_metric and best_metric of
-# points are in the unit of the study's metric.
+# Type and unit of each column, by file of the run directory and by table of the study. Evaluations
+# and curves have the columns of their metrics as well (metric_columns); final_metric and
+# best_metric of points are in the unit of the study's metric.
 COLUMNS = {
     "steps.csv": _columns("""
         policy text
@@ -344,7 +344,8 @@ def read_run(path, frames=None):
             types = types | metric_columns(metrics)
         tables[name] = _table(_read_csv(file, types, notes), types, frames)
     summary = path / "summary.json"
-    return Run(path=path, manifest=manifest, metrics=metrics, target=target, notes=notes, frames=frames, **tables,
+    return Run(path=path, manifest=manifest, metrics=metrics, target=target, notes=notes,
+               frames=frames, **tables,
                summary=_read_json(summary, "a summary") if summary.exists() else None)
 
 
@@ -408,7 +409,8 @@ def _read_database(database, file, frames):
         trainings=table("SELECT * FROM trainings ORDER BY rowid", COLUMNS["trainings"]),
         points=table("SELECT * FROM points ORDER BY id", COLUMNS["points"] | axis_columns),
         curves=table("SELECT * FROM point_curves ORDER BY point, step",
-                     COLUMNS["points"] | COLUMNS["curves"] | metric_columns(metrics) | axis_columns))
+                     COLUMNS["points"] | COLUMNS["curves"] | metric_columns(metrics)
+                     | axis_columns))
 
 
 def _read_json(file, allowed):

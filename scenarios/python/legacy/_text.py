@@ -5,8 +5,8 @@ import os
 
 
 def text(value):
-    """Returns the text of one value: True becomes "on", commas separate a list's items, and a dict of
-    one item, as of a target, becomes "perplexity=120"."""
+    """Returns the text of one value: True becomes "on", commas separate a list's items, and a dict
+    of one item, as of a target, becomes "perplexity=120"."""
     if isinstance(value, bool):
         return "on" if value else "off"
     if isinstance(value, str):

@@ -437,7 +437,8 @@ class StudyPageTest(unittest.TestCase):
             return [y.type, y.options.title.text, y.min, y.max, target.value];""")
         self.assertEqual(scale[:2], ['logarithmic', 'Test perplexity'])
         self.assertTrue(0 < scale[2] < scale[4] == 7.39 < scale[3])
-        answer = self.run_script("return Chart.getChart('what-if-canvas').options.scales.y.title.text")
+        answer = self.run_script(
+            "return Chart.getChart('what-if-canvas').options.scales.y.title.text")
         self.assertEqual(answer, 'Test perplexity')
 
     def test_ticks_have_room(self):
