@@ -240,6 +240,28 @@ TEST(StudyPlan, TargetsAreOfTheTasksMetricsAndOfOne) {
   EXPECT_NE(error("[120]").find("for accuracy, a percentage"), std::string::npos);
 }
 
+TEST(StudyPlan, AStudyHasTheMetricsOfItsTask) {
+  const std::string words = "scenario: {training: {dataset: grammar, model: lstm";
+  const StudyPlan plan =
+      Plan(words + ", target: {perplexity: 42}}}\ngrid: {policies: [topk, dense]}\n");
+  ASSERT_EQ(plan.metrics.size(), 1u);
+  EXPECT_EQ(plan.metrics[0].better, Metric::Better::kLower);
+  EXPECT_EQ(plan.target, (Target{"perplexity", 42}));
+  EXPECT_EQ(EmptyStudy(plan).metrics, plan.metrics);
+  // The default target is that of the data set.
+  EXPECT_EQ(Plan(words + "}}\ngrid: {policies: [topk, dense]}\n").target,
+            (Target{"perplexity", 100}));
+  EXPECT_NE(MessageOf([&] {
+              Plan(
+                  "grid:\n  policies: [topk, dense]\n  data:\n    cases:\n"
+                  "      images: {dataset: glyphs, model: small-cnn}\n"
+                  "      words: {dataset: grammar, model: lstm}\n");
+            })
+                .find("training.dataset: got 'grammar'; allowed: data sets of one task: the points "
+                      "before have the metric accuracy"),
+            std::string::npos);
+}
+
 // Trains many policies for a few steps, and keeps the runs for the whole suite.
 class StudyTrainingTest : public ::testing::Test {
  protected:
