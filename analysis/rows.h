@@ -14,8 +14,9 @@
 namespace legacy::analysis {
 
 // Visits the columns of a row. A member of values by metric is one column for each metric, named by
-// the member's name and the metric's: "test_accuracy". visit(name, unit, member) gets names as
-// texts. A row that is not constant is given a value for each metric first.
+// the member's name and the metric's: "test_accuracy". visit(name, unit, member) gets such names as
+// std::string, and all others as they are, because most rows are written without need of names. A
+// row that is not constant is given a value for each metric first.
 template <class Row, class Visitor>
 void VisitColumns(Row& row, std::span<const Metric> metrics, Visitor&& visit) {
   std::remove_const_t<Row>::Columns(row, [&](const char* name, const char* unit, auto& member) {
@@ -26,7 +27,7 @@ void VisitColumns(Row& row, std::span<const Metric> metrics, Visitor&& visit) {
         visit(name + metrics[i].name, metrics[i].Unit(), member.at(i));
       }
     } else {
-      visit(std::string(name), unit, member);
+      visit(name, unit, member);
     }
   });
 }

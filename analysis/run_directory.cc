@@ -74,7 +74,7 @@ Row ParseRow(const std::string& where, const CsvRecord& record, const std::vecto
              std::span<const Metric> metrics) {
   Row row;
   auto place = places.begin();
-  VisitColumns(row, metrics, [&](const std::string& name, const char*, auto& member) {
+  VisitColumns(row, metrics, [&](const auto& name, const char*, auto& member) {
     const std::string& text = record.fields[*place++];
     const std::string allowed = Parse(text, member);
     if (!allowed.empty()) {
@@ -192,7 +192,7 @@ TableWriter<Row>::TableWriter(const fs::path& directory, std::span<const Metric>
 template <class Row>
 void TableWriter<Row>::Write(const Row& row) {
   std::vector<std::string> fields;
-  VisitColumns(row, metrics_, [&](const std::string&, const char*, const auto& member) {
+  VisitColumns(row, metrics_, [&](const auto&, const char*, const auto& member) {
     fields.push_back(Text(member));
   });
   file_.Write(CsvLine(fields));

@@ -60,7 +60,8 @@ const Metric& FindMetric(const Target& target, std::span<const Metric> metrics,
 Target NamedTarget(const Target& target, std::span<const Metric> metrics,
                    const std::string& key = "target");
 
-// Returns the position of the metric of that name; "" stands for the first. There is one.
+// Returns the position of the metric of that name; "" stands for the first. Where there is none, it
+// is the number of metrics.
 size_t MetricPosition(std::span<const Metric> metrics, const std::string& name);
 
 // Returns the metric as the label of an axis or a column: "accuracy [%]", "perplexity".

@@ -179,7 +179,7 @@ std::vector<Cell> ResultCells(const StudyPoint& point) {
 
 std::vector<Cell> CurveCells(int64_t point, const CurveRow& row, std::span<const Metric> metrics) {
   std::vector<Cell> cells = {point};
-  VisitColumns(row, metrics, [&](const std::string&, const char*, const auto& member) {
+  VisitColumns(row, metrics, [&](const auto&, const char*, const auto& member) {
     cells.push_back(ToCell(member));
   });
   return cells;
