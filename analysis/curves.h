@@ -1,5 +1,5 @@
-// Curves show accuracy against cost: the mean over a policy's seeds at each evaluation, with its
-// spread.
+// Curves show the summary's metric against cost: the mean over a policy's seeds at each evaluation,
+// with its spread.
 #pragma once
 
 #include <string>
@@ -11,8 +11,8 @@ namespace legacy::analysis {
 
 struct CurvePoint {
   double cost = 0;              // mean over seeds: simulated seconds or bytes
-  double accuracy = 0;          // fraction, mean over seeds
-  double deviation = kUnknown;  // standard deviation of the accuracy
+  double value = 0;             // value of the metric, mean over seeds
+  double deviation = kUnknown;  // standard deviation of the value
 };
 
 struct Curve {
@@ -24,7 +24,7 @@ struct Curve {
 // Returns one curve for each policy that has evaluations, in the summary's order. A curve is a mean
 // over the finished seeds, or over those that have begun where none has finished. It has the steps
 // at which all of these evaluated.
-std::vector<Curve> AccuracyCurves(const RunDirectory& run, const Summary& summary,
-                                  double EvaluationRow::*cost);
+std::vector<Curve> MetricCurves(const RunDirectory& run, const Summary& summary,
+                                double EvaluationRow::*cost);
 
 }  // namespace legacy::analysis

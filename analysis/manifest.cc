@@ -1,8 +1,10 @@
 // Checks of the fields of manifest.json that analysis needs.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <set>
 
+#include "analysis/metric_json.h"
 #include "analysis/run_directory.h"
 #include "base/error.h"
 #include "base/json.h"
@@ -11,6 +13,9 @@ namespace legacy::analysis {
 namespace {
 
 using nlohmann::json;
+
+// The only metric of directories of version 1.
+const Metric kAccuracy = {"accuracy", "accuracy", Metric::Better::kHigher, true};
 
 constexpr size_t kMostShown = 200;  // characters of a value that messages show
 constexpr int64_t kMostWorkers = 1 << 24;
@@ -70,13 +75,36 @@ std::vector<uint64_t> NeedSeeds(const json& document, const std::string& where) 
   return seeds;
 }
 
-std::optional<double> NeedTarget(const json& document, const std::string& where) {
+// Returns the target of version 1, an accuracy.
+std::optional<Target> AccuracyTargetOf(const json& document, const std::string& where) {
   const json target = document.value("target_accuracy", json());
   if (target.is_null()) return std::nullopt;
   if (!target.is_number() || !(target.get<double>() > 0 && target.get<double>() <= 1)) {
     Reject(where, document, "target_accuracy", "a fraction above 0, up to 1, or null for none");
   }
-  return target.get<double>();
+  return Target{kAccuracy.name, target.get<double>()};
+}
+
+std::vector<Metric> NeedMetrics(const json& document, const std::string& where) {
+  const char* allowed = "a list of metrics, each name once; empty where nothing was trained";
+  const json list = document.value("metrics", json());
+  if (!list.is_array()) Reject(where, document, "metrics", allowed);
+  std::vector<Metric> metrics;
+  for (const json& entry : list) {
+    metrics.push_back(MetricOf(entry, where + ": metrics"));
+    if (std::ranges::count(metrics, metrics.back().name, &Metric::name) > 1) {
+      Reject(where, document, "metrics", allowed);
+    }
+  }
+  return metrics;
+}
+
+std::optional<Target> NeedTarget(const json& document, const std::vector<Metric>& metrics,
+                                 const std::string& where) {
+  if (!document.contains("target")) Reject(where, document, "target", kTargetForm);
+  const std::optional<Target> target = TargetOf(document["target"], where + ": target");
+  if (target) FindMetric(*target, metrics, where + ": target");
+  return target;
 }
 
 std::map<std::string, int64_t> DecisionsOf(const json& document, const std::string& where) {
@@ -109,12 +137,20 @@ std::map<std::string, double> RequestedBytesOf(const json& document, const std::
 
 }  // namespace
 
+void SetMetrics(json& document, std::span<const Metric> metrics,
+                const std::optional<Target>& target) {
+  document["metrics"] = json::array();
+  for (const Metric& metric : metrics) document["metrics"].push_back(MetricJson(metric));
+  document["target"] = TargetJson(target);
+}
+
 Manifest ParseManifest(const json& document, const std::string& where) {
   if (!document.is_object()) {
     throw Error(where, Shown(document), "an object {\"format\": 1, \"policies\": [...], ...}");
   }
-  if (document.value("format", json()) != json(kFormatVersion)) {
-    Reject(where, document, "format", std::to_string(kFormatVersion));
+  const json format = document.value("format", json());
+  if (format != json(1) && format != json(kFormatVersion)) {
+    Reject(where, document, "format", fmt::format("1, {}", kFormatVersion));
   }
   Manifest manifest;
   manifest.program = NeedText(document, "program", where);
@@ -122,7 +158,13 @@ Manifest ParseManifest(const json& document, const std::string& where) {
   manifest.seeds = NeedSeeds(document, where);
   manifest.workers = static_cast<int>(NeedCount(document, "workers", where, kMostWorkers));
   manifest.parameters = NeedCount(document, "parameters", where, kMostParameters);
-  manifest.target_accuracy = NeedTarget(document, where);
+  if (format == json(1)) {
+    manifest.metrics = {kAccuracy};
+    manifest.target = AccuracyTargetOf(document, where);
+  } else {
+    manifest.metrics = NeedMetrics(document, where);
+    manifest.target = NeedTarget(document, manifest.metrics, where);
+  }
   manifest.fidelity = NeedText(document, "fidelity", where);
   manifest.decisions = DecisionsOf(document, where);
   manifest.requested_bytes = RequestedBytesOf(document, where);

@@ -24,12 +24,12 @@ std::string Seconds(double seconds) {
   return seconds >= 1e-3 ? Number(seconds * 1e3) + " ms" : Number(seconds * 1e6) + " us";
 }
 
-// Returns the mean time to accuracy; nan where not all seeds reached the target.
-double TimeOf(const PolicySummary& policy) { return policy.time_to_accuracy.spread.mean; }
+// Returns the mean time to target; nan where not all seeds reached the target.
+double TimeOf(const PolicySummary& policy) { return policy.time_to_target.spread.mean; }
 double CodecSeconds(const PolicySummary& policy) { return policy.step.encode + policy.step.decode; }
 
 std::string TimeCell(const PolicySummary& policy) {
-  const CensoredSpread& time = policy.time_to_accuracy;
+  const CensoredSpread& time = policy.time_to_target;
   if (time.spread.count == 0) {
     return fmt::format("{}/{} reached", time.reached, policy.seeds.size());
   }
@@ -63,18 +63,22 @@ double WellKnownRatio(const NetworkResult& network, const std::string& model) {
   return kUnknown;
 }
 
-// Where there is no target, as nothing is known of the accuracy, the table has steps.
+// Where there is no target, the table has steps.
 Table NetworksTable(const std::vector<NetworkResult>& networks) {
   const Summary& own = networks.front().summary;
   const std::string what = own.target ? "Seconds to the target" : "The mean step in ms";
   Table table{
       what + " on each network, from the same trainings (times faster than dense)", {"policy"}, {}};
-  if (own.target) table.header.push_back("final %");
+  const Metric& metric = own.metric;
+  if (own.target) table.header.push_back(MetricHeader("final", metric));
   for (const NetworkResult& network : networks) table.header.push_back(network.name);
   for (size_t p = 0; p < own.policies.size(); ++p) {
     const PolicySummary& policy = own.policies[p];
     table.rows.push_back({policy.name});
-    if (own.target) table.rows.back().push_back(Fixed(policy.final_accuracy.mean * 100, 2));
+    const double value = policy.final_metric.mean;
+    if (own.target) {
+      table.rows.back().push_back(Fixed(value * metric.Scale(), MetricDecimals(metric, value)));
+    }
     for (const NetworkResult& network : networks) {
       const PolicySummary& there = network.summary.policies[p];
       table.rows.back().push_back(own.target ? TimeCell(there) : StepCell(there, network.summary));
@@ -101,7 +105,7 @@ Table NetworksTable(const std::vector<NetworkResult>& networks) {
 std::vector<const PolicySummary*> Ranked(const Summary& summary) {
   std::vector<const PolicySummary*> ranked;
   for (const PolicySummary& policy : summary.policies) {
-    if (policy.time_to_accuracy.spread.count > 0) ranked.push_back(&policy);
+    if (policy.time_to_target.spread.count > 0) ranked.push_back(&policy);
   }
   std::ranges::stable_sort(ranked, {}, [](const PolicySummary* policy) { return TimeOf(*policy); });
   return ranked;
@@ -158,7 +162,7 @@ std::string Turn(const NetworkResult& from, const PolicySummary& before, const N
                  const PolicySummary& after) {
   const PolicySummary* loser = FindPolicy(to.summary, before.name);
   std::string text = fmt::format("From {} to {} the order changes: ", from.name, to.name);
-  if (loser->time_to_accuracy.spread.count == 0) {
+  if (loser->time_to_target.spread.count == 0) {
     return text + fmt::format("{} does not reach the target there with every seed.", loser->name);
   }
   return text + "there " + Why(after, *loser) + ".";
@@ -204,17 +208,17 @@ std::string NetworksCsv(const std::vector<NetworkResult>& networks) {
     return std::isnan(value) ? std::string() : CsvNumber(value);
   };
   std::string text =
-      CsvLine({"network", "policy", "seeds", "reached", "time_to_accuracy_seconds_mean",
-               "time_to_accuracy_seconds_deviation", "speedup_over_dense_mean",
-               "final_accuracy_mean", "step_seconds_mean", "compute_seconds", "encode_seconds",
-               "communication_seconds", "decode_seconds", "wait_seconds"});
+      CsvLine({"network", "policy", "seeds", "reached", "time_to_target_seconds_mean",
+               "time_to_target_seconds_deviation", "speedup_over_dense_mean", "final_metric_mean",
+               "step_seconds_mean", "compute_seconds", "encode_seconds", "communication_seconds",
+               "decode_seconds", "wait_seconds"});
   for (const NetworkResult& network : networks) {
     for (const PolicySummary& policy : network.summary.policies) {
       const CensoredSpread dense = policy.speedup_dense.value_or(CensoredSpread{});
       text += CsvLine({network.name, policy.name, std::to_string(policy.seeds.size()),
-                       std::to_string(policy.time_to_accuracy.reached), number(TimeOf(policy)),
-                       number(policy.time_to_accuracy.spread.deviation), number(dense.spread.mean),
-                       number(policy.final_accuracy.mean), number(policy.step_seconds.mean),
+                       std::to_string(policy.time_to_target.reached), number(TimeOf(policy)),
+                       number(policy.time_to_target.spread.deviation), number(dense.spread.mean),
+                       number(policy.final_metric.mean), number(policy.step_seconds.mean),
                        number(policy.step.compute), number(policy.step.encode),
                        number(policy.step.communication), number(policy.step.decode),
                        number(policy.step.wait)});

@@ -1,6 +1,6 @@
 // The same trainings are compared on several networks. The run directory of one network has those
 // of the others in its folder networks/, and manifest.json lists them. Times differ between
-// networks. Accuracies do not, except those of policies that read the network's times.
+// networks. What is learnt does not, except that of policies that read the network's times.
 #pragma once
 
 #include <string>
@@ -24,13 +24,13 @@ struct NetworkResult {
 std::vector<NetworkResult> ReadNetworks(const RunDirectory& run, const Summary& own,
                                         const SummaryOptions& options);
 
-// Return a table with a column of time-to-accuracy for each network, and rows that say how much
+// Return a table with a column of time-to-target for each network, and rows that say how much
 // longer a dense step communicates there than it computes, for the run's model and for well-known
 // ones.
 std::string NetworksText(const std::vector<NetworkResult>& networks);
 std::string NetworksMarkdown(const std::vector<NetworkResult>& networks);
-// Returns networks.csv: one line for each network and policy, with seconds and fractions, empty
-// where unknown.
+// Returns networks.csv: one line for each network and policy, with seconds and values of the
+// metric, empty where unknown.
 std::string NetworksCsv(const std::vector<NetworkResult>& networks);
 
 // Returns sentences that say which policy reaches the target first on which network, and why the

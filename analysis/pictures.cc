@@ -24,6 +24,7 @@ namespace fs = std::filesystem;
 
 constexpr size_t kPolicyNameLimit = 30;  // characters of a policy's name that are shown
 constexpr int kMarksOnCurve = 12;
+constexpr double kLowestBand = 10;  // a band on a logarithmic axis ends at this part of the mean
 
 std::string Preamble(const std::string& title, const std::string& subtitle) {
   return kScriptStart +
@@ -44,21 +45,26 @@ struct Axis {
   bool logarithmic = false;
 };
 
-// Returns the cost at which a curve reaches nine tenths of its best accuracy.
-double CostOf(const Curve& curve) {
-  const double best = std::ranges::max_element(curve.points, {}, &CurvePoint::accuracy)->accuracy;
-  return std::ranges::find_if(curve.points,
-                              [&](const CurvePoint& point) { return point.accuracy >= 0.9 * best; })
-      ->cost;
+// Returns the cost at which a curve comes near its best value: to nine tenths of it where higher
+// values are better, else to ten ninths.
+double CostOf(const Curve& curve, const Metric& metric) {
+  double best = kUnknown;
+  for (const CurvePoint& point : curve.points) {
+    if (metric.IsBetter(point.value, best)) best = point.value;
+  }
+  const double near = metric.better == Metric::Better::kHigher ? 0.9 * best : best / 0.9;
+  const auto first = std::ranges::find_if(
+      curve.points, [&](const CurvePoint& point) { return metric.Reaches(point.value, near); });
+  return first == curve.points.end() ? curve.points.back().cost : first->cost;
 }
 
 // Returns the axis. It is logarithmic where a linear one would show a curve's rise in a small part
 // of its length.
-Axis MakeAxis(const std::vector<Curve>& curves, const std::string& label,
+Axis MakeAxis(const std::vector<Curve>& curves, const Metric& metric, const std::string& label,
               std::span<const Unit> units) {
   double least = INFINITY, most = 0;
   for (const Curve& curve : curves) {
-    if (const double cost = CostOf(curve); cost > 0) least = std::min(least, cost);
+    if (const double cost = CostOf(curve, metric); cost > 0) least = std::min(least, cost);
     most = std::max(most, curve.points.back().cost);
   }
   Axis axis;
@@ -92,18 +98,39 @@ std::string LogarithmicAxis(const std::vector<Curve>& curves, const Axis& axis) 
                      CsvNumber(most * 1.1), fmt::join(labels, ", "));
 }
 
-// Returns the blocks $curveI: cost in the axis' unit, then accuracy, accuracy less its deviation
-// and accuracy plus its deviation in per cent.
-std::string CurveData(const std::vector<Curve>& curves, const Axis& axis) {
+// True where a linear axis of the values would hide the small ones. Fractions have a linear axis.
+bool IsLogarithmic(const std::vector<Curve>& curves, const Metric& metric) {
+  if (metric.fraction) return false;
+  double least = INFINITY, most = 0;
+  for (const Curve& curve : curves) {
+    for (const CurvePoint& point : curve.points) {
+      if (!std::isfinite(point.value)) continue;
+      least = std::min(least, point.value);
+      most = std::max(most, point.value);
+    }
+  }
+  return least > 0 && most > kLogRatio * least;
+}
+
+// Returns a number of a block, which is missing where it is not finite.
+std::string Cell(double value) { return std::isfinite(value) ? CsvNumber(value) : "NaN"; }
+
+// Returns the blocks $curveI: cost in the axis' unit, then the metric's value, and it less and plus
+// its deviation, as people are shown it. A band stays above 0 on a logarithmic axis.
+std::string CurveData(const std::vector<Curve>& curves, const Axis& axis, const Metric& metric,
+                      bool logarithmic) {
+  const double scale = metric.Scale();
   std::string text;
   for (size_t i = 0; i < curves.size(); ++i) {
     text += fmt::format("$curve{} << END\n", i);
     for (const CurvePoint& point : curves[i].points) {
       if (axis.logarithmic && point.cost <= 0) continue;
       const double spread = std::isnan(point.deviation) ? 0 : point.deviation;
-      text += fmt::format(
-          "{} {} {} {}\n", CsvNumber(point.cost / axis.unit.size), CsvNumber(point.accuracy * 100),
-          CsvNumber((point.accuracy - spread) * 100), CsvNumber((point.accuracy + spread) * 100));
+      const double low = logarithmic ? std::max(point.value - spread, point.value / kLowestBand)
+                                     : point.value - spread;
+      text += fmt::format("{} {} {} {}\n", CsvNumber(point.cost / axis.unit.size),
+                          Cell(point.value * scale), Cell(low * scale),
+                          Cell((point.value + spread) * scale));
     }
     text += "END\n";
   }
@@ -141,18 +168,25 @@ std::string CurvePlot(const std::vector<Curve>& curves, const Summary& summary) 
         std::max(1, points / kMarksOnCurve), Quote(Shorten(curves[i].policy, kPolicyNameLimit))));
   }
   if (summary.target) {
-    const std::string percent = CsvNumber(std::round(*summary.target * 1e4) / 100);
-    parts.push_back(fmt::format("{} with lines lc rgb '#666666' dt 3 lw 1.5 title 'target {} %'",
-                                percent, percent));
+    parts.push_back(
+        fmt::format("{} with lines lc rgb '#666666' dt 3 lw 1.5 title {}",
+                    CsvNumber(std::round(*summary.target * summary.metric.Scale() * 1e6) / 1e6),
+                    Quote("target " + ShowValue(summary.metric, *summary.target))));
   }
   return fmt::format("plot {}\n", fmt::join(parts, ", \\\n     "));
 }
 
-Picture AccuracyPicture(const std::string& name, const std::string& title,
-                        const std::vector<Curve>& curves, const Axis& axis,
-                        const Summary& summary) {
-  std::string script = CurveData(curves, axis) + Preamble(title, Conditions(summary));
-  script += fmt::format("set xlabel {}\nset ylabel 'test accuracy [%]'\n", Quote(axis.label));
+Picture MetricPicture(const std::string& name, const std::string& against,
+                      const std::vector<Curve>& curves, const Axis& axis, const Summary& summary) {
+  const Metric& metric = summary.metric;
+  const bool logarithmic = IsLogarithmic(curves, metric);
+  std::string script =
+      CurveData(curves, axis, metric, logarithmic) +
+      Preamble(fmt::format("Test {} against {}", metric.title, against), Conditions(summary));
+  script +=
+      fmt::format("set xlabel {}\nset ylabel {}\n", Quote(axis.label),
+                  Quote("test " + MetricLabel(metric) + (logarithmic ? " [logarithmic]" : "")));
+  if (logarithmic) script += "set logscale y\n";
   script +=
       "set key outside right center vertical Left reverse noenhanced samplen 2.5 spacing 1.2\n"
       "set format x '%g'\n"
@@ -229,17 +263,17 @@ Picture SplitPicture(const std::vector<const PolicySummary*>& policies, const Su
 
 std::vector<Picture> MakePictures(const RunDirectory& run, const Summary& summary) {
   std::vector<Picture> pictures;
-  const auto times = AccuracyCurves(run, summary, &EvaluationRow::simulated_seconds);
+  const auto times = MetricCurves(run, summary, &EvaluationRow::simulated_seconds);
   if (!times.empty()) {
-    pictures.push_back(AccuracyPicture("accuracy-time", "Test accuracy against simulated time",
-                                       times, MakeAxis(times, "simulated time", kTimeUnits),
-                                       summary));
+    pictures.push_back(MetricPicture("metric-time", "simulated time", times,
+                                     MakeAxis(times, summary.metric, "simulated time", kTimeUnits),
+                                     summary));
   }
-  const auto bytes = AccuracyCurves(run, summary, &EvaluationRow::nic_bytes);
+  const auto bytes = MetricCurves(run, summary, &EvaluationRow::nic_bytes);
   if (!bytes.empty()) {
-    pictures.push_back(AccuracyPicture("accuracy-bytes", "Test accuracy against bytes sent", bytes,
-                                       MakeAxis(bytes, "bytes out of one worker's NIC", kByteUnits),
-                                       summary));
+    pictures.push_back(MetricPicture(
+        "metric-bytes", "bytes sent", bytes,
+        MakeAxis(bytes, summary.metric, "bytes out of one worker's NIC", kByteUnits), summary));
   }
   std::vector<const PolicySummary*> stepped;
   for (const PolicySummary& policy : summary.policies) {

@@ -1,4 +1,4 @@
-// gnuplot draws the pictures of a run as SVG, PNG and PDF: accuracy-time, accuracy-bytes,
+// gnuplot draws the pictures of a run as SVG, PNG and PDF: metric-time, metric-bytes,
 // step-split and decisions.
 #pragma once
 
@@ -11,7 +11,7 @@
 namespace legacy::analysis {
 
 struct Picture {
-  std::string name;    // "accuracy-time"
+  std::string name;    // "metric-time"
   std::string script;  // gnuplot script with its data; writes NAME.svg, .png and .pdf where it runs
 };
 

@@ -1,12 +1,36 @@
 // Each CSV file of the run directory has rows of one type. Columns() names the columns once, for
 // the header, the writer and the reader. It calls visit(column, unit, member); the unit is "" for
-// names, counts and plain numbers.
+// names, counts and plain numbers. VisitColumns() calls it with one column for each metric.
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
+#include <type_traits>
+#include <vector>
+
+#include "base/metric.h"
 
 namespace legacy::analysis {
+
+// Visits the columns of a row. A member of values by metric is one column for each metric, named by
+// the member's name and the metric's: "test_accuracy". visit(name, unit, member) gets such names as
+// std::string, and all others as they are, because most rows are written without need of names. A
+// row that is not constant is given a value for each metric first.
+template <class Row, class Visitor>
+void VisitColumns(Row& row, std::span<const Metric> metrics, Visitor&& visit) {
+  std::remove_const_t<Row>::Columns(row, [&](const char* name, const char* unit, auto& member) {
+    using Member = std::remove_reference_t<decltype(member)>;
+    if constexpr (std::is_same_v<std::remove_const_t<Member>, std::vector<double>>) {
+      if constexpr (!std::is_const_v<Member>) member.resize(metrics.size());
+      for (size_t i = 0; i < metrics.size(); ++i) {
+        visit(name + metrics[i].name, metrics[i].Unit(), member.at(i));
+      }
+    } else {
+      visit(name, unit, member);
+    }
+  });
+}
 
 // One training step of one policy and seed. Byte and element counts are means over the workers.
 struct StepRow {
@@ -67,7 +91,7 @@ struct EvaluationRow {
   double message_bytes = 0;
   double nic_bytes = 0;
   double test_loss = 0;
-  double test_accuracy = 0;  // fraction
+  std::vector<double> metrics = {};  // values of the run's metrics on the test set, in their order
 
   template <class Self, class Visitor>
   static void Columns(Self& row, Visitor&& visit) {
@@ -78,7 +102,7 @@ struct EvaluationRow {
     visit("message_bytes", "B", row.message_bytes);
     visit("nic_bytes", "B", row.nic_bytes);
     visit("test_loss", "", row.test_loss);
-    visit("test_accuracy", "fraction", row.test_accuracy);
+    visit("test_", "", row.metrics);
   }
 };
 

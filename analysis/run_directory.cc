@@ -55,9 +55,10 @@ const char* Parse(const std::string& text, double& value) {
 // Returns the position of each column of Row in the file's header line. Columns may come in any
 // order, and unknown ones are skipped.
 template <class Row>
-std::vector<size_t> LocateColumns(const std::string& where, const CsvRecord& header) {
+std::vector<size_t> LocateColumns(const std::string& where, const CsvRecord& header,
+                                  std::span<const Metric> metrics) {
   std::vector<size_t> places;
-  for (const std::string& name : ColumnNames<Row>()) {
+  for (const std::string& name : ColumnNames<Row>(metrics)) {
     const auto found = std::ranges::find(header.fields, name);
     if (found == header.fields.end()) {
       throw Error(where + ":1: columns", fmt::format("{}", fmt::join(header.fields, ",")),
@@ -69,10 +70,11 @@ std::vector<size_t> LocateColumns(const std::string& where, const CsvRecord& hea
 }
 
 template <class Row>
-Row ParseRow(const std::string& where, const CsvRecord& record, const std::vector<size_t>& places) {
+Row ParseRow(const std::string& where, const CsvRecord& record, const std::vector<size_t>& places,
+             std::span<const Metric> metrics) {
   Row row;
   auto place = places.begin();
-  Row::Columns(row, [&](const char* name, const char*, auto& member) {
+  VisitColumns(row, metrics, [&](const auto& name, const char*, auto& member) {
     const std::string& text = record.fields[*place++];
     const std::string allowed = Parse(text, member);
     if (!allowed.empty()) {
@@ -131,7 +133,7 @@ std::vector<Row> ParseRows(const std::string& where, const std::string& text, Ru
   CsvRecord record;
   std::vector<Row> rows;
   if (parser.Next(record)) {
-    const std::vector<size_t> places = LocateColumns<Row>(where, record);
+    const std::vector<size_t> places = LocateColumns<Row>(where, record, run.manifest.metrics);
     const size_t width = record.fields.size();
     OrderCheck<Row> check_order;
     while (parser.Next(record)) {
@@ -140,7 +142,7 @@ std::vector<Row> ParseRows(const std::string& where, const std::string& text, Ru
                     std::to_string(record.fields.size()),
                     fmt::format("{}, as many as the header line has", width));
       }
-      rows.push_back(ParseRow<Row>(where, record, places));
+      rows.push_back(ParseRow<Row>(where, record, places, run.manifest.metrics));
       CheckKnown(run.manifest, where, record.line, rows.back().policy, rows.back().seed);
       check_order(where, record, rows.back());
     }
@@ -163,9 +165,9 @@ std::vector<Row> ReadRows(RunDirectory& run) {
 }
 
 template <class Row>
-void AddUnits(nlohmann::json& units) {
+void AddUnits(nlohmann::json& units, std::span<const Metric> metrics) {
   Row row;
-  Row::Columns(row, [&](const char* name, const char* unit, auto&) {
+  VisitColumns(row, metrics, [&](const std::string& name, const char* unit, auto&) {
     if (*unit != '\0') units[name] = unit;
   });
 }
@@ -173,23 +175,26 @@ void AddUnits(nlohmann::json& units) {
 }  // namespace
 
 template <class Row>
-std::vector<std::string> ColumnNames() {
+std::vector<std::string> ColumnNames(std::span<const Metric> metrics) {
   std::vector<std::string> names;
   Row row;
-  Row::Columns(row, [&](const char* name, const char*, auto&) { names.emplace_back(name); });
+  VisitColumns(row, metrics,
+               [&](const std::string& name, const char*, auto&) { names.push_back(name); });
   return names;
 }
 
 template <class Row>
-TableWriter<Row>::TableWriter(const fs::path& directory) : file_(directory / Row::kFile) {
-  file_.Write(CsvLine(ColumnNames<Row>()));
+TableWriter<Row>::TableWriter(const fs::path& directory, std::span<const Metric> metrics)
+    : file_(directory / Row::kFile), metrics_(metrics.begin(), metrics.end()) {
+  file_.Write(CsvLine(ColumnNames<Row>(metrics_)));
 }
 
 template <class Row>
 void TableWriter<Row>::Write(const Row& row) {
   std::vector<std::string> fields;
-  Row::Columns(
-      row, [&](const char*, const char*, const auto& member) { fields.push_back(Text(member)); });
+  VisitColumns(row, metrics_, [&](const auto&, const char*, const auto& member) {
+    fields.push_back(Text(member));
+  });
   file_.Write(CsvLine(fields));
 }
 
@@ -201,29 +206,32 @@ template class TableWriter<LinkRow>;
 template class TableWriter<NetworkRow>;
 template class TableWriter<DoctorRow>;
 template class TableWriter<FidelityRow>;
-template std::vector<std::string> ColumnNames<StepRow>();
-template std::vector<std::string> ColumnNames<EvaluationRow>();
-template std::vector<std::string> ColumnNames<LayerRow>();
-template std::vector<std::string> ColumnNames<DecisionRow>();
-template std::vector<std::string> ColumnNames<LinkRow>();
-template std::vector<std::string> ColumnNames<NetworkRow>();
-template std::vector<std::string> ColumnNames<DoctorRow>();
-template std::vector<std::string> ColumnNames<FidelityRow>();
+template std::vector<std::string> ColumnNames<StepRow>(std::span<const Metric>);
+template std::vector<std::string> ColumnNames<EvaluationRow>(std::span<const Metric>);
+template std::vector<std::string> ColumnNames<LayerRow>(std::span<const Metric>);
+template std::vector<std::string> ColumnNames<DecisionRow>(std::span<const Metric>);
+template std::vector<std::string> ColumnNames<LinkRow>(std::span<const Metric>);
+template std::vector<std::string> ColumnNames<NetworkRow>(std::span<const Metric>);
+template std::vector<std::string> ColumnNames<DoctorRow>(std::span<const Metric>);
+template std::vector<std::string> ColumnNames<FidelityRow>(std::span<const Metric>);
 
-void WriteManifest(const fs::path& directory, nlohmann::json document) {
+Manifest WriteManifest(const fs::path& directory, nlohmann::json document) {
   const fs::path path = directory / "manifest.json";
   document["format"] = kFormatVersion;
+  Manifest manifest = ParseManifest(document, path.string());
+  const std::vector<Metric>& metrics = manifest.metrics;
   nlohmann::json& units = document["units"];
-  AddUnits<StepRow>(units);
-  AddUnits<EvaluationRow>(units);
-  AddUnits<LayerRow>(units);
-  AddUnits<DecisionRow>(units);
-  AddUnits<LinkRow>(units);
-  AddUnits<NetworkRow>(units);
-  AddUnits<DoctorRow>(units);
-  AddUnits<FidelityRow>(units);
-  ParseManifest(document, path.string());
+  AddUnits<StepRow>(units, metrics);
+  AddUnits<EvaluationRow>(units, metrics);
+  AddUnits<LayerRow>(units, metrics);
+  AddUnits<DecisionRow>(units, metrics);
+  AddUnits<LinkRow>(units, metrics);
+  AddUnits<NetworkRow>(units, metrics);
+  AddUnits<DoctorRow>(units, metrics);
+  AddUnits<FidelityRow>(units, metrics);
   WriteWholeFile(path, document.dump(2) + "\n");
+  manifest.document = std::move(document);
+  return manifest;
 }
 
 nlohmann::json ReadDiagnoses(const fs::path& directory) {

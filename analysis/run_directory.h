@@ -7,15 +7,18 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "analysis/rows.h"
+#include "base/metric.h"
 #include "base/output_file.h"
 
 namespace legacy::analysis {
 
-inline constexpr int kFormatVersion = 1;
+// Version 1, which is still read, had one metric: accuracy.
+inline constexpr int kFormatVersion = 2;
 
 // A TableWriter writes one file of the directory: a header line, then one line for each row. Every
 // line is flushed, so that at most the last line of a killed run is not whole. It is defined for
@@ -23,11 +26,15 @@ inline constexpr int kFormatVersion = 1;
 template <class Row>
 class TableWriter {
  public:
-  explicit TableWriter(const std::filesystem::path& directory);  // the file replaces an older one
+  // The file replaces an older one. `metrics` are those of the run, for rows that have their
+  // values.
+  explicit TableWriter(const std::filesystem::path& directory,
+                       std::span<const Metric> metrics = {});
   void Write(const Row& row);
 
  private:
   OutputFile file_;
+  std::vector<Metric> metrics_;
 };
 
 using StepWriter = TableWriter<StepRow>;
@@ -39,9 +46,10 @@ using NetworkWriter = TableWriter<NetworkRow>;
 using DoctorWriter = TableWriter<DoctorRow>;
 using FidelityWriter = TableWriter<FidelityRow>;
 
-// Returns the names of a file's columns, in the order of its header line.
+// Returns the names of a file's columns, in the order of its header line, for a run of these
+// metrics.
 template <class Row>
-std::vector<std::string> ColumnNames();
+std::vector<std::string> ColumnNames(std::span<const Metric> metrics = {});
 
 // A Manifest has the fields of manifest.json that analysis needs. `document` has all fields.
 struct Manifest {
@@ -49,8 +57,9 @@ struct Manifest {
   std::vector<std::string> policies;  // policies in order, each once
   std::vector<uint64_t> seeds;
   int workers = 0;
-  int64_t parameters = 0;                 // d, number of elements of the model's gradient
-  std::optional<double> target_accuracy;  // fraction; null in the file means none
+  int64_t parameters = 0;        // d, number of elements of the model's gradient
+  std::vector<Metric> metrics;   // metrics of the evaluations; empty: nothing was trained
+  std::optional<Target> target;  // of one of the metrics, which it names
   std::string fidelity;
   // Number of decisions that a training was expected to have, by policy that decides; old runs have
   // none.
@@ -64,9 +73,13 @@ struct Manifest {
 // Reads a manifest. Throws Error naming `where`, the key, the value and what is allowed.
 Manifest ParseManifest(const nlohmann::json& document, const std::string& where);
 
-// Checks `document` as ParseManifest does, adds "format" and the columns' "units", and writes
-// manifest.json whole or not at all.
-void WriteManifest(const std::filesystem::path& directory, nlohmann::json document);
+// Sets `metrics` and `target` of a manifest's document.
+void SetMetrics(nlohmann::json& document, std::span<const Metric> metrics,
+                const std::optional<Target>& target);
+
+// Checks `document` as ParseManifest does, adds "format" and the columns' "units", writes
+// manifest.json whole or not at all, and returns it.
+Manifest WriteManifest(const std::filesystem::path& directory, nlohmann::json document);
 
 struct RunDirectory {
   std::filesystem::path path;

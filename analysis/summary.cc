@@ -7,14 +7,15 @@
 #include <map>
 #include <utility>
 
-#include "analysis/csv.h"
 #include "base/error.h"
 
 namespace legacy::analysis {
 namespace {
 
-constexpr size_t kWindow = 3;       // number of evaluations whose mean must reach the target
-constexpr double kRounding = 1e-9;  // rounding of a sum of accuracies, far below one test sample
+constexpr size_t kWindow = 3;  // number of evaluations whose mean must reach the target
+// Rounding of a sum of values, relative to the target where that is above 1; far below what one
+// test sample changes.
+constexpr double kRounding = 1e-9;
 constexpr double kBytesPerElement = 4;  // fp32
 
 using Key = std::pair<std::string, uint64_t>;  // policy, seed
@@ -74,8 +75,23 @@ void AddVolume(SeedSummary& seed, const std::vector<const StepRow*>& steps, int6
   seed.step_bytes = messages / static_cast<double>(steps.size());
 }
 
-SeedSummary SummariseSeed(uint64_t number, const SeedRows& rows, int64_t parameters,
-                          std::optional<double> target) {
+// Sets what evaluations say: last and best value of the metric, and the time to target.
+void AddMetric(SeedSummary& seed, const std::vector<EvaluationRow>& evaluations,
+               const Summary& summary, size_t position) {
+  if (summary.metric.name.empty()) return;
+  std::vector<double> values;
+  for (const EvaluationRow& row : evaluations) {
+    values.push_back(row.metrics.at(position));
+    if (summary.metric.IsBetter(values.back(), seed.best_metric)) seed.best_metric = values.back();
+  }
+  if (!values.empty()) seed.final_metric = values.back();
+  if (!summary.target) return;
+  const auto reached = TargetReached(summary.metric, *summary.target, values);
+  if (reached) seed.time_to_target = evaluations[*reached].simulated_seconds;
+}
+
+SeedSummary SummariseSeed(uint64_t number, const SeedRows& rows, const Summary& summary,
+                          size_t position) {
   SeedSummary seed;
   seed.seed = number;
   seed.finished = rows.network != nullptr;
@@ -83,14 +99,10 @@ SeedSummary SummariseSeed(uint64_t number, const SeedRows& rows, int64_t paramet
   seed.evaluations = static_cast<int64_t>(rows.evaluations.size());
   if (!rows.steps.empty()) {
     seed.simulated_seconds = rows.steps.back()->simulated_seconds;
-    AddVolume(seed, rows.steps, parameters);
+    AddVolume(seed, rows.steps, summary.parameters);
   }
-  if (!rows.evaluations.empty()) seed.final_accuracy = rows.evaluations.back().test_accuracy;
-  for (const EvaluationRow& row : rows.evaluations) {
-    seed.best_accuracy = std::fmax(seed.best_accuracy, row.test_accuracy);
-  }
+  AddMetric(seed, rows.evaluations, summary, position);
   seed.egress_usd = rows.egress_usd;
-  if (target) seed.time_to_accuracy = TimeToAccuracy(rows.evaluations, *target);
   return seed;
 }
 
@@ -103,7 +115,7 @@ std::vector<const SeedSummary*> Counted(const PolicySummary& policy) {
   return counted;
 }
 
-// Returns the spread of the values that are known. A seed without evaluations has no accuracy.
+// Returns the spread of the values that are known. A seed without evaluations has no metric.
 Spread SpreadOver(const std::vector<const SeedSummary*>& seeds, double SeedSummary::*value) {
   std::vector<double> values;
   for (const SeedSummary* seed : seeds) {
@@ -118,8 +130,8 @@ void AddSpreads(PolicySummary& policy) {
     if (!seed->decisions) continue;
     policy.decisions = std::min(policy.decisions.value_or(*seed->decisions), *seed->decisions);
   }
-  policy.final_accuracy = SpreadOver(counted, &SeedSummary::final_accuracy);
-  policy.best_accuracy = SpreadOver(counted, &SeedSummary::best_accuracy);
+  policy.final_metric = SpreadOver(counted, &SeedSummary::final_metric);
+  policy.best_metric = SpreadOver(counted, &SeedSummary::best_metric);
   policy.element_ratio = SpreadOver(counted, &SeedSummary::element_ratio);
   policy.payload_ratio = SpreadOver(counted, &SeedSummary::payload_ratio);
   policy.traffic_ratio = SpreadOver(counted, &SeedSummary::traffic_ratio);
@@ -135,17 +147,17 @@ void AddSpreads(PolicySummary& policy) {
   policy.egress_usd = SpreadOf(dollars);
   std::vector<double> times;
   for (const SeedSummary& seed : policy.seeds) {
-    if (seed.time_to_accuracy) times.push_back(*seed.time_to_accuracy);
+    if (seed.time_to_target) times.push_back(*seed.time_to_target);
   }
-  policy.time_to_accuracy.reached = static_cast<int>(times.size());
-  if (times.size() == policy.seeds.size()) policy.time_to_accuracy.spread = SpreadOf(times);
+  policy.time_to_target.reached = static_cast<int>(times.size());
+  if (times.size() == policy.seeds.size()) policy.time_to_target.spread = SpreadOf(times);
 }
 
 CensoredSpread SpeedUp(const PolicySummary& policy, const PolicySummary& reference) {
   std::vector<double> ratios;
   for (size_t i = 0; i < policy.seeds.size(); ++i) {
-    const auto& mine = policy.seeds[i].time_to_accuracy;
-    const auto& other = reference.seeds[i].time_to_accuracy;
+    const auto& mine = policy.seeds[i].time_to_target;
+    const auto& other = reference.seeds[i].time_to_target;
     if (mine && other) ratios.push_back(*other / *mine);
   }
   CensoredSpread result;
@@ -154,12 +166,12 @@ CensoredSpread SpeedUp(const PolicySummary& policy, const PolicySummary& referen
   return result;
 }
 
-Spread AccuracyDifference(const PolicySummary& policy, const PolicySummary& baseline) {
+Spread MetricDifference(const PolicySummary& policy, const PolicySummary& baseline) {
   std::vector<double> differences;
   for (size_t i = 0; i < policy.seeds.size(); ++i) {
     const SeedSummary& mine = policy.seeds[i];
     const SeedSummary& other = baseline.seeds[i];
-    const double difference = mine.final_accuracy - other.final_accuracy;
+    const double difference = mine.final_metric - other.final_metric;
     if (mine.finished && other.finished && !std::isnan(difference)) {
       differences.push_back(difference);
     }
@@ -172,7 +184,7 @@ void Compare(Summary& summary) {
   const PolicySummary* dense = FindPolicy(summary, "dense");
   const PolicySummary* fp16 = FindPolicy(summary, "fp16");
   for (PolicySummary& policy : summary.policies) {
-    policy.accuracy_difference = AccuracyDifference(policy, *baseline);
+    policy.metric_difference = MetricDifference(policy, *baseline);
     if (dense != nullptr) policy.speedup_dense = SpeedUp(policy, *dense);
     if (fp16 != nullptr) policy.speedup_fp16 = SpeedUp(policy, *fp16);
   }
@@ -242,9 +254,12 @@ Summary Start(const RunDirectory& run, const SummaryOptions& options) {
   summary.parameters = manifest.parameters;
   summary.seeds = manifest.seeds;
   summary.fidelity = manifest.fidelity;
-  summary.target = options.target ? options.target : manifest.target_accuracy;
-  if (summary.target && !(*summary.target > 0 && *summary.target <= 1)) {
-    throw Error("target", CsvNumber(*summary.target), "a fraction above 0, up to 1");
+  const std::optional<Target> target = options.target ? options.target : manifest.target;
+  if (target) {
+    summary.metric = FindMetric(*target, manifest.metrics);
+    summary.target = target->value;
+  } else if (!manifest.metrics.empty()) {
+    summary.metric = manifest.metrics.front();
   }
   const auto& policies = manifest.policies;
   const bool has_dense = std::ranges::find(policies, "dense") != policies.end();
@@ -291,19 +306,22 @@ Spread SpreadOf(const std::vector<double>& values) {
   return spread;
 }
 
-std::optional<double> TimeToAccuracy(const std::vector<EvaluationRow>& evaluations, double target) {
-  for (size_t i = kWindow - 1; i < evaluations.size(); ++i) {
+std::optional<size_t> TargetReached(const Metric& metric, double target,
+                                    std::span<const double> values) {
+  const double rounding = kRounding * std::max(1.0, target);
+  const bool higher = metric.better == Metric::Better::kHigher;
+  const double least = static_cast<double>(kWindow) * target + (higher ? -rounding : rounding);
+  for (size_t i = kWindow - 1; i < values.size(); ++i) {
     double sum = 0;
-    for (size_t j = i + 1 - kWindow; j <= i; ++j) sum += evaluations[j].test_accuracy;
-    if (sum >= static_cast<double>(kWindow) * target - kRounding) {
-      return evaluations[i].simulated_seconds;
-    }
+    for (size_t j = i + 1 - kWindow; j <= i; ++j) sum += values[j];
+    if (metric.Reaches(sum, least)) return i;
   }
   return std::nullopt;
 }
 
 Summary Summarise(const RunDirectory& run, const SummaryOptions& options) {
   Summary summary = Start(run, options);
+  const size_t position = MetricPosition(run.manifest.metrics, summary.metric.name);
   const std::map<Key, SeedRows> groups = Group(run);
   const SeedRows none;
   for (const std::string& name : run.manifest.policies) {
@@ -317,7 +335,7 @@ Summary Summarise(const RunDirectory& run, const SummaryOptions& options) {
     for (const uint64_t seed : run.manifest.seeds) {
       const auto group = groups.find({name, seed});
       const SeedRows& rows = group == groups.end() ? none : group->second;
-      policy.seeds.push_back(SummariseSeed(seed, rows, summary.parameters, summary.target));
+      policy.seeds.push_back(SummariseSeed(seed, rows, summary, position));
       SeedSummary& added = policy.seeds.back();
       if (run.manifest.decisions.contains(name)) added.decisions = rows.decisions;
       if (added.finished) ++policy.finished;

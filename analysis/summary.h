@@ -1,15 +1,17 @@
 // A summary has the results of each policy in a run directory. It is a pure, deterministic function
 // of the directory.
 //
-// Time-to-accuracy (TTA) is the first simulated second at which the mean of the last three
-// evaluations reaches the target. A seed that never reaches it is censored and not dropped: there
-// is no mean over the others alone.
+// All values of a metric are those of one: the target's, else the run's first. Time to target (TTA)
+// is the first simulated second at which the mean of the last three evaluations reaches the target,
+// in the direction in which the metric is better. A seed that never reaches it is censored and not
+// dropped: there is no mean over the others alone.
 #pragma once
 
 #include <cstdint>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -45,9 +47,9 @@ struct SeedSummary {
   int64_t steps = 0;
   int64_t evaluations = 0;
   double simulated_seconds = 0;
-  double final_accuracy = kUnknown;
-  double best_accuracy = kUnknown;
-  std::optional<double> time_to_accuracy;
+  double final_metric = kUnknown;  // value of the metric at the last evaluation
+  double best_metric = kUnknown;   // best value of the metric at any evaluation
+  std::optional<double> time_to_target;
   double element_ratio = kUnknown;  // d * steps / elements sent
   double payload_ratio = kUnknown;  // 4 d * steps / message bytes
   double traffic_ratio = kUnknown;  // bytes out of a NIC: dense fp32 ring / this policy
@@ -86,14 +88,14 @@ struct PolicySummary {
   std::vector<SeedSummary> seeds;  // all seeds of the manifest
   int finished = 0;
   bool complete = false;  // true where every seed has finished and has evaluations
-  Spread final_accuracy;
-  Spread best_accuracy;
-  CensoredSpread time_to_accuracy;
+  Spread final_metric;
+  Spread best_metric;
+  CensoredSpread time_to_target;
   // TTA of the policy "dense" (or "fp16") divided by this policy's, by seed. `reached` counts the
   // seeds with which both reached the target. Empty where the run has no policy of that name.
   std::optional<CensoredSpread> speedup_dense;
   std::optional<CensoredSpread> speedup_fp16;
-  Spread accuracy_difference;  // final accuracy less the baseline's, by seed, of finished pairs
+  Spread metric_difference;  // final metric less the baseline's, by seed, of finished pairs
   Spread element_ratio;
   Spread payload_ratio;
   Spread traffic_ratio;
@@ -113,7 +115,9 @@ struct Summary {
   int64_t parameters = 0;
   std::vector<uint64_t> seeds;
   std::string fidelity;  // fidelity that was asked for
-  std::optional<double> target;
+  // Metric of all values; its name is "" where nothing was trained.
+  Metric metric = {};
+  std::optional<double> target;  // value of the metric
   std::string baseline;
   std::vector<PolicySummary> policies;
   std::vector<std::string> notes;  // incomplete trainings, time-outs, what the reader ignored
@@ -123,12 +127,12 @@ struct Summary {
 const PolicySummary* FindPolicy(const Summary& summary, const std::string& name);
 
 struct SummaryOptions {
-  std::optional<double> target;  // fraction; default: the manifest's
+  std::optional<Target> target;  // default: the manifest's
   std::string baseline;          // default: "dense", else the first policy
 };
 
-// Returns the summary. Throws Error on a baseline that is not a policy of the run and on a target
-// outside (0, 1].
+// Returns the summary. Throws Error on a baseline that is not a policy of the run, and on a target
+// of a metric that the run does not have, or of a value that the metric cannot have.
 Summary Summarise(const RunDirectory& run, const SummaryOptions& options = {});
 
 // A policy that decided less often than this had hardly any effect. Its name is marked wherever its
@@ -141,9 +145,10 @@ std::string MarkedName(const std::string& policy, const std::optional<int64_t>& 
 // Returns "never decided", "decided once" or "decided twice", for less than kFewestDecisions.
 std::string IdleText(int64_t decisions);
 
-// Returns the time to accuracy in seconds; nothing where the target is not reached. `evaluations`
-// are those of one policy and seed, in order.
-std::optional<double> TimeToAccuracy(const std::vector<EvaluationRow>& evaluations, double target);
+// Returns the position of the first evaluation that reaches the target: with the two before it, its
+// mean does. `values` of the metric are those of one training, in order. Nothing: none does.
+std::optional<size_t> TargetReached(const Metric& metric, double target,
+                                    std::span<const double> values);
 
 nlohmann::json ToJson(const Summary& summary);
 

@@ -1,5 +1,6 @@
 // Writer of summary.json. Unknown values (no deviation of one seed, no time where the target was
 // not reached) are null.
+#include "analysis/metric_json.h"
 #include "analysis/summary.h"
 #include "base/json.h"
 
@@ -32,15 +33,15 @@ json ToJson(const StepSplit& step) {
 }
 
 json ToJson(const SeedSummary& seed) {
-  const auto& time = seed.time_to_accuracy;
+  const auto& time = seed.time_to_target;
   return {{"seed", seed.seed},
           {"finished", seed.finished},
           {"steps", seed.steps},
           {"evaluations", seed.evaluations},
           {"simulated_seconds", seed.simulated_seconds},
-          {"final_accuracy", NumberOrNull(seed.final_accuracy)},
-          {"best_accuracy", NumberOrNull(seed.best_accuracy)},
-          {"time_to_accuracy_seconds", time ? json(*time) : json()},
+          {"final_metric", NumberOrNull(seed.final_metric)},
+          {"best_metric", NumberOrNull(seed.best_metric)},
+          {"time_to_target_seconds", time ? json(*time) : json()},
           {"element_ratio", NumberOrNull(seed.element_ratio)},
           {"payload_ratio", NumberOrNull(seed.payload_ratio)},
           {"traffic_ratio", NumberOrNull(seed.traffic_ratio)},
@@ -71,12 +72,12 @@ json ToJson(const PolicySummary& policy) {
   return {{"name", policy.name},
           {"complete", policy.complete},
           {"finished_seeds", policy.finished},
-          {"final_accuracy", ToJson(policy.final_accuracy)},
-          {"best_accuracy", ToJson(policy.best_accuracy)},
-          {"time_to_accuracy_seconds", ToJson(policy.time_to_accuracy, count)},
+          {"final_metric", ToJson(policy.final_metric)},
+          {"best_metric", ToJson(policy.best_metric)},
+          {"time_to_target_seconds", ToJson(policy.time_to_target, count)},
           {"speedup_over_dense", ToJson(policy.speedup_dense, count)},
           {"speedup_over_fp16", ToJson(policy.speedup_fp16, count)},
-          {"accuracy_difference", ToJson(policy.accuracy_difference)},
+          {"metric_difference", ToJson(policy.metric_difference)},
           {"element_ratio", ToJson(policy.element_ratio)},
           {"payload_ratio", ToJson(policy.payload_ratio)},
           {"traffic_ratio", ToJson(policy.traffic_ratio)},
@@ -96,13 +97,16 @@ json ToJson(const PolicySummary& policy) {
 json ToJson(const Summary& summary) {
   json policies = json::array();
   for (const PolicySummary& policy : summary.policies) policies.push_back(ToJson(policy));
+  std::optional<Target> target;
+  if (summary.target) target = Target{summary.metric.name, *summary.target};
   return {{"format", kFormatVersion},
           {"program", summary.program},
           {"workers", summary.workers},
           {"parameters", summary.parameters},
           {"seeds", summary.seeds},
           {"fidelity", summary.fidelity},
-          {"target_accuracy", summary.target ? json(*summary.target) : json()},
+          {"metric", summary.metric.name.empty() ? json() : MetricJson(summary.metric)},
+          {"target", TargetJson(target)},
           {"baseline", summary.baseline},
           {"policies", std::move(policies)},
           {"notes", summary.notes}};

@@ -36,20 +36,28 @@ std::string ShowReached(const CensoredSpread& value, size_t seeds) {
   return fmt::format("{}/{} reached", value.reached, seeds);
 }
 
-std::string ShowPaired(const Spread& spread) {
-  if (spread.count == 0) return "-";
-  return fmt::format("{} ({})", Show(spread, 100, 2, true), spread.count);
+std::string ShowMetric(const Metric& metric, const Spread& spread) {
+  return Show(spread, metric.Scale(), MetricDecimals(metric, spread.mean));
 }
 
-Table AccuracyTable(const Summary& summary) {
-  Table table{"Accuracy, and simulated time to accuracy (TTA)",
-              {"policy", "seeds", "final %", "best %", "TTA s"},
-              {}};
+std::string ShowPaired(const Metric& metric, const Spread& spread) {
+  if (spread.count == 0) return "-";
+  const int decimals = MetricDecimals(metric, spread.mean);
+  return fmt::format("{} ({})", Show(spread, metric.Scale(), decimals, true), spread.count);
+}
+
+Table MetricTable(const Summary& summary) {
+  const Metric& metric = summary.metric;
+  Table table{
+      Capitalised(metric.title) + ", and simulated time to target (TTA)",
+      {"policy", "seeds", MetricHeader("final", metric), MetricHeader("best", metric), "TTA s"},
+      {}};
   const bool dense = summary.policies.front().speedup_dense.has_value();
   const bool fp16 = summary.policies.front().speedup_fp16.has_value();
   if (dense) table.header.push_back("speed-up over dense");
   if (fp16) table.header.push_back("speed-up over fp16");
-  table.header.push_back("final, points over baseline (pairs)");
+  table.header.push_back(metric.fraction ? "final, points over baseline (pairs)"
+                                         : "final, over baseline (pairs)");
   for (const PolicySummary& policy : summary.policies) {
     const size_t seeds = policy.seeds.size();
     const auto show_time = [&](const CensoredSpread& value) {
@@ -62,12 +70,12 @@ Table AccuracyTable(const Summary& summary) {
     };
     std::vector<std::string> row = {
         MarkedName(policy.name, policy.decisions), fmt::format("{}/{}", policy.finished, seeds),
-        Show(policy.final_accuracy, 100, 2), Show(policy.best_accuracy, 100, 2),
-        show_time(policy.time_to_accuracy)};
+        ShowMetric(metric, policy.final_metric), ShowMetric(metric, policy.best_metric),
+        show_time(policy.time_to_target)};
     if (dense) row.push_back(show_ratio(*policy.speedup_dense));
     if (fp16) row.push_back(show_ratio(*policy.speedup_fp16));
     row.push_back(policy.name == summary.baseline ? "baseline"
-                                                  : ShowPaired(policy.accuracy_difference));
+                                                  : ShowPaired(metric, policy.metric_difference));
     table.rows.push_back(std::move(row));
   }
   return table;
@@ -160,7 +168,7 @@ Table NetworkTable(const Summary& summary) {
 }
 
 // True where the run evaluated, or was meant to. Otherwise only its times are shown.
-bool ClaimsAccuracy(const Summary& summary) {
+bool Evaluates(const Summary& summary) {
   const auto evaluated = [](const SeedSummary& seed) { return seed.evaluations > 0; };
   return summary.target || std::ranges::any_of(summary.policies, [&](const PolicySummary& policy) {
            return std::ranges::any_of(policy.seeds, evaluated);
@@ -168,17 +176,19 @@ bool ClaimsAccuracy(const Summary& summary) {
 }
 
 std::vector<Table> Tables(const Summary& summary) {
-  const bool times_alone = !ClaimsAccuracy(summary);
+  const bool times_alone = !Evaluates(summary);
   std::vector<Table> tables = {VolumeTable(summary, times_alone), NetworkTable(summary)};
-  if (!times_alone) tables.insert(tables.begin(), AccuracyTable(summary));
+  if (!times_alone) tables.insert(tables.begin(), MetricTable(summary));
   return tables;
 }
 
 std::string Heading(const Summary& summary) {
+  const Metric& metric = summary.metric;
   const std::string target =
-      summary.target ? fmt::format("target accuracy {} % (mean of the last 3 evaluations)",
-                                   TimeNumber(*summary.target * 100))
-                     : std::string("no target accuracy");
+      summary.target
+          ? fmt::format("target {} {}{} (mean of the last 3 evaluations)", metric.title,
+                        TimeNumber(*summary.target * metric.Scale()), metric.fraction ? " %" : "")
+          : fmt::format("no target{}{}", metric.name.empty() ? "" : " ", metric.title);
   return fmt::format(
       "{}: {} workers, {} parameters, fidelity {}, seeds {}\n"
       "{}, baseline {}\n",
@@ -214,13 +224,13 @@ CsvColumns ColumnsOf(const PolicySummary& policy) {
   line.Add("policy", policy.name);
   line.Add("seeds", static_cast<int64_t>(policy.seeds.size()));
   line.Add("finished_seeds", int64_t{policy.finished});
-  line.Add("final_accuracy", policy.final_accuracy);
-  line.Add("best_accuracy", policy.best_accuracy);
-  line.Add("time_to_accuracy_seconds", policy.time_to_accuracy);
+  line.Add("final_metric", policy.final_metric);
+  line.Add("best_metric", policy.best_metric);
+  line.Add("time_to_target_seconds", policy.time_to_target);
   line.Add("speedup_over_dense", policy.speedup_dense.value_or(CensoredSpread{}));
   line.Add("speedup_over_fp16", policy.speedup_fp16.value_or(CensoredSpread{}));
-  line.Add("accuracy_difference", policy.accuracy_difference);
-  line.Add("accuracy_difference_pairs", int64_t{policy.accuracy_difference.count});
+  line.Add("metric_difference", policy.metric_difference);
+  line.Add("metric_difference_pairs", int64_t{policy.metric_difference.count});
   line.Add("element_ratio", policy.element_ratio);
   line.Add("payload_ratio", policy.payload_ratio);
   line.Add("traffic_ratio", policy.traffic_ratio);
@@ -259,6 +269,15 @@ int Decimals(double value, int digits) {
 std::string Fixed(double value, int decimals, bool sign) {
   if (std::isnan(value)) return "-";
   return sign ? fmt::format("{:+.{}f}", value, decimals) : fmt::format("{:.{}f}", value, decimals);
+}
+
+int MetricDecimals(const Metric& metric, double value) {
+  constexpr int kMetricDigits = 4;
+  return metric.fraction ? 2 : Decimals(value, kMetricDigits);
+}
+
+std::string MetricHeader(const std::string& what, const Metric& metric) {
+  return metric.fraction ? what + " %" : what;
 }
 
 std::string TextTable(const Summary& summary) {

@@ -8,7 +8,7 @@
 
 namespace legacy::analysis {
 
-// Return three tables (accuracy and time, volume and step time, network) with a heading and the
+// Return three tables (metric and time, volume and step time, network) with a heading and the
 // notes. Policy names are shortened in the middle where a table would not fit.
 std::string TextTable(const Summary& summary);
 std::string MarkdownTable(const Summary& summary);
@@ -21,5 +21,11 @@ std::string CsvTable(const Summary& summary);
 // `value` with that number of decimals, "-" where it is nan.
 int Decimals(double value, int digits);
 std::string Fixed(double value, int decimals, bool sign = false);
+
+// Returns the number of decimals with which a value of a metric is shown: two of a per cent, or as
+// many as four significant digits need.
+int MetricDecimals(const Metric& metric, double value);
+// Returns the header of such values: "final %", or "final" where the metric is no fraction.
+std::string MetricHeader(const std::string& what, const Metric& metric);
 
 }  // namespace legacy::analysis

@@ -22,17 +22,30 @@ struct Metric {
   bool Reaches(double value, double target) const {
     return better == Better::kHigher ? value >= target : value <= target;
   }
+  // True where `value` is better than `other`. Any number is better than NaN.
+  bool IsBetter(double value, double other) const {
+    return Reaches(value, other) ? value != other : value == value && other != other;
+  }
+  // Returns the unit of values, as in files: "fraction" or "".
+  const char* Unit() const { return fraction ? "fraction" : ""; }
+  // Returns the factor from values to those that people are shown: fractions in per cent.
+  double Scale() const { return fraction ? 100 : 1; }
 
   bool operator==(const Metric&) const = default;
 };
 
 // A Target is a value of a metric that a training should reach.
 struct Target {
-  std::string metric;  // name of the metric; "": the task's first
-  double value = 0;    // a fraction where the metric is one
+  std::string metric;    // name of the metric; "": the task's first
+  double value = 0;      // a fraction where the metric is one
+  bool percent = false;  // true where the text had a per cent sign, which suits fractions alone
 
   bool operator==(const Target&) const = default;
 };
+
+// True for a name of small letters, digits and _, of which the first is a letter. Names of metrics
+// are parts of names of columns.
+bool IsMetricName(const std::string& name);
 
 // Reads "85%" or "0.85" (of the task's first metric), "120", "top5=90%" or "perplexity=120". Throws
 // Error naming `key`. Whether the metric is one of the task's, FindMetric says.
@@ -43,7 +56,25 @@ Target ParseTarget(const std::string& text, const std::string& key = "target");
 const Metric& FindMetric(const Target& target, std::span<const Metric> metrics,
                          const std::string& key = "target");
 
-// Returns "85 %", "120" or "3.5": a value of the metric, for people.
+// Returns the target with the name of its metric. Throws as FindMetric does.
+Target NamedTarget(const Target& target, std::span<const Metric> metrics,
+                   const std::string& key = "target");
+
+// Returns the position of the metric of that name; "" stands for the first. Where there is none, it
+// is the number of metrics.
+size_t MetricPosition(std::span<const Metric> metrics, const std::string& name);
+
+// Returns the metric as the label of an axis or a column: "accuracy [%]", "perplexity".
+std::string MetricLabel(const Metric& metric);
+
+// Returns the title at the beginning of a text: "Accuracy".
+std::string Capitalised(std::string title);
+
+// Returns "85 %", "120" or "3.5": a value of the metric, for people, with at most 12 significant
+// digits.
 std::string ShowValue(const Metric& metric, double value);
+
+// Returns "85 % accuracy" or "perplexity 120": a target in a sentence.
+std::string ShowTarget(const Metric& metric, double value);
 
 }  // namespace legacy

@@ -13,7 +13,17 @@
 namespace legacy {
 
 // An OptionKind says what the text of an option is: a number of some unit, or anything else.
-enum class OptionKind : uint8_t { kText, kInteger, kNumber, kFraction, kRate, kTime, kBytes };
+// kTarget is a value of a metric (base/metric.h).
+enum class OptionKind : uint8_t {
+  kText,
+  kInteger,
+  kNumber,
+  kFraction,
+  kRate,
+  kTime,
+  kBytes,
+  kTarget
+};
 
 int64_t ParseInteger(const std::string& text, const std::string& key, int64_t minimum,
                      int64_t maximum);

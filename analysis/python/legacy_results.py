@@ -22,7 +22,7 @@ means. In short, the rows of each table are:
                     elements_sent, bytes (B), seconds of the step and of its parts (s, simulated),
                     participants, fresh
   run.evaluations   an evaluation: step, simulated_seconds (s), message_bytes and nic_bytes so far
-                    (B), test_loss, test_accuracy (fraction)
+                    (B), test_loss, test_METRIC for each of run.metrics: test_accuracy (fraction)
   run.layers        a layer over a training: elements, mean_parameter, elements_sent, message_bytes
                     (B)
   run.decisions     a policy's decision for a layer: step, decision (its number), layer, parameter,
@@ -35,11 +35,11 @@ means. In short, the rows of each table are:
   run.doctor, run.fidelity    only if the run has them
   study.points      a policy and seed on a network: id, policy, seed, the axes (AXIS as text,
                     AXIS_number in the axis's unit), training, state (pending, done, failed),
-                    message, then the figures of done points: time_to_accuracy (s; missing if the
-                    target was not reached within simulated_seconds), final_accuracy (fraction),
-                    bytes (B), seconds of a mean step (s), egress_usd (USD), ...
+                    message, then the figures of done points: time_to_target (s; missing if the
+                    target was not reached within simulated_seconds), final_metric (in the unit of
+                    study.metric), bytes (B), seconds of a mean step (s), egress_usd (USD), ...
   study.curves      an evaluation of a done point: policy, seed, the axes, point, step,
-                    simulated_seconds (s), ...
+                    simulated_seconds (s), test_METRIC for each of study.metrics, ...
   study.trainings   id, policy, seed, replay_refused, state, message, configuration (JSON)
 """
 
@@ -56,8 +56,8 @@ try:
 except ImportError:
     pandas = None
 
-RUN_FORMAT = 1
-STUDY_FORMAT = 2
+RUN_FORMATS = (1, 2)  # format 1 had accuracy alone
+STUDY_FORMAT = 3
 
 
 class ResultsError(Exception):
@@ -72,7 +72,9 @@ def _columns(text):
 
 _TYPES = {"text": str, "count": int, "number": float, "truth": bool}
 
-# Type and unit of each column, by file of the run directory and by table of the study.
+# Type and unit of each column, by file of the run directory and by table of the study. Evaluations
+# and curves have the columns of their metrics as well (metric_columns); final_metric and
+# best_metric of points are in the unit of the study's metric.
 COLUMNS = {
     "steps.csv": _columns("""
         policy text
@@ -101,8 +103,7 @@ COLUMNS = {
         simulated_seconds number s
         message_bytes number B
         nic_bytes number B
-        test_loss number
-        test_accuracy number fraction"""),
+        test_loss number"""),
     "layers.csv": _columns("""
         policy text
         seed count
@@ -184,11 +185,11 @@ COLUMNS = {
         message text
         workers_trained count
         steps count
-        time_to_accuracy number s
-        steps_to_accuracy count
+        time_to_target number s
+        steps_to_target count
         simulated_seconds number s
-        final_accuracy number fraction
-        best_accuracy number fraction
+        final_metric number
+        best_metric number
         message_bytes number B
         nic_bytes number B
         element_ratio number
@@ -217,9 +218,35 @@ COLUMNS = {
         simulated_seconds number s
         message_bytes number B
         nic_bytes number B
-        test_loss number
-        test_accuracy number fraction"""),
+        test_loss number"""),
 }
+
+
+@dataclass
+class Metric:
+    """A measure of a model: its name in columns, its title for people, which way it is "better"
+    ("higher" or "lower"), and the unit of its values ("fraction" or "")."""
+
+    name: str
+    title: str
+    better: str
+    unit: str
+
+
+@dataclass
+class Target:
+    """A value of a metric that a training should reach."""
+
+    metric: str
+    value: float
+
+
+ACCURACY = Metric("accuracy", "accuracy", "higher", "fraction")
+
+
+def metric_columns(metrics):
+    """Returns type and unit of the columns test_METRIC, as in COLUMNS."""
+    return {f"test_{metric.name}": (float, metric.unit) for metric in metrics}
 
 
 @dataclass
@@ -239,6 +266,8 @@ class Run:
 
     path: pathlib.Path
     manifest: dict
+    metrics: list  # Metric of each column test_METRIC; [] if nothing was trained
+    target: Target | None
     summary: dict | None
     steps: object
     evaluations: object
@@ -271,15 +300,17 @@ class Run:
 
 @dataclass
 class Study:
-    """A study's database. target is an accuracy (fraction) or None; tables are as in the module's
-    text."""
+    """A study's database. `metric` is that of final_metric and best_metric: the target's, else the
+    first of `metrics`; None if nothing is trained. Tables are as in the module's text."""
 
     path: pathlib.Path
     name: str
     title: str
     definition: str
     baseline: str
-    target: float | None
+    metrics: list
+    metric: Metric | None
+    target: Target | None
     policies: list
     seeds: list
     axes: list
@@ -297,8 +328,10 @@ def read_run(path, frames=None):
     """
     path = pathlib.Path(path)
     manifest = _read_json(path / "manifest.json", "a directory with a manifest.json")
-    if not isinstance(manifest, dict) or manifest.get("format") != RUN_FORMAT:
-        raise ResultsError(f"{path / 'manifest.json'}: format: allowed: {RUN_FORMAT}")
+    if not isinstance(manifest, dict) or manifest.get("format") not in RUN_FORMATS:
+        allowed = ", ".join(map(str, RUN_FORMATS))
+        raise ResultsError(f"{path / 'manifest.json'}: format: allowed: {allowed}")
+    metrics, target = _metrics_of(manifest, path / "manifest.json")
     notes = []
     tables = {}
     for name in ("steps", "evaluations", "layers", "decisions", "links", "network", "doctor",
@@ -306,9 +339,13 @@ def read_run(path, frames=None):
         file = path / f"{name}.csv"
         if not file.exists() and name not in ("decisions", "doctor", "fidelity"):
             notes.append(f"{file.name} is missing")
-        tables[name] = _table(_read_csv(file, notes), COLUMNS[file.name], frames)
+        types = COLUMNS[file.name]
+        if name == "evaluations":
+            types = types | metric_columns(metrics)
+        tables[name] = _table(_read_csv(file, types, notes), types, frames)
     summary = path / "summary.json"
-    return Run(path=path, manifest=manifest, notes=notes, frames=frames, **tables,
+    return Run(path=path, manifest=manifest, metrics=metrics, target=target, notes=notes,
+               frames=frames, **tables,
                summary=_read_json(summary, "a summary") if summary.exists() else None)
 
 
@@ -340,6 +377,9 @@ def _read_database(database, file, frames):
     head = database.execute("SELECT * FROM study").fetchone()
     if head is None or head["format"] != STUDY_FORMAT:
         raise ResultsError(f"{file}: format: allowed: {STUDY_FORMAT}")
+    metrics = [Metric(**metric) for metric in json.loads(head["metrics"])]
+    target = None if head["target"] is None else Target(head["target_metric"], head["target"])
+    shown = [metric for metric in metrics if target is None or metric.name == target.metric]
     axes = {}
     for row in database.execute("SELECT axis, unit, value, number FROM axes ORDER BY rowid"):
         axis = axes.setdefault(row["axis"], Axis(row["axis"], row["unit"], [], []))
@@ -362,13 +402,15 @@ def _read_database(database, file, frames):
 
     return Study(
         path=file, name=head["name"], title=head["title"], definition=head["definition"],
-        baseline=head["baseline"], target=head["target"],
+        baseline=head["baseline"], metrics=metrics, metric=shown[0] if shown else None,
+        target=target,
         policies=json.loads(head["policies"]), seeds=json.loads(head["seeds"]),
         axes=list(axes.values()),
         trainings=table("SELECT * FROM trainings ORDER BY rowid", COLUMNS["trainings"]),
         points=table("SELECT * FROM points ORDER BY id", COLUMNS["points"] | axis_columns),
         curves=table("SELECT * FROM point_curves ORDER BY point, step",
-                     COLUMNS["points"] | COLUMNS["curves"] | axis_columns))
+                     COLUMNS["points"] | COLUMNS["curves"] | metric_columns(metrics)
+                     | axis_columns))
 
 
 def _read_json(file, allowed):
@@ -380,9 +422,21 @@ def _read_json(file, allowed):
         raise ResultsError(f"{file}: not JSON: {error}") from error
 
 
-def _read_csv(file, notes):
-    """Returns (names, rows) of one file; COLUMNS gives types, other columns stay texts."""
-    types = COLUMNS[file.name]
+def _metrics_of(manifest, file):
+    """Returns the metrics and the target of a run."""
+    if manifest["format"] == 1:
+        value = manifest.get("target_accuracy")
+        return [ACCURACY], None if value is None else Target(ACCURACY.name, value)
+    try:
+        target = manifest["target"]
+        return ([Metric(**metric) for metric in manifest["metrics"]],
+                None if target is None else Target(**target))
+    except (KeyError, TypeError) as error:
+        raise ResultsError(f"{file}: metrics, target: {error}") from error
+
+
+def _read_csv(file, types, notes):
+    """Returns (names, rows) of one file; columns that are not in `types` stay texts."""
     if not file.exists():
         return list(types), []
     try:
@@ -484,7 +538,9 @@ def _describe_run(run):
         for seed in manifest.get("seeds", []):
             row = last.get((policy, seed))
             state = "finished" if (policy, seed) in finished else "not finished"
-            result = f"accuracy {row['test_accuracy']:.4f} after {row['step']} steps, " \
+            values = ", ".join(f"{metric.title} {row['test_' + metric.name]:.4f}"
+                               for metric in run.metrics) if row else ""
+            result = f"{values} after {row['step']} steps, " \
                      f"{row['simulated_seconds']:.6g} s" if row else "no evaluation"
             yield f"  {policy}, seed {seed}: {state}; {result}"
     yield from (f"  note: {note}" for note in run.notes)
@@ -500,11 +556,12 @@ def _describe_study(study):
     for axis in study.axes:
         unit = f" ({axis.unit})" if axis.unit else ""
         yield f"  axis {axis.name}{unit}: {', '.join(axis.values)}"
-    target = "no target" if study.target is None else f"target accuracy {study.target:g}"
+    target = "no target" if study.target is None else \
+        f"target {study.metric.title} {study.target.value:g}"
     yield f"  {target}, baseline {study.baseline}"
     for policy in study.policies:
         done = [row for row in study.points if row["policy"] == policy and row["state"] == "done"]
-        reached = sum(row["time_to_accuracy"] is not None for row in done)
+        reached = sum(row["time_to_target"] is not None for row in done)
         yield f"  {policy}: {len(done)} done, {reached} reached the target"
     for row in study.points + study.trainings:
         if row["state"] == "failed":

@@ -25,6 +25,8 @@ import torch
 import torch.distributed as dist
 
 WAYS = ("all-reduce", "all-gather", "broadcast")
+# Which way a metric is better, and whether its values are fractions.
+METRIC_KINDS = ("higher", "lower", "higher fraction", "lower fraction")
 # Bytes per element that PyTorch's own hooks send by all-reduce; None: those of the gradient.
 KNOWN_HOOKS = {"allreduce_hook": None, "fp16_compress_hook": 2, "bf16_compress_hook": 2}
 
@@ -68,9 +70,15 @@ class DdpTraceRecorder:
     """Records the training of `model`, a DistributedDataParallel. `hook`, `state`: the
     communication hook to run; default: PyTorch's all-reduce. `sends(bucket)`: the messages of one
     rank for a bucket, a list of (way, bytes) with ways of WAYS, one for each collective call;
-    needed unless the hook is one of PyTorch's casts. `method`: the name in tables."""
+    needed unless the hook is one of PyTorch's casts. `method`: the name in tables. `metrics`: the
+    metrics besides accuracy that end_step gets, as {"perplexity": "lower", "top5": "higher
+    fraction"}: which way is better, and whether values are fractions."""
 
-    def __init__(self, path, model, hook=None, state=None, sends=None, method=None):
+    def __init__(self, path, model, hook=None, state=None, sends=None, method=None, metrics=None):
+        for metric, kind in (metrics or {}).items():
+            if kind not in METRIC_KINDS:
+                raise ValueError(
+                    f"metrics: got '{kind}' for {metric}; allowed: {', '.join(METRIC_KINDS)}")
         name = getattr(hook, "__name__", None)
         if hook is not None and sends is None and name not in KNOWN_HOOKS:
             raise ValueError(
@@ -89,7 +97,9 @@ class DdpTraceRecorder:
         self._write({"legacy-ddp-record": 1, "rank": self._rank,
                      "ranks": dist.get_world_size(self._group),
                      "method": method or (name if hook else "dense"),
+                     "metrics": metrics or {},
                      "layers": [[n, p.numel()] for n, p in layers]})
+        self._metrics = metrics or {}
         self._step = None     # step that runs
         self._ended = []      # steps on which the device may still work
         self._update = 0.0    # optimizer's seconds after the last written step
@@ -100,15 +110,21 @@ class DdpTraceRecorder:
         """Is the hook for model.register_comm_hook(recorder, recorder.hook)."""
         return recorder._exchange(bucket)
 
-    def end_step(self, loss=None, rate=None, accuracy=None, test_loss=None):
+    def end_step(self, loss=None, rate=None, accuracy=None, test_loss=None, metrics=None):
         """Ends a step; called after optimizer.step(), so that its time counts. Each value is
         optional; rank 0's values are recorded. `accuracy`: a fraction, measured on the test set
-        after this step."""
+        after this step. `metrics`: other metrics measured then, as {"perplexity": 118.2}."""
+        for name in metrics or {}:
+            if name not in self._metrics:
+                raise ValueError(f"end_step: got the metric '{name}'; allowed: those given to "
+                                 f"DdpTraceRecorder: {', '.join(self._metrics) or 'none'}")
         if self._step is None or not self._step.buckets:
             raise RuntimeError("end_step: no gradients were exchanged since the step before")
         self._step.end = self._timer.now()
         facts = {"loss": loss, "rate": rate, "accuracy": accuracy, "test_loss": test_loss}
         self._step.facts = {key: float(value) for key, value in facts.items() if value is not None}
+        if metrics:
+            self._step.facts["metrics"] = {key: float(value) for key, value in metrics.items()}
         self._finish_step()
 
     def close(self):
@@ -252,9 +268,13 @@ def _step_lines(steps, names, where):
     for key in ("rate", "loss"):
         if key in steps[0]:
             yield f"  {key} {steps[0][key]!r}"
+    values = [f"metric {name} {value!r}" for name, value in steps[0].get("metrics", {}).items()]
     if "accuracy" in steps[0]:
-        yield f"  accuracy {steps[0]['accuracy']!r}" + (f" {steps[0]['test_loss']!r}"
-                                                        if "test_loss" in steps[0] else "")
+        values.insert(0, f"accuracy {steps[0]['accuracy']!r}")
+    if values and "test_loss" in steps[0]:
+        values[0] += f" {steps[0]['test_loss']!r}"
+    for value in values:
+        yield "  " + value
     for buckets in zip(*(step["buckets"] for step in steps)):
         yield "  bucket " + _ranges(buckets[0]["layers"], names)
         yield "    ready " + _each([bucket["ready"] for bucket in buckets])
@@ -283,6 +303,8 @@ def merge(path, parts):
         print("legacy-trace 1", f"workers {first['ranks']}", sep="\n", file=file)
         for name, (_, elements) in zip(names, first["layers"]):
             print(f"layer {name} {elements}", file=file)
+        for name, kind in first.get("metrics", {}).items():
+            print(f"metric {name} {kind}", file=file)
         print(f"method {_name(first['method'])}", file=file)
         for number, steps in enumerate(zip(*(steps for _, steps in read))):
             for line in _step_lines(steps, names, f"{path}: step {number}"):

@@ -28,9 +28,16 @@ Place PlaceAt(const Study& study, size_t value) {
   throw Error("advice: the study has no point at the asked value");
 }
 
+bool IsNearGuessing(const Metric& metric, double value, double guessing) {
+  if (!(guessing > 0)) return false;
+  return metric.better == Metric::Better::kHigher ? value < kLearntTimesGuessing * guessing
+                                                  : value > guessing / kLearntTimesGuessing;
+}
+
 void Decide(const Study& study, size_t baseline, Advice& advice) {
-  const double accuracy = advice.place.outcomes[baseline].final_accuracy.mean;
-  advice.near_guessing = accuracy < kLearntTimesGuessing * advice.question.guessing;
+  advice.near_guessing =
+      IsNearGuessing(ShownMetric(study), advice.place.outcomes[baseline].final_metric.mean,
+                     advice.question.guessing);
   if (advice.near_guessing) return;
   bool all_later = true;
   for (size_t p = 0; p < study.policies.size(); ++p) {

@@ -34,11 +34,13 @@ struct AdviceQuestion {
   std::string target;   // sentence that says how the target was chosen; "": it was given
   std::vector<std::string> caveats;  // caveats, a sentence each
   std::string command;               // command of a full study
-  double guessing = 0;               // accuracy of guessing, a fraction; 0: not known
+  // Value of the metric without learning: the accuracy of guessing, or the perplexity of equally
+  // likely words. 0: not known, so that the baseline may have learnt nothing.
+  double guessing = 0;
 };
 
-// A baseline must be at least this many times as accurate as guessing, or it has learnt too little
-// for a comparison.
+// A baseline must be at least this many times better than guessing, or it has learnt too little for
+// a comparison: twice as accurate, or at half the perplexity.
 inline constexpr double kLearntTimesGuessing = 2;
 
 struct Advice {

@@ -1,4 +1,5 @@
 // Writer of advice as JSON, for programs.
+#include "analysis/metric_json.h"
 #include "analysis/study/advice.h"
 #include "base/json.h"
 
@@ -61,10 +62,10 @@ json ToJson(const Outcome& outcome, bool baseline) {
   return {{"policy", outcome.policy},
           {"reached", outcome.reached},
           {"seeds", outcome.done},
-          {"time_to_accuracy_seconds", ToJson(outcome.time_to_accuracy)},
+          {"time_to_target_seconds", ToJson(outcome.time_to_target)},
           {"speedup", baseline ? json() : ToJson(outcome.speedup)},
-          {"final_accuracy", ToJson(outcome.final_accuracy)},
-          {"accuracy_difference", baseline ? json() : ToJson(outcome.accuracy_difference)},
+          {"final_metric", ToJson(outcome.final_metric)},
+          {"metric_difference", baseline ? json() : ToJson(outcome.metric_difference)},
           {"nic_bytes", ToJson(outcome.nic_bytes)},
           {"egress_usd", outcome.egress_usd.count > 0 ? ToJson(outcome.egress_usd) : json()},
           {"step_seconds",
@@ -103,12 +104,13 @@ json AdviceJson(const Study& study, const Advice& advice) {
   if (advice.facet) {
     for (const BreakEven& even : BreakEvensOf(study, *advice.facet)) evens.push_back(ToJson(even));
   }
-  return {{"format", 1},
+  return {{"format", 2},
           {"verdict", Text(advice.verdict)},
           {"policy", advice.policy ? json(study.policies[*advice.policy]) : json()},
           {"words", VerdictText(study, advice)},
           {"setting", question.setting},
-          {"target_accuracy", *study.target},
+          {"metric", MetricJson(ShownMetric(study))},
+          {"target", TargetJson(study.target)},
           {"target_chosen", !question.target.empty()},
           {"baseline", study.baseline},
           {"seeds", study.seeds},

@@ -13,7 +13,10 @@ namespace {
 
 using Cells = std::vector<std::string>;
 
-std::string TargetText(const Study& study) { return ShowQuantity(*study.target, "fraction"); }
+// Returns "85 % accuracy" or "perplexity 120".
+std::string TargetText(const Study& study) {
+  return ShowTarget(ShownMetric(study), study.target->value);
+}
 
 // Returns how sure the ratio is, as " (95 % interval, 3 seeds)".
 std::string Surety(const Study& study, const Speedup& speedup) {
@@ -28,23 +31,11 @@ std::string MissedText(const Study& study, const Outcome& outcome) {
                      ShowCount(static_cast<int64_t>(study.seeds.size()), "seed"));
 }
 
-// Returns the difference of accuracy in points, as "+0.40 [-1.00, +1.80]".
-std::string PointsText(const Outcome& outcome) {
-  const Spread& spread = outcome.accuracy_difference;
-  if (spread.count == 0) return "-";
-  std::string text = Fixed(spread.mean * 100, 2, true);
-  if (const auto interval = MeanInterval(spread)) {
-    text += fmt::format(" [{:+.2f}, {:+.2f}]", interval->low * 100, interval->high * 100);
-  }
-  return text;
-}
-
 std::string CompressText(const Study& study, const Advice& advice) {
   const Outcome& outcome = advice.place.outcomes[*advice.policy];
   const Outcome& base = advice.place.outcomes[*BaselineIndex(study)];
   const Speedup& speedup = outcome.speedup;
-  std::string text =
-      fmt::format("Compress: {} reaches {} accuracy ", outcome.policy, TargetText(study));
+  std::string text = fmt::format("Compress: {} reaches {} ", outcome.policy, TargetText(study));
   if (speedup.bounded()) {
     text += fmt::format("at least {} times sooner than {}, which {}", ShowNumber(speedup.ratio),
                         study.baseline, MissedText(study, base));
@@ -52,12 +43,13 @@ std::string CompressText(const Study& study, const Advice& advice) {
     text += fmt::format("{} times sooner than {}{}", ShowSpeedup(speedup), study.baseline,
                         Surety(study, speedup));
   }
-  if (outcome.time_to_accuracy.count > 0 && base.time_to_accuracy.count > 0) {
-    text += fmt::format(", after {} instead of {}", ShowSpread(outcome.time_to_accuracy, "s"),
-                        ShowSpread(base.time_to_accuracy, "s"));
+  if (outcome.time_to_target.count > 0 && base.time_to_target.count > 0) {
+    text += fmt::format(", after {} instead of {}", ShowSpread(outcome.time_to_target, "s"),
+                        ShowSpread(base.time_to_target, "s"));
   }
-  return text + fmt::format(". Its final accuracy is {} points from {}'s.", PointsText(outcome),
-                            study.baseline);
+  return text + fmt::format(". Its final {} is {}{} from {}'s.", ShownMetric(study).title,
+                            ShowDifference(ShownMetric(study), outcome.metric_difference),
+                            ShownMetric(study).fraction ? " points" : "", study.baseline);
 }
 
 // Returns the policies other than the baseline, the highest ratio first and those without one last.
@@ -76,7 +68,7 @@ std::vector<size_t> Others(const Study& study, const Place& place) {
 std::string DoNotText(const Study& study, const Advice& advice) {
   const Outcome& next = advice.place.outcomes[Others(study, advice.place).front()];
   const Speedup& speedup = next.speedup;
-  std::string text = fmt::format("Do not compress: {} reaches {} accuracy before all others. ",
+  std::string text = fmt::format("Do not compress: {} reaches {} before all others. ",
                                  study.baseline, TargetText(study));
   if (speedup.bounded()) {
     return text + fmt::format("The next, {}, takes at least {} times as long: it {}.", next.policy,
@@ -90,12 +82,13 @@ std::string DoNotText(const Study& study, const Advice& advice) {
 
 std::string NearGuessingText(const Study& study, const Advice& advice) {
   const Outcome& base = advice.place.outcomes[*BaselineIndex(study)];
+  const Metric metric = ShownMetric(study);
   return fmt::format(
-      "Nothing can be told: {} is {} accurate after {:.0f} steps, and guessing {}. Train longer, "
-      "by "
-      "more --quick-steps.",
-      study.baseline, ShowQuantity(base.final_accuracy.mean, "fraction"), base.steps,
-      ShowQuantity(advice.question.guessing, "fraction"));
+      "Nothing can be told: {} has {} {} after {:.0f} steps, and guessing {}. Train longer, by "
+      "more "
+      "--quick-steps.",
+      study.baseline, metric.title, ShowQuantity(base.final_metric.mean, metric.Unit()), base.steps,
+      ShowQuantity(advice.question.guessing, metric.Unit()));
 }
 
 std::string UndecidedText(const Study& study, const Advice& advice) {
@@ -114,15 +107,15 @@ std::string UndecidedText(const Study& study, const Advice& advice) {
   const std::string more = " More --seeds or more --quick-steps may tell.";
   if (same.empty()) {
     return fmt::format(
-        "Nothing can be told: too few trainings reach {} accuracy. A lower --target, "
+        "Nothing can be told: too few trainings reach {}. An easier --target, "
         "more --quick-steps or more --seeds may help.",
         TargetText(study));
   }
-  std::string text = fmt::format(
-      "{} cannot be told apart from {}: times sooner to {} accuracy, 95 % intervals of {}: {}.",
-      same.size() == 1 ? "Compressing" : "They", study.baseline, TargetText(study),
-      ShowCount(static_cast<int64_t>(study.seeds.size()), "seed"),
-      fmt::format("{}", fmt::join(same, ", ")));
+  std::string text =
+      fmt::format("{} cannot be told apart from {}: times sooner to {}, 95 % intervals of {}: {}.",
+                  same.size() == 1 ? "Compressing" : "They", study.baseline, TargetText(study),
+                  ShowCount(static_cast<int64_t>(study.seeds.size()), "seed"),
+                  fmt::format("{}", fmt::join(same, ", ")));
   if (!later.empty()) text += fmt::format(" Later than {}: {}.", study.baseline, JoinWords(later));
   if (!open.empty()) {
     text += fmt::format(" Not known, as seeds miss the target: {}.", JoinWords(open));
@@ -143,24 +136,31 @@ std::string BoundText(const Outcome& outcome) {
 }
 
 std::string ReachedText(const Outcome& outcome) {
-  if (outcome.time_to_accuracy.count > 0) return ShowSpread(outcome.time_to_accuracy, "s");
+  if (outcome.time_to_target.count > 0) return ShowSpread(outcome.time_to_target, "s");
   return fmt::format("{}/{} reached", outcome.reached, outcome.done);
+}
+
+// Returns the final value: in per cent with one decimal, or with four significant digits.
+std::string FinalText(const Metric& metric, double value) {
+  return Fixed(value * metric.Scale(), metric.fraction ? 1 : MetricDecimals(metric, value));
 }
 
 std::vector<Cells> TableOf(const Study& study, const Place& place) {
   const bool priced =
       std::ranges::any_of(place.outcomes, [](const Outcome& o) { return o.egress_usd.count > 0; });
-  std::vector<Cells> rows = {{"policy", "time to " + TargetText(study), "times sooner", "final %",
-                              "points from " + study.baseline, "sent by a worker",
-                              "a step, most of it"}};
+  const Metric metric = ShownMetric(study);
+  std::vector<Cells> rows = {{"policy", "time to " + ShowValue(metric, study.target->value),
+                              "times sooner", MetricHeader("final", metric),
+                              (metric.fraction ? "points from " : "from ") + study.baseline,
+                              "sent by a worker", "a step, most of it"}};
   if (priced) rows.front().push_back("egress USD");
   for (const Outcome& outcome : place.outcomes) {
     const bool base = outcome.policy == study.baseline;
     Cells row = {MarkedName(outcome.policy, outcome.decisions),
                  ReachedText(outcome),
                  base ? "baseline" : ShowSpeedup(outcome.speedup),
-                 Fixed(outcome.final_accuracy.mean * 100, 1),
-                 base ? "baseline" : PointsText(outcome),
+                 FinalText(metric, outcome.final_metric.mean),
+                 base ? "baseline" : ShowDifference(metric, outcome.metric_difference),
                  ShowQuantity(outcome.nic_bytes.mean, "B"),
                  BoundText(outcome)};
     if (priced) row.push_back(ShowSpread(outcome.egress_usd, ""));

@@ -10,6 +10,7 @@
 #include <set>
 #include <type_traits>
 
+#include "analysis/rows.h"
 #include "base/error.h"
 
 namespace legacy::analysis {
@@ -67,9 +68,9 @@ void FromCell(const Cell& cell, const char* column, std::optional<T>& value) {
 }
 
 template <class Row>
-void AddColumns(std::vector<Column>& columns) {
+void AddColumns(std::vector<Column>& columns, std::span<const Metric> metrics = {}) {
   Row row;
-  Row::Columns(row, [&](const char* name, const char* unit, const auto& member) {
+  VisitColumns(row, metrics, [&](const std::string& name, const char* unit, const auto& member) {
     columns.push_back({name, TypeOf(member), unit});
   });
 }
@@ -140,9 +141,9 @@ std::vector<Column> ResultColumns() {
   return columns;
 }
 
-std::vector<Column> CurveColumns() {
+std::vector<Column> CurveColumns(std::span<const Metric> metrics) {
   std::vector<Column> columns = {{"point", "INTEGER", "", true}};
-  AddColumns<CurveRow>(columns);
+  AddColumns<CurveRow>(columns, metrics);
   return columns;
 }
 
@@ -176,10 +177,11 @@ std::vector<Cell> ResultCells(const StudyPoint& point) {
   return cells;
 }
 
-std::vector<Cell> CurveCells(int64_t point, const CurveRow& row) {
+std::vector<Cell> CurveCells(int64_t point, const CurveRow& row, std::span<const Metric> metrics) {
   std::vector<Cell> cells = {point};
-  CurveRow::Columns(
-      row, [&](const char*, const char*, const auto& member) { cells.push_back(ToCell(member)); });
+  VisitColumns(row, metrics, [&](const auto&, const char*, const auto& member) {
+    cells.push_back(ToCell(member));
+  });
   return cells;
 }
 
@@ -215,11 +217,12 @@ StudyPoint PointOf(const std::vector<StudyAxis>& axes, const std::vector<Cell>& 
   return point;
 }
 
-CurveRow CurveRowOf(const std::vector<Cell>& cells) {
+CurveRow CurveRowOf(const std::vector<Cell>& cells, std::span<const Metric> metrics) {
   CurveRow row;
   auto cell = cells.begin() + 1;
-  CurveRow::Columns(
-      row, [&](const char* name, const char*, auto& member) { FromCell(*cell++, name, member); });
+  VisitColumns(row, metrics, [&](const std::string& name, const char*, auto& member) {
+    FromCell(*cell++, name.c_str(), member);
+  });
   return row;
 }
 
@@ -231,6 +234,7 @@ StudyState StateOf(const std::string& text) {
 }
 
 void CheckTables(const Study& study) {
+  if (study.target) FindMetric(*study.target, study.metrics);
   for (const StudyAxis& axis : study.axes) CheckAxis(axis);
   std::set<std::string> names;
   for (const Column& column : PointColumns(study.axes)) {
@@ -238,7 +242,7 @@ void CheckTables(const Study& study) {
       throw Error("axis", column.name, "a name that no other column of the points has");
     }
   }
-  for (const Column& column : CurveColumns()) {
+  for (const Column& column : CurveColumns(study.metrics)) {
     if (std::ranges::find(study.axes, column.name, &StudyAxis::name) != study.axes.end()) {
       throw Error("axis", column.name, "a name that no column of the curves has");
     }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <variant>
 #include <vector>
@@ -25,24 +26,26 @@ struct Column {
 std::vector<Column> TrainingColumns();
 std::vector<Column> PointColumns(const std::vector<StudyAxis>& axes);
 std::vector<Column> ResultColumns();  // last ones of PointColumns, from the state on
-std::vector<Column> CurveColumns();   // the point's id, then the columns of CurveRow
+// The point's id, then the columns of CurveRow.
+std::vector<Column> CurveColumns(std::span<const Metric> metrics);
 
 // Return the cells of a row. They throw Error on a value that its axis does not have.
 std::vector<Cell> TrainingCells(const StudyTraining& training);
 std::vector<Cell> PointCells(const std::vector<StudyAxis>& axes, const StudyPoint& point);
 std::vector<Cell> ResultCells(const StudyPoint& point);
-std::vector<Cell> CurveCells(int64_t point, const CurveRow& row);
+std::vector<Cell> CurveCells(int64_t point, const CurveRow& row, std::span<const Metric> metrics);
 
 // Return the value of a row's cells. They throw Error naming the column where a cell is not of its
 // type.
 StudyTraining TrainingOf(const std::vector<Cell>& cells);
 StudyPoint PointOf(const std::vector<StudyAxis>& axes, const std::vector<Cell>& cells);
-CurveRow CurveRowOf(const std::vector<Cell>& cells);
+CurveRow CurveRowOf(const std::vector<Cell>& cells, std::span<const Metric> metrics);
 
 // Returns the state of that name. Throws Error with the allowed names on any other.
 StudyState StateOf(const std::string& text);
 
-// Throws Error on what no table can store: names of axes that are no names of columns or equal one,
+// Throws Error on what no table can store: a target that is of none of the metrics, names of axes
+// that are no names of columns or equal one,
 // values that are given twice, a number of numbers that is not that of the values, points whose ids
 // are not their positions, seeds above 2^63 - 1.
 void CheckTables(const Study& study);

@@ -40,12 +40,12 @@ struct Time {
 
 Time TimeOf(const PointFigures& figures, Clock clock) {
   if (clock == Clock::kSimulated) {
-    return {figures.time_to_accuracy.value_or(figures.simulated_seconds),
-            figures.time_to_accuracy.has_value()};
+    return {figures.time_to_target.value_or(figures.simulated_seconds),
+            figures.time_to_target.has_value()};
   }
-  const int64_t steps = figures.steps_to_accuracy.value_or(figures.steps);
+  const int64_t steps = figures.steps_to_target.value_or(figures.steps);
   return {static_cast<double>(steps) * figures.alpha_beta_step_seconds,
-          figures.steps_to_accuracy.has_value()};
+          figures.steps_to_target.has_value()};
 }
 
 Sample SampleOf(double x, const Time& policy, const Time& other) {

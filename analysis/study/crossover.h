@@ -1,10 +1,10 @@
-// A crossover is the value of a numeric axis at which two policies' times to accuracy cross. With
+// A crossover is the value of a numeric axis at which two policies' times to target cross. With
 // the baseline along bandwidth it is the break-even bandwidth. For each seed, log(TTA ratio) is
 // interpolated over log(x) between neighbouring values of the axis (over x where the axis has
 // values <= 0). The mean over seeds is the geometric one with a 95 % t-interval of the logarithms
 // (the arithmetic one where x is interpolated as it is).
 //
-// A second crossover is computed from the times that the textbook predicts, steps to accuracy x
+// A second crossover is computed from the times that the textbook predicts, steps to target x
 // alpha-beta time of a step (Hockney 1994; Thakur et al. 2005). It needs no simulation, and is
 // shown beside the first.
 #pragma once

@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "analysis/csv.h"
+#include "analysis/metric_json.h"
 #include "analysis/run_directory.h"
 #include "analysis/study/columns.h"
 #include "analysis/study/store.h"
@@ -43,10 +44,11 @@ std::string Line(const std::vector<Cell>& cells) {
   return CsvLine(fields);
 }
 
-json Units(const std::vector<Column>& columns) {
+json Units(const std::vector<Column>& columns, const Metric& metric) {
   json units = json::object();
   for (const Column& column : columns) {
-    if (!column.unit.empty()) units[column.name] = column.unit;
+    const std::string unit = column.unit == kMetricUnit ? metric.Unit() : column.unit;
+    if (!unit.empty()) units[column.name] = unit;
   }
   return units;
 }
@@ -58,17 +60,22 @@ json Description(const Study& study) {
     entry["numbers"] = axis.numbers.empty() ? json() : json(axis.numbers);
     axes.push_back(std::move(entry));
   }
-  return {
-      {"format", kStudyFormat},
-      {"name", study.name},
-      {"title", study.title},
-      {"definition", study.definition},
-      {"baseline", study.baseline},
-      {"target", study.target ? json(*study.target) : json()},
-      {"policies", study.policies},
-      {"seeds", study.seeds},
-      {"axes", std::move(axes)},
-      {"units", {{"points", Units(PointColumns(study.axes))}, {"curves", Units(CurveColumns())}}}};
+  json metrics = json::array();
+  for (const Metric& metric : study.metrics) metrics.push_back(MetricJson(metric));
+  const Metric shown = ShownMetric(study);
+  return {{"format", kStudyFormat},
+          {"name", study.name},
+          {"title", study.title},
+          {"definition", study.definition},
+          {"baseline", study.baseline},
+          {"metrics", std::move(metrics)},
+          {"target", TargetJson(study.target)},
+          {"policies", study.policies},
+          {"seeds", study.seeds},
+          {"axes", std::move(axes)},
+          {"units",
+           {{"points", Units(PointColumns(study.axes), shown)},
+            {"curves", Units(CurveColumns(study.metrics), shown)}}}};
 }
 
 }  // namespace
@@ -80,11 +87,13 @@ void ExportStudy(const Study& study, const fs::path& directory) {
   std::string trainings = Header(TrainingColumns());
   for (const StudyTraining& training : study.trainings) trainings += Line(TrainingCells(training));
   std::string points = Header(PointColumns(study.axes));
-  std::string curves = Header(CurveColumns());
+  std::string curves = Header(CurveColumns(study.metrics));
   for (const StudyPoint& point : study.points) {
     points += Line(PointCells(study.axes, point));
     if (point.state != StudyState::kDone) continue;
-    for (const CurveRow& row : point.curve) curves += Line(CurveCells(point.id, row));
+    for (const CurveRow& row : point.curve) {
+      curves += Line(CurveCells(point.id, row, study.metrics));
+    }
   }
   WriteWholeFile(directory / "trainings.csv", trainings);
   WriteWholeFile(directory / "points.csv", points);

@@ -19,6 +19,7 @@
 #include <utility>
 
 #include "analysis/csv.h"
+#include "analysis/rows.h"
 #include "analysis/study/columns.h"
 #include "base/error.h"
 #include "base/json.h"
@@ -96,37 +97,37 @@ void ReadState(const json& object, StudyState& state) {
   if (state == StudyState::kPending) throw Error("state", text, "done, failed");
 }
 
-json CurveJson(const std::vector<CurveRow>& curve) {
+json CurveJson(const std::vector<CurveRow>& curve, std::span<const Metric> metrics) {
   json columns = json::object();
   CurveRow names;
-  CurveRow::Columns(names,
-                    [&](const char* name, const char*, auto&) { columns[name] = json::array(); });
+  VisitColumns(names, metrics,
+               [&](const std::string& name, const char*, auto&) { columns[name] = json::array(); });
   for (const CurveRow& row : curve) {
-    CurveRow::Columns(row, [&](const char* name, const char*, const auto& member) {
+    VisitColumns(row, metrics, [&](const std::string& name, const char*, const auto& member) {
       columns[name].push_back(ToJson(member));
     });
   }
   return columns;
 }
 
-std::vector<CurveRow> CurveOf(const json& columns) {
+std::vector<CurveRow> CurveOf(const json& columns, std::span<const Metric> metrics) {
   std::vector<CurveRow> curve(Need(columns, "step").size());
   CurveRow names;
-  CurveRow::Columns(names, [&](const char* name, const char*, auto&) {
-    const json& column = Need(columns, name);
+  VisitColumns(names, metrics, [&](const std::string& name, const char*, auto&) {
+    const json& column = Need(columns, name.c_str());
     if (!column.is_array() || column.size() != curve.size()) {
       Refuse(name, column, fmt::format("a list of {}, as many as steps", curve.size()));
     }
   });
   for (size_t i = 0; i < curve.size(); ++i) {
-    CurveRow::Columns(curve[i], [&](const char* name, const char*, auto& member) {
+    VisitColumns(curve[i], metrics, [&](const std::string& name, const char*, auto& member) {
       FromJson(columns[name][i], name, member);
     });
   }
   return curve;
 }
 
-json PointJson(const StudyPoint& point) {
+json PointJson(const StudyPoint& point, std::span<const Metric> metrics) {
   json entry = {
       {"id", point.id},          {"policy", point.policy},     {"seed", point.seed},
       {"values", point.values},  {"training", point.training}, {"state", StateText(point.state)},
@@ -136,11 +137,11 @@ json PointJson(const StudyPoint& point) {
   PointFigures::Columns(point.figures, [&](const char* name, const char*, const auto& member) {
     figures[name] = ToJson(member);
   });
-  entry["curve"] = CurveJson(point.curve);
+  entry["curve"] = CurveJson(point.curve, metrics);
   return entry;
 }
 
-StudyPoint PointFromJson(const json& entry) {
+StudyPoint PointFromJson(const json& entry, std::span<const Metric> metrics) {
   StudyPoint point;
   Read(entry, "id", point.id);
   if (point.id < 0) Refuse("id", entry["id"], "0 or more");
@@ -157,7 +158,7 @@ StudyPoint PointFromJson(const json& entry) {
   PointFigures::Columns(point.figures, [&](const char* name, const char*, auto& member) {
     Read(figures, name, member);
   });
-  point.curve = CurveOf(Need(entry, "curve"));
+  point.curve = CurveOf(Need(entry, "curve"), metrics);
   return point;
 }
 
@@ -199,10 +200,10 @@ void Keep(std::map<Id, Entry>& entries, Entry entry) {
   if (added || !hides) place->second = std::move(entry);
 }
 
-void ReadLine(const std::string& line, Collected& collected) {
+void ReadLine(const std::string& line, std::span<const Metric> metrics, Collected& collected) {
   const json entry = ParseJson(line, "line");
   if (entry.is_object() && entry.contains("point")) {
-    Keep(collected.points, PointFromJson(entry["point"]));
+    Keep(collected.points, PointFromJson(entry["point"], metrics));
   } else if (entry.is_object() && entry.contains("training")) {
     Keep(collected.trainings, TrainingFromJson(entry["training"]));
   } else {
@@ -210,7 +211,7 @@ void ReadLine(const std::string& line, Collected& collected) {
   }
 }
 
-void ReadFile(const fs::path& path, Collected& collected) {
+void ReadFile(const fs::path& path, std::span<const Metric> metrics, Collected& collected) {
   std::ifstream file(path, std::ios::binary);
   if (!file) throw Error(path.string() + ": cannot be read");
   std::string line;
@@ -218,7 +219,7 @@ void ReadFile(const fs::path& path, Collected& collected) {
     // A line without a line feed is unfinished: its process was killed, or still writes.
     if (file.eof()) break;
     try {
-      ReadLine(line, collected);
+      ReadLine(line, metrics, collected);
     } catch (const Error& error) {
       if (collected.skipped++ > 0) continue;
       collected.first_skipped = fmt::format("{}:{}: {}", path.string(), number, error.what());
@@ -262,17 +263,18 @@ void WriteLine(OutputFile& file, const json& entry) {
 
 }  // namespace
 
-JournalWriter::JournalWriter(const fs::path& folder) : file_(CreateFile(folder)) {}
+JournalWriter::JournalWriter(const fs::path& folder, std::span<const Metric> metrics)
+    : file_(CreateFile(folder)), metrics_(metrics.begin(), metrics.end()) {}
 
 void JournalWriter::Write(const StudyPoint& point) {
-  WriteLine(file_, {{"point", PointJson(point)}});
+  WriteLine(file_, {{"point", PointJson(point, metrics_)}});
 }
 
 void JournalWriter::Write(const StudyTraining& training) {
   WriteLine(file_, {{"training", TrainingJson(training)}});
 }
 
-JournalEntries ReadJournals(const fs::path& folder) {
+JournalEntries ReadJournals(const fs::path& folder, std::span<const Metric> metrics) {
   std::error_code error;
   std::vector<fs::path> paths;
   if (!fs::is_directory(folder, error)) return {};
@@ -282,7 +284,7 @@ JournalEntries ReadJournals(const fs::path& folder) {
   if (error) throw Error(folder.string() + ": cannot be read: " + error.message());
   std::ranges::sort(paths);
   Collected collected;
-  for (const fs::path& path : paths) ReadFile(path, collected);
+  for (const fs::path& path : paths) ReadFile(path, metrics, collected);
   return {Values(collected.points), Values(collected.trainings), collected.skipped,
           collected.first_skipped};
 }

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -17,7 +18,8 @@ namespace legacy::analysis {
 class JournalWriter {
  public:
   // Creates folder and file. The file's name has host and process, so that no two are the same.
-  explicit JournalWriter(const std::filesystem::path& folder);
+  // `metrics` are those of the study's curves.
+  JournalWriter(const std::filesystem::path& folder, std::span<const Metric> metrics);
   // Write a result, done or failed, and flush it. They throw Error naming the file where writing
   // fails.
   void Write(const StudyPoint& point);
@@ -25,6 +27,7 @@ class JournalWriter {
 
  private:
   OutputFile file_;
+  std::vector<Metric> metrics_;
 };
 
 struct JournalEntries {
@@ -35,8 +38,9 @@ struct JournalEntries {
   std::string first_skipped;  // location of the first of them, and its mistake
 };
 
-// Returns the entries of all journals of a folder; empty where there is none. A line that is no
-// result is counted and skipped. Throws Error where a journal cannot be read.
-JournalEntries ReadJournals(const std::filesystem::path& folder);
+// Returns the entries of all journals of a folder, whose curves have these metrics; empty where
+// there is none. A line that is no result is counted and skipped. Throws Error where a journal
+// cannot be read.
+JournalEntries ReadJournals(const std::filesystem::path& folder, std::span<const Metric> metrics);
 
 }  // namespace legacy::analysis

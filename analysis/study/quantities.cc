@@ -94,6 +94,28 @@ std::string ShowSpeedup(const Speedup& speedup) {
   return (speedup.bound == Bound::kAtLeast ? "≥ " : "≤ ") + number;
 }
 
+int DifferenceDecimals(const Metric& metric, const Spread& difference) {
+  if (metric.fraction) return 2;
+  const auto interval = MeanInterval(difference);
+  // A mean near 0 with a wide interval has the interval's digits.
+  const double ends = interval ? std::max(-interval->low, interval->high) : 0;
+  return Decimals(std::max(std::abs(difference.mean), ends), 3);
+}
+
+std::string ShowDifferenceInterval(const Metric& metric, const Spread& difference) {
+  const auto interval = MeanInterval(difference);
+  if (!interval) return "";
+  const int decimals = DifferenceDecimals(metric, difference);
+  return fmt::format(" [{}, {}]", Fixed(interval->low * metric.Scale(), decimals, true),
+                     Fixed(interval->high * metric.Scale(), decimals, true));
+}
+
+std::string ShowDifference(const Metric& metric, const Spread& difference) {
+  if (difference.count == 0) return "-";
+  return Fixed(difference.mean * metric.Scale(), DifferenceDecimals(metric, difference), true) +
+         ShowDifferenceInterval(metric, difference);
+}
+
 std::string ShowCount(int64_t count, const std::string& noun) {
   return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }

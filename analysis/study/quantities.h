@@ -31,6 +31,14 @@ std::string ShowEstimate(double mean, const std::optional<Interval>& interval,
 // Returns "4.40 [3.90, 5.00]", or "≥ 12.0" and "≤ 0.250" for bounds, or "-" where it is unknown.
 std::string ShowSpeedup(const Speedup& speedup);
 
+// Returns a difference of values of the metric with its interval: "+0.40 [-1.00, +1.80]", in points
+// (hundredths) of a fraction, else in the metric's unit; "-" where it is unknown.
+std::string ShowDifference(const Metric& metric, const Spread& difference);
+// Returns the interval of such a difference alone, " [-1.00, +1.80]"; "" where there is none.
+std::string ShowDifferenceInterval(const Metric& metric, const Spread& difference);
+// Returns the number of decimals of such a difference.
+int DifferenceDecimals(const Metric& metric, const Spread& difference);
+
 // Returns "1 seed", "3 seeds".
 std::string ShowCount(int64_t count, const std::string& noun);
 

@@ -34,10 +34,10 @@ double HalfWidth(const Spread& spread) {
 std::optional<PairedRatio> RatioOf(uint64_t seed, const PointFigures& policy,
                                    const PointFigures& base) {
   PairedRatio pair{seed};
-  if (!policy.time_to_accuracy) pair.bound = Bound::kAtMost;
-  if (!base.time_to_accuracy) pair.bound = Bound::kAtLeast;
-  pair.ratio = base.time_to_accuracy.value_or(base.simulated_seconds) /
-               policy.time_to_accuracy.value_or(policy.simulated_seconds);
+  if (!policy.time_to_target) pair.bound = Bound::kAtMost;
+  if (!base.time_to_target) pair.bound = Bound::kAtLeast;
+  pair.ratio = base.time_to_target.value_or(base.simulated_seconds) /
+               policy.time_to_target.value_or(policy.simulated_seconds);
   // Times of 0 have no ratio.
   return pair.ratio > 0 && std::isfinite(pair.ratio) ? std::optional(pair) : std::nullopt;
 }
@@ -60,10 +60,9 @@ void Combine(Speedup& speedup) {
 }
 
 // Returns the payload that has left the NIC at the evaluation which reached the target.
-std::optional<double> NicBytesToAccuracy(const StudyPoint& point) {
-  if (!point.figures.steps_to_accuracy) return std::nullopt;
-  const auto row =
-      std::ranges::find(point.curve, *point.figures.steps_to_accuracy, &CurveRow::step);
+std::optional<double> NicBytesToTarget(const StudyPoint& point) {
+  if (!point.figures.steps_to_target) return std::nullopt;
+  const auto row = std::ranges::find(point.curve, *point.figures.steps_to_target, &CurveRow::step);
   return row == point.curve.end() ? std::nullopt : std::optional(row->nic_bytes);
 }
 
@@ -82,14 +81,14 @@ void FillTimes(const Points& points, Outcome& outcome) {
   std::vector<double> ends;
   for (const StudyPoint* point : points) {
     const PointFigures& figures = point->figures;
-    if (figures.time_to_accuracy) times.push_back(*figures.time_to_accuracy);
-    if (const auto sent = NicBytesToAccuracy(*point)) bytes.push_back(*sent);
-    ends.push_back(figures.time_to_accuracy.value_or(figures.simulated_seconds));
+    if (figures.time_to_target) times.push_back(*figures.time_to_target);
+    if (const auto sent = NicBytesToTarget(*point)) bytes.push_back(*sent);
+    ends.push_back(figures.time_to_target.value_or(figures.simulated_seconds));
   }
   outcome.reached = static_cast<int>(times.size());
   outcome.time_bound = SpreadOf(ends).mean;
-  if (times.size() == points.size()) outcome.time_to_accuracy = SpreadOf(times);
-  if (bytes.size() == points.size()) outcome.nic_bytes_to_accuracy = SpreadOf(bytes);
+  if (times.size() == points.size()) outcome.time_to_target = SpreadOf(times);
+  if (bytes.size() == points.size()) outcome.nic_bytes_to_target = SpreadOf(bytes);
   outcome.simulated_seconds = Over(points, [](const auto& f) { return f.simulated_seconds; });
 }
 
@@ -106,8 +105,8 @@ void FillSteps(const Points& points, Outcome& outcome) {
 }
 
 void FillVolumes(const Points& points, Outcome& outcome) {
-  outcome.final_accuracy = Over(points, [](const auto& f) { return f.final_accuracy; });
-  outcome.best_accuracy = Over(points, [](const auto& f) { return f.best_accuracy; });
+  outcome.final_metric = Over(points, [](const auto& f) { return f.final_metric; });
+  outcome.best_metric = Over(points, [](const auto& f) { return f.best_metric; });
   outcome.element_ratio = Over(points, [](const auto& f) { return f.element_ratio; });
   outcome.payload_ratio = Over(points, [](const auto& f) { return f.payload_ratio; });
   outcome.traffic_ratio = Over(points, [](const auto& f) { return f.traffic_ratio; });
@@ -158,9 +157,9 @@ void CompareWithBaseline(const Study& study, Place& place) {
     for (size_t s = 0; s < study.seeds.size(); ++s) {
       const PointFigures* mine = FiguresOf(study, outcome, s);
       const PointFigures* theirs = FiguresOf(study, place.outcomes[base], s);
-      if (mine && theirs) differences.push_back(mine->final_accuracy - theirs->final_accuracy);
+      if (mine && theirs) differences.push_back(mine->final_metric - theirs->final_metric);
     }
-    outcome.accuracy_difference = SpreadOf(differences);
+    outcome.metric_difference = SpreadOf(differences);
   }
 }
 
@@ -235,7 +234,7 @@ Speedup SpeedupOf(const Study& study, const Place& place, size_t policy, size_t 
     const PointFigures* mine = FiguresOf(study, place.outcomes[policy], s);
     const PointFigures* theirs = FiguresOf(study, place.outcomes[base], s);
     if (!mine || !theirs) continue;
-    if (!mine->time_to_accuracy && !theirs->time_to_accuracy) {
+    if (!mine->time_to_target && !theirs->time_to_target) {
       ++speedup.missed_by_both;
     } else if (const auto pair = RatioOf(study.seeds[s], *mine, *theirs)) {
       speedup.pairs.push_back(*pair);

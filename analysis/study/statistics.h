@@ -2,6 +2,8 @@
 // grid, and its comparison with the baseline there. All are pure, deterministic functions of the
 // study. Points that are pending, failed or not in the grid are left out.
 //
+// All values of a metric are those of ShownMetric(study).
+//
 // Seeds are paired across policies, so the speed-up is a mean over seeds of TTA(baseline) /
 // TTA(policy): the geometric mean, with a 95 % t-interval of the logarithms. A training that ended
 // before its target has no TTA, but the TTA is known to be longer than the training. A ratio with
@@ -72,17 +74,17 @@ struct Outcome {
   int planned = 0;  // number of points in the grid; 0: the policy is not at this place
   int done = 0;
   int failed = 0;
-  int reached = 0;          // number of those that are done and reached the target
-  Spread time_to_accuracy;  // empty unless all seeds that are done reached the target
+  int reached = 0;        // number of those that are done and reached the target
+  Spread time_to_target;  // empty unless all seeds that are done reached the target
   // Lower bound of the mean TTA: the mean with the end of the training for seeds that did not reach
   // the target.
   double time_bound = kUnknown;
-  // Payload out of one worker's NIC until the target; empty where time_to_accuracy is.
-  Spread nic_bytes_to_accuracy;
+  // Payload out of one worker's NIC until the target; empty where time_to_target is.
+  Spread nic_bytes_to_target;
   Spread simulated_seconds;
-  Spread final_accuracy;  // fraction
-  Spread best_accuracy;
-  Spread accuracy_difference;  // final accuracy less the baseline's, by pairs
+  Spread final_metric;
+  Spread best_metric;
+  Spread metric_difference;  // final metric less the baseline's, by pairs
   Spread element_ratio;
   Spread payload_ratio;
   Spread traffic_ratio;

@@ -9,6 +9,7 @@
 #include <system_error>
 #include <utility>
 
+#include "analysis/metric_json.h"
 #include "analysis/study/columns.h"
 #include "analysis/study/sqlite.h"
 #include "base/error.h"
@@ -52,11 +53,12 @@ std::string TableSql(const std::string& table, const std::vector<Column>& column
   return sql + constraints + ")";
 }
 
-void CreateTables(SqliteFile& file, const std::vector<StudyAxis>& axes) {
+void CreateTables(SqliteFile& file, const Study& study) {
+  const std::vector<StudyAxis>& axes = study.axes;
   file.Execute(
       "CREATE TABLE study (format INTEGER NOT NULL, name TEXT NOT NULL, title TEXT NOT NULL, "
-      "definition TEXT NOT NULL, baseline TEXT NOT NULL, target REAL, policies TEXT NOT NULL, "
-      "seeds TEXT NOT NULL)");
+      "definition TEXT NOT NULL, baseline TEXT NOT NULL, metrics TEXT NOT NULL, "
+      "target_metric TEXT, target REAL, policies TEXT NOT NULL, seeds TEXT NOT NULL)");
   file.Execute(
       "CREATE TABLE axes (axis TEXT NOT NULL, unit TEXT NOT NULL, position INTEGER NOT NULL, "
       "value TEXT NOT NULL, number REAL, PRIMARY KEY (axis, value))");
@@ -66,7 +68,7 @@ void CreateTables(SqliteFile& file, const std::vector<StudyAxis>& axes) {
       TableSql("points", PointColumns(axes),
                std::string("PRIMARY KEY (id), FOREIGN KEY (training) REFERENCES trainings (id), ") +
                    kStates));
-  file.Execute(TableSql("curves", CurveColumns(),
+  file.Execute(TableSql("curves", CurveColumns(study.metrics),
                         "PRIMARY KEY (point, step), FOREIGN KEY (point) REFERENCES points (id)") +
                " WITHOUT ROWID");
   std::string identity = "points.policy, points.seed";
@@ -80,15 +82,19 @@ void CreateTables(SqliteFile& file, const std::vector<StudyAxis>& axes) {
                   identity));
 }
 
-void InsertCurve(SqliteStatement& insert, const StudyPoint& point) {
+void InsertCurve(SqliteStatement& insert, const StudyPoint& point,
+                 std::span<const Metric> metrics) {
   if (point.state != StudyState::kDone) return;
-  for (const CurveRow& row : point.curve) insert.Run(CurveCells(point.id, row));
+  for (const CurveRow& row : point.curve) insert.Run(CurveCells(point.id, row, metrics));
 }
 
 void InsertStudy(SqliteFile& file, const Study& study) {
-  SqliteStatement(file, "INSERT INTO study VALUES (" + Places(8) + ")")
+  json metrics = json::array();
+  for (const Metric& metric : study.metrics) metrics.push_back(MetricJson(metric));
+  SqliteStatement(file, "INSERT INTO study VALUES (" + Places(10) + ")")
       .Run({int64_t{kStudyFormat}, study.name, study.title, study.definition, study.baseline,
-            study.target ? Cell(*study.target) : Cell(), json(study.policies).dump(),
+            metrics.dump(), study.target ? Cell(study.target->metric) : Cell(),
+            study.target ? Cell(study.target->value) : Cell(), json(study.policies).dump(),
             json(study.seeds).dump()});
   SqliteStatement axes(file, "INSERT INTO axes VALUES (" + Places(5) + ")");
   for (const StudyAxis& axis : study.axes) {
@@ -100,10 +106,10 @@ void InsertStudy(SqliteFile& file, const Study& study) {
   SqliteStatement trainings(file, InsertSql("trainings", TrainingColumns()));
   for (const StudyTraining& training : study.trainings) trainings.Run(TrainingCells(training));
   SqliteStatement points(file, InsertSql("points", PointColumns(study.axes)));
-  SqliteStatement curves(file, InsertSql("curves", CurveColumns()));
+  SqliteStatement curves(file, InsertSql("curves", CurveColumns(study.metrics)));
   for (const StudyPoint& point : study.points) {
     points.Run(PointCells(study.axes, point));
-    InsertCurve(curves, point);
+    InsertCurve(curves, point, study.metrics);
   }
 }
 
@@ -129,19 +135,33 @@ std::vector<StudyAxis> ReadAxes(SqliteFile& file) {
   return axes;
 }
 
+std::vector<Metric> ReadMetrics(SqliteFile& file) {
+  const std::vector<Cell> cells =
+      Needed(SqliteStatement(file, "SELECT metrics FROM study"), "row in table study");
+  std::vector<Metric> metrics;
+  for (const json& entry : ParseJson(std::get<std::string>(cells[0]), "metrics")) {
+    metrics.push_back(MetricOf(entry, "metrics"));
+  }
+  return metrics;
+}
+
 Study ReadHead(SqliteFile& file) {
   Study study;
+  study.metrics = ReadMetrics(file);
   const std::vector<Cell> cells = Needed(
-      SqliteStatement(
-          file, "SELECT name, title, definition, baseline, target, policies, seeds FROM study"),
+      SqliteStatement(file,
+                      "SELECT name, title, definition, baseline, target_metric, target, policies, "
+                      "seeds FROM study"),
       "row in table study");
   study.name = std::get<std::string>(cells[0]);
   study.title = std::get<std::string>(cells[1]);
   study.definition = std::get<std::string>(cells[2]);
   study.baseline = std::get<std::string>(cells[3]);
-  if (const double* target = std::get_if<double>(&cells[4])) study.target = *target;
-  ParseJson(std::get<std::string>(cells[5]), "policies").get_to(study.policies);
-  ParseJson(std::get<std::string>(cells[6]), "seeds").get_to(study.seeds);
+  if (const double* target = std::get_if<double>(&cells[5])) {
+    study.target = Target{std::get<std::string>(cells[4]), *target};
+  }
+  ParseJson(std::get<std::string>(cells[6]), "policies").get_to(study.policies);
+  ParseJson(std::get<std::string>(cells[7]), "seeds").get_to(study.seeds);
   study.axes = ReadAxes(file);
   // The axes' names are checked before they are part of any statement.
   CheckTables(study);
@@ -149,12 +169,12 @@ Study ReadHead(SqliteFile& file) {
 }
 
 void ReadCurves(SqliteFile& file, Study& study) {
-  SqliteStatement rows(
-      file, fmt::format("SELECT {} FROM curves ORDER BY point, step", Names(CurveColumns())));
+  SqliteStatement rows(file, fmt::format("SELECT {} FROM curves ORDER BY point, step",
+                                         Names(CurveColumns(study.metrics))));
   while (rows.Step()) {
     const std::vector<Cell> cells = rows.Row();
     const auto point = static_cast<size_t>(std::get<int64_t>(cells[0]));
-    study.points.at(point).curve.push_back(CurveRowOf(cells));
+    study.points.at(point).curve.push_back(CurveRowOf(cells, study.metrics));
   }
 }
 
@@ -215,7 +235,7 @@ StudyStore StudyStore::Create(const fs::path& file, const Study& study) {
     SqliteFile database(temporary, SqliteFile::Mode::kCreate);
     database.Execute("PRAGMA journal_mode = MEMORY");
     SqliteTransaction transaction(database, Kind::kWrite);
-    CreateTables(database, study.axes);
+    CreateTables(database, study);
     InsertStudy(database, study);
     transaction.Commit();
   }
@@ -235,7 +255,10 @@ StudyStore StudyStore::Open(const fs::path& file) {
     const std::vector<Cell> format =
         Needed(SqliteStatement(database->file, "SELECT format FROM study"), "row in table study");
     if (format[0] != Cell(int64_t{kStudyFormat})) {
-      throw Error(fmt::format("a study's database of another format than {}", kStudyFormat));
+      throw Error(fmt::format(
+          "a study's database of another format than {}: read it with the version of legacy-study "
+          "that wrote it, or run the study again",
+          kStudyFormat));
     }
   });
   return StudyStore(std::move(database));
@@ -248,7 +271,8 @@ void StudyStore::Put(const std::vector<StudyPoint>& points) {
   SqliteStatement update(file, fmt::format("UPDATE points SET ({}) = ({}) WHERE id = ?",
                                            Names(results), Places(results.size())));
   SqliteStatement forget(file, "DELETE FROM curves WHERE point = ?");
-  SqliteStatement insert(file, InsertSql("curves", CurveColumns()));
+  const std::vector<Metric> metrics = ReadMetrics(file);
+  SqliteStatement insert(file, InsertSql("curves", CurveColumns(metrics)));
   for (const StudyPoint& point : points) {
     std::vector<Cell> cells = ResultCells(point);
     cells.emplace_back(point.id);
@@ -258,7 +282,7 @@ void StudyStore::Put(const std::vector<StudyPoint>& points) {
                   "the id of a point of the study");
     }
     forget.Run({point.id});
-    InsertCurve(insert, point);
+    InsertCurve(insert, point, metrics);
   }
   transaction.Commit();
 }

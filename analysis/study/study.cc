@@ -20,6 +20,14 @@ const char* StateText(StudyState state) {
   return "";
 }
 
+size_t ShownPosition(const Study& study) {
+  return study.target ? MetricPosition(study.metrics, study.target->metric) : 0;
+}
+
+Metric ShownMetric(const Study& study) {
+  return study.metrics.empty() ? Metric() : study.metrics.at(ShownPosition(study));
+}
+
 size_t AxisIndex(const Study& study, const std::string& name) {
   const auto found = std::ranges::find(study.axes, name, &StudyAxis::name);
   if (found != study.axes.end()) return static_cast<size_t>(found - study.axes.begin());

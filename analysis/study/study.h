@@ -9,9 +9,15 @@
 #include <string>
 #include <vector>
 
+#include "base/metric.h"
+
 namespace legacy::analysis {
 
-inline constexpr int kStudyFormat = 2;
+// Format 2 had accuracy alone.
+inline constexpr int kStudyFormat = 3;
+
+// Stands in Columns() for the unit of the metric that is shown (ShownMetric).
+inline constexpr const char* kMetricUnit = "metric";
 
 // A StudyAxis is one dimension of the grid, besides policy and seed.
 struct StudyAxis {
@@ -43,11 +49,11 @@ struct PointFigures {
   int64_t workers = 0;
   int64_t steps = 0;
   // Nothing: not reached within simulated_seconds (censored).
-  std::optional<double> time_to_accuracy;
-  std::optional<int64_t> steps_to_accuracy;  // number of steps done at that time
-  double simulated_seconds = 0;              // duration of the whole training
-  double final_accuracy = 0;                 // fraction
-  double best_accuracy = 0;
+  std::optional<double> time_to_target;
+  std::optional<int64_t> steps_to_target;  // number of steps done at that time
+  double simulated_seconds = 0;            // duration of the whole training
+  double final_metric = 0;  // value of the metric at the last evaluation, and the best one
+  double best_metric = 0;
   double message_bytes = 0;  // payload that one worker encodes, over the training
   double nic_bytes = 0;      // payload that leaves one worker's NIC, over the training
   double element_ratio = 0;  // log element, payload and traffic ratio against dense fp32
@@ -77,11 +83,11 @@ struct PointFigures {
   static void Columns(Self& row, Visitor&& visit) {
     visit("workers_trained", "", row.workers);
     visit("steps", "", row.steps);
-    visit("time_to_accuracy", "s", row.time_to_accuracy);
-    visit("steps_to_accuracy", "", row.steps_to_accuracy);
+    visit("time_to_target", "s", row.time_to_target);
+    visit("steps_to_target", "", row.steps_to_target);
     visit("simulated_seconds", "s", row.simulated_seconds);
-    visit("final_accuracy", "fraction", row.final_accuracy);
-    visit("best_accuracy", "fraction", row.best_accuracy);
+    visit("final_metric", kMetricUnit, row.final_metric);
+    visit("best_metric", kMetricUnit, row.best_metric);
     visit("message_bytes", "B", row.message_bytes);
     visit("nic_bytes", "B", row.nic_bytes);
     visit("element_ratio", "", row.element_ratio);
@@ -114,7 +120,7 @@ struct CurveRow {
   double message_bytes = 0;
   double nic_bytes = 0;
   double test_loss = 0;
-  double test_accuracy = 0;  // fraction
+  std::vector<double> metrics = {};  // values of the study's metrics; nan: not known
 
   template <class Self, class Visitor>
   static void Columns(Self& row, Visitor&& visit) {
@@ -123,7 +129,7 @@ struct CurveRow {
     visit("message_bytes", "B", row.message_bytes);
     visit("nic_bytes", "B", row.nic_bytes);
     visit("test_loss", "", row.test_loss);
-    visit("test_accuracy", "fraction", row.test_accuracy);
+    visit("test_", "", row.metrics);
   }
 };
 
@@ -144,7 +150,8 @@ struct Study {
   std::string title;
   std::string definition;             // text of the YAML file
   std::string baseline;               // policy that the others are compared with
-  std::optional<double> target;       // target accuracy, fraction
+  std::vector<Metric> metrics;        // metrics of the curves; empty: nothing is trained
+  std::optional<Target> target;       // target of one of them, which it names
   std::vector<std::string> policies;  // policies in order
   std::vector<uint64_t> seeds;
   std::vector<StudyAxis> axes;
@@ -153,6 +160,12 @@ struct Study {
   // Lines of its journals that could not be used. They are not in the database.
   std::vector<std::string> notes;
 };
+
+// Returns the position among the metrics of the one that figures are of: the target's, else the
+// first.
+size_t ShownPosition(const Study& study);
+// Returns that metric. Its name is "" where nothing is trained.
+Metric ShownMetric(const Study& study);
 
 // Returns the position of an axis. Throws Error with the list where there is none of that name.
 size_t AxisIndex(const Study& study, const std::string& name);

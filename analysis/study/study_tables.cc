@@ -44,6 +44,10 @@ class Builder {
     Raw(name + "_low", interval ? interval->low : kUnknown);
     Raw(name + "_high", interval ? interval->high : kUnknown);
   }
+  void Raw(const std::string& name, const Spread& spread) {
+    Raw(name + "_mean", spread.mean);
+    Raw(name + "_deviation", spread.deviation);
+  }
   // Adds both.
   void Text(const std::string& header, const std::string& name, const std::string& text) {
     Show(header, text, false);
@@ -52,8 +56,7 @@ class Builder {
   void Add(const std::string& header, const std::string& name, const Spread& spread,
            const std::string& unit) {
     Show(header, ShowSpread(spread, unit));
-    Raw(name + "_mean", spread.mean);
-    Raw(name + "_deviation", spread.deviation);
+    Raw(name, spread);
   }
 
   StudyTable Take() { return std::move(table_); }
@@ -64,7 +67,7 @@ class Builder {
 
 std::string ShowTime(const Outcome& outcome) {
   if (outcome.done == 0) return "-";
-  if (outcome.time_to_accuracy.count > 0) return ShowSpread(outcome.time_to_accuracy, "s");
+  if (outcome.time_to_target.count > 0) return ShowSpread(outcome.time_to_target, "s");
   return fmt::format("≥ {}, {} of {} reached", ShowQuantity(outcome.time_bound, "s"),
                      outcome.reached, outcome.done);
 }
@@ -79,15 +82,9 @@ std::string ShowAgainstBaseline(const Study& study, const Outcome& outcome) {
   return text;
 }
 
-std::string ShowDifference(const Study& study, const Outcome& outcome) {
+std::string ShowFinalDifference(const Study& study, const Outcome& outcome) {
   if (outcome.policy == study.baseline) return "baseline";
-  const Spread& spread = outcome.accuracy_difference;
-  if (spread.count == 0) return "-";
-  std::string text = fmt::format("{:+.2f}", spread.mean * 100);
-  if (const auto interval = MeanInterval(spread)) {
-    text += fmt::format(" [{:+.2f}, {:+.2f}]", interval->low * 100, interval->high * 100);
-  }
-  return text;
+  return ShowDifference(ShownMetric(study), outcome.metric_difference);
 }
 
 void AddAxis(const StudyAxis& axis, size_t value, Builder& builder) {
@@ -123,13 +120,14 @@ StudyTable PlaceTable(const Study& study, const std::vector<Place>& places, Buil
   return builder.Take();
 }
 
-// Returns the table of each method's main results: its volume, its final accuracy, the time of its
-// steps and its time to accuracy. Axes with one value are left out, and so are results of trainings
+// Returns the table of each method's main results: its volume, its final metric, the time of its
+// steps and its time to target. Axes with one value are left out, and so are results of trainings
 // where nothing was trained.
 StudyTable SummaryTable(const Study& study, const std::vector<Place>& places) {
   Builder builder(
       "summary",
       fmt::format("Summary: against {}, by pairs of seeds with 95 % intervals", study.baseline));
+  const Metric metric = ShownMetric(study);
   for (const Place& place : places) {
     const Outcome& base = place.outcomes[PolicyIndex(study, study.baseline)];
     for (const Outcome& outcome : place.outcomes) {
@@ -144,12 +142,12 @@ StudyTable SummaryTable(const Study& study, const std::vector<Place>& places) {
       builder.Add("step", "step_seconds", outcome.step_seconds, "s");
       builder.Show("steps faster", ShowNumber(base.step_seconds.mean / outcome.step_seconds.mean));
       if (!study.target) continue;
-      builder.Add("final accuracy", "final_accuracy", outcome.final_accuracy, "fraction");
-      builder.Show("points", ShowDifference(study, outcome));
-      builder.Raw("accuracy_difference_mean", outcome.accuracy_difference.mean);
-      builder.Raw("accuracy_difference", MeanInterval(outcome.accuracy_difference));
-      builder.Show("time to " + ShowQuantity(*study.target, "fraction"), ShowTime(outcome));
-      builder.Raw("time_to_accuracy_mean", outcome.time_to_accuracy.mean);
+      builder.Add("final " + metric.title, "final_metric", outcome.final_metric, metric.Unit());
+      builder.Show(metric.fraction ? "points" : "difference", ShowFinalDifference(study, outcome));
+      builder.Raw("metric_difference_mean", outcome.metric_difference.mean);
+      builder.Raw("metric_difference", MeanInterval(outcome.metric_difference));
+      builder.Show("time to " + ShowValue(metric, study.target->value), ShowTime(outcome));
+      builder.Raw("time_to_target_mean", outcome.time_to_target.mean);
       builder.Show("times faster", ShowAgainstBaseline(study, outcome));
       builder.Raw("speedup", outcome.speedup.ratio);
       builder.Raw("speedup", outcome.speedup.interval);
@@ -168,9 +166,9 @@ void FillTime(const Study& study, const Outcome& outcome, Builder& builder) {
   const bool censored = outcome.done > outcome.reached;
   builder.Raw("seeds_reached", outcome.reached);
   builder.Show("TTA", ShowTime(outcome));
-  builder.Raw("time_to_accuracy_mean", outcome.time_to_accuracy.mean);
-  builder.Raw("time_to_accuracy_deviation", outcome.time_to_accuracy.deviation);
-  builder.Raw("time_to_accuracy_at_least", censored ? outcome.time_bound : kUnknown);
+  builder.Raw("time_to_target_mean", outcome.time_to_target.mean);
+  builder.Raw("time_to_target_deviation", outcome.time_to_target.deviation);
+  builder.Raw("time_to_target_at_least", censored ? outcome.time_bound : kUnknown);
   builder.Show("speed-up over " + study.baseline, ShowAgainstBaseline(study, outcome));
   builder.Raw("speedup", outcome.speedup.ratio);
   builder.Raw("speedup_bound", BoundText(outcome.speedup));
@@ -200,14 +198,21 @@ void FillVolume(const Study& study, const Outcome& outcome, Builder& builder) {
   builder.Add("traffic ratio", "traffic_ratio", outcome.traffic_ratio, "");
   builder.Add("encoded", "message_bytes", outcome.message_bytes, "B");
   builder.Add("sent", "nic_bytes", outcome.nic_bytes, "B");
-  builder.Add("sent to the target", "nic_bytes_to_accuracy", outcome.nic_bytes_to_accuracy, "B");
-  builder.Add("final accuracy", "final_accuracy", outcome.final_accuracy, "fraction");
-  builder.Add("best accuracy", "best_accuracy", outcome.best_accuracy, "fraction");
-  builder.Show("points over " + study.baseline, ShowDifference(study, outcome));
-  builder.Raw("accuracy_difference_mean", outcome.accuracy_difference.mean);
-  builder.Raw("accuracy_difference_deviation", outcome.accuracy_difference.deviation);
-  builder.Raw("accuracy_difference", MeanInterval(outcome.accuracy_difference));
-  builder.Raw("accuracy_difference_pairs", outcome.accuracy_difference.count);
+  builder.Add("sent to the target", "nic_bytes_to_target", outcome.nic_bytes_to_target, "B");
+  const Metric metric = ShownMetric(study);
+  const auto show = [&](const std::string& header, const std::string& text) {
+    if (!metric.name.empty()) builder.Show(header, text);  // else nothing was trained
+  };
+  show("final " + metric.title, ShowSpread(outcome.final_metric, metric.Unit()));
+  builder.Raw("final_metric", outcome.final_metric);
+  show("best " + metric.title, ShowSpread(outcome.best_metric, metric.Unit()));
+  builder.Raw("best_metric", outcome.best_metric);
+  show((metric.fraction ? "points over " : "difference from ") + study.baseline,
+       ShowFinalDifference(study, outcome));
+  builder.Raw("metric_difference_mean", outcome.metric_difference.mean);
+  builder.Raw("metric_difference_deviation", outcome.metric_difference.deviation);
+  builder.Raw("metric_difference", MeanInterval(outcome.metric_difference));
+  builder.Raw("metric_difference_pairs", outcome.metric_difference.count);
   builder.Raw("decisions", outcome.decisions ? std::to_string(*outcome.decisions) : std::string());
 }
 
@@ -281,7 +286,7 @@ void FillBreakEven(const Study& study, const StudyAxis& axis, const BreakEven& e
   builder.Raw("break_even", simulated.x);
   builder.Raw("break_even", simulated.interval);
   builder.Raw("pays", !simulated.crosses() ? "" : simulated.faster_below ? "below" : "above");
-  builder.Raw("time_to_accuracy_there", simulated.seconds);
+  builder.Raw("time_to_target_there", simulated.seconds);
   builder.Show("seeds", ShowVerdict(simulated), false);
   builder.Raw("seeds_crossing", simulated.crossing);
   builder.Raw("seeds_contrary", simulated.contrary);
@@ -372,14 +377,15 @@ void ExplainMark(StudyTable& table) {
 
 std::vector<StudyTable> StudyTables(const Study& study) {
   const std::vector<Place> places = PlacesOf(study);
+  const Metric metric = ShownMetric(study);
   std::vector<StudyTable> tables = {SummaryTable(study, places)};
   if (study.target) {
     tables.push_back(PlaceTable(
         study, places,
-        Builder("time_to_accuracy",
-                fmt::format("Simulated time to {} accuracy (TTA): mean ± deviation over seeds; "
+        Builder("time_to_target",
+                fmt::format("Simulated time to {} (TTA): mean ± deviation over seeds; "
                             "speed-up by pairs of seeds: geometric mean with its 95 % interval",
-                            ShowQuantity(*study.target, "fraction"))),
+                            ShowTarget(metric, study.target->value))),
         FillTime));
     tables.push_back(BreakEvenTable(study));
   }
@@ -389,9 +395,12 @@ std::vector<StudyTable> StudyTables(const Study& study) {
       study, places,
       Builder(
           "volume",
-          "Volume and accuracy: ratios against dense fp32; bytes of one worker over the training; "
-          "final accuracy less the baseline's in points, by pairs of seeds, with its 95 % "
-          "interval"),
+          metric.name.empty()
+              ? "Volume: ratios against dense fp32; bytes of one worker over the training"
+              : fmt::format("Volume and {0}: ratios against dense fp32; bytes of one worker over "
+                            "the training; final {0} less the baseline's{1}, by pairs of seeds, "
+                            "with its 95 % interval",
+                            metric.title, metric.fraction ? " in points" : "")),
       FillVolume));
   tables.push_back(PlaceTable(study, PricedPlaces(places),
                               Builder("egress", "Price of the bytes that left a region"),

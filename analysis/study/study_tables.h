@@ -16,7 +16,7 @@ struct StudyTable {
     std::string header;
     bool number = false;  // true where the column is aligned to the right
   };
-  std::string name;   // name of its files: "time_to_accuracy"
+  std::string name;   // name of its files: "time_to_target"
   std::string title;  // title for people, which explains the columns
   std::vector<Column> columns;
   std::vector<std::vector<std::string>> rows;
@@ -24,7 +24,7 @@ struct StudyTable {
   std::vector<std::vector<std::string>> csv_rows;
 };
 
-// Returns the tables that have rows, in this order: summary, time_to_accuracy, break_even, step,
+// Returns the tables that have rows, in this order: summary, time_to_target, break_even, step,
 // volume, egress, failed.
 std::vector<StudyTable> StudyTables(const Study& study);
 

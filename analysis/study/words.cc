@@ -18,7 +18,7 @@ std::vector<size_t> Ranking(const Place& place) {
     if (outcome.planned > 0 && outcome.reached == outcome.planned) ranking.push_back(p);
   }
   std::ranges::stable_sort(ranking, {},
-                           [&](size_t p) { return place.outcomes[p].time_to_accuracy.mean; });
+                           [&](size_t p) { return place.outcomes[p].time_to_target.mean; });
   return ranking;
 }
 
@@ -84,7 +84,7 @@ std::string StretchText(const Study& study, const Facet& facet, const Stretch& s
   const Outcome& outcome = place.outcomes[stretch.winner];
   std::string text =
       fmt::format("{} is the fastest {} (TTA {}{}{})", outcome.policy,
-                  RangeText(study, facet, stretch), ShowSpread(outcome.time_to_accuracy, "s"),
+                  RangeText(study, facet, stretch), ShowSpread(outcome.time_to_target, "s"),
                   stretch.first == stretch.last ? "" : " at " + AxisText(study, facet, shown),
                   LeadText(study, place, stretch.winner));
   if (stretch.close == 0) return text;
@@ -197,11 +197,14 @@ class Group {
 }  // namespace
 
 std::string MissedWords(const Study& study) {
+  const Metric metric = ShownMetric(study);
   const StudyPoint* best = nullptr;
   for (const StudyPoint& point : study.points) {
     if (!study.target || point.state != StudyState::kDone) continue;
-    if (point.figures.time_to_accuracy) return "";
-    if (!best || point.figures.best_accuracy > best->figures.best_accuracy) best = &point;
+    if (point.figures.time_to_target) return "";
+    if (!best || metric.IsBetter(point.figures.best_metric, best->figures.best_metric)) {
+      best = &point;
+    }
   }
   if (!best) return "";
   std::vector<std::string> where = {fmt::format("{} with seed {}", best->policy, best->seed)};
@@ -213,10 +216,10 @@ std::string MissedWords(const Study& study) {
     }
   }
   return fmt::format(
-      "No training reached the target accuracy of {}. The best that was reached is "
+      "No training reached the target {} of {}. The best that was reached is "
       "{}: {}.",
-      ShowQuantity(*study.target, "fraction"),
-      ShowQuantity(best->figures.best_accuracy, "fraction"), fmt::join(where, ", "));
+      metric.title, ShowValue(metric, study.target->value),
+      ShowQuantity(best->figures.best_metric, metric.Unit()), fmt::join(where, ", "));
 }
 
 std::string TimeWords(const Study& study, const Facet& facet) {
@@ -226,7 +229,8 @@ std::string TimeWords(const Study& study, const Facet& facet) {
   std::string text;
   const bool reached = Any(facet.places, [](const Outcome& o) { return o.reached > 0; });
   if (!reached) {
-    text = fmt::format("no policy reaches {} accuracy.", ShowQuantity(*study.target, "fraction"));
+    text =
+        fmt::format("no policy reaches {}.", ShowTarget(ShownMetric(study), study.target->value));
   }
   std::set<size_t> winners;
   for (size_t i = 0; i < stretches.size(); ++i) {

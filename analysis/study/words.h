@@ -10,11 +10,12 @@
 
 namespace legacy::analysis {
 
-// Returns a sentence with the best accuracy where no training that is done reached the target; else
+// Returns a sentence with the best value of the metric where no training that is done reached the
+// target; else
 // "".
 std::string MissedWords(const Study& study);
 
-// Describes time to accuracy along the facet's axis: which policy is the fastest where, and by how
+// Describes time to target along the facet's axis: which policy is the fastest where, and by how
 // much.
 std::string TimeWords(const Study& study, const Facet& facet);
 
@@ -29,8 +30,8 @@ std::string SpeedupMapWords(const Study& study, const Plane& plane, size_t polic
 // Describes the parts of a step's time at one place.
 std::string StepWords(const Study& study, const Place& place);
 
-// Describes accuracy against bytes sent at one place: final accuracies and the bytes until the
+// Describes the metric against bytes sent at one place: final values and the bytes until the
 // target.
-std::string AccuracyWords(const Study& study, const Place& place);
+std::string MetricWords(const Study& study, const Place& place);
 
 }  // namespace legacy::analysis

@@ -3,6 +3,7 @@
 
 #include "analysis/study/words.h"
 #include "analysis/study/words_parts.h"
+#include "analysis/tables.h"
 
 namespace legacy::analysis {
 namespace {
@@ -90,15 +91,15 @@ std::vector<size_t> DonePolicies(const Place& place) {
 
 // Returns the bytes until the target of the policy that sends the least, and of the baseline.
 std::string BytesText(const Study& study, const Place& place) {
-  const auto bytes = [&](size_t p) { return place.outcomes[p].nic_bytes_to_accuracy; };
+  const auto bytes = [&](size_t p) { return place.outcomes[p].nic_bytes_to_target; };
   std::optional<size_t> least;
   for (const size_t p : DonePolicies(place)) {
     if (bytes(p).count > 0 && (!least || bytes(p).mean < bytes(*least).mean)) least = p;
   }
   if (!least || !study.target) return "";
-  std::string text = fmt::format("until {} accuracy one worker sends the least with {}, {}",
-                                 ShowQuantity(*study.target, "fraction"), study.policies[*least],
-                                 ShowSpread(bytes(*least), "B"));
+  std::string text = fmt::format("until {} one worker sends the least with {}, {}",
+                                 ShowTarget(ShownMetric(study), study.target->value),
+                                 study.policies[*least], ShowSpread(bytes(*least), "B"));
   const std::optional<size_t> base = BaselineIndex(study);
   if (base && *base != *least && bytes(*base).count > 0) {
     text += fmt::format(", {} times less than the {} with {}",
@@ -109,32 +110,32 @@ std::string BytesText(const Study& study, const Place& place) {
 }
 
 // Returns a text such as "randomk ends 4.30 points below it [-5.10, -3.50]".
-std::string DifferenceText(const Outcome& outcome) {
-  const Spread& spread = outcome.accuracy_difference;
-  std::string text = fmt::format("{} ends {:.2f} points {} it", outcome.policy,
-                                 std::abs(spread.mean) * 100, spread.mean < 0 ? "below" : "above");
-  if (const auto interval = MeanInterval(spread)) {
-    text += fmt::format(" [{:+.2f}, {:+.2f}]", interval->low * 100, interval->high * 100);
-  }
-  return text;
+std::string DifferenceText(const Metric& metric, const Outcome& outcome) {
+  const Spread& spread = outcome.metric_difference;
+  return fmt::format(
+      "{} ends {}{} {} it{}", outcome.policy,
+      Fixed(std::abs(spread.mean) * metric.Scale(), DifferenceDecimals(metric, spread)),
+      metric.fraction ? " points" : "", spread.mean < 0 ? "below" : "above",
+      ShowDifferenceInterval(metric, spread));
 }
 
-// Returns the baseline's final accuracy, which policies differ from it, and which cannot be told
+// Returns the baseline's final metric, which policies differ from it, and which cannot be told
 // apart from it.
 std::string DifferencesText(const Study& study, const Place& place) {
   const std::optional<size_t> base = BaselineIndex(study);
   if (!base || place.outcomes[*base].done == 0) return "";
+  const Metric metric = ShownMetric(study);
   std::vector<std::string> parts = {
-      fmt::format("{} ends at {}", study.baseline,
-                  ShowSpread(place.outcomes[*base].final_accuracy, "fraction", 4))};
+      fmt::format("{} ends at {}{}", study.baseline, metric.fraction ? "" : metric.title + " ",
+                  ShowSpread(place.outcomes[*base].final_metric, metric.Unit(), 4))};
   std::vector<std::string> close;
   for (const Outcome& outcome : place.outcomes) {
-    const Spread& difference = outcome.accuracy_difference;
+    const Spread& difference = outcome.metric_difference;
     if (difference.count == 0) continue;
     if (difference.mean == 0 || Holds(MeanInterval(difference), 0)) {
       close.push_back(outcome.policy);
     } else {
-      parts.push_back(DifferenceText(outcome));
+      parts.push_back(DifferenceText(metric, outcome));
     }
   }
   if (!close.empty()) {
@@ -183,7 +184,7 @@ std::string StepWords(const Study& study, const Place& place) {
   return text + ".";
 }
 
-std::string AccuracyWords(const Study& study, const Place& place) {
+std::string MetricWords(const Study& study, const Place& place) {
   const std::string said = BytesText(study, place) + DifferencesText(study, place);
   if (said.empty()) return "";
   return Opening(PlaceName(study, place.values)) + said + NoteOfHoles({&place}) +

@@ -14,7 +14,7 @@ Scenario DefaultRun() {
   scenario.warmup_steps = 10;
   scenario.evaluate_every = 10;
   scenario.test_limit = 500;
-  scenario.target = 0.6;
+  scenario.target = "60%";
   scenario.policies = {"dense",        "fp16",         "topk",        "topk-global",
                        "legacy-layer", "legacy-phase", "legacy-both", "lgreco",
                        "accordion",    "gravac",       "powersgd",    "fft"};

@@ -18,6 +18,7 @@
 #include "scenarios/network/engines.h"
 #include "scenarios/options/network_schedule.h"
 #include "scenarios/options/step_count.h"
+#include "scenarios/options/target.h"
 #include "scenarios/options/values.h"
 #include "trainer/clock/bucket_plan.h"
 #include "trainer/data/task_catalog.h"
@@ -90,7 +91,7 @@ struct Scenario {
   double decay_factor = 0.1;
   double final_learning_rate = 0;  // of schedules linear, cosine and one-cycle
   StepCount evaluate_every = 15;
-  double target = 0.85;                       // accuracy, fraction
+  Parsed<ParseTargetChoice> target = "auto";  // value of a metric that times are reported to
   Parsed<ParseDeviceRequest> device = "cpu";  // what trains and compresses
   // Shape of a model that is not trained (shapes/); "": `model` is trained.
   std::string layers;
@@ -205,7 +206,8 @@ void LoadScenario(const std::string& path, Scenario& scenario);
 void LoadScenarioText(const std::string& text, const std::string& name, Scenario& scenario);
 
 // Checks what depends on more than one key: names of models and data sets, and sizes that must fit
-// together. Throws Error.
+// together. Throws Error. The target is checked against the metrics that there are: TargetOf,
+// TargetAmong.
 void ValidateScenario(const Scenario& scenario);
 
 // Returns the scenario from which options of a shape's run (training.layers) start: one seed, and

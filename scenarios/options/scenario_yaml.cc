@@ -51,6 +51,18 @@ void SetMethodField(Method& method, const std::string& field, const std::string&
   }
 }
 
+// Returns the text of an option's value. A target may be a map of one metric: {perplexity: 120}.
+std::string OptionText(const YAML::Node& value, const std::string& key, const std::string& where) {
+  if (key != "training.target" || !value.IsMap()) return ScalarText(value, key);
+  if (value.size() != 1) {
+    throw Error(MarkText(where, value.Mark()) + key, std::to_string(value.size()) + " metrics",
+                "one, as in {perplexity: 120}");
+  }
+  const auto entry = value.begin();
+  const std::string metric = ScalarText(entry->first, key);
+  return metric + "=" + ScalarText(entry->second, key + "." + metric);
+}
+
 Method ReadMethod(const YAML::Node& node, const std::string& name, const std::string& where) {
   Method method;
   method.name = name;
@@ -80,7 +92,7 @@ void ReadSection(const YAML::Node& section, const std::string& name, const std::
     } else if (name == "ns3") {
       scenario.ns3[key] = ScalarText(value, key);
     } else {
-      SetOption(scenario, name + "." + key, ScalarText(value, name + "." + key));
+      SetOption(scenario, name + "." + key, OptionText(value, name + "." + key, where));
     }
   });
 }

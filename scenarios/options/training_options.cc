@@ -17,6 +17,15 @@ void CheckGradients(const std::string& text, const std::string& key) {
   }
 }
 
+ScenarioOption TargetOption() {
+  ScenarioOption option = Text<&Scenario::target>(
+      "training.target", "--target", "85%|METRIC=VALUE|auto|none",
+      "target to which the simulated time is reported: a value of the task's main metric, or of "
+      "another one, as in top5=90% or perplexity=120; auto: that of the data set");
+  option.kind = OptionKind::kTarget;
+  return option;
+}
+
 }  // namespace
 
 std::vector<ScenarioOption> OptionsOfTraining() {
@@ -113,8 +122,7 @@ std::vector<ScenarioOption> OptionsOfTraining() {
           "learning rate at the end of --schedule=linear, cosine or one-cycle"),
       Steps<&Scenario::evaluate_every, 1>("training.evaluate_every", "--evaluate-every",
                                           "number of steps, or epochs, between evaluations"),
-      Fraction<&Scenario::target>("training.target", "--target",
-                                  "target accuracy, to which the simulated time is reported"),
+      TargetOption(),
       Text<&Scenario::device>("training.device", "--device", "cpu|cuda|auto",
                               "device that trains and compresses; cuda: the first "
                               "GPU; auto: the first GPU if one is usable, else cpu"),

@@ -21,7 +21,7 @@ std::string Footer(const Scenario& defaults) {
       "All options of legacy-scenario for training, compression, network and clock are allowed,\n"
       "and --scenario, --set and --ns3. These differ:\n"
       "  --workers={} --seeds={} --fidelity={} --policies={} are the defaults\n"
-      "  --target: target accuracy (default: 90 % of what dense reaches in the short training)\n"
+      "  --target: target (default: nine tenths as good as dense is after the short training)\n"
       "  --out: folder in which to keep the study (default: it is deleted at the end)\n"
       "  --print-config: print the definition of a full study, for legacy-study, and exit\n"
       "Examples:\n"

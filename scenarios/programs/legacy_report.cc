@@ -2,33 +2,19 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <charconv>
 #include <cstdio>
 #include <string>
 
 #include "analysis/report.h"
 #include "analysis/tables.h"
 #include "base/arguments.h"
-#include "base/error.h"
+#include "base/metric.h"
 #include "base/program.h"
 
 namespace {
 
 using legacy::analysis::Report;
 using legacy::analysis::ReportOptions;
-
-// Parses "85%" or "0.85".
-double ParseTarget(const std::string& text) {
-  const bool percent = text.ends_with('%');
-  const char* end = text.data() + text.size() - (percent ? 1 : 0);
-  double value = 0;
-  const auto result = std::from_chars(text.data(), end, value);
-  if (percent) value /= 100;
-  if (result.ec != std::errc() || result.ptr != end || !(value > 0 && value <= 1)) {
-    throw legacy::Error("--target", text, "a percentage such as 85% or a fraction such as 0.85");
-  }
-  return value;
-}
 
 std::string Render(const Report& report, const std::string& format) {
   if (format == "markdown") return legacy::analysis::ReportMarkdown(report);
@@ -55,13 +41,15 @@ int Main(int argc, char** argv) {
       ->check(CLI::IsMember({"text", "markdown", "csv", "json"}))
       ->capture_default_str();
   app.add_option("--baseline", baseline,
-                 "policy with which accuracies are compared (default: dense, else the first)");
-  app.add_option("--target", target, "target accuracy, as 85% or 0.85 (default: the run's)");
+                 "policy with which the others are compared (default: dense, else the first)");
+  app.add_option("--target", target,
+                 "target: 85%, 0.85, or of another metric of the run, as perplexity=120 (default: "
+                 "the run's)");
   app.add_flag("--no-pictures", no_pictures, "write summary.json only, without pictures");
   if (const auto exit = legacy::ParseArguments(app, argc, argv)) return *exit;
   ReportOptions options;
   options.summary.baseline = baseline;
-  if (!target.empty()) options.summary.target = ParseTarget(target);
+  if (!target.empty()) options.summary.target = legacy::ParseTarget(target, "--target");
   options.pictures = !no_pictures;
   const Report report = legacy::analysis::WriteReport(directory, options);
   fmt::print("{}", Render(report, format));

@@ -31,7 +31,7 @@ int Main(int argc, char** argv) {
   const legacy::CommandLine line = legacy::ParseCommandLine(
       argc, argv, "legacy-scenario",
       "Trains a model with compressed gradients, times the encoded bytes on a simulated network, "
-      "and compares policies by simulated time to a target accuracy. With --layers it trains "
+      "and compares policies by simulated time to a target. With --layers it trains "
       "nothing and gives bytes and times of a model; legacy-scenario advise says whether to "
       "compress, and with which method (advise --help).",
       std::nullopt, legacy::DefaultRun());
@@ -49,6 +49,7 @@ int Main(int argc, char** argv) {
     return 0;
   }
   legacy::ValidateScenario(line.scenario);
+  legacy::TargetOf(line.scenario);  // refuses a target that the task does not have
   std::fputs(legacy::PresetText(line.scenario).c_str(), stderr);
   if (line.print_config) {
     std::fputs(legacy::PrintScenario(line.scenario).c_str(), stdout);

@@ -206,14 +206,17 @@ struct View {
 
   void Add(CLI::App& command) {
     AddFolder(command, folder);
-    command.add_option("--target", target, "target accuracy [the study's]")->type_name("85%|0.85");
+    command
+        .add_option("--target", target,
+                    "target, which may be of another metric of the task [the study's]")
+        ->type_name("85%|METRIC=VALUE");
     command.add_option("--baseline", baseline, "policy to compare the others with [the study's]")
         ->type_name("POLICY");
   }
   legacy::analysis::Study Read() const {
     legacy::analysis::Study study = legacy::ReadStudy(folder);
     SayNotes(study);
-    if (!target.empty()) legacy::SetTarget(study, legacy::ParseFraction(target, "--target"));
+    if (!target.empty()) legacy::SetTarget(study, legacy::ParseTarget(target, "--target"));
     if (!baseline.empty()) {
       legacy::analysis::PolicyIndex(study, baseline);
       study.baseline = baseline;
@@ -272,7 +275,7 @@ void AddTables(CLI::App& app, Action& chosen) {
   command
       ->add_option(
           "NAME", flags->names,
-          "table to print: summary, time_to_accuracy, break_even, step, volume, egress, failed")
+          "table to print: summary, time_to_target, break_even, step, volume, egress, failed")
       ->capture_default_str();
 }
 

@@ -45,6 +45,7 @@ Scenario ScenarioOf(const Parts& parts) {
   const Scenario scenario = OverDefaults(parts.files.empty() ? DefaultRun() : Scenario(),
                                          [&](Scenario& s) { parts.LayOver(s); });
   ValidateScenario(scenario);
+  TargetOf(scenario);  // refuses a target that the task does not have
   return scenario;
 }
 

@@ -99,7 +99,11 @@ class Comparison : public TimedRun {
         replay_refused_(ReplayRefusals(scenario)) {
     for (const std::string& name : scenario.policies)
       methods_.push_back(FindMethod(scenario, name));
-    for (const Method& method : methods_) MakeSource(method, scenario.seed);
+    for (const Method& method : methods_) {
+      const std::unique_ptr<StepSource> source = MakeSource(method, scenario.seed);
+      metrics_.assign(source->Metrics().begin(), source->Metrics().end());
+    }
+    TargetAmong(scenario, metrics_);  // refuses a target before anything is trained
     const Unit& last = sources_->Layers().back();
     elements_ = last.offset + last.numel;
   }
@@ -137,7 +141,7 @@ class Comparison : public TimedRun {
   nlohmann::json Manifest(const std::string& program,
                           const std::string& command_line) const override {
     nlohmann::json manifest =
-        ManifestDocument(scenario_, program, command_line, elements_, replay_refused_);
+        ManifestDocument(scenario_, program, command_line, metrics_, elements_, replay_refused_);
     sources_->Describe(reports_, manifest);
     manifest["decisions"] = forecasts_;
     manifest["requested_bytes"] = requested_;
@@ -279,6 +283,7 @@ class Comparison : public TimedRun {
   ScenarioTiming timing_;
   std::vector<Method> methods_;
   std::unique_ptr<StepSources> sources_;
+  std::vector<Metric> metrics_;  // metrics of the trainings; empty: nothing is trained
   BackendReports reports_;
   // Methods by name, seed and network (its scenario).
   std::map<std::tuple<std::string, uint64_t, const Scenario*>, EqualBytes> chosen_;
@@ -330,7 +335,7 @@ bool Comparison::Train(const Method& method, uint64_t seed,
     const bool evaluates = done % scenario_.evaluate_every == 0 || done == scenario_.steps;
     if (evaluates && training->Evaluates()) {
       const Evaluation result = training->Evaluate();
-      timed.Evaluated(result.loss, result.metrics.front());
+      timed.Evaluated(result.loss, result.metrics);
     }
     if (stop_) return false;
   }

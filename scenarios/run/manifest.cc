@@ -3,6 +3,7 @@
 #include <chrono>
 #include <ctime>
 
+#include "analysis/run_directory.h"
 #include "base/error.h"
 #include "compress/registry/load_plugins.h"
 #include "ns3-module/fabric/step/synchronisation.h"
@@ -129,8 +130,8 @@ std::vector<std::string> ReplayRefusals(const Scenario& scenario) {
 }
 
 json ManifestDocument(const Scenario& scenario, const std::string& program,
-                      const std::string& command_line, int64_t parameters,
-                      const std::vector<std::string>& replay_refused) {
+                      const std::string& command_line, std::span<const Metric> metrics,
+                      int64_t parameters, const std::vector<std::string>& replay_refused) {
   json document;
   document["program"] = program;
   document["version"] = LEGACY_VERSION;
@@ -141,7 +142,7 @@ json ManifestDocument(const Scenario& scenario, const std::string& program,
   document["policies"] = scenario.policies;
   document["workers"] = scenario.workers;
   document["parameters"] = parameters;
-  document["target_accuracy"] = scenario.target;
+  analysis::SetMetrics(document, metrics, TargetAmong(scenario, metrics));
   document["fidelity"] = scenario.fidelity.text();
   document["replay_refused"] = replay_refused;
   if (!LoadedPlugins().empty()) document["plugins"] = LoadedPlugins();

@@ -3,9 +3,11 @@
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "base/metric.h"
 #include "compress/exchange.h"
 #include "compress/policy.h"
 #include "scenarios/options/scenario.h"
@@ -26,11 +28,12 @@ nlohmann::json TrainingDocument(const Scenario& scenario);
 // same, so that its record can be replayed.
 std::vector<std::string> ReplayRefusals(const Scenario& scenario);
 
-// Returns the manifest. `parameters` is the model's number of elements, and `replay_refused` has
-// all reasons against a replay.
+// Returns the manifest. `metrics` are what evaluations measure, `parameters` is the model's number
+// of elements, and `replay_refused` has all reasons against a replay. Throws Error where the
+// metrics lack that of the scenario's target.
 nlohmann::json ManifestDocument(const Scenario& scenario, const std::string& program,
-                                const std::string& command_line, int64_t parameters,
-                                const std::vector<std::string>& replay_refused);
+                                const std::string& command_line, std::span<const Metric> metrics,
+                                int64_t parameters, const std::vector<std::string>& replay_refused);
 
 // A RunResult is the result of a program that fills a run directory.
 struct RunResult {

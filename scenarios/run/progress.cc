@@ -7,20 +7,30 @@
 namespace legacy {
 namespace {
 
-std::string Text(const ProgressState& state) {
-  if (std::isnan(state.loss)) {
-    return fmt::format("{:22} seed {:<3} step {:5}/{}  simulated {:10.4f} s", state.policy,
-                       state.seed, state.step, state.steps, state.simulated_seconds);
-  }
-  const std::string accuracy =
-      state.accuracy < 0 ? "   -  " : fmt::format("{:5.2f}%", 100 * state.accuracy);
-  return fmt::format(
-      "{:22} seed {:<3} step {:5}/{}  loss {:7.4f}  accuracy {}  simulated {:10.4f} s",
-      state.policy, state.seed, state.step, state.steps, state.loss, accuracy,
-      state.simulated_seconds);
+// Returns the value in a field of six characters: "76.25%", "118.30".
+std::string ValueText(const Metric& metric, double value) {
+  return metric.fraction ? fmt::format("{:5.2f}%", 100 * value) : fmt::format("{:6.2f}", value);
 }
 
 }  // namespace
+
+Progress::Progress(int64_t total_steps, std::span<const Metric> metrics, const std::string& shown,
+                   bool terminal, std::FILE* log)
+    : position_(MetricPosition(metrics, shown)),
+      metric_(metrics.empty() ? Metric() : metrics[position_]),
+      line_(total_steps, "steps", terminal, log) {}
+
+std::string Progress::Text(const ProgressState& state) const {
+  if (metric_.name.empty() || std::isnan(state.loss)) {
+    return fmt::format("{:22} seed {:<3} step {:5}/{}  simulated {:10.4f} s", state.policy,
+                       state.seed, state.step, state.steps, state.simulated_seconds);
+  }
+  const std::string value =
+      state.metrics.empty() ? "   -  " : ValueText(metric_, state.metrics.at(position_));
+  return fmt::format("{:22} seed {:<3} step {:5}/{}  loss {:7.4f}  {} {}  simulated {:10.4f} s",
+                     state.policy, state.seed, state.step, state.steps, state.loss, metric_.title,
+                     value, state.simulated_seconds);
+}
 
 void Progress::Step(const ProgressState& state) { line_.Advance(Text(state)); }
 

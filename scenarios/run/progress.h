@@ -4,8 +4,11 @@
 
 #include <cstdint>
 #include <cstdio>
+#include <span>
 #include <string>
+#include <vector>
 
+#include "base/metric.h"
 #include "base/progress_line.h"
 
 namespace legacy {
@@ -17,16 +20,17 @@ struct ProgressState {
   int64_t step = 0;  // steps done of this training
   int64_t steps = 0;
   double loss = 0;
-  double accuracy = -1;  // accuracy of the last evaluation; below 0: none yet
+  std::vector<double> metrics = {};  // metrics of the last evaluation; empty: none yet
   double simulated_seconds = 0;
 };
 
 // A Progress writes the line to `log`.
 class Progress {
  public:
-  // `total_steps` counts the steps of all trainings of the run.
-  Progress(int64_t total_steps, bool terminal, std::FILE* log)
-      : line_(total_steps, "steps", terminal, log) {}
+  // `total_steps` counts the steps of all trainings of the run. The line shows the metric of that
+  // name, or the first.
+  Progress(int64_t total_steps, std::span<const Metric> metrics, const std::string& shown,
+           bool terminal, std::FILE* log);
 
   // Counts one more step.
   void Step(const ProgressState& state);
@@ -36,6 +40,10 @@ class Progress {
   void Finish() { line_.Finish(); }
 
  private:
+  std::string Text(const ProgressState& state) const;
+
+  size_t position_;  // of the metric
+  Metric metric_;    // its name is "" where nothing is trained
   ProgressLine line_;
 };
 

@@ -45,7 +45,8 @@ class Replayer : public TimedRun {
   nlohmann::json Manifest(const std::string& program,
                           const std::string& command_line) const override {
     nlohmann::json manifest =
-        ManifestDocument(scenario_, program, command_line, recording_.run.manifest.parameters, {});
+        ManifestDocument(scenario_, program, command_line, recording_.run.manifest.metrics,
+                         recording_.run.manifest.parameters, {});
     const nlohmann::json& recorded = recording_.run.manifest.document;
     for (const char* key : {"decisions", "requested_bytes"}) {
       if (recorded.contains(key)) manifest[key] = recorded[key];
@@ -107,7 +108,7 @@ bool Replayer::Time(const RecordedTraining& training, std::span<const TimedNetwo
     timed.Step(work, timed.Start(),
                {recorded->learning_rate, recorded->training_loss, recorded->elements_sent});
     if (evaluation != rows.evaluations.end() && (*evaluation)->step == recorded->step + 1) {
-      timed.Evaluated((*evaluation)->test_loss, (*evaluation)->test_accuracy);
+      timed.Evaluated((*evaluation)->test_loss, (*evaluation)->metrics);
       ++evaluation;
     }
     if (stopped_()) return false;
@@ -158,6 +159,7 @@ void CheckUnchanged(const Scenario& scenario, const Scenario& known,
 }
 
 void CheckReplay(const Recording& recording, const Scenario& scenario) {
+  TargetAmong(scenario, recording.run.manifest.metrics);
   const std::string why =
       ", as recorded: it belongs to the training; a replay changes network and devices alone";
   CheckUnchanged(scenario, ReplayDefaults(recording), MayReplayChange,
@@ -179,7 +181,7 @@ analysis::RunDirectory ReplayRows(const Recording& recording, const Scenario& sc
   Replayer replayer(recording, chosen.scenario, stopped);
   analysis::RunDirectory run;
   run.manifest = recording.run.manifest;
-  run.manifest.target_accuracy = scenario.target;
+  run.manifest.target = TargetAmong(scenario, run.manifest.metrics);
   run.manifest.fidelity = chosen.scenario.fidelity.text();
   MemorySink sink(run);
   const TimedNetwork timed_network = {&replayer.Timing(), &sink};

@@ -30,9 +30,9 @@ class RunSink {
 // where the scenario asks for it.
 class DirectorySink : public RunSink {
  public:
-  // `parameters` is the number of elements of the model's gradient.
+  // `manifest` is the one in the directory.
   DirectorySink(const ScenarioTiming& timing, const std::filesystem::path& directory,
-                int64_t parameters);
+                const analysis::Manifest& manifest);
   void Write(const analysis::StepRow& row) override {
     steps_.Write(row);
     if (tensorboard_) tensorboard_->Write(row);

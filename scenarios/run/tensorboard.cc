@@ -4,8 +4,11 @@
 
 namespace legacy {
 
-TensorBoard::TensorBoard(const std::filesystem::path& run_directory, int64_t parameters)
-    : directory_(run_directory / "tensorboard"), parameters_(parameters) {}
+TensorBoard::TensorBoard(const std::filesystem::path& run_directory, int64_t parameters,
+                         std::span<const Metric> metrics)
+    : directory_(run_directory / "tensorboard"), parameters_(parameters) {
+  for (const Metric& metric : metrics) tags_.push_back(metric.name + "/test");
+}
 
 analysis::EventFile& TensorBoard::FileOf(const std::string& policy, uint64_t seed) {
   const auto found = files_.find({policy, seed});
@@ -35,10 +38,10 @@ void TensorBoard::Write(const analysis::StepRow& row) {
 }
 
 void TensorBoard::Write(const analysis::EvaluationRow& row) {
-  const analysis::Scalar scalars[] = {{"loss/test", row.test_loss},
-                                      {"accuracy/test", row.test_accuracy},
-                                      {"bytes/message_sum", row.message_bytes},
-                                      {"bytes/nic_sum", row.nic_bytes}};
+  std::vector<analysis::Scalar> scalars = {{"loss/test", row.test_loss}};
+  for (size_t i = 0; i < tags_.size(); ++i) scalars.push_back({tags_[i], row.metrics.at(i)});
+  scalars.push_back({"bytes/message_sum", row.message_bytes});
+  scalars.push_back({"bytes/nic_sum", row.nic_bytes});
   FileOf(row.policy, row.seed).Write(row.simulated_seconds, row.step, scalars);
 }
 

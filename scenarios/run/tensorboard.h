@@ -5,8 +5,10 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "analysis/event_file.h"
 #include "analysis/rows.h"
@@ -16,7 +18,9 @@ namespace legacy {
 class TensorBoard {
  public:
   // `parameters` is the number of elements of the model's gradient, to which densities refer.
-  TensorBoard(const std::filesystem::path& run_directory, int64_t parameters);
+  // `metrics` are those of evaluations.
+  TensorBoard(const std::filesystem::path& run_directory, int64_t parameters,
+              std::span<const Metric> metrics);
 
   // Write an event of the step after the row's, so that steps count finished steps, as evaluations
   // do. Its wall time is the simulated time.
@@ -28,6 +32,7 @@ class TensorBoard {
 
   const std::filesystem::path directory_;
   const int64_t parameters_;
+  std::vector<std::string> tags_;  // of each metric: "accuracy/test"
   std::map<std::pair<std::string, uint64_t>, analysis::EventFile> files_;
 };
 

@@ -56,9 +56,8 @@ class FurtherPlaces {
       manifest["network"] = networks_[i].name;
       manifest["fidelity"] = networks_[i].scenario.fidelity.text();
       manifest["configuration"]["network"] = ScenarioDocument(networks_[i].scenario).at("network");
-      analysis::WriteManifest(path, manifest);
-      sinks_.push_back(std::make_unique<DirectorySink>(*timings_[i], path,
-                                                       manifest.at("parameters").get<int64_t>()));
+      const analysis::Manifest written = analysis::WriteManifest(path, manifest);
+      sinks_.push_back(std::make_unique<DirectorySink>(*timings_[i], path, written));
     }
   }
 
@@ -126,8 +125,8 @@ void TimedEverywhere::Step(const StepWork& work, const StepStart& start, const S
   for (size_t i = 1; i < timed_.size(); ++i) timed_[i].Step(work, timed_[i].Start(), facts);
 }
 
-void TimedEverywhere::Evaluated(double loss, double accuracy) {
-  for (TimedTraining& timed : timed_) timed.Evaluated(loss, accuracy);
+void TimedEverywhere::Evaluated(double loss, const std::vector<double>& metrics) {
+  for (TimedTraining& timed : timed_) timed.Evaluated(loss, metrics);
 }
 
 void TimedEverywhere::Write(const analysis::LayerRow& row) {
@@ -164,15 +163,16 @@ RunResult FillRunDirectory(const Scenario& scenario, const std::string& program,
   result.directory = MakeRunDirectory(chosen.scenario, program);
   nlohmann::json manifest = run->Manifest(program, command_line);
   if (further.size() > 0) manifest["networks"] = further.Document(chosen.scenario);
-  analysis::WriteManifest(result.directory, manifest);
+  const analysis::Manifest written = analysis::WriteManifest(result.directory, manifest);
   further.Open(result.directory, manifest);
   if (chosen.samples > 0) {
     timing.SamplePackets(chosen.samples, chosen.different, result.directory);
   }
-  DirectorySink sink(timing, result.directory, manifest.at("parameters").get<int64_t>());
+  DirectorySink sink(timing, result.directory, written);
   std::vector<TimedNetwork> timed_networks = {{&timing, &sink}};
   further.AddTo(timed_networks);
-  Progress progress(run->Steps(timed_networks.size()), isatty(fileno(log)) != 0, log);
+  Progress progress(run->Steps(timed_networks.size()), written.metrics,
+                    written.target ? written.target->metric : "", isatty(fileno(log)) != 0, log);
   result.interrupted = !run->Run(timed_networks, &progress, result.directory);
   progress.Finish();
   if (!result.interrupted) {

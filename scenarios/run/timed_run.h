@@ -44,7 +44,7 @@ class TimedEverywhere {
   // Do what the functions of TimedTraining do, on every network.
   void Step(const StepWork& work, const StepStart& start, const StepFacts& facts);
   const StepTimes& Times() const { return timed_.front().Times(); }
-  void Evaluated(double loss, double accuracy);
+  void Evaluated(double loss, const std::vector<double>& metrics);
   void Write(const analysis::LayerRow& row);
   void Write(const analysis::DecisionRow& row);
   void Finish();

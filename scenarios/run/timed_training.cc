@@ -118,13 +118,13 @@ void TimedTraining::FillTimes(const StepWork& work, const PricedStep& priced,
   row_.simulated_seconds = ToSeconds(now_);
 }
 
-void TimedTraining::Evaluated(double loss, double accuracy) {
+void TimedTraining::Evaluated(double loss, const std::vector<double>& metrics) {
   evaluation_.step = done_;
   evaluation_.simulated_seconds = row_.simulated_seconds;
   evaluation_.test_loss = loss;
-  evaluation_.test_accuracy = accuracy;
+  evaluation_.metrics = metrics;
   sink_.Write(evaluation_);
-  state_.accuracy = accuracy;
+  state_.metrics = metrics;
   if (progress_ != nullptr) progress_->Evaluated(state_);
 }
 

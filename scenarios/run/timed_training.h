@@ -43,8 +43,9 @@ class TimedTraining {
                                 const StepFacts& facts);
   // Returns the times of the last step, as its workers see them.
   const StepTimes& Times() const { return times_; }
-  // Writes an evaluation after the last step: a row of evaluations.csv.
-  void Evaluated(double loss, double accuracy);
+  // Writes an evaluation after the last step: a row of evaluations.csv. `metrics` has the values of
+  // the run's metrics.
+  void Evaluated(double loss, const std::vector<double>& metrics);
   // Writes links.csv and network.csv once the training is complete.
   void Finish();
 

@@ -21,11 +21,6 @@ double ElementsSent(const TraceStep& step) {
   return elements;
 }
 
-bool HasAccuracy(const TraceTraining& training) {
-  return std::ranges::any_of(training.steps,
-                             [](const TraceStep& step) { return step.accuracy.has_value(); });
-}
-
 class TraceReplayer : public TimedRun {
  public:
   TraceReplayer(const TraceFile& file, const Scenario& scenario, const StopFlag& stop)
@@ -99,7 +94,9 @@ bool TraceReplayer::Time(const TraceTraining& training, uint64_t seed,
       timed.Step(work, timed.Start(), facts);
       if (stop_) return false;
     }
-    if (step.accuracy) timed.Evaluated(step.test_loss.value_or(kUnknown), *step.accuracy);
+    if (!step.metrics.empty()) {
+      timed.Evaluated(step.test_loss.value_or(kUnknown), step.metrics);
+    }
   }
   timed.Finish();
   return true;
@@ -110,7 +107,8 @@ nlohmann::json TraceReplayer::Manifest(const std::string& program,
                                        const std::string& command_line) const {
   int64_t elements = 0;
   for (const Unit& layer : trace_.layers) elements += layer.numel;
-  nlohmann::json manifest = ManifestDocument(scenario_, program, command_line, elements, {});
+  nlohmann::json manifest =
+      ManifestDocument(scenario_, program, command_line, trace_.metrics, elements, {});
   nlohmann::json& configuration = manifest["configuration"];
   configuration.erase("methods");
   for (const ScenarioOption& option : ScenarioOptions()) {
@@ -124,9 +122,6 @@ nlohmann::json TraceReplayer::Manifest(const std::string& program,
   manifest["policies"].clear();
   for (const TraceTraining& training : trace_.trainings) {
     manifest["policies"].push_back(training.method);
-  }
-  if (std::ranges::none_of(trace_.trainings, HasAccuracy)) {
-    manifest["target_accuracy"] = nullptr;
   }
   manifest["replayed"] = {{"trace", file_.path}};
   return manifest;
@@ -153,6 +148,7 @@ bool MayTraceReplayChange(const std::string& key) {
 }
 
 void CheckReplay(const TraceFile& file, const Scenario& scenario) {
+  TargetAmong(scenario, file.trace.metrics);
   CheckUnchanged(scenario, ReplayDefaults(file), MayTraceReplayChange, [&](const std::string&) {
     return "nothing: " + file.path +
            " says what was trained; a replay changes the network and the speeds of devices and "

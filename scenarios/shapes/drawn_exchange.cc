@@ -7,6 +7,7 @@
 #include "compress/cpu/vector.h"
 #include "compress/gradients/gradients.h"
 #include "compress/options.h"
+#include "trainer/aggregation.h"
 
 namespace legacy {
 namespace {

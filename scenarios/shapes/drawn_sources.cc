@@ -28,7 +28,6 @@ class Drawn : public StepSources {
 
   std::string Text(const BackendReport& report) const override { return report.compression; }
   void Describe(const BackendReports& reports, nlohmann::json& manifest) const override {
-    manifest["target_accuracy"] = nullptr;
     nlohmann::json& document = manifest["shape"] = {{"name", shape_.name},
                                                     {"title", shape_.title},
                                                     {"source", shape_.source},
@@ -40,7 +39,7 @@ class Drawn : public StepSources {
   }
   std::string Note(const BackendReports&) const override {
     std::string note =
-        "Shape " + shape_.name + " alone: bytes and times, no accuracy; nothing was trained.";
+        "Shape " + shape_.name + " alone: bytes and times, no metric; nothing was trained.";
     if (!shape_.has_costs) {
       note += " The file gives no costs: computing takes no time.";
     }

@@ -1,5 +1,5 @@
 // A drawn training makes steps of a model of which only the shape is known: it has no weights, no
-// data, no loss and no accuracy. Message lengths are exact where they follow from shapes, and
+// data, no loss and no metric. Message lengths are exact where they follow from shapes, and
 // elsewhere those of drawn gradients (drawn_exchange.h).
 #pragma once
 

@@ -24,7 +24,7 @@ constexpr const char* kBaseline = "dense";
 constexpr const char* kBandwidth = "network.bandwidth";
 constexpr int64_t kBandwidths = 7;    // one for each third of a decade, both ways
 constexpr double kReach = 10;         // factor to the slowest and to the fastest link
-constexpr double kTargetShare = 0.9;  // share of the baseline's accuracy
+constexpr double kTargetShare = 0.9;  // quality of the target as a share of the baseline's
 constexpr size_t kWindow = 3;         // number of evaluations in a mean
 constexpr int64_t kLeastSteps = 10;
 
@@ -64,6 +64,21 @@ int64_t InProportion(int64_t steps, double part) {
   return std::max<int64_t>(1, std::llround(static_cast<double>(steps) * part));
 }
 
+// Returns the target of a share of the quality `value`, rounded to what is easier: in tenths of a
+// per cent, or with three significant digits. "": there is none.
+std::string EasierTarget(const Metric& metric, double value) {
+  const bool higher = metric.better == Metric::Better::kHigher;
+  const double target = higher ? kTargetShare * value : value / kTargetShare;
+  if (!(target > 0) || !std::isfinite(target)) return "";
+  constexpr double kTenthsOfAPercent = 1000;
+  const double digits =
+      metric.fraction ? kTenthsOfAPercent : std::pow(10, 2 - std::floor(std::log10(target)));
+  const double rounded =
+      (higher ? std::floor(target * digits) : std::ceil(target * digits)) / digits;
+  if (!(rounded > 0) || (metric.fraction && rounded > 1)) return "";
+  return metric.fraction ? FormatPercent(rounded) : FormatNumber(rounded);
+}
+
 }  // namespace
 
 Scenario AdviseDefaults() {
@@ -71,7 +86,6 @@ Scenario AdviseDefaults() {
   scenario.workers = 8;
   scenario.seeds = 3;
   scenario.fidelity = "flow";
-  scenario.target = kChooseTarget;
   scenario.policies = {"dense",   "fp16",         "topk",         "topk-global", "randomk",
                        "ar-topk", "legacy-layer", "legacy-phase", "legacy-both"};
   return scenario;
@@ -105,6 +119,10 @@ AdviseRequest CompleteRequest(AdviseRequest request) {
   }
   RefuseViews(scenario);
   ValidateScenario(scenario);
+  if (scenario.target->kind != TargetChoice::Kind::kAuto && !TargetOf(scenario)) {
+    throw Error("training.target", scenario.target.text(),
+                "a target, or auto: advice compares times to it");
+  }
   const std::vector<std::string> refusals = ReplayRefusals(scenario);
   if (!refusals.empty()) throw Error("advise rests on replays: " + Join(refusals, "; "));
   return request;
@@ -129,31 +147,31 @@ Scenario ShortScenario(const AdviseRequest& request) {
 }
 
 std::string AdviceDefinition(const Scenario& scenario) {
-  Scenario base = scenario;
-  if (base.target == kChooseTarget) base.target = Scenario().target;
   return fmt::format(
       "study:\n  name: advice\n  title: Should gradients be compressed?\n  baseline: {}\n"
       "scenario:\n{}grid:\n  bandwidth: [{}]\n",
-      kBaseline, Indented(PrintScenario(base)), Join(BandwidthsOf(scenario), ", "));
+      kBaseline, Indented(PrintScenario(scenario)), Join(BandwidthsOf(scenario), ", "));
 }
 
 std::string FullDefinition(const AdviseRequest& request) {
   return AdviceDefinition(request.scenario);
 }
 
-double ChooseTarget(const std::vector<std::filesystem::path>& trainings) {
-  double least = std::numeric_limits<double>::infinity();
+std::string ChooseTarget(const std::vector<std::filesystem::path>& trainings) {
+  Metric metric;
+  double worst = std::numeric_limits<double>::quiet_NaN();
   for (const std::filesystem::path& training : trainings) {
-    const auto rows = analysis::ReadRunDirectory(training).evaluations;
+    const analysis::RunDirectory run = analysis::ReadRunDirectory(training);
+    metric = run.manifest.metrics.at(0);
+    const auto& rows = run.evaluations;
+    const size_t count = std::min(rows.size(), kWindow);
     double sum = 0;
-    for (size_t i = rows.size() - std::min(rows.size(), kWindow); i < rows.size(); ++i) {
-      sum += rows[i].test_accuracy;
-    }
-    least = std::min(least, sum / static_cast<double>(std::min(rows.size(), kWindow)));
+    for (size_t i = rows.size() - count; i < rows.size(); ++i) sum += rows[i].metrics[0];
+    const double mean = sum / static_cast<double>(count);
+    if (std::isnan(worst) || metric.IsBetter(worst, mean)) worst = mean;
   }
-  constexpr double kDigits = 1000;  // tenths of a percent
-  const double target = std::floor(kTargetShare * least * kDigits) / kDigits;
-  if (!(target > 0)) {
+  const std::string target = EasierTarget(metric, worst);
+  if (target.empty()) {
     throw Error(
         fmt::format("no target can be chosen: {} learns nothing in the short training; "
                     "take more --quick-steps or another --learning-rate",

@@ -15,14 +15,11 @@
 namespace legacy {
 
 inline constexpr int64_t kQuickSteps = 100;
-// Stands for a target that is still to be chosen. No user asks for this value, because guessing
-// among a hundred classes is right more often.
-inline constexpr double kChooseTarget = 1e-4;
 
 // An AdviseRequest is the user's request.
 struct AdviseRequest {
-  // The full training on the user's network. Its target may be kChooseTarget: one that the short
-  // training reaches is then chosen.
+  // The full training on the user's network. Where its target is auto, one that the short training
+  // reaches is chosen.
   Scenario scenario;
   // Steps of the short training; 0: kQuickSteps, or all where there are fewer.
   int64_t quick_steps = 0;
@@ -50,9 +47,10 @@ std::string AdviceDefinition(const Scenario& scenario);
 // Returns the YAML of the full training's study, which --print-config prints for legacy-study.
 std::string FullDefinition(const AdviseRequest& request);
 
-// Returns 90 % of the baseline's accuracy at its end (the mean of its last three evaluations, with
-// its worst seed), from the trainings in a study's folder.
-double ChooseTarget(const std::vector<std::filesystem::path>& trainings);
+// Returns a target, as text, that is nine tenths as good as the baseline at its end (the mean of
+// the last three evaluations of the main metric, with its worst seed), from the trainings in a
+// study's folder: 90 % of its accuracy, or its perplexity / 0.9.
+std::string ChooseTarget(const std::vector<std::filesystem::path>& trainings);
 
 // An AdviseResult is the study and its advice.
 struct AdviseResult {

@@ -109,7 +109,7 @@ bool WorkOff(const StudyFolder& folder, StudyPhase phase, const AdviseRequest& r
 }
 
 // Returns the target that the baseline's trainings suggest.
-double TargetOf(const StudyFolder& folder) {
+std::string SuggestedTarget(const StudyFolder& folder) {
   std::vector<fs::path> trainings;
   for (const PlannedTraining& training : folder.plan().trainings) {
     if (training.scenario.policies.front() != folder.plan().definition.baseline) continue;
@@ -119,8 +119,8 @@ double TargetOf(const StudyFolder& folder) {
 }
 
 // Gives the same trainings another definition, as no training depends on the target.
-StudyFolder WithTarget(const StudyFolder& folder, Scenario scenario, double target) {
-  scenario.target = target;
+StudyFolder WithTarget(const StudyFolder& folder, Scenario scenario, const std::string& target) {
+  scenario.target = {target, "training.target"};
   StudyPlan plan = PlanOf(scenario);
   fs::remove(folder.path() / "study.yaml");
   fs::remove(folder.path() / "study.sqlite");
@@ -137,14 +137,14 @@ std::string SettingText(const Scenario& scenario, bool rates_given) {
 }
 
 std::vector<std::string> CaveatsOf(const AdviseRequest& request, const Scenario& quick,
-                                   bool rates_given) {
+                                   const Metric& metric, bool rates_given) {
   std::vector<std::string> caveats;
   const int64_t full = request.scenario.steps;
   if (quick.steps < full) {
     caveats.push_back(fmt::format(
-        "the training was short: {} of {} steps, warm-up and decay in proportion. The last points "
-        "of accuracy of a full training, where compression may cost, show in a full study alone.",
-        quick.steps, full));
+        "the training was short: {} of {} steps, warm-up and decay in proportion. The last gains "
+        "of {} in a full training, where compression may cost, show in a full study alone.",
+        quick.steps, full, metric.title));
   }
   caveats.push_back(fmt::format("times are known to the next evaluation, every {}.",
                                 analysis::ShowCount(quick.evaluate_every, "step")));
@@ -174,8 +174,21 @@ std::vector<std::string> CaveatsOf(const AdviseRequest& request, const Scenario&
 bool ReachedAtOnce(const analysis::Study& study) {
   return std::ranges::any_of(study.points, [&](const analysis::StudyPoint& point) {
     return point.policy == study.baseline && point.curve.size() >= 3 &&
-           point.figures.steps_to_accuracy == point.curve[2].step;
+           point.figures.steps_to_target == point.curve[2].step;
   });
+}
+
+bool Chooses(const Scenario& scenario) {
+  return scenario.target->kind == TargetChoice::Kind::kAuto;
+}
+
+// Returns the value of the metric that guessing has; 0: not known. It is known of the share of
+// right classes alone.
+double GuessingOf(const Scenario& scenario, const Metric& metric) {
+  const CatalogEntry& data = FindInCatalog(scenario.dataset);
+  const bool known =
+      data.task == TaskKind::kClassification && metric == MetricsOf(scenario).front();
+  return known && data.classes > 0 ? 1.0 / data.classes : 0;
 }
 
 std::string CommandText(const AdviseRequest& request) {
@@ -190,25 +203,33 @@ std::string CommandText(const AdviseRequest& request) {
 analysis::AdviceQuestion QuestionOf(const AdviseRequest& request, const Scenario& quick,
                                     const analysis::Study& study) {
   analysis::AdviceQuestion question;
+  const Metric metric = ShownMetric(study);
   const std::vector<std::string>& rates = study.axes.front().values;
   const bool rates_given = rates.size() == 1;
   question.value = rates.size() / 2;
   question.setting = SettingText(quick, rates_given);
-  question.caveats = CaveatsOf(request, quick, rates_given);
-  if (request.scenario.target == kChooseTarget) {
+  question.caveats = CaveatsOf(request, quick, metric, rates_given);
+  if (Chooses(request.scenario)) {
+    const bool higher = metric.better == Metric::Better::kHigher;
     question.target = fmt::format(
-        "the target was chosen: 90 % of what {} has at the end of the short training (mean of its "
+        "the target was chosen: {} what {} has at the end of the short training (mean of its "
         "last three evaluations, worst seed). --target sets another.",
-        study.baseline);
+        higher ? "90 % of" : "ten ninths of", study.baseline);
   }
   if (ReachedAtOnce(study)) {
     question.caveats.push_back(fmt::format(
         "{} has the target from its first evaluations on: times say how fast steps are, not how "
-        "well it learns. Take more --quick-steps or a higher --target.",
-        study.baseline));
+        "well it learns. Take more --quick-steps or a {} --target.",
+        study.baseline, metric.better == Metric::Better::kHigher ? "higher" : "lower"));
   }
   question.command = CommandText(request);
-  question.guessing = 1.0 / FindInCatalog(quick.dataset).classes;
+  question.guessing = GuessingOf(quick, metric);
+  if (question.guessing == 0) {
+    question.caveats.push_back(fmt::format(
+        "nothing says which {} a model has that learnt nothing: judge by yourself whether {} has "
+        "learnt enough.",
+        metric.title, study.baseline));
+  }
   return question;
 }
 
@@ -224,7 +245,7 @@ AdviseResult Advise(const AdviseRequest& request, const StopFlag& stop) {
   AdviseResult result;
   result.interrupted = !WorkOff(folder, StudyPhase::kTrainings, request, result.study, stop);
   if (result.interrupted) return result;
-  if (quick.target == kChooseTarget) folder = WithTarget(folder, quick, TargetOf(folder));
+  if (Chooses(quick)) folder = WithTarget(folder, quick, SuggestedTarget(folder));
   result.interrupted = !WorkOff(folder, StudyPhase::kPoints, request, result.study, stop);
   if (result.interrupted) return result;
   result.advice = analysis::AdviceOf(result.study, QuestionOf(request, quick, result.study));

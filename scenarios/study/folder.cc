@@ -199,7 +199,7 @@ analysis::Study ReadStudy(const fs::path& folder) {
     throw Error(folder.string() + ": no study is there (it has no " + kDatabase + ")");
   }
   analysis::Study study = analysis::StudyStore::Open(folder / kDatabase).Read();
-  Overlay(analysis::ReadJournals(folder / kJournals), study);
+  Overlay(analysis::ReadJournals(folder / kJournals, study.metrics), study);
   return study;
 }
 
@@ -211,7 +211,7 @@ Collector::Collector(const fs::path& folder)
 }
 
 void Collector::Collect() {
-  const Changes changes = Overlay(analysis::ReadJournals(journals_), study_);
+  const Changes changes = Overlay(analysis::ReadJournals(journals_, study_.metrics), study_);
   if (!changes.points.empty()) store_.Put(changes.points);
   if (!changes.trainings.empty()) store_.Put(changes.trainings);
 }

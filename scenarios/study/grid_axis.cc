@@ -275,6 +275,10 @@ DraftAxis ReadAxis(const std::string& key, const YAML::Node& node, const std::st
   }
   if (axis.grid.axis.values.empty()) throw Error(key + ": expected at least one value");
   axis.grid.axis.unit = UnitOf(axis.kind);
+  const auto percent = [](const std::string& value) { return value.ends_with('%'); };
+  if (axis.kind == OptionKind::kTarget && std::ranges::all_of(axis.grid.axis.values, percent)) {
+    axis.grid.axis.unit = UnitOf(OptionKind::kFraction);
+  }
   return axis;
 }
 

@@ -43,7 +43,7 @@ PlannedTraining PlanTraining(Scenario training) {
     document["on"] = {{"network", all["network"]},
                       {"clock", all["clock"]},
                       {"ns3", training.ns3},
-                      {"target", training.target}};
+                      {"target", training.target.text()}};
     planned.refused = Join(ReplayRefusals(training), "; ");
   }
   planned.id = TrainingHash(document);
@@ -63,6 +63,28 @@ Scenario PointScenario(const Scenario& whole, const Scenario& training) {
   }
   point.ns3 = whole.ns3;
   return point;
+}
+
+// Sets metrics and target of the plan by its first point that trains. Throws Error where another
+// one has other metrics, or a target of another metric.
+void TakeMetrics(const Scenario& point, StudyPlan& plan) {
+  const std::span<const Metric> metrics = MetricsOf(point);
+  const std::optional<Target> target = TargetOf(point);
+  if (metrics.empty()) return;
+  if (plan.metrics.empty()) {
+    plan.metrics.assign(metrics.begin(), metrics.end());
+    plan.target = target;
+  } else if (!std::ranges::equal(plan.metrics, metrics)) {
+    throw Error(
+        "training.dataset", point.dataset,
+        "data sets of one task: the points before have the metric " + plan.metrics.front().title);
+  } else if (target.has_value() != plan.target.has_value() ||
+             (target && target->metric != plan.target->metric)) {
+    throw Error("training.target", point.target.text(),
+                plan.target
+                    ? "targets of one metric: the points before have one of " + plan.target->metric
+                    : "none, as the points before have none");
+  }
 }
 
 }  // namespace
@@ -97,6 +119,7 @@ StudyPlan PlanStudy(StudyDefinition definition) {
     const Scenario whole = ScenarioOf(definition, combination);
     try {
       ValidateScenario(whole);
+      TakeMetrics(whole, plan);
     } catch (const Error& error) {
       throw Error("point " + std::to_string(plan.points.size()) + " (" +
                   PointText(definition, combination) + "): " + error.what());
@@ -135,8 +158,8 @@ analysis::Study EmptyStudy(const StudyPlan& plan) {
   study.title = definition.title;
   study.definition = definition.text;
   study.baseline = definition.baseline;
-  const auto trains = [](const PlannedPoint& point) { return point.scenario.layers.empty(); };
-  if (std::ranges::any_of(plan.points, trains)) study.target = definition.scenario.target;
+  study.metrics = plan.metrics;
+  study.target = plan.target;
   study.policies = definition.scenario.policies;
   for (int s = 0; s < definition.scenario.seeds; ++s) {
     study.seeds.push_back(definition.scenario.seed + static_cast<uint64_t>(s));

@@ -5,6 +5,7 @@
 // points that have the same network.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -36,12 +37,16 @@ struct PlannedPoint {
 struct StudyPlan {
   StudyDefinition definition;
   std::vector<PlannedTraining> trainings;
+  std::vector<Metric> metrics;  // metrics of all trainings' task; empty: nothing is trained
+  // Target of the first point, with its metric's name; nothing: none. Those of other points may
+  // have other values of the same metric.
+  std::optional<Target> target;
   // Points in the definition's order: the position is the point's id.
   std::vector<PlannedPoint> points;
 };
 
 // Plans a study. Throws Error naming the point and its option where a scenario is not valid
-// (ValidateScenario).
+// (ValidateScenario), or trains for another task than those before.
 StudyPlan PlanStudy(StudyDefinition definition);
 
 // Throws Error where the data set of a training is not on this machine.

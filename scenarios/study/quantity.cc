@@ -5,6 +5,7 @@
 #include <span>
 
 #include "base/error.h"
+#include "base/metric.h"
 #include "base/parse.h"
 #include "ns3-module/fabric/base/error.h"
 #include "ns3-module/fabric/base/units.h"
@@ -57,7 +58,8 @@ double Required(OptionKind kind, const std::string& text, const char* what) {
                                              "a percentage or a fraction",
                                              "a rate such as 1Gbps",
                                              "a time such as 10us",
-                                             "a size such as 64KiB"};
+                                             "a size such as 64KiB",
+                                             "a target such as 85% or perplexity=120"};
   throw Error(what, text, kAllowed[static_cast<size_t>(kind)]);
 }
 
@@ -102,6 +104,8 @@ std::optional<double> QuantityOf(OptionKind kind, const std::string& text) {
         return static_cast<double>(fabric::ParseTime(text, "")) / kNanosecondsPerSecond;
       case OptionKind::kBytes:
         return static_cast<double>(fabric::ParseBytes(text, ""));
+      case OptionKind::kTarget:
+        return ParseTarget(text).value;
     }
   } catch (const Error&) {
   } catch (const fabric::Error&) {

@@ -124,7 +124,10 @@ void StudyRun::FindOut(const analysis::Study& now) {
 }
 
 analysis::JournalWriter& StudyRun::JournalOf(Slot& slot) {
-  if (!slot.journal) slot.journal = std::make_unique<analysis::JournalWriter>(folder_.Journals());
+  if (!slot.journal) {
+    slot.journal =
+        std::make_unique<analysis::JournalWriter>(folder_.Journals(), folder_.empty().metrics);
+  }
   return *slot.journal;
 }
 

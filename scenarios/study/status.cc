@@ -180,31 +180,34 @@ std::string PointText(const StudyFolder& folder, const Study& study, int64_t id)
                                  point.training, analysis::StateText(point.state),
                                  point.message.empty() ? "" : ": " + point.message);
   if (point.state == StudyState::kDone) {
+    const Metric metric = ShownMetric(study);
     analysis::PointFigures::Columns(
-        point.figures, [&](const char* column, const char* unit, const auto& value) {
-          text += fmt::format("  {:<24} {} {}\n", column, Value(value), unit);
+        point.figures, [&](const char* column, const std::string& unit, const auto& value) {
+          text += fmt::format("  {:<24} {} {}\n", column, Value(value),
+                              unit == analysis::kMetricUnit ? metric.Unit() : unit);
         });
   }
   return text + ReplayCommand(folder, static_cast<size_t>(id)) + "\n";
 }
 
-void SetTarget(Study& study, double target) {
-  study.target = target;
+void SetTarget(Study& study, const Target& target) {
+  study.target = NamedTarget(target, study.metrics, "--target");
+  const Metric metric = ShownMetric(study);
+  const size_t position = ShownPosition(study);
   for (StudyPoint& point : study.points) {
-    std::vector<analysis::EvaluationRow> evaluations;
+    analysis::PointFigures& figures = point.figures;
+    std::vector<double> values;
+    figures.final_metric = figures.best_metric = analysis::kUnknown;
     for (const analysis::CurveRow& row : point.curve) {
-      analysis::EvaluationRow evaluation;
-      evaluation.step = row.step;
-      evaluation.simulated_seconds = row.simulated_seconds;
-      evaluation.test_accuracy = row.test_accuracy;
-      evaluations.push_back(evaluation);
+      values.push_back(row.metrics.at(position));
+      figures.final_metric = values.back();
+      if (metric.IsBetter(values.back(), figures.best_metric)) figures.best_metric = values.back();
     }
-    point.figures.time_to_accuracy = analysis::TimeToAccuracy(evaluations, target);
-    point.figures.steps_to_accuracy.reset();
-    for (const analysis::EvaluationRow& row : evaluations) {
-      if (point.figures.time_to_accuracy == row.simulated_seconds) {
-        point.figures.steps_to_accuracy = row.step;
-      }
+    figures.time_to_target.reset();
+    figures.steps_to_target.reset();
+    if (const auto reached = analysis::TargetReached(metric, target.value, values)) {
+      figures.time_to_target = point.curve[*reached].simulated_seconds;
+      figures.steps_to_target = point.curve[*reached].step;
     }
   }
 }

@@ -28,7 +28,8 @@ std::string PointText(const StudyFolder& folder, const analysis::Study& study, i
 // directory.
 std::string ReplayCommand(const StudyFolder& folder, size_t point);
 
-// Sets another target (a fraction), and recomputes times to accuracy from the points' curves.
-void SetTarget(analysis::Study& study, double target);
+// Sets another target, which may be of another of the study's metrics, and recomputes times to
+// target and metrics from the points' curves. Throws Error where the study has no such metric.
+void SetTarget(analysis::Study& study, const Target& target);
 
 }  // namespace legacy

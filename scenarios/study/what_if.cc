@@ -123,11 +123,13 @@ class Limit {
 
 // Returns the result of the run's only policy and seed.
 WhatIfSeed SeedOf(const analysis::RunDirectory& run) {
-  const analysis::SeedSummary summary = analysis::Summarise(run).policies.front().seeds.front();
+  const analysis::Summary all = analysis::Summarise(run);
+  const analysis::SeedSummary& summary = all.policies.front().seeds.front();
+  const size_t position = MetricPosition(run.manifest.metrics, all.metric.name);
   WhatIfSeed seed{
-      summary.seed, summary.time_to_accuracy, summary.simulated_seconds, summary.step, {}};
+      summary.seed, summary.time_to_target, summary.simulated_seconds, summary.step, {}};
   for (const analysis::EvaluationRow& row : run.evaluations) {
-    seed.curve.emplace_back(row.simulated_seconds, row.test_accuracy);
+    seed.curve.emplace_back(row.simulated_seconds, row.metrics.at(position));
   }
   return seed;
 }

@@ -70,10 +70,10 @@ struct WhatIfQuestion {
 struct WhatIfSeed {
   uint64_t seed = 0;
   // nullopt: the target was not reached in simulated_seconds (censored).
-  std::optional<double> time_to_accuracy;
+  std::optional<double> time_to_target;
   double simulated_seconds = 0;
   analysis::StepSplit step;                      // means in seconds
-  std::vector<std::pair<double, double>> curve;  // simulated seconds, accuracy
+  std::vector<std::pair<double, double>> curve;  // simulated seconds, value of the metric
 };
 
 // A WhatIfPolicy is the answer for one policy.

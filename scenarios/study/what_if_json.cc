@@ -84,7 +84,7 @@ json PartsOf(const analysis::StepSplit& step) {
 
 json ToJson(const WhatIfSeed& seed) {
   return {{"seed", seed.seed},
-          {"time_to_accuracy", seed.time_to_accuracy ? json(*seed.time_to_accuracy) : json()},
+          {"time_to_target", seed.time_to_target ? json(*seed.time_to_target) : json()},
           {"simulated_seconds", seed.simulated_seconds},
           {"step_seconds", seed.step.total},
           {"parts", PartsOf(seed.step)},

@@ -12,7 +12,7 @@ namespace legacy {
 // keys and values of the wrong type. WhatIf checks what the values mean.
 WhatIfQuestion ParseQuestion(const std::string& text);
 
-// Returns {"policies": [...]}; a time to accuracy whose target was not reached is null.
+// Returns {"policies": [...]}; a time to target whose target was not reached is null.
 nlohmann::json ToJson(const WhatIfAnswer& answer);
 
 // Returns {"groups": [{"id", "label", "defaults"}], "policies": [...], "seeds": [...]}.

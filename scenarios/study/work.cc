@@ -23,10 +23,10 @@ analysis::PointFigures FiguresOf(const analysis::RunDirectory& run) {
   analysis::PointFigures figures;
   figures.workers = summary.workers;
   figures.steps = seed.steps;
-  figures.time_to_accuracy = seed.time_to_accuracy;
+  figures.time_to_target = seed.time_to_target;
   figures.simulated_seconds = seed.simulated_seconds;
-  figures.final_accuracy = seed.final_accuracy;
-  figures.best_accuracy = seed.best_accuracy;
+  figures.final_metric = seed.final_metric;
+  figures.best_metric = seed.best_metric;
   figures.element_ratio = seed.element_ratio;
   figures.payload_ratio = seed.payload_ratio;
   figures.traffic_ratio = seed.traffic_ratio;
@@ -44,7 +44,7 @@ analysis::PointFigures FiguresOf(const analysis::RunDirectory& run) {
     figures.alpha_beta_step_seconds += row.alpha_beta_seconds / static_cast<double>(seed.steps);
   }
   for (const analysis::EvaluationRow& row : run.evaluations) {
-    if (figures.time_to_accuracy == row.simulated_seconds) figures.steps_to_accuracy = row.step;
+    if (figures.time_to_target == row.simulated_seconds) figures.steps_to_target = row.step;
   }
   const analysis::NetworkRow& network = run.network.at(0);
   figures.fidelity = network.fidelity;
@@ -62,11 +62,19 @@ analysis::PointFigures FiguresOf(const analysis::RunDirectory& run) {
   return figures;
 }
 
-std::vector<analysis::CurveRow> CurveOf(const analysis::RunDirectory& run) {
+// Returns the curve with values of the study's metrics; nan for those that the training lacks.
+std::vector<analysis::CurveRow> CurveOf(const analysis::RunDirectory& run,
+                                        const std::vector<Metric>& metrics) {
+  const std::vector<Metric>& known = run.manifest.metrics;
   std::vector<analysis::CurveRow> curve;
   for (const analysis::EvaluationRow& row : run.evaluations) {
-    curve.push_back({row.step, row.simulated_seconds, row.message_bytes, row.nic_bytes,
-                     row.test_loss, row.test_accuracy});
+    curve.push_back(
+        {row.step, row.simulated_seconds, row.message_bytes, row.nic_bytes, row.test_loss, {}});
+    for (const Metric& metric : metrics) {
+      const size_t position = MetricPosition(known, metric.name);
+      curve.back().metrics.push_back(position < known.size() ? row.metrics.at(position)
+                                                             : analysis::kUnknown);
+    }
   }
   return curve;
 }
@@ -107,10 +115,11 @@ analysis::StudyPoint TimePoint(const StudyPlan& plan, size_t id, const Recording
   const PlannedPoint& planned = plan.points.at(id);
   const PlannedTraining& training = plan.trainings.at(planned.training);
   analysis::StudyPoint point = EmptyPoint(plan, id);
-  const analysis::RunDirectory run =
+  analysis::RunDirectory run =
       training.refused.empty() ? ReplayRows(trained, planned.scenario, g_never) : trained.run;
+  run.manifest.target = TargetAmong(planned.scenario, plan.metrics);
   point.figures = FiguresOf(run);
-  point.curve = CurveOf(run);
+  point.curve = CurveOf(run, plan.metrics);
   point.state = analysis::StudyState::kDone;
   return point;
 }

@@ -7,15 +7,23 @@
 
 #include "analysis/run_directory.h"
 #include "base/error.h"
+#include "base/metric.h"
 #include "tests/analysis/folder_fixture.h"
 
 namespace legacy::analysis {
 
+inline const Metric kAccuracy = {"accuracy", "accuracy", Metric::Better::kHigher, true};
+inline const Metric kPerplexity = {"perplexity", "perplexity", Metric::Better::kLower, false};
+
 // A manifest with d = 1000 and 4 workers.
 inline nlohmann::json MakeManifest(const std::vector<std::string>& policies,
-                                   const std::vector<uint64_t>& seeds) {
-  return {{"program", "test"},  {"policies", policies}, {"seeds", seeds},        {"workers", 4},
-          {"parameters", 1000}, {"fidelity", "packet"}, {"target_accuracy", 0.8}};
+                                   const std::vector<uint64_t>& seeds,
+                                   const std::vector<Metric>& metrics = {kAccuracy},
+                                   const std::optional<Target>& target = Target{"accuracy", 0.8}) {
+  nlohmann::json manifest = {{"program", "test"}, {"policies", policies}, {"seeds", seeds},
+                             {"workers", 4},      {"parameters", 1000},   {"fidelity", "packet"}};
+  SetMetrics(manifest, metrics, target);
+  return manifest;
 }
 
 class RunDirectoryTest : public FolderTest {
@@ -32,10 +40,10 @@ class RunDirectoryTest : public FolderTest {
 };
 
 // Adds a training of one policy with one seed: an evaluation every 10 steps of `step_seconds` each,
-// with these accuracies.
+// with these values of the run's first metric.
 inline void AddTraining(RunDirectory& run, const std::string& policy, uint64_t seed,
-                        double step_seconds, const std::vector<double>& accuracies) {
-  for (int64_t i = 0; i < 10 * static_cast<int64_t>(accuracies.size()); ++i) {
+                        double step_seconds, const std::vector<double>& values) {
+  for (int64_t i = 0; i < 10 * static_cast<int64_t>(values.size()); ++i) {
     StepRow row;
     row.policy = policy;
     row.seed = seed;
@@ -50,7 +58,7 @@ inline void AddTraining(RunDirectory& run, const std::string& policy, uint64_t s
     row.simulated_seconds = step_seconds * static_cast<double>(i + 1);
     run.steps.push_back(row);
   }
-  for (size_t i = 0; i < accuracies.size(); ++i) {
+  for (size_t i = 0; i < values.size(); ++i) {
     EvaluationRow row;
     row.policy = policy;
     row.seed = seed;
@@ -58,7 +66,7 @@ inline void AddTraining(RunDirectory& run, const std::string& policy, uint64_t s
     row.simulated_seconds = step_seconds * static_cast<double>(row.step);
     row.message_bytes = 80 * static_cast<double>(row.step);
     row.nic_bytes = 240 * static_cast<double>(row.step);
-    row.test_accuracy = accuracies[i];
+    row.metrics = {values[i]};
     run.evaluations.push_back(row);
   }
   NetworkRow network;
@@ -91,9 +99,11 @@ inline void AddDecisions(RunDirectory& run, const std::string& policy, uint64_t 
 }
 
 inline RunDirectory MakeRun(const std::vector<std::string>& policies,
-                            const std::vector<uint64_t>& seeds) {
+                            const std::vector<uint64_t>& seeds,
+                            const std::vector<Metric>& metrics = {kAccuracy},
+                            const std::optional<Target>& target = Target{"accuracy", 0.8}) {
   RunDirectory run;
-  nlohmann::json document = MakeManifest(policies, seeds);
+  nlohmann::json document = MakeManifest(policies, seeds, metrics, target);
   document["format"] = kFormatVersion;
   run.manifest = ParseManifest(document, "manifest.json");
   return run;

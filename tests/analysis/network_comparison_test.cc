@@ -45,7 +45,7 @@ TEST(NetworkComparison, ShowsATimeForEachNetworkAndTheRatioOfCommunication) {
   EXPECT_NE(text.find("1 : 6.40"), std::string::npos) << text;
 }
 
-TEST(NetworkComparison, ShowsStepsWhereNothingIsKnownOfTheAccuracy) {
+TEST(NetworkComparison, ShowsStepsWithoutATarget) {
   std::vector<NetworkResult> networks = SlowAndFast();
   for (NetworkResult& network : networks) network.summary.target.reset();
   const std::string text = NetworksText(networks);
@@ -87,6 +87,25 @@ TEST(NetworkComparison, SaysNothingOfATargetThatNobodyReached) {
   const std::vector<NetworkResult> networks = {{"a", Summarise(run)}, {"b", Summarise(run)}};
   EXPECT_EQ(NetworksConclusion(networks), "");
   EXPECT_NE(NetworksText(networks).find("0/1 reached"), std::string::npos);
+}
+
+TEST(NetworkComparison, NamesThePolicyThatIsFirstBelowATarget) {
+  const auto network = [](const std::string& name, double dense, double sparse) {
+    RunDirectory run = MakeRun({"dense", "sparse"}, {1}, {kPerplexity}, Target{"perplexity", 120});
+    AddTraining(run, "dense", 1, dense, {500, 120, 120, 120});
+    AddTraining(run, "sparse", 1, sparse, {500, 400, 130, 118, 118, 118});
+    return NetworkResult{name, Summarise(run)};
+  };
+  const std::vector<NetworkResult> networks = {network("slow", 1, 0.1), network("fast", 0.1, 0.1)};
+  const std::string table = NetworksText(networks);
+  EXPECT_NE(table.find("120.0  40.0 (1.00x)   4.00 (1.00x)"), std::string::npos) << table;
+  EXPECT_EQ(table.find('%'), std::string::npos) << table;
+  const std::string text = NetworksConclusion(networks);
+  EXPECT_NE(text.find("sparse is first on slow (6.00 s, 6.67 times faster than dense)"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("there dense needs 40 steps to the target and sparse 60."), std::string::npos)
+      << text;
 }
 
 TEST(NetworkComparison, WritesALineForEachNetworkAndPolicy) {

@@ -31,30 +31,30 @@ class PicturesTest : public RunDirectoryTest {
   bool HasGnuplot() const { return RunGnuplot(directory_, "/dev/null").found; }
 };
 
-TEST(AccuracyCurves, AreMeansOverTheSeeds) {
+TEST(MetricCurves, AreMeansOverTheSeeds) {
   const RunDirectory run = MakeDrawing();
-  const auto curves = AccuracyCurves(run, Summarise(run), &EvaluationRow::simulated_seconds);
+  const auto curves = MetricCurves(run, Summarise(run), &EvaluationRow::simulated_seconds);
   ASSERT_EQ(curves.size(), 2u);
   EXPECT_EQ(curves[0].seeds, 2);
   ASSERT_EQ(curves[0].points.size(), 4u);
   EXPECT_DOUBLE_EQ(curves[0].points[3].cost, 40);
-  EXPECT_DOUBLE_EQ(curves[0].points[3].accuracy, 0.815);
+  EXPECT_DOUBLE_EQ(curves[0].points[3].value, 0.815);
   EXPECT_NEAR(curves[0].points[3].deviation, 0.01 / std::sqrt(2.0), 1e-15);
 }
 
-TEST(AccuracyCurves, LeaveUnfinishedSeedsOut) {
+TEST(MetricCurves, LeaveUnfinishedSeedsOut) {
   RunDirectory run = MakeRun({"dense"}, {1, 2});
   AddTraining(run, "dense", 1, 1, {0.5, 0.6, 0.7});
   AddTraining(run, "dense", 2, 1, {0.1});
   run.network.pop_back();
-  auto curves = AccuracyCurves(run, Summarise(run), &EvaluationRow::nic_bytes);
+  auto curves = MetricCurves(run, Summarise(run), &EvaluationRow::nic_bytes);
   ASSERT_EQ(curves.at(0).points.size(), 3u);
-  EXPECT_EQ(curves[0].points[0].accuracy, 0.5);
+  EXPECT_EQ(curves[0].points[0].value, 0.5);
   // Without a finished training, the curve has the steps that both seeds have.
   run.network.clear();
-  curves = AccuracyCurves(run, Summarise(run), &EvaluationRow::nic_bytes);
+  curves = MetricCurves(run, Summarise(run), &EvaluationRow::nic_bytes);
   ASSERT_EQ(curves.at(0).points.size(), 1u);
-  EXPECT_DOUBLE_EQ(curves[0].points[0].accuracy, 0.3);
+  EXPECT_DOUBLE_EQ(curves[0].points[0].value, 0.3);
 }
 
 TEST_F(PicturesTest, ScriptsAreWrittenWithoutGnuplotToo) {
@@ -63,7 +63,7 @@ TEST_F(PicturesTest, ScriptsAreWrittenWithoutGnuplotToo) {
   const DrawnPictures drawn = DrawPictures(run, Summarise(run), "no-such-gnuplot");
   ASSERT_EQ(drawn.warnings.size(), 1u);
   EXPECT_NE(drawn.warnings[0].find("no-such-gnuplot cannot be started"), std::string::npos);
-  for (const char* name : {"accuracy-time", "accuracy-bytes", "step-split"}) {
+  for (const char* name : {"metric-time", "metric-bytes", "step-split"}) {
     EXPECT_NE(Get(std::string(name) + ".gp").find("plot $"), std::string::npos) << name;
   }
 }
@@ -165,6 +165,33 @@ TEST_F(PicturesTest, ASmallPartOfTheAxisIsSpreadByLogarithms) {
   EXPECT_EQ(script({1, 0.9}).find("set logscale x"), std::string::npos);
 }
 
+// A perplexity falls from thousands: its axis is logarithmic, it is no percentage, and the cost
+// near its best value is that near the lowest.
+TEST_F(PicturesTest, ALowerMetricHasAnAxisOfItsOwn) {
+  RunDirectory run = MakeRun({"dense", "topk"}, {1, 2}, {kPerplexity}, Target{"perplexity", 120});
+  for (const uint64_t seed : {1, 2}) {
+    AddTraining(run, "dense", seed, 1, {5000, 500, 200, 120});
+    AddTraining(run, "topk", seed, 0.3, {seed == 1 ? NAN : 9000, 130, 121, 118});
+  }
+  run.path = directory_;
+  const Picture picture = MakePictures(run, Summarise(run)).at(0);
+  const std::string& script = picture.script;
+  EXPECT_NE(script.find("set title 'Test perplexity against simulated time'"), std::string::npos);
+  EXPECT_NE(script.find("set ylabel 'test perplexity [logarithmic]'\nset logscale y"),
+            std::string::npos);
+  EXPECT_NE(script.find("\n40 120 120 120\n"), std::string::npos) << script;
+  EXPECT_NE(script.find("\n3 NaN NaN NaN\n"), std::string::npos) << script;
+  EXPECT_NE(script.find("120 with lines lc rgb '#666666' dt 3 lw 1.5 title 'target 120'"),
+            std::string::npos);
+  // Dense is near its best after 40 s, topk after 6 s.
+  EXPECT_NE(script.find("set logscale x"), std::string::npos);
+  if (!HasGnuplot()) GTEST_SKIP() << "no gnuplot";
+  const DrawnPictures drawn = DrawPictures(run, Summarise(run));
+  EXPECT_TRUE(drawn.warnings.empty()) << drawn.warnings[0];
+  const SvgTexts texts(Get("metric-time.svg"));
+  EXPECT_EQ(texts.Count("test perplexity [logarithmic]"), 1u);
+}
+
 TEST_F(PicturesTest, AFailingScriptIsAWarning) {
   if (!HasGnuplot()) GTEST_SKIP() << "no gnuplot";
   Put("bad.gp", "plot nonsense(\n");
@@ -193,7 +220,7 @@ TEST_F(PicturesTest, TheReportOfARunOnDisk) {
   WriteManifest(directory_, MakeManifest(run.manifest.policies, run.manifest.seeds));
   {
     StepWriter steps(directory_);
-    EvaluationWriter evaluations(directory_);
+    EvaluationWriter evaluations(directory_, run.manifest.metrics);
     NetworkWriter network(directory_);
     for (const auto& row : run.steps) steps.Write(row);
     for (const auto& row : run.evaluations) evaluations.Write(row);

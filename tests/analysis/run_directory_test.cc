@@ -163,23 +163,78 @@ TEST_F(RunDirectoryTest, TheManifestIsChecked) {
   EXPECT_NE(ReadError().find("manifest.json: byte 65: nested deeper"), std::string::npos);
   const auto error = [&](const char* key, const nlohmann::json& value) {
     nlohmann::json document = MakeManifest({"dense"}, {1});
-    document["format"] = 1;
+    document["format"] = 2;
     document[key] = value;
     Put("manifest.json", document.dump());
     return ReadError();
   };
   EXPECT_EQ(error("workers", 4), "no error");
-  EXPECT_NE(error("format", 2).find("format: got '2'; allowed: 1"), std::string::npos);
+  EXPECT_NE(error("format", 3).find("format: got '3'; allowed: 1, 2"), std::string::npos);
   EXPECT_NE(error("policies", {"a", "a"}).find("policies: got '[\"a\",\"a\"]'"), std::string::npos);
   EXPECT_NE(error("policies", nullptr).find("policies: got 'null'"), std::string::npos);
   EXPECT_NE(error("seeds", {-1}).find("seeds: got '[-1]'"), std::string::npos);
   EXPECT_NE(error("workers", 4294967300).find("workers: got '4294967300'"), std::string::npos);
   EXPECT_NE(error("workers", 0).find("workers: got '0'"), std::string::npos);
   EXPECT_NE(error("parameters", 1.5).find("parameters: got '1.5'"), std::string::npos);
-  EXPECT_NE(error("target_accuracy", 85).find("target_accuracy: got '85'"), std::string::npos);
-  EXPECT_EQ(error("target_accuracy", nullptr), "no error");
+  EXPECT_NE(error("metrics", nullptr).find("metrics: got 'null'"), std::string::npos);
+  EXPECT_NE(error("metrics", {{{"name", "a b"}}}).find("metrics: got 'object'"), std::string::npos);
+  const nlohmann::json metric = MakeManifest({"dense"}, {1})["metrics"][0];
+  EXPECT_NE(error("metrics", {metric, metric}).find("each name once"), std::string::npos);
+  const auto target = [&](const char* name, double value) {
+    return error("target", {{"metric", name}, {"value", value}});
+  };
+  EXPECT_EQ(target("accuracy", 0.85), "no error");
+  EXPECT_NE(target("accuracy", 85).find("target: got '85'"), std::string::npos);
+  EXPECT_NE(target("perplexity", 0.5).find("allowed: a metric of the task: accuracy"),
+            std::string::npos);
+  EXPECT_NE(error("target", 0.85).find("target: got '0.85'"), std::string::npos);
+  EXPECT_EQ(error("target", nullptr), "no error");
   EXPECT_EQ(error("decisions", {{"dense", 3}}), "no error");
   EXPECT_NE(error("decisions", {{"dense", -1}}).find("decisions: got"), std::string::npos);
+}
+
+TEST_F(RunDirectoryTest, EachMetricHasAColumn) {
+  const Metric top5 = {"top5", "top-5 accuracy", Metric::Better::kHigher, true};
+  WriteManifest(directory_, MakeManifest({"dense"}, {1}, {kPerplexity, top5}, std::nullopt));
+  EvaluationRow row;
+  row.policy = "dense";
+  row.seed = 1;
+  row.metrics = {120.5, 0.25};
+  EvaluationWriter(directory_, std::vector{kPerplexity, top5}).Write(row);
+  EXPECT_EQ(Get("evaluations.csv"),
+            "policy,seed,step,simulated_seconds,message_bytes,nic_bytes,test_loss,"
+            "test_perplexity,test_top5\ndense,1,0,0,0,0,0,120.5,0.25\n");
+  const RunDirectory run = ReadRunDirectory(directory_);
+  EXPECT_EQ(run.manifest.metrics, (std::vector{kPerplexity, top5}));
+  EXPECT_EQ(run.evaluations.at(0).metrics, row.metrics);
+  const nlohmann::json units = run.manifest.document["units"];
+  EXPECT_EQ(units["test_top5"], "fraction");
+  EXPECT_FALSE(units.contains("test_perplexity"));
+  Put("evaluations.csv",
+      "policy,seed,step,simulated_seconds,message_bytes,nic_bytes,test_loss,"
+      "test_perplexity\n");
+  EXPECT_NE(ReadError().find("allowed: a header line with 'test_top5'"), std::string::npos);
+}
+
+TEST_F(RunDirectoryTest, DirectoriesOfTheFirstVersionAreRead) {
+  nlohmann::json document = {{"format", 1},         {"program", "test"}, {"policies", {"dense"}},
+                             {"seeds", {1}},        {"workers", 4},      {"parameters", 1000},
+                             {"fidelity", "packet"}};
+  document["target_accuracy"] = 0.8;
+  Put("manifest.json", document.dump());
+  Put("evaluations.csv",
+      "policy,seed,step,simulated_seconds,message_bytes,nic_bytes,test_loss,test_accuracy\n"
+      "dense,1,10,1,1,1,0.7,0.5\n");
+  const RunDirectory run = ReadRunDirectory(directory_);
+  EXPECT_EQ(run.manifest.metrics, std::vector{kAccuracy});
+  EXPECT_EQ(run.manifest.target, (Target{"accuracy", 0.8}));
+  EXPECT_EQ(run.evaluations.at(0).metrics, std::vector{0.5});
+  document["target_accuracy"] = nullptr;
+  Put("manifest.json", document.dump());
+  EXPECT_FALSE(ReadRunDirectory(directory_).manifest.target);
+  document["target_accuracy"] = 85;
+  Put("manifest.json", document.dump());
+  EXPECT_NE(ReadError().find("target_accuracy: got '85'"), std::string::npos);
 }
 
 TEST_F(RunDirectoryTest, ABadManifestIsNotWritten) {
@@ -189,13 +244,16 @@ TEST_F(RunDirectoryTest, ABadManifestIsNotWritten) {
   EXPECT_TRUE(std::filesystem::is_empty(directory_));
 }
 
+// Returns the metric that stands for all in the document: "test_METRIC".
+Metric Described() { return {"METRIC", "any", Metric::Better::kHigher, false}; }
+
 // Checks that the document lists each file's columns in order, as rows "| `column` | ..." below the
 // file's name.
 template <class Row>
 void ExpectDescribed(const std::string& text) {
   size_t position = text.find(fmt::format("## {}", Row::kFile));
   ASSERT_NE(position, std::string::npos) << Row::kFile;
-  for (const std::string& column : ColumnNames<Row>()) {
+  for (const std::string& column : ColumnNames<Row>(std::vector{Described()})) {
     position = text.find(fmt::format("\n| `{}` |", column), position);
     ASSERT_NE(position, std::string::npos) << Row::kFile << " " << column;
   }

@@ -8,31 +8,42 @@
 namespace legacy::analysis::summary_test {
 namespace {
 
-std::vector<EvaluationRow> Evaluations(const std::vector<double>& accuracies) {
-  RunDirectory run;
-  AddTraining(run, "p", 1, 0.1, accuracies);  // an evaluation every simulated second
-  return run.evaluations;
+// Returns the number of evaluations until the target is reached; 0: it is not.
+size_t Reached(const Metric& metric, double target, const std::vector<double>& values) {
+  const auto reached = TargetReached(metric, target, values);
+  return reached ? *reached + 1 : 0;
 }
 
-TEST(TimeToAccuracy, IsWhereTheMeanOfThreeReachesTheTarget) {
-  EXPECT_DOUBLE_EQ(*TimeToAccuracy(Evaluations({0.5, 0.9, 0.7, 0.9, 0.9}), 0.8), 4);
-  EXPECT_FALSE(TimeToAccuracy(Evaluations({0.5, 0.9, 0.7, 0.79, 0.9}), 0.8));
-  EXPECT_FALSE(TimeToAccuracy(Evaluations({NAN, 0.9, 0.9}), 0.8));
-  EXPECT_DOUBLE_EQ(*TimeToAccuracy(Evaluations({NAN, 0.9, 0.9, 0.9}), 0.8), 4);
+TEST(TargetReached, IsWhereTheMeanOfThreeReachesTheTarget) {
+  EXPECT_EQ(Reached(kAccuracy, 0.8, {0.5, 0.9, 0.7, 0.9, 0.9}), 4u);
+  EXPECT_EQ(Reached(kAccuracy, 0.8, {0.5, 0.9, 0.7, 0.79, 0.9}), 0u);
+  EXPECT_EQ(Reached(kAccuracy, 0.8, {NAN, 0.9, 0.9}), 0u);
+  EXPECT_EQ(Reached(kAccuracy, 0.8, {NAN, 0.9, 0.9, 0.9}), 4u);
 }
 
-TEST(TimeToAccuracy, CountsTheTargetItselfAsReached) {
+TEST(TargetReached, IsFromAboveWhereLowerIsBetter) {
+  EXPECT_EQ(Reached(kPerplexity, 120, {900, 130, 110, 120, 90}), 4u);
+  EXPECT_EQ(Reached(kPerplexity, 120, {900, 130, 110, 121, 130}), 0u);
+  EXPECT_EQ(Reached(kPerplexity, 120, {INFINITY, 100, 100}), 0u);
+  EXPECT_EQ(Reached(kPerplexity, 120, {INFINITY, NAN, 100, 100, 100}), 5u);
+  // The mean of large values has large rounding: 3 * 1e9 / 7 is the sum but for that.
+  const double target = 1e9 / 7;
+  EXPECT_EQ(Reached(kPerplexity, target, {target * 0.7, target, target * 1.3}), 3u);
+  EXPECT_EQ(Reached(kPerplexity, target, {target, target, target * 1.0001}), 0u);
+}
+
+TEST(TargetReached, CountsTheTargetItselfAsReached) {
   // In floating point, 0.1 + 0.7 + 0.1 < 3 * 0.3.
-  EXPECT_DOUBLE_EQ(*TimeToAccuracy(Evaluations({0.1, 0.7, 0.1}), 0.3), 3);
-  EXPECT_DOUBLE_EQ(*TimeToAccuracy(Evaluations({0.85, 0.84, 0.86}), 0.85), 3);
+  EXPECT_EQ(Reached(kAccuracy, 0.3, {0.1, 0.7, 0.1}), 3u);
+  EXPECT_EQ(Reached(kAccuracy, 0.85, {0.85, 0.84, 0.86}), 3u);
   // The mean is one of 10,000 test samples short.
-  EXPECT_FALSE(TimeToAccuracy(Evaluations({0.85, 0.84, 0.8599}), 0.85));
+  EXPECT_EQ(Reached(kAccuracy, 0.85, {0.85, 0.84, 0.8599}), 0u);
 }
 
-TEST(TimeToAccuracy, NeedsThreeEvaluations) {
-  EXPECT_FALSE(TimeToAccuracy(Evaluations({}), 0.8));
-  EXPECT_FALSE(TimeToAccuracy(Evaluations({1, 1}), 0.8));
-  EXPECT_TRUE(TimeToAccuracy(Evaluations({1, 1, 1}), 0.8));
+TEST(TargetReached, NeedsThreeEvaluations) {
+  EXPECT_EQ(Reached(kAccuracy, 0.8, {}), 0u);
+  EXPECT_EQ(Reached(kAccuracy, 0.8, {1, 1}), 0u);
+  EXPECT_EQ(Reached(kAccuracy, 0.8, {1, 1, 1}), 3u);
 }
 
 // Returns a run in which dense reaches 0.8 after 40 and 60 s, fp16 after 20 and 30 s, topk after 10
@@ -54,7 +65,7 @@ TEST(Summary, ComparesSeedBySeed) {
   const Summary summary = Summarise(Comparison());
   const PolicySummary& topk = summary.policies[2];
   EXPECT_EQ(summary.baseline, "dense");
-  EXPECT_DOUBLE_EQ(topk.time_to_accuracy.spread.mean, 11);
+  EXPECT_DOUBLE_EQ(topk.time_to_target.spread.mean, 11);
   // Ratios are 40 / 10 and 60 / 12 against dense, 20 / 10 and 30 / 12 against fp16; the deviation
   // of two values is |a - b| / sqrt 2.
   EXPECT_DOUBLE_EQ(topk.speedup_dense->spread.mean, 4.5);
@@ -62,27 +73,74 @@ TEST(Summary, ComparesSeedBySeed) {
   EXPECT_DOUBLE_EQ(topk.speedup_fp16->spread.mean, 2.25);
   EXPECT_DOUBLE_EQ(summary.policies[0].speedup_dense->spread.mean, 1);
   // Differences are 0.84 - 0.8 and 0.86 - 0.9.
-  EXPECT_EQ(topk.accuracy_difference.count, 2);
-  EXPECT_NEAR(topk.accuracy_difference.mean, 0, 1e-15);
-  EXPECT_NEAR(topk.accuracy_difference.deviation, 0.08 / std::sqrt(2.0), 1e-15);
-  EXPECT_DOUBLE_EQ(topk.final_accuracy.mean, 0.85);
+  EXPECT_EQ(topk.metric_difference.count, 2);
+  EXPECT_NEAR(topk.metric_difference.mean, 0, 1e-15);
+  EXPECT_NEAR(topk.metric_difference.deviation, 0.08 / std::sqrt(2.0), 1e-15);
+  EXPECT_DOUBLE_EQ(topk.final_metric.mean, 0.85);
   EXPECT_TRUE(summary.notes.empty());
 }
 
 TEST(Summary, ASeedThatDoesNotReachTheTargetIsCensored) {
   const Summary summary = Summarise(Comparison());
   const PolicySummary& randomk = summary.policies[3];
-  EXPECT_EQ(randomk.time_to_accuracy.reached, 1);
-  EXPECT_EQ(randomk.time_to_accuracy.spread.count, 0);
-  EXPECT_TRUE(std::isnan(randomk.time_to_accuracy.spread.mean));
+  EXPECT_EQ(randomk.time_to_target.reached, 1);
+  EXPECT_EQ(randomk.time_to_target.spread.count, 0);
+  EXPECT_TRUE(std::isnan(randomk.time_to_target.spread.mean));
   EXPECT_EQ(randomk.speedup_dense->reached, 1);
   EXPECT_TRUE(std::isnan(randomk.speedup_dense->spread.mean));
-  EXPECT_DOUBLE_EQ(*randomk.seeds[0].time_to_accuracy, 10);
-  EXPECT_FALSE(randomk.seeds[1].time_to_accuracy);
-  EXPECT_DOUBLE_EQ(randomk.best_accuracy.mean, 0.75);
-  EXPECT_DOUBLE_EQ(randomk.final_accuracy.mean, 0.7);
-  const nlohmann::json json = ToJson(summary)["policies"][3]["time_to_accuracy_seconds"];
+  EXPECT_DOUBLE_EQ(*randomk.seeds[0].time_to_target, 10);
+  EXPECT_FALSE(randomk.seeds[1].time_to_target);
+  EXPECT_DOUBLE_EQ(randomk.best_metric.mean, 0.75);
+  EXPECT_DOUBLE_EQ(randomk.final_metric.mean, 0.7);
+  const nlohmann::json json = ToJson(summary)["policies"][3]["time_to_target_seconds"];
   EXPECT_EQ(json.dump(), R"({"deviation":null,"mean":null,"of":2,"reached":1})");
+}
+
+// Dense reaches a perplexity of 120 after 40 s, topk after 10 s, and randomk with one seed alone.
+RunDirectory Words() {
+  RunDirectory run =
+      MakeRun({"dense", "topk", "randomk"}, {1, 2}, {kPerplexity}, Target{"perplexity", 120});
+  for (const uint64_t seed : {1, 2}) {
+    AddTraining(run, "dense", seed, 1, {500, 130, 120, 110});
+    AddTraining(run, "topk", seed, 0.25, {INFINITY, 120, 120, 118});
+    AddTraining(run, "randomk", seed, 0.25, {500, 100, 140, seed == 1 ? 120.0 : 200.0});
+  }
+  return run;
+}
+
+TEST(Summary, ALowerMetricIsComparedInItsDirection) {
+  const Summary summary = Summarise(Words());
+  EXPECT_EQ(summary.metric, kPerplexity);
+  EXPECT_EQ(summary.target, 120);
+  EXPECT_DOUBLE_EQ(summary.policies[0].time_to_target.spread.mean, 40);
+  EXPECT_DOUBLE_EQ(summary.policies[1].speedup_dense->spread.mean, 4);
+  EXPECT_DOUBLE_EQ(summary.policies[0].best_metric.mean, 110);
+  EXPECT_DOUBLE_EQ(summary.policies[0].final_metric.mean, 110);
+  EXPECT_DOUBLE_EQ(summary.policies[1].metric_difference.mean, 8);  // worse by 8
+  const PolicySummary& randomk = summary.policies[2];
+  EXPECT_EQ(randomk.time_to_target.reached, 1);
+  EXPECT_EQ(randomk.time_to_target.spread.count, 0);
+  EXPECT_DOUBLE_EQ(randomk.best_metric.mean, 100);
+  EXPECT_DOUBLE_EQ(randomk.final_metric.mean, 160);
+  const nlohmann::json json = ToJson(summary);
+  EXPECT_EQ(json["metric"].dump(),
+            R"({"better":"lower","name":"perplexity","title":"perplexity","unit":""})");
+  EXPECT_EQ(json["target"].dump(), R"({"metric":"perplexity","value":120.0})");
+}
+
+TEST(Summary, AnotherMetricIsChosenByTheTarget) {
+  const Metric top5 = {"top5", "top-5 accuracy", Metric::Better::kHigher, true};
+  RunDirectory run = MakeRun({"dense"}, {1}, {kAccuracy, top5});
+  AddTraining(run, "dense", 1, 1, {0.5, 0.8, 0.8, 0.8});
+  for (EvaluationRow& row : run.evaluations) row.metrics.push_back(row.metrics[0] + 0.1);
+  const Summary own = Summarise(run);
+  EXPECT_EQ(own.metric, kAccuracy);
+  EXPECT_DOUBLE_EQ(own.policies[0].final_metric.mean, 0.8);
+  const Summary summary = Summarise(run, {.target = Target{"top5", 0.9}, .baseline = ""});
+  EXPECT_EQ(summary.metric, top5);
+  EXPECT_DOUBLE_EQ(summary.policies[0].final_metric.mean, 0.9);
+  EXPECT_DOUBLE_EQ(*summary.policies[0].seeds[0].time_to_target, 40);
+  EXPECT_NE(TextTable(summary).find("target top-5 accuracy 90.00 %"), std::string::npos);
 }
 
 TEST(Summary, RatiosAndStepTimes) {
@@ -100,11 +158,13 @@ TEST(Summary, RatiosAndStepTimes) {
 }
 
 TEST(Summary, OptionsWinOverTheManifest) {
-  const Summary summary = Summarise(Comparison(), {.target = 0.9, .baseline = "topk"});
-  EXPECT_EQ(summary.policies[0].time_to_accuracy.reached, 0);
-  EXPECT_NEAR(summary.policies[0].accuracy_difference.mean, 0, 1e-15);
-  EXPECT_DOUBLE_EQ(summary.policies[3].accuracy_difference.mean, 0.7 - 0.85);
-  EXPECT_THROW(Summarise(Comparison(), {.target = 1.5, .baseline = ""}), Error);
+  const Summary summary = Summarise(Comparison(), {.target = Target{"", 0.9}, .baseline = "topk"});
+  EXPECT_EQ(summary.policies[0].time_to_target.reached, 0);
+  EXPECT_NEAR(summary.policies[0].metric_difference.mean, 0, 1e-15);
+  EXPECT_DOUBLE_EQ(summary.policies[3].metric_difference.mean, 0.7 - 0.85);
+  EXPECT_THROW(Summarise(Comparison(), {.target = Target{"", 1.5}, .baseline = ""}), Error);
+  EXPECT_THROW(Summarise(Comparison(), {.target = Target{"perplexity", 120}, .baseline = ""}),
+               Error);
   EXPECT_THROW(Summarise(Comparison(), {.target = {}, .baseline = "gone"}), Error);
 }
 
@@ -129,11 +189,11 @@ TEST(Summary, AnInterruptedRunIsMarkedAndNotPaired) {
   EXPECT_TRUE(summary.policies[0].complete);
   EXPECT_FALSE(topk.complete);
   EXPECT_EQ(topk.finished, 1);
-  EXPECT_EQ(topk.accuracy_difference.count, 1);
-  EXPECT_NEAR(topk.accuracy_difference.mean, 0.1, 1e-15);
-  EXPECT_DOUBLE_EQ(topk.final_accuracy.mean, 0.9);  // mean of the finished seed
+  EXPECT_EQ(topk.metric_difference.count, 1);
+  EXPECT_NEAR(topk.metric_difference.mean, 0.1, 1e-15);
+  EXPECT_DOUBLE_EQ(topk.final_metric.mean, 0.9);  // mean of the finished seed
   EXPECT_FALSE(summary.policies[2].complete);
-  EXPECT_EQ(summary.policies[2].final_accuracy.count, 0);
+  EXPECT_EQ(summary.policies[2].final_metric.count, 0);
   EXPECT_EQ(summary.notes,
             (std::vector<std::string>{
                 "topk, seed 2: incomplete: ends after 10 steps and 1 evaluations",

@@ -89,7 +89,7 @@ TEST(TextTable, LeadsWithTheStepWhereNothingWasEvaluated) {
   AddTraining(run, "dense", 1, 4, {0.5});
   AddTraining(run, "topk", 1, 1, {0.5});
   run.evaluations.clear();
-  run.manifest.target_accuracy.reset();
+  run.manifest.target.reset();
   const std::string text = TextTable(Summarise(run));
   const size_t table = text.find("\n\n") + 2;
   EXPECT_EQ(text.substr(table, text.find('\n', table) - table),
@@ -101,6 +101,22 @@ TEST(TextTable, LeadsWithTheStepWhereNothingWasEvaluated) {
   EXPECT_EQ(speedup, "1.00");
   topk >> name >> step >> speedup;
   EXPECT_EQ(speedup, "4.00");
+}
+
+TEST(TextTable, ShowsAMetricThatIsNoFraction) {
+  RunDirectory run = MakeRun({"dense", "topk"}, {1, 2}, {kPerplexity}, Target{"perplexity", 117.5});
+  for (const uint64_t seed : {1, 2}) {
+    AddTraining(run, "dense", seed, 1, {900, 110, 110, 110});
+    AddTraining(run, "topk", seed, 1, {900, 120, 112, 110 + 2.0 * static_cast<double>(seed)});
+  }
+  const std::string text = TextTable(Summarise(run));
+  EXPECT_NE(text.find("target perplexity 117.5 (mean of the last 3 evaluations)"),
+            std::string::npos);
+  EXPECT_NE(text.find("Perplexity, and simulated time to target (TTA)"), std::string::npos) << text;
+  EXPECT_EQ(text.substr(0, text.find("Volume")).find('%'), std::string::npos) << text;
+  EXPECT_EQ(text.find("ccuracy"), std::string::npos) << text;
+  EXPECT_EQ(Line(text, "dense"), "dense 2/2 110.0 110.0 40.00 1.00 baseline");
+  EXPECT_EQ(Line(text, "topk"), "topk 2/2 113.0 ± 1.4 112.0 40.00 1.00 +3.000 ± 1.414 (2)");
 }
 
 TEST(TextTable, FitsTheTerminal) {
@@ -138,9 +154,9 @@ TEST(CsvTable, HasOneLineAPolicyAndPlainNumbers) {
     return record.fields.at(static_cast<size_t>(found - header.fields.begin()));
   };
   EXPECT_EQ(field(last, "policy"), "a,b");
-  EXPECT_EQ(field(last, "time_to_accuracy_seconds_reached"), "1");
-  EXPECT_EQ(field(last, "time_to_accuracy_seconds_mean"), "");
-  EXPECT_EQ(field(fp16, "time_to_accuracy_seconds_mean"), "20");
+  EXPECT_EQ(field(last, "time_to_target_seconds_reached"), "1");
+  EXPECT_EQ(field(last, "time_to_target_seconds_mean"), "");
+  EXPECT_EQ(field(fp16, "time_to_target_seconds_mean"), "20");
   EXPECT_EQ(field(fp16, "speedup_over_dense_mean"), "3");
   EXPECT_EQ(field(last, "payload_ratio_mean"), "50");
 }

@@ -14,6 +14,12 @@ namespace {
 constexpr const char* kManifest = R"({"format": 1, "program": "p", "policies": ["dense", "topk"],
   "seeds": [1, 2], "workers": 4, "parameters": 1000, "target_accuracy": 0.8, "fidelity": "flow"})";
 
+constexpr const char* kNewManifest = R"({"format": 2, "program": "p", "policies": ["dense", "topk"],
+  "seeds": [1, 2], "workers": 4, "parameters": 1000, "fidelity": "flow", "metrics": [
+  {"name": "perplexity", "title": "perplexity", "better": "lower", "unit": ""},
+  {"name": "top5", "title": "top-5", "better": "higher", "unit": "fraction"}],
+  "target": {"metric": "perplexity", "value": 120}})";
+
 constexpr const char* kBench =
     R"({"program": "legacy-bench-gpu", "command": "c", "date": "2030-01-02",
   "device": {"name": "A GPU", "driver": "1.2", "cuda": "13.0"}, "results": [
@@ -67,6 +73,6 @@ void FuzzManifest(ByteSpan input) {
   });
 }
 
-std::vector<Bytes> ManifestSeeds() { return TextSeeds({kManifest}); }
+std::vector<Bytes> ManifestSeeds() { return TextSeeds({kManifest, kNewManifest}); }
 
 }  // namespace legacy::fuzz

@@ -55,9 +55,11 @@ void FuzzDdpTrace(ByteSpan input) {
 
 std::vector<Bytes> DdpTraceSeeds() {
   return TextSeeds(
-      {"legacy-trace 1\nworkers 2\nlayer conv 100 # elements\nlayer fc 1000\nmethod dense\n"
+      {"legacy-trace 1\nworkers 2\nlayer conv 100 # elements\nlayer fc 1000\n"
+       "metric bleu higher\nmethod dense\n"
        "step 3\n  compute 0.5\n  bucket fc\n    ready 0.25\n    send all-reduce 4000\n"
-       "step\n  compute 0.5 1\n  rate 0.1\n  loss nan\n  accuracy 0.75 1.5\n  bucket conv..fc\n"
+       "step\n  compute 0.5 1\n  rate 0.1\n  loss nan\n  accuracy 0.75 1.5\n"
+       "  metric bleu 7\n  bucket conv..fc\n"
        "    ready 0.5 0.75\n    elements 11\n    encode 0.125\n    send broadcast 0 80\n"
        "    decode 0.25\n    encode 0.5\n    send all-gather 7 9\n    decode 1\n"
        "method topk\nstep\n  compute 2\n"});

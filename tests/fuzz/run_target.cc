@@ -10,8 +10,11 @@
 namespace legacy::fuzz {
 namespace {
 
-constexpr const char* kRunManifest = R"({"format": 1, "program": "p", "policies": ["dense", "topk"],
-  "seeds": [1, 2], "workers": 4, "parameters": 1000, "target_accuracy": 0.8, "fidelity": "flow"})";
+constexpr const char* kRunManifest = R"({"format": 2, "program": "p", "policies": ["dense", "topk"],
+  "seeds": [1, 2], "workers": 4, "parameters": 1000, "fidelity": "flow", "metrics": [
+  {"name": "perplexity", "title": "perplexity", "better": "lower", "unit": ""},
+  {"name": "top5", "title": "top-5", "better": "higher", "unit": "fraction"}],
+  "target": {"metric": "perplexity", "value": 120}})";
 
 const std::vector<std::string>& Names() {
   static const std::vector<std::string> names = {"manifest.json", "steps.csv", "evaluations.csv",
@@ -19,16 +22,23 @@ const std::vector<std::string>& Names() {
   return names;
 }
 
+// Returns the metrics of kRunManifest.
+std::vector<Metric> RunMetrics() {
+  return {{"perplexity", "perplexity", Metric::Better::kLower, false},
+          {"top5", "top-5", Metric::Better::kHigher, true}};
+}
+
 // Returns rows of both policies and seeds, as the writers write them.
 template <class Row>
 std::string Written() {
   const MemoryFolder folder({Row::kFile});
-  analysis::TableWriter<Row> writer(folder.path());
+  analysis::TableWriter<Row> writer(folder.path(), RunMetrics());
   for (const char* policy : {"dense", "topk"}) {
     for (const uint64_t seed : {1, 2}) {
       Row row;
       row.policy = policy;
       row.seed = seed;
+      if constexpr (requires { row.metrics; }) row.metrics = {120, 0.5};
       writer.Write(row);
     }
   }

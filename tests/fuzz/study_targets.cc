@@ -25,7 +25,9 @@ HttpReader ReadHttp(std::string_view text, size_t piece) {
 void FuzzJournal(ByteSpan input) {
   static MemoryFolder folder({"a.jsonl"});
   folder.file(0).Put(input);
-  const analysis::JournalEntries entries = analysis::ReadJournals(folder.path());
+  static const std::vector<Metric> metrics = {
+      {"accuracy", "accuracy", Metric::Better::kHigher, true}};
+  const analysis::JournalEntries entries = analysis::ReadJournals(folder.path(), metrics);
   Require((entries.skipped == 0) == entries.first_skipped.empty());
 }
 

@@ -147,6 +147,11 @@ class RunTest(unittest.TestCase):
         self.assertEqual(
             legacy.config({"preset": "paper-legacy", "compression": {"density": "3%"}}), preset
         )
+        target = self.program(testing.PROGRAMS[0], "--target=top5=90%", "--print-config").stdout
+        self.assertEqual(legacy.config(target={"top5": "90%"}), target)
+        self.assertEqual(legacy.config(target={"top5": 0.9}).replace("0.9", "90%"), target)
+        with self.assertRaisesRegex(legacy.Error, "allowed: a metric of the task: accuracy, top5"):
+            legacy.config(target={"perplexity": 120})
         shape = self.program(testing.PROGRAMS[0], "--layers=resnet50", "--print-config").stdout
         self.assertEqual(legacy.config(layers="resnet50"), shape)
         self.assertIn("SegmentSize", legacy.config(ns3={"ns3::TcpSocket::SegmentSize": 1000}))

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/metric.h"
 #include "compress/unit.h"
 #include "trainer/clock/step_work.h"
 
@@ -55,7 +56,9 @@ struct TraceStep {
   PerWorker<double> compute;
   std::optional<double> learning_rate;
   std::optional<double> loss;
-  std::optional<double> accuracy;  // fraction, after the last of the equal steps
+  // Values of DdpTrace::metrics after the last of the equal steps, nan where one was not measured;
+  // empty: there was no evaluation.
+  std::vector<double> metrics;
   std::optional<double> test_loss;
   std::vector<TraceBucket> buckets;  // buckets in the order in which they were ready
 };
@@ -71,7 +74,8 @@ struct TraceTraining {
 // A DdpTrace is the whole file.
 struct DdpTrace {
   int workers = 0;
-  std::vector<Unit> layers;  // names and elements of the layers
+  std::vector<Unit> layers;     // names and elements of the layers
+  std::vector<Metric> metrics;  // what evaluations measured; empty: there were none
   std::vector<TraceTraining> trainings;
 
   // Returns the elements of each layer.

@@ -22,6 +22,11 @@ constexpr int64_t kMostMessages = int64_t{1} << 24;
 // Largest number of seconds; sums of nanoseconds stay far below 2^63.
 constexpr double kMostSeconds = 86400;
 constexpr const char* kFirstLine = "legacy-trace 1";
+constexpr double kLargestValue = 1e12;  // of a metric that is no fraction
+// Largest number of metrics, because each step with an evaluation has a value of each.
+constexpr size_t kMostMetrics = 64;
+// The metric of the keyword "accuracy", which needs no declaration.
+const Metric kAccuracy = {"accuracy", "accuracy", Metric::Better::kHigher, true};
 
 class DdpReader {
  public:
@@ -36,6 +41,12 @@ class DdpReader {
     }
     FinishTraining(lines_.End());
     if (trace_.trainings.empty()) lines_.Fail(lines_.End(), "end of file", "a step");
+    // A step may come before the first "accuracy".
+    for (TraceTraining& training : trace_.trainings) {
+      for (TraceStep& step : training.steps) {
+        if (!step.metrics.empty()) step.metrics.resize(trace_.metrics.size(), NAN);
+      }
+    }
     return std::move(trace_);
   }
 
@@ -192,11 +203,69 @@ class DdpReader {
   }
 
   void ReadAccuracy() {
-    TraceStep& step = Step();
-    Require(!step.accuracy, "each once in a step");
+    Step();
     RequireValues(1, 2, "accuracy FRACTION [TEST-LOSS]");
-    step.accuracy = Number(Value(0), "accuracy", 0, 1);
-    if (Values() == 2) step.test_loss = Loss(Value(1), "test loss");
+    if (std::ranges::find(trace_.metrics, kAccuracy.name, &Metric::name) == trace_.metrics.end()) {
+      trace_.metrics.push_back(kAccuracy);
+    }
+    ReadValue(kAccuracy.name, 0);
+  }
+
+  void ReadMetric() {
+    if (!open_ && trace_.trainings.empty()) {
+      DeclareMetric();
+      return;
+    }
+    Step();
+    RequireValues(2, 3, "metric NAME VALUE [TEST-LOSS]");
+    const std::string name(Value(0).text);
+    if (std::ranges::find(trace_.metrics, name, &Metric::name) == trace_.metrics.end()) {
+      lines_.Fail(
+          Value(0), "metric",
+          "a metric of a line 'metric NAME higher|lower [fraction]' before the first method "
+          "and step");
+    }
+    ReadValue(name, 1);
+  }
+
+  void DeclareMetric() {
+    RequireValues(2, 3, "metric NAME higher|lower [fraction]");
+    if (trace_.metrics.size() == kMostMetrics) {
+      lines_.Fail(Keyword(), "metrics", "at most " + std::to_string(kMostMetrics));
+    }
+    Metric metric;
+    metric.name = Value(0).text;
+    if (!IsMetricName(metric.name)) {
+      lines_.Fail(Value(0), "metric", "small letters, digits and _, the first a letter");
+    }
+    if (std::ranges::find(trace_.metrics, metric.name, &Metric::name) != trace_.metrics.end()) {
+      lines_.Fail(Value(0), "metric", "each name once");
+    }
+    metric.title = metric.name;
+    std::ranges::replace(metric.title, '_', ' ');
+    const bool lower = Value(1).text == "lower";
+    if (!lower && Value(1).text != "higher") lines_.Fail(Value(1), "direction", "higher, lower");
+    metric.better = lower ? Metric::Better::kLower : Metric::Better::kHigher;
+    metric.fraction = Values() == 3;
+    if (metric.fraction && Value(2).text != "fraction") lines_.Fail(Value(2), "unit", "fraction");
+    if (metric.name == kAccuracy.name && metric != kAccuracy) {
+      lines_.Fail(Keyword(), "accuracy", "metric accuracy higher fraction");
+    }
+    trace_.metrics.push_back(std::move(metric));
+  }
+
+  // Reads the step's value of a metric, and the test loss if it follows.
+  void ReadValue(const std::string& name, size_t word) {
+    TraceStep& step = Step();
+    const size_t position = MetricPosition(trace_.metrics, name);
+    const Metric& metric = trace_.metrics[position];
+    step.metrics.resize(trace_.metrics.size(), NAN);
+    Require(std::isnan(step.metrics[position]), "each once in a step");
+    step.metrics[position] = metric.fraction ? Number(Value(word), name.c_str(), 0, 1)
+                                             : Number(Value(word), name.c_str(), 0, kLargestValue);
+    if (Values() == word + 1) return;
+    if (step.test_loss) lines_.Fail(Value(word + 1), "test loss", "one in a step");
+    step.test_loss = Loss(Value(word + 1), "test loss");
   }
 
   void ReadBucket() {
@@ -382,6 +451,7 @@ const std::map<std::string_view, DdpReader::Handler> DdpReader::kKeywords = {
     {"rate", &DdpReader::ReadRate},
     {"loss", &DdpReader::ReadLoss},
     {"accuracy", &DdpReader::ReadAccuracy},
+    {"metric", &DdpReader::ReadMetric},
     {"bucket", &DdpReader::ReadBucket},
     {"ready", &DdpReader::ReadReady},
     {"elements", &DdpReader::ReadSent},

@@ -1,5 +1,5 @@
 // Charts with one row for each policy, which has a dot and its interval: break-even beside the
-// textbook, and time-to-accuracy where no axis has numbers.
+// textbook, and time-to-target where no axis has numbers.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -171,10 +171,10 @@ Dot DotOf(const Study& study, const Facet& facet, const BreakEven& even) {
 Dot TimeDot(const Outcome& outcome) {
   Dot dot;
   dot.open = outcome.reached < outcome.done;
-  dot.x = dot.open ? outcome.time_bound : outcome.time_to_accuracy.mean;
-  if (!dot.open && std::isfinite(outcome.time_to_accuracy.deviation)) {
-    dot.low = std::max(dot.x - outcome.time_to_accuracy.deviation, dot.x / 10);
-    dot.high = dot.x + outcome.time_to_accuracy.deviation;
+  dot.x = dot.open ? outcome.time_bound : outcome.time_to_target.mean;
+  if (!dot.open && std::isfinite(outcome.time_to_target.deviation)) {
+    dot.low = std::max(dot.x - outcome.time_to_target.deviation, dot.x / 10);
+    dot.high = dot.x + outcome.time_to_target.deviation;
   }
   if (outcome.done == 0) dot.text = outcome.planned > 0 ? "not done" : "not in the grid";
   return dot;
@@ -254,7 +254,7 @@ std::vector<StudyFigure> TimeDots(const Study& study, const FigureOptions& optio
   ChartFrame frame{.study = study,
                    .policies = {},
                    .name = "tta",
-                   .label = "time to accuracy",
+                   .label = "time to target",
                    .unit = "s",
                    .x = {}};
   for (size_t p = 0; p < study.policies.size(); ++p) frame.policies.push_back(p);
@@ -269,11 +269,11 @@ std::vector<StudyFigure> TimeDots(const Study& study, const FigureOptions& optio
   }
   if (frame.x.empty()) return {};
   StudyFigure figure =
-      DrawCharts(frame, charts, "Time to accuracy",
-                 fmt::format("target {}, {}", ShowQuantity(*study.target, "fraction"),
+      DrawCharts(frame, charts, "Time to target",
+                 fmt::format("target {}, {}", ShowValue(ShownMetric(study), study.target->value),
                              SeedsNote(study, "bars")),
                  {{7, "mean"}, {kCensoredMark, "not reached: more"}});
-  figure.kind = FigureKind::kTimeToAccuracy;
+  figure.kind = FigureKind::kTimeToTarget;
   figure.note = note;
   return {figure};
 }

@@ -10,7 +10,7 @@
 
 namespace legacy::analysis {
 
-// Returns time-to-accuracy over each numeric axis, with a panel for each facet, or a chart of dots
+// Returns time-to-target over each numeric axis, with a panel for each facet, or a chart of dots
 // where no axis has numbers.
 std::vector<StudyFigure> TimeFigures(const Study& study, const FigureOptions& options);
 
@@ -28,11 +28,11 @@ std::vector<StudyFigure> BreakEvenFigures(const Study& study, const FigureOption
 // Returns the parts of a step's time, at some places.
 std::vector<StudyFigure> StepFigures(const Study& study, const FigureOptions& options);
 
-// Returns accuracy against bytes and against simulated time, at some places.
-std::vector<StudyFigure> AccuracyFigures(const Study& study, const FigureOptions& options);
+// Returns the metric against bytes and against simulated time, at some places.
+std::vector<StudyFigure> MetricFigures(const Study& study, const FigureOptions& options);
 
-// Returns final accuracy against bytes a step, over each numeric axis that determines how much most
-// policies send.
+// Returns the final metric against bytes a step, over each numeric axis that determines how much
+// most policies send.
 std::vector<StudyFigure> VolumeFigures(const Study& study, const FigureOptions& options);
 
 // Returns the axis along which places are chosen: the numeric one with the most values, of equal

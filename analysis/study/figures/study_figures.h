@@ -1,9 +1,9 @@
 // gnuplot draws the printed figures of a study as SVG, PNG and PDF from a data file (NAME.dat) and
 // a script (NAME.gp), which stay beside them, so that a user can restyle them.
 //
-// Figures: time-to-accuracy over each numeric axis, speed-up maps over pairs of numeric axes,
-// break-even, parts of a step's time, accuracy against bytes and against simulated time, final
-// accuracy against bytes a step. They are pure functions of the study: equal studies give equal
+// Figures: time-to-target over each numeric axis, speed-up maps over pairs of numeric axes,
+// break-even, parts of a step's time, the metric against bytes and against simulated time, the
+// final metric against bytes a step. They are pure functions of the study: equal studies give equal
 // files, byte for byte. Points that are pending or failed are left out. Trainings that never
 // reached the target are drawn where they ended, as open triangles.
 #pragma once
@@ -16,12 +16,12 @@
 
 namespace legacy::analysis {
 
-enum class FigureKind { kTimeToAccuracy, kSpeedupMap, kBreakEven, kStepSplit, kAccuracy, kVolume };
+enum class FigureKind { kTimeToTarget, kSpeedupMap, kBreakEven, kStepSplit, kMetric, kVolume };
 
 struct StudyFigure {
-  FigureKind kind = FigureKind::kTimeToAccuracy;
+  FigureKind kind = FigureKind::kTimeToTarget;
   std::string name;     // stable name of the files: "tta-bandwidth", "speedup-bandwidth-workers"
-  std::string heading;  // heading for people: "Time to accuracy against bandwidth"
+  std::string heading;  // heading for people: "Time to target against bandwidth"
   std::string note;     // says what was left out; "" for nothing
   std::vector<std::string> words;  // paragraphs of words.h, one for each panel that has one
   std::vector<std::string> axes;   // names of the axes: one, two of a map, or none

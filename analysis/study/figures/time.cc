@@ -1,4 +1,4 @@
-// Figures of time-to-accuracy over a numeric axis, with break-even marked, or by policy where no
+// Figures of time-to-target over a numeric axis, with break-even marked, or by policy where no
 // axis has numbers.
 #include <fmt/format.h>
 
@@ -56,7 +56,7 @@ void AddToFrame(const Facet& facet, Frame& frame) {
         frame.censored = true;
         frame.y.Add(outcome.time_bound);
       } else {
-        const Bar bar = BarOf(outcome.time_to_accuracy);
+        const Bar bar = BarOf(outcome.time_to_target);
         frame.y.Add(bar.low);
         frame.y.Add(bar.high);
       }
@@ -73,7 +73,7 @@ void AddPolicy(const Frame& frame, const Facet& facet, size_t policy, DataFile& 
     const Outcome& outcome = facet.places[i].outcomes[policy];
     const std::string x = Cell(facet.x[i]);
     if (outcome.done > 0 && !IsCensored(outcome)) {
-      const Bar bar = BarOf(outcome.time_to_accuracy);
+      const Bar bar = BarOf(outcome.time_to_target);
       line.push_back({x, Cell(bar.mean), Cell(bar.low), Cell(bar.high)});
       any = true;
     } else if (outcome.planned > 0) {
@@ -165,7 +165,7 @@ std::vector<CurveEnd> EndsOf(const Facet& facet, const PolicyGroup& group) {
       const Outcome& outcome = facet.places[i].outcomes[policy];
       if (outcome.done == 0) continue;
       const double y =
-          IsCensored(outcome) ? outcome.time_bound : BarOf(outcome.time_to_accuracy).mean;
+          IsCensored(outcome) ? outcome.time_bound : BarOf(outcome.time_to_target).mean;
       ends.push_back({policy, facet.x[i], y});
       break;
     }
@@ -245,9 +245,9 @@ StudyFigure TimeFigure(const Study& study, size_t axis, const std::vector<Facet>
                       frame.labelled ? Legend{} : LegendOf(frame),
                       GroupColumns(facets.size(), frame.groups.size()));
   StudyFigure figure;
-  figure.kind = FigureKind::kTimeToAccuracy;
+  figure.kind = FigureKind::kTimeToTarget;
   figure.name = "tta-" + described.name;
-  figure.heading = "Time to accuracy against " + ShowAxisName(described);
+  figure.heading = "Time to target against " + ShowAxisName(described);
   figure.axes = {described.name};
   DataFile data(figure.name);
   std::vector<std::string> drawn;
@@ -256,11 +256,11 @@ StudyFigure TimeFigure(const Study& study, size_t axis, const std::vector<Facet>
   }
   for (const Facet& facet : facets) figure.words.push_back(TimeWords(study, facet));
   const std::string target =
-      fmt::format("target {}, {}{}", ShowQuantity(*study.target, "fraction"),
+      fmt::format("target {}, {}{}", ShowValue(ShownMetric(study), study.target->value),
                   SeedsNote(study, "bars"), frame.labelled ? MarksNote(frame) : "");
   figure.script = panels.Figure(
       figure.name, figure.heading, target,
-      {AxisLabel(ShowAxisName(described), described.unit), "time to accuracy [s]"}, drawn);
+      {AxisLabel(ShowAxisName(described), described.unit), "time to target [s]"}, drawn);
   figure.data = data.text();
   return figure;
 }

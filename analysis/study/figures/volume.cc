@@ -1,4 +1,4 @@
-// Figure of final accuracy against bytes a step: one curve for each policy over the values of an
+// Figure of the final metric against bytes a step: one curve for each policy over the values of an
 // axis that determines how much policies send.
 #include <fmt/format.h>
 
@@ -20,7 +20,7 @@ constexpr double kLeastChange = 1.2;
 
 struct VolumePoint {
   double bytes = 0;  // bytes of one worker's messages in a step
-  Spread accuracy;
+  Spread value;      // values of the metric
 };
 
 // Returns the curve of a policy along the facet, by ascending bytes.
@@ -29,7 +29,7 @@ std::vector<VolumePoint> CurveOf(const Facet& facet, size_t policy) {
   for (const Place& place : facet.places) {
     const Outcome& outcome = place.outcomes[policy];
     if (outcome.done == 0 || !(outcome.steps > 0)) continue;
-    curve.push_back({outcome.message_bytes.mean / outcome.steps, outcome.final_accuracy});
+    curve.push_back({outcome.message_bytes.mean / outcome.steps, outcome.final_metric});
   }
   std::ranges::sort(curve, {}, &VolumePoint::bytes);
   return curve;
@@ -64,21 +64,24 @@ std::vector<VolumePanel> PanelsOf(const Study& study, size_t axis, size_t limit,
 }
 
 std::string DrawPanel(const Study& study, const VolumePanel& panel, DataFile& data) {
+  const Metric metric = ShownMetric(study);
   std::vector<std::string> parts;
   for (size_t p = 0; p < panel.curves.size(); ++p) {
     std::vector<std::vector<std::string>> rows;
     for (const VolumePoint& point : panel.curves[p]) {
-      const double deviation = DeviationOf(point.accuracy);
-      rows.push_back({Cell(point.bytes), Cell(100 * point.accuracy.mean),
-                      Cell(100 * (point.accuracy.mean - deviation)),
-                      Cell(100 * (point.accuracy.mean + deviation))});
+      const double deviation = DeviationOf(point.value);
+      rows.push_back({Cell(point.bytes), Cell(metric.Scale() * point.value.mean),
+                      Cell(metric.Scale() * (point.value.mean - deviation)),
+                      Cell(metric.Scale() * (point.value.mean + deviation))});
     }
     if (rows.empty()) continue;
     const std::string heading =
         fmt::format("{}, {}", study.policies[p], panel.name.empty() ? "-" : panel.name);
-    parts.push_back(fmt::format("{} using 1:2:3:4 with yerrorlines {} lw 1.6 ps 0.6",
-                                data.Add(heading, {"bytes_a_step", "percent", "low", "high"}, rows),
-                                CurveStyle(StyleOf(study, p))));
+    parts.push_back(fmt::format(
+        "{} using 1:2:3:4 with yerrorlines {} lw 1.6 ps 0.6",
+        data.Add(heading,
+                 {"bytes_a_step", metric.fraction ? "percent" : metric.name, "low", "high"}, rows),
+        CurveStyle(StyleOf(study, p))));
   }
   return PanelTitle(panel.name) + Plot(parts);
 }
@@ -87,14 +90,14 @@ struct VolumeAxes {
   Range x, y;
 };
 
-VolumeAxes AxesOf(const std::vector<VolumePanel>& panels) {
+VolumeAxes AxesOf(const Metric& metric, const std::vector<VolumePanel>& panels) {
   VolumeAxes axes;
   for (const VolumePanel& panel : panels) {
     for (const auto& curve : panel.curves) {
       for (const VolumePoint& point : curve) {
         axes.x.Add(point.bytes);
-        axes.y.Add(100 * (point.accuracy.mean - DeviationOf(point.accuracy)));
-        axes.y.Add(100 * (point.accuracy.mean + DeviationOf(point.accuracy)));
+        axes.y.Add(metric.Scale() * (point.value.mean - DeviationOf(point.value)));
+        axes.y.Add(metric.Scale() * (point.value.mean + DeviationOf(point.value)));
       }
     }
   }
@@ -111,20 +114,23 @@ StudyFigure FigureOf(const Study& study, size_t axis, const std::vector<VolumePa
   Panels::Size size;
   if (shown.size() == 1) size = {.width = 620, .height = 400};
   const Panels panels(shown.size(), size, std::move(legend));
+  const Metric metric = ShownMetric(study);
   StudyFigure figure;
   figure.kind = FigureKind::kVolume;
-  figure.name = "accuracy-volume-" + study.axes[axis].name;
-  figure.heading = "Final accuracy against bytes a step, over " + study.axes[axis].name;
+  figure.name = "metric-volume-" + study.axes[axis].name;
+  figure.heading =
+      fmt::format("Final {} against bytes a step, over {}", metric.title, study.axes[axis].name);
   figure.axes = {study.axes[axis].name};
   DataFile data(figure.name);
-  const VolumeAxes axes = AxesOf(shown);
+  const VolumeAxes axes = AxesOf(metric, shown);
   for (const VolumePanel& panel : shown) {
     drawn.push_back(SetAxis("x", axes.x, "B", CanBeLogarithmic(axes.x)) +
                     SetAxis("y", axes.y, "", false) + DrawPanel(study, panel, data));
   }
   figure.script = panels.Figure(
       figure.name, figure.heading, SeedsNote(study, "bars"),
-      {AxisLabel("one worker's messages, a step", "B"), "final test accuracy [%]"}, drawn);
+      {AxisLabel("one worker's messages, a step", "B"), "final test " + MetricLabel(metric)},
+      drawn);
   figure.data = data.text();
   return figure;
 }
@@ -133,6 +139,7 @@ StudyFigure FigureOf(const Study& study, size_t axis, const std::vector<VolumePa
 
 std::vector<StudyFigure> VolumeFigures(const Study& study, const FigureOptions& options) {
   std::vector<StudyFigure> figures;
+  if (study.metrics.empty()) return figures;
   for (const size_t axis : NumericAxes(study)) {
     std::string note;
     const std::vector<VolumePanel> panels = PanelsOf(study, axis, options.facets, note);

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/metric_json.h"
 #include "analysis/policy_style.h"
 #include "analysis/study/quantities.h"
 #include "analysis/study/web/page_parts.h"
@@ -51,11 +52,11 @@ json PackedValue(const std::optional<Value>& value) {
 
 // Returns the figures that the page draws or lists; the others are in points.csv.
 const std::vector<std::string>& ShownFigures() {
-  static const std::vector<std::string> names = {"time_to_accuracy",
+  static const std::vector<std::string> names = {"time_to_target",
                                                  "steps",
-                                                 "steps_to_accuracy",
+                                                 "steps_to_target",
                                                  "simulated_seconds",
-                                                 "final_accuracy",
+                                                 "final_metric",
                                                  "message_bytes",
                                                  "nic_bytes",
                                                  "traffic_ratio",
@@ -108,25 +109,26 @@ std::vector<const CurveRow*> Thinned(const std::vector<CurveRow>& curve, size_t 
   return rows;
 }
 
-// Returns for each point the positions of its steps, seconds, bytes and accuracies among the
-// sequences; null without a curve.
+// Returns for each point the positions of its steps, seconds, bytes and values of the metric among
+// the sequences; null without a curve.
 json CurvesWithStride(const Study& study, size_t stride) {
   Sequences sequences;
   json positions = json::array();
+  const size_t metric = ShownPosition(study);
   for (const StudyPoint& point : study.points) {
     if (point.curve.empty()) {
       positions.push_back(nullptr);
       continue;
     }
-    json steps, seconds, bytes, accuracy;
+    json steps, seconds, bytes, values;
     for (const CurveRow* row : Thinned(point.curve, stride)) {
       steps.push_back(row->step);
       seconds.push_back(Rounded(row->simulated_seconds, kCurveDigits));
       bytes.push_back(Rounded(row->nic_bytes, kCurveDigits));
-      accuracy.push_back(Rounded(row->test_accuracy, kCurveDigits));
+      values.push_back(Rounded(row->metrics.at(metric), kCurveDigits));
     }
     positions.push_back({sequences.Add(std::move(steps)), sequences.Add(std::move(seconds)),
-                         sequences.Add(std::move(bytes)), sequences.Add(std::move(accuracy))});
+                         sequences.Add(std::move(bytes)), sequences.Add(std::move(values))});
   }
   return {{"stride", stride}, {"points", std::move(positions)}, {"sequences", sequences.Take()}};
 }
@@ -203,7 +205,8 @@ json Packed(const Study& study, const HtmlOptions& options) {
           {"name", study.name},
           {"title", study.title},
           {"baseline", study.baseline},
-          {"target", PackedValue(study.target)},
+          {"metric", MetricJson(ShownMetric(study))},
+          {"target", study.target ? PackedValue(study.target->value) : json(nullptr)},
           {"policies", study.policies},
           {"names", names},  // names of the policies, as they are shown
           {"legend", names == study.policies ? "" : kIdleLegend},

@@ -99,9 +99,10 @@ std::string WhatWasRun(const Study& study) {
                       marked ? fmt::format(" ({})", kIdleLegend) : "");
   text += fmt::format("| baseline | {} |\n", Plain(study.baseline));
   text += fmt::format("| seeds | {}, paired across policies |\n", fmt::join(seeds, ", "));
-  text += fmt::format("| target accuracy | {} |\n", study.target
-                                                        ? ShowQuantity(*study.target, "fraction")
-                                                        : "none: no time to accuracy");
+  const Metric metric = ShownMetric(study);
+  text += fmt::format(
+      "| target{}{} | {} |\n", metric.name.empty() ? "" : " ", metric.title,
+      study.target ? ShowValue(metric, study.target->value) : "none: no time to target");
   for (const StudyAxis& axis : study.axes) {
     text += fmt::format("| {} | {} |\n", Plain(ShowAxisName(axis)), AxisText(axis));
   }

@@ -33,9 +33,9 @@ function drawSpread(chart, dataset, index) {
   }
 }
 
-function drawTarget(chart, target) {
+function drawTarget(chart, {value, metric}) {
   const {ctx, chartArea, scales: {y}} = chart;
-  const at = y.getPixelForValue(target);
+  const at = y.getPixelForValue(value);
   ctx.strokeStyle = ctx.fillStyle = inkColour();
   ctx.setLineDash([2, 4]);
   ctx.beginPath();
@@ -45,7 +45,7 @@ function drawTarget(chart, target) {
   ctx.setLineDash([]);
   ctx.textAlign = 'left';
   ctx.font = '12px system-ui, sans-serif';
-  ctx.fillText(`target ${quantity(target, 'fraction')}`, chartArea.left + 6, at - 5);
+  ctx.fillText(`target ${quantity(value, metric.unit, TARGET_DIGITS)}`, chartArea.left + 6, at - 5);
 }
 
 const spreadPlugin = {

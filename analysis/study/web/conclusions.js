@@ -19,7 +19,7 @@ function firstText(view) {
   const {study} = view;
   const [first, ...others] = rankingAt(view, view.at);
   const place = capitalised(['at', placeText(view)].join(' '));
-  const target = quantity(study.target, 'fraction');
+  const target = targetText(study);
   if (!first) return `${place}, no policy reaches ${target} with all seeds.`;
   const speedup = speedupAt(view, view.at, first.policy);
   const runs = runsOf(view, view.at, first.policy);
@@ -67,18 +67,21 @@ function breakEvenText(view) {
     `${study.names[policy]} at ${quantity(simulated.x, study.axes[view.x].unit, 3)}`)) + '.';
 }
 
-function accuracyText(view) {
+function metricText(view) {
   const {study} = view;
-  const ranking = view.policies.map((policy) => ({policy, spread: spreadAt(view, view.at, policy, 'final_accuracy')}))
-    .filter(({spread}) => spread.count > 0).sort((a, b) => b.spread.mean - a.spread.mean);
+  const {metric} = study;
+  if (!metric.name) return '';
+  const sign = metric.better === 'higher' ? -1 : 1;
+  const ranking = view.policies.map((policy) => ({policy, spread: spreadAt(view, view.at, policy, 'final_metric')}))
+    .filter(({spread}) => spread.count > 0).sort((a, b) => sign * (a.spread.mean - b.spread.mean));
   return ranking.length === 0 ? 'Nothing is done there yet.' :
-    `${capitalised(['at', placeText(view)].join(' '))}, ${study.names[ranking[0].policy]} ends with the highest accuracy, ` +
-    `${spreadText(ranking[0].spread, 'fraction')}.`;
+    `${capitalised(['at', placeText(view)].join(' '))}, ${study.names[ranking[0].policy]} ends with the ` +
+    `${metric.better === 'higher' ? 'highest' : 'lowest'} ${metric.title}, ${spreadText(ranking[0].spread, metric.unit)}.`;
 }
 
 function conclusionsOf(view) {
   const {study} = view;
   const timed = study.target !== null && !study.missed;
-  return [study.missed, timed ? firstText(view) : '', timed ? missedText(view) : '', accuracyText(view),
+  return [study.missed, timed ? firstText(view) : '', timed ? missedText(view) : '', metricText(view),
           timed ? alongText(view) : '', timed ? breakEvenText(view) : ''].filter(Boolean);
 }

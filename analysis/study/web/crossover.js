@@ -69,7 +69,7 @@ function averageCrossing(all, scale) {
 
 // Returns the textbook's run: steps to the target x alpha-beta time of a step.
 function textbookRun(study, id) {
-  const steps = figureOf(study, id, 'steps_to_accuracy');
+  const steps = figureOf(study, id, 'steps_to_target');
   const step = figureOf(study, id, 'alpha_beta_step_seconds');
   return {seed: study.points.seed[id], time: steps === null ? null : steps * step,
           end: figureOf(study, id, 'steps') * step};

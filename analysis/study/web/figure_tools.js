@@ -25,6 +25,13 @@ function quantity(value, unit, digits = 4) {
   return `${plainNumber(value / size, digits)} ${name}`;
 }
 
+// A target is shown as it was given, and not rounded.
+const TARGET_DIGITS = 12;
+
+// Returns the target in a sentence: "80 %" or "perplexity 120".
+const targetText = ({metric, target}) =>
+  `${metric.unit === 'fraction' ? '' : `${metric.title} `}${quantity(target, metric.unit, TARGET_DIGITS)}`;
+
 const spreadText = (spread, unit) => spread.count === 0 ? '–' :
   quantity(spread.mean, unit, 3) + (spread.count > 1 ? ` ± ${quantity(spread.deviation, unit, 2)}` : '');
 

@@ -28,7 +28,7 @@ function doneOf(view, at, policy) {
 
 const runsOf = (view, at, policy) => doneOf(view, at, policy).map((id) => ({
   seed: view.study.points.seed[id],
-  time: figureOf(view.study, id, 'time_to_accuracy'),
+  time: figureOf(view.study, id, 'time_to_target'),
   end: figureOf(view.study, id, 'simulated_seconds'),
 }));
 
@@ -64,7 +64,7 @@ const nameCell = (study, policy) => ({text: study.names[policy], value: study.po
 const speedupCell = (speedup) => speedup === null ? {text: 'baseline', value: null} : {
   text: speedupText(speedup), value: speedup.ratio, small: intervalText(speedup.interval, factorText)};
 
-// ---- Time to accuracy along the chosen axis.
+// ---- Time to target along the chosen axis.
 
 const LEAST_BAR = 0.1;  // end of a bar that would reach 0 or below, as part of the mean
 
@@ -83,9 +83,9 @@ function timePoints(view, policy) {
 function timeTable(view, series) {
   const axis = view.study.axes[view.x];
   const table = {
-    caption: ['Time to accuracy', ...placeParts(view, [view.x])].join(', '),
+    caption: ['Time to target', ...placeParts(view, [view.x])].join(', '),
     head: [heading(capitalised(humanName(axis.name)), axis.unit), heading('Policy'),
-           ...headings('s', 'Time to accuracy', 'Deviation'),
+           ...headings('s', 'Time to target', 'Deviation'),
            ...headings('', 'Reached', 'Seeds', 'Speed-up', 'Bound', 'From', 'To')],
     rows: [],
   };
@@ -139,11 +139,11 @@ function timeFigure(view) {
     key: axis.name,
     chart: {type: 'line', data: {datasets}, options: {scales: {
       x: axisScale(axis),
-      y: axisOptions({title: 'Time to accuracy', unit: 's', logarithmic: true, values: datasets.flatMap(({data}) =>
+      y: axisOptions({title: 'Time to target', unit: 's', logarithmic: true, values: datasets.flatMap(({data}) =>
         data.flatMap(({y, low, high}) => y === null ? [] : [y, low ?? y, high ?? y]))}),
     }}},
     table: timeTable(view, series),
-    summary: `Time to accuracy against ${humanName(axis.name)} of ${view.policies.length} policies, ` +
+    summary: `Time to target against ${humanName(axis.name)} of ${view.policies.length} policies, ` +
       `${placeText(view, [view.x]) || 'one network'}: ${reached} means over ${view.seeds.length} seeds.`,
   };
 }
@@ -234,7 +234,14 @@ function stepFigure(view) {
   };
 }
 
-// ---- Accuracy against bytes or simulated time.
+// ---- The metric against bytes or simulated time.
+
+// Returns mean and band of the seeds' values of the metric. A value is null where the training
+// diverged, and so is the mean then.
+function pointOf(values) {
+  const {mean, deviation} = spreadOf(values.includes(null) ? [] : values);
+  return {y: Number.isNaN(mean) ? null : mean, low: mean - deviation, high: mean + deviation};
+}
 
 // Returns means over the seeds at the steps that all of them evaluated. `column` is the position of
 // x in the packed curve: 1 for seconds, 2 for bytes.
@@ -245,45 +252,57 @@ function meanCurve(study, ids, column) {
   return curves[0][0].map((step) => {
     const rows = curves.map((curve) => curve[0].indexOf(step));
     if (rows.includes(-1)) return null;
-    const accuracies = curves.map((curve, seed) => curve[3][rows[seed]]);
-    // An accuracy is null where the training diverged.
-    const {mean, deviation} = spreadOf(accuracies.includes(null) ? [] : accuracies);
     return {step, x: spreadOf(curves.map((curve, seed) => curve[column][rows[seed]])).mean,
-            y: Number.isNaN(mean) ? null : mean, low: mean - deviation, high: mean + deviation};
+            ...pointOf(curves.map((curve, seed) => curve[3][rows[seed]]))};
   }).filter(Boolean);
 }
 
+const LEAST_BAND = 0.1;  // end of a band on a logarithmic axis, as part of the mean
+
+// True where a linear axis would hide the small values of a metric that is no fraction.
+function isWide(metric, values) {
+  const known = values.filter((value) => value !== null);
+  if (metric.unit === 'fraction' || known.length === 0) return false;
+  const least = Math.min(...known);
+  return least > 0 && Math.max(...known) > 5 * least;
+}
+
 // Returns the chart of `series` [{name, look, points}]. The what-if panel uses it as well.
-function accuracyChart(series, xTitle, xUnit, target) {
+function metricChart(series, xTitle, xUnit, {metric, target}) {
+  const values = series.flatMap(({points}) => points.map(({y}) => y));
+  const wide = isWide(metric, values);
   const lines = series.map(({name, look, points}) => lineDataset(look, name, points.map((point) => ({
-    ...point, tip: `${name}: ${quantity(point.y, 'fraction', 3)} at ${quantity(point.x, xUnit, 3)}`})),
+    ...point, low: wide ? Math.max(point.low, LEAST_BAND * point.y) : point.low,
+    tip: `${name}: ${quantity(point.y, metric.unit, 3)} at ${quantity(point.x, xUnit, 3)}`})),
   {spread: 'band', pointRadius: 2.5}));
   const ends = series.map(({points}) => points[points.length - 1]?.x).filter((x) => x > 0);
   const logarithmic = ends.length > 1 && Math.max(...ends) > 5 * Math.min(...ends);
-  return {type: 'line', data: {datasets: lines}, options: {target, scales: {
+  return {type: 'line', data: {datasets: lines}, options: {target: target === null ? null : {value: target, metric}, scales: {
     x: axisOptions({title: xTitle, unit: xUnit, logarithmic,
                     values: series.flatMap(({points}) => points.map(({x}) => x))}),
-    y: axisOptions({title: 'Test accuracy', unit: 'fraction'}),
+    y: axisOptions({title: `Test ${metric.title}`, unit: metric.unit, logarithmic: wide,
+                    values: wide && target !== null ? [...values, target] : values}),
   }}};
 }
 
-function accuracyFigure(view, column, xTitle, xUnit) {
+function metricFigure(view, column, xTitle, xUnit) {
   const {study} = view;
+  const {title, unit} = study.metric;
   const series = view.policies.map((policy) => ({
     policy, name: study.names[policy], look: lookOf(study.styles[policy]),
     points: meanCurve(study, doneOf(view, view.at, policy), column),
   })).filter(({points}) => points.length > 0);
   return {
     key: xTitle,
-    chart: accuracyChart(series, xTitle, xUnit, study.target),
+    chart: metricChart(series, xTitle, xUnit, study),
     table: {
-      caption: `Test accuracy, means over seeds, ${placeText(view)}`,
+      caption: `Test ${title}, means over seeds, ${placeText(view)}`,
       head: [...headings('', 'Policy', 'Step'), heading(xTitle, xUnit),
-             ...headings('fraction', 'Test accuracy', 'Deviation')],
+             ...headings(unit, `Test ${title}`, 'Deviation')],
       rows: series.flatMap(({policy, points}) => points.map(({step, x, y, high}) => [
-        nameCell(study, policy), step, numberCell(x, xUnit), numberCell(y, 'fraction'),
-        numberCell(high - y, 'fraction', 2)])),
+        nameCell(study, policy), step, numberCell(x, xUnit), numberCell(y, unit),
+        numberCell(high - y, unit, 2)])),
     },
-    summary: `Test accuracy of ${series.length} policies against ${xTitle.toLowerCase()}, ${placeText(view)}.`,
+    summary: `Test ${title} of ${series.length} policies against ${xTitle.toLowerCase()}, ${placeText(view)}.`,
   };
 }

@@ -170,7 +170,8 @@ function showFacts() {
   byId('facts').textContent = [
     `${done} of ${study.points.state.length} points done`,
     failed ? `${failed} failed` : '', pending ? `${pending} pending` : '',
-    study.target === null ? 'no target accuracy' : `target accuracy ${quantity(study.target, 'fraction')}`,
+    study.target === null ? ['no target', study.metric.title].filter(Boolean).join(' ') :
+      `target ${study.metric.title} ${quantity(study.target, study.metric.unit, TARGET_DIGITS)}`,
     `baseline ${study.baseline}`].filter(Boolean).join(' · ');
   if (study.legend) byId('legend').textContent = `${study.legend}.`;
   if (study.curves.stride > 1) byId('thinned').textContent = `Curves show one of ${study.curves.stride} evaluations.`;
@@ -191,7 +192,7 @@ function addFailures() {
 function addPanels() {
   const numeric = () => study.axes[view.x].numbers.length > 0;
   const compared = study.base >= 0 && study.policies.length > 1 && study.target !== null;
-  if (study.target !== null) addPanel({id: 'time', title: 'Time to accuracy', make: () => timeFigure(view)});
+  if (study.target !== null) addPanel({id: 'time', title: 'Time to target', make: () => timeFigure(view)});
   if (compared && study.axes.length > 1) {
     const choice = {policy: study.base === 0 ? 1 : 0, columns: byLength[0], rows: byLength[1]};
     addPanel({id: 'map', title: 'Speed-up map', make: () => mapFigure(view, choice), controls: mapControls(choice),
@@ -199,10 +200,12 @@ function addPanels() {
   }
   if (compared) addPanel({id: 'break-even', title: 'Break-even', make: () => breakEvenFigure(view), visible: numeric});
   addPanel({id: 'step', title: 'Where the time of a step goes', make: () => stepFigure(view)});
-  addPanel({id: 'bytes', title: 'Accuracy against bytes',
-            make: () => accuracyFigure(view, 2, 'Bytes sent by a worker', 'B')});
-  addPanel({id: 'seconds', title: 'Accuracy against time',
-            make: () => accuracyFigure(view, 1, 'Simulated time', 's')});
+  if (study.metric.name) {
+    addPanel({id: 'bytes', title: `${capitalised(study.metric.title)} against bytes`,
+              make: () => metricFigure(view, 2, 'Bytes sent by a worker', 'B')});
+    addPanel({id: 'seconds', title: `${capitalised(study.metric.title)} against time`,
+              make: () => metricFigure(view, 1, 'Simulated time', 's')});
+  }
   addFailures();
 }
 

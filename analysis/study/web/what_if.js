@@ -81,7 +81,7 @@ function answeredSeries(view, answer) {
       name: view.study.names[position] ?? policy,
       shown: shown.has(policy),
       look: lookOf(view.study.styles[Math.max(0, position)]),
-      runs: chosen.map((run) => ({seed: run.seed, time: run.time_to_accuracy, end: run.simulated_seconds})),
+      runs: chosen.map((run) => ({seed: run.seed, time: run.time_to_target, end: run.simulated_seconds})),
     };
   });
 }
@@ -91,9 +91,8 @@ function answeredCurve(chosen) {
   const curves = chosen.map((run) => run.curve);
   const length = curves.length ? Math.min(...curves.map((curve) => curve.length)) : 0;
   return Array.from({length}, (_, i) => {
-    const accuracy = spreadOf(curves.map((curve) => curve[i][1]));
-    return {x: spreadOf(curves.map((curve) => curve[i][0])).mean, y: accuracy.mean,
-            low: accuracy.mean - accuracy.deviation, high: accuracy.mean + accuracy.deviation};
+    return {x: spreadOf(curves.map((curve) => curve[i][0])).mean,
+            ...pointOf(curves.map((curve) => curve[i][1]))};
   });
 }
 
@@ -117,16 +116,16 @@ function whatIfFigure(view, answer) {
   });
   return {
     key: 'what-if',
-    chart: accuracyChart(series.map(({name, look, chosen}) => ({name, look, points: answeredCurve(chosen)})),
-      'Simulated time', 's', view.study.target),
+    chart: metricChart(series.map(({name, look, chosen}) => ({name, look, points: answeredCurve(chosen)})),
+      'Simulated time', 's', view.study),
     table: {
       class: 'bars',
-      caption: 'Answer: time to accuracy on this network',
-      head: [heading('Policy'), heading('Time to accuracy', 's'), heading('Reached'),
+      caption: 'Answer: time to target on this network',
+      head: [heading('Policy'), heading('Time to target', 's'), heading('Reached'),
              heading(`Speed-up over ${view.study.baseline}`), ...headings('s', 'Step', ...PARTS.map(capitalised))],
       rows: rows.map(({cells}) => cells),
     },
-    summary: `Test accuracy against simulated time of ${series.length} policies on the network asked for.`,
+    summary: `Test ${view.study.metric.title} against simulated time of ${series.length} policies on the network asked for.`,
   };
 }
 

@@ -5,7 +5,8 @@ import os
 
 
 def text(value):
-    """Returns the text of one value: True becomes "on", and commas separate a list's items."""
+    """Returns the text of one value: True becomes "on", commas separate a list's items, and a dict
+    of one item, as of a target, becomes "perplexity=120"."""
     if isinstance(value, bool):
         return "on" if value else "off"
     if isinstance(value, str):
@@ -18,6 +19,9 @@ def text(value):
         return os.fspath(value)
     if isinstance(value, (list, tuple)):
         return ",".join(text(item) for item in value)
+    if isinstance(value, dict) and len(value) == 1:
+        ((name, item),) = value.items()
+        return f"{name}={text(item)}"
     raise TypeError(f"got {value!r}; allowed: texts, numbers, True, False, paths, lists of them")
 
 

@@ -60,7 +60,7 @@ Advice Ask(const Study& study, size_t value, double guessing = 0) {
 // Multiplies the times of one policy's points with one seed.
 void Slow(Study& study, const std::string& policy, uint64_t seed, double factor) {
   for (StudyPoint& point : study.points) {
-    if (point.policy == policy && point.seed == seed) *point.figures.time_to_accuracy *= factor;
+    if (point.policy == policy && point.seed == seed) *point.figures.time_to_target *= factor;
   }
 }
 
@@ -105,14 +105,43 @@ TEST(Advice, CompressOnASlowLink) {
 
 TEST(Advice, NoVerdictWhereAccuracyIsNearChance) {
   Study study = MakeSimpleStudy();
-  for (StudyPoint& point : study.points) point.figures.final_accuracy = 0.166;
+  for (StudyPoint& point : study.points) point.figures.final_metric = 0.166;
   const Advice advice = Ask(study, kSlowLink, 0.1);
   EXPECT_EQ(advice.verdict, AdviceVerdict::kUndecided);
   EXPECT_EQ(advice.policy, std::nullopt);
   EXPECT_THAT(VerdictText(study, advice),
-              StartsWith("Nothing can be told: dense is 16.6 % accurate"));
+              StartsWith("Nothing can be told: dense has accuracy 16.6 % after 400 steps"));
   EXPECT_THAT(VerdictText(study, advice), HasSubstr("guessing 10 %. Train longer"));
   EXPECT_EQ(Ask(study, kSlowLink, 0.08).verdict, AdviceVerdict::kCompress);
+}
+
+TEST(Advice, IsTheSameForAMetricOfTheOtherDirection) {
+  const Study study = InPerplexity(MakeSimpleStudy());
+  const Advice advice = Ask(study, kSlowLink);
+  EXPECT_EQ(advice.verdict, AdviceVerdict::kCompress);
+  const std::string text = AdviceText(study, advice);
+  EXPECT_THAT(text, StartsWith("Compress: small reaches perplexity 7.39 10.1 [10.1, 10.1] times "
+                               "sooner than dense (95 % interval, 3 seeds), after "));
+  EXPECT_THAT(text, HasSubstr("Its final perplexity is +0"));
+  EXPECT_THAT(text, HasSubstr("time to 7.39   times sooner          final  from dense"));
+  EXPECT_THAT(text, Not(HasSubstr("accura")));
+  EXPECT_THAT(text, Not(HasSubstr("points")));
+  const nlohmann::json json = AdviceJson(study, advice);
+  EXPECT_EQ(json["metric"]["better"], "lower");
+  EXPECT_EQ(json["target"]["value"], 7.39);
+}
+
+TEST(Advice, NoVerdictWherePerplexityIsNearGuessing) {
+  Study study = InPerplexity(MakeSimpleStudy());
+  for (StudyPoint& point : study.points) point.figures.final_metric = 40;
+  const Advice advice = Ask(study, kSlowLink, 65);  // of 65 characters
+  EXPECT_EQ(advice.verdict, AdviceVerdict::kUndecided);
+  EXPECT_THAT(
+      VerdictText(study, advice),
+      StartsWith("Nothing can be told: dense has perplexity 40 after 400 steps, and guessing "
+                 "65."));
+  EXPECT_EQ(Ask(study, kSlowLink, 81).verdict, AdviceVerdict::kCompress);
+  EXPECT_EQ(Ask(study, kSlowLink, 0).verdict, AdviceVerdict::kCompress);  // not known
 }
 
 TEST(Advice, MarksPoliciesThatDecidedTooSeldom) {
@@ -144,7 +173,7 @@ TEST(Advice, UndecidedWhereTheIntervalContainsOne) {
   Slow(study, "same", 1, 0.8);
   Slow(study, "same", 2, 1.25);
   for (StudyPoint& point : study.points) {
-    if (point.policy == "small" && point.seed == 3) point.figures.time_to_accuracy.reset();
+    if (point.policy == "small" && point.seed == 3) point.figures.time_to_target.reset();
   }
   const Advice advice = Ask(study, kSlowLink);
   EXPECT_EQ(advice.verdict, AdviceVerdict::kUndecided);
@@ -158,7 +187,7 @@ TEST(Advice, UndecidedWhereTheIntervalContainsOne) {
 TEST(Advice, CensoredTimesDecideOnlyIfAllSeedsAgree) {
   Study study = MakeBandwidthStudy({{"dense"}, {"small", 0.02, false, 2e-3}});
   for (StudyPoint& point : study.points) {
-    if (point.policy == "dense" && point.seed == 3) point.figures.time_to_accuracy.reset();
+    if (point.policy == "dense" && point.seed == 3) point.figures.time_to_target.reset();
   }
   EXPECT_EQ(Ask(study, kSlowLink).verdict, AdviceVerdict::kCompress);
   Slow(study, "small", 1, 11);  // later with that seed, sooner on average
@@ -212,7 +241,8 @@ TEST(Advice, JsonHasWhatTheTextSays) {
   EXPECT_EQ(json["verdict"], "compress");
   EXPECT_EQ(json["policy"], "small");
   EXPECT_EQ(json["words"], VerdictText(study, advice));
-  EXPECT_EQ(json["target_accuracy"], 0.8);
+  EXPECT_EQ(json["metric"]["name"], "accuracy");
+  EXPECT_EQ(json["target"]["value"], 0.8);
   EXPECT_EQ(json["target_chosen"], false);
   ASSERT_EQ(json["policies"].size(), 3u);
   EXPECT_TRUE(json["policies"][0]["speedup"].is_null());

@@ -7,7 +7,9 @@
 #include <limits>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "analysis/rows.h"
 #include "analysis/study/study.h"
 
 namespace legacy::analysis {
@@ -32,6 +34,12 @@ struct AwkwardValues {
   }
 };
 
+// Returns two metrics, of either direction; a title that is hard to store.
+inline std::vector<Metric> AwkwardMetrics() {
+  return {{"accuracy", "accuracy", Metric::Better::kHigher, true},
+          {"perplexity", "\"perplexity\", é", Metric::Better::kLower, false}};
+}
+
 inline StudyPoint DonePoint(const StudyPoint& pending) {
   StudyPoint point = pending;
   point.state = StudyState::kDone;
@@ -39,7 +47,10 @@ inline StudyPoint DonePoint(const StudyPoint& pending) {
   PointFigures::Columns(point.figures, fill);
   for (int64_t step = 1; step <= 3; ++step) {
     CurveRow row;
-    CurveRow::Columns(row, fill);
+    VisitColumns(row, AwkwardMetrics(),
+                 [&](const std::string& name, const char* unit, auto& value) {
+                   fill(name.c_str(), unit, value);
+                 });
     row.step = step * 10;
     point.curve.push_back(row);
   }
@@ -54,7 +65,8 @@ inline Study AwkwardStudy() {
   study.title = "A \"title\", with é";
   study.definition = "study: {name: awkward}\n# two\r\n\tlines\n";
   study.baseline = "dense";
-  study.target = 0.1 + 0.2;
+  study.metrics = AwkwardMetrics();
+  study.target = Target{"perplexity", 0.1 + 0.2};
   study.policies = {"top,k \"1%\"", "dense"};
   study.seeds = {7, 9223372036854775807u};
   study.axes = {{"bandwidth", "bit/s", {"1Gbps", "10Mbps"}, {1e9, 1e7 / 3}},
@@ -90,12 +102,13 @@ inline Study DoneAwkwardStudy() {
   study.points[0].state = StudyState::kFailed;
   study.points[0].message = "bandwidth: got '0'\nallowed: more";
   PointFigures& unknown = study.points[2].figures;
-  unknown.time_to_accuracy.reset();
-  unknown.steps_to_accuracy.reset();
+  unknown.time_to_target.reset();
+  unknown.steps_to_target.reset();
   unknown.egress_usd.reset();
-  unknown.final_accuracy = NAN;
+  unknown.final_metric = NAN;
   study.points[2].curve[0].test_loss = NAN;
   study.points[2].curve[1].test_loss = INFINITY;
+  study.points[2].curve[1].metrics = {NAN, INFINITY};
   study.points[3].curve.clear();
   for (StudyTraining& training : study.trainings) training.state = StudyState::kDone;
   study.trainings[0].state = StudyState::kFailed;
@@ -106,6 +119,12 @@ inline Study DoneAwkwardStudy() {
 template <class T>
 bool SameBits(const T& a, const T& b) {
   return a == b;
+}
+inline bool SameBits(double a, double b);
+inline bool SameBits(const std::vector<double>& a, const std::vector<double>& b) {
+  bool same = a.size() == b.size();
+  for (size_t i = 0; same && i < a.size(); ++i) same = SameBits(a[i], b[i]);
+  return same;
 }
 inline bool SameBits(double a, double b) {
   return std::memcmp(&a, &b, sizeof a) == 0 || (std::isnan(a) && std::isnan(b));

@@ -56,15 +56,20 @@ TEST_F(StudyExportTest, TheFilesHaveWhatTheDatabaseHas) {
 TEST_F(StudyExportTest, TheDescriptionHasTheGridAndTheUnits) {
   ExportStudy(AwkwardStudy(), directory_ / "export");
   const auto json = nlohmann::json::parse(Get("export/study.json"));
-  EXPECT_EQ(json["format"], 2);
+  EXPECT_EQ(json["format"], 3);
   EXPECT_EQ(json["policies"], nlohmann::json({"top,k \"1%\"", "dense"}));
-  EXPECT_EQ(json["target"], 0.1 + 0.2);
+  EXPECT_EQ(json["target"]["metric"], "perplexity");
+  EXPECT_EQ(json["target"]["value"], 0.1 + 0.2);
+  EXPECT_EQ(json["metrics"][0]["name"], "accuracy");
+  EXPECT_EQ(json["metrics"][1]["better"], "lower");
   EXPECT_EQ(json["definition"], AwkwardStudy().definition);
   EXPECT_EQ(json["axes"][0]["numbers"], nlohmann::json({1e9, 1e7 / 3}));
   EXPECT_TRUE(json["axes"][1]["numbers"].is_null());
   EXPECT_EQ(json["units"]["points"]["bandwidth_number"], "bit/s");
-  EXPECT_EQ(json["units"]["points"]["time_to_accuracy"], "s");
+  EXPECT_EQ(json["units"]["points"]["time_to_target"], "s");
   EXPECT_EQ(json["units"]["curves"]["nic_bytes"], "B");
+  EXPECT_EQ(json["units"]["curves"]["test_accuracy"], "fraction");
+  EXPECT_FALSE(json["units"]["points"].contains("final_metric"));  // a perplexity
 }
 
 TEST_F(StudyExportTest, AFolderThatCannotBeMadeIsAnError) {
@@ -86,7 +91,8 @@ TEST(StudyFormat, TheDocumentListsEveryColumn) {
   };
   expect("trainings", TrainingColumns());
   expect("points", PointColumns({}));
-  expect("curves", CurveColumns());
+  expect("curves",
+         CurveColumns(std::vector{Metric{"METRIC", "any", Metric::Better::kHigher, false}}));
 }
 
 }  // namespace

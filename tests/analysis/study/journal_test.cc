@@ -19,19 +19,20 @@ class JournalTest : public StudyStoreTest {
   // Returns the journal line of a point.
   std::string LineOf(const StudyPoint& point) const {
     std::filesystem::remove_all(folder());
-    JournalWriter(folder()).Write(point);
+    JournalWriter(folder(), AwkwardMetrics()).Write(point);
     return Get(std::filesystem::relative(Only(), directory_));
   }
 };
 
 TEST_F(JournalTest, ResultsReadBackToTheLastBit) {
   const Study study = DoneAwkwardStudy();
-  JournalWriter writer(folder());
+  JournalWriter writer(folder(), AwkwardMetrics());
   for (size_t i = study.points.size(); i-- > 0;) {
     if (study.points[i].state != StudyState::kPending) writer.Write(study.points[i]);
   }
   for (const StudyTraining& training : study.trainings) writer.Write(training);
-  const JournalEntries entries = ReadJournals(folder());  // while the writer has it open
+  const JournalEntries entries =
+      ReadJournals(folder(), AwkwardMetrics());  // while the writer has it open
   ASSERT_EQ(entries.points.size(), study.points.size() - 1);
   ExpectSame(entries.points[0], study.points[0]);
   for (size_t i = 1; i < entries.points.size(); ++i) {
@@ -45,11 +46,11 @@ TEST_F(JournalTest, ResultsReadBackToTheLastBit) {
 
 TEST_F(JournalTest, WritersHaveAFileEach) {
   const StudyPoint point = DoneAwkwardStudy().points[4];
-  JournalWriter first(folder());
-  JournalWriter second(folder());
+  JournalWriter first(folder(), AwkwardMetrics());
+  JournalWriter second(folder(), AwkwardMetrics());
   first.Write(point);
   second.Write(DoneAwkwardStudy().points[5]);
-  EXPECT_EQ(ReadJournals(folder()).points.size(), 2u);
+  EXPECT_EQ(ReadJournals(folder(), AwkwardMetrics()).points.size(), 2u);
   EXPECT_THAT(Only().filename().string(), HasSubstr("-" + std::to_string(getpid())));
 }
 
@@ -57,16 +58,16 @@ TEST_F(JournalTest, AFailureNeverHidesAResultAndTheLastResultCounts) {
   StudyPoint done = DoneAwkwardStudy().points[4];
   StudyPoint failed = done;
   Forget(failed, "first");
-  JournalWriter writer(folder());
+  JournalWriter writer(folder(), AwkwardMetrics());
   writer.Write(failed);
   Forget(failed, "second");
   writer.Write(failed);
-  EXPECT_EQ(ReadJournals(folder()).points.at(0).message, "second");
+  EXPECT_EQ(ReadJournals(folder(), AwkwardMetrics()).points.at(0).message, "second");
   writer.Write(done);
   done.figures.events = 1;
   writer.Write(done);
   writer.Write(failed);
-  const JournalEntries entries = ReadJournals(folder());
+  const JournalEntries entries = ReadJournals(folder(), AwkwardMetrics());
   ASSERT_EQ(entries.points.size(), 1u);
   ExpectSame(entries.points[0], done);
 }
@@ -76,23 +77,23 @@ TEST_F(JournalTest, AnUnfinishedLastLineIsIgnoredWhereverItIsTorn) {
   const std::string next = LineOf(DoneAwkwardStudy().points[5]);
   for (size_t length = 0; length < next.size(); length += 97) {
     Put("journal/" + Only().filename().string(), line + next.substr(0, length));
-    ASSERT_EQ(ReadJournals(folder()).points.size(), 1u) << length;
+    ASSERT_EQ(ReadJournals(folder(), AwkwardMetrics()).points.size(), 1u) << length;
   }
 }
 
 TEST_F(JournalTest, OtherFilesAreNotRead) {
-  EXPECT_TRUE(ReadJournals(folder()).points.empty());
+  EXPECT_TRUE(ReadJournals(folder(), AwkwardMetrics()).points.empty());
   std::filesystem::create_directories(folder());
   Put("journal/notes.txt", "not JSON\n");
   Put("journal/empty.jsonl", "");
-  EXPECT_TRUE(ReadJournals(folder()).points.empty());
+  EXPECT_TRUE(ReadJournals(folder(), AwkwardMetrics()).points.empty());
 }
 
 TEST_F(JournalTest, ForeignLinesAreSkippedAndNamedByFileAndLine) {
   const nlohmann::json good = nlohmann::json::parse(LineOf(DoneAwkwardStudy().points[4]));
   const auto error = [&](const std::string& line) {
     Put("journal/a.jsonl", line + "\n" + good.dump() + "\n" + line + "\n");
-    const JournalEntries entries = ReadJournals(folder());
+    const JournalEntries entries = ReadJournals(folder(), AwkwardMetrics());
     EXPECT_EQ(entries.points.size(), 1u) << line.substr(0, 80);
     EXPECT_EQ(entries.skipped, entries.first_skipped.empty() ? 0 : 2);
     return entries.first_skipped;
@@ -121,12 +122,14 @@ TEST_F(JournalTest, ForeignLinesAreSkippedAndNamedByFileAndLine) {
   EXPECT_THAT(changed("/figures/events", 1.5), HasSubstr(place + "events: got '1.5'"));
   EXPECT_EQ(changed("/curve/test_loss", nlohmann::json::array()),
             place + "test_loss: got 'array'; allowed: a list of 3, as many as steps");
+  EXPECT_EQ(changed("/curve/test_perplexity", nlohmann::json::array()),
+            place + "test_perplexity: got 'array'; allowed: a list of 3, as many as steps");
   EXPECT_THAT(changed("/curve/step/0", "x"), HasSubstr(place + "step: got '\"x\"'"));
 }
 
 TEST_F(JournalTest, AFolderThatCannotBeMadeIsAnError) {
   Put("file", "");
-  EXPECT_THAT(ErrorOf([&] { JournalWriter(directory_ / "file"); }),
+  EXPECT_THAT(ErrorOf([&] { JournalWriter(directory_ / "file", {}); }),
               HasSubstr((directory_ / "file").string()));
 }
 

@@ -60,12 +60,22 @@ class ReaderTest(unittest.TestCase):
         database.close()
 
 
+METRICS = [legacy_results.ACCURACY,
+           legacy_results.Metric("perplexity", '"perplexity", é', "lower", "")]
+
+
+def columns_of(table):
+    """Returns type and unit of the columns of a file or table, with those of the metrics."""
+    own = table in ("evaluations.csv", "curves")
+    return legacy_results.COLUMNS[table] | (legacy_results.metric_columns(METRICS) if own else {})
+
+
 class RunTest(ReaderTest):
     def test_every_column_is_known_with_type_and_unit(self):
         units = json.loads((self.folder / "run" / "manifest.json").read_text())["units"]
         for file in FILES:
             names, rows = read_texts(self.folder / "run" / file)
-            columns = legacy_results.COLUMNS[file]
+            columns = columns_of(file)
             self.assertEqual(list(columns), names)
             for name in names:
                 self.assertEqual(columns[name][1], units.get(name, ""), name)
@@ -79,7 +89,7 @@ class RunTest(ReaderTest):
             for row, texts in zip(table, rows):
                 self.assertEqual(list(row), names)
                 for name, text in zip(names, texts):
-                    kind = legacy_results.COLUMNS[file][name][0]
+                    kind = columns_of(file)[name][0]
                     self.assertIs(type(row[name]), kind, name)
                     self.assertEqual(row[name], text == "1" if kind is bool else kind(text), name)
         self.assertEqual(run.steps[0]["policy"], POLICY)
@@ -87,6 +97,21 @@ class RunTest(ReaderTest):
         self.assertEqual(run.notes, [])
         self.assertIsNone(run.summary)
         self.assertEqual(run.manifest["workers"], 4)
+        self.assertEqual(run.metrics, METRICS)
+        self.assertEqual(run.target, legacy_results.Target("perplexity", 120))
+
+    def test_a_run_of_the_first_format_has_accuracy_alone(self):
+        file = self.folder / "run" / "manifest.json"
+        manifest = json.loads(file.read_text())
+        del manifest["metrics"], manifest["target"]
+        manifest["format"] = 1
+        for target in (None, 0.8):
+            manifest["target_accuracy"] = target
+            file.write_text(json.dumps(manifest))
+            run = legacy_results.read_run(self.folder / "run", frames=False)
+            self.assertEqual(run.metrics, [legacy_results.ACCURACY])
+            self.assertEqual(run.target, target and legacy_results.Target("accuracy", target))
+            self.assertIs(type(run.evaluations[0]["test_accuracy"]), float)
 
     def test_curves_are_the_evaluations_of_each_training(self):
         run = legacy_results.read_run(self.folder / "run", frames=False)
@@ -130,14 +155,16 @@ class RunTest(ReaderTest):
                           legacy_results.read_run, run)
         self.change("run/network.csv", "fidelities", "fidelity")
         (run / "evaluations.csv").write_text(
-            ",".join(legacy_results.COLUMNS["evaluations.csv"]) + "\ndense,1,2,3,4,5,x,7\n")
+            ",".join(columns_of("evaluations.csv")) + "\ndense,1,2,3,4,5,x,7,8\n")
         self.expect_error("evaluations.csv:2: column 'test_loss': got 'x'; allowed: a number",
                           legacy_results.read_run, run)
-        self.change("run/evaluations.csv", ",x,7", "")
-        self.expect_error("evaluations.csv:2: got 6 fields; allowed: 8", legacy_results.read_run,
+        self.change("run/evaluations.csv", ",x,7,8", "")
+        self.expect_error("evaluations.csv:2: got 6 fields; allowed: 9", legacy_results.read_run,
                           run)
-        self.change("run/manifest.json", '"format": 1', '"format": 2')
-        self.expect_error("manifest.json: format: allowed: 1", legacy_results.read_run, run)
+        self.change("run/manifest.json", '"target"', '"goal"')
+        self.expect_error("manifest.json: metrics, target:", legacy_results.read_run, run)
+        self.change("run/manifest.json", '"format": 2', '"format": 3')
+        self.expect_error("manifest.json: format: allowed: 1, 2", legacy_results.read_run, run)
 
 
 class StudyTest(ReaderTest):
@@ -156,7 +183,7 @@ class StudyTest(ReaderTest):
                         self.assertEqual(value, type(value)(text), column)
         self.assertEqual([point["state"] for point in study.points[:3]],
                          ["failed", "pending", "done"])
-        self.assertIsNone(study.points[2]["time_to_accuracy"])
+        self.assertIsNone(study.points[2]["time_to_target"])
         self.assertEqual(study.points[2]["simulated_seconds"] > 0, True)
         self.assertEqual(study.curves[1]["test_loss"], math.inf)
         self.assertEqual(study.curves[0]["policy"], POLICY)
@@ -168,7 +195,7 @@ class StudyTest(ReaderTest):
         for table in ("points", "curves", "trainings"):
             names = [n for n in read_texts(self.folder / "export" / f"{table}.csv")[0]
                      if n not in axes]
-            columns = legacy_results.COLUMNS[table]
+            columns = columns_of(table)
             self.assertEqual(list(columns), names)
             for name in names:
                 self.assertEqual(columns[name][1], units.get(table, {}).get(name, ""), name)
@@ -177,7 +204,9 @@ class StudyTest(ReaderTest):
         study = legacy_results.read_study(self.folder / "study" / "study.sqlite", frames=False)
         self.assertEqual(study.policies, [POLICY, "dense"])
         self.assertEqual(study.seeds, [7, 2**63 - 1])
-        self.assertEqual(study.target, 0.1 + 0.2)
+        self.assertEqual(study.target, legacy_results.Target("perplexity", 0.1 + 0.2))
+        self.assertEqual(study.metrics, METRICS)
+        self.assertEqual(study.metric, METRICS[1])
         self.assertEqual(study.title, 'A "title", with é')
         self.assertEqual(study.axes, [
             legacy_results.Axis("bandwidth", "bit/s", ["1Gbps", "10Mbps"], [1e9, 1e7 / 3]),
@@ -188,8 +217,8 @@ class StudyTest(ReaderTest):
                           legacy_results.read_study, self.folder)
         self.expect_error("file is not a database",
                           legacy_results.read_study, self.folder / "run" / "steps.csv")
-        self.sql("UPDATE study SET format = 1")
-        self.expect_error("study.sqlite: format: allowed: 2",
+        self.sql("UPDATE study SET format = 2")
+        self.expect_error("study.sqlite: format: allowed: 3",
                           legacy_results.read_study, self.folder / "study")
 
 

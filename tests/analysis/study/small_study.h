@@ -22,7 +22,8 @@ inline Study PendingStudy(const std::vector<std::string>& policies,
   Study study;
   study.name = study.title = "small";
   study.baseline = policies.front();
-  study.target = 0.8;
+  study.metrics = {{"accuracy", "accuracy", Metric::Better::kHigher, true}};
+  study.target = Target{"accuracy", 0.8};
   study.policies = policies;
   study.seeds = seeds;
   study.axes = axes;
@@ -58,8 +59,8 @@ inline void Finish(StudyPoint& point, std::optional<double> time, double end = 1
   point.state = StudyState::kDone;
   PointFigures& figures = point.figures;
   figures.steps = 200;
-  figures.time_to_accuracy = time;
-  if (time) figures.steps_to_accuracy = 100;
+  figures.time_to_target = time;
+  if (time) figures.steps_to_target = 100;
   figures.simulated_seconds = end;
   figures.step_seconds = end / 200;
   figures.alpha_beta_step_seconds = time.value_or(end / 2) / 100;

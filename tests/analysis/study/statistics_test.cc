@@ -96,7 +96,7 @@ TEST(Speedup, IsTheGeometricMeanOverPairs) {
   EXPECT_EQ(outcome.speedup.bound, Bound::kExact);
   ASSERT_TRUE(outcome.speedup.interval);
   EXPECT_LT(outcome.speedup.interval->low, 1);
-  EXPECT_NEAR(outcome.time_to_accuracy.mean, 35.0 / 3, 1e-12);
+  EXPECT_NEAR(outcome.time_to_target.mean, 35.0 / 3, 1e-12);
   EXPECT_EQ(outcome.reached, 3);
 }
 
@@ -107,7 +107,7 @@ TEST(Speedup, IsABoundWhereThePolicyNeverReached) {
   EXPECT_NEAR(outcome.speedup.ratio, std::sqrt(2 * 20.0 / 500), 1e-12);
   EXPECT_FALSE(outcome.speedup.interval);
   EXPECT_EQ(outcome.reached, 1);
-  EXPECT_EQ(outcome.time_to_accuracy.count, 0);  // a censored time makes the mean unknown
+  EXPECT_EQ(outcome.time_to_target.count, 0);  // a censored time makes the mean unknown
   EXPECT_NEAR(outcome.time_bound, (5.0 + 500) / 2, 1e-12);
 }
 
@@ -138,7 +138,7 @@ TEST(Speedup, OfOneSeedHasNoInterval) {
   const Outcome outcome = OneOutcome({10.0}, {5.0});
   EXPECT_NEAR(outcome.speedup.ratio, 2, 1e-12);
   EXPECT_FALSE(outcome.speedup.interval);
-  EXPECT_TRUE(std::isnan(outcome.time_to_accuracy.deviation));
+  EXPECT_TRUE(std::isnan(outcome.time_to_target.deviation));
 }
 
 TEST(Places, HaveHolesWherePointsAreNotDone) {
@@ -156,12 +156,12 @@ TEST(Places, HaveHolesWherePointsAreNotDone) {
   EXPECT_EQ(dense.done, 2);
   EXPECT_EQ(dense.planned, 3);
   EXPECT_EQ(dense.failed, 0);
-  EXPECT_EQ(dense.time_to_accuracy.count, 2);
+  EXPECT_EQ(dense.time_to_target.count, 2);
   const Outcome& fp16 = places[0].outcomes[1];
   EXPECT_EQ(fp16.failed, 1);
   ASSERT_EQ(fp16.speedup.pairs.size(), 1U);  // the seed that both have
   EXPECT_EQ(fp16.speedup.pairs[0].seed, 3U);
-  EXPECT_EQ(fp16.accuracy_difference.count, 1);
+  EXPECT_EQ(fp16.metric_difference.count, 1);
   EXPECT_EQ(places[1].outcomes[7].planned, 0);
   EXPECT_EQ(places[1].outcomes[7].step_seconds.count, 0);
 }
@@ -178,12 +178,12 @@ TEST(Places, MeanStepsVolumesAndBytesToTheTarget) {
   EXPECT_EQ(outcome.egress_usd.count, 0);
   // The seeds reach the target at steps 194, 200 and 206, and evaluations are every 20 steps: bytes
   // are known only for the step that has an evaluation.
-  EXPECT_EQ(outcome.nic_bytes_to_accuracy.count, 0);
+  EXPECT_EQ(outcome.nic_bytes_to_target.count, 0);
   Study even = study;
   for (StudyPoint& point : even.points) {
-    if (point.figures.steps_to_accuracy) point.figures.steps_to_accuracy = 200;
+    if (point.figures.steps_to_target) point.figures.steps_to_target = 200;
   }
-  EXPECT_NEAR(PlacesOf(even)[0].outcomes[1].nic_bytes_to_accuracy.mean, 0.5e6 * 1.75 * 200, 1e-3);
+  EXPECT_NEAR(PlacesOf(even)[0].outcomes[1].nic_bytes_to_target.mean, 0.5e6 * 1.75 * 200, 1e-3);
 }
 
 TEST(Places, OfAStudyWithoutTargetHaveNoSpeedup) {

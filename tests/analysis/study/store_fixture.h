@@ -65,6 +65,7 @@ inline void ExpectSame(const Study& a, const Study& b) {
   EXPECT_EQ(a.title, b.title);
   EXPECT_EQ(a.definition, b.definition);
   EXPECT_EQ(a.baseline, b.baseline);
+  EXPECT_EQ(a.metrics, b.metrics);
   EXPECT_EQ(a.target, b.target);
   EXPECT_EQ(a.policies, b.policies);
   EXPECT_EQ(a.seeds, b.seeds);

@@ -24,7 +24,7 @@ std::vector<StudyPoint> Generation(int64_t g) {
     point.state = StudyState::kDone;
     point.figures.events = g;
     for (int64_t step = 0; step < 40 + g % 7; ++step) {
-      point.curve.push_back({step, 1, 2, 3, static_cast<double>(g), 0.5});
+      point.curve.push_back({step, 1, 2, 3, static_cast<double>(g), {0.5, 120}});
     }
   }
   return points;

@@ -36,6 +36,19 @@ TEST_F(StudyStoreTest, AStudyWithoutTargetAndAxesReadsBack) {
   ExpectSame(StudyStore::Create(file_, study).Read(), study);
 }
 
+TEST_F(StudyStoreTest, EachMetricOfTheCurvesHasAColumn) {
+  StudyStore::Create(file_, DoneAwkwardStudy());
+  const Cell null;
+  EXPECT_EQ(Rows("SELECT test_accuracy, test_perplexity FROM curves WHERE point = 2 AND step = 20"),
+            (std::vector<std::vector<Cell>>{{null, INFINITY}}));
+  EXPECT_EQ(Rows("SELECT target_metric, target FROM study"),
+            (std::vector<std::vector<Cell>>{{std::string("perplexity"), 0.1 + 0.2}}));
+  Study study = AwkwardStudy();
+  study.target = Target{"top5", 0.9};
+  EXPECT_THAT(ErrorOf([&] { StudyStore::Create(directory_ / "other.sqlite", study); }),
+              HasSubstr("target: got 'top5'; allowed: a metric of the task: accuracy, perplexity"));
+}
+
 TEST_F(StudyStoreTest, AMadeUpStudyIsCreatedWithItsResults) {
   const Study study = MakeStudy();
   ExpectSame(StudyStore::Create(file_, study).Read(), study);
@@ -45,7 +58,7 @@ TEST_F(StudyStoreTest, MissingValuesAreNull) {
   StudyStore::Create(file_, DoneAwkwardStudy());
   const Cell null;
   const std::string figures =
-      "time_to_accuracy, steps_to_accuracy, egress_usd, final_accuracy, busiest_link";
+      "time_to_target, steps_to_target, egress_usd, final_metric, busiest_link";
   const auto row = [&](int id) {
     return Rows("SELECT " + figures + " FROM points WHERE id = " + std::to_string(id)).at(0);
   };
@@ -78,7 +91,7 @@ TEST_F(StudyStoreTest, TheViewOfCurvesSaysWhatEachIsOf) {
       "SELECT policy, bandwidth_number, \"order\", test_accuracy FROM point_curves "
       "WHERE point = 15 AND step = 20");
   EXPECT_EQ(rows, (std::vector<std::vector<Cell>>{{std::string("dense"), 1e7 / 3, std::string("a"),
-                                                   study.points[15].curve[1].test_accuracy}}));
+                                                   study.points[15].curve[1].metrics[0]}}));
 }
 
 TEST_F(StudyStoreTest, ContentDoesNotDependOnTheOrderOfResults) {
@@ -196,7 +209,9 @@ TEST_F(StudyStoreTest, OtherDatabasesAreRefusedByName) {
   Execute("CREATE TABLE study (format)");
   EXPECT_EQ(error(), path + ": no row in table study");
   Execute("INSERT INTO study VALUES (1)");
-  EXPECT_EQ(error(), path + ": a study's database of another format than 2");
+  EXPECT_EQ(error(), path +
+                         ": a study's database of another format than 3: read it with the version "
+                         "of legacy-study that wrote it, or run the study again");
 }
 
 TEST_F(StudyStoreTest, DamageIsAnErrorThatNamesTheFile) {

@@ -99,11 +99,11 @@ TEST(EvenlySpreadPositions, IncludeBothEnds) {
 TEST(StudyFigures, AreNamedByTheirContent) {
   EXPECT_THAT(NamesOf(MakeStudyFigures(MakeStudy())),
               ElementsAre("tta-bandwidth", "tta-workers", "speedup-bandwidth-workers",
-                          "break-even-bandwidth", "step-split", "accuracy-bytes", "accuracy-time"));
+                          "break-even-bandwidth", "step-split", "metric-bytes", "metric-time"));
 }
 
 // Where an axis changes the bytes that are sent, each policy has a curve in ascending bytes.
-TEST(StudyFigures, FinalAccuracyAgainstBytesAStep) {
+TEST(StudyFigures, FinalMetricAgainstBytesAStep) {
   const StudyAxis density{"density", "fraction", {"10%", "1%"}, {0.1, 0.01}};
   Study study = PendingStudy({"topk", "lgreco", "dense"}, {1, 2}, {density});
   FinishAll(study, [](const StudyPoint&) { return 10.0; });
@@ -111,9 +111,9 @@ TEST(StudyFigures, FinalAccuracyAgainstBytesAStep) {
     const bool much = point.values[0] == "10%";
     const double bytes = point.policy == "dense" ? 4000 : (much ? 1000 : 100);
     point.figures.message_bytes = bytes * static_cast<double>(point.figures.steps);
-    point.figures.final_accuracy = (much ? 0.9 : 0.8) + 0.01 * static_cast<double>(point.seed);
+    point.figures.final_metric = (much ? 0.9 : 0.8) + 0.01 * static_cast<double>(point.seed);
   }
-  const StudyFigure figure = Named(MakeStudyFigures(study), "accuracy-volume-density");
+  const StudyFigure figure = Named(MakeStudyFigures(study), "metric-volume-density");
   const auto rows = Block(figure, "lgreco, -");
   ASSERT_EQ(rows.size(), 2u);
   EXPECT_DOUBLE_EQ(rows[0][0], 100);
@@ -122,10 +122,10 @@ TEST(StudyFigures, FinalAccuracyAgainstBytesAStep) {
   EXPECT_NEAR(rows[1][3] - rows[1][1], 100 * 0.01 / std::sqrt(2.0), 1e-9);
   EXPECT_EQ(Block(figure, "dense, -").size(), 2u);
   for (StudyPoint& point : study.points) point.figures.message_bytes = 5;
-  EXPECT_THAT(NamesOf(MakeStudyFigures(study)), Not(Contains("accuracy-volume-density")));
+  EXPECT_THAT(NamesOf(MakeStudyFigures(study)), Not(Contains("metric-volume-density")));
 }
 
-TEST(StudyFigures, TimeToAccuracyIsTheMeanWithItsDeviation) {
+TEST(StudyFigures, TimeToTargetIsTheMeanWithItsDeviation) {
   const Study study = MakeStudy();
   const StudyFigure figure = Named(MakeStudyFigures(study), "tta-bandwidth");
   const auto rows = Block(figure, "dense, 8 workers");
@@ -194,15 +194,66 @@ TEST(StudyFigures, NoResultsGiveNoFigures) {
   EXPECT_TRUE(MakeStudyFigures(study).empty());
 }
 
+// The figures of a perplexity are those of the accuracy, with a logarithmic axis of its own and no
+// per cent.
+TEST(StudyFigures, AMetricThatIsNoFractionHasItsOwnAxis) {
+  MadeUpStudy made;
+  made.bandwidths = {1e8, 1e9, 1e10};
+  const Study accuracy = MakeStudy(made);
+  const Study study = InPerplexity(accuracy);
+  const std::vector<StudyFigure> figures = MakeStudyFigures(study);
+  EXPECT_EQ(NamesOf(figures), NamesOf(MakeStudyFigures(accuracy)));
+  const StudyFigure& figure = Named(figures, "metric-time");
+  EXPECT_EQ(figure.heading, "Test perplexity against simulated time");
+  EXPECT_THAT(figure.script, HasSubstr("'test perplexity'"));
+  EXPECT_THAT(figure.script, HasSubstr("set logscale y"));
+  EXPECT_THAT(figure.script, HasSubstr("7.39 with lines"));
+  EXPECT_THAT(figure.data, HasSubstr("# seconds_[s] perplexity low high\n"));
+  const auto rows = Block(figure, "dense, 100 Mbit/s, 8 workers");
+  ASSERT_EQ(rows.size(), 20u);
+  double mean = 0;
+  for (const double factor : {0.97, 1.0, 1.03}) {
+    mean += std::exp(6 - 5 * (0.1 + 0.75 * (1 - std::exp(-std::log(15.0) * 0.1 / factor)))) / 3;
+  }
+  EXPECT_NEAR(rows[0][1], mean, 1e-9);
+  EXPECT_LT(rows[0][2], mean);
+  for (const StudyFigure& one : figures) {
+    EXPECT_THAT(one.script, Not(HasSubstr("accuracy"))) << one.name;
+    EXPECT_THAT(one.heading, Not(HasSubstr("accuracy"))) << one.name;
+    for (const std::string& words : one.words) EXPECT_THAT(words, Not(HasSubstr("accuracy")));
+  }
+  EXPECT_EQ(Named(figures, "tta-bandwidth").data,
+            Named(MakeStudyFigures(accuracy), "tta-bandwidth").data);
+  Study shapes = study;
+  shapes.metrics.clear();
+  shapes.target.reset();
+  for (StudyPoint& point : shapes.points) {
+    point.figures.time_to_target.reset();
+    point.figures.steps_to_target.reset();
+  }
+  EXPECT_THAT(NamesOf(MakeStudyFigures(shapes)), ElementsAre("step-split"));
+}
+
+TEST_F(StudyFiguresTest, FiguresOfAPerplexityAreDrawn) {
+  if (!HasGnuplot()) GTEST_SKIP() << "no gnuplot";
+  MadeUpStudy made;
+  made.bandwidths = {1e8, 1e9, 1e10};
+  Study study = InPerplexity(MakeStudy(made));
+  study.points[0].curve[3].metrics[0] = INFINITY;
+  study.points[1].curve[4].metrics[0] = NAN;
+  ExpectDrawn(study);
+  EXPECT_EQ(SvgTexts(Get("metric-time.svg")).Count("test perplexity"), 2u);
+}
+
 TEST(StudyFigures, NoTargetLeavesTheCostsAndCurves) {
   Study study = MakeStudy();
   study.target.reset();
   for (StudyPoint& point : study.points) {
-    point.figures.time_to_accuracy.reset();
-    point.figures.steps_to_accuracy.reset();
+    point.figures.time_to_target.reset();
+    point.figures.steps_to_target.reset();
   }
   EXPECT_THAT(NamesOf(MakeStudyFigures(study)),
-              ElementsAre("step-split", "accuracy-bytes", "accuracy-time"));
+              ElementsAre("step-split", "metric-bytes", "metric-time"));
 }
 
 // The study has two facets along the bandwidth and thirteen along the workers, of which twelve are
@@ -214,16 +265,16 @@ TEST_F(StudyFiguresTest, AxesHaveTheirLabels) {
     return SvgTexts(Get(figure + std::string(".svg"))).Count(text);
   };
   EXPECT_EQ(count("tta-bandwidth", "bandwidth [bit/s]"), 2u);
-  EXPECT_EQ(count("tta-bandwidth", "time to accuracy [s]"), 1u);
+  EXPECT_EQ(count("tta-bandwidth", "time to target [s]"), 1u);
   EXPECT_EQ(count("tta-workers", "workers"), 3u);
-  EXPECT_EQ(count("tta-workers", "time to accuracy [s]"), 4u);
+  EXPECT_EQ(count("tta-workers", "time to target [s]"), 4u);
   EXPECT_EQ(count("break-even-bandwidth", "bandwidth [bit/s]"), 2u);
   EXPECT_EQ(count("step-split", "mean step time [s]"), 3u);
-  EXPECT_EQ(count("accuracy-bytes", "bytes out of one worker's NIC [B]"), 2u);
-  EXPECT_EQ(count("accuracy-time", "test accuracy [%]"), 2u);
+  EXPECT_EQ(count("metric-bytes", "bytes out of one worker's NIC [B]"), 2u);
+  EXPECT_EQ(count("metric-time", "test accuracy [%]"), 2u);
   EXPECT_EQ(count("speedup-bandwidth-workers", "bandwidth [bit/s]"), 2u);
   EXPECT_EQ(count("speedup-bandwidth-workers", "workers"), 4u);
-  for (const char* figure : {"tta-bandwidth", "tta-workers", "accuracy-time"}) {
+  for (const char* figure : {"tta-bandwidth", "tta-workers", "metric-time"}) {
     for (const MadeUpPolicy& policy : EightPolicies()) {
       EXPECT_EQ(count(figure, policy.name.c_str()), 1u) << figure << " " << policy.name;
     }
@@ -342,7 +393,7 @@ TEST_F(StudyFiguresTest, ABrokenScriptCostsItsOwnFigureOnly) {
   const DrawnFigures drawn = DrawStudyFigures(figures, directory_);
   EXPECT_THAT(drawn.warnings, ElementsAre(HasSubstr("figure tta-bandwidth cannot be drawn")));
   EXPECT_EQ(Everything().count("tta-bandwidth.svg"), 0u);
-  EXPECT_EQ(Everything().count("accuracy-time.pdf"), 1u);
+  EXPECT_EQ(Everything().count("metric-time.pdf"), 1u);
 }
 
 TEST_F(StudyFiguresTest, AFolderThatCannotBeMadeIsAnError) {

@@ -46,15 +46,32 @@ TEST(StudyHtmlTest, HoldsThePointsAsColumns) {
     EXPECT_EQ(data.at("policies").at(points.at("policy").at(i).get<size_t>()), point.policy);
     EXPECT_EQ(data.at("seeds").at(points.at("seed").at(i).get<size_t>()),
               std::to_string(point.seed));
-    const json& time = points.at("figures").at("time_to_accuracy").at(i);
-    ASSERT_EQ(time.is_null(), !point.figures.time_to_accuracy);
+    const json& time = points.at("figures").at("time_to_target").at(i);
+    ASSERT_EQ(time.is_null(), !point.figures.time_to_target);
     if (!time.is_null()) {
-      EXPECT_NEAR(time.get<double>() / *point.figures.time_to_accuracy, 1, 1e-9);
+      EXPECT_NEAR(time.get<double>() / *point.figures.time_to_target, 1, 1e-9);
     }
     const std::vector<double> seconds = Sequence(data, i, 1);
     ASSERT_EQ(seconds.size(), point.curve.size());
     EXPECT_NEAR(seconds.back() / point.curve.back().simulated_seconds, 1, 1e-4);
   }
+}
+
+TEST(StudyHtmlTest, HoldsTheMetricOfTheTarget) {
+  Study study = InPerplexity(MakeStudy(Small()));
+  study.metrics.insert(study.metrics.begin(),
+                       {"accuracy", "accuracy", Metric::Better::kHigher, true});
+  for (StudyPoint& point : study.points) {
+    for (CurveRow& row : point.curve) row.metrics.insert(row.metrics.begin(), 0.5);
+  }
+  const json data = DataOf(StudyHtml(study));
+  EXPECT_EQ(data.at("metric").at("name"), "perplexity");
+  EXPECT_EQ(data.at("metric").at("better"), "lower");
+  EXPECT_EQ(data.at("target"), 7.39);
+  EXPECT_NEAR(Sequence(data, 0, 3).back() / study.points[0].curve.back().metrics[1], 1, 1e-4);
+  study.target.reset();  // the first metric is shown then
+  EXPECT_EQ(DataOf(StudyHtml(study)).at("metric").at("name"), "accuracy");
+  EXPECT_TRUE(DataOf(StudyHtml(study)).at("target").is_null());
 }
 
 TEST(StudyHtmlTest, DistinguishesSeedsBeyondJavaScriptsIntegers) {
@@ -94,7 +111,7 @@ TEST(StudyHtmlTest, KeepsTextsOfTheStudyOutOfTheMarkup) {
 TEST(StudyHtmlTest, ShowsUnfinishedStudies) {
   Study study = MakeStudy(Small());
   for (StudyPoint& point : study.points) Forget(point);
-  study.points[0].figures.final_accuracy = std::numeric_limits<double>::quiet_NaN();
+  study.points[0].figures.final_metric = std::numeric_limits<double>::quiet_NaN();
   study.points[0].state = StudyState::kDone;
   study.axes[0].values[0] = "\xff not UTF-8";
   for (StudyPoint& point : study.points) {
@@ -102,7 +119,7 @@ TEST(StudyHtmlTest, ShowsUnfinishedStudies) {
   }
   const json data = DataOf(StudyHtml(study));
   EXPECT_EQ(data.at("points").at("state").at(1), 0);
-  EXPECT_TRUE(data.at("points").at("figures").at("final_accuracy").at(0).is_null());
+  EXPECT_TRUE(data.at("points").at("figures").at("final_metric").at(0).is_null());
   EXPECT_TRUE(data.at("curves").at("points").at(0).is_null());
 }
 
@@ -133,8 +150,12 @@ TEST(StudyHtmlTest, IsSmallWhereCurvesShareNothing) {
     point.curve.clear();
     for (int i = 1; i <= 200; ++i) {
       const double odd = i + std::sin(static_cast<double>(point.id * 200 + i));
-      point.curve.push_back({2 * i, last.simulated_seconds * odd, last.message_bytes * odd,
-                             last.nic_bytes * odd, 1 / odd, odd / 300});
+      point.curve.push_back({2 * i,
+                             last.simulated_seconds * odd,
+                             last.message_bytes * odd,
+                             last.nic_bytes * odd,
+                             1 / odd,
+                             {odd / 300}});
     }
   }
   EXPECT_LT(StudyHtml(study).size(), 1000000u);

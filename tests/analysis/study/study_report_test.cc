@@ -39,7 +39,7 @@ TEST_F(StudyReportTest, HasEverythingAndIsTheSameEachTime) {
   const auto first = Everything();
   EXPECT_EQ(first.size(), report.files.size());
   for (const auto& path : report.files) EXPECT_TRUE(std::filesystem::exists(path)) << path;
-  for (const char* file : {"report/index.html", "report/tables/time_to_accuracy.tex",
+  for (const char* file : {"report/index.html", "report/tables/time_to_target.tex",
                            "report/figures/break-even-bandwidth.pdf"}) {
     EXPECT_GT(first.at(file).size(), 1000u) << file;
   }
@@ -47,7 +47,7 @@ TEST_F(StudyReportTest, HasEverythingAndIsTheSameEachTime) {
   ExpectLinksHold(text, directory_ / "report");
   EXPECT_THAT(text, HasSubstr("# A made-up study\n"));
   EXPECT_THAT(text, HasSubstr("| points | 624, 624 done |"));
-  EXPECT_THAT(text, HasSubstr("![Time to accuracy against bandwidth](figures/tta-bandwidth.svg)"));
+  EXPECT_THAT(text, HasSubstr("![Time to target against bandwidth](figures/tta-bandwidth.svg)"));
   EXPECT_THAT(text, HasSubstr("```yaml\nstudy: {name: made-up}\n```"));
   EXPECT_THAT(text, Not(HasSubstr("Not finished")));
   Write(study);
@@ -71,8 +71,8 @@ TEST_F(StudyReportTest, SaysWhatIsMissing) {
 TEST_F(StudyReportTest, SaysOnceAndFirstThatNoPolicyReachedTheTarget) {
   Study study = MakeStudy();
   for (StudyPoint& point : study.points) {
-    point.figures.time_to_accuracy.reset();
-    point.figures.steps_to_accuracy.reset();
+    point.figures.time_to_target.reset();
+    point.figures.steps_to_target.reset();
   }
   Write(study, {.figures = false});
   const std::string said = "No training reached the target accuracy";
@@ -120,8 +120,8 @@ TEST_F(StudyReportTest, WithoutGnuplotWordsAndTablesAreThere) {
   const StudyReport report = Write(MakeStudy(), {.html = false, .gnuplot = "no-such-gnuplot"});
   EXPECT_THAT(report.warnings, ElementsAre(HasSubstr("no-such-gnuplot cannot be started")));
   EXPECT_THAT(Text(), Not(HasSubstr("![")));
-  EXPECT_THAT(Text(), HasSubstr("### Time to accuracy against bandwidth"));
-  EXPECT_THAT(Text(), HasSubstr("tables/time_to_accuracy.csv"));
+  EXPECT_THAT(Text(), HasSubstr("### Time to target against bandwidth"));
+  EXPECT_THAT(Text(), HasSubstr("tables/time_to_target.csv"));
   ExpectLinksHold(Text(), directory_ / "report");
 }
 

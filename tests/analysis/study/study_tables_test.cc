@@ -19,6 +19,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
+using ::testing::StartsWith;
 
 std::vector<std::string> Names(const std::vector<StudyTable>& tables) {
   std::vector<std::string> names;
@@ -49,7 +50,7 @@ TEST(StudyTables, AreRectangular) {
   Forget(study.points[3], "no route");
   for (StudyPoint& point : study.points) point.figures.egress_usd = 0.5;
   const std::vector<StudyTable> tables = StudyTables(study);
-  EXPECT_THAT(Names(tables), ElementsAre("summary", "time_to_accuracy", "break_even", "step",
+  EXPECT_THAT(Names(tables), ElementsAre("summary", "time_to_target", "break_even", "step",
                                          "volume", "egress", "failed"));
   for (const StudyTable& table : tables) {
     ASSERT_EQ(table.rows.size(), table.csv_rows.size());
@@ -78,7 +79,7 @@ TEST(StudyTables, HaveTheColumnsOfTheHandbook) {
 TEST(StudyTables, LeaveOutTablesWithoutContent) {
   Study study = TwoByTwo();
   EXPECT_THAT(Names(StudyTables(study)),
-              ElementsAre("summary", "time_to_accuracy", "break_even", "step", "volume"));
+              ElementsAre("summary", "time_to_target", "break_even", "step", "volume"));
   study.target.reset();
   EXPECT_THAT(Names(StudyTables(study)), ElementsAre("summary", "step", "volume"));
   study.points.clear();
@@ -92,7 +93,7 @@ TEST(StudyTables, SumUpVolumeAccuracyStepAndTimes) {
     point.values.push_back("1%");
     point.figures.payload_ratio = point.policy == "topk" ? 50 : 1;
     point.figures.step_seconds = point.policy == "topk" ? 0.001 : 0.004;
-    point.figures.final_accuracy = point.policy == "topk" ? 0.875 : 0.9;
+    point.figures.final_metric = point.policy == "topk" ? 0.875 : 0.9;
   }
   const std::vector<StudyTable> tables = StudyTables(study);
   const StudyTable& summary = TableNamed(tables, "summary");
@@ -112,14 +113,56 @@ TEST(StudyTables, LeaveOutAccuraciesWhereNothingWasTrained) {
   }
 }
 
+// A study in perplexity has the times of the same study in accuracy, and values in its own unit.
+TEST(StudyTables, ShowAMetricThatIsNoFraction) {
+  Study study = TwoByTwo();
+  for (StudyPoint& point : study.points) {
+    point.figures.final_metric = point.policy == "topk" ? 121.5 : 118.25;
+    point.figures.best_metric = point.figures.final_metric - 1;
+  }
+  const std::string times = CsvOf(TableNamed(StudyTables(study), "time_to_target"));
+  study.metrics = {{"perplexity", "perplexity", Metric::Better::kLower, false}};
+  study.target = Target{"perplexity", 117.25};
+  const std::vector<StudyTable> tables = StudyTables(study);
+  const StudyTable& time = TableNamed(tables, "time_to_target");
+  EXPECT_EQ(CsvOf(time), times);
+  EXPECT_THAT(time.title, StartsWith("Simulated time to perplexity 117.25 (TTA)"));
+  const StudyTable& summary = TableNamed(tables, "summary");
+  std::vector<std::string> headers;
+  for (const StudyTable::Column& column : summary.columns) headers.push_back(column.header);
+  EXPECT_THAT(headers,
+              ElementsAre("bandwidth", "policy", "payload ratio", "step", "steps faster",
+                          "final perplexity", "difference", "time to 117.25", "times faster"));
+  EXPECT_EQ(summary.rows[1][5], "122");  // three digits, as of all figures
+  EXPECT_EQ(summary.rows[1][6], "+3.25 [+3.25, +3.25]");
+  EXPECT_EQ(Field(summary, 1, "metric_difference_mean"), "3.25");
+  const StudyTable& volume = TableNamed(tables, "volume");
+  EXPECT_THAT(volume.title, HasSubstr("final perplexity less the baseline's, by pairs of seeds"));
+  EXPECT_EQ(Field(volume, 0, "best_metric_mean"), "117.25");
+  for (const StudyTable& table : tables) {
+    EXPECT_THAT(MarkdownOf(table), Not(HasSubstr("accuracy"))) << table.name;
+  }
+}
+
+TEST(StudyTables, HaveNoColumnOfAMetricWhereNothingIsTrained) {
+  Study study = TwoByTwo();
+  study.target.reset();
+  study.metrics.clear();
+  const std::vector<StudyTable> tables = StudyTables(study);
+  const StudyTable& volume = TableNamed(tables, "volume");
+  EXPECT_THAT(MarkdownOf(volume), Not(HasSubstr("final")));
+  EXPECT_THAT(volume.title, StartsWith("Volume: ratios against dense fp32"));
+  EXPECT_EQ(volume.csv_header, TableNamed(StudyTables(TwoByTwo()), "volume").csv_header);
+}
+
 TEST(StudyTables, ShowTimesForPeopleAndInSeconds) {
   const std::vector<StudyTable> tables = StudyTables(TwoByTwo());
-  const StudyTable& time = TableNamed(tables, "time_to_accuracy");
+  const StudyTable& time = TableNamed(tables, "time_to_target");
   EXPECT_THAT(time.rows[1], ElementsAre("1 Gbit/s", "topk", "2/2", "200 ms", "10.0 [10.0, 10.0]"));
   EXPECT_THAT(time.rows[0], ElementsAre("1 Gbit/s", "dense", "2/2", "2.00 s", "baseline"));
   EXPECT_EQ(Field(time, 1, "bandwidth_number"), "1000000000");
-  EXPECT_EQ(Field(time, 1, "time_to_accuracy_mean"), "0.2");
-  EXPECT_EQ(Field(time, 1, "time_to_accuracy_at_least"), "");
+  EXPECT_EQ(Field(time, 1, "time_to_target_mean"), "0.2");
+  EXPECT_EQ(Field(time, 1, "time_to_target_at_least"), "");
   EXPECT_EQ(Field(time, 1, "speedup_bound"), "exact");
   EXPECT_EQ(Field(time, 1, "speedup_pairs"), "2");
   EXPECT_EQ(Field(time, 0, "speedup"), "");
@@ -129,16 +172,16 @@ TEST(StudyTables, ShowCensoredTimesAsBounds) {
   Study study = TwoByTwo();
   Finish(study.points[3], std::nullopt, 4);  // topk, seed 2, at 1 Gbit/s
   const std::vector<StudyTable> tables = StudyTables(study);
-  const StudyTable& time = TableNamed(tables, "time_to_accuracy");
+  const StudyTable& time = TableNamed(tables, "time_to_target");
   EXPECT_EQ(time.rows[1][3], "≥ 2.1 s, 1 of 2 reached");
   EXPECT_EQ(time.rows[1][4], "≤ 2.24");  // the root of 10 x 1/2
-  EXPECT_EQ(Field(time, 1, "time_to_accuracy_mean"), "");
-  EXPECT_EQ(Field(time, 1, "time_to_accuracy_at_least"), "2.1");
+  EXPECT_EQ(Field(time, 1, "time_to_target_mean"), "");
+  EXPECT_EQ(Field(time, 1, "time_to_target_at_least"), "2.1");
   EXPECT_EQ(Field(time, 1, "speedup_bound"), "at_most");
   EXPECT_EQ(Field(time, 1, "speedup_low"), "");
   // Dense does not reach the target with that seed either, so one pair is left.
   Finish(study.points[1], std::nullopt, 4);
-  EXPECT_EQ(TableNamed(StudyTables(study), "time_to_accuracy").rows[1][4], "10.0 (1 pair)");
+  EXPECT_EQ(TableNamed(StudyTables(study), "time_to_target").rows[1][4], "10.0 (1 pair)");
 }
 
 TEST(StudyTables, ShowUnfinishedPlaces) {
@@ -146,7 +189,7 @@ TEST(StudyTables, ShowUnfinishedPlaces) {
   Forget(study.points[2]);
   Forget(study.points[3]);
   const std::vector<StudyTable> tables = StudyTables(study);
-  EXPECT_THAT(TableNamed(tables, "time_to_accuracy").rows[1],
+  EXPECT_THAT(TableNamed(tables, "time_to_target").rows[1],
               ElementsAre("1 Gbit/s", "topk", "0/2", "-", "-"));
   EXPECT_EQ(TableNamed(tables, "step").rows[1][4], "-");
   EXPECT_EQ(Field(TableNamed(tables, "step"), 1, "compute_seconds"), "");
@@ -220,7 +263,7 @@ TEST(LatexText, EscapesSpecialCharacters) {
 }
 
 TEST(LatexText, OfATableHasARowEach) {
-  const std::string latex = LatexOf(TableNamed(StudyTables(TwoByTwo()), "time_to_accuracy"));
+  const std::string latex = LatexOf(TableNamed(StudyTables(TwoByTwo()), "time_to_target"));
   EXPECT_THAT(latex, HasSubstr("\\begin{longtable}{rlrrr}\n"));
   EXPECT_THAT(latex, HasSubstr("1 Gbit/s & topk & 2/2 & 200 ms & 10.0 {[}10.0, 10.0{]} \\\\\n"));
   EXPECT_THAT(latex,

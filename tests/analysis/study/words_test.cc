@@ -103,12 +103,12 @@ TEST(MissedWords, AreSaidWhereNoTrainingReachedTheTarget) {
   EXPECT_EQ(MissedWords(study), "");
   for (StudyPoint& point : study.points) {
     Finish(point, std::nullopt);
-    point.figures.best_accuracy = 0.5 + 0.01 * static_cast<double>(point.id);
+    point.figures.best_metric = 0.5 + 0.01 * static_cast<double>(point.id);
   }
   const StudyPoint& last = study.points.back();
   EXPECT_EQ(MissedWords(study),
             "No training reached the target accuracy of 80 %. The best that was reached is " +
-                ShowQuantity(last.figures.best_accuracy, "fraction") + ": " + last.policy +
+                ShowQuantity(last.figures.best_metric, "fraction") + ": " + last.policy +
                 " with seed 2, 10 Gbit/s.");
   study.points.back().state = StudyState::kPending;
   EXPECT_THAT(MissedWords(study), HasSubstr("seed 1, 10 Gbit/s"));
@@ -194,22 +194,51 @@ TEST(StepWords, NameTheShortestAndTheLongestStep) {
   EXPECT_EQ(StepWords(pending, PlacesOf(pending)[0]), "");
 }
 
-TEST(AccuracyWords, SayBytesAndWhatDiffers) {
+TEST(MetricWords, SayBytesAndWhatDiffers) {
   Study study = PendingStudy({"dense", "fp16", "topk"}, {1, 2, 3}, {});
   FinishAll(study, [](const StudyPoint&) { return 1.0; });
   for (StudyPoint& point : study.points) {
     const bool topk = point.policy == "topk";
     const double noise =
         0.001 * static_cast<double>(point.seed) * (point.policy == "fp16" ? -1 : 1);
-    point.figures.final_accuracy = (topk ? 0.80 : 0.85) + noise;
-    point.curve = {{100, 1, 0, topk ? 1e6 : 1e9, 0, 0.8}};
+    point.figures.final_metric = (topk ? 0.80 : 0.85) + noise;
+    point.curve = {{100, 1, 0, topk ? 1e6 : 1e9, 0, {0.8}}};
   }
-  const std::string words = AccuracyWords(study, PlacesOf(study)[0]);
+  const std::string words = MetricWords(study, PlacesOf(study)[0]);
   EXPECT_EQ(
       words,
       "until 80 % accuracy one worker sends the least with topk, 1.00 MB, 1000 times less than the "
       "1.00 GB with dense. dense ends at 85.20 ± 0.10 %; topk ends 5.00 points below it "
       "[-5.00, -5.00]; fp16 cannot be told apart from it with 3 seeds.");
+}
+
+TEST(MetricWords, NameAMetricThatIsNoFraction) {
+  Study study = PendingStudy({"dense", "topk"}, {1, 2}, {});
+  study.metrics = {{"perplexity", "perplexity", Metric::Better::kLower, false}};
+  study.target = Target{"perplexity", 120};
+  FinishAll(study, [](const StudyPoint&) { return 1.0; });
+  for (StudyPoint& point : study.points) {
+    const bool topk = point.policy == "topk";
+    point.figures.final_metric = topk ? 121.5 : 118.25;
+    point.curve = {{100, 1, 0, topk ? 1e6 : 1e9, 0, {120}}};
+  }
+  EXPECT_EQ(MetricWords(study, PlacesOf(study)[0]),
+            "until perplexity 120 one worker sends the least with topk, 1.00 MB, 1000 times less "
+            "than the 1.00 GB with dense. dense ends at perplexity 118.2; topk ends 3.25 above it "
+            "[+3.25, +3.25].");
+}
+
+TEST(MissedWords, NameTheLowestValueWhereLowerIsBetter) {
+  Study study = ThreeBandwidths({1, 2}, 0);
+  study.metrics = {{"perplexity", "perplexity", Metric::Better::kLower, false}};
+  study.target = Target{"perplexity", 120};
+  for (StudyPoint& point : study.points) {
+    Finish(point, std::nullopt);
+    point.figures.best_metric = point.id == 0 ? NAN : 200 + static_cast<double>(point.id);
+  }
+  EXPECT_EQ(MissedWords(study),
+            "No training reached the target perplexity of 120. The best that was reached is 201: "
+            "dense with seed 2, 100 Mbit/s.");
 }
 
 }  // namespace

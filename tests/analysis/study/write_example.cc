@@ -24,11 +24,14 @@ struct RunValues : AwkwardValues {
 
 template <class Row>
 void WriteTable(const fs::path& directory) {
-  TableWriter<Row> writer(directory);
+  TableWriter<Row> writer(directory, AwkwardMetrics());
   RunValues fill;
   for (int64_t step = 0; step < 2; ++step) {
     Row row;
-    Row::Columns(row, fill);
+    VisitColumns(row, AwkwardMetrics(),
+                 [&](const std::string& name, const char* unit, auto& value) {
+                   fill(name.c_str(), unit, value);
+                 });
     row.policy = kPolicy;
     if constexpr (requires { row.step; }) row.step = step;
     writer.Write(row);
@@ -40,12 +43,11 @@ void WriteExample(const fs::path& folder) {
   fs::remove_all(folder);
   fs::create_directories(run);
   fs::create_directories(folder / "study");
-  WriteManifest(run, {{"program", "example"},
-                      {"policies", {kPolicy, "dense"}},
-                      {"seeds", {kSeed}},
-                      {"workers", 4},
-                      {"parameters", 1000},
-                      {"fidelity", "flow"}});
+  nlohmann::json manifest = {{"program", "example"}, {"policies", {kPolicy, "dense"}},
+                             {"seeds", {kSeed}},     {"workers", 4},
+                             {"parameters", 1000},   {"fidelity", "flow"}};
+  SetMetrics(manifest, AwkwardMetrics(), Target{"perplexity", 120});
+  WriteManifest(run, manifest);
   WriteTable<StepRow>(run);
   WriteTable<EvaluationRow>(run);
   WriteTable<LayerRow>(run);

@@ -20,8 +20,8 @@ using nlohmann::json;
 
 // Makes a point end before it reaches its target.
 void Censor(StudyPoint& point) {
-  point.figures.time_to_accuracy.reset();
-  point.figures.steps_to_accuracy.reset();
+  point.figures.time_to_target.reset();
+  point.figures.steps_to_target.reset();
 }
 
 // Returns a study of seeds that differ, a policy that never reaches the target, missing points, and
@@ -38,7 +38,7 @@ Study AwkwardStudy() {
     return study.points[((bandwidth * 2 + workers) * made.policies.size() + policy) * 3 + seed];
   };
   for (StudyPoint& point : study.points) {
-    auto& time = point.figures.time_to_accuracy;
+    auto& time = point.figures.time_to_target;
     if (time) *time *= 1 + 0.05 * std::sin(static_cast<double>(point.id));
   }
   Censor(at(0, 0, 2, 1));
@@ -74,8 +74,8 @@ json OutcomesOf(const Study& study, const Place& place) {
     rows.push_back({{"bandwidth", study.axes[0].numbers[place.values[0]]},
                     {"workers", study.axes[1].values[place.values[1]]},
                     {"policy", outcome.policy},
-                    {"mean", Number(outcome.time_to_accuracy.mean)},
-                    {"deviation", Number(outcome.time_to_accuracy.deviation)},
+                    {"mean", Number(outcome.time_to_target.mean)},
+                    {"deviation", Number(outcome.time_to_target.deviation)},
                     {"reached", outcome.reached},
                     {"done", outcome.done},
                     {"speedup", Number(speedup.ratio)},
@@ -103,7 +103,7 @@ json CurveOf(const Study& study) {
     for (const CurveRow& row : seeds) {
       seconds += row.simulated_seconds / static_cast<double>(seeds.size());
       bytes += row.nic_bytes / static_cast<double>(seeds.size());
-      accuracy += row.test_accuracy / static_cast<double>(seeds.size());
+      accuracy += row.metrics[0] / static_cast<double>(seeds.size());
     }
     curve.push_back({step, seconds, bytes, accuracy});
   }
@@ -189,6 +189,7 @@ void WritePages(const std::filesystem::path& directory) {
   Write(directory / "hostile.html", StudyHtml(HostileStudy()));
   Write(directory / "names.html", StudyHtml(NamedStudy()));
   Write(directory / "point.html", StudyHtml(PointStudy()));
+  Write(directory / "perplexity.html", StudyHtml(InPerplexity(study), live));
   Study missed = study;
   for (StudyPoint& point : missed.points) Censor(point);
   Write(directory / "missed.html", StudyHtml(missed));
@@ -197,7 +198,8 @@ void WritePages(const std::filesystem::path& directory) {
   empty.target.reset();
   Write(directory / "empty.html", StudyHtml(empty));
   const json expected = {{"all", ExpectedOf(study)},
-                         {"without_2", ExpectedOf(WithoutSeed(study, 2))}};
+                         {"without_2", ExpectedOf(WithoutSeed(study, 2))},
+                         {"perplexity", ExpectedOf(InPerplexity(study))}};
   Write(directory / "expected.json", expected.dump());
 }
 

@@ -96,6 +96,68 @@ TEST(ScenarioOptions, DensityTakesPercentAndFraction) {
             std::string::npos);
 }
 
+TEST(ScenarioOptions, TheTargetIsOfAMetricOfTheTask) {
+  const auto target = [](const std::string& text) {
+    Scenario scenario;
+    SetOption(scenario, "training.target", text);
+    return TargetOf(scenario);
+  };
+  const auto refusal = [&](const std::string& text) { return MessageOf([&] { target(text); }); };
+  EXPECT_EQ(target("auto"), (Target{"accuracy", 0.85}));
+  EXPECT_EQ(target("none"), std::nullopt);
+  EXPECT_EQ(target("70%"), (Target{"accuracy", 0.7}));
+  EXPECT_EQ(target("top5=0.9"), (Target{"top5", 0.9}));
+  EXPECT_NE(refusal("perplexity=120")
+                .find("training.target: got 'perplexity'; allowed: a metric of "
+                      "the task: accuracy, top5"),
+            std::string::npos)
+      << refusal("perplexity=120");
+  EXPECT_NE(refusal("120").find("training.target: got '120'"), std::string::npos);
+  EXPECT_NE(refusal("soon").find("training.target: got 'soon'; allowed: 85%, 0.85, METRIC=VALUE"),
+            std::string::npos);
+}
+
+TEST(ScenarioOptions, TheTargetIsTakenAmongTheMetricsThatThereAre) {
+  const std::vector<Metric> words = {{"perplexity", "perplexity", Metric::Better::kLower, false}};
+  Scenario scenario;
+  EXPECT_EQ(TargetAmong(scenario, words), std::nullopt);  // the default is an accuracy
+  EXPECT_EQ(TargetAmong(scenario, {}), std::nullopt);
+  scenario.target = "120";
+  EXPECT_EQ(TargetAmong(scenario, words), (Target{"perplexity", 120}));
+  EXPECT_EQ(TargetAmong(scenario, {}), std::nullopt);  // a shape has no target
+  scenario.layers = "resnet50";
+  EXPECT_EQ(TargetOf(scenario), std::nullopt);
+  scenario.target = "85%";
+  EXPECT_NE(MessageOf([&] { TargetAmong(scenario, words); }).find("for perplexity, a number"),
+            std::string::npos);
+}
+
+TEST_F(ScenarioFile, ATargetIsATextOrAMapOfOneMetric) {
+  const auto target = [&](const std::string& text) {
+    Scenario scenario;
+    LoadScenario(Write("training: {target: " + text + "}\n"), scenario);
+    return scenario.target.text();
+  };
+  EXPECT_EQ(target("{perplexity: 120}"), "perplexity=120");
+  EXPECT_EQ(target("{top5: 90%}"), "top5=90%");
+  EXPECT_EQ(target("top5=90%"), "top5=90%");
+  EXPECT_EQ(target("0.85"), "0.85");
+  EXPECT_NE(Load("training:\n  target: {a: 1, b: 2}\n")
+                .find(":2:11: training.target: got '2 metrics'; "
+                      "allowed: one, as in {perplexity: 120}"),
+            std::string::npos)
+      << Load("training:\n  target: {a: 1, b: 2}\n");
+  EXPECT_NE(Load("training: {target: {}}\n").find("0 metrics"), std::string::npos);
+  EXPECT_NE(Load("training: {target: {top5: high}}\n").find("training.target: got 'top5=high'"),
+            std::string::npos);
+  // What is printed reads back.
+  Scenario scenario;
+  scenario.target = "top5=90%";
+  Scenario read;
+  LoadScenario(Write(PrintScenario(scenario)), read);
+  EXPECT_EQ(read.target.text(), "top5=90%");
+}
+
 TEST(ScenarioOptions, TheDeviceBelongsToTheTrainingUnlessItIsTheHost) {
   Scenario scenario;
   EXPECT_EQ(scenario.device.text(), "cpu");

@@ -44,7 +44,8 @@ def train(module, folder, rank, record):
     if record:
         path = os.path.join(folder, record + ".trace")
         options = {"dense": {},
-                   "fp16": {"hook": default_hooks.fp16_compress_hook},
+                   "fp16": {"hook": default_hooks.fp16_compress_hook,
+                            "metrics": {"perplexity": "lower"}},
                    "own": {"hook": lambda *arguments: default_hooks.allreduce_hook(*arguments),
                            "method": "own",
                            "sends": lambda bucket: [("broadcast", 8),
@@ -61,7 +62,8 @@ def train(module, folder, rank, record):
             with torch.no_grad():
                 model(torch.randn(4, 64))  # an evaluation is no step
             last = step + 1 == STEPS
-            recorder.end_step(loss=loss.item(), rate=0.1, accuracy=0.5 if last else None)
+            measured = {"metrics": {"perplexity": 118.5}} if record == "fp16" else {"accuracy": 0.5}
+            recorder.end_step(loss=loss.item(), rate=0.1, **(measured if last else {}))
     if recorder:
         recorder.close()
     return torch.cat([p.detach().flatten() for p in model.parameters()])
@@ -113,7 +115,12 @@ def check_traces(program, folder):
     assert "encode" not in trace, "a plain all-reduce encodes nothing"
     assert all(float(row["encode_seconds"]) == 0 for row in rows), rows
     assert "  rate 0.1\n" in trace and trace.count("accuracy 0.5\n") == 1, trace
-    rows, _ = replay(program, folder, "fp16")
+    rows, trace = replay(program, folder, "fp16")
+    assert "metric perplexity lower\nmethod " in trace, trace
+    assert trace.count("  metric perplexity 118.5\n") == 1, trace
+    with open(os.path.join(folder, "fp16", "evaluations.csv"), encoding="utf-8") as file:
+        header, last = file.read().splitlines()
+    assert header.endswith(",test_loss,test_perplexity") and last.endswith(",nan,118.5"), last
     assert all(float(row["message_bytes"]) == 2 * elements for row in rows), rows
     assert all(float(row["encode_seconds"]) > 0 for row in rows), rows
     rows, trace = replay(program, folder, "own")

@@ -260,7 +260,7 @@ TEST_F(ReplayTest, RowsInMemoryAreThoseOfTheDirectory) {
   Replay(recording, scenario, "legacy-replay", "test", never);
   const auto expect_same = [&]<class Row>(const std::vector<Row>& memory) {
     ASSERT_FALSE(memory.empty());
-    analysis::TableWriter<Row> writer(folder_);
+    analysis::TableWriter<Row> writer(folder_, rows.manifest.metrics);
     for (const Row& row : memory) writer.Write(row);
     EXPECT_EQ(Read(folder_ / Row::kFile), Read(folder_ / "memory" / Row::kFile));
   };

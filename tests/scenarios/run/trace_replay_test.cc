@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "analysis/summary.h"
 #include "base/error.h"
 #include "base/number.h"
 #include "scenarios/run/comparison.h"
@@ -198,7 +199,8 @@ TEST_F(TraceReplayTest, LeavesAWholeRunDirectory) {
   EXPECT_EQ(run.network.size(), 2u);
   EXPECT_EQ(run.manifest.policies, std::vector<std::string>{kUnnamedMethod});
   EXPECT_EQ(run.manifest.parameters, 4000);
-  EXPECT_TRUE(run.manifest.target_accuracy);
+  EXPECT_EQ(run.manifest.target, (Target{"accuracy", 0.85}));
+  EXPECT_EQ(run.evaluations[0].metrics, std::vector{0.75});
   const nlohmann::json& configuration = run.manifest.document.at("configuration");
   EXPECT_FALSE(configuration.contains("compression"));
   EXPECT_EQ(configuration.at("training").size(), 3u);  // workers, steps, target
@@ -210,7 +212,48 @@ TEST_F(TraceReplayTest, LeavesAWholeRunDirectory) {
   const analysis::RunDirectory unjudged =
       Run(other, With(ReplayDefaults(other), {{"network.fidelity", "analytic"}}));
   EXPECT_TRUE(unjudged.evaluations.empty());
-  EXPECT_FALSE(unjudged.manifest.target_accuracy);
+  EXPECT_FALSE(unjudged.manifest.target);
+  EXPECT_TRUE(unjudged.manifest.metrics.empty());
+}
+
+TEST_F(TraceReplayTest, MetricsOfTheTraceHaveTheirDirectionAndTarget) {
+  std::string text = kSmall;
+  text.replace(text.find("layer a"), 0, "metric perplexity lower\nmetric top5 higher fraction\n");
+  text.replace(text.find("  accuracy 0.75"), 15, "  metric perplexity 120.5 4.75");
+  for (int i = 0; i < 2; ++i)
+    text += "  metric perplexity 118\n  metric top5 0.5\nstep\n  compute 1\n";
+  text += "  metric top5 0.25\n";
+  const TraceFile file = Write(text);
+  const Options analytic = {{"network.fidelity", "analytic"}};
+  const analysis::RunDirectory run = Run(file, With(ReplayDefaults(file), analytic));
+  ASSERT_EQ(run.manifest.metrics.size(), 2u);
+  EXPECT_EQ(run.manifest.metrics[0].better, Metric::Better::kLower);
+  EXPECT_TRUE(run.manifest.metrics[1].fraction);
+  EXPECT_FALSE(run.manifest.target);  // the default is an accuracy
+  ASSERT_EQ(run.evaluations.size(), 4u);
+  EXPECT_EQ(run.evaluations[0].metrics[0], 120.5);
+  EXPECT_EQ(run.evaluations[0].test_loss, 4.75);
+  EXPECT_TRUE(std::isnan(run.evaluations[0].metrics[1]));
+  EXPECT_EQ(run.evaluations[1].metrics, (std::vector{118, 0.5}));
+
+  Options options = analytic;
+  options.emplace_back("training.target", "perplexity=119");
+  const analysis::RunDirectory judged = Run(file, With(ReplayDefaults(file), options));
+  EXPECT_EQ(judged.manifest.target, (Target{"perplexity", 119}));
+  const auto seed = analysis::Summarise(judged).policies[0].seeds[0];
+  EXPECT_EQ(seed.time_to_target, run.evaluations[2].simulated_seconds);  // a mean of 118.83
+  EXPECT_EQ(seed.best_metric, 118);
+  const auto refusal = [&](const char* target) {
+    return MessageOf([&] {
+      CheckReplay(file, With(ReplayDefaults(file), {{"training.target", target}}));
+    });
+  };
+  EXPECT_EQ(refusal("120"), "no error");  // of the first metric
+  EXPECT_NE(refusal("accuracy=85%")
+                .find("training.target: got 'accuracy'; allowed: a metric of the "
+                      "task: perplexity, top5"),
+            std::string::npos)
+      << refusal("accuracy=85%");
 }
 
 // The example is the indented lines of the handbook from the format's first line to the table.

@@ -273,7 +273,8 @@ class ShapeRun : public ::testing::Test {
 TEST_F(ShapeRun, ClaimsNoAccuracyAndIsReplayed) {
   scenario_.policies = {"dense", "topk", "legacy-layer", "powersgd"};
   const analysis::RunDirectory run = Run();
-  EXPECT_FALSE(run.manifest.target_accuracy);
+  EXPECT_FALSE(run.manifest.target);
+  EXPECT_TRUE(run.manifest.metrics.empty());
   EXPECT_TRUE(run.evaluations.empty());
   EXPECT_EQ(run.steps.front().message_bytes, 4.0 * 11'173'962 + 62 * 16);
   const std::string table = analysis::TextTable(analysis::Summarise(run));

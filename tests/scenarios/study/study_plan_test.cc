@@ -16,6 +16,7 @@
 #include "scenarios/run/recording.h"
 #include "scenarios/run/replay.h"
 #include "scenarios/study/plan.h"
+#include "tests/message_of.h"
 #include "trainer/clock/traffic_reader.h"
 #include "trainer/clock/traffic_record.h"
 
@@ -79,7 +80,12 @@ TEST(StudyPlan, OneTrainingForAllNetworks) {
   EXPECT_EQ(last.stragglers, "lognormal:sigma=0.3");
   EXPECT_EQ(last.device_profile, "cpu-reference");
   EXPECT_EQ(last.allgather.text(), "direct-allgather");
-  EXPECT_DOUBLE_EQ(last.target, 0.9);
+  EXPECT_EQ(last.target.text(), "90%");
+  EXPECT_EQ(plan.target, (Target{"accuracy", 0.8}));
+  const analysis::StudyAxis& target = plan.definition.axes.at(3).axis;
+  EXPECT_EQ(target.name, "target");
+  EXPECT_EQ(target.numbers, (std::vector<double>{0.8, 0.9}));
+  EXPECT_EQ(target.unit, "fraction");
   EXPECT_FALSE(last.record);
 }
 
@@ -194,7 +200,8 @@ TEST(StudyPlan, StudyBeforeAnyWork) {
   EXPECT_EQ(study.name, "speed");
   EXPECT_EQ(study.title, "How fast");
   EXPECT_EQ(study.baseline, "dense");
-  EXPECT_DOUBLE_EQ(study.target.value(), 0.7);
+  EXPECT_EQ(study.target, (Target{"accuracy", 0.7}));
+  EXPECT_EQ(study.metrics.front().name, "accuracy");
   EXPECT_EQ(study.policies, (std::vector<std::string>{"topk", "dense"}));
   EXPECT_EQ(study.seeds, (std::vector<uint64_t>{1, 2}));
   EXPECT_EQ(study.axes.at(0).name, "bandwidth");
@@ -210,6 +217,49 @@ TEST(StudyPlan, StudyBeforeAnyWork) {
     EXPECT_EQ(training->seed, point.seed);
   }
   EXPECT_EQ(study.points.back().values, std::vector<std::string>{"2Gbps"});
+}
+
+TEST(StudyPlan, TargetsAreOfTheTasksMetricsAndOfOne) {
+  const auto error = [](const std::string& target) {
+    return MessageOf([&] {
+      Plan("scenario: {training: {target: 70%}}\ngrid: {policies: [topk, dense], target: " +
+           target + "}\n");
+    });
+  };
+  EXPECT_EQ(error("[80%, 90%]"), "no error");
+  EXPECT_EQ(error("[accuracy=80%, 0.9]"), "no error");
+  EXPECT_NE(error("[80%, top5=90%]")
+                .find("targets of one metric: the points before have one of "
+                      "accuracy"),
+            std::string::npos)
+      << error("[80%, top5=90%]");
+  EXPECT_NE(error("[perplexity=120]")
+                .find("training.target: got 'perplexity'; allowed: a metric of "
+                      "the task: accuracy, top5"),
+            std::string::npos);
+  EXPECT_NE(error("[120]").find("for accuracy, a percentage"), std::string::npos);
+}
+
+TEST(StudyPlan, AStudyHasTheMetricsOfItsTask) {
+  const std::string words = "scenario: {training: {dataset: grammar, model: lstm";
+  const StudyPlan plan =
+      Plan(words + ", target: {perplexity: 42}}}\ngrid: {policies: [topk, dense]}\n");
+  ASSERT_EQ(plan.metrics.size(), 1u);
+  EXPECT_EQ(plan.metrics[0].better, Metric::Better::kLower);
+  EXPECT_EQ(plan.target, (Target{"perplexity", 42}));
+  EXPECT_EQ(EmptyStudy(plan).metrics, plan.metrics);
+  // The default target is that of the data set.
+  EXPECT_EQ(Plan(words + "}}\ngrid: {policies: [topk, dense]}\n").target,
+            (Target{"perplexity", 100}));
+  EXPECT_NE(MessageOf([&] {
+              Plan(
+                  "grid:\n  policies: [topk, dense]\n  data:\n    cases:\n"
+                  "      images: {dataset: glyphs, model: small-cnn}\n"
+                  "      words: {dataset: grammar, model: lstm}\n");
+            })
+                .find("training.dataset: got 'grammar'; allowed: data sets of one task: the points "
+                      "before have the metric accuracy"),
+            std::string::npos);
 }
 
 // Trains many policies for a few steps, and keeps the runs for the whole suite.
@@ -273,8 +323,7 @@ class StudyTrainingTest : public ::testing::Test {
       }
     }
     for (const auto& row : analysis::ReadRunDirectory(scenario.out).evaluations) {
-      texts[row.policy] +=
-          nlohmann::json({row.step, row.test_loss, row.test_accuracy}).dump() + "\n";
+      texts[row.policy] += nlohmann::json({row.step, row.test_loss, row.metrics}).dump() + "\n";
     }
     return texts;
   }
@@ -352,7 +401,7 @@ TEST_F(StudyTrainingTest, PointsAreReplaysOfTheirTrainings) {
     EXPECT_EQ(replayed.steps[s].step_seconds, run.steps[s].step_seconds);
     EXPECT_EQ(replayed.steps[s].training_loss, run.steps[s].training_loss);
     EXPECT_EQ(replayed.steps[s].nic_bytes, run.steps[s].nic_bytes);
-    EXPECT_EQ(replayed.evaluations[s].test_accuracy, run.evaluations[s].test_accuracy);
+    EXPECT_EQ(replayed.evaluations[s].metrics, run.evaluations[s].metrics);
   }
 }
 

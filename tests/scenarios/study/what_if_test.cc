@@ -28,7 +28,7 @@ volatile std::sig_atomic_t g_never = 0;
 
 void ExpectEqual(const WhatIfSeed& answer, const analysis::SeedSummary& expected) {
   EXPECT_EQ(answer.seed, expected.seed);
-  EXPECT_EQ(answer.time_to_accuracy, expected.time_to_accuracy);
+  EXPECT_EQ(answer.time_to_target, expected.time_to_target);
   EXPECT_EQ(answer.simulated_seconds, expected.simulated_seconds);
   EXPECT_EQ(answer.step.total, expected.step.total);
   EXPECT_EQ(answer.step.compute, expected.step.compute);
@@ -119,7 +119,7 @@ TEST_F(WhatIfTest, AnswersWhatReplayLeavesToTheBit) {
     ASSERT_EQ(seed.curve.size(), run.evaluations.size());
     for (size_t i = 0; i < seed.curve.size(); ++i) {
       EXPECT_EQ(seed.curve[i].first, run.evaluations[i].simulated_seconds);
-      EXPECT_EQ(seed.curve[i].second, run.evaluations[i].test_accuracy);
+      EXPECT_EQ(seed.curve[i].second, run.evaluations[i].metrics.at(0));
     }
   }
 }
@@ -142,7 +142,7 @@ TEST_F(WhatIfTest, DefaultsAreTheStudysFirstPoint) {
   for (const WhatIfAnswer& answer : {given, left_out}) {
     const WhatIfSeed& seed = answer.at(point.policy == "dense" ? 0 : 1).seeds.at(point.seed - 1);
     EXPECT_EQ(seed.simulated_seconds, point.figures.simulated_seconds);
-    EXPECT_EQ(seed.time_to_accuracy, point.figures.time_to_accuracy);
+    EXPECT_EQ(seed.time_to_target, point.figures.time_to_target);
     EXPECT_EQ(seed.step.communication, point.figures.communication_seconds);
   }
 }
@@ -169,7 +169,7 @@ TEST_F(WhatIfTest, AnswersForSomePoliciesAndSeeds) {
   analysis::SeedSummary expected;
   expected.seed = 2;
   expected.simulated_seconds = all[1].seeds[1].simulated_seconds;
-  expected.time_to_accuracy = all[1].seeds[1].time_to_accuracy;
+  expected.time_to_target = all[1].seeds[1].time_to_target;
   expected.step = all[1].seeds[1].step;
   ExpectEqual(answer[0].seeds[0], expected);
   EXPECT_EQ(Refusal(R"({"policies": ["fp16"]})"), "policies: got 'fp16'; allowed: dense, topk");
@@ -300,7 +300,7 @@ TEST(WhatIfJsonTest, WritesWhatWasNotReachedAsNull) {
   EXPECT_EQ(ToJson(answer).dump(),
             R"({"policies":[{"policy":"topk","seeds":[{"curve":[[1.0,0.5]],"parts":{)"
             R"("communication":0.0,"compute":0.0,"decode":0.0,"encode":0.0,"wait":0.0},)"
-            R"("seed":3,"simulated_seconds":2.0,"step_seconds":0.0,"time_to_accuracy":null}]}]})");
+            R"("seed":3,"simulated_seconds":2.0,"step_seconds":0.0,"time_to_target":null}]}]})");
 }
 
 }  // namespace

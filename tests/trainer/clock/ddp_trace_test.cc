@@ -93,13 +93,17 @@ TEST_F(DdpTraceFile, IsReadWhole) {
   EXPECT_EQ(first.count, 3);
   EXPECT_EQ(first.buckets[1].elements, 104);
   EXPECT_EQ(first.buckets[1].layers.front(), std::pair(1, 0));
-  EXPECT_FALSE(first.loss || first.accuracy || first.buckets[0].sent);
+  EXPECT_FALSE(first.loss || first.buckets[0].sent);
+  EXPECT_TRUE(first.metrics.empty());
   const TraceStep& last = trace.trainings[0].steps[1];
   EXPECT_EQ(last.compute.Of(0), 0.5);
   EXPECT_EQ(last.compute.Of(1), 1);
   EXPECT_TRUE(std::isnan(*last.loss));
   EXPECT_EQ(*last.learning_rate, 0.1);
-  EXPECT_EQ(*last.accuracy, 0.75);
+  ASSERT_EQ(trace.metrics.size(), 1u);
+  EXPECT_EQ(trace.metrics[0].name, "accuracy");
+  EXPECT_TRUE(trace.metrics[0].fraction);
+  EXPECT_EQ(last.metrics, std::vector{0.75});
   EXPECT_EQ(*last.test_loss, 1.5);
   EXPECT_EQ(*last.buckets[0].sent, 11);
   EXPECT_TRUE(trace.trainings[1].steps[0].buckets.empty());
@@ -201,6 +205,63 @@ TEST_F(DdpTraceFile, MistakesNameTheLine) {
   EXPECT_EQ(Refusal("").find("1:1: first line"), 0u);
   EXPECT_EQ(Refusal("legacy-trace 1\nworkers 2\nlayer a 1\n").find("3:10: end of file"), 0u);
   EXPECT_NE(Refusal(std::string("legacy-trace 1\0", 15)), "no error");
+}
+
+constexpr const char* kMetrics = R"(legacy-trace 1
+workers 1
+layer a 1
+metric perplexity lower
+metric top5 higher fraction
+step
+  compute 1
+  metric perplexity 120.5 4.75
+step
+  compute 1
+  accuracy 0.5
+  metric top5 0.75
+)";
+
+TEST_F(DdpTraceFile, DeclaresMetricsWithTheirDirections) {
+  const DdpTrace trace = Read(kMetrics);
+  EXPECT_EQ(trace.metrics,
+            (std::vector<Metric>{{"perplexity", "perplexity", Metric::Better::kLower, false},
+                                 {"top5", "top5", Metric::Better::kHigher, true},
+                                 {"accuracy", "accuracy", Metric::Better::kHigher, true}}));
+  const std::vector<TraceStep>& steps = trace.trainings[0].steps;
+  ASSERT_EQ(steps[0].metrics.size(), 3u);  // one of them is known later
+  EXPECT_EQ(steps[0].metrics[0], 120.5);
+  EXPECT_TRUE(std::isnan(steps[0].metrics[1]) && std::isnan(steps[0].metrics[2]));
+  EXPECT_EQ(steps[0].test_loss, 4.75);
+  EXPECT_TRUE(std::isnan(steps[1].metrics[0]));
+  EXPECT_EQ(steps[1].metrics[1], 0.75);
+  EXPECT_EQ(steps[1].metrics[2], 0.5);
+}
+
+TEST_F(DdpTraceFile, RefusesMetricsThatAreNone) {
+  const auto after = [&](const std::string& old, const std::string& fresh) {
+    std::string text = kMetrics;
+    return Refusal(text.replace(text.find(old), old.size(), fresh));
+  };
+  EXPECT_EQ(after("perplexity lower", "perplexity down"),
+            "4:19: direction: got 'down'; allowed: higher, lower");
+  EXPECT_EQ(after("higher fraction", "higher percent"),
+            "5:20: unit: got 'percent'; allowed: fraction");
+  EXPECT_EQ(after("metric top5", "metric perplexity"),
+            "5:8: metric: got 'perplexity'; allowed: each name once");
+  EXPECT_EQ(after("metric top5 h", "metric Top5 h"),
+            "5:8: metric: got 'Top5'; allowed: small letters, digits and _, the first a letter");
+  EXPECT_EQ(after("top5 higher fraction", "accuracy lower").find("5:1: accuracy: got 'metric'; "),
+            0u);
+  EXPECT_EQ(after("  metric perplexity 120.5", "  metric bleu 1").find("8:10: metric: got 'bleu'"),
+            0u);
+  EXPECT_EQ(after("top5 0.75", "top5 75"), "12:15: top5: got '75'; allowed: a number from 0 to 1");
+  EXPECT_EQ(after("120.5", "-1").find("8:21: perplexity: got '-1'; allowed: a number from 0"), 0u);
+  EXPECT_EQ(after("metric top5 0.75", "accuracy 0.5").find("12:3: keyword: got 'accuracy'"), 0u);
+  EXPECT_EQ(after("  accuracy 0.5\n  metric top5 0.75", "  accuracy 0.5 1\n  metric top5 0.75 1"),
+            "12:20: test loss: got '1'; allowed: one in a step");
+  std::string many = "legacy-trace 1\n";
+  for (int i = 0; i < 65; ++i) many += "metric m" + std::to_string(i) + " lower\n";
+  EXPECT_EQ(Refusal(many).find("66:1: metrics: got 'metric'; allowed: at most 64"), 0u);
 }
 
 // Short lines must not ask for more memory than there is.

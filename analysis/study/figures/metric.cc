@@ -1,4 +1,4 @@
-// Figures of accuracy against bytes sent and against simulated time: mean curves over the seeds
+// Figures of the metric against bytes sent and against simulated time: mean curves over the seeds
 // with a band, at some places.
 #include <fmt/format.h>
 
@@ -17,31 +17,34 @@ namespace legacy::analysis {
 namespace {
 
 constexpr int kMarksOnCurve = 7;
+constexpr double kLowestBand = 10;  // a band on a logarithmic axis ends at this part of the mean
 
 struct Against {
   const char* name;  // name of the figure
-  const char* heading;
+  const char* cost_name;
   const char* label;
   const char* unit;
   double CurveRow::*cost;
   size_t choices;
 };
-constexpr Against kBytes = {"accuracy-bytes",
-                            "Test accuracy against bytes sent",
-                            "bytes out of one worker's NIC",
-                            "B",
-                            &CurveRow::nic_bytes,
-                            1};
-constexpr Against kTime = {"accuracy-time",
-                           "Test accuracy against simulated time",
-                           "simulated time",
-                           "s",
-                           &CurveRow::simulated_seconds,
-                           3};
+constexpr Against kBytes = {
+    "metric-bytes", "bytes sent", "bytes out of one worker's NIC", "B", &CurveRow::nic_bytes, 1};
+constexpr Against kTime = {
+    "metric-time", "simulated time", "simulated time", "s", &CurveRow::simulated_seconds, 3};
 
 struct MeanPoint {
   double cost = 0;
-  Spread accuracy;
+  Spread value;  // values of the metric
+
+  // Returns the ends of the band: the mean and its deviation to either side. It stays above 0 on a
+  // logarithmic axis.
+  Range Band(bool logarithmic) const {
+    const double low = value.mean - DeviationOf(value);
+    Range band;
+    band.low = logarithmic ? std::max(low, value.mean / kLowestBand) : low;
+    band.high = value.mean + DeviationOf(value);
+    return band;
+  }
 };
 
 // Returns the mean curve over the seeds that are done, at the steps that all of them evaluated.
@@ -54,15 +57,16 @@ std::vector<MeanPoint> MeanCurve(const Study& study, const Outcome& outcome,
       rows[row.step].push_back(&row);
     }
   }
+  const size_t position = ShownPosition(study);
   std::vector<MeanPoint> curve;
   for (const auto& [step, seeds] : rows) {
     if (static_cast<int>(seeds.size()) != outcome.done) continue;
-    std::vector<double> costs, accuracies;
+    std::vector<double> costs, values;
     for (const CurveRow* row : seeds) {
       costs.push_back(row->*cost);
-      accuracies.push_back(row->test_accuracy);
+      values.push_back(row->metrics.at(position));
     }
-    curve.push_back({SpreadOf(costs).mean, SpreadOf(accuracies)});
+    curve.push_back({SpreadOf(costs).mean, SpreadOf(values)});
   }
   return curve;
 }
@@ -93,24 +97,31 @@ PanelCurves CurvesOf(const Study& study, const ShownPlace& shown, const Against&
   return panel;
 }
 
+// A MetricAxis is the axis on which the metric is drawn.
+struct MetricAxis {
+  Metric metric;
+  Range range;  // of all curves and the target, as people are shown them
+  bool logarithmic = false;
+};
+
 std::string CurvesPanel(const Study& study, const PanelCurves& panel, const PolicyGroup& group,
-                        const Against& against, DataFile& data) {
+                        const Against& against, const MetricAxis& axis, DataFile& data) {
+  const double scale = axis.metric.Scale();
   std::vector<std::string> bands, lines;
   for (const size_t p : group.policies) {
     std::vector<std::vector<std::string>> rows;
     for (const MeanPoint& point : panel.curves[p]) {
       if (panel.logarithmic && point.cost <= 0) continue;
-      const double deviation = DeviationOf(point.accuracy);
-      rows.push_back({Cell(point.cost), Cell(100 * point.accuracy.mean),
-                      Cell(100 * (point.accuracy.mean - deviation)),
-                      Cell(100 * (point.accuracy.mean + deviation))});
+      const Range band = point.Band(axis.logarithmic);
+      rows.push_back({Cell(point.cost), Cell(scale * point.value.mean), Cell(scale * band.low),
+                      Cell(scale * band.high)});
     }
     if (rows.empty()) continue;
     const PolicyStyle style = StyleOf(study, p);
     const std::string source = data.Add(
         study.policies[p] + ", " + panel.name,
         {fmt::format("{}_[{}]", against.cost == kBytes.cost ? "bytes" : "seconds", against.unit),
-         "percent", "low", "high"},
+         axis.metric.fraction ? "percent" : axis.metric.name, "low", "high"},
         rows);
     if (study.seeds.size() > 1) {
       bands.push_back(fmt::format(
@@ -123,25 +134,37 @@ std::string CurvesPanel(const Study& study, const PanelCurves& panel, const Poli
   }
   bands.insert(bands.end(), lines.begin(), lines.end());
   if (study.target) {
-    bands.push_back(CsvNumber(*study.target * 100) + " with lines lc rgb '#666666' dt 3 lw 1.3");
+    bands.push_back(CsvNumber(study.target->value * scale) +
+                    " with lines lc rgb '#666666' dt 3 lw 1.3");
   }
   if (bands.empty()) bands.push_back("NaN");
   return GroupTitle(panel.name, group) + Plot(bands);
 }
 
-// Returns the range of all curves and the target, in percent.
-Range AccuracyRange(const Study& study, const std::vector<PanelCurves>& shown) {
-  Range range;
+// Returns the axis of the metric. It is logarithmic where a linear one would hide the small values
+// of a metric that is no fraction.
+MetricAxis AxisOf(const Study& study, const std::vector<PanelCurves>& shown) {
+  MetricAxis axis;
+  axis.metric = ShownMetric(study);
+  Range values;
+  for (const PanelCurves& panel : shown) {
+    for (const auto& curve : panel.curves) {
+      for (const MeanPoint& point : curve) values.Add(point.value.mean);
+    }
+  }
+  axis.logarithmic =
+      !axis.metric.fraction && CanBeLogarithmic(values) && values.high > kLogRatio * values.low;
   for (const PanelCurves& panel : shown) {
     for (const auto& curve : panel.curves) {
       for (const MeanPoint& point : curve) {
-        range.Add(100 * (point.accuracy.mean - DeviationOf(point.accuracy)));
-        range.Add(100 * (point.accuracy.mean + DeviationOf(point.accuracy)));
+        const Range band = point.Band(axis.logarithmic);
+        axis.range.Add(axis.metric.Scale() * band.low);
+        axis.range.Add(axis.metric.Scale() * band.high);
       }
     }
   }
-  if (study.target) range.Add(100 * *study.target);
-  return range;
+  if (study.target) axis.range.Add(axis.metric.Scale() * study.target->value);
+  return axis;
 }
 
 std::vector<PolicyGroup> GroupsIn(const Study& study, const std::vector<PanelCurves>& shown) {
@@ -157,25 +180,26 @@ Legend LegendOf(const Study& study, const PolicyGroup& all) {
   Legend legend;
   for (const size_t policy : all.policies) legend.AddLine(study, policy);
   if (study.target) {
-    legend.texts.push_back(fmt::format("target {}", ShowQuantity(*study.target, "fraction")));
+    legend.texts.push_back("target " + ShowValue(ShownMetric(study), study.target->value));
     legend.entries.push_back(fmt::format(
         "keyentry with lines lc rgb '#666666' dt 3 lw 1.3 title {}", Quote(legend.texts.back())));
   }
   return legend;
 }
 
-std::vector<CurveEnd> EndsOf(const PanelCurves& panel, const PolicyGroup& group) {
+std::vector<CurveEnd> EndsOf(const PanelCurves& panel, const PolicyGroup& group, double scale) {
   std::vector<CurveEnd> ends;
   for (const size_t p : group.policies) {
     if (panel.curves[p].empty()) continue;
     const MeanPoint& last = panel.curves[p].back();
-    ends.push_back({p, last.cost, 100 * last.accuracy.mean});
+    ends.push_back({p, last.cost, scale * last.value.mean});
   }
   return ends;
 }
 
 std::vector<StudyFigure> CurvesFigure(const Study& study, const FigureOptions& options,
                                       const Against& against) {
+  if (study.metrics.empty()) return {};
   std::vector<PanelCurves> shown;
   StudyFigure figure;
   const std::vector<ShownPlace> places =
@@ -184,7 +208,7 @@ std::vector<StudyFigure> CurvesFigure(const Study& study, const FigureOptions& o
     PanelCurves panel = CurvesOf(study, place, against);
     if (panel.x.empty()) continue;
     shown.push_back(std::move(panel));
-    if (against.cost == kBytes.cost) figure.words.push_back(AccuracyWords(study, place.place));
+    if (against.cost == kBytes.cost) figure.words.push_back(MetricWords(study, place.place));
   }
   if (shown.empty()) return {};
   const std::vector<PolicyGroup> groups = GroupsIn(study, shown);
@@ -197,33 +221,37 @@ std::vector<StudyFigure> CurvesFigure(const Study& study, const FigureOptions& o
                       labelled ? Legend{} : LegendOf(study, groups.front()),
                       rows ? ColumnsOf(places) : GroupColumns(shown.size(), groups.size()));
   DataFile data(against.name);
-  const Range y = AccuracyRange(study, shown);
+  const MetricAxis axis = AxisOf(study, shown);
+  const Metric& metric = axis.metric;
   std::vector<std::string> drawn;
   for (const PolicyGroup& group : groups) {
     for (const PanelCurves& panel : shown) {
-      std::string settings =
-          SetAxis("x", panel.x, against.unit, panel.logarithmic) + SetAxis("y", y, "", false);
-      if (labelled) settings += EndLabels(study, EndsOf(panel, group), y, false, size);
-      drawn.push_back(settings + CurvesPanel(study, panel, group, against, data));
+      std::string settings = SetAxis("x", panel.x, against.unit, panel.logarithmic) +
+                             SetAxis("y", axis.range, "", axis.logarithmic);
+      if (labelled) {
+        settings += EndLabels(study, EndsOf(panel, group, metric.Scale()), axis.range,
+                              axis.logarithmic, size);
+      }
+      drawn.push_back(settings + CurvesPanel(study, panel, group, against, axis, data));
     }
   }
-  figure.kind = FigureKind::kAccuracy;
+  figure.kind = FigureKind::kMetric;
   figure.name = against.name;
-  figure.heading = against.heading;
+  figure.heading = fmt::format("Test {} against {}", metric.title, against.cost_name);
   std::string note = SeedsNote(study, "bands");
   if (labelled && study.target) {
-    note += fmt::format("; dotted: target {}", ShowQuantity(*study.target, "fraction"));
+    note += "; dotted: target " + ShowValue(metric, study.target->value);
   }
   figure.script =
       panels.Figure(figure.name, figure.heading, note,
-                    {AxisLabel(against.label, against.unit), "test accuracy [%]"}, drawn);
+                    {AxisLabel(against.label, against.unit), "test " + MetricLabel(metric)}, drawn);
   figure.data = data.text();
   return {figure};
 }
 
 }  // namespace
 
-std::vector<StudyFigure> AccuracyFigures(const Study& study, const FigureOptions& options) {
+std::vector<StudyFigure> MetricFigures(const Study& study, const FigureOptions& options) {
   std::vector<StudyFigure> figures = CurvesFigure(study, options, kBytes);
   for (StudyFigure& figure : CurvesFigure(study, options, kTime)) {
     figures.push_back(std::move(figure));
