@@ -5,17 +5,17 @@
 namespace legacy {
 namespace {
 
-// ResNet9 has the layers conv 64; conv 128 + pool, residual 128; conv 256 + pool; conv 512 + pool,
-// residual 512; pool, linear without bias, logits times 1/8.
+// ResNet9 has, at width 64, the layers conv 64; conv 128 + pool, residual 128; conv 256 + pool; conv
+// 512 + pool, residual 512; pool, linear without bias, logits times 1/8.
 class ResNet9 : public LayeredModel {
  public:
-  explicit ResNet9(const ModelRequest& request) : LayeredModel(request) {
-    prepare_ = ConvRelu("prep", 64, false);
-    layer1_ = ConvRelu("layer1", 128, true);
-    AddResidual("layer1", 128, residual1_);
-    layer2_ = ConvRelu("layer2", 256, true);
-    layer3_ = ConvRelu("layer3", 512, true);
-    AddResidual("layer3", 512, residual3_);
+  ResNet9(const ModelRequest& request, int width) : LayeredModel(request) {
+    prepare_ = ConvRelu("prep", width, false);
+    layer1_ = ConvRelu("layer1", 2 * width, true);
+    AddResidual("layer1", 2 * width, residual1_);
+    layer2_ = ConvRelu("layer2", 4 * width, true);
+    layer3_ = ConvRelu("layer3", 8 * width, true);
+    AddResidual("layer3", 8 * width, residual3_);
     PoolAll();
     classifier_ = Linear("classifier", request.classes, false);
   }
@@ -50,7 +50,7 @@ class ResNet9 : public LayeredModel {
   torch::nn::Linear classifier_{nullptr};
 };
 
-// ResNet20 has 6n + 2 layers with n = 3 and widths 16, 32, 64.
+// ResNet20 has 6n + 2 layers with n = 3 and widths 16, 32, 64, or other multiples of the first.
 class ResNet20 : public LayeredModel {
  public:
   enum class Kind : uint8_t {
@@ -61,17 +61,18 @@ class ResNet20 : public LayeredModel {
     kPatches,
   };
 
-  ResNet20(const ModelRequest& request, Kind kind) : LayeredModel(request), kind_(kind) {
+  ResNet20(const ModelRequest& request, Kind kind, int width)
+      : LayeredModel(request), kind_(kind) {
     if (kind == Kind::kPatches) {
-      first_ = NormedConv("first", 16, {.kernel = 4, .stride = 4, .padding = 0});
+      first_ = NormedConv("first", width, {.kernel = 4, .stride = 4, .padding = 0});
     } else {
-      first_ = NormedConv("first", 16, {});
+      first_ = NormedConv("first", width, {});
     }
     for (int stage = 0; stage < 3; ++stage) {
       for (int block = 0; block < 3; ++block) {
         const std::string name =
             "stage" + std::to_string(stage + 1) + "_block" + std::to_string(block + 1);
-        blocks_.push_back(MakeBlock(name, 16 << stage, stage > 0 && block == 0 ? 2 : 1));
+        blocks_.push_back(MakeBlock(name, width << stage, stage > 0 && block == 0 ? 2 : 1));
       }
     }
     PoolAll();
@@ -125,13 +126,13 @@ class ResNet20 : public LayeredModel {
 }  // namespace
 
 std::shared_ptr<Model> MakeResidualModel(const ModelRequest& request, const std::string& name,
-                                         const OptionReader&) {
-  if (name == "resnet9") return std::make_shared<ResNet9>(request);
-  if (name == "resnet20") {
-    return std::make_shared<ResNet20>(request, ResNet20::Kind::kPaper);
-  }
+                                         const OptionReader& options) {
+  using Kind = ResNet20::Kind;
+  const auto width = [&] { return static_cast<int>(options.Integer("width", 1, 4096)); };
+  if (name == "resnet9") return std::make_shared<ResNet9>(request, width());
+  if (name == "resnet20") return std::make_shared<ResNet20>(request, Kind::kPaper, width());
   if (name == "patch-resnet20") {
-    return std::make_shared<ResNet20>(request, ResNet20::Kind::kPatches);
+    return std::make_shared<ResNet20>(request, Kind::kPatches, width());
   }
   return nullptr;
 }

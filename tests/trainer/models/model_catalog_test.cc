@@ -38,7 +38,7 @@ TEST(ModelCatalog, WrongTextsAreRefusedWithWhatIsAllowed) {
   };
   refuses("resnet-18", "'resnet-18'", "resnet18");
   refuses("resnet18:depth=3", "'depth'", "width");
-  refuses("resnet20:width=3", "'width'", "no options");
+  refuses("lenet5:width=3", "'width'", "no options");
   refuses("resnet18:width=0", "'0'", "1 to 4096");
   refuses("resnet18:width=x", "'x'", "1 to 4096");
   refuses("resnet18+vgg16", "'resnet18+vgg16'", "one model");

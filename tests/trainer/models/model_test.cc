@@ -91,7 +91,8 @@ TEST(ModelTest, SizesAndCostsAreTheKnownOnes) {
 
 // A smaller model has as many tensors.
 TEST(ModelTest, WidthsKeepTheStructure) {
-  for (const std::string name : {"resnet18", "senet18", "googlenet", "vgg16", "alexnet"}) {
+  for (const std::string name :
+       {"resnet9", "resnet18", "senet18", "googlenet", "vgg16", "alexnet"}) {
     const auto whole = MakeModel(Cifar(name));
     const auto narrow = MakeModel(Cifar(name + ":width=16"));
     EXPECT_EQ(narrow->parameters().size(), whole->parameters().size()) << name;
