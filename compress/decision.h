@@ -51,11 +51,31 @@ class DecisionLog {
   }
   // Returns true if anything was ever added.
   bool Started() const { return started_; }
+
+  // Return and set what a policy logged last, for policies that log changes alone. NaN: nothing.
+  double Last() const { return last_; }
+  void SetLast(double last) { last_ = last; }
+
+  // A Position is where a log is: another one goes on from it.
+  struct Position {
+    bool started = false;
+    int64_t number = 0;
+    double last = DecisionGrounds::kNone;
+  };
+  Position At() const { return {started_, number_, last_}; }
+  // Goes on from there, without the decisions so far.
+  void GoOn(const Position& at) {
+    started_ = at.started;
+    number_ = at.number;
+    last_ = at.last;
+    decisions_.clear();
+  }
   std::vector<Decision> Take() { return std::exchange(decisions_, {}); }
 
  private:
   bool started_ = false;
   int64_t number_ = 0;
+  double last_ = DecisionGrounds::kNone;
   std::vector<Decision> decisions_;  // decisions since the last Take()
 };
 

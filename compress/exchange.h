@@ -28,6 +28,7 @@
 
 #include "compress/codec.h"
 #include "compress/message.h"
+#include "compress/state.h"
 #include "compress/unit.h"
 
 namespace legacy {
@@ -157,6 +158,14 @@ class Exchange {
   // another unit, worker count or scheme.
   virtual Bytes Save() const = 0;
   virtual void Load(ByteSpan state) = 0;
+
+  // Save and load the same state in parts, so that checkpoints keep each worker's part for itself:
+  // what all workers share, and what one worker has. Loads throw Error as Load does; the exchange
+  // must not be used any more then. An exchange that does not divide its state shares all of it.
+  virtual void SaveShared(StateWriter& out) const { out.Blob(Save()); }
+  virtual void LoadShared(StateReader& in) { Load(in.Blob()); }
+  virtual void SaveWorker([[maybe_unused]] int worker, StateWriter&) const {}
+  virtual void LoadWorker([[maybe_unused]] int worker, StateReader&) {}
 };
 
 // Properties of a scheme that do not depend on what it compresses.

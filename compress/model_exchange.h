@@ -80,10 +80,22 @@ class ModelExchange {
   // Returns a copy of a worker's residual of one unit, on the host; empty without error feedback.
   virtual std::vector<float> CopyResidual(int unit, int worker) const = 0;
 
+  // Save and load what lasts from step to step, in the parts of Exchange::SaveShared. Throw Error
+  // where that is on a device.
+  virtual void SaveShared(StateWriter&) const { ThrowCannotSave(); }
+  virtual void LoadShared(StateReader&) { ThrowCannotSave(); }
+  virtual void SaveWorker([[maybe_unused]] int worker, StateWriter&) const {}
+  virtual void LoadWorker([[maybe_unused]] int worker, StateReader&) {}
+
   // Sets a hook for all messages. Throws Error if messages stay on a device.
   virtual void SetMessageHook(const MessageHook& hook) {
     if (hook)
       throw Error("message hook: messages stay on the device; only --device=cpu shows them");
+  }
+
+ private:
+  [[noreturn]] static void ThrowCannotSave() {
+    throw Error("checkpoint: residuals stay on the device; only --device=cpu saves them");
   }
 };
 

@@ -135,6 +135,10 @@ class Policy : public Pluggable {
   // Returns the decisions since the last call, in the order of steps. The log of a new object
   // begins with its initial choice.
   std::vector<Decision> TakeDecisions() { return log_.Take(); }
+  // Let the log of a resumed training go on where that of the saved one was. Decisions that were
+  // not taken are lost.
+  DecisionLog::Position LogPosition() const { return log_.At(); }
+  void ContinueLog(const DecisionLog::Position& at) { log_.GoOn(at); }
 
   // The range of the scheme's parameter, which bounds the decisions of a plugin's policy.
   const ParameterSpec& range() const { return range_; }
@@ -150,7 +154,7 @@ class Policy : public Pluggable {
 
  private:
   ParameterSpec range_;
-  DecisionLog log_;  // not part of the state: a resumed training begins another log
+  DecisionLog log_;  // not part of the state: see ContinueLog
 };
 
 // Calls policy.Decide, for all callers. Throws Error naming the plugin if a plugin's policy throws

@@ -19,20 +19,32 @@ namespace {
 
 }  // namespace
 
-void StateWriter::Number(uint64_t value) {
-  const auto bytes = std::as_bytes(std::span(&value, 1));
+void StateWriter::Append(ByteSpan bytes) {
+  constexpr size_t kLong = size_t{1} << 16;
+  if (sink_ && out_.size() + bytes.size() >= kLong) {
+    Flush();
+    return sink_(bytes);
+  }
   out_.insert(out_.end(), bytes.begin(), bytes.end());
 }
 
-void StateWriter::Text(std::string_view text) {
-  Number(text.size());
-  const auto bytes = std::as_bytes(std::span(text));
-  out_.insert(out_.end(), bytes.begin(), bytes.end());
+void StateWriter::Flush() {
+  if (sink_ && !out_.empty()) sink_(out_);
+  out_.clear();
+}
+
+void StateWriter::Number(uint64_t value) { Append(std::as_bytes(std::span(&value, 1))); }
+
+void StateWriter::Text(std::string_view text) { Blob(std::as_bytes(std::span(text))); }
+
+void StateWriter::Blob(ByteSpan bytes) {
+  Number(bytes.size());
+  Append(bytes);
 }
 
 void StateWriter::Real(double value) { Number(std::bit_cast<uint64_t>(value)); }
 
-void StateWriter::Floats(std::span<const float> values) { AppendFloats(values, out_); }
+void StateWriter::Floats(std::span<const float> values) { Append(std::as_bytes(values)); }
 
 ByteSpan StateReader::Take(uint64_t bytes) {
   if (bytes > in_.size()) Truncated();
@@ -53,10 +65,16 @@ void StateReader::ExpectNumber(const char* what, uint64_t expected) {
 }
 
 void StateReader::ExpectText(const char* what, std::string_view expected) {
-  const ByteSpan bytes = Take(Number());
-  const std::string got(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  const std::string got = Text();
   if (got != expected) Refuse(what, got, std::string(expected));
 }
+
+std::string StateReader::Text() {
+  const ByteSpan bytes = Blob();
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+ByteSpan StateReader::Blob() { return Take(Number()); }
 
 uint64_t StateReader::Number(const char* what, uint64_t maximum) {
   const uint64_t got = Number();
@@ -73,6 +91,11 @@ double StateReader::Real(const char* what) {
 void StateReader::Floats(std::span<float> values) {
   const ByteSpan bytes = Take(values.size_bytes());
   CheckFiniteSegment(bytes);
+  if (!values.empty()) std::memcpy(values.data(), bytes.data(), bytes.size());
+}
+
+void StateReader::AnyFloats(std::span<float> values) {
+  const ByteSpan bytes = Take(values.size_bytes());
   if (!values.empty()) std::memcpy(values.data(), bytes.data(), bytes.size());
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -13,19 +14,32 @@
 
 namespace legacy {
 
-// Appends fields to bytes, which Take() returns.
+// Appends fields to bytes, which Take() returns, or hands them on.
 class StateWriter {
  public:
+  // A Sink takes the next bytes. Long fields come straight from the caller's memory.
+  using Sink = std::function<void(ByteSpan bytes)>;
+
+  StateWriter() = default;
+  explicit StateWriter(Sink sink) : sink_(std::move(sink)) {}
+  // Hands on what is left. It is called at the end where there is a sink.
+  void Flush();
+
   // Append one field each: a number, a length with its characters, a double, floats without their
   // count.
   void Number(uint64_t value);
   void Text(std::string_view text);
   void Real(double value);
   void Floats(std::span<const float> values);
+  // Appends a length with its bytes.
+  void Blob(ByteSpan bytes);
   Bytes Take() { return std::move(out_); }
 
  private:
-  Bytes out_;
+  void Append(ByteSpan bytes);
+
+  Sink sink_;
+  Bytes out_;  // with a sink, what is not handed on yet
 };
 
 // Reads what StateWriter wrote, as untrusted input: every call throws Error if the bytes are not
@@ -37,6 +51,11 @@ class StateReader {
   // "state: <what>: got 3; allowed: 4".
   void ExpectNumber(const char* what, uint64_t expected);
   void ExpectText(const char* what, std::string_view expected);
+  // Reads any 64 bits, such as those of a double that may be NaN.
+  uint64_t Number();
+  // Reads a length with its characters or bytes.
+  std::string Text();
+  ByteSpan Blob();
   // Reads a number of at most `maximum`.
   uint64_t Number(const char* what, uint64_t maximum);
   // Reads a finite number.
@@ -46,11 +65,12 @@ class StateReader {
   // Reads `count` finite floats. It checks first that so many are present, so that a malicious
   // count allocates no memory.
   std::vector<float> Floats(uint64_t count);
+  // Reads as many floats as `values` has, whatever their values.
+  void AnyFloats(std::span<float> values);
   // Throws unless all bytes are read.
   void ExpectEnd() const;
 
  private:
-  uint64_t Number();
   ByteSpan Take(uint64_t bytes);
 
   ByteSpan in_;

@@ -48,6 +48,7 @@ class Aggregation {
 
   const UnitPlan& plan() const { return plan_; }
   const ModelExchange& exchange() const { return *exchange_; }
+  ModelExchange& exchange() { return *exchange_; }
 
   // Starts a step: the policy decides each unit's parameter.
   void Begin(const StepInfo& step);

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -56,6 +57,14 @@ class Backend {
   virtual std::span<const float> Mean() = 0;
   // Returns what the training computes on, for manifests.
   virtual BackendReport Report() const = 0;
+
+  // Returns the reason why the state cannot be saved; empty: it can.
+  virtual std::string CannotSave() const = 0;
+  // Save and load what lasts from step to step: what all workers share, and what one worker has.
+  virtual void SaveShared(StateWriter& out) const = 0;
+  virtual void LoadShared(StateReader& in) = 0;
+  virtual void SaveWorker(int worker, StateWriter& out) const = 0;
+  virtual void LoadWorker(int worker, StateReader& in) = 0;
 
  protected:
   std::unique_ptr<Aggregation> aggregation_;  // made by the implementation

@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "base/error.h"
 #include "trainer/accelerator.h"
 #include "trainer/backend.h"
 #include "trainer/data/device_data.h"
@@ -38,6 +39,13 @@ class DeviceBackend : public Backend {
   std::vector<float> Weights() const override;
   std::span<const float> Mean() override;
   BackendReport Report() const override;
+  std::string CannotSave() const override {
+    return "checkpoints hold what is in the host's memory (--device=cpu)";
+  }
+  void SaveShared(StateWriter&) const override { throw Error("device: " + CannotSave()); }
+  void LoadShared(StateReader&) override { throw Error("device: " + CannotSave()); }
+  void SaveWorker(int, StateWriter&) const override {}
+  void LoadWorker(int, StateReader&) override {}
 
  private:
   void PlaceReplicas();

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/error.h"
 #include "compress/cpu/vector.h"
 #include "trainer/one_thread.h"
 #include "trainer/update_work.h"
@@ -29,6 +30,35 @@ void SetWeights(Model& model, std::span<const float> weights) {
     std::copy_n(weights.begin(), numel, parameter.data_ptr<float>());
     weights = weights.subspan(numel);
   }
+}
+
+// A tensor is its type, its sizes and its values.
+void SaveTensor(const torch::Tensor& tensor, StateWriter& out) {
+  const torch::Tensor values = tensor.contiguous();
+  out.Number(static_cast<uint64_t>(values.scalar_type()));
+  out.Number(static_cast<uint64_t>(values.dim()));
+  for (const int64_t size : values.sizes()) out.Number(static_cast<uint64_t>(size));
+  out.Blob({static_cast<const std::byte*>(values.data_ptr()), values.nbytes()});
+}
+
+torch::Tensor LoadTensor(StateReader& in) {
+  const auto types = static_cast<uint64_t>(torch::ScalarType::NumOptions) - 1;
+  const auto type = static_cast<torch::ScalarType>(in.Number("type of a tensor", types));
+  constexpr uint64_t kMostDimensions = 16;
+  constexpr uint64_t kMostElements = uint64_t{1} << 40;
+  std::vector<int64_t> sizes(in.Number("dimensions of a tensor", kMostDimensions));
+  uint64_t elements = 1;
+  for (int64_t& size : sizes) {
+    size = static_cast<int64_t>(in.Number("size of a tensor", kMostElements));
+    elements = std::min(elements * static_cast<uint64_t>(size), kMostElements);
+  }
+  const ByteSpan bytes = in.Blob();
+  if (elements * torch::elementSize(type) != bytes.size()) {
+    throw Error("state: bytes of a tensor", std::to_string(bytes.size()), "those of its elements");
+  }
+  torch::Tensor tensor = torch::empty(sizes, type);
+  if (!bytes.empty()) std::memcpy(tensor.data_ptr(), bytes.data(), bytes.size());
+  return tensor;
 }
 
 }  // namespace
@@ -191,6 +221,57 @@ std::vector<float> HostBackend::Weights() const {
 
 BackendReport HostBackend::Report() const {
   return {.device = "cpu", .name = "", .compression = "on the host", .steps = ""};
+}
+
+void HostBackend::SaveShared(StateWriter& out) const {
+  aggregation_->exchange().SaveShared(out);
+  if (local_) {
+    local_->SaveShared(out);
+    out.Floats(mean_);  // policies are shown it in the steps until the next exchange, too
+    return;
+  }
+  for (const torch::Tensor& parameter : job_.replicas.front()->parameters()) {
+    out.Floats({parameter.data_ptr<float>(), static_cast<size_t>(parameter.numel())});
+  }
+  optimizer_->Save(out);
+}
+
+void HostBackend::LoadShared(StateReader& in) {
+  aggregation_->exchange().LoadShared(in);
+  if (local_) {
+    local_->LoadShared(in);
+    return in.AnyFloats(mean_);
+  }
+  for (const torch::Tensor& parameter : job_.replicas.front()->parameters()) {
+    in.AnyFloats({parameter.data_ptr<float>(), static_cast<size_t>(parameter.numel())});
+  }
+  optimizer_->Load(in);
+}
+
+void HostBackend::SaveWorker(int worker, StateWriter& out) const {
+  aggregation_->exchange().SaveWorker(worker, out);
+  for (const torch::Tensor& buffer : job_.replicas[worker]->buffers()) SaveTensor(buffer, out);
+  out.Number(states_[worker].size());
+  for (const torch::Tensor& state : states_[worker]) SaveTensor(state, out);
+  if (local_) local_->SaveWorker(worker, out);
+}
+
+void HostBackend::LoadWorker(int worker, StateReader& in) {
+  const torch::NoGradGuard no_grad;
+  aggregation_->exchange().LoadWorker(worker, in);
+  for (torch::Tensor buffer : job_.replicas[worker]->buffers()) {
+    const torch::Tensor loaded = LoadTensor(in);
+    if (loaded.sizes() != buffer.sizes() || loaded.dtype() != buffer.dtype()) {
+      throw Error("state: a buffer of worker " + std::to_string(worker) + " has another shape");
+    }
+    buffer.copy_(loaded);
+  }
+  states_[worker].clear();
+  constexpr uint64_t kMostTensors = 1 << 16;
+  for (uint64_t left = in.Number("tensors of a model's state", kMostTensors); left > 0; --left) {
+    states_[worker].push_back(LoadTensor(in));
+  }
+  if (local_) local_->LoadWorker(worker, in);
 }
 
 }  // namespace legacy

@@ -26,6 +26,11 @@ class HostBackend : public Backend {
   std::vector<float> Weights() const override;
   std::span<const float> Mean() override { return mean_; }
   BackendReport Report() const override;
+  std::string CannotSave() const override { return ""; }
+  void SaveShared(StateWriter& out) const override;
+  void LoadShared(StateReader& in) override;
+  void SaveWorker(int worker, StateWriter& out) const override;
+  void LoadWorker(int worker, StateReader& in) override;
 
  private:
   double RunWorker(const StepInfo& step, bool exchanges, int worker, std::span<float> gradient);

@@ -88,6 +88,22 @@ std::vector<float> HostModelExchange::CopyResidual(int unit, int worker) const {
   return {residual.begin(), residual.end()};
 }
 
+void HostModelExchange::SaveShared(StateWriter& out) const {
+  for (const UnitState& unit : units_) unit.exchange->SaveShared(out);
+}
+
+void HostModelExchange::LoadShared(StateReader& in) {
+  for (UnitState& unit : units_) unit.exchange->LoadShared(in);
+}
+
+void HostModelExchange::SaveWorker(int worker, StateWriter& out) const {
+  for (const UnitState& unit : units_) unit.exchange->SaveWorker(worker, out);
+}
+
+void HostModelExchange::LoadWorker(int worker, StateReader& in) {
+  for (UnitState& unit : units_) unit.exchange->LoadWorker(worker, in);
+}
+
 void HostModelExchange::OpenCall(UnitState& unit) {
   const std::optional<CollectiveCall> call = unit.exchange->NextCall();
   unit.open = call.has_value();

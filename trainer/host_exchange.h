@@ -29,6 +29,10 @@ class HostModelExchange : public ModelExchange {
   int64_t ElementsSent(int unit) const override { return units_[unit].exchange->ElementsSent(); }
   void RescaleResiduals(float factor) override;
   std::vector<float> CopyResidual(int unit, int worker) const override;
+  void SaveShared(StateWriter& out) const override;
+  void LoadShared(StateReader& in) override;
+  void SaveWorker(int worker, StateWriter& out) const override;
+  void LoadWorker(int worker, StateReader& in) override;
   void SetMessageHook(const MessageHook& hook) override { hook_ = hook; }
 
  private:

@@ -67,6 +67,16 @@ void LocalModels::Agree(std::span<const float> mean) {
   }
 }
 
+void LocalModels::SaveWorker(int worker, StateWriter& out) const {
+  for (size_t l = 0; l < layers_.size(); ++l) out.Floats(Weights(worker, l));
+  optimizers_[worker]->Save(out);
+}
+
+void LocalModels::LoadWorker(int worker, StateReader& in) {
+  for (size_t l = 0; l < layers_.size(); ++l) in.AnyFloats(Weights(worker, l));
+  optimizers_[worker]->Load(in);
+}
+
 void LocalModels::WriteMean(Model& model) const {
   const auto parameters = model.parameters();
   const float share = 1.0f / static_cast<float>(replicas_.size());

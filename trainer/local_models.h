@@ -34,6 +34,12 @@ class LocalModels {
   // Makes the outer update with the mean of that, and sets all models to the weights agreed on.
   void Agree(std::span<const float> mean);
 
+  // Append and restore the weights agreed on, and those of one worker with its optimizer's state.
+  void SaveShared(StateWriter& out) const { out.Floats(agreed_); }
+  void LoadShared(StateReader& in) { in.AnyFloats(agreed_); }
+  void SaveWorker(int worker, StateWriter& out) const;
+  void LoadWorker(int worker, StateReader& in);
+
   // Returns the weights agreed on, flat.
   const std::vector<float>& Agreed() const { return agreed_; }
   // Writes the mean of the workers' weights into `model`.

@@ -14,6 +14,16 @@ namespace {
 
 constexpr double kMostMomentum = 0.999999;
 
+void SaveFloats(std::span<const float> values, StateWriter& out) {
+  out.Number(values.size());
+  out.Floats(values);
+}
+
+void LoadFloats(const char* what, StateReader& in, std::span<float> values) {
+  in.ExpectNumber(what, values.size());
+  in.AnyFloats(values);
+}
+
 class Sgd : public Optimizer {
  public:
   Sgd(int64_t numel, const SgdOptions& options) : options_(options) {
@@ -41,6 +51,9 @@ class Sgd : public Optimizer {
       }
     });
   }
+
+  void Save(StateWriter& out) const override { SaveFloats(velocity_, out); }
+  void Load(StateReader& in) override { LoadFloats("velocity", in, velocity_); }
 
  private:
   SgdOptions options_;
@@ -81,6 +94,16 @@ class Adaptive : public Optimizer {
       const float g = gradient[i] + decay * weights[i];
       gradient[i] = square_[at] > 0 ? beta1 * mean_[at] + (1 - beta1) * g : 0;
     }
+  }
+
+  // The direction of LAMB lasts for one update alone.
+  void Save(StateWriter& out) const override {
+    SaveFloats(mean_, out);
+    SaveFloats(square_, out);
+  }
+  void Load(StateReader& in) override {
+    LoadFloats("mean of the gradient", in, mean_);
+    LoadFloats("mean of its square", in, square_);
   }
 
  private:

@@ -33,6 +33,7 @@
 #include <string>
 #include <vector>
 
+#include "compress/state.h"
 #include "trainer/cuda/sgd_rule.h"
 
 namespace legacy {
@@ -112,6 +113,9 @@ class Optimizer {
   virtual void ToMomentum([[maybe_unused]] std::span<const float> weights,
                           [[maybe_unused]] std::span<float> gradient,
                           [[maybe_unused]] const UpdateInfo& info) const;
+  // Append and restore the state, for checkpoints. Load throws Error on that of another optimizer.
+  virtual void Save(StateWriter& out) const = 0;
+  virtual void Load(StateReader& in) = 0;
 };
 
 // Makes an optimizer of a model with `numel` elements. Throws Error on options outside their

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/section_file.h"
 #include "compress/unit.h"
 #include "trainer/aggregation.h"
 #include "trainer/clock/operation_cost.h"
@@ -61,6 +62,14 @@ class StepSource {
   virtual void SetGradientHook(GradientHook hook) = 0;
   // Returns what the source computes on. It is complete after the first step.
   virtual BackendReport Report() const = 0;
+
+  // Returns the reason why the source cannot be saved; empty: it can.
+  virtual std::string CannotSave() const = 0;
+  // Writes everything that its later steps depend on. Decisions are taken before.
+  virtual void Save(SectionWriter& out) const = 0;
+  // Restores that of a source made with the same options, which then makes the same steps to the
+  // bit. Throws Error on sections of another one; the source is then no longer usable.
+  virtual void Load(const SectionFile& in) = 0;
 
   // Returns the parameter tensors.
   virtual std::span<const Unit> Layers() const = 0;

@@ -4,6 +4,9 @@
 #include <dlfcn.h>
 
 #include <algorithm>
+#include <bit>
+#include <functional>
+#include <limits>
 #include <numeric>
 #include <string>
 #include <utility>
@@ -282,6 +285,87 @@ void Training::SetGradientHook(GradientHook hook) {
 std::span<const Metric> Training::Metrics() const { return impl_->task.Info().metrics; }
 
 BackendReport Training::Report() const { return impl_->backend->Report(); }
+
+std::string Training::CannotSave() const { return impl_->backend->CannotSave(); }
+
+namespace {
+
+// Writes one section, whose bytes go straight to the file.
+void WriteSection(SectionWriter& out, const std::string& name,
+                  const std::function<void(StateWriter&)>& write) {
+  out.Begin(name);
+  StateWriter state([&](ByteSpan bytes) { out.Write(bytes); });
+  write(state);
+  state.Flush();
+}
+
+void ReadSection(const SectionFile& in, const std::string& name,
+                 const std::function<void(StateReader&)>& read) {
+  try {
+    StateReader state(in.Get(name));
+    read(state);
+    state.ExpectEnd();
+  } catch (const Error& error) {
+    throw Error(in.path().string() + ": section '" + name + "': " + error.what());
+  }
+}
+
+std::string WorkerSection(size_t worker) { return "worker " + std::to_string(worker); }
+
+constexpr uint64_t kStateVersion = 1;
+constexpr uint64_t kMostNumber = std::numeric_limits<int64_t>::max();
+
+}  // namespace
+
+void Training::Save(SectionWriter& out) const {
+  const Impl& my = *impl_;
+  WriteSection(out, "training", [&](StateWriter& state) {
+    state.Number(kStateVersion);
+    state.Text(my.scheme->Name());
+    state.Text(my.policy->Name());
+    state.Number(my.steps_of.size());
+    for (const int64_t steps : my.steps_of) state.Number(static_cast<uint64_t>(steps));
+    state.Number(static_cast<uint64_t>(my.step));
+    state.Real(my.last_rate);
+    const DecisionLog::Position log = my.policy->LogPosition();
+    state.Number(log.started ? 1 : 0);
+    state.Number(static_cast<uint64_t>(log.number));
+    state.Number(std::bit_cast<uint64_t>(log.last));
+    state.Blob(my.policy->Save());
+  });
+  WriteSection(out, "shared", [&](StateWriter& state) { my.backend->SaveShared(state); });
+  for (size_t w = 0; w < my.steps_of.size(); ++w) {
+    WriteSection(out, WorkerSection(w),
+                 [&](StateWriter& state) { my.backend->SaveWorker(static_cast<int>(w), state); });
+  }
+}
+
+void Training::Load(const SectionFile& in) {
+  Impl& my = *impl_;
+  ReadSection(in, "training", [&](StateReader& state) {
+    state.ExpectNumber("version", kStateVersion);
+    state.ExpectText("scheme", my.scheme->Name());
+    state.ExpectText("policy", my.policy->Name());
+    state.ExpectNumber("workers", my.steps_of.size());
+    for (int64_t& steps : my.steps_of) {
+      steps = static_cast<int64_t>(state.Number("steps of a worker", kMostNumber));
+    }
+    my.step = static_cast<int64_t>(state.Number("step", kMostNumber));
+    my.last_rate = state.Real("learning rate");
+    const bool started = state.Number("whether decisions began", 1) != 0;
+    const auto number = static_cast<int64_t>(state.Number("number of decisions", kMostNumber));
+    const auto last = std::bit_cast<double>(state.Number());
+    my.policy->Load(state.Blob());
+    my.policy->ContinueLog(DecisionLog::Position{started, number, last});
+  });
+  ReadSection(in, "shared", [&](StateReader& state) { my.backend->LoadShared(state); });
+  for (size_t w = 0; w < my.steps_of.size(); ++w) {
+    ReadSection(in, WorkerSection(w),
+                [&](StateReader& state) { my.backend->LoadWorker(static_cast<int>(w), state); });
+  }
+  // The next step goes on from the one before it.
+  if (my.step > 0) my.feed->Seek(my.step - 1);
+}
 
 int64_t Training::step() const { return impl_->step; }
 int64_t Training::StepsPerEpoch() const { return impl_->feed->StepsPerEpoch(); }

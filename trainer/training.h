@@ -114,6 +114,11 @@ class Training : public StepSource {
 
   BackendReport Report() const override;
 
+  std::string CannotSave() const override;
+  // The sections are "training", "shared", and "worker N" for each worker.
+  void Save(SectionWriter& out) const override;
+  void Load(const SectionFile& in) override;
+
   // Returns the number of steps done.
   int64_t step() const;
   int64_t StepsPerEpoch() const;

@@ -118,7 +118,6 @@ class Gravac : public Policy {
   Fields sums_{};
   size_t chosen_ = 0;
   int64_t step_ = 0;
-  double logged_ = 0;  // density last logged
 };
 
 void Gravac::Decide(const StepInfo& step, [[maybe_unused]] std::span<const Unit> units,
@@ -232,8 +231,8 @@ void Gravac::FinishCall() {
 // Logs the branch of the step if its density differs from the previous one.
 void Gravac::LogBranch() {
   const double sent = Candidates()[chosen_];
-  if (sent == logged_) return;
-  logged_ = sent;
+  if (sent == log().Last()) return;
+  log().SetLast(sent);
   const bool current = chosen_ + 1 == Candidates().size();
   log().Add(step_, Decision::kAllUnits, sent,
             {.budget = options_.epsilon,
@@ -246,9 +245,10 @@ void Gravac::LogBranch() {
 
 // Logs the factor that later steps may compress by.
 void Gravac::LogWindow() {
-  logged_ = 1 / state_.scale.current();
+  const double density = 1 / state_.scale.current();
+  log().SetLast(density);
   log().Begin();
-  log().Add(step_ + 1, Decision::kAllUnits, logged_,
+  log().Add(step_ + 1, Decision::kAllUnits, density,
             {.budget = options_.epsilon,
              .gain = Gain(sums_[kCurrent]),
              .seconds = state_.seconds,

@@ -81,9 +81,9 @@ class LegacyPolicy : public Policy {
     for (size_t i = 0; i < units.size(); ++i) {
       parameters[i] = row[schedule_.Bucket(units[i].numel)];
     }
-    if (phase == logged_) return;
-    if (logged_ >= 0) log().Begin();
-    logged_ = phase;
+    if (static_cast<double>(phase) == log().Last()) return;
+    if (log().Started()) log().Begin();
+    log().SetLast(static_cast<double>(phase));
     log().AddAll(
         step.step, parameters,
         "phase " + std::to_string(phase + 1) + " of " + std::to_string(schedule_.Phases()));
@@ -92,7 +92,6 @@ class LegacyPolicy : public Policy {
  private:
   std::string name_;
   const LegacySchedule schedule_;
-  int64_t logged_ = -1;  // the last phase logged
 };
 
 void CheckShape(std::string_view name, const LegacySchedule& schedule) {

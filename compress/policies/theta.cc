@@ -80,14 +80,13 @@ class ThetaPolicy : public Policy {
   // is a decision.
   void LogTheta(int64_t from, DecisionGrounds grounds, bool announced = false) {
     const double theta = Theta();
-    if (theta == logged_ && !announced) return;
+    if (theta == log().Last() && !announced) return;
     if (log().Started()) log().Begin();
-    logged_ = theta;
+    log().SetLast(theta);
     log().Add(from, Decision::kAllUnits, theta, std::move(grounds));
   }
 
  private:
-  double logged_ = -1;
   const PolicyContext context_;
   StepInfo step_;
   double highest_rate_ = 0;

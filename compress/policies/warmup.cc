@@ -44,9 +44,9 @@ class Warmup : public Policy {
         step.step < steps_ ? static_cast<int64_t>(static_cast<__int128>(step.step) * last / steps_)
                            : last;
     std::ranges::fill(parameters, stages_[stage]);
-    if (stage == logged_) return;
-    if (logged_ >= 0) log().Begin();
-    logged_ = stage;
+    if (static_cast<double>(stage) == log().Last()) return;
+    if (log().Started()) log().Begin();
+    log().SetLast(static_cast<double>(stage));
     log().Add(step.step, Decision::kAllUnits, stages_[stage],
               {.reason = stage == last ? "warm-up is over" : "stage of the warm-up"});
   }
@@ -54,7 +54,6 @@ class Warmup : public Policy {
  private:
   std::vector<double> stages_;  // parameter of each stage, the anchor last
   int64_t steps_;               // number of warm-up steps
-  int64_t logged_ = -1;         // the last stage logged
 };
 
 std::unique_ptr<Policy> MakeWarmup(const OptionReader& options, const PolicyContext& context) {

@@ -33,6 +33,10 @@ class DenseStartExchange : public Exchange {
   std::span<const float> Residual(int worker) const override { return rest_->Residual(worker); }
   Bytes Save() const override { return rest_->Save(); }
   void Load(ByteSpan state) override { rest_->Load(state); }
+  void SaveShared(StateWriter& out) const override { rest_->SaveShared(out); }
+  void LoadShared(StateReader& in) override { rest_->LoadShared(in); }
+  void SaveWorker(int worker, StateWriter& out) const override { rest_->SaveWorker(worker, out); }
+  void LoadWorker(int worker, StateReader& in) override { rest_->LoadWorker(worker, in); }
 
  private:
   std::unique_ptr<Exchange> dense_;

@@ -131,6 +131,39 @@ void ExchangeBase::Load(ByteSpan state) {
   shared_ = std::move(shared);
 }
 
+void ExchangeBase::SaveShared(StateWriter& out) const {
+  out.Number(kStateVersion);
+  out.Text(scheme_);
+  out.Number(unit_.id);
+  out.Number(static_cast<uint64_t>(unit_.numel));
+  out.Number(shared_.size());
+  out.Floats(shared_);
+}
+
+void ExchangeBase::LoadShared(StateReader& in) {
+  in.ExpectNumber("version", kStateVersion);
+  in.ExpectText("scheme", scheme_);
+  in.ExpectNumber("unit", unit_.id);
+  in.ExpectNumber("elements", static_cast<uint64_t>(unit_.numel));
+  shared_ = in.Floats(in.Number("values that all workers share", unit_.numel));
+  CheckShared(shared_);
+}
+
+void ExchangeBase::SaveWorker(int worker, StateWriter& out) const {
+  const CodecState& state = codec_states_[worker];
+  for (const double number : state.numbers) out.Real(number);
+  out.Number(state.squares.size());
+  out.Floats(state.squares);
+  memory_.SaveWorker(worker, out);
+}
+
+void ExchangeBase::LoadWorker(int worker, StateReader& in) {
+  CodecState& state = codec_states_[worker];
+  for (double& number : state.numbers) number = in.Real("number of a codec");
+  state.squares = LoadedSquares(in, unit_.numel);
+  memory_.LoadWorker(worker, in);
+}
+
 Message NumberMessage(uint32_t number) {
   Message message;
   message.bytes.resize(sizeof number);

@@ -19,6 +19,10 @@ class ExchangeBase : public Exchange {
   std::span<const float> Residual(int worker) const override { return memory_.Residual(worker); }
   Bytes Save() const override;
   void Load(ByteSpan state) override;
+  void SaveShared(StateWriter& out) const override;
+  void LoadShared(StateReader& in) override;
+  void SaveWorker(int worker, StateWriter& out) const override;
+  void LoadWorker(int worker, StateReader& in) override;
 
  protected:
   const Unit& unit() const { return unit_; }

@@ -97,4 +97,19 @@ void Memory::Load(StateReader& in) {
   for (auto& velocity : velocity_) in.Floats(velocity);
 }
 
+void Memory::SaveWorker(int worker, StateWriter& out) const {
+  out.Number(static_cast<uint64_t>(options_.kind));
+  for (const auto* kept : {&residuals_[worker], &velocity_[worker]}) {
+    out.Number(Keeps() ? kept->size() : 0);
+    if (Keeps()) out.Floats(*kept);
+  }
+}
+
+void Memory::LoadWorker(int worker, StateReader& in) {
+  in.ExpectNumber("memory", static_cast<uint64_t>(options_.kind));
+  const bool momentum = options_.kind == MemoryKind::kMomentum;
+  residuals_[worker] = in.Floats(in.Number("residual", Keeps() ? numel_ : 0));
+  velocity_[worker] = in.Floats(in.Number("velocity", momentum ? numel_ : 0));
+}
+
 }  // namespace legacy

@@ -71,6 +71,9 @@ class Memory {
   void Save(StateWriter& out) const;
   // Throws Error for a state with another memory; the memory is then partly loaded.
   void Load(StateReader& in);
+  // Do the same for one worker. A part that is not allocated stays so.
+  void SaveWorker(int worker, StateWriter& out) const;
+  void LoadWorker(int worker, StateReader& in);
 
  private:
   // Fills a worker's part with zeros if it is empty.

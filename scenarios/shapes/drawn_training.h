@@ -34,6 +34,9 @@ class DrawnTraining : public StepSource {
   Evaluation Evaluate() override;
   void SetGradientHook(GradientHook) override {}
   BackendReport Report() const override;
+  std::string CannotSave() const override { return "steps of a shape (--layers) are drawn anew"; }
+  void Save(SectionWriter&) const override { throw Error(CannotSave()); }
+  void Load(const SectionFile&) override { throw Error(CannotSave()); }
 
   std::span<const Unit> Layers() const override { return shape_.layers; }
   std::span<const Unit> Units() const override { return aggregation_.plan().units; }
