@@ -74,7 +74,9 @@ uint32_t Crc32c(std::string_view data) {
   return ~crc;
 }
 
-EventFile::EventFile(const std::filesystem::path& path) : file_(path) {
+EventFile::EventFile(const std::filesystem::path& path, bool goes_on)
+    : file_(path, goes_on ? OutputFile::Mode::kAppend : OutputFile::Mode::kReplace) {
+  if (goes_on) return;
   std::string event = EventHead(0, 0);
   AppendBytes(3, "brain.Event:2", event);
   WriteRecord(event);

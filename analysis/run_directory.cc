@@ -184,9 +184,12 @@ std::vector<std::string> ColumnNames(std::span<const Metric> metrics) {
 }
 
 template <class Row>
-TableWriter<Row>::TableWriter(const fs::path& directory, std::span<const Metric> metrics)
-    : file_(directory / Row::kFile), metrics_(metrics.begin(), metrics.end()) {
-  file_.Write(CsvLine(ColumnNames<Row>(metrics_)));
+TableWriter<Row>::TableWriter(const fs::path& directory, std::span<const Metric> metrics,
+                              bool goes_on)
+    : file_(directory / Row::kFile,
+            goes_on ? OutputFile::Mode::kAppend : OutputFile::Mode::kReplace),
+      metrics_(metrics.begin(), metrics.end()) {
+  if (!goes_on) file_.Write(CsvLine(ColumnNames<Row>(metrics_)));
 }
 
 template <class Row>

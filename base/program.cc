@@ -16,6 +16,10 @@ extern "C" void Stop(int signal) {
   std::signal(signal, SIG_DFL);
 }
 
+StopFlag g_requests = 0;  // only the signal handler counts it
+
+extern "C" void Request(int) { g_requests = g_requests + 1; }
+
 int Run(const char* program, const std::function<int()>& run) {
   try {
     return run();
@@ -43,6 +47,14 @@ const StopFlag& CatchStop() {
   std::signal(SIGINT, Stop);
   std::signal(SIGTERM, Stop);
   return g_stop;
+}
+
+const StopFlag& CatchRequests() {
+  struct sigaction action = {};
+  action.sa_handler = Request;
+  action.sa_flags = SA_RESTART;
+  sigaction(SIGUSR1, &action, nullptr);
+  return g_requests;
 }
 
 }  // namespace legacy

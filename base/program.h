@@ -17,4 +17,8 @@ using StopFlag = volatile std::sig_atomic_t;
 // Makes SIGINT and SIGTERM set the flag that is returned; a second signal ends the program at once.
 const StopFlag& CatchStop();
 
+// Makes SIGUSR1, which Slurm sends before its limit, count up the number that is returned. It does
+// not end the program.
+const StopFlag& CatchRequests();
+
 }  // namespace legacy

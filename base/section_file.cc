@@ -27,8 +27,7 @@ constexpr size_t kFooter = 8 + 8 + 4 + kEnd.size();
 static_assert(std::endian::native == std::endian::little);
 
 template <class Number>
-  requires std::is_integral_v<Number>
-ByteSpan BytesOf(const Number& number) {
+requires std::is_integral_v<Number> ByteSpan BytesOf(const Number& number) {
   return std::as_bytes(std::span(&number, 1));
 }
 ByteSpan BytesOf(std::string_view text) { return std::as_bytes(std::span(text)); }

@@ -67,6 +67,8 @@ class StateReader {
   std::vector<float> Floats(uint64_t count);
   // Reads as many floats as `values` has, whatever their values.
   void AnyFloats(std::span<float> values);
+  // Returns the number of bytes that are not read yet.
+  uint64_t Left() const { return in_.size(); }
   // Throws unless all bytes are read.
   void ExpectEnd() const;
 

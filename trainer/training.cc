@@ -5,13 +5,13 @@
 
 #include <algorithm>
 #include <bit>
-#include <functional>
 #include <limits>
 #include <numeric>
 #include <string>
 #include <utility>
 
 #include "base/error.h"
+#include "compress/state_section.h"
 #include "trainer/device_backend.h"
 #include "trainer/host_backend.h"
 #include "trainer/tasks/task.h"
@@ -289,26 +289,6 @@ BackendReport Training::Report() const { return impl_->backend->Report(); }
 std::string Training::CannotSave() const { return impl_->backend->CannotSave(); }
 
 namespace {
-
-// Writes one section, whose bytes go straight to the file.
-void WriteSection(SectionWriter& out, const std::string& name,
-                  const std::function<void(StateWriter&)>& write) {
-  out.Begin(name);
-  StateWriter state([&](ByteSpan bytes) { out.Write(bytes); });
-  write(state);
-  state.Flush();
-}
-
-void ReadSection(const SectionFile& in, const std::string& name,
-                 const std::function<void(StateReader&)>& read) {
-  try {
-    StateReader state(in.Get(name));
-    read(state);
-    state.ExpectEnd();
-  } catch (const Error& error) {
-    throw Error(in.path().string() + ": section '" + name + "': " + error.what());
-  }
-}
 
 std::string WorkerSection(size_t worker) { return "worker " + std::to_string(worker); }
 

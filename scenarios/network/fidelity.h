@@ -48,10 +48,20 @@ class PacketSampler {
     uint64_t step = 0;
     fabric::TimeNs flow = 0;
     fabric::TimeNs packet = 0;
+    template <class Archive>
+    friend void Fields(Archive& archive, Sample& s) {
+      archive(s.label, s.step, s.flow, s.packet);
+    }
     // Returns the difference of flow from packet, as a fraction of packet.
     double Difference() const;
   };
   const std::vector<Sample>& Samples() const { return samples_; }
+  int64_t Offered() const { return offered_; }
+  // Goes on from the samples of a sampler of the same run.
+  void GoOn(int64_t offered, std::vector<Sample> samples) {
+    offered_ = offered;
+    samples_ = std::move(samples);
+  }
   // Returns "flow against packet fidelity on 5 of 60 different steps: median +0.4 %, largest -3.1 %
   // (topk, step 12)".
   std::string Text() const;

@@ -63,8 +63,8 @@ std::vector<Job> LateJobs(const TracedStep& step, int worker) {
 Trace::Trace(std::vector<std::string> endpoints, std::set<int> shown)
     : endpoints_(std::move(endpoints)),
       shown_(std::move(shown)),
-      sending_(endpoints_.size()),
-      receiving_(endpoints_.size()) {}
+      content_{.sending = std::vector<std::vector<fabric::TimeNs>>(endpoints_.size()),
+               .receiving = std::vector<std::vector<fabric::TimeNs>>(endpoints_.size())} {}
 
 void Trace::Add(const TracedStep& step) {
   for (const int endpoint : shown_) {
@@ -113,17 +113,17 @@ void Trace::AddFlows(const TracedStep& step) {
     int sender = 0;
     int receiver = 0;
     if (from) {
-      sender = kSend + Lane(sending_, flow.source, start, end);
+      sender = kSend + Lane(content_.sending, flow.source, start, end);
       Slice(flow.source, sender, fmt::format("to {}", flow.destination), start, end, arguments);
     }
     if (to) {
-      receiver = kReceive + Lane(receiving_, flow.destination, start, end);
+      receiver = kReceive + Lane(content_.receiving, flow.destination, start, end);
       Slice(flow.destination, receiver, fmt::format("from {}", flow.source), start, end, arguments);
     }
     if (from && to) {
       Arrow("s", flow.source, sender, start);
       Arrow("f", flow.destination, receiver, std::max(start, end - 1));  // inside its slice
-      ++arrows_;
+      ++content_.arrows;
     }
   }
 }
@@ -147,20 +147,20 @@ void Trace::Slice(int endpoint, int track, const std::string& name, TimeNs start
 void Trace::Arrow(const char* phase, int endpoint, int track, TimeNs when) {
   Event(fmt::format(
       R"("ph":"{}","bp":"e","id":{},"pid":{},"tid":{},"ts":{},"name":"flow","cat":"flow")", phase,
-      arrows_, endpoint, track, Stamp(when)));
+      content_.arrows, endpoint, track, Stamp(when)));
 }
 
 void Trace::AddCounter(const std::string& name, const std::string& unit, TimeNs when,
                        double value) {
-  counters_ = true;
+  content_.counters = true;
   Event(fmt::format(R"("ph":"C","pid":{},"tid":0,"ts":{},"name":{},"args":{{{}:{}}})",
                     endpoints_.size(), Stamp(when), Quoted(name), Quoted(unit),
                     analysis::CsvNumber(value)));
 }
 
 void Trace::Event(const std::string& fields) {
-  events_ += events_.empty() ? "{" : ",\n{";
-  events_ += fields + "}";
+  content_.events += content_.events.empty() ? "{" : ",\n{";
+  content_.events += fields + "}";
 }
 
 std::string Trace::Finish() {
@@ -172,10 +172,10 @@ std::string Trace::Finish() {
     label(endpoint, kDevice, "process_name", endpoints_[endpoint]);
     label(endpoint, kDevice, "thread_name", "device");
     label(endpoint, kWait, "thread_name", "wait");
-    for (size_t lane = 0; lane < sending_[endpoint].size(); ++lane) {
+    for (size_t lane = 0; lane < content_.sending[endpoint].size(); ++lane) {
       label(endpoint, kSend + static_cast<int>(lane), "thread_name", fmt::format("send {}", lane));
     }
-    for (size_t lane = 0; lane < receiving_[endpoint].size(); ++lane) {
+    for (size_t lane = 0; lane < content_.receiving[endpoint].size(); ++lane) {
       label(endpoint, kReceive + static_cast<int>(lane), "thread_name",
             fmt::format("receive {}", lane));
     }
@@ -183,10 +183,10 @@ std::string Trace::Finish() {
         R"("ph":"M","pid":{0},"tid":0,"name":"process_sort_index","args":{{"sort_index":{0}}})",
         endpoint));
   }
-  if (counters_) label(static_cast<int>(endpoints_.size()), 0, "process_name", "links");
+  if (content_.counters) label(static_cast<int>(endpoints_.size()), 0, "process_name", "links");
   return R"({"displayTimeUnit":"ns","traceEvents":[)"
          "\n" +
-         events_ + "\n]}\n";
+         content_.events + "\n]}\n";
 }
 
 std::set<int> ParseEndpoints(const std::string& text, int count, const std::string& option) {

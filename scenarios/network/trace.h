@@ -42,6 +42,23 @@ class Trace {
   // Returns the JSON document. Nothing can be added afterwards.
   std::string Finish();
 
+  // A Content is what was added so far.
+  struct Content {
+    // Times from which lanes are free, [endpoint][lane].
+    std::vector<std::vector<fabric::TimeNs>> sending;
+    std::vector<std::vector<fabric::TimeNs>> receiving;
+    uint64_t arrows = 0;
+    bool counters = false;
+    std::string events = {};
+    template <class Archive>
+    friend void Fields(Archive& archive, Content& c) {
+      archive(c.sending, c.receiving, c.arrows, c.counters, c.events);
+    }
+  };
+  const Content& content() const { return content_; }
+  // Goes on from the content of a trace of the same endpoints.
+  void SetContent(Content content) { content_ = std::move(content); }
+
  private:
   void Slice(int endpoint, int track, const std::string& name, fabric::TimeNs start,
              fabric::TimeNs end, const std::string& arguments = "");
@@ -54,12 +71,7 @@ class Trace {
 
   std::vector<std::string> endpoints_;
   std::set<int> shown_;
-  // Times from which lanes are free, [endpoint][lane].
-  std::vector<std::vector<fabric::TimeNs>> sending_;
-  std::vector<std::vector<fabric::TimeNs>> receiving_;  // times of the receiving lanes
-  uint64_t arrows_ = 0;
-  bool counters_ = false;
-  std::string events_;
+  Content content_;
 };
 
 // Reads endpoints from 0 to `count` - 1: "0-3,7" or "all". Throws Error naming `option`.

@@ -18,6 +18,8 @@ std::vector<ScenarioOption> OptionsOfRun() {
           "run.threads", "--threads", "number of workers to train in parallel; 0: one per core"),
       Switch<&Scenario::record>("run.record", "--record",
                                 "record the training in traffic.jsonl, for legacy-replay"),
+      Text<&Scenario::checkpoint>("run.checkpoint", "--checkpoint", "TIME|off",
+                                  "wall time between two checkpoints, from which --resume goes on"),
       Text<&Scenario::gradient_steps>(
           "run.gradient_steps", "--gradient-steps", "0,10-12",
           "steps whose gradients of worker 0 are written to gradients/, for legacy-codec"),

@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "base/error.h"
 #include "base/parse.h"
 
 namespace legacy {
@@ -29,6 +30,15 @@ std::optional<fabric::CollectiveAlgorithm> ParseAllReduce(const std::string& tex
 std::optional<fabric::CollectiveAlgorithm> ParseAllGather(const std::string& text,
                                                           const std::string& key) {
   return ParseAlgorithm(text, key, Collective::kAllGather);
+}
+
+std::optional<fabric::TimeNs> ParsePeriod(const std::string& text, const std::string& key) {
+  if (text == "off") return std::nullopt;
+  try {
+    return FromFabric<fabric::ParseTime>(text, key);
+  } catch (const Error&) {
+    throw Error(key, text, "off, or a wall time such as 30s, 10min or 2h");
+  }
 }
 
 std::optional<Launches> ParseLaunchesOption(const std::string& text, const std::string& key) {

@@ -43,6 +43,8 @@ std::optional<fabric::CollectiveAlgorithm> ParseAllReduce(const std::string& tex
                                                           const std::string& key);
 std::optional<fabric::CollectiveAlgorithm> ParseAllGather(const std::string& text,
                                                           const std::string& key);
+// Returns the wall time between two checkpoints; nothing for "off".
+std::optional<fabric::TimeNs> ParsePeriod(const std::string& text, const std::string& key);
 // Returns nothing for "profile": the device profile says.
 std::optional<Launches> ParseLaunchesOption(const std::string& text, const std::string& key);
 

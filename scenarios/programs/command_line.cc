@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/parse.h"
 #include "scenarios/options/presets.h"
+#include "scenarios/run/manifest.h"
 
 namespace legacy {
 namespace {
@@ -84,6 +85,8 @@ CommandLine ParseCommandLine(int argc, char** argv, const std::string& program,
   std::vector<std::string> files;
   std::string preset;
   std::vector<std::string> sets;
+  std::string resumed;
+  const CLI::Option* resume = nullptr;
   if (on_run) {
     app.add_option("RUN", line.run,
                    "run directory or trace to replay; options that are not given keep its values")
@@ -99,6 +102,11 @@ CommandLine ParseCommandLine(int argc, char** argv, const std::string& program,
                    "use a paper's compression settings: " + Join(PresetNames(), ", ") +
                        "; overrides files, and other options override it")
         ->type_name("NAME");
+    resume = app.add_option("--resume", resumed,
+                            "go on with the run in DIR from its last checkpoint, with its options; "
+                            "without DIR, with the run in --out and the options given")
+                 ->type_name("[DIR]")
+                 ->expected(0, 1);
   }
   app.add_option("--set", sets,
                  "set one key of the scenario, as in --set network.delay=50us; repeatable")
@@ -125,8 +133,17 @@ CommandLine ParseCommandLine(int argc, char** argv, const std::string& program,
   if (on_run) {
     line.scenario = on_run->defaults(line.run);
     over(line.scenario);
+  } else if (resume->count() > 0 && !resumed.empty()) {
+    line.resume = true;
+    line.scenario = ResumeDefaults(resumed);
+    over(line.scenario);
+    if (line.scenario.out != resumed) throw Error("--out", line.scenario.out, resumed);
   } else {
+    line.resume = resume->count() > 0;
     line.scenario = OverDefaults(files.empty() ? defaults : Scenario(), over);
+    if (line.resume && line.scenario.out.empty()) {
+      throw Error("--resume", "", "a folder, here or in --out");
+    }
   }
   return line;
 }

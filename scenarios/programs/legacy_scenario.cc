@@ -59,7 +59,8 @@ int Main(int argc, char** argv) {
     std::fprintf(stderr, "data: %s\n", legacy::DataNote(line.scenario).c_str());
   }
   const legacy::RunResult result =
-      legacy::RunComparison(line.scenario, "legacy-scenario", line.text, legacy::CatchStop());
+      legacy::RunComparison(line.scenario, "legacy-scenario", line.text, legacy::CatchStop(),
+                            stderr, {.resume = line.resume, .requests = &legacy::CatchRequests()});
   return legacy::ReportRun(result, line.scenario.pictures);
 }
 

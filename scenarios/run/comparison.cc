@@ -1,12 +1,17 @@
 #include "scenarios/run/comparison.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
 #include <thread>
 #include <tuple>
+#include <utility>
 
+#include "base/error.h"
+#include "compress/state_section.h"
+#include "scenarios/checkpoint/fields.h"
 #include "scenarios/network/cost_estimate.h"
 #include "scenarios/options/methods.h"
 #include "scenarios/run/equal_bytes.h"
@@ -84,9 +89,43 @@ struct UnitStats {
     return sent;
   }
 
+  template <class Archive>
+  friend void Fields(Archive& archive, UnitStats& s) {
+    archive(s.parameter, s.elements, s.bytes);
+  }
+
   std::vector<double> parameter, elements;
   std::vector<int64_t> bytes;  // bytes of all workers
 };
+
+// A SavedChoice is a method as pilots chose it.
+struct SavedChoice {
+  std::string name;
+  uint64_t seed = 0;
+  size_t network = 0;  // position among the networks
+  std::string policy;
+  double parameter = 0;
+  double requested = 0;
+  double piloted = 0;
+  int pilots = 0;
+  template <class Archive>
+  friend void Fields(Archive& archive, SavedChoice& c) {
+    archive(c.name, c.seed, c.network, c.policy, c.parameter, c.requested, c.piloted, c.pilots);
+  }
+};
+
+// A Piece is a training on the networks that it is timed on.
+struct Piece {
+  const Method* method = nullptr;
+  uint64_t seed = 0;
+  std::span<const TimedNetwork> networks;
+  bool own = false;  // true on the run's own network, where the training is recorded
+};
+
+// Names of a checkpoint's sections.
+constexpr const char* kRunSection = "run";
+constexpr const char* kTimingSection = "timing";
+constexpr const char* kPieceSection = "piece";
 
 class Comparison : public TimedRun {
  public:
@@ -148,33 +187,46 @@ class Comparison : public TimedRun {
     return manifest;
   }
   std::string Note() const override { return sources_->Note(reports_); }
+  // Returns the number of steps that are not done yet.
   int64_t Steps(size_t timed_networks) const override {
     int64_t trainings = 0;
     for (const Method& method : methods_) {
       trainings += DependsOnNetwork(method) ? static_cast<int64_t>(timed_networks) : 1;
     }
-    return trainings * scenario_.seeds * scenario_.steps;
+    const auto whole = static_cast<int64_t>(first_piece_);
+    return (trainings * scenario_.seeds - whole) * scenario_.steps - first_step_;
   }
+  void Load(const SectionFile& from, std::span<const TimedNetwork> timed_networks) override;
   // Trains methods that depend on the network on each of them, and all others once for all
   // networks.
   bool Run(std::span<const TimedNetwork> timed_networks, Progress* progress,
-           const fs::path& directory) override {
-    for (const TimedNetwork& timed_network : timed_networks.subspan(1)) PilotOn(timed_network);
-    for (int s = 0; s < scenario_.seeds; ++s) {
-      for (const Method& method : methods_) {
-        const size_t together = DependsOnNetwork(method) ? 1 : timed_networks.size();
-        for (size_t first = 0; first < timed_networks.size(); first += together) {
-          const std::span<const TimedNetwork> here = timed_networks.subspan(first, together);
-          if (!Train(method, scenario_.seed + s, here, first == 0, directory, progress)) {
-            return false;
-          }
-        }
-      }
+           const RunPlace& place) override {
+    if (place.from == nullptr) {
+      for (const TimedNetwork& timed_network : timed_networks.subspan(1)) PilotOn(timed_network);
+    }
+    const std::vector<Piece> pieces = Pieces(timed_networks);
+    for (size_t p = first_piece_; p < pieces.size(); ++p) {
+      if (!Train(p, pieces[p], timed_networks, progress, place)) return false;
     }
     return true;
   }
 
  private:
+  // Returns all trainings, in the order of the rows.
+  std::vector<Piece> Pieces(std::span<const TimedNetwork> timed_networks) const {
+    std::vector<Piece> pieces;
+    for (int s = 0; s < scenario_.seeds; ++s) {
+      for (const Method& method : methods_) {
+        const size_t together = DependsOnNetwork(method) ? 1 : timed_networks.size();
+        for (size_t first = 0; first < timed_networks.size(); first += together) {
+          pieces.push_back(
+              {&method, scenario_.seed + s, timed_networks.subspan(first, together), first == 0});
+        }
+      }
+    }
+    return pieces;
+  }
+
   // Returns the method as it is trained with that seed on the network of `here`. Where volumes are
   // equal in bytes and the method needs pilots, it has the anchor that they found.
   const Method& Chosen(const Method& method, uint64_t seed, const Scenario& here) {
@@ -267,15 +319,18 @@ class Comparison : public TimedRun {
     return static_cast<int64_t>(choices.size());
   }
 
-  // Trains one method. `own` is true on the run's own network, where the training is recorded if
-  // the user asks for it.
-  bool Train(const Method& method, uint64_t seed, std::span<const TimedNetwork> timed_networks,
-             bool own, const fs::path& directory, Progress* progress);
+  // Trains one piece, or what is left of it.
+  bool Train(size_t position, const Piece& piece, std::span<const TimedNetwork> timed_networks,
+             Progress* progress, const RunPlace& place);
+  // Writes a checkpoint in the middle of a piece.
+  void Save(size_t position, const StepSource& training, const UnitStats& stats,
+            const TimedEverywhere& timed, std::span<const TimedNetwork> timed_networks,
+            const RunPlace& place);
   void WriteDecisions(const Method& method, uint64_t seed, StepSource& training,
                       TimedEverywhere& timed) const;
   void WriteLayers(const Method& method, uint64_t seed, const StepSource& training,
                    const UnitStats& stats, TimedEverywhere& timed) const;
-  TrafficRecorder* Recorder(const fs::path& directory, const StepSource& training);
+  TrafficRecorder* Recorder(const RunPlace& place, const StepSource& training);
 
   const Scenario& scenario_;
   const StopFlag& stop_;
@@ -294,36 +349,135 @@ class Comparison : public TimedRun {
   // Reasons why a record may not be timed on other networks.
   std::vector<std::string> replay_refused_;
   std::optional<TrafficRecorder> recorder_;
+  // Where a resumed run goes on.
+  size_t first_piece_ = 0;
+  int64_t first_step_ = 0;
+  bool said_cannot_save_ = false;
 };
 
-TrafficRecorder* Comparison::Recorder(const fs::path& directory, const StepSource& training) {
+constexpr const char* kTrafficFile = "traffic.jsonl";
+
+TrafficRecorder* Comparison::Recorder(const RunPlace& place, const StepSource& training) {
   if (!scenario_.record) return nullptr;
+  const fs::path path = place.directory / kTrafficFile;
+  if (!recorder_ && place.from != nullptr) recorder_.emplace(path);
   if (!recorder_) {
-    recorder_.emplace(directory / "traffic.jsonl", TrainingDocument(scenario_), replay_refused_,
-                      training.Costs(), training.Layers());
+    recorder_.emplace(path, TrainingDocument(scenario_), replay_refused_, training.Costs(),
+                      training.Layers());
   }
   return &*recorder_;
 }
 
-bool Comparison::Train(const Method& method, uint64_t seed,
-                       std::span<const TimedNetwork> timed_networks, bool own,
-                       const fs::path& directory, Progress* progress) {
+void Comparison::Save(size_t position, const StepSource& training, const UnitStats& stats,
+                      const TimedEverywhere& timed, std::span<const TimedNetwork> timed_networks,
+                      const RunPlace& place) {
+  std::string reason = training.CannotSave();
+  if (!scenario_.pcap.empty() || !scenario_.flow_monitor.empty() || !scenario_.netanim.empty()) {
+    reason = "ns-3 writes files of its own";
+  }
+  if (!reason.empty()) {
+    if (!std::exchange(said_cannot_save_, true)) {
+      std::fprintf(log_, "warning: no checkpoint is written, as %s\n", reason.c_str());
+    }
+    return;
+  }
+  std::vector<fs::path> files;
+  for (const TimedNetwork& timed_network : timed_networks) {
+    std::ranges::copy(timed_network.sink->Files(), std::back_inserter(files));
+  }
+  if (recorder_) files.push_back(place.directory / kTrafficFile);
+  if (timing_.Samples()) files.push_back(place.directory / analysis::FidelityRow::kFile);
+
+  std::vector<SavedChoice> choices;
+  for (const auto& [key, chosen] : chosen_) {
+    const auto& [name, seed, here] = key;
+    const auto is_here = [&](const TimedNetwork& timed_network) {
+      return &timed_network.timing->scenario() == here;
+    };
+    const auto network = std::ranges::find_if(timed_networks, is_here) - timed_networks.begin();
+    choices.push_back({name, seed, static_cast<size_t>(network), chosen.method.policy,
+                       chosen.method.parameter, chosen.requested, chosen.piloted, chosen.pilots});
+  }
+  place.checkpoints->Write(files, [&](SectionWriter& out) {
+    WriteSection(out, kRunSection, [&](StateWriter& state) {
+      ToArchive(state, position, timed.Done(), scenario_.steps, choices, requested_, forecasts_,
+                reports_);
+    });
+    WriteSection(out, kTimingSection, [&](StateWriter& state) {
+      for (const TimedNetwork& timed_network : timed_networks) timed_network.timing->Save(state);
+    });
+    WriteSection(out, kPieceSection, [&](StateWriter& state) {
+      ToArchive(state, stats);
+      timed.Save(state);
+    });
+    training.Save(out);
+  });
+}
+
+void Comparison::Load(const SectionFile& from, std::span<const TimedNetwork> timed_networks) {
+  std::vector<SavedChoice> choices;
+  int64_t steps = 0;
+  ReadSection(from, kRunSection, [&](StateReader& state) {
+    FromArchive(state, first_piece_, first_step_, steps, choices, requested_, forecasts_, reports_);
+  });
+  const std::vector<Piece> pieces = Pieces(timed_networks);
+  if (first_piece_ >= pieces.size()) throw Error(from.path().string() + ": of another run");
+  if (steps != scenario_.steps && first_piece_ > 0) {
+    throw Error("training.steps (--steps)", std::to_string(scenario_.steps),
+                std::to_string(steps) + ", as policy " + pieces.front().method->name + ", seed " +
+                    std::to_string(pieces.front().seed) + ", ended with them");
+  }
+  for (const SavedChoice& choice : choices) {
+    const auto method = std::ranges::find(methods_, choice.name, &Method::name);
+    if (method == methods_.end() || choice.network >= timed_networks.size()) {
+      throw Error(from.path().string() + ": of another run");
+    }
+    const Scenario* const here = &timed_networks[choice.network].timing->scenario();
+    EqualBytes& chosen =
+        chosen_.try_emplace({choice.name, choice.seed, here}, EqualBytes{*method}).first->second;
+    chosen.method.policy = choice.policy;
+    chosen.method.parameter = choice.parameter;
+    chosen.requested = choice.requested;
+    chosen.piloted = choice.piloted;
+    chosen.pilots = choice.pilots;
+  }
+  ReadSection(from, kTimingSection, [&](StateReader& state) {
+    for (const TimedNetwork& timed_network : timed_networks) timed_network.timing->Load(state);
+  });
+  const Piece& piece = pieces[first_piece_];
+  std::fprintf(log_, "goes on behind step %lld of policy %s, seed %llu (%s)\n",
+               static_cast<long long>(first_step_), piece.method->name.c_str(),
+               static_cast<unsigned long long>(piece.seed), from.path().c_str());
+}
+
+bool Comparison::Train(size_t position, const Piece& piece,
+                       std::span<const TimedNetwork> timed_networks, Progress* progress,
+                       const RunPlace& place) {
+  const Method& method = *piece.method;
+  const uint64_t seed = piece.seed;
   const std::unique_ptr<StepSource> training =
-      MakeSource(Chosen(method, seed, timed_networks.front().timing->scenario()), seed);
-  TrafficRecorder* recorder = own ? Recorder(directory, *training) : nullptr;
+      MakeSource(Chosen(method, seed, piece.networks.front().timing->scenario()), seed);
+  TrafficRecorder* recorder = piece.own ? Recorder(place, *training) : nullptr;
   UnitStats stats(training->Units().size());
   std::optional<GradientFiles> gradients;
-  if (own && !scenario_.gradient_steps.empty()) {
-    gradients.emplace(scenario_, training->Layers(), directory);
+  if (piece.own && !scenario_.gradient_steps.empty()) {
+    gradients.emplace(scenario_, training->Layers(), place.directory);
     training->SetGradientHook([&](int64_t step, int worker, std::span<const float> gradient) {
       gradients->Write(method.name, seed, step, worker, gradient);
     });
   }
   const std::vector<int64_t> numels = training->LayerNumels();
-  TimedEverywhere timed(timed_networks, progress, method.name, seed, training->Costs(), numels);
-  for (int64_t done = 1; done <= scenario_.steps; ++done) {
+  TimedEverywhere timed(piece.networks, progress, method.name, seed, training->Costs(), numels);
+  if (place.from != nullptr && position == first_piece_) {
+    ReadSection(*place.from, kPieceSection, [&](StateReader& state) {
+      FromArchive(state, stats);
+      timed.Load(state);
+    });
+    training->Load(*place.from);
+  }
+  for (int64_t done = timed.Done() + 1; done <= scenario_.steps; ++done) {
     const StepStart start = timed.Start();
-    training->SetLink(timed_networks.front().timing->LinkAt(done - 1));
+    training->SetLink(piece.networks.front().timing->LinkAt(done - 1));
     const StepOutcome outcome = training->Step(start.participation.workers);
     const double share =
         static_cast<double>(outcome.work.ActiveWorkers()) / static_cast<double>(scenario_.workers);
@@ -336,6 +490,9 @@ bool Comparison::Train(const Method& method, uint64_t seed,
     if (evaluates && training->Evaluates()) {
       const Evaluation result = training->Evaluate();
       timed.Evaluated(result.loss, result.metrics);
+    }
+    if (place.checkpoints->Due() || (stop_ && place.checkpoints->On())) {
+      Save(position, *training, stats, timed, timed_networks, place);
     }
     if (stop_) return false;
   }
@@ -390,11 +547,13 @@ Scenario InSteps(const Scenario& scenario) {
 }  // namespace
 
 RunResult RunComparison(const Scenario& given, const std::string& program,
-                        const std::string& command_line, const StopFlag& stop, std::FILE* log) {
+                        const std::string& command_line, const StopFlag& stop, std::FILE* log,
+                        const RunControl& control) {
   const Scenario scenario = InSteps(given);
   return FillRunDirectory(
       scenario, program, command_line,
-      [&](const Scenario& chosen) { return std::make_unique<Comparison>(chosen, stop, log); }, log);
+      [&](const Scenario& chosen) { return std::make_unique<Comparison>(chosen, stop, log); }, log,
+      control);
 }
 
 }  // namespace legacy

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/whole_file.h"
+#include "scenarios/checkpoint/fields.h"
 #include "scenarios/network/doctor.h"
 #include "scenarios/network/engines.h"
 #include "scenarios/network/measure.h"
@@ -75,11 +76,14 @@ Diagnostics ParseDiagnostics(const Scenario& scenario, const ScenarioNetwork& ne
 }
 
 StepListener::StepListener(const Diagnostics& diagnostics, const Scenario& scenario,
-                           const Network& network, const std::filesystem::path& directory)
+                           const Network& network, const std::filesystem::path& directory,
+                           bool goes_on)
     : diagnostics_(diagnostics), scenario_(scenario), network_(network), directory_(directory) {
-  for (const char* older : {"doctor.csv", "doctor.json"})
-    std::filesystem::remove(directory / older);
-  if (diagnostics_.doctor) rows_.emplace(directory);
+  if (!goes_on) {
+    for (const char* older : {"doctor.csv", "doctor.json"})
+      std::filesystem::remove(directory / older);
+  }
+  if (diagnostics_.doctor) rows_.emplace(directory, std::span<const Metric>(), goes_on);
 }
 
 void StepListener::Begin(const std::string& policy, uint64_t seed) {
@@ -112,6 +116,22 @@ void StepListener::Finish() {
     WriteWholeFile(directory_ / (name + ".json"), trace_->Finish());
     trace_.reset();
   }
+}
+
+void StepListener::Save(StateWriter& out) const {
+  const std::string diagnoses = diagnoses_.dump();
+  std::optional<Trace::Content> trace;
+  if (trace_) trace = trace_->content();
+  ToArchive(out, diagnoses, trace, kept_);
+}
+
+void StepListener::Load(StateReader& in) {
+  std::string diagnoses;
+  std::optional<Trace::Content> trace;
+  FromArchive(in, diagnoses, trace, kept_);
+  diagnoses_ = nlohmann::ordered_json::parse(diagnoses);
+  if (trace.has_value() != trace_.has_value()) throw Error("state: a trace of another run");
+  if (trace) trace_->SetContent(std::move(*trace));
 }
 
 void StepListener::Keep(int64_t step, TimeNs start, const PricedStep& priced, TimeNs total) {

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "analysis/run_directory.h"
+#include "compress/state.h"
 #include "ns3-module/fabric/step/step.h"
 #include "scenarios/network/device_times.h"
 #include "scenarios/network/trace.h"
@@ -50,8 +51,9 @@ std::string PlainFileName(std::string policy);
 class StepListener {
  public:
   // What is given as references outlives this.
+  // `goes_on`: rows are appended to the files that are there, and Load follows.
   StepListener(const Diagnostics& diagnostics, const Scenario& scenario, const Network& network,
-               const std::filesystem::path& directory);
+               const std::filesystem::path& directory, bool goes_on = false);
 
   // Begins a training.
   void Begin(const std::string& policy, uint64_t seed);
@@ -62,6 +64,12 @@ class StepListener {
   // Ends the training and writes its files.
   void Finish();
 
+  // True where doctor.csv is written.
+  bool HasRows() const { return rows_.has_value(); }
+  // Save and load what later steps and the end of the training depend on. Begin comes before Load.
+  void Save(StateWriter& out) const;
+  void Load(StateReader& in);
+
  private:
   // A Kept is one of the steps with the same duration.
   struct Kept {
@@ -70,6 +78,10 @@ class StepListener {
     int64_t count = 0;         // number of steps of that duration
     fabric::StepTraffic traffic;
     EncodeTimes encode;
+    template <class Archive>
+    friend void Fields(Archive& archive, Kept& kept) {
+      archive(kept.step, kept.start, kept.count, kept.traffic, kept.encode);
+    }
   };
 
   bool Doctors() const { return diagnostics_.doctor && seed_ == scenario_.seed; }

@@ -1,12 +1,16 @@
 #include "scenarios/run/manifest.h"
 
+#include <algorithm>
 #include <chrono>
 #include <ctime>
 
 #include "analysis/run_directory.h"
 #include "base/error.h"
+#include "base/json.h"
+#include "base/whole_file.h"
 #include "compress/registry/load_plugins.h"
 #include "ns3-module/fabric/step/synchronisation.h"
+#include "scenarios/checkpoint/checkpoints.h"
 #include "scenarios/network/engines.h"
 #include "scenarios/options/methods.h"
 
@@ -153,6 +157,86 @@ json ManifestDocument(const Scenario& scenario, const std::string& program,
   return document;
 }
 
+json ReadResumed(const fs::path& directory) {
+  const fs::path path = directory / "manifest.json";
+  if (!fs::exists(path)) {
+    throw Error("--resume", directory.string(), "the folder of a run (it has no manifest.json)");
+  }
+  json manifest = ParseJson(ReadWholeFile(path), path.string());
+  if (!manifest.is_object() || !manifest.contains("configuration")) {
+    throw Error(path.string() + ": without 'configuration'");
+  }
+  return manifest;
+}
+
+namespace {
+
+Scenario AskedFor(const json& manifest, const std::string& where) {
+  Scenario scenario = ReadScenarioDocument(manifest.at("configuration"), where);
+  if (manifest.contains("auto_fidelity")) SetOption(scenario, "network.fidelity", "auto");
+  return scenario;
+}
+
+bool MayResumeChange(const std::string& key) {
+  for (const char* other : {"run.out", "run.overwrite", "run.threads", "run.pictures",
+                            "run.checkpoint", "training.data_root"}) {
+    if (key == other) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+Scenario ResumeDefaults(const std::string& directory) {
+  Scenario scenario = AskedFor(ReadResumed(directory), directory + "/manifest.json: configuration");
+  scenario.out = directory;
+  return scenario;
+}
+
+void CheckResume(const Scenario& scenario, const json& manifest) {
+  const Scenario begun = AskedFor(manifest, "manifest.json: configuration");
+  const std::string why = ", as the run began; --resume goes on with the same scenario";
+  for (const ScenarioOption& option : ScenarioOptions()) {
+    const std::string before = option.get(begun), now = option.get(scenario);
+    if (MayResumeChange(option.key) || before == now) continue;
+    if (option.key == "training.steps") {
+      if (scenario.steps > begun.steps) continue;
+      throw Error("training.steps (--steps)", now, before + " or more" + why);
+    }
+    throw Error(option.key + " (" + option.flag + ")", now, before + why);
+  }
+  const json before = ScenarioDocument(begun), now = ScenarioDocument(scenario);
+  for (const char* section : {"methods", "ns3"}) {
+    const json of_before = before.value(section, json::object());
+    const json of_now = now.value(section, json::object());
+    if (of_before == of_now) continue;
+    for (const auto& [name, value] : of_now.items()) {
+      if (of_before.contains(name) && of_before[name] == value) continue;
+      throw Error(std::string(section) + "." + name, value.dump(),
+                  (of_before.contains(name) ? of_before[name].dump() : "nothing") + why);
+    }
+    throw Error(std::string(section), of_now.dump(), of_before.dump() + why);
+  }
+}
+
+bool IsFinished(const fs::path& directory, const json& manifest) {
+  std::vector<fs::path> folders = {directory};
+  if (const auto networks = manifest.find("networks"); networks != manifest.end()) {
+    folders.clear();
+    for (const json& network : *networks) {
+      folders.push_back(directory / network.at("directory").get<std::string>());
+    }
+  }
+  const size_t trainings = manifest.at("policies").size() * manifest.at("seeds").size();
+  return std::ranges::all_of(folders, [&](const fs::path& folder) {
+    const fs::path path = folder / analysis::NetworkRow::kFile;
+    if (!fs::exists(path)) return false;
+    const std::string text = ReadWholeFile(path);
+    const auto lines = static_cast<size_t>(std::ranges::count(text, '\n'));
+    return lines == trainings + 1 && text.ends_with('\n');
+  });
+}
+
 fs::path MakeRunDirectory(const Scenario& scenario, const std::string& program) {
   fs::path path = scenario.out;
   if (path.empty()) {
@@ -163,7 +247,11 @@ fs::path MakeRunDirectory(const Scenario& scenario, const std::string& program) 
     }
   }
   if (fs::exists(path / "manifest.json") && !scenario.overwrite) {
-    throw Error("--out", path.string(), "a folder without a run in it, or --overwrite=on");
+    const bool resumable = fs::exists(path / kCheckpointFolder);
+    throw Error("--out", path.string(),
+                resumable ? "a folder without a run in it, --overwrite=on, or --resume=" +
+                                path.string() + " to go on with that run"
+                          : "a folder without a run in it, or --overwrite=on");
   }
   if (fs::exists(path) && !fs::is_directory(path)) {
     throw Error("--out", path.string(), "a folder, not a file");

@@ -35,6 +35,21 @@ nlohmann::json ManifestDocument(const Scenario& scenario, const std::string& pro
                                 const std::string& command_line, std::span<const Metric> metrics,
                                 int64_t parameters, const std::vector<std::string>& replay_refused);
 
+// Returns the scenario of the unfinished run in a folder, as it was asked for, to go on with.
+// Throws Error where no run is there.
+Scenario ResumeDefaults(const std::string& directory);
+
+// Checks that `scenario` goes on with the run that the manifest describes: results do not depend on
+// the other options, and the number of steps may grow. Throws Error naming the first option that
+// differs.
+void CheckResume(const Scenario& scenario, const nlohmann::json& manifest);
+
+// Reads the manifest of a run to go on with. Throws Error where no run is there.
+nlohmann::json ReadResumed(const std::filesystem::path& directory);
+
+// True where all trainings of the manifest are in network.csv, of all networks.
+bool IsFinished(const std::filesystem::path& directory, const nlohmann::json& manifest);
+
 // A RunResult is the result of a program that fills a run directory.
 struct RunResult {
   std::filesystem::path directory;

@@ -181,7 +181,8 @@ Scenario ReplayDefaults(const Recording& recording) {
   scenario.pictures = defaults.pictures;
   scenario.tensorboard = defaults.tensorboard;
   scenario.threads = defaults.threads;  // of the training; a replay has no such threads
-  scenario.record = false;              // a replay records nothing
+  scenario.checkpoint = defaults.checkpoint;
+  scenario.record = false;  // a replay records nothing
   scenario.further = "none";
   scenario.gradient_steps = defaults.gradient_steps;
   scenario.gradient_layers = defaults.gradient_layers;

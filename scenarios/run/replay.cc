@@ -59,7 +59,7 @@ class Replayer : public TimedRun {
     return std::ssize(recording_.traffic.trainings) * scenario_.steps;
   }
   bool Run(std::span<const TimedNetwork> timed_networks, Progress* progress,
-           const fs::path&) override {
+           const RunPlace&) override {
     for (const RecordedTraining& training : recording_.traffic.trainings) {
       if (!Time(training, timed_networks, progress)) return false;
     }

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <vector>
 
 #include "analysis/run_directory.h"
 #include "scenarios/run/scenario_timing.h"
@@ -24,15 +25,18 @@ class RunSink {
   virtual void Write(const analysis::NetworkRow& row) = 0;
   // Returns the listener of every step; null: none.
   virtual StepListener* Listener() { return nullptr; }
+  // Returns the files that grow from row to row.
+  virtual std::vector<std::filesystem::path> Files() const { return {}; }
 };
 
 // A DirectorySink writes a run directory, with one writer for each file, and one for TensorBoard
 // where the scenario asks for it.
 class DirectorySink : public RunSink {
  public:
-  // `manifest` is the one in the directory.
+  // `manifest` is the one in the directory. `goes_on`: rows are appended to the files that are
+  // there.
   DirectorySink(const ScenarioTiming& timing, const std::filesystem::path& directory,
-                const analysis::Manifest& manifest);
+                const analysis::Manifest& manifest, bool goes_on = false);
   void Write(const analysis::StepRow& row) override {
     steps_.Write(row);
     if (tensorboard_) tensorboard_->Write(row);
@@ -46,8 +50,10 @@ class DirectorySink : public RunSink {
   void Write(const analysis::LinkRow& row) override { links_.Write(row); }
   void Write(const analysis::NetworkRow& row) override { network_.Write(row); }
   StepListener* Listener() override { return &listener_; }
+  std::vector<std::filesystem::path> Files() const override;
 
  private:
+  const std::filesystem::path directory_;
   analysis::StepWriter steps_;
   analysis::EvaluationWriter evaluations_;
   analysis::LayerWriter layers_;

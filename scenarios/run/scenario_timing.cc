@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "ns3-module/fabric/collective/alpha-beta.h"
 #include "ns3-module/fabric/import/make.h"
+#include "scenarios/checkpoint/fields.h"
 #include "scenarios/network/engines.h"
 #include "trainer/clock/measured_clock.h"
 
@@ -182,10 +183,28 @@ void ScenarioTiming::RequirePackets() const {
 }
 
 void ScenarioTiming::SamplePackets(int64_t samples, int64_t different,
-                                   const std::filesystem::path& directory) {
+                                   const std::filesystem::path& directory, bool goes_on) {
   sampler_.emplace(network().request, FactoryOf(Fidelity::kPacket, "network.fidelity"), samples,
                    different);
-  samples_.emplace(directory);
+  samples_.emplace(directory, std::span<const Metric>(), goes_on);
+}
+
+void ScenarioTiming::Save(StateWriter& out) const {
+  for (const fabric::StepSimulator& simulator : simulators_) ToArchive(out, simulator.Save());
+  if (sampler_) ToArchive(out, sampler_->Offered(), sampler_->Samples());
+}
+
+void ScenarioTiming::Load(StateReader& in) {
+  for (fabric::StepSimulator& simulator : simulators_) {
+    fabric::StepSimulator::State state;
+    FromArchive(in, state);
+    simulator.Load(std::move(state));
+  }
+  if (!sampler_) return;
+  int64_t offered = 0;
+  std::vector<PacketSampler::Sample> samples;
+  FromArchive(in, offered, samples);
+  sampler_->GoOn(offered, std::move(samples));
 }
 
 void ScenarioTiming::OfferSample(const std::string& policy, uint64_t seed, int64_t step,

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "analysis/run_directory.h"
+#include "compress/state.h"
 #include "ns3-module/fabric/step/step.h"
 #include "ns3-module/fabric/step/straggler.h"
 #include "ns3-module/fabric/step/synchronisation.h"
@@ -90,11 +91,22 @@ class ScenarioTiming {
     fabric::EngineCounters engine;
     int64_t fresh = 0;
     int64_t memoised = 0;
+    template <class Archive>
+    friend void Fields(Archive& archive, Counts& c) {
+      archive(c.engine, c.fresh, c.memoised);
+    }
   };
   Counts Simulations() const;
   // Samples steps that are simulated from now on at packet fidelity, into `directory`; where the
   // network changes, only those of its first entry.
-  void SamplePackets(int64_t samples, int64_t different, const std::filesystem::path& directory);
+  // `goes_on`: rows are appended to the file that is there.
+  void SamplePackets(int64_t samples, int64_t different, const std::filesystem::path& directory,
+                     bool goes_on = false);
+  // True where fidelity.csv is written.
+  bool Samples() const { return samples_.has_value(); }
+  // Save and load what was counted, sampled and memoised, of a timing of the same scenario.
+  void Save(StateWriter& out) const;
+  void Load(StateReader& in);
   // Offers a simulated step to the sampler.
   void OfferSample(const std::string& policy, uint64_t seed, int64_t step,
                    const fabric::StepTraffic& traffic, fabric::TimeNs start, fabric::TimeNs time);

@@ -4,21 +4,38 @@
 
 namespace legacy {
 
+namespace {
+
+constexpr const char* kFolder = "tensorboard";
+
+std::filesystem::path EventFileOf(const std::string& policy, uint64_t seed) {
+  // TensorBoard finds files by this word in their names.
+  return std::filesystem::path(PlainFileName(policy) + "-seed" + std::to_string(seed)) /
+         "events.out.tfevents.legacy";
+}
+
+}  // namespace
+
 TensorBoard::TensorBoard(const std::filesystem::path& run_directory, int64_t parameters,
                          std::span<const Metric> metrics)
-    : directory_(run_directory / "tensorboard"), parameters_(parameters) {
+    : directory_(run_directory / kFolder), parameters_(parameters) {
   for (const Metric& metric : metrics) tags_.push_back(metric.name + "/test");
 }
 
-analysis::EventFile& TensorBoard::FileOf(const std::string& policy, uint64_t seed) {
+std::vector<std::filesystem::path> TensorBoard::Files() const {
+  std::vector<std::filesystem::path> files;
+  for (const auto& [training, file] : files_) {
+    files.push_back(directory_ / EventFileOf(training.first, training.second));
+  }
+  return files;
+}
+
+analysis::EventFile& TensorBoard::FileOf(const std::string& policy, uint64_t seed, bool begins) {
   const auto found = files_.find({policy, seed});
   if (found != files_.end()) return found->second;
-  const auto folder = directory_ / (PlainFileName(policy) + "-seed" + std::to_string(seed));
-  std::filesystem::create_directories(folder);
-  // TensorBoard finds files by this word in their names.
-  return files_
-      .emplace(std::pair(policy, seed), analysis::EventFile(folder / "events.out.tfevents.legacy"))
-      .first->second;
+  const auto path = directory_ / EventFileOf(policy, seed);
+  std::filesystem::create_directories(path.parent_path());
+  return files_.emplace(std::pair(policy, seed), analysis::EventFile(path, !begins)).first->second;
 }
 
 void TensorBoard::Write(const analysis::StepRow& row) {
@@ -34,7 +51,8 @@ void TensorBoard::Write(const analysis::StepRow& row) {
       {"seconds/communication", row.communication_seconds},
       {"seconds/decode", row.decode_seconds},
       {"seconds/wait", row.wait_seconds}};
-  FileOf(row.policy, row.seed).Write(row.simulated_seconds, row.step + 1, scalars);
+  const bool begins = row.step == 0;  // otherwise a resumed training goes on
+  FileOf(row.policy, row.seed, begins).Write(row.simulated_seconds, row.step + 1, scalars);
 }
 
 void TensorBoard::Write(const analysis::EvaluationRow& row) {
@@ -42,7 +60,7 @@ void TensorBoard::Write(const analysis::EvaluationRow& row) {
   for (size_t i = 0; i < tags_.size(); ++i) scalars.push_back({tags_[i], row.metrics.at(i)});
   scalars.push_back({"bytes/message_sum", row.message_bytes});
   scalars.push_back({"bytes/nic_sum", row.nic_bytes});
-  FileOf(row.policy, row.seed).Write(row.simulated_seconds, row.step, scalars);
+  FileOf(row.policy, row.seed, false).Write(row.simulated_seconds, row.step, scalars);
 }
 
 }  // namespace legacy

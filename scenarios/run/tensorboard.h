@@ -27,8 +27,11 @@ class TensorBoard {
   void Write(const analysis::StepRow& row);
   void Write(const analysis::EvaluationRow& row);
 
+  // Returns the files of this object.
+  std::vector<std::filesystem::path> Files() const;
+
  private:
-  analysis::EventFile& FileOf(const std::string& policy, uint64_t seed);
+  analysis::EventFile& FileOf(const std::string& policy, uint64_t seed, bool begins);
 
   const std::filesystem::path directory_;
   const int64_t parameters_;

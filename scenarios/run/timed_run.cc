@@ -2,7 +2,9 @@
 
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdio>
+#include <optional>
 
 #include "analysis/run_directory.h"
 #include "scenarios/run/fidelity_choice.h"
@@ -47,17 +49,25 @@ class FurtherPlaces {
     return document;
   }
 
-  // Makes their run directories below `directory`. `manifest` is the run's own.
-  void Open(const fs::path& directory, nlohmann::json manifest) {
+  // Makes their run directories below `directory`, with their manifests. `manifest` is the run's
+  // own.
+  void WriteManifests(const fs::path& directory, nlohmann::json manifest) const {
     manifest.erase("networks");
-    for (size_t i = 0; i < size(); ++i) {
-      const fs::path path = directory / Folder(networks_[i]);
+    for (const FurtherNetwork& network : networks_) {
+      const fs::path path = directory / Folder(network);
       fs::create_directories(path);
-      manifest["network"] = networks_[i].name;
-      manifest["fidelity"] = networks_[i].scenario.fidelity.text();
-      manifest["configuration"]["network"] = ScenarioDocument(networks_[i].scenario).at("network");
-      const analysis::Manifest written = analysis::WriteManifest(path, manifest);
-      sinks_.push_back(std::make_unique<DirectorySink>(*timings_[i], path, written));
+      manifest["network"] = network.name;
+      manifest["fidelity"] = network.scenario.fidelity.text();
+      manifest["configuration"]["network"] = ScenarioDocument(network.scenario).at("network");
+      analysis::WriteManifest(path, manifest);
+    }
+  }
+
+  // Opens their files, which are continued where the run goes on.
+  void Open(const fs::path& directory, const analysis::Manifest& manifest, bool goes_on) {
+    for (size_t i = 0; i < size(); ++i) {
+      sinks_.push_back(std::make_unique<DirectorySink>(
+          *timings_[i], directory / Folder(networks_[i]), manifest, goes_on));
     }
   }
 
@@ -137,52 +147,145 @@ void TimedEverywhere::Write(const analysis::DecisionRow& row) {
   for (const TimedNetwork& timed_network : timed_networks_) timed_network.sink->Write(row);
 }
 
+void TimedEverywhere::Save(StateWriter& out) const {
+  for (const TimedTraining& timed : timed_) timed.Save(out);
+}
+
+void TimedEverywhere::Load(StateReader& in) {
+  for (TimedTraining& timed : timed_) timed.Load(in);
+}
+
 void TimedEverywhere::Finish() {
   for (TimedTraining& timed : timed_) timed.Finish();
 }
 
+namespace {
+
+// Returns the fidelity with which a run began. Its manifest has the chosen one.
+ChosenFidelity RecordedFidelity(const Scenario& scenario, const nlohmann::json& manifest) {
+  ChosenFidelity chosen{scenario, 0, 0, ""};
+  SetOption(chosen.scenario, "network.fidelity", manifest.at("fidelity").get<std::string>());
+  if (const auto found = manifest.find("auto_fidelity"); found != manifest.end()) {
+    chosen.samples = found->at("samples").get<int64_t>();
+    chosen.different = found->at("different").get<int64_t>();
+  }
+  return chosen;
+}
+
+Checkpoints::Options CheckpointOptions(const Scenario& scenario, const RunControl& control) {
+  std::optional<std::chrono::nanoseconds> period;
+  if (*scenario.checkpoint) period = std::chrono::nanoseconds(**scenario.checkpoint);
+  return {period, control.requests};
+}
+
+// An Earlier is the run to go on with.
+struct Earlier {
+  // Throws Error where there is nothing to go on with.
+  Earlier(const Scenario& scenario, std::FILE* log)
+      : manifest(ReadResumed(scenario.out)), lock(scenario.out) {
+    CheckResume(scenario, manifest);
+    Checkpoints checkpoints(scenario.out, {}, log);
+    if (!checkpoints.Any() && IsFinished(scenario.out, manifest)) {
+      throw Error("--resume", scenario.out,
+                  "a run that is not finished (legacy-report " + scenario.out + " shows it)");
+    }
+    from = checkpoints.Newest();
+    if (!from) {
+      std::fprintf(log, "%s has no checkpoint: the run starts from its beginning\n",
+                   scenario.out.c_str());
+    }
+  }
+
+  nlohmann::json manifest;
+  FolderLock lock;
+  std::unique_ptr<SectionFile> from;  // null: nothing was saved yet
+};
+
+}  // namespace
+
 RunResult FillRunDirectory(const Scenario& scenario, const std::string& program,
                            const std::string& command_line,
                            const std::function<std::unique_ptr<TimedRun>(const Scenario&)>& make,
-                           std::FILE* log) {
-  const ChosenFidelity chosen = ResolveFidelity(
-      scenario, [&](const Scenario& probe) { return make(probe)->Estimate(nullptr).Cost(); });
+                           std::FILE* log, const RunControl& control) {
+  std::optional<Earlier> earlier;
+  if (control.resume) earlier.emplace(scenario, log);
+  const SectionFile* const from = earlier ? earlier->from.get() : nullptr;
+  const ChosenFidelity chosen = from ? RecordedFidelity(scenario, earlier->manifest)
+                                     : ResolveFidelity(scenario, [&](const Scenario& probe) {
+                                         return make(probe)->Estimate(nullptr).Cost();
+                                       });
   if (!chosen.reason.empty()) std::fprintf(log, "%s\n", chosen.reason.c_str());
   const std::unique_ptr<TimedRun> run = make(chosen.scenario);
   ScenarioTiming& timing = run->Timing();
   FurtherPlaces further(chosen.scenario);
   Say(run->Title(), timing, log);
   further.Say(log);
-  const CostEstimate estimate = run->Estimate(log);
-  if (timing.Packets()) {
-    std::fprintf(log, "packet simulation%s: %s\n", further.size() > 0 ? ", on each network" : "",
-                 estimate.Text().c_str());
+  if (!from) {
+    const CostEstimate estimate = run->Estimate(log);
+    if (timing.Packets()) {
+      std::fprintf(log, "packet simulation%s: %s\n", further.size() > 0 ? ", on each network" : "",
+                   estimate.Text().c_str());
+    }
   }
 
   RunResult result;
-  result.directory = MakeRunDirectory(chosen.scenario, program);
-  nlohmann::json manifest = run->Manifest(program, command_line);
-  if (further.size() > 0) manifest["networks"] = further.Document(chosen.scenario);
-  const analysis::Manifest written = analysis::WriteManifest(result.directory, manifest);
-  further.Open(result.directory, manifest);
-  if (chosen.samples > 0) {
-    timing.SamplePackets(chosen.samples, chosen.different, result.directory);
+  Scenario place = chosen.scenario;
+  place.overwrite |= control.resume;
+  result.directory = MakeRunDirectory(place, program);
+  std::optional<FolderLock> lock;
+  if (!earlier) lock.emplace(result.directory);
+  const auto manifest_of = [&] {
+    nlohmann::json manifest = run->Manifest(program, command_line);
+    if (further.size() > 0) manifest["networks"] = further.Document(chosen.scenario);
+    if (chosen.samples > 0) {
+      manifest["auto_fidelity"] = {{"samples", chosen.samples}, {"different", chosen.different}};
+    }
+    return manifest;
+  };
+  Checkpoints checkpoints(result.directory, CheckpointOptions(chosen.scenario, control), log);
+  analysis::Manifest written;
+  const auto write_manifest = [&] {
+    const nlohmann::json manifest = manifest_of();
+    written = analysis::WriteManifest(result.directory, manifest);
+    further.WriteManifests(result.directory, manifest);
+  };
+  if (from) {
+    written = analysis::ParseManifest(earlier->manifest, result.directory.string());
+    checkpoints.CutBack(*from);
+  } else {
+    checkpoints.Remove();
+    write_manifest();
   }
-  DirectorySink sink(timing, result.directory, written);
+  further.Open(result.directory, written, from != nullptr);
+  if (chosen.samples > 0) {
+    timing.SamplePackets(chosen.samples, chosen.different, result.directory, from != nullptr);
+  }
+  DirectorySink sink(timing, result.directory, written, from != nullptr);
   std::vector<TimedNetwork> timed_networks = {{&timing, &sink}};
   further.AddTo(timed_networks);
+  if (from) {
+    run->Load(*from, timed_networks);
+    const std::string before = earlier->manifest.at("configuration").at("training").at("steps");
+    if (before != std::to_string(chosen.scenario.steps)) write_manifest();
+  }
   Progress progress(run->Steps(timed_networks.size()), written.metrics,
                     written.target ? written.target->metric : "", isatty(fileno(log)) != 0, log);
-  result.interrupted = !run->Run(timed_networks, &progress, result.directory);
+  result.interrupted = !run->Run(timed_networks, &progress, {result.directory, &checkpoints, from});
   progress.Finish();
   if (!result.interrupted) {
     timing.RequirePackets();
     further.RequirePackets();
+    checkpoints.Remove();
   }
   result.note = run->Note();
-  const std::string samples = timing.SampleText();
-  if (!result.note.empty() && !samples.empty()) result.note += "\n";
-  result.note += samples;
+  const auto add = [&](const std::string& text) {
+    if (!result.note.empty() && !text.empty()) result.note += "\n";
+    result.note += text;
+  };
+  add(timing.SampleText());
+  if (result.interrupted && checkpoints.Any()) {
+    add("interrupted; legacy-scenario --resume=" + result.directory.string() + " goes on");
+  }
   return result;
 }
 

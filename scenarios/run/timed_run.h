@@ -11,6 +11,10 @@
 #include <string>
 #include <vector>
 
+#include "base/error.h"
+#include "base/program.h"
+#include "base/section_file.h"
+#include "scenarios/checkpoint/checkpoints.h"
 #include "scenarios/network/cost_estimate.h"
 #include "scenarios/run/manifest.h"
 #include "scenarios/run/progress.h"
@@ -48,10 +52,22 @@ class TimedEverywhere {
   void Write(const analysis::LayerRow& row);
   void Write(const analysis::DecisionRow& row);
   void Finish();
+  // Returns the number of steps done.
+  int64_t Done() const { return timed_.front().Done(); }
+  void Save(StateWriter& out) const;
+  void Load(StateReader& in);
 
  private:
   std::span<const TimedNetwork> timed_networks_;
   std::vector<TimedTraining> timed_;
+};
+
+// A RunPlace is where a run writes.
+struct RunPlace {
+  std::filesystem::path directory;
+  Checkpoints* checkpoints = nullptr;
+  // The checkpoint from which it goes on; null: it starts from the beginning.
+  const SectionFile* from = nullptr;
 };
 
 // A TimedRun is all trainings of a scenario whose fidelity is chosen.
@@ -72,10 +88,21 @@ class TimedRun {
   virtual int64_t Steps(size_t timed_networks) const = 0;
   // Returns a text for people under the tables; empty: none.
   virtual std::string Note() const { return ""; }
+  // Restores what a checkpoint says about the whole run. It comes before Steps() and Run().
+  virtual void Load(const SectionFile&, std::span<const TimedNetwork>) {
+    throw Error("--resume: this run writes no checkpoints");
+  }
   // Writes all rows of all networks, the run's own network first; all other files of the run go to
-  // `directory`. Returns false where it was stopped.
+  // the place's directory. Returns false where it was stopped.
   virtual bool Run(std::span<const TimedNetwork> timed_networks, Progress* progress,
-                   const std::filesystem::path& directory) = 0;
+                   const RunPlace& place) = 0;
+};
+
+// A RunControl says how a run is started and reached.
+struct RunControl {
+  bool resume = false;  // true: goes on with the run in scenario.out
+  // Counts requests for a checkpoint; null: none come.
+  const StopFlag* requests = nullptr;
 };
 
 // Makes the run, with the fidelity that `scenario` asks for or `auto` chooses, and its directory,
@@ -84,6 +111,6 @@ class TimedRun {
 RunResult FillRunDirectory(const Scenario& scenario, const std::string& program,
                            const std::string& command_line,
                            const std::function<std::unique_ptr<TimedRun>(const Scenario&)>& make,
-                           std::FILE* log);
+                           std::FILE* log, const RunControl& control = {});
 
 }  // namespace legacy

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "scenarios/checkpoint/fields.h"
+
 namespace legacy {
 namespace {
 
@@ -138,6 +140,18 @@ void TimedTraining::Finish() {
                                    static_cast<int64_t>(engine.packets),
                                    after.fresh - before_.fresh, after.memoised - before_.memoised,
                                    static_cast<int64_t>(engine.retransmitTimeouts)});
+}
+
+void TimedTraining::Save(StateWriter& out) const {
+  ToArchive(out, done_, now_, row_.simulated_seconds, evaluation_.message_bytes,
+            evaluation_.nic_bytes, state_.metrics, links_, before_);
+  if (StepListener* listener = sink_.Listener()) listener->Save(out);
+}
+
+void TimedTraining::Load(StateReader& in) {
+  FromArchive(in, done_, now_, row_.simulated_seconds, evaluation_.message_bytes,
+              evaluation_.nic_bytes, state_.metrics, links_, before_);
+  if (StepListener* listener = sink_.Listener()) listener->Load(in);
 }
 
 void TimedTraining::WriteLinks() const {

@@ -48,6 +48,11 @@ class TimedTraining {
   void Evaluated(double loss, const std::vector<double>& metrics);
   // Writes links.csv and network.csv once the training is complete.
   void Finish();
+  // Returns the number of steps done.
+  int64_t Done() const { return done_; }
+  // Save and load the sums of the steps so far, and what the sink's listener keeps.
+  void Save(StateWriter& out) const;
+  void Load(StateReader& in);
 
  private:
   void FillTimes(const StepWork& work, const PricedStep& priced, const fabric::StepTiming& timing);

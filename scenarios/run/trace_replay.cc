@@ -42,7 +42,7 @@ class TraceReplayer : public TimedRun {
     return steps * scenario_.seeds;
   }
   bool Run(std::span<const TimedNetwork> timed_networks, Progress* progress,
-           const std::filesystem::path&) override {
+           const RunPlace&) override {
     for (const TraceTraining& training : trace_.trainings) {
       for (int s = 0; s < scenario_.seeds; ++s) {
         const uint64_t seed = scenario_.seed + static_cast<uint64_t>(s);

@@ -1,7 +1,9 @@
 #include "trainer/clock/traffic_record.h"
 
 #include <cstdio>
+#include <fstream>
 
+#include "base/error.h"
 #include "trainer/clock/operation_cost.h"
 
 namespace legacy {
@@ -109,6 +111,18 @@ TrafficRecorder::TrafficRecorder(const std::filesystem::path& path, const json& 
     header["layers"].push_back({{"name", layer.name}, {"elements", layer.numel}});
   }
   WriteLine(header);
+}
+
+TrafficRecorder::TrafficRecorder(const std::filesystem::path& path)
+    : file_(path, OutputFile::Mode::kAppend) {
+  std::ifstream in(path, std::ios::binary);
+  for (std::string line; std::getline(in, line);) {
+    if (line.find("\"buckets\"") == std::string::npos) continue;  // it is no work
+    json content = json::parse(line, nullptr, false);
+    if (content.is_discarded()) throw Error(path.string() + ": has a line that is no JSON");
+    if (content.erase("work") == 0 || !content.contains("buckets")) continue;
+    known_.emplace(content.dump(), static_cast<int64_t>(known_.size()));
+  }
 }
 
 void TrafficRecorder::Write(const std::string& policy, uint64_t seed, const StepWork& work) {

@@ -47,6 +47,8 @@ class TrafficRecorder {
   TrafficRecorder(const std::filesystem::path& path, const nlohmann::json& training,
                   const std::vector<std::string>& replay_refused,
                   std::span<const OperationCost> operations, std::span<const Unit> layers);
+  // Goes on behind the last line of a file. Throws Error where it is no such file.
+  explicit TrafficRecorder(const std::filesystem::path& path);
 
   // Writes a step of a training, and its work where no step before it had the same.
   void Write(const std::string& policy, uint64_t seed, const StepWork& work);

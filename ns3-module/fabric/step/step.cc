@@ -1,9 +1,11 @@
 #include "step.h"
 
 #include "fabric/base/error.h"
+#include "fabric/base/hash.h"
 
 #include <algorithm>
 #include <cassert>
+#include <cstring>
 
 namespace legacy::fabric
 {
@@ -348,6 +350,24 @@ StepSimulator::StepSimulator(EngineFactory factory, const EngineRequest& request
 {
 }
 
+namespace
+{
+
+StepSimulator::Digest DigestOf(const std::string& canonical)
+{
+    StepSimulator::Digest digest = {canonical.size(), ~static_cast<uint64_t>(canonical.size())};
+    for (size_t i = 0; i < canonical.size(); i += sizeof(uint64_t))
+    {
+        uint64_t word = 0;
+        std::memcpy(&word, canonical.data() + i, std::min(sizeof word, canonical.size() - i));
+        digest[0] = Mix64(digest[0] ^ word);
+        digest[1] = Mix64(digest[1] + word);
+    }
+    return digest;
+}
+
+} // namespace
+
 const StepTiming& StepSimulator::Simulate(const StepTraffic& traffic, uint64_t step, TimeNs start)
 {
     // Topology, placement, transport and engine belong to this object and never change, so they are
@@ -358,12 +378,16 @@ const StepTiming& StepSimulator::Simulate(const StepTraffic& traffic, uint64_t s
         ++m_memoised;
         return found->second;
     }
-    ++m_fresh;
+    const bool known = m_memoise && !m_known.empty() && m_known.count(DigestOf(key)) > 0;
+    ++(known ? m_memoised : m_fresh);
     EngineRequest request = m_request;
     request.run = step;
     const std::unique_ptr<Engine> engine = m_factory(request);
     m_last = Run(*engine, traffic, start);
-    Add(m_totals, engine->Counters());
+    if (!known)
+    {
+        Add(m_totals, engine->Counters());
+    }
     if (!m_memoise || engine->Random() || engine->DependsOnTime() || m_request.background)
     {
         return m_last;
@@ -423,6 +447,25 @@ int64_t StepSimulator::MemoisedSteps() const
 const EngineCounters& StepSimulator::Totals() const
 {
     return m_totals;
+}
+
+StepSimulator::State StepSimulator::Save() const
+{
+    std::set<Digest> known = m_known;
+    for (const auto& entry : m_memory)
+    {
+        known.insert(DigestOf(entry.first));
+    }
+    return {m_fresh, m_memoised, m_totals, {known.begin(), known.end()}};
+}
+
+void StepSimulator::Load(State state)
+{
+    m_fresh = state.fresh;
+    m_memoised = state.memoised;
+    m_totals = state.totals;
+    m_known = std::set<Digest>(state.known.begin(), state.known.end());
+    m_memory.clear();
 }
 
 } // namespace legacy::fabric

@@ -11,10 +11,12 @@
 #include "fabric/collective/collective.h"
 #include "fabric/engine/engine.h"
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -116,6 +118,23 @@ class StepSimulator
     /// Returns counters over all fresh simulations, warm-up included.
     const EngineCounters& Totals() const;
 
+    /// A Digest stands for the canonical bytes of a step.
+    using Digest = std::array<uint64_t, 2>;
+
+    /// A State is what was counted, and which steps were simulated, ascending.
+    struct State
+    {
+        int64_t fresh = 0;
+        int64_t memoised = 0;
+        EngineCounters totals;
+        std::vector<Digest> known;
+    };
+
+    State Save() const;
+    /// Goes on from a state, of a simulator on the same fabric. The timings of its steps are
+    /// simulated again where they are needed, and count as memoised.
+    void Load(State state);
+
   private:
     StepTiming Run(Engine& engine, const StepTraffic& traffic, TimeNs start) const;
     static void RunToEnd(Engine& engine);
@@ -124,6 +143,7 @@ class StepSimulator
     EngineRequest m_request;
     bool m_memoise;
     std::map<std::string, StepTiming> m_memory; ///< timings by canonical traffic
+    std::set<Digest> m_known;                   ///< steps of a loaded state
     StepTiming m_last;
     int64_t m_fresh = 0;
     int64_t m_memoised = 0;

@@ -1,0 +1,182 @@
+#include "scenarios/checkpoint/checkpoints.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include "base/error.h"
+#include "base/whole_file.h"
+#include "scenarios/checkpoint/archive.h"
+
+namespace legacy {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kFilePrefix = "checkpoint-";
+constexpr const char* kFilesSection = "files";
+
+// A GrowingFile is a file of the run, with its length at the checkpoint.
+struct GrowingFile {
+  std::string name;  // below the run directory
+  uint64_t bytes = 0;
+};
+
+template <class Archive>
+void Fields(Archive& archive, GrowingFile& file) {
+  archive(file.name, file.bytes);
+}
+
+std::vector<GrowingFile> FilesOf(const SectionFile& checkpoint) {
+  std::vector<GrowingFile> files;
+  StateReader in(checkpoint.Get(kFilesSection));
+  FromArchive(in, files);
+  in.ExpectEnd();
+  for (const GrowingFile& file : files) {
+    const fs::path path = file.name;
+    if (path.is_relative() && std::ranges::find(path, "..") == path.end()) continue;
+    throw Error(checkpoint.path().string() + ": names a file outside of the run: " + file.name);
+  }
+  return files;
+}
+
+}  // namespace
+
+FolderLock::FolderLock(const fs::path& folder)
+    : file_(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
+  if (file_ < 0) return;
+  constexpr int kTries = 40;
+  constexpr auto kPause = std::chrono::milliseconds(50);
+  for (int i = 0; flock(file_, LOCK_EX | LOCK_NB) != 0; ++i) {
+    if (errno == EINTR) continue;
+    if (errno != EWOULDBLOCK) return;  // some network file systems lock no folders
+    if (i < kTries) {
+      std::this_thread::sleep_for(kPause);
+      continue;
+    }
+    close(file_);
+    throw Error("--out", folder.string(), "a folder in which no other process is running");
+  }
+}
+
+FolderLock::~FolderLock() {
+  if (file_ >= 0) close(file_);
+}
+
+Checkpoints::Checkpoints(fs::path directory, const Options& options, std::FILE* log)
+    : directory_(std::move(directory)), options_(options), log_(log) {
+  if (options_.requests != nullptr) served_ = *options_.requests;
+  if (On()) next_ = std::chrono::steady_clock::now() + *options_.period;
+}
+
+bool Checkpoints::Due() const {
+  if (!On()) return false;
+  if (options_.requests != nullptr && *options_.requests != served_) return true;
+  return std::chrono::steady_clock::now() >= next_;
+}
+
+bool Checkpoints::Write(const std::vector<fs::path>& files,
+                        const std::function<void(SectionWriter&)>& write) {
+  bool written = false;
+  try {
+    std::vector<GrowingFile> lengths;
+    for (const fs::path& file : files) {
+      WriteToDisk(file);
+      lengths.push_back({file.lexically_relative(directory_).string(), fs::file_size(file)});
+    }
+    MakeFolder(directory_ / kCheckpointFolder);
+    const std::vector<int64_t> before = Numbers();
+    SectionWriter out(PathOf(before.empty() ? 1 : before.back() + 1));
+    out.Begin(kFilesSection);
+    StateWriter state;
+    ToArchive(state, lengths);
+    out.Write(state.Take());
+    write(out);
+    out.Finish();
+    written = true;
+    // The one before stays, in case that the new one is damaged later.
+    for (size_t i = 0; i + 1 < before.size(); ++i) fs::remove(PathOf(before[i]));
+  } catch (const std::exception& error) {
+    std::fprintf(log_, "warning: %s%s\n", error.what(),
+                 written ? "" : "; the run goes on without this checkpoint");
+  }
+  if (options_.requests != nullptr) served_ = *options_.requests;
+  if (On()) next_ = std::chrono::steady_clock::now() + *options_.period;
+  return written;
+}
+
+std::unique_ptr<SectionFile> Checkpoints::Newest() {
+  std::vector<int64_t> numbers = Numbers();
+  for (auto number = numbers.rbegin(); number != numbers.rend(); ++number) {
+    try {
+      auto checkpoint = std::make_unique<SectionFile>(PathOf(*number));
+      CheckFiles(*checkpoint);
+      return checkpoint;
+    } catch (const Error& error) {
+      std::fprintf(log_, "warning: %s; %s\n", error.what(),
+                   number + 1 == numbers.rend() ? "there is no other checkpoint"
+                                                : "the checkpoint before it is used");
+    }
+  }
+  return nullptr;
+}
+
+// Throws Error where a file is shorter than it was at the checkpoint.
+void Checkpoints::CheckFiles(const SectionFile& checkpoint) const {
+  for (const GrowingFile& file : FilesOf(checkpoint)) {
+    std::error_code missing;
+    const uintmax_t bytes = fs::file_size(directory_ / file.name, missing);
+    if (missing || bytes < file.bytes) {
+      throw Error(checkpoint.path().string() + ": needs " + std::to_string(file.bytes) +
+                  " bytes of " + file.name + ", which has " +
+                  (missing ? "none" : std::to_string(bytes)));
+    }
+  }
+}
+
+void Checkpoints::CutBack(const SectionFile& checkpoint) const {
+  for (const GrowingFile& file : FilesOf(checkpoint)) {
+    const fs::path path = directory_ / file.name;
+    std::error_code error;
+    fs::resize_file(path, file.bytes, error);
+    if (error) throw Error(path.string() + ": cannot be cut back: " + error.message());
+  }
+}
+
+void Checkpoints::Remove() const {
+  std::error_code error;
+  fs::remove_all(directory_ / kCheckpointFolder, error);
+  if (error) {
+    throw Error((directory_ / kCheckpointFolder).string() +
+                ": cannot be removed: " + error.message());
+  }
+}
+
+std::vector<int64_t> Checkpoints::Numbers() const {
+  std::vector<int64_t> numbers;
+  std::error_code none;
+  for (const auto& entry : fs::directory_iterator(directory_ / kCheckpointFolder, none)) {
+    const std::string name = entry.path().filename();
+    const std::string_view prefix = kFilePrefix;
+    if (!name.starts_with(prefix)) continue;
+    int64_t number = 0;
+    const char* const end = name.data() + name.size();
+    const auto [stop, bad] = std::from_chars(name.data() + prefix.size(), end, number);
+    if (bad == std::errc() && stop == end) numbers.push_back(number);
+  }
+  std::ranges::sort(numbers);
+  return numbers;
+}
+
+fs::path Checkpoints::PathOf(int64_t number) const {
+  return directory_ / kCheckpointFolder / (kFilePrefix + std::to_string(number));
+}
+
+}  // namespace legacy
