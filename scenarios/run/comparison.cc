@@ -409,6 +409,10 @@ void Comparison::Save(size_t position, const StepSource& training, const UnitSta
     WriteSection(out, kPieceSection, [&](StateWriter& state) {
       ToArchive(state, stats);
       timed.Save(state);
+      // Networks that the piece is not timed on have kept something, too.
+      for (const TimedNetwork& timed_network : timed_networks) {
+        if (const StepListener* listener = timed_network.sink->Listener()) listener->Save(state);
+      }
     });
     training.Save(out);
   });
@@ -472,6 +476,9 @@ bool Comparison::Train(size_t position, const Piece& piece,
     ReadSection(*place.from, kPieceSection, [&](StateReader& state) {
       FromArchive(state, stats);
       timed.Load(state);
+      for (const TimedNetwork& timed_network : timed_networks) {
+        if (StepListener* listener = timed_network.sink->Listener()) listener->Load(state);
+      }
     });
     training->Load(*place.from);
   }

@@ -145,13 +145,11 @@ void TimedTraining::Finish() {
 void TimedTraining::Save(StateWriter& out) const {
   ToArchive(out, done_, now_, row_.simulated_seconds, evaluation_.message_bytes,
             evaluation_.nic_bytes, state_.metrics, links_, before_);
-  if (StepListener* listener = sink_.Listener()) listener->Save(out);
 }
 
 void TimedTraining::Load(StateReader& in) {
   FromArchive(in, done_, now_, row_.simulated_seconds, evaluation_.message_bytes,
               evaluation_.nic_bytes, state_.metrics, links_, before_);
-  if (StepListener* listener = sink_.Listener()) listener->Load(in);
 }
 
 void TimedTraining::WriteLinks() const {

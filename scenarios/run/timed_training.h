@@ -50,7 +50,7 @@ class TimedTraining {
   void Finish();
   // Returns the number of steps done.
   int64_t Done() const { return done_; }
-  // Save and load the sums of the steps so far, and what the sink's listener keeps.
+  // Save and load the sums of the steps so far, without what the sink's listener keeps.
   void Save(StateWriter& out) const;
   void Load(StateReader& in);
 
