@@ -49,6 +49,11 @@ const StopFlag& CatchStop() {
   return g_stop;
 }
 
+const StopFlag& CatchStop(int signal) {
+  std::signal(signal, Stop);
+  return g_stop;
+}
+
 const StopFlag& CatchRequests() {
   struct sigaction action = {};
   action.sa_handler = Request;

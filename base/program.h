@@ -16,6 +16,8 @@ using StopFlag = volatile std::sig_atomic_t;
 
 // Makes SIGINT and SIGTERM set the flag that is returned; a second signal ends the program at once.
 const StopFlag& CatchStop();
+// Makes one signal set that flag, in a process that another one stops.
+const StopFlag& CatchStop(int signal);
 
 // Makes SIGUSR1, which Slurm sends before its limit, count up the number that is returned. It does
 // not end the program.

@@ -49,6 +49,7 @@ class Checkpoints {
   Checkpoints(std::filesystem::path directory, const Options& options, std::FILE* log);
 
   bool On() const { return options_.period.has_value(); }
+  const std::optional<std::chrono::nanoseconds>& Period() const { return options_.period; }
   // True where the period is over or a checkpoint was requested since the last one.
   bool Due() const;
   // Writes a checkpoint of what `write` writes. `files` of the run will be cut back to what they

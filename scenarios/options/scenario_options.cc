@@ -14,10 +14,14 @@ std::vector<ScenarioOption> OptionsOfRun() {
       Integer<&Scenario::seed, 0>("run.seed", "--seed", "first random seed"),
       Integer<&Scenario::seeds, 1, 10000>("run.seeds", "--seeds",
                                           "number of seeds; all policies use the same ones"),
-      Integer<&Scenario::threads, 0, 1024>(
-          "run.threads", "--threads", "number of workers to train in parallel; 0: one per core"),
+      Integer<&Scenario::threads, 0, 1024>("run.threads", "--threads",
+                                           "number of workers of a training to train in parallel; "
+                                           "0: one per core, divided by the jobs"),
       Switch<&Scenario::record>("run.record", "--record",
                                 "record the training in traffic.jsonl, for legacy-replay"),
+      Integer<&Scenario::jobs, 1, 1024>(
+          "run.jobs", "--jobs",
+          "number of trainings to run side by side, in processes of their own"),
       Text<&Scenario::checkpoint>("run.checkpoint", "--checkpoint", "TIME|off",
                                   "wall time between two checkpoints, from which --resume goes on"),
       Text<&Scenario::gradient_steps>(

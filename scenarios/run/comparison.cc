@@ -1,6 +1,7 @@
 #include "scenarios/run/comparison.h"
 
 #include <algorithm>
+#include <csignal>
 #include <iterator>
 #include <map>
 #include <optional>
@@ -12,6 +13,8 @@
 #include "base/error.h"
 #include "compress/state_section.h"
 #include "scenarios/checkpoint/fields.h"
+#include "scenarios/checkpoint/jobs.h"
+#include "scenarios/checkpoint/journal.h"
 #include "scenarios/network/cost_estimate.h"
 #include "scenarios/options/methods.h"
 #include "scenarios/run/equal_bytes.h"
@@ -30,7 +33,8 @@ namespace fs = std::filesystem;
 
 int ThreadsOf(const Scenario& scenario) {
   const int cores = std::max(1u, std::thread::hardware_concurrency());
-  return std::min(scenario.threads > 0 ? scenario.threads : cores, scenario.workers);
+  const int of_one = std::max(1, cores / scenario.jobs);
+  return std::min(scenario.threads > 0 ? scenario.threads : of_one, scenario.workers);
 }
 
 TrainingOptions OptionsOf(const Scenario& s, const Method& method, uint64_t seed,
@@ -205,10 +209,13 @@ class Comparison : public TimedRun {
       for (const TimedNetwork& timed_network : timed_networks.subspan(1)) PilotOn(timed_network);
     }
     const std::vector<Piece> pieces = Pieces(timed_networks);
-    for (size_t p = first_piece_; p < pieces.size(); ++p) {
-      if (!Train(p, pieces[p], timed_networks, progress, place)) return false;
+    if (scenario_.jobs > 1) StartJobs(pieces, place);
+    bool done = true;
+    for (size_t p = first_piece_; p < pieces.size() && done; ++p) {
+      done = Train(p, pieces[p], timed_networks, progress, place);
     }
-    return true;
+    jobs_.reset();
+    return done;
   }
 
  private:
@@ -297,6 +304,11 @@ class Comparison : public TimedRun {
     return sources_->Make(options, std::move(built));
   }
 
+  // True where the training is evaluated after that many steps.
+  bool Evaluates(int64_t done) const {
+    return done % scenario_.evaluate_every == 0 || done == scenario_.steps;
+  }
+
   bool DependsOnNetwork(const Method& method) const {
     return !NetworkDependence(method, scenario_).empty();
   }
@@ -319,6 +331,13 @@ class Comparison : public TimedRun {
     return static_cast<int64_t>(choices.size());
   }
 
+  // Starts a process for each piece that is left.
+  void StartJobs(const std::vector<Piece>& pieces, const RunPlace& place);
+  // Trains a piece in a process of its own, into a journal. Returns the process's status.
+  int TrainJob(const Piece& piece, const fs::path& folder, const SectionFile* from,
+               const RunPlace& place);
+  // Makes the source of a piece's steps: the training, or its journal.
+  std::unique_ptr<StepSource> SourceOf(size_t position, const Piece& piece, const RunPlace& place);
   // Trains one piece, or what is left of it.
   bool Train(size_t position, const Piece& piece, std::span<const TimedNetwork> timed_networks,
              Progress* progress, const RunPlace& place);
@@ -353,7 +372,123 @@ class Comparison : public TimedRun {
   size_t first_piece_ = 0;
   int64_t first_step_ = 0;
   bool said_cannot_save_ = false;
+  std::optional<Jobs> jobs_;     // where trainings run side by side
+  size_t saved_piece_ = 0;       // the piece of the last checkpoint
+  size_t journals_removed_ = 0;  // pieces whose journals are removed
 };
+
+// A NullSink takes the rows of times that only a policy reads.
+class NullSink : public RunSink {
+ public:
+  void Write(const analysis::StepRow&) override {}
+  void Write(const analysis::EvaluationRow&) override {}
+  void Write(const analysis::LayerRow&) override {}
+  void Write(const analysis::DecisionRow&) override {}
+  void Write(const analysis::LinkRow&) override {}
+  void Write(const analysis::NetworkRow&) override {}
+};
+
+constexpr const char* kJournalFile = "journal";
+
+fs::path JobFolder(const fs::path& directory, size_t position) {
+  return directory / kCheckpointFolder / ("job-" + std::to_string(position));
+}
+
+void Comparison::StartJobs(const std::vector<Piece>& pieces, const RunPlace& place) {
+  std::vector<Job> jobs;
+  for (size_t p = first_piece_; p < pieces.size(); ++p) {
+    const Piece& piece = pieces[p];
+    const fs::path folder = JobFolder(place.directory, p);
+    // What a killed process left of the journal behind its checkpoint is cut off before anybody
+    // reads it.
+    auto from = std::make_shared<std::unique_ptr<SectionFile>>();
+    const auto prepare = [this, folder, from] {
+      Checkpoints checkpoints(folder, {}, log_);
+      *from = checkpoints.Newest();
+      if (*from) return checkpoints.CutBack(**from);
+      OutputFile(folder / kJournalFile, OutputFile::Mode::kReplace).Close();
+    };
+    const auto work = [this, piece, folder, from, &place] {
+      return TrainJob(piece, folder, from->get(), place);
+    };
+    jobs.push_back({"policy " + piece.method->name + ", seed " + std::to_string(piece.seed), folder,
+                    prepare, work});
+  }
+  jobs_.emplace(std::move(jobs), static_cast<size_t>(scenario_.jobs));
+  jobs_->Tend();
+}
+
+int Comparison::TrainJob(const Piece& piece, const fs::path& folder, const SectionFile* from,
+                         const RunPlace& place) {
+  const StopFlag& stop = CatchStop(SIGUSR2);
+  const Scenario here = WithoutDiagnostics(piece.networks.front().timing->scenario());
+  const Method& method =
+      Chosen(*piece.method, piece.seed, piece.networks.front().timing->scenario());
+  const std::unique_ptr<StepSource> training = MakeSource(method, piece.seed);
+  std::optional<GradientFiles> gradients;
+  if (piece.own && !scenario_.gradient_steps.empty()) {
+    gradients.emplace(scenario_, training->Layers(), place.directory);
+    training->SetGradientHook([&](int64_t step, int worker, std::span<const float> gradient) {
+      gradients->Write(method.name, piece.seed, step, worker, gradient);
+    });
+  }
+  // Policies that read the clock see times of this process; all others see none.
+  const bool reads_clock = DependsOnNetwork(*piece.method);
+  ScenarioTiming timing(here);
+  NullSink sink;
+  const TimedNetwork timed_network = {&timing, &sink};
+  const std::vector<int64_t> numels = training->LayerNumels();
+  const std::vector<Clock> clocks = timing.MakeClocks(training->Costs(), numels);
+  TimedEverywhere timed({&timed_network, 1}, nullptr, method.name, piece.seed, training->Costs(),
+                        numels);
+
+  const fs::path path = folder / kJournalFile;
+  Checkpoints checkpoints(folder, {place.checkpoints->Period(), &CatchRequests()}, stderr);
+  int64_t done = 0;
+  if (from != nullptr) {
+    ReadSection(*from, kPieceSection, [&](StateReader& state) {
+      FromArchive(state, done);
+      if (reads_clock) timed.Load(state);
+    });
+    training->Load(*from);
+  }
+  JournalWriter journal(path, *training);
+  while (done < scenario_.steps) {
+    const StepStart start = timing.StartOf(clocks.front(), piece.seed, done);
+    training->SetLink(timing.LinkAt(done));
+    JournalStep step;
+    step.outcome = training->Step(start.participation.workers);
+    if (reads_clock) timed.Step(step.outcome.work, start, {});
+    training->OnFeedback(reads_clock ? timed.Times() : StepTimes{});
+    step.decisions = training->TakeDecisions();
+    ++done;
+    if (Evaluates(done) && training->Evaluates()) step.evaluation = training->Evaluate();
+    journal.Write(step);
+    if (training->CannotSave().empty() && (checkpoints.Due() || (stop && checkpoints.On()))) {
+      checkpoints.Write({path}, [&](SectionWriter& out) {
+        WriteSection(out, kPieceSection, [&](StateWriter& state) {
+          ToArchive(state, done);
+          if (reads_clock) timed.Save(state);
+        });
+        training->Save(out);
+      });
+    }
+    if (stop) return kJobStopped;
+  }
+  return kJobDone;
+}
+
+std::unique_ptr<StepSource> Comparison::SourceOf(size_t position, const Piece& piece,
+                                                 const RunPlace& place) {
+  if (!jobs_) {
+    const Scenario& here = piece.networks.front().timing->scenario();
+    return MakeSource(Chosen(*piece.method, piece.seed, here), piece.seed);
+  }
+  const size_t job = position - first_piece_;
+  jobs_->AwaitStart(job);
+  return std::make_unique<JournalSource>(JobFolder(place.directory, position) / kJournalFile,
+                                         sources_->Metrics(), [this, job] { jobs_->Wait(job); });
+}
 
 constexpr const char* kTrafficFile = "traffic.jsonl";
 
@@ -398,7 +533,8 @@ void Comparison::Save(size_t position, const StepSource& training, const UnitSta
     choices.push_back({name, seed, static_cast<size_t>(network), chosen.method.policy,
                        chosen.method.parameter, chosen.requested, chosen.piloted, chosen.pilots});
   }
-  place.checkpoints->Write(files, [&](SectionWriter& out) {
+  if (jobs_) jobs_->RequestCheckpoints();
+  const bool written = place.checkpoints->Write(files, [&](SectionWriter& out) {
     WriteSection(out, kRunSection, [&](StateWriter& state) {
       ToArchive(state, position, timed.Done(), scenario_.steps, choices, requested_, forecasts_,
                 reports_);
@@ -416,6 +552,11 @@ void Comparison::Save(size_t position, const StepSource& training, const UnitSta
     });
     training.Save(out);
   });
+  // Journals of earlier pieces are needed for the checkpoint before this one alone.
+  for (; written && jobs_ && journals_removed_ < saved_piece_; ++journals_removed_) {
+    fs::remove_all(JobFolder(place.directory, journals_removed_));
+  }
+  if (written) saved_piece_ = position;
 }
 
 void Comparison::Load(const SectionFile& from, std::span<const TimedNetwork> timed_networks) {
@@ -459,8 +600,7 @@ bool Comparison::Train(size_t position, const Piece& piece,
                        const RunPlace& place) {
   const Method& method = *piece.method;
   const uint64_t seed = piece.seed;
-  const std::unique_ptr<StepSource> training =
-      MakeSource(Chosen(method, seed, piece.networks.front().timing->scenario()), seed);
+  const std::unique_ptr<StepSource> training = SourceOf(position, piece, place);
   TrafficRecorder* recorder = piece.own ? Recorder(place, *training) : nullptr;
   UnitStats stats(training->Units().size());
   std::optional<GradientFiles> gradients;
@@ -493,11 +633,12 @@ bool Comparison::Train(size_t position, const Piece& piece,
     training->OnFeedback(timed.Times());
     WriteDecisions(method, seed, *training, timed);
     if (recorder) recorder->Write(method.name, seed, outcome.work);
-    const bool evaluates = done % scenario_.evaluate_every == 0 || done == scenario_.steps;
-    if (evaluates && training->Evaluates()) {
+    if (jobs_) jobs_->Tend();
+    if (Evaluates(done) && training->Evaluates()) {
       const Evaluation result = training->Evaluate();
       timed.Evaluated(result.loss, result.metrics);
     }
+    if (jobs_ && stop_) jobs_->Stop();
     if (place.checkpoints->Due() || (stop_ && place.checkpoints->On())) {
       Save(position, *training, stats, timed, timed_networks, place);
     }

@@ -199,6 +199,7 @@ void CheckResume(const Scenario& scenario, const json& manifest) {
   for (const ScenarioOption& option : ScenarioOptions()) {
     const std::string before = option.get(begun), now = option.get(scenario);
     if (MayResumeChange(option.key) || before == now) continue;
+    if (option.key == "run.jobs" && begun.jobs > 1 && scenario.jobs > 1) continue;
     if (option.key == "training.steps") {
       if (scenario.steps > begun.steps) continue;
       throw Error("training.steps (--steps)", now, before + " or more" + why);

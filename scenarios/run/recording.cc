@@ -182,6 +182,7 @@ Scenario ReplayDefaults(const Recording& recording) {
   scenario.tensorboard = defaults.tensorboard;
   scenario.threads = defaults.threads;  // of the training; a replay has no such threads
   scenario.checkpoint = defaults.checkpoint;
+  scenario.jobs = defaults.jobs;
   scenario.record = false;  // a replay records nothing
   scenario.further = "none";
   scenario.gradient_steps = defaults.gradient_steps;

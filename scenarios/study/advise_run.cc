@@ -12,7 +12,7 @@
 #include "base/parse.h"
 #include "scenarios/run/step_sources.h"
 #include "scenarios/study/advise.h"
-#include "scenarios/study/child.h"
+#include "base/child.h"
 #include "scenarios/study/folder.h"
 #include "scenarios/study/progress.h"
 #include "scenarios/study/run.h"

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <thread>
 
+#include "base/child.h"
 #include "base/error.h"
 #include "base/parse.h"
 #include "base/whole_file.h"

@@ -14,7 +14,7 @@
 
 #include "base/error.h"
 #include "scenarios/run/step_sources.h"
-#include "scenarios/study/child.h"
+#include "base/child.h"
 #include "scenarios/study/tasks.h"
 #include "scenarios/study/work.h"
 

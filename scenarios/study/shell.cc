@@ -23,7 +23,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr size_t kEndOfLog = 400;                     // bytes
 constexpr auto kPatience = std::chrono::seconds(10);  // time after SIGTERM
 constexpr int kNoProgram = 127;                       // exit status of shells for it
 
@@ -113,16 +112,6 @@ int RunProgram(const std::vector<std::string>& words, const fs::path& log,
   }
   if (status == kNoProgram) throw Error(words.front() + ": no such program is installed");
   return status;
-}
-
-std::string EndOfLog(const fs::path& log, std::uintmax_t begin) {
-  std::ifstream file(log, std::ios::binary);
-  file.seekg(static_cast<std::streamoff>(begin));
-  std::string text(std::istreambuf_iterator<char>(file), {});
-  while (!text.empty() && std::isspace(static_cast<unsigned char>(text.back()))) text.pop_back();
-  if (text.size() > kEndOfLog) text.erase(0, text.size() - kEndOfLog);
-  std::replace(text.begin(), text.end(), '\n', ' ');
-  return text;
 }
 
 }  // namespace legacy

@@ -33,7 +33,4 @@ inline constexpr std::chrono::milliseconds kBetweenLooks{200};
 int RunProgram(const std::vector<std::string>& words, const std::filesystem::path& log,
                const std::function<void()>& tick, const StopFlag& stop);
 
-// Returns the last lines of a log, for messages.
-std::string EndOfLog(const std::filesystem::path& log, std::uintmax_t begin = 0);
-
 }  // namespace legacy

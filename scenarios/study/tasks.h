@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "analysis/study/journal.h"
-#include "scenarios/study/child.h"
+#include "base/child.h"
 #include "scenarios/study/folder.h"
 #include "scenarios/study/schedule.h"
 

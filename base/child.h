@@ -32,6 +32,9 @@ class Child {
   // Returns the whole lines since the last call. `ended` becomes true where no more will come.
   std::vector<std::string> Read(bool& ended);
 
+  // Sends a signal to the child.
+  void Signal(int number) const;
+
   // An End says how the child ended. Wait waits for it.
   struct End {
     int status = -1;  // value that `work` returned; -1: it died of a signal
@@ -47,5 +50,8 @@ class Child {
   int file_ = -1;
   std::string text_;
 };
+
+// Returns the last lines of a log, for messages.
+std::string EndOfLog(const std::filesystem::path& log, std::uintmax_t begin = 0);
 
 }  // namespace legacy

@@ -1,4 +1,4 @@
-#include "scenarios/study/child.h"
+#include "base/child.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -6,18 +6,23 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <exception>
+#include <fstream>
+#include <iterator>
 
 #include "base/error.h"
-#include "scenarios/study/shell.h"
 
 namespace legacy {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr size_t kEndOfLog = 400;  // bytes
 
 void WriteLine(int file, const std::string& line) {
   const std::string text = line + '\n';
@@ -118,6 +123,20 @@ Child::End Child::Wait() {
   const std::string words = EndOfLog(log_, log_begin_);
   if (!words.empty()) end.how += ": " + words;
   return end;
+}
+
+void Child::Signal(int number) const {
+  if (pid_ > 0) kill(pid_, number);
+}
+
+std::string EndOfLog(const fs::path& log, std::uintmax_t begin) {
+  std::ifstream file(log, std::ios::binary);
+  file.seekg(static_cast<std::streamoff>(begin));
+  std::string text(std::istreambuf_iterator<char>(file), {});
+  while (!text.empty() && std::isspace(static_cast<unsigned char>(text.back()))) text.pop_back();
+  if (text.size() > kEndOfLog) text.erase(0, text.size() - kEndOfLog);
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  return text;
 }
 
 }  // namespace legacy
