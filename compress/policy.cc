@@ -1,6 +1,7 @@
 #include "compress/policy.h"
 
 #include <algorithm>
+#include <bit>
 #include <limits>
 
 #include "base/error.h"
@@ -9,6 +10,26 @@ namespace legacy {
 
 void Policy::Load(ByteSpan state) {
   if (!state.empty()) throw Error("policy " + std::string(Name()) + ": it has no state to load");
+}
+
+void SavePolicy(const Policy& policy, StateWriter& out) {
+  const DecisionLog::Position log = policy.LogPosition();
+  out.Text(policy.Name());
+  out.Number(log.started ? 1 : 0);
+  out.Number(static_cast<uint64_t>(log.number));
+  out.Number(std::bit_cast<uint64_t>(log.last));
+  out.Blob(policy.Save());
+}
+
+void LoadPolicy(Policy& policy, StateReader& in) {
+  DecisionLog::Position log;
+  in.ExpectText("policy", policy.Name());
+  log.started = in.Number("whether decisions began", 1) != 0;
+  log.number =
+      static_cast<int64_t>(in.Number("number of decisions", std::numeric_limits<int64_t>::max()));
+  log.last = std::bit_cast<double>(in.Number());
+  policy.Load(in.Blob());
+  policy.ContinueLog(log);
 }
 
 void DecideParameters(Policy& policy, const StepInfo& step, std::span<const Unit> units,

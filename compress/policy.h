@@ -157,6 +157,11 @@ class Policy : public Pluggable {
   DecisionLog log_;  // not part of the state: see ContinueLog
 };
 
+// Append and restore the policy's state with the position of its log, for checkpoints. Load throws
+// Error for bytes of another policy or model.
+void SavePolicy(const Policy& policy, StateWriter& out);
+void LoadPolicy(Policy& policy, StateReader& in);
+
 // Calls policy.Decide, for all callers. Throws Error naming the plugin if a plugin's policy throws
 // or chooses parameters outside range().
 void DecideParameters(Policy& policy, const StepInfo& step, std::span<const Unit> units,

@@ -4,7 +4,6 @@
 #include <dlfcn.h>
 
 #include <algorithm>
-#include <bit>
 #include <limits>
 #include <numeric>
 #include <string>
@@ -302,16 +301,11 @@ void Training::Save(SectionWriter& out) const {
   WriteSection(out, "training", [&](StateWriter& state) {
     state.Number(kStateVersion);
     state.Text(my.scheme->Name());
-    state.Text(my.policy->Name());
     state.Number(my.steps_of.size());
     for (const int64_t steps : my.steps_of) state.Number(static_cast<uint64_t>(steps));
     state.Number(static_cast<uint64_t>(my.step));
     state.Real(my.last_rate);
-    const DecisionLog::Position log = my.policy->LogPosition();
-    state.Number(log.started ? 1 : 0);
-    state.Number(static_cast<uint64_t>(log.number));
-    state.Number(std::bit_cast<uint64_t>(log.last));
-    state.Blob(my.policy->Save());
+    SavePolicy(*my.policy, state);
   });
   WriteSection(out, "shared", [&](StateWriter& state) { my.backend->SaveShared(state); });
   for (size_t w = 0; w < my.steps_of.size(); ++w) {
@@ -325,26 +319,19 @@ void Training::Load(const SectionFile& in) {
   ReadSection(in, "training", [&](StateReader& state) {
     state.ExpectNumber("version", kStateVersion);
     state.ExpectText("scheme", my.scheme->Name());
-    state.ExpectText("policy", my.policy->Name());
     state.ExpectNumber("workers", my.steps_of.size());
     for (int64_t& steps : my.steps_of) {
       steps = static_cast<int64_t>(state.Number("steps of a worker", kMostNumber));
     }
     my.step = static_cast<int64_t>(state.Number("step", kMostNumber));
     my.last_rate = state.Real("learning rate");
-    const bool started = state.Number("whether decisions began", 1) != 0;
-    const auto number = static_cast<int64_t>(state.Number("number of decisions", kMostNumber));
-    const auto last = std::bit_cast<double>(state.Number());
-    my.policy->Load(state.Blob());
-    my.policy->ContinueLog(DecisionLog::Position{started, number, last});
+    LoadPolicy(*my.policy, state);
   });
   ReadSection(in, "shared", [&](StateReader& state) { my.backend->LoadShared(state); });
   for (size_t w = 0; w < my.steps_of.size(); ++w) {
     ReadSection(in, WorkerSection(w),
                 [&](StateReader& state) { my.backend->LoadWorker(static_cast<int>(w), state); });
   }
-  // The next step goes on from the one before it.
-  if (my.step > 0) my.feed->Seek(my.step - 1);
 }
 
 int64_t Training::step() const { return impl_->step; }

@@ -168,6 +168,7 @@ struct Scenario {
   int seeds = 1;    // number of seeds: seed, seed + 1, ..., which all policies share
   int threads = 0;  // number of workers trained at the same time; 0: one per core
   bool record = false;
+  Parsed<ParseMemoryLimit> memory = "90%";  // that trainings may take
   int jobs = 1;  // number of trainings at the same time, in processes of their own
   Parsed<ParsePeriod> checkpoint = "10min";  // wall time between two checkpoints; none: off
   // Steps whose gradients are written: "0,100"; "": none.

@@ -22,6 +22,9 @@ std::vector<ScenarioOption> OptionsOfRun() {
       Integer<&Scenario::jobs, 1, 1024>(
           "run.jobs", "--jobs",
           "number of trainings to run side by side, in processes of their own"),
+      Text<&Scenario::memory>("run.memory", "--memory", "90%|SIZE|off",
+                              "most memory that trainings may take, of what is free; a run that "
+                              "would take more ends before it starts"),
       Text<&Scenario::checkpoint>("run.checkpoint", "--checkpoint", "TIME|off",
                                   "wall time between two checkpoints, from which --resume goes on"),
       Text<&Scenario::gradient_steps>(

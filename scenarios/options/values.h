@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/error.h"
+#include "base/free_memory.h"
 #include "base/parsed.h"
 #include "ns3-module/fabric/base/error.h"
 #include "ns3-module/fabric/base/units.h"

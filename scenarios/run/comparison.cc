@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <functional>
 #include <iterator>
 #include <map>
 #include <optional>
@@ -25,6 +26,7 @@
 #include "scenarios/run/step_sources.h"
 #include "scenarios/run/timed_run.h"
 #include "trainer/clock/traffic_record.h"
+#include "trainer/memory.h"
 
 namespace legacy {
 namespace {
@@ -142,6 +144,7 @@ class Comparison : public TimedRun {
         replay_refused_(ReplayRefusals(scenario)) {
     for (const std::string& name : scenario.policies)
       methods_.push_back(FindMethod(scenario, name));
+    CheckMemory();
     for (const Method& method : methods_) {
       const std::unique_ptr<StepSource> source = MakeSource(method, scenario.seed);
       metrics_.assign(source->Metrics().begin(), source->Metrics().end());
@@ -158,6 +161,7 @@ class Comparison : public TimedRun {
     if (log != nullptr && !sources_->Announcement().empty()) {
       std::fprintf(log, "%s\n", sources_->Announcement().c_str());
     }
+    if (log != nullptr && !memory_text_.empty()) std::fprintf(log, "%s\n", memory_text_.c_str());
     for (const Method& method : methods_) {
       const Method& chosen = Chosen(method, scenario_.seed, scenario_);
       const std::unique_ptr<StepSource> training = MakeSource(chosen, scenario_.seed, log);
@@ -331,6 +335,8 @@ class Comparison : public TimedRun {
     return static_cast<int64_t>(choices.size());
   }
 
+  // Throws Error where the trainings would take more memory than they may.
+  void CheckMemory();
   // Starts a process for each piece that is left.
   void StartJobs(const std::vector<Piece>& pieces, const RunPlace& place);
   // Trains a piece in a process of its own, into a journal. Returns the process's status.
@@ -372,6 +378,7 @@ class Comparison : public TimedRun {
   size_t first_piece_ = 0;
   int64_t first_step_ = 0;
   bool said_cannot_save_ = false;
+  std::string memory_text_;      // the memory of the largest training, where it is large
   std::optional<Jobs> jobs_;     // where trainings run side by side
   size_t saved_piece_ = 0;       // the piece of the last checkpoint
   size_t journals_removed_ = 0;  // pieces whose journals are removed
@@ -392,6 +399,39 @@ constexpr const char* kJournalFile = "journal";
 
 fs::path JobFolder(const fs::path& directory, size_t position) {
   return directory / kCheckpointFolder / ("job-" + std::to_string(position));
+}
+
+void Comparison::CheckMemory() {
+  const auto costs = sources_->HostCosts();
+  if (!costs) return;
+  std::vector<std::pair<double, std::string>> trainings;  // bytes of each, and their text
+  for (const Method& method : methods_) {
+    const std::vector<Unit> units = UnitsOf(method);
+    const BuiltMethod built = BuildMethod(method, scenario_, units, sources_->StepsPerEpoch());
+    const TrainingOptions options = OptionsOf(scenario_, method, scenario_.seed, *built.scheme);
+    const TrainingMemory memory =
+        EstimateMemory(options, units, *costs, *built.scheme, built.parameter);
+    trainings.emplace_back(memory.Total(), method.name + ", " + memory.Text(scenario_.workers));
+  }
+  std::ranges::sort(trainings, std::greater());
+  // At worst the largest ones run side by side: each method with several seeds, on all networks.
+  double bytes = 0;
+  for (int job = 0; job < scenario_.jobs; ++job) {
+    bytes += trainings[std::min<size_t>(job / scenario_.seeds, trainings.size() - 1)].first;
+  }
+  const std::string of =
+      scenario_.jobs > 1
+          ? std::to_string(scenario_.jobs) + " jobs, the largest with " + trainings.front().second
+          : trainings.front().second;
+  const std::optional<double> limit = scenario_.memory->Bytes();
+  if (limit && bytes > *limit) {
+    throw Error("memory (--memory)", "about " + MemoryText(bytes) + " for policy " + of,
+                "at most " + MemoryText(*limit) + " (" + scenario_.memory.text() +
+                    "): with fewer workers, threads or jobs, or a smaller batch, it is less");
+  }
+  constexpr double kWorthALine = 1 << 30;
+  if (bytes >= kWorthALine)
+    memory_text_ = "memory: about " + MemoryText(bytes) + " for policy " + of;
 }
 
 void Comparison::StartJobs(const std::vector<Piece>& pieces, const RunPlace& place) {

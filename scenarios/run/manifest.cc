@@ -179,7 +179,7 @@ Scenario AskedFor(const json& manifest, const std::string& where) {
 
 bool MayResumeChange(const std::string& key) {
   for (const char* other : {"run.out", "run.overwrite", "run.threads", "run.pictures",
-                            "run.checkpoint", "training.data_root"}) {
+                            "run.checkpoint", "run.memory", "training.data_root"}) {
     if (key == other) return true;
   }
   return false;

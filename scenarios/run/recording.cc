@@ -183,6 +183,7 @@ Scenario ReplayDefaults(const Recording& recording) {
   scenario.threads = defaults.threads;  // of the training; a replay has no such threads
   scenario.checkpoint = defaults.checkpoint;
   scenario.jobs = defaults.jobs;
+  scenario.memory = defaults.memory;
   scenario.record = false;  // a replay records nothing
   scenario.further = "none";
   scenario.gradient_steps = defaults.gradient_steps;

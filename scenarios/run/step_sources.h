@@ -6,8 +6,10 @@
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "scenarios/options/methods.h"
 #include "scenarios/options/scenario.h"
@@ -28,6 +30,9 @@ class StepSources {
   virtual std::string Title() const = 0;
   virtual std::span<const Unit> Layers() const = 0;
   virtual int64_t StepsPerEpoch() const = 0;
+  // Returns the costs of the operations of the model that is trained in the host's memory; nothing
+  // where none is.
+  virtual std::optional<std::vector<OperationCost>> HostCosts() const { return std::nullopt; }
   // Returns the metrics of the task; empty where nothing is trained, so that none is known.
   virtual std::span<const Metric> Metrics() const = 0;
   // Makes the source of one training, which takes over `method`'s policy and scheme. This object

@@ -31,6 +31,10 @@ class Trained : public StepSources {
     return task_->Open({scenario_.workers, scenario_.batch * scenario_.accumulate, scenario_.seed})
         ->StepsPerEpoch();
   }
+  std::optional<std::vector<OperationCost>> HostCosts() const override {
+    if (device_.accelerator) return std::nullopt;
+    return CostsOf(task_->RequestFor(scenario_.model, scenario_.seed));
+  }
   std::span<const Metric> Metrics() const override { return task_->Info().metrics; }
   std::unique_ptr<StepSource> Make(const TrainingOptions& given, BuiltMethod method) override {
     TrainingOptions options = given;

@@ -7,6 +7,7 @@
 #include "compress/cpu/vector.h"
 #include "compress/gradients/gradients.h"
 #include "compress/options.h"
+#include "scenarios/checkpoint/fields.h"
 #include "trainer/aggregation.h"
 
 namespace legacy {
@@ -224,6 +225,24 @@ std::vector<SentCall> DrawnExchange::Calls(int unit) const {
     }
   }
   return calls;
+}
+
+void DrawnExchange::SaveShared(StateWriter& out) const {
+  ToArchive(out, values_drawn_);
+  for (const UnitState& unit : units_) {
+    ToArchive(out, unit.sent, unit.probes, unit.measured, unit.exchange != nullptr);
+    if (unit.exchange) out.Blob(unit.exchange->Save());
+  }
+}
+
+void DrawnExchange::LoadShared(StateReader& in) {
+  FromArchive(in, values_drawn_);
+  for (size_t u = 0; u < units_.size(); ++u) {
+    UnitState& unit = units_[u];
+    bool drawn = false;
+    FromArchive(in, unit.sent, unit.probes, unit.measured, drawn);
+    if (drawn) ExchangeOf(u).Load(in.Blob());
+  }
 }
 
 }  // namespace legacy

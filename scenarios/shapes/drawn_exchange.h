@@ -46,6 +46,9 @@ class DrawnExchange : public ModelExchange {
   int64_t ElementsSent(int unit) const override { return sent_[unit]->elements; }
   void RescaleResiduals(float factor) override;
   std::vector<float> CopyResidual(int unit, int worker) const override;
+  // One worker represents all, so that all state is shared.
+  void SaveShared(StateWriter& out) const override;
+  void LoadShared(StateReader& in) override;
 
   // Returns the worker's gradient of a unit in the current step.
   std::vector<float> Draw(size_t unit, int worker);
@@ -61,6 +64,10 @@ class DrawnExchange : public ModelExchange {
     int64_t elements = 0;
     Probe probe;  // probe of the candidates
     int64_t drawn = 0;
+    template <class Archive>
+    friend void Fields(Archive& archive, Sent& s) {
+      archive(s.calls, s.elements, s.probe, s.drawn);
+    }
   };
   // A Case has all that determines the lengths that are repeated.
   struct Case {
@@ -68,6 +75,10 @@ class DrawnExchange : public ModelExchange {
     std::vector<double> candidates;
     size_t active_workers = 0;
     auto operator<=>(const Case&) const = default;
+    template <class Archive>
+    friend void Fields(Archive& archive, Case& c) {
+      archive(c.parameter, c.candidates, c.active_workers);
+    }
   };
   struct UnitState {
     std::unique_ptr<Exchange> exchange;  // exchange of a unit that is drawn

@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "base/error.h"
+#include "compress/state_section.h"
+#include "scenarios/checkpoint/archive.h"
 #include "trainer/update_work.h"
 
 namespace legacy {
@@ -86,6 +88,28 @@ StepOutcome DrawnTraining::Step(std::span<const int> active_workers) {
 void DrawnTraining::OnFeedback(const StepTimes& times) {
   aggregation_.OnFeedback({.step = step_ - 1, .loss = kNotTrained, .mean_gradient = {}}, buckets_,
                           times);
+}
+
+namespace {
+
+constexpr const char* kDrawnSection = "drawn";
+
+}  // namespace
+
+void DrawnTraining::Save(SectionWriter& out) const {
+  WriteSection(out, kDrawnSection, [&](StateWriter& state) {
+    ToArchive(state, step_, last_rate_);
+    SavePolicy(*policy_, state);
+    exchange_->SaveShared(state);
+  });
+}
+
+void DrawnTraining::Load(const SectionFile& in) {
+  ReadSection(in, kDrawnSection, [&](StateReader& state) {
+    FromArchive(state, step_, last_rate_);
+    LoadPolicy(*policy_, state);
+    exchange_->LoadShared(state);
+  });
 }
 
 Evaluation DrawnTraining::Evaluate() { return {kNotTrained, {}}; }

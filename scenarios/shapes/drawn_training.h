@@ -34,9 +34,10 @@ class DrawnTraining : public StepSource {
   Evaluation Evaluate() override;
   void SetGradientHook(GradientHook) override {}
   BackendReport Report() const override;
-  std::string CannotSave() const override { return "steps of a shape (--layers) are drawn anew"; }
-  void Save(SectionWriter&) const override { throw Error(CannotSave()); }
-  void Load(const SectionFile&) override { throw Error(CannotSave()); }
+  std::string CannotSave() const override { return ""; }
+  // The only section is "drawn".
+  void Save(SectionWriter& out) const override;
+  void Load(const SectionFile& in) override;
 
   std::span<const Unit> Layers() const override { return shape_.layers; }
   std::span<const Unit> Units() const override { return aggregation_.plan().units; }

@@ -1,5 +1,6 @@
 #include "scenarios/study/work.h"
 
+#include <cstdio>
 #include <utility>
 
 #include "analysis/summary.h"
@@ -92,12 +93,26 @@ bool IsTrained(const fs::path& study, const PlannedTraining& training) {
 void Train(const fs::path& study, const PlannedTraining& training) {
   const fs::path folder = TrainingFolder(study, training);
   const fs::path partial = folder.string() + ".partial";
-  fs::remove_all(partial);
   fs::create_directories(partial.parent_path());
   Scenario scenario = training.scenario;
   scenario.out = partial.string();
   scenario.further = "none";  // points are the networks here
-  RunComparison(scenario, "legacy-study", "legacy-study", g_never);
+  const auto run = [&](bool resume) {
+    RunComparison(scenario, "legacy-study", "legacy-study", g_never, stderr, {.resume = resume});
+  };
+  bool trained = false;
+  if (fs::exists(partial / kCheckpointFolder)) {
+    try {
+      run(true);
+      trained = true;
+    } catch (const Error& error) {
+      std::fprintf(stderr, "%s: trained from the beginning\n", error.what());
+    }
+  }
+  if (!trained) {
+    fs::remove_all(partial);
+    run(false);
+  }
   std::error_code error;
   fs::rename(partial, folder, error);
   if (error) throw Error(folder.string() + ": cannot be made: " + error.message());

@@ -9,6 +9,7 @@ void FuzzProfile(ByteSpan input);
 void FuzzManifest(ByteSpan input);
 void FuzzRun(ByteSpan input);
 void FuzzTraffic(ByteSpan input);
+void FuzzCheckpoint(ByteSpan input);
 void FuzzDdpTrace(ByteSpan input);
 void FuzzTopology(ByteSpan input);
 void FuzzHpcc(ByteSpan input);
@@ -28,6 +29,7 @@ std::vector<Bytes> ProfileSeeds();
 std::vector<Bytes> ManifestSeeds();
 std::vector<Bytes> RunSeeds();
 std::vector<Bytes> TrafficSeeds();
+std::vector<Bytes> CheckpointSeeds();
 std::vector<Bytes> DdpTraceSeeds();
 std::vector<Bytes> TopologySeeds();
 std::vector<Bytes> HpccSeeds();
@@ -61,6 +63,7 @@ const std::vector<Family>& ReaderFamilies() {
       {"manifest", FuzzManifest, ManifestSeeds, kFew},
       {"run", FuzzRun, RunSeeds, kFew},
       {"traffic", FuzzTraffic, TrafficSeeds, kFew},
+      {"checkpoint", FuzzCheckpoint, CheckpointSeeds},
       {"ddptrace", FuzzDdpTrace, DdpTraceSeeds, kFew},
       {"topology", FuzzTopology, TopologySeeds, kFew},
       {"hpcc", FuzzHpcc, HpccSeeds, kFew},

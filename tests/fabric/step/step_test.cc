@@ -217,6 +217,31 @@ class ColdEngine : public Engine {
   bool first_ = true;
 };
 
+TEST(StepSimulator, CountsAsIfItHadNotStopped) {
+  Network network(2, true);
+  StepTraffic other = TwoBuckets();
+  other.buckets[0].decode[1] = 301;
+  StepTraffic third = TwoBuckets();
+  third.buckets[0].decode[1] = 302;
+  const std::vector<StepTraffic> steps = {TwoBuckets(), other, TwoBuckets(), third, other, third};
+  for (size_t stop = 0; stop <= steps.size(); ++stop) {
+    StepSimulator whole(MakeAnalyticEngine, network.request);
+    auto resumed = std::make_unique<StepSimulator>(MakeAnalyticEngine, network.request);
+    for (size_t s = 0; s < steps.size(); ++s) {
+      if (s == stop) {
+        const StepSimulator::State state = resumed->Save();
+        resumed = std::make_unique<StepSimulator>(MakeAnalyticEngine, network.request);
+        resumed->Load(state);
+      }
+      EXPECT_EQ(resumed->Simulate(steps[s], s).total, whole.Simulate(steps[s], s).total);
+      EXPECT_EQ(resumed->FreshSteps(), whole.FreshSteps()) << stop << ' ' << s;
+      EXPECT_EQ(resumed->MemoisedSteps(), whole.MemoisedSteps());
+      EXPECT_EQ(resumed->Totals().events, whole.Totals().events);
+    }
+    EXPECT_EQ(resumed->Save().known, whole.Save().known);
+  }
+}
+
 TEST(StepSimulator, WarmStepsAreTheSecondOfTwo) {
   const auto factory = [](const EngineRequest& request) {
     return std::make_unique<ColdEngine>(request, false);

@@ -1,0 +1,311 @@
+"""Kills, stops and damages runs of legacy-scenario, and expects the files of an undisturbed run.
+
+Usage: resume_test.py LEGACY_SCENARIO
+"""
+
+import json
+import os
+import pathlib
+import random
+import re
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+SCENARIO = sys.argv[1]
+OPTIONS = [
+    "--dataset=glyphs",
+    "--model=small-cnn",
+    "--train-limit=96",
+    "--test-limit=40",
+    "--workers=3",
+    "--batch=4",
+    "--steps=8",
+    "--evaluate-every=3",
+    "--seeds=2",
+    "--threads=2",
+    "--policies=dense,topk,powersgd,legacy-both,lgreco,gravac,kimad",
+    "--topo=star",
+    "--fidelity=flow",
+    "--networks=far:bandwidth=100Mbps",
+    "--record",
+    "--tensorboard",
+    "--doctor=on",
+    "--trace-steps=2,5",
+    "--trace-workers=0-1",
+    "--gradient-steps=1,6",
+    "--pictures=off",
+]
+# One training that is long enough to be reached by signals.
+LONG = ["--steps=4000", "--evaluate-every=4000", "--policies=topk", "--seeds=1", "--networks=none",
+        "--doctor=off", "--trace-steps=0", "--record=off", "--tensorboard=off", "--gradient-steps=0"]
+KILLS = 20
+PERIOD = "--checkpoint=1ms"
+
+
+def run(folder, *options, resume=False, **settings):
+    """Runs to the end. Returns the completed process."""
+    place = ["--resume=" + str(folder)] if resume else OPTIONS + ["--out=" + str(folder)]
+    return subprocess.run([SCENARIO, *place, *options], capture_output=True, text=True,
+                          check=False, timeout=120, **settings)
+
+
+def start(folder, *options):
+    return subprocess.Popen([SCENARIO, *OPTIONS, "--out=" + str(folder), *options],
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def checkpoints(folder):
+    names = (folder / "checkpoints").glob("checkpoint-*")
+    found = [path for path in names if path.name.split("-")[1].isdigit()]
+    return sorted(found, key=lambda path: int(path.name.split("-")[1]))
+
+
+def wait_for(condition, process):
+    deadline = time.monotonic() + 60
+    while not condition():
+        if process.poll() is not None or time.monotonic() > deadline:
+            raise AssertionError("the run ended or hung: " + process.communicate()[1])
+        time.sleep(0.002)
+
+
+def files(folder):
+    """Returns the bytes of all files; of manifests what does not tell when and where they ran."""
+    found = {}
+    for path in sorted(folder.rglob("*")):
+        if not path.is_file():
+            continue
+        content = path.read_bytes()
+        if path.name == "manifest.json":
+            document = json.loads(content)
+            del document["created"], document["command_line"]
+            for key in ("checkpoint", "jobs", "out", "overwrite", "threads"):
+                document["configuration"]["run"].pop(key)
+            content = json.dumps(document).encode()
+        found[str(path.relative_to(folder))] = content
+    return found
+
+
+class Resume(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.root = pathlib.Path(tempfile.mkdtemp(prefix="resume-"))
+        cls.whole = cls.root / "whole"
+        done = run(cls.whole, "--checkpoint=off")
+        assert done.returncode == 0, done.stderr
+        cls.expected = files(cls.whole)
+
+    @classmethod
+    def tearDownClass(cls):
+        shutil.rmtree(cls.root)
+
+    def expect_whole(self, folder):
+        got = files(folder)
+        self.assertEqual(sorted(got), sorted(self.expected))
+        self.assertEqual([name for name in got if got[name] != self.expected[name]], [])
+
+    def refused(self, done, *words):
+        self.assertEqual(done.returncode, 1, done.stderr)
+        lines = [line for line in done.stderr.splitlines() if line.startswith("legacy-scenario:")]
+        self.assertEqual(len(lines), 1, done.stderr)
+        for word in words:
+            self.assertIn(word, lines[0])
+
+    def stopped(self, name, *options, after=3):
+        """Starts a run and ends it by SIGTERM after some checkpoints."""
+        folder = self.root / name
+        process = start(folder, PERIOD, *options)
+        wait_for(lambda: len(checkpoints(folder)) == 2
+                 and int(checkpoints(folder)[-1].name.split("-")[1]) >= after, process)
+        process.terminate()
+        out, err = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 130, err)
+        self.assertIn("--resume=" + str(folder), out)
+        return folder
+
+    def kill_at_random(self, name, *options):
+        folder = self.root / name
+        draws = random.Random(name)
+        kills, runs = 0, 0
+        while kills < KILLS:
+            begun = (folder / "manifest.json").exists()
+            process = start(folder, PERIOD, *options, *(["--resume"] if begun else []))
+            runs += 1
+            # Early moments are more likely, so that all kills take place.
+            delay = 0.1 + draws.random() ** 2 * 1.2
+            try:
+                process.wait(delay)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                kills += 1
+            err = process.communicate()[1]
+            self.assertIn(process.returncode, (0, -signal.SIGKILL), err)
+            if process.returncode == 0:
+                break
+        if kills == KILLS:
+            done = run(folder, PERIOD, resume=True)
+            self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertGreater(kills, 4)
+        self.expect_whole(folder)
+
+    def test_killed_at_random_moments(self):
+        self.kill_at_random("killed")
+
+    def test_killed_at_random_moments_with_jobs(self):
+        self.kill_at_random("killed-jobs", "--jobs=2")
+
+    def test_jobs_leave_the_same_files(self):
+        folder = self.root / "jobs"
+        done = run(folder, "--jobs=3", "--checkpoint=off")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.expect_whole(folder)
+
+    def test_a_job_that_dies_ends_the_run_with_its_name(self):
+        folder = self.root / "dies"
+        process = start(folder, *LONG, "--jobs=2", "--policies=dense,topk", PERIOD)
+        job = folder / "checkpoints" / "job-1" / "journal"
+        wait_for(lambda: job.exists() and job.stat().st_size > 0, process)
+        children = subprocess.run(["ps", "-o", "pid=", "--ppid", str(process.pid)],
+                                  capture_output=True, text=True, check=True).stdout.split()
+        self.assertEqual(len(children), 2)
+        os.kill(max(map(int, children)), signal.SIGKILL)
+        err = process.communicate(timeout=60)[1]
+        self.assertEqual(process.returncode, 1)
+        self.assertRegex(err.splitlines()[-1], "policy topk, seed 1: .*signal 9")
+        for child in children:
+            self.assertFalse(pathlib.Path("/proc", child).exists())
+
+    def test_stops_at_a_signal_and_goes_on(self):
+        folder = self.stopped("terminated")
+        self.assertTrue((folder / "summary.json").exists())  # as of any interrupted run
+        again = start(folder)  # the same command without --resume
+        err = again.communicate()[1]
+        self.assertEqual(again.returncode, 1)
+        self.assertIn("--resume=", err)
+        done = run(folder, resume=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("goes on behind step", done.stderr)
+        self.expect_whole(folder)
+        self.refused(run(folder, resume=True), "a run that is not finished")
+
+    def test_a_request_writes_a_checkpoint_and_goes_on(self):
+        folder = self.root / "requested"
+        process = start(folder, *LONG)
+        steps = folder / "steps.csv"
+        wait_for(lambda: steps.exists() and steps.stat().st_size > 2000, process)
+        self.assertEqual(checkpoints(folder), [])  # ten minutes are not over
+        for count in (1, 2):
+            process.send_signal(signal.SIGUSR1)
+            wait_for(lambda: checkpoints(folder)[-1:]
+                     and checkpoints(folder)[-1].name == f"checkpoint-{count}", process)
+        size = steps.stat().st_size
+        wait_for(lambda: steps.stat().st_size > size, process)
+        with self.subTest("a second process is refused"):
+            self.refused(run(folder, resume=True), "no other process")
+        process.kill()
+        process.communicate()
+
+    def test_only_one_message_where_there_is_nothing_to_resume(self):
+        self.refused(run(self.root / "none", resume=True), "--resume", "manifest.json")
+        self.refused(run(self.whole, resume=True), "a run that is not finished")
+        empty = subprocess.run([SCENARIO, *OPTIONS, "--resume"], capture_output=True, text=True,
+                               check=False)
+        self.refused(empty, "--resume", "--out")
+
+    def test_a_changed_scenario_is_refused(self):
+        folder = self.stopped("changed")
+        before = files(folder)
+        for option, key in (("--learning-rate=0.5", "training.learning_rate"), ("--seeds=3", "run.seeds"),
+                            ("--steps=7", "training.steps"), ("--bandwidth=2Gbps", "network.bandw"),
+                            ("--policies=dense,topk", "compression.policies"),
+                            ("--jobs=2", "run.jobs")):
+            self.refused(run(folder, option, resume=True), key, "as the run began")
+        self.assertEqual(files(folder), before)
+        done = run(folder, "--threads=1", "--checkpoint=off", resume=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.expect_whole(folder)
+
+    def test_steps_may_grow_within_the_first_training(self):
+        constant = ["--schedule=constant", "--warmup-steps=0", "--policies=topk,dense", "--seeds=1",
+                    "--evaluate-every=3"]
+        folder = self.stopped("grown", *constant, "--steps=400", after=3)
+        done = run(folder, "--steps=402", resume=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        longer = self.root / "longer"
+        done = run(longer, *constant, "--steps=402", "--checkpoint=off")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        for name in ("steps.csv", "evaluations.csv", "network.csv", "layers.csv"):
+            self.assertEqual((folder / name).read_text(), (longer / name).read_text(), name)
+        manifest = json.loads((folder / "manifest.json").read_text())
+        self.assertEqual(manifest["configuration"]["training"]["steps"], "402")
+        late = self.stopped("late", after=20)
+        self.refused(run(late, "--steps=9", resume=True), "training.steps", "dense, seed 1, ended")
+
+    def test_damaged_checkpoints_are_refused_for_the_one_before(self):
+        for kind in ("cut", "changed"):
+            folder = self.stopped("damaged-" + kind, after=12)
+            before, newest = checkpoints(folder)
+            content = bytearray(newest.read_bytes())
+            if kind == "cut":
+                content = content[: len(content) // 2]
+            else:
+                content[len(content) // 3] ^= 1
+            newest.write_bytes(content)
+            done = run(folder, resume=True)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            warnings = [line for line in done.stderr.splitlines() if str(newest) in line]
+            self.assertEqual(len(warnings), 1, done.stderr)
+            self.assertIn("the checkpoint before it is used", warnings[0])
+            self.assertIn(str(before), done.stderr)
+            self.expect_whole(folder)
+
+    def test_without_a_whole_checkpoint_the_run_starts_again(self):
+        folder = self.stopped("lost")
+        for path in checkpoints(folder):
+            path.write_bytes(b"nothing")
+        done = run(folder, resume=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("starts from its beginning", done.stderr)
+        self.expect_whole(folder)
+
+    def test_a_full_disk_loses_nothing(self):
+        folder = self.root / "full"
+        largest = max(len(content) for content in self.expected.values())
+
+        def little_space():
+            # No file may become as large as a checkpoint, which fails as on a full disk.
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (largest + 4096, resource.RLIM_INFINITY))
+
+        done = run(folder, PERIOD, preexec_fn=little_space)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stderr, "checkpoint-1: cannot be written: .*goes on without")
+        self.expect_whole(folder)
+        # A disk that fills up later leaves the checkpoints so far.
+        folder = self.stopped("filled")
+        before = [path.read_bytes() for path in checkpoints(folder)]
+        process = subprocess.Popen([SCENARIO, "--resume=" + str(folder)], preexec_fn=little_space,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        time.sleep(0.5)
+        process.kill()
+        err = process.communicate()[1]
+        self.assertIn("cannot be written", err)
+        self.assertEqual([path.read_bytes() for path in checkpoints(folder)], before)
+        done = run(folder, resume=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.expect_whole(folder)
+
+    def test_values_of_the_option(self):
+        for value in ("5min", "off", "30s"):
+            text = run("x", "--checkpoint=" + value, "--print-config").stdout
+            self.assertTrue(re.search("checkpoint: " + value, text), text)
+        self.refused(run("x", "--checkpoint=often"), "--checkpoint", "30s, 10min or 2h")
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0], *sys.argv[2:]])

@@ -1,0 +1,141 @@
+// legacy-bench-state measures the state of a training: how long a checkpoint takes beside dd, which
+// writes as many zeros to the same disk, and how much memory the training takes beside its estimate
+// (trainer/memory.h). The two writers take turns.
+#include <sys/resource.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "base/free_memory.h"
+#include "base/section_file.h"
+#include "trainer/memory.h"
+#include "trainer/models/model.h"
+#include "trainer/one_thread.h"
+#include "trainer/tasks/task.h"
+#include "trainer/training.h"
+
+namespace legacy {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Request {
+  std::string model = "resnet50";
+  std::string scheme = "topk";
+  double parameter = 0.01;
+  int workers = 8;
+  int threads = 2;
+  int64_t batch = 4;
+  int repetitions = 3;
+  std::string folder = ".";
+};
+
+double SecondsOf(const std::function<void()>& work) {
+  const auto start = std::chrono::steady_clock::now();
+  work();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+double Median(std::vector<double> values) {
+  std::ranges::sort(values);
+  return values[values.size() / 2];
+}
+
+// Returns the most memory that the process had so far.
+double PeakBytes() {
+  rusage usage;
+  getrusage(RUSAGE_SELF, &usage);
+  constexpr double kUnit = 1024;
+  return kUnit * static_cast<double>(usage.ru_maxrss);
+}
+
+void RunDd(const fs::path& path, uintmax_t bytes) {
+  const std::string line = "dd if=/dev/zero of='" + path.string() +
+                           "' bs=1M iflag=count_bytes count=" + std::to_string(bytes) +
+                           " conv=fsync 2> /dev/null";
+  if (std::system(line.c_str()) != 0) throw Error("dd failed: " + line);
+}
+
+void Measure(const Request& request) {
+  UseOneThread();
+  const std::unique_ptr<Task> task = LoadTask({.dataset = "glyphs", .test_limit = 500});
+  const ModelRequest model = task->RequestFor(request.model, 1);
+  TrainingOptions options;
+  options.workers = request.workers;
+  options.threads = request.threads;
+  options.batch_size = request.batch;
+  options.schedule.learning_rate = 1e-3;
+  options.sgd.momentum = 0.9;
+  auto scheme = MakeScheme(request.scheme);
+  const std::vector<Unit> layers = LayersOf(model);
+  const std::vector<Unit> units = PlanUnits(layers, options.scope, options.buckets).units;
+  const TrainingMemory estimate =
+      EstimateMemory(options, units, CostsOf(model), *scheme, request.parameter);
+
+  const double before = PeakBytes();
+  Training training(options, *task, model, MakeUniformPolicy(request.parameter), std::move(scheme));
+  for (int step = 0; step < 2; ++step) training.Step();
+  training.Evaluate();
+  const double peak = PeakBytes() - before;
+  std::printf("%s, %d workers x %lld samples on %d threads, %s\n", request.model.c_str(),
+              request.workers, static_cast<long long>(request.batch), request.threads,
+              request.scheme.c_str());
+  std::printf("memory: estimated %s\n", estimate.Text(request.workers).c_str());
+  std::printf("memory: measured %s, %.2f of the estimate\n", MemoryText(peak).c_str(),
+              peak / estimate.Total());
+
+  const fs::path path = fs::path(request.folder) / "bench.checkpoint";
+  std::vector<double> ours, theirs;
+  uintmax_t bytes = 0;
+  for (int i = 0; i <= request.repetitions; ++i) {
+    const double written = SecondsOf([&] {
+      SectionWriter out(path);
+      training.Save(out);
+      out.Finish();
+    });
+    bytes = fs::file_size(path);
+    const double zeros = SecondsOf([&] { RunDd(path, bytes); });
+    if (i == 0) continue;  // the disk is warm from here on
+    ours.push_back(written);
+    theirs.push_back(zeros);
+  }
+  fs::remove(path);
+  std::printf("checkpoint of %s: %.2f s, dd conv=fsync %.2f s, ratio of medians %.2f\n",
+              MemoryText(static_cast<double>(bytes)).c_str(), Median(ours), Median(theirs),
+              Median(ours) / Median(theirs));
+}
+
+}  // namespace
+}  // namespace legacy
+
+int main(int argc, char** argv) {
+  CLI::App app("Checkpoints beside dd, and memory beside its estimate.", "legacy-bench-state");
+  legacy::Request request;
+  app.add_option("--model", request.model, "model")->capture_default_str();
+  app.add_option("--scheme", request.scheme, "scheme")->capture_default_str();
+  app.add_option("--parameter", request.parameter, "the scheme's parameter")->capture_default_str();
+  app.add_option("--workers", request.workers, "workers")->capture_default_str();
+  app.add_option("--threads", request.threads, "workers at the same time")->capture_default_str();
+  app.add_option("--batch", request.batch, "samples of each worker")->capture_default_str();
+  app.add_option("--repetitions", request.repetitions, "measured checkpoints")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  app.add_option("--folder", request.folder, "folder to write to")->capture_default_str();
+  CLI11_PARSE(app, argc, argv);
+  try {
+    legacy::Measure(request);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "legacy-bench-state: %s\n", error.what());
+    return 1;
+  }
+  return 0;
+}

@@ -1,0 +1,110 @@
+#include "trainer/memory.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+#include "base/free_memory.h"
+
+namespace legacy {
+namespace {
+
+constexpr double kFloat = sizeof(float);
+
+// Returns what a worker keeps of an element after a step, in bytes.
+double KeptPerElement(const Scheme& scheme, const Unit& like, double parameter) {
+  constexpr int64_t kRows = 64;
+  constexpr int64_t kColumns = 64;
+  Unit unit = like;
+  unit.id = 0;
+  unit.offset = 0;
+  unit.numel = kRows * kColumns;
+  unit.shape = like.shape.size() > 1 ? std::vector<int64_t>{kRows, kColumns}
+                                     : std::vector<int64_t>{unit.numel};
+  const std::unique_ptr<Exchange> exchange = scheme.Open(unit, 1);
+  const int64_t step = scheme.Traits().dense_steps;  // the first that compresses
+  exchange->Begin({.info = {.step = step, .total_steps = step + 1}, .parameter = parameter});
+  std::vector<float> gradient(static_cast<size_t>(unit.numel));
+  for (size_t i = 0; i < gradient.size(); ++i) {
+    gradient[i] = static_cast<float>(i % 7) - 3;
+  }
+  std::span<const float> given = gradient;  // empty from the second call on
+  while (exchange->NextCall()) {
+    const Message message = exchange->Encode(0, std::exchange(given, {}));
+    exchange->Accumulate(0, message.bytes);
+    exchange->FinishCall();
+  }
+  size_t bytes = 0;
+  StateWriter count([&](ByteSpan part) { bytes += part.size(); });
+  exchange->SaveWorker(0, count);
+  count.Flush();
+  // A few words are counts.
+  constexpr size_t kWords = 256;
+  return bytes < kWords ? 0 : static_cast<double>(bytes) / static_cast<double>(unit.numel);
+}
+
+// Returns the floats of an optimizer's state for an element.
+double OptimizerFloats(const TrainingOptions& options) {
+  switch (options.optimizer.kind) {
+    case OptimizerKind::kSgd:
+      return options.sgd.momentum > 0 ? 1 : 0;
+    case OptimizerKind::kLamb:
+      return 3;
+    default:
+      return 2;
+  }
+}
+
+}  // namespace
+
+std::string TrainingMemory::Text(int workers) const {
+  std::string text = MemoryText(Total()) + ":";
+  const auto add = [&](const std::string& what, double bytes) {
+    if (bytes < 0.01 * Total()) return;
+    text += (text.back() == ':' ? " " : ", ") + what + " " + MemoryText(bytes);
+  };
+  add("residuals of " + std::to_string(workers) + " workers", residuals);
+  add("models and optimizers", models);
+  add("messages", messages);
+  add("gradients", gradients);
+  add("activations", activations);
+  return text;
+}
+
+TrainingMemory EstimateMemory(const TrainingOptions& options, std::span<const Unit> units,
+                              std::span<const OperationCost> costs, const Scheme& scheme,
+                              double parameter) {
+  const double workers = options.workers;
+  const double threads = std::min(options.threads, options.workers);
+  double elements = 0;
+  TrainingMemory memory;
+  std::optional<double> of_matrices, of_vectors;
+  for (const Unit& unit : units) {
+    const auto numel = static_cast<double>(unit.numel);
+    elements += numel;
+    std::optional<double>& kept = unit.shape.size() > 1 ? of_matrices : of_vectors;
+    if (!kept) kept = KeptPerElement(scheme, unit, parameter);
+    memory.residuals += workers * numel * *kept;
+    const auto bytes = scheme.MessageBytes(unit, parameter);
+    memory.messages += workers * (bytes ? static_cast<double>(*bytes) : kFloat * numel);
+  }
+  const double models = options.local_steps > 1 ? workers : 1;
+  // The mean, and the sums of the exchanges; with local steps the weights agreed on, too.
+  const double shared = options.local_steps > 1 ? 3 : 2;
+  memory.models = elements * kFloat * (models * (1 + OptimizerFloats(options)) + shared);
+  // A worker's flat gradient, and LibTorch's own of each layer.
+  memory.gradients = elements * kFloat * threads * 2;
+  // Of what an operation reads and writes, its result is kept for the backward pass.
+  double written = 0, largest = 0;
+  for (const OperationCost& cost : costs) {
+    written += cost.forward_bytes / 2;
+    largest = std::max(largest, cost.forward_bytes);
+  }
+  memory.activations = threads * std::max(written * static_cast<double>(options.batch_size),
+                                          largest * static_cast<double>(options.evaluation_batch));
+  return memory;
+}
+
+}  // namespace legacy
