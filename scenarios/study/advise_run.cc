@@ -8,11 +8,11 @@
 #include <system_error>
 
 #include "analysis/study/quantities.h"
+#include "base/child.h"
 #include "base/error.h"
 #include "base/parse.h"
 #include "scenarios/run/step_sources.h"
 #include "scenarios/study/advise.h"
-#include "base/child.h"
 #include "scenarios/study/folder.h"
 #include "scenarios/study/progress.h"
 #include "scenarios/study/run.h"

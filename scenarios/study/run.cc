@@ -12,9 +12,9 @@
 #include <memory>
 #include <utility>
 
+#include "base/child.h"
 #include "base/error.h"
 #include "scenarios/run/step_sources.h"
-#include "base/child.h"
 #include "scenarios/study/tasks.h"
 #include "scenarios/study/work.h"
 
