@@ -102,8 +102,6 @@ void SectionWriter::Write(ByteSpan bytes) {
 void SectionWriter::Put(ByteSpan bytes) {
   // Pieces stay in the processor's cache from the checksum to the copy.
   constexpr size_t kPiece = size_t{1} << 20;
-  // The disk begins with what is written while the rest is still being made.
-  constexpr uint64_t kAhead = uint64_t{32} << 20;
   while (!bytes.empty()) {
     ByteSpan piece = bytes.first(std::min(bytes.size(), kPiece));
     bytes = bytes.subspan(piece.size());
@@ -114,11 +112,6 @@ void SectionWriter::Put(ByteSpan bytes) {
       if (count < 0) Fail(errno);
       piece = piece.subspan(static_cast<size_t>(count));
       written_ += static_cast<uint64_t>(count);
-    }
-    if (written_ - begun_ >= kAhead) {
-      sync_file_range(file_, static_cast<off64_t>(begun_), static_cast<off64_t>(written_ - begun_),
-                      SYNC_FILE_RANGE_WRITE);
-      begun_ = written_;
     }
   }
 }

@@ -53,7 +53,6 @@ class SectionWriter {
   std::filesystem::path temporary_;
   int file_ = -1;
   uint64_t written_ = 0;
-  uint64_t begun_ = 0;  // bytes whose way to the disk has begun
   uint32_t checksum_ = 0;
   std::vector<Section> sections_;
 };

@@ -14,6 +14,7 @@
 #include "tests/compress/test_data.h"
 #include "trainer/models/model.h"
 #include "trainer/tasks/classification.h"
+#include "trainer/tasks/language.h"
 #include "trainer/training.h"
 
 namespace legacy::resume_test {
@@ -29,13 +30,34 @@ const Classification& Glyphs() {
   return task;
 }
 
+// A text in which each word is followed by one of two.
+const LanguageModelling& Language() {
+  constexpr int kWords = 12;
+  static const LanguageModelling task = [] {
+    std::vector<int32_t> tokens = {0};
+    while (tokens.size() < 400) {
+      const auto i = static_cast<int32_t>(tokens.size());
+      tokens.push_back((3 * tokens.back() + 1 + (i * i / 7) % 2) % kWords);
+    }
+    Corpus corpus;
+    corpus.name = "drawn";
+    corpus.unit = TextUnit::kWords;
+    corpus.vocabulary.resize(kWords);
+    corpus.test = TokenFile(std::vector<int32_t>(tokens.begin(), tokens.begin() + 60));
+    corpus.train = TokenFile(std::move(tokens));
+    return LanguageModelling(std::move(corpus), 5, 2);
+  }();
+  return task;
+}
+
 // A Case is one training; texts are those of the tables.
 struct Case {
   std::string scheme = "topk";
   std::string policy = "uniform";
   std::string model = "small-cnn";
   TrainingOptions options = {};
-  bool drops = false;  // true: worker 1 is left out of some steps
+  bool drops = false;          // true: worker 1 is left out of some steps
+  const Task* task = nullptr;  // null: Glyphs()
 };
 
 TrainingOptions SmallOptions() {
@@ -54,7 +76,8 @@ TrainingOptions SmallOptions() {
 
 Training Make(const Case& one) {
   auto scheme = test::AnyScheme(one.scheme);
-  const ModelRequest request = Glyphs().RequestFor(one.model, 5);
+  const Task& task = one.task ? *one.task : Glyphs();
+  const ModelRequest request = task.RequestFor(one.model, 5);
   const std::vector<Unit> units =
       PlanUnits(LayersOf(*MakeModel(request)), one.options.scope, one.options.buckets).units;
   const ParameterSpec& spec = scheme->Parameter();
@@ -68,7 +91,7 @@ Training Make(const Case& one) {
   auto policy = MakePolicy(one.policy, context);
   TrainingOptions options = one.options;
   if (scheme->Traits().owns_momentum) options.sgd.momentum = 0;
-  return Training(options, Glyphs(), request, std::move(policy), std::move(scheme));
+  return Training(options, task, request, std::move(policy), std::move(scheme));
 }
 
 // Returns all that is seen of a step, as text.
@@ -188,6 +211,15 @@ TEST_F(Resume, StatisticsOfEachWorkerAndItsDropout) {
   one.options.local_steps = 1;
   one.model = "alexnet:width=4";
   Expect(one, {3});
+}
+
+TEST_F(Resume, StatesOfRecurrentModels) {
+  for (const char* model : {"lstm:hidden=8,layers=2,dropout=0.3", "gpt:width=16,layers=1,heads=2",
+                            "transformer-xl:width=16,layers=1,heads=2,inner=16,memory=4"}) {
+    Case one{.model = model, .options = SmallOptions(), .task = &Language()};
+    one.options.batch_size = 2;
+    Expect(one, {1, 3});
+  }
 }
 
 TEST_F(Resume, RefusesTheStateOfAnotherTraining) {
