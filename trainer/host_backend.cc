@@ -251,8 +251,12 @@ void HostBackend::LoadShared(StateReader& in) {
 void HostBackend::SaveWorker(int worker, StateWriter& out) const {
   aggregation_->exchange().SaveWorker(worker, out);
   for (const torch::Tensor& buffer : job_.replicas[worker]->buffers()) SaveTensor(buffer, out);
-  out.Number(states_[worker].size());
-  for (const torch::Tensor& state : states_[worker]) SaveTensor(state, out);
+  const int64_t passes = job_.options.passes;
+  for (int64_t pass = 0; pass < passes; ++pass) {
+    const ModelState& state = states_[static_cast<size_t>(worker * passes + pass)];
+    out.Number(state.size());
+    for (const torch::Tensor& tensor : state) SaveTensor(tensor, out);
+  }
   if (local_) local_->SaveWorker(worker, out);
 }
 
@@ -266,10 +270,14 @@ void HostBackend::LoadWorker(int worker, StateReader& in) {
     }
     buffer.copy_(loaded);
   }
-  states_[worker].clear();
-  constexpr uint64_t kMostTensors = 1 << 16;
-  for (uint64_t left = in.Number("tensors of a model's state", kMostTensors); left > 0; --left) {
-    states_[worker].push_back(LoadTensor(in));
+  const int64_t passes = job_.options.passes;
+  for (int64_t pass = 0; pass < passes; ++pass) {
+    ModelState& state = states_[static_cast<size_t>(worker * passes + pass)];
+    state.clear();
+    constexpr uint64_t kMostTensors = 1 << 16;
+    for (uint64_t left = in.Number("tensors of a model's state", kMostTensors); left > 0; --left) {
+      state.push_back(LoadTensor(in));
+    }
   }
   if (local_) local_->LoadWorker(worker, in);
 }

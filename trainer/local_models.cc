@@ -67,6 +67,16 @@ void LocalModels::Agree(std::span<const float> mean) {
   }
 }
 
+void LocalModels::SaveShared(StateWriter& out) const {
+  out.Floats(agreed_);
+  if (outer_) outer_->Save(out);
+}
+
+void LocalModels::LoadShared(StateReader& in) {
+  in.AnyFloats(agreed_);
+  if (outer_) outer_->Load(in);
+}
+
 void LocalModels::SaveWorker(int worker, StateWriter& out) const {
   for (size_t l = 0; l < layers_.size(); ++l) out.Floats(Weights(worker, l));
   optimizers_[worker]->Save(out);

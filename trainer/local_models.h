@@ -35,8 +35,8 @@ class LocalModels {
   void Agree(std::span<const float> mean);
 
   // Append and restore the weights agreed on, and those of one worker with its optimizer's state.
-  void SaveShared(StateWriter& out) const { out.Floats(agreed_); }
-  void LoadShared(StateReader& in) { in.AnyFloats(agreed_); }
+  void SaveShared(StateWriter& out) const;
+  void LoadShared(StateReader& in);
   void SaveWorker(int worker, StateWriter& out) const;
   void LoadWorker(int worker, StateReader& in);
 

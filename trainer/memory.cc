@@ -90,9 +90,10 @@ TrainingMemory EstimateMemory(const TrainingOptions& options, std::span<const Un
     const auto bytes = scheme.MessageBytes(unit, parameter);
     memory.messages += workers * (bytes ? static_cast<double>(*bytes) : kFloat * numel);
   }
-  const double models = options.local_steps > 1 ? workers : 1;
-  // The mean, and the sums of the exchanges; with local steps the weights agreed on, too.
-  const double shared = options.local_steps > 1 ? 3 : 2;
+  const double models = options.Local() ? workers : 1;
+  // The mean, and the sums of the exchanges; with local models the weights agreed on and
+  // the outer optimizer's state, too.
+  const double shared = (options.Local() ? 3 : 2) + (options.outer ? 1 : 0);
   memory.models = elements * kFloat * (models * (1 + OptimizerFloats(options)) + shared);
   // A worker's flat gradient, and LibTorch's own of each layer.
   memory.gradients = elements * kFloat * threads * 2;

@@ -576,7 +576,8 @@ void Comparison::Save(size_t position, const StepSource& training, const UnitSta
   if (jobs_) jobs_->RequestCheckpoints();
   const bool written = place.checkpoints->Write(files, [&](SectionWriter& out) {
     WriteSection(out, kRunSection, [&](StateWriter& state) {
-      ToArchive(state, position, timed.Done(), scenario_.steps, choices, requested_, forecasts_,
+      const int64_t steps = scenario_.steps;
+      ToArchive(state, position, timed.Done(), steps, choices, requested_, forecasts_,
                 reports_);
     });
     WriteSection(out, kTimingSection, [&](StateWriter& state) {

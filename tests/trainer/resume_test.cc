@@ -205,6 +205,15 @@ TEST_F(Resume, EveryOptimizerWithLocalModelsAndWithout) {
   }
 }
 
+TEST_F(Resume, OuterOptimizersAndPasses) {
+  Case one{.options = SmallOptions()};
+  one.options.outer = OuterOptions();
+  Expect(one, {1, 3});
+  one.options.local_steps = 2;
+  one.options.passes = 2;
+  Expect(one, {2, 3});
+}
+
 TEST_F(Resume, StatisticsOfEachWorkerAndItsDropout) {
   Case one{.model = "resnet20", .options = SmallOptions(), .drops = true};
   Expect(one, {2});
@@ -219,6 +228,8 @@ TEST_F(Resume, StatesOfRecurrentModels) {
     Case one{.model = model, .options = SmallOptions(), .task = &Language()};
     one.options.batch_size = 2;
     Expect(one, {1, 3});
+    one.options.passes = 2;
+    Expect(one, {3});
   }
 }
 

@@ -81,17 +81,32 @@ void Measure(const Request& request) {
   const TrainingMemory estimate =
       EstimateMemory(options, units, CostsOf(model), *scheme, request.parameter);
 
+  // LibTorch's own memory is what a training of one worker and one sample takes beside its
+  // estimate.
   const double before = PeakBytes();
+  double own = 0;
+  {
+    TrainingOptions one = options;
+    one.workers = one.threads = 1;
+    one.batch_size = 1;
+    one.evaluation_batch = 1;
+    const TrainingMemory least =
+        EstimateMemory(one, units, CostsOf(model), *scheme, request.parameter);
+    Training training(one, *task, model, MakeUniformPolicy(request.parameter),
+                      MakeScheme(request.scheme));
+    training.Step();
+    own = std::max(0.0, PeakBytes() - before - least.Total());
+  }
   Training training(options, *task, model, MakeUniformPolicy(request.parameter), std::move(scheme));
   for (int step = 0; step < 2; ++step) training.Step();
   training.Evaluate();
-  const double peak = PeakBytes() - before;
+  const double peak = PeakBytes() - before - own;
   std::printf("%s, %d workers x %lld samples on %d threads, %s\n", request.model.c_str(),
               request.workers, static_cast<long long>(request.batch), request.threads,
               request.scheme.c_str());
   std::printf("memory: estimated %s\n", estimate.Text(request.workers).c_str());
-  std::printf("memory: measured %s, %.2f of the estimate\n", MemoryText(peak).c_str(),
-              peak / estimate.Total());
+  std::printf("memory: measured %s, %.2f of the estimate, without LibTorch's own %s\n",
+              MemoryText(peak).c_str(), peak / estimate.Total(), MemoryText(own).c_str());
 
   const fs::path path = fs::path(request.folder) / "bench.checkpoint";
   std::vector<double> ours, theirs;
