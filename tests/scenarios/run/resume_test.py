@@ -76,6 +76,12 @@ def checkpoints(folder):
     return sorted(found, key=lambda path: int(path.name.split("-")[1]))
 
 
+def newest(folder):
+    """Returns the number of the newest checkpoint, which counts steps; 0: there is none."""
+    found = checkpoints(folder)
+    return int(found[-1].name.split("-")[1]) if found else 0
+
+
 def wait_for(condition, process):
     deadline = time.monotonic() + 60
     while not condition():
@@ -138,36 +144,31 @@ class Resume(unittest.TestCase):
         self.assertIn("--resume=" + str(folder), out)
         return folder
 
-    def kill_at_random(self, name, *options):
+    def kill_at_random(self, name, count, *options):
+        """Kills a run some steps, and then some milliseconds, after it started or went on."""
         folder = self.root / name
         draws = random.Random(name)
-        kills, runs = 0, 0
-        while kills < KILLS:
+        for _ in range(count):
             begun = (folder / "manifest.json").exists()
+            before = newest(folder)
             process = start(folder, PERIOD, *options, *(["--resume"] if begun else []))
-            runs += 1
-            # Early moments are more likely, so that all kills take place.
-            delay = 0.1 + draws.random() ** 2 * 1.2
-            try:
-                process.wait(delay)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                kills += 1
+            steps = draws.randrange(10)
+            wait_for(lambda target=before + steps: newest(folder) >= target
+                     or process.poll() is not None, process)
+            time.sleep(draws.random() * (0.02 if steps > 0 else 0.5))
+            process.kill()
             err = process.communicate()[1]
             self.assertIn(process.returncode, (0, -signal.SIGKILL), err)
-            if process.returncode == 0:
-                break
-        if kills == KILLS:
-            done = run(folder, PERIOD, resume=True)
-            self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertGreater(kills, 4)
+            self.assertNotEqual(process.returncode, 0, "the run is too short for all kills")
+        done = run(folder, PERIOD, resume=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
         self.expect_whole(folder)
 
     def test_killed_at_random_moments(self):
-        self.kill_at_random("killed")
+        self.kill_at_random("killed", KILLS)
 
     def test_killed_at_random_moments_with_jobs(self):
-        self.kill_at_random("killed-jobs", "--jobs=2")
+        self.kill_at_random("killed-jobs", KILLS // 2, "--jobs=2")
 
     def test_jobs_leave_the_same_files(self):
         folder = self.root / "jobs"
