@@ -91,6 +91,7 @@ Training Make(const Case& one) {
   auto policy = MakePolicy(one.policy, context);
   TrainingOptions options = one.options;
   if (scheme->Traits().owns_momentum) options.sgd.momentum = 0;
+  if (scheme->Traits().momentum_from) options.optimizer.kind = OptimizerKind::kAdam;
   return Training(options, task, request, std::move(policy), std::move(scheme));
 }
 
@@ -223,8 +224,9 @@ TEST_F(Resume, StatisticsOfEachWorkerAndItsDropout) {
 }
 
 TEST_F(Resume, StatesOfRecurrentModels) {
-  for (const char* model : {"lstm:hidden=8,layers=2,dropout=0.3", "gpt:width=16,layers=1,heads=2",
-                            "transformer-xl:width=16,layers=1,heads=2,inner=16,memory=4"}) {
+  for (const char* model :
+       {"lstm:hidden=8,layers=2,dropout=0.3", "gpt-tiny:width=16,layers=1,heads=2",
+        "transformer-xl:width=16,layers=1,heads=2,inner=16,memory=4"}) {
     Case one{.model = model, .options = SmallOptions(), .task = &Language()};
     one.options.batch_size = 2;
     Expect(one, {1, 3});
