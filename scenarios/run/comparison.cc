@@ -577,8 +577,7 @@ void Comparison::Save(size_t position, const StepSource& training, const UnitSta
   const bool written = place.checkpoints->Write(files, [&](SectionWriter& out) {
     WriteSection(out, kRunSection, [&](StateWriter& state) {
       const int64_t steps = scenario_.steps;
-      ToArchive(state, position, timed.Done(), steps, choices, requested_, forecasts_,
-                reports_);
+      ToArchive(state, position, timed.Done(), steps, choices, requested_, forecasts_, reports_);
     });
     WriteSection(out, kTimingSection, [&](StateWriter& state) {
       for (const TimedNetwork& timed_network : timed_networks) timed_network.timing->Save(state);
