@@ -560,7 +560,9 @@ void Comparison::Save(size_t position, const StepSource& training, const UnitSta
   for (const TimedNetwork& timed_network : timed_networks) {
     std::ranges::copy(timed_network.sink->Files(), std::back_inserter(files));
   }
-  if (recorder_) files.push_back(place.directory / kTrafficFile);
+  // A resumed run opens its record only where it writes the next line.
+  const bool recorded = recorder_ || (scenario_.record && place.from != nullptr);
+  if (recorded) files.push_back(place.directory / kTrafficFile);
   if (timing_.Samples()) files.push_back(place.directory / analysis::FidelityRow::kFile);
 
   std::vector<SavedChoice> choices;
