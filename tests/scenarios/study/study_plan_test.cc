@@ -242,14 +242,15 @@ TEST(StudyPlan, TargetsAreOfTheTasksMetricsAndOfOne) {
 
 TEST(StudyPlan, AStudyHasTheMetricsOfItsTask) {
   const std::string words = "scenario: {training: {dataset: grammar, model: lstm";
-  const StudyPlan plan =
-      Plan(words + ", target: {perplexity: 42}}}\ngrid: {policies: [topk, dense]}\n");
+  const StudyPlan plan = Plan(
+      words +
+      ", target: {perplexity: 42}}}\ngrid: {policies: [topk, dense], bandwidth: [1Gbps, 2Gbps]}\n");
   ASSERT_EQ(plan.metrics.size(), 1u);
   EXPECT_EQ(plan.metrics[0].better, Metric::Better::kLower);
   EXPECT_EQ(plan.target, (Target{"perplexity", 42}));
   EXPECT_EQ(EmptyStudy(plan).metrics, plan.metrics);
   // The default target is that of the data set.
-  EXPECT_EQ(Plan(words + "}}\ngrid: {policies: [topk, dense]}\n").target,
+  EXPECT_EQ(Plan(words + "}}\ngrid: {policies: [topk, dense], bandwidth: [1Gbps, 2Gbps]}\n").target,
             (Target{"perplexity", 100}));
   EXPECT_NE(MessageOf([&] {
               Plan(
