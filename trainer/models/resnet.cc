@@ -5,8 +5,8 @@
 namespace legacy {
 namespace {
 
-// ResNet9 has, at width 64, the layers conv 64; conv 128 + pool, residual 128; conv 256 + pool; conv
-// 512 + pool, residual 512; pool, linear without bias, logits times 1/8.
+// ResNet9 has, at width 64, the layers conv 64; conv 128 + pool, residual 128; conv 256 + pool;
+// conv 512 + pool, residual 512; pool, linear without bias, logits times 1/8.
 class ResNet9 : public LayeredModel {
  public:
   ResNet9(const ModelRequest& request, int width) : LayeredModel(request) {
@@ -61,8 +61,7 @@ class ResNet20 : public LayeredModel {
     kPatches,
   };
 
-  ResNet20(const ModelRequest& request, Kind kind, int width)
-      : LayeredModel(request), kind_(kind) {
+  ResNet20(const ModelRequest& request, Kind kind, int width) : LayeredModel(request), kind_(kind) {
     if (kind == Kind::kPatches) {
       first_ = NormedConv("first", width, {.kernel = 4, .stride = 4, .padding = 0});
     } else {

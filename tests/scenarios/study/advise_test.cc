@@ -278,7 +278,7 @@ TEST(AdviseRequest, ShortTrainingsKeepProportions) {
   EXPECT_EQ(quick.steps, 100);
   EXPECT_EQ(quick.warmup_steps, 5);
   EXPECT_EQ(quick.evaluate_every, 4);
-  EXPECT_EQ(quick.decay_steps, (std::vector<int64_t>{50, 75}));
+  EXPECT_EQ(quick.decay_steps, (std::vector<StepCount>{50, 75}));
   scenario.steps = 60;
   scenario.evaluate_every = 60;  // would leave one evaluation
   EXPECT_EQ(ShortScenario(CompleteRequest(RequestOf(scenario))).evaluate_every, 20);
