@@ -63,7 +63,7 @@ TEST(BrokenScenarios, SayWhatIsWrong) {
       {"--final-learning-rate=9", "at most training.learning_rate"},
       {"--label-smoothing=1", "--label-smoothing: got '1'"},
       {"--clip-mean=-1", "--clip-mean: got '-1'"},
-      {"--model=resnet9 --dataset=imagenet", "fashion-mnist"},
+      {"--model=resnet9 --dataset=imagenette", "fashion-mnist"},
       {"--dataset=mnist --data-root=" + folder + "/empty", "legacy-data fetch"},
       {"--device-profile=abacus", "a100-datasheet"},
       {"--ns3::TcpSocket::SegmentSize=large", "SegmentSize"},
