@@ -165,6 +165,8 @@ void Aggregation::Finish(float* mean) {
   Agree();
   try {
     exchange_->Finish(mean);
+  } catch (const GroupError&) {
+    throw;
   } catch (const Error& error) {
     throw Error("step " + std::to_string(step_) + ", " + error.what());
   }

@@ -1,6 +1,7 @@
 #include "trainer/processes/gloo_group.h"
 
 #include <ATen/Functions.h>
+#include <netdb.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -59,6 +60,14 @@ std::string Key(const char* what, int rank) {
 std::string HostName() {
   std::array<char, 256> name{};
   return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "unknown host";
+}
+
+// Throws Error on names without an address, which LibTorch would ask for again and again.
+void CheckHost(const std::string& host) {
+  addrinfo* found = nullptr;
+  const int error = getaddrinfo(host.c_str(), nullptr, nullptr, &found);
+  if (error == 0) return freeaddrinfo(found);
+  if (error != EAI_AGAIN) throw Error("address of process 0", host, "names with an address");
 }
 
 bool IsLoopback(const std::string& host) { return host == "localhost" || host.starts_with("127."); }
@@ -176,6 +185,7 @@ void GlooGroup::OpenLines() {
     }
     close(launch_.pipe_in);
   }
+  CheckHost(launch_.host);
   try {
     line_.emplace(launch_, Leads() && !launch_.agent_store);
     launch_.port = line_->port();
@@ -198,7 +208,7 @@ void GlooGroup::Await(const char* what) {
   const auto until = SteadyClock::now() + kMeeting;
   for (int other = 0; other < size(); ++other) {
     while (!line_->Has(Key(what, other))) {
-      if (line_->Has(kReason)) throw Error(line_->Get(kReason));
+      if (line_->Has(kReason)) throw GroupError(line_->Get(kReason));
       if (SteadyClock::now() > until) {
         throw Error("process " + std::to_string(other) + " of " + std::to_string(size()) +
                     " did not come within " + std::to_string(kMeeting.count()) + " s");
@@ -348,7 +358,7 @@ void GlooGroup::Run(const Call& call) {
   } catch (const std::exception& error) {
     symptom = Summary(error);
   }
-  throw Error(ReasonOfLoss(symptom));
+  throw GroupError(ReasonOfLoss(symptom));
 }
 
 // Returns the first message of bytes.

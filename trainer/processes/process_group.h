@@ -13,11 +13,18 @@
 #include <string>
 #include <vector>
 
+#include "base/error.h"
 #include "compress/message.h"
 
 namespace legacy {
 
-// A ProcessGroup is one process's view of the group.
+// A GroupError says why all processes end.
+class GroupError : public Error {
+ public:
+  using Error::Error;
+};
+
+// A ProcessGroup is one process's view of the group. Its functions throw GroupError.
 class ProcessGroup {
  public:
   virtual ~ProcessGroup() = default;
