@@ -370,8 +370,7 @@ void Comparison::CheckMemory() {
         OptionsOf(scenario_, method, scenario_.seed, workers, *built.scheme, processes_);
     // Process 0 has the most workers of its own, and the messages of all.
     options.workers = (workers + processes - 1) / processes;
-    TrainingMemory memory =
-        EstimateMemory(options, units, *costs, *built.scheme, built.parameter);
+    TrainingMemory memory = EstimateMemory(options, units, *costs, *built.scheme, built.parameter);
     memory.messages *= static_cast<double>(workers) / options.workers;
     std::string text = method.name + ", " + memory.Text(options.workers);
     if (!processes_.Alone()) {

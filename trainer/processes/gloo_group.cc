@@ -39,7 +39,7 @@ constexpr seconds kMeeting(300);        // for all processes to come
 constexpr milliseconds kBeat(500);      // between two signs of life
 constexpr int kSilentBeats = 40;        // after which a process counts as dead
 constexpr milliseconds kGrace(10'000);  // for a process to end by itself
-constexpr milliseconds kGoodbye(5'000);
+constexpr milliseconds kGoodbye(2'000);
 // Calls last as long as the slowest process computes or simulates, so that their limit is no use;
 // signs of life are.
 constexpr std::chrono::hours kCall(24 * 7);
