@@ -10,9 +10,9 @@
 #include "scenarios/options/presets.h"
 #include "scenarios/programs/command_line.h"
 #include "scenarios/run/comparison.h"
-#include "scenarios/run/processes.h"
 #include "scenarios/run/run_report.h"
 #include "scenarios/shapes/model_shape.h"
+#include "scenarios/training/processes.h"
 #include "trainer/data/data_catalog.h"
 #include "trainer/models/model_catalog.h"
 #ifdef LEGACY_WITH_ADVICE
@@ -65,15 +65,20 @@ int Main(int argc, char** argv) {
   }
   const legacy::StopFlag& stop = legacy::CatchStop();
   legacy::RunControl control{.resume = line.resume, .requests = &legacy::CatchRequests()};
+  std::optional<legacy::RunResult> result;
   const auto run = [&] {
-    return legacy::RunComparison(line.scenario, "legacy-scenario", line.text, stop, stderr,
-                                 control);
+    result =
+        legacy::RunComparison(line.scenario, "legacy-scenario", line.text, stop, stderr, control);
   };
-  if (!launch) return legacy::ReportRun(run(), line.scenario.pictures);
-  const auto result = legacy::RunTogether(*launch, line.scenario, stop, [&](auto& processes) {
-    control.processes = &processes;
-    return run();
-  });
+  if (launch) {
+    legacy::RunTogether(*launch, line.scenario, legacy::SharedText(line.scenario), stop,
+                        [&](legacy::ProcessGroup& processes) {
+                          control.processes = &processes;
+                          run();
+                        });
+  } else {
+    run();
+  }
   return result ? legacy::ReportRun(*result, line.scenario.pictures) : 0;
 }
 

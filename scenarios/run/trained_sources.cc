@@ -1,7 +1,7 @@
 // Sources of the trainings of a model on a data set.
 #include <algorithm>
 
-#include "scenarios/run/step_sources.h"
+#include "scenarios/training/step_sources.h"
 #include "trainer/accelerator.h"
 #include "trainer/models/model.h"
 #include "trainer/processes/gloo_group.h"

@@ -3,7 +3,7 @@
 #include <dlfcn.h>
 
 #include "base/error.h"
-#include "scenarios/run/step_sources.h"
+#include "scenarios/training/step_sources.h"
 
 namespace legacy {
 namespace {

@@ -1,4 +1,4 @@
-#include "scenarios/run/training_request.h"
+#include "scenarios/training/training_request.h"
 
 #include <algorithm>
 #include <thread>

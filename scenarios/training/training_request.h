@@ -8,7 +8,7 @@
 #include "compress/state.h"
 #include "scenarios/options/methods.h"
 #include "scenarios/options/scenario.h"
-#include "scenarios/run/step_sources.h"
+#include "scenarios/training/step_sources.h"
 #include "trainer/processes/process_group.h"
 
 namespace legacy {

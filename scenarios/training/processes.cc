@@ -1,4 +1,4 @@
-#include "scenarios/run/processes.h"
+#include "scenarios/training/processes.h"
 
 #include <cstdlib>
 #include <exception>
@@ -157,23 +157,20 @@ std::optional<Launch> LaunchOf(const Scenario& scenario) {
   return ForkProcesses(scenario.processes);
 }
 
-std::optional<RunResult> RunTogether(const Launch& launch, const Scenario& scenario,
-                                     const StopFlag& stop,
-                                     const std::function<RunResult(ProcessGroup&)>& run) {
+void RunTogether(const Launch& launch, const Scenario& scenario, const std::string& same,
+                 const StopFlag& stop, const std::function<void(ProcessGroup&)>& run) {
   std::unique_ptr<ProcessGroup> processes;
   try {
     processes = JoinProcesses(launch, stop);
-    processes->Meet(SharedText(scenario));
-    std::optional<RunResult> result;
+    processes->Meet(same);
     if (processes->Leads()) {
-      result = run(*processes);
+      run(*processes);
       Send(*processes, Command::kEnd);
     } else {
       Follow(scenario, *processes);
     }
     processes->End();
     ReapProcesses(kReapSeconds);
-    return result;
   } catch (const std::exception& error) {
     const bool told = processes && processes->Fail(error.what());
     ReapProcesses(kReapSeconds);

@@ -8,8 +8,7 @@
 
 #include "base/program.h"
 #include "scenarios/options/scenario.h"
-#include "scenarios/run/manifest.h"
-#include "scenarios/run/training_request.h"
+#include "scenarios/training/training_request.h"
 #include "trainer/processes/launch.h"
 #include "trainer/processes/process_group.h"
 #include "trainer/step_source.h"
@@ -27,11 +26,10 @@ std::unique_ptr<StepSource> Lead(const TrainingRequest& request,
 // run.
 std::optional<Launch> LaunchOf(const Scenario& scenario);
 
-// Joins the processes and lets process 0 run, `run`, while the others follow, which get nothing.
-// Throws the first Error of any process in process 0. The others exit with status 1 then, without a
-// word unless process 0 cannot say it.
-std::optional<RunResult> RunTogether(const Launch& launch, const Scenario& scenario,
-                                     const StopFlag& stop,
-                                     const std::function<RunResult(ProcessGroup&)>& run);
+// Joins the processes, which need the same text `same`, and lets process 0 run, `run`, while the
+// others follow. Throws the first Error of any process in process 0. The others exit with status 1
+// then, without a word unless process 0 cannot say it.
+void RunTogether(const Launch& launch, const Scenario& scenario, const std::string& same,
+                 const StopFlag& stop, const std::function<void(ProcessGroup&)>& run);
 
 }  // namespace legacy
