@@ -138,6 +138,11 @@ class Exchange {
   // Takes an active worker's message as received; workers come in ascending order. Throws Error for
   // bytes that no encoder writes.
   virtual void Accumulate(int worker, ByteSpan message) = 0;
+  // Append and take what the descriptions of calls (CollectiveCall) need of a worker besides its
+  // messages, such as the number of values that wait for the next call. Processes that simulate
+  // other workers get these notes with the messages; no network carries them.
+  virtual void WriteNotes([[maybe_unused]] int worker, StateWriter&) const {}
+  virtual void ReadNotes([[maybe_unused]] int worker, StateReader&) {}
   // Ends the current collective call, once all its messages are accumulated.
   virtual void FinishCall() = 0;
   // Writes the mean over the active workers of the decoded gradients to `out`, which has the unit's

@@ -60,8 +60,8 @@ class ModelExchange {
   // any thread, elsewhere in the workers' order. Afterwards the gradient's memory may be reused.
   virtual void Encode(int worker, const float* gradient) = 0;
 
-  // Return the probes [worker][unit] of a step with candidates, and whether the unit's parameter is
-  // chosen from them.
+  // Return the probes [worker][unit] of a step with candidates, once all are encoded, and whether
+  // the unit's parameter is chosen from them.
   virtual std::span<const std::vector<Probe>> Probes() { return {}; }
   virtual bool Measured([[maybe_unused]] int unit) const { return false; }
   // Continues with candidates[index].
@@ -86,6 +86,9 @@ class ModelExchange {
   virtual void LoadShared(StateReader&) { ThrowCannotSave(); }
   virtual void SaveWorker([[maybe_unused]] int worker, StateWriter&) const {}
   virtual void LoadWorker([[maybe_unused]] int worker, StateReader&) {}
+
+  // Is called when all that this process holds is loaded.
+  virtual void Loaded() {}
 
   // Sets a hook for all messages. Throws Error if messages stay on a device.
   virtual void SetMessageHook(const MessageHook& hook) {

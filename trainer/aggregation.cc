@@ -1,6 +1,7 @@
 #include "trainer/aggregation.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <numeric>
 #include <string>
@@ -40,11 +41,13 @@ float ClipFactor(double limit, double squared_norm) {
 }
 
 Aggregation::Aggregation(UnitPlan plan, Policy& policy, int workers,
-                         std::unique_ptr<ModelExchange> exchange)
+                         std::unique_ptr<ModelExchange> exchange, ProcessGroup& processes)
     : plan_(std::move(plan)),
       policy_(policy),
       workers_(workers),
       exchange_(std::move(exchange)),
+      processes_(processes),
+      parameters_(plan_.units.size()),
       records_(plan_.units.size()) {}
 
 void Aggregation::SetMessageHook(MessageHook hook) {
@@ -55,31 +58,115 @@ void Aggregation::SetMessageHook(MessageHook hook) {
 void Aggregation::Begin(const StepInfo& step) {
   step_ = step.step;
   active_workers_ = step.ActiveWorkers(workers_);
-  std::vector<double> parameters(records_.size());
-  DecideParameters(policy_, step, plan_.units, parameters);
-  candidates_ = policy_.Candidates();
   agreement_.reset();
   announcement_.reset();
-  for (size_t u = 0; u < records_.size(); ++u) records_[u] = {parameters[u], 0, {}};
-  exchange_->Begin({.info = step,
-                    .parameters = parameters,
-                    .candidates = candidates_,
-                    .estimate = policy_.Traits().estimates_candidates});
+  if (processes_.Leads()) {
+    BeginLeading(step);
+  } else {
+    BeginFollowing(step);
+  }
+  for (size_t u = 0; u < records_.size(); ++u) records_[u] = {parameters_[u], 0, {}};
+}
+
+void Aggregation::BeginLeading(const StepInfo& step) {
+  DecideParameters(policy_, step, plan_.units, parameters_);
+  candidates_ = policy_.Candidates();
+  reads_gradient_ = policy_.ReadsLocalGradient();
+  const bool estimate = policy_.Traits().estimates_candidates;
+  if (processes_.Alone()) return BeginExchange(step, estimate);
+
+  // Exchanges that read the link are told the same in all processes.
+  answers_.clear();
+  StepInfo asked = step;
+  if (step.link.call_seconds) {
+    asked.link.call_seconds = [this, known = step.link.call_seconds](
+                                  const CollectiveCall& call, int64_t elements,
+                                  std::span<const int64_t> bytes) {
+      return answers_.emplace_back(known(call, elements, bytes));
+    };
+  }
+  BeginExchange(asked, estimate);
+  StateWriter out;
+  for (const double parameter : parameters_) out.Number(std::bit_cast<uint64_t>(parameter));
+  for (const auto* numbers : {&candidates_, &answers_}) {
+    out.Number(numbers->size());
+    for (const double number : *numbers) out.Number(std::bit_cast<uint64_t>(number));
+  }
+  out.Number(reads_gradient_ ? 1 : 0);
+  out.Number(estimate ? 1 : 0);
+  out.Number(std::bit_cast<uint64_t>(step.link.latency_seconds));
+  out.Number(std::bit_cast<uint64_t>(step.link.seconds_per_byte));
+  processes_.Broadcast(out.Take(), 0);
+}
+
+void Aggregation::BeginFollowing(StepInfo step) {
+  const Bytes bytes = processes_.Broadcast({}, 0);
+  StateReader in(bytes);
+  const auto real = [&] { return std::bit_cast<double>(in.Number()); };
+  std::ranges::generate(parameters_, real);
+  for (auto* numbers : {&candidates_, &answers_}) {
+    numbers->resize(in.Number("numbers of a step", in.Left()));
+    std::ranges::generate(*numbers, real);
+  }
+  reads_gradient_ = in.Number("whether a gradient is read", 1) == 1;
+  const bool estimate = in.Number("whether candidates are estimated", 1) == 1;
+  step.link = {.latency_seconds = real(), .seconds_per_byte = real()};
+  next_answer_ = 0;
+  if (!answers_.empty()) {
+    step.link.call_seconds = [this](const CollectiveCall&, int64_t, std::span<const int64_t>) {
+      if (next_answer_ == answers_.size()) {
+        throw Error("an exchange asks for more times of calls than in process 0");
+      }
+      return answers_[next_answer_++];
+    };
+  }
+  BeginExchange(step, estimate);
+}
+
+void Aggregation::BeginExchange(const StepInfo& step, bool estimate) {
+  exchange_->Begin(
+      {.info = step, .parameters = parameters_, .candidates = candidates_, .estimate = estimate});
 }
 
 void Aggregation::AddGradient(int worker, const float* gradient, const UnitGradient& on_host) {
-  if (worker == active_workers_.front() && policy_.ReadsLocalGradient()) {
+  if (worker == active_workers_.front() && reads_gradient_) {
     for (size_t u = 0; u < records_.size(); ++u) {
-      policy_.OnLocalGradient(u, on_host(u), exchange_->CopyResidual(static_cast<int>(u), worker));
+      const std::span<const float> part = on_host(u);
+      const std::vector<float> residual = exchange_->CopyResidual(static_cast<int>(u), worker);
+      if (processes_.Leads()) {
+        policy_.OnLocalGradient(u, part, residual);
+      } else {
+        gradient_.Floats(part);
+        gradient_.Number(residual.size());
+        gradient_.Floats(residual);
+      }
     }
   }
   exchange_->Encode(worker, gradient);
 }
 
+void Aggregation::ShareGradient() {
+  const int owner = processes_.OwnerOf(active_workers_.front());
+  if (!reads_gradient_ || owner == 0) return;
+  const Bytes bytes = processes_.Move(std::exchange(gradient_, {}).Take(), owner, 0);
+  if (!processes_.Leads()) return;
+  StateReader in(bytes);
+  for (size_t u = 0; u < records_.size(); ++u) {
+    std::vector<float> gradient(static_cast<size_t>(plan_.units[u].numel));
+    in.AnyFloats(gradient);
+    std::vector<float> residual(in.Number("values of a residual", gradient.size()));
+    in.AnyFloats(residual);
+    policy_.OnLocalGradient(u, gradient, residual);
+  }
+}
+
 void Aggregation::Finish(float* mean) {
+  ShareGradient();
   Agree();
   try {
     exchange_->Finish(mean);
+  } catch (const GroupError&) {
+    throw;
   } catch (const Error& error) {
     throw Error("step " + std::to_string(step_) + ", " + error.what());
   }
@@ -90,13 +177,17 @@ void Aggregation::Finish(float* mean) {
     }
     records_[u].elements = exchange_->ElementsSent(static_cast<int>(u));
   }
-  RunPolicyCall(PolicyMoment::kAnnouncement, {});
+  if (processes_.Leads()) RunPolicyCall(PolicyMoment::kAnnouncement, {});
 }
 
 void Aggregation::Agree() {
   if (candidates_.empty()) return;
-  RunPolicyCall(PolicyMoment::kAgreement, exchange_->Probes());
-  const size_t chosen = policy_.Chosen();
+  const std::span<const std::vector<Probe>> probes = exchange_->Probes();
+  if (processes_.Leads()) RunPolicyCall(PolicyMoment::kAgreement, probes);
+  StateWriter out;
+  if (processes_.Leads()) out.Number(policy_.Chosen());
+  const Bytes bytes = processes_.Broadcast(out.Take(), 0);
+  const size_t chosen = StateReader(bytes).Number("candidate", candidates_.size() - 1);
   for (size_t u = 0; u < records_.size(); ++u) {
     if (exchange_->Measured(static_cast<int>(u))) records_[u].parameter = candidates_.at(chosen);
   }

@@ -13,6 +13,7 @@
 #include "compress/policy.h"
 #include "trainer/clock/bucket_plan.h"
 #include "trainer/clock/step_work.h"
+#include "trainer/processes/process_group.h"
 
 namespace legacy {
 
@@ -36,15 +37,18 @@ struct StepTimes {
 // Returns the factor that brings a gradient's norm to at most `limit`.
 float ClipFactor(double limit, double squared_norm);
 
-// An Aggregation drives the policy, forms the mean of each step and records what was sent.
+// An Aggregation drives the policy, forms the mean of each step and records what was sent. Of
+// several processes, the policy of process 0 alone is asked: what it chose and what it needs to
+// know travel. Buckets, outcomes and feedback are process 0's, too.
 class Aggregation {
  public:
   // A UnitGradient returns the host copy of a unit's gradient at the worker whose gradient a policy
   // reads.
   using UnitGradient = std::function<std::span<const float>(size_t unit)>;
 
-  // `exchange` has the plan's units; `policy` outlives this.
-  Aggregation(UnitPlan plan, Policy& policy, int workers, std::unique_ptr<ModelExchange> exchange);
+  // `exchange` has the plan's units; `policy` and `processes` outlive this.
+  Aggregation(UnitPlan plan, Policy& policy, int workers, std::unique_ptr<ModelExchange> exchange,
+              ProcessGroup& processes = OneProcess());
 
   const UnitPlan& plan() const { return plan_; }
   const ModelExchange& exchange() const { return *exchange_; }
@@ -81,6 +85,13 @@ class Aggregation {
     std::vector<SentCall> calls;
   };
 
+  // Asks the policy, and starts the exchange with what it chose; in other processes than 0, with
+  // what process 0's policy chose.
+  void BeginLeading(const StepInfo& step);
+  void BeginFollowing(StepInfo step);
+  void BeginExchange(const StepInfo& step, bool estimate);
+  // Passes on the gradient that the policy reads, where another process than 0 computed it.
+  void ShareGradient();
   // Lets the policy agree on candidates, where the step has any.
   void Agree();
   // Runs the policy's collective call of that moment, where it has one. `probes` has each worker's
@@ -98,11 +109,17 @@ class Aggregation {
   Policy& policy_;
   int workers_;
   std::unique_ptr<ModelExchange> exchange_;
+  ProcessGroup& processes_;
   MessageHook hook_;
   // Number of the step, active workers (never empty in a step), candidates, books, policy calls.
   int64_t step_ = 0;
   std::vector<int> active_workers_;
+  std::vector<double> parameters_;  // by unit, as decided at the beginning
   std::vector<double> candidates_;
+  bool reads_gradient_ = false;      // true where the policy reads the first active worker's
+  std::vector<double> answers_;      // seconds of calls that exchanges asked the link for
+  size_t next_answer_ = 0;           // the one that the next question gets
+  StateWriter gradient_;             // that gradient, where it has to travel
   std::vector<UnitRecord> records_;  // by unit
   std::optional<SentCall> agreement_;
   std::optional<SentCall> announcement_;

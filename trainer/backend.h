@@ -12,6 +12,7 @@
 
 #include "trainer/aggregation.h"
 #include "trainer/models/model.h"
+#include "trainer/processes/process_group.h"
 #include "trainer/tasks/task.h"
 #include "trainer/training.h"
 
@@ -24,8 +25,10 @@ struct BackendJob {
   const Feed& feed;
   const Scheme& scheme;
   Policy& policy;
-  std::span<const std::shared_ptr<Model>> replicas;  // replicas by worker
+  std::span<const std::shared_ptr<Model>> replicas;  // by worker; null: another process's
+  Model& model;  // has the weights: that of the first worker of this process
   std::span<const Unit> layers;
+  ProcessGroup& processes;
 
   // Returns the factor on the mean loss of a pass's targets whose gradient the pass adds.
   double LossScale(const Batch& pass) const;

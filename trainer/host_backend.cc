@@ -3,6 +3,7 @@
 #include <torch/torch.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <utility>
@@ -61,6 +62,28 @@ torch::Tensor LoadTensor(StateReader& in) {
   return tensor;
 }
 
+void LoadBuffers(Model& model, StateReader& in) {
+  const torch::NoGradGuard no_grad;
+  for (torch::Tensor buffer : model.buffers()) {
+    const torch::Tensor loaded = LoadTensor(in);
+    if (loaded.sizes() != buffer.sizes() || loaded.dtype() != buffer.dtype()) {
+      throw Error("state: a buffer of a worker has another shape");
+    }
+    buffer.copy_(loaded);
+  }
+}
+
+Bytes BuffersOf(const Model& model) {
+  StateWriter out;
+  for (const torch::Tensor& buffer : model.buffers()) SaveTensor(buffer, out);
+  return out.Take();
+}
+
+void SetBuffers(Model& model, ByteSpan bytes) {
+  StateReader in(bytes);
+  LoadBuffers(model, in);
+}
+
 }  // namespace
 
 HostBackend::HostBackend(const BackendJob& job, UnitPlan plan)
@@ -73,20 +96,22 @@ HostBackend::HostBackend(const BackendJob& job, UnitPlan plan)
                  std::vector<float>(static_cast<size_t>(job.Numel()))),
       mean_(static_cast<size_t>(job.Numel())) {
   const int workers = job.options.workers;
-  auto exchange = std::make_unique<HostModelExchange>(job.scheme, plan.units, workers, pool_);
-  aggregation_ =
-      std::make_unique<Aggregation>(std::move(plan), job.policy, workers, std::move(exchange));
+  auto exchange =
+      std::make_unique<HostModelExchange>(job.scheme, plan.units, workers, pool_, job.processes);
+  aggregation_ = std::make_unique<Aggregation>(std::move(plan), job.policy, workers,
+                                               std::move(exchange), job.processes);
   if (job.options.Local()) {
-    local_.emplace(job.replicas, std::vector<Unit>(job.layers.begin(), job.layers.end()),
+    local_.emplace(job.replicas, job.model, std::vector<Unit>(job.layers.begin(), job.layers.end()),
                    job.options.sgd, job.options.optimizer,
-                   job.options.outer.value_or(OuterOptions()));
+                   job.options.outer.value_or(OuterOptions()), job.processes);
   }
 }
 
 void HostBackend::RunWorkers(const StepInfo& step, bool exchanges, std::span<double> losses) {
   if (job_.feed.Begins()) std::ranges::fill(states_, ModelState());
-  pool_.ForEach(std::ssize(step.active_workers), [&](int64_t i, int thread) {
-    const int worker = step.active_workers[i];
+  const std::vector<int> own = job_.processes.Own(step.active_workers);
+  pool_.ForEach(std::ssize(own), [&](int64_t i, int thread) {
+    const int worker = own[i];
     losses[worker] = RunWorker(step, exchanges, worker, gradients_[thread]);
   });
 }
@@ -155,7 +180,7 @@ UpdateInfo HostBackend::InfoOf(const StepInfo& step, const Unit& layer) const {
 
 void HostBackend::ToMomentum(const StepInfo& step, std::span<float> gradient) const {
   if (!momentum_from_ || step.step < *momentum_from_) return;
-  const std::vector<torch::Tensor> parameters = job_.replicas.front()->parameters();
+  const std::vector<torch::Tensor> parameters = job_.model.parameters();
   for (size_t l = 0; l < parameters.size(); ++l) {
     const Unit& layer = job_.layers[l];
     const auto numel = static_cast<size_t>(layer.numel);
@@ -190,7 +215,7 @@ void HostBackend::Finish(const StepInfo& step) {
     if (factor < 1) cpu::Scale(mean_, factor);
   }
   if (local_) return local_->Agree(mean_);
-  const std::vector<torch::Tensor> parameters = job_.replicas.front()->parameters();
+  const std::vector<torch::Tensor> parameters = job_.model.parameters();
   pool_.ForEach(std::ssize(job_.layers), [&](int64_t l, int) {
     const Unit& layer = job_.layers[l];
     const auto numel = static_cast<size_t>(layer.numel);
@@ -199,24 +224,61 @@ void HostBackend::Finish(const StepInfo& step) {
   });
 }
 
+// Of several processes, each evaluates its share of the parts, with that worker's buffers.
 Evaluation HostBackend::Evaluate(int worker) {
+  ProcessGroup& processes = job_.processes;
   const int64_t size = job_.options.evaluation_batch;
   std::vector<MetricSums> parts(static_cast<size_t>(job_.task.Parts(size)));
-  Model& replica = *job_.replicas[worker];
+  const bool owns = processes.Owns(worker);
+  Model& replica = owns ? *job_.replicas[worker] : job_.model;
   const std::vector<float> own = local_ ? FlatWeights(replica) : std::vector<float>();
+  Bytes buffers;
+  if (!processes.Alone()) {
+    buffers = BuffersOf(replica);
+    const Bytes given = processes.Broadcast(buffers, processes.OwnerOf(worker));
+    if (!owns) SetBuffers(replica, given);
+  }
   if (local_) local_->WriteMean(replica);
   replica.eval();
-  pool_.ForEach(std::ssize(parts), [&](int64_t p, int) {
+  const int64_t count =
+      (std::ssize(parts) - processes.rank() + processes.size() - 1) / processes.size();
+  pool_.ForEach(count, [&](int64_t i, int) {
     const torch::NoGradGuard no_grad;
+    const int64_t p = processes.rank() + i * processes.size();
     parts[p] = job_.task.Evaluate(replica, p, size);
   });
   replica.train();
   if (local_) SetWeights(replica, own);
+  if (!owns) SetBuffers(replica, buffers);
+  ShareParts(parts);
   return job_.task.Conclude(parts);
 }
 
+void HostBackend::ShareParts(std::span<MetricSums> parts) const {
+  ProcessGroup& processes = job_.processes;
+  if (processes.Alone()) return;
+  StateWriter out;
+  const auto put = [&](double number) { out.Number(std::bit_cast<uint64_t>(number)); };
+  for (int64_t p = processes.rank(); p < std::ssize(parts); p += processes.size()) {
+    put(parts[p].loss);
+    put(parts[p].count);
+    out.Number(parts[p].values.size());
+    for (const double value : parts[p].values) put(value);
+  }
+  const std::vector<Bytes> all = processes.AllGather(out.Take());
+  std::vector<StateReader> in(all.begin(), all.end());
+  for (int64_t p = 0; p < std::ssize(parts); ++p) {
+    StateReader& from = in[p % processes.size()];
+    const auto get = [&] { return std::bit_cast<double>(from.Number()); };
+    parts[p].loss = get();
+    parts[p].count = get();
+    parts[p].values.resize(from.Number("metrics", from.Left()));
+    std::ranges::generate(parts[p].values, get);
+  }
+}
+
 std::vector<float> HostBackend::Weights() const {
-  return local_ ? local_->Agreed() : FlatWeights(*job_.replicas.front());
+  return local_ ? local_->Agreed() : FlatWeights(job_.model);
 }
 
 BackendReport HostBackend::Report() const {
@@ -230,7 +292,7 @@ void HostBackend::SaveShared(StateWriter& out) const {
     out.Floats(mean_);  // policies are shown it in the steps until the next exchange, too
     return;
   }
-  for (const torch::Tensor& parameter : job_.replicas.front()->parameters()) {
+  for (const torch::Tensor& parameter : job_.model.parameters()) {
     out.Floats({parameter.data_ptr<float>(), static_cast<size_t>(parameter.numel())});
   }
   optimizer_->Save(out);
@@ -242,7 +304,7 @@ void HostBackend::LoadShared(StateReader& in) {
     local_->LoadShared(in);
     return in.AnyFloats(mean_);
   }
-  for (const torch::Tensor& parameter : job_.replicas.front()->parameters()) {
+  for (const torch::Tensor& parameter : job_.model.parameters()) {
     in.AnyFloats({parameter.data_ptr<float>(), static_cast<size_t>(parameter.numel())});
   }
   optimizer_->Load(in);
@@ -261,15 +323,8 @@ void HostBackend::SaveWorker(int worker, StateWriter& out) const {
 }
 
 void HostBackend::LoadWorker(int worker, StateReader& in) {
-  const torch::NoGradGuard no_grad;
   aggregation_->exchange().LoadWorker(worker, in);
-  for (torch::Tensor buffer : job_.replicas[worker]->buffers()) {
-    const torch::Tensor loaded = LoadTensor(in);
-    if (loaded.sizes() != buffer.sizes() || loaded.dtype() != buffer.dtype()) {
-      throw Error("state: a buffer of worker " + std::to_string(worker) + " has another shape");
-    }
-    buffer.copy_(loaded);
-  }
+  LoadBuffers(*job_.replicas[worker], in);
   const int64_t passes = job_.options.passes;
   for (int64_t pass = 0; pass < passes; ++pass) {
     ModelState& state = states_[static_cast<size_t>(worker * passes + pass)];

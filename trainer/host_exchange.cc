@@ -1,6 +1,8 @@
 #include "trainer/host_exchange.h"
 
 #include <algorithm>
+#include <bit>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <utility>
@@ -10,8 +12,8 @@
 namespace legacy {
 
 HostModelExchange::HostModelExchange(const Scheme& scheme, std::span<const Unit> units, int workers,
-                                     WorkerPool& pool)
-    : scheme_(scheme), workers_(workers), pool_(pool) {
+                                     WorkerPool& pool, ProcessGroup& processes)
+    : scheme_(scheme), workers_(workers), pool_(pool), processes_(processes) {
   for (const Unit& unit : units) {
     units_.push_back({.unit = unit,
                       .exchange = scheme.Open(unit, workers),
@@ -22,6 +24,7 @@ HostModelExchange::HostModelExchange(const Scheme& scheme, std::span<const Unit>
 void HostModelExchange::Begin(const ModelStep& step) {
   step_ = step.info.step;
   active_workers_ = step.info.ActiveWorkers(workers_);
+  own_workers_ = processes_.Own(active_workers_);
   measures_ = !step.candidates.empty();
   for (size_t u = 0; u < units_.size(); ++u) {
     UnitState& unit = units_[u];
@@ -64,8 +67,81 @@ void HostModelExchange::Choose(size_t index) {
   EncodeOpen(/*measured_alone=*/true);
 }
 
+template <class Write, class Read>
+void HostModelExchange::Share(std::span<const int> workers, const Write& write, const Read& read) {
+  if (processes_.Alone()) return;
+  StateWriter out;
+  for (const int worker : workers) {
+    if (processes_.Owns(worker)) write(worker, out);
+  }
+  const std::vector<Bytes> all = processes_.AllGather(out.Take());
+  std::vector<StateReader> in(all.begin(), all.end());
+  for (const int worker : workers) {
+    if (!processes_.Owns(worker)) read(worker, in[processes_.OwnerOf(worker)]);
+  }
+}
+
+void HostModelExchange::ShareMessages() {
+  Share(
+      active_workers_,
+      [&](int worker, StateWriter& out) {
+        for (const UnitState& unit : units_) {
+          if (!unit.open) continue;
+          out.Blob(unit.messages[worker].bytes);
+          unit.exchange->WriteNotes(worker, out);
+        }
+      },
+      [&](int worker, StateReader& in) {
+        for (UnitState& unit : units_) {
+          if (!unit.open) continue;
+          const ByteSpan message = in.Blob();
+          unit.messages[worker].bytes.assign(message.begin(), message.end());
+          unit.exchange->ReadNotes(worker, in);
+        }
+      });
+}
+
+std::span<const std::vector<Probe>> HostModelExchange::Probes() {
+  const int units = static_cast<int>(units_.size());
+  Share(
+      active_workers_,
+      [&](int worker, StateWriter& out) {
+        for (int u = 0; u < units; ++u) {
+          if (!Measured(u)) continue;
+          const Probe& probe = probes_[worker][u];
+          out.Number(std::bit_cast<uint64_t>(probe.squared));
+          out.Number(probe.kept.size());
+          for (const double kept : probe.kept) out.Number(std::bit_cast<uint64_t>(kept));
+        }
+      },
+      [&](int worker, StateReader& in) {
+        for (int u = 0; u < units; ++u) {
+          if (!Measured(u)) continue;
+          Probe& probe = probes_[worker][u];
+          probe.squared = std::bit_cast<double>(in.Number());
+          probe.kept.resize(in.Number("candidates", in.Left()));
+          for (double& kept : probe.kept) kept = std::bit_cast<double>(in.Number());
+        }
+      });
+  return probes_;
+}
+
+void HostModelExchange::Loaded() {
+  std::vector<int> workers(static_cast<size_t>(workers_));
+  std::iota(workers.begin(), workers.end(), 0);
+  Share(
+      workers,
+      [&](int worker, StateWriter& out) {
+        for (const UnitState& unit : units_) unit.exchange->WriteNotes(worker, out);
+      },
+      [&](int worker, StateReader& in) {
+        for (UnitState& unit : units_) unit.exchange->ReadNotes(worker, in);
+      });
+}
+
 void HostModelExchange::Finish(float* mean) {
   while (AnyOpen()) {
+    ShareMessages();
     CountBytes();
     if (hook_) CallHook();
     // Units share nothing, so their messages are accumulated in parallel; within a unit, workers go
@@ -144,8 +220,8 @@ void HostModelExchange::Accumulate(UnitState& unit) {
 }
 
 void HostModelExchange::EncodeOpen(bool measured_alone) {
-  pool_.ForEach(std::ssize(active_workers_), [&](int64_t i, int) {
-    const int worker = active_workers_[i];
+  pool_.ForEach(std::ssize(own_workers_), [&](int64_t i, int) {
+    const int worker = own_workers_[i];
     for (size_t u = 0; u < units_.size(); ++u) {
       UnitState& unit = units_[u];
       if (!unit.open || (measured_alone && !Measured(static_cast<int>(u)))) continue;

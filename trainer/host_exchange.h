@@ -8,20 +8,22 @@
 #include <vector>
 
 #include "compress/model_exchange.h"
+#include "trainer/processes/process_group.h"
 #include "trainer/worker_pool.h"
 
 namespace legacy {
 
-// A HostModelExchange runs on the threads of a WorkerPool.
+// A HostModelExchange runs on the threads of a WorkerPool. Of several processes, each encodes the
+// messages of its own workers; messages of all units of a collective call travel together.
 class HostModelExchange : public ModelExchange {
  public:
-  // `units` are those of the flat gradient; `scheme` and `pool` outlive this.
+  // `units` are those of the flat gradient; what references refer to outlives this.
   HostModelExchange(const Scheme& scheme, std::span<const Unit> units, int workers,
-                    WorkerPool& pool);
+                    WorkerPool& pool, ProcessGroup& processes = OneProcess());
 
   void Begin(const ModelStep& step) override;
   void Encode(int worker, const float* gradient) override;
-  std::span<const std::vector<Probe>> Probes() override { return probes_; }
+  std::span<const std::vector<Probe>> Probes() override;
   bool Measured(int unit) const override;
   void Choose(size_t index) override;
   void Finish(float* mean) override;
@@ -33,6 +35,7 @@ class HostModelExchange : public ModelExchange {
   void LoadShared(StateReader& in) override;
   void SaveWorker(int worker, StateWriter& out) const override;
   void LoadWorker(int worker, StateReader& in) override;
+  void Loaded() override;
   void SetMessageHook(const MessageHook& hook) override { hook_ = hook; }
 
  private:
@@ -47,6 +50,11 @@ class HostModelExchange : public ModelExchange {
   };
 
   void OpenCall(UnitState& unit);
+  // Passes on what write(worker, StateWriter&) writes about each own worker of `workers`, and calls
+  // read(worker, StateReader&) for the others'.
+  template <class Write, class Read>
+  void Share(std::span<const int> workers, const Write& write, const Read& read);
+  void ShareMessages();
   void CountBytes();
   void CallHook();
   void Accumulate(UnitState& unit);
@@ -57,12 +65,14 @@ class HostModelExchange : public ModelExchange {
   const Scheme& scheme_;
   const int workers_;
   WorkerPool& pool_;
+  ProcessGroup& processes_;
   MessageHook hook_;
   std::vector<UnitState> units_;
   // State of the step.
   int64_t step_ = 0;
   std::vector<int> active_workers_;
-  bool measures_ = false;                   // true where the step has candidates
+  std::vector<int> own_workers_;  // those of the active workers that this process simulates
+  bool measures_ = false;         // true where the step has candidates
   std::vector<std::vector<Probe>> probes_;  // [worker][unit]
 };
 

@@ -3,6 +3,7 @@
 #include <torch/torch.h>
 
 #include <algorithm>
+#include <cstring>
 
 #include "trainer/models/model.h"
 
@@ -15,19 +16,21 @@ std::span<float> Data(const torch::Tensor& parameter) {
 
 }  // namespace
 
-LocalModels::LocalModels(std::span<const std::shared_ptr<Model>> replicas, std::vector<Unit> layers,
-                         const SgdOptions& sgd, const AdaptiveOptions& optimizer,
-                         const OuterOptions& outer)
+LocalModels::LocalModels(std::span<const std::shared_ptr<Model>> replicas, const Model& model,
+                         std::vector<Unit> layers, const SgdOptions& sgd,
+                         const AdaptiveOptions& optimizer, const OuterOptions& outer,
+                         ProcessGroup& processes)
     : replicas_(replicas.begin(), replicas.end()),
       layers_(std::move(layers)),
+      processes_(processes),
       outer_rate_(outer.rate) {
   const int64_t numel = layers_.back().offset + layers_.back().numel;
   for (size_t w = 0; w < replicas_.size(); ++w) {
-    optimizers_.push_back(MakeOptimizer(numel, sgd, optimizer));
+    optimizers_.push_back(replicas_[w] ? MakeOptimizer(numel, sgd, optimizer) : nullptr);
   }
   outer_ = MakeOptimizer(numel, SgdOf(outer));
-  for (size_t l = 0; l < layers_.size(); ++l) {
-    const auto weights = Weights(0, l);
+  for (const torch::Tensor& parameter : model.parameters()) {
+    const auto weights = Data(parameter);
     agreed_.insert(agreed_.end(), weights.begin(), weights.end());
   }
 }
@@ -60,6 +63,7 @@ void LocalModels::Moved(int worker, std::span<float> out) const {
 void LocalModels::Agree(std::span<const float> mean) {
   outer_->Update(agreed_, mean, {.offset = 0, .learning_rate = outer_rate_});
   for (size_t w = 0; w < replicas_.size(); ++w) {
+    if (!replicas_[w]) continue;
     for (size_t l = 0; l < layers_.size(); ++l) {
       std::copy_n(agreed_.begin() + layers_[l].offset, layers_[l].numel,
                   Weights(static_cast<int>(w), l).begin());
@@ -87,13 +91,34 @@ void LocalModels::LoadWorker(int worker, StateReader& in) {
   optimizers_[worker]->Load(in);
 }
 
+std::vector<float> LocalModels::AllWeights(size_t layer) const {
+  std::vector<float> own;
+  for (size_t w = 0; w < replicas_.size(); ++w) {
+    if (!replicas_[w]) continue;
+    const auto weights = Weights(static_cast<int>(w), layer);
+    own.insert(own.end(), weights.begin(), weights.end());
+  }
+  if (processes_.Alone()) return own;
+  const std::vector<Bytes> gathered = processes_.AllGather(std::as_bytes(std::span(own)));
+  const size_t bytes = static_cast<size_t>(layers_[layer].numel) * sizeof(float);
+  std::vector<float> all(replicas_.size() * static_cast<size_t>(layers_[layer].numel));
+  for (size_t w = 0; w < replicas_.size(); ++w) {
+    const int owner = processes_.OwnerOf(static_cast<int>(w));
+    const size_t before = w / static_cast<size_t>(processes_.size());  // workers of its process
+    std::memcpy(all.data() + w * static_cast<size_t>(layers_[layer].numel),
+                gathered[owner].data() + before * bytes, bytes);
+  }
+  return all;
+}
+
 void LocalModels::WriteMean(Model& model) const {
   const auto parameters = model.parameters();
   const float share = 1.0f / static_cast<float>(replicas_.size());
   for (size_t l = 0; l < layers_.size(); ++l) {
     std::vector<float> mean(static_cast<size_t>(layers_[l].numel));  // `model` may be a replica
+    const std::vector<float> all = AllWeights(l);
     for (size_t w = 0; w < replicas_.size(); ++w) {
-      const auto weights = Weights(static_cast<int>(w), l);
+      const float* const weights = all.data() + w * mean.size();
       for (size_t i = 0; i < mean.size(); ++i) mean[i] += weights[i] * share;
     }
     std::ranges::copy(mean, Data(parameters[l]).begin());

@@ -14,6 +14,7 @@
 
 #include "compress/unit.h"
 #include "trainer/optimizer.h"
+#include "trainer/processes/process_group.h"
 
 namespace legacy {
 
@@ -22,10 +23,11 @@ class Model;
 // LocalModels are the workers' models, and the weights that they last agreed on.
 class LocalModels {
  public:
-  // `replicas` has one for each worker, with equal weights that they do not share. They outlive
-  // this.
-  LocalModels(std::span<const std::shared_ptr<Model>> replicas, std::vector<Unit> layers,
-              const SgdOptions& sgd, const AdaptiveOptions& optimizer, const OuterOptions& outer);
+  // `replicas` has one for each worker of this process, with the weights of `model` that they do
+  // not share, and null for the others. What references refer to outlives this.
+  LocalModels(std::span<const std::shared_ptr<Model>> replicas, const Model& model,
+              std::vector<Unit> layers, const SgdOptions& sgd, const AdaptiveOptions& optimizer,
+              const OuterOptions& outer, ProcessGroup& processes = OneProcess());
 
   // Makes one step of a worker on its own model. It may run concurrently for different workers.
   void Update(int worker, std::span<const float> gradient, double rate, int64_t step);
@@ -42,14 +44,19 @@ class LocalModels {
 
   // Returns the weights agreed on, flat.
   const std::vector<float>& Agreed() const { return agreed_; }
-  // Writes the mean of the workers' weights into `model`.
+  // Writes the mean of the workers' weights into `model`. The weights travel between processes,
+  // layer by layer.
   void WriteMean(Model& model) const;
 
  private:
   std::span<float> Weights(int worker, size_t layer) const;
 
+  // Returns the weights of all workers in a layer, one worker's after the other's.
+  std::vector<float> AllWeights(size_t layer) const;
+
   std::vector<std::shared_ptr<Model>> replicas_;
   std::vector<Unit> layers_;
+  ProcessGroup& processes_;
   std::vector<std::unique_ptr<Optimizer>> optimizers_;  // one for each worker
   std::unique_ptr<Optimizer> outer_;
   double outer_rate_;

@@ -70,6 +70,9 @@ class StepSource {
   // Restores that of a source made with the same options, which then makes the same steps to the
   // bit. Throws Error on sections of another one; the source is then no longer usable.
   virtual void Load(const SectionFile& in) = 0;
+  // Take part in Save and Load of process 0, in another process that trains with it.
+  virtual void JoinSave() const {}
+  virtual void JoinLoad() {}
 
   // Returns the parameter tensors.
   virtual std::span<const Unit> Layers() const = 0;

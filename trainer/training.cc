@@ -4,6 +4,8 @@
 #include <dlfcn.h>
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <limits>
 #include <numeric>
 #include <string>
@@ -13,6 +15,7 @@
 #include "compress/state_section.h"
 #include "trainer/device_backend.h"
 #include "trainer/host_backend.h"
+#include "trainer/processes/process_group.h"
 #include "trainer/tasks/task.h"
 #include "trainer/update_work.h"
 
@@ -93,13 +96,22 @@ struct Training::Impl {
   // names no worker.
   std::vector<int> ActiveWorkers(std::span<const int> given) const;
   Aggregation& aggregation() const { return backend->aggregation(); }
+  void ShareLosses(std::span<const int> active, std::span<double> losses);
+  // Throws Error where another process has other weights.
+  void CompareWeights() const;
+  // Read what Training::Save wrote: what this process keeps of the section "training", after it.
+  void LoadTraining(StateReader& state);
 
   TrainingOptions options;
   const Task& task;
   std::unique_ptr<Policy> policy;
   std::unique_ptr<Scheme> scheme;
   std::unique_ptr<Feed> feed;
-  std::vector<std::shared_ptr<Model>> replicas;  // replicas by worker; the first owns the weights
+  ProcessGroup& processes;
+  // Replicas by worker, null for those of other processes, and the first of them, which owns the
+  // weights. A process without workers has the weights alone.
+  std::vector<std::shared_ptr<Model>> replicas;
+  std::shared_ptr<Model> first;
   std::vector<Unit> layers;
   std::vector<OperationCost> costs;
   std::unique_ptr<Backend> backend;
@@ -113,14 +125,26 @@ struct Training::Impl {
 
 namespace {
 
+std::shared_ptr<Model> FirstOf(const std::vector<std::shared_ptr<Model>>& replicas) {
+  const auto found = std::ranges::find_if(replicas, [](const auto& replica) { return !!replica; });
+  return found == replicas.end() ? nullptr : *found;
+}
+
+// Makes the replicas of the own workers.
 std::vector<std::shared_ptr<Model>> MakeReplicas(const ModelRequest& request, int workers,
-                                                 bool share) {
-  std::vector<std::shared_ptr<Model>> replicas{MakeModel(request)};
-  while (replicas.size() < static_cast<size_t>(workers)) {
-    replicas.push_back(share ? ShareParameters(*replicas.front(), request) : MakeModel(request));
+                                                 bool share, const ProcessGroup& processes) {
+  std::vector<std::shared_ptr<Model>> replicas(static_cast<size_t>(workers));
+  for (int w = 0; w < workers; ++w) {
+    if (!processes.Owns(w)) continue;
+    const std::shared_ptr<Model> first = FirstOf(replicas);
+    replicas[w] = first && share ? ShareParameters(*first, request) : MakeModel(request);
+    replicas[w]->train();
   }
-  for (const auto& replica : replicas) replica->train();
   return replicas;
+}
+
+ProcessGroup& ProcessesOf(const TrainingOptions& options) {
+  return options.processes ? *options.processes : OneProcess();
 }
 
 TrainingOptions Checked(const TrainingOptions& options, const Task& task,
@@ -134,6 +158,9 @@ std::unique_ptr<Backend> MakeBackend(const BackendJob& job) {
       PlanUnits({job.layers.begin(), job.layers.end()}, job.options.scope, job.options.buckets);
   Accelerator* const accelerator = job.options.accelerator.get();
   if (!accelerator) return std::make_unique<HostBackend>(job, std::move(plan));
+  if (!job.processes.Alone()) {
+    throw Error("device", "cuda", "cpu where several processes train together");
+  }
   return std::make_unique<DeviceBackend>(job, std::move(plan), *accelerator);
 }
 
@@ -146,12 +173,19 @@ Training::Impl::Impl(const TrainingOptions& chosen, const Task& chosen_task,
       task(chosen_task),
       policy(std::move(chosen_policy)),
       scheme(std::move(chosen_scheme)),
-      feed(task.Open(
-          {options.workers, options.batch_size * options.passes, options.seed, options.threads})),
-      replicas(MakeReplicas(model, options.workers, !options.Local())),
-      layers(LayersOf(*replicas.front())),
+      feed(task.Open({.workers = options.workers,
+                      .batch_size = options.batch_size * options.passes,
+                      .seed = options.seed,
+                      .threads = options.threads,
+                      .first = ProcessesOf(options).rank(),
+                      .stride = ProcessesOf(options).size()})),
+      processes(ProcessesOf(options)),
+      replicas(MakeReplicas(model, options.workers, !options.Local(), processes)),
+      first(FirstOf(replicas) ? FirstOf(replicas) : MakeModel(model)),
+      layers(LayersOf(*first)),
       costs(CostsOf(model)),
-      backend(MakeBackend({options, task, *feed, *scheme, *policy, replicas, layers})),
+      backend(MakeBackend(
+          {options, task, *feed, *scheme, *policy, replicas, *first, layers, processes})),
       steps_of(static_cast<size_t>(options.workers)) {
   CheckScheme(options, *scheme);
 }
@@ -180,6 +214,50 @@ std::vector<int> Training::Impl::ActiveWorkers(std::span<const int> given) const
     least = worker + 1;
   }
   return active_workers;
+}
+
+void Training::Impl::ShareLosses(std::span<const int> active, std::span<double> losses) {
+  if (processes.Alone()) return;
+  StateWriter out;
+  for (const int worker : active) {
+    if (processes.Owns(worker)) out.Number(std::bit_cast<uint64_t>(losses[worker]));
+  }
+  const std::vector<Bytes> all = processes.AllGather(out.Take());
+  std::vector<StateReader> in(all.begin(), all.end());
+  for (const int worker : active) {
+    losses[worker] = std::bit_cast<double>(in[processes.OwnerOf(worker)].Number());
+  }
+}
+
+namespace {
+
+// Returns a hash of the values' bits: FNV-1a of 32-bit words, in four lanes.
+uint64_t HashOf(std::span<const float> values) {
+  constexpr uint64_t kBasis = 0xcbf29ce484222325, kPrime = 0x100000001b3;
+  constexpr size_t kLanes = 4;
+  std::array<uint64_t, kLanes> lanes = {kBasis, kBasis + 1, kBasis + 2, kBasis + 3};
+  for (size_t i = 0; i < values.size(); ++i) {
+    uint64_t& lane = lanes[i % kLanes];
+    lane = (lane ^ std::bit_cast<uint32_t>(values[i])) * kPrime;
+  }
+  uint64_t hash = kBasis;
+  for (const uint64_t lane : lanes) hash = (hash ^ lane) * kPrime;
+  return hash;
+}
+
+}  // namespace
+
+void Training::Impl::CompareWeights() const {
+  if (processes.Alone()) return;
+  StateWriter out;
+  out.Number(HashOf(backend->Weights()));
+  const std::vector<Bytes> all = processes.AllGather(out.Take());
+  for (int other = 1; other < processes.size(); ++other) {
+    if (all[other] == all.front()) continue;
+    throw Error("after step " + std::to_string(step) + ", process " + std::to_string(other) +
+                " has other weights than process 0: their processors or libraries compute with "
+                "other bits (versions in manifest.json)");
+  }
 }
 
 Training::Training(const TrainingOptions& options, const Task& task, const ModelRequest& model,
@@ -230,11 +308,12 @@ StepOutcome Training::Step(std::span<const int> active_workers) {
 
   std::vector<double> losses(static_cast<size_t>(my.options.workers));
   my.backend->RunWorkers(info, exchanges, losses);
+  my.ShareLosses(active, losses);
   for (const int worker : active) ++my.steps_of[worker];
   my.buckets.clear();
   if (exchanges) {
     my.backend->Finish(info);
-    my.buckets = my.aggregation().Buckets();
+    if (my.processes.Leads()) my.buckets = my.aggregation().Buckets();
     outcome.units = my.aggregation().Outcomes();
   } else {
     outcome.units.resize(my.aggregation().plan().units.size());
@@ -252,6 +331,8 @@ StepOutcome Training::Step(std::span<const int> active_workers) {
   outcome.work.buckets = my.buckets;
   my.worker_loss = losses[active.front()];
   ++my.step;
+  constexpr int64_t kComparison = 100;  // steps between comparisons of weights
+  if (my.step % kComparison == 0) my.CompareWeights();
   return outcome;
 }
 
@@ -268,6 +349,7 @@ void Training::OnFeedback(const StepTimes& times) {
 void Training::SetLink(const LinkEstimate& link) { impl_->link = link; }
 
 Evaluation Training::Evaluate() {
+  impl_->CompareWeights();
   const std::vector<int64_t>& steps = impl_->steps_of;
   const auto most = std::max_element(steps.begin(), steps.end());
   return impl_->backend->Evaluate(static_cast<int>(most - steps.begin()));
@@ -289,7 +371,7 @@ std::string Training::CannotSave() const { return impl_->backend->CannotSave(); 
 
 namespace {
 
-std::string WorkerSection(size_t worker) { return "worker " + std::to_string(worker); }
+std::string WorkerSection(int worker) { return "worker " + std::to_string(worker); }
 
 constexpr uint64_t kStateVersion = 1;
 constexpr uint64_t kMostNumber = std::numeric_limits<int64_t>::max();
@@ -308,30 +390,72 @@ void Training::Save(SectionWriter& out) const {
     SavePolicy(*my.policy, state);
   });
   WriteSection(out, "shared", [&](StateWriter& state) { my.backend->SaveShared(state); });
-  for (size_t w = 0; w < my.steps_of.size(); ++w) {
-    WriteSection(out, WorkerSection(w),
-                 [&](StateWriter& state) { my.backend->SaveWorker(static_cast<int>(w), state); });
+  for (int w = 0; w < my.options.workers; ++w) {
+    if (my.processes.Owns(w)) {
+      WriteSection(out, WorkerSection(w),
+                   [&](StateWriter& state) { my.backend->SaveWorker(w, state); });
+    } else {
+      out.Begin(WorkerSection(w));
+      out.Write(my.processes.Move({}, my.processes.OwnerOf(w), 0));
+    }
   }
 }
 
+void Training::JoinSave() const {
+  const Impl& my = *impl_;
+  for (int w = 0; w < my.options.workers; ++w) {
+    StateWriter state;
+    if (my.processes.Owns(w)) my.backend->SaveWorker(w, state);
+    my.processes.Move(state.Take(), my.processes.OwnerOf(w), 0);
+  }
+}
+
+void Training::Impl::LoadTraining(StateReader& state) {
+  state.ExpectNumber("version", kStateVersion);
+  state.ExpectText("scheme", scheme->Name());
+  state.ExpectNumber("workers", steps_of.size());
+  for (int64_t& steps : steps_of) {
+    steps = static_cast<int64_t>(state.Number("steps of a worker", kMostNumber));
+  }
+  step = static_cast<int64_t>(state.Number("step", kMostNumber));
+  last_rate = state.Real("learning rate");
+}
+
+// Sections travel from process 0, which alone reads the file: those of all to all, and a worker's
+// to its process.
 void Training::Load(const SectionFile& in) {
   Impl& my = *impl_;
+  for (const char* section : {"training", "shared"}) {
+    if (!my.processes.Alone()) my.processes.Broadcast(in.Get(section), 0);
+  }
   ReadSection(in, "training", [&](StateReader& state) {
-    state.ExpectNumber("version", kStateVersion);
-    state.ExpectText("scheme", my.scheme->Name());
-    state.ExpectNumber("workers", my.steps_of.size());
-    for (int64_t& steps : my.steps_of) {
-      steps = static_cast<int64_t>(state.Number("steps of a worker", kMostNumber));
-    }
-    my.step = static_cast<int64_t>(state.Number("step", kMostNumber));
-    my.last_rate = state.Real("learning rate");
+    my.LoadTraining(state);
     LoadPolicy(*my.policy, state);
   });
   ReadSection(in, "shared", [&](StateReader& state) { my.backend->LoadShared(state); });
-  for (size_t w = 0; w < my.steps_of.size(); ++w) {
-    ReadSection(in, WorkerSection(w),
-                [&](StateReader& state) { my.backend->LoadWorker(static_cast<int>(w), state); });
+  for (int w = 0; w < my.options.workers; ++w) {
+    if (my.processes.Owns(w)) {
+      ReadSection(in, WorkerSection(w),
+                  [&](StateReader& state) { my.backend->LoadWorker(w, state); });
+    } else {
+      my.processes.Move(in.Get(WorkerSection(w)), 0, my.processes.OwnerOf(w));
+    }
   }
+  my.aggregation().exchange().Loaded();
+}
+
+void Training::JoinLoad() {
+  Impl& my = *impl_;
+  const Bytes training = my.processes.Broadcast({}, 0), shared = my.processes.Broadcast({}, 0);
+  StateReader of_training(training), of_shared(shared);
+  my.LoadTraining(of_training);
+  my.backend->LoadShared(of_shared);
+  for (int w = 0; w < my.options.workers; ++w) {
+    const Bytes bytes = my.processes.Move({}, 0, my.processes.OwnerOf(w));
+    StateReader state(bytes);
+    if (my.processes.Owns(w)) my.backend->LoadWorker(w, state);
+  }
+  my.aggregation().exchange().Loaded();
 }
 
 int64_t Training::step() const { return impl_->step; }

@@ -1,7 +1,12 @@
-// A training is synchronous data-parallel training of N workers in one process: every gradient is
-// computed, compressed, decoded and averaged for real; times come from the clock (clock.h). There
-// is one copy of the weights; each worker has its batch-norm statistics here and its residuals in
-// the exchanges.
+// A training is synchronous data-parallel training of N workers: every gradient is computed,
+// compressed, decoded and averaged for real; times come from the clock (clock.h). There is one copy
+// of the weights; each worker has its batch-norm statistics here and its residuals in the
+// exchanges.
+//
+// One process simulates all workers, or several processes share them (processes/process_group.h).
+// Each has a Training with the same options and its own part of the workers, and calls the same
+// functions in the same order: Step, Evaluate, and Save or Load in process 0 with JoinSave or
+// JoinLoad in the others. Results are process 0's, and the same as those of one process.
 //
 // Equal options give equal bits, whatever `threads` is, on one kind of processor (HostLibraries):
 // workers compute with one intra-op thread each, messages are accumulated in the order of workers,
@@ -31,6 +36,7 @@
 namespace legacy {
 
 class Accelerator;
+class ProcessGroup;
 struct ModelRequest;
 class Model;
 class Task;
@@ -67,6 +73,7 @@ struct TrainingOptions {
   std::optional<OuterOptions> outer = std::nullopt;
   int64_t evaluation_batch = 250;
   std::shared_ptr<Accelerator> accelerator = nullptr;  // null: the host computes
+  ProcessGroup* processes = nullptr;                   // that share the workers; null: this one
 
   // True where workers train models of their own.
   bool Local() const { return local_steps > 1 || outer.has_value(); }
@@ -104,12 +111,14 @@ class Training : public StepSource {
   std::span<const Metric> Metrics() const override;
   std::vector<Decision> TakeDecisions() override;
 
-  // Evaluates on the whole test set, with the batch-norm statistics of the worker that was active
-  // in the most steps; the lowest of several, so worker 0 where all are active.
+  // Evaluates on the whole test set, of which each process takes a part, with the batch-norm
+  // statistics of the worker that was active in the most steps; the lowest of several, so worker 0
+  // where all are active.
   Evaluation Evaluate() override;
 
   // Sets a hook of all messages. Throws Error where messages stay on an accelerator.
   void SetMessageHook(MessageHook hook);
+  // The hook sees the workers of this process.
   void SetGradientHook(GradientHook hook) override;
 
   BackendReport Report() const override;
@@ -118,6 +127,8 @@ class Training : public StepSource {
   // The sections are "training", "shared", and "worker N" for each worker.
   void Save(SectionWriter& out) const override;
   void Load(const SectionFile& in) override;
+  void JoinSave() const override;
+  void JoinLoad() override;
 
   // Returns the number of steps done.
   int64_t step() const;
@@ -134,7 +145,8 @@ class Training : public StepSource {
   std::vector<float> Weights() const;
   // Returns the mean gradient of the last step, flat.
   std::span<const float> MeanGradient() const;
-  // Returns a worker's model: shared weights (with local steps its own), and its own buffers.
+  // Returns a worker's model: shared weights (with local steps its own), and its own buffers. The
+  // worker is one of this process.
   Model& Replica(int worker);
   // Returns a copy of the unit's residual at the worker; empty without error feedback.
   std::vector<float> Residual(int unit, int worker) const;

@@ -1,6 +1,7 @@
 #include "compress/schemes/codec_exchange.h"
 
 #include <algorithm>
+#include <bit>
 #include <cassert>
 
 #include "compress/checks.h"
@@ -18,7 +19,8 @@ const Codec& DenseCodec() {
 CodecExchange::CodecExchange(CodecExchangeSetup setup, const Unit& unit, int workers)
     : ExchangeBase(setup.scheme, unit, workers, MemoryOf(setup.memory, setup.whole)),
       setup_(std::move(setup)),
-      waiting_(workers) {
+      waiting_(workers),
+      values_(workers) {
   if (const SparseCodec* sparse = setup_.codec->Sparse()) {
     candidates_.emplace(*sparse, unit.numel, workers);
   }
@@ -81,7 +83,7 @@ std::optional<CollectiveCall> CodecExchange::NextCall() {
 int64_t CodecExchange::WaitingValues() const {
   int64_t values = 0;
   for (int i = 0; i < ActiveWorkers(); ++i) {
-    values += ReadHeader(waiting_[ActiveWorker(i)].bytes).count;
+    values += values_[ActiveWorker(i)];
   }
   return values;
 }
@@ -89,6 +91,7 @@ int64_t CodecExchange::WaitingValues() const {
 Message CodecExchange::Encode(int worker, std::span<const float> gradient) {
   if (call_ == kLengthsCall) {
     waiting_[worker] = MakeMessage(worker, gradient);
+    values_[worker] = ReadHeader(waiting_[worker].bytes).count;
     return NumberMessage(static_cast<uint32_t>(waiting_[worker].size()));
   }
   return lengths_.empty() ? MakeMessage(worker, gradient) : std::move(waiting_[worker]);
@@ -143,6 +146,22 @@ void CodecExchange::Accumulate([[maybe_unused]] int worker, ByteSpan message) {
     sent_ += ReadHeader(message).count;
   }
   ++accumulated_;
+}
+
+// The work of finding values depends on the numbers of the first active worker's codec, and that of
+// packing them on their number. Both are described before messages travel.
+void CodecExchange::WriteNotes(int worker, StateWriter& out) const {
+  if (!Current().SendsLengths()) return;
+  out.Number(static_cast<uint64_t>(values_[worker]));
+  for (const double number : StateOf(worker).numbers) {
+    out.Number(std::bit_cast<uint64_t>(number));
+  }
+}
+
+void CodecExchange::ReadNotes(int worker, StateReader& in) {
+  if (!Current().SendsLengths()) return;
+  values_[worker] = static_cast<int64_t>(in.Number("values of a message", kMaxUnitElements));
+  for (double& number : StateOf(worker).numbers) number = std::bit_cast<double>(in.Number());
 }
 
 void CodecExchange::FinishCall() {

@@ -34,6 +34,8 @@ class CodecExchange : public ExchangeBase {
   std::optional<CollectiveCall> NextCall() override;
   Message Encode(int worker, std::span<const float> gradient) override;
   void Accumulate(int worker, ByteSpan message) override;
+  void WriteNotes(int worker, StateWriter& out) const override;
+  void ReadNotes(int worker, StateReader& in) override;
   void FinishCall() override;
   void Mean(std::span<float> out) const override;
   int64_t ElementsSent() const override;
@@ -57,6 +59,7 @@ class CodecExchange : public ExchangeBase {
   float divisor_ = 1;
   int call_ = kDone;
   std::vector<Message> waiting_;  // messages by worker, between the calls
+  std::vector<int64_t> values_;   // values in them, by worker
   std::vector<int64_t> lengths_;  // lengths as announced, in the order of active workers
   int accumulated_ = 0;           // number of messages of this call so far
   int64_t sent_ = 0;              // number of values in the messages accumulated so far

@@ -25,6 +25,8 @@ class DenseStartExchange : public Exchange {
     return active_->Encode(worker, gradient);
   }
   void Accumulate(int worker, ByteSpan message) override { active_->Accumulate(worker, message); }
+  void WriteNotes(int worker, StateWriter& out) const override { rest_->WriteNotes(worker, out); }
+  void ReadNotes(int worker, StateReader& in) override { rest_->ReadNotes(worker, in); }
   void FinishCall() override { active_->FinishCall(); }
   void Mean(std::span<float> out) const override { active_->Mean(out); }
   int64_t ElementsSent() const override { return active_->ElementsSent(); }

@@ -43,6 +43,8 @@ class ExchangeBase : public Exchange {
   void SetParameter(double parameter) { step_.parameter = parameter; }
   // Returns parameter, random key and unit of the step, which sender and receivers share.
   CodecContext SharedContext() const;
+  CodecState& StateOf(int worker) { return codec_states_[worker]; }
+  const CodecState& StateOf(int worker) const { return codec_states_[worker]; }
   // Returns the sender's context, with its own draws and its codec's state.
   CodecContext SenderContext(int worker);
 

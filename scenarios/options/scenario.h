@@ -167,6 +167,9 @@ struct Scenario {
   uint64_t seed = 1;
   int seeds = 1;    // number of seeds: seed, seed + 1, ..., which all policies share
   int threads = 0;  // number of workers trained at the same time; 0: one per core
+  // Processes that this program starts on its machine; 0: those of a launcher, or one.
+  int processes = 0;
+  std::string master;  // HOST or HOST:PORT of process 0; "": what the launcher says
   bool record = false;
   Parsed<ParseMemoryLimit> memory = "90%";  // that trainings may take
   int jobs = 1;  // number of trainings at the same time, in processes of their own

@@ -17,6 +17,13 @@ std::vector<ScenarioOption> OptionsOfRun() {
       Integer<&Scenario::threads, 0, 1024>("run.threads", "--threads",
                                            "number of workers of a training to train in parallel; "
                                            "0: one per core, divided by the jobs"),
+      Integer<&Scenario::processes, 0, 1024>(
+          "run.processes", "--processes",
+          "number of processes on this machine that share the workers; 0: those that torchrun, "
+          "mpirun or srun started, or one"),
+      Text<&Scenario::master>("run.master", "--master", "HOST:PORT",
+                              "where process 0 of mpirun or srun listens (default: MASTER_ADDR "
+                              "and MASTER_PORT)"),
       Switch<&Scenario::record>("run.record", "--record",
                                 "record the training in traffic.jsonl, for legacy-replay"),
       Integer<&Scenario::jobs, 1, 1024>(

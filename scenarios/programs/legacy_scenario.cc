@@ -1,6 +1,7 @@
 // legacy-scenario trains, compresses and times a comparison of policies over one network.
 #include <cstdio>
 #include <cstring>
+#include <optional>
 
 #include "base/error.h"
 #include "base/program.h"
@@ -11,6 +12,7 @@
 #include "scenarios/run/comparison.h"
 #include "scenarios/run/run_report.h"
 #include "scenarios/shapes/model_shape.h"
+#include "scenarios/training/processes.h"
 #include "trainer/data/data_catalog.h"
 #include "trainer/models/model_catalog.h"
 #ifdef LEGACY_WITH_ADVICE
@@ -50,18 +52,34 @@ int Main(int argc, char** argv) {
   }
   legacy::ValidateScenario(line.scenario);
   legacy::TargetOf(line.scenario);  // refuses a target that the task does not have
-  std::fputs(legacy::PresetText(line.scenario).c_str(), stderr);
+  std::optional<legacy::Launch> launch;
+  if (!line.print_config) launch = legacy::LaunchOf(line.scenario);
+  const bool leads = !launch || launch->rank == 0;
+  if (leads) std::fputs(legacy::PresetText(line.scenario).c_str(), stderr);
   if (line.print_config) {
     std::fputs(legacy::PrintScenario(line.scenario).c_str(), stdout);
     return 0;
   }
-  if (line.scenario.layers.empty()) {
+  if (leads && line.scenario.layers.empty()) {
     std::fprintf(stderr, "data: %s\n", legacy::DataNote(line.scenario).c_str());
   }
-  const legacy::RunResult result =
-      legacy::RunComparison(line.scenario, "legacy-scenario", line.text, legacy::CatchStop(),
-                            stderr, {.resume = line.resume, .requests = &legacy::CatchRequests()});
-  return legacy::ReportRun(result, line.scenario.pictures);
+  const legacy::StopFlag& stop = legacy::CatchStop();
+  legacy::RunControl control{.resume = line.resume, .requests = &legacy::CatchRequests()};
+  std::optional<legacy::RunResult> result;
+  const auto run = [&] {
+    result =
+        legacy::RunComparison(line.scenario, "legacy-scenario", line.text, stop, stderr, control);
+  };
+  if (launch) {
+    legacy::RunTogether(*launch, line.scenario, legacy::SharedText(line.scenario), stop,
+                        [&](legacy::ProcessGroup& processes) {
+                          control.processes = &processes;
+                          run();
+                        });
+  } else {
+    run();
+  }
+  return result ? legacy::ReportRun(*result, line.scenario.pictures) : 0;
 }
 
 }  // namespace

@@ -7,7 +7,6 @@
 #include <map>
 #include <optional>
 #include <set>
-#include <thread>
 #include <tuple>
 #include <utility>
 
@@ -23,8 +22,10 @@
 #include "scenarios/run/manifest.h"
 #include "scenarios/run/pilot.h"
 #include "scenarios/run/progress.h"
-#include "scenarios/run/step_sources.h"
 #include "scenarios/run/timed_run.h"
+#include "scenarios/training/processes.h"
+#include "scenarios/training/step_sources.h"
+#include "scenarios/training/training_request.h"
 #include "trainer/clock/traffic_record.h"
 #include "trainer/memory.h"
 
@@ -32,51 +33,6 @@ namespace legacy {
 namespace {
 
 namespace fs = std::filesystem;
-
-int ThreadsOf(const Scenario& scenario) {
-  const int cores = std::max(1u, std::thread::hardware_concurrency());
-  const int of_one = std::max(1, cores / scenario.jobs);
-  return std::min(scenario.threads > 0 ? scenario.threads : of_one, scenario.workers);
-}
-
-TrainingOptions OptionsOf(const Scenario& s, const Method& method, uint64_t seed,
-                          const Scheme& scheme) {
-  TrainingOptions options;
-  options.workers = s.workers;
-  options.batch_size = s.batch;
-  options.passes = s.accumulate;
-  options.total_steps = s.steps;
-  options.seed = seed;
-  options.threads = ThreadsOf(s);
-  // Momentum is applied once: before compression (methods.cc), or by the optimizer.
-  if (!scheme.Traits().owns_momentum) {
-    options.sgd.momentum = s.momentum;
-    options.sgd.nesterov = s.nesterov;
-  } else {
-    options.sgd.momentum = 0;
-  }
-  options.sgd.weight_decay = s.weight_decay;
-  options.sgd.decay_vectors = s.decay_vectors;
-  options.optimizer = *s.optimizer;
-  const double scale = s.scale_learning_rate ? s.workers : 1;
-  options.schedule.learning_rate = s.learning_rate * scale;
-  options.schedule.decay = *s.schedule;
-  options.schedule.warmup_steps = s.warmup_steps;
-  options.schedule.warmup_from = s.warmup_from;
-  options.schedule.milestones.assign(s.decay_steps.begin(), s.decay_steps.end());
-  options.schedule.gamma = s.decay_factor;
-  options.schedule.final_learning_rate = s.final_learning_rate * scale;
-  options.label_smoothing = s.label_smoothing;
-  options.loss = *s.loss;
-  options.clip_worker = s.clip_worker;
-  options.clip_mean = s.clip_mean;
-  options.scope = *method.scope;
-  options.buckets.bucket_bytes = *s.bucket;
-  options.rescale_residuals = s.rescale_residuals;
-  options.local_steps = method.local_steps;
-  options.outer = *method.outer;
-  return options;
-}
 
 // UnitStats are sums over one training, by unit, for layers.csv.
 struct UnitStats {
@@ -135,10 +91,12 @@ constexpr const char* kPieceSection = "piece";
 
 class Comparison : public TimedRun {
  public:
-  Comparison(const Scenario& scenario, const StopFlag& stop, std::FILE* log)
+  Comparison(const Scenario& scenario, const StopFlag& stop, std::FILE* log,
+             ProcessGroup& processes)
       : scenario_(scenario),
         stop_(stop),
         log_(log),
+        processes_(processes),
         timing_(scenario),
         sources_(scenario.layers.empty() ? TrainedSources(scenario) : DrawnSources(scenario)),
         replay_refused_(ReplayRefusals(scenario)) {
@@ -278,9 +236,7 @@ class Comparison : public TimedRun {
   }
 
   std::vector<Unit> UnitsOf(const Method& method) const {
-    return PlanUnits({sources_->Layers().begin(), sources_->Layers().end()}, *method.scope,
-                     {.bucket_bytes = *scenario_.bucket})
-        .units;
+    return legacy::UnitsOf(method, scenario_, sources_->Layers());
   }
 
   // Makes a training's source. `log` receives the method's description; null: nobody does.
@@ -300,12 +256,12 @@ class Comparison : public TimedRun {
                      method.name.c_str(), static_cast<long long>(method.local_steps));
       }
     }
-    TrainingOptions options = OptionsOf(scenario_, method, seed, *built.scheme);
-    if (workers > 0) {
-      options.workers = workers;
-      options.threads = std::min(options.threads, workers);
-    }
-    return sources_->Make(options, std::move(built));
+    if (workers == 0) workers = scenario_.workers;
+    const TrainingOptions options =
+        OptionsOf(scenario_, method, seed, workers, *built.scheme, processes_);
+    const auto make = [&] { return sources_->Make(options, std::move(built)); };
+    if (processes_.Alone()) return make();
+    return Lead({method.name, method.policy, method.parameter, seed, workers}, make, processes_);
   }
 
   // True where the training is evaluated after that many steps.
@@ -360,6 +316,7 @@ class Comparison : public TimedRun {
   const Scenario& scenario_;
   const StopFlag& stop_;
   std::FILE* const log_;
+  ProcessGroup& processes_;
   ScenarioTiming timing_;
   std::vector<Method> methods_;
   std::unique_ptr<StepSources> sources_;
@@ -408,10 +365,18 @@ void Comparison::CheckMemory() {
   for (const Method& method : methods_) {
     const std::vector<Unit> units = UnitsOf(method);
     const BuiltMethod built = BuildMethod(method, scenario_, units, sources_->StepsPerEpoch());
-    const TrainingOptions options = OptionsOf(scenario_, method, scenario_.seed, *built.scheme);
-    const TrainingMemory memory =
-        EstimateMemory(options, units, *costs, *built.scheme, built.parameter);
-    trainings.emplace_back(memory.Total(), method.name + ", " + memory.Text(scenario_.workers));
+    const int workers = scenario_.workers, processes = processes_.size();
+    TrainingOptions options =
+        OptionsOf(scenario_, method, scenario_.seed, workers, *built.scheme, processes_);
+    // Process 0 has the most workers of its own, and the messages of all.
+    options.workers = (workers + processes - 1) / processes;
+    TrainingMemory memory = EstimateMemory(options, units, *costs, *built.scheme, built.parameter);
+    memory.messages *= static_cast<double>(workers) / options.workers;
+    std::string text = method.name + ", " + memory.Text(options.workers);
+    if (!processes_.Alone()) {
+      text += ", in each of " + std::to_string(processes_.local_size()) + " processes";
+    }
+    trainings.emplace_back(memory.Total() * processes_.local_size(), text);
   }
   std::ranges::sort(trainings, std::greater());
   // At worst the largest ones run side by side: each method with several seeds, on all networks.
@@ -717,33 +682,19 @@ void Comparison::WriteLayers(const Method& method, uint64_t seed, const StepSour
   }
 }
 
-// Returns the scenario with numbers of steps instead of epochs.
-Scenario InSteps(const Scenario& scenario) {
-  Scenario resolved = scenario;
-  std::vector<StepCount*> counts = {&resolved.steps, &resolved.warmup_steps,
-                                    &resolved.evaluate_every};
-  for (StepCount& count : resolved.decay_steps) counts.push_back(&count);
-  const auto epochs = std::ranges::find_if(counts, [](auto* count) { return count->InEpochs(); });
-  if (epochs == counts.end()) return resolved;
-  if (!scenario.layers.empty()) {
-    throw Error("steps", (*epochs)->Text(),
-                "numbers of steps with training.layers: shapes have no epochs");
-  }
-  const int64_t steps = TrainedSources(scenario)->StepsPerEpoch();
-  for (StepCount* count : counts) *count = count->InSteps(steps);
-  return resolved;
-}
-
 }  // namespace
 
 RunResult RunComparison(const Scenario& given, const std::string& program,
                         const std::string& command_line, const StopFlag& stop, std::FILE* log,
                         const RunControl& control) {
   const Scenario scenario = InSteps(given);
+  ProcessGroup& processes = control.processes ? *control.processes : OneProcess();
   return FillRunDirectory(
       scenario, program, command_line,
-      [&](const Scenario& chosen) { return std::make_unique<Comparison>(chosen, stop, log); }, log,
-      control);
+      [&](const Scenario& chosen) {
+        return std::make_unique<Comparison>(chosen, stop, log, processes);
+      },
+      log, control);
 }
 
 }  // namespace legacy

@@ -178,8 +178,9 @@ Scenario AskedFor(const json& manifest, const std::string& where) {
 }
 
 bool MayResumeChange(const std::string& key) {
-  for (const char* other : {"run.out", "run.overwrite", "run.threads", "run.pictures",
-                            "run.checkpoint", "run.memory", "training.data_root"}) {
+  for (const char* other :
+       {"run.out", "run.overwrite", "run.threads", "run.pictures", "run.checkpoint", "run.memory",
+        "run.processes", "run.master", "training.data_root"}) {
     if (key == other) return true;
   }
   return false;
@@ -191,6 +192,18 @@ Scenario ResumeDefaults(const std::string& directory) {
   Scenario scenario = AskedFor(ReadResumed(directory), directory + "/manifest.json: configuration");
   scenario.out = directory;
   return scenario;
+}
+
+std::string SharedText(const Scenario& scenario) {
+  std::string text = "version: " LEGACY_VERSION "\n";
+  for (const ScenarioOption& option : ScenarioOptions()) {
+    if (!MayResumeChange(option.key)) text += option.key + ": " + option.get(scenario) + "\n";
+  }
+  const json document = ScenarioDocument(scenario);
+  for (const char* section : {"methods", "ns3"}) {
+    text += section + (": " + document.value(section, json::object()).dump()) + "\n";
+  }
+  return text;
 }
 
 void CheckResume(const Scenario& scenario, const json& manifest) {

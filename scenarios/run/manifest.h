@@ -44,6 +44,10 @@ Scenario ResumeDefaults(const std::string& directory);
 // differs.
 void CheckResume(const Scenario& scenario, const nlohmann::json& manifest);
 
+// Returns the lines that processes which train together need to have alike: the scenario, without
+// what a resumed run may change, and the version of the program.
+std::string SharedText(const Scenario& scenario);
+
 // Reads the manifest of a run to go on with. Throws Error where no run is there.
 nlohmann::json ReadResumed(const std::filesystem::path& directory);
 

@@ -22,6 +22,8 @@
 
 namespace legacy {
 
+class ProcessGroup;
+
 // A TimedNetwork is a network on which trainings are timed, and the sink of its rows.
 struct TimedNetwork {
   ScenarioTiming* timing = nullptr;
@@ -103,6 +105,8 @@ struct RunControl {
   bool resume = false;  // true: goes on with the run in scenario.out
   // Counts requests for a checkpoint; null: none come.
   const StopFlag* requests = nullptr;
+  // Processes that train together, of which this one leads; null: it is alone.
+  ProcessGroup* processes = nullptr;
 };
 
 // Makes the run, with the fidelity that `scenario` asks for or `auto` chooses, and its directory,

@@ -1,9 +1,10 @@
 // Sources of the trainings of a model on a data set.
 #include <algorithm>
 
-#include "scenarios/run/step_sources.h"
+#include "scenarios/training/step_sources.h"
 #include "trainer/accelerator.h"
 #include "trainer/models/model.h"
+#include "trainer/processes/gloo_group.h"
 #include "trainer/tasks/task.h"
 
 namespace legacy {
@@ -83,4 +84,10 @@ class Trained : public StepSources {
 // Makes the sources; training_module.cc looks this function up. The caller owns the result.
 extern "C" legacy::StepSources* legacy_trained_sources(const legacy::Scenario& scenario) {
   return std::make_unique<legacy::Trained>(scenario).release();
+}
+
+// Joins the processes of a launch. The caller owns the result.
+extern "C" legacy::ProcessGroup* legacy_join_processes(const legacy::Launch& launch,
+                                                       const legacy::StopFlag& stop) {
+  return legacy::JoinGlooGroup(launch, stop).release();
 }

@@ -3,7 +3,7 @@
 #include <dlfcn.h>
 
 #include "base/error.h"
-#include "scenarios/run/step_sources.h"
+#include "scenarios/training/step_sources.h"
 
 namespace legacy {
 namespace {
@@ -11,29 +11,42 @@ namespace {
 constexpr const char* kModule = "liblegacy_training.so";  // beside the other libraries
 
 using Maker = StepSources* (*)(const Scenario&);
+using Joiner = ProcessGroup* (*)(const Launch&, const StopFlag&);
 
-Maker LoadMaker() {
-  void* module = dlopen(kModule, RTLD_NOW | RTLD_LOCAL);
-  void* maker = module == nullptr ? nullptr : dlsym(module, "legacy_trained_sources");
-  if (maker == nullptr) {
+// The functions of the module.
+struct Module {
+  Maker sources = nullptr;
+  Joiner join = nullptr;
+};
+
+Module Load() {
+  void* const module = dlopen(kModule, RTLD_NOW | RTLD_LOCAL);
+  const auto find = [&](const char* name) {
+    void* const function = module == nullptr ? nullptr : dlsym(module, name);
+    if (function != nullptr) return function;
     throw Error(std::string("training: ") + dlerror() +
                 "; a build with LibTorch has it (LEGACY_TORCH=ON), others time shapes (--layers) "
                 "and trainings that are recorded");
-  }
-  return reinterpret_cast<Maker>(maker);
+  };
+  return {reinterpret_cast<Maker>(find("legacy_trained_sources")),
+          reinterpret_cast<Joiner>(find("legacy_join_processes"))};
 }
 
-Maker LoadedMaker() {
-  static const Maker maker = LoadMaker();
-  return maker;
+const Module& Loaded() {
+  static const Module module = Load();
+  return module;
 }
 
 }  // namespace
 
-void LoadTraining() { LoadedMaker(); }
+void LoadTraining() { Loaded(); }
 
 std::unique_ptr<StepSources> TrainedSources(const Scenario& scenario) {
-  return std::unique_ptr<StepSources>(LoadedMaker()(scenario));
+  return std::unique_ptr<StepSources>(Loaded().sources(scenario));
+}
+
+std::unique_ptr<ProcessGroup> JoinProcesses(const Launch& launch, const StopFlag& stop) {
+  return std::unique_ptr<ProcessGroup>(Loaded().join(launch, stop));
 }
 
 }  // namespace legacy

@@ -4,8 +4,8 @@
 
 #include "scenarios/options/methods.h"
 #include "scenarios/run/diagnostics.h"
-#include "scenarios/run/step_sources.h"
 #include "scenarios/run/timed_training.h"
+#include "scenarios/training/step_sources.h"
 
 namespace legacy {
 namespace {

@@ -1,9 +1,9 @@
 // Makes the steps of a model of which only the shape is known.
 #include <algorithm>
 
-#include "scenarios/run/step_sources.h"
 #include "scenarios/shapes/drawn_training.h"
 #include "scenarios/shapes/model_shape.h"
+#include "scenarios/training/step_sources.h"
 
 namespace legacy {
 namespace {

@@ -11,13 +11,13 @@
 #include "base/child.h"
 #include "base/error.h"
 #include "base/parse.h"
-#include "scenarios/run/step_sources.h"
 #include "scenarios/study/advise.h"
 #include "scenarios/study/folder.h"
 #include "scenarios/study/progress.h"
 #include "scenarios/study/run.h"
 #include "scenarios/study/shell.h"
 #include "scenarios/study/work.h"
+#include "scenarios/training/step_sources.h"
 #include "trainer/data/data_catalog.h"
 
 namespace legacy {

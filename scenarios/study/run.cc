@@ -14,9 +14,9 @@
 
 #include "base/child.h"
 #include "base/error.h"
-#include "scenarios/run/step_sources.h"
 #include "scenarios/study/tasks.h"
 #include "scenarios/study/work.h"
+#include "scenarios/training/step_sources.h"
 
 namespace legacy {
 namespace {

@@ -19,7 +19,7 @@ class FolderFeed : public Feed {
         options_(options),
         sampler_(task.Samples(true), options.workers, options.batch_size, options.seed),
         pool_(task.folder(), DecodersBeside(options.threads),
-              kAhead * options.workers * options.batch_size) {}
+              kAhead * OwnWorkers(options) * options.batch_size) {}
 
   int64_t StepsPerEpoch() const override { return sampler_.StepsPerEpoch(); }
 
@@ -27,7 +27,7 @@ class FolderFeed : public Feed {
     while (!asked_.empty() && asked_.begin()->first < step) {
       // Inactive workers did not take theirs.
       for (const Asked& batch : asked_.begin()->second) {
-        if (!batch.taken) pool_.Take(batch.ticket);
+        if (!batch.taken && !batch.samples.empty()) pool_.Take(batch.ticket);
       }
       asked_.erase(asked_.begin());
     }
@@ -58,11 +58,16 @@ class FolderFeed : public Feed {
     return std::max(1, static_cast<int>(std::thread::hardware_concurrency()) - threads);
   }
 
+  static int64_t OwnWorkers(const FeedOptions& options) {
+    return std::max(1, (options.workers - options.first + options.stride - 1) / options.stride);
+  }
+
   void Ask(int64_t step) {
     sampler_.Seek(step);
     std::vector<Asked>& batches = asked_[step];
     for (int worker = 0; worker < options_.workers; ++worker) {
       Asked& asked = batches.emplace_back();
+      if (worker % options_.stride != options_.first) continue;
       std::vector<ImageJob> jobs;
       for (const int64_t sample : sampler_.Batch(worker)) {
         asked.samples.push_back(task_.InFolder(true, sample));

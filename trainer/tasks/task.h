@@ -31,7 +31,7 @@ class Feed {
   // True where the step does not go on from the one before it, so that the states of recurrent
   // models start anew.
   virtual bool Begins() const { return true; }
-  // Returns the batch of a worker. Any thread may ask.
+  // Returns the batch of a worker, one of FeedOptions. Any thread may ask.
   virtual Batch Get(int worker) const = 0;
 };
 
@@ -40,6 +40,10 @@ struct FeedOptions {
   int64_t batch_size = 1;  // samples of each worker
   uint64_t seed = 1;
   int threads = 1;  // that compute; others may prepare batches
+  // Workers for which Get() is called: first, first + stride, ... Those of other processes need no
+  // preparation.
+  int first = 0;
+  int stride = 1;
 };
 
 // Sums over a part of the test set. The metrics are computed from their totals.

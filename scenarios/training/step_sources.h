@@ -11,8 +11,11 @@
 #include <string>
 #include <vector>
 
+#include "base/program.h"
 #include "scenarios/options/methods.h"
 #include "scenarios/options/scenario.h"
+#include "trainer/processes/launch.h"
+#include "trainer/processes/process_group.h"
 #include "trainer/step_source.h"
 #include "trainer/training.h"
 
@@ -55,6 +58,8 @@ std::unique_ptr<StepSources> TrainedSources(const Scenario& scenario);
 // Loads what TrainedSources() needs, mainly LibTorch, once for each process. Called before a fork,
 // it saves the children that work. Throws Error where it cannot be loaded.
 void LoadTraining();
+// Joins the processes of a launch (trainer/processes/gloo_group.h).
+std::unique_ptr<ProcessGroup> JoinProcesses(const Launch& launch, const StopFlag& stop);
 // Returns the sources of the scenario's shape (training.layers). Throws Error on files that are no
 // shapes.
 std::unique_ptr<StepSources> DrawnSources(const Scenario& scenario);
