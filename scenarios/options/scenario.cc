@@ -63,6 +63,7 @@ Scenario TaskDefaults(const Scenario& defaults, TaskKind task) {
   Scenario scenario = defaults;
   if (task == TaskKind::kClassification) return scenario;
   scenario.test_limit = 0;
+  scenario.target = Scenario().target;
   scenario.optimizer = "adam";
   scenario.learning_rate = 0.003;
   scenario.momentum = 0;

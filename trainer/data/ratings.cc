@@ -195,9 +195,9 @@ void HoldOut(const std::vector<Rating>& lines, Ratings& ratings) {
       items.push_back(rating.item);
     }
     std::ranges::sort(items);
-    const auto repeated = std::ranges::unique(items);
-    ratings.repeated += std::ssize(repeated);
-    items.erase(repeated.begin(), repeated.end());
+    const auto repeated = std::unique(items.begin(), items.end());
+    ratings.repeated += items.end() - repeated;
+    items.erase(repeated, items.end());
     if (items.size() > 1) {
       ratings.held_out[user] = last->item;
       std::erase(items, last->item);

@@ -33,7 +33,7 @@ double NearlyNormal(RandomStream& random) {
 
 }  // namespace
 
-TasteModel::TasteModel(int32_t users, int32_t items) : users_(users), items_(items) {
+TasteModel::TasteModel(int32_t users, int32_t items) : items_(items) {
   const auto draw = [](uint32_t layer, int32_t rows) {
     std::vector<double> factors;
     factors.reserve(static_cast<size_t>(rows) * kFactors);

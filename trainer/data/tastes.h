@@ -23,7 +23,6 @@ class TasteModel {
   std::vector<int32_t> Choices(int32_t user, int32_t count) const;
 
  private:
-  int32_t users_;
   int32_t items_;
   std::vector<double> user_factors_;  // [users, kFactors]
   std::vector<double> item_factors_;  // [items, kFactors]
