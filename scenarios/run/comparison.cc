@@ -533,8 +533,8 @@ void Comparison::Save(size_t position, const StepSource& training, const UnitSta
   std::vector<SavedChoice> choices;
   for (const auto& [key, chosen] : chosen_) {
     const auto& [name, seed, here] = key;
-    const auto is_here = [&](const TimedNetwork& timed_network) {
-      return &timed_network.timing->scenario() == here;
+    const auto is_here = [scenario = here](const TimedNetwork& timed_network) {
+      return &timed_network.timing->scenario() == scenario;
     };
     const auto network = std::ranges::find_if(timed_networks, is_here) - timed_networks.begin();
     choices.push_back({name, seed, static_cast<size_t>(network), chosen.method.policy,
