@@ -1,4 +1,5 @@
-// The fields of values that checkpoints hold (archive.h).
+// The fields of values that checkpoints and journals hold (archive.h). A binding has as many names
+// as its struct has members, so that a new member is an error here until it is written too.
 #pragma once
 
 #include "compress/decision.h"
@@ -13,38 +14,46 @@ namespace legacy::fabric {
 
 template <class Archive>
 void Fields(Archive& archive, EngineCounters& c) {
-  archive(c.events, c.packets, c.flows, c.retransmitTimeouts, c.rateFloors);
+  auto& [events, packets, flows, retransmitTimeouts, rateFloors] = c;
+  archive(events, packets, flows, retransmitTimeouts, rateFloors);
 }
 
 template <class Archive>
 void Fields(Archive& archive, LinkCounters& c) {
-  archive(c.bytes, c.backgroundBytes, c.packets, c.drops, c.marks, c.maxQueueBytes, c.busy, c.peak);
+  auto& [bytes, backgroundBytes, packets, drops, marks, maxQueueBytes, busy, peak] = c;
+  archive(bytes, backgroundBytes, packets, drops, marks, maxQueueBytes, busy, peak);
 }
 
 template <class Archive>
 void Fields(Archive& archive, CollectiveSpec& c) {
-  archive(c.algorithm, c.root, c.bytes, c.pullBytes, c.servers, c.group, c.sumBytes, c.parents,
-          c.firstAggregator, c.pairBytes, c.order, c.pieceBytes, c.window);
+  auto& [algorithm, root, bytes, pullBytes, servers, group, sumBytes, parents, firstAggregator,
+         pairBytes, order, pieceBytes, window] = c;
+  archive(algorithm, root, bytes, pullBytes, servers, group, sumBytes, parents, firstAggregator,
+          pairBytes, order, pieceBytes, window);
 }
 
 template <class Archive>
 void Fields(Archive& archive, CallTraffic& c) {
-  archive(c.collective, c.computeBefore);
+  auto& [collective, computeBefore] = c;
+  archive(collective, computeBefore);
 }
 
 template <class Archive>
 void Fields(Archive& archive, BucketTraffic& b) {
-  archive(b.ready, b.calls, b.decode);
+  auto& [ready, calls, decode] = b;
+  archive(ready, calls, decode);
 }
 
 template <class Archive>
 void Fields(Archive& archive, StepTraffic& t) {
-  archive(t.workers, t.deviceFree, t.buckets);
+  auto& [workers, deviceFree, buckets] = t;
+  archive(workers, deviceFree, buckets);
 }
 
 template <class Archive>
 void Fields(Archive& archive, StepSimulator::State& s) {
-  archive(s.fresh, s.memoised, s.totals, s.known);
+  auto& [fresh, memoised, totals, known] = s;
+  archive(fresh, memoised, totals, known);
 }
 
 }  // namespace legacy::fabric
@@ -53,17 +62,20 @@ namespace legacy {
 
 template <class Archive>
 void Fields(Archive& archive, Work& w) {
-  archive(w.kernel, w.elements, w.launches, w.sets, w.alike);
+  auto& [kernel, elements, launches, sets, alike] = w;
+  archive(kernel, elements, launches, sets, alike);
 }
 
 template <class Archive>
 void Fields(Archive& archive, CollectiveCall& c) {
-  archive(c.reduction, c.collective, c.root, c.encode, c.decode);
+  auto& [reduction, collective, root, encode, decode] = c;
+  archive(reduction, collective, root, encode, decode);
 }
 
 template <class Archive>
 void Fields(Archive& archive, PlannedCall& c) {
-  archive(c.call, c.bytes);
+  auto& [call, bytes] = c;
+  archive(call, bytes);
 }
 
 template <class Archive>
@@ -73,57 +85,68 @@ void Fields(Archive& archive, SentCall& c) {
 
 template <class Archive>
 void Fields(Archive& archive, BucketWork& b) {
-  archive(b.layers, b.elements, b.calls);
+  auto& [layers, elements, calls] = b;
+  archive(layers, elements, calls);
 }
 
 template <class Archive>
 void Fields(Archive& archive, StepWork& w) {
-  archive(w.step, w.workers, w.batch_size, w.whole_gradient, w.buckets, w.active_workers);
+  auto& [step, workers, batch_size, passes, whole_gradient, update, buckets, active_workers] = w;
+  archive(step, workers, batch_size, passes, whole_gradient, update, buckets, active_workers);
 }
 
 template <class Archive>
 void Fields(Archive& archive, UnitOutcome& u) {
-  archive(u.parameter, u.elements, u.bytes);
+  auto& [parameter, elements, bytes] = u;
+  archive(parameter, elements, bytes);
 }
 
 template <class Archive>
 void Fields(Archive& archive, StepOutcome& o) {
-  archive(o.step, o.learning_rate, o.loss, o.work, o.units);
+  auto& [step, learning_rate, loss, work, units] = o;
+  archive(step, learning_rate, loss, work, units);
 }
 
 template <class Archive>
 void Fields(Archive& archive, DecisionGrounds& g) {
-  archive(g.error, g.budget, g.gain, g.seconds, g.reason);
+  auto& [error, budget, gain, seconds, reason] = g;
+  archive(error, budget, gain, seconds, reason);
 }
 
 template <class Archive>
 void Fields(Archive& archive, Decision& d) {
-  archive(d.step, d.number, d.unit, d.parameter, d.grounds);
+  auto& [step, number, unit, parameter, grounds] = d;
+  archive(step, number, unit, parameter, grounds);
 }
 
 template <class Archive>
 void Fields(Archive& archive, Evaluation& e) {
-  archive(e.loss, e.metrics);
+  auto& [loss, metrics] = e;
+  archive(loss, metrics);
 }
 
 template <class Archive>
 void Fields(Archive& archive, Unit& u) {
-  archive(u.id, u.name, u.shape, u.offset, u.numel);
+  auto& [id, name, shape, offset, numel] = u;
+  archive(id, name, shape, offset, numel);
 }
 
 template <class Archive>
 void Fields(Archive& archive, OperationCost& c) {
-  archive(c.kind, c.forward_flops, c.forward_bytes, c.weight_bytes, c.parameters);
+  auto& [kind, forward_flops, forward_bytes, weight_bytes, parameters] = c;
+  archive(kind, forward_flops, forward_bytes, weight_bytes, parameters);
 }
 
 template <class Archive>
 void Fields(Archive& archive, BackendReport& r) {
-  archive(r.device, r.name, r.compression, r.steps);
+  auto& [device, name, compression, steps] = r;
+  archive(device, name, compression, steps);
 }
 
 template <class Archive>
 void Fields(Archive& archive, Probe& p) {
-  archive(p.squared, p.kept);
+  auto& [squared, kept] = p;
+  archive(squared, kept);
 }
 
 }  // namespace legacy

@@ -176,6 +176,18 @@ class Resume(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.expect_whole(folder)
 
+    def test_jobs_keep_passes_and_updates_of_local_steps(self):
+        found = []
+        for jobs in ("1", "2"):
+            folder = self.root / ("local-" + jobs)
+            done = run(folder, "--accumulate=2", "--policies=dense,diloco", "--local-steps=4",
+                       "--gradient-steps=0", "--jobs=" + jobs, "--checkpoint=off")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            found.append(files(folder))
+        one, two = found
+        self.assertEqual(sorted(one), sorted(two))
+        self.assertEqual([name for name in one if one[name] != two[name]], [])
+
     def test_a_job_that_dies_ends_the_run_with_its_name(self):
         folder = self.root / "dies"
         process = start(folder, *LONG, "--jobs=2", "--policies=dense,topk", PERIOD)
