@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "compress/cpu/vector.h"
+#include "trainer/heap.h"
 #include "trainer/one_thread.h"
 #include "trainer/update_work.h"
 
@@ -95,6 +96,7 @@ HostBackend::HostBackend(const BackendJob& job, UnitPlan plan)
       gradients_(static_cast<size_t>(job.options.threads),
                  std::vector<float>(static_cast<size_t>(job.Numel()))),
       mean_(static_cast<size_t>(job.Numel())) {
+  KeepFreedMemory();
   const int workers = job.options.workers;
   auto exchange =
       std::make_unique<HostModelExchange>(job.scheme, plan.units, workers, pool_, job.processes);

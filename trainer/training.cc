@@ -99,7 +99,7 @@ struct Training::Impl {
   void ShareLosses(std::span<const int> active, std::span<double> losses);
   // Throws Error where another process has other weights.
   void CompareWeights() const;
-  // Read what Training::Save wrote: what this process keeps of the section "training", after it.
+  // Restores what this process keeps of the section "training" that Training::Save wrote.
   void LoadTraining(StateReader& state);
 
   TrainingOptions options;

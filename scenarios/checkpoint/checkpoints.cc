@@ -84,6 +84,8 @@ bool Checkpoints::Due() const {
 
 bool Checkpoints::Write(const std::vector<fs::path>& files,
                         const std::function<void(SectionWriter&)>& write) {
+  // A request that comes while this checkpoint is written is for the next one.
+  if (options_.requests != nullptr) served_ = *options_.requests;
   bool written = false;
   try {
     std::vector<GrowingFile> lengths;
@@ -107,7 +109,6 @@ bool Checkpoints::Write(const std::vector<fs::path>& files,
     std::fprintf(log_, "warning: %s%s\n", error.what(),
                  written ? "" : "; the run goes on without this checkpoint");
   }
-  if (options_.requests != nullptr) served_ = *options_.requests;
   if (On()) next_ = std::chrono::steady_clock::now() + *options_.period;
   return written;
 }

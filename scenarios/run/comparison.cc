@@ -103,11 +103,8 @@ class Comparison : public TimedRun {
     for (const std::string& name : scenario.policies)
       methods_.push_back(FindMethod(scenario, name));
     CheckMemory();
-    for (const Method& method : methods_) {
-      const std::unique_ptr<StepSource> source = MakeSource(method, scenario.seed);
-      metrics_.assign(source->Metrics().begin(), source->Metrics().end());
-    }
-    TargetAmong(scenario, metrics_);  // refuses a target before anything is trained
+    for (const Method& method : methods_) MakeSource(method, scenario.seed);
+    TargetAmong(scenario, sources_->Metrics());  // refuses a target before anything is trained
     const Unit& last = sources_->Layers().back();
     elements_ = last.offset + last.numel;
   }
@@ -145,8 +142,8 @@ class Comparison : public TimedRun {
   }
   nlohmann::json Manifest(const std::string& program,
                           const std::string& command_line) const override {
-    nlohmann::json manifest =
-        ManifestDocument(scenario_, program, command_line, metrics_, elements_, replay_refused_);
+    nlohmann::json manifest = ManifestDocument(scenario_, program, command_line,
+                                               sources_->Metrics(), elements_, replay_refused_);
     sources_->Describe(reports_, manifest);
     manifest["decisions"] = forecasts_;
     manifest["requested_bytes"] = requested_;
@@ -320,7 +317,6 @@ class Comparison : public TimedRun {
   ScenarioTiming timing_;
   std::vector<Method> methods_;
   std::unique_ptr<StepSources> sources_;
-  std::vector<Metric> metrics_;  // metrics of the trainings; empty: nothing is trained
   BackendReports reports_;
   // Methods by name, seed and network (its scenario).
   std::map<std::tuple<std::string, uint64_t, const Scenario*>, EqualBytes> chosen_;
@@ -331,7 +327,7 @@ class Comparison : public TimedRun {
   // Reasons why a record may not be timed on other networks.
   std::vector<std::string> replay_refused_;
   std::optional<TrafficRecorder> recorder_;
-  // Where a resumed run goes on.
+  // The piece that a resumed run goes on with, and the number of its steps that are done.
   size_t first_piece_ = 0;
   int64_t first_step_ = 0;
   bool said_cannot_save_ = false;

@@ -24,14 +24,14 @@ class Trained : public StepSources {
                         .validation = *scenario.evaluate_on == TextPart::kValidation,
                         .negatives = scenario.negatives,
                         .strict = scenario.strict_data})),
-        layers_(LayersOf(task_->RequestFor(scenario.model, scenario.seed))) {}
+        layers_(LayersOf(task_->RequestFor(scenario.model, scenario.seed))),
+        steps_per_epoch_(
+            task_->Open({scenario.workers, scenario.batch * scenario.accumulate, scenario.seed})
+                ->StepsPerEpoch()) {}
 
   std::string Title() const override { return scenario_.model; }
   std::span<const Unit> Layers() const override { return layers_; }
-  int64_t StepsPerEpoch() const override {
-    return task_->Open({scenario_.workers, scenario_.batch * scenario_.accumulate, scenario_.seed})
-        ->StepsPerEpoch();
-  }
+  int64_t StepsPerEpoch() const override { return steps_per_epoch_; }
   std::optional<std::vector<OperationCost>> HostCosts() const override {
     if (device_.accelerator) return std::nullopt;
     return CostsOf(task_->RequestFor(scenario_.model, scenario_.seed));
@@ -75,6 +75,7 @@ class Trained : public StepSources {
   DeviceChoice device_;
   std::unique_ptr<Task> task_;
   std::vector<Unit> layers_;
+  int64_t steps_per_epoch_;
 };
 
 }  // namespace

@@ -11,10 +11,6 @@
 #include <thread>
 #include <vector>
 
-// clang-format off: jpeglib.h needs cstdio
-#include <jpeglib.h>
-// clang-format on
-
 #include "base/program.h"
 #include "trainer/bench/drawn_jpeg.h"
 #include "trainer/data/decode_pool.h"
@@ -87,27 +83,6 @@ std::vector<ImageJob> Jobs(const ImageFolder& folder, const Options& options, in
   return jobs;
 }
 
-// Decodes a whole file with libjpeg-turbo at 1 / `reduction`, to red, green and blue.
-void DecodeWhole(std::span<const uint8_t> file, int reduction, std::vector<uint8_t>& rows) {
-  jpeg_decompress_struct jpeg{};
-  jpeg_error_mgr errors{};
-  jpeg.err = jpeg_std_error(&errors);
-  jpeg_create_decompress(&jpeg);
-  jpeg_mem_src(&jpeg, file.data(), static_cast<unsigned long>(file.size()));
-  jpeg_read_header(&jpeg, TRUE);
-  jpeg.scale_num = 1;
-  jpeg.scale_denom = static_cast<unsigned>(reduction);
-  jpeg.out_color_space = JCS_RGB;
-  jpeg_start_decompress(&jpeg);
-  rows.resize(size_t{jpeg.output_width} * 3 * jpeg.output_height);
-  while (jpeg.output_scanline < jpeg.output_height) {
-    JSAMPROW row = rows.data() + size_t{jpeg.output_scanline} * jpeg.output_width * 3;
-    jpeg_read_scanlines(&jpeg, &row, 1);
-  }
-  jpeg_finish_decompress(&jpeg);
-  jpeg_destroy_decompress(&jpeg);
-}
-
 // Returns the seconds that libjpeg-turbo takes for the jobs, from files that are in memory.
 double TimeLibrary(const ImageFolder& folder, const std::vector<ImageJob>& jobs, int size,
                    int threads) {
@@ -127,9 +102,9 @@ double TimeLibrary(const ImageFolder& folder, const std::vector<ImageJob>& jobs,
   std::vector<std::thread> helpers;
   for (int i = 0; i < threads; ++i) {
     helpers.emplace_back([&] {
-      std::vector<uint8_t> rows;
+      DecodedJpeg picture;
       for (size_t job = next++; job < jobs.size(); job = next++) {
-        DecodeWhole(files[static_cast<size_t>(jobs[job].sample)], reductions[job], rows);
+        DecodeJpeg(files[static_cast<size_t>(jobs[job].sample)], reductions[job], picture);
       }
     });
   }

@@ -1,7 +1,7 @@
 // legacy-bench-state measures the state of a training: how long a checkpoint takes beside dd, which
 // writes as many zeros to the same disk, and how much memory the training takes beside its estimate
 // (trainer/memory.h). The two writers take turns.
-#include <sys/resource.h>
+#include <malloc.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <exception>
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <string>
 #include <vector>
@@ -50,12 +51,15 @@ double Median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-// Returns the most memory that the process had so far.
-double PeakBytes() {
-  rusage usage;
-  getrusage(RUSAGE_SELF, &usage);
+// Returns the number of bytes in a line of /proc/self/status: "VmHWM", the most memory that the
+// process had so far; "VmRSS", what it has now; "RssFile", what of it is libraries and programs.
+double StatusBytes(const std::string& name) {
+  std::ifstream status("/proc/self/status");
   constexpr double kUnit = 1024;
-  return kUnit * static_cast<double>(usage.ru_maxrss);
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with(name + ":")) return kUnit * std::stod(line.substr(name.size() + 1));
+  }
+  throw Error("/proc/self/status has no line '" + name + "'");
 }
 
 void RunDd(const fs::path& path, uintmax_t bytes) {
@@ -67,7 +71,7 @@ void RunDd(const fs::path& path, uintmax_t bytes) {
 
 void Measure(const Request& request) {
   UseOneThread();
-  const std::unique_ptr<Task> task = LoadTask({.dataset = "glyphs", .test_limit = 500});
+  const std::unique_ptr<Task> task = LoadTask({.dataset = "glyphs", .data_root = {}, .test_limit = 500});
   const ModelRequest model = task->RequestFor(request.model, 1);
   TrainingOptions options;
   options.workers = request.workers;
@@ -81,32 +85,19 @@ void Measure(const Request& request) {
   const TrainingMemory estimate =
       EstimateMemory(options, units, CostsOf(model), *scheme, request.parameter);
 
-  // LibTorch's own memory is what a training of one worker and one sample takes beside its
-  // estimate.
-  const double before = PeakBytes();
-  double own = 0;
-  {
-    TrainingOptions one = options;
-    one.workers = one.threads = 1;
-    one.batch_size = 1;
-    one.evaluation_batch = 1;
-    const TrainingMemory least =
-        EstimateMemory(one, units, CostsOf(model), *scheme, request.parameter);
-    Training training(one, *task, model, MakeUniformPolicy(request.parameter),
-                      MakeScheme(request.scheme));
-    training.Step();
-    own = std::max(0.0, PeakBytes() - before - least.Total());
-  }
+  malloc_trim(0);
+  const double before = StatusBytes("VmRSS"), libraries = StatusBytes("RssFile");
   Training training(options, *task, model, MakeUniformPolicy(request.parameter), std::move(scheme));
   for (int step = 0; step < 2; ++step) training.Step();
   training.Evaluate();
-  const double peak = PeakBytes() - before - own;
+  const double loaded = StatusBytes("RssFile") - libraries;
+  const double peak = StatusBytes("VmHWM") - before - loaded;
   std::printf("%s, %d workers x %lld samples on %d threads, %s\n", request.model.c_str(),
               request.workers, static_cast<long long>(request.batch), request.threads,
               request.scheme.c_str());
   std::printf("memory: estimated %s\n", estimate.Text(request.workers).c_str());
-  std::printf("memory: measured %s, %.2f of the estimate, without LibTorch's own %s\n",
-              MemoryText(peak).c_str(), peak / estimate.Total(), MemoryText(own).c_str());
+  std::printf("memory: measured %s, %.2f of the estimate, without %s of libraries\n",
+              MemoryText(peak).c_str(), peak / estimate.Total(), MemoryText(loaded).c_str());
 
   const fs::path path = fs::path(request.folder) / "bench.checkpoint";
   std::vector<double> ours, theirs;

@@ -83,7 +83,7 @@ class BareLoop {
 
 void Compare(const std::string& dataset, const std::string& model, int workers, int64_t batch,
              int steps, const std::string& device) {
-  const std::unique_ptr<Task> task = LoadTask({.dataset = dataset, .test_limit = 100});
+  const std::unique_ptr<Task> task = LoadTask({.dataset = dataset, .data_root = {}, .test_limit = 100});
   const ModelRequest request = task->RequestFor(model, 1);
   TrainingOptions options;
   options.workers = workers;
@@ -147,7 +147,7 @@ int main(int argc, char** argv) {
       return 0;
     }
     legacy::Compare("glyphs", "small-cnn", 16, 32, 30, device);
-    legacy::Compare("glyphs", "resnet18", 4, 8, 8, device);
+    legacy::Compare("glyphs", "resnet18", 4, 32, 5, device);
     legacy::Compare("grammar", "lstm:hidden=200,dropout=0", 4, 20, 12, device);
     legacy::Compare("grammar", "gpt-tiny", 4, 8, 12, device);
   } catch (const std::exception& error) {

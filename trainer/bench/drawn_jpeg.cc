@@ -95,4 +95,27 @@ std::vector<uint8_t> DrawJpeg(const DrawnJpeg& request) {
   return file;
 }
 
+void DecodeJpeg(std::span<const uint8_t> file, int reduction, DecodedJpeg& picture) {
+  jpeg_decompress_struct jpeg{};
+  jpeg_error_mgr errors{};
+  jpeg.err = jpeg_std_error(&errors);
+  jpeg_create_decompress(&jpeg);
+  jpeg_mem_src(&jpeg, file.data(), static_cast<unsigned long>(file.size()));
+  jpeg_read_header(&jpeg, TRUE);
+  jpeg.scale_num = 1;
+  jpeg.scale_denom = static_cast<unsigned>(reduction);
+  jpeg.out_color_space = JCS_RGB;
+  jpeg_start_decompress(&jpeg);
+  picture.width = static_cast<int>(jpeg.output_width);
+  picture.height = static_cast<int>(jpeg.output_height);
+  const size_t row_bytes = size_t{3} * jpeg.output_width;
+  picture.pixels.resize(row_bytes * jpeg.output_height);
+  while (jpeg.output_scanline < jpeg.output_height) {
+    JSAMPROW row = picture.pixels.data() + row_bytes * jpeg.output_scanline;
+    jpeg_read_scanlines(&jpeg, &row, 1);
+  }
+  jpeg_finish_decompress(&jpeg);
+  jpeg_destroy_decompress(&jpeg);
+}
+
 }  // namespace legacy

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace legacy {
@@ -24,5 +25,15 @@ std::vector<uint8_t> DrawJpeg(const DrawnJpeg& request);
 
 // Returns the picture's pixels before packing, [height, width, 3].
 std::vector<uint8_t> DrawPicture(const DrawnJpeg& request);
+
+// A DecodedJpeg has pixels [height, width, 3] in red, green and blue.
+struct DecodedJpeg {
+  int width = 0;
+  int height = 0;
+  std::vector<uint8_t> pixels;
+};
+
+// Decodes a whole file with libjpeg-turbo alone, at 1 / `reduction`, into the memory of `picture`.
+void DecodeJpeg(std::span<const uint8_t> file, int reduction, DecodedJpeg& picture);
 
 }  // namespace legacy

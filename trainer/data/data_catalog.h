@@ -53,7 +53,7 @@ struct CatalogEntry {
   std::vector<double> stddev = {};
   bool augment = false;
   TaskKind task = TaskKind::kClassification;
-  std::string target = "85%";  // default target (base/metric.h); a placeholder, not a result
+  std::string target = "85%";  // default target (base/metric.h), chosen by hand
   std::vector<OptionSpec> options = {};
   // The text that was asked for: the name and the given options.
   Stage given = {};

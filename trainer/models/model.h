@@ -83,8 +83,6 @@ struct ModelRequest {
   int items = 0;
   // Tokens of the text, from which costs that depend on them are observed; null: all in turn.
   std::shared_ptr<const std::vector<int64_t>> tokens = nullptr;
-
-  bool operator==(const ModelRequest&) const = default;
 };
 
 // A target of this value is left out of losses (LibTorch's default).

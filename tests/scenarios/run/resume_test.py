@@ -152,10 +152,10 @@ class Resume(unittest.TestCase):
             begun = (folder / "manifest.json").exists()
             before = newest(folder)
             process = start(folder, PERIOD, *options, *(["--resume"] if begun else []))
-            steps = draws.randrange(10)
+            steps = draws.randrange(7)
             wait_for(lambda target=before + steps: newest(folder) >= target
                      or process.poll() is not None, process)
-            time.sleep(draws.random() * (0.02 if steps > 0 else 0.5))
+            time.sleep(draws.random() * (0.01 if steps > 0 else 0.5))
             process.kill()
             err = process.communicate()[1]
             self.assertIn(process.returncode, (0, -signal.SIGKILL), err)

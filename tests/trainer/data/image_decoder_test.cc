@@ -11,10 +11,6 @@
 #include <numeric>
 #include <vector>
 
-// clang-format off: jpeglib.h needs cstdio
-#include <jpeglib.h>
-// clang-format on
-
 #include "base/error.h"
 #include "base/simd.h"
 #include "trainer/bench/drawn_jpeg.h"
@@ -28,33 +24,10 @@ using ::testing::HasSubstr;
 using ::testing::ThrowsMessage;
 using Bytes = std::vector<uint8_t>;
 
-// A Picture has pixels [height, width, 3].
-struct Picture {
-  int width = 0;
-  int height = 0;
-  Bytes pixels;
-};
-
 // Decodes all of a JPEG at 1 / `reduction` with libjpeg-turbo.
-Picture DecodeAll(const Bytes& file, int reduction = 1) {
-  jpeg_decompress_struct jpeg{};
-  jpeg_error_mgr errors{};
-  jpeg.err = jpeg_std_error(&errors);
-  jpeg_create_decompress(&jpeg);
-  jpeg_mem_src(&jpeg, file.data(), static_cast<unsigned long>(file.size()));
-  jpeg_read_header(&jpeg, TRUE);
-  jpeg.scale_num = 1;
-  jpeg.scale_denom = static_cast<unsigned>(reduction);
-  jpeg.out_color_space = JCS_RGB;
-  jpeg_start_decompress(&jpeg);
-  Picture picture{static_cast<int>(jpeg.output_width), static_cast<int>(jpeg.output_height), {}};
-  picture.pixels.resize(size_t{3} * jpeg.output_width * jpeg.output_height);
-  while (jpeg.output_scanline < jpeg.output_height) {
-    JSAMPROW row = picture.pixels.data() + size_t{3} * jpeg.output_width * jpeg.output_scanline;
-    jpeg_read_scanlines(&jpeg, &row, 1);
-  }
-  jpeg_finish_decompress(&jpeg);
-  jpeg_destroy_decompress(&jpeg);
+DecodedJpeg DecodeAll(const Bytes& file, int reduction = 1) {
+  DecodedJpeg picture;
+  DecodeJpeg(file, reduction, picture);
   return picture;
 }
 
@@ -72,7 +45,7 @@ std::vector<double> Weights(double begin, double length, int first, int end, int
 }
 
 // Resamples a box in pixels of `picture`, as DecodeImage says.
-Bytes Reference(const Picture& picture, ImageBox box, bool closed, bool flip, int size) {
+Bytes Reference(const DecodedJpeg& picture, ImageBox box, bool closed, bool flip, int size) {
   const auto low = [&](double begin) { return closed ? static_cast<int>(std::floor(begin)) : 0; };
   const auto high = [&](double end, int count) {
     return closed ? std::min(count, static_cast<int>(std::ceil(end))) : count;
@@ -191,7 +164,7 @@ TEST(ResampleTest, AllInstructionsGiveTheSameBits) {
 
 TEST(ImageDecoderTest, TheSizeItselfKeepsThePixels) {
   const Bytes file = DrawJpeg({.width = 64, .height = 64, .number = 4});
-  const Picture whole = DecodeAll(file);
+  const DecodedJpeg whole = DecodeAll(file);
   const Bytes out = Decode(file, Whole(64, 64), 64);
   for (size_t i = 0; i < size_t{64} * 64; ++i) {
     for (size_t c = 0; c < 3; ++c) ASSERT_EQ(out[c * 64 * 64 + i], whole.pixels[3 * i + c]);

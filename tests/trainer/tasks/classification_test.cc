@@ -43,7 +43,7 @@ class FolderClassificationTest : public testing::Test {
   }
   FolderClassification Open(int64_t train_limit = 0) const {
     return FolderClassification({.name = "drawn",
-                                 .folder = {.folder = folder_.path(), .size = 16},
+                                 .folder = {.folder = folder_.path(), .size = 16, .cache = {}},
                                  .mean = {0.5, 0.5, 0.5},
                                  .stddev = {0.25, 0.25, 0.25},
                                  .train_limit = train_limit});

@@ -1,0 +1,25 @@
+#include "trainer/heap.h"
+
+#include <cstdlib>
+#include <limits>
+
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
+namespace legacy {
+
+void KeepFreedMemory() {
+#ifdef __GLIBC__
+  // The largest threshold that glibc takes on 64 bits: larger blocks come from the system directly.
+  constexpr int kLargestBlock = 32 << 20;
+  // The size of the heap of a thread's arena. With so much to spare, an empty one is not given
+  // back.
+  constexpr int kArenaHeap = 64 << 20;
+  mallopt(M_MMAP_THRESHOLD, kLargestBlock);
+  mallopt(M_TRIM_THRESHOLD, std::numeric_limits<int>::max());
+  mallopt(M_TOP_PAD, kArenaHeap);
+#endif
+}
+
+}  // namespace legacy
