@@ -62,11 +62,30 @@ std::string Join(const std::vector<std::string>& items) {
   return text;
 }
 
+bool IsDigit(char c) { return c >= '0' && c <= '9'; }
+
+// Returns where the stage that begins at `begin` ends. A plus within a number, as in 1e+06,
+// separates no stages.
+size_t EndOfStage(std::string_view text, size_t begin) {
+  for (size_t i = begin; i < text.size(); ++i) {
+    if (text[i] != '+') continue;
+    const bool exponent = i >= begin + 2 && (text[i - 1] == 'e' || text[i - 1] == 'E') &&
+                          (IsDigit(text[i - 2]) || text[i - 2] == '.') && i + 1 < text.size() &&
+                          IsDigit(text[i + 1]);
+    if (!exponent) return i;
+  }
+  return text.size();
+}
+
 }  // namespace
 
 std::vector<Stage> ParseStages(std::string_view text) {
   std::vector<Stage> stages;
-  for (const std::string_view part : Split(text, '+')) stages.push_back(ParseStage(part, text));
+  for (size_t begin = 0; begin <= text.size();) {
+    const size_t end = EndOfStage(text, begin);
+    stages.push_back(ParseStage(text.substr(begin, end - begin), text));
+    begin = end + 1;
+  }
   return stages;
 }
 
