@@ -131,6 +131,18 @@ Trace TraceOf(const std::string& policy) {
   return trace;
 }
 
+TEST(Stages, APlusWithinANumberSeparatesNone) {
+  const std::vector<Stage> one = ParseStages("gravac:theta_max=1e+06,theta_min=2.e+1");
+  ASSERT_EQ(one.size(), 1u);
+  EXPECT_EQ(one[0].options.at("theta_max"), "1e+06");
+  EXPECT_EQ(one[0].options.at("theta_min"), "2.e+1");
+  for (const char* text : {"one+two", "one:name=1+two", "one:name=e+2two", "one:name=1e+two"}) {
+    EXPECT_EQ(ParseStages(text).size(), 2u) << text;
+  }
+  EXPECT_EQ(FormatStages(ParseStages("fft+rbf:bits=1e+1+fp16")), "fft+rbf:bits=1e+1+fp16");
+  EXPECT_THROW(ParseStages("one+"), Error);
+}
+
 TEST(PolicyOptions, EveryOptionOfEveryPolicyActs) {
   std::map<std::string, Trace> plain;  // shared by options with the same reference
   for (const PolicyRow& row : PolicyTable()) {
