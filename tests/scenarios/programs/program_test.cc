@@ -236,5 +236,16 @@ TEST_F(ProgramTest, FidelitiesAgreeOnAnIdleStar) {
   EXPECT_NEAR(seconds("packet") / seconds("analytic"), 1, 0.05);
 }
 
+TEST_F(ProgramTest, RefusesTrainingsThatNeedMoreMemoryThanTheyMayTake) {
+  const std::string common = kFidelity + " --policies=dense,topk --topo=star" + kShort;
+  const Result result = Run(common + " --memory=4MiB --out=" + Out("run"));
+  EXPECT_EQ(result.status, 1);
+  EXPECT_NE(result.text.find("--memory"), std::string::npos) << result.text;
+  EXPECT_NE(result.text.find("for policy topk"), std::string::npos) << result.text;  // the larger
+  EXPECT_NE(result.text.find("at most 4 MiB"), std::string::npos) << result.text;
+  EXPECT_FALSE(std::filesystem::exists(Out("run")));
+  EXPECT_EQ(Run(common + " --memory=1GiB --out=" + Out("run")).status, 0);
+}
+
 }  // namespace
 }  // namespace legacy::program_test
