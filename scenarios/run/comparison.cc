@@ -2,12 +2,8 @@
 
 #include <algorithm>
 #include <csignal>
-#include <functional>
 #include <iterator>
-#include <map>
 #include <optional>
-#include <set>
-#include <tuple>
 #include <utility>
 
 #include "base/error.h"
@@ -16,18 +12,16 @@
 #include "scenarios/checkpoint/jobs.h"
 #include "scenarios/checkpoint/journal.h"
 #include "scenarios/network/cost_estimate.h"
-#include "scenarios/options/methods.h"
-#include "scenarios/run/equal_bytes.h"
+#include "scenarios/options/target.h"
+#include "scenarios/run/compared_methods.h"
 #include "scenarios/run/gradient_files.h"
 #include "scenarios/run/manifest.h"
-#include "scenarios/run/pilot.h"
 #include "scenarios/run/progress.h"
 #include "scenarios/run/timed_run.h"
 #include "scenarios/training/processes.h"
 #include "scenarios/training/step_sources.h"
 #include "scenarios/training/training_request.h"
 #include "trainer/clock/traffic_record.h"
-#include "trainer/memory.h"
 
 namespace legacy {
 namespace {
@@ -60,22 +54,6 @@ struct UnitStats {
   std::vector<int64_t> bytes;  // bytes of all workers
 };
 
-// A SavedChoice is a method as pilots chose it.
-struct SavedChoice {
-  std::string name;
-  uint64_t seed = 0;
-  size_t network = 0;  // position among the networks
-  std::string policy;
-  double parameter = 0;
-  double requested = 0;
-  double piloted = 0;
-  int pilots = 0;
-  template <class Archive>
-  friend void Fields(Archive& archive, SavedChoice& c) {
-    archive(c.name, c.seed, c.network, c.policy, c.parameter, c.requested, c.piloted, c.pilots);
-  }
-};
-
 // A Piece is a training on the networks that it is timed on.
 struct Piece {
   const Method* method = nullptr;
@@ -83,6 +61,15 @@ struct Piece {
   std::span<const TimedNetwork> networks;
   bool own = false;  // true on the run's own network, where the training is recorded
 };
+
+// Returns the scenarios by which methods know networks.
+ComparedMethods::Networks ScenariosOf(std::span<const TimedNetwork> timed_networks) {
+  ComparedMethods::Networks scenarios;
+  for (const TimedNetwork& timed_network : timed_networks) {
+    scenarios.push_back(&timed_network.timing->scenario());
+  }
+  return scenarios;
+}
 
 // Names of a checkpoint's sections.
 constexpr const char* kRunSection = "run";
@@ -96,16 +83,12 @@ class Comparison : public TimedRun {
       : scenario_(scenario),
         stop_(stop),
         log_(log),
-        processes_(processes),
         timing_(scenario),
-        sources_(scenario.layers.empty() ? TrainedSources(scenario) : DrawnSources(scenario)),
+        methods_(scenario, processes),
         replay_refused_(ReplayRefusals(scenario)) {
-    for (const std::string& name : scenario.policies)
-      methods_.push_back(FindMethod(scenario, name));
-    CheckMemory();
-    for (const Method& method : methods_) MakeSource(method, scenario.seed);
-    TargetAmong(scenario, sources_->Metrics());  // refuses a target before anything is trained
-    const Unit& last = sources_->Layers().back();
+    // Refuses a target before anything is trained.
+    TargetAmong(scenario, methods_.sources().Metrics());
+    const Unit& last = methods_.sources().Layers().back();
     elements_ = last.offset + last.numel;
   }
 
@@ -113,14 +96,15 @@ class Comparison : public TimedRun {
   // packets are known now.
   CostEstimate Estimate(std::FILE* log) override {
     CostEstimate estimate(timing_.network());
-    if (log != nullptr && !sources_->Announcement().empty()) {
-      std::fprintf(log, "%s\n", sources_->Announcement().c_str());
+    if (log != nullptr && !methods_.sources().Announcement().empty()) {
+      std::fprintf(log, "%s\n", methods_.sources().Announcement().c_str());
     }
-    if (log != nullptr && !memory_text_.empty()) std::fprintf(log, "%s\n", memory_text_.c_str());
-    for (const Method& method : methods_) {
-      const Method& chosen = Chosen(method, scenario_.seed, scenario_);
-      const std::unique_ptr<StepSource> training = MakeSource(chosen, scenario_.seed, log);
-      if (log != nullptr) SayVolume(method, scenario_, log);
+    const std::string& memory = methods_.MemoryText();
+    if (log != nullptr && !memory.empty()) std::fprintf(log, "%s\n", memory.c_str());
+    for (const Method& method : methods_.All()) {
+      const Method& chosen = methods_.Chosen(method, scenario_.seed, scenario_);
+      const std::unique_ptr<StepSource> training = methods_.MakeSource(chosen, scenario_.seed, log);
+      if (log != nullptr) methods_.SayVolume(method, scenario_, log);
       const std::vector<Clock> clocks =
           timing_.MakeClocks(training->Costs(), training->LayerNumels());
       const Clock& clock = clocks.front();
@@ -128,33 +112,34 @@ class Comparison : public TimedRun {
       training->SetLink(timing_.LinkAt(0));
       const StepOutcome first = training->Step(start.participation.workers);
       reports_[method.name] = training->Report();
-      const std::string text = sources_->Text(reports_[method.name]);
+      const std::string text = methods_.sources().Text(reports_[method.name]);
       if (log != nullptr && !text.empty()) std::fprintf(log, "  %-22s %s\n", "", text.c_str());
       const PricedStep priced = timing_.Price(clock, first.work, start);
-      estimate.Add(priced.traffic, DifferentSteps(method, *training));
+      const int64_t different = timing_.Memoises() ? methods_.DifferentSteps(method, *training)
+                                                   : int64_t{scenario_.steps};
+      estimate.Add(priced.traffic, different);
     }
     return estimate;
   }
 
   ScenarioTiming& Timing() override { return timing_; }
   std::string Title() const override {
-    return sources_->Title() + ", " + std::to_string(elements_) + " parameters, ";
+    return methods_.sources().Title() + ", " + std::to_string(elements_) + " parameters, ";
   }
   nlohmann::json Manifest(const std::string& program,
                           const std::string& command_line) const override {
-    nlohmann::json manifest = ManifestDocument(scenario_, program, command_line,
-                                               sources_->Metrics(), elements_, replay_refused_);
-    sources_->Describe(reports_, manifest);
-    manifest["decisions"] = forecasts_;
-    manifest["requested_bytes"] = requested_;
+    nlohmann::json manifest = ManifestDocument(
+        scenario_, program, command_line, methods_.sources().Metrics(), elements_, replay_refused_);
+    methods_.sources().Describe(reports_, manifest);
+    methods_.Describe(manifest);
     return manifest;
   }
-  std::string Note() const override { return sources_->Note(reports_); }
+  std::string Note() const override { return methods_.sources().Note(reports_); }
   // Returns the number of steps that are not done yet.
   int64_t Steps(size_t timed_networks) const override {
     int64_t trainings = 0;
-    for (const Method& method : methods_) {
-      trainings += DependsOnNetwork(method) ? static_cast<int64_t>(timed_networks) : 1;
+    for (const Method& method : methods_.All()) {
+      trainings += methods_.DependsOnNetwork(method) ? static_cast<int64_t>(timed_networks) : 1;
     }
     const auto whole = static_cast<int64_t>(first_piece_);
     return (trainings * scenario_.seeds - whole) * scenario_.steps - first_step_;
@@ -165,7 +150,10 @@ class Comparison : public TimedRun {
   bool Run(std::span<const TimedNetwork> timed_networks, Progress* progress,
            const RunPlace& place) override {
     if (place.from == nullptr) {
-      for (const TimedNetwork& timed_network : timed_networks.subspan(1)) PilotOn(timed_network);
+      for (const TimedNetwork& timed_network : timed_networks.subspan(1)) {
+        const ScenarioTiming& timing = *timed_network.timing;
+        methods_.PilotOn(timing.scenario(), timing.Description(), log_);
+      }
     }
     const std::vector<Piece> pieces = Pieces(timed_networks);
     if (scenario_.jobs > 1) StartJobs(pieces, place);
@@ -182,8 +170,8 @@ class Comparison : public TimedRun {
   std::vector<Piece> Pieces(std::span<const TimedNetwork> timed_networks) const {
     std::vector<Piece> pieces;
     for (int s = 0; s < scenario_.seeds; ++s) {
-      for (const Method& method : methods_) {
-        const size_t together = DependsOnNetwork(method) ? 1 : timed_networks.size();
+      for (const Method& method : methods_.All()) {
+        const size_t together = methods_.DependsOnNetwork(method) ? 1 : timed_networks.size();
         for (size_t first = 0; first < timed_networks.size(); first += together) {
           pieces.push_back(
               {&method, scenario_.seed + s, timed_networks.subspan(first, together), first == 0});
@@ -193,103 +181,11 @@ class Comparison : public TimedRun {
     return pieces;
   }
 
-  // Returns the method as it is trained with that seed on the network of `here`. Where volumes are
-  // equal in bytes and the method needs pilots, it has the anchor that they found.
-  const Method& Chosen(const Method& method, uint64_t seed, const Scenario& here) {
-    const auto [entry, first] = chosen_.try_emplace({method.name, seed, &here}, EqualBytes{method});
-    if (!first) return entry->second.method;
-    const std::vector<Unit> units = UnitsOf(method);
-    const auto requested = RequestedBytes(method, scenario_, units);
-    if (requested) requested_[method.name] = *requested;
-    const PilotBytes pilot = [&](const Method& candidate) {
-      return BytesOfPilot(*MakeSource(candidate, seed, nullptr, 1), here, DependsOnNetwork(method));
-    };
-    auto found = EqualBytesOf(method, scenario_, units, pilot);
-    if (found) entry->second = std::move(*found);
-    return entry->second.method;
-  }
-
-  // Runs the pilots on a further network. The requested bytes are the same on all networks; the
-  // anchor is not, where the policy reads the clock.
-  void PilotOn(const TimedNetwork& timed_network) {
-    for (const Method& method : methods_) {
-      if (!DependsOnNetwork(method)) continue;
-      const Scenario& here = timed_network.timing->scenario();
-      Chosen(method, scenario_.seed, here);
-      if (chosen_.at({method.name, scenario_.seed, &here}).pilots == 0) continue;
-      std::fprintf(log_, "on %s\n", timed_network.timing->Description().c_str());
-      SayVolume(method, here, log_);
-    }
-  }
-
-  // Prints the requested bytes and those of the best pilot on that network, where there were
-  // pilots.
-  void SayVolume(const Method& method, const Scenario& here, std::FILE* log) const {
-    const EqualBytes& volume = chosen_.at({method.name, scenario_.seed, &here});
-    if (volume.pilots == 0) return;
-    std::fprintf(log, "  %-22s %.0f bytes a step asked for, %.0f in the best of %d pilots%s\n",
-                 &here == &scenario_ ? "" : method.name.c_str(), volume.requested, volume.piloted,
-                 volume.pilots, volume.Reached() ? "" : ": the nearest that it reaches");
-  }
-
-  std::vector<Unit> UnitsOf(const Method& method) const {
-    return legacy::UnitsOf(method, scenario_, sources_->Layers());
-  }
-
-  // Makes a training's source. `log` receives the method's description; null: nobody does.
-  // `workers` 0: those of the scenario.
-  std::unique_ptr<StepSource> MakeSource(const Method& method, uint64_t seed,
-                                         std::FILE* log = nullptr, int workers = 0) {
-    BuiltMethod built = BuildMethod(method, scenario_, UnitsOf(method), sources_->StepsPerEpoch());
-    if (const auto forecast = built.policy->DecisionsIn(scenario_.steps)) {
-      forecasts_[method.name] = forecast->decisions;
-    }
-    if (log != nullptr) {
-      std::fprintf(log, "  %-22s %s\n", method.name.c_str(), built.description.c_str());
-      const std::string warning = FewDecisions(method, *built.policy, scenario_.steps);
-      if (!warning.empty()) std::fprintf(log, "warning: %s\n", warning.c_str());
-      if (method.local_steps > scenario_.steps) {
-        std::fprintf(log, "warning: %s: it exchanges every %lld steps, so never in this run\n",
-                     method.name.c_str(), static_cast<long long>(method.local_steps));
-      }
-    }
-    if (workers == 0) workers = scenario_.workers;
-    const TrainingOptions options =
-        OptionsOf(scenario_, method, seed, workers, *built.scheme, processes_);
-    const auto make = [&] { return sources_->Make(options, std::move(built)); };
-    if (processes_.Alone()) return make();
-    return Lead({method.name, method.policy, method.parameter, seed, workers}, make, processes_);
-  }
-
   // True where the training is evaluated after that many steps.
   bool Evaluates(int64_t done) const {
     return done % scenario_.evaluate_every == 0 || done == scenario_.steps;
   }
 
-  bool DependsOnNetwork(const Method& method) const {
-    return !NetworkDependence(method, scenario_).empty();
-  }
-
-  // Returns the number of a method's steps that differ on the network, as far as its policy knows
-  // beforehand.
-  int64_t DifferentSteps(const Method& method, const StepSource& training) const {
-    const std::span<const Unit> units = training.Units();
-    if (!timing_.Memoises() || *scenario_.index == IndexCoding::kDelta) return scenario_.steps;
-    const BuiltMethod built = BuildMethod(method, scenario_, units);
-    const bool data_decides = !built.scheme->MessageBytes(units.front(), built.parameter);
-    if (built.adaptive || data_decides) return scenario_.steps;
-    std::set<std::vector<double>> choices;
-    std::vector<double> parameters(units.size());
-    for (int64_t step = 0; step < scenario_.steps; ++step) {
-      DecideParameters(*built.policy, {.step = step, .total_steps = scenario_.steps}, units,
-                       parameters);
-      choices.insert(parameters);
-    }
-    return static_cast<int64_t>(choices.size());
-  }
-
-  // Throws Error where the trainings would take more memory than they may.
-  void CheckMemory();
   // Starts a process for each piece that is left.
   void StartJobs(const std::vector<Piece>& pieces, const RunPlace& place);
   // Trains a piece in a process of its own, into a journal. Returns the process's status.
@@ -313,16 +209,9 @@ class Comparison : public TimedRun {
   const Scenario& scenario_;
   const StopFlag& stop_;
   std::FILE* const log_;
-  ProcessGroup& processes_;
   ScenarioTiming timing_;
-  std::vector<Method> methods_;
-  std::unique_ptr<StepSources> sources_;
+  ComparedMethods methods_;
   BackendReports reports_;
-  // Methods by name, seed and network (its scenario).
-  std::map<std::tuple<std::string, uint64_t, const Scenario*>, EqualBytes> chosen_;
-  // Requested bytes of a step by method, where volumes are equal.
-  std::map<std::string, double> requested_;
-  std::map<std::string, int64_t> forecasts_;  // decisions by method, for policies that decide
   int64_t elements_ = 0;
   // Reasons why a record may not be timed on other networks.
   std::vector<std::string> replay_refused_;
@@ -331,7 +220,6 @@ class Comparison : public TimedRun {
   size_t first_piece_ = 0;
   int64_t first_step_ = 0;
   bool said_cannot_save_ = false;
-  std::string memory_text_;      // the memory of the largest training, where it is large
   std::optional<Jobs> jobs_;     // where trainings run side by side
   size_t saved_piece_ = 0;       // the piece of the last checkpoint
   size_t journals_removed_ = 0;  // pieces whose journals are removed
@@ -352,47 +240,6 @@ constexpr const char* kJournalFile = "journal";
 
 fs::path JobFolder(const fs::path& directory, size_t position) {
   return directory / kCheckpointFolder / ("job-" + std::to_string(position));
-}
-
-void Comparison::CheckMemory() {
-  const auto costs = sources_->HostCosts();
-  if (!costs) return;
-  std::vector<std::pair<double, std::string>> trainings;  // bytes of each, and their text
-  for (const Method& method : methods_) {
-    const std::vector<Unit> units = UnitsOf(method);
-    const BuiltMethod built = BuildMethod(method, scenario_, units, sources_->StepsPerEpoch());
-    const int workers = scenario_.workers, processes = processes_.size();
-    TrainingOptions options =
-        OptionsOf(scenario_, method, scenario_.seed, workers, *built.scheme, processes_);
-    // Process 0 has the most workers of its own, and the messages of all.
-    options.workers = (workers + processes - 1) / processes;
-    TrainingMemory memory = EstimateMemory(options, units, *costs, *built.scheme, built.parameter);
-    memory.messages *= static_cast<double>(workers) / options.workers;
-    std::string text = method.name + ", " + memory.Text(options.workers);
-    if (!processes_.Alone()) {
-      text += ", in each of " + std::to_string(processes_.local_size()) + " processes";
-    }
-    trainings.emplace_back(memory.Total() * processes_.local_size(), text);
-  }
-  std::ranges::sort(trainings, std::greater());
-  // At worst the largest ones run side by side: each method with several seeds, on all networks.
-  double bytes = 0;
-  for (int job = 0; job < scenario_.jobs; ++job) {
-    bytes += trainings[std::min<size_t>(job / scenario_.seeds, trainings.size() - 1)].first;
-  }
-  const std::string of =
-      scenario_.jobs > 1
-          ? std::to_string(scenario_.jobs) + " jobs, the largest with " + trainings.front().second
-          : trainings.front().second;
-  const std::optional<double> limit = scenario_.memory->Bytes();
-  if (limit && bytes > *limit) {
-    throw Error("memory (--memory)", "about " + MemoryText(bytes) + " for policy " + of,
-                "at most " + MemoryText(*limit) + " (" + scenario_.memory.text() +
-                    "): with fewer workers, threads or jobs, or a smaller batch, it is less");
-  }
-  constexpr double kWorthALine = 1 << 30;
-  if (bytes >= kWorthALine)
-    memory_text_ = "memory: about " + MemoryText(bytes) + " for policy " + of;
 }
 
 void Comparison::StartJobs(const std::vector<Piece>& pieces, const RunPlace& place) {
@@ -424,8 +271,8 @@ int Comparison::TrainJob(const Piece& piece, const fs::path& folder, const Secti
   const StopFlag& stop = CatchStop(SIGUSR2);
   const Scenario here = WithoutDiagnostics(piece.networks.front().timing->scenario());
   const Method& method =
-      Chosen(*piece.method, piece.seed, piece.networks.front().timing->scenario());
-  const std::unique_ptr<StepSource> training = MakeSource(method, piece.seed);
+      methods_.Chosen(*piece.method, piece.seed, piece.networks.front().timing->scenario());
+  const std::unique_ptr<StepSource> training = methods_.MakeSource(method, piece.seed);
   std::optional<GradientFiles> gradients;
   if (piece.own && !scenario_.gradient_steps.empty()) {
     gradients.emplace(scenario_, training->Layers(), place.directory);
@@ -434,7 +281,7 @@ int Comparison::TrainJob(const Piece& piece, const fs::path& folder, const Secti
     });
   }
   // Policies that read the clock see times of this process; all others see none.
-  const bool reads_clock = DependsOnNetwork(*piece.method);
+  const bool reads_clock = methods_.DependsOnNetwork(*piece.method);
   ScenarioTiming timing(here);
   NullSink sink;
   const TimedNetwork timed_network = {&timing, &sink};
@@ -483,12 +330,13 @@ std::unique_ptr<StepSource> Comparison::SourceOf(size_t position, const Piece& p
                                                  const RunPlace& place) {
   if (!jobs_) {
     const Scenario& here = piece.networks.front().timing->scenario();
-    return MakeSource(Chosen(*piece.method, piece.seed, here), piece.seed);
+    return methods_.MakeSource(methods_.Chosen(*piece.method, piece.seed, here), piece.seed);
   }
   const size_t job = position - first_piece_;
   jobs_->AwaitStart(job);
   return std::make_unique<JournalSource>(JobFolder(place.directory, position) / kJournalFile,
-                                         sources_->Metrics(), [this, job] { jobs_->Wait(job); });
+                                         methods_.sources().Metrics(),
+                                         [this, job] { jobs_->Wait(job); });
 }
 
 constexpr const char* kTrafficFile = "traffic.jsonl";
@@ -526,21 +374,12 @@ void Comparison::Save(size_t position, const StepSource& training, const UnitSta
   if (recorded) files.push_back(place.directory / kTrafficFile);
   if (timing_.Samples()) files.push_back(place.directory / analysis::FidelityRow::kFile);
 
-  std::vector<SavedChoice> choices;
-  for (const auto& [key, chosen] : chosen_) {
-    const auto& [name, seed, here] = key;
-    const auto is_here = [scenario = here](const TimedNetwork& timed_network) {
-      return &timed_network.timing->scenario() == scenario;
-    };
-    const auto network = std::ranges::find_if(timed_networks, is_here) - timed_networks.begin();
-    choices.push_back({name, seed, static_cast<size_t>(network), chosen.method.policy,
-                       chosen.method.parameter, chosen.requested, chosen.piloted, chosen.pilots});
-  }
   if (jobs_) jobs_->RequestCheckpoints();
   const bool written = place.checkpoints->Write(files, [&](SectionWriter& out) {
     WriteSection(out, kRunSection, [&](StateWriter& state) {
       const int64_t steps = scenario_.steps;
-      ToArchive(state, position, timed.Done(), steps, choices, requested_, forecasts_, reports_);
+      ToArchive(state, position, timed.Done(), steps, reports_);
+      methods_.Save(ScenariosOf(timed_networks), state);
     });
     WriteSection(out, kTimingSection, [&](StateWriter& state) {
       for (const TimedNetwork& timed_network : timed_networks) timed_network.timing->Save(state);
@@ -563,10 +402,10 @@ void Comparison::Save(size_t position, const StepSource& training, const UnitSta
 }
 
 void Comparison::Load(const SectionFile& from, std::span<const TimedNetwork> timed_networks) {
-  std::vector<SavedChoice> choices;
   int64_t steps = 0;
   ReadSection(from, kRunSection, [&](StateReader& state) {
-    FromArchive(state, first_piece_, first_step_, steps, choices, requested_, forecasts_, reports_);
+    FromArchive(state, first_piece_, first_step_, steps, reports_);
+    methods_.Load(ScenariosOf(timed_networks), state);
   });
   const std::vector<Piece> pieces = Pieces(timed_networks);
   if (first_piece_ >= pieces.size()) throw Error(from.path().string() + ": of another run");
@@ -574,20 +413,6 @@ void Comparison::Load(const SectionFile& from, std::span<const TimedNetwork> tim
     throw Error("training.steps (--steps)", std::to_string(scenario_.steps),
                 std::to_string(steps) + ", as policy " + pieces.front().method->name + ", seed " +
                     std::to_string(pieces.front().seed) + ", ended with them");
-  }
-  for (const SavedChoice& choice : choices) {
-    const auto method = std::ranges::find(methods_, choice.name, &Method::name);
-    if (method == methods_.end() || choice.network >= timed_networks.size()) {
-      throw Error(from.path().string() + ": of another run");
-    }
-    const Scenario* const here = &timed_networks[choice.network].timing->scenario();
-    EqualBytes& chosen =
-        chosen_.try_emplace({choice.name, choice.seed, here}, EqualBytes{*method}).first->second;
-    chosen.method.policy = choice.policy;
-    chosen.method.parameter = choice.parameter;
-    chosen.requested = choice.requested;
-    chosen.piloted = choice.piloted;
-    chosen.pilots = choice.pilots;
   }
   ReadSection(from, kTimingSection, [&](StateReader& state) {
     for (const TimedNetwork& timed_network : timed_networks) timed_network.timing->Load(state);

@@ -71,7 +71,8 @@ void RunDd(const fs::path& path, uintmax_t bytes) {
 
 void Measure(const Request& request) {
   UseOneThread();
-  const std::unique_ptr<Task> task = LoadTask({.dataset = "glyphs", .data_root = {}, .test_limit = 500});
+  const std::unique_ptr<Task> task =
+      LoadTask({.dataset = "glyphs", .data_root = {}, .test_limit = 500});
   const ModelRequest model = task->RequestFor(request.model, 1);
   TrainingOptions options;
   options.workers = request.workers;

@@ -83,7 +83,8 @@ class BareLoop {
 
 void Compare(const std::string& dataset, const std::string& model, int workers, int64_t batch,
              int steps, const std::string& device) {
-  const std::unique_ptr<Task> task = LoadTask({.dataset = dataset, .data_root = {}, .test_limit = 100});
+  const std::unique_ptr<Task> task =
+      LoadTask({.dataset = dataset, .data_root = {}, .test_limit = 100});
   const ModelRequest request = task->RequestFor(model, 1);
   TrainingOptions options;
   options.workers = workers;

@@ -1,0 +1,204 @@
+#include "scenarios/run/compared_methods.h"
+
+#include <algorithm>
+#include <functional>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "base/error.h"
+#include "base/free_memory.h"
+#include "scenarios/checkpoint/archive.h"
+#include "scenarios/options/methods.h"
+#include "scenarios/run/pilot.h"
+#include "scenarios/training/processes.h"
+#include "scenarios/training/training_request.h"
+#include "trainer/memory.h"
+
+namespace legacy {
+namespace {
+
+// A SavedChoice is a method as pilots chose it.
+struct SavedChoice {
+  std::string name;
+  uint64_t seed = 0;
+  size_t network = 0;  // position among the networks
+  std::string policy;
+  double parameter = 0;
+  double requested = 0;
+  double piloted = 0;
+  int pilots = 0;
+  template <class Archive>
+  friend void Fields(Archive& archive, SavedChoice& c) {
+    archive(c.name, c.seed, c.network, c.policy, c.parameter, c.requested, c.piloted, c.pilots);
+  }
+};
+
+}  // namespace
+
+ComparedMethods::ComparedMethods(const Scenario& scenario, ProcessGroup& processes)
+    : scenario_(scenario),
+      processes_(processes),
+      sources_(scenario.layers.empty() ? TrainedSources(scenario) : DrawnSources(scenario)) {
+  for (const std::string& name : scenario.policies) all_.push_back(FindMethod(scenario, name));
+  CheckMemory();
+  for (const Method& method : all_) MakeSource(method, scenario.seed);
+}
+
+std::vector<Unit> ComparedMethods::UnitsOf(const Method& method) const {
+  return legacy::UnitsOf(method, scenario_, sources_->Layers());
+}
+
+bool ComparedMethods::DependsOnNetwork(const Method& method) const {
+  return !NetworkDependence(method, scenario_).empty();
+}
+
+int64_t ComparedMethods::DifferentSteps(const Method& method, const StepSource& training) const {
+  const std::span<const Unit> units = training.Units();
+  if (*scenario_.index == IndexCoding::kDelta) return scenario_.steps;
+  const BuiltMethod built = BuildMethod(method, scenario_, units);
+  const bool data_decides = !built.scheme->MessageBytes(units.front(), built.parameter);
+  if (built.adaptive || data_decides) return scenario_.steps;
+  std::set<std::vector<double>> choices;
+  std::vector<double> parameters(units.size());
+  for (int64_t step = 0; step < scenario_.steps; ++step) {
+    DecideParameters(*built.policy, {.step = step, .total_steps = scenario_.steps}, units,
+                     parameters);
+    choices.insert(parameters);
+  }
+  return static_cast<int64_t>(choices.size());
+}
+
+std::unique_ptr<StepSource> ComparedMethods::MakeSource(const Method& method, uint64_t seed,
+                                                        std::FILE* log, int workers) {
+  BuiltMethod built = BuildMethod(method, scenario_, UnitsOf(method), sources_->StepsPerEpoch());
+  if (const auto forecast = built.policy->DecisionsIn(scenario_.steps)) {
+    forecasts_[method.name] = forecast->decisions;
+  }
+  if (log != nullptr) {
+    std::fprintf(log, "  %-22s %s\n", method.name.c_str(), built.description.c_str());
+    const std::string warning = FewDecisions(method, *built.policy, scenario_.steps);
+    if (!warning.empty()) std::fprintf(log, "warning: %s\n", warning.c_str());
+    if (method.local_steps > scenario_.steps) {
+      std::fprintf(log, "warning: %s: it exchanges every %lld steps, so never in this run\n",
+                   method.name.c_str(), static_cast<long long>(method.local_steps));
+    }
+  }
+  if (workers == 0) workers = scenario_.workers;
+  const TrainingOptions options =
+      OptionsOf(scenario_, method, seed, workers, *built.scheme, processes_);
+  const auto make = [&] { return sources_->Make(options, std::move(built)); };
+  if (processes_.Alone()) return make();
+  return Lead({method.name, method.policy, method.parameter, seed, workers}, make, processes_);
+}
+
+const Method& ComparedMethods::Chosen(const Method& method, uint64_t seed, const Scenario& here) {
+  const auto [entry, first] = chosen_.try_emplace({method.name, seed, &here}, EqualBytes{method});
+  if (!first) return entry->second.method;
+  const std::vector<Unit> units = UnitsOf(method);
+  const auto requested = RequestedBytes(method, scenario_, units);
+  if (requested) requested_[method.name] = *requested;
+  const PilotBytes pilot = [&](const Method& candidate) {
+    return BytesOfPilot(*MakeSource(candidate, seed, nullptr, 1), here, DependsOnNetwork(method));
+  };
+  auto found = EqualBytesOf(method, scenario_, units, pilot);
+  if (found) entry->second = std::move(*found);
+  return entry->second.method;
+}
+
+void ComparedMethods::PilotOn(const Scenario& here, const std::string& network, std::FILE* log) {
+  for (const Method& method : all_) {
+    if (!DependsOnNetwork(method)) continue;
+    Chosen(method, scenario_.seed, here);
+    if (chosen_.at({method.name, scenario_.seed, &here}).pilots == 0) continue;
+    std::fprintf(log, "on %s\n", network.c_str());
+    SayVolume(method, here, log);
+  }
+}
+
+void ComparedMethods::SayVolume(const Method& method, const Scenario& here, std::FILE* log) const {
+  const EqualBytes& volume = chosen_.at({method.name, scenario_.seed, &here});
+  if (volume.pilots == 0) return;
+  std::fprintf(log, "  %-22s %.0f bytes a step asked for, %.0f in the best of %d pilots%s\n",
+               &here == &scenario_ ? "" : method.name.c_str(), volume.requested, volume.piloted,
+               volume.pilots, volume.Reached() ? "" : ": the nearest that it reaches");
+}
+
+void ComparedMethods::CheckMemory() {
+  const auto costs = sources_->HostCosts();
+  if (!costs) return;
+  std::vector<std::pair<double, std::string>> trainings;  // bytes of each, and their text
+  for (const Method& method : all_) {
+    const std::vector<Unit> units = UnitsOf(method);
+    const BuiltMethod built = BuildMethod(method, scenario_, units, sources_->StepsPerEpoch());
+    const int workers = scenario_.workers, processes = processes_.size();
+    TrainingOptions options =
+        OptionsOf(scenario_, method, scenario_.seed, workers, *built.scheme, processes_);
+    // Process 0 has the most workers of its own, and the messages of all.
+    options.workers = (workers + processes - 1) / processes;
+    TrainingMemory memory = EstimateMemory(options, units, *costs, *built.scheme, built.parameter);
+    memory.messages *= static_cast<double>(workers) / options.workers;
+    std::string text = method.name + ", " + memory.Text(options.workers);
+    if (!processes_.Alone()) {
+      text += ", in each of " + std::to_string(processes_.local_size()) + " processes";
+    }
+    trainings.emplace_back(memory.Total() * processes_.local_size(), text);
+  }
+  std::ranges::sort(trainings, std::greater());
+  // At worst the largest ones run side by side: each method with several seeds, on all networks.
+  double bytes = 0;
+  for (int job = 0; job < scenario_.jobs; ++job) {
+    bytes += trainings[std::min<size_t>(job / scenario_.seeds, trainings.size() - 1)].first;
+  }
+  const std::string of =
+      scenario_.jobs > 1
+          ? std::to_string(scenario_.jobs) + " jobs, the largest with " + trainings.front().second
+          : trainings.front().second;
+  const std::optional<double> limit = scenario_.memory->Bytes();
+  if (limit && bytes > *limit) {
+    throw Error("memory (--memory)", "about " + legacy::MemoryText(bytes) + " for policy " + of,
+                "at most " + legacy::MemoryText(*limit) + " (" + scenario_.memory.text() +
+                    "): with fewer workers, threads or jobs, or a smaller batch, it is less");
+  }
+  constexpr double kWorthALine = 1 << 30;
+  if (bytes >= kWorthALine)
+    memory_text_ = "memory: about " + legacy::MemoryText(bytes) + " for policy " + of;
+}
+
+void ComparedMethods::Describe(nlohmann::json& manifest) const {
+  manifest["decisions"] = forecasts_;
+  manifest["requested_bytes"] = requested_;
+}
+
+void ComparedMethods::Save(const Networks& networks, StateWriter& out) const {
+  std::vector<SavedChoice> choices;
+  for (const auto& [key, chosen] : chosen_) {
+    const auto& [name, seed, here] = key;
+    const auto network = std::ranges::find(networks, here) - networks.begin();
+    choices.push_back({name, seed, static_cast<size_t>(network), chosen.method.policy,
+                       chosen.method.parameter, chosen.requested, chosen.piloted, chosen.pilots});
+  }
+  ToArchive(out, choices, requested_, forecasts_);
+}
+
+void ComparedMethods::Load(const Networks& networks, StateReader& in) {
+  std::vector<SavedChoice> choices;
+  FromArchive(in, choices, requested_, forecasts_);
+  for (const SavedChoice& choice : choices) {
+    const auto method = std::ranges::find(all_, choice.name, &Method::name);
+    if (method == all_.end() || choice.network >= networks.size()) {
+      throw Error("checkpoint", "policy " + choice.name, "those of this run");
+    }
+    EqualBytes& chosen =
+        chosen_
+            .try_emplace({choice.name, choice.seed, networks[choice.network]}, EqualBytes{*method})
+            .first->second;
+    chosen.method.policy = choice.policy;
+    chosen.method.parameter = choice.parameter;
+    chosen.requested = choice.requested;
+    chosen.piloted = choice.piloted;
+    chosen.pilots = choice.pilots;
+  }
+}
+
+}  // namespace legacy
