@@ -22,4 +22,10 @@ void KeepFreedMemory() {
 #endif
 }
 
+void ReturnFreedMemory() {
+#ifdef __GLIBC__
+  malloc_trim(0);
+#endif
+}
+
 }  // namespace legacy

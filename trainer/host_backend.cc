@@ -228,6 +228,7 @@ void HostBackend::Finish(const StepInfo& step) {
 
 // Of several processes, each evaluates its share of the parts, with that worker's buffers.
 Evaluation HostBackend::Evaluate(int worker) {
+  ReturnFreedMemory();  // batches of evaluations are larger
   ProcessGroup& processes = job_.processes;
   const int64_t size = job_.options.evaluation_batch;
   std::vector<MetricSums> parts(static_cast<size_t>(job_.task.Parts(size)));
