@@ -176,7 +176,8 @@ void Reader::CheckBase() const {
     for (const ScenarioOption& option : ScenarioOptions()) {
       const std::string& key = option.key;
       const bool harmless = key == "run.record" || key == "run.pictures" ||
-                            key == "run.tensorboard" || key == "run.threads";
+                            key == "run.tensorboard" || key == "run.threads" ||
+                            key == "run.checkpoint";
       if (AffectsResults(key) || harmless || option.get(scenario) == option.get(defaults)) continue;
       throw Error(key, option.get(scenario), "its default: a study leaves results of points alone");
     }

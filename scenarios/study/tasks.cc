@@ -60,6 +60,7 @@ int TrainTask(const StudyFolder& folder, size_t training, int threads,
               analysis::JournalWriter& journal) {
   PlannedTraining planned = folder.plan().trainings[training];
   planned.scenario.threads = threads;
+  planned.scenario.checkpoint = folder.plan().definition.scenario.checkpoint;
   LockWhileAlive(TrainingLog(folder, training));
   const auto failure = Thrown([&] {
     if (!IsTrained(folder.path(), planned)) Train(folder.path(), planned);

@@ -92,6 +92,37 @@ TEST_F(StudyRunning, KilledAtAnyMomentItEndsAsIfNeverDisturbed) {
   }
 }
 
+TEST_F(StudyRunning, AKilledTrainingGoesOnFromItsCheckpoint) {
+  std::string text = SmallStudy("  fidelity: [analytic]\n");
+  const std::string steps = "steps: 4,", grid = "grid:";
+  text.replace(text.find(steps), steps.size(), "steps: 400,");
+  text.insert(text.find(grid), "  run: {checkpoint: 50ms}\n");
+  Define(text);
+  RunWhole("whole");
+  const fs::path trainings = In("study") + "/trainings";
+  const auto has_checkpoint = [&] {
+    std::error_code none;
+    for (const auto& entry : fs::directory_iterator(trainings, none)) {
+      if (fs::exists(entry.path() / "checkpoints/checkpoint-2")) return true;
+    }
+    return false;
+  };
+  const pid_t pid = Start({"run", Definition(), "--out=" + In("study"), "--jobs=1"});
+  for (int i = 0; i < 20'000 && !has_checkpoint(); ++i) {
+    std::this_thread::sleep_for(std::chrono::microseconds(500));
+  }
+  kill(pid, SIGKILL);
+  ASSERT_TRUE(WIFSIGNALED(Wait(pid))) << Read(In("log"));
+  const Result resumed = Run({"resume", In("study"), "--jobs=1"});
+  EXPECT_EQ(resumed.status, 0) << resumed.text;
+  std::string logs;
+  for (const auto& entry : fs::directory_iterator(trainings)) {
+    if (entry.path().extension() == ".log") logs += Read(entry.path());
+  }
+  EXPECT_NE(logs.find("goes on behind step"), std::string::npos) << logs;
+  EXPECT_EQ(Database("study"), Database("whole"));
+}
+
 TEST_F(StudyRunning, AnInvalidPointIsRecordedAndTheRestIsDone) {
   Define(SmallStudy("  topo: [star, \"fat-tree:k=2\"]\n"));  // two hosts, four workers
   const Result result = Run({"run", Definition(), "--out=" + In("a"), "--jobs=2"});
