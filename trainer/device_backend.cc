@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "compress/cuda/device/segments.h"
+#include "trainer/evaluation.h"
 #include "trainer/one_thread.h"
 #include "trainer/optimizer.h"
 #include "trainer/update_work.h"
@@ -29,6 +30,12 @@ const Part& OfImages(const Whole& whole, const Task& task) {
   throw Error("device", "an accelerator", "cpu for data set " + task.DataName());
 }
 
+std::vector<int> OwnWorkers(const BackendJob& job) {
+  std::vector<int> workers(static_cast<size_t>(job.options.workers));
+  std::iota(workers.begin(), workers.end(), 0);
+  return job.processes.Own(workers);
+}
+
 Accelerator& InUse(Accelerator& accelerator) {
   accelerator.Use();
   return accelerator;
@@ -38,6 +45,7 @@ Accelerator& InUse(Accelerator& accelerator) {
 
 DeviceBackend::DeviceBackend(const BackendJob& job, UnitPlan plan, Accelerator& accelerator)
     : job_(job),
+      own_(OwnWorkers(job)),
       feed_(OfImages<ImageFeed>(job.feed, job.task)),
       accelerator_(InUse(accelerator)),
       pool_(job.options.threads, UseOneThread),
@@ -58,48 +66,49 @@ DeviceBackend::DeviceBackend(const BackendJob& job, UnitPlan plan, Accelerator& 
     throw Error("device", "an accelerator", "cpu where gradients of several passes are added up");
   }
   // A recorded step would repeat the numbers that were drawn when it was recorded.
-  if (job.replicas.front()->Draws()) {
+  if (job.model.Draws()) {
     throw Error("device", "an accelerator", "cpu for a model with dropout");
   }
   const auto floats = torch::TensorOptions(torch::kFloat32).device(accelerator.device());
-  const int64_t rows = local() ? job.options.workers : 1, numel = job.Numel();
+  const int64_t rows = local() ? std::max<int64_t>(std::ssize(own_), 1) : 1, numel = job.Numel();
   weights_ = torch::empty({rows, numel}, floats);
   if (job.options.sgd.momentum > 0) velocity_ = torch::zeros({rows, numel}, floats);
   gradient_ = torch::empty({numel}, floats);
   mean_ = torch::zeros({numel}, floats);
-  findings_ = torch::zeros({job.options.workers, 1 + 2 * std::ssize(job.layers)},
-                           floats.dtype(torch::kInt32));
+  findings_ =
+      torch::zeros({std::ssize(own_), 1 + 2 * std::ssize(job.layers)}, floats.dtype(torch::kInt32));
   PlaceReplicas();
   if (local()) agreed_ = weights_[0].clone();
   if (job.options.outer && job.options.outer->momentum > 0) outer_ = torch::zeros({numel}, floats);
   OpenAggregation(std::move(plan));
 }
 
+// A process without workers has a model all the same, which holds the weights.
 void DeviceBackend::PlaceReplicas() {
   const torch::NoGradGuard no_grad;
-  for (int w = 0; w < job_.options.workers; ++w) {
-    Model& replica = *job_.replicas[w];
-    const torch::Tensor row = Row(weights_, w);
-    const auto parameters = replica.parameters();
+  std::vector<Model*> models;
+  for (const int worker : own_) models.push_back(job_.replicas[worker].get());
+  if (models.empty()) models.push_back(&job_.model);
+  for (size_t m = 0; m < models.size(); ++m) {
+    const torch::Tensor row = weights_[local() ? static_cast<int64_t>(m) : 0];
+    const auto parameters = models[m]->parameters();
     for (size_t l = 0; l < parameters.size(); ++l) {
       const Unit& layer = job_.layers[l];
       const torch::Tensor place = row.narrow(0, layer.offset, layer.numel).view(layer.shape);
-      if (w == 0 || local()) place.copy_(parameters[l]);
+      if (m == 0 || local()) place.copy_(parameters[l]);
       torch::Tensor(parameters[l]).set_data(place);
     }
-    replica.to(accelerator_.device());  // moves the buffers, as the parameters are there already
+    // Buffers are moved, as the parameters are there already.
+    models[m]->to(accelerator_.device());
   }
-}
-
-// Returns a worker's row, or the only row where workers share the weights.
-torch::Tensor DeviceBackend::Row(const torch::Tensor& rows, int worker) const {
-  return rows.select(0, local() ? worker : 0);
 }
 
 void DeviceBackend::OpenAggregation(UnitPlan plan) {
   const int workers = job_.options.workers;
   std::unique_ptr<ModelExchange> exchange;
-  if (job_.policy.Traits().has_candidates) {
+  if (!job_.processes.Alone()) {
+    not_on_device_ = "several processes exchange messages there";
+  } else if (job_.policy.Traits().has_candidates) {
     not_on_device_ = "policy " + std::string(job_.policy.Name()) + " chooses within the step";
   } else {
     exchange = accelerator_.OpenExchange(job_.scheme, plan.units, workers, &not_on_device_);
@@ -107,28 +116,31 @@ void DeviceBackend::OpenAggregation(UnitPlan plan) {
   if (exchange) {
     not_on_device_.clear();
   } else {
-    exchange = std::make_unique<HostModelExchange>(job_.scheme, plan.units, workers, pool_);
+    exchange = std::make_unique<HostModelExchange>(job_.scheme, plan.units, workers, pool_,
+                                                   job_.processes);
     host_mean_.resize(static_cast<size_t>(job_.Numel()));
   }
-  aggregation_ =
-      std::make_unique<Aggregation>(std::move(plan), job_.policy, workers, std::move(exchange));
+  aggregation_ = std::make_unique<Aggregation>(std::move(plan), job_.policy, workers,
+                                               std::move(exchange), job_.processes);
 }
 
 // -------------------------------------------------------------------------------------------------
 // A step
 
 void DeviceBackend::RunWorkers(const StepInfo& step, bool exchanges, std::span<double> losses) {
+  const std::vector<int> active = job_.processes.Own(step.active_workers);
+  if (active.empty()) return;
   accelerator_.Use();
   ChooseSamples();
-  for (const int worker : step.active_workers) RunWorker(step, exchanges, worker);
-  ReadLosses(step, losses);
+  for (const int worker : active) RunWorker(step, exchanges, worker, losses);
+  if (OnDevice() || !exchanges) ReadLosses(step, active, losses);
 }
 
-// Copies the samples of all workers at once. Nobody reads those of inactive workers.
+// Copies the samples of all own workers at once. Nobody reads those of inactive workers.
 void DeviceBackend::ChooseSamples() {
   std::vector<torch::Tensor> chosen;
-  for (int w = 0; w < job_.options.workers; ++w) {
-    chosen.push_back(DeviceData::Choice(feed_.Samples(w), feed_.AugmentKey(w)));
+  for (const int worker : own_) {
+    chosen.push_back(DeviceData::Choice(feed_.Samples(worker), feed_.AugmentKey(worker)));
   }
   const torch::Tensor all = torch::stack(chosen);
   if (!choices_.defined()) choices_ = torch::empty_like(all, accelerator_.device());
@@ -139,7 +151,7 @@ void DeviceBackend::ChooseSamples() {
 // of it uses addresses that do not change from step to step.
 void DeviceBackend::QueueGradient(int worker) {
   Model& model = *job_.replicas[worker];
-  const Batch batch = data_.Training(choices_[worker]);
+  const Batch batch = data_.Training(choices_[Slot(worker)]);
   const torch::AutoGradMode with_graph(true);  // even where the calling thread has switched it off
   ModelState state;                            // models of images have none
   const torch::Tensor loss = job_.task.Loss(model, batch, state, job_.options.label_smoothing);
@@ -150,12 +162,14 @@ void DeviceBackend::QueueGradient(int worker) {
   const torch::NoGradGuard no_grad;
   for (torch::Tensor& part : parts) part = part.reshape({-1});
   torch::cat_out(gradient_, parts);
-  findings_[worker][0].copy_(loss.view(torch::kInt32));
-  auto* const found = reinterpret_cast<uint32_t*>(findings_[worker].data_ptr<int32_t>()) + 1;
+  const torch::Tensor findings = findings_[Slot(worker)];
+  findings[0].copy_(loss.view(torch::kInt32));
+  auto* const found = reinterpret_cast<uint32_t*>(findings.data_ptr<int32_t>()) + 1;
   kernels_->FindLargest(gradient_.data_ptr<float>(), found, found + job_.layers.size());
 }
 
-void DeviceBackend::RunWorker(const StepInfo& step, bool exchanges, int worker) {
+void DeviceBackend::RunWorker(const StepInfo& step, bool exchanges, int worker,
+                              std::span<double> losses) {
   if (recorded_[worker]) {
     recorded_[worker]();
   } else {
@@ -172,10 +186,13 @@ void DeviceBackend::RunWorker(const StepInfo& step, bool exchanges, int worker) 
     kernels_->Clip(gradient_.data_ptr<float>(), *limit);
   }
   if (local()) {
-    UpdateWeights(worker, gradient_, step.learning_rate);
-    if (exchanges) torch::sub_out(gradient_, agreed_, weights_[worker]);
+    UpdateWeights(RowOf(worker), gradient_, step.learning_rate);
+    if (exchanges) torch::sub_out(gradient_, agreed_, weights_[RowOf(worker)]);
   }
-  if (exchanges) AddGradient(worker);
+  if (!exchanges) return;
+  // Where the host compresses, it waits now, and refuses what is not finite before a codec does.
+  if (!OnDevice()) ReadLosses(step, {&worker, 1}, losses);
+  AddGradient(worker);
 }
 
 void DeviceBackend::AddGradient(int worker) {
@@ -191,12 +208,13 @@ void DeviceBackend::AddGradient(int worker) {
   });
 }
 
-void DeviceBackend::ReadLosses(const StepInfo& step, std::span<double> losses) const {
+void DeviceBackend::ReadLosses(const StepInfo& step, std::span<const int> active,
+                               std::span<double> losses) const {
   const torch::Tensor findings = findings_.to(torch::kCPU);
   const auto layers = job_.layers.size();
-  for (const int worker : step.active_workers) {
+  for (const int worker : active) {
     const auto* const found =
-        reinterpret_cast<const uint32_t*>(findings[worker].data_ptr<int32_t>());
+        reinterpret_cast<const uint32_t*>(findings[Slot(worker)].data_ptr<int32_t>());
     losses[worker] = std::bit_cast<float>(found[0]);
     for (size_t l = 0; l < layers; ++l) {
       if (found[1 + layers + l] == cuda::kNoPosition) continue;
@@ -224,7 +242,7 @@ void DeviceBackend::Agree() {
   weights_.copy_(agreed_.expand_as(weights_));
 }
 
-void DeviceBackend::UpdateWeights(int row, const torch::Tensor& gradient, double rate) {
+void DeviceBackend::UpdateWeights(int64_t row, const torch::Tensor& gradient, double rate) {
   const SgdOptions& sgd = job_.options.sgd;
   kernels_->Update(KindOf(sgd), RatesOf(sgd, rate),
                    {.gradient = gradient.data_ptr<float>(),
@@ -238,35 +256,58 @@ void DeviceBackend::UpdateWeights(int row, const torch::Tensor& gradient, double
 Evaluation DeviceBackend::Evaluate(int worker) {
   accelerator_.Use();
   const torch::NoGradGuard no_grad;
-  const int64_t samples = data_.test_samples();
-  const int64_t size = job_.options.evaluation_batch;
-  Model& replica = *job_.replicas[worker];
-  torch::Tensor own;
-  if (local()) {
-    const torch::Tensor row = weights_[worker];
-    own = row.clone();
-    const torch::Tensor shares = weights_ * (1.0f / static_cast<float>(job_.options.workers));
-    row.zero_();
-    for (int w = 0; w < job_.options.workers; ++w) row.add_(shares[w]);
-  }
-  replica.eval();
-  std::vector<torch::Tensor> losses, hits, hits5;
-  for (int64_t first = 0; first < samples; first += size) {
-    const Batch batch = data_.Test(first, std::min(size, samples - first));
-    const ClassificationSums sums = SumsOf(replica.Forward(batch.inputs), batch.targets);
-    losses.push_back(sums.loss);
-    hits.push_back(sums.hits);
-    hits5.push_back(sums.hits5);
-  }
-  replica.train();
-  if (local()) weights_[worker].copy_(own);
-  const auto total = [](const std::vector<torch::Tensor>& parts) {
-    const torch::Tensor all = torch::stack(parts).to(torch::kCPU, torch::kFloat64);
-    return std::accumulate(all.data_ptr<double>(), all.data_ptr<double>() + all.numel(), 0.0);
+  const auto evaluate = [&](Model& model, std::span<const int64_t> parts,
+                            std::span<MetricSums> sums) {
+    if (!local()) return EvaluateParts(model, parts, sums);
+    torch::Tensor row = weights_[job_.processes.Owns(worker) ? RowOf(worker) : 0];
+    const torch::Tensor own = row.clone();
+    WriteMean(row);
+    EvaluateParts(model, parts, sums);
+    row.copy_(own);
   };
-  const MetricSums sums = {
-      total(losses), static_cast<double>(samples), {total(hits), total(hits5)}};
-  return job_.task.Conclude({&sums, 1});
+  return EvaluateTogether(job_, worker, evaluate);
+}
+
+// The weights travel between processes layer by layer. `mean` may be a row of them.
+void DeviceBackend::WriteMean(torch::Tensor& mean) const {
+  const int workers = job_.options.workers;
+  for (const Unit& layer : job_.layers) {
+    torch::Tensor rows = weights_.narrow(1, layer.offset, layer.numel);
+    if (!job_.processes.Alone()) {
+      const std::vector<float> all =
+          GatherWorkers(job_.processes, workers, OnHost(rows.narrow(0, 0, std::ssize(own_))));
+      rows = torch::tensor(all, mean.options()).view({workers, layer.numel});
+    }
+    const torch::Tensor shares = rows * (1.0f / static_cast<float>(workers));
+    torch::Tensor part = mean.narrow(0, layer.offset, layer.numel);
+    part.zero_();
+    for (int w = 0; w < workers; ++w) part.add_(shares[w]);
+  }
+}
+
+// Queues all parts before it waits for their sums.
+void DeviceBackend::EvaluateParts(Model& model, std::span<const int64_t> parts,
+                                  std::span<MetricSums> sums) const {
+  if (parts.empty()) return;
+  const int64_t size = job_.options.evaluation_batch;
+  std::vector<torch::Tensor> losses, hits, hits5;
+  for (size_t i = 0; i < parts.size(); ++i) {
+    const int64_t first = parts[i] * size;
+    const Batch batch = data_.Test(first, std::min(size, data_.test_samples() - first));
+    const ClassificationSums part = SumsOf(model.Forward(batch.inputs), batch.targets);
+    losses.push_back(part.loss);
+    hits.push_back(part.hits);
+    hits5.push_back(part.hits5);
+    sums[i].count = static_cast<double>(batch.targets.size(0));
+  }
+  const auto on_host = [](const std::vector<torch::Tensor>& values) {
+    return torch::stack(values).to(torch::kCPU, torch::kFloat64);
+  };
+  const torch::Tensor loss = on_host(losses), hit = on_host(hits), hit5 = on_host(hits5);
+  for (size_t i = 0; i < parts.size(); ++i) {
+    sums[i].loss = loss.data_ptr<double>()[i];
+    sums[i].values = {hit.data_ptr<double>()[i], hit5.data_ptr<double>()[i]};
+  }
 }
 
 std::vector<float> DeviceBackend::Weights() const {

@@ -4,6 +4,9 @@
 // then on. The host waits for the device once before the exchange, to read losses and whether
 // gradients are finite, and again where the exchange waits.
 //
+// Of several processes, each computes on a device of its own, for its own workers; gradients are
+// compressed on the host (host_exchange.h), so that messages can travel.
+//
 // A step's results equal those of host_backend.h to the bit where LibTorch's own results do, which
 // is so on an emulated device only.
 #pragma once
@@ -30,7 +33,7 @@ namespace legacy {
 class DeviceBackend : public Backend {
  public:
   // Puts the replicas on the device: views of one flat array, or with local steps one row of it for
-  // each worker.
+  // each worker of this process.
   DeviceBackend(const BackendJob& job, UnitPlan plan, Accelerator& accelerator);
 
   void RunWorkers(const StepInfo& step, bool exchanges, std::span<double> losses) override;
@@ -52,15 +55,24 @@ class DeviceBackend : public Backend {
   void OpenAggregation(UnitPlan plan);
   void ChooseSamples();
   void QueueGradient(int worker);
-  void RunWorker(const StepInfo& step, bool exchanges, int worker);
+  void RunWorker(const StepInfo& step, bool exchanges, int worker, std::span<double> losses);
   void AddGradient(int worker);
-  void ReadLosses(const StepInfo& step, std::span<double> losses) const;
-  void UpdateWeights(int row, const torch::Tensor& gradient, double rate);
-  torch::Tensor Row(const torch::Tensor& rows, int worker) const;
+  void ReadLosses(const StepInfo& step, std::span<const int> active,
+                  std::span<double> losses) const;
+  void UpdateWeights(int64_t row, const torch::Tensor& gradient, double rate);
+  // Writes the mean of all workers' weights.
+  void WriteMean(torch::Tensor& mean) const;
+  void EvaluateParts(Model& model, std::span<const int64_t> parts,
+                     std::span<MetricSums> sums) const;
   void Agree();
   bool local() const { return job_.options.Local(); }
+  // Returns the position of a worker among those of this process.
+  int64_t Slot(int worker) const { return worker / job_.processes.size(); }
+  // Returns the row of a worker's weights.
+  int64_t RowOf(int worker) const { return local() ? Slot(worker) : 0; }
 
   BackendJob job_;
+  std::vector<int> own_;  // workers of this process
   const ImageFeed& feed_;
   Accelerator& accelerator_;
   WorkerPool pool_;  // threads that compress on the host
@@ -68,16 +80,16 @@ class DeviceBackend : public Backend {
   std::unique_ptr<StepKernels> kernels_;
 
   // These tensors are float32 on the device.
-  torch::Tensor weights_;   // [1 or workers, numel]
+  torch::Tensor weights_;   // [1 or own workers, numel]
   torch::Tensor velocity_;  // velocity in the same shape; undefined without momentum
   torch::Tensor agreed_;    // [numel], with local steps
   torch::Tensor outer_;     // velocity of the outer optimizer; undefined without momentum
   torch::Tensor gradient_;  // [numel], the gradient of one worker after the other
   torch::Tensor mean_;
-  // int32 [workers, 1 + 2 layers]: bits of the loss, bits of each layer's largest magnitude, and
-  // each layer's first position that is not finite.
+  // int32 [own workers, 1 + 2 layers]: bits of the loss, bits of each layer's largest magnitude,
+  // and each layer's first position that is not finite.
   torch::Tensor findings_;
-  // [workers, batch, ...]: each worker's samples (DeviceData::Choice).
+  // [own workers, batch, ...]: each worker's samples (DeviceData::Choice).
   torch::Tensor choices_;
 
   // Recordings by worker; empty before its first step.

@@ -3,15 +3,15 @@
 #include <torch/torch.h>
 
 #include <algorithm>
-#include <bit>
-#include <cmath>
 #include <cstring>
 #include <utility>
 
 #include "base/error.h"
 #include "compress/cpu/vector.h"
+#include "trainer/evaluation.h"
 #include "trainer/heap.h"
 #include "trainer/one_thread.h"
+#include "trainer/tensor_state.h"
 #include "trainer/update_work.h"
 
 namespace legacy {
@@ -32,57 +32,6 @@ void SetWeights(Model& model, std::span<const float> weights) {
     std::copy_n(weights.begin(), numel, parameter.data_ptr<float>());
     weights = weights.subspan(numel);
   }
-}
-
-// A tensor is its type, its sizes and its values.
-void SaveTensor(const torch::Tensor& tensor, StateWriter& out) {
-  const torch::Tensor values = tensor.contiguous();
-  out.Number(static_cast<uint64_t>(values.scalar_type()));
-  out.Number(static_cast<uint64_t>(values.dim()));
-  for (const int64_t size : values.sizes()) out.Number(static_cast<uint64_t>(size));
-  out.Blob({static_cast<const std::byte*>(values.data_ptr()), values.nbytes()});
-}
-
-torch::Tensor LoadTensor(StateReader& in) {
-  const auto types = static_cast<uint64_t>(torch::ScalarType::NumOptions) - 1;
-  const auto type = static_cast<torch::ScalarType>(in.Number("type of a tensor", types));
-  constexpr uint64_t kMostDimensions = 16;
-  constexpr uint64_t kMostElements = uint64_t{1} << 40;
-  std::vector<int64_t> sizes(in.Number("dimensions of a tensor", kMostDimensions));
-  uint64_t elements = 1;
-  for (int64_t& size : sizes) {
-    size = static_cast<int64_t>(in.Number("size of a tensor", kMostElements));
-    elements = std::min(elements * static_cast<uint64_t>(size), kMostElements);
-  }
-  const ByteSpan bytes = in.Blob();
-  if (elements * torch::elementSize(type) != bytes.size()) {
-    throw Error("state: bytes of a tensor", std::to_string(bytes.size()), "those of its elements");
-  }
-  torch::Tensor tensor = torch::empty(sizes, type);
-  if (!bytes.empty()) std::memcpy(tensor.data_ptr(), bytes.data(), bytes.size());
-  return tensor;
-}
-
-void LoadBuffers(Model& model, StateReader& in) {
-  const torch::NoGradGuard no_grad;
-  for (torch::Tensor buffer : model.buffers()) {
-    const torch::Tensor loaded = LoadTensor(in);
-    if (loaded.sizes() != buffer.sizes() || loaded.dtype() != buffer.dtype()) {
-      throw Error("state: a buffer of a worker has another shape");
-    }
-    buffer.copy_(loaded);
-  }
-}
-
-Bytes BuffersOf(const Model& model) {
-  StateWriter out;
-  for (const torch::Tensor& buffer : model.buffers()) SaveTensor(buffer, out);
-  return out.Take();
-}
-
-void SetBuffers(Model& model, ByteSpan bytes) {
-  StateReader in(bytes);
-  LoadBuffers(model, in);
 }
 
 }  // namespace
@@ -226,58 +175,19 @@ void HostBackend::Finish(const StepInfo& step) {
   });
 }
 
-// Of several processes, each evaluates its share of the parts, with that worker's buffers.
 Evaluation HostBackend::Evaluate(int worker) {
   ReturnFreedMemory();  // batches of evaluations are larger
-  ProcessGroup& processes = job_.processes;
-  const int64_t size = job_.options.evaluation_batch;
-  std::vector<MetricSums> parts(static_cast<size_t>(job_.task.Parts(size)));
-  const bool owns = processes.Owns(worker);
-  Model& replica = owns ? *job_.replicas[worker] : job_.model;
-  const std::vector<float> own = local_ ? FlatWeights(replica) : std::vector<float>();
-  Bytes buffers;
-  if (!processes.Alone()) {
-    buffers = BuffersOf(replica);
-    const Bytes given = processes.Broadcast(buffers, processes.OwnerOf(worker));
-    if (!owns) SetBuffers(replica, given);
-  }
-  if (local_) local_->WriteMean(replica);
-  replica.eval();
-  const int64_t count =
-      (std::ssize(parts) - processes.rank() + processes.size() - 1) / processes.size();
-  pool_.ForEach(count, [&](int64_t i, int) {
-    const torch::NoGradGuard no_grad;
-    const int64_t p = processes.rank() + i * processes.size();
-    parts[p] = job_.task.Evaluate(replica, p, size);
-  });
-  replica.train();
-  if (local_) SetWeights(replica, own);
-  if (!owns) SetBuffers(replica, buffers);
-  ShareParts(parts);
-  return job_.task.Conclude(parts);
-}
-
-void HostBackend::ShareParts(std::span<MetricSums> parts) const {
-  ProcessGroup& processes = job_.processes;
-  if (processes.Alone()) return;
-  StateWriter out;
-  const auto put = [&](double number) { out.Number(std::bit_cast<uint64_t>(number)); };
-  for (int64_t p = processes.rank(); p < std::ssize(parts); p += processes.size()) {
-    put(parts[p].loss);
-    put(parts[p].count);
-    out.Number(parts[p].values.size());
-    for (const double value : parts[p].values) put(value);
-  }
-  const std::vector<Bytes> all = processes.AllGather(out.Take());
-  std::vector<StateReader> in(all.begin(), all.end());
-  for (int64_t p = 0; p < std::ssize(parts); ++p) {
-    StateReader& from = in[p % processes.size()];
-    const auto get = [&] { return std::bit_cast<double>(from.Number()); };
-    parts[p].loss = get();
-    parts[p].count = get();
-    parts[p].values.resize(from.Number("metrics", from.Left()));
-    std::ranges::generate(parts[p].values, get);
-  }
+  const auto evaluate = [&](Model& model, std::span<const int64_t> parts,
+                            std::span<MetricSums> sums) {
+    const std::vector<float> own = local_ ? FlatWeights(model) : std::vector<float>();
+    if (local_) local_->WriteMean(model);
+    pool_.ForEach(std::ssize(parts), [&](int64_t i, int) {
+      const torch::NoGradGuard no_grad;
+      sums[i] = job_.task.Evaluate(model, parts[i], job_.options.evaluation_batch);
+    });
+    if (local_) SetWeights(model, own);
+  };
+  return EvaluateTogether(job_, worker, evaluate);
 }
 
 std::vector<float> HostBackend::Weights() const {
@@ -315,7 +225,7 @@ void HostBackend::LoadShared(StateReader& in) {
 
 void HostBackend::SaveWorker(int worker, StateWriter& out) const {
   aggregation_->exchange().SaveWorker(worker, out);
-  for (const torch::Tensor& buffer : job_.replicas[worker]->buffers()) SaveTensor(buffer, out);
+  SaveBuffers(*job_.replicas[worker], out);
   const int64_t passes = job_.options.passes;
   for (int64_t pass = 0; pass < passes; ++pass) {
     const ModelState& state = states_[static_cast<size_t>(worker * passes + pass)];

@@ -46,8 +46,6 @@ class HostBackend : public Backend {
   UpdateInfo InfoOf(const StepInfo& step, const Unit& layer) const;
   // Turns a worker's gradient into its momentum, where workers exchange that.
   void ToMomentum(const StepInfo& step, std::span<float> gradient) const;
-  // Gathers what the processes measured, each its parts.
-  void ShareParts(std::span<MetricSums> parts) const;
 
   BackendJob job_;
   WorkerPool pool_;

@@ -3,7 +3,6 @@
 #include <torch/torch.h>
 
 #include <algorithm>
-#include <cstring>
 
 #include "trainer/models/model.h"
 
@@ -98,17 +97,7 @@ std::vector<float> LocalModels::AllWeights(size_t layer) const {
     const auto weights = Weights(static_cast<int>(w), layer);
     own.insert(own.end(), weights.begin(), weights.end());
   }
-  if (processes_.Alone()) return own;
-  const std::vector<Bytes> gathered = processes_.AllGather(std::as_bytes(std::span(own)));
-  const size_t bytes = static_cast<size_t>(layers_[layer].numel) * sizeof(float);
-  std::vector<float> all(replicas_.size() * static_cast<size_t>(layers_[layer].numel));
-  for (size_t w = 0; w < replicas_.size(); ++w) {
-    const int owner = processes_.OwnerOf(static_cast<int>(w));
-    const size_t before = w / static_cast<size_t>(processes_.size());  // workers of its process
-    std::memcpy(all.data() + w * static_cast<size_t>(layers_[layer].numel),
-                gathered[owner].data() + before * bytes, bytes);
-  }
-  return all;
+  return GatherWorkers(processes_, static_cast<int>(replicas_.size()), own);
 }
 
 void LocalModels::WriteMean(Model& model) const {

@@ -158,9 +158,6 @@ std::unique_ptr<Backend> MakeBackend(const BackendJob& job) {
       PlanUnits({job.layers.begin(), job.layers.end()}, job.options.scope, job.options.buckets);
   Accelerator* const accelerator = job.options.accelerator.get();
   if (!accelerator) return std::make_unique<HostBackend>(job, std::move(plan));
-  if (!job.processes.Alone()) {
-    throw Error("device", "cuda", "cpu where several processes train together");
-  }
   return std::make_unique<DeviceBackend>(job, std::move(plan), *accelerator);
 }
 

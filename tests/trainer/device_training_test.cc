@@ -190,17 +190,20 @@ TEST(DeviceTraining, AWorkersStepIsRecordedOnce) {
 }
 
 TEST(DeviceTraining, NamesWhereAGradientIsNotFinite) {
-  std::string messages[2];
-  for (const bool on_device : {false, true}) {
-    const auto training = Make({}, on_device ? std::make_shared<EmulatedAccelerator>() : nullptr);
-    training->Step();
-    training->Replica(0).parameters()[0].data_ptr<float>()[0] =
-        std::numeric_limits<float>::infinity();
-    messages[on_device] = MessageOf([&] { training->Step(); });
+  for (const char* scheme : {"topk", "ar-topk"}) {  // the latter compresses on the host
+    std::string messages[2];
+    for (const bool on_device : {false, true}) {
+      const auto training =
+          Make({.scheme = scheme}, on_device ? std::make_shared<EmulatedAccelerator>() : nullptr);
+      training->Step();
+      training->Replica(0).parameters()[0].data_ptr<float>()[0] =
+          std::numeric_limits<float>::infinity();
+      messages[on_device] = MessageOf([&] { training->Step(); });
+    }
+    EXPECT_EQ(messages[1].rfind("worker 0, step 1, layer 'conv1.weight': gradient: ", 0), 0u)
+        << messages[1];
+    EXPECT_EQ(messages[1], messages[0]);
   }
-  EXPECT_EQ(messages[1].rfind("worker 0, step 1, layer 'conv1.weight': gradient: ", 0), 0u)
-      << messages[1];
-  EXPECT_EQ(messages[1], messages[0]);
 }
 
 TEST(DeviceTraining, HooksSeeGradientsButNoMessagesOfADevice) {

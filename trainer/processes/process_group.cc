@@ -1,5 +1,7 @@
 #include "trainer/processes/process_group.h"
 
+#include <cstring>
+
 namespace legacy {
 namespace {
 
@@ -22,6 +24,19 @@ std::vector<int> ProcessGroup::Own(const std::vector<int>& workers) const {
     if (Owns(worker)) own.push_back(worker);
   }
   return own;
+}
+
+std::vector<float> GatherWorkers(ProcessGroup& processes, int workers, std::span<const float> own) {
+  if (processes.Alone()) return {own.begin(), own.end()};
+  const std::vector<Bytes> gathered = processes.AllGather(std::as_bytes(own));
+  const size_t bytes = gathered.front().size() / ((workers - 1) / processes.size() + 1);
+  std::vector<float> all(static_cast<size_t>(workers) * bytes / sizeof(float));
+  for (int w = 0; w < workers; ++w) {
+    const size_t before = static_cast<size_t>(w / processes.size());  // workers of its process
+    std::memcpy(all.data() + w * bytes / sizeof(float),
+                gathered[processes.OwnerOf(w)].data() + before * bytes, bytes);
+  }
+  return all;
 }
 
 ProcessGroup& OneProcess() {

@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -68,6 +69,10 @@ class ProcessGroup {
   int size_;
   int local_size_;
 };
+
+// Returns the values of all workers, one worker's after the other's, from those that each process
+// has of its own workers in that order. All workers have equally many. All processes call it.
+std::vector<float> GatherWorkers(ProcessGroup& processes, int workers, std::span<const float> own);
 
 // Returns the group of one process, in which nothing travels.
 ProcessGroup& OneProcess();
