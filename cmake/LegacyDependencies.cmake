@@ -39,6 +39,10 @@ if(LEGACY_CUDA)
   endif()
   enable_language(CUDA)
   find_package(CUDAToolkit 12 REQUIRED)
+  # NCCL 2.14 or newer carries messages between GPUs, where it is installed; -DLEGACY_NCCL=OFF does
+  # without.
+  find_path(LEGACY_NCCL_INCLUDE nccl.h HINTS ${CUDAToolkit_INCLUDE_DIRS})
+  find_library(LEGACY_NCCL nccl HINTS "${CUDAToolkit_BIN_DIR}/.." PATH_SUFFIXES lib64 lib)
 endif()
 
 if(LEGACY_NS3)

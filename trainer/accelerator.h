@@ -43,8 +43,10 @@ class Accelerator {
   virtual std::string RecordName() const = 0;
 };
 
-// Opens the first GPU. Where no GPU can be used, returns null, and `why` says what is missing.
-std::shared_ptr<Accelerator> OpenGpu(std::string* why);
+// Opens the GPU of a process that has this number on its machine: the first GPU that CUDA shows for
+// 0, the next one for 1, and so on, beginning anew behind the last. Where no GPU can be used,
+// returns null, and `why` says what is missing.
+std::shared_ptr<Accelerator> OpenGpu(std::string* why, int local_rank = 0);
 
 // A DeviceChoice is the device that serves a request.
 struct DeviceChoice {
@@ -52,7 +54,8 @@ struct DeviceChoice {
   std::string reason;                        // reason for auto's choice; empty for cpu and cuda
 };
 
-// Throws Error for kCuda where no GPU can be used, with what is missing.
-DeviceChoice ChooseDevice(DeviceRequest request);
+// Chooses the device of a process, as OpenGpu does. Throws Error for kCuda where no GPU can be
+// used, with what is missing.
+DeviceChoice ChooseDevice(DeviceRequest request, int local_rank = 0);
 
 }  // namespace legacy

@@ -3,6 +3,7 @@
 #include <ATen/Context.h>
 #include <ATen/cuda/CUDAContext.h>
 #include <ATen/cuda/CUDAGraph.h>
+#include <c10/cuda/CUDAFunctions.h>
 #include <c10/cuda/CUDAStream.h>
 
 #include <cstdlib>
@@ -40,13 +41,20 @@ std::string FirstLine(const std::string& text) { return text.substr(0, text.find
 
 class Gpu : public Accelerator {
  public:
-  Gpu() : stream_(c10::cuda::getStreamFromPool()) { MakeDeterministic(); }
+  explicit Gpu(int index)
+      : stream_(c10::cuda::getStreamFromPool(/*isHighPriority=*/false,
+                                             static_cast<c10::DeviceIndex>(index))) {
+    MakeDeterministic();
+  }
 
   torch::Device device() const override { return {torch::kCUDA, stream_.device_index()}; }
   std::string Name() const override {
     return at::cuda::getDeviceProperties(stream_.device_index())->name;
   }
-  void Use() override { c10::cuda::setCurrentCUDAStream(stream_); }
+  void Use() override {
+    c10::cuda::set_device(stream_.device_index());
+    c10::cuda::setCurrentCUDAStream(stream_);
+  }
   std::unique_ptr<StepKernels> Kernels(std::span<const Unit> layers) override {
     return std::make_unique<StepKernelsOn<cuda::StreamDevice>>(cuda::StreamDevice(stream_.stream()),
                                                                layers);
@@ -94,7 +102,7 @@ std::function<void()> Gpu::Record(const std::function<void()>& work, std::string
 
 }  // namespace
 
-std::shared_ptr<Accelerator> OpenGpu(std::string* why) {
+std::shared_ptr<Accelerator> OpenGpu(std::string* why, int local_rank) {
   int devices = 0;
   const cudaError_t status = cudaGetDeviceCount(&devices);
   if (status != cudaSuccess || devices == 0) {
@@ -102,7 +110,7 @@ std::shared_ptr<Accelerator> OpenGpu(std::string* why) {
     return nullptr;
   }
   try {
-    return std::make_shared<Gpu>();
+    return std::make_shared<Gpu>(local_rank % devices);
   } catch (const std::exception& error) {
     *why = "LibTorch cannot use the GPU: " + FirstLine(error.what());
     return nullptr;

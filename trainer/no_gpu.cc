@@ -4,7 +4,7 @@
 
 namespace legacy {
 
-std::shared_ptr<Accelerator> OpenGpu(std::string* why) {
+std::shared_ptr<Accelerator> OpenGpu(std::string* why, int) {
   *why = "this program was built without " LEGACY_GPU_LACKS;
   return nullptr;
 }

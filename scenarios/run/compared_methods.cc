@@ -39,9 +39,11 @@ struct SavedChoice {
 ComparedMethods::ComparedMethods(const Scenario& scenario, ProcessGroup& processes)
     : scenario_(scenario),
       processes_(processes),
-      sources_(scenario.layers.empty() ? TrainedSources(scenario) : DrawnSources(scenario)) {
+      sources_(scenario.layers.empty() ? TrainedSources(scenario, processes)
+                                       : DrawnSources(scenario)) {
   for (const std::string& name : scenario.policies) all_.push_back(FindMethod(scenario, name));
   CheckMemory();
+  LeadConnect(*sources_, processes);
   for (const Method& method : all_) MakeSource(method, scenario.seed);
 }
 

@@ -508,8 +508,8 @@ void Comparison::WriteLayers(const Method& method, uint64_t seed, const StepSour
 RunResult RunComparison(const Scenario& given, const std::string& program,
                         const std::string& command_line, const StopFlag& stop, std::FILE* log,
                         const RunControl& control) {
-  const Scenario scenario = InSteps(given);
   ProcessGroup& processes = control.processes ? *control.processes : OneProcess();
+  const Scenario scenario = InSteps(given, processes);
   return FillRunDirectory(
       scenario, program, command_line,
       [&](const Scenario& chosen) {

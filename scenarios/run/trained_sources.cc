@@ -5,6 +5,7 @@
 #include "trainer/accelerator.h"
 #include "trainer/models/model.h"
 #include "trainer/processes/gloo_group.h"
+#include "trainer/processes/nccl_carrier.h"
 #include "trainer/tasks/task.h"
 
 namespace legacy {
@@ -12,9 +13,9 @@ namespace {
 
 class Trained : public StepSources {
  public:
-  explicit Trained(const Scenario& scenario)
+  Trained(const Scenario& scenario, const ProcessGroup& processes)
       : scenario_(scenario),
-        device_(ChooseDevice(*scenario.device)),
+        device_(ChooseDevice(*scenario.device, processes.local_rank())),
         task_(LoadTask({.dataset = scenario.dataset,
                         .data_root = scenario.data_root,
                         .train_limit = scenario.train_limit,
@@ -37,6 +38,14 @@ class Trained : public StepSources {
     return CostsOf(task_->RequestFor(scenario_.model, scenario_.seed));
   }
   std::span<const Metric> Metrics() const override { return task_->Info().metrics; }
+  void Connect(ProcessGroup& processes) override {
+    if (*scenario_.device == DeviceRequest::kCpu) return;
+    const int gpu = device_.accelerator ? device_.accelerator->device().index() : -1;
+    std::string why;
+    std::unique_ptr<Carrier> carrier = OpenNccl(processes, gpu, &why);
+    carried_ = carrier ? "NCCL" : "Gloo, as " + why;
+    processes.CarryBy(std::move(carrier));
+  }
   std::unique_ptr<StepSource> Make(const TrainingOptions& given, BuiltMethod method) override {
     TrainingOptions options = given;
     options.accelerator = device_.accelerator;
@@ -46,9 +55,15 @@ class Trained : public StepSources {
   }
 
   std::string Announcement() const override {
-    if (device_.reason.empty()) return "";
-    return std::string("device auto: ") + (device_.accelerator ? "cuda" : "cpu") + ", as " +
-           device_.reason;
+    std::string text;
+    if (!device_.reason.empty()) {
+      text = std::string("device auto: ") + (device_.accelerator ? "cuda" : "cpu") + ", as " +
+             device_.reason;
+    }
+    if (!carried_.empty()) {
+      text += (text.empty() ? "" : "\n") + ("messages between the processes: " + carried_);
+    }
+    return text;
   }
   std::string Text(const BackendReport& report) const override {
     if (!device_.accelerator) return "";
@@ -73,6 +88,7 @@ class Trained : public StepSources {
  private:
   const Scenario& scenario_;
   DeviceChoice device_;
+  std::string carried_;  // what carries messages between processes; empty: nothing was connected
   std::unique_ptr<Task> task_;
   std::vector<Unit> layers_;
   int64_t steps_per_epoch_;
@@ -83,8 +99,9 @@ class Trained : public StepSources {
 }  // namespace legacy
 
 // Makes the sources; training_module.cc looks this function up. The caller owns the result.
-extern "C" legacy::StepSources* legacy_trained_sources(const legacy::Scenario& scenario) {
-  return std::make_unique<legacy::Trained>(scenario).release();
+extern "C" legacy::StepSources* legacy_trained_sources(const legacy::Scenario& scenario,
+                                                       const legacy::ProcessGroup& processes) {
+  return std::make_unique<legacy::Trained>(scenario, processes).release();
 }
 
 // Joins the processes of a launch. The caller owns the result.

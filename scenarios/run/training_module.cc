@@ -10,7 +10,7 @@ namespace {
 
 constexpr const char* kModule = "liblegacy_training.so";  // beside the other libraries
 
-using Maker = StepSources* (*)(const Scenario&);
+using Maker = StepSources* (*)(const Scenario&, const ProcessGroup&);
 using Joiner = ProcessGroup* (*)(const Launch&, const StopFlag&);
 
 // The functions of the module.
@@ -41,8 +41,9 @@ const Module& Loaded() {
 
 void LoadTraining() { Loaded(); }
 
-std::unique_ptr<StepSources> TrainedSources(const Scenario& scenario) {
-  return std::unique_ptr<StepSources>(Loaded().sources(scenario));
+std::unique_ptr<StepSources> TrainedSources(const Scenario& scenario,
+                                            const ProcessGroup& processes) {
+  return std::unique_ptr<StepSources>(Loaded().sources(scenario, processes));
 }
 
 std::unique_ptr<ProcessGroup> JoinProcesses(const Launch& launch, const StopFlag& stop) {

@@ -12,7 +12,7 @@
 namespace legacy {
 namespace {
 
-enum class Command : uint8_t { kMake, kDrop, kStep, kEvaluate, kSave, kLoad, kEnd };
+enum class Command : uint8_t { kConnect, kMake, kDrop, kStep, kEvaluate, kSave, kLoad, kEnd };
 
 template <class... Values>
 void Send(ProcessGroup& processes, Command command, const Values&... values) {
@@ -73,6 +73,12 @@ class LeadSource : public StepSource {
 
 }  // namespace
 
+void LeadConnect(StepSources& sources, ProcessGroup& processes) {
+  if (processes.Alone()) return;
+  Send(processes, Command::kConnect);
+  sources.Connect(processes);
+}
+
 std::unique_ptr<StepSource> Lead(const TrainingRequest& request,
                                  const std::function<std::unique_ptr<StepSource>()>& make,
                                  ProcessGroup& processes) {
@@ -86,8 +92,8 @@ namespace {
 
 // Follows the commands of process 0 until it ends.
 void Follow(const Scenario& given, ProcessGroup& processes) {
-  const Scenario scenario = InSteps(given);
-  const std::unique_ptr<StepSources> sources = TrainedSources(scenario);
+  const Scenario scenario = InSteps(given, processes);
+  const std::unique_ptr<StepSources> sources = TrainedSources(scenario, processes);
   std::map<uint64_t, std::unique_ptr<StepSource>> trainings;
   for (;;) {
     const Bytes bytes = processes.Broadcast({}, 0);
@@ -95,6 +101,10 @@ void Follow(const Scenario& given, ProcessGroup& processes) {
     Command command = Command::kEnd;
     FromArchive(in, command);
     if (command == Command::kEnd) return;
+    if (command == Command::kConnect) {
+      sources->Connect(processes);
+      continue;
+    }
     uint64_t id = 0;
     FromArchive(in, id);
     if (command == Command::kMake) {

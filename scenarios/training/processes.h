@@ -8,12 +8,16 @@
 
 #include "base/program.h"
 #include "scenarios/options/scenario.h"
+#include "scenarios/training/step_sources.h"
 #include "scenarios/training/training_request.h"
 #include "trainer/processes/launch.h"
 #include "trainer/processes/process_group.h"
 #include "trainer/step_source.h"
 
 namespace legacy {
+
+// Connects the devices of all processes (StepSources::Connect); `sources` are process 0's.
+void LeadConnect(StepSources& sources, ProcessGroup& processes);
 
 // Has the training made in all processes; `make` makes process 0's part of it. What is done with
 // the result is done in all of them.

@@ -38,6 +38,9 @@ class StepSources {
   virtual std::optional<std::vector<OperationCost>> HostCosts() const { return std::nullopt; }
   // Returns the metrics of the task; empty where nothing is trained, so that none is known.
   virtual std::span<const Metric> Metrics() const = 0;
+  // Lets the devices of all processes carry messages, where they can. All processes call it
+  // together.
+  virtual void Connect(ProcessGroup&) {}
   // Makes the source of one training, which takes over `method`'s policy and scheme. This object
   // outlives it.
   virtual std::unique_ptr<StepSource> Make(const TrainingOptions& options, BuiltMethod method) = 0;
@@ -52,9 +55,10 @@ class StepSources {
   virtual std::string Note(const BackendReports&) const { return ""; }
 };
 
-// Returns the sources of trainings. `scenario` outlives them. Throws Error on data, models and
-// devices that do not exist.
-std::unique_ptr<StepSources> TrainedSources(const Scenario& scenario);
+// Returns the sources of trainings in one of several processes, each of which takes a device of its
+// machine. `scenario` outlives them. Throws Error on data, models and devices that do not exist.
+std::unique_ptr<StepSources> TrainedSources(const Scenario& scenario,
+                                            const ProcessGroup& processes);
 // Loads what TrainedSources() needs, mainly LibTorch, once for each process. Called before a fork,
 // it saves the children that work. Throws Error where it cannot be loaded.
 void LoadTraining();

@@ -66,7 +66,7 @@ TrainingOptions OptionsOf(const Scenario& s, const Method& method, uint64_t seed
   return options;
 }
 
-Scenario InSteps(const Scenario& scenario) {
+Scenario InSteps(const Scenario& scenario, const ProcessGroup& processes) {
   Scenario resolved = scenario;
   std::vector<StepCount*> counts = {&resolved.steps, &resolved.warmup_steps,
                                     &resolved.evaluate_every};
@@ -77,7 +77,7 @@ Scenario InSteps(const Scenario& scenario) {
     throw Error("steps", (*epochs)->Text(),
                 "numbers of steps with training.layers: shapes have no epochs");
   }
-  const int64_t steps = TrainedSources(scenario)->StepsPerEpoch();
+  const int64_t steps = TrainedSources(scenario, processes)->StepsPerEpoch();
   for (StepCount* count : counts) *count = count->InSteps(steps);
   return resolved;
 }

@@ -126,6 +126,8 @@ class GlooGroup : public ProcessGroup {
   std::vector<Bytes> AllGather(ByteSpan own) override;
   Bytes Broadcast(ByteSpan bytes, int root) override;
   Bytes Move(ByteSpan bytes, int from, int to) override;
+  void Check() override;
+  void CarryBy(std::unique_ptr<Carrier> carrier) override { carrier_ = std::move(carrier); }
   void End() override;
   bool Fail(const std::string& reason) noexcept override;
 
@@ -152,6 +154,7 @@ class GlooGroup : public ProcessGroup {
   std::optional<Line> line_;     // of the thread that trains
   std::optional<Line> watcher_;  // of the thread that watches
   c10::intrusive_ptr<c10d::ProcessGroupGloo> group_;
+  std::unique_ptr<Carrier> carrier_;  // null: Gloo carries everything
   std::thread watch_;
   std::atomic<bool> watching_ = false;
   std::mutex mutex_;
@@ -163,7 +166,7 @@ class GlooGroup : public ProcessGroup {
 };
 
 GlooGroup::GlooGroup(Launch launch, const StopFlag& stop)
-    : ProcessGroup(launch.rank, launch.size, launch.local_size),
+    : ProcessGroup(launch.rank, launch.size, launch.local_size, launch.local_rank),
       launch_(std::move(launch)),
       stop_(stop) {
   OpenLines();
@@ -316,6 +319,11 @@ std::string GlooGroup::Heard() {
   return heard_;
 }
 
+void GlooGroup::Check() {
+  const std::string heard = Heard();
+  if (!heard.empty()) throw GroupError(heard);
+}
+
 std::string GlooGroup::NameOf(int rank) { return line_->Get(Key("name", rank)); }
 
 std::vector<int64_t> GlooGroup::Beats() {
@@ -404,11 +412,15 @@ std::vector<Bytes> GlooGroup::AllGather(ByteSpan own) {
     }
     return all;
   }
-  // Gloo gathers equal lengths: those of the longest.
+  // Equal lengths are gathered: those of the longest.
   Bytes in(static_cast<size_t>(longest));
   std::ranges::copy(own, in.begin());
   Bytes out(static_cast<size_t>(longest * size()));
-  gather(in, out);
+  if (carrier_) {
+    carrier_->AllGather(in, out);
+  } else {
+    gather(in, out);
+  }
   for (int r = 0; r < size(); ++r) {
     const std::byte* const begin = out.data() + r * longest;
     all.emplace_back(begin, begin + LengthOf(frames.data() + r * kFrameBytes));
@@ -476,6 +488,7 @@ void GlooGroup::End() {
     // The run is complete; how the others end changes nothing.
   }
   StopWatching();
+  carrier_.reset();
   group_.reset();
 }
 
@@ -483,7 +496,8 @@ bool GlooGroup::Fail(const std::string& reason) noexcept {
   bool known = false;
   try {
     Hear(line_->SetReason(reason));
-    group_.reset();  // calls of the others fail now
+    carrier_.reset();  // calls of the others fail now
+    group_.reset();
     line_->Set(Key("ended", rank()), "");
     const int64_t beat = line_->Add(Key("beat", 0), 0);
     if (!Leads()) std::this_thread::sleep_for(3 * kBeat);

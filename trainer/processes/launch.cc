@@ -23,20 +23,22 @@ namespace {
 constexpr int kMostProcesses = 4096;
 constexpr uint16_t kDefaultPort = 29500;  // that of torch.distributed
 
-// Environment variables of a launcher: rank, number of processes, and that of this machine.
+// Environment variables of a launcher: rank and number of processes, and those of this machine.
 struct Names {
   const char* by;
   const char* rank;
   const char* size;
+  const char* local_rank;
   const char* local_size;
 };
 // Slurm sets its own names in batch scripts as well, where nothing runs once for each rank, but the
 // size of a step under srun only.
 constexpr Names kNames[] = {
-    {"torchrun", "RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE"},
-    {"mpirun", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE"},
-    {"mpirun", "PMI_RANK", "PMI_SIZE", "MPI_LOCALNRANKS"},
-    {"srun", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_NTASKS_PER_NODE"}};
+    {"torchrun", "RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE"},
+    {"mpirun", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK",
+     "OMPI_COMM_WORLD_LOCAL_SIZE"},
+    {"mpirun", "PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS"},
+    {"srun", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID", "SLURM_NTASKS_PER_NODE"}};
 
 class Variables {
  public:
@@ -101,6 +103,10 @@ std::optional<Launch> ReadLaunch(const EnvironmentLookup& environment, const std
     } else if (launch.by == "srun" && variables.Text("SLURM_STEP_NUM_NODES") == "1") {
       launch.local_size = launch.size;
     }
+    // Without the variable, ranks of a machine follow each other.
+    launch.local_rank = variables.Has(names.local_rank)
+                            ? variables.Number(names.local_rank, 0, kMostProcesses - 1)
+                            : launch.rank % launch.local_size;
     ReadAddress(variables, at, launch);
     if (launch.by == "torchrun" && variables.Text("TORCHELASTIC_USE_AGENT_STORE") == "True") {
       launch.agent_store = true;
@@ -143,7 +149,7 @@ Launch ForkProcesses(int processes) {
       g_children.clear();
       close(launch.pipe_out);  // the pipe ends with process 0
       launch.pipe_out = -1;
-      launch.rank = rank;
+      launch.rank = launch.local_rank = rank;
       return launch;
     }
     g_children.push_back(child);

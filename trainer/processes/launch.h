@@ -14,6 +14,7 @@ struct Launch {
   int rank = 0;
   int size = 1;
   int local_size = 1;  // processes of the same machine; they share its cores
+  int local_rank = 0;  // this process among them
   std::string by;      // what started it: "torchrun", "mpirun", "srun", "--processes"
   std::string host;    // of process 0
   uint16_t port = 0;   // 0: process 0 takes a free one, and tells the others through `pipe`
@@ -22,7 +23,7 @@ struct Launch {
   int pipe_out = -1;
   // True where torchrun's own store serves the processes, under `prefix`; otherwise process 0 does.
   bool agent_store = false;
-  std::string prefix;
+  std::string prefix = "";
 };
 
 // Returns the value of an environment variable, or null.

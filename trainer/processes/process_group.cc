@@ -7,11 +7,12 @@ namespace {
 
 class Alone : public ProcessGroup {
  public:
-  Alone() : ProcessGroup(0, 1, 1) {}
+  Alone() : ProcessGroup(0, 1, 1, 0) {}
   void Meet(const std::string&) override {}
   std::vector<Bytes> AllGather(ByteSpan own) override { return {Bytes(own.begin(), own.end())}; }
   Bytes Broadcast(ByteSpan bytes, int) override { return {bytes.begin(), bytes.end()}; }
   Bytes Move(ByteSpan bytes, int, int) override { return {bytes.begin(), bytes.end()}; }
+  void CarryBy(std::unique_ptr<Carrier>) override {}
   void End() override {}
   bool Fail(const std::string&) noexcept override { return false; }
 };

@@ -16,6 +16,7 @@
 
 #include "base/error.h"
 #include "compress/message.h"
+#include "trainer/processes/carrier.h"
 
 namespace legacy {
 
@@ -32,8 +33,10 @@ class ProcessGroup {
 
   int rank() const { return rank_; }
   int size() const { return size_; }
-  // Returns the number of processes on this machine, which share its cores.
+  // Returns the number of processes on this machine, which share its cores, and this one's number
+  // among them.
   int local_size() const { return local_size_; }
+  int local_rank() const { return local_rank_; }
   // True where there is one process, so that nothing travels.
   bool Alone() const { return size_ == 1; }
   bool Leads() const { return rank_ == 0; }
@@ -54,6 +57,13 @@ class ProcessGroup {
   // Moves bytes from one process to another, which returns them; all others return nothing.
   virtual Bytes Move(ByteSpan bytes, int from, int to) = 0;
 
+  // Throws GroupError where this process knows that the group ends. Whoever waits for other
+  // processes without a call of the group asks again and again.
+  virtual void Check() {}
+  // Has `carrier` gather what is too long for the first message of AllGather; null: nothing has.
+  // All processes call it before the same call.
+  virtual void CarryBy(std::unique_ptr<Carrier> carrier) = 0;
+
   // Waits until all processes are done, and leaves the group.
   virtual void End() = 0;
   // Leaves the group for a reason that ends all processes, which their calls then throw. The first
@@ -61,13 +71,14 @@ class ProcessGroup {
   virtual bool Fail(const std::string& reason) noexcept = 0;
 
  protected:
-  ProcessGroup(int rank, int size, int local_size)
-      : rank_(rank), size_(size), local_size_(local_size) {}
+  ProcessGroup(int rank, int size, int local_size, int local_rank)
+      : rank_(rank), size_(size), local_size_(local_size), local_rank_(local_rank) {}
 
  private:
   int rank_;
   int size_;
   int local_size_;
+  int local_rank_;
 };
 
 // Returns the values of all workers, one worker's after the other's, from those that each process

@@ -54,9 +54,12 @@ TEST(Launch, ReadsTorchrun) {
   EXPECT_EQ(launch.rank, 2);
   EXPECT_EQ(launch.size, 4);
   EXPECT_EQ(launch.local_size, 2);
+  EXPECT_EQ(launch.local_rank, 0);  // as ranks of a machine follow each other
   EXPECT_EQ(launch.host, "node7");
   EXPECT_EQ(launch.port, 1234);
   EXPECT_FALSE(launch.agent_store);
+  variables["LOCAL_RANK"] = "1";
+  EXPECT_EQ(LaunchOf(variables)->local_rank, 1);
   variables["TORCHELASTIC_USE_AGENT_STORE"] = "True";
   variables["TORCHELASTIC_RESTART_COUNT"] = "3";
   EXPECT_TRUE(LaunchOf(variables)->agent_store);
@@ -66,10 +69,12 @@ TEST(Launch, ReadsTorchrun) {
 TEST(Launch, ReadsMpirun) {
   const Variables one_machine = {{"OMPI_COMM_WORLD_RANK", "1"},
                                  {"OMPI_COMM_WORLD_SIZE", "3"},
+                                 {"OMPI_COMM_WORLD_LOCAL_RANK", "2"},
                                  {"OMPI_COMM_WORLD_LOCAL_SIZE", "3"}};
   EXPECT_EQ(LaunchOf(one_machine)->by, "mpirun");
   EXPECT_EQ(LaunchOf(one_machine)->host, "127.0.0.1");
   EXPECT_EQ(LaunchOf(one_machine)->port, 29500);
+  EXPECT_EQ(LaunchOf(one_machine)->local_rank, 2);
   Variables two = one_machine;
   two["OMPI_COMM_WORLD_LOCAL_SIZE"] = "2";
   EXPECT_NE(ErrorOf(two).find("set MASTER_ADDR"), std::string::npos) << ErrorOf(two);
@@ -86,7 +91,10 @@ TEST(Launch, ReadsSrun) {
                          {"SLURM_LAUNCH_NODE_IPADDR", "10.0.0.1"}};
   EXPECT_EQ(LaunchOf(variables)->rank, 5);
   EXPECT_EQ(LaunchOf(variables)->local_size, 3);
+  EXPECT_EQ(LaunchOf(variables)->local_rank, 2);
   EXPECT_EQ(LaunchOf(variables)->host, "10.0.0.1");
+  variables["SLURM_LOCALID"] = "1";
+  EXPECT_EQ(LaunchOf(variables)->local_rank, 1);
   variables["MASTER_ADDR"] = "10.0.0.2";
   EXPECT_EQ(LaunchOf(variables)->host, "10.0.0.2");
   variables["SLURM_NTASKS_PER_NODE"] = "8";  // of which this step uses fewer
@@ -113,7 +121,7 @@ TEST(Launch, ForksProcessesWithAPipe) {
   if (getpid() != parent) {
     uint16_t port = 0;
     const bool read_all = read(launch.pipe_in, &port, sizeof port) == sizeof port;
-    _exit(read_all && port == 4711 && launch.rank > 0 ? 0 : 1);
+    _exit(read_all && port == 4711 && launch.rank > 0 && launch.local_rank == launch.rank ? 0 : 1);
   }
   EXPECT_EQ(launch.rank, 0);
   EXPECT_EQ(launch.size, 3);

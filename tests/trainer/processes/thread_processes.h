@@ -43,7 +43,8 @@ class ThreadProcesses {
  private:
   class Group : public ProcessGroup {
    public:
-    Group(ThreadProcesses& all, int rank) : ProcessGroup(rank, all.size(), all.size()), all_(all) {}
+    Group(ThreadProcesses& all, int rank)
+        : ProcessGroup(rank, all.size(), all.size(), rank), all_(all) {}
     void Meet(const std::string&) override {}
     std::vector<Bytes> AllGather(ByteSpan own) override { return all_.Exchange(rank(), own); }
     Bytes Broadcast(ByteSpan bytes, int root) override {
@@ -54,6 +55,7 @@ class ThreadProcesses {
       const std::vector<Bytes> gathered = all_.Exchange(rank(), bytes);
       return rank() == to ? gathered[from] : Bytes();
     }
+    void CarryBy(std::unique_ptr<Carrier>) override {}
     void End() override {}
     bool Fail(const std::string& reason) noexcept override {
       const std::lock_guard lock(all_.mutex_);
