@@ -125,7 +125,8 @@ std::vector<ScenarioOption> OptionsOfTraining() {
       TargetOption(),
       Text<&Scenario::device>("training.device", "--device", "cpu|cuda|auto",
                               "device that trains and compresses; cuda: the first "
-                              "GPU; auto: the first GPU if one is usable, else cpu"),
+                              "GPU, or of several processes each its own; auto: a GPU if one is "
+                              "usable, else cpu"),
       Text<&Scenario::layers>(
           "training.layers", "--layers", "NAME|FILE",
           "give bytes and times of a model's shape without training; --layers=list prints the "

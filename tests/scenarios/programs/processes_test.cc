@@ -127,6 +127,15 @@ TEST_F(ProcessesTest, BatchNormAndPilotsGiveEqualFiles) {
   ExpectEqual("--volume=bytes --policies=accordion", {2});
 }
 
+// Processes connect their devices, twice where the fidelity is chosen by a trial.
+TEST_F(ProcessesTest, ChosenDevicesGiveEqualFiles) {
+  ExpectEqual("--device=auto --fidelity=auto --policies=topk", {2});
+  const Result result =
+      Run(kTiny + " --policies=topk --device=auto --processes=2 --out=" + Out("auto"));
+  EXPECT_NE(result.text.find("\nmessages between the processes: "), std::string::npos)
+      << result.text;
+}
+
 TEST_F(ProcessesTest, ADeadProcessIsNamed) {
   const pid_t pid = Start("run", kLong + " --processes=3");
   AwaitRows("run");
