@@ -1,5 +1,5 @@
 // NCCL as the carrier of messages between processes that have a GPU each. This needs CUDA's runtime
-// and NCCL, and no LibTorch. It was compiled, and has never run.
+// and NCCL, and no LibTorch. It was tested over fakes of both, and has never run on a GPU.
 #pragma once
 
 #include <memory>

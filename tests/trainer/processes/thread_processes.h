@@ -55,6 +55,10 @@ class ThreadProcesses {
       const std::vector<Bytes> gathered = all_.Exchange(rank(), bytes);
       return rank() == to ? gathered[from] : Bytes();
     }
+    void Check() override {
+      const std::lock_guard lock(all_.mutex_);
+      if (!all_.reason_.empty()) throw GroupError(all_.reason_);
+    }
     void CarryBy(std::unique_ptr<Carrier>) override {}
     void End() override {}
     bool Fail(const std::string& reason) noexcept override {
