@@ -11,7 +11,7 @@ namespace legacy {
 
 void KeepFreedMemory() {
 #ifdef __GLIBC__
-  // The largest threshold that glibc takes on 64 bits: larger blocks come from the system directly.
+  // Larger blocks come from the system directly. Older versions of glibc take no larger threshold.
   constexpr int kLargestBlock = 32 << 20;
   // The size of the heap of a thread's arena. With so much to spare, an empty one is not given
   // back.

@@ -97,14 +97,18 @@ TrainingMemory EstimateMemory(const TrainingOptions& options, std::span<const Un
   memory.models = elements * kFloat * (models * (1 + OptimizerFloats(options)) + shared);
   // A worker's flat gradient, and LibTorch's own of each layer.
   memory.gradients = elements * kFloat * threads * 2;
-  // Of what an operation reads and writes, its result is kept for the backward pass.
+  // Of what an operation reads and writes, its result is kept for the backward pass. An evaluation
+  // keeps none, but LibTorch copies what convolutions read and write to the processor's order, and
+  // residual blocks keep what they add.
+  constexpr double kOfLargest = 1.5;
   double written = 0, largest = 0;
   for (const OperationCost& cost : costs) {
     written += cost.forward_bytes / 2;
     largest = std::max(largest, cost.forward_bytes);
   }
-  memory.activations = threads * std::max(written * static_cast<double>(options.batch_size),
-                                          largest * static_cast<double>(options.evaluation_batch));
+  memory.activations =
+      threads * std::max(written * static_cast<double>(options.batch_size),
+                         kOfLargest * largest * static_cast<double>(options.evaluation_batch));
   return memory;
 }
 

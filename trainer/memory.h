@@ -16,7 +16,7 @@ struct TrainingMemory {
   double models = 0;       // weights, their mean gradient, the optimizer's state
   double messages = 0;     // of all workers, while they are added up
   double gradients = 0;    // of the workers that compute at the same time
-  double activations = 0;  // of the same workers, and of the evaluation
+  double activations = 0;  // of the same workers, or of an evaluation
 
   double Total() const { return residuals + models + messages + gradients + activations; }
   // Returns "6.1 GiB: residuals of 100 workers 4.2 GiB, models ...".
