@@ -25,6 +25,7 @@ enum class Purpose : uint32_t {
   kSample = 10,   // start of a sample of a gradient
   kDropout = 11,
   kNegatives = 12,  // items that a user did not take
+  kPartition = 13,  // samples of federated clients
   kTest = 99,
 };
 

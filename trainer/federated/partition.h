@@ -1,0 +1,53 @@
+// A partition says which training samples each client of federated learning has. Partitions are
+// written as a name with options, "dirichlet:alpha=0.5", and are functions of the text, the number
+// of clients, the samples and the seed alone.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "compress/options.h"
+
+namespace legacy {
+
+// SampleLabels is what partitions know of a training set.
+struct SampleLabels {
+  int64_t samples = 0;
+  std::span<const int32_t> labels = {};  // class of each sample, in [0, classes); empty: none
+  int classes = 0;
+  std::span<const int32_t> groups = {};  // the data set's own group of each sample; empty: none
+  int64_t group_count = 0;
+};
+
+// A Partition is immutable: any thread may ask.
+class Partition {
+ public:
+  virtual ~Partition() = default;
+
+  virtual int64_t Clients() const = 0;
+  // Returns the number of samples of a client.
+  virtual int64_t SizeOf(int64_t client) const = 0;
+  // Returns the numbers of a client's samples.
+  virtual std::vector<int64_t> SamplesOf(int64_t client) const = 0;
+};
+
+// A PartitionRule is a row of the table of partitions.
+struct PartitionRule {
+  MethodInfo info;
+  // Makes the partition of `clients` >= 1 clients. Throws Error where the samples do not allow it.
+  std::unique_ptr<Partition> (*make)(const OptionReader& options, const SampleLabels& data,
+                                     int64_t clients, uint64_t seed);
+};
+
+// Returns the table.
+std::span<const PartitionRule> PartitionRules();
+
+// Makes the partition that `text` names. Throws Error naming `partition`, the value and what is
+// allowed.
+std::unique_ptr<Partition> MakePartition(const std::string& text, const SampleLabels& data,
+                                         int64_t clients, uint64_t seed);
+
+}  // namespace legacy

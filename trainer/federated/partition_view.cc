@@ -1,0 +1,47 @@
+#include "trainer/federated/partition_view.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace legacy {
+
+PartitionView ViewPartition(const Partition& partition, const SampleLabels& data) {
+  PartitionView view;
+  view.clients = partition.Clients();
+  const auto classes = static_cast<size_t>(data.classes);
+  std::vector<double> whole(classes);
+  for (const int32_t label : data.labels) whole[label] += 1.0 / static_cast<double>(data.samples);
+  std::vector<bool> taken(static_cast<size_t>(data.samples));
+  std::vector<int64_t> sizes;
+  for (int64_t client = 0; client < view.clients; ++client) {
+    const std::vector<int64_t> samples = partition.SamplesOf(client);
+    sizes.push_back(std::ssize(samples));
+    view.samples += sizes.back();
+    std::vector<int64_t> counts(classes);
+    for (const int64_t sample : samples) {
+      taken[sample] = true;
+      if (classes > 0) ++counts[data.labels[sample]];
+    }
+    if (classes == 0) continue;
+    double distance = 0;
+    for (size_t k = 0; k < classes; ++k) {
+      if (counts[k] > 0) view.labels += 1;
+      const double share = static_cast<double>(counts[k]) / static_cast<double>(sizes.back());
+      distance += std::abs(share - whole[k]) / 2;
+    }
+    view.distance += distance;
+    view.counts.push_back(std::move(counts));
+  }
+  view.labels /= static_cast<double>(view.clients);
+  view.distance /= static_cast<double>(view.clients);
+  view.left_out = std::ranges::count(taken, false);
+  std::ranges::sort(sizes);
+  const size_t half = sizes.size() / 2;
+  view.least = sizes.front();
+  view.most = sizes.back();
+  view.median = sizes.size() % 2 == 1 ? static_cast<double>(sizes[half])
+                                      : static_cast<double>(sizes[half - 1] + sizes[half]) / 2;
+  return view;
+}
+
+}  // namespace legacy
