@@ -1,0 +1,36 @@
+// FedAvg (McMahan et al., AISTATS 2017): x <- x + rate * mean of the updates. FedProx (Li et al.,
+// MLSys 2020) is the same with a proximal term at the clients.
+#include "trainer/federated/aggregators/rules.h"
+
+namespace legacy::aggregators {
+namespace {
+
+class Averaging : public MeanAggregator {
+ public:
+  Averaging(const AggregatorTraits& traits, int64_t numel, double rate)
+      : MeanAggregator(traits, numel), rate_(rate) {}
+
+  void ApplyMean(std::span<float> model, std::span<const double> mean) override {
+    for (size_t i = 0; i < model.size(); ++i) {
+      model[i] = static_cast<float>(static_cast<double>(model[i]) + rate_ * mean[i]);
+    }
+  }
+
+ private:
+  double rate_;
+};
+
+}  // namespace
+
+Made FedAvg(const OptionReader& options, const FederationInfo& info) {
+  return std::make_unique<Averaging>(AggregatorTraits{}, info.numel,
+                                     options.Number("rate", 1e-6, 100));
+}
+
+Made FedProx(const OptionReader& options, const FederationInfo& info) {
+  AggregatorTraits traits;
+  traits.client.proximal = options.Number("mu", 0, 1000);
+  return std::make_unique<Averaging>(traits, info.numel, options.Number("rate", 1e-6, 100));
+}
+
+}  // namespace legacy::aggregators

@@ -1,0 +1,61 @@
+// Momentum at the server. FedAvgM (Hsu, Qi, Brown, 2019): v <- momentum v + mean of the updates,
+// x <- x + rate v. DiLoCo (Douillard et al., 2023) has Nesterov's momentum in PyTorch's form, over
+// g = -mean: v <- momentum v + g, x <- x - rate (g + momentum v).
+#include "trainer/federated/aggregators/rules.h"
+
+namespace legacy::aggregators {
+namespace {
+
+class Momentum : public MeanAggregator {
+ public:
+  Momentum(const AggregatorTraits& traits, int64_t numel, double rate, double momentum,
+           bool nesterov)
+      : MeanAggregator(traits, numel),
+        rate_(rate),
+        momentum_(momentum),
+        nesterov_(nesterov),
+        velocity_(static_cast<size_t>(numel)) {}
+
+  void ApplyMean(std::span<float> model, std::span<const double> mean) override {
+    for (size_t i = 0; i < model.size(); ++i) {
+      const double v = momentum_ * static_cast<double>(velocity_[i]) + mean[i];
+      velocity_[i] = static_cast<float>(v);
+      const double step = nesterov_ ? mean[i] + momentum_ * v : v;
+      model[i] = static_cast<float>(static_cast<double>(model[i]) + rate_ * step);
+    }
+  }
+
+  void Save(StateWriter& out) const override {
+    MeanAggregator::Save(out);
+    SaveVector(velocity_, out);
+  }
+  void Load(StateReader& in) override {
+    MeanAggregator::Load(in);
+    LoadVector("velocity of the server", in, velocity_);
+  }
+
+ private:
+  double rate_, momentum_;
+  bool nesterov_;
+  std::vector<float> velocity_;
+};
+
+Made MakeMomentum(const OptionReader& options, const FederationInfo& info, Weighting weighting,
+                  bool nesterov) {
+  AggregatorTraits traits;
+  traits.weighting = weighting;
+  return std::make_unique<Momentum>(traits, info.numel, options.Number("rate", 1e-6, 100),
+                                    options.Number("momentum", 0, 0.999999), nesterov);
+}
+
+}  // namespace
+
+Made FedAvgM(const OptionReader& options, const FederationInfo& info) {
+  return MakeMomentum(options, info, Weighting::kSamples, false);
+}
+
+Made DiLoCo(const OptionReader& options, const FederationInfo& info) {
+  return MakeMomentum(options, info, Weighting::kUniform, true);
+}
+
+}  // namespace legacy::aggregators
