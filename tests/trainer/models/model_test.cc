@@ -56,6 +56,13 @@ TEST(ModelTest, SizesAndCostsAreTheKnownOnes) {
   const KnownModel known[] = {{"small-cnn", 1, 28, 10, 71'786, 8, 0},
                               {"medium-cnn", 1, 28, 10, 824'458, 8, 0},
                               {"lenet5", 1, 28, 10, 61'706, 10, 0},
+                              {"logistic", 1, 28, 10, 7'850, 2, 0},
+                              {"2nn", 1, 28, 10, 199'210, 6, 0},
+                              {"niid-cnn", 1, 28, 10, 44'426, 10, 0},
+                              {"niid-cnn", 3, 32, 10, 62'006, 10, 0},
+                              {"cnn-mcmahan", 1, 28, 10, 1'663'370, 8, 0},
+                              {"femnist-cnn", 1, 28, 10, 1'199'882, 8, 0},
+                              {"femnist-cnn", 1, 28, 62, 1'206'590, 8, 0},
                               {"resnet9", 3, 32, 10, 6'573'120, 25, 0},
                               {"resnet20", 3, 32, 10, 269'722, 59, 0.0406},
                               {"patch-resnet20", 3, 32, 10, 272'810, 65, 0},
@@ -181,8 +188,8 @@ TEST_P(EveryModelTest, WeightsDependOnTheSeedAlone) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, EveryModelTest,
-                         testing::Values("small-cnn", "medium-cnn", "lenet5", "resnet9",
-                                         "resnet20"),
+                         testing::Values("small-cnn", "medium-cnn", "lenet5", "logistic", "2nn",
+                                         "femnist-cnn", "resnet9", "resnet20"),
                          [](const auto& instance) {
                            std::string name = instance.param;
                            std::erase(name, '-');
