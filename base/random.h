@@ -24,8 +24,9 @@ enum class Purpose : uint32_t {
   kSketch = 9,    // first bases of low-rank methods
   kSample = 10,   // start of a sample of a gradient
   kDropout = 11,
-  kNegatives = 12,  // items that a user did not take
-  kPartition = 13,  // samples of federated clients
+  kNegatives = 12,   // items that a user did not take
+  kPartition = 13,   // samples of federated clients
+  kLocalOrder = 14,  // order of a federated client's samples
   kTest = 99,
 };
 

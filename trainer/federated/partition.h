@@ -10,17 +10,9 @@
 #include <vector>
 
 #include "compress/options.h"
+#include "trainer/data/sample_labels.h"
 
 namespace legacy {
-
-// SampleLabels is what partitions know of a training set.
-struct SampleLabels {
-  int64_t samples = 0;
-  std::span<const int32_t> labels = {};  // class of each sample, in [0, classes); empty: none
-  int classes = 0;
-  std::span<const int32_t> groups = {};  // the data set's own group of each sample; empty: none
-  int64_t group_count = 0;
-};
 
 // A Partition is immutable: any thread may ask.
 class Partition {

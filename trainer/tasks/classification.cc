@@ -7,6 +7,33 @@
 #include "trainer/data/batch.h"
 
 namespace legacy {
+namespace {
+
+class ImageSamples : public SampleSet {
+ public:
+  explicit ImageSamples(const Dataset& dataset) : dataset_(dataset) {
+    const auto* labels = dataset.train_labels.data_ptr<int64_t>();
+    labels_.assign(labels, labels + dataset.train_labels.size(0));
+  }
+
+  SampleLabels Labels() const override {
+    return {.samples = std::ssize(labels_), .labels = labels_, .classes = dataset_.classes};
+  }
+  Batch Gather(std::span<const int64_t> samples, const RandomKey& key) const override {
+    std::optional<RandomKey> augment;
+    if (dataset_.augment) {
+      augment = key;
+      augment->purpose = Purpose::kAugment;
+    }
+    return TrainingBatch(dataset_, samples, augment);
+  }
+
+ private:
+  const Dataset& dataset_;
+  std::vector<int32_t> labels_;
+};
+
+}  // namespace
 
 ModelRequest Classification::RequestFor(const std::string& model, uint64_t seed) const {
   return {.name = model,
@@ -19,6 +46,10 @@ ModelRequest Classification::RequestFor(const std::string& model, uint64_t seed)
 
 std::unique_ptr<Feed> Classification::Open(const FeedOptions& options) const {
   return std::make_unique<ImageFeed>(dataset_, options);
+}
+
+std::unique_ptr<SampleSet> Classification::OpenSamples() const {
+  return std::make_unique<ImageSamples>(dataset_);
 }
 
 torch::Tensor ImageTask::Loss(Model& model, const Batch& batch, ModelState&,

@@ -38,6 +38,7 @@ class Classification : public ImageTask {
   const std::string& DataName() const override { return dataset_.name; }
   ModelRequest RequestFor(const std::string& model, uint64_t seed) const override;
   std::unique_ptr<Feed> Open(const FeedOptions& options) const override;
+  std::unique_ptr<SampleSet> OpenSamples() const override;
 
   const Dataset& images() const { return dataset_; }
 

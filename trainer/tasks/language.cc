@@ -15,6 +15,22 @@ namespace {
 // Columns that are evaluated at the same time. The results depend on it in the last bits.
 constexpr int kColumnsOfPart = 5;
 
+// Returns `count` windows of `length` tokens, of which number i begins at first(i), and for each of
+// their tokens the next one.
+template <typename First>
+Batch Windows(std::span<const int32_t> tokens, int length, int64_t count, const First& first) {
+  const torch::Tensor inputs = torch::empty({count, length}, torch::kInt64);
+  const torch::Tensor targets = torch::empty_like(inputs);
+  auto* input = inputs.data_ptr<int64_t>();
+  auto* target = targets.data_ptr<int64_t>();
+  for (int64_t i = 0; i < count; ++i) {
+    const auto from = tokens.begin() + first(i);
+    input = std::copy_n(from, length, input);
+    target = std::copy_n(from + 1, length, target);
+  }
+  return {inputs, targets};
+}
+
 class TextFeed : public Feed {
  public:
   TextFeed(std::span<const int32_t> tokens, int length, const FeedOptions& options)
@@ -36,16 +52,9 @@ class TextFeed : public Feed {
   bool Begins() const override { return window_ == 0; }
 
   Batch Get(int worker) const override {
-    const torch::Tensor inputs = torch::empty({batch_size_, length_}, torch::kInt64);
-    const torch::Tensor targets = torch::empty_like(inputs);
-    auto* input = inputs.data_ptr<int64_t>();
-    auto* target = targets.data_ptr<int64_t>();
-    for (int64_t column = 0; column < batch_size_; ++column) {
-      const int64_t first = (worker * batch_size_ + column) * stretch_ + window_ * length_;
-      input = std::copy_n(tokens_.begin() + first, length_, input);
-      target = std::copy_n(tokens_.begin() + first + 1, length_, target);
-    }
-    return {inputs, targets};
+    return Windows(tokens_, length_, batch_size_, [&](int64_t column) {
+      return (worker * batch_size_ + column) * stretch_ + window_ * length_;
+    });
   }
 
  private:
@@ -55,6 +64,21 @@ class TextFeed : public Feed {
   int64_t stretch_ = 0;  // tokens of a column
   int64_t steps_per_epoch_ = 0;
   int64_t window_ = 0;
+};
+
+class WindowSamples : public SampleSet {
+ public:
+  WindowSamples(std::span<const int32_t> tokens, int length) : tokens_(tokens), length_(length) {}
+
+  SampleLabels Labels() const override { return {.samples = (std::ssize(tokens_) - 1) / length_}; }
+  Batch Gather(std::span<const int64_t> samples, const RandomKey&) const override {
+    return Windows(tokens_, length_, std::ssize(samples),
+                   [&](int64_t i) { return samples[i] * length_; });
+  }
+
+ private:
+  std::span<const int32_t> tokens_;
+  int length_;
 };
 
 // Returns tokens from all over the text, in runs as it has them.
@@ -107,6 +131,10 @@ ModelRequest LanguageModelling::RequestFor(const std::string& model, uint64_t se
 
 std::unique_ptr<Feed> LanguageModelling::Open(const FeedOptions& options) const {
   return std::make_unique<TextFeed>(corpus_.train.tokens(), length_, options);
+}
+
+std::unique_ptr<SampleSet> LanguageModelling::OpenSamples() const {
+  return std::make_unique<WindowSamples>(corpus_.train.tokens(), length_);
 }
 
 torch::Tensor LanguageModelling::Loss(Model& model, const Batch& batch, ModelState& state,

@@ -80,6 +80,40 @@ class PairFeed : public Feed {
   int64_t position_ = 0;
 };
 
+class PairSamples : public SampleSet {
+ public:
+  PairSamples(const Ratings& ratings, std::span<const int32_t> user, int negatives)
+      : ratings_(ratings), user_(user), negatives_(negatives) {}
+
+  SampleLabels Labels() const override {
+    return {.samples = std::ssize(user_), .groups = user_, .group_count = ratings_.users};
+  }
+  Batch Gather(std::span<const int64_t> samples, const RandomKey& key) const override {
+    RandomKey drawn = key;
+    drawn.purpose = Purpose::kNegatives;
+    RandomStream random(drawn);
+    const int64_t rows = std::ssize(samples) * (1 + negatives_);
+    torch::Tensor inputs = torch::empty({rows, 2}, torch::kInt64);
+    torch::Tensor targets = torch::empty({rows});
+    auto* input = inputs.data_ptr<int64_t>();
+    auto* target = targets.data_ptr<float>();
+    for (const int64_t pair : samples) {
+      for (int number = 0; number <= negatives_; ++number) {
+        *input++ = user_[pair];
+        *input++ =
+            number == 0 ? ratings_.train_items[pair] : DrawNegative(ratings_, user_[pair], random);
+        *target++ = number == 0 ? 1 : 0;
+      }
+    }
+    return {inputs, targets};
+  }
+
+ private:
+  const Ratings& ratings_;
+  std::span<const int32_t> user_;
+  int negatives_;
+};
+
 }  // namespace
 
 Recommendation::Recommendation(Ratings ratings, int negatives)
@@ -111,6 +145,10 @@ ModelRequest Recommendation::RequestFor(const std::string& model, uint64_t seed)
 
 std::unique_ptr<Feed> Recommendation::Open(const FeedOptions& options) const {
   return std::make_unique<PairFeed>(ratings_, user_, negatives_, options);
+}
+
+std::unique_ptr<SampleSet> Recommendation::OpenSamples() const {
+  return std::make_unique<PairSamples>(ratings_, user_, negatives_);
 }
 
 torch::Tensor Recommendation::Loss(Model& model, const Batch& batch, ModelState&,

@@ -24,6 +24,8 @@ class Recommendation : public Task {
   const std::string& DataName() const override { return ratings_.name; }
   ModelRequest RequestFor(const std::string& model, uint64_t seed) const override;
   std::unique_ptr<Feed> Open(const FeedOptions& options) const override;
+  // A sample is a pair with its negatives, 1 + `negatives` rows of a batch. Groups are users.
+  std::unique_ptr<SampleSet> OpenSamples() const override;
   torch::Tensor Loss(Model& model, const Batch& batch, ModelState& state,
                      double smoothing) const override;
   int64_t Parts(int64_t batch) const override;

@@ -19,6 +19,11 @@ MetricSums& MetricSums::operator+=(const MetricSums& other) {
   return *this;
 }
 
+std::unique_ptr<SampleSet> Task::OpenSamples() const {
+  throw Error("data set", DataName(),
+              "one whose samples are in memory, as federated clients take them in any order");
+}
+
 Evaluation Task::Conclude(std::span<const MetricSums> parts) const {
   MetricSums total;
   for (const MetricSums& part : parts) total += part;

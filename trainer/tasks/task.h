@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "trainer/data/batch.h"
+#include "trainer/data/sample_labels.h"
 #include "trainer/data/task_catalog.h"
 #include "trainer/models/model.h"
 
@@ -46,6 +47,19 @@ struct FeedOptions {
   int stride = 1;
 };
 
+// A SampleSet gives training samples by number, in any order and number: those of a client of
+// federated learning. Any thread may call its functions.
+class SampleSet {
+ public:
+  virtual ~SampleSet() = default;
+
+  // Returns what is known of the samples. It is valid as long as the set.
+  virtual SampleLabels Labels() const = 0;
+  // Returns the batch of the samples with these numbers. What it draws (crops, negatives) follows
+  // seed, step, worker and layer of the key.
+  virtual Batch Gather(std::span<const int64_t> samples, const RandomKey& key) const = 0;
+};
+
 // Sums over a part of the test set. The metrics are computed from their totals.
 struct MetricSums {
   double loss = 0;
@@ -66,6 +80,10 @@ class Task {
   virtual ModelRequest RequestFor(const std::string& model, uint64_t seed) const = 0;
   // Throws Error where there are too few samples for the options.
   virtual std::unique_ptr<Feed> Open(const FeedOptions& options) const = 0;
+  // Returns the training samples: images; windows of a text, one behind the other, each of which
+  // stands alone; pairs with their negatives. The task outlives them. Throws Error where they
+  // cannot be had in any order.
+  virtual std::unique_ptr<SampleSet> OpenSamples() const;
   // Returns the mean loss of a batch. `state` is what the model carries over; the call renews it.
   // `smoothing` is spread evenly over all classes (Szegedy et al., CVPR 2016).
   virtual torch::Tensor Loss(Model& model, const Batch& batch, ModelState& state,

@@ -1,0 +1,190 @@
+#include "trainer/federated/local_training.h"
+
+#include <torch/torch.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <utility>
+
+#include "base/error.h"
+#include "compress/cpu/vector.h"
+#include "trainer/tensor_state.h"
+#include "trainer/aggregation.h"
+
+namespace legacy {
+namespace {
+
+// Returns the key of what a step of a task draws.
+RandomKey KeyOf(const LocalTask& task, uint64_t seed, int64_t step, Purpose purpose) {
+  constexpr int kStepBits = 24;
+  return {.seed = seed,
+          .step = (static_cast<uint64_t>(task.version) << kStepBits) + static_cast<uint64_t>(step),
+          .worker = static_cast<uint32_t>(task.client),
+          .purpose = purpose};
+}
+
+// Gives the batches of a task: its samples in another order in each epoch.
+class LocalOrder {
+ public:
+  LocalOrder(const LocalTask& task, int64_t batch_size, uint64_t seed)
+      : task_(task), seed_(seed), samples_(task.samples.begin(), task.samples.end()) {
+    batch_size_ = std::min(batch_size, std::ssize(samples_));
+    next_ = std::ssize(samples_);
+  }
+
+  std::span<const int64_t> Next() {
+    if (next_ == std::ssize(samples_)) Shuffle();
+    const int64_t first = next_;
+    next_ = std::min(next_ + batch_size_, std::ssize(samples_));
+    return std::span(samples_).subspan(static_cast<size_t>(first),
+                                       static_cast<size_t>(next_ - first));
+  }
+
+ private:
+  // The order of an epoch does not depend on those before it.
+  void Shuffle() {
+    std::ranges::copy(task_.samples, samples_.begin());
+    RandomStream random(KeyOf(task_, seed_, epoch_++, Purpose::kLocalOrder));
+    for (size_t i = samples_.size(); i > 1; --i) {
+      std::swap(samples_[i - 1], samples_[random.Below(static_cast<uint32_t>(i))]);
+    }
+    next_ = 0;
+  }
+
+  const LocalTask& task_;
+  uint64_t seed_;
+  std::vector<int64_t> samples_;
+  int64_t batch_size_ = 1;
+  int64_t next_ = 0;
+  int64_t epoch_ = 0;
+};
+
+}  // namespace
+
+int64_t LocalSteps(const LocalTask& task, int64_t batch_size) {
+  if (task.steps > 0) return task.steps;
+  return task.epochs * ((std::ssize(task.samples) + batch_size - 1) / batch_size);
+}
+
+LocalTrainer::LocalTrainer(const Task& task, const SampleSet& samples, const ModelRequest& model,
+                           const LocalOptions& options, const ClientRule& rule)
+    : task_(task),
+      samples_(samples),
+      options_(options),
+      rule_(rule),
+      model_(MakeModel(model)),
+      parameters_(model_->parameters()),
+      layers_(LayersOf(*model_)) {
+  if (options.batch_size < 1) {
+    throw Error("batch-size", std::to_string(options.batch_size), "at least 1");
+  }
+  if (!(options.clip >= 0)) throw Error("clip", std::to_string(options.clip), "0 or more");
+  CheckSgd(options.sgd);
+  const auto numel = static_cast<size_t>(layers_.back().offset + layers_.back().numel);
+  gradient_.resize(numel);
+  for (size_t l = 0; l < layers_.size(); ++l) {
+    const std::span<const float> weights = Weights(l);
+    initial_weights_.insert(initial_weights_.end(), weights.begin(), weights.end());
+  }
+  StateWriter out;
+  SaveBuffers(*model_, out);
+  initial_buffers_ = out.Take();
+}
+
+std::span<float> LocalTrainer::Weights(size_t layer) const {
+  return {parameters_[layer].data_ptr<float>(), static_cast<size_t>(layers_[layer].numel)};
+}
+
+Model& LocalTrainer::Set(std::span<const float> weights, ByteSpan buffers) {
+  for (size_t l = 0; l < layers_.size(); ++l) {
+    const std::span<float> own = Weights(l);
+    std::memcpy(own.data(), weights.data() + layers_[l].offset, own.size_bytes());
+  }
+  if (!buffers.empty()) {
+    StateReader in(buffers);
+    LoadBuffers(*model_, in);
+  }
+  return *model_;
+}
+
+LocalResult LocalTrainer::Train(const LocalTask& task) {
+  Set(task.base, task.buffers);
+  model_->train();
+  const auto optimizer = MakeOptimizer(std::ssize(gradient_), options_.sgd, options_.optimizer);
+  if (!task.optimizer.empty()) {
+    StateReader in(task.optimizer);
+    optimizer->Load(in);
+  }
+  LocalResult result;
+  result.samples = std::ssize(task.samples);
+  result.local_steps = LocalSteps(task, options_.batch_size);
+  LocalOrder order(task, options_.batch_size, options_.seed);
+  int64_t seen = 0;
+  for (int64_t step = 0; step < result.local_steps; ++step) {
+    const std::span<const int64_t> batch = order.Next();
+    result.loss += Step(task, batch, step, *optimizer) * static_cast<double>(batch.size());
+    seen += std::ssize(batch);
+  }
+  result.loss /= static_cast<double>(std::max<int64_t>(1, seen));
+
+  result.update.resize(gradient_.size());
+  float sum = 0;
+  for (size_t l = 0; l < layers_.size(); ++l) {
+    const std::span<const float> own = Weights(l);
+    for (size_t i = 0; i < own.size(); ++i) {
+      const size_t at = static_cast<size_t>(layers_[l].offset) + i;
+      result.update[at] = own[i] - task.base[at];
+      sum += result.update[at] * 0;
+    }
+  }
+  result.finite = sum == 0;
+  StateWriter buffers, state;
+  SaveBuffers(*model_, buffers);
+  result.buffers = buffers.Take();
+  optimizer->Save(state);
+  result.optimizer = state.Take();
+  return result;
+}
+
+// Returns the mean loss of the batch, at the weights before the step.
+double LocalTrainer::Step(const LocalTask& task, std::span<const int64_t> batch, int64_t step,
+                          Optimizer& optimizer) {
+  const torch::AutoGradMode with_graph(true);  // even where the calling thread has switched it off
+  model_->SetDraws(KeyOf(task, options_.seed, step, Purpose::kDropout));
+  ModelState state;
+  const torch::Tensor loss =
+      task_.Loss(*model_, samples_.Gather(batch, KeyOf(task, options_.seed, step, Purpose::kAugment)),
+                 state, options_.label_smoothing);
+  const auto parts = torch::autograd::grad({loss}, parameters_);
+  for (size_t l = 0; l < parts.size(); ++l) {
+    const torch::Tensor part = parts[l].contiguous();
+    std::memcpy(gradient_.data() + layers_[l].offset, part.data_ptr<float>(),
+                static_cast<size_t>(layers_[l].numel) * sizeof(float));
+  }
+  if (options_.clip > 0) {
+    const float factor = ClipFactor(options_.clip, cpu::SquaredNorm(gradient_));
+    if (factor < 1) cpu::Scale(gradient_, factor);
+  }
+  const double rate = task.rate(step);
+  for (size_t l = 0; l < layers_.size(); ++l) {
+    const Unit& layer = layers_[l];
+    const auto offset = static_cast<size_t>(layer.offset);
+    const auto numel = static_cast<size_t>(layer.numel);
+    const auto part = [&](std::span<const float> whole) {
+      return whole.empty() ? whole : whole.subspan(offset, numel);
+    };
+    const std::span<float> weights = Weights(l);
+    const std::span<float> gradient = std::span(gradient_).subspan(offset, numel);
+    CorrectGradient(rule_, weights, part(task.base), part(task.state), gradient);
+    optimizer.Update(weights, gradient,
+                     {.offset = layer.offset,
+                      .learning_rate = rate,
+                      .step = task.first_step + step,
+                      .is_vector = layer.shape.size() == 1});
+    CorrectWeights(rule_, part(task.downlink), part(task.state), rate, weights);
+  }
+  return loss.item<double>();
+}
+
+}  // namespace legacy

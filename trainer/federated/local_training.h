@@ -1,0 +1,97 @@
+// Local training: what a client of federated learning does in one task. A task is a pure function
+// of the weights that it starts from, of what the client keeps, of the client's samples and of
+// keyed draws, so that tasks may run on any thread and in any order, and a task that is given up
+// leaves no trace.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "compress/state.h"
+#include "compress/unit.h"
+#include "trainer/federated/aggregator.h"
+#include "trainer/optimizer.h"
+#include "trainer/tasks/task.h"
+
+namespace legacy {
+
+// LocalOptions are the settings of all clients.
+struct LocalOptions {
+  int64_t batch_size = 16;  // samples of a step; the last one of an epoch may have fewer
+  uint64_t seed = 1;
+  SgdOptions sgd = {};
+  AdaptiveOptions optimizer = {};
+  double clip = 0;             // norm to which a step's gradient is clipped; 0: it is not
+  double label_smoothing = 0;  // [0, 1)
+};
+
+// A LocalTask is one turn of one client.
+struct LocalTask {
+  int64_t version = 0;  // key of its draws: that of the model, or the number of the task
+  int64_t client = 0;
+  std::span<const int64_t> samples;  // of the client
+  int64_t epochs = 1;
+  int64_t steps = 0;            // where above 0, so many steps instead of epochs
+  std::span<const float> base;  // weights that it starts from, flat
+  ByteSpan buffers = {};        // statistics of batch norm that it starts from
+  // What the algorithm's rule reads (aggregator.h): the server's vector, and the client's.
+  std::span<const float> downlink = {};
+  std::span<const float> state = {};
+  ByteSpan optimizer = {};                     // state of the optimizer; empty: a new one
+  int64_t first_step = 0;                      // steps that this optimizer has made
+  std::function<double(int64_t step)> rate{};  // learning rate of a step of this task, from 0
+};
+
+// A LocalResult is what a task leaves.
+struct LocalResult {
+  std::vector<float> update;  // weights less those that it started from
+  int64_t local_steps = 0;
+  int64_t samples = 0;   // of the client
+  double loss = 0;       // mean over the samples of all its steps, as each step found it
+  bool finite = true;    // false: the update has NaN or infinity
+  Bytes buffers = {};    // statistics of batch norm
+  Bytes optimizer = {};  // state of the optimizer
+};
+
+// Returns the number of local steps of a task.
+int64_t LocalSteps(const LocalTask& task, int64_t batch_size);
+
+// A LocalTrainer has the model of one thread.
+class LocalTrainer {
+ public:
+  // What references refer to outlives this. Throws Error on options out of range and on models that
+  // do not fit the task.
+  LocalTrainer(const Task& task, const SampleSet& samples, const ModelRequest& model,
+               const LocalOptions& options, const ClientRule& rule);
+
+  LocalResult Train(const LocalTask& task);
+
+  std::span<const Unit> layers() const { return layers_; }
+  // Sets the model to weights and buffers, and returns it, for evaluations.
+  Model& Set(std::span<const float> weights, ByteSpan buffers);
+  // Returns the weights and buffers that the request gives.
+  const std::vector<float>& initial_weights() const { return initial_weights_; }
+  const Bytes& initial_buffers() const { return initial_buffers_; }
+
+ private:
+  std::span<float> Weights(size_t layer) const;
+  double Step(const LocalTask& task, std::span<const int64_t> batch, int64_t step,
+              Optimizer& optimizer);
+
+  const Task& task_;
+  const SampleSet& samples_;
+  LocalOptions options_;
+  ClientRule rule_;
+  std::shared_ptr<Model> model_;
+  std::vector<torch::Tensor> parameters_;
+  std::vector<Unit> layers_;
+  std::vector<float> initial_weights_;
+  Bytes initial_buffers_;
+  std::vector<float> gradient_;  // of a step, flat
+};
+
+}  // namespace legacy
