@@ -4,7 +4,7 @@
 #include <cassert>
 
 #include "base/error.h"
-#include "trainer/federated/aggregators/rules.h"
+#include "trainer/federated/aggregator_rules.h"
 
 namespace legacy {
 namespace {

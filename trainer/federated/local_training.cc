@@ -9,8 +9,8 @@
 
 #include "base/error.h"
 #include "compress/cpu/vector.h"
-#include "trainer/tensor_state.h"
 #include "trainer/aggregation.h"
+#include "trainer/tensor_state.h"
 
 namespace legacy {
 namespace {
@@ -153,9 +153,9 @@ double LocalTrainer::Step(const LocalTask& task, std::span<const int64_t> batch,
   const torch::AutoGradMode with_graph(true);  // even where the calling thread has switched it off
   model_->SetDraws(KeyOf(task, options_.seed, step, Purpose::kDropout));
   ModelState state;
-  const torch::Tensor loss =
-      task_.Loss(*model_, samples_.Gather(batch, KeyOf(task, options_.seed, step, Purpose::kAugment)),
-                 state, options_.label_smoothing);
+  const torch::Tensor loss = task_.Loss(
+      *model_, samples_.Gather(batch, KeyOf(task, options_.seed, step, Purpose::kAugment)), state,
+      options_.label_smoothing);
   const auto parts = torch::autograd::grad({loss}, parameters_);
   for (size_t l = 0; l < parts.size(); ++l) {
     const torch::Tensor part = parts[l].contiguous();

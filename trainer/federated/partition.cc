@@ -3,7 +3,7 @@
 #include <array>
 
 #include "base/error.h"
-#include "trainer/federated/partitions.h"
+#include "trainer/federated/partition_rules.h"
 
 namespace legacy {
 

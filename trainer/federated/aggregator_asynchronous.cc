@@ -8,7 +8,7 @@
 #include <cmath>
 #include <string_view>
 
-#include "trainer/federated/aggregators/rules.h"
+#include "trainer/federated/aggregator_rules.h"
 
 namespace legacy::aggregators {
 namespace {

@@ -11,7 +11,7 @@
 #include <cassert>
 #include <string_view>
 
-#include "trainer/federated/aggregators/rules.h"
+#include "trainer/federated/aggregator_rules.h"
 
 namespace legacy::aggregators {
 namespace {

@@ -1,4 +1,4 @@
-#include "trainer/federated/aggregators/rules.h"
+#include "trainer/federated/aggregator_rules.h"
 
 #include <algorithm>
 #include <bit>

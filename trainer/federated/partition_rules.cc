@@ -1,4 +1,4 @@
-#include "trainer/federated/partitions.h"
+#include "trainer/federated/partition_rules.h"
 
 #include <algorithm>
 #include <array>

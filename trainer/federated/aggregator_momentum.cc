@@ -1,7 +1,7 @@
 // Momentum at the server. FedAvgM (Hsu, Qi, Brown, 2019): v <- momentum v + mean of the updates,
 // x <- x + rate v. DiLoCo (Douillard et al., 2023) has Nesterov's momentum in PyTorch's form, over
 // g = -mean: v <- momentum v + g, x <- x - rate (g + momentum v).
-#include "trainer/federated/aggregators/rules.h"
+#include "trainer/federated/aggregator_rules.h"
 
 namespace legacy::aggregators {
 namespace {

@@ -1,6 +1,6 @@
 // FedAvg (McMahan et al., AISTATS 2017): x <- x + rate * mean of the updates. FedProx (Li et al.,
 // MLSys 2020) is the same with a proximal term at the clients.
-#include "trainer/federated/aggregators/rules.h"
+#include "trainer/federated/aggregator_rules.h"
 
 namespace legacy::aggregators {
 namespace {

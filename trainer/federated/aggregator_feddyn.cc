@@ -1,7 +1,7 @@
 // FedDyn (Acar et al., ICLR 2021). Clients step by g - h_k + alpha (y - x). With D_k their updates,
 //
 //   h_k <- h_k - alpha D_k;   h <- h - alpha / N sum of D_k;   x <- x + mean of D_k - h / alpha
-#include "trainer/federated/aggregators/rules.h"
+#include "trainer/federated/aggregator_rules.h"
 
 namespace legacy::aggregators {
 namespace {

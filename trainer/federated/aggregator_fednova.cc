@@ -5,7 +5,7 @@
 // where a_k is the sum of the factors with which the gradients of t steps enter D_k. For SGD with
 // momentum m and a proximal term mu at rate r it is that of the recurrence s <- m s + 1,
 // a <- (1 - r mu) a + s in each step; without either, t.
-#include "trainer/federated/aggregators/rules.h"
+#include "trainer/federated/aggregator_rules.h"
 
 namespace legacy::aggregators {
 namespace {

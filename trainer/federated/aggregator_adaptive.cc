@@ -8,7 +8,7 @@
 // v starts at tau^2, and there is no correction of a bias.
 #include <cmath>
 
-#include "trainer/federated/aggregators/rules.h"
+#include "trainer/federated/aggregator_rules.h"
 
 namespace legacy::aggregators {
 namespace {
