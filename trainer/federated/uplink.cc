@@ -1,0 +1,177 @@
+#include "trainer/federated/uplink.h"
+
+#include <algorithm>
+#include <cassert>
+#include <utility>
+
+#include "base/error.h"
+#include "compress/cpu/vector.h"
+#include "compress/schemes/codec_scheme.h"
+
+namespace legacy {
+namespace {
+
+size_t Offset(const Unit& unit) { return static_cast<size_t>(unit.offset); }
+size_t Numel(const Unit& unit) { return static_cast<size_t>(unit.numel); }
+
+}  // namespace
+
+int64_t EncodedUpdate::bytes() const {
+  int64_t sum = 0;
+  for (const Message& message : messages) sum += message.size();
+  return sum;
+}
+
+// The state of a client: a number for each element (residual, or g), and that of the codec.
+struct Uplink::State {
+  std::vector<float> values;
+  std::vector<CodecState> codecs;
+
+  State(ByteSpan bytes, std::span<const Unit> units) {
+    const size_t numel = Offset(units.back()) + Numel(units.back());
+    values.resize(numel);
+    codecs.resize(units.size());
+    if (bytes.empty()) return;
+    StateReader in(bytes);
+    in.ExpectNumber("elements of a client's state", numel);
+    in.Floats(values);
+    for (uint64_t left = in.Number("states of codecs", units.size()); left > 0; --left) {
+      const uint64_t unit = in.Number("unit", units.size() - 1);
+      CodecState& codec = codecs[unit];
+      for (double& number : codec.numbers) number = in.Real("number of a codec");
+      codec.squares = in.Floats(in.Number("squares of a codec", Numel(units[unit])));
+    }
+    in.ExpectEnd();
+  }
+
+  Bytes Save() const {
+    const auto is_new = [](const CodecState& codec) {
+      return codec.squares.empty() &&
+             std::ranges::all_of(codec.numbers, [](double number) { return number == 0; });
+    };
+    StateWriter out;
+    out.Number(values.size());
+    out.Floats(values);
+    out.Number(static_cast<uint64_t>(codecs.size() - std::ranges::count_if(codecs, is_new)));
+    for (size_t unit = 0; unit < codecs.size(); ++unit) {
+      const CodecState& codec = codecs[unit];
+      if (is_new(codec)) continue;
+      out.Number(unit);
+      for (const double number : codec.numbers) out.Real(number);
+      out.Number(codec.squares.size());
+      out.Floats(codec.squares);
+    }
+    return out.Take();
+  }
+};
+
+Uplink::Uplink(const std::string& scheme, std::vector<Unit> units, UplinkMemory memory,
+               double residual_decay)
+    : made_(MakeScheme(scheme, {.error_feedback = memory != UplinkMemory::kOff})),
+      scheme_(dynamic_cast<const CodecScheme*>(made_.get())),
+      dense_(MakeCodec("dense")),
+      units_(std::move(units)),
+      memory_(memory),
+      decay_(static_cast<float>(residual_decay)) {
+  const auto refuse = [&](const std::string& why) {
+    throw Error("uplink", scheme, "a codec whose messages stand alone, as " + why);
+  };
+  if (!scheme_) refuse("clients take part at different times");
+  if (scheme_->options().requantise) refuse("no sum is quantised on the way to a server");
+  if (scheme_->Traits().owns_momentum) refuse("momentum belongs to local training");
+  if (scheme_->Traits().residual_decay != 1)
+    decay_ = static_cast<float>(made_->Traits().residual_decay);
+  if (!(decay_ >= 0 && decay_ <= 1)) {
+    throw Error("residual decay", std::to_string(residual_decay), "0 to 1");
+  }
+  assert(!units_.empty());
+}
+
+Uplink::~Uplink() = default;
+
+const Scheme& Uplink::scheme() const { return *made_; }
+
+const Codec& Uplink::CodecOf(const Unit& unit, double parameter) const {
+  return scheme_->Compresses(unit, parameter) ? *scheme_->codec() : *dense_;
+}
+
+bool Uplink::Keeps(const Unit& unit, double parameter) const {
+  return memory_ != UplinkMemory::kOff && scheme_->Compresses(unit, parameter) &&
+         scheme_->UsesErrorFeedback(parameter);
+}
+
+bool Uplink::Keeps(std::span<const double> parameters) const {
+  for (size_t u = 0; u < units_.size(); ++u) {
+    if (Keeps(units_[u], parameters[u])) return true;
+  }
+  return false;
+}
+
+CodecContext Uplink::ContextOf(const Unit& unit, double parameter, const UplinkKey& key) const {
+  return {.unit = unit.id,
+          .parameter = parameter,
+          .random = {.seed = key.seed,
+                     .step = static_cast<uint64_t>(key.version),
+                     .worker = 0,
+                     .layer = unit.id,
+                     .purpose = Purpose::kStochastic}};
+}
+
+EncodedUpdate Uplink::Encode(std::span<const float> update, std::span<const double> parameters,
+                             ByteSpan state, const UplinkKey& key) const {
+  EncodedUpdate encoded;
+  std::optional<State> kept;
+  if (Keeps(parameters)) kept.emplace(state, units_);
+  for (size_t u = 0; u < units_.size(); ++u) {
+    const Unit& unit = units_[u];
+    const double parameter = parameters[u];
+    const Codec& codec = CodecOf(unit, parameter);
+    CheckParameter(codec.Parameter(), parameter);
+    const std::span<const float> part = update.subspan(Offset(unit), Numel(unit));
+    const CodecContext shared = ContextOf(unit, parameter, key);
+    CodecContext own = shared;
+    own.random.worker = static_cast<uint32_t>(key.client);
+    CodecState passing;
+    own.state = kept ? &kept->codecs[u] : &passing;
+    if (!Keeps(unit, parameter)) {
+      encoded.messages.push_back(codec.Encode(part, own));
+      continue;
+    }
+    const std::span<float> values = std::span(kept->values).subspan(Offset(unit), Numel(unit));
+    if (memory_ == UplinkMemory::kClient) {
+      if (decay_ != 1) cpu::Scale(values, decay_);
+      encoded.messages.push_back(codec.EncodeWithFeedback(part, values, own));
+      continue;
+    }
+    std::vector<float> difference(part.begin(), part.end());
+    for (size_t i = 0; i < difference.size(); ++i) difference[i] -= values[i];
+    encoded.messages.push_back(codec.Encode(difference, own));
+    codec.DecodeAdd(encoded.messages.back().bytes, shared, values);
+  }
+  if (kept) encoded.state = kept->Save();
+  return encoded;
+}
+
+void Uplink::Decode(std::span<const Message> messages, std::span<const double> parameters,
+                    const UplinkKey& key, std::span<float> out) const {
+  assert(messages.size() == units_.size());
+  std::ranges::fill(out, 0.0F);
+  for (size_t u = 0; u < units_.size(); ++u) {
+    const Unit& unit = units_[u];
+    CodecOf(unit, parameters[u])
+        .DecodeAdd(messages[u].bytes, ContextOf(unit, parameters[u], key),
+                   out.subspan(Offset(unit), Numel(unit)));
+  }
+}
+
+std::optional<int64_t> Uplink::MessageBytes(std::span<const double> parameters) const {
+  int64_t sum = 0;
+  for (size_t u = 0; u < units_.size(); ++u) {
+    const auto bytes = CodecOf(units_[u], parameters[u]).MessageBytes(units_[u], parameters[u]);
+    if (!bytes) return std::nullopt;
+    sum += *bytes;
+  }
+  return sum;
+}
+
+}  // namespace legacy
