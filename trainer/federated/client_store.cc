@@ -248,7 +248,7 @@ void ClientStore::Load(StateReader& in) {
   for (uint64_t i = 0; i < count; ++i) {
     const auto client = static_cast<int64_t>(in.Number("client", kMost));
     const auto kind = static_cast<StateKind>(
-        in.Number("kind of a state", static_cast<uint64_t>(StateKind::kDownlink)));
+        in.Number("kind of a state", static_cast<uint64_t>(StateKind::kBatchNorm)));
     const Place place = {in.Number("offset of a state", end_), in.Number("bytes of a state", end_)};
     if (place.bytes + sizeof(RecordHeader) > end_ - place.offset) {
       throw Error("state of client " + std::to_string(client) + ": behind the end of the log");

@@ -24,12 +24,10 @@ namespace legacy {
 
 // A StateKind says what a state is. Values are in logs.
 enum class StateKind : uint8_t {
-  kResidual = 0,   // of the uplink's codec
-  kEf21 = 1,       // what the server has of the client
-  kControl = 2,    // control variate, or FedDyn's linear term
-  kOptimizer = 3,  // of local training
-  kBatchNorm = 4,  // statistics that never leave the client
-  kDownlink = 5,   // version that it decoded last
+  kResidual = 0,   // of the uplink: residual, or what the server knows of the client
+  kControl = 1,    // control variate, or FedDyn's linear term
+  kOptimizer = 2,  // of local training
+  kBatchNorm = 3,  // statistics that never leave the client
 };
 
 // A ClientStore may be used by several threads.

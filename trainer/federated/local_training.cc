@@ -10,7 +10,6 @@
 #include "base/error.h"
 #include "compress/cpu/vector.h"
 #include "trainer/aggregation.h"
-#include "trainer/tensor_state.h"
 
 namespace legacy {
 namespace {
@@ -87,23 +86,36 @@ LocalTrainer::LocalTrainer(const Task& task, const SampleSet& samples, const Mod
     const std::span<const float> weights = Weights(l);
     initial_weights_.insert(initial_weights_.end(), weights.begin(), weights.end());
   }
-  StateWriter out;
-  SaveBuffers(*model_, out);
-  initial_buffers_ = out.Take();
+  // Counts of batches, which are integers, have no effect.
+  for (const torch::Tensor& buffer : model_->buffers()) {
+    if (buffer.scalar_type() == torch::kFloat32) buffers_.push_back(buffer);
+  }
+  initial_buffers_ = Buffers();
+}
+
+std::vector<float> LocalTrainer::Buffers() const {
+  std::vector<float> values;
+  for (const torch::Tensor& buffer : buffers_) {
+    const auto* from = buffer.data_ptr<float>();
+    values.insert(values.end(), from, from + buffer.numel());
+  }
+  return values;
 }
 
 std::span<float> LocalTrainer::Weights(size_t layer) const {
   return {parameters_[layer].data_ptr<float>(), static_cast<size_t>(layers_[layer].numel)};
 }
 
-Model& LocalTrainer::Set(std::span<const float> weights, ByteSpan buffers) {
+Model& LocalTrainer::Set(std::span<const float> weights, std::span<const float> buffers) {
   for (size_t l = 0; l < layers_.size(); ++l) {
     const std::span<float> own = Weights(l);
     std::memcpy(own.data(), weights.data() + layers_[l].offset, own.size_bytes());
   }
-  if (!buffers.empty()) {
-    StateReader in(buffers);
-    LoadBuffers(*model_, in);
+  if (buffers.empty()) buffers = initial_buffers_;
+  for (torch::Tensor& buffer : buffers_) {
+    const auto numel = static_cast<size_t>(buffer.numel());
+    std::copy_n(buffers.begin(), numel, buffer.data_ptr<float>());
+    buffers = buffers.subspan(numel);
   }
   return *model_;
 }
@@ -138,10 +150,10 @@ LocalResult LocalTrainer::Train(const LocalTask& task) {
       sum += result.update[at] * 0;
     }
   }
+  result.buffers = Buffers();
+  for (const float value : result.buffers) sum += value * 0;
   result.finite = sum == 0;
-  StateWriter buffers, state;
-  SaveBuffers(*model_, buffers);
-  result.buffers = buffers.Take();
+  StateWriter state;
   optimizer->Save(state);
   result.optimizer = state.Take();
   return result;

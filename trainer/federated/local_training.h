@@ -37,7 +37,8 @@ struct LocalTask {
   int64_t epochs = 1;
   int64_t steps = 0;            // where above 0, so many steps instead of epochs
   std::span<const float> base;  // weights that it starts from, flat
-  ByteSpan buffers = {};        // statistics of batch norm that it starts from
+  // Statistics of batch norm that it starts from, flat; empty: those of the request.
+  std::span<const float> buffers = {};
   // What the algorithm's rule reads (aggregator.h): the server's vector, and the client's.
   std::span<const float> downlink = {};
   std::span<const float> state = {};
@@ -50,11 +51,11 @@ struct LocalTask {
 struct LocalResult {
   std::vector<float> update;  // weights less those that it started from
   int64_t local_steps = 0;
-  int64_t samples = 0;   // of the client
-  double loss = 0;       // mean over the samples of all its steps, as each step found it
-  bool finite = true;    // false: the update has NaN or infinity
-  Bytes buffers = {};    // statistics of batch norm
-  Bytes optimizer = {};  // state of the optimizer
+  int64_t samples = 0;              // of the client
+  double loss = 0;                  // mean over the samples of all its steps, as each step found it
+  bool finite = true;               // false: the update or the statistics have NaN or infinity
+  std::vector<float> buffers = {};  // statistics of batch norm
+  Bytes optimizer = {};             // state of the optimizer
 };
 
 // Returns the number of local steps of a task.
@@ -72,13 +73,14 @@ class LocalTrainer {
 
   std::span<const Unit> layers() const { return layers_; }
   // Sets the model to weights and buffers, and returns it, for evaluations.
-  Model& Set(std::span<const float> weights, ByteSpan buffers);
+  Model& Set(std::span<const float> weights, std::span<const float> buffers);
   // Returns the weights and buffers that the request gives.
   const std::vector<float>& initial_weights() const { return initial_weights_; }
-  const Bytes& initial_buffers() const { return initial_buffers_; }
+  const std::vector<float>& initial_buffers() const { return initial_buffers_; }
 
  private:
   std::span<float> Weights(size_t layer) const;
+  std::vector<float> Buffers() const;
   double Step(const LocalTask& task, std::span<const int64_t> batch, int64_t step,
               Optimizer& optimizer);
 
@@ -90,7 +92,8 @@ class LocalTrainer {
   std::vector<torch::Tensor> parameters_;
   std::vector<Unit> layers_;
   std::vector<float> initial_weights_;
-  Bytes initial_buffers_;
+  std::vector<torch::Tensor> buffers_;  // of floats
+  std::vector<float> initial_buffers_;
   std::vector<float> gradient_;  // of a step, flat
 };
 

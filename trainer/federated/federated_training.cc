@@ -1,0 +1,582 @@
+#include "trainer/federated/federated_training.h"
+
+#include <torch/torch.h>
+
+#include <algorithm>
+#include <cassert>
+#include <condition_variable>
+#include <deque>
+#include <exception>
+#include <map>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include "base/error.h"
+#include "trainer/heap.h"
+#include "trainer/one_thread.h"
+#include "trainer/worker_pool.h"
+
+namespace legacy {
+
+// A ModelVersion is what clients start from.
+struct ModelVersion {
+  int64_t number = 0;
+  std::vector<float> weights;
+  std::vector<float> buffers;
+  std::vector<float> downlink;     // second vector of the algorithm; empty: it has none
+  std::vector<double> parameters;  // of the uplink, by unit
+  int64_t announcement_bytes = 0;  // of the policy, on the way down
+};
+
+// A LiveTask is a task from Start to Update.
+struct LiveTask {
+  enum class Stage : uint8_t { kWaiting, kRunning, kDone };
+
+  FederatedKey key;
+  std::shared_ptr<const ModelVersion> base;
+  Stage stage = Stage::kWaiting;
+  FederatedResult result;
+  EncodedUpdate update;
+  std::vector<Message> control;  // second vector, where two go up
+  std::vector<float> buffers;
+  Bytes optimizer;
+  double rate = 0;
+  std::exception_ptr failure;
+  int times = 1;
+};
+
+namespace {
+
+Bytes FloatBytes(std::span<const float> values) {
+  StateWriter out;
+  out.Floats(values);
+  return out.Take();
+}
+
+std::vector<float> FloatsOf(const Bytes& bytes) {
+  StateReader in(bytes);
+  return in.Floats(bytes.size() / sizeof(float));
+}
+
+// A state with a number before it: the version that it is of, or the steps that it has made.
+Bytes Numbered(int64_t number, ByteSpan state) {
+  StateWriter out;
+  out.Number(static_cast<uint64_t>(number));
+  out.Blob(state);
+  return out.Take();
+}
+
+std::pair<int64_t, ByteSpan> NumberedOf(const Bytes& bytes) {
+  StateReader in(bytes);
+  const auto number = static_cast<int64_t>(in.Number());
+  return {number, in.Blob()};
+}
+
+constexpr uint64_t kStateVersion = 1;
+constexpr uint64_t kMostNumber = uint64_t{1} << 62;
+
+}  // namespace
+
+struct FederatedTraining::Impl {
+  Impl(const FederatedOptions& chosen, const Task& chosen_task, const ModelRequest& request,
+       const Partition& chosen_partition, std::unique_ptr<Policy> chosen_policy,
+       ClientStore& chosen_store);
+  ~Impl();
+
+  void Check() const;
+  // Makes the newest version of weights and buffers, for which the policy decides.
+  void Publish(std::vector<float> weights, std::vector<float> buffers);
+  LocalTask TaskOf(const FederatedKey& key, const ModelVersion& base,
+                   std::span<const int64_t> samples) const;
+  // Trains and encodes a task. It changes nothing else.
+  void Run(LiveTask& task, LocalTrainer& trainer);
+  void Help(size_t thread);
+  std::shared_ptr<LiveTask> Take(const FederatedKey& key);
+  // Adds a counted task to the aggregator, and renews what its client keeps.
+  void Add(const LiveTask& task);
+  void KeepOf(const LiveTask& task);
+  void Announce();
+
+  FederatedOptions options;
+  const Task& task;
+  const Partition& partition;
+  std::unique_ptr<Policy> policy;
+  ClientStore& store;
+  std::unique_ptr<SampleSet> samples;
+  std::unique_ptr<Aggregator> aggregator;
+  Weighting weighting;
+  std::vector<std::unique_ptr<LocalTrainer>> trainers;  // one for each thread
+  std::unique_ptr<LocalTrainer> judge;                  // for evaluations
+  std::unique_ptr<Uplink> uplink;
+  WorkerPool judges;
+  std::shared_ptr<const ModelVersion> newest;
+  std::vector<double> known;  // EF21: mean over all clients of what the server knows of them
+  std::map<FederatedKey, std::shared_ptr<LiveTask>> live;
+  std::vector<std::shared_ptr<LiveTask>> counted;
+  // Sums over the counted tasks, while a version is made.
+  std::vector<double> buffer_sum;
+  double weight_sum = 0;
+
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::deque<std::shared_ptr<LiveTask>> queue;
+  bool stop = false;
+  std::vector<std::thread> helpers;
+};
+
+FederatedTraining::Impl::Impl(const FederatedOptions& chosen, const Task& chosen_task,
+                              const ModelRequest& request, const Partition& chosen_partition,
+                              std::unique_ptr<Policy> chosen_policy, ClientStore& chosen_store)
+    : options(chosen),
+      task(chosen_task),
+      partition(chosen_partition),
+      policy(std::move(chosen_policy)),
+      store(chosen_store),
+      samples(task.OpenSamples()),
+      judges(chosen.threads, UseOneThread) {
+  KeepFreedMemory();
+  UseOneThread();
+  const std::vector<Unit> layers = LayersOf(request);
+  aggregator =
+      MakeAggregator(options.algorithm, {.numel = layers.back().offset + layers.back().numel,
+                                         .clients = partition.Clients(),
+                                         .local_momentum = options.local.sgd.momentum});
+  weighting = options.weighting.value_or(aggregator->Traits().weighting);
+  uplink = std::make_unique<Uplink>(options.scheme,
+                                    PlanUnits(layers, options.scope, options.buckets).units,
+                                    options.memory, options.residual_decay);
+  Check();
+  for (int i = 0; i < options.threads; ++i) {
+    trainers.push_back(std::make_unique<LocalTrainer>(task, *samples, request, options.local,
+                                                      aggregator->Traits().client));
+  }
+  judge = std::make_unique<LocalTrainer>(task, *samples, request, options.local, ClientRule());
+  if (options.memory == UplinkMemory::kEf21) known.resize(judge->initial_weights().size());
+  Publish(judge->initial_weights(), judge->initial_buffers());
+  if (options.threads == 1) return;
+  for (int i = 0; i < options.threads; ++i) {
+    helpers.emplace_back([this, i] { Help(static_cast<size_t>(i)); });
+  }
+}
+
+FederatedTraining::Impl::~Impl() {
+  {
+    const std::lock_guard lock(mutex);
+    stop = true;
+    queue.clear();
+  }
+  changed.notify_all();
+  for (std::thread& helper : helpers) helper.join();
+}
+
+void FederatedTraining::Impl::Check() const {
+  const auto at_least = [](const char* what, int64_t got, int64_t least) {
+    if (got < least) throw Error(what, std::to_string(got), "at least " + std::to_string(least));
+  };
+  at_least("rounds", options.versions, 1);
+  at_least("local epochs", options.epochs, options.steps > 0 ? 0 : 1);
+  if (options.most_epochs > 0) at_least("local epochs", options.most_epochs, options.epochs);
+  at_least("threads", options.threads, 1);
+  at_least("residual age", options.residual_age, 0);
+  CheckSchedule(options.schedule);
+  if (options.memory == UplinkMemory::kEf21 &&
+      (!aggregator->Traits().mean_alone || weighting != Weighting::kUniform)) {
+    throw Error("uplink memory", "ef21",
+                "client or off with algorithm " + options.algorithm +
+                    ", as ef21 gives the server a uniform mean of all clients alone");
+  }
+  if (policy->Traits().reads_clock || policy->Traits().has_candidates) {
+    throw Error("policy", std::string(policy->Name()),
+                "one that reads neither a clock nor the gradients of workers, which federated "
+                "clients do not have");
+  }
+}
+
+void FederatedTraining::Impl::Publish(std::vector<float> weights, std::vector<float> buffers) {
+  auto version = std::make_shared<ModelVersion>();
+  version->number = newest ? newest->number + 1 : 0;
+  version->weights = std::move(weights);
+  version->buffers = std::move(buffers);
+  const std::span<const float> downlink = aggregator->Downlink();
+  version->downlink.assign(downlink.begin(), downlink.end());
+  version->parameters.resize(uplink->units().size());
+  const StepInfo step = {
+      .seed = options.local.seed,
+      .step = version->number,
+      .total_steps = options.versions,
+      .learning_rate = LearningRate(options.schedule, version->number, options.versions),
+      .steps_per_epoch = std::max<int64_t>(1, partition.Clients() / options.per_version)};
+  DecideParameters(*policy, step, uplink->units(), version->parameters);
+  if (policy->ReadsLocalGradient()) {
+    throw Error("policy", std::string(policy->Name()),
+                "one that decides from the mean update, as no client's gradient is seen by all");
+  }
+  while (const auto call = policy->OpenCall(PolicyMoment::kAnnouncement)) {
+    const Message message = policy->Encode(0, {});
+    policy->Accumulate(0, message.bytes);
+    policy->FinishCall();
+    version->announcement_bytes += message.size();
+  }
+  newest = std::move(version);
+}
+
+LocalTask FederatedTraining::Impl::TaskOf(const FederatedKey& key, const ModelVersion& base,
+                                          std::span<const int64_t> own) const {
+  const double rate = LearningRate(options.schedule, key.version, options.versions);
+  int64_t epochs = options.epochs;
+  if (options.most_epochs > epochs) {
+    RandomStream random({.seed = options.local.seed,
+                         .step = static_cast<uint64_t>(key.version),
+                         .worker = static_cast<uint32_t>(key.client),
+                         .layer = 1,
+                         .purpose = Purpose::kLocalOrder});
+    epochs += random.Below(static_cast<uint32_t>(options.most_epochs - epochs + 1));
+  }
+  return {.version = key.version,
+          .client = key.client,
+          .samples = own,
+          .epochs = epochs,
+          .steps = options.steps,
+          .base = base.weights,
+          .buffers = base.buffers,
+          .downlink = base.downlink,
+          .rate = [rate](int64_t) { return rate; }};
+}
+
+void FederatedTraining::Impl::Run(LiveTask& live_task, LocalTrainer& trainer) {
+  const FederatedKey& key = live_task.key;
+  const ModelVersion& base = *live_task.base;
+  const std::vector<int64_t> own = partition.SamplesOf(key.client);
+  LocalTask local = TaskOf(key, base, own);
+  live_task.rate = local.rate(0);
+  std::vector<float> state, statistics;
+  if (aggregator->Traits().client.HasState()) {
+    const auto kept = store.Get(key.client, StateKind::kControl);
+    state = kept ? FloatsOf(*kept) : std::vector<float>(base.weights.size());
+    local.state = state;
+  }
+  if (options.batch_norm == BatchNormRule::kLocal) {
+    if (const auto kept = store.Get(key.client, StateKind::kBatchNorm)) {
+      statistics = FloatsOf(*kept);
+      local.buffers = statistics;
+    }
+  }
+  std::optional<Bytes> optimizer;
+  if (options.keep_optimizer) {
+    optimizer = store.Get(key.client, StateKind::kOptimizer);
+    if (optimizer) std::tie(local.first_step, local.optimizer) = NumberedOf(*optimizer);
+  }
+  LocalResult trained = trainer.Train(local);
+  live_task.result = {.local_steps = trained.local_steps,
+                      .samples = trained.samples,
+                      .loss = trained.loss,
+                      .finite = trained.finite};
+  if (!trained.finite) return;
+  live_task.buffers = std::move(trained.buffers);
+  if (options.keep_optimizer) {
+    live_task.optimizer = Numbered(local.first_step + trained.local_steps, trained.optimizer);
+  }
+  const UplinkKey draws = {
+      .seed = options.local.seed, .version = key.version, .client = key.client};
+  std::optional<Bytes> kept;
+  ByteSpan residual;
+  if (uplink->Keeps(base.parameters)) {
+    kept = store.Get(key.client, StateKind::kResidual);
+    if (kept) {
+      const auto [version, bytes] = NumberedOf(*kept);
+      const bool old = options.residual_age > 0 && key.version - version > options.residual_age;
+      if (!old) residual = bytes;
+    }
+  }
+  live_task.update = uplink->Encode(trained.update, base.parameters, residual, draws);
+  live_task.result.up_bytes = live_task.update.bytes();
+  if (aggregator->Traits().up_vectors == 2) {
+    const auto scale =
+        static_cast<float>(1 / (static_cast<double>(trained.local_steps) * live_task.rate));
+    std::vector<float>& moved = trained.update;
+    for (size_t i = 0; i < moved.size(); ++i) moved[i] = -base.downlink[i] - scale * moved[i];
+    EncodedUpdate control = uplink->Encode(moved, base.parameters, {}, draws);
+    live_task.result.up_bytes += control.bytes();
+    live_task.control = std::move(control.messages);
+  }
+  if (options.batch_norm == BatchNormRule::kAverage) {
+    live_task.result.up_bytes += std::ssize(live_task.buffers) * int64_t{sizeof(float)};
+  }
+}
+
+void FederatedTraining::Impl::Help(size_t thread) {
+  UseOneThread();
+  while (true) {
+    std::shared_ptr<LiveTask> next;
+    {
+      std::unique_lock lock(mutex);
+      changed.wait(lock, [&] { return stop || !queue.empty(); });
+      if (stop) return;
+      next = std::move(queue.front());
+      queue.pop_front();
+      next->stage = LiveTask::Stage::kRunning;
+    }
+    try {
+      Run(*next, *trainers[thread]);
+    } catch (...) {
+      next->failure = std::current_exception();
+    }
+    {
+      const std::lock_guard lock(mutex);
+      next->stage = LiveTask::Stage::kDone;
+    }
+    changed.notify_all();
+  }
+}
+
+std::shared_ptr<LiveTask> FederatedTraining::Impl::Take(const FederatedKey& key) {
+  const auto found = live.find(key);
+  assert(found != live.end());
+  std::shared_ptr<LiveTask> taken = std::move(found->second);
+  live.erase(found);
+  return taken;
+}
+
+void FederatedTraining::Impl::Add(const LiveTask& done) {
+  const UplinkKey draws = {
+      .seed = options.local.seed, .version = done.key.version, .client = done.key.client};
+  const std::vector<double>& parameters = done.base->parameters;
+  std::vector<float> decoded(done.base->weights.size()), control;
+  uplink->Decode(done.update.messages, parameters, draws, decoded);
+  if (!done.control.empty()) {
+    control.resize(decoded.size());
+    uplink->Decode(done.control, parameters, draws, control);
+  }
+  const double weight =
+      (weighting == Weighting::kSamples ? static_cast<double>(done.result.samples) : 1) *
+      done.times;
+  const ClientUpdate update = {.update = decoded,
+                               .base = done.base->weights,
+                               .control = control,
+                               .weight = weight,
+                               .local_steps = done.result.local_steps,
+                               .rate = done.rate,
+                               .staleness = newest->number - done.key.version};
+  if (aggregator->Traits().client.HasState()) {
+    const auto kept = store.Get(done.key.client, StateKind::kControl);
+    std::vector<float> state = kept ? FloatsOf(*kept) : std::vector<float>(decoded.size());
+    aggregator->Advance(update, state);
+    store.Put(done.key.client, StateKind::kControl, FloatBytes(state));
+  }
+  if (known.empty()) {
+    aggregator->Add(update);
+  } else {
+    const auto clients = static_cast<double>(partition.Clients());
+    for (size_t i = 0; i < known.size(); ++i) known[i] += static_cast<double>(decoded[i]) / clients;
+  }
+  for (size_t i = 0; i < done.buffers.size(); ++i) {
+    buffer_sum[i] += weight * static_cast<double>(done.buffers[i]);
+  }
+  weight_sum += weight;
+  KeepOf(done);
+}
+
+// Renews what the client of a counted task keeps.
+void FederatedTraining::Impl::KeepOf(const LiveTask& done) {
+  if (!done.update.state.empty()) {
+    store.Put(done.key.client, StateKind::kResidual, Numbered(done.key.version, done.update.state));
+  }
+  if (options.keep_optimizer) {
+    store.Put(done.key.client, StateKind::kOptimizer, done.optimizer);
+  }
+  if (options.batch_norm == BatchNormRule::kLocal && !done.buffers.empty()) {
+    store.Put(done.key.client, StateKind::kBatchNorm, FloatBytes(done.buffers));
+  }
+}
+
+FederatedTraining::FederatedTraining(const FederatedOptions& options, const Task& task,
+                                     const ModelRequest& model, const Partition& partition,
+                                     std::unique_ptr<Policy> policy, ClientStore& store)
+    : impl_(std::make_unique<Impl>(options, task, model, partition, std::move(policy), store)) {}
+
+FederatedTraining::~FederatedTraining() = default;
+
+void FederatedTraining::Start(const FederatedKey& key) {
+  Impl& my = *impl_;
+  assert(key.version == my.newest->number);
+  auto started = std::make_shared<LiveTask>();
+  started->key = key;
+  started->base = my.newest;
+  my.live[key] = started;
+  if (my.helpers.empty()) return;
+  {
+    const std::lock_guard lock(my.mutex);
+    my.queue.push_back(std::move(started));
+  }
+  my.changed.notify_all();
+}
+
+const FederatedResult& FederatedTraining::Finish(const FederatedKey& key) {
+  using Stage = LiveTask::Stage;
+  Impl& my = *impl_;
+  LiveTask& task = *my.live.at(key);
+  if (my.helpers.empty()) {
+    if (task.stage == Stage::kWaiting) {
+      my.Run(task, *my.trainers.front());
+      task.stage = Stage::kDone;
+    }
+  } else {
+    std::unique_lock lock(my.mutex);
+    my.changed.wait(lock, [&] { return task.stage == Stage::kDone; });
+  }
+  if (task.failure) std::rethrow_exception(task.failure);
+  if (!task.result.finite && !my.options.drop_diverged) {
+    throw Error("version " + std::to_string(key.version) + ", client " +
+                std::to_string(key.client) +
+                ": its update is not finite; a lower learning rate or clipping may help");
+  }
+  return task.result;
+}
+
+void FederatedTraining::Abandon(const FederatedKey& key) {
+  Impl& my = *impl_;
+  const std::shared_ptr<LiveTask> task = my.Take(key);
+  const std::lock_guard lock(my.mutex);
+  std::erase(my.queue, task);
+}
+
+void FederatedTraining::Count(const FederatedKey& key, int times) {
+  const FederatedResult& result = Finish(key);
+  std::shared_ptr<LiveTask> task = impl_->Take(key);
+  if (!result.finite) return;
+  task->times = times;
+  impl_->counted.push_back(std::move(task));
+}
+
+void FederatedTraining::Update() {
+  Impl& my = *impl_;
+  assert(!my.counted.empty());
+  if (my.aggregator->Traits().buffer == 0) {
+    std::ranges::sort(my.counted, {}, [](const auto& task) { return task->key.client; });
+  }
+  my.buffer_sum.assign(my.newest->buffers.size(), 0);
+  my.weight_sum = 0;
+  double loss = 0;
+  for (const auto& task : my.counted) {
+    my.Add(*task);
+    loss += task->result.loss / static_cast<double>(my.counted.size());
+  }
+  std::vector<float> weights = my.newest->weights;
+  if (my.known.empty()) {
+    my.aggregator->Apply(weights);
+  } else {
+    my.aggregator->ApplyMean(weights, my.known);
+  }
+  std::vector<float> buffers = my.newest->buffers;
+  for (size_t i = 0; i < buffers.size(); ++i) {
+    buffers[i] = static_cast<float>(my.buffer_sum[i] / my.weight_sum);
+  }
+  std::vector<float> gradient;
+  if (my.policy->ReadsMeanGradient()) {
+    gradient = my.newest->weights;
+    for (size_t i = 0; i < gradient.size(); ++i) gradient[i] -= weights[i];
+  }
+  my.policy->OnFeedback({.step = my.newest->number, .loss = loss, .mean_gradient = gradient});
+  my.counted.clear();
+  my.Publish(std::move(weights), std::move(buffers));
+}
+
+int64_t FederatedTraining::version() const { return impl_->newest->number; }
+int64_t FederatedTraining::live() const { return std::ssize(impl_->live); }
+const AggregatorTraits& FederatedTraining::traits() const { return impl_->aggregator->Traits(); }
+const Uplink& FederatedTraining::uplink() const { return *impl_->uplink; }
+std::span<const Unit> FederatedTraining::layers() const {
+  return impl_->trainers.front()->layers();
+}
+std::span<const double> FederatedTraining::parameters() const { return impl_->newest->parameters; }
+std::span<const float> FederatedTraining::weights() const { return impl_->newest->weights; }
+
+int64_t FederatedTraining::DownBytes() const {
+  const ModelVersion& newest = *impl_->newest;
+  const bool statistics = impl_->options.batch_norm == BatchNormRule::kAverage;
+  const auto floats =
+      newest.weights.size() + newest.downlink.size() + (statistics ? newest.buffers.size() : 0);
+  return static_cast<int64_t>(floats * sizeof(float)) + newest.announcement_bytes;
+}
+
+std::optional<int64_t> FederatedTraining::UpBytes() const {
+  const ModelVersion& newest = *impl_->newest;
+  const auto messages = impl_->uplink->MessageBytes(newest.parameters);
+  if (!messages) return std::nullopt;
+  const bool statistics = impl_->options.batch_norm == BatchNormRule::kAverage;
+  return *messages * impl_->aggregator->Traits().up_vectors +
+         (statistics ? static_cast<int64_t>(newest.buffers.size() * sizeof(float)) : 0);
+}
+
+int64_t FederatedTraining::LocalStepsOf(const FederatedKey& key) const {
+  const std::vector<int64_t> own(static_cast<size_t>(impl_->partition.SizeOf(key.client)));
+  return LocalSteps(impl_->TaskOf(key, *impl_->newest, own), impl_->options.local.batch_size);
+}
+
+std::vector<Decision> FederatedTraining::TakeDecisions() { return impl_->policy->TakeDecisions(); }
+
+Evaluation FederatedTraining::Evaluate() {
+  Impl& my = *impl_;
+  ReturnFreedMemory();  // batches of evaluations are larger
+  Model& model = my.judge->Set(my.newest->weights, my.newest->buffers);
+  model.eval();
+  const int64_t batch = my.options.evaluation_batch;
+  std::vector<MetricSums> sums(static_cast<size_t>(my.task.Parts(batch)));
+  my.judges.ForEach(std::ssize(sums), [&](int64_t part, int) {
+    const torch::NoGradGuard no_grad;
+    sums[part] = my.task.Evaluate(model, part, batch);
+  });
+  return my.task.Conclude(sums);
+}
+
+void FederatedTraining::Save(StateWriter& out) const {
+  const Impl& my = *impl_;
+  const ModelVersion& newest = *my.newest;
+  assert(my.live.empty() && my.counted.empty());
+  out.Number(kStateVersion);
+  out.Text(my.options.algorithm);
+  out.Text(my.options.scheme);
+  out.Number(static_cast<uint64_t>(newest.number));
+  for (const auto* values : {&newest.weights, &newest.buffers, &newest.downlink}) {
+    out.Number(values->size());
+    out.Floats(*values);
+  }
+  out.Number(newest.parameters.size());
+  for (const double parameter : newest.parameters) out.Real(parameter);
+  out.Number(static_cast<uint64_t>(newest.announcement_bytes));
+  out.Number(my.known.size());
+  for (const double value : my.known) out.Real(value);
+  my.aggregator->Save(out);
+  SavePolicy(*my.policy, out);
+}
+
+void FederatedTraining::Load(StateReader& in) {
+  Impl& my = *impl_;
+  const ModelVersion& fresh = *my.newest;
+  assert(my.live.empty() && my.counted.empty());
+  in.ExpectNumber("version of a federated training's state", kStateVersion);
+  in.ExpectText("algorithm", my.options.algorithm);
+  in.ExpectText("scheme", my.options.scheme);
+  auto version = std::make_shared<ModelVersion>();
+  version->number = static_cast<int64_t>(in.Number("version of the model", kMostNumber));
+  const auto floats = [&](const char* what, const std::vector<float>& like) {
+    in.ExpectNumber(what, like.size());
+    return in.Floats(like.size());
+  };
+  version->weights = floats("weights", fresh.weights);
+  version->buffers = floats("statistics", fresh.buffers);
+  version->downlink = floats("second vector of the algorithm", fresh.downlink);
+  in.ExpectNumber("units", fresh.parameters.size());
+  for (size_t u = 0; u < fresh.parameters.size(); ++u) {
+    version->parameters.push_back(in.Real("parameter of a unit"));
+  }
+  version->announcement_bytes = static_cast<int64_t>(in.Number("bytes of the policy", kMostNumber));
+  in.ExpectNumber("what the server knows of clients", my.known.size());
+  for (double& value : my.known) value = in.Real("what the server knows of clients");
+  my.aggregator->Load(in);
+  LoadPolicy(*my.policy, in);
+  my.newest = std::move(version);
+}
+
+}  // namespace legacy
