@@ -16,8 +16,8 @@ constexpr int64_t kClients = 6;
 class Federated : public testing::Test {
  protected:
   Federated()
-      : task_(
-            LoadTask({.dataset = "glyphs", .data_root = {}, .train_limit = 240, .test_limit = 50})),
+      : task_(LoadTask(
+            {.dataset = "glyphs", .data_root = {}, .train_limit = 240, .test_limit = 200})),
         samples_(task_->OpenSamples()),
         partition_(MakePartition("dirichlet:alpha=1", samples_->Labels(), kClients, 1)) {}
 
@@ -98,11 +98,12 @@ TEST_F(Federated, EqualsGradientDescentWhereAllClientsMakeOneStep) {
 TEST_F(Federated, Learns) {
   FederatedOptions options = Options();
   options.epochs = 3;
+  options.schedule.learning_rate = 0.3;
   const auto run = Make(options);
   const Evaluation before = run->training.Evaluate();
-  run->Rounds(6);
+  run->Rounds(12);
   const Evaluation after = run->training.Evaluate();
-  EXPECT_GT(after.metrics.front(), before.metrics.front() + 0.3);
+  EXPECT_GT(after.metrics.front(), before.metrics.front() + 0.2);
   EXPECT_LT(after.loss, before.loss);
 }
 
@@ -282,8 +283,8 @@ TEST_F(Federated, GoesOnFromItsState) {
 
 TEST_F(Federated, SaysWhoDiverged) {
   FederatedOptions options = Options();
-  options.schedule.learning_rate = 1e30;
-  options.epochs = 3;
+  options.schedule.learning_rate = 3e38;
+  options.epochs = 10;
   const auto run = Make(options);
   run->training.Start({0, 4});
   try {
