@@ -98,7 +98,7 @@ TEST_F(Federated, EqualsGradientDescentWhereAllClientsMakeOneStep) {
 TEST_F(Federated, Learns) {
   FederatedOptions options = Options();
   options.epochs = 3;
-  options.schedule.learning_rate = 0.3;
+  options.schedule.learning_rate = 0.1;
   const auto run = Make(options);
   const Evaluation before = run->training.Evaluate();
   run->Rounds(12);
