@@ -66,7 +66,10 @@ const std::vector<FederatedOption>& FederatedOptions() {
       {"min", "N", "1", "Server", "updates that must have arrived at the deadline"},
       {"short", "wait|skip", "wait", "Server",
        "at a deadline with fewer: wait for them, or end the round without a version"},
-      {"selection", "TEXT", "uniform", "Server", "uniform, weighted (by samples), round-robin"},
+      {"selection", "TEXT", "uniform", "Server",
+       "uniform, weighted (by samples), round-robin, tiers[:count=5] (classes of clients by "
+       "predicted "
+       "task time; one of them in each round)"},
 
       {"topology", "TEXT", "", "Network",
        "topology whose switches the population names as places [a star around the server]"},

@@ -222,13 +222,15 @@ Plan RunPlan(const PlanRequest& request, const Remedy& remedy,
     paths.push_back(PathOf(network, static_cast<int>(client)));
   }
   const fabric::ClientAvailability availability(population, request.availability, request.seed);
-  const auto selection = fabric::MakeSelection(request.selection, request.seed, "--selection");
+  PlanWorks works(request, remedy, paths);
+  const auto selection = fabric::MakeSelection(
+      request.selection, request.seed, "--selection",
+      {population.Clients(), [&](int client) { return works.Predicted(client); }});
   std::vector<int64_t> weights;
   for (size_t client = 0; selection->ReadsWeights() && client < clients; ++client) {
     weights.push_back(population.SamplesOf(static_cast<int64_t>(client)));
   }
   fabric::Candidates candidates(static_cast<int64_t>(clients), availability, weights);
-  PlanWorks works(request, remedy, paths);
   Plan plan;
   plan.clients.resize(clients);
   for (size_t client = 0; client < clients; ++client) {

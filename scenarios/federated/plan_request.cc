@@ -375,7 +375,13 @@ PlanRequest ParsePlan(const FederatedValues& values) {
     throw Error("--server", server, "sync, or async:concurrency=100[,buffer=10,max-staleness=0]");
   }
   plan.selection = read.Text("selection");
-  fabric::MakeSelection(plan.selection, plan.seed, "--selection");
+  const auto selection =
+      fabric::MakeSelection(plan.selection, plan.seed, "--selection",
+                            {plan.population.Clients(), [](int) { return fabric::TimeNs{0}; }});
+  if (selection->ReadsLosses()) {
+    throw Error("--selection", plan.selection,
+                "uniform, weighted, round-robin, tiers: without training there are no losses");
+  }
   if (plan.fidelity == "formula") {
     plan.engine = fabric::MakeFormulaEngine;
   } else {

@@ -207,6 +207,11 @@ int64_t Candidates::Weight() const
     return m_weight.Sum();
 }
 
+int64_t Candidates::WeightOf(int64_t client) const
+{
+    return m_weights.empty() ? 1 : m_weights[static_cast<size_t>(client)];
+}
+
 int64_t Candidates::AtWeight(int64_t sum) const
 {
     return m_weight.Find(sum);

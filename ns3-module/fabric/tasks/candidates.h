@@ -81,6 +81,8 @@ class Candidates
     /// `sum`.
     int64_t Weight() const;
     int64_t AtWeight(int64_t sum) const;
+    /// Returns a client's weight; 1 where none were given.
+    int64_t WeightOf(int64_t client) const;
 
     /// Returns whether a candidate takes part in choice `choice`.
     bool Joins(int64_t client, uint64_t choice) const;

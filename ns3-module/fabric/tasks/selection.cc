@@ -2,8 +2,12 @@
 
 #include "fabric/base/error.h"
 #include "fabric/base/hash.h"
+#include "fabric/base/settings.h"
 
 #include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <limits>
 #include <map>
 #include <unordered_map>
 
@@ -140,10 +144,163 @@ class RoundRobin : public Selection
     int64_t m_next = 0; ///< client behind the last that was chosen
 };
 
+/// Chooses among d drawn candidates those of the largest last loss.
+class PowerOfChoice : public Selection
+{
+  public:
+    /// `drawn` 0 draws twice as many as are wanted.
+    PowerOfChoice(uint64_t seed, int64_t drawn) : m_seed(seed), m_drawn(drawn)
+    {
+    }
+
+    /// Draws without replacement by the largest of log(u) / weight (Efraimidis, Spirakis,
+    /// Information Processing Letters 2006).
+    std::vector<Pick> Select(uint64_t choice, int64_t wanted, const Candidates& from) override
+    {
+        std::vector<std::pair<double, int64_t>> keys;
+        for (int64_t rank = 0; rank < from.Count(); ++rank)
+        {
+            const int64_t client = from.At(rank);
+            if (!from.Joins(client, choice))
+            {
+                continue;
+            }
+            const double u = UnitInterval(
+                HashWords({kSelectionStream, m_seed, choice, static_cast<uint64_t>(client)}));
+            keys.emplace_back(-std::log(u) / static_cast<double>(from.WeightOf(client)), client);
+        }
+        const int64_t drawn = std::max(wanted, m_drawn > 0 ? m_drawn : 2 * wanted);
+        std::sort(keys.begin(), keys.end());
+        keys.resize(std::min(keys.size(), static_cast<size_t>(drawn)));
+        const auto before = [&](const auto& a, const auto& b)
+        {
+            const double lossA = LossOf(a.second);
+            const double lossB = LossOf(b.second);
+            return lossA != lossB ? lossA > lossB : a.second < b.second;
+        };
+        std::sort(keys.begin(), keys.end(), before);
+        std::vector<Pick> picks;
+        for (const auto& [key, client] : keys)
+        {
+            if (static_cast<int64_t>(picks.size()) < wanted)
+            {
+                picks.push_back(Pick{static_cast<int>(client), 1});
+            }
+        }
+        return picks;
+    }
+
+    bool ReadsWeights() const override
+    {
+        return true;
+    }
+    bool ReadsLosses() const override
+    {
+        return true;
+    }
+    void Observe(const TaskFacts& facts) override
+    {
+        m_losses[facts.client] = facts.loss;
+    }
+    /// Pairs of client and loss.
+    std::vector<double> State() const override
+    {
+        std::vector<double> state;
+        for (const auto& [client, loss] : m_losses)
+        {
+            state.push_back(static_cast<double>(client));
+            state.push_back(loss);
+        }
+        return state;
+    }
+    void SetState(const std::vector<double>& state) override
+    {
+        m_losses.clear();
+        for (size_t i = 0; i + 1 < state.size(); i += 2)
+        {
+            m_losses[static_cast<int64_t>(state[i])] = state[i + 1];
+        }
+    }
+
+  private:
+    double LossOf(int64_t client) const
+    {
+        const auto found = m_losses.find(client);
+        return found == m_losses.end() ? std::numeric_limits<double>::infinity() : found->second;
+    }
+
+    uint64_t m_seed;
+    int64_t m_drawn;
+    std::map<int64_t, double> m_losses; ///< last losses
+};
+
+/// Chooses within one class of clients with similar task times.
+class Tiers : public Selection
+{
+  public:
+    Tiers(uint64_t seed, int64_t count, const SelectionInfo& info) : m_seed(seed)
+    {
+        std::vector<std::pair<TimeNs, int64_t>> order;
+        for (int64_t client = 0; client < info.clients; ++client)
+        {
+            order.emplace_back(info.predicted(static_cast<int>(client)), client);
+        }
+        std::sort(order.begin(), order.end());
+        m_tier.resize(order.size());
+        for (size_t i = 0; i < order.size(); ++i)
+        {
+            m_tier[static_cast<size_t>(order[i].second)] =
+                static_cast<int64_t>(i) * count / info.clients;
+        }
+    }
+
+    /// Draws a class among those that have candidates, and then candidates uniformly.
+    std::vector<Pick> Select(uint64_t choice, int64_t wanted, const Candidates& from) override
+    {
+        std::map<int64_t, std::vector<int64_t>> members;
+        for (int64_t rank = 0; rank < from.Count(); ++rank)
+        {
+            const int64_t client = from.At(rank);
+            if (from.Joins(client, choice))
+            {
+                members[m_tier[static_cast<size_t>(client)]].push_back(client);
+            }
+        }
+        std::vector<Pick> picks;
+        if (members.empty())
+        {
+            return picks;
+        }
+        const uint64_t hash = HashWords({kSelectionStream, m_seed, choice, UINT64_MAX});
+        auto drawn = members.begin();
+        std::advance(drawn, static_cast<int64_t>(Reduce(hash, members.size())));
+        std::vector<int64_t>& clients = drawn->second;
+        for (size_t i = 0; i < clients.size() && static_cast<int64_t>(i) < wanted; ++i)
+        {
+            const uint64_t left = clients.size() - i;
+            const uint64_t j = i + Reduce(HashWords({kSelectionStream, m_seed, choice, i}), left);
+            std::swap(clients[i], clients[j]);
+            picks.push_back(Pick{static_cast<int>(clients[i]), 1});
+        }
+        return picks;
+    }
+
+    bool ReadsTimes() const override
+    {
+        return true;
+    }
+
+  private:
+    uint64_t m_seed;
+    std::vector<int64_t> m_tier; ///< class of each client
+};
+
 } // namespace
 
-std::unique_ptr<Selection>
-MakeSelection(const std::string& text, uint64_t seed, const std::string& option)
+std::unique_ptr<Selection> MakeSelection(const std::string& text,
+                                         uint64_t seed,
+                                         const std::string& option,
+                                         const SelectionInfo& info)
 {
     if (text == "uniform")
     {
@@ -157,7 +314,30 @@ MakeSelection(const std::string& text, uint64_t seed, const std::string& option)
     {
         return std::make_unique<RoundRobin>();
     }
-    throw Error(option, text, "uniform, weighted, round-robin");
+    Settings settings = Settings::FromText(text, option);
+    std::unique_ptr<Selection> made;
+    if (settings.Type() == "power-of-choice")
+    {
+        made = std::make_unique<PowerOfChoice>(seed, settings.Int("d", 0, 1, INT32_MAX));
+    }
+    else if (settings.Type() == "tiers")
+    {
+        const int most = static_cast<int>(std::min<int64_t>(info.clients, 1'000'000));
+        const int count =
+            settings.Int("count", std::min(5, std::max(1, most)), 1, std::max(1, most));
+        if (!info.predicted)
+        {
+            throw Error(option, text, "uniform, weighted, round-robin: nobody predicts times here");
+        }
+        made = std::make_unique<Tiers>(seed, count, info);
+    }
+    else
+    {
+        throw Error(
+            option, text, "uniform, weighted, round-robin, power-of-choice[:d=N], tiers[:count=5]");
+    }
+    settings.RejectUnread();
+    return made;
 }
 
 } // namespace legacy::fabric

@@ -1,15 +1,21 @@
-// Selection of clients for tasks, from the candidates of that moment. None of these reads the
-// clock. Draws are keyed by (seed, choice), where a choice is a round's number or a task's.
+// Selection of clients for tasks, from the candidates of that moment. Draws are keyed by (seed,
+// choice), where a choice is a round's number or a task's.
 //
-//   uniform        without replacement, each candidate with the same probability
-//   weighted       with replacement, in proportion to weights; who is drawn twice works once and
-//                  counts twice
-//   round-robin    the next candidates by number
+//   uniform          without replacement, each candidate with the same probability
+//   weighted         with replacement, in proportion to weights; who is drawn twice works once and
+//                    counts twice
+//   round-robin      the next candidates by number
+//   power-of-choice  d candidates in proportion to weights, without replacement; of these, those
+//                    whose last loss was the largest, and first those that have none yet (Cho,
+//                    Wang, Joshi, 2020, the variant without messages of its own)
+//   tiers            classes of equal size by predicted task time; one class for each choice
+//                    (Chai et al., HPDC 2020, the static form)
 #pragma once
 
 #include "candidates.h"
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -22,6 +28,21 @@ struct Pick
 {
     int client = 0;
     int times = 1; ///< how often it was drawn
+};
+
+/// TaskFacts are what a server learns of a task whose update counts.
+struct TaskFacts
+{
+    int client = 0;
+    double loss = 0; ///< mean loss of its samples
+};
+
+/// SelectionInfo is what selections may ask for.
+struct SelectionInfo
+{
+    int64_t clients = 0;
+    /// Returns the predicted time of a client's task; empty: nobody knows.
+    std::function<TimeNs(int client)> predicted = {};
 };
 
 /// A Selection chooses clients.
@@ -37,10 +58,34 @@ class Selection
     {
         return false;
     }
+    /// Returns true where choices depend on losses, which only a training has.
+    virtual bool ReadsLosses() const
+    {
+        return false;
+    }
+    /// Returns true where choices depend on times, and so on the network.
+    virtual bool ReadsTimes() const
+    {
+        return false;
+    }
+    /// Tells it of a task that counted.
+    virtual void Observe(const TaskFacts&)
+    {
+    }
+    /// Returns what it has learnt, and takes it back, for checkpoints.
+    virtual std::vector<double> State() const
+    {
+        return {};
+    }
+    virtual void SetState(const std::vector<double>&)
+    {
+    }
 };
 
 /// Makes a selection. Throws Error naming `option`.
-std::unique_ptr<Selection>
-MakeSelection(const std::string& text, uint64_t seed, const std::string& option);
+std::unique_ptr<Selection> MakeSelection(const std::string& text,
+                                         uint64_t seed,
+                                         const std::string& option,
+                                         const SelectionInfo& info = {});
 
 } // namespace legacy::fabric

@@ -392,7 +392,66 @@ TEST(Selection, UniformIsUniformAndWeightedFollowsWeights) {
                                      15, 16, 17, 18, 0, 1, 2, 4, 5,  6,  7,  9}));
   EXPECT_EQ(uniform->Select(1, 30, candidates).size(), 17u);
   EXPECT_EQ(MessageOf([] { MakeSelection("best", 1, "selection"); }),
-            "selection: got 'best'; allowed: uniform, weighted, round-robin");
+            "selection: got 'best'; allowed: uniform, weighted, round-robin, "
+            "power-of-choice[:d=N], tiers[:count=5]");
+  EXPECT_EQ(MessageOf([] { MakeSelection("tiers", 1, "selection"); }),
+            "selection: got 'tiers'; allowed: uniform, weighted, round-robin: nobody predicts "
+            "times here");
+}
+
+// Who was never tried comes first; then whose last loss was larger, among those that were drawn.
+TEST(Selection, PowerOfChoicePrefersLargeLosses) {
+  PopulationRequest request;
+  request.clients = 20;
+  const Population plain = MakePopulation(request);
+  const ClientAvailability always(plain, "always", 1);
+  const Candidates candidates(20, always, std::vector<int64_t>(20, 1));
+  const auto all = MakeSelection("power-of-choice:d=20", 5, "s");
+  for (int client = 0; client < 17; ++client) all->Observe({client, 1.0 + client % 7});
+  const auto chosen = [&](Selection& selection, uint64_t choice) {
+    std::vector<int> clients;
+    for (const Pick& pick : selection.Select(choice, 5, candidates)) clients.push_back(pick.client);
+    return clients;
+  };
+  EXPECT_EQ(chosen(*all, 1), (std::vector<int>{17, 18, 19, 6, 13}));
+  const auto other = MakeSelection("power-of-choice:d=20", 5, "s");
+  other->SetState(all->State());
+  EXPECT_EQ(chosen(*other, 2), chosen(*all, 2));
+  // Drawing as many as are wanted is drawing by weight; a client with three times the weight is
+  // first drawn three times as often.
+  std::vector<int64_t> weights(20, 1);
+  weights[4] = 3;
+  const Candidates weighted(20, always, weights);
+  const auto one = MakeSelection("power-of-choice:d=1", 5, "s");
+  int hits = 0;
+  constexpr int kChoices = 20'000;
+  for (uint64_t choice = 0; choice < kChoices; ++choice) {
+    hits += one->Select(choice, 1, weighted).front().client == 4;
+  }
+  EXPECT_NEAR(hits, kChoices * 3 / 22., 5 * std::sqrt(kChoices * 3 / 22.));
+}
+
+TEST(Selection, TiersStayWithinAClassOfTimes) {
+  PopulationRequest request;
+  request.clients = 20;
+  const Population plain = MakePopulation(request);
+  const ClientAvailability always(plain, "always", 1);
+  Candidates candidates(20, always);
+  for (int64_t busy = 0; busy < 20; busy += 5) candidates.SetBusy(busy, true);
+  // Client k takes time k modulo 5, so classes are the clients of equal times.
+  const auto tiers =
+      MakeSelection("tiers", 5, "s", {20, [](int client) { return TimeNs{client % 5}; }});
+  EXPECT_TRUE(tiers->ReadsTimes());
+  std::map<int, int> classes;
+  for (uint64_t choice = 0; choice < 4000; ++choice) {
+    const auto picks = tiers->Select(choice, 3, candidates);
+    ASSERT_EQ(picks.size(), 3u);
+    for (const Pick& pick : picks) ASSERT_EQ(pick.client % 5, picks[0].client % 5);
+    ASSERT_NE(picks[0].client, picks[1].client);
+    ++classes[picks[0].client % 5];
+  }
+  EXPECT_EQ(classes.size(), 4u);  // one class has no candidates
+  for (const auto& [time, count] : classes) EXPECT_NEAR(count, 1000, 150) << time;
 }
 
 TEST(Candidates, FollowAvailability) {
