@@ -55,48 +55,73 @@ ClientPath PathOf(const fabric::ClientNetwork& network, int client) {
   return path;
 }
 
-class PlanWorks : public fabric::TaskWorks {
+// The workload of a plan without training: every task has the request's bytes.
+class PlannedWorkload : public Workload {
  public:
-  PlanWorks(const PlanRequest& request, const Remedy& remedy, const std::vector<ClientPath>& paths)
-      : request_(request), paths_(paths), work_(remedy.work) {
+  PlannedWorkload(const PlanRequest& request, const Remedy& remedy)
+      : request_(request),
+        work_(remedy.work),
+        seconds_(static_cast<size_t>(request.population.Clients()), -1) {
     const auto scaled = [&](int64_t bytes) {
       return static_cast<int64_t>(std::ceil(static_cast<double>(bytes) * remedy.bytes));
     };
     down_ = scaled(request.down_bytes);
     up_ = scaled(request.up_bytes);
-    seconds_.assign(paths.size(), -1);
   }
 
-  fabric::TaskWork WorkOf(int client, int64_t) override {
+  fabric::TaskWork WorkOf(const fabric::TaskStart& start) override {
+    return Expected(start.client);
+  }
+  fabric::TaskWork Expected(int client) override {
+    double& seconds = seconds_[client];
+    if (seconds < 0) seconds = work_ * request_.WorkSeconds(client);
     return {.downBytes = down_,
             .upBytes = up_,
-            .work = fabric::RoundedTime(WorkSeconds(client) * 1e9),
+            .work = fabric::RoundedTime(seconds * 1e9),
             .lanes = request_.streams};
   }
 
-  TimeNs Predicted(int client) override {
-    const ClientPath& path = paths_[client];
-    const auto wire = [&](int64_t bytes) {
-      return static_cast<double>(request_.transport.WireBytes(bytes));
-    };
-    const double seconds = wire(down_) * path.down_seconds_per_byte + WorkSeconds(client) +
-                           wire(up_) * path.up_seconds_per_byte + 2 * path.delay;
-    return fabric::RoundedTime(seconds * 1e9);
-  }
-
  private:
-  double WorkSeconds(int client) {
-    double& seconds = seconds_[client];
-    if (seconds < 0) seconds = work_ * request_.WorkSeconds(client);
-    return seconds;
-  }
-
   const PlanRequest& request_;
-  const std::vector<ClientPath>& paths_;
   double work_;
   int64_t down_ = 0;
   int64_t up_ = 0;
   std::vector<double> seconds_;  // of work, by client; -1: not yet computed
+};
+
+// Works of servers: those of a workload, on the clients' paths.
+class PlanWorks : public fabric::TaskWorks {
+ public:
+  PlanWorks(Workload& workload, const fabric::Transport& transport,
+            const std::vector<ClientPath>& paths)
+      : workload_(workload), transport_(transport), paths_(paths) {}
+
+  fabric::TaskWork WorkOf(const fabric::TaskStart& start) override {
+    return workload_.WorkOf(start);
+  }
+  int64_t UpBytesOf(uint64_t task) override { return workload_.UpBytesOf(task); }
+  TimeNs Predicted(int client) override {
+    const ClientPath& path = paths_[client];
+    const fabric::TaskWork task = workload_.Expected(client);
+    const auto wire = [&](int64_t bytes) {
+      return static_cast<double>(transport_.WireBytes(bytes));
+    };
+    const double seconds = wire(task.downBytes) * path.down_seconds_per_byte + Seconds(task.work) +
+                           wire(task.upBytes) * path.up_seconds_per_byte + 2 * path.delay;
+    return fabric::RoundedTime(seconds * 1e9);
+  }
+
+ private:
+  Workload& workload_;
+  const fabric::Transport& transport_;
+  const std::vector<ClientPath>& paths_;
+};
+
+// Who hears of a plan's tasks and rounds, beside the plan.
+struct Hearers {
+  Workload& workload;
+  fabric::Selection& selection;
+  PlanListener* listener;  // or null
 };
 
 // The listener that fills a plan.
@@ -104,11 +129,13 @@ class Ledger : public fabric::TaskListener {
  public:
   Ledger(const PlanRequest& request, const fabric::Population& population,
          const std::vector<ClientPath>& paths, Plan& plan,
-         const std::function<void(int64_t)>& progress, const StopFlag* stop)
+         const Hearers& hearers, const std::function<void(int64_t)>& progress,
+         const StopFlag* stop)
       : request_(request),
         population_(population),
         paths_(paths),
         plan_(plan),
+        hearers_(hearers),
         progress_(progress),
         stop_(stop) {}
 
@@ -138,6 +165,12 @@ class Ledger : public fabric::TaskListener {
     if (counted) client.last_staleness = row.staleness;
     plan_.short_tasks.push_back({row.client, row.fate, static_cast<float>(seconds)});
     if (plan_.tasks.size() < kMostTaskRows) plan_.tasks.push_back(row);
+    if (hearers_.listener != nullptr) {
+      hearers_.listener->OnTask(row, hearers_.workload.FiguresOf(row));
+    }
+    if (const std::optional<double> loss = hearers_.workload.Ended(row)) {
+      hearers_.selection.Observe({.client = row.client, .loss = *loss});
+    }
   }
 
   void OnRound(const fabric::RoundRow& row) override {
@@ -150,6 +183,8 @@ class Ledger : public fabric::TaskListener {
     }
     plan_.rounds.push_back(round_);
     round_ = PlannedRound();
+    hearers_.workload.Round(row);
+    if (hearers_.listener != nullptr) hearers_.listener->OnRound(plan_.rounds.back());
     if (row.made) {
       ++plan_.versions;
       if (progress_) progress_(plan_.versions);
@@ -175,6 +210,7 @@ class Ledger : public fabric::TaskListener {
   const fabric::Population& population_;
   const std::vector<ClientPath>& paths_;
   Plan& plan_;
+  Hearers hearers_;
   const std::function<void(int64_t)>& progress_;
   const StopFlag* stop_;
   PlannedRound round_;
@@ -210,7 +246,8 @@ std::unique_ptr<fabric::ServerBase> ServerOf(const PlanRequest& request, const R
 }  // namespace
 
 Plan RunPlan(const PlanRequest& request, const Remedy& remedy,
-             const std::function<void(int64_t)>& progress, const StopFlag* stop) {
+             const std::function<void(int64_t)>& progress, const StopFlag* stop,
+             Workload* workload, PlanListener* listener) {
   if (request.exchange) return RunExchangePlan(request, remedy, progress, stop);
   const auto begin = std::chrono::steady_clock::now();
   fabric::Population population = request.population;
@@ -222,13 +259,16 @@ Plan RunPlan(const PlanRequest& request, const Remedy& remedy,
     paths.push_back(PathOf(network, static_cast<int>(client)));
   }
   const fabric::ClientAvailability availability(population, request.availability, request.seed);
-  PlanWorks works(request, remedy, paths);
+  PlannedWorkload planned(request, remedy);
+  Workload& tasks = workload != nullptr ? *workload : planned;
+  PlanWorks works(tasks, request.transport, paths);
   const auto selection = fabric::MakeSelection(
       request.selection, request.seed, "--selection",
       {population.Clients(), [&](int client) { return works.Predicted(client); }});
   std::vector<int64_t> weights;
   for (size_t client = 0; selection->ReadsWeights() && client < clients; ++client) {
-    weights.push_back(population.SamplesOf(static_cast<int64_t>(client)));
+    const auto samples = tasks.SamplesOf(static_cast<int>(client));
+    weights.push_back(samples.value_or(population.SamplesOf(static_cast<int64_t>(client))));
   }
   fabric::Candidates candidates(static_cast<int64_t>(clients), availability, weights);
   Plan plan;
@@ -238,7 +278,7 @@ Plan RunPlan(const PlanRequest& request, const Remedy& remedy,
         static_cast<float>(Seconds(works.Predicted(static_cast<int>(client)))));
   }
   if (remedy.no_slow_tenth) ExcludeSlowTenth(plan.predicted, candidates);
-  Ledger ledger(request, population, paths, plan, progress, stop);
+  Ledger ledger(request, population, paths, plan, {tasks, *selection, listener}, progress, stop);
   const auto server = ServerOf(request, remedy, candidates, *selection, works, ledger);
   const fabric::ClientRisks risks(availability, request.dropout, request.detection);
   fabric::TaskGraph graph(*server, &risks, network.serverEndpoint, request.transport.connections);

@@ -1,5 +1,5 @@
-// A plan simulates rounds, or an asynchronous server, without training: which tasks start, when
-// they end, and what they cost.
+// A plan simulates rounds, or an asynchronous server: which tasks start, when they end, and what
+// they cost. Its tasks are those of a workload: numbers, or a training.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +11,7 @@
 #include "analysis/rows.h"
 #include "base/program.h"
 #include "scenarios/federated/plan_request.h"
+#include "scenarios/federated/workload.h"
 
 namespace legacy {
 
@@ -113,10 +114,21 @@ struct Plan {
 
 inline constexpr size_t kMostTaskRows = 1'000'000;
 
+// A PlanListener hears of tasks and rounds as they end, tasks before the round that they ended in.
+class PlanListener {
+ public:
+  virtual ~PlanListener() = default;
+  virtual void OnTask(const fabric::TaskRow& row, const TaskFigures& figures) = 0;
+  virtual void OnRound(const PlannedRound& round) = 0;
+};
+
 // Runs the plan. `progress` is called after each version with their number; it may be empty. At
-// `stop` other than 0 the plan ends with the version in work. Throws Error.
+// `stop` other than 0 the plan ends with the version in work. `workload` takes the place of the
+// request's bytes and seconds, and `listener` hears of everything, where they are not null. Throws
+// Error.
 Plan RunPlan(const PlanRequest& request, const Remedy& remedy = {},
              const std::function<void(int64_t versions)>& progress = {},
-             const StopFlag* stop = nullptr);
+             const StopFlag* stop = nullptr, Workload* workload = nullptr,
+             PlanListener* listener = nullptr);
 
 }  // namespace legacy

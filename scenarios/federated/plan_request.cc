@@ -328,7 +328,7 @@ fabric::Population ParsePopulation(const FederatedValues& values) {
   request.option = "--population";
   request.seed = static_cast<uint64_t>(read.Integer("seed", 0, INT64_MAX));
   if (read.Has("clients")) request.clients = read.Integer("clients", 1, INT32_MAX);
-  if (read.Has("schedule")) request.trace = ParseTraces(read.Text("schedule"), "--schedule");
+  if (read.Has("traces")) request.trace = ParseTraces(read.Text("schedule"), "--traces");
   if (read.Has("price")) request.usdPerGb = PricesOf(read, "price");
   fabric::Population population = fabric::MakePopulation(request);
   fabric::ServerSite site = population.Server();
@@ -350,7 +350,7 @@ std::optional<fabric::Topology> ParseCore(const FederatedValues& values) {
   return fabric::MakeTopology(request);
 }
 
-PlanRequest ParsePlan(const FederatedValues& values) {
+PlanRequest ParsePlan(const FederatedValues& values, bool trains) {
   const Reader read(values);
   PlanRequest plan(ParsePopulation(values));
   plan.core = ParseCore(values);
@@ -361,8 +361,10 @@ PlanRequest ParsePlan(const FederatedValues& values) {
   plan.detection = read.Time("detect");
   std::optional<ModelShape> shape;
   if (read.Has("shape")) shape = LoadModelShape(read.Text("shape"));
-  ReadBytes(read, shape, plan);
-  ReadWork(read, shape, plan);
+  if (!trains) {
+    ReadBytes(read, shape, plan);
+    ReadWork(read, shape, plan);
+  }
   plan.fidelity = read.Text("fidelity");
   plan.exchange = ExchangeOf(read, plan);
   if (plan.exchange) CheckExchange(read, plan);
@@ -378,7 +380,7 @@ PlanRequest ParsePlan(const FederatedValues& values) {
   const auto selection =
       fabric::MakeSelection(plan.selection, plan.seed, "--selection",
                             {plan.population.Clients(), [](int) { return fabric::TimeNs{0}; }});
-  if (selection->ReadsLosses()) {
+  if (selection->ReadsLosses() && !trains) {
     throw Error("--selection", plan.selection,
                 "uniform, weighted, round-robin, tiers: without training there are no losses");
   }

@@ -13,7 +13,7 @@
 #include "ns3-module/fabric/engine/engine.h"
 #include "ns3-module/fabric/population/population.h"
 #include "ns3-module/fabric/tasks/server.h"
-#include "scenarios/federated/options.h"
+#include "scenarios/options/federated_options.h"
 
 namespace legacy {
 
@@ -63,9 +63,10 @@ struct PlanRequest {
   std::vector<std::string> Assumptions() const;
 };
 
-// Return the population, and the whole plan. Throw Error naming option, value and what is allowed.
+// Return the population, and the whole plan. With `trains` the plan has no bytes and no work, which
+// a workload gives. Throw Error naming option, value and what is allowed.
 fabric::Population ParsePopulation(const FederatedValues& values);
-PlanRequest ParsePlan(const FederatedValues& values);
+PlanRequest ParsePlan(const FederatedValues& values, bool trains = false);
 
 // Returns the topology of the option, or nothing where none was given.
 std::optional<fabric::Topology> ParseCore(const FederatedValues& values);

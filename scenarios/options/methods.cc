@@ -36,7 +36,8 @@ bool TakesIndexCoding(const std::string& scheme) {
   return WithOption(scheme, "index", "u32") != scheme;
 }
 
-// Returns the method's scheme with the scenario's options in it.
+}  // namespace
+
 std::string SchemeText(const Method& method, const Scenario& scenario) {
   std::string text = method.scheme;
   if (*scenario.index) text = WithOption(text, "index", scenario.index.text());
@@ -45,6 +46,8 @@ std::string SchemeText(const Method& method, const Scenario& scenario) {
   text = WithOption(text, "momentum", FormatNumber(scenario.momentum));
   return WithOption(text, "nesterov", scenario.nesterov ? "on" : "off");
 }
+
+namespace {
 
 double ParameterOf(const Method& method, const Scenario& scenario, const ParameterSpec& spec) {
   if (method.parameter > 0) return method.parameter;

@@ -30,6 +30,9 @@ struct MethodAnchor {
 // Returns the anchor of a method.
 MethodAnchor AnchorOf(const Method& method, const Scenario& scenario, std::span<const Unit> units);
 
+// Returns the method's scheme with the scenario's options in it.
+std::string SchemeText(const Method& method, const Scenario& scenario);
+
 // Builds a method. `units` are the units that it compresses. LEGACY's schedule is solved for the
 // scenario's density over `scenario.steps` steps, unless it is given with volume "off". Throws
 // Error on schedules that do not fit and on volumes that cannot be reached, with the bound.

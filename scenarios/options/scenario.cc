@@ -59,6 +59,23 @@ Scenario ShapeDefaults() {
   return scenario;
 }
 
+Scenario FederatedDefaults() {
+  Scenario scenario;
+  scenario.federated = DefaultFederatedValues();
+  scenario.test_limit = 1000;
+  scenario.learning_rate = 0.1;
+  scenario.schedule = "constant";
+  scenario.warmup_steps = 0;
+  scenario.evaluate_every = 5;
+  scenario.policies = {"dense", "fp16", "topk", "legacy-both"};
+  scenario.topology = "star";
+  scenario.fidelity = "flow";
+  scenario.transport = "wan";
+  scenario.connections = "tls";
+  scenario.device_profile = "phone-assumed";
+  return scenario;
+}
+
 Scenario TaskDefaults(const Scenario& defaults, TaskKind task) {
   Scenario scenario = defaults;
   if (task == TaskKind::kClassification) return scenario;
@@ -184,7 +201,7 @@ std::string PrintScenario(const Scenario& scenario) {
   YAML::Emitter out;
   out << YAML::BeginMap;
   std::string section;
-  for (const ScenarioOption& option : ScenarioOptions()) {
+  for (const ScenarioOption& option : OptionsOf(scenario)) {
     const size_t dot = option.key.find('.');
     if (option.key.substr(0, dot) != section) {
       if (!section.empty()) out << YAML::EndMap;

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,7 @@
 #include "compress/policies/legacy_table.h"
 #include "scenarios/network/background.h"
 #include "scenarios/network/engines.h"
+#include "scenarios/options/federated_options.h"
 #include "scenarios/options/network_schedule.h"
 #include "scenarios/options/step_count.h"
 #include "scenarios/options/target.h"
@@ -55,6 +57,10 @@ struct Method {
 struct Scenario {
   // Preset that was applied first (presets.h), for texts; "": none.
   std::string preset;
+
+  // Options of federated learning. Nothing: the scenario is one of workers, each of which takes
+  // part in each step.
+  std::optional<FederatedValues> federated;
 
   // training
   std::string dataset = "glyphs";
@@ -193,13 +199,16 @@ struct ScenarioOption {
   std::string flag;
   std::string metavar;
   std::string help;
-  void (*set)(Scenario&, const std::string& key, const std::string& text) = nullptr;
-  std::string (*get)(const Scenario&) = nullptr;
+  std::function<void(Scenario&, const std::string& key, const std::string& text)> set;
+  std::function<std::string(const Scenario&)> get;
   OptionKind kind = OptionKind::kText;
 };
 
-// Returns the table of options.
+// Return the table of options of scenarios of workers, that of federated ones, and the one that a
+// scenario has. The second has the options of the first that federated learning reads.
 const std::vector<ScenarioOption>& ScenarioOptions();
+const std::vector<ScenarioOption>& FederatedScenarioOptions();
+const std::vector<ScenarioOption>& OptionsOf(const Scenario& scenario);
 
 // Sets one key from text. Throws Error naming the key, the value and what is allowed; for an
 // unknown key, with the nearest ones.
@@ -219,6 +228,9 @@ void ValidateScenario(const Scenario& scenario);
 // Returns the scenario from which options of a shape's run (training.layers) start: one seed, and
 // large messages as flows over one network.
 Scenario ShapeDefaults();
+
+// Returns the scenario from which options of federated learning start.
+Scenario FederatedDefaults();
 
 // Returns the scenario from which options of a training on such data start: `defaults`, but for
 // text and ratings with a small model and an optimizer that fit them.

@@ -1,5 +1,7 @@
 // The table of options. Together with the files of its sections (option_forms.h) it is the only
 // place that knows keys, flags, texts and checks of single values.
+#include <set>
+
 #include "base/error.h"
 #include "base/parse.h"
 #include "scenarios/options/option_forms.h"
@@ -50,7 +52,100 @@ std::vector<ScenarioOption> OptionsOfRun() {
   };
 }
 
+// Keys that federated learning reads. Steps, warm-up, decay and evaluations are counted in
+// versions.
+bool IsShared(const std::string& key) {
+  static const std::set<std::string> keys = {
+      "training.dataset",
+      "training.data_root",
+      "training.train_limit",
+      "training.test_limit",
+      "training.window",
+      "training.evaluation_columns",
+      "training.evaluate_on",
+      "training.negatives",
+      "training.strict_data",
+      "training.model",
+      "training.batch",
+      "training.learning_rate",
+      "training.optimizer",
+      "training.momentum",
+      "training.nesterov",
+      "training.weight_decay",
+      "training.decay_vectors",
+      "training.label_smoothing",
+      "training.clip_worker",
+      "training.warmup_steps",
+      "training.warmup_from",
+      "training.schedule",
+      "training.decay_steps",
+      "training.decay_factor",
+      "training.final_learning_rate",
+      "training.evaluate_every",
+      "training.target",
+      "compression.policies",
+      "compression.density",
+      "compression.levels",
+      "compression.splits",
+      "compression.split_share",
+      "compression.phase_bounds",
+      "compression.closed_right",
+      "compression.volume",
+      "compression.index",
+      "network.topology",
+      "network.fidelity",
+      "network.transport",
+      "network.connections",
+      "network.congestion",
+      "network.streams",
+      "clock.device_profile",
+      "clock.device_speed",
+      "clock.codec_speed",
+      "clock.launches",
+      "clock.bucket",
+      "run.seed",
+      "run.seeds",
+      "run.threads",
+      "run.checkpoint",
+      "run.out",
+      "run.overwrite",
+      "run.pictures",
+  };
+  return keys.contains(key);
+}
+
+// Returns the option of a row of the table of federated options.
+ScenarioOption FederatedOptionOf(const FederatedOption& row) {
+  return {.key = row.Key(),
+          .flag = "--" + row.name,
+          .metavar = row.metavar,
+          .help = row.help,
+          .set =
+              [name = row.name](Scenario& s, const std::string&, const std::string& text) {
+                s.federated->at(name) = text;
+              },
+          .get = [name = row.name](const Scenario& s) { return s.federated->at(name); }};
+}
+
 }  // namespace
+
+const std::vector<ScenarioOption>& FederatedScenarioOptions() {
+  static const std::vector<ScenarioOption> options = [] {
+    std::vector<ScenarioOption> all;
+    for (const FederatedOption& row : FederatedOptionRows()) {
+      if (row.use != FederatedUse::kPlan) all.push_back(FederatedOptionOf(row));
+    }
+    for (const ScenarioOption& option : ScenarioOptions()) {
+      if (IsShared(option.key)) all.push_back(option);
+    }
+    return all;
+  }();
+  return options;
+}
+
+const std::vector<ScenarioOption>& OptionsOf(const Scenario& scenario) {
+  return scenario.federated ? FederatedScenarioOptions() : ScenarioOptions();
+}
 
 const std::vector<ScenarioOption>& ScenarioOptions() {
   static const std::vector<ScenarioOption> options = [] {
@@ -69,12 +164,18 @@ void SetOption(Scenario& scenario, const std::string& key, const std::string& te
   std::vector<std::string> keys;
   std::vector<std::string> neighbours;
   std::vector<std::string> sections;
-  for (const ScenarioOption& option : ScenarioOptions()) {
+  for (const ScenarioOption& option : OptionsOf(scenario)) {
     if (option.key == key) return option.set(scenario, key, text);
     keys.push_back(option.key);
     if (!section.empty() && option.key.starts_with(section)) neighbours.push_back(option.key);
     const std::string first = option.key.substr(0, option.key.find('.') + 1) + "*";
     if (sections.empty() || sections.back() != first) sections.push_back(first);
+  }
+  const auto& others = scenario.federated ? ScenarioOptions() : FederatedScenarioOptions();
+  if (std::ranges::find(others, key, &ScenarioOption::key) != others.end()) {
+    throw Error(key, text,
+                std::string("nothing here: ") +
+                    (scenario.federated ? "legacy-scenario" : "legacy-federated") + " reads it");
   }
   const std::string near = Nearest(key, keys);
   throw Error("unknown key '" + key + "'" + (near.empty() ? "" : "; did you mean " + near + "?") +

@@ -74,9 +74,12 @@ Method ReadMethod(const YAML::Node& node, const std::string& name, const std::st
   return method;
 }
 
-void CheckSection(const std::string& name) {
+void CheckSection(const std::string& name, const Scenario& scenario) {
   std::set<std::string> sections = {"methods", "ns3", "preset"};
-  for (const ScenarioOption& option : ScenarioOptions()) {
+  if (name == "federated" && !scenario.federated) {
+    throw Error("section federated: legacy-federated reads files that have it");
+  }
+  for (const ScenarioOption& option : OptionsOf(scenario)) {
     sections.insert(option.key.substr(0, option.key.find('.')));
   }
   if (sections.count(name) > 0) return;
@@ -105,7 +108,7 @@ void ReadScenario(const YAML::Node& sections, const std::string& where, Scenario
     ApplyPreset(ScalarText(sections["preset"], "preset"), scenario);
   }
   ReadMap(sections, "", where, [&](const std::string& name, const YAML::Node& section) {
-    CheckSection(name);
+    CheckSection(name, scenario);
     if (name == "preset") return;
     ReadSection(section, name, where, scenario);
   });

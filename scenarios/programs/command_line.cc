@@ -39,9 +39,9 @@ class TableOptions {
   // `defaults` is nullopt where they are not known yet.
   TableOptions(CLI::App& app, const std::optional<Scenario>& defaults,
                bool (*lists)(const std::string& key))
-      : values_(ScenarioOptions().size()) {
+      : options_(defaults ? OptionsOf(*defaults) : ScenarioOptions()), values_(options_.size()) {
     for (size_t i = 0; i < values_.size(); ++i) {
-      const ScenarioOption& option = ScenarioOptions()[i];
+      const ScenarioOption& option = options_[i];
       const std::string fallback = defaults ? option.get(*defaults) : "";
       const bool listed = lists == nullptr || lists(option.key);
       parsed_.push_back(
@@ -57,13 +57,14 @@ class TableOptions {
   void Apply(Scenario& scenario) const {
     for (size_t i = 0; i < values_.size(); ++i) {
       if (parsed_[i]->count() == 0) continue;
-      const ScenarioOption& option = ScenarioOptions()[i];
+      const ScenarioOption& option = options_[i];
       const bool alone = values_[i].empty() && MayStandAlone(option);
       option.set(scenario, option.flag, alone ? "on" : values_[i]);
     }
   }
 
  private:
+  const std::vector<ScenarioOption>& options_;
   std::vector<std::string> values_;  // texts that the parser writes; never resized
   std::vector<CLI::Option*> parsed_;
 };

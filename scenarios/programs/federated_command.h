@@ -5,7 +5,7 @@
 #include <string>
 
 #include "base/program.h"
-#include "scenarios/federated/options.h"
+#include "scenarios/options/federated_options.h"
 
 namespace legacy {
 

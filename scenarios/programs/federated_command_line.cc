@@ -32,7 +32,7 @@ constexpr const char* kPopulationDescription =
 
 template <class Keep>
 void AddOptions(CLI::App& app, FederatedValues& values, Keep keep) {
-  for (const FederatedOption& option : FederatedOptions()) {
+  for (const FederatedOption& option : FederatedOptionRows()) {
     if (!keep(option.name)) continue;
     const std::string fallback = option.fallback.empty() ? "" : " [" + option.fallback + "]";
     app.add_option("--" + option.name, values[option.name], option.help + fallback)

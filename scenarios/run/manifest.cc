@@ -59,7 +59,7 @@ Method ReadMethodDocument(const std::string& name, const json& document) {
 
 json ScenarioDocument(const Scenario& scenario) {
   json document;
-  for (const ScenarioOption& option : ScenarioOptions()) {
+  for (const ScenarioOption& option : OptionsOf(scenario)) {
     const size_t dot = option.key.find('.');
     document[option.key.substr(0, dot)][option.key.substr(dot + 1)] = option.get(scenario);
   }
@@ -72,6 +72,7 @@ json ScenarioDocument(const Scenario& scenario) {
 
 Scenario ReadScenarioDocument(const json& document, const std::string& where) {
   Scenario scenario;
+  if (document.contains("federated")) scenario = FederatedDefaults();
   try {
     for (const auto& [section, entries] : document.items()) {
       for (const auto& [key, value] : entries.items()) {
@@ -196,7 +197,7 @@ Scenario ResumeDefaults(const std::string& directory) {
 
 std::string SharedText(const Scenario& scenario) {
   std::string text = "version: " LEGACY_VERSION "\n";
-  for (const ScenarioOption& option : ScenarioOptions()) {
+  for (const ScenarioOption& option : OptionsOf(scenario)) {
     if (!MayResumeChange(option.key)) text += option.key + ": " + option.get(scenario) + "\n";
   }
   const json document = ScenarioDocument(scenario);
@@ -209,7 +210,7 @@ std::string SharedText(const Scenario& scenario) {
 void CheckResume(const Scenario& scenario, const json& manifest) {
   const Scenario begun = AskedFor(manifest, "manifest.json: configuration");
   const std::string why = ", as the run began; --resume goes on with the same scenario";
-  for (const ScenarioOption& option : ScenarioOptions()) {
+  for (const ScenarioOption& option : OptionsOf(scenario)) {
     const std::string before = option.get(begun), now = option.get(scenario);
     if (MayResumeChange(option.key) || before == now) continue;
     if (option.key == "run.jobs" && begun.jobs > 1 && scenario.jobs > 1) continue;

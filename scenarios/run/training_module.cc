@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 
 #include "base/error.h"
+#include "scenarios/federated/learner.h"
 #include "scenarios/training/step_sources.h"
 
 namespace legacy {
@@ -11,12 +12,14 @@ namespace {
 constexpr const char* kModule = "liblegacy_training.so";  // beside the other libraries
 
 using Maker = StepSources* (*)(const Scenario&, const ProcessGroup&);
+using Learners = FederatedLearners* (*)(const Scenario&);
 using Joiner = ProcessGroup* (*)(const Launch&, const StopFlag&);
 
 // The functions of the module.
 struct Module {
   Maker sources = nullptr;
   Joiner join = nullptr;
+  Learners learners = nullptr;
 };
 
 Module Load() {
@@ -29,7 +32,8 @@ Module Load() {
                 "and trainings that are recorded");
   };
   return {reinterpret_cast<Maker>(find("legacy_trained_sources")),
-          reinterpret_cast<Joiner>(find("legacy_join_processes"))};
+          reinterpret_cast<Joiner>(find("legacy_join_processes")),
+          reinterpret_cast<Learners>(find("legacy_federated_learners"))};
 }
 
 const Module& Loaded() {
@@ -48,6 +52,10 @@ std::unique_ptr<StepSources> TrainedSources(const Scenario& scenario,
 
 std::unique_ptr<ProcessGroup> JoinProcesses(const Launch& launch, const StopFlag& stop) {
   return std::unique_ptr<ProcessGroup>(Loaded().join(launch, stop));
+}
+
+std::unique_ptr<FederatedLearners> TrainedLearners(const Scenario& scenario) {
+  return std::unique_ptr<FederatedLearners>(Loaded().learners(scenario));
 }
 
 }  // namespace legacy

@@ -96,7 +96,8 @@ struct FederatedTraining::Impl {
   // Adds a counted task to the aggregator, and renews what its client keeps.
   void Add(const LiveTask& task);
   void KeepOf(const LiveTask& task);
-  void Announce();
+  // True where a client may start a task before its last one is in a version.
+  bool KeepsAtCount() const { return aggregator->Traits().buffer > 0; }
 
   FederatedOptions options;
   const Task& task;
@@ -227,13 +228,13 @@ LocalTask FederatedTraining::Impl::TaskOf(const FederatedKey& key, const ModelVe
   int64_t epochs = options.epochs;
   if (options.most_epochs > epochs) {
     RandomStream random({.seed = options.local.seed,
-                         .step = static_cast<uint64_t>(key.version),
+                         .step = static_cast<uint64_t>(key.Draws()),
                          .worker = static_cast<uint32_t>(key.client),
                          .layer = 1,
                          .purpose = Purpose::kLocalOrder});
     epochs += random.Below(static_cast<uint32_t>(options.most_epochs - epochs + 1));
   }
-  return {.version = key.version,
+  return {.version = key.Draws(),
           .client = key.client,
           .samples = own,
           .epochs = epochs,
@@ -278,7 +279,7 @@ void FederatedTraining::Impl::Run(LiveTask& live_task, LocalTrainer& trainer) {
     live_task.optimizer = Numbered(local.first_step + trained.local_steps, trained.optimizer);
   }
   const UplinkKey draws = {
-      .seed = options.local.seed, .version = key.version, .client = key.client};
+      .seed = options.local.seed, .version = key.Draws(), .client = key.client};
   std::optional<Bytes> kept;
   ByteSpan residual;
   if (uplink->Keeps(base.parameters)) {
@@ -290,14 +291,21 @@ void FederatedTraining::Impl::Run(LiveTask& live_task, LocalTrainer& trainer) {
     }
   }
   live_task.update = uplink->Encode(trained.update, base.parameters, residual, draws);
-  live_task.result.up_bytes = live_task.update.bytes();
+  const auto add_bytes = [&](const EncodedUpdate& encoded) {
+    live_task.result.unit_bytes.resize(encoded.messages.size());
+    for (size_t u = 0; u < encoded.messages.size(); ++u) {
+      live_task.result.unit_bytes[u] += encoded.messages[u].size();
+    }
+    live_task.result.up_bytes += encoded.bytes();
+  };
+  add_bytes(live_task.update);
   if (aggregator->Traits().up_vectors == 2) {
     const auto scale =
         static_cast<float>(1 / (static_cast<double>(trained.local_steps) * live_task.rate));
     std::vector<float>& moved = trained.update;
     for (size_t i = 0; i < moved.size(); ++i) moved[i] = -base.downlink[i] - scale * moved[i];
     EncodedUpdate control = uplink->Encode(moved, base.parameters, {}, draws);
-    live_task.result.up_bytes += control.bytes();
+    add_bytes(control);
     live_task.control = std::move(control.messages);
   }
   if (options.batch_norm == BatchNormRule::kAverage) {
@@ -340,7 +348,7 @@ std::shared_ptr<LiveTask> FederatedTraining::Impl::Take(const FederatedKey& key)
 
 void FederatedTraining::Impl::Add(const LiveTask& done) {
   const UplinkKey draws = {
-      .seed = options.local.seed, .version = done.key.version, .client = done.key.client};
+      .seed = options.local.seed, .version = done.key.Draws(), .client = done.key.client};
   const std::vector<double>& parameters = done.base->parameters;
   std::vector<float> decoded(done.base->weights.size()), control;
   uplink->Decode(done.update.messages, parameters, draws, decoded);
@@ -374,7 +382,7 @@ void FederatedTraining::Impl::Add(const LiveTask& done) {
     buffer_sum[i] += weight * static_cast<double>(done.buffers[i]);
   }
   weight_sum += weight;
-  KeepOf(done);
+  if (!KeepsAtCount()) KeepOf(done);
 }
 
 // Renews what the client of a counted task keeps.
@@ -446,7 +454,13 @@ void FederatedTraining::Count(const FederatedKey& key, int times) {
   std::shared_ptr<LiveTask> task = impl_->Take(key);
   if (!result.finite) return;
   task->times = times;
+  if (impl_->KeepsAtCount()) impl_->KeepOf(*task);
   impl_->counted.push_back(std::move(task));
+}
+
+void FederatedTraining::Discard() {
+  assert(!impl_->KeepsAtCount());
+  impl_->counted.clear();
 }
 
 void FederatedTraining::Update() {

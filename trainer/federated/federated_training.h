@@ -8,7 +8,8 @@
 //   training.Update()         makes a version of what was counted
 //
 // A task is a pure function of its key (local_training.h). What a client keeps (residual, control
-// variate, optimizer) moves with Update, where its update has counted. Equal calls give equal bits,
+// variate, optimizer) moves where its update has counted: with Update, or with Count where the
+// server has no rounds, as the client may start its next task before. Equal calls give equal bits,
 // whatever the number of threads is.
 #pragma once
 
@@ -67,10 +68,14 @@ struct FederatedOptions {
 };
 
 // A FederatedKey names a task: the version that it starts from, and its client. One client has one
-// task at a time.
+// task at a time. Where a client may have several tasks of one version, as with an asynchronous
+// server, `draws` tells their draws apart: the number of the task.
 struct FederatedKey {
   int64_t version = 0;
   int64_t client = 0;
+  int64_t draws = -1;  // key of its draws; -1: the version
+
+  int64_t Draws() const { return draws < 0 ? version : draws; }
 
   friend auto operator<=>(const FederatedKey&, const FederatedKey&) = default;
 };
@@ -81,7 +86,8 @@ struct FederatedResult {
   int64_t samples = 0;
   double loss = 0;
   bool finite = true;
-  int64_t up_bytes = 0;  // of all messages, and of statistics of batch norm
+  std::vector<int64_t> unit_bytes = {};  // of the messages of each unit
+  int64_t up_bytes = 0;             // of all messages, and of statistics of batch norm
 };
 
 // A FederatedTraining holds server and clients.
@@ -105,6 +111,9 @@ class FederatedTraining {
   // Makes a version of the counted tasks, at least one: those of rounds in the order of clients,
   // those of an asynchronous server in the order of Count.
   void Update();
+  // Forgets what was counted since the last version, as of a round that makes none. Only where the
+  // server has rounds.
+  void Discard();
 
   int64_t version() const;
   // Number of tasks that have started, and neither been counted nor left out.

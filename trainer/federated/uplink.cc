@@ -174,4 +174,34 @@ std::optional<int64_t> Uplink::MessageBytes(std::span<const double> parameters) 
   return sum;
 }
 
+WorkList Uplink::EncodeWork(std::span<const double> parameters) const {
+  WorkList all;
+  for (size_t u = 0; u < units_.size(); ++u) {
+    const Unit& unit = units_[u];
+    const double parameter = parameters[u];
+    const Codec& codec = CodecOf(unit, parameter);
+    WorkList work = codec.EncodeWork(unit.numel, ContextOf(unit, parameter, {}));
+    if (codec.CountVaries(unit.numel, parameter)) {
+      AddWork(codec.PackWork(codec.ElementsSent(unit.numel, parameter),
+                             Keeps(unit, parameter) ? Feeding::kGradient : Feeding::kNone),
+              work);
+    }
+    if (Keeps(unit, parameter)) {
+      if (decay_ != 1) AddWork(Work{"copy", unit.numel}, work);
+      AddWork(codec.FeedbackWork(unit.numel, parameter, Feeding::kGradient), work);
+    }
+    JoinWork(work, all);
+  }
+  return all;
+}
+
+std::vector<int64_t> Uplink::ElementsSent(std::span<const double> parameters) const {
+  std::vector<int64_t> elements;
+  for (size_t u = 0; u < units_.size(); ++u) {
+    const Codec& codec = CodecOf(units_[u], parameters[u]);
+    elements.push_back(codec.ElementsSent(units_[u].numel, parameters[u]));
+  }
+  return elements;
+}
+
 }  // namespace legacy

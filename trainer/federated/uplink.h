@@ -73,6 +73,10 @@ class Uplink {
               const UplinkKey& key, std::span<float> out) const;
   // Returns the bytes of an update's messages; nothing where they depend on the data.
   std::optional<int64_t> MessageBytes(std::span<const double> parameters) const;
+  // Return the device work of encoding an update, and the values that it sends, by unit. Where
+  // their number depends on the data, both are of the number that the parameters ask for.
+  WorkList EncodeWork(std::span<const double> parameters) const;
+  std::vector<int64_t> ElementsSent(std::span<const double> parameters) const;
 
  private:
   struct State;

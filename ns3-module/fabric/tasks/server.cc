@@ -44,7 +44,12 @@ uint64_t ServerBase::TasksStarted() const
 int64_t ServerBase::UploadBytes(uint64_t task)
 {
     m_moved = true;
-    return m_live.at(task).row.work.upBytes;
+    int64_t& bytes = m_live.at(task).row.work.upBytes;
+    if (bytes == kUnknownBytes)
+    {
+        bytes = m_works.UpBytesOf(task);
+    }
+    return bytes;
 }
 
 void ServerBase::Settle(TaskSink& sink)
@@ -81,12 +86,13 @@ void ServerBase::Start(const Pick& pick, std::optional<uint64_t> key, TaskSink& 
     live.row.id = m_nextTask++;
     live.row.client = pick.client;
     live.row.baseVersion = m_version;
-    live.row.work = m_works.WorkOf(pick.client, m_version);
     live.row.times.dispatched = sink.Now();
     Task task;
     task.id = live.row.id;
     task.client = pick.client;
     task.key = key.value_or(task.id);
+    live.row.work =
+        m_works.WorkOf({task.id, pick.client, m_version, task.key, live.times});
     task.downBytes = live.row.work.downBytes;
     task.work = live.row.work.work;
     task.lanes = live.row.work.lanes;

@@ -14,11 +14,24 @@
 namespace legacy::fabric
 {
 
+/// A TaskStart is a task that a server is about to dispatch.
+struct TaskStart
+{
+    uint64_t id = 0;
+    int client = 0;
+    int64_t version = 0; ///< the newest, which it starts from
+    uint64_t key = 0;    ///< of draws about it, see Task
+    int times = 1;       ///< how often the client was drawn
+};
+
+/// Upload that is not known before the work is done.
+inline constexpr int64_t kUnknownBytes = -1;
+
 /// A TaskWork is what a task moves and computes.
 struct TaskWork
 {
     int64_t downBytes = 0;
-    int64_t upBytes = 0;
+    int64_t upBytes = 0; ///< or kUnknownBytes
     TimeNs work = 0;
     int lanes = 1;
 };
@@ -28,7 +41,13 @@ class TaskWorks
 {
   public:
     virtual ~TaskWorks() = default;
-    virtual TaskWork WorkOf(int client, int64_t version) = 0;
+    virtual TaskWork WorkOf(const TaskStart& start) = 0;
+    /// Returns the upload of a task whose WorkOf did not know it. It is asked once, when the work
+    /// is done.
+    virtual int64_t UpBytesOf(uint64_t)
+    {
+        return 0;
+    }
     /// Returns the time of a task that shares no line with others: for deadlines by factor.
     virtual TimeNs Predicted(int client) = 0;
 };

@@ -25,7 +25,11 @@ inline constexpr TimeNs kSecond = 1'000'000'000;
 class TestWorks : public TaskWorks {
  public:
   std::function<TaskWork(int client, int64_t version)> work;
-  TaskWork WorkOf(int client, int64_t version) override { return work(client, version); }
+  std::function<int64_t(uint64_t task)> up_bytes = [](uint64_t) { return 0; };
+  TaskWork WorkOf(const TaskStart& start) override {
+    return work(start.client, start.version);
+  }
+  int64_t UpBytesOf(uint64_t task) override { return up_bytes(task); }
   TimeNs Predicted(int client) override { return work(client, 0).work; }
 };
 

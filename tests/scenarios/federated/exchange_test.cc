@@ -193,7 +193,7 @@ TEST(ExchangePlan, RoundsBeginAtTheirOwnTimeWhereLinesChange) {
   const Texts options =
       With(kSilos, {{"exchange", "ring-allreduce"}, {"client-seconds", "25"}, {"rounds", "8"}});
   const Plan steady = RunOf(options);
-  const Plan plan = RunOf(With(options, {{"schedule", "csv:" + path}}));
+  const Plan plan = RunOf(With(options, {{"traces", "csv:" + path}}));
   EXPECT_TRUE(plan.exchange->rates_change);
   const auto span = [](const std::vector<double>& values) {
     return *std::max_element(values.begin(), values.end()) -

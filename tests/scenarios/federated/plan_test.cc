@@ -151,7 +151,7 @@ TEST(Plan, ScalingRatesAndTimesScalesEveryTime) {
                   {"server-rate", factor == 1 ? "100Mbps" : "200Mbps"},
                   {"over-select", "1.5"},
                   {"deadline", factor == 1 ? "30s" : "15s"},
-                  {"schedule", "csv:" + path + ":scale=mean"}});
+                  {"traces", "csv:" + path + ":scale=mean"}});
   };
   const Plan slow = run(1, "slow.csv"), fast = run(2, "fast.csv");
   ASSERT_EQ(slow.rounds.size(), fast.rounds.size());
@@ -166,7 +166,7 @@ TEST(Plan, AScheduleThatNeverChangesIsNone) {
   plain["population"] = "broadband";
   plain["price"] = "";
   Texts scheduled = plain;
-  scheduled["schedule"] =
+  scheduled["traces"] =
       "csv:" + Write("flat.csv", "time_s,mbps\n0,7\n1,7\n5,7\n") + ":scale=mean";
   const PlanRequest request = Request(plain);
   EXPECT_EQ(RoundsCsv(request, RunPlan(request)), RoundsCsv(request, RunOf(scheduled)));
@@ -269,7 +269,7 @@ TEST(Plan, SaysWhatIsWrong) {
   EXPECT_EQ(with("fidelity", "exact").substr(0, 28), "--fidelity: got 'exact'; all");
   EXPECT_EQ(with("selection", "oort"),
             "--selection: got 'oort'; allowed: uniform, weighted, round-robin");
-  EXPECT_EQ(with("schedule", "trace.csv").substr(0, 31), "--schedule: got 'trace.csv'; al");
+  EXPECT_EQ(with("traces", "trace.csv").substr(0, 29), "--traces: got 'trace.csv'; al");
   EXPECT_EQ(with("dropout", "2").substr(0, 25), "--dropout: got '2'; allow");
   EXPECT_EQ(with("deadline", "soon").substr(0, 27), "--deadline: got 'soon'; all");
   EXPECT_EQ(with("at", "moon"), "");  // found when the network is made

@@ -1,0 +1,78 @@
+#include "scenarios/federated/client_clock.h"
+
+namespace legacy {
+
+LocalBatches BatchesOf(int64_t samples, int64_t batch_size, int64_t steps) {
+  LocalBatches batches;
+  batches.size = std::min(batch_size, samples);
+  batches.rest = samples % batches.size;
+  const int64_t per_epoch = samples / batches.size + (batches.rest > 0 ? 1 : 0);
+  batches.shorts = batches.rest > 0 ? steps / per_epoch : 0;
+  batches.whole = steps - batches.shorts;
+  return batches;
+}
+
+ClientClock::ClientClock(const Scenario& scenario, const fabric::Population& population,
+                         std::vector<OperationCost> costs, std::span<const Unit> layers,
+                         LocalStepWork step_work)
+    : population_(population),
+      common_(scenario.device_profile),
+      step_work_(std::move(step_work)) {
+  std::vector<int64_t> numels;
+  for (const Unit& layer : layers) numels.push_back(layer.numel);
+  const auto add = [&](const std::string& name) {
+    if (devices_.contains(name)) return;
+    Profile profile = Faster(LoadProfile(name), scenario.device_speed, scenario.codec_speed);
+    if (*scenario.launches) profile.launches = **scenario.launches;
+    devices_.emplace(
+        name, Device(Clock(std::move(profile), costs, numels, {}, step_work_.update_kernels)));
+  };
+  add(common_);
+  for (const fabric::Group& group : population.Groups()) {
+    for (const std::string& name : group.profile.Words()) {
+      if (!name.empty()) add(name);
+    }
+  }
+}
+
+const ClientClock::Device& ClientClock::DeviceOf(int64_t client) const {
+  const std::string& own = population_.ProfileOf(client);
+  return devices_.at(own.empty() ? common_ : own);
+}
+
+ClientClock::Device& ClientClock::DeviceOf(int64_t client) {
+  const std::string& own = population_.ProfileOf(client);
+  return devices_.at(own.empty() ? common_ : own);
+}
+
+double ClientClock::StepSeconds(Device& device, int64_t samples) const {
+  const auto [found, added] = device.step_seconds.try_emplace(samples);
+  if (added) {
+    found->second = device.clock.ComputeSeconds(samples);
+    for (const Work& work : step_work_.corrections) {
+      found->second += device.clock.profile().ComputeWorkSeconds(work);
+    }
+  }
+  return found->second;
+}
+
+double ClientClock::LocalSeconds(int64_t client, const LocalBatches& batches) {
+  Device& device = DeviceOf(client);
+  double seconds = 0;
+  if (batches.whole > 0) {
+    seconds += static_cast<double>(batches.whole) * StepSeconds(device, batches.size);
+  }
+  if (batches.shorts > 0) {
+    seconds += static_cast<double>(batches.shorts) * StepSeconds(device, batches.rest);
+  }
+  return population_.SlowdownOf(client) * seconds;
+}
+
+double ClientClock::WorkSeconds(int64_t client, const WorkList& work) const {
+  const Device& device = DeviceOf(client);
+  double seconds = 0;
+  for (const Work& entry : work) seconds += device.clock.profile().WorkSeconds(entry);
+  return population_.SlowdownOf(client) * seconds;
+}
+
+}  // namespace legacy

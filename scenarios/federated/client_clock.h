@@ -1,0 +1,66 @@
+// A client clock prices what a client computes in a task, by the profile of its device: local steps
+// and the encoding of its update (docs/clock.md). Servers compute in no time.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "compress/unit.h"
+#include "compress/work.h"
+#include "ns3-module/fabric/population/population.h"
+#include "scenarios/options/scenario.h"
+#include "trainer/clock/clock.h"
+#include "trainer/clock/operation_cost.h"
+
+namespace legacy {
+
+// A LocalBatches says how often a task steps: whole batches of `size` samples, and short ones of
+// `rest`, with which an epoch ends.
+struct LocalBatches {
+  int64_t size = 0;
+  int64_t whole = 0;
+  int64_t rest = 0;
+  int64_t shorts = 0;
+};
+// Returns the batches of `steps` steps over `samples` > 0 samples, epoch by epoch.
+LocalBatches BatchesOf(int64_t samples, int64_t batch_size, int64_t steps);
+
+// What every local step does beside forward and backward pass.
+struct LocalStepWork {
+  std::vector<std::string> update_kernels;  // of all elements: the optimizer's
+  WorkList corrections;                     // clipping, and what the algorithm adds
+};
+
+// A ClientClock is of one model.
+class ClientClock {
+ public:
+  // Throws Error on profiles that do not exist, or do not price an operation.
+  ClientClock(const Scenario& scenario, const fabric::Population& population,
+              std::vector<OperationCost> costs, std::span<const Unit> layers,
+              LocalStepWork step_work);
+
+  // Return the seconds of a client's local steps, and of its other work.
+  double LocalSeconds(int64_t client, const LocalBatches& batches);
+  double WorkSeconds(int64_t client, const WorkList& work) const;
+
+ private:
+  struct Device {
+    explicit Device(Clock priced) : clock(std::move(priced)) {}
+    Clock clock;
+    std::map<int64_t, double> step_seconds;  // by samples of the step
+  };
+
+  Device& DeviceOf(int64_t client);
+  const Device& DeviceOf(int64_t client) const;
+  double StepSeconds(Device& device, int64_t samples) const;
+
+  const fabric::Population& population_;
+  std::string common_;  // profile of clients without one
+  LocalStepWork step_work_;
+  std::map<std::string, Device> devices_;
+};
+
+}  // namespace legacy

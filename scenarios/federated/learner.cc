@@ -1,0 +1,63 @@
+#include "scenarios/federated/learner.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/parse.h"
+
+namespace legacy {
+namespace {
+
+// Splits "fedavg,fedbuff:k=10,alpha=0.5": a part "k=v" without a name belongs to the one before.
+std::vector<std::string> SplitAlgorithms(const std::string& text) {
+  std::vector<std::string> algorithms;
+  for (const std::string& part : SplitList(text)) {
+    const size_t equals = part.find('='), colon = part.find(':');
+    const bool option = equals != std::string::npos && (colon == std::string::npos || colon > equals);
+    if (option && !algorithms.empty()) {
+      algorithms.back() += "," + part;
+    } else {
+      algorithms.push_back(part);
+    }
+  }
+  return algorithms;
+}
+
+}  // namespace
+
+std::vector<FederatedMethod> FederatedMethodsOf(const Scenario& scenario) {
+  const std::vector<std::string> algorithms =
+      SplitAlgorithms(scenario.federated->at("algorithms"));
+  if (algorithms.empty()) throw Error("federated.algorithms", "nothing", "a name, as in fedavg");
+  std::vector<FederatedMethod> methods;
+  for (const std::string& algorithm : algorithms) {
+    for (const std::string& policy : scenario.policies) {
+      const Method method = FindMethod(scenario, policy);
+      if (method.Local()) {
+        throw Error("compression.policies", policy,
+                    "policies of one step: what clients do between exchanges is federated.local");
+      }
+      const std::string name = algorithms.size() > 1 ? algorithm + " " + policy : policy;
+      const auto same = [&](const FederatedMethod& other) { return other.name == name; };
+      if (std::ranges::any_of(methods, same)) {
+        throw Error("federated.algorithms", algorithm, "each algorithm once");
+      }
+      methods.push_back({name, algorithm, method});
+    }
+  }
+  return methods;
+}
+
+PlanRequest RequestOf(const Scenario& scenario, uint64_t seed) {
+  FederatedValues values = *scenario.federated;
+  values["topology"] = scenario.topology == "star" ? "" : scenario.topology;
+  values["fidelity"] = scenario.fidelity.text();
+  values["transport"] = scenario.transport.text();
+  values["connections"] = scenario.connections.text();
+  values["congestion"] = scenario.congestion.text();
+  values["streams"] = std::to_string(scenario.streams);
+  values["seed"] = std::to_string(seed);
+  return ParsePlan(values, true);
+}
+
+}  // namespace legacy

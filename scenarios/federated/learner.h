@@ -1,0 +1,91 @@
+// A learner is a workload whose tasks train: client data, local training, codecs and the server's
+// algorithm, coupled to a simulated network task by task. It is made by the module that trains
+// (trained_learners.cc), so that plans need no LibTorch.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/metric.h"
+#include "compress/policy.h"
+#include "compress/state.h"
+#include "compress/unit.h"
+#include "scenarios/federated/plan_request.h"
+#include "scenarios/federated/workload.h"
+#include "scenarios/options/scenario.h"
+#include "trainer/data/task_catalog.h"
+
+namespace legacy {
+
+// A FederatedMethod is one row of a comparison: how clients compress, and how the server combines.
+struct FederatedMethod {
+  std::string name;  // "topk"; of several algorithms "scaffold topk"
+  std::string algorithm;
+  Method method;
+};
+
+// VersionFacts are what is known of the tasks that a version was made of: means over them.
+struct VersionFacts {
+  double learning_rate = 0;
+  double loss = 0;
+  double elements_sent = 0;
+  double message_bytes = 0;  // messages alone
+  double down_bytes = 0;     // payloads
+  double up_bytes = 0;
+  // Work of the last task that came, in seconds.
+  double local_seconds = 0;
+  double encode_seconds = 0;
+};
+
+// UnitSums are sums over the versions, of a counted task in the mean.
+struct UnitSums {
+  double parameter = 0;
+  double elements = 0;
+  double bytes = 0;
+};
+
+// A FederatedLearner has one training.
+class FederatedLearner : public Workload {
+ public:
+  virtual int64_t Version() const = 0;
+  // Returns the facts of the newest version; there is one.
+  virtual const VersionFacts& Facts() const = 0;
+  virtual Evaluation Evaluate() = 0;
+  virtual std::span<const Unit> Units() const = 0;
+  virtual const std::vector<UnitSums>& Sums() const = 0;
+  virtual std::vector<Decision> TakeDecisions() = 0;
+  // Returns a text for people: what clients send, and how the server combines it.
+  virtual std::string Description() const = 0;
+  virtual int64_t LabelsOf(int client) const = 0;
+};
+
+// FederatedLearners make the learners of a run, which share its data.
+class FederatedLearners {
+ public:
+  virtual ~FederatedLearners() = default;
+  virtual std::span<const Metric> Metrics() const = 0;
+  virtual std::span<const Unit> Layers() const = 0;
+  // Returns the table of a seed's partition.
+  virtual std::string PartitionText(uint64_t seed, int64_t clients) const = 0;
+  // `request` outlives the learner, and `folder` is where client states go that memory does not
+  // hold. Sets the request's buffer to that of the algorithm. Throws Error on options that do not
+  // go together.
+  virtual std::unique_ptr<FederatedLearner> Make(const FederatedMethod& method, uint64_t seed,
+                                                 PlanRequest& request,
+                                                 const std::string& folder) = 0;
+};
+
+// Returns the learners of a scenario, which outlives them. Throws Error on data and models that do
+// not exist.
+std::unique_ptr<FederatedLearners> TrainedLearners(const Scenario& scenario);
+
+// Returns the rows of a comparison: each algorithm with each policy.
+std::vector<FederatedMethod> FederatedMethodsOf(const Scenario& scenario);
+
+// Returns the plan of a run: clients, network and server of the scenario.
+PlanRequest RequestOf(const Scenario& scenario, uint64_t seed);
+
+}  // namespace legacy

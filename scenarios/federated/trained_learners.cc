@@ -1,0 +1,424 @@
+// Learners that train with LibTorch. They are in the module that is loaded when the first training
+// begins (run/training_module.cc).
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+#include <thread>
+#include <unordered_map>
+#include <utility>
+
+#include "base/error.h"
+#include "base/parse.h"
+#include "ns3-module/fabric/base/units.h"
+#include "scenarios/federated/client_clock.h"
+#include "scenarios/federated/learner.h"
+#include "scenarios/options/methods.h"
+#include "trainer/federated/federated_training.h"
+#include "trainer/federated/partition_view.h"
+#include "trainer/models/model.h"
+#include "trainer/tasks/task.h"
+
+namespace legacy {
+namespace {
+
+using fabric::kUnknownBytes;
+using fabric::TaskFate;
+
+// Reads "epochs:2", "epochs:2-5" or "steps:20".
+void ReadLocal(const std::string& text, FederatedOptions& options) {
+  const std::string key = "federated.local";
+  constexpr int64_t kMost = 1'000'000;
+  if (text.starts_with("steps:")) {
+    options.steps = ParseInteger(text.substr(6), key, 1, kMost);
+    return;
+  }
+  if (!text.starts_with("epochs:")) {
+    throw Error(key, text, "epochs:2, epochs:2-5 or steps:20");
+  }
+  const std::string epochs = text.substr(7);
+  const size_t dash = epochs.find('-');
+  options.epochs = ParseInteger(epochs.substr(0, dash), key, 1, kMost);
+  if (dash != std::string::npos) {
+    options.most_epochs = ParseInteger(epochs.substr(dash + 1), key, options.epochs, kMost);
+  }
+}
+
+template <class Enum, size_t N>
+Enum ChoiceOf(const FederatedValues& values, const std::string& name,
+              const std::array<const char*, N>& texts) {
+  const std::vector<std::string> names(texts.begin(), texts.end());
+  const std::string text = ParseChoice(values.at(name), "federated." + name, names);
+  return static_cast<Enum>(std::ranges::find(names, text) - names.begin());
+}
+
+ScheduleOptions ScheduleOf(const Scenario& s) {
+  ScheduleOptions schedule;
+  schedule.learning_rate = s.learning_rate;
+  schedule.decay = *s.schedule;
+  schedule.warmup_steps = s.warmup_steps;
+  schedule.warmup_from = s.warmup_from;
+  schedule.milestones.assign(s.decay_steps.begin(), s.decay_steps.end());
+  schedule.gamma = s.decay_factor;
+  schedule.final_learning_rate = s.final_learning_rate;
+  return schedule;
+}
+
+FederatedOptions OptionsOf(const Scenario& s, const PlanRequest& request, uint64_t seed) {
+  const FederatedValues& values = *s.federated;
+  FederatedOptions options;
+  options.versions = request.Versions();
+  options.local.batch_size = s.batch;
+  options.local.seed = seed;
+  options.local.sgd = {.momentum = s.momentum,
+                       .weight_decay = s.weight_decay,
+                       .nesterov = s.nesterov,
+                       .decay_vectors = s.decay_vectors};
+  options.local.optimizer = *s.optimizer;
+  options.local.clip = s.clip_worker;
+  options.local.label_smoothing = s.label_smoothing;
+  ReadLocal(values.at("local"), options);
+  options.schedule = ScheduleOf(s);
+  const std::string weighting =
+      ParseChoice(values.at("weighting"), "federated.weighting", {"auto", "samples", "uniform"});
+  if (weighting != "auto") {
+    options.weighting = weighting == "samples" ? Weighting::kSamples : Weighting::kUniform;
+  }
+  options.keep_optimizer =
+      ParseChoice(values.at("client-state"), "federated.client_state", {"reset", "keep"}) == "keep";
+  options.memory = ChoiceOf<UplinkMemory>(values, "uplink-memory", kUplinkMemoryTexts);
+  options.residual_decay = ParseNumber(values.at("residual-decay"), "federated.residual_decay", 0, 1);
+  options.residual_age =
+      ParseInteger(values.at("residual-age"), "federated.residual_age", 0, INT32_MAX);
+  options.buckets.bucket_bytes = *s.bucket;
+  options.batch_norm = ChoiceOf<BatchNormRule>(values, "batchnorm", kBatchNormTexts);
+  options.drop_diverged =
+      ParseChoice(values.at("diverged"), "federated.diverged", {"fail", "drop"}) == "drop";
+  const auto cores = static_cast<int>(std::thread::hardware_concurrency());
+  options.threads = std::max(1, s.threads > 0 ? s.threads : cores);
+  return options;
+}
+
+// What the algorithm's rule adds to each local step, in kernels of the clock.
+WorkList CorrectionsOf(const ClientRule& rule, const FederatedOptions& options, int64_t elements) {
+  WorkList work;
+  if (options.local.clip > 0) AddWork(Work{"clip", elements}, work);
+  const int passes = (rule.proximal > 0 ? 1 : 0) + (rule.control ? 1 : 0) + (rule.dynamic > 0 ? 1 : 0);
+  for (int pass = 0; pass < passes; ++pass) AddWork(Work{"accumulate", elements}, work);
+  return work;
+}
+
+class TrainedLearner : public FederatedLearner {
+ public:
+  struct Parts {
+    const Scenario& scenario;
+    const Task& task;
+    const SampleLabels& labels;
+    PlanRequest& request;
+    FederatedOptions options;
+    ModelRequest model;
+    std::vector<OperationCost> costs;
+    BuiltMethod built;
+    std::string folder;
+  };
+
+  explicit TrainedLearner(Parts parts)
+      : request_(parts.request),
+        labels_(parts.labels),
+        options_(parts.options),
+        description_(parts.built.description),
+        partition_(MakePartition(parts.scenario.federated->at("partition"), parts.labels,
+                                 parts.request.population.Clients(), parts.options.local.seed)),
+        store_(parts.folder, fabric::ParseBytes(parts.scenario.federated->at("state-memory"),
+                                                "federated.state_memory")),
+        training_(parts.options, parts.task, parts.model, *partition_,
+                  std::move(parts.built.policy), store_) {
+    CheckServer();
+    CheckClients();
+    const Unit& last = training_.layers().back();
+    clock_.emplace(parts.scenario, request_.population, std::move(parts.costs), training_.layers(),
+                   LocalStepWork{{OptimizerKernel(options_.local.optimizer.kind)},
+                                 CorrectionsOf(training_.traits().client, options_,
+                                               last.offset + last.numel)});
+    sums_.resize(training_.uplink().units().size());
+    gathered_units_.resize(sums_.size());
+  }
+
+  fabric::TaskWork WorkOf(const fabric::TaskStart& start) override {
+    const FederatedKey key = {start.version, start.client, static_cast<int64_t>(start.key)};
+    Started started = {.key = key, .times = start.times};
+    started.local_steps = training_.LocalStepsOf(key);
+    const fabric::TaskWork work = Figure(start.client, started);
+    training_.Start(key);
+    started_.emplace(start.id, std::move(started));
+    return work;
+  }
+  int64_t UpBytesOf(uint64_t task) override {
+    return training_.Finish(started_.at(task).key).up_bytes;
+  }
+  fabric::TaskWork Expected(int client) override {
+    const FederatedKey key = {training_.version(), client};
+    Started started = {.local_steps = training_.LocalStepsOf(key)};
+    fabric::TaskWork work = Figure(client, started);
+    // About as many bytes as the parameters ask for: values with their positions.
+    if (work.upBytes == kUnknownBytes) {
+      const std::vector<int64_t>& elements = started.base->elements;
+      work.upBytes = 8 * std::accumulate(elements.begin(), elements.end(), int64_t{0});
+    }
+    return work;
+  }
+  std::optional<int64_t> SamplesOf(int client) override { return partition_->SizeOf(client); }
+  TaskFigures FiguresOf(const fabric::TaskRow& row) override {
+    return {.local_steps = started_.at(row.id).local_steps,
+            .samples = partition_->SizeOf(row.client)};
+  }
+  std::optional<double> Ended(const fabric::TaskRow& row) override {
+    const auto found = started_.find(row.id);
+    const Started started = std::move(found->second);
+    started_.erase(found);
+    if (row.fate != TaskFate::Counted) {
+      training_.Abandon(started.key);
+      return std::nullopt;
+    }
+    const FederatedResult result = training_.Finish(started.key);
+    training_.Count(started.key, started.times);
+    if (!result.finite) return std::nullopt;
+    Add(started, result);
+    return result.loss;
+  }
+  void Round(const fabric::RoundRow& row) override {
+    if (!row.made) {
+      if (counted_ > 0) training_.Discard();
+    } else if (counted_ == 0) {
+      throw Error("version " + std::to_string(row.version) +
+                  ": no update of it is finite; a lower learning rate or clipping may help");
+    } else {
+      Conclude();
+      training_.Update();
+    }
+    gathered_ = VersionFacts();
+    for (UnitSums& sums : gathered_units_) sums = UnitSums();
+    counted_ = 0;
+  }
+
+  int64_t Version() const override { return training_.version(); }
+  const VersionFacts& Facts() const override { return facts_; }
+  Evaluation Evaluate() override { return training_.Evaluate(); }
+  std::span<const Unit> Units() const override { return training_.uplink().units(); }
+  const std::vector<UnitSums>& Sums() const override { return sums_; }
+  std::vector<Decision> TakeDecisions() override { return training_.TakeDecisions(); }
+  std::string Description() const override { return description_; }
+  int64_t LabelsOf(int client) const override {
+    if (labels_.labels.empty()) return 0;
+    std::vector<bool> present(static_cast<size_t>(labels_.classes));
+    for (const int64_t sample : partition_->SamplesOf(client)) {
+      present[static_cast<size_t>(labels_.labels[static_cast<size_t>(sample)])] = true;
+    }
+    return std::ranges::count(present, true);
+  }
+
+ private:
+  // What all tasks of a version share.
+  struct Base {
+    int64_t version = 0;
+    std::vector<double> parameters;  // by unit, as all here
+    std::vector<int64_t> elements;   // values that messages have
+    WorkList encode;
+    int64_t down_bytes = 0;
+    int64_t up_bytes = 0;  // or kUnknownBytes
+  };
+  // A task from WorkOf to Ended.
+  struct Started {
+    FederatedKey key = {};
+    int times = 1;
+    int64_t local_steps = 0;
+    std::shared_ptr<const Base> base = nullptr;
+    double local_seconds = 0;
+    double encode_seconds = 0;
+  };
+
+  const std::shared_ptr<const Base>& NewestBase() {
+    if (base_ && base_->version == training_.version()) return base_;
+    const Uplink& uplink = training_.uplink();
+    const std::span<const double> parameters = training_.parameters();
+    auto base = std::make_shared<Base>();
+    base->version = training_.version();
+    base->parameters.assign(parameters.begin(), parameters.end());
+    base->elements = uplink.ElementsSent(parameters);
+    base->encode = uplink.EncodeWork(parameters);
+    if (training_.traits().up_vectors == 2) {
+      for (Work& work : base->encode) {
+        work.elements *= 2;
+        work.launches *= 2;
+      }
+    }
+    base->down_bytes = training_.DownBytes();
+    base->up_bytes = training_.UpBytes().value_or(kUnknownBytes);
+    base_ = std::move(base);
+    return base_;
+  }
+
+  void CheckServer() {
+    const int64_t buffer = training_.traits().buffer;
+    auto* const async = std::get_if<fabric::AsyncOptions>(&request_.server);
+    if ((buffer > 0) != (async != nullptr)) {
+      throw Error("federated.server", async ? "async" : "sync",
+                  std::string(buffer > 0 ? "async" : "sync") + " with algorithm " +
+                      options_.algorithm);
+    }
+    if (async != nullptr) {
+      async->buffer = buffer;
+      async->maxStaleness = training_.traits().max_staleness;
+    }
+  }
+  void CheckClients() const {
+    if (options_.steps == 0) return;
+    for (int64_t client = 0; client < partition_->Clients(); ++client) {
+      if (partition_->SizeOf(client) > 0) continue;
+      throw Error("federated.local", "steps:" + std::to_string(options_.steps),
+                  "epochs, as client " + std::to_string(client) +
+                      " has no samples by this partition");
+    }
+  }
+
+  // Returns the task of a client from the newest version.
+  fabric::TaskWork Figure(int client, Started& started) {
+    started.base = NewestBase();
+    const int64_t samples = partition_->SizeOf(client);
+    if (samples > 0) {
+      started.local_seconds = clock_->LocalSeconds(
+          client, BatchesOf(samples, options_.local.batch_size, started.local_steps));
+    }
+    started.encode_seconds = clock_->WorkSeconds(client, started.base->encode);
+    return {.downBytes = started.base->down_bytes,
+            .upBytes = started.base->up_bytes,
+            .work = fabric::RoundedTime((started.local_seconds + started.encode_seconds) * 1e9),
+            .lanes = request_.streams};
+  }
+
+  // Adds a counted task to the version in work.
+  void Add(const Started& started, const FederatedResult& result) {
+    ++counted_;
+    const Base& base = *started.base;
+    for (size_t u = 0; u < gathered_units_.size(); ++u) {
+      const auto bytes = static_cast<double>(result.unit_bytes[u]);
+      gathered_units_[u].parameter += base.parameters[u];
+      gathered_units_[u].elements += static_cast<double>(base.elements[u]);
+      gathered_units_[u].bytes += bytes;
+      gathered_.elements_sent += static_cast<double>(base.elements[u]);
+      gathered_.message_bytes += bytes;
+    }
+    gathered_.loss += result.loss;
+    gathered_.up_bytes += static_cast<double>(result.up_bytes);
+    gathered_.down_bytes += static_cast<double>(base.down_bytes);
+    gathered_.local_seconds = started.local_seconds;
+    gathered_.encode_seconds = started.encode_seconds;
+  }
+  // Makes means of what was added.
+  void Conclude() {
+    facts_ = gathered_;
+    const auto count = static_cast<double>(counted_);
+    for (double* mean : {&facts_.loss, &facts_.elements_sent, &facts_.message_bytes,
+                         &facts_.down_bytes, &facts_.up_bytes}) {
+      *mean /= count;
+    }
+    facts_.learning_rate = LearningRate(options_.schedule, training_.version(), options_.versions);
+    for (size_t u = 0; u < sums_.size(); ++u) {
+      sums_[u].parameter += gathered_units_[u].parameter / count;
+      sums_[u].elements += gathered_units_[u].elements / count;
+      sums_[u].bytes += gathered_units_[u].bytes / count;
+    }
+  }
+
+  PlanRequest& request_;
+  const SampleLabels& labels_;
+  FederatedOptions options_;
+  std::string description_;
+  std::unique_ptr<Partition> partition_;
+  ClientStore store_;
+  FederatedTraining training_;
+  std::optional<ClientClock> clock_;
+  std::unordered_map<uint64_t, Started> started_;
+  std::shared_ptr<const Base> base_;
+  // Sums over the counted tasks of the version in work, and their number.
+  VersionFacts gathered_;
+  std::vector<UnitSums> gathered_units_;
+  int64_t counted_ = 0;
+  VersionFacts facts_;
+  std::vector<UnitSums> sums_;
+};
+
+class Learners : public FederatedLearners {
+ public:
+  explicit Learners(const Scenario& scenario)
+      : scenario_(scenario),
+        task_(LoadTask({.dataset = scenario.dataset,
+                        .data_root = scenario.data_root,
+                        .train_limit = scenario.train_limit,
+                        .test_limit = scenario.test_limit,
+                        .window = static_cast<int>(scenario.window),
+                        .evaluation_columns = scenario.evaluation_columns,
+                        .validation = *scenario.evaluate_on == TextPart::kValidation,
+                        .negatives = scenario.negatives,
+                        .strict = scenario.strict_data})),
+        samples_(task_->OpenSamples()),
+        labels_(samples_->Labels()),
+        layers_(LayersOf(task_->RequestFor(scenario.model, scenario.seed))) {}
+
+  std::span<const Metric> Metrics() const override { return task_->Info().metrics; }
+  std::span<const Unit> Layers() const override { return layers_; }
+  std::string PartitionText(uint64_t seed, int64_t clients) const override {
+    const std::string& text = scenario_.federated->at("partition");
+    const PartitionView view =
+        ViewPartition(*MakePartition(text, labels_, clients, seed), labels_);
+    std::string line = fmt::format("{} clients with {} to {} samples (median {:g})", clients,
+                                   view.least, view.most, view.median);
+    if (view.labels > 0) {
+      line += fmt::format(", {:.3g} of {} labels, distance {:.2g} from the whole", view.labels,
+                          labels_.classes, view.distance);
+    }
+    return line + " by " + text;
+  }
+
+  std::unique_ptr<FederatedLearner> Make(const FederatedMethod& row, uint64_t seed,
+                                         PlanRequest& request, const std::string& folder) override {
+    FederatedOptions options = OptionsOf(scenario_, request, seed);
+    options.algorithm = row.algorithm;
+    options.scheme = SchemeText(row.method, scenario_);
+    options.scope = *row.method.scope;
+    const int64_t clients = request.population.Clients();
+    if (const auto* sync = std::get_if<fabric::SyncOptions>(&request.server)) {
+      options.per_version = sync->perRound;
+    } else {
+      options.per_version = std::get<fabric::AsyncOptions>(request.server).buffer;
+    }
+    Scenario here = scenario_;
+    here.steps = options.versions;
+    here.seed = seed;
+    here.error_feedback = options.memory != UplinkMemory::kOff;
+    const std::vector<Unit> units =
+        PlanUnits(layers_, options.scope, options.buckets).units;
+    BuiltMethod built = BuildMethod(row.method, here, units,
+                                    std::max<int64_t>(1, clients / options.per_version));
+    ModelRequest model = task_->RequestFor(scenario_.model, seed);
+    std::vector<OperationCost> costs = CostsOf(model);
+    return std::make_unique<TrainedLearner>(
+        TrainedLearner::Parts{scenario_, *task_, labels_, request, options, std::move(model),
+                              std::move(costs), std::move(built), folder});
+  }
+
+ private:
+  const Scenario& scenario_;
+  std::unique_ptr<Task> task_;
+  std::unique_ptr<SampleSet> samples_;
+  SampleLabels labels_;
+  std::vector<Unit> layers_;
+};
+
+}  // namespace
+}  // namespace legacy
+
+// Makes the learners; training_module.cc looks this function up. The caller owns the result.
+extern "C" legacy::FederatedLearners* legacy_federated_learners(const legacy::Scenario& scenario) {
+  return std::make_unique<legacy::Learners>(scenario).release();
+}

@@ -1,0 +1,165 @@
+#include "scenarios/options/federated_options.h"
+
+#include <algorithm>
+#include <set>
+
+namespace legacy {
+
+const std::vector<FederatedOption>& FederatedOptionRows() {
+  static const std::vector<FederatedOption> options = {
+      {"population", "TEXT", "broadband", "Clients",
+       "who the clients are: broadband[:down=RATE,up=RATE,delay=TIME], phones, silos:FILE (CSV), "
+       "or FILE.yaml with groups"},
+      {"clients", "N", "", "Clients",
+       "number of clients of broadband and phones [100]; a file has its own"},
+      {"traces", "TEXT", "", "Clients",
+       "traces that the access lines follow, each client one of them from a time of its own on: "
+       "csv:FILES[:column=,up_column=,scale=mean,direction=both|down|up] or mahimahi:FILES; a "
+       "population file's own come first"},
+      {"availability", "TEXT", "always", "Clients",
+       "when clients could take part: always, bernoulli:p=0.7, "
+       "nightly[:start=22h,spread=2h,length=7h,chance=0.8,zone=client|0], "
+       "sessions:on=1h,off=3h, trace:file=FILE (CSV client,start_s,end_s)"},
+      {"dropout", "TEXT", "0", "Clients",
+       "tasks that are lost: a probability such as 0.05[:where=work|upload|any], or "
+       "hazard:mean=10m"},
+      {"detect", "TIME", "0s", "Clients", "time after which the server learns of a lost task"},
+
+      {"elements", "N", "", "Work", "parameters of the model, as in 44426 or 10.2e9",
+       FederatedUse::kPlan},
+      {"element-bytes", "B", "4", "Work", "bytes of a parameter on the way: 4 fp32, 2 fp16, 1 int8",
+       FederatedUse::kPlan},
+      {"bytes", "SIZE", "", "Work", "bytes of the model and of an update, instead of --elements",
+       FederatedUse::kPlan},
+      {"down-bytes", "SIZE", "", "Work", "bytes that a task gets [those of the model]",
+       FederatedUse::kPlan},
+      {"up-bytes", "SIZE", "", "Work", "bytes of a task's update [those of the model]",
+       FederatedUse::kPlan},
+      {"client-seconds", "S", "", "Work",
+       "seconds of a task's work on a client with a slowdown of 1 [0, or from --shape]",
+       FederatedUse::kPlan},
+      {"shape", "NAME", "", "Work",
+       "shape of the model, which gives elements and work (docs/shapes.md)", FederatedUse::kPlan},
+      {"profile", "NAME", "phone-assumed", "Work",
+       "device with a slowdown of 1, for --shape; a population's own come first",
+       FederatedUse::kPlan},
+      {"batch", "N", "20", "Work", "samples of a local step, for --shape", FederatedUse::kPlan},
+      {"local-steps", "N", "", "Work",
+       "local steps of a task, for --shape [one epoch of the client's samples]",
+       FederatedUse::kPlan},
+
+      {"exchange", "NAME", "server", "Exchange",
+       "server, or an all-reduce or all-gather of all clients, as in ring-allreduce: every client "
+       "works, then all exchange their updates without a server",
+       FederatedUse::kPlan},
+      {"order", "LIST", "", "Exchange",
+       "clients in the order of the collective: numbers from 0, names of groups or places, with "
+       "commas [that of the population]",
+       FederatedUse::kPlan},
+      {"group", "N", "", "Exchange",
+       "clients of a group of hierarchical collectives, in that order [those at the first client's "
+       "place]",
+       FederatedUse::kPlan},
+
+      {"server", "TEXT", "sync", "Server",
+       "sync, or async:concurrency=100[,buffer=10,max-staleness=0]: a version of each `buffer` "
+       "updates"},
+      {"rounds", "N", "100", "Server", "versions of the model to make"},
+      {"max-tasks", "N", "", "Server", "end after so many tasks, for async", FederatedUse::kPlan},
+      {"per-round", "N", "", "Server",
+       "updates that make a version, also as 10%, for sync [10, or all clients]"},
+      {"over-select", "F", "1", "Server",
+       "start so many times as many tasks; the first that arrive count"},
+      {"deadline", "TIME", "none", "Server",
+       "end of a round: a time from its start, as in 60s, or factor:1.5 of the median predicted "
+       "task"},
+      {"min", "N", "1", "Server", "updates that must have arrived at the deadline"},
+      {"short", "wait|skip", "wait", "Server",
+       "at a deadline with fewer: wait for them, or end the round without a version"},
+      {"selection", "TEXT", "uniform", "Server",
+       "uniform, weighted (by samples), round-robin, tiers[:count=5] (classes of clients by "
+       "predicted "
+       "task time; one of them in each round)"},
+
+      {"algorithms", "NAME[:k=v,...],...", "fedavg", "Learning",
+       "how updates become a version: fedavg, fedprox, fedavgm, fedadagrad, fedadam, fedyogi, "
+       "scaffold, fednova, feddyn, fedbuff, fedasync, diloco, with their options; of several, each "
+       "is run with every policy",
+       FederatedUse::kRun},
+      {"weighting", "auto|samples|uniform", "auto", "Learning",
+       "what counts in a mean of updates: each sample, or each update; auto: as the algorithm's "
+       "paper has it",
+       FederatedUse::kRun},
+      {"local", "epochs:E|epochs:A-B|steps:H", "epochs:1", "Learning",
+       "work of a task: passes over the client's samples, a number of them drawn for each task, or "
+       "steps",
+       FederatedUse::kRun},
+      {"partition", "NAME[:k=v,...]", "dirichlet:alpha=0.5", "Learning",
+       "which samples each client has: iid, dirichlet, dirichlet-client, shards, labels, quantity, "
+       "power-law, natural, with their options",
+       FederatedUse::kRun},
+      {"client-state", "reset|keep", "reset", "Learning",
+       "optimizer of a client: new in each task, or that of its last task", FederatedUse::kRun},
+      {"uplink-memory", "client|off|ef21", "client", "Learning",
+       "what a client keeps of what it did not send: a residual, nothing, or what the server knows "
+       "of it (EF21)",
+       FederatedUse::kRun},
+      {"residual-decay", "X", "1", "Learning", "factor on a residual each time that it is added",
+       FederatedUse::kRun},
+      {"residual-age", "N", "0", "Learning",
+       "versions after which a client's residual is dropped; 0: never", FederatedUse::kRun},
+      {"batchnorm", "average|local", "average", "Learning",
+       "statistics of batch norm: the mean of the counted clients, or each client's own (FedBN)",
+       FederatedUse::kRun},
+      {"diverged", "fail|drop", "fail", "Learning",
+       "an update that is not finite ends the run, or is left out", FederatedUse::kRun},
+      {"state-memory", "SIZE", "1GiB", "Learning",
+       "memory for what clients keep; the rest is on disk", FederatedUse::kRun},
+      {"tasks", "on|off", "on", "Learning", "write tasks.csv, up to a million tasks",
+       FederatedUse::kRun},
+
+      {"topology", "TEXT", "", "Network",
+       "topology whose switches the population names as places [a star around the server]",
+       FederatedUse::kPlan},
+      {"at", "NAME", "", "Network", "place of the server [the population's]"},
+      {"server-rate", "RATE", "", "Network",
+       "rate of the server's line [the population's, 10Gbps]"},
+      {"server-price", "USD", "", "Network",
+       "USD per GB that leaves the server, or out/in [the population's]"},
+      {"price", "USD", "", "Network",
+       "USD per GB that clients of broadband and phones send, or sent/got"},
+      {"fidelity", "NAME", "flow", "Network",
+       "packet, flow, analytic, or formula (bits / bandwidth of the client, nothing shared)",
+       FederatedUse::kPlan},
+      {"transport", "wan|datacenter", "wan", "Network", "parameters of TCP, queues and headers",
+       FederatedUse::kPlan},
+      {"connections", "KIND", "tls", "Network",
+       "how a task connects: warm, cold, tls, quic, quic-0rtt, persistent", FederatedUse::kPlan},
+      {"congestion", "NAME", "", "Network",
+       "congestion control: reno, cubic, dctcp, bbr [the transport's: cubic for wan]",
+       FederatedUse::kPlan},
+      {"streams", "N", "1", "Network", "connections that share a transfer", FederatedUse::kPlan},
+      {"seed", "N", "1", "Network", "seed of all draws", FederatedUse::kPlan},
+  };
+  return options;
+}
+
+std::string FederatedOption::Key() const {
+  std::string key = "federated." + name;
+  std::ranges::replace(key, '-', '_');
+  return key;
+}
+
+bool DescribesClients(const std::string& name) {
+  static const std::set<std::string> names = {"population", "clients", "traces", "availability",
+                                              "topology",   "at",      "price",  "seed"};
+  return names.contains(name);
+}
+
+FederatedValues DefaultFederatedValues() {
+  FederatedValues values;
+  for (const FederatedOption& option : FederatedOptionRows()) values[option.name] = option.fallback;
+  return values;
+}
+
+}  // namespace legacy
