@@ -2,7 +2,7 @@
 #pragma once
 
 #include <cstdint>
-#include <limits>
+#include <optional>
 #include <string>
 
 namespace legacy::analysis {
@@ -31,8 +31,8 @@ struct RoundRow {
   double usd = 0;         // of transfers and their ACKs
   double usd_hours = 0;   // of hours of clients
   bool extended = false;  // true where it went on behind its deadline
-  // Mean loss of the selected clients; nan where nothing is trained.
-  double selected_loss = std::numeric_limits<double>::quiet_NaN();
+  // Mean loss of the counted tasks; nothing where nothing is trained.
+  std::optional<double> selected_loss = {};
 
   template <class Self, class Visitor>
   static void Columns(Self& row, Visitor&& visit) {
@@ -61,7 +61,7 @@ struct RoundRow {
   }
 };
 
-// One task of one client. Times that it did not come to are nan, and their cells empty.
+// One task of one client. Cells of times that it did not come to are empty.
 struct TaskRow {
   static constexpr const char* kFile = "tasks.csv";
   std::string policy;
@@ -70,9 +70,9 @@ struct TaskRow {
   int64_t client = 0;
   int64_t base_version = 0;
   double dispatched = 0;
-  double downloaded = 0;
-  double worked = 0;
-  double uploaded = 0;
+  std::optional<double> downloaded = {};
+  std::optional<double> worked = {};
+  std::optional<double> uploaded = {};
   std::string end;  // counted, late, lost, interrupted, cancelled, stale
   int64_t local_steps = 0;
   int64_t samples = 0;

@@ -24,6 +24,7 @@ std::string Text(bool value) { return value ? "1" : "0"; }
 std::string Text(uint64_t value) { return std::to_string(value); }
 std::string Text(int64_t value) { return std::to_string(value); }
 std::string Text(double value) { return CsvNumber(value); }
+std::string Text(const std::optional<double>& value) { return value ? CsvNumber(*value) : ""; }
 
 template <class Number>
 bool ParseWhole(const std::string& text, Number& value) {
@@ -189,16 +190,26 @@ TableWriter<Row>::TableWriter(const fs::path& directory, std::span<const Metric>
     : file_(directory / Row::kFile,
             goes_on ? OutputFile::Mode::kAppend : OutputFile::Mode::kReplace),
       metrics_(metrics.begin(), metrics.end()) {
-  if (!goes_on) file_.Write(CsvLine(ColumnNames<Row>(metrics_)));
+  if (!goes_on) file_.Write(HeaderLine<Row>(metrics_));
+}
+
+template <class Row>
+std::string HeaderLine(std::span<const Metric> metrics) {
+  return CsvLine(ColumnNames<Row>(metrics));
+}
+
+template <class Row>
+std::string RowLine(const Row& row, std::span<const Metric> metrics) {
+  std::vector<std::string> fields;
+  VisitColumns(row, metrics, [&](const auto&, const char*, const auto& member) {
+    fields.push_back(Text(member));
+  });
+  return CsvLine(fields);
 }
 
 template <class Row>
 void TableWriter<Row>::Write(const Row& row) {
-  std::vector<std::string> fields;
-  VisitColumns(row, metrics_, [&](const auto&, const char*, const auto& member) {
-    fields.push_back(Text(member));
-  });
-  file_.Write(CsvLine(fields));
+  file_.Write(RowLine(row, metrics_));
 }
 
 template class TableWriter<StepRow>;
@@ -209,6 +220,17 @@ template class TableWriter<LinkRow>;
 template class TableWriter<NetworkRow>;
 template class TableWriter<DoctorRow>;
 template class TableWriter<FidelityRow>;
+template class TableWriter<RoundRow>;
+template class TableWriter<TaskRow>;
+template class TableWriter<ClientRow>;
+template std::string HeaderLine<RoundRow>(std::span<const Metric>);
+template std::string HeaderLine<TaskRow>(std::span<const Metric>);
+template std::string HeaderLine<ClientRow>(std::span<const Metric>);
+template std::string HeaderLine<LinkRow>(std::span<const Metric>);
+template std::string RowLine(const LinkRow&, std::span<const Metric>);
+template std::string RowLine(const RoundRow&, std::span<const Metric>);
+template std::string RowLine(const TaskRow&, std::span<const Metric>);
+template std::string RowLine(const ClientRow&, std::span<const Metric>);
 template std::vector<std::string> ColumnNames<StepRow>(std::span<const Metric>);
 template std::vector<std::string> ColumnNames<EvaluationRow>(std::span<const Metric>);
 template std::vector<std::string> ColumnNames<LayerRow>(std::span<const Metric>);

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/federated_rows.h"
 #include "analysis/rows.h"
 #include "base/metric.h"
 #include "base/output_file.h"
@@ -45,6 +46,15 @@ using LinkWriter = TableWriter<LinkRow>;
 using NetworkWriter = TableWriter<NetworkRow>;
 using DoctorWriter = TableWriter<DoctorRow>;
 using FidelityWriter = TableWriter<FidelityRow>;
+using RoundWriter = TableWriter<RoundRow>;
+using TaskWriter = TableWriter<TaskRow>;
+using ClientWriter = TableWriter<ClientRow>;
+
+// Return a file's header line, and the line of a row.
+template <class Row>
+std::string HeaderLine(std::span<const Metric> metrics = {});
+template <class Row>
+std::string RowLine(const Row& row, std::span<const Metric> metrics = {});
 
 // Returns the names of a file's columns, in the order of its header line, for a run of these
 // metrics.

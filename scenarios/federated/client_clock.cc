@@ -15,9 +15,7 @@ LocalBatches BatchesOf(int64_t samples, int64_t batch_size, int64_t steps) {
 ClientClock::ClientClock(const Scenario& scenario, const fabric::Population& population,
                          std::vector<OperationCost> costs, std::span<const Unit> layers,
                          LocalStepWork step_work)
-    : population_(population),
-      common_(scenario.device_profile),
-      step_work_(std::move(step_work)) {
+    : population_(population), common_(scenario.device_profile), step_work_(std::move(step_work)) {
   std::vector<int64_t> numels;
   for (const Unit& layer : layers) numels.push_back(layer.numel);
   const auto add = [&](const std::string& name) {

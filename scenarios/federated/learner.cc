@@ -13,7 +13,8 @@ std::vector<std::string> SplitAlgorithms(const std::string& text) {
   std::vector<std::string> algorithms;
   for (const std::string& part : SplitList(text)) {
     const size_t equals = part.find('='), colon = part.find(':');
-    const bool option = equals != std::string::npos && (colon == std::string::npos || colon > equals);
+    const bool option =
+        equals != std::string::npos && (colon == std::string::npos || colon > equals);
     if (option && !algorithms.empty()) {
       algorithms.back() += "," + part;
     } else {
@@ -26,8 +27,7 @@ std::vector<std::string> SplitAlgorithms(const std::string& text) {
 }  // namespace
 
 std::vector<FederatedMethod> FederatedMethodsOf(const Scenario& scenario) {
-  const std::vector<std::string> algorithms =
-      SplitAlgorithms(scenario.federated->at("algorithms"));
+  const std::vector<std::string> algorithms = SplitAlgorithms(scenario.federated->at("algorithms"));
   if (algorithms.empty()) throw Error("federated.algorithms", "nothing", "a name, as in fedavg");
   std::vector<FederatedMethod> methods;
   for (const std::string& algorithm : algorithms) {

@@ -128,9 +128,8 @@ struct Hearers {
 class Ledger : public fabric::TaskListener {
  public:
   Ledger(const PlanRequest& request, const fabric::Population& population,
-         const std::vector<ClientPath>& paths, Plan& plan,
-         const Hearers& hearers, const std::function<void(int64_t)>& progress,
-         const StopFlag* stop)
+         const std::vector<ClientPath>& paths, Plan& plan, const Hearers& hearers,
+         const std::function<void(int64_t)>& progress, const StopFlag* stop)
       : request_(request),
         population_(population),
         paths_(paths),
@@ -246,8 +245,8 @@ std::unique_ptr<fabric::ServerBase> ServerOf(const PlanRequest& request, const R
 }  // namespace
 
 Plan RunPlan(const PlanRequest& request, const Remedy& remedy,
-             const std::function<void(int64_t)>& progress, const StopFlag* stop,
-             Workload* workload, PlanListener* listener) {
+             const std::function<void(int64_t)>& progress, const StopFlag* stop, Workload* workload,
+             PlanListener* listener) {
   if (request.exchange) return RunExchangePlan(request, remedy, progress, stop);
   const auto begin = std::chrono::steady_clock::now();
   fabric::Population population = request.population;

@@ -4,12 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <type_traits>
 
-#include "analysis/csv.h"
-#include "analysis/federated_rows.h"
+#include "analysis/run_directory.h"
 #include "base/error.h"
 #include "scenarios/federated/plan_report.h"
+#include "scenarios/federated/plan_rows.h"
 
 namespace legacy {
 namespace {
@@ -20,33 +19,11 @@ using fabric::TimeNs;
 
 constexpr const char* kPolicy = "plan";
 
-double TimeCell(TimeNs time) {
-  return time == kNever ? std::nan("") : static_cast<double>(time) * 1e-9;
-}
-
 template <class Row>
-std::string HeaderOf() {
-  std::vector<std::string> fields;
-  Row row;
-  Row::Columns(row, [&](const char* name, const char*, auto&) { fields.emplace_back(name); });
-  return analysis::CsvLine(fields);
-}
-
-// Returns the line of a row; numbers that are none are empty cells.
-template <class Row>
-std::string LineOf(const Row& row) {
-  std::vector<std::string> fields;
-  Row::Columns(row, [&](const char*, const char*, const auto& value) {
-    using Value = std::decay_t<decltype(value)>;
-    if constexpr (std::is_same_v<Value, std::string>) {
-      fields.push_back(value);
-    } else if constexpr (std::is_same_v<Value, double>) {
-      fields.push_back(std::isnan(value) ? "" : analysis::CsvNumber(value));
-    } else {
-      fields.push_back(std::to_string(value));
-    }
-  });
-  return analysis::CsvLine(fields);
+std::string LineOf(Row row, const PlanRequest& request) {
+  row.policy = kPolicy;
+  row.seed = request.seed;
+  return analysis::RowLine(row);
 }
 
 // Tasks of a round that are drawn: those with records, evenly chosen and by end.
@@ -93,97 +70,37 @@ TimeNs ChartStart(const std::vector<const fabric::TaskRow*>& tasks, const Planne
 }  // namespace
 
 std::string RoundsCsv(const PlanRequest& request, const Plan& plan) {
-  std::string text = HeaderOf<analysis::RoundRow>();
-  for (const PlannedRound& planned : plan.rounds) {
-    const fabric::RoundRow& from = planned.row;
-    const auto fate = [&](TaskFate which) { return from.fates[static_cast<size_t>(which)]; };
-    analysis::RoundRow row;
-    row.policy = kPolicy;
-    row.seed = request.seed;
-    row.version = from.version;
-    row.start = TimeCell(from.start);
-    row.end = TimeCell(from.end);
-    row.wanted = from.wanted;
-    row.started = from.started;
-    row.counted = fate(TaskFate::Counted);
-    row.late = fate(TaskFate::Late);
-    row.lost = fate(TaskFate::Lost);
-    row.interrupted = fate(TaskFate::Interrupted);
-    row.cancelled = fate(TaskFate::Cancelled);
-    row.stale = fate(TaskFate::Stale);
-    row.unavailable = from.unavailable;
-    row.down_bytes = planned.wire_down;
-    row.up_bytes = planned.wire_up;
-    row.staleness_mean = from.stalenessMean;
-    row.staleness_max = from.stalenessMax;
-    row.usd = planned.cost.usd_down + planned.cost.usd_up;
-    row.usd_hours = planned.cost.usd_hours;
-    row.extended = from.extended;
-    text += LineOf(row);
-  }
+  std::string text = analysis::HeaderLine<analysis::RoundRow>();
+  for (const PlannedRound& round : plan.rounds) text += LineOf(RowOf(round), request);
   return text;
 }
 
 std::string TasksCsv(const PlanRequest& request, const Plan& plan) {
-  std::string text = HeaderOf<analysis::TaskRow>();
+  std::string text = analysis::HeaderLine<analysis::TaskRow>();
+  const ClientWork& work = request.work;
   for (const fabric::TaskRow& task : plan.tasks) {
-    analysis::TaskRow row;
-    row.policy = kPolicy;
-    row.seed = request.seed;
-    row.id = task.id;
-    row.client = task.client;
-    row.base_version = task.baseVersion;
-    row.dispatched = TimeCell(task.times.dispatched);
-    row.downloaded = TimeCell(task.times.downloaded);
-    row.worked = TimeCell(task.times.worked);
-    const bool uploaded = task.fate == TaskFate::Counted || task.fate == TaskFate::Stale;
-    row.uploaded = uploaded ? TimeCell(task.times.ended) : std::nan("");
-    row.end = fabric::NameOf(task.fate);
-    row.samples = request.population.SamplesOf(task.client);
-    const ClientWork& work = request.work;
+    TaskFigures figures;
+    figures.samples = request.population.SamplesOf(task.client);
     if (!work.step_seconds.empty()) {
-      row.local_steps =
-          work.local_steps > 0 ? work.local_steps : (row.samples + work.batch - 1) / work.batch;
+      figures.local_steps =
+          work.local_steps > 0 ? work.local_steps : (figures.samples + work.batch - 1) / work.batch;
     }
-    row.message_bytes = task.work.upBytes;
-    text += LineOf(row);
+    text += LineOf(RowOf(task, figures), request);
   }
   return text;
 }
 
 std::string ClientsCsv(const PlanRequest& request, const Plan& plan) {
-  std::string text = HeaderOf<analysis::ClientRow>();
-  const auto rate = [](const fabric::Port& port) {
-    return port.schedule ? port.schedule->MeanRate() : port.rateBps;
-  };
+  std::string text = analysis::HeaderLine<analysis::ClientRow>();
   for (size_t number = 0; number < plan.clients.size(); ++number) {
-    const fabric::Client client = request.population.At(static_cast<int64_t>(number));
-    const ClientTotals& totals = plan.clients[number];
-    analysis::ClientRow row;
-    row.policy = kPolicy;
-    row.seed = request.seed;
-    row.client = client.number;
-    row.group = request.population.Groups()[client.group].name;
-    row.region = *client.region;
-    row.samples = client.samples;
-    row.slowdown = client.slowdown;
-    row.down = rate(client.down);
-    row.up = rate(client.up);
-    row.tasks = totals.tasks;
-    row.counted = totals.counted;
-    row.busy_seconds = totals.busy_seconds;
-    row.up_bytes = totals.wire_up;
-    row.down_bytes = totals.wire_down;
-    row.usd = totals.usd;
-    row.last_staleness = totals.last_staleness;
-    text += LineOf(row);
+    text += LineOf(RowOf(request, plan.clients[number], static_cast<int64_t>(number)), request);
   }
   return text;
 }
 
 std::string LinksCsv(const Plan& plan) {
-  std::string text = HeaderOf<analysis::LinkRow>();
-  for (const analysis::LinkRow& row : plan.links) text += LineOf(row);
+  std::string text = analysis::HeaderLine<analysis::LinkRow>();
+  for (const analysis::LinkRow& row : plan.links) text += analysis::RowLine(row);
   return text;
 }
 

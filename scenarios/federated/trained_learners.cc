@@ -87,7 +87,8 @@ FederatedOptions OptionsOf(const Scenario& s, const PlanRequest& request, uint64
   options.keep_optimizer =
       ParseChoice(values.at("client-state"), "federated.client_state", {"reset", "keep"}) == "keep";
   options.memory = ChoiceOf<UplinkMemory>(values, "uplink-memory", kUplinkMemoryTexts);
-  options.residual_decay = ParseNumber(values.at("residual-decay"), "federated.residual_decay", 0, 1);
+  options.residual_decay =
+      ParseNumber(values.at("residual-decay"), "federated.residual_decay", 0, 1);
   options.residual_age =
       ParseInteger(values.at("residual-age"), "federated.residual_age", 0, INT32_MAX);
   options.buckets.bucket_bytes = *s.bucket;
@@ -103,7 +104,8 @@ FederatedOptions OptionsOf(const Scenario& s, const PlanRequest& request, uint64
 WorkList CorrectionsOf(const ClientRule& rule, const FederatedOptions& options, int64_t elements) {
   WorkList work;
   if (options.local.clip > 0) AddWork(Work{"clip", elements}, work);
-  const int passes = (rule.proximal > 0 ? 1 : 0) + (rule.control ? 1 : 0) + (rule.dynamic > 0 ? 1 : 0);
+  const int passes =
+      (rule.proximal > 0 ? 1 : 0) + (rule.control ? 1 : 0) + (rule.dynamic > 0 ? 1 : 0);
   for (int pass = 0; pass < passes; ++pass) AddWork(Work{"accumulate", elements}, work);
   return work;
 }
@@ -262,9 +264,9 @@ class TrainedLearner : public FederatedLearner {
     const int64_t buffer = training_.traits().buffer;
     auto* const async = std::get_if<fabric::AsyncOptions>(&request_.server);
     if ((buffer > 0) != (async != nullptr)) {
-      throw Error("federated.server", async ? "async" : "sync",
-                  std::string(buffer > 0 ? "async" : "sync") + " with algorithm " +
-                      options_.algorithm);
+      throw Error(
+          "federated.server", async ? "async" : "sync",
+          std::string(buffer > 0 ? "async" : "sync") + " with algorithm " + options_.algorithm);
     }
     if (async != nullptr) {
       async->buffer = buffer;
@@ -275,9 +277,9 @@ class TrainedLearner : public FederatedLearner {
     if (options_.steps == 0) return;
     for (int64_t client = 0; client < partition_->Clients(); ++client) {
       if (partition_->SizeOf(client) > 0) continue;
-      throw Error("federated.local", "steps:" + std::to_string(options_.steps),
-                  "epochs, as client " + std::to_string(client) +
-                      " has no samples by this partition");
+      throw Error(
+          "federated.local", "steps:" + std::to_string(options_.steps),
+          "epochs, as client " + std::to_string(client) + " has no samples by this partition");
     }
   }
 
@@ -369,8 +371,7 @@ class Learners : public FederatedLearners {
   std::span<const Unit> Layers() const override { return layers_; }
   std::string PartitionText(uint64_t seed, int64_t clients) const override {
     const std::string& text = scenario_.federated->at("partition");
-    const PartitionView view =
-        ViewPartition(*MakePartition(text, labels_, clients, seed), labels_);
+    const PartitionView view = ViewPartition(*MakePartition(text, labels_, clients, seed), labels_);
     std::string line = fmt::format("{} clients with {} to {} samples (median {:g})", clients,
                                    view.least, view.most, view.median);
     if (view.labels > 0) {
@@ -396,10 +397,9 @@ class Learners : public FederatedLearners {
     here.steps = options.versions;
     here.seed = seed;
     here.error_feedback = options.memory != UplinkMemory::kOff;
-    const std::vector<Unit> units =
-        PlanUnits(layers_, options.scope, options.buckets).units;
-    BuiltMethod built = BuildMethod(row.method, here, units,
-                                    std::max<int64_t>(1, clients / options.per_version));
+    const std::vector<Unit> units = PlanUnits(layers_, options.scope, options.buckets).units;
+    BuiltMethod built =
+        BuildMethod(row.method, here, units, std::max<int64_t>(1, clients / options.per_version));
     ModelRequest model = task_->RequestFor(scenario_.model, seed);
     std::vector<OperationCost> costs = CostsOf(model);
     return std::make_unique<TrainedLearner>(

@@ -120,10 +120,8 @@ ScenarioOption FederatedOptionOf(const FederatedOption& row) {
           .flag = "--" + row.name,
           .metavar = row.metavar,
           .help = row.help,
-          .set =
-              [name = row.name](Scenario& s, const std::string&, const std::string& text) {
-                s.federated->at(name) = text;
-              },
+          .set = [name = row.name](Scenario& s, const std::string&,
+                                   const std::string& text) { s.federated->at(name) = text; },
           .get = [name = row.name](const Scenario& s) { return s.federated->at(name); }};
 }
 

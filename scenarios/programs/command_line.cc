@@ -19,7 +19,18 @@ bool MayStandAlone(const ScenarioOption& option) {
   return option.metavar == kSwitch || option.metavar.front() == '[';
 }
 
-std::string Footer(bool replays) {
+std::string Footer(const std::string& program) {
+  if (program == "legacy-federated") {
+    return std::string(
+               "Examples:\n"
+               "  legacy-federated --clients=100 --per-round=10 --policies=dense,topk,legacy-both\n"
+               "  legacy-federated --algorithms=fedavg,fedprox:mu=0.01,scaffold "
+               "--partition=dirichlet:alpha=0.1\n"
+               "  legacy-federated --server=async:concurrency=50 --algorithms=fedbuff:k=10\n"
+               "  legacy-federated plan --elements=44426 --client-seconds=6 --clients=1000\n") +
+           kExitStatuses + "Handbook: docs/federated.md.";
+  }
+  const bool replays = program == "legacy-replay";
   const std::string examples =
       replays ? "  legacy-replay runs/first --topo=leaf-spine:oversubscription=4 --fidelity=flow\n"
                 "  legacy-replay scenarios/traces/resnet50-like.trace --bandwidth=25Gbps "
@@ -82,7 +93,7 @@ CommandLine ParseCommandLine(int argc, char** argv, const std::string& program,
   CLI::App app(description, program);
   PrepareArguments(app);
   AddPluginOption(app);
-  app.footer(Footer(on_run.has_value()));
+  app.footer(Footer(program));
   std::vector<std::string> files;
   std::string preset;
   std::vector<std::string> sets;
@@ -141,7 +152,7 @@ CommandLine ParseCommandLine(int argc, char** argv, const std::string& program,
     if (line.scenario.out != resumed) throw Error("--out", line.scenario.out, resumed);
   } else {
     line.resume = resume->count() > 0;
-    line.scenario = OverDefaults(files.empty() ? defaults : Scenario(), over);
+    line.scenario = OverDefaults(files.empty() || defaults.federated ? defaults : Scenario(), over);
     if (line.resume && line.scenario.out.empty()) {
       throw Error("--resume", "", "a folder, here or in --out");
     }

@@ -33,7 +33,7 @@ constexpr const char* kPopulationDescription =
 template <class Keep>
 void AddOptions(CLI::App& app, FederatedValues& values, Keep keep) {
   for (const FederatedOption& option : FederatedOptionRows()) {
-    if (!keep(option.name)) continue;
+    if (!keep(option)) continue;
     const std::string fallback = option.fallback.empty() ? "" : " [" + option.fallback + "]";
     app.add_option("--" + option.name, values[option.name], option.help + fallback)
         ->take_last()
@@ -53,7 +53,8 @@ void AddSwitch(CLI::App& app, const std::string& flag, bool& value, const std::s
 
 void AddPlan(CLI::App& app, PlanCommand& command) {
   command.values = DefaultFederatedValues();
-  AddOptions(app, command.values, [](const std::string&) { return true; });
+  AddOptions(app, command.values,
+             [](const FederatedOption& option) { return option.use != FederatedUse::kRun; });
   app.add_option(
          "--out", command.out,
          "folder for rounds.csv, clients.csv, links.csv, gantt.svg and, with --tasks=on, tasks.csv")
@@ -74,7 +75,8 @@ void AddPlan(CLI::App& app, PlanCommand& command) {
 
 void AddPopulation(CLI::App& app, PopulationCommand& command) {
   command.values = DefaultFederatedValues();
-  AddOptions(app, command.values, DescribesClients);
+  AddOptions(app, command.values,
+             [](const FederatedOption& option) { return DescribesClients(option.name); });
   app.add_option("--csv", command.csv, "CSV file with a row for each client; -: standard output")
       ->type_name("FILE")
       ->group("Output");

@@ -1,6 +1,14 @@
-// legacy-federated plans federated learning over wide-area networks.
+// legacy-federated trains federated clients over simulated wide-area networks, and plans such
+// trainings without doing them.
+#include <cstdio>
+#include <cstring>
+
 #include "base/program.h"
+#include "compress/registry/load_plugins.h"
+#include "scenarios/federated/run.h"
+#include "scenarios/programs/command_line.h"
 #include "scenarios/programs/federated_command_line.h"
+#include "scenarios/run/run_report.h"
 
 namespace {
 
@@ -10,12 +18,46 @@ int Run(const legacy::PlanCommand& command) {
 
 int Run(const legacy::PopulationCommand& command) { return legacy::RunPopulationCommand(command); }
 
+// Runs a subcommand, which trains nothing.
+int Plan(int argc, char** argv) {
+  const legacy::FederatedCommandLine line = legacy::ParseFederatedCommandLine(argc, argv);
+  if (line.exit) return *line.exit;
+  return std::visit([](const auto& command) { return Run(command); }, line.command);
+}
+
+int Train(int argc, char** argv) {
+  const legacy::CommandLine line = legacy::ParseCommandLine(
+      argc, argv, "legacy-federated",
+      "Trains federated clients, each on data of its own, with compressed updates over a simulated "
+      "wide-area network, and compares methods by simulated time, rounds, bytes and dollars to a "
+      "target. legacy-federated plan and legacy-federated population train nothing (plan --help).",
+      std::nullopt, legacy::FederatedDefaults());
+  if (line.exit) return *line.exit;
+  legacy::ValidateFederated(line.scenario);
+  legacy::TargetOf(line.scenario);  // refuses a target that the task does not have
+  if (line.print_config) {
+    std::fputs(legacy::PrintScenario(line.scenario).c_str(), stdout);
+    return 0;
+  }
+  const legacy::FederatedRunResult result =
+      legacy::RunFederated(line.scenario, line.text, legacy::CatchStop(), stderr);
+  const int status = legacy::ReportRun(result.run, line.scenario.pictures);
+  if (status == 0 && !result.stopped.empty()) {
+    std::fprintf(stderr, "legacy-federated: stopped: %s\n", result.stopped.c_str());
+    return legacy::kStoppedEarly;
+  }
+  return status;
+}
+
+int Main(int argc, char** argv) {
+  legacy::LoadPlugins(argc, argv);
+  const bool subcommand =
+      argc > 1 && (std::strcmp(argv[1], "plan") == 0 || std::strcmp(argv[1], "population") == 0);
+  return subcommand ? Plan(argc, argv) : Train(argc, argv);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  return legacy::ProgramStatus("legacy-federated", [&] {
-    const legacy::FederatedCommandLine line = legacy::ParseFederatedCommandLine(argc, argv);
-    if (line.exit) return *line.exit;
-    return std::visit([](const auto& command) { return Run(command); }, line.command);
-  });
+  return legacy::ProgramStatus("legacy-federated", [&] { return Main(argc, argv); });
 }

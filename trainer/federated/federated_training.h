@@ -87,7 +87,7 @@ struct FederatedResult {
   double loss = 0;
   bool finite = true;
   std::vector<int64_t> unit_bytes = {};  // of the messages of each unit
-  int64_t up_bytes = 0;             // of all messages, and of statistics of batch norm
+  int64_t up_bytes = 0;                  // of all messages, and of statistics of batch norm
 };
 
 // A FederatedTraining holds server and clients.

@@ -1,0 +1,84 @@
+#include "scenarios/federated/plan_rows.h"
+
+namespace legacy {
+namespace {
+
+using fabric::kNever;
+using fabric::TaskFate;
+using fabric::TimeNs;
+
+// Returns nothing for what it did not come to.
+std::optional<double> TimeCell(TimeNs time) {
+  if (time == kNever) return std::nullopt;
+  return Seconds(time);
+}
+
+}  // namespace
+
+analysis::RoundRow RowOf(const PlannedRound& round) {
+  const fabric::RoundRow& from = round.row;
+  const auto fate = [&](TaskFate which) { return from.fates[static_cast<size_t>(which)]; };
+  analysis::RoundRow row;
+  row.version = from.version;
+  row.start = Seconds(from.start);
+  row.end = Seconds(from.end);
+  row.wanted = from.wanted;
+  row.started = from.started;
+  row.counted = fate(TaskFate::Counted);
+  row.late = fate(TaskFate::Late);
+  row.lost = fate(TaskFate::Lost);
+  row.interrupted = fate(TaskFate::Interrupted);
+  row.cancelled = fate(TaskFate::Cancelled);
+  row.stale = fate(TaskFate::Stale);
+  row.unavailable = from.unavailable;
+  row.down_bytes = round.wire_down;
+  row.up_bytes = round.wire_up;
+  row.staleness_mean = from.stalenessMean;
+  row.staleness_max = from.stalenessMax;
+  row.usd = round.cost.usd_down + round.cost.usd_up;
+  row.usd_hours = round.cost.usd_hours;
+  row.extended = from.extended;
+  return row;
+}
+
+analysis::TaskRow RowOf(const fabric::TaskRow& task, const TaskFigures& figures) {
+  analysis::TaskRow row;
+  row.id = task.id;
+  row.client = task.client;
+  row.base_version = task.baseVersion;
+  row.dispatched = Seconds(task.times.dispatched);
+  row.downloaded = TimeCell(task.times.downloaded);
+  row.worked = TimeCell(task.times.worked);
+  const bool uploaded = task.fate == TaskFate::Counted || task.fate == TaskFate::Stale;
+  if (uploaded) row.uploaded = TimeCell(task.times.ended);
+  row.end = fabric::NameOf(task.fate);
+  row.local_steps = figures.local_steps;
+  row.samples = figures.samples;
+  row.message_bytes = std::max<int64_t>(0, task.work.upBytes);
+  return row;
+}
+
+analysis::ClientRow RowOf(const PlanRequest& request, const ClientTotals& totals, int64_t number) {
+  const auto rate = [](const fabric::Port& port) {
+    return port.schedule ? port.schedule->MeanRate() : port.rateBps;
+  };
+  const fabric::Client client = request.population.At(number);
+  analysis::ClientRow row;
+  row.client = client.number;
+  row.group = request.population.Groups()[client.group].name;
+  row.region = *client.region;
+  row.samples = client.samples;
+  row.slowdown = client.slowdown;
+  row.down = rate(client.down);
+  row.up = rate(client.up);
+  row.tasks = totals.tasks;
+  row.counted = totals.counted;
+  row.busy_seconds = totals.busy_seconds;
+  row.up_bytes = totals.wire_up;
+  row.down_bytes = totals.wire_down;
+  row.usd = totals.usd;
+  row.last_staleness = totals.last_staleness;
+  return row;
+}
+
+}  // namespace legacy

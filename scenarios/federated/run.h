@@ -1,0 +1,29 @@
+// A federated run compares methods: each of them trains with each seed over its own simulated
+// network, and leaves one run directory (docs/results-format.md).
+#pragma once
+
+#include <cstdio>
+#include <string>
+
+#include "base/program.h"
+#include "scenarios/options/scenario.h"
+#include "scenarios/run/manifest.h"
+
+namespace legacy {
+
+// A FederatedRunResult is the result of a run, and why a training ended before all of its versions
+// were made.
+struct FederatedRunResult {
+  RunResult run;
+  std::string stopped;  // "": none did
+};
+
+// Checks what can be checked before data are loaded. Throws Error.
+void ValidateFederated(const Scenario& scenario);
+
+// Runs the scenario, with progress on `log`. At `stop` other than 0 it ends with the version in
+// work. Throws Error on scenarios that are not valid, and leaves no files then.
+FederatedRunResult RunFederated(const Scenario& scenario, const std::string& command_line,
+                                const StopFlag& stop, std::FILE* log);
+
+}  // namespace legacy
