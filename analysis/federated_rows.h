@@ -115,7 +115,7 @@ struct ClientRow {
   int64_t up_bytes = 0;     // on the wire, ACKs left out
   int64_t down_bytes = 0;
   double usd = 0;
-  int64_t last_staleness = -1;  // -1: no update was counted
+  std::optional<int64_t> last_staleness = {};  // nothing: no update was counted
 
   template <class Self, class Visitor>
   static void Columns(Self& row, Visitor&& visit) {

@@ -24,7 +24,10 @@ std::string Text(bool value) { return value ? "1" : "0"; }
 std::string Text(uint64_t value) { return std::to_string(value); }
 std::string Text(int64_t value) { return std::to_string(value); }
 std::string Text(double value) { return CsvNumber(value); }
-std::string Text(const std::optional<double>& value) { return value ? CsvNumber(*value) : ""; }
+template <class Value>
+std::string Text(const std::optional<Value>& value) {
+  return value ? Text(*value) : "";
+}
 
 template <class Number>
 bool ParseWhole(const std::string& text, Number& value) {
@@ -51,6 +54,12 @@ const char* Parse(const std::string& text, int64_t& value) {
 }
 const char* Parse(const std::string& text, double& value) {
   return ParseWhole(text, value) ? "" : "a number, nan, inf, -inf";
+}
+
+template <class Value>
+const char* Parse(const std::string& text, std::optional<Value>& value) {
+  value.reset();
+  return text.empty() ? "" : Parse(text, value.emplace());
 }
 
 // Returns the position of each column of Row in the file's header line. Columns may come in any
@@ -281,6 +290,8 @@ RunDirectory ReadRunDirectory(const fs::path& directory) {
   if (fs::exists(directory / DecisionRow::kFile)) run.decisions = ReadRows<DecisionRow>(run);
   run.links = ReadRows<LinkRow>(run);
   run.network = ReadRows<NetworkRow>(run);
+  if (fs::exists(directory / RoundRow::kFile)) run.rounds = ReadRows<RoundRow>(run);
+  if (fs::exists(directory / ClientRow::kFile)) run.clients = ReadRows<ClientRow>(run);
   return run;
 }
 

@@ -100,6 +100,8 @@ struct RunDirectory {
   std::vector<DecisionRow> decisions;
   std::vector<LinkRow> links;
   std::vector<NetworkRow> network;
+  std::vector<RoundRow> rounds;    // of federated runs
+  std::vector<ClientRow> clients;  // of federated runs
   std::vector<std::string> notes;  // missing files and unfinished last lines of an interrupted run
 };
 

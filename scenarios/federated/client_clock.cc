@@ -1,5 +1,7 @@
 #include "scenarios/federated/client_clock.h"
 
+#include <algorithm>
+
 namespace legacy {
 
 LocalBatches BatchesOf(int64_t samples, int64_t batch_size, int64_t steps) {
@@ -33,11 +35,6 @@ ClientClock::ClientClock(const Scenario& scenario, const fabric::Population& pop
   }
 }
 
-const ClientClock::Device& ClientClock::DeviceOf(int64_t client) const {
-  const std::string& own = population_.ProfileOf(client);
-  return devices_.at(own.empty() ? common_ : own);
-}
-
 ClientClock::Device& ClientClock::DeviceOf(int64_t client) {
   const std::string& own = population_.ProfileOf(client);
   return devices_.at(own.empty() ? common_ : own);
@@ -54,23 +51,22 @@ double ClientClock::StepSeconds(Device& device, int64_t samples) const {
   return found->second;
 }
 
-double ClientClock::LocalSeconds(int64_t client, const LocalBatches& batches) {
+ClientSeconds ClientClock::SecondsOf(int64_t client, int64_t samples, int64_t batch, int64_t steps,
+                                     const WorkList& encode) {
   Device& device = DeviceOf(client);
-  double seconds = 0;
-  if (batches.whole > 0) {
-    seconds += static_cast<double>(batches.whole) * StepSeconds(device, batches.size);
+  ClientSeconds seconds;
+  if (samples > 0) {
+    const LocalBatches batches = BatchesOf(samples, batch, steps);
+    if (batches.whole > 0) {
+      seconds.local += static_cast<double>(batches.whole) * StepSeconds(device, batches.size);
+    }
+    if (batches.shorts > 0) {
+      seconds.local += static_cast<double>(batches.shorts) * StepSeconds(device, batches.rest);
+    }
   }
-  if (batches.shorts > 0) {
-    seconds += static_cast<double>(batches.shorts) * StepSeconds(device, batches.rest);
-  }
-  return population_.SlowdownOf(client) * seconds;
-}
-
-double ClientClock::WorkSeconds(int64_t client, const WorkList& work) const {
-  const Device& device = DeviceOf(client);
-  double seconds = 0;
-  for (const Work& entry : work) seconds += device.clock.profile().WorkSeconds(entry);
-  return population_.SlowdownOf(client) * seconds;
+  for (const Work& entry : encode) seconds.encode += device.clock.profile().WorkSeconds(entry);
+  const double slowdown = population_.SlowdownOf(client);
+  return {.local = slowdown * seconds.local, .encode = slowdown * seconds.encode};
 }
 
 }  // namespace legacy

@@ -4,12 +4,14 @@
 
 #include <cstdint>
 #include <map>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "compress/unit.h"
 #include "compress/work.h"
+#include "ns3-module/fabric/base/units.h"
 #include "ns3-module/fabric/population/population.h"
 #include "scenarios/options/scenario.h"
 #include "trainer/clock/clock.h"
@@ -34,6 +36,14 @@ struct LocalStepWork {
   WorkList corrections;                     // clipping, and what the algorithm adds
 };
 
+// ClientSeconds are the parts of a task's work.
+struct ClientSeconds {
+  double local = 0;
+  double encode = 0;
+
+  fabric::TimeNs Total() const { return fabric::RoundedTime((local + encode) * 1e9); }
+};
+
 // A ClientClock is of one model.
 class ClientClock {
  public:
@@ -42,9 +52,10 @@ class ClientClock {
               std::vector<OperationCost> costs, std::span<const Unit> layers,
               LocalStepWork step_work);
 
-  // Return the seconds of a client's local steps, and of its other work.
-  double LocalSeconds(int64_t client, const LocalBatches& batches);
-  double WorkSeconds(int64_t client, const WorkList& work) const;
+  // Returns the seconds of a task of so many steps over so many samples, in batches of up to
+  // `batch`, whose update takes that work to encode.
+  ClientSeconds SecondsOf(int64_t client, int64_t samples, int64_t batch, int64_t steps,
+                          const WorkList& encode);
 
  private:
   struct Device {
@@ -54,7 +65,6 @@ class ClientClock {
   };
 
   Device& DeviceOf(int64_t client);
-  const Device& DeviceOf(int64_t client) const;
   double StepSeconds(Device& device, int64_t samples) const;
 
   const fabric::Population& population_;

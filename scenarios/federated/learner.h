@@ -9,11 +9,12 @@
 #include <string>
 #include <vector>
 
+#include "analysis/rows.h"
 #include "base/metric.h"
-#include "compress/policy.h"
-#include "compress/state.h"
 #include "compress/unit.h"
+#include "scenarios/federated/client_clock.h"
 #include "scenarios/federated/plan_request.h"
+#include "scenarios/federated/task_record.h"
 #include "scenarios/federated/workload.h"
 #include "scenarios/options/scenario.h"
 #include "trainer/data/task_catalog.h"
@@ -32,32 +33,23 @@ struct VersionFacts {
   double learning_rate = 0;
   double loss = 0;
   double elements_sent = 0;
-  double message_bytes = 0;  // messages alone
-  double down_bytes = 0;     // payloads
-  double up_bytes = 0;
-  // Work of the last task that came, in seconds.
-  double local_seconds = 0;
-  double encode_seconds = 0;
+  double message_bytes = 0;   // messages alone
+  double transfer_bytes = 0;  // payloads down and up
+  ClientSeconds critical;     // work of the last task that came
 };
 
-// UnitSums are sums over the versions, of a counted task in the mean.
-struct UnitSums {
-  double parameter = 0;
-  double elements = 0;
-  double bytes = 0;
-};
-
-// A FederatedLearner has one training.
+// A FederatedLearner has one training, or the record of one. Rows have neither policy nor seed.
 class FederatedLearner : public Workload {
  public:
   virtual int64_t Version() const = 0;
   // Returns the facts of the newest version; there is one.
   virtual const VersionFacts& Facts() const = 0;
   virtual Evaluation Evaluate() = 0;
-  virtual std::span<const Unit> Units() const = 0;
-  virtual const std::vector<UnitSums>& Sums() const = 0;
-  virtual std::vector<Decision> TakeDecisions() = 0;
-  // Returns a text for people: what clients send, and how the server combines it.
+  // Returns what was decided since the last call.
+  virtual std::vector<analysis::DecisionRow> TakeDecisions() = 0;
+  // Returns the sums over the versions so far, by unit.
+  virtual std::vector<analysis::LayerRow> LayerRows() const = 0;
+  // Returns a text for people: what clients send.
   virtual std::string Description() const = 0;
   virtual int64_t LabelsOf(int client) const = 0;
 };
@@ -70,12 +62,13 @@ class FederatedLearners {
   virtual std::span<const Unit> Layers() const = 0;
   // Returns the table of a seed's partition.
   virtual std::string PartitionText(uint64_t seed, int64_t clients) const = 0;
-  // `request` outlives the learner, and `folder` is where client states go that memory does not
-  // hold. Sets the request's buffer to that of the algorithm. Throws Error on options that do not
-  // go together.
+  virtual std::span<const OperationCost> Costs() const = 0;
+  // `request` and `recorder` outlive the learner, and `folder` is where client states go that
+  // memory does not hold. Sets the request's buffer to that of the algorithm. `recorder` may be
+  // null. Throws Error on options that do not go together.
   virtual std::unique_ptr<FederatedLearner> Make(const FederatedMethod& method, uint64_t seed,
-                                                 PlanRequest& request,
-                                                 const std::string& folder) = 0;
+                                                 PlanRequest& request, const std::string& folder,
+                                                 TaskRecorder* recorder) = 0;
 };
 
 // Returns the learners of a scenario, which outlives them. Throws Error on data and models that do

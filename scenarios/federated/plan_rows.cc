@@ -77,7 +77,7 @@ analysis::ClientRow RowOf(const PlanRequest& request, const ClientTotals& totals
   row.up_bytes = totals.wire_up;
   row.down_bytes = totals.wire_down;
   row.usd = totals.usd;
-  row.last_staleness = totals.last_staleness;
+  if (totals.last_staleness >= 0) row.last_staleness = totals.last_staleness;
   return row;
 }
 

@@ -14,8 +14,10 @@
 #include "scenarios/federated/learner.h"
 #include "scenarios/federated/plan.h"
 #include "scenarios/federated/plan_rows.h"
+#include "scenarios/federated/recorded_learners.h"
 #include "scenarios/options/target.h"
 #include "scenarios/run/progress.h"
+#include "scenarios/run/replay.h"
 #include "trainer/data/data_catalog.h"
 #include "trainer/models/model_catalog.h"
 
@@ -111,7 +113,9 @@ class Training : public PlanListener {
     files_.rounds.Write(row);
     if (!round.row.made) return;
     WriteStep(round.row);
-    WriteDecisions();
+    for (const analysis::DecisionRow& row : learner_.TakeDecisions()) {
+      files_.decisions.Write(Named(row));
+    }
     const int64_t version = round.row.version;
     if (version % scenario_.evaluate_every == 0 || version == request_.Versions()) {
       Evaluate();
@@ -121,13 +125,7 @@ class Training : public PlanListener {
   // Writes what is known at the end.
   void Finish(const Plan& plan, const std::string& fidelity) {
     if (evaluated_ != learner_.Version()) Evaluate();
-    const std::span<const Unit> units = learner_.Units();
-    const auto versions = static_cast<double>(std::max<int64_t>(1, learner_.Version()));
-    for (size_t u = 0; u < units.size(); ++u) {
-      const UnitSums& sums = learner_.Sums()[u];
-      files_.layers.Write({name_, seed_, units[u].name, units[u].numel, sums.parameter / versions,
-                           sums.elements, sums.bytes});
-    }
+    for (const analysis::LayerRow& row : learner_.LayerRows()) files_.layers.Write(Named(row));
     for (size_t number = 0; number < plan.clients.size(); ++number) {
       analysis::ClientRow row =
           Named(RowOf(request_, plan.clients[number], static_cast<int64_t>(number)));
@@ -164,11 +162,11 @@ class Training : public PlanListener {
     row.training_loss = facts.loss;
     row.elements_sent = facts.elements_sent;
     row.message_bytes = facts.message_bytes;
-    row.nic_bytes = facts.down_bytes + facts.up_bytes;
+    row.nic_bytes = facts.transfer_bytes;
     row.dense_nic_bytes = static_cast<double>(dense_bytes_);
     row.step_seconds = Seconds(round.end - last_end_);
-    row.compute_seconds = facts.local_seconds;
-    row.encode_seconds = facts.encode_seconds;
+    row.compute_seconds = facts.critical.local;
+    row.encode_seconds = facts.critical.encode;
     if (round.critical) {
       const fabric::TaskTimes& times = round.critical->times;
       const double transfers =
@@ -188,18 +186,6 @@ class Training : public PlanListener {
     state_.loss = row.training_loss;
     state_.simulated_seconds = row.simulated_seconds;
     progress_.Step(state_);
-  }
-
-  void WriteDecisions() {
-    for (const Decision& made : learner_.TakeDecisions()) {
-      if (made.step >= request_.Versions()) continue;
-      const bool all = made.unit == Decision::kAllUnits;
-      const DecisionGrounds& grounds = made.grounds;
-      files_.decisions.Write({name_, seed_, made.step, made.number,
-                              all ? "all" : learner_.Units()[made.unit].name, made.parameter,
-                              grounds.error, grounds.budget, grounds.gain, grounds.seconds,
-                              grounds.reason});
-    }
   }
 
   void Evaluate() {
@@ -228,18 +214,75 @@ class Training : public PlanListener {
   int64_t tasks_ = 0;
 };
 
-nlohmann::json ManifestOf(const Scenario& scenario, const std::string& command_line,
-                          const std::vector<FederatedMethod>& methods,
-                          const FederatedLearners& learners, const PlanRequest& request,
-                          const std::vector<std::string>& couplings) {
-  const Unit& last = learners.Layers().back();
+// A FederatedComparison is what a run and its replay have in common.
+struct FederatedComparison {
+  const Scenario& scenario;
+  std::string program;
+  std::string command_line;
+  std::vector<FederatedMethod> methods;
+  FederatedLearners& learners;
+  std::vector<std::string> couplings;
+  const StopFlag& stop;
+  std::FILE* log;
+};
+
+nlohmann::json ManifestOf(const FederatedComparison& run, int64_t clients) {
+  const Unit& last = run.learners.Layers().back();
   nlohmann::json manifest =
-      ManifestDocument(scenario, "legacy-federated", command_line, learners.Metrics(),
-                       last.offset + last.numel, couplings);
+      ManifestDocument(run.scenario, run.program, run.command_line, run.learners.Metrics(),
+                       last.offset + last.numel, run.couplings);
   manifest["policies"] = nlohmann::json::array();
-  for (const FederatedMethod& row : methods) manifest["policies"].push_back(row.name);
-  manifest["workers"] = request.population.Clients();
+  for (const FederatedMethod& row : run.methods) manifest["policies"].push_back(row.name);
+  manifest["workers"] = clients;
   return manifest;
+}
+
+constexpr const char* kTrafficFile = "traffic.jsonl";
+
+FederatedRunResult Compare(const FederatedComparison& run) {
+  const Scenario& scenario = run.scenario;
+  PlanRequest first = RequestOf(scenario, scenario.seed);
+  // Mistakes of a method are found before anything is written.
+  for (const FederatedMethod& row : run.methods) {
+    const auto learner =
+        run.learners.Make(row, scenario.seed, first, fs::temp_directory_path().string(), nullptr);
+    std::fprintf(run.log, "  %-22s %s\n", row.name.c_str(), learner->Description().c_str());
+  }
+  FederatedRunResult result;
+  result.run.directory = MakeRunDirectory(scenario, run.program);
+  const fs::path& directory = result.run.directory;
+  const analysis::Manifest manifest =
+      analysis::WriteManifest(directory, ManifestOf(run, first.population.Clients()));
+  RunFiles files(directory, manifest,
+                 ParseSwitch(scenario.federated->at("tasks"), "federated.tasks"));
+  std::optional<TaskRecorder> recorder;
+  if (scenario.record) {
+    recorder.emplace(directory / kTrafficFile, TrainingDocument(scenario), run.learners.Costs(),
+                     run.learners.Layers(), scenario.batch);
+  }
+  const auto trainings = static_cast<int64_t>(run.methods.size()) * scenario.seeds;
+  Progress progress(trainings * first.Versions(), manifest.metrics,
+                    manifest.target ? manifest.target->metric : "", isatty(fileno(run.log)) != 0,
+                    run.log);
+  for (int s = 0; s < scenario.seeds && run.stop == 0; ++s) {
+    const uint64_t seed = scenario.seed + static_cast<uint64_t>(s);
+    for (const FederatedMethod& row : run.methods) {
+      PlanRequest request = RequestOf(scenario, seed);
+      const auto learner = run.learners.Make(row, seed, request, directory.string(),
+                                             recorder ? &*recorder : nullptr);
+      Training training(scenario, request, row.name, seed, *learner, manifest.parameters, files,
+                        progress);
+      const Plan plan = RunPlan(request, {}, {}, &run.stop, learner.get(), &training);
+      result.run.interrupted = plan.interrupted;
+      if (plan.interrupted) break;
+      if (!plan.stop.empty() && result.stopped.empty()) {
+        result.stopped = row.name + ", seed " + std::to_string(seed) + ": " + plan.stop;
+      }
+      training.Finish(plan, request.fidelity);
+    }
+  }
+  progress.Finish();
+  return result;
 }
 
 }  // namespace
@@ -258,53 +301,80 @@ void ValidateFederated(const Scenario& scenario) {
 
 FederatedRunResult RunFederated(const Scenario& scenario, const std::string& command_line,
                                 const StopFlag& stop, std::FILE* log) {
-  const std::vector<FederatedMethod> methods = FederatedMethodsOf(scenario);
-  PlanRequest first = RequestOf(scenario, scenario.seed);
-  const int64_t clients = first.population.Clients();
+  const PlanRequest request = RequestOf(scenario, scenario.seed);
+  const std::vector<std::string> couplings = CouplingsOf(request);
+  if (scenario.record && !couplings.empty()) {
+    throw Error("run.record", "on",
+                "off, as what is learnt depends on the network: " + couplings.front());
+  }
   const std::unique_ptr<FederatedLearners> learners = TrainedLearners(scenario);
-  const std::vector<std::string> couplings = CouplingsOf(first);
-  std::fprintf(log, "%s\n", learners->PartitionText(scenario.seed, clients).c_str());
+  std::fprintf(log, "%s\n",
+               learners->PartitionText(scenario.seed, request.population.Clients()).c_str());
   if (couplings.empty()) {
     std::fprintf(log, "what is learnt does not depend on the network\n");
   } else {
     std::fprintf(log, "what is learnt depends on the network:\n");
     for (const std::string& reason : couplings) std::fprintf(log, "  %s\n", reason.c_str());
   }
-  // Mistakes of a method are found before anything is written.
-  const fs::path scratch = fs::temp_directory_path();
-  for (const FederatedMethod& row : methods) {
-    const auto learner = learners->Make(row, scenario.seed, first, scratch.string());
-    std::fprintf(log, "  %-22s %s\n", row.name.c_str(), learner->Description().c_str());
-  }
+  return Compare({.scenario = scenario,
+                  .program = "legacy-federated",
+                  .command_line = command_line,
+                  .methods = FederatedMethodsOf(scenario),
+                  .learners = *learners,
+                  .couplings = couplings,
+                  .stop = stop,
+                  .log = log});
+}
 
-  FederatedRunResult result;
-  result.run.directory = MakeRunDirectory(scenario, "legacy-federated");
-  const fs::path& directory = result.run.directory;
-  const analysis::Manifest manifest = analysis::WriteManifest(
-      directory, ManifestOf(scenario, command_line, methods, *learners, first, couplings));
-  RunFiles files(directory, manifest,
-                 ParseSwitch(scenario.federated->at("tasks"), "federated.tasks"));
-  const auto trainings = static_cast<int64_t>(methods.size()) * scenario.seeds;
-  Progress progress(trainings * first.Versions(), manifest.metrics,
-                    manifest.target ? manifest.target->metric : "", isatty(fileno(log)) != 0, log);
-  for (int s = 0; s < scenario.seeds && stop == 0; ++s) {
-    const uint64_t seed = scenario.seed + static_cast<uint64_t>(s);
-    for (const FederatedMethod& row : methods) {
-      PlanRequest request = RequestOf(scenario, seed);
-      const auto learner = learners->Make(row, seed, request, directory.string());
-      Training training(scenario, request, row.name, seed, *learner, manifest.parameters, files,
-                        progress);
-      const Plan plan = RunPlan(request, {}, {}, &stop, learner.get(), &training);
-      result.run.interrupted = plan.interrupted;
-      if (!plan.interrupted && !plan.stop.empty() && result.stopped.empty()) {
-        result.stopped = row.name + ", seed " + std::to_string(seed) + ": " + plan.stop;
-      }
-      if (plan.interrupted) break;
-      training.Finish(plan, request.fidelity);
-    }
+Scenario FederatedReplayDefaults(const std::string& directory) {
+  const fs::path manifest = fs::path(directory) / "manifest.json";
+  if (!fs::exists(manifest) || !fs::exists(fs::path(directory) / kTrafficFile)) {
+    throw Error("replay", directory, "the folder of a run with --record");
   }
-  progress.Finish();
-  return result;
+  Scenario scenario = ResumeDefaults(directory);
+  if (!scenario.federated) {
+    throw Error("replay", directory, "a run of legacy-federated; legacy-replay takes this one");
+  }
+  scenario.out.clear();
+  scenario.record = false;
+  return scenario;
+}
+
+bool MayFederatedReplayChange(const std::string& key) {
+  if (key == "run.record") return true;
+  if (!key.starts_with("federated.")) return MayReplayChange(key);
+  for (const FederatedOption& option : FederatedOptionRows()) {
+    if (option.Key() == key) return DescribesLines(option.name);
+  }
+  return false;
+}
+
+FederatedRunResult ReplayFederated(const std::string& directory, const Scenario& scenario,
+                                   const std::string& command_line, const StopFlag& stop,
+                                   std::FILE* log) {
+  const Scenario recorded = FederatedReplayDefaults(directory);
+  const std::string why = ", as recorded: it belongs to the training";
+  CheckUnchanged(scenario, recorded, MayFederatedReplayChange,
+                 [&](const std::string& value) { return value + why; });
+  std::error_code missing;
+  if (fs::equivalent(scenario.out, directory, missing)) {
+    throw Error("--out", scenario.out, "another folder than that of the recording");
+  }
+  const PlanRequest request = RequestOf(scenario, scenario.seed);
+  const std::vector<std::string> couplings = CouplingsOf(request);
+  if (!couplings.empty()) {
+    throw Error("replay: what is learnt would depend on the network: " + couplings.front());
+  }
+  const std::unique_ptr<FederatedLearners> learners =
+      RecordedLearners(directory, scenario, TrainingHash(TrainingDocument(scenario)));
+  return Compare({.scenario = scenario,
+                  .program = "legacy-federated",
+                  .command_line = command_line,
+                  .methods = FederatedMethodsOf(scenario),
+                  .learners = *learners,
+                  .couplings = {},
+                  .stop = stop,
+                  .log = log});
 }
 
 }  // namespace legacy

@@ -1,5 +1,6 @@
 // A federated run compares methods: each of them trains with each seed over its own simulated
-// network, and leaves one run directory (docs/results-format.md).
+// network, and leaves one run directory (docs/results-format.md). What does not depend on the
+// network can be recorded, and timed again over another one.
 #pragma once
 
 #include <cstdio>
@@ -25,5 +26,17 @@ void ValidateFederated(const Scenario& scenario);
 // work. Throws Error on scenarios that are not valid, and leaves no files then.
 FederatedRunResult RunFederated(const Scenario& scenario, const std::string& command_line,
                                 const StopFlag& stop, std::FILE* log);
+
+// Returns the scenario from which options of a replay start: the recorded one with a new run
+// directory. Throws Error where the folder has no record.
+Scenario FederatedReplayDefaults(const std::string& directory);
+// Returns whether a replay may change an option.
+bool MayFederatedReplayChange(const std::string& key);
+
+// Times a recorded run over the network, clients' lines and devices of `scenario`. Throws Error
+// where the scenario changes what was learnt.
+FederatedRunResult ReplayFederated(const std::string& directory, const Scenario& scenario,
+                                   const std::string& command_line, const StopFlag& stop,
+                                   std::FILE* log);
 
 }  // namespace legacy

@@ -110,6 +110,13 @@ WorkList CorrectionsOf(const ClientRule& rule, const FederatedOptions& options, 
   return work;
 }
 
+// Sums over tasks or versions, by unit.
+struct UnitSums {
+  double parameter = 0;
+  double elements = 0;
+  double bytes = 0;
+};
+
 class TrainedLearner : public FederatedLearner {
  public:
   struct Parts {
@@ -122,6 +129,8 @@ class TrainedLearner : public FederatedLearner {
     std::vector<OperationCost> costs;
     BuiltMethod built;
     std::string folder;
+    std::string name;
+    TaskRecorder* recorder;
   };
 
   explicit TrainedLearner(Parts parts)
@@ -129,6 +138,7 @@ class TrainedLearner : public FederatedLearner {
         labels_(parts.labels),
         options_(parts.options),
         description_(parts.built.description),
+        recorder_(parts.recorder),
         partition_(MakePartition(parts.scenario.federated->at("partition"), parts.labels,
                                  parts.request.population.Clients(), parts.options.local.seed)),
         store_(parts.folder, fabric::ParseBytes(parts.scenario.federated->at("state-memory"),
@@ -138,10 +148,12 @@ class TrainedLearner : public FederatedLearner {
     CheckServer();
     CheckClients();
     const Unit& last = training_.layers().back();
+    const LocalStepWork work = {
+        {OptimizerKernel(options_.local.optimizer.kind)},
+        CorrectionsOf(training_.traits().client, options_, last.offset + last.numel)};
+    if (recorder_ != nullptr) recorder_->Begin(parts.name, options_.local.seed, work);
     clock_.emplace(parts.scenario, request_.population, std::move(parts.costs), training_.layers(),
-                   LocalStepWork{{OptimizerKernel(options_.local.optimizer.kind)},
-                                 CorrectionsOf(training_.traits().client, options_,
-                                               last.offset + last.numel)});
+                   work);
     sums_.resize(training_.uplink().units().size());
     gathered_units_.resize(sums_.size());
   }
@@ -156,7 +168,9 @@ class TrainedLearner : public FederatedLearner {
     return work;
   }
   int64_t UpBytesOf(uint64_t task) override {
-    return training_.Finish(started_.at(task).key).up_bytes;
+    Started& started = started_.at(task);
+    started.up_bytes = training_.Finish(started.key).up_bytes;
+    return *started.up_bytes;
   }
   fabric::TaskWork Expected(int client) override {
     const FederatedKey key = {training_.version(), client};
@@ -178,15 +192,23 @@ class TrainedLearner : public FederatedLearner {
     const auto found = started_.find(row.id);
     const Started started = std::move(found->second);
     started_.erase(found);
-    if (row.fate != TaskFate::Counted) {
+    RecordedTask record = {.key = static_cast<uint64_t>(started.key.draws),
+                           .client = row.client,
+                           .local_steps = started.local_steps,
+                           .up_bytes = started.up_bytes,
+                           .loss = std::nullopt};
+    if (row.fate == TaskFate::Counted) {
+      const FederatedResult result = training_.Finish(started.key);
+      training_.Count(started.key, started.times);
+      if (result.finite) {
+        Add(started, result);
+        record.loss = result.loss;
+      }
+    } else {
       training_.Abandon(started.key);
-      return std::nullopt;
     }
-    const FederatedResult result = training_.Finish(started.key);
-    training_.Count(started.key, started.times);
-    if (!result.finite) return std::nullopt;
-    Add(started, result);
-    return result.loss;
+    if (recorder_ != nullptr) recorder_->Write(record);
+    return record.loss;
   }
   void Round(const fabric::RoundRow& row) override {
     if (!row.made) {
@@ -206,9 +228,29 @@ class TrainedLearner : public FederatedLearner {
   int64_t Version() const override { return training_.version(); }
   const VersionFacts& Facts() const override { return facts_; }
   Evaluation Evaluate() override { return training_.Evaluate(); }
-  std::span<const Unit> Units() const override { return training_.uplink().units(); }
-  const std::vector<UnitSums>& Sums() const override { return sums_; }
-  std::vector<Decision> TakeDecisions() override { return training_.TakeDecisions(); }
+  std::vector<analysis::DecisionRow> TakeDecisions() override {
+    std::vector<analysis::DecisionRow> rows;
+    for (const Decision& made : training_.TakeDecisions()) {
+      if (made.step >= options_.versions) continue;
+      const bool all = made.unit == Decision::kAllUnits;
+      const DecisionGrounds& grounds = made.grounds;
+      rows.push_back({"", 0, made.step, made.number,
+                      all ? "all" : training_.uplink().units()[made.unit].name, made.parameter,
+                      grounds.error, grounds.budget, grounds.gain, grounds.seconds,
+                      grounds.reason});
+    }
+    return rows;
+  }
+  std::vector<analysis::LayerRow> LayerRows() const override {
+    std::vector<analysis::LayerRow> rows;
+    const auto versions = static_cast<double>(std::max<int64_t>(1, Version()));
+    for (size_t u = 0; u < sums_.size(); ++u) {
+      const Unit& unit = training_.uplink().units()[u];
+      rows.push_back({"", 0, unit.name, unit.numel, sums_[u].parameter / versions,
+                      sums_[u].elements, sums_[u].bytes});
+    }
+    return rows;
+  }
   std::string Description() const override { return description_; }
   int64_t LabelsOf(int client) const override {
     if (labels_.labels.empty()) return 0;
@@ -221,13 +263,9 @@ class TrainedLearner : public FederatedLearner {
 
  private:
   // What all tasks of a version share.
-  struct Base {
-    int64_t version = 0;
-    std::vector<double> parameters;  // by unit, as all here
-    std::vector<int64_t> elements;   // values that messages have
-    WorkList encode;
-    int64_t down_bytes = 0;
-    int64_t up_bytes = 0;  // or kUnknownBytes
+  struct Base : VersionWork {
+    std::vector<double> parameters;  // by unit
+    std::vector<int64_t> elements;   // values that messages have, by unit
   };
   // A task from WorkOf to Ended.
   struct Started {
@@ -235,8 +273,8 @@ class TrainedLearner : public FederatedLearner {
     int times = 1;
     int64_t local_steps = 0;
     std::shared_ptr<const Base> base = nullptr;
-    double local_seconds = 0;
-    double encode_seconds = 0;
+    ClientSeconds seconds = {};
+    std::optional<int64_t> up_bytes = std::nullopt;  // where it depends on the data
   };
 
   const std::shared_ptr<const Base>& NewestBase() {
@@ -256,6 +294,7 @@ class TrainedLearner : public FederatedLearner {
     }
     base->down_bytes = training_.DownBytes();
     base->up_bytes = training_.UpBytes().value_or(kUnknownBytes);
+    if (recorder_ != nullptr) recorder_->Write(*base);
     base_ = std::move(base);
     return base_;
   }
@@ -286,15 +325,12 @@ class TrainedLearner : public FederatedLearner {
   // Returns the task of a client from the newest version.
   fabric::TaskWork Figure(int client, Started& started) {
     started.base = NewestBase();
-    const int64_t samples = partition_->SizeOf(client);
-    if (samples > 0) {
-      started.local_seconds = clock_->LocalSeconds(
-          client, BatchesOf(samples, options_.local.batch_size, started.local_steps));
-    }
-    started.encode_seconds = clock_->WorkSeconds(client, started.base->encode);
+    started.seconds =
+        clock_->SecondsOf(client, partition_->SizeOf(client), options_.local.batch_size,
+                          started.local_steps, started.base->encode);
     return {.downBytes = started.base->down_bytes,
             .upBytes = started.base->up_bytes,
-            .work = fabric::RoundedTime((started.local_seconds + started.encode_seconds) * 1e9),
+            .work = started.seconds.Total(),
             .lanes = request_.streams};
   }
 
@@ -311,17 +347,15 @@ class TrainedLearner : public FederatedLearner {
       gathered_.message_bytes += bytes;
     }
     gathered_.loss += result.loss;
-    gathered_.up_bytes += static_cast<double>(result.up_bytes);
-    gathered_.down_bytes += static_cast<double>(base.down_bytes);
-    gathered_.local_seconds = started.local_seconds;
-    gathered_.encode_seconds = started.encode_seconds;
+    gathered_.transfer_bytes += static_cast<double>(base.down_bytes + result.up_bytes);
+    gathered_.critical = started.seconds;
   }
   // Makes means of what was added.
   void Conclude() {
     facts_ = gathered_;
     const auto count = static_cast<double>(counted_);
-    for (double* mean : {&facts_.loss, &facts_.elements_sent, &facts_.message_bytes,
-                         &facts_.down_bytes, &facts_.up_bytes}) {
+    for (double* mean :
+         {&facts_.loss, &facts_.elements_sent, &facts_.message_bytes, &facts_.transfer_bytes}) {
       *mean /= count;
     }
     facts_.learning_rate = LearningRate(options_.schedule, training_.version(), options_.versions);
@@ -336,6 +370,7 @@ class TrainedLearner : public FederatedLearner {
   const SampleLabels& labels_;
   FederatedOptions options_;
   std::string description_;
+  TaskRecorder* recorder_;
   std::unique_ptr<Partition> partition_;
   ClientStore store_;
   FederatedTraining training_;
@@ -365,10 +400,12 @@ class Learners : public FederatedLearners {
                         .strict = scenario.strict_data})),
         samples_(task_->OpenSamples()),
         labels_(samples_->Labels()),
-        layers_(LayersOf(task_->RequestFor(scenario.model, scenario.seed))) {}
+        layers_(LayersOf(task_->RequestFor(scenario.model, scenario.seed))),
+        costs_(CostsOf(task_->RequestFor(scenario.model, scenario.seed))) {}
 
   std::span<const Metric> Metrics() const override { return task_->Info().metrics; }
   std::span<const Unit> Layers() const override { return layers_; }
+  std::span<const OperationCost> Costs() const override { return costs_; }
   std::string PartitionText(uint64_t seed, int64_t clients) const override {
     const std::string& text = scenario_.federated->at("partition");
     const PartitionView view = ViewPartition(*MakePartition(text, labels_, clients, seed), labels_);
@@ -382,7 +419,8 @@ class Learners : public FederatedLearners {
   }
 
   std::unique_ptr<FederatedLearner> Make(const FederatedMethod& row, uint64_t seed,
-                                         PlanRequest& request, const std::string& folder) override {
+                                         PlanRequest& request, const std::string& folder,
+                                         TaskRecorder* recorder) override {
     FederatedOptions options = OptionsOf(scenario_, request, seed);
     options.algorithm = row.algorithm;
     options.scheme = SchemeText(row.method, scenario_);
@@ -401,10 +439,9 @@ class Learners : public FederatedLearners {
     BuiltMethod built =
         BuildMethod(row.method, here, units, std::max<int64_t>(1, clients / options.per_version));
     ModelRequest model = task_->RequestFor(scenario_.model, seed);
-    std::vector<OperationCost> costs = CostsOf(model);
     return std::make_unique<TrainedLearner>(
         TrainedLearner::Parts{scenario_, *task_, labels_, request, options, std::move(model),
-                              std::move(costs), std::move(built), folder});
+                              costs_, std::move(built), folder, row.name, recorder});
   }
 
  private:
@@ -413,6 +450,7 @@ class Learners : public FederatedLearners {
   std::unique_ptr<SampleSet> samples_;
   SampleLabels labels_;
   std::vector<Unit> layers_;
+  std::vector<OperationCost> costs_;
 };
 
 }  // namespace

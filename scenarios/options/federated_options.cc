@@ -156,6 +156,13 @@ bool DescribesClients(const std::string& name) {
   return names.contains(name);
 }
 
+bool DescribesLines(const std::string& name) {
+  static const std::set<std::string> names = {"population", "traces",       "at",
+                                              "price",      "server-rate",  "server-price",
+                                              "detect",     "state-memory", "tasks"};
+  return names.contains(name);
+}
+
 FederatedValues DefaultFederatedValues() {
   FederatedValues values;
   for (const FederatedOption& option : FederatedOptionRows()) values[option.name] = option.fallback;

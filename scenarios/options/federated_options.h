@@ -32,6 +32,9 @@ const std::vector<FederatedOption>& FederatedOptionRows();
 // Returns whether an option describes who the clients are, which is all that `population` reads.
 bool DescribesClients(const std::string& name);
 
+// Returns whether a recorded run may be timed with another value: lines, places and prices.
+bool DescribesLines(const std::string& name);
+
 // FederatedValues has a text for every option of the table, by name.
 using FederatedValues = std::map<std::string, std::string>;
 FederatedValues DefaultFederatedValues();

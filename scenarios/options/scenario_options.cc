@@ -106,7 +106,7 @@ bool IsShared(const std::string& key) {
       "run.seed",
       "run.seeds",
       "run.threads",
-      "run.checkpoint",
+      "run.record",
       "run.out",
       "run.overwrite",
       "run.pictures",

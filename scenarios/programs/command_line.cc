@@ -20,6 +20,14 @@ bool MayStandAlone(const ScenarioOption& option) {
 }
 
 std::string Footer(const std::string& program) {
+  if (program == "legacy-federated replay") {
+    return std::string(
+               "Examples:\n"
+               "  legacy-federated replay runs/first --population=broadband:up=5Mbps\n"
+               "  legacy-federated replay runs/first --fidelity=packet "
+               "--device-profile=cpu-local\n") +
+           kExitStatuses + "Handbook: docs/federated.md.";
+  }
   if (program == "legacy-federated") {
     return std::string(
                "Examples:\n"
@@ -49,8 +57,8 @@ class TableOptions {
  public:
   // `defaults` is nullopt where they are not known yet.
   TableOptions(CLI::App& app, const std::optional<Scenario>& defaults,
-               bool (*lists)(const std::string& key))
-      : options_(defaults ? OptionsOf(*defaults) : ScenarioOptions()), values_(options_.size()) {
+               const std::vector<ScenarioOption>& table, bool (*lists)(const std::string& key))
+      : options_(table), values_(table.size()) {
     for (size_t i = 0; i < values_.size(); ++i) {
       const ScenarioOption& option = options_[i];
       const std::string fallback = defaults ? option.get(*defaults) : "";
@@ -126,7 +134,9 @@ CommandLine ParseCommandLine(int argc, char** argv, const std::string& program,
       ->allow_extra_args(false);
   app.add_flag("--print-config", line.print_config,
                "print the effective scenario as YAML and exit");
+  const bool federated = defaults.federated || program.starts_with("legacy-federated");
   const TableOptions options(app, on_run ? std::nullopt : std::optional<Scenario>(defaults),
+                             federated ? FederatedScenarioOptions() : ScenarioOptions(),
                              on_run ? on_run->lists : nullptr);
   line.exit = ParseArguments(app, std::move(arguments));
   if (line.exit) return line;

@@ -25,6 +25,15 @@ int Plan(int argc, char** argv) {
   return std::visit([](const auto& command) { return Run(command); }, line.command);
 }
 
+int Report(const legacy::FederatedRunResult& result, bool pictures) {
+  const int status = legacy::ReportRun(result.run, pictures);
+  if (status == 0 && !result.stopped.empty()) {
+    std::fprintf(stderr, "legacy-federated: stopped: %s\n", result.stopped.c_str());
+    return legacy::kStoppedEarly;
+  }
+  return status;
+}
+
 int Train(int argc, char** argv) {
   const legacy::CommandLine line = legacy::ParseCommandLine(
       argc, argv, "legacy-federated",
@@ -39,20 +48,35 @@ int Train(int argc, char** argv) {
     std::fputs(legacy::PrintScenario(line.scenario).c_str(), stdout);
     return 0;
   }
-  const legacy::FederatedRunResult result =
-      legacy::RunFederated(line.scenario, line.text, legacy::CatchStop(), stderr);
-  const int status = legacy::ReportRun(result.run, line.scenario.pictures);
-  if (status == 0 && !result.stopped.empty()) {
-    std::fprintf(stderr, "legacy-federated: stopped: %s\n", result.stopped.c_str());
-    return legacy::kStoppedEarly;
+  return Report(legacy::RunFederated(line.scenario, line.text, legacy::CatchStop(), stderr),
+                line.scenario.pictures);
+}
+
+// Times a recorded run again.
+int Replay(int argc, char** argv) {
+  const legacy::OnRun on_run{legacy::FederatedReplayDefaults, legacy::MayFederatedReplayChange};
+  const legacy::CommandLine line = legacy::ParseCommandLine(
+      argc, argv, "legacy-federated replay",
+      "Times a recorded run (--record) over another network, other lines of its clients or other "
+      "devices, without training. Only runs whose results do not depend on the network have "
+      "records.",
+      on_run);
+  if (line.exit) return *line.exit;
+  legacy::ValidateFederated(line.scenario);
+  if (line.print_config) {
+    std::fputs(legacy::PrintScenario(line.scenario).c_str(), stdout);
+    return 0;
   }
-  return status;
+  return Report(
+      legacy::ReplayFederated(line.run, line.scenario, line.text, legacy::CatchStop(), stderr),
+      line.scenario.pictures);
 }
 
 int Main(int argc, char** argv) {
   legacy::LoadPlugins(argc, argv);
   const bool subcommand =
       argc > 1 && (std::strcmp(argv[1], "plan") == 0 || std::strcmp(argv[1], "population") == 0);
+  if (argc > 1 && std::strcmp(argv[1], "replay") == 0) return Replay(argc - 1, argv + 1);
   return subcommand ? Plan(argc, argv) : Train(argc, argv);
 }
 

@@ -100,6 +100,13 @@ json TrainingDocument(const Scenario& scenario) {
                    {"seeds", all["run"]["seeds"]}, {"bucket", all["clock"]["bucket"]}};
   document["training"].erase("data_root");  // the folder of the data does not change them
   document["training"].erase("target");
+  if (scenario.federated) {
+    for (const FederatedOption& option : FederatedOptionRows()) {
+      if (option.use == FederatedUse::kPlan || DescribesLines(option.name)) continue;
+      document["federated"][option.name] = scenario.federated->at(option.name);
+    }
+    return document;
+  }
   // Nor did it have these.
   const json defaults = ScenarioDocument(Scenario())["training"];
   for (const char* key :

@@ -147,7 +147,7 @@ bool MayReplayChange(const std::string& key) {
 void CheckUnchanged(const Scenario& scenario, const Scenario& known,
                     const std::function<bool(const std::string& key)>& may_change,
                     const std::function<std::string(const std::string& value)>& allowed) {
-  for (const ScenarioOption& option : ScenarioOptions()) {
+  for (const ScenarioOption& option : OptionsOf(scenario)) {
     if (may_change(option.key) || option.get(scenario) == option.get(known)) continue;
     throw Error(option.key + " (" + option.flag + ")", option.get(scenario),
                 allowed(option.get(known)));

@@ -4,12 +4,10 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
-#include "compress/unit.h"
-#include "trainer/clock/operation_cost.h"
+#include "trainer/clock/record_lines.h"
 #include "trainer/clock/step_work.h"
 
 namespace legacy {
@@ -22,18 +20,10 @@ struct RecordedTraining {
 };
 
 // RecordedTraffic is the whole file.
-struct RecordedTraffic {
-  std::string hash;         // hash of `training`, checked
-  nlohmann::json training;  // every option that shaped the training
-  std::vector<std::string> replay_refused;
-  std::vector<OperationCost> operations;
-  std::vector<Unit> layers;  // names and elements
+struct RecordedTraffic : RecordHeader {
   // Work of each distinct step, once; its `step` has no meaning.
   std::vector<StepWork> works;
   std::vector<RecordedTraining> trainings;  // trainings in the order in which they began
-
-  // Returns the elements of each layer.
-  std::vector<int64_t> LayerNumels() const;
 };
 
 // Reads the file. Throws Error "file:line: ..." on anything that TrafficRecorder would not have

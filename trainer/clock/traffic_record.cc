@@ -1,27 +1,14 @@
 #include "trainer/clock/traffic_record.h"
 
-#include <cstdio>
 #include <fstream>
 
 #include "base/error.h"
-#include "trainer/clock/operation_cost.h"
+#include "trainer/clock/record_lines.h"
 
 namespace legacy {
 namespace {
 
 using nlohmann::json;
-
-json WorkJson(const WorkList& works) {
-  json list = json::array();
-  for (const Work& work : works) {
-    json& entry = list.emplace_back(json{{"kernel", work.kernel},
-                                         {"elements", work.elements},
-                                         {"launches", work.launches},
-                                         {"sets", work.sets}});
-    if (work.alike != 0) entry["alike"] = work.alike;
-  }
-  return list;
-}
 
 json CallJson(const SentCall& call) {
   return {{"primitive", CollectiveText(call.collective)},
@@ -30,14 +17,6 @@ json CallJson(const SentCall& call) {
           {"bytes", call.bytes},
           {"encode", WorkJson(call.encode)},
           {"decode", WorkJson(call.decode)}};
-}
-
-json OperationJson(const OperationCost& cost) {
-  return {{"kind", cost.kind},
-          {"forward_flops", cost.forward_flops},
-          {"forward_bytes", cost.forward_bytes},
-          {"weight_bytes", cost.weight_bytes},
-          {"parameters", cost.parameters}};
 }
 
 }  // namespace
@@ -86,31 +65,12 @@ json ToJson(const StepWork& work) {
   return step;
 }
 
-std::string TrainingHash(const json& training) {
-  uint64_t hash = 0xcbf29ce484222325ULL;
-  for (const char c : training.dump()) {
-    hash ^= static_cast<unsigned char>(c);
-    hash *= 0x100000001b3ULL;
-  }
-  char text[17];
-  std::snprintf(text, sizeof(text), "%016llx", static_cast<unsigned long long>(hash));
-  return text;
-}
-
 TrafficRecorder::TrafficRecorder(const std::filesystem::path& path, const json& training,
                                  const std::vector<std::string>& replay_refused,
                                  std::span<const OperationCost> operations,
                                  std::span<const Unit> layers)
     : file_(path) {
-  json header = {{"format", kTrafficFormat},
-                 {"hash", TrainingHash(training)},
-                 {"training", training},
-                 {"replay_refused", replay_refused}};
-  for (const OperationCost& cost : operations) header["operations"].push_back(OperationJson(cost));
-  for (const Unit& layer : layers) {
-    header["layers"].push_back({{"name", layer.name}, {"elements", layer.numel}});
-  }
-  WriteLine(header);
+  WriteLine(HeaderJson(kTrafficFormat, training, replay_refused, operations, layers));
 }
 
 TrafficRecorder::TrafficRecorder(const std::filesystem::path& path)

@@ -17,11 +17,10 @@
 
 #include "base/output_file.h"
 #include "compress/unit.h"
+#include "trainer/clock/record_lines.h"
 #include "trainer/clock/step_work.h"
 
 namespace legacy {
-
-struct OperationCost;
 
 // The format's number. Format 1 did not tell sets of launches for all units of a bucket
 // (Work::sets) from those for each unit.
@@ -33,10 +32,6 @@ nlohmann::json ToJson(const StepWork& work);
 // Return the names that the record writes.
 const char* CollectiveText(Collective collective);
 const char* ReductionText(Reduction reduction);
-
-// Returns the hash of everything that shaped a training (its JSON text), as 16 hexadecimal digits:
-// FNV-1a, 64 bit.
-std::string TrainingHash(const nlohmann::json& training);
 
 // A TrafficRecorder writes the lines of a run's trainings.
 class TrafficRecorder {
