@@ -242,7 +242,28 @@ std::unique_ptr<fabric::ServerBase> ServerOf(const PlanRequest& request, const R
   return fabric::MakeAsyncServer(options, candidates, selection, works, listener);
 }
 
+// A listener that nobody needs.
+class NoListener : public fabric::TaskListener {
+  void OnTask(const fabric::TaskRow&) override {}
+  void OnRound(const fabric::RoundRow&) override {}
+};
+
 }  // namespace
+
+void CheckPlan(const PlanRequest& request) {
+  NetworkOf(request.population, request, {});
+  const fabric::ClientAvailability availability(request.population, request.availability,
+                                                request.seed);
+  fabric::Candidates candidates(request.population.Clients(), availability);
+  PlannedWorkload planned(request, {});
+  const std::vector<ClientPath> paths;
+  PlanWorks works(planned, request.transport, paths);
+  const auto selection =
+      fabric::MakeSelection(request.selection, request.seed, "--selection",
+                            {request.population.Clients(), [](int) { return TimeNs{0}; }});
+  NoListener listener;
+  ServerOf(request, {}, candidates, *selection, works, listener);
+}
 
 Plan RunPlan(const PlanRequest& request, const Remedy& remedy,
              const std::function<void(int64_t)>& progress, const StopFlag* stop, Workload* workload,

@@ -122,6 +122,9 @@ class PlanListener {
   virtual void OnRound(const PlannedRound& round) = 0;
 };
 
+// Throws the Error of a plan whose parts do not fit together, as RunPlan would.
+void CheckPlan(const PlanRequest& request);
+
 // Runs the plan. `progress` is called after each version with their number; it may be empty. At
 // `stop` other than 0 the plan ends with the version in work. `workload` takes the place of the
 // request's bytes and seconds, and `listener` hears of everything, where they are not null. Throws

@@ -248,6 +248,7 @@ FederatedRunResult Compare(const FederatedComparison& run) {
         run.learners.Make(row, scenario.seed, first, fs::temp_directory_path().string(), nullptr);
     std::fprintf(run.log, "  %-22s %s\n", row.name.c_str(), learner->Description().c_str());
   }
+  CheckPlan(first);
   FederatedRunResult result;
   result.run.directory = MakeRunDirectory(scenario, run.program);
   const fs::path& directory = result.run.directory;

@@ -201,7 +201,7 @@ class TrainedLearner : public FederatedLearner {
       const FederatedResult result = training_.Finish(started.key);
       training_.Count(started.key, started.times);
       if (result.finite) {
-        Add(started, result);
+        Add(started, row.client, result);
         record.loss = result.loss;
       }
     } else {
@@ -221,6 +221,7 @@ class TrainedLearner : public FederatedLearner {
       training_.Update();
     }
     gathered_ = VersionFacts();
+    losses_.clear();
     for (UnitSums& sums : gathered_units_) sums = UnitSums();
     counted_ = 0;
   }
@@ -335,7 +336,7 @@ class TrainedLearner : public FederatedLearner {
   }
 
   // Adds a counted task to the version in work.
-  void Add(const Started& started, const FederatedResult& result) {
+  void Add(const Started& started, int client, const FederatedResult& result) {
     ++counted_;
     const Base& base = *started.base;
     for (size_t u = 0; u < gathered_units_.size(); ++u) {
@@ -346,13 +347,16 @@ class TrainedLearner : public FederatedLearner {
       gathered_.elements_sent += static_cast<double>(base.elements[u]);
       gathered_.message_bytes += bytes;
     }
-    gathered_.loss += result.loss;
+    losses_.emplace_back(client, result.loss);
     gathered_.transfer_bytes += static_cast<double>(base.down_bytes + result.up_bytes);
     gathered_.critical = started.seconds;
   }
   // Makes means of what was added.
   void Conclude() {
     facts_ = gathered_;
+    // The order in which tasks end belongs to the network, and not to the training.
+    std::ranges::sort(losses_);
+    for (const auto& [client, loss] : losses_) facts_.loss += loss;
     const auto count = static_cast<double>(counted_);
     for (double* mean :
          {&facts_.loss, &facts_.elements_sent, &facts_.message_bytes, &facts_.transfer_bytes}) {
@@ -380,6 +384,7 @@ class TrainedLearner : public FederatedLearner {
   // Sums over the counted tasks of the version in work, and their number.
   VersionFacts gathered_;
   std::vector<UnitSums> gathered_units_;
+  std::vector<std::pair<int, double>> losses_;  // with their clients
   int64_t counted_ = 0;
   VersionFacts facts_;
   std::vector<UnitSums> sums_;

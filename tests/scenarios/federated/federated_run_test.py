@@ -1,0 +1,230 @@
+"""Runs legacy-federated as a whole: training over simulated networks, records and their replays.
+
+Usage: federated_run_test.py LEGACY_FEDERATED LEGACY_SCENARIO
+"""
+
+import collections
+import csv
+import json
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+FEDERATED, SCENARIO = sys.argv[1:3]
+SMALL = [
+    "--train-limit=400",
+    "--test-limit=60",
+    "--model=logistic",
+    "--batch=8",
+    "--clients=12",
+    "--rounds=6",
+    "--evaluate-every=2",
+    "--pictures=off",
+]
+
+
+def run(folder, *options, **settings):
+    sync = [] if any(option.startswith("--server") for option in options) else ["--per-round=4"]
+    return subprocess.run([FEDERATED, *SMALL, *sync, "--out=" + str(folder), *options], text=True,
+                          capture_output=True, check=False, timeout=300, **settings)
+
+
+def tables(folder):
+    return {path.name: path.read_bytes() for path in sorted(folder.glob("*.csv"))}
+
+
+def rows(folder, name):
+    with open(folder / name, newline="") as file:
+        return list(csv.DictReader(file))
+
+
+class FederatedRun(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.root = pathlib.Path(tempfile.mkdtemp(prefix="federated-"))
+
+    @classmethod
+    def tearDownClass(cls):
+        shutil.rmtree(cls.root)
+
+    def run_to_end(self, name, *options):
+        folder = self.root / name
+        done = run(folder, *options)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return folder
+
+    def replayed(self, recording, name, *options):
+        folder = self.root / name
+        done = subprocess.run([FEDERATED, "replay", str(recording), "--out=" + str(folder), *options],
+                              text=True, capture_output=True, check=False, timeout=300)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return folder
+
+    def expect_same(self, one, other):
+        first, second = tables(one), tables(other)
+        self.assertEqual(sorted(first), sorted(second))
+        self.assertEqual([name for name in first if first[name] != second[name]], [])
+
+    def refused(self, *options):
+        folder = self.root / "refused"
+        done = run(folder, *options)
+        self.assertEqual(done.returncode, 1, done.stdout)
+        self.assertFalse(folder.exists())
+        lines = [line for line in done.stderr.splitlines() if line.startswith("legacy-")]
+        self.assertEqual(len(lines), 1, done.stderr)
+        return lines[0]
+
+    def test_a_replay_equals_its_run_at_every_fidelity(self):
+        options = [
+            "--policies=dense,fp16,topk,legacy-both,qsgd,redsync",
+            "--algorithms=fedavg,scaffold,fedprox:mu=0.1",
+            "--selection=power-of-choice:d=6",
+            "--availability=bernoulli:p=0.7",
+            "--dropout=0.1",
+            "--seeds=2",
+            "--record",
+        ]
+        recording = None
+        for fidelity in ("flow", "analytic", "packet"):
+            folder = self.run_to_end("whole-" + fidelity, *options, "--fidelity=" + fidelity)
+            recording = recording or folder
+            again = self.replayed(recording, "again-" + fidelity, "--fidelity=" + fidelity)
+            self.expect_same(folder, again)
+
+    def test_a_replay_changes_lines_devices_and_prices_alone(self):
+        folder = self.run_to_end("base", "--record", "--policies=dense,topk")
+        changes = ["--population=broadband:up=2Mbps", "--device-speed=2", "--price=0.1"]
+        again = self.replayed(folder, "slower", *changes)
+        other = self.run_to_end("other", "--policies=dense,topk", *changes)
+        self.expect_same(again, other)
+        self.assertNotEqual(tables(again)["steps.csv"], tables(folder)["steps.csv"])
+        self.assertNotEqual(tables(again)["rounds.csv"], tables(folder)["rounds.csv"])
+        for option, key in (("--per-round=5", "federated.per_round"),
+                            ("--learning-rate=0.5", "training.learning_rate"),
+                            ("--density=5%", "compression.density")):
+            done = subprocess.run([FEDERATED, "replay", str(folder), option], text=True,
+                                  capture_output=True, check=False)
+            self.assertEqual(done.returncode, 1)
+            self.assertIn(key, done.stderr)
+            self.assertIn("as recorded", done.stderr)
+        phones = subprocess.run([FEDERATED, "replay", str(folder), "--population=phones",
+                                 "--out=" + str(self.root / "phones")], text=True,
+                                capture_output=True, check=False)
+        self.assertEqual(phones.returncode, 0, phones.stderr)
+
+    def test_files_do_not_depend_on_threads(self):
+        servers = (
+            ["--policies=dense,topk,qsgd", "--local=epochs:1-3", "--over-select=1.5",
+             "--deadline=factor:3", "--population=phones"],
+            ["--policies=dense,redsync", "--algorithms=fedbuff:k=3,fedasync", "--rounds=12",
+             "--server=async:concurrency=6", "--population=phones", "--dropout=0.1",
+             "--availability=sessions:on=10m,off=5m"],
+        )
+        for number, options in enumerate(servers):
+            one = self.run_to_end(f"threads-{number}-1", *options, "--threads=1")
+            for threads in ("2", "3", "8"):
+                other = self.run_to_end(f"threads-{number}-{threads}", *options,
+                                        "--threads=" + threads)
+                self.expect_same(one, other)
+
+    def test_tasks_rounds_and_clients_add_up(self):
+        folder = self.run_to_end("sums", "--policies=topk,redsync", "--over-select=1.5",
+                                 "--deadline=factor:1.2", "--dropout=0.2", "--population=phones",
+                                 "--price=0.05")
+        tasks, rounds = rows(folder, "tasks.csv"), rows(folder, "rounds.csv")
+        ends = ("counted", "late", "lost", "interrupted", "cancelled", "stale")
+        for policy in ("topk", "redsync"):
+            mine = [task for task in tasks if task["policy"] == policy]
+            count = collections.Counter(task["end"] for task in mine)
+            own = [row for row in rounds if row["policy"] == policy]
+            self.assertEqual(sum(int(row["started"]) for row in own), len(mine))
+            for end in ends:
+                self.assertEqual(sum(int(row[end]) for row in own), count[end], end)
+            clients = [row for row in rows(folder, "clients.csv") if row["policy"] == policy]
+            self.assertEqual(sum(int(row["tasks"]) for row in clients), len(mine))
+            self.assertEqual(sum(int(row["counted"]) for row in clients), count["counted"])
+            self.assertAlmostEqual(sum(float(row["usd"]) for row in clients),
+                                   sum(float(row["usd"]) + float(row["usd_hours"]) for row in own))
+            self.assertEqual(sum(int(row["samples"]) for row in clients), 400)
+            steps = [row for row in rows(folder, "steps.csv") if row["policy"] == policy]
+            sent = sum(float(row["message_bytes"]) * int(row["participants"]) for row in steps)
+            counted = sum(int(t["message_bytes"]) for t in mine if t["end"] == "counted")
+            self.assertAlmostEqual(sent, counted, delta=1e-6 * counted)
+            for task in mine:
+                times = [task[name] for name in ("dispatched", "downloaded", "worked", "uploaded")]
+                times = [float(time) for time in times if time]
+                self.assertEqual(times, sorted(times))
+                self.assertEqual(bool(task["uploaded"]), task["end"] in ("counted", "stale"))
+
+    def test_a_run_is_the_plan_of_its_bytes_and_works(self):
+        """Equal clients with equal data: rounds are those of a plan without training."""
+        options = ["--policies=dense", "--partition=iid", "--train-limit=480",
+                   "--population=broadband:up=8Mbps"]
+        folder = self.run_to_end("planned", *options, "--batch=10")
+        task = rows(folder, "tasks.csv")[0]
+        elements = json.loads((folder / "manifest.json").read_text())["parameters"]
+        work = float(task["worked"]) - float(task["downloaded"])
+        plan = subprocess.run(
+            [FEDERATED, "plan", "--clients=12", "--per-round=4", "--rounds=6",
+             "--population=broadband:up=8Mbps", f"--down-bytes={4 * elements}",
+             "--up-bytes=" + task["message_bytes"], f"--client-seconds={work:.12f}",
+             "--remedies=off", "--quiet", "--out=" + str(self.root / "plan")],
+            text=True, capture_output=True, check=False)
+        self.assertEqual(plan.returncode, 0, plan.stderr)
+        for mine, other in zip(rows(folder, "rounds.csv"), rows(self.root / "plan", "rounds.csv"),
+                               strict=True):
+            for name in ("version", "started", "counted", "down_bytes", "up_bytes"):
+                self.assertEqual(mine[name], other[name])
+            self.assertAlmostEqual(float(mine["end"]), float(other["end"]), delta=2e-8)
+
+    def test_mistakes_are_one_message_and_no_files(self):
+        self.assertIn("federated.server: got 'sync'", self.refused("--algorithms=fedbuff"))
+        self.assertIn("federated.server: got 'async'",
+                      self.refused("--server=async:concurrency=4", "--algorithms=fedavg"))
+        self.assertIn("algorithm", self.refused("--algorithms=fedavgg"))
+        self.assertIn("alpha", self.refused("--partition=dirichlet:alpha=0"))
+        self.assertIn("federated.local", self.refused("--local=epochs:0"))
+        self.assertIn("federated.local", self.refused("--local=rounds:3"))
+        self.assertIn("uplink", self.refused("--policies=powersgd"))
+        self.assertIn("compression.policies", self.refused("--policies=local-sgd"))
+        self.assertIn("gravac", self.refused("--policies=gravac"))
+        self.assertIn("per-round", self.refused("--per-round=13"))
+        self.assertIn("run.record", self.refused("--record", "--deadline=60s"))
+        self.assertIn("training.steps", self.refused("--set", "training.steps=5"))
+        self.assertIn("samples", self.refused("--clients=500", "--partition=iid"))
+        path = self.root / "federated.yaml"
+        path.write_text("federated: {clients: 5}\n")
+        self.assertIn("legacy-federated", self.scenario_refuses(path))
+        path.write_text("federated: {cliens: 5}\n")
+        self.assertIn("did you mean federated.clients", self.refused("--scenario=" + str(path)))
+        path.write_text("training: {workers: 5}\n")
+        self.assertIn("legacy-scenario reads it", self.refused("--scenario=" + str(path)))
+
+    def scenario_refuses(self, path):
+        done = subprocess.run([SCENARIO, "--scenario=" + str(path)], text=True,
+                              capture_output=True, check=False)
+        self.assertEqual(done.returncode, 1)
+        return done.stderr
+
+    def test_what_ends_early_says_why(self):
+        folder = self.root / "nobody"
+        done = run(folder, "--dropout=1")
+        self.assertEqual(done.returncode, 4, done.stderr)
+        self.assertIn("does not come", done.stderr)
+
+    def test_files_and_printed_scenarios_are_read_back(self):
+        printed = subprocess.run([FEDERATED, *SMALL, "--per-round=4", "--algorithms=scaffold,fedprox:mu=1",
+                                  "--print-config"], text=True, capture_output=True, check=True)
+        path = self.root / "printed.yaml"
+        path.write_text(printed.stdout)
+        again = subprocess.run([FEDERATED, "--scenario=" + str(path), "--print-config"], text=True,
+                               capture_output=True, check=True)
+        self.assertEqual(printed.stdout, again.stdout)
+        self.assertIn("per_round: 4", printed.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0], *sys.argv[3:]])
