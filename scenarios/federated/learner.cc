@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/parse.h"
+#include "compress/options.h"
 
 namespace legacy {
 namespace {
@@ -24,6 +25,15 @@ std::vector<std::string> SplitAlgorithms(const std::string& text) {
   return algorithms;
 }
 
+// Returns the policy as a server has it, which sees no client's gradient: L-GreCo decides from the
+// mean update, unless its text says otherwise.
+std::string FederatedPolicy(const std::string& text) {
+  std::vector<Stage> stages = ParseStages(text);
+  if (stages.front().name != "lgreco") return text;
+  stages.front().options.emplace("source", "mean");
+  return FormatStages(stages);
+}
+
 }  // namespace
 
 std::vector<FederatedMethod> FederatedMethodsOf(const Scenario& scenario) {
@@ -32,7 +42,8 @@ std::vector<FederatedMethod> FederatedMethodsOf(const Scenario& scenario) {
   std::vector<FederatedMethod> methods;
   for (const std::string& algorithm : algorithms) {
     for (const std::string& policy : scenario.policies) {
-      const Method method = FindMethod(scenario, policy);
+      Method method = FindMethod(scenario, policy);
+      method.policy = FederatedPolicy(method.policy);
       if (method.Local()) {
         throw Error("compression.policies", policy,
                     "policies of one step: what clients do between exchanges is federated.local");

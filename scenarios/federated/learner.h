@@ -11,6 +11,7 @@
 
 #include "analysis/rows.h"
 #include "base/metric.h"
+#include "compress/state.h"
 #include "compress/unit.h"
 #include "scenarios/federated/client_clock.h"
 #include "scenarios/federated/plan_request.h"
@@ -52,6 +53,15 @@ class FederatedLearner : public Workload {
   // Returns a text for people: what clients send.
   virtual std::string Description() const = 0;
   virtual int64_t LabelsOf(int client) const = 0;
+  // Returns the local steps that a task of the client would have.
+  virtual int64_t ExpectedSteps(int client, int64_t version) const = 0;
+
+  // Append and restore the state at the end of a version, tasks in flight included. Load is called
+  // before any task. Records of tasks go on behind what is there.
+  virtual void Save(StateWriter&) {}
+  virtual void Load(StateReader&) {}
+  // Returns what a task in flight is, which Load has restored; nothing for others.
+  virtual std::optional<fabric::TaskWork> InFlight(uint64_t /*task*/) const { return std::nullopt; }
 };
 
 // FederatedLearners make the learners of a run, which share its data.
@@ -64,8 +74,8 @@ class FederatedLearners {
   virtual std::string PartitionText(uint64_t seed, int64_t clients) const = 0;
   virtual std::span<const OperationCost> Costs() const = 0;
   // `request` and `recorder` outlive the learner, and `folder` is where client states go that
-  // memory does not hold. Sets the request's buffer to that of the algorithm. `recorder` may be
-  // null. Throws Error on options that do not go together.
+  // memory does not hold. Sets the request's buffer to that of the algorithm. `recorder`, which may
+  // be null, has no line of this training yet. Throws Error on options that do not go together.
   virtual std::unique_ptr<FederatedLearner> Make(const FederatedMethod& method, uint64_t seed,
                                                  PlanRequest& request, const std::string& folder,
                                                  TaskRecorder* recorder) = 0;

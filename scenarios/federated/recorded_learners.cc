@@ -25,21 +25,59 @@ struct TrainingRows {
   std::vector<analysis::ClientRow> clients;
 };
 
+// What a record does not say of clients.
+class ClientFacts {
+ public:
+  virtual ~ClientFacts() = default;
+  virtual int64_t SamplesOf(int client) const = 0;
+  virtual int64_t LabelsOf(int client) const = 0;
+  virtual int64_t ExpectedSteps(int client, int64_t version) const = 0;
+};
+
+// Facts from the rows of a run that is whole. Expected is an epoch.
+class FactsOfRows : public ClientFacts {
+ public:
+  FactsOfRows(const std::vector<analysis::ClientRow>& rows, int64_t batch)
+      : rows_(rows), batch_(batch) {}
+
+  int64_t SamplesOf(int client) const override { return rows_.at(client).samples; }
+  int64_t LabelsOf(int client) const override { return rows_.at(client).labels; }
+  int64_t ExpectedSteps(int client, int64_t) const override {
+    return (SamplesOf(client) + batch_ - 1) / batch_;
+  }
+
+ private:
+  const std::vector<analysis::ClientRow>& rows_;
+  int64_t batch_;
+};
+
+// Facts from a learner that goes on.
+class FactsOfLearner : public ClientFacts {
+ public:
+  explicit FactsOfLearner(FederatedLearner& learner) : learner_(learner) {}
+
+  int64_t SamplesOf(int client) const override { return learner_.SamplesOf(client).value_or(0); }
+  int64_t LabelsOf(int client) const override { return learner_.LabelsOf(client); }
+  int64_t ExpectedSteps(int client, int64_t version) const override {
+    return learner_.ExpectedSteps(client, version);
+  }
+
+ private:
+  FederatedLearner& learner_;
+};
+
 class RecordedLearner : public FederatedLearner {
  public:
   RecordedLearner(const RecordedFederation& record, const TrainingRows& rows,
-                  const FederatedRecord& whole, const Scenario& scenario, PlanRequest& request)
+                  const FederatedRecord& whole, const Scenario& scenario, PlanRequest& request,
+                  std::unique_ptr<ClientFacts> clients)
       : record_(record),
         rows_(rows),
         batch_(whole.batch),
         request_(request),
+        clients_(std::move(clients)),
         clock_(scenario, request.population, whole.operations, whole.layers, record.work),
-        next_decision_(rows.decisions.begin()) {
-    if (std::ssize(rows.clients) != request.population.Clients()) {
-      throw Error("federated.population", std::to_string(request.population.Clients()) + " clients",
-                  std::to_string(rows.clients.size()) + ", as recorded");
-    }
-  }
+        next_decision_(rows.decisions.begin()) {}
 
   fabric::TaskWork WorkOf(const fabric::TaskStart& start) override {
     const RecordedTask& task = TaskOf(start.key, start.client);
@@ -55,18 +93,17 @@ class RecordedLearner : public FederatedLearner {
     return *task.up_bytes;
   }
   fabric::TaskWork Expected(int client) override {
-    const int64_t samples = rows_.clients[client].samples;
     const Started started = {
         .work = &VersionOf(version_),
-        .seconds = SecondsOf(client, (samples + batch_ - 1) / batch_, version_)};
+        .seconds = SecondsOf(client, clients_->ExpectedSteps(client, version_), version_)};
     fabric::TaskWork work = WorkOf(started);
-    if (work.upBytes == kUnknownBytes) work.upBytes = work.downBytes;
+    work.upBytes = started.work->AboutUp();
     return work;
   }
-  std::optional<int64_t> SamplesOf(int client) override { return rows_.clients[client].samples; }
+  std::optional<int64_t> SamplesOf(int client) override { return clients_->SamplesOf(client); }
   TaskFigures FiguresOf(const fabric::TaskRow& row) override {
     return {.local_steps = started_.at(row.id).task->local_steps,
-            .samples = rows_.clients[row.client].samples};
+            .samples = clients_->SamplesOf(row.client)};
   }
   std::optional<double> Ended(const fabric::TaskRow& row) override {
     const Started started = started_.at(row.id);
@@ -107,7 +144,10 @@ class RecordedLearner : public FederatedLearner {
   }
   std::vector<analysis::LayerRow> LayerRows() const override { return rows_.layers; }
   std::string Description() const override { return "recorded"; }
-  int64_t LabelsOf(int client) const override { return rows_.clients[client].labels; }
+  int64_t LabelsOf(int client) const override { return clients_->LabelsOf(client); }
+  int64_t ExpectedSteps(int client, int64_t version) const override {
+    return clients_->ExpectedSteps(client, version);
+  }
 
  private:
   struct Started {
@@ -133,7 +173,7 @@ class RecordedLearner : public FederatedLearner {
     return found->second;
   }
   ClientSeconds SecondsOf(int client, int64_t steps, int64_t version) {
-    return clock_.SecondsOf(client, rows_.clients[client].samples, batch_, steps,
+    return clock_.SecondsOf(client, clients_->SamplesOf(client), batch_, steps,
                             VersionOf(version).encode);
   }
   fabric::TaskWork WorkOf(const Started& started) const {
@@ -147,6 +187,7 @@ class RecordedLearner : public FederatedLearner {
   const TrainingRows& rows_;
   int64_t batch_;
   PlanRequest& request_;
+  std::unique_ptr<ClientFacts> clients_;
   ClientClock clock_;
   std::vector<analysis::DecisionRow>::const_iterator next_decision_;
   std::unordered_map<uint64_t, Started> started_;
@@ -154,6 +195,32 @@ class RecordedLearner : public FederatedLearner {
   VersionFacts facts_;
   ClientSeconds critical_;
 };
+
+using RowsOfTrainings = std::map<std::pair<std::string, uint64_t>, TrainingRows>;
+
+RowsOfTrainings RowsOf(const analysis::RunDirectory& run) {
+  RowsOfTrainings all;
+  const auto take = [&](const auto& rows, auto&& put) {
+    for (const auto& row : rows) put(all[{row.policy, row.seed}], row);
+  };
+  take(run.steps, [](TrainingRows& to, auto& row) { to.steps.push_back(row); });
+  take(run.evaluations, [](TrainingRows& to, auto& row) { to.evaluations[row.step] = row; });
+  take(run.layers, [](TrainingRows& to, auto& row) { to.layers.push_back(row); });
+  take(run.decisions, [](TrainingRows& to, auto& row) { to.decisions.push_back(row); });
+  take(run.clients, [](TrainingRows& to, auto& row) { to.clients.push_back(row); });
+  return all;
+}
+
+const RecordedFederation& TrainingOf(const FederatedRecord& record, const std::string& policy,
+                                     uint64_t seed) {
+  const auto found = std::ranges::find_if(record.trainings, [&](const auto& training) {
+    return training.policy == policy && training.seed == seed;
+  });
+  if (found == record.trainings.end()) {
+    throw Error("the record has no training of " + policy + ", seed " + std::to_string(seed));
+  }
+  return *found;
+}
 
 class Recorded : public FederatedLearners {
  public:
@@ -163,16 +230,9 @@ class Recorded : public FederatedLearners {
       throw Error(
           "methods: not those of the recorded run, as recorded: they belong to the training");
     }
-    analysis::RunDirectory run = analysis::ReadRunDirectory(directory);
+    const analysis::RunDirectory run = analysis::ReadRunDirectory(directory);
     metrics_ = run.manifest.metrics;
-    const auto take = [&](auto& rows, auto&& put) {
-      for (auto& row : rows) put(rows_[{row.policy, row.seed}], row);
-    };
-    take(run.steps, [](TrainingRows& to, auto& row) { to.steps.push_back(row); });
-    take(run.evaluations, [](TrainingRows& to, auto& row) { to.evaluations[row.step] = row; });
-    take(run.layers, [](TrainingRows& to, auto& row) { to.layers.push_back(row); });
-    take(run.decisions, [](TrainingRows& to, auto& row) { to.decisions.push_back(row); });
-    take(run.clients, [](TrainingRows& to, auto& row) { to.clients.push_back(row); });
+    rows_ = RowsOf(run);
   }
 
   std::span<const Metric> Metrics() const override { return metrics_; }
@@ -183,22 +243,79 @@ class Recorded : public FederatedLearners {
   std::unique_ptr<FederatedLearner> Make(const FederatedMethod& method, uint64_t seed,
                                          PlanRequest& request, const std::string&,
                                          TaskRecorder*) override {
-    const auto found = std::ranges::find_if(record_.trainings, [&](const auto& training) {
-      return training.policy == method.name && training.seed == seed;
-    });
+    const RecordedFederation& training = TrainingOf(record_, method.name, seed);
     const auto rows = rows_.find({method.name, seed});
-    if (found == record_.trainings.end() || rows == rows_.end()) {
-      throw Error("replay: the record has no training of " + method.name + ", seed " +
+    if (rows == rows_.end()) {
+      throw Error("replay: the run has no rows of " + method.name + ", seed " +
                   std::to_string(seed));
     }
-    return std::make_unique<RecordedLearner>(*found, rows->second, record_, scenario_, request);
+    const auto recorded = std::ssize(rows->second.clients);
+    if (recorded != request.population.Clients()) {
+      throw Error("federated.population", std::to_string(request.population.Clients()) + " clients",
+                  std::to_string(recorded) + ", as recorded");
+    }
+    return std::make_unique<RecordedLearner>(
+        training, rows->second, record_, scenario_, request,
+        std::make_unique<FactsOfRows>(rows->second.clients, record_.batch));
   }
 
  private:
   const Scenario& scenario_;
   FederatedRecord record_;
   std::vector<Metric> metrics_;
-  std::map<std::pair<std::string, uint64_t>, TrainingRows> rows_;
+  RowsOfTrainings rows_;
+};
+
+// A ResumedLearner gives what was recorded up to the version of a checkpoint, and goes on with a
+// learner that was restored from it.
+class ResumedLearner : public FederatedLearner {
+ public:
+  ResumedLearner(std::unique_ptr<FederatedLearner> present, const ResumedPast& past,
+                 const Scenario& scenario, PlanRequest& request)
+      : present_(std::move(present)),
+        begins_(present_->Version()),
+        record_(ReadTaskRecord(past.record)),
+        rows_(RowsOf(analysis::ReadRunDirectory(past.directory))),
+        past_(std::make_unique<RecordedLearner>(
+            TrainingOf(record_, past.policy, past.seed), rows_[{past.policy, past.seed}], record_,
+            scenario, request, std::make_unique<FactsOfLearner>(*present_))) {}
+
+  fabric::TaskWork WorkOf(const fabric::TaskStart& start) override {
+    if (!Past()) return present_->WorkOf(start);
+    if (const auto work = present_->InFlight(start.id)) return *work;
+    return past_->WorkOf(start);
+  }
+  int64_t UpBytesOf(uint64_t task) override {
+    return Past() && !present_->InFlight(task) ? past_->UpBytesOf(task) : present_->UpBytesOf(task);
+  }
+  fabric::TaskWork Expected(int client) override { return Now().Expected(client); }
+  std::optional<int64_t> SamplesOf(int client) override { return present_->SamplesOf(client); }
+  std::optional<double> Ended(const fabric::TaskRow& row) override { return Now().Ended(row); }
+  void Round(const fabric::RoundRow& row) override { Now().Round(row); }
+  TaskFigures FiguresOf(const fabric::TaskRow& row) override { return Now().FiguresOf(row); }
+
+  int64_t Version() const override { return Past() ? past_->Version() : present_->Version(); }
+  const VersionFacts& Facts() const override { return Past() ? past_->Facts() : present_->Facts(); }
+  Evaluation Evaluate() override { return Now().Evaluate(); }
+  std::vector<analysis::DecisionRow> TakeDecisions() override { return Now().TakeDecisions(); }
+  std::vector<analysis::LayerRow> LayerRows() const override { return present_->LayerRows(); }
+  std::string Description() const override { return present_->Description(); }
+  int64_t LabelsOf(int client) const override { return present_->LabelsOf(client); }
+  int64_t ExpectedSteps(int client, int64_t version) const override {
+    return present_->ExpectedSteps(client, version);
+  }
+  void Save(StateWriter& out) override { present_->Save(out); }
+
+ private:
+  // True up to the version from which the present goes on.
+  bool Past() const { return past_->Version() < begins_; }
+  FederatedLearner& Now() { return Past() ? *past_ : *present_; }
+
+  std::unique_ptr<FederatedLearner> present_;
+  const int64_t begins_;  // version up to which the past goes
+  FederatedRecord record_;
+  RowsOfTrainings rows_;
+  std::unique_ptr<RecordedLearner> past_;
 };
 
 }  // namespace
@@ -207,6 +324,12 @@ std::unique_ptr<FederatedLearners> RecordedLearners(const std::string& directory
                                                     const Scenario& scenario,
                                                     const std::string& hash) {
   return std::make_unique<Recorded>(directory, scenario, hash);
+}
+
+std::unique_ptr<FederatedLearner> Resume(std::unique_ptr<FederatedLearner> present,
+                                         const ResumedPast& past, const Scenario& scenario,
+                                         PlanRequest& request) {
+  return std::make_unique<ResumedLearner>(std::move(present), past, scenario, request);
 }
 
 }  // namespace legacy

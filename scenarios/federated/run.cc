@@ -5,17 +5,21 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <set>
+#include <functional>
 #include <utility>
 
 #include "analysis/run_directory.h"
 #include "base/error.h"
 #include "base/parse.h"
+#include "compress/state_section.h"
+#include "scenarios/checkpoint/archive.h"
+#include "scenarios/checkpoint/checkpoints.h"
 #include "scenarios/federated/learner.h"
 #include "scenarios/federated/plan.h"
 #include "scenarios/federated/plan_rows.h"
 #include "scenarios/federated/recorded_learners.h"
 #include "scenarios/options/target.h"
+#include "scenarios/run/earlier_run.h"
 #include "scenarios/run/progress.h"
 #include "scenarios/run/replay.h"
 #include "trainer/data/data_catalog.h"
@@ -59,16 +63,28 @@ std::vector<std::string> CouplingsOf(const PlanRequest& request) {
 
 // The files of a run directory.
 struct RunFiles {
-  RunFiles(const fs::path& directory, const analysis::Manifest& manifest, bool tasks)
-      : steps(directory),
-        evaluations(directory, manifest.metrics),
-        layers(directory),
-        decisions(directory),
-        links(directory),
-        network(directory),
-        rounds(directory),
-        clients(directory) {
-    if (tasks) this->tasks.emplace(directory);
+  RunFiles(const fs::path& directory, const analysis::Manifest& manifest, bool with_tasks,
+           bool goes_on)
+      : steps(directory, {}, goes_on),
+        evaluations(directory, manifest.metrics, goes_on),
+        layers(directory, {}, goes_on),
+        decisions(directory, {}, goes_on),
+        links(directory, {}, goes_on),
+        network(directory, {}, goes_on),
+        rounds(directory, {}, goes_on),
+        clients(directory, {}, goes_on) {
+    if (with_tasks) tasks.emplace(directory, std::span<const Metric>(), goes_on);
+  }
+
+  // Returns the files that grow.
+  std::vector<fs::path> Names(const fs::path& directory) const {
+    std::vector<fs::path> names = {analysis::StepRow::kFile,  analysis::EvaluationRow::kFile,
+                                   analysis::LayerRow::kFile, analysis::DecisionRow::kFile,
+                                   analysis::LinkRow::kFile,  analysis::NetworkRow::kFile,
+                                   analysis::RoundRow::kFile, analysis::ClientRow::kFile};
+    if (tasks) names.emplace_back(analysis::TaskRow::kFile);
+    for (fs::path& name : names) name = directory / name;
+    return names;
   }
 
   analysis::StepWriter steps;
@@ -82,12 +98,24 @@ struct RunFiles {
   std::optional<analysis::TaskWriter> tasks;
 };
 
+// A Resumption is where a training goes on: rows up to this version are written.
+struct Resumption {
+  int64_t version = 0;
+  fabric::TimeNs end = 0;  // of that version
+
+  template <class Archive>
+  friend void Fields(Archive& archive, Resumption& r) {
+    archive(r.version, r.end);
+  }
+};
+
 // A Training writes the rows of one method and seed as its rounds end.
 class Training : public PlanListener {
  public:
+  // `save` is called behind each version.
   Training(const Scenario& scenario, const PlanRequest& request, const std::string& name,
            uint64_t seed, FederatedLearner& learner, int64_t parameters, RunFiles& files,
-           Progress& progress)
+           Progress& progress, Resumption from, std::function<void(const Resumption&)> save)
       : scenario_(scenario),
         request_(request),
         name_(name),
@@ -95,7 +123,9 @@ class Training : public PlanListener {
         learner_(learner),
         dense_bytes_(2 * parameters * int64_t{sizeof(float)}),
         files_(files),
-        progress_(progress) {
+        progress_(progress),
+        from_(from),
+        save_(std::move(save)) {
     state_.policy = name;
     state_.seed = seed;
     state_.steps = request.Versions();
@@ -104,22 +134,36 @@ class Training : public PlanListener {
   void OnTask(const fabric::TaskRow& task, const TaskFigures& figures) override {
     if (!files_.tasks || tasks_ >= static_cast<int64_t>(kMostTaskRows)) return;
     ++tasks_;
-    files_.tasks->Write(Named(RowOf(task, figures)));
+    if (!Written()) files_.tasks->Write(Named(RowOf(task, figures)));
   }
 
   void OnRound(const PlannedRound& round) override {
-    analysis::RoundRow row = Named(RowOf(round));
-    if (round.row.made) row.selected_loss = learner_.Facts().loss;
-    files_.rounds.Write(row);
+    const int64_t version = round.row.version;
+    const bool written = Written();
+    if (round.row.made) version_ = version;
+    if (!written) {
+      analysis::RoundRow row = Named(RowOf(round));
+      if (round.row.made) row.selected_loss = learner_.Facts().loss;
+      files_.rounds.Write(row);
+    }
     if (!round.row.made) return;
-    WriteStep(round.row);
+    WriteStep(round.row, written);
+    const bool evaluates =
+        version % scenario_.evaluate_every == 0 || version == request_.Versions();
+    if (written) {
+      if (evaluates) evaluated_ = version;
+      if (version == from_.version && last_end_ != from_.end) {
+        throw Error("--resume: version " + std::to_string(version) + " of " + name_ + " ends at " +
+                    fabric::FormatTime(last_end_) + " and not at " + fabric::FormatTime(from_.end) +
+                    ": this is another program");
+      }
+      return;
+    }
     for (const analysis::DecisionRow& row : learner_.TakeDecisions()) {
       files_.decisions.Write(Named(row));
     }
-    const int64_t version = round.row.version;
-    if (version % scenario_.evaluate_every == 0 || version == request_.Versions()) {
-      Evaluate();
-    }
+    if (evaluates) Evaluate();
+    save_({version, last_end_});
   }
 
   // Writes what is known at the end.
@@ -152,9 +196,12 @@ class Training : public PlanListener {
     return row;
   }
 
-  // Writes the row of a version. Its parts are those of the task whose arrival made it; what is
-  // left of the round is waiting.
-  void WriteStep(const fabric::RoundRow& round) {
+  // True while rows are of what was written before the run was interrupted.
+  bool Written() const { return version_ < from_.version; }
+
+  // Writes the row of a version, or, where it is written, counts it alone. Its parts are those of
+  // the task whose arrival made it; what is left of the round is waiting.
+  void WriteStep(const fabric::RoundRow& round, bool written) {
     const VersionFacts& facts = learner_.Facts();
     analysis::StepRow row = Named(analysis::StepRow());
     row.step = round.version - 1;
@@ -181,6 +228,7 @@ class Training : public PlanListener {
     last_end_ = round.end;
     message_bytes_ += row.message_bytes;
     nic_bytes_ += row.nic_bytes;
+    if (written) return;
     files_.steps.Write(row);
     state_.step = round.version;
     state_.loss = row.training_loss;
@@ -212,6 +260,9 @@ class Training : public PlanListener {
   double nic_bytes_ = 0;
   int64_t evaluated_ = -1;
   int64_t tasks_ = 0;
+  int64_t version_ = 0;
+  Resumption from_;
+  std::function<void(const Resumption&)> save_;
 };
 
 // A FederatedComparison is what a run and its replay have in common.
@@ -222,7 +273,8 @@ struct FederatedComparison {
   std::vector<FederatedMethod> methods;
   FederatedLearners& learners;
   std::vector<std::string> couplings;
-  const StopFlag& stop;
+  bool trains = true;
+  const FederatedControl& control;
   std::FILE* log;
 };
 
@@ -238,53 +290,146 @@ nlohmann::json ManifestOf(const FederatedComparison& run, int64_t clients) {
 }
 
 constexpr const char* kTrafficFile = "traffic.jsonl";
+constexpr const char* kRunSection = "run";
+constexpr const char* kLearnerSection = "learner";
 
-FederatedRunResult Compare(const FederatedComparison& run) {
-  const Scenario& scenario = run.scenario;
-  PlanRequest first = RequestOf(scenario, scenario.seed);
-  // Mistakes of a method are found before anything is written.
-  for (const FederatedMethod& row : run.methods) {
-    const auto learner =
-        run.learners.Make(row, scenario.seed, first, fs::temp_directory_path().string(), nullptr);
-    std::fprintf(run.log, "  %-22s %s\n", row.name.c_str(), learner->Description().c_str());
-  }
-  CheckPlan(first);
-  FederatedRunResult result;
-  result.run.directory = MakeRunDirectory(scenario, run.program);
-  const fs::path& directory = result.run.directory;
-  const analysis::Manifest manifest =
-      analysis::WriteManifest(directory, ManifestOf(run, first.population.Clients()));
-  RunFiles files(directory, manifest,
-                 ParseSwitch(scenario.federated->at("tasks"), "federated.tasks"));
-  std::optional<TaskRecorder> recorder;
-  if (scenario.record) {
-    recorder.emplace(directory / kTrafficFile, TrainingDocument(scenario), run.learners.Costs(),
-                     run.learners.Layers(), scenario.batch);
-  }
-  const auto trainings = static_cast<int64_t>(run.methods.size()) * scenario.seeds;
-  Progress progress(trainings * first.Versions(), manifest.metrics,
-                    manifest.target ? manifest.target->metric : "", isatty(fileno(run.log)) != 0,
-                    run.log);
-  for (int s = 0; s < scenario.seeds && run.stop == 0; ++s) {
-    const uint64_t seed = scenario.seed + static_cast<uint64_t>(s);
+// A Comparing runs the trainings of a comparison into a run directory.
+class Comparing {
+ public:
+  explicit Comparing(const FederatedComparison& run)
+      : run_(run), scenario_(run.scenario), first_(RequestOf(scenario_, scenario_.seed)) {
+    if (run.control.resume) earlier_.emplace(scenario_, run.log);
+    // Mistakes of a method are found before anything is written.
     for (const FederatedMethod& row : run.methods) {
-      PlanRequest request = RequestOf(scenario, seed);
-      const auto learner = run.learners.Make(row, seed, request, directory.string(),
-                                             recorder ? &*recorder : nullptr);
-      Training training(scenario, request, row.name, seed, *learner, manifest.parameters, files,
-                        progress);
-      const Plan plan = RunPlan(request, {}, {}, &run.stop, learner.get(), &training);
-      result.run.interrupted = plan.interrupted;
-      if (plan.interrupted) break;
-      if (!plan.stop.empty() && result.stopped.empty()) {
-        result.stopped = row.name + ", seed " + std::to_string(seed) + ": " + plan.stop;
-      }
-      training.Finish(plan, request.fidelity);
+      const auto learner = run.learners.Make(row, scenario_.seed, first_,
+                                             fs::temp_directory_path().string(), nullptr);
+      std::fprintf(run.log, "  %-22s %s\n", row.name.c_str(), learner->Description().c_str());
+    }
+    CheckPlan(first_);
+    Open();
+  }
+
+  FederatedRunResult Run() {
+    const size_t trainings = run_.methods.size() * static_cast<size_t>(scenario_.seeds);
+    const auto left = static_cast<int64_t>(trainings - position_) * first_.Versions();
+    const auto& target = manifest_.target;
+    Progress progress(left - from_.version, manifest_.metrics, target ? target->metric : "",
+                      isatty(fileno(run_.log)) != 0, run_.log);
+    while (position_ < trainings && !result_.run.interrupted) {
+      Train(progress);
+      if (!result_.run.interrupted) ++position_;
+      from_ = Resumption();
+    }
+    progress.Finish();
+    if (!result_.run.interrupted) {
+      checkpoints_->Remove();
+    } else if (checkpoints_->Any()) {
+      result_.run.note =
+          "interrupted; legacy-federated --resume=" + result_.run.directory.string() + " goes on";
+    }
+    return result_;
+  }
+
+ private:
+  fs::path Folder() const { return result_.run.directory / kCheckpointFolder; }
+  fs::path StatesOf(size_t position) const {
+    return Folder() / ("clients-" + std::to_string(position));
+  }
+  fs::path RecordPath() const {
+    return (scenario_.record ? result_.run.directory : Folder()) / kTrafficFile;
+  }
+
+  // Opens the run directory: a new one, or one that goes on.
+  void Open() {
+    const SectionFile* const from = earlier_ ? earlier_->from.get() : nullptr;
+    Scenario place = scenario_;
+    place.overwrite |= run_.control.resume;
+    result_.run.directory = MakeRunDirectory(place, "legacy-federated");
+    const fs::path& directory = result_.run.directory;
+    if (!earlier_) lock_.emplace(directory);
+    checkpoints_.emplace(directory, CheckpointOptions(scenario_, run_.control.requests), run_.log);
+    if (from != nullptr) {
+      manifest_ = analysis::ParseManifest(earlier_->manifest, directory.string());
+      checkpoints_->CutBack(*from);
+      ReadSection(*from, kRunSection, [&](StateReader& in) { FromArchive(in, position_, from_); });
+    } else {
+      checkpoints_->Remove();
+      manifest_ = analysis::WriteManifest(directory, ManifestOf(run_, first_.population.Clients()));
+    }
+    files_.emplace(directory, manifest_,
+                   ParseSwitch(scenario_.federated->at("tasks"), "federated.tasks"),
+                   from != nullptr);
+    if (!run_.trains || (!scenario_.record && !checkpoints_->On())) return;
+    fs::create_directories(Folder());
+    if (from != nullptr) {
+      recorder_.emplace(RecordPath());
+    } else {
+      recorder_.emplace(RecordPath(), TrainingDocument(scenario_), run_.learners.Costs(),
+                        run_.learners.Layers(), scenario_.batch);
     }
   }
-  progress.Finish();
-  return result;
-}
+
+  // Runs the training at position_, or what is left of it.
+  void Train(Progress& progress) {
+    const FederatedMethod& row = run_.methods[position_ % run_.methods.size()];
+    const uint64_t seed = scenario_.seed + position_ / run_.methods.size();
+    PlanRequest request = RequestOf(scenario_, seed);
+    if (run_.trains) fs::create_directories(StatesOf(position_));
+    std::unique_ptr<FederatedLearner> learner = run_.learners.Make(
+        row, seed, request, StatesOf(position_).string(), recorder_ ? &*recorder_ : nullptr);
+    if (from_.version > 0) {
+      ReadSection(*earlier_->from, kLearnerSection, [&](StateReader& in) { learner->Load(in); });
+      std::fprintf(run_.log, "%s, seed %llu, goes on behind version %lld\n", row.name.c_str(),
+                   static_cast<unsigned long long>(seed), static_cast<long long>(from_.version));
+      learner = Resume(std::move(learner), {result_.run.directory, RecordPath(), row.name, seed},
+                       scenario_, request);
+    }
+    const auto save = [&](const Resumption& now) { Save(now, *learner); };
+    Training training(scenario_, request, row.name, seed, *learner, manifest_.parameters, *files_,
+                      progress, from_, save);
+    const Plan plan = RunPlan(request, {}, {}, &run_.control.stop, learner.get(), &training);
+    result_.run.interrupted = plan.interrupted;
+    if (plan.interrupted) return;
+    if (!plan.stop.empty() && result_.stopped.empty()) {
+      result_.stopped = row.name + ", seed " + std::to_string(seed) + ": " + plan.stop;
+    }
+    training.Finish(plan, request.fidelity);
+  }
+
+  // Writes a checkpoint behind a version, where one is due.
+  void Save(const Resumption& now, FederatedLearner& learner) {
+    if (!run_.trains || !checkpoints_->On()) return;
+    if (!checkpoints_->Due() && run_.control.stop == 0) return;
+    std::vector<fs::path> files = files_->Names(result_.run.directory);
+    files.push_back(RecordPath());
+    const bool written = checkpoints_->Write(files, [&](SectionWriter& out) {
+      WriteSection(out, kRunSection, [&](StateWriter& state) { ToArchive(state, position_, now); });
+      WriteSection(out, kLearnerSection, [&](StateWriter& state) { learner.Save(state); });
+    });
+    // The last two checkpoints are of this training or the one before.
+    if (!written || position_ == saved_) return;
+    for (size_t position = removed_; position < saved_; ++position) {
+      fs::remove_all(StatesOf(position));
+    }
+    removed_ = saved_;
+    saved_ = position_;
+  }
+
+  const FederatedComparison& run_;
+  const Scenario& scenario_;
+  PlanRequest first_;
+  std::optional<EarlierRun> earlier_;
+  std::optional<FolderLock> lock_;
+  FederatedRunResult result_;
+  analysis::Manifest manifest_;
+  std::optional<Checkpoints> checkpoints_;
+  std::optional<RunFiles> files_;
+  std::optional<TaskRecorder> recorder_;
+  size_t position_ = 0;  // of the training in work: methods within seeds
+  Resumption from_;
+  size_t saved_ = 0;    // position of the last checkpoint
+  size_t removed_ = 0;  // positions below have no client states any more
+};
 
 }  // namespace
 
@@ -301,7 +446,7 @@ void ValidateFederated(const Scenario& scenario) {
 }
 
 FederatedRunResult RunFederated(const Scenario& scenario, const std::string& command_line,
-                                const StopFlag& stop, std::FILE* log) {
+                                const FederatedControl& control, std::FILE* log) {
   const PlanRequest request = RequestOf(scenario, scenario.seed);
   const std::vector<std::string> couplings = CouplingsOf(request);
   if (scenario.record && !couplings.empty()) {
@@ -317,14 +462,15 @@ FederatedRunResult RunFederated(const Scenario& scenario, const std::string& com
     std::fprintf(log, "what is learnt depends on the network:\n");
     for (const std::string& reason : couplings) std::fprintf(log, "  %s\n", reason.c_str());
   }
-  return Compare({.scenario = scenario,
-                  .program = "legacy-federated",
-                  .command_line = command_line,
-                  .methods = FederatedMethodsOf(scenario),
-                  .learners = *learners,
-                  .couplings = couplings,
-                  .stop = stop,
-                  .log = log});
+  const FederatedComparison run = {.scenario = scenario,
+                                   .program = "legacy-federated",
+                                   .command_line = command_line,
+                                   .methods = FederatedMethodsOf(scenario),
+                                   .learners = *learners,
+                                   .couplings = couplings,
+                                   .control = control,
+                                   .log = log};
+  return Comparing(run).Run();
 }
 
 Scenario FederatedReplayDefaults(const std::string& directory) {
@@ -368,14 +514,17 @@ FederatedRunResult ReplayFederated(const std::string& directory, const Scenario&
   }
   const std::unique_ptr<FederatedLearners> learners =
       RecordedLearners(directory, scenario, TrainingHash(TrainingDocument(scenario)));
-  return Compare({.scenario = scenario,
-                  .program = "legacy-federated",
-                  .command_line = command_line,
-                  .methods = FederatedMethodsOf(scenario),
-                  .learners = *learners,
-                  .couplings = {},
-                  .stop = stop,
-                  .log = log});
+  const FederatedControl control{.stop = stop};
+  const FederatedComparison run = {.scenario = scenario,
+                                   .program = "legacy-federated",
+                                   .command_line = command_line,
+                                   .methods = FederatedMethodsOf(scenario),
+                                   .learners = *learners,
+                                   .couplings = {},
+                                   .trains = false,
+                                   .control = control,
+                                   .log = log};
+  return Comparing(run).Run();
 }
 
 }  // namespace legacy

@@ -19,13 +19,21 @@ struct FederatedRunResult {
   std::string stopped;  // "": none did
 };
 
+// A FederatedControl says how a run is started and reached.
+struct FederatedControl {
+  const StopFlag& stop;  // other than 0: the run ends with the version in work
+  bool resume = false;   // true: goes on with the run in scenario.out
+  // Counts requests for a checkpoint; null: none come.
+  const StopFlag* requests = nullptr;
+};
+
 // Checks what can be checked before data are loaded. Throws Error.
 void ValidateFederated(const Scenario& scenario);
 
-// Runs the scenario, with progress on `log`. At `stop` other than 0 it ends with the version in
-// work. Throws Error on scenarios that are not valid, and leaves no files then.
+// Runs the scenario, with progress on `log`. Throws Error on scenarios that are not valid, and
+// leaves no files then.
 FederatedRunResult RunFederated(const Scenario& scenario, const std::string& command_line,
-                                const StopFlag& stop, std::FILE* log);
+                                const FederatedControl& control, std::FILE* log);
 
 // Returns the scenario from which options of a replay start: the recorded one with a new run
 // directory. Throws Error where the folder has no record.

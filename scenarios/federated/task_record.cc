@@ -57,8 +57,10 @@ class TaskReader : RecordLines {
     VersionWork work;
     work.version = WholeAt(line, "version", 0, INT64_MAX);
     work.down_bytes = WholeAt(line, "down", 0, kMostRecorded);
-    work.up_bytes =
-        line.contains("up") ? WholeAt(line, "up", 0, kMostRecorded) : fabric::kUnknownBytes;
+    const bool known = line.contains("up");
+    (known ? work.up_bytes : work.expected_up) =
+        WholeAt(line, known ? "up" : "expected", 0, kMostRecorded);
+    if (!known) work.up_bytes = fabric::kUnknownBytes;
     work.encode = ReadWork(List(line, "encode"));
     const int64_t version = work.version;
     Require(record_.trainings.back().versions.emplace(version, std::move(work)).second,
@@ -105,7 +107,8 @@ void TaskRecorder::Begin(const std::string& policy, uint64_t seed, const LocalSt
 void TaskRecorder::Write(const VersionWork& work) {
   json line = {
       {"version", work.version}, {"down", work.down_bytes}, {"encode", WorkJson(work.encode)}};
-  if (work.up_bytes != fabric::kUnknownBytes) line["up"] = work.up_bytes;
+  const bool known = work.up_bytes != fabric::kUnknownBytes;
+  line[known ? "up" : "expected"] = work.AboutUp();
   WriteLine(line);
 }
 
@@ -116,6 +119,8 @@ void TaskRecorder::Write(const RecordedTask& task) {
   WriteLine(line);
 }
 
-FederatedRecord ReadTaskRecord(const std::filesystem::path& path) { return TaskReader(path).Read(); }
+FederatedRecord ReadTaskRecord(const std::filesystem::path& path) {
+  return TaskReader(path).Read();
+}
 
 }  // namespace legacy

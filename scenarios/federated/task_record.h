@@ -6,7 +6,7 @@
 //   "layers": [...], "batch": 16}
 //   {"policy": "topk", "seed": 1, "update": ["optimizer.sgd"], "corrections": []}  each training
 //   {"version": 0, "down": 287144, "up": 4407, "encode": [...]}     each version that tasks start
-//       from; without "up" where that depends on the data
+//       from; "expected" instead of "up" where that depends on the data
 //   {"task": 0, "client": 7, "steps": 5, "up": 4407, "loss": 2.31}  each task, by the key of its
 //       draws; "up" where the version has none, "loss" where it counted
 #pragma once
@@ -29,8 +29,12 @@ namespace legacy {
 struct VersionWork {
   int64_t version = 0;
   int64_t down_bytes = 0;
-  int64_t up_bytes = 0;  // or fabric::kUnknownBytes
+  int64_t up_bytes = 0;     // or fabric::kUnknownBytes
+  int64_t expected_up = 0;  // what parameters ask for, where it is not known
   WorkList encode;
+
+  // Returns the upload, or what is expected of it.
+  int64_t AboutUp() const { return up_bytes < 0 ? expected_up : up_bytes; }
 };
 
 // A RecordedTask is what is known of one task alone.
@@ -49,6 +53,10 @@ class TaskRecorder {
   TaskRecorder(const std::filesystem::path& path, const nlohmann::json& training,
                std::span<const OperationCost> operations, std::span<const Unit> layers,
                int64_t batch);
+
+  // Goes on behind the last line of a file.
+  explicit TaskRecorder(const std::filesystem::path& path)
+      : file_(path, OutputFile::Mode::kAppend) {}
 
   void Begin(const std::string& policy, uint64_t seed, const LocalStepWork& work);
   void Write(const VersionWork& work);

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
+#include <map>
 #include <numeric>
 #include <thread>
 #include <unordered_map>
@@ -11,6 +13,8 @@
 #include "base/error.h"
 #include "base/parse.h"
 #include "ns3-module/fabric/base/units.h"
+#include "scenarios/checkpoint/archive.h"
+#include "scenarios/checkpoint/fields.h"
 #include "scenarios/federated/client_clock.h"
 #include "scenarios/federated/learner.h"
 #include "scenarios/options/methods.h"
@@ -115,6 +119,11 @@ struct UnitSums {
   double parameter = 0;
   double elements = 0;
   double bytes = 0;
+
+  template <class Archive>
+  friend void Fields(Archive& archive, UnitSums& s) {
+    archive(s.parameter, s.elements, s.bytes);
+  }
 };
 
 class TrainedLearner : public FederatedLearner {
@@ -138,6 +147,7 @@ class TrainedLearner : public FederatedLearner {
         labels_(parts.labels),
         options_(parts.options),
         description_(parts.built.description),
+        scheme_(std::move(parts.built.scheme)),
         recorder_(parts.recorder),
         partition_(MakePartition(parts.scenario.federated->at("partition"), parts.labels,
                                  parts.request.population.Clients(), parts.options.local.seed)),
@@ -151,7 +161,7 @@ class TrainedLearner : public FederatedLearner {
     const LocalStepWork work = {
         {OptimizerKernel(options_.local.optimizer.kind)},
         CorrectionsOf(training_.traits().client, options_, last.offset + last.numel)};
-    if (recorder_ != nullptr) recorder_->Begin(parts.name, options_.local.seed, work);
+    begin_ = [this, name = parts.name, work] { recorder_->Begin(name, options_.local.seed, work); };
     clock_.emplace(parts.scenario, request_.population, std::move(parts.costs), training_.layers(),
                    work);
     sums_.resize(training_.uplink().units().size());
@@ -173,15 +183,13 @@ class TrainedLearner : public FederatedLearner {
     return *started.up_bytes;
   }
   fabric::TaskWork Expected(int client) override {
-    const FederatedKey key = {training_.version(), client};
-    Started started = {.local_steps = training_.LocalStepsOf(key)};
+    Started started = {.local_steps = ExpectedSteps(client, training_.version())};
     fabric::TaskWork work = Figure(client, started);
-    // About as many bytes as the parameters ask for: values with their positions.
-    if (work.upBytes == kUnknownBytes) {
-      const std::vector<int64_t>& elements = started.base->elements;
-      work.upBytes = 8 * std::accumulate(elements.begin(), elements.end(), int64_t{0});
-    }
+    work.upBytes = started.base->AboutUp();
     return work;
+  }
+  int64_t ExpectedSteps(int client, int64_t version) const override {
+    return training_.LocalStepsOf({version, client});
   }
   std::optional<int64_t> SamplesOf(int client) override { return partition_->SizeOf(client); }
   TaskFigures FiguresOf(const fabric::TaskRow& row) override {
@@ -262,11 +270,61 @@ class TrainedLearner : public FederatedLearner {
     return std::ranges::count(present, true);
   }
 
+  void Save(StateWriter& out) override {
+    std::map<uint64_t, Started> started(started_.begin(), started_.end());
+    std::map<int64_t, Base> bases;
+    for (const auto& [id, task] : started) bases[task.base->version] = *task.base;
+    ToArchive(out, started, bases, sums_, facts_.learning_rate, facts_.loss, facts_.elements_sent,
+              facts_.message_bytes, facts_.transfer_bytes, facts_.critical.local,
+              facts_.critical.encode);
+    store_.Save(out);
+    training_.Save(out);
+  }
+  void Load(StateReader& in) override {
+    std::map<uint64_t, Started> started;
+    std::map<int64_t, Base> bases;
+    FromArchive(in, started, bases, sums_, facts_.learning_rate, facts_.loss, facts_.elements_sent,
+                facts_.message_bytes, facts_.transfer_bytes, facts_.critical.local,
+                facts_.critical.encode);
+    if (sums_.size() != gathered_units_.size()) {
+      throw Error("sums of units", std::to_string(sums_.size()),
+                  std::to_string(gathered_units_.size()));
+    }
+    std::map<int64_t, std::shared_ptr<const Base>> shared;
+    for (auto& [number, base] : bases) {
+      shared[number] = std::make_shared<const Base>(std::move(base));
+    }
+    for (auto& [id, task] : started) {
+      const auto base = shared.find(task.key.version);
+      if (base == shared.end()) throw Error("a task without its version");
+      task.base = base->second;
+      started_.emplace(id, std::move(task));
+    }
+    store_.Load(in);  // before tasks begin anew, which read it
+    training_.Load(in);
+    begin_ = nullptr;
+    base_ = nullptr;
+    if (const auto newest = shared.find(training_.version()); newest != shared.end()) {
+      base_ = newest->second;
+    }
+  }
+  std::optional<fabric::TaskWork> InFlight(uint64_t task) const override {
+    const auto found = started_.find(task);
+    if (found == started_.end()) return std::nullopt;
+    return WorkOf(found->second);
+  }
+
  private:
   // What all tasks of a version share.
   struct Base : VersionWork {
     std::vector<double> parameters;  // by unit
     std::vector<int64_t> elements;   // values that messages have, by unit
+
+    template <class Archive>
+    friend void Fields(Archive& archive, Base& b) {
+      archive(b.version, b.down_bytes, b.up_bytes, b.expected_up, b.encode, b.parameters,
+              b.elements);
+    }
   };
   // A task from WorkOf to Ended.
   struct Started {
@@ -276,6 +334,13 @@ class TrainedLearner : public FederatedLearner {
     std::shared_ptr<const Base> base = nullptr;
     ClientSeconds seconds = {};
     std::optional<int64_t> up_bytes = std::nullopt;  // where it depends on the data
+
+    // All but the base.
+    template <class Archive>
+    friend void Fields(Archive& archive, Started& s) {
+      archive(s.key.version, s.key.client, s.key.draws, s.times, s.local_steps, s.seconds.local,
+              s.seconds.encode, s.up_bytes);
+    }
   };
 
   const std::shared_ptr<const Base>& NewestBase() {
@@ -295,7 +360,15 @@ class TrainedLearner : public FederatedLearner {
     }
     base->down_bytes = training_.DownBytes();
     base->up_bytes = training_.UpBytes().value_or(kUnknownBytes);
-    if (recorder_ != nullptr) recorder_->Write(*base);
+    if (base->up_bytes == kUnknownBytes) {
+      // Values with their positions.
+      base->expected_up =
+          8 * std::accumulate(base->elements.begin(), base->elements.end(), int64_t{0});
+    }
+    if (recorder_ != nullptr) {
+      if (begin_) std::exchange(begin_, nullptr)();
+      recorder_->Write(*base);
+    }
     base_ = std::move(base);
     return base_;
   }
@@ -329,8 +402,11 @@ class TrainedLearner : public FederatedLearner {
     started.seconds =
         clock_->SecondsOf(client, partition_->SizeOf(client), options_.local.batch_size,
                           started.local_steps, started.base->encode);
+    return WorkOf(started);
+  }
+  fabric::TaskWork WorkOf(const Started& started) const {
     return {.downBytes = started.base->down_bytes,
-            .upBytes = started.base->up_bytes,
+            .upBytes = started.up_bytes.value_or(started.base->up_bytes),
             .work = started.seconds.Total(),
             .lanes = request_.streams};
   }
@@ -374,7 +450,9 @@ class TrainedLearner : public FederatedLearner {
   const SampleLabels& labels_;
   FederatedOptions options_;
   std::string description_;
+  std::unique_ptr<Scheme> scheme_;  // which the policy refers to
   TaskRecorder* recorder_;
+  std::function<void()> begin_;  // writes the first line of the record; empty: it is written
   std::unique_ptr<Partition> partition_;
   ClientStore store_;
   FederatedTraining training_;

@@ -107,6 +107,7 @@ bool IsShared(const std::string& key) {
       "run.seeds",
       "run.threads",
       "run.record",
+      "run.checkpoint",
       "run.out",
       "run.overwrite",
       "run.pictures",

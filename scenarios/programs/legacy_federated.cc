@@ -48,7 +48,9 @@ int Train(int argc, char** argv) {
     std::fputs(legacy::PrintScenario(line.scenario).c_str(), stdout);
     return 0;
   }
-  return Report(legacy::RunFederated(line.scenario, line.text, legacy::CatchStop(), stderr),
+  const legacy::FederatedControl control{
+      .stop = legacy::CatchStop(), .resume = line.resume, .requests = &legacy::CatchRequests()};
+  return Report(legacy::RunFederated(line.scenario, line.text, control, stderr),
                 line.scenario.pictures);
 }
 

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "analysis/run_directory.h"
+#include "scenarios/run/earlier_run.h"
 #include "scenarios/run/fidelity_choice.h"
 #include "scenarios/run/further_networks.h"
 #include "scenarios/run/well_known.h"
@@ -172,42 +173,13 @@ ChosenFidelity RecordedFidelity(const Scenario& scenario, const nlohmann::json& 
   return chosen;
 }
 
-Checkpoints::Options CheckpointOptions(const Scenario& scenario, const RunControl& control) {
-  std::optional<std::chrono::nanoseconds> period;
-  if (*scenario.checkpoint) period = std::chrono::nanoseconds(**scenario.checkpoint);
-  return {period, control.requests};
-}
-
-// An Earlier is the run to go on with.
-struct Earlier {
-  // Throws Error where there is nothing to go on with.
-  Earlier(const Scenario& scenario, std::FILE* log)
-      : manifest(ReadResumed(scenario.out)), lock(scenario.out) {
-    CheckResume(scenario, manifest);
-    Checkpoints checkpoints(scenario.out, {}, log);
-    if (!checkpoints.Any() && IsFinished(scenario.out, manifest)) {
-      throw Error("--resume", scenario.out,
-                  "a run that is not finished (legacy-report " + scenario.out + " shows it)");
-    }
-    from = checkpoints.Newest();
-    if (!from) {
-      std::fprintf(log, "%s has no checkpoint: the run starts from its beginning\n",
-                   scenario.out.c_str());
-    }
-  }
-
-  nlohmann::json manifest;
-  FolderLock lock;
-  std::unique_ptr<SectionFile> from;  // null: nothing was saved yet
-};
-
 }  // namespace
 
 RunResult FillRunDirectory(const Scenario& scenario, const std::string& program,
                            const std::string& command_line,
                            const std::function<std::unique_ptr<TimedRun>(const Scenario&)>& make,
                            std::FILE* log, const RunControl& control) {
-  std::optional<Earlier> earlier;
+  std::optional<EarlierRun> earlier;
   if (control.resume) earlier.emplace(scenario, log);
   const SectionFile* const from = earlier ? earlier->from.get() : nullptr;
   const ChosenFidelity chosen = from ? RecordedFidelity(scenario, earlier->manifest)
@@ -242,7 +214,8 @@ RunResult FillRunDirectory(const Scenario& scenario, const std::string& program,
     }
     return manifest;
   };
-  Checkpoints checkpoints(result.directory, CheckpointOptions(chosen.scenario, control), log);
+  Checkpoints checkpoints(result.directory, CheckpointOptions(chosen.scenario, control.requests),
+                          log);
   analysis::Manifest written;
   const auto write_manifest = [&] {
     const nlohmann::json manifest = manifest_of();

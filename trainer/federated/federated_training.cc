@@ -76,6 +76,36 @@ std::pair<int64_t, ByteSpan> NumberedOf(const Bytes& bytes) {
 constexpr uint64_t kStateVersion = 1;
 constexpr uint64_t kMostNumber = uint64_t{1} << 62;
 
+void SaveVersion(const ModelVersion& version, StateWriter& out) {
+  out.Number(static_cast<uint64_t>(version.number));
+  for (const auto* values : {&version.weights, &version.buffers, &version.downlink}) {
+    out.Number(values->size());
+    out.Floats(*values);
+  }
+  out.Number(version.parameters.size());
+  for (const double parameter : version.parameters) out.Real(parameter);
+  out.Number(static_cast<uint64_t>(version.announcement_bytes));
+}
+
+// Reads a version whose vectors are as long as those of `like`.
+std::shared_ptr<ModelVersion> LoadVersion(const ModelVersion& like, StateReader& in) {
+  auto version = std::make_shared<ModelVersion>();
+  version->number = static_cast<int64_t>(in.Number("version of the model", kMostNumber));
+  const auto floats = [&](const char* what, const std::vector<float>& other) {
+    in.ExpectNumber(what, other.size());
+    return in.Floats(other.size());
+  };
+  version->weights = floats("weights", like.weights);
+  version->buffers = floats("statistics", like.buffers);
+  version->downlink = floats("second vector of the algorithm", like.downlink);
+  in.ExpectNumber("units", like.parameters.size());
+  for (size_t u = 0; u < like.parameters.size(); ++u) {
+    version->parameters.push_back(in.Real("parameter of a unit"));
+  }
+  version->announcement_bytes = static_cast<int64_t>(in.Number("bytes of the policy", kMostNumber));
+  return version;
+}
+
 }  // namespace
 
 struct FederatedTraining::Impl {
@@ -86,12 +116,15 @@ struct FederatedTraining::Impl {
 
   void Check() const;
   // Makes the newest version of weights and buffers, for which the policy decides.
-  void Publish(std::vector<float> weights, std::vector<float> buffers);
+  void Publish(std::vector<float> weights, std::vector<float> buffers, int64_t announcement_bytes);
+  // Lets the policy decide for the next versions. Returns the bytes that tell clients.
+  int64_t Announce();
   LocalTask TaskOf(const FederatedKey& key, const ModelVersion& base,
                    std::span<const int64_t> samples) const;
   // Trains and encodes a task. It changes nothing else.
   void Run(LiveTask& task, LocalTrainer& trainer);
   void Help(size_t thread);
+  void Begin(std::shared_ptr<LiveTask> task);
   std::shared_ptr<LiveTask> Take(const FederatedKey& key);
   // Adds a counted task to the aggregator, and renews what its client keeps.
   void Add(const LiveTask& task);
@@ -154,7 +187,7 @@ FederatedTraining::Impl::Impl(const FederatedOptions& chosen, const Task& chosen
   }
   judge = std::make_unique<LocalTrainer>(task, *samples, request, options.local, ClientRule());
   if (options.memory == UplinkMemory::kEf21) known.resize(judge->initial_weights().size());
-  Publish(judge->initial_weights(), judge->initial_buffers());
+  Publish(judge->initial_weights(), judge->initial_buffers(), 0);
   if (options.threads == 1) return;
   for (int i = 0; i < options.threads; ++i) {
     helpers.emplace_back([this, i] { Help(static_cast<size_t>(i)); });
@@ -194,7 +227,16 @@ void FederatedTraining::Impl::Check() const {
   }
 }
 
-void FederatedTraining::Impl::Publish(std::vector<float> weights, std::vector<float> buffers) {
+int64_t FederatedTraining::Impl::Announce() {
+  if (!policy->OpenCall(PolicyMoment::kAnnouncement)) return 0;
+  const Message message = policy->Encode(0, {});
+  policy->Accumulate(0, message.bytes);
+  policy->FinishCall();
+  return message.size();
+}
+
+void FederatedTraining::Impl::Publish(std::vector<float> weights, std::vector<float> buffers,
+                                      int64_t announcement_bytes) {
   auto version = std::make_shared<ModelVersion>();
   version->number = newest ? newest->number + 1 : 0;
   version->weights = std::move(weights);
@@ -213,12 +255,7 @@ void FederatedTraining::Impl::Publish(std::vector<float> weights, std::vector<fl
     throw Error("policy", std::string(policy->Name()),
                 "one that decides from the mean update, as no client's gradient is seen by all");
   }
-  while (const auto call = policy->OpenCall(PolicyMoment::kAnnouncement)) {
-    const Message message = policy->Encode(0, {});
-    policy->Accumulate(0, message.bytes);
-    policy->FinishCall();
-    version->announcement_bytes += message.size();
-  }
+  version->announcement_bytes = announcement_bytes;
   newest = std::move(version);
 }
 
@@ -338,6 +375,16 @@ void FederatedTraining::Impl::Help(size_t thread) {
   }
 }
 
+void FederatedTraining::Impl::Begin(std::shared_ptr<LiveTask> task) {
+  live[task->key] = task;
+  if (helpers.empty()) return;
+  {
+    const std::lock_guard lock(mutex);
+    queue.push_back(std::move(task));
+  }
+  changed.notify_all();
+}
+
 std::shared_ptr<LiveTask> FederatedTraining::Impl::Take(const FederatedKey& key) {
   const auto found = live.find(key);
   assert(found != live.end());
@@ -411,13 +458,7 @@ void FederatedTraining::Start(const FederatedKey& key) {
   auto started = std::make_shared<LiveTask>();
   started->key = key;
   started->base = my.newest;
-  my.live[key] = started;
-  if (my.helpers.empty()) return;
-  {
-    const std::lock_guard lock(my.mutex);
-    my.queue.push_back(std::move(started));
-  }
-  my.changed.notify_all();
+  my.Begin(std::move(started));
 }
 
 const FederatedResult& FederatedTraining::Finish(const FederatedKey& key) {
@@ -486,6 +527,7 @@ void FederatedTraining::Update() {
   for (size_t i = 0; i < buffers.size(); ++i) {
     buffers[i] = static_cast<float>(my.buffer_sum[i] / my.weight_sum);
   }
+  const int64_t announcement_bytes = my.Announce();
   std::vector<float> gradient;
   if (my.policy->ReadsMeanGradient()) {
     gradient = my.newest->weights;
@@ -493,7 +535,7 @@ void FederatedTraining::Update() {
   }
   my.policy->OnFeedback({.step = my.newest->number, .loss = loss, .mean_gradient = gradient});
   my.counted.clear();
-  my.Publish(std::move(weights), std::move(buffers));
+  my.Publish(std::move(weights), std::move(buffers), announcement_bytes);
 }
 
 int64_t FederatedTraining::version() const { return impl_->newest->number; }
@@ -546,19 +588,21 @@ Evaluation FederatedTraining::Evaluate() {
 
 void FederatedTraining::Save(StateWriter& out) const {
   const Impl& my = *impl_;
-  const ModelVersion& newest = *my.newest;
-  assert(my.live.empty() && my.counted.empty());
+  assert(my.counted.empty());
   out.Number(kStateVersion);
   out.Text(my.options.algorithm);
   out.Text(my.options.scheme);
-  out.Number(static_cast<uint64_t>(newest.number));
-  for (const auto* values : {&newest.weights, &newest.buffers, &newest.downlink}) {
-    out.Number(values->size());
-    out.Floats(*values);
+  std::map<int64_t, const ModelVersion*> bases;
+  for (const auto& [key, task] : my.live) bases.emplace(key.version, task->base.get());
+  bases[my.newest->number] = my.newest.get();
+  out.Number(bases.size());
+  for (const auto& [number, base] : bases) SaveVersion(*base, out);
+  out.Number(my.live.size());
+  for (const auto& [key, task] : my.live) {
+    for (const int64_t part : {key.version, key.client, key.draws}) {
+      out.Number(static_cast<uint64_t>(part));
+    }
   }
-  out.Number(newest.parameters.size());
-  for (const double parameter : newest.parameters) out.Real(parameter);
-  out.Number(static_cast<uint64_t>(newest.announcement_bytes));
   out.Number(my.known.size());
   for (const double value : my.known) out.Real(value);
   my.aggregator->Save(out);
@@ -567,30 +611,35 @@ void FederatedTraining::Save(StateWriter& out) const {
 
 void FederatedTraining::Load(StateReader& in) {
   Impl& my = *impl_;
-  const ModelVersion& fresh = *my.newest;
   assert(my.live.empty() && my.counted.empty());
   in.ExpectNumber("version of a federated training's state", kStateVersion);
   in.ExpectText("algorithm", my.options.algorithm);
   in.ExpectText("scheme", my.options.scheme);
-  auto version = std::make_shared<ModelVersion>();
-  version->number = static_cast<int64_t>(in.Number("version of the model", kMostNumber));
-  const auto floats = [&](const char* what, const std::vector<float>& like) {
-    in.ExpectNumber(what, like.size());
-    return in.Floats(like.size());
-  };
-  version->weights = floats("weights", fresh.weights);
-  version->buffers = floats("statistics", fresh.buffers);
-  version->downlink = floats("second vector of the algorithm", fresh.downlink);
-  in.ExpectNumber("units", fresh.parameters.size());
-  for (size_t u = 0; u < fresh.parameters.size(); ++u) {
-    version->parameters.push_back(in.Real("parameter of a unit"));
+  std::map<int64_t, std::shared_ptr<const ModelVersion>> bases;
+  for (uint64_t left = in.Number("versions", in.Left()); left > 0; --left) {
+    auto base = LoadVersion(*my.newest, in);
+    bases[base->number] = std::move(base);
   }
-  version->announcement_bytes = static_cast<int64_t>(in.Number("bytes of the policy", kMostNumber));
+  if (bases.empty()) throw Error("state of a federated training: no version");
+  std::vector<std::shared_ptr<LiveTask>> live;
+  for (uint64_t left = in.Number("live tasks", in.Left()); left > 0; --left) {
+    auto task = std::make_shared<LiveTask>();
+    for (int64_t* part : {&task->key.version, &task->key.client, &task->key.draws}) {
+      *part = static_cast<int64_t>(in.Number());
+    }
+    const auto base = bases.find(task->key.version);
+    if (base == bases.end() || task->key.client < 0 || task->key.client >= my.partition.Clients()) {
+      throw Error("state of a federated training: a task without its version or client");
+    }
+    task->base = base->second;
+    live.push_back(std::move(task));
+  }
   in.ExpectNumber("what the server knows of clients", my.known.size());
   for (double& value : my.known) value = in.Real("what the server knows of clients");
   my.aggregator->Load(in);
   LoadPolicy(*my.policy, in);
-  my.newest = std::move(version);
+  my.newest = bases.rbegin()->second;
+  for (std::shared_ptr<LiveTask>& task : live) my.Begin(std::move(task));
 }
 
 }  // namespace legacy
