@@ -98,8 +98,8 @@ std::shared_ptr<ModelVersion> LoadVersion(const ModelVersion& like, StateReader&
   version->weights = floats("weights", like.weights);
   version->buffers = floats("statistics", like.buffers);
   version->downlink = floats("second vector of the algorithm", like.downlink);
-  in.ExpectNumber("units", like.parameters.size());
-  for (size_t u = 0; u < like.parameters.size(); ++u) {
+  // The newest version has none.
+  for (uint64_t left = in.Number("parameters of units", like.parameters.size()); left > 0; --left) {
     version->parameters.push_back(in.Real("parameter of a unit"));
   }
   version->announcement_bytes = static_cast<int64_t>(in.Number("bytes of the policy", kMostNumber));
@@ -115,9 +115,13 @@ struct FederatedTraining::Impl {
   ~Impl();
 
   void Check() const;
-  // Makes the newest version of weights and buffers, for which the policy decides.
+  // Makes the newest version of weights and buffers.
   void Publish(std::vector<float> weights, std::vector<float> buffers, int64_t announcement_bytes);
-  // Lets the policy decide for the next versions. Returns the bytes that tell clients.
+  // Returns the newest version. The policy decides for it as late as possible, so that what is
+  // saved behind a version is the policy before that.
+  const ModelVersion& Decided();
+  // Lets the policy announce what it will decide for the next versions. Returns the bytes that tell
+  // clients.
   int64_t Announce();
   LocalTask TaskOf(const FederatedKey& key, const ModelVersion& base,
                    std::span<const int64_t> samples) const;
@@ -144,7 +148,8 @@ struct FederatedTraining::Impl {
   std::unique_ptr<LocalTrainer> judge;                  // for evaluations
   std::unique_ptr<Uplink> uplink;
   WorkerPool judges;
-  std::shared_ptr<const ModelVersion> newest;
+  std::shared_ptr<ModelVersion> newest;
+  bool decided = false;       // true where it has parameters
   std::vector<double> known;  // EF21: mean over all clients of what the server knows of them
   std::map<FederatedKey, std::shared_ptr<LiveTask>> live;
   std::vector<std::shared_ptr<LiveTask>> counted;
@@ -188,6 +193,7 @@ FederatedTraining::Impl::Impl(const FederatedOptions& chosen, const Task& chosen
   judge = std::make_unique<LocalTrainer>(task, *samples, request, options.local, ClientRule());
   if (options.memory == UplinkMemory::kEf21) known.resize(judge->initial_weights().size());
   Publish(judge->initial_weights(), judge->initial_buffers(), 0);
+  Decided();
   if (options.threads == 1) return;
   for (int i = 0; i < options.threads; ++i) {
     helpers.emplace_back([this, i] { Help(static_cast<size_t>(i)); });
@@ -243,20 +249,27 @@ void FederatedTraining::Impl::Publish(std::vector<float> weights, std::vector<fl
   version->buffers = std::move(buffers);
   const std::span<const float> downlink = aggregator->Downlink();
   version->downlink.assign(downlink.begin(), downlink.end());
-  version->parameters.resize(uplink->units().size());
+  version->announcement_bytes = announcement_bytes;
+  newest = std::move(version);
+  decided = false;
+}
+
+const ModelVersion& FederatedTraining::Impl::Decided() {
+  if (decided) return *newest;
+  decided = true;
+  newest->parameters.resize(uplink->units().size());
   const StepInfo step = {
       .seed = options.local.seed,
-      .step = version->number,
+      .step = newest->number,
       .total_steps = options.versions,
-      .learning_rate = LearningRate(options.schedule, version->number, options.versions),
+      .learning_rate = LearningRate(options.schedule, newest->number, options.versions),
       .steps_per_epoch = std::max<int64_t>(1, partition.Clients() / options.per_version)};
-  DecideParameters(*policy, step, uplink->units(), version->parameters);
+  DecideParameters(*policy, step, uplink->units(), newest->parameters);
   if (policy->ReadsLocalGradient()) {
     throw Error("policy", std::string(policy->Name()),
                 "one that decides from the mean update, as no client's gradient is seen by all");
   }
-  version->announcement_bytes = announcement_bytes;
-  newest = std::move(version);
+  return *newest;
 }
 
 LocalTask FederatedTraining::Impl::TaskOf(const FederatedKey& key, const ModelVersion& base,
@@ -457,6 +470,7 @@ void FederatedTraining::Start(const FederatedKey& key) {
   assert(key.version == my.newest->number);
   auto started = std::make_shared<LiveTask>();
   started->key = key;
+  my.Decided();
   started->base = my.newest;
   my.Begin(std::move(started));
 }
@@ -545,7 +559,9 @@ const Uplink& FederatedTraining::uplink() const { return *impl_->uplink; }
 std::span<const Unit> FederatedTraining::layers() const {
   return impl_->trainers.front()->layers();
 }
-std::span<const double> FederatedTraining::parameters() const { return impl_->newest->parameters; }
+std::span<const double> FederatedTraining::parameters() const {
+  return impl_->Decided().parameters;
+}
 std::span<const float> FederatedTraining::weights() const { return impl_->newest->weights; }
 
 int64_t FederatedTraining::DownBytes() const {
@@ -557,7 +573,7 @@ int64_t FederatedTraining::DownBytes() const {
 }
 
 std::optional<int64_t> FederatedTraining::UpBytes() const {
-  const ModelVersion& newest = *impl_->newest;
+  const ModelVersion& newest = impl_->Decided();
   const auto messages = impl_->uplink->MessageBytes(newest.parameters);
   if (!messages) return std::nullopt;
   const bool statistics = impl_->options.batch_norm == BatchNormRule::kAverage;
@@ -594,6 +610,7 @@ void FederatedTraining::Save(StateWriter& out) const {
   out.Text(my.options.scheme);
   std::map<int64_t, const ModelVersion*> bases;
   for (const auto& [key, task] : my.live) bases.emplace(key.version, task->base.get());
+  assert(!my.decided);  // nothing has started from it
   bases[my.newest->number] = my.newest.get();
   out.Number(bases.size());
   for (const auto& [number, base] : bases) SaveVersion(*base, out);
@@ -615,7 +632,7 @@ void FederatedTraining::Load(StateReader& in) {
   in.ExpectNumber("version of a federated training's state", kStateVersion);
   in.ExpectText("algorithm", my.options.algorithm);
   in.ExpectText("scheme", my.options.scheme);
-  std::map<int64_t, std::shared_ptr<const ModelVersion>> bases;
+  std::map<int64_t, std::shared_ptr<ModelVersion>> bases;
   for (uint64_t left = in.Number("versions", in.Left()); left > 0; --left) {
     auto base = LoadVersion(*my.newest, in);
     bases[base->number] = std::move(base);
@@ -631,6 +648,9 @@ void FederatedTraining::Load(StateReader& in) {
     if (base == bases.end() || task->key.client < 0 || task->key.client >= my.partition.Clients()) {
       throw Error("state of a federated training: a task without its version or client");
     }
+    if (base->second->parameters.size() != my.newest->parameters.size()) {
+      throw Error("state of a federated training: a task's version without parameters");
+    }
     task->base = base->second;
     live.push_back(std::move(task));
   }
@@ -639,6 +659,7 @@ void FederatedTraining::Load(StateReader& in) {
   my.aggregator->Load(in);
   LoadPolicy(*my.policy, in);
   my.newest = bases.rbegin()->second;
+  my.decided = false;
   for (std::shared_ptr<LiveTask>& task : live) my.Begin(std::move(task));
 }
 
