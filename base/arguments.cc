@@ -130,21 +130,29 @@ std::string Unexpected(const CLI::App& app) {
 
 }  // namespace
 
+namespace {
+
+void AddHidden(CLI::App& app, const char* flag, void (*print)(const CLI::App&)) {
+  const auto printed = [&app, print] {
+    print(app);
+    throw CLI::Success();
+  };
+  app.add_flag_callback(flag, printed)->group("");
+}
+
+}  // namespace
+
 void PrepareArguments(CLI::App& app) {
   app.set_help_flag("--help,-h,--PrintHelp", "print this help and exit");
   if (app.get_parent() == nullptr) {
     app.set_version_flag("--version", app.get_name() + " " + VersionText(),
                          "print the version and exit");
-    const auto hidden = [&app](const char* flag, void (*print)(const CLI::App&)) {
-      const auto printed = [&app, print] {
-        print(app);
-        throw CLI::Success();
-      };
-      app.add_flag_callback(flag, printed)->group("");
-    };
-    hidden("--help-markdown", [](const CLI::App& a) { PrintMarkdown(a, a.get_name()); });
-    hidden("--complete", PrintWords);
+    AddHidden(app, "--complete", PrintWords);
   }
+  AddHidden(app, "--help-markdown", [](const CLI::App& a) {
+    const CLI::App* const parent = a.get_parent();
+    PrintMarkdown(a, (parent == nullptr ? "" : parent->get_name() + " ") + a.get_name());
+  });
   app.formatter(std::make_shared<WrappingFormatter>());
 }
 

@@ -22,6 +22,7 @@
 #include "scenarios/run/earlier_run.h"
 #include "scenarios/run/progress.h"
 #include "scenarios/run/replay.h"
+#include "scenarios/training/training_module.h"
 #include "trainer/data/data_catalog.h"
 #include "trainer/models/model_catalog.h"
 
@@ -443,6 +444,12 @@ void ValidateFederated(const Scenario& scenario) {
   }
   FederatedMethodsOf(scenario);
   RequestOf(scenario, scenario.seed);
+}
+
+std::unique_ptr<FederatedLearners> TrainedLearners(const Scenario& scenario) {
+  using Maker = FederatedLearners* (*)(const Scenario&);
+  const auto make = reinterpret_cast<Maker>(TrainingFunction("legacy_federated_learners"));
+  return std::unique_ptr<FederatedLearners>(make(scenario));
 }
 
 FederatedRunResult RunFederated(const Scenario& scenario, const std::string& command_line,

@@ -1,5 +1,5 @@
 // Learners that train with LibTorch. They are in the module that is loaded when the first training
-// begins (run/training_module.cc).
+// begins (training/training_module.cc).
 #include <fmt/format.h>
 
 #include <algorithm>

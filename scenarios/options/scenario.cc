@@ -67,6 +67,7 @@ Scenario FederatedDefaults() {
   scenario.schedule = "constant";
   scenario.warmup_steps = 0;
   scenario.evaluate_every = 5;
+  scenario.target = "75%";
   scenario.policies = {"dense", "fp16", "topk", "legacy-both"};
   scenario.topology = "star";
   scenario.fidelity = "flow";

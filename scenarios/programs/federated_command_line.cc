@@ -98,8 +98,10 @@ FederatedCommandLine ParseFederatedCommandLine(int argc, char** argv) {
   PopulationCommand population;
   CLI::App& plan_app = *app.add_subcommand("plan", kPlanDescription);
   AddPlan(plan_app, plan);
+  PrepareArguments(plan_app);
   CLI::App& population_app = *app.add_subcommand("population", kPopulationDescription);
   AddPopulation(population_app, population);
+  PrepareArguments(population_app);
   app.require_subcommand(1);
   FederatedCommandLine line;
   line.exit = ParseArguments(app, argc, argv);

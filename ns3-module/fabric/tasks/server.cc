@@ -91,8 +91,7 @@ void ServerBase::Start(const Pick& pick, std::optional<uint64_t> key, TaskSink& 
     task.id = live.row.id;
     task.client = pick.client;
     task.key = key.value_or(task.id);
-    live.row.work =
-        m_works.WorkOf({task.id, pick.client, m_version, task.key, live.times});
+    live.row.work = m_works.WorkOf({task.id, pick.client, m_version, task.key, live.times});
     task.downBytes = live.row.work.downBytes;
     task.work = live.row.work.work;
     task.lanes = live.row.work.lanes;

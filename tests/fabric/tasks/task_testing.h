@@ -26,9 +26,7 @@ class TestWorks : public TaskWorks {
  public:
   std::function<TaskWork(int client, int64_t version)> work;
   std::function<int64_t(uint64_t task)> up_bytes = [](uint64_t) { return 0; };
-  TaskWork WorkOf(const TaskStart& start) override {
-    return work(start.client, start.version);
-  }
+  TaskWork WorkOf(const TaskStart& start) override { return work(start.client, start.version); }
   int64_t UpBytesOf(uint64_t task) override { return up_bytes(task); }
   TimeNs Predicted(int client) override { return work(client, 0).work; }
 };

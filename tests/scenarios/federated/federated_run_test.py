@@ -13,6 +13,9 @@ import sys
 import tempfile
 import unittest
 
+sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "run"))
+from killing import kill_at_random  # noqa: E402
+
 FEDERATED, SCENARIO = sys.argv[1:3]
 SMALL = [
     "--train-limit=400",
@@ -58,7 +61,8 @@ class FederatedRun(unittest.TestCase):
 
     def replayed(self, recording, name, *options):
         folder = self.root / name
-        done = subprocess.run([FEDERATED, "replay", str(recording), "--out=" + str(folder), *options],
+        done = subprocess.run([FEDERATED, "replay", str(recording), "--out=" + str(folder),
+                               *options],
                               text=True, capture_output=True, check=False, timeout=300)
         self.assertEqual(done.returncode, 0, done.stderr)
         return folder
@@ -209,6 +213,31 @@ class FederatedRun(unittest.TestCase):
         self.assertEqual(done.returncode, 1)
         return done.stderr
 
+    def killed(self, name, *options):
+        """Kills a run 20 times, which goes on each time, and expects the files of a whole one."""
+        options = [*options, "--rounds=30", "--train-limit=240", "--checkpoint=1ms"]
+        whole = self.run_to_end(name + "-whole", *options, "--checkpoint=off")
+        folder = self.root / name
+
+        def start(resume):
+            sync = [] if any("server" in option for option in options) else ["--per-round=4"]
+            return subprocess.Popen([FEDERATED, *SMALL, *sync, *options, "--out=" + str(folder),
+                                     *resume], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                    text=True)
+
+        kill_at_random(self, folder, 20, start, lambda: self.expect_same(folder, whole))
+
+    def test_synchronous_runs_are_killed_and_go_on(self):
+        self.killed("killed-sync", "--policies=topk,qsgd,lgreco", "--algorithms=fedavg,scaffold",
+                    "--over-select=1.5", "--deadline=factor:2", "--dropout=0.1",
+                    "--population=phones", "--selection=power-of-choice:d=6",
+                    "--local=epochs:1-3")
+
+    def test_asynchronous_runs_are_killed_and_go_on(self):
+        self.killed("killed-async", "--policies=dense,redsync,lgreco", "--algorithms=fedbuff:k=3",
+                    "--server=async:concurrency=6", "--population=phones", "--dropout=0.1",
+                    "--availability=sessions:on=10m,off=5m", "--seeds=2")
+
     def test_what_ends_early_says_why(self):
         folder = self.root / "nobody"
         done = run(folder, "--dropout=1")
@@ -216,8 +245,9 @@ class FederatedRun(unittest.TestCase):
         self.assertIn("does not come", done.stderr)
 
     def test_files_and_printed_scenarios_are_read_back(self):
-        printed = subprocess.run([FEDERATED, *SMALL, "--per-round=4", "--algorithms=scaffold,fedprox:mu=1",
-                                  "--print-config"], text=True, capture_output=True, check=True)
+        printed = subprocess.run([FEDERATED, *SMALL, "--per-round=4", "--print-config",
+                                  "--algorithms=scaffold,fedprox:mu=1"], text=True,
+                                 capture_output=True, check=True)
         path = self.root / "printed.yaml"
         path.write_text(printed.stdout)
         again = subprocess.run([FEDERATED, "--scenario=" + str(path), "--print-config"], text=True,

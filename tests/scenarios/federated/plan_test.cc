@@ -166,8 +166,7 @@ TEST(Plan, AScheduleThatNeverChangesIsNone) {
   plain["population"] = "broadband";
   plain["price"] = "";
   Texts scheduled = plain;
-  scheduled["traces"] =
-      "csv:" + Write("flat.csv", "time_s,mbps\n0,7\n1,7\n5,7\n") + ":scale=mean";
+  scheduled["traces"] = "csv:" + Write("flat.csv", "time_s,mbps\n0,7\n1,7\n5,7\n") + ":scale=mean";
   const PlanRequest request = Request(plain);
   EXPECT_EQ(RoundsCsv(request, RunPlan(request)), RoundsCsv(request, RunOf(scheduled)));
 }

@@ -6,7 +6,6 @@ Usage: resume_test.py LEGACY_SCENARIO
 import json
 import os
 import pathlib
-import random
 import re
 import resource
 import shutil
@@ -14,8 +13,9 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 import unittest
+
+from killing import checkpoints, kill_at_random, wait_for
 
 SCENARIO = sys.argv[1]
 OPTIONS = [
@@ -68,26 +68,6 @@ def run(folder, *options, resume=False, **settings):
 def start(folder, *options):
     return subprocess.Popen([SCENARIO, *OPTIONS, "--out=" + str(folder), *options],
                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-
-
-def checkpoints(folder):
-    names = (folder / "checkpoints").glob("checkpoint-*")
-    found = [path for path in names if path.name.split("-")[1].isdigit()]
-    return sorted(found, key=lambda path: int(path.name.split("-")[1]))
-
-
-def newest(folder):
-    """Returns the number of the newest checkpoint, which counts steps; 0: there is none."""
-    found = checkpoints(folder)
-    return int(found[-1].name.split("-")[1]) if found else 0
-
-
-def wait_for(condition, process):
-    deadline = time.monotonic() + 60
-    while not condition():
-        if process.poll() is not None or time.monotonic() > deadline:
-            raise AssertionError("the run ended or hung: " + process.communicate()[1])
-        time.sleep(0.002)
 
 
 def files(folder):
@@ -145,38 +125,10 @@ class Resume(unittest.TestCase):
         return folder
 
     def kill_at_random(self, name, count, *options):
-        """Kills a run some steps, and then some milliseconds, after it started or went on.
-
-        A run that ends before all kills is compared, and a new one takes the rest.
-        """
         folder = self.root / name
-        draws = random.Random(name)
-        kills = 0
-        for _ in range(3 * count):
-            if kills == count:
-                break
-            begun = (folder / "manifest.json").exists()
-            before = newest(folder)
-            process = start(folder, PERIOD, *options, *(["--resume"] if begun else []))
-            steps = draws.randrange(7)
-            wait_for(lambda target=before + steps: newest(folder) >= target
-                     or process.poll() is not None, process)
-            time.sleep(draws.random() * (0.01 if steps > 0 else 0.5))
-            process.kill()
-            err = process.communicate()[1]
-            if process.returncode == -signal.SIGKILL:
-                kills += 1
-                continue
-            # A run killed between its last byte and its exit is refused as a finished one.
-            finished = begun and "a run that is not finished" in err
-            self.assertTrue(process.returncode == 0 or finished, err)
-            self.expect_whole(folder)
-            shutil.rmtree(folder)
-        self.assertEqual(kills, count)
-        done = run(folder, PERIOD, resume=True)
-        if "a run that is not finished" not in done.stderr:
-            self.assertEqual(done.returncode, 0, done.stderr)
-        self.expect_whole(folder)
+        kill_at_random(self, folder, count,
+                       lambda resume: start(folder, PERIOD, *options, *resume),
+                       lambda: self.expect_whole(folder))
 
     def test_killed_at_random_moments(self):
         self.kill_at_random("killed", KILLS)

@@ -1,0 +1,62 @@
+"""Kills runs at random moments, and expects the files of an undisturbed run."""
+
+import random
+import shutil
+import signal
+import time
+
+
+def checkpoints(folder):
+    names = (folder / "checkpoints").glob("checkpoint-*")
+    found = [path for path in names if path.name.split("-")[1].isdigit()]
+    return sorted(found, key=lambda path: int(path.name.split("-")[1]))
+
+
+def newest(folder):
+    """Returns the number of the newest checkpoint, which counts steps; 0: there is none."""
+    found = checkpoints(folder)
+    return int(found[-1].name.split("-")[1]) if found else 0
+
+
+def wait_for(condition, process):
+    deadline = time.monotonic() + 60
+    while not condition():
+        if process.poll() is not None or time.monotonic() > deadline:
+            raise AssertionError("the run ended or hung: " + process.communicate()[1])
+        time.sleep(0.002)
+
+
+def kill_at_random(test, folder, count, start, expect_whole):
+    """Kills a run some steps, and then some milliseconds, after it started or went on.
+
+    `start(options)` starts it, with ["--resume"] where it goes on. A run that ends before all kills
+    is compared, and a new one takes the rest.
+    """
+    draws = random.Random(folder.name)
+    kills = 0
+    for _ in range(3 * count):
+        if kills == count:
+            break
+        begun = (folder / "manifest.json").exists()
+        before = newest(folder)
+        process = start(["--resume"] if begun else [])
+        steps = draws.randrange(7)
+        wait_for(lambda target=before + steps: newest(folder) >= target
+                 or process.poll() is not None, process)
+        time.sleep(draws.random() * (0.01 if steps > 0 else 0.5))
+        process.kill()
+        err = process.communicate()[1]
+        if process.returncode == -signal.SIGKILL:
+            kills += 1
+            continue
+        # A run killed between its last byte and its exit is refused as a finished one.
+        finished = begun and "a run that is not finished" in err
+        test.assertTrue(process.returncode == 0 or finished, err)
+        expect_whole()
+        shutil.rmtree(folder)
+    test.assertEqual(kills, count)
+    process = start(["--resume"])
+    err = process.communicate(timeout=120)[1]
+    if "a run that is not finished" not in err:
+        test.assertEqual(process.returncode, 0, err)
+    expect_whole()
