@@ -328,7 +328,7 @@ fabric::Population ParsePopulation(const FederatedValues& values) {
   request.option = "--population";
   request.seed = static_cast<uint64_t>(read.Integer("seed", 0, INT64_MAX));
   if (read.Has("clients")) request.clients = read.Integer("clients", 1, INT32_MAX);
-  if (read.Has("traces")) request.trace = ParseTraces(read.Text("schedule"), "--traces");
+  if (read.Has("traces")) request.trace = ParseTraces(read.Text("traces"), "--traces");
   if (read.Has("price")) request.usdPerGb = PricesOf(read, "price");
   fabric::Population population = fabric::MakePopulation(request);
   fabric::ServerSite site = population.Server();

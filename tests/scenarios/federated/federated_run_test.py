@@ -202,7 +202,7 @@ class FederatedRun(unittest.TestCase):
         path = self.root / "federated.yaml"
         path.write_text("federated: {clients: 5}\n")
         self.assertIn("legacy-federated", self.scenario_refuses(path))
-        path.write_text("federated: {cliens: 5}\n")
+        path.write_text("federated: {clientz: 5}\n")
         self.assertIn("did you mean federated.clients", self.refused("--scenario=" + str(path)))
         path.write_text("training: {workers: 5}\n")
         self.assertIn("legacy-scenario reads it", self.refused("--scenario=" + str(path)))

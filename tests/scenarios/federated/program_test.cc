@@ -43,7 +43,8 @@ TEST(FederatedProgram, EndsWithAStatusAndASentence) {
   EXPECT_NE(Call("plan").text.find("--elements: got 'nothing'"), std::string::npos);
   EXPECT_EQ(Call("plan --elemnts=3").status, 2);
   EXPECT_NE(Call("plan --elemnts=3").text.find("--elements"), std::string::npos);
-  EXPECT_EQ(Call("").status, 2);
+  EXPECT_EQ(Call("--rounds=x").status, 1);
+  EXPECT_EQ(Call("--round=3").status, 2);
   EXPECT_EQ(Call("plan --elements=1 --tasks=on").status, 1);
   EXPECT_EQ(Call("plan --elements=1 --out=/dev/null/x").status, 1);
 }
@@ -55,6 +56,13 @@ TEST(FederatedProgram, HelpExplains) {
     EXPECT_NE(help.text.find(part), std::string::npos) << part;
   }
   EXPECT_EQ(Call("population --help").status, 0);
+  for (const std::string command : {"", "replay "}) {
+    const Result run = Call(command + "--help");
+    EXPECT_EQ(run.status, 0);
+    for (const char* part : {"--population", "--device-profile", "Examples:", "Exit status"}) {
+      EXPECT_NE(run.text.find(part), std::string::npos) << part;
+    }
+  }
 }
 
 TEST(FederatedProgram, ShowsPopulations) {
