@@ -8,6 +8,7 @@ void FuzzJson(ByteSpan input);
 void FuzzProfile(ByteSpan input);
 void FuzzManifest(ByteSpan input);
 void FuzzRun(ByteSpan input);
+void FuzzTaskRecord(ByteSpan input);
 void FuzzTraffic(ByteSpan input);
 void FuzzCheckpoint(ByteSpan input);
 void FuzzDdpTrace(ByteSpan input);
@@ -28,6 +29,7 @@ std::vector<Bytes> JsonSeeds();
 std::vector<Bytes> ProfileSeeds();
 std::vector<Bytes> ManifestSeeds();
 std::vector<Bytes> RunSeeds();
+std::vector<Bytes> TaskRecordSeeds();
 std::vector<Bytes> TrafficSeeds();
 std::vector<Bytes> CheckpointSeeds();
 std::vector<Bytes> DdpTraceSeeds();
@@ -62,6 +64,7 @@ const std::vector<Family>& ReaderFamilies() {
       {"profile", FuzzProfile, ProfileSeeds, kFew},
       {"manifest", FuzzManifest, ManifestSeeds, kFew},
       {"run", FuzzRun, RunSeeds, kFew},
+      {"tasks", FuzzTaskRecord, TaskRecordSeeds, kFew},
       {"traffic", FuzzTraffic, TrafficSeeds, kFew},
       {"checkpoint", FuzzCheckpoint, CheckpointSeeds},
       {"ddptrace", FuzzDdpTrace, DdpTraceSeeds, kFew},

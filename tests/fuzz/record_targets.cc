@@ -1,6 +1,8 @@
-// Recorded traffic, and traces of users' own trainings.
+// Recorded traffic of workers and of federated clients, and traces of users' own trainings.
 #include "base/whole_file.h"
+#include "scenarios/federated/task_record.h"
 #include "tests/fuzz/readers.h"
+#include "tests/scenarios/federated/example_record.h"
 #include "tests/trainer/clock/recorded_traffic.h"
 #include "trainer/clock/ddp_trace.h"
 #include "trainer/clock/traffic_reader.h"
@@ -41,6 +43,26 @@ void FuzzTraffic(ByteSpan input) {
 }
 
 std::vector<Bytes> TrafficSeeds() { return TextSeeds({Recorded()}); }
+
+void FuzzTaskRecord(ByteSpan input) {
+  static MemoryFile file;
+  file.Put(input);
+  Refusable([] {
+    const FederatedRecord record = ReadTaskRecord(file.path());
+    for (const RecordedFederation& training : record.trainings) {
+      for (const auto& [version, work] : training.versions) {
+        Require(version == work.version && work.down_bytes >= 0 && work.AboutUp() >= 0);
+      }
+      for (const auto& [key, task] : training.tasks) Require(task.local_steps >= 0);
+    }
+  });
+}
+
+std::vector<Bytes> TaskRecordSeeds() {
+  const MemoryFile file;
+  WriteExampleRecord(file.path());
+  return TextSeeds({ReadWholeFile(file.path())});
+}
 
 void FuzzDdpTrace(ByteSpan input) {
   static MemoryFile file;
