@@ -31,12 +31,8 @@ std::string ErrorOf(const Texts& texts) {
 
 double SynchronisationOf(const Plan& plan) { return plan.exchange->synchronisation.front(); }
 
-// Returns the options of a topology whose measurements lie beside the project, or "".
 std::string TopologyOf(const std::string& file) {
-  const std::string measured = MeasuredRegions();
-  if (measured.empty()) return "";
-  return "regions:" LEGACY_SOURCE_DIR "/topologies/" + file + ",matrix=" + measured +
-         "wan_links_joined.csv,prices=" + measured + "egress_cost_2022.csv";
+  return "regions:" LEGACY_SOURCE_DIR "/topologies/" + file;
 }
 
 // A model of 10.2e9 parameters between four regions, one byte each.
@@ -53,7 +49,6 @@ Texts FourRegions(const std::string& topology) {
 // A ring of four moves 2 * 3/4 of the model over its slowest hop.
 TEST(ExchangePlan, ARingBetweenRegionsTakesWhatItsSlowestHopTakes) {
   const std::string topology = TopologyOf("four-regions.yaml");
-  if (topology.empty()) GTEST_SKIP() << "shared/data/wan_cloud is absent";
   const auto bound = [](double bits_per_second) {
     return 2 * .75 * 10.2e9 * 8 / bits_per_second * 1502 / 1448;
   };
@@ -283,7 +278,6 @@ TEST(ExchangePlan, SaysWhatIsWrong) {
 // round of ResNet-18 for CIFAR costs at the list prices of 2022.
 TEST(Hospitals, ADenseRoundCostsItsEgress) {
   const std::string topology = TopologyOf("hospitals.yaml");
-  if (topology.empty()) GTEST_SKIP() << "shared/data/wan_cloud is absent";
   const Texts options = {
       {"population", LEGACY_SOURCE_DIR "/scenarios/federated/hospitals.population.yaml"},
       {"topology", topology},

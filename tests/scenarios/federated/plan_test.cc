@@ -97,23 +97,11 @@ TEST(Plan, PricesOfATaskAreThoseOfItsBytesAndAcks) {
 // Ten hospitals in regions of a cloud and a server in eu-central-1: what one dense round costs at
 // the list prices of 2022.
 TEST(Plan, ARoundBetweenRegionsCostsItsEgress) {
-  const std::string data = MeasuredRegions();
-  if (data.empty()) GTEST_SKIP() << "shared/data/wan_cloud is absent";
-  std::string names, silos = "name,region,down,up\n";
-  for (const char* region :
-       {"us-east-1", "us-west-2", "sa-east-1", "eu-west-1", "eu-central-1", "af-south-1",
-        "ap-south-1", "ap-northeast-1", "ap-southeast-1", "ap-southeast-2"}) {
-    names += (names.empty() ? "\"aws:" : ", \"aws:") + std::string(region) + "\"";
-    silos += std::string(region) + ",aws:" + region + ",100Mbps,40Mbps\n";
-  }
-  const std::string regions = Write(
-      "hospitals.yaml", "type: regions\nmatrix: " + data + "wan_links_joined.csv\nprices: " + data +
-                            "egress_cost_2022.csv\nregions: [" + names + "]\n");
-  const Plan plan = RunOf({{"population", "silos:" + Write("silos.csv", silos)},
-                           {"topology", "regions:" + regions},
-                           {"at", "aws:eu-central-1"},
-                           {"elements", "11173962"},
-                           {"rounds", "1"}});
+  const Plan plan =
+      RunOf({{"population", LEGACY_SOURCE_DIR "/scenarios/federated/hospitals.population.yaml"},
+             {"topology", "regions:" LEGACY_SOURCE_DIR "/topologies/hospitals.yaml"},
+             {"elements", "11173962"},
+             {"rounds", "1"}});
   EXPECT_NEAR(plan.rounds[0].cost.usd_up, .0330212, 1e-6);
   EXPECT_NEAR(plan.rounds[0].cost.usd_down, .0089362, 1e-6);
   EXPECT_NEAR(plan.link_usd, .0419574, 1e-6);

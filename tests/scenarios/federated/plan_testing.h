@@ -3,13 +3,11 @@
 
 #include <gtest/gtest.h>
 
-#include <filesystem>
 #include <fstream>
 #include <map>
 #include <string>
 
 #include "scenarios/federated/plan.h"
-#include "tests/real_data.h"
 
 namespace legacy {
 
@@ -28,12 +26,6 @@ inline std::string Write(const std::string& name, const std::string& text) {
   const std::string path = ::testing::TempDir() + "federated-" + name;
   std::ofstream(path) << text;
   return path;
-}
-
-// Returns the folder of measurements between regions, with a slash; "" where it is absent.
-inline std::string MeasuredRegions() {
-  const std::filesystem::path folder = RealData() / "wan_cloud";
-  return !RealData().empty() && std::filesystem::exists(folder) ? folder.string() + "/" : "";
 }
 
 }  // namespace legacy
