@@ -51,12 +51,19 @@ double ClientClock::StepSeconds(Device& device, int64_t samples) const {
   return found->second;
 }
 
-ClientSeconds ClientClock::SecondsOf(int64_t client, int64_t samples, int64_t batch, int64_t steps,
-                                     const WorkList& encode) {
+ClientSeconds ClientClock::SecondsOf(int64_t client, const TaskComputing& task) {
   Device& device = DeviceOf(client);
+  const auto seconds_of = [&](const WorkList& work) {
+    double sum = 0;
+    for (const Work& entry : work) sum += device.clock.profile().WorkSeconds(entry);
+    return sum;
+  };
   ClientSeconds seconds;
-  if (samples > 0) {
-    const LocalBatches batches = BatchesOf(samples, batch, steps);
+  if (task.messages > 0) {
+    seconds.decode = static_cast<double>(task.messages) * seconds_of(task.decode);
+  }
+  if (task.samples > 0) {
+    const LocalBatches batches = BatchesOf(task.samples, task.batch, task.steps);
     if (batches.whole > 0) {
       seconds.local += static_cast<double>(batches.whole) * StepSeconds(device, batches.size);
     }
@@ -64,9 +71,11 @@ ClientSeconds ClientClock::SecondsOf(int64_t client, int64_t samples, int64_t ba
       seconds.local += static_cast<double>(batches.shorts) * StepSeconds(device, batches.rest);
     }
   }
-  for (const Work& entry : encode) seconds.encode += device.clock.profile().WorkSeconds(entry);
+  seconds.encode = seconds_of(task.encode);
   const double slowdown = population_.SlowdownOf(client);
-  return {.local = slowdown * seconds.local, .encode = slowdown * seconds.encode};
+  return {.decode = slowdown * seconds.decode,
+          .local = slowdown * seconds.local,
+          .encode = slowdown * seconds.encode};
 }
 
 }  // namespace legacy

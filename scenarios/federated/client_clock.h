@@ -1,5 +1,5 @@
-// A client clock prices what a client computes in a task, by the profile of its device: local steps
-// and the encoding of its update (docs/clock.md). Servers compute in no time.
+// A client clock prices what a client computes in a task, by the profile of its device: decoding of
+// the model, local steps, and encoding of its update (docs/clock.md). Servers compute in no time.
 #pragma once
 
 #include <cstdint>
@@ -38,10 +38,21 @@ struct LocalStepWork {
 
 // ClientSeconds are the parts of a task's work.
 struct ClientSeconds {
+  double decode = 0;
   double local = 0;
   double encode = 0;
 
-  fabric::TimeNs Total() const { return fabric::RoundedTime((local + encode) * 1e9); }
+  fabric::TimeNs Total() const { return fabric::RoundedTime((decode + local + encode) * 1e9); }
+};
+
+// A TaskComputing is what a task computes.
+struct TaskComputing {
+  int64_t samples = 0;  // of the client
+  int64_t batch = 1;    // most samples of a step
+  int64_t steps = 0;
+  const WorkList& decode;  // of one message of the downlink
+  int64_t messages = 0;    // of the downlink
+  const WorkList& encode;
 };
 
 // A ClientClock is of one model.
@@ -52,10 +63,8 @@ class ClientClock {
               std::vector<OperationCost> costs, std::span<const Unit> layers,
               LocalStepWork step_work);
 
-  // Returns the seconds of a task of so many steps over so many samples, in batches of up to
-  // `batch`, whose update takes that work to encode.
-  ClientSeconds SecondsOf(int64_t client, int64_t samples, int64_t batch, int64_t steps,
-                          const WorkList& encode);
+  // Returns the seconds of a task of a client.
+  ClientSeconds SecondsOf(int64_t client, const TaskComputing& task);
 
  private:
   struct Device {

@@ -43,17 +43,22 @@ std::vector<FederatedMethod> FederatedMethodsOf(const Scenario& scenario) {
   for (const std::string& algorithm : algorithms) {
     for (const std::string& policy : scenario.policies) {
       Method method = FindMethod(scenario, policy);
+      // A method with an algorithm of its own is one row.
+      const bool own = !method.algorithm.empty();
+      if (own && &algorithm != &algorithms.front()) continue;
       method.policy = FederatedPolicy(method.policy);
       if (method.Local()) {
         throw Error("compression.policies", policy,
                     "policies of one step: what clients do between exchanges is federated.local");
       }
-      const std::string name = algorithms.size() > 1 ? algorithm + " " + policy : policy;
+      const std::string name = algorithms.size() > 1 && !own ? algorithm + " " + policy : policy;
       const auto same = [&](const FederatedMethod& other) { return other.name == name; };
       if (std::ranges::any_of(methods, same)) {
         throw Error("federated.algorithms", algorithm, "each algorithm once");
       }
-      methods.push_back({name, algorithm, method});
+      const std::string& downlink =
+          method.downlink.empty() ? scenario.federated->at("downlink") : method.downlink;
+      methods.push_back({name, own ? method.algorithm : algorithm, downlink, method});
     }
   }
   return methods;

@@ -26,6 +26,7 @@ namespace legacy {
 struct FederatedMethod {
   std::string name;  // "topk"; of several algorithms "scaffold topk"
   std::string algorithm;
+  std::string downlink;
   Method method;
 };
 

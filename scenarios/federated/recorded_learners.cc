@@ -81,9 +81,8 @@ class RecordedLearner : public FederatedLearner {
 
   fabric::TaskWork WorkOf(const fabric::TaskStart& start) override {
     const RecordedTask& task = TaskOf(start.key, start.client);
-    const Started started = {.task = &task,
-                             .work = &VersionOf(start.version),
-                             .seconds = SecondsOf(start.client, task.local_steps, start.version)};
+    Started started = Figure(start.client, task.local_steps, start.version);
+    started.task = &task;
     started_.emplace(start.id, started);
     return WorkOf(started);
   }
@@ -93,9 +92,7 @@ class RecordedLearner : public FederatedLearner {
     return *task.up_bytes;
   }
   fabric::TaskWork Expected(int client) override {
-    const Started started = {
-        .work = &VersionOf(version_),
-        .seconds = SecondsOf(client, clients_->ExpectedSteps(client, version_), version_)};
+    const Started started = Figure(client, clients_->ExpectedSteps(client, version_), version_);
     fabric::TaskWork work = WorkOf(started);
     work.upBytes = started.work->AboutUp();
     return work;
@@ -110,9 +107,15 @@ class RecordedLearner : public FederatedLearner {
     started_.erase(row.id);
     if (row.fate != fabric::TaskFate::Counted) return std::nullopt;
     critical_ = started.seconds;
+    if (started.task->loss) {
+      heard_.emplace_back(row.client, started.work);
+      if (!request_.Synchronous()) Hear();
+    }
     return started.task->loss;
   }
   void Round(const fabric::RoundRow& row) override {
+    if (row.made) Hear();
+    heard_.clear();
     if (!row.made) return;
     if (version_ >= std::ssize(rows_.steps)) {
       throw Error("replay: version " + std::to_string(row.version) + " is not in the record");
@@ -153,6 +156,7 @@ class RecordedLearner : public FederatedLearner {
   struct Started {
     const RecordedTask* task = nullptr;
     const VersionWork* work = nullptr;
+    DownlinkNeed down = {};
     ClientSeconds seconds = {};
   };
 
@@ -172,12 +176,26 @@ class RecordedLearner : public FederatedLearner {
     }
     return found->second;
   }
-  ClientSeconds SecondsOf(int client, int64_t steps, int64_t version) {
-    return clock_.SecondsOf(client, clients_->SamplesOf(client), batch_, steps,
-                            VersionOf(version).encode);
+  Started Figure(int client, int64_t steps, int64_t version) {
+    const VersionWork& work = VersionOf(version);
+    const DownlinkNeed down = work.DownOf(client, ledger_);
+    const ClientSeconds seconds = clock_.SecondsOf(client, {.samples = clients_->SamplesOf(client),
+                                                            .batch = batch_,
+                                                            .steps = steps,
+                                                            .decode = work.decode,
+                                                            .messages = down.messages,
+                                                            .encode = work.encode});
+    return {.work = &work, .down = down, .seconds = seconds};
+  }
+  // Takes down what clients have that the server has heard of.
+  void Hear() {
+    for (const auto& [client, work] : heard_) {
+      if (work->delta) ledger_.Decoded(client, work->version, *work->delta);
+    }
+    heard_.clear();
   }
   fabric::TaskWork WorkOf(const Started& started) const {
-    return {.downBytes = started.work->down_bytes,
+    return {.downBytes = started.down.bytes,
             .upBytes = started.work->up_bytes,
             .work = started.seconds.Total(),
             .lanes = request_.streams};
@@ -191,6 +209,9 @@ class RecordedLearner : public FederatedLearner {
   ClientClock clock_;
   std::vector<analysis::DecisionRow>::const_iterator next_decision_;
   std::unordered_map<uint64_t, Started> started_;
+  DownlinkLedger ledger_;
+  // Clients whose updates count in the version in work, with what they started from.
+  std::vector<std::pair<int, const VersionWork*>> heard_;
   int64_t version_ = 0;
   VersionFacts facts_;
   ClientSeconds critical_;

@@ -215,6 +215,7 @@ class Training : public PlanListener {
     row.step_seconds = Seconds(round.end - last_end_);
     row.compute_seconds = facts.critical.local;
     row.encode_seconds = facts.critical.encode;
+    row.decode_seconds = facts.critical.decode;
     if (round.critical) {
       const fabric::TaskTimes& times = round.critical->times;
       const double transfers =
@@ -222,7 +223,7 @@ class Training : public PlanListener {
       row.communication_seconds = transfers;
     }
     row.wait_seconds = std::max(0.0, row.step_seconds - row.compute_seconds - row.encode_seconds -
-                                         row.communication_seconds);
+                                         row.decode_seconds - row.communication_seconds);
     row.alpha_beta_seconds = row.step_seconds;
     row.participants = round.fates[static_cast<size_t>(fabric::TaskFate::Counted)];
     row.simulated_seconds = Seconds(round.end);

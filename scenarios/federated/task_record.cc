@@ -62,6 +62,12 @@ class TaskReader : RecordLines {
         WholeAt(line, known ? "up" : "expected", 0, kMostRecorded);
     if (!known) work.up_bytes = fabric::kUnknownBytes;
     work.encode = ReadWork(List(line, "encode"));
+    if (line.contains("decode")) work.decode = ReadWork(List(line, "decode"));
+    if (line.contains("whole")) {
+      work.delta = {.whole = WholeAt(line, "whole", 0, kMostRecorded),
+                    .sent = WholeAt(line, "sent", 0, kMostRecorded)};
+      Require(work.delta->whole <= work.down_bytes, "'whole' is more than 'down', of which it is");
+    }
     const int64_t version = work.version;
     Require(record_.trainings.back().versions.emplace(version, std::move(work)).second,
             "version " + std::to_string(version) + " is there already");
@@ -88,6 +94,13 @@ class TaskReader : RecordLines {
 
 }  // namespace
 
+DownlinkNeed VersionWork::DownOf(int64_t client, const DownlinkLedger& ledger) const {
+  if (!delta) return {.bytes = down_bytes, .messages = decode.empty() ? 0 : 1};
+  DownlinkNeed need = ledger.NeedOf(client, version, *delta);
+  need.bytes += down_bytes - delta->whole;
+  return need;
+}
+
 TaskRecorder::TaskRecorder(const std::filesystem::path& path, const json& training,
                            std::span<const OperationCost> operations, std::span<const Unit> layers,
                            int64_t batch)
@@ -109,6 +122,11 @@ void TaskRecorder::Write(const VersionWork& work) {
       {"version", work.version}, {"down", work.down_bytes}, {"encode", WorkJson(work.encode)}};
   const bool known = work.up_bytes != fabric::kUnknownBytes;
   line[known ? "up" : "expected"] = work.AboutUp();
+  if (!work.decode.empty()) line["decode"] = WorkJson(work.decode);
+  if (work.delta) {
+    line["whole"] = work.delta->whole;
+    line["sent"] = work.delta->sent;
+  }
   WriteLine(line);
 }
 

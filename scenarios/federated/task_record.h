@@ -6,7 +6,8 @@
 //   "layers": [...], "batch": 16}
 //   {"policy": "topk", "seed": 1, "update": ["optimizer.sgd"], "corrections": []}  each training
 //   {"version": 0, "down": 287144, "up": 4407, "encode": [...]}     each version that tasks start
-//       from; "expected" instead of "up" where that depends on the data
+//       from; "expected" instead of "up" where that depends on the data; "decode" where the model is
+//       decoded; "whole" and "sent" of a downlink of deltas
 //   {"task": 0, "client": 7, "steps": 5, "up": 4407, "loss": 2.31}  each task, by the key of its
 //       draws; "up" where the version has none, "loss" where it counted
 #pragma once
@@ -21,6 +22,7 @@
 
 #include "base/output_file.h"
 #include "scenarios/federated/client_clock.h"
+#include "trainer/federated/downlink.h"
 #include "trainer/clock/record_lines.h"
 
 namespace legacy {
@@ -28,13 +30,17 @@ namespace legacy {
 // A VersionWork is what all tasks of a version share.
 struct VersionWork {
   int64_t version = 0;
-  int64_t down_bytes = 0;
+  int64_t down_bytes = 0;   // on the first contact with a client
   int64_t up_bytes = 0;     // or fabric::kUnknownBytes
   int64_t expected_up = 0;  // what parameters ask for, where it is not known
   WorkList encode;
+  WorkList decode;                 // of one message of the downlink
+  std::optional<DeltaSize> delta;  // of a downlink of deltas
 
   // Returns the upload, or what is expected of it.
   int64_t AboutUp() const { return up_bytes < 0 ? expected_up : up_bytes; }
+  // Returns what a client downloads, and the messages that it decodes of that.
+  DownlinkNeed DownOf(int64_t client, const DownlinkLedger& ledger) const;
 };
 
 // A RecordedTask is what is known of one task alone.

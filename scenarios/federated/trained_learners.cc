@@ -24,6 +24,18 @@
 #include "trainer/tasks/task.h"
 
 namespace legacy {
+
+template <class Archive>
+void Fields(Archive& archive, ClientSeconds& s) {
+  auto& [decode, local, encode] = s;
+  archive(decode, local, encode);
+}
+template <class Archive>
+void Fields(Archive& archive, DeltaSize& s) {
+  auto& [whole, sent] = s;
+  archive(whole, sent);
+}
+
 namespace {
 
 using fabric::kUnknownBytes;
@@ -275,8 +287,7 @@ class TrainedLearner : public FederatedLearner {
     std::map<int64_t, Base> bases;
     for (const auto& [id, task] : started) bases[task.base->version] = *task.base;
     ToArchive(out, started, bases, sums_, facts_.learning_rate, facts_.loss, facts_.elements_sent,
-              facts_.message_bytes, facts_.transfer_bytes, facts_.critical.local,
-              facts_.critical.encode);
+              facts_.message_bytes, facts_.transfer_bytes, facts_.critical);
     store_.Save(out);
     training_.Save(out);
   }
@@ -284,8 +295,7 @@ class TrainedLearner : public FederatedLearner {
     std::map<uint64_t, Started> started;
     std::map<int64_t, Base> bases;
     FromArchive(in, started, bases, sums_, facts_.learning_rate, facts_.loss, facts_.elements_sent,
-                facts_.message_bytes, facts_.transfer_bytes, facts_.critical.local,
-                facts_.critical.encode);
+                facts_.message_bytes, facts_.transfer_bytes, facts_.critical);
     if (sums_.size() != gathered_units_.size()) {
       throw Error("sums of units", std::to_string(sums_.size()),
                   std::to_string(gathered_units_.size()));
@@ -322,8 +332,8 @@ class TrainedLearner : public FederatedLearner {
 
     template <class Archive>
     friend void Fields(Archive& archive, Base& b) {
-      archive(b.version, b.down_bytes, b.up_bytes, b.expected_up, b.encode, b.parameters,
-              b.elements);
+      archive(b.version, b.down_bytes, b.up_bytes, b.expected_up, b.encode, b.decode, b.delta,
+              b.parameters, b.elements);
     }
   };
   // A task from WorkOf to Ended.
@@ -332,14 +342,15 @@ class TrainedLearner : public FederatedLearner {
     int times = 1;
     int64_t local_steps = 0;
     std::shared_ptr<const Base> base = nullptr;
+    int64_t down_bytes = 0;
     ClientSeconds seconds = {};
     std::optional<int64_t> up_bytes = std::nullopt;  // where it depends on the data
 
     // All but the base.
     template <class Archive>
     friend void Fields(Archive& archive, Started& s) {
-      archive(s.key.version, s.key.client, s.key.draws, s.times, s.local_steps, s.seconds.local,
-              s.seconds.encode, s.up_bytes);
+      archive(s.key.version, s.key.client, s.key.draws, s.times, s.local_steps, s.down_bytes,
+              s.seconds, s.up_bytes);
     }
   };
 
@@ -359,6 +370,8 @@ class TrainedLearner : public FederatedLearner {
       }
     }
     base->down_bytes = training_.DownBytes();
+    base->decode = training_.downlink().DecodeWork();
+    base->delta = training_.downlink().Size();
     base->up_bytes = training_.UpBytes().value_or(kUnknownBytes);
     if (base->up_bytes == kUnknownBytes) {
       // Values with their positions.
@@ -399,13 +412,18 @@ class TrainedLearner : public FederatedLearner {
   // Returns the task of a client from the newest version.
   fabric::TaskWork Figure(int client, Started& started) {
     started.base = NewestBase();
-    started.seconds =
-        clock_->SecondsOf(client, partition_->SizeOf(client), options_.local.batch_size,
-                          started.local_steps, started.base->encode);
+    const DownlinkNeed down = started.base->DownOf(client, training_.ledger());
+    started.down_bytes = down.bytes;
+    started.seconds = clock_->SecondsOf(client, {.samples = partition_->SizeOf(client),
+                                                 .batch = options_.local.batch_size,
+                                                 .steps = started.local_steps,
+                                                 .decode = started.base->decode,
+                                                 .messages = down.messages,
+                                                 .encode = started.base->encode});
     return WorkOf(started);
   }
   fabric::TaskWork WorkOf(const Started& started) const {
-    return {.downBytes = started.base->down_bytes,
+    return {.downBytes = started.down_bytes,
             .upBytes = started.up_bytes.value_or(started.base->up_bytes),
             .work = started.seconds.Total(),
             .lanes = request_.streams};
@@ -424,7 +442,7 @@ class TrainedLearner : public FederatedLearner {
       gathered_.message_bytes += bytes;
     }
     losses_.emplace_back(client, result.loss);
-    gathered_.transfer_bytes += static_cast<double>(base.down_bytes + result.up_bytes);
+    gathered_.transfer_bytes += static_cast<double>(started.down_bytes + result.up_bytes);
     gathered_.critical = started.seconds;
   }
   // Makes means of what was added.
@@ -508,6 +526,7 @@ class Learners : public FederatedLearners {
     options.algorithm = row.algorithm;
     options.scheme = SchemeText(row.method, scenario_);
     options.scope = *row.method.scope;
+    options.downlink = row.downlink;
     const int64_t clients = request.population.Clients();
     if (const auto* sync = std::get_if<fabric::SyncOptions>(&request.server)) {
       options.per_version = sync->perRound;
@@ -521,6 +540,7 @@ class Learners : public FederatedLearners {
     const std::vector<Unit> units = PlanUnits(layers_, options.scope, options.buckets).units;
     BuiltMethod built =
         BuildMethod(row.method, here, units, std::max<int64_t>(1, clients / options.per_version));
+    if (options.downlink != "dense") built.description += "; downlink " + options.downlink;
     ModelRequest model = task_->RequestFor(scenario_.model, seed);
     return std::make_unique<TrainedLearner>(
         TrainedLearner::Parts{scenario_, *task_, labels_, request, options, std::move(model),

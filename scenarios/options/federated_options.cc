@@ -100,6 +100,10 @@ const std::vector<FederatedOption>& FederatedOptionRows() {
        FederatedUse::kRun},
       {"client-state", "reset|keep", "reset", "Learning",
        "optimizer of a client: new in each task, or that of its last task", FederatedUse::kRun},
+      {"downlink", "dense|fp16|delta:CODEC@P", "dense", "Learning",
+       "how the model travels to clients, who train from what they decode: fp32, half precision, or "
+       "compressed differences of versions, as in delta:topk@1%",
+       FederatedUse::kRun},
       {"uplink-memory", "client|off|ef21", "client", "Learning",
        "what a client keeps of what it did not send: a residual, nothing, or what the server knows "
        "of it (EF21)",

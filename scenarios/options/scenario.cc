@@ -228,6 +228,12 @@ std::string PrintScenario(const Scenario& scenario) {
       if (method.outer->has_value()) {
         out << YAML::Key << "outer" << YAML::Value << method.outer.text();
       }
+      if (!method.algorithm.empty()) {
+        out << YAML::Key << "algorithm" << YAML::Value << method.algorithm;
+      }
+      if (!method.downlink.empty()) {
+        out << YAML::Key << "downlink" << YAML::Value << method.downlink;
+      }
       out << YAML::Key << "reversed" << YAML::Value << (method.reversed ? "on" : "off");
       out << YAML::EndMap;
     }

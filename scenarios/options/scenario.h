@@ -48,6 +48,9 @@ struct Method {
   int64_t local_steps = 1;  // steps between exchanges
   // Optimizer of the weights that workers with models of their own agree on; "": none.
   Parsed<ParseOuter> outer = "";
+  // Of federated learning: the server's algorithm and the downlink. "": the run's.
+  std::string algorithm = {};
+  std::string downlink = {};
 
   // True where workers train models of their own.
   bool Local() const { return local_steps > 1 || outer->has_value(); }

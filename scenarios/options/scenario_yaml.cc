@@ -44,10 +44,12 @@ void SetMethodField(Method& method, const std::string& field, const std::string&
     method.outer = {text, key};
   } else if (field == "reversed") {
     method.reversed = ParseSwitch(text, key);
+  } else if (field == "algorithm" || field == "downlink") {
+    (field == "algorithm" ? method.algorithm : method.downlink) = text;
   } else {
     throw Error("unknown key '" + key +
                 "'; allowed: scheme, scope, policy, parameter, bytes_of, "
-                "levels, local_steps, outer, reversed");
+                "levels, local_steps, outer, reversed; in federated runs also algorithm, downlink");
   }
 }
 
@@ -63,12 +65,16 @@ std::string OptionText(const YAML::Node& value, const std::string& key, const st
   return metric + "=" + ScalarText(entry->second, key + "." + metric);
 }
 
-Method ReadMethod(const YAML::Node& node, const std::string& name, const std::string& where) {
+Method ReadMethod(const YAML::Node& node, const std::string& name, const std::string& where,
+                  bool federated) {
   Method method;
   method.name = name;
   const std::string prefix = "methods." + name;
   ReadMap(node, prefix, where, [&](const std::string& field, const YAML::Node& value) {
     const std::string key = prefix + "." + field;
+    if (!federated && (field == "algorithm" || field == "downlink")) {
+      throw Error(key, ScalarText(value, key), "nothing here: legacy-federated reads it");
+    }
     SetMethodField(method, field, ScalarText(value, key), key);
   });
   return method;
@@ -91,7 +97,7 @@ void ReadSection(const YAML::Node& section, const std::string& name, const std::
                  Scenario& scenario) {
   ReadMap(section, name, where, [&](const std::string& key, const YAML::Node& value) {
     if (name == "methods") {
-      scenario.methods[key] = ReadMethod(value, key, where);
+      scenario.methods[key] = ReadMethod(value, key, where, scenario.federated.has_value());
     } else if (name == "ns3") {
       scenario.ns3[key] = ScalarText(value, key);
     } else {

@@ -1,6 +1,10 @@
 // FedDyn (Acar et al., ICLR 2021). Clients step by g - h_k + alpha (y - x). With D_k their updates,
 //
-//   h_k <- h_k - alpha D_k;   h <- h - alpha / N sum of D_k;   x <- x + mean of D_k - h / alpha
+//   h_k <- h_k - alpha D_k;   h <- h - alpha / N sum of D_k;   x <- mean of (b + D_k) - h / alpha
+//
+// where b are the weights that the clients started from: x, or what they decoded of it.
+#include <algorithm>
+
 #include "trainer/federated/aggregator_rules.h"
 
 namespace legacy::aggregators {
@@ -13,7 +17,13 @@ class Dynamic : public MeanAggregator {
         clients_(static_cast<double>(info.clients)),
         corrections_(static_cast<size_t>(info.numel)) {}
 
+  void Add(const ClientUpdate& update) override {
+    MeanAggregator::Add(update);
+    base_.assign(update.base.begin(), update.base.end());
+  }
+
   void Apply(std::span<float> model) override {
+    std::ranges::copy(base_, model.begin());  // that of a round is one
     const double alpha = traits_.client.dynamic;
     const auto count = static_cast<double>(sum_.count());
     const std::span<const double> mean = sum_.Over(sum_.weight());
@@ -44,6 +54,7 @@ class Dynamic : public MeanAggregator {
  private:
   double clients_;
   std::vector<double> corrections_;
+  std::vector<float> base_;  // of the updates in the sum; empty: the model
 };
 
 }  // namespace

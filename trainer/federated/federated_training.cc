@@ -22,11 +22,12 @@ namespace legacy {
 // A ModelVersion is what clients start from.
 struct ModelVersion {
   int64_t number = 0;
-  std::vector<float> weights;
+  std::vector<float> weights;  // as clients decode them
   std::vector<float> buffers;
   std::vector<float> downlink;     // second vector of the algorithm; empty: it has none
   std::vector<double> parameters;  // of the uplink, by unit
   int64_t announcement_bytes = 0;  // of the policy, on the way down
+  std::optional<DeltaSize> delta;  // of the downlink
 };
 
 // A LiveTask is a task from Start to Update.
@@ -73,7 +74,7 @@ std::pair<int64_t, ByteSpan> NumberedOf(const Bytes& bytes) {
   return {number, in.Blob()};
 }
 
-constexpr uint64_t kStateVersion = 1;
+constexpr uint64_t kStateVersion = 2;
 constexpr uint64_t kMostNumber = uint64_t{1} << 62;
 
 void SaveVersion(const ModelVersion& version, StateWriter& out) {
@@ -85,6 +86,7 @@ void SaveVersion(const ModelVersion& version, StateWriter& out) {
   out.Number(version.parameters.size());
   for (const double parameter : version.parameters) out.Real(parameter);
   out.Number(static_cast<uint64_t>(version.announcement_bytes));
+  if (version.delta) out.Number(static_cast<uint64_t>(version.delta->sent));
 }
 
 // Reads a version whose vectors are as long as those of `like`.
@@ -103,6 +105,10 @@ std::shared_ptr<ModelVersion> LoadVersion(const ModelVersion& like, StateReader&
     version->parameters.push_back(in.Real("parameter of a unit"));
   }
   version->announcement_bytes = static_cast<int64_t>(in.Number("bytes of the policy", kMostNumber));
+  version->delta = like.delta;
+  if (version->delta) {
+    version->delta->sent = static_cast<int64_t>(in.Number("bytes of deltas", kMostNumber));
+  }
   return version;
 }
 
@@ -115,7 +121,9 @@ struct FederatedTraining::Impl {
   ~Impl();
 
   void Check() const;
-  // Makes the newest version of weights and buffers.
+  // The server's weights of the newest version.
+  std::vector<float>& ServerWeights() { return downlink->Exact() ? newest->weights : own; }
+  // Makes the newest version of the server's weights and buffers.
   void Publish(std::vector<float> weights, std::vector<float> buffers, int64_t announcement_bytes);
   // Returns the newest version. The policy decides for it as late as possible, so that what is
   // saved behind a version is the policy before that.
@@ -147,8 +155,11 @@ struct FederatedTraining::Impl {
   std::vector<std::unique_ptr<LocalTrainer>> trainers;  // one for each thread
   std::unique_ptr<LocalTrainer> judge;                  // for evaluations
   std::unique_ptr<Uplink> uplink;
+  std::unique_ptr<Downlink> downlink;
+  DownlinkLedger ledger;  // of deltas
   WorkerPool judges;
   std::shared_ptr<ModelVersion> newest;
+  std::vector<float> own;     // the server's weights, where clients decode others
   bool decided = false;       // true where it has parameters
   std::vector<double> known;  // EF21: mean over all clients of what the server knows of them
   std::map<FederatedKey, std::shared_ptr<LiveTask>> live;
@@ -185,6 +196,7 @@ FederatedTraining::Impl::Impl(const FederatedOptions& chosen, const Task& chosen
   uplink = std::make_unique<Uplink>(options.scheme,
                                     PlanUnits(layers, options.scope, options.buckets).units,
                                     options.memory, options.residual_decay);
+  downlink = std::make_unique<Downlink>(options.downlink, layers, options.local.seed);
   Check();
   for (int i = 0; i < options.threads; ++i) {
     trainers.push_back(std::make_unique<LocalTrainer>(task, *samples, request, options.local,
@@ -245,7 +257,9 @@ void FederatedTraining::Impl::Publish(std::vector<float> weights, std::vector<fl
                                       int64_t announcement_bytes) {
   auto version = std::make_shared<ModelVersion>();
   version->number = newest ? newest->number + 1 : 0;
-  version->weights = std::move(weights);
+  version->weights = downlink->Send(weights);
+  version->delta = downlink->Size();
+  if (!downlink->Exact()) own = std::move(weights);
   version->buffers = std::move(buffers);
   const std::span<const float> downlink = aggregator->Downlink();
   version->downlink.assign(downlink.begin(), downlink.end());
@@ -265,6 +279,7 @@ const ModelVersion& FederatedTraining::Impl::Decided() {
       .learning_rate = LearningRate(options.schedule, newest->number, options.versions),
       .steps_per_epoch = std::max<int64_t>(1, partition.Clients() / options.per_version)};
   DecideParameters(*policy, step, uplink->units(), newest->parameters);
+  uplink->Check(newest->parameters);
   if (policy->ReadsLocalGradient()) {
     throw Error("policy", std::string(policy->Name()),
                 "one that decides from the mean update, as no client's gradient is seen by all");
@@ -447,6 +462,7 @@ void FederatedTraining::Impl::Add(const LiveTask& done) {
 
 // Renews what the client of a counted task keeps.
 void FederatedTraining::Impl::KeepOf(const LiveTask& done) {
+  if (done.base->delta) ledger.Decoded(done.key.client, done.key.version, *done.base->delta);
   if (!done.update.state.empty()) {
     store.Put(done.key.client, StateKind::kResidual, Numbered(done.key.version, done.update.state));
   }
@@ -531,7 +547,7 @@ void FederatedTraining::Update() {
     my.Add(*task);
     loss += task->result.loss / static_cast<double>(my.counted.size());
   }
-  std::vector<float> weights = my.newest->weights;
+  std::vector<float> weights = my.ServerWeights();
   if (my.known.empty()) {
     my.aggregator->Apply(weights);
   } else {
@@ -544,7 +560,7 @@ void FederatedTraining::Update() {
   const int64_t announcement_bytes = my.Announce();
   std::vector<float> gradient;
   if (my.policy->ReadsMeanGradient()) {
-    gradient = my.newest->weights;
+    gradient = my.ServerWeights();
     for (size_t i = 0; i < gradient.size(); ++i) gradient[i] -= weights[i];
   }
   my.policy->OnFeedback({.step = my.newest->number, .loss = loss, .mean_gradient = gradient});
@@ -562,15 +578,19 @@ std::span<const Unit> FederatedTraining::layers() const {
 std::span<const double> FederatedTraining::parameters() const {
   return impl_->Decided().parameters;
 }
-std::span<const float> FederatedTraining::weights() const { return impl_->newest->weights; }
+std::span<const float> FederatedTraining::weights() const { return impl_->ServerWeights(); }
+std::span<const float> FederatedTraining::sent_weights() const { return impl_->newest->weights; }
+const Downlink& FederatedTraining::downlink() const { return *impl_->downlink; }
+const DownlinkLedger& FederatedTraining::ledger() const { return impl_->ledger; }
 
 int64_t FederatedTraining::DownBytes() const {
   const ModelVersion& newest = *impl_->newest;
   const bool statistics = impl_->options.batch_norm == BatchNormRule::kAverage;
-  const auto floats =
-      newest.weights.size() + newest.downlink.size() + (statistics ? newest.buffers.size() : 0);
-  return static_cast<int64_t>(floats * sizeof(float)) + newest.announcement_bytes;
+  const auto floats = newest.downlink.size() + (statistics ? newest.buffers.size() : 0);
+  return impl_->downlink->WholeBytes() + static_cast<int64_t>(floats * sizeof(float)) +
+         newest.announcement_bytes;
 }
+
 
 std::optional<int64_t> FederatedTraining::UpBytes() const {
   const ModelVersion& newest = impl_->Decided();
@@ -591,7 +611,7 @@ std::vector<Decision> FederatedTraining::TakeDecisions() { return impl_->policy-
 Evaluation FederatedTraining::Evaluate() {
   Impl& my = *impl_;
   ReturnFreedMemory();  // batches of evaluations are larger
-  Model& model = my.judge->Set(my.newest->weights, my.newest->buffers);
+  Model& model = my.judge->Set(my.ServerWeights(), my.newest->buffers);
   model.eval();
   const int64_t batch = my.options.evaluation_batch;
   std::vector<MetricSums> sums(static_cast<size_t>(my.task.Parts(batch)));
@@ -622,6 +642,9 @@ void FederatedTraining::Save(StateWriter& out) const {
   }
   out.Number(my.known.size());
   for (const double value : my.known) out.Real(value);
+  out.Number(my.own.size());
+  out.Floats(my.own);
+  SaveParts(out, *my.downlink, my.ledger);
   my.aggregator->Save(out);
   SavePolicy(*my.policy, out);
 }
@@ -656,6 +679,10 @@ void FederatedTraining::Load(StateReader& in) {
   }
   in.ExpectNumber("what the server knows of clients", my.known.size());
   for (double& value : my.known) value = in.Real("what the server knows of clients");
+  in.ExpectNumber("weights of the server", my.own.size());
+  in.Floats(my.own);
+  my.downlink->Load(in);
+  my.ledger.Load(in);
   my.aggregator->Load(in);
   LoadPolicy(*my.policy, in);
   my.newest = bases.rbegin()->second;

@@ -25,6 +25,7 @@
 #include "trainer/clock/bucket_plan.h"
 #include "trainer/federated/aggregator.h"
 #include "trainer/federated/client_store.h"
+#include "trainer/federated/downlink.h"
 #include "trainer/federated/local_training.h"
 #include "trainer/federated/partition.h"
 #include "trainer/federated/uplink.h"
@@ -56,6 +57,7 @@ struct FederatedOptions {
   std::optional<Weighting> weighting = std::nullopt;  // nothing: the algorithm's
   bool keep_optimizer = false;  // a client's optimizer goes on in its next task
   std::string scheme = "dense";
+  std::string downlink = "dense";
   UplinkMemory memory = UplinkMemory::kClient;
   double residual_decay = 1;
   int64_t residual_age = 0;  // versions after which a client's residual is dropped; 0: never
@@ -122,9 +124,14 @@ class FederatedTraining {
   const Uplink& uplink() const;
   std::span<const Unit> layers() const;
   std::span<const double> parameters() const;  // of the newest version, by unit
-  std::span<const float> weights() const;      // of the newest version, flat
-  // Returns the bytes that a task downloads: model, the algorithm's second vector, statistics.
+  std::span<const float> weights() const;      // the server's, of the newest version, flat
+  std::span<const float> sent_weights() const;  // those that its tasks start from
+  const Downlink& downlink() const;
+  // Returns the bytes that a task of the newest version downloads on the first contact with its
+  // client: model, the algorithm's second vector, statistics.
   int64_t DownBytes() const;
+  // Which versions clients have, with a downlink of deltas.
+  const DownlinkLedger& ledger() const;
   // Returns the bytes that a task of the newest version uploads; nothing where they depend on the
   // data.
   std::optional<int64_t> UpBytes() const;

@@ -66,15 +66,16 @@ struct Uplink::State {
 };
 
 Uplink::Uplink(const std::string& scheme, std::vector<Unit> units, UplinkMemory memory,
-               double residual_decay)
+               double residual_decay, const std::string& what)
     : made_(MakeScheme(scheme, {.error_feedback = memory != UplinkMemory::kOff})),
       scheme_(dynamic_cast<const CodecScheme*>(made_.get())),
       dense_(MakeCodec("dense")),
       units_(std::move(units)),
       memory_(memory),
-      decay_(static_cast<float>(residual_decay)) {
+      decay_(static_cast<float>(residual_decay)),
+      what_(what) {
   const auto refuse = [&](const std::string& why) {
-    throw Error("uplink", scheme, "a codec whose messages stand alone, as " + why);
+    throw Error(what_, scheme, "a codec whose messages stand alone, as " + why);
   };
   if (!scheme_) refuse("clients take part at different times");
   if (scheme_->options().requantise) refuse("no sum is quantised on the way to a server");
@@ -96,8 +97,23 @@ const Codec& Uplink::CodecOf(const Unit& unit, double parameter) const {
 }
 
 bool Uplink::Keeps(const Unit& unit, double parameter) const {
+  // Whatever is sent with kEf21 is a difference, also where nothing is left out.
+  if (memory_ == UplinkMemory::kEf21) return true;
   return memory_ != UplinkMemory::kOff && scheme_->Compresses(unit, parameter) &&
          scheme_->UsesErrorFeedback(parameter);
+}
+
+void Uplink::Check(const Unit& unit, double parameter) const {
+  const Codec& codec = CodecOf(unit, parameter);
+  CheckParameter(codec.Parameter(), parameter);
+  if (memory_ == UplinkMemory::kEf21 && !codec.AllowsErrorFeedback(parameter)) {
+    throw Error(what_, std::string(scheme_->Name()),
+                "a contractive codec, whose error is below its input: differences would grow");
+  }
+}
+
+void Uplink::Check(std::span<const double> parameters) const {
+  for (size_t u = 0; u < units_.size(); ++u) Check(units_[u], parameters[u]);
 }
 
 bool Uplink::Keeps(std::span<const double> parameters) const {
@@ -126,7 +142,7 @@ EncodedUpdate Uplink::Encode(std::span<const float> update, std::span<const doub
     const Unit& unit = units_[u];
     const double parameter = parameters[u];
     const Codec& codec = CodecOf(unit, parameter);
-    CheckParameter(codec.Parameter(), parameter);
+    Check(unit, parameter);
     const std::span<const float> part = update.subspan(Offset(unit), Numel(unit));
     const CodecContext shared = ContextOf(unit, parameter, key);
     CodecContext own = shared;
@@ -154,14 +170,29 @@ EncodedUpdate Uplink::Encode(std::span<const float> update, std::span<const doub
 
 void Uplink::Decode(std::span<const Message> messages, std::span<const double> parameters,
                     const UplinkKey& key, std::span<float> out) const {
-  assert(messages.size() == units_.size());
   std::ranges::fill(out, 0.0F);
+  DecodeAdd(messages, parameters, key, out);
+}
+
+void Uplink::DecodeAdd(std::span<const Message> messages, std::span<const double> parameters,
+                       const UplinkKey& key, std::span<float> sum) const {
+  assert(messages.size() == units_.size());
   for (size_t u = 0; u < units_.size(); ++u) {
     const Unit& unit = units_[u];
     CodecOf(unit, parameters[u])
         .DecodeAdd(messages[u].bytes, ContextOf(unit, parameters[u], key),
-                   out.subspan(Offset(unit), Numel(unit)));
+                   sum.subspan(Offset(unit), Numel(unit)));
   }
+}
+
+Bytes Uplink::StateOf(std::span<const float> values) const {
+  State state({}, units_);
+  std::ranges::copy(values, state.values.begin());
+  return state.Save();
+}
+
+std::vector<float> Uplink::ValuesOf(ByteSpan state) const {
+  return State(state, units_).values;
 }
 
 std::optional<int64_t> Uplink::MessageBytes(std::span<const double> parameters) const {
@@ -189,6 +220,21 @@ WorkList Uplink::EncodeWork(std::span<const double> parameters) const {
     if (Keeps(unit, parameter)) {
       if (decay_ != 1) AddWork(Work{"copy", unit.numel}, work);
       AddWork(codec.FeedbackWork(unit.numel, parameter, Feeding::kGradient), work);
+    }
+    JoinWork(work, all);
+  }
+  return all;
+}
+
+WorkList Uplink::DecodeWork(std::span<const double> parameters) const {
+  WorkList all;
+  for (size_t u = 0; u < units_.size(); ++u) {
+    const Unit& unit = units_[u];
+    const double parameter = parameters[u];
+    const Codec& codec = CodecOf(unit, parameter);
+    WorkList work = codec.DecodeWork(unit.numel, parameter);
+    if (codec.CountVaries(unit.numel, parameter)) {
+      AddWork(codec.UnpackWork(codec.ElementsSent(unit.numel, parameter)), work);
     }
     JoinWork(work, all);
   }

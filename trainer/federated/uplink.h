@@ -49,10 +49,10 @@ struct EncodedUpdate {
 // An Uplink is immutable: any thread may call its functions.
 class Uplink {
  public:
-  // `scheme` is a codec with its options, "topk+rbf". Throws Error where it is none, as its
-  // messages would not stand alone, and where the memory does not fit it.
+  // `scheme` is a codec with its options, "topk+rbf". Throws Error naming `what` where it is none,
+  // as its messages would not stand alone, and where the memory does not fit it.
   Uplink(const std::string& scheme, std::vector<Unit> units, UplinkMemory memory,
-         double residual_decay = 1);
+         double residual_decay = 1, const std::string& what = "uplink");
   ~Uplink();
 
   // The scheme, for policies.
@@ -61,6 +61,8 @@ class Uplink {
   UplinkMemory memory() const { return memory_; }
   // Returns whether clients keep anything at these parameters.
   bool Keeps(std::span<const double> parameters) const;
+  // Throws Error on a parameter out of range, and, with kEf21, on a codec that is not contractive.
+  void Check(std::span<const double> parameters) const;
 
   // Encodes a flat update with a parameter for each unit. `state` is that of the client's last
   // counted task; empty before the first. Throws Error on values that are not finite, and on a
@@ -71,11 +73,19 @@ class Uplink {
   // Error on bytes that no encoder writes.
   void Decode(std::span<const Message> messages, std::span<const double> parameters,
               const UplinkKey& key, std::span<float> out) const;
+  // Adds them to `sum`, likewise.
+  void DecodeAdd(std::span<const Message> messages, std::span<const double> parameters,
+                 const UplinkKey& key, std::span<float> sum) const;
+  // With kEf21: return the state of a client of whom the server knows `values`, and those values.
+  Bytes StateOf(std::span<const float> values) const;
+  std::vector<float> ValuesOf(ByteSpan state) const;
   // Returns the bytes of an update's messages; nothing where they depend on the data.
   std::optional<int64_t> MessageBytes(std::span<const double> parameters) const;
   // Return the device work of encoding an update, and the values that it sends, by unit. Where
   // their number depends on the data, both are of the number that the parameters ask for.
   WorkList EncodeWork(std::span<const double> parameters) const;
+  // Returns the device work of adding an update's decoded messages to a vector, counted likewise.
+  WorkList DecodeWork(std::span<const double> parameters) const;
   std::vector<int64_t> ElementsSent(std::span<const double> parameters) const;
 
  private:
@@ -83,6 +93,7 @@ class Uplink {
 
   const Codec& CodecOf(const Unit& unit, double parameter) const;
   bool Keeps(const Unit& unit, double parameter) const;
+  void Check(const Unit& unit, double parameter) const;
   CodecContext ContextOf(const Unit& unit, double parameter, const UplinkKey& key) const;
 
   std::unique_ptr<Scheme> made_;
@@ -91,6 +102,7 @@ class Uplink {
   std::vector<Unit> units_;
   UplinkMemory memory_;
   float decay_;
+  std::string what_;
 };
 
 }  // namespace legacy

@@ -26,7 +26,9 @@ inline void WriteExampleRecord(const std::filesystem::path& path) {
                              .down_bytes = 120,
                              .up_bytes = fabric::kUnknownBytes,
                              .expected_up = 40,
-                             .encode = {}});
+                             .encode = {},
+                             .decode = {{"sparse.decode", 3, 1}},
+                             .delta = DeltaSize{.whole = 110, .sent = 7}});
   recorder.Write(RecordedTask{.key = 0, .client = 4, .local_steps = 3, .up_bytes = 36, .loss = {}});
 }
 

@@ -98,6 +98,36 @@ class FederatedRun(unittest.TestCase):
             again = self.replayed(recording, "again-" + fidelity, "--fidelity=" + fidelity)
             self.expect_same(folder, again)
 
+    def test_replays_follow_every_downlink(self):
+        """Methods have downlinks and algorithms of their own; deltas depend on who took part."""
+        path = self.root / "downlinks.yaml"
+        path.write_text(
+            "methods:\n"
+            "  half: {scheme: topk, downlink: fp16}\n"
+            "  deltas: {scheme: topk, downlink: 'delta:topk@5%', algorithm: scaffold}\n"
+            "  varied: {scheme: dense, downlink: 'delta:sidco@2%'}\n"
+            "federated: {algorithms: 'fedavg,feddyn'}\n")
+        options = ["--scenario=" + str(path), "--policies=half,deltas,varied,dense", "--record",
+                   "--rounds=12", "--availability=bernoulli:p=0.7", "--dropout=0.1",
+                   "--population=phones"]
+        folder = self.run_to_end("downlinks", *options)
+        self.expect_same(folder, self.replayed(folder, "downlinks-again"))
+        steps = rows(folder, "steps.csv")
+        names = {row["policy"] for row in steps}
+        self.assertEqual(names, {"fedavg half", "feddyn half", "deltas", "fedavg varied",
+                                 "feddyn varied", "fedavg dense", "feddyn dense"})
+        down = collections.Counter()
+        for row in rows(folder, "rounds.csv"):
+            down[row["policy"]] += int(row["down_bytes"])
+        self.assertLess(down["fedavg half"], 0.52 * down["fedavg dense"])
+        self.assertLess(down["fedavg varied"], 0.95 * down["fedavg dense"])
+        for policy in names:
+            decoded = [float(row["decode_seconds"]) > 0 for row in steps
+                       if row["policy"] == policy]
+            self.assertEqual(any(decoded), "dense" not in policy, policy)
+            if "half" in policy:
+                self.assertTrue(all(decoded))
+
     def test_a_replay_changes_lines_devices_and_prices_alone(self):
         folder = self.run_to_end("base", "--record", "--policies=dense,topk")
         changes = ["--population=broadband:up=2Mbps", "--device-speed=2", "--price=0.1"]
@@ -122,8 +152,9 @@ class FederatedRun(unittest.TestCase):
     def test_files_do_not_depend_on_threads(self):
         servers = (
             ["--policies=dense,topk,qsgd", "--local=epochs:1-3", "--over-select=1.5",
-             "--deadline=factor:3", "--population=phones"],
+             "--deadline=factor:3", "--population=phones", "--downlink=delta:topk@5%"],
             ["--policies=dense,redsync", "--algorithms=fedbuff:k=3,fedasync", "--rounds=12",
+             "--downlink=delta:qsgd@6",
              "--server=async:concurrency=6", "--population=phones", "--dropout=0.1",
              "--availability=sessions:on=10m,off=5m"],
         )
@@ -195,6 +226,8 @@ class FederatedRun(unittest.TestCase):
         self.assertIn("uplink", self.refused("--policies=powersgd"))
         self.assertIn("compression.policies", self.refused("--policies=local-sgd"))
         self.assertIn("gravac", self.refused("--policies=gravac"))
+        self.assertIn("delta:topk@1%", self.refused("--downlink=half"))
+        self.assertIn("contractive", self.refused("--downlink=delta:terngrad"))
         self.assertIn("per-round", self.refused("--per-round=13"))
         self.assertIn("run.record", self.refused("--record", "--deadline=60s"))
         self.assertIn("training.steps", self.refused("--set", "training.steps=5"))
@@ -204,6 +237,8 @@ class FederatedRun(unittest.TestCase):
         self.assertIn("legacy-federated", self.scenario_refuses(path))
         path.write_text("federated: {clientz: 5}\n")
         self.assertIn("did you mean federated.clients", self.refused("--scenario=" + str(path)))
+        path.write_text("methods: {mine: {scheme: topk, downlink: fp16}}\n")
+        self.assertIn("methods.mine.downlink", self.scenario_refuses(path))
         path.write_text("training: {workers: 5}\n")
         self.assertIn("legacy-scenario reads it", self.refused("--scenario=" + str(path)))
 
@@ -231,12 +266,13 @@ class FederatedRun(unittest.TestCase):
         self.killed("killed-sync", "--policies=topk,qsgd,lgreco", "--algorithms=fedavg,scaffold",
                     "--over-select=1.5", "--deadline=factor:2", "--dropout=0.1",
                     "--population=phones", "--selection=power-of-choice:d=6",
-                    "--local=epochs:1-3")
+                    "--local=epochs:1-3", "--downlink=delta:topk@5%")
 
     def test_asynchronous_runs_are_killed_and_go_on(self):
         self.killed("killed-async", "--policies=dense,redsync,lgreco", "--algorithms=fedbuff:k=3",
                     "--server=async:concurrency=6", "--population=phones", "--dropout=0.1",
-                    "--availability=sessions:on=10m,off=5m", "--seeds=2")
+                    "--availability=sessions:on=10m,off=5m", "--seeds=2",
+                    "--downlink=delta:sidco@5%")
 
     def test_what_ends_early_says_why(self):
         folder = self.root / "nobody"

@@ -60,6 +60,10 @@ TEST_F(TaskRecord, IsReadAsItWasWritten) {
   const RecordedFederation& second = record.trainings[1];
   EXPECT_EQ(second.versions.at(0).up_bytes, fabric::kUnknownBytes);
   EXPECT_EQ(second.versions.at(0).AboutUp(), 40);
+  EXPECT_EQ(second.versions.at(0).decode.at(0).elements, 3);
+  EXPECT_EQ(second.versions.at(0).delta->whole, 110);
+  EXPECT_EQ(second.versions.at(0).delta->sent, 7);
+  EXPECT_FALSE(first.versions.at(0).delta);
   EXPECT_EQ(second.tasks.at({0, 4}).up_bytes, 36);
   EXPECT_FALSE(second.tasks.at({0, 4}).loss);
 }
@@ -72,10 +76,37 @@ TEST_F(TaskRecord, SaysWhatIsWrong) {
   EXPECT_EQ(After(R"("redsync")", R"("topk")"), ":5: policy topk, seed 7 begins twice");
   EXPECT_EQ(After(R"("down":120)", R"("down":-1)").substr(0, 18), ":3: down: got '-1'");
   EXPECT_EQ(After(R"("up":24)", R"("ups":24)"), ":3: without 'expected'");
+  EXPECT_EQ(After(R"("whole":110)", R"("whole":121)"),
+            ":6: 'whole' is more than 'down', of which it is");
+  EXPECT_EQ(After(R"("sent":7)", R"("send":7)"), ":6: without 'sent'");
   EXPECT_EQ(After(R"("client":4)", R"("client":4.5)").substr(0, 21), ":4: client: got '4.5'");
   EXPECT_EQ(After(R"("loss":2.302585092994046)", R"("loss":"low")"),
             ":4: loss: got '\"low\"'; allowed: a number");
   EXPECT_EQ(After(R"({"corrections":[{)", R"({"corrections":{"a":{)").substr(0, 3), ":2:");
+}
+
+// A first contact gets the model and what else comes down; later ones the shorter of the messages
+// that they missed and the model.
+TEST(VersionWork, SaysWhatClientsDownload) {
+  DownlinkLedger ledger;
+  VersionWork work = {.version = 5,
+                      .down_bytes = 120,
+                      .encode = {},
+                      .decode = {{"cast.decode", 30, 1}},
+                      .delta = DeltaSize{.whole = 100, .sent = 60}};
+  ledger.Decoded(1, 2, {.whole = 100, .sent = 20});
+  ledger.Decoded(2, 5, {.whole = 100, .sent = 60});
+  EXPECT_EQ(work.DownOf(0, ledger).bytes, 120);
+  EXPECT_EQ(work.DownOf(0, ledger).messages, 0);
+  EXPECT_EQ(work.DownOf(1, ledger).bytes, 60);
+  EXPECT_EQ(work.DownOf(1, ledger).messages, 3);
+  EXPECT_EQ(work.DownOf(2, ledger).bytes, 20);
+  EXPECT_EQ(work.DownOf(2, ledger).messages, 0);
+  work.delta->sent = 120;
+  EXPECT_EQ(work.DownOf(1, ledger).bytes, 120);
+  work.delta.reset();
+  EXPECT_EQ(work.DownOf(1, ledger).bytes, 120);
+  EXPECT_EQ(work.DownOf(1, ledger).messages, 1);
 }
 
 }  // namespace

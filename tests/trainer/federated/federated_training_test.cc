@@ -113,6 +113,7 @@ TEST_F(Federated, DoesNotDependOnThreadsOrderOrLosers) {
     FederatedOptions options = Options();
     options.algorithm = algorithm;
     options.scheme = "topk";
+    options.downlink = "delta:qsgd@6";
     const auto one = Make(options, 0.1);
     one->Rounds(4);
     for (const int threads : {2, 3, 8}) {
@@ -218,6 +219,46 @@ TEST_F(Federated, SendsAndReceivesWhatItSays) {
   EXPECT_EQ(Make(options, 0.01, "patch-resnet20:width=4")->training.DownBytes(), 8 * numel);
 }
 
+// Clients train from what they decode, and the server keeps its own weights.
+TEST_F(Federated, ClientsStartFromWhatTheyDecode) {
+  for (const char* downlink : {"fp16", "delta:topk@5%"}) {
+    FederatedOptions options = Options();
+    options.downlink = downlink;
+    const auto run = Make(options), dense = Make(Options());
+    LocalTrainer trainer(*task_, *samples_, task_->RequestFor("logistic", 1), options.local, {});
+    for (const int64_t client : {2, 4, 2}) {
+      const std::vector<float> server = run->Weights();
+      const std::vector<float> sent(run->training.sent_weights().begin(),
+                                    run->training.sent_weights().end());
+      const std::vector<int64_t> own = partition_->SamplesOf(client);
+      const int64_t version = run->training.version();
+      const LocalResult oracle = trainer.Train(
+          {.version = version, .client = client, .samples = own, .base = sent, .rate = [](int64_t) {
+             return 0.05;
+           }});
+      run->Round({client});
+      dense->Round({client});
+      std::vector<float> expected = server;
+      for (size_t i = 0; i < expected.size(); ++i) expected[i] += oracle.update[i];
+      EXPECT_LT(Distance(run->Weights(), expected), 1e-6) << downlink;
+    }
+    EXPECT_NE(run->Weights(), dense->Weights());
+    const std::span<const float> sent = run->training.sent_weights();
+    EXPECT_NE(run->Weights(), std::vector<float>(sent.begin(), sent.end()));
+    const int64_t whole = run->training.downlink().WholeBytes();
+    EXPECT_EQ(run->training.DownBytes(), whole);
+    if (!run->training.downlink().Size()) continue;
+    const auto need = [&](int64_t client) {
+      return run->training.ledger().NeedOf(client, 3, *run->training.downlink().Size());
+    };
+    EXPECT_EQ(need(0).bytes, whole);  // its first contact
+    EXPECT_EQ(need(2).messages, 1);
+    EXPECT_EQ(need(4).messages, 2);
+    EXPECT_LT(need(4).bytes, whole);
+    EXPECT_EQ(need(4).bytes, 2 * need(2).bytes);
+  }
+}
+
 // With memory a client's updates arrive in the end; without it what is left out is lost.
 TEST_F(Federated, LearnsMoreWithMemory) {
   const auto loss = [&](UplinkMemory memory, const std::string& algorithm) {
@@ -257,6 +298,7 @@ TEST_F(Federated, GoesOnFromItsState) {
     FederatedOptions options = Options();
     options.algorithm = algorithm;
     options.scheme = "topk";
+    options.downlink = std::string(algorithm) == "fedadam" ? "delta:topk@10%" : "fp16";
     options.keep_optimizer = true;
     options.local.optimizer.kind = OptimizerKind::kAdamW;
     options.schedule.learning_rate = 0.002;
@@ -276,6 +318,14 @@ TEST_F(Federated, GoesOnFromItsState) {
     EXPECT_EQ(second->training.version(), 2);
     second->Rounds(3);
     EXPECT_EQ(second->Weights(), whole->Weights()) << algorithm;
+    EXPECT_EQ(second->training.DownBytes(), whole->training.DownBytes());
+    if (const auto size = whole->training.downlink().Size()) {
+      EXPECT_EQ(second->training.downlink().Size()->sent, size->sent);
+      for (int64_t client = 0; client < kClients; ++client) {
+        EXPECT_EQ(second->training.ledger().NeedOf(client, 5, *size).bytes,
+                  whole->training.ledger().NeedOf(client, 5, *size).bytes);
+      }
+    }
     EXPECT_EQ(second->training.Evaluate().loss, whole->training.Evaluate().loss);
     first->store.Remove();
   }

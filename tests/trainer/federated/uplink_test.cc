@@ -103,28 +103,34 @@ TEST(Uplink, DecaysResiduals) {
   EXPECT_NEAR(less, by_scheme / 4, 1e-4);
 }
 
-// What the server adds up is what the client says that it knows.
+// What the server adds up is what the client says that it knows, also of what is sent whole.
 TEST(Uplink, AgreesOnWhatTheServerKnows) {
-  const Uplink uplink("topk", Units(), UplinkMemory::kEf21);
-  const std::vector<double> parameters = {0.2, 0.2};
-  std::vector<float> known(1030);
-  Bytes state;
-  double error = 1e9;
-  const std::vector<float> update = Update(1);
-  for (int64_t version = 0; version < 5; ++version) {
-    const UplinkKey key = {.version = version};
-    const EncodedUpdate encoded = uplink.Encode(update, parameters, state, key);
-    const std::vector<float> decoded = Decoded(uplink, encoded, parameters, key);
-    state = encoded.state;
-    std::vector<float> left = update;
-    for (size_t i = 0; i < 1030; ++i) left[i] -= known[i] += decoded[i];
-    StateReader in(state);
-    in.ExpectNumber("elements", 1030);
-    EXPECT_EQ(in.Floats(1030), known);
-    EXPECT_LT(Norm(left), error);  // the same update again comes closer
-    error = Norm(left);
+  for (const char* scheme : {"topk", "topk:vectors=off", "topk:min_numel=100", "dense", "fp16"}) {
+    SCOPED_TRACE(scheme);
+    const Uplink uplink(scheme, Units(), UplinkMemory::kEf21);
+    const std::vector<double> parameters = {0.2, 0.2};
+    std::vector<float> known(1030);
+    Bytes state;
+    double error = 1e9;
+    const std::vector<float> update = Update(1);
+    for (int64_t version = 0; version < 5; ++version) {
+      const UplinkKey key = {.version = version};
+      const EncodedUpdate encoded = uplink.Encode(update, parameters, state, key);
+      const std::vector<float> decoded = Decoded(uplink, encoded, parameters, key);
+      state = encoded.state;
+      std::vector<float> left = update;
+      for (size_t i = 0; i < 1030; ++i) left[i] -= known[i] += decoded[i];
+      StateReader in(state);
+      in.ExpectNumber("elements", 1030);
+      EXPECT_EQ(in.Floats(1030), known);
+      EXPECT_LE(Norm(left), error);  // the same update again comes closer
+      error = Norm(left);
+    }
+    EXPECT_LT(error, 1e-4);
+    EXPECT_EQ(uplink.ValuesOf(uplink.StateOf(known)), known);
   }
-  EXPECT_LT(error, 1e-6);
+  const std::vector<double> bits = {2, 2};
+  EXPECT_THROW(Uplink("terngrad", Units(), UplinkMemory::kEf21).Check(bits), Error);
 }
 
 TEST(Uplink, KeepsNothingWhereNothingIsLeftOut) {
