@@ -164,11 +164,14 @@ class Ledger : public fabric::TaskListener {
     if (counted) client.last_staleness = row.staleness;
     plan_.short_tasks.push_back({row.client, row.fate, static_cast<float>(seconds)});
     if (plan_.tasks.size() < kMostTaskRows) plan_.tasks.push_back(row);
-    if (hearers_.listener != nullptr) {
-      hearers_.listener->OnTask(row, hearers_.workload.FiguresOf(row));
-    }
-    if (const std::optional<double> loss = hearers_.workload.Ended(row)) {
-      hearers_.selection.Observe({.client = row.client, .loss = *loss});
+    const TaskFigures figures = hearers_.workload.FiguresOf(row);
+    if (hearers_.listener != nullptr) hearers_.listener->OnTask(row, figures);
+    if (const std::optional<TaskLoss> loss = hearers_.workload.Ended(row)) {
+      hearers_.selection.Observe({.client = row.client,
+                                  .loss = loss->mean,
+                                  .squaredLoss = loss->squares,
+                                  .samples = figures.samples,
+                                  .time = row.times.ended - row.times.dispatched});
     }
   }
 
@@ -185,6 +188,7 @@ class Ledger : public fabric::TaskListener {
     hearers_.workload.Round(row);
     if (hearers_.listener != nullptr) hearers_.listener->OnRound(plan_.rounds.back());
     if (row.made) {
+      hearers_.selection.OnVersion(row.version);
       ++plan_.versions;
       if (progress_) progress_(plan_.versions);
     }

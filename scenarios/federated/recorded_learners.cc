@@ -102,16 +102,15 @@ class RecordedLearner : public FederatedLearner {
     return {.local_steps = started_.at(row.id).task->local_steps,
             .samples = clients_->SamplesOf(row.client)};
   }
-  std::optional<double> Ended(const fabric::TaskRow& row) override {
+  std::optional<TaskLoss> Ended(const fabric::TaskRow& row) override {
     const Started started = started_.at(row.id);
     started_.erase(row.id);
     if (row.fate != fabric::TaskFate::Counted) return std::nullopt;
     critical_ = started.seconds;
-    if (started.task->loss) {
-      heard_.emplace_back(row.client, started.work);
-      if (!request_.Synchronous()) Hear();
-    }
-    return started.task->loss;
+    if (!started.task->loss) return std::nullopt;
+    heard_.emplace_back(row.client, started.work);
+    if (!request_.Synchronous()) Hear();
+    return TaskLoss{.mean = *started.task->loss, .squares = started.task->squares.value_or(0)};
   }
   void Round(const fabric::RoundRow& row) override {
     if (row.made) Hear();
@@ -311,7 +310,7 @@ class ResumedLearner : public FederatedLearner {
   }
   fabric::TaskWork Expected(int client) override { return Now().Expected(client); }
   std::optional<int64_t> SamplesOf(int client) override { return present_->SamplesOf(client); }
-  std::optional<double> Ended(const fabric::TaskRow& row) override { return Now().Ended(row); }
+  std::optional<TaskLoss> Ended(const fabric::TaskRow& row) override { return Now().Ended(row); }
   void Round(const fabric::RoundRow& row) override { Now().Round(row); }
   TaskFigures FiguresOf(const fabric::TaskRow& row) override { return Now().FiguresOf(row); }
 

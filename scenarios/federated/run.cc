@@ -323,6 +323,11 @@ class Comparing {
       from_ = Resumption();
     }
     progress.Finish();
+    if (ParseSwitch(scenario_.federated->at("secure-aggregation"),
+                    "federated.secure_aggregation")) {
+      result_.run.note =
+          "secure aggregation: more bytes go up, as masks need, but no protocol is simulated";
+    }
     if (!result_.run.interrupted) {
       checkpoints_->Remove();
     } else if (checkpoints_->Any()) {

@@ -79,14 +79,19 @@ class TaskReader : RecordLines {
     task.client = WholeAt(line, "client", 0, INT32_MAX);
     task.local_steps = WholeAt(line, "steps", 0, kMostSteps);
     if (line.contains("up")) task.up_bytes = WholeAt(line, "up", 0, kMostRecorded);
-    if (line.contains("loss")) {
-      const json& loss = line.at("loss");
-      if (!loss.is_number()) Fail("loss", loss, "a number");
-      task.loss = loss.get<double>();
-    }
+    task.loss = NumberOf(line, "loss");
+    task.squares = NumberOf(line, "squares");
     Require(record_.trainings.back().tasks.emplace(std::pair(task.key, task.client), task).second,
             "task " + std::to_string(task.key) + " of client " + std::to_string(task.client) +
                 " is there already");
+  }
+
+  // Returns a number, or nothing where it is not there.
+  std::optional<double> NumberOf(const json& line, const char* name) const {
+    if (!line.contains(name)) return std::nullopt;
+    const json& number = line.at(name);
+    if (!number.is_number()) Fail(name, number, "a number");
+    return number.get<double>();
   }
 
   FederatedRecord record_;
@@ -134,6 +139,7 @@ void TaskRecorder::Write(const RecordedTask& task) {
   json line = {{"task", task.key}, {"client", task.client}, {"steps", task.local_steps}};
   if (task.up_bytes) line["up"] = *task.up_bytes;
   if (task.loss) line["loss"] = *task.loss;
+  if (task.squares) line["squares"] = *task.squares;
   WriteLine(line);
 }
 

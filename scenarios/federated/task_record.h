@@ -6,10 +6,11 @@
 //   "layers": [...], "batch": 16}
 //   {"policy": "topk", "seed": 1, "update": ["optimizer.sgd"], "corrections": []}  each training
 //   {"version": 0, "down": 287144, "up": 4407, "encode": [...]}     each version that tasks start
-//       from; "expected" instead of "up" where that depends on the data; "decode" where the model is
-//       decoded; "whole" and "sent" of a downlink of deltas
+//       from; "expected" instead of "up" where that depends on the data; "decode" where the model
+//       is decoded; "whole" and "sent" of a downlink of deltas
 //   {"task": 0, "client": 7, "steps": 5, "up": 4407, "loss": 2.31}  each task, by the key of its
-//       draws; "up" where the version has none, "loss" where it counted
+//       draws; "up" where the version has none, "loss" where it counted, and "squares" where the
+//       selection reads them
 #pragma once
 
 #include <cstdint>
@@ -22,8 +23,8 @@
 
 #include "base/output_file.h"
 #include "scenarios/federated/client_clock.h"
-#include "trainer/federated/downlink.h"
 #include "trainer/clock/record_lines.h"
+#include "trainer/federated/downlink.h"
 
 namespace legacy {
 
@@ -50,6 +51,7 @@ struct RecordedTask {
   int64_t local_steps = 0;
   std::optional<int64_t> up_bytes;
   std::optional<double> loss;
+  std::optional<double> squares;  // mean of the squared losses
 };
 
 // A TaskRecorder writes the record of a run.

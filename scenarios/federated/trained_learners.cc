@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <map>
 #include <numeric>
 #include <thread>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 
@@ -80,6 +82,25 @@ ScheduleOptions ScheduleOf(const Scenario& s) {
   return schedule;
 }
 
+// Returns how many times as many bytes go up with masks (Bonawitz et al., CCS 2017: abstract).
+double MaskedBytesOf(const PlanRequest& request) {
+  constexpr double kThousand = 1.73, kMost = 1.98;
+  constexpr int64_t kClientsOfThousand = int64_t{1} << 10, kMostClients = int64_t{1} << 14;
+  const auto* sync = std::get_if<fabric::SyncOptions>(&request.server);
+  const auto cohort =
+      sync == nullptr
+          ? int64_t{1}
+          : static_cast<int64_t>(std::ceil(sync->overSelect * static_cast<double>(sync->perRound)));
+  if (cohort > kMostClients) {
+    throw Error("federated.secure_aggregation", "on",
+                "off with " + std::to_string(cohort) +
+                    " clients a round: no figure is known "
+                    "beyond " +
+                    std::to_string(kMostClients));
+  }
+  return cohort <= kClientsOfThousand ? kThousand : kMost;
+}
+
 FederatedOptions OptionsOf(const Scenario& s, const PlanRequest& request, uint64_t seed) {
   const FederatedValues& values = *s.federated;
   FederatedOptions options;
@@ -93,8 +114,15 @@ FederatedOptions OptionsOf(const Scenario& s, const PlanRequest& request, uint64
   options.local.optimizer = *s.optimizer;
   options.local.clip = s.clip_worker;
   options.local.label_smoothing = s.label_smoothing;
+  options.local.squares =
+      fabric::MakeSelection(request.selection, seed, "--selection")->ReadsSquares();
   ReadLocal(values.at("local"), options);
   options.schedule = ScheduleOf(s);
+  options.rate_over_steps =
+      ParseChoice(values.at("rate-over"), "federated.rate_over", {"versions", "steps"}) == "steps";
+  if (ParseSwitch(values.at("secure-aggregation"), "federated.secure_aggregation")) {
+    options.masked_bytes = MaskedBytesOf(request);
+  }
   const std::string weighting =
       ParseChoice(values.at("weighting"), "federated.weighting", {"auto", "samples", "uniform"});
   if (weighting != "auto") {
@@ -208,7 +236,7 @@ class TrainedLearner : public FederatedLearner {
     return {.local_steps = started_.at(row.id).local_steps,
             .samples = partition_->SizeOf(row.client)};
   }
-  std::optional<double> Ended(const fabric::TaskRow& row) override {
+  std::optional<TaskLoss> Ended(const fabric::TaskRow& row) override {
     const auto found = started_.find(row.id);
     const Started started = std::move(found->second);
     started_.erase(found);
@@ -216,19 +244,23 @@ class TrainedLearner : public FederatedLearner {
                            .client = row.client,
                            .local_steps = started.local_steps,
                            .up_bytes = started.up_bytes,
-                           .loss = std::nullopt};
+                           .loss = std::nullopt,
+                           .squares = std::nullopt};
+    std::optional<TaskLoss> loss;
     if (row.fate == TaskFate::Counted) {
       const FederatedResult result = training_.Finish(started.key);
       training_.Count(started.key, started.times);
       if (result.finite) {
         Add(started, row.client, result);
+        loss = {.mean = result.loss, .squares = result.squared_loss};
         record.loss = result.loss;
+        if (options_.local.squares) record.squares = result.squared_loss;
       }
     } else {
       training_.Abandon(started.key);
     }
     if (recorder_ != nullptr) recorder_->Write(record);
-    return record.loss;
+    return loss;
   }
   void Round(const fabric::RoundRow& row) override {
     if (!row.made) {
@@ -441,7 +473,7 @@ class TrainedLearner : public FederatedLearner {
       gathered_.elements_sent += static_cast<double>(base.elements[u]);
       gathered_.message_bytes += bytes;
     }
-    losses_.emplace_back(client, result.loss);
+    losses_.emplace_back(client, result.loss, result.rate);
     gathered_.transfer_bytes += static_cast<double>(started.down_bytes + result.up_bytes);
     gathered_.critical = started.seconds;
   }
@@ -450,13 +482,19 @@ class TrainedLearner : public FederatedLearner {
     facts_ = gathered_;
     // The order in which tasks end belongs to the network, and not to the training.
     std::ranges::sort(losses_);
-    for (const auto& [client, loss] : losses_) facts_.loss += loss;
+    for (const auto& [client, loss, rate] : losses_) {
+      facts_.loss += loss;
+      facts_.learning_rate += rate;
+    }
     const auto count = static_cast<double>(counted_);
-    for (double* mean :
-         {&facts_.loss, &facts_.elements_sent, &facts_.message_bytes, &facts_.transfer_bytes}) {
+    for (double* mean : {&facts_.learning_rate, &facts_.loss, &facts_.elements_sent,
+                         &facts_.message_bytes, &facts_.transfer_bytes}) {
       *mean /= count;
     }
-    facts_.learning_rate = LearningRate(options_.schedule, training_.version(), options_.versions);
+    if (!options_.rate_over_steps) {
+      facts_.learning_rate =
+          LearningRate(options_.schedule, training_.version(), options_.versions);
+    }
     for (size_t u = 0; u < sums_.size(); ++u) {
       sums_[u].parameter += gathered_units_[u].parameter / count;
       sums_[u].elements += gathered_units_[u].elements / count;
@@ -480,7 +518,7 @@ class TrainedLearner : public FederatedLearner {
   // Sums over the counted tasks of the version in work, and their number.
   VersionFacts gathered_;
   std::vector<UnitSums> gathered_units_;
-  std::vector<std::pair<int, double>> losses_;  // with their clients
+  std::vector<std::tuple<int, double, double>> losses_;  // client, loss, learning rate
   int64_t counted_ = 0;
   VersionFacts facts_;
   std::vector<UnitSums> sums_;
@@ -541,6 +579,9 @@ class Learners : public FederatedLearners {
     BuiltMethod built =
         BuildMethod(row.method, here, units, std::max<int64_t>(1, clients / options.per_version));
     if (options.downlink != "dense") built.description += "; downlink " + options.downlink;
+    if (options.masked_bytes > 0) {
+      built.description += fmt::format("; {:g} times the bytes up for masks", options.masked_bytes);
+    }
     ModelRequest model = task_->RequestFor(scenario_.model, seed);
     return std::make_unique<TrainedLearner>(
         TrainedLearner::Parts{scenario_, *task_, labels_, request, options, std::move(model),

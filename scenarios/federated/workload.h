@@ -16,6 +16,12 @@ struct TaskFigures {
   int64_t samples = 0;
 };
 
+// A TaskLoss is what local training tells of the losses of a task's samples.
+struct TaskLoss {
+  double mean = 0;
+  double squares = 0;  // mean of their squares, where the selection reads it
+};
+
 // A Workload is asked in the order of the simulation.
 class Workload {
  public:
@@ -28,8 +34,8 @@ class Workload {
   virtual fabric::TaskWork Expected(int client) = 0;
   // Returns what clients weigh in selections by samples; nothing: what the population says.
   virtual std::optional<int64_t> SamplesOf(int /*client*/) { return std::nullopt; }
-  // Hears of the end of a task. Returns its mean loss, where it counts and was trained.
-  virtual std::optional<double> Ended(const fabric::TaskRow& /*row*/) { return std::nullopt; }
+  // Hears of the end of a task. Returns its losses, where it counts and was trained.
+  virtual std::optional<TaskLoss> Ended(const fabric::TaskRow& /*row*/) { return std::nullopt; }
   // Hears of the end of a round, behind those of its tasks and before the next task starts.
   virtual void Round(const fabric::RoundRow& /*row*/) {}
   // Returns figures of a task, before its end.

@@ -78,8 +78,10 @@ const std::vector<FederatedOption>& FederatedOptionRows() {
        "at a deadline with fewer: wait for them, or end the round without a version"},
       {"selection", "TEXT", "uniform", "Server",
        "uniform, weighted (by samples), round-robin, tiers[:count=5] (classes of clients by "
-       "predicted "
-       "task time; one of them in each round)"},
+       "predicted task time; one of them in each round); in training also power-of-choice[:d=N] "
+       "(large losses) and "
+       "oort[:explore=0.9,decay=0.98,least=0.3,percentile=30,penalty=2,pacer=20] (large losses, "
+       "short tasks)"},
 
       {"algorithms", "NAME[:k=v,...],...", "fedavg", "Learning",
        "how updates become a version: fedavg, fedprox, fedavgm, fedadagrad, fedadam, fedyogi, "
@@ -94,6 +96,11 @@ const std::vector<FederatedOption>& FederatedOptionRows() {
        "work of a task: passes over the client's samples, a number of them drawn for each task, or "
        "steps",
        FederatedUse::kRun},
+      {"rate-over", "versions|steps", "versions", "Learning",
+       "what --learning-rate's schedule counts: versions of the model, or each client's own "
+       "counted "
+       "steps",
+       FederatedUse::kRun},
       {"partition", "NAME[:k=v,...]", "dirichlet:alpha=0.5", "Learning",
        "which samples each client has: iid, dirichlet, dirichlet-client, shards, labels, quantity, "
        "power-law, natural, with their options",
@@ -101,7 +108,8 @@ const std::vector<FederatedOption>& FederatedOptionRows() {
       {"client-state", "reset|keep", "reset", "Learning",
        "optimizer of a client: new in each task, or that of its last task", FederatedUse::kRun},
       {"downlink", "dense|fp16|delta:CODEC@P", "dense", "Learning",
-       "how the model travels to clients, who train from what they decode: fp32, half precision, or "
+       "how the model travels to clients, who train from what they decode: fp32, half precision, "
+       "or "
        "compressed differences of versions, as in delta:topk@1%",
        FederatedUse::kRun},
       {"uplink-memory", "client|off|ef21", "client", "Learning",
@@ -117,6 +125,12 @@ const std::vector<FederatedOption>& FederatedOptionRows() {
        FederatedUse::kRun},
       {"diverged", "fail|drop", "fail", "Learning",
        "an update that is not finite ends the run, or is left out", FederatedUse::kRun},
+      {"secure-aggregation", "on|off", "off", "Learning",
+       "the server sees sums of updates alone: refuses codecs and algorithms that masks do not "
+       "fit, "
+       "and multiplies the bytes up by 1.73, or 1.98 beyond 1024 clients a round; no protocol is "
+       "simulated",
+       FederatedUse::kRun},
       {"state-memory", "SIZE", "1GiB", "Learning",
        "memory for what clients keep; the rest is on disk", FederatedUse::kRun},
       {"tasks", "on|off", "on", "Learning", "write tasks.csv, up to a million tasks",

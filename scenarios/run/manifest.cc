@@ -35,6 +35,9 @@ json MethodDocument(const Method& method) {
                    {"levels", method.legacy_schedule}, {"reversed", method.reversed},
                    {"local_steps", method.local_steps}};
   if (method.outer->has_value()) document["outer"] = method.outer.text();
+  if (!method.bytes_of.empty()) document["bytes_of"] = method.bytes_of;
+  if (!method.algorithm.empty()) document["algorithm"] = method.algorithm;
+  if (!method.downlink.empty()) document["downlink"] = method.downlink;
   return document;
 }
 
@@ -52,6 +55,9 @@ Method ReadMethodDocument(const std::string& name, const json& document) {
   if (document.contains("outer")) {
     method.outer = {document.at("outer").get<std::string>(), "outer"};
   }
+  method.bytes_of = document.value("bytes_of", "");
+  method.algorithm = document.value("algorithm", "");
+  method.downlink = document.value("downlink", "");
   return method;
 }
 

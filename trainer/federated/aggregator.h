@@ -48,13 +48,13 @@ struct AggregatorTraits {
 
 // An Update is what the server knows of one counted task.
 struct ClientUpdate {
-  std::span<const float> update;        // decoded
+  std::span<const float> update;  // decoded
   // Weights that the client started from; fedasync and feddyn read them.
   std::span<const float> base = {};
   std::span<const float> control = {};  // decoded second vector, where up_vectors is 2
   double weight = 1;                    // samples, or 1, times how often the client was drawn
   int64_t local_steps = 1;
-  double rate = 0;        // learning rate of its local steps
+  double rate = 0;        // mean learning rate of its local steps
   int64_t staleness = 0;  // versions since its base
 };
 

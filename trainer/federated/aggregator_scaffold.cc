@@ -8,7 +8,6 @@
 // momentum, c_k holds as many gradients as a momentum step moves, and the correction comes after
 // that step.
 #include <array>
-#include <cassert>
 #include <string_view>
 
 #include "trainer/federated/aggregator_rules.h"
@@ -67,9 +66,9 @@ class ControlVariates : public MeanAggregator {
  private:
   // Returns how a client's control variate moves, valid until the next call.
   std::span<const float> Derived(const ClientUpdate& update) const {
-    assert(update.rate > 0);
+    derived_.assign(control_.size(), 0.0F);
+    if (update.rate <= 0) return derived_;  // nothing moved, so nothing is known of its gradients
     const double scale = 1 / (static_cast<double>(update.local_steps) * update.rate);
-    derived_.resize(control_.size());
     for (size_t i = 0; i < control_.size(); ++i) {
       derived_[i] = static_cast<float>(-static_cast<double>(control_[i]) -
                                        scale * static_cast<double>(update.update[i]));

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cmath>
 #include <condition_variable>
 #include <deque>
 #include <exception>
@@ -42,7 +43,7 @@ struct LiveTask {
   std::vector<Message> control;  // second vector, where two go up
   std::vector<float> buffers;
   Bytes optimizer;
-  double rate = 0;
+  int64_t first_step = 0;  // local steps of the client's counted tasks before it
   std::exception_ptr failure;
   int times = 1;
 };
@@ -72,6 +73,25 @@ std::pair<int64_t, ByteSpan> NumberedOf(const Bytes& bytes) {
   StateReader in(bytes);
   const auto number = static_cast<int64_t>(in.Number());
   return {number, in.Blob()};
+}
+
+// Returns the mean rate of a task's steps, whose update has moved by rate and steps alone where
+// rates are constant.
+double MeanRate(const LocalTask& task, int64_t steps) {
+  const double first = task.rate(0);
+  double sum = 0;
+  bool constant = true;
+  for (int64_t step = 0; step < steps; ++step) {
+    sum += task.rate(step);
+    constant = constant && task.rate(step) == first;
+  }
+  return constant ? first : sum / static_cast<double>(steps);
+}
+
+// Returns the bytes that go up in the place of so many.
+int64_t Masked(const FederatedOptions& options, int64_t bytes) {
+  if (options.masked_bytes <= 0) return bytes;
+  return static_cast<int64_t>(std::ceil(options.masked_bytes * static_cast<double>(bytes)));
 }
 
 constexpr uint64_t kStateVersion = 2;
@@ -121,6 +141,8 @@ struct FederatedTraining::Impl {
   ~Impl();
 
   void Check() const;
+  // Checks what secure aggregation needs.
+  void CheckMasks() const;
   // The server's weights of the newest version.
   std::vector<float>& ServerWeights() { return downlink->Exact() ? newest->weights : own; }
   // Makes the newest version of the server's weights and buffers.
@@ -133,6 +155,14 @@ struct FederatedTraining::Impl {
   int64_t Announce();
   LocalTask TaskOf(const FederatedKey& key, const ModelVersion& base,
                    std::span<const int64_t> samples) const;
+  // Returns the learning rates of a task, which is the client's after so many steps.
+  std::function<double(int64_t step)> RatesOf(const FederatedKey& key, int64_t first_step) const;
+  // Returns the local steps that a client is expected to make in the whole training.
+  int64_t StepsOf(int64_t client) const;
+  int64_t CountedSteps(int64_t client) const {
+    const auto found = steps.find(client);
+    return found == steps.end() ? 0 : found->second;
+  }
   // Trains and encodes a task. It changes nothing else.
   void Run(LiveTask& task, LocalTrainer& trainer);
   void Help(size_t thread);
@@ -156,7 +186,8 @@ struct FederatedTraining::Impl {
   std::unique_ptr<LocalTrainer> judge;                  // for evaluations
   std::unique_ptr<Uplink> uplink;
   std::unique_ptr<Downlink> downlink;
-  DownlinkLedger ledger;  // of deltas
+  DownlinkLedger ledger;             // of deltas
+  std::map<int64_t, int64_t> steps;  // local steps of counted tasks, by client
   WorkerPool judges;
   std::shared_ptr<ModelVersion> newest;
   std::vector<float> own;     // the server's weights, where clients decode others
@@ -231,6 +262,7 @@ void FederatedTraining::Impl::Check() const {
   if (options.most_epochs > 0) at_least("local epochs", options.most_epochs, options.epochs);
   at_least("threads", options.threads, 1);
   at_least("residual age", options.residual_age, 0);
+  if (options.masked_bytes > 0) CheckMasks();
   CheckSchedule(options.schedule);
   if (options.memory == UplinkMemory::kEf21 &&
       (!aggregator->Traits().mean_alone || weighting != Weighting::kUniform)) {
@@ -243,6 +275,22 @@ void FederatedTraining::Impl::Check() const {
                 "one that reads neither a clock nor the gradients of workers, which federated "
                 "clients do not have");
   }
+}
+
+void FederatedTraining::Impl::CheckMasks() const {
+  const auto refuse = [](const std::string& what, const std::string& why) {
+    throw Error("secure aggregation", "on", "off with " + what + ": " + why);
+  };
+  const AggregatorTraits& traits = aggregator->Traits();
+  if (traits.buffer > 0) {
+    refuse("algorithm " + options.algorithm,
+           "the server weighs each update by its staleness, and sees sums alone");
+  }
+  if (traits.client.control && traits.up_vectors == 1) {
+    refuse("algorithm " + options.algorithm,
+           "the server derives each client's control variate; scaffold:uplink=two sends them");
+  }
+  if (options.drop_diverged) refuse("diverged=drop", "nobody sees which update is not finite");
 }
 
 int64_t FederatedTraining::Impl::Announce() {
@@ -276,10 +324,19 @@ const ModelVersion& FederatedTraining::Impl::Decided() {
       .seed = options.local.seed,
       .step = newest->number,
       .total_steps = options.versions,
-      .learning_rate = LearningRate(options.schedule, newest->number, options.versions),
+      // Of clients with schedules of their own, policies see no rate.
+      .learning_rate = options.rate_over_steps
+                           ? options.schedule.learning_rate
+                           : LearningRate(options.schedule, newest->number, options.versions),
       .steps_per_epoch = std::max<int64_t>(1, partition.Clients() / options.per_version)};
   DecideParameters(*policy, step, uplink->units(), newest->parameters);
   uplink->Check(newest->parameters);
+  if (options.masked_bytes > 0 && !uplink->Linear(newest->parameters)) {
+    throw Error("secure aggregation", "on",
+                "off with " + options.scheme +
+                    ": masks add up only where messages are values of the same elements, as with "
+                    "dense, fp16 and randomk");
+  }
   if (policy->ReadsLocalGradient()) {
     throw Error("policy", std::string(policy->Name()),
                 "one that decides from the mean update, as no client's gradient is seen by all");
@@ -289,7 +346,6 @@ const ModelVersion& FederatedTraining::Impl::Decided() {
 
 LocalTask FederatedTraining::Impl::TaskOf(const FederatedKey& key, const ModelVersion& base,
                                           std::span<const int64_t> own) const {
-  const double rate = LearningRate(options.schedule, key.version, options.versions);
   int64_t epochs = options.epochs;
   if (options.most_epochs > epochs) {
     RandomStream random({.seed = options.local.seed,
@@ -307,7 +363,30 @@ LocalTask FederatedTraining::Impl::TaskOf(const FederatedKey& key, const ModelVe
           .base = base.weights,
           .buffers = base.buffers,
           .downlink = base.downlink,
-          .rate = [rate](int64_t) { return rate; }};
+          .rate = {}};
+}
+
+int64_t FederatedTraining::Impl::StepsOf(int64_t client) const {
+  const int64_t batch = options.local.batch_size;
+  const auto epoch = static_cast<double>((partition.SizeOf(client) + batch - 1) / batch);
+  const auto epochs =
+      static_cast<double>(options.epochs + std::max(options.epochs, options.most_epochs)) / 2;
+  const double task = options.steps > 0 ? static_cast<double>(options.steps) : epochs * epoch;
+  const double tasks = static_cast<double>(options.versions) *
+                       static_cast<double>(options.per_version) /
+                       static_cast<double>(partition.Clients());
+  return std::max<int64_t>(1, std::llround(task * tasks));
+}
+
+std::function<double(int64_t)> FederatedTraining::Impl::RatesOf(const FederatedKey& key,
+                                                                int64_t first_step) const {
+  if (!options.rate_over_steps) {
+    const double rate = LearningRate(options.schedule, key.version, options.versions);
+    return [rate](int64_t) { return rate; };
+  }
+  return [this, first_step, total = StepsOf(key.client)](int64_t step) {
+    return LearningRate(options.schedule, first_step + step, total);
+  };
 }
 
 void FederatedTraining::Impl::Run(LiveTask& live_task, LocalTrainer& trainer) {
@@ -315,7 +394,7 @@ void FederatedTraining::Impl::Run(LiveTask& live_task, LocalTrainer& trainer) {
   const ModelVersion& base = *live_task.base;
   const std::vector<int64_t> own = partition.SamplesOf(key.client);
   LocalTask local = TaskOf(key, base, own);
-  live_task.rate = local.rate(0);
+  local.rate = RatesOf(key, live_task.first_step);
   std::vector<float> state, statistics;
   if (aggregator->Traits().client.HasState()) {
     const auto kept = store.Get(key.client, StateKind::kControl);
@@ -337,6 +416,8 @@ void FederatedTraining::Impl::Run(LiveTask& live_task, LocalTrainer& trainer) {
   live_task.result = {.local_steps = trained.local_steps,
                       .samples = trained.samples,
                       .loss = trained.loss,
+                      .squared_loss = trained.squared_loss,
+                      .rate = MeanRate(local, trained.local_steps),
                       .finite = trained.finite};
   if (!trained.finite) return;
   live_task.buffers = std::move(trained.buffers);
@@ -365,10 +446,12 @@ void FederatedTraining::Impl::Run(LiveTask& live_task, LocalTrainer& trainer) {
   };
   add_bytes(live_task.update);
   if (aggregator->Traits().up_vectors == 2) {
-    const auto scale =
-        static_cast<float>(1 / (static_cast<double>(trained.local_steps) * live_task.rate));
+    const double moves = static_cast<double>(trained.local_steps) * live_task.result.rate;
+    const auto scale = static_cast<float>(moves > 0 ? 1 / moves : 0);
     std::vector<float>& moved = trained.update;
-    for (size_t i = 0; i < moved.size(); ++i) moved[i] = -base.downlink[i] - scale * moved[i];
+    for (size_t i = 0; i < moved.size(); ++i) {
+      moved[i] = moves > 0 ? -base.downlink[i] - scale * moved[i] : 0;
+    }
     EncodedUpdate control = uplink->Encode(moved, base.parameters, {}, draws);
     add_bytes(control);
     live_task.control = std::move(control.messages);
@@ -376,6 +459,7 @@ void FederatedTraining::Impl::Run(LiveTask& live_task, LocalTrainer& trainer) {
   if (options.batch_norm == BatchNormRule::kAverage) {
     live_task.result.up_bytes += std::ssize(live_task.buffers) * int64_t{sizeof(float)};
   }
+  live_task.result.up_bytes = Masked(options, live_task.result.up_bytes);
 }
 
 void FederatedTraining::Impl::Help(size_t thread) {
@@ -439,7 +523,7 @@ void FederatedTraining::Impl::Add(const LiveTask& done) {
                                .control = control,
                                .weight = weight,
                                .local_steps = done.result.local_steps,
-                               .rate = done.rate,
+                               .rate = done.result.rate,
                                .staleness = newest->number - done.key.version};
   if (aggregator->Traits().client.HasState()) {
     const auto kept = store.Get(done.key.client, StateKind::kControl);
@@ -462,6 +546,7 @@ void FederatedTraining::Impl::Add(const LiveTask& done) {
 
 // Renews what the client of a counted task keeps.
 void FederatedTraining::Impl::KeepOf(const LiveTask& done) {
+  if (options.rate_over_steps) steps[done.key.client] += done.result.local_steps;
   if (done.base->delta) ledger.Decoded(done.key.client, done.key.version, *done.base->delta);
   if (!done.update.state.empty()) {
     store.Put(done.key.client, StateKind::kResidual, Numbered(done.key.version, done.update.state));
@@ -488,6 +573,7 @@ void FederatedTraining::Start(const FederatedKey& key) {
   started->key = key;
   my.Decided();
   started->base = my.newest;
+  started->first_step = my.CountedSteps(key.client);
   my.Begin(std::move(started));
 }
 
@@ -591,14 +677,14 @@ int64_t FederatedTraining::DownBytes() const {
          newest.announcement_bytes;
 }
 
-
 std::optional<int64_t> FederatedTraining::UpBytes() const {
   const ModelVersion& newest = impl_->Decided();
   const auto messages = impl_->uplink->MessageBytes(newest.parameters);
   if (!messages) return std::nullopt;
   const bool statistics = impl_->options.batch_norm == BatchNormRule::kAverage;
-  return *messages * impl_->aggregator->Traits().up_vectors +
-         (statistics ? static_cast<int64_t>(newest.buffers.size() * sizeof(float)) : 0);
+  return Masked(impl_->options,
+                *messages * impl_->aggregator->Traits().up_vectors +
+                    (statistics ? static_cast<int64_t>(newest.buffers.size() * sizeof(float)) : 0));
 }
 
 int64_t FederatedTraining::LocalStepsOf(const FederatedKey& key) const {
@@ -645,6 +731,11 @@ void FederatedTraining::Save(StateWriter& out) const {
   out.Number(my.own.size());
   out.Floats(my.own);
   SaveParts(out, *my.downlink, my.ledger);
+  out.Number(my.steps.size());
+  for (const auto& [client, count] : my.steps) {
+    out.Number(static_cast<uint64_t>(client));
+    out.Number(static_cast<uint64_t>(count));
+  }
   my.aggregator->Save(out);
   SavePolicy(*my.policy, out);
 }
@@ -683,11 +774,19 @@ void FederatedTraining::Load(StateReader& in) {
   in.Floats(my.own);
   my.downlink->Load(in);
   my.ledger.Load(in);
+  my.steps.clear();
+  for (uint64_t left = in.Number("clients with steps", in.Left()); left > 0; --left) {
+    const auto client = static_cast<int64_t>(in.Number("client", kMostNumber));
+    my.steps[client] = static_cast<int64_t>(in.Number("steps of a client", kMostNumber));
+  }
   my.aggregator->Load(in);
   LoadPolicy(*my.policy, in);
   my.newest = bases.rbegin()->second;
   my.decided = false;
-  for (std::shared_ptr<LiveTask>& task : live) my.Begin(std::move(task));
+  for (std::shared_ptr<LiveTask>& task : live) {
+    task->first_step = my.CountedSteps(task->key.client);
+    my.Begin(std::move(task));
+  }
 }
 
 }  // namespace legacy

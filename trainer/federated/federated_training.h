@@ -52,7 +52,8 @@ struct FederatedOptions {
   int64_t epochs = 1;
   int64_t most_epochs = 0;
   int64_t steps = 0;
-  ScheduleOptions schedule;  // over versions
+  ScheduleOptions schedule;  // over versions, or over a client's own counted steps
+  bool rate_over_steps = false;
   std::string algorithm = "fedavg";
   std::optional<Weighting> weighting = std::nullopt;  // nothing: the algorithm's
   bool keep_optimizer = false;  // a client's optimizer goes on in its next task
@@ -65,6 +66,9 @@ struct FederatedOptions {
   BucketOptions buckets;
   BatchNormRule batch_norm = BatchNormRule::kAverage;
   bool drop_diverged = false;  // an update that is not finite is left out, not an error
+  // Where above 0, updates are summed under masks that no single one is seen through, and as many
+  // times as many bytes go up (secure aggregation). No protocol is simulated.
+  double masked_bytes = 0;
   int threads = 1;
   int64_t evaluation_batch = 250;
 };
@@ -87,6 +91,8 @@ struct FederatedResult {
   int64_t local_steps = 0;
   int64_t samples = 0;
   double loss = 0;
+  double squared_loss = 0;
+  double rate = 0;  // mean over its steps
   bool finite = true;
   std::vector<int64_t> unit_bytes = {};  // of the messages of each unit
   int64_t up_bytes = 0;                  // of all messages, and of statistics of batch norm
@@ -123,8 +129,8 @@ class FederatedTraining {
   const AggregatorTraits& traits() const;
   const Uplink& uplink() const;
   std::span<const Unit> layers() const;
-  std::span<const double> parameters() const;  // of the newest version, by unit
-  std::span<const float> weights() const;      // the server's, of the newest version, flat
+  std::span<const double> parameters() const;   // of the newest version, by unit
+  std::span<const float> weights() const;       // the server's, of the newest version, flat
   std::span<const float> sent_weights() const;  // those that its tasks start from
   const Downlink& downlink() const;
   // Returns the bytes that a task of the newest version downloads on the first contact with its

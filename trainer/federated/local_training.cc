@@ -135,10 +135,14 @@ LocalResult LocalTrainer::Train(const LocalTask& task) {
   int64_t seen = 0;
   for (int64_t step = 0; step < result.local_steps; ++step) {
     const std::span<const int64_t> batch = order.Next();
-    result.loss += Step(task, batch, step, *optimizer) * static_cast<double>(batch.size());
+    const LossMoments losses = Step(task, batch, step, *optimizer);
+    result.loss += losses.mean * static_cast<double>(batch.size());
+    result.squared_loss += losses.squares * static_cast<double>(batch.size());
     seen += std::ssize(batch);
   }
-  result.loss /= static_cast<double>(std::max<int64_t>(1, seen));
+  const auto count = static_cast<double>(std::max<int64_t>(1, seen));
+  result.loss /= count;
+  result.squared_loss /= count;
 
   result.update.resize(gradient_.size());
   float sum = 0;
@@ -159,15 +163,15 @@ LocalResult LocalTrainer::Train(const LocalTask& task) {
   return result;
 }
 
-// Returns the mean loss of the batch, at the weights before the step.
-double LocalTrainer::Step(const LocalTask& task, std::span<const int64_t> batch, int64_t step,
-                          Optimizer& optimizer) {
+LossMoments LocalTrainer::Step(const LocalTask& task, std::span<const int64_t> batch, int64_t step,
+                               Optimizer& optimizer) {
   const torch::AutoGradMode with_graph(true);  // even where the calling thread has switched it off
   model_->SetDraws(KeyOf(task, options_.seed, step, Purpose::kDropout));
   ModelState state;
+  LossMoments moments;
   const torch::Tensor loss = task_.Loss(
       *model_, samples_.Gather(batch, KeyOf(task, options_.seed, step, Purpose::kAugment)), state,
-      options_.label_smoothing);
+      options_.label_smoothing, options_.squares ? &moments.squares : nullptr);
   const auto parts = torch::autograd::grad({loss}, parameters_);
   for (size_t l = 0; l < parts.size(); ++l) {
     const torch::Tensor part = parts[l].contiguous();
@@ -196,7 +200,8 @@ double LocalTrainer::Step(const LocalTask& task, std::span<const int64_t> batch,
                       .is_vector = layer.shape.size() == 1});
     CorrectWeights(rule_, part(task.downlink), part(task.state), rate, weights);
   }
-  return loss.item<double>();
+  moments.mean = loss.item<double>();
+  return moments;
 }
 
 }  // namespace legacy

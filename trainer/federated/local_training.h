@@ -27,6 +27,7 @@ struct LocalOptions {
   AdaptiveOptions optimizer = {};
   double clip = 0;             // norm to which a step's gradient is clipped; 0: it is not
   double label_smoothing = 0;  // [0, 1)
+  bool squares = false;        // true: results have squared_loss
 };
 
 // A LocalTask is one turn of one client.
@@ -53,6 +54,7 @@ struct LocalResult {
   int64_t local_steps = 0;
   int64_t samples = 0;              // of the client
   double loss = 0;                  // mean over the samples of all its steps, as each step found it
+  double squared_loss = 0;          // mean of the squares of their losses, likewise
   bool finite = true;               // false: the update or the statistics have NaN or infinity
   std::vector<float> buffers = {};  // statistics of batch norm
   Bytes optimizer = {};             // state of the optimizer
@@ -60,6 +62,12 @@ struct LocalResult {
 
 // Returns the number of local steps of a task.
 int64_t LocalSteps(const LocalTask& task, int64_t batch_size);
+
+// LossMoments are means over the samples of a batch.
+struct LossMoments {
+  double mean = 0;
+  double squares = 0;  // of the losses' squares, where LocalOptions asks for them
+};
 
 // A LocalTrainer has the model of one thread.
 class LocalTrainer {
@@ -81,8 +89,9 @@ class LocalTrainer {
  private:
   std::span<float> Weights(size_t layer) const;
   std::vector<float> Buffers() const;
-  double Step(const LocalTask& task, std::span<const int64_t> batch, int64_t step,
-              Optimizer& optimizer);
+  // Makes a step. Returns the losses of the batch, at the weights before it.
+  LossMoments Step(const LocalTask& task, std::span<const int64_t> batch, int64_t step,
+                   Optimizer& optimizer);
 
   const Task& task_;
   const SampleSet& samples_;

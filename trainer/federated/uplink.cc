@@ -191,8 +191,14 @@ Bytes Uplink::StateOf(std::span<const float> values) const {
   return state.Save();
 }
 
-std::vector<float> Uplink::ValuesOf(ByteSpan state) const {
-  return State(state, units_).values;
+std::vector<float> Uplink::ValuesOf(ByteSpan state) const { return State(state, units_).values; }
+
+bool Uplink::Linear(std::span<const double> parameters) const {
+  for (size_t u = 0; u < units_.size(); ++u) {
+    const double parameter = parameters[u];
+    if (!CodecOf(units_[u], parameter).Linear(units_[u].numel, parameter)) return false;
+  }
+  return true;
 }
 
 std::optional<int64_t> Uplink::MessageBytes(std::span<const double> parameters) const {

@@ -79,6 +79,9 @@ class Uplink {
   // With kEf21: return the state of a client of whom the server knows `values`, and those values.
   Bytes StateOf(std::span<const float> values) const;
   std::vector<float> ValuesOf(ByteSpan state) const;
+  // Returns true where messages of all clients of a version are values of the same elements, which
+  // add up.
+  bool Linear(std::span<const double> parameters) const;
   // Returns the bytes of an update's messages; nothing where they depend on the data.
   std::optional<int64_t> MessageBytes(std::span<const double> parameters) const;
   // Return the device work of encoding an update, and the values that it sends, by unit. Where

@@ -52,11 +52,16 @@ std::unique_ptr<SampleSet> Classification::OpenSamples() const {
   return std::make_unique<ImageSamples>(dataset_);
 }
 
-torch::Tensor ImageTask::Loss(Model& model, const Batch& batch, ModelState&,
-                              double smoothing) const {
+torch::Tensor ImageTask::Loss(Model& model, const Batch& batch, ModelState&, double smoothing,
+                              double* squares) const {
   constexpr int64_t kIgnored = -100;  // LibTorch's default: no label is left out
-  return torch::cross_entropy_loss(model.Forward(batch.inputs), batch.targets, {},
-                                   at::Reduction::Mean, kIgnored, smoothing);
+  const torch::Tensor logits = model.Forward(batch.inputs);
+  if (squares != nullptr) {
+    *squares = MeanSquare(torch::cross_entropy_loss(logits.detach(), batch.targets, {},
+                                                    at::Reduction::None, kIgnored, smoothing));
+  }
+  return torch::cross_entropy_loss(logits, batch.targets, {}, at::Reduction::Mean, kIgnored,
+                                   smoothing);
 }
 
 int64_t ImageTask::Parts(int64_t batch) const { return (TestSamples() + batch - 1) / batch; }

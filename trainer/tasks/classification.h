@@ -19,8 +19,8 @@ namespace legacy {
 class ImageTask : public Task {
  public:
   const TaskInfo& Info() const override { return InfoOf(TaskKind::kClassification); }
-  torch::Tensor Loss(Model& model, const Batch& batch, ModelState& state,
-                     double smoothing) const override;
+  torch::Tensor Loss(Model& model, const Batch& batch, ModelState& state, double smoothing,
+                     double* squares) const override;
   int64_t Parts(int64_t batch) const override;
   MetricSums Evaluate(Model& model, int64_t part, int64_t batch) const override;
 

@@ -138,9 +138,11 @@ std::unique_ptr<SampleSet> LanguageModelling::OpenSamples() const {
 }
 
 torch::Tensor LanguageModelling::Loss(Model& model, const Batch& batch, ModelState& state,
-                                      double smoothing) const {
+                                      double smoothing, double* squares) const {
   const torch::Tensor outputs = model.Continue(batch.inputs, state);
-  return model.TargetLosses(outputs, batch.targets, smoothing).mean();
+  const torch::Tensor losses = model.TargetLosses(outputs, batch.targets, smoothing);
+  if (squares != nullptr) *squares = MeanSquare(losses.detach());
+  return losses.mean();
 }
 
 int64_t LanguageModelling::Parts(int64_t) const {

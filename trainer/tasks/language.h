@@ -30,8 +30,8 @@ class LanguageModelling : public Task {
   ModelRequest RequestFor(const std::string& model, uint64_t seed) const override;
   std::unique_ptr<Feed> Open(const FeedOptions& options) const override;
   std::unique_ptr<SampleSet> OpenSamples() const override;
-  torch::Tensor Loss(Model& model, const Batch& batch, ModelState& state,
-                     double smoothing) const override;
+  torch::Tensor Loss(Model& model, const Batch& batch, ModelState& state, double smoothing,
+                     double* squares) const override;
   int64_t Parts(int64_t batch) const override;
   MetricSums Evaluate(Model& model, int64_t part, int64_t batch) const override;
 

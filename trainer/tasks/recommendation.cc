@@ -151,10 +151,15 @@ std::unique_ptr<SampleSet> Recommendation::OpenSamples() const {
   return std::make_unique<PairSamples>(ratings_, user_, negatives_);
 }
 
-torch::Tensor Recommendation::Loss(Model& model, const Batch& batch, ModelState&,
-                                   double smoothing) const {
+torch::Tensor Recommendation::Loss(Model& model, const Batch& batch, ModelState&, double smoothing,
+                                   double* squares) const {
   const torch::Tensor targets = batch.targets * (1 - smoothing) + smoothing / 2;
-  return torch::binary_cross_entropy_with_logits(model.Forward(batch.inputs), targets);
+  const torch::Tensor logits = model.Forward(batch.inputs);
+  if (squares != nullptr) {
+    *squares = MeanSquare(torch::binary_cross_entropy_with_logits(logits.detach(), targets, {}, {},
+                                                                  at::Reduction::None));
+  }
+  return torch::binary_cross_entropy_with_logits(logits, targets);
 }
 
 int64_t Recommendation::Parts(int64_t batch) const {

@@ -26,8 +26,8 @@ class Recommendation : public Task {
   std::unique_ptr<Feed> Open(const FeedOptions& options) const override;
   // A sample is a pair with its negatives, 1 + `negatives` rows of a batch. Groups are users.
   std::unique_ptr<SampleSet> OpenSamples() const override;
-  torch::Tensor Loss(Model& model, const Batch& batch, ModelState& state,
-                     double smoothing) const override;
+  torch::Tensor Loss(Model& model, const Batch& batch, ModelState& state, double smoothing,
+                     double* squares) const override;
   int64_t Parts(int64_t batch) const override;
   MetricSums Evaluate(Model& model, int64_t part, int64_t batch) const override;
 

@@ -1,5 +1,7 @@
 #include "trainer/tasks/task.h"
 
+#include <torch/torch.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -28,6 +30,11 @@ Evaluation Task::Conclude(std::span<const MetricSums> parts) const {
   MetricSums total;
   for (const MetricSums& part : parts) total += part;
   return {total.loss / total.count, MetricsOf(total)};
+}
+
+double Task::MeanSquare(const torch::Tensor& losses) {
+  const torch::NoGradGuard no_grad;
+  return losses.to(torch::kFloat64).square().mean().item<double>();
 }
 
 std::vector<double> Task::MetricsOf(const MetricSums& total) const {

@@ -85,9 +85,14 @@ class Task {
   // cannot be had in any order.
   virtual std::unique_ptr<SampleSet> OpenSamples() const;
   // Returns the mean loss of a batch. `state` is what the model carries over; the call renews it.
-  // `smoothing` is spread evenly over all classes (Szegedy et al., CVPR 2016).
-  virtual torch::Tensor Loss(Model& model, const Batch& batch, ModelState& state,
-                             double smoothing) const = 0;
+  // `smoothing` is spread evenly over all classes (Szegedy et al., CVPR 2016). Where `squares` is
+  // not null, it becomes the mean of the squares of the losses that the mean is over: those of
+  // images, tokens, or pairs.
+  virtual torch::Tensor Loss(Model& model, const Batch& batch, ModelState& state, double smoothing,
+                             double* squares) const = 0;
+  torch::Tensor Loss(Model& model, const Batch& batch, ModelState& state, double smoothing) const {
+    return Loss(model, batch, state, smoothing, nullptr);
+  }
 
   // The test set is evaluated in parts of about `batch` samples, side by side.
   virtual int64_t Parts(int64_t batch) const = 0;
@@ -96,6 +101,8 @@ class Task {
   Evaluation Conclude(std::span<const MetricSums> parts) const;
 
  protected:
+  // Returns the mean of the squares of losses.
+  static double MeanSquare(const torch::Tensor& losses);
   // Returns the metrics, in the order of Info().
   virtual std::vector<double> MetricsOf(const MetricSums& total) const;
 };

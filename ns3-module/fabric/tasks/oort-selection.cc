@@ -19,8 +19,7 @@ constexpr double kAll = 100;     ///< percentile at which times do not count
 constexpr double kLeastScore = 1e-9;
 
 /// Returns the value below which that part of the values lies; `values` is not empty.
-double
-QuantileOf(std::vector<double> values, double part)
+double QuantileOf(std::vector<double> values, double part)
 {
     const auto count = static_cast<double>(values.size());
     const auto at = std::min(values.size() - 1, static_cast<size_t>(count * part));
@@ -41,8 +40,7 @@ OortSelection::OortSelection(uint64_t seed, const OortOptions& options, const Se
     }
 }
 
-OortOptions
-OortSelection::Read(Settings& settings)
+OortOptions OortSelection::Read(Settings& settings)
 {
     OortOptions options;
     options.explore = settings.Real("explore", options.explore, 0, 1);
@@ -54,47 +52,40 @@ OortSelection::Read(Settings& settings)
     return options;
 }
 
-bool
-OortSelection::ReadsWeights() const
+bool OortSelection::ReadsWeights() const
 {
     return true;
 }
 
-bool
-OortSelection::ReadsLosses() const
+bool OortSelection::ReadsLosses() const
 {
     return true;
 }
 
-bool
-OortSelection::ReadsSquares() const
+bool OortSelection::ReadsSquares() const
 {
     return true;
 }
 
-bool
-OortSelection::ReadsTimes() const
+bool OortSelection::ReadsTimes() const
 {
     return true;
 }
 
-double
-OortSelection::Exploration() const
+double OortSelection::Exploration() const
 {
     const double share =
         m_options.explore * std::pow(m_options.decay, static_cast<double>(m_version));
     return std::max(share, m_options.least);
 }
 
-double
-OortSelection::Percentile() const
+double OortSelection::Percentile() const
 {
     return m_percentile;
 }
 
 /// Returns T; infinity where times do not count.
-double
-OortSelection::PreferredSeconds() const
+double OortSelection::PreferredSeconds() const
 {
     std::vector<double> seconds = m_predicted;
     for (const auto& [client, known] : m_known)
@@ -115,14 +106,13 @@ OortSelection::PreferredSeconds() const
     return QuantileOf(std::move(seconds), m_percentile / kAll);
 }
 
-double
-OortSelection::Penalty(double seconds, double preferred) const
+double OortSelection::Penalty(double seconds, double preferred) const
 {
     return seconds > preferred ? std::pow(preferred / seconds, m_options.penalty) : 1;
 }
 
-OortSelection::Scores
-OortSelection::ScoresOf(const std::vector<int64_t>& tried, double preferred) const
+OortSelection::Scores OortSelection::ScoresOf(const std::vector<int64_t>& tried,
+                                              double preferred) const
 {
     Scores scores;
     std::vector<double> utilities;
@@ -151,12 +141,11 @@ OortSelection::ScoresOf(const std::vector<int64_t>& tried, double preferred) con
 
 /// Draws clients in proportion to their scores, without replacement: those with the largest
 /// log(u) / score (Efraimidis, Spirakis, Information Processing Letters 2006).
-void
-OortSelection::Draw(Scores from,
-                    int64_t wanted,
-                    uint64_t choice,
-                    uint64_t part,
-                    std::vector<Pick>& picks)
+void OortSelection::Draw(Scores from,
+                         int64_t wanted,
+                         uint64_t choice,
+                         uint64_t part,
+                         std::vector<Pick>& picks)
 {
     for (auto& [score, client] : from)
     {
@@ -171,8 +160,7 @@ OortSelection::Draw(Scores from,
     }
 }
 
-std::vector<Pick>
-OortSelection::Select(uint64_t choice, int64_t wanted, const Candidates& from)
+std::vector<Pick> OortSelection::Select(uint64_t choice, int64_t wanted, const Candidates& from)
 {
     enum Part : uint64_t
     {
@@ -196,8 +184,7 @@ OortSelection::Select(uint64_t choice, int64_t wanted, const Candidates& from)
             continue;
         }
         const double slow =
-            m_predicted.empty() ? 1
-                                : Penalty(m_predicted[static_cast<size_t>(client)], preferred);
+            m_predicted.empty() ? 1 : Penalty(m_predicted[static_cast<size_t>(client)], preferred);
         fresh.emplace_back(slow * static_cast<double>(from.WeightOf(client)), client);
     }
     const double u = UnitInterval(HashWords({kOortStream, m_seed, choice, kRounding}));
@@ -227,16 +214,14 @@ OortSelection::Select(uint64_t choice, int64_t wanted, const Candidates& from)
     return picks;
 }
 
-void
-OortSelection::Observe(const TaskFacts& facts)
+void OortSelection::Observe(const TaskFacts& facts)
 {
     const double utility = static_cast<double>(facts.samples) * std::sqrt(facts.squaredLoss);
     m_known[facts.client] = {utility, static_cast<double>(facts.time) * 1e-9, m_version + 1};
     m_sum += utility;
 }
 
-void
-OortSelection::OnVersion(int64_t version)
+void OortSelection::OnVersion(int64_t version)
 {
     m_version = version;
     if (m_options.pacer == 0 || version % m_options.pacer != 0)
@@ -260,8 +245,7 @@ OortSelection::OnVersion(int64_t version)
 }
 
 /// The pacer's numbers, then four for each client.
-std::vector<double>
-OortSelection::State() const
+std::vector<double> OortSelection::State() const
 {
     std::vector<double> state = {static_cast<double>(m_version), m_percentile, m_sum, m_lastSum};
     for (const auto& [client, known] : m_known)
@@ -275,8 +259,7 @@ OortSelection::State() const
     return state;
 }
 
-void
-OortSelection::SetState(const std::vector<double>& state)
+void OortSelection::SetState(const std::vector<double>& state)
 {
     constexpr size_t kNumbers = 4;
     m_known.clear();
@@ -290,9 +273,8 @@ OortSelection::SetState(const std::vector<double>& state)
     m_lastSum = state[3];
     for (size_t i = kNumbers; i + kNumbers <= state.size(); i += kNumbers)
     {
-        m_known[static_cast<int64_t>(state[i])] = {state[i + 1],
-                                                   state[i + 2],
-                                                   static_cast<int64_t>(state[i + 3])};
+        m_known[static_cast<int64_t>(state[i])] = {
+            state[i + 1], state[i + 2], static_cast<int64_t>(state[i + 3])};
     }
 }
 

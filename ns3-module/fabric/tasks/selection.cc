@@ -1,5 +1,7 @@
 #include "selection.h"
 
+#include "oort-selection.h"
+
 #include "fabric/base/error.h"
 #include "fabric/base/hash.h"
 #include "fabric/base/settings.h"
@@ -320,6 +322,10 @@ std::unique_ptr<Selection> MakeSelection(const std::string& text,
     {
         made = std::make_unique<PowerOfChoice>(seed, settings.Int("d", 0, 1, INT32_MAX));
     }
+    else if (settings.Type() == "oort")
+    {
+        made = std::make_unique<OortSelection>(seed, OortSelection::Read(settings), info);
+    }
     else if (settings.Type() == "tiers")
     {
         const int most = static_cast<int>(std::min<int64_t>(info.clients, 1'000'000));
@@ -333,8 +339,10 @@ std::unique_ptr<Selection> MakeSelection(const std::string& text,
     }
     else
     {
-        throw Error(
-            option, text, "uniform, weighted, round-robin, power-of-choice[:d=N], tiers[:count=5]");
+        throw Error(option,
+                    text,
+                    "uniform, weighted, round-robin, power-of-choice[:d=N], "
+                    "oort[:explore=0.9,...], tiers[:count=5]");
     }
     settings.RejectUnread();
     return made;

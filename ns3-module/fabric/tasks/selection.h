@@ -8,6 +8,8 @@
 //   power-of-choice  d candidates in proportion to weights, without replacement; of these, those
 //                    whose last loss was the largest, and first those that have none yet (Cho,
 //                    Wang, Joshi, 2020, the variant without messages of its own)
+//   oort             those with large losses and short tasks, and some that were never tried
+//                    (oort-selection.h)
 //   tiers            classes of equal size by predicted task time; one class for each choice
 //                    (Chai et al., HPDC 2020, the static form)
 #pragma once
@@ -34,7 +36,10 @@ struct Pick
 struct TaskFacts
 {
     int client = 0;
-    double loss = 0; ///< mean loss of its samples
+    double loss = 0;        ///< mean loss of its samples
+    double squaredLoss = 0; ///< mean of the squares of their losses, where it is read
+    int64_t samples = 0;    ///< of the client
+    TimeNs time = 0;        ///< from dispatch to end
 };
 
 /// SelectionInfo is what selections may ask for.
@@ -68,8 +73,17 @@ class Selection
     {
         return false;
     }
+    /// Returns true where choices depend on squares of losses.
+    virtual bool ReadsSquares() const
+    {
+        return false;
+    }
     /// Tells it of a task that counted.
     virtual void Observe(const TaskFacts&)
+    {
+    }
+    /// Tells it of a version that was made, from 1 on, behind its tasks.
+    virtual void OnVersion(int64_t)
     {
     }
     /// Returns what it has learnt, and takes it back, for checkpoints.

@@ -393,7 +393,7 @@ TEST(Selection, UniformIsUniformAndWeightedFollowsWeights) {
   EXPECT_EQ(uniform->Select(1, 30, candidates).size(), 17u);
   EXPECT_EQ(MessageOf([] { MakeSelection("best", 1, "selection"); }),
             "selection: got 'best'; allowed: uniform, weighted, round-robin, "
-            "power-of-choice[:d=N], tiers[:count=5]");
+            "power-of-choice[:d=N], oort[:explore=0.9,...], tiers[:count=5]");
   EXPECT_EQ(MessageOf([] { MakeSelection("tiers", 1, "selection"); }),
             "selection: got 'tiers'; allowed: uniform, weighted, round-robin: nobody predicts "
             "times here");

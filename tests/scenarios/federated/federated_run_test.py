@@ -6,6 +6,7 @@ Usage: federated_run_test.py LEGACY_FEDERATED LEGACY_SCENARIO
 import collections
 import csv
 import json
+import math
 import pathlib
 import shutil
 import subprocess
@@ -248,8 +249,8 @@ class FederatedRun(unittest.TestCase):
         self.assertEqual(done.returncode, 1)
         return done.stderr
 
-    def killed(self, name, *options):
-        """Kills a run 20 times, which goes on each time, and expects the files of a whole one."""
+    def killed(self, name, *options, times=20):
+        """Kills a run, which goes on each time, and expects the files of a whole one."""
         options = [*options, "--rounds=30", "--train-limit=240", "--checkpoint=1ms"]
         whole = self.run_to_end(name + "-whole", *options, "--checkpoint=off")
         folder = self.root / name
@@ -260,7 +261,58 @@ class FederatedRun(unittest.TestCase):
                                      *resume], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                     text=True)
 
-        kill_at_random(self, folder, 20, start, lambda: self.expect_same(folder, whole))
+        kill_at_random(self, folder, times, start, lambda: self.expect_same(folder, whole))
+
+    def test_secure_aggregation_takes_more_bytes_and_says_so(self):
+        options = ["--policies=dense,randomk", "--rounds=3"]
+        plain = self.run_to_end("unmasked", *options)
+        folder = self.root / "masked"
+        done = run(folder, *options, "--secure-aggregation=on")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("no protocol is simulated", done.stdout)
+        for one, other in zip(rows(plain, "tasks.csv"), rows(folder, "tasks.csv"), strict=True):
+            self.assertEqual(int(other["message_bytes"]),
+                             math.ceil(1.73 * int(one["message_bytes"])))
+        for name in ("training_loss", "message_bytes"):  # nothing else changes
+            self.assertEqual([row[name] for row in rows(plain, "steps.csv")],
+                             [row[name] for row in rows(folder, "steps.csv")])
+        self.assertIn("off with topk", self.refused("--secure-aggregation=on", "--policies=topk"))
+        self.assertIn("off with algorithm fedbuff",
+                      self.refused("--secure-aggregation=on", "--algorithms=fedbuff",
+                                   "--policies=dense", "--server=async:concurrency=4"))
+
+    def test_rates_over_steps_are_recorded_and_resumed(self):
+        options = ["--policies=topk", "--rate-over=steps", "--schedule=cosine",
+                   "--local=epochs:1-3", "--algorithms=scaffold,fedavg"]
+        folder = self.run_to_end("rates", *options, "--record")
+        self.expect_same(folder, self.replayed(folder, "rates-again"))
+        rates = [float(row["learning_rate"]) for row in rows(folder, "steps.csv")]
+        self.assertGreater(rates[0], rates[5])
+        self.killed("rates-killed", *options, times=5)
+
+    def test_oort_runs_are_killed_and_go_on(self):
+        self.killed("killed-oort", "--policies=topk", "--algorithms=fedavg", "--dropout=0.1",
+                    "--population=phones", "--selection=oort:pacer=5", "--deadline=factor:3",
+                    times=8)
+
+    def test_oort_depends_on_the_network(self):
+        self.assertIn("federated.selection: it reads times",
+                      self.refused("--record", "--selection=oort"))
+        options = ["--policies=dense", "--population=phones", "--rounds=20"]
+        one = self.run_to_end("oort", *options, "--selection=oort", "--threads=1")
+        self.expect_same(one, self.run_to_end("oort-8", *options, "--selection=oort",
+                                              "--threads=8"))
+        uniform = self.run_to_end("uniform", *options)
+        self.assertLess(float(rows(one, "steps.csv")[-1]["simulated_seconds"]),
+                        float(rows(uniform, "steps.csv")[-1]["simulated_seconds"]))
+        async_run = self.run_to_end("oort-async", "--policies=dense", "--algorithms=fedbuff:k=3",
+                                    "--server=async:concurrency=6", "--selection=oort")
+        tasks = sorted(rows(async_run, "tasks.csv"), key=lambda task: float(task["dispatched"]))
+        busy = {}
+        for task in tasks:  # nobody has two tasks at once
+            end = float(task["uploaded"] or "inf")
+            self.assertGreaterEqual(float(task["dispatched"]), busy.get(task["client"], 0))
+            busy[task["client"]] = end
 
     def test_synchronous_runs_are_killed_and_go_on(self):
         self.killed("killed-sync", "--policies=topk,qsgd,lgreco", "--algorithms=fedavg,scaffold",

@@ -95,6 +95,32 @@ TEST_F(Federated, EqualsGradientDescentWhereAllClientsMakeOneStep) {
   EXPECT_LT(Distance(run->Weights(), expected), 1e-6);
 }
 
+// A federation of one client is a training of its samples, version by version.
+TEST_F(Federated, OfOneClientIsATraining) {
+  const auto one = MakePartition("iid", samples_->Labels(), 1, 1);
+  FederatedOptions options = Options();
+  options.per_version = 1;
+  options.epochs = 2;
+  options.local.sgd.momentum = 0.9;
+  ClientStore store(testing::TempDir(), int64_t{1} << 30);
+  FederatedTraining training(options, *task_, task_->RequestFor("logistic", 1), *one,
+                             MakeUniformPolicy(1), store);
+  LocalTrainer trainer(*task_, *samples_, task_->RequestFor("logistic", 1), options.local, {});
+  std::vector<float> weights = trainer.initial_weights();
+  const std::vector<int64_t> own = one->SamplesOf(0);
+  for (int64_t version = 0; version < 3; ++version) {
+    training.Start({version, 0});
+    training.Count({version, 0});
+    training.Update();
+    const LocalResult result = trainer.Train(
+        {.version = version, .samples = own, .epochs = 2, .base = weights, .rate = [](int64_t) {
+           return 0.05;
+         }});
+    for (size_t i = 0; i < weights.size(); ++i) weights[i] += result.update[i];
+    EXPECT_LT(Distance({training.weights().begin(), training.weights().end()}, weights), 1e-6);
+  }
+}
+
 TEST_F(Federated, Learns) {
   FederatedOptions options = Options();
   options.epochs = 3;
@@ -148,7 +174,21 @@ TEST_F(Federated, EqualsFedAvgAtTheLimitsOfAlgorithms) {
   const std::vector<float> plain = after("fedavg", Weighting::kUniform);
   EXPECT_EQ(after("fedprox:mu=0", Weighting::kUniform), plain);
   EXPECT_EQ(after("fedavgm:momentum=0", Weighting::kUniform), plain);
+  EXPECT_EQ(after("diloco:momentum=0,rate=1", Weighting::kUniform), plain);
   EXPECT_NE(after("fedavg", Weighting::kSamples), plain);
+  // FedNova divides by the number of steps, which is the same for all, or not.
+  FederatedOptions equal = Options();
+  equal.steps = 2;
+  const auto fednova = [&](const char* algorithm) {
+    equal.algorithm = algorithm;
+    const auto run = Make(equal);
+    run->Rounds(3);
+    return run->Weights();
+  };
+  EXPECT_LT(Distance(fednova("fednova"), fednova("fedavg")), 1e-6);
+  equal.steps = 0;
+  equal.local.batch_size = 4;
+  EXPECT_GT(Distance(fednova("fednova"), fednova("fedavg")), 1e-5);
   // SCAFFOLD's control variates are zero in the first round.
   FederatedOptions options = Options();
   options.weighting = Weighting::kUniform;
@@ -273,6 +313,161 @@ TEST_F(Federated, LearnsMoreWithMemory) {
   };
   EXPECT_LT(loss(UplinkMemory::kClient, "fedavg"), loss(UplinkMemory::kOff, "fedavg"));
   EXPECT_LT(loss(UplinkMemory::kEf21, "fedavg"), loss(UplinkMemory::kOff, "fedavg"));
+}
+
+// What clients computed is what the server got, and what they hold; tasks that are lost move
+// nothing.
+TEST_F(Federated, ConservesWhatClientsCompute) {
+  FederatedOptions options = Options();
+  options.scheme = "topk";
+  const auto run = Make(options, 0.05);
+  LocalTrainer trainer(*task_, *samples_, task_->RequestFor("logistic", 1), options.local, {});
+  const std::vector<float> start = run->Weights();
+  std::vector<double> computed(start.size());
+  for (const int64_t client : {3, 3, 1, 3, 1}) {
+    const int64_t version = run->training.version();
+    run->training.Start({version, 1 - client / 3});  // of client 0 or 1, and lost
+    run->training.Abandon({version, 1 - client / 3});
+    const std::vector<int64_t> own = partition_->SamplesOf(client);
+    const std::vector<float> base = run->Weights();
+    const LocalResult oracle = trainer.Train(
+        {.version = version, .client = client, .samples = own, .base = base, .rate = [](int64_t) {
+           return 0.05;
+         }});
+    for (size_t i = 0; i < computed.size(); ++i) computed[i] += oracle.update[i];
+    run->Round({client});
+  }
+  std::vector<double> held(start.size());
+  for (const int64_t client : {1, 3}) {
+    const Bytes kept = run->store.Get(client, StateKind::kResidual).value();
+    StateReader in(kept);
+    in.Number();
+    const std::vector<float> residual = run->training.uplink().ValuesOf(in.Blob());
+    for (size_t i = 0; i < held.size(); ++i) held[i] += residual[i];
+  }
+  EXPECT_FALSE(run->store.Get(0, StateKind::kResidual));
+  double most = 0, norm = 0;
+  for (size_t i = 0; i < held.size(); ++i) {
+    norm = std::max(norm, std::abs(held[i]));
+    most = std::max(most, std::abs(run->Weights()[i] - start[i] + held[i] - computed[i]));
+  }
+  EXPECT_LT(most, 2e-6);
+  EXPECT_GT(norm, 1e-3);
+}
+
+// With EF21 each version moves by the mean of what the server knows of all clients, those who did
+// not take part included.
+TEST_F(Federated, MovesByTheMeanOfWhatIsKnown) {
+  for (const char* scheme : {"topk", "topk:vectors=off", "fp16"}) {
+    FederatedOptions options = Options();
+    options.scheme = scheme;
+    options.memory = UplinkMemory::kEf21;
+    options.weighting = Weighting::kUniform;
+    const auto run = Make(options, 0.1);
+    for (int round = 0; round < 4; ++round) {
+      const std::vector<float> before = run->Weights();
+      run->Rounds(1);
+      std::vector<double> mean(before.size());
+      for (int64_t client = 0; client < kClients; ++client) {
+        const auto kept = run->store.Get(client, StateKind::kResidual);
+        if (!kept) continue;
+        StateReader in(*kept);
+        in.Number();
+        const std::vector<float> known = run->training.uplink().ValuesOf(in.Blob());
+        for (size_t i = 0; i < mean.size(); ++i) mean[i] += known[i] / double{kClients};
+      }
+      for (size_t i = 0; i < mean.size(); ++i) {
+        ASSERT_NEAR(run->Weights()[i] - before[i], mean[i], 1e-6) << scheme << " " << round;
+      }
+    }
+  }
+}
+
+// A client's schedule counts its own steps, those of counted tasks.
+TEST_F(Federated, RatesFollowTheStepsOfClients) {
+  FederatedOptions options = Options();
+  options.rate_over_steps = true;
+  options.steps = 4;
+  options.schedule.warmup_steps = 16;
+  options.schedule.learning_rate = 0.16;
+  const auto run = Make(options);
+  FederatedTraining& training = run->training;
+  const auto rate = [&](int64_t client) {
+    training.Start({training.version(), client});
+    return training.Finish({training.version(), client}).rate;
+  };
+  EXPECT_NEAR(rate(2), 0.025, 1e-12);  // the mean of .01, .02, .03 and .04
+  training.Abandon({0, 2});
+  EXPECT_NEAR(rate(2), 0.025, 1e-12);  // what is lost does not count
+  training.Count({0, 2});
+  training.Update();
+  EXPECT_NEAR(rate(2), 0.065, 1e-12);
+  EXPECT_NEAR(rate(1), 0.025, 1e-12);
+  training.Count({1, 2});
+  training.Abandon({1, 1});
+  training.Update();
+  StateWriter out;
+  training.Save(out);
+  const Bytes bytes = out.Take();
+  const auto second = Make(options);
+  StateReader in(bytes);
+  second->training.Load(in);
+  second->training.Start({2, 2});
+  EXPECT_NEAR(second->training.Finish({2, 2}).rate, 0.105, 1e-12);
+  // 8 versions of 3 of 6 clients with 4 steps each: a client expects 16 steps, over which a line
+  // falls to 0.
+  options.schedule.warmup_steps = 0;
+  options.schedule.decay = Decay::kLinear;
+  const auto falling = Make(options);
+  falling->training.Start({0, 5});
+  EXPECT_NEAR(falling->training.Finish({0, 5}).rate, 0.145, 1e-12);
+  falling->training.Count({0, 5});
+  falling->training.Update();
+  falling->training.Start({1, 5});
+  EXPECT_NEAR(falling->training.Finish({1, 5}).rate, 0.105, 1e-12);
+}
+
+// Masks take vectors that add up, and more bytes.
+TEST_F(Federated, MasksTakeSumsAlone) {
+  const auto message = [&](const FederatedOptions& options, double parameter) -> std::string {
+    try {
+      Make(options, parameter);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "no error";
+  };
+  FederatedOptions options = Options();
+  for (const char* scheme : {"dense", "fp16", "randomk"}) {
+    options.scheme = scheme;
+    options.masked_bytes = 0;
+    const int64_t plain = Make(options, 0.1)->training.UpBytes().value();
+    options.masked_bytes = 1.73;
+    const auto masked = Make(options, 0.1);
+    const auto expected = static_cast<int64_t>(std::ceil(1.73 * static_cast<double>(plain)));
+    EXPECT_EQ(masked->training.UpBytes(), expected) << scheme;
+    masked->training.Start({0, 1});
+    EXPECT_EQ(masked->training.Finish({0, 1}).up_bytes, expected);
+  }
+  for (const char* scheme : {"topk", "qsgd", "sign", "sidco", "terngrad"}) {
+    options.scheme = scheme;
+    const double parameter = std::string(scheme) == "qsgd" ? 4 : 0.1;
+    EXPECT_NE(message(options, parameter).find(std::string("off with ") + scheme),
+              std::string::npos)
+        << message(options, parameter);
+  }
+  options.scheme = "dense";
+  for (const char* algorithm : {"fedbuff", "fedasync", "scaffold"}) {
+    options.algorithm = algorithm;
+    EXPECT_NE(message(options, 1).find(std::string("off with algorithm ") + algorithm),
+              std::string::npos);
+  }
+  for (const char* algorithm : {"scaffold:uplink=two", "fednova", "feddyn", "fedadam", "diloco"}) {
+    options.algorithm = algorithm;
+    EXPECT_EQ(message(options, 1), "no error") << algorithm;
+  }
+  options.drop_diverged = true;
+  EXPECT_NE(message(options, 1).find("diverged=drop"), std::string::npos);
 }
 
 // A residual that is older than the limit is as none.

@@ -156,6 +156,27 @@ TEST_F(LocalTraining, FollowsTheRulesOfAlgorithms) {
   EXPECT_LT(norm({.dynamic = 5}, 0, 0).first, plain);
 }
 
+// Squares of losses are those of the samples, and change nothing else.
+TEST_F(LocalTraining, TellsTheSquaresOfLosses) {
+  LocalTrainer plain = Trainer({.batch_size = 16}),
+               squares = Trainer({.batch_size = 16, .squares = true});
+  LocalTask task = Of(plain);
+  task.rate = [](int64_t) { return 0.0; };
+  const LocalResult result = squares.Train(task);
+  EXPECT_EQ(result.loss, plain.Train(task).loss);
+  EXPECT_EQ(plain.Train(task).squared_loss, 0);
+  const std::shared_ptr<Model> model = MakeModel(request_);
+  double sum = 0;
+  for (const int64_t sample : own_) {
+    ModelState state;
+    const Batch one = samples_->Gather(std::span(&sample, 1), {});
+    sum += std::pow(task_->Loss(*model, one, state, 0).item<double>(), 2);
+  }
+  EXPECT_NEAR(result.squared_loss, sum / 40, 1e-5);
+  task = Of(plain);
+  EXPECT_EQ(squares.Train(task).update, plain.Train(task).update);
+}
+
 TEST_F(LocalTraining, SaysThatItDiverged) {
   LocalTrainer trainer = Trainer({.batch_size = 8});
   LocalTask task = Of(trainer);
