@@ -35,8 +35,8 @@ struct VersionWork {
   int64_t up_bytes = 0;     // or fabric::kUnknownBytes
   int64_t expected_up = 0;  // what parameters ask for, where it is not known
   WorkList encode;
-  WorkList decode;                 // of one message of the downlink
-  std::optional<DeltaSize> delta;  // of a downlink of deltas
+  WorkList decode = {};                           // of one message of the downlink
+  std::optional<DeltaSize> delta = std::nullopt;  // of a downlink of deltas
 
   // Returns the upload, or what is expected of it.
   int64_t AboutUp() const { return up_bytes < 0 ? expected_up : up_bytes; }
@@ -51,7 +51,7 @@ struct RecordedTask {
   int64_t local_steps = 0;
   std::optional<int64_t> up_bytes;
   std::optional<double> loss;
-  std::optional<double> squares;  // mean of the squared losses
+  std::optional<double> squares = std::nullopt;  // mean of the squared losses
 };
 
 // A TaskRecorder writes the record of a run.

@@ -77,8 +77,7 @@ Downlink::Downlink(const std::string& text, std::span<const Unit> layers, uint64
   if (scheme.empty()) throw Error(kOption, text, kAllowed);
   coder_ = std::make_unique<Uplink>(scheme, std::vector<Unit>(layers.begin(), layers.end()),
                                     delta ? UplinkMemory::kEf21 : UplinkMemory::kOff, 1, kOption);
-  parameters_.assign(layers.size(),
-                     delta ? ParameterOf(coded, coder_->scheme().Parameter()) : 0.0);
+  parameters_.assign(layers.size(), delta ? ParameterOf(coded, coder_->scheme().Parameter()) : 0.0);
   coder_->Check(parameters_);
 }
 
@@ -101,14 +100,15 @@ std::vector<float> Downlink::Send(std::span<const float> weights) {
 std::vector<float> Downlink::SendHalves(std::span<const float> weights) {
   constexpr float kLargest = 65504;  // of half precision; the codec would saturate
   for (const Unit& layer : coder_->units()) {
-    for (const float weight : weights.subspan(static_cast<size_t>(layer.offset),
-                                              static_cast<size_t>(layer.numel))) {
+    for (const float weight :
+         weights.subspan(static_cast<size_t>(layer.offset), static_cast<size_t>(layer.numel))) {
       if (std::abs(weight) <= kLargest) continue;
       throw Error("version " + std::to_string(version_) + ": layer " + layer.name + " has " +
                   std::to_string(weight) + ", which --downlink=fp16 cannot send: it ends at 65504");
     }
   }
-  messages_ = coder_->Encode(weights, parameters_, {}, {.seed = seed_, .version = version_}).messages;
+  messages_ =
+      coder_->Encode(weights, parameters_, {}, {.seed = seed_, .version = version_}).messages;
   std::vector<float> decoded(weights.size());
   Receive(messages_, version_, decoded);
   return decoded;
