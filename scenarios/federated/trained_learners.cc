@@ -87,10 +87,10 @@ double MaskedBytesOf(const PlanRequest& request) {
   constexpr double kThousand = 1.73, kMost = 1.98;
   constexpr int64_t kClientsOfThousand = int64_t{1} << 10, kMostClients = int64_t{1} << 14;
   const auto* sync = std::get_if<fabric::SyncOptions>(&request.server);
-  const auto cohort =
-      sync == nullptr
-          ? int64_t{1}
-          : static_cast<int64_t>(std::ceil(sync->overSelect * static_cast<double>(sync->perRound)));
+  const auto cohort = sync == nullptr
+                          ? int64_t{1}
+                          : static_cast<int64_t>(std::ceil(
+                                sync->overSelect * static_cast<double>(sync->perRound) - 1e-9));
   if (cohort > kMostClients) {
     throw Error("federated.secure_aggregation", "on",
                 "off with " + std::to_string(cohort) +

@@ -138,12 +138,12 @@ class CountingTask : public Classification {
   std::unique_ptr<Feed> Open(const FeedOptions& options) const override {
     return std::make_unique<OneEpoch>(Classification::Open(options));
   }
-  torch::Tensor Loss(Model& model, const Batch& batch, ModelState& state,
-                     double smoothing) const override {
+  torch::Tensor Loss(Model& model, const Batch& batch, ModelState& state, double smoothing,
+                     double* squares) const override {
     if (state.empty()) state = {torch::tensor(int64_t{0})};
     visits.push_back(state[0].item<int64_t>());
     state[0] = state[0] + 1;
-    return Classification::Loss(model, batch, state, smoothing);
+    return Classification::Loss(model, batch, state, smoothing, squares);
   }
   mutable std::vector<int64_t> visits;
 };

@@ -309,8 +309,8 @@ void FederatedTraining::Impl::Publish(std::vector<float> weights, std::vector<fl
   version->delta = downlink->Size();
   if (!downlink->Exact()) own = std::move(weights);
   version->buffers = std::move(buffers);
-  const std::span<const float> downlink = aggregator->Downlink();
-  version->downlink.assign(downlink.begin(), downlink.end());
+  const std::span<const float> second = aggregator->Downlink();
+  version->downlink.assign(second.begin(), second.end());
   version->announcement_bytes = announcement_bytes;
   newest = std::move(version);
   decided = false;

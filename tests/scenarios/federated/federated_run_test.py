@@ -276,6 +276,18 @@ class FederatedRun(unittest.TestCase):
         for name in ("training_loss", "message_bytes"):  # nothing else changes
             self.assertEqual([row[name] for row in rows(plain, "steps.csv")],
                              [row[name] for row in rows(folder, "steps.csv")])
+        # More clients a round need more, and there is no figure beyond 2^14.
+        many = ["--clients=1030", "--per-round=1024", "--partition=iid:samples=2,replace=on",
+                "--policies=dense", "--rounds=1"]
+        plain = self.run_to_end("many", *many)
+        for more, factor in (([], 1.73), (["--over-select=1.005"], 1.98)):
+            masked = self.run_to_end(f"many-{factor}", *many, *more, "--secure-aggregation=on")
+            bytes_up = {int(row["message_bytes"]) for row in rows(masked, "tasks.csv")}
+            self.assertEqual(bytes_up, {math.ceil(factor * int(
+                rows(plain, "tasks.csv")[0]["message_bytes"]))})
+        self.assertIn("beyond 16384", self.refused(
+            "--secure-aggregation=on", "--policies=dense", "--clients=16400", "--per-round=16385",
+            "--partition=iid:samples=2,replace=on"))
         self.assertIn("off with topk", self.refused("--secure-aggregation=on", "--policies=topk"))
         self.assertIn("off with algorithm fedbuff",
                       self.refused("--secure-aggregation=on", "--algorithms=fedbuff",

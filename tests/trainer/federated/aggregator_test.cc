@@ -198,6 +198,18 @@ TEST(Aggregators, FedNovaNormalisesByWhatStepsAmountTo) {
   EXPECT_FLOAT_EQ(model[0], 1);  // a single client keeps its update
 }
 
+// FedDyn's version is the mean of the clients' models, whatever they started from.
+TEST(Aggregators, FedDynAveragesModels) {
+  const auto dyn = MakeAggregator("feddyn:alpha=0.5", {.numel = 1, .clients = 4});
+  const std::array<float, 1> base = {2}, one = {1}, three = {3};
+  std::array<float, 1> model = {2.25F};  // clients decoded 2
+  dyn->Add({.update = one, .base = base});
+  dyn->Add({.update = three, .base = base});
+  dyn->Apply(model);
+  // h = -.5 / 4 x 4 = -.5, and the version is mean(3, 5) - h / .5.
+  EXPECT_FLOAT_EQ(model[0], 5);
+}
+
 TEST(Aggregators, GoOnFromTheirState) {
   for (const AggregatorRow& row : AggregatorRows()) {
     if (row.info.name == "fedasync") continue;
