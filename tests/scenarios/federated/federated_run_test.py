@@ -129,6 +129,25 @@ class FederatedRun(unittest.TestCase):
             if "half" in policy:
                 self.assertTrue(all(decoded))
 
+    def test_clients_pay_for_the_messages_that_they_missed(self):
+        """Equal clients: a task works longer by each version since its client's last one."""
+        folder = self.run_to_end("missed", "--policies=dense", "--partition=iid",
+                                 "--train-limit=480", "--downlink=delta:topk@1%", "--rounds=20",
+                                 "--per-round=3")
+        last, seconds = {}, collections.defaultdict(set)
+        tasks = sorted(rows(folder, "tasks.csv"), key=lambda task: int(task["base_version"]))
+        for task in tasks:
+            version = int(task["base_version"])
+            missed = version - last.get(task["client"], version)
+            last[task["client"]] = version
+            seconds[missed].add(round(float(task["worked"]) - float(task["downloaded"]), 8))
+        self.assertGreater(len(seconds), 5)
+        base, one = min(seconds[0]), min(seconds[1]) - min(seconds[0])
+        self.assertGreater(one, 1e-6)
+        for missed, works in seconds.items():
+            for work in works:
+                self.assertAlmostEqual(work, base + missed * one, delta=2e-8 * (1 + missed))
+
     def test_a_replay_changes_lines_devices_and_prices_alone(self):
         folder = self.run_to_end("base", "--record", "--policies=dense,topk")
         changes = ["--population=broadband:up=2Mbps", "--device-speed=2", "--price=0.1"]
