@@ -214,6 +214,24 @@ class FederatedRun(unittest.TestCase):
                 self.assertEqual(times, sorted(times))
                 self.assertEqual(bool(task["uploaded"]), task["end"] in ("counted", "stale"))
 
+    def test_one_client_and_one_sample_are_enough(self):
+        alone = self.run_to_end("alone", "--clients=1", "--per-round=1", "--policies=dense,topk",
+                                "--partition=iid", "--train-limit=1")
+        for task in rows(alone, "tasks.csv"):
+            self.assertEqual((task["client"], task["samples"], task["local_steps"], task["end"]),
+                             ("0", "1", "1", "counted"))
+        one_each = self.run_to_end("one-each", "--policies=dense", "--partition=iid",
+                                   "--train-limit=12", "--local=epochs:3")
+        for client in rows(one_each, "clients.csv"):
+            self.assertEqual((client["samples"], client["labels"]), ("1", "1"))
+        for task in rows(one_each, "tasks.csv"):
+            self.assertEqual(task["local_steps"], "3")
+
+    def test_residuals_beyond_memory_change_nothing(self):
+        options = ["--policies=topk", "--algorithms=fedavg,scaffold"]
+        whole = self.run_to_end("in-memory", *options)
+        self.expect_same(whole, self.run_to_end("on-disk", *options, "--state-memory=1KiB"))
+
     def test_a_run_is_the_plan_of_its_bytes_and_works(self):
         """Equal clients with equal data: rounds are those of a plan without training."""
         options = ["--policies=dense", "--partition=iid", "--train-limit=480",
