@@ -3,8 +3,10 @@
 #include <torch/torch.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <utility>
 
 #include "base/error.h"
@@ -22,6 +24,10 @@ RandomKey KeyOf(const LocalTask& task, uint64_t seed, int64_t step, Purpose purp
           .worker = static_cast<uint32_t>(task.client),
           .purpose = purpose};
 }
+
+// Returns a number that grows with the magnitude; that of infinity is below those of NaN. Loops
+// over it are vectorized.
+int32_t MagnitudeBits(float value) { return std::bit_cast<int32_t>(value) & 0x7FFFFFFF; }
 
 // Gives the batches of a task: its samples in another order in each epoch.
 class LocalOrder {
@@ -145,18 +151,19 @@ LocalResult LocalTrainer::Train(const LocalTask& task) {
   result.squared_loss /= count;
 
   result.update.resize(gradient_.size());
-  float sum = 0;
+  int32_t largest = 0;
   for (size_t l = 0; l < layers_.size(); ++l) {
     const std::span<const float> own = Weights(l);
+    const float* const base = task.base.data() + layers_[l].offset;
+    float* const update = result.update.data() + layers_[l].offset;
     for (size_t i = 0; i < own.size(); ++i) {
-      const size_t at = static_cast<size_t>(layers_[l].offset) + i;
-      result.update[at] = own[i] - task.base[at];
-      sum += result.update[at] * 0;
+      update[i] = own[i] - base[i];
+      largest = std::max(largest, MagnitudeBits(update[i]));
     }
   }
   result.buffers = Buffers();
-  for (const float value : result.buffers) sum += value * 0;
-  result.finite = sum == 0;
+  for (const float value : result.buffers) largest = std::max(largest, MagnitudeBits(value));
+  result.finite = largest < MagnitudeBits(std::numeric_limits<float>::infinity());
   StateWriter state;
   optimizer->Save(state);
   result.optimizer = state.Take();

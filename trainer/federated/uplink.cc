@@ -49,7 +49,10 @@ struct Uplink::State {
       return codec.squares.empty() &&
              std::ranges::all_of(codec.numbers, [](double number) { return number == 0; });
     };
-    StateWriter out;
+    // Most states are the values alone, and many clients keep one: it has no room to spare.
+    Bytes saved;
+    saved.reserve(values.size() * sizeof(float) + 2 * sizeof(uint64_t));
+    StateWriter out([&](ByteSpan bytes) { saved.insert(saved.end(), bytes.begin(), bytes.end()); });
     out.Number(values.size());
     out.Floats(values);
     out.Number(static_cast<uint64_t>(codecs.size() - std::ranges::count_if(codecs, is_new)));
@@ -61,7 +64,8 @@ struct Uplink::State {
       out.Number(codec.squares.size());
       out.Floats(codec.squares);
     }
-    return out.Take();
+    out.Flush();
+    return saved;
   }
 };
 
