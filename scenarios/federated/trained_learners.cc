@@ -20,6 +20,7 @@
 #include "scenarios/federated/client_clock.h"
 #include "scenarios/federated/learner.h"
 #include "scenarios/options/methods.h"
+#include "scenarios/training/scenario_task.h"
 #include "trainer/federated/federated_training.h"
 #include "trainer/federated/partition_view.h"
 #include "trainer/models/model.h"
@@ -528,19 +529,11 @@ class Learners : public FederatedLearners {
  public:
   explicit Learners(const Scenario& scenario)
       : scenario_(scenario),
-        task_(LoadTask({.dataset = scenario.dataset,
-                        .data_root = scenario.data_root,
-                        .train_limit = scenario.train_limit,
-                        .test_limit = scenario.test_limit,
-                        .window = static_cast<int>(scenario.window),
-                        .evaluation_columns = scenario.evaluation_columns,
-                        .validation = *scenario.evaluate_on == TextPart::kValidation,
-                        .negatives = scenario.negatives,
-                        .strict = scenario.strict_data})),
+        task_(TaskOf(scenario)),
         samples_(task_->OpenSamples()),
         labels_(samples_->Labels()),
-        layers_(LayersOf(task_->RequestFor(scenario.model, scenario.seed))),
-        costs_(CostsOf(task_->RequestFor(scenario.model, scenario.seed))) {}
+        layers_(LayersOf(ModelOf(scenario, *task_, scenario.seed))),
+        costs_(CostsOf(ModelOf(scenario, *task_, scenario.seed))) {}
 
   std::span<const Metric> Metrics() const override { return task_->Info().metrics; }
   std::span<const Unit> Layers() const override { return layers_; }
@@ -582,7 +575,7 @@ class Learners : public FederatedLearners {
     if (options.masked_bytes > 0) {
       built.description += fmt::format("; {:g} times the bytes up for masks", options.masked_bytes);
     }
-    ModelRequest model = task_->RequestFor(scenario_.model, seed);
+    ModelRequest model = ModelOf(scenario_, *task_, seed);
     return std::make_unique<TrainedLearner>(
         TrainedLearner::Parts{scenario_, *task_, labels_, request, options, std::move(model),
                               costs_, std::move(built), folder, row.name, recorder});

@@ -128,6 +128,7 @@ bool ReadsTrainingAlone(const std::string& key) {
       "training.decay_vectors", "training.label_smoothing", "training.clip_worker",
       "training.clip_mean",     "training.window",          "training.evaluation_columns",
       "training.evaluate_on",   "training.negatives",       "training.strict_data",
+      "training.augment",       "training.normalise",       "training.init",
       "training.loss"};
   return keys.count(key) > 0;
 }

@@ -75,7 +75,10 @@ struct Scenario {
   Parsed<ParseTextPart> evaluate_on = "test";
   int negatives = 4;         // drawn items that each pair of a recommendation comes with
   bool strict_data = false;  // true: the first broken image ends the run
+  Parsed<ParseAugment> augment = "auto";
+  bool normalise = true;  // false: inputs of images are pixels / 255
   std::string model = "small-cnn";
+  Parsed<ParseInit> init = "model";  // how weights start
   int workers = 16;
   int batch = 16;          // samples per worker and pass
   int64_t accumulate = 1;  // passes of a step

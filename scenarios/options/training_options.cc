@@ -56,9 +56,19 @@ std::vector<ScenarioOption> OptionsOfTraining() {
       Switch<&Scenario::strict_data>(
           "training.strict_data", "--strict-data",
           "end at the first broken image of a folder, instead of leaving out one in a thousand"),
+      Text<&Scenario::augment>(
+          "training.augment", "--augment", "auto|off|crop|reflect-crop",
+          "how training images in memory are moved: cropped after padding with 4 black pixels, or "
+          "with 4 reflected ones, and mirrored; auto: as the data set has it"),
+      Switch<&Scenario::normalise>("training.normalise", "--normalise",
+                                   "normalise images by the data set's mean and deviation; off: "
+                                   "inputs are pixels / 255"),
       Text<&Scenario::model>(
           "training.model", "--model", "NAME[:k=v,...]",
           "model to train, as in resnet18:width=16; --model=list prints the names and options"),
+      Text<&Scenario::init>("training.init", "--init", "model|torch",
+                            "how weights start: as the model has it, or as PyTorch's layers do, "
+                            "weights and biases uniform within 1 / sqrt(fan-in)"),
       Integer<&Scenario::workers, 1, 65536>("training.workers", "--workers",
                                             "number of simulated data-parallel workers"),
       Integer<&Scenario::batch, 1, 1 << 20>("training.batch", "--batch",

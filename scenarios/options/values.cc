@@ -51,4 +51,17 @@ TextPart ParseTextPart(const std::string& text, const std::string& key) {
   return ParseChoice<TextPart>(text, key, kNames);
 }
 
+std::optional<Augmentation> ParseAugment(const std::string& text, const std::string& key) {
+  if (text == "auto") return std::nullopt;
+  if (text == "off") return Augmentation::kNone;
+  if (text == "crop") return Augmentation::kCrop;
+  if (text == "reflect-crop") return Augmentation::kReflectCrop;
+  throw Error(key, text, "auto, off, crop or reflect-crop");
+}
+
+WeightRule ParseInit(const std::string& text, const std::string& key) {
+  constexpr std::array kNames = {"model", "torch"};
+  return ParseChoice<WeightRule>(text, key, kNames);
+}
+
 }  // namespace legacy

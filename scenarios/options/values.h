@@ -15,6 +15,8 @@
 #include "scenarios/network/network.h"
 #include "trainer/clock/profile.h"
 #include "trainer/clock/transfers.h"
+#include "trainer/data/data_catalog.h"
+#include "trainer/models/model_catalog.h"
 
 namespace legacy {
 
@@ -39,6 +41,9 @@ enum class TextPart : uint8_t { kTest, kValidation };
 fabric::Transport ParseTransport(const std::string& text, const std::string& key);
 fabric::Synchronisation ParseSync(const std::string& text, const std::string& key);
 TextPart ParseTextPart(const std::string& text, const std::string& key);
+// Returns nothing for "auto": that of the data set.
+std::optional<Augmentation> ParseAugment(const std::string& text, const std::string& key);
+WeightRule ParseInit(const std::string& text, const std::string& key);
 // Return nothing for "auto", the fastest algorithm on an idle fabric.
 std::optional<fabric::CollectiveAlgorithm> ParseAllReduce(const std::string& text,
                                                           const std::string& key);

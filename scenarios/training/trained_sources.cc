@@ -1,6 +1,7 @@
 // Sources of the trainings of a model on a data set.
 #include <algorithm>
 
+#include "scenarios/training/scenario_task.h"
 #include "scenarios/training/step_sources.h"
 #include "trainer/accelerator.h"
 #include "trainer/models/model.h"
@@ -16,16 +17,8 @@ class Trained : public StepSources {
   Trained(const Scenario& scenario, const ProcessGroup& processes)
       : scenario_(scenario),
         device_(ChooseDevice(*scenario.device, processes.local_rank())),
-        task_(LoadTask({.dataset = scenario.dataset,
-                        .data_root = scenario.data_root,
-                        .train_limit = scenario.train_limit,
-                        .test_limit = scenario.test_limit,
-                        .window = static_cast<int>(scenario.window),
-                        .evaluation_columns = scenario.evaluation_columns,
-                        .validation = *scenario.evaluate_on == TextPart::kValidation,
-                        .negatives = scenario.negatives,
-                        .strict = scenario.strict_data})),
-        layers_(LayersOf(task_->RequestFor(scenario.model, scenario.seed))),
+        task_(TaskOf(scenario)),
+        layers_(LayersOf(ModelOf(scenario, *task_, scenario.seed))),
         steps_per_epoch_(
             task_->Open({scenario.workers, scenario.batch * scenario.accumulate, scenario.seed})
                 ->StepsPerEpoch()) {}
@@ -35,7 +28,7 @@ class Trained : public StepSources {
   int64_t StepsPerEpoch() const override { return steps_per_epoch_; }
   std::optional<std::vector<OperationCost>> HostCosts() const override {
     if (device_.accelerator) return std::nullopt;
-    return CostsOf(task_->RequestFor(scenario_.model, scenario_.seed));
+    return CostsOf(ModelOf(scenario_, *task_, scenario_.seed));
   }
   std::span<const Metric> Metrics() const override { return task_->Info().metrics; }
   void Connect(ProcessGroup& processes) override {
@@ -49,8 +42,7 @@ class Trained : public StepSources {
   std::unique_ptr<StepSource> Make(const TrainingOptions& given, BuiltMethod method) override {
     TrainingOptions options = given;
     options.accelerator = device_.accelerator;
-    return std::make_unique<Training>(options, *task_,
-                                      task_->RequestFor(scenario_.model, options.seed),
+    return std::make_unique<Training>(options, *task_, ModelOf(scenario_, *task_, options.seed),
                                       std::move(method.policy), std::move(method.scheme));
   }
 

@@ -30,7 +30,7 @@ const Classification& Glyphs() {
 const Classification& AugmentedGlyphs() {
   static const Classification task([] {
     Dataset glyphs = Glyphs().images();
-    glyphs.augment = true;
+    glyphs.augment = Augmentation::kCrop;
     return glyphs;
   }());
   return task;
@@ -256,12 +256,15 @@ TEST(DeviceTraining, RefusesWhatTheHostRefuses) {
 }
 
 TEST(DeviceData, BatchesHaveTheHostsPixels) {
-  for (const Dataset* data : {&Glyphs().images(), &AugmentedGlyphs().images()}) {
+  Dataset reflected = Glyphs().images();
+  reflected.augment = Augmentation::kReflectCrop;
+  for (const Dataset* data : std::initializer_list<const Dataset*>{
+           &Glyphs().images(), &AugmentedGlyphs().images(), &reflected}) {
     const DeviceData device(*data, torch::kCPU);
     std::vector<int64_t> indices;
     for (int64_t i = 0; i < 120; ++i) indices.push_back(i * 7 % 256);
     std::optional<RandomKey> key;
-    if (data->augment) {
+    if (data->augment != Augmentation::kNone) {
       key = {.seed = 1, .step = 2, .worker = 3, .layer = 0, .purpose = Purpose::kAugment};
     }
     const Batch expected = TrainingBatch(*data, indices, key);

@@ -488,7 +488,7 @@ Dataset Ramps() {
   data.mean = {0};
   data.stddev = {1.0 / 255};
   data.classes = 2;
-  data.augment = true;
+  data.augment = Augmentation::kCrop;
   return data;
 }
 
@@ -523,6 +523,26 @@ TEST(Batch, AugmentationShiftsAndMirrors) {
   EXPECT_EQ(shifts.back().first, 4);
   EXPECT_TRUE(
       torch::equal(images, TrainingBatch(data, indices, key).inputs.round().to(torch::kInt64)));
+}
+
+// Pads by torch::reflection_pad2d, and cuts out what the shift says.
+TEST(Batch, ReflectedCropsAreThoseOfAReflectedImage) {
+  Dataset data = Ramps();
+  data.augment = Augmentation::kReflectCrop;
+  constexpr int kCount = 200, kMost = Shift::kMost;
+  const std::vector<int64_t> indices(kCount, 0);
+  const RandomKey key{.seed = 1, .step = 2, .worker = 3, .layer = 0, .purpose = Purpose::kAugment};
+  const torch::Tensor images = TrainingBatch(data, indices, key).inputs.round();
+  const torch::Tensor padded =
+      torch::reflection_pad2d(data.train_images.to(torch::kFloat32), {kMost, kMost, kMost, kMost});
+  const std::vector<Shift> shifts = DrawShifts(key, kCount);
+  for (int i = 0; i < kCount; ++i) {
+    const Shift& shift = shifts[static_cast<size_t>(i)];
+    torch::Tensor expected =
+        padded[0].narrow(1, kMost + shift.rows, 10).narrow(2, kMost + shift.columns, 10);
+    if (shift.flip) expected = expected.flip({2});
+    ASSERT_TRUE(torch::equal(images[i], expected)) << i;
+  }
 }
 
 }  // namespace

@@ -3,10 +3,31 @@
 #include <torch/torch.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 
 namespace legacy {
 namespace {
+
+// Returns where a pixel of a line of `size` pixels comes from, whose place is up to size - 1
+// outside of it.
+int Reflected(int place, int size) {
+  const int from_end = size - 1 - std::abs(place);
+  return size - 1 - std::abs(from_end);
+}
+
+// Copies one channel, shifted over its reflection, then mirrored.
+void MoveReflected(const uint8_t* from, uint8_t* to, int height, int width, const Shift& shift) {
+  std::vector<int> columns(static_cast<size_t>(width));
+  for (int column = 0; column < width; ++column) {
+    columns[static_cast<size_t>(shift.flip ? width - 1 - column : column)] =
+        Reflected(column + shift.columns, width);
+  }
+  for (int row = 0; row < height; ++row) {
+    const uint8_t* source = from + static_cast<size_t>(Reflected(row + shift.rows, height)) * width;
+    for (const int column : columns) *to++ = source[column];
+  }
+}
 
 // Copies one channel, shifted (pixels from outside are black), then mirrored.
 void MovePlane(const uint8_t* from, uint8_t* to, int height, int width, const Shift& shift) {
@@ -25,7 +46,9 @@ void MovePlane(const uint8_t* from, uint8_t* to, int height, int width, const Sh
   }
 }
 
-torch::Tensor Augmented(const torch::Tensor& images, const RandomKey& key) {
+torch::Tensor Augmented(const torch::Tensor& images, Augmentation augmentation,
+                        const RandomKey& key) {
+  const auto move = augmentation == Augmentation::kReflectCrop ? MoveReflected : MovePlane;
   const std::vector<Shift> shifts = DrawShifts(key, images.size(0));
   torch::Tensor moved = torch::empty_like(images);
   const int64_t channels = images.size(1);
@@ -35,8 +58,8 @@ torch::Tensor Augmented(const torch::Tensor& images, const RandomKey& key) {
   for (int64_t i = 0; i < images.size(0); ++i) {
     for (int64_t c = 0; c < channels; ++c) {
       const int64_t offset = (i * channels + c) * plane;
-      MovePlane(images.data_ptr<uint8_t>() + offset, moved.data_ptr<uint8_t>() + offset, height,
-                width, shifts[i]);
+      move(images.data_ptr<uint8_t>() + offset, moved.data_ptr<uint8_t>() + offset, height, width,
+           shifts[i]);
     }
   }
   return moved;
@@ -68,7 +91,7 @@ Batch TrainingBatch(const Dataset& dataset, std::span<const int64_t> indices,
   const torch::Tensor rows = torch::from_blob(
       const_cast<int64_t*>(indices.data()), {static_cast<int64_t>(indices.size())}, torch::kInt64);
   torch::Tensor images = dataset.train_images.index_select(0, rows);
-  if (augment) images = Augmented(images, *augment);
+  if (augment) images = Augmented(images, dataset.augment, *augment);
   return {NormalizeImages(images, dataset.mean, dataset.stddev),
           dataset.train_labels.index_select(0, rows)};
 }

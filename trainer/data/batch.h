@@ -22,7 +22,8 @@ struct Batch {
 Batch PartOf(const Batch& batch, int64_t part, int64_t parts);
 
 // A Shift is the augmentation of an image: pixel (r, c) becomes that of (r + rows, c + columns),
-// black outside, and the image is then mirrored where `flip` is true.
+// and the image is then mirrored where `flip` is true. Outside, pixels are black, or those of the
+// image's reflection in its border pixels.
 struct Shift {
   static constexpr int kMost = 4;  // pixels
 
@@ -35,8 +36,8 @@ struct Shift {
 std::vector<Shift> DrawShifts(const RandomKey& key, int64_t count);
 
 // Returns training samples `indices`. With `augment` each image is shifted by up to 4 pixels in
-// both directions (black padding) and mirrored with probability 1/2, as usual for CIFAR. Its draws
-// are keyed by the batch's key alone.
+// both directions and mirrored with probability 1/2, as usual for CIFAR, over what the data set's
+// Augmentation says. Its draws are keyed by the batch's key alone.
 Batch TrainingBatch(const Dataset& dataset, std::span<const int64_t> indices,
                     const std::optional<RandomKey>& augment);
 

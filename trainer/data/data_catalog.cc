@@ -92,7 +92,7 @@ CatalogEntry Cifar10() {
           .licence = "none stated; cite Krizhevsky 2009",
           .mean = {0.4914, 0.4822, 0.4465},
           .stddev = {0.2470, 0.2435, 0.2616},
-          .augment = true};
+          .augment = Augmentation::kCrop};
 }
 
 CatalogEntry Cifar100() {
@@ -108,7 +108,7 @@ CatalogEntry Cifar100() {
           .classes = 100,
           .mean = {0.5071, 0.4865, 0.4409},
           .stddev = {0.2673, 0.2564, 0.2762},
-          .augment = true};
+          .augment = Augmentation::kCrop};
 }
 
 // Statistics of ImageNet's training images, as everybody uses them (torchvision's transforms).
@@ -127,7 +127,6 @@ CatalogEntry Images() {
           .classes = 0,
           .mean = kImageMean,
           .stddev = kImageStddev,
-          .augment = true,
           .target = "70%",
           .options = {{"folder", "", "a folder", "the folder that holds train/ and val/"},
                       SizeOption()}};
@@ -147,7 +146,6 @@ CatalogEntry Imagenet() {
           .classes = 1000,
           .mean = kImageMean,
           .stddev = kImageStddev,
-          .augment = true,
           .target = "70%",
           .options = {SizeOption()}};
 }

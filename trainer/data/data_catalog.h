@@ -22,6 +22,13 @@ struct RemoteFile {
   bool archive = false;
 };
 
+// An Augmentation says how images in memory are moved while training.
+enum class Augmentation : uint8_t {
+  kNone,
+  kCrop,         // shifted by up to 4 pixels over black, and mirrored
+  kReflectCrop,  // the same over the image's own reflection
+};
+
 // A CatalogEntry is one data set. What a training reads of it depends on the format:
 // LoadImages() (kEmbedded, kIdx, kCifar10, kCifar100), image_folder.h (kImageFolder), corpus.h
 // (kWordFiles, kText, kGrammar), ratings.h (kRatings, kTastes).
@@ -51,7 +58,7 @@ struct CatalogEntry {
   int classes = 10;               // 0: no classes, or those of the folder
   std::vector<double> mean = {};  // mean of pixel / 255 over the training images, per channel
   std::vector<double> stddev = {};
-  bool augment = false;
+  Augmentation augment = Augmentation::kNone;  // of sets that are held in memory
   TaskKind task = TaskKind::kClassification;
   std::string target = "85%";  // default target (base/metric.h), chosen by hand
   std::vector<OptionSpec> options = {};

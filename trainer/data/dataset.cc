@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "base/error.h"
-#include "trainer/data/data_catalog.h"
+#include "trainer/data/batch.h"
 
 namespace legacy {
 namespace {
@@ -41,7 +41,16 @@ Dataset LoadDataset(const DatasetRequest& request) {
   dataset.mean = entry.mean;
   dataset.stddev = entry.stddev;
   dataset.classes = entry.classes;
-  dataset.augment = entry.augment;
+  if (!request.normalise) {
+    std::ranges::fill(dataset.mean, 0);
+    std::ranges::fill(dataset.stddev, 1);
+  }
+  dataset.augment = request.augment.value_or(entry.augment);
+  const int side = std::min(dataset.height(), dataset.width());
+  if (dataset.augment == Augmentation::kReflectCrop && side <= Shift::kMost) {
+    throw Error("augment reflect-crop: " + entry.name, std::to_string(side) + " pixels",
+                "images of at least " + std::to_string(Shift::kMost + 1) + " pixels a side");
+  }
   return dataset;
 }
 

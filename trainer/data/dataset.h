@@ -4,8 +4,11 @@
 #include <torch/types.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
+
+#include "trainer/data/data_catalog.h"
 
 namespace legacy {
 
@@ -19,8 +22,7 @@ struct Dataset {
   std::vector<double> mean;  // mean of pixel / 255 per channel, fixed for the data set
   std::vector<double> stddev;
   int classes = 0;
-  // True: images are cropped (4 pixels of padding) and flipped while training.
-  bool augment = false;
+  Augmentation augment = Augmentation::kNone;  // of training images
 
   int channels() const { return static_cast<int>(train_images.size(1)); }
   int height() const { return static_cast<int>(train_images.size(2)); }
@@ -35,6 +37,8 @@ struct DatasetRequest {
   std::string data_root;
   int64_t train_limit = 0;  // number of first samples; 0: all (glyphs: its default size)
   int64_t test_limit = 0;
+  std::optional<Augmentation> augment = {};  // nothing: that of the catalogue
+  bool normalise = true;                     // false: pixels / 255
 };
 
 // Loads the data set. Throws Error naming the file, the byte offset and what was expected; for a

@@ -45,13 +45,22 @@ torch::Tensor DeviceData::Augmented(const torch::Tensor& images,
   constexpr int64_t kMost = Shift::kMost;
   const int64_t n = images.size(0), channels = images.size(1);
   const int64_t height = images.size(2), width = images.size(3);
-  const torch::Tensor padded = torch::constant_pad_nd(images, {kMost, kMost, kMost, kMost});
   const auto of = [&](int64_t column) { return choice.select(1, column).unsqueeze(1); };
   const torch::Tensor mirrored = columns_ + of(kFlip) * (width - 1 - 2 * columns_);
-  const torch::Tensor from_rows = (rows_ + kMost + of(kRows)).view({n, 1, height, 1});
-  const torch::Tensor from_columns = (mirrored + kMost + of(kColumns)).view({n, 1, 1, width});
-  return padded.gather(2, from_rows.expand({n, channels, height, width + 2 * kMost}))
-      .gather(3, from_columns.expand({n, channels, height, width}));
+  const torch::Tensor from_rows = rows_ + of(kRows), from_columns = mirrored + of(kColumns);
+  const auto gathered = [&](const torch::Tensor& from, const torch::Tensor& rows,
+                            const torch::Tensor& columns) {
+    return from.gather(2, rows.view({n, 1, height, 1}).expand({n, channels, height, from.size(3)}))
+        .gather(3, columns.view({n, 1, 1, width}).expand({n, channels, height, width}));
+  };
+  if (augment_ == Augmentation::kReflectCrop) {
+    const auto reflected = [](const torch::Tensor& places, int64_t size) {
+      return size - 1 - (size - 1 - places.abs()).abs();
+    };
+    return gathered(images, reflected(from_rows, height), reflected(from_columns, width));
+  }
+  const torch::Tensor padded = torch::constant_pad_nd(images, {kMost, kMost, kMost, kMost});
+  return gathered(padded, from_rows + kMost, from_columns + kMost);
 }
 
 // Divides by a tensor, because LibTorch on a GPU replaces division by a number by multiplication
@@ -63,7 +72,7 @@ torch::Tensor DeviceData::Normalised(const torch::Tensor& images) const {
 Batch DeviceData::Training(const torch::Tensor& choice) const {
   const torch::Tensor indices = choice.select(1, kIndex).contiguous();
   torch::Tensor images = train_images_.index_select(0, indices);
-  if (augment_) images = Augmented(images, choice);
+  if (augment_ != Augmentation::kNone) images = Augmented(images, choice);
   return {Normalised(images), train_labels_.index_select(0, indices)};
 }
 

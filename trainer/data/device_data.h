@@ -34,7 +34,7 @@ class DeviceData {
   torch::Tensor Augmented(const torch::Tensor& images, const torch::Tensor& choice) const;
   torch::Tensor Normalised(const torch::Tensor& images) const;
 
-  bool augment_;
+  Augmentation augment_;
   torch::Tensor train_images_, train_labels_, test_images_, test_labels_;
   torch::Tensor mean_, stddev_, white_;
   torch::Tensor rows_, columns_;  // 0, 1, ...: the rows and columns of an image

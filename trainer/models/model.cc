@@ -60,10 +60,23 @@ std::shared_ptr<Model> Build(const ModelRequest& request) {
   throw Error("model", stage.name, "a model of a family");
 }
 
+double FanIn(const torch::Tensor& weight) {
+  return static_cast<double>(weight.numel() / weight.size(0));
+}
+
+// Returns how a parameter starts as PyTorch has it: nothing for scales and shifts of norms. A bias
+// has the fan-in of the weight beside it.
+std::optional<InitialValues> TorchValues(const Model& model, const std::string& name) {
+  const auto parameters = model.named_parameters();
+  const std::string weight = name.substr(0, name.rfind('.') + 1) + "weight";
+  if (!parameters.contains(weight) || parameters[weight].dim() < 2) return std::nullopt;
+  return InitialValues{InitialValues::Kind::kUniform, 1 / std::sqrt(FanIn(parameters[weight]))};
+}
+
 // Draws the weights. Where the model does not say how they start, those of at least two dimensions
 // are uniform with variance gain / fan-in, where the gain is 2 before a ReLU (He et al., ICCV'15,
 // equation 10) and 1 for the last of them, the classifier. Vectors are 0, and scales are 1.
-void DrawWeights(Model& model, uint64_t seed) {
+void DrawWeights(Model& model, const ModelRequest& request) {
   torch::NoGradGuard no_grad;
   const auto parameters = model.named_parameters();
   size_t classifier = 0;
@@ -72,16 +85,24 @@ void DrawWeights(Model& model, uint64_t seed) {
   }
   for (size_t i = 0; i < parameters.size(); ++i) {
     torch::Tensor parameter = parameters[i].value();
-    const auto initial = model.Initial(parameters[i].key(), parameter);
+    auto initial = model.Initial(parameters[i].key(), parameter);
+    if (request.init == WeightRule::kTorch) {
+      if (initial) {
+        throw Error("training.init", "torch",
+                    "model, as " + request.name + " says itself how its weights start");
+      }
+      initial = TorchValues(model, parameters[i].key());
+    }
     if (parameter.dim() < 2 && !initial) {
       parameter.fill_(parameters[i].key().ends_with("weight") ? 1 : 0);
       continue;
     }
-    const double fan_in = static_cast<double>(parameter.numel() / parameter.size(0));
-    const InitialValues he = {InitialValues::Kind::kUniform,
-                              std::sqrt(3.0 * (i == classifier ? 1 : 2) / fan_in)};
-    const auto [kind, scale] = initial.value_or(he);
-    RandomStream random({.seed = seed,
+    if (!initial) {
+      initial = {InitialValues::Kind::kUniform,
+                 std::sqrt(3.0 * (i == classifier ? 1 : 2) / FanIn(parameter))};
+    }
+    const auto [kind, scale] = *initial;
+    RandomStream random({.seed = request.seed,
                          .step = 0,
                          .worker = 0,
                          .layer = static_cast<uint32_t>(i),
@@ -150,9 +171,12 @@ torch::Tensor Model::Dropout(const torch::Tensor& x, double part) {
 std::shared_ptr<Model> MakeModel(const ModelRequest& request) {
   auto model = Build(request);
   if (IsModelFile(request.name)) {
+    if (request.init != WeightRule::kModel) {
+      throw Error("training.init", "torch", "model with a file, which has its own weights");
+    }
     CheckTrainable(*model, request);
   } else {
-    DrawWeights(*model, request.seed);
+    DrawWeights(*model, request);
   }
   return model;
 }

@@ -15,6 +15,7 @@
 #include "trainer/clock/operation_cost.h"
 #include "trainer/data/batch.h"
 #include "trainer/data/task_catalog.h"
+#include "trainer/models/model_catalog.h"
 
 namespace legacy {
 
@@ -77,6 +78,7 @@ struct ModelRequest {
   int width = 28;
   int classes = 10;   // classes of images, or words of the vocabulary
   uint64_t seed = 1;  // seed of the weights, which are the same bits on every machine
+  WeightRule init = WeightRule::kModel;
   TaskKind task = TaskKind::kClassification;  // says which of the numbers count
   int length = 0;                             // tokens of a window
   int users = 0;
@@ -92,8 +94,9 @@ inline constexpr int64_t kIgnored = -100;
 // request's tokens, and pairs that go through all numbers.
 Batch ExampleBatch(const ModelRequest& request, int64_t samples);
 
-// Makes a model. Throws Error on unknown names, on inputs that the model does not take, and on
-// files that hold no model that can be trained.
+// Makes a model. Throws Error on unknown names, on inputs that the model does not take, on files
+// that hold no model that can be trained, and on kTorch for files and for models that say
+// themselves how they start.
 std::shared_ptr<Model> MakeModel(const ModelRequest& request);
 
 // Makes another instance whose parameters alias `model`'s storage and whose buffers (batch-norm

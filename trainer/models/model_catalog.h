@@ -2,6 +2,7 @@
 // LibTorch. model.h makes them. A model is written as "resnet18" or "resnet18:width=16".
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
 
@@ -9,6 +10,13 @@
 #include "trainer/data/task_catalog.h"
 
 namespace legacy {
+
+// A WeightRule says how weights start.
+enum class WeightRule : uint8_t {
+  kModel,  // as MakeModel draws them
+  // As PyTorch's layers do: weights and biases uniform within 1 / sqrt(fan-in), scales 1.
+  kTorch,
+};
 
 // A ModelRow is a built-in model, and what it takes.
 struct ModelRow {

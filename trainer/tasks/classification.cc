@@ -21,7 +21,7 @@ class ImageSamples : public SampleSet {
   }
   Batch Gather(std::span<const int64_t> samples, const RandomKey& key) const override {
     std::optional<RandomKey> augment;
-    if (dataset_.augment) {
+    if (dataset_.augment != Augmentation::kNone) {
       augment = key;
       augment->purpose = Purpose::kAugment;
     }
@@ -106,7 +106,7 @@ Batch ImageFeed::Get(int worker) const {
 }
 
 std::optional<RandomKey> ImageFeed::AugmentKey(int worker) const {
-  if (!dataset_.augment) return std::nullopt;
+  if (dataset_.augment == Augmentation::kNone) return std::nullopt;
   return RandomKey{.seed = seed_,
                    .step = static_cast<uint64_t>(step_),
                    .worker = static_cast<uint32_t>(worker),

@@ -70,13 +70,15 @@ std::unique_ptr<Task> LoadRatings(const CatalogEntry& entry, const TaskRequest& 
 std::unique_ptr<Task> LoadImages(const CatalogEntry& entry, const TaskRequest& request) {
   if (IsHeldInMemory(entry)) {
     return std::make_unique<Classification>(
-        LoadDataset({request.dataset, request.data_root, request.train_limit, request.test_limit}));
+        LoadDataset({request.dataset, request.data_root, request.train_limit, request.test_limit,
+                     request.augment, request.normalise}));
   }
+  const size_t channels = entry.mean.size();
   return std::make_unique<FolderClassification>(FolderClassification::Options{
       .name = entry.name,
       .folder = FolderRequest(entry, DataRoot(request.data_root), request.strict),
-      .mean = entry.mean,
-      .stddev = entry.stddev,
+      .mean = request.normalise ? entry.mean : std::vector<double>(channels, 0),
+      .stddev = request.normalise ? entry.stddev : std::vector<double>(channels, 1),
       .train_limit = request.train_limit,
       .test_limit = request.test_limit});
 }
@@ -85,6 +87,12 @@ std::unique_ptr<Task> LoadImages(const CatalogEntry& entry, const TaskRequest& r
 
 std::unique_ptr<Task> LoadTask(const TaskRequest& request) {
   const CatalogEntry entry = FindInCatalog(request.dataset);
+  if (request.augment && !IsHeldInMemory(entry)) {
+    throw Error("augment with data set " + entry.name + ": only images in memory are moved");
+  }
+  if (!request.normalise && entry.task != TaskKind::kClassification) {
+    throw Error("normalise with data set " + entry.name + ": it has no images");
+  }
   switch (entry.task) {
     case TaskKind::kClassification:
       return LoadImages(entry, request);

@@ -9,11 +9,13 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "trainer/data/batch.h"
+#include "trainer/data/data_catalog.h"
 #include "trainer/data/sample_labels.h"
 #include "trainer/data/task_catalog.h"
 #include "trainer/models/model.h"
@@ -120,6 +122,9 @@ struct TaskRequest {
   bool validation = false;      // true: texts are evaluated on their validation part
   int negatives = 4;            // drawn items that each pair of a recommendation comes with
   bool strict = false;          // true: the first broken image ends the training
+  // Augmentation of images in memory; nothing: that of the data set.
+  std::optional<Augmentation> augment = {};
+  bool normalise = true;  // false: inputs of images are pixels / 255
 };
 
 // Loads the data of a task. Throws Error naming the file, the byte offset and what was expected;

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "trainer/data/data_catalog.h"
 #include "trainer/data/glyphs.h"
+#include "trainer/tasks/task.h"
 
 namespace legacy::dataset_test {
 namespace {
@@ -41,6 +42,25 @@ TEST(DatasetTest, NormalizesEachChannelByItsOwnStatistics) {
     }
   }
   EXPECT_EQ(images[1][2][3][4].item<int>(), 119);  // left unchanged
+}
+
+TEST(DatasetTest, PixelsAreDividedBy255AloneWithoutNormalisation) {
+  DatasetRequest request = {.name = "glyphs", .data_root = {}, .train_limit = 3, .test_limit = 2};
+  request.normalise = false;
+  const Dataset dataset = LoadDataset(request);
+  const torch::Tensor pixels = dataset.test_images.to(torch::kFloat32) / 255;
+  EXPECT_TRUE(NormalizeImages(dataset.test_images, dataset.mean, dataset.stddev).equal(pixels));
+}
+
+TEST(DatasetTest, AugmentationIsTheRequestsOrTheCatalogues) {
+  EXPECT_EQ(FindInCatalog("cifar10").augment, Augmentation::kCrop);
+  DatasetRequest request = {.name = "glyphs", .data_root = {}, .train_limit = 3, .test_limit = 2};
+  EXPECT_EQ(LoadDataset(request).augment, Augmentation::kNone);
+  request.augment = Augmentation::kReflectCrop;
+  EXPECT_EQ(LoadDataset(request).augment, Augmentation::kReflectCrop);
+  EXPECT_THROW(LoadTask({.dataset = "grammar", .data_root = {}, .augment = Augmentation::kCrop}),
+               Error);
+  EXPECT_THROW(LoadTask({.dataset = "tastes", .data_root = {}, .normalise = false}), Error);
 }
 
 TEST(DatasetTest, RefusesUnknownNames) {

@@ -5,6 +5,7 @@
 #include <torch/torch.h>
 
 #include <cmath>
+#include <map>
 #include <thread>
 
 #include "base/error.h"
@@ -248,6 +249,34 @@ TEST(ModelTest, WeightsHaveTheVarianceOfHe) {
       EXPECT_NEAR(value.mean().item<double>() * std::sqrt(fan_in), 0, 0.15);
     }
   }
+}
+
+// A uniform variable within 1 / sqrt(n) has the variance 1 / (3 n), and comes near its bounds.
+TEST(ModelTest, TorchsWeightsAndBiasesAreUniformWithinTheRootOfTheFanIn) {
+  ModelRequest request = Cifar("niid-cnn");
+  request.init = WeightRule::kTorch;
+  const std::map<std::string, double> fan_ins = {
+      {"conv1", 3 * 25}, {"conv2", 6 * 25}, {"fc1", 16 * 25}, {"fc2", 120}, {"fc3", 84}};
+  const auto model = MakeModel(request);
+  const auto parameters = model->named_parameters();
+  EXPECT_EQ(parameters.size(), 10u);
+  for (const auto& parameter : parameters) {
+    const std::string& name = parameter.key();
+    const double fan_in = fan_ins.at(name.substr(0, name.find('.')));
+    const torch::Tensor scaled = parameter.value().to(torch::kFloat64) * std::sqrt(fan_in);
+    EXPECT_LE(scaled.abs().max().item<double>(), 1) << name;
+    EXPECT_GT(scaled.abs().max().item<double>(), 0.5) << name;
+    if (scaled.numel() < 10000) continue;
+    EXPECT_NEAR(scaled.square().mean().item<double>(), 1.0 / 3, 0.01) << name;
+  }
+  request.name = "resnet9";
+  for (const auto& parameter : MakeModel(request)->named_parameters()) {
+    if (parameter.key().find("_bn.") == std::string::npos) continue;
+    EXPECT_TRUE(
+        parameter.value().eq(parameter.key().ends_with("weight") ? 1 : 0).all().item<bool>());
+  }
+  request.name = "vit-small:width=24,heads=2,depth=1,patch=8";
+  EXPECT_THAT([&] { MakeModel(request); }, ThrowsMessage<Error>(HasSubstr("training.init")));
 }
 
 Batch MakeBatch(int64_t number) {

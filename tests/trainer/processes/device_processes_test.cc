@@ -26,7 +26,7 @@ constexpr int kSteps = 6;
 const Classification& Glyphs() {
   static const Classification task([] {
     Dataset glyphs = LoadDataset({"glyphs", "", 256, 100});
-    glyphs.augment = true;
+    glyphs.augment = Augmentation::kCrop;
     return glyphs;
   }());
   return task;
