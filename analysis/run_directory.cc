@@ -274,6 +274,24 @@ nlohmann::json ReadDiagnoses(const fs::path& directory) {
   return ParseJson(ReadWholeFile(path), path.string());
 }
 
+namespace {
+
+// Returns the notes of a manifest: what the program that ran says about its figures.
+std::vector<std::string> NotesOf(const nlohmann::json& manifest, const std::string& where) {
+  std::vector<std::string> notes;
+  if (!manifest.contains("notes")) return notes;
+  const nlohmann::json& list = manifest.at("notes");
+  for (const nlohmann::json& note : list) {
+    if (!list.is_array() || !note.is_string()) {
+      throw Error(where + ": notes", list.dump(), "a list of texts");
+    }
+    notes.push_back(note.get<std::string>());
+  }
+  return notes;
+}
+
+}  // namespace
+
 RunDirectory ReadRunDirectory(const fs::path& directory) {
   RunDirectory run;
   run.path = directory;
@@ -283,6 +301,7 @@ RunDirectory ReadRunDirectory(const fs::path& directory) {
   }
   run.manifest =
       ParseManifest(ParseJson(ReadWholeFile(manifest), manifest.string()), manifest.string());
+  run.notes = NotesOf(run.manifest.document, manifest.string());
   run.steps = ReadRows<StepRow>(run);
   run.evaluations = ReadRows<EvaluationRow>(run);
   run.layers = ReadRows<LayerRow>(run);

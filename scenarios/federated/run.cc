@@ -288,6 +288,11 @@ nlohmann::json ManifestOf(const FederatedComparison& run, int64_t clients) {
   manifest["policies"] = nlohmann::json::array();
   for (const FederatedMethod& row : run.methods) manifest["policies"].push_back(row.name);
   manifest["workers"] = clients;
+  if (ParseSwitch(run.scenario.federated->at("secure-aggregation"),
+                  "federated.secure_aggregation")) {
+    manifest["notes"] = nlohmann::json::array(
+        {"secure aggregation: more bytes go up, as masks need, but no protocol is simulated"});
+  }
   return manifest;
 }
 
@@ -323,11 +328,6 @@ class Comparing {
       from_ = Resumption();
     }
     progress.Finish();
-    if (ParseSwitch(scenario_.federated->at("secure-aggregation"),
-                    "federated.secure_aggregation")) {
-      result_.run.note =
-          "secure aggregation: more bytes go up, as masks need, but no protocol is simulated";
-    }
     if (!result_.run.interrupted) {
       checkpoints_->Remove();
     } else if (checkpoints_->Any()) {

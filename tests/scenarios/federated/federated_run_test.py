@@ -307,6 +307,9 @@ class FederatedRun(unittest.TestCase):
         done = run(folder, *options, "--secure-aggregation=on")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("no protocol is simulated", done.stdout)
+        summary = json.loads((folder / "summary.json").read_text())
+        self.assertIn("no protocol is simulated", " ".join(summary["notes"]))
+        self.assertEqual(json.loads((plain / "summary.json").read_text())["notes"], [])
         for one, other in zip(rows(plain, "tasks.csv"), rows(folder, "tasks.csv"), strict=True):
             self.assertEqual(int(other["message_bytes"]),
                              math.ceil(1.73 * int(one["message_bytes"])))

@@ -185,6 +185,25 @@ TEST_F(LocalTraining, SaysThatItDiverged) {
   EXPECT_FALSE(trainer.Train(task).finite);
 }
 
+// The squares of every task's losses have the mean loss below their root, and leave it as it is.
+TEST(Losses, HaveSquaresInEveryTask) {
+  for (const auto& [dataset, name] :
+       {std::pair("glyphs", "logistic"), std::pair("grammar", "lstm:hidden=8"),
+        std::pair("tastes", "ncf:factors=4")}) {
+    const auto task = LoadTask({.dataset = dataset, .data_root = {}});
+    const std::shared_ptr<Model> model = MakeModel(task->RequestFor(name, 1));
+    model->eval();
+    const std::vector<int64_t> numbers = {3, 0, 17, 40};
+    const Batch batch = task->OpenSamples()->Gather(numbers, {.seed = 1});
+    ModelState state, other;
+    double squares = 0;
+    const double loss = task->Loss(*model, batch, state, 0, &squares).item<double>();
+    EXPECT_EQ(task->Loss(*model, batch, other, 0).item<double>(), loss) << dataset;
+    EXPECT_GT(squares, loss * loss) << dataset;
+    EXPECT_LT(squares, 2 * loss * loss) << dataset;
+  }
+}
+
 TEST(SampleSets, GiveSamplesByNumber) {
   for (const char* dataset : {"glyphs", "grammar", "tastes"}) {
     const auto task = LoadTask({.dataset = dataset, .data_root = {}});
