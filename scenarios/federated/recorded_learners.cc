@@ -244,18 +244,17 @@ const RecordedFederation& TrainingOf(const FederatedRecord& record, const std::s
 
 class Recorded : public FederatedLearners {
  public:
-  Recorded(const fs::path& directory, const Scenario& scenario, const std::string& hash)
-      : scenario_(scenario), record_(ReadTaskRecord(directory / "traffic.jsonl")) {
-    if (record_.hash != hash) {
-      throw Error(
-          "methods: not those of the recorded run, as recorded: they belong to the training");
-    }
-    const analysis::RunDirectory run = analysis::ReadRunDirectory(directory);
-    metrics_ = run.manifest.metrics;
-    rows_ = RowsOf(run);
+  Recorded(std::shared_ptr<const FederatedRecording> recording, const Scenario& scenario,
+           const std::string& hash)
+      : scenario_(scenario),
+        recording_(std::move(recording)),
+        record_(recording_->record),
+        rows_(RowsOf(recording_->run)) {
+    if (record_.hash == hash) return;
+    throw Error("methods: not those of the recorded run, as recorded: they belong to the training");
   }
 
-  std::span<const Metric> Metrics() const override { return metrics_; }
+  std::span<const Metric> Metrics() const override { return recording_->run.manifest.metrics; }
   std::span<const Unit> Layers() const override { return record_.layers; }
   std::span<const OperationCost> Costs() const override { return record_.operations; }
   std::string PartitionText(uint64_t, int64_t) const override { return "recorded clients"; }
@@ -281,8 +280,8 @@ class Recorded : public FederatedLearners {
 
  private:
   const Scenario& scenario_;
-  FederatedRecord record_;
-  std::vector<Metric> metrics_;
+  std::shared_ptr<const FederatedRecording> recording_;
+  const FederatedRecord& record_;
   RowsOfTrainings rows_;
 };
 
@@ -340,10 +339,10 @@ class ResumedLearner : public FederatedLearner {
 
 }  // namespace
 
-std::unique_ptr<FederatedLearners> RecordedLearners(const std::string& directory,
-                                                    const Scenario& scenario,
-                                                    const std::string& hash) {
-  return std::make_unique<Recorded>(directory, scenario, hash);
+std::unique_ptr<FederatedLearners> RecordedLearners(
+    std::shared_ptr<const FederatedRecording> recording, const Scenario& scenario,
+    const std::string& hash) {
+  return std::make_unique<Recorded>(std::move(recording), scenario, hash);
 }
 
 std::unique_ptr<FederatedLearner> Resume(std::unique_ptr<FederatedLearner> present,

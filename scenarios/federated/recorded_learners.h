@@ -7,15 +7,23 @@
 #include <memory>
 #include <string>
 
+#include "analysis/run_directory.h"
 #include "scenarios/federated/learner.h"
 
 namespace legacy {
 
-// Reads a run directory with a record, whose training has that hash. `scenario` outlives the
-// learners. Throws Error naming file and line where it is damaged, and where the run is not whole.
-std::unique_ptr<FederatedLearners> RecordedLearners(const std::string& directory,
-                                                    const Scenario& scenario,
-                                                    const std::string& hash);
+// A FederatedRecording is a recorded run in memory.
+struct FederatedRecording {
+  analysis::RunDirectory run;
+  Scenario scenario;  // the scenario as it was recorded, without a run directory
+  FederatedRecord record;
+};
+
+// Returns the learners of a recording, whose training has that hash. `scenario` outlives them.
+// Throws Error where it is that of another training.
+std::unique_ptr<FederatedLearners> RecordedLearners(
+    std::shared_ptr<const FederatedRecording> recording, const Scenario& scenario,
+    const std::string& hash);
 
 // A ResumedPast says where a run that goes on has its past.
 struct ResumedPast {

@@ -14,6 +14,7 @@
 #include "compress/state_section.h"
 #include "scenarios/checkpoint/archive.h"
 #include "scenarios/checkpoint/checkpoints.h"
+#include "scenarios/federated/federated_scenario.h"
 #include "scenarios/federated/learner.h"
 #include "scenarios/federated/plan.h"
 #include "scenarios/federated/plan_rows.h"
@@ -22,48 +23,16 @@
 #include "scenarios/run/earlier_run.h"
 #include "scenarios/run/progress.h"
 #include "scenarios/run/replay.h"
+#include "scenarios/run/run_sink.h"
 #include "scenarios/training/training_module.h"
-#include "trainer/data/data_catalog.h"
-#include "trainer/models/model_catalog.h"
 
 namespace legacy {
 namespace {
 
 namespace fs = std::filesystem;
 
-// Returns why a training would differ on another network, by the scenario alone. Empty: it would be
-// the same.
-std::vector<std::string> CouplingsOf(const PlanRequest& request) {
-  std::vector<std::string> reasons;
-  if (const auto* sync = std::get_if<fabric::SyncOptions>(&request.server)) {
-    if (sync->overSelect > 1) {
-      reasons.emplace_back("federated.over_select: who arrives first depends on the network");
-    }
-    if (sync->deadline != fabric::kNever || sync->deadlineFactor > 0) {
-      reasons.emplace_back("federated.deadline: who is late depends on the network");
-    }
-  } else {
-    reasons.emplace_back("federated.server: an asynchronous server counts updates as they come");
-  }
-  const fabric::ClientAvailability availability(request.population, request.availability,
-                                                request.seed);
-  if (availability.DependsOnTime()) {
-    reasons.emplace_back("federated.availability: who is there depends on the time");
-  }
-  if (request.dropout.HazardOf(0, 0) != fabric::kNever) {
-    reasons.emplace_back("federated.dropout: which tasks are lost depends on how long they take");
-  }
-  const auto selection =
-      fabric::MakeSelection(request.selection, request.seed, "--selection",
-                            {request.population.Clients(), [](int) { return fabric::TimeNs{0}; }});
-  if (selection->ReadsTimes()) {
-    reasons.emplace_back("federated.selection: it reads times");
-  }
-  return reasons;
-}
-
 // The files of a run directory.
-struct RunFiles {
+struct RunFiles : RunSink {
   RunFiles(const fs::path& directory, const analysis::Manifest& manifest, bool with_tasks,
            bool goes_on)
       : steps(directory, {}, goes_on),
@@ -76,6 +45,18 @@ struct RunFiles {
         clients(directory, {}, goes_on) {
     if (with_tasks) tasks.emplace(directory, std::span<const Metric>(), goes_on);
   }
+
+  using RunSink::Write;
+  void Write(const analysis::StepRow& row) override { steps.Write(row); }
+  void Write(const analysis::EvaluationRow& row) override { evaluations.Write(row); }
+  void Write(const analysis::LayerRow& row) override { layers.Write(row); }
+  void Write(const analysis::DecisionRow& row) override { decisions.Write(row); }
+  void Write(const analysis::LinkRow& row) override { links.Write(row); }
+  void Write(const analysis::NetworkRow& row) override { network.Write(row); }
+  void Write(const analysis::RoundRow& row) override { rounds.Write(row); }
+  void Write(const analysis::ClientRow& row) override { clients.Write(row); }
+  void Write(const analysis::TaskRow& row) override { tasks->Write(row); }
+  bool TakesTasks() const override { return tasks.has_value(); }
 
   // Returns the files that grow.
   std::vector<fs::path> Names(const fs::path& directory) const {
@@ -113,17 +94,17 @@ struct Resumption {
 // A Training writes the rows of one method and seed as its rounds end.
 class Training : public PlanListener {
  public:
-  // `save` is called behind each version.
+  // `progress` may be null. `save` is called behind each version.
   Training(const Scenario& scenario, const PlanRequest& request, const std::string& name,
-           uint64_t seed, FederatedLearner& learner, int64_t parameters, RunFiles& files,
-           Progress& progress, Resumption from, std::function<void(const Resumption&)> save)
+           uint64_t seed, FederatedLearner& learner, int64_t parameters, RunSink& sink,
+           Progress* progress, Resumption from, std::function<void(const Resumption&)> save)
       : scenario_(scenario),
         request_(request),
         name_(name),
         seed_(seed),
         learner_(learner),
         dense_bytes_(2 * parameters * int64_t{sizeof(float)}),
-        files_(files),
+        sink_(sink),
         progress_(progress),
         from_(from),
         save_(std::move(save)) {
@@ -133,9 +114,9 @@ class Training : public PlanListener {
   }
 
   void OnTask(const fabric::TaskRow& task, const TaskFigures& figures) override {
-    if (!files_.tasks || tasks_ >= static_cast<int64_t>(kMostTaskRows)) return;
+    if (!sink_.TakesTasks() || tasks_ >= static_cast<int64_t>(kMostTaskRows)) return;
     ++tasks_;
-    if (!Written()) files_.tasks->Write(Named(RowOf(task, figures)));
+    if (!Written()) sink_.Write(Named(RowOf(task, figures)));
   }
 
   void OnRound(const PlannedRound& round) override {
@@ -145,7 +126,7 @@ class Training : public PlanListener {
     if (!written) {
       analysis::RoundRow row = Named(RowOf(round));
       if (round.row.made) row.selected_loss = learner_.Facts().loss;
-      files_.rounds.Write(row);
+      sink_.Write(row);
     }
     if (!round.row.made) return;
     WriteStep(round.row, written);
@@ -161,7 +142,7 @@ class Training : public PlanListener {
       return;
     }
     for (const analysis::DecisionRow& row : learner_.TakeDecisions()) {
-      files_.decisions.Write(Named(row));
+      sink_.Write(Named(row));
     }
     if (evaluates) Evaluate();
     save_({version, last_end_});
@@ -170,23 +151,23 @@ class Training : public PlanListener {
   // Writes what is known at the end.
   void Finish(const Plan& plan, const std::string& fidelity) {
     if (evaluated_ != learner_.Version()) Evaluate();
-    for (const analysis::LayerRow& row : learner_.LayerRows()) files_.layers.Write(Named(row));
+    for (const analysis::LayerRow& row : learner_.LayerRows()) sink_.Write(Named(row));
     for (size_t number = 0; number < plan.clients.size(); ++number) {
       analysis::ClientRow row =
           Named(RowOf(request_, plan.clients[number], static_cast<int64_t>(number)));
       const int client = static_cast<int>(number);
       row.samples = learner_.SamplesOf(client).value_or(row.samples);
       row.labels = learner_.LabelsOf(client);
-      files_.clients.Write(row);
+      sink_.Write(row);
     }
-    for (const analysis::LinkRow& row : plan.links) files_.links.Write(Named(row));
+    for (const analysis::LinkRow& row : plan.links) sink_.Write(Named(row));
     analysis::NetworkRow row;
     row.fidelity = fidelity;
     row.events = static_cast<int64_t>(plan.counters.events);
     row.packets = static_cast<int64_t>(plan.counters.packets);
     row.fresh_steps = learner_.Version();
     row.retransmit_timeouts = static_cast<int64_t>(plan.counters.retransmitTimeouts);
-    files_.network.Write(Named(row));
+    sink_.Write(Named(row));
   }
 
  private:
@@ -231,21 +212,21 @@ class Training : public PlanListener {
     message_bytes_ += row.message_bytes;
     nic_bytes_ += row.nic_bytes;
     if (written) return;
-    files_.steps.Write(row);
+    sink_.Write(row);
     state_.step = round.version;
     state_.loss = row.training_loss;
     state_.simulated_seconds = row.simulated_seconds;
-    progress_.Step(state_);
+    if (progress_ != nullptr) progress_->Step(state_);
   }
 
   void Evaluate() {
     if (learner_.Version() == 0) return;
     const Evaluation evaluation = learner_.Evaluate();
     evaluated_ = learner_.Version();
-    files_.evaluations.Write({name_, seed_, evaluated_, Seconds(last_end_), message_bytes_,
-                              nic_bytes_, evaluation.loss, evaluation.metrics});
+    sink_.Write({name_, seed_, evaluated_, Seconds(last_end_), message_bytes_, nic_bytes_,
+                 evaluation.loss, evaluation.metrics});
     state_.metrics = evaluation.metrics;
-    progress_.Evaluated(state_);
+    if (progress_ != nullptr) progress_->Evaluated(state_);
   }
 
   const Scenario& scenario_;
@@ -254,8 +235,8 @@ class Training : public PlanListener {
   uint64_t seed_;
   FederatedLearner& learner_;
   int64_t dense_bytes_;
-  RunFiles& files_;
-  Progress& progress_;
+  RunSink& sink_;
+  Progress* progress_;  // null: none is shown
   ProgressState state_;
   fabric::TimeNs last_end_ = 0;
   double message_bytes_ = 0;
@@ -393,7 +374,7 @@ class Comparing {
     }
     const auto save = [&](const Resumption& now) { Save(now, *learner); };
     Training training(scenario_, request, row.name, seed, *learner, manifest_.parameters, *files_,
-                      progress, from_, save);
+                      &progress, from_, save);
     const Plan plan = RunPlan(request, {}, {}, &run_.control.stop, learner.get(), &training);
     result_.run.interrupted = plan.interrupted;
     if (plan.interrupted) return;
@@ -439,18 +420,6 @@ class Comparing {
 };
 
 }  // namespace
-
-void ValidateFederated(const Scenario& scenario) {
-  const CatalogEntry data = FindInCatalog(scenario.dataset, "training.dataset");
-  CheckModel(scenario.model, data.task, "training.model");
-  for (const StepCount* count : {&scenario.warmup_steps, &scenario.evaluate_every}) {
-    if (count->InEpochs()) {
-      throw Error("training", count->Text(), "numbers of versions: the server has no epochs");
-    }
-  }
-  FederatedMethodsOf(scenario);
-  RequestOf(scenario, scenario.seed);
-}
 
 std::unique_ptr<FederatedLearners> TrainedLearners(const Scenario& scenario) {
   using Maker = FederatedLearners* (*)(const Scenario&);
@@ -509,24 +478,67 @@ bool MayFederatedReplayChange(const std::string& key) {
   return false;
 }
 
-FederatedRunResult ReplayFederated(const std::string& directory, const Scenario& scenario,
-                                   const std::string& command_line, const StopFlag& stop,
-                                   std::FILE* log) {
-  const Scenario recorded = FederatedReplayDefaults(directory);
+std::shared_ptr<const FederatedRecording> ReadFederatedRecording(const std::string& directory) {
+  auto recording = std::make_shared<FederatedRecording>();
+  recording->scenario = FederatedReplayDefaults(directory);
+  recording->run = analysis::ReadRunDirectory(directory);
+  recording->record = ReadTaskRecord(fs::path(directory) / kTrafficFile);
+  return recording;
+}
+
+namespace {
+
+// Throws Error where `scenario` describes another training than the recorded one, or what is learnt
+// would depend on its network.
+void CheckFederatedReplay(const Scenario& recorded, const Scenario& scenario) {
   const std::string why = ", as recorded: it belongs to the training";
   CheckUnchanged(scenario, recorded, MayFederatedReplayChange,
                  [&](const std::string& value) { return value + why; });
+  const std::vector<std::string> couplings = CouplingsOf(scenario);
+  if (couplings.empty()) return;
+  throw Error("replay: what is learnt would depend on the network: " + couplings.front());
+}
+
+}  // namespace
+
+analysis::RunDirectory ReplayFederatedRows(std::shared_ptr<const FederatedRecording> recording,
+                                           const Scenario& scenario,
+                                           const std::function<bool()>& stopped) {
+  CheckFederatedReplay(recording->scenario, scenario);
+  analysis::RunDirectory run;
+  run.manifest = recording->run.manifest;
+  run.manifest.target = TargetAmong(scenario, run.manifest.metrics);
+  run.manifest.fidelity = scenario.fidelity.text();
+  MemorySink sink(run);
+  const auto learners =
+      RecordedLearners(std::move(recording), scenario, TrainingHash(TrainingDocument(scenario)));
+  StopFlag stop = 0;
+  for (int s = 0; s < scenario.seeds && stop == 0; ++s) {
+    for (const FederatedMethod& row : FederatedMethodsOf(scenario)) {
+      const uint64_t seed = scenario.seed + s;
+      PlanRequest request = RequestOf(scenario, seed);
+      const auto learner = learners->Make(row, seed, request, "", nullptr);
+      Training training(scenario, request, row.name, seed, *learner, run.manifest.parameters, sink,
+                        nullptr, {}, [&](const Resumption&) { stop = stop != 0 || stopped(); });
+      const Plan plan = RunPlan(request, {}, {}, &stop, learner.get(), &training);
+      if (plan.interrupted) break;
+      training.Finish(plan, request.fidelity);
+    }
+  }
+  return run;
+}
+
+FederatedRunResult ReplayFederated(const std::string& directory, const Scenario& scenario,
+                                   const std::string& command_line, const StopFlag& stop,
+                                   std::FILE* log) {
+  const auto recording = ReadFederatedRecording(directory);
+  CheckFederatedReplay(recording->scenario, scenario);
   std::error_code missing;
   if (fs::equivalent(scenario.out, directory, missing)) {
     throw Error("--out", scenario.out, "another folder than that of the recording");
   }
-  const PlanRequest request = RequestOf(scenario, scenario.seed);
-  const std::vector<std::string> couplings = CouplingsOf(request);
-  if (!couplings.empty()) {
-    throw Error("replay: what is learnt would depend on the network: " + couplings.front());
-  }
   const std::unique_ptr<FederatedLearners> learners =
-      RecordedLearners(directory, scenario, TrainingHash(TrainingDocument(scenario)));
+      RecordedLearners(recording, scenario, TrainingHash(TrainingDocument(scenario)));
   const FederatedControl control{.stop = stop};
   const FederatedComparison run = {.scenario = scenario,
                                    .program = "legacy-federated",

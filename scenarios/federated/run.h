@@ -4,9 +4,13 @@
 #pragma once
 
 #include <cstdio>
+#include <functional>
+#include <memory>
 #include <string>
 
+#include "analysis/run_directory.h"
 #include "base/program.h"
+#include "scenarios/federated/recorded_learners.h"
 #include "scenarios/options/scenario.h"
 #include "scenarios/run/manifest.h"
 
@@ -27,9 +31,6 @@ struct FederatedControl {
   const StopFlag* requests = nullptr;
 };
 
-// Checks what can be checked before data are loaded. Throws Error.
-void ValidateFederated(const Scenario& scenario);
-
 // Runs the scenario, with progress on `log`. Throws Error on scenarios that are not valid, and
 // leaves no files then.
 FederatedRunResult RunFederated(const Scenario& scenario, const std::string& command_line,
@@ -40,6 +41,17 @@ FederatedRunResult RunFederated(const Scenario& scenario, const std::string& com
 Scenario FederatedReplayDefaults(const std::string& directory);
 // Returns whether a replay may change an option.
 bool MayFederatedReplayChange(const std::string& key);
+
+// Reads a recorded run. Throws Error naming file and line where it is damaged, or has no record.
+std::shared_ptr<const FederatedRecording> ReadFederatedRecording(const std::string& directory);
+
+// Returns the rows of a replay, those of tasks left out, in memory; nothing is printed. The
+// manifest is the recording's, with target and fidelity of `scenario`. Where `stopped` returns true
+// it returns the rows so far. Several may run at the same time except at packet fidelity. Throws
+// Error as ReplayFederated does.
+analysis::RunDirectory ReplayFederatedRows(std::shared_ptr<const FederatedRecording> recording,
+                                           const Scenario& scenario,
+                                           const std::function<bool()>& stopped);
 
 // Times a recorded run over the network, clients' lines and devices of `scenario`. Throws Error
 // where the scenario changes what was learnt.

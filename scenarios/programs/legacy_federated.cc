@@ -5,6 +5,7 @@
 
 #include "base/program.h"
 #include "compress/registry/load_plugins.h"
+#include "scenarios/federated/federated_scenario.h"
 #include "scenarios/federated/run.h"
 #include "scenarios/programs/command_line.h"
 #include "scenarios/programs/federated_command_line.h"

@@ -23,6 +23,12 @@ class RunSink {
   virtual void Write(const analysis::DecisionRow& row) = 0;
   virtual void Write(const analysis::LinkRow& row) = 0;
   virtual void Write(const analysis::NetworkRow& row) = 0;
+  // Rows that only federated runs have.
+  virtual void Write(const analysis::RoundRow& /*row*/) {}
+  virtual void Write(const analysis::ClientRow& /*row*/) {}
+  virtual void Write(const analysis::TaskRow& /*row*/) {}
+  // Returns whether it wants rows of tasks, of which there are many.
+  virtual bool TakesTasks() const { return false; }
   // Returns the listener of every step; null: none.
   virtual StepListener* Listener() { return nullptr; }
   // Returns the files that grow from row to row.
@@ -37,6 +43,7 @@ class DirectorySink : public RunSink {
   // there.
   DirectorySink(const ScenarioTiming& timing, const std::filesystem::path& directory,
                 const analysis::Manifest& manifest, bool goes_on = false);
+  using RunSink::Write;
   void Write(const analysis::StepRow& row) override {
     steps_.Write(row);
     if (tensorboard_) tensorboard_->Write(row);
@@ -68,12 +75,15 @@ class DirectorySink : public RunSink {
 class MemorySink : public RunSink {
  public:
   explicit MemorySink(analysis::RunDirectory& run) : run_(run) {}
+  using RunSink::Write;
   void Write(const analysis::StepRow& row) override { run_.steps.push_back(row); }
   void Write(const analysis::EvaluationRow& row) override { run_.evaluations.push_back(row); }
   void Write(const analysis::LayerRow& row) override { run_.layers.push_back(row); }
   void Write(const analysis::DecisionRow& row) override { run_.decisions.push_back(row); }
   void Write(const analysis::LinkRow& row) override { run_.links.push_back(row); }
   void Write(const analysis::NetworkRow& row) override { run_.network.push_back(row); }
+  void Write(const analysis::RoundRow& row) override { run_.rounds.push_back(row); }
+  void Write(const analysis::ClientRow& row) override { run_.clients.push_back(row); }
 
  private:
   analysis::RunDirectory& run_;

@@ -42,8 +42,7 @@ class Reader {
   StudyDefinition Read() {
     ReadSections();
     ReadNames();
-    ReadScenario(Section("scenario"), where_, study_.scenario);
-    ReadScenario(Section("scenario"), where_, study_.shape_scenario);
+    ReadScenarios();
     ReadGrid();
     CheckBase();
     ChooseBaseline();
@@ -65,6 +64,7 @@ class Reader {
 
   void ReadSections();
   void ReadNames();
+  void ReadScenarios();
   void ReadGrid();
   void AddAxis(const std::string& key, const YAML::Node& node);
   void CheckBase() const;
@@ -128,6 +128,16 @@ void Reader::ReadNames() {
   if (study_.title.empty()) study_.title = study_.name;
 }
 
+// Reads the scenario. One with a section federated starts from the defaults of federated learning,
+// and has no shape.
+void Reader::ReadScenarios() {
+  const YAML::Node section = Section("scenario");
+  const bool federated = section.IsMap() && section["federated"];
+  if (federated) study_.scenario = FederatedDefaults();
+  ReadScenario(section, where_, study_.scenario);
+  if (!federated) ReadScenario(section, where_, study_.shape_scenario);
+}
+
 void Reader::ReadGrid() {
   ReadMap(Section("grid"), "grid", where_, [&](const std::string& key, const YAML::Node& node) {
     if (key == "policies" || key == "compression.policies") {
@@ -144,7 +154,7 @@ void Reader::ReadGrid() {
 }
 
 void Reader::AddAxis(const std::string& key, const YAML::Node& node) {
-  DraftAxis axis = ReadAxis(key, node, where_);
+  DraftAxis axis = ReadAxis(study_.scenario, key, node, where_);
   const std::string& name = axis.grid.axis.name;
   const std::set<std::string> options = OptionsOf(axis);
   for (const DraftAxis& other : axes_) {
@@ -163,7 +173,7 @@ void Reader::AddAxis(const std::string& key, const YAML::Node& node) {
 // Checks what does not depend on any axis.
 void Reader::CheckBase() const {
   const Scenario& scenario = study_.scenario;
-  const Scenario defaults;
+  const Scenario defaults = scenario.federated ? FederatedDefaults() : Scenario();
   const auto scenario_section = sections_.find("scenario");
   const auto place =
       scenario_section == sections_.end() ? sections_.find("grid") : scenario_section;
@@ -173,11 +183,12 @@ void Reader::CheckBase() const {
       FindMethod(scenario, policy);
       if (!names.insert(policy).second) throw Error("policies", policy, "each policy once");
     }
-    for (const ScenarioOption& option : ScenarioOptions()) {
+    for (const ScenarioOption& option : OptionsOf(scenario)) {
       const std::string& key = option.key;
       const bool harmless = key == "run.record" || key == "run.pictures" ||
                             key == "run.tensorboard" || key == "run.threads" ||
-                            key == "run.checkpoint";
+                            key == "run.checkpoint" || key == "federated.state_memory" ||
+                            key == "federated.tasks";
       if (AffectsResults(key) || harmless || option.get(scenario) == option.get(defaults)) continue;
       throw Error(key, option.get(scenario), "its default: a study leaves results of points alone");
     }
@@ -206,8 +217,11 @@ size_t Reader::DimensionOf(const std::string& name) const {
     known.push_back(axes_[a].grid.axis.name);
     std::string flat = name;
     std::ranges::replace(flat, '-', '_');
-    const ScenarioOption* option = FindOption(name);
-    if (flat == known.back() || (option && AxisName(option->key) == known.back())) return a;
+    const ScenarioOption* option = FindOption(study_.scenario, name);
+    if (flat == known.back() ||
+        (option != nullptr && AxisName(study_.scenario, option->key) == known.back())) {
+      return a;
+    }
   }
   known.insert(known.end(), {"policy", "seed"});
   throw Error(UnknownText("axis", name, known));
@@ -350,6 +364,7 @@ void Reader::AddPoints() {
 // Checks the first point, and then for each value the first point that has it: an error there is an
 // error of the value.
 void Reader::CheckValues() const {
+  if (study_.scenario.federated) return;  // a plan's points are checked
   const auto check = [&](const StudyDefinition::Combination& point, const std::string& place) {
     try {
       ValidateScenario(ScenarioOf(study_, point));
@@ -409,9 +424,11 @@ std::string PointText(const StudyDefinition& definition,
 }
 
 bool AffectsResults(const std::string& key) {
-  static const std::set<std::string> views = {
-      "network.doctor", "network.doctor_fidelity", "network.trace_steps", "network.trace_workers",
-      "network.pcap",   "network.flow_monitor",    "network.netanim"};
+  static const std::set<std::string> views = {"network.doctor",        "network.doctor_fidelity",
+                                              "network.trace_steps",   "network.trace_workers",
+                                              "network.pcap",          "network.flow_monitor",
+                                              "network.netanim",       "federated.tasks",
+                                              "federated.state_memory"};
   if (views.count(key) > 0) return false;
   return key.rfind("run.", 0) != 0 || key == "run.seed" || key == "run.seeds";
 }

@@ -29,8 +29,8 @@ std::string Filled(std::string text, const std::string& value) {
   return text;
 }
 
-void CheckSettings(const Settings& settings) {
-  Scenario scratch;
+void CheckSettings(const Scenario& base, const Settings& settings) {
+  Scenario scratch = base;
   for (const auto& [key, text] : settings) SetOption(scratch, key, text);
 }
 
@@ -67,13 +67,13 @@ class Fields {
   std::vector<Entry> nodes_;
 };
 
-Settings ReadPattern(const YAML::Node& node, const std::string& where) {
+Settings ReadPattern(const Scenario& base, const YAML::Node& node, const std::string& where) {
   Settings pattern;
   bool placed = false;
   ReadMap(node, "set", where, [&](const std::string& name, const YAML::Node& value) {
     const std::string text = ScalarText(value, name);
     placed = placed || text.find(kPlaceholder) != std::string::npos;
-    const std::string& key = OptionOfAxis(name).key;
+    const std::string& key = OptionOfAxis(base, name).key;
     if (!pattern.emplace(key, text).second) throw Error("set: " + key + " is given twice");
   });
   if (!placed) throw Error("set: no option takes the value: expected {option: \"text with {}\"}");
@@ -81,9 +81,9 @@ Settings ReadPattern(const YAML::Node& node, const std::string& where) {
 }
 
 // Returns the kind of the option that takes the value as it is.
-OptionKind KindOf(const Settings& pattern) {
+OptionKind KindOf(const Scenario& base, const Settings& pattern) {
   for (const auto& [key, text] : pattern) {
-    if (text == kPlaceholder) return FindOption(key)->kind;
+    if (text == kPlaceholder) return FindOption(base, key)->kind;
   }
   return OptionKind::kText;
 }
@@ -104,11 +104,11 @@ void AddCases(DraftAxis& axis, const YAML::Node& cases, const std::string& where
   ReadMap(cases, "cases", where, [&](const std::string& name, const YAML::Node& options) {
     Settings settings;
     ReadMap(options, name, where, [&](const std::string& option, const YAML::Node& value) {
-      const std::string& key = OptionOfAxis(option).key;
+      const std::string& key = OptionOfAxis(*axis.base, option).key;
       if (!settings.emplace(key, ScalarText(value, option)).second) {
         throw Error(key + ": is given twice");
       }
-      CheckSettings({{key, settings[key]}});
+      CheckSettings(*axis.base, {{key, settings[key]}});
     });
     axis.grid.axis.values.push_back(name);
     axis.grid.settings.push_back(std::move(settings));
@@ -142,7 +142,7 @@ void FindNumbers(DraftAxis& axis) {
 }
 
 void TakeOption(DraftAxis& axis, const std::string& key) {
-  const ScenarioOption& option = OptionOfAxis(key);
+  const ScenarioOption& option = OptionOfAxis(*axis.base, key);
   axis.pattern[option.key] = kPlaceholder;
   axis.kind = option.kind;
 }
@@ -153,8 +153,8 @@ void ReadForm(DraftAxis& axis, const std::string& key, const YAML::Node& node,
               const std::string& where) {
   const Fields fields(node, where);
   if (fields.Has("set")) {
-    axis.pattern = ReadPattern(fields["set"], where);
-    axis.kind = KindOf(axis.pattern);
+    axis.pattern = ReadPattern(*axis.base, fields["set"], where);
+    axis.kind = KindOf(*axis.base, axis.pattern);
   } else if (!fields.Has("cases")) {
     TakeOption(axis, key);
   }
@@ -183,19 +183,19 @@ std::string UnknownText(const std::string& what, const std::string& name,
          (near.empty() ? "" : "; did you mean " + near + "?") + "; allowed: " + Join(allowed, ", ");
 }
 
-const ScenarioOption* FindOption(const std::string& name) {
-  for (const ScenarioOption& option : ScenarioOptions()) {
+const ScenarioOption* FindOption(const Scenario& base, const std::string& name) {
+  for (const ScenarioOption& option : OptionsOf(base)) {
     if (option.key == name || Bare(option.flag) == name) return &option;
   }
   return nullptr;
 }
 
-const ScenarioOption& OptionOfAxis(const std::string& name) {
-  const ScenarioOption* option = FindOption(name);
+const ScenarioOption& OptionOfAxis(const Scenario& base, const std::string& name) {
+  const ScenarioOption* option = FindOption(base, name);
   if (option == nullptr) {
     std::vector<std::string> known;
     const bool is_key = name.find('.') != std::string::npos;
-    for (const ScenarioOption& each : ScenarioOptions()) {
+    for (const ScenarioOption& each : OptionsOf(base)) {
       known.push_back(is_key ? each.key : Bare(each.flag));
     }
     throw Error(UnknownText("option", name, known));
@@ -208,8 +208,8 @@ const ScenarioOption& OptionOfAxis(const std::string& name) {
   return *option;
 }
 
-std::string AxisName(const std::string& key) {
-  const ScenarioOption* option = FindOption(key);
+std::string AxisName(const Scenario& base, const std::string& key) {
+  const ScenarioOption* option = FindOption(base, key);
   const std::string name = Underscored(option == nullptr ? key : Bare(option->flag));
   if (!analysis::IsAxisName(name)) {
     throw Error("axis", key, "small letters, digits, _ and -, the first a letter");
@@ -244,7 +244,7 @@ void DraftAxis::Add(const std::string& text, const YAML::Mark& mark, bool includ
   }
   Settings settings;
   for (const auto& [key, part] : pattern) settings[key] = Filled(part, text);
-  CheckSettings(settings);
+  CheckSettings(*base, settings);
   auto at = std::ssize(grid.axis.values);
   if (kind != OptionKind::kText) {
     const std::optional<double> number = QuantityOf(kind, text);
@@ -261,9 +261,11 @@ void DraftAxis::Add(const std::string& text, const YAML::Mark& mark, bool includ
   marks.insert(marks.begin() + at, mark);
 }
 
-DraftAxis ReadAxis(const std::string& key, const YAML::Node& node, const std::string& where) {
+DraftAxis ReadAxis(const Scenario& base, const std::string& key, const YAML::Node& node,
+                   const std::string& where) {
   DraftAxis axis;
-  axis.grid.axis.name = AxisName(key);
+  axis.base = &base;
+  axis.grid.axis.name = AxisName(base, key);
   if (node.IsMap()) {
     ReadForm(axis, key, node, where);
   } else if (node.IsSequence()) {

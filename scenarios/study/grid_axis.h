@@ -16,19 +16,20 @@ namespace legacy {
 std::string UnknownText(const std::string& what, const std::string& name,
                         const std::vector<std::string>& allowed);
 
-// Returns the option of that flag (without dashes) or key; nullptr where there is none.
-const ScenarioOption* FindOption(const std::string& name);
+// Returns the option of `base` of that flag (without dashes) or key; nullptr where there is none.
+const ScenarioOption* FindOption(const Scenario& base, const std::string& name);
 // Returns it as FindOption does. Throws Error with the nearest name where there is none, and on
 // options that an axis may not set.
-const ScenarioOption& OptionOfAxis(const std::string& name);
+const ScenarioOption& OptionOfAxis(const Scenario& base, const std::string& name);
 
 // Returns the name of the axis in the database: an option's flag, else `key` itself, with _ for -.
 // Throws Error where it cannot be the name of a column.
-std::string AxisName(const std::string& key);
+std::string AxisName(const Scenario& base, const std::string& key);
 
 // A DraftAxis is an axis that is being read.
 struct DraftAxis {
   GridAxis grid;
+  const Scenario* base = nullptr;       // scenario of the study, which outlives the axis
   OptionKind kind = OptionKind::kText;  // kind of its numbers; kText: it has no numbers
   Settings pattern;                     // options and texts with {}; empty: the axis has cases
   // For each value, true where it is the grid's own and false where `include` added it.
@@ -42,9 +43,10 @@ struct DraftAxis {
   void Add(const std::string& text, const YAML::Mark& mark, bool included);
 };
 
-// Reads a list, {cases: ...}, or one of {values: ...}, {from, to, points} and {from, to, step},
-// each with or without {set}. Throws Error; its mark is that of the wrong value where there is one,
-// else the caller adds it.
-DraftAxis ReadAxis(const std::string& key, const YAML::Node& node, const std::string& where);
+// Reads an axis of a study of `base`: a list, {cases: ...}, or one of {values: ...}, {from, to,
+// points} and {from, to, step}, each with or without {set}. Throws Error; its mark is that of the
+// wrong value where there is one, else the caller adds it.
+DraftAxis ReadAxis(const Scenario& base, const std::string& key, const YAML::Node& node,
+                   const std::string& where);
 
 }  // namespace legacy

@@ -5,6 +5,9 @@
 
 #include "base/error.h"
 #include "base/parse.h"
+#include "scenarios/federated/federated_scenario.h"
+#include "scenarios/federated/learner.h"
+#include "scenarios/federated/run.h"
 #include "scenarios/options/methods.h"
 #include "scenarios/run/manifest.h"
 #include "scenarios/run/replay.h"
@@ -16,7 +19,43 @@ namespace {
 
 using nlohmann::json;
 
-bool IsReplayed(const Scenario& scenario) { return ReplayRefusals(scenario).empty(); }
+// Returns the reasons why a training may not be timed on another network.
+std::vector<std::string> RefusalsOf(const Scenario& scenario) {
+  return scenario.federated ? CouplingsOf(scenario) : ReplayRefusals(scenario);
+}
+
+bool IsReplayed(const Scenario& scenario) { return RefusalsOf(scenario).empty(); }
+
+// Throws Error where the scenario of one policy is not valid.
+void Validate(const Scenario& scenario) {
+  if (!scenario.federated) return ValidateScenario(scenario);
+  ValidateFederated(scenario);
+  if (FederatedMethodsOf(scenario).size() == 1) return;
+  throw Error("federated.algorithms", scenario.federated->at("algorithms"),
+              "one algorithm for each point: several are an axis, algorithms: [fedavg, scaffold]");
+}
+
+// Returns the options that a training with the scenario's policy does not read.
+std::vector<std::string> UnreadBy(const Scenario& scenario) {
+  const Method method = FindMethod(scenario, scenario.policies.front());
+  std::vector<std::string> unread = UnreadOptions(method, scenario);
+  if (!scenario.federated) return unread;
+  for (std::string& key : UnreadFederatedOptions(method, scenario)) {
+    unread.push_back(std::move(key));
+  }
+  return unread;
+}
+
+// Takes over who the clients are from `whole`, as far as a training that is replayed reads it:
+// their number, and more where its draws read it.
+void TakeClients(const Scenario& whole, Scenario& training) {
+  const PlanRequest request = RequestOf(whole, whole.seed);
+  training.federated->at("clients") = std::to_string(request.population.Clients());
+  if (!TrainingReadsPopulation(request)) return;
+  training.federated->at("population") = whole.federated->at("population");
+  training.federated->at("at") = whole.federated->at("at");
+  training.topology = whole.topology;
+}
 
 // Removes built-in methods and those of other policies, which are no part of a point.
 void KeepOneMethod(Scenario& scenario) {
@@ -28,9 +67,10 @@ void KeepOneMethod(Scenario& scenario) {
 
 // Sets the network that is simulated fastest, because a recording's times are not used.
 void TakeCheapestNetwork(Scenario& scenario) {
+  scenario.fidelity = "analytic";
+  if (scenario.federated) return;  // its topology has the places of clients
   scenario.topology = "star";
   scenario.stragglers = "none";
-  scenario.fidelity = "analytic";
 }
 
 PlannedTraining PlanTraining(Scenario training) {
@@ -44,10 +84,11 @@ PlannedTraining PlanTraining(Scenario training) {
                       {"clock", all["clock"]},
                       {"ns3", training.ns3},
                       {"target", training.target.text()}};
-    planned.refused = Join(ReplayRefusals(training), "; ");
+    if (training.federated) document["on"]["federated"] = all["federated"];
+    planned.refused = Join(RefusalsOf(training), "; ");
   }
   planned.id = TrainingHash(document);
-  training.record = true;
+  training.record = planned.refused.empty() || !training.federated;
   training.pictures = false;
   training.tensorboard = false;
   planned.scenario = std::move(training);
@@ -57,8 +98,8 @@ PlannedTraining PlanTraining(Scenario training) {
 // Returns the point's own network and clock with the options of its training.
 Scenario PointScenario(const Scenario& whole, const Scenario& training) {
   Scenario point = training;
-  for (const ScenarioOption& option : ScenarioOptions()) {
-    if (!MayReplayChange(option.key) || !AffectsResults(option.key)) continue;
+  for (const ScenarioOption& option : OptionsOf(whole)) {
+    if (!MayChange(whole, option.key) || !AffectsResults(option.key)) continue;
     option.set(point, option.key, option.get(whole));
   }
   point.ns3 = whole.ns3;
@@ -89,6 +130,10 @@ void TakeMetrics(const Scenario& point, StudyPlan& plan) {
 
 }  // namespace
 
+bool MayChange(const Scenario& scenario, const std::string& key) {
+  return scenario.federated ? MayFederatedReplayChange(key) : MayReplayChange(key);
+}
+
 void CheckData(const PlannedTraining& training) {
   const Scenario& scenario = training.scenario;
   if (!scenario.layers.empty()) return;
@@ -96,18 +141,19 @@ void CheckData(const PlannedTraining& training) {
 }
 
 Scenario TrainingOf(const Scenario& scenario) {
-  const Method method = FindMethod(scenario, scenario.policies.front());
-  const std::vector<std::string> unread = UnreadOptions(method, scenario);
+  const std::vector<std::string> unread = UnreadBy(scenario);
   const bool replayed = IsReplayed(scenario);
-  const Scenario defaults;
+  const Scenario defaults = scenario.federated ? FederatedDefaults() : Scenario();
   Scenario training = scenario;
-  for (const ScenarioOption& option : ScenarioOptions()) {
+  for (const ScenarioOption& option : OptionsOf(scenario)) {
     const std::string& key = option.key;
     const bool read = AffectsResults(key) && std::ranges::find(unread, key) == unread.end();
-    if (read && !(replayed && MayReplayChange(key))) continue;  // may change: the target as well
+    if (read && !(replayed && MayChange(scenario, key)))
+      continue;  // may change: the target as well
     option.set(training, key, option.get(defaults));
   }
   if (replayed) training.ns3.clear();
+  if (replayed && scenario.federated) TakeClients(scenario, training);
   KeepOneMethod(training);
   return training;
 }
@@ -118,7 +164,7 @@ StudyPlan PlanStudy(StudyDefinition definition) {
   for (const StudyDefinition::Combination& combination : definition.points) {
     const Scenario whole = ScenarioOf(definition, combination);
     try {
-      ValidateScenario(whole);
+      Validate(whole);
       TakeMetrics(whole, plan);
     } catch (const Error& error) {
       throw Error("point " + std::to_string(plan.points.size()) + " (" +

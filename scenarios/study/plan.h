@@ -1,8 +1,8 @@
 // A plan is the smallest set of trainings for a definition, and the points that each serves. Points
 // share a training where every option that shapes the training of their policy is the same: a
 // density that a dense policy never reads does not need another training. A point whose training
-// may not be replayed (ReplayRefusals) has a training on its own network, and shares it only with
-// points that have the same network.
+// may not be replayed (ReplayRefusals, CouplingsOf) has a training on its own network, and shares
+// it only with points that have the same network.
 #pragma once
 
 #include <optional>
@@ -48,6 +48,9 @@ struct StudyPlan {
 // Plans a study. Throws Error naming the point and its option where a scenario is not valid
 // (ValidateScenario), or trains for another task than those before.
 StudyPlan PlanStudy(StudyDefinition definition);
+
+// Returns whether a replay of a training of `scenario` may change that option.
+bool MayChange(const Scenario& scenario, const std::string& key);
 
 // Throws Error where the data set of a training is not on this machine.
 void CheckData(const PlannedTraining& training);

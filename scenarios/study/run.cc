@@ -14,6 +14,8 @@
 
 #include "base/child.h"
 #include "base/error.h"
+#include "base/parse.h"
+#include "scenarios/federated/learner.h"
 #include "scenarios/study/tasks.h"
 #include "scenarios/study/work.h"
 #include "scenarios/training/step_sources.h"
@@ -281,8 +283,20 @@ StudyProgress::Left StudyProgress::TimeLeft() const {
 
 double SamplesOf(const PlannedTraining& training) {
   const Scenario& scenario = training.scenario;
+  if (scenario.federated) {
+    const PlanRequest request = RequestOf(scenario, scenario.seed);
+    const auto* sync = std::get_if<fabric::SyncOptions>(&request.server);
+    const double tasks = sync != nullptr ? sync->perRound * sync->overSelect
+                                         : std::get<fabric::AsyncOptions>(request.server).buffer;
+    return tasks * static_cast<double>(StepsOf(scenario));
+  }
   return static_cast<double>(scenario.workers) * static_cast<double>(scenario.batch) *
          static_cast<double>(scenario.accumulate) * static_cast<double>(scenario.steps);
+}
+
+int64_t StepsOf(const Scenario& scenario) {
+  if (!scenario.federated) return scenario.steps;
+  return ParseInteger(scenario.federated->at("rounds"), "federated.rounds", 1, INT64_MAX);
 }
 
 StudyProgress RunStudy(const StudyFolder& folder, const analysis::Study& now,

@@ -55,7 +55,11 @@ StudyProgress RunStudy(const StudyFolder& folder, const analysis::Study& now,
                        const StudyRunOptions& options,
                        const std::function<void(const StudyProgress&)>& tick, const StopFlag& stop);
 
-// Returns the number of samples that a training sees.
+// Returns the size of a training: the samples that it sees, or of a federated one, whose clients'
+// samples are not known yet, the tasks that it counts.
 double SamplesOf(const PlannedTraining& training);
+
+// Returns the steps of a scenario, or the versions of a federated one.
+int64_t StepsOf(const Scenario& scenario);
 
 }  // namespace legacy

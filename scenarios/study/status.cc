@@ -69,8 +69,8 @@ std::string AxisRows(const Study& study, const std::string& name,
 // Returns the options that differ between two scenarios, as on a command line.
 std::vector<std::string> Differences(const Scenario& from, const Scenario& to) {
   std::vector<std::string> words;
-  for (const ScenarioOption& option : ScenarioOptions()) {
-    if (!MayReplayChange(option.key) || option.key.rfind("run.", 0) == 0) continue;
+  for (const ScenarioOption& option : OptionsOf(from)) {
+    if (!MayChange(from, option.key) || option.key.rfind("run.", 0) == 0) continue;
     const std::string text = option.get(to);
     if (option.get(from) != text) words.push_back(option.flag + "=" + text);
   }
@@ -105,15 +105,16 @@ std::string PlanText(const StudyPlan& plan) {
     samples += SamplesOf(training);
   }
   int64_t steps = 0;
-  for (const PlannedPoint& point : plan.points) steps += point.scenario.steps;
+  for (const PlannedPoint& point : plan.points) steps += StepsOf(point.scenario);
   std::string text = Name(study) + "\n";
   text += fmt::format("{} points: {} policies, {} seeds\n", study.points.size(),
                       study.policies.size(), study.seeds.size());
   for (const analysis::StudyAxis& axis : study.axes) {
     text += fmt::format("  {} ({}): {}\n", axis.name, axis.values.size(), Join(axis.values, ", "));
   }
-  text += fmt::format("{} trainings, of {} samples altogether\n", plan.trainings.size(),
-                      Value(samples));
+  const bool federated = plan.definition.scenario.federated.has_value();
+  text += fmt::format("{} trainings, of {} {} altogether\n", plan.trainings.size(), Value(samples),
+                      federated ? "tasks" : "samples");
   for (const std::string& policy : study.policies) {
     const auto [all, own] = trainings[policy];
     text += fmt::format("  {}: {}", policy, all);
@@ -165,6 +166,7 @@ std::string ReplayCommand(const StudyFolder& folder, size_t point) {
   const std::string run = TrainingFolder(folder.path(), training).string();
   if (!training.refused.empty()) return ShellLine({"legacy-report", run});
   std::vector<std::string> words = {"legacy-replay", run};
+  if (planned.scenario.federated) words = {"legacy-federated", "replay", run};
   for (std::string& word : Differences(training.scenario, planned.scenario)) {
     words.push_back(std::move(word));
   }

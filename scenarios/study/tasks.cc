@@ -72,19 +72,18 @@ int TrainTask(const StudyFolder& folder, size_t training, int threads,
 
 int TimeTask(const StudyFolder& folder, const Piece& piece, analysis::JournalWriter& journal,
              const Child::Say& say) {
-  std::optional<Recording> recording;  // read for the first point
+  std::optional<TrainedRun> trained;  // read for the first point
   std::optional<std::string> unreadable;
   for (const size_t id : piece.points) {
     say("begin");
     analysis::StudyPoint point;
     std::optional<std::string> failure = unreadable;
-    if (!failure && !recording) {
-      failure = unreadable = Thrown([&] {
-        recording = ReadTraining(folder.path(), folder.plan().trainings[piece.training]);
-      });
+    if (!failure && !trained) {
+      failure = unreadable = Thrown(
+          [&] { trained = ReadTraining(folder.path(), folder.plan().trainings[piece.training]); });
     }
     if (!failure) {
-      failure = Thrown([&] { point = TimePoint(folder.plan(), id, *recording); });
+      failure = Thrown([&] { point = TimePoint(folder.plan(), id, *trained); });
     }
     const int status = Recorded(0, [&] {
       if (!failure) return journal.Write(point);

@@ -53,6 +53,7 @@ class Reader {
     for (size_t t = 0; t < plan.trainings.size(); ++t) {
       const PlannedTraining& training = plan.trainings[t];
       if (!training.refused.empty() || !IsTrained(folder, training)) continue;
+      if (training.scenario.federated) continue;  // its answers are replays of legacy-federated
       recording_of_[t] = study_.recordings.size();
       study_.recordings.push_back(std::make_shared<const Recording>(
           ReadRecording(TrainingFolder(folder, training).string())));

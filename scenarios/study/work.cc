@@ -5,6 +5,7 @@
 
 #include "analysis/summary.h"
 #include "base/error.h"
+#include "scenarios/federated/run.h"
 #include "scenarios/run/comparison.h"
 #include "scenarios/run/replay.h"
 
@@ -80,6 +81,15 @@ std::vector<analysis::CurveRow> CurveOf(const analysis::RunDirectory& run,
   return curve;
 }
 
+// Returns the recorded scenario over the lines, network and devices of `point`.
+Scenario OnLinesOf(const Scenario& point, Scenario recorded) {
+  for (const ScenarioOption& option : OptionsOf(point)) {
+    if (!MayChange(point, option.key) || option.key.starts_with("run.")) continue;
+    option.set(recorded, option.key, option.get(point));
+  }
+  return recorded;
+}
+
 }  // namespace
 
 fs::path TrainingFolder(const fs::path& study, const PlannedTraining& training) {
@@ -98,7 +108,11 @@ void Train(const fs::path& study, const PlannedTraining& training) {
   scenario.out = partial.string();
   scenario.further = "none";  // points are the networks here
   const auto run = [&](bool resume) {
-    RunComparison(scenario, "legacy-study", "legacy-study", g_never, stderr, {.resume = resume});
+    if (scenario.federated) {
+      RunFederated(scenario, "legacy-study", {.stop = g_never, .resume = resume}, stderr);
+    } else {
+      RunComparison(scenario, "legacy-study", "legacy-study", g_never, stderr, {.resume = resume});
+    }
   };
   bool trained = false;
   if (fs::exists(partial / kCheckpointFolder)) {
@@ -118,20 +132,32 @@ void Train(const fs::path& study, const PlannedTraining& training) {
   if (error) throw Error(folder.string() + ": cannot be made: " + error.message());
 }
 
-Recording ReadTraining(const fs::path& study, const PlannedTraining& training) {
+TrainedRun ReadTraining(const fs::path& study, const PlannedTraining& training) {
   const fs::path folder = TrainingFolder(study, training);
-  if (training.refused.empty()) return ReadRecording(folder.string());
-  Recording recording;
-  recording.run = analysis::ReadRunDirectory(folder);
-  return recording;
+  TrainedRun trained;
+  if (!training.refused.empty()) {
+    trained.workers.run = analysis::ReadRunDirectory(folder);
+  } else if (training.scenario.federated) {
+    trained.federated = ReadFederatedRecording(folder.string());
+  } else {
+    trained.workers = ReadRecording(folder.string());
+  }
+  return trained;
 }
 
-analysis::StudyPoint TimePoint(const StudyPlan& plan, size_t id, const Recording& trained) {
+analysis::StudyPoint TimePoint(const StudyPlan& plan, size_t id, const TrainedRun& trained) {
   const PlannedPoint& planned = plan.points.at(id);
   const PlannedTraining& training = plan.trainings.at(planned.training);
   analysis::StudyPoint point = EmptyPoint(plan, id);
-  analysis::RunDirectory run =
-      training.refused.empty() ? ReplayRows(trained, planned.scenario, g_never) : trained.run;
+  analysis::RunDirectory run;
+  if (trained.federated) {
+    const Scenario timed = OnLinesOf(planned.scenario, trained.federated->scenario);
+    run = ReplayFederatedRows(trained.federated, timed, [] { return false; });
+  } else if (training.refused.empty()) {
+    run = ReplayRows(trained.workers, planned.scenario, g_never);
+  } else {
+    run = trained.workers.run;
+  }
   run.manifest.target = TargetAmong(planned.scenario, plan.metrics);
   point.figures = FiguresOf(run);
   point.curve = CurveOf(run, plan.metrics);

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <filesystem>
+#include <memory>
 
 #include "analysis/study/study.h"
+#include "scenarios/federated/recorded_learners.h"
 #include "scenarios/run/recording.h"
 #include "scenarios/study/plan.h"
 
@@ -20,11 +22,17 @@ bool IsTrained(const std::filesystem::path& study, const PlannedTraining& traini
 // error. Throws Error.
 void Train(const std::filesystem::path& study, const PlannedTraining& training);
 
-// Reads the training back: a recording, or only its `run` where it is not replayed. Throws Error.
-Recording ReadTraining(const std::filesystem::path& study, const PlannedTraining& training);
+// A TrainedRun is a training that was read back.
+struct TrainedRun {
+  Recording workers;  // a recording of workers; only its `run` where the training is not replayed
+  std::shared_ptr<const FederatedRecording> federated;  // null: not federated, or not replayed
+};
+
+// Reads a training back. Throws Error.
+TrainedRun ReadTraining(const std::filesystem::path& study, const PlannedTraining& training);
 
 // Times point `id` of the plan from its training, in memory. A training that is not replayed gives
 // its own times. Throws Error on networks that are not valid.
-analysis::StudyPoint TimePoint(const StudyPlan& plan, size_t id, const Recording& trained);
+analysis::StudyPoint TimePoint(const StudyPlan& plan, size_t id, const TrainedRun& trained);
 
 }  // namespace legacy

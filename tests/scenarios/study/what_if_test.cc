@@ -136,9 +136,8 @@ TEST_F(WhatIfTest, DefaultsAreTheStudysFirstPoint) {
   const WhatIfAnswer given = *Ask(defaults);
   const WhatIfAnswer left_out = *Ask({});
   const size_t training = study_->plan.points[0].training;
-  const Recording recording =
-      ReadRecording(TrainingFolder(study_->folder, study_->plan.trainings[training]).string());
-  const analysis::StudyPoint point = TimePoint(study_->plan, 0, recording);
+  const TrainedRun trained = ReadTraining(study_->folder, study_->plan.trainings[training]);
+  const analysis::StudyPoint point = TimePoint(study_->plan, 0, trained);
   for (const WhatIfAnswer& answer : {given, left_out}) {
     const WhatIfSeed& seed = answer.at(point.policy == "dense" ? 0 : 1).seeds.at(point.seed - 1);
     EXPECT_EQ(seed.simulated_seconds, point.figures.simulated_seconds);
