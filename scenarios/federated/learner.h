@@ -71,8 +71,11 @@ class FederatedLearners {
   virtual ~FederatedLearners() = default;
   virtual std::span<const Metric> Metrics() const = 0;
   virtual std::span<const Unit> Layers() const = 0;
-  // Returns the table of a seed's partition.
+  // Returns one line about a seed's partition: sizes, labels and distance from the whole.
   virtual std::string PartitionText(uint64_t seed, int64_t clients) const = 0;
+  // Returns the rows of its clients as CSV: samples, distance from the whole, samples of each
+  // label. Empty where the data are not at hand.
+  virtual std::string PartitionCsv(uint64_t /*seed*/, int64_t /*clients*/) const { return ""; }
   virtual std::span<const OperationCost> Costs() const = 0;
   // `request` and `recorder` outlive the learner, and `folder` is where client states go that
   // memory does not hold. Sets the request's buffer to that of the algorithm. `recorder`, which may

@@ -550,6 +550,12 @@ class Learners : public FederatedLearners {
     return line + " by " + text;
   }
 
+  std::string PartitionCsv(uint64_t seed, int64_t clients) const override {
+    const std::string& text = scenario_.federated->at("partition");
+    return legacy::PartitionCsv(
+        ViewPartition(*MakePartition(text, labels_, clients, seed), labels_));
+  }
+
   std::unique_ptr<FederatedLearner> Make(const FederatedMethod& row, uint64_t seed,
                                          PlanRequest& request, const std::string& folder,
                                          TaskRecorder* recorder) override {

@@ -28,6 +28,13 @@ std::string Footer(const std::string& program) {
                "--device-profile=cpu-local\n") +
            kExitStatuses + "Handbook: docs/federated.md.";
   }
+  if (program == "legacy-federated partition") {
+    return std::string(
+               "Example:\n"
+               "  legacy-federated partition --partition=dirichlet:alpha=0.1 --clients=50 "
+               "--out=runs/parts\n") +
+           kExitStatuses + "Handbook: docs/federated.md.";
+  }
   if (program == "legacy-federated") {
     return std::string(
                "Examples:\n"

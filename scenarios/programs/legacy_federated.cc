@@ -2,10 +2,14 @@
 // trainings without doing them.
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 
+#include "base/error.h"
 #include "base/program.h"
+#include "base/whole_file.h"
 #include "compress/registry/load_plugins.h"
 #include "scenarios/federated/federated_scenario.h"
+#include "scenarios/federated/learner.h"
 #include "scenarios/federated/run.h"
 #include "scenarios/programs/command_line.h"
 #include "scenarios/programs/federated_command_line.h"
@@ -40,7 +44,7 @@ int Train(int argc, char** argv) {
       argc, argv, "legacy-federated",
       "Trains federated clients, each on data of its own, with compressed updates over a simulated "
       "wide-area network, and compares methods by simulated time, rounds, bytes and dollars to a "
-      "target. legacy-federated plan and legacy-federated population train nothing (plan --help).",
+      "target. legacy-federated plan, population and partition train nothing (plan --help).",
       std::nullopt, legacy::FederatedDefaults());
   if (line.exit) return *line.exit;
   legacy::ValidateFederated(line.scenario);
@@ -75,11 +79,37 @@ int Replay(int argc, char** argv) {
       line.scenario.pictures);
 }
 
+// Shows which samples the clients have, without training.
+int Partition(int argc, char** argv) {
+  const legacy::CommandLine line = legacy::ParseCommandLine(
+      argc, argv, "legacy-federated partition",
+      "Shows how the samples of a data set are divided among clients (--dataset, --partition, "
+      "--clients, --seed), without training. With --out the samples of each client by label are "
+      "partition.csv in that folder.",
+      std::nullopt, legacy::FederatedDefaults());
+  if (line.exit) return *line.exit;
+  const legacy::Scenario& scenario = line.scenario;
+  legacy::ValidateFederated(scenario);
+  const legacy::PlanRequest request = legacy::RequestOf(scenario, scenario.seed);
+  const int64_t clients = request.population.Clients();
+  const auto learners = legacy::TrainedLearners(scenario);
+  std::printf("%s\n", learners->PartitionText(scenario.seed, clients).c_str());
+  if (scenario.out.empty()) return 0;
+  const std::filesystem::path file = std::filesystem::path(scenario.out) / "partition.csv";
+  if (std::filesystem::exists(file) && !scenario.overwrite) {
+    throw legacy::Error("--out", file.string(), "a file that is not there, or --overwrite");
+  }
+  std::filesystem::create_directories(scenario.out);
+  legacy::WriteWholeFile(file, learners->PartitionCsv(scenario.seed, clients));
+  return 0;
+}
+
 int Main(int argc, char** argv) {
   legacy::LoadPlugins(argc, argv);
   const bool subcommand =
       argc > 1 && (std::strcmp(argv[1], "plan") == 0 || std::strcmp(argv[1], "population") == 0);
   if (argc > 1 && std::strcmp(argv[1], "replay") == 0) return Replay(argc - 1, argv + 1);
+  if (argc > 1 && std::strcmp(argv[1], "partition") == 0) return Partition(argc - 1, argv + 1);
   return subcommand ? Plan(argc, argv) : Train(argc, argv);
 }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/number.h"
+
 namespace legacy {
 
 PartitionView ViewPartition(const Partition& partition, const SampleLabels& data) {
@@ -12,11 +14,10 @@ PartitionView ViewPartition(const Partition& partition, const SampleLabels& data
   std::vector<double> whole(classes);
   for (const int32_t label : data.labels) whole[label] += 1.0 / static_cast<double>(data.samples);
   std::vector<bool> taken(static_cast<size_t>(data.samples));
-  std::vector<int64_t> sizes;
   for (int64_t client = 0; client < view.clients; ++client) {
     const std::vector<int64_t> samples = partition.SamplesOf(client);
-    sizes.push_back(std::ssize(samples));
-    view.samples += sizes.back();
+    view.sizes.push_back(std::ssize(samples));
+    view.samples += view.sizes.back();
     std::vector<int64_t> counts(classes);
     for (const int64_t sample : samples) {
       taken[sample] = true;
@@ -26,15 +27,17 @@ PartitionView ViewPartition(const Partition& partition, const SampleLabels& data
     double distance = 0;
     for (size_t k = 0; k < classes; ++k) {
       if (counts[k] > 0) view.labels += 1;
-      const double share = static_cast<double>(counts[k]) / static_cast<double>(sizes.back());
+      const double share = static_cast<double>(counts[k]) / static_cast<double>(view.sizes.back());
       distance += std::abs(share - whole[k]) / 2;
     }
     view.distance += distance;
+    view.distances.push_back(distance);
     view.counts.push_back(std::move(counts));
   }
   view.labels /= static_cast<double>(view.clients);
   view.distance /= static_cast<double>(view.clients);
   view.left_out = std::ranges::count(taken, false);
+  std::vector<int64_t> sizes = view.sizes;
   std::ranges::sort(sizes);
   const size_t half = sizes.size() / 2;
   view.least = sizes.front();
@@ -42,6 +45,21 @@ PartitionView ViewPartition(const Partition& partition, const SampleLabels& data
   view.median = sizes.size() % 2 == 1 ? static_cast<double>(sizes[half])
                                       : static_cast<double>(sizes[half - 1] + sizes[half]) / 2;
   return view;
+}
+
+std::string PartitionCsv(const PartitionView& view) {
+  std::string text = "client,samples";
+  if (!view.counts.empty()) {
+    text += ",distance";
+    for (size_t k = 0; k < view.counts.front().size(); ++k) text += ",label_" + std::to_string(k);
+  }
+  for (size_t client = 0; client < view.sizes.size(); ++client) {
+    text += "\n" + std::to_string(client) + "," + std::to_string(view.sizes[client]);
+    if (view.counts.empty()) continue;
+    text += "," + FormatNumber(view.distances[client]);
+    for (const int64_t count : view.counts[client]) text += "," + std::to_string(count);
+  }
+  return text + "\n";
 }
 
 }  // namespace legacy

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "trainer/federated/partition.h"
@@ -21,10 +22,16 @@ struct PartitionView {
   // Mean over clients of the total variation distance, [0, 1], between a client's shares of the
   // labels and those of the whole set.
   double distance = 0;
+  std::vector<int64_t> sizes;                // samples of each client
+  std::vector<double> distances;             // of each client; empty without labels
   std::vector<std::vector<int64_t>> counts;  // samples by client and label; empty without labels
 };
 
 // Looks at all clients of a partition of `data`.
 PartitionView ViewPartition(const Partition& partition, const SampleLabels& data);
+
+// Returns a row for each client as CSV: client, samples, distance and the samples of each label.
+// Without labels the rows end with the samples.
+std::string PartitionCsv(const PartitionView& view);
 
 }  // namespace legacy

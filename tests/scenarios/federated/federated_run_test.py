@@ -227,6 +227,28 @@ class FederatedRun(unittest.TestCase):
         for task in rows(one_each, "tasks.csv"):
             self.assertEqual(task["local_steps"], "3")
 
+    def test_a_partition_is_that_of_the_run(self):
+        run_folder = self.run_to_end("whole", "--policies=dense")
+        folder = self.root / "parts"
+        shown = subprocess.run([FEDERATED, "partition", *SMALL, "--out=" + str(folder)], text=True,
+                               capture_output=True, check=False, timeout=60)
+        self.assertEqual(shown.returncode, 0, shown.stderr)
+        self.assertIn("12 clients with", shown.stdout)
+        clients = rows(run_folder, "clients.csv")
+        parts = rows(folder, "partition.csv")
+        self.assertEqual(len(parts), 12)
+        self.assertEqual(sum(int(row["samples"]) for row in parts), 400)
+        for part, client in zip(parts, clients):
+            counts = [int(n) for name, n in part.items() if name.startswith("label_")]
+            self.assertEqual(sum(counts), int(part["samples"]))
+            self.assertEqual(part["samples"], client["samples"])
+            self.assertEqual(sum(n > 0 for n in counts), int(client["labels"]))
+            self.assertTrue(0 < float(part["distance"]) < 1)
+        again = subprocess.run([FEDERATED, "partition", *SMALL, "--out=" + str(folder)], text=True,
+                               capture_output=True, check=False, timeout=60)
+        self.assertEqual(again.returncode, 1)
+        self.assertIn("--overwrite", again.stderr)
+
     def test_residuals_beyond_memory_change_nothing(self):
         options = ["--policies=topk", "--algorithms=fedavg,scaffold"]
         whole = self.run_to_end("in-memory", *options)
