@@ -33,6 +33,14 @@ struct RoundRow {
   bool extended = false;  // true where it went on behind its deadline
   // Mean loss of the counted tasks; nothing where nothing is trained.
   std::optional<double> selected_loss = {};
+  double client_seconds = 0;  // of all its tasks, each from dispatch to end
+  // Client and times of the critical task, whose arrival made the version; nothing where no update
+  // was counted.
+  std::optional<int64_t> critical_client = {};
+  std::optional<double> critical_dispatched = {};
+  std::optional<double> critical_downloaded = {};
+  std::optional<double> critical_worked = {};
+  std::optional<double> critical_uploaded = {};
 
   template <class Self, class Visitor>
   static void Columns(Self& row, Visitor&& visit) {
@@ -58,6 +66,12 @@ struct RoundRow {
     visit("usd_hours", "USD", row.usd_hours);
     visit("extended", "", row.extended);
     visit("selected_loss", "", row.selected_loss);
+    visit("client_seconds", "s", row.client_seconds);
+    visit("critical_client", "", row.critical_client);
+    visit("critical_dispatched", "s", row.critical_dispatched);
+    visit("critical_downloaded", "s", row.critical_downloaded);
+    visit("critical_worked", "s", row.critical_worked);
+    visit("critical_uploaded", "s", row.critical_uploaded);
   }
 };
 
@@ -73,6 +87,7 @@ struct TaskRow {
   std::optional<double> downloaded = {};
   std::optional<double> worked = {};
   std::optional<double> uploaded = {};
+  double ended = 0;
   std::string end;  // counted, late, lost, interrupted, cancelled, stale
   int64_t local_steps = 0;
   int64_t samples = 0;
@@ -89,6 +104,7 @@ struct TaskRow {
     visit("downloaded", "s", row.downloaded);
     visit("worked", "s", row.worked);
     visit("uploaded", "s", row.uploaded);
+    visit("ended", "s", row.ended);
     visit("end", "", row.end);
     visit("local_steps", "", row.local_steps);
     visit("samples", "", row.samples);
@@ -116,6 +132,8 @@ struct ClientRow {
   int64_t down_bytes = 0;
   double usd = 0;
   std::optional<int64_t> last_staleness = {};  // nothing: no update was counted
+  // Duration of its first task at mean rates, were no line shared.
+  double predicted_seconds = 0;
 
   template <class Self, class Visitor>
   static void Columns(Self& row, Visitor&& visit) {
@@ -136,6 +154,7 @@ struct ClientRow {
     visit("down_bytes", "B", row.down_bytes);
     visit("usd", "USD", row.usd);
     visit("last_staleness", "", row.last_staleness);
+    visit("predicted_seconds", "s", row.predicted_seconds);
   }
 };
 

@@ -1,5 +1,6 @@
 #include "analysis/report.h"
 
+#include "analysis/federated/federated_tables.h"
 #include "analysis/pictures.h"
 #include "analysis/run_directory.h"
 #include "analysis/tables.h"
@@ -14,6 +15,7 @@ Report WriteReport(const std::filesystem::path& directory, const ReportOptions& 
   const std::filesystem::path path = directory / "summary.json";
   WriteWholeFile(path, ToJson(report.summary).dump(2) + "\n");
   report.files.push_back(path);
+  report.federated = FederatedTables(run, report.summary);
   report.networks = ReadNetworks(run, report.summary, options.summary);
   if (!report.networks.empty()) {
     report.files.push_back(directory / "networks.csv");
@@ -29,12 +31,14 @@ Report WriteReport(const std::filesystem::path& directory, const ReportOptions& 
 
 std::string ReportText(const Report& report) {
   std::string text = TextTable(report.summary);
+  for (const Table& table : report.federated) text += "\n" + RenderText(table);
   if (report.networks.empty()) return text;
   return text + "\n" + NetworksText(report.networks) + "\n" + NetworksConclusion(report.networks);
 }
 
 std::string ReportMarkdown(const Report& report) {
   std::string text = MarkdownTable(report.summary);
+  for (const Table& table : report.federated) text += "\n" + RenderMarkdown(table);
   if (report.networks.empty()) return text;
   return text + "\n" + NetworksMarkdown(report.networks) + "\n" +
          NetworksConclusion(report.networks);

@@ -9,6 +9,7 @@
 
 #include "analysis/network_comparison.h"
 #include "analysis/summary.h"
+#include "analysis/table_text.h"
 
 namespace legacy::analysis {
 
@@ -19,6 +20,7 @@ struct ReportOptions {
 
 struct Report {
   Summary summary;
+  std::vector<Table> federated;  // rounds and clients of a federated run
   // Networks of a run that was timed on several, its own first.
   std::vector<NetworkResult> networks;
   // Files that were written: summary.json, networks.csv, the pictures.

@@ -112,6 +112,15 @@ class OrderCheck {
       }
       entry->second = row.step;
     }
+    if constexpr (std::is_same_v<Row, ClientRow>) {
+      const int64_t next = last_.try_emplace(training, -1).first->second + 1;
+      if (row.client != next) {
+        throw Error(fmt::format("{}:{}: column 'client'", where, record.line),
+                    std::to_string(row.client),
+                    fmt::format("{}, the next client of this policy and seed", next));
+      }
+      last_[training] = row.client;
+    }
     if constexpr (std::is_same_v<Row, NetworkRow>) {
       if (!last_.try_emplace(training, record.line).second) {
         throw Error(fmt::format("{}:{}: policy and seed", where, record.line),
@@ -310,6 +319,7 @@ RunDirectory ReadRunDirectory(const fs::path& directory) {
   run.links = ReadRows<LinkRow>(run);
   run.network = ReadRows<NetworkRow>(run);
   if (fs::exists(directory / RoundRow::kFile)) run.rounds = ReadRows<RoundRow>(run);
+  if (fs::exists(directory / TaskRow::kFile)) run.tasks = ReadRows<TaskRow>(run);
   if (fs::exists(directory / ClientRow::kFile)) run.clients = ReadRows<ClientRow>(run);
   return run;
 }

@@ -101,6 +101,7 @@ struct RunDirectory {
   std::vector<LinkRow> links;
   std::vector<NetworkRow> network;
   std::vector<RoundRow> rounds;    // of federated runs
+  std::vector<TaskRow> tasks;      // of federated runs that write them
   std::vector<ClientRow> clients;  // of federated runs
   std::vector<std::string> notes;  // missing files and unfinished last lines of an interrupted run
 };

@@ -26,6 +26,7 @@ struct SeedRows {
   const NetworkRow* network = nullptr;
   std::optional<double> egress_usd;
   int64_t decisions = 0;
+  std::vector<const RoundRow*> rounds;
 };
 
 std::map<Key, SeedRows> Group(const RunDirectory& run) {
@@ -34,6 +35,7 @@ std::map<Key, SeedRows> Group(const RunDirectory& run) {
   for (const EvaluationRow& row : run.evaluations) {
     groups[{row.policy, row.seed}].evaluations.push_back(row);
   }
+  for (const RoundRow& row : run.rounds) groups[{row.policy, row.seed}].rounds.push_back(&row);
   for (const NetworkRow& row : run.network) groups[{row.policy, row.seed}].network = &row;
   for (const DecisionRow& row : run.decisions) {
     int64_t& decisions = groups[{row.policy, row.seed}].decisions;
@@ -75,9 +77,24 @@ void AddVolume(SeedSummary& seed, const std::vector<const StepRow*>& steps, int6
   seed.step_bytes = messages / static_cast<double>(steps.size());
 }
 
+// Sets what a federated training took to make `version`. Rounds before it that made none count.
+void AddRounds(SeedSummary& seed, const std::vector<const RoundRow*>& rounds, int64_t version) {
+  if (rounds.empty()) return;
+  double count = 0, usd = 0, seconds = 0;
+  for (const RoundRow* row : rounds) {
+    if (row->version > version) break;
+    ++count;
+    usd += row->usd + row->usd_hours;
+    seconds += row->client_seconds;
+  }
+  seed.rounds_to_target = count;
+  seed.usd_to_target = usd;
+  seed.client_hours_to_target = seconds / 3600;
+}
+
 // Sets what evaluations say: last and best value of the metric, and the time to target.
-void AddMetric(SeedSummary& seed, const std::vector<EvaluationRow>& evaluations,
-               const Summary& summary, size_t position) {
+void AddMetric(SeedSummary& seed, const SeedRows& rows, const Summary& summary, size_t position) {
+  const std::vector<EvaluationRow>& evaluations = rows.evaluations;
   if (summary.metric.name.empty()) return;
   std::vector<double> values;
   for (const EvaluationRow& row : evaluations) {
@@ -87,7 +104,9 @@ void AddMetric(SeedSummary& seed, const std::vector<EvaluationRow>& evaluations,
   if (!values.empty()) seed.final_metric = values.back();
   if (!summary.target) return;
   const auto reached = TargetReached(summary.metric, *summary.target, values);
-  if (reached) seed.time_to_target = evaluations[*reached].simulated_seconds;
+  if (!reached) return;
+  seed.time_to_target = evaluations[*reached].simulated_seconds;
+  AddRounds(seed, rows.rounds, evaluations[*reached].step);
 }
 
 SeedSummary SummariseSeed(uint64_t number, const SeedRows& rows, const Summary& summary,
@@ -101,7 +120,7 @@ SeedSummary SummariseSeed(uint64_t number, const SeedRows& rows, const Summary& 
     seed.simulated_seconds = rows.steps.back()->simulated_seconds;
     AddVolume(seed, rows.steps, summary.parameters);
   }
-  AddMetric(seed, rows.evaluations, summary, position);
+  AddMetric(seed, rows, summary, position);
   seed.egress_usd = rows.egress_usd;
   return seed;
 }
@@ -122,6 +141,17 @@ Spread SpreadOver(const std::vector<const SeedSummary*>& seeds, double SeedSumma
     if (!std::isnan(seed->*value)) values.push_back(seed->*value);
   }
   return SpreadOf(values);
+}
+
+CensoredSpread Censored(const PolicySummary& policy, std::optional<double> SeedSummary::*cost) {
+  std::vector<double> values;
+  for (const SeedSummary& seed : policy.seeds) {
+    if (seed.*cost) values.push_back(*(seed.*cost));
+  }
+  CensoredSpread result;
+  result.reached = static_cast<int>(values.size());
+  if (values.size() == policy.seeds.size()) result.spread = SpreadOf(values);
+  return result;
 }
 
 void AddSpreads(PolicySummary& policy) {
@@ -145,12 +175,10 @@ void AddSpreads(PolicySummary& policy) {
   }
   policy.step_seconds = SpreadOf(steps);
   policy.egress_usd = SpreadOf(dollars);
-  std::vector<double> times;
-  for (const SeedSummary& seed : policy.seeds) {
-    if (seed.time_to_target) times.push_back(*seed.time_to_target);
-  }
-  policy.time_to_target.reached = static_cast<int>(times.size());
-  if (times.size() == policy.seeds.size()) policy.time_to_target.spread = SpreadOf(times);
+  policy.time_to_target = Censored(policy, &SeedSummary::time_to_target);
+  policy.rounds_to_target = Censored(policy, &SeedSummary::rounds_to_target);
+  policy.usd_to_target = Censored(policy, &SeedSummary::usd_to_target);
+  policy.client_hours_to_target = Censored(policy, &SeedSummary::client_hours_to_target);
 }
 
 CensoredSpread SpeedUp(const PolicySummary& policy, const PolicySummary& reference) {
@@ -269,6 +297,9 @@ Summary Start(const RunDirectory& run, const SummaryOptions& options) {
   if (std::ranges::find(policies, summary.baseline) == policies.end()) {
     throw Error("baseline", summary.baseline, fmt::format("{}", fmt::join(policies, ", ")));
   }
+  summary.federated = !run.rounds.empty();
+  summary.priced = std::ranges::any_of(
+      run.rounds, [](const RoundRow& row) { return row.usd + row.usd_hours > 0; });
   summary.notes = run.notes;
   return summary;
 }

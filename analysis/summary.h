@@ -50,6 +50,10 @@ struct SeedSummary {
   double final_metric = kUnknown;  // value of the metric at the last evaluation
   double best_metric = kUnknown;   // best value of the metric at any evaluation
   std::optional<double> time_to_target;
+  // Of federated runs that reach the target; USD are of transfers and of hours of clients.
+  std::optional<double> rounds_to_target;
+  std::optional<double> usd_to_target;
+  std::optional<double> client_hours_to_target;
   double element_ratio = kUnknown;  // d * steps / elements sent
   double payload_ratio = kUnknown;  // 4 d * steps / message bytes
   double traffic_ratio = kUnknown;  // bytes out of a NIC: dense fp32 ring / this policy
@@ -60,7 +64,7 @@ struct SeedSummary {
   StepSplit step;
 };
 
-// A time that exists only where the target was reached: `spread` is empty unless every seed did.
+// A cost that exists only where the target was reached: `spread` is empty unless every seed did.
 struct CensoredSpread {
   int reached = 0;
   Spread spread;
@@ -91,6 +95,9 @@ struct PolicySummary {
   Spread final_metric;
   Spread best_metric;
   CensoredSpread time_to_target;
+  CensoredSpread rounds_to_target;  // of federated runs, as usd_ and client_hours_to_target
+  CensoredSpread usd_to_target;
+  CensoredSpread client_hours_to_target;
   // TTA of the policy "dense" (or "fp16") divided by this policy's, by seed. `reached` counts the
   // seeds with which both reached the target. Empty where the run has no policy of that name.
   std::optional<CensoredSpread> speedup_dense;
@@ -119,6 +126,8 @@ struct Summary {
   Metric metric = {};
   std::optional<double> target;  // value of the metric
   std::string baseline;
+  bool federated = false;  // true where the run has rounds
+  bool priced = false;     // true where its rounds cost USD
   std::vector<PolicySummary> policies;
   std::vector<std::string> notes;  // incomplete trainings, time-outs, what the reader ignored
 };

@@ -26,6 +26,8 @@ json ToJson(const std::optional<CensoredSpread>& censored, size_t seeds) {
   return censored ? ToJson(*censored, seeds) : json();
 }
 
+json OrNull(const std::optional<double>& value) { return value ? json(*value) : json(); }
+
 json ToJson(const StepSplit& step) {
   return {{"total", step.total},   {"compute", step.compute},
           {"encode", step.encode}, {"communication", step.communication},
@@ -33,7 +35,6 @@ json ToJson(const StepSplit& step) {
 }
 
 json ToJson(const SeedSummary& seed) {
-  const auto& time = seed.time_to_target;
   return {{"seed", seed.seed},
           {"finished", seed.finished},
           {"steps", seed.steps},
@@ -41,12 +42,15 @@ json ToJson(const SeedSummary& seed) {
           {"simulated_seconds", seed.simulated_seconds},
           {"final_metric", NumberOrNull(seed.final_metric)},
           {"best_metric", NumberOrNull(seed.best_metric)},
-          {"time_to_target_seconds", time ? json(*time) : json()},
+          {"time_to_target_seconds", OrNull(seed.time_to_target)},
+          {"rounds_to_target", OrNull(seed.rounds_to_target)},
+          {"usd_to_target", OrNull(seed.usd_to_target)},
+          {"client_hours_to_target", OrNull(seed.client_hours_to_target)},
           {"element_ratio", NumberOrNull(seed.element_ratio)},
           {"payload_ratio", NumberOrNull(seed.payload_ratio)},
           {"traffic_ratio", NumberOrNull(seed.traffic_ratio)},
           {"step_bytes", NumberOrNull(seed.step_bytes)},
-          {"egress_usd", seed.egress_usd ? json(*seed.egress_usd) : json()},
+          {"egress_usd", OrNull(seed.egress_usd)},
           {"decisions", seed.decisions ? json(*seed.decisions) : json()},
           {"step_seconds", ToJson(seed.step)}};
 }
@@ -75,6 +79,9 @@ json ToJson(const PolicySummary& policy) {
           {"final_metric", ToJson(policy.final_metric)},
           {"best_metric", ToJson(policy.best_metric)},
           {"time_to_target_seconds", ToJson(policy.time_to_target, count)},
+          {"rounds_to_target", ToJson(policy.rounds_to_target, count)},
+          {"usd_to_target", ToJson(policy.usd_to_target, count)},
+          {"client_hours_to_target", ToJson(policy.client_hours_to_target, count)},
           {"speedup_over_dense", ToJson(policy.speedup_dense, count)},
           {"speedup_over_fp16", ToJson(policy.speedup_fp16, count)},
           {"metric_difference", ToJson(policy.metric_difference)},

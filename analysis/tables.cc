@@ -54,6 +54,9 @@ Table MetricTable(const Summary& summary) {
       {}};
   const bool dense = summary.policies.front().speedup_dense.has_value();
   const bool fp16 = summary.policies.front().speedup_fp16.has_value();
+  if (summary.federated) table.header.push_back("rounds to target");
+  if (summary.priced) table.header.push_back("USD to target");
+  if (summary.federated) table.header.push_back("client hours to target");
   if (dense) table.header.push_back("speed-up over dense");
   if (fp16) table.header.push_back("speed-up over fp16");
   table.header.push_back(metric.fraction ? "final, points over baseline (pairs)"
@@ -72,6 +75,9 @@ Table MetricTable(const Summary& summary) {
         MarkedName(policy.name, policy.decisions), fmt::format("{}/{}", policy.finished, seeds),
         ShowMetric(metric, policy.final_metric), ShowMetric(metric, policy.best_metric),
         show_time(policy.time_to_target)};
+    if (summary.federated) row.push_back(show_time(policy.rounds_to_target));
+    if (summary.priced) row.push_back(show_time(policy.usd_to_target));
+    if (summary.federated) row.push_back(show_time(policy.client_hours_to_target));
     if (dense) row.push_back(show_ratio(*policy.speedup_dense));
     if (fp16) row.push_back(show_ratio(*policy.speedup_fp16));
     row.push_back(policy.name == summary.baseline ? "baseline"
@@ -227,6 +233,9 @@ CsvColumns ColumnsOf(const PolicySummary& policy) {
   line.Add("final_metric", policy.final_metric);
   line.Add("best_metric", policy.best_metric);
   line.Add("time_to_target_seconds", policy.time_to_target);
+  line.Add("rounds_to_target", policy.rounds_to_target);
+  line.Add("usd_to_target", policy.usd_to_target);
+  line.Add("client_hours_to_target", policy.client_hours_to_target);
   line.Add("speedup_over_dense", policy.speedup_dense.value_or(CensoredSpread{}));
   line.Add("speedup_over_fp16", policy.speedup_fp16.value_or(CensoredSpread{}));
   line.Add("metric_difference", policy.metric_difference);

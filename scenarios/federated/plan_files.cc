@@ -93,7 +93,7 @@ std::string TasksCsv(const PlanRequest& request, const Plan& plan) {
 std::string ClientsCsv(const PlanRequest& request, const Plan& plan) {
   std::string text = analysis::HeaderLine<analysis::ClientRow>();
   for (size_t number = 0; number < plan.clients.size(); ++number) {
-    text += LineOf(RowOf(request, plan.clients[number], static_cast<int64_t>(number)), request);
+    text += LineOf(RowOf(request, plan, static_cast<int64_t>(number)), request);
   }
   return text;
 }

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/federated/round_figures.h"
 #include "analysis/table_text.h"
 #include "scenarios/federated/plan.h"
 
@@ -25,11 +26,7 @@ analysis::Table RemedyTable(const std::vector<std::pair<std::string, Remedy>>& r
 // that it shares with others, which group, and the slowest tenth of the clients.
 std::string WaitsFor(const PlanRequest& request, const Plan& plan);
 
-// Returns a number with four significant digits.
-std::string Figure(double value);
-
-// Returns the value below which `share` of the values lie, between neighbours by straight lines.
-// There must be one or more.
-double Quantile(std::vector<double> values, double share);
+using analysis::Figure;
+using analysis::Quantile;
 
 }  // namespace legacy

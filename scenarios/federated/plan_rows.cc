@@ -38,6 +38,14 @@ analysis::RoundRow RowOf(const PlannedRound& round) {
   row.usd = round.cost.usd_down + round.cost.usd_up;
   row.usd_hours = round.cost.usd_hours;
   row.extended = from.extended;
+  row.client_seconds = round.client_seconds;
+  if (from.critical) {
+    row.critical_client = from.critical->client;
+    row.critical_dispatched = Seconds(from.critical->times.dispatched);
+    row.critical_downloaded = Seconds(from.critical->times.downloaded);
+    row.critical_worked = Seconds(from.critical->times.worked);
+    row.critical_uploaded = Seconds(from.critical->times.ended);
+  }
   return row;
 }
 
@@ -51,6 +59,7 @@ analysis::TaskRow RowOf(const fabric::TaskRow& task, const TaskFigures& figures)
   row.worked = TimeCell(task.times.worked);
   const bool uploaded = task.fate == TaskFate::Counted || task.fate == TaskFate::Stale;
   if (uploaded) row.uploaded = TimeCell(task.times.ended);
+  row.ended = Seconds(task.times.ended);
   row.end = fabric::NameOf(task.fate);
   row.local_steps = figures.local_steps;
   row.samples = figures.samples;
@@ -58,10 +67,11 @@ analysis::TaskRow RowOf(const fabric::TaskRow& task, const TaskFigures& figures)
   return row;
 }
 
-analysis::ClientRow RowOf(const PlanRequest& request, const ClientTotals& totals, int64_t number) {
+analysis::ClientRow RowOf(const PlanRequest& request, const Plan& plan, int64_t number) {
   const auto rate = [](const fabric::Port& port) {
     return port.schedule ? port.schedule->MeanRate() : port.rateBps;
   };
+  const ClientTotals& totals = plan.clients.at(static_cast<size_t>(number));
   const fabric::Client client = request.population.At(number);
   analysis::ClientRow row;
   row.client = client.number;
@@ -78,6 +88,7 @@ analysis::ClientRow RowOf(const PlanRequest& request, const ClientTotals& totals
   row.down_bytes = totals.wire_down;
   row.usd = totals.usd;
   if (totals.last_staleness >= 0) row.last_staleness = totals.last_staleness;
+  if (!plan.predicted.empty()) row.predicted_seconds = plan.predicted[static_cast<size_t>(number)];
   return row;
 }
 

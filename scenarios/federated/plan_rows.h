@@ -10,6 +10,6 @@ namespace legacy {
 analysis::RoundRow RowOf(const PlannedRound& round);
 analysis::TaskRow RowOf(const fabric::TaskRow& task, const TaskFigures& figures);
 // Returns the row of a client, with the samples that the population says.
-analysis::ClientRow RowOf(const PlanRequest& request, const ClientTotals& totals, int64_t number);
+analysis::ClientRow RowOf(const PlanRequest& request, const Plan& plan, int64_t number);
 
 }  // namespace legacy

@@ -153,8 +153,7 @@ class Training : public PlanListener {
     if (evaluated_ != learner_.Version()) Evaluate();
     for (const analysis::LayerRow& row : learner_.LayerRows()) sink_.Write(Named(row));
     for (size_t number = 0; number < plan.clients.size(); ++number) {
-      analysis::ClientRow row =
-          Named(RowOf(request_, plan.clients[number], static_cast<int64_t>(number)));
+      analysis::ClientRow row = Named(RowOf(request_, plan, static_cast<int64_t>(number)));
       const int client = static_cast<int>(number);
       row.samples = learner_.SamplesOf(client).value_or(row.samples);
       row.labels = learner_.LabelsOf(client);

@@ -1,0 +1,27 @@
+// Tables of federated runs: what rounds come to, and which clients take part.
+#pragma once
+
+#include <vector>
+
+#include "analysis/federated/round_figures.h"
+#include "analysis/summary.h"
+
+namespace legacy::analysis {
+
+// A FederatedPolicy has a policy's rows of the seeds over which its summary's means are: finished
+// ones, or all where none has finished.
+struct FederatedPolicy {
+  std::string name;
+  std::vector<RoundRow> rounds;
+  std::vector<ClientRow> clients;                 // of whole trainings
+  std::vector<std::vector<TaskSeconds>> counted;  // durations of counted tasks, by training
+};
+
+// Returns the rows by policy; empty where the run has no rounds.
+std::vector<FederatedPolicy> FederatedPolicies(const RunDirectory& run, const Summary& summary);
+
+// Returns the tables of a federated run: rounds, clients by group, and clients by decile of speed.
+// Empty for other runs.
+std::vector<Table> FederatedTables(const RunDirectory& run, const Summary& summary);
+
+}  // namespace legacy::analysis

@@ -1,0 +1,281 @@
+#include "analysis/federated/round_figures.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <numeric>
+
+namespace legacy::analysis {
+namespace {
+
+constexpr size_t kDeciles = 10;
+constexpr double kBytesPerMb = 1e6;
+
+double Megabytes(int64_t bytes) { return static_cast<double>(bytes) / kBytesPerMb; }
+
+// Splits rows of clients where a training begins.
+std::vector<std::span<const ClientRow>> Trainings(std::span<const ClientRow> clients) {
+  std::vector<std::span<const ClientRow>> parts;
+  size_t from = 0;
+  for (size_t i = 1; i <= clients.size(); ++i) {
+    if (i < clients.size() && clients[i].client != 0) continue;
+    parts.push_back(clients.subspan(from, i - from));
+    from = i;
+  }
+  return parts;
+}
+
+bool HasCritical(const RoundRow& row) {
+  return row.critical_client && row.critical_dispatched && row.critical_downloaded &&
+         row.critical_worked && row.critical_uploaded;
+}
+
+// Adds a client to its part. `predicted` collects for the median.
+void Add(ClientShare& share, std::vector<double>& predicted, const ClientRow& client) {
+  ++share.clients;
+  share.tasks += client.tasks;
+  share.counted += client.counted;
+  share.never += client.counted == 0;
+  share.down_bytes += client.down_bytes;
+  share.up_bytes += client.up_bytes;
+  share.usd += client.usd;
+  predicted.push_back(client.predicted_seconds);
+}
+
+// A Division collects clients by part.
+class Division {
+ public:
+  explicit Division(size_t parts) : shares_(parts), predicted_(parts) {}
+
+  // `part_of` has the part of each client of a training.
+  void AddTraining(std::span<const ClientRow> clients, const std::vector<size_t>& part_of,
+                   std::span<const TaskSeconds> tasks) {
+    for (size_t i = 0; i < clients.size(); ++i) {
+      Add(shares_[part_of[i]], predicted_[part_of[i]], clients[i]);
+    }
+    for (const TaskSeconds& task : tasks) {
+      const auto client = static_cast<size_t>(task.client);
+      if (client < part_of.size()) shares_[part_of[client]].seconds.push_back(task.seconds);
+    }
+  }
+
+  std::vector<ClientShare> Take() {
+    int64_t tasks = 0, counted = 0;
+    for (const ClientShare& share : shares_) {
+      tasks += share.tasks;
+      counted += share.counted;
+    }
+    const auto part = [](int64_t own, int64_t all) -> std::optional<double> {
+      if (all == 0) return std::nullopt;
+      return static_cast<double>(own) / static_cast<double>(all);
+    };
+    for (size_t i = 0; i < shares_.size(); ++i) {
+      shares_[i].task_share = part(shares_[i].tasks, tasks);
+      shares_[i].counted_share = part(shares_[i].counted, counted);
+      if (!predicted_[i].empty()) shares_[i].predicted = Quantile(predicted_[i], 0.5);
+    }
+    return std::move(shares_);
+  }
+
+  std::string& NameOf(size_t part) { return shares_[part].name; }
+
+ private:
+  std::vector<ClientShare> shares_;
+  std::vector<std::vector<double>> predicted_;
+};
+
+}  // namespace
+
+std::string Figure(double value) {
+  if (value == 0) return "0";
+  if (std::abs(value) >= 1e15 || std::abs(value) < 1e-6) return fmt::format("{:.3g}", value);
+  const int digits = 3 - static_cast<int>(std::floor(std::log10(std::abs(value))));
+  return fmt::format("{:.{}f}", value, std::clamp(digits, 0, 9));
+}
+
+std::string Percent(double share) { return fmt::format("{:.1f} %", 100 * share); }
+
+std::string Percent(std::optional<double> share) { return share ? Percent(*share) : "-"; }
+
+double Quantile(std::vector<double> values, double share) {
+  std::sort(values.begin(), values.end());
+  const double place = share * static_cast<double>(values.size() - 1);
+  const auto below = static_cast<size_t>(place);
+  const size_t above = std::min(below + 1, values.size() - 1);
+  const double part = place - static_cast<double>(below);
+  return values[below] * (1 - part) + values[above] * part;
+}
+
+RoundFigures FiguresOf(std::span<const RoundRow> rounds) {
+  RoundFigures figures;
+  bool begins_earlier = false;
+  for (const RoundRow& row : rounds) {
+    const double seconds = row.end - row.start;
+    figures.seconds.push_back(seconds);
+    if (HasCritical(row)) {
+      figures.down.push_back(*row.critical_downloaded - *row.critical_dispatched);
+      figures.work.push_back(*row.critical_worked - *row.critical_downloaded);
+      figures.up.push_back(*row.critical_uploaded - *row.critical_worked);
+      const double wait = seconds - (*row.critical_uploaded - *row.critical_dispatched);
+      figures.wait.push_back(std::round(wait * 1e9) * 1e-9);  // times are of whole nanoseconds
+      begins_earlier |= *row.critical_dispatched < row.start;
+    }
+    figures.started.push_back(static_cast<double>(row.started));
+    figures.counted.push_back(static_cast<double>(row.counted));
+    figures.lost.push_back(static_cast<double>(row.lost));
+    figures.late.push_back(static_cast<double>(row.late));
+    figures.interrupted.push_back(static_cast<double>(row.interrupted));
+    figures.cancelled.push_back(static_cast<double>(row.cancelled));
+    figures.stale.push_back(static_cast<double>(row.stale));
+    figures.staleness.push_back(row.staleness_mean);
+    figures.mb_down.push_back(Megabytes(row.down_bytes));
+    figures.mb_up.push_back(Megabytes(row.up_bytes));
+    figures.usd.push_back(row.usd);
+    figures.usd_hours.push_back(row.usd_hours);
+    figures.hours.push_back(row.client_seconds / 3600);
+  }
+  if (begins_earlier) figures.wait.clear();
+  return figures;
+}
+
+std::vector<Measure> MeasuresOf(const RoundFigures& figures) {
+  return {{"round s", figures.seconds, false},
+          {"download s", figures.down, false},
+          {"work s", figures.work, false},
+          {"upload s", figures.up, false},
+          {"wait s", figures.wait, false},
+          {"tasks started", figures.started, true},
+          {"counted", figures.counted, true},
+          {"lost", figures.lost, true},
+          {"late", figures.late, true},
+          {"interrupted", figures.interrupted, true},
+          {"cancelled", figures.cancelled, true},
+          {"stale", figures.stale, true},
+          {"staleness", figures.staleness, false},
+          {"MB down (wire)", figures.mb_down, true},
+          {"MB up (wire)", figures.mb_up, true},
+          {"USD of transfers", figures.usd, true},
+          {"USD of client hours", figures.usd_hours, true},
+          {"client hours", figures.hours, true}};
+}
+
+Table MeasureTable(const std::vector<Measure>& measures) {
+  Table table{.title = "Rounds (parts are of the critical task)",
+              .header = {"of a round", "median", "95th percentile", "all"},
+              .rows = {}};
+  for (const Measure& measure : measures) {
+    const bool happens =
+        std::ranges::any_of(measure.values, [](double value) { return value != 0; });
+    if (!happens && &measure != &measures.front()) continue;
+    if (measure.values.empty()) {
+      table.rows.push_back({measure.name, "-", "-", "-"});
+      continue;
+    }
+    const double sum = std::accumulate(measure.values.begin(), measure.values.end(), 0.0);
+    table.rows.push_back({measure.name, Figure(Quantile(measure.values, 0.5)),
+                          Figure(Quantile(measure.values, 0.95)),
+                          measure.summed ? Figure(sum) : "-"});
+  }
+  return table;
+}
+
+std::vector<ClientShare> SharesByGroup(std::span<const ClientRow> clients,
+                                       std::span<const std::vector<TaskSeconds>> tasks) {
+  std::map<std::string, size_t> groups;
+  std::vector<std::string> names;
+  for (const ClientRow& client : clients) {
+    if (groups.try_emplace(client.group, names.size()).second) names.push_back(client.group);
+  }
+  Division division(names.size());
+  for (size_t i = 0; i < names.size(); ++i) division.NameOf(i) = names[i];
+  const auto trainings = Trainings(clients);
+  for (size_t i = 0; i < trainings.size(); ++i) {
+    std::vector<size_t> part_of;
+    for (const ClientRow& client : trainings[i]) part_of.push_back(groups.at(client.group));
+    division.AddTraining(trainings[i], part_of, tasks[i]);
+  }
+  return division.Take();
+}
+
+std::vector<ClientShare> SharesByDecile(std::span<const ClientRow> clients,
+                                        std::span<const std::vector<TaskSeconds>> tasks) {
+  Division division(kDeciles);
+  for (size_t i = 0; i < kDeciles; ++i) division.NameOf(i) = std::to_string(i + 1);
+  const auto trainings = Trainings(clients);
+  for (size_t i = 0; i < trainings.size(); ++i) {
+    const std::span<const ClientRow> rows = trainings[i];
+    if (rows.size() < kDeciles) return {};
+    std::vector<size_t> order(rows.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::ranges::stable_sort(order, {},
+                             [&](size_t client) { return rows[client].predicted_seconds; });
+    std::vector<size_t> part_of(rows.size());
+    for (size_t part = 0; part < kDeciles; ++part) {
+      const size_t from = part * rows.size() / kDeciles, to = (part + 1) * rows.size() / kDeciles;
+      for (size_t k = from; k < to; ++k) part_of[order[k]] = part;
+    }
+    division.AddTraining(rows, part_of, tasks[i]);
+  }
+  return trainings.empty() ? std::vector<ClientShare>() : division.Take();
+}
+
+std::string WaitsFor(std::span<const RoundRow> rounds, std::span<const ClientRow> clients) {
+  std::array<double, 4> sums{};
+  double all = 0, shared = 0;
+  int64_t ended = 0, slow = 0;
+  std::map<std::string, int64_t> by_group;
+  std::vector<double> predicted;
+  for (const ClientRow& client : clients) {
+    predicted.push_back(client.predicted_seconds);
+    by_group[client.group];
+  }
+  const double slow_from = predicted.empty() ? 0 : Quantile(predicted, 0.9);
+  for (const RoundRow& row : rounds) {
+    if (!HasCritical(row)) continue;
+    const double parts[] = {*row.critical_downloaded - *row.critical_dispatched,
+                            *row.critical_worked - *row.critical_downloaded,
+                            *row.critical_uploaded - *row.critical_worked,
+                            std::max(0.0, row.end - *row.critical_uploaded)};
+    for (size_t i = 0; i < sums.size(); ++i) {
+      sums[i] += parts[i];
+      all += parts[i];
+    }
+    ++ended;
+    const auto number = static_cast<size_t>(*row.critical_client);
+    if (number >= clients.size()) continue;
+    const ClientRow& client = clients[number];
+    shared +=
+        std::max(0.0, *row.critical_uploaded - *row.critical_dispatched - client.predicted_seconds);
+    ++by_group[client.group];
+    slow += client.predicted_seconds >= slow_from;
+  }
+  if (all == 0) return "Rounds take no time.";
+  const auto share = [](double part, double whole) {
+    return fmt::format("{:.0f} %", 100 * part / whole);
+  };
+  std::string text = fmt::format(
+      "A round waits for its last counted task: {} downloads, {} work, {} uploads, {} after its "
+      "arrival.",
+      share(sums[0], all), share(sums[1], all), share(sums[2], all), share(sums[3], all));
+  if (clients.empty()) return text;
+  text += fmt::format(
+      "\n{} of that is handshakes, slow start, rates below the mean, and sharing lines.",
+      share(shared, all));
+  const auto whole = static_cast<double>(ended);
+  if (clients.size() >= 20) {
+    text += fmt::format("\nThe slowest tenth of the clients ends {} of the rounds.",
+                        share(static_cast<double>(slow), whole));
+  }
+  if (by_group.size() > 1) {
+    const auto most =
+        std::ranges::max_element(by_group, {}, [](const auto& group) { return group.second; });
+    text += fmt::format("\nGroup {} ends {} of the rounds.", most->first,
+                        share(static_cast<double>(most->second), whole));
+  }
+  return text;
+}
+
+}  // namespace legacy::analysis

@@ -1,0 +1,223 @@
+#include "analysis/federated/federated_tables.h"
+
+#include <map>
+
+#include "analysis/tables.h"
+#include "tests/analysis/fixture.h"
+
+namespace legacy::analysis::federated_tables_test {
+namespace {
+
+// The cells of a table by name of row and column. Rows are named by their first `names` cells.
+std::map<std::string, std::string> Cells(const Table& table, size_t names = 1) {
+  std::map<std::string, std::string> cells;
+  for (const auto& row : table.rows) {
+    std::string name = row.at(0);
+    for (size_t i = 1; i < names; ++i) name += "/" + row.at(i);
+    for (size_t i = names; i < row.size(); ++i) cells[name + "/" + table.header.at(i)] = row[i];
+  }
+  return cells;
+}
+
+// A round of `seconds` from `start` on whose critical task takes 1 s down, 2 s of work, and `up` s.
+RoundRow Round(const std::string& policy, int64_t version, double start, double seconds,
+               double up) {
+  RoundRow row;
+  row.policy = policy;
+  row.seed = 1;
+  row.version = version;
+  row.start = start;
+  row.end = start + seconds;
+  row.started = 4;
+  row.counted = 2;
+  row.lost = 1;
+  row.late = 1;
+  row.down_bytes = 8'000'000;
+  row.up_bytes = 2'000'000;
+  row.usd = 0.5;
+  row.usd_hours = 0.25;
+  row.client_seconds = 1800;
+  row.critical_client = 1;
+  row.critical_dispatched = start;
+  row.critical_downloaded = start + 1;
+  row.critical_worked = start + 3;
+  row.critical_uploaded = start + 3 + up;
+  return row;
+}
+
+ClientRow Client(const std::string& policy, int64_t number, const std::string& group,
+                 double predicted, int64_t tasks, int64_t counted) {
+  ClientRow row;
+  row.policy = policy;
+  row.seed = 1;
+  row.client = number;
+  row.group = group;
+  row.predicted_seconds = predicted;
+  row.tasks = tasks;
+  row.counted = counted;
+  row.down_bytes = 1'000'000;
+  row.up_bytes = 500'000;
+  row.usd = 0.125;
+  return row;
+}
+
+TaskRow Task(const std::string& policy, int64_t client, double seconds, const std::string& end) {
+  TaskRow row;
+  row.policy = policy;
+  row.seed = 1;
+  row.client = client;
+  row.dispatched = 10;
+  row.ended = 10 + seconds;
+  row.end = end;
+  return row;
+}
+
+TEST(FederatedTables, OtherRunsHaveNone) {
+  RunDirectory run = MakeRun({"dense"}, {1});
+  AddTraining(run, "dense", 1, 1, {0.5, 0.6, 0.7});
+  const Summary summary = Summarise(run);
+  EXPECT_FALSE(summary.federated);
+  EXPECT_TRUE(FederatedTables(run, summary).empty());
+  EXPECT_EQ(TextTable(summary).find("rounds to target"), std::string::npos);
+}
+
+TEST(FederatedTables, RoundsAreOfTheCriticalTaskAndOfAllTasks) {
+  RunDirectory run = MakeRun({"dense"}, {1});
+  // Rounds of 5, 6 and 10 s; uploads of 2, 2 and 4 s; so 0, 1 and 3 s are waited for others.
+  run.rounds = {Round("dense", 1, 0, 5, 2), Round("dense", 2, 5, 6, 2),
+                Round("dense", 3, 11, 10, 4)};
+  const auto cells = Cells(FederatedTables(run, Summarise(run)).at(0));
+  EXPECT_EQ(cells.at("dense/rounds"), "3");
+  EXPECT_EQ(cells.at("dense/round s"), "6.000");
+  EXPECT_EQ(cells.at("dense/95th percentile"), "9.600");
+  EXPECT_EQ(cells.at("dense/download s"), "1.000");
+  EXPECT_EQ(cells.at("dense/work s"), "2.000");
+  EXPECT_EQ(cells.at("dense/upload s"), "2.000");
+  EXPECT_EQ(cells.at("dense/wait s"), "1.000");
+  EXPECT_EQ(cells.at("dense/counted of started"), "6/12");
+  EXPECT_EQ(cells.at("dense/lost"), "3");
+  EXPECT_EQ(cells.at("dense/late"), "3");
+  // 24 MB and 6 MB of twelve tasks that ended.
+  EXPECT_EQ(cells.at("dense/MB down a task"), "2.000");
+  EXPECT_EQ(cells.at("dense/MB up a task"), "0.5000");
+  EXPECT_FALSE(cells.contains("dense/staleness"));
+  EXPECT_FALSE(cells.contains("dense/stale"));
+}
+
+TEST(FederatedTables, TasksOfAnAsynchronousServerBeginBeforeTheirRound) {
+  RunDirectory run = MakeRun({"dense"}, {1});
+  RoundRow row = Round("dense", 1, 0, 5, 2);
+  row.start = 4;  // behind the dispatch of its critical task
+  row.staleness_mean = 1.5;
+  row.lost = row.late = 0;
+  run.rounds = {row};
+  const auto cells = Cells(FederatedTables(run, Summarise(run)).at(0));
+  EXPECT_EQ(cells.at("dense/round s"), "1.000");
+  EXPECT_EQ(cells.at("dense/staleness"), "1.500");
+  EXPECT_FALSE(cells.contains("dense/wait s"));
+  EXPECT_FALSE(cells.contains("dense/lost"));
+}
+
+TEST(FederatedTables, RoundsWithoutCountedTasksHaveNoParts) {
+  RunDirectory run = MakeRun({"dense"}, {1});
+  RoundRow row;
+  row.policy = "dense";
+  row.seed = 1;
+  row.version = 1;
+  row.end = 3;
+  run.rounds = {row};
+  run.clients = {Client("dense", 0, "all", 3, 0, 0)};
+  const auto tables = FederatedTables(run, Summarise(run));
+  ASSERT_EQ(tables.size(), 2u);  // one client has no deciles
+  const auto rounds = Cells(tables[0]);
+  EXPECT_EQ(rounds.at("dense/round s"), "3.000");
+  EXPECT_EQ(rounds.at("dense/work s"), "-");
+  EXPECT_EQ(rounds.at("dense/MB up a task"), "-");
+  const auto groups = Cells(tables[1], 2);
+  EXPECT_EQ(groups.at("dense/all/share of tasks"), "-");
+  EXPECT_EQ(groups.at("dense/all/share of counted"), "-");
+  EXPECT_EQ(groups.at("dense/all/median task s"), "-");
+  EXPECT_EQ(groups.at("dense/all/never counted"), "1");
+}
+
+TEST(FederatedTables, GroupsAndDecilesShareTasks) {
+  RunDirectory run = MakeRun({"dense", "topk"}, {1});
+  run.rounds = {Round("dense", 1, 0, 5, 2), Round("topk", 1, 0, 5, 2)};
+  // Twenty clients, the last is the fastest: deciles are pairs from the end on.
+  for (const std::string& policy : run.manifest.policies) {
+    for (int64_t i = 0; i < 20; ++i) {
+      const bool fast = i >= 18;
+      run.clients.push_back(Client(policy, i, fast ? "silos" : "phones",
+                                   20 - static_cast<double>(i), fast ? 11 : 1, fast ? 9 : 0));
+    }
+  }
+  run.tasks = {Task("dense", 18, 2, "counted"), Task("dense", 18, 4, "counted"),
+               Task("dense", 19, 9, "counted"), Task("dense", 19, 99, "late"),
+               Task("topk", 19, 1, "counted")};
+  const auto tables = FederatedTables(run, Summarise(run));
+  ASSERT_EQ(tables.size(), 3u);
+  const auto groups = Cells(tables[1], 2);
+  EXPECT_EQ(groups.at("dense/phones/clients"), "18");
+  EXPECT_EQ(groups.at("dense/phones/share of tasks"), "45.0 %");
+  EXPECT_EQ(groups.at("dense/phones/share of counted"), "0.0 %");
+  EXPECT_EQ(groups.at("dense/phones/median task s"), "-");
+  EXPECT_EQ(groups.at("dense/phones/never counted"), "18");
+  EXPECT_EQ(groups.at("dense/silos/share of tasks"), "55.0 %");
+  EXPECT_EQ(groups.at("dense/silos/share of counted"), "100.0 %");
+  EXPECT_EQ(groups.at("dense/silos/median task s"), "4.000");
+  EXPECT_EQ(groups.at("topk/silos/median task s"), "1.000");
+  EXPECT_EQ(groups.at("dense/silos/MB down"), "2.000");
+  EXPECT_EQ(groups.at("dense/silos/USD"), "0.2500");
+  const auto deciles = Cells(tables[2], 2);
+  EXPECT_EQ(deciles.at("dense/share of tasks/1"), "55.0 %");
+  EXPECT_EQ(deciles.at("dense/share of tasks/10"), "5.0 %");
+  EXPECT_EQ(deciles.at("dense/share of counted/1"), "100.0 %");
+  EXPECT_EQ(deciles.at("dense/share of counted/2"), "0.0 %");
+  EXPECT_EQ(deciles.at("dense/median task s/1"), "4.000");
+  EXPECT_EQ(deciles.at("dense/median task s/2"), "-");
+}
+
+// Evaluations are at versions 10, 20, 30 and 40.
+TEST(FederatedSummary, CountsWhatTheTargetTook) {
+  RunDirectory run = MakeRun({"dense", "topk"}, {1});
+  AddTraining(run, "dense", 1, 1, {0.7, 0.8, 0.9, 0.9});
+  AddTraining(run, "topk", 1, 1, {0.1, 0.1, 0.1, 0.1});
+  for (const std::string& policy : run.manifest.policies) {
+    for (int64_t version = 1; version <= 40; ++version) {
+      // Version 7 took two rounds.
+      if (version == 7) run.rounds.push_back(Round(policy, version, 0, 5, 2));
+      run.rounds.push_back(Round(policy, version, 0, 5, 2));
+    }
+  }
+  const Summary summary = Summarise(run);
+  EXPECT_TRUE(summary.federated && summary.priced);
+  const PolicySummary& dense = summary.policies[0];  // reaches 80 % at version 30
+  EXPECT_EQ(dense.rounds_to_target.spread.mean, 31);
+  EXPECT_DOUBLE_EQ(dense.usd_to_target.spread.mean, 31 * 0.75);
+  EXPECT_DOUBLE_EQ(dense.client_hours_to_target.spread.mean, 31 * 0.5);
+  EXPECT_EQ(summary.policies[1].rounds_to_target.reached, 0);
+  EXPECT_EQ(ToJson(summary)["policies"][0]["seeds"][0]["rounds_to_target"], 31);
+  EXPECT_TRUE(ToJson(summary)["policies"][1]["seeds"][0]["usd_to_target"].is_null());
+  const std::string text = TextTable(summary);
+  EXPECT_NE(text.find("rounds to target  USD to target  client hours to target"),
+            std::string::npos);
+}
+
+TEST(WaitsFor, NamesPartsGroupAndSlowTenth) {
+  // Of 8 s, the critical task of client 1 downloads 1 s, works 2 s and uploads 4 s.
+  const std::vector<RoundRow> rounds = {Round("dense", 1, 0, 8, 4)};
+  std::vector<ClientRow> clients;
+  for (int64_t i = 0; i < 20; ++i) {
+    clients.push_back(Client("dense", i, i < 2 ? "phones" : "silos", i == 1 ? 5 : 1, 1, 1));
+  }
+  EXPECT_EQ(WaitsFor(rounds, clients),
+            "A round waits for its last counted task: 12 % downloads, 25 % work, 50 % uploads, "
+            "12 % after its arrival.\n"
+            "25 % of that is handshakes, slow start, rates below the mean, and sharing lines.\n"
+            "The slowest tenth of the clients ends 100 % of the rounds.\n"
+            "Group phones ends 100 % of the rounds.");
+  EXPECT_EQ(WaitsFor({}, clients), "Rounds take no time.");
+}
+
+}  // namespace
+}  // namespace legacy::analysis::federated_tables_test
