@@ -20,7 +20,7 @@ std::set<uint64_t> CurveSeeds(const PolicySummary& policy) {
 }  // namespace
 
 std::vector<Curve> MetricCurves(const RunDirectory& run, const Summary& summary,
-                                double EvaluationRow::*cost) {
+                                const std::function<double(const EvaluationRow&)>& cost) {
   std::map<std::string, std::map<int64_t, std::vector<const EvaluationRow*>>> steps;  // by policy
   for (const EvaluationRow& row : run.evaluations) steps[row.policy][row.step].push_back(&row);
   const size_t position = MetricPosition(run.manifest.metrics, summary.metric.name);
@@ -33,7 +33,7 @@ std::vector<Curve> MetricCurves(const RunDirectory& run, const Summary& summary,
       std::vector<double> costs, values;
       for (const EvaluationRow* row : rows) {
         if (!seeds.contains(row->seed)) continue;
-        costs.push_back(row->*cost);
+        costs.push_back(cost(*row));
         values.push_back(row->metrics.at(position));
       }
       if (costs.empty() || costs.size() != seeds.size()) continue;

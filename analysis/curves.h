@@ -2,6 +2,7 @@
 // with its spread.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -10,7 +11,7 @@
 namespace legacy::analysis {
 
 struct CurvePoint {
-  double cost = 0;              // mean over seeds: simulated seconds or bytes
+  double cost = 0;              // mean over seeds: simulated seconds, bytes, rounds, USD
   double value = 0;             // value of the metric, mean over seeds
   double deviation = kUnknown;  // standard deviation of the value
 };
@@ -25,6 +26,6 @@ struct Curve {
 // over the finished seeds, or over those that have begun where none has finished. It has the steps
 // at which all of these evaluated.
 std::vector<Curve> MetricCurves(const RunDirectory& run, const Summary& summary,
-                                double EvaluationRow::*cost);
+                                const std::function<double(const EvaluationRow&)>& cost);
 
 }  // namespace legacy::analysis

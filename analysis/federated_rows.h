@@ -92,6 +92,7 @@ struct TaskRow {
   int64_t local_steps = 0;
   int64_t samples = 0;
   int64_t message_bytes = 0;
+  std::optional<int64_t> staleness = {};  // of an update that arrived: versions since its base
 
   template <class Self, class Visitor>
   static void Columns(Self& row, Visitor&& visit) {
@@ -109,6 +110,7 @@ struct TaskRow {
     visit("local_steps", "", row.local_steps);
     visit("samples", "", row.samples);
     visit("message_bytes", "B", row.message_bytes);
+    visit("staleness", "", row.staleness);
   }
 };
 
@@ -132,8 +134,8 @@ struct ClientRow {
   int64_t down_bytes = 0;
   double usd = 0;
   std::optional<int64_t> last_staleness = {};  // nothing: no update was counted
-  // Duration of its first task at mean rates, were no line shared.
-  double predicted_seconds = 0;
+  int64_t expected_steps = 0;    // local steps of a first task; 0 where work is a number of seconds
+  double predicted_seconds = 0;  // duration of that task at mean rates, were no line shared
 
   template <class Self, class Visitor>
   static void Columns(Self& row, Visitor&& visit) {
@@ -154,6 +156,7 @@ struct ClientRow {
     visit("down_bytes", "B", row.down_bytes);
     visit("usd", "USD", row.usd);
     visit("last_staleness", "", row.last_staleness);
+    visit("expected_steps", "", row.expected_steps);
     visit("predicted_seconds", "s", row.predicted_seconds);
   }
 };

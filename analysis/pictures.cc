@@ -5,12 +5,15 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
 #include <span>
+#include <utility>
 
 #include "analysis/csv.h"
 #include "analysis/curves.h"
 #include "analysis/decision_picture.h"
 #include "analysis/drawing.h"
+#include "analysis/federated/federated_pictures.h"
 #include "analysis/gnuplot.h"
 #include "analysis/policy_style.h"
 #include "analysis/step_parts.h"
@@ -23,6 +26,9 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr size_t kPolicyNameLimit = 30;  // characters of a policy's name that are shown
+constexpr std::array<Unit, 1> kRoundUnits = {{{"", 1}}};
+constexpr std::array<Unit, 4> kUsdUnits = {
+    {{"µUSD", 1e-6}, {"mUSD", 1e-3}, {"USD", 1}, {"thousand USD", 1e3}}};
 constexpr int kMarksOnCurve = 12;
 constexpr double kLowestBand = 10;  // a band on a logarithmic axis ends at this part of the mean
 
@@ -71,8 +77,10 @@ Axis MakeAxis(const std::vector<Curve>& curves, const Metric& metric, const std:
   axis.logarithmic = most > kLogRatio * least;
   // The unit of a logarithmic axis suits its middle, which then has at most two digits.
   axis.unit = UnitFor(units, axis.logarithmic ? 10 * std::sqrt(least * most) : most);
-  axis.label =
-      fmt::format("{} [{}{}]", label, axis.unit.name, axis.logarithmic ? ", logarithmic" : "");
+  std::vector<std::string> remarks;
+  if (*axis.unit.name != '\0') remarks.emplace_back(axis.unit.name);
+  if (axis.logarithmic) remarks.emplace_back("logarithmic");
+  axis.label = remarks.empty() ? label : fmt::format("{} [{}]", label, fmt::join(remarks, ", "));
   return axis;
 }
 
@@ -259,6 +267,29 @@ Picture SplitPicture(const std::vector<const PolicySummary*>& policies, const Su
   return {"step-split", std::move(script)};
 }
 
+// Adds the metric against rounds and USD, of federated runs.
+void AddRoundPictures(std::vector<Picture>& pictures, const RunDirectory& run,
+                      const Summary& summary) {
+  if (!summary.federated) return;
+  std::map<std::pair<std::string, uint64_t>, std::vector<const RoundRow*>> rounds;
+  for (const RoundRow& row : run.rounds) rounds[{row.policy, row.seed}].push_back(&row);
+  const auto totals = [&](const EvaluationRow& row) {
+    return TotalsTo(rounds[{row.policy, row.seed}], row.step);
+  };
+  const auto counts =
+      MetricCurves(run, summary, [&](const EvaluationRow& row) { return totals(row).rounds; });
+  if (counts.empty()) return;
+  pictures.push_back(MetricPicture("metric-rounds", "rounds", counts,
+                                   MakeAxis(counts, summary.metric, "rounds", kRoundUnits),
+                                   summary));
+  if (!summary.priced) return;
+  const auto usd =
+      MetricCurves(run, summary, [&](const EvaluationRow& row) { return totals(row).usd; });
+  pictures.push_back(MetricPicture(
+      "metric-usd", "USD", usd,
+      MakeAxis(usd, summary.metric, "USD of transfers and client hours", kUsdUnits), summary));
+}
+
 }  // namespace
 
 std::vector<Picture> MakePictures(const RunDirectory& run, const Summary& summary) {
@@ -275,6 +306,7 @@ std::vector<Picture> MakePictures(const RunDirectory& run, const Summary& summar
         "metric-bytes", "bytes sent", bytes,
         MakeAxis(bytes, summary.metric, "bytes out of one worker's NIC", kByteUnits), summary));
   }
+  AddRoundPictures(pictures, run, summary);
   std::vector<const PolicySummary*> stepped;
   for (const PolicySummary& policy : summary.policies) {
     if (policy.step_seconds.count > 0) stepped.push_back(&policy);
@@ -282,6 +314,10 @@ std::vector<Picture> MakePictures(const RunDirectory& run, const Summary& summar
   if (!stepped.empty()) pictures.push_back(SplitPicture(stepped, summary));
   if (std::optional<Picture> decisions = DecisionPicture(run, summary)) {
     pictures.push_back(std::move(*decisions));
+  }
+  const std::vector<FederatedPolicy> policies = FederatedPolicies(run, summary);
+  for (auto make : {ParticipationPicture, StalenessPicture}) {
+    if (std::optional<Picture> picture = make(policies)) pictures.push_back(std::move(*picture));
   }
   return pictures;
 }

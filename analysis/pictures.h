@@ -1,5 +1,5 @@
-// gnuplot draws the pictures of a run as SVG, PNG and PDF: metric-time, metric-bytes,
-// step-split and decisions.
+// gnuplot draws the pictures of a run as SVG, PNG and PDF: metric-time, metric-bytes, step-split,
+// decisions, and those of federated runs: metric-rounds, metric-usd, participation, staleness.
 #pragma once
 
 #include <filesystem>

@@ -1,12 +1,36 @@
 #include "analysis/report.h"
 
+#include <algorithm>
+#include <iterator>
+#include <optional>
+
 #include "analysis/federated/federated_tables.h"
+#include "analysis/federated/gantt.h"
 #include "analysis/pictures.h"
 #include "analysis/run_directory.h"
 #include "analysis/tables.h"
 #include "base/whole_file.h"
 
 namespace legacy::analysis {
+namespace {
+
+// Returns a chart of the first training's round of median time; nothing where tasks are not known.
+std::optional<std::string> FederatedGantt(const RunDirectory& run) {
+  if (run.rounds.empty()) return std::nullopt;
+  const RoundRow& first = run.rounds.front();
+  const auto own = [&](const auto& row) {
+    return row.policy == first.policy && row.seed == first.seed;
+  };
+  std::vector<RoundRow> rounds;
+  std::vector<TaskRow> tasks;
+  std::ranges::copy_if(run.rounds, std::back_inserter(rounds), own);
+  std::ranges::copy_if(run.tasks, std::back_inserter(tasks), own);
+  const auto median = MedianRoundTasks(rounds, tasks);
+  if (!median || median->tasks.empty()) return std::nullopt;
+  return GanttSvg(*median, first.policy + ", seed " + std::to_string(first.seed));
+}
+
+}  // namespace
 
 Report WriteReport(const std::filesystem::path& directory, const ReportOptions& options) {
   const RunDirectory run = ReadRunDirectory(directory);
@@ -25,6 +49,10 @@ Report WriteReport(const std::filesystem::path& directory, const ReportOptions& 
     const DrawnPictures drawn = DrawPictures(run, report.summary);
     report.files.insert(report.files.end(), drawn.files.begin(), drawn.files.end());
     report.warnings = drawn.warnings;
+    if (const auto chart = FederatedGantt(run)) {
+      report.files.push_back(directory / "gantt.svg");
+      WriteWholeFile(report.files.back(), *chart);
+    }
   }
   return report;
 }

@@ -7,6 +7,7 @@
 #include <map>
 #include <utility>
 
+#include "analysis/federated/round_figures.h"
 #include "base/error.h"
 
 namespace legacy::analysis {
@@ -77,21 +78,6 @@ void AddVolume(SeedSummary& seed, const std::vector<const StepRow*>& steps, int6
   seed.step_bytes = messages / static_cast<double>(steps.size());
 }
 
-// Sets what a federated training took to make `version`. Rounds before it that made none count.
-void AddRounds(SeedSummary& seed, const std::vector<const RoundRow*>& rounds, int64_t version) {
-  if (rounds.empty()) return;
-  double count = 0, usd = 0, seconds = 0;
-  for (const RoundRow* row : rounds) {
-    if (row->version > version) break;
-    ++count;
-    usd += row->usd + row->usd_hours;
-    seconds += row->client_seconds;
-  }
-  seed.rounds_to_target = count;
-  seed.usd_to_target = usd;
-  seed.client_hours_to_target = seconds / 3600;
-}
-
 // Sets what evaluations say: last and best value of the metric, and the time to target.
 void AddMetric(SeedSummary& seed, const SeedRows& rows, const Summary& summary, size_t position) {
   const std::vector<EvaluationRow>& evaluations = rows.evaluations;
@@ -106,7 +92,11 @@ void AddMetric(SeedSummary& seed, const SeedRows& rows, const Summary& summary, 
   const auto reached = TargetReached(summary.metric, *summary.target, values);
   if (!reached) return;
   seed.time_to_target = evaluations[*reached].simulated_seconds;
-  AddRounds(seed, rows.rounds, evaluations[*reached].step);
+  if (rows.rounds.empty()) return;
+  const RoundTotals totals = TotalsTo(rows.rounds, evaluations[*reached].step);
+  seed.rounds_to_target = totals.rounds;
+  seed.usd_to_target = totals.usd;
+  seed.client_hours_to_target = totals.client_hours;
 }
 
 SeedSummary SummariseSeed(uint64_t number, const SeedRows& rows, const Summary& summary,

@@ -149,7 +149,7 @@ std::vector<FederatedPolicy> FederatedPolicies(const RunDirectory& run, const Su
   std::vector<FederatedPolicy> policies;
   if (run.rounds.empty()) return policies;
   for (const PolicySummary& policy : summary.policies) {
-    FederatedPolicy rows{policy.name, {}, {}, {}};
+    FederatedPolicy rows{.name = policy.name};
     std::map<uint64_t, size_t> trainings;  // positions by seed
     const std::set<uint64_t> seeds = CountedSeeds(policy);
     const auto belongs = [&](const auto& row) {
@@ -163,8 +163,11 @@ std::vector<FederatedPolicy> FederatedPolicies(const RunDirectory& run, const Su
     }
     rows.counted.resize(trainings.size());
     for (const TaskRow& row : run.tasks) {
-      if (!belongs(row) || row.end != "counted" || !trainings.contains(row.seed)) continue;
-      rows.counted[trainings.at(row.seed)].push_back({row.client, row.ended - row.dispatched});
+      if (!belongs(row) || row.end != "counted") continue;
+      if (row.staleness) rows.staleness.push_back(*row.staleness);
+      const auto training = trainings.find(row.seed);
+      if (training == trainings.end()) continue;
+      rows.counted[training->second].push_back({row.client, row.ended - row.dispatched});
     }
     policies.push_back(std::move(rows));
   }

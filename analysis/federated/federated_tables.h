@@ -12,9 +12,10 @@ namespace legacy::analysis {
 // ones, or all where none has finished.
 struct FederatedPolicy {
   std::string name;
-  std::vector<RoundRow> rounds;
-  std::vector<ClientRow> clients;                 // of whole trainings
-  std::vector<std::vector<TaskSeconds>> counted;  // durations of counted tasks, by training
+  std::vector<RoundRow> rounds = {};
+  std::vector<ClientRow> clients = {};                 // of whole trainings
+  std::vector<std::vector<TaskSeconds>> counted = {};  // durations of counted tasks, by training
+  std::vector<int64_t> staleness = {};                 // of counted tasks
 };
 
 // Returns the rows by policy; empty where the run has no rounds.

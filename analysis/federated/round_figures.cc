@@ -141,6 +141,19 @@ RoundFigures FiguresOf(std::span<const RoundRow> rounds) {
   return figures;
 }
 
+RoundTotals TotalsTo(std::span<const RoundRow* const> rounds, int64_t version) {
+  RoundTotals totals;
+  double seconds = 0;
+  for (const RoundRow* row : rounds) {
+    if (row->version > version) break;
+    ++totals.rounds;
+    totals.usd += row->usd + row->usd_hours;
+    seconds += row->client_seconds;
+  }
+  totals.client_hours = seconds / 3600;
+  return totals;
+}
+
 std::vector<Measure> MeasuresOf(const RoundFigures& figures) {
   return {{"round s", figures.seconds, false},
           {"download s", figures.down, false},

@@ -48,6 +48,16 @@ struct RoundFigures {
 };
 RoundFigures FiguresOf(std::span<const RoundRow> rounds);
 
+// RoundTotals are what a training took from its beginning on.
+struct RoundTotals {
+  double rounds = 0;
+  double usd = 0;  // of transfers and of hours of clients
+  double client_hours = 0;
+};
+// Returns what it took to make `version`, by the rows of one training. Rounds before it that made
+// none count.
+RoundTotals TotalsTo(std::span<const RoundRow* const> rounds, int64_t version);
+
 // A Measure is a row of the table of rounds: median and 95th percentile, and, where it is summed,
 // the sum.
 struct Measure {

@@ -33,6 +33,13 @@ means. In short, the rows of each table are:
   run.network       a finished training: fidelity, events, packets, fresh and memoised steps,
                     time-outs
   run.doctor, run.fidelity    only if the run has them
+  run.rounds        a version of a federated run, or a round that made none: start, end (s), numbers
+                    of tasks by their ends, bytes (B), staleness, usd, usd_hours, client_seconds (s),
+                    client and times of the critical task (s; missing if no update was counted)
+  run.tasks         a task: client, base_version, its times (s; missing if it did not come to that),
+                    end, local_steps, samples, message_bytes (B), staleness
+  run.clients       a client: group, region, samples, labels, slowdown, rates (bit/s), tasks,
+                    counted, busy_seconds (s), bytes (B), usd, predicted_seconds (s)
   study.points      a policy and seed on a network: id, policy, seed, the axes (AXIS as text,
                     AXIS_number in the axis's unit), training, state (pending, done, failed),
                     message, then the figures of done points: time_to_target (s; missing if the
@@ -65,9 +72,11 @@ class ResultsError(Exception):
 
 
 def _columns(text):
-    """Returns {name: (type, unit)} from lines `name type unit`."""
+    """Returns {name: (type, unit, whether cells may be empty)} from lines `name type unit`; a type
+    with a question mark allows empty cells."""
     words = (line.split() for line in text.strip().splitlines())
-    return {word[0]: (_TYPES[word[1]], word[2] if len(word) > 2 else "") for word in words}
+    return {word[0]: (_TYPES[word[1].removesuffix("?")], word[2] if len(word) > 2 else "",
+                      word[1].endswith("?")) for word in words}
 
 
 _TYPES = {"text": str, "count": int, "number": float, "truth": bool}
@@ -168,6 +177,71 @@ COLUMNS = {
         flow_seconds number s
         packet_seconds number s
         difference number fraction"""),
+    "rounds.csv": _columns("""
+        policy text
+        seed count
+        version count
+        start number s
+        end number s
+        wanted count
+        started count
+        counted count
+        late count
+        lost count
+        interrupted count
+        cancelled count
+        stale count
+        unavailable count
+        down_bytes count B
+        up_bytes count B
+        staleness_mean number
+        staleness_max count
+        usd number USD
+        usd_hours number USD
+        extended truth
+        selected_loss number?
+        client_seconds number s
+        critical_client count?
+        critical_dispatched number? s
+        critical_downloaded number? s
+        critical_worked number? s
+        critical_uploaded number? s"""),
+    "tasks.csv": _columns("""
+        policy text
+        seed count
+        id count
+        client count
+        base_version count
+        dispatched number s
+        downloaded number? s
+        worked number? s
+        uploaded number? s
+        ended number s
+        end text
+        local_steps count
+        samples count
+        message_bytes count B
+        staleness count?"""),
+    "clients.csv": _columns("""
+        policy text
+        seed count
+        client count
+        group text
+        region text
+        samples count
+        labels count
+        slowdown number
+        down count bit/s
+        up count bit/s
+        tasks count
+        counted count
+        busy_seconds number s
+        up_bytes count B
+        down_bytes count B
+        usd number USD
+        last_staleness count?
+        expected_steps count
+        predicted_seconds number s"""),
     "trainings": _columns("""
         id text
         policy text
@@ -277,6 +351,9 @@ class Run:
     network: object
     doctor: object
     fidelity: object
+    rounds: object
+    tasks: object
+    clients: object
     notes: list  # parts that an interrupted run lacks
     frames: object = None  # read_run's argument
     text: str = ""  # the tables that the program printed, if known
@@ -334,10 +411,10 @@ def read_run(path, frames=None):
     metrics, target = _metrics_of(manifest, path / "manifest.json")
     notes = []
     tables = {}
-    for name in ("steps", "evaluations", "layers", "decisions", "links", "network", "doctor",
-                 "fidelity"):
+    optional = ("decisions", "doctor", "fidelity", "rounds", "tasks", "clients")
+    for name in ("steps", "evaluations", "layers", "links", "network", *optional):
         file = path / f"{name}.csv"
-        if not file.exists() and name not in ("decisions", "doctor", "fidelity"):
+        if not file.exists() and name not in optional:
             notes.append(f"{file.name} is missing")
         types = COLUMNS[file.name]
         if name == "evaluations":
@@ -464,7 +541,10 @@ def _convert(file, line, names, types, row):
     for name, text in zip(names, row):
         kind = types.get(name, (str, ""))[0]
         try:
-            values.append({"0": False, "1": True}[text] if kind is bool else kind(text))
+            if not text and types.get(name, ("", "", False))[2:] == (True,):
+                values.append(None)
+            else:
+                values.append({"0": False, "1": True}[text] if kind is bool else kind(text))
         except (KeyError, ValueError):
             raise ResultsError(f"{file}:{line}: column '{name}': got '{text}'; allowed: "
                                f"{'0, 1' if kind is bool else 'a number'}") from None

@@ -58,35 +58,58 @@ ClientPath PathOf(const fabric::ClientNetwork& network, int client) {
 // The workload of a plan without training: every task has the request's bytes.
 class PlannedWorkload : public Workload {
  public:
-  PlannedWorkload(const PlanRequest& request, const Remedy& remedy)
-      : request_(request),
-        work_(remedy.work),
-        seconds_(static_cast<size_t>(request.population.Clients()), -1) {
-    const auto scaled = [&](int64_t bytes) {
-      return static_cast<int64_t>(std::ceil(static_cast<double>(bytes) * remedy.bytes));
-    };
-    down_ = scaled(request.down_bytes);
-    up_ = scaled(request.up_bytes);
-  }
+  explicit PlannedWorkload(const PlanRequest& request)
+      : request_(request), seconds_(static_cast<size_t>(request.population.Clients()), -1) {}
 
   fabric::TaskWork WorkOf(const fabric::TaskStart& start) override {
     return Expected(start.client);
   }
   fabric::TaskWork Expected(int client) override {
     double& seconds = seconds_[client];
-    if (seconds < 0) seconds = work_ * request_.WorkSeconds(client);
-    return {.downBytes = down_,
-            .upBytes = up_,
+    if (seconds < 0) seconds = request_.WorkSeconds(client);
+    return {.downBytes = request_.down_bytes,
+            .upBytes = request_.up_bytes,
             .work = fabric::RoundedTime(seconds * 1e9),
             .lanes = request_.streams};
   }
 
  private:
   const PlanRequest& request_;
-  double work_;
-  int64_t down_ = 0;
-  int64_t up_ = 0;
   std::vector<double> seconds_;  // of work, by client; -1: not yet computed
+};
+
+// A workload whose tasks work and send by a remedy's factors.
+class RemediedWorkload : public Workload {
+ public:
+  RemediedWorkload(Workload& workload, const Remedy& remedy)
+      : workload_(workload), remedy_(remedy) {}
+
+  fabric::TaskWork WorkOf(const fabric::TaskStart& start) override {
+    return Scaled(workload_.WorkOf(start));
+  }
+  int64_t UpBytesOf(uint64_t task) override { return Bytes(workload_.UpBytesOf(task)); }
+  fabric::TaskWork Expected(int client) override { return Scaled(workload_.Expected(client)); }
+  std::optional<int64_t> SamplesOf(int client) override { return workload_.SamplesOf(client); }
+  std::optional<double> Ended(const fabric::TaskRow& row) override { return workload_.Ended(row); }
+  void Round(const fabric::RoundRow& row) override { workload_.Round(row); }
+  TaskFigures FiguresOf(const fabric::TaskRow& row) override { return workload_.FiguresOf(row); }
+
+ private:
+  int64_t Bytes(int64_t bytes) const {
+    if (bytes < 0 || remedy_.bytes == 1) return bytes;  // not yet known
+    return static_cast<int64_t>(std::ceil(static_cast<double>(bytes) * remedy_.bytes));
+  }
+  fabric::TaskWork Scaled(fabric::TaskWork task) const {
+    task.downBytes = Bytes(task.downBytes);
+    task.upBytes = Bytes(task.upBytes);
+    if (remedy_.work != 1) {
+      task.work = fabric::RoundedTime(static_cast<double>(task.work) * remedy_.work);
+    }
+    return task;
+  }
+
+  Workload& workload_;
+  const Remedy& remedy_;
 };
 
 // Works of servers: those of a workload, on the clients' paths.
@@ -259,7 +282,7 @@ void CheckPlan(const PlanRequest& request) {
   const fabric::ClientAvailability availability(request.population, request.availability,
                                                 request.seed);
   fabric::Candidates candidates(request.population.Clients(), availability);
-  PlannedWorkload planned(request, {});
+  PlannedWorkload planned(request);
   const std::vector<ClientPath> paths;
   PlanWorks works(planned, request.transport, paths);
   const auto selection =
@@ -283,8 +306,8 @@ Plan RunPlan(const PlanRequest& request, const Remedy& remedy,
     paths.push_back(PathOf(network, static_cast<int>(client)));
   }
   const fabric::ClientAvailability availability(population, request.availability, request.seed);
-  PlannedWorkload planned(request, remedy);
-  Workload& tasks = workload != nullptr ? *workload : planned;
+  PlannedWorkload planned(request);
+  RemediedWorkload tasks(workload != nullptr ? *workload : planned, remedy);
   PlanWorks works(tasks, request.transport, paths);
   const auto selection = fabric::MakeSelection(
       request.selection, request.seed, "--selection",

@@ -1,10 +1,11 @@
 // Files of a plan: CSV of rounds, tasks and clients (columns: analysis/federated_rows.h) and of
-// links, and a Gantt chart of one round.
+// links, and the tasks of one round.
 #pragma once
 
 #include <filesystem>
 #include <string>
 
+#include "analysis/federated/gantt.h"
 #include "scenarios/federated/plan.h"
 
 namespace legacy {
@@ -20,9 +21,7 @@ std::string LinksCsv(const Plan& plan);
 // 1; 0: none is wanted). Throws Error naming --gantt where the plan has no such round.
 const PlannedRound& GanttRound(const Plan& plan, int64_t wanted);
 
-// Return a Gantt chart of a round's tasks in the order of their ends, for a terminal (at most
-// `rows` tasks, evenly chosen) and as SVG (at most 200).
-std::string GanttText(const Plan& plan, const PlannedRound& round, int rows = 24);
-std::string GanttSvg(const Plan& plan, const PlannedRound& round);
+// Returns a round's row and its tasks, for a Gantt chart.
+analysis::RoundTasks TasksOf(const Plan& plan, const PlannedRound& round);
 
 }  // namespace legacy

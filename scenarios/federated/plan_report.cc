@@ -149,6 +149,24 @@ Table RemedyTable(const std::vector<std::pair<std::string, Remedy>>& remedies, c
   return table;
 }
 
+std::string RemedyVerdict(const std::vector<std::pair<std::string, Remedy>>& remedies,
+                          const Plan& base, const std::vector<Plan>& plans) {
+  constexpr double kLeastSaving = 0.05;
+  if (base.rounds.empty()) return "No round ended.";
+  const double median = Median(Durations(base));
+  double most = 0;
+  std::string name;
+  for (size_t i = 0; i < plans.size(); ++i) {
+    if (plans[i].rounds.empty() || median <= 0) continue;
+    const double saving = 1 - Median(Durations(plans[i])) / median;
+    if (saving <= most) continue;
+    most = saving;
+    name = remedies[i].first;
+  }
+  if (most < kLeastSaving) return "Balanced: no remedy saves 5 % of the median round.";
+  return fmt::format("Most is saved by: {}, {} of the median round.", name, Percent(most));
+}
+
 std::string WaitsFor(const PlanRequest& request, const Plan& plan) {
   return analysis::WaitsFor(RoundRows(plan), ClientRows(request, plan));
 }

@@ -1,6 +1,7 @@
 // Tables of a plan for people.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,6 +15,9 @@ namespace legacy {
 // Returns the tables of a plan: its rounds, clients by group, and participation by decile of speed.
 std::vector<analysis::Table> PlanTables(const PlanRequest& request, const Plan& plan);
 
+// Remedies are simulated over at most so many rounds.
+inline constexpr int64_t kRemedyRounds = 100;
+
 // Remedies that are worth asking about, with their names.
 std::vector<std::pair<std::string, Remedy>> RemediesFor(const PlanRequest& request);
 
@@ -21,6 +25,11 @@ std::vector<std::pair<std::string, Remedy>> RemediesFor(const PlanRequest& reque
 // are of equally many versions; plans are in the order of the remedies.
 analysis::Table RemedyTable(const std::vector<std::pair<std::string, Remedy>>& remedies,
                             const Plan& base, const std::vector<Plan>& plans);
+
+// Returns a sentence that names the remedy that shortens the median round most, or that none of
+// them saves 5 %. The plans are as for RemedyTable.
+std::string RemedyVerdict(const std::vector<std::pair<std::string, Remedy>>& remedies,
+                          const Plan& base, const std::vector<Plan>& plans);
 
 // Returns sentences about what the rounds wait for: which part of the critical task, whether lines
 // that it shares with others, which group, and the slowest tenth of the clients.

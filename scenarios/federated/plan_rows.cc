@@ -15,6 +15,11 @@ std::optional<double> TimeCell(TimeNs time) {
 
 }  // namespace
 
+int64_t LocalSteps(const ClientWork& work, int64_t samples) {
+  if (work.step_seconds.empty()) return 0;
+  return work.local_steps > 0 ? work.local_steps : (samples + work.batch - 1) / work.batch;
+}
+
 analysis::RoundRow RowOf(const PlannedRound& round) {
   const fabric::RoundRow& from = round.row;
   const auto fate = [&](TaskFate which) { return from.fates[static_cast<size_t>(which)]; };
@@ -58,7 +63,10 @@ analysis::TaskRow RowOf(const fabric::TaskRow& task, const TaskFigures& figures)
   row.downloaded = TimeCell(task.times.downloaded);
   row.worked = TimeCell(task.times.worked);
   const bool uploaded = task.fate == TaskFate::Counted || task.fate == TaskFate::Stale;
-  if (uploaded) row.uploaded = TimeCell(task.times.ended);
+  if (uploaded) {
+    row.uploaded = TimeCell(task.times.ended);
+    row.staleness = task.staleness;
+  }
   row.ended = Seconds(task.times.ended);
   row.end = fabric::NameOf(task.fate);
   row.local_steps = figures.local_steps;
@@ -88,6 +96,7 @@ analysis::ClientRow RowOf(const PlanRequest& request, const Plan& plan, int64_t 
   row.down_bytes = totals.wire_down;
   row.usd = totals.usd;
   if (totals.last_staleness >= 0) row.last_staleness = totals.last_staleness;
+  row.expected_steps = LocalSteps(request.work, client.samples);
   if (!plan.predicted.empty()) row.predicted_seconds = plan.predicted[static_cast<size_t>(number)];
   return row;
 }

@@ -7,6 +7,9 @@
 
 namespace legacy {
 
+// Returns the local steps of a client with so many samples; 0 where its work is given in seconds.
+int64_t LocalSteps(const ClientWork& work, int64_t samples);
+
 analysis::RoundRow RowOf(const PlannedRound& round);
 analysis::TaskRow RowOf(const fabric::TaskRow& task, const TaskFigures& figures);
 // Returns the row of a client, with the samples that the population says.

@@ -34,21 +34,19 @@ class ClientFacts {
   virtual int64_t ExpectedSteps(int client, int64_t version) const = 0;
 };
 
-// Facts from the rows of a run that is whole. Expected is an epoch.
+// Facts from the rows of a run that is whole. All its tasks are expected to be as the first.
 class FactsOfRows : public ClientFacts {
  public:
-  FactsOfRows(const std::vector<analysis::ClientRow>& rows, int64_t batch)
-      : rows_(rows), batch_(batch) {}
+  explicit FactsOfRows(const std::vector<analysis::ClientRow>& rows) : rows_(rows) {}
 
   int64_t SamplesOf(int client) const override { return rows_.at(client).samples; }
   int64_t LabelsOf(int client) const override { return rows_.at(client).labels; }
   int64_t ExpectedSteps(int client, int64_t) const override {
-    return (SamplesOf(client) + batch_ - 1) / batch_;
+    return rows_.at(client).expected_steps;
   }
 
  private:
   const std::vector<analysis::ClientRow>& rows_;
-  int64_t batch_;
 };
 
 // Facts from a learner that goes on.
@@ -273,9 +271,8 @@ class Recorded : public FederatedLearners {
       throw Error("federated.population", std::to_string(request.population.Clients()) + " clients",
                   std::to_string(recorded) + ", as recorded");
     }
-    return std::make_unique<RecordedLearner>(
-        training, rows->second, record_, scenario_, request,
-        std::make_unique<FactsOfRows>(rows->second.clients, record_.batch));
+    return std::make_unique<RecordedLearner>(training, rows->second, record_, scenario_, request,
+                                             std::make_unique<FactsOfRows>(rows->second.clients));
   }
 
  private:

@@ -157,6 +157,7 @@ class Training : public PlanListener {
       const int client = static_cast<int>(number);
       row.samples = learner_.SamplesOf(client).value_or(row.samples);
       row.labels = learner_.LabelsOf(client);
+      row.expected_steps = learner_.ExpectedSteps(client, 0);
       sink_.Write(row);
     }
     for (const analysis::LinkRow& row : plan.links) sink_.Write(Named(row));

@@ -20,9 +20,6 @@
 namespace legacy {
 namespace {
 
-// Remedies are simulated over at most so many rounds.
-constexpr int64_t kRemedyRounds = 100;
-
 void Print(const std::string& text) { std::fputs(text.c_str(), stdout); }
 
 void PrintTables(const std::vector<analysis::Table>& tables, bool markdown) {
@@ -49,7 +46,8 @@ void WriteFiles(const PlanCommand& command, const PlanRequest& request, const Pl
   WriteOutput(folder + "links.csv", LinksCsv(plan));
   if (command.tasks) WriteOutput(folder + "tasks.csv", TasksCsv(request, plan));
   if (!plan.rounds.empty() && !plan.exchange) {
-    WriteOutput(folder + "gantt.svg", GanttSvg(plan, GanttRound(plan, command.gantt)));
+    WriteOutput(folder + "gantt.svg",
+                analysis::GanttSvg(TasksOf(plan, GanttRound(plan, command.gantt))));
   }
 }
 
@@ -116,7 +114,7 @@ int RunPlanCommand(const PlanCommand& command, const StopFlag& stop) {
   if (!plan.rounds.empty()) {
     PrintTables(PlanTables(request, plan), command.markdown);
     if (command.chart && !plan.tasks.empty()) {
-      Print(GanttText(plan, GanttRound(plan, command.gantt)) + "\n");
+      Print(analysis::GanttText(TasksOf(plan, GanttRound(plan, command.gantt))) + "\n");
     }
     Print((plan.exchange ? ExchangeWaitsFor(plan) : WaitsFor(request, plan)) + "\n\n");
   }

@@ -1,16 +1,24 @@
 // legacy-federated trains federated clients over simulated wide-area networks, and plans such
 // trainings without doing them.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <string>
 
+#include "base/arguments.h"
 #include "base/error.h"
+#include "base/parse.h"
 #include "base/program.h"
 #include "base/whole_file.h"
 #include "compress/registry/load_plugins.h"
 #include "scenarios/federated/federated_scenario.h"
 #include "scenarios/federated/learner.h"
 #include "scenarios/federated/run.h"
+#include "scenarios/federated/run_doctor.h"
 #include "scenarios/programs/command_line.h"
 #include "scenarios/programs/federated_command_line.h"
 #include "scenarios/run/run_report.h"
@@ -104,12 +112,54 @@ int Partition(int argc, char** argv) {
   return 0;
 }
 
+// Says what the rounds of a run waited for.
+int Doctor(int argc, char** argv) {
+  CLI::App app(
+      "Says what the rounds of a run wait for, for each policy with the first seed. Of a recorded "
+      "run (--record) it simulates up to 100 rounds anew with each of several remedies.",
+      "legacy-federated doctor");
+  legacy::PrepareArguments(app);
+  std::string directory;
+  bool markdown = false, quiet = false, remedies = true;
+  app.add_option("RUN", directory, "run directory")->required();
+  app.add_option_function<std::string>(
+         "--remedies",
+         [&](const std::string& text) { remedies = legacy::ParseSwitch(text, "--remedies"); },
+         "simulate remedies, where the run is recorded [on]")
+      ->take_last()
+      ->type_name("on|off");
+  app.add_flag("--markdown", markdown, "print tables as Markdown");
+  app.add_flag("--quiet", quiet, "show no progress");
+  app.footer(std::string("Example:\n  legacy-federated doctor runs/first\n") +
+             legacy::kExitStatuses);
+  if (const auto exit = legacy::ParseArguments(app, argc, argv)) return *exit;
+  const bool show = !quiet && isatty(STDERR_FILENO) != 0;
+  const legacy::StopFlag& stop = legacy::CatchStop();
+  const legacy::FederatedDiagnoses found = legacy::DiagnoseFederated(
+      directory, remedies,
+      [&](const std::string& what) {
+        if (show) fmt::print(stderr, "{}\n", what);
+      },
+      stop);
+  fmt::print("Seed {}\n", found.seed);
+  if (!found.remark.empty()) fmt::print("{}\n", found.remark);
+  for (const legacy::FederatedDiagnosis& diagnosis : found.policies) {
+    fmt::print("\n{}\n{}\n", diagnosis.policy, diagnosis.waits);
+    if (!diagnosis.remedies) continue;
+    fmt::print("{}\n\n{}", diagnosis.verdict,
+               markdown ? legacy::analysis::RenderMarkdown(*diagnosis.remedies)
+                        : legacy::analysis::RenderText(*diagnosis.remedies));
+  }
+  return found.interrupted ? legacy::kInterrupted : 0;
+}
+
 int Main(int argc, char** argv) {
   legacy::LoadPlugins(argc, argv);
   const bool subcommand =
       argc > 1 && (std::strcmp(argv[1], "plan") == 0 || std::strcmp(argv[1], "population") == 0);
   if (argc > 1 && std::strcmp(argv[1], "replay") == 0) return Replay(argc - 1, argv + 1);
   if (argc > 1 && std::strcmp(argv[1], "partition") == 0) return Partition(argc - 1, argv + 1);
+  if (argc > 1 && std::strcmp(argv[1], "doctor") == 0) return Doctor(argc - 1, argv + 1);
   return subcommand ? Plan(argc, argv) : Train(argc, argv);
 }
 

@@ -27,6 +27,7 @@ import legacy_results  # noqa: E402
 
 WRITE_EXAMPLE = ""
 POLICY = 'top,k "1%"'
+FEDERATED = ("rounds.csv", "tasks.csv", "clients.csv")  # the manifest has no units of their columns
 FILES = [name for name in legacy_results.COLUMNS if name.endswith(".csv")]
 
 
@@ -77,7 +78,7 @@ class RunTest(ReaderTest):
             names, rows = read_texts(self.folder / "run" / file)
             columns = columns_of(file)
             self.assertEqual(list(columns), names)
-            for name in names:
+            for name in names if file not in FEDERATED else ():
                 self.assertEqual(columns[name][1], units.get(name, ""), name)
 
     def test_values_are_those_of_the_files(self):
@@ -112,6 +113,20 @@ class RunTest(ReaderTest):
             self.assertEqual(run.metrics, [legacy_results.ACCURACY])
             self.assertEqual(run.target, target and legacy_results.Target("accuracy", target))
             self.assertIs(type(run.evaluations[0]["test_accuracy"]), float)
+
+    def test_cells_of_tasks_may_be_empty(self):
+        names, rows = read_texts(self.folder / "run" / "tasks.csv")
+        cells = dict(zip(names, rows[0])) | {"worked": "", "uploaded": "", "staleness": ""}
+        with open(self.folder / "run" / "tasks.csv", "w", newline="", encoding="utf-8") as file:
+            writer = csv.DictWriter(file, names, lineterminator="\n")
+            writer.writeheader()
+            writer.writerow(cells)
+        task = legacy_results.read_run(self.folder / "run", frames=False).tasks[0]
+        self.assertEqual([task[name] for name in ("worked", "uploaded", "staleness")], [None] * 3)
+        self.assertEqual(task["dispatched"], float(cells["dispatched"]))
+        self.change("run/tasks.csv", cells["dispatched"], "")
+        self.expect_error("column 'dispatched': got ''", legacy_results.read_run,
+                          self.folder / "run")
 
     def test_curves_are_the_evaluations_of_each_training(self):
         run = legacy_results.read_run(self.folder / "run", frames=False)

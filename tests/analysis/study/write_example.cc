@@ -56,6 +56,9 @@ void WriteExample(const fs::path& folder) {
   WriteTable<NetworkRow>(run);
   WriteTable<DoctorRow>(run);
   WriteTable<FidelityRow>(run);
+  WriteTable<RoundRow>(run);
+  WriteTable<TaskRow>(run);
+  WriteTable<ClientRow>(run);
   StudyStore::Create(folder / "study" / "study.sqlite", DoneAwkwardStudy());
   ExportStudy(DoneAwkwardStudy(), folder / "export");
 }

@@ -254,6 +254,36 @@ class FederatedRun(unittest.TestCase):
         whole = self.run_to_end("in-memory", *options)
         self.expect_same(whole, self.run_to_end("on-disk", *options, "--state-memory=1KiB"))
 
+    def test_reports_and_the_doctor_read_a_run(self):
+        whole = self.root / "doctored"
+        done = run(whole, "--record", "--policies=dense,topk", "--local=epochs:2", "--price=0.1")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        for title in ("Rounds: median time", "Clients by group", "Clients by decile of speed"):
+            self.assertIn(title, done.stdout)
+        self.assertIn("rounds to target  USD to target  client hours to target", done.stdout)
+        self.assertTrue((whole / "summary.json").exists())
+        again = self.replayed(whole, "doctored-again")
+        self.expect_same(whole, again)
+        found = subprocess.run([FEDERATED, "doctor", str(whole)], text=True, capture_output=True,
+                               check=True).stdout
+        self.assertEqual(found.count("A round waits for its last counted task"), 2)
+        self.assertEqual(found.count("Remedies (simulated anew, 6 rounds each)"), 2)
+        # What is simulated as it is takes the run's time.
+        lines = [line.split() for line in found.splitlines() if line.startswith("as it is")]
+        ends = {row["policy"]: float(row["end"]) for row in rows(whole, "rounds.csv")}
+        for line, policy in zip(lines, ("dense", "topk")):
+            self.assertAlmostEqual(float(line[-2]), ends[policy], delta=1e-3 * ends[policy])
+        (again / "traffic.jsonl").unlink(missing_ok=True)
+        alone = subprocess.run([FEDERATED, "doctor", str(again)], text=True, capture_output=True,
+                               check=True).stdout
+        self.assertIn("no record (--record)", alone)
+        self.assertEqual(alone.count("A round waits for its last counted task"), 2)
+        self.assertNotIn("Remedies", alone)
+        nothing = subprocess.run([FEDERATED, "doctor", str(self.root)], text=True,
+                                 capture_output=True, check=False)
+        self.assertEqual(nothing.returncode, 1)
+        self.assertIn("a directory with a manifest.json", nothing.stderr)
+
     def test_a_run_is_the_plan_of_its_bytes_and_works(self):
         """Equal clients with equal data: rounds are those of a plan without training."""
         options = ["--policies=dense", "--partition=iid", "--train-limit=480",

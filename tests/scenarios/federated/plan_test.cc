@@ -217,9 +217,9 @@ TEST(Plan, ChartsAndTablesShowARound) {
   const Plan plan = RunPlan(request);
   const PlannedRound& round = GanttRound(plan, 3);
   EXPECT_EQ(round.row.version, 3);
-  const std::string text = GanttText(plan, round, 10);
+  const std::string text = analysis::GanttText(TasksOf(plan, round), 10);
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 12);
-  const std::string svg = GanttSvg(plan, round);
+  const std::string svg = analysis::GanttSvg(TasksOf(plan, round));
   EXPECT_EQ(svg.substr(0, 4), "<svg");
   EXPECT_NE(svg.find("</svg>"), std::string::npos);
   EXPECT_EQ(PlanTables(request, plan).size(), 3u);

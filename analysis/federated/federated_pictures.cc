@@ -1,0 +1,102 @@
+#include "analysis/federated/federated_pictures.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+
+#include "analysis/csv.h"
+#include "analysis/drawing.h"
+#include "analysis/policy_style.h"
+
+namespace legacy::analysis {
+namespace {
+
+constexpr size_t kPolicyNameLimit = 30;  // characters of a policy's name that are shown
+constexpr int kWidth = 960, kHeight = 480;
+
+// A Line has percentages by whole numbers.
+struct Line {
+  std::string policy;
+  std::string what;
+  bool thin = false;
+  std::vector<std::pair<int64_t, double>> points = {};
+};
+
+// Returns the picture of these lines, each in the style of its policy.
+Picture LinesPicture(const std::string& name, const std::string& title, const std::string& x_label,
+                     const std::string& y_label, const std::vector<Line>& lines) {
+  std::vector<std::string> names;
+  for (const Line& line : lines) {
+    if (std::ranges::find(names, line.policy) == names.end()) names.push_back(line.policy);
+  }
+  const std::vector<PolicyStyle> styles = StylesOf(names);
+  std::string script;
+  std::vector<std::string> parts;
+  for (size_t i = 0; i < lines.size(); ++i) {
+    const Line& line = lines[i];
+    const PolicyStyle& style =
+        styles[static_cast<size_t>(std::ranges::find(names, line.policy) - names.begin())];
+    script += fmt::format("$line{} << END\n", i);
+    for (const auto& [x, y] : line.points) script += fmt::format("{} {}\n", x, CsvNumber(y));
+    script += "END\n";
+    parts.push_back(fmt::format(
+        "$line{} using 1:2 with linespoints lc rgb '{}' dt {} lw {} pt {} ps {} title {}", i,
+        style.colour, line.thin ? 3 : 1, line.thin ? 1.0 : 1.8, style.point_type,
+        line.thin ? 0.4 : 0.8, Quote(Shorten(line.policy, kPolicyNameLimit) + line.what)));
+  }
+  script += kScriptStart;
+  script += fmt::format("set title {} noenhanced\nset xlabel {}\nset ylabel {}\n", Quote(title),
+                        Quote(x_label), Quote(y_label));
+  script +=
+      "set key outside right center vertical Left reverse noenhanced samplen 2.5 spacing 1.2\n"
+      "set yrange [0:*]\nset offsets 0.3, 0.3, graph 0.03, 0\n";
+  script +=
+      Output(name, kWidth, kHeight, fmt::format("plot {}\n", fmt::join(parts, ", \\\n     ")));
+  return {name, std::move(script)};
+}
+
+}  // namespace
+
+std::optional<Picture> ParticipationPicture(const std::vector<FederatedPolicy>& policies) {
+  std::vector<Line> lines;
+  for (const FederatedPolicy& policy : policies) {
+    Line counted{policy.name, ": counted"}, tasks{policy.name, ": tasks", true};
+    int64_t decile = 0;
+    for (const ClientShare& share : SharesByDecile(policy.clients, policy.counted)) {
+      ++decile;
+      if (share.counted_share) counted.points.emplace_back(decile, 100 * *share.counted_share);
+      if (share.task_share) tasks.points.emplace_back(decile, 100 * *share.task_share);
+    }
+    for (Line& line : std::array{std::move(counted), std::move(tasks)}) {
+      if (!line.points.empty()) lines.push_back(std::move(line));
+    }
+  }
+  if (lines.empty()) return std::nullopt;
+  return LinesPicture("participation", "Who takes part, by decile of speed",
+                      "decile of predicted task time, fast first", "share [%]", lines);
+}
+
+std::optional<Picture> StalenessPicture(const std::vector<FederatedPolicy>& policies) {
+  std::vector<Line> lines;
+  bool any = false;
+  for (const FederatedPolicy& policy : policies) {
+    std::map<int64_t, int64_t> counts;
+    for (const int64_t staleness : policy.staleness) ++counts[staleness];
+    if (counts.empty()) continue;
+    Line line{policy.name, ""};
+    for (const auto& [staleness, count] : counts) {
+      any |= staleness > 0;
+      line.points.emplace_back(staleness, 100 * static_cast<double>(count) /
+                                              static_cast<double>(policy.staleness.size()));
+    }
+    lines.push_back(std::move(line));
+  }
+  if (!any) return std::nullopt;
+  return LinesPicture("staleness", "Staleness of counted updates",
+                      "versions between a task's start and its arrival",
+                      "share of counted updates [%]", lines);
+}
+
+}  // namespace legacy::analysis

@@ -1,0 +1,19 @@
+// Pictures of federated runs alone.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "analysis/federated/federated_tables.h"
+#include "analysis/pictures.h"
+
+namespace legacy::analysis {
+
+// Returns the picture of each decile's share of all tasks and of counted updates, by policy.
+// Nothing: no policy has ten clients with a task.
+std::optional<Picture> ParticipationPicture(const std::vector<FederatedPolicy>& policies);
+
+// Returns the picture of the shares of counted updates by staleness. Nothing: none is stale.
+std::optional<Picture> StalenessPicture(const std::vector<FederatedPolicy>& policies);
+
+}  // namespace legacy::analysis

@@ -1,0 +1,179 @@
+#include "analysis/federated/gantt.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+namespace legacy::analysis {
+namespace {
+
+// Tasks that are drawn, evenly chosen and by end.
+std::vector<const TaskRow*> DrawnTasks(const RoundTasks& round, size_t most) {
+  std::vector<const TaskRow*> tasks;
+  for (const TaskRow& task : round.tasks) tasks.push_back(&task);
+  std::ranges::stable_sort(tasks, {}, [](const TaskRow* task) { return task->ended; });
+  if (tasks.size() <= most) return tasks;
+  std::vector<const TaskRow*> chosen;
+  for (size_t i = 0; i < most; ++i) {
+    chosen.push_back(tasks[i * (tasks.size() - 1) / (most - 1)]);
+  }
+  return chosen;
+}
+
+// Part of a task's bar: a stage with its begin and end.
+struct Bar {
+  int stage = 0;  // 0 download, 1 work, 2 upload
+  double from = 0;
+  double until = 0;
+};
+
+std::vector<Bar> BarsOf(const TaskRow& task) {
+  std::vector<Bar> bars{
+      {0, task.dispatched, std::min(task.downloaded.value_or(task.ended), task.ended)}};
+  if (task.downloaded) {
+    bars.push_back({1, *task.downloaded, std::min(task.worked.value_or(task.ended), task.ended)});
+  }
+  if (task.worked) bars.push_back({2, *task.worked, task.ended});
+  return bars;
+}
+
+// Time that a chart begins with: asynchronous tasks begin before their round.
+double ChartStart(const std::vector<const TaskRow*>& tasks, const RoundRow& round) {
+  double start = round.start;
+  for (const TaskRow* task : tasks) start = std::min(start, task->dispatched);
+  return start;
+}
+
+std::string Escaped(const std::string& text) {
+  std::string escaped;
+  for (const char c : text) {
+    escaped += c == '&' ? "&amp;" : c == '<' ? "&lt;" : c == '>' ? "&gt;" : std::string(1, c);
+  }
+  return escaped;
+}
+
+bool IsCounted(const TaskRow& task) { return task.end == "counted"; }
+
+}  // namespace
+
+size_t MedianPosition(std::span<const double> values) {
+  std::vector<size_t> order(values.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::stable_sort(order, {}, [&](size_t i) { return values[i]; });
+  return order[(order.size() - 1) / 2];
+}
+
+std::optional<RoundTasks> MedianRoundTasks(std::span<const RoundRow> rounds,
+                                           std::span<const TaskRow> tasks) {
+  std::vector<double> seconds;
+  std::vector<size_t> ends;  // of each round's tasks
+  size_t end = 0;
+  for (const RoundRow& row : rounds) {
+    end += static_cast<size_t>(row.counted + row.late + row.lost + row.interrupted + row.cancelled +
+                               row.stale);
+    if (end > tasks.size()) break;
+    ends.push_back(end);
+    seconds.push_back(row.end - row.start);
+  }
+  if (ends.empty()) return std::nullopt;
+  const size_t chosen = MedianPosition(seconds);
+  const size_t begin = chosen == 0 ? 0 : ends[chosen - 1];
+  const auto own = tasks.subspan(begin, ends[chosen] - begin);
+  return RoundTasks{rounds[chosen], {own.begin(), own.end()}};
+}
+
+std::string GanttText(const RoundTasks& round, int rows) {
+  constexpr int kColumns = 90;
+  constexpr char kStages[] = {'<', '=', '>'};
+  const auto tasks = DrawnTasks(round, static_cast<size_t>(rows));
+  const double start = ChartStart(tasks, round.round);
+  const double span = std::max(1e-9, round.round.end - start);
+  const auto column = [&](double time) {
+    return std::clamp(static_cast<int>(kColumns * ((time - start) / span)), 0, kColumns);
+  };
+  std::string text = fmt::format(
+      "Round {}: {} tasks in {:.4g} s, {} shown in the order of their ends\n"
+      "< download   = work   > upload   x not counted\n",
+      round.round.version, round.tasks.size(), round.round.end - round.round.start, tasks.size());
+  for (const auto* task : tasks) {
+    std::string line(kColumns + 1, ' ');
+    for (const Bar& bar : BarsOf(*task)) {
+      const int from = column(bar.from);
+      const int until = std::max(column(bar.until), from + (bar.until > bar.from ? 1 : 0));
+      for (int i = from; i < std::min(until, kColumns); ++i) {
+        line[static_cast<size_t>(i)] = kStages[bar.stage];
+      }
+    }
+    if (!IsCounted(*task)) {
+      line[static_cast<size_t>(std::min(column(task->ended), kColumns))] = 'x';
+    }
+    text += fmt::format("{:>8} |{}| {}\n", task->client, line, task->end);
+  }
+  return text;
+}
+
+std::string GanttSvg(const RoundTasks& round, const std::string& whose) {
+  constexpr size_t kMostTasks = 200;
+  constexpr double kWidth = 900, kLeft = 80, kRight = 20, kTop = 40, kBottom = 50;
+  constexpr const char* kColours[] = {"#4477AA", "#CCBB44", "#228833"};
+  constexpr const char* kNames[] = {"download", "work", "upload"};
+  const auto tasks = DrawnTasks(round, kMostTasks);
+  const double start = ChartStart(tasks, round.round);
+  const double span = std::max(1e-9, round.round.end - start);
+  const double row_height =
+      std::clamp(600.0 / std::max<double>(1, static_cast<double>(tasks.size())), 3.0, 16.0);
+  const double height = kTop + row_height * static_cast<double>(tasks.size()) + kBottom;
+  const auto x = [&](double time) {
+    return kLeft + (kWidth - kLeft - kRight) * (time - start) / span;
+  };
+  std::string svg = fmt::format(
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1:.0f}\" "
+      "viewBox=\"0 0 {0} {1:.0f}\" font-family=\"sans-serif\" font-size=\"12\">\n"
+      "<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n"
+      "<text x=\"{2}\" y=\"18\">{6}Round {3}: {4} tasks in {5:.4g} s</text>\n",
+      kWidth, height, kLeft, round.round.version, round.tasks.size(),
+      round.round.end - round.round.start, whose.empty() ? "" : Escaped(whose) + ", ");
+  for (int stage = 0; stage < 3; ++stage) {
+    svg += fmt::format(
+        "<rect x=\"{0}\" y=\"9\" width=\"12\" height=\"12\" fill=\"{1}\"/>"
+        "<text x=\"{2}\" y=\"19\">{3}</text>\n",
+        kWidth - 290 + 90 * stage, kColours[stage], kWidth - 274 + 90 * stage, kNames[stage]);
+  }
+  for (size_t i = 0; i < tasks.size(); ++i) {
+    const TaskRow& task = *tasks[i];
+    const double y = kTop + row_height * static_cast<double>(i);
+    const bool counted = IsCounted(task);
+    for (const Bar& bar : BarsOf(task)) {
+      svg += fmt::format(
+          "<rect x=\"{:.2f}\" y=\"{:.2f}\" width=\"{:.2f}\" height=\"{:.2f}\" fill=\"{}\"{}/>\n",
+          x(bar.from), y, std::max(0.0, x(bar.until) - x(bar.from)), 0.85 * row_height,
+          kColours[bar.stage], counted ? "" : " opacity=\"0.4\"");
+    }
+    if (row_height >= 9) {
+      svg += fmt::format(
+          "<text x=\"{:.0f}\" y=\"{:.2f}\" text-anchor=\"end\" font-size=\"9\">{}</text>\n",
+          kLeft - 6, y + 0.75 * row_height, task.client);
+    }
+    if (!counted) {
+      svg += fmt::format("<text x=\"{:.2f}\" y=\"{:.2f}\" font-size=\"9\">{}</text>\n",
+                         std::min(x(task.ended) + 2, kWidth - 55), y + 0.8 * row_height,
+                         row_height >= 9 ? task.end : "");
+    }
+  }
+  const double axis = kTop + row_height * static_cast<double>(tasks.size()) + 4;
+  constexpr int kTicks = 5;
+  for (int tick = 0; tick <= kTicks; ++tick) {
+    const double at = kLeft + (kWidth - kLeft - kRight) * tick / kTicks;
+    svg += fmt::format(
+        "<line x1=\"{0:.1f}\" y1=\"{1:.1f}\" x2=\"{0:.1f}\" y2=\"{2:.1f}\" stroke=\"#444\"/>"
+        "<text x=\"{0:.1f}\" y=\"{3:.1f}\" text-anchor=\"middle\">{4:.4g}</text>\n",
+        at, axis, axis + 5, axis + 18, span * tick / kTicks);
+  }
+  svg +=
+      fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\">seconds</text>\n</svg>\n",
+                  (kLeft + kWidth - kRight) / 2, axis + 36);
+  return svg;
+}
+
+}  // namespace legacy::analysis
