@@ -257,6 +257,9 @@ template std::vector<std::string> ColumnNames<LinkRow>(std::span<const Metric>);
 template std::vector<std::string> ColumnNames<NetworkRow>(std::span<const Metric>);
 template std::vector<std::string> ColumnNames<DoctorRow>(std::span<const Metric>);
 template std::vector<std::string> ColumnNames<FidelityRow>(std::span<const Metric>);
+template std::vector<std::string> ColumnNames<RoundRow>(std::span<const Metric>);
+template std::vector<std::string> ColumnNames<TaskRow>(std::span<const Metric>);
+template std::vector<std::string> ColumnNames<ClientRow>(std::span<const Metric>);
 
 Manifest WriteManifest(const fs::path& directory, nlohmann::json document) {
   const fs::path path = directory / "manifest.json";

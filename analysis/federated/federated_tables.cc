@@ -30,6 +30,11 @@ struct Column {
 bool Always(const RoundFigures&) { return true; }
 
 template <std::vector<double> RoundFigures::*member>
+bool Known(const RoundFigures& figures) {
+  return !(figures.*member).empty();
+}
+
+template <std::vector<double> RoundFigures::*member>
 bool Any(const RoundFigures& figures) {
   return std::ranges::any_of(figures.*member, [](double value) { return value != 0; });
 }
@@ -60,9 +65,9 @@ const Column kRoundColumns[] = {
      [](const RoundFigures& figures) {
        return figures.seconds.empty() ? std::string("-") : Figure(Quantile(figures.seconds, 0.95));
      }},
-    {"download s", Always, MedianOf<&RoundFigures::down>},
-    {"work s", Always, MedianOf<&RoundFigures::work>},
-    {"upload s", Always, MedianOf<&RoundFigures::up>},
+    {"download s", Known<&RoundFigures::down>, MedianOf<&RoundFigures::down>},
+    {"work s", Known<&RoundFigures::work>, MedianOf<&RoundFigures::work>},
+    {"upload s", Known<&RoundFigures::up>, MedianOf<&RoundFigures::up>},
     {"wait s", Any<&RoundFigures::wait>, MedianOf<&RoundFigures::wait>},
     {"counted of started", Always,
      [](const RoundFigures& figures) {

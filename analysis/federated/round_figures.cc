@@ -220,7 +220,9 @@ std::vector<ClientShare> SharesByDecile(std::span<const ClientRow> clients,
   const auto trainings = Trainings(clients);
   for (size_t i = 0; i < trainings.size(); ++i) {
     const std::span<const ClientRow> rows = trainings[i];
-    if (rows.size() < kDeciles) return {};
+    const bool predicted = std::ranges::any_of(
+        rows, [](const ClientRow& client) { return client.predicted_seconds > 0; });
+    if (rows.size() < kDeciles || !predicted) return {};
     std::vector<size_t> order(rows.size());
     std::iota(order.begin(), order.end(), 0);
     std::ranges::stable_sort(order, {},
@@ -265,6 +267,7 @@ std::string WaitsFor(std::span<const RoundRow> rounds, std::span<const ClientRow
     ++by_group[client.group];
     slow += client.predicted_seconds >= slow_from;
   }
+  if (ended == 0) return "No arrival of an update ended a round.";
   if (all == 0) return "Rounds take no time.";
   const auto share = [](double part, double whole) {
     return fmt::format("{:.0f} %", 100 * part / whole);

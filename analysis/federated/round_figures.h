@@ -93,9 +93,9 @@ struct ClientShare {
 };
 
 // Return the clients' shares by group, in the order of their first clients, and by decile of
-// predicted seconds, fast first; nothing for less than ten clients. The rows are of one or more
-// trainings, each of them of clients 0 to N - 1 in order; deciles are of each training alone.
-// tasks[i] are of the i-th training.
+// predicted seconds, fast first; nothing for less than ten clients or without predictions. The rows
+// are of one or more trainings, each of them of clients 0 to N - 1 in order; deciles are of each
+// training alone. tasks[i] are of the i-th training.
 std::vector<ClientShare> SharesByGroup(std::span<const ClientRow> clients,
                                        std::span<const std::vector<TaskSeconds>> tasks);
 std::vector<ClientShare> SharesByDecile(std::span<const ClientRow> clients,

@@ -85,9 +85,11 @@ FederatedDiagnoses DiagnoseFederated(const std::string& directory, bool remedies
   FederatedDiagnoses diagnoses;
   diagnoses.seed = run.manifest.seeds.front();
   std::optional<RecordedRemedies> recorded;
-  if (remedies && fs::exists(fs::path(directory) / "traffic.jsonl")) {
+  const bool by_tasks = std::ranges::any_of(
+      run.rounds, [](const analysis::RoundRow& row) { return row.critical_client.has_value(); });
+  if (remedies && by_tasks && fs::exists(fs::path(directory) / "traffic.jsonl")) {
     recorded.emplace(directory, diagnoses.seed, progress, stop);
-  } else if (remedies) {
+  } else if (remedies && by_tasks) {
     diagnoses.remark =
         "From the run's rows alone: it has no record (--record) whose works could be simulated "
         "anew, so no remedies.";

@@ -15,9 +15,9 @@ namespace legacy {
 // What the doctor finds of one policy, with the run's first seed.
 struct FederatedDiagnosis {
   std::string policy;
-  std::string waits;                        // sentences: what its rounds wait for
-  std::optional<analysis::Table> remedies;  // nothing: without a record, or before its end
-  std::string verdict;                      // the remedy that saves most; "": no remedies
+  std::string waits = {};                        // sentences: what its rounds wait for
+  std::optional<analysis::Table> remedies = {};  // nothing: without a record, or before its end
+  std::string verdict = {};                      // the remedy that saves most; "": no remedies
 };
 
 struct FederatedDiagnoses {

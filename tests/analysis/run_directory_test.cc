@@ -259,6 +259,19 @@ void ExpectDescribed(const std::string& text) {
   }
 }
 
+// Checks that the document's table of a federated file names each column in its rows.
+template <class Row>
+void ExpectInTable(const std::string& text) {
+  const size_t begin = text.find(fmt::format("\n| `{}` | a", Row::kFile));
+  ASSERT_NE(begin, std::string::npos) << Row::kFile;
+  const std::string table = text.substr(begin, text.find("\n\n", begin) - begin);
+  for (const std::string& column : ColumnNames<Row>()) {
+    if (column == "policy" || column == "seed" || column == "client") continue;
+    EXPECT_NE(table.find(fmt::format("`{}`", column)), std::string::npos)
+        << Row::kFile << " " << column;
+  }
+}
+
 TEST(ResultsFormat, TheDocumentListsEveryColumn) {
   std::ostringstream text;
   text << std::ifstream(LEGACY_RESULTS_FORMAT).rdbuf();
@@ -269,6 +282,9 @@ TEST(ResultsFormat, TheDocumentListsEveryColumn) {
   ExpectDescribed<LinkRow>(text.str());
   ExpectDescribed<NetworkRow>(text.str());
   ExpectDescribed<DoctorRow>(text.str());
+  ExpectInTable<RoundRow>(text.str());
+  ExpectInTable<TaskRow>(text.str());
+  ExpectInTable<ClientRow>(text.str());
 }
 
 }  // namespace
