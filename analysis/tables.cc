@@ -54,9 +54,13 @@ Table MetricTable(const Summary& summary) {
       {}};
   const bool dense = summary.policies.front().speedup_dense.has_value();
   const bool fp16 = summary.policies.front().speedup_fp16.has_value();
-  if (summary.federated) table.header.push_back("rounds to target");
-  if (summary.priced) table.header.push_back("USD to target");
-  if (summary.federated) table.header.push_back("client hours to target");
+  if (summary.federated) {
+    table.title += summary.priced ? ", with rounds, USD and client hours to it"
+                                  : ", with rounds and client hours to it";
+    table.header.emplace_back("rounds");
+    if (summary.priced) table.header.emplace_back("USD");
+    table.header.emplace_back("client hours");
+  }
   if (dense) table.header.push_back("speed-up over dense");
   if (fp16) table.header.push_back("speed-up over fp16");
   table.header.push_back(metric.fraction ? "final, points over baseline (pairs)"
@@ -67,6 +71,10 @@ Table MetricTable(const Summary& summary) {
       if (!summary.target) return std::string("-");
       return value.spread.count > 0 ? ShowTime(value.spread, 1) : ShowReached(value, seeds);
     };
+    const auto show_rounds = [&](const CensoredSpread& value) {
+      if (value.spread.count == 0) return show_time(value);
+      return Show(value.spread, 1, seeds > 1 ? 1 : 0);
+    };
     const auto show_ratio = [&](const CensoredSpread& value) {
       if (!summary.target) return std::string("-");
       return value.spread.count > 0 ? ShowRatio(value.spread) : ShowReached(value, seeds);
@@ -75,7 +83,7 @@ Table MetricTable(const Summary& summary) {
         MarkedName(policy.name, policy.decisions), fmt::format("{}/{}", policy.finished, seeds),
         ShowMetric(metric, policy.final_metric), ShowMetric(metric, policy.best_metric),
         show_time(policy.time_to_target)};
-    if (summary.federated) row.push_back(show_time(policy.rounds_to_target));
+    if (summary.federated) row.push_back(show_rounds(policy.rounds_to_target));
     if (summary.priced) row.push_back(show_time(policy.usd_to_target));
     if (summary.federated) row.push_back(show_time(policy.client_hours_to_target));
     if (dense) row.push_back(show_ratio(*policy.speedup_dense));

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <map>
+#include <utility>
 
 #include "analysis/csv.h"
 #include "analysis/drawing.h"
@@ -69,9 +69,9 @@ std::optional<Picture> ParticipationPicture(const std::vector<FederatedPolicy>& 
       if (share.counted_share) counted.points.emplace_back(decile, 100 * *share.counted_share);
       if (share.task_share) tasks.points.emplace_back(decile, 100 * *share.task_share);
     }
-    for (Line& line : std::array{std::move(counted), std::move(tasks)}) {
-      if (!line.points.empty()) lines.push_back(std::move(line));
-    }
+    const bool differ = tasks.points != counted.points;
+    if (!counted.points.empty()) lines.push_back(std::move(counted));
+    if (differ) lines.push_back(std::move(tasks));
   }
   if (lines.empty()) return std::nullopt;
   return LinesPicture("participation", "Who takes part, by decile of speed",

@@ -62,10 +62,10 @@ TEST(Gantt, BarsAreStagesToScale) {
                             {Task(3, 0, 1, "counted"), Task(8, 0, 0.5, "lost")}};
   const std::string text = GanttText(round);
   // Ninety columns are 1 s; the lost task comes first, as it ends first.
-  const std::string lost = std::string(23, '<') + std::string(22, '=') + "x";
+  const std::string lost = std::string(22, '<') + std::string(23, '=') + "x";
   EXPECT_NE(text.find("       8 |" + lost), std::string::npos) << text;
   EXPECT_NE(text.find("Round 7: 2 tasks in 1 s"), std::string::npos);
-  EXPECT_LT(text.find("lost\n"), text.find("counted\n"));
+  EXPECT_LT(text.find("| lost\n"), text.find("| counted\n"));
   const std::string svg = GanttSvg(round, "a<b>&c");
   EXPECT_NE(svg.find("a&lt;b&gt;&amp;c, Round 7: 2 tasks in 1 s"), std::string::npos);
   // 800 points are 1 s.
