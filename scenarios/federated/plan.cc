@@ -90,7 +90,9 @@ class RemediedWorkload : public Workload {
   int64_t UpBytesOf(uint64_t task) override { return Bytes(workload_.UpBytesOf(task)); }
   fabric::TaskWork Expected(int client) override { return Scaled(workload_.Expected(client)); }
   std::optional<int64_t> SamplesOf(int client) override { return workload_.SamplesOf(client); }
-  std::optional<double> Ended(const fabric::TaskRow& row) override { return workload_.Ended(row); }
+  std::optional<TaskLoss> Ended(const fabric::TaskRow& row) override {
+    return workload_.Ended(row);
+  }
   void Round(const fabric::RoundRow& row) override { workload_.Round(row); }
   TaskFigures FiguresOf(const fabric::TaskRow& row) override { return workload_.FiguresOf(row); }
 
