@@ -200,7 +200,7 @@ TEST(FederatedSummary, CountsWhatTheTargetTook) {
   EXPECT_TRUE(ToJson(summary)["policies"][1]["seeds"][0]["usd_to_target"].is_null());
   const std::string text = TextTable(summary);
   EXPECT_NE(text.find("with rounds, USD and client hours to it"), std::string::npos);
-  EXPECT_NE(text.find("  31  23.25         15.50"), std::string::npos) << text;
+  EXPECT_NE(text.find("  31        23.25         15.50 "), std::string::npos) << text;
 }
 
 TEST(WaitsFor, NamesPartsGroupAndSlowTenth) {
