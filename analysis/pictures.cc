@@ -13,7 +13,7 @@
 #include "analysis/curves.h"
 #include "analysis/decision_picture.h"
 #include "analysis/drawing.h"
-#include "analysis/federated/federated_pictures.h"
+#include "analysis/federated_pictures.h"
 #include "analysis/gnuplot.h"
 #include "analysis/policy_style.h"
 #include "analysis/step_parts.h"

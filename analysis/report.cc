@@ -4,8 +4,8 @@
 #include <iterator>
 #include <optional>
 
-#include "analysis/federated/federated_tables.h"
 #include "analysis/federated/gantt.h"
+#include "analysis/federated_tables.h"
 #include "analysis/pictures.h"
 #include "analysis/run_directory.h"
 #include "analysis/tables.h"

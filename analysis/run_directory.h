@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/federated_rows.h"
+#include "analysis/federated/federated_rows.h"
 #include "analysis/rows.h"
 #include "base/metric.h"
 #include "base/output_file.h"

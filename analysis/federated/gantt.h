@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/federated_rows.h"
+#include "analysis/federated/federated_rows.h"
 
 namespace legacy::analysis {
 

@@ -175,26 +175,6 @@ std::vector<Measure> MeasuresOf(const RoundFigures& figures) {
           {"client hours", figures.hours, true}};
 }
 
-Table MeasureTable(const std::vector<Measure>& measures) {
-  Table table{.title = "Rounds (parts are of the critical task)",
-              .header = {"of a round", "median", "95th percentile", "all"},
-              .rows = {}};
-  for (const Measure& measure : measures) {
-    const bool happens =
-        std::ranges::any_of(measure.values, [](double value) { return value != 0; });
-    if (!happens && &measure != &measures.front()) continue;
-    if (measure.values.empty()) {
-      table.rows.push_back({measure.name, "-", "-", "-"});
-      continue;
-    }
-    const double sum = std::accumulate(measure.values.begin(), measure.values.end(), 0.0);
-    table.rows.push_back({measure.name, Figure(Quantile(measure.values, 0.5)),
-                          Figure(Quantile(measure.values, 0.95)),
-                          measure.summed ? Figure(sum) : "-"});
-  }
-  return table;
-}
-
 std::vector<ClientShare> SharesByGroup(std::span<const ClientRow> clients,
                                        std::span<const std::vector<TaskSeconds>> tasks) {
   std::map<std::string, size_t> groups;

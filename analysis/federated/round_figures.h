@@ -7,8 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/federated_rows.h"
-#include "analysis/table_text.h"
+#include "analysis/federated/federated_rows.h"
 
 namespace legacy::analysis {
 
@@ -58,17 +57,14 @@ struct RoundTotals {
 // none count.
 RoundTotals TotalsTo(std::span<const RoundRow* const> rounds, int64_t version);
 
-// A Measure is a row of the table of rounds: median and 95th percentile, and, where it is summed,
-// the sum.
+// A Measure has a value of each round. It is told by median and 95th percentile, and, where it is
+// summed, by the sum.
 struct Measure {
   std::string name;
   std::vector<double> values;
   bool summed = false;
 };
 std::vector<Measure> MeasuresOf(const RoundFigures& figures);
-
-// Returns the table of these measures. What never happens has no row.
-Table MeasureTable(const std::vector<Measure>& measures);
 
 // TaskSeconds is the duration of a counted task.
 struct TaskSeconds {

@@ -34,8 +34,8 @@ means. In short, the rows of each table are:
                     time-outs
   run.doctor, run.fidelity    only if the run has them
   run.rounds        a version of a federated run, or a round that made none: start, end (s), numbers
-                    of tasks by their ends, bytes (B), staleness, usd, usd_hours, client_seconds (s),
-                    client and times of the critical task (s; missing if no update was counted)
+                    of tasks by their ends, bytes (B), staleness, usd, usd_hours, client_seconds
+                    (s), client and times of the critical task (s; missing if no update was counted)
   run.tasks         a task: client, base_version, its times (s; missing if it did not come to that),
                     end, local_steps, samples, message_bytes (B), staleness
   run.clients       a client: group, region, samples, labels, slowdown, rates (bit/s), tasks,

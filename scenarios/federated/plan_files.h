@@ -1,4 +1,4 @@
-// Files of a plan: CSV of rounds, tasks and clients (columns: analysis/federated_rows.h) and of
+// Files of a plan: CSV of rounds, tasks and clients (columns: analysis/federated/federated_rows.h) and of
 // links, and the tasks of one round.
 #pragma once
 

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <numeric>
 #include <set>
 
 #include "scenarios/federated/exchange_report.h"
@@ -31,6 +33,27 @@ std::vector<analysis::ClientRow> ClientRows(const PlanRequest& request, const Pl
   return rows;
 }
 
+// Returns the table of these measures. What never happens has no row.
+Table MeasureTable(const std::vector<analysis::Measure>& measures) {
+  Table table{.title = "Rounds (parts are of the critical task)",
+              .header = {"of a round", "median", "95th percentile", "all"},
+              .rows = {}};
+  for (const analysis::Measure& measure : measures) {
+    const bool happens =
+        std::ranges::any_of(measure.values, [](double value) { return value != 0; });
+    if (!happens && &measure != &measures.front()) continue;
+    if (measure.values.empty()) {
+      table.rows.push_back({measure.name, "-", "-", "-"});
+      continue;
+    }
+    const double sum = std::accumulate(measure.values.begin(), measure.values.end(), 0.0);
+    table.rows.push_back({measure.name, Figure(Quantile(measure.values, 0.5)),
+                          Figure(Quantile(measure.values, 0.95)),
+                          measure.summed ? Figure(sum) : "-"});
+  }
+  return table;
+}
+
 Table RoundsTable(const Plan& plan) {
   std::vector<analysis::Measure> measures =
       analysis::MeasuresOf(analysis::FiguresOf(RoundRows(plan)));
@@ -44,7 +67,7 @@ Table RoundsTable(const Plan& plan) {
     }
   }
   measures.insert(measures.end(), {down, up, utilisation});
-  return analysis::MeasureTable(measures);
+  return MeasureTable(measures);
 }
 
 Table GroupsTable(const std::vector<analysis::ClientShare>& groups) {

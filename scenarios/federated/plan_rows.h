@@ -1,8 +1,8 @@
-// Rows of CSV files (analysis/federated_rows.h) from what a plan simulated. Policy and seed are
-// left to the caller.
+// Rows of CSV files (analysis/federated/federated_rows.h) from what a plan simulated. Policy and
+// seed are left to the caller.
 #pragma once
 
-#include "analysis/federated_rows.h"
+#include "analysis/federated/federated_rows.h"
 #include "scenarios/federated/plan.h"
 
 namespace legacy {

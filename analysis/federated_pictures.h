@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "analysis/federated/federated_tables.h"
+#include "analysis/federated_tables.h"
 #include "analysis/pictures.h"
 
 namespace legacy::analysis {

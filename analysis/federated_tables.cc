@@ -1,4 +1,4 @@
-#include "analysis/federated/federated_tables.h"
+#include "analysis/federated_tables.h"
 
 #include <fmt/format.h>
 

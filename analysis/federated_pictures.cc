@@ -1,4 +1,4 @@
-#include "analysis/federated/federated_pictures.h"
+#include "analysis/federated_pictures.h"
 
 #include <fmt/format.h>
 

@@ -5,6 +5,7 @@
 
 #include "analysis/federated/round_figures.h"
 #include "analysis/summary.h"
+#include "analysis/table_text.h"
 
 namespace legacy::analysis {
 
