@@ -1,5 +1,5 @@
-// Files of a plan: CSV of rounds, tasks and clients (columns: analysis/federated/federated_rows.h) and of
-// links, and the tasks of one round.
+// Files of a plan: CSV of rounds, tasks and clients (columns: analysis/federated/federated_rows.h)
+// and of links, and the tasks of one round.
 #pragma once
 
 #include <filesystem>
