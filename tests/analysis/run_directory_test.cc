@@ -155,6 +155,35 @@ TEST_F(RunDirectoryTest, DecisionsHaveManyRowsAStepAndNeverGoBack) {
   EXPECT_NE(ReadError().find("decisions.csv:6: column 'step': got '6'"), std::string::npos);
 }
 
+TEST_F(RunDirectoryTest, ClientsComeInOrderAndTasksMayLackTimes) {
+  WriteManifest(directory_, MakeManifest({"dense"}, {1}));
+  TaskRow task;
+  task.policy = "dense";
+  task.seed = 1;
+  task.downloaded = 2.5;
+  task.end = "lost";
+  TaskWriter(directory_).Write(task);
+  ClientRow client;
+  client.policy = "dense";
+  client.seed = 1;
+  const auto write = [&](const std::vector<int64_t>& numbers) {
+    ClientWriter writer(directory_);
+    for (const int64_t number : numbers) {
+      client.client = number;
+      writer.Write(client);
+    }
+  };
+  write({0, 1, 2});
+  const RunDirectory run = ReadRunDirectory(directory_);
+  EXPECT_EQ(run.clients.size(), 3u);
+  EXPECT_EQ(run.tasks.at(0).downloaded, 2.5);
+  EXPECT_FALSE(run.tasks[0].worked || run.tasks[0].staleness);
+  write({0, 2});
+  EXPECT_EQ(ReadError(), (directory_ / "clients.csv").string() +
+                             ":3: column 'client': got '2'; allowed: 1, the next client of this "
+                             "policy and seed");
+}
+
 TEST_F(RunDirectoryTest, TheManifestIsChecked) {
   EXPECT_NE(ReadError().find("allowed: a directory with a manifest.json"), std::string::npos);
   Put("manifest.json", "{\"format\": 1");
