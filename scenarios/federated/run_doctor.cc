@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <iterator>
+#include <memory>
 
 #include "analysis/federated/round_figures.h"
 #include "analysis/run_directory.h"
@@ -31,19 +32,19 @@ class RecordedRemedies {
  public:
   RecordedRemedies(const std::string& directory, uint64_t seed,
                    const std::function<void(const std::string&)>& progress, const StopFlag& stop)
-      : scenario_(FederatedReplayDefaults(directory)),
+      : recording_(ReadFederatedRecording(directory)),
         seed_(seed),
-        learners_(
-            RecordedLearners(directory, scenario_, TrainingHash(TrainingDocument(scenario_)))),
+        learners_(RecordedLearners(recording_, recording_->scenario,
+                                   TrainingHash(TrainingDocument(recording_->scenario)))),
         progress_(progress),
         stop_(stop) {}
 
   // Adds the table and the verdict. Leaves them out where it was interrupted.
   void AddTo(FederatedDiagnosis& diagnosis) {
-    const std::vector<FederatedMethod> methods = FederatedMethodsOf(scenario_);
+    const std::vector<FederatedMethod> methods = FederatedMethodsOf(recording_->scenario);
     const auto method = std::ranges::find(methods, diagnosis.policy, &FederatedMethod::name);
     if (method == methods.end()) return;
-    auto remedies = RemediesFor(RequestOf(scenario_, seed_));
+    auto remedies = RemediesFor(RequestOf(recording_->scenario, seed_));
     // Others would train then, and nobody recorded them.
     std::erase_if(remedies, [](const auto& remedy) { return remedy.second.no_slow_tenth; });
     const Plan base = Simulate(*method, "as it is", {});
@@ -60,13 +61,13 @@ class RecordedRemedies {
  private:
   Plan Simulate(const FederatedMethod& method, const std::string& name, Remedy remedy) {
     progress_(method.name + ": " + name);
-    PlanRequest request = RequestOf(scenario_, seed_);
+    PlanRequest request = RequestOf(recording_->scenario, seed_);
     const auto learner = learners_->Make(method, seed_, request, "", nullptr);
     remedy.versions = std::min(kRemedyRounds, request.Versions());
     return RunPlan(request, remedy, {}, &stop_, learner.get());
   }
 
-  Scenario scenario_;
+  std::shared_ptr<const FederatedRecording> recording_;
   uint64_t seed_;
   std::unique_ptr<FederatedLearners> learners_;
   const std::function<void(const std::string&)>& progress_;
