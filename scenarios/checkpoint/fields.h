@@ -91,8 +91,10 @@ void Fields(Archive& archive, BucketWork& b) {
 
 template <class Archive>
 void Fields(Archive& archive, StepWork& w) {
-  auto& [step, workers, batch_size, passes, whole_gradient, update, buckets, active_workers] = w;
-  archive(step, workers, batch_size, passes, whole_gradient, update, buckets, active_workers);
+  auto& [step, workers, batch_size, passes, whole_gradient, update, buckets, active_workers,
+         local_steps] = w;
+  archive(step, workers, batch_size, passes, whole_gradient, update, buckets, active_workers,
+          local_steps);
 }
 
 template <class Archive>

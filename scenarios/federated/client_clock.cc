@@ -14,6 +14,18 @@ LocalBatches BatchesOf(int64_t samples, int64_t batch_size, int64_t steps) {
   return batches;
 }
 
+LocalStepWork LocalStepWorkOf(OptimizerKind optimizer, double clip, const ClientRule& rule,
+                              int64_t elements) {
+  LocalStepWork work = {{OptimizerKernel(optimizer)}, {}};
+  if (clip > 0) AddWork(Work{"clip", elements}, work.corrections);
+  const int passes =
+      (rule.proximal > 0 ? 1 : 0) + (rule.control ? 1 : 0) + (rule.dynamic > 0 ? 1 : 0);
+  for (int pass = 0; pass < passes; ++pass) {
+    AddWork(Work{"accumulate", elements}, work.corrections);
+  }
+  return work;
+}
+
 ClientClock::ClientClock(const Scenario& scenario, const fabric::Population& population,
                          std::vector<OperationCost> costs, std::span<const Unit> layers,
                          LocalStepWork step_work)
@@ -53,14 +65,9 @@ double ClientClock::StepSeconds(Device& device, int64_t samples) const {
 
 ClientSeconds ClientClock::SecondsOf(int64_t client, const TaskComputing& task) {
   Device& device = DeviceOf(client);
-  const auto seconds_of = [&](const WorkList& work) {
-    double sum = 0;
-    for (const Work& entry : work) sum += device.clock.profile().WorkSeconds(entry);
-    return sum;
-  };
   ClientSeconds seconds;
   if (task.messages > 0) {
-    seconds.decode = static_cast<double>(task.messages) * seconds_of(task.decode);
+    seconds.decode = static_cast<double>(task.messages) * CodecSeconds(client, task.decode);
   }
   if (task.samples > 0) {
     const LocalBatches batches = BatchesOf(task.samples, task.batch, task.steps);
@@ -71,11 +78,24 @@ ClientSeconds ClientClock::SecondsOf(int64_t client, const TaskComputing& task) 
       seconds.local += static_cast<double>(batches.shorts) * StepSeconds(device, batches.rest);
     }
   }
-  seconds.encode = seconds_of(task.encode);
   const double slowdown = population_.SlowdownOf(client);
-  return {.decode = slowdown * seconds.decode,
+  return {.decode = seconds.decode,
           .local = slowdown * seconds.local,
-          .encode = slowdown * seconds.encode};
+          .encode = CodecSeconds(client, task.encode)};
+}
+
+double ClientClock::CodecSeconds(int64_t client, const WorkList& work) {
+  const Profile& profile = DeviceOf(client).clock.profile();
+  double seconds = 0;
+  for (const Work& entry : work) seconds += profile.WorkSeconds(entry);
+  return population_.SlowdownOf(client) * seconds;
+}
+
+double ClientClock::UpdateSeconds(int64_t client, const WorkList& work) {
+  const Profile& profile = DeviceOf(client).clock.profile();
+  double seconds = 0;
+  for (const Work& entry : work) seconds += profile.ComputeWorkSeconds(entry);
+  return population_.SlowdownOf(client) * seconds;
 }
 
 }  // namespace legacy

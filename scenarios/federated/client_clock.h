@@ -16,6 +16,8 @@
 #include "scenarios/options/scenario.h"
 #include "trainer/clock/clock.h"
 #include "trainer/clock/operation_cost.h"
+#include "trainer/federated/aggregator.h"
+#include "trainer/optimizer.h"
 
 namespace legacy {
 
@@ -35,6 +37,11 @@ struct LocalStepWork {
   std::vector<std::string> update_kernels;  // of all elements: the optimizer's
   WorkList corrections;                     // clipping, and what the algorithm adds
 };
+
+// Returns what local steps do with that optimizer, norm to which gradients are clipped (0: they are
+// not) and rule of an algorithm, for a model of so many elements.
+LocalStepWork LocalStepWorkOf(OptimizerKind optimizer, double clip, const ClientRule& rule,
+                              int64_t elements);
 
 // ClientSeconds are the parts of a task's work.
 struct ClientSeconds {
@@ -65,6 +72,9 @@ class ClientClock {
 
   // Returns the seconds of a task of a client.
   ClientSeconds SecondsOf(int64_t client, const TaskComputing& task);
+  // Return the seconds of work of codecs, and of updates of weights.
+  double CodecSeconds(int64_t client, const WorkList& work);
+  double UpdateSeconds(int64_t client, const WorkList& work);
 
  private:
   struct Device {

@@ -5,13 +5,29 @@
 #include <cstdint>
 #include <functional>
 
+#include "scenarios/federated/exchange_network.h"
 #include "scenarios/federated/plan.h"
 
 namespace legacy {
 
-// Runs the plan of a request that has an exchange, as RunPlan does. Rounds have counted tasks of
-// all clients; bytes and USD of uploads are those that clients send, and downloads have none.
-// Throws Error.
+// An ExchangeWorkload says what clients do before and in each exchange.
+class ExchangeWorkload {
+ public:
+  virtual ~ExchangeWorkload() = default;
+  // Returns what the next round asks of devices and network, by rank; valid until the next call.
+  virtual const fabric::StepTraffic& Next() = 0;
+  // Hears of the end of that round.
+  virtual void Timed(const PlannedRound& /*round*/, const fabric::StepTiming& /*timing*/) {}
+};
+
+// Runs rounds of a workload, as RunPlan does. Rounds have counted tasks of all clients; bytes and
+// USD of uploads are those that clients send, and downloads have none. Of Plan::exchange, the times
+// of synchronisation alone are set.
+Plan RunExchange(const PlanRequest& request, const ExchangeNetwork& network, int64_t versions,
+                 ExchangeWorkload& workload, const std::function<void(int64_t versions)>& progress,
+                 const StopFlag* stop);
+
+// Runs the plan of a request that has an exchange, where all rounds are alike. Throws Error.
 Plan RunExchangePlan(const PlanRequest& request, const Remedy& remedy,
                      const std::function<void(int64_t versions)>& progress, const StopFlag* stop);
 

@@ -1,6 +1,7 @@
-// A learner is a workload whose tasks train: client data, local training, codecs and the server's
-// algorithm, coupled to a simulated network task by task. It is made by the module that trains
-// (trained_learners.cc), so that plans need no LibTorch.
+// Learners train: client data, local training, codecs and the algorithm that makes versions. With a
+// server they are workloads, coupled to a simulated network task by task; without one, version by
+// version. They are made by the module that trains (trained_learners.cc), so that plans need no
+// LibTorch.
 #pragma once
 
 #include <cstdint>
@@ -18,6 +19,7 @@
 #include "scenarios/federated/task_record.h"
 #include "scenarios/federated/workload.h"
 #include "scenarios/options/scenario.h"
+#include "trainer/clock/traffic_record.h"
 #include "trainer/data/task_catalog.h"
 
 namespace legacy {
@@ -35,14 +37,16 @@ struct VersionFacts {
   double learning_rate = 0;
   double loss = 0;
   double elements_sent = 0;
-  double message_bytes = 0;   // messages alone
-  double transfer_bytes = 0;  // payloads down and up
-  ClientSeconds critical;     // work of the last task that came
+  double message_bytes = 0;  // messages alone
+  // With a server: payloads down and up, and the work of the last task that came.
+  double transfer_bytes = 0;
+  ClientSeconds critical;
 };
 
-// A FederatedLearner has one training, or the record of one. Rows have neither policy nor seed.
-class FederatedLearner : public Workload {
+// A Learner has one training, or the record of one. Rows have neither policy nor seed.
+class Learner {
  public:
+  virtual ~Learner() = default;
   virtual int64_t Version() const = 0;
   // Returns the facts of the newest version; there is one.
   virtual const VersionFacts& Facts() const = 0;
@@ -53,16 +57,31 @@ class FederatedLearner : public Workload {
   virtual std::vector<analysis::LayerRow> LayerRows() const = 0;
   // Returns a text for people: what clients send.
   virtual std::string Description() const = 0;
+  virtual std::optional<int64_t> SamplesOf(int client) = 0;
   virtual int64_t LabelsOf(int client) const = 0;
-  // Returns the local steps that a task of the client would have.
-  virtual int64_t ExpectedSteps(int client, int64_t version) const = 0;
 
   // Append and restore the state at the end of a version, tasks in flight included. Load is called
-  // before any task. Records of tasks go on behind what is there.
+  // before anything is trained. Records go on behind what is there.
   virtual void Save(StateWriter&) {}
   virtual void Load(StateReader&) {}
+};
+
+// A FederatedLearner has a server: its tasks are trained one by one.
+class FederatedLearner : public Learner, public Workload {
+ public:
+  std::optional<int64_t> SamplesOf(int client) override = 0;
+  // Returns the local steps that a task of the client would have.
+  virtual int64_t ExpectedSteps(int client, int64_t version) const = 0;
   // Returns what a task in flight is, which Load has restored; nothing for others.
   virtual std::optional<fabric::TaskWork> InFlight(uint64_t /*task*/) const { return std::nullopt; }
+};
+
+// An ExchangeLearner has none: all clients train, then exchange what they moved.
+class ExchangeLearner : public Learner {
+ public:
+  // Makes the next version. Returns what its exchange asks of devices and network, by client, and
+  // the clients' local steps; valid until the next call.
+  virtual const StepWork& Next() = 0;
 };
 
 // FederatedLearners make the learners of a run, which share its data.
@@ -83,6 +102,10 @@ class FederatedLearners {
   virtual std::unique_ptr<FederatedLearner> Make(const FederatedMethod& method, uint64_t seed,
                                                  PlanRequest& request, const std::string& folder,
                                                  TaskRecorder* recorder) = 0;
+  // The same for a request that has an exchange.
+  virtual std::unique_ptr<ExchangeLearner> MakeExchange(const FederatedMethod& method,
+                                                        uint64_t seed, PlanRequest& request,
+                                                        TrafficRecorder* recorder) = 0;
 };
 
 // Returns the learners of a scenario, which outlives them. Throws Error on data and models that do

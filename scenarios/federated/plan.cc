@@ -280,6 +280,10 @@ class NoListener : public fabric::TaskListener {
 }  // namespace
 
 void CheckPlan(const PlanRequest& request) {
+  if (request.exchange) {
+    const ExchangeNetwork network(request, {});
+    return;
+  }
   NetworkOf(request.population, request, {});
   const fabric::ClientAvailability availability(request.population, request.availability,
                                                 request.seed);

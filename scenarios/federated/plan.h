@@ -37,6 +37,17 @@ struct TaskCost {
   double usd_hours = 0;  // price_hour, from dispatch to end
 };
 
+// An ExchangeSplit has the parts of an exchanging round's seconds, in the mean over the clients,
+// and the payload that leaves a client's NIC.
+struct ExchangeSplit {
+  double compute = 0;
+  double encode = 0;
+  double decode = 0;
+  double communication = 0;
+  double wait = 0;
+  double nic_bytes = 0;
+};
+
 // A PlannedRound is a version, or a round without one, with what it cost.
 struct PlannedRound {
   fabric::RoundRow row;
@@ -49,6 +60,7 @@ struct PlannedRound {
   double work_seconds = 0;    // of its counted tasks
   double counted_seconds =
       0;  // of counted tasks: the round's duration for each (async: the task's)
+  std::optional<ExchangeSplit> split = std::nullopt;  // of trainings without a server
 };
 
 // ClientTotals are a client's sums over the plan.

@@ -151,10 +151,17 @@ fabric::SyncOptions SyncOf(const Reader& read, int64_t clients) {
 // Refuses what a server alone reads.
 void RefuseServerOptions(const Reader& read) {
   const FederatedValues defaults = DefaultFederatedValues();
-  for (const char* name : {"availability", "dropout", "detect", "down-bytes", "up-bytes", "server",
-                           "max-tasks", "per-round", "over-select", "deadline", "min", "short",
-                           "selection", "at", "server-rate", "server-price"}) {
+  for (const char* name : {"availability",   "dropout",      "detect",
+                           "down-bytes",     "up-bytes",     "server",
+                           "max-tasks",      "per-round",    "over-select",
+                           "deadline",       "min",          "short",
+                           "selection",      "at",           "server-rate",
+                           "server-price",   "residual-age", "state-memory",
+                           "residual-decay", "downlink",     "secure-aggregation"}) {
     if (read.Text(name) != defaults.at(name)) read.Refuse(name, "--exchange=server");
+  }
+  for (const auto& [name, value] : {std::pair("uplink-memory", "ef21"), {"diverged", "drop"}}) {
+    if (read.Text(name) == value) read.Refuse(name, "--exchange=server");
   }
 }
 

@@ -9,21 +9,14 @@
 
 #include "analysis/run_directory.h"
 #include "base/error.h"
+#include "scenarios/federated/recorded_exchange.h"
+#include "scenarios/federated/recorded_rows.h"
 
 namespace legacy {
 namespace {
 
 namespace fs = std::filesystem;
 using fabric::kUnknownBytes;
-
-// The rows of one training.
-struct TrainingRows {
-  std::vector<analysis::StepRow> steps;
-  std::map<int64_t, analysis::EvaluationRow> evaluations;  // by version
-  std::vector<analysis::LayerRow> layers;
-  std::vector<analysis::DecisionRow> decisions;
-  std::vector<analysis::ClientRow> clients;
-};
 
 // What a record does not say of clients.
 class ClientFacts {
@@ -74,8 +67,7 @@ class RecordedLearner : public FederatedLearner {
         batch_(whole.batch),
         request_(request),
         clients_(std::move(clients)),
-        clock_(scenario, request.population, whole.operations, whole.layers, record.work),
-        next_decision_(rows.decisions.begin()) {}
+        clock_(scenario, request.population, whole.operations, whole.layers, record.work) {}
 
   fabric::TaskWork WorkOf(const fabric::TaskStart& start) override {
     const RecordedTask& task = TaskOf(start.key, start.client);
@@ -114,33 +106,15 @@ class RecordedLearner : public FederatedLearner {
     if (row.made) Hear();
     heard_.clear();
     if (!row.made) return;
-    if (version_ >= std::ssize(rows_.steps)) {
-      throw Error("replay: version " + std::to_string(row.version) + " is not in the record");
-    }
-    const analysis::StepRow& step = rows_.steps[version_++];
-    facts_ = {.learning_rate = step.learning_rate,
-              .loss = step.training_loss,
-              .elements_sent = step.elements_sent,
-              .message_bytes = step.message_bytes,
-              .transfer_bytes = step.nic_bytes,
-              .critical = critical_};
+    facts_ = FactsOf(rows_, version_++);
+    facts_.critical = critical_;
   }
 
   int64_t Version() const override { return version_; }
   const VersionFacts& Facts() const override { return facts_; }
-  Evaluation Evaluate() override {
-    const auto found = rows_.evaluations.find(version_);
-    if (found == rows_.evaluations.end()) {
-      throw Error("replay: the record has no evaluation of version " + std::to_string(version_));
-    }
-    return {.loss = found->second.test_loss, .metrics = found->second.metrics};
-  }
+  Evaluation Evaluate() override { return EvaluationOf(rows_, version_); }
   std::vector<analysis::DecisionRow> TakeDecisions() override {
-    std::vector<analysis::DecisionRow> rows;
-    while (next_decision_ != rows_.decisions.end() && next_decision_->step <= version_) {
-      rows.push_back(*next_decision_++);
-    }
-    return rows;
+    return DecisionsUpTo(rows_, version_, next_decision_);
   }
   std::vector<analysis::LayerRow> LayerRows() const override { return rows_.layers; }
   std::string Description() const override { return "recorded"; }
@@ -204,7 +178,7 @@ class RecordedLearner : public FederatedLearner {
   PlanRequest& request_;
   std::unique_ptr<ClientFacts> clients_;
   ClientClock clock_;
-  std::vector<analysis::DecisionRow>::const_iterator next_decision_;
+  size_t next_decision_ = 0;
   std::unordered_map<uint64_t, Started> started_;
   DownlinkLedger ledger_;
   // Clients whose updates count in the version in work, with what they started from.
@@ -213,21 +187,6 @@ class RecordedLearner : public FederatedLearner {
   VersionFacts facts_;
   ClientSeconds critical_;
 };
-
-using RowsOfTrainings = std::map<std::pair<std::string, uint64_t>, TrainingRows>;
-
-RowsOfTrainings RowsOf(const analysis::RunDirectory& run) {
-  RowsOfTrainings all;
-  const auto take = [&](const auto& rows, auto&& put) {
-    for (const auto& row : rows) put(all[{row.policy, row.seed}], row);
-  };
-  take(run.steps, [](TrainingRows& to, auto& row) { to.steps.push_back(row); });
-  take(run.evaluations, [](TrainingRows& to, auto& row) { to.evaluations[row.step] = row; });
-  take(run.layers, [](TrainingRows& to, auto& row) { to.layers.push_back(row); });
-  take(run.decisions, [](TrainingRows& to, auto& row) { to.decisions.push_back(row); });
-  take(run.clients, [](TrainingRows& to, auto& row) { to.clients.push_back(row); });
-  return all;
-}
 
 const RecordedFederation& TrainingOf(const FederatedRecord& record, const std::string& policy,
                                      uint64_t seed) {
@@ -246,21 +205,41 @@ class Recorded : public FederatedLearners {
            const std::string& hash)
       : scenario_(scenario),
         recording_(std::move(recording)),
-        record_(recording_->record),
+        exchanges_(recording_->scenario.federated->at("exchange") != "server"),
         rows_(RowsOf(recording_->run)) {
-    if (record_.hash == hash) return;
+    if (Header().hash == hash) return;
     throw Error("methods: not those of the recorded run, as recorded: they belong to the training");
   }
 
   std::span<const Metric> Metrics() const override { return recording_->run.manifest.metrics; }
-  std::span<const Unit> Layers() const override { return record_.layers; }
-  std::span<const OperationCost> Costs() const override { return record_.operations; }
+  std::span<const Unit> Layers() const override { return Header().layers; }
+  std::span<const OperationCost> Costs() const override { return Header().operations; }
   std::string PartitionText(uint64_t, int64_t) const override { return "recorded clients"; }
 
   std::unique_ptr<FederatedLearner> Make(const FederatedMethod& method, uint64_t seed,
                                          PlanRequest& request, const std::string&,
                                          TaskRecorder*) override {
-    const RecordedFederation& training = TrainingOf(record_, method.name, seed);
+    const RecordedFederation& training = TrainingOf(recording_->record, method.name, seed);
+    const TrainingRows& rows = RowsFor(method, seed, request);
+    return std::make_unique<RecordedLearner>(
+        training, rows, recording_->record, scenario_, request,
+        std::make_unique<FactsOfRows>(rows.clients));
+  }
+
+  std::unique_ptr<ExchangeLearner> MakeExchange(const FederatedMethod& method, uint64_t seed,
+                                                PlanRequest& request, TrafficRecorder*) override {
+    return RecordedExchange(recording_->exchanges, method.name, seed,
+                            RowsFor(method, seed, request));
+  }
+
+ private:
+  const RecordHeader& Header() const {
+    if (exchanges_) return recording_->exchanges;
+    return recording_->record;
+  }
+
+  const TrainingRows& RowsFor(const FederatedMethod& method, uint64_t seed,
+                              const PlanRequest& request) const {
     const auto rows = rows_.find({method.name, seed});
     if (rows == rows_.end()) {
       throw Error("replay: the run has no rows of " + method.name + ", seed " +
@@ -271,14 +250,12 @@ class Recorded : public FederatedLearners {
       throw Error("federated.population", std::to_string(request.population.Clients()) + " clients",
                   std::to_string(recorded) + ", as recorded");
     }
-    return std::make_unique<RecordedLearner>(training, rows->second, record_, scenario_, request,
-                                             std::make_unique<FactsOfRows>(rows->second.clients));
+    return rows->second;
   }
 
- private:
   const Scenario& scenario_;
   std::shared_ptr<const FederatedRecording> recording_;
-  const FederatedRecord& record_;
+  bool exchanges_;  // true: the run had no server
   RowsOfTrainings rows_;
 };
 

@@ -14,10 +14,12 @@
 #include "compress/state_section.h"
 #include "scenarios/checkpoint/archive.h"
 #include "scenarios/checkpoint/checkpoints.h"
+#include "scenarios/federated/exchange_run.h"
 #include "scenarios/federated/federated_scenario.h"
 #include "scenarios/federated/learner.h"
 #include "scenarios/federated/plan.h"
 #include "scenarios/federated/plan_rows.h"
+#include "scenarios/federated/recorded_exchange.h"
 #include "scenarios/federated/recorded_learners.h"
 #include "scenarios/options/target.h"
 #include "scenarios/run/earlier_run.h"
@@ -96,14 +98,14 @@ class Training : public PlanListener {
  public:
   // `progress` may be null. `save` is called behind each version.
   Training(const Scenario& scenario, const PlanRequest& request, const std::string& name,
-           uint64_t seed, FederatedLearner& learner, int64_t parameters, RunSink& sink,
-           Progress* progress, Resumption from, std::function<void(const Resumption&)> save)
+           uint64_t seed, Learner& learner, int64_t parameters, RunSink& sink, Progress* progress,
+           Resumption from, std::function<void(const Resumption&)> save)
       : scenario_(scenario),
         request_(request),
         name_(name),
         seed_(seed),
         learner_(learner),
-        dense_bytes_(2 * parameters * int64_t{sizeof(float)}),
+        dense_bytes_(DenseBytes(request, parameters)),
         sink_(sink),
         progress_(progress),
         from_(from),
@@ -129,7 +131,7 @@ class Training : public PlanListener {
       sink_.Write(row);
     }
     if (!round.row.made) return;
-    WriteStep(round.row, written);
+    WriteStep(round, written);
     const bool evaluates =
         version % scenario_.evaluate_every == 0 || version == request_.Versions();
     if (written) {
@@ -181,9 +183,18 @@ class Training : public PlanListener {
   // True while rows are of what was written before the run was interrupted.
   bool Written() const { return version_ < from_.version; }
 
-  // Writes the row of a version, or, where it is written, counts it alone. Its parts are those of
-  // the task whose arrival made it; what is left of the round is waiting.
-  void WriteStep(const fabric::RoundRow& round, bool written) {
+  // Returns what a client's NIC carries of a dense version: the model down and up, or its part in a
+  // ring.
+  static double DenseBytes(const PlanRequest& request, int64_t parameters) {
+    if (!request.exchange) return static_cast<double>(2 * parameters * int64_t{sizeof(float)});
+    return DenseNicBytes(static_cast<int>(request.population.Clients()), parameters);
+  }
+
+  // Writes the row of a version, or, where it is written, counts it alone. With a server its parts
+  // are those of the task whose arrival made it, and what is left of the round is waiting; without
+  // one they are means over the clients.
+  void WriteStep(const PlannedRound& planned, bool written) {
+    const fabric::RoundRow& round = planned.row;
     const VersionFacts& facts = learner_.Facts();
     analysis::StepRow row = Named(analysis::StepRow());
     row.step = round.version - 1;
@@ -192,7 +203,7 @@ class Training : public PlanListener {
     row.elements_sent = facts.elements_sent;
     row.message_bytes = facts.message_bytes;
     row.nic_bytes = facts.transfer_bytes;
-    row.dense_nic_bytes = static_cast<double>(dense_bytes_);
+    row.dense_nic_bytes = dense_bytes_;
     row.step_seconds = Seconds(round.end - last_end_);
     row.compute_seconds = facts.critical.local;
     row.encode_seconds = facts.critical.encode;
@@ -205,6 +216,14 @@ class Training : public PlanListener {
     }
     row.wait_seconds = std::max(0.0, row.step_seconds - row.compute_seconds - row.encode_seconds -
                                          row.decode_seconds - row.communication_seconds);
+    if (const auto& split = planned.split) {
+      row.nic_bytes = split->nic_bytes;
+      row.compute_seconds = split->compute;
+      row.encode_seconds = split->encode;
+      row.decode_seconds = split->decode;
+      row.communication_seconds = split->communication;
+      row.wait_seconds = split->wait;
+    }
     row.alpha_beta_seconds = row.step_seconds;
     row.participants = round.fates[static_cast<size_t>(fabric::TaskFate::Counted)];
     row.simulated_seconds = Seconds(round.end);
@@ -233,8 +252,8 @@ class Training : public PlanListener {
   const PlanRequest& request_;
   const std::string& name_;
   uint64_t seed_;
-  FederatedLearner& learner_;
-  int64_t dense_bytes_;
+  Learner& learner_;
+  double dense_bytes_;
   RunSink& sink_;
   Progress* progress_;  // null: none is shown
   ProgressState state_;
@@ -277,6 +296,37 @@ nlohmann::json ManifestOf(const FederatedComparison& run, int64_t clients) {
   return manifest;
 }
 
+// A Made is a learner with a server, or one without.
+struct Made {
+  std::unique_ptr<FederatedLearner> tasks;
+  std::unique_ptr<ExchangeLearner> exchange;
+
+  Learner& Any() const {
+    if (exchange) return *exchange;
+    return *tasks;
+  }
+};
+
+Made MakeLearner(FederatedLearners& learners, const FederatedMethod& row, uint64_t seed,
+                 PlanRequest& request, const std::string& states, TaskRecorder* tasks,
+                 TrafficRecorder* exchanges) {
+  Made made;
+  if (request.exchange) {
+    made.exchange = learners.MakeExchange(row, seed, request, exchanges);
+  } else {
+    made.tasks = learners.Make(row, seed, request, states, tasks);
+  }
+  return made;
+}
+
+Plan Simulate(const Scenario& scenario, const FederatedLearners& learners,
+              const FederatedMethod& row, const PlanRequest& request, const Made& made,
+              Training& training, const StopFlag& stop) {
+  if (made.tasks) return RunPlan(request, {}, {}, &stop, made.tasks.get(), &training);
+  const ExchangeJob job = {scenario, request, row, learners.Costs(), learners.Layers()};
+  return RunExchangeTraining(job, *made.exchange, training, &stop);
+}
+
 constexpr const char* kTrafficFile = "traffic.jsonl";
 constexpr const char* kRunSection = "run";
 constexpr const char* kLearnerSection = "learner";
@@ -289,9 +339,8 @@ class Comparing {
     if (run.control.resume) earlier_.emplace(scenario_, run.log);
     // Mistakes of a method are found before anything is written.
     for (const FederatedMethod& row : run.methods) {
-      const auto learner = run.learners.Make(row, scenario_.seed, first_,
-                                             fs::temp_directory_path().string(), nullptr);
-      std::fprintf(run.log, "  %-22s %s\n", row.name.c_str(), learner->Description().c_str());
+      const Made made = Make(row, scenario_.seed, first_, fs::temp_directory_path());
+      std::fprintf(run.log, "  %-22s %s\n", row.name.c_str(), made.Any().Description().c_str());
     }
     CheckPlan(first_);
     Open();
@@ -319,6 +368,12 @@ class Comparing {
   }
 
  private:
+  Made Make(const FederatedMethod& row, uint64_t seed, PlanRequest& request,
+            const fs::path& states) {
+    return MakeLearner(run_.learners, row, seed, request, states.string(),
+                       recorder_ ? &*recorder_ : nullptr, exchanges_ ? &*exchanges_ : nullptr);
+  }
+
   fs::path Folder() const { return result_.run.directory / kCheckpointFolder; }
   fs::path StatesOf(size_t position) const {
     return Folder() / ("clients-" + std::to_string(position));
@@ -349,7 +404,12 @@ class Comparing {
                    from != nullptr);
     if (!run_.trains || (!scenario_.record && !checkpoints_->On())) return;
     fs::create_directories(Folder());
-    if (from != nullptr) {
+    if (first_.exchange && from != nullptr) {
+      exchanges_.emplace(RecordPath());
+    } else if (first_.exchange) {
+      exchanges_.emplace(RecordPath(), TrainingDocument(scenario_), std::vector<std::string>(),
+                         run_.learners.Costs(), run_.learners.Layers());
+    } else if (from != nullptr) {
       recorder_.emplace(RecordPath());
     } else {
       recorder_.emplace(RecordPath(), TrainingDocument(scenario_), run_.learners.Costs(),
@@ -363,19 +423,20 @@ class Comparing {
     const uint64_t seed = scenario_.seed + position_ / run_.methods.size();
     PlanRequest request = RequestOf(scenario_, seed);
     if (run_.trains) fs::create_directories(StatesOf(position_));
-    std::unique_ptr<FederatedLearner> learner = run_.learners.Make(
-        row, seed, request, StatesOf(position_).string(), recorder_ ? &*recorder_ : nullptr);
+    Made made = Make(row, seed, request, StatesOf(position_));
     if (from_.version > 0) {
-      ReadSection(*earlier_->from, kLearnerSection, [&](StateReader& in) { learner->Load(in); });
+      ReadSection(*earlier_->from, kLearnerSection, [&](StateReader& in) { made.Any().Load(in); });
       std::fprintf(run_.log, "%s, seed %llu, goes on behind version %lld\n", row.name.c_str(),
                    static_cast<unsigned long long>(seed), static_cast<long long>(from_.version));
-      learner = Resume(std::move(learner), {result_.run.directory, RecordPath(), row.name, seed},
-                       scenario_, request);
+      const ResumedPast past = {result_.run.directory, RecordPath(), row.name, seed};
+      if (made.exchange) made.exchange = Resume(std::move(made.exchange), past);
+      if (made.tasks) made.tasks = Resume(std::move(made.tasks), past, scenario_, request);
     }
-    const auto save = [&](const Resumption& now) { Save(now, *learner); };
-    Training training(scenario_, request, row.name, seed, *learner, manifest_.parameters, *files_,
+    const auto save = [&](const Resumption& now) { Save(now, made.Any()); };
+    Training training(scenario_, request, row.name, seed, made.Any(), manifest_.parameters, *files_,
                       &progress, from_, save);
-    const Plan plan = RunPlan(request, {}, {}, &run_.control.stop, learner.get(), &training);
+    const Plan plan =
+        Simulate(scenario_, run_.learners, row, request, made, training, run_.control.stop);
     result_.run.interrupted = plan.interrupted;
     if (plan.interrupted) return;
     if (!plan.stop.empty() && result_.stopped.empty()) {
@@ -385,7 +446,7 @@ class Comparing {
   }
 
   // Writes a checkpoint behind a version, where one is due.
-  void Save(const Resumption& now, FederatedLearner& learner) {
+  void Save(const Resumption& now, Learner& learner) {
     if (!run_.trains || !checkpoints_->On()) return;
     if (!checkpoints_->Due() && run_.control.stop == 0) return;
     std::vector<fs::path> files = files_->Names(result_.run.directory);
@@ -412,8 +473,9 @@ class Comparing {
   analysis::Manifest manifest_;
   std::optional<Checkpoints> checkpoints_;
   std::optional<RunFiles> files_;
-  std::optional<TaskRecorder> recorder_;
-  size_t position_ = 0;  // of the training in work: methods within seeds
+  std::optional<TaskRecorder> recorder_;      // of trainings with a server
+  std::optional<TrafficRecorder> exchanges_;  // of those without one
+  size_t position_ = 0;                       // of the training in work: methods within seeds
   Resumption from_;
   size_t saved_ = 0;    // position of the last checkpoint
   size_t removed_ = 0;  // positions below have no client states any more
@@ -482,7 +544,12 @@ std::shared_ptr<const FederatedRecording> ReadFederatedRecording(const std::stri
   auto recording = std::make_shared<FederatedRecording>();
   recording->scenario = FederatedReplayDefaults(directory);
   recording->run = analysis::ReadRunDirectory(directory);
-  recording->record = ReadTaskRecord(fs::path(directory) / kTrafficFile);
+  const fs::path path = fs::path(directory) / kTrafficFile;
+  if (recording->scenario.federated->at("exchange") == "server") {
+    recording->record = ReadTaskRecord(path);
+  } else {
+    recording->exchanges = ReadTraffic(path);
+  }
   return recording;
 }
 
@@ -492,6 +559,12 @@ namespace {
 // would depend on its network.
 void CheckFederatedReplay(const Scenario& recorded, const Scenario& scenario) {
   const std::string why = ", as recorded: it belongs to the training";
+  const std::string &exchange = scenario.federated->at("exchange"),
+                    &known = recorded.federated->at("exchange");
+  if ((exchange == "server") != (known == "server")) {
+    throw Error("federated.exchange", exchange,
+                (known == "server" ? known : "a collective such as " + known) + why);
+  }
   CheckUnchanged(scenario, recorded, MayFederatedReplayChange,
                  [&](const std::string& value) { return value + why; });
   const std::vector<std::string> couplings = CouplingsOf(scenario);
@@ -517,10 +590,11 @@ analysis::RunDirectory ReplayFederatedRows(std::shared_ptr<const FederatedRecord
     for (const FederatedMethod& row : FederatedMethodsOf(scenario)) {
       const uint64_t seed = scenario.seed + s;
       PlanRequest request = RequestOf(scenario, seed);
-      const auto learner = learners->Make(row, seed, request, "", nullptr);
-      Training training(scenario, request, row.name, seed, *learner, run.manifest.parameters, sink,
-                        nullptr, {}, [&](const Resumption&) { stop = stop != 0 || stopped(); });
-      const Plan plan = RunPlan(request, {}, {}, &stop, learner.get(), &training);
+      const Made made = MakeLearner(*learners, row, seed, request, "", nullptr, nullptr);
+      Training training(scenario, request, row.name, seed, made.Any(), run.manifest.parameters,
+                        sink, nullptr, {},
+                        [&](const Resumption&) { stop = stop != 0 || stopped(); });
+      const Plan plan = Simulate(scenario, *learners, row, request, made, training, stop);
       if (plan.interrupted) break;
       training.Finish(plan, request.fidelity);
     }

@@ -19,6 +19,7 @@
 #include "scenarios/checkpoint/fields.h"
 #include "scenarios/federated/client_clock.h"
 #include "scenarios/federated/learner.h"
+#include "scenarios/federated/trained_exchange.h"
 #include "scenarios/options/methods.h"
 #include "scenarios/training/scenario_task.h"
 #include "trainer/federated/federated_training.h"
@@ -145,28 +146,6 @@ FederatedOptions OptionsOf(const Scenario& s, const PlanRequest& request, uint64
   return options;
 }
 
-// What the algorithm's rule adds to each local step, in kernels of the clock.
-WorkList CorrectionsOf(const ClientRule& rule, const FederatedOptions& options, int64_t elements) {
-  WorkList work;
-  if (options.local.clip > 0) AddWork(Work{"clip", elements}, work);
-  const int passes =
-      (rule.proximal > 0 ? 1 : 0) + (rule.control ? 1 : 0) + (rule.dynamic > 0 ? 1 : 0);
-  for (int pass = 0; pass < passes; ++pass) AddWork(Work{"accumulate", elements}, work);
-  return work;
-}
-
-// Sums over tasks or versions, by unit.
-struct UnitSums {
-  double parameter = 0;
-  double elements = 0;
-  double bytes = 0;
-
-  template <class Archive>
-  friend void Fields(Archive& archive, UnitSums& s) {
-    archive(s.parameter, s.elements, s.bytes);
-  }
-};
-
 class TrainedLearner : public FederatedLearner {
  public:
   struct Parts {
@@ -199,9 +178,8 @@ class TrainedLearner : public FederatedLearner {
     CheckServer();
     CheckClients();
     const Unit& last = training_.layers().back();
-    const LocalStepWork work = {
-        {OptimizerKernel(options_.local.optimizer.kind)},
-        CorrectionsOf(training_.traits().client, options_, last.offset + last.numel)};
+    const LocalStepWork work = LocalStepWorkOf(options_.local.optimizer.kind, options_.local.clip,
+                                               training_.traits().client, last.offset + last.numel);
     begin_ = [this, name = parts.name, work] { recorder_->Begin(name, options_.local.seed, work); };
     clock_.emplace(parts.scenario, request_.population, std::move(parts.costs), training_.layers(),
                    work);
@@ -283,37 +261,13 @@ class TrainedLearner : public FederatedLearner {
   const VersionFacts& Facts() const override { return facts_; }
   Evaluation Evaluate() override { return training_.Evaluate(); }
   std::vector<analysis::DecisionRow> TakeDecisions() override {
-    std::vector<analysis::DecisionRow> rows;
-    for (const Decision& made : training_.TakeDecisions()) {
-      if (made.step >= options_.versions) continue;
-      const bool all = made.unit == Decision::kAllUnits;
-      const DecisionGrounds& grounds = made.grounds;
-      rows.push_back({"", 0, made.step, made.number,
-                      all ? "all" : training_.uplink().units()[made.unit].name, made.parameter,
-                      grounds.error, grounds.budget, grounds.gain, grounds.seconds,
-                      grounds.reason});
-    }
-    return rows;
+    return DecisionRowsOf(training_.TakeDecisions(), training_.uplink().units(), options_.versions);
   }
   std::vector<analysis::LayerRow> LayerRows() const override {
-    std::vector<analysis::LayerRow> rows;
-    const auto versions = static_cast<double>(std::max<int64_t>(1, Version()));
-    for (size_t u = 0; u < sums_.size(); ++u) {
-      const Unit& unit = training_.uplink().units()[u];
-      rows.push_back({"", 0, unit.name, unit.numel, sums_[u].parameter / versions,
-                      sums_[u].elements, sums_[u].bytes});
-    }
-    return rows;
+    return LayerRowsOf(sums_, training_.uplink().units(), Version());
   }
   std::string Description() const override { return description_; }
-  int64_t LabelsOf(int client) const override {
-    if (labels_.labels.empty()) return 0;
-    std::vector<bool> present(static_cast<size_t>(labels_.classes));
-    for (const int64_t sample : partition_->SamplesOf(client)) {
-      present[static_cast<size_t>(labels_.labels[static_cast<size_t>(sample)])] = true;
-    }
-    return std::ranges::count(present, true);
-  }
+  int64_t LabelsOf(int client) const override { return LabelsIn(*partition_, client, labels_); }
 
   void Save(StateWriter& out) override {
     std::map<uint64_t, Started> started(started_.begin(), started_.end());
@@ -559,24 +513,14 @@ class Learners : public FederatedLearners {
   std::unique_ptr<FederatedLearner> Make(const FederatedMethod& row, uint64_t seed,
                                          PlanRequest& request, const std::string& folder,
                                          TaskRecorder* recorder) override {
-    FederatedOptions options = OptionsOf(scenario_, request, seed);
-    options.algorithm = row.algorithm;
-    options.scheme = SchemeText(row.method, scenario_);
-    options.scope = *row.method.scope;
+    FederatedOptions options = OptionsFor(row, request, seed);
     options.downlink = row.downlink;
-    const int64_t clients = request.population.Clients();
     if (const auto* sync = std::get_if<fabric::SyncOptions>(&request.server)) {
       options.per_version = sync->perRound;
     } else {
       options.per_version = std::get<fabric::AsyncOptions>(request.server).buffer;
     }
-    Scenario here = scenario_;
-    here.steps = options.versions;
-    here.seed = seed;
-    here.error_feedback = options.memory != UplinkMemory::kOff;
-    const std::vector<Unit> units = PlanUnits(layers_, options.scope, options.buckets).units;
-    BuiltMethod built =
-        BuildMethod(row.method, here, units, std::max<int64_t>(1, clients / options.per_version));
+    BuiltMethod built = Build(row, options, request, scenario_.workers);
     if (options.downlink != "dense") built.description += "; downlink " + options.downlink;
     if (options.masked_bytes > 0) {
       built.description += fmt::format("; {:g} times the bytes up for masks", options.masked_bytes);
@@ -587,7 +531,39 @@ class Learners : public FederatedLearners {
                               costs_, std::move(built), folder, row.name, recorder});
   }
 
+  std::unique_ptr<ExchangeLearner> MakeExchange(const FederatedMethod& row, uint64_t seed,
+                                                PlanRequest& request,
+                                                TrafficRecorder* recorder) override {
+    CheckExchanges(row.method, scenario_);
+    FederatedOptions options = OptionsFor(row, request, seed);
+    options.per_version = request.population.Clients();
+    BuiltMethod built = Build(row, options, request, static_cast<int>(options.per_version));
+    return TrainedExchange(
+        {*task_, labels_, options, task_->RequestFor(scenario_.model, seed),
+         MakePartition(scenario_.federated->at("partition"), labels_, options.per_version, seed),
+         std::move(built), row.name, recorder});
+  }
+
  private:
+  FederatedOptions OptionsFor(const FederatedMethod& row, const PlanRequest& request,
+                              uint64_t seed) const {
+    FederatedOptions options = OptionsOf(scenario_, request, seed);
+    options.algorithm = row.algorithm;
+    options.scheme = SchemeText(row.method, scenario_);
+    options.scope = *row.method.scope;
+    return options;
+  }
+  BuiltMethod Build(const FederatedMethod& row, const FederatedOptions& options,
+                    const PlanRequest& request, int workers) const {
+    Scenario here = scenario_;
+    here.steps = options.versions;
+    here.seed = options.local.seed;
+    here.workers = workers;
+    here.error_feedback = options.memory != UplinkMemory::kOff;
+    return BuildMethod(row.method, here, PlanUnits(layers_, options.scope, options.buckets).units,
+                       std::max<int64_t>(1, request.population.Clients() / options.per_version));
+  }
+
   const Scenario& scenario_;
   std::unique_ptr<Task> task_;
   std::unique_ptr<SampleSet> samples_;

@@ -50,16 +50,13 @@ const std::vector<FederatedOption>& FederatedOptionRows() {
 
       {"exchange", "NAME", "server", "Exchange",
        "server, or an all-reduce or all-gather of all clients, as in ring-allreduce: every client "
-       "works, then all exchange their updates without a server",
-       FederatedUse::kPlan},
+       "works, then all exchange their updates without a server"},
       {"order", "LIST", "", "Exchange",
        "clients in the order of the collective: numbers from 0, names of groups or places, with "
-       "commas [that of the population]",
-       FederatedUse::kPlan},
+       "commas [that of the population]"},
       {"group", "N", "", "Exchange",
        "clients of a group of hierarchical collectives, in that order [those at the first client's "
-       "place]",
-       FederatedUse::kPlan},
+       "place]"},
 
       {"server", "TEXT", "sync", "Server",
        "sync, or async:concurrency=100[,buffer=10,max-staleness=0]: a version of each `buffer` "
@@ -175,9 +172,9 @@ bool DescribesClients(const std::string& name) {
 }
 
 bool DescribesLines(const std::string& name) {
-  static const std::set<std::string> names = {"population", "traces",       "at",
-                                              "price",      "server-rate",  "server-price",
-                                              "detect",     "state-memory", "tasks"};
+  static const std::set<std::string> names = {
+      "population", "traces",       "at",    "price",    "server-rate", "server-price",
+      "detect",     "state-memory", "tasks", "exchange", "order",       "group"};
   return names.contains(name);
 }
 

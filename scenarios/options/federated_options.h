@@ -32,7 +32,8 @@ const std::vector<FederatedOption>& FederatedOptionRows();
 // Returns whether an option describes who the clients are, which is all that `population` reads.
 bool DescribesClients(const std::string& name);
 
-// Returns whether a recorded run may be timed with another value: lines, places and prices.
+// Returns whether a recorded run may be timed with another value: lines, places, prices, and the
+// collective of those that exchange without a server.
 bool DescribesLines(const std::string& name);
 
 // FederatedValues has a text for every option of the table, by name.

@@ -111,6 +111,10 @@ json TrainingDocument(const Scenario& scenario) {
       if (option.use == FederatedUse::kPlan || DescribesLines(option.name)) continue;
       document["federated"][option.name] = scenario.federated->at(option.name);
     }
+    // Which collective exchanges does not change what is trained.
+    if (scenario.federated->at("exchange") != "server") {
+      document["federated"]["exchange"] = "collective";
+    }
     return document;
   }
   // Nor did it have these.

@@ -41,6 +41,9 @@ struct StepWork {
   std::vector<BucketWork> buckets = {};
   // Workers whose gradients count, ascending; empty: all. The others send nothing.
   std::vector<int> active_workers = {};
+  // Steps that each worker makes by itself before the exchange, in federated trainings without a
+  // server; empty: the passes above.
+  std::vector<int64_t> local_steps = {};
 
   // True where the worker is active in the step.
   bool TakesPart(int worker) const;

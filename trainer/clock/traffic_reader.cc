@@ -68,6 +68,13 @@ class TrafficReader : RecordLines {
             static_cast<int>(Whole(worker, "participants", least, work.workers - 1)));
       }
     }
+    if (line.contains("local_steps")) {
+      for (const json& steps : List(line, "local_steps")) {
+        work.local_steps.push_back(Whole(steps, "local_steps", 0, kMostRecorded));
+      }
+      Require(work.local_steps.size() == static_cast<size_t>(work.workers),
+              "local_steps: one number of each worker is wanted");
+    }
     traffic_.works.push_back(std::move(work));
   }
 

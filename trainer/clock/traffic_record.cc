@@ -62,6 +62,7 @@ json ToJson(const StepWork& work) {
   if (work.update) step["update"] = WorkJson(*work.update);
   if (!work.whole_gradient.empty()) step["whole_gradient"] = WorkJson(work.whole_gradient);
   if (!work.active_workers.empty()) step["participants"] = work.active_workers;
+  if (!work.local_steps.empty()) step["local_steps"] = work.local_steps;
   return step;
 }
 

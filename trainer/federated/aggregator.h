@@ -44,6 +44,9 @@ struct AggregatorTraits {
   // True where a version depends on the updates by their weighted mean alone, for which another
   // estimate may be given (ApplyMean).
   bool mean_alone = true;
+  // Kernel of the clock that makes a version of the mean (compress/kernel_costs.h), where clients
+  // do.
+  const char* kernel = "accumulate";
 };
 
 // An Update is what the server knows of one counted task.

@@ -22,7 +22,7 @@ struct AdaptiveRates {
 class Adaptive : public MeanAggregator {
  public:
   Adaptive(int64_t numel, Rule rule, const AdaptiveRates& rates)
-      : MeanAggregator({.weighting = Weighting::kUniform}, numel),
+      : MeanAggregator({.weighting = Weighting::kUniform, .kernel = "optimizer.adam"}, numel),
         rule_(rule),
         rates_(rates),
         mean_(static_cast<size_t>(numel)),

@@ -44,6 +44,7 @@ Made MakeMomentum(const OptionReader& options, const FederationInfo& info, Weigh
                   bool nesterov) {
   AggregatorTraits traits;
   traits.weighting = weighting;
+  traits.kernel = "optimizer.sgd";
   return std::make_unique<Momentum>(traits, info.numel, options.Number("rate", 1e-6, 100),
                                     options.Number("momentum", 0, 0.999999), nesterov);
 }

@@ -75,19 +75,6 @@ std::pair<int64_t, ByteSpan> NumberedOf(const Bytes& bytes) {
   return {number, in.Blob()};
 }
 
-// Returns the mean rate of a task's steps, whose update has moved by rate and steps alone where
-// rates are constant.
-double MeanRate(const LocalTask& task, int64_t steps) {
-  const double first = task.rate(0);
-  double sum = 0;
-  bool constant = true;
-  for (int64_t step = 0; step < steps; ++step) {
-    sum += task.rate(step);
-    constant = constant && task.rate(step) == first;
-  }
-  return constant ? first : sum / static_cast<double>(steps);
-}
-
 // Returns the bytes that go up in the place of so many.
 int64_t Masked(const FederatedOptions& options, int64_t bytes) {
   if (options.masked_bytes <= 0) return bytes;
@@ -134,6 +121,68 @@ std::shared_ptr<ModelVersion> LoadVersion(const ModelVersion& like, StateReader&
 
 }  // namespace
 
+void CheckFederated(const FederatedOptions& options) {
+  const auto at_least = [](const char* what, int64_t got, int64_t least) {
+    if (got < least) throw Error(what, std::to_string(got), "at least " + std::to_string(least));
+  };
+  at_least("rounds", options.versions, 1);
+  at_least("local epochs", options.epochs, options.steps > 0 ? 0 : 1);
+  if (options.most_epochs > 0) at_least("local epochs", options.most_epochs, options.epochs);
+  at_least("threads", options.threads, 1);
+  at_least("residual age", options.residual_age, 0);
+  CheckSchedule(options.schedule);
+}
+
+LocalTask LocalTaskOf(const FederatedOptions& options, const FederatedKey& key,
+                      std::span<const int64_t> samples) {
+  int64_t epochs = options.epochs;
+  if (options.most_epochs > epochs) {
+    RandomStream random({.seed = options.local.seed,
+                         .step = static_cast<uint64_t>(key.Draws()),
+                         .worker = static_cast<uint32_t>(key.client),
+                         .layer = 1,
+                         .purpose = Purpose::kLocalOrder});
+    epochs += random.Below(static_cast<uint32_t>(options.most_epochs - epochs + 1));
+  }
+  return {.version = key.Draws(),
+          .client = key.client,
+          .samples = samples,
+          .epochs = epochs,
+          .steps = options.steps,
+          .base = {},
+          .rate = {}};
+}
+
+std::function<double(int64_t)> LocalRatesOf(const FederatedOptions& options, int64_t samples,
+                                            int64_t clients, int64_t version, int64_t first_step) {
+  if (!options.rate_over_steps) {
+    const double rate = LearningRate(options.schedule, version, options.versions);
+    return [rate](int64_t) { return rate; };
+  }
+  const int64_t batch = options.local.batch_size;
+  const auto epoch = static_cast<double>((samples + batch - 1) / batch);
+  const auto epochs =
+      static_cast<double>(options.epochs + std::max(options.epochs, options.most_epochs)) / 2;
+  const double task = options.steps > 0 ? static_cast<double>(options.steps) : epochs * epoch;
+  const double tasks = static_cast<double>(options.versions) *
+                       static_cast<double>(options.per_version) / static_cast<double>(clients);
+  const int64_t total = std::max<int64_t>(1, std::llround(task * tasks));
+  return [&options, first_step, total](int64_t step) {
+    return LearningRate(options.schedule, first_step + step, total);
+  };
+}
+
+double MeanRate(const LocalTask& task, int64_t steps) {
+  const double first = task.rate(0);
+  double sum = 0;
+  bool constant = true;
+  for (int64_t step = 0; step < steps; ++step) {
+    sum += task.rate(step);
+    constant = constant && task.rate(step) == first;
+  }
+  return constant ? first : sum / static_cast<double>(steps);
+}
+
 struct FederatedTraining::Impl {
   Impl(const FederatedOptions& chosen, const Task& chosen_task, const ModelRequest& request,
        const Partition& chosen_partition, std::unique_ptr<Policy> chosen_policy,
@@ -155,10 +204,6 @@ struct FederatedTraining::Impl {
   int64_t Announce();
   LocalTask TaskOf(const FederatedKey& key, const ModelVersion& base,
                    std::span<const int64_t> samples) const;
-  // Returns the learning rates of a task, which is the client's after so many steps.
-  std::function<double(int64_t step)> RatesOf(const FederatedKey& key, int64_t first_step) const;
-  // Returns the local steps that a client is expected to make in the whole training.
-  int64_t StepsOf(int64_t client) const;
   int64_t CountedSteps(int64_t client) const {
     const auto found = steps.find(client);
     return found == steps.end() ? 0 : found->second;
@@ -254,16 +299,8 @@ FederatedTraining::Impl::~Impl() {
 }
 
 void FederatedTraining::Impl::Check() const {
-  const auto at_least = [](const char* what, int64_t got, int64_t least) {
-    if (got < least) throw Error(what, std::to_string(got), "at least " + std::to_string(least));
-  };
-  at_least("rounds", options.versions, 1);
-  at_least("local epochs", options.epochs, options.steps > 0 ? 0 : 1);
-  if (options.most_epochs > 0) at_least("local epochs", options.most_epochs, options.epochs);
-  at_least("threads", options.threads, 1);
-  at_least("residual age", options.residual_age, 0);
+  CheckFederated(options);
   if (options.masked_bytes > 0) CheckMasks();
-  CheckSchedule(options.schedule);
   if (options.memory == UplinkMemory::kEf21 &&
       (!aggregator->Traits().mean_alone || weighting != Weighting::kUniform)) {
     throw Error("uplink memory", "ef21",
@@ -346,47 +383,11 @@ const ModelVersion& FederatedTraining::Impl::Decided() {
 
 LocalTask FederatedTraining::Impl::TaskOf(const FederatedKey& key, const ModelVersion& base,
                                           std::span<const int64_t> own) const {
-  int64_t epochs = options.epochs;
-  if (options.most_epochs > epochs) {
-    RandomStream random({.seed = options.local.seed,
-                         .step = static_cast<uint64_t>(key.Draws()),
-                         .worker = static_cast<uint32_t>(key.client),
-                         .layer = 1,
-                         .purpose = Purpose::kLocalOrder});
-    epochs += random.Below(static_cast<uint32_t>(options.most_epochs - epochs + 1));
-  }
-  return {.version = key.Draws(),
-          .client = key.client,
-          .samples = own,
-          .epochs = epochs,
-          .steps = options.steps,
-          .base = base.weights,
-          .buffers = base.buffers,
-          .downlink = base.downlink,
-          .rate = {}};
-}
-
-int64_t FederatedTraining::Impl::StepsOf(int64_t client) const {
-  const int64_t batch = options.local.batch_size;
-  const auto epoch = static_cast<double>((partition.SizeOf(client) + batch - 1) / batch);
-  const auto epochs =
-      static_cast<double>(options.epochs + std::max(options.epochs, options.most_epochs)) / 2;
-  const double task = options.steps > 0 ? static_cast<double>(options.steps) : epochs * epoch;
-  const double tasks = static_cast<double>(options.versions) *
-                       static_cast<double>(options.per_version) /
-                       static_cast<double>(partition.Clients());
-  return std::max<int64_t>(1, std::llround(task * tasks));
-}
-
-std::function<double(int64_t)> FederatedTraining::Impl::RatesOf(const FederatedKey& key,
-                                                                int64_t first_step) const {
-  if (!options.rate_over_steps) {
-    const double rate = LearningRate(options.schedule, key.version, options.versions);
-    return [rate](int64_t) { return rate; };
-  }
-  return [this, first_step, total = StepsOf(key.client)](int64_t step) {
-    return LearningRate(options.schedule, first_step + step, total);
-  };
+  LocalTask local = LocalTaskOf(options, key, own);
+  local.base = base.weights;
+  local.buffers = base.buffers;
+  local.downlink = base.downlink;
+  return local;
 }
 
 void FederatedTraining::Impl::Run(LiveTask& live_task, LocalTrainer& trainer) {
@@ -394,7 +395,8 @@ void FederatedTraining::Impl::Run(LiveTask& live_task, LocalTrainer& trainer) {
   const ModelVersion& base = *live_task.base;
   const std::vector<int64_t> own = partition.SamplesOf(key.client);
   LocalTask local = TaskOf(key, base, own);
-  local.rate = RatesOf(key, live_task.first_step);
+  local.rate = LocalRatesOf(options, partition.SizeOf(key.client), partition.Clients(), key.version,
+                            live_task.first_step);
   std::vector<float> state, statistics;
   if (aggregator->Traits().client.HasState()) {
     const auto kept = store.Get(key.client, StateKind::kControl);
@@ -696,16 +698,8 @@ std::vector<Decision> FederatedTraining::TakeDecisions() { return impl_->policy-
 
 Evaluation FederatedTraining::Evaluate() {
   Impl& my = *impl_;
-  ReturnFreedMemory();  // batches of evaluations are larger
-  Model& model = my.judge->Set(my.ServerWeights(), my.newest->buffers);
-  model.eval();
-  const int64_t batch = my.options.evaluation_batch;
-  std::vector<MetricSums> sums(static_cast<size_t>(my.task.Parts(batch)));
-  my.judges.ForEach(std::ssize(sums), [&](int64_t part, int) {
-    const torch::NoGradGuard no_grad;
-    sums[part] = my.task.Evaluate(model, part, batch);
-  });
-  return my.task.Conclude(sums);
+  return EvaluateOn(my.task, my.judge->Set(my.ServerWeights(), my.newest->buffers),
+                    my.options.evaluation_batch, my.judges);
 }
 
 void FederatedTraining::Save(StateWriter& out) const {

@@ -15,6 +15,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -85,6 +86,20 @@ struct FederatedKey {
 
   friend auto operator<=>(const FederatedKey&, const FederatedKey&) = default;
 };
+
+// Throws Error on options out of range.
+void CheckFederated(const FederatedOptions& options);
+// Returns a client's task, without rates and what it starts from.
+LocalTask LocalTaskOf(const FederatedOptions& options, const FederatedKey& key,
+                      std::span<const int64_t> samples);
+// Returns the learning rates of the steps of a task, by a client of so many samples among so many
+// clients, whose counted tasks had first_step steps. `options` outlives them.
+std::function<double(int64_t step)> LocalRatesOf(const FederatedOptions& options, int64_t samples,
+                                                 int64_t clients, int64_t version,
+                                                 int64_t first_step);
+// Returns the mean rate of a task's steps, whose update has moved by rate and steps alone where
+// rates are constant.
+double MeanRate(const LocalTask& task, int64_t steps);
 
 // A FederatedResult is what is known of a finished task.
 struct FederatedResult {

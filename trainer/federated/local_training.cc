@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "compress/cpu/vector.h"
 #include "trainer/aggregation.h"
+#include "trainer/heap.h"
 
 namespace legacy {
 namespace {
@@ -92,9 +93,14 @@ LocalTrainer::LocalTrainer(const Task& task, const SampleSet& samples, const Mod
     const std::span<const float> weights = Weights(l);
     initial_weights_.insert(initial_weights_.end(), weights.begin(), weights.end());
   }
-  // Counts of batches, which are integers, have no effect.
-  for (const torch::Tensor& buffer : model_->buffers()) {
-    if (buffer.scalar_type() == torch::kFloat32) buffers_.push_back(buffer);
+  // Other buffers, such as a mask, are constants of the model, and counts of batches have no
+  // effect.
+  for (const auto& buffer : model_->named_buffers()) {
+    const std::string& name = buffer.key();
+    const bool statistic = name.ends_with("running_mean") || name.ends_with("running_var");
+    if (statistic && buffer.value().scalar_type() == torch::kFloat32) {
+      buffers_.push_back(buffer.value());
+    }
   }
   initial_buffers_ = Buffers();
 }
@@ -209,6 +215,17 @@ LossMoments LocalTrainer::Step(const LocalTask& task, std::span<const int64_t> b
   }
   moments.mean = loss.item<double>();
   return moments;
+}
+
+Evaluation EvaluateOn(const Task& task, Model& model, int64_t batch, WorkerPool& pool) {
+  ReturnFreedMemory();  // batches of evaluations are larger
+  model.eval();
+  std::vector<MetricSums> sums(static_cast<size_t>(task.Parts(batch)));
+  pool.ForEach(std::ssize(sums), [&](int64_t part, int) {
+    const torch::NoGradGuard no_grad;
+    sums[part] = task.Evaluate(model, part, batch);
+  });
+  return task.Conclude(sums);
 }
 
 }  // namespace legacy

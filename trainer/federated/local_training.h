@@ -16,6 +16,7 @@
 #include "trainer/federated/aggregator.h"
 #include "trainer/optimizer.h"
 #include "trainer/tasks/task.h"
+#include "trainer/worker_pool.h"
 
 namespace legacy {
 
@@ -105,5 +106,8 @@ class LocalTrainer {
   std::vector<float> initial_buffers_;
   std::vector<float> gradient_;  // of a step, flat
 };
+
+// Evaluates a model on the task's whole test set, in parts of so many samples.
+Evaluation EvaluateOn(const Task& task, Model& model, int64_t batch, WorkerPool& pool);
 
 }  // namespace legacy

@@ -30,9 +30,14 @@ SMALL = [
 ]
 
 
+def rounds_of(options):
+    other = ("--server", "--exchange")
+    return [] if any(option.startswith(other) for option in options) else ["--per-round=4"]
+
+
 def run(folder, *options, **settings):
-    sync = [] if any(option.startswith("--server") for option in options) else ["--per-round=4"]
-    return subprocess.run([FEDERATED, *SMALL, *sync, "--out=" + str(folder), *options], text=True,
+    return subprocess.run([FEDERATED, *SMALL, *rounds_of(options), "--out=" + str(folder), *options],
+                          text=True,
                           capture_output=True, check=False, timeout=300, **settings)
 
 
@@ -345,10 +350,9 @@ class FederatedRun(unittest.TestCase):
         folder = self.root / name
 
         def start(resume):
-            sync = [] if any("server" in option for option in options) else ["--per-round=4"]
-            return subprocess.Popen([FEDERATED, *SMALL, *sync, *options, "--out=" + str(folder),
-                                     *resume], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                    text=True)
+            return subprocess.Popen([FEDERATED, *SMALL, *rounds_of(options), *options,
+                                     "--out=" + str(folder), *resume], stdout=subprocess.PIPE,
+                                    stderr=subprocess.PIPE, text=True)
 
         kill_at_random(self, folder, times, start, lambda: self.expect_same(folder, whole))
 
@@ -429,6 +433,80 @@ class FederatedRun(unittest.TestCase):
                     "--server=async:concurrency=6", "--population=phones", "--dropout=0.1",
                     "--availability=sessions:on=10m,off=5m", "--seeds=2",
                     "--downlink=delta:sidco@5%")
+
+    EXCHANGE = ("--exchange=ring-allreduce", "--local=steps:3", "--clients=5",
+                "--population=phones", "--price=0.05")
+
+    def test_a_replay_of_an_exchange_equals_its_run_at_every_fidelity(self):
+        options = [*self.EXCHANGE, "--policies=dense,fp16,topk,legacy-both,qsgd,powersgd,lgreco",
+                   "--algorithms=fedavg,diloco", "--local=epochs:1-3", "--seeds=2", "--record"]
+        recording = None
+        for fidelity in ("flow", "analytic", "packet"):
+            folder = self.run_to_end("exchange-" + fidelity, *options, "--fidelity=" + fidelity)
+            recording = recording or folder
+            again = self.replayed(recording, "exchange-again-" + fidelity,
+                                  "--fidelity=" + fidelity)
+            self.expect_same(folder, again)
+        changes = ["--exchange=direct-allgather", "--order=4,2,0,1,3", "--device-speed=2"]
+        again = self.replayed(recording, "exchange-other", *changes)
+        other = self.run_to_end("exchange-changed", *options, *changes)
+        self.expect_same(again, other)
+        self.assertNotEqual(tables(again)["rounds.csv"], tables(recording)["rounds.csv"])
+        for column in ("training_loss", "message_bytes"):
+            self.assertEqual([row[column] for row in rows(again, "steps.csv")],
+                             [row[column] for row in rows(recording, "steps.csv")])
+        done = subprocess.run([FEDERATED, "replay", str(recording), "--exchange=server"], text=True,
+                              capture_output=True, check=False)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("federated.exchange: got 'server'; allowed: a collective", done.stderr)
+
+    def test_files_of_an_exchange_do_not_depend_on_threads(self):
+        options = [*self.EXCHANGE, "--policies=dense,topk,qsgd,powersgd,accordion"]
+        one = self.run_to_end("exchange-1", *options, "--threads=1")
+        for threads in ("2", "3"):
+            self.expect_same(one, self.run_to_end("exchange-" + threads, *options,
+                                                  "--threads=" + threads))
+
+    def test_rounds_clients_and_links_of_an_exchange_add_up(self):
+        folder = self.run_to_end("exchange-sums", *self.EXCHANGE, "--policies=dense,redsync")
+        for policy in ("dense", "redsync"):
+            def own(name):
+                return [row for row in rows(folder, name) if row["policy"] == policy]
+            self.assertEqual({row["participants"] for row in own("steps.csv")}, {"5"})
+            self.assertEqual(len(own("tasks.csv")), 5 * 6)
+            clients, links = own("clients.csv"), own("links.csv")
+            up = sum(int(row["up_bytes"]) for row in clients)
+            self.assertEqual(up, sum(int(row["down_bytes"]) for row in clients))
+            self.assertEqual(up, sum(int(row["up_bytes"]) for row in own("rounds.csv")))
+            usd = sum(float(row["usd"]) for row in own("rounds.csv"))
+            self.assertAlmostEqual(usd, sum(float(row["usd"]) for row in links), delta=1e-9)
+            self.assertAlmostEqual(usd, sum(float(row["usd"]) for row in clients),
+                                   delta=2e-4 * usd)
+            for row in own("steps.csv"):
+                parts = sum(float(row[name + "_seconds"]) for name in
+                            ("compute", "encode", "decode", "communication", "wait"))
+                self.assertAlmostEqual(parts, float(row["step_seconds"]), delta=1e-6)
+
+    def test_exchanges_are_killed_and_go_on(self):
+        self.killed("killed-exchange", *self.EXCHANGE, "--policies=topk,powersgd,lgreco",
+                    "--algorithms=fedavg,diloco", "--optimizer=adamw", "--client-state=keep")
+
+    def test_options_of_servers_are_refused_without_one(self):
+        for option in ("--per-round=4", "--selection=weighted", "--over-select=1.5",
+                       "--deadline=60s", "--dropout=0.1", "--availability=nightly",
+                       "--server=async:concurrency=2", "--uplink-memory=ef21",
+                       "--residual-age=5", "--server-rate=1Gbps"):
+            message = self.refused("--exchange=ring-allreduce", "--clients=4", option)
+            self.assertIn(option.split("=")[0], message)
+            self.assertIn("--exchange=server reads it", message)
+        self.assertIn("mean update alone",
+                      self.refused("--exchange=ring-allreduce", "--algorithms=scaffold"))
+        self.assertIn("clients that exchange: got '257'",
+                      self.refused("--exchange=ring-allreduce", "--clients=257",
+                                   "--partition=iid"))
+        self.assertIn("power of two", self.refused("--exchange=halving-doubling-allreduce"))
+        self.assertIn("compression.policies: got 'kimad'",
+                      self.refused("--exchange=ring-allreduce", "--policies=kimad"))
 
     def test_what_ends_early_says_why(self):
         folder = self.root / "nobody"

@@ -1,0 +1,154 @@
+#include "scenarios/federated/exchange_network.h"
+
+#include <algorithm>
+#include <deque>
+#include <numeric>
+#include <string>
+
+#include "scenarios/federated/plan_parts.h"
+
+namespace legacy {
+namespace {
+
+using fabric::CollectiveAlgorithm;
+using fabric::TimeNs;
+
+// A sink that delivers every flow at once, and counts.
+class CountingSink : public fabric::FlowSink {
+ public:
+  CountingSink(const fabric::Transport& transport, ExchangedPairs& pairs)
+      : transport_(transport), pairs_(pairs) {}
+
+  TimeNs Now() const override { return 0; }
+  void Send(const fabric::Flow& flow) override {
+    PairBytes& pair = pairs_[{flow.source, flow.destination}];
+    pair.payload += flow.bytes;
+    // Streams carry equal parts.
+    const int64_t streams = transport_.streams;
+    for (int64_t i = 0; i < streams; ++i) {
+      const int64_t part = flow.bytes / streams + (i < flow.bytes % streams ? 1 : 0);
+      pair.wire += transport_.WireBytes(part);
+      pair.acks += transport_.AckWireBytes(part);
+    }
+    flows_.push_back(flow);
+  }
+  void Wake(TimeNs, uint64_t token) override { wakes_.push_back(token); }
+  int64_t Abort(const fabric::Flow&) override { return 0; }
+
+  void Run(fabric::FlowGraph& graph) {
+    graph.OnStart(*this);
+    while (!wakes_.empty() || !flows_.empty()) {
+      if (!wakes_.empty()) {
+        const uint64_t token = wakes_.front();
+        wakes_.pop_front();
+        graph.OnWake(token, *this);
+      } else {
+        const fabric::Flow flow = flows_.front();
+        flows_.pop_front();
+        graph.OnDelivered(flow, *this);
+      }
+    }
+  }
+
+ private:
+  const fabric::Transport& transport_;
+  ExchangedPairs& pairs_;
+  std::deque<uint64_t> wakes_;
+  std::deque<fabric::Flow> flows_;
+};
+
+// Returns the algorithm of that name for the other kind of calls, where it takes so many ranks; a
+// ring, where there is none: "direct-allgather" for "direct-allreduce".
+CollectiveAlgorithm PartnerOf(CollectiveAlgorithm algorithm, fabric::Payload payload, int ranks) {
+  const std::string name = fabric::ToString(algorithm);
+  const std::string family = name.substr(0, name.rfind('-') + 1);
+  for (const CollectiveAlgorithm other : PeerAlgorithms(payload)) {
+    const bool same = std::string(fabric::ToString(other)).substr(0, family.size()) == family;
+    if (same && fabric::TakesWorkers(other, ranks)) return other;
+  }
+  return payload == fabric::Payload::Sum ? CollectiveAlgorithm::RingAllReduce
+                                         : CollectiveAlgorithm::RingAllGather;
+}
+
+}  // namespace
+
+ExchangeNetwork::ExchangeNetwork(const PlanRequest& request, const Remedy& remedy)
+    : request_(request),
+      transport_(request.transport),
+      network_(NetworkOf(request.population, request, remedy)) {
+  transport_.streams = request.streams;
+  const ExchangeRequest& exchange = *request.exchange;
+  fabric::PlacementRequest place;
+  place.workers = Ranks();
+  place.aggregation = exchange.algorithm == CollectiveAlgorithm::InNetworkAllReduce;
+  for (const int client : exchange.order) place.hosts.push_back(network_.placement.hosts[client]);
+  placement_ = fabric::MakePlacement(place, network_.topology);
+}
+
+fabric::StepSimulator ExchangeNetwork::Simulator() const {
+  fabric::EngineRequest engine;
+  engine.topology = &network_.topology;
+  engine.placement = &placement_;
+  engine.transport = transport_;
+  engine.seed = request_.seed;
+  return {request_.engine, engine};
+}
+
+TransferOptions ExchangeNetwork::Transfers() const {
+  const CollectiveAlgorithm algorithm = request_.exchange->algorithm;
+  TransferOptions options;
+  if (fabric::CanCarry(algorithm, fabric::Payload::Sum)) {
+    options.all_reduce = algorithm;
+    options.all_gather = PartnerOf(algorithm, fabric::Payload::Concat, Ranks());
+  } else {
+    options.all_reduce = PartnerOf(algorithm, fabric::Payload::Sum, Ranks());
+    options.all_gather = algorithm;
+  }
+  options.group = request_.exchange->group;
+  options.parents = placement_.parents;
+  options.first_aggregator = placement_.FirstAggregator();
+  options.transport = transport_;
+  return options;
+}
+
+ExchangedPairs ExchangeNetwork::PairsOf(const fabric::StepTraffic& traffic) const {
+  ExchangedPairs pairs;
+  fabric::StepGraph graph(traffic);
+  CountingSink(transport_, pairs).Run(graph);
+  return pairs;
+}
+
+PairPath ExchangeNetwork::Path(std::pair<int, int> ends) const {
+  const fabric::Topology& topology = network_.topology;
+  PairPath path;
+  for (const fabric::LinkShare& hop :
+       topology.Shares(placement_.NodeOf(ends.first), placement_.NodeOf(ends.second), 0)) {
+    const auto rate = static_cast<double>(topology.MeanRate(hop.link));
+    path.seconds_per_byte = std::max(path.seconds_per_byte, hop.share * 8 / rate);
+    path.delay += hop.share * Seconds(topology.LinkOf(hop.link).delay);
+    path.links += hop.share;
+    path.usd_per_gb += hop.share * topology.PortOf(hop.link).usdPerGb;
+  }
+  return path;
+}
+
+void ExchangeNetwork::AddBytes(const ExchangedPairs& pairs, int64_t rounds,
+                               std::vector<ClientTotals>& clients) const {
+  for (const auto& [ends, bytes] : pairs) {
+    const auto& [from, to] = ends;
+    if (to < Ranks()) clients[Order()[to]].wire_down += rounds * bytes.wire;
+    if (from >= Ranks()) continue;
+    ClientTotals& client = clients[Order()[from]];
+    client.wire_up += rounds * bytes.wire;
+    client.usd += static_cast<double>(rounds) * 1e-9 *
+                  (static_cast<double>(bytes.wire) * Path(ends).usd_per_gb +
+                   static_cast<double>(bytes.acks) * Path({to, from}).usd_per_gb);
+  }
+}
+
+int64_t WireBytes(const ExchangedPairs& pairs) {
+  return std::accumulate(pairs.begin(), pairs.end(), int64_t{0},
+                         [](int64_t sum, const auto& pair) { return sum + pair.second.wire; });
+}
+
+}  // namespace legacy

@@ -1,0 +1,37 @@
+// The rows of a run directory, as learners of a recorded run give them again.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "analysis/run_directory.h"
+#include "scenarios/federated/learner.h"
+
+namespace legacy {
+
+// TrainingRows are the rows of one training.
+struct TrainingRows {
+  std::vector<analysis::StepRow> steps;
+  std::map<int64_t, analysis::EvaluationRow> evaluations;  // by version
+  std::vector<analysis::LayerRow> layers;
+  std::vector<analysis::DecisionRow> decisions;
+  std::vector<analysis::ClientRow> clients;
+};
+
+// RowsOfTrainings has those of each training, by policy and seed.
+using RowsOfTrainings = std::map<std::pair<std::string, uint64_t>, TrainingRows>;
+
+RowsOfTrainings RowsOf(const analysis::RunDirectory& run);
+
+// Return facts and evaluation of a version, from 0 the facts. Throw Error where there is no row.
+VersionFacts FactsOf(const TrainingRows& rows, int64_t version);
+Evaluation EvaluationOf(const TrainingRows& rows, int64_t version);
+// Returns the decisions from number `next` on for versions up to this one, and moves `next` behind
+// them.
+std::vector<analysis::DecisionRow> DecisionsUpTo(const TrainingRows& rows, int64_t version,
+                                                 size_t& next);
+
+}  // namespace legacy

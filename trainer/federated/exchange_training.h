@@ -1,0 +1,68 @@
+// An exchange training is federated learning without a server: in every version all clients train
+// locally from the same weights, and a collective forms the mean of what they moved, from which
+// each of them computes the next version. Schemes and policies are those of synchronous training
+// (aggregation.h), with a client's update, negated, in the place of a worker's gradient; a client's
+// residual lives in the exchange. Like the server's training (federated_training.h) it knows no
+// clock, and equal options give equal bits, whatever the number of threads is.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "trainer/aggregation.h"
+#include "trainer/clock/step_work.h"
+#include "trainer/federated/federated_training.h"
+
+namespace legacy {
+
+// Exchanges of more clients are refused, as the state of all of them is in memory.
+inline constexpr int64_t kMostExchangingClients = 256;
+
+// An ExchangeOutcome is the result of a version.
+struct ExchangeOutcome {
+  double learning_rate = 0;
+  double loss = 0;  // mean over the clients, weighted alike
+  // What the exchange asks of devices and network; its workers are the clients, in their order, and
+  // local_steps has the local steps of each.
+  StepWork work;
+  std::vector<UnitOutcome> units;
+};
+
+// An ExchangeTraining holds all clients.
+class ExchangeTraining {
+ public:
+  // `task` and `partition` outlive it. Of the options, `scheme`, `downlink`, `memory`,
+  // `residual_decay`, `residual_age`, `masked_bytes` and `drop_diverged` are the server's. Throws
+  // Error on options out of range, and on algorithms, schemes and policies that do not go without a
+  // server.
+  ExchangeTraining(const FederatedOptions& options, const Task& task, const ModelRequest& model,
+                   const Partition& partition, std::unique_ptr<Policy> policy,
+                   std::unique_ptr<Scheme> scheme);
+  ~ExchangeTraining();
+
+  // Makes the next version. Throws Error where an update is not finite, naming version and client;
+  // the training is then no longer usable.
+  ExchangeOutcome Round();
+
+  int64_t version() const;
+  const AggregatorTraits& traits() const;
+  std::span<const Unit> layers() const;
+  std::span<const Unit> units() const;
+  std::span<const float> weights() const;  // of the newest version, flat
+  // Returns the decisions of the policy since the last call.
+  std::vector<Decision> TakeDecisions();
+  // Evaluates the newest version on the whole test set.
+  Evaluation Evaluate();
+
+  // Append and restore the state.
+  void Save(StateWriter& out) const;
+  void Load(StateReader& in);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace legacy
