@@ -504,7 +504,7 @@ class FederatedRun(unittest.TestCase):
         self.assertIn("clients that exchange: got '257'",
                       self.refused("--exchange=ring-allreduce", "--clients=257",
                                    "--partition=iid"))
-        self.assertIn("power of two", self.refused("--exchange=halving-doubling-allreduce"))
+        self.assertIn("power of two", self.refused("--exchange=recursive-doubling-allgather"))
         self.assertIn("compression.policies: got 'kimad'",
                       self.refused("--exchange=ring-allreduce", "--policies=kimad"))
 
