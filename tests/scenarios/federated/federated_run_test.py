@@ -36,8 +36,8 @@ def rounds_of(options):
 
 
 def run(folder, *options, **settings):
-    return subprocess.run([FEDERATED, *SMALL, *rounds_of(options), "--out=" + str(folder), *options],
-                          text=True,
+    command = [FEDERATED, *SMALL, *rounds_of(options), "--out=" + str(folder), *options]
+    return subprocess.run(command, text=True,
                           capture_output=True, check=False, timeout=300, **settings)
 
 
