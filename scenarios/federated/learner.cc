@@ -27,7 +27,7 @@ std::vector<std::string> SplitAlgorithms(const std::string& text) {
 
 // Returns the policy as a server has it, which sees no client's gradient: L-GreCo decides from the
 // mean update, unless its text says otherwise.
-std::string FederatedPolicy(const std::string& text) {
+std::string ServersPolicy(const std::string& text) {
   std::vector<Stage> stages = ParseStages(text);
   if (stages.front().name != "lgreco") return text;
   stages.front().options.emplace("source", "mean");
@@ -39,6 +39,7 @@ std::string FederatedPolicy(const std::string& text) {
 std::vector<FederatedMethod> FederatedMethodsOf(const Scenario& scenario) {
   const std::vector<std::string> algorithms = SplitAlgorithms(scenario.federated->at("algorithms"));
   if (algorithms.empty()) throw Error("federated.algorithms", "nothing", "a name, as in fedavg");
+  const bool server = scenario.federated->at("exchange") == "server";
   std::vector<FederatedMethod> methods;
   for (const std::string& algorithm : algorithms) {
     for (const std::string& policy : scenario.policies) {
@@ -46,7 +47,7 @@ std::vector<FederatedMethod> FederatedMethodsOf(const Scenario& scenario) {
       // A method with an algorithm of its own is one row.
       const bool own = !method.algorithm.empty();
       if (own && &algorithm != &algorithms.front()) continue;
-      method.policy = FederatedPolicy(method.policy);
+      if (server) method.policy = ServersPolicy(method.policy);
       if (method.Local()) {
         throw Error("compression.policies", policy,
                     "policies of one step: what clients do between exchanges is federated.local");
@@ -58,6 +59,10 @@ std::vector<FederatedMethod> FederatedMethodsOf(const Scenario& scenario) {
       }
       const std::string& downlink =
           method.downlink.empty() ? scenario.federated->at("downlink") : method.downlink;
+      if (!server && downlink != "dense") {
+        throw Error("downlink of " + policy, downlink,
+                    "dense with federated.exchange: nothing travels down");
+      }
       methods.push_back({name, own ? method.algorithm : algorithm, downlink, method});
     }
   }
