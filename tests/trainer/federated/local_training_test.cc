@@ -45,6 +45,20 @@ class LocalTraining : public testing::Test {
   std::vector<int64_t> own_;
 };
 
+// A mask of infinities is a constant of a transformer: it neither travels nor counts as diverged.
+TEST_F(LocalTraining, KeepsConstantsOfTheModel) {
+  const auto task = LoadTask(
+      {.dataset = "grammar", .data_root = {}, .train_limit = 2000, .test_limit = 500, .window = 8});
+  const auto samples = task->OpenSamples();
+  LocalTrainer trainer(*task, *samples,
+                       task->RequestFor("gpt2-small:layers=1,width=16,heads=2,context=8", 1),
+                       {.batch_size = 4}, {});
+  EXPECT_TRUE(trainer.initial_buffers().empty());
+  const LocalResult result = trainer.Train(Of(trainer));
+  EXPECT_TRUE(result.finite);
+  EXPECT_GT(result.loss, 0);
+}
+
 // LibTorch's own SGD on all samples at once is the oracle: their order does not matter then.
 TEST_F(LocalTraining, EqualsLibTorchOnWholeBatches) {
   LocalTrainer trainer = Trainer({.batch_size = 40, .sgd = {.momentum = 0.9}});
