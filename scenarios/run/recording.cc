@@ -36,6 +36,9 @@ std::vector<std::string> ManifestRefusals(const Manifest& manifest, const std::s
 void CheckTraining(const Recording& recording, const std::string& where) {
   const Manifest& manifest = recording.run.manifest;
   const Scenario& scenario = recording.scenario;
+  if (scenario.federated) {
+    throw Error(where + ": it is of a run of legacy-federated, whose own 'replay' takes it");
+  }
   const std::string hash = TrainingHash(TrainingDocument(scenario));
   if (hash != recording.traffic.hash) {
     throw Error(where + ": its configuration has the hash " + hash + ", traffic.jsonl has " +

@@ -459,6 +459,10 @@ class FederatedRun(unittest.TestCase):
                               capture_output=True, check=False)
         self.assertEqual(done.returncode, 1)
         self.assertIn("federated.exchange: got 'server'; allowed: a collective", done.stderr)
+        replay = pathlib.Path(SCENARIO).parent / "legacy-replay"
+        done = subprocess.run([replay, str(recording)], text=True, capture_output=True, check=False)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("a run of legacy-federated", done.stderr)
 
     def test_files_of_an_exchange_do_not_depend_on_threads(self):
         options = [*self.EXCHANGE, "--policies=dense,topk,qsgd,powersgd,accordion"]
