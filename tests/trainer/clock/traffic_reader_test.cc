@@ -78,6 +78,7 @@ TEST_F(TrafficReader, ReadsPassesAndUpdates) {
   EXPECT_FALSE(ToJson(work).contains("passes")) << "as before there were passes";
   EXPECT_FALSE(ToJson(work).contains("update"));
   work.passes = 4;
+  work.local_steps = {50, 20};
   work.update = WorkList{{"optimizer.adam", 30}, {"copy", 30}};
   {
     TrafficRecorder recorder = ExampleRecorder(path_);
@@ -89,12 +90,17 @@ TEST_F(TrafficReader, ReadsPassesAndUpdates) {
   const RecordedTraffic traffic = ReadTraffic(path_);
   ASSERT_EQ(traffic.works.size(), 2u);
   EXPECT_EQ(traffic.works[0].passes, 4);
+  EXPECT_EQ(traffic.works[0].local_steps, (std::vector<int64_t>{50, 20}));
   ASSERT_TRUE(traffic.works[0].update);
   EXPECT_EQ(traffic.works[0].update->at(1).kernel, "copy");
   ASSERT_TRUE(traffic.works[1].update);
   EXPECT_TRUE(traffic.works[1].update->empty());
   EXPECT_NE(After("\"passes\":4", "\"passes\":1").find(":2: passes: got '1"), std::string::npos);
   EXPECT_NE(After("\"passes\":4", "\"passes\":1e6").find(":2: passes"), std::string::npos);
+  EXPECT_NE(After("\"local_steps\":[50,20]", "\"local_steps\":[50]").find(":2: local_steps"),
+            std::string::npos);
+  EXPECT_NE(After("\"local_steps\":[50,20]", "\"local_steps\":[50,-1]").find("got '-1"),
+            std::string::npos);
   EXPECT_NE(After("\"update\":[{", "\"update\":[5,{").find(":2: without"), std::string::npos);
 }
 
