@@ -539,7 +539,7 @@ class Learners : public FederatedLearners {
     options.per_version = request.population.Clients();
     BuiltMethod built = Build(row, options, request, static_cast<int>(options.per_version));
     return TrainedExchange(
-        {*task_, labels_, options, task_->RequestFor(scenario_.model, seed),
+        {*task_, labels_, options, ModelOf(scenario_, *task_, seed),
          MakePartition(scenario_.federated->at("partition"), labels_, options.per_version, seed),
          std::move(built), row.name, recorder});
   }
