@@ -59,6 +59,8 @@ class Learner {
   virtual std::string Description() const = 0;
   virtual std::optional<int64_t> SamplesOf(int client) = 0;
   virtual int64_t LabelsOf(int client) const = 0;
+  // Returns the local steps that a task of the client would have; 0 where no task is its own.
+  virtual int64_t ExpectedSteps(int /*client*/, int64_t /*version*/) const { return 0; }
 
   // Append and restore the state at the end of a version, tasks in flight included. Load is called
   // before anything is trained. Records go on behind what is there.
@@ -70,8 +72,7 @@ class Learner {
 class FederatedLearner : public Learner, public Workload {
  public:
   std::optional<int64_t> SamplesOf(int client) override = 0;
-  // Returns the local steps that a task of the client would have.
-  virtual int64_t ExpectedSteps(int client, int64_t version) const = 0;
+  int64_t ExpectedSteps(int client, int64_t version) const override = 0;
   // Returns what a task in flight is, which Load has restored; nothing for others.
   virtual std::optional<fabric::TaskWork> InFlight(uint64_t /*task*/) const { return std::nullopt; }
 };
