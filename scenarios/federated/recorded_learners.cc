@@ -221,9 +221,8 @@ class Recorded : public FederatedLearners {
                                          TaskRecorder*) override {
     const RecordedFederation& training = TrainingOf(recording_->record, method.name, seed);
     const TrainingRows& rows = RowsFor(method, seed, request);
-    return std::make_unique<RecordedLearner>(
-        training, rows, recording_->record, scenario_, request,
-        std::make_unique<FactsOfRows>(rows.clients));
+    return std::make_unique<RecordedLearner>(training, rows, recording_->record, scenario_, request,
+                                             std::make_unique<FactsOfRows>(rows.clients));
   }
 
   std::unique_ptr<ExchangeLearner> MakeExchange(const FederatedMethod& method, uint64_t seed,
