@@ -88,9 +88,14 @@ FederatedDiagnoses DiagnoseFederated(const std::string& directory, bool remedies
   std::optional<RecordedRemedies> recorded;
   const bool by_tasks = std::ranges::any_of(
       run.rounds, [](const analysis::RoundRow& row) { return row.critical_client.has_value(); });
-  if (remedies && by_tasks && fs::exists(fs::path(directory) / "traffic.jsonl")) {
+  if (!by_tasks) {
+    throw Error("doctor", directory,
+                "a run in which updates ended rounds: without a server every client ends every "
+                "version, and legacy-federated plan --exchange says what it waits for");
+  }
+  if (remedies && fs::exists(fs::path(directory) / "traffic.jsonl")) {
     recorded.emplace(directory, diagnoses.seed, progress, stop);
-  } else if (remedies && by_tasks) {
+  } else if (remedies) {
     diagnoses.remark =
         "From the run's rows alone: it has no record (--record) whose works could be simulated "
         "anew, so no remedies.";

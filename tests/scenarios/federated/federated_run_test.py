@@ -459,6 +459,10 @@ class FederatedRun(unittest.TestCase):
                               capture_output=True, check=False)
         self.assertEqual(done.returncode, 1)
         self.assertIn("federated.exchange: got 'server'; allowed: a collective", done.stderr)
+        done = subprocess.run([FEDERATED, "doctor", str(recording)], text=True, capture_output=True,
+                              check=False)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("a run in which updates ended rounds", done.stderr)
         replay = pathlib.Path(SCENARIO).parent / "legacy-replay"
         done = subprocess.run([replay, str(recording)], text=True, capture_output=True, check=False)
         self.assertEqual(done.returncode, 1)
