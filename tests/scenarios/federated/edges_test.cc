@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "scenarios/federated/plan.h"
+#include "scenarios/network/engines.h"
 #include "tests/message_of.h"
 #include "tests/scenarios/federated/plan_testing.h"
 
@@ -106,6 +107,10 @@ TEST(Edges, AHundredThousandClientsAreCounted) {
 // The server's region has no clients, and all of them are behind one line between two regions.
 class TwoRegions : public testing::TestWithParam<const char*> {
  protected:
+  void SetUp() override {
+    const bool packets = Fidelities().front() == Fidelity::kPacket;
+    if (!packets && GetParam() == std::string("packet")) GTEST_SKIP() << "built without ns-3";
+  }
   static Texts Options(const std::string& schedule) {
     return {{"topology", Write("regions.yaml",
                                "type: links\nhosts: [idle]\nswitches: [west, east]\nlinks:\n"
