@@ -1,5 +1,7 @@
 #include "scenarios/federated/learner.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "base/error.h"
@@ -67,6 +69,16 @@ std::vector<FederatedMethod> FederatedMethodsOf(const Scenario& scenario) {
     }
   }
   return methods;
+}
+
+std::string PartitionText(const PartitionView& view, const std::string& rule) {
+  std::string line = fmt::format("{} clients with {} to {} samples (median {:g})", view.clients,
+                                 view.least, view.most, view.median);
+  if (view.labels > 0) {
+    line += fmt::format(", {:.3g} of {} labels, distance {:.2g} from the whole", view.labels,
+                        view.counts.front().size(), view.distance);
+  }
+  return line + " by " + rule;
 }
 
 PlanRequest RequestOf(const Scenario& scenario, uint64_t seed) {

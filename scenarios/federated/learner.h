@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -21,6 +22,7 @@
 #include "scenarios/options/scenario.h"
 #include "trainer/clock/traffic_record.h"
 #include "trainer/data/task_catalog.h"
+#include "trainer/federated/partition_view.h"
 
 namespace legacy {
 
@@ -91,11 +93,11 @@ class FederatedLearners {
   virtual ~FederatedLearners() = default;
   virtual std::span<const Metric> Metrics() const = 0;
   virtual std::span<const Unit> Layers() const = 0;
-  // Returns one line about a seed's partition: sizes, labels and distance from the whole.
-  virtual std::string PartitionText(uint64_t seed, int64_t clients) const = 0;
-  // Returns the rows of its clients as CSV: samples, distance from the whole, samples of each
-  // label. Empty where the data are not at hand.
-  virtual std::string PartitionCsv(uint64_t /*seed*/, int64_t /*clients*/) const { return ""; }
+  // Looks at a seed's partition. Returns nothing where the data are not at hand.
+  virtual std::optional<PartitionView> LookAtPartition(uint64_t /*seed*/,
+                                                       int64_t /*clients*/) const {
+    return std::nullopt;
+  }
   virtual std::span<const OperationCost> Costs() const = 0;
   // `request` and `recorder` outlive the learner, and `folder` is where client states go that
   // memory does not hold. Sets the request's buffer to that of the algorithm. `recorder`, which may
@@ -108,6 +110,9 @@ class FederatedLearners {
                                                         uint64_t seed, PlanRequest& request,
                                                         TrafficRecorder* recorder) = 0;
 };
+
+// Returns one line about the partition of a rule: sizes, labels and distance from the whole.
+std::string PartitionText(const PartitionView& view, const std::string& rule);
 
 // Returns the learners of a scenario, which outlives them. Throws Error on data and models that do
 // not exist.

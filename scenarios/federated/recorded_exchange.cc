@@ -44,17 +44,6 @@ class RecordedExchanger : public ExchangeLearner {
   VersionFacts facts_;
 };
 
-const RecordedTraining& TrainingOf(const RecordedTraffic& record, const std::string& policy,
-                                   uint64_t seed) {
-  const auto found = std::ranges::find_if(record.trainings, [&](const RecordedTraining& training) {
-    return training.policy == policy && training.seed == seed;
-  });
-  if (found == record.trainings.end()) {
-    throw Error("the record has no training of " + policy + ", seed " + std::to_string(seed));
-  }
-  return *found;
-}
-
 class ResumedExchange : public ExchangeLearner {
  public:
   ResumedExchange(std::unique_ptr<ExchangeLearner> present, const ResumedPast& past)

@@ -188,17 +188,6 @@ class RecordedLearner : public FederatedLearner {
   ClientSeconds critical_;
 };
 
-const RecordedFederation& TrainingOf(const FederatedRecord& record, const std::string& policy,
-                                     uint64_t seed) {
-  const auto found = std::ranges::find_if(record.trainings, [&](const auto& training) {
-    return training.policy == policy && training.seed == seed;
-  });
-  if (found == record.trainings.end()) {
-    throw Error("the record has no training of " + policy + ", seed " + std::to_string(seed));
-  }
-  return *found;
-}
-
 class Recorded : public FederatedLearners {
  public:
   Recorded(std::shared_ptr<const FederatedRecording> recording, const Scenario& scenario,
@@ -214,7 +203,6 @@ class Recorded : public FederatedLearners {
   std::span<const Metric> Metrics() const override { return recording_->run.manifest.metrics; }
   std::span<const Unit> Layers() const override { return Header().layers; }
   std::span<const OperationCost> Costs() const override { return Header().operations; }
-  std::string PartitionText(uint64_t, int64_t) const override { return "recorded clients"; }
 
   std::unique_ptr<FederatedLearner> Make(const FederatedMethod& method, uint64_t seed,
                                          PlanRequest& request, const std::string&,

@@ -498,8 +498,9 @@ FederatedRunResult RunFederated(const Scenario& scenario, const std::string& com
                 "off, as what is learnt depends on the network: " + couplings.front());
   }
   const std::unique_ptr<FederatedLearners> learners = TrainedLearners(scenario);
+  const auto partition = learners->LookAtPartition(scenario.seed, request.population.Clients());
   std::fprintf(log, "%s\n",
-               learners->PartitionText(scenario.seed, request.population.Clients()).c_str());
+               PartitionText(partition.value(), scenario.federated->at("partition")).c_str());
   if (couplings.empty()) {
     std::fprintf(log, "what is learnt does not depend on the network\n");
   } else {
@@ -575,8 +576,7 @@ void CheckFederatedReplay(const Scenario& recorded, const Scenario& scenario) {
 }  // namespace
 
 analysis::RunDirectory ReplayFederatedRows(std::shared_ptr<const FederatedRecording> recording,
-                                           const Scenario& scenario,
-                                           const std::function<bool()>& stopped) {
+                                           const Scenario& scenario, const StopFlag& stop) {
   CheckFederatedReplay(recording->scenario, scenario);
   analysis::RunDirectory run;
   run.manifest = recording->run.manifest;
@@ -585,15 +585,13 @@ analysis::RunDirectory ReplayFederatedRows(std::shared_ptr<const FederatedRecord
   MemorySink sink(run);
   const auto learners =
       RecordedLearners(std::move(recording), scenario, TrainingHash(TrainingDocument(scenario)));
-  StopFlag stop = 0;
   for (int s = 0; s < scenario.seeds && stop == 0; ++s) {
     for (const FederatedMethod& row : FederatedMethodsOf(scenario)) {
       const uint64_t seed = scenario.seed + s;
       PlanRequest request = RequestOf(scenario, seed);
       const Made made = MakeLearner(*learners, row, seed, request, "", nullptr, nullptr);
       Training training(scenario, request, row.name, seed, made.Any(), run.manifest.parameters,
-                        sink, nullptr, {},
-                        [&](const Resumption&) { stop = stop != 0 || stopped(); });
+                        sink, nullptr, {}, [](const Resumption&) {});
       const Plan plan = Simulate(scenario, *learners, row, request, made, training, stop);
       if (plan.interrupted) break;
       training.Finish(plan, request.fidelity);

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdio>
-#include <functional>
 #include <memory>
 #include <string>
 
@@ -46,12 +45,11 @@ bool MayFederatedReplayChange(const std::string& key);
 std::shared_ptr<const FederatedRecording> ReadFederatedRecording(const std::string& directory);
 
 // Returns the rows of a replay, those of tasks left out, in memory; nothing is printed. The
-// manifest is the recording's, with target and fidelity of `scenario`. Where `stopped` returns true
-// it returns the rows so far. Several may run at the same time except at packet fidelity. Throws
-// Error as ReplayFederated does.
+// manifest is the recording's, with target and fidelity of `scenario`. Once `stop` is
+// set it returns the rows so far. Several may run at the same time except at packet fidelity.
+// Throws Error as ReplayFederated does.
 analysis::RunDirectory ReplayFederatedRows(std::shared_ptr<const FederatedRecording> recording,
-                                           const Scenario& scenario,
-                                           const std::function<bool()>& stopped);
+                                           const Scenario& scenario, const StopFlag& stop);
 
 // Times a recorded run over the network, clients' lines and devices of `scenario`. Throws Error
 // where the scenario changes what was learnt.

@@ -492,22 +492,9 @@ class Learners : public FederatedLearners {
   std::span<const Metric> Metrics() const override { return task_->Info().metrics; }
   std::span<const Unit> Layers() const override { return layers_; }
   std::span<const OperationCost> Costs() const override { return costs_; }
-  std::string PartitionText(uint64_t seed, int64_t clients) const override {
-    const std::string& text = scenario_.federated->at("partition");
-    const PartitionView view = ViewPartition(*MakePartition(text, labels_, clients, seed), labels_);
-    std::string line = fmt::format("{} clients with {} to {} samples (median {:g})", clients,
-                                   view.least, view.most, view.median);
-    if (view.labels > 0) {
-      line += fmt::format(", {:.3g} of {} labels, distance {:.2g} from the whole", view.labels,
-                          labels_.classes, view.distance);
-    }
-    return line + " by " + text;
-  }
-
-  std::string PartitionCsv(uint64_t seed, int64_t clients) const override {
-    const std::string& text = scenario_.federated->at("partition");
-    return legacy::PartitionCsv(
-        ViewPartition(*MakePartition(text, labels_, clients, seed), labels_));
+  std::optional<PartitionView> LookAtPartition(uint64_t seed, int64_t clients) const override {
+    const std::string& rule = scenario_.federated->at("partition");
+    return ViewPartition(*MakePartition(rule, labels_, clients, seed), labels_);
   }
 
   std::unique_ptr<FederatedLearner> Make(const FederatedMethod& row, uint64_t seed,

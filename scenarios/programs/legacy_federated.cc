@@ -47,6 +47,11 @@ int Report(const legacy::FederatedRunResult& result, bool pictures) {
   return status;
 }
 
+int PrintConfig(const legacy::Scenario& scenario) {
+  std::fputs(legacy::PrintScenario(scenario).c_str(), stdout);
+  return 0;
+}
+
 int Train(int argc, char** argv) {
   const legacy::CommandLine line = legacy::ParseCommandLine(
       argc, argv, "legacy-federated",
@@ -57,10 +62,7 @@ int Train(int argc, char** argv) {
   if (line.exit) return *line.exit;
   legacy::ValidateFederated(line.scenario);
   legacy::TargetOf(line.scenario);  // refuses a target that the task does not have
-  if (line.print_config) {
-    std::fputs(legacy::PrintScenario(line.scenario).c_str(), stdout);
-    return 0;
-  }
+  if (line.print_config) return PrintConfig(line.scenario);
   const legacy::FederatedControl control{
       .stop = legacy::CatchStop(), .resume = line.resume, .requests = &legacy::CatchRequests()};
   return Report(legacy::RunFederated(line.scenario, line.text, control, stderr),
@@ -78,10 +80,7 @@ int Replay(int argc, char** argv) {
       on_run);
   if (line.exit) return *line.exit;
   legacy::ValidateFederated(line.scenario);
-  if (line.print_config) {
-    std::fputs(legacy::PrintScenario(line.scenario).c_str(), stdout);
-    return 0;
-  }
+  if (line.print_config) return PrintConfig(line.scenario);
   return Report(
       legacy::ReplayFederated(line.run, line.scenario, line.text, legacy::CatchStop(), stderr),
       line.scenario.pictures);
@@ -98,17 +97,19 @@ int Partition(int argc, char** argv) {
   if (line.exit) return *line.exit;
   const legacy::Scenario& scenario = line.scenario;
   legacy::ValidateFederated(scenario);
+  if (line.print_config) return PrintConfig(scenario);
   const legacy::PlanRequest request = legacy::RequestOf(scenario, scenario.seed);
   const int64_t clients = request.population.Clients();
   const auto learners = legacy::TrainedLearners(scenario);
-  std::printf("%s\n", learners->PartitionText(scenario.seed, clients).c_str());
+  const legacy::PartitionView view = learners->LookAtPartition(scenario.seed, clients).value();
+  std::printf("%s\n", PartitionText(view, scenario.federated->at("partition")).c_str());
   if (scenario.out.empty()) return 0;
   const std::filesystem::path file = std::filesystem::path(scenario.out) / "partition.csv";
   if (std::filesystem::exists(file) && !scenario.overwrite) {
     throw legacy::Error("--out", file.string(), "a file that is not there, or --overwrite");
   }
   std::filesystem::create_directories(scenario.out);
-  legacy::WriteWholeFile(file, learners->PartitionCsv(scenario.seed, clients));
+  legacy::WriteWholeFile(file, legacy::PartitionCsv(view));
   return 0;
 }
 

@@ -24,8 +24,6 @@ std::vector<std::string> RefusalsOf(const Scenario& scenario) {
   return scenario.federated ? CouplingsOf(scenario) : ReplayRefusals(scenario);
 }
 
-bool IsReplayed(const Scenario& scenario) { return RefusalsOf(scenario).empty(); }
-
 // Throws Error where the scenario of one policy is not valid.
 void Validate(const Scenario& scenario) {
   if (!scenario.federated) return ValidateScenario(scenario);
@@ -46,11 +44,13 @@ std::vector<std::string> UnreadBy(const Scenario& scenario) {
   return unread;
 }
 
-// Takes over who the clients are from `whole`, as far as a training that is replayed reads it:
-// their number, and more where its draws read it.
-void TakeClients(const Scenario& whole, Scenario& training) {
+// Takes over from `whole` what a federated training reads of options that its replays may change:
+// the number of its clients, more of the population where its draws read it, and whether a server
+// or a collective makes versions.
+void TakeWhatIsRead(const Scenario& whole, Scenario& training) {
   const PlanRequest request = RequestOf(whole, whole.seed);
   training.federated->at("clients") = std::to_string(request.population.Clients());
+  training.federated->at("exchange") = whole.federated->at("exchange");
   if (!TrainingReadsPopulation(request)) return;
   training.federated->at("population") = whole.federated->at("population");
   training.federated->at("at") = whole.federated->at("at");
@@ -76,7 +76,8 @@ void TakeCheapestNetwork(Scenario& scenario) {
 PlannedTraining PlanTraining(Scenario training) {
   PlannedTraining planned;
   json document = TrainingDocument(training);
-  if (IsReplayed(training)) {
+  planned.refused = Join(RefusalsOf(training), "; ");
+  if (planned.refused.empty()) {
     TakeCheapestNetwork(training);
   } else {
     const json all = ScenarioDocument(training);
@@ -85,7 +86,6 @@ PlannedTraining PlanTraining(Scenario training) {
                       {"ns3", training.ns3},
                       {"target", training.target.text()}};
     if (training.federated) document["on"]["federated"] = all["federated"];
-    planned.refused = Join(RefusalsOf(training), "; ");
   }
   planned.id = TrainingHash(document);
   training.record = planned.refused.empty() || !training.federated;
@@ -134,6 +134,14 @@ bool MayChange(const Scenario& scenario, const std::string& key) {
   return scenario.federated ? MayFederatedReplayChange(key) : MayReplayChange(key);
 }
 
+Scenario OnNetworkOf(const Scenario& point, Scenario recorded) {
+  for (const ScenarioOption& option : OptionsOf(point)) {
+    if (!MayChange(point, option.key) || option.key.starts_with("run.")) continue;
+    option.set(recorded, option.key, option.get(point));
+  }
+  return recorded;
+}
+
 void CheckData(const PlannedTraining& training) {
   const Scenario& scenario = training.scenario;
   if (!scenario.layers.empty()) return;
@@ -142,7 +150,7 @@ void CheckData(const PlannedTraining& training) {
 
 Scenario TrainingOf(const Scenario& scenario) {
   const std::vector<std::string> unread = UnreadBy(scenario);
-  const bool replayed = IsReplayed(scenario);
+  const bool replayed = RefusalsOf(scenario).empty();
   const Scenario defaults = scenario.federated ? FederatedDefaults() : Scenario();
   Scenario training = scenario;
   for (const ScenarioOption& option : OptionsOf(scenario)) {
@@ -153,7 +161,7 @@ Scenario TrainingOf(const Scenario& scenario) {
     option.set(training, key, option.get(defaults));
   }
   if (replayed) training.ns3.clear();
-  if (replayed && scenario.federated) TakeClients(scenario, training);
+  if (replayed && scenario.federated) TakeWhatIsRead(scenario, training);
   KeepOneMethod(training);
   return training;
 }

@@ -36,16 +36,6 @@ std::string LabelOf(const StudyDefinition& definition, const std::vector<size_t>
   return label;
 }
 
-// Returns the recorded training's scenario on the network and clock of `base`.
-Scenario Started(const Recording& recording, const Scenario& base) {
-  Scenario scenario = ReplayDefaults(recording);
-  for (const ScenarioOption& option : ScenarioOptions()) {
-    if (!MayReplayChange(option.key) || option.key.starts_with("run.")) continue;
-    option.set(scenario, option.key, option.get(base));
-  }
-  return scenario;
-}
-
 class Reader {
  public:
   Reader(const std::filesystem::path& folder, const StudyPlan& plan)
@@ -92,8 +82,9 @@ class Reader {
     }
     std::vector<WhatIfTraining>& trainings = study_.groups[entry->second].trainings;
     if (std::ranges::count(trainings, recording->second, &WhatIfTraining::recording) > 0) return;
-    trainings.push_back({recording->second,
-                         Started(*study_.recordings[recording->second], *bases_[entry->second])});
+    trainings.push_back(
+        {recording->second, OnNetworkOf(*bases_[entry->second],
+                                        ReplayDefaults(*study_.recordings[recording->second]))});
   }
 
   const StudyPlan& plan_;

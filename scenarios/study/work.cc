@@ -81,15 +81,6 @@ std::vector<analysis::CurveRow> CurveOf(const analysis::RunDirectory& run,
   return curve;
 }
 
-// Returns the recorded scenario over the lines, network and devices of `point`.
-Scenario OnLinesOf(const Scenario& point, Scenario recorded) {
-  for (const ScenarioOption& option : OptionsOf(point)) {
-    if (!MayChange(point, option.key) || option.key.starts_with("run.")) continue;
-    option.set(recorded, option.key, option.get(point));
-  }
-  return recorded;
-}
-
 }  // namespace
 
 fs::path TrainingFolder(const fs::path& study, const PlannedTraining& training) {
@@ -151,8 +142,8 @@ analysis::StudyPoint TimePoint(const StudyPlan& plan, size_t id, const TrainedRu
   analysis::StudyPoint point = EmptyPoint(plan, id);
   analysis::RunDirectory run;
   if (trained.federated) {
-    const Scenario timed = OnLinesOf(planned.scenario, trained.federated->scenario);
-    run = ReplayFederatedRows(trained.federated, timed, [] { return false; });
+    run = ReplayFederatedRows(trained.federated,
+                              OnNetworkOf(planned.scenario, trained.federated->scenario), g_never);
   } else if (training.refused.empty()) {
     run = ReplayRows(trained.workers, planned.scenario, g_never);
   } else {

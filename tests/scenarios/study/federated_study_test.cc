@@ -23,6 +23,14 @@ const std::string kSmall =
     "  compression: {policies: [dense, topk]}\n"
     "grid:\n";
 
+// Rounds of all clients, and two collectives.
+const std::string kCollectives =
+    "  way:\n"
+    "    cases:\n"
+    "      rounds: {per-round: 12}\n"
+    "      ring: {exchange: ring-allreduce, per-round: \"\"}\n"
+    "      direct: {exchange: direct-allreduce, per-round: \"\"}\n";
+
 StudyPlan Plan(const std::string& grid) { return PlanStudy(ParseStudy(kSmall + grid, "s.yaml")); }
 
 int64_t Count(const StudyPlan& plan, const std::string& policy) {
@@ -66,9 +74,18 @@ TEST(FederatedStudy, TrainsOnEachNetworkWhereTrainingsReadIt) {
   }
 }
 
-TEST(FederatedStudy, APointEqualsTheRunOnItsLines) {
-  const fs::path folder = fs::path(::testing::TempDir()) / std::to_string(getpid());
-  const StudyPlan plan = Plan("  population: [phones, \"broadband:up=5Mbps\"]\n");
+// A collective is another training than a server, and all collectives share one.
+TEST(FederatedStudy, TrainsOnceForAllCollectives) {
+  const StudyPlan plan = Plan(kCollectives);
+  EXPECT_EQ(Count(plan, "dense"), 2);
+  EXPECT_EQ(plan.trainings[plan.points[0].training].scenario.federated->at("exchange"), "server");
+  EXPECT_EQ(plan.points[2].training, plan.points[4].training);
+  EXPECT_NE(plan.points[0].training, plan.points[2].training);
+}
+
+// Trains and times all points of a plan, and runs each of them.
+void ExpectPointsOfRuns(const StudyPlan& plan, const std::string& name) {
+  const fs::path folder = fs::path(::testing::TempDir()) / (name + std::to_string(getpid()));
   for (const PlannedTraining& training : plan.trainings) Train(folder, training);
   for (size_t id = 0; id < plan.points.size(); ++id) {
     const PlannedTraining& training = plan.trainings[plan.points[id].training];
@@ -85,6 +102,14 @@ TEST(FederatedStudy, APointEqualsTheRunOnItsLines) {
     EXPECT_EQ(point.figures.final_metric, run.evaluations.back().metrics.front()) << id;
   }
   fs::remove_all(folder);
+}
+
+TEST(FederatedStudy, APointEqualsTheRunOnItsLines) {
+  ExpectPointsOfRuns(Plan("  population: [phones, \"broadband:up=5Mbps\"]\n"), "lines");
+}
+
+TEST(FederatedStudy, APointEqualsTheRunOfItsCollective) {
+  ExpectPointsOfRuns(Plan(kCollectives), "collectives");
 }
 
 TEST(FederatedStudy, SaysWhatIsAllowed) {
