@@ -50,7 +50,8 @@ struct SeedSummary {
   double final_metric = kUnknown;  // value of the metric at the last evaluation
   double best_metric = kUnknown;   // best value of the metric at any evaluation
   std::optional<double> time_to_target;
-  // Of federated runs that reach the target; USD are of transfers and of hours of clients.
+  // Only federated runs that reach the target have these. USD pay for transfers and hours of
+  // clients.
   std::optional<double> rounds_to_target;
   std::optional<double> usd_to_target;
   std::optional<double> client_hours_to_target;

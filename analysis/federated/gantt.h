@@ -20,7 +20,7 @@ struct RoundTasks {
 size_t MedianPosition(std::span<const double> values);
 
 // Returns the round with the median duration among those of a training whose tasks are all known.
-// Both are in the order of their files. Nothing: there is none.
+// Both are in the order of their files. Returns nothing where there is no such round.
 std::optional<RoundTasks> MedianRoundTasks(std::span<const RoundRow> rounds,
                                            std::span<const TaskRow> tasks);
 

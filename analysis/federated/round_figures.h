@@ -1,4 +1,4 @@
-// What rounds and clients of federated runs and plans come to, by their rows.
+// These figures sum up the rows of rounds and clients, of federated runs and of plans.
 #pragma once
 
 #include <cstdint>

@@ -158,7 +158,7 @@ Plan RunExchange(const PlanRequest& request, const ExchangeNetwork& network, int
     usd_per_hour += request.population.UsdPerHourOf(static_cast<int64_t>(client));
   }
   std::vector<fabric::LinkCounters> links;
-  // What the last traffic sends, and in how many rounds.
+  // These are the bytes and rounds of the last traffic.
   std::string known;
   ExchangedPairs pairs;
   int64_t alike = 0;

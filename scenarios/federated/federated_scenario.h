@@ -1,4 +1,4 @@
-// What a federated scenario says before anything runs: whether it is valid, whether what is learnt
+// A federated scenario tells before anything runs whether it is valid, whether what is learnt
 // depends on the network, and what a training never reads.
 #pragma once
 

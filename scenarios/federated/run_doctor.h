@@ -12,7 +12,7 @@
 
 namespace legacy {
 
-// What the doctor finds of one policy, with the run's first seed.
+// A FederatedDiagnosis is what the doctor finds of one policy, with the run's first seed.
 struct FederatedDiagnosis {
   std::string policy;
   std::string waits = {};                        // sentences: what its rounds wait for

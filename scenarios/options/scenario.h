@@ -48,7 +48,7 @@ struct Method {
   int64_t local_steps = 1;  // steps between exchanges
   // Optimizer of the weights that workers with models of their own agree on; "": none.
   Parsed<ParseOuter> outer = "";
-  // Of federated learning: the server's algorithm and the downlink. "": the run's.
+  // A method of federated learning may have its own algorithm and downlink; "": it takes the run's.
   std::string algorithm = {};
   std::string downlink = {};
 

@@ -72,7 +72,7 @@ class OortSelection : public Selection
     double Percentile() const;
 
   private:
-    /// What is known of a client that was tried.
+    /// A record holds what is known of a client that was tried.
     struct Known
     {
         double utility = 0; ///< |B| sqrt(mean of l^2)
