@@ -76,16 +76,10 @@ ExchangeTraining::Impl::Impl(const FederatedOptions& chosen, const Task& chosen_
   KeepFreedMemory();
   UseOneThread();
   const std::vector<Unit> layers = LayersOf(request);
-  aggregator =
-      MakeAggregator(options.algorithm, {.numel = layers.back().offset + layers.back().numel,
-                                         .clients = partition.Clients(),
-                                         .local_momentum = options.local.sgd.momentum});
+  aggregator = AggregatorOf(options, layers, partition.Clients());
   weighting = options.weighting.value_or(aggregator->Traits().weighting);
   Check();
-  for (int i = 0; i < options.threads; ++i) {
-    trainers.push_back(std::make_unique<LocalTrainer>(task, *samples, request, options.local,
-                                                      aggregator->Traits().client));
-  }
+  trainers = TrainersOf(options, task, *samples, request, aggregator->Traits().client);
   weights = trainers.front()->initial_weights();
   buffers = trainers.front()->initial_buffers();
   mean.resize(weights.size());

@@ -121,6 +121,24 @@ std::shared_ptr<ModelVersion> LoadVersion(const ModelVersion& like, StateReader&
 
 }  // namespace
 
+std::unique_ptr<Aggregator> AggregatorOf(const FederatedOptions& options,
+                                         std::span<const Unit> layers, int64_t clients) {
+  return MakeAggregator(options.algorithm, {.numel = layers.back().offset + layers.back().numel,
+                                            .clients = clients,
+                                            .local_momentum = options.local.sgd.momentum});
+}
+
+std::vector<std::unique_ptr<LocalTrainer>> TrainersOf(const FederatedOptions& options,
+                                                      const Task& task, const SampleSet& samples,
+                                                      const ModelRequest& request,
+                                                      const ClientRule& rule) {
+  std::vector<std::unique_ptr<LocalTrainer>> trainers;
+  for (int i = 0; i < options.threads; ++i) {
+    trainers.push_back(std::make_unique<LocalTrainer>(task, samples, request, options.local, rule));
+  }
+  return trainers;
+}
+
 void CheckFederated(const FederatedOptions& options) {
   const auto at_least = [](const char* what, int64_t got, int64_t least) {
     if (got < least) throw Error(what, std::to_string(got), "at least " + std::to_string(least));
@@ -264,20 +282,14 @@ FederatedTraining::Impl::Impl(const FederatedOptions& chosen, const Task& chosen
   KeepFreedMemory();
   UseOneThread();
   const std::vector<Unit> layers = LayersOf(request);
-  aggregator =
-      MakeAggregator(options.algorithm, {.numel = layers.back().offset + layers.back().numel,
-                                         .clients = partition.Clients(),
-                                         .local_momentum = options.local.sgd.momentum});
+  aggregator = AggregatorOf(options, layers, partition.Clients());
   weighting = options.weighting.value_or(aggregator->Traits().weighting);
   uplink = std::make_unique<Uplink>(options.scheme,
                                     PlanUnits(layers, options.scope, options.buckets).units,
                                     options.memory, options.residual_decay);
   downlink = std::make_unique<Downlink>(options.downlink, layers, options.local.seed);
   Check();
-  for (int i = 0; i < options.threads; ++i) {
-    trainers.push_back(std::make_unique<LocalTrainer>(task, *samples, request, options.local,
-                                                      aggregator->Traits().client));
-  }
+  trainers = TrainersOf(options, task, *samples, request, aggregator->Traits().client);
   judge = std::make_unique<LocalTrainer>(task, *samples, request, options.local, ClientRule());
   if (options.memory == UplinkMemory::kEf21) known.resize(judge->initial_weights().size());
   Publish(judge->initial_weights(), judge->initial_buffers(), 0);

@@ -89,6 +89,14 @@ struct FederatedKey {
 
 // Throws Error on options out of range.
 void CheckFederated(const FederatedOptions& options);
+// Returns the algorithm for a model of such layers. Throws Error where its text is wrong.
+std::unique_ptr<Aggregator> AggregatorOf(const FederatedOptions& options,
+                                         std::span<const Unit> layers, int64_t clients);
+// Returns a trainer for each thread. What it is given outlives them.
+std::vector<std::unique_ptr<LocalTrainer>> TrainersOf(const FederatedOptions& options,
+                                                      const Task& task, const SampleSet& samples,
+                                                      const ModelRequest& request,
+                                                      const ClientRule& rule);
 // Returns a client's task, without rates and what it starts from.
 LocalTask LocalTaskOf(const FederatedOptions& options, const FederatedKey& key,
                       std::span<const int64_t> samples);
