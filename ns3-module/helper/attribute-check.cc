@@ -4,6 +4,7 @@
 #include "attribute-check.h"
 
 #include "fabric/base/error.h"
+#include "fabric/base/nearest.h"
 
 #include "ns3/string.h"
 #include "ns3/type-id.h"
@@ -13,7 +14,6 @@
 #include <csignal>
 #include <cstdlib>
 #include <fcntl.h>
-#include <numeric>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -63,24 +63,6 @@ void CheckOwner(const std::string& name, const std::string& value)
                             value,
                             "no value, as it would have no effect: " + owned->second);
     }
-}
-
-/// Returns the number of edits (insert, remove, replace a letter) between two words.
-std::size_t EditDistance(const std::string& a, const std::string& b)
-{
-    std::vector<std::size_t> row(b.size() + 1);
-    std::iota(row.begin(), row.end(), std::size_t{0});
-    for (std::size_t i = 1; i <= a.size(); ++i)
-    {
-        std::size_t diagonal = std::exchange(row[0], i);
-        for (std::size_t j = 1; j <= b.size(); ++j)
-        {
-            const std::size_t replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-            diagonal = row[j];
-            row[j] = std::min({replaced, row[j] + 1, row[j - 1] + 1});
-        }
-    }
-    return row.back();
 }
 
 std::string Join(const std::vector<std::string>& words)
@@ -200,7 +182,7 @@ std::vector<std::string> SuggestNames(const std::string& name,
     std::vector<std::pair<std::size_t, std::string>> ranked;
     for (const std::string& candidate : known)
     {
-        const std::size_t distance = EditDistance(name, candidate);
+        const std::size_t distance = fabric::EditDistance(name, candidate);
         if (distance <= std::max<std::size_t>(2, name.size() / 4))
         {
             ranked.emplace_back(distance, candidate);
