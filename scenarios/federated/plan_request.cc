@@ -345,6 +345,9 @@ fabric::Population ParsePopulation(const FederatedValues& values) {
   }
   if (read.Has("server-price")) site.usdPerGb = PricesOf(read, "server-price");
   population.SetServer(site);
+  constexpr double kLeastFactor = 1e-6, kMostFactor = 1e6;
+  population.SetRateFactors(read.Number("down-rates", kLeastFactor, kMostFactor),
+                            read.Number("up-rates", kLeastFactor, kMostFactor));
   return population;
 }
 

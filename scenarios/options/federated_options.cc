@@ -16,6 +16,8 @@ const std::vector<FederatedOption>& FederatedOptionRows() {
        "traces that the access lines follow, each client one of them from a time of its own on: "
        "csv:FILES[:column=,up_column=,scale=mean,direction=both|down|up] or mahimahi:FILES; a "
        "population file's own come first"},
+      {"down-rates", "F", "1", "Clients", "factor on the rates of all access lines to clients"},
+      {"up-rates", "F", "1", "Clients", "factor on the rates of all access lines from clients"},
       {"availability", "TEXT", "always", "Clients",
        "when clients could take part: always, bernoulli:p=0.7, "
        "nightly[:start=22h,spread=2h,length=7h,chance=0.8,zone=client|0], "
@@ -166,15 +168,16 @@ std::string FederatedOption::Key() const {
 }
 
 bool DescribesClients(const std::string& name) {
-  static const std::set<std::string> names = {"population", "clients", "traces", "availability",
-                                              "topology",   "at",      "price",  "seed"};
+  static const std::set<std::string> names = {
+      "population",   "clients",  "traces", "down-rates", "up-rates",
+      "availability", "topology", "at",     "price",      "seed"};
   return names.contains(name);
 }
 
 bool DescribesLines(const std::string& name) {
   static const std::set<std::string> names = {
-      "population", "traces",       "at",    "price",    "server-rate", "server-price",
-      "detect",     "state-memory", "tasks", "exchange", "order",       "group"};
+      "population",   "traces", "down-rates",   "up-rates", "at",       "price", "server-rate",
+      "server-price", "detect", "state-memory", "tasks",    "exchange", "order", "group"};
   return names.contains(name);
 }
 

@@ -100,6 +100,12 @@ void Population::SetServer(const ServerSite& server)
     m_server = server;
 }
 
+void Population::SetRateFactors(double down, double up)
+{
+    m_downFactor = down;
+    m_upFactor = up;
+}
+
 int Population::GroupOf(int64_t client) const
 {
     const auto after = std::upper_bound(m_first.begin(), m_first.end() - 1, client);
@@ -133,8 +139,8 @@ Client Population::At(int64_t number) const
     { return value.Draw(Hash(number, field), index); };
     client.region = &group.at.Draw(Hash(client.line, kAt));
     client.profile = &group.profile.Draw(Hash(number, kProfile));
-    client.down.rateBps = RateOfDraw(ofLine(group.down, kDown));
-    client.up.rateBps = RateOfDraw(ofLine(group.up, kUp));
+    client.down.rateBps = RateOfDraw(ofLine(group.down, kDown) * m_downFactor);
+    client.up.rateBps = RateOfDraw(ofLine(group.up, kUp) * m_upFactor);
     client.delay = std::llround(ofLine(group.delay, kDelay) / 1e3) * 1000;
     client.down.errorRate = client.up.errorRate = RoundedFactor(ofLine(group.error, kError));
     client.up.usdPerGb = group.usdPerGb[0];
@@ -148,12 +154,12 @@ Client Population::At(int64_t number) const
         const DrawnTrace& trace = *group.trace;
         const size_t which = Reduce(Hash(client.line, kTrace), trace.down.size());
         const double when = UnitInterval(Hash(client.line, kTraceOffset));
-        const auto drive = [&](Port& port, const Trace& recording)
+        const auto drive = [&](Port& port, const Trace& recording, double rates)
         {
             constexpr double kMillisecond = 1e6;
             const auto mean = static_cast<double>(recording.schedule.MeanRate());
             const double factor =
-                trace.toMean ? static_cast<double>(port.rateBps) / std::max(1.0, mean) : 1;
+                trace.toMean ? static_cast<double>(port.rateBps) / std::max(1.0, mean) : rates;
             const double offset =
                 std::floor(when * static_cast<double>(recording.period) / kMillisecond);
             const LinkSchedule schedule = recording.schedule.Scaled(factor * trace.scale)
@@ -163,11 +169,11 @@ Client Population::At(int64_t number) const
         };
         if (trace.drivesDown)
         {
-            drive(client.down, trace.down[which]);
+            drive(client.down, trace.down[which], m_downFactor);
         }
         if (trace.drivesUp)
         {
-            drive(client.up, trace.up[which]);
+            drive(client.up, trace.up[which], m_upFactor);
         }
     }
     client.down.queueBytes = QueueOf(group, client.down);

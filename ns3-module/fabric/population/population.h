@@ -109,6 +109,9 @@ class Population
     const ServerSite& Server() const;
     void SetServer(const ServerSite& server);
 
+    /// Sets the factors on all rates of access lines, traces included, to clients and from them.
+    void SetRateFactors(double down, double up);
+
     /// Return a client, and the group that it is in. The number is below Clients().
     Client At(int64_t client) const;
     int GroupOf(int64_t client) const;
@@ -131,6 +134,8 @@ class Population
     std::vector<int64_t> m_first; ///< first client of each group, and the number of all
     ServerSite m_server;
     uint64_t m_seed;
+    double m_downFactor = 1;
+    double m_upFactor = 1;
     std::vector<std::pair<std::string, double>> m_longitudes; ///< by region, ascending
 };
 

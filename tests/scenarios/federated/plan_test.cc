@@ -159,6 +159,27 @@ TEST(Plan, AScheduleThatNeverChangesIsNone) {
   EXPECT_EQ(RoundsCsv(request, RunPlan(request)), RoundsCsv(request, RunOf(scheduled)));
 }
 
+// The options are the remedies: of lines with a trace, too.
+TEST(Plan, RateFactorsScaleAllLines) {
+  Texts options = kPhones;
+  options["population"] = "broadband:up=8Mbps";
+  options["price"] = "";
+  options["traces"] = "csv:" + Write("rates.csv", "time_s,mbps\n0,7\n1,3\n2,9\n") + ":direction=up";
+  const PlanRequest plain = Request(options);
+  const Plan as_it_is = RunPlan(plain);
+  for (const auto& [name, remedy] : std::map<std::string, Remedy>{
+           {"down-rates", {.down_rates = 0.25}}, {"up-rates", {.up_rates = 0.25}}}) {
+    Texts scaled = options;
+    scaled[name] = "0.25";
+    const PlanRequest request = Request(scaled);
+    const Plan plan = RunPlan(request);
+    EXPECT_EQ(RoundsCsv(request, plan), RoundsCsv(plain, RunPlan(plain, remedy))) << name;
+    EXPECT_GT(End(plan), End(as_it_is));
+  }
+  options["up-rates"] = "0";
+  EXPECT_THROW(Request(options), Error);
+}
+
 TEST(Plan, FormulaHasFedScalesTimesAndSimulatingIsSlower) {
   const Texts options = {{"population", "broadband:down=10Mbps,up=10Mbps"},
                          {"elements", "44426"},
