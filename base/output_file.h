@@ -27,6 +27,7 @@ class OutputFile {
   // Closes the file. Where a disk finds out late that it is full, this throws.
   void Close();
   const std::filesystem::path& path() const { return path_; }
+  int descriptor() const { return file_; }  // -1: closed
 
  private:
   [[noreturn]] void Fail(int error);

@@ -1,13 +1,14 @@
 #include "base/whole_file.h"
 
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <system_error>
 
 #include "base/error.h"
+#include "base/output_file.h"
+#include "base/part_file.h"
 
 namespace legacy {
 namespace {
@@ -15,7 +16,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int kMostLinks = 40;  // the limit of Linux
-constexpr int kMostTries = 100;
 
 [[noreturn]] void FailToRead(const fs::path& path, int error) {
   throw Error(path.string() + ": cannot be read: " + std::generic_category().message(error));
@@ -23,26 +23,14 @@ constexpr int kMostTries = 100;
 
 // Replaces the file. Throws Error that names `path`, whichever file failed.
 void Replace(const fs::path& path, std::string_view text) {
-  fs::path temporary;
-  const auto remove = [&] {
-    std::error_code ignored;
-    if (!temporary.empty()) fs::remove(temporary, ignored);
-  };
   try {
-    OutputFile file = CreateBeside(path);
-    temporary = file.path();
-    file.Write(text);
-    file.Close();
+    PartFile part(path);
+    part.file().Write(text);
+    part.Keep();
   } catch (const Error& error) {
-    remove();
     const std::string what = error.what();
     throw Error(path.string() + what.substr(what.rfind(": cannot be written")));
   }
-  std::error_code error;
-  fs::rename(temporary, path, error);
-  if (!error) return;
-  remove();
-  throw Error(path.string() + ": cannot be written: " + error.message());
 }
 
 }  // namespace
@@ -51,16 +39,6 @@ void MakeFolder(const fs::path& path) {
   std::error_code error;
   fs::create_directories(path, error);
   if (error) throw Error(path.string() + ": the folder cannot be made: " + error.message());
-}
-
-OutputFile CreateBeside(const fs::path& path) {
-  for (int i = 0;; ++i) {
-    fs::path name = path;
-    name += '.' + std::to_string(getpid()) + '-' + std::to_string(i) + ".tmp";
-    struct stat found;
-    if (i < kMostTries && lstat(name.c_str(), &found) == 0) continue;
-    return OutputFile(name, OutputFile::Mode::kCreate);
-  }
 }
 
 std::string ReadWholeFile(const fs::path& path, size_t most_bytes) {

@@ -6,8 +6,6 @@
 #include <string>
 #include <string_view>
 
-#include "base/output_file.h"
-
 namespace legacy {
 
 // Limit of ReadWholeFile, which exceeds any file of ours. A device without an end is refused there.
@@ -25,10 +23,6 @@ void WriteWholeFile(const std::filesystem::path& path, std::string_view text);
 // Makes a folder and those above it, where they are not there. Throws Error "PATH: the folder
 // cannot be made: " with the system's reason.
 void MakeFolder(const std::filesystem::path& path);
-
-// Creates a new file of this process alone beside `path`, to be renamed to it. The caller removes
-// it where it is not renamed.
-OutputFile CreateBeside(const std::filesystem::path& path);
 
 // Returns the name that `path` leads to: links are followed, also one that leads to nothing yet.
 // Throws Error where they go in a circle.

@@ -8,10 +8,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <csignal>
 #include <fstream>
+#include <string>
 #include <thread>
+#include <vector>
 
+#include "base/part_file.h"
 #include "base/program.h"
 #include "base/whole_file.h"
 #include "tests/message_of.h"
@@ -106,6 +111,56 @@ TEST_F(Files, AFullDiskLeavesOldFilesAndNoEmptyOnes) {
               Path("grows").string() + ": cannot be written: File too large");
   }
   EXPECT_EQ(ReadWholeFile(Path("old")), "old");
+  EXPECT_EQ(Count(), 1u);
+}
+
+// A process that is killed while it writes leaves its temporary file to whoever writes next.
+TEST_F(Files, WhatKilledWritersLeftIsRemoved) {
+  std::array<int, 2> written;
+  ASSERT_EQ(pipe(written.data()), 0);
+  const pid_t writer = fork();
+  if (writer == 0) {
+    PartFile part(Path("a"));
+    part.file().Write("half");
+    const std::string name = part.path().string();
+    (void)!write(written[1], name.data(), name.size());
+    pause();
+  }
+  std::string name(1000, ' ');
+  name.resize(static_cast<size_t>(std::max<ssize_t>(0, read(written[0], name.data(), 1000))));
+  const fs::path left = name;
+  ASSERT_TRUE(left.filename().string().starts_with("a." + std::to_string(writer) + "-"));
+  WriteWholeFile(Path("a"), "whole");
+  EXPECT_EQ(ReadWholeFile(left), "half");  // its writer lives
+  kill(writer, SIGKILL);
+  waitpid(writer, nullptr, 0);
+  EXPECT_TRUE(fs::exists(left));
+  WriteWholeFile(Path("a"), "whole again");
+  EXPECT_FALSE(fs::exists(left));
+  EXPECT_EQ(ReadWholeFile(Path("a")), "whole again");
+  close(written[0]);
+  close(written[1]);
+}
+
+TEST_F(Files, NamesThatAreNotTemporaryStay) {
+  const std::vector<std::string> names = {"a.tmp",     "a.1.tmp",        "a.1-.tmp",   "a.1-0",
+                                          "b.1-0.tmp", "a.json.1-0.tmp", "a.x1-0.tmp", ".1-0.tmp"};
+  for (const std::string& name : names) OutputFile(Path(name)).Write("mine");
+  OutputFile(Path("a.1-0.tmp")).Write("of a process with a number that lives");
+  WriteWholeFile(Path("a"), "");
+  for (const std::string& name : names) EXPECT_EQ(ReadWholeFile(Path(name)), "mine") << name;
+  EXPECT_EQ(Count(), names.size() + 1);
+}
+
+TEST_F(Files, ThreadsReplaceOneFile) {
+  std::vector<std::thread> threads;
+  for (int thread = 0; thread < 4; ++thread) {
+    threads.emplace_back([&, thread] {
+      for (int i = 0; i < 50; ++i) WriteWholeFile(Path("a"), std::string(1000, '0' + thread));
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(ReadWholeFile(Path("a")).size(), 1000u);
   EXPECT_EQ(Count(), 1u);
 }
 

@@ -10,7 +10,9 @@
 #include <memory>
 #include <set>
 
-#include "trainer/data/cache/part_file.h"
+#include "base/error.h"
+#include "base/part_file.h"
+#include "base/whole_file.h"
 
 namespace legacy {
 namespace {
@@ -175,6 +177,7 @@ void FetchData(const CatalogEntry& entry, const fs::path& data_root,
   for (const RemoteFile& source : entry.sources) {
     const fs::path file = folder / LastPart(source.url);
     if (source.archive ? AllThere(entry, folder) : fs::exists(file)) continue;
+    MakeFolder(folder);
     PartFile part(file);
     DownloadTo(part.file(), source, progress);
     CheckDigest(source, part.path());

@@ -82,7 +82,7 @@ double Between(RandomStream& random, double low, double high) {
 
 // Returns the sum of four uniform draws, centred and scaled: its variance is 1, it is nearly
 // normal, and it needs no logarithm or cosine.
-double NearlyNormal(RandomStream& random) {
+double SumOfFour(RandomStream& random) {
   double sum = -2;
   for (int i = 0; i < 4; ++i) sum += static_cast<double>(random.NextU32()) * 0x1p-32;
   return sum * 1.7320508075688772;
@@ -213,7 +213,7 @@ int DrawPicture(RandomStream& random, std::span<uint8_t> pixels) {
   const double paper = Between(random, 0, kMaxPaper);
   const double noise = Between(random, 0, kMaxNoise);
   for (size_t i = 0; i < canvas.size(); ++i) {
-    const double value = paper + (1 - paper) * canvas[i] + noise * NearlyNormal(random);
+    const double value = paper + (1 - paper) * canvas[i] + noise * SumOfFour(random);
     pixels[i] = static_cast<uint8_t>(255 * std::clamp(value, 0.0, 1.0) + 0.5);
   }
   return label;

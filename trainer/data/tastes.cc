@@ -24,7 +24,7 @@ RandomStream TasteStream(uint32_t layer, int32_t row, int32_t other = 0) {
 
 // Returns a number that is nearly normal, of variance 1: the sum of twelve uniform ones, less 6.
 // Unlike Box and Muller's it needs no function whose last bit differs between machines.
-double NearlyNormal(RandomStream& random) {
+double SumOfTwelve(RandomStream& random) {
   constexpr int kTerms = 12;
   double sum = -kTerms / 2;
   for (int i = 0; i < kTerms; ++i) sum += random.Uniform();
@@ -39,7 +39,7 @@ TasteModel::TasteModel(int32_t users, int32_t items) : items_(items) {
     factors.reserve(static_cast<size_t>(rows) * kFactors);
     for (int32_t row = 0; row < rows; ++row) {
       RandomStream random = TasteStream(layer, row);
-      for (int i = 0; i < kFactors; ++i) factors.push_back(NearlyNormal(random));
+      for (int i = 0; i < kFactors; ++i) factors.push_back(SumOfTwelve(random));
     }
     return factors;
   };
@@ -47,7 +47,7 @@ TasteModel::TasteModel(int32_t users, int32_t items) : items_(items) {
   item_factors_ = draw(kItemLayer, items);
   for (int32_t item = 0; item < items; ++item) {
     RandomStream random = TasteStream(kItemLayer, item, 1);
-    popularity_.push_back(NearlyNormal(random));
+    popularity_.push_back(SumOfTwelve(random));
   }
 }
 
@@ -64,7 +64,7 @@ std::vector<int32_t> TasteModel::Choices(int32_t user, int32_t count) const {
   std::vector<double> pleasure;
   pleasure.reserve(static_cast<size_t>(items_));
   for (int32_t item = 0; item < items_; ++item) {
-    pleasure.push_back(Liking(user, item) + kNoiseWeight * NearlyNormal(random));
+    pleasure.push_back(Liking(user, item) + kNoiseWeight * SumOfTwelve(random));
   }
   std::vector<int32_t> order(static_cast<size_t>(items_));
   std::iota(order.begin(), order.end(), 0);

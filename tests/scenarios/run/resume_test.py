@@ -133,6 +133,15 @@ class Resume(unittest.TestCase):
     def test_killed_at_random_moments(self):
         self.kill_at_random("killed", KILLS)
 
+    def test_what_a_killed_process_was_writing_goes(self):
+        folder = self.stopped("half-written")
+        # Other processes have these numbers now.
+        for name in ("doctor.json.1-0.tmp", f"doctor.json.{os.getpid()}-7.tmp"):
+            (folder / name).write_text("half")
+        done = run(folder, resume=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.expect_whole(folder)
+
     def test_killed_at_random_moments_with_jobs(self):
         self.kill_at_random("killed-jobs", KILLS // 2, "--jobs=2")
 

@@ -12,8 +12,9 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "base/part_file.h"
+#include "base/whole_file.h"
 #include "trainer/data/cache/file_digest.h"
-#include "trainer/data/cache/part_file.h"
 
 namespace legacy {
 namespace {
@@ -144,6 +145,7 @@ void WriteCacheFile(const fs::path& file, const std::string& kind,
     if (!part.empty()) header.checksum = Checksum(header.checksum, part);
   }
 
+  MakeFolder(file.parent_path());
   PartFile out(file);
   out.file().Write(AsText(std::as_bytes(std::span(&header, 1))));
   for (const auto part : parts) out.file().Write(AsText(part));

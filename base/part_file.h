@@ -8,12 +8,14 @@
 
 namespace legacy {
 
-// A PartFile is a file under a temporary name that belongs to this process. It is removed unless it
-// was renamed.
+// A PartFile has a temporary name, NAME.PROCESS-NUMBER.tmp beside NAME, that belongs to it alone.
+// It is locked (flock) as long as it has that name. What a process that was killed left behind has
+// no lock any more, and is removed by whoever writes that file next, on any machine.
 class PartFile {
  public:
-  // Creates the file beside `final_name`, and the folder where it is not there. Throws Error.
-  explicit PartFile(const std::filesystem::path& final_name);
+  // Creates the file beside `final_name`, in a folder that exists. Throws Error.
+  explicit PartFile(std::filesystem::path final_name);
+  // Removes the file unless it has its final name.
   ~PartFile();
   PartFile(const PartFile&) = delete;
   PartFile& operator=(const PartFile&) = delete;
@@ -25,7 +27,9 @@ class PartFile {
 
  private:
   std::filesystem::path final_;
+  int lock_ = -1;
   OutputFile file_;
+  bool kept_ = false;
 };
 
 }  // namespace legacy
