@@ -210,7 +210,8 @@ void ChannelPool::Drop(const MessageChannel& channel)
     }
 }
 
-std::string ChannelPool::DescribeDead(const std::function<bool(DirectedLink)>& isDead) const
+std::optional<fabric::DeadLink>
+ChannelPool::FindDead(const std::function<bool(DirectedLink)>& isDead) const
 {
     for (const auto& [lane, channel] : m_channels)
     {
@@ -223,14 +224,18 @@ std::string ChannelPool::DescribeDead(const std::function<bool(DirectedLink)>& i
         {
             if (isDead(hop.link))
             {
-                return "link " + m_topology->NodeName(m_topology->From(hop.link)) + " > " +
-                       m_topology->NodeName(m_topology->To(hop.link)) +
-                       " carries nothing any more, for ever, and it is on the way of " +
-                       channel->DescribeBlocked().front();
+                return fabric::DeadLink(
+                    *m_topology,
+                    hop.link,
+                    source,
+                    destination,
+                    "",
+                    " carries nothing any more, for ever, and it is on the way of " +
+                        channel->DescribeBlocked().front());
             }
         }
     }
-    return "";
+    return std::nullopt;
 }
 
 uint32_t ChannelPool::SendBuffer(int source, int destination) const

@@ -4,6 +4,7 @@
 #ifndef LEGACY_CHANNEL_POOL_H
 #define LEGACY_CHANNEL_POOL_H
 
+#include "fabric/engine/dead-link.h"
 #include "fabric/engine/transport.h"
 #include "fabric/topology/topology.h"
 #include "message-channel.h"
@@ -13,6 +14,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -83,9 +85,10 @@ class ChannelPool : public ns3::Object
     void Drop(const MessageChannel& channel);
     /**
      * \param isDead whether a directed link carries nothing any more
-     * \return a sentence that names a message and the dead link on its way; "" where there is none
+     * \return the dead link on the way of a message, with a sentence; nothing where there is none
      */
-    std::string DescribeDead(const std::function<bool(fabric::DirectedLink)>& isDead) const;
+    std::optional<fabric::DeadLink>
+    FindDead(const std::function<bool(fabric::DirectedLink)>& isDead) const;
     /**
      * \return the messages on their way, a line for each of the first few
      */

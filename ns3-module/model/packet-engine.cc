@@ -401,11 +401,11 @@ void PacketEngine::Lose(MessageChannel& channel)
 
 void PacketEngine::CheckDead()
 {
-    const std::string text = m_channels->DescribeDead([&](fabric::DirectedLink link)
-                                                      { return m_scheduler->IsDead(link); });
-    if (!text.empty())
+    const auto dead =
+        m_channels->FindDead([&](fabric::DirectedLink link) { return m_scheduler->IsDead(link); });
+    if (dead)
     {
-        Fail(std::make_exception_ptr(fabric::Error(text)));
+        Fail(std::make_exception_ptr(*dead));
     }
 }
 

@@ -163,6 +163,14 @@ Plan RunExchange(const PlanRequest& request, const ExchangeNetwork& network, int
   ExchangedPairs pairs;
   int64_t alike = 0;
   TimeNs now = 0;
+  const auto simulate = [&](const fabric::StepTraffic& traffic, uint64_t number,
+                            TimeNs start) -> const fabric::StepTiming& {
+    try {
+      return simulator.Simulate(traffic, number, start);
+    } catch (const fabric::DeadLink& dead) {
+      ThrowWithClients(dead, network.Network(), request.population);
+    }
+  };
   while (plan.versions < versions) {
     if (stop && *stop != 0) break;
     const fabric::StepTraffic& traffic = workload.Next();
@@ -174,7 +182,7 @@ Plan RunExchange(const PlanRequest& request, const ExchangeNetwork& network, int
     }
     ++alike;
     const auto number = static_cast<uint64_t>(plan.versions);
-    const fabric::StepTiming& timing = simulator.Simulate(traffic, number, now);
+    const fabric::StepTiming& timing = simulate(traffic, number, now);
     PlannedRound round = RoundOf(traffic, timing, ++plan.versions, now);
     round.cost.usd_hours = Seconds(timing.total) / 3600 * usd_per_hour;
     now = round.row.end;

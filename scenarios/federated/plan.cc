@@ -342,10 +342,14 @@ Plan RunPlan(const PlanRequest& request, const Remedy& remedy,
   engine_request.seed = request.seed;
   const auto engine = request.engine(engine_request);
   engine->Submit(graph, 0);
-  while (!graph.Done()) {
-    // Runs in parts, as the queue may hold events of long after the last round.
-    constexpr TimeNs kPart = fabric::kDay;
-    engine->RunUntil(fabric::Later(engine->Now(), kPart));
+  try {
+    while (!graph.Done()) {
+      // Runs in parts, as the queue may hold events of long after the last round.
+      constexpr TimeNs kPart = fabric::kDay;
+      engine->RunUntil(fabric::Later(engine->Now(), kPart));
+    }
+  } catch (const fabric::DeadLink& dead) {
+    ThrowWithClients(dead, network, population);
   }
   plan.stop = server->StopReason();
   plan.interrupted = stop && *stop != 0;

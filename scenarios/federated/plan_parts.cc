@@ -5,6 +5,8 @@
 #include <map>
 #include <memory>
 
+#include "base/error.h"
+
 namespace legacy {
 namespace {
 
@@ -115,6 +117,20 @@ std::vector<analysis::LinkRow> LinksOf(const PlanRequest& request,
   std::vector<analysis::LinkRow> rows = sums.Rows();
   for (analysis::LinkRow& row : rows) row.seed = request.seed;
   return rows;
+}
+
+void ThrowWithClients(const fabric::DeadLink& dead, const fabric::ClientNetwork& network,
+                      const fabric::Population& population) {
+  const std::vector<int>& hosts = network.placement.hosts;
+  const auto name = [&](int node) -> std::string {
+    const auto found = std::ranges::find(hosts, node);
+    if (found == hosts.end()) return "the server";
+    const int64_t client = found - hosts.begin();
+    return "client " + std::to_string(client) + " of group " +
+           population.Groups()[population.GroupOf(client)].name;
+  };
+  throw Error(std::string(dead.what()) + "; it is on the way from " + name(dead.Source()) + " to " +
+              name(dead.Destination()));
 }
 
 }  // namespace legacy

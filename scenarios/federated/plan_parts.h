@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "analysis/rows.h"
+#include "ns3-module/fabric/engine/dead-link.h"
 #include "ns3-module/fabric/population/client-network.h"
 #include "scenarios/federated/plan.h"
 
@@ -21,5 +22,10 @@ std::vector<analysis::LinkRow> LinksOf(const PlanRequest& request,
                                        const fabric::ClientNetwork& network,
                                        const std::vector<fabric::LinkCounters>& counters,
                                        double seconds);
+
+// Throws Error with what `dead` says, and whose transfer waits: clients by number and group.
+[[noreturn]] void ThrowWithClients(const fabric::DeadLink& dead,
+                                   const fabric::ClientNetwork& network,
+                                   const fabric::Population& population);
 
 }  // namespace legacy

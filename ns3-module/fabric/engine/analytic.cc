@@ -8,6 +8,7 @@
 // receiver ACKs all data of a flow when its last byte has arrived; the ACKs occupy the receiver's
 // NIC before anything that it sends from then on. Inside the fabric flows do not contend for links,
 // but those of one pair of endpoints keep their order.
+#include "dead-link.h"
 #include "event-engine.h"
 #include "fabric/base/error.h"
 
@@ -97,7 +98,7 @@ class AnalyticEngine : public EventEngine
   private:
     EndpointPair& ConnectionOf(int source, int destination, uint16_t lane = 0);
     bool Timed(const std::vector<DirectedLink>& route) const;
-    TimeNs Sent(DirectedLink link, TimeNs start, int64_t bytes) const;
+    TimeNs Sent(const Flow& flow, DirectedLink link, TimeNs start, int64_t bytes) const;
     TimeNs PassFirstLinks(InFlight& inFlight);
     TimeNs PassTimedLinks(InFlight& inFlight, TimeNs head);
     void ServeLastLink(int graph, uint64_t slot);
@@ -176,8 +177,8 @@ bool AnalyticEngine::Timed(const std::vector<DirectedLink>& route) const
                        { return m_topology.PortOf(link).schedule != nullptr; });
 }
 
-/// Returns when `bytes` that a port begins to send at `start` have left it.
-TimeNs AnalyticEngine::Sent(DirectedLink link, TimeNs start, int64_t bytes) const
+/// Returns when `bytes` of a flow, or its ACKs, that a port begins to send at `start` have left it.
+TimeNs AnalyticEngine::Sent(const Flow& flow, DirectedLink link, TimeNs start, int64_t bytes) const
 {
     const Port& port = m_topology.PortOf(link);
     if (!port.schedule)
@@ -188,9 +189,13 @@ TimeNs AnalyticEngine::Sent(DirectedLink link, TimeNs start, int64_t bytes) cons
         port.schedule->Finish(Later(start, m_scheduleStart), 8 * static_cast<double>(bytes));
     if (end == kNever)
     {
-        throw Error("analytic engine: link " + m_topology.NodeName(m_topology.From(link)) + " > " +
-                    m_topology.NodeName(m_topology.To(link)) + " never carries the " +
-                    FormatBytes(bytes) + " that it gets at " + FormatTime(start));
+        throw DeadLink(m_topology,
+                       link,
+                       m_placement.NodeOf(flow.source),
+                       m_placement.NodeOf(flow.destination),
+                       "analytic engine: ",
+                       " never carries the " + FormatBytes(bytes) + " that it gets at " +
+                           FormatTime(start));
     }
     return end - m_scheduleStart;
 }
@@ -204,7 +209,7 @@ TimeNs AnalyticEngine::PassFirstLinks(InFlight& inFlight)
     const int64_t first = std::min(wire, m_transport.FrameBytes());
     TimeNs& free = m_egressFree[route.front()];
     TimeNs head = std::max(m_now, free);
-    free = Sent(route.front(), head, wire);
+    free = Sent(inFlight.flow, route.front(), head, wire);
     if (m_timed && Timed(route))
     {
         return PassTimedLinks(inFlight, head);
@@ -236,8 +241,8 @@ TimeNs AnalyticEngine::PassTimedLinks(InFlight& inFlight, TimeNs head)
     for (size_t i = 0; i < route.size(); ++i)
     {
         last = head;
-        const TimeNs firstSent = Sent(route[i], head, first);
-        rest = std::max(rest, Sent(route[i], head, wire) - firstSent);
+        const TimeNs firstSent = Sent(inFlight.flow, route[i], head, first);
+        rest = std::max(rest, Sent(inFlight.flow, route[i], head, wire) - firstSent);
         head = Later(firstSent, m_topology.LinkOf(route[i]).delay);
     }
     inFlight.lastByte = Later(head - m_topology.LinkOf(route.back()).delay, rest);
@@ -251,7 +256,7 @@ void AnalyticEngine::ServeLastLink(int graph, uint64_t slot)
     const DirectedLink last = connection.route.back();
     TimeNs& free = m_ingressFree[last];
     const int64_t wire = m_transport.WireBytes(inFlight.flow.bytes);
-    free = Sent(last, std::max(m_now, free), wire);
+    free = Sent(inFlight.flow, last, std::max(m_now, free), wire);
     connection.lastArrival =
         std::max(Later(std::max(free, inFlight.lastByte), m_topology.LinkOf(last).delay),
                  connection.lastArrival);
@@ -288,7 +293,7 @@ void AnalyticEngine::SendAcks(const InFlight& inFlight)
     Count(there.route, m_transport.WireBytes(flow.bytes), m_transport.Segments(flow.bytes));
     Count(back, acks, m_transport.Acks(flow.bytes));
     TimeNs& free = m_egressFree[back.front()];
-    free = Sent(back.front(), std::max(m_now, free), acks);
+    free = Sent(flow, back.front(), std::max(m_now, free), acks);
     Push(free, kAcksSent, 0, 0);
 }
 

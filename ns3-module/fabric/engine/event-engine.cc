@@ -121,11 +121,11 @@ bool EventEngine::RunUntil(TimeNs until)
     m_events.SetPresent(m_now);
     if (m_unfinished > 0)
     {
-        const std::string blocked = Blocked();
-        throw Error(Name() + " engine: nothing can happen any more" +
-                    (blocked.empty() ? ", no flow is in flight" : "") + ", and " +
-                    std::to_string(m_unfinished) + " submitted graph(s) are not done" +
-                    (blocked.empty() ? "" : ": " + blocked));
+        const std::string over = Name() + " engine: nothing can happen any more";
+        const std::string left =
+            ", and " + std::to_string(m_unfinished) + " submitted graph(s) are not done";
+        RefuseDead(over + left + ": ");
+        throw Error(over + ", no flow is in flight" + left);
     }
     return true;
 }

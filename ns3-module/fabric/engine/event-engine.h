@@ -106,11 +106,11 @@ class EventEngine : public Engine
     {
     }
 
-    /// Returns why flows in flight cannot arrive, when no event is left; "" where none is in
-    /// flight.
-    virtual std::string Blocked() const
+    /// Throws DeadLink, with `before` in front, where flows in flight cannot arrive. No event is
+    /// left.
+    virtual void RefuseDead(const std::string& before) const
     {
-        return "";
+        (void)before;
     }
 
     /// Returns the time at which schedules are read now.

@@ -22,6 +22,7 @@
 // retransmission time-outs and unfairness between connections are not modelled.
 //
 // A port with a token bucket sends what its tokens allow at once (token-buckets.h).
+#include "dead-link.h"
 #include "event-engine.h"
 #include "flow-path.h"
 #include "max-min.h"
@@ -155,7 +156,7 @@ class FlowEngine : public EventEngine
     void Send(const Flow& flow, int graph) override;
     int64_t Abort(const Flow& flow, int graph) override;
     void OnScheduleTime() override;
-    std::string Blocked() const override;
+    void RefuseDead(const std::string& before) const override;
     void Handle(int what, int graph, uint64_t payload) override;
     bool Due(TimeNs time, int what, uint64_t payload) const override;
     bool Settle() override;
@@ -954,7 +955,7 @@ void FlowEngine::Lose(int number)
     }
 }
 
-std::string FlowEngine::Blocked() const
+void FlowEngine::RefuseDead(const std::string& before) const
 {
     for (const Connection& connection : m_connections)
     {
@@ -969,17 +970,19 @@ std::string FlowEngine::Blocked() const
                 if (m_linkRates[hop.link] == 0)
                 {
                     const Flow& flow = m_slots[connection.sending].flow;
-                    return "link " + m_topology.NodeName(m_topology.From(hop.link)) + " > " +
-                           m_topology.NodeName(m_topology.To(hop.link)) +
-                           " carries nothing any more, for ever, and the flow of " +
-                           FormatBytes(flow.bytes) + " from endpoint " +
-                           std::to_string(flow.source) + " to " + std::to_string(flow.destination) +
-                           " needs it";
+                    throw DeadLink(m_topology,
+                                   hop.link,
+                                   connection.from,
+                                   connection.to,
+                                   before,
+                                   " carries nothing any more, for ever, and the flow of " +
+                                       FormatBytes(flow.bytes) + " from endpoint " +
+                                       std::to_string(flow.source) + " to " +
+                                       std::to_string(flow.destination) + " needs it");
                 }
             }
         }
     }
-    return "";
 }
 
 /// Takes idle connections off their links. A graph may have ended without a flow that is its

@@ -117,8 +117,9 @@ class TwoRegions : public testing::TestWithParam<const char*> {
                                "- {a: idle, b: west, rate: 100Mbps}\n"
                                "- {a: west, b: east, rate: 100Mbps, delay: 10ms" +
                                    schedule + "}\n")},
-            {"population",
-             Write("east.yaml", "server: {at: west}\nclients:\n- {count: 3, at: east}\n")},
+            {"population", Write("east.yaml",
+                                 "server: {at: west}\nclients:\n- {name: near, at: east}\n"
+                                 "- {name: far, count: 2, at: east}\n")},
             {"elements", "1e6"},
             {"per-round", "3"},
             {"rounds", "3"},
@@ -137,6 +138,23 @@ TEST_P(TwoRegions, AnOutageWithoutEndIsAnErrorThatNamesItsLink) {
   const std::string message = MessageOf([] { RunOf(Options(", schedule: \"outage:from=65s\"")); });
   EXPECT_NE(message.find("link east > west"), std::string::npos) << message;
   EXPECT_NE(message.find("never"), message.find("for ever")) << message;
+  // Client 0 is alone in its group; 1 and 2 are of the other.
+  EXPECT_TRUE(message.ends_with("; it is on the way from client 0 of group near to the server") ||
+              message.ends_with("; it is on the way from client 1 of group far to the server") ||
+              message.ends_with("; it is on the way from client 2 of group far to the server"))
+      << message;
+}
+
+// Without a server, both ends are clients.
+TEST_P(TwoRegions, AnOutageWithoutEndIsAnErrorOfExchanges) {
+  Texts texts = Options(", schedule: \"outage:from=35s\"");
+  texts["population"] =
+      Write("both.yaml", "clients:\n- {name: here, at: west}\n- {name: there, at: east}\n");
+  texts["exchange"] = "ring-allreduce";
+  texts.erase("per-round");
+  const std::string message = MessageOf([&] { RunOf(texts); });
+  EXPECT_NE(message.find(" of group here"), std::string::npos) << message;
+  EXPECT_NE(message.find(" of group there"), std::string::npos) << message;
 }
 
 INSTANTIATE_TEST_SUITE_P(Fidelities, TwoRegions, testing::Values("flow", "analytic", "packet"));
