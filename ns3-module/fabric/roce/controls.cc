@@ -75,7 +75,8 @@ std::string NameOf(const std::string& text)
 
 const std::vector<RoceControlRow>& RoceControls()
 {
-    static const std::vector<RoceControlRow> rows = {NoControlRow()};
+    static const std::vector<RoceControlRow> rows = {
+        DcqcnRow(), HpccRow(), TimelyRow(), SwiftRow(), NoControlRow()};
     return rows;
 }
 

@@ -39,6 +39,10 @@ struct RoceControlRow
 
 // Rows of the controls, each in a file of its own.
 RoceControlRow NoControlRow(); ///< none.cc
+RoceControlRow DcqcnRow();
+RoceControlRow HpccRow();
+RoceControlRow TimelyRow();
+RoceControlRow SwiftRow();
 
 /// Returns the table.
 const std::vector<RoceControlRow>& RoceControls();
