@@ -148,7 +148,7 @@ RoceControlRow TimelyRow()
                  "",
                  "0 to 1",
                  "factor of decrease",
-                 "paper; patched: CoNEXT'16",
+                 "paper; patched: unverified",
                  "0.8; patched 0.008"},
                 {"a", "0.875", "0 to 1", "weight of the newest difference", "CoNEXT'16"},
                 {"low", "50us", "1 ns to 1000 s", "T_low, below which rates rise", "paper"},

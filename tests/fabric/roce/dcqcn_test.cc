@@ -260,6 +260,9 @@ void ExpectFixedPoint(int flows, double rate, EcnThresholds ecn, double publishe
   setup.ecn = ecn;
   const OneQueueResult result = OneQueueRun(setup).Run();
   const double mean = std::accumulate(result.rates.begin(), result.rates.end(), 0.0) / flows;
+  PrintRow("| `dcqcn`, %.0f Gbit/s | %d | %.4f %% of %.4f %% | %.1f kB of %.1f kB | %.1f %% |\n",
+           rate / 1e9, flows, 100 * result.marked, 100 * p, result.queueBytes / 1e3, queue / 1e3,
+           100 * mean * flows / rate);
   EXPECT_NEAR(mean, rate / flows, 0.02 * rate / flows);
   EXPECT_NEAR(result.queueBytes, queue, 0.3 * queue);
   // The equations take rates for constant. Sawteeth need more marks for the same mean: 5 to 42 %

@@ -177,6 +177,8 @@ TEST(Hpcc, SettlesAtItsUtilisation) {
     const OneQueueResult result = run.Run();
     const double used = std::accumulate(result.rates.begin(), result.rates.end(), 0.0) / setup.rate;
     const double expected = 0.95 + flows * 80 / room;
+    PrintRow("| `hpcc` | %d | %.2f %% of %.2f %% | %.2f kB |\n", flows, 100 * used, 100 * expected,
+             result.queueBytes / 1e3);
     EXPECT_NEAR(used, expected, 0.01 * expected) << flows;
     EXPECT_LE(result.longQueueShare, 0.01) << flows;
   }

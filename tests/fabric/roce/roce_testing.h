@@ -2,8 +2,10 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdarg>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <deque>
 #include <memory>
 #include <queue>
@@ -18,6 +20,15 @@
 namespace legacy::fabric {
 
 inline constexpr Picoseconds kUs = 1'000'000;
+
+// Prints a row of a table, as docs/rdma.md shows it.
+[[gnu::format(printf, 1, 2)]] inline void PrintRow(const char* format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  std::vprintf(format, arguments);
+  va_end(arguments);
+  std::fflush(stdout);
+}
 
 // A control with the state of one queue pair.
 template <typename State>

@@ -101,6 +101,8 @@ TEST(Swift, MeanDelayIsItsTarget) {
     const OneQueueResult result = run.Run();
     const double frames = setup.rate / flows * result.delay / (8e12 * 1000);
     const double target = dynamic_cast<const Swift&>(pair.control()).Target(pair.state(), frames);
+    PrintRow("| `swift` | %d | %.2f us of %.2f us | %.1f kB |\n", flows, result.delay / kUs,
+             target / kUs, result.queueBytes / 1e3);
     EXPECT_NEAR(result.delay, target, 0.1 * target);
     const double sum = std::accumulate(result.rates.begin(), result.rates.end(), 0.0);
     EXPECT_NEAR(sum, setup.rate, 0.01 * setup.rate);

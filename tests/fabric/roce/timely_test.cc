@@ -114,6 +114,8 @@ TEST(Timely, ThePatchedFormSettlesAtItsFixedPoint) {
     const double share = setup.rate / flows;
     const double roundTrip = 50 * kUs * (1 + 10e6 / (share * 0.008));
     const double own = 8e12 * 1000 / setup.rate;
+    PrintRow("| `timely:patched=on` | %d | %.2f us of %.2f us | %.1f kB |\n", flows,
+             (result.delay - own) / kUs, roundTrip / kUs, result.queueBytes / 1e3);
     EXPECT_NEAR(result.delay - own, roundTrip, 0.1 * roundTrip);
     for (double rate : result.rates) EXPECT_NEAR(rate, share, 0.05 * share);
   }
