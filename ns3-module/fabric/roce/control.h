@@ -1,8 +1,8 @@
-// The contract of congestion controls of RoCEv2 cards: who may send how fast and how much, from
+// The contract of congestion controls of RoCEv2 NICs: who may send how fast and how much, from
 // frames sent, ACKs, congestion notifications (CNP), losses and time.
 //
 // A control is one object of a run, which no call changes. What it knows of a queue pair lies in
-// memory of the card, so that opening a queue pair and every call after it allocate nothing:
+// memory of the NIC, so that opening a queue pair and every call after it allocate nothing:
 //
 //   std::unique_ptr<const RoceControl> control = MakeRoceControl("dcqcn:parameters=mellanox",
 //   where); const RoceTraits& traits = control->Traits(); void* memory = ... //
@@ -10,12 +10,12 @@
 //   now); control->OnAck(*state, ack);                   // state->rate, ->window, ->timer may have
 //   changed
 //
-// Rules for the card that owns the state:
+// Rules for the NIC that owns the state:
 //
 // * It sends a frame when its bytes in flight are fewer than `window`, and not before the time that
 //   `rate` allows (pacer.h).
 // * It calls OnTimer at state->timer, once: the call sets the next one. A timer may move or vanish
-//   in any call, so the card compares when its own event comes. There is none at line rate.
+//   in any call, so the NIC compares when its own event comes. There is none at line rate.
 // * Begin in the same memory makes the queue pair as new: after it was idle (traits.restarts), or
 //   for a new graph of flows.
 // * Bytes are those on the wire, with preamble and gap, where nothing else is said.
@@ -43,7 +43,7 @@ inline constexpr double kNoWindow = std::numeric_limits<double>::infinity();
 /// A RocePath is what a queue pair knows of its path before anything is sent.
 struct RocePath
 {
-    double lineRate = 0;       ///< of the card's port, bit/s
+    double lineRate = 0;       ///< of the NIC's port, bit/s
     Picoseconds roundTrip = 0; ///< T of an idle network: a full frame there, its ACK back
     int64_t frameBytes = 0;    ///< a full frame on the wire
     int switches = 0;          ///< on the way there
@@ -59,7 +59,7 @@ struct RoceState
 
 inline constexpr size_t kRoceStateAlignment = alignof(std::max_align_t);
 
-/// A RoceSent tells of a frame that the card has begun to send, or sends again.
+/// A RoceSent tells of a frame that the NIC has begun to send, or sends again.
 struct RoceSent
 {
     Picoseconds now = 0; ///< its begin
@@ -70,7 +70,7 @@ struct RoceSent
 struct RoceAck
 {
     Picoseconds now = 0;
-    Picoseconds sent = 0;          ///< when the answered frame began to leave the card
+    Picoseconds sent = 0;          ///< when the answered frame began to leave the NIC
     Picoseconds receiverDelay = 0; ///< from its arrival to the ACK's begin
     int64_t answeredBytes = 0;     ///< the answered frame on the wire
     int64_t payload = 0;           ///< payload bytes that are acknowledged for the first time
@@ -90,14 +90,14 @@ struct RoceAck
     }
 };
 
-/// A RoceLoss tells of a loss that the card has noticed.
+/// A RoceLoss tells of a loss that the NIC has noticed.
 struct RoceLoss
 {
     Picoseconds now = 0;
     bool timeout = false; ///< by time-out; else by a NAK or a selective ACK
 };
 
-/// RoceTraits are what always holds for a control, which cards, switches and other engines ask.
+/// RoceTraits are what always holds for a control, which NICs, switches and other engines ask.
 struct RoceTraits
 {
     /// Receivers answer marked frames by CNPs, at most one in `cnpInterval` for each queue pair.
@@ -106,7 +106,7 @@ struct RoceTraits
     bool telemetry = false;  ///< switches add an IntRecord to data frames, and ACKs bring them back
     bool everyFrame = false; ///< each frame needs an ACK of its own
     bool restarts = false;   ///< Begin after an idle time
-    /// Payload bytes that leave back to back at line rate before the card waits for what `rate`
+    /// Payload bytes that leave back to back at line rate before the NIC waits for what `rate`
     /// allows; 0: each frame waits for itself.
     int64_t burstBytes = 0;
     double utilisation = 1; ///< share of a link that long flows fill; for engines without packets

@@ -48,7 +48,7 @@ constexpr std::array<DcqcnSet, 4> kDcqcnSets = {{
       10e6,
       0.5,
       false}},
-    // Cards: vendor's page of DCQCN parameters.
+    // NICs: vendor's page of DCQCN parameters.
     {"mellanox",
      {5.0 / 1024,
       1 * kMicrosecond,
@@ -359,10 +359,10 @@ RoceControlRow DcqcnRow()
             {"parameters",
              "paper",
              "paper, mellanox, hpcc, astra-sim",
-             "set of parameters: the paper's, cards', HPCC's simulator's, shipped in ASTRA-sim",
+             "set of parameters: the paper's, NICs', HPCC's simulator's, shipped in ASTRA-sim",
              "paper"},
             {"g", "", "1e-9 to 1", "gain of alpha", set, "0.00390625; mellanox 0.0048828125"},
-            {"alpha-period", "", "1 ns to 1000 s", "K of alpha's decay", set, "55us; cards' 1us"},
+            {"alpha-period", "", "1 ns to 1000 s", "K of alpha's decay", set, "55us; others 1us"},
             {"cnp",
              "",
              "0 s to 1000 s",
@@ -374,7 +374,7 @@ RoceControlRow DcqcnRow()
              "0 s to 1000 s",
              "period at whose end a rate is cut; 0s: at each CNP",
              set,
-             "0s; cards' 4us"},
+             "0s; others 4us"},
             {"timer",
              "",
              "1 ns to 1000 s",
@@ -387,7 +387,7 @@ RoceControlRow DcqcnRow()
              "B between increases by bytes on the wire",
              set,
              "10MB; mellanox 2097088B; hpcc, astra-sim off"},
-            {"f", "", "0 to 1000", "F events of fast recovery", set, "5; cards' 1"},
+            {"f", "", "0 to 1000", "F events of fast recovery", set, "5; others 1"},
             {"ai",
              "",
              "a rate > 0",
@@ -413,7 +413,7 @@ RoceControlRow DcqcnRow()
              "always, after-time",
              "which cuts set R_T: all, or those behind an increase by time",
              set,
-             "always; cards' after-time"},
+             "always; others after-time"},
         },
         MakeDcqcn};
 }

@@ -17,10 +17,10 @@
 //
 // The first F events are thus fast recovery, as the fixed point has it: its (1-p)^(F B) is the
 // probability of additive increase at the events behind F B packets. Without a byte counter, s_t
-// stands for both. A CNP finds a card that knew of no congestion: alpha's time begins with the
+// stands for both. A CNP finds a NIC that knew of no congestion: alpha's time begins with the
 // first.
 //
-// Cards work in periods (`cut-period` > 0) from the first CNP on: at the end of each, the rate is
+// NICs work in periods (`cut-period` > 0) from the first CNP on: at the end of each, the rate is
 // cut if a CNP came in it, by alpha/2^(gd-10), at most by half; and every K, alpha <- (1 - g) alpha
 // (+ g if a CNP came).
 // With `target=after-time`, a cut sets R_T only after an increase by time.

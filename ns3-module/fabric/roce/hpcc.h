@@ -11,7 +11,7 @@
 //   else                               W = W_c + W_AI
 //
 // An ACK that covers a frame sent after the last update of W_c makes the next: W_c <- W, and
-// incStage <- 0 in the first case, + 1 in the second. The rate is W/T. W begins at B_card T, beyond
+// incStage <- 0 in the first case, + 1 in the second. The rate is W/T. W begins at B_NIC T, beyond
 // which it never is, and U at 1; the first ACK only fills L'.
 //
 // N long flows on one link settle at U = eta + N W_AI / (B T), and below 1 no queue stands.

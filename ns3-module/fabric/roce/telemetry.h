@@ -17,7 +17,7 @@
 namespace legacy::fabric
 {
 
-/// Times of cards and of congestion control. 2^63 ps are 106 days.
+/// Times of NICs and of congestion control. 2^63 ps are 106 days.
 using Picoseconds = int64_t;
 
 /// An IntRecord is what one switch port says of itself, in full precision.

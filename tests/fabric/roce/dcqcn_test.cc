@@ -271,6 +271,8 @@ void ExpectFixedPoint(int flows, double rate, EcnThresholds ecn, double publishe
 }
 
 TEST(Dcqcn, SettlesAtItsFixedPoint) {
+  PrintRow(
+      "| control | flows | frames marked, of p* | mean queue, of the equations' | utilisation |\n");
   const EcnThresholds paper{5e3, 200e3, 0.01};
   ExpectFixedPoint(2, 40e9, paper, 7.770e-4);
   ExpectFixedPoint(4, 40e9, paper, 1.888e-3);

@@ -42,7 +42,7 @@ class QueuePairOf {
   const RoceControl& control() const { return *control_; }
   State& state() { return *state_; }
 
-  // Calls what is due up to `now`, as a card does.
+  // Calls what is due up to `now`, as a NIC does.
   void Advance(Picoseconds now) {
     while (state_->timer <= now) control_->OnTimer(*state_, state_->timer);
   }
@@ -62,7 +62,7 @@ class QueuePairOf {
   State* state_;
 };
 
-// One switch port of rate C, to which N cards of the same rate send long messages: card, link,
+// One switch port of rate C, to which N NICs of the same rate send long messages: NIC, link,
 // port with ECN and telemetry, link, receiver. ACKs come back without a queue.
 struct OneQueue {
   std::string control;
@@ -143,7 +143,7 @@ class OneQueueRun {
     std::vector<std::max_align_t> memory;
     RoceState* state = nullptr;
     RocePacer pacer;
-    Picoseconds card_free = 0;
+    Picoseconds nic_free = 0;
     int64_t in_flight = 0;
     uint64_t next = 0;
     uint64_t acknowledged = 0;
@@ -218,7 +218,7 @@ class OneQueueRun {
   void TrySend(int f) {
     Flow& flow = flows_[f];
     if (static_cast<double>(flow.in_flight) >= flow.state->window) return;
-    const Picoseconds at = std::max(flow.pacer.next, flow.card_free);
+    const Picoseconds at = std::max(flow.pacer.next, flow.nic_free);
     if (at > now_) {
       if (flow.send_at != at) Push(flow.send_at = at, Kind::kSend, f);
       return;
@@ -226,11 +226,11 @@ class OneQueueRun {
     flow.pacer.OnSent(now_, setup_.frameBytes, setup_.payload, false, control_->Traits().burstBytes,
                       flow.state->rate);
     control_->OnSent(*flow.state, {now_, setup_.frameBytes});
-    flow.card_free = now_ + Time(setup_.frameBytes);
+    flow.nic_free = now_ + Time(setup_.frameBytes);
     flow.in_flight += setup_.frameBytes;
     ++flow.next;
     Event event;
-    event.time = flow.card_free + setup_.delay;
+    event.time = flow.nic_free + setup_.delay;
     event.order = order_++;
     event.kind = Kind::kArrive;
     event.flow = f;

@@ -89,6 +89,7 @@ TEST(Swift, RefusesBadParameters) {
 
 // N flows hold the delay of the queue at the target of their windows.
 TEST(Swift, MeanDelayIsItsTarget) {
+  PrintRow("| control | flows | mean delay, of the target | mean queue |\n");
   for (int flows : {2, 4, 8}) {
     OneQueue setup;
     setup.control = "swift";

@@ -103,6 +103,7 @@ TEST(Timely, RefusesBadParameters) {
 // The fixed point of the patched form (CoNEXT'16, section 4.3): gradient 0 and w = 1/2, so that
 // delta = R b (t - T_low) / T_low with R = C/N.
 TEST(Timely, ThePatchedFormSettlesAtItsFixedPoint) {
+  PrintRow("| control | flows | mean round trip, of the equation's | mean queue |\n");
   for (int flows : {2, 4}) {
     OneQueue setup;
     setup.control = "timely:patched=on+pacing=frame+segment=16KB";
