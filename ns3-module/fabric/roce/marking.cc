@@ -70,9 +70,9 @@ std::optional<EcnProfile> EcnProfile::FromText(const std::string& text, const st
     {
         profile.m_rows.push_back(ReadRow(part, option));
     }
-    std::stable_sort(profile.m_rows.begin(),
-                     profile.m_rows.end(),
-                     [](const Row& a, const Row& b) { return a.rate < b.rate; });
+    std::sort(profile.m_rows.begin(),
+              profile.m_rows.end(),
+              [](const Row& a, const Row& b) { return a.rate < b.rate; });
     for (size_t i = 1; i < profile.m_rows.size(); ++i)
     {
         if (profile.m_rows[0].rate == 0 || profile.m_rows[i].rate == profile.m_rows[i - 1].rate)

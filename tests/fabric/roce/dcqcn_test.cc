@@ -283,5 +283,18 @@ TEST(Dcqcn, SettlesAtItsFixedPoint) {
   ExpectFixedPoint(8, 100e9, production, 1.420e-3);
 }
 
+// Jain's index of two flows, of which one starts 1 ms later.
+TEST(Dcqcn, IsFairToALateFlow) {
+  OneQueue setup;
+  setup.control = "dcqcn";
+  setup.ecn = {5e3, 200e3, 0.01};
+  setup.secondStarts = 1'000 * kUs;
+  setup.from = setup.until / 2;
+  const OneQueueResult result = OneQueueRun(setup).Run();
+  const double sum = result.rates[0] + result.rates[1];
+  const double squares = result.rates[0] * result.rates[0] + result.rates[1] * result.rates[1];
+  EXPECT_GE(sum * sum / (2 * squares), 0.99);
+}
+
 }  // namespace
 }  // namespace legacy::fabric

@@ -161,7 +161,7 @@ TEST(Hpcc, RefusesBadParameters) {
 // Long flows settle at U = eta + N W_AI / (B T), and no queue stands.
 TEST(Hpcc, SettlesAtItsUtilisation) {
   PrintRow("| control | flows | utilisation, of the equation's | mean queue |\n");
-  for (int flows : {2, 4, 8}) {
+  for (int flows : {1, 2, 4, 8}) {
     OneQueue setup;
     setup.control = "hpcc";
     setup.flows = flows;

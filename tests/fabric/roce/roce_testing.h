@@ -74,6 +74,7 @@ struct OneQueue {
   int64_t ackBytes = 86;
   size_t longQueue = 2;  // frames beyond which a queue counts as long
   EcnThresholds ecn = {1e18, 2e18, 1};
+  Picoseconds secondStarts = 0;
   Picoseconds until = 50'000 * kUs;
   Picoseconds from = 20'000 * kUs;  // of what is measured
 };
@@ -103,7 +104,7 @@ class OneQueueRun {
   }
 
   OneQueueResult Run() {
-    for (int f = 0; f < setup_.flows; ++f) Push(0, Kind::kSend, f);
+    for (int f = 0; f < setup_.flows; ++f) Push(f == 1 ? setup_.secondStarts : 0, Kind::kSend, f);
     while (!events_.empty() && events_.top().time < setup_.until) {
       const Event event = events_.top();
       events_.pop();
