@@ -13,7 +13,7 @@
 
 #include "trainer/aggregation.h"
 #include "trainer/clock/step_work.h"
-#include "trainer/federated/federated_training.h"
+#include "trainer/federated/federated_settings.h"
 
 namespace legacy {
 

@@ -1,215 +1,31 @@
 #include "trainer/federated/federated_training.h"
 
-#include <torch/torch.h>
-
 #include <algorithm>
 #include <cassert>
-#include <cmath>
-#include <condition_variable>
-#include <deque>
-#include <exception>
 #include <map>
-#include <mutex>
-#include <thread>
+#include <string>
 #include <utility>
 
 #include "base/error.h"
+#include "trainer/federated/client_states.h"
+#include "trainer/federated/model_version.h"
+#include "trainer/federated/task_pool.h"
 #include "trainer/heap.h"
 #include "trainer/one_thread.h"
 #include "trainer/worker_pool.h"
 
 namespace legacy {
-
-// A ModelVersion is what clients start from.
-struct ModelVersion {
-  int64_t number = 0;
-  std::vector<float> weights;  // as clients decode them
-  std::vector<float> buffers;
-  std::vector<float> downlink;     // second vector of the algorithm; empty: it has none
-  std::vector<double> parameters;  // of the uplink, by unit
-  int64_t announcement_bytes = 0;  // of the policy, on the way down
-  std::optional<DeltaSize> delta;  // of the downlink
-};
-
-// A LiveTask is a task from Start to Update.
-struct LiveTask {
-  enum class Stage : uint8_t { kWaiting, kRunning, kDone };
-
-  FederatedKey key;
-  std::shared_ptr<const ModelVersion> base;
-  Stage stage = Stage::kWaiting;
-  FederatedResult result;
-  EncodedUpdate update;
-  std::vector<Message> control;  // second vector, where two go up
-  std::vector<float> buffers;
-  Bytes optimizer;
-  int64_t first_step = 0;  // local steps of the client's counted tasks before it
-  std::exception_ptr failure;
-  int times = 1;
-};
-
 namespace {
 
-Bytes FloatBytes(std::span<const float> values) {
-  StateWriter out;
-  out.Floats(values);
-  return out.Take();
-}
-
-std::vector<float> FloatsOf(const Bytes& bytes) {
-  StateReader in(bytes);
-  return in.Floats(bytes.size() / sizeof(float));
-}
-
-// A state with a number before it: the version that it is of, or the steps that it has made.
-Bytes Numbered(int64_t number, ByteSpan state) {
-  StateWriter out;
-  out.Number(static_cast<uint64_t>(number));
-  out.Blob(state);
-  return out.Take();
-}
-
-std::pair<int64_t, ByteSpan> NumberedOf(const Bytes& bytes) {
-  StateReader in(bytes);
-  const auto number = static_cast<int64_t>(in.Number());
-  return {number, in.Blob()};
-}
-
-// Returns the bytes that go up in the place of so many.
-int64_t Masked(const FederatedOptions& options, int64_t bytes) {
-  if (options.masked_bytes <= 0) return bytes;
-  return static_cast<int64_t>(std::ceil(options.masked_bytes * static_cast<double>(bytes)));
-}
-
-constexpr uint64_t kStateVersion = 2;
-constexpr uint64_t kMostNumber = uint64_t{1} << 62;
-
-void SaveVersion(const ModelVersion& version, StateWriter& out) {
-  out.Number(static_cast<uint64_t>(version.number));
-  for (const auto* values : {&version.weights, &version.buffers, &version.downlink}) {
-    out.Number(values->size());
-    out.Floats(*values);
-  }
-  out.Number(version.parameters.size());
-  for (const double parameter : version.parameters) out.Real(parameter);
-  out.Number(static_cast<uint64_t>(version.announcement_bytes));
-  if (version.delta) out.Number(static_cast<uint64_t>(version.delta->sent));
-}
-
-// Reads a version whose vectors are as long as those of `like`.
-std::shared_ptr<ModelVersion> LoadVersion(const ModelVersion& like, StateReader& in) {
-  auto version = std::make_shared<ModelVersion>();
-  version->number = static_cast<int64_t>(in.Number("version of the model", kMostNumber));
-  const auto floats = [&](const char* what, const std::vector<float>& other) {
-    in.ExpectNumber(what, other.size());
-    return in.Floats(other.size());
-  };
-  version->weights = floats("weights", like.weights);
-  version->buffers = floats("statistics", like.buffers);
-  version->downlink = floats("second vector of the algorithm", like.downlink);
-  // The newest version has none.
-  for (uint64_t left = in.Number("parameters of units", like.parameters.size()); left > 0; --left) {
-    version->parameters.push_back(in.Real("parameter of a unit"));
-  }
-  version->announcement_bytes = static_cast<int64_t>(in.Number("bytes of the policy", kMostNumber));
-  version->delta = like.delta;
-  if (version->delta) {
-    version->delta->sent = static_cast<int64_t>(in.Number("bytes of deltas", kMostNumber));
-  }
-  return version;
-}
+constexpr uint64_t kStateVersion = 3;
 
 }  // namespace
-
-std::unique_ptr<Aggregator> AggregatorOf(const FederatedOptions& options,
-                                         std::span<const Unit> layers, int64_t clients) {
-  return MakeAggregator(options.algorithm, {.numel = layers.back().offset + layers.back().numel,
-                                            .clients = clients,
-                                            .local_momentum = options.local.sgd.momentum});
-}
-
-std::vector<std::unique_ptr<LocalTrainer>> TrainersOf(const FederatedOptions& options,
-                                                      const Task& task, const SampleSet& samples,
-                                                      const ModelRequest& request,
-                                                      const ClientRule& rule) {
-  std::vector<std::unique_ptr<LocalTrainer>> trainers;
-  for (int i = 0; i < options.threads; ++i) {
-    trainers.push_back(std::make_unique<LocalTrainer>(task, samples, request, options.local, rule));
-  }
-  return trainers;
-}
-
-void CheckFederated(const FederatedOptions& options) {
-  const auto at_least = [](const char* what, int64_t got, int64_t least) {
-    if (got < least) throw Error(what, std::to_string(got), "at least " + std::to_string(least));
-  };
-  at_least("rounds", options.versions, 1);
-  at_least("local epochs", options.epochs, options.steps > 0 ? 0 : 1);
-  if (options.most_epochs > 0) at_least("local epochs", options.most_epochs, options.epochs);
-  at_least("threads", options.threads, 1);
-  at_least("residual age", options.residual_age, 0);
-  CheckSchedule(options.schedule);
-}
-
-LocalTask LocalTaskOf(const FederatedOptions& options, const FederatedKey& key,
-                      std::span<const int64_t> samples) {
-  int64_t epochs = options.epochs;
-  if (options.most_epochs > epochs) {
-    RandomStream random({.seed = options.local.seed,
-                         .step = static_cast<uint64_t>(key.Draws()),
-                         .worker = static_cast<uint32_t>(key.client),
-                         .layer = 1,
-                         .purpose = Purpose::kLocalOrder});
-    epochs += random.Below(static_cast<uint32_t>(options.most_epochs - epochs + 1));
-  }
-  return {.version = key.Draws(),
-          .client = key.client,
-          .samples = samples,
-          .epochs = epochs,
-          .steps = options.steps,
-          .base = {},
-          .rate = {}};
-}
-
-std::function<double(int64_t)> LocalRatesOf(const FederatedOptions& options, int64_t samples,
-                                            int64_t clients, int64_t version, int64_t first_step) {
-  if (!options.rate_over_steps) {
-    const double rate = LearningRate(options.schedule, version, options.versions);
-    return [rate](int64_t) { return rate; };
-  }
-  const int64_t batch = options.local.batch_size;
-  const auto epoch = static_cast<double>((samples + batch - 1) / batch);
-  const auto epochs =
-      static_cast<double>(options.epochs + std::max(options.epochs, options.most_epochs)) / 2;
-  const double task = options.steps > 0 ? static_cast<double>(options.steps) : epochs * epoch;
-  const double tasks = static_cast<double>(options.versions) *
-                       static_cast<double>(options.per_version) / static_cast<double>(clients);
-  const int64_t total = std::max<int64_t>(1, std::llround(task * tasks));
-  return [&options, first_step, total](int64_t step) {
-    return LearningRate(options.schedule, first_step + step, total);
-  };
-}
-
-double MeanRate(const LocalTask& task, int64_t steps) {
-  const double first = task.rate(0);
-  double sum = 0;
-  bool constant = true;
-  for (int64_t step = 0; step < steps; ++step) {
-    sum += task.rate(step);
-    constant = constant && task.rate(step) == first;
-  }
-  return constant ? first : sum / static_cast<double>(steps);
-}
 
 struct FederatedTraining::Impl {
   Impl(const FederatedOptions& chosen, const Task& chosen_task, const ModelRequest& request,
        const Partition& chosen_partition, std::unique_ptr<Policy> chosen_policy,
        ClientStore& chosen_store);
-  ~Impl();
 
-  void Check() const;
-  // Checks what secure aggregation needs.
-  void CheckMasks() const;
   // The server's weights of the newest version.
   std::vector<float>& ServerWeights() { return downlink->Exact() ? newest->weights : own; }
   // Makes the newest version of the server's weights and buffers.
@@ -220,20 +36,10 @@ struct FederatedTraining::Impl {
   // Lets the policy announce what it will decide for the next versions. Returns the bytes that tell
   // clients.
   int64_t Announce();
-  LocalTask TaskOf(const FederatedKey& key, const ModelVersion& base,
-                   std::span<const int64_t> samples) const;
-  int64_t CountedSteps(int64_t client) const {
-    const auto found = steps.find(client);
-    return found == steps.end() ? 0 : found->second;
-  }
-  // Trains and encodes a task. It changes nothing else.
-  void Run(LiveTask& task, LocalTrainer& trainer);
-  void Help(size_t thread);
   void Begin(std::shared_ptr<LiveTask> task);
   std::shared_ptr<LiveTask> Take(const FederatedKey& key);
   // Adds a counted task to the aggregator, and renews what its client keeps.
   void Add(const LiveTask& task);
-  void KeepOf(const LiveTask& task);
   // True where a client may start a task before its last one is in a version.
   bool KeepsAtCount() const { return aggregator->Traits().buffer > 0; }
 
@@ -241,7 +47,7 @@ struct FederatedTraining::Impl {
   const Task& task;
   const Partition& partition;
   std::unique_ptr<Policy> policy;
-  ClientStore& store;
+  ClientStates states;
   std::unique_ptr<SampleSet> samples;
   std::unique_ptr<Aggregator> aggregator;
   Weighting weighting;
@@ -249,8 +55,6 @@ struct FederatedTraining::Impl {
   std::unique_ptr<LocalTrainer> judge;                  // for evaluations
   std::unique_ptr<Uplink> uplink;
   std::unique_ptr<Downlink> downlink;
-  DownlinkLedger ledger;             // of deltas
-  std::map<int64_t, int64_t> steps;  // local steps of counted tasks, by client
   WorkerPool judges;
   std::shared_ptr<ModelVersion> newest;
   std::vector<float> own;     // the server's weights, where clients decode others
@@ -262,11 +66,7 @@ struct FederatedTraining::Impl {
   std::vector<double> buffer_sum;
   double weight_sum = 0;
 
-  std::mutex mutex;
-  std::condition_variable changed;
-  std::deque<std::shared_ptr<LiveTask>> queue;
-  bool stop = false;
-  std::vector<std::thread> helpers;
+  std::unique_ptr<TaskPool> pool;  // which ends before what its tasks read
 };
 
 FederatedTraining::Impl::Impl(const FederatedOptions& chosen, const Task& chosen_task,
@@ -276,7 +76,7 @@ FederatedTraining::Impl::Impl(const FederatedOptions& chosen, const Task& chosen
       task(chosen_task),
       partition(chosen_partition),
       policy(std::move(chosen_policy)),
-      store(chosen_store),
+      states(options, chosen_store),
       samples(task.OpenSamples()),
       judges(chosen.threads, UseOneThread) {
   KeepFreedMemory();
@@ -288,58 +88,16 @@ FederatedTraining::Impl::Impl(const FederatedOptions& chosen, const Task& chosen
                                     PlanUnits(layers, options.scope, options.buckets).units,
                                     options.memory, options.residual_decay);
   downlink = std::make_unique<Downlink>(options.downlink, layers, options.local.seed);
-  Check();
+  CheckServed(options, aggregator->Traits(), weighting, *policy);
   trainers = TrainersOf(options, task, *samples, request, aggregator->Traits().client);
   judge = std::make_unique<LocalTrainer>(task, *samples, request, options.local, ClientRule());
   if (options.memory == UplinkMemory::kEf21) known.resize(judge->initial_weights().size());
   Publish(judge->initial_weights(), judge->initial_buffers(), 0);
   Decided();
-  if (options.threads == 1) return;
-  for (int i = 0; i < options.threads; ++i) {
-    helpers.emplace_back([this, i] { Help(static_cast<size_t>(i)); });
-  }
-}
-
-FederatedTraining::Impl::~Impl() {
-  {
-    const std::lock_guard lock(mutex);
-    stop = true;
-    queue.clear();
-  }
-  changed.notify_all();
-  for (std::thread& helper : helpers) helper.join();
-}
-
-void FederatedTraining::Impl::Check() const {
-  CheckFederated(options);
-  if (options.masked_bytes > 0) CheckMasks();
-  if (options.memory == UplinkMemory::kEf21 &&
-      (!aggregator->Traits().mean_alone || weighting != Weighting::kUniform)) {
-    throw Error("uplink memory", "ef21",
-                "client or off with algorithm " + options.algorithm +
-                    ", as ef21 gives the server a uniform mean of all clients alone");
-  }
-  if (policy->Traits().reads_clock || policy->Traits().has_candidates) {
-    throw Error("policy", std::string(policy->Name()),
-                "one that reads neither a clock nor the gradients of workers, which federated "
-                "clients do not have");
-  }
-}
-
-void FederatedTraining::Impl::CheckMasks() const {
-  const auto refuse = [](const std::string& what, const std::string& why) {
-    throw Error("secure aggregation", "on", "off with " + what + ": " + why);
-  };
-  const AggregatorTraits& traits = aggregator->Traits();
-  if (traits.buffer > 0) {
-    refuse("algorithm " + options.algorithm,
-           "the server weighs each update by its staleness, and sees sums alone");
-  }
-  if (traits.client.control && traits.up_vectors == 1) {
-    refuse("algorithm " + options.algorithm,
-           "the server derives each client's control variate; scaffold:uplink=two sends them");
-  }
-  if (options.drop_diverged) refuse("diverged=drop", "nobody sees which update is not finite");
+  pool = std::make_unique<TaskPool>(options.threads, [this](LiveTask& live_task, size_t thread) {
+    RunTask({options, partition, states, aggregator->Traits(), *uplink}, live_task,
+            *trainers[thread]);
+  });
 }
 
 int64_t FederatedTraining::Impl::Announce() {
@@ -393,122 +151,9 @@ const ModelVersion& FederatedTraining::Impl::Decided() {
   return *newest;
 }
 
-LocalTask FederatedTraining::Impl::TaskOf(const FederatedKey& key, const ModelVersion& base,
-                                          std::span<const int64_t> own) const {
-  LocalTask local = LocalTaskOf(options, key, own);
-  local.base = base.weights;
-  local.buffers = base.buffers;
-  local.downlink = base.downlink;
-  return local;
-}
-
-void FederatedTraining::Impl::Run(LiveTask& live_task, LocalTrainer& trainer) {
-  const FederatedKey& key = live_task.key;
-  const ModelVersion& base = *live_task.base;
-  const std::vector<int64_t> own = partition.SamplesOf(key.client);
-  LocalTask local = TaskOf(key, base, own);
-  local.rate = LocalRatesOf(options, partition.SizeOf(key.client), partition.Clients(), key.version,
-                            live_task.first_step);
-  std::vector<float> state, statistics;
-  if (aggregator->Traits().client.HasState()) {
-    const auto kept = store.Get(key.client, StateKind::kControl);
-    state = kept ? FloatsOf(*kept) : std::vector<float>(base.weights.size());
-    local.state = state;
-  }
-  if (options.batch_norm == BatchNormRule::kLocal) {
-    if (const auto kept = store.Get(key.client, StateKind::kBatchNorm)) {
-      statistics = FloatsOf(*kept);
-      local.buffers = statistics;
-    }
-  }
-  std::optional<Bytes> optimizer;
-  if (options.keep_optimizer) {
-    optimizer = store.Get(key.client, StateKind::kOptimizer);
-    if (optimizer) std::tie(local.first_step, local.optimizer) = NumberedOf(*optimizer);
-  }
-  LocalResult trained = trainer.Train(local);
-  live_task.result = {.local_steps = trained.local_steps,
-                      .samples = trained.samples,
-                      .loss = trained.loss,
-                      .squared_loss = trained.squared_loss,
-                      .rate = MeanRate(local, trained.local_steps),
-                      .finite = trained.finite};
-  if (!trained.finite) return;
-  live_task.buffers = std::move(trained.buffers);
-  if (options.keep_optimizer) {
-    live_task.optimizer = Numbered(local.first_step + trained.local_steps, trained.optimizer);
-  }
-  const UplinkKey draws = {
-      .seed = options.local.seed, .version = key.Draws(), .client = key.client};
-  std::optional<Bytes> kept;
-  ByteSpan residual;
-  if (uplink->Keeps(base.parameters)) {
-    kept = store.Get(key.client, StateKind::kResidual);
-    if (kept) {
-      const auto [version, bytes] = NumberedOf(*kept);
-      const bool old = options.residual_age > 0 && key.version - version > options.residual_age;
-      if (!old) residual = bytes;
-    }
-  }
-  live_task.update = uplink->Encode(trained.update, base.parameters, residual, draws);
-  const auto add_bytes = [&](const EncodedUpdate& encoded) {
-    live_task.result.unit_bytes.resize(encoded.messages.size());
-    for (size_t u = 0; u < encoded.messages.size(); ++u) {
-      live_task.result.unit_bytes[u] += encoded.messages[u].size();
-    }
-    live_task.result.up_bytes += encoded.bytes();
-  };
-  add_bytes(live_task.update);
-  if (aggregator->Traits().up_vectors == 2) {
-    const double moves = static_cast<double>(trained.local_steps) * live_task.result.rate;
-    const auto scale = static_cast<float>(moves > 0 ? 1 / moves : 0);
-    std::vector<float>& moved = trained.update;
-    for (size_t i = 0; i < moved.size(); ++i) {
-      moved[i] = moves > 0 ? -base.downlink[i] - scale * moved[i] : 0;
-    }
-    EncodedUpdate control = uplink->Encode(moved, base.parameters, {}, draws);
-    add_bytes(control);
-    live_task.control = std::move(control.messages);
-  }
-  if (options.batch_norm == BatchNormRule::kAverage) {
-    live_task.result.up_bytes += std::ssize(live_task.buffers) * int64_t{sizeof(float)};
-  }
-  live_task.result.up_bytes = Masked(options, live_task.result.up_bytes);
-}
-
-void FederatedTraining::Impl::Help(size_t thread) {
-  UseOneThread();
-  while (true) {
-    std::shared_ptr<LiveTask> next;
-    {
-      std::unique_lock lock(mutex);
-      changed.wait(lock, [&] { return stop || !queue.empty(); });
-      if (stop) return;
-      next = std::move(queue.front());
-      queue.pop_front();
-      next->stage = LiveTask::Stage::kRunning;
-    }
-    try {
-      Run(*next, *trainers[thread]);
-    } catch (...) {
-      next->failure = std::current_exception();
-    }
-    {
-      const std::lock_guard lock(mutex);
-      next->stage = LiveTask::Stage::kDone;
-    }
-    changed.notify_all();
-  }
-}
-
 void FederatedTraining::Impl::Begin(std::shared_ptr<LiveTask> task) {
   live[task->key] = task;
-  if (helpers.empty()) return;
-  {
-    const std::lock_guard lock(mutex);
-    queue.push_back(std::move(task));
-  }
-  changed.notify_all();
+  pool->Begin(std::move(task));
 }
 
 std::shared_ptr<LiveTask> FederatedTraining::Impl::Take(const FederatedKey& key) {
@@ -540,10 +185,9 @@ void FederatedTraining::Impl::Add(const LiveTask& done) {
                                .rate = done.result.rate,
                                .staleness = newest->number - done.key.version};
   if (aggregator->Traits().client.HasState()) {
-    const auto kept = store.Get(done.key.client, StateKind::kControl);
-    std::vector<float> state = kept ? FloatsOf(*kept) : std::vector<float>(decoded.size());
+    std::vector<float> state = states.Control(done.key.client, decoded.size());
     aggregator->Advance(update, state);
-    store.Put(done.key.client, StateKind::kControl, FloatBytes(state));
+    states.KeepControl(done.key.client, state);
   }
   if (known.empty()) {
     aggregator->Add(update);
@@ -555,22 +199,7 @@ void FederatedTraining::Impl::Add(const LiveTask& done) {
     buffer_sum[i] += weight * static_cast<double>(done.buffers[i]);
   }
   weight_sum += weight;
-  if (!KeepsAtCount()) KeepOf(done);
-}
-
-// Renews what the client of a counted task keeps.
-void FederatedTraining::Impl::KeepOf(const LiveTask& done) {
-  if (options.rate_over_steps) steps[done.key.client] += done.result.local_steps;
-  if (done.base->delta) ledger.Decoded(done.key.client, done.key.version, *done.base->delta);
-  if (!done.update.state.empty()) {
-    store.Put(done.key.client, StateKind::kResidual, Numbered(done.key.version, done.update.state));
-  }
-  if (options.keep_optimizer) {
-    store.Put(done.key.client, StateKind::kOptimizer, done.optimizer);
-  }
-  if (options.batch_norm == BatchNormRule::kLocal && !done.buffers.empty()) {
-    store.Put(done.key.client, StateKind::kBatchNorm, FloatBytes(done.buffers));
-  }
+  if (!KeepsAtCount()) states.Keep(done);
 }
 
 FederatedTraining::FederatedTraining(const FederatedOptions& options, const Task& task,
@@ -587,24 +216,14 @@ void FederatedTraining::Start(const FederatedKey& key) {
   started->key = key;
   my.Decided();
   started->base = my.newest;
-  started->first_step = my.CountedSteps(key.client);
+  started->first_step = my.states.CountedSteps(key.client);
   my.Begin(std::move(started));
 }
 
 const FederatedResult& FederatedTraining::Finish(const FederatedKey& key) {
-  using Stage = LiveTask::Stage;
   Impl& my = *impl_;
   LiveTask& task = *my.live.at(key);
-  if (my.helpers.empty()) {
-    if (task.stage == Stage::kWaiting) {
-      my.Run(task, *my.trainers.front());
-      task.stage = Stage::kDone;
-    }
-  } else {
-    std::unique_lock lock(my.mutex);
-    my.changed.wait(lock, [&] { return task.stage == Stage::kDone; });
-  }
-  if (task.failure) std::rethrow_exception(task.failure);
+  my.pool->Wait(task);
   if (!task.result.finite && !my.options.drop_diverged) {
     throw Error("version " + std::to_string(key.version) + ", client " +
                 std::to_string(key.client) +
@@ -615,9 +234,7 @@ const FederatedResult& FederatedTraining::Finish(const FederatedKey& key) {
 
 void FederatedTraining::Abandon(const FederatedKey& key) {
   Impl& my = *impl_;
-  const std::shared_ptr<LiveTask> task = my.Take(key);
-  const std::lock_guard lock(my.mutex);
-  std::erase(my.queue, task);
+  my.pool->Forget(my.Take(key));
 }
 
 void FederatedTraining::Count(const FederatedKey& key, int times) {
@@ -625,7 +242,7 @@ void FederatedTraining::Count(const FederatedKey& key, int times) {
   std::shared_ptr<LiveTask> task = impl_->Take(key);
   if (!result.finite) return;
   task->times = times;
-  if (impl_->KeepsAtCount()) impl_->KeepOf(*task);
+  if (impl_->KeepsAtCount()) impl_->states.Keep(*task);
   impl_->counted.push_back(std::move(task));
 }
 
@@ -681,7 +298,7 @@ std::span<const double> FederatedTraining::parameters() const {
 std::span<const float> FederatedTraining::weights() const { return impl_->ServerWeights(); }
 std::span<const float> FederatedTraining::sent_weights() const { return impl_->newest->weights; }
 const Downlink& FederatedTraining::downlink() const { return *impl_->downlink; }
-const DownlinkLedger& FederatedTraining::ledger() const { return impl_->ledger; }
+const DownlinkLedger& FederatedTraining::ledger() const { return impl_->states.ledger(); }
 
 int64_t FederatedTraining::DownBytes() const {
   const ModelVersion& newest = *impl_->newest;
@@ -696,14 +313,15 @@ std::optional<int64_t> FederatedTraining::UpBytes() const {
   const auto messages = impl_->uplink->MessageBytes(newest.parameters);
   if (!messages) return std::nullopt;
   const bool statistics = impl_->options.batch_norm == BatchNormRule::kAverage;
-  return Masked(impl_->options,
-                *messages * impl_->aggregator->Traits().up_vectors +
-                    (statistics ? static_cast<int64_t>(newest.buffers.size() * sizeof(float)) : 0));
+  return MaskedBytes(
+      impl_->options,
+      *messages * impl_->aggregator->Traits().up_vectors +
+          (statistics ? static_cast<int64_t>(newest.buffers.size() * sizeof(float)) : 0));
 }
 
 int64_t FederatedTraining::LocalStepsOf(const FederatedKey& key) const {
   const std::vector<int64_t> own(static_cast<size_t>(impl_->partition.SizeOf(key.client)));
-  return LocalSteps(impl_->TaskOf(key, *impl_->newest, own), impl_->options.local.batch_size);
+  return LocalSteps(LocalTaskOf(impl_->options, key, own), impl_->options.local.batch_size);
 }
 
 std::vector<Decision> FederatedTraining::TakeDecisions() { return impl_->policy->TakeDecisions(); }
@@ -736,12 +354,7 @@ void FederatedTraining::Save(StateWriter& out) const {
   for (const double value : my.known) out.Real(value);
   out.Number(my.own.size());
   out.Floats(my.own);
-  SaveParts(out, *my.downlink, my.ledger);
-  out.Number(my.steps.size());
-  for (const auto& [client, count] : my.steps) {
-    out.Number(static_cast<uint64_t>(client));
-    out.Number(static_cast<uint64_t>(count));
-  }
+  SaveParts(out, *my.downlink, my.states);
   my.aggregator->Save(out);
   SavePolicy(*my.policy, out);
 }
@@ -779,18 +392,13 @@ void FederatedTraining::Load(StateReader& in) {
   in.ExpectNumber("weights of the server", my.own.size());
   in.Floats(my.own);
   my.downlink->Load(in);
-  my.ledger.Load(in);
-  my.steps.clear();
-  for (uint64_t left = in.Number("clients with steps", in.Left()); left > 0; --left) {
-    const auto client = static_cast<int64_t>(in.Number("client", kMostNumber));
-    my.steps[client] = static_cast<int64_t>(in.Number("steps of a client", kMostNumber));
-  }
+  my.states.Load(in);
   my.aggregator->Load(in);
   LoadPolicy(*my.policy, in);
   my.newest = bases.rbegin()->second;
   my.decided = false;
   for (std::shared_ptr<LiveTask>& task : live) {
-    task->first_step = my.CountedSteps(task->key.client);
+    task->first_step = my.states.CountedSteps(task->key.client);
     my.Begin(std::move(task));
   }
 }
