@@ -7,6 +7,8 @@
 #include <map>
 #include <numeric>
 #include <set>
+#include <span>
+#include <string>
 
 namespace legacy::analysis {
 namespace {
@@ -19,8 +21,8 @@ std::string Median(const std::vector<double>& values) {
   return values.empty() ? "-" : Figure(Quantile(values, 0.5));
 }
 
-// A Column of the table of rounds has a cell for each policy. It is shown where it says anything of
-// one of them.
+// A Column of the tables of rounds has a cell for each policy. It is shown where it says anything
+// of one of them.
 struct Column {
   std::string name;
   bool (*shown)(const RoundFigures& figures);
@@ -69,6 +71,9 @@ const Column kRoundColumns[] = {
     {"work s", Known<&RoundFigures::work>, MedianOf<&RoundFigures::work>},
     {"upload s", Known<&RoundFigures::up>, MedianOf<&RoundFigures::up>},
     {"wait s", Any<&RoundFigures::wait>, MedianOf<&RoundFigures::wait>},
+};
+
+const Column kTaskColumns[] = {
     {"counted of started", Always,
      [](const RoundFigures& figures) {
        return fmt::format("{:.0f}/{:.0f}", Sum(figures.counted), Sum(figures.started));
@@ -79,20 +84,19 @@ const Column kRoundColumns[] = {
     {"cancelled", Any<&RoundFigures::cancelled>, SumOf<&RoundFigures::cancelled>},
     {"stale", Any<&RoundFigures::stale>, SumOf<&RoundFigures::stale>},
     {"staleness", Any<&RoundFigures::staleness>, MedianOf<&RoundFigures::staleness>},
+    {"residual age", Known<&RoundFigures::residual_age>, MedianOf<&RoundFigures::residual_age>},
+    {"residual norm", Known<&RoundFigures::residual_norm>, MedianOf<&RoundFigures::residual_norm>},
     {"MB down a task", Always, OfTask<&RoundFigures::mb_down>},
     {"MB up a task", Always, OfTask<&RoundFigures::mb_up>},
 };
 
-Table RoundsTable(const std::vector<FederatedPolicy>& policies) {
-  Table table{.title = "Rounds: median time, and medians of the critical task's parts",
-              .header = {"policy"},
-              .rows = {}};
-  std::vector<RoundFigures> figures;
-  for (const FederatedPolicy& policy : policies) {
-    figures.push_back(FiguresOf(policy.rounds));
-    table.rows.push_back({policy.name});
-  }
-  for (const Column& column : kRoundColumns) {
+// Returns a table with a row for each policy.
+Table ColumnTable(const std::string& title, std::span<const Column> columns,
+                  const std::vector<FederatedPolicy>& policies,
+                  const std::vector<RoundFigures>& figures) {
+  Table table{.title = title, .header = {"policy"}, .rows = {}};
+  for (const FederatedPolicy& policy : policies) table.rows.push_back({policy.name});
+  for (const Column& column : columns) {
     if (std::ranges::none_of(figures, column.shown)) continue;
     table.header.push_back(column.name);
     for (size_t i = 0; i < figures.size(); ++i) table.rows[i].push_back(column.cell(figures[i]));
@@ -111,8 +115,8 @@ Table GroupsTable(const std::vector<FederatedPolicy>& policies) {
       table.rows.push_back({policy.name, group.name, std::to_string(group.clients / trainings),
                             Percent(group.task_share), Percent(group.counted_share),
                             Median(group.seconds), std::to_string(group.never),
-                            Figure(static_cast<double>(group.down_bytes) / 1e6),
-                            Figure(static_cast<double>(group.up_bytes) / 1e6), Figure(group.usd)});
+                            Figure(group.down_bytes / 1e6), Figure(group.up_bytes / 1e6),
+                            Figure(group.usd)});
     }
   }
   return table;
@@ -183,7 +187,12 @@ std::vector<Table> FederatedTables(const RunDirectory& run, const Summary& summa
   std::vector<Table> tables;
   const std::vector<FederatedPolicy> policies = FederatedPolicies(run, summary);
   if (policies.empty()) return tables;
-  tables.push_back(RoundsTable(policies));
+  std::vector<RoundFigures> figures;
+  for (const FederatedPolicy& policy : policies) figures.push_back(FiguresOf(policy.rounds));
+  tables.push_back(ColumnTable("Rounds: median time, and medians of the critical task's parts",
+                               kRoundColumns, policies, figures));
+  tables.push_back(ColumnTable("Tasks of all rounds, and medians of what a round found",
+                               kTaskColumns, policies, figures));
   for (Table table : {GroupsTable(policies), DecilesTable(policies)}) {
     if (!table.rows.empty()) tables.push_back(std::move(table));
   }

@@ -22,8 +22,8 @@ struct FederatedPolicy {
 // Returns the rows by policy; empty where the run has no rounds.
 std::vector<FederatedPolicy> FederatedPolicies(const RunDirectory& run, const Summary& summary);
 
-// Returns the tables of a federated run: rounds, clients by group, and clients by decile of speed.
-// Empty for other runs.
+// Returns the tables of a federated run: rounds, their tasks, clients by group, and clients by
+// decile of speed. Empty for other runs.
 std::vector<Table> FederatedTables(const RunDirectory& run, const Summary& summary);
 
 }  // namespace legacy::analysis

@@ -62,30 +62,38 @@ const char* Parse(const std::string& text, std::optional<Value>& value) {
   return text.empty() ? "" : Parse(text, value.emplace());
 }
 
-// Returns the position of each column of Row in the file's header line. Columns may come in any
-// order, and unknown ones are skipped.
+// Columns that files of earlier versions lack.
+constexpr std::string_view kAddedColumns[] = {"residuals", "residual_age", "residual_norm"};
+
+// Returns the position of each column of Row in the file's header line; nothing for an added column
+// that it lacks. Columns may come in any order, and unknown ones are skipped.
 template <class Row>
-std::vector<size_t> LocateColumns(const std::string& where, const CsvRecord& header,
-                                  std::span<const Metric> metrics) {
-  std::vector<size_t> places;
+std::vector<std::optional<size_t>> LocateColumns(const std::string& where, const CsvRecord& header,
+                                                 std::span<const Metric> metrics) {
+  std::vector<std::optional<size_t>> places;
   for (const std::string& name : ColumnNames<Row>(metrics)) {
     const auto found = std::ranges::find(header.fields, name);
-    if (found == header.fields.end()) {
+    if (found != header.fields.end()) {
+      places.emplace_back(static_cast<size_t>(found - header.fields.begin()));
+    } else if (std::ranges::find(kAddedColumns, name) != std::end(kAddedColumns)) {
+      places.emplace_back(std::nullopt);
+    } else {
       throw Error(where + ":1: columns", fmt::format("{}", fmt::join(header.fields, ",")),
                   "a header line with '" + name + "'");
     }
-    places.push_back(static_cast<size_t>(found - header.fields.begin()));
   }
   return places;
 }
 
 template <class Row>
-Row ParseRow(const std::string& where, const CsvRecord& record, const std::vector<size_t>& places,
-             std::span<const Metric> metrics) {
+Row ParseRow(const std::string& where, const CsvRecord& record,
+             const std::vector<std::optional<size_t>>& places, std::span<const Metric> metrics) {
   Row row;
   auto place = places.begin();
   VisitColumns(row, metrics, [&](const auto& name, const char*, auto& member) {
-    const std::string& text = record.fields[*place++];
+    const std::optional<size_t> position = *place++;
+    if (!position) return;
+    const std::string& text = record.fields[*position];
     const std::string allowed = Parse(text, member);
     if (!allowed.empty()) {
       throw Error(fmt::format("{}:{}: column '{}'", where, record.line, name), text, allowed);
@@ -152,7 +160,7 @@ std::vector<Row> ParseRows(const std::string& where, const std::string& text, Ru
   CsvRecord record;
   std::vector<Row> rows;
   if (parser.Next(record)) {
-    const std::vector<size_t> places = LocateColumns<Row>(where, record, run.manifest.metrics);
+    const auto places = LocateColumns<Row>(where, record, run.manifest.metrics);
     const size_t width = record.fields.size();
     OrderCheck<Row> check_order;
     while (parser.Next(record)) {

@@ -36,6 +36,10 @@ std::string ShowReached(const CensoredSpread& value, size_t seeds) {
   return fmt::format("{}/{} reached", value.reached, seeds);
 }
 
+std::string ShowTime(const CensoredSpread& value, size_t seeds) {
+  return value.spread.count > 0 ? ShowTime(value.spread, 1) : ShowReached(value, seeds);
+}
+
 std::string ShowMetric(const Metric& metric, const Spread& spread) {
   return Show(spread, metric.Scale(), MetricDecimals(metric, spread.mean));
 }
@@ -54,27 +58,12 @@ Table MetricTable(const Summary& summary) {
       {}};
   const bool dense = summary.policies.front().speedup_dense.has_value();
   const bool fp16 = summary.policies.front().speedup_fp16.has_value();
-  if (summary.federated) {
-    table.title += summary.priced ? ", with rounds, USD and client hours to it"
-                                  : ", with rounds and client hours to it";
-    table.header.emplace_back("rounds");
-    if (summary.priced) table.header.emplace_back("USD");
-    table.header.emplace_back("client hours");
-  }
   if (dense) table.header.push_back("speed-up over dense");
   if (fp16) table.header.push_back("speed-up over fp16");
   table.header.push_back(metric.fraction ? "final, points over baseline (pairs)"
                                          : "final, over baseline (pairs)");
   for (const PolicySummary& policy : summary.policies) {
     const size_t seeds = policy.seeds.size();
-    const auto show_time = [&](const CensoredSpread& value) {
-      if (!summary.target) return std::string("-");
-      return value.spread.count > 0 ? ShowTime(value.spread, 1) : ShowReached(value, seeds);
-    };
-    const auto show_rounds = [&](const CensoredSpread& value) {
-      if (value.spread.count == 0) return show_time(value);
-      return Show(value.spread, 1, seeds > 1 ? 1 : 0);
-    };
     const auto show_ratio = [&](const CensoredSpread& value) {
       if (!summary.target) return std::string("-");
       return value.spread.count > 0 ? ShowRatio(value.spread) : ShowReached(value, seeds);
@@ -82,14 +71,30 @@ Table MetricTable(const Summary& summary) {
     std::vector<std::string> row = {
         MarkedName(policy.name, policy.decisions), fmt::format("{}/{}", policy.finished, seeds),
         ShowMetric(metric, policy.final_metric), ShowMetric(metric, policy.best_metric),
-        show_time(policy.time_to_target)};
-    if (summary.federated) row.push_back(show_rounds(policy.rounds_to_target));
-    if (summary.priced) row.push_back(show_time(policy.usd_to_target));
-    if (summary.federated) row.push_back(show_time(policy.client_hours_to_target));
+        summary.target ? ShowTime(policy.time_to_target, seeds) : "-"};
     if (dense) row.push_back(show_ratio(*policy.speedup_dense));
     if (fp16) row.push_back(show_ratio(*policy.speedup_fp16));
     row.push_back(policy.name == summary.baseline ? "baseline"
                                                   : ShowPaired(metric, policy.metric_difference));
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
+// The table of what a federated run took to reach its target.
+Table TargetTable(const Summary& summary) {
+  Table table{"What the target took", {"policy", "rounds"}, {}};
+  if (summary.priced) table.header.emplace_back("USD");
+  table.header.emplace_back("client hours");
+  for (const PolicySummary& policy : summary.policies) {
+    const size_t seeds = policy.seeds.size();
+    const CensoredSpread& rounds = policy.rounds_to_target;
+    std::vector<std::string> row = {MarkedName(policy.name, policy.decisions),
+                                    rounds.spread.count > 0
+                                        ? Show(rounds.spread, 1, seeds > 1 ? 1 : 0)
+                                        : ShowReached(rounds, seeds)};
+    if (summary.priced) row.push_back(ShowTime(policy.usd_to_target, seeds));
+    row.push_back(ShowTime(policy.client_hours_to_target, seeds));
     table.rows.push_back(std::move(row));
   }
   return table;
@@ -192,7 +197,9 @@ bool Evaluates(const Summary& summary) {
 std::vector<Table> Tables(const Summary& summary) {
   const bool times_alone = !Evaluates(summary);
   std::vector<Table> tables = {VolumeTable(summary, times_alone), NetworkTable(summary)};
-  if (!times_alone) tables.insert(tables.begin(), MetricTable(summary));
+  if (times_alone) return tables;
+  if (summary.federated && summary.target) tables.insert(tables.begin(), TargetTable(summary));
+  tables.insert(tables.begin(), MetricTable(summary));
   return tables;
 }
 

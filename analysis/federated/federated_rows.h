@@ -41,6 +41,11 @@ struct RoundRow {
   std::optional<double> critical_downloaded = {};
   std::optional<double> critical_worked = {};
   std::optional<double> critical_uploaded = {};
+  // Clients that hold residuals at the version, and means over them: versions since the one that
+  // the update started from whose rest they hold, and L2 norms. Nothing where no client holds any.
+  std::optional<int64_t> residuals = {};
+  std::optional<double> residual_age = {};
+  std::optional<double> residual_norm = {};
 
   template <class Self, class Visitor>
   static void Columns(Self& row, Visitor&& visit) {
@@ -72,6 +77,9 @@ struct RoundRow {
     visit("critical_downloaded", "s", row.critical_downloaded);
     visit("critical_worked", "s", row.critical_worked);
     visit("critical_uploaded", "s", row.critical_uploaded);
+    visit("residuals", "", row.residuals);
+    visit("residual_age", "", row.residual_age);
+    visit("residual_norm", "", row.residual_norm);
   }
 };
 

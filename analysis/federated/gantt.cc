@@ -70,9 +70,13 @@ std::optional<RoundTasks> MedianRoundTasks(std::span<const RoundRow> rounds,
   std::vector<size_t> ends;  // of each round's tasks
   size_t end = 0;
   for (const RoundRow& row : rounds) {
-    end += static_cast<size_t>(row.counted + row.late + row.lost + row.interrupted + row.cancelled +
-                               row.stale);
-    if (end > tasks.size()) break;
+    bool known = true;
+    for (const int64_t ended :
+         {row.counted, row.late, row.lost, row.interrupted, row.cancelled, row.stale}) {
+      known = known && static_cast<size_t>(ended) <= tasks.size() - end;
+      if (known) end += static_cast<size_t>(ended);
+    }
+    if (!known) break;
     ends.push_back(end);
     seconds.push_back(row.end - row.start);
   }
@@ -90,7 +94,8 @@ std::string GanttText(const RoundTasks& round, int rows) {
   const double start = ChartStart(tasks, round.round);
   const double span = std::max(1e-9, round.round.end - start);
   const auto column = [&](double time) {
-    return std::clamp(static_cast<int>(kColumns * ((time - start) / span)), 0, kColumns);
+    const double place = kColumns * ((time - start) / span);
+    return place > 0 ? static_cast<int>(std::min<double>(place, kColumns)) : 0;
   };
   std::string text = fmt::format(
       "Round {}: {} tasks in {:.4g} s, {} shown in the order of their ends\n"

@@ -14,6 +14,9 @@ namespace {
 constexpr size_t kDeciles = 10;
 constexpr double kBytesPerMb = 1e6;
 
+// Puts values in order; those that are no numbers, which files may have, come last.
+bool Before(double a, double b) { return std::isnan(b) ? !std::isnan(a) : a < b; }
+
 double Megabytes(int64_t bytes) { return static_cast<double>(bytes) / kBytesPerMb; }
 
 // Splits rows of clients where a training begins.
@@ -36,11 +39,11 @@ bool HasCritical(const RoundRow& row) {
 // Adds a client to its part. `predicted` collects for the median.
 void Add(ClientShare& share, std::vector<double>& predicted, const ClientRow& client) {
   ++share.clients;
-  share.tasks += client.tasks;
-  share.counted += client.counted;
+  share.tasks += static_cast<double>(client.tasks);
+  share.counted += static_cast<double>(client.counted);
   share.never += client.counted == 0;
-  share.down_bytes += client.down_bytes;
-  share.up_bytes += client.up_bytes;
+  share.down_bytes += static_cast<double>(client.down_bytes);
+  share.up_bytes += static_cast<double>(client.up_bytes);
   share.usd += client.usd;
   predicted.push_back(client.predicted_seconds);
 }
@@ -63,14 +66,14 @@ class Division {
   }
 
   std::vector<ClientShare> Take() {
-    int64_t tasks = 0, counted = 0;
+    double tasks = 0, counted = 0;
     for (const ClientShare& share : shares_) {
       tasks += share.tasks;
       counted += share.counted;
     }
-    const auto part = [](int64_t own, int64_t all) -> std::optional<double> {
+    const auto part = [](double own, double all) -> std::optional<double> {
       if (all == 0) return std::nullopt;
-      return static_cast<double>(own) / static_cast<double>(all);
+      return own / all;
     };
     for (size_t i = 0; i < shares_.size(); ++i) {
       shares_[i].task_share = part(shares_[i].tasks, tasks);
@@ -91,6 +94,7 @@ class Division {
 
 std::string Figure(double value) {
   if (value == 0) return "0";
+  if (!std::isfinite(value)) return fmt::format("{}", value);
   if (std::abs(value) >= 1e15 || std::abs(value) < 1e-6) return fmt::format("{:.3g}", value);
   const int digits = 3 - static_cast<int>(std::floor(std::log10(std::abs(value))));
   return fmt::format("{:.{}f}", value, std::clamp(digits, 0, 9));
@@ -101,7 +105,7 @@ std::string Percent(double share) { return fmt::format("{:.1f} %", 100 * share);
 std::string Percent(std::optional<double> share) { return share ? Percent(*share) : "-"; }
 
 double Quantile(std::vector<double> values, double share) {
-  std::sort(values.begin(), values.end());
+  std::ranges::sort(values, Before);
   const double place = share * static_cast<double>(values.size() - 1);
   const auto below = static_cast<size_t>(place);
   const size_t above = std::min(below + 1, values.size() - 1);
@@ -131,6 +135,8 @@ RoundFigures FiguresOf(std::span<const RoundRow> rounds) {
     figures.cancelled.push_back(static_cast<double>(row.cancelled));
     figures.stale.push_back(static_cast<double>(row.stale));
     figures.staleness.push_back(row.staleness_mean);
+    if (row.residual_age) figures.residual_age.push_back(*row.residual_age);
+    if (row.residual_norm) figures.residual_norm.push_back(*row.residual_norm);
     figures.mb_down.push_back(Megabytes(row.down_bytes));
     figures.mb_up.push_back(Megabytes(row.up_bytes));
     figures.usd.push_back(row.usd);
@@ -205,7 +211,7 @@ std::vector<ClientShare> SharesByDecile(std::span<const ClientRow> clients,
     if (rows.size() < kDeciles || !predicted) return {};
     std::vector<size_t> order(rows.size());
     std::iota(order.begin(), order.end(), 0);
-    std::ranges::stable_sort(order, {},
+    std::ranges::stable_sort(order, Before,
                              [&](size_t client) { return rows[client].predicted_seconds; });
     std::vector<size_t> part_of(rows.size());
     for (size_t part = 0; part < kDeciles; ++part) {

@@ -39,6 +39,8 @@ struct RoundFigures {
   std::vector<double> cancelled;
   std::vector<double> stale;
   std::vector<double> staleness;
+  std::vector<double> residual_age;  // of rounds after which clients hold residuals
+  std::vector<double> residual_norm;
   std::vector<double> mb_down;
   std::vector<double> mb_up;
   std::vector<double> usd;
@@ -76,15 +78,15 @@ struct TaskSeconds {
 struct ClientShare {
   std::string name;  // of the group, or number of the decile
   int64_t clients = 0;
-  int64_t tasks = 0;
-  int64_t counted = 0;
+  double tasks = 0;  // sums
+  double counted = 0;
   int64_t never = 0;                      // clients without a counted task
   std::optional<double> task_share = {};  // nothing where no part has any
   std::optional<double> counted_share = {};
   double predicted = 0;         // median of predicted seconds
   std::vector<double> seconds;  // of counted tasks
-  int64_t down_bytes = 0;
-  int64_t up_bytes = 0;
+  double down_bytes = 0;
+  double up_bytes = 0;
   double usd = 0;
 };
 

@@ -35,7 +35,9 @@ means. In short, the rows of each table are:
   run.doctor, run.fidelity    only if the run has them
   run.rounds        a version of a federated run, or a round that made none: start, end (s), numbers
                     of tasks by their ends, bytes (B), staleness, usd, usd_hours, client_seconds
-                    (s), client and times of the critical task (s; missing if no update was counted)
+                    (s), client and times of the critical task (s; missing if no update was
+                    counted), clients that hold residuals, their mean age (versions) and norm
+                    (missing if none does)
   run.tasks         a task: client, base_version, its times (s; missing if it did not come to that),
                     end, local_steps, samples, message_bytes (B), staleness
   run.clients       a client: group, region, samples, labels, slowdown, rates (bit/s), tasks,
@@ -205,7 +207,10 @@ COLUMNS = {
         critical_dispatched number? s
         critical_downloaded number? s
         critical_worked number? s
-        critical_uploaded number? s"""),
+        critical_uploaded number? s
+        residuals count?
+        residual_age number?
+        residual_norm number?"""),
     "tasks.csv": _columns("""
         policy text
         seed count
@@ -316,6 +321,10 @@ class Target:
 
 
 ACCURACY = Metric("accuracy", "accuracy", "higher", "fraction")
+
+
+# Columns that files of earlier versions lack, and so their tables.
+ADDED_COLUMNS = ("residuals", "residual_age", "residual_norm")
 
 
 def metric_columns(metrics):
@@ -526,7 +535,7 @@ def _read_csv(file, types, notes):
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     try:
         names = next(reader, list(types))
-        missing = [name for name in types if name not in names]
+        missing = [name for name in types if name not in names and name not in ADDED_COLUMNS]
         if missing:
             raise ResultsError(f"{file}:1: allowed: a header line with '{missing[0]}'")
         return names, [_convert(file, reader.line_num, names, types, row) for row in reader]

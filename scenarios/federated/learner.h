@@ -23,6 +23,7 @@
 #include "trainer/clock/traffic_record.h"
 #include "trainer/data/task_catalog.h"
 #include "trainer/federated/partition_view.h"
+#include "trainer/federated/uplink.h"
 
 namespace legacy {
 
@@ -43,6 +44,7 @@ struct VersionFacts {
   // With a server: payloads down and up, and the work of the last task that came.
   double transfer_bytes = 0;
   ClientSeconds critical;
+  HeldResiduals residuals = {};
 };
 
 // A Learner has one training, or the record of one. Rows have neither policy nor seed.

@@ -13,6 +13,8 @@ RowsOfTrainings RowsOf(const analysis::RunDirectory& run) {
   take(run.evaluations, [](TrainingRows& to, auto& row) { to.evaluations[row.step] = row; });
   take(run.layers, [](TrainingRows& to, auto& row) { to.layers.push_back(row); });
   take(run.decisions, [](TrainingRows& to, auto& row) { to.decisions.push_back(row); });
+  // Rounds that made no version come before the one that did.
+  take(run.rounds, [](TrainingRows& to, auto& row) { to.rounds[row.version] = row; });
   take(run.clients, [](TrainingRows& to, auto& row) { to.clients.push_back(row); });
   return all;
 }
@@ -22,12 +24,19 @@ VersionFacts FactsOf(const TrainingRows& rows, int64_t version) {
     throw Error("replay: version " + std::to_string(version + 1) + " is not in the record");
   }
   const analysis::StepRow& step = rows.steps[static_cast<size_t>(version)];
-  return {.learning_rate = step.learning_rate,
-          .loss = step.training_loss,
-          .elements_sent = step.elements_sent,
-          .message_bytes = step.message_bytes,
-          .transfer_bytes = step.nic_bytes,
-          .critical = {}};
+  VersionFacts facts = {.learning_rate = step.learning_rate,
+                        .loss = step.training_loss,
+                        .elements_sent = step.elements_sent,
+                        .message_bytes = step.message_bytes,
+                        .transfer_bytes = step.nic_bytes,
+                        .critical = {}};
+  if (const auto round = rows.rounds.find(version + 1); round != rows.rounds.end()) {
+    const analysis::RoundRow& row = round->second;
+    facts.residuals = {.clients = row.residuals.value_or(0),
+                       .age = row.residual_age.value_or(0),
+                       .norm = row.residual_norm.value_or(0)};
+  }
+  return facts;
 }
 
 Evaluation EvaluationOf(const TrainingRows& rows, int64_t version) {

@@ -21,6 +21,7 @@ struct TrainingRows {
   std::vector<analysis::LayerRow> layers;
   std::vector<analysis::DecisionRow> decisions;
   std::vector<analysis::ClientRow> clients;
+  std::map<int64_t, analysis::RoundRow> rounds;  // by version: those that made it
 };
 
 // RowsOfTrainings has those of each training, by policy and seed.

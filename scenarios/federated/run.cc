@@ -127,7 +127,7 @@ class Training : public PlanListener {
     if (round.row.made) version_ = version;
     if (!written) {
       analysis::RoundRow row = Named(RowOf(round));
-      if (round.row.made) row.selected_loss = learner_.Facts().loss;
+      if (round.row.made) AddFacts(learner_.Facts(), row);
       sink_.Write(row);
     }
     if (!round.row.made) return;
@@ -178,6 +178,15 @@ class Training : public PlanListener {
     row.policy = name_;
     row.seed = seed_;
     return row;
+  }
+
+  static void AddFacts(const VersionFacts& facts, analysis::RoundRow& row) {
+    row.selected_loss = facts.loss;
+    const HeldResiduals& held = facts.residuals;
+    if (held.clients == 0) return;
+    row.residuals = held.clients;
+    row.residual_age = held.age;
+    row.residual_norm = held.norm;
   }
 
   // True while rows are of what was written before the run was interrupted.

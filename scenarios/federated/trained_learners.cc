@@ -130,8 +130,9 @@ FederatedOptions OptionsOf(const Scenario& s, const PlanRequest& request, uint64
   if (weighting != "auto") {
     options.weighting = weighting == "samples" ? Weighting::kSamples : Weighting::kUniform;
   }
-  options.keep_optimizer =
-      ParseChoice(values.at("client-state"), "federated.client_state", {"reset", "keep"}) == "keep";
+  const std::string state =
+      ParseChoice(values.at("client-state"), "federated.client_state", {"auto", "reset", "keep"});
+  if (state != "auto") options.keep_optimizer = state == "keep";
   options.memory = ChoiceOf<UplinkMemory>(values, "uplink-memory", kUplinkMemoryTexts);
   options.residual_decay =
       ParseNumber(values.at("residual-decay"), "federated.residual_decay", 0, 1);
@@ -250,6 +251,7 @@ class TrainedLearner : public FederatedLearner {
     } else {
       Conclude();
       training_.Update();
+      facts_.residuals = training_.Residuals();
     }
     gathered_ = VersionFacts();
     losses_.clear();

@@ -104,8 +104,10 @@ const std::vector<FederatedOption>& FederatedOptionRows() {
        "which samples each client has: iid, dirichlet, dirichlet-client, shards, labels, quantity, "
        "power-law, natural, with their options",
        FederatedUse::kRun},
-      {"client-state", "reset|keep", "reset", "Learning",
-       "optimizer of a client: new in each task, or that of its last task", FederatedUse::kRun},
+      {"client-state", "auto|reset|keep", "auto", "Learning",
+       "optimizer of a client: new in each task, or that of its last task; auto: keep for diloco, "
+       "reset for others",
+       FederatedUse::kRun},
       {"downlink", "dense|fp16|delta:CODEC@P", "dense", "Learning",
        "how the model travels to clients, who train from what they decode: fp32, half precision, "
        "or "

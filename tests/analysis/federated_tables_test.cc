@@ -1,6 +1,8 @@
 #include "analysis/federated_tables.h"
 
 #include <map>
+#include <sstream>
+#include <string>
 
 #include "analysis/tables.h"
 #include "tests/analysis/fixture.h"
@@ -86,7 +88,8 @@ TEST(FederatedTables, RoundsAreOfTheCriticalTaskAndOfAllTasks) {
   // Rounds of 5, 6 and 10 s; uploads of 2, 2 and 4 s; so 0, 1 and 3 s are waited for others.
   run.rounds = {Round("dense", 1, 0, 5, 2), Round("dense", 2, 5, 6, 2),
                 Round("dense", 3, 11, 10, 4)};
-  const auto cells = Cells(FederatedTables(run, Summarise(run)).at(0));
+  const auto tables = FederatedTables(run, Summarise(run));
+  const auto cells = Cells(tables.at(0));
   EXPECT_EQ(cells.at("dense/rounds"), "3");
   EXPECT_EQ(cells.at("dense/round s"), "6.000");
   EXPECT_EQ(cells.at("dense/95th percentile"), "9.600");
@@ -94,14 +97,59 @@ TEST(FederatedTables, RoundsAreOfTheCriticalTaskAndOfAllTasks) {
   EXPECT_EQ(cells.at("dense/work s"), "2.000");
   EXPECT_EQ(cells.at("dense/upload s"), "2.000");
   EXPECT_EQ(cells.at("dense/wait s"), "1.000");
-  EXPECT_EQ(cells.at("dense/counted of started"), "6/12");
-  EXPECT_EQ(cells.at("dense/lost"), "3");
-  EXPECT_EQ(cells.at("dense/late"), "3");
+  const auto tasks = Cells(tables.at(1));
+  EXPECT_EQ(tasks.at("dense/counted of started"), "6/12");
+  EXPECT_EQ(tasks.at("dense/lost"), "3");
+  EXPECT_EQ(tasks.at("dense/late"), "3");
   // 24 MB and 6 MB of twelve tasks that ended.
-  EXPECT_EQ(cells.at("dense/MB down a task"), "2.000");
-  EXPECT_EQ(cells.at("dense/MB up a task"), "0.5000");
-  EXPECT_FALSE(cells.contains("dense/staleness"));
-  EXPECT_FALSE(cells.contains("dense/stale"));
+  EXPECT_EQ(tasks.at("dense/MB down a task"), "2.000");
+  EXPECT_EQ(tasks.at("dense/MB up a task"), "0.5000");
+  EXPECT_FALSE(tasks.contains("dense/staleness"));
+  EXPECT_FALSE(tasks.contains("dense/stale"));
+  EXPECT_FALSE(tasks.contains("dense/residual age"));
+}
+
+// Clients hold something from the second round on.
+TEST(FederatedTables, ResidualsAreThoseThatClientsHold) {
+  RunDirectory run = MakeRun({"dense", "topk"}, {1});
+  for (int64_t version = 1; version <= 4; ++version) {
+    run.rounds.push_back(Round("dense", version, 0, 5, 2));
+    run.rounds.push_back(Round("topk", version, 0, 5, 2));
+    if (version == 1) continue;
+    run.rounds.back().residuals = 2;
+    run.rounds.back().residual_age = static_cast<double>(version);
+    run.rounds.back().residual_norm = 0.5;
+  }
+  const auto tasks = Cells(FederatedTables(run, Summarise(run)).at(1));
+  EXPECT_EQ(tasks.at("topk/residual age"), "3.000");
+  EXPECT_EQ(tasks.at("topk/residual norm"), "0.5000");
+  EXPECT_EQ(tasks.at("dense/residual age"), "-");
+}
+
+// Whatever happens in a run, its tables are as wide as others.
+TEST(FederatedTables, FitIntoTheWidthOfText) {
+  RunDirectory run = MakeRun({"fedprox:mu=0.01 legacy-both", "dense"}, {1});
+  for (const std::string& policy : run.manifest.policies) {
+    AddTraining(run, policy, 1, 1, {0.7, 0.8, 0.9, 0.9});
+    for (int64_t version = 1; version <= 40; ++version) {
+      RoundRow row = Round(policy, version, 10'000'000. * static_cast<double>(version), 6e6, 2);
+      row.started = 100'000;
+      row.counted = 90'000;
+      row.interrupted = row.cancelled = row.stale = 10'000;
+      row.staleness_mean = 12.5;
+      row.residual_age = row.residual_norm = 123.4;
+      run.rounds.push_back(row);
+    }
+    for (int64_t i = 0; i < 20; ++i) run.clients.push_back(Client(policy, i, "phones", 1, 1, 1));
+  }
+  const Summary summary = Summarise(run);
+  std::string text = TextTable(summary);
+  for (const Table& table : FederatedTables(run, summary)) text += RenderText(table);
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    EXPECT_LE(DisplayWidth(line), kTextWidth) << line;
+  }
+  EXPECT_NE(text.find("\nfedprox:mu=0.01 legacy-both  "), std::string::npos) << text;
 }
 
 TEST(FederatedTables, TasksOfAnAsynchronousServerBeginBeforeTheirRound) {
@@ -111,11 +159,12 @@ TEST(FederatedTables, TasksOfAnAsynchronousServerBeginBeforeTheirRound) {
   row.staleness_mean = 1.5;
   row.lost = row.late = 0;
   run.rounds = {row};
-  const auto cells = Cells(FederatedTables(run, Summarise(run)).at(0));
+  const auto tables = FederatedTables(run, Summarise(run));
+  const auto cells = Cells(tables.at(0)), tasks = Cells(tables.at(1));
   EXPECT_EQ(cells.at("dense/round s"), "1.000");
-  EXPECT_EQ(cells.at("dense/staleness"), "1.500");
+  EXPECT_EQ(tasks.at("dense/staleness"), "1.500");
   EXPECT_FALSE(cells.contains("dense/wait s"));
-  EXPECT_FALSE(cells.contains("dense/lost"));
+  EXPECT_FALSE(tasks.contains("dense/lost"));
 }
 
 TEST(FederatedTables, RoundsWithoutCountedTasksHaveNoParts) {
@@ -128,12 +177,12 @@ TEST(FederatedTables, RoundsWithoutCountedTasksHaveNoParts) {
   run.rounds = {row};
   run.clients = {Client("dense", 0, "all", 3, 0, 0)};
   const auto tables = FederatedTables(run, Summarise(run));
-  ASSERT_EQ(tables.size(), 2u);  // one client has no deciles
+  ASSERT_EQ(tables.size(), 3u);  // one client has no deciles
   const auto rounds = Cells(tables[0]);
   EXPECT_EQ(rounds.at("dense/round s"), "3.000");
   EXPECT_FALSE(rounds.contains("dense/work s"));
-  EXPECT_EQ(rounds.at("dense/MB up a task"), "-");
-  const auto groups = Cells(tables[1], 2);
+  EXPECT_EQ(Cells(tables[1]).at("dense/MB up a task"), "-");
+  const auto groups = Cells(tables[2], 2);
   EXPECT_EQ(groups.at("dense/all/share of tasks"), "-");
   EXPECT_EQ(groups.at("dense/all/share of counted"), "-");
   EXPECT_EQ(groups.at("dense/all/median task s"), "-");
@@ -155,8 +204,8 @@ TEST(FederatedTables, GroupsAndDecilesShareTasks) {
                Task("dense", 19, 9, "counted"), Task("dense", 19, 99, "late"),
                Task("topk", 19, 1, "counted")};
   const auto tables = FederatedTables(run, Summarise(run));
-  ASSERT_EQ(tables.size(), 3u);
-  const auto groups = Cells(tables[1], 2);
+  ASSERT_EQ(tables.size(), 4u);
+  const auto groups = Cells(tables[2], 2);
   EXPECT_EQ(groups.at("dense/phones/clients"), "18");
   EXPECT_EQ(groups.at("dense/phones/share of tasks"), "45.0 %");
   EXPECT_EQ(groups.at("dense/phones/share of counted"), "0.0 %");
@@ -168,7 +217,7 @@ TEST(FederatedTables, GroupsAndDecilesShareTasks) {
   EXPECT_EQ(groups.at("topk/silos/median task s"), "1.000");
   EXPECT_EQ(groups.at("dense/silos/MB down"), "2.000");
   EXPECT_EQ(groups.at("dense/silos/USD"), "0.2500");
-  const auto deciles = Cells(tables[2], 2);
+  const auto deciles = Cells(tables[3], 2);
   EXPECT_EQ(deciles.at("dense/share of tasks/1"), "55.0 %");
   EXPECT_EQ(deciles.at("dense/share of tasks/10"), "5.0 %");
   EXPECT_EQ(deciles.at("dense/share of counted/1"), "100.0 %");
@@ -199,8 +248,12 @@ TEST(FederatedSummary, CountsWhatTheTargetTook) {
   EXPECT_EQ(ToJson(summary)["policies"][0]["seeds"][0]["rounds_to_target"], 31);
   EXPECT_TRUE(ToJson(summary)["policies"][1]["seeds"][0]["usd_to_target"].is_null());
   const std::string text = TextTable(summary);
-  EXPECT_NE(text.find("with rounds, USD and client hours to it"), std::string::npos);
-  EXPECT_NE(text.find("  31        23.25         15.50 "), std::string::npos) << text;
+  EXPECT_NE(text.find("What the target took\npolicy       rounds          USD  client hours\n"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("\ndense            31        23.25         15.50\n"), std::string::npos)
+      << text;
+  EXPECT_NE(text.find("\ntopk    0/1 reached  0/1 reached   0/1 reached\n"), std::string::npos);
 }
 
 TEST(WaitsFor, NamesPartsGroupAndSlowTenth) {

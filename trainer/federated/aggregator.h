@@ -44,6 +44,8 @@ struct AggregatorTraits {
   // True where a version depends on the updates by their weighted mean alone, for which another
   // estimate may be given (ApplyMean).
   bool mean_alone = true;
+  // True where clients' optimizers go on in their next tasks, unless they are told not to.
+  bool keeps_optimizer = false;
   // Kernel of the clock that makes a version of the mean (compress/kernel_costs.h), where clients
   // do.
   const char* kernel = "accumulate";

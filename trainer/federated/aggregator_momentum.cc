@@ -40,10 +40,8 @@ class Momentum : public MeanAggregator {
   std::vector<float> velocity_;
 };
 
-Made MakeMomentum(const OptionReader& options, const FederationInfo& info, Weighting weighting,
+Made MakeMomentum(const OptionReader& options, const FederationInfo& info, AggregatorTraits traits,
                   bool nesterov) {
-  AggregatorTraits traits;
-  traits.weighting = weighting;
   traits.kernel = "optimizer.sgd";
   return std::make_unique<Momentum>(traits, info.numel, options.Number("rate", 1e-6, 100),
                                     options.Number("momentum", 0, 0.999999), nesterov);
@@ -52,11 +50,12 @@ Made MakeMomentum(const OptionReader& options, const FederationInfo& info, Weigh
 }  // namespace
 
 Made FedAvgM(const OptionReader& options, const FederationInfo& info) {
-  return MakeMomentum(options, info, Weighting::kSamples, false);
+  return MakeMomentum(options, info, {.weighting = Weighting::kSamples}, false);
 }
 
 Made DiLoCo(const OptionReader& options, const FederationInfo& info) {
-  return MakeMomentum(options, info, Weighting::kUniform, true);
+  return MakeMomentum(options, info, {.weighting = Weighting::kUniform, .keeps_optimizer = true},
+                      true);
 }
 
 }  // namespace legacy::aggregators

@@ -70,14 +70,32 @@ int64_t ClientStates::CountedSteps(int64_t client) const {
   return found == steps_.end() ? 0 : found->second;
 }
 
+HeldResiduals ClientStates::Residuals(int64_t version) const {
+  HeldResiduals all;
+  for (const auto& [client, held] : residuals_) {
+    const int64_t age = version - held.version;
+    if (options_.residual_age > 0 && age > options_.residual_age) continue;
+    ++all.clients;
+    all.age += static_cast<double>(age);
+    all.norm += held.norm;
+  }
+  if (all.clients == 0) return all;
+  all.age /= static_cast<double>(all.clients);
+  all.norm /= static_cast<double>(all.clients);
+  return all;
+}
+
 void ClientStates::Keep(const LiveTask& done) {
   const int64_t client = done.key.client;
   if (options_.rate_over_steps) steps_[client] += done.result.local_steps;
   if (done.base->delta) ledger_.Decoded(client, done.key.version, *done.base->delta);
   if (!done.update.state.empty()) {
     store_.Put(client, StateKind::kResidual, Numbered(done.key.version, done.update.state));
+    if (options_.memory == UplinkMemory::kClient) {
+      residuals_[client] = {.version = done.key.version, .norm = done.update.residual_norm};
+    }
   }
-  if (options_.keep_optimizer) store_.Put(client, StateKind::kOptimizer, done.optimizer);
+  if (!done.optimizer.empty()) store_.Put(client, StateKind::kOptimizer, done.optimizer);
   if (options_.batch_norm == BatchNormRule::kLocal && !done.buffers.empty()) {
     store_.Put(client, StateKind::kBatchNorm, FloatBytes(done.buffers));
   }
@@ -90,6 +108,12 @@ void ClientStates::Save(StateWriter& out) const {
     out.Number(static_cast<uint64_t>(client));
     out.Number(static_cast<uint64_t>(count));
   }
+  out.Number(residuals_.size());
+  for (const auto& [client, held] : residuals_) {
+    out.Number(static_cast<uint64_t>(client));
+    out.Number(static_cast<uint64_t>(held.version));
+    out.Real(held.norm);
+  }
 }
 
 void ClientStates::Load(StateReader& in) {
@@ -98,6 +122,13 @@ void ClientStates::Load(StateReader& in) {
   for (uint64_t left = in.Number("clients with steps", in.Left()); left > 0; --left) {
     const auto client = static_cast<int64_t>(in.Number("client", kMostNumber));
     steps_[client] = static_cast<int64_t>(in.Number("steps of a client", kMostNumber));
+  }
+  residuals_.clear();
+  for (uint64_t left = in.Number("clients with residuals", in.Left()); left > 0; --left) {
+    const auto client = static_cast<int64_t>(in.Number("client", kMostNumber));
+    Held& held = residuals_[client];
+    held.version = static_cast<int64_t>(in.Number("version of a residual", kMostNumber));
+    held.norm = in.Real("norm of a residual");
   }
 }
 

@@ -49,6 +49,8 @@ class ClientStates {
   void KeepControl(int64_t client, const std::vector<float>& values);
   // Returns the local steps of a client's counted tasks.
   int64_t CountedSteps(int64_t client) const;
+  // Returns what clients hold at `version`. Residuals that are too old to be used are left out.
+  HeldResiduals Residuals(int64_t version) const;
   // Which versions clients have, with a downlink of deltas.
   const DownlinkLedger& ledger() const { return ledger_; }
 
@@ -64,6 +66,11 @@ class ClientStates {
   ClientStore& store_;
   DownlinkLedger ledger_;
   std::map<int64_t, int64_t> steps_;  // local steps of counted tasks, by client
+  struct Held {
+    int64_t version = 0;  // that its update started from
+    double norm = 0;
+  };
+  std::map<int64_t, Held> residuals_;  // by client
 };
 
 }  // namespace legacy

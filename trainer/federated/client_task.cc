@@ -54,8 +54,9 @@ void RunTask(const TaskContext& context, LiveTask& task, LocalTrainer& trainer) 
     statistics = context.states.Statistics(key.client);
     if (statistics) local.buffers = *statistics;
   }
+  const bool keeps_optimizer = KeepsOptimizer(options, context.traits);
   std::optional<NumberedState> optimizer;
-  if (options.keep_optimizer) optimizer = context.states.Optimizer(key.client);
+  if (keeps_optimizer) optimizer = context.states.Optimizer(key.client);
   if (optimizer) {
     local.first_step = optimizer->number();
     local.optimizer = optimizer->state();
@@ -69,7 +70,7 @@ void RunTask(const TaskContext& context, LiveTask& task, LocalTrainer& trainer) 
                  .finite = trained.finite};
   if (!trained.finite) return;
   task.buffers = std::move(trained.buffers);
-  if (options.keep_optimizer) {
+  if (keeps_optimizer) {
     task.optimizer = Numbered(local.first_step + trained.local_steps, trained.optimizer);
   }
   const UplinkKey draws = {

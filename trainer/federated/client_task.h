@@ -41,7 +41,7 @@ struct LiveTask {
   EncodedUpdate update;
   std::vector<Message> control;  // second vector, where two go up
   std::vector<float> buffers;
-  Bytes optimizer;
+  Bytes optimizer;         // empty: the client keeps none
   int64_t first_step = 0;  // local steps of the client's counted tasks before it
   std::exception_ptr failure;
   int times = 1;

@@ -49,6 +49,7 @@ struct ExchangeTraining::Impl {
   std::unique_ptr<SampleSet> samples;
   std::unique_ptr<Aggregator> aggregator;
   Weighting weighting;
+  bool keeps_optimizer;
   std::vector<std::unique_ptr<LocalTrainer>> trainers;  // one for each thread
   WorkerPool pool;
   std::unique_ptr<Aggregation> aggregation;
@@ -78,6 +79,7 @@ ExchangeTraining::Impl::Impl(const FederatedOptions& chosen, const Task& chosen_
   const std::vector<Unit> layers = LayersOf(request);
   aggregator = AggregatorOf(options, layers, partition.Clients());
   weighting = options.weighting.value_or(aggregator->Traits().weighting);
+  keeps_optimizer = KeepsOptimizer(options, aggregator->Traits());
   Check();
   trainers = TrainersOf(options, task, *samples, request, aggregator->Traits().client);
   weights = trainers.front()->initial_weights();
@@ -150,7 +152,7 @@ LocalResult ExchangeTraining::Impl::Train(int64_t client, LocalTrainer& trainer)
   local.base = weights;
   local.buffers = silo.buffers.empty() ? buffers : silo.buffers;
   local.optimizer = silo.optimizer;
-  local.first_step = options.keep_optimizer ? silo.steps : 0;
+  local.first_step = keeps_optimizer ? silo.steps : 0;
   local.rate =
       LocalRatesOf(options, partition.SizeOf(client), partition.Clients(), version, silo.steps);
   LocalResult result = trainer.Train(local);
@@ -240,7 +242,7 @@ ExchangeOutcome ExchangeTraining::Round() {
     Impl::Silo& silo = my.silos[client];
     if (my.options.batch_norm == BatchNormRule::kLocal) silo.buffers = std::move(result.buffers);
     silo.steps += result.local_steps;
-    if (my.options.keep_optimizer) silo.optimizer = std::move(result.optimizer);
+    if (my.keeps_optimizer) silo.optimizer = std::move(result.optimizer);
   }
   if (my.options.rate_over_steps) {
     outcome.learning_rate = std::accumulate(my.rates.begin(), my.rates.end(), 0.0) / my.Clients();

@@ -14,6 +14,7 @@
 #include "trainer/aggregation.h"
 #include "trainer/clock/step_work.h"
 #include "trainer/federated/federated_settings.h"
+#include "trainer/federated/partition.h"
 
 namespace legacy {
 

@@ -57,6 +57,10 @@ void CheckFederated(const FederatedOptions& options) {
   CheckSchedule(options.schedule);
 }
 
+bool KeepsOptimizer(const FederatedOptions& options, const AggregatorTraits& traits) {
+  return options.keep_optimizer.value_or(traits.keeps_optimizer);
+}
+
 LocalTask LocalTaskOf(const FederatedOptions& options, const FederatedKey& key,
                       std::span<const int64_t> samples) {
   int64_t epochs = options.epochs;

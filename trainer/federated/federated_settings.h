@@ -43,7 +43,8 @@ struct FederatedOptions {
   bool rate_over_steps = false;
   std::string algorithm = "fedavg";
   std::optional<Weighting> weighting = std::nullopt;  // nothing: the algorithm's
-  bool keep_optimizer = false;  // a client's optimizer goes on in its next task
+  // A client's optimizer goes on in its next task; nothing: as the algorithm has it.
+  std::optional<bool> keep_optimizer = std::nullopt;
   std::string scheme = "dense";
   std::string downlink = "dense";
   UplinkMemory memory = UplinkMemory::kClient;
@@ -87,6 +88,8 @@ std::vector<std::unique_ptr<LocalTrainer>> TrainersOf(const FederatedOptions& op
                                                       const Task& task, const SampleSet& samples,
                                                       const ModelRequest& request,
                                                       const ClientRule& rule);
+// Returns whether clients keep their optimizers.
+bool KeepsOptimizer(const FederatedOptions& options, const AggregatorTraits& traits);
 // Returns a client's task, without rates and what it starts from.
 LocalTask LocalTaskOf(const FederatedOptions& options, const FederatedKey& key,
                       std::span<const int64_t> samples);

@@ -298,6 +298,9 @@ std::span<const double> FederatedTraining::parameters() const {
 std::span<const float> FederatedTraining::weights() const { return impl_->ServerWeights(); }
 std::span<const float> FederatedTraining::sent_weights() const { return impl_->newest->weights; }
 const Downlink& FederatedTraining::downlink() const { return *impl_->downlink; }
+HeldResiduals FederatedTraining::Residuals() const {
+  return impl_->states.Residuals(impl_->newest->number);
+}
 const DownlinkLedger& FederatedTraining::ledger() const { return impl_->states.ledger(); }
 
 int64_t FederatedTraining::DownBytes() const {

@@ -69,6 +69,8 @@ class FederatedTraining {
   // Returns the bytes that a task of the newest version downloads on the first contact with its
   // client: model, the algorithm's second vector, statistics.
   int64_t DownBytes() const;
+  // Returns what clients hold of their updates at the newest version, with a memory of clients.
+  HeldResiduals Residuals() const;
   // Which versions clients have, with a downlink of deltas.
   const DownlinkLedger& ledger() const;
   // Returns the bytes that a task of the newest version uploads; nothing where they depend on the

@@ -5,7 +5,7 @@
 namespace legacy {
 namespace {
 
-constexpr uint64_t kMostNumber = uint64_t{1} << 62;
+constexpr uint64_t kMostVersionNumber = uint64_t{1} << 62;
 
 }  // namespace
 
@@ -23,7 +23,7 @@ void SaveVersion(const ModelVersion& version, StateWriter& out) {
 
 std::shared_ptr<ModelVersion> LoadVersion(const ModelVersion& like, StateReader& in) {
   auto version = std::make_shared<ModelVersion>();
-  version->number = static_cast<int64_t>(in.Number("version of the model", kMostNumber));
+  version->number = static_cast<int64_t>(in.Number("version of the model", kMostVersionNumber));
   const auto floats = [&](const char* what, const std::vector<float>& other) {
     in.ExpectNumber(what, other.size());
     return in.Floats(other.size());
@@ -35,10 +35,11 @@ std::shared_ptr<ModelVersion> LoadVersion(const ModelVersion& like, StateReader&
   for (uint64_t left = in.Number("parameters of units", like.parameters.size()); left > 0; --left) {
     version->parameters.push_back(in.Real("parameter of a unit"));
   }
-  version->announcement_bytes = static_cast<int64_t>(in.Number("bytes of the policy", kMostNumber));
+  version->announcement_bytes =
+      static_cast<int64_t>(in.Number("bytes of the policy", kMostVersionNumber));
   version->delta = like.delta;
   if (version->delta) {
-    version->delta->sent = static_cast<int64_t>(in.Number("bytes of deltas", kMostNumber));
+    version->delta->sent = static_cast<int64_t>(in.Number("bytes of deltas", kMostVersionNumber));
   }
   return version;
 }

@@ -7,8 +7,6 @@
 
 namespace legacy {
 
-using Stage = LiveTask::Stage;
-
 TaskPool::TaskPool(int threads, Run run) : run_(std::move(run)) {
   if (threads == 1) return;
   for (int i = 0; i < threads; ++i) {
@@ -37,13 +35,13 @@ void TaskPool::Begin(std::shared_ptr<LiveTask> task) {
 
 void TaskPool::Wait(LiveTask& task) {
   if (helpers_.empty()) {
-    if (task.stage == Stage::kWaiting) {
+    if (task.stage == LiveTask::Stage::kWaiting) {
       run_(task, 0);
-      task.stage = Stage::kDone;
+      task.stage = LiveTask::Stage::kDone;
     }
   } else {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return task.stage == Stage::kDone; });
+    changed_.wait(lock, [&] { return task.stage == LiveTask::Stage::kDone; });
   }
   if (task.failure) std::rethrow_exception(task.failure);
 }
@@ -63,7 +61,7 @@ void TaskPool::Help(size_t thread) {
       if (stop_) return;
       next = std::move(queue_.front());
       queue_.pop_front();
-      next->stage = Stage::kRunning;
+      next->stage = LiveTask::Stage::kRunning;
     }
     try {
       run_(*next, thread);
@@ -72,7 +70,7 @@ void TaskPool::Help(size_t thread) {
     }
     {
       const std::lock_guard lock(mutex_);
-      next->stage = Stage::kDone;
+      next->stage = LiveTask::Stage::kDone;
     }
     changed_.notify_all();
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cmath>
 #include <utility>
 
 #include "base/error.h"
@@ -168,7 +169,13 @@ EncodedUpdate Uplink::Encode(std::span<const float> update, std::span<const doub
     encoded.messages.push_back(codec.Encode(difference, own));
     codec.DecodeAdd(encoded.messages.back().bytes, shared, values);
   }
-  if (kept) encoded.state = kept->Save();
+  if (!kept) return encoded;
+  if (memory_ == UplinkMemory::kClient) {
+    double squares = 0;
+    for (const float value : kept->values) squares += static_cast<double>(value) * value;
+    encoded.residual_norm = std::sqrt(squares);
+  }
+  encoded.state = kept->Save();
   return encoded;
 }
 

@@ -42,8 +42,16 @@ struct UplinkKey {
 struct EncodedUpdate {
   std::vector<Message> messages;  // by unit
   Bytes state;                    // empty: the client keeps nothing
+  double residual_norm = 0;       // L2 norm of the residual in it; 0 with other memories
 
   int64_t bytes() const;  // of all messages
+};
+
+// HeldResiduals are what clients hold back of their updates at a version: means over them.
+struct HeldResiduals {
+  int64_t clients = 0;  // 0: none holds any
+  double age = 0;       // versions since the one that the held update started from
+  double norm = 0;      // L2 norm
 };
 
 // An Uplink is immutable: any thread may call its functions.

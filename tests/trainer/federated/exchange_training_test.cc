@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/error.h"
+#include "trainer/federated/federated_training.h"
 
 namespace legacy::exchange_training_test {
 namespace {

@@ -488,6 +488,66 @@ TEST_F(Federated, DropsOldResiduals) {
   EXPECT_NE(after(0, UplinkMemory::kClient), after(0, UplinkMemory::kOff));
 }
 
+// Age and norm are means over the clients that hold something, and of what the store has.
+TEST_F(Federated, SaysWhatClientsHold) {
+  FederatedOptions options = Options();
+  options.scheme = "topk";
+  const auto run = Make(options, 0.05);
+  EXPECT_EQ(run->training.Residuals().clients, 0);
+  run->Round({0, 1});
+  run->Round({1, 2});
+  run->Round({1});
+  const HeldResiduals held = run->training.Residuals();
+  EXPECT_EQ(held.clients, 3);
+  EXPECT_DOUBLE_EQ(held.age, (3 + 1 + 2) / 3.0);
+  double norms = 0;
+  for (int64_t client = 0; client < 3; ++client) {
+    const Bytes kept = run->store.Get(client, StateKind::kResidual).value();
+    StateReader in(kept);
+    in.Number();
+    double squares = 0;
+    for (const float value : run->training.uplink().ValuesOf(in.Blob())) {
+      squares += static_cast<double>(value) * value;
+    }
+    norms += std::sqrt(squares);
+  }
+  EXPECT_GT(norms, 0);
+  EXPECT_DOUBLE_EQ(held.norm, norms / 3);
+  // One that is too old to be added is not held.
+  options.residual_age = 2;
+  const auto young = Make(options, 0.05);
+  young->Round({0, 1});
+  young->Round({1, 2});
+  young->Round({1});
+  EXPECT_EQ(young->training.Residuals().clients, 2);
+  EXPECT_DOUBLE_EQ(young->training.Residuals().age, 1.5);
+  for (const UplinkMemory memory : {UplinkMemory::kOff, UplinkMemory::kEf21}) {
+    options.memory = memory;
+    options.weighting = Weighting::kUniform;
+    const auto other = Make(options, 0.05);
+    other->Round({0, 1});
+    EXPECT_EQ(other->training.Residuals().clients, 0);
+  }
+}
+
+// Clients of DiLoCo keep their optimizers, as published, and others begin anew.
+TEST_F(Federated, KeepsOptimizersAsTheAlgorithmHasIt) {
+  const auto after = [&](const char* algorithm, std::optional<bool> keeps) {
+    FederatedOptions options = Options();
+    options.algorithm = algorithm;
+    options.keep_optimizer = keeps;
+    options.local.optimizer.kind = OptimizerKind::kAdamW;
+    options.schedule.learning_rate = 0.002;
+    const auto run = Make(options);
+    for (int i = 0; i < 3; ++i) run->Round({0, 1});
+    return run->Weights();
+  };
+  EXPECT_EQ(after("diloco", std::nullopt), after("diloco", true));
+  EXPECT_NE(after("diloco", std::nullopt), after("diloco", false));
+  EXPECT_EQ(after("fedavg", std::nullopt), after("fedavg", false));
+  EXPECT_NE(after("fedavg", std::nullopt), after("fedavg", true));
+}
+
 TEST_F(Federated, GoesOnFromItsState) {
   for (const char* algorithm : {"fedadam", "scaffold", "diloco"}) {
     FederatedOptions options = Options();
@@ -514,6 +574,8 @@ TEST_F(Federated, GoesOnFromItsState) {
     second->Rounds(3);
     EXPECT_EQ(second->Weights(), whole->Weights()) << algorithm;
     EXPECT_EQ(second->training.DownBytes(), whole->training.DownBytes());
+    EXPECT_EQ(second->training.Residuals().age, whole->training.Residuals().age);
+    EXPECT_EQ(second->training.Residuals().norm, whole->training.Residuals().norm);
     if (const auto size = whole->training.downlink().Size()) {
       EXPECT_EQ(second->training.downlink().Size()->sent, size->sent);
       for (int64_t client = 0; client < kClients; ++client) {
