@@ -265,7 +265,7 @@ class FederatedRun(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         for title in ("Rounds: median time", "Clients by group", "Clients by decile of speed"):
             self.assertIn(title, done.stdout)
-        self.assertIn("with rounds, USD and client hours to it", done.stdout)
+        self.assertIn("What the target took", done.stdout)
         self.assertTrue((whole / "summary.json").exists())
         again = self.replayed(whole, "doctored-again")
         self.expect_same(whole, again)
