@@ -3,6 +3,10 @@
  */
 #include "legacy-helper.h"
 
+#include "carriers.h"
+
+#include "model/packet-network.h"
+
 #include "ns3/point-to-point-helper.h"
 
 namespace legacy
@@ -12,6 +16,7 @@ namespace packet
 
 LegacyHelper::LegacyHelper(const fabric::Transport& transport, uint64_t seed, uint64_t run)
     : m_transport(transport),
+      m_seed(seed),
       m_scope(transport, seed, run)
 {
 }
@@ -20,7 +25,8 @@ ns3::Ptr<PacketEngine> LegacyHelper::Install(const fabric::Topology* topology,
                                              const fabric::Placement* placement) const
 {
     ns3::Ptr<PacketEngine> engine = ns3::CreateObject<PacketEngine>();
-    engine->Build(topology, placement, m_transport);
+    engine->Build(
+        topology, placement, m_transport, CarrierFor(topology, placement, m_transport, m_seed));
     return engine;
 }
 

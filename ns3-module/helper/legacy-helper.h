@@ -63,6 +63,7 @@ class LegacyHelper
 
   private:
     fabric::Transport m_transport;        //!< transport transport of all engines
+    uint64_t m_seed;                      //!< seed of all engines
     SimulationScope m_scope;              //!< ns-3's defaults, while the helper lives
     ns3::FlowMonitorHelper m_flowMonitor; //!< owns the monitor
 };

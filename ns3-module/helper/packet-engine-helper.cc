@@ -3,12 +3,14 @@
  */
 #include "packet-engine-helper.h"
 
+#include "carriers.h"
 #include "packet-outputs.h"
 #include "simulation-scope.h"
 #include "simulator-lease.h"
 
 #include "fabric/base/error.h"
 #include "model/packet-engine.h"
+#include "model/packet-network.h"
 
 #include <memory>
 #include <optional>
@@ -37,11 +39,33 @@ constexpr const char* kSprayedDuplicateAcks = "100";
 /// zeros.
 constexpr const char* kCaptureBytes = "128";
 
+/// Throws Error on ns-3's own records: with roce there are no packets of ns-3.
+void RefuseOutputs(const fabric::PacketOutputs& outputs)
+{
+    for (const auto& [what, file] : {std::pair{"pcap prefix", outputs.pcapPrefix},
+                                     std::pair{"FlowMonitor file", outputs.flowMonitorXml},
+                                     std::pair{"NetAnim file", outputs.netAnimXml}})
+    {
+        if (!file.empty())
+        {
+            throw fabric::Error(what,
+                                file,
+                                "nothing beside roce, whose frames are no packets of "
+                                "ns-3; --fct and --links say what they did");
+        }
+    }
+}
+
 /// Returns the transport with the attributes that follow from the rest of the request. The user's
 /// attributes win.
 fabric::Transport Complete(const EngineRequest& request, const fabric::PacketOutputs& outputs)
 {
     fabric::Transport transport = request.transport;
+    if (transport.roce)
+    {
+        RefuseOutputs(outputs);
+        return transport;
+    }
     if (!outputs.pcapPrefix.empty())
     {
         transport.attributes.emplace("ns3::PcapFileWrapper::CaptureSize", kCaptureBytes);
@@ -63,8 +87,17 @@ class OwningEngine final : public fabric::Engine
           m_scope(m_transport, request.seed, request.run),
           m_engine(ns3::CreateObject<PacketEngine>())
     {
-        m_engine->Build(request.topology, request.placement, m_transport);
-        m_outputs.emplace(outputs, m_engine->GetNetwork(), *request.topology, *request.placement);
+        m_engine->Build(
+            request.topology,
+            request.placement,
+            m_transport,
+            CarrierFor(
+                request.topology, request.placement, m_transport, request.seed, request.run));
+        if (!m_transport.roce)
+        {
+            m_outputs.emplace(
+                outputs, m_engine->GetNetwork(), *request.topology, *request.placement);
+        }
     }
 
     ~OwningEngine() override
@@ -80,7 +113,12 @@ class OwningEngine final : public fabric::Engine
 
     bool Random() const override
     {
-        return m_engine->GetNetwork()->IsRandom();
+        return m_engine->IsRandom();
+    }
+
+    bool StartsWarm() const override
+    {
+        return m_engine->StartsWarm();
     }
 
     bool DependsOnTime() const override

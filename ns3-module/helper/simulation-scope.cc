@@ -170,15 +170,9 @@ SimulationScope::SimulationScope(const fabric::Transport& transport, uint64_t se
     : m_seed(RngSeedManager::GetSeed()),
       m_run(RngSeedManager::GetRun())
 {
-    CheckCongestionControl("congestion control", Qualified(transport.congestionControl));
-    const std::map<std::string, std::string> attributes = UserAttributes(transport);
-    for (const auto& [name, value] : PresetAttributes(transport))
+    if (!transport.roce)
     {
-        SetDefault(name, value);
-    }
-    for (const auto& [name, value] : attributes)
-    {
-        SetDefault(name, value);
+        SetDefaults(transport);
     }
     RngSeedManager::SetSeed(static_cast<uint32_t>(1 + seed % kSeeds));
     RngSeedManager::SetRun(run);
@@ -192,6 +186,20 @@ SimulationScope::~SimulationScope()
     }
     RngSeedManager::SetSeed(m_seed);
     RngSeedManager::SetRun(m_run);
+}
+
+void SimulationScope::SetDefaults(const fabric::Transport& transport)
+{
+    CheckCongestionControl("congestion control", Qualified(transport.congestionControl));
+    const std::map<std::string, std::string> attributes = UserAttributes(transport);
+    for (const auto& [name, value] : PresetAttributes(transport))
+    {
+        SetDefault(name, value);
+    }
+    for (const auto& [name, value] : attributes)
+    {
+        SetDefault(name, value);
+    }
 }
 
 void SimulationScope::SetDefault(const std::string& name, const std::string& value)

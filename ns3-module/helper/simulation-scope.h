@@ -48,6 +48,10 @@ class SimulationScope
     };
 
     /**
+     * \param transport of TCP
+     */
+    void SetDefaults(const fabric::Transport& transport);
+    /**
      * \param name "ns3::Type::Attribute", known
      * \param value well formed
      */

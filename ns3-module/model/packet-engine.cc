@@ -3,6 +3,8 @@
  */
 #include "packet-engine.h"
 
+#include "packet-network.h"
+
 #include "fabric/base/error.h"
 
 #include "ns3/log.h"
@@ -11,7 +13,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
 
 namespace legacy
 {
@@ -125,31 +126,32 @@ TypeId PacketEngine::GetTypeId()
 
 void PacketEngine::Build(const fabric::Topology* topology,
                          const fabric::Placement* placement,
-                         const fabric::Transport& transport)
+                         const fabric::Transport& transport,
+                         const CarrierFactory& makeCarrier)
 {
     m_placement = placement;
     m_firstEvent = Simulator::GetEventCount();
-    std::set<int> nodes;
-    for (int endpoint = 0; endpoint < placement->Endpoints(); ++endpoint)
-    {
-        nodes.insert(placement->NodeOf(endpoint));
-    }
-    m_network = CreateObject<PacketNetwork>();
-    m_network->Build(topology, {nodes.begin(), nodes.end()}, transport);
-    m_channels = CreateObject<ChannelPool>();
-    m_channels->Build(topology, m_network, transport, this);
     m_topology = topology;
     m_transport = transport;
     m_background.assign(2 * topology->Links().size(), 0);
-    m_scheduler = CreateObject<LinkScheduler>();
-    m_scheduler->Build(topology, m_network, transport, [this] { CheckDead(); });
+    m_carrier = makeCarrier(this);
     AwaitFailures();
     AssignStreams();
 }
 
 Ptr<PacketNetwork> PacketEngine::GetNetwork() const
 {
-    return m_network;
+    return m_carrier->GetNetwork();
+}
+
+bool PacketEngine::IsRandom() const
+{
+    return m_carrier->IsRandom();
+}
+
+bool PacketEngine::StartsWarm() const
+{
+    return m_carrier->StartsWarm();
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -173,7 +175,7 @@ void PacketEngine::Submit(fabric::FlowGraph& graph, TimeNs start, bool backgroun
     }
     if (m_graphs.empty())
     {
-        m_channels->BeginRun();
+        m_carrier->BeginRun();
     }
     m_streamsUsed = true;
     const uint64_t number = m_nextGraph++;
@@ -302,8 +304,6 @@ void PacketEngine::Send(uint64_t graph, const Flow& flow)
         return;
     }
     const bool background = m_graphs.at(graph)->IsBackground();
-    Ptr<MessageChannel> channel = m_channels->Get(
-        source, destination, background ? fabric::kBackgroundLane : flow.lane, flow.opening);
     if (background)
     {
         CountBackground(flow);
@@ -312,8 +312,9 @@ void PacketEngine::Send(uint64_t graph, const Flow& flow)
     {
         m_watchdog = Simulator::Schedule(m_stallTimeout, &PacketEngine::CheckStall, this);
     }
-    channel->Send(graph, flow);
-    if (m_scheduler->AnyDead())
+    m_carrier->Send(
+        source, destination, background ? fabric::kBackgroundLane : flow.lane, graph, flow);
+    if (m_carrier->AnyDead())
     {
         Simulator::ScheduleNow(&PacketEngine::CheckDead, this);
     }
@@ -323,15 +324,9 @@ int64_t PacketEngine::Abort(uint64_t graph, const Flow& flow)
 {
     const int source = m_placement->NodeOf(flow.source);
     const int destination = m_placement->NodeOf(flow.destination);
-    for (const Ptr<MessageChannel>& channel : m_channels->Find(source, destination, flow.lane))
-    {
-        if (const auto carried = channel->Abort(graph, flow))
-        {
-            --m_inFlight;
-            return *carried;
-        }
-    }
-    return 0;
+    const std::optional<int64_t> carried = m_carrier->Abort(source, destination, graph, flow);
+    m_inFlight -= carried ? 1 : 0;
+    return carried.value_or(0);
 }
 
 void PacketEngine::CountBackground(const Flow& flow)
@@ -351,7 +346,7 @@ void PacketEngine::CountBackground(const Flow& flow)
 
 void PacketEngine::SetScheduleTime(TimeNs time)
 {
-    m_scheduler->SetTime(time);
+    m_carrier->SetScheduleTime(time);
     AwaitFailures();
 }
 
@@ -367,7 +362,7 @@ void PacketEngine::AwaitFailures()
         failure.Cancel();
     }
     m_failures.clear();
-    const TimeNs now = m_scheduler->GetTime();
+    const TimeNs now = m_carrier->GetScheduleTime();
     for (int host : m_topology->Hosts())
     {
         const TimeNs next = m_topology->NextFailure(host, now);
@@ -381,17 +376,13 @@ void PacketEngine::AwaitFailures()
 
 void PacketEngine::HostFails(int node)
 {
-    for (const Ptr<MessageChannel>& channel : m_channels->Drop(node))
-    {
-        Lose(*channel);
-        channel->Dispose();
-    }
+    m_carrier->FailHost(node);
     AwaitFailures();
 }
 
-void PacketEngine::Lose(MessageChannel& channel)
+void PacketEngine::OnLost(const Messages& messages)
 {
-    for (const auto& [graph, flow] : channel.TakeMessages())
+    for (const auto& [graph, flow] : messages)
     {
         --m_inFlight;
         const Flow& lost = flow;
@@ -401,8 +392,7 @@ void PacketEngine::Lose(MessageChannel& channel)
 
 void PacketEngine::CheckDead()
 {
-    const auto dead =
-        m_channels->FindDead([&](fabric::DirectedLink link) { return m_scheduler->IsDead(link); });
+    const auto dead = m_carrier->FindDead();
     if (dead)
     {
         Fail(std::make_exception_ptr(*dead));
@@ -411,7 +401,7 @@ void PacketEngine::CheckDead()
 
 std::vector<fabric::LinkCounters> PacketEngine::GetLinks() const
 {
-    std::vector<fabric::LinkCounters> links = m_network->GetCounters();
+    std::vector<fabric::LinkCounters> links = m_carrier->GetCounters();
     for (std::size_t i = 0; i < links.size(); ++i)
     {
         links[i].backgroundBytes = m_background[i];
@@ -430,7 +420,7 @@ void PacketEngine::Trace(const Flow& flow, bool delivered)
 
 std::vector<fabric::LinkActivity> PacketEngine::GetActivity() const
 {
-    return m_network->GetActivity();
+    return m_carrier->GetActivity();
 }
 
 void PacketEngine::OnArrived(uint64_t graph, const Flow& flow)
@@ -480,10 +470,9 @@ void PacketEngine::CheckStall()
                                                " of simulated time" + Blocked())));
 }
 
-void PacketEngine::OnConnectionLost(MessageChannel& channel)
+void PacketEngine::OnError(std::exception_ptr error)
 {
-    m_channels->Drop(channel);
-    Lose(channel);
+    Fail(error);
 }
 
 void PacketEngine::Fail(std::exception_ptr error)
@@ -497,7 +486,7 @@ void PacketEngine::Fail(std::exception_ptr error)
 
 std::string PacketEngine::Blocked() const
 {
-    return "; flows on their way: " + std::to_string(m_inFlight) + m_channels->DescribeBlocked();
+    return "; flows on their way: " + std::to_string(m_inFlight) + m_carrier->DescribeBlocked();
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -508,8 +497,7 @@ fabric::EngineCounters PacketEngine::GetCounters() const
 {
     fabric::EngineCounters counters = m_counters;
     counters.events = Simulator::GetEventCount() - m_firstEvent;
-    counters.packets = m_network->GetPacketsToHosts();
-    counters.rateFloors = m_scheduler->GetFloors();
+    m_carrier->AddCounters(counters);
     return counters;
 }
 
@@ -520,13 +508,10 @@ void PacketEngine::SetFlowTrace(fabric::FlowTrace trace)
 
 void PacketEngine::AssignStreams()
 {
-    if (!m_network->IsRandom())
+    if (m_carrier->IsRandom())
     {
-        return;
+        m_carrier->AssignStreams(m_draws);
     }
-    // The streams are far from those that ns-3 assigns by itself, which start at 2^63.
-    constexpr int64_t kStreamsPerDraw = 1 << 20;
-    m_network->AssignStreams(static_cast<int64_t>(m_draws) * kStreamsPerDraw);
 }
 
 uint64_t PacketEngine::GetDraws() const
@@ -547,22 +532,16 @@ void PacketEngine::DoDispose()
 {
     m_watchdog.Cancel();
     m_end.Cancel();
-    if (m_channels)
+    if (m_carrier)
     {
-        m_channels->Dispose();
+        m_carrier->Dispose();
     }
     for (EventId& failure : m_failures)
     {
         failure.Cancel();
     }
-    if (m_scheduler)
-    {
-        m_scheduler->Dispose();
-    }
-    m_scheduler = nullptr;
-    m_channels = nullptr;
+    m_carrier = nullptr;
     m_graphs.clear();
-    m_network = nullptr;
     Object::DoDispose();
 }
 

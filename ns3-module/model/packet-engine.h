@@ -4,12 +4,9 @@
 #ifndef LEGACY_PACKET_ENGINE_H
 #define LEGACY_PACKET_ENGINE_H
 
-#include "channel-pool.h"
+#include "carrier.h"
 #include "fabric/engine/engine.h"
 #include "fabric/engine/striped-graph.h"
-#include "link-scheduler.h"
-#include "message-channel.h"
-#include "packet-network.h"
 
 #include "ns3/event-id.h"
 #include "ns3/nstime.h"
@@ -29,16 +26,16 @@ namespace packet
 
 /**
  * \ingroup legacy
- * Carries fabric::FlowGraphs over a PacketNetwork with ns-3's TCP.
+ * Carries fabric::FlowGraphs over a Carrier: ns-3's TCP, or cards and switches of RoCEv2.
  *
- * Each ordered pair of hosts that ever communicates has one connection, opened at its first flow
- * (which pays for the handshake) and kept. Flows between endpoints of one host arrive after zero
- * time. Graphs are called inside simulator events; an exception that they throw stops the run, and
- * RunUntil throws it.
+ * Flows between endpoints of one host arrive after zero time. Graphs are called inside simulator
+ * events; an exception that they throw stops the run, and RunUntil throws it.
  */
-class PacketEngine : public ns3::Object, private ChannelListener
+class PacketEngine : public ns3::Object, private CarrierListener
 {
   public:
+    /// Makes the carrier of an engine, which is its listener.
+    using CarrierFactory = std::function<std::unique_ptr<Carrier>(CarrierListener* listener)>;
     /// Signature of the flow trace sources.
     using FlowTracedCallback = void (*)(const fabric::Flow& flow, ns3::Time when);
 
@@ -55,14 +52,24 @@ class PacketEngine : public ns3::Object, private ChannelListener
      * \param topology outlives this object
      * \param placement outlives this object
      * \param transport preset and the user's attributes; ns-3's defaults must already hold them
+     * \param makeCarrier of the same network
      */
     void Build(const fabric::Topology* topology,
                const fabric::Placement* placement,
-               const fabric::Transport& transport);
+               const fabric::Transport& transport,
+               const CarrierFactory& makeCarrier);
     /**
-     * \return the network
+     * \return ns-3's nodes and devices; null where none carry messages
      */
     ns3::Ptr<PacketNetwork> GetNetwork() const;
+    /**
+     * \return true where results depend on draws
+     */
+    bool IsRandom() const;
+    /**
+     * \return true where a step needs no step before it that opens connections
+     */
+    bool StartsWarm() const;
 
     /**
      * \param graph lives until it is done
@@ -132,16 +139,16 @@ class PacketEngine : public ns3::Object, private ChannelListener
     /// Calls a graph and catches its exceptions.
     void Call(uint64_t graph, const std::function<void(GraphRun&)>& callback);
 
-    // Inherited from ChannelListener.
+    // Inherited from CarrierListener.
     void OnProgress() override;
     void OnArrived(uint64_t graph, const fabric::Flow& flow) override;
     void OnRetransmitTimeout() override;
-    void OnConnectionLost(MessageChannel& channel) override;
+    void OnLost(const Messages& messages) override;
+    void OnError(std::exception_ptr error) override;
 
     // Changes of the network.
     void AwaitFailures();                           //!< schedules the next failure of each host
     void HostFails(int node);                       //!< its connections are lost
-    void Lose(MessageChannel& channel);             //!< tells the graphs of its messages
     void CheckDead();                               //!< ends the run where a flow waits for ever
     void CountBackground(const fabric::Flow& flow); //!< adds its bytes to those of its links
 
@@ -153,18 +160,16 @@ class PacketEngine : public ns3::Object, private ChannelListener
     std::string Blocked() const;         //!< describes the flows in flight, for messages
 
     const fabric::Placement* m_placement{nullptr}; //!< hosts of endpoints
-    ns3::Ptr<PacketNetwork> m_network;             //!< nodes and links
     ns3::Time m_stallTimeout;                      //!< time after which CheckStall ends a run
 
     const fabric::Topology* m_topology{nullptr}; //!< routes and failures
     fabric::Transport m_transport;               //!< bytes on the wire
-    ns3::Ptr<LinkScheduler> m_scheduler;         //!< rates over time
     std::vector<ns3::EventId> m_failures;        //!< next failure of each host that has one
     std::vector<int64_t> m_background;           //!< background's bytes by directed link
     int m_foreground{0};                         //!< graphs that are not done, without background
     bool m_hasBackground{false};                 //!< true once there is background traffic
     std::map<uint64_t, std::unique_ptr<GraphRun>> m_graphs; //!< graphs that are not done
-    ns3::Ptr<ChannelPool> m_channels;                       //!< connections
+    std::unique_ptr<Carrier> m_carrier;                     //!< nodes, links and connections
     uint64_t m_nextGraph{0};                                //!< number of the next graph
     int64_t m_inFlight{0};                                  //!< number of flows in flight
     int64_t m_scheduled{0};            //!< number of starts and wake-ups to come

@@ -6,6 +6,7 @@
 #include "helper/attribute-check.h"
 #include "helper/legacy-helper.h"
 #include "model/ecmp-routing.h"
+#include "model/packet-network.h"
 
 #include "ns3/double.h"
 #include "ns3/error-model.h"

@@ -13,15 +13,23 @@
 namespace legacy::fabric {
 
 template <class Archive>
+void Fields(Archive& archive, RoceCounters& c) {
+  auto& [cnps, naks, resent, watchdogDrops, maxBuffer, bufferBytes, maxHeadroom] = c;
+  archive(cnps, naks, resent, watchdogDrops, maxBuffer, bufferBytes, maxHeadroom);
+}
+
+template <class Archive>
 void Fields(Archive& archive, EngineCounters& c) {
-  auto& [events, packets, flows, retransmitTimeouts, rateFloors] = c;
-  archive(events, packets, flows, retransmitTimeouts, rateFloors);
+  auto& [events, packets, flows, retransmitTimeouts, rateFloors, roce] = c;
+  archive(events, packets, flows, retransmitTimeouts, rateFloors, roce);
 }
 
 template <class Archive>
 void Fields(Archive& archive, LinkCounters& c) {
-  auto& [bytes, backgroundBytes, packets, drops, marks, maxQueueBytes, busy, peak] = c;
-  archive(bytes, backgroundBytes, packets, drops, marks, maxQueueBytes, busy, peak);
+  auto& [bytes, backgroundBytes, packets, drops, marks, maxQueueBytes, busy, peak, pauses, paused,
+         pauseRoot] = c;
+  archive(bytes, backgroundBytes, packets, drops, marks, maxQueueBytes, busy, peak, pauses, paused,
+          pauseRoot);
 }
 
 template <class Archive>

@@ -406,7 +406,10 @@ PlanRequest ParsePlan(const FederatedValues& values, bool trains) {
     throw Error("--fidelity", "packet for " + std::to_string(clients) + " clients",
                 "flow or analytic beyond " + std::to_string(kMostPacketClients) + " clients");
   }
-  plan.transport = fabric::MakeTransport(read.Text("transport"));
+  plan.transport = fabric::MakeTransport(read.Text("transport"), "--transport");
+  if (plan.transport.roce) {
+    throw Error("--transport", read.Text("transport"), "datacenter, wan: clients speak TCP");
+  }
   plan.transport.connections =
       fabric::ParseConnectionKind(read.Text("connections"), "--connections");
   if (read.Has("congestion")) {

@@ -96,7 +96,7 @@ void ReadNetwork(const Reader& reader, Experiment& e) {
   network.placement.text = reader.Text("placement");
   network.placement.workers = reader.Int("workers", 1, 65536);
   network.placement.colocated = ParseSwitch(reader.Text("colocated"), "--colocated");
-  network.transport = fabric::MakeTransport(reader.Text("transport"));
+  network.transport = fabric::MakeTransport(reader.Text("transport"), "--transport");
   network.transport.SetMtu(reader.Integer("mtu", fabric::kLeastMtu, fabric::kMostMtu));
   network.transport.connections =
       fabric::ParseConnectionKind(reader.Text("connections"), "--connections");

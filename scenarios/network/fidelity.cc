@@ -9,7 +9,8 @@ namespace legacy {
 
 std::string ClockWarning(Fidelity fidelity, const Network& network) {
   constexpr double kShort = 100;  // nanoseconds
-  if (fidelity != Fidelity::kPacket) return "";
+  // Cards and switches of RoCEv2 count picoseconds.
+  if (fidelity != Fidelity::kPacket || network.request.transport.roce) return "";
   int64_t fastest = 0;
   for (const fabric::Link& link : network.topology.Links()) {
     for (const fabric::Port& port : link.ports) fastest = std::max(fastest, port.rateBps);

@@ -244,7 +244,7 @@ TimeNs IdealTime(const FlowRequest& flow, const Network& network) {
   const fabric::Topology& topology = network.topology;
   const fabric::Transport& transport = network.request.transport;
   const int64_t wire = transport.WireBytes(flow.bytes);
-  const int64_t first = std::min(wire, transport.FrameBytes());
+  const int64_t first = std::min(wire, transport.FirstFrameBytes());
   TimeNs time = 0;
   int64_t slowest = INT64_MAX;
   for (const fabric::DirectedLink hop : topology.Route(

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/parse.h"
+#include "ns3-module/fabric/roce/buffers.h"
 
 namespace legacy {
 namespace {
@@ -25,6 +26,7 @@ void SayAssumed(const std::string& text, const fabric::ImportReport& report) {
 }  // namespace
 
 std::unique_ptr<Network> BuildNetwork(const NetworkRequest& request) {
+  request.transport.CheckOptions();
   auto network = std::make_unique<Network>();
   fabric::PlacementRequest placement = request.placement;
   fabric::TopologyRequest topology = request.topology;
@@ -38,6 +40,7 @@ std::unique_ptr<Network> BuildNetwork(const NetworkRequest& request) {
   if (placement.workers == 0) {
     placement.workers = static_cast<int>(network->topology.Hosts().size());
   }
+  if (request.transport.roce) fabric::CheckRoce(network->topology, *request.transport.roce);
   network->placement = fabric::MakePlacement(placement, network->topology);
   MakeReady(*network, request);
   return network;

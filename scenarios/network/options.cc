@@ -42,7 +42,8 @@ std::vector<NetworkOption> FabricOptions() {
       {"placement", kText, "PLACEMENT", "packed", group,
        "placement of workers on hosts: packed, strided, random:SEED"},
       {"transport", kText, "PRESET", "datacenter", group,
-       "preset of TCP and queues: datacenter (DCTCP) or wan (Cubic)"},
+       "preset of TCP and queues: datacenter (DCTCP) or wan (Cubic); or roce[:key=value,...], RDMA "
+       "over Ethernet (docs/network.md)"},
       {"mtu", kInteger, "BYTES", "1500", group,
        "largest packet in bytes, with IPv4 and TCP headers, from 576 to 65535; 9000: jumbo frames"},
       {"connections", kText, "KIND", "warm", group,

@@ -48,6 +48,8 @@ std::string LinksCsv(const PreparedExperiment& prepared,
                                       "peak_utilisation"};
   const bool background = prepared.network->background != nullptr;
   if (background) columns.emplace_back("background_bytes");
+  const bool roce = prepared.network->request.transport.roce != nullptr;
+  if (roce) columns.insert(columns.end(), {"pauses", "paused_seconds", "pause_root"});
   std::string text = CsvLine(columns);
   for (const Measurement& m : measurements) {
     for (size_t i = 0; i < m.timing.links.size(); ++i) {
@@ -70,6 +72,11 @@ std::string LinksCsv(const PreparedExperiment& prepared,
                                          CsvNumber(Share(link.busy, m.timing.total)),
                                          CsvNumber(link.peak)};
       if (background) fields.push_back(std::to_string(link.backgroundBytes));
+      if (roce) {
+        fields.push_back(std::to_string(link.pauses));
+        fields.push_back(SecondsText(link.paused));
+        fields.push_back(link.pauseRoot < 0 ? "" : topology.LinkName(link.pauseRoot));
+      }
       text += CsvLine(fields);
     }
   }

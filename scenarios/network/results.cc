@@ -8,6 +8,7 @@
 
 #include "analysis/csv.h"
 #include "base/error.h"
+#include "ns3-module/fabric/roce/roce-settings.h"
 #include "scenarios/network/endless_results.h"
 #include "scenarios/network/fidelity.h"
 
@@ -103,6 +104,25 @@ void AddCounters(const Measurement& m, Row& row) {
   row["retransmit_timeouts"] = m.timing.counters.retransmitTimeouts;
 }
 
+// Adds what RoCEv2 counts, 0 where the fidelity has no packets.
+void AddRoce(const Measurement& m, Row& row) {
+  const fabric::RoceCounters& roce = m.timing.counters.roce;
+  int64_t pauses = 0;
+  double paused = 0;
+  for (const fabric::LinkCounters& link : m.timing.links) {
+    pauses += link.pauses;
+    paused += InSeconds(link.paused);
+  }
+  const double all = InSeconds(m.timing.total) * static_cast<double>(m.timing.links.size());
+  row["pauses"] = pauses;
+  row["paused_share"] = all > 0 ? paused / all : 0;
+  row["cnps"] = roce.cnps;
+  row["naks"] = roce.naks;
+  row["resent"] = roce.resent;
+  row["max_buffer_bytes"] = roce.maxBuffer;
+  row["max_headroom_share"] = roce.maxHeadroom;
+}
+
 void AddCollective(const PreparedExperiment& prepared, const Measurement& m, Row& row) {
   const Experiment& e = prepared.experiment;
   const std::vector<TimeNs>& ready = m.traffic.buckets.front().ready;
@@ -165,11 +185,12 @@ std::string Headline(const PreparedExperiment& prepared) {
                        fabric::FormatBytes(*most), e.Workers());
     if (e.buckets > 1) what += fmt::format(", {} buckets", e.buckets);
   }
-  return fmt::format("{}\n{} ({} hosts), {}; links of {}, {}; {} transport, {}\n", what,
-                     network.topology.Name(), network.topology.Hosts().size(),
-                     network.placement.description, fabric::FormatRate(e.network.topology.rateBps),
-                     fabric::FormatTime(e.network.topology.delay), transport.preset,
-                     fabric::ToString(transport.connections));
+  return fmt::format(
+      "{}\n{} ({} hosts), {}; links of {}, {}; {} transport, {}\n", what, network.topology.Name(),
+      network.topology.Hosts().size(), network.placement.description,
+      fabric::FormatRate(e.network.topology.rateBps), fabric::FormatTime(e.network.topology.delay),
+      transport.preset,
+      transport.roce ? transport.roce->control : fabric::ToString(transport.connections));
 }
 
 std::string CollectiveLines(const PreparedExperiment& prepared,
@@ -236,6 +257,45 @@ std::string FlowLines(const PreparedExperiment& prepared,
          "slow: completion time divided by that of the flow alone; mean, 99th percentile, most\n";
 }
 
+// Returns what cards and switches of RoCEv2 did, a line for each measurement with packets.
+std::string RoceLines(const PreparedExperiment& prepared,
+                      const std::vector<Measurement>& measurements) {
+  const fabric::Topology& topology = prepared.network->topology;
+  std::string text;
+  for (const Measurement& m : measurements) {
+    if (!prepared.network->request.transport.roce || m.fidelity != Fidelity::kPacket) continue;
+    Row row;
+    AddRoce(m, row);
+    size_t paused = 0;
+    size_t longest = 0;
+    const std::vector<fabric::LinkCounters>& links = m.timing.links;
+    for (size_t i = 0; i < links.size(); ++i) {
+      if (links[i].paused > links[paused].paused) paused = i;
+      if (links[i].maxQueueBytes > links[longest].maxQueueBytes) longest = i;
+    }
+    const auto name = [&](size_t i) {
+      return topology.LinkName(static_cast<fabric::DirectedLink>(i));
+    };
+    const fabric::RoceCounters& roce = m.timing.counters.roce;
+    text += fmt::format("roce: {} pauses", row["pauses"].get<int64_t>());
+    if (links[paused].paused > 0) {
+      text += fmt::format(
+          ", {:.2g} % of link time paused (worst {} {:.2g} %, by the queue of {})",
+          100 * row["paused_share"].get<double>(), name(paused),
+          100 * InSeconds(links[paused].paused) / InSeconds(m.timing.total),
+          links[paused].pauseRoot < 0 ? "-" : topology.LinkName(links[paused].pauseRoot));
+    }
+    const LinkStats stats = StatsOf(links);
+    text += fmt::format(
+        ", CNPs {}, ECN marks {}, NAKs {}, resent {}, largest queue {} ({}), buffer {} of {}, "
+        "headroom {:.2g} %\n",
+        roce.cnps, stats.marks, roce.naks, roce.resent, fabric::FormatBytes(stats.max_queue_bytes),
+        name(longest), fabric::FormatBytes(roce.maxBuffer), fabric::FormatBytes(roce.bufferBytes),
+        100 * roce.maxHeadroom);
+  }
+  return text;
+}
+
 }  // namespace
 
 double Percentile(const std::vector<double>& sorted, double q) {
@@ -284,6 +344,7 @@ std::vector<Row> ResultRows(const OptionValues& values, const PreparedExperiment
     }
     row["difference"] = OrNull(Difference(prepared, measurements, m));
     AddCounters(m, row);
+    if (prepared.network->request.transport.roce) AddRoce(m, row);
     for (const TimeNs finish : m.timing.finish) row["finish_seconds"].push_back(InSeconds(finish));
     rows.push_back(std::move(row));
   }
@@ -295,7 +356,8 @@ std::string ResultTable(const PreparedExperiment& prepared,
   return Headline(prepared) + "\n" +
          (prepared.experiment.duration > 0 ? ThroughputLines(measurements)
           : prepared.experiment.HasFlows() ? FlowLines(prepared, measurements)
-                                           : CollectiveLines(prepared, measurements));
+                                           : CollectiveLines(prepared, measurements)) +
+         RoceLines(prepared, measurements);
 }
 
 std::vector<std::string> Warnings(const PreparedExperiment& prepared,
@@ -313,10 +375,11 @@ std::vector<std::string> Warnings(const PreparedExperiment& prepared,
   }
   if (bytes == 0) warnings.push_back("nothing crossed the network: " + WhyNothing(prepared));
   if (timeouts > 0) {
-    warnings.push_back(
-        fmt::format("{} retransmission time-outs and {} dropped packets: times are those of TCP "
-                    "recovering from loss (queues, --queue; senders at once, --pattern)",
-                    timeouts, drops));
+    warnings.push_back(fmt::format(
+        "{} retransmission time-outs and {} dropped packets: times are those of {} "
+        "recovering from loss ({}; senders at once, --pattern)",
+        timeouts, drops, prepared.network->request.transport.roce ? "cards" : "TCP",
+        prepared.network->request.transport.roce ? "roce:pfc, roce:buffer" : "queues, --queue"));
   }
   return warnings;
 }

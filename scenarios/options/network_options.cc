@@ -63,8 +63,9 @@ std::vector<ScenarioOption> OptionsOfNetwork() {
       Text<&Scenario::packet_budget>(
           "network.packet_budget", "--packet-budget", "TIME",
           "wall time that --fidelity=auto may spend on packet simulations"),
-      Text<&Scenario::transport>("network.transport", "--transport", "datacenter|wan",
-                                 "preset of TCP and queues: datacenter (DCTCP) or wan (Cubic)"),
+      Text<&Scenario::transport>("network.transport", "--transport", "datacenter|wan|roce",
+                                 "preset of TCP and queues: datacenter (DCTCP) or wan (Cubic); or "
+                                 "roce[:key=value,...], RDMA over Ethernet (docs/network.md)"),
       Integer<&Scenario::mtu, fabric::kLeastMtu, fabric::kMostMtu>(
           "network.mtu", "--mtu",
           "largest packet in bytes, with IPv4 and TCP headers, from 576 to 65535; 9000: jumbo "

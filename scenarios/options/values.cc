@@ -15,7 +15,7 @@ fabric::Synchronisation MakeSync(const std::string& text, const std::string& key
 }  // namespace
 
 fabric::Transport ParseTransport(const std::string& text, const std::string& key) {
-  return fabric::MakeTransport(ParseChoice(text, key, {"datacenter", "wan"}));
+  return FromFabric<fabric::MakeTransport>(text, key);
 }
 
 fabric::Synchronisation ParseSync(const std::string& text, const std::string& key) {

@@ -15,6 +15,8 @@ int Run(const legacy::NetworkCommand& command) {
 
 int Run(const legacy::TopoCommand& command) { return legacy::RunTopoCommand(command); }
 
+int Run(const legacy::PfcCommand& command) { return legacy::RunPfcCommand(command); }
+
 int Run(const legacy::ValidationOptions& options) {
   return legacy::RunValidation(options, std::cout) ? 0 : 1;
 }

@@ -108,6 +108,22 @@ struct TopoTexts {
   int hosts = 0;
 };
 
+void AddTexts(CLI::App& sub, TopoTexts& texts) {
+  sub.add_option("--bandwidth", texts.bandwidth,
+                 "rate of links for which the topology sets none [1Gbps]")
+      ->type_name("RATE");
+  sub.add_option("--delay", texts.delay, "delay of links for which the topology sets none [10us]")
+      ->type_name("TIME");
+  sub.add_option("--hosts", texts.hosts, "number of hosts of a topology without a size [16]")
+      ->type_name("N");
+}
+
+void Read(const TopoTexts& texts, fabric::TopologyRequest& topology) {
+  topology.rateBps = fabric::ParseRate(texts.bandwidth, "--bandwidth");
+  topology.delay = fabric::ParseTime(texts.delay, "--delay");
+  topology.hostsNeeded = texts.hosts;
+}
+
 CLI::App* AddTopo(CLI::App& app, TopoCommand& topo, TopoTexts& texts) {
   CLI::App* sub = app.add_subcommand("topo", "describe, check or convert a topology");
   sub->footer(
@@ -131,13 +147,27 @@ CLI::App* AddTopo(CLI::App& app, TopoCommand& topo, TopoTexts& texts) {
       ->type_name("yaml|hpcc|graphml|dot|svg");
   sub->add_option("--out", topo.out, "output file of convert (default: standard output)")
       ->type_name("FILE");
-  sub->add_option("--bandwidth", texts.bandwidth,
-                  "rate of links for which the topology sets none [1Gbps]")
-      ->type_name("RATE");
-  sub->add_option("--delay", texts.delay, "delay of links for which the topology sets none [10us]")
-      ->type_name("TIME");
-  sub->add_option("--hosts", texts.hosts, "number of hosts of a topology without a size [16]")
-      ->type_name("N");
+  AddTexts(*sub, texts);
+  return sub;
+}
+
+CLI::App* AddPfc(CLI::App& app, PfcCommand& pfc, TopoTexts& texts) {
+  CLI::App* sub = app.add_subcommand(
+      "pfc", "check whether pauses of RoCEv2 may deadlock, and what buffers have to share");
+  sub->footer(
+      "Examples:\n"
+      "  legacy-network pfc check leaf-spine:oversubscription=4\n"
+      "  legacy-network pfc check ring:hosts=5 --transport=roce:buffer=2MiB --bandwidth=100Gbps\n"
+      "Exit status: 0 no deadlock, 1 error or a cycle, 2 wrong command line.");
+  sub->add_option("ACTION", pfc.action,
+                  "check: find cyclic buffer dependencies among the routes of all hosts")
+      ->required()
+      ->type_name("check");
+  sub->add_option("TOPOLOGY", pfc.topology.text, "topology, as for --topo")
+      ->required()
+      ->type_name("");
+  sub->add_option("--transport", pfc.transport, "roce, with its options [roce]")->type_name("roce");
+  AddTexts(*sub, texts);
   return sub;
 }
 
@@ -196,6 +226,8 @@ NetworkCommandLine ParseNetworkCommandLine(int argc, char** argv) {
   TopoCommand topo;
   TopoTexts texts;
   CLI::App* topo_app = AddTopo(app, topo, texts);
+  PfcCommand pfc;
+  CLI::App* pfc_app = AddPfc(app, pfc, texts);
   ValidationOptions validation;
   CLI::App* validate_app = AddValidate(app, validation);
   app.require_subcommand(0, 1);
@@ -203,10 +235,11 @@ NetworkCommandLine ParseNetworkCommandLine(int argc, char** argv) {
   line.exit = ParseArguments(app, std::move(arguments));
   if (line.exit) return line;
   if (*topo_app) {
-    topo.topology.rateBps = fabric::ParseRate(texts.bandwidth, "--bandwidth");
-    topo.topology.delay = fabric::ParseTime(texts.delay, "--delay");
-    topo.topology.hostsNeeded = texts.hosts;
+    Read(texts, topo.topology);
     line.command = topo;
+  } else if (*pfc_app) {
+    Read(texts, pfc.topology);
+    line.command = pfc;
   } else if (*validate_app) {
     line.command = validation;
   } else {

@@ -1,4 +1,5 @@
-// Command line of legacy-network: an experiment by default, and the subcommands topo and validate.
+// Command line of legacy-network: an experiment by default, and the subcommands topo,
+// pfc and validate.
 #pragma once
 
 #include <optional>
@@ -6,13 +7,14 @@
 
 #include "scenarios/network/validation/validation.h"
 #include "scenarios/programs/network_command.h"
+#include "scenarios/programs/pfc_command.h"
 #include "scenarios/programs/topo_command.h"
 
 namespace legacy {
 
 // A NetworkCommandLine is the command, or the exit status.
 struct NetworkCommandLine {
-  std::variant<NetworkCommand, TopoCommand, ValidationOptions> command;
+  std::variant<NetworkCommand, TopoCommand, PfcCommand, ValidationOptions> command;
   // Status with which the program should end: help was printed, or the line was wrong.
   std::optional<int> exit;
 };

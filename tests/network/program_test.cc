@@ -83,6 +83,45 @@ TEST_F(NetworkProgram, FidelitiesAgreeOnAStar) {
   }
 }
 
+// RoCEv2 in an incast: fidelities agree, and what switches did is in the table and the files.
+TEST_F(NetworkProgram, RoceSaysWhatSwitchesDid) {
+  if (!LEGACY_HAS_PACKETS) GTEST_SKIP() << "built without ns-3";
+  const std::string line =
+      "--transport=roce:cc=none,buffer=2MiB --topo=star --workers=9 --pattern=incast:8 "
+      "--bytes=1MB --bandwidth=100Gbps --delay=1us --fidelity=packet,flow,analytic";
+  const Result result = Run(line + " --links=l.csv --csv=r.csv");
+  ASSERT_EQ(result.status, 0) << result.text;
+  EXPECT_NE(result.text.find("\nroce: "), std::string::npos) << result.text;
+  EXPECT_NE(result.text.find(" pauses, "), std::string::npos) << result.text;
+  EXPECT_NE(result.text.find("roce transport, none"), std::string::npos) << result.text;
+  const auto links = Csv("l.csv");
+  const std::vector<std::string> last(links[0].end() - 3, links[0].end());
+  EXPECT_EQ(last, (std::vector<std::string>{"pauses", "paused_seconds", "pause_root"}));
+  EXPECT_TRUE(std::any_of(links.begin() + 1, links.end(), [](const auto& row) {
+    return row[row.size() - 3] != "0" && !row.back().empty();
+  }));
+  const auto results = Csv("r.csv");
+  ASSERT_EQ(results.size(), 4u);
+  const auto column = [&](const char* name) {
+    return std::find(results[0].begin(), results[0].end(), name) - results[0].begin();
+  };
+  const double packet = std::stod(results[1][column("time_seconds")]);
+  const double flow = std::stod(results[2][column("time_seconds")]);
+  EXPECT_NEAR(packet / flow, 1, 0.01);
+  EXPECT_GT(std::stoi(results[1][column("pauses")]), 0);
+  EXPECT_EQ(results[2][column("pauses")], "0");
+}
+
+// Pauses around a ring may wait for each other, and those of a tree may not.
+TEST_F(NetworkProgram, PfcCheckFindsCycles) {
+  const Result tree = Run("pfc check leaf-spine:oversubscription=4 --bandwidth=100Gbps");
+  EXPECT_EQ(tree.status, 0) << tree.text;
+  EXPECT_NE(tree.text.find("no deadlock"), std::string::npos) << tree.text;
+  const Result ring = Run("pfc check ring:hosts=5 --bandwidth=100Gbps --delay=1us");
+  EXPECT_EQ(ring.status, 1) << ring.text;
+  EXPECT_NE(ring.text.find("PFC can deadlock"), std::string::npos) << ring.text;
+}
+
 // The same command writes the same files, byte for byte; another seed writes others.
 TEST_F(NetworkProgram, FilesAreTheSameEachTime) {
   const std::string line =
@@ -288,6 +327,15 @@ TEST_F(NetworkProgram, MistakesGiveOneClearMessage) {
       {"--multipath=all", "ecmp, spray"},
       {"--placement=diagonal", "packed"},
       {"--transport=rdma", "datacenter, wan"},
+      {"--transport=roce:mut=1024", "the nearest is 'mtu'"},
+      {"--transport=roce:cc=hpcc:eta=2", "eta"},
+      {"--transport=roce:cc=dcqcn,ecn=off", "marks"},
+      {"--transport=roce --connections=tls", "nothing beside roce"},
+      {"--transport=roce --congestion=cubic", "it is roce:cc="},
+      {"--transport=roce --mtu=9000", "roce:mtu="},
+      {"--transport=roce --multipath=spray", "go-back-n"},
+      {"--transport=roce --topo=star --queue=1MB", "the shared buffer is the limit"},
+      {"--transport=roce --ns3::TcpSocket::SegmentSize=1000", "nothing beside roce"},
       {"--connections=hot", "warm, cold"},
       {"--fidelity=exact", "flow, analytic"},
       {"--fidelity=flow,flow", "each once"},
@@ -336,6 +384,9 @@ TEST_F(NetworkProgram, MistakesGiveOneClearMessage) {
       {"--fidelity=flow --pcap=out", "--fidelity is flow"},
       {"--ns3::TcpSocket::SegmentSize", "=VALUE"},
       {"topo look star", "check, show, convert"},
+      {"pfc look star", "check"},
+      {"pfc check star --transport=wan", "TCP has no pauses"},
+      {"pfc check star --transport=roce:buffer=100KB", "to share"},
       {"topo convert star --format=xml", "yaml, hpcc, graphml, dot, svg"},
       {"validate --sections=luck", "luck"},
   };

@@ -34,7 +34,7 @@ TimeNs FlowTime(const UniformPath& path, int64_t payload, const Transport& trans
         return 0;
     }
     const int64_t wire = transport.WireBytes(payload);
-    const int64_t first = std::min(wire, transport.FrameBytes());
+    const int64_t first = std::min(wire, transport.FirstFrameBytes());
     const WideTime hop = WideTime{path.delay} + SerialisationTime(first, path.rateBps);
     return NarrowTime(path.hops * hop + SerialisationTime(wire - first, path.rateBps));
 }

@@ -206,7 +206,7 @@ TimeNs AnalyticEngine::PassFirstLinks(InFlight& inFlight)
 {
     const std::vector<DirectedLink>& route = inFlight.connection->route;
     const int64_t wire = m_transport.WireBytes(inFlight.flow.bytes);
-    const int64_t first = std::min(wire, m_transport.FrameBytes());
+    const int64_t first = std::min(wire, m_transport.FirstFrameBytes());
     TimeNs& free = m_egressFree[route.front()];
     TimeNs head = std::max(m_now, free);
     free = Sent(inFlight.flow, route.front(), head, wire);
@@ -235,7 +235,7 @@ TimeNs AnalyticEngine::PassTimedLinks(InFlight& inFlight, TimeNs head)
 {
     const std::vector<DirectedLink>& route = inFlight.connection->route;
     const int64_t wire = m_transport.WireBytes(inFlight.flow.bytes);
-    const int64_t first = std::min(wire, m_transport.FrameBytes());
+    const int64_t first = std::min(wire, m_transport.FirstFrameBytes());
     TimeNs rest = 0;
     TimeNs last = head;
     for (size_t i = 0; i < route.size(); ++i)

@@ -31,6 +31,11 @@ struct LinkCounters
     /// Highest utilisation, 0 to 1: of any instant (flow), of any window of kPeakWindow (packet), 1
     /// where anything was sent (analytic).
     double peak = 0;
+    /// Of roce at packet fidelity: times that the port was paused, how long, and the port whose
+    /// queue was the root of most of that; -1: it never was.
+    int64_t pauses = 0;
+    TimeNs paused = 0;
+    DirectedLink pauseRoot = -1;
 };
 
 /// The window of LinkCounters::peak in nanoseconds.
@@ -45,6 +50,18 @@ struct LinkActivity
     int64_t queueBytes = 0; ///< bytes that wait at its port; 0 where the fidelity has no queues
 };
 
+/// RoceCounters count what cards and switches of RoCEv2 did, at packet fidelity.
+struct RoceCounters
+{
+    uint64_t cnps = 0;          ///< congestion notifications sent
+    uint64_t naks = 0;          ///< negative acknowledgements sent
+    uint64_t resent = 0;        ///< data frames sent again
+    uint64_t watchdogDrops = 0; ///< frames that watchdogs of paused ports dropped
+    int64_t maxBuffer = 0;      ///< most bytes in any switch
+    int64_t bufferBytes = 0;    ///< size of that switch's buffer
+    double maxHeadroom = 0;     ///< largest share of any headroom in use, 0 to 1
+};
+
 /// EngineCounters count what an engine did since it was made.
 struct EngineCounters
 {
@@ -54,6 +71,7 @@ struct EngineCounters
     uint64_t retransmitTimeouts = 0; ///< any is worth a warning
     /// Times that a link sent one frame in 100 ms instead of less, as ns-3 cannot send slower.
     uint64_t rateFloors = 0;
+    RoceCounters roce;
 };
 
 /// A FlowTrace is called twice for every flow: at its start, and with delivered = true at its

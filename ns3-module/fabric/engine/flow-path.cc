@@ -25,6 +25,14 @@ double LossLimit(const FlowPath& path, const Transport& transport)
     {
         return path.slowest * (1 - path.loss);
     }
+    if (transport.roce)
+    {
+        // Go-back-n sends what is in flight again for each loss: of 1 + p (m - 1) frames, 1 - p are
+        // new, where m are sent from a lost one until the sender goes back.
+        const double inFlight = std::max(
+            1.0, path.roundTrip * path.slowest / static_cast<double>(transport.FrameBytes()));
+        return path.slowest * (1 - path.loss) / (1 + path.loss * (inFlight - 1));
+    }
     return static_cast<double>(transport.FrameBytes()) / path.roundTrip *
            transport.LossWindow(path.loss, path.roundTrip * 1e-9);
 }

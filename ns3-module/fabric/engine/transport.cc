@@ -1,6 +1,7 @@
 #include "transport.h"
 
 #include "fabric/base/error.h"
+#include "fabric/roce/roce-settings.h"
 
 #include <algorithm>
 #include <array>
@@ -40,6 +41,16 @@ int64_t Transport::Mtu() const
 
 void Transport::SetMtu(int64_t mtu)
 {
+    if (roce)
+    {
+        if (mtu != kUsualMtu)
+        {
+            throw Error("MTU",
+                        std::to_string(mtu),
+                        "nothing beside roce, whose frames are those of roce:mtu=");
+        }
+        return;
+    }
     if (mtu < kLeastMtu || mtu > kMostMtu)
     {
         throw Error("MTU",
@@ -51,7 +62,12 @@ void Transport::SetMtu(int64_t mtu)
 
 int64_t Transport::WireBytes(int64_t payload) const
 {
-    return payload + Segments(payload) * headerBytes;
+    if (payload == 0)
+    {
+        return 0;
+    }
+    const int64_t padded = CeilDivide(payload, paddingBytes) * paddingBytes;
+    return padded + Segments(payload) * headerBytes + messageBytes;
 }
 
 int64_t Transport::AckWireBytes(int64_t payload) const
@@ -86,6 +102,41 @@ double Transport::LossWindow(double loss, double roundTrip) const
 int64_t Transport::FrameBytes() const
 {
     return segmentBytes + headerBytes;
+}
+
+int64_t Transport::FirstFrameBytes() const
+{
+    return FrameBytes() + messageBytes;
+}
+
+void Transport::CheckOptions() const
+{
+    if (!roce)
+    {
+        return;
+    }
+    const auto refuse = [](const std::string& what, const std::string& value, const char* reason)
+    { throw Error(what, value, std::string("nothing beside roce: ") + reason); };
+    if (!congestionControl.empty())
+    {
+        refuse("congestion control", congestionControl, "it is roce:cc=");
+    }
+    if (connections != ConnectionKind::Warm)
+    {
+        refuse("connections",
+               ToString(connections),
+               "queue pairs are open before anything is sent, at line rate");
+    }
+    if (streams != 1)
+    {
+        refuse("streams", std::to_string(streams), "a message travels on one queue pair");
+    }
+    if (!attributes.empty())
+    {
+        refuse(attributes.begin()->first,
+               attributes.begin()->second,
+               "ns-3's protocols and queues are not in use");
+    }
 }
 
 int64_t Transport::PortQueueBytes(int64_t rateBps, TimeNs roundTrip) const
@@ -143,6 +194,7 @@ std::string Transport::Fingerprint() const
     {
         text += " " + std::to_string(value);
     }
+    text += roce ? " " + roce->Fingerprint() : "";
     text += streams > 1 ? " streams=" + std::to_string(streams) : "";
     for (const auto& [name, value] : attributes)
     {
@@ -193,9 +245,24 @@ int HandshakeRoundTrips(ConnectionKind kind)
     }
 }
 
-Transport MakeTransport(const std::string& preset)
+Transport MakeTransport(const std::string& preset, const std::string& option)
 {
     Transport transport;
+    if (preset == kRoceName || preset.rfind(kRoceName + std::string(":"), 0) == 0)
+    {
+        const RoceSettings settings = RoceSettings::Parse(preset, option);
+        transport.preset = kRoceName;
+        transport.congestionControl.clear();
+        transport.ecn = false;
+        transport.segmentBytes = settings.mtu;
+        transport.headerBytes = settings.headerBytes;
+        transport.messageBytes = settings.messageBytes;
+        transport.paddingBytes = RoceSettings::kPayloadPadding;
+        transport.ackBytes = settings.ackBytes;
+        transport.segmentsPerAck = settings.framesPerAck;
+        transport.roce = std::make_shared<const RoceSettings>(settings);
+        return transport;
+    }
     if (preset == "datacenter")
     {
         return transport;
@@ -211,7 +278,7 @@ Transport MakeTransport(const std::string& preset)
         transport.delayedAckTimeout = 40'000'000;    // Linux
         return transport;
     }
-    throw Error("transport", preset, "datacenter, wan");
+    throw Error(option, preset, "datacenter, wan, roce, roce:key=value,...");
 }
 
 } // namespace legacy::fabric

@@ -6,10 +6,13 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 
 namespace legacy::fabric
 {
+
+struct RoceSettings;
 
 /// A ConnectionKind says what connections are when a step, or a client's task, begins.
 enum class ConnectionKind : uint8_t
@@ -34,7 +37,8 @@ int HandshakeRoundTrips(ConnectionKind kind);
 /// `option`.
 std::string ParseCongestionControl(const std::string& text, const std::string& option);
 
-/// A Transport holds the parameters of TCP, queues and headers.
+/// A Transport holds the parameters of TCP, queues and headers; or those of RoCEv2, where `roce` is
+/// set: then segments are frames, and what is TCP's alone is not read.
 struct Transport
 {
     std::string preset = "datacenter";
@@ -48,6 +52,8 @@ struct Transport
     int headerBytes = 54;
     int ackBytes = 54;
     int segmentsPerAck = 1;
+    int messageBytes = 0;   ///< header bytes of a message's first segment alone
+    int paddingBytes = 1;   ///< the last segment's payload fills a multiple of this
     int initialWindow = 10; ///< segments
     TimeNs minRto = 5'000'000;
     TimeNs connectionTimeout = 100'000'000;
@@ -62,6 +68,10 @@ struct Transport
     /// ns-3 attributes that the user set ("ns3::TcpSocket::SegmentSize" -> "1000"). They win over
     /// the preset.
     std::map<std::string, std::string> attributes;
+    std::shared_ptr<const RoceSettings> roce; ///< cards and switches of RoCEv2; nullptr: TCP
+
+    /// Throws Error where options of TCP have been set beside roce, saying which and why.
+    void CheckOptions() const;
 
     /// Returns the largest IPv4 packet, that of a full segment: what Ethernet carries, until SetMtu
     /// says otherwise.
@@ -89,8 +99,9 @@ struct Transport
     /// at least 1.054 (RTT / p)^(3/4) (RFC 9438, section 5.1). `roundTrip` is in seconds.
     double LossWindow(double loss, double roundTrip) const;
     bool IsCubic() const; ///< true for "cubic" and for classes of ns-3 with that in their names
-    /// Returns the bytes of one full segment on the wire.
+    /// Return the bytes of one full segment on the wire, and of a message's first one.
     int64_t FrameBytes() const;
+    int64_t FirstFrameBytes() const;
 
     /// Returns the bytes of a switch port's queue: what the user set, else a bandwidth-delay
     /// product, at least 1 MiB. `rateBps` is the port's rate and `roundTrip` the longest round trip
@@ -110,8 +121,12 @@ struct Transport
 /// The MTU that every IPv4 host takes (RFC 791), and the largest IPv4 packet.
 inline constexpr int64_t kLeastMtu = 576;
 inline constexpr int64_t kMostMtu = 65535;
+/// The MTU of Ethernet. With roce, SetMtu takes this one alone: its frames have an option of
+/// theirs.
+inline constexpr int64_t kUsualMtu = 1500;
 
-/// Returns the preset "datacenter" or "wan". Throws Error on any other name.
-Transport MakeTransport(const std::string& preset);
+/// Returns the preset "datacenter" or "wan", or "roce" and "roce:key=value,..." (roce-settings.h).
+/// Throws Error naming `option` on anything else.
+Transport MakeTransport(const std::string& text, const std::string& option = "transport");
 
 } // namespace legacy::fabric

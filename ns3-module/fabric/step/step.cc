@@ -114,6 +114,16 @@ void Add(EngineCounters& sum, const EngineCounters& other)
     sum.flows += other.flows;
     sum.retransmitTimeouts += other.retransmitTimeouts;
     sum.rateFloors += other.rateFloors;
+    sum.roce.cnps += other.roce.cnps;
+    sum.roce.naks += other.roce.naks;
+    sum.roce.resent += other.roce.resent;
+    sum.roce.watchdogDrops += other.roce.watchdogDrops;
+    sum.roce.maxHeadroom = std::max(sum.roce.maxHeadroom, other.roce.maxHeadroom);
+    if (other.roce.maxBuffer > sum.roce.maxBuffer)
+    {
+        sum.roce.maxBuffer = other.roce.maxBuffer;
+        sum.roce.bufferBytes = other.roce.bufferBytes;
+    }
 }
 
 } // namespace
@@ -125,6 +135,10 @@ EngineCounters Difference(EngineCounters after, const EngineCounters& before)
     after.flows -= before.flows;
     after.retransmitTimeouts -= before.retransmitTimeouts;
     after.rateFloors -= before.rateFloors;
+    after.roce.cnps -= before.roce.cnps;
+    after.roce.naks -= before.roce.naks;
+    after.roce.resent -= before.roce.resent;
+    after.roce.watchdogDrops -= before.roce.watchdogDrops;
     return after;
 }
 
@@ -139,6 +153,8 @@ std::vector<LinkCounters> Difference(std::vector<LinkCounters> after,
         after[i].drops -= before[i].drops;
         after[i].marks -= before[i].marks;
         after[i].busy -= before[i].busy;
+        after[i].pauses -= before[i].pauses;
+        after[i].paused -= before[i].paused;
     }
     return after;
 }
@@ -154,6 +170,9 @@ void Add(std::vector<LinkCounters>& sums, const std::vector<LinkCounters>& step)
         sums[i].drops += step[i].drops;
         sums[i].marks += step[i].marks;
         sums[i].busy += step[i].busy;
+        sums[i].pauses += step[i].pauses;
+        sums[i].paused += step[i].paused;
+        sums[i].pauseRoot = step[i].pauseRoot < 0 ? sums[i].pauseRoot : step[i].pauseRoot;
         sums[i].maxQueueBytes = std::max(sums[i].maxQueueBytes, step[i].maxQueueBytes);
         sums[i].peak = std::max(sums[i].peak, step[i].peak);
     }

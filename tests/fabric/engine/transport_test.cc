@@ -118,7 +118,7 @@ TEST(Transport, PresetsByName) {
   EXPECT_FALSE(wan.ecn);
   EXPECT_GE(wan.minRto, 200'000'000);
   EXPECT_EQ(MessageOf([] { MakeTransport("lan"); }),
-            "transport: got 'lan'; allowed: datacenter, wan");
+            "transport: got 'lan'; allowed: datacenter, wan, roce, roce:key=value,...");
 }
 
 }  // namespace

@@ -1,0 +1,104 @@
+#include "buffers.h"
+
+#include "fabric/base/error.h"
+
+#include <algorithm>
+
+namespace legacy::fabric
+{
+
+namespace
+{
+
+/// Switches on the longest path for which headroom allows telemetry.
+constexpr int kSwitchesInHeadroom = 64;
+
+/// Returns the rate of the fastest port of a host.
+int64_t HostRate(const Topology& topology)
+{
+    int64_t rate = 1;
+    for (int host : topology.Hosts())
+    {
+        for (DirectedLink link : topology.Out(host))
+        {
+            rate = std::max(rate, topology.PortOf(link).rateBps);
+        }
+    }
+    return rate;
+}
+
+} // namespace
+
+void CheckRoce(const Topology& topology, const RoceSettings& settings)
+{
+    if (topology.GetMultipath() == Multipath::Spray)
+    {
+        throw Error("multipath",
+                    "spray",
+                    "ecmp beside roce: go-back-n takes frames that overtake others for losses");
+    }
+    for (DirectedLink link = 0; link < static_cast<DirectedLink>(2 * topology.Links().size());
+         ++link)
+    {
+        const int64_t queue = topology.PortOf(link).queueBytes;
+        if (queue > 0 && settings.pfc)
+        {
+            throw Error("queue of " + topology.LinkName(link),
+                        std::to_string(queue) + " bytes",
+                        "0 with roce:pfc=on: the shared buffer is the limit (roce:buffer=); "
+                        "pfc=off reads it");
+        }
+    }
+}
+
+int64_t HeadroomOf(const Topology& topology, DirectedLink link, const RoceSettings& settings)
+{
+    if (settings.headroomBytes > 0)
+    {
+        return settings.headroomBytes;
+    }
+    return HeadroomBytes(
+        topology.PortOf(link).rateBps,
+        topology.PortOf(link ^ 1).rateBps,
+        topology.LinkOf(link).delay,
+        Later(settings.response, settings.switchDelay),
+        settings.LargestFrame(std::min(topology.NodeCount(), kSwitchesInHeadroom)));
+}
+
+std::unique_ptr<SharedBuffer>
+MakeSwitchBuffer(const Topology& topology, int node, const RoceSettings& settings)
+{
+    constexpr double kBytesPerBit = 5e3 / 1e9; // 64 MB at 12.8 Tbit/s
+    constexpr int64_t kLeast = 4 << 20;
+    constexpr int64_t kFrames = 8; // to share, for each port
+    const int64_t hostRate = HostRate(topology);
+    const int64_t frame = settings.mtu + settings.headerBytes;
+    std::vector<SharedBuffer::PortRoom> rooms;
+    double rates = 0;
+    int64_t needed = 0;
+    for (DirectedLink out : topology.Out(node))
+    {
+        SharedBuffer::PortRoom room;
+        room.headroom = settings.pfc ? HeadroomOf(topology, out ^ 1, settings) : 0;
+        room.alpha = settings.alpha;
+        for (int64_t rate = topology.PortOf(out ^ 1).rateBps / 2;
+             settings.alphaByRate && rate >= hostRate;
+             rate /= 2)
+        {
+            room.alpha *= 2;
+        }
+        rates += static_cast<double>(topology.PortOf(out).rateBps);
+        needed += room.headroom + kFrames * frame +
+                  static_cast<int64_t>(kRoceClasses) * RoceSettings::kReserveBytes;
+        rooms.push_back(room);
+    }
+    const int64_t bytes =
+        settings.bufferBytes > 0
+            ? settings.bufferBytes
+            : std::max({kLeast, needed, static_cast<int64_t>(rates * kBytesPerBit)});
+    const int64_t xon = settings.xonBytes > 0 ? settings.xonBytes : 2 * frame;
+    return std::make_unique<SharedBuffer>(
+        "switch " + topology.NodeName(node), bytes, std::move(rooms), settings.pfc, xon);
+}
+
+} // namespace legacy::fabric

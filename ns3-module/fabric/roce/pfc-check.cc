@@ -1,0 +1,100 @@
+#include "pfc-check.h"
+
+#include <algorithm>
+#include <map>
+
+namespace legacy::fabric
+{
+
+namespace
+{
+
+/// Links that others wait for, with the first route that makes them.
+using Dependencies = std::vector<std::map<DirectedLink, std::pair<int, int>>>;
+
+Dependencies DependenciesOf(const Topology& topology, const std::vector<int>& nodes)
+{
+    constexpr uint32_t kChannel = 0;
+    Dependencies dependencies(2 * topology.Links().size());
+    for (const int source : nodes)
+    {
+        for (const int destination : nodes)
+        {
+            if (source == destination)
+            {
+                continue;
+            }
+            const std::vector<DirectedLink> route = topology.Route(source, destination, kChannel);
+            for (size_t i = 1; i < route.size(); ++i)
+            {
+                dependencies[route[i - 1]].try_emplace(route[i], source, destination);
+            }
+        }
+    }
+    return dependencies;
+}
+
+} // namespace
+
+std::vector<BufferDependency> FindBufferCycle(const Topology& topology,
+                                              const std::vector<int>& nodes)
+{
+    const Dependencies dependencies = DependenciesOf(topology, nodes);
+    enum class State : uint8_t
+    {
+        New,
+        Open,
+        Done
+    };
+    struct Step
+    {
+        DirectedLink link;
+        std::map<DirectedLink, std::pair<int, int>>::const_iterator next;
+    };
+    std::vector<State> states(dependencies.size(), State::New);
+    for (DirectedLink first = 0; first < static_cast<DirectedLink>(dependencies.size()); ++first)
+    {
+        // Depth first, without recursion: paths are as long as there are links.
+        std::vector<Step> way;
+        const auto enter = [&](DirectedLink link)
+        {
+            states[link] = State::Open;
+            way.push_back({link, dependencies[link].begin()});
+        };
+        if (states[first] == State::New)
+        {
+            enter(first);
+        }
+        while (!way.empty())
+        {
+            Step& step = way.back();
+            if (step.next == dependencies[step.link].end())
+            {
+                states[step.link] = State::Done;
+                way.pop_back();
+                continue;
+            }
+            const DirectedLink next = step.next->first;
+            if (states[next] == State::Open)
+            {
+                std::vector<BufferDependency> cycle;
+                auto begin = std::find_if(
+                    way.begin(), way.end(), [&](const Step& one) { return one.link == next; });
+                for (; begin != way.end(); ++begin)
+                {
+                    cycle.push_back({begin->link, begin->next->second});
+                }
+                return cycle;
+            }
+            if (states[next] == State::New)
+            {
+                enter(next); // `step` moves on when it is done
+                continue;
+            }
+            ++step.next;
+        }
+    }
+    return {};
+}
+
+} // namespace legacy::fabric

@@ -1,0 +1,115 @@
+// Settings of RoCEv2: cards, switches and frames. Text such as "roce:cc=none,mtu=1024,buffer=2MiB"
+// names what differs from the defaults.
+#pragma once
+
+#include "fabric/base/units.h"
+#include "marking.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace legacy::fabric
+{
+
+/// The name of the transport.
+inline constexpr const char* kRoceName = "roce";
+
+/// A RoceOption is an option of roce, for lists and documentation.
+struct RoceOption
+{
+    std::string name;
+    std::string fallback; ///< its default, as text
+    std::string allowed;
+    std::string help;
+};
+
+/// Returns the options of roce, in the order of the documentation.
+const std::vector<RoceOption>& RoceOptions();
+
+/// A RoceStorm is a faulty card, that pauses its switch.
+struct RoceStorm
+{
+    int host = 0; ///< number among the hosts
+    TimeNs from = 0;
+    TimeNs length = 0;
+};
+
+/// When rates and windows of queue pairs begin anew.
+enum class RoceIdle : uint8_t
+{
+    Reset,   ///< after an idle time, where the congestion control says so
+    Keep,    ///< never
+    Message, ///< with each message that finds the queue pair idle
+};
+
+/// RoceSettings hold what cards and switches of RoCEv2 do. Bytes of frames are those on the wire,
+/// with preamble and gap (20 bytes); those of buffers, queues and thresholds are without.
+struct RoceSettings
+{
+    /// Payloads end on a multiple of this (InfiniBand Architecture 1.4, 9.2.4).
+    static constexpr int kPayloadPadding = 4;
+    /// Preamble, start of frame, and gap (IEEE 802.3).
+    static constexpr int64_t kGapBytes = 20;
+    /// A PFC frame of 64 bytes, and a CNP with 16 reserved bytes, on the wire.
+    static constexpr int64_t kPauseBytes = 84;
+    static constexpr int64_t kCnpBytes = 98;
+    /// Time-outs where frames may be lost, and where none is: there a card that gives up early only
+    /// sends again what is in a queue. 67 ms are usual (4.096 us x 2^14, InfiniBand's local ACK
+    /// time-out of 14).
+    static constexpr TimeNs kRto = 1'000'000;
+    static constexpr TimeNs kLosslessRto = 67'000'000;
+    /// Bytes that each port and class has for itself.
+    static constexpr int64_t kReserveBytes = 4096;
+
+    std::string control; ///< congestion control, canonical (controls.h)
+    bool pfc = true;     ///< the data's class is lossless
+    int mtu = 4096;      ///< payload bytes of a full frame
+    /// Bytes of a frame besides its payload: preamble 8, Ethernet 14, IPv4 20, UDP 8, BTH 12, ICRC
+    /// 4, FCS 4, gap 12.
+    int headerBytes = 82;
+    int messageBytes = 16;     ///< RETH of a message's first frame
+    int ackBytes = 86;         ///< ACK and NAK: the same headers, and AETH 4
+    int framesPerAck = 16;     ///< besides the last of a message, and frames that fill the window
+    bool acksFirst = true;     ///< ACKs and CNPs have a class of their own, which goes first
+    bool windowIsBdp = false;  ///< the window is the path's bandwidth-delay product
+    int64_t windowBytes = 0;   ///< a window besides that of the congestion control; 0: none
+    int64_t bufferBytes = 0;   ///< buffer of each switch; 0: by its rate
+    double alpha = 0.125;      ///< of dynamic thresholds
+    bool alphaByRate = true;   ///< doubled for each doubling of the hosts' rate
+    double egressAlpha = 1;    ///< of the threshold of queues without PFC
+    int64_t headroomBytes = 0; ///< of each port; 0: what its rate and delay need
+    int64_t xonBytes = 0;      ///< how far below xoff a pause ends; 0: two full frames
+    int quanta = 65535;        ///< of a pause, in 512 bit times
+    TimeNs response = 0;       ///< from the arrival of a pause to its effect, which headroom allows
+    bool dropsAllowed = false; ///< a lost lossless frame does not end the run
+    std::optional<EcnProfile> ecn; ///< where ports mark; nothing: nowhere
+    std::string ecnText;           ///< the same
+    bool markAtEnqueue = false; ///< by the queue with the arriving frame; else behind a leaving one
+    TimeNs rto = 0;  ///< time-out of a queue pair; 0: kRto, or kLosslessRto without losses
+    int retries = 7; ///< time-outs in a row that end the run
+    TimeNs switchDelay = 0;
+    TimeNs watchdog = 0; ///< pause after which a switch's port drops; 0: never
+    std::optional<RoceStorm> storm;
+    RoceIdle idle = RoceIdle::Reset;
+
+    /// Reads "roce" or "roce:key=value,...". Throws Error naming `option`, the key, its value and
+    /// what is allowed; for a key that does not exist it names the nearest.
+    static RoceSettings Parse(const std::string& text, const std::string& option);
+
+    /// Returns all settings as text: a part of the key of memoised steps.
+    std::string Fingerprint() const;
+
+    /// Returns the bytes of the largest frame on the wire, that of a path with so many switches.
+    /// Telemetry grows with them, where the congestion control reads it.
+    int64_t LargestFrame(int switches) const;
+
+    /// Returns the bytes that a frame takes in buffers.
+    static constexpr int64_t InBuffer(int64_t wireBytes)
+    {
+        return wireBytes - kGapBytes;
+    }
+};
+
+} // namespace legacy::fabric

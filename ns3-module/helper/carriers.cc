@@ -1,0 +1,39 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "carriers.h"
+
+#include "model/roce/roce-carrier.h"
+#include "model/tcp-carrier.h"
+
+#include <set>
+
+namespace legacy
+{
+namespace packet
+{
+
+PacketEngine::CarrierFactory CarrierFor(const fabric::Topology* topology,
+                                        const fabric::Placement* placement,
+                                        const fabric::Transport& transport,
+                                        uint64_t seed,
+                                        uint64_t run)
+{
+    return [=](CarrierListener* listener) -> std::unique_ptr<Carrier>
+    {
+        if (transport.roce)
+        {
+            return std::make_unique<RoceCarrier>(topology, *transport.roce, seed, run, listener);
+        }
+        std::set<int> nodes;
+        for (int endpoint = 0; endpoint < placement->Endpoints(); ++endpoint)
+        {
+            nodes.insert(placement->NodeOf(endpoint));
+        }
+        return std::make_unique<TcpCarrier>(
+            topology, std::vector<int>(nodes.begin(), nodes.end()), transport, listener);
+    };
+}
+
+} // namespace packet
+} // namespace legacy

@@ -1,0 +1,152 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef LEGACY_CARRIER_H
+#define LEGACY_CARRIER_H
+
+#include "fabric/engine/dead-link.h"
+#include "fabric/engine/engine.h"
+
+#include "ns3/ptr.h"
+
+#include <cstdint>
+#include <deque>
+#include <exception>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace legacy
+{
+namespace packet
+{
+
+class PacketNetwork;
+
+/// Messages of graphs.
+using Messages = std::deque<std::pair<uint64_t, fabric::Flow>>;
+
+/// A CarrierListener is told of what happens to messages.
+class CarrierListener
+{
+  public:
+    virtual ~CarrierListener() = default;
+    /// Bytes reached a receiver's application.
+    virtual void OnProgress() = 0;
+    /**
+     * The last byte of a message reached the receiver's application.
+     * \param graph the graph that sent it
+     * \param flow the message
+     */
+    virtual void OnArrived(uint64_t graph, const fabric::Flow& flow) = 0;
+    /// A retransmission timer expired.
+    virtual void OnRetransmitTimeout() = 0;
+    /**
+     * Messages were lost with their connection.
+     * \param messages with their graphs
+     */
+    virtual void OnLost(const Messages& messages) = 0;
+    /**
+     * The run cannot go on.
+     * \param error why
+     */
+    virtual void OnError(std::exception_ptr error) = 0;
+};
+
+/**
+ * \ingroup legacy
+ * Carries messages between nodes of a topology, packet by packet. Messages between the same two
+ * nodes and of one lane arrive in the order in which they were sent.
+ */
+class Carrier
+{
+  public:
+    virtual ~Carrier() = default;
+    /**
+     * Starts a message. Call it inside an event.
+     * \param source sending node
+     * \param destination receiving node, another one
+     * \param lane connection among several of the two
+     * \param graph number of the graph that sends it
+     * \param flow the message, not empty
+     */
+    virtual void
+    Send(int source, int destination, uint16_t lane, uint64_t graph, const fabric::Flow& flow) = 0;
+    /**
+     * Withdraws a message that has not arrived.
+     * \param source sending node
+     * \param destination receiving node
+     * \param graph number of the graph that sent it
+     * \param flow the message
+     * \return its bytes that are carried all the same; nothing where it is not on its way
+     */
+    virtual std::optional<int64_t>
+    Abort(int source, int destination, uint64_t graph, const fabric::Flow& flow) = 0;
+    /// Begins a run of graphs, when there is none.
+    virtual void BeginRun() = 0;
+    /// Ends, before the simulator does.
+    virtual void Dispose() = 0;
+
+    /**
+     * \param time nanoseconds at which rates and failures stand now
+     */
+    virtual void SetScheduleTime(fabric::TimeNs time) = 0;
+    /**
+     * \return nanoseconds at which rates and failures stand now
+     */
+    virtual fabric::TimeNs GetScheduleTime() const = 0;
+    /**
+     * \return true where a link carries nothing from now on, for ever
+     */
+    virtual bool AnyDead() const = 0;
+    /**
+     * \return the dead link on the way of a message, with a sentence; nothing where there is none
+     */
+    virtual std::optional<fabric::DeadLink> FindDead() const = 0;
+    /**
+     * Lets a host fail: its connections are lost.
+     * \param host a node
+     */
+    virtual void FailHost(int host) = 0;
+
+    /**
+     * \return ns-3's nodes and devices; null where none carry messages
+     */
+    virtual ns3::Ptr<PacketNetwork> GetNetwork() const = 0;
+    /**
+     * \return counters by directed link
+     */
+    virtual std::vector<fabric::LinkCounters> GetCounters() const = 0;
+    /**
+     * \return what each directed link has sent and has waiting now
+     */
+    virtual std::vector<fabric::LinkActivity> GetActivity() const = 0;
+    /**
+     * Adds what the carrier counts itself.
+     * \param counters of the engine
+     */
+    virtual void AddCounters(fabric::EngineCounters& counters) const = 0;
+    /**
+     * \return true where results depend on draws
+     */
+    virtual bool IsRandom() const = 0;
+    /**
+     * \return true where a step needs no step before it that opens connections
+     */
+    virtual bool StartsWarm() const = 0;
+    /**
+     * Assigns random streams.
+     * \param draws number of assignments before
+     */
+    virtual void AssignStreams(uint64_t draws) = 0;
+    /**
+     * \return the messages on their way, a line for each of the first few
+     */
+    virtual std::string DescribeBlocked() const = 0;
+};
+
+} // namespace packet
+} // namespace legacy
+
+#endif // LEGACY_CARRIER_H

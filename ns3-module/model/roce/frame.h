@@ -1,0 +1,180 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef LEGACY_ROCE_FRAME_H
+#define LEGACY_ROCE_FRAME_H
+
+#include "fabric/roce/shared-buffer.h"
+#include "fabric/roce/telemetry.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace legacy
+{
+namespace packet
+{
+
+using fabric::Picoseconds;
+
+/// Kinds of frames.
+enum class FrameKind : uint8_t
+{
+    Data,
+    Ack,
+    Nak,
+    Cnp,
+    Pause, ///< PFC, for one link
+};
+
+/// A Frame is a frame of RoCEv2 or PFC as a record, without its bytes.
+struct Frame
+{
+    /// No frame, and the end of a list.
+    static constexpr uint32_t kNone = UINT32_MAX;
+
+    Picoseconds at{0};       //!< arrival at the node where it is; an ACK: that of what it answers
+    Picoseconds sent{0};     //!< begin of the data frame, or of the one that an ACK answers
+    Picoseconds held{0};     //!< of an ACK: from the arrival of what it answers to its begin
+    uint64_t psn{0};         //!< data: its number; ACK, NAK: all below have arrived
+    uint32_t pair{0};        //!< queue pair
+    uint32_t next{kNone};    //!< frame behind it in a queue
+    int32_t wire{0};         //!< bytes on the wire, with preamble and gap
+    int32_t payload{0};      //!< data: payload; ACK: wire bytes of what it answers; Pause: quanta
+    uint32_t records{kNone}; //!< telemetry
+    uint16_t hop{0};         //!< links of its way behind it
+    uint16_t ingress{0};     //!< port of the switch through which it came, among the node's links
+    FrameKind kind{FrameKind::Data};
+    bool marked{false};   //!< congestion experienced
+    bool wantsAck{false}; //!< the receiver answers it
+    bool buffered{false}; //!< it takes room in the buffer of the switch where it is
+};
+
+/// A FrameList is a queue of frames by their numbers in a pool.
+struct FrameList
+{
+    uint32_t head{Frame::kNone};
+    uint32_t tail{Frame::kNone};
+    int64_t bytes{0}; //!< in buffers
+
+    bool Empty() const
+    {
+        return head == Frame::kNone;
+    }
+};
+
+/// A FramePool owns all frames of a network, and their telemetry. Frames never move.
+class FramePool
+{
+  public:
+    /**
+     * \param records telemetry of a frame: one for each switch on the longest path; 0: none
+     */
+    explicit FramePool(std::size_t records) : m_stride(records)
+    {
+    }
+
+    Frame& operator[](uint32_t frame)
+    {
+        return m_blocks[frame / kBlock][frame % kBlock];
+    }
+
+    /**
+     * \return the number of a frame with no telemetry
+     */
+    uint32_t Take()
+    {
+        if (m_free == Frame::kNone)
+        {
+            if (m_size % kBlock == 0)
+            {
+                m_blocks.push_back(std::make_unique<Frame[]>(kBlock));
+            }
+            return m_size++;
+        }
+        const uint32_t frame = m_free;
+        m_free = (*this)[frame].next;
+        (*this)[frame] = Frame{};
+        return frame;
+    }
+
+    /**
+     * \param frame that nobody reads any more
+     */
+    void Give(uint32_t frame)
+    {
+        if ((*this)[frame].records != Frame::kNone)
+        {
+            m_freeRecords.push_back((*this)[frame].records);
+        }
+        (*this)[frame].next = m_free;
+        m_free = frame;
+    }
+
+    /**
+     * Gives a frame room for telemetry.
+     * \param frame a data frame
+     */
+    void AddRecords(uint32_t frame)
+    {
+        if (m_freeRecords.empty())
+        {
+            m_freeRecords.push_back(static_cast<uint32_t>(m_records.size()));
+            m_records.resize(m_records.size() + m_stride);
+        }
+        (*this)[frame].records = m_freeRecords.back();
+        m_freeRecords.pop_back();
+    }
+
+    /**
+     * \param frame with telemetry
+     * \return its first record
+     */
+    fabric::IntRecord* RecordsOf(uint32_t frame)
+    {
+        return &m_records[(*this)[frame].records];
+    }
+
+    /**
+     * \param list a queue
+     * \param frame goes to its end
+     * \param bytes of it in buffers
+     */
+    void Push(FrameList& list, uint32_t frame, int64_t bytes)
+    {
+        (*this)[frame].next = Frame::kNone;
+        (list.Empty() ? list.head : (*this)[list.tail].next) = frame;
+        list.tail = frame;
+        list.bytes += bytes;
+    }
+
+    /**
+     * \param list a queue, not empty
+     * \param bytes of its first frame in buffers
+     * \return its first frame
+     */
+    uint32_t Pop(FrameList& list, int64_t bytes)
+    {
+        const uint32_t frame = list.head;
+        list.head = (*this)[frame].next;
+        list.bytes -= bytes;
+        return frame;
+    }
+
+  private:
+    static constexpr uint32_t kBlock = 1024;
+
+    std::size_t m_stride;
+    uint32_t m_size{0};
+    std::vector<std::unique_ptr<Frame[]>> m_blocks;
+    std::vector<fabric::IntRecord> m_records;
+    std::vector<uint32_t> m_freeRecords;
+    uint32_t m_free{Frame::kNone};
+};
+
+} // namespace packet
+} // namespace legacy
+
+#endif // LEGACY_ROCE_FRAME_H

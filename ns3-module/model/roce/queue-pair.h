@@ -1,0 +1,91 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef LEGACY_ROCE_QUEUE_PAIR_H
+#define LEGACY_ROCE_QUEUE_PAIR_H
+
+#include "fabric/engine/flow-graph.h"
+#include "fabric/roce/control.h"
+#include "fabric/roce/pacer.h"
+#include "fabric/topology/topology.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <limits>
+#include <vector>
+
+namespace legacy
+{
+namespace packet
+{
+
+using fabric::Picoseconds;
+
+/// A QueuePair has both ends of a connection between two cards, one way.
+struct QueuePair
+{
+    static constexpr uint32_t kNone = UINT32_MAX;
+
+    /// A Message is an RDMA WRITE: frames `first` to `end` - 1.
+    struct Message
+    {
+        uint64_t first{0};
+        uint64_t end{0};
+        int64_t bytes{0};
+        uint64_t graph{0};
+        fabric::Flow flow;
+        bool aborted{false};
+    };
+
+    int source{0};                          //!< node
+    int destination{0};                     //!< node
+    std::vector<fabric::DirectedLink> way;  //!< of data
+    std::vector<fabric::DirectedLink> back; //!< of ACKs
+    fabric::RocePath path;
+    double windowLimit{std::numeric_limits<double>::infinity()}; //!< wire bytes, by the settings
+
+    // Messages that are not acknowledged, or have not arrived.
+    std::deque<Message> messages;
+    std::size_t sending{0};   //!< index of the message of `next`
+    std::size_t receiving{0}; //!< index of the message of `expected`
+
+    // Sender.
+    uint64_t end{0};     //!< behind the last frame of all messages
+    uint64_t next{0};    //!< frame to send next
+    uint64_t sentTo{0};  //!< behind the last frame that was ever sent
+    uint64_t acked{0};   //!< all below have been acknowledged
+    int64_t inFlight{0}; //!< wire bytes sent since `acked`
+    int sinceRequest{0}; //!< frames since one that asked for an ACK
+    bool listed{false};  //!< it is among those that may send
+    uint32_t nextListed{kNone};
+    Picoseconds ready{0};    //!< from when it may send
+    uint32_t waits{0};       //!< number of its latest entry among those that wait for their time
+    bool waiting{false};     //!< that entry is valid
+    Picoseconds waitsFor{0}; //!< its time
+    Picoseconds now{0};      //!< time of the last call of the congestion control
+    Picoseconds idleSince{0};
+
+    // Time-out.
+    Picoseconds deadline{0};
+    bool timed{false}; //!< its event is to come
+    int timeouts{0};   //!< in a row
+
+    // Receiver.
+    uint64_t expected{0}; //!< frame to arrive next
+    bool nakSent{false};  //!< for `expected`
+    Picoseconds nakAt{0};
+    bool cnpSent{false}; //!< ever
+    Picoseconds cnpAt{0};
+
+    // Congestion control.
+    std::vector<std::max_align_t> memory;
+    fabric::RoceState* state{nullptr};
+    fabric::RocePacer pacer;
+    Picoseconds controlEvent{fabric::kNoTimer}; //!< time of the event for its timer
+};
+
+} // namespace packet
+} // namespace legacy
+
+#endif // LEGACY_ROCE_QUEUE_PAIR_H

@@ -1,0 +1,843 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "roce-network.h"
+
+#include "fabric/base/error.h"
+#include "fabric/base/hash.h"
+#include "fabric/roce/buffers.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace legacy
+{
+namespace packet
+{
+
+using fabric::RoceClass;
+using fabric::RoceSettings;
+
+namespace
+{
+
+constexpr int64_t kPerSecond = 1'000'000'000'000; ///< picoseconds
+constexpr Picoseconds kPerNs = 1000;
+/// How long something is paused without a byte before a deadlock is looked for.
+constexpr Picoseconds kStillness = 1'000'000'000;
+
+Picoseconds RoundedUp(__int128 numerator, int64_t denominator)
+{
+    return static_cast<Picoseconds>((numerator + denominator - 1) / denominator);
+}
+
+} // namespace
+
+RoceNetwork::RoceNetwork(const fabric::Topology* topology,
+                         const RoceSettings& settings,
+                         bool telemetry,
+                         uint64_t seed,
+                         RoceEnds* ends)
+    : m_topology(topology),
+      m_settings(settings),
+      m_telemetry(telemetry),
+      m_seed(seed),
+      m_ends(ends),
+      m_frames(telemetry ? static_cast<std::size_t>(topology->NodeCount()) : 0),
+      m_ports(2 * topology->Links().size()),
+      m_numbers(m_ports.size()),
+      m_buffers(topology->NodeCount())
+{
+    for (int node = 0; node < topology->NodeCount(); ++node)
+    {
+        const std::vector<DirectedLink>& out = topology->Out(node);
+        for (std::size_t i = 0; i < out.size(); ++i)
+        {
+            m_numbers[out[i]] = static_cast<uint16_t>(i);
+        }
+        if (!topology->IsHost(node))
+        {
+            m_buffers[node] = fabric::MakeSwitchBuffer(*topology, node, settings);
+        }
+    }
+    for (DirectedLink link = 0; link < static_cast<DirectedLink>(m_ports.size()); ++link)
+    {
+        const fabric::Port& from = topology->PortOf(link);
+        Port& port = m_ports[link];
+        port.rate = from.rateBps;
+        port.perByte = 8 * kPerSecond % port.rate == 0 ? 8 * kPerSecond / port.rate : 0;
+        port.wireDelay = topology->LinkOf(link).delay * kPerNs;
+        const bool toSwitch = !topology->IsHost(topology->To(link));
+        port.delay = port.wireDelay + (toSwitch ? settings.switchDelay * kPerNs : 0);
+        port.errorRate = from.errorRate;
+        port.queueLimit = from.queueBytes;
+        port.marks = settings.ecn && !topology->IsHost(topology->From(link));
+        if (port.marks)
+        {
+            port.ecn = settings.ecn->Of(static_cast<double>(port.rate));
+        }
+        if (toSwitch)
+        {
+            port.at.resize(topology->Out(topology->To(link)).size());
+        }
+    }
+    if (settings.storm)
+    {
+        ScheduleRoce(this, settings.storm->from * kPerNs, RoceEventKind::Storm, 0, 0);
+    }
+}
+
+RoceNetwork::~RoceNetwork() = default;
+
+void RoceNetwork::Schedule(Picoseconds at, RoceEventKind kind, uint32_t a)
+{
+    ScheduleRoce(this, at, kind, a, 0);
+}
+
+void RoceNetwork::OnEvent(RoceEventKind kind, uint32_t a, uint32_t b)
+{
+    const auto link = static_cast<DirectedLink>(a);
+    switch (kind)
+    {
+    case RoceEventKind::Arrive:
+        Arrive(link, b);
+        break;
+    case RoceEventKind::Free:
+        m_ports[link].freeScheduled = false;
+        Serve(link);
+        break;
+    case RoceEventKind::PauseEnd:
+        if (m_ports[link].paused && m_ports[link].pausedUntil <= RoceNow())
+        {
+            ++m_expired;
+            EndPause(link, m_ports[link].pausedUntil);
+        }
+        break;
+    case RoceEventKind::Renew:
+        if (m_ports[link].pausing && m_ports[link].renewal == b)
+        {
+            SendPause(link, RoceNow());
+        }
+        break;
+    case RoceEventKind::Watchdog:
+        if (m_ports[link].paused && m_ports[link].pause == b)
+        {
+            Bite(link);
+        }
+        break;
+    case RoceEventKind::CheckWaiting:
+        CheckWaiting();
+        break;
+    case RoceEventKind::Storm:
+        SendStorm();
+        break;
+    default:
+        m_ends->OnCardEvent(kind, a);
+    }
+}
+
+// ---------------------------------------------------------------------------------------------
+// Ports
+// ---------------------------------------------------------------------------------------------
+
+Picoseconds RoceNetwork::FreeAt(DirectedLink link) const
+{
+    return m_ports[link].free;
+}
+
+int64_t RoceNetwork::RateOf(DirectedLink link) const
+{
+    return m_ports[link].rate;
+}
+
+Picoseconds RoceNetwork::SerialisationOf(DirectedLink link, int64_t wire) const
+{
+    const Port& port = m_ports[link];
+    return port.perByte > 0 ? wire * port.perByte
+                            : RoundedUp(__int128{8} * wire * kPerSecond, port.rate);
+}
+
+RoceClass RoceNetwork::ClassOf(const Frame& frame) const
+{
+    return frame.kind == FrameKind::Data || !m_settings.acksFirst ? RoceClass::Data
+                                                                  : RoceClass::Control;
+}
+
+void RoceNetwork::SendControl(DirectedLink link, uint32_t frame)
+{
+    Enqueue(link, frame);
+}
+
+void RoceNetwork::Enqueue(DirectedLink link, uint32_t frame)
+{
+    const Frame& taken = m_frames[frame];
+    Port& port = m_ports[link];
+    FrameList& queue = port.queues[static_cast<std::size_t>(ClassOf(taken))];
+    m_frames.Push(queue, frame, RoceSettings::InBuffer(taken.wire));
+    int64_t waiting = 0;
+    for (const FrameList& list : port.queues)
+    {
+        waiting += list.bytes;
+    }
+    port.maxQueue = std::max(port.maxQueue, waiting);
+    Serve(link);
+}
+
+bool RoceNetwork::HasWork(DirectedLink link) const
+{
+    const Port& port = m_ports[link];
+    const auto& control = port.queues[static_cast<std::size_t>(RoceClass::Control)];
+    const auto& data = port.queues[static_cast<std::size_t>(RoceClass::Data)];
+    return port.pausePending || !control.Empty() ||
+           (!port.paused && (!data.Empty() || m_ends->IsReady(link)));
+}
+
+void RoceNetwork::Serve(DirectedLink link)
+{
+    Port& port = m_ports[link];
+    if (port.freeScheduled)
+    {
+        return;
+    }
+    if (port.free <= RoceNow())
+    {
+        Picoseconds from = port.free;
+        const uint32_t frame = Pick(link, from);
+        if (frame == Frame::kNone)
+        {
+            return;
+        }
+        Send(link, frame, from);
+    }
+    if (HasWork(link))
+    {
+        port.freeScheduled = true;
+        ScheduleRoce(this, port.free, RoceEventKind::Free, static_cast<uint32_t>(link), 0);
+    }
+}
+
+uint32_t RoceNetwork::Pick(DirectedLink link, Picoseconds& from)
+{
+    Port& port = m_ports[link];
+    if (port.pausePending)
+    {
+        port.pausePending = false;
+        const uint32_t frame = m_frames.Take();
+        m_frames[frame].kind = FrameKind::Pause;
+        m_frames[frame].payload = port.pauseQuanta;
+        m_frames[frame].wire = RoceSettings::kPauseBytes;
+        from = std::max(from, port.pauseFrom);
+        return frame;
+    }
+    const uint32_t control = PickQueued(link, RoceClass::Control, from);
+    if (control != Frame::kNone || port.paused)
+    {
+        return control;
+    }
+    from = std::max(from, port.resumed);
+    // Where a card sends through the port of a switch, both take turns.
+    const bool cardFirst = port.data && m_ends->IsReady(link);
+    uint32_t frame = cardFirst ? Frame::kNone : PickQueued(link, RoceClass::Data, from);
+    port.data = frame != Frame::kNone;
+    if (frame == Frame::kNone)
+    {
+        frame = m_ends->Next(link, from);
+        if (frame != Frame::kNone)
+        {
+            from = m_frames[frame].sent;
+        }
+        else
+        {
+            frame = PickQueued(link, RoceClass::Data, from);
+        }
+    }
+    port.lastData = frame == Frame::kNone ? port.lastData : from;
+    return frame;
+}
+
+uint32_t RoceNetwork::PickQueued(DirectedLink link, RoceClass of, Picoseconds& from)
+{
+    FrameList& queue = m_ports[link].queues[static_cast<std::size_t>(of)];
+    if (queue.Empty())
+    {
+        return Frame::kNone;
+    }
+    const int64_t bytes = RoceSettings::InBuffer(m_frames[queue.head].wire);
+    const uint32_t frame = m_frames.Pop(queue, bytes);
+    Frame& taken = m_frames[frame];
+    from = std::max(from, taken.at);
+    if (taken.buffered)
+    {
+        Leave(link, frame, from);
+    }
+    else if (taken.kind != FrameKind::Data)
+    {
+        taken.held = from - taken.at;
+    }
+    return frame;
+}
+
+void RoceNetwork::Send(DirectedLink link, uint32_t frame, Picoseconds start)
+{
+    Port& port = m_ports[link];
+    Frame& sent = m_frames[frame];
+    const Picoseconds time = SerialisationOf(link, sent.wire);
+    port.free = start + time;
+    ++port.packets;
+    port.bytes += sent.wire;
+    Occupy(port, start, time);
+    if (Loses(link, sent))
+    {
+        ++port.drops;
+        m_frames.Give(frame);
+        return;
+    }
+    sent.at = port.free + (sent.kind == FrameKind::Pause ? port.wireDelay : port.delay);
+    ScheduleRoce(this, sent.at, RoceEventKind::Arrive, static_cast<uint32_t>(link), frame);
+}
+
+bool RoceNetwork::Loses(DirectedLink link, const Frame& frame)
+{
+    if (m_drop && m_drop(link, frame))
+    {
+        return true;
+    }
+    Port& port = m_ports[link];
+    if (port.errorRate <= 0)
+    {
+        return false;
+    }
+    if (port.untilLoss < 0)
+    {
+        // A geometric gap: one draw for each loss.
+        const double u = fabric::UnitInterval(fabric::HashWords(
+            {m_seed, m_draws, static_cast<uint64_t>(link), port.losses++, 0x6c6f7373}));
+        port.untilLoss =
+            port.errorRate >= 1
+                ? 0
+                : static_cast<int64_t>(std::min(std::log(u) / std::log1p(-port.errorRate), 9e18));
+    }
+    return port.untilLoss-- == 0;
+}
+
+void RoceNetwork::Occupy(Port& port, Picoseconds start, Picoseconds time)
+{
+    constexpr Picoseconds kWindow = fabric::kPeakWindow * kPerNs;
+    port.busy += time;
+    while (time > 0)
+    {
+        const int64_t window = start / kWindow;
+        if (window != port.window)
+        {
+            port.window = window;
+            port.inWindow = 0;
+        }
+        const Picoseconds part = std::min(time, (window + 1) * kWindow - start);
+        port.inWindow += part;
+        port.peak = std::max(port.peak, port.inWindow);
+        start += part;
+        time -= part;
+    }
+}
+
+// ---------------------------------------------------------------------------------------------
+// Switches
+// ---------------------------------------------------------------------------------------------
+
+void RoceNetwork::Arrive(DirectedLink link, uint32_t frame)
+{
+    Frame& arrived = m_frames[frame];
+    if (arrived.kind == FrameKind::Pause)
+    {
+        const int quanta = arrived.payload;
+        const Picoseconds at = arrived.at;
+        m_frames.Give(frame);
+        OnPause(link ^ 1, quanta, at);
+        return;
+    }
+    ++arrived.hop;
+    if (arrived.hop == m_ends->WayOf(arrived).size())
+    {
+        m_ends->Receive(frame);
+        return;
+    }
+    Forward(link, frame);
+}
+
+void RoceNetwork::Forward(DirectedLink link, uint32_t frame)
+{
+    Frame& arrived = m_frames[frame];
+    const int node = m_topology->To(link);
+    const DirectedLink out = m_ends->WayOf(arrived)[arrived.hop];
+    const int64_t bytes = RoceSettings::InBuffer(arrived.wire);
+    const RoceClass of = ClassOf(arrived);
+    const bool data = of == RoceClass::Data;
+    Port& to = m_ports[out];
+    fabric::SharedBuffer& buffer = *m_buffers[node];
+    if (data && to.dropping)
+    {
+        ++m_bitten;
+        Drop(out, frame, false);
+        return;
+    }
+    if (data && !m_settings.pfc)
+    {
+        const int64_t waiting = to.queues[static_cast<std::size_t>(of)].bytes + bytes;
+        if (waiting > buffer.Threshold(m_settings.egressAlpha) ||
+            (to.queueLimit > 0 && waiting > to.queueLimit))
+        {
+            Drop(out, frame, false);
+            return;
+        }
+    }
+    const int ingress = m_numbers[link ^ 1];
+    if (!buffer.Admit(ingress, of, bytes))
+    {
+        Drop(out, frame, data && m_settings.pfc);
+        return;
+    }
+    arrived.ingress = static_cast<uint16_t>(ingress);
+    arrived.buffered = true;
+    if (data)
+    {
+        m_ports[link].at[m_numbers[out]] += bytes;
+        if (!m_ports[link].pausing && buffer.WantsPause(ingress))
+        {
+            SendPause(link, arrived.at);
+        }
+    }
+    if (m_settings.markAtEnqueue)
+    {
+        Mark(out, frame, to.queues[static_cast<std::size_t>(of)].bytes + bytes);
+    }
+    Enqueue(out, frame);
+}
+
+void RoceNetwork::Drop(DirectedLink link, uint32_t frame, bool lossless)
+{
+    ++m_ports[link].drops;
+    m_frames.Give(frame);
+    if (lossless && !m_settings.dropsAllowed)
+    {
+        const int node = m_topology->From(link);
+        m_ends->OnFailure("switch " + m_topology->NodeName(node) + " at " +
+                          fabric::FormatTime(RoceNow() / kPerNs) +
+                          ": no room for a frame of the lossless class, as its headroom is too "
+                          "small (roce:headroom=auto reckons it, pfc-drops=allow goes on)");
+    }
+}
+
+void RoceNetwork::Leave(DirectedLink link, uint32_t frame, Picoseconds start)
+{
+    Frame& leaving = m_frames[frame];
+    const int node = m_topology->From(link);
+    const DirectedLink cause = m_topology->Out(node)[leaving.ingress] ^ 1;
+    const int64_t bytes = RoceSettings::InBuffer(leaving.wire);
+    const RoceClass of = ClassOf(leaving);
+    Port& port = m_ports[link];
+    fabric::SharedBuffer& buffer = *m_buffers[node];
+    buffer.Release(leaving.ingress, of, bytes);
+    leaving.buffered = false;
+    if (of == RoceClass::Data)
+    {
+        m_ports[cause].at[m_numbers[link]] -= bytes;
+        if (m_ports[cause].pausing && buffer.WantsResume(leaving.ingress))
+        {
+            SendResume(cause, start);
+        }
+    }
+    if (leaving.kind != FrameKind::Data)
+    {
+        return;
+    }
+    const int64_t queued = port.queues[static_cast<std::size_t>(of)].bytes;
+    if (!m_settings.markAtEnqueue)
+    {
+        Mark(link, frame, queued);
+    }
+    if (m_telemetry)
+    {
+        leaving.wire += static_cast<int32_t>(fabric::kIntRecordBytes);
+        m_frames.RecordsOf(frame)[leaving.hop - 1] = {
+            static_cast<double>(port.rate), start, port.bytes + leaving.wire, queued};
+    }
+}
+
+void RoceNetwork::Mark(DirectedLink link, uint32_t frame, int64_t queued)
+{
+    Port& port = m_ports[link];
+    Frame& marked = m_frames[frame];
+    if (!port.marks || marked.kind != FrameKind::Data)
+    {
+        return;
+    }
+    const double share = port.ecn.Probability(queued);
+    if (share > 0 &&
+        (share >= 1 ||
+         fabric::MarkingDraw(m_seed, static_cast<uint64_t>(link), port.candidates++) < share))
+    {
+        ++port.marked;
+        marked.marked = true;
+    }
+}
+
+// ---------------------------------------------------------------------------------------------
+// Pauses
+// ---------------------------------------------------------------------------------------------
+
+Picoseconds RoceNetwork::PauseTime(DirectedLink link, int quanta) const
+{
+    constexpr int64_t kQuantum = 512; // bit times
+    return RoundedUp(__int128{kQuantum} * quanta * kPerSecond, m_ports[link].rate);
+}
+
+void RoceNetwork::SendPause(DirectedLink cause, Picoseconds from)
+{
+    Port& port = m_ports[cause];
+    Port& reverse = m_ports[cause ^ 1];
+    port.pausing = true;
+    ++port.renewal;
+    reverse.pausePending = true;
+    reverse.pauseQuanta = m_settings.quanta;
+    reverse.pauseFrom = from;
+    ScheduleRoce(this,
+                 RoceNow() + PauseTime(cause, m_settings.quanta) / 2,
+                 RoceEventKind::Renew,
+                 static_cast<uint32_t>(cause),
+                 port.renewal);
+    Serve(cause ^ 1);
+}
+
+void RoceNetwork::SendResume(DirectedLink cause, Picoseconds from)
+{
+    Port& reverse = m_ports[cause ^ 1];
+    m_ports[cause].pausing = false;
+    reverse.pausePending = true;
+    reverse.pauseQuanta = 0;
+    reverse.pauseFrom = from;
+    Serve(cause ^ 1);
+}
+
+void RoceNetwork::OnPause(DirectedLink link, int quanta, Picoseconds at)
+{
+    Port& port = m_ports[link];
+    if (quanta == 0)
+    {
+        if (port.paused)
+        {
+            ++m_resumes;
+            EndPause(link, at);
+        }
+        return;
+    }
+    port.pausedUntil = at + PauseTime(link, quanta);
+    ScheduleRoce(this, port.pausedUntil, RoceEventKind::PauseEnd, static_cast<uint32_t>(link), 0);
+    if (port.paused)
+    {
+        return;
+    }
+    port.paused = true;
+    port.pausedSince = at;
+    ++port.pauses;
+    ++port.pause;
+    port.root = RootOf(link);
+    if (m_settings.watchdog > 0 && !m_topology->IsHost(m_topology->From(link)))
+    {
+        ScheduleRoce(this,
+                     at + m_settings.watchdog * kPerNs,
+                     RoceEventKind::Watchdog,
+                     static_cast<uint32_t>(link),
+                     port.pause);
+    }
+    if (!m_checking)
+    {
+        m_checking = true;
+        ScheduleRoce(this, at + kStillness, RoceEventKind::CheckWaiting, 0, 0);
+    }
+}
+
+void RoceNetwork::EndPause(DirectedLink link, Picoseconds at)
+{
+    Port& port = m_ports[link];
+    const Picoseconds time = at - port.pausedSince;
+    port.paused = false;
+    port.dropping = false;
+    port.pausedTime += time;
+    port.resumed = at;
+    const auto known = std::find_if(port.roots.begin(),
+                                    port.roots.end(),
+                                    [&](const auto& root) { return root.first == port.root; });
+    if (known == port.roots.end())
+    {
+        port.roots.emplace_back(port.root, time);
+    }
+    else
+    {
+        known->second += time;
+    }
+    Serve(link);
+}
+
+DirectedLink RoceNetwork::RootOf(DirectedLink link) const
+{
+    const std::vector<int64_t>& at = m_ports[link].at;
+    const auto most = std::max_element(at.begin(), at.end());
+    if (most == at.end() || *most == 0)
+    {
+        return link; // a card pauses it
+    }
+    const DirectedLink out = m_topology->Out(m_topology->To(link))[most - at.begin()];
+    return m_ports[out].paused ? m_ports[out].root : out;
+}
+
+void RoceNetwork::Bite(DirectedLink link)
+{
+    Port& port = m_ports[link];
+    port.dropping = true;
+    Picoseconds from = RoceNow();
+    for (uint32_t frame = PickQueued(link, RoceClass::Data, from); frame != Frame::kNone;
+         frame = PickQueued(link, RoceClass::Data, from))
+    {
+        ++m_bitten;
+        Drop(link, frame, false);
+    }
+}
+
+void RoceNetwork::SendStorm()
+{
+    const fabric::RoceStorm& storm = *m_settings.storm;
+    const std::vector<int>& hosts = m_topology->Hosts();
+    if (storm.host >= static_cast<int>(hosts.size()))
+    {
+        m_ends->OnFailure("roce: storm: host " + std::to_string(storm.host) + " of " +
+                          std::to_string(hosts.size()));
+        return;
+    }
+    const Picoseconds end = (storm.from + storm.length) * kPerNs;
+    const Picoseconds now = RoceNow();
+    const DirectedLink link = m_topology->Out(hosts[storm.host]).front();
+    Port& port = m_ports[link];
+    port.pausePending = true;
+    port.pauseQuanta = now < end ? m_settings.quanta : 0;
+    port.pauseFrom = now;
+    if (now < end)
+    {
+        ScheduleRoce(this,
+                     std::min(end, now + PauseTime(link, m_settings.quanta) / 2),
+                     RoceEventKind::Storm,
+                     0,
+                     0);
+    }
+    Serve(link);
+}
+
+void RoceNetwork::CheckWaiting()
+{
+    m_checking = false;
+    const Picoseconds now = RoceNow();
+    const auto still = [&](DirectedLink link)
+    {
+        const Port& port = m_ports[link];
+        return port.paused && now - std::max(port.pausedSince, port.lastData) >= kStillness;
+    };
+    enum State : uint8_t
+    {
+        kNew,
+        kOpen,
+        kDone
+    };
+    std::vector<State> states(m_ports.size(), kNew);
+    std::vector<DirectedLink> way;
+    // Follows from a port to the ports of the next switch in which its frames wait.
+    const std::function<bool(DirectedLink)> follow = [&](DirectedLink link)
+    {
+        states[link] = kOpen;
+        way.push_back(link);
+        const std::vector<int64_t>& at = m_ports[link].at;
+        for (std::size_t i = 0; i < at.size(); ++i)
+        {
+            const DirectedLink next =
+                at[i] > 0 ? m_topology->Out(m_topology->To(link))[i] : DirectedLink{-1};
+            if (next < 0 || !still(next) || states[next] == kDone)
+            {
+                continue;
+            }
+            if (states[next] == kOpen)
+            {
+                way.erase(way.begin(), std::find(way.begin(), way.end(), next));
+                return true;
+            }
+            if (follow(next))
+            {
+                return true;
+            }
+        }
+        way.pop_back();
+        states[link] = kDone;
+        return false;
+    };
+    bool any = false;
+    for (DirectedLink link = 0; link < static_cast<DirectedLink>(m_ports.size()); ++link)
+    {
+        any = any || m_ports[link].paused;
+        if (still(link) && states[link] == kNew && follow(link))
+        {
+            std::string text = "PFC deadlock at " + fabric::FormatTime(now / kPerNs) + ": ";
+            for (const DirectedLink waiting : way)
+            {
+                text += m_topology->LinkName(waiting) + " waits for ";
+            }
+            m_ends->OnFailure(text + m_topology->LinkName(way.front()));
+            return;
+        }
+    }
+    if (any)
+    {
+        m_checking = true;
+        ScheduleRoce(this, now + kStillness, RoceEventKind::CheckWaiting, 0, 0);
+    }
+}
+
+std::string RoceNetwork::DescribePause(DirectedLink link) const
+{
+    const Port& port = m_ports[link];
+    return port.paused ? "paused since " + fabric::FormatTime(port.pausedSince / kPerNs) +
+                             " by the queue of " + m_topology->LinkName(port.root)
+                       : "not paused";
+}
+
+// ---------------------------------------------------------------------------------------------
+// Counters
+// ---------------------------------------------------------------------------------------------
+
+void RoceNetwork::ResetMarks()
+{
+    for (Port& port : m_ports)
+    {
+        port.candidates = 0;
+    }
+}
+
+void RoceNetwork::ResetLosses(uint64_t draws)
+{
+    m_draws = draws;
+    for (Port& port : m_ports)
+    {
+        port.losses = 0;
+        port.untilLoss = -1;
+    }
+}
+
+bool RoceNetwork::IsLossy() const
+{
+    return std::any_of(
+        m_ports.begin(), m_ports.end(), [](const Port& port) { return port.errorRate > 0; });
+}
+
+void RoceNetwork::SetDrop(std::function<bool(DirectedLink link, const Frame& frame)> drop)
+{
+    m_drop = std::move(drop);
+}
+
+std::vector<fabric::LinkCounters> RoceNetwork::GetCounters() const
+{
+    const Picoseconds now = RoceNow();
+    std::vector<fabric::LinkCounters> counters;
+    counters.reserve(m_ports.size());
+    for (const Port& port : m_ports)
+    {
+        fabric::LinkCounters counter;
+        counter.bytes = port.bytes;
+        counter.packets = port.packets;
+        counter.drops = port.drops;
+        counter.marks = port.marked;
+        counter.maxQueueBytes = port.maxQueue;
+        counter.busy = (port.busy + kPerNs / 2) / kPerNs;
+        counter.peak =
+            static_cast<double>(port.peak) / static_cast<double>(fabric::kPeakWindow * kPerNs);
+        counter.pauses = port.pauses;
+        const Picoseconds present =
+            port.paused ? std::max<Picoseconds>(0, now - port.pausedSince) : 0;
+        counter.paused = (port.pausedTime + present + kPerNs / 2) / kPerNs;
+        Picoseconds most = present;
+        counter.pauseRoot = port.paused ? port.root : -1;
+        for (const auto& [root, time] : port.roots)
+        {
+            if (time > most)
+            {
+                most = time;
+                counter.pauseRoot = root;
+            }
+        }
+        counters.push_back(counter);
+    }
+    return counters;
+}
+
+std::vector<fabric::LinkActivity> RoceNetwork::GetActivity() const
+{
+    const Picoseconds now = RoceNow();
+    std::vector<fabric::LinkActivity> activity;
+    activity.reserve(m_ports.size());
+    for (const Port& port : m_ports)
+    {
+        fabric::LinkActivity present;
+        const auto ahead = static_cast<double>(std::max<Picoseconds>(0, port.free - now));
+        present.bytes = static_cast<double>(port.bytes) -
+                        ahead * static_cast<double>(port.rate) / (8.0 * kPerSecond);
+        for (const FrameList& queue : port.queues)
+        {
+            present.queueBytes += queue.bytes;
+        }
+        activity.push_back(present);
+    }
+    return activity;
+}
+
+void RoceNetwork::AddCounters(fabric::EngineCounters& counters) const
+{
+    for (DirectedLink link = 0; link < static_cast<DirectedLink>(m_ports.size()); ++link)
+    {
+        if (m_topology->IsHost(m_topology->To(link)))
+        {
+            counters.packets += static_cast<uint64_t>(m_ports[link].packets);
+        }
+    }
+    counters.roce.watchdogDrops = m_bitten;
+    for (const auto& buffer : m_buffers)
+    {
+        if (!buffer)
+        {
+            continue;
+        }
+        if (buffer->MaxUsed() > counters.roce.maxBuffer)
+        {
+            counters.roce.maxBuffer = buffer->MaxUsed();
+            counters.roce.bufferBytes = buffer->Size();
+        }
+        counters.roce.maxHeadroom = std::max(counters.roce.maxHeadroom, buffer->MaxHeadroomShare());
+    }
+}
+
+int64_t RoceNetwork::GetBuffered() const
+{
+    int64_t bytes = 0;
+    for (const auto& buffer : m_buffers)
+    {
+        bytes += buffer ? buffer->Used() : 0;
+    }
+    return bytes;
+}
+
+std::array<uint64_t, 3> RoceNetwork::GetPauses() const
+{
+    uint64_t pauses = 0;
+    for (const Port& port : m_ports)
+    {
+        pauses += static_cast<uint64_t>(port.pauses);
+    }
+    return {pauses, m_resumes, m_expired};
+}
+
+} // namespace packet
+} // namespace legacy

@@ -1,0 +1,165 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "tcp-carrier.h"
+
+namespace legacy
+{
+namespace packet
+{
+
+using namespace ns3;
+using fabric::Flow;
+
+TcpCarrier::TcpCarrier(const fabric::Topology* topology,
+                       const std::vector<int>& endpoints,
+                       const fabric::Transport& transport,
+                       CarrierListener* listener)
+    : m_listener(listener),
+      m_network(CreateObject<PacketNetwork>()),
+      m_channels(CreateObject<ChannelPool>()),
+      m_scheduler(CreateObject<LinkScheduler>())
+{
+    m_network->Build(topology, endpoints, transport);
+    m_channels->Build(topology, m_network, transport, this);
+    m_scheduler->Build(topology, m_network, transport, [this] { CheckDead(); });
+}
+
+TcpCarrier::~TcpCarrier() = default;
+
+Ptr<PacketNetwork> TcpCarrier::GetNetwork() const
+{
+    return m_network;
+}
+
+void TcpCarrier::Send(int source, int destination, uint16_t lane, uint64_t graph, const Flow& flow)
+{
+    m_channels->Get(source, destination, lane, flow.opening)->Send(graph, flow);
+}
+
+std::optional<int64_t>
+TcpCarrier::Abort(int source, int destination, uint64_t graph, const Flow& flow)
+{
+    for (const Ptr<MessageChannel>& channel : m_channels->Find(source, destination, flow.lane))
+    {
+        if (const auto carried = channel->Abort(graph, flow))
+        {
+            return carried;
+        }
+    }
+    return std::nullopt;
+}
+
+void TcpCarrier::BeginRun()
+{
+    m_channels->BeginRun();
+}
+
+void TcpCarrier::Dispose()
+{
+    m_channels->Dispose();
+    m_scheduler->Dispose();
+    m_scheduler = nullptr;
+    m_channels = nullptr;
+    m_network = nullptr;
+}
+
+void TcpCarrier::SetScheduleTime(fabric::TimeNs time)
+{
+    m_scheduler->SetTime(time);
+}
+
+fabric::TimeNs TcpCarrier::GetScheduleTime() const
+{
+    return m_scheduler->GetTime();
+}
+
+bool TcpCarrier::AnyDead() const
+{
+    return m_scheduler->AnyDead();
+}
+
+std::optional<fabric::DeadLink> TcpCarrier::FindDead() const
+{
+    return m_channels->FindDead([&](fabric::DirectedLink link)
+                                { return m_scheduler->IsDead(link); });
+}
+
+void TcpCarrier::CheckDead()
+{
+    if (const auto dead = FindDead())
+    {
+        m_listener->OnError(std::make_exception_ptr(*dead));
+    }
+}
+
+void TcpCarrier::FailHost(int host)
+{
+    for (const Ptr<MessageChannel>& channel : m_channels->Drop(host))
+    {
+        m_listener->OnLost(channel->TakeMessages());
+        channel->Dispose();
+    }
+}
+
+std::vector<fabric::LinkCounters> TcpCarrier::GetCounters() const
+{
+    return m_network->GetCounters();
+}
+
+std::vector<fabric::LinkActivity> TcpCarrier::GetActivity() const
+{
+    return m_network->GetActivity();
+}
+
+void TcpCarrier::AddCounters(fabric::EngineCounters& counters) const
+{
+    counters.packets = m_network->GetPacketsToHosts();
+    counters.rateFloors = m_scheduler->GetFloors();
+}
+
+bool TcpCarrier::IsRandom() const
+{
+    return m_network->IsRandom();
+}
+
+bool TcpCarrier::StartsWarm() const
+{
+    return false;
+}
+
+void TcpCarrier::AssignStreams(uint64_t draws)
+{
+    // The streams are far from those that ns-3 assigns by itself, which start at 2^63.
+    constexpr int64_t kStreamsPerDraw = 1 << 20;
+    m_network->AssignStreams(static_cast<int64_t>(draws) * kStreamsPerDraw);
+}
+
+std::string TcpCarrier::DescribeBlocked() const
+{
+    return m_channels->DescribeBlocked();
+}
+
+void TcpCarrier::OnProgress()
+{
+    m_listener->OnProgress();
+}
+
+void TcpCarrier::OnArrived(uint64_t graph, const Flow& flow)
+{
+    m_listener->OnArrived(graph, flow);
+}
+
+void TcpCarrier::OnRetransmitTimeout()
+{
+    m_listener->OnRetransmitTimeout();
+}
+
+void TcpCarrier::OnConnectionLost(MessageChannel& channel)
+{
+    m_channels->Drop(channel);
+    m_listener->OnLost(channel.TakeMessages());
+}
+
+} // namespace packet
+} // namespace legacy

@@ -1,0 +1,80 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef LEGACY_TCP_CARRIER_H
+#define LEGACY_TCP_CARRIER_H
+
+#include "carrier.h"
+#include "channel-pool.h"
+#include "link-scheduler.h"
+#include "message-channel.h"
+#include "packet-network.h"
+
+namespace legacy
+{
+namespace packet
+{
+
+/**
+ * \ingroup legacy
+ * Carries messages over ns-3's TCP. Each ordered pair of hosts that ever communicates has one
+ * connection, opened at its first message, which pays for the handshake, and kept.
+ */
+class TcpCarrier : public Carrier, private ChannelListener
+{
+  public:
+    /**
+     * \param topology outlives this object
+     * \param endpoints nodes that send or receive
+     * \param transport preset and the user's attributes; ns-3's defaults must already hold them
+     * \param listener outlives this object
+     */
+    TcpCarrier(const fabric::Topology* topology,
+               const std::vector<int>& endpoints,
+               const fabric::Transport& transport,
+               CarrierListener* listener);
+    ~TcpCarrier() override;
+
+    // Inherited from Carrier.
+    void Send(int source,
+              int destination,
+              uint16_t lane,
+              uint64_t graph,
+              const fabric::Flow& flow) override;
+    std::optional<int64_t>
+    Abort(int source, int destination, uint64_t graph, const fabric::Flow& flow) override;
+    void BeginRun() override;
+    void Dispose() override;
+    void SetScheduleTime(fabric::TimeNs time) override;
+    fabric::TimeNs GetScheduleTime() const override;
+    bool AnyDead() const override;
+    std::optional<fabric::DeadLink> FindDead() const override;
+    void FailHost(int host) override;
+    ns3::Ptr<PacketNetwork> GetNetwork() const override;
+    std::vector<fabric::LinkCounters> GetCounters() const override;
+    std::vector<fabric::LinkActivity> GetActivity() const override;
+    void AddCounters(fabric::EngineCounters& counters) const override;
+    bool IsRandom() const override;
+    bool StartsWarm() const override;
+    void AssignStreams(uint64_t draws) override;
+    std::string DescribeBlocked() const override;
+
+  private:
+    // Inherited from ChannelListener.
+    void OnProgress() override;
+    void OnArrived(uint64_t graph, const fabric::Flow& flow) override;
+    void OnRetransmitTimeout() override;
+    void OnConnectionLost(MessageChannel& channel) override;
+
+    void CheckDead(); //!< ends the run where a message waits for ever
+
+    CarrierListener* m_listener;         //!< told of messages
+    ns3::Ptr<PacketNetwork> m_network;   //!< nodes and links
+    ns3::Ptr<ChannelPool> m_channels;    //!< connections
+    ns3::Ptr<LinkScheduler> m_scheduler; //!< rates over time
+};
+
+} // namespace packet
+} // namespace legacy
+
+#endif // LEGACY_TCP_CARRIER_H

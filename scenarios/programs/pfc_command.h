@@ -1,0 +1,21 @@
+// legacy-network pfc check says, without a simulation, whether pauses may wait for each other in a
+// circle on a topology, and what the buffers of its switches have.
+#pragma once
+
+#include <string>
+
+#include "ns3-module/fabric/import/make.h"
+
+namespace legacy {
+
+// A PfcCommand is the command line of legacy-network pfc.
+struct PfcCommand {
+  std::string action;  // check
+  fabric::TopologyRequest topology;
+  std::string transport = "roce";
+};
+
+// Prints on standard output. Returns the exit status: 1 where there is a cycle. Throws Error.
+int RunPfcCommand(const PfcCommand& command);
+
+}  // namespace legacy

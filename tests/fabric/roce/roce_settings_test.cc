@@ -1,0 +1,148 @@
+// The text of roce: defaults, what it sets in a transport, and what is refused with its reason.
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <iterator>
+#include <set>
+#include <string>
+
+#include "ns3-module/fabric/engine/transport.h"
+#include "ns3-module/fabric/roce/buffers.h"
+#include "ns3-module/fabric/roce/roce-settings.h"
+#include "tests/fabric/fabric_testing.h"
+
+namespace legacy::fabric {
+namespace {
+
+TEST(RoceSettings, FramesHaveTheirRealBytes) {
+  const Transport roce = MakeTransport("roce");
+  EXPECT_EQ(roce.preset, "roce");
+  EXPECT_EQ(roce.FrameBytes(), 4096 + 82);
+  EXPECT_EQ(roce.FirstFrameBytes(), 4096 + 98);
+  EXPECT_EQ(roce.WireBytes(0), 0);
+  EXPECT_EQ(roce.WireBytes(1), 4 + 98);  // padded to 4
+  EXPECT_EQ(roce.WireBytes(8193), 8196 + 98 + 2 * 82);
+  EXPECT_EQ(roce.AckWireBytes(17 * 4096), 2 * 86);
+  EXPECT_EQ(MakeTransport("roce:mtu=1024,vlan=on").FrameBytes(), 1024 + 86);
+  EXPECT_EQ(MakeTransport("roce:cc=hpcc").segmentsPerAck, 1);
+  EXPECT_EQ(MakeTransport("roce:cc=none,window=bdp").segmentsPerAck, 1);
+  EXPECT_EQ(MakeTransport("roce:mtu=1000,header=36,message-header=0,ack-bytes=48").WireBytes(3000),
+            3 * 1036);
+}
+
+TEST(RoceSettings, EverySettingIsInTheFingerprint) {
+  std::set<std::string> all;
+  const std::set<std::string> texts = {"roce",
+                                       "roce:cc=none",
+                                       "roce:cc=dcqcn:parameters=mellanox",
+                                       "roce:pfc=off",
+                                       "roce:mtu=1024",
+                                       "roce:ack=8",
+                                       "roce:ack-priority=off",
+                                       "roce:window=bdp",
+                                       "roce:window=1MB",
+                                       "roce:buffer=2MiB",
+                                       "roce:alpha=1",
+                                       "roce:alpha-by-rate=off",
+                                       "roce:pfc=off,egress-alpha=2",
+                                       "roce:headroom=100KB",
+                                       "roce:xon=3KB",
+                                       "roce:quanta=100",
+                                       "roce:pfc-response=1us",
+                                       "roce:pfc-drops=allow",
+                                       "roce:ecn=5KB/200KB/0.01@40Gbps",
+                                       "roce:mark-at=enqueue",
+                                       "roce:rto=2ms",
+                                       "roce:retries=3",
+                                       "roce:switch-delay=1us",
+                                       "roce:header=36",
+                                       "roce:message-header=0",
+                                       "roce:ack-bytes=48",
+                                       "roce:vlan=on",
+                                       "roce:watchdog=1ms",
+                                       "roce:storm=host=1+from=1ms+for=1ms",
+                                       "roce:idle=keep",
+                                       "roce:idle=message"};
+  for (const std::string& text : texts) all.insert(MakeTransport(text).Fingerprint());
+  EXPECT_EQ(all.size(), texts.size());
+  EXPECT_EQ(MakeTransport("roce:mtu=4096").Fingerprint(), MakeTransport("roce").Fingerprint());
+}
+
+TEST(RoceSettings, MistakesAreRefusedWithTheirReason) {
+  const auto message = [](const std::string& text) {
+    return MessageOf([&] { MakeTransport(text, "--transport"); });
+  };
+  const auto expect = [&](const std::string& text, const std::string& part) {
+    EXPECT_NE(message(text).find(part), std::string::npos) << text << ": " << message(text);
+  };
+  expect("roce:mut=1024", "unknown key of roce: got 'mut'");
+  expect("roce:mut=1024", "the nearest is 'mtu'");
+  expect("roce:", "'' is not key=value");
+  expect("roce:cc=nine", "the nearest is 'none'");
+  expect("roce:cc=hpcc:eta=2", "eta");
+  expect("roce:mtu=0", "from 64 to 9000");
+  expect("roce:mtu=9001", "from 64 to 9000");
+  expect("roce:alpha=0", "from 0.001 to 64");
+  expect("roce:pfc=yes", "on, off");
+  expect("roce:cc=hpcc,ack=2", "1: hpcc reads each frame's ACK");
+  expect("roce:cc=dcqcn,ecn=off", "marks: dcqcn reacts to them alone");
+  expect("roce:ecn=4KB/2KB/0.1@25Gbps", "at most kmax");
+  expect("roce:ecn=1KB/2KB/0@25Gbps", "pmax");
+  expect("roce:ecn=1KB/2KB/1.5@25Gbps", "pmax");
+  expect("roce:pfc=off,watchdog=1ms", "nothing with pfc=off");
+  expect("roce:egress-alpha=2", "nothing with pfc=on");
+  expect("roce:header=10", "preamble and gap");
+  expect("roce:rto=0s", "auto, a time above 0");
+  expect("roce:storm=host=1", "for=TIME above 0");
+  expect("roce:window=10", "off, or 4178 bytes or more");
+  expect("rocet", "datacenter, wan, roce");
+}
+
+TEST(RoceSettings, OptionsOfTcpAreRefusedBesideIt) {
+  const auto message = [](const std::function<void(Transport&)>& change) {
+    Transport transport = MakeTransport("roce");
+    change(transport);
+    return MessageOf([&] { transport.CheckOptions(); });
+  };
+  EXPECT_EQ(message([](Transport&) {}), "");
+  EXPECT_EQ(message([](Transport& t) { t.congestionControl = "cubic"; }),
+            "congestion control: got 'cubic'; allowed: nothing beside roce: it is roce:cc=");
+  EXPECT_NE(message([](Transport& t) { t.connections = ConnectionKind::Tls; }).find("tls"),
+            std::string::npos);
+  EXPECT_NE(message([](Transport& t) { t.streams = 2; }).find("streams"), std::string::npos);
+  EXPECT_NE(message([](Transport& t) {
+              t.attributes["ns3::TcpSocket::SegmentSize"] = "1";
+            }).find("ns3::TcpSocket::SegmentSize"),
+            std::string::npos);
+  EXPECT_EQ(MessageOf([] { MakeTransport("roce").SetMtu(9000); }),
+            "MTU: got '9000'; allowed: nothing beside roce, whose frames are those of roce:mtu=");
+}
+
+TEST(RoceSettings, TheHandbookHasEveryOption) {
+  std::ifstream in(LEGACY_SOURCE_DIR "/docs/network.md");
+  const std::string text((std::istreambuf_iterator<char>(in)), {});
+  for (const RoceOption& option : RoceOptions()) {
+    const std::string row = "| `" + option.name + "` | " + option.fallback + " | " +
+                            option.allowed + " | " + option.help + " |\n";
+    EXPECT_NE(text.find(row), std::string::npos) << row;
+  }
+}
+
+TEST(RoceSettings, TopologiesAreChecked) {
+  Topology topology;
+  topology.AddHost("a");
+  topology.AddHost("b");
+  Port port{1'000'000'000};
+  port.queueBytes = 1000;
+  topology.AddLink({0, 1, 1000, port});
+  const auto check = [&](const std::string& text) {
+    return MessageOf([&] { CheckRoce(topology, *MakeTransport(text).roce); });
+  };
+  EXPECT_NE(check("roce").find("queue of a>b: got '1000 bytes'"), std::string::npos);
+  EXPECT_EQ(check("roce:pfc=off"), "");
+  topology.SetMultipath(Multipath::Spray);
+  EXPECT_NE(check("roce:pfc=off").find("go-back-n"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace legacy::fabric

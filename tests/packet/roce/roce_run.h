@@ -1,0 +1,105 @@
+// Flows over RoCEv2 at packet fidelity, on topologies of the tests' own.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "helper/simulator-lease.h"
+#include "model/packet-engine.h"
+#include "model/roce/roce-carrier.h"
+#include "ns3/simulator.h"
+#include "tests/packet/scenario.h"
+
+namespace legacy::packet_test {
+
+// Hosts 0 to `hosts` - 1 around one switch, all links of one rate.
+inline fabric::Topology Star(int hosts, int64_t rate, fabric::TimeNs delay) {
+  fabric::Topology topology;
+  topology.SetName("star");
+  for (int h = 0; h < hosts; ++h) topology.AddHost("host" + std::to_string(h));
+  const int middle = topology.AddSwitch("switch");
+  for (int h = 0; h < hosts; ++h) topology.AddLink({h, middle, delay, fabric::Port{rate}});
+  return topology;
+}
+
+// An engine of RoCEv2 with its ports at hand.
+class RoceRun {
+ public:
+  RoceRun(const fabric::Topology& topology, const std::string& transport, uint64_t seed = 1)
+      : topology_(topology),
+        placement_(fabric::MakePlacement({"packed", static_cast<int>(topology.Hosts().size())},
+                                         topology_)),
+        transport_(fabric::MakeTransport(transport)),
+        engine_(ns3::CreateObject<packet::PacketEngine>()) {
+    engine_->Build(&topology_, &placement_, transport_, [&](packet::CarrierListener* listener) {
+      auto carrier =
+          std::make_unique<packet::RoceCarrier>(&topology_, *transport_.roce, seed, 0, listener);
+      carrier_ = carrier.get();
+      return carrier;
+    });
+  }
+  ~RoceRun() { engine_->Dispose(); }
+  RoceRun(const RoceRun&) = delete;
+  RoceRun& operator=(const RoceRun&) = delete;
+
+  // Returns when each flow has arrived.
+  std::vector<fabric::TimeNs> Run(const std::vector<fabric::Flow>& flows) {
+    Burst burst(flows);
+    engine_->Submit(burst, packet::PacketEngine::Now());
+    EXPECT_TRUE(engine_->RunUntil(fabric::kNever));
+    return burst.arrived;
+  }
+
+  // Returns the message of the Error with which the run ends; "" where it does not.
+  std::string Failure(const std::vector<fabric::Flow>& flows) {
+    try {
+      Run(flows);
+    } catch (const fabric::Error& error) {
+      return error.what();
+    }
+    return "";
+  }
+
+  // Lets what is under way arrive.
+  static void Drain(fabric::TimeNs time = 10'000'000) {
+    ns3::Simulator::Stop(ns3::NanoSeconds(time));
+    ns3::Simulator::Run();
+  }
+
+  packet::RoceNetwork& ports() { return carrier_->GetPorts(); }
+  fabric::EngineCounters Counters() const { return engine_->GetCounters(); }
+  std::vector<fabric::LinkCounters> Links() const { return engine_->GetLinks(); }
+  const fabric::Transport& transport() const { return transport_; }
+  const fabric::Topology& topology() const { return topology_; }
+
+  // Return sums over all links.
+  int64_t Drops() const { return SumOf(&fabric::LinkCounters::drops); }
+  int64_t Pauses() const { return SumOf(&fabric::LinkCounters::pauses); }
+  int64_t Marks() const { return SumOf(&fabric::LinkCounters::marks); }
+
+ private:
+  int64_t SumOf(int64_t fabric::LinkCounters::*member) const {
+    int64_t sum = 0;
+    for (const fabric::LinkCounters& link : Links()) sum += link.*member;
+    return sum;
+  }
+
+  const packet::SimulatorLease lease_;
+  const fabric::Topology topology_;
+  const fabric::Placement placement_;
+  const fabric::Transport transport_;
+  ns3::Ptr<packet::PacketEngine> engine_;
+  packet::RoceCarrier* carrier_ = nullptr;
+};
+
+// Returns nanoseconds of so many bytes on the wire.
+inline double Nanoseconds(int64_t bytes, int64_t rate) {
+  return 8e9 * static_cast<double>(bytes) / static_cast<double>(rate);
+}
+
+}  // namespace legacy::packet_test
