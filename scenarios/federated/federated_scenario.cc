@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "compress/exchange.h"
+#include "ns3-module/fabric/base/error.h"
 #include "ns3-module/fabric/tasks/selection.h"
 #include "scenarios/federated/learner.h"
 #include "scenarios/options/methods.h"
@@ -22,7 +23,11 @@ void ValidateFederated(const Scenario& scenario) {
     }
   }
   FederatedMethodsOf(scenario);
-  RequestOf(scenario, scenario.seed);
+  try {
+    RequestOf(scenario, scenario.seed);
+  } catch (const fabric::Error& error) {
+    throw Error(error.what());
+  }
 }
 
 std::vector<std::string> CouplingsOf(const PlanRequest& request) {

@@ -7,25 +7,10 @@
 #include "base/error.h"
 #include "base/parse.h"
 #include "compress/options.h"
+#include "scenarios/options/federated_checks.h"
 
 namespace legacy {
 namespace {
-
-// Splits "fedavg,fedbuff:k=10,alpha=0.5": a part "k=v" without a name belongs to the one before.
-std::vector<std::string> SplitAlgorithms(const std::string& text) {
-  std::vector<std::string> algorithms;
-  for (const std::string& part : SplitList(text)) {
-    const size_t equals = part.find('='), colon = part.find(':');
-    const bool option =
-        equals != std::string::npos && (colon == std::string::npos || colon > equals);
-    if (option && !algorithms.empty()) {
-      algorithms.back() += "," + part;
-    } else {
-      algorithms.push_back(part);
-    }
-  }
-  return algorithms;
-}
 
 // Returns the policy as a server has it, which sees no client's gradient: L-GreCo decides from the
 // mean update, unless its text says otherwise.

@@ -9,6 +9,7 @@
 #include "ns3-module/fabric/engine/formula.h"
 #include "ns3-module/fabric/import/make.h"
 #include "scenarios/network/engines.h"
+#include "scenarios/options/federated_checks.h"
 #include "scenarios/shapes/model_shape.h"
 #include "trainer/clock/clock.h"
 #include "trainer/clock/profile.h"
@@ -287,13 +288,7 @@ std::optional<ExchangeRequest> ExchangeOf(const Reader& read, const PlanRequest&
 }
 
 fabric::AsyncOptions AsyncOf(const Reader& read, int64_t clients) {
-  fabric::Settings settings = fabric::Settings::FromText(read.Text("server"), "--server");
-  fabric::AsyncOptions async;
-  const int most = static_cast<int>(clients);
-  async.concurrency = settings.Int("concurrency", std::min(100, most), 1, most);
-  async.buffer = settings.Int("buffer", 10, 1, 1'000'000);
-  async.maxStaleness = settings.Int("max-staleness", 0, 0, 1'000'000'000);
-  settings.RejectUnread();
+  fabric::AsyncOptions async = ParseAsyncServer(read.Text("server"), "--server", clients);
   async.versions = read.Integer("rounds", 1, 1'000'000'000);
   if (read.Has("max-tasks")) async.tasks = read.Integer("max-tasks", 1, 1'000'000'000'000);
   const FederatedValues defaults = DefaultFederatedValues();

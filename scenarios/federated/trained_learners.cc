@@ -23,6 +23,7 @@
 #include "scenarios/options/methods.h"
 #include "scenarios/training/scenario_task.h"
 #include "trainer/federated/federated_training.h"
+#include "trainer/federated/local_work.h"
 #include "trainer/federated/partition_view.h"
 #include "trainer/models/model.h"
 #include "trainer/tasks/task.h"
@@ -44,25 +45,6 @@ namespace {
 
 using fabric::kUnknownBytes;
 using fabric::TaskFate;
-
-// Reads "epochs:2", "epochs:2-5" or "steps:20".
-void ReadLocal(const std::string& text, FederatedOptions& options) {
-  const std::string key = "federated.local";
-  constexpr int64_t kMost = 1'000'000;
-  if (text.starts_with("steps:")) {
-    options.steps = ParseInteger(text.substr(6), key, 1, kMost);
-    return;
-  }
-  if (!text.starts_with("epochs:")) {
-    throw Error(key, text, "epochs:2, epochs:2-5 or steps:20");
-  }
-  const std::string epochs = text.substr(7);
-  const size_t dash = epochs.find('-');
-  options.epochs = ParseInteger(epochs.substr(0, dash), key, 1, kMost);
-  if (dash != std::string::npos) {
-    options.most_epochs = ParseInteger(epochs.substr(dash + 1), key, options.epochs, kMost);
-  }
-}
 
 template <class Enum, size_t N>
 Enum ChoiceOf(const FederatedValues& values, const std::string& name,
@@ -118,7 +100,10 @@ FederatedOptions OptionsOf(const Scenario& s, const PlanRequest& request, uint64
   options.local.label_smoothing = s.label_smoothing;
   options.local.squares =
       fabric::MakeSelection(request.selection, seed, "--selection")->ReadsSquares();
-  ReadLocal(values.at("local"), options);
+  const LocalWork local = ParseLocalWork(values.at("local"), "federated.local");
+  options.epochs = local.epochs;
+  options.most_epochs = local.most_epochs;
+  options.steps = local.steps;
   options.schedule = ScheduleOf(s);
   options.rate_over_steps =
       ParseChoice(values.at("rate-over"), "federated.rate_over", {"versions", "steps"}) == "steps";

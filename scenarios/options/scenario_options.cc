@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/parse.h"
+#include "scenarios/options/federated_checks.h"
 #include "scenarios/options/option_forms.h"
 
 namespace legacy {
@@ -124,8 +125,11 @@ ScenarioOption FederatedOptionOf(const FederatedOption& row) {
           .flag = "--" + row.name,
           .metavar = row.metavar,
           .help = row.help,
-          .set = [name = row.name](Scenario& s, const std::string&,
-                                   const std::string& text) { s.federated->at(name) = text; },
+          .set =
+              [row](Scenario& s, const std::string& key, const std::string& text) {
+                CheckFederatedText(row, text, key);
+                s.federated->at(row.name) = text;
+              },
           .get = [name = row.name](const Scenario& s) { return s.federated->at(name); }};
 }
 

@@ -9,6 +9,7 @@
 #include "base/whole_file.h"
 #include "compress/exchange.h"
 #include "compress/options.h"
+#include "scenarios/options/federated_checks.h"
 #include "scenarios/options/methods.h"
 #include "scenarios/options/presets.h"
 
@@ -44,8 +45,12 @@ void SetMethodField(Method& method, const std::string& field, const std::string&
     method.outer = {text, key};
   } else if (field == "reversed") {
     method.reversed = ParseSwitch(text, key);
-  } else if (field == "algorithm" || field == "downlink") {
-    (field == "algorithm" ? method.algorithm : method.downlink) = text;
+  } else if (field == "algorithm") {
+    CheckAlgorithm(text, key);
+    method.algorithm = text;
+  } else if (field == "downlink") {
+    CheckDownlink(text, key);
+    method.downlink = text;
   } else {
     throw Error("unknown key '" + key +
                 "'; allowed: scheme, scope, policy, parameter, bytes_of, "

@@ -9,7 +9,7 @@
 namespace legacy {
 namespace {
 
-constexpr const char* kKey = "training.target";
+constexpr const char* kTargetKey = "training.target";
 
 }  // namespace
 
@@ -31,7 +31,8 @@ std::span<const Metric> MetricsOf(const Scenario& scenario) {
 std::optional<Target> TargetAmong(const Scenario& scenario, std::span<const Metric> metrics) {
   const TargetChoice& choice = *scenario.target;
   if (metrics.empty() || choice.kind == TargetChoice::Kind::kNone) return std::nullopt;
-  if (choice.kind == TargetChoice::Kind::kGiven) return NamedTarget(choice.target, metrics, kKey);
+  if (choice.kind == TargetChoice::Kind::kGiven)
+    return NamedTarget(choice.target, metrics, kTargetKey);
   const CatalogEntry& data = FindInCatalog(scenario.dataset);
   const Target target = NamedTarget(ParseTarget(data.target), InfoOf(data.task).metrics);
   const bool has = std::ranges::find(metrics, target.metric, &Metric::name) != metrics.end();

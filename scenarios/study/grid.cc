@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/parse.h"
 #include "base/whole_file.h"
+#include "scenarios/federated/federated_scenario.h"
 #include "scenarios/options/scenario_yaml.h"
 #include "scenarios/study/grid_axis.h"
 
@@ -364,10 +365,10 @@ void Reader::AddPoints() {
 // Checks the first point, and then for each value the first point that has it: an error there is an
 // error of the value.
 void Reader::CheckValues() const {
-  if (study_.scenario.federated) return;  // a plan's points are checked
   const auto check = [&](const StudyDefinition::Combination& point, const std::string& place) {
     try {
-      ValidateScenario(ScenarioOf(study_, point));
+      const Scenario scenario = ScenarioOf(study_, point);
+      scenario.federated ? ValidateFederated(scenario) : ValidateScenario(scenario);
     } catch (const Error& error) {
       throw Error(place + error.what());
     }

@@ -68,11 +68,18 @@ std::span<const PartitionRule> PartitionRules() {
   return kRules;
 }
 
+void CheckPartition(const std::string& text) {
+  const Stage stage = ParseOneStage(text);
+  const PartitionRule& rule = FindRow("partition", stage.name, PartitionRules());
+  rule.make(OptionReader(stage, rule.info.options), SampleLabels(), 1, 0);
+}
+
 std::unique_ptr<Partition> MakePartition(const std::string& text, const SampleLabels& data,
                                          int64_t clients, uint64_t seed) {
   const Stage stage = ParseOneStage(text);
   const PartitionRule& rule = FindRow("partition", stage.name, PartitionRules());
   if (clients < 1) throw Error("clients", std::to_string(clients), "at least 1");
+  if (data.samples < 1) throw Error("training samples", "none", "at least 1");
   auto partition = rule.make(OptionReader(stage, rule.info.options), data, clients, seed);
   for (int64_t client = 0; client < clients; ++client) {
     if (partition->SizeOf(client) > 0) continue;

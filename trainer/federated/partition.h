@@ -30,12 +30,16 @@ class Partition {
 struct PartitionRule {
   MethodInfo info;
   // Makes the partition of `clients` >= 1 clients. Throws Error where the samples do not allow it.
+  // Without samples it reads its options, and returns nothing.
   std::unique_ptr<Partition> (*make)(const OptionReader& options, const SampleLabels& data,
                                      int64_t clients, uint64_t seed);
 };
 
 // Returns the table.
 std::span<const PartitionRule> PartitionRules();
+
+// Throws Error naming `partition` where no data could be divided by `text`.
+void CheckPartition(const std::string& text);
 
 // Makes the partition that `text` names. Throws Error naming `partition`, the value and what is
 // allowed.

@@ -95,6 +95,11 @@ Made FirstWith(int64_t least, const Draw& draw) {
                   "alpha leave more");
 }
 
+// Returns the most labels that a client can have.
+int64_t MostLabels(const SampleLabels& data) {
+  return data.classes > 0 ? data.classes : kMostSamples;
+}
+
 double Alpha(const OptionReader& options) {
   return options.Number("alpha", kLeastAlpha, kMostAlpha);
 }
@@ -197,7 +202,9 @@ void Deal(const std::vector<int64_t>& from, const std::vector<int64_t>& sizes, L
 
 Made Iid(const OptionReader& options, const SampleLabels& data, int64_t clients, uint64_t seed) {
   const int64_t size = options.Integer("samples", 0, kMostSamples);
-  if (options.Switch("replace")) {
+  const bool replace = options.Switch("replace");
+  if (data.samples == 0) return nullptr;
+  if (replace) {
     return std::make_unique<Drawn>(clients,
                                    size > 0 ? size : std::max<int64_t>(1, data.samples / clients),
                                    data.samples, seed);
@@ -222,6 +229,7 @@ Made DirichletByClass(const OptionReader& options, const SampleLabels& data, int
   const double alpha = Alpha(options);
   const bool balance = options.Switch("balance");
   const int64_t least = options.Integer("least", 0, kMostSamples);
+  if (data.samples == 0) return nullptr;
   const Lists classes = ByClass(data, "dirichlet");
   CheckEnough(clients, data.samples);
   const std::vector<double> concentrations(static_cast<size_t>(clients), alpha);
@@ -258,6 +266,7 @@ Made DirichletByClient(const OptionReader& options, const SampleLabels& data, in
   constexpr std::array<std::string_view, 2> kPriors = {"data", "uniform"};
   const double alpha = Alpha(options);
   const bool of_data = options.Choice("prior", kPriors) == 0;
+  if (data.samples == 0) return nullptr;
   Lists left = ByClass(data, "dirichlet-client");
   CheckEnough(clients, data.samples);
   std::vector<double> concentrations;
@@ -291,6 +300,7 @@ Made DirichletByClient(const OptionReader& options, const SampleLabels& data, in
 
 Made Shards(const OptionReader& options, const SampleLabels& data, int64_t clients, uint64_t seed) {
   const int64_t per_client = options.Integer("per_client", 1, 1'000'000);
+  if (data.samples == 0) return nullptr;
   const Lists classes = ByClass(data, "shards");
   const int64_t count = clients * per_client;
   if (count > data.samples) {
@@ -318,8 +328,9 @@ Made Shards(const OptionReader& options, const SampleLabels& data, int64_t clien
 }
 
 Made Labels(const OptionReader& options, const SampleLabels& data, int64_t clients, uint64_t seed) {
+  const int64_t per_client = options.Integer("per_client", 1, MostLabels(data));
+  if (data.samples == 0) return nullptr;
   const Lists classes = ByClass(data, "labels");
-  const int64_t per_client = options.Integer("per_client", 1, data.classes);
   CheckEnough(clients, data.samples);
   const Lists labels = DrawnLabels(clients, per_client, data.classes, seed);
   Lists lists(static_cast<size_t>(clients));
@@ -347,6 +358,7 @@ Made Quantity(const OptionReader& options, const SampleLabels& data, int64_t cli
   const double alpha = Alpha(options);
   const double sigma = options.Number("lognormal", 0, 10);
   const int64_t least = options.Integer("least", 0, kMostSamples);
+  if (data.samples == 0) return nullptr;
   CheckEnough(clients, data.samples);
   return FirstWith(least, [&](uint64_t attempt) {
     RandomStream random = Draws(seed, attempt, kWhole);
@@ -368,10 +380,11 @@ Made Quantity(const OptionReader& options, const SampleLabels& data, int64_t cli
 
 Made PowerLaw(const OptionReader& options, const SampleLabels& data, int64_t clients,
               uint64_t seed) {
-  const Lists classes = ByClass(data, "power-law");
-  const int64_t labels = options.Integer("labels", 1, data.classes);
+  const int64_t labels = options.Integer("labels", 1, MostLabels(data));
   const double sigma = options.Number("sigma", 0, 10);
   const int64_t least = options.Integer("least", 0, kMostSamples);
+  if (data.samples == 0) return nullptr;
+  const Lists classes = ByClass(data, "power-law");
   Lists lists(static_cast<size_t>(clients));
   for (int64_t k = 0; k < data.classes; ++k) {
     std::vector<int64_t> takers;
@@ -409,6 +422,7 @@ Made PowerLaw(const OptionReader& options, const SampleLabels& data, int64_t cli
 Made Natural(const OptionReader& options, const SampleLabels& data, int64_t clients, uint64_t) {
   const std::string& file = options.Text("file");
   if (file.empty()) throw Error("partition", "natural", "natural:file=FILE");
+  if (data.samples == 0) return nullptr;
   try {
     return Keep(ReadLists(file, data.samples, clients));
   } catch (const fabric::Error& error) {
@@ -418,6 +432,7 @@ Made Natural(const OptionReader& options, const SampleLabels& data, int64_t clie
 
 Made Groups(const OptionReader& options, const SampleLabels& data, int64_t clients, uint64_t) {
   const int64_t least = options.Integer("least", 1, kMostSamples);
+  if (data.samples == 0) return nullptr;
   if (data.groups.empty()) {
     throw Error("partition", "groups", "another rule, as the data have no groups of their own");
   }

@@ -123,5 +123,41 @@ TEST(FederatedStudy, SaysWhatIsAllowed) {
             std::string::npos);
 }
 
+// Texts are read where they are written: in the scenario, on an axis, and in a method.
+TEST(FederatedStudy, MistakesInTextsHaveAPlace) {
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {"local: [\"step:3\"]", "allowed: epochs:2, epochs:2-5 or steps:20"},
+      {"local: [\"epochs:5-2\"]", "local: got '2'"},
+      {"partition: [\"dirichlet:alpha=-1\"]", "alpha"},
+      {"partition: [\"labels:per_client=0\"]", "per_client"},
+      {"partition: [diri]", "dirichlet"},
+      {"algorithms: [\"fedprox:mu=x\"]", "mu"},
+      {"downlink: [fp8]", "allowed: dense, fp16, or delta:CODEC"},
+      {"server: [\"async:width=4\"]", "width"},
+      {"selection: [\"oort:explore=2\"]", "explore"},
+      {"selection: [uniform, \"tiers:count=13\"]", "count"},
+      {"availability: [sometimes]", "always"},
+      {"dropout: [\"2\"]", "dropout"},
+      {"residual-decay: [2]", "allowed: a number from 0 to 1"},
+      {"batchnorm: [mean]", "allowed: average, local"},
+      {"secure-aggregation: [maybe]", "allowed: on, off"},
+      {"population: [phones, houses]", "houses"},
+      {"over-select: [1, 0.5]", "over-select"},
+  };
+  for (const auto& [axis, words] : cases) {
+    const std::string message = MessageOf([&] { ParseStudy(kSmall + "  " + axis, "s.yaml"); });
+    EXPECT_EQ(message.find("s.yaml:6:"), 0u) << axis << "\n" << message;
+    EXPECT_NE(message.find(words), std::string::npos) << axis << "\n" << message;
+  }
+  const auto of_scenario = [](const std::string& text) {
+    return MessageOf([&] {
+      ParseStudy("scenario:\n  federated:\n    " + text + "grid: {rounds: [4]}\n", "s.yaml");
+    });
+  };
+  EXPECT_EQ(of_scenario("local: steps\n").find("s.yaml:3:5: federated.local: got 'steps'"), 0u);
+  const std::string method = of_scenario("rounds: 4\n  methods:\n    mine: {downlink: fp8}\n");
+  EXPECT_EQ(method.find("s.yaml:5:12: methods.mine.downlink"), 0u) << method;
+}
+
 }  // namespace
 }  // namespace legacy::federated_study_test

@@ -230,5 +230,20 @@ TEST(Partition, SaysWhatIsAllowed) {
   EXPECT_NE(MessageOf("power-law:least=60", data.View(), 10).find("at most 50"), std::string::npos);
 }
 
+TEST(Partition, ATextIsCheckedWithoutData) {
+  for (const PartitionRule& rule : PartitionRules()) {
+    const bool reads_file = rule.info.name == "natural";
+    EXPECT_NO_THROW(CheckPartition(rule.info.name + (reads_file ? ":file=later.csv" : "")));
+    EXPECT_THROW(CheckPartition(rule.info.name + ":nothing=1"), Error);
+    for (const OptionSpec& option : rule.info.options) {
+      if (option.name == "file") continue;
+      EXPECT_THROW(CheckPartition(rule.info.name + ":" + option.name + "=-1"), Error)
+          << rule.info.name << " " << option.name;
+    }
+  }
+  EXPECT_THROW(CheckPartition("natural"), Error);
+  EXPECT_THROW(MakePartition("iid", {}, 1, 1), Error);
+}
+
 }  // namespace
 }  // namespace legacy::partition_test
