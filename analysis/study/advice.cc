@@ -50,8 +50,10 @@ void Decide(const Study& study, size_t baseline, Advice& advice) {
         !advice.policy || speedup.ratio > advice.place.outcomes[*advice.policy].speedup.ratio;
     if (best) advice.policy = p;
   }
+  const auto& clients = advice.question.clients;
   if (advice.policy) {
-    advice.verdict = AdviceVerdict::kCompress;
+    const bool nothing = clients && clients->rows.at(*advice.policy).way == AdviceWay::kNone;
+    advice.verdict = nothing ? AdviceVerdict::kDoNot : AdviceVerdict::kCompress;
   } else if (all_later && study.policies.size() > 1) {
     advice.verdict = AdviceVerdict::kDoNot;
   }
@@ -97,6 +99,22 @@ Advice AdviceOf(const Study& study, AdviceQuestion question) {
     advice.facet = FacetsOf(study, 0).front();
   }
   return advice;
+}
+
+std::optional<Interval> CostInterval(const Spread& cost) {
+  std::optional<Interval> interval = MeanInterval(cost);
+  if (interval) interval->low = std::max(0.0, interval->low);
+  return interval;
+}
+
+std::vector<std::string> TiesOf(const Study& study, const Advice& advice) {
+  std::vector<std::string> ties;
+  for (size_t p = 0; p < study.policies.size() && advice.policy; ++p) {
+    if (p == *advice.policy) continue;
+    const Standing standing = StandingOf(SpeedupOf(study, advice.place, *advice.policy, p));
+    if (standing == Standing::kSame) ties.push_back(study.policies[p]);
+  }
+  return ties;
 }
 
 std::string BoundOf(const StepSplit& step) {

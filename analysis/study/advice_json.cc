@@ -19,6 +19,12 @@ json ToJson(const Spread& spread) {
           {"interval", IntervalJson(MeanInterval(spread))}};
 }
 
+json CostJson(const Spread& cost) {
+  json object = ToJson(cost);
+  object["interval"] = IntervalJson(CostInterval(cost));
+  return object;
+}
+
 const char* Text(AdviceVerdict verdict) {
   switch (verdict) {
     case AdviceVerdict::kCompress:
@@ -62,7 +68,7 @@ json ToJson(const Outcome& outcome, bool baseline) {
   return {{"policy", outcome.policy},
           {"reached", outcome.reached},
           {"seeds", outcome.done},
-          {"time_to_target_seconds", ToJson(outcome.time_to_target)},
+          {"time_to_target_seconds", CostJson(outcome.time_to_target)},
           {"speedup", baseline ? json() : ToJson(outcome.speedup)},
           {"final_metric", ToJson(outcome.final_metric)},
           {"metric_difference", baseline ? json() : ToJson(outcome.metric_difference)},
@@ -76,6 +82,31 @@ json ToJson(const Outcome& outcome, bool baseline) {
             {"decode", step.decode},
             {"wait", step.wait}}},
           {"bound", BoundOf(step)}};
+}
+
+const char* Text(AdviceWay way) {
+  switch (way) {
+    case AdviceWay::kUp:
+      return "uplink";
+    case AdviceWay::kDown:
+      return "downlink";
+    case AdviceWay::kBoth:
+      return "both";
+    case AdviceWay::kNone:
+      break;
+  }
+  return "none";
+}
+
+// Adds what is known of a policy of federated clients.
+void AddRow(const AdviceRow& row, json& policy) {
+  const auto known = [](const Spread& spread) {
+    return spread.count > 0 ? CostJson(spread) : json();
+  };
+  policy["compresses"] = Text(row.way);
+  policy["usd_to_target"] = known(row.usd_to_target);
+  policy["client_hours_to_target"] = known(row.client_hours_to_target);
+  policy["waits"] = row.waits;
 }
 
 json ToJson(const BreakEven& even) {
@@ -98,7 +129,9 @@ json AdviceJson(const Study& study, const Advice& advice) {
   const AdviceQuestion& question = advice.question;
   json policies = json::array();
   for (const Outcome& outcome : advice.place.outcomes) {
-    policies.push_back(ToJson(outcome, outcome.policy == study.baseline));
+    json policy = ToJson(outcome, outcome.policy == study.baseline);
+    if (question.clients) AddRow(question.clients->rows.at(policies.size()), policy);
+    policies.push_back(std::move(policy));
   }
   json evens = json::array();
   if (advice.facet) {
@@ -107,6 +140,7 @@ json AdviceJson(const Study& study, const Advice& advice) {
   return {{"format", 2},
           {"verdict", Text(advice.verdict)},
           {"policy", advice.policy ? json(study.policies[*advice.policy]) : json()},
+          {"ties", TiesOf(study, advice)},
           {"words", VerdictText(study, advice)},
           {"setting", question.setting},
           {"metric", MetricJson(ShownMetric(study))},

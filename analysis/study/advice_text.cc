@@ -31,11 +31,56 @@ std::string MissedText(const Study& study, const Outcome& outcome) {
                      ShowCount(static_cast<int64_t>(study.seeds.size()), "seed"));
 }
 
-std::string CompressText(const Study& study, const Advice& advice) {
+// Returns the words with which a verdict for a policy begins.
+std::string OpeningOf(const Advice& advice) {
+  const auto& clients = advice.question.clients;
+  if (!clients) return "Compress";
+  switch (clients->rows.at(*advice.policy).way) {
+    case AdviceWay::kUp:
+      return clients->server ? "Compress the uplink" : "Compress";
+    case AdviceWay::kDown:
+      return "Compress the downlink";
+    case AdviceWay::kBoth:
+      return "Compress both ways";
+    case AdviceWay::kNone:
+      break;
+  }
+  return "Do not compress, but change the algorithm";
+}
+
+// Returns true where the final value is worse than the baseline's by more than chance.
+bool Loses(const Study& study, const Outcome& outcome) {
+  const std::optional<Interval> interval = MeanInterval(outcome.metric_difference);
+  if (!interval) return false;
+  const bool higher = ShownMetric(study).better == Metric::Better::kHigher;
+  return higher ? interval->high < 0 : interval->low > 0;
+}
+
+// Returns which policies cannot be told apart from the one to take, and, where that one loses
+// something in the end, which of them do not.
+std::string TiesText(const Study& study, const Advice& advice) {
+  const Cells ties = TiesOf(study, advice);
+  if (ties.empty()) return "";
+  std::string text =
+      fmt::format(" Not to be told apart from it{}: {}.", WithSeeds(study), JoinWords(ties));
+  if (!Loses(study, advice.place.outcomes[*advice.policy])) return text;
+  Cells lossless;
+  for (const std::string& name : ties) {
+    const Outcome& outcome = advice.place.outcomes[PolicyIndex(study, name)];
+    if (name != study.baseline && !Loses(study, outcome)) lossless.push_back(name);
+  }
+  if (lossless.empty()) return text;
+  return text + fmt::format(" Of these, {} {} no {} that shows{}.", JoinWords(lossless),
+                            lossless.size() == 1 ? "loses" : "lose", ShownMetric(study).title,
+                            WithSeeds(study));
+}
+
+std::string TakeText(const Study& study, const Advice& advice) {
   const Outcome& outcome = advice.place.outcomes[*advice.policy];
   const Outcome& base = advice.place.outcomes[*BaselineIndex(study)];
   const Speedup& speedup = outcome.speedup;
-  std::string text = fmt::format("Compress: {} reaches {} ", outcome.policy, TargetText(study));
+  std::string text =
+      fmt::format("{}: {} reaches {} ", OpeningOf(advice), outcome.policy, TargetText(study));
   if (speedup.bounded()) {
     text += fmt::format("at least {} times sooner than {}, which {}", ShowNumber(speedup.ratio),
                         study.baseline, MissedText(study, base));
@@ -47,9 +92,10 @@ std::string CompressText(const Study& study, const Advice& advice) {
     text += fmt::format(", after {} instead of {}", ShowSpread(outcome.time_to_target, "s"),
                         ShowSpread(base.time_to_target, "s"));
   }
-  return text + fmt::format(". Its final {} is {}{} from {}'s.", ShownMetric(study).title,
-                            ShowDifference(ShownMetric(study), outcome.metric_difference),
-                            ShownMetric(study).fraction ? " points" : "", study.baseline);
+  text += fmt::format(". Its final {} is {}{} from {}'s.", ShownMetric(study).title,
+                      ShowDifference(ShownMetric(study), outcome.metric_difference),
+                      ShownMetric(study).fraction ? " points" : "", study.baseline);
+  return text + TiesText(study, advice);
 }
 
 // Returns the policies other than the baseline, the highest ratio first and those without one last.
@@ -80,15 +126,17 @@ std::string DoNotText(const Study& study, const Advice& advice) {
                             ShowEstimate(1 / speedup.ratio, interval, ""), Surety(study, speedup));
 }
 
+const char* StepNoun(const Advice& advice) { return advice.question.clients ? "round" : "step"; }
+
 std::string NearGuessingText(const Study& study, const Advice& advice) {
   const Outcome& base = advice.place.outcomes[*BaselineIndex(study)];
   const Metric metric = ShownMetric(study);
   return fmt::format(
-      "Nothing can be told: {} has {} {} after {:.0f} steps, and guessing {}. Train longer, by "
-      "more "
-      "--quick-steps.",
+      "Nothing can be told: {} has {} {} after {:.0f} {}s, and guessing {}. Train longer, by more "
+      "{}.",
       study.baseline, metric.title, ShowQuantity(base.final_metric.mean, metric.Unit()), base.steps,
-      ShowQuantity(advice.question.guessing, metric.Unit()));
+      StepNoun(advice), ShowQuantity(advice.question.guessing, metric.Unit()),
+      advice.question.quick);
 }
 
 std::string UndecidedText(const Study& study, const Advice& advice) {
@@ -104,12 +152,12 @@ std::string UndecidedText(const Study& study, const Advice& advice) {
     if (standing != Standing::kSame) continue;
     same.push_back(fmt::format("{} {}", study.policies[p], ShowSpeedup(speedup)));
   }
-  const std::string more = " More --seeds or more --quick-steps may tell.";
+  const std::string more = fmt::format(" More --seeds or more {} may tell.", advice.question.quick);
   if (same.empty()) {
     return fmt::format(
         "Nothing can be told: too few trainings reach {}. An easier --target, "
-        "more --quick-steps or more --seeds may help.",
-        TargetText(study));
+        "more {} or more --seeds may help.",
+        TargetText(study), advice.question.quick);
   }
   std::string text =
       fmt::format("{} cannot be told apart from {}: times sooner to {}, 95 % intervals of {}: {}.",
@@ -135,9 +183,20 @@ std::string BoundText(const Outcome& outcome) {
                      bound);
 }
 
+// Returns how many seeds reached the target.
 std::string ReachedText(const Outcome& outcome) {
-  if (outcome.time_to_target.count > 0) return ShowSpread(outcome.time_to_target, "s");
   return fmt::format("{}/{} reached", outcome.reached, outcome.done);
+}
+
+std::string TimeText(const Outcome& outcome) {
+  if (outcome.time_to_target.count > 0) return ShowSpread(outcome.time_to_target, "s");
+  return ReachedText(outcome);
+}
+
+// Returns what the target costs, with its interval.
+std::string CostText(const Outcome& outcome, const Spread& cost, const std::string& unit) {
+  if (outcome.reached < outcome.done) return ReachedText(outcome);
+  return ShowEstimate(cost.mean, CostInterval(cost), unit);
 }
 
 // Returns the final value: in per cent with one decimal, or with four significant digits.
@@ -145,28 +204,71 @@ std::string FinalText(const Metric& metric, double value) {
   return Fixed(value * metric.Scale(), metric.fraction ? 1 : MetricDecimals(metric, value));
 }
 
-std::vector<Cells> TableOf(const Study& study, const Place& place) {
+// Returns the columns that all tables of policies have, after the name and the times.
+Cells MetricHeaders(const Study& study) {
+  const Metric metric = ShownMetric(study);
+  return {"times sooner", MetricHeader("final", metric),
+          (metric.fraction ? "points from " : "from ") + study.baseline};
+}
+Cells MetricCells(const Study& study, const Outcome& outcome) {
+  const Metric metric = ShownMetric(study);
+  const bool base = outcome.policy == study.baseline;
+  return {base ? "baseline" : ShowSpeedup(outcome.speedup),
+          FinalText(metric, outcome.final_metric.mean),
+          base ? "baseline" : ShowDifference(metric, outcome.metric_difference)};
+}
+
+Cells Joined(Cells cells, const Cells& others) {
+  cells.insert(cells.end(), others.begin(), others.end());
+  return cells;
+}
+
+std::string TimeHeader(const Study& study) {
+  return "time to " + ShowValue(ShownMetric(study), study.target->value);
+}
+
+std::vector<Cells> WorkersTable(const Study& study, const Place& place) {
   const bool priced =
       std::ranges::any_of(place.outcomes, [](const Outcome& o) { return o.egress_usd.count > 0; });
-  const Metric metric = ShownMetric(study);
-  std::vector<Cells> rows = {{"policy", "time to " + ShowValue(metric, study.target->value),
-                              "times sooner", MetricHeader("final", metric),
-                              (metric.fraction ? "points from " : "from ") + study.baseline,
-                              "sent by a worker", "a step, most of it"}};
+  std::vector<Cells> rows = {Joined({"policy", TimeHeader(study)}, MetricHeaders(study))};
+  rows.front() = Joined(rows.front(), {"sent by a worker", "a step, most of it"});
   if (priced) rows.front().push_back("egress USD");
   for (const Outcome& outcome : place.outcomes) {
-    const bool base = outcome.policy == study.baseline;
-    Cells row = {MarkedName(outcome.policy, outcome.decisions),
-                 ReachedText(outcome),
-                 base ? "baseline" : ShowSpeedup(outcome.speedup),
-                 FinalText(metric, outcome.final_metric.mean),
-                 base ? "baseline" : ShowDifference(metric, outcome.metric_difference),
-                 ShowQuantity(outcome.nic_bytes.mean, "B"),
-                 BoundText(outcome)};
+    Cells row = Joined({MarkedName(outcome.policy, outcome.decisions), TimeText(outcome)},
+                       MetricCells(study, outcome));
+    row = Joined(row, {ShowQuantity(outcome.nic_bytes.mean, "B"), BoundText(outcome)});
     if (priced) row.push_back(ShowSpread(outcome.egress_usd, ""));
     rows.push_back(std::move(row));
   }
   return rows;
+}
+
+// Returns the table of federated clients. Costs are those of the target.
+std::vector<Cells> ClientsTable(const Study& study, const Place& place,
+                                const AdviceClients& clients) {
+  const bool priced = std::ranges::any_of(
+      clients.rows, [](const AdviceRow& row) { return row.usd_to_target.count > 0; });
+  std::vector<Cells> rows = {Joined({"policy", TimeHeader(study)}, MetricHeaders(study))};
+  rows.front() = Joined(rows.front(), {"client hours", "a task's bytes", "a round, most of it"});
+  if (priced) rows.front().insert(rows.front().end() - 2, "USD");
+  for (size_t p = 0; p < place.outcomes.size(); ++p) {
+    const Outcome& outcome = place.outcomes[p];
+    const AdviceRow& costs = clients.rows.at(p);
+    Cells row = Joined({MarkedName(outcome.policy, outcome.decisions),
+                        CostText(outcome, outcome.time_to_target, "s")},
+                       MetricCells(study, outcome));
+    row.push_back(CostText(outcome, costs.client_hours_to_target, ""));
+    if (priced) row.push_back(CostText(outcome, costs.usd_to_target, ""));
+    row = Joined(row,
+                 {ShowQuantity(outcome.nic_bytes.mean / outcome.steps, "B"), BoundText(outcome)});
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+std::vector<Cells> TableOf(const Study& study, const Advice& advice) {
+  const auto& clients = advice.question.clients;
+  return clients ? ClientsTable(study, advice.place, *clients) : WorkersTable(study, advice.place);
 }
 
 // Returns the rows as lines, with columns aligned to the left and two blanks apart.
@@ -187,24 +289,27 @@ std::string Aligned(const std::vector<Cells>& rows) {
 }
 
 // Returns what to do on either side of the value at which the policy breaks even.
-std::string TurnText(const Study& study, const Crossover& crossover) {
+std::string TurnText(const Study& study, const Advice& advice, const Crossover& crossover) {
   const StudyAxis& axis = study.axes.front();
+  const bool clients = advice.question.clients.has_value();
+  const std::string links = clients ? "lines" : "links";
   const std::string range =
       fmt::format("{} to {}", ShowValue(axis, 0), ShowValue(axis, axis.values.size() - 1));
   const auto seeds = static_cast<int>(crossover.seeds.size());
   if (crossover.crosses()) {
     const int counted = crossover.crossing - crossover.contrary;
     return fmt::format(
-        "{} breaks even with {} at {}{}: on {} links compress with it, on {} ones do not.",
-        crossover.policy, study.baseline, ShowEstimate(crossover.x, crossover.interval, axis.unit),
+        "{} breaks even with {} at {}{}: on {} {} {} it, on {} ones do not.", crossover.policy,
+        study.baseline, ShowEstimate(crossover.x, crossover.interval, axis.unit),
         counted < seeds ? fmt::format(" ({} of {} seeds)", counted, seeds) : "",
-        crossover.faster_below ? "slower" : "faster", crossover.faster_below ? "faster" : "slower");
+        crossover.faster_below ? "slower" : "faster", links, clients ? "take" : "compress with",
+        crossover.faster_below ? "faster" : "slower");
   }
   if (crossover.ahead == seeds) {
-    return fmt::format("{} pays on all links that were tried, {}.", crossover.policy, range);
+    return fmt::format("{} pays on all {} that were tried, {}.", crossover.policy, links, range);
   }
   if (crossover.behind == seeds) {
-    return fmt::format("{} pays on none of the links that were tried, {}.", crossover.policy,
+    return fmt::format("{} pays on none of the {} that were tried, {}.", crossover.policy, links,
                        range);
   }
   return fmt::format("where {} breaks even with {} cannot be told within {}.", crossover.policy,
@@ -217,10 +322,29 @@ std::string BreakEvenText(const Study& study, const Advice& advice) {
   const size_t policy = advice.policy.value_or(Others(study, advice.place).front());
   const auto even = std::ranges::find(evens, study.policies[policy],
                                       [](const BreakEven& e) { return e.simulated.policy; });
-  std::string text = "Break-even: " + TurnText(study, even->simulated) + "\n";
+  std::string text = "Break-even: " + TurnText(study, advice, even->simulated) + "\n";
   const std::string all = BreakEvenWords(study, *advice.facet);
   if (evens.size() > 1 && !all.empty()) text += "All policies: " + all + "\n";
   return text + "\n";
+}
+
+// Returns the final values of the metric in words.
+std::string FinalWords(const Study& study, const Advice& advice) {
+  const std::string words = DifferenceWords(study, advice.place);
+  if (words.empty()) return "";
+  return fmt::format("Final {}: {}\n\n", ShownMetric(study).title, words);
+}
+
+// Returns what rounds wait for with the baseline and with the policy to take.
+std::string WaitsText(const Study& study, const Advice& advice) {
+  if (!advice.question.clients) return "";
+  std::string text;
+  for (size_t p = 0; p < study.policies.size(); ++p) {
+    const std::string& waits = advice.question.clients->rows.at(p).waits;
+    if (waits.empty() || (p != BaselineIndex(study) && p != advice.policy)) continue;
+    text += fmt::format("{}: {}\n", study.policies[p], waits);
+  }
+  return text.empty() ? "" : text + "\n";
 }
 
 }  // namespace
@@ -228,9 +352,9 @@ std::string BreakEvenText(const Study& study, const Advice& advice) {
 std::string VerdictText(const Study& study, const Advice& advice) {
   switch (advice.verdict) {
     case AdviceVerdict::kCompress:
-      return CompressText(study, advice);
+      return TakeText(study, advice);
     case AdviceVerdict::kDoNot:
-      return DoNotText(study, advice);
+      return advice.policy ? TakeText(study, advice) : DoNotText(study, advice);
     case AdviceVerdict::kUndecided:
       break;
   }
@@ -240,7 +364,8 @@ std::string VerdictText(const Study& study, const Advice& advice) {
 std::string AdviceText(const Study& study, const Advice& advice) {
   const AdviceQuestion& question = advice.question;
   std::string text = VerdictText(study, advice) + "\n\n" + question.setting + ":\n\n";
-  text += Aligned(TableOf(study, advice.place)) + "\n" + BreakEvenText(study, advice);
+  text += Aligned(TableOf(study, advice)) + "\n" + BreakEvenText(study, advice);
+  text += FinalWords(study, advice) + WaitsText(study, advice);
   text += "Know that\n";
   if (!question.target.empty()) text += "* " + question.target + "\n";
   for (const std::string& caveat : question.caveats) text += "* " + caveat + "\n";

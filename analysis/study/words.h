@@ -30,6 +30,10 @@ std::string SpeedupMapWords(const Study& study, const Plane& plane, size_t polic
 // Describes the parts of a step's time at one place.
 std::string StepWords(const Study& study, const Place& place);
 
+// Describes the metric's final values at one place: the baseline's, which policies differ from it,
+// and which cannot be told apart from it.
+std::string DifferenceWords(const Study& study, const Place& place);
+
 // Describes the metric against bytes sent at one place: final values and the bytes until the
 // target.
 std::string MetricWords(const Study& study, const Place& place);

@@ -119,31 +119,6 @@ std::string DifferenceText(const Metric& metric, const Outcome& outcome) {
       ShowDifferenceInterval(metric, spread));
 }
 
-// Returns the baseline's final metric, which policies differ from it, and which cannot be told
-// apart from it.
-std::string DifferencesText(const Study& study, const Place& place) {
-  const std::optional<size_t> base = BaselineIndex(study);
-  if (!base || place.outcomes[*base].done == 0) return "";
-  const Metric metric = ShownMetric(study);
-  std::vector<std::string> parts = {
-      fmt::format("{} ends at {}{}", study.baseline, metric.fraction ? "" : metric.title + " ",
-                  ShowSpread(place.outcomes[*base].final_metric, metric.Unit(), 4))};
-  std::vector<std::string> close;
-  for (const Outcome& outcome : place.outcomes) {
-    const Spread& difference = outcome.metric_difference;
-    if (difference.count == 0) continue;
-    if (difference.mean == 0 || Holds(MeanInterval(difference), 0)) {
-      close.push_back(outcome.policy);
-    } else {
-      parts.push_back(DifferenceText(metric, outcome));
-    }
-  }
-  if (!close.empty()) {
-    parts.push_back(JoinWords(close) + " cannot be told apart from it" + WithSeeds(study));
-  }
-  return fmt::format("{}.", fmt::join(parts, "; "));
-}
-
 }  // namespace
 
 std::string SpeedupMapWords(const Study& study, const Plane& plane, size_t policy) {
@@ -184,8 +159,31 @@ std::string StepWords(const Study& study, const Place& place) {
   return text + ".";
 }
 
+std::string DifferenceWords(const Study& study, const Place& place) {
+  const std::optional<size_t> base = BaselineIndex(study);
+  if (!base || place.outcomes[*base].done == 0) return "";
+  const Metric metric = ShownMetric(study);
+  std::vector<std::string> parts = {
+      fmt::format("{} ends at {}{}", study.baseline, metric.fraction ? "" : metric.title + " ",
+                  ShowSpread(place.outcomes[*base].final_metric, metric.Unit(), 4))};
+  std::vector<std::string> close;
+  for (const Outcome& outcome : place.outcomes) {
+    const Spread& difference = outcome.metric_difference;
+    if (difference.count == 0) continue;
+    if (difference.mean == 0 || Holds(MeanInterval(difference), 0)) {
+      close.push_back(outcome.policy);
+    } else {
+      parts.push_back(DifferenceText(metric, outcome));
+    }
+  }
+  if (!close.empty()) {
+    parts.push_back(JoinWords(close) + " cannot be told apart from it" + WithSeeds(study));
+  }
+  return fmt::format("{}.", fmt::join(parts, "; "));
+}
+
 std::string MetricWords(const Study& study, const Place& place) {
-  const std::string said = BytesText(study, place) + DifferencesText(study, place);
+  const std::string said = BytesText(study, place) + DifferenceWords(study, place);
   if (said.empty()) return "";
   return Opening(PlaceName(study, place.values)) + said + NoteOfHoles({&place}) +
          NoteOfOneSeed(study);

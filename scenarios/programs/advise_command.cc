@@ -5,6 +5,7 @@
 
 #include "base/arguments.h"
 #include "base/parse.h"
+#include "base/whole_file.h"
 #include "scenarios/programs/command_line.h"
 #include "scenarios/programs/study_commands.h"
 #include "scenarios/study/advise.h"
@@ -14,15 +15,51 @@ namespace legacy {
 namespace {
 
 constexpr int64_t kMostQuickSteps = 1'000'000'000;
-constexpr const char* kProgram = "legacy-scenario advise";
 
-std::string Footer(const Scenario& defaults) {
+const char* ProgramOf(bool federated) {
+  return federated ? "legacy-federated advise" : "legacy-scenario advise";
+}
+
+const char* DescriptionOf(bool federated) {
+  return federated
+             ? "Advises whether clients should compress updates, the server models, or both, and "
+               "with which method. It runs short trainings, replays them on the clients' lines and "
+               "on slower and faster ones, and says how certain the answer is. Where what is "
+               "learnt "
+               "depends on the lines, it trains on these alone."
+             : "Advises whether to compress on your network, and with which method. It runs short "
+               "trainings, replays them on the network and on slower and faster ones, and says how "
+               "certain the answer is.";
+}
+
+std::string FederatedFooter(const Scenario& defaults) {
+  return fmt::format(
+      "All options of legacy-federated are allowed, and --scenario and --set. These differ:\n"
+      "  --seeds={} --policies={} are the defaults\n"
+      "  --downlink=fp16: how models travel where they are compressed, beside whole ones "
+      "(default);\n"
+      "    dense: compare updates alone\n"
+      "  --algorithms: with several, each has all rows\n"
+      "  --target: target (default: nine tenths as good as dense is after the short training)\n"
+      "  --out: folder in which to keep the study and the answer (default: it is deleted)\n"
+      "  --resume: go on with the interrupted study in --out\n"
+      "  --print-config: print the definition of a full study, for legacy-study, and exit\n"
+      "Examples:\n"
+      "  legacy-federated advise --population=phones --clients=200 --per-round=20\n"
+      "  legacy-federated advise --policies=dense,qsgd --downlink=delta:topk@1% --out=advice\n"
+      "  legacy-federated advise --scenario=scenarios/federated/hospitals.yaml --target=auto\n"
+      "{}Handbook: docs/advise.md.",
+      defaults.seeds, Join(defaults.policies, ","), kExitStatuses);
+}
+
+std::string WorkersFooter(const Scenario& defaults) {
   return fmt::format(
       "All options of legacy-scenario for training, compression, network and clock are allowed,\n"
       "and --scenario, --set and --ns3. These differ:\n"
       "  --workers={} --seeds={} --fidelity={} --policies={} are the defaults\n"
       "  --target: target (default: nine tenths as good as dense is after the short training)\n"
-      "  --out: folder in which to keep the study (default: it is deleted at the end)\n"
+      "  --out: folder in which to keep the study and the answer (default: it is deleted)\n"
+      "  --resume: go on with the interrupted study in --out\n"
       "  --print-config: print the definition of a full study, for legacy-study, and exit\n"
       "Examples:\n"
       "  legacy-scenario advise --workers=8 --bandwidth=1Gbps --delay=50us\n"
@@ -32,24 +69,28 @@ std::string Footer(const Scenario& defaults) {
       kExitStatuses);
 }
 
+// Writes the answer into the study's folder.
+void Keep(const std::filesystem::path& folder, const std::string& text, const std::string& json) {
+  WriteWholeFile(folder / "advice.txt", text);
+  WriteWholeFile(folder / "advice.json", json);
+}
+
 }  // namespace
 
-int AdviseCommand(int argc, char** argv, const StopFlag& stop) {
-  const Scenario defaults = AdviseDefaults();
-  CLI::App app(
-      "Advises whether to compress on your network, and with which method. It runs short "
-      "trainings, replays them on the network and on slower and faster ones, and says how certain "
-      "the answer is.",
-      kProgram);
+int AdviseCommand(bool federated, int argc, char** argv, const StopFlag& stop) {
+  const std::string program = ProgramOf(federated);
+  const Scenario defaults = federated ? FederatedAdviseDefaults() : AdviseDefaults();
+  CLI::App app(DescriptionOf(federated), program);
   app.allow_extras();
   PrepareArguments(app);
-  app.footer(Footer(defaults));
+  app.footer(federated ? FederatedFooter(defaults) : WorkersFooter(defaults));
+  const std::string quick = federated ? "--quick-rounds" : "--quick-steps";
   std::string quick_steps;
   std::string jobs;
   bool as_json = false;
-  app.add_option(
-         "--quick-steps", quick_steps,
-         fmt::format("number of steps of the short training [{}, at most --steps]", kQuickSteps))
+  app.add_option(quick, quick_steps,
+                 fmt::format("number of {0}s of the short training [{1}, at most --{0}s]",
+                             federated ? "round" : "step", federated ? kQuickRounds : kQuickSteps))
       ->type_name("N")
       ->take_last();
   app.add_option("--jobs,-j", jobs, "number of processes to run in parallel [one per core]")
@@ -61,15 +102,16 @@ int AdviseCommand(int argc, char** argv, const StopFlag& stop) {
   AdviseRequest request;
   request.arguments.assign(argv + 1, argv + argc);
   std::vector<std::string> rest = app.remaining();
-  rest.insert(rest.begin(), kProgram);
+  rest.insert(rest.begin(), program);
   std::vector<char*> words;
   for (std::string& word : rest) words.push_back(word.data());
-  const CommandLine line = ParseCommandLine(static_cast<int>(words.size()), words.data(), kProgram,
+  const CommandLine line = ParseCommandLine(static_cast<int>(words.size()), words.data(), program,
                                             "", std::nullopt, defaults);
   if (line.exit) return *line.exit;
   request.scenario = line.scenario;
+  request.resume = line.resume;
   if (!quick_steps.empty()) {
-    request.quick_steps = ParseInteger(quick_steps, "--quick-steps", 1, kMostQuickSteps);
+    request.quick_steps = ParseInteger(quick_steps, quick, 1, kMostQuickSteps);
   }
   if (!jobs.empty()) request.jobs = static_cast<int>(ParseInteger(jobs, "--jobs", 1, 1000));
   request = CompleteRequest(std::move(request));
@@ -78,16 +120,20 @@ int AdviseCommand(int argc, char** argv, const StopFlag& stop) {
     return 0;
   }
   const AdviseResult result = Advise(request, stop);
-  if (result.interrupted) return kInterrupted;
-  if (as_json) {
-    fmt::print("{}\n", analysis::AdviceJson(result.study, result.advice).dump(2));
-    return 0;
+  if (result.interrupted) {
+    if (!request.folder.empty()) {
+      fmt::print(stderr, "interrupted; the same command with --resume goes on\n");
+    }
+    return kInterrupted;
   }
-  fmt::print("{}", analysis::AdviceText(result.study, result.advice));
+  const std::string json = analysis::AdviceJson(result.study, result.advice).dump(2) + "\n";
+  std::string text = analysis::AdviceText(result.study, result.advice);
   if (!request.folder.empty()) {
-    fmt::print("Figures and tables of this one: {}\n",
-               ShellLine({"legacy-study", "report", request.folder.string()}));
+    Keep(request.folder, text, json);
+    text += fmt::format("Figures and tables of this one: {}\n",
+                        ShellLine({"legacy-study", "report", request.folder.string()}));
   }
+  fmt::print("{}", as_json ? json : text);
   return 0;
 }
 

@@ -42,7 +42,8 @@ std::string Footer(const std::string& program) {
                "  legacy-federated --algorithms=fedavg,fedprox:mu=0.01,scaffold "
                "--partition=dirichlet:alpha=0.1\n"
                "  legacy-federated --server=async:concurrency=50 --algorithms=fedbuff:k=10\n"
-               "  legacy-federated plan --elements=44426 --client-seconds=6 --clients=1000\n") +
+               "  legacy-federated plan --elements=44426 --client-seconds=6 --clients=1000\n"
+               "  legacy-federated advise --population=phones\n") +
            kExitStatuses + "Handbook: docs/federated.md.";
   }
   const bool replays = program == "legacy-replay";

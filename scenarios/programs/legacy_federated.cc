@@ -22,6 +22,9 @@
 #include "scenarios/programs/command_line.h"
 #include "scenarios/programs/federated_command_line.h"
 #include "scenarios/run/run_report.h"
+#ifdef LEGACY_WITH_ADVICE
+#include "scenarios/study/advise.h"
+#endif
 
 namespace {
 
@@ -57,7 +60,8 @@ int Train(int argc, char** argv) {
       argc, argv, "legacy-federated",
       "Trains federated clients, each on data of its own, with compressed updates over a simulated "
       "wide-area network, and compares methods by simulated time, rounds, bytes and dollars to a "
-      "target. legacy-federated plan, population and partition train nothing (plan --help).",
+      "target. legacy-federated plan, population and partition train nothing (plan --help); "
+      "legacy-federated advise says what to compress, and with which method (advise --help).",
       std::nullopt, legacy::FederatedDefaults());
   if (line.exit) return *line.exit;
   legacy::ValidateFederated(line.scenario);
@@ -161,6 +165,13 @@ int Main(int argc, char** argv) {
   if (argc > 1 && std::strcmp(argv[1], "replay") == 0) return Replay(argc - 1, argv + 1);
   if (argc > 1 && std::strcmp(argv[1], "partition") == 0) return Partition(argc - 1, argv + 1);
   if (argc > 1 && std::strcmp(argv[1], "doctor") == 0) return Doctor(argc - 1, argv + 1);
+  if (argc > 1 && std::strcmp(argv[1], "advise") == 0) {
+#ifdef LEGACY_WITH_ADVICE
+    return legacy::AdviseCommand(true, argc - 1, argv + 1, legacy::CatchStop());
+#else
+    throw legacy::Error("advise: this program was built without studies (LEGACY_STUDIES=OFF)");
+#endif
+  }
   return subcommand ? Plan(argc, argv) : Train(argc, argv);
 }
 

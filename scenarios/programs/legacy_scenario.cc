@@ -25,7 +25,7 @@ int Main(int argc, char** argv) {
   legacy::LoadPlugins(argc, argv);
   if (argc > 1 && std::strcmp(argv[1], "advise") == 0) {
 #ifdef LEGACY_WITH_ADVICE
-    return legacy::AdviseCommand(argc - 1, argv + 1, legacy::CatchStop());
+    return legacy::AdviseCommand(false, argc - 1, argv + 1, legacy::CatchStop());
 #else
     throw legacy::Error("advise: this program was built without studies (LEGACY_STUDIES=OFF)");
 #endif

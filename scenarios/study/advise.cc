@@ -10,37 +10,62 @@
 
 #include "analysis/run_directory.h"
 #include "base/error.h"
+#include "base/number.h"
 #include "base/parse.h"
 #include "compress/policies/legacy_table.h"
+#include "scenarios/federated/federated_scenario.h"
 #include "scenarios/run/manifest.h"
 #include "scenarios/run/scenario_network.h"
 #include "scenarios/study/grid.h"
 #include "scenarios/study/quantity.h"
+#include "scenarios/study/run.h"
 
 namespace legacy {
 namespace {
 
-constexpr const char* kBaseline = "dense";
-constexpr const char* kBandwidth = "network.bandwidth";
-constexpr int64_t kBandwidths = 7;    // one for each third of a decade, both ways
+constexpr int64_t kRates = 7;         // one for each third of a decade, both ways
 constexpr double kReach = 10;         // factor to the slowest and to the fastest link
 constexpr double kTargetShare = 0.9;  // quality of the target as a share of the baseline's
 constexpr size_t kWindow = 3;         // number of evaluations in a mean
 constexpr int64_t kLeastSteps = 10;
 
-std::vector<std::string> BandwidthsOf(const Scenario& scenario) {
+// Returns rates around the asked one.
+std::vector<std::string> RatesAround(OptionKind kind, const std::string& asked, double least,
+                                     double most) {
+  std::vector<std::string> rates =
+      LogSteps(kind, QuantityText(kind, least), QuantityText(kind, most), kRates);
+  rates[kRates / 2] = asked;
+  return rates;
+}
+
+std::string BandwidthAxis(const Scenario& scenario) {
   const std::string& asked = scenario.bandwidth.text();
-  if (!scenario.network_schedule->empty() || scenario.workers == 1 ||
-      !ReadsLinkOption(scenario, "network.bandwidth")) {
-    return {asked};
+  std::vector<std::string> values = {asked};
+  if (scenario.network_schedule->empty() && scenario.workers > 1 &&
+      ReadsLinkOption(scenario, "network.bandwidth")) {
+    const double rate = *QuantityOf(OptionKind::kRate, asked);
+    values = RatesAround(OptionKind::kRate, asked, std::max(1.0, std::round(rate / kReach)),
+                         std::round(rate * kReach));
   }
-  const double rate = *QuantityOf(OptionKind::kRate, asked);
-  const double least = std::max(1.0, std::round(rate / kReach));
-  std::vector<std::string> steps =
-      LogSteps(OptionKind::kRate, QuantityText(OptionKind::kRate, least),
-               QuantityText(OptionKind::kRate, std::round(rate * kReach)), kBandwidths);
-  steps[kBandwidths / 2] = asked;
-  return steps;
+  return fmt::format("  bandwidth: [{}]\n", Join(values, ", "));
+}
+
+// Returns the axis of factors on the rates of clients' lines, both ways.
+std::string LinesAxis(const Scenario& scenario) {
+  std::vector<std::string> factors = {"1"};
+  if (CouplingsOf(scenario).empty()) {
+    factors = RatesAround(OptionKind::kNumber, "1", 1 / kReach, kReach);
+  }
+  std::string axis = "  lines:\n    cases:\n";
+  for (const std::string& factor : factors) {
+    const auto rates = [&](const char* name) {
+      const double own = ParseNumber(scenario.federated->at(name), name, 0, 1e9);
+      return FormatNumber(own * ParseNumber(factor, "lines", 0, kReach));
+    };
+    axis += fmt::format("      {}: {{down-rates: {}, up-rates: {}}}\n", factor, rates("down-rates"),
+                        rates("up-rates"));
+  }
+  return axis;
 }
 
 std::string Indented(const std::string& text) {
@@ -52,11 +77,49 @@ std::string Indented(const std::string& text) {
 
 // Refuses options of a single run's files and views, which have no meaning here.
 void RefuseViews(const Scenario& scenario) {
-  const Scenario defaults;
-  for (const ScenarioOption& option : ScenarioOptions()) {
-    const bool run = option.key.rfind("run.", 0) == 0;
+  const Scenario defaults = scenario.federated ? FederatedDefaults() : Scenario();
+  for (const ScenarioOption& option : OptionsOf(scenario)) {
+    const bool run = option.key.rfind("run.", 0) == 0 || option.key == "federated.state_memory";
     if (run || AffectsResults(option.key) || option.get(scenario) == option.get(defaults)) continue;
     throw Error(option.key, option.get(scenario), "its default: advise keeps no single run");
+  }
+}
+
+// StepNames are the key and the flag of a scenario's steps, and the flag of the short one's.
+struct StepNames {
+  const char* key;
+  const char* flag;
+  const char* quick;
+};
+StepNames NamesOf(const Scenario& scenario) {
+  if (scenario.federated) return {"federated.rounds", "--rounds", "--quick-rounds"};
+  return {"training.steps", "--steps", "--quick-steps"};
+}
+
+void CheckScenario(const Scenario& scenario) {
+  RefuseViews(scenario);
+  scenario.federated ? ValidateFederated(scenario) : ValidateScenario(scenario);
+  if (scenario.target->kind != TargetChoice::Kind::kAuto && !TargetOf(scenario)) {
+    throw Error("training.target", scenario.target.text(),
+                "a target, or auto: advice compares times to it");
+  }
+  if (scenario.federated) return;
+  const std::vector<std::string> refusals = ReplayRefusals(scenario);
+  if (!refusals.empty()) throw Error("advise rests on replays: " + Join(refusals, "; "));
+}
+
+void CompleteSteps(AdviseRequest& request) {
+  const int64_t steps = StepsOf(request.scenario);
+  const StepNames names = NamesOf(request.scenario);
+  if (steps < kLeastSteps) {
+    throw Error(names.key, std::to_string(steps), fmt::format("{} or more", kLeastSteps));
+  }
+  const int64_t quick = request.scenario.federated ? kQuickRounds : kQuickSteps;
+  if (request.quick_steps == 0) request.quick_steps = std::min(quick, steps);
+  if (request.quick_steps < kLeastSteps || request.quick_steps > steps) {
+    throw Error(names.quick, std::to_string(request.quick_steps),
+                fmt::format("{} to {}, the {} of the full training ({})", kLeastSteps, steps,
+                            request.scenario.federated ? "rounds" : "steps", names.flag));
   }
 }
 
@@ -91,66 +154,63 @@ Scenario AdviseDefaults() {
   return scenario;
 }
 
+Scenario FederatedAdviseDefaults() {
+  Scenario scenario = FederatedDefaults();
+  scenario.seeds = 3;
+  scenario.target = "auto";
+  scenario.policies = {"dense", "fp16", "qsgd", "topk", "legacy-both"};
+  scenario.federated->at("downlink") = "fp16";
+  return scenario;
+}
+
 AdviseRequest CompleteRequest(AdviseRequest request) {
   Scenario& scenario = request.scenario;
   request.folder = scenario.out;
   scenario.out.clear();
   scenario.overwrite = false;
   auto& policies = scenario.policies;
-  if (std::ranges::find(policies, kBaseline) == policies.end()) {
-    policies.insert(policies.begin(), kBaseline);
+  if (scenario.federated) {
+    request.rows = TakeRows(scenario);
+  } else if (std::ranges::find(policies, kAdviceBaseline) == policies.end()) {
+    policies.insert(policies.begin(), kAdviceBaseline);
   }
   if (policies.size() == 1) {
-    throw Error("compression.policies", kBaseline, "at least one policy to compare it with");
+    throw Error("compression.policies", kAdviceBaseline, "at least one policy to compare it with");
   }
-  if (scenario.steps < kLeastSteps) {
-    throw Error("training.steps", std::to_string(scenario.steps),
-                fmt::format("{} or more", kLeastSteps));
-  }
-  if (request.quick_steps == 0)
-    request.quick_steps = std::min<int64_t>(kQuickSteps, scenario.steps);
-  if (request.quick_steps < kLeastSteps || request.quick_steps > scenario.steps) {
-    throw Error("--quick-steps", std::to_string(request.quick_steps),
-                fmt::format("{} to {}, the steps of the full training (--steps)", kLeastSteps,
-                            int64_t{scenario.steps}));
-  }
+  CompleteSteps(request);
   if (request.jobs == 0) {
     request.jobs = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   }
-  RefuseViews(scenario);
-  ValidateScenario(scenario);
-  if (scenario.target->kind != TargetChoice::Kind::kAuto && !TargetOf(scenario)) {
-    throw Error("training.target", scenario.target.text(),
-                "a target, or auto: advice compares times to it");
-  }
-  const std::vector<std::string> refusals = ReplayRefusals(scenario);
-  if (!refusals.empty()) throw Error("advise rests on replays: " + Join(refusals, "; "));
+  CheckScenario(scenario);
   return request;
 }
 
 Scenario ShortScenario(const AdviseRequest& request) {
   Scenario scenario = request.scenario;
-  const double part =
-      static_cast<double>(request.quick_steps) / static_cast<double>(scenario.steps);
-  scenario.steps = request.quick_steps;
+  const int64_t steps = StepsOf(scenario);
+  const double part = static_cast<double>(request.quick_steps) / static_cast<double>(steps);
+  SetSteps(scenario, request.quick_steps);
   if (scenario.warmup_steps > 0) scenario.warmup_steps = InProportion(scenario.warmup_steps, part);
   for (StepCount& step : scenario.decay_steps) step = InProportion(step, part);
   std::vector<std::string> bounds;
-  for (const int64_t step : ParsePhaseBounds(scenario.phase_bounds, request.scenario.steps)) {
+  for (const int64_t step : ParsePhaseBounds(scenario.phase_bounds, steps)) {
     bounds.push_back(std::to_string(InProportion(step, part)));
   }
   scenario.phase_bounds = Join(bounds, ",");
   scenario.evaluate_every =
       std::min(InProportion(scenario.evaluate_every, part),
-               std::max<int64_t>(1, scenario.steps / static_cast<int64_t>(kWindow)));
+               std::max<int64_t>(1, request.quick_steps / static_cast<int64_t>(kWindow)));
   return scenario;
 }
 
 std::string AdviceDefinition(const Scenario& scenario) {
   return fmt::format(
-      "study:\n  name: advice\n  title: Should gradients be compressed?\n  baseline: {}\n"
-      "scenario:\n{}grid:\n  bandwidth: [{}]\n",
-      kBaseline, Indented(PrintScenario(scenario)), Join(BandwidthsOf(scenario), ", "));
+      "study:\n  name: advice\n  title: Should {} be compressed?\n  baseline: {}\n"
+      "scenario:\n{}grid:\n{}",
+      scenario.federated ? "updates and models" : "gradients",
+      scenario.federated ? scenario.policies.front() : kAdviceBaseline,
+      Indented(PrintScenario(scenario)),
+      scenario.federated ? LinesAxis(scenario) : BandwidthAxis(scenario));
 }
 
 std::string FullDefinition(const AdviseRequest& request) {
@@ -174,8 +234,8 @@ std::string ChooseTarget(const std::vector<std::filesystem::path>& trainings) {
   if (target.empty()) {
     throw Error(
         fmt::format("no target can be chosen: {} learns nothing in the short training; "
-                    "take more --quick-steps or another --learning-rate",
-                    kBaseline));
+                    "take more steps (--quick-steps, --quick-rounds) or another --learning-rate",
+                    kAdviceBaseline));
   }
   return target;
 }

@@ -1,24 +1,28 @@
-// Trainings and replays of `legacy-scenario advise`.
+// Trainings and replays of advice.
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <map>
 #include <system_error>
+#include <utility>
 
+#include "analysis/federated/round_figures.h"
 #include "analysis/study/quantities.h"
+#include "analysis/summary.h"
 #include "base/child.h"
 #include "base/error.h"
-#include "base/parse.h"
 #include "scenarios/study/advise.h"
 #include "scenarios/study/folder.h"
 #include "scenarios/study/progress.h"
+#include "scenarios/study/quantity.h"
 #include "scenarios/study/run.h"
-#include "scenarios/study/shell.h"
 #include "scenarios/study/work.h"
 #include "scenarios/training/step_sources.h"
-#include "trainer/data/data_catalog.h"
 
 namespace legacy {
 namespace {
@@ -27,6 +31,7 @@ namespace fs = std::filesystem;
 using analysis::StudyState;
 
 constexpr int64_t kProbeEvaluations = 2;
+constexpr const char* kProbe = "probe";  // folder of the training that is timed
 
 // A Workplace is the request's folder, or a temporary one that is removed with this object.
 class Workplace {
@@ -61,10 +66,12 @@ StudyPlan PlanOf(const Scenario& scenario) {
 // share appear here.
 double TrainingSeconds(const StudyPlan& plan, const fs::path& folder) {
   PlannedTraining probe = plan.trainings.front();
-  const int64_t steps = probe.scenario.steps;
-  probe.scenario.steps = std::min(steps, kProbeEvaluations * probe.scenario.evaluate_every);
+  const int64_t steps = StepsOf(probe.scenario);
+  const int64_t probed =
+      std::min<int64_t>(steps, kProbeEvaluations * probe.scenario.evaluate_every);
+  SetSteps(probe.scenario, probed);
   probe.scenario.threads = 1;
-  const fs::path place = folder / "probe";
+  const fs::path place = folder / kProbe;
   fs::create_directories(place);
   LoadTraining();  // loading LibTorch is no part of a training's time
   const auto begin = std::chrono::steady_clock::now();
@@ -76,15 +83,17 @@ double TrainingSeconds(const StudyPlan& plan, const fs::path& folder) {
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
   if (end.status != 0) throw Error(end.how);
   fs::remove_all(place);
-  return seconds.count() * static_cast<double>(steps) / static_cast<double>(probe.scenario.steps);
+  return seconds.count() * static_cast<double>(steps) / static_cast<double>(probed);
 }
 
 void SayWhatItTakes(const AdviseRequest& request, const StudyPlan& plan, const fs::path& folder) {
   const auto trainings = static_cast<double>(plan.trainings.size());
   const double seconds = TrainingSeconds(plan, folder) * trainings / request.jobs;
-  fmt::print(stderr, "{} trainings of {} steps in about {} of wall time, then {} replays\n",
-             plan.trainings.size(), request.quick_steps,
-             analysis::ShowQuantity(std::ceil(seconds), "s", 4), plan.points.size());
+  const bool replayed = plan.trainings.front().refused.empty();
+  fmt::print(stderr, "{} trainings of {} {}s in about {} of wall time{}\n", plan.trainings.size(),
+             request.quick_steps, request.scenario.federated ? "round" : "step",
+             analysis::ShowQuantity(std::ceil(seconds), "s", 4),
+             replayed ? fmt::format(", then {} replays", plan.points.size()) : "");
 }
 
 // Does the work of one phase. Returns false where it was stopped.
@@ -94,6 +103,7 @@ bool WorkOff(const StudyFolder& folder, StudyPhase phase, const AdviseRequest& r
   StudyRunOptions options;
   options.jobs = request.jobs;
   options.phase = phase;
+  options.retry_failed = request.resume;
   StudyProgressLine line(isatty(STDERR_FILENO) != 0);
   const StudyProgress progress = RunStudy(
       folder, collector.study(), options, [&](const StudyProgress& state) { line.Show(state); },
@@ -118,119 +128,78 @@ std::string SuggestedTarget(const StudyFolder& folder) {
   return ChooseTarget(trainings);
 }
 
-// Gives the same trainings another definition, as no training depends on the target.
+// Gives the same trainings another definition, as no training depends on the target. A kill at any
+// moment leaves what --resume goes on with.
 StudyFolder WithTarget(const StudyFolder& folder, Scenario scenario, const std::string& target) {
   scenario.target = {target, "training.target"};
   StudyPlan plan = PlanOf(scenario);
-  fs::remove(folder.path() / "study.yaml");
   fs::remove(folder.path() / "study.sqlite");
+  fs::remove(folder.path() / "study.yaml");
   return StudyFolder::Create(folder.path(), std::move(plan));
 }
 
-std::string SettingText(const Scenario& scenario, bool rates_given) {
-  std::string text = fmt::format("{} on {}, {} of {}, {}", scenario.model, scenario.dataset,
-                                 analysis::ShowCount(scenario.workers, "worker"),
-                                 analysis::ShowCount(scenario.batch, "sample"), scenario.topology);
-  if (!rates_given) text += " at " + scenario.bandwidth.text();
-  if (scenario.stragglers != "none") text += ", stragglers " + scenario.stragglers;
-  return text + ", " + scenario.fidelity.text() + " fidelity";
+// Opens the study that goes on, which may have its target already.
+StudyFolder OpenAgain(const fs::path& path, StudyPlan plan, Scenario quick) {
+  fs::remove_all(path / kProbe);
+  if (!fs::exists(path / "study.yaml")) return StudyFolder::Create(path, std::move(plan));
+  StudyFolder folder = StudyFolder::Open(path);
+  const StudyDefinition& known = folder.plan().definition;
+  if (ChoosesTarget(quick)) quick.target = known.scenario.target;
+  if (known.text != AdviceDefinition(quick)) {
+    throw Error("--resume", path.string(), "the folder of advice with the same options");
+  }
+  folder.NeedDatabase();
+  return folder;
 }
 
-std::vector<std::string> CaveatsOf(const AdviseRequest& request, const Scenario& quick,
-                                   const Metric& metric, bool rates_given) {
-  std::vector<std::string> caveats;
-  const int64_t full = request.scenario.steps;
-  if (quick.steps < full) {
-    caveats.push_back(fmt::format(
-        "the training was short: {} of {} steps, warm-up and decay in proportion. The last gains "
-        "of {} in a full training, where compression may cost, show in a full study alone.",
-        quick.steps, full, metric.title));
+// Returns a federated study with rates of the median client's uplink in place of factors on lines.
+// A federated step is what was simulated, so there is no textbook beside it.
+analysis::Study OverUplinks(analysis::Study study, double uplink) {
+  analysis::StudyAxis& axis = study.axes.front();
+  std::map<std::string, std::string> renamed;
+  for (size_t i = 0; i < axis.values.size(); ++i) {
+    axis.numbers[i] *= uplink;
+    const std::string rate = QuantityText(OptionKind::kRate, std::round(axis.numbers[i]));
+    renamed[std::exchange(axis.values[i], rate)] = rate;
   }
-  caveats.push_back(fmt::format("times are known to the next evaluation, every {}.",
-                                analysis::ShowCount(quick.evaluate_every, "step")));
-  if (quick.policies.size() > 2) {
-    caveats.push_back(
-        fmt::format("the best of {} policies looks better than it is: each interval holds for its "
-                    "policy alone.",
-                    quick.policies.size() - 1));
+  axis.name = "uplink";
+  axis.unit = UnitOf(OptionKind::kRate);
+  for (analysis::StudyPoint& point : study.points) {
+    point.values.front() = renamed.at(point.values.front());
+    point.figures.alpha_beta_step_seconds = analysis::kUnknown;
   }
-  caveats.push_back(fmt::format("devices are timed by the profile {}, not by this machine.",
-                                quick.device_profile));
-  if (*quick.fidelity != Fidelity::kPacket) {
-    caveats.push_back(
-        fmt::format("the network was simulated at {} fidelity; --fidelity=packet looks closer and "
-                    "takes longer.",
-                    quick.fidelity.text()));
-  }
-  if (rates_given) {
-    caveats.push_back(
-        "no rate here depends on --bandwidth, so there is no break-even bandwidth to tell.");
-  }
-  return caveats;
+  return study;
 }
 
-// Returns true where the baseline reached the target up to its third evaluation, before which no
-// policy can be told to be faster.
-bool ReachedAtOnce(const analysis::Study& study) {
-  return std::ranges::any_of(study.points, [&](const analysis::StudyPoint& point) {
-    return point.policy == study.baseline && point.curve.size() >= 3 &&
-           point.figures.steps_to_target == point.curve[2].step;
+// Adds what the target costs, and what rounds wait for, at the lines as they are.
+void AddCosts(const StudyFolder& folder, const analysis::Study& study,
+              analysis::AdviceQuestion& question) {
+  const StudyPlan& plan = folder.plan();
+  const std::string& value = study.axes.front().values[question.value];
+  std::vector<std::vector<double>> usd(study.policies.size()), hours(study.policies.size());
+  for (size_t id = 0; id < plan.points.size(); ++id) {
+    const analysis::StudyPoint& point = study.points[id];
+    if (point.values.front() != value) continue;
+    const TrainedRun trained =
+        ReadTraining(folder.path(), plan.trainings[plan.points[id].training]);
+    const analysis::RunDirectory run = RowsOfPoint(plan, id, trained);
+    const analysis::SeedSummary seed = analysis::Summarise(run).policies.at(0).seeds.at(0);
+    const size_t p = analysis::PolicyIndex(study, point.policy);
+    analysis::AdviceRow& row = question.clients->rows.at(p);
+    if (row.waits.empty()) row.waits = analysis::WaitsFor(run.rounds, run.clients);
+    if (seed.client_hours_to_target) hours[p].push_back(*seed.client_hours_to_target);
+    if (seed.usd_to_target) usd[p].push_back(*seed.usd_to_target);
+  }
+  const auto all = [&](const std::vector<double>& values) {
+    return values.size() == study.seeds.size() ? analysis::SpreadOf(values) : analysis::Spread();
+  };
+  const bool priced = std::ranges::any_of(usd, [](const auto& each) {
+    return std::ranges::any_of(each, [](double v) { return v > 0; });
   });
-}
-
-bool Chooses(const Scenario& scenario) {
-  return scenario.target->kind == TargetChoice::Kind::kAuto;
-}
-
-// Returns the value of the metric that guessing has; 0: not known. It is known of the share of
-// right classes alone.
-double GuessingOf(const Scenario& scenario, const Metric& metric) {
-  const CatalogEntry& data = FindInCatalog(scenario.dataset);
-  const bool known =
-      data.task == TaskKind::kClassification && metric == MetricsOf(scenario).front();
-  return known && data.classes > 0 ? 1.0 / data.classes : 0;
-}
-
-std::string CommandText(const AdviseRequest& request) {
-  std::vector<std::string> words = {"legacy-scenario", "advise"};
-  for (const std::string& word : request.arguments) {
-    if (word != "--json") words.push_back(word);
+  for (size_t p = 0; p < study.policies.size(); ++p) {
+    question.clients->rows[p].client_hours_to_target = all(hours[p]);
+    if (priced) question.clients->rows[p].usd_to_target = all(usd[p]);
   }
-  words.emplace_back("--print-config");
-  return ShellLine(words) + " > study.yaml && legacy-study run study.yaml";
-}
-
-analysis::AdviceQuestion QuestionOf(const AdviseRequest& request, const Scenario& quick,
-                                    const analysis::Study& study) {
-  analysis::AdviceQuestion question;
-  const Metric metric = ShownMetric(study);
-  const std::vector<std::string>& rates = study.axes.front().values;
-  const bool rates_given = rates.size() == 1;
-  question.value = rates.size() / 2;
-  question.setting = SettingText(quick, rates_given);
-  question.caveats = CaveatsOf(request, quick, metric, rates_given);
-  if (Chooses(request.scenario)) {
-    const bool higher = metric.better == Metric::Better::kHigher;
-    question.target = fmt::format(
-        "the target was chosen: {} what {} has at the end of the short training (mean of its "
-        "last three evaluations, worst seed). --target sets another.",
-        higher ? "90 % of" : "ten ninths of", study.baseline);
-  }
-  if (ReachedAtOnce(study)) {
-    question.caveats.push_back(fmt::format(
-        "{} has the target from its first evaluations on: times say how fast steps are, not how "
-        "well it learns. Take more --quick-steps or a {} --target.",
-        study.baseline, metric.better == Metric::Better::kHigher ? "higher" : "lower"));
-  }
-  question.command = CommandText(request);
-  question.guessing = GuessingOf(quick, metric);
-  if (question.guessing == 0) {
-    question.caveats.push_back(fmt::format(
-        "nothing says which {} a model has that learnt nothing: judge by yourself whether {} has "
-        "learnt enough.",
-        metric.title, study.baseline));
-  }
-  return question;
 }
 
 }  // namespace
@@ -238,17 +207,28 @@ analysis::AdviceQuestion QuestionOf(const AdviseRequest& request, const Scenario
 AdviseResult Advise(const AdviseRequest& request, const StopFlag& stop) {
   const Scenario quick = ShortScenario(request);
   StudyPlan plan = PlanOf(quick);  // mistakes leave no files behind
+  if (request.resume && !fs::exists(request.folder)) {
+    throw Error("--resume", request.folder.string(), "a folder that is there");
+  }
   const Workplace place(request.folder);
   const StudyLock lock(place.path(), 0);
-  StudyFolder folder = StudyFolder::Create(place.path(), std::move(plan));
-  SayWhatItTakes(request, folder.plan(), place.path());
+  StudyFolder folder = request.resume ? OpenAgain(place.path(), std::move(plan), quick)
+                                      : StudyFolder::Create(place.path(), std::move(plan));
+  if (!request.resume) SayWhatItTakes(request, folder.plan(), place.path());
   AdviseResult result;
   result.interrupted = !WorkOff(folder, StudyPhase::kTrainings, request, result.study, stop);
   if (result.interrupted) return result;
-  if (Chooses(quick)) folder = WithTarget(folder, quick, SuggestedTarget(folder));
+  if (ChoosesTarget(folder.plan().definition.scenario)) {
+    folder = WithTarget(folder, quick, SuggestedTarget(folder));
+  }
   result.interrupted = !WorkOff(folder, StudyPhase::kPoints, request, result.study, stop);
   if (result.interrupted) return result;
-  result.advice = analysis::AdviceOf(result.study, QuestionOf(request, quick, result.study));
+  analysis::AdviceQuestion question = QuestionOf(request, quick, result.study);
+  if (quick.federated) {
+    AddCosts(folder, result.study, question);
+    result.study = OverUplinks(std::move(result.study), MedianUplink(quick));
+  }
+  result.advice = analysis::AdviceOf(result.study, std::move(question));
   return result;
 }
 

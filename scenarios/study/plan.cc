@@ -81,10 +81,7 @@ PlannedTraining PlanTraining(Scenario training) {
     TakeCheapestNetwork(training);
   } else {
     const json all = ScenarioDocument(training);
-    document["on"] = {{"network", all["network"]},
-                      {"clock", all["clock"]},
-                      {"ns3", training.ns3},
-                      {"target", training.target.text()}};
+    document["on"] = {{"network", all["network"]}, {"clock", all["clock"]}, {"ns3", training.ns3}};
     if (training.federated) document["on"]["federated"] = all["federated"];
   }
   planned.id = TrainingHash(document);
@@ -155,9 +152,9 @@ Scenario TrainingOf(const Scenario& scenario) {
   Scenario training = scenario;
   for (const ScenarioOption& option : OptionsOf(scenario)) {
     const std::string& key = option.key;
-    const bool read = AffectsResults(key) && std::ranges::find(unread, key) == unread.end();
-    if (read && !(replayed && MayChange(scenario, key)))
-      continue;  // may change: the target as well
+    const bool read = AffectsResults(key) && key != "training.target" &&
+                      std::ranges::find(unread, key) == unread.end();
+    if (read && !(replayed && MayChange(scenario, key))) continue;
     option.set(training, key, option.get(defaults));
   }
   if (replayed) training.ns3.clear();

@@ -60,7 +60,7 @@ Scenario OnNetworkOf(const Scenario& point, Scenario recorded);
 void CheckData(const PlannedTraining& training);
 
 // Returns `scenario` (of one policy) with every option that its training does not read at its
-// default. A training that may not be replayed reads network, devices and target as well.
+// default. A training that may not be replayed reads network and devices as well.
 Scenario TrainingOf(const Scenario& scenario);
 
 // Returns point `id` before any work: pending.

@@ -299,6 +299,14 @@ int64_t StepsOf(const Scenario& scenario) {
   return ParseInteger(scenario.federated->at("rounds"), "federated.rounds", 1, INT64_MAX);
 }
 
+void SetSteps(Scenario& scenario, int64_t steps) {
+  if (scenario.federated) {
+    scenario.federated->at("rounds") = std::to_string(steps);
+  } else {
+    scenario.steps = steps;
+  }
+}
+
 StudyProgress RunStudy(const StudyFolder& folder, const analysis::Study& now,
                        const StudyRunOptions& options,
                        const std::function<void(const StudyProgress&)>& tick,

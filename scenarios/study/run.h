@@ -59,7 +59,8 @@ StudyProgress RunStudy(const StudyFolder& folder, const analysis::Study& now,
 // samples are not known yet, the tasks that it counts.
 double SamplesOf(const PlannedTraining& training);
 
-// Returns the steps of a scenario, or the versions of a federated one.
+// Return and set the steps of a scenario, or the versions of a federated one.
 int64_t StepsOf(const Scenario& scenario);
+void SetSteps(Scenario& scenario, int64_t steps);
 
 }  // namespace legacy

@@ -136,10 +136,9 @@ TrainedRun ReadTraining(const fs::path& study, const PlannedTraining& training) 
   return trained;
 }
 
-analysis::StudyPoint TimePoint(const StudyPlan& plan, size_t id, const TrainedRun& trained) {
+analysis::RunDirectory RowsOfPoint(const StudyPlan& plan, size_t id, const TrainedRun& trained) {
   const PlannedPoint& planned = plan.points.at(id);
   const PlannedTraining& training = plan.trainings.at(planned.training);
-  analysis::StudyPoint point = EmptyPoint(plan, id);
   analysis::RunDirectory run;
   if (trained.federated) {
     run = ReplayFederatedRows(trained.federated,
@@ -150,6 +149,12 @@ analysis::StudyPoint TimePoint(const StudyPlan& plan, size_t id, const TrainedRu
     run = trained.workers.run;
   }
   run.manifest.target = TargetAmong(planned.scenario, plan.metrics);
+  return run;
+}
+
+analysis::StudyPoint TimePoint(const StudyPlan& plan, size_t id, const TrainedRun& trained) {
+  const analysis::RunDirectory run = RowsOfPoint(plan, id, trained);
+  analysis::StudyPoint point = EmptyPoint(plan, id);
   point.figures = FiguresOf(run);
   point.curve = CurveOf(run, plan.metrics);
   point.state = analysis::StudyState::kDone;

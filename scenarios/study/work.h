@@ -31,6 +31,9 @@ struct TrainedRun {
 // Reads a training back. Throws Error.
 TrainedRun ReadTraining(const std::filesystem::path& study, const PlannedTraining& training);
 
+// Returns the rows of point `id`, as TimePoint times it.
+analysis::RunDirectory RowsOfPoint(const StudyPlan& plan, size_t id, const TrainedRun& trained);
+
 // Times point `id` of the plan from its training, in memory. A training that is not replayed gives
 // its own times. Throws Error on networks that are not valid.
 analysis::StudyPoint TimePoint(const StudyPlan& plan, size_t id, const TrainedRun& trained);

@@ -259,6 +259,83 @@ TEST(Advice, JsonHasWhatTheTextSays) {
   EXPECT_THAT(AdviceText(study, advice), HasSubstr("egress USD"));
 }
 
+TEST(Advice, WhatCannotBeToldApartFromTheBestIsNamed) {
+  Study study = MakeBandwidthStudy(
+      {{"dense"}, {"small", 0.02, false, 2e-3}, {"near", 0.02, false, 2e-3}, {"slow", 1}});
+  Slow(study, "near", 1, 1.1);
+  Slow(study, "near", 2, 0.95);
+  const Advice advice = Ask(study, kSlowLink);
+  EXPECT_EQ(TiesOf(study, advice), (std::vector<std::string>{"near"}));
+  EXPECT_THAT(VerdictText(study, advice),
+              HasSubstr(" Not to be told apart from it with 3 seeds: near."));
+  EXPECT_EQ(AdviceJson(study, advice)["ties"], (std::vector<std::string>{"near"}));
+  EXPECT_THAT(VerdictText(study, advice), Not(HasSubstr("Of these")));
+  for (StudyPoint& point : study.points) {
+    point.figures.final_metric = 0.9 + 0.001 * static_cast<double>(point.seed);
+    if (point.policy == "small") point.figures.final_metric -= 0.05;
+  }
+  EXPECT_THAT(VerdictText(study, Ask(study, kSlowLink)),
+              HasSubstr(" Of these, near loses no accuracy that shows with 3 seeds."));
+  EXPECT_TRUE(TiesOf(study, Ask(study, kFastLink)).empty());  // none is to be taken
+}
+
+TEST(Advice, FinalValuesSayWhatLosesAccuracy) {
+  Study study = MakeSimpleStudy();
+  for (StudyPoint& point : study.points) {
+    point.figures.final_metric = 0.9 + 0.001 * static_cast<double>(point.seed);
+    if (point.policy == "small") point.figures.final_metric -= 0.05;
+  }
+  EXPECT_THAT(
+      AdviceText(study, Ask(study, kSlowLink)),
+      HasSubstr("Final accuracy: dense ends at 90.20 ± 0.10 %; small ends 5.00 points "
+                "below it [-5.00, -5.00]; slow cannot be told apart from it with 3 seeds."));
+}
+
+// Returns advice about that study where its policies are rows of federated clients.
+Advice AskOfClients(const Study& study, std::vector<AdviceRow> rows) {
+  AdviceQuestion question;
+  question.value = kSlowLink;
+  question.quick = "--quick-rounds";
+  question.clients = {.rows = std::move(rows)};
+  return AdviceOf(study, question);
+}
+
+TEST(Advice, ClientsCompressUpdatesModelsOrBoth) {
+  const Study study = MakeSimpleStudy();
+  const Spread hours = SpreadOf({0.10, 0.11, 0.12}), usd = SpreadOf({1, 1, 1});
+  const auto of = [&](AdviceWay way) {
+    return AskOfClients(study, {{.client_hours_to_target = hours, .waits = "Rounds wait."},
+                                {.way = way, .usd_to_target = usd, .client_hours_to_target = hours},
+                                {.waits = "Nobody asked."}});
+  };
+  EXPECT_THAT(VerdictText(study, of(AdviceWay::kUp)), StartsWith("Compress the uplink: small "));
+  EXPECT_THAT(VerdictText(study, of(AdviceWay::kDown)), StartsWith("Compress the downlink: small"));
+  EXPECT_THAT(
+      VerdictText(study, of(AdviceWay::kNone)),
+      StartsWith("Do not compress, but change the algorithm: small reaches 80 % accuracy "));
+  EXPECT_EQ(of(AdviceWay::kNone).verdict, AdviceVerdict::kDoNot);
+  const Advice advice = of(AdviceWay::kBoth);
+  EXPECT_EQ(advice.verdict, AdviceVerdict::kCompress);
+  const std::string text = AdviceText(study, advice);
+  EXPECT_THAT(text, StartsWith("Compress both ways: small reaches 80 % accuracy 10.1 "));
+  EXPECT_THAT(text, HasSubstr("client hours"));
+  EXPECT_THAT(text,
+              HasSubstr("0.110 [0.0852, 0.135]"));  // t-interval of two degrees: 4.30 / sqrt 3
+  EXPECT_THAT(text, HasSubstr("1.00 [1.00, 1.00]"));
+  EXPECT_EQ(CostInterval(SpreadOf({1, 9}))->low, 0);  // nothing costs less than nothing
+  EXPECT_THAT(text, HasSubstr("a round, most of it"));
+  EXPECT_THAT(text, HasSubstr("dense: Rounds wait.\n"));
+  EXPECT_THAT(text, Not(HasSubstr("Nobody asked")));
+  EXPECT_THAT(text, HasSubstr("on slower lines take it, on faster ones do not"));
+  EXPECT_THAT(text, Not(HasSubstr("worker")));
+  const nlohmann::json json = AdviceJson(study, advice);
+  EXPECT_EQ(json["policies"][1]["compresses"], "both");
+  EXPECT_EQ(json["policies"][0]["client_hours_to_target"]["mean"], hours.mean);
+  EXPECT_TRUE(json["policies"][0]["usd_to_target"].is_null());
+  EXPECT_EQ(json["policies"][0]["waits"], "Rounds wait.");
+  EXPECT_FALSE(AdviceJson(study, Ask(study, kSlowLink))["policies"][0].contains("compresses"));
+}
+
 TEST(Advice, AnAxisOfOneValueHasNoBreakEven) {
   Study study = MakeSimpleStudy();
   study.axes[0].values = {study.axes[0].values[kSlowLink]};

@@ -238,7 +238,7 @@ TEST_F(AdviseTest, MistakesSayWhatIsAllowed) {
   const auto text_of = [&](const std::string& arguments) {
     Arguments line(std::string("advise") + kTiny + kQuick + " " + arguments);
     static volatile std::sig_atomic_t never = 0;
-    return MessageOf([&] { AdviseCommand(line.count(), line.values(), never); });
+    return MessageOf([&] { AdviseCommand(false, line.count(), line.values(), never); });
   };
   EXPECT_NE(text_of("--policies=dense").find("at least one policy to compare it with"),
             std::string::npos);
@@ -289,6 +289,129 @@ TEST(AdviseRequest, DenseIsAlwaysCompared) {
   scenario.policies = {"fp16"};
   EXPECT_EQ(CompleteRequest(RequestOf(scenario)).scenario.policies,
             (std::vector<std::string>{"dense", "fp16"}));
+}
+
+constexpr const char* kClients =
+    " --model=logistic --train-limit=600 --test-limit=200 --clients=12 --rounds=20"
+    " --quick-rounds=12 --evaluate-every=2 --seeds=2 --jobs=2 --policies=topk"
+    " --population=broadband:up=1Mbps,down=2Mbps";
+
+class FederatedAdviseTest : public AdviseTest {
+ protected:
+  Result Advise(const std::string& arguments) const {
+    return Shell("TMPDIR=" + In("tmp") + " " + LEGACY_FEDERATED_PROGRAM + " advise" + kClients +
+                 " " + arguments + " 2>" + In("errors"));
+  }
+};
+
+std::vector<std::string> NamesOf(const json& answer) {
+  std::vector<std::string> names;
+  for (const json& policy : answer["policies"]) names.push_back(policy["policy"]);
+  return names;
+}
+
+TEST_F(FederatedAdviseTest, ComparesUpdatesModelsAndBothAndGoesOnAfterAnInterruption) {
+  const std::string options = "--price=0.02 --out=" + In("study");
+  const Result result = Advise(options);
+  ASSERT_EQ(result.status, 0) << Read(In("errors"));
+  const json answer = json::parse(Read(In("study/advice.json")));
+  const std::string text = Read(In("study/advice.txt"));
+  EXPECT_EQ(result.text.rfind(text, 0), 0u) << result.text;
+  EXPECT_EQ(text.rfind(answer["words"].get<std::string>(), 0), 0u) << text;
+  EXPECT_EQ(NamesOf(answer),
+            (std::vector<std::string>{"dense", "topk", "dense/fp16", "topk/fp16"}));
+  EXPECT_EQ(answer["policies"][3]["compresses"], "both");
+  // At these lines half of each model saves time whatever is learnt from it.
+  EXPECT_EQ(answer["policies"][2]["speedup"]["standing"], "sooner");
+  for (const json& policy : answer["policies"]) {
+    EXPECT_NE(text.find("\n  " + policy["policy"].get<std::string>() + " "), std::string::npos);
+    EXPECT_EQ(policy["waits"].get<std::string>().rfind("A round waits for its last counted ", 0),
+              0u);
+    const bool reached = policy["reached"] == 2;
+    EXPECT_EQ(policy["client_hours_to_target"].is_object(), reached);
+    EXPECT_EQ(policy["usd_to_target"].is_object(), reached);
+  }
+  EXPECT_EQ(answer["break_even"].size(), 3u);
+  EXPECT_TRUE(answer["break_even"][0]["textbook_bits_per_second"].is_null());
+  EXPECT_NE(text.find("the median client, 1 Mbit/s as it is."), std::string::npos) << text;
+  EXPECT_NE(text.find("100 kbit/s to 10 Mbit/s"), std::string::npos) << text;
+  EXPECT_NE(Read(In("errors")).find("8 trainings of 12 rounds in about "), std::string::npos);
+
+  const Result same = Advise(options + " --resume --json");
+  EXPECT_EQ(json::parse(same.text), answer);
+  // A kill between the choice of the target and its study, and a training that is lost.
+  for (const char* name : {"study/study.yaml", "study/study.sqlite", "study/advice.json"}) {
+    fs::remove(In(name));
+  }
+  fs::remove_all(In("study/journal"));
+  for (const auto& entry : fs::directory_iterator(folder_ / "study" / "trainings")) {
+    if (!entry.is_directory()) continue;
+    fs::remove_all(entry);
+    break;
+  }
+  ASSERT_EQ(Advise(options + " --resume").status, 0) << Read(In("errors"));
+  EXPECT_EQ(json::parse(Read(In("study/advice.json"))), answer);
+  EXPECT_EQ(Read(In("study/advice.txt")), text);
+
+  EXPECT_EQ(Advise(options).status, 1);
+  EXPECT_NE(Read(In("errors")).find("is there"), std::string::npos);
+  EXPECT_EQ(Advise(options + " --resume --clients=13").status, 1);
+  EXPECT_NE(Read(In("errors")).find("the folder of advice with the same options"),
+            std::string::npos)
+      << Read(In("errors"));
+  EXPECT_TRUE(fs::is_empty(folder_ / "tmp"));
+}
+
+TEST_F(FederatedAdviseTest, TrainsOnTheLinesAsTheyAreWhereTrainingsReadThem) {
+  const Result result = Advise("--over-select=1.5 --downlink=dense --json");
+  ASSERT_EQ(result.status, 0) << Read(In("errors"));
+  const json answer = json::parse(result.text);
+  EXPECT_EQ(NamesOf(answer), (std::vector<std::string>{"dense", "topk"}));
+  EXPECT_TRUE(answer["break_even"].empty());
+  EXPECT_EQ(answer["target_chosen"], true);
+  EXPECT_NE(answer["caveats"].dump().find("what is learnt depends on the lines "
+                                          "(federated.over_select: who arrives first"),
+            std::string::npos)
+      << answer["caveats"];
+}
+
+TEST_F(FederatedAdviseTest, AlgorithmsAndExchangesAreRowsToo) {
+  const Result result = Advise("--algorithms=fedavg,fedprox:mu=0.1 --print-config");
+  ASSERT_EQ(result.status, 0) << Read(In("errors"));
+  const StudyPlan plan = PlanStudy(ParseStudy(result.text, "printed"));
+  EXPECT_EQ(plan.definition.baseline, "fedavg dense");
+  EXPECT_EQ(plan.definition.scenario.policies.back(), "fedprox:mu=0.1 topk/fp16");
+  EXPECT_EQ(plan.trainings.size(), 2u * 2 * 2 * 2);
+  EXPECT_EQ(plan.points.size(), plan.trainings.size() * 7);
+  EXPECT_EQ(plan.trainings.front().scenario.federated->at("rounds"), "20");
+  EXPECT_EQ(plan.points.front().scenario.federated->at("up-rates"), "0.1");
+
+  const Result exchange = Advise("--exchange=ring-allreduce --clients=4 --json");
+  ASSERT_EQ(exchange.status, 0) << Read(In("errors"));
+  EXPECT_EQ(NamesOf(json::parse(exchange.text)), (std::vector<std::string>{"dense", "topk"}));
+}
+
+TEST_F(FederatedAdviseTest, MistakesSayWhatIsAllowed) {
+  const auto complaint = [&](const std::string& arguments) {
+    EXPECT_EQ(Advise(arguments).status, 1) << arguments;
+    return Read(In("errors"));
+  };
+  EXPECT_NE(complaint("--policies=dense --downlink=dense").find("at least one policy"),
+            std::string::npos);
+  EXPECT_NE(complaint("--quick-rounds=3")
+                .find("--quick-rounds: got '3'; allowed: 10 to 20, the rounds of the full "
+                      "training (--rounds)"),
+            std::string::npos);
+  EXPECT_NE(complaint("--rounds=5").find("federated.rounds: got '5'; allowed: 10 or more"),
+            std::string::npos);
+  EXPECT_NE(complaint("--local=all").find("--local: got 'all'"), std::string::npos);
+  EXPECT_NE(complaint("--target=none").find("advice compares times to it"), std::string::npos);
+  EXPECT_NE(complaint("--tasks=off").find("advise keeps no single run"), std::string::npos);
+  EXPECT_NE(complaint("--resume --out=" + In("none")).find("a folder that is there"),
+            std::string::npos);
+  EXPECT_EQ(Advise("--nonsense").status, 2);
+  EXPECT_EQ(Advise("--workers=4").status, 2);
+  EXPECT_TRUE(fs::is_empty(folder_ / "tmp"));
 }
 
 }  // namespace

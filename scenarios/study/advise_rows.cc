@@ -1,0 +1,74 @@
+#include "scenarios/study/advise_rows.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "base/error.h"
+#include "scenarios/options/federated_checks.h"
+#include "scenarios/study/advise.h"
+
+namespace legacy {
+namespace {
+
+constexpr const char* kWhole = "dense";  // the downlink that compresses nothing
+
+// Returns the row of a policy, and adds its method. `algorithm` and `downlink` are "" for the
+// scenario's own. A method with an algorithm or a downlink of its own is the row of those alone.
+std::optional<AdvisedRow> TakeRow(const std::string& policy, const std::string& algorithm,
+                                  const std::string& downlink, bool first, Scenario& scenario) {
+  Method method = FindMethod(scenario, policy);
+  const bool own = !method.algorithm.empty() || !method.downlink.empty();
+  if (own && !first) return std::nullopt;
+  AdvisedRow row = {.name = policy, .algorithm = "", .uplink = policy, .downlink = kWhole};
+  if (!own) {
+    if (!algorithm.empty()) row.name = algorithm + " " + row.name;
+    if (!downlink.empty()) row.name += "/" + downlink;
+    std::ranges::replace(row.name, ',', ';');  // commas separate names
+    method.algorithm = algorithm;
+    method.downlink = downlink;
+  }
+  row.algorithm = method.algorithm;
+  if (!method.downlink.empty()) row.downlink = method.downlink;
+  row.compresses_up = method.scheme != kAdviceBaseline;
+  row.compresses_down = row.downlink != kWhole;
+  if (row.name != policy) {
+    method.name = row.name;
+    scenario.methods[row.name] = std::move(method);
+  }
+  return row;
+}
+
+}  // namespace
+
+std::vector<AdvisedRow> TakeRows(Scenario& scenario) {
+  FederatedValues& values = *scenario.federated;
+  std::vector<std::string> algorithms = SplitAlgorithms(values.at("algorithms"));
+  if (algorithms.empty()) throw Error("federated.algorithms", "nothing", "a name, as in fedavg");
+  values.at("algorithms") = algorithms.front();
+  if (algorithms.size() == 1) algorithms = {""};
+  std::vector<std::string> downlinks = {""};
+  const bool server = values.at("exchange") == "server";  // without one, nothing travels down
+  if (server && values.at("downlink") != kWhole) downlinks.push_back(values.at("downlink"));
+  values.at("downlink") = kWhole;
+  std::vector<std::string> policies = {kAdviceBaseline};
+  for (const std::string& policy : scenario.policies) {
+    if (policy != kAdviceBaseline) policies.push_back(policy);
+  }
+  std::vector<AdvisedRow> rows;
+  for (const std::string& algorithm : algorithms) {
+    for (const std::string& downlink : downlinks) {
+      for (const std::string& policy : policies) {
+        auto row = TakeRow(policy, algorithm, downlink, rows.size() < policies.size(), scenario);
+        if (row) rows.push_back(*std::move(row));
+      }
+    }
+  }
+  scenario.policies.clear();
+  for (AdvisedRow& row : rows) {
+    if (row.algorithm.empty()) row.algorithm = values.at("algorithms");
+    scenario.policies.push_back(row.name);
+  }
+  return rows;
+}
+
+}  // namespace legacy
