@@ -199,4 +199,22 @@ std::vector<Table> FederatedTables(const RunDirectory& run, const Summary& summa
   return tables;
 }
 
+std::string ExchangesWaitFor(std::span<const StepRow> versions) {
+  double all = 0, work = 0, encode = 0, communication = 0, decode = 0, wait = 0;
+  for (const StepRow& row : versions) {
+    all += row.step_seconds;
+    work += row.compute_seconds;
+    encode += row.encode_seconds;
+    communication += row.communication_seconds;
+    decode += row.decode_seconds;
+    wait += row.wait_seconds;
+  }
+  if (!(all > 0)) return "Versions take no time.";
+  const auto share = [&](double part) { return fmt::format("{:.0f} %", 100 * part / all); };
+  return fmt::format(
+      "A version ends when all clients have everything: in the mean over them {} of it is local "
+      "work, {} encoding, {} communication, {} decoding, and {} waiting for slower clients.",
+      share(work), share(encode), share(communication), share(decode), share(wait));
+}
+
 }  // namespace legacy::analysis

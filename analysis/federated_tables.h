@@ -1,6 +1,8 @@
 // Tables of federated runs: what rounds come to, and which clients take part.
 #pragma once
 
+#include <span>
+#include <string>
 #include <vector>
 
 #include "analysis/federated/round_figures.h"
@@ -25,5 +27,9 @@ std::vector<FederatedPolicy> FederatedPolicies(const RunDirectory& run, const Su
 // Returns the tables of a federated run: rounds, their tasks, clients by group, and clients by
 // decile of speed. Empty for other runs.
 std::vector<Table> FederatedTables(const RunDirectory& run, const Summary& summary);
+
+// Returns a sentence about what clients without a server wait for: the parts of a training's
+// versions, in the mean over the clients.
+std::string ExchangesWaitFor(std::span<const StepRow> versions);
 
 }  // namespace legacy::analysis

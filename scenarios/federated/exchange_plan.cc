@@ -19,7 +19,7 @@ using fabric::TimeNs;
 class PlannedExchange : public ExchangeWorkload {
  public:
   PlannedExchange(const PlanRequest& request, const Remedy& remedy, const ExchangeNetwork& network)
-      : request_(request), network_(network) {
+      : network_(network) {
     const ExchangeRequest& exchange = *request.exchange;
     fabric::CollectiveSpec spec;
     spec.algorithm = exchange.algorithm;
@@ -34,31 +34,23 @@ class PlannedExchange : public ExchangeWorkload {
       const double seconds = remedy.work * request.WorkSeconds(client);
       traffic_.deviceFree.push_back(fabric::RoundedTime(seconds * 1e9));
     }
+    if (remedy.no_slow_tenth) CutSlowest(traffic_.deviceFree);
     traffic_.buckets.push_back({traffic_.deviceFree, {{spec, {}}}, {}});
-    pairs_ = network.PairsOf(traffic_);
   }
 
   const fabric::StepTraffic& Next() override { return traffic_; }
 
-  // Writes the figures of hops, bounds and clients.
+  // Writes the closed form and the figures of clients.
   void Describe(ExchangeFigures& figures) const {
     double slowest = 0, delay = 0, links = 0;
-    for (const auto& [ends, bytes] : pairs_) {
+    for (const auto& [ends, bytes] : network_.PairsOf(traffic_)) {
       const PairPath path = network_.Path(ends);
-      figures.hops.push_back({NameOf(ends.first), NameOf(ends.second), 8 / path.seconds_per_byte,
-                              2 * path.delay, bytes.payload, bytes.wire});
       slowest = std::max(slowest, path.seconds_per_byte);
       if (path.delay >= delay) {
         delay = path.delay;
         links = path.links;
       }
     }
-    std::stable_sort(figures.hops.begin(), figures.hops.end(),
-                     [](const ExchangeHop& a, const ExchangeHop& b) {
-                       return static_cast<double>(a.wire_bytes) / a.bits_per_second >
-                              static_cast<double>(b.wire_bytes) / b.bits_per_second;
-                     });
-    SetBound(figures);
     fabric::UniformPath path;
     path.hops = std::max(1, static_cast<int>(std::lround(links)));
     path.rateBps = std::llround(8 / slowest);
@@ -75,44 +67,58 @@ class PlannedExchange : public ExchangeWorkload {
   }
 
  private:
-  // Returns the group's name for a client that is alone in it, else that of the node.
-  std::string NameOf(int endpoint) const {
-    if (endpoint < network_.Ranks()) {
-      const int group = request_.population.GroupOf(network_.Order()[endpoint]);
-      if (request_.population.Groups()[group].count == 1) {
-        return request_.population.Groups()[group].name;
-      }
-    }
-    return network_.Topology().NodeName(network_.Placement().NodeOf(endpoint));
-  }
-
-  // Sets the time that no engine can go below while rates stay: that of the fullest link.
-  void SetBound(ExchangeFigures& figures) const {
-    const fabric::Topology& topology = network_.Topology();
-    const fabric::Placement& placement = network_.Placement();
-    figures.rates_change = topology.HasSchedules();
-    std::vector<double> bytes(topology.Links().size() * 2, 0);
-    for (const auto& [ends, sent] : pairs_) {
-      for (const fabric::LinkShare& hop :
-           topology.Shares(placement.NodeOf(ends.first), placement.NodeOf(ends.second), 0)) {
-        bytes[hop.link] += hop.share * static_cast<double>(sent.wire);
-      }
-    }
-    for (size_t i = 0; i < bytes.size(); ++i) {
-      const auto link = static_cast<DirectedLink>(i);
-      const double seconds = bytes[i] * 8 / static_cast<double>(topology.MeanRate(link));
-      if (seconds <= figures.bound_seconds) continue;
-      figures.bound_seconds = seconds;
-      figures.fullest_link = topology.LinkName(link);
-    }
-  }
-
-  const PlanRequest& request_;
   const ExchangeNetwork& network_;
   fabric::StepTraffic traffic_;
   std::vector<int64_t> sent_;  // payload by rank
-  ExchangedPairs pairs_;
 };
+
+// Returns the group's name for a client that is alone in it, else that of the node.
+std::string NameOf(const PlanRequest& request, const ExchangeNetwork& network, int endpoint) {
+  if (endpoint < network.Ranks()) {
+    const int group = request.population.GroupOf(network.Order()[endpoint]);
+    if (request.population.Groups()[group].count == 1) {
+      return request.population.Groups()[group].name;
+    }
+  }
+  return network.Topology().NodeName(network.Placement().NodeOf(endpoint));
+}
+
+// Sets the time that no engine can go below while rates stay: that of the fullest link.
+void SetBound(const ExchangeNetwork& network, const ExchangedPairs& pairs,
+              ExchangeFigures& figures) {
+  const fabric::Topology& topology = network.Topology();
+  const fabric::Placement& placement = network.Placement();
+  figures.rates_change = topology.HasSchedules();
+  std::vector<double> bytes(topology.Links().size() * 2, 0);
+  for (const auto& [ends, sent] : pairs) {
+    for (const fabric::LinkShare& hop :
+         topology.Shares(placement.NodeOf(ends.first), placement.NodeOf(ends.second), 0)) {
+      bytes[hop.link] += hop.share * static_cast<double>(sent.wire);
+    }
+  }
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    const auto link = static_cast<DirectedLink>(i);
+    const double seconds = bytes[i] * 8 / static_cast<double>(topology.MeanRate(link));
+    if (seconds <= figures.bound_seconds) continue;
+    figures.bound_seconds = seconds;
+    figures.fullest_link = topology.LinkName(link);
+  }
+}
+
+// Sets hops and bound of a round that sends this.
+void DescribeHops(const PlanRequest& request, const ExchangeNetwork& network,
+                  const ExchangedPairs& pairs, ExchangeFigures& figures) {
+  for (const auto& [ends, bytes] : pairs) {
+    const PairPath path = network.Path(ends);
+    figures.hops.push_back({NameOf(request, network, ends.first),
+                            NameOf(request, network, ends.second), 8 / path.seconds_per_byte,
+                            2 * path.delay, bytes.payload, bytes.wire});
+  }
+  std::ranges::stable_sort(figures.hops, std::ranges::greater(), [](const ExchangeHop& hop) {
+    return static_cast<double>(hop.wire_bytes) / hop.bits_per_second;
+  });
+  SetBound(network, pairs, figures);
+}
 
 double UsdOf(const fabric::Topology& topology, const std::vector<fabric::LinkCounters>& links) {
   double usd = 0;
@@ -200,6 +206,7 @@ Plan RunExchange(const PlanRequest& request, const ExchangeNetwork& network, int
     if (progress) progress(plan.versions);
   }
   network.AddBytes(pairs, alike, plan.clients);
+  DescribeHops(request, network, pairs, figures);
   for (size_t i = 0; i < plan.clients.size(); ++i) {
     ClientTotals& client = plan.clients[i];
     client.tasks = client.counted = plan.versions;

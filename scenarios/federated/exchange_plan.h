@@ -2,8 +2,10 @@
 // collective. The next round begins when all have everything.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <vector>
 
 #include "scenarios/federated/exchange_network.h"
 #include "scenarios/federated/plan.h"
@@ -22,10 +24,23 @@ class ExchangeWorkload {
 
 // Runs rounds of a workload, as RunPlan does. Rounds have counted tasks of all clients; bytes and
 // USD of uploads are those that clients send, and downloads have none. Of Plan::exchange, the times
-// of synchronisation alone are set.
+// of synchronisation are set, and hops and bound of the last round.
 Plan RunExchange(const PlanRequest& request, const ExchangeNetwork& network, int64_t versions,
                  ExchangeWorkload& workload, const std::function<void(int64_t versions)>& progress,
                  const StopFlag* stop);
+
+// Makes the longest tenth of times, one at least, no longer than the median: what no slow client
+// would change.
+template <class Time>
+void CutSlowest(std::vector<Time>& times) {
+  std::vector<Time> sorted = times;
+  std::ranges::sort(sorted);
+  const size_t slow = std::max<size_t>(1, sorted.size() / 10);
+  const Time from = sorted[sorted.size() - slow], median = sorted[(sorted.size() - 1) / 2];
+  for (Time& time : times) {
+    if (time >= from) time = median;
+  }
+}
 
 // Runs the plan of a request that has an exchange, where all rounds are alike. Throws Error.
 Plan RunExchangePlan(const PlanRequest& request, const Remedy& remedy,

@@ -98,14 +98,19 @@ std::string ExchangeWaitsFor(const Plan& plan) {
   if (exchange.hops.empty() || exchange.bound_seconds == 0) return "Nothing is exchanged.";
   const double seconds = Quantile(exchange.synchronisation, 0.5);
   const ExchangeHop& hop = exchange.hops.front();
+  const std::string closed =
+      exchange.closed_form_seconds > 0
+          ? fmt::format(
+                ";\nthe closed form, with every hop as slow as the slowest and as long as "
+                "the longest, says {} s.",
+                Figure(exchange.closed_form_seconds))
+          : ".";
   return fmt::format(
-      "A synchronisation takes {} s. What {} carries takes {} s at its {};\n"
-      "the closed form, with every hop as slow as the slowest and as long as the longest, says {} "
-      "s.\n"
+      "A synchronisation takes {} s. What {} carries takes {} s at its {}{}\n"
       "The slowest hop is {} > {}: {} Gbit/s.",
       Figure(seconds), exchange.fullest_link, Figure(exchange.bound_seconds),
-      exchange.rates_change ? "mean rate" : "rate, which nothing can beat",
-      Figure(exchange.closed_form_seconds), hop.from, hop.to, Figure(hop.bits_per_second / 1e9));
+      exchange.rates_change ? "mean rate" : "rate, which nothing can beat", closed, hop.from,
+      hop.to, Figure(hop.bits_per_second / 1e9));
 }
 
 std::vector<std::pair<std::string, Remedy>> ExchangeRemedies(const PlanRequest& request) {
@@ -113,6 +118,7 @@ std::vector<std::pair<std::string, Remedy>> ExchangeRemedies(const PlanRequest& 
       {"lines of clients twice as fast", {.down_rates = 2, .up_rates = 2}},
       {"half the bytes", {.bytes = 0.5}},
       {"work in half the time", {.work = 0.5}},
+      {"the slowest tenth works like the median", {.no_slow_tenth = true}},
   };
   if (request.core) {
     remedies.insert(remedies.begin() + 1,

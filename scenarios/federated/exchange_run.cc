@@ -1,6 +1,7 @@
 #include "scenarios/federated/exchange_run.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 #include <vector>
 
@@ -16,8 +17,21 @@ using fabric::TimeNs;
 class RankClock : public StepClock {
  public:
   RankClock(ClientClock& clients, ExchangeLearner& learner, const std::vector<int>& order,
-            const TransferOptions& transfers)
-      : StepClock(transfers), clients_(clients), learner_(learner), order_(order) {}
+            const TransferOptions& transfers, const Remedy& remedy)
+      : StepClock(transfers),
+        clients_(clients),
+        learner_(learner),
+        order_(order),
+        remedy_(remedy) {}
+
+  // Takes the next version, which Price prices.
+  void Take(const StepWork& work) {
+    local_seconds_.clear();
+    for (size_t rank = 0; rank < order_.size(); ++rank) {
+      local_seconds_.push_back(LocalSeconds(work, rank));
+    }
+    if (remedy_.no_slow_tenth) CutSlowest(local_seconds_);
+  }
 
   std::vector<TimeNs> ComputeTimes(int64_t, int64_t, int64_t,
                                    std::span<const double> factors) const override {
@@ -25,25 +39,32 @@ class RankClock : public StepClock {
   }
 
  private:
+  double LocalSeconds(const StepWork& work, size_t rank) const {
+    const int client = order_[rank];
+    const int64_t samples = learner_.SamplesOf(client).value_or(0);
+    return clients_.UpdateSeconds(client, work.update.value_or(WorkList())) +
+           clients_
+               .SecondsOf(client, {.samples = samples,
+                                   .batch = work.batch_size,
+                                   .steps = work.local_steps.at(rank),
+                                   .decode = {},
+                                   .encode = {}})
+               .local;
+  }
+
   StepSeconds SecondsOf(const StepWork& work, int rank) const override {
     const int client = order_[static_cast<size_t>(rank)];
-    const int64_t samples = learner_.SamplesOf(client).value_or(0);
+    const auto codec = [&](const WorkList& list) {
+      return remedy_.work * clients_.CodecSeconds(client, list);
+    };
     StepSeconds seconds;
-    seconds.before =
-        clients_.UpdateSeconds(client, work.update.value_or(WorkList())) +
-        clients_
-            .SecondsOf(client, {.samples = samples,
-                                .batch = work.batch_size,
-                                .steps = work.local_steps.at(static_cast<size_t>(rank)),
-                                .decode = {},
-                                .encode = {}})
-            .local;
-    seconds.whole = clients_.CodecSeconds(client, work.whole_gradient);
+    seconds.before = remedy_.work * local_seconds_[static_cast<size_t>(rank)];
+    seconds.whole = codec(work.whole_gradient);
     for (const BucketWork& bucket : work.buckets) {
       StepSeconds::Bucket& priced = seconds.buckets.emplace_back();
       for (const SentCall& call : bucket.calls) {
-        priced.encode.push_back(clients_.CodecSeconds(client, call.encode));
-        priced.decode.push_back(clients_.CodecSeconds(client, call.decode));
+        priced.encode.push_back(codec(call.encode));
+        priced.decode.push_back(codec(call.decode));
       }
     }
     return seconds;
@@ -52,6 +73,8 @@ class RankClock : public StepClock {
   ClientClock& clients_;
   ExchangeLearner& learner_;
   const std::vector<int>& order_;
+  const Remedy& remedy_;
+  std::vector<double> local_seconds_;  // by rank
 };
 
 // Returns the work with the clients in the order of their ranks.
@@ -73,12 +96,16 @@ StepWork ByRank(StepWork work, const std::vector<int>& order) {
 
 class LearnerWorkload : public ExchangeWorkload {
  public:
-  LearnerWorkload(ExchangeLearner& learner, const ExchangeNetwork& network, const RankClock& clock,
-                  PlanListener& listener)
-      : learner_(learner), network_(network), clock_(clock), listener_(listener) {}
+  LearnerWorkload(ExchangeLearner& learner, const ExchangeNetwork& network, RankClock& clock,
+                  PlanListener& listener, double bytes)
+      : learner_(learner), network_(network), clock_(clock), listener_(listener), bytes_(bytes) {}
 
   const fabric::StepTraffic& Next() override {
     work_ = ByRank(learner_.Next(), network_.Order());
+    for (BucketWork& bucket : work_.buckets) {
+      for (SentCall& call : bucket.calls) Scale(call.bytes);
+    }
+    clock_.Take(work_);
     priced_ = clock_.Price(work_, {});
     return priced_.traffic;
   }
@@ -101,6 +128,12 @@ class LearnerWorkload : public ExchangeWorkload {
   }
 
  private:
+  void Scale(std::vector<int64_t>& bytes) const {
+    if (bytes_ == 1) return;
+    for (int64_t& count : bytes)
+      count = static_cast<int64_t>(std::ceil(static_cast<double>(count) * bytes_));
+  }
+
   // A task is a client's part in the version: it has what it needs from the start on, and ends when
   // it has decoded what all exchanged.
   void TellTasks(const PlannedRound& round, const fabric::StepTiming& timing) {
@@ -128,8 +161,9 @@ class LearnerWorkload : public ExchangeWorkload {
 
   ExchangeLearner& learner_;
   const ExchangeNetwork& network_;
-  const RankClock& clock_;
+  RankClock& clock_;
   PlanListener& listener_;
+  double bytes_;   // factor on what is sent
   StepWork work_;  // by rank
   PricedStep priced_;
 };
@@ -139,7 +173,7 @@ class LearnerWorkload : public ExchangeWorkload {
 Plan RunExchangeTraining(const ExchangeJob& job, ExchangeLearner& learner, PlanListener& listener,
                          const StopFlag* stop) {
   const PlanRequest& request = job.request;
-  const ExchangeNetwork network(request, {});
+  const ExchangeNetwork network(request, job.remedy);
   const Unit& last = job.layers.back();
   // What an algorithm adds to local steps does not depend on the model.
   const auto aggregator = MakeAggregator(job.method.algorithm, {.numel = 1});
@@ -148,9 +182,10 @@ Plan RunExchangeTraining(const ExchangeJob& job, ExchangeLearner& learner, PlanL
                       aggregator->Traits().client, last.offset + last.numel);
   ClientClock clients(job.scenario, request.population, {job.costs.begin(), job.costs.end()},
                       job.layers, step_work);
-  const RankClock clock(clients, learner, network.Order(), network.Transfers());
-  LearnerWorkload workload(learner, network, clock, listener);
-  return RunExchange(request, network, request.Versions(), workload, {}, stop);
+  RankClock clock(clients, learner, network.Order(), network.Transfers(), job.remedy);
+  LearnerWorkload workload(learner, network, clock, listener, job.remedy.bytes);
+  const int64_t versions = job.remedy.versions > 0 ? job.remedy.versions : request.Versions();
+  return RunExchange(request, network, versions, workload, {}, stop);
 }
 
 }  // namespace legacy

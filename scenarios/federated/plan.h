@@ -22,12 +22,14 @@ struct Remedy {
   double down_rates = 1;  // factors on rates of access lines
   double up_rates = 1;
   double server_rate = 1;
-  double core_rates = 1;       // of the links that --topology has
-  double work = 1;             // factor on the time of work
-  double bytes = 1;            // factor on both transfers
-  bool no_slow_tenth = false;  // true: the tenth with the longest predicted tasks gets none
-  std::string at = {};         // place of the server; "": as it is
-  int64_t versions = 0;        // 0: those of the plan
+  double core_rates = 1;  // of the links that --topology has
+  double work = 1;        // factor on the time of work
+  double bytes = 1;       // factor on both transfers
+  // True: the tenth with the longest predicted tasks gets none. Without a server, where all clients
+  // take part, the tenth with the longest work takes as long for it as the median client.
+  bool no_slow_tenth = false;
+  std::string at = {};   // place of the server; "": as it is
+  int64_t versions = 0;  // 0: those of the plan
 };
 
 // TaskCost has the wire bytes, ACKs left out, and the prices of a task's transfers.
@@ -101,7 +103,8 @@ struct ExchangeFigures {
   bool rates_change = false;            // true: times at rates are those at mean rates
   double bound_seconds = 0;  // its wire bytes, without ACKs, at its rate: no less is possible
   // The collective's closed form, were all clients as far apart as the farthest two that exchange
-  // anything and all lines as slow as the slowest hop.
+  // anything and all lines as slow as the slowest hop; 0 of trainings, which may make several
+  // calls.
   double closed_form_seconds = 0;
 };
 

@@ -6,8 +6,11 @@
 #include <memory>
 
 #include "analysis/federated/round_figures.h"
+#include "analysis/federated_tables.h"
 #include "analysis/run_directory.h"
 #include "base/error.h"
+#include "scenarios/federated/exchange_report.h"
+#include "scenarios/federated/exchange_run.h"
 #include "scenarios/federated/plan_report.h"
 #include "scenarios/federated/recorded_learners.h"
 #include "scenarios/federated/run.h"
@@ -27,6 +30,12 @@ std::vector<Row> RowsOf(const std::vector<Row>& rows, const std::string& policy,
   return own;
 }
 
+// Hears of nothing.
+class Deaf : public PlanListener {
+  void OnTask(const fabric::TaskRow&, const TaskFigures&) override {}
+  void OnRound(const PlannedRound&) override {}
+};
+
 // Simulates the trainings of a record with remedies.
 class RecordedRemedies {
  public:
@@ -44,9 +53,12 @@ class RecordedRemedies {
     const std::vector<FederatedMethod> methods = FederatedMethodsOf(recording_->scenario);
     const auto method = std::ranges::find(methods, diagnosis.policy, &FederatedMethod::name);
     if (method == methods.end()) return;
-    auto remedies = RemediesFor(RequestOf(recording_->scenario, seed_));
-    // Others would train then, and nobody recorded them.
-    std::erase_if(remedies, [](const auto& remedy) { return remedy.second.no_slow_tenth; });
+    const PlanRequest request = RequestOf(recording_->scenario, seed_);
+    auto remedies = RemediesFor(request);
+    // With a server, others would train then, and nobody recorded them.
+    if (!request.exchange) {
+      std::erase_if(remedies, [](const auto& remedy) { return remedy.second.no_slow_tenth; });
+    }
     const Plan base = Simulate(*method, "as it is", {});
     std::vector<Plan> plans;
     for (const auto& [name, remedy] : remedies) {
@@ -54,6 +66,7 @@ class RecordedRemedies {
       plans.push_back(Simulate(*method, name, remedy));
     }
     if (stop_ != 0) return;
+    if (request.exchange) diagnosis.waits += "\n" + ExchangeWaitsFor(base);
     diagnosis.remedies = RemedyTable(remedies, base, plans);
     diagnosis.verdict = RemedyVerdict(remedies, base, plans);
   }
@@ -62,8 +75,15 @@ class RecordedRemedies {
   Plan Simulate(const FederatedMethod& method, const std::string& name, Remedy remedy) {
     progress_(method.name + ": " + name);
     PlanRequest request = RequestOf(recording_->scenario, seed_);
-    const auto learner = learners_->Make(method, seed_, request, "", nullptr);
     remedy.versions = std::min(kRemedyRounds, request.Versions());
+    if (request.exchange) {
+      const auto exchange = learners_->MakeExchange(method, seed_, request, nullptr);
+      Deaf listener;
+      return RunExchangeTraining(
+          {recording_->scenario, request, method, learners_->Costs(), learners_->Layers(), remedy},
+          *exchange, listener, &stop_);
+    }
+    const auto learner = learners_->Make(method, seed_, request, "", nullptr);
     return RunPlan(request, remedy, {}, &stop_, learner.get());
   }
 
@@ -88,10 +108,10 @@ FederatedDiagnoses DiagnoseFederated(const std::string& directory, bool remedies
   std::optional<RecordedRemedies> recorded;
   const bool by_tasks = std::ranges::any_of(
       run.rounds, [](const analysis::RoundRow& row) { return row.critical_client.has_value(); });
-  if (!by_tasks) {
-    throw Error("doctor", directory,
-                "a run in which updates ended rounds: without a server every client ends every "
-                "version, and legacy-federated plan --exchange says what it waits for");
+  const bool exchanges =
+      !by_tasks && ResumeDefaults(directory).federated->at("exchange") != "server";
+  if (!by_tasks && !exchanges) {
+    throw Error("doctor", directory, "a run in which updates ended rounds");
   }
   if (remedies && fs::exists(fs::path(directory) / "traffic.jsonl")) {
     recorded.emplace(directory, diagnoses.seed, progress, stop);
@@ -104,7 +124,9 @@ FederatedDiagnoses DiagnoseFederated(const std::string& directory, bool remedies
     const auto rounds = RowsOf(run.rounds, policy, diagnoses.seed);
     if (rounds.empty()) continue;
     FederatedDiagnosis diagnosis{.policy = policy};
-    diagnosis.waits = analysis::WaitsFor(rounds, RowsOf(run.clients, policy, diagnoses.seed));
+    diagnosis.waits = exchanges
+                          ? analysis::ExchangesWaitFor(RowsOf(run.steps, policy, diagnoses.seed))
+                          : analysis::WaitsFor(rounds, RowsOf(run.clients, policy, diagnoses.seed));
     const bool whole = !RowsOf(run.network, policy, diagnoses.seed).empty();
     if (recorded && whole) recorded->AddTo(diagnosis);
     diagnoses.policies.push_back(std::move(diagnosis));

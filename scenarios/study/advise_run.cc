@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "analysis/federated/round_figures.h"
+#include "analysis/federated_tables.h"
 #include "analysis/study/quantities.h"
 #include "analysis/summary.h"
 #include "base/child.h"
@@ -186,7 +187,10 @@ void AddCosts(const StudyFolder& folder, const analysis::Study& study,
     const analysis::SeedSummary seed = analysis::Summarise(run).policies.at(0).seeds.at(0);
     const size_t p = analysis::PolicyIndex(study, point.policy);
     analysis::AdviceRow& row = question.clients->rows.at(p);
-    if (row.waits.empty()) row.waits = analysis::WaitsFor(run.rounds, run.clients);
+    if (row.waits.empty()) {
+      row.waits = question.clients->server ? analysis::WaitsFor(run.rounds, run.clients)
+                                           : analysis::ExchangesWaitFor(run.steps);
+    }
     if (seed.client_hours_to_target) hours[p].push_back(*seed.client_hours_to_target);
     if (seed.usd_to_target) usd[p].push_back(*seed.usd_to_target);
   }

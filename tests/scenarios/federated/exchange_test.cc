@@ -216,7 +216,7 @@ TEST(ExchangePlan, RemediesDoWhatTheySay) {
   EXPECT_LT(seconds({.bytes = .5}), .8 * SynchronisationOf(base));
   EXPECT_NEAR(seconds({.work = .5}), SynchronisationOf(base), 1e-9);
   EXPECT_EQ(RunPlan(request, {.versions = 2}).rounds.size(), 2u);
-  EXPECT_EQ(RemediesFor(request).size(), 3u);  // no links of a topology
+  EXPECT_EQ(RemediesFor(request).size(), 4u);  // no links of a topology
 }
 
 TEST(ExchangePlan, PacketsAgreeWithFlows) {

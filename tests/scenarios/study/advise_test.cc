@@ -376,11 +376,11 @@ TEST_F(FederatedAdviseTest, TrainsOnTheLinesAsTheyAreWhereTrainingsReadThem) {
 }
 
 TEST_F(FederatedAdviseTest, AlgorithmsAndExchangesAreRowsToo) {
-  const Result result = Advise("--algorithms=fedavg,fedprox:mu=0.1 --print-config");
+  const Result result = Advise("--algorithms=fedavg,fedavgm:momentum=0.5,rate=1 --print-config");
   ASSERT_EQ(result.status, 0) << Read(In("errors"));
   const StudyPlan plan = PlanStudy(ParseStudy(result.text, "printed"));
   EXPECT_EQ(plan.definition.baseline, "fedavg dense");
-  EXPECT_EQ(plan.definition.scenario.policies.back(), "fedprox:mu=0.1 topk/fp16");
+  EXPECT_EQ(plan.definition.scenario.policies.back(), "fedavgm:momentum=0.5;rate=1 topk/fp16");
   EXPECT_EQ(plan.trainings.size(), 2u * 2 * 2 * 2);
   EXPECT_EQ(plan.points.size(), plan.trainings.size() * 7);
   EXPECT_EQ(plan.trainings.front().scenario.federated->at("rounds"), "20");
@@ -388,7 +388,10 @@ TEST_F(FederatedAdviseTest, AlgorithmsAndExchangesAreRowsToo) {
 
   const Result exchange = Advise("--exchange=ring-allreduce --clients=4 --json");
   ASSERT_EQ(exchange.status, 0) << Read(In("errors"));
-  EXPECT_EQ(NamesOf(json::parse(exchange.text)), (std::vector<std::string>{"dense", "topk"}));
+  const json answer = json::parse(exchange.text);
+  EXPECT_EQ(NamesOf(answer), (std::vector<std::string>{"dense", "topk"}));
+  EXPECT_EQ(answer["policies"][0]["waits"].get<std::string>().rfind("A version ends when all ", 0),
+            0u);
 }
 
 TEST_F(FederatedAdviseTest, MistakesSayWhatIsAllowed) {
