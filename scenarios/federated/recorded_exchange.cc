@@ -8,40 +8,31 @@
 namespace legacy {
 namespace {
 
-class RecordedExchanger : public ExchangeLearner {
+class RecordedExchanger : public RowsLearner<ExchangeLearner> {
  public:
   RecordedExchanger(const RecordedTraffic& record, const RecordedTraining& training,
                     const TrainingRows& rows)
-      : record_(record), training_(training), rows_(rows) {}
+      : RowsLearner(rows), record_(record), training_(training) {}
 
   const StepWork& Next() override {
-    facts_ = FactsOf(rows_, version_);
-    if (version_ >= std::ssize(training_.works)) {
-      throw Error("replay: the record lacks version " + std::to_string(version_));
+    const int64_t version = Version();
+    Advance();
+    if (version >= std::ssize(training_.works)) {
+      throw Error("replay: the record lacks version " + std::to_string(version));
     }
-    const StepWork& work = record_.works[training_.works[static_cast<size_t>(version_++)]];
+    const StepWork& work = record_.works[training_.works[static_cast<size_t>(version)]];
     if (work.local_steps.empty()) throw Error("replay: the record lacks local steps");
     return work;
   }
 
-  int64_t Version() const override { return version_; }
-  const VersionFacts& Facts() const override { return facts_; }
-  Evaluation Evaluate() override { return EvaluationOf(rows_, version_); }
-  std::vector<analysis::DecisionRow> TakeDecisions() override {
-    return DecisionsUpTo(rows_, version_, next_decision_);
+  std::optional<int64_t> SamplesOf(int client) override {
+    return rows().clients.at(client).samples;
   }
-  std::vector<analysis::LayerRow> LayerRows() const override { return rows_.layers; }
-  std::string Description() const override { return "recorded"; }
-  std::optional<int64_t> SamplesOf(int client) override { return rows_.clients.at(client).samples; }
-  int64_t LabelsOf(int client) const override { return rows_.clients.at(client).labels; }
+  int64_t LabelsOf(int client) const override { return rows().clients.at(client).labels; }
 
  private:
   const RecordedTraffic& record_;
   const RecordedTraining& training_;
-  const TrainingRows& rows_;
-  size_t next_decision_ = 0;
-  int64_t version_ = 0;
-  VersionFacts facts_;
 };
 
 class ResumedExchange : public ExchangeLearner {

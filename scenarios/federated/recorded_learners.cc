@@ -57,13 +57,13 @@ class FactsOfLearner : public ClientFacts {
   FederatedLearner& learner_;
 };
 
-class RecordedLearner : public FederatedLearner {
+class RecordedLearner : public RowsLearner<FederatedLearner> {
  public:
   RecordedLearner(const RecordedFederation& record, const TrainingRows& rows,
                   const FederatedRecord& whole, const Scenario& scenario, PlanRequest& request,
                   std::unique_ptr<ClientFacts> clients)
-      : record_(record),
-        rows_(rows),
+      : RowsLearner(rows),
+        record_(record),
         batch_(whole.batch),
         request_(request),
         clients_(std::move(clients)),
@@ -82,7 +82,8 @@ class RecordedLearner : public FederatedLearner {
     return *task.up_bytes;
   }
   fabric::TaskWork Expected(int client) override {
-    const Started started = Figure(client, clients_->ExpectedSteps(client, version_), version_);
+    const int64_t version = Version();
+    const Started started = Figure(client, clients_->ExpectedSteps(client, version), version);
     fabric::TaskWork work = WorkOf(started);
     work.upBytes = started.work->AboutUp();
     return work;
@@ -106,18 +107,10 @@ class RecordedLearner : public FederatedLearner {
     if (row.made) Hear();
     heard_.clear();
     if (!row.made) return;
-    facts_ = FactsOf(rows_, version_++);
+    Advance();
     facts_.critical = critical_;
   }
 
-  int64_t Version() const override { return version_; }
-  const VersionFacts& Facts() const override { return facts_; }
-  Evaluation Evaluate() override { return EvaluationOf(rows_, version_); }
-  std::vector<analysis::DecisionRow> TakeDecisions() override {
-    return DecisionsUpTo(rows_, version_, next_decision_);
-  }
-  std::vector<analysis::LayerRow> LayerRows() const override { return rows_.layers; }
-  std::string Description() const override { return "recorded"; }
   int64_t LabelsOf(int client) const override { return clients_->LabelsOf(client); }
   int64_t ExpectedSteps(int client, int64_t version) const override {
     return clients_->ExpectedSteps(client, version);
@@ -173,18 +166,14 @@ class RecordedLearner : public FederatedLearner {
   }
 
   const RecordedFederation& record_;
-  const TrainingRows& rows_;
   int64_t batch_;
   PlanRequest& request_;
   std::unique_ptr<ClientFacts> clients_;
   ClientClock clock_;
-  size_t next_decision_ = 0;
   std::unordered_map<uint64_t, Started> started_;
   DownlinkLedger ledger_;
   // Clients whose updates count in the version in work, with what they started from.
   std::vector<std::pair<int, const VersionWork*>> heard_;
-  int64_t version_ = 0;
-  VersionFacts facts_;
   ClientSeconds critical_;
 };
 

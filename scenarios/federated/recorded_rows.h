@@ -49,4 +49,34 @@ Evaluation EvaluationOf(const TrainingRows& rows, int64_t version);
 std::vector<analysis::DecisionRow> DecisionsUpTo(const TrainingRows& rows, int64_t version,
                                                  size_t& next);
 
+// A RowsLearner answers what the rows of a recorded training say. `Kind` is FederatedLearner or
+// ExchangeLearner.
+template <class Kind>
+class RowsLearner : public Kind {
+ public:
+  // `rows` outlive it.
+  explicit RowsLearner(const TrainingRows& rows) : rows_(rows) {}
+
+  int64_t Version() const override { return version_; }
+  const VersionFacts& Facts() const override { return facts_; }
+  Evaluation Evaluate() override { return EvaluationOf(rows_, version_); }
+  std::vector<analysis::DecisionRow> TakeDecisions() override {
+    return DecisionsUpTo(rows_, version_, next_decision_);
+  }
+  std::vector<analysis::LayerRow> LayerRows() const override { return rows_.layers; }
+  std::string Description() const override { return "recorded"; }
+
+ protected:
+  const TrainingRows& rows() const { return rows_; }
+  // Goes on to the next version. Throws Error where the record has none.
+  void Advance() { facts_ = FactsOf(rows_, version_++); }
+
+  VersionFacts facts_;
+
+ private:
+  const TrainingRows& rows_;
+  size_t next_decision_ = 0;
+  int64_t version_ = 0;
+};
+
 }  // namespace legacy
