@@ -58,7 +58,8 @@ class Event final : public EventImpl
     }
 
   private:
-    /// Memory of events that are over. It is never given back, as events end after static objects do.
+    /// Memory of events that are over. It is never given back, as events end after static objects
+    /// do.
     static std::vector<void*>& Over()
     {
         static auto* over = new std::vector<void*>;

@@ -98,6 +98,62 @@ TEST(RoceSettings, MistakesAreRefusedWithTheirReason) {
   expect("rocet", "datacenter, wan, roce");
 }
 
+// Any text is taken or refused by an Error; what is taken has one fingerprint.
+TEST(RoceSettings, AnyTextIsTakenOrRefused) {
+  const std::vector<std::string> parts = {"roce",
+                                          ":",
+                                          ",",
+                                          "=",
+                                          "+",
+                                          "cc",
+                                          "pfc",
+                                          "mtu",
+                                          "ecn",
+                                          "storm",
+                                          "rto",
+                                          "buffer",
+                                          "window",
+                                          "on",
+                                          "off",
+                                          "auto",
+                                          "bdp",
+                                          "hpcc",
+                                          "dcqcn",
+                                          "none",
+                                          "eta",
+                                          "0.9",
+                                          "-1",
+                                          "1e300",
+                                          "nan",
+                                          "4096",
+                                          "100KB/400KB/0.2@25Gbps",
+                                          "host=1",
+                                          "for=1ms",
+                                          "1us",
+                                          "99999999999999999999",
+                                          " ",
+                                          "@",
+                                          "/"};
+  int taken = 0;
+  for (uint64_t seed = 0; seed < 20'000; ++seed) {
+    std::string text = "roce:";
+    const uint64_t count = 1 + HashWords({seed}) % 12;
+    for (uint64_t i = 0; i < count; ++i) {
+      text += parts[HashWords({seed, i + 1}) % parts.size()];
+      if (i % 4 == 0) text += "=";
+      if (i % 4 == 1) text += i + 1 < count ? "," : "";
+    }
+    try {
+      const Transport transport = MakeTransport(text);
+      EXPECT_EQ(transport.Fingerprint(), MakeTransport(text).Fingerprint());
+      ++taken;
+    } catch (const Error& error) {
+      EXPECT_NE(std::string(error.what()), "") << text;
+    }
+  }
+  EXPECT_GT(taken, 10);
+}
+
 TEST(RoceSettings, OptionsOfTcpAreRefusedBesideIt) {
   const auto message = [](const std::function<void(Transport&)>& change) {
     Transport transport = MakeTransport("roce");

@@ -1,0 +1,161 @@
+// RoCEv2 at the edges: paths, sizes, rates and delays of all kinds, and messages that are
+// withdrawn.
+#include <algorithm>
+#include <numeric>
+
+#include "tests/packet/roce/roce_run.h"
+
+namespace legacy::packet_test {
+namespace {
+
+using fabric::DirectedLink;
+
+constexpr int64_t kGbps = 1'000'000'000;
+
+// Every pair takes the links of Topology::Route, and its ACKs those of the way back.
+TEST(RoceEdges, PathsAreThoseOfTheTopology) {
+  Scenario scenario;
+  scenario.topology = "fat-tree:k=4";
+  scenario.workers = 16;
+  const fabric::Topology topology = Fabric::MakeTopology(scenario);
+  for (int source : {0, 5, 10}) {
+    for (int destination : {1, 7, 15}) {
+      RoceRun run(topology, "roce:cc=none");
+      std::vector<DirectedLink> data;
+      run.ports().SetDrop([&](DirectedLink link, const packet::Frame& frame) {
+        if (frame.kind == packet::FrameKind::Data) data.push_back(link);
+        return false;
+      });
+      run.Run({{source, destination, 100}});
+      EXPECT_EQ(data, topology.Route(topology.Hosts()[source], topology.Hosts()[destination], 0));
+    }
+  }
+}
+
+// 65,536 messages on one queue pair at once arrive in their order.
+TEST(RoceEdges, ManyMessagesOnOneQueuePair) {
+  RoceRun run(Star(2, 100 * kGbps, 1000), "roce:cc=none");
+  const std::vector<fabric::TimeNs> arrived =
+      run.Run(std::vector<fabric::Flow>(65'536, fabric::Flow{0, 1, 1}));
+  EXPECT_TRUE(std::is_sorted(arrived.begin(), arrived.end()));
+  // A frame of 102 bytes each.
+  EXPECT_NEAR(static_cast<double>(arrived.back()),
+              2000 + Nanoseconds(102, 100 * kGbps) * (65'536 + 1), 3);
+}
+
+TEST(RoceEdges, RatesAndDelaysOfAllKinds) {
+  for (const auto& [slow, delay] :
+       {std::pair<int64_t, fabric::TimeNs>{1'000'000, 0},
+        std::pair<int64_t, fabric::TimeNs>{10 * kGbps, 1'000'000'000}}) {
+    fabric::Topology topology;
+    topology.AddHost("a");
+    topology.AddHost("b");
+    topology.AddSwitch("s");
+    topology.AddLink({0, 2, delay, fabric::Port{1'600 * kGbps}});
+    topology.AddLink({1, 2, delay, fabric::Port{slow}});
+    RoceRun run(topology, "roce:cc=dcqcn");
+    const int64_t wire = run.transport().WireBytes(100'000);
+    EXPECT_NEAR(static_cast<double>(run.Run({{0, 1, 100'000}}).front()),
+                2.0 * static_cast<double>(delay) + Nanoseconds(4194, 1'600 * kGbps) +
+                    Nanoseconds(wire, slow),
+                10);
+    EXPECT_EQ(run.Drops(), 0);
+  }
+}
+
+// A thousand hosts send to one.
+TEST(RoceEdges, AThousandPorts) {
+  constexpr int kHosts = 1000;
+  RoceRun run(Star(kHosts, 100 * kGbps, 1000), "roce:cc=none");
+  std::vector<fabric::Flow> flows;
+  for (int i = 1; i < kHosts; ++i) flows.push_back({i, 0, 100'000});
+  const std::vector<fabric::TimeNs> arrived = run.Run(flows);
+  const double expected =
+      2000 + Nanoseconds(4194, 100 * kGbps) +
+      (kHosts - 1) * Nanoseconds(run.transport().WireBytes(100'000), 100 * kGbps);
+  EXPECT_NEAR(static_cast<double>(*std::max_element(arrived.begin(), arrived.end())) / expected, 1,
+              1e-3);
+  EXPECT_EQ(run.Drops(), 0);
+  EXPECT_EQ(run.Counters().retransmitTimeouts, 0u);
+}
+
+// Every frame that waits is marked, and everything arrives all the same.
+TEST(RoceEdges, AllFramesMarked) {
+  for (const char* control : {"dcqcn", "dcqcn:parameters=mellanox", "hpcc", "timely", "swift"}) {
+    RoceRun run(Star(5, 100 * kGbps, 1000), std::string("roce:ecn=0B/0B/1@25Gbps,cc=") + control);
+    std::vector<fabric::Flow> flows;
+    for (int i = 0; i < 4; ++i) flows.push_back({i, 4, 1'000'000});
+    const std::vector<fabric::TimeNs> arrived = run.Run(flows);
+    const double line = 4 * Nanoseconds(run.transport().WireBytes(1'000'000), 100 * kGbps);
+    EXPECT_GT(static_cast<double>(*std::max_element(arrived.begin(), arrived.end())), line);
+    EXPECT_GT(run.Marks(), 0) << control;
+    EXPECT_EQ(run.Drops(), 0) << control;
+  }
+}
+
+// Around a ring of switches, where pauses alone deadlock, windows of HPCC leave no need of pauses.
+TEST(RoceEdges, HpccNeedsNoPausesAroundARing) {
+  Scenario scenario;
+  scenario.topology = "ring:hosts=5";
+  scenario.workers = 5;
+  scenario.rate_bps = 100 * kGbps;
+  scenario.delay = 1000;
+  RoceRun run(Fabric::MakeTopology(scenario), "roce:cc=hpcc,buffer=2MiB");
+  std::vector<fabric::Flow> flows;
+  for (int i = 0; i < 5; ++i) flows.push_back({i, (i + 2) % 5, 20'000'000});
+  EXPECT_EQ(run.Failure(flows), "");
+  EXPECT_EQ(run.Pauses(), 0);
+}
+
+// A message is withdrawn after 100 us; what left before is carried, and the next one follows.
+class Withdrawn : public fabric::FlowGraph {
+ public:
+  void OnStart(fabric::FlowSink& sink) override {
+    for (const fabric::Flow& flow : flows) sink.Send(flow);
+    sink.Wake(100'000, 0);
+  }
+  void OnWake(uint64_t, fabric::FlowSink& sink) override {
+    carried = sink.Abort(flows[0]);
+    unsent = sink.Abort(flows[1]);
+    unknown = sink.Abort(flows[1]);
+  }
+  void OnDelivered(const fabric::Flow& flow, fabric::FlowSink& sink) override {
+    EXPECT_EQ(flow.tag, 2u);
+    arrived = sink.Now();
+  }
+  bool Done() const override { return arrived >= 0; }
+
+  std::vector<fabric::Flow> flows = {
+      {0, 1, 10'000'000, 0}, {0, 1, 10'000'000, 1}, {0, 1, 1'000'000, 2}};
+  int64_t carried = -1;
+  int64_t unsent = -1;
+  int64_t unknown = -1;
+  fabric::TimeNs arrived = -1;
+};
+
+TEST(RoceEdges, MessagesAreWithdrawn) {
+  Scenario scenario;
+  scenario.workers = 2;
+  scenario.rate_bps = 100 * kGbps;
+  scenario.delay = 1000;
+  scenario.transport = fabric::MakeTransport("roce:cc=none");
+  const Fabric fabric(scenario);
+  Withdrawn graph;
+  const auto engine = fabric::MakePacketEngine(fabric.request);
+  engine->Submit(graph, 0);
+  EXPECT_TRUE(engine->RunUntil(fabric::kNever));
+  EXPECT_EQ(graph.unsent, 0);
+  EXPECT_EQ(graph.unknown, 0);
+  EXPECT_EQ(graph.carried % 4096, 0);
+  // 100 us are 299.2 frames.
+  EXPECT_NEAR(static_cast<double>(graph.carried) / 4096, 299.5, 1);
+  const double sent = Nanoseconds(
+      scenario.transport.WireBytes(graph.carried) + scenario.transport.WireBytes(1'000'000),
+      100 * kGbps);
+  EXPECT_NEAR(static_cast<double>(graph.arrived), sent + 2000 + Nanoseconds(4194, 100 * kGbps),
+              100);
+  EXPECT_EQ(engine->Counters().retransmitTimeouts, 0u);
+}
+
+}  // namespace
+}  // namespace legacy::packet_test
