@@ -193,6 +193,12 @@ void ReadExchange(const OptionValues& values, Experiment& e) {
   }
   constexpr std::array kOrders = {"rotated", "index"};
   e.order = ParseChoice<fabric::PeerOrder>(values.at("order"), "--order", kOrders);
+  e.relays = ParseSwitch(values.at("pxn"), "--pxn");
+  if (e.relays && !all_to_allv && e.algorithm != CollectiveAlgorithm::AllToAll) {
+    throw Error("--pxn", values.at("pxn"),
+                "off beside --collective=" + values.at("collective") +
+                    "; all-to-all and all-to-allv read it");
+  }
   if (e.order != fabric::PeerOrder::Rotated && !all_to_allv &&
       e.algorithm != CollectiveAlgorithm::AllToAll) {
     throw Error("--order", values.at("order"),
@@ -272,6 +278,17 @@ Experiment ParseExperiment(const OptionValues& values,
   e.window = reader.Int("window", 1, 65536);
   e.root = reader.Int("root", 0, e.Workers() - 1);
   e.group = reader.Int("group", 0, 65536);
+  e.channels = reader.Int("channels", 1, fabric::kMostChannels);
+  if (e.channels > 1 && e.algorithm && !fabric::TakesChannels(*e.algorithm)) {
+    throw Error("--channels", values.at("channels"),
+                "1 beside --collective=" + values.at("collective") +
+                    "; rings and double trees have several");
+  }
+  e.protocol = fabric::ParseProtocol(reader.Text("protocol"), "--protocol");
+  if (e.protocol != fabric::Protocol::None && e.algorithm && !fabric::TakesProtocol(*e.algorithm)) {
+    throw Error("--protocol", values.at("protocol"),
+                "none beside --collective=" + values.at("collective") + "; rings have others");
+  }
   e.servers = reader.Int("servers", 1, 65536);
   e.buckets = reader.Int("buckets", 1, 4096);
   e.compute = fabric::ParseTime(reader.Text("compute"), "--compute");
@@ -312,11 +329,13 @@ fabric::CollectiveSpec SpecOf(const Experiment& e, CollectiveAlgorithm algorithm
   spec.pullBytes = part(PullBytes(e));
   spec.servers = std::max<int>(1, static_cast<int>(network.placement.servers.size()));
   spec.group = e.group > 0 ? e.group : WorkersOfFirstSwitch(network);
+  SetChannels(spec, e.channels, e.protocol);
   spec.sumBytes = parts(SumBytes(e, algorithm));
   if (algorithm == CollectiveAlgorithm::AllToAllV) {
     spec.pairBytes = parts(e.pair_bytes.empty() ? EvenByteMatrix(e.bytes) : e.pair_bytes);
   }
   spec.order = e.order;
+  spec.relays = e.relays;
   spec.parents = network.placement.parents;
   spec.firstAggregator =
       static_cast<int>(network.placement.hosts.size() + network.placement.servers.size());

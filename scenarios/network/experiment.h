@@ -39,10 +39,13 @@ struct Experiment {
   // Bytes of an all-to-allv from s to d at s N + d; empty: those of an all-to-all.
   std::vector<int64_t> pair_bytes;
   fabric::PeerOrder order = fabric::PeerOrder::Rotated;
+  bool relays = false;  // of all-to-all and all-to-allv
   int64_t piece_bytes = 0;
   int window = 64;
   int root = 0;
-  int group = 0;  // workers of a group; 0: those on the first worker's switch
+  int group = 0;     // workers of a group; 0: those on the first worker's switch
+  int channels = 1;  // rings at once, of algorithms that take several
+  fabric::Protocol protocol = fabric::Protocol::None;  // of the same algorithms
   int servers = 1;
   int buckets = 1;
   fabric::TimeNs compute = 0;

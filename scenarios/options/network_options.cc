@@ -100,8 +100,16 @@ std::vector<ScenarioOption> OptionsOfNetwork() {
                                      Algorithms(fabric::Payload::Concat) +
                                      "; auto: the fastest on an idle fabric"),
       Integer<&Scenario::group, 0>("network.group", "--group",
-                                   "number of workers per group of hierarchical algorithms; 0: as "
-                                   "many as share the first worker's switch"),
+                                   "number of workers per group of hierarchical algorithms and "
+                                   "per node of several channels; 0: as many as share the first "
+                                   "worker's switch"),
+      Integer<&Scenario::channels, 1, fabric::kMostChannels>(
+          "network.channels", "--channels",
+          "number of rings or double trees at once, each with a part of the message, which are "
+          "rotated over the workers of a node (docs/network.md)"),
+      Text<&Scenario::protocol>("network.protocol", "--protocol", "none|ll|ll128|simple",
+                                "protocol by which workers of a ring pass messages on, with NCCL's "
+                                "costs of each message (docs/network.md)"),
       Integer<&Scenario::servers, 1>("network.servers", "--servers",
                                      "number of servers of the sharded parameter server"),
       Text<&Scenario::pull>("network.pull", "--pull", "union|dense",

@@ -156,6 +156,19 @@ void ValidateScenario(const Scenario& s) {
     throw Error("network.aggregation", s.aggregation.text(),
                 "collective, where network.allreduce or network.allgather is chosen");
   }
+  // Returns true where an all-reduce or all-gather may be an algorithm that `takes` says.
+  const auto some = [&](bool (*takes)(fabric::CollectiveAlgorithm)) {
+    const auto one = [&](const auto& algorithm) { return !algorithm || takes(*algorithm); };
+    return *s.aggregation == Transfer::kPeers && (one(*s.allreduce) || one(*s.allgather));
+  };
+  if (*s.protocol != fabric::Protocol::None && !some(fabric::TakesProtocol)) {
+    throw Error("network.protocol", s.protocol.text(),
+                "none without a ring in network.allreduce or network.allgather");
+  }
+  if (s.channels > 1 && !some(fabric::TakesChannels)) {
+    throw Error("network.channels", std::to_string(s.channels),
+                "1 without a ring or double tree in network.allreduce or network.allgather");
+  }
   if (*s.allgather && !fabric::TakesWorkers(**s.allgather, s.workers)) {
     throw Error("network.allgather", s.allgather.text(),
                 "an algorithm that takes " + std::to_string(s.workers) +

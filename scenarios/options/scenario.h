@@ -154,9 +154,11 @@ struct Scenario {
   Parsed<ParseTransfer> aggregation = "collective";
   Parsed<ParseAllReduce> allreduce = "ring-allreduce";  // algorithm of linear messages
   Parsed<ParseAllGather> allgather = "ring-allgather";  // algorithm of other messages
-  int group = 0;    // workers of a group in hierarchical algorithms; 0: those that share a switch
-  int servers = 4;  // servers of a sharded parameter server
-  Parsed<ParsePull> pull = "union";  // what is pulled from a server
+  int group = 0;     // workers of a group in hierarchical algorithms; 0: those that share a switch
+  int channels = 1;  // rings at once, in algorithms that take several
+  Parsed<fabric::ParseProtocol> protocol = "none";  // of the same algorithms
+  int servers = 4;                                  // servers of a sharded parameter server
+  Parsed<ParsePull> pull = "union";                 // what is pulled from a server
   bool memoise = true;
   // ns-3 attributes, "ns3::TcpSocket::SegmentSize" -> "1000".
   std::map<std::string, std::string> ns3;

@@ -21,9 +21,9 @@ constexpr const char* kAuto =
 // Returns true for keys that a further network may change, without their section.
 bool MayChange(const std::string& name) {
   static const std::set<std::string> names = {
-      "topology",   "bandwidth", "delay",       "phases",      "queue",     "multipath",
-      "placement",  "transport", "connections", "fidelity",    "allreduce", "allgather",
-      "stragglers", "group",     "servers",     "aggregation", "pull"};
+      "topology",  "bandwidth",   "delay",    "phases",      "queue",     "multipath",  "placement",
+      "transport", "connections", "fidelity", "allreduce",   "allgather", "stragglers", "group",
+      "channels",  "protocol",    "servers",  "aggregation", "pull"};
   return names.contains(name);
 }
 

@@ -54,6 +54,8 @@ TransferOptions TransfersOf(const Scenario& scenario, const Network& network) {
   options.all_reduce = *scenario.allreduce;
   options.all_gather = *scenario.allgather;
   options.group = scenario.group > 0 ? scenario.group : WorkersOfFirstSwitch(network);
+  options.channels = scenario.channels;
+  options.protocol = *scenario.protocol;
   options.servers = scenario.servers;
   options.parents = network.placement.parents;
   options.first_aggregator = network.placement.FirstAggregator();

@@ -60,7 +60,9 @@ class CollectiveGraph : public FlowGraph {
   void OnDelivered(const Flow& flow, FlowSink& sink) override {
     collective_->OnDelivered(flow, sink);
   }
-  void OnWake(uint64_t, FlowSink&) override {}
+  void OnWake(uint64_t token, FlowSink& sink) override {
+    collective_->OnWake(CollectiveOfWake(token).value().mark, sink);
+  }
   bool Done() const override { return collective_->Done(); }
   TimeNs end() const { return end_; }
 

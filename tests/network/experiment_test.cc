@@ -49,6 +49,56 @@ TEST(Experiment, SumsOfSparseMessagesGrowToTheDenseSize) {
             (std::vector<int64_t>{8 * 190, 8 * 344}));
 }
 
+// A file of SimAI's with two servers of four GPUs, their NVSwitches, four rails and a spine:
+// channels find the nodes by the GPUs' first switch, and take the time of the same fabric by name.
+TEST(Experiment, ChannelsFindTheNodesOfSimAiFiles) {
+  const std::string path = OwnFile("simai.topo");
+  std::ofstream file(path);
+  file << "15 4 2 5 20 H100\n8 9 10 11 12 13 14\n";
+  for (int gpu = 0; gpu < 8; ++gpu) file << gpu << " " << 8 + gpu / 4 << " 80Gbps 1us 0\n";
+  for (int gpu = 0; gpu < 8; ++gpu) file << gpu << " " << 10 + gpu % 4 << " 10Gbps 1us 0\n";
+  for (int rail = 10; rail < 14; ++rail) file << rail << " 14 10Gbps 1us 0\n";
+  file.close();
+  const auto time = [](const std::string& topology) {
+    const Experiment experiment =
+        ExperimentWith({{"workers", "8"}, {"bytes", "8MB"}, {"channels", "4"}, {"topo", topology}});
+    const auto network = BuildNetwork(NetworkFor(experiment, *experiment.algorithm));
+    EXPECT_EQ(SpecOf(experiment, *experiment.algorithm, *network, 0).group, 4);
+    return Measure(Prepare(experiment), {}).front().Time();
+  };
+  EXPECT_EQ(time(path), time("rail-optimised:nodes=2,gpus=4,spines=1,node.rate=80Gbps"));
+}
+
+// Channels, protocols and relays are the same flows at every fidelity: as many, over the same
+// links, and in about the same time.
+TEST(Experiment, ChannelsProtocolsAndRelaysAreTheSameInPackets) {
+  if (Fidelities().front() != Fidelity::kPacket) GTEST_SKIP() << "built without ns-3";
+  const OptionValues cases[] = {
+      {{"channels", "4"}},
+      {{"channels", "4"}, {"protocol", "ll128"}},
+      {{"channels", "2"}, {"protocol", "simple"}, {"collective", "ring-reduce-scatter"}},
+      {{"collective", "all-to-all"}, {"pxn", "on"}}};
+  for (OptionValues values : cases) {
+    values["workers"] = "8";
+    values["bytes"] = "2MB";
+    values["topo"] = "rail-optimised:nodes=2,gpus=4,node.rate=80Gbps";
+    values["fidelity"] = "packet,flow";
+    const PreparedExperiment prepared = Prepare(ExperimentWith(values));
+    const std::vector<Measurement> measured = Measure(prepared, {});
+    ASSERT_EQ(measured.size(), 2u);
+    EXPECT_NEAR(static_cast<double>(measured[1].Time()) / static_cast<double>(measured[0].Time()),
+                1, 0.1);
+    const fabric::CollectiveSpec spec =
+        SpecOf(prepared.experiment, prepared.algorithm, *prepared.network, 0);
+    for (const Measurement& one : measured) {
+      EXPECT_EQ(static_cast<double>(one.timing.counters.flows), fabric::EstimatedFlows(spec));
+    }
+    for (size_t link = 0; link < measured[0].timing.links.size(); ++link) {
+      EXPECT_EQ(measured[0].timing.links[link].bytes > 0, measured[1].timing.links[link].bytes > 0);
+    }
+  }
+}
+
 // A matrix has the bytes of each pair, and buckets share each of them; without a matrix the pairs
 // are those of an all-to-all.
 TEST(Experiment, MatricesHaveTheBytesOfPairs) {

@@ -171,7 +171,10 @@ CollectiveSpec CollectiveOf(const TransferOptions& options, const SentCall& call
   if (payload == Payload::RequantisedSum) {
     spec.sumBytes = {*std::max_element(spec.bytes.begin(), spec.bytes.end())};
   }
+  spec.channels = options.channels;
+  spec.protocol = options.protocol;
   spec.algorithm = PeerAlgorithm(options, spec, call.collective, payload);
+  SetChannels(spec, options.channels, options.protocol);
   try {
     fabric::CheckCarries(spec.algorithm, payload, std::string("a ") + fabric::ToString(payload));
   } catch (const fabric::Error& error) {

@@ -37,8 +37,12 @@ struct TransferOptions {
       fabric::CollectiveAlgorithm::RingAllReduce;
   std::optional<fabric::CollectiveAlgorithm> all_gather =
       fabric::CollectiveAlgorithm::RingAllGather;
-  int group = 1;    // workers of a group in hierarchical algorithms, which are consecutive
-  int servers = 1;  // servers of a sharded parameter server
+  // Workers of a group in hierarchical algorithms, and of a node in rings of several channels; they
+  // are consecutive.
+  int group = 1;
+  int channels = 1;  // rings at once, in algorithms that take several
+  fabric::Protocol protocol = fabric::Protocol::None;  // of the same algorithms
+  int servers = 1;                                     // servers of a sharded parameter server
   // In-network reduction: Placement::parents, and the endpoint of its first aggregator.
   std::vector<int> parents = {};
   int first_aggregator = 0;

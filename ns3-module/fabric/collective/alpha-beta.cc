@@ -71,6 +71,20 @@ double BusiestPairs(const CollectiveSpec& spec)
     return static_cast<double>(*std::max_element(sent.begin(), sent.end()));
 }
 
+Cost DoubleTreeCost(const CollectiveSpec& spec, double bytes)
+{
+    const auto count = static_cast<int64_t>(spec.bytes.size());
+    if (spec.channels == 1)
+    {
+        return {2.0 * CeilLog2(count), 2 * bytes};
+    }
+    // The chain in a node comes before the tree of the nodes.
+    const int64_t group = std::min<int64_t>(spec.group, count);
+    const std::vector<int64_t> sent = BytesSent(spec);
+    return {2.0 * (CeilLog2((count + group - 1) / group) + static_cast<double>(group) - 1),
+            static_cast<double>(*std::max_element(sent.begin(), sent.end()))};
+}
+
 Cost SparseTreeCost(const CollectiveSpec& spec, double bytes)
 {
     const double levels = static_cast<double>(spec.sumBytes.size());
@@ -97,7 +111,7 @@ Cost CostOf(const CollectiveSpec& spec)
     case CollectiveAlgorithm::HalvingDoublingAllReduce:
         return HalvingDoublingCost(count, bytes);
     case CollectiveAlgorithm::DoubleTreeAllReduce:
-        return {2.0 * CeilLog2(count), 2 * bytes};
+        return DoubleTreeCost(spec, bytes);
     case CollectiveAlgorithm::DirectAllReduce:
         return {2, 2 * others / workers * bytes};
     case CollectiveAlgorithm::HierarchicalAllReduce:
@@ -160,9 +174,12 @@ CollectiveChoice FastestCollective(const std::vector<CollectiveAlgorithm>& candi
         throw Error("collective: no algorithm to choose from");
     }
     std::vector<CollectiveChoice> choices;
+    const int channels = spec.channels;
+    const Protocol protocol = spec.protocol;
     for (CollectiveAlgorithm algorithm : candidates)
     {
         spec.algorithm = algorithm;
+        SetChannels(spec, channels, protocol);
         choices.push_back(CollectiveChoice{algorithm, ClosedFormTime(spec, path, transport), ""});
     }
     std::stable_sort(choices.begin(),

@@ -28,7 +28,8 @@ struct CollectiveChoice
 };
 
 /// Returns the candidate with the least closed form for `spec`, of equal ones the first. The
-/// algorithm in `spec` has no effect. Throws Error where there is no candidate, or one is invalid.
+/// algorithm in `spec` has no effect, and its channels hold for the candidates that take them.
+/// Throws Error where there is no candidate, or one is invalid.
 CollectiveChoice FastestCollective(const std::vector<CollectiveAlgorithm>& candidates,
                                    CollectiveSpec spec,
                                    const UniformPath& path,

@@ -12,6 +12,10 @@ namespace legacy::fabric
 /// The upper 16 bits of a tag are the collective's base, the others are its own mark.
 inline constexpr int kTagShift = 48;
 
+/// A token of a wake-up has this bit, 16 bits with the collective's base, and 40 with its own mark.
+inline constexpr uint64_t kWakeBit = uint64_t{1} << 62;
+inline constexpr int kWakeShift = 40;
+
 /// Returns the collective's own mark of a flow.
 inline uint64_t MarkOf(const Flow& flow)
 {
@@ -63,7 +67,23 @@ class CollectiveBase : public Collective
               FlowSink& sink,
               bool more = false) const
     {
-        sink.Send(Flow{source, destination, bytes, m_tag | mark, more});
+        sink.Send(FlowOf(source, destination, bytes, mark, more));
+    }
+
+    Flow FlowOf(int source,
+                int destination,
+                int64_t bytes,
+                uint64_t mark,
+                bool more,
+                uint16_t lane = 0) const
+    {
+        return Flow{source, destination, bytes, m_tag | mark, more, lane};
+    }
+
+    /// Asks for OnWake(mark) after `delay`. A mark has 40 bits.
+    void Wake(TimeNs delay, uint64_t mark, FlowSink& sink) const
+    {
+        sink.Wake(delay, kWakeBit | m_tag >> kTagShift << kWakeShift | mark);
     }
 
     bool Started(int worker) const

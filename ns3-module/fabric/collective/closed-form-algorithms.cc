@@ -4,6 +4,8 @@
 #include "double-tree.h"
 #include "halving.h"
 #include "pieces.h"
+#include "relays.h"
+#include "rings-time.h"
 
 #include <algorithm>
 
@@ -150,29 +152,31 @@ WideTime ClosedForm::AllToAll(int64_t largest) const
     // By index, every NIC sends its message to worker w as number w - 1 or w. The last worker's
     // messages therefore start to arrive when N - 2 others have left, and arrive one by one.
     const int waits = m_spec.order == PeerOrder::Index ? 2 * (m_workers - 2) : m_workers - 2;
-    return Flow(largest) + waits * Wire(largest);
+    // A worker sends on as many messages as go over relays for it.
+    const auto relayed = static_cast<int64_t>(RelayPlan(m_spec).Relayed()) / m_workers;
+    return Flow(largest) + (waits + relayed) * Wire(largest) + (relayed > 0 ? Flow(largest) : 0);
 }
 
 WideTime ClosedForm::DoubleTree() const
 {
-    const Pieces pieces(Part(m_bytes, 2), m_spec.pieceBytes);
-    const BinaryTree tree{m_workers, false};
+    const Pieces pieces(Part(Part(m_bytes, m_spec.channels), 2), m_spec.pieceBytes);
     int depth = 0;
-    for (int worker = 0; worker < m_workers; ++worker)
+    std::vector<int> edges(m_workers, 0); // tree edges that share each NIC
+    for (int tree = 0; tree < 2 * m_spec.channels; ++tree)
     {
-        int above = 0;
-        for (int at = worker; tree.Parent(at) != BinaryTree::kNone; at = tree.Parent(at))
+        const TreeLinks links(m_spec, tree / 2, tree % 2);
+        depth = std::max(depth, links.Depth());
+        for (int worker = 0; worker < m_workers; ++worker)
         {
-            ++above;
+            edges[worker] += static_cast<int>(links.children[worker].size()) +
+                             (links.parents[worker] != BinaryTree::kNone ? 1 : 0);
         }
-        depth = std::max(depth, above);
     }
+    const int busiest = *std::max_element(edges.begin(), edges.end());
     const int64_t piece = pieces.Bytes(0);
     // An inner node sends to two children, one after the other.
     const WideTime level = Flow(piece) + (m_workers > 2 ? Wire(piece) : 0);
-    // Number of tree edges that share one NIC.
-    const int edges = std::min(4, 2 * (m_workers - 1));
-    return 2 * depth * level + edges * (pieces.count - 1) * (Wire(piece) + Acks(piece));
+    return 2 * depth * level + busiest * (pieces.count - 1) * (Wire(piece) + Acks(piece));
 }
 
 /// Returns the time of one phase, or of two. `first` and `second` are the bytes of each flow in
@@ -245,7 +249,9 @@ WideTime ClosedForm::Time() const
     switch (m_spec.algorithm)
     {
     case CollectiveAlgorithm::RingAllReduce:
-        return RingAllReduceTime(m_workers, m_bytes, m_path, m_transport);
+    case CollectiveAlgorithm::RingAllGather:
+    case CollectiveAlgorithm::RingReduceScatter:
+        return RingsTime(m_spec, m_path, m_transport);
     case CollectiveAlgorithm::HalvingDoublingAllReduce:
         return HalvingDoubling();
     case CollectiveAlgorithm::DoubleTreeAllReduce:
@@ -256,8 +262,6 @@ WideTime ClosedForm::Time() const
         return HierarchicalAllReduce();
     case CollectiveAlgorithm::InNetworkAllReduce:
         return InNetwork();
-    case CollectiveAlgorithm::RingAllGather:
-        return RingAllGatherTime(m_workers, m_bytes, m_path, m_transport);
     case CollectiveAlgorithm::DirectAllGather:
         return Direct(m_bytes, 0, false);
     case CollectiveAlgorithm::HierarchicalAllGather:
@@ -265,8 +269,6 @@ WideTime ClosedForm::Time() const
     case CollectiveAlgorithm::RecursiveDoublingAllGather:
     case CollectiveAlgorithm::BruckAllGather:
         return DoublingAllGather();
-    case CollectiveAlgorithm::RingReduceScatter:
-        return RingAllGatherTime(m_workers, part, m_path, m_transport);
     case CollectiveAlgorithm::HalvingReduceScatter:
         return HalvingReduceScatter();
     case CollectiveAlgorithm::AllToAll:

@@ -1,5 +1,10 @@
 #include "closed-form.h"
 
+#include "base.h"
+#include "fabric/base/error.h"
+#include "ring-plan.h"
+#include "rings-time.h"
+
 #include <algorithm>
 
 namespace legacy::fabric
@@ -18,14 +23,98 @@ WideTime AckTime(const UniformPath& path, int64_t payload, const Transport& tran
     return SerialisationTime(transport.AckWireBytes(payload), path.rateBps);
 }
 
+/// Returns the time of a port that sends `flows` messages in each of `rounds` rounds, and the ACKs
+/// of as many, without a pause.
+WideTime PortTime(int64_t rounds,
+                  int flows,
+                  int64_t bytes,
+                  const UniformPath& path,
+                  const Transport& transport)
+{
+    return FlowTime(path, bytes, transport) +
+           (WideTime{rounds} * flows - 1) * WireTime(path, bytes, transport) +
+           WideTime{rounds - 1} * flows * AckTime(path, bytes, transport);
+}
+
 /// Returns the time of `rounds` dependent rounds of messages of `bytes`.
-WideTime RingTime(int rounds, int64_t bytes, const UniformPath& path, const Transport& transport)
+WideTime
+RingTime(int64_t rounds, int64_t bytes, const UniformPath& path, const Transport& transport)
 {
     return rounds * WideTime{FlowTime(path, bytes, transport)} +
            (rounds - 1) * AckTime(path, bytes, transport);
 }
 
+/// A RingsShape has the rounds of each channel, one turn after the other, and the bytes of its
+/// largest message.
+struct RingsShape
+{
+    explicit RingsShape(const CollectiveSpec& spec)
+    {
+        const RingPlan plan(spec);
+        rounds = int64_t{plan.Turns()} * plan.Rounds();
+        bytes = plan.LargestMessage();
+        if (plan.Group() < plan.Workers())
+        {
+            crossings = (rounds - 1) / plan.Group() + 1;
+        }
+        const ProtocolCosts& costs = plan.Costs();
+        passing = costs.start + WideTime{crossings} * costs.across +
+                  WideTime{rounds - crossings} * costs.inside;
+        first = costs.start + (crossings > 0 ? costs.across : costs.inside);
+    }
+
+    int64_t rounds;
+    int64_t bytes;
+    int64_t crossings = 0; ///< most hops between nodes among as many in a row as there are rounds
+    WideTime passing;      ///< the protocol's time over all rounds
+    WideTime first;        ///< the protocol's time before a first message leaves
+};
+
 } // namespace
+
+TimeNs RingsTime(const CollectiveSpec& spec, const UniformPath& path, const Transport& transport)
+{
+    const RingsShape ring(spec);
+    const WideTime others =
+        WireTime(path, ring.bytes, transport) + AckTime(path, ring.bytes, transport);
+    return NarrowTime(
+        std::max(RingTime(ring.rounds, ring.bytes, path, transport) + (spec.channels - 1) * others +
+                     ring.passing,
+                 PortTime(ring.rounds, spec.channels, ring.bytes, path, transport) + ring.first));
+}
+
+TimeNs RailRingsTime(const CollectiveSpec& spec, const NodePaths& paths, const Transport& transport)
+{
+    CheckCollective(spec);
+    const auto workers = static_cast<int>(spec.bytes.size());
+    if (!TakesProtocol(spec.algorithm))
+    {
+        throw Error("closed form of rings", ToString(spec.algorithm), "a ring algorithm");
+    }
+    if (spec.group < 1 || workers % spec.group != 0 || workers == spec.group)
+    {
+        throw Error("closed form of rings: workers",
+                    std::to_string(workers),
+                    "a multiple of the group, " + std::to_string(spec.group) + ", and more");
+    }
+    const RingsShape ring(spec);
+    const auto acks = [&](const UniformPath& path) { return AckTime(path, ring.bytes, transport); };
+    const auto hop = [&](const UniformPath& path)
+    { return FlowTime(path, ring.bytes, transport) + acks(path); };
+    const auto port = [&](const UniformPath& path, int flows)
+    { return PortTime(ring.rounds, flows, ring.bytes, path, transport) + ring.first; };
+
+    const int inside = spec.group == 1 ? 0 : spec.channels - spec.channels / spec.group;
+    const int rail = (spec.channels + spec.group - 1) / spec.group;
+    const WideTime queued = std::max(0, inside - 1) *
+                            (WireTime(paths.inside, ring.bytes, transport) + acks(paths.inside));
+    const WideTime passing = ring.crossings * hop(paths.across) +
+                             (ring.rounds - ring.crossings) * hop(paths.inside) -
+                             acks(paths.across) + queued + ring.passing;
+    return NarrowTime(std::max({passing,
+                                port(paths.across, rail),
+                                inside > 0 ? port(paths.inside, inside) : WideTime{0}}));
+}
 
 TimeNs FlowTime(const UniformPath& path, int64_t payload, const Transport& transport)
 {

@@ -222,13 +222,26 @@ void CheckCollective(const CollectiveSpec& spec)
         CheckRange(algorithm + ": servers", spec.servers, 1, kMany);
     }
     if (spec.algorithm == CollectiveAlgorithm::HierarchicalAllReduce ||
-        spec.algorithm == CollectiveAlgorithm::HierarchicalAllGather)
+        spec.algorithm == CollectiveAlgorithm::HierarchicalAllGather || spec.channels > 1 ||
+        spec.relays || spec.protocol != Protocol::None)
     {
         CheckRange(algorithm + ": group", spec.group, 1, kMany);
+    }
+    CheckRange(algorithm + ": channels",
+               spec.channels,
+               1,
+               TakesChannels(spec.algorithm) ? kMostChannels : 1);
+    if (spec.protocol != Protocol::None && !TakesProtocol(spec.algorithm))
+    {
+        throw Error(algorithm + ": protocol", ToString(spec.protocol), "none; rings have others");
     }
     if (spec.algorithm == CollectiveAlgorithm::InNetworkAllReduce && workers > 1)
     {
         CheckParents(spec, algorithm);
+    }
+    if (spec.relays && !CanCarry(spec.algorithm, Payload::Exchange))
+    {
+        throw Error(algorithm + ": relays", "on", "off; all-to-all and all-to-allv have them");
     }
     if (spec.algorithm == CollectiveAlgorithm::AllToAllV)
     {
@@ -319,6 +332,18 @@ bool TakesWorkers(CollectiveAlgorithm algorithm, int64_t workers)
            (workers & (workers - 1)) == 0;
 }
 
+bool TakesChannels(CollectiveAlgorithm algorithm)
+{
+    return TakesProtocol(algorithm) || algorithm == CollectiveAlgorithm::DoubleTreeAllReduce;
+}
+
+bool TakesProtocol(CollectiveAlgorithm algorithm)
+{
+    return algorithm == CollectiveAlgorithm::RingAllReduce ||
+           algorithm == CollectiveAlgorithm::RingAllGather ||
+           algorithm == CollectiveAlgorithm::RingReduceScatter;
+}
+
 std::vector<CollectiveAlgorithm> AlgorithmsFor(Payload payload)
 {
     std::vector<CollectiveAlgorithm> algorithms;
@@ -339,6 +364,26 @@ void CheckCarries(CollectiveAlgorithm algorithm, Payload payload, const std::str
         throw Error(what + " cannot travel by " + ToString(algorithm) +
                     "; it can by: " + Join(AlgorithmsFor(payload)));
     }
+}
+
+void SetChannels(CollectiveSpec& spec, int channels, Protocol protocol)
+{
+    spec.channels = TakesChannels(spec.algorithm) ? channels : 1;
+    spec.protocol = TakesProtocol(spec.algorithm) ? protocol : Protocol::None;
+}
+
+void Collective::OnWake(uint64_t, FlowSink&)
+{
+}
+
+std::optional<WakeOf> CollectiveOfWake(uint64_t token)
+{
+    if ((token & kWakeBit) == 0)
+    {
+        return std::nullopt;
+    }
+    return WakeOf{static_cast<uint16_t>(token >> kWakeShift),
+                  token & ((uint64_t{1} << kWakeShift) - 1)};
 }
 
 std::vector<int64_t> Balanced(int64_t total, int parts)

@@ -3,10 +3,12 @@
 #pragma once
 
 #include "fabric/engine/flow-graph.h"
+#include "protocol.h"
 
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -76,6 +78,14 @@ const char* ToString(Payload payload);
 bool CanCarry(CollectiveAlgorithm algorithm, Payload payload);
 /// True where the algorithm takes that number of workers: all but recursive doubling take any.
 bool TakesWorkers(CollectiveAlgorithm algorithm, int64_t workers);
+/// True for the algorithms that may have a protocol: ring all-reduce, all-gather and
+/// reduce-scatter.
+bool TakesProtocol(CollectiveAlgorithm algorithm);
+/// True for the algorithms that may have several channels: these, and the double tree.
+bool TakesChannels(CollectiveAlgorithm algorithm);
+/// The most channels of a collective, which is NCCL's own limit (MAXCHANNELS of its
+/// src/include/device.h).
+inline constexpr int kMostChannels = 64;
 /// Returns the algorithms that carry the payload, in the order of CollectiveAlgorithm.
 std::vector<CollectiveAlgorithm> AlgorithmsFor(Payload payload);
 /// Throws Error where the algorithm cannot carry the payload: "topk cannot travel by
@@ -98,9 +108,14 @@ struct CollectiveSpec
     std::vector<int64_t> bytes; ///< bytes of each worker's message
     int64_t pullBytes = 0;      ///< parameter servers: bytes sent to each worker
     int servers = 1;            ///< sharded parameter server: endpoints N .. N + servers - 1
-    /// Hierarchical: workers of a group, which are consecutive. The last group may be smaller; 1
-    /// and N are flat.
+    /// Hierarchical, rings and trees of several channels, relays: workers of a group (a node),
+    /// which are consecutive. The last group may be smaller; 1 and N are flat.
     int group = 1;
+    /// Rings, double tree: number of rings (channels.h) or pairs of trees (double-tree.h) at once,
+    /// each with a part of the message, 1 to kMostChannels. Others have one.
+    int channels = 1;
+    /// Rings: how workers pass messages on. Others have none.
+    Protocol protocol = Protocol::None;
     /// Sparse tree: bytes of the sum of 2, 4, 8, ... workers' messages, ceil(log2 N) of them (union
     /// growth). Scatter-reduce all-gather: one, the bytes of the whole requantised sum.
     std::vector<int64_t> sumBytes;
@@ -111,6 +126,9 @@ struct CollectiveSpec
     /// no link. bytes[w] has no effect beyond the number of workers.
     std::vector<int64_t> pairBytes;
     PeerOrder order = PeerOrder::Rotated; ///< all-to-all and all-to-allv
+    /// All-to-all and all-to-allv: messages to another node go over the worker of the sender's node
+    /// (of `group` workers) that is on the destination's rail.
+    bool relays = false;
     /// Pipelined algorithms (double tree, in-network): bytes of a piece. 0: about 16 pieces, of 16
     /// KiB to 1 MiB.
     int64_t pieceBytes = 0;
@@ -118,6 +136,10 @@ struct CollectiveSpec
     /// the first of them has arrived, so that N^2 flows are never in flight at once.
     int window = 64;
 };
+
+/// Gives the spec these channels and this protocol where its algorithm takes them, else one channel
+/// and none.
+void SetChannels(CollectiveSpec& spec, int channels, Protocol protocol);
 
 /// Throws Error on what the algorithm cannot carry: unequal bytes in an all-reduce, root out of
 /// range, negative bytes, sizes of sums or parents that are missing, a number of workers that it
@@ -146,8 +168,21 @@ class Collective
     virtual void Start(int worker, FlowSink& sink) = 0; ///< worker is ready; called once for each
     /// A flow of the collective has arrived.
     virtual void OnDelivered(const Flow& flow, FlowSink& sink) = 0;
+    /// The time of a wake-up that it asked for has come; see CollectiveOfWake.
+    virtual void OnWake(uint64_t mark, FlowSink& sink);
     virtual bool Done() const = 0; ///< true when every worker is done
 };
+
+/// A WakeOf says to whom the token of a wake-up belongs.
+struct WakeOf
+{
+    uint16_t tagBase;
+    uint64_t mark; ///< what Collective::OnWake takes
+};
+
+/// Returns the collective that asked for a wake-up; nullopt for tokens below 2^62, which are free
+/// for the collectives' owner.
+std::optional<WakeOf> CollectiveOfWake(uint64_t token);
 
 /// Makes the flow graph of a collective. `done` is called once for each worker, when everything
 /// that it waits for has arrived. Throws Error as CheckCollective does.

@@ -5,9 +5,13 @@
 // then sends the part that it owns to all, as soon as all contributions to that part have arrived.
 // It begins with its right neighbour, so that no two workers send to the same one at the same time,
 // unless an all-to-all is asked to send in the order of the workers' numbers.
-// It has at most `window` flows in flight, so that N^2 flows are never in flight at once.
+// It has at most `window` messages on their way, so that N^2 flows are never in flight at once.
+//
+// With relays, a message of an exchange that leaves the node goes first to the worker of its node
+// that is on the destination's rail, which sends it on as soon as it has it whole.
 #include "algorithms.h"
 #include "base.h"
+#include "relays.h"
 
 #include <numeric>
 
@@ -76,6 +80,7 @@ class DirectExchange : public CollectiveBase
     DirectExchange(const CollectiveSpec& spec, uint16_t tagBase, DoneCallback done)
         : CollectiveBase(static_cast<int>(spec.bytes.size()), tagBase, std::move(done)),
           m_plan(spec),
+          m_relays(spec),
           m_window(spec.window),
           m_peers(m_workers - 1),
           m_state(m_workers)
@@ -84,10 +89,19 @@ class DirectExchange : public CollectiveBase
 
     void OnDelivered(const Flow& flow, FlowSink& sink) override
     {
-        --m_state[flow.source].inFlight;
-        SendOn(flow.source, sink);
+        const uint64_t mark = MarkOf(flow);
+        if (mark & kToRelay)
+        {
+            const auto to = static_cast<int>(mark >> kDestinationShift & kWorkerBits);
+            Send(flow.destination, to, flow.bytes, (mark & ~kToRelay) | kFromRelay, sink);
+            return;
+        }
+        const int sender =
+            mark & kFromRelay ? static_cast<int>(mark >> kSenderShift & kWorkerBits) : flow.source;
+        --m_state[sender].inFlight;
+        SendOn(sender, sink);
         const int worker = flow.destination;
-        ++m_state[worker].received[MarkOf(flow)];
+        ++m_state[worker].received[mark & kSecondPhase];
         if (Started(worker))
         {
             SendOn(worker, sink); // the part that it owns may be complete now
@@ -96,6 +110,15 @@ class DirectExchange : public CollectiveBase
     }
 
   private:
+    /// A mark has the phase. On the two ways over a relay it also has the message's ends, in 20
+    /// bits each.
+    static constexpr uint64_t kSecondPhase = 1;
+    static constexpr uint64_t kToRelay = 2;
+    static constexpr uint64_t kFromRelay = 4;
+    static constexpr int kSenderShift = 3;
+    static constexpr int kDestinationShift = 23;
+    static constexpr uint64_t kWorkerBits = (1 << 20) - 1;
+
     struct State
     {
         int next = 0; ///< number of the next flow, counted through both phases
@@ -120,7 +143,16 @@ class DirectExchange : public CollectiveBase
             const int to = m_plan.Peer(worker, state.next % m_peers);
             ++state.next;
             ++state.inFlight;
-            Send(worker, to, m_plan.Bytes(phase, worker, to), phase, sink);
+            const int64_t bytes = m_plan.Bytes(phase, worker, to);
+            const int relay = m_relays.RelayOf(worker, to);
+            if (relay == RelayPlan::kNone)
+            {
+                Send(worker, to, bytes, phase, sink);
+                continue;
+            }
+            const uint64_t ends = static_cast<uint64_t>(worker) << kSenderShift |
+                                  static_cast<uint64_t>(to) << kDestinationShift;
+            Send(worker, relay, bytes, ends | kToRelay, sink);
         }
     }
 
@@ -134,6 +166,7 @@ class DirectExchange : public CollectiveBase
     }
 
     const DirectPlan m_plan;
+    const RelayPlan m_relays;
     const int m_window;
     const int m_peers;
     std::vector<State> m_state;
@@ -160,7 +193,7 @@ std::vector<int64_t> PartTotals(const std::vector<int64_t>& bytes)
     return totals;
 }
 
-void MeterPairs(const DirectPlan& plan, CollectiveTraffic& traffic)
+void MeterPairs(const DirectPlan& plan, const RelayPlan& relays, CollectiveTraffic& traffic)
 {
     for (int from = 0; from < plan.workers; ++from)
     {
@@ -169,6 +202,11 @@ void MeterPairs(const DirectPlan& plan, CollectiveTraffic& traffic)
             const int64_t bytes = from == to ? 0 : plan.Bytes(0, from, to);
             traffic.sent[from] += bytes;
             traffic.received[to] += bytes;
+            if (const int relay = relays.RelayOf(from, to); relay != RelayPlan::kNone)
+            {
+                traffic.sent[relay] += bytes;
+                traffic.received[relay] += bytes;
+            }
         }
     }
 }
@@ -184,9 +222,9 @@ MakeDirect(const CollectiveSpec& spec, uint16_t tagBase, Collective::DoneCallbac
 void MeterDirect(const CollectiveSpec& spec, CollectiveTraffic& traffic)
 {
     const DirectPlan plan(spec);
-    if (!plan.pairs.empty())
+    if (!plan.pairs.empty() || spec.relays)
     {
-        MeterPairs(plan, traffic);
+        MeterPairs(plan, RelayPlan(spec), traffic);
         return;
     }
     const int64_t peers = plan.workers - 1;

@@ -1,8 +1,8 @@
-// Double binary tree all-reduce. Each tree sums half of the message on the way up and spreads the
-// sum on the way down, piece by piece. A worker sends a piece up when it has that piece from all
-// its children, and sends a complete sum down as soon as it has it. At most four pieces of a worker
-// are in flight up a tree, so that the pieces which it sends as a leaf do not delay those which it
-// forwards as an inner node of the other tree.
+// Double binary tree all-reduce. Each tree sums half of the message, or of a channel's part of it,
+// on the way up and spreads the sum on the way down, piece by piece. A worker sends a piece up when
+// it has that piece from all its children, and sends a complete sum down as soon as it has it. At
+// most four pieces of a worker are in flight up a tree, so that the pieces which it sends as a leaf
+// do not delay those which it forwards as an inner node of the other tree.
 #include "double-tree.h"
 #include "algorithms.h"
 #include "base.h"
@@ -19,123 +19,182 @@ class DoubleTree : public CollectiveBase
   public:
     DoubleTree(const CollectiveSpec& spec, uint16_t tagBase, DoneCallback done)
         : CollectiveBase(static_cast<int>(spec.bytes.size()), tagBase, std::move(done)),
-          m_halves{Half(spec, 0), Half(spec, 1)},
           m_complete(m_workers, 0)
     {
+        for (int channel = 0; channel < spec.channels; ++channel)
+        {
+            m_trees.emplace_back(spec, channel, 0);
+            m_trees.emplace_back(spec, channel, 1);
+        }
     }
 
     void OnDelivered(const Flow& flow, FlowSink& sink) override
     {
         const uint64_t mark = MarkOf(flow);
-        Half& half = m_halves[mark & kSecondTree];
+        Tree& tree = m_trees[mark >> kTreeShift];
         const int worker = flow.destination;
         if (mark & kDown)
         {
-            Spread(half, worker, sink);
+            Spread(tree, worker, sink);
             return;
         }
-        Node& sender = half.nodes[flow.source];
-        --sender.inFlight;
-        Climb(half, flow.source, sink);
-        const int side = half.tree.Child(worker, 0) == flow.source ? 0 : 1;
-        ++half.nodes[worker].received[side];
-        Climb(half, worker, sink);
+        --tree.nodes[flow.source].inFlight;
+        Climb(tree, flow.source, sink);
+        ++tree.nodes[flow.source].arrived;
+        Climb(tree, worker, sink);
     }
 
   private:
-    static constexpr uint64_t kSecondTree = 1;
-    static constexpr uint64_t kDown = 2;
+    static constexpr uint64_t kDown = 1;
+    static constexpr int kTreeShift = 1;
     static constexpr int kPiecesAhead = 4;
 
     /// Pieces that a worker has handled in one tree.
     struct Node
     {
-        int64_t received[2] = {0, 0}; ///< pieces from the child on each side
-        int64_t sent = 0;             ///< pieces sent up; at the root: summed
-        int64_t spread = 0;           ///< complete sums passed on to the children
-        int inFlight = 0;             ///< pieces on their way up
+        int64_t sent = 0;    ///< pieces sent up; at the root: summed
+        int64_t arrived = 0; ///< pieces that arrived above
+        int64_t spread = 0;  ///< complete sums passed on to the children
+        int inFlight = 0;    ///< pieces on their way up
     };
 
-    struct Half
+    struct Tree
     {
-        Half(const CollectiveSpec& spec, int index)
-            : tree{static_cast<int>(spec.bytes.size()), index == 1},
-              pieces(BalancedBlock(spec.bytes[0], 2, index), spec.pieceBytes),
+        Tree(const CollectiveSpec& spec, int onChannel, int index)
+            : channel(onChannel),
+              links(spec, channel, index),
+              pieces(TreeBytes(spec, channel, index), spec.pieceBytes),
               nodes(spec.bytes.size())
         {
         }
 
-        BinaryTree tree;
+        int channel;
+        TreeLinks links;
         Pieces pieces;
         std::vector<Node> nodes; ///< nodes by worker
     };
 
     void OnStarted(int worker, FlowSink& sink) override
     {
-        Climb(m_halves[0], worker, sink);
-        Climb(m_halves[1], worker, sink);
+        for (Tree& tree : m_trees)
+        {
+            Climb(tree, worker, sink);
+        }
     }
 
     /// Sums the pieces that all children have sent, and sends the sums up.
-    void Climb(Half& half, int worker, FlowSink& sink)
+    void Climb(Tree& tree, int worker, FlowSink& sink)
     {
         if (!Started(worker))
         {
             return;
         }
-        Node& node = half.nodes[worker];
-        int64_t ready = half.pieces.count;
-        for (int side : {0, 1})
+        Node& node = tree.nodes[worker];
+        int64_t ready = tree.pieces.count;
+        for (int child : tree.links.children[worker])
         {
-            if (half.tree.Child(worker, side) != BinaryTree::kNone)
-            {
-                ready = std::min(ready, node.received[side]);
-            }
+            ready = std::min(ready, tree.nodes[child].arrived);
         }
-        const int parent = half.tree.Parent(worker);
+        const int parent = tree.links.parents[worker];
         while (node.sent < ready && node.inFlight < kPiecesAhead)
         {
             const int64_t piece = node.sent++;
             if (parent == BinaryTree::kNone)
             {
-                Spread(half, worker, sink);
+                Spread(tree, worker, sink);
                 continue;
             }
             ++node.inFlight;
-            SendPiece(half, worker, parent, piece, 0, sink);
+            SendPiece(tree, worker, parent, piece, 0, sink);
         }
     }
 
     /// Passes the next piece of the complete sum on from `worker` to its children.
-    void Spread(Half& half, int worker, FlowSink& sink)
+    void Spread(Tree& tree, int worker, FlowSink& sink)
     {
-        const int64_t piece = half.nodes[worker].spread++;
-        for (int side : {0, 1})
+        const int64_t piece = tree.nodes[worker].spread++;
+        for (int child : tree.links.children[worker])
         {
-            const int child = half.tree.Child(worker, side);
-            if (child != BinaryTree::kNone)
-            {
-                SendPiece(half, worker, child, piece, kDown, sink);
-            }
+            SendPiece(tree, worker, child, piece, kDown, sink);
         }
-        if (piece + 1 == half.pieces.count && ++m_complete[worker] == 2)
+        if (piece + 1 == tree.pieces.count &&
+            ++m_complete[worker] == static_cast<int>(m_trees.size()))
         {
             Finish(worker, sink);
         }
     }
 
     void
-    SendPiece(const Half& half, int from, int to, int64_t piece, uint64_t way, FlowSink& sink) const
+    SendPiece(const Tree& tree, int from, int to, int64_t piece, uint64_t way, FlowSink& sink) const
     {
-        const uint64_t mark = way | (half.tree.second ? kSecondTree : 0);
-        Send(from, to, half.pieces.Bytes(piece), mark, sink, piece + 1 < half.pieces.count);
+        const auto number = static_cast<uint64_t>(&tree - m_trees.data());
+        sink.Send(FlowOf(from,
+                         to,
+                         tree.pieces.Bytes(piece),
+                         number << kTreeShift | way,
+                         piece + 1 < tree.pieces.count,
+                         static_cast<uint16_t>(tree.channel)));
     }
 
-    Half m_halves[2];
+    std::vector<Tree> m_trees;   ///< two for each channel
     std::vector<int> m_complete; ///< number of trees whose sum each worker has
 };
 
 } // namespace
+
+TreeLinks::TreeLinks(const CollectiveSpec& spec, int channel, int index)
+    : parents(spec.bytes.size(), BinaryTree::kNone),
+      children(spec.bytes.size())
+{
+    const auto workers = static_cast<int>(spec.bytes.size());
+    const int group = spec.channels == 1 ? 1 : std::min(spec.group, workers);
+    const int nodes = (workers + group - 1) / group;
+    const BinaryTree tree{nodes, index == 1};
+    const auto size = [&](int node) { return std::min(group, workers - node * group); };
+    const auto head = [&](int node) { return node * group + channel % size(node); };
+    const auto join = [&](int parent, int child)
+    {
+        parents[child] = parent;
+        children[parent].push_back(child);
+    };
+    for (int node = 0; node < nodes; ++node)
+    {
+        for (int side : {0, 1})
+        {
+            if (const int child = tree.Child(node, side); child != BinaryTree::kNone)
+            {
+                join(head(node), head(child));
+            }
+        }
+        int above = head(node);
+        for (int step = 1; step < size(node); ++step)
+        {
+            const int below = node * group + (channel + step) % size(node);
+            join(above, below);
+            above = below;
+        }
+    }
+}
+
+int TreeLinks::Depth() const
+{
+    int depth = 0;
+    for (int parent : parents)
+    {
+        int above = 0;
+        for (; parent != BinaryTree::kNone; parent = parents[parent])
+        {
+            ++above;
+        }
+        depth = std::max(depth, above);
+    }
+    return depth;
+}
+
+int64_t TreeBytes(const CollectiveSpec& spec, int channel, int index)
+{
+    return BalancedBlock(BalancedBlock(spec.bytes[0], spec.channels, channel), 2, index);
+}
 
 std::unique_ptr<Collective>
 MakeDoubleTree(const CollectiveSpec& spec, uint16_t tagBase, Collective::DoneCallback done)
@@ -145,21 +204,20 @@ MakeDoubleTree(const CollectiveSpec& spec, uint16_t tagBase, Collective::DoneCal
 
 void MeterDoubleTree(const CollectiveSpec& spec, CollectiveTraffic& traffic)
 {
-    const int workers = static_cast<int>(spec.bytes.size());
-    for (int index : {0, 1})
+    for (int channel = 0; channel < spec.channels; ++channel)
     {
-        const BinaryTree tree{workers, index == 1};
-        const int64_t half = BalancedBlock(spec.bytes[0], 2, index);
-        for (int w = 0; w < workers; ++w)
+        for (int index : {0, 1})
         {
-            int64_t neighbours = tree.Parent(w) != BinaryTree::kNone ? 1 : 0;
-            for (int side : {0, 1})
+            const TreeLinks links(spec, channel, index);
+            const int64_t bytes = TreeBytes(spec, channel, index);
+            for (size_t w = 0; w < spec.bytes.size(); ++w)
             {
-                neighbours += tree.Child(w, side) != BinaryTree::kNone ? 1 : 0;
+                // Every link of the tree carries its bytes each way.
+                const auto neighbours = static_cast<int64_t>(links.children[w].size()) +
+                                        (links.parents[w] != BinaryTree::kNone ? 1 : 0);
+                traffic.sent[w] += neighbours * bytes;
+                traffic.received[w] += neighbours * bytes;
             }
-            // Every edge of the tree carries half of the message each way.
-            traffic.sent[w] += neighbours * half;
-            traffic.received[w] += neighbours * half;
         }
     }
 }

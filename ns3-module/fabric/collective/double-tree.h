@@ -1,7 +1,12 @@
 // A double tree is two binary trees over the same workers, such that an inner node of one is a leaf
 // of the other and each worker forwards about as much as any other (Sanders, Speck, Traff, Parallel
-// Computing 2009). Internal to fabric/.
+// Computing 2009). Several channels have two such trees each, over the nodes, with the workers of a
+// node in a chain. Internal to fabric/.
 #pragma once
+
+#include "collective.h"
+
+#include <vector>
 
 namespace legacy::fabric
 {
@@ -61,5 +66,24 @@ struct BinaryTree
     int workers;
     bool second;
 };
+
+/// TreeLinks has the tree of half a channel's message: who is above and below each worker.
+struct TreeLinks
+{
+    /// Makes tree `index`, 0 or 1, of a channel. A single channel has the binary trees of all
+    /// workers. With several, the tree of channel c joins the nodes by the worker with number c in
+    /// its node, counted round, so that messages between nodes stay on its rail (rail c, where
+    /// nodes are full). The others follow it in a chain, c + 1, c + 2, ..., the first of which it
+    /// sends to.
+    TreeLinks(const CollectiveSpec& spec, int channel, int index);
+
+    int Depth() const; ///< most links from a worker to the root
+
+    std::vector<int> parents; ///< by worker; BinaryTree::kNone at the root
+    std::vector<std::vector<int>> children;
+};
+
+/// Returns the bytes that tree `index` of a channel carries over each of its links, each way.
+int64_t TreeBytes(const CollectiveSpec& spec, int channel, int index);
 
 } // namespace legacy::fabric

@@ -1,6 +1,9 @@
 // Number of flows of a collective, computed without running it.
 #include "collective.h"
+#include "double-tree.h"
 #include "pieces.h"
+#include "relays.h"
+#include "ring-plan.h"
 
 #include <algorithm>
 #include <cmath>
@@ -37,6 +40,21 @@ double HalvingFlows(double workers, double stages)
     return stages * levels * core + 2 * folded + told;
 }
 
+double DoubleTreeFlows(const CollectiveSpec& spec)
+{
+    double flows = 0;
+    for (int channel = 0; channel < spec.channels; ++channel)
+    {
+        for (int index : {0, 1})
+        {
+            const int64_t bytes = TreeBytes(spec, channel, index);
+            flows += 2 * (static_cast<double>(spec.bytes.size()) - 1) *
+                     static_cast<double>(Pieces(bytes, spec.pieceBytes).count);
+        }
+    }
+    return flows;
+}
+
 } // namespace
 
 double EstimatedFlows(const CollectiveSpec& spec)
@@ -52,15 +70,18 @@ double EstimatedFlows(const CollectiveSpec& spec)
     switch (spec.algorithm)
     {
     case CollectiveAlgorithm::RingAllReduce:
+        return 2 * spec.channels * RingPlan(spec).Turns() * workers * others;
+    case CollectiveAlgorithm::RingAllGather:
+    case CollectiveAlgorithm::RingReduceScatter:
+        return spec.channels * RingPlan(spec).Turns() * workers * others;
     case CollectiveAlgorithm::DirectAllReduce:
     case CollectiveAlgorithm::ScatterReduceAllGather:
         return 2 * workers * others;
-    case CollectiveAlgorithm::RingAllGather:
     case CollectiveAlgorithm::DirectAllGather:
-    case CollectiveAlgorithm::RingReduceScatter:
+        return workers * others;
     case CollectiveAlgorithm::AllToAll:
     case CollectiveAlgorithm::AllToAllV:
-        return workers * others;
+        return workers * others + RelayPlan(spec).Relayed();
     case CollectiveAlgorithm::HalvingDoublingAllReduce:
         return HalvingFlows(workers, 2);
     case CollectiveAlgorithm::HalvingReduceScatter:
@@ -69,7 +90,7 @@ double EstimatedFlows(const CollectiveSpec& spec)
     case CollectiveAlgorithm::BruckAllGather:
         return workers * std::ceil(std::log2(workers));
     case CollectiveAlgorithm::DoubleTreeAllReduce:
-        return 4 * others * static_cast<double>(Pieces((bytes + 1) / 2, spec.pieceBytes).count);
+        return DoubleTreeFlows(spec);
     case CollectiveAlgorithm::HierarchicalAllReduce:
     case CollectiveAlgorithm::HierarchicalAllGather:
         return HierarchicalFlows(spec);

@@ -1,9 +1,15 @@
-// Ring all-reduce, all-gather and reduce-scatter.
+// Ring all-reduce, all-gather and reduce-scatter, over one ring or over several channels, by one of
+// several protocols. A channel is a ring of its own with its part of every block: its flows travel
+// on a lane of their own, and a worker is done when all its rings are. Where blocks exceed a
+// protocol's chunk, a channel runs several rings, its turns, one after the other: a worker begins
+// the next turn when it has ended the one before.
 #include "ring.h"
 #include "algorithms.h"
 #include "base.h"
+#include "ring-plan.h"
 
-#include <algorithm>
+#include <map>
+#include <unordered_map>
 
 namespace legacy::fabric
 {
@@ -13,75 +19,172 @@ namespace
 
 class RingCollective : public CollectiveBase
 {
-    auto Sender(FlowSink& sink) const
+    /// A mark has the channel, 20 bits with the turn, and 20 bits with the round.
+    static constexpr int kTurnShift = 20;
+    static constexpr int kChannelShift = 40;
+    static constexpr uint64_t kTwentyBits = (1 << 20) - 1;
+
+    /// Returns the function that sends to the right neighbour in a turn of a channel.
+    auto Sender(int channel, int turn, FlowSink& sink)
     {
-        return [this, &sink](int worker, int round, int64_t bytes, bool more)
+        return [this, channel, turn, &sink](int position, int round, int64_t bytes, bool more)
         {
-            const int right = worker + 1 == m_workers ? 0 : worker + 1;
-            Send(worker, right, bytes, static_cast<uint64_t>(round), sink, more);
+            const int right = position + 1 == m_workers ? 0 : position + 1;
+            const int from = m_plan.Order().WorkerAt(channel, position);
+            const int to = m_plan.Order().WorkerAt(channel, right);
+            const uint64_t mark = static_cast<uint64_t>(channel) << kChannelShift |
+                                  static_cast<uint64_t>(turn) << kTurnShift |
+                                  static_cast<uint64_t>(round);
+            SendLater(m_plan.PassingTime(from, to),
+                      FlowOf(from,
+                             to,
+                             bytes,
+                             mark,
+                             more || turn + 1 < m_plan.Turns(),
+                             static_cast<uint16_t>(channel)),
+                      sink);
         };
     }
 
   public:
-    RingCollective(Ring ring, uint16_t tagBase, DoneCallback done)
-        : CollectiveBase(ring.Size(), tagBase, std::move(done)),
-          m_ring(std::move(ring))
+    RingCollective(const CollectiveSpec& spec, uint16_t tagBase, DoneCallback done)
+        : CollectiveBase(static_cast<int>(spec.bytes.size()), tagBase, std::move(done)),
+          m_plan(spec),
+          m_turns(spec.channels),
+          m_remaining(m_workers, spec.channels)
     {
     }
 
     void OnDelivered(const Flow& flow, FlowSink& sink) override
     {
-        const int round = static_cast<int>(MarkOf(flow));
-        if (m_ring.Arrived(flow.destination, round, Sender(sink)))
+        const uint64_t mark = MarkOf(flow);
+        const auto channel = static_cast<int>(mark >> kChannelShift);
+        const auto turn = static_cast<int>(mark >> kTurnShift & kTwentyBits);
+        const auto round = static_cast<int>(mark & kTwentyBits);
+        const int position = m_plan.Order().PositionOf(channel, flow.destination);
+        if (TurnOf(channel, turn).ring.Arrived(position, round, Sender(channel, turn, sink)))
         {
-            Finish(flow.destination, sink);
+            EndTurn(channel, turn, flow.destination, sink);
         }
     }
 
+    void OnWake(uint64_t mark, FlowSink& sink) override
+    {
+        if (mark < static_cast<uint64_t>(m_workers))
+        {
+            Begin(static_cast<int>(mark), sink);
+            return;
+        }
+        const auto waiting = m_waiting.find(mark);
+        const Flow flow = waiting->second;
+        m_waiting.erase(waiting);
+        sink.Send(flow);
+    }
+
   private:
+    struct Turn
+    {
+        Ring ring;
+        int remaining; ///< workers that have not ended it
+    };
+
     void OnStarted(int worker, FlowSink& sink) override
     {
-        if (m_ring.Start(worker, Sender(sink)))
+        if (m_plan.Costs().start == 0)
+        {
+            Begin(worker, sink);
+            return;
+        }
+        Wake(m_plan.Costs().start, static_cast<uint64_t>(worker), sink);
+    }
+
+    void Begin(int worker, FlowSink& sink)
+    {
+        for (int channel = 0; channel < m_plan.Channels(); ++channel)
+        {
+            BeginTurn(channel, 0, worker, sink);
+        }
+    }
+
+    void BeginTurn(int channel, int turn, int worker, FlowSink& sink)
+    {
+        const int position = m_plan.Order().PositionOf(channel, worker);
+        if (TurnOf(channel, turn).ring.Start(position, Sender(channel, turn, sink)))
+        {
+            EndTurn(channel, turn, worker, sink);
+        }
+    }
+
+    void EndTurn(int channel, int turn, int worker, FlowSink& sink)
+    {
+        const auto ended = m_turns[channel].find(turn);
+        if (--ended->second.remaining == 0)
+        {
+            m_turns[channel].erase(ended);
+        }
+        if (turn + 1 < m_plan.Turns())
+        {
+            BeginTurn(channel, turn + 1, worker, sink);
+        }
+        else if (--m_remaining[worker] == 0)
         {
             Finish(worker, sink);
         }
     }
 
-    Ring m_ring;
-};
+    /// Returns a turn, which exists from its first event until its last worker has ended it.
+    Turn& TurnOf(int channel, int turn)
+    {
+        const auto found = m_turns[channel].find(turn);
+        return found != m_turns[channel].end()
+                   ? found->second
+                   : m_turns[channel]
+                         .emplace(turn, Turn{m_plan.MakeRing(channel, turn), m_workers})
+                         .first->second;
+    }
 
-Ring RingOf(const CollectiveSpec& spec)
-{
-    const int workers = static_cast<int>(spec.bytes.size());
-    if (spec.algorithm == CollectiveAlgorithm::RingAllGather)
+    void SendLater(TimeNs delay, const Flow& flow, FlowSink& sink)
     {
-        return Ring(spec.bytes, workers - 1);
+        if (delay == 0)
+        {
+            sink.Send(flow);
+            return;
+        }
+        const uint64_t mark = static_cast<uint64_t>(m_workers) + m_made++;
+        m_waiting.emplace(mark, flow);
+        Wake(delay, mark, sink);
     }
-    std::vector<int64_t> blocks = Balanced(spec.bytes[0], workers);
-    if (spec.algorithm == CollectiveAlgorithm::RingAllReduce)
-    {
-        return Ring(std::move(blocks), 2 * (workers - 1));
-    }
-    // A ring leaves member i block i + 1, and a reduce-scatter leaves worker w block w.
-    std::rotate(blocks.begin(), blocks.end() - 1, blocks.end());
-    return Ring(std::move(blocks), workers - 1);
-}
+
+    const RingPlan m_plan;
+    std::vector<std::map<int, Turn>> m_turns;     ///< turns in progress, by channel
+    std::vector<int> m_remaining;                 ///< channels that each worker has not ended
+    std::unordered_map<uint64_t, Flow> m_waiting; ///< flows that are passed on later, by mark
+    uint64_t m_made = 0;
+};
 
 } // namespace
 
 std::unique_ptr<Collective>
 MakeRing(const CollectiveSpec& spec, uint16_t tagBase, Collective::DoneCallback done)
 {
-    return std::make_unique<RingCollective>(RingOf(spec), tagBase, std::move(done));
+    return std::make_unique<RingCollective>(spec, tagBase, std::move(done));
 }
 
 void MeterRing(const CollectiveSpec& spec, CollectiveTraffic& traffic)
 {
-    const Ring ring = RingOf(spec);
-    for (int w = 0; w < ring.Size(); ++w)
+    const RingPlan plan(spec);
+    for (int channel = 0; channel < plan.Channels(); ++channel)
     {
-        traffic.sent[w] += ring.Sent(w);
-        traffic.received[(w + 1) % ring.Size()] += ring.Sent(w);
+        for (int turn = 0; turn < plan.Turns(); ++turn)
+        {
+            const Ring ring = plan.MakeRing(channel, turn);
+            for (int position = 0; position < ring.Size(); ++position)
+            {
+                const int right = (position + 1) % ring.Size();
+                traffic.sent[plan.Order().WorkerAt(channel, position)] += ring.Sent(position);
+                traffic.received[plan.Order().WorkerAt(channel, right)] += ring.Sent(position);
+            }
+        }
     }
 }
 

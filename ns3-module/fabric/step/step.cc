@@ -29,10 +29,13 @@ void Append(std::string& text, const CollectiveSpec& spec)
             spec.pullBytes,
             spec.servers,
             spec.group,
+            spec.channels,
+            static_cast<int64_t>(spec.protocol),
             spec.firstAggregator,
             spec.pieceBytes,
             spec.window,
             static_cast<int64_t>(spec.order),
+            spec.relays ? 1 : 0,
             static_cast<int64_t>(spec.pairBytes.size())});
     Append(text, spec.bytes);
     Append(text, spec.sumBytes);
@@ -336,6 +339,11 @@ void StepGraph::OnDelivered(const Flow& flow, FlowSink& sink)
 
 void StepGraph::OnWake(uint64_t token, FlowSink& sink)
 {
+    if (const std::optional<WakeOf> wake = CollectiveOfWake(token))
+    {
+        m_impl->collectives[wake->tagBase]->OnWake(wake->mark, sink);
+        return;
+    }
     const int worker = static_cast<int>(token % m_impl->traffic.workers);
     token /= m_impl->traffic.workers;
     const int number = static_cast<int>(token / 2);

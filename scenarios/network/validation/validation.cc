@@ -25,6 +25,7 @@ using Section = std::pair<const char*, SectionResult (*)(const SectionRun&)>;
 
 std::vector<Section> Sections() {
   return {{"astra-sim", ValidateAstraSim},
+          {"nccl", ValidateNccl},
 #ifdef LEGACY_WITH_NS3
           {"simgrid", ValidateSimGrid},
           {"mathis", ValidateMathis},

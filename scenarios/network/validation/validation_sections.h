@@ -40,6 +40,9 @@ SectionResult ValidateSimGrid(const SectionRun& run);
 SectionResult ValidateMathis(const SectionRun& run);
 // Compares with the constant of ASTRA-sim's regression test, exactly.
 SectionResult ValidateAstraSim(const SectionRun& run);
+// Compares one ring and eight, rotated over the rails, with bus bandwidths published for NCCL:
+// large messages within 10 %.
+SectionResult ValidateNccl(const SectionRun& run);
 // Compares a ring's bus bandwidth on 400 Gbit/s with the share that headers and ACKs leave, within
 // 1 %.
 SectionResult ValidateBusBandwidth(const SectionRun& run);

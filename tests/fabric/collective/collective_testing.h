@@ -70,6 +70,7 @@ class Trial {
   std::map<int, Endpoints> heard_when_done;
   int64_t most_in_flight = 0;
   int64_t flows = 0;
+  bool relays = false;  // true where workers send on what they receive before they start
 
   void Run(const CollectiveSpec& spec, uint64_t seed) {
     const int workers = static_cast<int>(spec.bytes.size());
@@ -86,6 +87,11 @@ class Trial {
     network.on_delivered = [&](const Flow& flow) {
       Delivered(flow);
       collective->OnDelivered(flow, network);
+    };
+    network.on_wake = [&](uint64_t token) {
+      const WakeOf wake = CollectiveOfWake(token).value();
+      EXPECT_EQ(wake.tagBase, kTagBase);
+      collective->OnWake(wake.mark, network);
     };
     for (int w = 0; w < workers; ++w) {
       network.Later([&, w] {
@@ -113,7 +119,7 @@ class Trial {
   void Sent(const Flow& flow, int workers) {
     EXPECT_EQ(flow.tag >> 48, kTagBase);
     EXPECT_NE(flow.source, flow.destination);
-    EXPECT_TRUE(flow.source >= workers || started_[flow.source]);
+    EXPECT_TRUE(flow.source >= workers || started_[flow.source] || relays);
     ++flows;
     sent[flow.source] += flow.bytes;
     more_[{flow.source, flow.destination}] = flow.more;

@@ -42,6 +42,24 @@ CommandLine Parse(std::vector<std::string> arguments) {
   return ParseCommandLine(line.count(), line.values(), "legacy-scenario", "test");
 }
 
+TEST(ScenarioOptions, ChannelsNeedARing) {
+  Scenario scenario;
+  SetOption(scenario, "network.channels", "8");
+  ValidateScenario(scenario);
+  SetOption(scenario, "network.allreduce", "direct-allreduce");
+  ValidateScenario(scenario);
+  SetOption(scenario, "network.allgather", "direct-allgather");
+  EXPECT_NE(MessageOf([&] { ValidateScenario(scenario); }).find("network.channels: got '8'"),
+            std::string::npos);
+  EXPECT_NE(MessageOf([&] { SetOption(scenario, "network.channels", "0"); }), "no error");
+  SetOption(scenario, "network.channels", "1");
+  SetOption(scenario, "network.protocol", "ll128");
+  EXPECT_NE(MessageOf([&] { ValidateScenario(scenario); }).find("network.protocol: got 'll128'"),
+            std::string::npos);
+  SetOption(scenario, "network.allgather", "auto");
+  ValidateScenario(scenario);
+}
+
 TEST(ScenarioOptions, CollectivesMustCarryTheirCalls) {
   Scenario scenario;
   SetOption(scenario, "network.allreduce", "auto");

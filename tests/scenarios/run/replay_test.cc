@@ -206,6 +206,14 @@ TEST_F(ReplayTest, OtherCollectives) {
                     {"network.memoise", "off"}});
 }
 
+// The record was trained over one ring.
+TEST_F(ReplayTest, SeveralChannelsWithAProtocol) {
+  ExpectEqualFiles({{"network.topology", "rail-optimised:nodes=2,gpus=2"},
+                    {"network.fidelity", "flow"},
+                    {"network.channels", "2"},
+                    {"network.protocol", "ll128"}});
+}
+
 TEST_F(ReplayTest, ANetworkThatChangesAndDevicesOfOtherSpeed) {
   ExpectEqualFiles({{"network.fidelity", "flow"},
                     {"network.phases", "0%:bandwidth=10Gbps;50%:bandwidth=2Gbps,delay=1ms"},

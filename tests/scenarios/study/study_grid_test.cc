@@ -101,6 +101,8 @@ TEST(StudyGrid, AxesAreNamedByFlagsAndMeasuredByTheirOptions) {
       {"delay: [10us, 0ns]", "delay", "s", {1e-5, 0}},
       {"density: [0.1%, 0.02]", "density", "fraction", {0.001, 0.02}},
       {"workers: [8, 16]", "workers", "", {8, 16}},
+      {"channels: [1, 8]", "channels", "", {1, 8}},
+      {"protocol: [ll, simple]", "protocol", "", {}},
       {"learning-rate: [0.1, 1e-2]", "learning_rate", "", {0.1, 0.01}},
       {"bucket: [1MiB]", "bucket", "B", {1048576}},
       {"device-profile: [a100-datasheet]", "device_profile", "", {}},

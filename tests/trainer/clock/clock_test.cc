@@ -293,6 +293,17 @@ TEST(Clock, CallsTravelAsTheOptionsSay) {
   EXPECT_EQ(algorithms(), std::vector(3, CollectiveAlgorithm::ShardedParameterServer));
 }
 
+TEST(Clock, RingsHaveTheChannelsOfTheOptionsAndOthersOne) {
+  TransferOptions options;
+  options.channels = 8;
+  options.all_gather = CollectiveAlgorithm::DirectAllGather;
+  const PricedStep step = Clock(ToyProfile(), ToyCosts(), kNumels, options).Price(ToyWork(), {});
+  const auto& buckets = step.traffic.buckets;
+  EXPECT_EQ(buckets[0].calls[0].collective.channels, 1) << "direct";
+  EXPECT_EQ(buckets[1].calls[0].collective.channels, 1) << "broadcast";
+  EXPECT_EQ(buckets[1].calls[1].collective.channels, 8) << "ring";
+}
+
 TEST(Transfers, RefuseAlgorithmsThatCannotCarryACall) {
   EXPECT_EQ(ParseAlgorithm("auto", "network.allreduce", Collective::kAllReduce), std::nullopt);
   EXPECT_EQ(ParseAlgorithm("in-network-allreduce", "o", Collective::kAllReduce),

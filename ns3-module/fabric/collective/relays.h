@@ -1,0 +1,54 @@
+// Relays of messages between rails, as NCCL's PXN has them. Internal to fabric/.
+#pragma once
+
+#include "collective.h"
+
+namespace legacy::fabric
+{
+
+/// A RelayPlan says over which worker a message goes to another node: the one of the sender's node
+/// with the number of the destination in its own, whose rail is the destination's. A node is
+/// `group` consecutive workers; the last may have fewer.
+class RelayPlan
+{
+  public:
+    static constexpr int kNone = -1;
+
+    explicit RelayPlan(const CollectiveSpec& spec)
+        : m_workers(static_cast<int>(spec.bytes.size())),
+          m_group(spec.relays ? spec.group : m_workers)
+    {
+    }
+
+    /// Returns kNone where the message goes directly: inside a node, on the sender's own rail, or
+    /// where the sender's node has no worker of that number.
+    int RelayOf(int from, int to) const
+    {
+        const int relay = from / m_group * m_group + to % m_group;
+        const bool direct = from / m_group == to / m_group || relay == from || relay >= m_workers;
+        return direct ? kNone : relay;
+    }
+
+    /// Returns how many of the messages from each worker to each other go over a relay.
+    double Relayed() const
+    {
+        double count = 0;
+        for (int from = 0; m_group < m_workers && from < m_workers; ++from)
+        {
+            const int first = from / m_group * m_group;
+            for (int relay = first; relay < first + m_group && relay < m_workers; ++relay)
+            {
+                // The workers with the relay's number in their nodes, but the relay itself.
+                const int number = relay - first;
+                count += relay == from ? 0 : (m_workers - 1 - number) / m_group;
+            }
+        }
+        return count;
+    }
+
+  private:
+    int m_workers;
+    int m_group;
+};
+
+} // namespace legacy::fabric
