@@ -4,11 +4,10 @@
 // A control is one object of a run, which no call changes. What it knows of a queue pair lies in
 // memory of the NIC, so that opening a queue pair and every call after it allocate nothing:
 //
-//   std::unique_ptr<const RoceControl> control = MakeRoceControl("dcqcn:parameters=mellanox",
-//   where); const RoceTraits& traits = control->Traits(); void* memory = ... //
-//   StateBytes(path.switches), kRoceStateAlignment RoceState* state = control->Begin(memory, path,
-//   now); control->OnAck(*state, ack);                   // state->rate, ->window, ->timer may have
-//   changed
+//   auto control = MakeRoceControl("dcqcn:parameters=mellanox", where);
+//   void* memory = ...; // of control->StateBytes(path.switches) bytes
+//   RoceState* state = control->Begin(memory, path, now);
+//   control->OnAck(*state, ack); // may change rate, window and timer of the state
 //
 // Rules for the NIC that owns the state:
 //
