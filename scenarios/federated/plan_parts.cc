@@ -12,13 +12,6 @@ namespace {
 
 using fabric::DirectedLink;
 
-void Scale(fabric::Port& port, double factor) {
-  port.rateBps = std::max<int64_t>(1, std::llround(static_cast<double>(port.rateBps) * factor));
-  if (port.schedule) {
-    port.schedule = std::make_shared<const fabric::LinkSchedule>(port.schedule->Scaled(factor));
-  }
-}
-
 // Sums what links carried in `seconds`, in the order in which rows were first named.
 class LinkSums {
  public:
@@ -62,6 +55,15 @@ class LinkSums {
 
 }  // namespace
 
+void ScaleRate(fabric::Port& port, double factor) {
+  if (factor == 1) return;
+  const double rate = static_cast<double>(port.rateBps) * factor;
+  port.rateBps = std::llround(std::clamp<double>(rate, 1, fabric::kMostRate));
+  if (port.schedule) {
+    port.schedule = std::make_shared<const fabric::LinkSchedule>(port.schedule->Scaled(factor));
+  }
+}
+
 fabric::ClientNetwork NetworkOf(const fabric::Population& population, const PlanRequest& request,
                                 const Remedy& remedy) {
   fabric::ClientNetwork network = fabric::MakeClientNetwork(
@@ -73,10 +75,10 @@ fabric::ClientNetwork NetworkOf(const fabric::Population& population, const Plan
   for (const DirectedLink link : network.coreLinks) kinds[link / 2] = Kind::kCore;
   network.topology = network.topology.WithLinks([&](int index, fabric::Link& link) {
     if (kinds[index] == Kind::kAccess) {
-      Scale(link.ports[0], remedy.down_rates);
-      Scale(link.ports[1], remedy.up_rates);
+      ScaleRate(link.ports[0], remedy.down_rates);
+      ScaleRate(link.ports[1], remedy.up_rates);
     } else if (kinds[index] == Kind::kCore) {
-      for (fabric::Port& port : link.ports) Scale(port, remedy.core_rates);
+      for (fabric::Port& port : link.ports) ScaleRate(port, remedy.core_rates);
     }
   });
   return network;

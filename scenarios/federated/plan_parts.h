@@ -11,6 +11,9 @@
 
 namespace legacy {
 
+// Multiplies the rate of a port, and its schedule.
+void ScaleRate(fabric::Port& port, double factor);
+
 // Returns the network of a plan, with the remedy's rates and, where the plan has one, the server of
 // `population`. Throws Error on places that the topology lacks.
 fabric::ClientNetwork NetworkOf(const fabric::Population& population, const PlanRequest& request,

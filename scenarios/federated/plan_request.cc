@@ -8,6 +8,7 @@
 #include "base/parse.h"
 #include "ns3-module/fabric/engine/formula.h"
 #include "ns3-module/fabric/import/make.h"
+#include "scenarios/federated/plan_parts.h"
 #include "scenarios/network/engines.h"
 #include "scenarios/options/federated_checks.h"
 #include "scenarios/shapes/model_shape.h"
@@ -46,6 +47,8 @@ class Reader {
 };
 
 constexpr double kMostSeconds = 1e8;
+constexpr double kLeastFactor = 1e-6, kMostFactor = 1e6;
+constexpr double kMostLoss = 0.9;
 
 // Returns the server's USD per GB, as settings of a population have them.
 std::array<double, 2> PricesOf(const Reader& read, const std::string& name) {
@@ -339,20 +342,40 @@ fabric::Population ParsePopulation(const FederatedValues& values) {
     site.rateBps = fabric::ParseRate(read.Text("server-rate"), "--server-rate");
   }
   if (read.Has("server-price")) site.usdPerGb = PricesOf(read, "server-price");
+  const double prices = read.Number("prices", 0, kMostFactor);
+  for (double& price : site.usdPerGb) price *= prices;
   population.SetServer(site);
-  constexpr double kLeastFactor = 1e-6, kMostFactor = 1e6;
+  population.SetPriceFactor(prices);
   population.SetRateFactors(read.Number("down-rates", kLeastFactor, kMostFactor),
                             read.Number("up-rates", kLeastFactor, kMostFactor));
+  population.SetLoss(read.Number("packet-loss", 0, kMostLoss));
   return population;
 }
 
 std::optional<fabric::Topology> ParseCore(const FederatedValues& values) {
   const Reader read(values);
-  if (!read.Has("topology")) return std::nullopt;
+  const double rates = read.Number("core-rates", kLeastFactor, kMostFactor);
+  const double delays = read.Number("core-delays", 0, kMostFactor);
+  if (!read.Has("topology")) {
+    for (const auto& [name, factor] : {std::pair("core-rates", rates), {"core-delays", delays}}) {
+      if (factor == 1) continue;
+      throw Error(Reader::Flag(name), read.Text(name),
+                  "1: without --topology no link is between the access lines");
+    }
+    return std::nullopt;
+  }
   fabric::TopologyRequest request;
   request.text = read.Text("topology");
   request.rateBps = 10'000'000'000;
-  return fabric::MakeTopology(request);
+  const fabric::Topology core = fabric::MakeTopology(request);
+  const double prices = read.Number("prices", 0, kMostFactor);
+  return core.WithLinks([&](int, fabric::Link& link) {
+    link.delay = fabric::RoundedTime(static_cast<double>(link.delay) * delays);
+    for (fabric::Port& port : link.ports) {
+      ScaleRate(port, rates);
+      port.usdPerGb *= prices;
+    }
+  });
 }
 
 PlanRequest ParsePlan(const FederatedValues& values, bool trains) {

@@ -18,6 +18,8 @@ const std::vector<FederatedOption>& FederatedOptionRows() {
        "population file's own come first"},
       {"down-rates", "F", "1", "Clients", "factor on the rates of all access lines to clients"},
       {"up-rates", "F", "1", "Clients", "factor on the rates of all access lines from clients"},
+      {"packet-loss", "P", "0", "Clients",
+       "probability that an access line loses a packet, each way, beside the population's own"},
       {"availability", "TEXT", "always", "Clients",
        "when clients could take part: always, bernoulli:p=0.7, "
        "nightly[:start=22h,spread=2h,length=7h,chance=0.8,zone=client|0], "
@@ -147,6 +149,10 @@ const std::vector<FederatedOption>& FederatedOptionRows() {
        "USD per GB that leaves the server, or out/in [the population's]"},
       {"price", "USD", "", "Network",
        "USD per GB that clients of broadband and phones send, or sent/got"},
+      {"prices", "F", "1", "Network", "factor on all prices, those of clients' hours included"},
+      {"core-rates", "F", "1", "Network",
+       "factor on the rates of the topology's own links, between the access lines"},
+      {"core-delays", "F", "1", "Network", "factor on their delays"},
       {"fidelity", "NAME", "flow", "Network",
        "packet, flow, analytic, or formula (bits / bandwidth of the client, nothing shared)",
        FederatedUse::kPlan},
@@ -178,8 +184,9 @@ bool DescribesClients(const std::string& name) {
 
 bool DescribesLines(const std::string& name) {
   static const std::set<std::string> names = {
-      "population",   "traces", "down-rates",   "up-rates", "at",       "price", "server-rate",
-      "server-price", "detect", "state-memory", "tasks",    "exchange", "order", "group"};
+      "population", "traces",      "down-rates",   "up-rates", "packet-loss",  "at",
+      "price",      "server-rate", "server-price", "prices",   "core-rates",   "core-delays",
+      "detect",     "tasks",       "exchange",     "order",    "state-memory", "group"};
   return names.contains(name);
 }
 

@@ -106,6 +106,16 @@ void Population::SetRateFactors(double down, double up)
     m_upFactor = up;
 }
 
+void Population::SetLoss(double probability)
+{
+    m_loss = probability;
+}
+
+void Population::SetPriceFactor(double factor)
+{
+    m_priceFactor = factor;
+}
+
 int Population::GroupOf(int64_t client) const
 {
     const auto after = std::upper_bound(m_first.begin(), m_first.end() - 1, client);
@@ -142,12 +152,13 @@ Client Population::At(int64_t number) const
     client.down.rateBps = RateOfDraw(ofLine(group.down, kDown) * m_downFactor);
     client.up.rateBps = RateOfDraw(ofLine(group.up, kUp) * m_upFactor);
     client.delay = std::llround(ofLine(group.delay, kDelay) / 1e3) * 1000;
-    client.down.errorRate = client.up.errorRate = RoundedFactor(ofLine(group.error, kError));
-    client.up.usdPerGb = group.usdPerGb[0];
-    client.down.usdPerGb = group.usdPerGb[1];
+    const double own = RoundedFactor(ofLine(group.error, kError));
+    client.down.errorRate = client.up.errorRate = own + m_loss * (1 - own);
+    client.up.usdPerGb = m_priceFactor * group.usdPerGb[0];
+    client.down.usdPerGb = m_priceFactor * group.usdPerGb[1];
     client.samples = std::max<int64_t>(1, std::llround(ofClient(group.samples, kSamples)));
     client.slowdown = RoundedFactor(ofClient(group.slowdown, kSlowdown));
-    client.usdPerHour = RoundedFactor(ofClient(group.priceHour, kPriceHour));
+    client.usdPerHour = m_priceFactor * RoundedFactor(ofClient(group.priceHour, kPriceHour));
     client.longitude = LongitudeOf(number);
     if (group.trace)
     {
@@ -199,8 +210,8 @@ int64_t Population::SamplesOf(int64_t client) const
 double Population::UsdPerHourOf(int64_t client) const
 {
     const int group = GroupOf(client);
-    return RoundedFactor(
-        m_groups[group].priceHour.Draw(Hash(client, kPriceHour), client - m_first[group]));
+    return m_priceFactor * RoundedFactor(m_groups[group].priceHour.Draw(Hash(client, kPriceHour),
+                                                                        client - m_first[group]));
 }
 
 const std::string& Population::ProfileOf(int64_t client) const

@@ -111,6 +111,11 @@ class Population
 
     /// Sets the factors on all rates of access lines, traces included, to clients and from them.
     void SetRateFactors(double down, double up);
+    /// Sets the probability that an access line loses a packet, each way, beside its own. It is
+    /// below 1.
+    void SetLoss(double probability);
+    /// Sets the factor on the prices of clients: those of their lines and hours.
+    void SetPriceFactor(double factor);
 
     /// Return a client, and the group that it is in. The number is below Clients().
     Client At(int64_t client) const;
@@ -136,6 +141,8 @@ class Population
     uint64_t m_seed;
     double m_downFactor = 1;
     double m_upFactor = 1;
+    double m_loss = 0;
+    double m_priceFactor = 1;
     std::vector<std::pair<std::string, double>> m_longitudes; ///< by region, ascending
 };
 

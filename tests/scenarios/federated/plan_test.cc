@@ -12,6 +12,7 @@
 #include "scenarios/federated/plan_files.h"
 #include "scenarios/federated/plan_report.h"
 #include "scenarios/federated/population_report.h"
+#include "tests/message_of.h"
 #include "tests/scenarios/federated/plan_testing.h"
 
 namespace legacy::plan_test {
@@ -178,6 +179,40 @@ TEST(Plan, RateFactorsScaleAllLines) {
   }
   options["up-rates"] = "0";
   EXPECT_THROW(Request(options), Error);
+}
+
+// Factors on core and prices, and losses, of ten hospitals.
+TEST(Plan, FactorsOnTheCoreLossesAndPrices) {
+  const Texts options = {
+      {"population", LEGACY_SOURCE_DIR "/scenarios/federated/hospitals.population.yaml"},
+      {"topology", "regions:" LEGACY_SOURCE_DIR "/topologies/hospitals.yaml"},
+      {"elements", "1e6"},
+      {"rounds", "2"}};
+  const PlanRequest plain = Request(options);
+  const Plan as_it_is = RunPlan(plain);
+  const auto with = [&](const std::string& name, const std::string& value) {
+    Texts changed = options;
+    changed[name] = value;
+    return RunOf(changed);
+  };
+  const Plan slow_core = with("core-rates", "1e-3");
+  EXPECT_EQ(RoundsCsv(plain, slow_core), RoundsCsv(plain, RunPlan(plain, {.core_rates = 1e-3})));
+  EXPECT_GT(End(slow_core), End(as_it_is));
+  EXPECT_LT(End(with("core-delays", "0.5")), End(as_it_is));
+  EXPECT_GT(End(with("packet-loss", "1e-3")), End(as_it_is));
+  EXPECT_GT(End(with("packet-loss", "1e-2")), End(with("packet-loss", "1e-3")));
+  const Plan dear = with("prices", "3");
+  EXPECT_EQ(End(dear), End(as_it_is));
+  EXPECT_NEAR(dear.link_usd, 3 * as_it_is.link_usd, 1e-12);
+  EXPECT_NEAR(dear.rounds[0].cost.usd_up / as_it_is.rounds[0].cost.usd_up, 3, 1e-6);
+  EXPECT_GT(as_it_is.link_usd, 0);
+
+  EXPECT_THROW(with("packet-loss", "1"), Error);
+  EXPECT_THROW(with("prices", "-1"), Error);
+  Texts star = kPhones;
+  star["core-delays"] = "2";
+  EXPECT_NE(MessageOf([&] { Request(star); }).find("--core-delays: got '2'; allowed: 1: without"),
+            std::string::npos);
 }
 
 TEST(Plan, FormulaHasFedScalesTimesAndSimulatingIsSlower) {
