@@ -66,7 +66,7 @@ std::string PartitionText(const PartitionView& view, const std::string& rule) {
   return line + " by " + rule;
 }
 
-PlanRequest RequestOf(const Scenario& scenario, uint64_t seed) {
+FederatedValues PlanValuesOf(const Scenario& scenario, uint64_t seed) {
   FederatedValues values = *scenario.federated;
   values["topology"] = scenario.topology == "star" ? "" : scenario.topology;
   values["fidelity"] = scenario.fidelity.text();
@@ -75,7 +75,11 @@ PlanRequest RequestOf(const Scenario& scenario, uint64_t seed) {
   values["congestion"] = scenario.congestion.text();
   values["streams"] = std::to_string(scenario.streams);
   values["seed"] = std::to_string(seed);
-  return ParsePlan(values, true);
+  return values;
+}
+
+PlanRequest RequestOf(const Scenario& scenario, uint64_t seed) {
+  return ParsePlan(PlanValuesOf(scenario, seed), true);
 }
 
 }  // namespace legacy

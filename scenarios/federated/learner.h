@@ -123,7 +123,9 @@ std::unique_ptr<FederatedLearners> TrainedLearners(const Scenario& scenario);
 // Returns the rows of a comparison: each algorithm with each policy.
 std::vector<FederatedMethod> FederatedMethodsOf(const Scenario& scenario);
 
-// Returns the plan of a run: clients, network and server of the scenario.
+// Return the options of a plan, and the plan, of a run: clients, network and server of the
+// scenario.
+FederatedValues PlanValuesOf(const Scenario& scenario, uint64_t seed);
 PlanRequest RequestOf(const Scenario& scenario, uint64_t seed);
 
 }  // namespace legacy

@@ -341,6 +341,9 @@ Plan RunPlan(const PlanRequest& request, const Remedy& remedy,
   engine_request.transport = request.transport;
   engine_request.seed = request.seed;
   const auto engine = request.engine(engine_request);
+  if (listener != nullptr) {
+    engine->SetFlowTrace([&](const fabric::Flow&, TimeNs, bool) { listener->OnTransfer(); });
+  }
   engine->Submit(graph, 0);
   try {
     while (!graph.Done()) {

@@ -135,6 +135,8 @@ class PlanListener {
   virtual ~PlanListener() = default;
   virtual void OnTask(const fabric::TaskRow& row, const TaskFigures& figures) = 0;
   virtual void OnRound(const PlannedRound& round) = 0;
+  // Is called as each transfer begins and ends. What it throws ends the plan.
+  virtual void OnTransfer() {}
 };
 
 // Throws the Error of a plan whose parts do not fit together, as RunPlan would.

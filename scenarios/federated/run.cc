@@ -276,6 +276,33 @@ class Training : public PlanListener {
   std::function<void(const Resumption&)> save_;
 };
 
+// Ends a training that was stopped.
+struct TrainingStopped {};
+
+// A StoppableTraining ends, by throwing TrainingStopped, once `stopped` returns true.
+class StoppableTraining : public Training {
+ public:
+  StoppableTraining(const Scenario& scenario, const PlanRequest& request, const std::string& name,
+                    uint64_t seed, Learner& learner, int64_t parameters, RunSink& sink,
+                    const std::function<bool()>& stopped)
+      : Training(scenario, request, name, seed, learner, parameters, sink, nullptr, {},
+                 [](const Resumption&) {}),
+        stopped_(stopped) {}
+
+  void OnTransfer() override { Check(); }
+  void OnRound(const PlannedRound& round) override {
+    Check();
+    Training::OnRound(round);
+  }
+
+ private:
+  void Check() const {
+    if (stopped_()) throw TrainingStopped();
+  }
+
+  const std::function<bool()>& stopped_;
+};
+
 // A FederatedComparison is what a run and its replay have in common.
 struct FederatedComparison {
   const Scenario& scenario;
@@ -586,25 +613,36 @@ void CheckFederatedReplay(const Scenario& recorded, const Scenario& scenario) {
 
 analysis::RunDirectory ReplayFederatedRows(std::shared_ptr<const FederatedRecording> recording,
                                            const Scenario& scenario, const StopFlag& stop) {
+  return ReplayFederatedRows(std::move(recording), scenario, [&stop] { return stop != 0; });
+}
+
+analysis::RunDirectory ReplayFederatedRows(std::shared_ptr<const FederatedRecording> recording,
+                                           const Scenario& scenario,
+                                           const std::function<bool()>& stopped) {
   CheckFederatedReplay(recording->scenario, scenario);
   analysis::RunDirectory run;
   run.manifest = recording->run.manifest;
   run.manifest.target = TargetAmong(scenario, run.manifest.metrics);
   run.manifest.fidelity = scenario.fidelity.text();
   MemorySink sink(run);
+  const StopFlag never = 0;
   const auto learners =
       RecordedLearners(std::move(recording), scenario, TrainingHash(TrainingDocument(scenario)));
-  for (int s = 0; s < scenario.seeds && stop == 0; ++s) {
-    for (const FederatedMethod& row : FederatedMethodsOf(scenario)) {
-      const uint64_t seed = scenario.seed + s;
-      PlanRequest request = RequestOf(scenario, seed);
-      const Made made = MakeLearner(*learners, row, seed, request, "", nullptr, nullptr);
-      Training training(scenario, request, row.name, seed, made.Any(), run.manifest.parameters,
-                        sink, nullptr, {}, [](const Resumption&) {});
-      const Plan plan = Simulate(scenario, *learners, row, request, made, training, stop);
-      if (plan.interrupted) break;
-      training.Finish(plan, request.fidelity);
+  const auto replay = [&](const FederatedMethod& row, uint64_t seed) {
+    PlanRequest request = RequestOf(scenario, seed);
+    const Made made = MakeLearner(*learners, row, seed, request, "", nullptr, nullptr);
+    StoppableTraining training(scenario, request, row.name, seed, made.Any(),
+                               run.manifest.parameters, sink, stopped);
+    const Plan plan = Simulate(scenario, *learners, row, request, made, training, never);
+    training.Finish(plan, request.fidelity);
+  };
+  try {
+    for (int s = 0; s < scenario.seeds; ++s) {
+      for (const FederatedMethod& row : FederatedMethodsOf(scenario)) {
+        replay(row, scenario.seed + s);
+      }
     }
+  } catch (const TrainingStopped&) {
   }
   return run;
 }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdio>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -45,11 +46,16 @@ bool MayFederatedReplayChange(const std::string& key);
 std::shared_ptr<const FederatedRecording> ReadFederatedRecording(const std::string& directory);
 
 // Returns the rows of a replay, those of tasks left out, in memory; nothing is printed. The
-// manifest is the recording's, with target and fidelity of `scenario`. Once `stop` is
-// set it returns the rows so far. Several may run at the same time except at packet fidelity.
-// Throws Error as ReplayFederated does.
+// manifest is the recording's, with target and fidelity of `scenario`. Where it is stopped, it
+// returns the rows so far. Several may run at the same time except at packet fidelity. Throws Error
+// as ReplayFederated does.
 analysis::RunDirectory ReplayFederatedRows(std::shared_ptr<const FederatedRecording> recording,
                                            const Scenario& scenario, const StopFlag& stop);
+// Does the same; other threads stop it where `stopped` returns true, which is asked between
+// versions and, with a server, between transfers.
+analysis::RunDirectory ReplayFederatedRows(std::shared_ptr<const FederatedRecording> recording,
+                                           const Scenario& scenario,
+                                           const std::function<bool()>& stopped);
 
 // Times a recorded run over the network, clients' lines and devices of `scenario`. Throws Error
 // where the scenario changes what was learnt.

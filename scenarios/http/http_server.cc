@@ -115,11 +115,20 @@ struct Connection {
   std::string response;
   size_t sent = 0;
   size_t dropped = 0;
+  // True once the client has gone while it was being answered; the handler reads it.
+  std::shared_ptr<std::atomic<bool>> gone = std::make_shared<std::atomic<bool>>(false);
 
   short Events() const {
-    if (phase == Phase::kAnswering) return 0;
+    if (phase == Phase::kAnswering) return POLLRDHUP;
     return phase == Phase::kWriting ? POLLOUT : POLLIN;
   }
+};
+
+// A Question is a request that waits for a thread.
+struct Question {
+  uint64_t id = 0;  // of its connection
+  HttpRequest request;
+  std::shared_ptr<const std::atomic<bool>> gone;
 };
 
 }  // namespace
@@ -171,7 +180,7 @@ class HttpServer::Impl {
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<std::pair<uint64_t, HttpRequest>> questions_;
+  std::deque<Question> questions_;
   std::vector<std::pair<uint64_t, HttpResponse>> answers_;
 };
 
@@ -181,17 +190,17 @@ void HttpServer::Impl::Answer() {
   while (true) {
     changed_.wait(lock, [this] { return stopped_ || !questions_.empty(); });
     if (stopped_) return;
-    const auto [id, request] = std::move(questions_.front());
+    const Question question = std::move(questions_.front());
     questions_.pop_front();
     lock.unlock();
     HttpResponse response;
     try {
-      response = handler_(request);
+      response = handler_(question.request, [&question] { return question.gone->load(); });
     } catch (const std::exception& error) {
       response = refuser_({kServerError, error.what()});
     }
     lock.lock();
-    answers_.emplace_back(id, std::move(response));
+    answers_.emplace_back(question.id, std::move(response));
     Wake();
   }
 }
@@ -285,7 +294,8 @@ bool HttpServer::Impl::Serve(uint64_t id, Connection& connection, short events) 
     case Connection::Phase::kDropping:
       return Drop(connection);
     case Connection::Phase::kAnswering:
-      return false;  // the client has gone
+      *connection.gone = true;
+      return false;
   }
   return false;
 }
@@ -306,7 +316,7 @@ bool HttpServer::Impl::Read(uint64_t id, Connection& connection) {
   }
   connection.phase = Connection::Phase::kAnswering;
   const std::lock_guard lock(mutex_);
-  questions_.emplace_back(id, connection.reader.request());
+  questions_.push_back({id, connection.reader.request(), connection.gone});
   changed_.notify_one();
   return true;
 }

@@ -26,9 +26,12 @@ struct HttpServerOptions {
 // An HttpServer serves one port.
 class HttpServer {
  public:
+  // Returns true once the client has closed its side of the connection, so that nobody waits for
+  // the answer.
+  using Gone = std::function<bool()>;
   // A Handler answers requests, from several threads at once. An exception becomes a response with
   // status 500.
-  using Handler = std::function<HttpResponse(const HttpRequest&)>;
+  using Handler = std::function<HttpResponse(const HttpRequest&, const Gone&)>;
   // A Refuser answers requests that were refused before a handler saw them.
   using Refuser = std::function<HttpResponse(const HttpRefusal&)>;
 

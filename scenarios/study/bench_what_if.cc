@@ -1,6 +1,8 @@
 // What a replay and a what-if answer cost: legacy-replay as users start it (start-up included), and
-// answers over 7 policies and one seed within one process. The trainings, of 16 workers and 400
-// steps, are recorded into a temporary folder first: about a minute, which is not measured.
+// answers over 7 policies and one seed within one process; and answers about federated trainings of
+// 50,000 tasks. The trainings, of 16 workers and 400 steps, and of 1,000 clients, 50 a round, and
+// 500 rounds with 2 policies, are recorded into temporary folders first, where a benchmark needs
+// them: two minutes, which are not measured.
 #include <benchmark/benchmark.h>
 #include <unistd.h>
 
@@ -11,6 +13,7 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/number.h"
@@ -24,7 +27,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kStudy = R"(
+constexpr const char* kWorkers = R"(
 study: {name: bench, baseline: dense}
 scenario:
   training: {workers: 16, steps: 400}
@@ -32,11 +35,23 @@ scenario:
 grid: {bandwidth: [1Gbps]}
 )";
 
+// Lines, devices and distances are drawn for each client.
+constexpr const char* kClients = R"(
+study: {name: bench, baseline: dense}
+scenario:
+  training: {model: logistic, evaluate_every: 10}
+  federated: {clients: 1000, per_round: 50, rounds: 500, local: "steps:1",
+              partition: "iid:samples=20,replace=on", population: phones}
+  compression: {policies: [dense, topk]}
+grid: {fidelity: [flow]}
+)";
+
 class Recorded {
  public:
-  Recorded()
-      : folder_(fs::temp_directory_path() / ("legacy-bench-what-if-" + std::to_string(getpid()))),
-        plan_(PlanStudy(ParseStudy(kStudy, "bench"))) {
+  Recorded(const std::string& name, const std::string& study)
+      : folder_(fs::temp_directory_path() /
+                ("legacy-bench-what-if-" + name + "-" + std::to_string(getpid()))),
+        plan_(PlanStudy(ParseStudy(study, "bench"))) {
     fs::create_directories(folder_);
     for (const PlannedTraining& training : plan_.trainings) Train(folder_, training);
   }
@@ -58,6 +73,23 @@ class Recorded {
   const StudyPlan plan_;
 };
 
+// A LazyRecording is made when a benchmark first needs it.
+class LazyRecording {
+ public:
+  LazyRecording(std::string name, std::string study)
+      : name_(std::move(name)), study_(std::move(study)) {}
+
+  const Recorded& Get() {
+    if (!recorded_) recorded_ = std::make_unique<Recorded>(name_, study_);
+    return *recorded_;
+  }
+
+ private:
+  const std::string name_;
+  const std::string study_;
+  std::unique_ptr<Recorded> recorded_;
+};
+
 void RunReplay(benchmark::State& state, const Recorded& recorded, const std::string& fidelity) {
   const std::string command = std::string(LEGACY_REPLAY_PROGRAM) + " '" +
                               recorded.Folder("topk").string() + "' --fidelity=" + fidelity +
@@ -71,16 +103,32 @@ void RunReplay(benchmark::State& state, const Recorded& recorded, const std::str
   }
 }
 
+// Returns the i-th of fractions that fill (0, 1) evenly, for each factor another list.
+double Even(int i, double factor) {
+  constexpr double kGolden = 0.6180339887498949;
+  return std::fmod((i + 1) * kGolden * factor, 1.0);
+}
+
 // The i-th of a list of questions that never repeats: rates and delays over decades.
-WhatIfQuestion QuestionOf(int i, const std::string& fidelity) {
-  constexpr double kGolden = 0.6180339887498949;  // fractions of its multiples fill (0, 1) evenly
-  const auto even = [&](double factor) { return std::fmod((i + 1) * kGolden * factor, 1.0); };
+WhatIfQuestion WorkersQuestion(int i) {
+  const auto even = [&](double factor) { return Even(i, factor); };
   WhatIfQuestion question;
   question.bandwidth = FormatNumber(std::round(std::pow(10, 7 + 4.5 * even(1)))) + "bps";
   question.delay = FormatNumber(std::round(std::pow(10, 3 + 4.5 * even(3)))) + "ns";
   question.slow_workers = i % 5;
   question.slowdown = 1 + 2 * even(5);
-  question.fidelity = fidelity;
+  return question;
+}
+
+// The same of clients: rates of lines, losses, the server's rate and the devices.
+WhatIfQuestion ClientsQuestion(int i) {
+  WhatIfQuestion question;
+  question.up_rates = std::pow(10, 3 * Even(i, 1) - 1.5);
+  question.down_rates = std::pow(10, 3 * Even(i, 3) - 1.5);
+  question.packet_loss = 0.02 * Even(i, 5);
+  question.server_rate = FormatNumber(std::round(std::pow(10, 8 + 3 * Even(i, 7)))) + "bps";
+  question.device_speed = std::pow(10, 2 * Even(i, 11) - 1);
+  question.streams = 1 + i % 4;
   return question;
 }
 
@@ -90,13 +138,15 @@ double Quantile(std::vector<double> values, double part) {
   return values[static_cast<size_t>(std::lround(part * last))];
 }
 
-void RunAnswers(benchmark::State& state, const Recorded& recorded, const std::string& fidelity) {
+void RunAnswers(benchmark::State& state, const Recorded& recorded, const std::string& fidelity,
+                WhatIfQuestion (*question_of)(int i)) {
   WhatIf what_if(recorded.Read());
   std::vector<double> seconds;
   for (auto _ : state) {
+    WhatIfQuestion question = question_of(static_cast<int>(seconds.size()));
+    question.fidelity = fidelity;
     const auto start = std::chrono::steady_clock::now();
-    benchmark::DoNotOptimize(what_if.Answer(QuestionOf(static_cast<int>(seconds.size()), fidelity),
-                                            600, [] { return false; }));
+    benchmark::DoNotOptimize(what_if.Answer(question, 600, [] { return false; }));
     const auto taken = std::chrono::steady_clock::now() - start;
     seconds.push_back(std::chrono::duration<double>(taken).count());
   }
@@ -110,20 +160,30 @@ void RunAnswers(benchmark::State& state, const Recorded& recorded, const std::st
 int main(int argc, char** argv) {
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 1;
-  const legacy::Recorded recorded;
+  legacy::LazyRecording workers("workers", legacy::kWorkers);
+  legacy::LazyRecording clients("clients", legacy::kClients);
   for (const char* fidelity : {"analytic", "flow"}) {
-    benchmark::RegisterBenchmark(
-        (std::string("replay/") + fidelity).c_str(),
-        [&, fidelity](benchmark::State& state) { legacy::RunReplay(state, recorded, fidelity); })
+    benchmark::RegisterBenchmark((std::string("replay/") + fidelity).c_str(),
+                                 [&, fidelity](benchmark::State& state) {
+                                   legacy::RunReplay(state, workers.Get(), fidelity);
+                                 })
         ->UseRealTime()
         ->Iterations(10)
         ->Unit(benchmark::kMillisecond);
-    benchmark::RegisterBenchmark(
-        (std::string("what-if/") + fidelity).c_str(),
-        [&, fidelity](benchmark::State& state) { legacy::RunAnswers(state, recorded, fidelity); })
-        ->UseRealTime()
-        ->Iterations(100)
-        ->Unit(benchmark::kMillisecond);
+    const auto answers = [&](const char* name, legacy::LazyRecording& recording,
+                             legacy::WhatIfQuestion (*question_of)(int)) {
+      benchmark::RegisterBenchmark((std::string(name) + fidelity).c_str(),
+                                   [&recording, fidelity, question_of](benchmark::State& state) {
+                                     legacy::RunAnswers(state, recording.Get(), fidelity,
+                                                        question_of);
+                                   })
+          ->MeasureProcessCPUTime()
+          ->UseRealTime()
+          ->Iterations(100)
+          ->Unit(benchmark::kMillisecond);
+    };
+    answers("what-if/", workers, legacy::WorkersQuestion);
+    answers("what-if-clients/", clients, legacy::ClientsQuestion);
   }
   benchmark::RunSpecifiedBenchmarks();
   return 0;

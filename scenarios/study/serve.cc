@@ -64,7 +64,7 @@ json CountStates(const Items& items) {
 
 WhatIfStudy ReadRecordings(const fs::path& study) {
   WhatIfStudy read = ReadWhatIfStudy(study, StudyFolder::Open(study).plan());
-  if (read.groups.empty()) {
+  if (read.groups.empty() && read.refused.empty()) {
     throw Error(study.string() + ": no training is done that could be replayed on other networks");
   }
   return read;
@@ -76,8 +76,8 @@ struct StudyServer::Impl {
   Impl(const fs::path& study, const ServeOptions& given);
 
   bool FromHere(const HttpRequest& request) const;
-  HttpResponse Respond(const HttpRequest& request);
-  HttpResponse Ask(const HttpRequest& request);
+  HttpResponse Respond(const HttpRequest& request, const HttpServer::Gone& gone);
+  HttpResponse Ask(const HttpRequest& request, const HttpServer::Gone& gone);
   json StudyDocument() const;
 
   const fs::path folder;
@@ -96,9 +96,12 @@ StudyServer::Impl::Impl(const fs::path& study, const ServeOptions& given)
       reading(std::chrono::steady_clock::now() - began),
       server(
           {.bind = given.bind, .port = given.port},
-          [this](const HttpRequest& request) { return Respond(request); }, ErrorResponse) {}
+          [this](const HttpRequest& request, const HttpServer::Gone& gone) {
+            return Respond(request, gone);
+          },
+          ErrorResponse) {}
 
-HttpResponse StudyServer::Impl::Respond(const HttpRequest& request) {
+HttpResponse StudyServer::Impl::Respond(const HttpRequest& request, const HttpServer::Gone& gone) {
   if (!FromHere(request)) {
     return ErrorResponse({kForbidden, "Host and Origin have to be this machine's own name"});
   }
@@ -109,7 +112,7 @@ HttpResponse StudyServer::Impl::Respond(const HttpRequest& request) {
   }
   if (get && request.path == "/api/study") return JsonResponse(StudyDocument());
   if (get && request.path == "/api/groups") return JsonResponse(GroupsDocument(what_if));
-  if (request.method == "POST" && request.path == "/api/what-if") return Ask(request);
+  if (request.method == "POST" && request.path == "/api/what-if") return Ask(request, gone);
   return ErrorResponse(
       {kNotFound, "there is: GET /, GET /api/study, GET /api/groups, POST /api/what-if"});
 }
@@ -124,12 +127,12 @@ bool StudyServer::Impl::FromHere(const HttpRequest& request) const {
   return origin == nullptr || *origin == "http://" + *host;
 }
 
-HttpResponse StudyServer::Impl::Ask(const HttpRequest& request) {
+HttpResponse StudyServer::Impl::Ask(const HttpRequest& request, const HttpServer::Gone& gone) {
   const auto start = std::chrono::steady_clock::now();
   try {
     const WhatIfQuestion question = ParseQuestion(request.body);
     const auto answer =
-        what_if.Answer(question, options.limit_seconds, [this] { return stopped.load(); });
+        what_if.Answer(question, options.limit_seconds, [&] { return stopped || gone(); });
     json document = ToJson(*answer);
     document["unread"] = what_if.Unread(question);
     document["seconds"] = Seconds(std::chrono::steady_clock::now() - start).count();
@@ -165,8 +168,13 @@ std::string StudyServer::Url() const {
 
 std::string StudyServer::Description() const {
   const WhatIfStudy& study = impl_->what_if.study();
-  return fmt::format("{} recorded trainings, {} groups, read in {:.2f} s", study.recordings.size(),
-                     study.groups.size(), impl_->reading.count());
+  std::string text =
+      fmt::format("{} recorded trainings, {} groups, read in {:.2f} s", study.recordings.size(),
+                  study.groups.size(), impl_->reading.count());
+  for (const WhatIfRefused& refused : study.refused) {
+    text += fmt::format("\nnot to be asked about: {}: {}", refused.label, refused.reason);
+  }
+  return text;
 }
 
 void StudyServer::Run() { impl_->server.Run(); }

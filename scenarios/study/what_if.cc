@@ -4,21 +4,19 @@
 #include <chrono>
 #include <thread>
 
+#include "analysis/federated/round_figures.h"
 #include "base/error.h"
 #include "base/number.h"
 #include "base/parse.h"
-#include "ns3-module/fabric/import/make.h"
-#include "ns3-module/fabric/step/straggler.h"
-#include "ns3-module/fabric/topology/report.h"
+#include "scenarios/federated/run.h"
 #include "scenarios/run/replay.h"
-#include "scenarios/run/scenario_network.h"
+#include "scenarios/study/what_if_kinds.h"
 
 namespace legacy {
 namespace {
 
 constexpr int kMostThreads = 2;
 constexpr size_t kMostMemoised = 64;
-constexpr fabric::TimeNs kLongestDelay = 1'000'000'000'000;
 
 int Threads(int wanted) {
   const int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
@@ -40,59 +38,7 @@ ParsedFidelity FidelityWithoutPackets(const std::string& text) {
   const ParsedFidelity fidelity(text, "network.fidelity");
   if (*fidelity == Fidelity::kFlow || *fidelity == Fidelity::kAnalytic) return fidelity;
   throw Error("network.fidelity", text,
-              "flow, analytic: packets take too long to wait for (legacy-replay simulates them)");
-}
-
-// Throws Error where the text names a file that the study does not have, which this program would
-// otherwise read for any client.
-void CheckTopology(const std::string& text, const std::set<std::string>& known) {
-  if (known.contains(text)) return;
-  std::vector<std::string> types;
-  for (const fabric::TopologyType& type : fabric::TopologyTypes()) types.push_back(type.name);
-  const bool type = Contains(types, text.substr(0, text.find(':')));
-  if (type && !fabric::NamesTopologyFile(text)) return;
-  const std::vector<std::string> texts(known.begin(), known.end());
-  throw Error("network.topology", text,
-              "a type with its parameters (" + Join(types, ", ") +
-                  "), or one that the study has: " + Join(texts, ", "));
-}
-
-struct SlowWorkers {
-  int64_t count = 0;
-  double factor = 1;
-};
-
-// Returns the slow workers of an answer. What the question leaves out is as in the study. Where no
-// worker is slow in the study, a slowdown without a number means one worker, and a number without a
-// slowdown is refused.
-SlowWorkers SlowWorkersFor(const WhatIfQuestion& question, const SlowWorkers& now) {
-  if (now.count > 0) {
-    return {question.slow_workers.value_or(now.count), question.slowdown.value_or(now.factor)};
-  }
-  if (question.slow_workers.value_or(0) > 0 && !question.slowdown) {
-    throw Error("slow_workers", std::to_string(*question.slow_workers),
-                "together with slowdown, as the study has no slow workers");
-  }
-  return {question.slow_workers.value_or(1), question.slowdown.value_or(1)};
-}
-
-// Returns the slow workers in a text of fixed stragglers; none for any other text.
-SlowWorkers SlowWorkersOf(const Scenario& scenario) {
-  const auto model = fabric::MakeStragglers(scenario.stragglers);
-  if (model->Transient()) return {};
-  const std::vector<double> factors = model->Factors(scenario.workers, scenario.seed, 0);
-  const double factor = factors.back();
-  const auto others =
-      std::find_if(factors.rbegin(), factors.rend(), [&](double other) { return other != factor; });
-  if (factor == 1 || !std::all_of(others, factors.rend(), [](double f) { return f == 1; })) {
-    return {};
-  }
-  return {others - factors.rbegin(), factor};
-}
-
-std::string StragglerText(const SlowWorkers& slow) {
-  if (slow.count == 0 || slow.factor == 1) return "none";
-  return "fixed:count=" + std::to_string(slow.count) + ",factor=" + FormatNumber(slow.factor);
+              "flow, analytic: packets take too long to wait for (replays by programs have them)");
 }
 
 // A Limit throws the reason where an answer must end early.
@@ -107,7 +53,7 @@ class Limit {
     if (Clock::now() < end_) return;
     throw WhatIfStopped("no answer within " + FormatNumber(seconds_) +
                         " s: ask for a smaller network, fewer policies or seeds, or the fidelity " +
-                        "analytic; legacy-replay has no limit");
+                        "analytic; a replay by a program has no limit");
   }
 
  private:
@@ -121,88 +67,103 @@ class Limit {
   Clock::time_point end_;
 };
 
+// Returns how rounds were spent, of `total` mean seconds from a version to the next.
+WhatIfRound RoundOf(const std::vector<analysis::RoundRow>& rounds, double total) {
+  const analysis::RoundFigures figures = analysis::FiguresOf(rounds);
+  const auto mean = [](const std::vector<double>& values) {
+    return values.empty() ? 0 : analysis::SpreadOf(values).mean;
+  };
+  WhatIfRound round = {
+      .download = mean(figures.down), .work = mean(figures.work), .upload = mean(figures.up)};
+  round.wait = std::max(0.0, total - round.download - round.work - round.upload);
+  return round;
+}
+
 // Returns the result of the run's only policy and seed.
 WhatIfSeed SeedOf(const analysis::RunDirectory& run) {
   const analysis::Summary all = analysis::Summarise(run);
   const analysis::SeedSummary& summary = all.policies.front().seeds.front();
   const size_t position = MetricPosition(run.manifest.metrics, all.metric.name);
-  WhatIfSeed seed{
-      summary.seed, summary.time_to_target, summary.simulated_seconds, summary.step, {}};
+  WhatIfSeed seed;
+  seed.seed = summary.seed;
+  seed.time_to_target = summary.time_to_target;
+  seed.simulated_seconds = summary.simulated_seconds;
+  seed.step = summary.step;
+  if (!run.rounds.empty()) {
+    seed.round = RoundOf(run.rounds, seed.step.total);
+    seed.round->usd_to_target = summary.usd_to_target;
+  }
   for (const analysis::EvaluationRow& row : run.evaluations) {
     seed.curve.emplace_back(row.simulated_seconds, row.metrics.at(position));
   }
   return seed;
 }
 
+analysis::RunDirectory ReplayOf(const WhatIfRecording& recording, const Scenario& scenario,
+                                const std::function<bool()>& stopped) {
+  if (const auto* clients = std::get_if<std::shared_ptr<const FederatedRecording>>(&recording)) {
+    return ReplayFederatedRows(*clients, scenario, stopped);
+  }
+  return ReplayRows(*std::get<std::shared_ptr<const Recording>>(recording), scenario, stopped);
+}
+
 }  // namespace
 
-WhatIf::WhatIf(WhatIfStudy study, int threads) : study_(std::move(study)), pool_(Threads(threads)) {
-  if (study_.groups.empty()) throw Error("what-if: there is no recorded training to ask about");
-}
+WhatIf::WhatIf(WhatIfStudy study, int threads)
+    : study_(std::move(study)), pool_(Threads(threads)) {}
 
 const WhatIfGroup& WhatIf::GroupOf(size_t group) const {
   if (group < study_.groups.size()) return study_.groups[group];
-  throw Error("group", std::to_string(group), "0 to " + std::to_string(study_.groups.size() - 1));
+  throw Error("group", std::to_string(group),
+              study_.groups.empty() ? "none: no training may be asked about"
+                                    : "0 to " + std::to_string(study_.groups.size() - 1));
 }
 
 WhatIfQuestion WhatIf::Defaults(size_t group) const {
-  const Scenario& scenario = GroupOf(group).trainings.front().scenario;
-  const SlowWorkers slow = SlowWorkersOf(scenario);
+  const WhatIfGroup& asked = GroupOf(group);
+  const Scenario& scenario = asked.trainings.front().scenario;
   WhatIfQuestion question;
   question.group = group;
-  question.bandwidth = scenario.bandwidth.text();
-  question.delay = scenario.delay.text();
-  question.topology = scenario.topology;
   question.fidelity = DefaultFidelity(scenario);
-  question.slowdown = slow.factor;
-  question.slow_workers = slow.count;
   question.device_speed = scenario.device_speed;
   question.codec_speed = scenario.codec_speed;
+  if (asked.OfClients()) {
+    AddDefaultsOfClients(scenario, question);
+  } else {
+    AddDefaultsOfWorkers(scenario, question);
+  }
   return question;
-}
-
-// Sets rate, delay and topology. Another rate or delay removes the network schedule, whose entries
-// would override it.
-void WhatIf::SetNetwork(const WhatIfQuestion& question, Scenario& scenario) const {
-  const auto before = std::pair(*scenario.bandwidth, *scenario.delay);
-  if (question.bandwidth) SetOption(scenario, "network.bandwidth", *question.bandwidth);
-  if (question.delay) SetOption(scenario, "network.delay", *question.delay);
-  if (*scenario.delay > kLongestDelay) {
-    throw Error("network.delay", scenario.delay.text(), "at most 1000 s");
-  }
-  if (std::pair(*scenario.bandwidth, *scenario.delay) != before)
-    SetOption(scenario, "network.phases", "none");
-  if (question.topology) {
-    CheckTopology(*question.topology, study_.topologies);
-    SetOption(scenario, "network.topology", *question.topology);
-  }
 }
 
 Scenario WhatIf::ScenarioOf(const WhatIfTraining& training, const WhatIfQuestion& question) const {
   Scenario scenario = training.scenario;
-  SetNetwork(question, scenario);
-  scenario.fidelity = FidelityWithoutPackets(question.fidelity.value_or(DefaultFidelity(scenario)));
-  if (question.slowdown || question.slow_workers) {
-    const SlowWorkers slow = SlowWorkersFor(question, SlowWorkersOf(scenario));
-    SetOption(scenario, "network.stragglers", StragglerText(slow));
+  const bool clients = scenario.federated.has_value();
+  CheckKind(question, clients);
+  if (clients) {
+    ApplyToClients(question, scenario);
+  } else {
+    ApplyToWorkers(question, study_.topologies, scenario);
   }
+  scenario.fidelity = FidelityWithoutPackets(question.fidelity.value_or(DefaultFidelity(scenario)));
   const auto speed = [&](const std::string& key, const std::optional<double>& factor) {
     if (factor) SetOption(scenario, key, FormatNumber(*factor));
   };
   speed("clock.device_speed", question.device_speed);
   speed("clock.codec_speed", question.codec_speed);
-  ValidateScenario(scenario);
+  if (!clients) ValidateScenario(scenario);
   return scenario;
 }
 
-std::vector<std::string> WhatIf::Unread(const WhatIfQuestion& question) const {
-  const Scenario scenario = ScenarioOf(GroupOf(question.group).trainings.front(), question);
-  std::vector<std::string> unread;
-  for (const char* key : {"bandwidth", "delay"}) {
-    if (!fabric::NamesTopologyFile(scenario.topology)) continue;
-    if (!ReadsLinkOption(scenario, std::string("network.") + key)) unread.emplace_back(key);
-  }
-  return unread;
+std::map<std::string, std::string> WhatIf::Unread(const WhatIfQuestion& question) const {
+  const WhatIfGroup& group = GroupOf(question.group);
+  const Scenario scenario = ScenarioOf(group.trainings.front(), question);
+  return group.OfClients() ? UnreadByClients(scenario) : UnreadByWorkers(scenario);
+}
+
+std::vector<std::string> WhatIf::Places(size_t group) const {
+  const WhatIfGroup& asked = GroupOf(group);
+  if (!asked.OfClients()) return {};
+  return PlacesOfServer(asked.trainings.front().scenario);
 }
 
 std::vector<const WhatIfTraining*> WhatIf::Chosen(const WhatIfQuestion& question) const {
@@ -242,8 +203,8 @@ std::shared_ptr<const WhatIfAnswer> WhatIf::Answer(const WhatIfQuestion& questio
   pool_.ForEach(std::ssize(chosen), [&](int64_t i, int) {
     const Scenario scenario = ScenarioOf(*chosen[i], question);
     limit.Check();
-    const analysis::RunDirectory run = ReplayRows(*study_.recordings[chosen[i]->recording],
-                                                  scenario, [&] { return limit.Over(); });
+    const analysis::RunDirectory run =
+        ReplayOf(study_.recordings[chosen[i]->recording], scenario, [&] { return limit.Over(); });
     limit.Check();
     seeds[i] = SeedOf(run);
   });

@@ -1,12 +1,14 @@
 // What-if answers how long a study's recorded trainings would take on another network, with other
-// stragglers or faster devices. A question changes options of the network and the clock. For its
-// answer each training is replayed in memory, with the same bits that legacy-replay writes with
-// those options. Nothing here reads a file or prints.
+// stragglers or faster devices; for federated trainings, on other lines, at another server, and at
+// other prices. A question changes options of the network and the clock. For its answer each
+// training is replayed in memory, with the same bits that legacy-replay, or legacy-federated
+// replay, writes with those options. Nothing here reads a recording or prints.
 #pragma once
 
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -14,15 +16,22 @@
 #include <stdexcept>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "analysis/summary.h"
 #include "scenarios/options/scenario.h"
+#include "scenarios/study/what_if_question.h"
 #include "trainer/worker_pool.h"
 
 namespace legacy {
 
-struct Recording;  // recording.h, which brings LibTorch's headers with it
+struct Recording;
+struct FederatedRecording;
+
+// A WhatIfRecording is a record of workers, or of federated clients.
+using WhatIfRecording =
+    std::variant<std::shared_ptr<const Recording>, std::shared_ptr<const FederatedRecording>>;
 
 // A WhatIfTraining is a recorded training with one policy and one seed.
 struct WhatIfTraining {
@@ -36,34 +45,41 @@ struct WhatIfTraining {
 struct WhatIfGroup {
   std::string label;  // label: "16 workers, density 1%"
   std::vector<WhatIfTraining> trainings;
+
+  // Returns whether these are federated trainings.
+  bool OfClients() const { return trainings.front().scenario.federated.has_value(); }
+};
+
+// WhatIfRefused are trainings that share everything but policy and seed, and that nobody can ask
+// about.
+struct WhatIfRefused {
+  std::string label;
+  std::vector<std::string> policies;
+  std::string reason;
+  // Command lines, or "": one that gives their times on other lines, and one that plans what their
+  // rounds would take, without accuracy.
+  std::string command;
+  std::string plan;
 };
 
 // A WhatIfStudy has everything that questions may name.
 struct WhatIfStudy {
-  std::vector<std::shared_ptr<const Recording>> recordings;
+  std::vector<WhatIfRecording> recordings;
   std::vector<WhatIfGroup> groups;
+  std::vector<WhatIfRefused> refused;
   std::vector<std::string> policies;  // policies in the study's order
   std::vector<uint64_t> seeds;
   std::set<std::string> topologies;  // topologies of the study; only these may be files
 };
 
-// A WhatIfQuestion says what to change; the rest is as in the group. Texts are those of the
-// options.
-struct WhatIfQuestion {
-  size_t group = 0;
-  std::optional<std::string> bandwidth;  // network.bandwidth
-  std::optional<std::string> delay;
-  // A type and its parameters, or one of WhatIfStudy::topologies.
-  std::optional<std::string> topology;
-  std::optional<std::string> fidelity;  // flow | analytic
-  std::optional<double> slowdown;       // slow-down of the last `slow_workers` workers
-  std::optional<int64_t> slow_workers;
-  std::optional<double> device_speed;
-  std::optional<double> codec_speed;
-  std::vector<std::string> policies;  // empty: all
-  std::vector<uint64_t> seeds;
-
-  bool operator==(const WhatIfQuestion&) const = default;
+// A WhatIfRound has what federated trainings tell of a version: mean seconds from one to the next,
+// in which the critical task downloads, works and uploads, and the rest is waiting.
+struct WhatIfRound {
+  double download = 0;
+  double work = 0;
+  double upload = 0;
+  double wait = 0;
+  std::optional<double> usd_to_target;  // of transfers and hours of clients
 };
 
 // A WhatIfSeed is the answer for one training.
@@ -73,6 +89,7 @@ struct WhatIfSeed {
   std::optional<double> time_to_target;
   double simulated_seconds = 0;
   analysis::StepSplit step;                      // means in seconds
+  std::optional<WhatIfRound> round;              // of federated trainings
   std::vector<std::pair<double, double>> curve;  // simulated seconds, value of the metric
 };
 
@@ -94,7 +111,7 @@ class WhatIfStopped : public std::runtime_error {
 // A WhatIf answers questions about one study.
 class WhatIf {
  public:
-  // `threads` 0: one per core, 2 at most. Throws Error where there is no group.
+  // `threads` 0: one per core, 2 at most.
   explicit WhatIf(WhatIfStudy study, int threads = 0);
 
   const WhatIfStudy& study() const { return study_; }
@@ -107,21 +124,22 @@ class WhatIf {
   // Returns the scenario that answers a question for one training. Throws Error on invalid options.
   Scenario ScenarioOf(const WhatIfTraining& training, const WhatIfQuestion& question) const;
 
-  // Returns those of "bandwidth" and "delay" that the network of a question does not read, as its
-  // topology file has rates or delays of its own.
-  std::vector<std::string> Unread(const WhatIfQuestion& question) const;
+  // Returns the keys that the network of a question does not read, with the reason.
+  std::map<std::string, std::string> Unread(const WhatIfQuestion& question) const;
+
+  // Returns the places at which the server of a group of clients may stand; empty: there are none.
+  std::vector<std::string> Places(size_t group) const;
 
   // Returns the answer. Any thread may ask; questions are answered one after the other, and the
-  // last ones are memoised. `stopped` is called between steps. Throws Error or fabric::Error on
-  // invalid questions, and WhatIfStopped after `limit_seconds` of work or waiting.
+  // last ones are memoised. `stopped` is called between steps, or transfers of clients. Throws
+  // Error or fabric::Error on invalid questions, and WhatIfStopped after `limit_seconds` of work or
+  // waiting.
   std::shared_ptr<const WhatIfAnswer> Answer(const WhatIfQuestion& question, double limit_seconds,
                                              const std::function<bool()>& stopped);
 
  private:
   const WhatIfGroup& GroupOf(size_t group) const;
   std::vector<const WhatIfTraining*> Chosen(const WhatIfQuestion& question) const;
-  void SetNetwork(const WhatIfQuestion& question, Scenario& scenario) const;
-
   using Memoised = std::pair<WhatIfQuestion, std::shared_ptr<const WhatIfAnswer>>;
   const WhatIfStudy study_;
   WorkerPool pool_;

@@ -1,10 +1,20 @@
 #include "scenarios/study/what_if_study.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
+#include <numeric>
+#include <string>
+#include <utility>
+#include <variant>
 
+#include "analysis/run_directory.h"
+#include "base/number.h"
+#include "scenarios/federated/learner.h"
+#include "scenarios/federated/run.h"
 #include "scenarios/run/recording.h"
 #include "scenarios/run/replay.h"
+#include "scenarios/study/shell.h"
 #include "scenarios/study/work.h"
 
 namespace legacy {
@@ -14,21 +24,30 @@ namespace {
 std::vector<size_t> TrainingAxes(const StudyDefinition& definition) {
   std::vector<size_t> axes;
   for (size_t i = 0; i < definition.axes.size(); ++i) {
-    const bool shapes = std::ranges::any_of(definition.axes[i].settings, [](const auto& settings) {
-      return std::ranges::any_of(
-          settings, [](const auto& setting) { return !MayReplayChange(setting.first); });
+    const bool shapes = std::ranges::any_of(definition.axes[i].settings, [&](const auto& settings) {
+      return std::ranges::any_of(settings, [&](const auto& setting) {
+        return !MayChange(definition.scenario, setting.first);
+      });
     });
     if (shapes) axes.push_back(i);
   }
   return axes;
 }
 
+// Returns the number of workers or clients that a training has.
+std::string SizeOf(const Scenario& training) {
+  if (!training.federated) return std::to_string(training.workers) + " workers";
+  const int64_t clients = RequestOf(training, training.seed).population.Clients();
+  return std::to_string(clients) + " clients";
+}
+
+// Returns what a training is, beside policy and seed: its size, and its values on those axes.
 std::string LabelOf(const StudyDefinition& definition, const std::vector<size_t>& axes,
-                    const StudyDefinition::Combination& point, int workers) {
-  std::string label = std::to_string(workers) + " workers";
+                    const StudyDefinition::Combination& point, const std::string& size) {
+  std::string label = size;
   for (const size_t i : axes) {
     const analysis::StudyAxis& axis = definition.axes[i].axis;
-    if (axis.name == "workers") continue;
+    if (axis.name == "workers" || axis.name == "clients") continue;
     std::string name = axis.name;
     std::ranges::replace(name, '_', ' ');
     label += ", " + name + " " + axis.values[point.values[i]];
@@ -36,17 +55,91 @@ std::string LabelOf(const StudyDefinition& definition, const std::vector<size_t>
   return label;
 }
 
+bool HasServer(const Scenario& scenario) {
+  return scenario.federated && scenario.federated->at("exchange") == "server";
+}
+
+// Returns the mean seconds of work of a run's tasks on a client with a slowdown of 1.
+double WorkSeconds(const analysis::RunDirectory& run) {
+  std::map<int64_t, double> slowdowns;
+  for (const analysis::ClientRow& row : run.clients) slowdowns[row.client] = row.slowdown;
+  double sum = 0;
+  int64_t tasks = 0;
+  for (const analysis::TaskRow& row : run.tasks) {
+    if (!row.worked || !row.downloaded) continue;
+    sum += (*row.worked - *row.downloaded) / slowdowns.at(row.client);
+    ++tasks;
+  }
+  return tasks > 0 ? sum / static_cast<double>(tasks) : 0;
+}
+
+// Returns why nobody can ask about a training; "": its record can be replayed, and it has a server
+// where it is federated.
+std::string RefusalOf(const PlannedTraining& training) {
+  const Scenario& scenario = training.scenario;
+  if (!training.refused.empty() || !scenario.federated || HasServer(scenario)) {
+    return training.refused;
+  }
+  return "federated.exchange: its clients exchange by " + scenario.federated->at("exchange") +
+         ", without the server that questions are about";
+}
+
+// Returns the command line that gives the times of such a training: it trains the scenario, or
+// replays its record in that folder. "": the scenario has methods of its own, which no command line
+// names.
+std::string CommandFor(const Scenario& scenario, const std::filesystem::path& directory) {
+  if (scenario.federated && !HasServer(scenario)) {
+    return ShellLine({"legacy-federated", "replay", directory.string()});
+  }
+  if (!scenario.methods.empty()) return "";
+  const Scenario defaults = scenario.federated ? FederatedDefaults() : Scenario();
+  std::vector<std::string> words = {scenario.federated ? "legacy-federated" : "legacy-scenario"};
+  for (const ScenarioOption& option : OptionsOf(scenario)) {
+    const std::string text = option.get(scenario);
+    if (!AffectsResults(option.key) || text == option.get(defaults)) continue;
+    words.push_back(option.flag + "=" + text);
+  }
+  return ShellLine(words);
+}
+
+// Returns the command line of a plan with the clients, the server and the network of a federated
+// scenario, and with what a task moves and works in the mean over its run. "": there is none.
+std::string PlanFor(const Scenario& scenario, const analysis::RunDirectory& run) {
+  if (!HasServer(scenario) || run.steps.empty() || run.tasks.empty()) return "";
+  const std::string& selection = scenario.federated->at("selection");
+  // Selections by losses choose by what is learnt.
+  if (selection.starts_with("oort") || selection.starts_with("power-of-choice")) return "";
+  std::vector<std::string> words = {"legacy-federated", "plan"};
+  const FederatedValues values = PlanValuesOf(scenario, scenario.seed);
+  for (const FederatedOption& option : FederatedOptionRows()) {
+    if (option.use == FederatedUse::kRun || values.at(option.name) == option.fallback) continue;
+    words.push_back("--" + option.name + "=" + values.at(option.name));
+  }
+  double up = 0, both = 0;
+  for (const analysis::StepRow& row : run.steps) {
+    up += row.message_bytes / static_cast<double>(run.steps.size());
+    both += row.nic_bytes / static_cast<double>(run.steps.size());
+  }
+  words.push_back("--down-bytes=" + std::to_string(std::llround(both - up)));
+  words.push_back("--up-bytes=" + std::to_string(std::llround(up)));
+  words.push_back("--client-seconds=" + FormatNumber(WorkSeconds(run)));
+  return ShellLine(words);
+}
+
 class Reader {
  public:
   Reader(const std::filesystem::path& folder, const StudyPlan& plan)
-      : plan_(plan), axes_(TrainingAxes(plan.definition)) {
+      : folder_(folder), plan_(plan), axes_(TrainingAxes(plan.definition)) {
     for (size_t t = 0; t < plan.trainings.size(); ++t) {
       const PlannedTraining& training = plan.trainings[t];
-      if (!training.refused.empty() || !IsTrained(folder, training)) continue;
-      if (training.scenario.federated) continue;  // its answers are replays of legacy-federated
+      if (!IsTrained(folder, training) || !RefusalOf(training).empty()) continue;
       recording_of_[t] = study_.recordings.size();
-      study_.recordings.push_back(std::make_shared<const Recording>(
-          ReadRecording(TrainingFolder(folder, training).string())));
+      const std::string path = TrainingFolder(folder, training).string();
+      if (training.scenario.federated) {
+        study_.recordings.emplace_back(ReadFederatedRecording(path));
+      } else {
+        study_.recordings.emplace_back(std::make_shared<const Recording>(ReadRecording(path)));
+      }
     }
     study_.policies = plan.definition.scenario.policies;
     for (int i = 0; i < plan.definition.scenario.seeds; ++i) {
@@ -65,40 +158,109 @@ class Reader {
     };
   }
 
+  // Returns what the trainings of a group share: values on the training's axes, and, where they
+  // read it, who the clients are.
+  std::vector<std::string> KeyOf(size_t id) const {
+    const PlannedPoint& point = plan_.points[id];
+    const Scenario& training = plan_.trainings[point.training].scenario;
+    std::vector<std::string> key;
+    for (const size_t axis : axes_) {
+      key.push_back(std::to_string(plan_.definition.points[id].values[axis]));
+    }
+    if (training.federated) {
+      for (const char* option : {"clients", "population", "at"}) {
+        key.push_back(training.federated->at(option));
+      }
+      key.push_back(training.topology);
+    }
+    return key;
+  }
+
   void AddPoint(size_t id) {
     const PlannedPoint& point = plan_.points[id];
+    const PlannedTraining& training = plan_.trainings[point.training];
+    if (!IsTrained(folder_, training)) return;
     const auto recording = recording_of_.find(point.training);
-    if (recording == recording_of_.end()) return;
+    if (recording == recording_of_.end()) return Refuse(id);
     study_.topologies.insert(point.scenario.topology);
-    const StudyDefinition::Combination& combination = plan_.definition.points[id];
-    std::vector<size_t> key;
-    for (const size_t axis : axes_) key.push_back(combination.values[axis]);
-    const auto [entry, fresh] = group_of_.try_emplace(key, study_.groups.size());
+    const auto [entry, fresh] = group_of_.try_emplace(KeyOf(id), study_.groups.size());
     if (fresh) {
-      const std::string label =
-          LabelOf(plan_.definition, axes_, combination, point.scenario.workers);
-      study_.groups.push_back({label, {}});
+      study_.groups.push_back(
+          {LabelOf(plan_.definition, axes_, plan_.definition.points[id], SizeOf(training.scenario)),
+           {}});
       bases_.push_back(&point.scenario);
     }
     std::vector<WhatIfTraining>& trainings = study_.groups[entry->second].trainings;
     if (std::ranges::count(trainings, recording->second, &WhatIfTraining::recording) > 0) return;
     trainings.push_back(
-        {recording->second, OnNetworkOf(*bases_[entry->second],
-                                        ReplayDefaults(*study_.recordings[recording->second]))});
+        {recording->second, OnNetworkOf(*bases_[entry->second], Recorded(recording->second))});
   }
 
+  // Returns the scenario of a recording.
+  Scenario Recorded(size_t recording) const {
+    const WhatIfRecording& any = study_.recordings[recording];
+    if (const auto* clients = std::get_if<std::shared_ptr<const FederatedRecording>>(&any)) {
+      return (*clients)->scenario;
+    }
+    return ReplayDefaults(*std::get<std::shared_ptr<const Recording>>(any));
+  }
+
+  // Lists a point whose training is not replayed. Those that differ in policy and seed alone, and
+  // have the same reason, are one; without a server, those that differ in their lines as well.
+  void Refuse(size_t id) {
+    const PlannedPoint& point = plan_.points[id];
+    const PlannedTraining& training = plan_.trainings[point.training];
+    std::vector<size_t> axes = axes_;
+    if (!training.refused.empty()) {
+      axes.resize(plan_.definition.axes.size());
+      std::iota(axes.begin(), axes.end(), size_t{0});
+    }
+    const std::string label =
+        LabelOf(plan_.definition, axes, plan_.definition.points[id], SizeOf(point.scenario));
+    const std::string reason = RefusalOf(training);
+    const auto [entry, fresh] = refused_of_.try_emplace({label, reason}, refused_.size());
+    if (fresh) {
+      refused_.push_back(
+          {{label, {}, reason, "", ""}, point.scenario, TrainingFolder(folder_, training)});
+      refused_.back().scenario.seeds = plan_.definition.scenario.seeds;
+    }
+    Refused& refused = refused_[entry->second];
+    std::vector<std::string>& policies = refused.row.policies;
+    const std::string& policy = point.scenario.policies.front();
+    if (std::ranges::find(policies, policy) != policies.end()) return;
+    policies.push_back(policy);
+    refused.scenario.methods.insert(point.scenario.methods.begin(), point.scenario.methods.end());
+  }
+
+  // A Refused has its row, its first point with the methods of all, and that point's run directory.
+  struct Refused {
+    WhatIfRefused row;
+    Scenario scenario;
+    std::filesystem::path directory;
+  };
+
+  const std::filesystem::path& folder_;
   const StudyPlan& plan_;
   const std::vector<size_t> axes_;
   WhatIfStudy study_;
   std::map<size_t, size_t> recording_of_;  // recordings by the training's position in the plan
-  std::map<std::vector<size_t>, size_t> group_of_;  // groups by positions on the training's axes
-  std::vector<const Scenario*> bases_;              // first scenarios of the groups
+  std::map<std::vector<std::string>, size_t> group_of_;  // groups by KeyOf
+  std::vector<const Scenario*> bases_;                   // first scenarios of the groups
+  // Positions in refused_ by label and reason.
+  std::map<std::pair<std::string, std::string>, size_t> refused_of_;
+  std::vector<Refused> refused_;
 };
 
 WhatIfStudy Reader::Read() {
   for (size_t point = 0; point < plan_.points.size(); ++point) AddPoint(point);
   for (WhatIfGroup& group : study_.groups) {
     std::ranges::stable_sort(group.trainings, {}, Order());
+  }
+  for (Refused& refused : refused_) {
+    refused.scenario.policies = refused.row.policies;
+    refused.row.command = CommandFor(refused.scenario, refused.directory);
+    refused.row.plan = PlanFor(refused.scenario, analysis::ReadRunDirectory(refused.directory));
+    study_.refused.push_back(std::move(refused.row));
   }
   return std::move(study_);
 }

@@ -20,7 +20,10 @@ class HttpServerTest : public ::testing::Test {
  protected:
   void Start(HttpServerOptions options) {
     server_ = std::make_unique<HttpServer>(
-        options, [this](const HttpRequest& request) { return Answer(request); },
+        options,
+        [this](const HttpRequest& request, const HttpServer::Gone& gone) {
+          return Answer(request, gone);
+        },
         [](const HttpRefusal& refusal) {
           return HttpResponse{refusal.status, "text/plain", refusal.reason};
         });
@@ -31,8 +34,10 @@ class HttpServerTest : public ::testing::Test {
     if (server_) server_->Stop();
     if (thread_.joinable()) thread_.join();
   }
-  HttpResponse Answer(const HttpRequest& request) {
+  HttpResponse Answer(const HttpRequest& request, const HttpServer::Gone& gone) {
     if (request.path == "/throw") throw std::runtime_error("thrown");
+    while (request.path == "/watch" && !released_ && !gone()) std::this_thread::yield();
+    if (gone()) ++gone_;
     while (request.path == "/wait" && !released_) std::this_thread::yield();
     return {.body = request.method + " " + request.path + " " + request.body};
   }
@@ -45,6 +50,7 @@ class HttpServerTest : public ::testing::Test {
   std::unique_ptr<HttpServer> server_;
   std::thread thread_;
   std::atomic<bool> released_ = false;
+  std::atomic<int> gone_ = 0;  // clients that went before their answer
 };
 
 TEST_F(HttpServerTest, AnswersAndRefuses) {
@@ -102,11 +108,25 @@ TEST_F(HttpServerTest, StopsWhileItAnswers) {
   thread_.join();
 }
 
+TEST_F(HttpServerTest, HandlersHearThatTheirClientHasGone) {
+  Start({.threads = 1});
+  {
+    const test::Connection client(server_->port());
+    client.Send("GET /watch HTTP/1.1\r\n\r\n");
+    const test::Connection waiting(server_->port());  // behind it, for the only thread
+    waiting.Send("GET /watch HTTP/1.1\r\n\r\n");
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    EXPECT_EQ(gone_, 0);
+  }
+  EXPECT_TRUE(Ask(kGet).starts_with("HTTP/1.1 200 "));
+  EXPECT_EQ(gone_, 2);
+}
+
 TEST(HttpServer, NeedsAFreeAddressOfThisMachine) {
   const auto make = [](const std::string& bind, int port) {
     return std::make_unique<HttpServer>(
         HttpServerOptions{.bind = bind, .port = port},
-        [](const HttpRequest&) { return HttpResponse{}; },
+        [](const HttpRequest&, const HttpServer::Gone&) { return HttpResponse{}; },
         [](const HttpRefusal&) { return HttpResponse{}; });
   };
   const auto first = make("127.0.0.1", 0);

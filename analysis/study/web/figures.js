@@ -267,14 +267,15 @@ function isWide(metric, values) {
   return least > 0 && Math.max(...known) > 5 * least;
 }
 
-// Returns the chart of `series` [{name, look, points}]. The what-if panel uses it as well.
+// Returns the chart of `series` [{name, look, points, more}], where `more` has options of a line. The
+// what-if panel uses it as well.
 function metricChart(series, xTitle, xUnit, {metric, target}) {
   const values = series.flatMap(({points}) => points.map(({y}) => y));
   const wide = isWide(metric, values);
-  const lines = series.map(({name, look, points}) => lineDataset(look, name, points.map((point) => ({
+  const lines = series.map(({name, look, points, more}) => lineDataset(look, name, points.map((point) => ({
     ...point, low: wide ? Math.max(point.low, LEAST_BAND * point.y) : point.low,
     tip: `${name}: ${quantity(point.y, metric.unit, 3)} at ${quantity(point.x, xUnit, 3)}`})),
-  {spread: 'band', pointRadius: 2.5}));
+  {spread: 'band', pointRadius: 2.5, ...more}));
   const ends = series.map(({points}) => points[points.length - 1]?.x).filter((x) => x > 0);
   const logarithmic = ends.length > 1 && Math.max(...ends) > 5 * Math.min(...ends);
   return {type: 'line', data: {datasets: lines}, options: {target: target === null ? null : {value: target, metric}, scales: {

@@ -1,25 +1,52 @@
 // The what-if panel asks the study's server for the times of its recorded trainings on another
-// network. docs/studies.md has the API. Where the page is a file, the panel is disabled and says
-// how to serve it.
+// network, or, of federated trainings, on other lines of clients. docs/studies.md has the API. Where
+// the page is a file, the panel is disabled and says how to serve it.
 
 const DEBOUNCE_MILLISECONDS = 150;
 
 // Sliders have the range of `to(value)`. Number fields have value / size in `unit`.
-const KNOBS = [
-  {key: 'bandwidth', label: 'Bandwidth of the links', unit: 'Mbit/s', size: 1e6, low: 1e6, high: 1e12, first: 1e9,
-   logarithmic: true, text: 'bit/s'},
-  {key: 'delay', label: 'Latency of a link', unit: 'µs', size: 1e-6, low: 1e-7, high: 1, first: 1e-5,
-   logarithmic: true, text: 's'},
-  {key: 'slow_workers', label: 'How many workers are slow', unit: 'workers', size: 1, low: 0, high: 64, first: 0,
-   whole: true},
-  {key: 'slowdown', label: 'How many times slower these are', unit: 'times', size: 1, low: 1, high: 20, first: 1,
-   logarithmic: true},
-  {key: 'device_speed', label: 'Speed of the devices', unit: 'times', size: 1, low: 0.1, high: 10, first: 1,
-   logarithmic: true},
-  {key: 'codec_speed', label: 'Speed of the codecs', unit: 'times', size: 1, low: 0.01, high: 100, first: 1,
-   logarithmic: true},
-];
-const FIDELITIES = ['flow', 'analytic'];
+const FACTOR = {unit: 'times', size: 1, low: 0.1, high: 10, first: 1, logarithmic: true};
+const RATE = {unit: 'Mbit/s', size: 1e6, low: 1e6, high: 1e12, first: 1e9, logarithmic: true, text: 'bit/s'};
+const FIDELITY = {key: 'fidelity', label: 'Fidelity', options: ['flow', 'analytic']};
+// What the panel of each kind of trainings asks: sliders, texts and choices, and the parts of the
+// time that it shows.
+const KINDS = {
+  workers: {
+    legend: 'Another network',
+    knobs: [
+      {key: 'bandwidth', label: 'Bandwidth of the links', ...RATE},
+      {key: 'delay', label: 'Latency of a link', unit: 'µs', size: 1e-6, low: 1e-7, high: 1, first: 1e-5,
+       logarithmic: true, text: 's'},
+      {key: 'slow_workers', label: 'How many workers are slow', unit: 'workers', size: 1, low: 0, high: 64, first: 0,
+       whole: true},
+      {key: 'slowdown', label: 'How many times slower these are', ...FACTOR, low: 1, high: 20},
+      {key: 'device_speed', label: 'Speed of the devices', ...FACTOR},
+      {key: 'codec_speed', label: 'Speed of the codecs', ...FACTOR, low: 0.01, high: 100},
+    ],
+    fields: [{key: 'topology', label: 'Topology'}, FIDELITY],
+    step: 'Step', parts: PARTS,
+  },
+  clients: {
+    legend: 'Other lines, devices and prices',
+    knobs: [
+      {key: 'down_rates', label: 'Rates of access lines to clients', ...FACTOR, low: 0.01, high: 100},
+      {key: 'up_rates', label: 'Rates of access lines from clients', ...FACTOR, low: 0.01, high: 100},
+      {key: 'packet_loss', label: 'Packets that access lines lose beside their own', unit: '%', size: 0.01, low: 0, high: 0.05,
+       first: 0, text: 'fraction'},
+      {key: 'core_rates', label: 'Rates of the links between places', ...FACTOR, low: 0.01, high: 100},
+      {key: 'core_delays', label: 'Latencies of the links between places', ...FACTOR},
+      {key: 'server_rate', label: "Rate of the server's line", ...RATE},
+      {key: 'streams', label: 'Connections that share a transfer', unit: 'streams', size: 1, low: 1, high: 16, first: 1,
+       whole: true},
+      {key: 'device_speed', label: 'Speed of the devices', ...FACTOR},
+      {key: 'prices', label: 'All prices', ...FACTOR},
+    ],
+    fields: [{key: 'server_at', label: 'Place of the server', options: []},
+             {key: 'connections', label: 'Connections', options: ['warm', 'cold', 'tls', 'quic', 'quic-0rtt', 'persistent']},
+             FIDELITY],
+    step: 'Round', parts: ['download', 'work', 'upload', 'wait'],
+  },
+};
 
 // Returns "1Gbps" or "10us" (or a number) in bit/s or seconds.
 function parseQuantity(text) {
@@ -62,11 +89,31 @@ function makeKnob(knob, changed) {
     show(Number((Number(field.value) * knob.size).toPrecision(12)), field);
     changed();
   });
-  const row = element('div', {class: 'knob'}, element('label', {for: id}, knob.label), slider,
+  const why = element('small', {class: 'hint'});
+  const row = element('div', {class: 'knob'}, element('label', {for: id}, knob.label, ' ', why), slider,
     element('span', {class: 'number'}, field, ` ${knob.unit}`));
   return {row, key: knob.key, get: () => current, set: (value) => show(value, null),
           limit: (most) => slider.max = to(most),
-          enable: (on) => slider.disabled = field.disabled = !on};
+          enable(on, reason = '') {
+            slider.disabled = field.disabled = !on;
+            why.textContent = reason && `(${reason})`;
+          }};
+}
+
+// Makes a text field, or a choice, of one value, as makeKnob does.
+function makeField({key, label, options}, changed) {
+  const id = `what-if-${key}`;
+  const input = options ? element('select', {id, onchange: changed}) :
+    element('input', {id, type: 'text', oninput: changed, spellcheck: 'false'});
+  const offer = (names) => input.replaceChildren(...names.map((name) => element('option', {value: name}, name)));
+  if (options) offer(options);
+  const why = element('small', {class: 'hint'});
+  return {row: element('div', {class: 'field'}, element('label', {for: id}, label), input, why), key, offer,
+          get: () => input.value, set: (value) => input.value = value,
+          enable(on, reason = '') {
+            input.disabled = !on;
+            why.textContent = reason;
+          }};
 }
 
 // Returns the answer for each policy that is shown: runs of the chosen seeds.
@@ -96,95 +143,134 @@ function answeredCurve(chosen) {
   });
 }
 
-function whatIfFigure(view, answer) {
+// Numbers of the answer's table beside time to target and speed-up.
+function measuresOf(kind, answers) {
+  const mean = (value) => ({chosen}) => {
+    const values = chosen.map(value);
+    return values.includes(null) ? NaN : spreadOf(values).mean;  // null: a seed missed the target
+  };
+  const measures = [{name: kind.step, unit: 's', of: mean((run) => run.step_seconds)},
+                    ...kind.parts.map((part) => ({name: capitalised(part), unit: 's', of: mean((run) => run.parts[part])}))];
+  const priced = answers.some(({policies}) => policies.some(({seeds}) => seeds.some((run) => run.usd_to_target > 0)));
+  if (priced) measures.push({name: 'USD to target', unit: 'USD', of: mean((run) => run.usd_to_target)});
+  return measures;
+}
+
+// `own` is the answer for the study's own network, which stands beside the other one.
+function whatIfFigure(view, answer, own, kind) {
   const all = answeredSeries(view, answer);
   const base = all.find(({policy}) => policy === view.study.baseline);
   const series = all.filter(({shown}) => shown);
-  const rows = series.map(({policy, name, chosen, runs}) => {
-    const times = timesOf(runs);
+  const owns = answeredSeries(view, own).filter(({shown}) => shown);
+  const measures = measuresOf(kind, [answer, own]);
+  const meanTime = (times) => times.spread.count ? times.spread.mean : null;
+  const rows = series.map((one, i) => {
+    const {policy, name, runs} = one;
+    const [times, ownTimes] = [timesOf(runs), timesOf(owns[i].runs)];
     const speedup = base && policy !== base.policy ? speedupOf(base.runs, runs) : null;
-    const part = (name) => numberCell(spreadOf(chosen.map((run) => run.parts[name])).mean, 's', 3);
-    return {times, cells: [
-      {text: name, value: policy}, {text: timeText(times), value: times.spread.count ? times.spread.mean : null},
+    return {times, ownTimes, values: measures.map(({of}) => [of(one), of(owns[i])]), cells: [
+      {text: name, value: policy}, {text: timeText(times), value: meanTime(times), small: `study ${timeText(ownTimes)}`},
       `${times.reached} of ${times.done}`, speedupCell(speedup),
-      numberCell(spreadOf(chosen.map((run) => run.step_seconds)).mean, 's', 3), ...PARTS.map(part)]};
+      ...measures.map(({of, unit}) => (
+        {...numberCell(of(one), unit, 3), small: `study ${quantity(of(owns[i]), unit, 3)}`}))]};
   });
   const longest = Math.max(...rows.map(({times}) => times.bound).filter(Number.isFinite));
   rows.forEach(({times, cells}, i) => {  // bar behind a time
     const part = 100 * times.bound / longest;
     cells[1].style = `--bar: ${part.toFixed(1)}%; --bar-colour: ${series[i].look.colour}`;
   });
+  const moved = JSON.stringify(answer.policies) !== JSON.stringify(own.policies);
+  const faint = (look) => ({...look, colour: `${look.colour}66`});
+  const lines = series.map(({name, look, chosen}) => ({name, look, points: answeredCurve(chosen)}));
+  const ownLines = owns.map(({name, look, chosen}) => ({
+    name: `${name}, study`, look: faint(look), points: answeredCurve(chosen),
+    more: {spread: null, pointRadius: 0, borderWidth: 1.5, unlisted: true}}));
   return {
     key: 'what-if',
-    chart: metricChart(series.map(({name, look, chosen}) => ({name, look, points: answeredCurve(chosen)})),
-      'Simulated time', 's', view.study),
+    chart: metricChart(moved ? [...lines, ...ownLines] : lines, 'Simulated time', 's', view.study),
     table: {
       class: 'bars',
-      caption: 'Answer: time to target on this network',
+      caption: "Answer: time to target on this network, and on the study's own",
       head: [heading('Policy'), heading('Time to target', 's'), heading('Reached'),
-             heading(`Speed-up over ${view.study.baseline}`), ...headings('s', 'Step', ...PARTS.map(capitalised))],
+             heading(`Speed-up over ${view.study.baseline}`), ...measures.map(({name, unit}) => heading(name, unit))],
       rows: rows.map(({cells}) => cells),
+      csv: {
+        head: ['policy', 'time to target (s)', "study's time to target (s)", 'reached', 'speedup',
+               ...measures.flatMap(({name, unit}) => [heading(name, unit).value, `study's ${heading(name, unit).value}`])],
+        rows: rows.map(({times, ownTimes, values, cells}) => [cells[0], meanTime(times), meanTime(ownTimes), cells[2],
+          cells[3], ...values.flat()]),
+      },
     },
-    summary: `Test ${view.study.metric.title} against simulated time of ${series.length} policies on the network asked for.`,
+    summary: `Test ${view.study.metric.title} against simulated time of ${series.length} policies on the network asked for` +
+      `${moved ? "; faint lines are the study's own" : ''}.`,
   };
 }
 
-// Makes the form of a question. `ask` is called on each input. Returns {answered(answer),
-// question(), setGroups(groups)}.
-function makeQuestion(form, ask) {
+// Makes the form of a question about `groups`, which are of one kind. `ask` is called on each input.
+// Returns {answered(answer), question(), kind}.
+function makeQuestion(form, groups, ask) {
+  const kind = KINDS[groups[0].kind];
   let codecs = true;  // true where some policy encodes
-  let unread = [];  // keys of knobs that the network of the last answer does not read
+  let unread = {};  // keys that the network does not read, with the reason
   const changed = () => {
     effects();
     ask();
   };
-  const knobs = KNOBS.map((knob) => makeKnob(knob, changed));
-  const knobOf = (key) => knobs.find((knob) => knob.key === key);
+  const group = element('select', {id: 'what-if-group', onchange: () => [setDefaults(), changed()]},
+    ...groups.map(({id, label}) => element('option', {value: id}, label)));
+  const fields = kind.fields.map((one) => makeField(one, changed));
+  const knobs = kind.knobs.map((knob) => makeKnob(knob, changed));
+  const controls = [...fields, ...knobs];
+  const controlOf = (key) => controls.find((control) => control.key === key);
   const FIRST_SLOWDOWN = 2;
   // Disables controls without effect. Where workers are slow, a factor of 1 becomes FIRST_SLOWDOWN.
   function effects() {
-    const slow = knobOf('slow_workers').get() > 0;
-    knobOf('slowdown').enable(slow);
-    if (slow && knobOf('slowdown').get() === 1) knobOf('slowdown').set(FIRST_SLOWDOWN);
-    knobOf('codec_speed').enable(codecs);
-    for (const key of ['bandwidth', 'delay']) knobOf(key).enable(!unread.includes(key));
+    for (const {key, enable} of controls) enable(!(key in unread), unread[key]);
+    controlOf('codec_speed')?.enable(codecs);
+    if (!controlOf('slow_workers')) return;
+    const slow = controlOf('slow_workers').get() > 0;
+    controlOf('slowdown').enable(slow);
+    if (slow && controlOf('slowdown').get() === 1) controlOf('slowdown').set(FIRST_SLOWDOWN);
   }
-  knobs.forEach((knob, i) => knob.set(KNOBS[i].first));
-  const field = (label, input) =>
-    element('div', {class: 'field'}, element('label', {for: input.id}, label), input);
-  const group = element('select', {id: 'what-if-group', onchange: () => [setDefaults(), changed()]});
-  const topology = element('input', {id: 'what-if-topology', type: 'text', oninput: changed, spellcheck: 'false'});
-  const fidelity = element('select', {id: 'what-if-fidelity', onchange: changed},
-    ...FIDELITIES.map((name) => element('option', {value: name}, name)));
-  form.append(element('div', {class: 'fields'}, field('Training', group), field('Topology', topology),
-    field('Fidelity', fidelity)), ...knobs.map(({row}) => row));
-  let groups = [];
+  knobs.forEach((knob, i) => knob.set(kind.knobs[i].first));
+  form.append(element('legend', {}, kind.legend),
+    element('div', {class: 'fields'},
+      element('div', {class: 'field'}, element('label', {for: group.id}, 'Training'), group), ...fields.map(({row}) => row)),
+    ...knobs.map(({row}) => row));
 
   function setDefaults() {
-    const {defaults, workers} = groups.find(({id}) => id === Number(group.value));
-    knobOf('slow_workers').limit(workers);
+    const asked = groups.find(({id}) => id === Number(group.value));
+    unread = asked.unread;
+    controlOf('slow_workers')?.limit(asked.workers);
+    controlOf('server_at')?.offer(asked.places);
     for (const knob of knobs) {
-      const value = parseQuantity(defaults[knob.key]);
+      const value = parseQuantity(asked.defaults[knob.key]);
       if (Number.isFinite(value)) knob.set(value);
     }
-    topology.value = defaults.topology;
-    fidelity.value = FIDELITIES.includes(defaults.fidelity) ? defaults.fidelity : FIDELITIES[0];
+    for (const {key, set} of fields) set(asked.defaults[key]);
     effects();
   }
+  setDefaults();
   return {
+    kind,
     answered(answer) {
       codecs = answer.policies.some(({seeds}) => seeds.some(({parts}) => parts.encode + parts.decode > 0));
       unread = answer.unread;
       effects();
     },
-    question: () => ({group: Number(group.value), topology: topology.value, fidelity: fidelity.value,
-                      ...Object.fromEntries(knobs.map((knob) => [knob.key, knob.get()]))}),
-    setGroups(all) {
-      groups = all;
-      group.append(...groups.map(({id, label}) => element('option', {value: id}, label)));
-      setDefaults();
-    },
+    question: () => ({group: Number(group.value),
+                      ...Object.fromEntries(controls.map((control) => [control.key, control.get()]))}),
   };
+}
+
+// Lists trainings that nobody can ask about, with what answers instead.
+function refusedList(refused) {
+  if (refused.length === 0) return [];
+  const command = (what, line) => line ? element('p', {}, `${what}: `, element('code', {}, line)) : null;
+  return [element('details', {}, element('summary', {}, 'Trainings that cannot be asked about'),
+    element('ul', {}, ...refused.map(({label, policies, reason, command: line, plan}) =>
+      element('li', {}, `${label} (${policies.join(', ')}): ${reason}.`,
+        command('On other lines', line), command('Rounds without accuracy', plan)))))];
 }
 
 // Returns the content of an answer of the server. Throws the server's message where it refuses.
@@ -198,38 +284,50 @@ async function fetchJson(path, options) {
 const NOT_SERVED = 'This page is a file. To ask what-if questions, run "legacy-study serve" on the study\'s folder and ' +
   'open the address that it prints.';
 
-// Starts the panel {form, status, error, show(figure)}. view() returns what is shown. Returns
-// {redraw}.
+// Starts the panel {form, status, error, refused, show(figure)}. view() returns what is shown.
+// Returns {redraw}.
 function startWhatIf(panel, view) {
-  let [timer, request, answer] = [null, null, null];
+  let [timer, request, answer, form] = [null, null, null, null];
+  const owns = new Map();  // answers for the study's own network, by group
   const say = (status, error = '') => [panel.status.textContent, panel.error.textContent] = [status, error];
-  const redraw = () => answer && panel.show(whatIfFigure(view(), answer));
+  const redraw = () => answer && panel.show(whatIfFigure(view(), answer.content, answer.own, form.kind));
   const changed = () => {
     clearTimeout(timer);
     timer = setTimeout(ask, DEBOUNCE_MILLISECONDS);
   };
-  const form = makeQuestion(panel.form, changed);
 
+  // A new question cancels the one before: the server hears that nobody waits for it.
   async function ask() {
     request?.abort();
     const mine = request = new AbortController();
+    const post = (question) => fetchJson('/api/what-if', {
+      method: 'POST', signal: mine.signal, body: JSON.stringify(question),
+      headers: {'Content-Type': 'application/json'}});
     say('Asking …');
     try {
-      const content = await fetchJson('/api/what-if', {
-        method: 'POST', signal: mine.signal, body: JSON.stringify(form.question()),
-        headers: {'Content-Type': 'application/json'}});
+      const question = form.question();
+      const own = owns.get(question.group) ?? await post({group: question.group});
+      owns.set(question.group, own);
+      const content = await post(question);
       if (mine !== request) return;
-      answer = content;
-      form.answered(answer);
+      answer = {content, own};
+      form.answered(content);
       redraw();
-      say(`Answered in ${quantity(answer.seconds, 's', 3)}.`);
+      say(`Answered in ${quantity(content.seconds, 's', 3)}.`);
     } catch (error) {
       if (error.name !== 'AbortError' && mine === request) say('', `No answer: ${error.message}`);
     }
   }
   async function start() {
     try {
-      form.setGroups((await fetchJson('/api/groups')).groups);
+      const {groups, refused} = await fetchJson('/api/groups');
+      panel.refused.replaceChildren(...refusedList(refused));
+      if (groups.length === 0) {
+        panel.form.hidden = true;
+        say('No training of this study can be asked about.');
+        return;
+      }
+      form = makeQuestion(panel.form, groups, changed);
       panel.form.disabled = false;
       await ask();
     } catch (error) {

@@ -41,15 +41,16 @@ WAIT_SECONDS = 10
 
 def answer_to(question):
     """Answers that dense takes 10 s, topk 1 Gbit/s / bandwidth of that, and that randomk never
-    reaches the target. The topology lab.yaml has delays of its own."""
+    reaches the target. The topology lab.yaml has delays of its own. A question of a group alone is
+    about the study's own network."""
     def seed(number, reached, end):
         return {'seed': number, 'time_to_target': reached, 'simulated_seconds': end,
                 'step_seconds': end / 100,
                 'parts': {'compute': 0.01, 'encode': 0, 'communication': 0.02, 'decode': 0,
                           'wait': 0},
                 'curve': [[end / 4 * i, 0.2 * i] for i in range(1, 5)]}
-    topk = 10 * 1e9 / question['bandwidth']
-    unread = ['delay'] if question.get('topology') == 'lab.yaml' else []
+    topk = 10 * 1e9 / question.get('bandwidth', (2e9, 5e8)[question['group']])
+    unread = {'delay': 'the file has its own'} if question.get('topology') == 'lab.yaml' else {}
     return {'seconds': 0.25, 'unread': unread, 'policies': [
         {'policy': 'dense', 'seeds': [seed(s, 10, 20) for s in (1, 2, 3)]},
         {'policy': 'topk', 'seeds': [seed(s, topk * (1 + 0.1 * (s - 2)), 2 * topk)
@@ -78,17 +79,21 @@ class Handler(http.server.SimpleHTTPRequestHandler):
         defaults = {'bandwidth': '2Gbps', 'delay': '10us', 'topology': 'fat-tree', 'slowdown': 1.5,
                     'slow_workers': 2,
                     'device_speed': 1, 'codec_speed': 1, 'fidelity': 'flow'}
+        group = {'kind': 'workers', 'unread': {}}
         self.reply(200, {'groups': [{'id': 0, 'label': '8 workers', 'workers': 8,
-                                     'defaults': defaults},
+                                     'defaults': defaults, **group},
                                     {'id': 1, 'label': '16 workers', 'workers': 16,
                                      'defaults': {**defaults, 'bandwidth': '500Mbps',
-                                                  'slow_workers': 0, 'slowdown': 1}}],
+                                                  'slow_workers': 0, 'slowdown': 1}, **group}],
+                         'refused': [{'label': '8 workers, sync <b>', 'policies': ['dense'],
+                                      'reason': 'it drops workers', 'plan': '',
+                                      'command': 'legacy-scenario --workers=8'}],
                          'policies': ['dense', 'topk', 'randomk'], 'seeds': [1, 2, 3]})
 
     def do_POST(self):
         question = json.loads(self.rfile.read(int(self.headers['Content-Length'])))
         self.questions.append(question)
-        if question['topology'] == 'moebius':
+        if question.get('topology') == 'moebius':
             self.reply(400, {'error': "topology: got 'moebius'; allowed: ring"})
         else:
             self.reply(200, answer_to(question))
@@ -333,7 +338,8 @@ class StudyPageTest(unittest.TestCase):
 
     def test_what_if_draws_the_answer(self):
         self.open('live.html')
-        self.assertEqual(Handler.questions[0], {
+        self.assertEqual(Handler.questions[0], {'group': 0})
+        self.assertEqual(Handler.questions[1], {
             'group': 0, 'topology': 'fat-tree', 'fidelity': 'flow', 'bandwidth': 2e9, 'delay': 1e-5,
             'slowdown': 1.5,
             'slow_workers': 2, 'device_speed': 1, 'codec_speed': 1})
@@ -343,7 +349,7 @@ class StudyPageTest(unittest.TestCase):
         field.clear()
         field.send_keys('4000')
         self.wait_for(lambda: len(Handler.questions) > asked
-                      and Handler.questions[-1]['bandwidth'] == 4e9)
+                      and Handler.questions[-1].get('bandwidth') == 4e9)
         self.assertLessEqual(len(Handler.questions), asked + 2)  # fewer questions than keys
         curve = '''
             const {datasets} = Chart.getChart('what-if-canvas').data;
@@ -355,6 +361,7 @@ class StudyPageTest(unittest.TestCase):
             self.assertAlmostEqual(got[1], want[1])
         rows = {row['Policy']: row for row in self.table('what-if')}
         self.assert_same(rows['topk']['Time to target'], 2.5)
+        self.assertIn('study 5', rows['topk']['text of Time to target'])
         ratios = [math.log(4 / (1 + part)) for part in (-0.1, 0, 0.1)]
         self.assert_same(rows['topk']['Speed-up over dense'], math.exp(sum(ratios) / 3))
         self.assertIn('reached 0 of 3', rows['randomk']['text of Time to target'])
@@ -362,10 +369,10 @@ class StudyPageTest(unittest.TestCase):
         slider = self.find('#what-if-bandwidth')
         self.assertEqual(slider.get_attribute('aria-valuetext'), '4 Gbit/s')
         slider.send_keys(Keys.ARROW_RIGHT)
-        self.wait_for(lambda: Handler.questions[-1]['bandwidth'] > 4e9)
+        self.wait_for(lambda: Handler.questions[-1].get('bandwidth', 0) > 4e9)
         self.choose('#what-if-group', '16 workers')
-        self.wait_for(lambda: (Handler.questions[-1]['group'], Handler.questions[-1]['bandwidth'])
-                      == (1, 5e8))
+        self.wait_for(lambda: (Handler.questions[-1]['group'],
+                               Handler.questions[-1].get('bandwidth')) == (1, 5e8))
 
     def test_what_has_no_effect_is_switched_off(self):
         self.open('live.html')
@@ -378,15 +385,23 @@ class StudyPageTest(unittest.TestCase):
         self.assertFalse(enabled('slowdown'))
         self.assertEqual(self.find('#what-if-slow_workers').get_attribute('max'), '16')
         self.find('#what-if-slow_workers').send_keys(Keys.ARROW_RIGHT)
-        self.wait_for(lambda: (Handler.questions[-1]['slow_workers'],
-                               Handler.questions[-1]['slowdown']) == (1, 2))
+        self.wait_for(lambda: (Handler.questions[-1].get('slow_workers'),
+                               Handler.questions[-1].get('slowdown')) == (1, 2))
         self.assertTrue(enabled('slowdown'))
         self.assertTrue(enabled('delay'))
         self.run_script('''const field = document.getElementById('what-if-topology');
             field.value = 'lab.yaml';
             field.dispatchEvent(new Event('input'));''')
         self.wait_for(lambda: not enabled('delay'))
+        self.assertIn('(the file has its own)', self.find('#what-if').text)
         self.assertTrue(enabled('bandwidth'))
+
+    def test_lists_what_nobody_can_ask_about(self):
+        self.open('live.html')
+        self.find('#what-if .refused summary').click()
+        self.assertIn('8 workers, sync <b> (dense): it drops workers.',
+                      self.find('#what-if .refused li').text)
+        self.assertEqual(self.find('#what-if .refused code').text, 'legacy-scenario --workers=8')
 
     def test_numbers_of_the_answer_stand_beside_the_sliders(self):
         self.open('live.html', 1280)
@@ -488,7 +503,7 @@ class StudyPageTest(unittest.TestCase):
     def test_what_if_of_a_file_says_how_to_serve_it(self):
         self.open('study.html')
         self.assertIn('legacy-study serve', self.find('#what-if .status').text)
-        self.assertFalse(self.find('#what-if-bandwidth').is_enabled())
+        self.assertEqual(self.browser.find_elements(By.CSS_SELECTOR, '#what-if input'), [])
         self.assertEqual(Handler.questions, [])
 
     def test_fits_narrow_and_wide_windows(self):

@@ -90,15 +90,17 @@ TEST_F(ServeTest, ServesTheReportAndWhatTheStudyHas) {
   const json groups = json::parse(running_->Get("/api/groups").body);
   EXPECT_EQ(groups, json::parse(R"({
       "groups": [
-        {"id": 0, "label": "4 workers, density 1%", "workers": 4,
+        {"id": 0, "label": "4 workers, density 1%", "kind": "workers", "workers": 4,
+         "unread": {},
          "defaults": {"bandwidth": "1Gbps", "delay": "20us", "topology": "star", "slowdown": 2.0,
                       "slow_workers": 1, "device_speed": 1.0, "codec_speed": 1.0,
                       "fidelity": "analytic"}},
-        {"id": 1, "label": "4 workers, density 10%", "workers": 4,
+        {"id": 1, "label": "4 workers, density 10%", "kind": "workers", "workers": 4,
+         "unread": {},
          "defaults": {"bandwidth": "1Gbps", "delay": "20us", "topology": "star", "slowdown": 2.0,
                       "slow_workers": 1, "device_speed": 1.0, "codec_speed": 1.0,
                       "fidelity": "analytic"}}],
-      "policies": ["dense", "topk"], "seeds": [1, 2]})"));
+      "refused": [], "policies": ["dense", "topk"], "seeds": [1, 2]})"));
 }
 
 TEST_F(ServeTest, Answers) {
@@ -189,6 +191,18 @@ TEST_F(ServeTest, StopsWhileItComputes) {
   while (!asked) std::this_thread::yield();
   std::this_thread::sleep_for(std::chrono::milliseconds(50));
   running.server().Stop();
+}
+
+// A page that asks again closes the connection of its last question.
+TEST_F(ServeTest, AClientThatGoesCancelsItsQuestion) {
+  {
+    const test::Connection gone(running_->port());
+    const std::string question = R"({"topology": "fat-tree:k=64"})";
+    gone.Send("POST /api/what-if HTTP/1.1\r\nHost: localhost\r\nContent-Length: " +
+              std::to_string(question.size()) + "\r\n\r\n" + question);
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+  EXPECT_EQ(Ask(R"({"bandwidth": "7Mbps"})").status, 200);
 }
 
 TEST_F(ServeTest, MayBeStoppedBeforeItRuns) {

@@ -1,14 +1,17 @@
-"""Checks a served study in a real browser.
+"""Checks served studies in a real browser.
 
-Usage: served_study_test.py LEGACY_STUDY LEGACY_REPLAY; exits with 77 (skipped) without a browser
-and its driver.
+Usage: served_study_test.py LEGACY_STUDY LEGACY_REPLAY LEGACY_FEDERATED; exits with 77 (skipped)
+without a browser and its driver.
 
-The what-if panel's sliders must change its curves to those of legacy-replay on the same network.
+The what-if panel's sliders must change its curves to those of legacy-replay, or of legacy-federated
+replay, on the same network.
 """
 
 import csv
+import json
 import pathlib
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -19,7 +22,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / 'analysis/study'))
 import study_page_test  # skips without a browser
 from selenium.webdriver.common.keys import Keys
 
-STUDY = '''
+ROOT = pathlib.Path(__file__).parents[3]
+WORKERS = '''
 study: {name: served}
 scenario:
   training: {model: lenet5, workers: 4, batch: 2, steps: 8, warmup_steps: 1, evaluate_every: 2,
@@ -37,13 +41,31 @@ switches: [s]
 links: [{a: a, b: s, rate: 1Gbps}, {a: b, b: s, rate: 1Gbps}, {a: c, b: s, rate: 1Gbps},
         {a: d, b: s, rate: 2Gbps}]
 '''
+# Houses have no places and no prices. Who counts `ahead` depends on the lines.
+CLIENTS = '''
+study: {name: served-clients}
+scenario:
+  training: {model: logistic, evaluate_every: 1, train_limit: 600, target: 12%}
+  federated: {per_round: 4, rounds: 4}
+  compression: {policies: [dense, topk]}
+grid:
+  where:
+    cases:
+      hospitals: {population: "ROOT/scenarios/federated/hospitals.population.yaml",
+                  topo: "regions:ROOT/topologies/hospitals.yaml"}
+      houses: {clients: 12}
+      ahead: {clients: 12, over-select: 1.5}
+'''
 CURVE = '''const {datasets} = Chart.getChart('what-if-canvas').data;
-    return datasets.find((one) => one.label === arguments[0]).data.map(({x, y}) => [x, y]);'''
+    return datasets.find((one) => one.label === arguments[0])?.data.map(({x, y}) => [x, y]);'''
 
 
-class ServedStudyTest(unittest.TestCase):
+class ServedStudy(unittest.TestCase):
+    """A study of a definition, trained, served, and open in the browser."""
+
     wait_for = study_page_test.StudyPageTest.wait_for
     find = study_page_test.StudyPageTest.find
+    definition = None
 
     @classmethod
     def setUpClass(cls):
@@ -52,7 +74,8 @@ class ServedStudyTest(unittest.TestCase):
         cls.folder = pathlib.Path(folder.name)
         cls.own_rates = cls.folder / 'own_rates.yaml'
         cls.own_rates.write_text(OWN_RATES)
-        (cls.folder / 'served.yaml').write_text(STUDY.replace('OWN_RATES', str(cls.own_rates)))
+        (cls.folder / 'served.yaml').write_text(
+            cls.definition.replace('OWN_RATES', str(cls.own_rates)).replace('ROOT', str(ROOT)))
         cls.study = cls.folder / 'study'
         subprocess.run([sys.argv[1], 'run', cls.folder / 'served.yaml', f'--out={cls.study}',
                         '--jobs=2'], check=True, capture_output=True)
@@ -62,59 +85,131 @@ class ServedStudyTest(unittest.TestCase):
         cls.browser = study_page_test.open_browser()
         cls.addClassCleanup(cls.browser.quit)
 
-    def address(self):
+    def open(self):
         said = ''
         for line in self.server.stdout:
             said += line
             if found := re.search(r'http://\S+', line):
-                return found[0]
+                self.browser.get(found[0])
+                status = self.find('#what-if .status')
+                self.wait_for(lambda: status.text.startswith('Answered'))
+                return said
         self.fail(said)
 
-    def replayed(self, policy, bandwidth):
-        """Returns the curve that legacy-replay leaves, [seconds, accuracy] by evaluation."""
-        training = next(path.parent for path in self.study.glob('trainings/*/manifest.json')
-                        if f'"{policy}"' in path.read_text().split('"policies"')[1].split(']')[0])
+    def curve(self, policy):
+        return self.browser.execute_script(CURVE, policy)
+
+    def set(self, control, value):
+        self.browser.execute_script('''const control = document.getElementById(arguments[0]);
+            control.value = arguments[1];
+            control.dispatchEvent(new Event(control.tagName === 'SELECT' ? 'change' : 'input'));''',
+                                    f'what-if-{control}', str(value))
+
+    def training_of(self, policy, **federated):
+        """Returns the folder of a training, by its policy and options of federated learning."""
+        for path in self.study.glob('trainings/*/manifest.json'):
+            manifest = json.loads(path.read_text())
+            options = manifest['configuration'].get('federated', {})
+            if manifest['policies'] == [policy] and federated.items() <= options.items():
+                return path.parent
+        self.fail(f'no training of {policy}')
+
+    def replayed(self, command):
+        """Returns the curve that a replay leaves, [seconds, accuracy] by evaluation."""
         run = self.folder / 'replay'
-        subprocess.run([sys.argv[2], training, f'--bandwidth={bandwidth}bps', '--topo=star',
-                        '--stragglers=none',
-                        '--fidelity=flow', f'--out={run}', '--overwrite', '--pictures=off'],
-                        check=True,
+        subprocess.run([*command, f'--out={run}', '--overwrite', '--pictures=off'], check=True,
                        capture_output=True)
         with open(run / 'evaluations.csv') as file:
             return [[float(row['simulated_seconds']), float(row['test_accuracy'])]
                     for row in csv.DictReader(file)]
 
-    def test_sliders_show_what_the_engine_gives(self):
-        self.browser.get(self.address())
-        status = self.find('#what-if .status')
-        self.wait_for(lambda: status.text.startswith('Answered'))
-        before = self.browser.execute_script(CURVE, 'dense')
-        self.find('#what-if-bandwidth').send_keys(Keys.ARROW_RIGHT)
-        self.wait_for(lambda: self.browser.execute_script(CURVE, 'dense') != before)
-        bandwidth = round(float(self.find('#what-if-bandwidth-number').get_attribute('value'))
-                          * 1e6)
-        self.assertGreater(bandwidth, 100_000_000)
-        for policy in ('dense', 'topk'):
-            expected = self.replayed(policy, bandwidth)
-            shown = self.browser.execute_script(CURVE, policy)
-            self.assertEqual(len(shown), len(expected))
-            for (seconds, accuracy), (x, y) in zip(expected, shown):
-                self.assertAlmostEqual(x / seconds, 1, delta=1e-9)
-                self.assertAlmostEqual(y, accuracy, delta=1e-9)
-        # A topology file that gives every link its rate leaves the slider of the rate no effect.
-        slider = self.find('#what-if-bandwidth')
-        self.assertTrue(slider.is_enabled())
-        self.browser.execute_script('''const field = document.getElementById('what-if-topology');
-            field.value = arguments[0];
-            field.dispatchEvent(new Event('input'));''', str(self.own_rates))
-        self.wait_for(lambda: not slider.is_enabled())
-        self.assertTrue(self.find('#what-if-delay').is_enabled())
+    def assert_shows(self, policy, expected):
+        def as_expected():
+            shown = self.curve(policy)
+            return len(shown) == len(expected) and all(
+                abs(x / seconds - 1) < 1e-9 and abs(y - accuracy) < 1e-9
+                for (seconds, accuracy), (x, y) in zip(expected, shown))
+        self.wait_for(as_expected)  # the answer to the last of several changes comes last
+
+    def close(self):
         errors = [entry for entry in self.browser.get_log('browser')
                   if entry['level'] in ('SEVERE', 'WARNING')]
         self.assertEqual(errors, [])
         self.server.send_signal(signal.SIGINT)
         self.assertEqual(self.server.wait(10), 0)
 
+
+class WorkersTest(ServedStudy):
+    definition = WORKERS
+
+    def test_sliders_show_what_the_engine_gives(self):
+        self.open()
+        before = self.curve('dense')
+        self.assertIsNone(self.curve('dense, study'))
+        self.find('#what-if-bandwidth').send_keys(Keys.ARROW_RIGHT)
+        self.wait_for(lambda: self.curve('dense') != before)
+        self.assertEqual(self.curve('dense, study'), before)
+        bandwidth = round(float(self.find('#what-if-bandwidth-number').get_attribute('value'))
+                          * 1e6)
+        self.assertGreater(bandwidth, 100_000_000)
+        for policy in ('dense', 'topk'):
+            self.assert_shows(policy, self.replayed(
+                [sys.argv[2], self.training_of(policy), f'--bandwidth={bandwidth}bps',
+                 '--topo=star', '--stragglers=none', '--fidelity=flow']))
+        # A topology file that gives every link its rate leaves the slider of the rate no effect.
+        slider = self.find('#what-if-bandwidth')
+        self.assertTrue(slider.is_enabled())
+        self.set('topology', self.own_rates)
+        self.wait_for(lambda: not slider.is_enabled())
+        self.assertTrue(self.find('#what-if-delay').is_enabled())
+        self.close()
+
+
+class ClientsTest(ServedStudy):
+    definition = CLIENTS
+
+    def test_sliders_show_what_the_replay_gives(self):
+        said = self.open()
+        self.assertIn('where ahead: federated.over_select: who arrives first depends', said)
+        hospitals = self.curve('dense')
+        self.find('#what-if-up_rates').send_keys(Keys.ARROW_LEFT)
+        self.set('server_at', 'aws:us-east-1')
+        self.set('packet_loss-number', 0.1)
+        self.wait_for(lambda: self.curve('dense') != hospitals)
+        self.assertEqual(self.curve('dense, study'), hospitals)
+        rates = float(self.find('#what-if-up_rates-number').get_attribute('value'))
+        self.assertLess(rates, 1)
+        lines = [f'--population={ROOT}/scenarios/federated/hospitals.population.yaml',
+                 f'--topo=regions:{ROOT}/topologies/hospitals.yaml', '--fidelity=flow',
+                 f'--up-rates={rates}', '--packet-loss=0.001', '--at=aws:us-east-1']
+        for policy in ('dense', 'topk'):
+            self.assert_shows(policy, self.replayed(
+                [sys.argv[3], 'replay', self.training_of(policy, clients='10'), *lines]))
+        head = [cell.text for cell in self.browser.find_elements('css selector',
+                                                                 '#what-if thead th')]
+        self.assertEqual(head[4:], ['Round', 'Download', 'Work', 'Upload', 'Wait',
+                                    'USD to target'])
+        self.assertIn('study', self.find('#what-if tbody td').text)
+
+        # Lines that meet in one switch have no places, and nothing there has a price.
+        self.set('group', 1)
+        for key in ('core_rates', 'core_delays', 'server_at', 'prices'):
+            self.wait_for(lambda: not self.find(f'#what-if-{key}').is_enabled())
+        self.assertIn('no topology', self.find('#what-if').text)
+        self.assertTrue(self.find('#what-if-up_rates').is_enabled())
+
+        # What nobody can ask about names the command that plans it.
+        self.find('#what-if .refused summary').click()
+        train, plan = (code.text for code in
+                       self.browser.find_elements('css selector', '#what-if .refused code'))
+        self.assertIn('--over-select=1.5', train)
+        planned = subprocess.run([sys.argv[3], *shlex.split(plan)[1:]], check=True, text=True,
+                                 capture_output=True)
+        self.assertIn('4 of 4 versions', planned.stdout)
+        self.close()
+
+
+del ServedStudy  # it is no test
 
 if __name__ == '__main__':
     unittest.main(argv=sys.argv[:1], verbosity=2)

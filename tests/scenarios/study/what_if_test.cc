@@ -18,8 +18,10 @@
 namespace legacy::what_if_test {
 namespace {
 
+using ::testing::_;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Pair;
 using ::testing::StartsWith;
 
 constexpr double kLong = 600;
@@ -190,6 +192,7 @@ TEST_F(WhatIfTest, RefusesInvalidQuestions) {
       {R"({"slowdown": 0.5})", "factor"},
       {R"({"device_speed": 0})", "clock.device_speed: got '0'"},
       {R"({"codec_speed": -2})", "clock.codec_speed: got '-2'"},
+      {R"({"up_rates": 2})", "question: got 'up_rates'; allowed: of a group of workers: group, "},
   };
   for (const auto& [question, message] : cases) {
     EXPECT_THAT(Refusal(question), HasSubstr(message)) << question;
@@ -243,8 +246,12 @@ TEST_F(WhatIfTest, TellsWhichOptionsATopologyFileDoesNotRead) {
     return WhatIf(std::move(study), 1).Unread(question);
   };
   EXPECT_THAT(unread(""), ElementsAre());
-  EXPECT_THAT(unread(", rate: 1Gbps"), ElementsAre("bandwidth"));
-  EXPECT_THAT(unread(", rate: 1Gbps, delay: 5us"), ElementsAre("bandwidth", "delay"));
+  EXPECT_THAT(unread(", rate: 1Gbps"),
+              ElementsAre(Pair("bandwidth",
+                               "the topology file gives every link a bandwidth of its "
+                               "own")));
+  EXPECT_THAT(unread(", rate: 1Gbps, delay: 5us"),
+              ElementsAre(Pair("bandwidth", _), Pair("delay", _)));
   EXPECT_THAT(what_if_->Unread({}), ElementsAre());
 }
 

@@ -27,9 +27,9 @@ grid:
 
 class SmallStudy {
  public:
-  explicit SmallStudy(const std::string& name)
+  explicit SmallStudy(const std::string& name, const std::string& definition = kSmallStudy)
       : folder(std::filesystem::temp_directory_path() / (name + "-" + std::to_string(getpid()))),
-        plan(PlanStudy(ParseStudy(kSmallStudy, "small"))) {
+        plan(PlanStudy(ParseStudy(definition, "small"))) {
     std::filesystem::remove_all(folder);
     std::filesystem::create_directories(folder);
     for (const PlannedTraining& training : plan.trainings) Train(folder, training);
