@@ -73,8 +73,10 @@ WhatIfRound RoundOf(const std::vector<analysis::RoundRow>& rounds, double total)
   const auto mean = [](const std::vector<double>& values) {
     return values.empty() ? 0 : analysis::SpreadOf(values).mean;
   };
-  WhatIfRound round = {
-      .download = mean(figures.down), .work = mean(figures.work), .upload = mean(figures.up)};
+  WhatIfRound round;
+  round.download = mean(figures.down);
+  round.work = mean(figures.work);
+  round.upload = mean(figures.up);
   round.wait = std::max(0.0, total - round.download - round.work - round.upload);
   return round;
 }
