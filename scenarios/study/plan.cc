@@ -7,7 +7,7 @@
 #include "base/parse.h"
 #include "scenarios/federated/federated_scenario.h"
 #include "scenarios/federated/learner.h"
-#include "scenarios/federated/run.h"
+#include "scenarios/federated/run/replay.h"
 #include "scenarios/options/methods.h"
 #include "scenarios/run/manifest.h"
 #include "scenarios/run/replay.h"

@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/number.h"
 #include "base/parse.h"
-#include "scenarios/federated/run.h"
+#include "scenarios/federated/run/replay.h"
 #include "scenarios/run/replay.h"
 #include "scenarios/study/what_if_kinds.h"
 

@@ -11,7 +11,7 @@
 #include "analysis/run_directory.h"
 #include "base/number.h"
 #include "scenarios/federated/learner.h"
-#include "scenarios/federated/run.h"
+#include "scenarios/federated/run/replay.h"
 #include "scenarios/run/recording.h"
 #include "scenarios/run/replay.h"
 #include "scenarios/study/shell.h"

@@ -5,7 +5,8 @@
 
 #include "analysis/summary.h"
 #include "base/error.h"
-#include "scenarios/federated/run.h"
+#include "scenarios/federated/run/replay.h"
+#include "scenarios/federated/run/run.h"
 #include "scenarios/run/comparison.h"
 #include "scenarios/run/replay.h"
 

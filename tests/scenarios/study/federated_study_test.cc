@@ -6,7 +6,7 @@
 #include <filesystem>
 
 #include "analysis/run_directory.h"
-#include "scenarios/federated/run.h"
+#include "scenarios/federated/run/run.h"
 #include "scenarios/study/plan.h"
 #include "scenarios/study/work.h"
 #include "tests/message_of.h"

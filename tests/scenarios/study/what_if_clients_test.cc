@@ -12,7 +12,7 @@
 
 #include "analysis/run_directory.h"
 #include "analysis/summary.h"
-#include "scenarios/federated/run.h"
+#include "scenarios/federated/run/replay.h"
 #include "scenarios/study/what_if.h"
 #include "scenarios/study/what_if_study.h"
 #include "tests/message_of.h"

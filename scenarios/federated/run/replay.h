@@ -1,6 +1,4 @@
-// A federated run compares methods: each of them trains with each seed over its own simulated
-// network, and leaves one run directory (docs/results-format.md). What does not depend on the
-// network can be recorded, and timed again over another one.
+// Replays time a recorded run over another network.
 #pragma once
 
 #include <cstdio>
@@ -11,30 +9,10 @@
 #include "analysis/run_directory.h"
 #include "base/program.h"
 #include "scenarios/federated/recorded_learners.h"
+#include "scenarios/federated/run/comparing.h"
 #include "scenarios/options/scenario.h"
-#include "scenarios/run/manifest.h"
 
 namespace legacy {
-
-// A FederatedRunResult is the result of a run, and why a training ended before all of its versions
-// were made.
-struct FederatedRunResult {
-  RunResult run;
-  std::string stopped;  // "": none did
-};
-
-// A FederatedControl says how a run is started and reached.
-struct FederatedControl {
-  const StopFlag& stop;  // other than 0: the run ends with the version in work
-  bool resume = false;   // true: goes on with the run in scenario.out
-  // Counts requests for a checkpoint; null: none come.
-  const StopFlag* requests = nullptr;
-};
-
-// Runs the scenario, with progress on `log`. Throws Error on scenarios that are not valid, and
-// leaves no files then.
-FederatedRunResult RunFederated(const Scenario& scenario, const std::string& command_line,
-                                const FederatedControl& control, std::FILE* log);
 
 // Returns the scenario from which options of a replay start: the recorded one with a new run
 // directory. Throws Error where the folder has no record.

@@ -1,0 +1,36 @@
+// The learner of a training, with a server or without one, and its simulation.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "base/program.h"
+#include "scenarios/federated/learner.h"
+#include "scenarios/federated/plan.h"
+#include "scenarios/options/scenario.h"
+
+namespace legacy {
+
+// A Made is a learner with a server, or one without.
+struct Made {
+  std::unique_ptr<FederatedLearner> tasks;
+  std::unique_ptr<ExchangeLearner> exchange;
+
+  Learner& Any() const {
+    if (exchange) return *exchange;
+    return *tasks;
+  }
+};
+
+// Makes the learner of a method and seed, for a request with an exchange or without one. `tasks`
+// and `exchanges`, of which it takes the one that fits, may be null.
+Made MakeLearner(FederatedLearners& learners, const FederatedMethod& row, uint64_t seed,
+                 PlanRequest& request, const std::string& states, TaskRecorder* tasks,
+                 TrafficRecorder* exchanges);
+
+// Simulates the training of a learner, of which `listener` hears.
+Plan Simulate(const Scenario& scenario, const FederatedLearners& learners,
+              const FederatedMethod& row, const PlanRequest& request, const Made& made,
+              PlanListener& listener, const StopFlag& stop);
+
+}  // namespace legacy

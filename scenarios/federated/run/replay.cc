@@ -1,0 +1,167 @@
+#include "scenarios/federated/run/replay.h"
+
+#include <filesystem>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+#include "scenarios/federated/federated_scenario.h"
+#include "scenarios/federated/learner.h"
+#include "scenarios/federated/run/learner_run.h"
+#include "scenarios/federated/run/training_writer.h"
+#include "scenarios/options/target.h"
+#include "scenarios/run/replay.h"
+#include "scenarios/run/run_sink.h"
+
+namespace legacy {
+namespace {
+
+namespace fs = std::filesystem;
+
+}  // namespace
+
+Scenario FederatedReplayDefaults(const std::string& directory) {
+  const fs::path manifest = fs::path(directory) / "manifest.json";
+  if (!fs::exists(manifest) || !fs::exists(fs::path(directory) / kTrafficFile)) {
+    throw Error("replay", directory, "the folder of a run with --record");
+  }
+  Scenario scenario = ResumeDefaults(directory);
+  if (!scenario.federated) {
+    throw Error("replay", directory, "a run of legacy-federated; legacy-replay takes this one");
+  }
+  scenario.out.clear();
+  scenario.record = false;
+  return scenario;
+}
+
+bool MayFederatedReplayChange(const std::string& key) {
+  if (key == "run.record") return true;
+  if (!key.starts_with("federated.")) return MayReplayChange(key);
+  for (const FederatedOption& option : FederatedOptionRows()) {
+    if (option.Key() == key) return DescribesLines(option.name);
+  }
+  return false;
+}
+
+std::shared_ptr<const FederatedRecording> ReadFederatedRecording(const std::string& directory) {
+  auto recording = std::make_shared<FederatedRecording>();
+  recording->scenario = FederatedReplayDefaults(directory);
+  recording->run = analysis::ReadRunDirectory(directory);
+  const fs::path path = fs::path(directory) / kTrafficFile;
+  if (recording->scenario.federated->at("exchange") == "server") {
+    recording->record = ReadTaskRecord(path);
+  } else {
+    recording->exchanges = ReadTraffic(path);
+  }
+  return recording;
+}
+
+namespace {
+
+// Ends a training that was stopped.
+struct TrainingStopped {};
+
+// A StoppableTraining ends, by throwing TrainingStopped, once `stopped` returns true.
+class StoppableTraining : public TrainingWriter {
+ public:
+  StoppableTraining(const Scenario& scenario, const PlanRequest& request, const std::string& name,
+                    uint64_t seed, Learner& learner, int64_t parameters, RunSink& sink,
+                    const std::function<bool()>& stopped)
+      : TrainingWriter(scenario, request, name, seed, learner, parameters, sink, nullptr, {},
+                       [](const Resumption&) {}),
+        stopped_(stopped) {}
+
+  void OnTransfer() override { Check(); }
+  void OnRound(const PlannedRound& round) override {
+    Check();
+    TrainingWriter::OnRound(round);
+  }
+
+ private:
+  void Check() const {
+    if (stopped_()) throw TrainingStopped();
+  }
+
+  const std::function<bool()>& stopped_;
+};
+
+// Throws Error where `scenario` describes another training than the recorded one, or what is learnt
+// would depend on its network.
+void CheckFederatedReplay(const Scenario& recorded, const Scenario& scenario) {
+  const std::string why = ", as recorded: it belongs to the training";
+  const std::string &exchange = scenario.federated->at("exchange"),
+                    &known = recorded.federated->at("exchange");
+  if ((exchange == "server") != (known == "server")) {
+    throw Error("federated.exchange", exchange,
+                (known == "server" ? known : "a collective such as " + known) + why);
+  }
+  CheckUnchanged(scenario, recorded, MayFederatedReplayChange,
+                 [&](const std::string& value) { return value + why; });
+  const std::vector<std::string> couplings = CouplingsOf(scenario);
+  if (couplings.empty()) return;
+  throw Error("replay: what is learnt would depend on the network: " + couplings.front());
+}
+
+}  // namespace
+
+analysis::RunDirectory ReplayFederatedRows(std::shared_ptr<const FederatedRecording> recording,
+                                           const Scenario& scenario, const StopFlag& stop) {
+  return ReplayFederatedRows(std::move(recording), scenario, [&stop] { return stop != 0; });
+}
+
+analysis::RunDirectory ReplayFederatedRows(std::shared_ptr<const FederatedRecording> recording,
+                                           const Scenario& scenario,
+                                           const std::function<bool()>& stopped) {
+  CheckFederatedReplay(recording->scenario, scenario);
+  analysis::RunDirectory run;
+  run.manifest = recording->run.manifest;
+  run.manifest.target = TargetAmong(scenario, run.manifest.metrics);
+  run.manifest.fidelity = scenario.fidelity.text();
+  MemorySink sink(run);
+  const StopFlag never = 0;
+  const auto learners =
+      RecordedLearners(std::move(recording), scenario, TrainingHash(TrainingDocument(scenario)));
+  const auto replay = [&](const FederatedMethod& row, uint64_t seed) {
+    PlanRequest request = RequestOf(scenario, seed);
+    const Made made = MakeLearner(*learners, row, seed, request, "", nullptr, nullptr);
+    StoppableTraining training(scenario, request, row.name, seed, made.Any(),
+                               run.manifest.parameters, sink, stopped);
+    const Plan plan = Simulate(scenario, *learners, row, request, made, training, never);
+    training.Finish(plan, request.fidelity);
+  };
+  try {
+    for (int s = 0; s < scenario.seeds; ++s) {
+      for (const FederatedMethod& row : FederatedMethodsOf(scenario)) {
+        replay(row, scenario.seed + s);
+      }
+    }
+  } catch (const TrainingStopped&) {
+  }
+  return run;
+}
+
+FederatedRunResult ReplayFederated(const std::string& directory, const Scenario& scenario,
+                                   const std::string& command_line, const StopFlag& stop,
+                                   std::FILE* log) {
+  const auto recording = ReadFederatedRecording(directory);
+  CheckFederatedReplay(recording->scenario, scenario);
+  std::error_code missing;
+  if (fs::equivalent(scenario.out, directory, missing)) {
+    throw Error("--out", scenario.out, "another folder than that of the recording");
+  }
+  const std::unique_ptr<FederatedLearners> learners =
+      RecordedLearners(recording, scenario, TrainingHash(TrainingDocument(scenario)));
+  const FederatedControl control{.stop = stop};
+  const FederatedComparison run = {.scenario = scenario,
+                                   .program = "legacy-federated",
+                                   .command_line = command_line,
+                                   .methods = FederatedMethodsOf(scenario),
+                                   .learners = *learners,
+                                   .couplings = {},
+                                   .trains = false,
+                                   .control = control,
+                                   .log = log};
+  return RunComparison(run);
+}
+
+}  // namespace legacy
