@@ -32,8 +32,6 @@
 namespace legacy::fabric
 {
 
-inline constexpr Picoseconds kPicosecondsPerNs = 1000;
-inline constexpr double kPicosecondsPerSecond = 1e12;
 /// A timer that is not set.
 inline constexpr Picoseconds kNoTimer = INT64_MAX;
 /// A window that is never full.

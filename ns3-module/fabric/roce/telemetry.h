@@ -20,6 +20,9 @@ namespace legacy::fabric
 /// Times of NICs and of congestion control. 2^63 ps are 106 days.
 using Picoseconds = int64_t;
 
+inline constexpr Picoseconds kPicosecondsPerNs = 1000;
+inline constexpr double kPicosecondsPerSecond = 1e12;
+
 /// An IntRecord is what one switch port says of itself, in full precision.
 struct IntRecord
 {

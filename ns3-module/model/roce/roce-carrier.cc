@@ -20,13 +20,13 @@ namespace packet
 
 using namespace ns3;
 using fabric::Flow;
+using fabric::kPicosecondsPerNs;
+using fabric::kPicosecondsPerSecond;
 using fabric::RoceSettings;
 
 namespace
 {
 
-constexpr Picoseconds kPerNs = 1000;
-constexpr double kPerSecond = 1e12;
 /// Number of messages that a description names.
 constexpr std::size_t kNamedMessages = 8;
 
@@ -60,7 +60,7 @@ RoceCarrier::RoceCarrier(const fabric::Topology* topology,
 {
     const bool lossless = settings.pfc && settings.watchdog == 0 && !m_network.IsLossy();
     const fabric::TimeNs automatic = lossless ? RoceSettings::kLosslessRto : RoceSettings::kRto;
-    m_rto = (settings.rto > 0 ? settings.rto : automatic) * kPerNs;
+    m_rto = (settings.rto > 0 ? settings.rto : automatic) * kPicosecondsPerNs;
     AssignStreams(0);
 }
 
@@ -94,7 +94,7 @@ uint32_t RoceCarrier::Open(int source, int destination, uint16_t lane)
     pair->path.switches = static_cast<int>(pair->way.size()) - 1;
     pair->path.roundTrip = RoundTrip(*pair);
     const double product =
-        pair->path.lineRate * static_cast<double>(pair->path.roundTrip) / kPerSecond / 8;
+        pair->path.lineRate * static_cast<double>(pair->path.roundTrip) / kPicosecondsPerSecond / 8;
     if (m_settings.windowIsBdp)
     {
         pair->windowLimit = std::max(product, 2.0 * static_cast<double>(pair->path.frameBytes));
@@ -127,8 +127,8 @@ Picoseconds RoceCarrier::RoundTrip(const QueuePair& pair) const
         for (const DirectedLink link : way)
         {
             const bool toSwitch = !m_topology->IsHost(m_topology->To(link));
-            time += m_topology->LinkOf(link).delay * kPerNs +
-                    (toSwitch ? m_settings.switchDelay * kPerNs : 0) +
+            time += m_topology->LinkOf(link).delay * kPicosecondsPerNs +
+                    (toSwitch ? m_settings.switchDelay * kPicosecondsPerNs : 0) +
                     m_network.SerialisationOf(link, wire);
         }
     };
@@ -531,8 +531,8 @@ void RoceCarrier::OnTimeout(uint32_t number)
     {
         OnFailure("queue pair " + NameOf(pair) + ": nothing acknowledged in " +
                   std::to_string(m_settings.retries + 1) + " time-outs in a row, at " +
-                  fabric::FormatTime(now / kPerNs) + "; " + std::to_string(pair.acked) + " of " +
-                  std::to_string(pair.end) + " frames are" + DescribeBlocked());
+                  fabric::FormatTime(now / kPicosecondsPerNs) + "; " + std::to_string(pair.acked) +
+                  " of " + std::to_string(pair.end) + " frames are" + DescribeBlocked());
         return;
     }
     ++pair.timeouts;

@@ -15,7 +15,7 @@ namespace packet
 
 using fabric::Picoseconds;
 
-/// What events are about.
+/// Says what an event is about.
 enum class RoceEventKind : uint8_t
 {
     Arrive,       ///< a frame is whole at the end of a link; a: link, b: frame

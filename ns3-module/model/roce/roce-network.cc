@@ -15,6 +15,7 @@ namespace legacy
 namespace packet
 {
 
+using fabric::kPicosecondsPerNs;
 using fabric::RoceClass;
 using fabric::RoceSettings;
 
@@ -22,9 +23,6 @@ namespace
 {
 
 constexpr int64_t kPerSecond = 1'000'000'000'000; ///< picoseconds
-constexpr Picoseconds kPerNs = 1000;
-/// How long something is paused without a byte before a deadlock is looked for.
-constexpr Picoseconds kStillness = 1'000'000'000;
 
 Picoseconds RoundedUp(__int128 numerator, int64_t denominator)
 {
@@ -66,9 +64,9 @@ RoceNetwork::RoceNetwork(const fabric::Topology* topology,
         Port& port = m_ports[link];
         port.rate = from.rateBps;
         port.perByte = 8 * kPerSecond % port.rate == 0 ? 8 * kPerSecond / port.rate : 0;
-        port.wireDelay = topology->LinkOf(link).delay * kPerNs;
+        port.wireDelay = topology->LinkOf(link).delay * kPicosecondsPerNs;
         const bool toSwitch = !topology->IsHost(topology->To(link));
-        port.delay = port.wireDelay + (toSwitch ? settings.switchDelay * kPerNs : 0);
+        port.delay = port.wireDelay + (toSwitch ? settings.switchDelay * kPicosecondsPerNs : 0);
         port.errorRate = from.errorRate;
         port.queueLimit = from.queueBytes;
         port.marks = settings.ecn && !topology->IsHost(topology->From(link));
@@ -83,7 +81,7 @@ RoceNetwork::RoceNetwork(const fabric::Topology* topology,
     }
     if (settings.storm)
     {
-        ScheduleRoce(this, settings.storm->from * kPerNs, RoceEventKind::Storm, 0, 0);
+        ScheduleRoce(this, settings.storm->from * kPicosecondsPerNs, RoceEventKind::Storm, 0, 0);
     }
 }
 
@@ -322,7 +320,7 @@ bool RoceNetwork::Loses(DirectedLink link, const Frame& frame)
 
 void RoceNetwork::Occupy(Port& port, Picoseconds start, Picoseconds time)
 {
-    constexpr Picoseconds kWindow = fabric::kPeakWindow * kPerNs;
+    constexpr Picoseconds kWindow = fabric::kPeakWindow * kPicosecondsPerNs;
     port.busy += time;
     while (time > 0)
     {
@@ -421,7 +419,7 @@ void RoceNetwork::Drop(DirectedLink link, uint32_t frame, bool lossless)
     {
         const int node = m_topology->From(link);
         m_ends->OnFailure("switch " + m_topology->NodeName(node) + " at " +
-                          fabric::FormatTime(RoceNow() / kPerNs) +
+                          fabric::FormatTime(RoceNow() / kPicosecondsPerNs) +
                           ": no room for a frame of the lossless class, as its headroom is too "
                           "small (roce:headroom=auto reckons it, pfc-drops=allow goes on)");
     }
@@ -482,231 +480,6 @@ void RoceNetwork::Mark(DirectedLink link, uint32_t frame, int64_t queued)
 }
 
 // ---------------------------------------------------------------------------------------------
-// Pauses
-// ---------------------------------------------------------------------------------------------
-
-Picoseconds RoceNetwork::PauseTime(DirectedLink link, int quanta) const
-{
-    constexpr int64_t kQuantum = 512; // bit times
-    return RoundedUp(__int128{kQuantum} * quanta * kPerSecond, m_ports[link].rate);
-}
-
-void RoceNetwork::SendPause(DirectedLink cause, Picoseconds from)
-{
-    Port& port = m_ports[cause];
-    Port& reverse = m_ports[cause ^ 1];
-    port.pausing = true;
-    ++port.renewal;
-    reverse.pausePending = true;
-    reverse.pauseQuanta = m_settings.quanta;
-    reverse.pauseFrom = from;
-    ScheduleRoce(this,
-                 RoceNow() + PauseTime(cause, m_settings.quanta) / 2,
-                 RoceEventKind::Renew,
-                 static_cast<uint32_t>(cause),
-                 port.renewal);
-    Serve(cause ^ 1);
-}
-
-void RoceNetwork::SendResume(DirectedLink cause, Picoseconds from)
-{
-    Port& reverse = m_ports[cause ^ 1];
-    m_ports[cause].pausing = false;
-    reverse.pausePending = true;
-    reverse.pauseQuanta = 0;
-    reverse.pauseFrom = from;
-    Serve(cause ^ 1);
-}
-
-void RoceNetwork::OnPause(DirectedLink link, int quanta, Picoseconds at)
-{
-    Port& port = m_ports[link];
-    if (quanta == 0)
-    {
-        if (port.paused)
-        {
-            ++m_resumes;
-            EndPause(link, at);
-        }
-        return;
-    }
-    port.pausedUntil = at + PauseTime(link, quanta);
-    ScheduleRoce(this, port.pausedUntil, RoceEventKind::PauseEnd, static_cast<uint32_t>(link), 0);
-    if (port.paused)
-    {
-        return;
-    }
-    port.paused = true;
-    port.pausedSince = at;
-    ++port.pauses;
-    ++port.pause;
-    port.root = RootOf(link);
-    if (m_settings.watchdog > 0 && !m_topology->IsHost(m_topology->From(link)))
-    {
-        ScheduleRoce(this,
-                     at + m_settings.watchdog * kPerNs,
-                     RoceEventKind::Watchdog,
-                     static_cast<uint32_t>(link),
-                     port.pause);
-    }
-    if (!m_checking)
-    {
-        m_checking = true;
-        ScheduleRoce(this, at + kStillness, RoceEventKind::CheckWaiting, 0, 0);
-    }
-}
-
-void RoceNetwork::EndPause(DirectedLink link, Picoseconds at)
-{
-    Port& port = m_ports[link];
-    const Picoseconds time = at - port.pausedSince;
-    port.paused = false;
-    port.dropping = false;
-    port.pausedTime += time;
-    port.resumed = at;
-    const auto known = std::find_if(port.roots.begin(),
-                                    port.roots.end(),
-                                    [&](const auto& root) { return root.first == port.root; });
-    if (known == port.roots.end())
-    {
-        port.roots.emplace_back(port.root, time);
-    }
-    else
-    {
-        known->second += time;
-    }
-    Serve(link);
-}
-
-DirectedLink RoceNetwork::RootOf(DirectedLink link) const
-{
-    const std::vector<int64_t>& at = m_ports[link].at;
-    const auto most = std::max_element(at.begin(), at.end());
-    if (most == at.end() || *most == 0)
-    {
-        return link; // a card pauses it
-    }
-    const DirectedLink out = m_topology->Out(m_topology->To(link))[most - at.begin()];
-    return m_ports[out].paused ? m_ports[out].root : out;
-}
-
-void RoceNetwork::Bite(DirectedLink link)
-{
-    Port& port = m_ports[link];
-    port.dropping = true;
-    Picoseconds from = RoceNow();
-    for (uint32_t frame = PickQueued(link, RoceClass::Data, from); frame != Frame::kNone;
-         frame = PickQueued(link, RoceClass::Data, from))
-    {
-        ++m_bitten;
-        Drop(link, frame, false);
-    }
-}
-
-void RoceNetwork::SendStorm()
-{
-    const fabric::RoceStorm& storm = *m_settings.storm;
-    const std::vector<int>& hosts = m_topology->Hosts();
-    if (storm.host >= static_cast<int>(hosts.size()))
-    {
-        m_ends->OnFailure("roce: storm: host " + std::to_string(storm.host) + " of " +
-                          std::to_string(hosts.size()));
-        return;
-    }
-    const Picoseconds end = (storm.from + storm.length) * kPerNs;
-    const Picoseconds now = RoceNow();
-    const DirectedLink link = m_topology->Out(hosts[storm.host]).front();
-    Port& port = m_ports[link];
-    port.pausePending = true;
-    port.pauseQuanta = now < end ? m_settings.quanta : 0;
-    port.pauseFrom = now;
-    if (now < end)
-    {
-        ScheduleRoce(this,
-                     std::min(end, now + PauseTime(link, m_settings.quanta) / 2),
-                     RoceEventKind::Storm,
-                     0,
-                     0);
-    }
-    Serve(link);
-}
-
-void RoceNetwork::CheckWaiting()
-{
-    m_checking = false;
-    const Picoseconds now = RoceNow();
-    const auto still = [&](DirectedLink link)
-    {
-        const Port& port = m_ports[link];
-        return port.paused && now - std::max(port.pausedSince, port.lastData) >= kStillness;
-    };
-    enum State : uint8_t
-    {
-        kNew,
-        kOpen,
-        kDone
-    };
-    std::vector<State> states(m_ports.size(), kNew);
-    std::vector<DirectedLink> way;
-    // Follows from a port to the ports of the next switch in which its frames wait.
-    const std::function<bool(DirectedLink)> follow = [&](DirectedLink link)
-    {
-        states[link] = kOpen;
-        way.push_back(link);
-        const std::vector<int64_t>& at = m_ports[link].at;
-        for (std::size_t i = 0; i < at.size(); ++i)
-        {
-            const DirectedLink next =
-                at[i] > 0 ? m_topology->Out(m_topology->To(link))[i] : DirectedLink{-1};
-            if (next < 0 || !still(next) || states[next] == kDone)
-            {
-                continue;
-            }
-            if (states[next] == kOpen)
-            {
-                way.erase(way.begin(), std::find(way.begin(), way.end(), next));
-                return true;
-            }
-            if (follow(next))
-            {
-                return true;
-            }
-        }
-        way.pop_back();
-        states[link] = kDone;
-        return false;
-    };
-    bool any = false;
-    for (DirectedLink link = 0; link < static_cast<DirectedLink>(m_ports.size()); ++link)
-    {
-        any = any || m_ports[link].paused;
-        if (still(link) && states[link] == kNew && follow(link))
-        {
-            std::string text = "PFC deadlock at " + fabric::FormatTime(now / kPerNs) + ": ";
-            for (const DirectedLink waiting : way)
-            {
-                text += m_topology->LinkName(waiting) + " waits for ";
-            }
-            m_ends->OnFailure(text + m_topology->LinkName(way.front()));
-            return;
-        }
-    }
-    if (any)
-    {
-        m_checking = true;
-        ScheduleRoce(this, now + kStillness, RoceEventKind::CheckWaiting, 0, 0);
-    }
-}
-
-std::string RoceNetwork::DescribePause(DirectedLink link) const
-{
-    const Port& port = m_ports[link];
-    return port.paused ? "paused since " + fabric::FormatTime(port.pausedSince / kPerNs) +
-                             " by the queue of " + m_topology->LinkName(port.root)
-                       : "not paused";
-}
-
-// ---------------------------------------------------------------------------------------------
 // Counters
 // ---------------------------------------------------------------------------------------------
 
@@ -752,13 +525,13 @@ std::vector<fabric::LinkCounters> RoceNetwork::GetCounters() const
         counter.drops = port.drops;
         counter.marks = port.marked;
         counter.maxQueueBytes = port.maxQueue;
-        counter.busy = (port.busy + kPerNs / 2) / kPerNs;
-        counter.peak =
-            static_cast<double>(port.peak) / static_cast<double>(fabric::kPeakWindow * kPerNs);
+        counter.busy = (port.busy + kPicosecondsPerNs / 2) / kPicosecondsPerNs;
+        counter.peak = static_cast<double>(port.peak) /
+                       static_cast<double>(fabric::kPeakWindow * kPicosecondsPerNs);
         counter.pauses = port.pauses;
         const Picoseconds present =
             port.paused ? std::max<Picoseconds>(0, now - port.pausedSince) : 0;
-        counter.paused = (port.pausedTime + present + kPerNs / 2) / kPerNs;
+        counter.paused = (port.pausedTime + present + kPicosecondsPerNs / 2) / kPicosecondsPerNs;
         Picoseconds most = present;
         counter.pauseRoot = port.paused ? port.root : -1;
         for (const auto& [root, time] : port.roots)

@@ -47,11 +47,7 @@ struct RailFabric {
   }
 
   StepTiming Run(const CollectiveSpec& spec, EngineFactory engine) const {
-    StepTraffic traffic;
-    traffic.workers = placement.Workers();
-    traffic.deviceFree.assign(traffic.workers, 0);
-    traffic.buckets.push_back({traffic.deviceFree, {{spec, {}}}, {}});
-    return StepSimulator(std::move(engine), request).Simulate(traffic, 0);
+    return TimeAlone(spec, std::move(engine), request);
   }
 
   Topology topology;

@@ -11,9 +11,11 @@
 #include <map>
 #include <numeric>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "ns3-module/fabric/collective/collective.h"
+#include "ns3-module/fabric/step/step.h"
 #include "tests/fabric/fabric_testing.h"
 
 namespace legacy::fabric {
@@ -47,6 +49,16 @@ inline CollectiveSpec AnySpec(CollectiveAlgorithm algorithm, int workers, int64_
     spec.parents.insert(spec.parents.end(), {-1, spec.firstAggregator, spec.firstAggregator});
   }
   return spec;
+}
+
+// Returns how long a collective takes that all workers of a placement start at once.
+inline StepTiming TimeAlone(const CollectiveSpec& spec, EngineFactory engine,
+                            const EngineRequest& request) {
+  StepTraffic traffic;
+  traffic.workers = request.placement->Workers();
+  traffic.deviceFree.assign(traffic.workers, 0);
+  traffic.buckets.push_back({traffic.deviceFree, {{spec, {}}}, {}});
+  return StepSimulator(std::move(engine), request).Simulate(traffic, 0);
 }
 
 inline bool MayDiffer(CollectiveAlgorithm algorithm) {
