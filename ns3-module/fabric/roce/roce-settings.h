@@ -52,9 +52,8 @@ struct RoceSettings
     static constexpr int kPayloadPadding = 4;
     /// Preamble, start of frame, and gap (IEEE 802.3).
     static constexpr int64_t kGapBytes = 20;
-    /// A PFC frame of 64 bytes, and a CNP with 16 reserved bytes, on the wire.
+    /// A PFC frame of 64 bytes, on the wire.
     static constexpr int64_t kPauseBytes = 84;
-    static constexpr int64_t kCnpBytes = 98;
     /// Time-outs where frames may be lost, and where none is: there a card that gives up early only
     /// sends again what is in a queue. 67 ms are usual (4.096 us x 2^14, InfiniBand's local ACK
     /// time-out of 14).
@@ -71,6 +70,7 @@ struct RoceSettings
     int headerBytes = 82;
     int messageBytes = 16;     ///< RETH of a message's first frame
     int ackBytes = 86;         ///< ACK and NAK: the same headers, and AETH 4
+    int cnpBytes = 98;         ///< the same, and 16 reserved bytes
     int framesPerAck = 16;     ///< besides the last of a message, and frames that fill the window
     bool acksFirst = true;     ///< ACKs and CNPs have a class of their own, which goes first
     bool windowIsBdp = false;  ///< the window is the path's bandwidth-delay product

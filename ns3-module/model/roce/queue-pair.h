@@ -9,6 +9,7 @@
 #include "fabric/roce/pacer.h"
 #include "fabric/topology/topology.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -83,6 +84,13 @@ struct QueuePair
     fabric::RoceState* state{nullptr};
     fabric::RocePacer pacer;
     Picoseconds controlEvent{fabric::kNoTimer}; //!< time of the event for its timer
+
+    /// Returns the time of a call of the congestion control: its present never goes back.
+    Picoseconds Advance(Picoseconds at)
+    {
+        now = std::max(now, at);
+        return now;
+    }
 };
 
 } // namespace packet

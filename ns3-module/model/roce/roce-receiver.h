@@ -1,0 +1,62 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef LEGACY_ROCE_RECEIVER_H
+#define LEGACY_ROCE_RECEIVER_H
+
+#include "model/carrier.h"
+#include "queue-pairs.h"
+
+namespace legacy
+{
+namespace packet
+{
+
+/**
+ * \ingroup legacy
+ * The receiving side of all NICs. It takes frames of a queue pair in their order alone and answers
+ * a gap by a NAK. Frames that ask for it are answered by ACKs, and marked ones by CNPs.
+ */
+class RoceReceiver
+{
+  public:
+    /**
+     * \param settings of NICs; outlives this object, as all the others do
+     * \param control congestion control
+     * \param pairs all queue pairs
+     * \param network over which it answers
+     * \param listener is told of what arrives
+     */
+    RoceReceiver(const fabric::RoceSettings* settings,
+                 const fabric::RoceControl* control,
+                 QueuePairs* pairs,
+                 RoceNetwork* network,
+                 CarrierListener* listener);
+
+    /**
+     * \param frame data that has arrived
+     */
+    void OnData(uint32_t frame);
+    /**
+     * Adds what it has sent.
+     * \param counters of NICs
+     */
+    void AddCounters(fabric::RoceCounters& counters) const;
+
+  private:
+    void Answer(uint32_t number, uint32_t frame, FrameKind kind);
+    void Deliver(QueuePair& pair);
+
+    const fabric::RoceSettings* m_settings;
+    const fabric::RoceControl* m_control;
+    QueuePairs& m_pairs;
+    RoceNetwork& m_network;
+    CarrierListener* m_listener;
+    uint64_t m_cnps{0};
+    uint64_t m_naks{0};
+};
+
+} // namespace packet
+} // namespace legacy
+
+#endif // LEGACY_ROCE_RECEIVER_H

@@ -1,0 +1,365 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "roce-sender.h"
+
+#include "fabric/base/units.h"
+
+#include <algorithm>
+
+namespace legacy
+{
+namespace packet
+{
+
+using fabric::kPicosecondsPerNs;
+using fabric::RoceSettings;
+
+RoceSender::RoceSender(const fabric::Topology& topology,
+                       const RoceSettings* settings,
+                       const fabric::RoceControl* control,
+                       QueuePairs* pairs,
+                       RoceNetwork* network,
+                       RoceEnds* ends,
+                       CarrierListener* listener)
+    : m_settings(settings),
+      m_control(control),
+      m_pairs(*pairs),
+      m_network(*network),
+      m_ends(ends),
+      m_listener(listener),
+      m_nics(2 * topology.Links().size())
+{
+    const bool lossless = settings->pfc && settings->watchdog == 0 && !network->IsLossy();
+    const fabric::TimeNs automatic = lossless ? RoceSettings::kLosslessRto : RoceSettings::kRto;
+    m_rto = (settings->rto > 0 ? settings->rto : automatic) * kPicosecondsPerNs;
+}
+
+uint64_t RoceSender::GetResent() const
+{
+    return m_resent;
+}
+
+bool RoceSender::MaySend(const QueuePair& pair) const
+{
+    return pair.next < pair.end &&
+           static_cast<double>(pair.inFlight) < std::min(pair.state->window, pair.windowLimit);
+}
+
+bool RoceSender::IsReady(DirectedLink link) const
+{
+    return m_nics[link].head != QueuePair::kNone;
+}
+
+void RoceSender::Append(uint32_t number)
+{
+    QueuePair& pair = m_pairs[number];
+    Nic& nic = m_nics[pair.way.front()];
+    pair.listed = true;
+    pair.waiting = false;
+    pair.nextListed = QueuePair::kNone;
+    (nic.head == QueuePair::kNone ? nic.head : m_pairs[nic.tail].nextListed) = number;
+    nic.tail = number;
+}
+
+void RoceSender::Wait(uint32_t number)
+{
+    QueuePair& pair = m_pairs[number];
+    if (pair.waiting && pair.waitsFor == pair.pacer.next)
+    {
+        return;
+    }
+    const DirectedLink link = pair.way.front();
+    Nic& nic = m_nics[link];
+    pair.waiting = true;
+    pair.waitsFor = pair.pacer.next;
+    ++pair.waits;
+    nic.waits.emplace(pair.waitsFor, pair.waits, number);
+    if (pair.waitsFor < nic.wake)
+    {
+        nic.wake = pair.waitsFor;
+        m_network.Schedule(nic.wake, RoceEventKind::Wake, static_cast<uint32_t>(link));
+    }
+}
+
+void RoceSender::List(uint32_t number, Picoseconds ready)
+{
+    QueuePair& pair = m_pairs[number];
+    if (pair.listed || !MaySend(pair))
+    {
+        return;
+    }
+    pair.ready = std::max(pair.ready, ready);
+    const DirectedLink link = pair.way.front();
+    if (pair.pacer.next > std::max(RoceNow(), m_network.FreeAt(link)))
+    {
+        Wait(number);
+        return;
+    }
+    Append(number);
+    m_network.Serve(link);
+}
+
+void RoceSender::Unwait(DirectedLink link)
+{
+    Nic& nic = m_nics[link];
+    const Picoseconds now = RoceNow();
+    while (!nic.waits.empty() && std::get<0>(nic.waits.top()) <= now)
+    {
+        const auto [time, entry, number] = nic.waits.top();
+        nic.waits.pop();
+        QueuePair& pair = m_pairs[number];
+        if (!pair.waiting || pair.waits != entry)
+        {
+            continue;
+        }
+        pair.waiting = false;
+        if (!pair.listed && MaySend(pair))
+        {
+            Append(number);
+        }
+    }
+}
+
+void RoceSender::OnWake(DirectedLink link)
+{
+    Nic& nic = m_nics[link];
+    if (nic.wake > RoceNow())
+    {
+        return; // another event has taken its place
+    }
+    nic.wake = fabric::kNoTimer;
+    Unwait(link);
+    if (!nic.waits.empty())
+    {
+        nic.wake = std::get<0>(nic.waits.top());
+        m_network.Schedule(nic.wake, RoceEventKind::Wake, static_cast<uint32_t>(link));
+    }
+    m_network.Serve(link);
+}
+
+uint32_t RoceSender::Next(DirectedLink link, Picoseconds free)
+{
+    Unwait(link);
+    Nic& nic = m_nics[link];
+    while (nic.head != QueuePair::kNone)
+    {
+        const uint32_t number = nic.head;
+        QueuePair& pair = m_pairs[number];
+        nic.head = pair.nextListed;
+        pair.listed = false;
+        if (!MaySend(pair))
+        {
+            continue;
+        }
+        if (pair.pacer.next > RoceNow())
+        {
+            Wait(number);
+            continue;
+        }
+        return Send(number, std::max({free, pair.ready, pair.pacer.next}));
+    }
+    return Frame::kNone;
+}
+
+uint32_t RoceSender::Send(uint32_t number, Picoseconds start)
+{
+    QueuePair& pair = m_pairs[number];
+    const fabric::RoceTraits& traits = m_control->Traits();
+    const QueuePair::Message& message = pair.messages[pair.sending];
+    const uint32_t taken = m_network.Frames().Take();
+    Frame& frame = m_network.Frames()[taken];
+    const int64_t payload = m_pairs.PayloadOf(message, pair.next);
+    frame.kind = FrameKind::Data;
+    frame.pair = number;
+    frame.psn = pair.next;
+    frame.payload = static_cast<int32_t>(payload);
+    frame.wire = static_cast<int32_t>(m_pairs.WireOf(message, pair.next));
+    frame.sent = start;
+    if (traits.telemetry && pair.path.switches > 0)
+    {
+        m_network.Frames().AddRecords(taken);
+    }
+    const bool last = pair.next + 1 == message.end;
+    m_resent += pair.next < pair.sentTo ? 1 : 0;
+    ++pair.next;
+    pair.sentTo = std::max(pair.sentTo, pair.next);
+    pair.sending += last ? 1 : 0;
+    if (pair.inFlight == 0)
+    {
+        StartTimeout(number, start);
+    }
+    pair.inFlight += frame.wire;
+    m_control->OnSent(*pair.state, {pair.Advance(start), frame.wire});
+    pair.pacer.OnSent(start, frame.wire, payload, last, traits.burstBytes, pair.state->rate);
+    const bool full =
+        static_cast<double>(pair.inFlight) >= std::min(pair.state->window, pair.windowLimit);
+    frame.wantsAck = last || full || ++pair.sinceRequest >= m_settings->framesPerAck;
+    pair.sinceRequest = frame.wantsAck ? 0 : pair.sinceRequest;
+    SetTimer(number);
+    if (MaySend(pair))
+    {
+        const Picoseconds done = start + m_network.SerialisationOf(pair.way.front(), frame.wire);
+        pair.pacer.next <= done ? Append(number) : Wait(number);
+    }
+    return taken;
+}
+
+void RoceSender::GoBack(uint32_t number, Picoseconds now, bool timeout)
+{
+    QueuePair& pair = m_pairs[number];
+    pair.next = pair.acked;
+    pair.sending = 0;
+    pair.inFlight = 0;
+    pair.sinceRequest = 0;
+    m_control->OnLoss(*pair.state, {now, timeout});
+}
+
+void RoceSender::OnAck(uint32_t frame)
+{
+    const Frame& ack = m_network.Frames()[frame];
+    const uint32_t number = ack.pair;
+    QueuePair& pair = m_pairs[number];
+    const Picoseconds now = pair.Advance(ack.at);
+    const double rateBefore = pair.state->rate;
+    fabric::RoceAck told;
+    told.now = now;
+    told.sent = ack.sent;
+    told.receiverDelay = ack.held;
+    told.answeredBytes = ack.payload;
+    const bool progress = ack.psn > pair.acked;
+    for (; pair.acked < ack.psn; ++pair.acked)
+    {
+        const QueuePair::Message& message = pair.messages.front();
+        told.payload += m_pairs.PayloadOf(message, pair.acked);
+        ++told.frames;
+        pair.inFlight -= pair.acked < pair.next ? m_pairs.WireOf(message, pair.acked) : 0;
+        if (pair.acked + 1 == message.end)
+        {
+            told.endsMessage = true;
+            pair.messages.pop_front();
+            pair.sending -= pair.sending > 0 ? 1 : 0;
+            --pair.receiving;
+        }
+    }
+    if (pair.next < pair.acked)
+    {
+        pair.next = pair.acked; // what was to be sent again had arrived
+        pair.sending = 0;
+    }
+    told.acknowledged = pair.acked;
+    told.next = pair.next;
+    if (ack.records != Frame::kNone)
+    {
+        told.switches = pair.path.switches;
+        told.records = m_network.Frames().RecordsOf(frame);
+    }
+    m_control->OnAck(*pair.state, told);
+    if (progress)
+    {
+        pair.timeouts = 0;
+        pair.deadline = now + m_rto;
+        pair.idleSince = now;
+    }
+    if (ack.kind == FrameKind::Nak && ack.psn == pair.acked && pair.next > pair.acked)
+    {
+        GoBack(number, now, false);
+    }
+    AfterControl(number, rateBefore, ack.at);
+}
+
+void RoceSender::OnCnp(uint32_t frame)
+{
+    const Frame& cnp = m_network.Frames()[frame];
+    const uint32_t number = cnp.pair;
+    QueuePair& pair = m_pairs[number];
+    const double rateBefore = pair.state->rate;
+    m_control->OnCnp(*pair.state, pair.Advance(cnp.at));
+    AfterControl(number, rateBefore, cnp.at);
+}
+
+void RoceSender::AfterControl(uint32_t number, double rateBefore, Picoseconds now)
+{
+    QueuePair& pair = m_pairs[number];
+    if (pair.state->rate != rateBefore)
+    {
+        pair.pacer.OnRate(now, pair.state->rate);
+    }
+    SetTimer(number);
+    List(number, now);
+}
+
+void RoceSender::SetTimer(uint32_t number)
+{
+    QueuePair& pair = m_pairs[number];
+    if (pair.state->timer < pair.controlEvent)
+    {
+        pair.controlEvent = pair.state->timer;
+        m_network.Schedule(pair.controlEvent, RoceEventKind::Control, number);
+    }
+}
+
+void RoceSender::OnControlTimer(uint32_t number)
+{
+    QueuePair& pair = m_pairs[number];
+    const Picoseconds now = RoceNow();
+    if (pair.controlEvent > now)
+    {
+        return; // another event has taken its place
+    }
+    pair.controlEvent = fabric::kNoTimer;
+    const double rateBefore = pair.state->rate;
+    if (pair.state->timer <= now)
+    {
+        m_control->OnTimer(*pair.state, pair.Advance(now));
+    }
+    AfterControl(number, rateBefore, now);
+}
+
+void RoceSender::StartTimeout(uint32_t number, Picoseconds now)
+{
+    QueuePair& pair = m_pairs[number];
+    constexpr int kMostDoublings = 20;
+    constexpr Picoseconds kLongest = 1'000'000'000'000'000'000; // 11 days
+    const int64_t factor = int64_t{1} << std::min(pair.timeouts, kMostDoublings);
+    pair.deadline = now + (m_rto > kLongest / factor ? kLongest : m_rto * factor);
+    if (!pair.timed)
+    {
+        pair.timed = true;
+        m_network.Schedule(pair.deadline, RoceEventKind::Timeout, number);
+    }
+}
+
+void RoceSender::OnTimeout(uint32_t number)
+{
+    QueuePair& pair = m_pairs[number];
+    const Picoseconds now = RoceNow();
+    pair.timed = false;
+    if (pair.inFlight == 0)
+    {
+        return; // the next frame starts it again
+    }
+    if (now < pair.deadline)
+    {
+        pair.timed = true;
+        m_network.Schedule(pair.deadline, RoceEventKind::Timeout, number);
+        return;
+    }
+    if (pair.timeouts == m_settings->retries)
+    {
+        m_ends->OnFailure("queue pair " + m_pairs.NameOf(pair) + ": nothing acknowledged in " +
+                          std::to_string(m_settings->retries + 1) + " time-outs in a row, at " +
+                          fabric::FormatTime(now / kPicosecondsPerNs) + "; " +
+                          std::to_string(pair.acked) + " of " + std::to_string(pair.end) +
+                          " frames are" + m_pairs.DescribeBlocked());
+        return;
+    }
+    ++pair.timeouts;
+    m_listener->OnRetransmitTimeout();
+    const double rateBefore = pair.state->rate;
+    GoBack(number, pair.Advance(now), true);
+    AfterControl(number, rateBefore, now);
+}
+
+} // namespace packet
+} // namespace legacy

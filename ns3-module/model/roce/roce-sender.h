@@ -1,0 +1,130 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef LEGACY_ROCE_SENDER_H
+#define LEGACY_ROCE_SENDER_H
+
+#include "model/carrier.h"
+#include "queue-pairs.h"
+
+#include <functional>
+#include <queue>
+#include <tuple>
+#include <vector>
+
+namespace legacy
+{
+namespace packet
+{
+
+/**
+ * \ingroup legacy
+ * The sending side of all NICs. Queue pairs of a NIC take turns, a frame each, when their windows
+ * and rates let them. Upon a NAK or a time-out a queue pair goes back (go-back-n, InfiniBand
+ * Architecture 1.4, 9.7.5).
+ */
+class RoceSender
+{
+  public:
+    /**
+     * \param topology outlives this object, as all the others do
+     * \param settings of NICs
+     * \param control congestion control
+     * \param pairs all queue pairs
+     * \param network over which they send
+     * \param ends is told where the run cannot go on
+     * \param listener is told of time-outs
+     */
+    RoceSender(const fabric::Topology& topology,
+               const fabric::RoceSettings* settings,
+               const fabric::RoceControl* control,
+               QueuePairs* pairs,
+               RoceNetwork* network,
+               RoceEnds* ends,
+               CarrierListener* listener);
+
+    /**
+     * See RoceEnds.
+     * \param link whose port asks for the next data frame of its NIC
+     * \param free when the port is free
+     * \return the frame; Frame::kNone: none may be sent now
+     */
+    uint32_t Next(DirectedLink link, Picoseconds free);
+    /**
+     * \param link a port
+     * \return true where its NIC has a frame that may be sent once the port is free
+     */
+    bool IsReady(DirectedLink link) const;
+    /**
+     * Lets a queue pair send when it may.
+     * \param number of the queue pair, which has something to send
+     * \param ready from when
+     */
+    void List(uint32_t number, Picoseconds ready);
+
+    /**
+     * \param frame an ACK or a NAK
+     */
+    void OnAck(uint32_t frame);
+    /**
+     * \param frame a CNP
+     */
+    void OnCnp(uint32_t frame);
+    /**
+     * An event of kind Timeout has come.
+     * \param number of the queue pair
+     */
+    void OnTimeout(uint32_t number);
+    /**
+     * An event of kind Control has come.
+     * \param number of the queue pair
+     */
+    void OnControlTimer(uint32_t number);
+    /**
+     * An event of kind Wake has come.
+     * \param link the port of the NIC
+     */
+    void OnWake(DirectedLink link);
+
+    /**
+     * \return frames that were sent again
+     */
+    uint64_t GetResent() const;
+
+  private:
+    /// Queue pairs that send through a port.
+    struct Nic
+    {
+        uint32_t head{QueuePair::kNone}; //!< of those that may send, in turn
+        uint32_t tail{QueuePair::kNone};
+        /// Those that wait for their time: time, number of the entry, queue pair.
+        using Wait = std::tuple<Picoseconds, uint32_t, uint32_t>;
+        std::priority_queue<Wait, std::vector<Wait>, std::greater<>> waits;
+        Picoseconds wake{fabric::kNoTimer}; //!< time of its event
+    };
+
+    bool MaySend(const QueuePair& pair) const;
+    void Unwait(DirectedLink link);                    //!< lists those whose time has come
+    uint32_t Send(uint32_t number, Picoseconds start); //!< makes its next frame
+    void GoBack(uint32_t number, Picoseconds now, bool timeout); //!< to what is not acknowledged
+    void AfterControl(uint32_t number, double rateBefore, Picoseconds now);
+    void Wait(uint32_t number);     //!< lets it wait for its time
+    void Append(uint32_t number);   //!< to those that may send, in turn
+    void SetTimer(uint32_t number); //!< of the congestion control, if it is sooner
+    void StartTimeout(uint32_t number, Picoseconds now);
+
+    const fabric::RoceSettings* m_settings;
+    const fabric::RoceControl* m_control;
+    QueuePairs& m_pairs;
+    RoceNetwork& m_network;
+    RoceEnds* m_ends;
+    CarrierListener* m_listener;
+    std::vector<Nic> m_nics; //!< by the port through which they send
+    Picoseconds m_rto{0};    //!< first time-out of a queue pair
+    uint64_t m_resent{0};
+};
+
+} // namespace packet
+} // namespace legacy
+
+#endif // LEGACY_ROCE_SENDER_H
