@@ -137,12 +137,22 @@ void Reader::ReadScenarios() {
   if (federated) study_.scenario = FederatedDefaults();
   ReadScenario(section, where_, study_.scenario);
   if (!federated) ReadScenario(section, where_, study_.shape_scenario);
+  const auto place = sections_.contains("scenario") ? section : Section("grid");
+  study_.places[""] = MarkText(where_, place.Mark());
+  for (const auto& options : section) {
+    if (!options.second.IsMap()) continue;
+    for (const auto& option : options.second) {
+      const std::string key = options.first.Scalar() + "." + option.first.Scalar();
+      study_.places[key] = MarkText(where_, option.first.Mark());
+    }
+  }
 }
 
 void Reader::ReadGrid() {
   ReadMap(Section("grid"), "grid", where_, [&](const std::string& key, const YAML::Node& node) {
     if (key == "policies" || key == "compression.policies") {
       SetOption(study_.scenario, "compression.policies", ScalarText(node, key));
+      study_.places["compression.policies"] = MarkText(where_, node.Mark());
     } else if (key == "seeds" || key == "run.seeds") {
       SetOption(study_.scenario, "run.seeds", ScalarText(node, key));
     } else if (key == "policy" || key == "seed") {
@@ -271,7 +281,7 @@ void Reader::AddIncludedValues() {
   for (const YAML::Node& entry : entries) {
     ReadEntry(entry, "include", [&](size_t dimension, const std::string& text, const auto& mark) {
       if (dimension < axes_.size() && !axes_[dimension].Find(text)) {
-        axes_[dimension].Add(text, mark, true);
+        axes_[dimension].Add(text, MarkText(where_, mark), true);
       }
     });
   }
@@ -362,30 +372,53 @@ void Reader::AddPoints() {
   if (study_.points.empty()) throw Error(where_ + ": grid: exclude leaves no point");
 }
 
-// Checks the first point, and then for each value the first point that has it: an error there is an
-// error of the value.
+// Checks the first point, and then for each value the first point that has it.
 void Reader::CheckValues() const {
-  const auto check = [&](const StudyDefinition::Combination& point, const std::string& place) {
+  const auto check = [&](size_t point) {
     try {
-      const Scenario scenario = ScenarioOf(study_, point);
+      const Scenario scenario = ScenarioOf(study_, study_.points[point]);
       scenario.federated ? ValidateFederated(scenario) : ValidateScenario(scenario);
     } catch (const Error& error) {
-      throw Error(place + error.what());
+      throw PointError(study_, point, error);
     }
   };
-  const StudyDefinition::Combination& first = study_.points.front();
-  check(first, where_ + ": point 0 (" + PointText(study_, first) + "): ");
+  check(0);
   for (size_t a = 0; a < axes_.size(); ++a) {
-    const DraftAxis& axis = axes_[a];
-    std::vector<bool> checked(axis.own.size());
-    for (const StudyDefinition::Combination& point : study_.points) {
-      const size_t v = point.values[a];
+    std::vector<bool> checked(axes_[a].own.size());
+    for (size_t point = 0; point < study_.points.size(); ++point) {
+      const size_t v = study_.points[point].values[a];
       if (checked[v]) continue;
       checked[v] = true;
-      check(point, MarkText(where_, axis.marks[v]) + "axis " + axis.grid.axis.name + ", " +
-                       axis.grid.axis.values[v] + ": ");
+      check(point);
     }
   }
+}
+
+// Returns the key of the option that a message begins with, as a key or as a flag; "": with none.
+std::string OptionNamedBy(const std::string& message, const Scenario& scenario) {
+  std::string name = message.substr(0, message.find(": got '"));
+  if (name.size() == message.size()) name = message.substr(0, message.find(": "));
+  if (name.starts_with("--")) name = name.substr(2);
+  const ScenarioOption* option = FindOption(scenario, name);
+  return option == nullptr ? "" : option->key;
+}
+
+// Returns where a point has what a message is about.
+std::string PlaceOf(const StudyDefinition& definition, size_t point, const std::string& message) {
+  const StudyDefinition::Combination& combination = definition.points[point];
+  const StudyDefinition::Combination& first = definition.points.front();
+  const std::string option = OptionNamedBy(message, definition.scenario);
+  std::string changed;
+  for (size_t a = 0; a < definition.axes.size(); ++a) {
+    const GridAxis& axis = definition.axes[a];
+    const size_t v = combination.values[a];
+    const Places& places = axis.places[v];
+    if (axis.settings[v].contains(option)) return places.at(places.contains(option) ? option : "");
+    if (v != first.values[a]) changed = places.at("");
+  }
+  if (!changed.empty()) return changed;
+  const Places& shared = definition.places;
+  return shared.at(shared.contains(option) ? option : "");
 }
 
 }  // namespace
@@ -422,6 +455,11 @@ std::string PointText(const StudyDefinition& definition,
     text += ", " + axis.name + " " + axis.values[combination.values[a]];
   }
   return text;
+}
+
+Error PointError(const StudyDefinition& definition, size_t point, const Error& error) {
+  return Error(PlaceOf(definition, point, error.what()) + "point " + std::to_string(point) + " (" +
+               PointText(definition, definition.points[point]) + "): " + error.what());
 }
 
 bool AffectsResults(const std::string& key) {

@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "analysis/study/study.h"
+#include "base/error.h"
 #include "scenarios/options/scenario.h"
 
 namespace legacy {
@@ -28,10 +29,15 @@ namespace legacy {
 // Settings are keys of options with the options' texts.
 using Settings = std::map<std::string, std::string>;
 
+// Places are where keys stand in the file, as "study.yaml:4:22: ".
+using Places = std::map<std::string, std::string>;
+
 // A GridAxis is one axis with its values.
 struct GridAxis {
   analysis::StudyAxis axis;        // policy and seed are no axes: they belong to the scenario
   std::vector<Settings> settings;  // settings of each value
+  // Of each value, where its options stand that have a place of their own, and, under "", itself.
+  std::vector<Places> places;
 };
 
 // A StudyDefinition is the YAML after it was read and checked.
@@ -44,6 +50,8 @@ struct StudyDefinition {
   // The same options over the defaults of a shape, for points with `layers`.
   Scenario shape_scenario = ShapeDefaults();
   std::vector<GridAxis> axes;
+  // Where the options stand that every point has, and, under "", their section.
+  Places places;
   // Positions of each point's values, axis by axis: the full grid less `exclude`, then `include`.
   struct Combination {
     std::string policy;
@@ -66,6 +74,10 @@ Scenario ScenarioOf(const StudyDefinition& definition,
 // Returns a point's text for people: "topk, seed 1, bandwidth 1Gbps, workers 8".
 std::string PointText(const StudyDefinition& definition,
                       const StudyDefinition::Combination& combination);
+
+// Returns the error of a point: where the option stands that `error` names, or the value that the
+// point has and the first one has not, or the section of what they share; then the point.
+Error PointError(const StudyDefinition& definition, size_t point, const Error& error);
 
 // Returns false for options on which neither training nor time depends: files, threads, the doctor,
 // traces.

@@ -92,7 +92,7 @@ void AddValues(DraftAxis& axis, const YAML::Node& list, const std::string& where
   if (!list.IsSequence()) throw Error("values: expected a list");
   for (const YAML::Node& item : list) {
     try {
-      axis.Add(ScalarText(item, "values"), item.Mark(), false);
+      axis.Add(ScalarText(item, "values"), MarkText(where, item.Mark()), false);
     } catch (const Error& error) {
       throw Error(MarkText(where, item.Mark()) + "axis " + axis.grid.axis.name + ": " +
                   error.what());
@@ -103,17 +103,19 @@ void AddValues(DraftAxis& axis, const YAML::Node& list, const std::string& where
 void AddCases(DraftAxis& axis, const YAML::Node& cases, const std::string& where) {
   ReadMap(cases, "cases", where, [&](const std::string& name, const YAML::Node& options) {
     Settings settings;
+    Places places = {{"", MarkText(where, options.Mark())}};
     ReadMap(options, name, where, [&](const std::string& option, const YAML::Node& value) {
       const std::string& key = OptionOfAxis(*axis.base, option).key;
       if (!settings.emplace(key, ScalarText(value, option)).second) {
         throw Error(key + ": is given twice");
       }
       CheckSettings(*axis.base, {{key, settings[key]}});
+      places[key] = MarkText(where, value.Mark());
     });
     axis.grid.axis.values.push_back(name);
     axis.grid.settings.push_back(std::move(settings));
     axis.own.push_back(true);
-    axis.marks.push_back(options.Mark());
+    axis.grid.places.push_back(std::move(places));
   });
 }
 
@@ -164,7 +166,7 @@ void ReadForm(DraftAxis& axis, const std::string& key, const YAML::Node& node,
     AddValues(axis, fields["values"], where);
   } else if (fields.Are({"from", "to", "points"}) || fields.Are({"from", "to", "step"})) {
     for (const std::string& text : Steps(fields, own_names ? OptionKind::kNumber : axis.kind)) {
-      axis.Add(text, node.Mark(), false);
+      axis.Add(text, MarkText(where, node.Mark()), false);
     }
   } else if (fields.Are({"cases"}) && !fields.Has("set")) {
     AddCases(axis, fields["cases"], where);
@@ -235,7 +237,7 @@ std::optional<size_t> DraftAxis::Find(const std::string& text) const {
   return equal - grid.axis.numbers.begin();
 }
 
-void DraftAxis::Add(const std::string& text, const YAML::Mark& mark, bool included) {
+void DraftAxis::Add(const std::string& text, const std::string& place, bool included) {
   if (pattern.empty()) throw Error("case", text, Join(grid.axis.values, ", "));
   if (text.empty()) throw Error("expected a value");
   if (const auto same = Find(text)) {
@@ -258,7 +260,7 @@ void DraftAxis::Add(const std::string& text, const YAML::Mark& mark, bool includ
   grid.axis.values.insert(grid.axis.values.begin() + at, text);
   grid.settings.insert(grid.settings.begin() + at, std::move(settings));
   own.insert(own.begin() + at, !included);
-  marks.insert(marks.begin() + at, mark);
+  grid.places.insert(grid.places.begin() + at, {{"", place}});
 }
 
 DraftAxis ReadAxis(const Scenario& base, const std::string& key, const YAML::Node& node,

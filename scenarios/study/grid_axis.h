@@ -34,13 +34,12 @@ struct DraftAxis {
   Settings pattern;                     // options and texts with {}; empty: the axis has cases
   // For each value, true where it is the grid's own and false where `include` added it.
   std::vector<bool> own;
-  std::vector<YAML::Mark> marks;  // location of each value
 
   // Returns the position of the value with that text or number.
   std::optional<size_t> Find(const std::string& text) const;
-  // Adds a new value, which its options must accept. An included value goes to its place where
-  // numbers ascend; all others go to the end. Throws Error.
-  void Add(const std::string& text, const YAML::Mark& mark, bool included);
+  // Adds a new value, which its options must accept, and which stands at `place` in the file. An
+  // included value goes where numbers ascend; all others go to the end. Throws Error.
+  void Add(const std::string& text, const std::string& place, bool included);
 };
 
 // Reads an axis of a study of `base`: a list, {cases: ...}, or one of {values: ...}, {from, to,

@@ -172,8 +172,7 @@ StudyPlan PlanStudy(StudyDefinition definition) {
       Validate(whole);
       TakeMetrics(whole, plan);
     } catch (const Error& error) {
-      throw Error("point " + std::to_string(plan.points.size()) + " (" +
-                  PointText(definition, combination) + "): " + error.what());
+      throw PointError(definition, plan.points.size(), error);
     }
     Scenario training = TrainingOf(whole);
     PlannedPoint point;

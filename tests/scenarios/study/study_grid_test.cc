@@ -289,7 +289,30 @@ TEST(StudyGrid, MistakesAreNamedWithLineAndColumn) {
       {head + "  workers: [4]\n  policies: [dense, dense]\n",
        "policies: got 'dense'; allowed: each policy once"},
       {head + "  model: [lenet5, lenet6]\n",
-       "s.yaml:4:19: axis model, lenet6: training.model: got 'lenet6'; allowed: "},
+       "s.yaml:4:19: point 7 (dense, seed 1, model lenet6): training.model: got 'lenet6'; "
+       "allowed: "},
+      // Mistakes of several options together: where the option that is named stands, else where the
+      // point differs from the first one, else the section of what all points share.
+      {"scenario:\n  network:\n    fidelity: analytic\n    congestion: reno\n"
+       "  federated: {clients: 4}\n"
+       "grid: {policies: [dense], up-rates: [1, 2]}\n",
+       "s.yaml:4:5: point 0 (dense, seed 1, up_rates 1): --congestion: got 'reno'; allowed: "
+       "nothing"},
+      {"scenario: {federated: {clients: 4}}\ngrid:\n  policies: [dense]\n  fidelity: [flow, "
+       "analytic]\n"
+       "  congestion: [cubic, reno]\n",
+       "s.yaml:5:16: point 2 (dense, seed 1, fidelity analytic, congestion cubic): --congestion: "
+       "got"},
+      {"scenario: {federated: {clients: 4}}\ngrid:\n  policies: [dense]\n  size:\n    cases:\n"
+       "      a: {streams: 1}\n      b: {fidelity: analytic, congestion: reno}\n",
+       "s.yaml:7:43: point 1 (dense, seed 1, size b): --congestion: got 'reno'; allowed: nothing "
+       "at"},
+      {"scenario:\n  federated: {clients: 4, exchange: ring-allreduce}\n"
+       "grid:\n  policies: [dense]\n  up-rates: [1]\n  downlink: [dense, fp16]\n",
+       "s.yaml:6:21: point 1 (dense, seed 1, up_rates 1, downlink fp16): downlink of dense: got "},
+      {"scenario:\n  federated: {clients: 4, population: \"broadband:price=x\"}\n"
+       "grid: {policies: [dense], up-rates: [1, 2]}\n",
+       "s.yaml:2:3: point 0 (dense, seed 1, up_rates 1): "},
       {head + "  workers: [4]\nexclude: {workers: 4}\n",
        "s.yaml:5:10: exclude: expected a list of"},
       {head + "  workers: [4]\nexclude: [{worker: 4}]\n",
