@@ -26,8 +26,8 @@
 #include "scenarios/options/presets.h"
 #include "scenarios/programs/study_commands.h"
 #include "scenarios/study/launch.h"
-#include "scenarios/study/serve.h"
 #include "scenarios/study/status.h"
+#include "scenarios/study/what_if/serve.h"
 
 namespace {
 

@@ -3,7 +3,7 @@
 #include "base/whole_file.h"
 #include "scenarios/http/http.h"
 #include "scenarios/study/grid.h"
-#include "scenarios/study/what_if_question.h"
+#include "scenarios/study/what_if/question.h"
 #include "tests/fuzz/readers.h"
 
 namespace legacy::fuzz {

@@ -269,9 +269,9 @@ function isWide(metric, values) {
 
 // Returns the chart of `series` [{name, look, points, more}], where `more` has options of a line. The
 // what-if panel uses it as well.
-function metricChart(series, xTitle, xUnit, {metric, target}) {
+function metricChart(series, xTitle, xUnit, {metric, target}, {title = `Test ${metric.title}`, linear = false} = {}) {
   const values = series.flatMap(({points}) => points.map(({y}) => y));
-  const wide = isWide(metric, values);
+  const wide = !linear && isWide(metric, values);
   const lines = series.map(({name, look, points, more}) => lineDataset(look, name, points.map((point) => ({
     ...point, low: wide ? Math.max(point.low, LEAST_BAND * point.y) : point.low,
     tip: `${name}: ${quantity(point.y, metric.unit, 3)} at ${quantity(point.x, xUnit, 3)}`})),
@@ -281,7 +281,7 @@ function metricChart(series, xTitle, xUnit, {metric, target}) {
   return {type: 'line', data: {datasets: lines}, options: {target: target === null ? null : {value: target, metric}, scales: {
     x: axisOptions({title: xTitle, unit: xUnit, logarithmic,
                     values: series.flatMap(({points}) => points.map(({x}) => x))}),
-    y: axisOptions({title: `Test ${metric.title}`, unit: metric.unit, logarithmic: wide,
+    y: axisOptions({title, unit: metric.unit, logarithmic: wide,
                     values: wide && target !== null ? [...values, target] : values}),
   }}};
 }

@@ -216,16 +216,17 @@ function addWhatIf() {
   const status = element('p', {role: 'status', class: 'status'});
   const error = element('p', {role: 'alert', class: 'error'});
   const refused = element('div', {class: 'refused'});
+  const plans = element('div', {class: 'plans'});
   panel.details.open = true;
   panel.summary.textContent = 'What the recorded trainings would take on a network that the study does not have.';
   const question = element('div', {}, form, status, error, refused);
   // There is nothing to draw before the first answer.
   const shown = element('div', {hidden: true});
   shown.append(...[...panel.section.children].slice([...panel.section.children].indexOf(panel.frame)));
-  panel.section.append(element('div', {class: 'asked'}, question, panel.details), shown);
+  panel.section.append(element('div', {class: 'asked'}, question, panel.details), shown, plans);
   panel.details.hidden = true;
   form.hidden = !study.live;
-  const {redraw: again} = startWhatIf({form, status, error, refused, show: (figure) => {
+  const {redraw: again} = startWhatIf({form, status, error, refused, plans, show: (figure) => {
     shown.hidden = panel.details.hidden = false;
     showFigure(panel, figure);
   }}, () => view);

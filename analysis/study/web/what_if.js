@@ -1,6 +1,7 @@
 // The what-if panel asks the study's server for the times of its recorded trainings on another
-// network, or, of federated trainings, on other lines of clients. docs/studies.md has the API. Where
-// the page is a file, the panel is disabled and says how to serve it.
+// network, or, of federated trainings, on other lines of clients. Those whose learning depends on the
+// network are planned instead: rounds without learning. docs/studies.md has the API. Where the page
+// is a file, the panel is disabled and says how to serve it.
 
 const DEBOUNCE_MILLISECONDS = 150;
 
@@ -143,16 +144,19 @@ function answeredCurve(chosen) {
   });
 }
 
+// Returns a function of a series: the mean over its seeds, NaN where one has none (null).
+const meanOf = (value) => ({chosen}) => {
+  const values = chosen.map(value);
+  return values.includes(null) ? NaN : spreadOf(values).mean;
+};
+const partsOf = ({parts}) =>
+  parts.map((part) => ({name: capitalised(part), unit: 's', of: meanOf((run) => run.parts[part])}));
+
 // Numbers of the answer's table beside time to target and speed-up.
 function measuresOf(kind, answers) {
-  const mean = (value) => ({chosen}) => {
-    const values = chosen.map(value);
-    return values.includes(null) ? NaN : spreadOf(values).mean;  // null: a seed missed the target
-  };
-  const measures = [{name: kind.step, unit: 's', of: mean((run) => run.step_seconds)},
-                    ...kind.parts.map((part) => ({name: capitalised(part), unit: 's', of: mean((run) => run.parts[part])}))];
+  const measures = [{name: kind.step, unit: 's', of: meanOf((run) => run.step_seconds)}, ...partsOf(kind)];
   const priced = answers.some(({policies}) => policies.some(({seeds}) => seeds.some((run) => run.usd_to_target > 0)));
-  if (priced) measures.push({name: 'USD to target', unit: 'USD', of: mean((run) => run.usd_to_target)});
+  if (priced) measures.push({name: 'USD to target', unit: 'USD', of: meanOf((run) => run.usd_to_target)});
   return measures;
 }
 
@@ -206,6 +210,61 @@ function whatIfFigure(view, answer, own, kind) {
   };
 }
 
+const PLAN = 'plan: no learning, times only';
+// Numbers of a plan's table. Data and USD are of all rounds.
+const PLAN_MEASURES = [
+  {name: 'All rounds', unit: 's', of: meanOf((run) => run.simulated_seconds)},
+  {name: 'Median round', unit: 's', of: meanOf(({plan}) => plan.round_median)},
+  {name: '95th percentile', unit: 's', of: meanOf(({plan}) => plan.round_95)},
+  ...partsOf(KINDS.clients),
+  {name: 'Data down', unit: 'MB', of: meanOf(({plan}) => plan.mb_down)},
+  {name: 'Data up', unit: 'MB', of: meanOf(({plan}) => plan.mb_up)},
+  {name: 'USD of all rounds', unit: 'USD', of: meanOf(({plan}) => plan.usd)},
+  {name: 'Tasks', unit: '', of: meanOf(({plan}) => plan.started)},
+  {name: 'Counted', unit: '', of: meanOf(({plan}) => plan.counted)},
+  {name: 'Clients never counted', unit: '', of: meanOf(({plan}) => plan.never_counted)},
+];
+
+// The same for a group that is planned.
+function planFigure(view, answer, own) {
+  const series = answeredSeries(view, answer).filter(({shown}) => shown);
+  const owns = answeredSeries(view, own).filter(({shown}) => shown);
+  const made = ({chosen}) => {
+    const stopped = chosen.map(({plan}) => plan.stopped).filter(Boolean);
+    return {text: chosen.map(({plan}) => `${plan.versions} of ${plan.wanted}`).join(', '), small: stopped.join('; ')};
+  };
+  const lines = (all, more) => all.map(({name, look, chosen}) => ({...more(name, look), points: answeredCurve(chosen)}));
+  const moved = JSON.stringify(answer.policies) !== JSON.stringify(own.policies);
+  const asked = lines(series, (name, look) => ({name, look}));
+  const ownLines = lines(owns, (name, look) => (
+    {name: `${name}, study`, look: {...look, colour: `${look.colour}66`},
+     more: {spread: null, pointRadius: 0, borderWidth: 1.5, unlisted: true}}));
+  return {
+    key: 'what-if-plan',
+    chart: metricChart(moved ? [...asked, ...ownLines] : asked, 'Simulated time', 's',
+      {metric: {title: 'versions', unit: ''}, target: null}, {title: 'Versions made', linear: true}),
+    table: {
+      caption: "Plan without learning (times only): rounds on this network, and on the study's own",
+      head: [heading('Policy'), heading('Versions'), ...PLAN_MEASURES.map(({name, unit}) => heading(name, unit))],
+      rows: series.map((one, i) => [{text: one.name, value: one.policy}, made(one),
+        ...PLAN_MEASURES.map(({of, unit}) => (
+          {...numberCell(of(one), unit, 3), small: `study ${quantity(of(owns[i]), unit, 3)}`}))]),
+    },
+    summary: `Versions against simulated time of ${series.length} policies, planned without learning: times only` +
+      `${moved ? "; faint lines are the study's own" : ''}.`,
+  };
+}
+
+// The tables that legacy-federated plan prints, of each policy's first seed, below its command line.
+function planTables(view, answer) {
+  const one = ({name, chosen: [first]}) => element('details', {},
+    element('summary', {}, `${name}, seed ${first.seed}: tables of the plan (no learning, times only)`),
+    element('p', {}, element('code', {}, first.plan.command)),
+    ...first.plan.tables.map(({title, header, rows}) =>
+      scrollRegion(title, tableElement({caption: title, head: header, rows}))));
+  return answeredSeries(view, answer).filter(({shown, chosen}) => shown && chosen.length > 0).map(one);
+}
+
 // Makes the form of a question about `groups`, which are of one kind. `ask` is called on each input.
 // Returns {answered(answer), question(), kind}.
 function makeQuestion(form, groups, ask) {
@@ -217,7 +276,7 @@ function makeQuestion(form, groups, ask) {
     ask();
   };
   const group = element('select', {id: 'what-if-group', onchange: () => [setDefaults(), changed()]},
-    ...groups.map(({id, label}) => element('option', {value: id}, label)));
+    ...groups.map(({id, label, planned}) => element('option', {value: id}, planned ? `${label} (${PLAN})` : label)));
   const fields = kind.fields.map((one) => makeField(one, changed));
   const knobs = kind.knobs.map((knob) => makeKnob(knob, changed));
   const controls = [...fields, ...knobs];
@@ -263,13 +322,14 @@ function makeQuestion(form, groups, ask) {
   };
 }
 
-// Lists trainings that nobody can ask about, with what answers instead.
+// Lists trainings whose learning nobody can ask about, with what answers instead.
 function refusedList(refused) {
   if (refused.length === 0) return [];
   const command = (what, line) => line ? element('p', {}, `${what}: `, element('code', {}, line)) : null;
   return [element('details', {}, element('summary', {}, 'Trainings that cannot be asked about'),
-    element('ul', {}, ...refused.map(({label, policies, reason, command: line, plan}) =>
-      element('li', {}, `${label} (${policies.join(', ')}): ${reason}.`,
+    element('ul', {}, ...refused.map(({label, policies, reason, command: line, plan, group}) =>
+      element('li', {}, `${label} (${policies.join(', ')}): ${reason}.` +
+        (Number.isInteger(group) ? ' Its rounds are planned here, where it is chosen as the training.' : ''),
         command('On other lines', line), command('Rounds without accuracy', plan)))))];
 }
 
@@ -284,13 +344,21 @@ async function fetchJson(path, options) {
 const NOT_SERVED = 'This page is a file. To ask what-if questions, run "legacy-study serve" on the study\'s folder and ' +
   'open the address that it prints.';
 
-// Starts the panel {form, status, error, refused, show(figure)}. view() returns what is shown.
+// Starts the panel {form, status, error, refused, plans, show(figure)}. view() returns what is shown.
 // Returns {redraw}.
 function startWhatIf(panel, view) {
   let [timer, request, answer, form] = [null, null, null, null];
   const owns = new Map();  // answers for the study's own network, by group
   const say = (status, error = '') => [panel.status.textContent, panel.error.textContent] = [status, error];
-  const redraw = () => answer && panel.show(whatIfFigure(view(), answer.content, answer.own, form.kind));
+  function redraw() {
+    if (!answer) return;
+    const {content, own} = answer;
+    const planned = content.policies.some(({seeds}) => seeds.some(({plan}) => plan));
+    panel.show(planned ? planFigure(view(), content, own) : whatIfFigure(view(), content, own, form.kind));
+    const open = [...panel.plans.children].map((one) => one.open);
+    panel.plans.replaceChildren(...(planned ? planTables(view(), content) : []));
+    [...panel.plans.children].forEach((one, i) => one.open = open[i] ?? false);
+  }
   const changed = () => {
     clearTimeout(timer);
     timer = setTimeout(ask, DEBOUNCE_MILLISECONDS);

@@ -1,5 +1,5 @@
 // The what-if server over HTTP: its API, its refusals, its shutdown.
-#include "scenarios/study/serve.h"
+#include "scenarios/study/what_if/serve.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -198,7 +198,32 @@ class ClientsTest(ServedStudy):
         self.assertIn('no topology', self.find('#what-if').text)
         self.assertTrue(self.find('#what-if-up_rates').is_enabled())
 
-        # What nobody can ask about names the command that plans it.
+        # What is learnt `ahead` depends on the lines: its rounds are planned, as the program does.
+        self.set('group', 2)
+        self.set('up_rates-number', 0.25)
+        plans = self.find('#what-if .plans')
+        self.wait_for(lambda: 'times only' in self.find('#what-if-summary').text
+                      and 'up-rates=0.25' in plans.get_attribute('textContent'))
+        self.assertIn('no learning, times only',
+                      self.find('#what-if-group option:checked').text)
+        details = self.find('#what-if .plans details')
+        details.find_element('css selector', 'summary').click()
+        self.assertIn('dense, seed 1', details.text)
+        command = details.find_element('css selector', 'code').text
+        planned = self.folder / 'plan'
+        said = subprocess.run(
+            [sys.argv[3], *shlex.split(command)[1:], f'--out={planned}', '--markdown'], check=True,
+            text=True, capture_output=True).stdout
+        for row in details.find_elements('css selector', 'tr'):
+            cells = [cell.get_attribute('textContent')
+                     for cell in row.find_elements('css selector', 'th, td')]
+            self.assertIn('| ' + ' | '.join(cells) + ' |', said)
+        with open(planned / 'rounds.csv') as file:
+            rounds = list(csv.DictReader(file))
+        self.assert_shows('dense', [[float(row['end']), float(row['version'])] for row in rounds])
+        self.assertNotEqual(self.curve('dense'), self.curve('dense, study'))
+
+        # The command that plans it stands beside the one that trains it.
         self.find('#what-if .refused summary').click()
         train, plan = (code.text for code in
                        self.browser.find_elements('css selector', '#what-if .refused code'))

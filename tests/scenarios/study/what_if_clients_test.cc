@@ -1,20 +1,24 @@
-// What-if of federated trainings: its answers equal those of legacy-federated replay, and move as
-// lines, devices and prices do.
+// What-if of federated trainings: its answers equal those of legacy-federated replay, or plan, and
+// move as lines, devices and prices do.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <atomic>
 #include <cstdio>
 #include <memory>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "analysis/run_directory.h"
 #include "analysis/summary.h"
+#include "scenarios/federated/plan_files.h"
+#include "scenarios/federated/plan_report.h"
 #include "scenarios/federated/run/replay.h"
-#include "scenarios/study/what_if.h"
-#include "scenarios/study/what_if_study.h"
+#include "scenarios/study/what_if/json.h"
+#include "scenarios/study/what_if/recorded_study.h"
+#include "scenarios/study/what_if/what_if.h"
 #include "tests/message_of.h"
 #include "tests/scenarios/study/what_if_testing.h"
 
@@ -22,6 +26,7 @@ namespace legacy::what_if_clients_test {
 namespace {
 
 using ::testing::_;
+using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -33,7 +38,8 @@ constexpr double kLong = 600;
 bool Never() { return false; }
 StopFlag g_never = 0;
 
-// Ten hospitals between regions; houses of one switch; and trainings that nobody can ask about.
+// Ten hospitals between regions; houses of one switch; two trainings that can be planned alone; and
+// one that nobody can ask about.
 constexpr const char* kClients = R"(
 study: {name: clients, baseline: dense}
 scenario:
@@ -48,6 +54,7 @@ grid:
                   topo: "regions:ROOT/topologies/hospitals.yaml"}
       houses: {population: "broadband:up=5Mbps", clients: 12}
       ahead: {clients: 12, over-select: 1.5}
+      free: {clients: 12, server: "async:concurrency=6", algorithms: "fedbuff:k=3", per-round: ""}
       ring: {clients: 12, exchange: ring-allreduce, per-round: ""}
 )";
 
@@ -86,14 +93,15 @@ std::unique_ptr<WhatIf> WhatIfClientsTest::what_if_;
 
 TEST_F(WhatIfClientsTest, GroupsAreThoseThatCanBeReplayedWithAServer) {
   const WhatIfStudy& study = what_if_->study();
-  ASSERT_EQ(study.groups.size(), 2u);
+  ASSERT_EQ(study.groups.size(), 4u);
   EXPECT_EQ(study.groups[0].label, "10 clients, where hospitals");
   EXPECT_EQ(study.groups[1].label, "12 clients, where houses");
   EXPECT_EQ(study.groups[0].trainings.size(), 4u);
   EXPECT_TRUE(study.groups[0].OfClients());
+  EXPECT_FALSE(study.groups[1].Planned());
 
-  ASSERT_EQ(study.refused.size(), 2u);
-  const WhatIfRefused &ahead = study.refused[0], &ring = study.refused[1];
+  ASSERT_EQ(study.refused.size(), 3u);
+  const WhatIfRefused &ahead = study.refused[0], &ring = study.refused[2];
   EXPECT_EQ(ahead.label, "12 clients, where ahead");
   EXPECT_THAT(ahead.policies, ElementsAre("dense", "topk"));
   EXPECT_THAT(ahead.reason, HasSubstr("federated.over_select: who arrives first depends"));
@@ -105,6 +113,90 @@ TEST_F(WhatIfClientsTest, GroupsAreThoseThatCanBeReplayedWithAServer) {
   EXPECT_THAT(ring.reason, HasSubstr("exchange by ring-allreduce, without the server"));
   EXPECT_THAT(ring.command, StartsWith("legacy-federated replay "));
   EXPECT_EQ(ring.plan, "");
+  EXPECT_EQ(ring.planned_by, std::nullopt);
+}
+
+// Returns the options of a command line of legacy-federated plan.
+FederatedValues ValuesOf(const std::string& line) {
+  FederatedValues values = DefaultFederatedValues();
+  std::istringstream words(line);
+  for (std::string word; words >> word;) {
+    const size_t at = word.find('=');
+    if (at != std::string::npos) values.at(word.substr(2, at - 2)) = word.substr(at + 1);
+  }
+  return values;
+}
+
+TEST_F(WhatIfClientsTest, PlansWhatCannotBeReplayedToTheBit) {
+  const WhatIfStudy& study = what_if_->study();
+  ASSERT_EQ(study.refused[0].planned_by, 2u);
+  ASSERT_EQ(study.refused[1].planned_by, 3u);
+  EXPECT_EQ(study.groups[2].label, "12 clients, where ahead");
+  EXPECT_TRUE(study.groups[2].Planned());
+  EXPECT_EQ(study.groups[3].trainings.size(), 4u);
+  EXPECT_EQ(study.refused[0].plan, Ask(R"({"group": 2})").at(0).seeds.at(0).plan->command);
+
+  for (const char* question :
+       {R"({"group": 2})", R"({"group": 2, "up_rates": 0.25, "server_rate": "20Mbps",
+            "connections": "quic", "streams": 2, "packet_loss": 1e-3, "device_speed": 0.5})",
+        R"({"group": 3})", R"({"group": 3, "down_rates": 0.1, "fidelity": "analytic"})"}) {
+    for (const WhatIfPolicy& policy : Ask(question)) {
+      for (const WhatIfSeed& seed : policy.seeds) {
+        const PlanRequest request = ParsePlan(ValuesOf(seed.plan->command));
+        const Plan plan = RunPlan(request);
+        EXPECT_EQ(request.seed, seed.seed);
+        EXPECT_EQ(plan.versions, seed.plan->versions);
+        EXPECT_EQ(seed.plan->wanted, 4);
+        EXPECT_EQ(Seconds(plan.rounds.back().row.end), seed.simulated_seconds);
+        const std::vector<analysis::Table> tables = PlanTables(request, plan);
+        ASSERT_EQ(tables.size(), seed.plan->tables.size());
+        for (size_t i = 0; i < tables.size(); ++i) {
+          EXPECT_EQ(analysis::RenderText(tables[i]), analysis::RenderText(seed.plan->tables[i]));
+        }
+        double up = 0;
+        std::vector<double> seconds;
+        for (const PlannedRound& round : plan.rounds) {
+          up += static_cast<double>(round.wire_up) / 1e6;
+          seconds.push_back(Seconds(round.row.end) - Seconds(round.row.start));
+        }
+        EXPECT_EQ(seed.plan->mb_up, up);
+        EXPECT_EQ(seed.plan->round_median, Quantile(seconds, 0.5));
+        EXPECT_EQ(seed.curve.back(), std::pair(seed.simulated_seconds, 4.0));
+        EXPECT_FALSE(seed.time_to_target.has_value());
+      }
+    }
+  }
+  EXPECT_THAT(Dense(R"({"group": 2, "up_rates": 0.25, "device_speed": 0.5})").plan->command,
+              AllOf(HasSubstr(" --clients=12 "), HasSubstr(" --up-rates=0.25 "),
+                    HasSubstr(" --over-select=1.5")));
+  EXPECT_THAT(Dense(R"({"group": 3})").plan->command,
+              HasSubstr(" --server=async:concurrency=6,buffer=3 "));
+}
+
+TEST_F(WhatIfClientsTest, PlansMoveAsLinesAndDevicesDo) {
+  const auto plan = [](const std::string& json) { return Dense("{\"group\": 2" + json + "}"); };
+  const WhatIfSeed own = plan("");
+  EXPECT_LT(own.plan->counted, own.plan->started) << "it starts more tasks than it counts";
+  EXPECT_LT(own.simulated_seconds, plan(R"(, "up_rates": 0.1)").simulated_seconds);
+  EXPECT_LT(own.simulated_seconds, plan(R"(, "device_speed": 1e-3)").simulated_seconds);
+  EXPECT_LT(own.round->work, plan(R"(, "device_speed": 1e-3)").round->work);
+  EXPECT_NEAR(plan(R"(, "device_speed": 0.1)").round->work, 10 * own.round->work,
+              2e-9 + 1e-3 * own.round->work);
+  EXPECT_THAT(what_if_->Unread(what_if_->Defaults(2)), Contains(Pair("codec_speed", _)));
+  EXPECT_THAT(Refusal(R"({"group": 2, "core_rates": 2})"),
+              HasSubstr("--core-rates: got '2'; allowed: 1: without --topology"));
+  const WhatIfQuestion slow = ParseQuestion(R"({"group": 2, "up_rates": 0.77})");
+  std::atomic<int> asked = 0;
+  EXPECT_THROW(what_if_->Answer(slow, kLong, [&] { return ++asked > 4; }), WhatIfStopped);
+  EXPECT_LT(asked, 16) << "it asks at each transfer";
+  EXPECT_EQ(what_if_->Answer(slow, kLong, Never), what_if_->Answer(slow, kLong, Never))
+      << "answers are memoised";
+
+  const nlohmann::json document = GroupsDocument(*what_if_);
+  EXPECT_EQ(document["groups"][2]["planned"], true);
+  EXPECT_EQ(document["groups"][1]["planned"], false);
+  EXPECT_EQ(document["refused"][0]["group"], 2);
+  EXPECT_TRUE(document["refused"][2]["group"].is_null());
 }
 
 TEST_F(WhatIfClientsTest, ANeutralQuestionIsTheStudysOwnToTheBit) {
@@ -224,7 +316,7 @@ TEST_F(WhatIfClientsTest, TellsWhatAPopulationCannotAnswer) {
 
 TEST_F(WhatIfClientsTest, RefusesInvalidQuestions) {
   const std::pair<const char*, const char*> cases[] = {
-      {R"({"group": 2})", "group: got '2'; allowed: 0 to 1"},
+      {R"({"group": 4})", "group: got '4'; allowed: 0 to 3"},
       {R"({"up_rates": 0})", "--up-rates: got '0'"},
       {R"({"up_rates": "2"})", "up_rates: got '\"2\"'; allowed: a number"},
       {R"({"down_rates": -1})", "--down-rates: got '-1'"},

@@ -1,5 +1,5 @@
 // What-if: its answers equal those of legacy-replay, whatever computes them.
-#include "scenarios/study/what_if.h"
+#include "scenarios/study/what_if/what_if.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,8 +10,8 @@
 #include "analysis/run_directory.h"
 #include "scenarios/run/recording.h"
 #include "scenarios/run/replay.h"
-#include "scenarios/study/what_if_json.h"
-#include "scenarios/study/what_if_study.h"
+#include "scenarios/study/what_if/json.h"
+#include "scenarios/study/what_if/recorded_study.h"
 #include "tests/message_of.h"
 #include "tests/scenarios/study/what_if_testing.h"
 

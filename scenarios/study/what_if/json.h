@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "scenarios/study/what_if.h"
+#include "scenarios/study/what_if/what_if.h"
 
 namespace legacy {
 

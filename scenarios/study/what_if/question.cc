@@ -1,4 +1,4 @@
-#include "scenarios/study/what_if_question.h"
+#include "scenarios/study/what_if/question.h"
 
 #include <algorithm>
 #include <iterator>

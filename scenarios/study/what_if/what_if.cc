@@ -1,4 +1,4 @@
-#include "scenarios/study/what_if.h"
+#include "scenarios/study/what_if/what_if.h"
 
 #include <algorithm>
 #include <chrono>
@@ -10,7 +10,8 @@
 #include "base/parse.h"
 #include "scenarios/federated/run/replay.h"
 #include "scenarios/run/replay.h"
-#include "scenarios/study/what_if_kinds.h"
+#include "scenarios/study/what_if/kinds.h"
+#include "scenarios/study/what_if/plan_answer.h"
 
 namespace legacy {
 namespace {
@@ -67,20 +68,6 @@ class Limit {
   Clock::time_point end_;
 };
 
-// Returns how rounds were spent, of `total` mean seconds from a version to the next.
-WhatIfRound RoundOf(const std::vector<analysis::RoundRow>& rounds, double total) {
-  const analysis::RoundFigures figures = analysis::FiguresOf(rounds);
-  const auto mean = [](const std::vector<double>& values) {
-    return values.empty() ? 0 : analysis::SpreadOf(values).mean;
-  };
-  WhatIfRound round;
-  round.download = mean(figures.down);
-  round.work = mean(figures.work);
-  round.upload = mean(figures.up);
-  round.wait = std::max(0.0, total - round.download - round.work - round.upload);
-  return round;
-}
-
 // Returns the result of the run's only policy and seed.
 WhatIfSeed SeedOf(const analysis::RunDirectory& run) {
   const analysis::Summary all = analysis::Summarise(run);
@@ -92,7 +79,7 @@ WhatIfSeed SeedOf(const analysis::RunDirectory& run) {
   seed.simulated_seconds = summary.simulated_seconds;
   seed.step = summary.step;
   if (!run.rounds.empty()) {
-    seed.round = RoundOf(run.rounds, seed.step.total);
+    seed.round = RoundOf(analysis::FiguresOf(run.rounds), seed.step.total);
     seed.round->usd_to_target = summary.usd_to_target;
   }
   for (const analysis::EvaluationRow& row : run.evaluations) {
@@ -159,7 +146,10 @@ Scenario WhatIf::ScenarioOf(const WhatIfTraining& training, const WhatIfQuestion
 std::map<std::string, std::string> WhatIf::Unread(const WhatIfQuestion& question) const {
   const WhatIfGroup& group = GroupOf(question.group);
   const Scenario scenario = ScenarioOf(group.trainings.front(), question);
-  return group.OfClients() ? UnreadByClients(scenario) : UnreadByWorkers(scenario);
+  if (!group.OfClients()) return UnreadByWorkers(scenario);
+  std::map<std::string, std::string> unread = UnreadByClients(scenario);
+  if (group.Planned()) unread["codec_speed"] = "the work of a planned task is one time";
+  return unread;
 }
 
 std::vector<std::string> WhatIf::Places(size_t group) const {
@@ -205,6 +195,10 @@ std::shared_ptr<const WhatIfAnswer> WhatIf::Answer(const WhatIfQuestion& questio
   pool_.ForEach(std::ssize(chosen), [&](int64_t i, int) {
     const Scenario scenario = ScenarioOf(*chosen[i], question);
     limit.Check();
+    if (chosen[i]->planned) {
+      seeds[i] = PlanAnswer(*chosen[i], scenario, [&] { limit.Check(); });
+      return;
+    }
     const analysis::RunDirectory run =
         ReplayOf(study_.recordings[chosen[i]->recording], scenario, [&] { return limit.Over(); });
     limit.Check();

@@ -1,4 +1,4 @@
-#include "scenarios/study/what_if_json.h"
+#include "scenarios/study/what_if/json.h"
 
 #include <optional>
 #include <utility>
@@ -25,6 +25,26 @@ json PartsOf(const WhatIfRound& round) {
           {"wait", round.wait}};
 }
 
+json ToJson(const WhatIfPlan& plan) {
+  json tables = json::array();
+  for (const analysis::Table& table : plan.tables) {
+    tables.push_back({{"title", table.title}, {"header", table.header}, {"rows", table.rows}});
+  }
+  return {{"command", plan.command},
+          {"stopped", plan.stopped},
+          {"versions", plan.versions},
+          {"wanted", plan.wanted},
+          {"round_median", plan.round_median},
+          {"round_95", plan.round_95},
+          {"mb_down", plan.mb_down},
+          {"mb_up", plan.mb_up},
+          {"usd", plan.usd},
+          {"started", plan.started},
+          {"counted", plan.counted},
+          {"never_counted", plan.never_counted},
+          {"tables", std::move(tables)}};
+}
+
 json ToJson(const WhatIfSeed& seed) {
   json document = {{"seed", seed.seed},
                    {"time_to_target", OrNull(seed.time_to_target)},
@@ -33,6 +53,7 @@ json ToJson(const WhatIfSeed& seed) {
                    {"parts", seed.round ? PartsOf(*seed.round) : PartsOf(seed.step)},
                    {"curve", seed.curve}};
   if (seed.round) document["usd_to_target"] = OrNull(seed.round->usd_to_target);
+  if (seed.plan) document["plan"] = ToJson(*seed.plan);
   return document;
 }
 
@@ -46,6 +67,7 @@ json GroupJson(const WhatIf& what_if, size_t id) {
   if (group.OfClients()) {
     document["kind"] = "clients";
     document["places"] = what_if.Places(id);
+    document["planned"] = group.Planned();
   } else {
     document["kind"] = "workers";
     document["workers"] = group.trainings.front().scenario.workers;
@@ -74,7 +96,8 @@ json GroupsDocument(const WhatIf& what_if) {
                        {"policies", one.policies},
                        {"reason", one.reason},
                        {"command", one.command},
-                       {"plan", one.plan}});
+                       {"plan", one.plan},
+                       {"group", one.planned_by ? json(*one.planned_by) : json()}});
   }
   return {{"groups", std::move(groups)},
           {"refused", std::move(refused)},

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "scenarios/options/scenario.h"
-#include "scenarios/study/what_if_question.h"
+#include "scenarios/study/what_if/question.h"
 
 namespace legacy {
 

@@ -18,8 +18,8 @@
 
 #include "base/number.h"
 #include "scenarios/study/plan.h"
-#include "scenarios/study/what_if.h"
-#include "scenarios/study/what_if_study.h"
+#include "scenarios/study/what_if/recorded_study.h"
+#include "scenarios/study/what_if/what_if.h"
 #include "scenarios/study/work.h"
 
 namespace legacy {

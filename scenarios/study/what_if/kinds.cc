@@ -1,4 +1,4 @@
-#include "scenarios/study/what_if_kinds.h"
+#include "scenarios/study/what_if/kinds.h"
 
 #include <algorithm>
 #include <optional>

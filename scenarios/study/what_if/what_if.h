@@ -2,7 +2,9 @@
 // stragglers or faster devices; for federated trainings, on other lines, at another server, and at
 // other prices. A question changes options of the network and the clock. For its answer each
 // training is replayed in memory, with the same bits that legacy-replay, or legacy-federated
-// replay, writes with those options. Nothing here reads a recording or prints.
+// replay, writes with those options. Federated trainings whose learning depends on the times of
+// their network cannot be replayed; their rounds are planned instead, without learning, as
+// legacy-federated plan does. Nothing here reads a recording or prints.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +22,9 @@
 #include <vector>
 
 #include "analysis/summary.h"
+#include "analysis/table_text.h"
 #include "scenarios/options/scenario.h"
-#include "scenarios/study/what_if_question.h"
+#include "scenarios/study/what_if/question.h"
 #include "trainer/worker_pool.h"
 
 namespace legacy {
@@ -33,11 +36,20 @@ struct FederatedRecording;
 using WhatIfRecording =
     std::variant<std::shared_ptr<const Recording>, std::shared_ptr<const FederatedRecording>>;
 
-// A WhatIfTraining is a recorded training with one policy and one seed.
+// A MeanTask is what the tasks of a federated training move and work in the mean; every task of a
+// plan is one. Work is seconds on a client with a slowdown of 1.
+struct MeanTask {
+  int64_t down_bytes = 0;
+  int64_t up_bytes = 0;
+  double work_seconds = 0;
+};
+
+// A WhatIfTraining is a training with one policy and one seed, which is replayed or planned.
 struct WhatIfTraining {
-  size_t recording = 0;  // position in WhatIfStudy::recordings
+  size_t recording = 0;  // position in WhatIfStudy::recordings, where it is replayed
   // Scenario from which a question starts; network and clock are the same in the whole group.
   Scenario scenario;
+  std::optional<MeanTask> planned = {};  // its tasks, where it is planned
 };
 
 // A WhatIfGroup has trainings that share everything but policy and seed, ordered by policy, then
@@ -48,10 +60,12 @@ struct WhatIfGroup {
 
   // Returns whether these are federated trainings.
   bool OfClients() const { return trainings.front().scenario.federated.has_value(); }
+  // Returns whether answers are plans, without learning.
+  bool Planned() const { return trainings.front().planned.has_value(); }
 };
 
-// WhatIfRefused are trainings that share everything but policy and seed, and that nobody can ask
-// about.
+// WhatIfRefused are trainings that share everything but policy and seed, and whose learning on
+// another network nobody can tell without training.
 struct WhatIfRefused {
   std::string label;
   std::vector<std::string> policies;
@@ -60,6 +74,7 @@ struct WhatIfRefused {
   // rounds would take, without accuracy.
   std::string command;
   std::string plan;
+  std::optional<size_t> planned_by = {};  // group that plans them
 };
 
 // A WhatIfStudy has everything that questions may name.
@@ -82,16 +97,38 @@ struct WhatIfRound {
   std::optional<double> usd_to_target;  // of transfers and hours of clients
 };
 
+// A WhatIfPlan has what a plan tells beside the times of its rounds. Seconds, wire MB, USD of
+// transfers and hours of clients; sums are over all rounds.
+struct WhatIfPlan {
+  std::string command;  // the command line that plans the same
+  std::string stopped;  // why it ended before all versions were made; "": it did not
+  int64_t versions = 0;
+  int64_t wanted = 0;  // versions
+  double round_median = 0;
+  double round_95 = 0;  // 95th percentile
+  double mb_down = 0;
+  double mb_up = 0;
+  double usd = 0;
+  int64_t started = 0;                       // tasks
+  int64_t counted = 0;                       // updates in versions
+  int64_t never_counted = 0;                 // clients
+  std::vector<analysis::Table> tables = {};  // those that the command prints
+};
+
 // A WhatIfSeed is the answer for one training.
 struct WhatIfSeed {
   uint64_t seed = 0;
-  // nullopt: the target was not reached in simulated_seconds (censored).
+  // nullopt: the target was not reached in simulated_seconds (censored), or nothing was learnt.
   std::optional<double> time_to_target;
   double simulated_seconds = 0;
-  analysis::StepSplit step;                      // means in seconds
-  std::optional<WhatIfRound> round;              // of federated trainings
-  std::vector<std::pair<double, double>> curve;  // simulated seconds, value of the metric
+  analysis::StepSplit step;          // means in seconds
+  std::optional<WhatIfRound> round;  // of federated trainings
+  // Simulated seconds, and the value of the metric; in plans the number of the version, of at most
+  // kMostPlannedPoints of them, evenly chosen, the last one included.
+  std::vector<std::pair<double, double>> curve;
+  std::optional<WhatIfPlan> plan = {};
 };
+inline constexpr size_t kMostPlannedPoints = 500;
 
 // A WhatIfPolicy is the answer for one policy.
 struct WhatIfPolicy {

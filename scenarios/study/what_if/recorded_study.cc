@@ -1,7 +1,6 @@
-#include "scenarios/study/what_if_study.h"
+#include "scenarios/study/what_if/recorded_study.h"
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <numeric>
 #include <string>
@@ -9,12 +8,12 @@
 #include <variant>
 
 #include "analysis/run_directory.h"
-#include "base/number.h"
 #include "scenarios/federated/learner.h"
 #include "scenarios/federated/run/replay.h"
 #include "scenarios/run/recording.h"
 #include "scenarios/run/replay.h"
 #include "scenarios/study/shell.h"
+#include "scenarios/study/what_if/plan_answer.h"
 #include "scenarios/study/work.h"
 
 namespace legacy {
@@ -55,24 +54,6 @@ std::string LabelOf(const StudyDefinition& definition, const std::vector<size_t>
   return label;
 }
 
-bool HasServer(const Scenario& scenario) {
-  return scenario.federated && scenario.federated->at("exchange") == "server";
-}
-
-// Returns the mean seconds of work of a run's tasks on a client with a slowdown of 1.
-double WorkSeconds(const analysis::RunDirectory& run) {
-  std::map<int64_t, double> slowdowns;
-  for (const analysis::ClientRow& row : run.clients) slowdowns[row.client] = row.slowdown;
-  double sum = 0;
-  int64_t tasks = 0;
-  for (const analysis::TaskRow& row : run.tasks) {
-    if (!row.worked || !row.downloaded) continue;
-    sum += (*row.worked - *row.downloaded) / slowdowns.at(row.client);
-    ++tasks;
-  }
-  return tasks > 0 ? sum / static_cast<double>(tasks) : 0;
-}
-
 // Returns why nobody can ask about a training; "": its record can be replayed, and it has a server
 // where it is federated.
 std::string RefusalOf(const PlannedTraining& training) {
@@ -99,30 +80,6 @@ std::string CommandFor(const Scenario& scenario, const std::filesystem::path& di
     if (!AffectsResults(option.key) || text == option.get(defaults)) continue;
     words.push_back(option.flag + "=" + text);
   }
-  return ShellLine(words);
-}
-
-// Returns the command line of a plan with the clients, the server and the network of a federated
-// scenario, and with what a task moves and works in the mean over its run. "": there is none.
-std::string PlanFor(const Scenario& scenario, const analysis::RunDirectory& run) {
-  if (!HasServer(scenario) || run.steps.empty() || run.tasks.empty()) return "";
-  const std::string& selection = scenario.federated->at("selection");
-  // Selections by losses choose by what is learnt.
-  if (selection.starts_with("oort") || selection.starts_with("power-of-choice")) return "";
-  std::vector<std::string> words = {"legacy-federated", "plan"};
-  const FederatedValues values = PlanValuesOf(scenario, scenario.seed);
-  for (const FederatedOption& option : FederatedOptionRows()) {
-    if (option.use == FederatedUse::kRun || values.at(option.name) == option.fallback) continue;
-    words.push_back("--" + option.name + "=" + values.at(option.name));
-  }
-  double up = 0, both = 0;
-  for (const analysis::StepRow& row : run.steps) {
-    up += row.message_bytes / static_cast<double>(run.steps.size());
-    both += row.nic_bytes / static_cast<double>(run.steps.size());
-  }
-  words.push_back("--down-bytes=" + std::to_string(std::llround(both - up)));
-  words.push_back("--up-bytes=" + std::to_string(std::llround(up)));
-  words.push_back("--client-seconds=" + FormatNumber(WorkSeconds(run)));
   return ShellLine(words);
 }
 
@@ -225,6 +182,9 @@ class Reader {
       refused_.back().scenario.seeds = plan_.definition.scenario.seeds;
     }
     Refused& refused = refused_[entry->second];
+    if (auto task = TaskToPlan(point.scenario, TrainingFolder(folder_, training))) {
+      refused.planned.push_back({0, point.scenario, std::move(task)});
+    }
     std::vector<std::string>& policies = refused.row.policies;
     const std::string& policy = point.scenario.policies.front();
     if (std::ranges::find(policies, policy) != policies.end()) return;
@@ -232,12 +192,24 @@ class Reader {
     refused.scenario.methods.insert(point.scenario.methods.begin(), point.scenario.methods.end());
   }
 
-  // A Refused has its row, its first point with the methods of all, and that point's run directory.
+  // A Refused has its row, its first point with the methods of all, that point's run directory, and
+  // what can be planned.
   struct Refused {
     WhatIfRefused row;
     Scenario scenario;
     std::filesystem::path directory;
+    std::vector<WhatIfTraining> planned = {};
   };
+
+  // Adds the group that plans them, where there is one.
+  void Plan(Refused& refused) {
+    if (refused.planned.empty()) return;
+    std::ranges::stable_sort(refused.planned, {}, Order());
+    const WhatIfTraining& first = refused.planned.front();
+    refused.row.plan = PlanLine(PlanValuesFor(first, first.scenario));
+    refused.row.planned_by = study_.groups.size();
+    study_.groups.push_back({refused.row.label, std::move(refused.planned)});
+  }
 
   const std::filesystem::path& folder_;
   const StudyPlan& plan_;
@@ -259,7 +231,7 @@ WhatIfStudy Reader::Read() {
   for (Refused& refused : refused_) {
     refused.scenario.policies = refused.row.policies;
     refused.row.command = CommandFor(refused.scenario, refused.directory);
-    refused.row.plan = PlanFor(refused.scenario, analysis::ReadRunDirectory(refused.directory));
+    Plan(refused);
     study_.refused.push_back(std::move(refused.row));
   }
   return std::move(study_);

@@ -1,4 +1,4 @@
-#include "scenarios/study/serve.h"
+#include "scenarios/study/what_if/serve.h"
 
 #include <arpa/inet.h>
 #include <fmt/core.h>
@@ -14,15 +14,15 @@
 #include "ns3-module/fabric/base/error.h"
 #include "scenarios/http/http_server.h"
 #include "scenarios/study/folder.h"
-#include "scenarios/study/what_if_json.h"
-#include "scenarios/study/what_if_study.h"
+#include "scenarios/study/what_if/json.h"
+#include "scenarios/study/what_if/recorded_study.h"
 
 namespace legacy {
 namespace {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
-using Seconds = std::chrono::duration<double>;
+using WallSeconds = std::chrono::duration<double>;
 
 constexpr auto kLook = std::chrono::milliseconds(100);
 
@@ -84,7 +84,7 @@ struct StudyServer::Impl {
   const ServeOptions options;
   const std::chrono::steady_clock::time_point began = std::chrono::steady_clock::now();
   WhatIf what_if;
-  const Seconds reading;
+  const WallSeconds reading;
   std::atomic<bool> stopped = false;
   HttpServer server;
 };
@@ -135,7 +135,7 @@ HttpResponse StudyServer::Impl::Ask(const HttpRequest& request, const HttpServer
         what_if.Answer(question, options.limit_seconds, [&] { return stopped || gone(); });
     json document = ToJson(*answer);
     document["unread"] = what_if.Unread(question);
-    document["seconds"] = Seconds(std::chrono::steady_clock::now() - start).count();
+    document["seconds"] = WallSeconds(std::chrono::steady_clock::now() - start).count();
     return JsonResponse(document);
   } catch (const WhatIfStopped& stop) {
     return ErrorResponse({kUnavailable, stop.what()});
@@ -172,7 +172,9 @@ std::string StudyServer::Description() const {
       fmt::format("{} recorded trainings, {} groups, read in {:.2f} s", study.recordings.size(),
                   study.groups.size(), impl_->reading.count());
   for (const WhatIfRefused& refused : study.refused) {
-    text += fmt::format("\nnot to be asked about: {}: {}", refused.label, refused.reason);
+    text +=
+        fmt::format("\n{}: {}: {}", refused.planned_by ? "planned alone" : "not to be asked about",
+                    refused.label, refused.reason);
   }
   return text;
 }

@@ -4,7 +4,7 @@
 #include <filesystem>
 
 #include "scenarios/study/plan.h"
-#include "scenarios/study/what_if.h"
+#include "scenarios/study/what_if/what_if.h"
 
 namespace legacy {
 

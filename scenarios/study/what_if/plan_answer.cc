@@ -1,0 +1,177 @@
+#include "scenarios/study/what_if/plan_answer.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include "analysis/run_directory.h"
+#include "base/number.h"
+#include "scenarios/federated/learner.h"
+#include "scenarios/federated/plan_report.h"
+#include "scenarios/federated/plan_rows.h"
+#include "scenarios/options/federated_checks.h"
+#include "scenarios/study/shell.h"
+#include "trainer/federated/aggregator.h"
+
+namespace legacy {
+namespace {
+
+// Returns the mean seconds of work of a run's tasks on a client with a slowdown of 1.
+double WorkSeconds(const analysis::RunDirectory& run) {
+  std::map<int64_t, double> slowdowns;
+  for (const analysis::ClientRow& row : run.clients) slowdowns[row.client] = row.slowdown;
+  double sum = 0;
+  int64_t tasks = 0;
+  for (const analysis::TaskRow& row : run.tasks) {
+    if (!row.worked || !row.downloaded) continue;
+    sum += (*row.worked - *row.downloaded) / slowdowns.at(row.client);
+    ++tasks;
+  }
+  return tasks > 0 ? sum / static_cast<double>(tasks) : 0;
+}
+
+// Returns the text of a plan's server. An asynchronous one makes a version of as many updates as
+// the algorithm says.
+std::string ServerText(const Scenario& scenario) {
+  const std::string& text = scenario.federated->at("server");
+  if (text == "sync") return text;
+  const int64_t clients = RequestOf(scenario, scenario.seed).population.Clients();
+  const auto algorithm = MakeAggregator(FederatedMethodsOf(scenario).front().algorithm,
+                                        {.numel = 1, .clients = clients});
+  std::string server =
+      "async:concurrency=" +
+      std::to_string(ParseAsyncServer(text, "federated.server", clients).concurrency) +
+      ",buffer=" + std::to_string(algorithm->Traits().buffer);
+  const int64_t staleness = algorithm->Traits().max_staleness;
+  return staleness > 0 ? server + ",max-staleness=" + std::to_string(staleness) : server;
+}
+
+double Sum(const std::vector<double>& values) {
+  return std::accumulate(values.begin(), values.end(), 0.0);
+}
+
+double Mean(const std::vector<double>& values) {
+  return values.empty() ? 0 : Sum(values) / static_cast<double>(values.size());
+}
+
+// Returns the ends of versions, evenly chosen.
+std::vector<std::pair<double, double>> CurveOf(const std::vector<analysis::RoundRow>& rounds) {
+  const size_t stride = (rounds.size() + kMostPlannedPoints - 1) / kMostPlannedPoints;
+  std::vector<std::pair<double, double>> curve;
+  for (size_t left = rounds.size(); left > 0; left -= std::min(stride, left)) {
+    const analysis::RoundRow& row = rounds[left - 1];
+    curve.emplace_back(row.end, static_cast<double>(row.version));
+  }
+  std::ranges::reverse(curve);
+  return curve;
+}
+
+// A CheckingListener calls a function at each transfer.
+class CheckingListener : public PlanListener {
+ public:
+  explicit CheckingListener(const std::function<void()>& check) : check_(check) {}
+  void OnTask(const fabric::TaskRow&, const TaskFigures&) override {}
+  void OnRound(const PlannedRound&) override { check_(); }
+  void OnTransfer() override { check_(); }
+
+ private:
+  const std::function<void()>& check_;
+};
+
+WhatIfPlan PlanOf(const PlanRequest& request, const Plan& plan,
+                  const analysis::RoundFigures& figures) {
+  WhatIfPlan result;
+  result.stopped = plan.stop;
+  result.versions = plan.versions;
+  result.wanted = request.Versions();
+  if (plan.rounds.empty()) return result;
+  result.round_median = analysis::Quantile(figures.seconds, 0.5);
+  result.round_95 = analysis::Quantile(figures.seconds, 0.95);
+  result.mb_down = Sum(figures.mb_down);
+  result.mb_up = Sum(figures.mb_up);
+  result.usd = Sum(figures.usd) + Sum(figures.usd_hours);
+  for (const PlannedRound& round : plan.rounds) {
+    result.started += round.row.started;
+    result.counted += round.row.fates[static_cast<size_t>(fabric::TaskFate::Counted)];
+  }
+  result.never_counted = std::ranges::count(plan.clients, 0, &ClientTotals::counted);
+  result.tables = PlanTables(request, plan);
+  return result;
+}
+
+}  // namespace
+
+bool HasServer(const Scenario& scenario) {
+  return scenario.federated && scenario.federated->at("exchange") == "server";
+}
+
+std::optional<MeanTask> TaskToPlan(const Scenario& scenario,
+                                   const std::filesystem::path& directory) {
+  if (!HasServer(scenario)) return std::nullopt;
+  const std::string& selection = scenario.federated->at("selection");
+  // Selections by losses choose by what is learnt.
+  if (selection.starts_with("oort") || selection.starts_with("power-of-choice")) {
+    return std::nullopt;
+  }
+  const analysis::RunDirectory run = analysis::ReadRunDirectory(directory);
+  if (run.steps.empty() || run.tasks.empty()) return std::nullopt;
+  double up = 0, both = 0;
+  for (const analysis::StepRow& row : run.steps) {
+    up += row.message_bytes / static_cast<double>(run.steps.size());
+    both += row.nic_bytes / static_cast<double>(run.steps.size());
+  }
+  return MeanTask{std::llround(both - up), std::llround(up), WorkSeconds(run)};
+}
+
+FederatedValues PlanValuesFor(const WhatIfTraining& training, const Scenario& asked) {
+  FederatedValues values = PlanValuesOf(asked, asked.seed);
+  values["server"] = ServerText(asked);
+  values["down-bytes"] = std::to_string(training.planned->down_bytes);
+  values["up-bytes"] = std::to_string(training.planned->up_bytes);
+  const double faster = asked.device_speed / training.scenario.device_speed;
+  values["client-seconds"] = FormatNumber(training.planned->work_seconds / faster);
+  return values;
+}
+
+std::string PlanLine(const FederatedValues& values) {
+  std::vector<std::string> words = {"legacy-federated", "plan"};
+  for (const FederatedOption& option : FederatedOptionRows()) {
+    if (option.use == FederatedUse::kRun || values.at(option.name) == option.fallback) continue;
+    words.push_back("--" + option.name + "=" + values.at(option.name));
+  }
+  return ShellLine(words);
+}
+
+WhatIfSeed PlanAnswer(const WhatIfTraining& training, const Scenario& asked,
+                      const std::function<void()>& check) {
+  const FederatedValues values = PlanValuesFor(training, asked);
+  const PlanRequest request = ParsePlan(values);
+  CheckingListener listener(check);
+  const Plan plan = RunPlan(request, {}, {}, nullptr, nullptr, &listener);
+  std::vector<analysis::RoundRow> rounds;
+  for (const PlannedRound& round : plan.rounds) rounds.push_back(RowOf(round));
+  const analysis::RoundFigures figures = analysis::FiguresOf(rounds);
+  WhatIfSeed seed;
+  seed.seed = asked.seed;
+  seed.simulated_seconds = rounds.empty() ? 0 : rounds.back().end;
+  seed.step.total = Mean(figures.seconds);
+  seed.round = RoundOf(figures, seed.step.total);
+  seed.curve = CurveOf(rounds);
+  seed.plan = PlanOf(request, plan, figures);
+  seed.plan->command = PlanLine(values);
+  return seed;
+}
+
+WhatIfRound RoundOf(const analysis::RoundFigures& figures, double total) {
+  WhatIfRound round;
+  round.download = Mean(figures.down);
+  round.work = Mean(figures.work);
+  round.upload = Mean(figures.up);
+  round.wait = std::max(0.0, total - round.download - round.work - round.upload);
+  return round;
+}
+
+}  // namespace legacy
