@@ -63,7 +63,8 @@ const char* Parse(const std::string& text, std::optional<Value>& value) {
 }
 
 // Columns that files of earlier versions lack.
-constexpr std::string_view kAddedColumns[] = {"residuals", "residual_age", "residual_norm"};
+constexpr std::string_view kAddedColumns[] = {"residuals", "residual_age", "residual_norm",
+                                              "opening_seconds"};
 
 // Returns the position of each column of Row in the file's header line; nothing for an added column
 // that it lacks. Columns may come in any order, and unknown ones are skipped.

@@ -225,7 +225,8 @@ std::vector<ClientShare> SharesByDecile(std::span<const ClientRow> clients,
 
 std::string WaitsFor(std::span<const RoundRow> rounds, std::span<const ClientRow> clients) {
   std::array<double, 4> sums{};
-  double all = 0, shared = 0;
+  double all = 0, shared = 0, opening = 0;
+  bool splits = false;  // true where predictions have handshakes and slow start
   int64_t ended = 0, slow = 0;
   std::map<std::string, int64_t> by_group;
   std::vector<double> predicted;
@@ -250,6 +251,8 @@ std::string WaitsFor(std::span<const RoundRow> rounds, std::span<const ClientRow
     const ClientRow& client = clients[number];
     shared +=
         std::max(0.0, *row.critical_uploaded - *row.critical_dispatched - client.predicted_seconds);
+    opening += client.opening_seconds.value_or(0);
+    splits = splits || client.opening_seconds;
     ++by_group[client.group];
     slow += client.predicted_seconds >= slow_from;
   }
@@ -263,9 +266,14 @@ std::string WaitsFor(std::span<const RoundRow> rounds, std::span<const ClientRow
       "arrival.",
       share(sums[0], all), share(sums[1], all), share(sums[2], all), share(sums[3], all));
   if (clients.empty()) return text;
-  text += fmt::format(
-      "\n{} of that is handshakes, slow start, rates below the mean, and sharing lines.",
-      share(shared, all));
+  text += splits ? fmt::format(
+                       "\n{} of that is handshakes and slow start, and {} rates below the mean and "
+                       "sharing lines.",
+                       share(opening, all), share(shared, all))
+                 : fmt::format(
+                       "\n{} of that is handshakes, slow start, rates below the mean, and sharing "
+                       "lines.",
+                       share(shared, all));
   const auto whole = static_cast<double>(ended);
   if (clients.size() >= 20) {
     text += fmt::format("\nThe slowest tenth of the clients ends {} of the rounds.",

@@ -41,7 +41,8 @@ means. In short, the rows of each table are:
   run.tasks         a task: client, base_version, its times (s; missing if it did not come to that),
                     end, local_steps, samples, message_bytes (B), staleness
   run.clients       a client: group, region, samples, labels, slowdown, rates (bit/s), tasks,
-                    counted, busy_seconds (s), bytes (B), usd, predicted_seconds (s)
+                    counted, busy_seconds (s), bytes (B), usd, predicted_seconds and
+                    opening_seconds of it (s)
   study.points      a policy and seed on a network: id, policy, seed, the axes (AXIS as text,
                     AXIS_number in the axis's unit), training, state (pending, done, failed),
                     message, then the figures of done points: time_to_target (s; missing if the
@@ -246,7 +247,8 @@ COLUMNS = {
         usd number USD
         last_staleness count?
         expected_steps count
-        predicted_seconds number s"""),
+        predicted_seconds number s
+        opening_seconds number? s"""),
     "trainings": _columns("""
         id text
         policy text
@@ -324,7 +326,7 @@ ACCURACY = Metric("accuracy", "accuracy", "higher", "fraction")
 
 
 # Columns that files of earlier versions lack, and so their tables.
-ADDED_COLUMNS = ("residuals", "residual_age", "residual_norm")
+ADDED_COLUMNS = ("residuals", "residual_age", "residual_norm", "opening_seconds")
 
 
 def metric_columns(metrics):

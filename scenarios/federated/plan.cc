@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "base/error.h"
+#include "ns3-module/fabric/engine/lone-transfer.h"
 #include "ns3-module/fabric/population/client-network.h"
 #include "ns3-module/fabric/tasks/task-graph.h"
 #include "scenarios/federated/exchange_plan.h"
@@ -19,9 +20,8 @@ using fabric::TimeNs;
 
 // What does not change of a client's paths to and from the server.
 struct ClientPath {
-  float down_seconds_per_byte = 0;  // of wire bytes, at mean rates
-  float up_seconds_per_byte = 0;
-  float delay = 0;     // seconds, one way
+  fabric::LonePath down;
+  fabric::LonePath up;
   float usd_down = 0;  // USD per GB of all links from the server
   float usd_up = 0;
 };
@@ -33,27 +33,29 @@ fabric::ServerSite SiteOf(const PlanRequest& request, const Remedy& remedy) {
   return site;
 }
 
-ClientPath PathOf(const fabric::ClientNetwork& network, int client) {
+ClientPath PathOf(const fabric::ClientNetwork& network, const fabric::Transport& transport,
+                  int client) {
   const fabric::Topology& topology = network.topology;
   const int server = network.placement.NodeOf(network.serverEndpoint);
   const int node = network.placement.NodeOf(client);
-  ClientPath path;
-  const auto walk = [&](int from, int to, float& seconds_per_byte, float& usd) {
-    double slowest = 0, delay = 0;
+  const auto usd = [&](int from, int to) {
+    double sum = 0;
     for (const fabric::LinkShare& hop : topology.Shares(from, to, 0)) {
-      const fabric::Port& port = topology.PortOf(hop.link);
-      const int64_t rate = port.schedule ? port.schedule->MeanRate() : port.rateBps;
-      slowest = std::max(slowest, hop.share * 8 / static_cast<double>(rate));
-      delay += hop.share * Seconds(topology.LinkOf(hop.link).delay);
-      usd += static_cast<float>(hop.share * port.usdPerGb);
+      sum += hop.share * topology.PortOf(hop.link).usdPerGb;
     }
-    seconds_per_byte = static_cast<float>(slowest);
-    path.delay = static_cast<float>(delay);
+    return static_cast<float>(sum);
   };
-  walk(server, node, path.down_seconds_per_byte, path.usd_down);
-  walk(node, server, path.up_seconds_per_byte, path.usd_up);
-  return path;
+  return {.down = MakeLonePath(topology, transport, server, node),
+          .up = MakeLonePath(topology, transport, node, server),
+          .usd_down = usd(server, node),
+          .usd_up = usd(node, server)};
 }
+
+// A PredictedTask is a task that shares no line, at mean rates.
+struct PredictedTask {
+  double seconds = 0;
+  double opening = 0;  // its part of handshakes and slow start
+};
 
 // The workload of a plan without training: every task has the request's bytes.
 class PlannedWorkload : public Workload {
@@ -117,28 +119,38 @@ class RemediedWorkload : public Workload {
 // Works of servers: those of a workload, on the clients' paths.
 class PlanWorks : public fabric::TaskWorks {
  public:
-  PlanWorks(Workload& workload, const fabric::Transport& transport,
-            const std::vector<ClientPath>& paths)
-      : workload_(workload), transport_(transport), paths_(paths) {}
+  PlanWorks(Workload& workload, const PlanRequest& request, const std::vector<ClientPath>& paths)
+      : workload_(workload),
+        transport_(request.transport),
+        opens_(request.fidelity == "packet" || request.fidelity == "flow"),
+        paths_(paths) {}
 
   fabric::TaskWork WorkOf(const fabric::TaskStart& start) override {
     return workload_.WorkOf(start);
   }
   int64_t UpBytesOf(uint64_t task) override { return workload_.UpBytesOf(task); }
   TimeNs Predicted(int client) override {
-    const ClientPath& path = paths_[client];
+    return fabric::RoundedTime(Predict(client).seconds * 1e9);
+  }
+  PredictedTask Predict(int client) {
     const fabric::TaskWork task = workload_.Expected(client);
-    const auto wire = [&](int64_t bytes) {
-      return static_cast<double>(transport_.WireBytes(bytes));
+    PredictedTask predicted = {.seconds = Seconds(task.work)};
+    const auto add = [&](const fabric::LonePath& path, int64_t bytes, fabric::Opening opening) {
+      predicted.seconds += LoneTransferTime(path, transport_, bytes) * 1e-9;
+      if (!opens_) return;
+      predicted.opening += OpeningTime(path, transport_, bytes, opening, task.lanes) * 1e-9;
     };
-    const double seconds = wire(task.downBytes) * path.down_seconds_per_byte + Seconds(task.work) +
-                           wire(task.upBytes) * path.up_seconds_per_byte + 2 * path.delay;
-    return fabric::RoundedTime(seconds * 1e9);
+    const fabric::ConnectionKind kind = transport_.connections;
+    add(paths_[client].down, task.downBytes, fabric::DownloadOpening(kind));
+    add(paths_[client].up, task.upBytes, fabric::UploadOpening(kind));
+    predicted.seconds += predicted.opening;
+    return predicted;
   }
 
  private:
   Workload& workload_;
   const fabric::Transport& transport_;
+  const bool opens_;  // false at fidelities that leave out handshakes and slow start
   const std::vector<ClientPath>& paths_;
 };
 
@@ -290,7 +302,7 @@ void CheckPlan(const PlanRequest& request) {
   fabric::Candidates candidates(request.population.Clients(), availability);
   PlannedWorkload planned(request);
   const std::vector<ClientPath> paths;
-  PlanWorks works(planned, request.transport, paths);
+  PlanWorks works(planned, request, paths);
   const auto selection =
       fabric::MakeSelection(request.selection, request.seed, "--selection",
                             {request.population.Clients(), [](int) { return TimeNs{0}; }});
@@ -309,12 +321,12 @@ Plan RunPlan(const PlanRequest& request, const Remedy& remedy,
   const auto clients = static_cast<size_t>(population.Clients());
   std::vector<ClientPath> paths;
   for (size_t client = 0; client < clients; ++client) {
-    paths.push_back(PathOf(network, static_cast<int>(client)));
+    paths.push_back(PathOf(network, request.transport, static_cast<int>(client)));
   }
   const fabric::ClientAvailability availability(population, request.availability, request.seed);
   PlannedWorkload planned(request);
   RemediedWorkload tasks(workload != nullptr ? *workload : planned, remedy);
-  PlanWorks works(tasks, request.transport, paths);
+  PlanWorks works(tasks, request, paths);
   const auto selection = fabric::MakeSelection(
       request.selection, request.seed, "--selection",
       {population.Clients(), [&](int client) { return works.Predicted(client); }});
@@ -327,8 +339,9 @@ Plan RunPlan(const PlanRequest& request, const Remedy& remedy,
   Plan plan;
   plan.clients.resize(clients);
   for (size_t client = 0; client < clients; ++client) {
-    plan.predicted.push_back(
-        static_cast<float>(Seconds(works.Predicted(static_cast<int>(client)))));
+    const PredictedTask predicted = works.Predict(static_cast<int>(client));
+    plan.predicted.push_back(static_cast<float>(predicted.seconds));
+    plan.opening.push_back(static_cast<float>(predicted.opening));
   }
   if (remedy.no_slow_tenth) ExcludeSlowTenth(plan.predicted, candidates);
   Ledger ledger(request, population, paths, plan, {tasks, *selection, listener}, progress, stop);

@@ -115,6 +115,7 @@ struct Plan {
   std::vector<fabric::TaskRow> tasks;  // the first kMostTaskRows
   std::vector<ClientTotals> clients;
   std::vector<float> predicted;  // seconds of a task that shares no line, by client
+  std::vector<float> opening;    // their parts of handshakes and slow start
   std::string stop;              // why it ended before all versions were made; "": it did not
   bool interrupted = false;
   int64_t versions = 0;

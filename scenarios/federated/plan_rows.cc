@@ -97,7 +97,10 @@ analysis::ClientRow RowOf(const PlanRequest& request, const Plan& plan, int64_t 
   row.usd = totals.usd;
   if (totals.last_staleness >= 0) row.last_staleness = totals.last_staleness;
   row.expected_steps = LocalSteps(request.work, client.samples);
-  if (!plan.predicted.empty()) row.predicted_seconds = plan.predicted[static_cast<size_t>(number)];
+  if (!plan.predicted.empty()) {
+    row.predicted_seconds = plan.predicted[static_cast<size_t>(number)];
+    row.opening_seconds = plan.opening[static_cast<size_t>(number)];
+  }
   return row;
 }
 

@@ -269,6 +269,13 @@ TEST(WaitsFor, NamesPartsGroupAndSlowTenth) {
             "25 % of that is handshakes, slow start, rates below the mean, and sharing lines.\n"
             "The slowest tenth of the clients ends 100 % of the rounds.\n"
             "Group phones ends 100 % of the rounds.");
+  // Predictions with handshakes and slow start tell them apart.
+  clients[1].opening_seconds = 2;
+  EXPECT_NE(
+      WaitsFor(rounds, clients)
+          .find("\n25 % of that is handshakes and slow start, and 25 % rates below the mean and "
+                "sharing lines.\n"),
+      std::string::npos);
   EXPECT_EQ(WaitsFor({}, clients), "No arrival of an update ended a round.");
 }
 

@@ -597,19 +597,13 @@ TimeNs FlowEngine::RampTime(Connection& connection, int64_t wire)
     double lost = handshake * path.roundTrip;
     connection.connected = true;
     const double slowest = path.timed ? SlowestNow(path) : path.slowest;
-    const double pipe = slowest * path.roundTrip;
-    auto left = static_cast<double>(wire);
+    const auto bytes = static_cast<double>(wire);
     if (path.loss > 0)
     {
-        return RoundedTime(lost + LossyRamp(connection, left, slowest));
+        return RoundedTime(lost + LossyRamp(connection, bytes, slowest));
     }
-    while (left > connection.window && connection.window < pipe)
-    {
-        lost += path.roundTrip - connection.window / slowest;
-        left -= connection.window;
-        connection.window *= 2;
-    }
-    connection.open = connection.window >= pipe;
+    lost += SlowStartTime(bytes, slowest, path.roundTrip, connection.window);
+    connection.open = connection.window >= slowest * path.roundTrip;
     return RoundedTime(lost);
 }
 

@@ -95,4 +95,16 @@ FlowPath MakeFlowPath(const Topology& topology, const Transport& transport, int 
     return path;
 }
 
+double SlowStartTime(double wire, double rate, double roundTrip, double& window)
+{
+    double time = 0;
+    while (wire > window && window < rate * roundTrip)
+    {
+        time += roundTrip - window / rate;
+        wire -= window;
+        window *= 2;
+    }
+    return time;
+}
+
 } // namespace legacy::fabric

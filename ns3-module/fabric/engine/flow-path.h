@@ -34,4 +34,9 @@ struct FlowPath
 /// (Mathis et al., CCR 1997; Cubic: RFC 9438). Links whose rates change count with their highest.
 FlowPath MakeFlowPath(const Topology& topology, const Transport& transport, int from, int to);
 
+/// Returns the nanoseconds that slow start takes beyond a full pipe, on a path that loses nothing:
+/// of each round trip the part that the window does not fill. `window`, in bytes on the wire,
+/// becomes that behind a flow of `wire` bytes. `rate` is in bytes a nanosecond.
+double SlowStartTime(double wire, double rate, double roundTrip, double& window);
+
 } // namespace legacy::fabric

@@ -77,18 +77,28 @@ class TaskGraph::Sink : public TaskSink
     FlowSink& m_sink;
 };
 
+Opening DownloadOpening(ConnectionKind connections)
+{
+    const bool kept =
+        connections == ConnectionKind::Warm || connections == ConnectionKind::Persistent;
+    return kept ? Opening::Kept : Opening::New;
+}
+
+Opening UploadOpening(ConnectionKind connections)
+{
+    return DownloadOpening(connections) == Opening::Kept ? Opening::Kept : Opening::Established;
+}
+
 TaskGraph::TaskGraph(TaskServer& server,
                      const Interruptions* interruptions,
                      int serverEndpoint,
                      ConnectionKind connections)
     : m_server(server),
       m_interruptions(interruptions),
-      m_serverEndpoint(serverEndpoint)
+      m_serverEndpoint(serverEndpoint),
+      m_down(DownloadOpening(connections)),
+      m_up(UploadOpening(connections))
 {
-    const bool kept =
-        connections == ConnectionKind::Warm || connections == ConnectionKind::Persistent;
-    m_down = kept ? Opening::Kept : Opening::New;
-    m_up = kept ? Opening::Kept : Opening::Established;
 }
 
 void TaskGraph::OnStart(FlowSink& sink)

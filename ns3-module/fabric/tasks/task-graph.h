@@ -16,6 +16,10 @@
 namespace legacy::fabric
 {
 
+/// Return on which connections tasks download and upload.
+Opening DownloadOpening(ConnectionKind connections);
+Opening UploadOpening(ConnectionKind connections);
+
 /// A TaskGraph is done when its server has called Finish.
 class TaskGraph : public FlowGraph
 {

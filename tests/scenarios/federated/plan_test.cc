@@ -37,6 +37,41 @@ const Texts kPhones = {
     {"dropout", "0.05"},           {"availability", "nightly:chance=1,length=20h"},
     {"server-price", "0.09/0.01"}, {"price", "0.02"}};
 
+// Alone, a task takes what was predicted.
+TEST(Plan, PredictsWhatALoneTaskTakes) {
+  for (const char* fidelity : {"flow", "analytic"}) {
+    for (const char* connections : {"warm", "cold", "tls", "quic", "quic-0rtt"}) {
+      for (const char* elements : {"100", "44426", "1e6"}) {
+        const Plan plan = RunOf({{"population", "broadband:down=30Mbps,up=7Mbps,delay=23ms"},
+                                 {"clients", "1"},
+                                 {"per-round", "1"},
+                                 {"rounds", "1"},
+                                 {"elements", elements},
+                                 {"client-seconds", "0.3"},
+                                 {"connections", connections},
+                                 {"fidelity", fidelity}});
+        const double seconds = plan.clients.front().busy_seconds;
+        EXPECT_NEAR(plan.predicted.front(), seconds, 1e-6 * seconds)
+            << fidelity << " " << connections << " " << elements;
+        const bool opens = fidelity == std::string("flow") && connections != std::string("warm");
+        EXPECT_EQ(plan.opening.front() > 0, opens && elements != std::string("100") ||
+                                                opens && connections != std::string("quic-0rtt"));
+      }
+    }
+  }
+}
+
+// Twice the median prediction lets half of the tasks end, however small the model is.
+TEST(Plan, DeadlinesByPredictionsCountHandshakesAndSlowStart) {
+  Texts options = {{"population", "phones"}, {"clients", "200"},      {"per-round", "40"},
+                   {"rounds", "10"},         {"elements", "44426"},   {"client-seconds", "0.001"},
+                   {"deadline", "factor:2"}, {"selection", "uniform"}};
+  const Plan plan = RunOf(options);
+  for (const PlannedRound& round : plan.rounds) {
+    EXPECT_GE(round.row.fates[static_cast<size_t>(fabric::TaskFate::Counted)], 20);
+  }
+}
+
 TEST(Plan, SumsOfTasksRoundsAndClientsAgree) {
   const PlanRequest request = Request(kPhones);
   const Plan plan = RunPlan(request);
