@@ -144,8 +144,8 @@ struct ClientRow {
   std::optional<int64_t> last_staleness = {};  // nothing: no update was counted
   int64_t expected_steps = 0;    // local steps of a first task; 0 where work is a number of seconds
   double predicted_seconds = 0;  // duration of that task at mean rates, were no line shared
-  // Part of it that handshakes and slow start take. Nothing where it leaves them out, as in files of
-  // earlier versions.
+  // Part of it that handshakes and slow start take. Nothing where it leaves them out, as in files
+  // of earlier versions.
   std::optional<double> opening_seconds = {};
 
   template <class Self, class Visitor>

@@ -136,9 +136,9 @@ class PlanWorks : public fabric::TaskWorks {
     const fabric::TaskWork task = workload_.Expected(client);
     PredictedTask predicted = {.seconds = Seconds(task.work)};
     const auto add = [&](const fabric::LonePath& path, int64_t bytes, fabric::Opening opening) {
-      predicted.seconds += LoneTransferTime(path, transport_, bytes) * 1e-9;
-      if (!opens_) return;
-      predicted.opening += OpeningTime(path, transport_, bytes, opening, task.lanes) * 1e-9;
+      const fabric::LoneTransfer transfer = {.payload = bytes, .streams = task.lanes};
+      predicted.seconds += LoneTransferTime(path, transport_, transfer) * 1e-9;
+      if (opens_) predicted.opening += OpeningTime(path, transport_, transfer, opening) * 1e-9;
     };
     const fabric::ConnectionKind kind = transport_.connections;
     add(paths_[client].down, task.downBytes, fabric::DownloadOpening(kind));

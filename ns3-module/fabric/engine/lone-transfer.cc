@@ -7,47 +7,60 @@
 namespace legacy::fabric
 {
 
+namespace
+{
+
+/// Returns the bytes on the wire of the stream that has most of them.
+double StreamBytes(const Transport& transport, LoneTransfer transfer)
+{
+    const int64_t payload = (transfer.payload + transfer.streams - 1) / transfer.streams;
+    return static_cast<double>(transport.WireBytes(payload));
+}
+
+} // namespace
+
 LonePath MakeLonePath(const Topology& topology, const Transport& transport, int from, int to)
 {
     const FlowPath path = MakeFlowPath(topology, transport, from, to);
     LonePath lone;
-    lone.rate = path.limit;
+    lone.slowest = path.slowest;
     for (const LinkShare& hop : path.data)
     {
         const double mean = static_cast<double>(topology.MeanRate(hop.link)) / 8e9;
-        lone.rate = std::min(lone.rate, mean / hop.share);
+        lone.slowest = std::min(lone.slowest, mean / hop.share);
     }
+    lone.limit = path.limit;
+    lone.full = path.loss > 0 ? std::min(lone.slowest, lone.limit) : lone.slowest;
     lone.latency = path.delay + path.byteTime * static_cast<double>(transport.FrameBytes());
     lone.roundTrip = path.roundTrip;
     return lone;
 }
 
-double LoneTransferTime(const LonePath& path, const Transport& transport, int64_t payload)
+double LoneTransferTime(const LonePath& path, const Transport& transport, LoneTransfer transfer)
 {
-    if (payload == 0)
+    if (transfer.payload == 0)
     {
         return 0;
     }
-    return static_cast<double>(transport.WireBytes(payload)) / path.rate + path.latency;
+    const double rate = std::min(path.slowest / transfer.streams, path.limit);
+    return StreamBytes(transport, transfer) / rate + path.latency;
 }
 
 double OpeningTime(const LonePath& path,
                    const Transport& transport,
-                   int64_t payload,
-                   Opening opening,
-                   int streams)
+                   LoneTransfer transfer,
+                   Opening opening)
 {
     const bool starts =
         opening != Opening::Kept || transport.connections == ConnectionKind::Persistent;
-    if (payload == 0 || !starts)
+    if (transfer.payload == 0 || !starts)
     {
         return 0;
     }
     const int handshakes = opening == Opening::New ? HandshakeRoundTrips(transport.connections) : 0;
-    const auto wire = static_cast<double>(transport.WireBytes(payload));
     double window = transport.initialWindow * static_cast<double>(transport.FrameBytes());
     return handshakes * path.roundTrip +
-           SlowStartTime(wire / streams, path.rate, path.roundTrip, window);
+           SlowStartTime(StreamBytes(transport, transfer), path.full, path.roundTrip, window);
 }
 
 } // namespace legacy::fabric

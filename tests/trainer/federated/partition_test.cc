@@ -75,6 +75,26 @@ TEST(Partition, IsAFunctionOfItsSeed) {
   }
 }
 
+// Other names of the classes give each client as many samples of class k, and the same ones of it.
+TEST(Partition, PermutesAsItsClassesDo) {
+  constexpr int32_t kNames[] = {3, 7, 0, 9, 1, 8, 2, 6, 5, 4};
+  const Data data;
+  Data renamed;
+  int64_t sample_of[10];  // the first one that has a name
+  for (int32_t k = 0; k < 10; ++k) sample_of[kNames[k]] = k;
+  for (int32_t& label : renamed.labels) label = kNames[label];
+  for (const char* text : {"dirichlet", "dirichlet:alpha=0.1,least=0,balance=off", "shards",
+                           "dirichlet-client:alpha=0.3", "labels:per_client=3", "power-law"}) {
+    const auto once = MakePartition(text, data.View(), 10, 3);
+    const auto again = MakePartition(text, renamed.View(), 10, 3);
+    for (int64_t client = 0; client < 10; ++client) {
+      std::vector<int64_t> expected = once->SamplesOf(client);
+      for (int64_t& sample : expected) sample += sample_of[sample % 10] - sample % 10;
+      EXPECT_EQ(again->SamplesOf(client), expected) << text;
+    }
+  }
+}
+
 TEST(Partition, KeepsTheListsOfASeed) {
   const Data data;
   const auto first = [&](const char* text) {
