@@ -92,6 +92,16 @@ Table NetworksTable(const std::vector<NetworkResult>& networks) {
   for (const NetworkResult& network : networks) {
     table.rows.back().push_back(RatioCell(BaselineRatio(network)));
   }
+  const auto paused = [](const NetworkResult& network) {
+    const PolicySummary* baseline = FindPolicy(network.summary, network.summary.baseline);
+    return baseline == nullptr ? 0 : baseline->network.roce.paused_share;
+  };
+  if (std::ranges::any_of(networks, [&](const auto& network) { return paused(network) > 0; })) {
+    add_row(own.baseline + ", link time paused %");
+    for (const NetworkResult& network : networks) {
+      table.rows.back().push_back(Fixed(paused(network) * 100, 2));
+    }
+  }
   for (const auto& [model, own_ratio] : networks.front().well_known) {
     add_row(fmt::format("{}, dense step", model));
     for (const NetworkResult& network : networks) {
@@ -211,7 +221,7 @@ std::string NetworksCsv(const std::vector<NetworkResult>& networks) {
       CsvLine({"network", "policy", "seeds", "reached", "time_to_target_seconds_mean",
                "time_to_target_seconds_deviation", "speedup_over_dense_mean", "final_metric_mean",
                "step_seconds_mean", "compute_seconds", "encode_seconds", "communication_seconds",
-               "decode_seconds", "wait_seconds"});
+               "decode_seconds", "wait_seconds", "pauses", "paused_share"});
   for (const NetworkResult& network : networks) {
     for (const PolicySummary& policy : network.summary.policies) {
       const CensoredSpread dense = policy.speedup_dense.value_or(CensoredSpread{});
@@ -221,7 +231,8 @@ std::string NetworksCsv(const std::vector<NetworkResult>& networks) {
                        number(policy.final_metric.mean), number(policy.step_seconds.mean),
                        number(policy.step.compute), number(policy.step.encode),
                        number(policy.step.communication), number(policy.step.decode),
-                       number(policy.step.wait)});
+                       number(policy.step.wait), std::to_string(policy.network.roce.pauses),
+                       number(policy.network.roce.paused_share)});
     }
   }
   return text;

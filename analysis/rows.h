@@ -3,9 +3,12 @@
 // names, counts and plain numbers. VisitColumns() calls it with one column for each metric.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <vector>
 
@@ -31,6 +34,63 @@ void VisitColumns(Row& row, std::span<const Metric> metrics, Visitor&& visit) {
     }
   });
 }
+
+// Columns that files of earlier versions lack; they read as the members' defaults.
+inline constexpr std::array<std::string_view, 14> kAddedColumns = {"residuals",
+                                                                   "residual_age",
+                                                                   "residual_norm",
+                                                                   "opening_seconds",
+                                                                   "pauses",
+                                                                   "paused_seconds",
+                                                                   "pause_root",
+                                                                   "paused_share",
+                                                                   "cnps",
+                                                                   "naks",
+                                                                   "resent",
+                                                                   "reordered",
+                                                                   "max_buffer_bytes",
+                                                                   "max_headroom_share"};
+inline bool IsAddedColumn(std::string_view name) {
+  return std::ranges::find(kAddedColumns, name) != kAddedColumns.end();
+}
+
+// What NICs and switches of RoCEv2 did, with packets; all 0 with TCP, and without packets.
+struct RoceFigures {
+  int64_t pauses = 0;            // number of pauses of ports by PFC
+  double paused_share = 0;       // fraction of the time that a port was paused, mean over all links
+  int64_t cnps = 0;              // congestion notifications sent
+  int64_t naks = 0;              // negative acknowledgements sent
+  int64_t resent = 0;            // data frames sent again
+  int64_t reordered = 0;         // data frames that arrived behind later ones
+  int64_t max_buffer_bytes = 0;  // most bytes in a switch
+  double max_headroom_share = 0;  // largest fraction of a headroom in use
+
+  template <class Self, class Visitor>
+  static void Columns(Self& row, Visitor&& visit) {
+    visit("pauses", "", row.pauses);
+    visit("paused_share", "fraction", row.paused_share);
+    visit("cnps", "", row.cnps);
+    visit("naks", "", row.naks);
+    visit("resent", "", row.resent);
+    visit("reordered", "", row.reordered);
+    visit("max_buffer_bytes", "B", row.max_buffer_bytes);
+    visit("max_headroom_share", "fraction", row.max_headroom_share);
+  }
+};
+
+// Pauses of one directed link's port by PFC; none with TCP, and without packets.
+struct PauseFigures {
+  int64_t pauses = 0;
+  double paused_seconds = 0;
+  std::string pause_root;  // link whose queue was the cause of most of that; empty: never paused
+
+  template <class Self, class Visitor>
+  static void Columns(Self& row, Visitor&& visit) {
+    visit("pauses", "", row.pauses);
+    visit("paused_seconds", "s", row.paused_seconds);
+    visit("pause_root", "", row.pause_root);
+  }
+};
 
 // One training step of one policy and seed. Byte and element counts are means over the workers.
 struct StepRow {
@@ -180,6 +240,7 @@ struct LinkRow {
   double peak_utilisation = 0;  // highest fraction in an instant (flow) or a millisecond (packet)
   double usd_per_gb = 0;        // price of 1e9 bytes on the wire; 0: none
   double usd = 0;               // price of `bytes`
+  PauseFigures pauses = {};
 
   template <class Self, class Visitor>
   static void Columns(Self& row, Visitor&& visit) {
@@ -199,6 +260,7 @@ struct LinkRow {
     visit("peak_utilisation", "fraction", row.peak_utilisation);
     visit("usd_per_gb", "USD/GB", row.usd_per_gb);
     visit("usd", "USD", row.usd);
+    PauseFigures::Columns(row.pauses, visit);
   }
 };
 
@@ -213,7 +275,8 @@ struct NetworkRow {
   int64_t packets = 0;
   int64_t fresh_steps = 0;
   int64_t memoised_steps = 0;
-  int64_t retransmit_timeouts = 0;
+  int64_t retransmit_timeouts = 0;  // of TCP, or of queue pairs
+  RoceFigures roce = {};
 
   template <class Self, class Visitor>
   static void Columns(Self& row, Visitor&& visit) {
@@ -225,6 +288,7 @@ struct NetworkRow {
     visit("fresh_steps", "", row.fresh_steps);
     visit("memoised_steps", "", row.memoised_steps);
     visit("retransmit_timeouts", "", row.retransmit_timeouts);
+    RoceFigures::Columns(row.roce, visit);
   }
 };
 

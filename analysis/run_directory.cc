@@ -62,10 +62,6 @@ const char* Parse(const std::string& text, std::optional<Value>& value) {
   return text.empty() ? "" : Parse(text, value.emplace());
 }
 
-// Columns that files of earlier versions lack.
-constexpr std::string_view kAddedColumns[] = {"residuals", "residual_age", "residual_norm",
-                                              "opening_seconds"};
-
 // Returns the position of each column of Row in the file's header line; nothing for an added column
 // that it lacks. Columns may come in any order, and unknown ones are skipped.
 template <class Row>
@@ -76,7 +72,7 @@ std::vector<std::optional<size_t>> LocateColumns(const std::string& where, const
     const auto found = std::ranges::find(header.fields, name);
     if (found != header.fields.end()) {
       places.emplace_back(static_cast<size_t>(found - header.fields.begin()));
-    } else if (std::ranges::find(kAddedColumns, name) != std::end(kAddedColumns)) {
+    } else if (IsAddedColumn(name)) {
       places.emplace_back(std::nullopt);
     } else {
       throw Error(where + ":1: columns", fmt::format("{}", fmt::join(header.fields, ",")),

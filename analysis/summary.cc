@@ -210,6 +210,7 @@ void Compare(Summary& summary) {
 
 void AddNetwork(Summary& summary, const RunDirectory& run) {
   std::map<std::string, NetworkSummary*> networks;
+  std::map<std::string, int> seeds;  // finished so far
   for (PolicySummary& policy : summary.policies) networks[policy.name] = &policy.network;
   for (const NetworkRow& row : run.network) {
     NetworkSummary& network = *networks.at(row.policy);
@@ -219,6 +220,15 @@ void AddNetwork(Summary& summary, const RunDirectory& run) {
     network.fresh_steps += row.fresh_steps;
     network.memoised_steps += row.memoised_steps;
     network.retransmit_timeouts += row.retransmit_timeouts;
+    RoceFigures& roce = network.roce;
+    roce.pauses += row.roce.pauses;
+    roce.paused_share += (row.roce.paused_share - roce.paused_share) / ++seeds[row.policy];
+    roce.cnps += row.roce.cnps;
+    roce.naks += row.roce.naks;
+    roce.resent += row.roce.resent;
+    roce.reordered += row.roce.reordered;
+    roce.max_buffer_bytes = std::max(roce.max_buffer_bytes, row.roce.max_buffer_bytes);
+    roce.max_headroom_share = std::max(roce.max_headroom_share, row.roce.max_headroom_share);
   }
   for (const LinkRow& row : run.links) {
     NetworkSummary& network = *networks.at(row.policy);

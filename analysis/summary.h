@@ -81,6 +81,8 @@ struct NetworkSummary {
   int64_t retransmit_timeouts = 0;
   int64_t drops = 0;
   int64_t marks = 0;
+  // Sums too, but paused_share, the mean over the seeds, and the largest buffer and headroom.
+  RoceFigures roce;
   // Link with the highest mean utilisation with any seed, as "from -> to".
   std::string busiest_link;
   double busiest_utilisation = kUnknown;

@@ -56,17 +56,21 @@ json ToJson(const SeedSummary& seed) {
 }
 
 json ToJson(const NetworkSummary& network) {
-  return {{"fidelity", network.fidelity},
-          {"events", network.events},
-          {"packets", network.packets},
-          {"fresh_steps", network.fresh_steps},
-          {"memoised_steps", network.memoised_steps},
-          {"retransmit_timeouts", network.retransmit_timeouts},
-          {"drops", network.drops},
-          {"marks", network.marks},
-          {"busiest_link", network.busiest_link},
-          {"busiest_utilisation", NumberOrNull(network.busiest_utilisation)},
-          {"busiest_peak_utilisation", NumberOrNull(network.busiest_peak)}};
+  json object = {{"fidelity", network.fidelity},
+                 {"events", network.events},
+                 {"packets", network.packets},
+                 {"fresh_steps", network.fresh_steps},
+                 {"memoised_steps", network.memoised_steps},
+                 {"retransmit_timeouts", network.retransmit_timeouts},
+                 {"drops", network.drops},
+                 {"marks", network.marks},
+                 {"busiest_link", network.busiest_link},
+                 {"busiest_utilisation", NumberOrNull(network.busiest_utilisation)},
+                 {"busiest_peak_utilisation", NumberOrNull(network.busiest_peak)}};
+  RoceFigures::Columns(network.roce, [&](const char* name, const char*, const auto& member) {
+    object[name] = member;
+  });
+  return object;
 }
 
 json ToJson(const PolicySummary& policy) {

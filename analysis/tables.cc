@@ -158,11 +158,24 @@ Table VolumeTable(const Summary& summary, bool times_alone) {
   return table;
 }
 
+// Returns true where a buffer held a frame of RoCEv2.
+bool HasRoce(const Summary& summary) {
+  return std::ranges::any_of(summary.policies, [](const PolicySummary& policy) {
+    return policy.network.roce.max_buffer_bytes > 0;
+  });
+}
+
 Table NetworkTable(const Summary& summary) {
   Table table{"Network simulation, summed over seeds",
               {"policy", "fidelity", "events", "packets", "fresh steps", "memoised", "time-outs",
                "drops", "marks", "busiest link", "its use %", "peak %"},
               {}};
+  const bool with_roce = HasRoce(summary);
+  if (with_roce) {
+    for (const char* name : {"pauses", "paused %", "CNPs", "resent", "headroom %"}) {
+      table.header.emplace_back(name);
+    }
+  }
   for (const PolicySummary& policy : summary.policies) {
     const NetworkSummary& network = policy.network;
     std::vector<std::string> row = {MarkedName(policy.name, policy.decisions), network.fidelity};
@@ -178,6 +191,14 @@ Table NetworkTable(const Summary& summary) {
     row.push_back(network.busiest_link);
     row.push_back(Fixed(network.busiest_utilisation * 100, 1));
     row.push_back(Fixed(network.busiest_peak * 100, 1));
+    if (with_roce) {
+      const RoceFigures& roce = network.roce;
+      row.push_back(std::to_string(roce.pauses));
+      row.push_back(Fixed(roce.paused_share * 100, 2));
+      row.push_back(std::to_string(roce.cnps));
+      row.push_back(std::to_string(roce.resent));
+      row.push_back(Fixed(roce.max_headroom_share * 100, 1));
+    }
     for (std::string& cell : row) {
       if (cell.empty()) cell.push_back('-');
     }
@@ -279,6 +300,9 @@ CsvColumns ColumnsOf(const PolicySummary& policy) {
   line.Add("busiest_link", policy.network.busiest_link);
   line.Add("busiest_utilisation", policy.network.busiest_utilisation);
   line.Add("busiest_peak_utilisation", policy.network.busiest_peak);
+  RoceFigures::Columns(policy.network.roce, [&](const char* name, const char*, const auto& member) {
+    line.Add(name, member);
+  });
   return line;
 }
 

@@ -29,9 +29,12 @@ means. In short, the rows of each table are:
                     error, budget, gain, time_estimate (s), reason; runs of older versions have none
   run.links         a directed link over a training: rate_bits_per_second (bit/s), bytes (B),
                     packets, drops, marks, max_queue_bytes (B), busy_seconds (s), utilisations
-                    (fractions), usd_per_gb (USD/GB), usd
+                    (fractions), usd_per_gb (USD/GB), usd, and with RoCEv2 at packet fidelity
+                    pauses, paused_seconds (s), pause_root
   run.network       a finished training: fidelity, events, packets, fresh and memoised steps,
-                    time-outs
+                    time-outs, and what RoCEv2 did: pauses, paused_share (fraction), cnps, naks,
+                    resent, reordered, max_buffer_bytes (B), max_headroom_share (fraction); runs and
+                    studies of older versions lack these
   run.doctor, run.fidelity    only if the run has them
   run.rounds        a version of a federated run, or a round that made none: start, end (s), numbers
                     of tasks by their ends, bytes (B), staleness, usd, usd_hours, client_seconds
@@ -152,7 +155,10 @@ COLUMNS = {
         mean_utilisation number fraction
         peak_utilisation number fraction
         usd_per_gb number USD/GB
-        usd number USD"""),
+        usd number USD
+        pauses count
+        paused_seconds number s
+        pause_root text"""),
     "network.csv": _columns("""
         policy text
         seed count
@@ -161,7 +167,15 @@ COLUMNS = {
         packets count
         fresh_steps count
         memoised_steps count
-        retransmit_timeouts count"""),
+        retransmit_timeouts count
+        pauses count
+        paused_share number fraction
+        cnps count
+        naks count
+        resent count
+        reordered count
+        max_buffer_bytes count B
+        max_headroom_share number fraction"""),
     "doctor.csv": _columns("""
         policy text
         seed count
@@ -292,7 +306,15 @@ COLUMNS = {
         memoised_steps count
         retransmit_timeouts count
         busiest_link text
-        busiest_utilisation number fraction"""),
+        busiest_utilisation number fraction
+        pauses count
+        paused_share number fraction
+        cnps count
+        naks count
+        resent count
+        reordered count
+        max_buffer_bytes count B
+        max_headroom_share number fraction"""),
     "curves": _columns("""
         point count
         step count
@@ -326,7 +348,9 @@ ACCURACY = Metric("accuracy", "accuracy", "higher", "fraction")
 
 
 # Columns that files of earlier versions lack, and so their tables.
-ADDED_COLUMNS = ("residuals", "residual_age", "residual_norm", "opening_seconds")
+ADDED_COLUMNS = ("residuals", "residual_age", "residual_norm", "opening_seconds",
+                 "pauses", "paused_seconds", "pause_root", "paused_share", "cnps", "naks", "resent",
+                 "reordered", "max_buffer_bytes", "max_headroom_share")
 
 
 def metric_columns(metrics):

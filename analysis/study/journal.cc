@@ -156,7 +156,7 @@ StudyPoint PointFromJson(const json& entry, std::span<const Metric> metrics) {
   if (point.state != StudyState::kDone) return point;
   const json& figures = Need(entry, "figures");
   PointFigures::Columns(point.figures, [&](const char* name, const char*, auto& member) {
-    Read(figures, name, member);
+    if (!IsAddedColumn(name) || figures.contains(name)) Read(figures, name, member);
   });
   point.curve = CurveOf(Need(entry, "curve"), metrics);
   return point;

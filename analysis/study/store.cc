@@ -6,10 +6,12 @@
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
+#include <set>
 #include <system_error>
 #include <utility>
 
 #include "analysis/metric_json.h"
+#include "analysis/rows.h"
 #include "analysis/study/columns.h"
 #include "analysis/study/sqlite.h"
 #include "base/error.h"
@@ -178,13 +180,35 @@ void ReadCurves(SqliteFile& file, Study& study) {
   }
 }
 
+// Returns the columns of table points that a database of an earlier version lacks.
+std::vector<Column> LackingColumns(SqliteFile& file) {
+  std::set<std::string> names;
+  SqliteStatement rows(file, "SELECT name FROM pragma_table_info('points')");
+  while (rows.Step()) names.insert(std::get<std::string>(rows.Row()[0]));
+  std::vector<Column> lacking = ResultColumns();
+  std::erase_if(lacking, [&](const Column& column) {
+    return names.contains(column.name) || !IsAddedColumn(column.name);
+  });
+  return lacking;
+}
+
+// Returns the columns of table points for SELECT; 0 for those that it lacks.
+std::string PointNames(SqliteFile& file, const std::vector<StudyAxis>& axes) {
+  std::string names = Names(PointColumns(axes));
+  for (const Column& column : LackingColumns(file)) {
+    const std::string name = ", " + Quoted(column.name);
+    names.replace(names.find(name), name.size(), column.type == "REAL" ? ", 0.0" : ", 0");
+  }
+  return names;
+}
+
 Study ReadStudy(SqliteFile& file) {
   Study study = ReadHead(file);
   SqliteStatement trainings(
       file, fmt::format("SELECT {} FROM trainings ORDER BY rowid", Names(TrainingColumns())));
   while (trainings.Step()) study.trainings.push_back(TrainingOf(trainings.Row()));
   SqliteStatement points(
-      file, fmt::format("SELECT {} FROM points ORDER BY id", Names(PointColumns(study.axes))));
+      file, fmt::format("SELECT {} FROM points ORDER BY id", PointNames(file, study.axes)));
   while (points.Step()) study.points.push_back(PointOf(study.axes, points.Row()));
   // From here on the points' ids are known to be positions.
   CheckTables(study);
@@ -268,6 +292,10 @@ void StudyStore::Put(const std::vector<StudyPoint>& points) {
   SqliteFile& file = database_->file;
   const std::vector<Column> results = ResultColumns();
   SqliteTransaction transaction(file, Kind::kWrite);
+  for (const Column& column : LackingColumns(file)) {
+    file.Execute(fmt::format("ALTER TABLE points ADD COLUMN {} {} DEFAULT 0", Quoted(column.name),
+                             column.type));
+  }
   SqliteStatement update(file, fmt::format("UPDATE points SET ({}) = ({}) WHERE id = ?",
                                            Names(results), Places(results.size())));
   SqliteStatement forget(file, "DELETE FROM curves WHERE point = ?");

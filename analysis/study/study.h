@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/rows.h"
 #include "base/metric.h"
 
 namespace legacy::analysis {
@@ -78,6 +79,7 @@ struct PointFigures {
   int64_t retransmit_timeouts = 0;
   std::string busiest_link;  // "from>to", the link with the highest mean utilisation
   double busiest_utilisation = 0;
+  RoceFigures roce = {};
 
   template <class Self, class Visitor>
   static void Columns(Self& row, Visitor&& visit) {
@@ -110,6 +112,7 @@ struct PointFigures {
     visit("retransmit_timeouts", "", row.retransmit_timeouts);
     visit("busiest_link", "", row.busiest_link);
     visit("busiest_utilisation", "fraction", row.busiest_utilisation);
+    RoceFigures::Columns(row.roce, visit);
   }
 };
 

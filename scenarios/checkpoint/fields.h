@@ -14,8 +14,8 @@ namespace legacy::fabric {
 
 template <class Archive>
 void Fields(Archive& archive, RoceCounters& c) {
-  auto& [cnps, naks, resent, watchdogDrops, maxBuffer, bufferBytes, maxHeadroom] = c;
-  archive(cnps, naks, resent, watchdogDrops, maxBuffer, bufferBytes, maxHeadroom);
+  auto& [cnps, naks, resent, reordered, watchdogDrops, maxBuffer, bufferBytes, maxHeadroom] = c;
+  archive(cnps, naks, resent, reordered, watchdogDrops, maxBuffer, bufferBytes, maxHeadroom);
 }
 
 template <class Archive>

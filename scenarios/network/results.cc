@@ -11,6 +11,7 @@
 #include "ns3-module/fabric/roce/roce-settings.h"
 #include "scenarios/network/endless_results.h"
 #include "scenarios/network/fidelity.h"
+#include "scenarios/network/roce/figures.h"
 
 namespace legacy {
 namespace {
@@ -106,21 +107,10 @@ void AddCounters(const Measurement& m, Row& row) {
 
 // Adds what RoCEv2 counts, 0 where the fidelity has no packets.
 void AddRoce(const Measurement& m, Row& row) {
-  const fabric::RoceCounters& roce = m.timing.counters.roce;
-  int64_t pauses = 0;
-  double paused = 0;
-  for (const fabric::LinkCounters& link : m.timing.links) {
-    pauses += link.pauses;
-    paused += InSeconds(link.paused);
-  }
-  const double all = InSeconds(m.timing.total) * static_cast<double>(m.timing.links.size());
-  row["pauses"] = pauses;
-  row["paused_share"] = all > 0 ? paused / all : 0;
-  row["cnps"] = roce.cnps;
-  row["naks"] = roce.naks;
-  row["resent"] = roce.resent;
-  row["max_buffer_bytes"] = roce.maxBuffer;
-  row["max_headroom_share"] = roce.maxHeadroom;
+  const analysis::RoceFigures figures =
+      RoceFiguresOf(m.timing.counters, m.timing.links, m.timing.total);
+  analysis::RoceFigures::Columns(
+      figures, [&](const char* name, const char*, const auto& member) { row[name] = member; });
 }
 
 void AddCollective(const PreparedExperiment& prepared, const Measurement& m, Row& row) {
@@ -257,41 +247,47 @@ std::string FlowLines(const PreparedExperiment& prepared,
          "slow: completion time divided by that of the flow alone; mean, 99th percentile, most\n";
 }
 
-// Returns what cards and switches of RoCEv2 did, a line for each measurement with packets.
+// Returns a fraction in percent, with two digits below 10 %.
+std::string ShareText(double share) {
+  return share < .1 ? fmt::format("{:.2g} %", 100 * share) : fmt::format("{:.0f} %", 100 * share);
+}
+
+// Returns what NICs and switches of RoCEv2 did, a line for each measurement with packets.
 std::string RoceLines(const PreparedExperiment& prepared,
                       const std::vector<Measurement>& measurements) {
   const fabric::Topology& topology = prepared.network->topology;
   std::string text;
   for (const Measurement& m : measurements) {
     if (!prepared.network->request.transport.roce || m.fidelity != Fidelity::kPacket) continue;
-    Row row;
-    AddRoce(m, row);
-    size_t paused = 0;
-    size_t longest = 0;
     const std::vector<fabric::LinkCounters>& links = m.timing.links;
-    for (size_t i = 0; i < links.size(); ++i) {
-      if (links[i].paused > links[paused].paused) paused = i;
-      if (links[i].maxQueueBytes > links[longest].maxQueueBytes) longest = i;
-    }
-    const auto name = [&](size_t i) {
-      return topology.LinkName(static_cast<fabric::DirectedLink>(i));
+    const auto largest = [&](auto member) {
+      const auto most =
+          std::max_element(links.begin(), links.end(),
+                           [&](const auto& a, const auto& b) { return a.*member < b.*member; });
+      const auto link = static_cast<fabric::DirectedLink>(most - links.begin());
+      return std::pair(*most, topology.LinkName(link));
     };
-    const fabric::RoceCounters& roce = m.timing.counters.roce;
-    text += fmt::format("roce: {} pauses", row["pauses"].get<int64_t>());
-    if (links[paused].paused > 0) {
-      text += fmt::format(
-          ", {:.2g} % of link time paused (worst {} {:.2g} %, by the queue of {})",
-          100 * row["paused_share"].get<double>(), name(paused),
-          100 * InSeconds(links[paused].paused) / InSeconds(m.timing.total),
-          links[paused].pauseRoot < 0 ? "-" : topology.LinkName(links[paused].pauseRoot));
+    const analysis::RoceFigures figures = RoceFiguresOf(m.timing.counters, links, m.timing.total);
+    text += fmt::format("roce: {} pauses", figures.pauses);
+    if (const auto [worst, name] = largest(&fabric::LinkCounters::paused); worst.paused > 0) {
+      text += fmt::format(", {} of link time paused (worst {} {}, by the queue of {})",
+                          ShareText(figures.paused_share), name,
+                          ShareText(InSeconds(worst.paused) / InSeconds(m.timing.total)),
+                          PauseFiguresOf(topology, worst).pause_root);
     }
-    const LinkStats stats = StatsOf(links);
-    text += fmt::format(
-        ", CNPs {}, ECN marks {}, NAKs {}, resent {}, largest queue {} ({}), buffer {} of {}, "
-        "headroom {:.2g} %\n",
-        roce.cnps, stats.marks, roce.naks, roce.resent, fabric::FormatBytes(stats.max_queue_bytes),
-        name(longest), fabric::FormatBytes(roce.maxBuffer), fabric::FormatBytes(roce.bufferBytes),
-        100 * roce.maxHeadroom);
+    text += fmt::format(", CNPs {}, ECN marks {}, NAKs {}, resent {}", figures.cnps,
+                        StatsOf(links).marks, figures.naks, figures.resent);
+    for (const auto& [name, count] :
+         {std::pair{"reordered", figures.reordered},
+          std::pair{"time-outs", static_cast<int64_t>(m.timing.counters.retransmitTimeouts)}}) {
+      if (count > 0) text += fmt::format(", {} {}", name, count);
+    }
+    const auto [queue, name] = largest(&fabric::LinkCounters::maxQueueBytes);
+    text += fmt::format(", largest queue {} ({}), buffer {} of {}, headroom {}\n",
+                        fabric::FormatBytes(queue.maxQueueBytes), name,
+                        fabric::FormatBytes(figures.max_buffer_bytes),
+                        fabric::FormatBytes(m.timing.counters.roce.bufferBytes),
+                        ShareText(figures.max_headroom_share));
   }
   return text;
 }

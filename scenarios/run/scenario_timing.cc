@@ -130,11 +130,7 @@ LinkEstimate ScenarioTiming::LinkAt(int64_t step) const {
 ScenarioTiming::Counts ScenarioTiming::Simulations() const {
   Counts counts;
   for (const fabric::StepSimulator& simulator : simulators_) {
-    const fabric::EngineCounters& totals = simulator.Totals();
-    counts.engine.events += totals.events;
-    counts.engine.packets += totals.packets;
-    counts.engine.flows += totals.flows;
-    counts.engine.retransmitTimeouts += totals.retransmitTimeouts;
+    fabric::Add(counts.engine, simulator.Totals());
     counts.fresh += simulator.FreshSteps();
     counts.memoised += simulator.MemoisedSteps();
   }

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "scenarios/checkpoint/fields.h"
+#include "scenarios/network/roce/figures.h"
 
 namespace legacy {
 namespace {
@@ -77,6 +78,7 @@ const analysis::StepRow& TimedTraining::Step(const StepWork& work, const StepSta
   if (StepListener* listener = sink_.Listener()) listener->Step(done_, now_, priced, timing);
   now_ += timing.total;
   fabric::Add(links_, timing.links);
+  fabric::Add(counters_, timing.counters);
   row_.step = done_++;
   row_.learning_rate = facts.learning_rate;
   row_.training_loss = facts.loss;
@@ -135,21 +137,21 @@ void TimedTraining::Finish() {
   if (StepListener* listener = sink_.Listener()) listener->Finish();
   const ScenarioTiming::Counts after = timing_.Simulations();
   const fabric::EngineCounters engine = fabric::Difference(after.engine, before_.engine);
-  sink_.Write(analysis::NetworkRow{row_.policy, row_.seed, timing_.scenario().fidelity.text(),
-                                   static_cast<int64_t>(engine.events),
-                                   static_cast<int64_t>(engine.packets),
-                                   after.fresh - before_.fresh, after.memoised - before_.memoised,
-                                   static_cast<int64_t>(engine.retransmitTimeouts)});
+  sink_.Write(analysis::NetworkRow{
+      row_.policy, row_.seed, timing_.scenario().fidelity.text(),
+      static_cast<int64_t>(engine.events), static_cast<int64_t>(engine.packets),
+      after.fresh - before_.fresh, after.memoised - before_.memoised,
+      static_cast<int64_t>(engine.retransmitTimeouts), RoceFiguresOf(counters_, links_, now_)});
 }
 
 void TimedTraining::Save(StateWriter& out) const {
   ToArchive(out, done_, now_, row_.simulated_seconds, evaluation_.message_bytes,
-            evaluation_.nic_bytes, state_.metrics, links_, before_);
+            evaluation_.nic_bytes, state_.metrics, links_, counters_, before_);
 }
 
 void TimedTraining::Load(StateReader& in) {
   FromArchive(in, done_, now_, row_.simulated_seconds, evaluation_.message_bytes,
-              evaluation_.nic_bytes, state_.metrics, links_, before_);
+              evaluation_.nic_bytes, state_.metrics, links_, counters_, before_);
 }
 
 void TimedTraining::WriteLinks() const {
@@ -167,7 +169,8 @@ void TimedTraining::WriteLinks() const {
                                   counters.bytes, counters.packets, counters.drops, counters.marks,
                                   counters.maxQueueBytes, busy,
                                   simulated > 0 ? busy / simulated : 0, counters.peak, price,
-                                  price * static_cast<double>(counters.bytes) / kBytesPerGb});
+                                  price * static_cast<double>(counters.bytes) / kBytesPerGb,
+                                  PauseFiguresOf(topology, counters)});
   }
 }
 

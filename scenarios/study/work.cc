@@ -56,6 +56,7 @@ analysis::PointFigures FiguresOf(const analysis::RunDirectory& run) {
   figures.fresh_steps = network.fresh_steps;
   figures.memoised_steps = network.memoised_steps;
   figures.retransmit_timeouts = network.retransmit_timeouts;
+  figures.roce = network.roce;
   for (const analysis::LinkRow& row : run.links) {
     if (figures.busiest_link.empty() || row.mean_utilisation > figures.busiest_utilisation) {
       figures.busiest_link = row.link;

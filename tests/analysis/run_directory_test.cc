@@ -10,8 +10,15 @@
 namespace legacy::analysis::run_directory_test {
 namespace {
 
-const char kNetworkHeader[] =
+// The columns of files before those of RoCEv2 came.
+const char kOlderHeader[] =
     "policy,seed,fidelity,events,packets,fresh_steps,memoised_steps,retransmit_timeouts\n";
+const char kNetworkHeader[] =
+    "policy,seed,fidelity,events,packets,fresh_steps,memoised_steps,retransmit_timeouts,pauses,"
+    "paused_share,cnps,naks,resent,reordered,max_buffer_bytes,max_headroom_share\n";
+const char kNetworkLine[] = "dense,1,packet,10,20,1,9,0,3,0.25,4,5,6,7,800,0.5\n";
+const NetworkRow kNetworkRow = {
+    "dense", 1, "packet", 10, 20, 1, 9, 0, {3, .25, 4, 5, 6, 7, 800, .5}};
 
 TEST_F(RunDirectoryTest, RowsReadBackAsWritten) {
   WriteManifest(directory_, MakeManifest({"dense", "top,k \"1%\""}, {7, 18446744073709551615u}));
@@ -51,19 +58,18 @@ TEST_F(RunDirectoryTest, RowsReadBackAsWritten) {
 }
 
 TEST_F(RunDirectoryTest, WritingTwiceGivesTheSameBytes) {
-  NetworkRow row{"dense", 1, "packet", 10, 20, 1, 9, 0};
-  NetworkWriter(directory_).Write(row);
+  NetworkWriter(directory_).Write(kNetworkRow);
   const std::string first = Get("network.csv");
-  NetworkWriter(directory_).Write(row);
-  EXPECT_EQ(first, std::string(kNetworkHeader) + "dense,1,packet,10,20,1,9,0\n");
+  NetworkWriter(directory_).Write(kNetworkRow);
+  EXPECT_EQ(first, std::string(kNetworkHeader) + kNetworkLine);
   EXPECT_EQ(Get("network.csv"), first);
 }
 
 TEST_F(RunDirectoryTest, RowsAreOnDiskAtOnce) {
   NetworkWriter writer(directory_);
   EXPECT_EQ(Get("network.csv"), kNetworkHeader);
-  writer.Write({"dense", 1, "packet", 10, 20, 1, 9, 0});
-  EXPECT_EQ(Get("network.csv"), std::string(kNetworkHeader) + "dense,1,packet,10,20,1,9,0\n");
+  writer.Write(kNetworkRow);
+  EXPECT_EQ(Get("network.csv"), std::string(kNetworkHeader) + kNetworkLine);
 }
 
 TEST_F(RunDirectoryTest, AnUnwritableFileIsAnError) {
@@ -77,7 +83,7 @@ TEST_F(RunDirectoryTest, AnUnwritableFileIsAnError) {
 TEST_F(RunDirectoryTest, AnUnfinishedLastLineIsIgnoredWithANote) {
   WriteManifest(directory_, MakeManifest({"dense"}, {1, 2}));
   Put("network.csv",
-      std::string(kNetworkHeader) + "dense,1,packet,10,20,1,9,0\ndense,2,packet,10,20,1,9,1");
+      std::string(kOlderHeader) + "dense,1,packet,10,20,1,9,0\ndense,2,packet,10,20,1,9,1");
   const RunDirectory run = ReadRunDirectory(directory_);
   ASSERT_EQ(run.network.size(), 1u);
   EXPECT_EQ(run.notes.back(), "network.csv: line 3 is unfinished and ignored");
@@ -93,11 +99,36 @@ TEST_F(RunDirectoryTest, ColumnsAreFoundByName) {
   EXPECT_EQ(run.network.at(0).packets, 20);
 }
 
+TEST_F(RunDirectoryTest, FilesOfEarlierVersionsHaveNoFiguresOfRoce) {
+  WriteManifest(directory_, MakeManifest({"dense"}, {1}));
+  Put("network.csv", std::string(kOlderHeader) + "dense,1,packet,10,20,1,9,2\n");
+  Put("links.csv",
+      "policy,seed,link,from,to,rate_bits_per_second,bytes,packets,drops,marks,max_queue_bytes,"
+      "busy_seconds,mean_utilisation,peak_utilisation,usd_per_gb,usd\n"
+      "dense,1,a>b,a,b,1e9,5,1,0,0,7,0.1,0.2,0.3,0,0\n");
+  const RunDirectory old = ReadRunDirectory(directory_);
+  EXPECT_EQ(old.network.at(0).retransmit_timeouts, 2);
+  EXPECT_EQ(old.network.at(0).roce.pauses, 0);
+  EXPECT_EQ(old.links.at(0).max_queue_bytes, 7);
+  EXPECT_EQ(old.links.at(0).pauses.pause_root, "");
+
+  NetworkWriter(directory_).Write(kNetworkRow);
+  LinkRow link = old.links.at(0);
+  link.pauses = {2, 0.5, "c>d"};
+  LinkWriter(directory_).Write(link);
+  const RunDirectory run = ReadRunDirectory(directory_);
+  EXPECT_EQ(run.network.at(0).roce.max_buffer_bytes, 800);
+  EXPECT_EQ(run.network.at(0).roce.paused_share, 0.25);
+  EXPECT_EQ(run.links.at(0).pauses.pauses, 2);
+  EXPECT_EQ(run.links.at(0).pauses.paused_seconds, 0.5);
+  EXPECT_EQ(run.links.at(0).pauses.pause_root, "c>d");
+}
+
 TEST_F(RunDirectoryTest, BadFieldsAreNamedWithFileLineColumnAndValue) {
   WriteManifest(directory_, MakeManifest({"dense", "topk"}, {1}));
   const std::string path = (directory_ / "network.csv").string();
   const auto error = [&](const std::string& line) {
-    Put("network.csv", kNetworkHeader + ("dense,1,packet,1,2,3,4,5\n" + line + "\n"));
+    Put("network.csv", kOlderHeader + ("dense,1,packet,1,2,3,4,5\n" + line + "\n"));
     return ReadError();
   };
   EXPECT_EQ(error("topk,1,packet,12x,2,3,4,5"),

@@ -200,6 +200,23 @@ TEST(Summary, AnInterruptedRunIsMarkedAndNotPaired) {
                 "fp16, seed 1: incomplete: no steps", "fp16, seed 2: incomplete: no steps"}));
 }
 
+TEST(Summary, FiguresOfRoceAreSumsMeansAndMaxima) {
+  RunDirectory run = MakeRun({"dense"}, {1, 2});
+  AddTraining(run, "dense", 1, 1, {0.8, 0.8, 0.8});
+  AddTraining(run, "dense", 2, 1, {0.8, 0.8, 0.8});
+  run.network[0].roce = {3, .25, 4, 5, 6, 7, 800, .5};
+  run.network[1].roce = {1, .75, 1, 1, 1, 1, 900, .25};
+  const RoceFigures& roce = Summarise(run).policies[0].network.roce;
+  EXPECT_EQ(roce.pauses, 4);
+  EXPECT_EQ(roce.paused_share, .5);
+  EXPECT_EQ(roce.cnps, 5);
+  EXPECT_EQ(roce.naks, 6);
+  EXPECT_EQ(roce.resent, 7);
+  EXPECT_EQ(roce.reordered, 8);
+  EXPECT_EQ(roce.max_buffer_bytes, 900);
+  EXPECT_EQ(roce.max_headroom_share, .5);
+}
+
 TEST(Summary, TheBusiestLinkAndTimeOutsAreNamed) {
   RunDirectory run = MakeRun({"dense"}, {1});
   AddTraining(run, "dense", 1, 1, {0.8, 0.8, 0.8});

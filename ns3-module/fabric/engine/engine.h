@@ -48,6 +48,39 @@ struct LinkActivity
     /// Rate of all flows and ACKs now, bits per second; 0 where the fidelity has packets.
     double bitsPerSecond = 0;
     int64_t queueBytes = 0; ///< bytes that wait at its port; 0 where the fidelity has no queues
+    bool paused = false;    ///< its port is paused (roce at packet fidelity)
+};
+
+/// RoceActivity says what queue pairs and switches of RoCEv2 do at an instant, at packet fidelity.
+struct RoceActivity
+{
+    /// A Pair is a queue pair with messages on their way.
+    struct Pair
+    {
+        int source = 0;           ///< node
+        int destination = 0;      ///< node
+        uint16_t lane = 0;        ///< number among the queue pairs of these two
+        double bitsPerSecond = 0; ///< rate of its congestion control, at most the line's
+        int64_t inFlight = 0;     ///< bytes on the wire that are not acknowledged
+    };
+
+    std::vector<Pair> pairs;
+    std::vector<int64_t> buffers; ///< bytes in use by node; 0 at hosts
+};
+
+/// A RoceFlow says what became of a flow over RoCEv2, at packet fidelity.
+struct RoceFlow
+{
+    double rateAtEnd = 0; ///< rate of its queue pair when it had arrived, bits per second
+    uint64_t cnps = 0;    ///< congestion notifications that its frames caused
+    uint64_t resent = 0;  ///< its frames that were sent again
+    /// Time that pauses held it up: that of its NIC's port while it had frames to send, and those
+    /// behind which its last frame waited in switches.
+    TimeNs paused = 0;
+    DirectedLink pauseRoot = -1; ///< port whose queue was the cause of most waiting; -1: none
+    /// True where it mostly waited behind pauses that other flows caused: neither the root was on its
+    /// way, nor a port beyond the pause for which data waited without one.
+    bool victim = false;
 };
 
 /// RoceCounters count what cards and switches of RoCEv2 did, at packet fidelity.
@@ -56,6 +89,7 @@ struct RoceCounters
     uint64_t cnps = 0;          ///< congestion notifications sent
     uint64_t naks = 0;          ///< negative acknowledgements sent
     uint64_t resent = 0;        ///< data frames sent again
+    uint64_t reordered = 0;     ///< data frames that arrived behind later ones
     uint64_t watchdogDrops = 0; ///< frames that watchdogs of paused ports dropped
     int64_t maxBuffer = 0;      ///< most bytes in any switch
     int64_t bufferBytes = 0;    ///< size of that switch's buffer
@@ -124,7 +158,19 @@ class Engine
         return {};
     }
 
+    /// Returns what queue pairs and switches do now; nothing where the engine has none.
+    virtual RoceActivity Roce() const
+    {
+        return {};
+    }
+
     virtual void SetFlowTrace(FlowTrace trace) = 0;
+    /// Returns what became of the flow whose delivery the trace is being told of; nullptr: nothing
+    /// is known, and outside of such calls.
+    virtual const RoceFlow* Delivered() const
+    {
+        return nullptr;
+    }
 
     /// Save returns the state between graphs, when nothing is in flight: now, and the position in
     /// random draws. Restore on a fresh engine of the same fabric continues to the same results.

@@ -110,6 +110,8 @@ void Check(const StepTraffic& traffic)
     }
 }
 
+} // namespace
+
 void Add(EngineCounters& sum, const EngineCounters& other)
 {
     sum.events += other.events;
@@ -120,6 +122,7 @@ void Add(EngineCounters& sum, const EngineCounters& other)
     sum.roce.cnps += other.roce.cnps;
     sum.roce.naks += other.roce.naks;
     sum.roce.resent += other.roce.resent;
+    sum.roce.reordered += other.roce.reordered;
     sum.roce.watchdogDrops += other.roce.watchdogDrops;
     sum.roce.maxHeadroom = std::max(sum.roce.maxHeadroom, other.roce.maxHeadroom);
     if (other.roce.maxBuffer > sum.roce.maxBuffer)
@@ -128,8 +131,6 @@ void Add(EngineCounters& sum, const EngineCounters& other)
         sum.roce.bufferBytes = other.roce.bufferBytes;
     }
 }
-
-} // namespace
 
 EngineCounters Difference(EngineCounters after, const EngineCounters& before)
 {
@@ -141,6 +142,7 @@ EngineCounters Difference(EngineCounters after, const EngineCounters& before)
     after.roce.cnps -= before.roce.cnps;
     after.roce.naks -= before.roce.naks;
     after.roce.resent -= before.roce.resent;
+    after.roce.reordered -= before.roce.reordered;
     after.roce.watchdogDrops -= before.roce.watchdogDrops;
     return after;
 }

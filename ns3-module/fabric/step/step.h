@@ -80,6 +80,8 @@ std::vector<LinkCounters> Difference(std::vector<LinkCounters> after,
 /// Adds the counters of a step to sums of earlier ones, link by link. Empty sums take them over;
 /// queues and peaks are the largest of all.
 void Add(std::vector<LinkCounters>& sums, const std::vector<LinkCounters>& step);
+/// Adds the counters of a simulation; buffers and headroom are the largest of all.
+void Add(EngineCounters& sum, const EngineCounters& other);
 
 /// A StepGraph is the step as a flow graph for any engine. All buckets are in flight at once.
 /// Throws Error on vectors of the wrong length, negative times and invalid collectives.

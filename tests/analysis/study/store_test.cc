@@ -214,6 +214,22 @@ TEST_F(StudyStoreTest, OtherDatabasesAreRefusedByName) {
                          "of legacy-study that wrote it, or run the study again");
 }
 
+TEST_F(StudyStoreTest, DatabasesOfEarlierVersionsHaveNoFiguresOfRoce) {
+  Study study = DoneAwkwardStudy();
+  StudyStore::Create(file_, study);
+  RoceFigures none;
+  RoceFigures::Columns(none, [&](const std::string& name, const char*, const auto&) {
+    Execute("ALTER TABLE points DROP COLUMN " + name);
+  });
+  StudyStore store = StudyStore::Open(file_);
+  for (StudyPoint& point : study.points) point.figures.roce = none;
+  ExpectSame(store.Read(), study);
+  StudyPoint& again = study.points[15];
+  again.figures.roce = {3, .25, 4, 5, 6, 7, 800, .5};
+  store.Put({again});
+  ExpectSame(store.Read(), study);
+}
+
 TEST_F(StudyStoreTest, DamageIsAnErrorThatNamesTheFile) {
   const auto error = [&](const std::string& sql) {
     std::filesystem::remove(file_);
