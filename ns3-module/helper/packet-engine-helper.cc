@@ -5,6 +5,7 @@
 
 #include "carriers.h"
 #include "packet-outputs.h"
+#include "roce-capture.h"
 #include "simulation-scope.h"
 #include "simulator-lease.h"
 
@@ -15,6 +16,7 @@
 #include <memory>
 #include <optional>
 #include <sstream>
+#include <tuple>
 #include <utility>
 
 namespace legacy
@@ -39,19 +41,20 @@ constexpr const char* kSprayedDuplicateAcks = "100";
 /// zeros.
 constexpr const char* kCaptureBytes = "128";
 
-/// Throws Error on ns-3's own records: with roce there are no packets of ns-3.
+/// Throws Error on records that ns-3 makes of its own packets: with roce there are none.
 void RefuseOutputs(const fabric::PacketOutputs& outputs)
 {
-    for (const auto& [what, file] : {std::pair{"pcap prefix", outputs.pcapPrefix},
-                                     std::pair{"FlowMonitor file", outputs.flowMonitorXml},
-                                     std::pair{"NetAnim file", outputs.netAnimXml}})
+    for (const auto& [what, file, instead] :
+         {std::tuple{"FlowMonitor file", outputs.flowMonitorXml, "--fct says what flows did"},
+          std::tuple{"NetAnim file", outputs.netAnimXml, "--pcap has the frames of hosts"}})
     {
         if (!file.empty())
         {
-            throw fabric::Error(what,
-                                file,
-                                "nothing beside roce, whose frames are no packets of "
-                                "ns-3; --fct and --links say what they did");
+            throw fabric::Error(
+                what,
+                file,
+                std::string("nothing beside roce, whose frames are no packets of ns-3; ") +
+                    instead);
         }
     }
 }
@@ -87,22 +90,33 @@ class OwningEngine final : public fabric::Engine
           m_scope(m_transport, request.seed, request.run),
           m_engine(ns3::CreateObject<PacketEngine>())
     {
-        m_engine->Build(
-            request.topology,
-            request.placement,
-            m_transport,
-            CarrierFor(
-                request.topology, request.placement, m_transport, request.seed, request.run));
-        if (!m_transport.roce)
+        RoceCarrier* roce = nullptr;
+        const PacketEngine::CarrierFactory make =
+            CarrierFor(request.topology, request.placement, m_transport, request.seed, request.run);
+        m_engine->Build(request.topology,
+                        request.placement,
+                        m_transport,
+                        [&](CarrierListener* listener)
+                        {
+                            std::unique_ptr<Carrier> carrier = make(listener);
+                            roce = dynamic_cast<RoceCarrier*>(carrier.get());
+                            return carrier;
+                        });
+        if (roce == nullptr)
         {
             m_outputs.emplace(
                 outputs, m_engine->GetNetwork(), *request.topology, *request.placement);
+        }
+        else if (!outputs.pcapPrefix.empty())
+        {
+            Capture(outputs.pcapPrefix, request, *roce);
         }
     }
 
     ~OwningEngine() override
     {
         m_outputs.reset();
+        m_capture.reset();
         m_engine->Dispose();
     }
 
@@ -171,6 +185,16 @@ class OwningEngine final : public fabric::Engine
         return m_engine->GetActivity();
     }
 
+    fabric::RoceActivity Roce() const override
+    {
+        return m_engine->GetRoce();
+    }
+
+    const fabric::RoceFlow* Delivered() const override
+    {
+        return m_engine->GetDelivered();
+    }
+
     void SetFlowTrace(fabric::FlowTrace trace) override
     {
         m_engine->SetFlowTrace(std::move(trace));
@@ -199,12 +223,27 @@ class OwningEngine final : public fabric::Engine
     }
 
   private:
+    void Capture(const std::string& prefix, const EngineRequest& request, RoceCarrier& carrier)
+    {
+        try
+        {
+            m_capture.emplace(
+                prefix, *request.topology, *request.placement, *m_transport.roce, carrier);
+        }
+        catch (...)
+        {
+            m_engine->Dispose();
+            throw;
+        }
+    }
+
     SimulatorLease m_lease;        //!< made first, destroyed last
     std::string m_fingerprint;     //!< fingerprint of the requested transport
     fabric::Transport m_transport; //!< requested transport, completed
     SimulationScope m_scope;       //!< defaults that sockets read while the simulation runs
     ns3::Ptr<PacketEngine> m_engine;
     std::optional<OutputWriter> m_outputs; //!< records of the simulation
+    std::optional<RoceCapture> m_capture;  //!< records of RoCEv2
 };
 
 } // namespace

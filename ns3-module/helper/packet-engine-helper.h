@@ -33,7 +33,7 @@ std::unique_ptr<Engine> MakePacketEngine(const EngineRequest& request);
 struct PacketOutputs
 {
     /// PREFIX-NODE-DEVICE.pcap for each port of each endpoint's node, the first 128 bytes of every
-    /// packet (ns3::PcapFileWrapper::CaptureSize)
+    /// packet (ns3::PcapFileWrapper::CaptureSize); with roce whole frames, in nanoseconds
     std::string pcapPrefix;
     std::string flowMonitorXml; ///< delays, losses and volumes of each TCP connection and direction
     std::string netAnimXml; ///< every packet on every link, for the NetAnim player; a large file

@@ -38,8 +38,10 @@ class CarrierListener
      * The last byte of a message reached the receiver's application.
      * \param graph the graph that sent it
      * \param flow the message
+     * \param roce what became of it; null where the carrier does not know
      */
-    virtual void OnArrived(uint64_t graph, const fabric::Flow& flow) = 0;
+    virtual void
+    OnArrived(uint64_t graph, const fabric::Flow& flow, const fabric::RoceFlow* roce = nullptr) = 0;
     /// A retransmission timer expired.
     virtual void OnRetransmitTimeout() = 0;
     /**
@@ -122,6 +124,13 @@ class Carrier
      * \return what each directed link has sent and has waiting now
      */
     virtual std::vector<fabric::LinkActivity> GetActivity() const = 0;
+    /**
+     * \return what queue pairs and switches of RoCEv2 do now; nothing where there are none
+     */
+    virtual fabric::RoceActivity GetRoce() const
+    {
+        return {};
+    }
     /**
      * Adds what the carrier counts itself.
      * \param counters of the engine

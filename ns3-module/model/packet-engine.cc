@@ -300,7 +300,7 @@ void PacketEngine::Send(uint64_t graph, const Flow& flow)
     }
     if (source == destination || flow.bytes == 0)
     {
-        Simulator::ScheduleNow(&PacketEngine::OnArrived, this, graph, flow);
+        Simulator::ScheduleNow(&PacketEngine::OnArrived, this, graph, flow, nullptr);
         return;
     }
     const bool background = m_graphs.at(graph)->IsBackground();
@@ -423,9 +423,20 @@ std::vector<fabric::LinkActivity> PacketEngine::GetActivity() const
     return m_carrier->GetActivity();
 }
 
-void PacketEngine::OnArrived(uint64_t graph, const Flow& flow)
+fabric::RoceActivity PacketEngine::GetRoce() const
+{
+    return m_carrier->GetRoce();
+}
+
+const fabric::RoceFlow* PacketEngine::GetDelivered() const
+{
+    return m_delivered;
+}
+
+void PacketEngine::OnArrived(uint64_t graph, const Flow& flow, const fabric::RoceFlow* roce)
 {
     --m_inFlight;
+    m_delivered = roce;
     ++m_counters.flows;
     Call(graph,
          [&](GraphRun& run)
@@ -436,6 +447,7 @@ void PacketEngine::OnArrived(uint64_t graph, const Flow& flow)
              }
              run.Graph().OnDelivered(flow, run);
          });
+    m_delivered = nullptr;
 }
 
 void PacketEngine::OnProgress()

@@ -94,6 +94,14 @@ class PacketEngine : public ns3::Object, private CarrierListener
      */
     std::vector<fabric::LinkActivity> GetActivity() const;
     /**
+     * \return what queue pairs and switches of RoCEv2 do now
+     */
+    fabric::RoceActivity GetRoce() const;
+    /**
+     * \return what became of the flow whose delivery the trace is being told of; null: not known
+     */
+    const fabric::RoceFlow* GetDelivered() const;
+    /**
      * Runs the simulator up to and including a time, or until all graphs are done.
      * \param until nanoseconds, or fabric::kNever
      * \return true where all graphs are done
@@ -141,7 +149,7 @@ class PacketEngine : public ns3::Object, private CarrierListener
 
     // Inherited from CarrierListener.
     void OnProgress() override;
-    void OnArrived(uint64_t graph, const fabric::Flow& flow) override;
+    void OnArrived(uint64_t graph, const fabric::Flow& flow, const fabric::RoceFlow* roce) override;
     void OnRetransmitTimeout() override;
     void OnLost(const Messages& messages) override;
     void OnError(std::exception_ptr error) override;
@@ -183,6 +191,7 @@ class PacketEngine : public ns3::Object, private CarrierListener
     uint64_t m_firstEvent{0};          //!< simulator's count of events at Build
     fabric::EngineCounters m_counters; //!< numbers of flows and time-outs
     fabric::FlowTrace m_trace;         //!< trace of the caller
+    const fabric::RoceFlow* m_delivered{nullptr}; //!< of the flow that arrives now
 
     ns3::TracedCallback<const fabric::Flow&, ns3::Time> m_flowStart;     //!< trace source
     ns3::TracedCallback<const fabric::Flow&, ns3::Time> m_flowDelivered; //!< trace source

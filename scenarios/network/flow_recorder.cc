@@ -14,8 +14,8 @@ using fabric::TimeNs;
 class TracedEngine final : public ForwardingEngine {
  public:
   TracedEngine(std::unique_ptr<fabric::Engine> engine, std::function<void(TimeNs)> begin,
-               fabric::FlowTrace trace)
-      : ForwardingEngine(std::move(engine)), begin_(std::move(begin)), told_(std::move(trace)) {
+               FlowListener listener)
+      : ForwardingEngine(std::move(engine)), begin_(std::move(begin)), told_(std::move(listener)) {
     SetFlowTrace(nullptr);
   }
 
@@ -26,31 +26,31 @@ class TracedEngine final : public ForwardingEngine {
   void SetFlowTrace(fabric::FlowTrace trace) override {
     inner().SetFlowTrace(
         [this, trace = std::move(trace)](const fabric::Flow& flow, TimeNs when, bool delivered) {
-          told_(flow, when, delivered);
+          told_(flow, when, delivered, delivered ? inner().Delivered() : nullptr);
           if (trace) trace(flow, when, delivered);
         });
   }
 
  private:
   std::function<void(TimeNs)> begin_;
-  fabric::FlowTrace told_;
+  FlowListener told_;
 };
 
 }  // namespace
 
 fabric::EngineFactory TraceFlows(fabric::EngineFactory factory, std::function<void(TimeNs)> begin,
-                                 fabric::FlowTrace trace) {
+                                 FlowListener listener) {
   return [factory = std::move(factory), begin = std::move(begin),
-          trace = std::move(trace)](const fabric::EngineRequest& request) {
-    return std::make_unique<TracedEngine>(factory(request), begin, trace);
+          listener = std::move(listener)](const fabric::EngineRequest& request) {
+    return std::make_unique<TracedEngine>(factory(request), begin, listener);
   };
 }
 
 fabric::EngineFactory FlowRecorder::Wrap(fabric::EngineFactory factory) {
   return TraceFlows(
       std::move(factory), [this](TimeNs start) { Begin(start); },
-      [this](const fabric::Flow& flow, TimeNs when, bool delivered) {
-        OnFlow(flow, when, delivered);
+      [this](const fabric::Flow& flow, TimeNs when, bool delivered, const fabric::RoceFlow* roce) {
+        OnFlow(flow, when, delivered, roce);
       });
 }
 
@@ -62,7 +62,8 @@ void FlowRecorder::Begin(TimeNs start) {
   origin_ = start;
 }
 
-void FlowRecorder::OnFlow(const fabric::Flow& flow, TimeNs when, bool delivered) {
+void FlowRecorder::OnFlow(const fabric::Flow& flow, TimeNs when, bool delivered,
+                          const fabric::RoceFlow* roce) {
   const Key key(flow.source, flow.destination, flow.tag);
   if (!delivered) {
     open_[key].push_back(when - origin_);
@@ -71,6 +72,7 @@ void FlowRecorder::OnFlow(const fabric::Flow& flow, TimeNs when, bool delivered)
   const auto found = open_.find(key);
   assert(found != open_.end());
   flows_.push_back({flow, found->second.front(), when - origin_});
+  if (roce != nullptr) flows_.back().roce = *roce;
   found->second.erase(found->second.begin());
   if (found->second.empty()) open_.erase(found);
 }

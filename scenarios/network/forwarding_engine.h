@@ -31,6 +31,8 @@ class ForwardingEngine : public fabric::Engine {
   fabric::EngineCounters Counters() const override { return engine_->Counters(); }
   std::vector<fabric::LinkCounters> Links() const override { return engine_->Links(); }
   std::vector<fabric::LinkActivity> Activity() const override { return engine_->Activity(); }
+  fabric::RoceActivity Roce() const override { return engine_->Roce(); }
+  const fabric::RoceFlow* Delivered() const override { return engine_->Delivered(); }
   void SetFlowTrace(fabric::FlowTrace trace) override { engine_->SetFlowTrace(std::move(trace)); }
   std::string Save() const override { return engine_->Save(); }
   void Restore(const std::string& state) override { engine_->Restore(state); }

@@ -107,16 +107,36 @@ void CheckFlows(const PreparedExperiment& prepared) {
 fabric::EngineFactory Watched(fabric::EngineFactory factory, const MeasureOptions& options) {
   if (!options.on_delivered) return factory;
   return TraceFlows(std::move(factory), {},
-                    [told = options.on_delivered](const fabric::Flow&, TimeNs, bool delivered) {
+                    [told = options.on_delivered](const fabric::Flow&, TimeNs, bool delivered,
+                                                  const fabric::RoceFlow*) {
                       if (delivered) told();
                     });
 }
 
-// Returns engines that record telemetry, where it is asked for.
-fabric::EngineFactory Sampled(fabric::EngineFactory factory, TelemetryRecorder& telemetry,
-                              const MeasureOptions& options) {
-  return options.telemetry_every > 0 ? telemetry.Wrap(std::move(factory)) : factory;
-}
+// Samplers record telemetry, and queues, where they are asked for.
+class Samplers {
+ public:
+  explicit Samplers(const MeasureOptions& options)
+      : options_(options),
+        telemetry_(options.telemetry_every),
+        queues_(options.queues_every, true, "--sample") {}
+
+  // Returns the same engines, which record into this object.
+  fabric::EngineFactory Wrap(fabric::EngineFactory factory) {
+    if (options_.telemetry_every > 0) factory = telemetry_.Wrap(std::move(factory));
+    if (options_.queues_every > 0) factory = queues_.Wrap(std::move(factory));
+    return factory;
+  }
+  void Take(Measurement& m) {
+    m.telemetry = telemetry_.Take();
+    m.queues = queues_.Take();
+  }
+
+ private:
+  const MeasureOptions& options_;
+  TelemetryRecorder telemetry_;
+  TelemetryRecorder queues_;
+};
 
 void RunToEnd(fabric::Engine& engine) {
   if (!engine.RunUntil(fabric::kNever)) {
@@ -130,10 +150,9 @@ Measurement MeasureFlows(const PreparedExperiment& prepared, Fidelity fidelity,
   const auto wall = WallClock::now();
   FlowRecorder recorder;
   const fabric::EngineRequest& request = prepared.network->request;
-  TelemetryRecorder telemetry(options.telemetry_every);
-  const auto engine =
-      recorder.Wrap(Sampled(Watched(FactoryOf(fidelity, "--fidelity", options.files), options),
-                            telemetry, options))(request);
+  Samplers samplers(options);
+  const auto engine = recorder.Wrap(
+      samplers.Wrap(Watched(FactoryOf(fidelity, "--fidelity", options.files), options)))(request);
   fabric::EngineCounters counters;
   std::vector<fabric::LinkCounters> links;
   if (request.transport.WarmsUp() && !engine->StartsWarm()) {
@@ -153,7 +172,7 @@ Measurement MeasureFlows(const PreparedExperiment& prepared, Fidelity fidelity,
   Measurement m;
   m.fidelity = fidelity;
   m.flows = recorder.Take();
-  m.telemetry = telemetry.Take();
+  samplers.Take(m);
   for (const RecordedFlow& flow : m.flows) m.timing.total = std::max(m.timing.total, flow.end);
   m.timing.counters = fabric::Difference(engine->Counters(), counters);
   m.timing.links = fabric::Difference(engine->Links(), links);
@@ -167,9 +186,9 @@ Measurement MeasureEndless(const PreparedExperiment& prepared, Fidelity fidelity
                            const MeasureOptions& options) {
   const auto wall = WallClock::now();
   const Experiment& e = prepared.experiment;
-  TelemetryRecorder telemetry(options.telemetry_every);
-  const auto engine = Sampled(Watched(FactoryOf(fidelity, "--fidelity", options.files), options),
-                              telemetry, options)(prepared.network->request);
+  Samplers samplers(options);
+  const auto engine = samplers.Wrap(Watched(FactoryOf(fidelity, "--fidelity", options.files),
+                                            options))(prepared.network->request);
   EndlessGraph graph(prepared.flows, *prepared.network, e.duration, e.window_time);
   const fabric::EngineRequest& request = prepared.network->request;
   const auto background = request.background ? request.background(0) : nullptr;
@@ -183,8 +202,10 @@ Measurement MeasureEndless(const PreparedExperiment& prepared, Fidelity fidelity
   m.timing.links = engine->Links();
   engine->RunUntil(fabric::Later(e.duration, e.window_time));
   m.windows = graph.Windows();
-  m.telemetry = telemetry.Take();
-  std::erase_if(m.telemetry, [&](const TelemetrySample& s) { return s.end > e.duration; });
+  samplers.Take(m);
+  for (std::vector<TelemetrySample>* samples : {&m.telemetry, &m.queues}) {
+    std::erase_if(*samples, [&](const TelemetrySample& s) { return s.end > e.duration; });
+  }
   m.wall_seconds = SecondsSince(wall);
   return m;
 }
@@ -193,11 +214,12 @@ void MeasureCollective(const PreparedExperiment& prepared, Fidelity fidelity,
                        const MeasureOptions& options, std::vector<Measurement>& measurements) {
   const Experiment& e = prepared.experiment;
   FlowRecorder recorder;
-  TelemetryRecorder telemetry(options.telemetry_every);
-  fabric::EngineFactory factory = Sampled(
-      Watched(FactoryOf(fidelity, "--fidelity", options.files), options), telemetry, options);
+  Samplers samplers(options);
+  fabric::EngineFactory factory =
+      samplers.Wrap(Watched(FactoryOf(fidelity, "--fidelity", options.files), options));
   if (options.record_flows) factory = recorder.Wrap(std::move(factory));
-  const bool memoise = !options.record_flows && options.telemetry_every == 0;
+  const bool memoise =
+      !options.record_flows && options.telemetry_every == 0 && options.queues_every == 0;
   fabric::StepSimulator simulator(std::move(factory), prepared.network->request, memoise);
   fabric::TimeNs start = 0;
   for (int64_t r = 0; r < e.repeat; ++r) {
@@ -211,7 +233,7 @@ void MeasureCollective(const PreparedExperiment& prepared, Fidelity fidelity,
     m.timing = simulator.Simulate(m.traffic, step, start);
     start = fabric::Later(start, m.timing.total);
     m.flows = recorder.Take();
-    m.telemetry = telemetry.Take();
+    samplers.Take(m);
     m.wall_seconds = SecondsSince(wall);
     measurements.push_back(std::move(m));
   }

@@ -30,6 +30,7 @@ struct Measurement {
   // Flows where they were recorded, which is always so for a list of flows.
   std::vector<RecordedFlow> flows;
   std::vector<TelemetrySample> telemetry;  // of links, where it was asked for
+  std::vector<TelemetrySample> queues;     // with queue pairs and buffers, where asked for
   std::vector<ThroughputWindow> windows;   // windows of a run of endless flows
   double wall_seconds = 0;
 
@@ -56,6 +57,7 @@ PreparedExperiment Prepare(Experiment experiment);
 struct MeasureOptions {
   bool record_flows = false;
   fabric::TimeNs telemetry_every = 0;  // length of the windows of telemetry; 0: none
+  fabric::TimeNs queues_every = 0;     // the same of queues, buffers and queue pairs
   PacketFiles files{};
   // Called for every flow that arrives; may be empty.
   std::function<void()> on_delivered{};

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "ns3-module/fabric/topology/report.h"
 #include "scenarios/network/measure.h"
+#include "scenarios/network/roce/figures.h"
 #include "scenarios/network/trace.h"
 
 namespace legacy {
@@ -19,8 +20,25 @@ using fabric::TimeNs;
 
 std::string SecondsText(TimeNs time) { return CsvNumber(InSeconds(time)); }
 
+std::string FieldText(int64_t value) { return std::to_string(value); }
+std::string FieldText(double value) { return CsvNumber(value); }
+std::string FieldText(const std::string& value) { return value; }
+
 double Share(TimeNs part, TimeNs whole) {
   return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0;
+}
+
+// Adds what became of a flow; empty fields where nothing is known.
+void AddRoce(const fabric::Topology& topology, const std::optional<fabric::RoceFlow>& roce,
+             std::vector<std::string>& fields) {
+  if (!roce) {
+    fields.resize(fields.size() + 6);
+    return;
+  }
+  fields.insert(fields.end(), {CsvNumber(roce->rateAtEnd), std::to_string(roce->cnps),
+                               std::to_string(roce->resent), SecondsText(roce->paused),
+                               roce->pauseRoot < 0 ? "" : topology.LinkName(roce->pauseRoot),
+                               roce->victim ? "1" : "0"});
 }
 
 std::string NodeName(const Network& network, int endpoint) {
@@ -49,7 +67,11 @@ std::string LinksCsv(const PreparedExperiment& prepared,
   const bool background = prepared.network->background != nullptr;
   if (background) columns.emplace_back("background_bytes");
   const bool roce = prepared.network->request.transport.roce != nullptr;
-  if (roce) columns.insert(columns.end(), {"pauses", "paused_seconds", "pause_root"});
+  analysis::PauseFigures pauses;
+  const auto add_pauses = [&](const auto& add) {
+    if (roce) analysis::PauseFigures::Columns(pauses, add);
+  };
+  add_pauses([&](const char* name, const char*, const auto&) { columns.emplace_back(name); });
   std::string text = CsvLine(columns);
   for (const Measurement& m : measurements) {
     for (size_t i = 0; i < m.timing.links.size(); ++i) {
@@ -72,11 +94,10 @@ std::string LinksCsv(const PreparedExperiment& prepared,
                                          CsvNumber(Share(link.busy, m.timing.total)),
                                          CsvNumber(link.peak)};
       if (background) fields.push_back(std::to_string(link.backgroundBytes));
-      if (roce) {
-        fields.push_back(std::to_string(link.pauses));
-        fields.push_back(SecondsText(link.paused));
-        fields.push_back(link.pauseRoot < 0 ? "" : topology.LinkName(link.pauseRoot));
-      }
+      pauses = PauseFiguresOf(topology, link);
+      add_pauses([&](const char*, const char*, const auto& member) {
+        fields.push_back(FieldText(member));
+      });
       text += CsvLine(fields);
     }
   }
@@ -87,20 +108,35 @@ std::string FlowsCsv(const PreparedExperiment& prepared,
                      const std::vector<Measurement>& measurements) {
   const Network& network = *prepared.network;
   const bool list = prepared.experiment.HasFlows();
-  std::string text =
-      CsvLine({"fidelity", "repetition", "source", "destination", "bytes", list ? "line" : "bucket",
-               "start_seconds", "end_seconds", "fct_seconds", "ideal_seconds", "slowdown"});
+  std::vector<std::string> columns = {"fidelity",      "repetition",  "source",
+                                      "destination",   "bytes",       list ? "line" : "bucket",
+                                      "start_seconds", "end_seconds", "fct_seconds",
+                                      "ideal_seconds", "slowdown"};
+  const bool roce = network.request.transport.roce != nullptr;
+  if (roce) {
+    columns.insert(columns.end(),
+                   {"rate_at_end", "cnps", "resent", "paused_seconds", "pause_root", "victim"});
+  }
+  std::string text = CsvLine(columns);
   for (const Measurement& m : measurements) {
     for (const RecordedFlow& recorded : m.flows) {
       const fabric::Flow& flow = recorded.flow;
       const TimeNs time = recorded.end - recorded.start;
       const TimeNs ideal =
           IdealTime({flow.source, flow.destination, flow.bytes, recorded.start}, network);
-      text += CsvLine({NameOf(m.fidelity), std::to_string(m.repetition),
-                       NodeName(network, flow.source), NodeName(network, flow.destination),
-                       std::to_string(flow.bytes), std::to_string(list ? flow.tag : flow.tag >> 48),
-                       SecondsText(recorded.start), SecondsText(recorded.end), SecondsText(time),
-                       SecondsText(ideal), CsvNumber(ideal > 0 ? Share(time, ideal) : 1)});
+      std::vector<std::string> fields = {NameOf(m.fidelity),
+                                         std::to_string(m.repetition),
+                                         NodeName(network, flow.source),
+                                         NodeName(network, flow.destination),
+                                         std::to_string(flow.bytes),
+                                         std::to_string(list ? flow.tag : flow.tag >> 48),
+                                         SecondsText(recorded.start),
+                                         SecondsText(recorded.end),
+                                         SecondsText(time),
+                                         SecondsText(ideal),
+                                         CsvNumber(ideal > 0 ? Share(time, ideal) : 1)};
+      if (roce) AddRoce(network.topology, recorded.roce, fields);
+      text += CsvLine(fields);
     }
   }
   return text;
@@ -142,6 +178,40 @@ std::string TelemetryCsv(const PreparedExperiment& prepared,
                      topology.NodeName(topology.To(link)), CsvNumber(rate),
                      CsvNumber(rate / capacity), packets ? "" : CsvNumber(end.bitsPerSecond),
                      packets ? std::to_string(end.queueBytes) : ""});
+      }
+    }
+  }
+  return text;
+}
+
+std::string QueuesCsv(const PreparedExperiment& prepared,
+                      const std::vector<Measurement>& measurements) {
+  const fabric::Topology& topology = prepared.network->topology;
+  std::string text =
+      CsvLine({"repetition", "seconds", "kind", "name", "bytes", "bits_per_second", "paused"});
+  for (const Measurement& m : measurements) {
+    for (const TelemetrySample& sample : m.queues) {
+      const auto add = [&](const char* kind, const std::string& name, int64_t bytes,
+                           const std::string& rate, const std::string& paused) {
+        text += CsvLine({std::to_string(m.repetition), SecondsText(sample.end), kind, name,
+                         std::to_string(bytes), rate, paused});
+      };
+      for (size_t i = 0; i < sample.links.size(); ++i) {
+        const fabric::LinkActivity& port = sample.links[i];
+        if (port.bytes == 0 && port.queueBytes == 0 && !port.paused) continue;
+        const auto link = static_cast<fabric::DirectedLink>(i);
+        add("port", topology.LinkName(link), port.queueBytes, CsvNumber(sample.Rate(link)),
+            port.paused ? "1" : "0");
+      }
+      for (size_t node = 0; node < sample.roce.buffers.size(); ++node) {
+        if (sample.roce.buffers[node] == 0) continue;
+        add("switch", topology.NodeName(static_cast<int>(node)), sample.roce.buffers[node], "", "");
+      }
+      for (const fabric::RoceActivity::Pair& pair : sample.roce.pairs) {
+        add("pair",
+            topology.NodeName(pair.source) + ">" + topology.NodeName(pair.destination) +
+                (pair.lane > 0 ? "/" + std::to_string(pair.lane) : ""),
+            pair.inFlight, CsvNumber(pair.bitsPerSecond), "");
       }
     }
   }

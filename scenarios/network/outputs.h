@@ -13,12 +13,14 @@ namespace legacy {
 // repetition tell apart. Columns:
 //
 // links: fidelity, repetition, link, from, to, rate_bits_per_second, bytes, packets, drops, marks,
-// max_queue_bytes, busy_seconds, mean_utilisation (of the step's time), peak_utilisation
+// max_queue_bytes, busy_seconds, mean_utilisation (of the step's time), peak_utilisation; with roce
+// those of analysis::PauseFigures
 std::string LinksCsv(const PreparedExperiment& prepared,
                      const std::vector<Measurement>& measurements);
 // flows: fidelity, repetition, source, destination (endpoints' names), bytes, bucket (of a
 // collective) or line (of a list, from 0), start_seconds, end_seconds, fct_seconds, ideal_seconds,
-// slowdown; needs recorded flows
+// slowdown, with roce rate_at_end (bits per second), cnps, resent, paused_seconds, pause_root,
+// victim (0 or 1), which are empty without packets; needs recorded flows
 std::string FlowsCsv(const PreparedExperiment& prepared,
                      const std::vector<Measurement>& measurements);
 // finish times: fidelity, repetition, worker, host, ready_seconds, finish_seconds
@@ -31,6 +33,13 @@ std::string FinishCsv(const PreparedExperiment& prepared,
 // naming --telemetry-links.
 std::string TelemetryCsv(const PreparedExperiment& prepared,
                          const std::vector<Measurement>& measurements, const std::string& links);
+
+// queues: repetition, seconds (of a sample), kind (port, switch, pair), name, bytes (that wait at
+// the port, or are in the switch's buffer, or are in flight), bits_per_second (of a port: since the
+// sample before; of a queue pair: of its congestion control), paused (of a port: 0 or 1). What had
+// nothing to do at a sample is left out.
+std::string QueuesCsv(const PreparedExperiment& prepared,
+                      const std::vector<Measurement>& measurements);
 
 // Returns a Chrome trace of the measurements of the first fidelity, repetitions one after the
 // other. It needs recorded flows. Where there is telemetry, rates and queues of `links` are

@@ -51,12 +51,13 @@ class TelemetryRecorder::SampledEngine final : public ForwardingEngine {
   void Sample(TimeNs now) {
     if (now <= last_) return;
     TelemetrySample sample{last_ - origin_, now - origin_, inner().Activity()};
+    if (recorder_.with_roce_) sample.roce = inner().Roce();
     std::vector<fabric::LinkActivity> present = sample.links;
     for (size_t i = 0; i < present.size(); ++i) sample.links[i].bytes -= before_[i].bytes;
     before_ = std::move(present);
     last_ = now;
     if ((recorder_.samples_.size() + 1) * before_.size() > kMostValues) {
-      throw Error("--telemetry-every", fabric::FormatTime(recorder_.every_),
+      throw Error(recorder_.option_, fabric::FormatTime(recorder_.every_),
                   "a longer window: " + std::to_string(recorder_.samples_.size()) + " windows of " +
                       std::to_string(before_.size()) + " links were recorded, and no more fit");
     }

@@ -3,6 +3,7 @@
 
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "ns3-module/fabric/engine/engine.h"
@@ -15,6 +16,8 @@ struct TelemetrySample {
   fabric::TimeNs end = 0;
   // By directed link: bytes sent in the window, rate and queue at its end.
   std::vector<fabric::LinkActivity> links;
+  // Queue pairs and buffers at its end, where they are recorded.
+  fabric::RoceActivity roce = {};
 
   // Returns the link's mean rate in the window, bits per second.
   double Rate(fabric::DirectedLink link) const;
@@ -24,7 +27,10 @@ struct TelemetrySample {
 // links once in a window.
 class TelemetryRecorder {
  public:
-  explicit TelemetryRecorder(fabric::TimeNs every) : every_(every) {}
+  // `with_roce`: queue pairs and buffers are recorded too. `option` is for messages.
+  explicit TelemetryRecorder(fabric::TimeNs every, bool with_roce = false,
+                             std::string option = "--telemetry-every")
+      : every_(every), with_roce_(with_roce), option_(std::move(option)) {}
 
   // Returns the same engines, which record into this object; it outlives them. Engines that know
   // nothing between the start of a flow and its end record nothing.
@@ -36,6 +42,8 @@ class TelemetryRecorder {
   class SampledEngine;
 
   fabric::TimeNs every_;
+  bool with_roce_;
+  std::string option_;
   std::vector<TelemetrySample> samples_;
 };
 

@@ -37,6 +37,7 @@ std::vector<std::pair<std::string, std::string>> DetailFiles(const NetworkOutput
           {"--trace", outputs.trace},
           {"--svg", outputs.svg},
           {"--telemetry", outputs.telemetry},
+          {"--queues", outputs.queues},
           {"--doctor-csv", outputs.doctor_csv},
           {"--doctor-json", outputs.doctor_json},
           {"--pcap", outputs.packet.pcap},
@@ -150,6 +151,7 @@ void WriteDetails(const NetworkOutputs& outputs, const PreparedExperiment& prepa
     WriteOutput(outputs.telemetry,
                 TelemetryCsv(prepared, measurements, links.empty() ? "all" : links));
   }
+  if (!outputs.queues.empty()) WriteOutput(outputs.queues, QueuesCsv(prepared, measurements));
 }
 
 // Returns, of the first fidelity, the repetition with the median time; the lower of two.
@@ -217,6 +219,27 @@ fabric::TimeNs TelemetryWindow(const NetworkOutputs& outputs, const PreparedExpe
   return window;
 }
 
+// Returns the time from sample to sample of queues, 0 where they are not asked for. Throws Error
+// where there are none, before anything is simulated.
+fabric::TimeNs QueueSamples(const NetworkOutputs& outputs, const PreparedExperiment& prepared) {
+  if (outputs.queues.empty()) {
+    if (!outputs.sample.empty())
+      throw Error("--sample", outputs.sample, "nothing without --queues");
+    return 0;
+  }
+  if (!prepared.network->request.transport.roce || !prepared.experiment.Asks(Fidelity::kPacket)) {
+    throw Error(
+        "--queues", outputs.queues,
+        "nothing without --transport=roce at packet fidelity; --telemetry samples the links "
+        "of other networks");
+  }
+  constexpr fabric::TimeNs kDefault = 10'000;
+  const fabric::TimeNs every =
+      outputs.sample.empty() ? kDefault : fabric::ParseTime(outputs.sample, "--sample");
+  if (every < 1) throw Error("--sample", outputs.sample, "1ns or more");
+  return every;
+}
+
 int RunOne(const NetworkCommand& command) {
   const NetworkOutputs& outputs = command.outputs;
   const PreparedExperiment prepared =
@@ -246,6 +269,7 @@ int RunOne(const NetworkCommand& command) {
   options.on_delivered = progress.Counter();
   options.files = outputs.packet;
   options.telemetry_every = TelemetryWindow(outputs, prepared);
+  options.queues_every = QueueSamples(outputs, prepared);
   options.record_flows = !outputs.fct.empty() || !outputs.trace.empty();
   const std::vector<Measurement> measurements = Measure(prepared, options);
   progress.Clear();

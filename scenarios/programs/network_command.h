@@ -25,6 +25,8 @@ struct NetworkOutputs {
   std::string telemetry;
   std::string telemetry_every;  // empty: the default
   std::string telemetry_links;  // empty: all in the file, the busiest in the trace
+  std::string queues;
+  std::string sample;  // empty: the default
   std::string doctor_csv;
   std::string doctor_json;
   PacketFiles packet;

@@ -36,8 +36,10 @@ void AddOutputs(CLI::App& app, NetworkCommand& command) {
   AddFile(app, "--finish", outputs.finish,
           "CSV file of the times at which each worker was ready and finished");
   AddFile(app, "--links", outputs.links,
-          "CSV file of bytes, utilisation, drops, marks and queue of each link");
-  AddFile(app, "--fct", outputs.fct, "CSV file of start, end and slowdown of each flow");
+          "CSV file of bytes, utilisation, drops, marks, queue and (roce) pauses of each link");
+  AddFile(
+      app, "--fct", outputs.fct,
+      "CSV file of start, end and slowdown of each flow, with roce also its rate, CNPs and pauses");
   AddFile(app, "--trace", outputs.trace,
           "file for a Chrome or Perfetto trace of the first fidelity");
   app.add_option("--trace-workers", outputs.trace_workers,
@@ -54,6 +56,12 @@ void AddOutputs(CLI::App& app, NetworkCommand& command) {
                  "links of the telemetry, also as counters in --trace: all, busiest:N, or names as "
                  "in --links [all; in the trace busiest:8]")
       ->type_name("LIST")
+      ->group("Output");
+  AddFile(app, "--queues", outputs.queues,
+          "with packet fidelity and --transport=roce: CSV file of queues, buffers of switches and "
+          "rates of queue pairs over time");
+  app.add_option("--sample", outputs.sample, "time from sample to sample of --queues [10us]")
+      ->type_name("TIME")
       ->group("Output");
   AddFile(app, "--svg", outputs.svg, "SVG picture of the fabric, coloured by utilisation");
   AddFile(app, "--pcap", outputs.packet.pcap,

@@ -308,7 +308,7 @@ std::string RoceSettings::Fingerprint() const
     {
         text += " " + row.option.name + "=" + row.value(*this);
     }
-    return text;
+    return text + (fairFloor ? " fair-floor" : "");
 }
 
 int64_t RoceSettings::LargestFrame(int switches) const

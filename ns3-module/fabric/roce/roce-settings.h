@@ -93,6 +93,9 @@ struct RoceSettings
     TimeNs watchdog = 0; ///< pause after which a switch's port drops; 0: never
     std::optional<RoceStorm> storm;
     RoceIdle idle = RoceIdle::Reset;
+    /// No queue pair is slower than its max-min fair share, whatever its congestion control says,
+    /// and no window holds it back. No text sets it: the doctor asks what congestion control costs.
+    bool fairFloor = false;
 
     /// Reads "roce" or "roce:key=value,...". Throws Error naming `option`, the key, its value and
     /// what is allowed; for a key that does not exist it names the nearest.

@@ -35,9 +35,11 @@ struct Frame
     /// No frame, and the end of a list.
     static constexpr uint32_t kNone = UINT32_MAX;
 
-    Picoseconds at{0};       //!< arrival at the node where it is; an ACK: that of what it answers
-    Picoseconds sent{0};     //!< begin of the data frame, or of the one that an ACK answers
-    Picoseconds held{0};     //!< of an ACK: from the arrival of what it answers to its begin
+    Picoseconds at{0};   //!< arrival at the node where it is; an ACK: that of what it answers
+    Picoseconds sent{0}; //!< begin of the data frame, or of the one that an ACK answers
+    /// ACK: from the arrival of what it answers to its begin; data: for how long the port at which
+    /// it waits had been paused before.
+    Picoseconds held{0};
     uint64_t psn{0};         //!< data: its number; ACK, NAK: all below have arrived
     uint32_t pair{0};        //!< queue pair
     uint32_t next{kNone};    //!< frame behind it in a queue
@@ -77,6 +79,11 @@ class FramePool
     }
 
     Frame& operator[](uint32_t frame)
+    {
+        return m_blocks[frame / kBlock][frame % kBlock];
+    }
+
+    const Frame& operator[](uint32_t frame) const
     {
         return m_blocks[frame / kBlock][frame % kBlock];
     }

@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <deque>
 #include <limits>
+#include <utility>
 #include <vector>
 
 namespace legacy
@@ -28,6 +29,39 @@ struct QueuePair
 {
     static constexpr uint32_t kNone = UINT32_MAX;
 
+    /// A Story says what has become of a message so far.
+    struct Story
+    {
+        uint64_t cnps{0};
+        uint64_t resent{0};
+        Picoseconds atNic{0};    //!< for which pauses kept it from sending
+        Picoseconds last{0};     //!< for which its last frame has waited in paused switches
+        Picoseconds waits{0};    //!< of all its frames, with those at the NIC
+        Picoseconds innocent{0}; //!< those of them beyond which nothing on its way was full
+        std::vector<std::pair<fabric::DirectedLink, Picoseconds>> roots; //!< waits by cause
+
+        /**
+         * Adds a wait behind a pause.
+         * \param root port whose queue was the cause
+         * \param time how long
+         * \param innocent whether no port beyond the pause was full
+         */
+        void Wait(fabric::DirectedLink root, Picoseconds time, bool isInnocent)
+        {
+            waits += time;
+            innocent += isInnocent ? time : 0;
+            for (auto& [known, sum] : roots)
+            {
+                if (known == root)
+                {
+                    sum += time;
+                    return;
+                }
+            }
+            roots.emplace_back(root, time);
+        }
+    };
+
     /// A Message is an RDMA WRITE: frames `first` to `end` - 1.
     struct Message
     {
@@ -37,6 +71,7 @@ struct QueuePair
         uint64_t graph{0};
         fabric::Flow flow;
         bool aborted{false};
+        Story story;
     };
 
     int source{0};                          //!< node
@@ -61,6 +96,7 @@ struct QueuePair
     bool listed{false};  //!< it is among those that may send
     uint32_t nextListed{kNone};
     Picoseconds ready{0};    //!< from when it may send
+    Picoseconds pausedAt{0}; //!< for how long its port had been paused when it sent last
     uint32_t waits{0};       //!< number of its latest entry among those that wait for their time
     bool waiting{false};     //!< that entry is valid
     Picoseconds waitsFor{0}; //!< its time
@@ -73,8 +109,9 @@ struct QueuePair
     int timeouts{0};   //!< in a row
 
     // Receiver.
-    uint64_t expected{0}; //!< frame to arrive next
-    bool nakSent{false};  //!< for `expected`
+    uint64_t expected{0};  //!< frame to arrive next
+    uint64_t delivered{0}; //!< messages that have arrived whole
+    bool nakSent{false};   //!< for `expected`
     Picoseconds nakAt{0};
     bool cnpSent{false}; //!< ever
     Picoseconds cnpAt{0};
@@ -83,7 +120,36 @@ struct QueuePair
     std::vector<std::max_align_t> memory;
     fabric::RoceState* state{nullptr};
     fabric::RocePacer pacer;
+    double fairRate{0};                         //!< bit/s that it has at least; 0: no such
+    bool fairShare{false};                      //!< it takes part in max-min fair shares now
+    int connection{-1};                         //!< its number there; -1: it never did
     Picoseconds controlEvent{fabric::kNoTimer}; //!< time of the event for its timer
+
+    /// Returns its rate, bit/s.
+    double Rate() const
+    {
+        return std::max(state->rate, fairRate);
+    }
+
+    /// Returns its window, bytes on the wire.
+    double Window() const
+    {
+        return fairRate > 0 ? std::numeric_limits<double>::infinity()
+                            : std::min(state->window, windowLimit);
+    }
+
+    /// Returns the message of a frame; null where all of it is acknowledged.
+    Message* MessageOf(uint64_t psn)
+    {
+        for (Message& message : messages)
+        {
+            if (psn < message.end)
+            {
+                return psn < message.first ? nullptr : &message;
+            }
+        }
+        return nullptr;
+    }
 
     /// Returns the time of a call of the congestion control: its present never goes back.
     Picoseconds Advance(Picoseconds at)

@@ -189,6 +189,25 @@ std::string QueuePairs::NameOf(const QueuePair& pair) const
     return m_topology->NodeName(pair.source) + " -> " + m_topology->NodeName(pair.destination);
 }
 
+std::vector<fabric::RoceActivity::Pair> QueuePairs::GetActivity() const
+{
+    std::vector<fabric::RoceActivity::Pair> active;
+    for (const auto& [name, number] : m_numbers)
+    {
+        const QueuePair& pair = *m_pairs[number];
+        if (pair.acked < pair.end)
+        {
+            const auto& [source, destination, lane] = name;
+            active.push_back({source,
+                              destination,
+                              lane,
+                              std::min(pair.Rate(), pair.path.lineRate),
+                              pair.inFlight});
+        }
+    }
+    return active;
+}
+
 std::string QueuePairs::DescribeBlocked() const
 {
     std::string text;
@@ -211,8 +230,8 @@ std::string QueuePairs::DescribeBlocked() const
                         message.bytes, static_cast<int64_t>(arrived) * m_settings->mtu)) +
                     " of " + std::to_string(message.flow.bytes) + " bytes delivered, frame " +
                     std::to_string(pair.next) + " is next, " + std::to_string(pair.inFlight) +
-                    " bytes in flight, " + fabric::FormatRate(std::llround(pair.state->rate)) +
-                    ", " + m_network->DescribePause(pair.way.front());
+                    " bytes in flight, " + fabric::FormatRate(std::llround(pair.Rate())) + ", " +
+                    m_network->DescribePause(pair.way.front());
         }
     }
     return text;

@@ -116,6 +116,10 @@ class QueuePairs
      */
     std::string NameOf(const QueuePair& pair) const;
     /**
+     * \return the queue pairs that have messages on their way
+     */
+    std::vector<fabric::RoceActivity::Pair> GetActivity() const;
+    /**
      * \return the messages on their way, a line for each of the first few
      */
     std::string DescribeBlocked() const;

@@ -61,6 +61,54 @@ RoceNetwork& RoceCarrier::GetPorts()
     return m_network;
 }
 
+bool RoceCarrier::HasTelemetry() const
+{
+    return m_control->Traits().telemetry;
+}
+
+RocePacket RoceCarrier::Describe(uint32_t frame)
+{
+    constexpr int kDataPriority = 3;
+    constexpr int kControlPriority = 6;
+    const Frame& described = m_network.Frames()[frame];
+    const bool data = described.kind == FrameKind::Data;
+    RocePacket packet;
+    packet.kind = described.kind;
+    packet.priority = kDataPriority;
+    if (described.kind == FrameKind::Pause)
+    {
+        packet.quanta = described.payload;
+        return packet;
+    }
+    QueuePair& pair = m_pairs[described.pair];
+    packet.source = data ? pair.source : pair.destination;
+    packet.destination = data ? pair.destination : pair.source;
+    packet.pair = described.pair;
+    packet.psn = described.psn;
+    packet.telemetry = HasTelemetry();
+    if (data)
+    {
+        packet.payload = described.payload;
+        packet.wantsAck = described.wantsAck;
+        const QueuePair::Message& message = *pair.MessageOf(described.psn);
+        packet.first = described.psn == message.first;
+        packet.last = described.psn + 1 == message.end;
+        packet.messageBytes = message.bytes;
+        return packet;
+    }
+    packet.priority = m_settings.acksFirst ? kControlPriority : kDataPriority;
+    // The ACK of a message's last frame leaves before the message is delivered.
+    const bool whole =
+        pair.receiving < pair.messages.size() && pair.expected == pair.messages[pair.receiving].end;
+    packet.messages = pair.delivered + (whole ? 1 : 0);
+    if (described.records != Frame::kNone)
+    {
+        const fabric::IntRecord* first = m_network.Frames().RecordsOf(frame);
+        packet.records.assign(first, first + pair.path.switches);
+    }
+    return packet;
+}
+
 // ---------------------------------------------------------------------------------------------
 // Ends
 // ---------------------------------------------------------------------------------------------
@@ -89,6 +137,17 @@ void RoceCarrier::Receive(uint32_t frame)
         m_sender.OnAck(frame);
     }
     m_network.Frames().Give(frame);
+}
+
+void RoceCarrier::OnWaited(const Frame& frame, DirectedLink root, Picoseconds time)
+{
+    QueuePair& pair = m_pairs[frame.pair];
+    QueuePair::Message* message = pair.MessageOf(frame.psn);
+    if (message != nullptr)
+    {
+        message->story.Wait(root, time, m_network.IsInnocent(pair.way, frame.hop, root));
+        message->story.last += frame.psn + 1 == message->end ? time : 0;
+    }
 }
 
 const std::vector<DirectedLink>& RoceCarrier::WayOf(const Frame& frame) const
@@ -133,6 +192,7 @@ void RoceCarrier::Send(int source, int destination, uint16_t lane, uint64_t grap
 {
     const uint32_t number = m_pairs.Open(source, destination, lane);
     m_pairs.Add(number, graph, flow);
+    m_sender.Begin(number);
     m_sender.List(number, RoceNow());
 }
 
@@ -188,6 +248,11 @@ Ptr<PacketNetwork> RoceCarrier::GetNetwork() const
 std::vector<fabric::LinkCounters> RoceCarrier::GetCounters() const
 {
     return m_network.GetCounters();
+}
+
+fabric::RoceActivity RoceCarrier::GetRoce() const
+{
+    return {m_pairs.GetActivity(), m_network.GetBuffers()};
 }
 
 std::vector<fabric::LinkActivity> RoceCarrier::GetActivity() const

@@ -9,6 +9,7 @@
 #include "model/carrier.h"
 #include "queue-pairs.h"
 #include "roce-network.h"
+#include "roce-packet.h"
 #include "roce-receiver.h"
 #include "roce-sender.h"
 
@@ -52,6 +53,15 @@ class RoceCarrier : public Carrier, private RoceEnds
      * \return the ports and switches
      */
     RoceNetwork& GetPorts();
+    /**
+     * \return true where frames carry telemetry
+     */
+    bool HasTelemetry() const;
+    /**
+     * \param frame that its first port begins to send
+     * \return what stands in its packet
+     */
+    RocePacket Describe(uint32_t frame);
 
     // Inherited from Carrier.
     void Send(int source,
@@ -71,6 +81,7 @@ class RoceCarrier : public Carrier, private RoceEnds
     ns3::Ptr<PacketNetwork> GetNetwork() const override;
     std::vector<fabric::LinkCounters> GetCounters() const override;
     std::vector<fabric::LinkActivity> GetActivity() const override;
+    fabric::RoceActivity GetRoce() const override;
     void AddCounters(fabric::EngineCounters& counters) const override;
     bool IsRandom() const override;
     bool StartsWarm() const override;
@@ -83,6 +94,7 @@ class RoceCarrier : public Carrier, private RoceEnds
     bool IsReady(DirectedLink link) const override;
     void Receive(uint32_t frame) override;
     const std::vector<DirectedLink>& WayOf(const Frame& frame) const override;
+    void OnWaited(const Frame& frame, DirectedLink root, Picoseconds time) override;
     void OnCardEvent(RoceEventKind kind, uint32_t a) override;
     void OnFailure(const std::string& message) override;
 

@@ -168,8 +168,12 @@ void RoceNetwork::SendControl(DirectedLink link, uint32_t frame)
 
 void RoceNetwork::Enqueue(DirectedLink link, uint32_t frame)
 {
-    const Frame& taken = m_frames[frame];
+    Frame& taken = m_frames[frame];
     Port& port = m_ports[link];
+    if (taken.kind == FrameKind::Data)
+    {
+        taken.held = port.pauses > 0 ? PausedUntil(link, taken.at) : 0;
+    }
     FrameList& queue = port.queues[static_cast<std::size_t>(ClassOf(taken))];
     m_frames.Push(queue, frame, RoceSettings::InBuffer(taken.wire));
     int64_t waiting = 0;
@@ -284,6 +288,10 @@ void RoceNetwork::Send(DirectedLink link, uint32_t frame, Picoseconds start)
     ++port.packets;
     port.bytes += sent.wire;
     Occupy(port, start, time);
+    if (m_tap)
+    {
+        m_tap(link, frame, start, false);
+    }
     if (Loses(link, sent))
     {
         ++port.drops;
@@ -345,6 +353,10 @@ void RoceNetwork::Occupy(Port& port, Picoseconds start, Picoseconds time)
 void RoceNetwork::Arrive(DirectedLink link, uint32_t frame)
 {
     Frame& arrived = m_frames[frame];
+    if (m_tap)
+    {
+        m_tap(link, frame, arrived.at, true);
+    }
     if (arrived.kind == FrameKind::Pause)
     {
         const int quanta = arrived.payload;
@@ -453,6 +465,14 @@ void RoceNetwork::Leave(DirectedLink link, uint32_t frame, Picoseconds start)
     {
         Mark(link, frame, queued);
     }
+    if (port.pauses > 0)
+    {
+        const Picoseconds waited = PausedUntil(link, start) - leaving.held;
+        if (waited > 0)
+        {
+            m_ends->OnWaited(leaving, port.root, waited);
+        }
+    }
     if (m_telemetry)
     {
         leaving.wire += static_cast<int32_t>(fabric::kIntRecordBytes);
@@ -512,6 +532,28 @@ void RoceNetwork::SetDrop(std::function<bool(DirectedLink link, const Frame& fra
     m_drop = std::move(drop);
 }
 
+bool RoceNetwork::IsFull(DirectedLink link) const
+{
+    const Port& port = m_ports[link];
+    const FrameList& data = port.queues[static_cast<std::size_t>(RoceClass::Data)];
+    return !port.paused && !data.Empty() && m_frames[data.head].at >= port.resumed;
+}
+
+bool RoceNetwork::IsInnocent(const std::vector<DirectedLink>& way,
+                             std::size_t at,
+                             DirectedLink root) const
+{
+    return way[at] != root &&
+           std::none_of(way.begin() + static_cast<std::ptrdiff_t>(at) + 1,
+                        way.end(),
+                        [&](DirectedLink link) { return link == root || IsFull(link); });
+}
+
+void RoceNetwork::SetTap(Tap tap)
+{
+    m_tap = std::move(tap);
+}
+
 std::vector<fabric::LinkCounters> RoceNetwork::GetCounters() const
 {
     const Picoseconds now = RoceNow();
@@ -562,9 +604,21 @@ std::vector<fabric::LinkActivity> RoceNetwork::GetActivity() const
         {
             present.queueBytes += queue.bytes;
         }
+        present.paused = port.paused;
         activity.push_back(present);
     }
     return activity;
+}
+
+std::vector<int64_t> RoceNetwork::GetBuffers() const
+{
+    std::vector<int64_t> bytes;
+    bytes.reserve(m_buffers.size());
+    for (const auto& buffer : m_buffers)
+    {
+        bytes.push_back(buffer ? buffer->Used() : 0);
+    }
+    return bytes;
 }
 
 void RoceNetwork::AddCounters(fabric::EngineCounters& counters) const

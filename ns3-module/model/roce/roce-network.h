@@ -10,6 +10,7 @@
 #include "frame.h"
 #include "roce-event.h"
 
+#include <algorithm>
 #include <array>
 #include <functional>
 #include <memory>
@@ -49,6 +50,13 @@ class RoceEnds
      * \return the links of its way
      */
     virtual const std::vector<DirectedLink>& WayOf(const Frame& frame) const = 0;
+    /**
+     * A data frame that leaves a switch had waited there at a port that was paused.
+     * \param frame the frame, whose `hop` is the number of that port on its way
+     * \param root port whose queue was the cause of the pause
+     * \param time of its wait in which the port was paused
+     */
+    virtual void OnWaited(const Frame& frame, DirectedLink root, Picoseconds time) = 0;
     /**
      * An event of the cards.
      * \param kind what happened
@@ -153,6 +161,49 @@ class RoceNetwork : private RoceEventSink
      */
     void SetDrop(std::function<bool(DirectedLink link, const Frame& frame)> drop);
 
+    /// Is told of each frame that a port begins to send, and of each that has arrived.
+    using Tap =
+        std::function<void(DirectedLink link, uint32_t frame, Picoseconds at, bool arrives)>;
+    /**
+     * \param tap is told of frames from now on; empty: nobody is
+     */
+    void SetTap(Tap tap);
+
+    /**
+     * \param link a port
+     * \return true where it has ever been paused
+     */
+    bool WasPaused(DirectedLink link) const
+    {
+        return m_ports[link].pauses > 0;
+    }
+    /**
+     * \param link a port
+     * \param at not long before now
+     * \return for how long it had been paused until then
+     */
+    Picoseconds PausedUntil(DirectedLink link, Picoseconds at) const
+    {
+        const Port& port = m_ports[link];
+        return port.pausedTime +
+               (port.paused ? std::max<Picoseconds>(0, at - port.pausedSince) : 0);
+    }
+    /**
+     * \param link a port that has been paused
+     * \return the port whose queue was the cause of its last pause
+     */
+    DirectedLink RootOfPause(DirectedLink link) const
+    {
+        return m_ports[link].root;
+    }
+    /**
+     * \param way links of a frame
+     * \param at index of the port where it waits, which is paused
+     * \param root port whose queue is the cause
+     * \return true where the root is not on the rest of its way, and no port beyond is full
+     */
+    bool IsInnocent(const std::vector<DirectedLink>& way, std::size_t at, DirectedLink root) const;
+
     /**
      * \return counters by directed link
      */
@@ -161,6 +212,10 @@ class RoceNetwork : private RoceEventSink
      * \return what each directed link has sent and has waiting now
      */
     std::vector<fabric::LinkActivity> GetActivity() const;
+    /**
+     * \return bytes in use of each node's buffer
+     */
+    std::vector<int64_t> GetBuffers() const;
     /**
      * Adds frames to hosts, drops of watchdogs, and what buffers held.
      * \param counters of the engine
@@ -234,6 +289,8 @@ class RoceNetwork : private RoceEventSink
     // Inherited from RoceEventSink.
     void OnEvent(RoceEventKind kind, uint32_t a, uint32_t b) override;
 
+    /// Returns true where data wait for a port that has sent without a pause since they arrived.
+    bool IsFull(DirectedLink link) const;
     /// Returns the next frame of a port with the time from which it may leave; none: Frame::kNone.
     uint32_t Pick(DirectedLink link, Picoseconds& from);
     uint32_t PickQueued(DirectedLink link, fabric::RoceClass of, Picoseconds& from);
@@ -272,6 +329,7 @@ class RoceNetwork : private RoceEventSink
     std::vector<uint16_t> m_numbers;                              //!< of each link at its begin
     std::vector<std::unique_ptr<fabric::SharedBuffer>> m_buffers; //!< of switches, by node
     std::function<bool(DirectedLink, const Frame&)> m_drop;
+    Tap m_tap;
     uint64_t m_draws{0};
     bool m_checking{false}; //!< CheckWaiting is to come
     uint64_t m_resumes{0};

@@ -3,6 +3,7 @@
  */
 #include "roce-receiver.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace legacy
@@ -43,6 +44,10 @@ void RoceReceiver::OnData(uint32_t frame)
         pair.cnpSent = true;
         pair.cnpAt = data.at;
         ++m_cnps;
+        if (QueuePair::Message* message = pair.MessageOf(data.psn))
+        {
+            ++message->story.cnps;
+        }
         Answer(number, frame, FrameKind::Cnp);
     }
     if (data.psn > pair.expected)
@@ -95,13 +100,32 @@ void RoceReceiver::Answer(uint32_t number, uint32_t frame, FrameKind kind)
     m_network.SendControl(pair.back.front(), taken);
 }
 
+fabric::RoceFlow RoceReceiver::RecordOf(const QueuePair& pair, const QueuePair::Story& story)
+{
+    fabric::RoceFlow record;
+    record.rateAtEnd = std::min(pair.Rate(), pair.path.lineRate);
+    record.cnps = story.cnps;
+    record.resent = story.resent;
+    record.paused =
+        (story.atNic + story.last + fabric::kPicosecondsPerNs / 2) / fabric::kPicosecondsPerNs;
+    const auto root =
+        std::max_element(story.roots.begin(),
+                         story.roots.end(),
+                         [](const auto& a, const auto& b) { return a.second < b.second; });
+    record.pauseRoot = root == story.roots.end() ? -1 : root->first;
+    record.victim = 2 * story.innocent > story.waits;
+    return record;
+}
+
 void RoceReceiver::Deliver(QueuePair& pair)
 {
     const QueuePair::Message message = pair.messages[pair.receiving];
     ++pair.receiving;
+    ++pair.delivered;
     if (!message.aborted)
     {
-        m_listener->OnArrived(message.graph, message.flow);
+        const fabric::RoceFlow record = RecordOf(pair, message.story);
+        m_listener->OnArrived(message.graph, message.flow, &record);
     }
 }
 

@@ -46,6 +46,7 @@ class RoceReceiver
   private:
     void Answer(uint32_t number, uint32_t frame, FrameKind kind);
     void Deliver(QueuePair& pair);
+    static fabric::RoceFlow RecordOf(const QueuePair& pair, const QueuePair::Story& story);
 
     const fabric::RoceSettings* m_settings;
     const fabric::RoceControl* m_control;

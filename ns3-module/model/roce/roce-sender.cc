@@ -6,6 +6,7 @@
 #include "fabric/base/units.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace legacy
 {
@@ -32,6 +33,15 @@ RoceSender::RoceSender(const fabric::Topology& topology,
 {
     const bool lossless = settings->pfc && settings->watchdog == 0 && !network->IsLossy();
     const fabric::TimeNs automatic = lossless ? RoceSettings::kLosslessRto : RoceSettings::kRto;
+    if (settings->fairFloor)
+    {
+        std::vector<double> rates;
+        for (DirectedLink link = 0; link < static_cast<DirectedLink>(m_nics.size()); ++link)
+        {
+            rates.push_back(static_cast<double>(network->RateOf(link)));
+        }
+        m_fair = std::make_unique<fabric::MaxMin>(std::move(rates));
+    }
     m_rto = (settings->rto > 0 ? settings->rto : automatic) * kPicosecondsPerNs;
 }
 
@@ -42,8 +52,50 @@ uint64_t RoceSender::GetResent() const
 
 bool RoceSender::MaySend(const QueuePair& pair) const
 {
-    return pair.next < pair.end &&
-           static_cast<double>(pair.inFlight) < std::min(pair.state->window, pair.windowLimit);
+    return pair.next < pair.end && static_cast<double>(pair.inFlight) < pair.Window();
+}
+
+void RoceSender::Begin(uint32_t number)
+{
+    if (m_fair && !m_pairs[number].fairShare)
+    {
+        ShareOut(number, true);
+    }
+}
+
+void RoceSender::ShareOut(uint32_t number, bool takesPart)
+{
+    QueuePair& pair = m_pairs[number];
+    if (pair.connection < 0)
+    {
+        std::vector<fabric::MaxMin::Use> uses;
+        for (const DirectedLink link : pair.way)
+        {
+            uses.push_back({link, 1});
+        }
+        pair.connection = m_fair->Add(uses, pair.path.lineRate);
+        m_sharing.push_back(number);
+    }
+    pair.fairShare = takesPart;
+    if (takesPart)
+    {
+        m_fair->Join(pair.connection);
+        m_fair->Start(pair.connection);
+    }
+    else
+    {
+        m_fair->Stop(pair.connection);
+        m_fair->Leave(pair.connection);
+    }
+    std::vector<int> changed = m_fair->Solve();
+    changed.push_back(pair.connection);
+    for (const int connection : changed)
+    {
+        QueuePair& other = m_pairs[m_sharing[connection]];
+        const double before = other.Rate();
+        other.fairRate = other.fairShare ? m_fair->Rate(connection) : 0;
+        AfterControl(m_sharing[connection], before, RoceNow());
+    }
 }
 
 bool RoceSender::IsReady(DirectedLink link) const
@@ -162,11 +214,30 @@ uint32_t RoceSender::Next(DirectedLink link, Picoseconds free)
     return Frame::kNone;
 }
 
+void RoceSender::CountWait(QueuePair& pair, QueuePair::Message& message, Picoseconds start)
+{
+    const DirectedLink link = pair.way.front();
+    if (!m_network.WasPaused(link))
+    {
+        return;
+    }
+    const Picoseconds paused = m_network.PausedUntil(link, start);
+    const Picoseconds wait =
+        std::min(paused - pair.pausedAt, start - std::max(pair.ready, pair.pacer.next));
+    pair.pausedAt = paused;
+    if (wait > 0)
+    {
+        const DirectedLink root = m_network.RootOfPause(link);
+        message.story.atNic += wait;
+        message.story.Wait(root, wait, m_network.IsInnocent(pair.way, 0, root));
+    }
+}
+
 uint32_t RoceSender::Send(uint32_t number, Picoseconds start)
 {
     QueuePair& pair = m_pairs[number];
     const fabric::RoceTraits& traits = m_control->Traits();
-    const QueuePair::Message& message = pair.messages[pair.sending];
+    QueuePair::Message& message = pair.messages[pair.sending];
     const uint32_t taken = m_network.Frames().Take();
     Frame& frame = m_network.Frames()[taken];
     const int64_t payload = m_pairs.PayloadOf(message, pair.next);
@@ -182,6 +253,8 @@ uint32_t RoceSender::Send(uint32_t number, Picoseconds start)
     }
     const bool last = pair.next + 1 == message.end;
     m_resent += pair.next < pair.sentTo ? 1 : 0;
+    message.story.resent += pair.next < pair.sentTo ? 1 : 0;
+    CountWait(pair, message, start);
     ++pair.next;
     pair.sentTo = std::max(pair.sentTo, pair.next);
     pair.sending += last ? 1 : 0;
@@ -191,9 +264,8 @@ uint32_t RoceSender::Send(uint32_t number, Picoseconds start)
     }
     pair.inFlight += frame.wire;
     m_control->OnSent(*pair.state, {pair.Advance(start), frame.wire});
-    pair.pacer.OnSent(start, frame.wire, payload, last, traits.burstBytes, pair.state->rate);
-    const bool full =
-        static_cast<double>(pair.inFlight) >= std::min(pair.state->window, pair.windowLimit);
+    pair.pacer.OnSent(start, frame.wire, payload, last, traits.burstBytes, pair.Rate());
+    const bool full = static_cast<double>(pair.inFlight) >= pair.Window();
     frame.wantsAck = last || full || ++pair.sinceRequest >= m_settings->framesPerAck;
     pair.sinceRequest = frame.wantsAck ? 0 : pair.sinceRequest;
     SetTimer(number);
@@ -221,7 +293,7 @@ void RoceSender::OnAck(uint32_t frame)
     const uint32_t number = ack.pair;
     QueuePair& pair = m_pairs[number];
     const Picoseconds now = pair.Advance(ack.at);
-    const double rateBefore = pair.state->rate;
+    const double rateBefore = pair.Rate();
     fabric::RoceAck told;
     told.now = now;
     told.sent = ack.sent;
@@ -266,6 +338,10 @@ void RoceSender::OnAck(uint32_t frame)
         GoBack(number, now, false);
     }
     AfterControl(number, rateBefore, ack.at);
+    if (pair.fairShare && pair.acked == pair.end)
+    {
+        ShareOut(number, false);
+    }
 }
 
 void RoceSender::OnCnp(uint32_t frame)
@@ -273,7 +349,7 @@ void RoceSender::OnCnp(uint32_t frame)
     const Frame& cnp = m_network.Frames()[frame];
     const uint32_t number = cnp.pair;
     QueuePair& pair = m_pairs[number];
-    const double rateBefore = pair.state->rate;
+    const double rateBefore = pair.Rate();
     m_control->OnCnp(*pair.state, pair.Advance(cnp.at));
     AfterControl(number, rateBefore, cnp.at);
 }
@@ -281,9 +357,9 @@ void RoceSender::OnCnp(uint32_t frame)
 void RoceSender::AfterControl(uint32_t number, double rateBefore, Picoseconds now)
 {
     QueuePair& pair = m_pairs[number];
-    if (pair.state->rate != rateBefore)
+    if (pair.Rate() != rateBefore)
     {
-        pair.pacer.OnRate(now, pair.state->rate);
+        pair.pacer.OnRate(now, pair.Rate());
     }
     SetTimer(number);
     List(number, now);
@@ -308,7 +384,7 @@ void RoceSender::OnControlTimer(uint32_t number)
         return; // another event has taken its place
     }
     pair.controlEvent = fabric::kNoTimer;
-    const double rateBefore = pair.state->rate;
+    const double rateBefore = pair.Rate();
     if (pair.state->timer <= now)
     {
         m_control->OnTimer(*pair.state, pair.Advance(now));
@@ -356,7 +432,7 @@ void RoceSender::OnTimeout(uint32_t number)
     }
     ++pair.timeouts;
     m_listener->OnRetransmitTimeout();
-    const double rateBefore = pair.state->rate;
+    const double rateBefore = pair.Rate();
     GoBack(number, pair.Advance(now), true);
     AfterControl(number, rateBefore, now);
 }

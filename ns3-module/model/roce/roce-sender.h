@@ -4,10 +4,12 @@
 #ifndef LEGACY_ROCE_SENDER_H
 #define LEGACY_ROCE_SENDER_H
 
+#include "fabric/engine/max-min.h"
 #include "model/carrier.h"
 #include "queue-pairs.h"
 
 #include <functional>
+#include <memory>
 #include <queue>
 #include <tuple>
 #include <vector>
@@ -55,6 +57,11 @@ class RoceSender
      * \return true where its NIC has a frame that may be sent once the port is free
      */
     bool IsReady(DirectedLink link) const;
+    /**
+     * A message has been added to a queue pair.
+     * \param number of the queue pair
+     */
+    void Begin(uint32_t number);
     /**
      * Lets a queue pair send when it may.
      * \param number of the queue pair, which has something to send
@@ -104,10 +111,14 @@ class RoceSender
     };
 
     bool MaySend(const QueuePair& pair) const;
+    /// Counts for how long a pause of the NIC's port has held up a frame that begins now.
+    void CountWait(QueuePair& pair, QueuePair::Message& message, Picoseconds start);
     void Unwait(DirectedLink link);                    //!< lists those whose time has come
     uint32_t Send(uint32_t number, Picoseconds start); //!< makes its next frame
     void GoBack(uint32_t number, Picoseconds now, bool timeout); //!< to what is not acknowledged
     void AfterControl(uint32_t number, double rateBefore, Picoseconds now);
+    /// Lets a queue pair take part in max-min fair shares, or not, and paces all by theirs.
+    void ShareOut(uint32_t number, bool takesPart);
     void Wait(uint32_t number);     //!< lets it wait for its time
     void Append(uint32_t number);   //!< to those that may send, in turn
     void SetTimer(uint32_t number); //!< of the congestion control, if it is sooner
@@ -122,6 +133,9 @@ class RoceSender
     std::vector<Nic> m_nics; //!< by the port through which they send
     Picoseconds m_rto{0};    //!< first time-out of a queue pair
     uint64_t m_resent{0};
+    std::unique_ptr<fabric::MaxMin>
+        m_fair;                      //!< of queue pairs with messages, where they have floors
+    std::vector<uint32_t> m_sharing; //!< queue pairs by connection of m_fair
 };
 
 } // namespace packet

@@ -55,6 +55,20 @@ class RoceRun {
     return burst.arrived;
   }
 
+  // Returns what became of each flow.
+  std::vector<fabric::RoceFlow> Records(const std::vector<fabric::Flow>& flows) {
+    std::vector<fabric::RoceFlow> records(flows.size());
+    engine_->SetFlowTrace([&](const fabric::Flow& flow, fabric::TimeNs, bool delivered) {
+      if (!delivered) return;
+      ASSERT_NE(engine_->GetDelivered(), nullptr);
+      records[flow.tag] = *engine_->GetDelivered();
+    });
+    Run(flows);
+    EXPECT_EQ(engine_->GetDelivered(), nullptr);
+    engine_->SetFlowTrace(nullptr);
+    return records;
+  }
+
   // Returns the message of the Error with which the run ends; "" where it does not.
   std::string Failure(const std::vector<fabric::Flow>& flows) {
     try {
