@@ -5,9 +5,14 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
+#include <functional>
+#include <map>
 #include <set>
 
+#include "ns3-module/fabric/roce/controls.h"
+#include "ns3-module/fabric/roce/roce-settings.h"
 #include "ns3-module/fabric/topology/graph.h"
+#include "scenarios/network/flow_recorder.h"
 #include "scenarios/network/measure.h"
 
 namespace legacy {
@@ -40,12 +45,13 @@ class Doctor {
       : step_(step), traffic_(*step.traffic), network_(network), factory_(factory) {}
 
   Diagnosis Run() {
-    const fabric::StepTiming timing = Simulate(traffic_, *network_.topology);
+    const fabric::StepTiming timing = SimulateAsItIs();
     diagnosis_.step = step_.step;
     diagnosis_.total = timing.total;
     FindSlowest();
     TryWorkers();
     TryCodec();
+    TryCongestion(timing);
     TryLinks(timing);
     TryScale(Bound::kCompute, "compute", "compute twice as fast", {.compute = .5});
     Decide();
@@ -57,9 +63,15 @@ class Doctor {
                               const fabric::Topology& topology) const {
     fabric::EngineRequest request = network_;
     request.topology = &topology;
-    return fabric::StepSimulator(factory_, request, false)
+    return Simulate(traffic, request, factory_);
+  }
+  fabric::StepTiming Simulate(const fabric::StepTraffic& traffic,
+                              const fabric::EngineRequest& request,
+                              const fabric::EngineFactory& factory) const {
+    return fabric::StepSimulator(factory, request, false)
         .Simulate(traffic, step_.step, step_.start);
   }
+  fabric::StepTiming SimulateAsItIs();
 
   void Add(Bound bound, const std::string& name, const std::string& change, TimeNs total) {
     const double gain =
@@ -89,6 +101,10 @@ class Doctor {
   void FindSlowest();
   void TryWorkers();
   void TryCodec();
+  void TryCongestion(const fabric::StepTiming& timing);
+  void TryRoce(const std::string& name, const std::string& change,
+               const std::function<void(fabric::RoceSettings&)>& edit);
+  void FindCongestion(const std::vector<RecordedFlow>& flows);
   void TryLinks(const fabric::StepTiming& timing);
   void TryRates(int busiest);
   void Decide();
@@ -140,6 +156,79 @@ void Doctor::TryCodec() {
            {.encode = .5, .decode = .5});
 }
 
+// Simulates the step, and finds which flows waited behind pauses.
+fabric::StepTiming Doctor::SimulateAsItIs() {
+  if (!network_.transport.roce) return Simulate(traffic_, *network_.topology);
+  diagnosis_.knows_pauses = factory_(network_)->Name() == NameOf(Fidelity::kPacket);
+  FlowRecorder recorder;
+  const fabric::StepTiming timing = Simulate(traffic_, network_, recorder.Wrap(factory_));
+  FindCongestion(recorder.Flows());
+  return timing;
+}
+
+void Doctor::FindCongestion(const std::vector<RecordedFlow>& flows) {
+  Congestion& congestion = diagnosis_.congestion;
+  std::map<fabric::DirectedLink, std::pair<double, int64_t>> roots;  // time, flows
+  for (const RecordedFlow& flow : flows) {
+    if (!flow.roce) continue;
+    ++congestion.flows;
+    if (flow.roce->pauseRoot < 0) continue;
+    ++congestion.waiting;
+    congestion.victims += flow.roce->victim ? 1 : 0;
+    auto& [time, count] = roots[flow.roce->pauseRoot];
+    time += InSeconds(flow.roce->paused);
+    ++count;
+  }
+  if (roots.empty()) return;
+  const auto worst = std::max_element(
+      roots.begin(), roots.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  congestion.root = network_.topology->LinkName(worst->first);
+  congestion.behind = worst->second.second;
+  // Flows that waited for the root and are no victims go through it.
+  std::map<int, std::set<int>> senders;
+  std::map<int, int64_t> arriving;
+  int64_t through = 0;
+  for (const RecordedFlow& flow : flows) {
+    if (!flow.roce || flow.roce->pauseRoot != worst->first || flow.roce->victim) continue;
+    const int host = network_.placement->NodeOf(flow.flow.destination);
+    senders[host].insert(network_.placement->NodeOf(flow.flow.source));
+    ++arriving[host];
+    ++through;
+  }
+  for (const auto& [host, sources] : senders) {
+    if (sources.size() > 1 && 2 * arriving[host] > through) {
+      congestion.host = network_.topology->NodeName(host);
+    }
+  }
+}
+
+void Doctor::TryRoce(const std::string& name, const std::string& change,
+                     const std::function<void(fabric::RoceSettings&)>& edit) {
+  fabric::RoceSettings settings = *network_.transport.roce;
+  edit(settings);
+  fabric::EngineRequest request = network_;
+  request.transport.roce = std::make_shared<const fabric::RoceSettings>(settings);
+  Add(Bound::kCongestion, name, change, Simulate(traffic_, request, factory_).total);
+}
+
+void Doctor::TryCongestion(const fabric::StepTiming& timing) {
+  if (!network_.transport.roce || !diagnosis_.knows_pauses) return;
+  const bool paused = std::any_of(timing.links.begin(), timing.links.end(),
+                                  [](const auto& link) { return link.pauses > 0; });
+  if (paused) {
+    TryRoce("pauses", "buffers without end, which pause nobody",
+            [](fabric::RoceSettings& settings) {
+              constexpr int64_t kUnbounded = int64_t{1} << 50;
+              settings.bufferBytes = kUnbounded;
+              settings.storm.reset();
+            });
+  }
+  if (network_.transport.roce->control != fabric::NoControlRow().name) {
+    TryRoce("congestion-control", "no queue pair slower than its max-min fair share",
+            [](fabric::RoceSettings& settings) { settings.fairFloor = true; });
+  }
+}
+
 void Doctor::TryLinks(const fabric::StepTiming& timing) {
   const auto busiest = std::max_element(
       timing.links.begin(), timing.links.end(),
@@ -187,8 +276,14 @@ void Doctor::Decide() {
   std::stable_sort(remedies.begin(), remedies.end(),
                    [](const Remedy& a, const Remedy& b) { return a.gain > b.gain; });
   if (remedies.empty() || remedies.front().gain < kNoticeable) return;
-  diagnosis_.bound = remedies.front().bound;
-  const double enough = kAsGood * remedies.front().gain;
+  const auto congestion = std::find_if(remedies.begin(), remedies.end(), [](const Remedy& remedy) {
+    return remedy.bound == Bound::kCongestion;
+  });
+  const bool congested = congestion != remedies.end() && congestion->gain >= kNoticeable &&
+                         congestion->gain >= kCongestionShare * remedies.front().gain;
+  const Remedy& best = congested ? *congestion : remedies.front();
+  diagnosis_.bound = best.bound;
+  const double enough = kAsGood * best.gain;
   const auto chosen = std::find_if(tried.begin(), tried.end(), [&](const Remedy& remedy) {
     return remedy.bound == diagnosis_.bound && remedy.gain >= enough;
   });
@@ -209,6 +304,8 @@ const char* ToString(Bound bound) {
       return "straggler";
     case Bound::kCodec:
       return "codec";
+    case Bound::kCongestion:
+      return "congestion";
     case Bound::kLatency:
       return "latency";
     case Bound::kBandwidth:
@@ -231,8 +328,30 @@ std::string VerdictText(const Diagnosis& diagnosis) {
                        time);
   }
   const Remedy& remedy = diagnosis.remedies[*diagnosis.verdict];
-  return fmt::format("bound by {}: {} saves {:.1f} % of {}", ToString(diagnosis.bound),
-                     remedy.change, 100 * remedy.gain, time);
+  const std::string waits =
+      diagnosis.bound == Bound::kCongestion ? CongestionText(diagnosis.congestion) : "";
+  return fmt::format("bound by {}: {} saves {:.1f} % of {}{}{}", ToString(diagnosis.bound),
+                     remedy.change, 100 * remedy.gain, time, waits.empty() ? "" : "; ", waits);
+}
+
+std::string CongestionText(const Congestion& congestion) {
+  if (congestion.waiting == 0) return "";
+  const auto share = [&](int64_t flows) {
+    const double percent = 100 * static_cast<double>(flows) / static_cast<double>(congestion.flows);
+    return percent < 10 ? fmt::format("{:.2g} %", percent) : fmt::format("{:.0f} %", percent);
+  };
+  std::string text = fmt::format("{} of the step flows waited behind pauses that began at {}",
+                                 share(congestion.behind), congestion.root);
+  if (!congestion.host.empty()) text += fmt::format(" (incast to {})", congestion.host);
+  if (congestion.waiting > congestion.behind) {
+    text += fmt::format(", {} behind any", share(congestion.waiting));
+  }
+  if (congestion.victims > 0) {
+    text += fmt::format("; {} of {} {}, with no full link on the way beyond the pause",
+                        congestion.victims, congestion.waiting,
+                        congestion.victims == 1 ? "is a victim" : "are victims");
+  }
+  return text;
 }
 
 std::string DoctorText(const Diagnosis& diagnosis) {
@@ -246,6 +365,11 @@ std::string DoctorText(const Diagnosis& diagnosis) {
     text += fmt::format("  busiest link: {}, {}, sends for {:.1f} % of the step; {}\n",
                         diagnosis.busiest_link, fabric::FormatRate(diagnosis.busiest_rate),
                         100 * diagnosis.busiest_utilisation, device);
+  }
+  const std::string waits = CongestionText(diagnosis.congestion);
+  if (!waits.empty() && diagnosis.bound != Bound::kCongestion) text += "  " + waits + "\n";
+  if (!diagnosis.knows_pauses) {
+    text += "  without packets nothing is known of pauses and victims (--doctor-fidelity=packet)\n";
   }
   for (size_t i = 0; i < diagnosis.remedies.size(); ++i) {
     const Remedy& remedy = diagnosis.remedies[i];

@@ -4,9 +4,12 @@
 // The verdict takes the kind of the remedy with the largest gain, and of this kind's remedies the
 // narrowest that gains at least kAsGood of that (one link before its tier before all links; the
 // slowest worker before all slow ones; encoding or decoding before both). Where no remedy gains
-// kNoticeable, the step is balanced. Of equal gains the order is straggler, codec, latency,
-// bandwidth, compute.
-// bandwidth, compute.
+// kNoticeable, the step is balanced. Of equal gains the order is straggler, codec, congestion,
+// latency, bandwidth, compute.
+//
+// Congestion needs no better hardware, so its remedies decide where they gain kNoticeable, and at
+// least kCongestionShare of the largest gain. They are tried where the doctor simulates RoCEv2 with
+// packets.
 #pragma once
 
 #include <cstdint>
@@ -20,22 +23,41 @@
 
 namespace legacy {
 
-inline constexpr double kNoticeable = 0.05;  // fraction of the step's time
-inline constexpr double kAsGood = 0.9;       // fraction of the largest gain
+inline constexpr double kNoticeable = 0.05;      // fraction of the step's time
+inline constexpr double kAsGood = 0.9;           // fraction of the largest gain
+inline constexpr double kCongestionShare = 0.5;  // fraction of the largest gain
 
 // A Bound is what may bound a step.
-enum class Bound : uint8_t { kBalanced, kStraggler, kCodec, kLatency, kBandwidth, kCompute };
+enum class Bound : uint8_t {
+  kBalanced,
+  kStraggler,
+  kCodec,
+  kCongestion,
+  kLatency,
+  kBandwidth,
+  kCompute
+};
 const char* ToString(Bound bound);  // "balanced", "straggler", ...
 
 // A Remedy is one change, simulated. Remedies that would change nothing are not tried.
 struct Remedy {
   Bound bound = Bound::kBalanced;
-  // "slowest-worker", "slow-workers", "encode", "decode", "codec", "delays", "busiest-link",
-  // "tier", "all-links", "compute"
+  // "slowest-worker", "slow-workers", "encode", "decode", "codec", "pauses", "congestion-control",
+  // "delays", "busiest-link", "tier", "all-links", "compute"
   std::string name;
   std::string change;        // words: "link leaf0>spine1 twice as fast"
   fabric::TimeNs total = 0;  // time of the step with the remedy
   double gain = 0;           // part of the step's time that is saved; below 0 where time is lost
+};
+
+// Congestion says which flows of a step over RoCEv2 pauses held up.
+struct Congestion {
+  int64_t flows = 0;    // flows that crossed the network
+  int64_t waiting = 0;  // those that waited behind a pause
+  int64_t victims = 0;  // those of them that crossed no full port beyond the pause
+  std::string root;     // link whose queue held up flows for the longest time, in sum
+  int64_t behind = 0;   // flows that waited for it most
+  std::string host;  // destination of most flows through that queue, from several hosts; or empty
 };
 
 // A Diagnosis is the doctor's result.
@@ -52,6 +74,8 @@ struct Diagnosis {
   fabric::TimeNs slowest_time = 0;
   fabric::TimeNs median_time = 0;  // median of the workers' device times, the lower of two
   std::vector<Remedy> remedies;    // remedies by gain, the largest first
+  Congestion congestion;           // of RoCEv2 with packets
+  bool knows_pauses = true;        // false where roce is simulated without packets
 };
 
 // A DoctorCase is a step to diagnose.
@@ -68,9 +92,12 @@ Diagnosis Diagnose(const DoctorCase& step, const fabric::EngineRequest& network,
                    const fabric::EngineFactory& factory);
 
 // Returns one line without its end: "bound by bandwidth: host links twice as fast save 41.2 % of
-// 5.21 ms".
+// 5.21 ms". Of congestion it ends with CongestionText.
 std::string VerdictText(const Diagnosis& diagnosis);
-// Returns the verdict, the facts and the remedies, the verdict's marked by a star, in at most 12
+// Returns a sentence without its end: "12 % of the step flows waited behind pauses that began at
+// spine0>leaf1 (incast to host3)", and how many were victims; empty where none waited.
+std::string CongestionText(const Congestion& congestion);
+// Returns the verdict, the facts and the remedies, the verdict's marked by a star, in at most 15
 // lines.
 std::string DoctorText(const Diagnosis& diagnosis);
 

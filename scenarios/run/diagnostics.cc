@@ -26,6 +26,12 @@ nlohmann::ordered_json DiagnosisDocument(const Diagnosis& diagnosis,
   document["slowest_worker"] = diagnosis.slowest_worker;
   document["slowest_device_seconds"] = InSeconds(diagnosis.slowest_time);
   document["median_device_seconds"] = InSeconds(diagnosis.median_time);
+  const Congestion& congestion = diagnosis.congestion;
+  if (congestion.waiting > 0) {
+    document["congestion"] = {{"flows", congestion.flows},     {"waiting", congestion.waiting},
+                              {"victims", congestion.victims}, {"root", congestion.root},
+                              {"behind", congestion.behind},   {"host", congestion.host}};
+  }
   document["remedies"] = DoctorRows(diagnosis, {});
   return document;
 }

@@ -78,8 +78,8 @@ struct RoceFlow
     /// behind which its last frame waited in switches.
     TimeNs paused = 0;
     DirectedLink pauseRoot = -1; ///< port whose queue was the cause of most waiting; -1: none
-    /// True where it mostly waited behind pauses that other flows caused: neither the root was on its
-    /// way, nor a port beyond the pause for which data waited without one.
+    /// True where it mostly waited behind pauses that other flows caused: neither the root was on
+    /// its way, nor a port beyond the pause for which data waited without one.
     bool victim = false;
 };
 
