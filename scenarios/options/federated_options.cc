@@ -104,7 +104,7 @@ const std::vector<FederatedOption>& FederatedOptionRows() {
        FederatedUse::kRun},
       {"partition", "NAME[:k=v,...]", "dirichlet:alpha=0.5", "Learning",
        "which samples each client has: iid, dirichlet, dirichlet-client, shards, labels, quantity, "
-       "power-law, natural, with their options",
+       "power-law, natural, groups, with their options",
        FederatedUse::kRun},
       {"client-state", "auto|reset|keep", "auto", "Learning",
        "optimizer of a client: new in each task, or that of its last task; auto: keep for diloco, "

@@ -22,11 +22,11 @@ const char* ProgramOf(bool federated) {
 
 const char* DescriptionOf(bool federated) {
   return federated
-             ? "Advises whether clients should compress updates, the server models, or both, and "
-               "with which method. It runs short trainings, replays them on the clients' lines and "
-               "on slower and faster ones, and says how certain the answer is. Where what is "
-               "learnt "
-               "depends on the lines, it trains on these alone."
+             ? "Advises whether to compress the updates of clients, the models of the server, or "
+               "both, and with which method. It runs short trainings, replays them on the clients' "
+               "lines and on slower and faster ones, and says how certain the answer is. Where "
+               "what "
+               "is learnt depends on the lines, it trains on these alone."
              : "Advises whether to compress on your network, and with which method. It runs short "
                "trainings, replays them on the network and on slower and faster ones, and says how "
                "certain the answer is.";

@@ -222,6 +222,32 @@ TEST_F(ReplayTest, ANetworkThatChangesAndDevicesOfOtherSpeed) {
                     {"clock.codec_speed", "0.5"}});
 }
 
+// A rate that changes when a step begins is another entry of the phases.
+TEST_F(ReplayTest, AScheduleThatChangesAtAStepEqualsPhases) {
+  const Recording recording = ReadRecording((folder_ / "recorded").string());
+  const auto dense = [&](const Options& options) {
+    std::vector<double> seconds;
+    const auto rows = ReplayRows(recording, With(ReplayDefaults(recording), options), never).steps;
+    for (const auto& row : rows) {
+      if (row.policy == "dense" && row.seed == rows.front().seed)
+        seconds.push_back(row.step_seconds);
+    }
+    return seconds;
+  };
+  const std::vector<double> phases =
+      dense({{"network.fidelity", "flow"},
+             {"network.phases", "0%:bandwidth=1Gbps;50%:bandwidth=50Mbps"}});
+  ASSERT_EQ(phases.size(), 4u);
+  const auto begin = std::to_string(static_cast<int64_t>((phases[0] + phases[1]) * 1e9)) + "ns";
+  const std::vector<double> schedule =
+      dense({{"network.fidelity", "flow"},
+             {"network.bandwidth", "1Gbps"},
+             {"network.changes", "host*<>hub@steps:0s=1Gbps," + begin + "=50Mbps"}});
+  ASSERT_EQ(schedule.size(), 4u);
+  for (size_t i = 0; i < 4; ++i) EXPECT_NEAR(schedule[i], phases[i], 1e-6 * phases[i]) << i;
+  EXPECT_GT(phases[2], 2 * phases[1]);
+}
+
 // Steps take the times of the network of their schedule entry.
 TEST_F(ReplayTest, ScheduleEntriesAreNetworks) {
   const Recording recording = ReadRecording((folder_ / "recorded").string());
