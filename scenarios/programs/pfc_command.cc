@@ -49,7 +49,8 @@ int RunPfcCommand(const PfcCommand& command) {
   const fabric::Topology topology = fabric::ImportTopology(command.topology).topology;
   fabric::CheckRoce(topology, *transport.roce);
   std::fputs(BufferLine(topology, *transport.roce).c_str(), stdout);
-  const auto cycle = fabric::FindBufferCycle(topology, topology.Hosts());
+  const auto cycle = fabric::FindBufferCycle(topology, topology.Hosts(),
+                                             static_cast<uint32_t>(transport.roce->qps));
   if (cycle.empty()) {
     std::printf("%s: no cyclic buffer dependency among the routes of %zu hosts: no deadlock\n",
                 topology.Name().c_str(), topology.Hosts().size());

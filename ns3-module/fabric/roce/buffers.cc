@@ -1,5 +1,7 @@
 #include "buffers.h"
 
+#include "controls.h"
+
 #include "fabric/base/error.h"
 
 #include <algorithm>
@@ -31,15 +33,36 @@ int64_t HostRate(const Topology& topology)
 
 void CheckRoce(const Topology& topology, const RoceSettings& settings)
 {
-    if (topology.GetMultipath() == Multipath::Spray)
+    const bool spray = topology.GetMultipath() == Multipath::Spray;
+    const RoceTraits traits = MakeRoceControl(settings.control, "roce:cc")->Traits();
+    if (spray && settings.recovery == RoceRecovery::GoBackN)
     {
         throw Error("multipath",
                     "spray",
-                    "ecmp beside roce: go-back-n takes frames that overtake others for losses");
+                    "ecmp beside roce:recovery=go-back-n, which takes frames that overtake others "
+                    "for losses (recovery=selective does not)");
+    }
+    if (spray && traits.telemetry)
+    {
+        throw Error("multipath",
+                    "spray",
+                    "ecmp beside roce:cc=" + settings.control +
+                        ", which compares the links of a path with themselves");
+    }
+    if (!spray && settings.reorder > 0)
+    {
+        throw Error("roce:reorder",
+                    std::to_string(settings.reorder),
+                    "nothing without multipath=spray: frames of a path keep their order");
     }
     for (DirectedLink link = 0; link < static_cast<DirectedLink>(2 * topology.Links().size());
          ++link)
     {
+        if (traits.telemetryOnWire)
+        {
+            IntRateCode(static_cast<double>(topology.PortOf(link).rateBps),
+                        "rate of " + topology.LinkName(link));
+        }
         const int64_t queue = topology.PortOf(link).queueBytes;
         if (queue > 0 && settings.pfc)
         {

@@ -100,9 +100,10 @@ struct RoceTraits
     /// Receivers answer marked frames by CNPs, at most one in `cnpInterval` for each queue pair.
     bool notifications = false;
     Picoseconds cnpInterval = 0;
-    bool telemetry = false;  ///< switches add an IntRecord to data frames, and ACKs bring them back
-    bool everyFrame = false; ///< each frame needs an ACK of its own
-    bool restarts = false;   ///< Begin after an idle time
+    bool telemetry = false; ///< switches add an IntRecord to data frames, and ACKs bring them back
+    bool telemetryOnWire = false; ///< records are rounded as their bits are, with codes of rates
+    bool everyFrame = false;      ///< each frame needs an ACK of its own
+    bool restarts = false;        ///< Begin after an idle time
     /// Payload bytes that leave back to back at line rate before the NIC waits for what `rate`
     /// allows; 0: each frame waits for itself.
     int64_t burstBytes = 0;

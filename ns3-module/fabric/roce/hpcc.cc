@@ -37,6 +37,7 @@ static_assert(alignof(HpccState) >= alignof(HpccRecord), "records lie behind the
 Hpcc::Hpcc(const HpccParameters& parameters) : m_parameters(parameters)
 {
     m_traits.telemetry = true;
+    m_traits.telemetryOnWire = parameters.asOnTheWire;
     m_traits.everyFrame = true;
     m_traits.restarts = true;
     m_traits.utilisation = parameters.eta;

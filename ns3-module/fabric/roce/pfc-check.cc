@@ -12,9 +12,9 @@ namespace
 /// Links that others wait for, with the first route that makes them.
 using Dependencies = std::vector<std::map<DirectedLink, std::pair<int, int>>>;
 
-Dependencies DependenciesOf(const Topology& topology, const std::vector<int>& nodes)
+Dependencies
+DependenciesOf(const Topology& topology, const std::vector<int>& nodes, uint32_t channels)
 {
-    constexpr uint32_t kChannel = 0;
     Dependencies dependencies(2 * topology.Links().size());
     for (const int source : nodes)
     {
@@ -24,10 +24,13 @@ Dependencies DependenciesOf(const Topology& topology, const std::vector<int>& no
             {
                 continue;
             }
-            const std::vector<DirectedLink> route = topology.Route(source, destination, kChannel);
-            for (size_t i = 1; i < route.size(); ++i)
+            for (uint32_t channel = 0; channel < channels; ++channel)
             {
-                dependencies[route[i - 1]].try_emplace(route[i], source, destination);
+                const auto route = topology.Route(source, destination, channel);
+                for (size_t i = 1; i < route.size(); ++i)
+                {
+                    dependencies[route[i - 1]].try_emplace(route[i], source, destination);
+                }
             }
         }
     }
@@ -36,10 +39,10 @@ Dependencies DependenciesOf(const Topology& topology, const std::vector<int>& no
 
 } // namespace
 
-std::vector<BufferDependency> FindBufferCycle(const Topology& topology,
-                                              const std::vector<int>& nodes)
+std::vector<BufferDependency>
+FindBufferCycle(const Topology& topology, const std::vector<int>& nodes, uint32_t channels)
 {
-    const Dependencies dependencies = DependenciesOf(topology, nodes);
+    const Dependencies dependencies = DependenciesOf(topology, nodes, channels);
     enum class State : uint8_t
     {
         New,

@@ -19,8 +19,9 @@ struct BufferDependency
 };
 
 /// Returns a cycle of dependencies, each link waiting for that of the next element and the last one
-/// for the first; empty where the routes between all pairs of `nodes` have none.
-std::vector<BufferDependency> FindBufferCycle(const Topology& topology,
-                                              const std::vector<int>& nodes);
+/// for the first; empty where the routes between all pairs of `nodes`, one for each of their
+/// `channels` (roce:qps), have none.
+std::vector<BufferDependency>
+FindBufferCycle(const Topology& topology, const std::vector<int>& nodes, uint32_t channels = 1);
 
 } // namespace legacy::fabric

@@ -59,10 +59,47 @@ void ReadControl(RoceValue& value, S& settings)
     settings.control = CanonicalRoceControl(value.Text(), value.Location());
 }
 
+void ReadRecovery(RoceValue& value, S& settings)
+{
+    constexpr size_t kSelective = 2;
+    const size_t choice = value.Choice({"auto", "go-back-n", "selective"});
+    const bool selective = choice == kSelective || (choice == 0 && !settings.pfc);
+    settings.recovery = selective ? RoceRecovery::Selective : RoceRecovery::GoBackN;
+}
+
+void ReadReorder(RoceValue& value, S& settings)
+{
+    if (value.Text() == "auto")
+    {
+        return;
+    }
+    settings.reorder = value.Int(1, 1 << 20);
+    if (settings.recovery == RoceRecovery::GoBackN)
+    {
+        value.Refuse("nothing with recovery=go-back-n");
+    }
+}
+
+void ReadPriority(RoceValue& value, S& settings)
+{
+    settings.priority = value.Int(0, 7);
+    if (settings.acksFirst && settings.priority == S::kControlPriority)
+    {
+        value.Refuse("0 to 7 without 6, the class of ACKs and CNPs (ack-priority=off frees it)");
+    }
+}
+
 void ReadWindow(RoceValue& value, S& settings)
 {
-    settings.windowIsBdp = value.Text() == "bdp";
-    if (!settings.windowIsBdp)
+    const std::string text = value.Text();
+    const bool selective = settings.recovery == RoceRecovery::Selective;
+    settings.windowIsBdp = text == "bdp" || (text == "auto" && selective);
+    if (text == "off" && selective)
+    {
+        value.Refuse("auto, bdp, bytes with recovery=selective, which has bits for frames of a "
+                     "window");
+    }
+    if (!settings.windowIsBdp && text != "auto")
     {
         settings.windowBytes = value.Bytes("off", settings.mtu + settings.headerBytes);
     }
@@ -145,6 +182,23 @@ std::vector<RoceRow> MakeRows()
          ReadControl,
          ValueOf(&S::control)},
         SwitchRow("pfc", &S::pfc, "lossless class of data; off: switches drop at their thresholds"),
+        {{"recovery",
+          "auto",
+          "auto, go-back-n, selective",
+          "which frames are sent again after a loss; auto: go-back-n, and selective with pfc=off"},
+         ReadRecovery,
+         [](const S& s) { return ExactText(static_cast<int>(s.recovery)); }},
+        {{"reorder",
+          "auto",
+          "auto, 1 to 1048576",
+          "with spray, frames later than a lost one until it counts as lost; auto: a window"},
+         ReadReorder,
+         ValueOf(&S::reorder)},
+        IntegerRow("qps",
+                   &S::qps,
+                   1,
+                   1024,
+                   "queue pairs of each pair, each on its own path of ECMP; messages in turn"),
         IntegerRow("mtu", &S::mtu, 64, 9000, "payload bytes of a frame; InfiniBand's: 256 to 4096"),
         {{"header", "82", "0 to 1000", "bytes of a frame besides its payload, for comparisons"},
          ReadHeader,
@@ -159,9 +213,9 @@ std::vector<RoceRow> MakeRows()
          ReadVlan,
          ValueOf(&S::cnpBytes)},
         {{"window",
-          "off",
-          "off, bdp, bytes",
-          "most bytes in flight; bdp: the bandwidth-delay product of the pair"},
+          "auto",
+          "auto, off, bdp, bytes",
+          "most bytes in flight; bdp: bandwidth-delay product; auto: off, bdp with selective"},
          ReadWindow,
          [](const S& s) { return s.windowIsBdp ? "bdp" : ExactText(s.windowBytes); }},
         {{"ack", "auto", "auto, 1 to 65536", "frames for each ACK; auto: 16, and 1 with a window"},
@@ -170,6 +224,12 @@ std::vector<RoceRow> MakeRows()
         SwitchRow("ack-priority",
                   &S::acksFirst,
                   "ACKs and CNPs go first, in a class that is never paused"),
+        {{"priority",
+          "3",
+          "0 to 7",
+          "class of data in PFC frames; ACKs and CNPs have 6, which is never paused"},
+         ReadPriority,
+         ValueOf(&S::priority)},
         BytesRow(
             "buffer", &S::bufferBytes, "auto", "buffer of each switch; auto: 5 KB for each Gbit/s"),
         RealRow("alpha", &S::alpha, 0.001, 64, "of dynamic thresholds"),
@@ -209,14 +269,19 @@ std::vector<RoceRow> MakeRows()
           "marks, in proportion to the port's rate; several rates with +"},
          ReadEcn,
          ValueOf(&S::ecnText)},
+        EitherRow("marking",
+                  &S::marksAtRandom,
+                  {"hash", "random"},
+                  "hash of seed, port and count, or drawn anew for each step"),
         EitherRow("mark-at",
                   &S::markAtEnqueue,
                   {"dequeue", "enqueue"},
                   "by the queue behind a leaving frame, or with an arriving one"),
-        TimeRow("rto",
-                &S::rto,
-                "auto",
-                "time-out, doubled in a row; auto: 1 ms, and 67 ms where nothing is ever lost"),
+        EitherRow("base-rtt",
+                  &S::roundTripOfFabric,
+                  {"pair", "fabric"},
+                  "round trip of windows and rates: the pair's, or the fabric's largest"),
+        TimeRow("rto", &S::rto, "auto", "time-out, doubled in a row; auto: see below"),
         IntegerRow("retries", &S::retries, 1, 1000, "time-outs in a row that end the run"),
         TimeRow("switch-delay", &S::switchDelay, "", "of a frame in each switch"),
         TimeRow("watchdog",

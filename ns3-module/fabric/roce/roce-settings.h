@@ -44,6 +44,13 @@ enum class RoceIdle : uint8_t
     Message, ///< with each message that finds the queue pair idle
 };
 
+/// How lost frames are sent again.
+enum class RoceRecovery : uint8_t
+{
+    GoBackN,   ///< all from the first that is missing
+    Selective, ///< those alone that are missing (selective.h)
+};
+
 /// RoceSettings hold what cards and switches of RoCEv2 do. Bytes of frames are those on the wire,
 /// with preamble and gap (20 bytes); those of buffers, queues and thresholds are without.
 struct RoceSettings
@@ -54,17 +61,31 @@ struct RoceSettings
     static constexpr int64_t kGapBytes = 20;
     /// A PFC frame of 64 bytes, on the wire.
     static constexpr int64_t kPauseBytes = 84;
-    /// Time-outs where frames may be lost, and where none is: there a card that gives up early only
+    /// Time-outs where frames may be lost, and where none is: there a NIC that gives up early only
     /// sends again what is in a queue. 67 ms are usual (4.096 us x 2^14, InfiniBand's local ACK
     /// time-out of 14).
     static constexpr TimeNs kRto = 1'000'000;
     static constexpr TimeNs kLosslessRto = 67'000'000;
+    /// Those of selective repeat (IRN, section 4.1): with few frames in flight, and with more.
+    static constexpr TimeNs kShortRto = 100'000;
+    static constexpr TimeNs kLongRto = 320'000;
+    static constexpr uint64_t kFewFrames = 3;
+    /// No time-out that is not given is shorter than so many round trips of an idle network.
+    static constexpr int kLeastRoundTrips = 3;
+    /// Class of ACKs and CNPs where they go first.
+    static constexpr int kControlPriority = 6;
     /// Bytes that each port and class has for itself.
     static constexpr int64_t kReserveBytes = 4096;
 
     std::string control; ///< congestion control, canonical (controls.h)
     bool pfc = true;     ///< the data's class is lossless
-    int mtu = 4096;      ///< payload bytes of a full frame
+    RoceRecovery recovery = RoceRecovery::GoBackN;
+    /// With spray: frames later than a lost one, of which the first to arrive tells of the loss; 0:
+    /// a window.
+    int reorder = 0;
+    int qps = 1;      ///< queue pairs of each ordered pair of nodes and lane
+    int priority = 3; ///< class of data in PFC frames
+    int mtu = 4096;   ///< payload bytes of a full frame
     /// Bytes of a frame besides its payload: preamble 8, Ethernet 14, IPv4 20, UDP 8, BTH 12, ICRC
     /// 4, FCS 4, gap 12.
     int headerBytes = 82;
@@ -86,8 +107,11 @@ struct RoceSettings
     bool dropsAllowed = false; ///< a lost lossless frame does not end the run
     std::optional<EcnProfile> ecn; ///< where ports mark; nothing: nowhere
     std::string ecnText;           ///< the same
+    bool marksAtRandom = false;    ///< marks are drawn anew for each graph; else by a hash
     bool markAtEnqueue = false; ///< by the queue with the arriving frame; else behind a leaving one
-    TimeNs rto = 0;  ///< time-out of a queue pair; 0: kRto, or kLosslessRto without losses
+    /// Windows, rates and time-outs take the largest round trip of the fabric for all pairs.
+    bool roundTripOfFabric = false;
+    TimeNs rto = 0;  ///< time-out of a queue pair; 0: by recovery and PFC
     int retries = 7; ///< time-outs in a row that end the run
     TimeNs switchDelay = 0;
     TimeNs watchdog = 0; ///< pause after which a switch's port drops; 0: never

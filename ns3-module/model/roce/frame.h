@@ -24,7 +24,7 @@ enum class FrameKind : uint8_t
 {
     Data,
     Ack,
-    Nak,
+    Nak, ///< also an ACK of a frame that came ahead of others on one path
     Cnp,
     Pause, ///< PFC, for one link
 };
@@ -40,12 +40,13 @@ struct Frame
     /// ACK: from the arrival of what it answers to its begin; data: for how long the port at which
     /// it waits had been paused before.
     Picoseconds held{0};
-    uint64_t psn{0};         //!< data: its number; ACK, NAK: all below have arrived
+    uint64_t psn{0};         //!< data: its number; ACK, NAK: all below have arrived; Pause: classes
     uint32_t pair{0};        //!< queue pair
     uint32_t next{kNone};    //!< frame behind it in a queue
     int32_t wire{0};         //!< bytes on the wire, with preamble and gap
     int32_t payload{0};      //!< data: payload; ACK: wire bytes of what it answers; Pause: quanta
     uint32_t records{kNone}; //!< telemetry
+    uint32_t ahead{kNone};   //!< ACK, NAK: what it answers is psn + ahead; data: 0 if sent again
     uint16_t hop{0};         //!< links of its way behind it
     uint16_t ingress{0};     //!< port of the switch through which it came, among the node's links
     FrameKind kind{FrameKind::Data};

@@ -7,6 +7,7 @@
 #include "fabric/engine/flow-graph.h"
 #include "fabric/roce/control.h"
 #include "fabric/roce/pacer.h"
+#include "fabric/roce/selective.h"
 #include "fabric/topology/topology.h"
 
 #include <algorithm>
@@ -14,6 +15,7 @@
 #include <cstdint>
 #include <deque>
 #include <limits>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -69,15 +71,35 @@ struct QueuePair
         uint64_t end{0};
         int64_t bytes{0};
         uint64_t graph{0};
+        uint64_t order{0}; //!< number among those of all queue pairs of the pair of nodes
         fabric::Flow flow;
         bool aborted{false};
         Story story;
+    };
+
+    /// A Turn is a node of the paths of frames that take any, and the links that it takes in turn.
+    struct Turn
+    {
+        int node{0};
+        std::vector<fabric::DirectedLink> links;
+        std::size_t first{0}; //!< index of the link of ECMP
+        std::size_t next{0};
+    };
+
+    /// What selective repeat keeps at both ends.
+    struct Selective
+    {
+        fabric::SelectiveSender sender;
+        fabric::SelectiveReceiver receiver;
     };
 
     int source{0};                          //!< node
     int destination{0};                     //!< node
     std::vector<fabric::DirectedLink> way;  //!< of data
     std::vector<fabric::DirectedLink> back; //!< of ACKs
+    std::vector<Turn> turns;                //!< by node; empty: all data takes `way`
+    uint32_t group{0};                      //!< of its pair of nodes and lane
+    uint32_t channel{0};                    //!< number in the group, and of ECMP
     fabric::RocePath path;
     double windowLimit{std::numeric_limits<double>::infinity()}; //!< wire bytes, by the settings
 
@@ -91,7 +113,7 @@ struct QueuePair
     uint64_t next{0};    //!< frame to send next
     uint64_t sentTo{0};  //!< behind the last frame that was ever sent
     uint64_t acked{0};   //!< all below have been acknowledged
-    int64_t inFlight{0}; //!< wire bytes sent since `acked`
+    int64_t inFlight{0}; //!< wire bytes sent from `acked` on that are not known to have arrived
     int sinceRequest{0}; //!< frames since one that asked for an ACK
     bool listed{false};  //!< it is among those that may send
     uint32_t nextListed{kNone};
@@ -104,9 +126,9 @@ struct QueuePair
     Picoseconds idleSince{0};
 
     // Time-out.
-    Picoseconds deadline{0};
-    bool timed{false}; //!< its event is to come
-    int timeouts{0};   //!< in a row
+    Picoseconds progress{0}; //!< when it was last put off
+    Picoseconds timeoutEvent{fabric::kNoTimer};
+    int timeouts{0}; //!< in a row
 
     // Receiver.
     uint64_t expected{0};  //!< frame to arrive next
@@ -115,6 +137,8 @@ struct QueuePair
     Picoseconds nakAt{0};
     bool cnpSent{false}; //!< ever
     Picoseconds cnpAt{0};
+
+    std::unique_ptr<Selective> selective; //!< null with go-back-n
 
     // Congestion control.
     std::vector<std::max_align_t> memory;
@@ -141,14 +165,12 @@ struct QueuePair
     /// Returns the message of a frame; null where all of it is acknowledged.
     Message* MessageOf(uint64_t psn)
     {
-        for (Message& message : messages)
-        {
-            if (psn < message.end)
-            {
-                return psn < message.first ? nullptr : &message;
-            }
-        }
-        return nullptr;
+        const auto found =
+            std::upper_bound(messages.begin(),
+                             messages.end(),
+                             psn,
+                             [](uint64_t at, const Message& message) { return at < message.end; });
+        return found == messages.end() || psn < found->first ? nullptr : &*found;
     }
 
     /// Returns the time of a call of the congestion control: its present never goes back.

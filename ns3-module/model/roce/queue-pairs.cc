@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <set>
 
 namespace legacy
 {
@@ -20,39 +22,67 @@ namespace
 /// Number of messages that a description names.
 constexpr std::size_t kNamedMessages = 8;
 
+/// Whether both are one message of a graph and lane.
+bool IsSame(const fabric::Flow& a, const fabric::Flow& b)
+{
+    return a.tag == b.tag && a.source == b.source && a.destination == b.destination;
+}
+
 } // namespace
 
 QueuePairs::QueuePairs(const fabric::Topology* topology,
                        const fabric::RoceSettings* settings,
                        const fabric::RoceControl* control,
-                       const RoceNetwork* network)
+                       RoceNetwork* network)
     : m_topology(topology),
       m_settings(settings),
       m_control(control),
       m_network(network),
       m_headerBytes(settings->headerBytes +
-                    (control->Traits().telemetry ? fabric::kIntHeaderBytes : 0))
+                    (control->Traits().telemetry ? fabric::kIntHeaderBytes : 0)),
+      m_sprays(topology->GetMultipath() == fabric::Multipath::Spray)
 {
 }
 
-uint32_t QueuePairs::Open(int source, int destination, uint16_t lane)
+QueuePairs::Group& QueuePairs::Open(int source, int destination, uint16_t lane)
 {
     const auto [entry, added] =
-        m_numbers.try_emplace({source, destination, lane}, static_cast<uint32_t>(m_pairs.size()));
-    if (!added)
+        m_numbers.try_emplace({source, destination, lane}, static_cast<uint32_t>(m_groups.size()));
+    if (added)
     {
-        return entry->second;
+        Group group;
+        group.first = static_cast<uint32_t>(m_pairs.size());
+        for (int i = 0; i < m_settings->qps; ++i)
+        {
+            m_pairs.push_back(Make(source, destination, static_cast<uint32_t>(i)));
+            m_pairs.back()->group = entry->second;
+        }
+        m_groups.push_back(std::move(group));
     }
-    constexpr uint32_t kChannel = 0;
+    return m_groups[entry->second];
+}
+
+std::unique_ptr<QueuePair> QueuePairs::Make(int source, int destination, uint32_t channel)
+{
     auto pair = std::make_unique<QueuePair>();
     pair->source = source;
     pair->destination = destination;
-    pair->way = m_topology->Route(source, destination, kChannel);
-    pair->back = m_topology->Route(destination, source, kChannel);
+    pair->channel = channel;
+    pair->way = m_topology->Route(source, destination, channel);
+    pair->back = m_topology->Route(destination, source, channel);
     pair->path.lineRate = static_cast<double>(m_network->RateOf(pair->way.front()));
     pair->path.frameBytes = m_settings->mtu + m_settings->headerBytes;
     pair->path.switches = static_cast<int>(pair->way.size()) - 1;
-    pair->path.roundTrip = RoundTrip(*pair);
+    if (m_control->Traits().telemetryOnWire)
+    {
+        fabric::EncodeIntHeader(pair->path.switches, 0);
+    }
+    if (m_settings->roundTripOfFabric && m_roundTrip == 0)
+    {
+        m_roundTrip = RoundTripOfFabric();
+    }
+    pair->path.roundTrip =
+        m_settings->roundTripOfFabric ? m_roundTrip : RoundTrip(pair->way, pair->back);
     const double product =
         pair->path.lineRate * static_cast<double>(pair->path.roundTrip) / kPicosecondsPerSecond / 8;
     if (m_settings->windowIsBdp)
@@ -63,11 +93,84 @@ uint32_t QueuePairs::Open(int source, int destination, uint16_t lane)
     {
         pair->windowLimit = static_cast<double>(m_settings->windowBytes);
     }
+    if (m_settings->recovery == fabric::RoceRecovery::Selective)
+    {
+        OpenSelective(*pair);
+    }
+    if (m_sprays)
+    {
+        FindTurns(*pair);
+    }
     const std::size_t bytes = m_control->StateBytes(pair->path.switches);
     pair->memory.resize((bytes + sizeof(std::max_align_t) - 1) / sizeof(std::max_align_t));
     Renew(*pair);
-    m_pairs.push_back(std::move(pair));
-    return entry->second;
+    return pair;
+}
+
+void QueuePairs::OpenSelective(QueuePair& pair) const
+{
+    // A lost frame is sent again after one window, and acknowledged after another.
+    constexpr uint64_t kWindows = 3;
+    const auto window = static_cast<uint64_t>(
+        std::ceil(pair.windowLimit / static_cast<double>(pair.path.frameBytes)));
+    const uint64_t later =
+        m_settings->reorder > 0 ? static_cast<uint64_t>(m_settings->reorder) : window;
+    const uint64_t reorder = m_sprays ? later : 1;
+    const uint64_t span = kWindows * window + reorder;
+    pair.selective = std::make_unique<QueuePair::Selective>();
+    pair.selective->sender.Open(span, reorder);
+    pair.selective->receiver.Open(span);
+}
+
+void QueuePairs::FindTurns(QueuePair& pair) const
+{
+    std::vector<int> open{pair.source};
+    std::set<int> known{pair.source, pair.destination};
+    while (!open.empty())
+    {
+        QueuePair::Turn turn;
+        turn.node = open.back();
+        open.pop_back();
+        turn.links = m_topology->NextHopsOf(turn.node, pair.source, pair.destination);
+        const DirectedLink chosen =
+            m_topology->NextHop(turn.node, pair.source, pair.destination, pair.channel);
+        turn.first = static_cast<std::size_t>(
+            std::find(turn.links.begin(), turn.links.end(), chosen) - turn.links.begin());
+        for (const DirectedLink link : turn.links)
+        {
+            if (known.insert(m_topology->To(link)).second)
+            {
+                open.push_back(m_topology->To(link));
+            }
+        }
+        pair.turns.push_back(std::move(turn));
+    }
+    std::sort(pair.turns.begin(),
+              pair.turns.end(),
+              [](const auto& a, const auto& b) { return a.node < b.node; });
+}
+
+DirectedLink QueuePairs::NextLink(const Frame& frame, int node)
+{
+    QueuePair& pair = *m_pairs[frame.pair];
+    const bool data = frame.kind == FrameKind::Data;
+    if (!data || pair.turns.empty())
+    {
+        const std::vector<DirectedLink>& way = data ? pair.way : pair.back;
+        return frame.hop < way.size() ? way[frame.hop] : RoceEnds::kWayEnds;
+    }
+    if (node == pair.destination)
+    {
+        return RoceEnds::kWayEnds;
+    }
+    const auto turn =
+        std::lower_bound(pair.turns.begin(),
+                         pair.turns.end(),
+                         node,
+                         [](const QueuePair::Turn& one, int at) { return one.node < at; });
+    const DirectedLink link = turn->links[turn->next];
+    turn->next = turn->next + 1 < turn->links.size() ? turn->next + 1 : 0;
+    return link;
 }
 
 void QueuePairs::Renew(QueuePair& pair)
@@ -75,6 +178,10 @@ void QueuePairs::Renew(QueuePair& pair)
     const Picoseconds now = pair.Advance(RoceNow());
     pair.state = m_control->Begin(pair.memory.data(), pair.path, now);
     pair.pacer = {};
+    for (QueuePair::Turn& turn : pair.turns)
+    {
+        turn.next = turn.first;
+    }
 }
 
 void QueuePairs::Renew()
@@ -83,16 +190,21 @@ void QueuePairs::Renew()
     {
         Renew(*pair);
     }
+    for (Group& group : m_groups)
+    {
+        group.turn = 0;
+    }
 }
 
-Picoseconds QueuePairs::RoundTrip(const QueuePair& pair) const
+Picoseconds QueuePairs::RoundTrip(const std::vector<DirectedLink>& way,
+                                  const std::vector<DirectedLink>& back) const
 {
     const int64_t records =
-        m_control->Traits().telemetry ? fabric::IntBytes(pair.path.switches) : 0;
+        m_control->Traits().telemetry ? fabric::IntBytes(static_cast<int>(way.size()) - 1) : 0;
     Picoseconds time = 0;
-    const auto add = [&](const std::vector<DirectedLink>& way, int64_t wire)
+    const auto add = [&](const std::vector<DirectedLink>& links, int64_t wire)
     {
-        for (const DirectedLink link : way)
+        for (const DirectedLink link : links)
         {
             const bool toSwitch = !m_topology->IsHost(m_topology->To(link));
             time += m_topology->LinkOf(link).delay * kPicosecondsPerNs +
@@ -100,15 +212,41 @@ Picoseconds QueuePairs::RoundTrip(const QueuePair& pair) const
                     m_network->SerialisationOf(link, wire);
         }
     };
-    add(pair.way, pair.path.frameBytes + records);
-    add(pair.back, m_settings->ackBytes + records);
+    add(way, m_settings->mtu + m_settings->headerBytes + records);
+    add(back, m_settings->ackBytes + records);
     return time;
 }
 
-void QueuePairs::Add(uint32_t number, uint64_t graph, const fabric::Flow& flow)
+Picoseconds QueuePairs::RoundTripOfFabric() const
+{
+    constexpr uint32_t kChannel = 0;
+    Picoseconds longest = 0;
+    for (const int a : m_topology->Hosts())
+    {
+        for (const int b : m_topology->Hosts())
+        {
+            if (a != b)
+            {
+                longest = std::max(longest,
+                                   RoundTrip(m_topology->Route(a, b, kChannel),
+                                             m_topology->Route(b, a, kChannel)));
+            }
+        }
+    }
+    return longest;
+}
+
+uint32_t QueuePairs::Add(int source,
+                         int destination,
+                         uint16_t lane,
+                         uint64_t graph,
+                         const fabric::Flow& flow)
 {
     constexpr Picoseconds kLeastIdle = 100'000'000;
     constexpr int kIdleRoundTrips = 10;
+    Group& group = Open(source, destination, lane);
+    const uint32_t number = group.first + group.turn;
+    group.turn = (group.turn + 1) % static_cast<uint32_t>(m_settings->qps);
     QueuePair& pair = *m_pairs[number];
     if (pair.acked == pair.end)
     {
@@ -127,7 +265,43 @@ void QueuePairs::Add(uint32_t number, uint64_t graph, const fabric::Flow& flow)
     message.graph = graph;
     message.flow = flow;
     pair.end = message.end;
+    message.order = group.handedOver + group.pending.size();
     pair.messages.push_back(message);
+    if (m_settings->qps > 1)
+    {
+        group.pending.push_back({graph, flow, {}});
+    }
+    return number;
+}
+
+void QueuePairs::Arrive(const QueuePair& pair,
+                        const Message& message,
+                        const fabric::RoceFlow& record)
+{
+    Group& group = m_groups[pair.group];
+    if (!message.aborted)
+    {
+        Pending& pending = group.pending[message.order - group.handedOver];
+        pending.record = record;
+        pending.arrived = true;
+    }
+}
+
+std::optional<QueuePairs::Pending> QueuePairs::TakeArrived(uint32_t number)
+{
+    Group& group = m_groups[number];
+    while (!group.pending.empty() &&
+           (group.pending.front().arrived || group.pending.front().aborted))
+    {
+        const Pending taken = group.pending.front();
+        group.pending.pop_front();
+        ++group.handedOver;
+        if (!taken.aborted)
+        {
+            return taken;
+        }
+    }
+    return std::nullopt;
 }
 
 std::optional<int64_t>
@@ -138,17 +312,39 @@ QueuePairs::Abort(int source, int destination, uint64_t graph, const fabric::Flo
     {
         return std::nullopt;
     }
-    QueuePair& pair = *m_pairs[found->second];
+    Group& group = m_groups[found->second];
+    for (int i = 0; i < m_settings->qps; ++i)
+    {
+        QueuePair& pair = *m_pairs[group.first + static_cast<uint32_t>(i)];
+        if (const auto carried = Abort(pair, graph, flow))
+        {
+            return carried;
+        }
+    }
+    // It may have arrived, and wait for others.
+    const auto waits = std::find_if(group.pending.begin(),
+                                    group.pending.end(),
+                                    [&](const Pending& other) {
+                                        return other.arrived && !other.aborted &&
+                                               other.graph == graph && IsSame(other.flow, flow);
+                                    });
+    if (waits == group.pending.end())
+    {
+        return std::nullopt;
+    }
+    waits->aborted = true;
+    return flow.bytes;
+}
+
+std::optional<int64_t> QueuePairs::Abort(QueuePair& pair, uint64_t graph, const fabric::Flow& flow)
+{
     const auto begin = pair.messages.begin() + static_cast<std::ptrdiff_t>(pair.receiving);
-    const auto message = std::find_if(begin,
-                                      pair.messages.end(),
-                                      [&](const Message& other)
-                                      {
-                                          return other.graph == graph && !other.aborted &&
-                                                 other.flow.tag == flow.tag &&
-                                                 other.flow.source == flow.source &&
-                                                 other.flow.destination == flow.destination;
-                                      });
+    const auto message =
+        std::find_if(begin,
+                     pair.messages.end(),
+                     [&](const Message& other) {
+                         return other.graph == graph && !other.aborted && IsSame(other.flow, flow);
+                     });
     if (message == pair.messages.end())
     {
         return std::nullopt;
@@ -164,6 +360,12 @@ QueuePairs::Abort(int source, int destination, uint64_t graph, const fabric::Flo
     pair.end -= cut;
     message->end = kept;
     message->aborted = true;
+    if (m_settings->qps > 1)
+    {
+        Group& group = m_groups[pair.group];
+        group.pending[message->order - group.handedOver].aborted = true;
+        m_network->Schedule(RoceNow(), RoceEventKind::HandOver, pair.group);
+    }
     message->bytes = std::min<int64_t>(
         message->bytes, static_cast<int64_t>(kept - message->first) * m_settings->mtu);
     const int64_t carried = message->bytes;
@@ -186,7 +388,9 @@ bool QueuePairs::IsIdle() const
 
 std::string QueuePairs::NameOf(const QueuePair& pair) const
 {
-    return m_topology->NodeName(pair.source) + " -> " + m_topology->NodeName(pair.destination);
+    const std::string number = m_settings->qps > 1 ? " #" + std::to_string(pair.channel + 1) : "";
+    return m_topology->NodeName(pair.source) + " -> " + m_topology->NodeName(pair.destination) +
+           number;
 }
 
 std::vector<fabric::RoceActivity::Pair> QueuePairs::GetActivity() const
@@ -194,15 +398,22 @@ std::vector<fabric::RoceActivity::Pair> QueuePairs::GetActivity() const
     std::vector<fabric::RoceActivity::Pair> active;
     for (const auto& [name, number] : m_numbers)
     {
-        const QueuePair& pair = *m_pairs[number];
-        if (pair.acked < pair.end)
+        const auto& [source, destination, lane] = name;
+        fabric::RoceActivity::Pair sum{source, destination, lane, 0, 0};
+        bool sends = false;
+        for (uint32_t i = 0; i < static_cast<uint32_t>(m_settings->qps); ++i)
         {
-            const auto& [source, destination, lane] = name;
-            active.push_back({source,
-                              destination,
-                              lane,
-                              std::min(pair.Rate(), pair.path.lineRate),
-                              pair.inFlight});
+            const QueuePair& pair = *m_pairs[m_groups[number].first + i];
+            if (pair.acked < pair.end)
+            {
+                sends = true;
+                sum.bitsPerSecond += std::min(pair.Rate(), pair.path.lineRate);
+                sum.inFlight += pair.inFlight;
+            }
+        }
+        if (sends)
+        {
+            active.push_back(sum);
         }
     }
     return active;
@@ -212,9 +423,18 @@ std::string QueuePairs::DescribeBlocked() const
 {
     std::string text;
     std::size_t named = 0;
+    std::vector<const QueuePair*> pairs; // by their nodes
     for (const auto& entry : m_numbers)
     {
-        const QueuePair& pair = *m_pairs[entry.second];
+        const auto first = m_pairs.begin() + m_groups[entry.second].first;
+        std::transform(first,
+                       first + m_settings->qps,
+                       std::back_inserter(pairs),
+                       [](const auto& pair) { return pair.get(); });
+    }
+    for (const QueuePair* one : pairs)
+    {
+        const QueuePair& pair = *one;
         for (std::size_t i = pair.receiving; i < pair.messages.size(); ++i)
         {
             const Message& message = pair.messages[i];

@@ -10,6 +10,7 @@
 #include "roce-network.h"
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -28,6 +29,16 @@ class QueuePairs
   public:
     using Message = QueuePair::Message;
 
+    /// A message of several queue pairs that is not handed over.
+    struct Pending
+    {
+        uint64_t graph{0};
+        fabric::Flow flow;
+        fabric::RoceFlow record; //!< when it has arrived
+        bool arrived{false};
+        bool aborted{false};
+    };
+
     /**
      * \param topology outlives this object, as all the others do
      * \param settings of NICs
@@ -37,7 +48,7 @@ class QueuePairs
     QueuePairs(const fabric::Topology* topology,
                const fabric::RoceSettings* settings,
                const fabric::RoceControl* control,
-               const RoceNetwork* network);
+               RoceNetwork* network);
 
     /**
      * \param number of a queue pair
@@ -54,21 +65,18 @@ class QueuePairs
     }
 
     /**
-     * Opens a queue pair where there is none.
+     * Adds a message behind those of a queue pair, which is as new where it was idle and the
+     * settings say so. Queue pairs of a pair of nodes and lane take messages in turn; they are
+     * opened with the first one.
      * \param source node
      * \param destination node
      * \param lane one of several of the two
-     * \return its number
-     */
-    uint32_t Open(int source, int destination, uint16_t lane);
-    /**
-     * Adds a message behind those of a queue pair, which is as new where it was idle and the
-     * settings say so.
-     * \param number of the queue pair
      * \param graph number of the graph that sends it
      * \param flow the message
+     * \return number of the queue pair
      */
-    void Add(uint32_t number, uint64_t graph, const fabric::Flow& flow);
+    uint32_t
+    Add(int source, int destination, uint16_t lane, uint64_t graph, const fabric::Flow& flow);
     /**
      * Withdraws a message that has not arrived. What was never sent of it is cut off, and later
      * messages move up.
@@ -80,8 +88,28 @@ class QueuePairs
      */
     std::optional<int64_t>
     Abort(int source, int destination, uint64_t graph, const fabric::Flow& flow);
-    /// Makes the congestion controls of all as new.
+    /**
+     * Notes that a message has arrived. Of several queue pairs, messages are handed over in the
+     * order in which they were added.
+     * \param pair its queue pair
+     * \param message the message
+     * \param record what became of it
+     */
+    void Arrive(const QueuePair& pair, const Message& message, const fabric::RoceFlow& record);
+    /**
+     * \param group of queue pairs
+     * \return the next message to hand over; nothing where it has not arrived
+     */
+    std::optional<Pending> TakeArrived(uint32_t group);
+    /// Makes the congestion controls of all, and their turns, as new.
     void Renew();
+    /**
+     * See RoceEnds.
+     * \param frame data, ACK, NAK or CNP
+     * \param node where it is
+     * \return the next link of its way, or RoceEnds::kWayEnds
+     */
+    DirectedLink NextLink(const Frame& frame, int node);
 
     /**
      * \param message a message
@@ -125,15 +153,34 @@ class QueuePairs
     std::string DescribeBlocked() const;
 
   private:
+    /// A Group has the queue pairs of a pair of nodes and lane.
+    struct Group
+    {
+        uint32_t first{0};           //!< number of its first queue pair
+        uint32_t turn{0};            //!< which takes the next message
+        uint64_t handedOver{0};      //!< number of messages
+        std::deque<Pending> pending; //!< behind them; empty with one queue pair
+    };
+
+    Group& Open(int source, int destination, uint16_t lane);
+    std::unique_ptr<QueuePair> Make(int source, int destination, uint32_t channel);
+    void OpenSelective(QueuePair& pair) const;
+    void FindTurns(QueuePair& pair) const;
+    std::optional<int64_t> Abort(QueuePair& pair, uint64_t graph, const fabric::Flow& flow);
     void Renew(QueuePair& pair);
-    Picoseconds RoundTrip(const QueuePair& pair) const;
+    Picoseconds RoundTrip(const std::vector<DirectedLink>& way,
+                          const std::vector<DirectedLink>& back) const;
+    Picoseconds RoundTripOfFabric() const;
 
     const fabric::Topology* m_topology;
     const fabric::RoceSettings* m_settings;
     const fabric::RoceControl* m_control;
-    const RoceNetwork* m_network;
+    RoceNetwork* m_network;
     const int64_t m_headerBytes; //!< of data frames
-    std::map<std::tuple<int, int, uint16_t>, uint32_t> m_numbers;
+    const bool m_sprays;         //!< data takes any shortest path
+    Picoseconds m_roundTrip{0};  //!< of all pairs; 0: each has its own, or it is not known yet
+    std::map<std::tuple<int, int, uint16_t>, uint32_t> m_numbers; //!< of groups
+    std::vector<Group> m_groups;
     std::vector<std::unique_ptr<QueuePair>> m_pairs;
 };
 

@@ -49,7 +49,12 @@ RoceCarrier::RoceCarrier(const fabric::Topology* topology,
       m_network(Checked(topology, settings), settings, m_control->Traits().telemetry, seed, this),
       m_pairs(topology, &m_settings, m_control.get(), &m_network),
       m_sender(*topology, &m_settings, m_control.get(), &m_pairs, &m_network, this, listener),
-      m_receiver(&m_settings, m_control.get(), &m_pairs, &m_network, listener)
+      m_receiver(&m_settings,
+                 m_control.get(),
+                 &m_pairs,
+                 &m_network,
+                 listener,
+                 topology->GetMultipath() == fabric::Multipath::Spray)
 {
     AssignStreams(0);
 }
@@ -68,13 +73,11 @@ bool RoceCarrier::HasTelemetry() const
 
 RocePacket RoceCarrier::Describe(uint32_t frame)
 {
-    constexpr int kDataPriority = 3;
-    constexpr int kControlPriority = 6;
     const Frame& described = m_network.Frames()[frame];
     const bool data = described.kind == FrameKind::Data;
     RocePacket packet;
     packet.kind = described.kind;
-    packet.priority = kDataPriority;
+    packet.priority = m_settings.priority;
     if (described.kind == FrameKind::Pause)
     {
         packet.quanta = described.payload;
@@ -96,17 +99,26 @@ RocePacket RoceCarrier::Describe(uint32_t frame)
         packet.messageBytes = message.bytes;
         return packet;
     }
-    packet.priority = m_settings.acksFirst ? kControlPriority : kDataPriority;
+    packet.priority = m_settings.acksFirst ? RoceSettings::kControlPriority : m_settings.priority;
     // The ACK of a message's last frame leaves before the message is delivered.
-    const bool whole =
-        pair.receiving < pair.messages.size() && pair.expected == pair.messages[pair.receiving].end;
-    packet.messages = pair.delivered + (whole ? 1 : 0);
+    packet.messages = pair.delivered;
+    for (std::size_t i = pair.receiving;
+         i < pair.messages.size() && pair.messages[i].end <= pair.expected;
+         ++i)
+    {
+        ++packet.messages;
+    }
     if (described.records != Frame::kNone)
     {
         const fabric::IntRecord* first = m_network.Frames().RecordsOf(frame);
         packet.records.assign(first, first + pair.path.switches);
     }
     return packet;
+}
+
+QueuePairs& RoceCarrier::GetPairs()
+{
+    return m_pairs;
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -145,15 +157,16 @@ void RoceCarrier::OnWaited(const Frame& frame, DirectedLink root, Picoseconds ti
     QueuePair::Message* message = pair.MessageOf(frame.psn);
     if (message != nullptr)
     {
-        message->story.Wait(root, time, m_network.IsInnocent(pair.way, frame.hop, root));
+        // Where frames take any path, the rest of this one's is not known.
+        const bool innocent = pair.turns.empty() && m_network.IsInnocent(pair.way, frame.hop, root);
+        message->story.Wait(root, time, innocent);
         message->story.last += frame.psn + 1 == message->end ? time : 0;
     }
 }
 
-const std::vector<DirectedLink>& RoceCarrier::WayOf(const Frame& frame) const
+DirectedLink RoceCarrier::NextLink(const Frame& frame, int node)
 {
-    const QueuePair& pair = m_pairs[frame.pair];
-    return frame.kind == FrameKind::Data ? pair.way : pair.back;
+    return m_pairs.NextLink(frame, node);
 }
 
 void RoceCarrier::OnCardEvent(RoceEventKind kind, uint32_t a)
@@ -169,6 +182,9 @@ void RoceCarrier::OnCardEvent(RoceEventKind kind, uint32_t a)
         break;
     case RoceEventKind::Control:
         m_sender.OnControlTimer(a);
+        break;
+    case RoceEventKind::HandOver:
+        m_receiver.HandOver(a);
         break;
     default:
         m_sender.OnWake(static_cast<DirectedLink>(a));
@@ -190,8 +206,7 @@ void RoceCarrier::OnFailure(const std::string& message)
 
 void RoceCarrier::Send(int source, int destination, uint16_t lane, uint64_t graph, const Flow& flow)
 {
-    const uint32_t number = m_pairs.Open(source, destination, lane);
-    m_pairs.Add(number, graph, flow);
+    const uint32_t number = m_pairs.Add(source, destination, lane, graph, flow);
     m_sender.Begin(number);
     m_sender.List(number, RoceNow());
 }
@@ -270,7 +285,7 @@ void RoceCarrier::AddCounters(fabric::EngineCounters& counters) const
 
 bool RoceCarrier::IsRandom() const
 {
-    return m_network.IsLossy();
+    return m_network.IsRandom();
 }
 
 bool RoceCarrier::StartsWarm() const

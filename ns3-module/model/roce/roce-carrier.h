@@ -26,10 +26,10 @@ namespace packet
  * Carries messages between the NICs of RoCEv2 (InfiniBand Architecture 1.4, annex A17), over a
  * RoceNetwork: a RoceSender and a RoceReceiver at the ends of queue pairs.
  *
- * Each ordered pair of nodes and lane has a queue pair, open from the start, first in first out. A
- * message is an RDMA WRITE, cut into frames of the MTU; a frame holds bytes of one message. Frames
- * that ask for it are answered by ACKs: each n-th, the last of a message, and one that fills the
- * window.
+ * Each ordered pair of nodes and lane has a queue pair (or several), open from the start, first in
+ * first out. A message is an RDMA WRITE, cut into frames of the MTU; a frame holds bytes of one
+ * message. Frames that ask for it are answered by ACKs: each n-th, the last of a message, and one
+ * that fills the window.
  */
 class RoceCarrier : public Carrier, private RoceEnds
 {
@@ -62,6 +62,10 @@ class RoceCarrier : public Carrier, private RoceEnds
      * \return what stands in its packet
      */
     RocePacket Describe(uint32_t frame);
+    /**
+     * \return the queue pairs
+     */
+    QueuePairs& GetPairs();
 
     // Inherited from Carrier.
     void Send(int source,
@@ -93,8 +97,8 @@ class RoceCarrier : public Carrier, private RoceEnds
     uint32_t Next(DirectedLink link, Picoseconds free) override;
     bool IsReady(DirectedLink link) const override;
     void Receive(uint32_t frame) override;
-    const std::vector<DirectedLink>& WayOf(const Frame& frame) const override;
     void OnWaited(const Frame& frame, DirectedLink root, Picoseconds time) override;
+    DirectedLink NextLink(const Frame& frame, int node) override;
     void OnCardEvent(RoceEventKind kind, uint32_t a) override;
     void OnFailure(const std::string& message) override;
 

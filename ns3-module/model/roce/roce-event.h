@@ -28,6 +28,7 @@ enum class RoceEventKind : uint8_t
     Wake,         ///< a queue pair of a port may send again; a: link
     Timeout,      ///< a queue pair may have waited too long for an ACK; a: queue pair
     Control,      ///< a timer of a congestion control is due; a: queue pair
+    HandOver,     ///< messages may be handed over that waited for others; a: group of queue pairs
 };
 
 /// A RoceEventSink handles events.

@@ -226,6 +226,7 @@ uint32_t RoceNetwork::Pick(DirectedLink link, Picoseconds& from)
         port.pausePending = false;
         const uint32_t frame = m_frames.Take();
         m_frames[frame].kind = FrameKind::Pause;
+        m_frames[frame].psn = uint64_t{1} << m_settings.priority;
         m_frames[frame].payload = port.pauseQuanta;
         m_frames[frame].wire = RoceSettings::kPauseBytes;
         from = std::max(from, port.pauseFrom);
@@ -366,19 +367,19 @@ void RoceNetwork::Arrive(DirectedLink link, uint32_t frame)
         return;
     }
     ++arrived.hop;
-    if (arrived.hop == m_ends->WayOf(arrived).size())
+    const DirectedLink out = m_ends->NextLink(arrived, m_topology->To(link));
+    if (out == RoceEnds::kWayEnds)
     {
         m_ends->Receive(frame);
         return;
     }
-    Forward(link, frame);
+    Forward(link, out, frame);
 }
 
-void RoceNetwork::Forward(DirectedLink link, uint32_t frame)
+void RoceNetwork::Forward(DirectedLink link, DirectedLink out, uint32_t frame)
 {
     Frame& arrived = m_frames[frame];
     const int node = m_topology->To(link);
-    const DirectedLink out = m_ends->WayOf(arrived)[arrived.hop];
     const int64_t bytes = RoceSettings::InBuffer(arrived.wire);
     const RoceClass of = ClassOf(arrived);
     const bool data = of == RoceClass::Data;
@@ -490,13 +491,20 @@ void RoceNetwork::Mark(DirectedLink link, uint32_t frame, int64_t queued)
         return;
     }
     const double share = port.ecn.Probability(queued);
-    if (share > 0 &&
-        (share >= 1 ||
-         fabric::MarkingDraw(m_seed, static_cast<uint64_t>(link), port.candidates++) < share))
+    if (share > 0 && (share >= 1 || MarkingDraw(link) < share))
     {
         ++port.marked;
         marked.marked = true;
     }
+}
+
+double RoceNetwork::MarkingDraw(DirectedLink link)
+{
+    const uint64_t count = m_ports[link].candidates++;
+    const auto port = static_cast<uint64_t>(link);
+    return m_settings.marksAtRandom
+               ? fabric::UnitInterval(fabric::HashWords({m_seed, m_draws, port, count, 0x6d61726b}))
+               : fabric::MarkingDraw(m_seed, port, count);
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -525,6 +533,11 @@ bool RoceNetwork::IsLossy() const
 {
     return std::any_of(
         m_ports.begin(), m_ports.end(), [](const Port& port) { return port.errorRate > 0; });
+}
+
+bool RoceNetwork::IsRandom() const
+{
+    return IsLossy() || (m_settings.ecn && m_settings.marksAtRandom);
 }
 
 void RoceNetwork::SetDrop(std::function<bool(DirectedLink link, const Frame& frame)> drop)

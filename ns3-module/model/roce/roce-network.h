@@ -45,11 +45,14 @@ class RoceEnds
      * \param frame has arrived at the node where its way ends, and is the card's
      */
     virtual void Receive(uint32_t frame) = 0;
+    /// No link: a way ends.
+    static constexpr DirectedLink kWayEnds = -1;
     /**
      * \param frame data, ACK, NAK or CNP
-     * \return the links of its way
+     * \param node where it is
+     * \return the next link of its way, or kWayEnds
      */
-    virtual const std::vector<DirectedLink>& WayOf(const Frame& frame) const = 0;
+    virtual DirectedLink NextLink(const Frame& frame, int node) = 0;
     /**
      * A data frame that leaves a switch had waited there at a port that was paused.
      * \param frame the frame, whose `hop` is the number of that port on its way
@@ -148,7 +151,7 @@ class RoceNetwork : private RoceEventSink
     /// Marks are drawn as on a new network from now on.
     void ResetMarks();
     /**
-     * Losses are drawn anew from now on.
+     * Losses, and marks where they are drawn, are drawn anew from now on.
      * \param draws number of such draws before
      */
     void ResetLosses(uint64_t draws);
@@ -156,6 +159,10 @@ class RoceNetwork : private RoceEventSink
      * \return true where links lose frames
      */
     bool IsLossy() const;
+    /**
+     * \return true where losses or marks are drawn
+     */
+    bool IsRandom() const;
     /**
      * \param drop is asked about each frame that a port sends, and loses those for which it is true
      */
@@ -301,11 +308,12 @@ class RoceNetwork : private RoceEventSink
 
     // Switches.
     void Arrive(DirectedLink link, uint32_t frame);
-    void Forward(DirectedLink link, uint32_t frame);
+    void Forward(DirectedLink link, DirectedLink out, uint32_t frame);
     void Leave(DirectedLink link, uint32_t frame, Picoseconds start); //!< it leaves the buffer
     void Drop(DirectedLink link, uint32_t frame, bool lossless);
     void Enqueue(DirectedLink link, uint32_t frame);
     void Mark(DirectedLink link, uint32_t frame, int64_t queued);
+    double MarkingDraw(DirectedLink link); //!< 0 to 1, the next of a port
     fabric::RoceClass ClassOf(const Frame& frame) const;
 
     // Pauses.

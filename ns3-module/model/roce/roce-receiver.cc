@@ -17,12 +17,14 @@ RoceReceiver::RoceReceiver(const RoceSettings* settings,
                            const fabric::RoceControl* control,
                            QueuePairs* pairs,
                            RoceNetwork* network,
-                           CarrierListener* listener)
+                           CarrierListener* listener,
+                           bool sprays)
     : m_settings(settings),
       m_control(control),
       m_pairs(*pairs),
       m_network(*network),
-      m_listener(listener)
+      m_listener(listener),
+      m_sprays(sprays)
 {
 }
 
@@ -30,6 +32,7 @@ void RoceReceiver::AddCounters(fabric::RoceCounters& counters) const
 {
     counters.cnps += m_cnps;
     counters.naks += m_naks;
+    counters.reordered += m_reordered;
 }
 
 void RoceReceiver::OnData(uint32_t frame)
@@ -50,6 +53,13 @@ void RoceReceiver::OnData(uint32_t frame)
         }
         Answer(number, frame, FrameKind::Cnp);
     }
+    pair.selective ? Place(number, frame) : TakeInOrder(number, frame);
+}
+
+void RoceReceiver::TakeInOrder(uint32_t number, uint32_t frame)
+{
+    const Frame& data = m_network.Frames()[frame];
+    QueuePair& pair = m_pairs[number];
     if (data.psn > pair.expected)
     {
         if (!pair.nakSent || data.at - pair.nakAt > 2 * pair.path.roundTrip)
@@ -72,10 +82,42 @@ void RoceReceiver::OnData(uint32_t frame)
     {
         Answer(number, frame, FrameKind::Ack);
     }
-    if (isNew && pair.expected == pair.messages[pair.receiving].end)
+    if (isNew)
     {
         Deliver(pair);
     }
+}
+
+void RoceReceiver::Place(uint32_t number, uint32_t frame)
+{
+    const Frame& data = m_network.Frames()[frame];
+    QueuePair& pair = m_pairs[number];
+    fabric::SelectiveReceiver& receiver = pair.selective->receiver;
+    if (data.psn < pair.expected || receiver.Has(data.psn))
+    {
+        if (data.wantsAck)
+        {
+            Answer(number, frame, FrameKind::Ack);
+        }
+        return;
+    }
+    const bool again = data.ahead == 0;
+    m_reordered += !again && receiver.IsOvertaken(data.psn) ? 1 : 0;
+    const uint64_t before = pair.expected;
+    pair.expected = receiver.Place(data.psn, before);
+    m_listener->OnProgress();
+    const bool ahead = pair.expected == before;
+    const bool fills = pair.expected > before + 1;
+    if (ahead && !m_sprays)
+    {
+        ++m_naks;
+        Answer(number, frame, FrameKind::Nak);
+    }
+    else if (data.wantsAck || ahead || fills)
+    {
+        Answer(number, frame, FrameKind::Ack);
+    }
+    Deliver(pair);
 }
 
 void RoceReceiver::Answer(uint32_t number, uint32_t frame, FrameKind kind)
@@ -88,6 +130,9 @@ void RoceReceiver::Answer(uint32_t number, uint32_t frame, FrameKind kind)
     answer.kind = kind;
     answer.pair = number;
     answer.psn = pair.expected;
+    answer.ahead = pair.selective && data.psn >= pair.expected
+                       ? static_cast<uint32_t>(data.psn - pair.expected)
+                       : Frame::kNone;
     answer.at = data.at;
     answer.sent = data.sent;
     answer.payload = data.wire;
@@ -119,13 +164,30 @@ fabric::RoceFlow RoceReceiver::RecordOf(const QueuePair& pair, const QueuePair::
 
 void RoceReceiver::Deliver(QueuePair& pair)
 {
-    const QueuePair::Message message = pair.messages[pair.receiving];
-    ++pair.receiving;
-    ++pair.delivered;
-    if (!message.aborted)
+    while (pair.receiving < pair.messages.size() &&
+           pair.messages[pair.receiving].end <= pair.expected)
     {
+        const QueuePair::Message message = pair.messages[pair.receiving];
+        ++pair.receiving;
+        ++pair.delivered;
         const fabric::RoceFlow record = RecordOf(pair, message.story);
-        m_listener->OnArrived(message.graph, message.flow, &record);
+        if (m_settings->qps > 1)
+        {
+            m_pairs.Arrive(pair, message, record);
+            HandOver(pair.group);
+        }
+        else if (!message.aborted)
+        {
+            m_listener->OnArrived(message.graph, message.flow, &record);
+        }
+    }
+}
+
+void RoceReceiver::HandOver(uint32_t group)
+{
+    while (const auto message = m_pairs.TakeArrived(group))
+    {
+        m_listener->OnArrived(message->graph, message->flow, &message->record);
     }
 }
 

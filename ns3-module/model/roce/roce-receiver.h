@@ -14,8 +14,10 @@ namespace packet
 
 /**
  * \ingroup legacy
- * The receiving side of all NICs. It takes frames of a queue pair in their order alone and answers
- * a gap by a NAK. Frames that ask for it are answered by ACKs, and marked ones by CNPs.
+ * The receiving side of all NICs. With go-back-n it takes frames of a queue pair in their order
+ * alone and answers a gap by a NAK; with selective repeat it places each where it belongs, and
+ * answers those at once that come ahead of others. Frames that ask for it are answered by ACKs, and
+ * marked ones by CNPs.
  */
 class RoceReceiver
 {
@@ -26,17 +28,24 @@ class RoceReceiver
      * \param pairs all queue pairs
      * \param network over which it answers
      * \param listener is told of what arrives
+     * \param sprays frames overtake each other on several paths
      */
     RoceReceiver(const fabric::RoceSettings* settings,
                  const fabric::RoceControl* control,
                  QueuePairs* pairs,
                  RoceNetwork* network,
-                 CarrierListener* listener);
+                 CarrierListener* listener,
+                 bool sprays);
 
     /**
      * \param frame data that has arrived
      */
     void OnData(uint32_t frame);
+    /**
+     * Hands messages over that have arrived and waited for others.
+     * \param group of queue pairs
+     */
+    void HandOver(uint32_t group);
     /**
      * Adds what it has sent.
      * \param counters of NICs
@@ -44,8 +53,10 @@ class RoceReceiver
     void AddCounters(fabric::RoceCounters& counters) const;
 
   private:
+    void TakeInOrder(uint32_t number, uint32_t frame); //!< go-back-n
+    void Place(uint32_t number, uint32_t frame);       //!< selective repeat
     void Answer(uint32_t number, uint32_t frame, FrameKind kind);
-    void Deliver(QueuePair& pair);
+    void Deliver(QueuePair& pair); //!< messages whose frames have all arrived
     static fabric::RoceFlow RecordOf(const QueuePair& pair, const QueuePair::Story& story);
 
     const fabric::RoceSettings* m_settings;
@@ -53,8 +64,10 @@ class RoceReceiver
     QueuePairs& m_pairs;
     RoceNetwork& m_network;
     CarrierListener* m_listener;
+    const bool m_sprays;
     uint64_t m_cnps{0};
     uint64_t m_naks{0};
+    uint64_t m_reordered{0};
 };
 
 } // namespace packet

@@ -23,7 +23,8 @@ RoceSender::RoceSender(const fabric::Topology& topology,
                        RoceNetwork* network,
                        RoceEnds* ends,
                        CarrierListener* listener)
-    : m_settings(settings),
+    : m_topology(&topology),
+      m_settings(settings),
       m_control(control),
       m_pairs(*pairs),
       m_network(*network),
@@ -32,7 +33,6 @@ RoceSender::RoceSender(const fabric::Topology& topology,
       m_nics(2 * topology.Links().size())
 {
     const bool lossless = settings->pfc && settings->watchdog == 0 && !network->IsLossy();
-    const fabric::TimeNs automatic = lossless ? RoceSettings::kLosslessRto : RoceSettings::kRto;
     if (settings->fairFloor)
     {
         std::vector<double> rates;
@@ -42,7 +42,19 @@ RoceSender::RoceSender(const fabric::Topology& topology,
         }
         m_fair = std::make_unique<fabric::MaxMin>(std::move(rates));
     }
-    m_rto = (settings->rto > 0 ? settings->rto : automatic) * kPicosecondsPerNs;
+    const bool selective = settings->recovery == fabric::RoceRecovery::Selective;
+    fabric::TimeNs rto = selective ? RoceSettings::kLongRto : RoceSettings::kRto;
+    fabric::TimeNs shortRto = selective ? RoceSettings::kShortRto : RoceSettings::kRto;
+    if (lossless)
+    {
+        rto = shortRto = RoceSettings::kLosslessRto;
+    }
+    if (settings->rto > 0)
+    {
+        rto = shortRto = settings->rto;
+    }
+    m_rto = rto * kPicosecondsPerNs;
+    m_shortRto = shortRto * kPicosecondsPerNs;
 }
 
 uint64_t RoceSender::GetResent() const
@@ -52,6 +64,18 @@ uint64_t RoceSender::GetResent() const
 
 bool RoceSender::MaySend(const QueuePair& pair) const
 {
+    if (pair.selective)
+    {
+        const fabric::SelectiveSender& repeat = pair.selective->sender;
+        if (repeat.HasHole())
+        {
+            return true; // it takes the place of the lost one in the window
+        }
+        if (pair.next - pair.acked >= repeat.Span())
+        {
+            return false;
+        }
+    }
     return pair.next < pair.end && static_cast<double>(pair.inFlight) < pair.Window();
 }
 
@@ -69,9 +93,10 @@ void RoceSender::ShareOut(uint32_t number, bool takesPart)
     if (pair.connection < 0)
     {
         std::vector<fabric::MaxMin::Use> uses;
-        for (const DirectedLink link : pair.way)
+        for (const auto& [link, share] :
+             m_topology->Shares(pair.source, pair.destination, pair.channel))
         {
-            uses.push_back({link, 1});
+            uses.push_back({link, share});
         }
         pair.connection = m_fair->Add(uses, pair.path.lineRate);
         m_sharing.push_back(number);
@@ -229,7 +254,8 @@ void RoceSender::CountWait(QueuePair& pair, QueuePair::Message& message, Picosec
     {
         const DirectedLink root = m_network.RootOfPause(link);
         message.story.atNic += wait;
-        message.story.Wait(root, wait, m_network.IsInnocent(pair.way, 0, root));
+        message.story.Wait(
+            root, wait, pair.turns.empty() && m_network.IsInnocent(pair.way, 0, root));
     }
 }
 
@@ -237,36 +263,49 @@ uint32_t RoceSender::Send(uint32_t number, Picoseconds start)
 {
     QueuePair& pair = m_pairs[number];
     const fabric::RoceTraits& traits = m_control->Traits();
-    QueuePair::Message& message = pair.messages[pair.sending];
+    const bool again = pair.selective && pair.selective->sender.HasHole();
+    const uint64_t psn = again ? pair.selective->sender.Hole() : pair.next;
+    QueuePair::Message& message = again ? *pair.MessageOf(psn) : pair.messages[pair.sending];
     const uint32_t taken = m_network.Frames().Take();
     Frame& frame = m_network.Frames()[taken];
-    const int64_t payload = m_pairs.PayloadOf(message, pair.next);
+    const int64_t payload = m_pairs.PayloadOf(message, psn);
     frame.kind = FrameKind::Data;
     frame.pair = number;
-    frame.psn = pair.next;
+    frame.psn = psn;
     frame.payload = static_cast<int32_t>(payload);
-    frame.wire = static_cast<int32_t>(m_pairs.WireOf(message, pair.next));
+    frame.wire = static_cast<int32_t>(m_pairs.WireOf(message, psn));
     frame.sent = start;
     if (traits.telemetry && pair.path.switches > 0)
     {
         m_network.Frames().AddRecords(taken);
     }
-    const bool last = pair.next + 1 == message.end;
-    m_resent += pair.next < pair.sentTo ? 1 : 0;
-    message.story.resent += pair.next < pair.sentTo ? 1 : 0;
+    const bool last = psn + 1 == message.end;
+    if (psn < pair.sentTo)
+    {
+        ++m_resent;
+        ++message.story.resent;
+        frame.ahead = 0;
+    }
     CountWait(pair, message, start);
-    ++pair.next;
-    pair.sentTo = std::max(pair.sentTo, pair.next);
-    pair.sending += last ? 1 : 0;
     if (pair.inFlight == 0)
     {
-        StartTimeout(number, start);
+        PutOff(number, start);
     }
-    pair.inFlight += frame.wire;
+    if (again)
+    {
+        pair.selective->sender.OnResent(pair.acked, pair.next);
+    }
+    else
+    {
+        ++pair.next;
+        pair.sentTo = std::max(pair.sentTo, pair.next);
+        pair.sending += last ? 1 : 0;
+        pair.inFlight += frame.wire;
+    }
     m_control->OnSent(*pair.state, {pair.Advance(start), frame.wire});
     pair.pacer.OnSent(start, frame.wire, payload, last, traits.burstBytes, pair.Rate());
     const bool full = static_cast<double>(pair.inFlight) >= pair.Window();
-    frame.wantsAck = last || full || ++pair.sinceRequest >= m_settings->framesPerAck;
+    frame.wantsAck = again || last || full || ++pair.sinceRequest >= m_settings->framesPerAck;
     pair.sinceRequest = frame.wantsAck ? 0 : pair.sinceRequest;
     SetTimer(number);
     if (MaySend(pair))
@@ -280,11 +319,54 @@ uint32_t RoceSender::Send(uint32_t number, Picoseconds start)
 void RoceSender::GoBack(uint32_t number, Picoseconds now, bool timeout)
 {
     QueuePair& pair = m_pairs[number];
-    pair.next = pair.acked;
-    pair.sending = 0;
-    pair.inFlight = 0;
+    if (pair.selective)
+    {
+        pair.selective->sender.OnTimeout(pair.acked, pair.next);
+        PutOff(number, now);
+    }
+    else
+    {
+        pair.next = pair.acked;
+        pair.sending = 0;
+        pair.inFlight = 0;
+    }
     pair.sinceRequest = 0;
     m_control->OnLoss(*pair.state, {now, timeout});
+}
+
+fabric::RoceAck RoceSender::Acknowledge(QueuePair& pair, const Frame& ack) const
+{
+    fabric::RoceAck told;
+    const auto count = [&](const QueuePair::Message& message, uint64_t psn, bool inFlight)
+    {
+        told.payload += m_pairs.PayloadOf(message, psn);
+        ++told.frames;
+        pair.inFlight -= inFlight ? m_pairs.WireOf(message, psn) : 0;
+    };
+    for (; pair.acked < ack.psn; ++pair.acked)
+    {
+        const QueuePair::Message& message = pair.messages.front();
+        if (!pair.selective || !pair.selective->sender.Forget(pair.acked))
+        {
+            count(message, pair.acked, pair.acked < pair.next);
+        }
+        if (pair.acked + 1 == message.end)
+        {
+            told.endsMessage = true;
+            pair.messages.pop_front();
+            pair.sending -= pair.sending > 0 ? 1 : 0;
+            --pair.receiving;
+        }
+    }
+    if (pair.selective && ack.ahead != Frame::kNone)
+    {
+        const uint64_t psn = ack.psn + ack.ahead;
+        if (psn >= pair.acked && pair.selective->sender.OnArrived(psn))
+        {
+            count(*pair.MessageOf(psn), psn, true);
+        }
+    }
+    return told;
 }
 
 void RoceSender::OnAck(uint32_t frame)
@@ -294,26 +376,12 @@ void RoceSender::OnAck(uint32_t frame)
     QueuePair& pair = m_pairs[number];
     const Picoseconds now = pair.Advance(ack.at);
     const double rateBefore = pair.Rate();
-    fabric::RoceAck told;
+    const bool progress = ack.psn > pair.acked;
+    fabric::RoceAck told = Acknowledge(pair, ack);
     told.now = now;
     told.sent = ack.sent;
     told.receiverDelay = ack.held;
     told.answeredBytes = ack.payload;
-    const bool progress = ack.psn > pair.acked;
-    for (; pair.acked < ack.psn; ++pair.acked)
-    {
-        const QueuePair::Message& message = pair.messages.front();
-        told.payload += m_pairs.PayloadOf(message, pair.acked);
-        ++told.frames;
-        pair.inFlight -= pair.acked < pair.next ? m_pairs.WireOf(message, pair.acked) : 0;
-        if (pair.acked + 1 == message.end)
-        {
-            told.endsMessage = true;
-            pair.messages.pop_front();
-            pair.sending -= pair.sending > 0 ? 1 : 0;
-            --pair.receiving;
-        }
-    }
     if (pair.next < pair.acked)
     {
         pair.next = pair.acked; // what was to be sent again had arrived
@@ -330,10 +398,17 @@ void RoceSender::OnAck(uint32_t frame)
     if (progress)
     {
         pair.timeouts = 0;
-        pair.deadline = now + m_rto;
         pair.idleSince = now;
+        PutOff(number, now);
     }
-    if (ack.kind == FrameKind::Nak && ack.psn == pair.acked && pair.next > pair.acked)
+    if (pair.selective)
+    {
+        if (pair.selective->sender.Update(pair.acked, pair.next))
+        {
+            m_control->OnLoss(*pair.state, {now, false});
+        }
+    }
+    else if (ack.kind == FrameKind::Nak && ack.psn == pair.acked && pair.next > pair.acked)
     {
         GoBack(number, now, false);
     }
@@ -392,17 +467,33 @@ void RoceSender::OnControlTimer(uint32_t number)
     AfterControl(number, rateBefore, now);
 }
 
-void RoceSender::StartTimeout(uint32_t number, Picoseconds now)
+Picoseconds RoceSender::DeadlineOf(const QueuePair& pair) const
 {
-    QueuePair& pair = m_pairs[number];
     constexpr int kMostDoublings = 20;
     constexpr Picoseconds kLongest = 1'000'000'000'000'000'000; // 11 days
-    const int64_t factor = int64_t{1} << std::min(pair.timeouts, kMostDoublings);
-    pair.deadline = now + (m_rto > kLongest / factor ? kLongest : m_rto * factor);
-    if (!pair.timed)
+    Picoseconds rto = m_rto;
+    if (m_shortRto < m_rto)
     {
-        pair.timed = true;
-        m_network.Schedule(pair.deadline, RoceEventKind::Timeout, number);
+        const uint64_t inFlight = pair.next - pair.acked - pair.selective->sender.Ahead();
+        rto = inFlight < RoceSettings::kFewFrames ? m_shortRto : m_rto;
+    }
+    if (m_settings->rto == 0)
+    {
+        rto = std::max(rto, RoceSettings::kLeastRoundTrips * pair.path.roundTrip);
+    }
+    const int64_t factor = int64_t{1} << std::min(pair.timeouts, kMostDoublings);
+    return pair.progress + (rto > kLongest / factor ? kLongest : rto * factor);
+}
+
+void RoceSender::PutOff(uint32_t number, Picoseconds now)
+{
+    QueuePair& pair = m_pairs[number];
+    pair.progress = now;
+    const Picoseconds deadline = DeadlineOf(pair);
+    if (deadline < pair.timeoutEvent)
+    {
+        pair.timeoutEvent = deadline;
+        m_network.Schedule(deadline, RoceEventKind::Timeout, number);
     }
 }
 
@@ -410,15 +501,19 @@ void RoceSender::OnTimeout(uint32_t number)
 {
     QueuePair& pair = m_pairs[number];
     const Picoseconds now = RoceNow();
-    pair.timed = false;
+    if (now < pair.timeoutEvent)
+    {
+        return; // another event has taken its place
+    }
+    pair.timeoutEvent = fabric::kNoTimer;
     if (pair.inFlight == 0)
     {
         return; // the next frame starts it again
     }
-    if (now < pair.deadline)
+    if (now < DeadlineOf(pair))
     {
-        pair.timed = true;
-        m_network.Schedule(pair.deadline, RoceEventKind::Timeout, number);
+        pair.timeoutEvent = DeadlineOf(pair);
+        m_network.Schedule(pair.timeoutEvent, RoceEventKind::Timeout, number);
         return;
     }
     if (pair.timeouts == m_settings->retries)

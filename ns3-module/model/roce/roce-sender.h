@@ -23,7 +23,7 @@ namespace packet
  * \ingroup legacy
  * The sending side of all NICs. Queue pairs of a NIC take turns, a frame each, when their windows
  * and rates let them. Upon a NAK or a time-out a queue pair goes back (go-back-n, InfiniBand
- * Architecture 1.4, 9.7.5).
+ * Architecture 1.4, 9.7.5), or sends what was lost again (fabric/roce/selective.h).
  */
 class RoceSender
 {
@@ -115,23 +115,29 @@ class RoceSender
     void CountWait(QueuePair& pair, QueuePair::Message& message, Picoseconds start);
     void Unwait(DirectedLink link);                    //!< lists those whose time has come
     uint32_t Send(uint32_t number, Picoseconds start); //!< makes its next frame
-    void GoBack(uint32_t number, Picoseconds now, bool timeout); //!< to what is not acknowledged
+    void GoBack(uint32_t number,
+                Picoseconds now,
+                bool timeout); //!< to the first frame that is not acknowledged
     void AfterControl(uint32_t number, double rateBefore, Picoseconds now);
     /// Lets a queue pair take part in max-min fair shares, or not, and paces all by theirs.
     void ShareOut(uint32_t number, bool takesPart);
     void Wait(uint32_t number);     //!< lets it wait for its time
     void Append(uint32_t number);   //!< to those that may send, in turn
     void SetTimer(uint32_t number); //!< of the congestion control, if it is sooner
-    void StartTimeout(uint32_t number, Picoseconds now);
+    Picoseconds DeadlineOf(const QueuePair& pair) const;
+    void PutOff(uint32_t number, Picoseconds now); //!< its time-out
+    fabric::RoceAck Acknowledge(QueuePair& pair, const Frame& ack) const;
 
+    const fabric::Topology* m_topology;
     const fabric::RoceSettings* m_settings;
     const fabric::RoceControl* m_control;
     QueuePairs& m_pairs;
     RoceNetwork& m_network;
     RoceEnds* m_ends;
     CarrierListener* m_listener;
-    std::vector<Nic> m_nics; //!< by the port through which they send
-    Picoseconds m_rto{0};    //!< first time-out of a queue pair
+    std::vector<Nic> m_nics;   //!< by the port through which they send
+    Picoseconds m_rto{0};      //!< first time-out of a queue pair
+    Picoseconds m_shortRto{0}; //!< the same with few frames in flight
     uint64_t m_resent{0};
     std::unique_ptr<fabric::MaxMin>
         m_fair;                      //!< of queue pairs with messages, where they have floors

@@ -30,12 +30,31 @@ TEST(RoceSettings, FramesHaveTheirRealBytes) {
             3 * 1036);
 }
 
+// Without pauses only what was lost is sent again, within a window.
+TEST(RoceSettings, RecoveryFollowsPfc) {
+  const auto read = [](const std::string& text) { return *MakeTransport(text).roce; };
+  EXPECT_EQ(read("roce").recovery, RoceRecovery::GoBackN);
+  EXPECT_FALSE(read("roce").windowIsBdp);
+  EXPECT_EQ(read("roce:pfc=off").recovery, RoceRecovery::Selective);
+  EXPECT_TRUE(read("roce:pfc=off").windowIsBdp);
+  EXPECT_EQ(read("roce:pfc=off").framesPerAck, 1);
+  EXPECT_EQ(read("roce:pfc=off,recovery=go-back-n").recovery, RoceRecovery::GoBackN);
+  EXPECT_EQ(read("roce:recovery=selective,window=1MB").windowBytes, 1'000'000);
+}
+
 TEST(RoceSettings, EverySettingIsInTheFingerprint) {
   std::set<std::string> all;
   const std::set<std::string> texts = {"roce",
                                        "roce:cc=none",
                                        "roce:cc=dcqcn:parameters=mellanox",
                                        "roce:pfc=off",
+                                       "roce:pfc=off,recovery=go-back-n",
+                                       "roce:pfc=off,reorder=10",
+                                       "roce:recovery=selective",
+                                       "roce:qps=2",
+                                       "roce:priority=4",
+                                       "roce:marking=random",
+                                       "roce:base-rtt=fabric",
                                        "roce:mtu=1024",
                                        "roce:ack=8",
                                        "roce:ack-priority=off",
@@ -95,6 +114,17 @@ TEST(RoceSettings, MistakesAreRefusedWithTheirReason) {
   expect("roce:rto=0s", "auto, a time above 0");
   expect("roce:storm=host=1", "for=TIME above 0");
   expect("roce:window=10", "off, or 4178 bytes or more");
+  expect("roce:recovry=selective", "the nearest is 'recovery'");
+  expect("roce:recovery=irn", "auto, go-back-n, selective");
+  expect("roce:pfc=off,window=off", "has bits for frames of a window");
+  expect("roce:reorder=5", "nothing with recovery=go-back-n");
+  expect("roce:pfc=off,reorder=0", "from 1 to 1048576");
+  expect("roce:priority=8", "from 0 to 7");
+  expect("roce:priority=6", "the class of ACKs and CNPs");
+  EXPECT_EQ(message("roce:priority=6,ack-priority=off"), "");
+  expect("roce:qps=0", "from 1 to 1024");
+  expect("roce:marking=red", "hash, random");
+  expect("roce:base-rtt=min", "pair, fabric");
   expect("rocet", "datacenter, wan, roce");
 }
 
@@ -197,7 +227,8 @@ TEST(RoceSettings, TopologiesAreChecked) {
   EXPECT_NE(check("roce").find("queue of a>b: got '1000 bytes'"), std::string::npos);
   EXPECT_EQ(check("roce:pfc=off"), "");
   topology.SetMultipath(Multipath::Spray);
-  EXPECT_NE(check("roce:pfc=off").find("go-back-n"), std::string::npos);
+  EXPECT_NE(check("roce:pfc=off,recovery=go-back-n").find("go-back-n"), std::string::npos);
+  EXPECT_EQ(check("roce:pfc=off"), "");
 }
 
 }  // namespace

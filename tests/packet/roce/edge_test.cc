@@ -2,6 +2,7 @@
 // withdrawn.
 #include <algorithm>
 #include <numeric>
+#include <string>
 
 #include "tests/packet/roce/roce_run.h"
 
@@ -133,28 +134,42 @@ class Withdrawn : public fabric::FlowGraph {
   fabric::TimeNs arrived = -1;
 };
 
-TEST(RoceEdges, MessagesAreWithdrawn) {
+// Withdraws from an engine with that transport.
+void Withdraw(const std::string& transport, Withdrawn& graph) {
   Scenario scenario;
   scenario.workers = 2;
   scenario.rate_bps = 100 * kGbps;
   scenario.delay = 1000;
-  scenario.transport = fabric::MakeTransport("roce:cc=none");
+  scenario.transport = fabric::MakeTransport(transport);
   const Fabric fabric(scenario);
-  Withdrawn graph;
   const auto engine = fabric::MakePacketEngine(fabric.request);
   engine->Submit(graph, 0);
   EXPECT_TRUE(engine->RunUntil(fabric::kNever));
-  EXPECT_EQ(graph.unsent, 0);
   EXPECT_EQ(graph.unknown, 0);
   EXPECT_EQ(graph.carried % 4096, 0);
+  EXPECT_EQ(engine->Counters().retransmitTimeouts, 0u);
+  const int64_t carried = graph.carried + graph.unsent;
   // 100 us are 299.2 frames.
-  EXPECT_NEAR(static_cast<double>(graph.carried) / 4096, 299.5, 1);
+  EXPECT_NEAR(static_cast<double>(carried) / 4096, 299.5, 1);
   const double sent = Nanoseconds(
-      scenario.transport.WireBytes(graph.carried) + scenario.transport.WireBytes(1'000'000),
-      100 * kGbps);
+      scenario.transport.WireBytes(carried) + scenario.transport.WireBytes(1'000'000), 100 * kGbps);
   EXPECT_NEAR(static_cast<double>(graph.arrived), sent + 2000 + Nanoseconds(4194, 100 * kGbps),
               100);
-  EXPECT_EQ(engine->Counters().retransmitTimeouts, 0u);
+}
+
+TEST(RoceEdges, MessagesAreWithdrawn) {
+  for (const std::string recovery : {"go-back-n", "selective,window=256KB"}) {
+    Withdrawn graph;
+    Withdraw("roce:cc=none,recovery=" + recovery, graph);
+    EXPECT_EQ(graph.unsent, 0);
+  }
+}
+
+// Those of two queue pairs are under way together, and the third is behind the first.
+TEST(RoceEdges, MessagesOfSeveralQueuePairsAreWithdrawn) {
+  Withdrawn graph;
+  Withdraw("roce:cc=none,qps=2", graph);
+  EXPECT_NEAR(static_cast<double>(graph.unsent), static_cast<double>(graph.carried), 2 * 4096);
 }
 
 }  // namespace

@@ -35,17 +35,6 @@ struct OneFlow {
   RoceRun run;
 };
 
-// Loses the first frame of that kind and number on a link.
-struct LoseOnce {
-  DirectedLink link;
-  FrameKind kind;
-  uint64_t psn;
-  bool operator()(DirectedLink at, const Frame& frame) {
-    return at == link && frame.kind == kind && frame.psn == psn && count++ == 0;
-  }
-  int count = 0;
-};
-
 TEST(RoceRecovery, ALostFrameIsAnsweredByOneNak) {
   const fabric::TimeNs lossless = OneFlow::Lossless();
   OneFlow flow;
@@ -92,11 +81,7 @@ TEST(RoceRecovery, TailsEndByTimeOut) {
 }
 
 TEST(RoceRecovery, ALinkThatLosesAllEndsTheRunAndNamesTheQueuePair) {
-  fabric::Topology topology =
-      Star(2, 100 * kGbps, 1000).WithLinks([](int index, fabric::Link& link) {
-        link.ports[0].errorRate = index == 0 ? 0.999999 : 0;
-      });
-  RoceRun run(topology, "roce:cc=none,retries=3,rto=100us");
+  RoceRun run(Lossy(Star(2, 100 * kGbps, 1000), 0, 0.999999), "roce:cc=none,retries=3,rto=100us");
   const std::string message = run.Failure({{0, 1, 1'000'000}});
   EXPECT_NE(message.find("queue pair host0 -> host1: nothing acknowledged in 4 time-outs"),
             std::string::npos)
@@ -108,11 +93,7 @@ TEST(RoceRecovery, ALinkThatLosesAllEndsTheRunAndNamesTheQueuePair) {
 TEST(RoceRecovery, GoBackNHasItsGoodput) {
   constexpr double kLoss = 0.01;
   constexpr int64_t kBytes = 40'000'000;
-  const fabric::Topology topology =
-      Star(2, 100 * kGbps, 1000).WithLinks([](int index, fabric::Link& link) {
-        link.ports[0].errorRate = index == 0 ? kLoss : 0;
-      });
-  RoceRun run(topology, "roce:cc=none");
+  RoceRun run(Lossy(Star(2, 100 * kGbps, 1000), 0, kLoss), "roce:cc=none");
   const auto time = static_cast<double>(run.Run({{0, 1, kBytes}}).front());
   const double frame = Nanoseconds(kMtu + 82, 100 * kGbps);
   const double inFlight = 3 + (4 * 1000 + 2 * Nanoseconds(86, 100 * kGbps)) / frame + 0.5;

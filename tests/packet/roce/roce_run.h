@@ -50,9 +50,13 @@ class RoceRun {
   // Returns when each flow has arrived.
   std::vector<fabric::TimeNs> Run(const std::vector<fabric::Flow>& flows) {
     Burst burst(flows);
-    engine_->Submit(burst, packet::PacketEngine::Now());
-    EXPECT_TRUE(engine_->RunUntil(fabric::kNever));
+    Run(burst);
     return burst.arrived;
+  }
+
+  void Run(fabric::FlowGraph& graph) {
+    engine_->Submit(graph, packet::PacketEngine::Now());
+    EXPECT_TRUE(engine_->RunUntil(fabric::kNever));
   }
 
   // Returns what became of each flow.
@@ -86,6 +90,8 @@ class RoceRun {
   }
 
   packet::RoceNetwork& ports() { return carrier_->GetPorts(); }
+  packet::QueuePairs& pairs() { return carrier_->GetPairs(); }
+  bool IsRandom() const { return engine_->IsRandom(); }
   fabric::EngineCounters Counters() const { return engine_->GetCounters(); }
   std::vector<fabric::LinkCounters> Links() const { return engine_->GetLinks(); }
   const fabric::Transport& transport() const { return transport_; }
@@ -110,6 +116,23 @@ class RoceRun {
   ns3::Ptr<packet::PacketEngine> engine_;
   packet::RoceCarrier* carrier_ = nullptr;
 };
+
+// Loses the first frame of that kind and number on a link.
+struct LoseOnce {
+  fabric::DirectedLink link;
+  packet::FrameKind kind;
+  uint64_t psn;
+  bool operator()(fabric::DirectedLink at, const packet::Frame& frame) {
+    return at == link && frame.kind == kind && frame.psn == psn && count++ == 0;
+  }
+  int count = 0;
+};
+
+// Returns `topology` with losses on one link, in the direction in which it was added.
+inline fabric::Topology Lossy(const fabric::Topology& topology, int link, double share) {
+  return topology.WithLinks(
+      [=](int index, fabric::Link& one) { one.ports[0].errorRate = index == link ? share : 0; });
+}
 
 // Returns nanoseconds of so many bytes on the wire.
 inline double Nanoseconds(int64_t bytes, int64_t rate) {
