@@ -4,8 +4,8 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
+#include <iterator>
 #include <span>
 #include <string>
 #include <string_view>
@@ -36,22 +36,22 @@ void VisitColumns(Row& row, std::span<const Metric> metrics, Visitor&& visit) {
 }
 
 // Columns that files of earlier versions lack; they read as the members' defaults.
-inline constexpr std::array<std::string_view, 14> kAddedColumns = {"residuals",
-                                                                   "residual_age",
-                                                                   "residual_norm",
-                                                                   "opening_seconds",
-                                                                   "pauses",
-                                                                   "paused_seconds",
-                                                                   "pause_root",
-                                                                   "paused_share",
-                                                                   "cnps",
-                                                                   "naks",
-                                                                   "resent",
-                                                                   "reordered",
-                                                                   "max_buffer_bytes",
-                                                                   "max_headroom_share"};
+inline constexpr std::string_view kAddedColumns[] = {"residuals",
+                                                     "residual_age",
+                                                     "residual_norm",
+                                                     "opening_seconds",
+                                                     "pauses",
+                                                     "paused_seconds",
+                                                     "pause_root",
+                                                     "paused_share",
+                                                     "cnps",
+                                                     "naks",
+                                                     "resent",
+                                                     "reordered",
+                                                     "max_buffer_bytes",
+                                                     "max_headroom_share"};
 inline bool IsAddedColumn(std::string_view name) {
-  return std::ranges::find(kAddedColumns, name) != kAddedColumns.end();
+  return std::ranges::find(kAddedColumns, name) != std::end(kAddedColumns);
 }
 
 // What NICs and switches of RoCEv2 did, with packets; all 0 with TCP, and without packets.

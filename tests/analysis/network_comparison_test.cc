@@ -45,6 +45,20 @@ TEST(NetworkComparison, ShowsATimeForEachNetworkAndTheRatioOfCommunication) {
   EXPECT_NE(text.find("1 : 6.40"), std::string::npos) << text;
 }
 
+TEST(NetworkComparison, ShowsForHowLongLinksArePausedWhereAnyIs) {
+  std::vector<NetworkResult> networks = SlowAndFast();
+  EXPECT_EQ(NetworksText(networks).find("paused"), std::string::npos);
+  networks[1].summary.policies[0].network.roce.paused_share = .0125;
+  networks[1].summary.policies[0].network.roce.pauses = 7;
+  const std::string text = NetworksText(networks);
+  const size_t row = text.find("dense, link time paused %");
+  ASSERT_NE(row, std::string::npos) << text;
+  const std::string line = text.substr(row, text.find('\n', row) - row);
+  EXPECT_NE(line.find("0.00"), std::string::npos) << line;
+  EXPECT_NE(line.find("1.25"), std::string::npos) << line;
+  EXPECT_NE(NetworksCsv(networks).find(",7,0.0125\n"), std::string::npos);
+}
+
 TEST(NetworkComparison, ShowsStepsWithoutATarget) {
   std::vector<NetworkResult> networks = SlowAndFast();
   for (NetworkResult& network : networks) network.summary.target.reset();

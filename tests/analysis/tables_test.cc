@@ -119,6 +119,17 @@ TEST(TextTable, ShowsAMetricThatIsNoFraction) {
   EXPECT_EQ(Line(text, "topk"), "topk 2/2 113.0 ± 1.4 112.0 40.00 1.00 +3.000 ± 1.414 (2)");
 }
 
+TEST(TextTable, HasWhatRoceDidWhereASwitchHeldItsFrames) {
+  RunDirectory run = MakeRun({"dense"}, {1});
+  AddTraining(run, "dense", 1, 1, {0.8, 0.8, 0.8});
+  EXPECT_EQ(TextTable(Summarise(run)).find("pauses"), std::string::npos);
+  run.network[0].roce = {3, .0125, 4, 5, 6, 7, 800, .5};
+  const std::string text = TextTable(Summarise(run));
+  EXPECT_NE(text.find("pauses  paused %  CNPs  resent  headroom %\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("3      1.25     4       6        50.0\n"), std::string::npos) << text;
+  EXPECT_NE(CsvTable(Summarise(run)).find(",3,0.0125,4,5,6,7,800,0.5\n"), std::string::npos);
+}
+
 TEST(TextTable, FitsTheTerminal) {
   std::string accents;
   for (int i = 0; i < 100; ++i) accents += "é";

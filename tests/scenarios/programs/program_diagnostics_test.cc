@@ -129,5 +129,37 @@ TEST_F(ProgramTest, WarnsWhereFramesAreTooShortForNs3) {
   }
 }
 
+// Eight workers of two leaves send over one link each way, whose queues pause their NICs.
+TEST_F(ProgramTest, PausesOfRoceAreInTheFilesOfRunsAndReplays) {
+  if (std::string(LEGACY_DEFAULT_FIDELITY) != "packet") GTEST_SKIP() << "built without ns-3";
+  const Result result =
+      Run("--fidelity=packet --transport=roce:cc=none,buffer=600KB --bandwidth=100Gbps --delay=1us"
+          " --topo=leaf-spine:leaves=2,hosts=4,spines=1,oversubscription=4 --placement=strided"
+          " --policies=dense --doctor --doctor-fidelity=packet --record" +
+          std::string(kShort) + " --workers=8 --out=" + Out("run"));
+  ASSERT_EQ(result.status, 0) << result.text;
+  EXPECT_NE(result.text.find("pauses  paused %"), std::string::npos) << result.text;
+  std::istringstream network(Read(directory_ / "run" / "network.csv"));
+  std::string header;
+  std::string line;
+  std::getline(network, header);
+  std::getline(network, line);
+  EXPECT_TRUE(header.ends_with(
+      ",pauses,paused_share,cnps,naks,resent,reordered,max_buffer_bytes,max_headroom_share"))
+      << header;
+  EXPECT_EQ(line.find(",0,0,0,0,0,0,"), std::string::npos)
+      << line;  // a pause, and a buffer's bytes
+  EXPECT_NE(Read(directory_ / "run" / "links.csv").find(",leaf0>spine0\n"), std::string::npos);
+  const json congestion = json::parse(Read(directory_ / "run" / "doctor.json"))[0]["congestion"];
+  EXPECT_GT(congestion["waiting"], 0);
+  EXPECT_GE(congestion["flows"], congestion["waiting"]);
+  const Result replay =
+      Shell(LEGACY_REPLAY_PROGRAM " " + Out("run") + " --out=" + Out("replay") + " 2>&1");
+  ASSERT_EQ(replay.status, 0) << replay.text;
+  for (const char* file : {"network.csv", "links.csv"}) {
+    EXPECT_EQ(Read(directory_ / "run" / file), Read(directory_ / "replay" / file)) << file;
+  }
+}
+
 }  // namespace
 }  // namespace legacy::program_diagnostics_test
