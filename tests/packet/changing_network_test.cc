@@ -89,6 +89,19 @@ TEST(ChangingPackets, SurviveAnOutage) {
   EXPECT_LT(end, 9 * kSecond);
 }
 
+// ns-3 cannot send at a rate of 0, nor as slowly as one wants: less than one frame in 100 ms is
+// one.
+TEST(ChangingPackets, SendOneFrameInATenthOfASecondAtLeast) {
+  const auto end = [](int64_t rate) {
+    Line line(
+        Scheduled(LinkSchedule({{0, 10 * kMega}, {kSecond, rate}, {4 * kSecond, 10 * kMega}})));
+    return line.Run({{0, {0, 1, 5'000'000}}})[0];
+  };
+  EXPECT_EQ(end(1'000), end(0));
+  EXPECT_EQ(end(100'000), end(0));
+  EXPECT_LT(end(kMega), end(0));
+}
+
 TEST(ChangingPackets, StepsBeginAtTheirOwnTime) {
   // With warm connections the step runs twice, and both begin at the schedule's time.
   Line line(Scheduled(LinkSchedule({{0, 100 * kMega}, {10 * kSecond, 10 * kMega}})), kMilli,
