@@ -80,7 +80,7 @@ ExchangeNetwork::ExchangeNetwork(const PlanRequest& request, const Remedy& remed
   const ExchangeRequest& exchange = *request.exchange;
   fabric::PlacementRequest place;
   place.workers = Ranks();
-  place.aggregation = exchange.algorithm == CollectiveAlgorithm::InNetworkAllReduce;
+  place.aggregation = fabric::AggregationOf(exchange.algorithm);
   for (const int client : exchange.order) place.hosts.push_back(network_.placement.hosts[client]);
   placement_ = fabric::MakePlacement(place, network_.topology);
 }

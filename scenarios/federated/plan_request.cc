@@ -176,7 +176,9 @@ std::vector<fabric::CollectiveAlgorithm> Exchanges() {
     for (const fabric::CollectiveAlgorithm algorithm : fabric::AlgorithmsFor(payload)) {
       const bool server = algorithm == fabric::CollectiveAlgorithm::ParameterServer ||
                           algorithm == fabric::CollectiveAlgorithm::ShardedParameterServer;
-      if (!server) algorithms.push_back(algorithm);
+      const bool nvls =
+          algorithm == fabric::CollectiveAlgorithm::NvlsAllReduce;  // inside a machine
+      if (!server && !nvls) algorithms.push_back(algorithm);
     }
   }
   return algorithms;

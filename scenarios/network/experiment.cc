@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/parse.h"
+#include "ns3-module/fabric/collective/tuning.h"
 #include "ns3-module/fabric/step/straggler.h"
 #include "scenarios/network/engines.h"
 #include "scenarios/network/input/byte_matrix.h"
@@ -285,9 +286,13 @@ Experiment ParseExperiment(const OptionValues& values,
                     "; rings and double trees have several");
   }
   e.protocol = fabric::ParseProtocol(reader.Text("protocol"), "--protocol");
-  if (e.protocol != fabric::Protocol::None && e.algorithm && !fabric::TakesProtocol(*e.algorithm)) {
+  if (e.protocol != fabric::Protocol::None && e.algorithm &&
+      !(e.protocol ? fabric::TakesProtocol(*e.algorithm, *e.protocol)
+                   : fabric::TakesProtocols(*e.algorithm))) {
     throw Error("--protocol", values.at("protocol"),
-                "none beside --collective=" + values.at("collective") + "; rings have others");
+                (fabric::TakesProtocols(*e.algorithm) ? "none, simple or auto" : "none") +
+                    std::string(" beside --collective=") + values.at("collective") +
+                    "; rings and double trees have others");
   }
   e.servers = reader.Int("servers", 1, 65536);
   e.buckets = reader.Int("buckets", 1, 4096);
@@ -311,7 +316,8 @@ NetworkRequest NetworkFor(const Experiment& experiment, CollectiveAlgorithm algo
   if (algorithm == CollectiveAlgorithm::ShardedParameterServer) {
     request.placement.servers = experiment.servers;
   }
-  request.placement.aggregation = algorithm == CollectiveAlgorithm::InNetworkAllReduce;
+  request.placement.aggregation = fabric::AggregationOf(algorithm);
+  request.placement.node = experiment.group;
   return request;
 }
 
@@ -329,7 +335,6 @@ fabric::CollectiveSpec SpecOf(const Experiment& e, CollectiveAlgorithm algorithm
   spec.pullBytes = part(PullBytes(e));
   spec.servers = std::max<int>(1, static_cast<int>(network.placement.servers.size()));
   spec.group = e.group > 0 ? e.group : WorkersOfFirstSwitch(network);
-  SetChannels(spec, e.channels, e.protocol);
   spec.sumBytes = parts(SumBytes(e, algorithm));
   if (algorithm == CollectiveAlgorithm::AllToAllV) {
     spec.pairBytes = parts(e.pair_bytes.empty() ? EvenByteMatrix(e.bytes) : e.pair_bytes);
@@ -341,6 +346,11 @@ fabric::CollectiveSpec SpecOf(const Experiment& e, CollectiveAlgorithm algorithm
       static_cast<int>(network.placement.hosts.size() + network.placement.servers.size());
   spec.pieceBytes = e.piece_bytes;
   spec.window = e.window;
+  fabric::ChannelOptions channels{e.channels, e.protocol, {}};
+  if (!e.protocol) {
+    channels.links = fabric::NodeLinksOf(network.topology, network.placement, spec.group);
+  }
+  SetChannels(spec, channels);
   return spec;
 }
 
@@ -371,7 +381,7 @@ std::vector<CollectiveAlgorithm> AutomaticAlgorithms(const Experiment& experimen
       fabric::AlgorithmsFor(sum ? fabric::Payload::Sum : fabric::Payload::Concat);
   std::vector<CollectiveAlgorithm> among_workers;
   for (const CollectiveAlgorithm algorithm : all) {
-    const bool helped = algorithm == CollectiveAlgorithm::InNetworkAllReduce ||
+    const bool helped = fabric::AggregationOf(algorithm) != fabric::Aggregation::None ||
                         algorithm == CollectiveAlgorithm::ParameterServer ||
                         algorithm == CollectiveAlgorithm::ShardedParameterServer;
     if (!helped && fabric::TakesWorkers(algorithm, experiment.Workers()))

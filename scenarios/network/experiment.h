@@ -45,7 +45,8 @@ struct Experiment {
   int root = 0;
   int group = 0;     // workers of a group; 0: those on the first worker's switch
   int channels = 1;  // rings at once, of algorithms that take several
-  fabric::Protocol protocol = fabric::Protocol::None;  // of the same algorithms
+  // Protocol of the algorithms that have one; nullopt: the one that NCCL takes.
+  std::optional<fabric::Protocol> protocol = fabric::Protocol::None;
   int servers = 1;
   int buckets = 1;
   fabric::TimeNs compute = 0;

@@ -10,7 +10,9 @@
 
 #include "base/error.h"
 #include "base/parse.h"
+#include "ns3-module/fabric/base/error.h"
 #include "ns3-module/fabric/collective/closed-form.h"
+#include "ns3-module/fabric/collective/tuning.h"
 #include "scenarios/network/cost_estimate.h"
 #include "scenarios/network/fidelity.h"
 
@@ -50,7 +52,39 @@ std::optional<TimeNs> ScoutTime(const Experiment& experiment, CollectiveAlgorith
   return simulator.Simulate(TrafficOf(experiment, algorithm, *network, 0), 0).total;
 }
 
+// Builds the network with switches of nodes that sum; null where it has none.
+std::unique_ptr<Network> NodesNetwork(const Experiment& experiment) {
+  try {
+    return BuildNetwork(NetworkFor(experiment, CollectiveAlgorithm::NvlsAllReduce));
+  } catch (const fabric::Error&) {
+    return nullptr;
+  }
+}
+
+// Chooses algorithm and protocol as NCCL does, by its cost model.
+void ChooseLikeNccl(PreparedExperiment& prepared) {
+  const Experiment& e = prepared.experiment;
+  const CollectiveAlgorithm usual = AutomaticAlgorithms(e).front();
+  const fabric::Payload payload = fabric::CanCarry(usual, fabric::Payload::Sum)
+                                      ? fabric::Payload::Sum
+                                      : fabric::Payload::Concat;
+  std::unique_ptr<Network> network = NodesNetwork(e);
+  const bool sums = network != nullptr;
+  if (!sums) network = BuildNetwork(NetworkFor(e, usual));
+  fabric::CollectiveSpec spec = SpecOf(e, usual, *network, 0);
+  spec.channels = e.channels;
+  const auto choice =
+      fabric::ChooseAsNccl(fabric::NcclAlgorithms(payload, sums), spec,
+                           fabric::NodeLinksOf(network->topology, network->placement, spec.group));
+  prepared.algorithm = choice->algorithm;
+  prepared.reason = "taken: " + choice->reason;
+}
+
 void ChooseAlgorithm(PreparedExperiment& prepared) {
+  if (!prepared.experiment.protocol) {
+    ChooseLikeNccl(prepared);
+    return;
+  }
   std::vector<std::pair<TimeNs, CollectiveAlgorithm>> times;
   std::string left_out;
   for (const CollectiveAlgorithm algorithm : AutomaticAlgorithms(prepared.experiment)) {
@@ -244,7 +278,7 @@ void MeasureCollective(const PreparedExperiment& prepared, Fidelity fidelity,
 }
 
 bool IsAllReduce(CollectiveAlgorithm algorithm) {
-  return algorithm <= CollectiveAlgorithm::InNetworkAllReduce;
+  return algorithm <= CollectiveAlgorithm::NvlsAllReduce;
 }
 
 bool IsAllGather(CollectiveAlgorithm algorithm) {

@@ -67,12 +67,7 @@ void MakeReady(Network& network, const NetworkRequest& request) {
 }
 
 int WorkersOfFirstSwitch(const Network& network) {
-  const auto switch_of = [&](int worker) {
-    return network.topology.To(network.topology.Out(network.placement.hosts[worker]).front());
-  };
-  int group = 1;
-  while (group < network.placement.Workers() && switch_of(group) == switch_of(0)) ++group;
-  return group;
+  return fabric::WorkersOfFirstSwitch(network.topology, network.placement);
 }
 
 void TryEngine(const fabric::EngineFactory& factory, const Network& network) {

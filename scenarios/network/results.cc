@@ -113,6 +113,11 @@ void AddRoce(const Measurement& m, Row& row) {
       figures, [&](const char* name, const char*, const auto& member) { row[name] = member; });
 }
 
+// Returns the protocol of the first bucket, which may have been chosen.
+fabric::Protocol ProtocolOf(const PreparedExperiment& prepared) {
+  return SpecOf(prepared.experiment, prepared.algorithm, *prepared.network, 0).protocol;
+}
+
 void AddCollective(const PreparedExperiment& prepared, const Measurement& m, Row& row) {
   const Experiment& e = prepared.experiment;
   const std::vector<TimeNs>& ready = m.traffic.buckets.front().ready;
@@ -122,6 +127,7 @@ void AddCollective(const PreparedExperiment& prepared, const Measurement& m, Row
   const std::optional<double> factor = BusFactor(prepared.algorithm, e.Workers());
   const double rate = time > 0 ? 8 * static_cast<double>(bytes) / time : 0;
   row["kind"] = fabric::ToString(prepared.algorithm);
+  row["protocol"] = fabric::ToString(ProtocolOf(prepared));
   row["collective_bytes"] = bytes;
   row["ready_first_seconds"] = InSeconds(*std::min_element(ready.begin(), ready.end()));
   row["ready_last_seconds"] = InSeconds(*std::max_element(ready.begin(), ready.end()));
@@ -170,9 +176,12 @@ std::string Headline(const PreparedExperiment& prepared) {
     if (e.duration > 0) what += " for " + fabric::FormatTime(e.duration);
   } else {
     const auto [least, most] = std::minmax_element(e.bytes.begin(), e.bytes.end());
-    what = fmt::format("{}, {}{} at each of {} workers", fabric::ToString(prepared.algorithm),
-                       *least == *most ? "" : fabric::FormatBytes(*least) + " to ",
-                       fabric::FormatBytes(*most), e.Workers());
+    const fabric::Protocol protocol = ProtocolOf(prepared);
+    what = fmt::format(
+        "{}{}, {}{} at each of {} workers", fabric::ToString(prepared.algorithm),
+        protocol == fabric::Protocol::None ? "" : std::string(" by ") + fabric::ToString(protocol),
+        *least == *most ? "" : fabric::FormatBytes(*least) + " to ", fabric::FormatBytes(*most),
+        e.Workers());
     if (e.buckets > 1) what += fmt::format(", {} buckets", e.buckets);
   }
   return fmt::format(

@@ -161,9 +161,15 @@ void ValidateScenario(const Scenario& s) {
     const auto one = [&](const auto& algorithm) { return !algorithm || takes(*algorithm); };
     return *s.aggregation == Transfer::kPeers && (one(*s.allreduce) || one(*s.allgather));
   };
-  if (*s.protocol != fabric::Protocol::None && !some(fabric::TakesProtocol)) {
+  if (*s.protocol != fabric::Protocol::None && !some(fabric::TakesProtocols)) {
     throw Error("network.protocol", s.protocol.text(),
-                "none without a ring in network.allreduce or network.allgather");
+                "none without a ring, double tree or nvls-allreduce in network.allreduce or "
+                "network.allgather");
+  }
+  if (*s.protocol && *s.allreduce && fabric::TakesProtocols(**s.allreduce) &&
+      !fabric::TakesProtocol(**s.allreduce, **s.protocol)) {
+    throw Error("network.protocol", s.protocol.text(),
+                "none, simple or auto beside network.allreduce " + s.allreduce.text());
   }
   if (s.channels > 1 && !some(fabric::TakesChannels)) {
     throw Error("network.channels", std::to_string(s.channels),

@@ -1,9 +1,31 @@
 #include "scenarios/run/scenario_network.h"
 
+#include "ns3-module/fabric/base/error.h"
 #include "ns3-module/fabric/collective/alpha-beta.h"
+#include "ns3-module/fabric/collective/tuning.h"
 #include "scenarios/network/engines.h"
 
 namespace legacy {
+namespace {
+
+// Builds the network. Where NCCL's choice of algorithms may fall on the switches of nodes, these
+// sum if there are such.
+std::unique_ptr<Network> Build(NetworkRequest& request, const Scenario& scenario) {
+  const bool choice =
+      *scenario.aggregation == Transfer::kPeers && !*scenario.allreduce && !*scenario.protocol;
+  if (choice) {
+    try {
+      request.placement.aggregation = fabric::Aggregation::Nodes;
+      return BuildNetwork(request);
+    } catch (const fabric::Error&) {
+      request.placement.aggregation = fabric::Aggregation::None;
+    }
+  }
+  return BuildNetwork(request);
+}
+
+}  // namespace
+
 ScenarioNetwork BuildScenarioNetwork(const Scenario& scenario, uint64_t seed) {
   NetworkRequest request;
   request.topology.text = scenario.topology;
@@ -19,9 +41,10 @@ ScenarioNetwork BuildScenarioNetwork(const Scenario& scenario, uint64_t seed) {
   request.placement.servers = transfer == Transfer::kPeers             ? 0
                               : transfer == Transfer::kParameterServer ? 1
                                                                        : scenario.servers;
-  request.placement.aggregation =
-      transfer == Transfer::kPeers &&
-      *scenario.allreduce == fabric::CollectiveAlgorithm::InNetworkAllReduce;
+  if (transfer == Transfer::kPeers && *scenario.allreduce) {
+    request.placement.aggregation = fabric::AggregationOf(**scenario.allreduce);
+  }
+  request.placement.node = scenario.group;
   request.transport = *scenario.transport;
   request.transport.SetMtu(scenario.mtu);
   request.transport.connections = *scenario.connections;
@@ -31,7 +54,8 @@ ScenarioNetwork BuildScenarioNetwork(const Scenario& scenario, uint64_t seed) {
   request.background = *scenario.background;
   request.background_key = "network.background";
   request.seed = seed;
-  ScenarioNetwork result{BuildNetwork(request), FactoryOf(*scenario.fidelity, "network.fidelity")};
+  ScenarioNetwork result{Build(request, scenario),
+                         FactoryOf(*scenario.fidelity, "network.fidelity")};
   TryEngine(result.factory, *result.network);
   return result;
 }
@@ -54,8 +78,11 @@ TransferOptions TransfersOf(const Scenario& scenario, const Network& network) {
   options.all_reduce = *scenario.allreduce;
   options.all_gather = *scenario.allgather;
   options.group = scenario.group > 0 ? scenario.group : WorkersOfFirstSwitch(network);
-  options.channels = scenario.channels;
-  options.protocol = *scenario.protocol;
+  options.channels = {scenario.channels, *scenario.protocol, {}};
+  if (!options.channels.protocol) {
+    options.channels.links =
+        fabric::NodeLinksOf(network.topology, network.placement, options.group);
+  }
   options.servers = scenario.servers;
   options.parents = network.placement.parents;
   options.first_aggregator = network.placement.FirstAggregator();

@@ -27,7 +27,7 @@ TEST_P(CollectiveOverTcp, TakesAboutItsClosedForm) {
   fabric::PlacementRequest where;
   where.workers = 8;
   where.servers = 2;
-  where.aggregation = true;
+  where.aggregation = fabric::Aggregation::Tree;
   const fabric::Placement placement = fabric::MakePlacement(where, topology);
   fabric::EngineRequest request;
   request.topology = &topology;

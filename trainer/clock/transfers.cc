@@ -23,15 +23,15 @@ bool IsServer(CollectiveAlgorithm algorithm) {
          algorithm == CollectiveAlgorithm::ShardedParameterServer;
 }
 
-// Returns the algorithms among which `auto` chooses. In-network sums need switches that support
-// them, so they are used on request only.
+// Returns the algorithms among which `auto` chooses. Sums of switches need such that support them,
+// so they are used on request only.
 std::vector<CollectiveAlgorithm> Candidates(Payload payload, const TransferOptions& options,
                                             size_t workers) {
   std::vector<CollectiveAlgorithm> algorithms = PeerAlgorithms(payload);
   std::erase_if(algorithms, [&](CollectiveAlgorithm algorithm) {
     const bool hierarchical = algorithm == CollectiveAlgorithm::HierarchicalAllReduce ||
                               algorithm == CollectiveAlgorithm::HierarchicalAllGather;
-    return algorithm == CollectiveAlgorithm::InNetworkAllReduce ||
+    return fabric::AggregationOf(algorithm) != fabric::Aggregation::None ||
            !fabric::TakesWorkers(algorithm, static_cast<int64_t>(workers)) ||
            (hierarchical && options.group < 2);
   });
@@ -46,8 +46,15 @@ CollectiveAlgorithm PeerAlgorithm(const TransferOptions& options, const Collecti
   const std::optional<CollectiveAlgorithm> chosen =
       collective == Collective::kAllReduce ? options.all_reduce : options.all_gather;
   if (chosen) return *chosen;
+  if (!options.channels.protocol) {
+    CollectiveSpec many = spec;
+    many.channels = options.channels.channels;
+    const auto choice = fabric::ChooseAsNccl(
+        fabric::NcclAlgorithms(payload, !options.parents.empty()), many, options.channels.links);
+    if (choice) return choice->algorithm;
+  }
   return FastestCollective(Candidates(payload, options, spec.bytes.size()), spec, options.path,
-                           options.transport)
+                           options.transport, options.channels)
       .algorithm;
 }
 
@@ -59,7 +66,8 @@ bool CarriesAlone(CollectiveAlgorithm algorithm) {
                        fabric::CanCarry(algorithm, Payload::RequantisedSum) ||
                        fabric::CanCarry(algorithm, Payload::Broadcast);
   return carries && algorithm != HierarchicalAllReduce && algorithm != HierarchicalAllGather &&
-         algorithm != InNetworkAllReduce && algorithm != ShardedParameterServer;
+         fabric::AggregationOf(algorithm) == fabric::Aggregation::None &&
+         algorithm != ShardedParameterServer;
 }
 
 // Returns what the network must do with a collective call's messages.
@@ -171,10 +179,8 @@ CollectiveSpec CollectiveOf(const TransferOptions& options, const SentCall& call
   if (payload == Payload::RequantisedSum) {
     spec.sumBytes = {*std::max_element(spec.bytes.begin(), spec.bytes.end())};
   }
-  spec.channels = options.channels;
-  spec.protocol = options.protocol;
   spec.algorithm = PeerAlgorithm(options, spec, call.collective, payload);
-  SetChannels(spec, options.channels, options.protocol);
+  SetChannels(spec, options.channels);
   try {
     fabric::CheckCarries(spec.algorithm, payload, std::string("a ") + fabric::ToString(payload));
   } catch (const fabric::Error& error) {

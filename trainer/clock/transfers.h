@@ -13,6 +13,7 @@
 #include "compress/exchange.h"
 #include "ns3-module/fabric/collective/closed-form.h"
 #include "ns3-module/fabric/collective/collective.h"
+#include "ns3-module/fabric/collective/tuning.h"
 #include "trainer/clock/step_work.h"
 
 namespace legacy {
@@ -32,7 +33,7 @@ struct TransferOptions {
   Transfer transfer = Transfer::kPeers;
   Pull pull = Pull::kUnion;
   // Algorithms among the workers. nullopt: each collective call takes the algorithm with the
-  // shortest closed form on `path`.
+  // shortest closed form on `path`; where the protocol is NCCL's choice too, both are.
   std::optional<fabric::CollectiveAlgorithm> all_reduce =
       fabric::CollectiveAlgorithm::RingAllReduce;
   std::optional<fabric::CollectiveAlgorithm> all_gather =
@@ -40,10 +41,9 @@ struct TransferOptions {
   // Workers of a group in hierarchical algorithms, and of a node in rings of several channels; they
   // are consecutive.
   int group = 1;
-  int channels = 1;  // rings at once, in algorithms that take several
-  fabric::Protocol protocol = fabric::Protocol::None;  // of the same algorithms
-  int servers = 1;                                     // servers of a sharded parameter server
-  // In-network reduction: Placement::parents, and the endpoint of its first aggregator.
+  fabric::ChannelOptions channels = {};  // of algorithms that take several, or a protocol
+  int servers = 1;                       // servers of a sharded parameter server
+  // In-network reduction, NVLS: Placement::parents, and the endpoint of its first aggregator.
   std::vector<int> parents = {};
   int first_aggregator = 0;
   fabric::UniformPath path = {};

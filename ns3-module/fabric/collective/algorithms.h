@@ -35,6 +35,8 @@ CollectiveMaker MakeHierarchical; ///< hierarchical.cc
 CollectiveMeter MeterHierarchical;
 CollectiveMaker MakeInNetwork; ///< in-network.cc
 CollectiveMeter MeterInNetwork;
+CollectiveMaker MakeNvls; ///< nvls.cc
+CollectiveMeter MeterNvls;
 CollectiveMaker MakeBroadcast; ///< tree.cc
 CollectiveMeter MeterBroadcast;
 CollectiveMaker MakeSparseTree;

@@ -85,6 +85,15 @@ Cost DoubleTreeCost(const CollectiveSpec& spec, double bytes)
             static_cast<double>(*std::max_element(sent.begin(), sent.end()))};
 }
 
+Cost NvlsCost(const CollectiveSpec& spec)
+{
+    const auto count = static_cast<int64_t>(spec.bytes.size());
+    const int64_t group = std::min<int64_t>(spec.group, count);
+    const std::vector<int64_t> sent = BytesSent(spec);
+    return {(group > 1 ? 2.0 : 0.0) + 2.0 * CeilLog2((count + group - 1) / group),
+            static_cast<double>(*std::max_element(sent.begin(), sent.end()))};
+}
+
 Cost SparseTreeCost(const CollectiveSpec& spec, double bytes)
 {
     const double levels = static_cast<double>(spec.sumBytes.size());
@@ -119,6 +128,8 @@ Cost CostOf(const CollectiveSpec& spec)
         return HierarchicalCost(spec, bytes);
     case CollectiveAlgorithm::InNetworkAllReduce:
         return {2, bytes};
+    case CollectiveAlgorithm::NvlsAllReduce:
+        return NvlsCost(spec);
     case CollectiveAlgorithm::RingAllGather:
         return {others, others * bytes};
     case CollectiveAlgorithm::DirectAllGather:
@@ -167,19 +178,18 @@ double AlphaBetaSeconds(const CollectiveSpec& spec, double alpha, double bytesPe
 CollectiveChoice FastestCollective(const std::vector<CollectiveAlgorithm>& candidates,
                                    CollectiveSpec spec,
                                    const UniformPath& path,
-                                   const Transport& transport)
+                                   const Transport& transport,
+                                   const ChannelOptions& channels)
 {
     if (candidates.empty())
     {
         throw Error("collective: no algorithm to choose from");
     }
     std::vector<CollectiveChoice> choices;
-    const int channels = spec.channels;
-    const Protocol protocol = spec.protocol;
     for (CollectiveAlgorithm algorithm : candidates)
     {
         spec.algorithm = algorithm;
-        SetChannels(spec, channels, protocol);
+        SetChannels(spec, channels);
         choices.push_back(CollectiveChoice{algorithm, ClosedFormTime(spec, path, transport), ""});
     }
     std::stable_sort(choices.begin(),

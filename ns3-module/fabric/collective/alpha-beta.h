@@ -6,6 +6,7 @@
 #include "collective.h"
 #include "fabric/topology/placement.h"
 #include "fabric/topology/topology.h"
+#include "tuning.h"
 
 #include <string>
 #include <vector>
@@ -28,12 +29,13 @@ struct CollectiveChoice
 };
 
 /// Returns the candidate with the least closed form for `spec`, of equal ones the first. The
-/// algorithm in `spec` has no effect, and its channels hold for the candidates that take them.
+/// algorithm in `spec` has no effect. Channels and protocol hold for the candidates that take them.
 /// Throws Error where there is no candidate, or one is invalid.
 CollectiveChoice FastestCollective(const std::vector<CollectiveAlgorithm>& candidates,
                                    CollectiveSpec spec,
                                    const UniformPath& path,
-                                   const Transport& transport);
+                                   const Transport& transport,
+                                   const ChannelOptions& channels = {});
 
 /// Returns the uniform path that the closed forms assume for the fabric: the slowest link and the
 /// most hops between neighbouring workers, and the mean delay of their links.

@@ -2,7 +2,9 @@
 #include "base.h"
 #include "closed-form.h"
 #include "double-tree.h"
+#include "fabric/base/error.h"
 #include "halving.h"
+#include "nvls-plan.h"
 #include "pieces.h"
 #include "relays.h"
 #include "rings-time.h"
@@ -14,6 +16,65 @@ namespace legacy::fabric
 
 namespace
 {
+
+/// An NvlsShape has the parts of an NVLS collective's time: what the first piece takes, and how
+/// long the busiest worker's links inside and across nodes send and acknowledge the others.
+struct NvlsShape
+{
+    NvlsShape(const CollectiveSpec& spec, const NodePaths& paths, const Transport& transport)
+    {
+        const NvlsPlan plan(spec);
+        const Pieces pieces = plan.PiecesOf(0);
+        const auto port = [&](const UniformPath& path, int64_t bytes)
+        {
+            return SerialisationTime(transport.WireBytes(bytes) + transport.AckWireBytes(bytes),
+                                     path.rateBps);
+        };
+        const int64_t own = plan.Streams() / plan.Heads() * pieces.count; // pieces of a head
+        if (plan.SizeOf(0) > 1)
+        {
+            UniformPath half = paths.inside;
+            half.hops /= 2;
+            // A worker to the switch, the switch to a head, and back.
+            latency = 4 * WideTime{FlowTime(half, pieces.Sent(0), transport)};
+            // The last pieces of all streams are copied to a worker one by one.
+            inside = ((plan.Heads() + 1) * own - 2 + plan.Streams() - 1) *
+                     port(paths.inside, pieces.Sent(0));
+        }
+        latency += plan.Costs().start;
+        if (plan.Nodes() == 1)
+        {
+            return;
+        }
+        int depth = 0;
+        std::vector<int64_t> neighbours(plan.Nodes(), 0);
+        for (int tree : {0, 1})
+        {
+            for (int node = 0; node < plan.Nodes(); ++node)
+            {
+                int above = 0;
+                for (int at = node; at != BinaryTree::kNone; at = plan.TreeOf(tree).Parent(at))
+                {
+                    ++above;
+                }
+                depth = std::max(depth, above - 1);
+                neighbours[node] += plan.NeighboursOf(tree, node);
+            }
+        }
+        const int64_t piece = pieces.Bytes(0);
+        latency +=
+            2 * depth *
+            (WideTime{FlowTime(paths.across, piece, transport)} + plan.Costs().across +
+             (plan.Nodes() > 2 ? SerialisationTime(transport.WireBytes(piece), paths.across.rateBps)
+                               : 0));
+        const int64_t busiest = *std::max_element(neighbours.begin(), neighbours.end());
+        across = busiest * (pieces.count - 1) * port(paths.across, piece);
+    }
+
+    WideTime latency = 0;
+    WideTime inside = 0;
+    WideTime across = 0;
+};
 
 class ClosedForm
 {
@@ -79,6 +140,7 @@ class ClosedForm
     WideTime HierarchicalAllReduce() const;
     WideTime HierarchicalAllGather() const;
     WideTime InNetwork() const;
+    WideTime Nvls() const;
     WideTime ShardedServer() const;
     WideTime SparseTree() const;
 
@@ -159,7 +221,10 @@ WideTime ClosedForm::AllToAll(int64_t largest) const
 
 WideTime ClosedForm::DoubleTree() const
 {
-    const Pieces pieces(Part(Part(m_bytes, m_spec.channels), 2), m_spec.pieceBytes);
+    const Pieces pieces = TreePieces(m_spec, 0, 0);
+    const ProtocolCosts& costs = CostsOf(ProtocolFamily::Tree, m_spec.protocol);
+    const int group = std::max(1, m_spec.group);
+    WideTime passing = 0; // of the longest way to a root
     int depth = 0;
     std::vector<int> edges(m_workers, 0); // tree edges that share each NIC
     for (int tree = 0; tree < 2 * m_spec.channels; ++tree)
@@ -168,15 +233,22 @@ WideTime ClosedForm::DoubleTree() const
         depth = std::max(depth, links.Depth());
         for (int worker = 0; worker < m_workers; ++worker)
         {
+            WideTime way = 0;
+            for (int at = worker; links.parents[at] != BinaryTree::kNone; at = links.parents[at])
+            {
+                way += at / group == links.parents[at] / group ? costs.inside : costs.across;
+            }
+            passing = std::max(passing, way);
             edges[worker] += static_cast<int>(links.children[worker].size()) +
                              (links.parents[worker] != BinaryTree::kNone ? 1 : 0);
         }
     }
     const int busiest = *std::max_element(edges.begin(), edges.end());
-    const int64_t piece = pieces.Bytes(0);
+    const int64_t piece = pieces.Sent(0);
     // An inner node sends to two children, one after the other.
     const WideTime level = Flow(piece) + (m_workers > 2 ? Wire(piece) : 0);
-    return 2 * depth * level + busiest * (pieces.count - 1) * (Wire(piece) + Acks(piece));
+    return costs.start + 2 * passing + 2 * depth * level +
+           busiest * (pieces.count - 1) * (Wire(piece) + Acks(piece));
 }
 
 /// Returns the time of one phase, or of two. `first` and `second` are the bytes of each flow in
@@ -224,6 +296,12 @@ WideTime ClosedForm::InNetwork() const
            (pieces.count - 1) * Wire(piece);
 }
 
+WideTime ClosedForm::Nvls() const
+{
+    const NvlsShape shape(m_spec, {m_path, m_path}, m_transport);
+    return shape.latency + shape.inside + shape.across;
+}
+
 WideTime ClosedForm::ShardedServer() const
 {
     const int64_t push = Part(m_bytes, m_spec.servers);
@@ -262,6 +340,8 @@ WideTime ClosedForm::Time() const
         return HierarchicalAllReduce();
     case CollectiveAlgorithm::InNetworkAllReduce:
         return InNetwork();
+    case CollectiveAlgorithm::NvlsAllReduce:
+        return Nvls();
     case CollectiveAlgorithm::DirectAllGather:
         return Direct(m_bytes, 0, false);
     case CollectiveAlgorithm::HierarchicalAllGather:
@@ -290,6 +370,20 @@ WideTime ClosedForm::Time() const
 }
 
 } // namespace
+
+TimeNs RailNvlsTime(const CollectiveSpec& spec, const NodePaths& paths, const Transport& transport)
+{
+    CheckCollective(spec);
+    if (spec.algorithm != CollectiveAlgorithm::NvlsAllReduce || spec.bytes.size() < 2)
+    {
+        throw Error("closed form of NVLS",
+                    std::string(ToString(spec.algorithm)) + " of " +
+                        std::to_string(spec.bytes.size()) + " workers",
+                    "nvls-allreduce of two or more");
+    }
+    const NvlsShape shape(spec, paths, transport);
+    return NarrowTime(shape.latency + std::max(shape.inside, shape.across));
+}
 
 TimeNs
 ClosedFormTime(const CollectiveSpec& spec, const UniformPath& path, const Transport& transport)

@@ -57,7 +57,7 @@ struct RingsShape
         {
             crossings = (rounds - 1) / plan.Group() + 1;
         }
-        const ProtocolCosts& costs = plan.Costs();
+        const ProtocolCosts costs = plan.Costs();
         passing = costs.start + WideTime{crossings} * costs.across +
                   WideTime{rounds - crossings} * costs.inside;
         first = costs.start + (crossings > 0 ? costs.across : costs.inside);
@@ -87,7 +87,7 @@ TimeNs RailRingsTime(const CollectiveSpec& spec, const NodePaths& paths, const T
 {
     CheckCollective(spec);
     const auto workers = static_cast<int>(spec.bytes.size());
-    if (!TakesProtocol(spec.algorithm))
+    if (!IsRing(spec.algorithm))
     {
         throw Error("closed form of rings", ToString(spec.algorithm), "a ring algorithm");
     }

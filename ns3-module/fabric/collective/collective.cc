@@ -23,13 +23,14 @@ struct AlgorithmEntry
 };
 
 /// Entries of all algorithms, in the order of CollectiveAlgorithm.
-constexpr std::array<AlgorithmEntry, 20> kAlgorithms = {{
+constexpr std::array<AlgorithmEntry, 21> kAlgorithms = {{
     {"ring-allreduce", Payload::Sum, MakeRing, MeterRing},
     {"halving-doubling-allreduce", Payload::Sum, MakeHalvingDoubling, MeterHalvingDoubling},
     {"double-tree-allreduce", Payload::Sum, MakeDoubleTree, MeterDoubleTree},
     {"direct-allreduce", Payload::Sum, MakeDirect, MeterDirect},
     {"hierarchical-allreduce", Payload::Sum, MakeHierarchical, MeterHierarchical},
     {"in-network-allreduce", Payload::Sum, MakeInNetwork, MeterInNetwork},
+    {"nvls-allreduce", Payload::Sum, MakeNvls, MeterNvls},
     {"ring-allgather", Payload::Concat, MakeRing, MeterRing},
     {"direct-allgather", Payload::Concat, MakeDirect, MeterDirect},
     {"hierarchical-allgather", Payload::Concat, MakeHierarchical, MeterHierarchical},
@@ -200,6 +201,28 @@ void CheckParents(const CollectiveSpec& spec, const std::string& algorithm)
     CheckRange(algorithm + ": roots", roots, 1, 1);
 }
 
+/// Throws Error unless all workers of a node have one switch above them.
+void CheckSwitches(const CollectiveSpec& spec, const std::string& algorithm)
+{
+    const auto workers = static_cast<int>(spec.bytes.size());
+    for (int worker = 0; worker < workers; ++worker)
+    {
+        const int first = worker / spec.group * spec.group;
+        if (std::min(spec.group, workers - first) == 1)
+        {
+            continue;
+        }
+        if (spec.parents.size() < spec.bytes.size() || spec.parents[worker] < workers ||
+            spec.parents[worker] != spec.parents[first])
+        {
+            throw Error(algorithm +
+                        ": needs a placement with a switch above each node of workers (group " +
+                        std::to_string(spec.group) + ") that sums; worker " +
+                        std::to_string(worker) + " has none");
+        }
+    }
+}
+
 } // namespace
 
 void CheckCollective(const CollectiveSpec& spec)
@@ -222,8 +245,9 @@ void CheckCollective(const CollectiveSpec& spec)
         CheckRange(algorithm + ": servers", spec.servers, 1, kMany);
     }
     if (spec.algorithm == CollectiveAlgorithm::HierarchicalAllReduce ||
-        spec.algorithm == CollectiveAlgorithm::HierarchicalAllGather || spec.channels > 1 ||
-        spec.relays || spec.protocol != Protocol::None)
+        spec.algorithm == CollectiveAlgorithm::HierarchicalAllGather ||
+        spec.algorithm == CollectiveAlgorithm::NvlsAllReduce || spec.channels > 1 || spec.relays ||
+        spec.protocol != Protocol::None)
     {
         CheckRange(algorithm + ": group", spec.group, 1, kMany);
     }
@@ -231,13 +255,20 @@ void CheckCollective(const CollectiveSpec& spec)
                spec.channels,
                1,
                TakesChannels(spec.algorithm) ? kMostChannels : 1);
-    if (spec.protocol != Protocol::None && !TakesProtocol(spec.algorithm))
+    if (!TakesProtocol(spec.algorithm, spec.protocol))
     {
-        throw Error(algorithm + ": protocol", ToString(spec.protocol), "none; rings have others");
+        throw Error(algorithm + ": protocol",
+                    ToString(spec.protocol),
+                    TakesProtocols(spec.algorithm) ? "none, simple"
+                                                   : "none; rings and double trees have others");
     }
     if (spec.algorithm == CollectiveAlgorithm::InNetworkAllReduce && workers > 1)
     {
         CheckParents(spec, algorithm);
+    }
+    if (spec.algorithm == CollectiveAlgorithm::NvlsAllReduce)
+    {
+        CheckSwitches(spec, algorithm);
     }
     if (spec.relays && !CanCarry(spec.algorithm, Payload::Exchange))
     {
@@ -334,10 +365,35 @@ bool TakesWorkers(CollectiveAlgorithm algorithm, int64_t workers)
 
 bool TakesChannels(CollectiveAlgorithm algorithm)
 {
-    return TakesProtocol(algorithm) || algorithm == CollectiveAlgorithm::DoubleTreeAllReduce;
+    return IsRing(algorithm) || algorithm == CollectiveAlgorithm::DoubleTreeAllReduce;
 }
 
-bool TakesProtocol(CollectiveAlgorithm algorithm)
+bool TakesProtocols(CollectiveAlgorithm algorithm)
+{
+    return TakesChannels(algorithm) || algorithm == CollectiveAlgorithm::NvlsAllReduce;
+}
+
+bool TakesProtocol(CollectiveAlgorithm algorithm, Protocol protocol)
+{
+    return protocol == Protocol::None || (algorithm == CollectiveAlgorithm::NvlsAllReduce
+                                              ? HasProtocol(ProtocolFamily::Nvls, protocol)
+                                              : TakesChannels(algorithm));
+}
+
+Aggregation AggregationOf(CollectiveAlgorithm algorithm)
+{
+    switch (algorithm)
+    {
+    case CollectiveAlgorithm::InNetworkAllReduce:
+        return Aggregation::Tree;
+    case CollectiveAlgorithm::NvlsAllReduce:
+        return Aggregation::Nodes;
+    default:
+        return Aggregation::None;
+    }
+}
+
+bool IsRing(CollectiveAlgorithm algorithm)
 {
     return algorithm == CollectiveAlgorithm::RingAllReduce ||
            algorithm == CollectiveAlgorithm::RingAllGather ||
@@ -364,12 +420,6 @@ void CheckCarries(CollectiveAlgorithm algorithm, Payload payload, const std::str
         throw Error(what + " cannot travel by " + ToString(algorithm) +
                     "; it can by: " + Join(AlgorithmsFor(payload)));
     }
-}
-
-void SetChannels(CollectiveSpec& spec, int channels, Protocol protocol)
-{
-    spec.channels = TakesChannels(spec.algorithm) ? channels : 1;
-    spec.protocol = TakesProtocol(spec.algorithm) ? protocol : Protocol::None;
 }
 
 void Collective::OnWake(uint64_t, FlowSink&)

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "fabric/engine/flow-graph.h"
+#include "fabric/topology/placement.h"
 #include "protocol.h"
 
 #include <cstdint>
@@ -25,6 +26,7 @@ enum class CollectiveAlgorithm : uint8_t
     DirectAllReduce,          ///< 1/N from everyone to everyone, and back when reduced
     HierarchicalAllReduce,    ///< reduce-scatter in groups, all-reduce across, all-gather in groups
     InNetworkAllReduce,       ///< summed at switches on the way up a tree, pipelined
+    NvlsAllReduce,            ///< summed at the switches of nodes, and up trees between them
 
     // all-gather: worker w's block has bytes[w]
     RingAllGather,   ///< N-1 rounds
@@ -48,10 +50,10 @@ enum class CollectiveAlgorithm : uint8_t
 
 /// Returns the algorithm's name: "ring-allreduce", "halving-doubling-allreduce",
 /// "double-tree-allreduce", "direct-allreduce", "hierarchical-allreduce", "in-network-allreduce",
-/// "ring-allgather", "direct-allgather", "hierarchical-allgather", "recursive-doubling-allgather",
-/// "bruck-allgather", "ring-reduce-scatter", "halving-reduce-scatter", "all-to-all", "all-to-allv",
-/// "broadcast", "parameter-server", "sharded-parameter-server", "sparse-tree",
-/// "scatter-reduce-allgather".
+/// "nvls-allreduce", "ring-allgather", "direct-allgather", "hierarchical-allgather",
+/// "recursive-doubling-allgather", "bruck-allgather", "ring-reduce-scatter",
+/// "halving-reduce-scatter", "all-to-all", "all-to-allv", "broadcast", "parameter-server",
+/// "sharded-parameter-server", "sparse-tree", "scatter-reduce-allgather".
 const char* ToString(CollectiveAlgorithm algorithm);
 /// Returns the algorithm of that name. Throws Error with the list for any other.
 CollectiveAlgorithm ParseCollective(const std::string& text);
@@ -78,11 +80,17 @@ const char* ToString(Payload payload);
 bool CanCarry(CollectiveAlgorithm algorithm, Payload payload);
 /// True where the algorithm takes that number of workers: all but recursive doubling take any.
 bool TakesWorkers(CollectiveAlgorithm algorithm, int64_t workers);
-/// True for the algorithms that may have a protocol: ring all-reduce, all-gather and
-/// reduce-scatter.
-bool TakesProtocol(CollectiveAlgorithm algorithm);
-/// True for the algorithms that may have several channels: these, and the double tree.
+/// True for rings: all-reduce, all-gather and reduce-scatter.
+bool IsRing(CollectiveAlgorithm algorithm);
+/// True where the algorithm may have that protocol. Rings and the double tree have any, NVLS has
+/// Simple, and the others have none. TakesProtocols is true for the former three.
+bool TakesProtocol(CollectiveAlgorithm algorithm, Protocol protocol);
+bool TakesProtocols(CollectiveAlgorithm algorithm);
+/// True for the algorithms that may have several channels: rings and the double tree.
 bool TakesChannels(CollectiveAlgorithm algorithm);
+/// Returns which switches sum in the algorithm: in-network sums and NVLS have such. They need a
+/// placement with these aggregators, so that nothing takes them unless asked to.
+Aggregation AggregationOf(CollectiveAlgorithm algorithm);
 /// The most channels of a collective, which is NCCL's own limit (MAXCHANNELS of its
 /// src/include/device.h).
 inline constexpr int kMostChannels = 64;
@@ -108,18 +116,18 @@ struct CollectiveSpec
     std::vector<int64_t> bytes; ///< bytes of each worker's message
     int64_t pullBytes = 0;      ///< parameter servers: bytes sent to each worker
     int servers = 1;            ///< sharded parameter server: endpoints N .. N + servers - 1
-    /// Hierarchical, rings and trees of several channels, relays: workers of a group (a node),
-    /// which are consecutive. The last group may be smaller; 1 and N are flat.
+    /// Hierarchical, rings and trees of several channels, NVLS, relays, protocols: workers of a
+    /// group (a node), which are consecutive. The last group may be smaller; 1 and N are flat.
     int group = 1;
     /// Rings, double tree: number of rings (channels.h) or pairs of trees (double-tree.h) at once,
     /// each with a part of the message, 1 to kMostChannels. Others have one.
     int channels = 1;
-    /// Rings: how workers pass messages on. Others have none.
+    /// Rings, double tree, NVLS: how workers pass messages on. Others have none.
     Protocol protocol = Protocol::None;
     /// Sparse tree: bytes of the sum of 2, 4, 8, ... workers' messages, ceil(log2 N) of them (union
     /// growth). Scatter-reduce all-gather: one, the bytes of the whole requantised sum.
     std::vector<int64_t> sumBytes;
-    /// In-network: Placement::parents, and the endpoint of its first aggregator.
+    /// In-network, NVLS: Placement::parents, and the endpoint of its first aggregator.
     std::vector<int> parents;
     int firstAggregator = 0;
     /// All-to-allv: N x N bytes, those of sender s to receiver d at s N + d. The diagonal touches
@@ -129,17 +137,13 @@ struct CollectiveSpec
     /// All-to-all and all-to-allv: messages to another node go over the worker of the sender's node
     /// (of `group` workers) that is on the destination's rail.
     bool relays = false;
-    /// Pipelined algorithms (double tree, in-network): bytes of a piece. 0: about 16 pieces, of 16
-    /// KiB to 1 MiB.
+    /// Pipelined algorithms (double tree, in-network, NVLS): bytes of a piece. 0: about 16 pieces,
+    /// of 16 KiB to 1 MiB.
     int64_t pieceBytes = 0;
     /// Direct algorithms, sharded parameter server, in-network: flows that a sender starts before
     /// the first of them has arrived, so that N^2 flows are never in flight at once.
     int window = 64;
 };
-
-/// Gives the spec these channels and this protocol where its algorithm takes them, else one channel
-/// and none.
-void SetChannels(CollectiveSpec& spec, int channels, Protocol protocol);
 
 /// Throws Error on what the algorithm cannot carry: unequal bytes in an all-reduce, root out of
 /// range, negative bytes, sizes of sums or parents that are missing, a number of workers that it

@@ -5,7 +5,7 @@
 // do not delay those which it forwards as an inner node of the other tree.
 #include "double-tree.h"
 #include "algorithms.h"
-#include "base.h"
+#include "passing.h"
 #include "pieces.h"
 
 namespace legacy::fabric
@@ -14,11 +14,14 @@ namespace legacy::fabric
 namespace
 {
 
-class DoubleTree : public CollectiveBase
+class DoubleTree : public PassingCollective
 {
   public:
     DoubleTree(const CollectiveSpec& spec, uint16_t tagBase, DoneCallback done)
-        : CollectiveBase(static_cast<int>(spec.bytes.size()), tagBase, std::move(done)),
+        : PassingCollective(spec,
+                            tagBase,
+                            std::move(done),
+                            CostsOf(ProtocolFamily::Tree, spec.protocol)),
           m_complete(m_workers, 0)
     {
         for (int channel = 0; channel < spec.channels; ++channel)
@@ -63,7 +66,7 @@ class DoubleTree : public CollectiveBase
         Tree(const CollectiveSpec& spec, int onChannel, int index)
             : channel(onChannel),
               links(spec, channel, index),
-              pieces(TreeBytes(spec, channel, index), spec.pieceBytes),
+              pieces(TreePieces(spec, channel, index)),
               nodes(spec.bytes.size())
         {
         }
@@ -74,7 +77,7 @@ class DoubleTree : public CollectiveBase
         std::vector<Node> nodes; ///< nodes by worker
     };
 
-    void OnStarted(int worker, FlowSink& sink) override
+    void Begin(int worker, FlowSink& sink) override
     {
         for (Tree& tree : m_trees)
         {
@@ -85,7 +88,7 @@ class DoubleTree : public CollectiveBase
     /// Sums the pieces that all children have sent, and sends the sums up.
     void Climb(Tree& tree, int worker, FlowSink& sink)
     {
-        if (!Started(worker))
+        if (!Begun(worker))
         {
             return;
         }
@@ -124,16 +127,16 @@ class DoubleTree : public CollectiveBase
         }
     }
 
-    void
-    SendPiece(const Tree& tree, int from, int to, int64_t piece, uint64_t way, FlowSink& sink) const
+    void SendPiece(const Tree& tree, int from, int to, int64_t piece, uint64_t way, FlowSink& sink)
     {
         const auto number = static_cast<uint64_t>(&tree - m_trees.data());
-        sink.Send(FlowOf(from,
-                         to,
-                         tree.pieces.Bytes(piece),
-                         number << kTreeShift | way,
-                         piece + 1 < tree.pieces.count,
-                         static_cast<uint16_t>(tree.channel)));
+        Pass(FlowOf(from,
+                    to,
+                    tree.pieces.Sent(piece),
+                    number << kTreeShift | way,
+                    piece + 1 < tree.pieces.count,
+                    static_cast<uint16_t>(tree.channel)),
+             sink);
     }
 
     std::vector<Tree> m_trees;   ///< two for each channel
@@ -191,9 +194,11 @@ int TreeLinks::Depth() const
     return depth;
 }
 
-int64_t TreeBytes(const CollectiveSpec& spec, int channel, int index)
+Pieces TreePieces(const CollectiveSpec& spec, int channel, int index)
 {
-    return BalancedBlock(BalancedBlock(spec.bytes[0], spec.channels, channel), 2, index);
+    return {BalancedBlock(BalancedBlock(spec.bytes[0], spec.channels, channel), 2, index),
+            spec.pieceBytes,
+            CostsOf(ProtocolFamily::Tree, spec.protocol)};
 }
 
 std::unique_ptr<Collective>
@@ -209,7 +214,7 @@ void MeterDoubleTree(const CollectiveSpec& spec, CollectiveTraffic& traffic)
         for (int index : {0, 1})
         {
             const TreeLinks links(spec, channel, index);
-            const int64_t bytes = TreeBytes(spec, channel, index);
+            const int64_t bytes = TreePieces(spec, channel, index).SentInAll();
             for (size_t w = 0; w < spec.bytes.size(); ++w)
             {
                 // Every link of the tree carries its bytes each way.

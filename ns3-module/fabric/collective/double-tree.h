@@ -5,6 +5,7 @@
 #pragma once
 
 #include "collective.h"
+#include "pieces.h"
 
 #include <vector>
 
@@ -83,7 +84,7 @@ struct TreeLinks
     std::vector<std::vector<int>> children;
 };
 
-/// Returns the bytes that tree `index` of a channel carries over each of its links, each way.
-int64_t TreeBytes(const CollectiveSpec& spec, int channel, int index);
+/// Returns the pieces that tree `index` of a channel carries over each of its links, each way.
+Pieces TreePieces(const CollectiveSpec& spec, int channel, int index);
 
 } // namespace legacy::fabric

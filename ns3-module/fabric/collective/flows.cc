@@ -1,6 +1,7 @@
 // Number of flows of a collective, computed without running it.
 #include "collective.h"
 #include "double-tree.h"
+#include "nvls-plan.h"
 #include "pieces.h"
 #include "relays.h"
 #include "ring-plan.h"
@@ -47,10 +48,25 @@ double DoubleTreeFlows(const CollectiveSpec& spec)
     {
         for (int index : {0, 1})
         {
-            const int64_t bytes = TreeBytes(spec, channel, index);
             flows += 2 * (static_cast<double>(spec.bytes.size()) - 1) *
-                     static_cast<double>(Pieces(bytes, spec.pieceBytes).count);
+                     static_cast<double>(TreePieces(spec, channel, index).count);
         }
+    }
+    return flows;
+}
+
+double NvlsFlows(const CollectiveSpec& spec)
+{
+    const NvlsPlan plan(spec);
+    double ofPiece = 2 * (plan.Nodes() - 1);
+    for (int node = 0; node < plan.Nodes(); ++node)
+    {
+        ofPiece += plan.SizeOf(node) > 1 ? 2 * plan.SizeOf(node) + 2 : 0;
+    }
+    double flows = 0;
+    for (int stream = 0; stream < plan.Streams(); ++stream)
+    {
+        flows += ofPiece * static_cast<double>(plan.PiecesOf(stream).count);
     }
     return flows;
 }
@@ -97,6 +113,8 @@ double EstimatedFlows(const CollectiveSpec& spec)
     case CollectiveAlgorithm::InNetworkAllReduce:
         return 2 * (static_cast<double>(spec.parents.size()) - 1) *
                static_cast<double>(Pieces(bytes, spec.pieceBytes).count);
+    case CollectiveAlgorithm::NvlsAllReduce:
+        return NvlsFlows(spec);
     case CollectiveAlgorithm::Broadcast:
         return others;
     case CollectiveAlgorithm::ParameterServer:

@@ -10,44 +10,71 @@ namespace legacy::fabric
 namespace
 {
 
-struct ProtocolEntry
-{
-    const char* name;
-    ProtocolCosts costs;
-};
+constexpr std::array<const char*, 4> kProtocolNames = {"none", "ll", "ll128", "simple"};
 
-/// Entries in the order of Protocol. A chunk of LL is 8 lines for each of 512 threads, one of LL128
-/// 120 words of 8 bytes, flags included, for each of 640 threads, and one of Simple 4 of the 8
-/// steps of a buffer of 4 MiB.
-constexpr std::array<ProtocolEntry, 4> kProtocols = {{
-    {"none", {1, 1, 0, 0, 0, 0}},
-    {"ll", {8, 4, 512 * 8 * 8, 6'600, 600, 2'700}},
-    {"ll128", {128, 120, 640 * 120 * 8 / 128 * 120, 14'000, 1'900, 4'000}},
-    {"simple", {1, 1, 2 << 20, 8'400, 3'400, 14'000}},
+using ProtocolRow = std::array<ProtocolCosts, 4>;
+
+constexpr ProtocolCosts kNoCosts = {1, 1, 0, 0, 0, 0};
+
+constexpr int64_t kLlChunk = 512 * 8 * 8;                    ///< 8 lines for each thread
+constexpr int64_t kLl128Chunk = 640LL * 120 * 8 / 128 * 120; ///< 120 words with their flags
+constexpr int64_t kSimpleStep = (4 << 20) / 8;               ///< of a buffer of 4 MiB
+constexpr int64_t kNvlsChunk = int64_t{16} * (128 << 10);    ///< of 16 channels side by side
+
+/// Rows in the order of ProtocolFamily, entries in that of Protocol.
+///
+/// A ring's Simple chunk is 4 steps, a tree's is one. In rings over nodes a hop inside has at least
+/// 1 us, the overhead of a network send on Intel's hosts. With NVLS a GPU's links reach 85 % of
+/// their rate on Hopper (nvlsEfficiency), which is charged as 20 bytes for 17; its 25 us inside the
+/// node are the time before a worker takes part.
+constexpr std::array<ProtocolRow, 4> kProtocolRows = {{
+    {{kNoCosts,
+      {8, 4, kLlChunk, 6'600, 600, 2'700},
+      {128, 120, kLl128Chunk, 14'000, 1'900, 4'000},
+      {1, 1, 4 * kSimpleStep, 8'400, 3'400, 14'000}}},
+    {{kNoCosts,
+      {8, 4, kLlChunk, 6'600, 1'000, 2'700},
+      {128, 120, kLl128Chunk, 14'000, 1'900, 4'000},
+      {1, 1, 4 * kSimpleStep, 8'400, 3'400, 14'000}}},
+    {{kNoCosts,
+      {8, 4, kLlChunk, 6'800, 600, 5'000},
+      {128, 120, kLl128Chunk, 14'000, 1'250, 8'500},
+      {1, 1, kSimpleStep, 8'400, 4'000, 14'000}}},
+    {{kNoCosts, kNoCosts, kNoCosts, {20, 17, kNvlsChunk, 25'000, 0, 20'900}}},
 }};
 
 } // namespace
 
-const ProtocolCosts& CostsOf(Protocol protocol)
+const ProtocolCosts& CostsOf(ProtocolFamily family, Protocol protocol)
 {
-    return kProtocols[static_cast<size_t>(protocol)].costs;
+    return kProtocolRows[static_cast<size_t>(family)][static_cast<size_t>(protocol)];
+}
+
+bool HasProtocol(ProtocolFamily family, Protocol protocol)
+{
+    return family != ProtocolFamily::Nvls || protocol == Protocol::None ||
+           protocol == Protocol::Simple;
 }
 
 const char* ToString(Protocol protocol)
 {
-    return kProtocols[static_cast<size_t>(protocol)].name;
+    return kProtocolNames[static_cast<size_t>(protocol)];
 }
 
-Protocol ParseProtocol(const std::string& text, const std::string& option)
+std::optional<Protocol> ParseProtocol(const std::string& text, const std::string& option)
 {
-    std::string names;
-    for (size_t i = 0; i < kProtocols.size(); ++i)
+    if (text == "auto")
     {
-        if (text == kProtocols[i].name)
+        return std::nullopt;
+    }
+    std::string names = "auto";
+    for (size_t i = 0; i < kProtocolNames.size(); ++i)
+    {
+        if (text == kProtocolNames[i])
         {
             return static_cast<Protocol>(i);
         }
-        names += std::string(names.empty() ? "" : ", ") + kProtocols[i].name;
+        names += std::string(", ") + kProtocolNames[i];
     }
     throw Error(option, text, names);
 }

@@ -1,16 +1,17 @@
-// A protocol says how GPUs hand the messages of a ring on to each other, as NCCL's LL, LL128 and
-// Simple do, and what that costs.
+// A protocol says how GPUs hand messages on to each other, as NCCL's LL, LL128 and Simple do, and
+// what that costs.
 //
 // All figures are those of NCCL's own public source: bytes of a line and of its data, and of a
 // buffer's step, from src/include/device.h and collectives.h; latencies from the defaults of the
 // table by which NCCL chooses algorithms (src/graph/tuning.cc, in later versions
-// src/tuning/cost_model.cc), in its row "Ring". That table is NVIDIA's fit to its own machines with
-// PCI and NVLink; nothing is fitted here.
+// src/tuning/cost_model.cc), in its rows "Ring", "Tree" and "NVLSTree". That table is NVIDIA's fit
+// to its own machines with PCI and NVLink; nothing is fitted here.
 #pragma once
 
 #include "fabric/base/units.h"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 namespace legacy::fabric
@@ -25,12 +26,21 @@ enum class Protocol : uint8_t
     Simple, ///< data alone, in large chunks, with a signal when a chunk is complete
 };
 
-/// ProtocolCosts has what a protocol adds to a ring.
+/// A ProtocolFamily is a row of the table of costs.
+enum class ProtocolFamily : uint8_t
+{
+    Ring,      ///< inside one node
+    NodesRing, ///< over several nodes
+    Tree,
+    Nvls, ///< sums in the switch of a node (nvls.cc); NCCL has Simple alone
+};
+
+/// ProtocolCosts has what a protocol adds to an algorithm.
 struct ProtocolCosts
 {
     int64_t lineBytes;  ///< bytes sent for a line
     int64_t dataBytes;  ///< bytes of the message in a line
-    int64_t chunkBytes; ///< most data of one message; longer ones take several turns. 0: any
+    int64_t chunkBytes; ///< most data of one message; longer ones are cut. 0: any
     TimeNs start;       ///< time from a worker's start until it takes part
     TimeNs inside;      ///< time until a worker passes a message on to one of its node
     TimeNs across;      ///< time until a worker passes a message on to one of another node
@@ -42,10 +52,13 @@ struct ProtocolCosts
     }
 };
 
-const ProtocolCosts& CostsOf(Protocol protocol);
+const ProtocolCosts& CostsOf(ProtocolFamily family, Protocol protocol);
+/// True where the family has that protocol.
+bool HasProtocol(ProtocolFamily family, Protocol protocol);
 /// Returns "none", "ll", "ll128" or "simple".
 const char* ToString(Protocol protocol);
-/// Returns the protocol of that name. Throws Error naming `option` and the names for any other.
-Protocol ParseProtocol(const std::string& text, const std::string& option);
+/// Returns the protocol of that name, or nothing for "auto", which stands for NCCL's own choice
+/// (tuning.h). Throws Error naming `option` and the names for any other text.
+std::optional<Protocol> ParseProtocol(const std::string& text, const std::string& option);
 
 } // namespace legacy::fabric

@@ -10,7 +10,7 @@ namespace legacy::fabric
 
 RingPlan::RingPlan(const CollectiveSpec& spec)
     : m_spec(spec),
-      m_costs(CostsOf(spec.protocol)),
+      m_costs(CostsFor(spec)),
       m_workers(static_cast<int>(spec.bytes.size())),
       m_order(m_workers, spec.group, spec.channels)
 {
@@ -36,6 +36,30 @@ RingPlan::RingPlan(const CollectiveSpec& spec)
                     "at most " + std::to_string(kMostTurns) + "; other protocols have larger ones");
     }
     m_turns = static_cast<int>(turns);
+}
+
+ProtocolCosts RingPlan::CostsFor(const CollectiveSpec& spec)
+{
+    const auto workers = static_cast<int64_t>(spec.bytes.size());
+    if (spec.group >= workers)
+    {
+        return CostsOf(ProtocolFamily::Ring, spec.protocol);
+    }
+    ProtocolCosts costs = CostsOf(ProtocolFamily::NodesRing, spec.protocol);
+    if (spec.group == 1)
+    {
+        costs.across = CostsOf(ProtocolFamily::Tree, spec.protocol).across;
+    }
+    constexpr int64_t kLeastOfPlateau = 64; // bytes of a block of a channel
+    if (spec.protocol == Protocol::Simple && spec.algorithm == CollectiveAlgorithm::RingAllReduce &&
+        spec.bytes[0] / (spec.channels * workers) >= kLeastOfPlateau)
+    {
+        for (TimeNs* time : {&costs.start, &costs.inside, &costs.across})
+        {
+            *time = *time * 7 / 5;
+        }
+    }
+    return costs;
 }
 
 int RingPlan::Rounds() const

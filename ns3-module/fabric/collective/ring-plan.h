@@ -54,11 +54,10 @@ class RingPlan
         return m_order;
     }
 
-    /// Returns the time until a worker passes a message on to another.
-    TimeNs PassingTime(int from, int to) const
-    {
-        return from / m_spec.group == to / m_spec.group ? m_costs.inside : m_costs.across;
-    }
+    /// Returns what the protocol of a ring's spec costs. As in NCCL's model, a Simple all-reduce
+    /// over nodes has 1.4 times the latency (the plateau of rings on GPUs since Ampere), and nodes
+    /// of one worker the tree's latency across, as nothing hides it.
+    static ProtocolCosts CostsFor(const CollectiveSpec& spec);
 
     const ProtocolCosts& Costs() const
     {

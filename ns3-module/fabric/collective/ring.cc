@@ -5,11 +5,10 @@
 // the next turn when it has ended the one before.
 #include "ring.h"
 #include "algorithms.h"
-#include "base.h"
+#include "passing.h"
 #include "ring-plan.h"
 
 #include <map>
-#include <unordered_map>
 
 namespace legacy::fabric
 {
@@ -17,7 +16,7 @@ namespace legacy::fabric
 namespace
 {
 
-class RingCollective : public CollectiveBase
+class RingCollective : public PassingCollective
 {
     /// A mark has the channel, 20 bits with the turn, and 20 bits with the round.
     static constexpr int kTurnShift = 20;
@@ -35,20 +34,19 @@ class RingCollective : public CollectiveBase
             const uint64_t mark = static_cast<uint64_t>(channel) << kChannelShift |
                                   static_cast<uint64_t>(turn) << kTurnShift |
                                   static_cast<uint64_t>(round);
-            SendLater(m_plan.PassingTime(from, to),
-                      FlowOf(from,
-                             to,
-                             bytes,
-                             mark,
-                             more || turn + 1 < m_plan.Turns(),
-                             static_cast<uint16_t>(channel)),
-                      sink);
+            Pass(FlowOf(from,
+                        to,
+                        bytes,
+                        mark,
+                        more || turn + 1 < m_plan.Turns(),
+                        static_cast<uint16_t>(channel)),
+                 sink);
         };
     }
 
   public:
     RingCollective(const CollectiveSpec& spec, uint16_t tagBase, DoneCallback done)
-        : CollectiveBase(static_cast<int>(spec.bytes.size()), tagBase, std::move(done)),
+        : PassingCollective(spec, tagBase, std::move(done), RingPlan::CostsFor(spec)),
           m_plan(spec),
           m_turns(spec.channels),
           m_remaining(m_workers, spec.channels)
@@ -68,19 +66,6 @@ class RingCollective : public CollectiveBase
         }
     }
 
-    void OnWake(uint64_t mark, FlowSink& sink) override
-    {
-        if (mark < static_cast<uint64_t>(m_workers))
-        {
-            Begin(static_cast<int>(mark), sink);
-            return;
-        }
-        const auto waiting = m_waiting.find(mark);
-        const Flow flow = waiting->second;
-        m_waiting.erase(waiting);
-        sink.Send(flow);
-    }
-
   private:
     struct Turn
     {
@@ -88,17 +73,7 @@ class RingCollective : public CollectiveBase
         int remaining; ///< workers that have not ended it
     };
 
-    void OnStarted(int worker, FlowSink& sink) override
-    {
-        if (m_plan.Costs().start == 0)
-        {
-            Begin(worker, sink);
-            return;
-        }
-        Wake(m_plan.Costs().start, static_cast<uint64_t>(worker), sink);
-    }
-
-    void Begin(int worker, FlowSink& sink)
+    void Begin(int worker, FlowSink& sink) override
     {
         for (int channel = 0; channel < m_plan.Channels(); ++channel)
         {
@@ -143,23 +118,9 @@ class RingCollective : public CollectiveBase
                          .first->second;
     }
 
-    void SendLater(TimeNs delay, const Flow& flow, FlowSink& sink)
-    {
-        if (delay == 0)
-        {
-            sink.Send(flow);
-            return;
-        }
-        const uint64_t mark = static_cast<uint64_t>(m_workers) + m_made++;
-        m_waiting.emplace(mark, flow);
-        Wake(delay, mark, sink);
-    }
-
     const RingPlan m_plan;
-    std::vector<std::map<int, Turn>> m_turns;     ///< turns in progress, by channel
-    std::vector<int> m_remaining;                 ///< channels that each worker has not ended
-    std::unordered_map<uint64_t, Flow> m_waiting; ///< flows that are passed on later, by mark
-    uint64_t m_made = 0;
+    std::vector<std::map<int, Turn>> m_turns; ///< turns in progress, by channel
+    std::vector<int> m_remaining;             ///< channels that each worker has not ended
 };
 
 } // namespace

@@ -188,7 +188,67 @@ void AddAggregators(const Topology& topology, Placement& placement)
     }
 }
 
+/// Returns the first switch that all hosts from `begin` to before `end` have a link to.
+int SharedSwitch(const Topology& topology, const std::vector<int>& hosts, int begin, int end)
+{
+    for (DirectedLink link : topology.Out(hosts[begin]))
+    {
+        const int node = topology.To(link);
+        const auto linked = [&](int host)
+        {
+            const auto& out = topology.Out(host);
+            return std::any_of(
+                out.begin(), out.end(), [&](DirectedLink its) { return topology.To(its) == node; });
+        };
+        if (!topology.IsHost(node) &&
+            std::all_of(hosts.begin() + begin, hosts.begin() + end, linked))
+        {
+            return node;
+        }
+    }
+    throw Error("placement: topology " + topology.Name() + ": workers " + std::to_string(begin) +
+                " to " + std::to_string(end - 1) +
+                ", a node, have no switch next to all of them that could sum");
+}
+
+/// Makes the switches of nodes aggregators. A worker that is alone in its node needs none.
+void AddNodeSwitches(const Topology& topology, int node, Placement& placement)
+{
+    const int workers = placement.Workers();
+    node = std::min(node > 0 ? node : WorkersOfFirstSwitch(topology, placement), workers);
+    std::map<int, int> endpoint; // endpoint of each switch
+    for (int first = 0; first < workers; first += node)
+    {
+        const int end = std::min(first + node, workers);
+        int above = -1;
+        if (end - first > 1)
+        {
+            const int its = SharedSwitch(topology, placement.hosts, first, end);
+            const auto [entry, added] = endpoint.emplace(its, placement.Endpoints());
+            above = entry->second;
+            if (added)
+            {
+                placement.aggregators.push_back(its);
+            }
+        }
+        placement.parents.insert(placement.parents.end(), end - first, above);
+    }
+    placement.parents.insert(placement.parents.end(), placement.aggregators.size(), -1);
+}
+
 } // namespace
+
+int WorkersOfFirstSwitch(const Topology& topology, const Placement& placement)
+{
+    const auto switchOf = [&](int worker)
+    { return topology.To(topology.Out(placement.hosts[worker]).front()); };
+    int group = 1;
+    while (group < placement.Workers() && switchOf(group) == switchOf(0))
+    {
+        ++group;
+    }
+    return group;
+}
 
 int Placement::NodeOf(int endpoint) const
 {
@@ -247,9 +307,13 @@ Placement MakePlacement(const PlacementRequest& request, const Topology& topolog
     }
     order.resize(workers);
     placement.hosts = std::move(order);
-    if (request.aggregation)
+    if (request.aggregation == Aggregation::Tree)
     {
         AddAggregators(topology, placement);
+    }
+    if (request.aggregation == Aggregation::Nodes)
+    {
+        AddNodeSwitches(topology, request.node, placement);
     }
     return placement;
 }

@@ -44,6 +44,14 @@ struct Placement
     int NodeOf(int endpoint) const;
 };
 
+/// An Aggregation says which switches sum.
+enum class Aggregation : uint8_t
+{
+    None,
+    Tree,  ///< those of the shortest-path tree, of least depth, from a root switch to the workers
+    Nodes, ///< one for each node of workers, next to all of them
+};
+
 /// A PlacementRequest says what to place, and how.
 struct PlacementRequest
 {
@@ -55,17 +63,22 @@ struct PlacementRequest
     /// True: servers sit on the workers' hosts (server s with worker s) instead of on the next
     /// hosts in the same order.
     bool colocated = false;
-    /// True: there are aggregators at the switches of the shortest-path tree, of least depth, from
-    /// a root switch to the workers.
-    bool aggregation = false;
+    Aggregation aggregation = Aggregation::None;
+    /// Consecutive workers of a node; the last may have fewer. 0: those on the first worker's
+    /// switch (WorkersOfFirstSwitch).
+    int node = 0;
     /// Nodes of the workers' hosts, one for each; empty: `text` says where they are.
     std::vector<int> hosts = {};
     /// Nodes of hosts that are not free, as others use them. They are left out of the order.
     std::vector<int> taken = {};
 };
 
+/// Returns how many of the first workers are connected to the same switch, by the first of their
+/// links.
+int WorkersOfFirstSwitch(const Topology& topology, const Placement& placement);
+
 /// Makes the placement. Throws Error where the topology has too few hosts, saying how many are
-/// needed.
+/// needed, and where the workers of a node share no switch that is to sum.
 Placement MakePlacement(const PlacementRequest& request, const Topology& topology);
 
 } // namespace legacy::fabric

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <map>
 #include <numeric>
 #include <set>
@@ -157,9 +158,6 @@ TEST(Channels, OfDoubleTreesUseAllNicsOfANode) {
   const Transport& transport = fabric.request.transport;
   EXPECT_GT(ClosedFormTime(spec, fabric.paths.across, transport), 0);
   EXPECT_GT(AlphaBetaSeconds(spec, 1e-6, 1e9), 0);
-  spec.protocol = Protocol::LL;
-  EXPECT_NE(MessageOf([&] { CheckCollective(spec); }).find("protocol: got 'll'"),
-            std::string::npos);
 }
 
 // Worker w keeps block w of the sum, whatever the rings' orders: what each receives last of a
@@ -276,11 +274,11 @@ TEST(Channels, UseAllNicsOfANode) {
 
 // What the closed form calls bytes, and what the simulation sends: lines with their flags.
 TEST(Protocols, SendWholeLinesWithTheirFlags) {
-  EXPECT_EQ(CostsOf(Protocol::None).Sent(1001), 1001);
-  EXPECT_EQ(CostsOf(Protocol::Simple).Sent(1001), 1001);
-  EXPECT_EQ(CostsOf(Protocol::LL).Sent(1001), 2008) << "251 lines of 4 + 4";
-  EXPECT_EQ(CostsOf(Protocol::LL128).Sent(1200), 1280);
-  EXPECT_EQ(CostsOf(Protocol::LL128).Sent(0), 0);
+  EXPECT_EQ(CostsOf(ProtocolFamily::Ring, Protocol::None).Sent(1001), 1001);
+  EXPECT_EQ(CostsOf(ProtocolFamily::Ring, Protocol::Simple).Sent(1001), 1001);
+  EXPECT_EQ(CostsOf(ProtocolFamily::Ring, Protocol::LL).Sent(1001), 2008) << "251 lines of 4 + 4";
+  EXPECT_EQ(CostsOf(ProtocolFamily::Ring, Protocol::LL128).Sent(1200), 1280);
+  EXPECT_EQ(CostsOf(ProtocolFamily::Ring, Protocol::LL128).Sent(0), 0);
   constexpr int kWorkers = 8;
   for (const auto& [protocol, factor] :
        {std::pair{Protocol::LL, 2.0}, {Protocol::LL128, 128.0 / 120}, {Protocol::Simple, 1.0}}) {
@@ -292,14 +290,14 @@ TEST(Protocols, SendWholeLinesWithTheirFlags) {
     EXPECT_EQ(ParseProtocol(ToString(protocol), "--protocol"), protocol);
   }
   EXPECT_EQ(MessageOf([] { ParseProtocol("LL", "--protocol"); }),
-            "--protocol: got 'LL'; allowed: none, ll, ll128, simple");
+            "--protocol: got 'LL'; allowed: auto, none, ll, ll128, simple");
 }
 
 // A message beyond a chunk takes turns, in which nothing is lost, counted twice or early.
 TEST(Protocols, CutLongMessagesInChunks) {
   for (CollectiveAlgorithm algorithm : kRings) {
     for (Protocol protocol : {Protocol::LL, Protocol::LL128, Protocol::Simple}) {
-      const int64_t chunk = CostsOf(protocol).chunkBytes;
+      const int64_t chunk = CostsOf(ProtocolFamily::NodesRing, protocol).chunkBytes;
       for (int turns : {1, 3}) {
         const bool gathers = algorithm == CollectiveAlgorithm::RingAllGather;
         CollectiveSpec spec = Rings(algorithm, 5, 2, 2, turns * chunk * 2 * (gathers ? 1 : 5));
@@ -308,7 +306,7 @@ TEST(Protocols, CutLongMessagesInChunks) {
         Trial trial;
         trial.on_send = [&](const Flow& flow) { largest = std::max(largest, flow.bytes); };
         trial.Run(spec, 7);
-        EXPECT_LE(largest, CostsOf(protocol).Sent(chunk + 1));
+        EXPECT_LE(largest, CostsOf(ProtocolFamily::NodesRing, protocol).Sent(chunk + 1));
         EXPECT_EQ(EstimatedFlows(spec), static_cast<double>(trial.flows));
         const int rounds = algorithm == CollectiveAlgorithm::RingAllReduce ? 8 : 4;
         EXPECT_EQ(trial.flows, 5 * 2 * turns * rounds);
@@ -333,7 +331,7 @@ TEST(Protocols, TakeTheLatencyOfNcclsModel) {
   request.topology = &topology;
   request.placement = &placement;
   request.transport.connections = ConnectionKind::Cold;
-  for (const auto& [protocol, start, inside, across] : {std::tuple{Protocol::LL, 6.6, 0.6, 2.7},
+  for (const auto& [protocol, start, inside, across] : {std::tuple{Protocol::LL, 6.6, 1.0, 2.7},
                                                         {Protocol::LL128, 14.0, 1.9, 4.0},
                                                         {Protocol::Simple, 8.4, 3.4, 14.0}}) {
     CollectiveSpec spec = Rings(CollectiveAlgorithm::RingAllReduce, kWorkers, kGpus, kGpus,
@@ -351,6 +349,56 @@ TEST(Protocols, TakeTheLatencyOfNcclsModel) {
     EXPECT_NEAR(us, most, 1) << ToString(protocol);
     const double nccl = start + 2 * (kNodes - 1) * across + 2 * (kWorkers - kNodes) * inside;
     EXPECT_NEAR(us, nccl, 2 * across) << ToString(protocol);
+  }
+}
+
+// Trees send whole lines of flags and data, in pieces no longer than a chunk, and lose nothing.
+TEST(Protocols, OfDoubleTreesSendFlagsAndCutChunks) {
+  for (const auto& [protocol, factor] :
+       {std::pair{Protocol::LL, 2.0}, {Protocol::LL128, 128.0 / 120}, {Protocol::Simple, 1.0}}) {
+    // Pieces of 30,000 and of 1,200,000 bytes are wanted.
+    for (int64_t piece : {30'000, 1'200'000}) {
+      CollectiveSpec spec =
+          Rings(CollectiveAlgorithm::DoubleTreeAllReduce, 12, 4, 2, int64_t{4} * 2'400'000);
+      spec.pieceBytes = piece;
+      const std::vector<int64_t> plain = BytesSent(spec);
+      spec.protocol = protocol;
+      const int64_t chunk = CostsOf(ProtocolFamily::Tree, protocol).chunkBytes;
+      int64_t largest = 0;
+      Trial trial;
+      trial.on_send = [&](const Flow& flow) { largest = std::max(largest, flow.bytes); };
+      trial.Run(spec, 3);
+      EXPECT_LE(largest, CostsOf(ProtocolFamily::Tree, protocol).Sent(std::min(chunk, piece)));
+      EXPECT_EQ(EstimatedFlows(spec), static_cast<double>(trial.flows));
+      for (int w = 0; w < 12; ++w) {
+        EXPECT_EQ(trial.heard_when_done[w].count(), 12u);
+        // A last line of each piece may be filled in part.
+        const double most = static_cast<double>(plain[w]) * factor;
+        EXPECT_GE(trial.sent[w], most - 1) << ToString(protocol);
+        EXPECT_LE(trial.sent[w], 1.01 * most) << ToString(protocol);
+      }
+    }
+  }
+}
+
+// An empty tree takes NCCL's latency to the nanosecond: the base, and up and down the chain of a
+// node and the levels of nodes.
+TEST(Protocols, OfDoubleTreesTakeTheLatencyOfNcclsModel) {
+  constexpr int64_t kRate = 100'000'000'000'000;
+  const Topology topology =
+      BuildRailOptimised(4, 4, 4, {kRate, 0, 0}, {kRate, 0, 0}, {kRate, 0, 0});
+  const Placement placement = MakePlacement({"packed", 16}, topology);
+  EngineRequest request;
+  request.topology = &topology;
+  request.placement = &placement;
+  for (const auto& [protocol, us] : {std::pair{Protocol::LL, 6.8 + 2 * (3 * 0.6 + 2 * 5.0)},
+                                     {Protocol::LL128, 14 + 2 * (3 * 1.25 + 2 * 8.5)},
+                                     {Protocol::Simple, 8.4 + 2 * (3 * 4.0 + 2 * 14.0)}}) {
+    CollectiveSpec spec = Rings(CollectiveAlgorithm::DoubleTreeAllReduce, 16, 4, 4, 0);
+    spec.protocol = protocol;
+    const TimeNs time = TimeAlone(spec, MakeAnalyticEngine, request).total;
+    EXPECT_EQ(time, std::llround(1000 * us)) << ToString(protocol);
+    EXPECT_EQ(ClosedFormTime(spec, {2, kRate, 0}, request.transport), time) << ToString(protocol);
   }
 }
 
@@ -447,8 +495,9 @@ TEST(Channels, BadInputIsNamed) {
   EXPECT_NE(MessageOf([&] { RailRingsTime(spec, {}, {}); }), "");
   spec.channels = 1;
   spec.protocol = Protocol::LL;
-  EXPECT_EQ(MessageOf([&] { CheckCollective(spec); }),
-            "direct-allreduce: protocol: got 'll'; allowed: none; rings have others");
+  EXPECT_EQ(
+      MessageOf([&] { CheckCollective(spec); }),
+      "direct-allreduce: protocol: got 'll'; allowed: none; rings and double trees have others");
   spec.channels = 2;
   spec.protocol = Protocol::None;
   spec.algorithm = CollectiveAlgorithm::RingAllReduce;
@@ -456,9 +505,10 @@ TEST(Channels, BadInputIsNamed) {
   EXPECT_NE(MessageOf([&] { RailRingsTime(spec, {}, {}); }).find("workers: got '4'"),
             std::string::npos);
   // Candidates without channels are taken as they are.
-  EXPECT_EQ(
-      FastestCollective({CollectiveAlgorithm::DirectAllReduce}, spec, {2, 1000, 0}, {}).algorithm,
-      CollectiveAlgorithm::DirectAllReduce);
+  EXPECT_EQ(FastestCollective({CollectiveAlgorithm::DirectAllReduce}, spec, {2, 1000, 0}, {},
+                              {2, Protocol::LL, {}})
+                .algorithm,
+            CollectiveAlgorithm::DirectAllReduce);
 }
 
 }  // namespace

@@ -285,7 +285,7 @@ TEST(ScatterReduce, OwnersSendPartsOfTheRequantisedSum) {
 
 TEST(Collective, AlgorithmsCarryOnlyTheCallsThatFit) {
   using Algorithms = std::vector<CollectiveAlgorithm>;
-  EXPECT_EQ(AlgorithmsFor(Payload::Sum).size(), 8u);
+  EXPECT_EQ(AlgorithmsFor(Payload::Sum).size(), 9u);
   EXPECT_EQ(AlgorithmsFor(Payload::Exchange),
             (Algorithms{CollectiveAlgorithm::AllToAll, CollectiveAlgorithm::AllToAllV}));
   EXPECT_EQ(AlgorithmsFor(Payload::ScatteredSum),

@@ -48,6 +48,11 @@ inline CollectiveSpec AnySpec(CollectiveAlgorithm algorithm, int workers, int64_
     for (int w = 0; w < workers; ++w) spec.parents.push_back(spec.firstAggregator + 1 + w % 2);
     spec.parents.insert(spec.parents.end(), {-1, spec.firstAggregator, spec.firstAggregator});
   }
+  if (algorithm == CollectiveAlgorithm::NvlsAllReduce) {
+    spec.firstAggregator = workers + 2;
+    spec.parents.assign(workers, spec.firstAggregator);  // nodes of any size share the switch
+    spec.parents.push_back(-1);
+  }
   return spec;
 }
 

@@ -49,7 +49,7 @@ PlacementRequest Summing(int workers, int servers = 0) {
   PlacementRequest request;
   request.workers = workers;
   request.servers = servers;
-  request.aggregation = true;
+  request.aggregation = Aggregation::Tree;
   return request;
 }
 

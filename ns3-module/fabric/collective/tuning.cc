@@ -1,0 +1,320 @@
+#include "tuning.h"
+
+#include "fabric/base/error.h"
+#include "ring-plan.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <map>
+
+namespace legacy::fabric
+{
+
+namespace
+{
+
+constexpr int kModelLl = 0;
+constexpr int kModelLl128 = 1;
+constexpr int kModelSimple = 2;
+
+/// Bandwidths of Hopper in GB/s, by the number of nodes: 1, 2, more.
+using ByNodes = std::array<double, 3>;
+constexpr ByNodes kLlMost = {141.0, 39.0, 20.4}; ///< inside a node: Hopper; else Intel's hosts
+constexpr ByNodes kTreeChannelMost = {38.7, 41.4, 36.0};
+constexpr ByNodes kRingLl128ChannelMost = {36.7, 36.7, 36.7};
+constexpr ByNodes kTreeLl128ChannelMost = {36.7, 36.7, 29.0};
+constexpr ByNodes kNvlsTreeChannelMost = {0, 57.7, 45.5};
+constexpr double kNvlsEfficiency = 0.85;
+
+/// Parts of a tree's bandwidth that short messages reach, by protocol and log2 of 64 byte units.
+constexpr std::array<std::array<double, 23>, 3> kTreeCorrection = {{
+    {1, 1, 1, 1, .9, .8, .7, .7, .7, .7, .6, .5, .4, .4, .5, .6, .7, .8, .9, 1, 1, 1, 1},
+    {1, 1, 1, 1, 1, .9, .8, .8, .8, .7, .6, .6, .6, .6, .6, .6, .8, .9, .9, .9, .9, 1, 1},
+    {.9, .9, .9, .9, .9, .9, .9, .8, .7, .6, .6, .5, .5, .5, .5, .6, .7, .8, .7, .7, .8, .9, .9},
+}};
+
+/// Returns log2, rounded down; 0 for 0.
+int FloorLog2(int64_t value)
+{
+    int log = 0;
+    while (value > 1)
+    {
+        value /= 2;
+        ++log;
+    }
+    return log;
+}
+
+/// An NcclModel is NCCL's model of one collective.
+class NcclModel
+{
+  public:
+    NcclModel(const CollectiveSpec& spec, const NodeLinks& links)
+        : m_spec(spec),
+          m_links(links),
+          m_protocol(static_cast<int>(spec.protocol) - 1),
+          m_workers(static_cast<int>(spec.bytes.size())),
+          m_group(std::clamp(spec.group, 1, m_workers)),
+          m_nodes((m_workers + m_group - 1) / m_group),
+          m_byNodes(std::min(m_nodes, 3) - 1)
+    {
+    }
+
+    std::optional<double> Microseconds() const
+    {
+        switch (m_spec.algorithm)
+        {
+        case CollectiveAlgorithm::RingAllReduce:
+            return Ring(2 * (m_workers - 1), 2 * (m_nodes - 1), m_spec.bytes[0]);
+        case CollectiveAlgorithm::RingAllGather:
+        {
+            const int64_t most = *std::max_element(m_spec.bytes.begin(), m_spec.bytes.end());
+            return Ring(m_workers - 1, m_nodes - 1, most * m_workers);
+        }
+        case CollectiveAlgorithm::RingReduceScatter:
+            return Ring(m_workers - 1, m_nodes - 1, m_spec.bytes[0]);
+        case CollectiveAlgorithm::DoubleTreeAllReduce:
+            return Tree();
+        case CollectiveAlgorithm::NvlsAllReduce:
+            return Nvls();
+        default:
+            return std::nullopt;
+        }
+    }
+
+  private:
+    /// Returns the rate of one channel of a ring or tree inside nodes.
+    double ChannelInside() const
+    {
+        return m_links.inside / m_spec.channels;
+    }
+
+    /// Returns the rate of one channel between nodes, which share a node's links.
+    double ChannelAcross() const
+    {
+        return m_links.rail * std::min(m_links.rails, m_spec.channels) / m_spec.channels;
+    }
+
+    static double Us(TimeNs time)
+    {
+        return 1e-3 * static_cast<double>(time);
+    }
+
+    /// Returns the latency, and the bytes at GB/s.
+    static double Time(double latency, int64_t bytes, double rate)
+    {
+        return latency + static_cast<double>(bytes) / (1000 * rate);
+    }
+
+    /// `bytes` are those of the whole result.
+    double Ring(int steps, int across, int64_t bytes) const
+    {
+        const int channels = m_spec.channels;
+        double bus = m_nodes == 1 ? m_links.inside : channels * ChannelAcross();
+        if (m_nodes > 1 && m_group > 1)
+        {
+            // A worker in G sends a ring's messages to another node, not to its own.
+            bus = std::min(bus, m_links.inside * m_group / (m_group - 1));
+        }
+        if (m_protocol == kModelLl)
+        {
+            bus = std::min(kLlMost[m_byNodes], bus * .5);
+        }
+        if (m_protocol == kModelLl128)
+        {
+            bus = std::min(bus * .92, channels * kRingLl128ChannelMost[m_byNodes]);
+        }
+        const ProtocolCosts costs = RingPlan::CostsFor(m_spec);
+        const double latency =
+            Us(costs.start + (steps - across) * costs.inside + across * costs.across);
+        return Time(latency, bytes, bus * m_workers / steps);
+    }
+
+    double Tree() const
+    {
+        const int channels = m_spec.channels;
+        const double channel = m_group == 1 || m_nodes > 2 ? ChannelAcross() : ChannelInside();
+        double bus = std::min(channels * channel * .92, channels * kTreeChannelMost[m_byNodes]);
+        if (m_protocol == kModelLl)
+        {
+            bus = std::min(bus / 3.8, kLlMost[m_byNodes]);
+        }
+        if (m_protocol == kModelLl128)
+        {
+            bus = std::min(bus * (m_nodes == 1 ? 7.0 / 9 : 120.0 / 128),
+                           channels * kTreeLl128ChannelMost[m_byNodes]);
+        }
+        const int log = FloorLog2(m_spec.bytes[0] >> 6);
+        const auto& correction = kTreeCorrection[m_protocol];
+        bus *= log < static_cast<int>(correction.size()) ? correction[log] : 1;
+        const ProtocolCosts& costs = CostsOf(ProtocolFamily::Tree, m_spec.protocol);
+        const double latency = Us(costs.start + 2 * ((m_workers / m_nodes - 1) * costs.inside +
+                                                     FloorLog2(m_nodes) * costs.across));
+        return Time(latency, m_spec.bytes[0], bus / 2);
+    }
+
+    std::optional<double> Nvls() const
+    {
+        if (m_group < 2 || m_protocol != kModelSimple)
+        {
+            return std::nullopt;
+        }
+        // A channel pulls from all GPUs, and once more through its own.
+        const double inside =
+            m_links.inside / (m_group + 1) * kNvlsEfficiency * (m_group - 1) / m_group * 2;
+        double channel = inside;
+        if (m_nodes > 1)
+        {
+            const double across = m_links.rail * std::min(m_links.rails, m_group) / m_group;
+            channel = std::min(
+                {inside, across * (m_nodes == 2 ? 2 : 1), kNvlsTreeChannelMost[m_byNodes]});
+        }
+        const ProtocolCosts& costs = CostsOf(ProtocolFamily::Nvls, m_spec.protocol);
+        const double latency = Us(costs.start + 2 * FloorLog2(m_nodes) * costs.across);
+        return Time(
+            latency, m_spec.bytes[0], m_group * channel * m_workers / (2 * (m_workers - 1)));
+    }
+
+    const CollectiveSpec& m_spec;
+    const NodeLinks& m_links;
+    int m_protocol;
+    int m_workers;
+    int m_group;
+    int m_nodes;
+    int m_byNodes;
+};
+
+/// Returns the narrowest link of a route.
+DirectedLink NarrowestOf(const Topology& topology, const std::vector<DirectedLink>& route)
+{
+    return *std::min_element(route.begin(),
+                             route.end(),
+                             [&](DirectedLink a, DirectedLink b)
+                             { return topology.MeanRate(a) < topology.MeanRate(b); });
+}
+
+} // namespace
+
+NodeLinks NodeLinksOf(const Topology& topology, const Placement& placement, int group)
+{
+    constexpr double kBitsPerGb = 8e9;
+    const int workers = placement.Workers();
+    const auto rate = [&](DirectedLink link)
+    { return static_cast<double>(topology.MeanRate(link)) / kBitsPerGb; };
+    const auto route = [&](int from, int to)
+    { return topology.Route(placement.hosts[from], placement.hosts[to], 0); };
+    NodeLinks links;
+    group = std::clamp(group, 1, workers);
+    if (group > 1 && placement.hosts[0] != placement.hosts[1])
+    {
+        links.inside = rate(NarrowestOf(topology, route(0, 1)));
+    }
+    std::map<DirectedLink, double> rails;
+    for (int worker = 0; worker < group && group + worker < workers; ++worker)
+    {
+        if (placement.hosts[worker] != placement.hosts[group + worker])
+        {
+            const DirectedLink link = NarrowestOf(topology, route(worker, group + worker));
+            rails.emplace(link, rate(link));
+        }
+    }
+    if (!rails.empty())
+    {
+        double sum = 0;
+        for (const auto& [link, its] : rails)
+        {
+            sum += its;
+        }
+        links.rails = static_cast<int>(rails.size());
+        links.rail = sum / links.rails;
+    }
+    return links;
+}
+
+std::optional<double> NcclMicroseconds(const CollectiveSpec& spec, const NodeLinks& links)
+{
+    CheckCollective(spec);
+    if (spec.protocol == Protocol::None || !TakesProtocols(spec.algorithm))
+    {
+        return std::nullopt;
+    }
+    return spec.bytes.size() == 1 ? 0 : NcclModel(spec, links).Microseconds();
+}
+
+std::optional<NcclChoice> ChooseAsNccl(const std::vector<CollectiveAlgorithm>& candidates,
+                                       CollectiveSpec spec,
+                                       const NodeLinks& links)
+{
+    std::vector<NcclChoice> choices;
+    const int channels = spec.channels;
+    for (CollectiveAlgorithm algorithm : candidates)
+    {
+        for (Protocol protocol : {Protocol::LL, Protocol::LL128, Protocol::Simple})
+        {
+            spec.algorithm = algorithm;
+            if (!TakesProtocol(algorithm, protocol))
+            {
+                continue;
+            }
+            SetChannels(spec, {channels, protocol, links});
+            if (const std::optional<double> time = NcclMicroseconds(spec, links))
+            {
+                choices.push_back({algorithm, protocol, *time, ""});
+            }
+        }
+    }
+    if (choices.empty())
+    {
+        return std::nullopt;
+    }
+    std::stable_sort(choices.begin(),
+                     choices.end(),
+                     [](const auto& a, const auto& b) { return a.microseconds < b.microseconds; });
+    const auto text = [](const NcclChoice& choice)
+    {
+        return std::string(ToString(choice.algorithm)) + " " + ToString(choice.protocol) + " " +
+               FormatTime(std::llround(1000 * choice.microseconds));
+    };
+    NcclChoice best = choices.front();
+    best.reason = text(best) + (choices.size() > 1 ? ", then " + text(choices[1]) : "") +
+                  " by NCCL's cost model";
+    return best;
+}
+
+std::vector<CollectiveAlgorithm> NcclAlgorithms(Payload payload, bool switchesSum)
+{
+    std::vector<CollectiveAlgorithm> algorithms;
+    for (CollectiveAlgorithm algorithm : {CollectiveAlgorithm::DoubleTreeAllReduce,
+                                          CollectiveAlgorithm::RingAllReduce,
+                                          CollectiveAlgorithm::RingAllGather,
+                                          CollectiveAlgorithm::RingReduceScatter,
+                                          CollectiveAlgorithm::NvlsAllReduce})
+    {
+        const bool nvls = algorithm == CollectiveAlgorithm::NvlsAllReduce;
+        if (CanCarry(algorithm, payload) && (switchesSum || !nvls))
+        {
+            algorithms.push_back(algorithm);
+        }
+    }
+    return algorithms;
+}
+
+void SetChannels(CollectiveSpec& spec, const ChannelOptions& options)
+{
+    spec.channels = TakesChannels(spec.algorithm) ? options.channels : 1;
+    spec.protocol = Protocol::None;
+    if (options.protocol)
+    {
+        spec.protocol =
+            TakesProtocol(spec.algorithm, *options.protocol) ? *options.protocol : Protocol::None;
+    }
+    else if (const std::optional<NcclChoice> choice =
+                 ChooseAsNccl({spec.algorithm}, spec, options.links))
+    {
+        spec.protocol = choice->protocol;
+    }
+}
+
+} // namespace legacy::fabric
