@@ -214,9 +214,11 @@ WideTime ClosedForm::AllToAll(int64_t largest) const
     // By index, every NIC sends its message to worker w as number w - 1 or w. The last worker's
     // messages therefore start to arrive when N - 2 others have left, and arrive one by one.
     const int waits = m_spec.order == PeerOrder::Index ? 2 * (m_workers - 2) : m_workers - 2;
-    // A worker sends on as many messages as go over relays for it.
-    const auto relayed = static_cast<int64_t>(RelayPlan(m_spec).Relayed()) / m_workers;
-    return Flow(largest) + (waits + relayed) * Wire(largest) + (relayed > 0 ? Flow(largest) : 0);
+    // A worker sends on as many messages as go over relays for it, those of a node in one.
+    const RelayPlan relays(m_spec);
+    const auto relayed = static_cast<int64_t>(relays.Relayed()) / m_workers;
+    return Flow(largest) + (waits + relayed) * Wire(largest) +
+           (relayed > 0 ? Flow(relays.Joined(0) * largest) : 0);
 }
 
 WideTime ClosedForm::DoubleTree() const

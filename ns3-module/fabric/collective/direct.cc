@@ -8,12 +8,15 @@
 // It has at most `window` messages on their way, so that N^2 flows are never in flight at once.
 //
 // With relays, a message of an exchange that leaves the node goes first to the worker of its node
-// that is on the destination's rail, which sends it on as soon as it has it whole.
+// that is on the destination's rail, which joins all of its node's messages to that destination and
+// sends them as one. `window` counts messages until they are there.
 #include "algorithms.h"
 #include "base.h"
 #include "relays.h"
 
+#include <map>
 #include <numeric>
+#include <utility>
 
 namespace legacy::fabric
 {
@@ -90,18 +93,19 @@ class DirectExchange : public CollectiveBase
     void OnDelivered(const Flow& flow, FlowSink& sink) override
     {
         const uint64_t mark = MarkOf(flow);
+        if (!(mark & kJoined))
+        {
+            --m_state[flow.source].inFlight;
+            SendOn(flow.source, sink);
+        }
         if (mark & kToRelay)
         {
-            const auto to = static_cast<int>(mark >> kDestinationShift & kWorkerBits);
-            Send(flow.destination, to, flow.bytes, (mark & ~kToRelay) | kFromRelay, sink);
+            Join(flow.destination, static_cast<int>(mark >> kDestinationShift), flow.bytes, sink);
             return;
         }
-        const int sender =
-            mark & kFromRelay ? static_cast<int>(mark >> kSenderShift & kWorkerBits) : flow.source;
-        --m_state[sender].inFlight;
-        SendOn(sender, sink);
         const int worker = flow.destination;
-        ++m_state[worker].received[mark & kSecondPhase];
+        m_state[worker].received[mark & kSecondPhase] +=
+            mark & kJoined ? m_relays.Joined(flow.source) : 1;
         if (Started(worker))
         {
             SendOn(worker, sink); // the part that it owns may be complete now
@@ -110,14 +114,18 @@ class DirectExchange : public CollectiveBase
     }
 
   private:
-    /// A mark has the phase. On the two ways over a relay it also has the message's ends, in 20
-    /// bits each.
+    /// A mark has the phase, and on the way to a relay the message's destination.
     static constexpr uint64_t kSecondPhase = 1;
     static constexpr uint64_t kToRelay = 2;
-    static constexpr uint64_t kFromRelay = 4;
-    static constexpr int kSenderShift = 3;
-    static constexpr int kDestinationShift = 23;
-    static constexpr uint64_t kWorkerBits = (1 << 20) - 1;
+    static constexpr uint64_t kJoined = 4;
+    static constexpr int kDestinationShift = 3;
+
+    /// Messages to one destination that wait for others.
+    struct Joining
+    {
+        int64_t bytes = 0;
+        int messages = 0;
+    };
 
     struct State
     {
@@ -142,18 +150,38 @@ class DirectExchange : public CollectiveBase
             const int phase = state.next / m_peers;
             const int to = m_plan.Peer(worker, state.next % m_peers);
             ++state.next;
-            ++state.inFlight;
             const int64_t bytes = m_plan.Bytes(phase, worker, to);
-            const int relay = m_relays.RelayOf(worker, to);
-            if (relay == RelayPlan::kNone)
+            const int joiner = m_relays.JoinerOf(worker, to);
+            if (joiner == worker)
+            {
+                Join(worker, to, bytes, sink);
+                continue;
+            }
+            ++state.inFlight;
+            if (joiner == RelayPlan::kNone)
             {
                 Send(worker, to, bytes, phase, sink);
                 continue;
             }
-            const uint64_t ends = static_cast<uint64_t>(worker) << kSenderShift |
-                                  static_cast<uint64_t>(to) << kDestinationShift;
-            Send(worker, relay, bytes, ends | kToRelay, sink);
+            const uint64_t destination = static_cast<uint64_t>(to) << kDestinationShift;
+            Send(worker, joiner, bytes, destination | kToRelay, sink);
         }
+    }
+
+    /// Joins a message that `joiner` has with others to the same destination, and sends them when
+    /// it has those of its whole node.
+    void Join(int joiner, int to, int64_t bytes, FlowSink& sink)
+    {
+        const auto [entry, added] = m_joining.emplace(std::make_pair(joiner, to), Joining{});
+        Joining& joining = entry->second;
+        joining.bytes += bytes;
+        if (++joining.messages < m_relays.Joined(joiner))
+        {
+            return;
+        }
+        const int64_t all = joining.bytes;
+        m_joining.erase(entry);
+        Send(joiner, to, all, kJoined, sink);
     }
 
     void FinishWhereComplete(int worker, FlowSink& sink)
@@ -170,6 +198,7 @@ class DirectExchange : public CollectiveBase
     const int m_window;
     const int m_peers;
     std::vector<State> m_state;
+    std::map<std::pair<int, int>, Joining> m_joining; ///< by joiner and destination
 };
 
 /// Returns the bytes of each part, summed over the messages of all workers.

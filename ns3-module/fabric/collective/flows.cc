@@ -3,7 +3,6 @@
 #include "double-tree.h"
 #include "nvls-plan.h"
 #include "pieces.h"
-#include "relays.h"
 #include "ring-plan.h"
 
 #include <algorithm>
@@ -97,7 +96,7 @@ double EstimatedFlows(const CollectiveSpec& spec)
         return workers * others;
     case CollectiveAlgorithm::AllToAll:
     case CollectiveAlgorithm::AllToAllV:
-        return workers * others + RelayPlan(spec).Relayed();
+        return workers * others; // a node's messages to a relay and on are as many as without
     case CollectiveAlgorithm::HalvingDoublingAllReduce:
         return HalvingFlows(workers, 2);
     case CollectiveAlgorithm::HalvingReduceScatter:

@@ -3,12 +3,15 @@
 
 #include "collective.h"
 
+#include <algorithm>
+
 namespace legacy::fabric
 {
 
-/// A RelayPlan says over which worker a message goes to another node: the one of the sender's node
-/// with the number of the destination in its own, whose rail is the destination's. A node is
-/// `group` consecutive workers; the last may have fewer.
+/// A RelayPlan says over which worker messages go to another node: the one of the sender's node
+/// with the number of the destination in its own, whose rail is the destination's. It joins the
+/// messages of its node to that destination, its own included, into one. A node is `group`
+/// consecutive workers; the last may have fewer.
 class RelayPlan
 {
   public:
@@ -20,13 +23,26 @@ class RelayPlan
     {
     }
 
-    /// Returns kNone where the message goes directly: inside a node, on the sender's own rail, or
-    /// where the sender's node has no worker of that number.
+    /// Returns the worker that joins the message with others, which may be the sender; kNone where
+    /// the message goes directly: inside a node, or where the sender's node has no worker of that
+    /// number.
+    int JoinerOf(int from, int to) const
+    {
+        const int joiner = from / m_group * m_group + to % m_group;
+        return from / m_group == to / m_group || joiner >= m_workers ? kNone : joiner;
+    }
+
+    /// Returns the worker that sends the message on for its sender; kNone where the sender does.
     int RelayOf(int from, int to) const
     {
-        const int relay = from / m_group * m_group + to % m_group;
-        const bool direct = from / m_group == to / m_group || relay == from || relay >= m_workers;
-        return direct ? kNone : relay;
+        const int joiner = JoinerOf(from, to);
+        return joiner == from ? kNone : joiner;
+    }
+
+    /// Returns the messages that a worker of this one's node joins: one of each worker there.
+    int Joined(int worker) const
+    {
+        return std::min(m_group, m_workers - worker / m_group * m_group);
     }
 
     /// Returns how many of the messages from each worker to each other go over a relay.

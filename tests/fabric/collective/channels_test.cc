@@ -424,8 +424,9 @@ TEST(Protocols, TakeTheTimeOfTheirClosedForm) {
   }
 }
 
-// With relays every message still arrives once, with the bytes that are counted, and no flow
-// changes rails between nodes.
+// With relays every message still arrives once, with the bytes that are counted, no flow changes
+// rails between nodes, and a node sends one message to each destination, which has the bytes of all
+// its workers' messages.
 TEST(Relays, CarryEveryMessageOnTheRailOfItsDestination) {
   for (CollectiveAlgorithm algorithm :
        {CollectiveAlgorithm::AllToAll, CollectiveAlgorithm::AllToAllV}) {
@@ -438,9 +439,12 @@ TEST(Relays, CarryEveryMessageOnTheRailOfItsDestination) {
           spec.relays = true;
           Trial trial;
           trial.relays = true;
+          std::map<std::pair<int, int>, std::vector<int64_t>> crossing;  // by node and destination
           trial.on_send = [&](const Flow& flow) {
             const bool crosses = flow.source / group != flow.destination / group;
-            if (crosses && workers % group == 0) {
+            if (!crosses) return;
+            crossing[{flow.source / group, flow.destination}].push_back(flow.bytes);
+            if (workers % group == 0) {
               EXPECT_EQ(flow.source % group, flow.destination % group);
             }
           };
@@ -448,6 +452,19 @@ TEST(Relays, CarryEveryMessageOnTheRailOfItsDestination) {
           EXPECT_EQ(EstimatedFlows(spec), static_cast<double>(trial.flows));
           for (int w = 0; w < workers; ++w) {
             EXPECT_EQ(trial.heard_when_done[w].count(), static_cast<size_t>(workers));
+          }
+          for (const auto& [way, messages] : crossing) {
+            const auto [node, to] = way;
+            const int first = node * group;
+            const int size = std::min(group, workers - first);
+            const bool joined = to % group < size;
+            EXPECT_EQ(messages.size(), joined ? 1u : static_cast<size_t>(size));
+            int64_t bytes = 0;
+            for (int from = first; from < first + size; ++from) {
+              bytes += spec.pairBytes.empty() ? 1001 / workers + (to < 1001 % workers ? 1 : 0)
+                                              : spec.pairBytes[from * workers + to];
+            }
+            EXPECT_EQ(std::accumulate(messages.begin(), messages.end(), int64_t{0}), bytes);
           }
         }
       }
