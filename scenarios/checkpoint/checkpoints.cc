@@ -22,6 +22,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* kFilePrefix = "checkpoint-";
 constexpr const char* kFilesSection = "files";
+constexpr const char* kFormatSection = "format";
 
 // A GrowingFile is a file of the run, with its length at the checkpoint.
 struct GrowingFile {
@@ -45,6 +46,23 @@ std::vector<GrowingFile> FilesOf(const SectionFile& checkpoint) {
     throw Error(checkpoint.path().string() + ": names a file outside of the run: " + file.name);
   }
   return files;
+}
+
+// Throws Error unless the checkpoint has the format that this program reads. Those of versions that
+// knew no formats have none.
+void CheckFormat(const SectionFile& checkpoint) {
+  uint64_t format = 1;
+  if (checkpoint.Has(kFormatSection)) {
+    StateReader in(checkpoint.Get(kFormatSection));
+    format = in.Number();
+    in.ExpectEnd();
+  }
+  if (format == kCheckpointFormat) return;
+  throw Error(checkpoint.path().string() + ": checkpoint of another version of this program",
+              "format " + std::to_string(format),
+              "format " + std::to_string(kCheckpointFormat) +
+                  "; resume the run with the version that wrote it, or begin again in another "
+                  "folder");
 }
 
 }  // namespace
@@ -100,6 +118,10 @@ bool Checkpoints::Write(const std::vector<fs::path>& files,
     StateWriter state;
     ToArchive(state, lengths);
     out.Write(state.Take());
+    out.Begin(kFormatSection);
+    StateWriter format;
+    format.Number(kCheckpointFormat);
+    out.Write(format.Take());
     write(out);
     out.Finish();
     written = true;
@@ -116,15 +138,18 @@ bool Checkpoints::Write(const std::vector<fs::path>& files,
 std::unique_ptr<SectionFile> Checkpoints::Newest() {
   std::vector<int64_t> numbers = Numbers();
   for (auto number = numbers.rbegin(); number != numbers.rend(); ++number) {
+    std::unique_ptr<SectionFile> checkpoint;
     try {
-      auto checkpoint = std::make_unique<SectionFile>(PathOf(*number));
+      checkpoint = std::make_unique<SectionFile>(PathOf(*number));
       CheckFiles(*checkpoint);
-      return checkpoint;
     } catch (const Error& error) {
       std::fprintf(log_, "warning: %s; %s\n", error.what(),
                    number + 1 == numbers.rend() ? "there is no other checkpoint"
                                                 : "the checkpoint before it is used");
+      continue;
     }
+    CheckFormat(*checkpoint);
+    return checkpoint;
   }
   return nullptr;
 }

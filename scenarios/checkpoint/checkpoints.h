@@ -1,6 +1,9 @@
 // The checkpoints of a run directory lie in its folder checkpoints/, the newest two of them. Each
 // is a section file (base/section_file.h), and says how long every file of the run was that grows.
 // docs/checkpoints.md describes when they are written and how a run goes on from one.
+//
+// Fields of states have no names in a checkpoint, so that one is read by the version alone that
+// wrote it: each says in which format it is.
 #pragma once
 
 #include <chrono>
@@ -17,6 +20,10 @@
 #include "base/section_file.h"
 
 namespace legacy {
+
+// The format of checkpoints and journals. It changes with any field of a state (fields.h, archive.h
+// and what Save of trainings, exchanges and learners write) that is new, gone or elsewhere.
+inline constexpr uint64_t kCheckpointFormat = 2;
 
 // The folder of checkpoints in a run directory.
 inline constexpr const char* kCheckpointFolder = "checkpoints";
@@ -59,7 +66,7 @@ class Checkpoints {
              const std::function<void(SectionWriter&)>& write);
 
   // Returns the newest checkpoint that is whole, or null where there is none. `log` gets a sentence
-  // for each that is refused.
+  // for each that is refused. Throws Error where it has another format than kCheckpointFormat.
   std::unique_ptr<SectionFile> Newest();
   // Cuts the files of the run back to the checkpoint.
   void CutBack(const SectionFile& checkpoint) const;

@@ -279,7 +279,7 @@ Experiment ParseExperiment(const OptionValues& values,
   e.window = reader.Int("window", 1, 65536);
   e.root = reader.Int("root", 0, e.Workers() - 1);
   e.group = reader.Int("group", 0, 65536);
-  e.channels = reader.Int("channels", 1, fabric::kMostChannels);
+  e.channels = reader.Int("channels", 0, fabric::kMostChannels);
   if (e.channels > 1 && e.algorithm && !fabric::TakesChannels(*e.algorithm)) {
     throw Error("--channels", values.at("channels"),
                 "1 beside --collective=" + values.at("collective") +
@@ -334,7 +334,7 @@ fabric::CollectiveSpec SpecOf(const Experiment& e, CollectiveAlgorithm algorithm
   spec.bytes = parts(e.bytes);
   spec.pullBytes = part(PullBytes(e));
   spec.servers = std::max<int>(1, static_cast<int>(network.placement.servers.size()));
-  spec.group = e.group > 0 ? e.group : WorkersOfFirstSwitch(network);
+  spec.group = network.placement.node;
   spec.sumBytes = parts(SumBytes(e, algorithm));
   if (algorithm == CollectiveAlgorithm::AllToAllV) {
     spec.pairBytes = parts(e.pair_bytes.empty() ? EvenByteMatrix(e.bytes) : e.pair_bytes);
@@ -346,7 +346,7 @@ fabric::CollectiveSpec SpecOf(const Experiment& e, CollectiveAlgorithm algorithm
       static_cast<int>(network.placement.hosts.size() + network.placement.servers.size());
   spec.pieceBytes = e.piece_bytes;
   spec.window = e.window;
-  fabric::ChannelOptions channels{e.channels, e.protocol, {}};
+  fabric::ChannelOptions channels{ChannelsOf(e.channels, network), e.protocol, {}};
   if (!e.protocol) {
     channels.links = fabric::NodeLinksOf(network.topology, network.placement, spec.group);
   }

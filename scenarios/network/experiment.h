@@ -43,8 +43,8 @@ struct Experiment {
   int64_t piece_bytes = 0;
   int window = 64;
   int root = 0;
-  int group = 0;     // workers of a group; 0: those on the first worker's switch
-  int channels = 1;  // rings at once, of algorithms that take several
+  int group = 0;     // workers of a group; 0: PlacementRequest::node says which
+  int channels = 0;  // rings at once, of algorithms that take several; 0: those of the file, or 1
   // Protocol of the algorithms that have one; nullopt: the one that NCCL takes.
   std::optional<fabric::Protocol> protocol = fabric::Protocol::None;
   int servers = 1;

@@ -72,7 +72,7 @@ void ChooseLikeNccl(PreparedExperiment& prepared) {
   const bool sums = network != nullptr;
   if (!sums) network = BuildNetwork(NetworkFor(e, usual));
   fabric::CollectiveSpec spec = SpecOf(e, usual, *network, 0);
-  spec.channels = e.channels;
+  spec.channels = ChannelsOf(e.channels, *network);
   const auto choice =
       fabric::ChooseAsNccl(fabric::NcclAlgorithms(payload, sums), spec,
                            fabric::NodeLinksOf(network->topology, network->placement, spec.group));

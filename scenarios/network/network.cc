@@ -1,11 +1,13 @@
 #include "scenarios/network/network.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <mutex>
 #include <set>
 
 #include "base/parse.h"
+#include "ns3-module/fabric/collective/collective.h"
 #include "ns3-module/fabric/roce/buffers.h"
 
 namespace legacy {
@@ -37,6 +39,8 @@ std::unique_ptr<Network> BuildNetwork(const NetworkRequest& request) {
   SayAssumed(topology.text, imported.report);
   network->topology = std::move(imported.topology);
   network->demands = std::move(imported.demands);
+  network->channels = imported.channels;
+  placement.server = imported.server;
   if (placement.workers == 0) {
     placement.workers = static_cast<int>(network->topology.Hosts().size());
   }
@@ -66,8 +70,8 @@ void MakeReady(Network& network, const NetworkRequest& request) {
   network.request.seed = request.seed;
 }
 
-int WorkersOfFirstSwitch(const Network& network) {
-  return fabric::WorkersOfFirstSwitch(network.topology, network.placement);
+int ChannelsOf(int channels, const Network& network) {
+  return channels > 0 ? channels : std::clamp(network.channels, 1, fabric::kMostChannels);
 }
 
 void TryEngine(const fabric::EngineFactory& factory, const Network& network) {

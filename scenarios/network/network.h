@@ -28,6 +28,7 @@ struct Network {
   fabric::Topology topology;
   fabric::Placement placement;
   std::vector<fabric::Demand> demands;            // of the topology's file
+  int channels = 0;                               // of the topology's file; 0: it has none
   std::unique_ptr<BackgroundTraffic> background;  // nullptr: none
   fabric::EngineRequest request;                  // points at those above
 
@@ -43,8 +44,8 @@ std::unique_ptr<Network> BuildNetwork(const NetworkRequest& request);
 // seed and background traffic.
 void MakeReady(Network& network, const NetworkRequest& request);
 
-// Returns how many of the first workers are connected to the same switch.
-int WorkersOfFirstSwitch(const Network& network);
+// Returns `channels`, or where that is 0 those of the topology's file, else 1.
+int ChannelsOf(int channels, const Network& network);
 
 // Throws what the engine refuses (such as ns-3 attributes) now, not after the first step.
 void TryEngine(const fabric::EngineFactory& factory, const Network& network);

@@ -100,20 +100,24 @@ std::vector<NetworkOption> CollectiveOptions() {
        false},
       {"pxn", kText, "on|off", "off", group,
        "send messages of all-to-all or all-to-allv to other nodes over the worker of the sender's "
-       "node on the destination's rail, as NCCL's PXN; nodes have --group workers",
+       "node on the destination's rail, which joins those to one destination, as NCCL's PXN; nodes "
+       "have --group workers",
        false},
       {"buckets", kInteger, "N", "1", group,
        "number of pieces of the message that are in flight at once; piece i is ready after (i+1)/N "
        "of --compute"},
       {"group", kInteger, "N", "0", group,
-       "number of workers per group of hierarchical algorithms and per node of several channels; "
-       "0: as many as share the first worker's switch"},
-      {"channels", kInteger, "N", "1", group,
+       "number of workers per group of hierarchical algorithms and per node of channels, NVLS and "
+       "relays; 0: the GPUs of a server where the topology's file says so, else as many as share "
+       "the first worker's switch"},
+      {"channels", kInteger, "N", "0", group,
        "number of rings or double trees at once, each with a part of the message, which are "
-       "rotated over the workers of a node (docs/network.md)"},
-      {"protocol", kText, "none|ll|ll128|simple", "none", group,
-       "protocol by which workers of a ring pass messages on, with NCCL's costs of each message "
-       "(docs/network.md)"},
+       "rotated over the workers of a node (docs/network.md); 0: the GPUs of a server where the "
+       "topology's file has SimAI's header, else 1"},
+      {"protocol", kText, "none|ll|ll128|simple|auto", "none", group,
+       "protocol by which workers of rings, double trees and NVLS pass messages on, with NCCL's "
+       "costs of each message; auto: the one that NCCL takes, with --collective=auto the algorithm "
+       "too (docs/network.md)"},
       {"servers", kInteger, "N", "4", group, "number of servers of sharded-parameter-server"},
       {"colocated", kText, "on|off", "off", group, "place servers on the workers' hosts"},
       {"pull-bytes", kBytes, "BYTES", "", group,

@@ -101,15 +101,19 @@ std::vector<ScenarioOption> OptionsOfNetwork() {
                                      "; auto: the fastest on an idle fabric"),
       Integer<&Scenario::group, 0>("network.group", "--group",
                                    "number of workers per group of hierarchical algorithms and "
-                                   "per node of several channels; 0: as many as share the first "
+                                   "per node of channels and NVLS; 0: the GPUs of a server where "
+                                   "the topology's file says so, else as many as share the first "
                                    "worker's switch"),
-      Integer<&Scenario::channels, 1, fabric::kMostChannels>(
+      Integer<&Scenario::channels, 0, fabric::kMostChannels>(
           "network.channels", "--channels",
           "number of rings or double trees at once, each with a part of the message, which are "
-          "rotated over the workers of a node (docs/network.md)"),
-      Text<&Scenario::protocol>("network.protocol", "--protocol", "none|ll|ll128|simple",
-                                "protocol by which workers of a ring pass messages on, with NCCL's "
-                                "costs of each message (docs/network.md)"),
+          "rotated over the workers of a node (docs/network.md); 0: the GPUs of a server where the "
+          "topology's file has SimAI's header, else 1"),
+      Text<&Scenario::protocol>(
+          "network.protocol", "--protocol", "none|ll|ll128|simple|auto",
+          "protocol by which workers of rings, double trees and NVLS pass messages on, with NCCL's "
+          "costs of each message; auto: the one that NCCL takes, with --allreduce=auto the "
+          "algorithm too (docs/network.md)"),
       Integer<&Scenario::servers, 1>("network.servers", "--servers",
                                      "number of servers of the sharded parameter server"),
       Text<&Scenario::pull>("network.pull", "--pull", "union|dense",

@@ -154,8 +154,8 @@ struct Scenario {
   Parsed<ParseTransfer> aggregation = "collective";
   Parsed<ParseAllReduce> allreduce = "ring-allreduce";  // algorithm of linear messages
   Parsed<ParseAllGather> allgather = "ring-allgather";  // algorithm of other messages
-  int group = 0;     // workers of a group in hierarchical algorithms; 0: those that share a switch
-  int channels = 1;  // rings at once, in algorithms that take several
+  int group = 0;     // workers of a node; 0: of a server or, else, those that share a switch
+  int channels = 0;  // rings at once, in algorithms that take several; 0: those of the file, or 1
   Parsed<fabric::ParseProtocol> protocol = "none";  // of the same algorithms
   int servers = 4;                                  // servers of a sharded parameter server
   Parsed<ParsePull> pull = "union";                 // what is pulled from a server

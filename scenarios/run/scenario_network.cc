@@ -77,8 +77,8 @@ TransferOptions TransfersOf(const Scenario& scenario, const Network& network) {
   options.pull = *scenario.pull;
   options.all_reduce = *scenario.allreduce;
   options.all_gather = *scenario.allgather;
-  options.group = scenario.group > 0 ? scenario.group : WorkersOfFirstSwitch(network);
-  options.channels = {scenario.channels, *scenario.protocol, {}};
+  options.group = network.placement.node;
+  options.channels = {ChannelsOf(scenario.channels, network), *scenario.protocol, {}};
   if (!options.channels.protocol) {
     options.channels.links =
         fabric::NodeLinksOf(network.topology, network.placement, options.group);

@@ -59,14 +59,59 @@ TEST(Experiment, ChannelsFindTheNodesOfSimAiFiles) {
   for (int gpu = 0; gpu < 8; ++gpu) file << gpu << " " << 10 + gpu % 4 << " 10Gbps 1us 0\n";
   for (int rail = 10; rail < 14; ++rail) file << rail << " 14 10Gbps 1us 0\n";
   file.close();
-  const auto time = [](const std::string& topology) {
-    const Experiment experiment =
-        ExperimentWith({{"workers", "8"}, {"bytes", "8MB"}, {"channels", "4"}, {"topo", topology}});
+  const auto time = [](const std::string& topology, const std::string& channels) {
+    const Experiment experiment = ExperimentWith(
+        {{"workers", "8"}, {"bytes", "8MB"}, {"channels", channels}, {"topo", topology}});
     const auto network = BuildNetwork(NetworkFor(experiment, *experiment.algorithm));
     EXPECT_EQ(SpecOf(experiment, *experiment.algorithm, *network, 0).group, 4);
+    EXPECT_EQ(SpecOf(experiment, *experiment.algorithm, *network, 0).channels, 4);
     return Measure(Prepare(experiment), {}).front().Time();
   };
-  EXPECT_EQ(time(path), time("rail-optimised:nodes=2,gpus=4,spines=1,node.rate=80Gbps"));
+  // The header says how many GPUs a server has: group and channels follow, also where the links to
+  // the rails come first.
+  const std::string rails_first = OwnFile("rails-first.topo");
+  std::ofstream other(rails_first);
+  other << "15 4 2 5 20 H100\n8 9 10 11 12 13 14\n";
+  for (int gpu = 0; gpu < 8; ++gpu) other << gpu << " " << 10 + gpu % 4 << " 10Gbps 1us 0\n";
+  for (int gpu = 0; gpu < 8; ++gpu) other << gpu << " " << 8 + gpu / 4 << " 80Gbps 1us 0\n";
+  for (int rail = 10; rail < 14; ++rail) other << rail << " 14 10Gbps 1us 0\n";
+  other.close();
+  const fabric::TimeNs named = time("rail-optimised:nodes=2,gpus=4,spines=1,node.rate=80Gbps", "4");
+  EXPECT_EQ(time(path, "4"), named);
+  EXPECT_EQ(time(path, "0"), named);
+  EXPECT_EQ(time(rails_first, "0"), named);
+  // NVLS finds the servers' switches.
+  const Experiment nvls = ExperimentWith({{"workers", "8"},
+                                          {"bytes", "8MB"},
+                                          {"collective", "nvls-allreduce"},
+                                          {"topo", rails_first}});
+  const auto network = BuildNetwork(NetworkFor(nvls, *nvls.algorithm));
+  EXPECT_EQ(network->topology.NodeName(network->placement.aggregators.at(1)), "switch9");
+}
+
+// ASTRA-sim's first dimension is a server's, whose switch is next to the GPUs' routers; the second
+// one has a rail for each of them.
+TEST(Experiment, NodesAreThoseOfAstraSimsFirstDimension) {
+  const std::string path = OwnFile("rails.yml");
+  std::ofstream(path) << "topology: [ Switch, Switch ]\nnpus_count: [ 4, 2 ]\n"
+                         "bandwidth: [ 100.0, 12.5 ]\nlatency: [ 500, 1000 ]\n";
+  const Experiment e = ExperimentWith({{"workers", "8"},
+                                       {"bytes", "8MB"},
+                                       {"collective", "nvls-allreduce"},
+                                       {"topo", "astra-sim:" + path}});
+  const auto network = BuildNetwork(NetworkFor(e, *e.algorithm));
+  const fabric::CollectiveSpec nvls = SpecOf(e, *e.algorithm, *network, 0);
+  EXPECT_EQ(nvls.group, 4);
+  EXPECT_EQ(network->placement.aggregators.size(), 2u);
+  // A GPU's router sends 5/4 of the message to the server's switch, and a quarter over its rail.
+  const fabric::StepTiming timing = Measure(Prepare(e), {}).front().timing;
+  EXPECT_GT(timing.total, 5 * 8'000'000 / 4 / 100);
+  const Experiment rings = ExperimentWith(
+      {{"workers", "8"}, {"bytes", "8MB"}, {"channels", "4"}, {"topo", "astra-sim:" + path}});
+  const Experiment one =
+      ExperimentWith({{"workers", "8"}, {"bytes", "8MB"}, {"topo", "astra-sim:" + path}});
+  EXPECT_EQ(SpecOf(one, *one.algorithm, *network, 0).channels, 1);
+  EXPECT_GT(Measure(Prepare(one), {}).front().Time(), Measure(Prepare(rings), {}).front().Time());
 }
 
 // Channels, protocols and relays are the same flows at every fidelity: as many, over the same
@@ -170,7 +215,7 @@ TEST(Experiment, ServersAndAggregatorsExistWhereTheyAreNeeded) {
                                                                                       : 0;
     EXPECT_EQ(network->placement.servers.size(), servers) << fabric::ToString(algorithm);
     EXPECT_EQ(!network->placement.aggregators.empty(),
-              algorithm == CollectiveAlgorithm::InNetworkAllReduce);
+              fabric::AggregationOf(algorithm) != fabric::Aggregation::None);
   }
 }
 

@@ -31,15 +31,18 @@
 //                      last A/r
 //   direct           = T + (N - 2) W/r            one phase; a second one starts after
 //                                                 max((N-1) (W+A)/r, T + (N-2) W/r + A/r)
-//   all-to-all with relays: T more, and W/r for each message that a worker sends on; an estimate
+//   all-to-all with relays: T of a node's joined messages more, and W/r for each message that a
+//                      worker sends on; an estimate
 //   hierarchical     = rounds of three rings, each round T + A/r, without the last A/r
 //   sharded server   = (T + (m - 1) W/r) + A/r + (T' + (m - 1) W'/r) of shards, m = max(N, S)
 //   sparse tree      = sum over its levels of (T + A/r), then the broadcast
 //   in-network       = 2 T1 + (K A + (K - 1) W)/r  K pieces; T1 of one piece, on half of the links
-//   NVLS             = 4 T1 + ((H + 1) P - 2) (W + A)/r + 2 D (T' + W'/r) + n (K - 1) (W' + A')/r
-//                      H heads, P pieces of each of them, K in each tree over nodes, D levels of
-//                      nodes, n neighbours of the busiest node; W' without a protocol's lines. This
-//                      is an estimate, as that of the double tree
+//   NVLS             = 4 T1 + ((H + 1) P + S - 3) (W + A)/r + 2 D (T' + W'/r)
+//                      + n (K - 1) (W' + A')/r
+//                      H heads with P pieces each, in S streams (one for each tree over the nodes)
+//                      of K pieces; T1 of one piece on half of the links; D levels of nodes, n
+//                      neighbours of the busiest node; W' without a protocol's lines. This is an
+//                      estimate: the analytic engine takes 0.79 to 1.24 of it on a star
 //   double tree      = 2 D (T + W/r) + 4 (K - 1) (W + A)/r
 //                      D levels of two children, K pieces in each tree; an inner node sends and
 //                      ACKs four pieces for each pair of pieces. This is an estimate: the analytic
@@ -95,8 +98,9 @@ RailRingsTime(const CollectiveSpec& spec, const NodePaths& paths, const Transpor
 
 /// Returns the closed form of an NVLS all-reduce on an idle fabric of nodes of `spec.group`
 /// workers, each of which has a rail: what the first piece takes, and then the longer of two times,
-/// that of a worker's link inside the node and that of the busiest rail. The engines take 0.85
-/// to 1.1 of it. Throws Error on an invalid spec, another algorithm, or a single worker.
+/// that of a worker's link inside the node and that of the busiest rail. The analytic and flow
+/// engines take 0.8 to 1.12 of it. Throws Error on an invalid spec, another algorithm, or a single
+/// worker.
 TimeNs RailNvlsTime(const CollectiveSpec& spec, const NodePaths& paths, const Transport& transport);
 
 /// Return the closed forms of four algorithms. `bytes` are those of each worker; the time is 0 for

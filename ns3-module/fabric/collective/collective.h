@@ -135,7 +135,8 @@ struct CollectiveSpec
     std::vector<int64_t> pairBytes;
     PeerOrder order = PeerOrder::Rotated; ///< all-to-all and all-to-allv
     /// All-to-all and all-to-allv: messages to another node go over the worker of the sender's node
-    /// (of `group` workers) that is on the destination's rail.
+    /// (of `group` workers) that is on the destination's rail, which joins those of its node to one
+    /// destination.
     bool relays = false;
     /// Pipelined algorithms (double tree, in-network, NVLS): bytes of a piece. 0: about 16 pieces,
     /// of 16 KiB to 1 MiB.

@@ -66,6 +66,7 @@ class AstraSimFile
             AddDimension(dimension, static_cast<int>(step));
             step *= dimension.npus;
         }
+        m_result.server = m_dimensions.size() > 1 ? m_dimensions[0].npus : 0;
         m_result.topology.SetName(OneLine(std::filesystem::path(m_path).stem().string()));
         return std::move(m_result);
     }

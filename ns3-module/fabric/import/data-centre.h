@@ -35,8 +35,9 @@ ImportedTopology ReadHtsimFile(const std::string& path, const LinkDefaults& defa
 /// NPU i becomes host i; along a dimension, those that differ in this coordinate alone (the first
 /// one counts fastest) are linked in a ring, every two, or by a switch. A host is at a router of
 /// its own, as hosts do not forward; its line is as fast as all links of the router together,
-/// without a delay. With the single dimension Switch there are no routers. `options` has unit: GB
-/// (10^9 bytes) or GiB (2^30). Throws Error with file, line and column.
+/// without a delay. With the single dimension Switch there are no routers. Of several dimensions
+/// the first one is a server's. `options` has unit: GB (10^9 bytes) or GiB (2^30). Throws Error
+/// with file, line and column.
 ImportedTopology
 ReadAstraSimFile(const std::string& path, Settings& options, const LinkDefaults& defaults);
 

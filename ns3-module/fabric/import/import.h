@@ -75,6 +75,8 @@ struct ImportedTopology
     Topology topology;
     ImportReport report;
     std::vector<Demand> demands; ///< in the order of the file; empty for formats without any
+    int server = 0;              ///< consecutive hosts (GPUs) of a server; 0: the file does not say
+    int channels = 0;            ///< rings that use all NICs of a server, where the file has them
 };
 
 } // namespace legacy::fabric

@@ -123,7 +123,10 @@ ImportedTopology FromText(NamedFile& file, const TopologyRequest& request)
     {
         return ReadHtsimFile(file.path, DefaultsOf(request));
     }
-    return {ReadHpccText(file.path, std::move(text)), {}, {}};
+    ImportedTopology imported;
+    imported.topology = ReadHpccText(file.path, std::move(text), &imported.server);
+    imported.channels = imported.server;
+    return imported;
 }
 
 constexpr const char* kMapOptions =

@@ -81,7 +81,8 @@ std::variant<Settings, Topology> ReadYamlFile(const std::string& path,
 
 /// Reads a file in HPCC's format. Throws Error likewise, and on counts that are wrong.
 Topology ReadHpccFile(const std::string& path);
-/// Reads it from a text; `path` is for messages.
-Topology ReadHpccText(const std::string& path, std::string text);
+/// Reads it from a text; `path` is for messages. `server` is set to the GPUs of a server, which
+/// SimAI's header says, and to 0 where the header is HPCC's; it may be null.
+Topology ReadHpccText(const std::string& path, std::string text, int* server = nullptr);
 
 } // namespace legacy::fabric

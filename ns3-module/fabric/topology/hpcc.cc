@@ -57,6 +57,12 @@ class HpccFile
         return m_builder.Finish(m_path);
     }
 
+    /// Returns the GPUs of a server, 0 where the header does not say.
+    int Server() const
+    {
+        return m_server;
+    }
+
   private:
     /// Reads the first line, HPCC's or SimAI's, and the numbers of the switches. SimAI's has six
     /// words: nodes, GPUs of a server, NVSwitches, other switches, links, and the GPU's type. The
@@ -75,7 +81,7 @@ class HpccFile
             return;
         }
         m_nodes = m_lines.Integer(0, "nodes", 1, kMaxHpccNodes);
-        m_lines.Integer(1, "GPUs of a server", 1, m_nodes);
+        m_server = m_lines.Integer(1, "GPUs of a server", 1, m_nodes);
         const int nvSwitches = m_lines.Integer(2, "NVSwitches", 0, m_nodes - 1);
         const int switches = m_lines.Integer(3, "switches", 0, m_nodes - 1 - nvSwitches);
         ReadSwitches(nvSwitches + switches,
@@ -176,6 +182,7 @@ class HpccFile
     WordLines m_lines;
     int m_nodes = 0;
     int m_linkCount = 0;
+    int m_server = 0;
     std::map<int, std::string> m_switchLocations;      ///< locations by number in the file
     std::vector<std::pair<Link, std::string>> m_links; ///< links with their locations
     std::vector<int> m_node;                           ///< nodes by number in the file
@@ -189,9 +196,15 @@ Topology ReadHpccFile(const std::string& path)
     return ReadHpccText(path, ReadText(path));
 }
 
-Topology ReadHpccText(const std::string& path, std::string text)
+Topology ReadHpccText(const std::string& path, std::string text, int* server)
 {
-    return HpccFile(path, std::move(text)).Read();
+    HpccFile file(path, std::move(text));
+    Topology topology = file.Read();
+    if (server != nullptr)
+    {
+        *server = file.Server();
+    }
+    return topology;
 }
 
 } // namespace legacy::fabric

@@ -188,20 +188,62 @@ void AddAggregators(const Topology& topology, Placement& placement)
     }
 }
 
-/// Returns the first switch that all hosts from `begin` to before `end` have a link to.
-int SharedSwitch(const Topology& topology, const std::vector<int>& hosts, int begin, int end)
+/// Returns how many of the first workers are on one server, or have the same first switch.
+int FirstNode(const PlacementRequest& request,
+              const Topology& topology,
+              const std::vector<int>& hosts)
 {
-    for (DirectedLink link : topology.Out(hosts[begin]))
+    const std::vector<int>& all = topology.Hosts();
+    const auto place = [&](int host)
+    {
+        return request.server > 0
+                   ? static_cast<int>(std::lower_bound(all.begin(), all.end(), host) -
+                                      all.begin()) /
+                         request.server
+               : topology.Out(host).empty() ? host
+                                            : topology.To(topology.Out(host).front());
+    };
+    const auto other = std::find_if(
+        hosts.begin(), hosts.end(), [&](int host) { return place(host) != place(hosts[0]); });
+    return static_cast<int>(other - hosts.begin());
+}
+
+/// Returns the switches that a host is linked to. A router of a host alone counts with those that
+/// it is linked to.
+std::vector<int> SwitchesNextTo(const Topology& topology, int host)
+{
+    std::vector<int> switches;
+    for (DirectedLink link : topology.Out(host))
     {
         const int node = topology.To(link);
-        const auto linked = [&](int host)
+        switches.push_back(node);
+        const auto& out = topology.Out(node);
+        const auto hosts =
+            std::count_if(out.begin(),
+                          out.end(),
+                          [&](DirectedLink its) { return topology.IsHost(topology.To(its)); });
+        for (DirectedLink further : out)
         {
-            const auto& out = topology.Out(host);
-            return std::any_of(
-                out.begin(), out.end(), [&](DirectedLink its) { return topology.To(its) == node; });
+            if (hosts == 1 && !topology.IsHost(topology.To(further)))
+            {
+                switches.push_back(topology.To(further));
+            }
+        }
+    }
+    return switches;
+}
+
+/// Returns the first switch that all hosts from `begin` to before `end` are next to.
+int SharedSwitch(const Topology& topology, const std::vector<int>& hosts, int begin, int end)
+{
+    for (int node : SwitchesNextTo(topology, hosts[begin]))
+    {
+        const auto next = [&](int host)
+        {
+            const std::vector<int> its = SwitchesNextTo(topology, host);
+            return std::find(its.begin(), its.end(), node) != its.end();
         };
-        if (!topology.IsHost(node) &&
-            std::all_of(hosts.begin() + begin, hosts.begin() + end, linked))
+        if (!topology.IsHost(node) && std::all_of(hosts.begin() + begin, hosts.begin() + end, next))
         {
             return node;
         }
@@ -212,10 +254,10 @@ int SharedSwitch(const Topology& topology, const std::vector<int>& hosts, int be
 }
 
 /// Makes the switches of nodes aggregators. A worker that is alone in its node needs none.
-void AddNodeSwitches(const Topology& topology, int node, Placement& placement)
+void AddNodeSwitches(const Topology& topology, Placement& placement)
 {
     const int workers = placement.Workers();
-    node = std::min(node > 0 ? node : WorkersOfFirstSwitch(topology, placement), workers);
+    const int node = placement.node;
     std::map<int, int> endpoint; // endpoint of each switch
     for (int first = 0; first < workers; first += node)
     {
@@ -237,18 +279,6 @@ void AddNodeSwitches(const Topology& topology, int node, Placement& placement)
 }
 
 } // namespace
-
-int WorkersOfFirstSwitch(const Topology& topology, const Placement& placement)
-{
-    const auto switchOf = [&](int worker)
-    { return topology.To(topology.Out(placement.hosts[worker]).front()); };
-    int group = 1;
-    while (group < placement.Workers() && switchOf(group) == switchOf(0))
-    {
-        ++group;
-    }
-    return group;
-}
 
 int Placement::NodeOf(int endpoint) const
 {
@@ -307,13 +337,15 @@ Placement MakePlacement(const PlacementRequest& request, const Topology& topolog
     }
     order.resize(workers);
     placement.hosts = std::move(order);
+    placement.node = std::min(
+        request.node > 0 ? request.node : FirstNode(request, topology, placement.hosts), workers);
     if (request.aggregation == Aggregation::Tree)
     {
         AddAggregators(topology, placement);
     }
     if (request.aggregation == Aggregation::Nodes)
     {
-        AddNodeSwitches(topology, request.node, placement);
+        AddNodeSwitches(topology, placement);
     }
     return placement;
 }

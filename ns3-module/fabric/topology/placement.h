@@ -22,6 +22,7 @@ struct Placement
     /// For each worker and then each aggregator, the endpoint of the aggregator above it, -1 at the
     /// root. Empty without aggregators.
     std::vector<int> parents;
+    int node = 1; ///< consecutive workers of a node
 
     int Workers() const
     {
@@ -64,18 +65,15 @@ struct PlacementRequest
     /// hosts in the same order.
     bool colocated = false;
     Aggregation aggregation = Aggregation::None;
-    /// Consecutive workers of a node; the last may have fewer. 0: those on the first worker's
-    /// switch (WorkersOfFirstSwitch).
+    /// Consecutive workers of a node; the last may have fewer. 0: as many of the first workers as
+    /// are on one server, or where nothing is known of servers, as have the same first switch.
     int node = 0;
+    int server = 0; ///< consecutive hosts of a server; 0: unknown
     /// Nodes of the workers' hosts, one for each; empty: `text` says where they are.
     std::vector<int> hosts = {};
     /// Nodes of hosts that are not free, as others use them. They are left out of the order.
     std::vector<int> taken = {};
 };
-
-/// Returns how many of the first workers are connected to the same switch, by the first of their
-/// links.
-int WorkersOfFirstSwitch(const Topology& topology, const Placement& placement);
 
 /// Makes the placement. Throws Error where the topology has too few hosts, saying how many are
 /// needed, and where the workers of a node share no switch that is to sum.

@@ -97,14 +97,17 @@ std::vector<int> HostsOf(const JobRequest& job, const fabric::Topology& topology
   return nodes;
 }
 
-void PlaceJob(PlacedJob& job, const fabric::Topology& topology, std::vector<int>& taken,
+void PlaceJob(PlacedJob& job, const Network& network, int server, std::vector<int>& taken,
               const NetworkRequest& shared) {
+  const fabric::Topology& topology = network.topology;
   const JobRequest& request = job.request;
   fabric::PlacementRequest where =
       NetworkFor(request.experiment, *request.experiment.algorithm).placement;
   where.hosts = HostsOf(request, topology);
   where.taken = taken;
+  where.server = server;
   job.network = std::make_unique<Network>();
+  job.network->channels = network.channels;
   job.network->topology = topology;
   job.network->placement =
       At(request.where, [&] { return fabric::MakePlacement(where, job.network->topology); });
@@ -318,14 +321,16 @@ PreparedJobs PrepareJobs(std::vector<JobRequest> requests, const OptionValues& v
   PreparedJobs prepared;
   prepared.network = std::make_unique<Network>();
   Network& network = *prepared.network;
-  network.topology = fabric::MakeTopology(topology);
+  fabric::ImportedTopology imported = fabric::ImportTopology(topology);
+  network.topology = std::move(imported.topology);
+  network.channels = imported.channels;
 
   for (JobRequest& request : requests) prepared.jobs.push_back({std::move(request), nullptr, 0, 0});
   std::vector<int> taken;
   for (const bool own_hosts : {true, false}) {
     for (PlacedJob& job : prepared.jobs) {
       if (job.request.hosts.empty() == own_hosts) continue;
-      PlaceJob(job, network.topology, taken, shared.network);
+      PlaceJob(job, network, imported.server, taken, shared.network);
     }
   }
   SetLanes(prepared.jobs);

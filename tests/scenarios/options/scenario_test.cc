@@ -51,13 +51,22 @@ TEST(ScenarioOptions, ChannelsNeedARing) {
   SetOption(scenario, "network.allgather", "direct-allgather");
   EXPECT_NE(MessageOf([&] { ValidateScenario(scenario); }).find("network.channels: got '8'"),
             std::string::npos);
-  EXPECT_NE(MessageOf([&] { SetOption(scenario, "network.channels", "0"); }), "no error");
+  EXPECT_NE(MessageOf([&] { SetOption(scenario, "network.channels", "-1"); }), "no error");
   SetOption(scenario, "network.channels", "1");
   SetOption(scenario, "network.protocol", "ll128");
   EXPECT_NE(MessageOf([&] { ValidateScenario(scenario); }).find("network.protocol: got 'll128'"),
             std::string::npos);
   SetOption(scenario, "network.allgather", "auto");
   ValidateScenario(scenario);
+  SetOption(scenario, "network.allreduce", "nvls-allreduce");
+  EXPECT_NE(MessageOf([&] {
+              ValidateScenario(scenario);
+            }).find("got 'll128'; allowed: none, simple or auto beside network.allreduce"),
+            std::string::npos);
+  for (const char* protocol : {"simple", "auto"}) {
+    SetOption(scenario, "network.protocol", protocol);
+    ValidateScenario(scenario);
+  }
 }
 
 TEST(ScenarioOptions, CollectivesMustCarryTheirCalls) {

@@ -295,13 +295,37 @@ TEST(Clock, CallsTravelAsTheOptionsSay) {
 
 TEST(Clock, RingsHaveTheChannelsOfTheOptionsAndOthersOne) {
   TransferOptions options;
-  options.channels = 8;
+  options.channels.channels = 8;
   options.all_gather = CollectiveAlgorithm::DirectAllGather;
   const PricedStep step = Clock(ToyProfile(), ToyCosts(), kNumels, options).Price(ToyWork(), {});
   const auto& buckets = step.traffic.buckets;
   EXPECT_EQ(buckets[0].calls[0].collective.channels, 1) << "direct";
   EXPECT_EQ(buckets[1].calls[0].collective.channels, 1) << "broadcast";
   EXPECT_EQ(buckets[1].calls[1].collective.channels, 8) << "ring";
+}
+
+// Without algorithm and protocol each call has those that NCCL takes for its bytes, NVLS where the
+// switches of nodes sum.
+TEST(Clock, CallsHaveTheAlgorithmAndProtocolThatNcclTakes) {
+  TransferOptions options;
+  options.all_reduce = std::nullopt;
+  options.group = 8;
+  options.channels = {8, std::nullopt, {370.8, 48, 8}};
+  SentCall call;
+  call.collective = Collective::kAllReduce;
+  const auto spec = [&](int64_t bytes) {
+    call.bytes.assign(8, bytes);
+    return CollectiveOf(options, call, 100);
+  };
+  EXPECT_EQ(spec(1000).algorithm, CollectiveAlgorithm::RingAllReduce);
+  EXPECT_EQ(spec(1000).protocol, fabric::Protocol::LL);
+  EXPECT_EQ(spec(1 << 30).algorithm, CollectiveAlgorithm::RingAllReduce);
+  EXPECT_EQ(spec(1 << 30).protocol, fabric::Protocol::Simple);
+  options.parents.assign(8, 8);
+  options.parents.push_back(-1);
+  EXPECT_EQ(spec(1 << 30).algorithm, CollectiveAlgorithm::NvlsAllReduce);
+  EXPECT_EQ(spec(1 << 30).protocol, fabric::Protocol::Simple);
+  EXPECT_EQ(spec(1 << 30).channels, 1);
 }
 
 TEST(Transfers, RefuseAlgorithmsThatCannotCarryACall) {
