@@ -366,7 +366,7 @@ TEST_F(NetworkProgram, MistakesGiveOneClearMessage) {
       {"--density=150", "--density"},
       {"--root=16 --collective=broadcast", "--root: got '16'"},
       {"--group=-1", "--group: got '-1'"},
-      {"--protocol=LL", "--protocol: got 'LL'; allowed: none, ll, ll128, simple"},
+      {"--protocol=LL", "--protocol: got 'LL'; allowed: auto, none, ll, ll128, simple"},
       {"--protocol=ll --collective=broadcast", "--protocol: got 'll'; allowed: none beside"},
       {"--pxn=on", "--pxn: got 'on'; allowed: off beside --collective=ring-allreduce"},
       {"--channels=65", "--channels: got '65'"},
