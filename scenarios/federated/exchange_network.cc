@@ -146,6 +146,15 @@ void ExchangeNetwork::AddBytes(const ExchangedPairs& pairs, int64_t rounds,
   }
 }
 
+void Add(const ExchangedPairs& pairs, ExchangedPairs& sums) {
+  for (const auto& [ends, bytes] : pairs) {
+    PairBytes& sum = sums[ends];
+    sum.payload += bytes.payload;
+    sum.wire += bytes.wire;
+    sum.acks += bytes.acks;
+  }
+}
+
 int64_t WireBytes(const ExchangedPairs& pairs) {
   return std::accumulate(pairs.begin(), pairs.end(), int64_t{0},
                          [](int64_t sum, const auto& pair) { return sum + pair.second.wire; });

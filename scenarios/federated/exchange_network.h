@@ -66,6 +66,8 @@ class ExchangeNetwork {
   fabric::Placement placement_;
 };
 
+// Adds one count to another.
+void Add(const ExchangedPairs& pairs, ExchangedPairs& sums);
 // Returns the wire bytes of a round, without ACKs.
 int64_t WireBytes(const ExchangedPairs& pairs);
 

@@ -129,24 +129,33 @@ double UsdOf(const fabric::Topology& topology, const std::vector<fabric::LinkCou
   return usd;
 }
 
-// Returns the round that begins at `start` and was timed.
-PlannedRound RoundOf(const fabric::StepTraffic& traffic, const fabric::StepTiming& timing,
-                     int64_t version, TimeNs start) {
+// Returns a round of so many clients that begins and ends at `start`.
+PlannedRound RoundAt(TimeNs start, int64_t version, int64_t clients) {
   PlannedRound round;
-  const auto clients = static_cast<int64_t>(traffic.workers);
-  const double seconds = Seconds(timing.total);
   round.row.version = version;
-  round.row.start = start;
-  round.row.end = fabric::Later(start, timing.total);
+  round.row.start = round.row.end = start;
   round.row.wanted = round.row.started = clients;
   round.row.fates[static_cast<size_t>(fabric::TaskFate::Counted)] = clients;
   round.row.made = true;
   round.tasks = clients;
-  round.client_seconds = seconds * static_cast<double>(clients);
-  round.counted_seconds = round.client_seconds;
-  for (const TimeNs work : traffic.deviceFree) round.work_seconds += Seconds(work);
   return round;
 }
+
+// Adds an exchange to the round.
+void AddExchange(const fabric::StepTraffic& traffic, const fabric::StepTiming& timing,
+                 PlannedRound& round) {
+  round.row.end = fabric::Later(round.row.end, timing.total);
+  round.client_seconds += Seconds(timing.total) * static_cast<double>(traffic.workers);
+  round.counted_seconds = round.client_seconds;
+  for (const TimeNs work : traffic.deviceFree) round.work_seconds += Seconds(work);
+}
+
+// AlikeRounds are the last rounds whose exchange, the first or second and so on of each, was alike.
+struct AlikeRounds {
+  std::string known;  // its traffic
+  ExchangedPairs pairs;
+  int64_t rounds = 0;
+};
 
 }  // namespace
 
@@ -164,11 +173,9 @@ Plan RunExchange(const PlanRequest& request, const ExchangeNetwork& network, int
     usd_per_hour += request.population.UsdPerHourOf(static_cast<int64_t>(client));
   }
   std::vector<fabric::LinkCounters> links;
-  // These are the bytes and rounds of the last traffic.
-  std::string known;
-  ExchangedPairs pairs;
-  int64_t alike = 0;
+  std::vector<AlikeRounds> sent(static_cast<size_t>(workload.Exchanges()));
   TimeNs now = 0;
+  uint64_t number = 0;  // of the next exchange
   const auto simulate = [&](const fabric::StepTraffic& traffic, uint64_t number,
                             TimeNs start) -> const fabric::StepTiming& {
     try {
@@ -179,33 +186,40 @@ Plan RunExchange(const PlanRequest& request, const ExchangeNetwork& network, int
   };
   while (plan.versions < versions) {
     if (stop && *stop != 0) break;
-    const fabric::StepTraffic& traffic = workload.Next();
-    if (std::string canonical = traffic.Canonical(); canonical != known) {
-      network.AddBytes(pairs, alike, plan.clients);
-      pairs = network.PairsOf(traffic);
-      known = std::move(canonical);
-      alike = 0;
+    PlannedRound round = RoundAt(now, ++plan.versions, network.Ranks());
+    double synchronisation = 0;
+    for (AlikeRounds& alike : sent) {
+      const fabric::StepTraffic& traffic = workload.Next();
+      if (std::string canonical = traffic.Canonical(); canonical != alike.known) {
+        network.AddBytes(alike.pairs, alike.rounds, plan.clients);
+        alike = {std::move(canonical), network.PairsOf(traffic), 0};
+      }
+      ++alike.rounds;
+      const fabric::StepTiming& timing = simulate(traffic, number++, round.row.end);
+      workload.Timed(timing, round.row.end);
+      AddExchange(traffic, timing, round);
+      round.wire_up += WireBytes(alike.pairs);
+      round.cost.usd_up += UsdOf(topology, timing.links);
+      fabric::Add(links, timing.links);
+      synchronisation +=
+          Seconds(timing.total) - Seconds(*std::ranges::max_element(traffic.deviceFree));
+      for (size_t rank = 0; rank < plan.clients.size(); ++rank) {
+        plan.clients[network.Order()[rank]].busy_seconds += Seconds(timing.finish[rank]);
+      }
     }
-    ++alike;
-    const auto number = static_cast<uint64_t>(plan.versions);
-    const fabric::StepTiming& timing = simulate(traffic, number, now);
-    PlannedRound round = RoundOf(traffic, timing, ++plan.versions, now);
-    round.cost.usd_hours = Seconds(timing.total) / 3600 * usd_per_hour;
+    round.cost.usd_hours = Seconds(round.row.end - round.row.start) / 3600 * usd_per_hour;
     now = round.row.end;
-    round.wire_up = WireBytes(pairs);
-    round.cost.usd_up = UsdOf(topology, timing.links);
     plan.link_usd += round.cost.usd_up;
-    fabric::Add(links, timing.links);
-    figures.synchronisation.push_back(Seconds(timing.total) -
-                                      Seconds(*std::ranges::max_element(traffic.deviceFree)));
-    for (size_t rank = 0; rank < plan.clients.size(); ++rank) {
-      plan.clients[network.Order()[rank]].busy_seconds += Seconds(timing.finish[rank]);
-    }
+    figures.synchronisation.push_back(synchronisation);
     plan.rounds.push_back(round);
-    workload.Timed(round, timing);
+    workload.Ended(round);
     if (progress) progress(plan.versions);
   }
-  network.AddBytes(pairs, alike, plan.clients);
+  ExchangedPairs pairs;
+  for (const AlikeRounds& alike : sent) {
+    network.AddBytes(alike.pairs, alike.rounds, plan.clients);
+    Add(alike.pairs, pairs);
+  }
   DescribeHops(request, network, pairs, figures);
   for (size_t i = 0; i < plan.clients.size(); ++i) {
     ClientTotals& client = plan.clients[i];

@@ -16,10 +16,14 @@ namespace legacy {
 class ExchangeWorkload {
  public:
   virtual ~ExchangeWorkload() = default;
-  // Returns what the next round asks of devices and network, by rank; valid until the next call.
+  // Returns the number of exchanges of a round, each of which begins when the one before has ended.
+  virtual int Exchanges() const { return 1; }
+  // Returns what the next of them asks of devices and network, by rank; valid until the next call.
   virtual const fabric::StepTraffic& Next() = 0;
-  // Hears of the end of that round.
-  virtual void Timed(const PlannedRound& /*round*/, const fabric::StepTiming& /*timing*/) {}
+  // Hears of its end, at `start` + timing.total.
+  virtual void Timed(const fabric::StepTiming& /*timing*/, fabric::TimeNs /*start*/) {}
+  // Hears of the end of the round.
+  virtual void Ended(const PlannedRound& /*round*/) {}
 };
 
 // Runs rounds of a workload, as RunPlan does. Rounds have counted tasks of all clients; bytes and

@@ -16,21 +16,33 @@ using fabric::TimeNs;
 // Prices a version, whose workers are ranks, by the clients' devices.
 class RankClock : public StepClock {
  public:
+  // `overlap` is the number of local steps that clients make while an exchange is on its way.
   RankClock(ClientClock& clients, ExchangeLearner& learner, const std::vector<int>& order,
-            const TransferOptions& transfers, const Remedy& remedy)
+            const TransferOptions& transfers, const Remedy& remedy, int64_t overlap)
       : StepClock(transfers),
         clients_(clients),
         learner_(learner),
         order_(order),
-        remedy_(remedy) {}
+        remedy_(remedy),
+        overlap_(overlap) {}
 
-  // Takes the next version, which Price prices.
+  // A version begins.
+  void Begin() { made_.assign(order_.size(), 0); }
+
+  // Takes the next exchange of the version, which Price prices.
   void Take(const StepWork& work) {
-    local_seconds_.clear();
+    before_.clear();
+    meanwhile_.clear();
     for (size_t rank = 0; rank < order_.size(); ++rank) {
-      local_seconds_.push_back(LocalSeconds(work, rank));
+      const int64_t end = made_[rank] + work.local_steps.at(rank), sent = end - overlap_;
+      before_.push_back(clients_.UpdateSeconds(order_[rank], work.update.value_or(WorkList())) +
+                        (LocalSeconds(work, rank, sent) - LocalSeconds(work, rank, made_[rank])));
+      meanwhile_.push_back(LocalSeconds(work, rank, end) - LocalSeconds(work, rank, sent));
+      made_[rank] = end;
     }
-    if (remedy_.no_slow_tenth) CutSlowest(local_seconds_);
+    if (!remedy_.no_slow_tenth) return;
+    CutSlowest(before_);
+    CutSlowest(meanwhile_);
   }
 
   std::vector<TimeNs> ComputeTimes(int64_t, int64_t, int64_t,
@@ -39,17 +51,17 @@ class RankClock : public StepClock {
   }
 
  private:
-  double LocalSeconds(const StepWork& work, size_t rank) const {
+  // Returns the seconds of the first local steps of a version.
+  double LocalSeconds(const StepWork& work, size_t rank, int64_t steps) const {
     const int client = order_[rank];
     const int64_t samples = learner_.SamplesOf(client).value_or(0);
-    return clients_.UpdateSeconds(client, work.update.value_or(WorkList())) +
-           clients_
-               .SecondsOf(client, {.samples = samples,
-                                   .batch = work.batch_size,
-                                   .steps = work.local_steps.at(rank),
-                                   .decode = {},
-                                   .encode = {}})
-               .local;
+    return clients_
+        .SecondsOf(client, {.samples = samples,
+                            .batch = work.batch_size,
+                            .steps = steps,
+                            .decode = {},
+                            .encode = {}})
+        .local;
   }
 
   StepSeconds SecondsOf(const StepWork& work, int rank) const override {
@@ -58,14 +70,19 @@ class RankClock : public StepClock {
       return remedy_.work * clients_.CodecSeconds(client, list);
     };
     StepSeconds seconds;
-    seconds.before = remedy_.work * local_seconds_[static_cast<size_t>(rank)];
-    seconds.whole = codec(work.whole_gradient);
+    seconds.before = remedy_.work * before_[static_cast<size_t>(rank)];
+    if (overlap_ == 0) seconds.whole = codec(work.whole_gradient);
     for (const BucketWork& bucket : work.buckets) {
       StepSeconds::Bucket& priced = seconds.buckets.emplace_back();
       for (const SentCall& call : bucket.calls) {
         priced.encode.push_back(codec(call.encode));
         priced.decode.push_back(codec(call.decode));
       }
+    }
+    if (overlap_ > 0) {
+      // The device encodes, and goes on with local steps.
+      seconds.buckets.front().encode.front() += codec(work.whole_gradient);
+      seconds.after = remedy_.work * meanwhile_[static_cast<size_t>(rank)];
     }
     return seconds;
   }
@@ -74,7 +91,11 @@ class RankClock : public StepClock {
   ExchangeLearner& learner_;
   const std::vector<int>& order_;
   const Remedy& remedy_;
-  std::vector<double> local_seconds_;  // by rank
+  const int64_t overlap_;
+  // By rank: local steps of the version so far, and seconds of those of the exchange's turn, up to
+  // its beginning and beside it.
+  std::vector<int64_t> made_;
+  std::vector<double> before_, meanwhile_;
 };
 
 // Returns the work with the clients in the order of their ranks.
@@ -100,8 +121,12 @@ class LearnerWorkload : public ExchangeWorkload {
                   PlanListener& listener, double bytes)
       : learner_(learner), network_(network), clock_(clock), listener_(listener), bytes_(bytes) {}
 
+  int Exchanges() const override { return learner_.Fragments(); }
+
   const fabric::StepTraffic& Next() override {
-    work_ = ByRank(learner_.Next(), network_.Order());
+    if (left_.empty()) Begin();
+    work_ = ByRank(left_.front(), network_.Order());
+    left_ = left_.subspan(1);
     for (BucketWork& bucket : work_.buckets) {
       for (SentCall& call : bucket.calls) Scale(call.bytes);
     }
@@ -110,24 +135,43 @@ class LearnerWorkload : public ExchangeWorkload {
     return priced_.traffic;
   }
 
-  void Timed(const PlannedRound& round, const fabric::StepTiming& timing) override {
-    TellTasks(round, timing);
+  void Timed(const fabric::StepTiming& timing, fabric::TimeNs start) override {
+    for (int rank = 0; rank < network_.Ranks(); ++rank) {
+      const auto client = static_cast<size_t>(network_.Order()[static_cast<size_t>(rank)]);
+      fabric::TaskRow& task = tasks_[client];
+      task.work.upBytes += work_.MessageBytes(rank);
+      task.times.worked = fabric::Later(start, priced_.traffic.deviceFree[rank]);
+      task.times.ended = fabric::Later(start, timing.finish[rank]);
+      steps_[client] += work_.local_steps[static_cast<size_t>(rank)];
+    }
     const StepSplit split = SplitStep(priced_, timing).mean;
-    PlannedRound told = round;
-    told.split = {.compute = Seconds(split.compute),
-                  .encode = Seconds(split.encode),
-                  .decode = Seconds(split.decode),
-                  .communication = Seconds(split.communication),
-                  .wait = Seconds(split.wait)};
+    split_.compute += Seconds(split.compute);
+    split_.encode += Seconds(split.encode);
+    split_.decode += Seconds(split.decode);
+    split_.communication += Seconds(split.communication);
+    split_.wait += Seconds(split.wait);
     for (const fabric::BucketTraffic& bucket : priced_.traffic.buckets) {
       for (const fabric::CallTraffic& call : bucket.calls) {
-        told.split->nic_bytes += NicBytes(call.collective);
+        split_.nic_bytes += NicBytes(call.collective);
       }
     }
+  }
+
+  void Ended(const PlannedRound& round) override {
+    TellTasks(round);
+    PlannedRound told = round;
+    told.split = split_;
     listener_.OnRound(told);
   }
 
  private:
+  void Begin() {
+    left_ = learner_.Next();
+    clock_.Begin();
+    tasks_.assign(static_cast<size_t>(network_.Ranks()), {});
+    steps_.assign(tasks_.size(), 0);
+    split_ = {};
+  }
   void Scale(std::vector<int64_t>& bytes) const {
     if (bytes_ == 1) return;
     for (int64_t& count : bytes)
@@ -136,25 +180,15 @@ class LearnerWorkload : public ExchangeWorkload {
 
   // A task is a client's part in the version: it has what it needs from the start on, and ends when
   // it has decoded what all exchanged.
-  void TellTasks(const PlannedRound& round, const fabric::StepTiming& timing) {
-    const int ranks = network_.Ranks();
-    std::vector<fabric::TaskRow> tasks(static_cast<size_t>(ranks));
-    std::vector<int64_t> steps(tasks.size());
-    for (int rank = 0; rank < ranks; ++rank) {
-      const int client = network_.Order()[static_cast<size_t>(rank)];
-      fabric::TaskRow& task = tasks[static_cast<size_t>(client)];
-      task.id = static_cast<uint64_t>((round.row.version - 1) * ranks + client);
-      task.client = client;
+  void TellTasks(const PlannedRound& round) {
+    for (size_t client = 0; client < tasks_.size(); ++client) {
+      fabric::TaskRow& task = tasks_[client];
+      task.id = static_cast<uint64_t>(round.row.version - 1) * tasks_.size() + client;
+      task.client = static_cast<int>(client);
       task.baseVersion = round.row.version - 1;
       task.fate = fabric::TaskFate::Counted;
-      task.work.upBytes = work_.MessageBytes(rank);
       task.times.dispatched = task.times.downloaded = round.row.start;
-      task.times.worked = fabric::Later(round.row.start, priced_.traffic.deviceFree[rank]);
-      task.times.ended = fabric::Later(round.row.start, timing.finish[rank]);
-      steps[static_cast<size_t>(client)] = work_.local_steps[static_cast<size_t>(rank)];
-    }
-    for (const fabric::TaskRow& task : tasks) {
-      listener_.OnTask(task, {.local_steps = steps[static_cast<size_t>(task.client)],
+      listener_.OnTask(task, {.local_steps = steps_[client],
                               .samples = learner_.SamplesOf(task.client).value_or(0)});
     }
   }
@@ -163,8 +197,13 @@ class LearnerWorkload : public ExchangeWorkload {
   const ExchangeNetwork& network_;
   RankClock& clock_;
   PlanListener& listener_;
-  double bytes_;   // factor on what is sent
-  StepWork work_;  // by rank
+  double bytes_;  // factor on what is sent
+  // Of the version in work: exchanges that are left, and what the others add up to.
+  std::span<const StepWork> left_;
+  std::vector<fabric::TaskRow> tasks_;  // by client
+  std::vector<int64_t> steps_;
+  ExchangeSplit split_;
+  StepWork work_;  // of the exchange in work, by rank
   PricedStep priced_;
 };
 
@@ -182,7 +221,8 @@ Plan RunExchangeTraining(const ExchangeJob& job, ExchangeLearner& learner, PlanL
                       aggregator->Traits().client, last.offset + last.numel);
   ClientClock clients(job.scenario, request.population, {job.costs.begin(), job.costs.end()},
                       job.layers, step_work);
-  RankClock clock(clients, learner, network.Order(), network.Transfers(), job.remedy);
+  RankClock clock(clients, learner, network.Order(), network.Transfers(), job.remedy,
+                  aggregator->Traits().overlap);
   LearnerWorkload workload(learner, network, clock, listener, job.remedy.bytes);
   const int64_t versions = job.remedy.versions > 0 ? job.remedy.versions : request.Versions();
   return RunExchange(request, network, versions, workload, {}, stop);

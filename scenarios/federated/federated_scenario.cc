@@ -10,9 +10,31 @@
 #include "scenarios/federated/learner.h"
 #include "scenarios/options/methods.h"
 #include "trainer/data/data_catalog.h"
+#include "trainer/federated/aggregator.h"
+#include "trainer/federated/fragments.h"
+#include "trainer/federated/local_work.h"
 #include "trainer/models/model_catalog.h"
 
 namespace legacy {
+namespace {
+
+// Throws Error on an algorithm whose fragments do not go with exchange and local work.
+void CheckFragments(const std::string& algorithm, const Scenario& scenario) {
+  const AggregatorTraits traits = MakeAggregator(algorithm, {.numel = 1})->Traits();
+  if (!traits.Streams()) return;
+  if (scenario.federated->at("exchange") == "server") {
+    throw Error("federated.algorithms", algorithm,
+                "fragments and overlap with federated.exchange alone, as in ring-allreduce");
+  }
+  const LocalWork local = ParseLocalWork(scenario.federated->at("local"), "federated.local");
+  if (local.steps == 0) {
+    throw Error("federated.algorithms", algorithm,
+                "fragments and overlap with federated.local in steps alone, as in steps:50");
+  }
+  TurnsOf(traits.fragments, traits.overlap, local.steps);
+}
+
+}  // namespace
 
 void ValidateFederated(const Scenario& scenario) {
   const CatalogEntry data = FindInCatalog(scenario.dataset, "training.dataset");
@@ -22,7 +44,9 @@ void ValidateFederated(const Scenario& scenario) {
       throw Error("training", count->Text(), "numbers of versions: the server has no epochs");
     }
   }
-  FederatedMethodsOf(scenario);
+  for (const FederatedMethod& method : FederatedMethodsOf(scenario)) {
+    CheckFragments(method.algorithm, scenario);
+  }
   try {
     RequestOf(scenario, scenario.seed);
   } catch (const fabric::Error& error) {

@@ -84,9 +84,11 @@ class FederatedLearner : public Learner, public Workload {
 // An ExchangeLearner has none: all clients train, then exchange what they moved.
 class ExchangeLearner : public Learner {
  public:
-  // Makes the next version. Returns what its exchange asks of devices and network, by client, and
-  // the clients' local steps; valid until the next call.
-  virtual const StepWork& Next() = 0;
+  // Returns the number of fragments whose exchanges make a version, one after the other.
+  virtual int Fragments() const { return 1; }
+  // Makes the next version. Returns what the exchange of each fragment asks of devices and network,
+  // by client, and the clients' local steps in its turn; valid until the next call.
+  virtual std::span<const StepWork> Next() = 0;
 };
 
 // FederatedLearners make the learners of a run, which share its data.

@@ -11,18 +11,23 @@ namespace {
 class RecordedExchanger : public RowsLearner<ExchangeLearner> {
  public:
   RecordedExchanger(const RecordedTraffic& record, const RecordedTraining& training,
-                    const TrainingRows& rows)
-      : RowsLearner(rows), record_(record), training_(training) {}
+                    const TrainingRows& rows, int fragments)
+      : RowsLearner(rows), record_(record), training_(training), fragments_(fragments) {}
 
-  const StepWork& Next() override {
+  int Fragments() const override { return fragments_; }
+  std::span<const StepWork> Next() override {
     const int64_t version = Version();
     Advance();
-    if (version >= std::ssize(training_.works)) {
+    const int64_t first = version * fragments_;
+    if (first + fragments_ > std::ssize(training_.works)) {
       throw Error("replay: the record lacks version " + std::to_string(version));
     }
-    const StepWork& work = record_.works[training_.works[static_cast<size_t>(version)]];
-    if (work.local_steps.empty()) throw Error("replay: the record lacks local steps");
-    return work;
+    works_.clear();
+    for (int64_t i = first; i < first + fragments_; ++i) {
+      works_.push_back(record_.works[training_.works[static_cast<size_t>(i)]]);
+      if (works_.back().local_steps.empty()) throw Error("replay: the record lacks local steps");
+    }
+    return works_;
   }
 
   std::optional<int64_t> SamplesOf(int client) override {
@@ -33,6 +38,8 @@ class RecordedExchanger : public RowsLearner<ExchangeLearner> {
  private:
   const RecordedTraffic& record_;
   const RecordedTraining& training_;
+  const int fragments_;
+  std::vector<StepWork> works_;  // of the last version
 };
 
 class ResumedExchange : public ExchangeLearner {
@@ -42,10 +49,11 @@ class ResumedExchange : public ExchangeLearner {
         begins_(present_->Version()),
         record_(ReadTraffic(past.record)),
         rows_(RowsOf(analysis::ReadRunDirectory(past.directory))),
-        past_(record_, TrainingOf(record_, past.policy, past.seed),
-              rows_[{past.policy, past.seed}]) {}
+        past_(record_, TrainingOf(record_, past.policy, past.seed), rows_[{past.policy, past.seed}],
+              present_->Fragments()) {}
 
-  const StepWork& Next() override {
+  int Fragments() const override { return present_->Fragments(); }
+  std::span<const StepWork> Next() override {
     in_past_ = past_.Version() < begins_;
     return Now().Next();
   }
@@ -80,8 +88,9 @@ class ResumedExchange : public ExchangeLearner {
 
 std::unique_ptr<ExchangeLearner> RecordedExchange(const RecordedTraffic& record,
                                                   const std::string& policy, uint64_t seed,
-                                                  const TrainingRows& rows) {
-  return std::make_unique<RecordedExchanger>(record, TrainingOf(record, policy, seed), rows);
+                                                  const TrainingRows& rows, int fragments) {
+  return std::make_unique<RecordedExchanger>(record, TrainingOf(record, policy, seed), rows,
+                                             fragments);
 }
 
 std::unique_ptr<ExchangeLearner> Resume(std::unique_ptr<ExchangeLearner> present,

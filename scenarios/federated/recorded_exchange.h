@@ -11,11 +11,11 @@
 
 namespace legacy {
 
-// Returns the learner of one training of a record. Both outlive it. Throws Error where the record
-// lacks the training.
+// Returns the learner of one training of a record, whose versions have so many fragments. Record
+// and rows outlive it. Throws Error where the record lacks the training.
 std::unique_ptr<ExchangeLearner> RecordedExchange(const RecordedTraffic& record,
                                                   const std::string& policy, uint64_t seed,
-                                                  const TrainingRows& rows);
+                                                  const TrainingRows& rows, int fragments);
 
 // Returns a learner that gives the recorded versions up to that of `present`, which was restored
 // from a checkpoint, and then goes on with it.

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "scenarios/federated/recorded_exchange.h"
 #include "scenarios/federated/recorded_rows.h"
+#include "trainer/federated/aggregator.h"
 
 namespace legacy {
 namespace {
@@ -204,8 +205,9 @@ class Recorded : public FederatedLearners {
 
   std::unique_ptr<ExchangeLearner> MakeExchange(const FederatedMethod& method, uint64_t seed,
                                                 PlanRequest& request, TrafficRecorder*) override {
+    const auto algorithm = MakeAggregator(method.algorithm, {.numel = 1});
     return RecordedExchange(recording_->exchanges, method.name, seed,
-                            RowsFor(method, seed, request));
+                            RowsFor(method, seed, request), algorithm->Traits().fragments);
   }
 
  private:

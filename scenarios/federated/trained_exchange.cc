@@ -1,5 +1,7 @@
 #include "scenarios/federated/trained_exchange.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -17,14 +19,23 @@ class TrainedExchanger : public ExchangeLearner {
         versions_(parts.options.versions),
         seed_(parts.options.local.seed),
         name_(std::move(parts.name)),
-        description_(parts.built.description),
         recorder_(parts.recorder),
         partition_(std::move(parts.partition)),
         training_(parts.options, parts.task, parts.model, *partition_,
-                  std::move(parts.built.policy), std::move(parts.built.scheme)),
-        sums_(training_.units().size()) {}
+                  [&](std::span<const Unit> units) {
+                    BuiltMethod built = parts.build(units);
+                    description_ = built.description;
+                    return ExchangeMethod{std::move(built.scheme), std::move(built.policy)};
+                  }),
+        sums_(training_.units().size()) {
+    const AggregatorTraits& traits = training_.traits();
+    if (!traits.Streams()) return;
+    description_ += fmt::format("; {} fragments in turn, {} local steps while one travels",
+                                traits.fragments, traits.overlap);
+  }
 
-  const StepWork& Next() override {
+  int Fragments() const override { return training_.traits().fragments; }
+  std::span<const StepWork> Next() override {
     outcome_ = training_.Round();
     facts_ = {.learning_rate = outcome_.learning_rate, .loss = outcome_.loss, .critical = {}};
     const auto clients = static_cast<double>(partition_->Clients());
@@ -35,11 +46,13 @@ class TrainedExchanger : public ExchangeLearner {
       sums_[u].bytes += static_cast<double>(unit.bytes) / clients;
       facts_.elements_sent += static_cast<double>(unit.elements);
     }
-    for (int client = 0; client < outcome_.work.workers; ++client) {
-      facts_.message_bytes += static_cast<double>(outcome_.work.MessageBytes(client)) / clients;
+    for (const StepWork& work : outcome_.works) {
+      for (int client = 0; client < work.workers; ++client) {
+        facts_.message_bytes += static_cast<double>(work.MessageBytes(client)) / clients;
+      }
+      if (recorder_ != nullptr) recorder_->Write(name_, seed_, work);
     }
-    if (recorder_ != nullptr) recorder_->Write(name_, seed_, outcome_.work);
-    return outcome_.work;
+    return outcome_.works;
   }
 
   int64_t Version() const override { return training_.version(); }

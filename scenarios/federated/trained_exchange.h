@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -45,7 +46,8 @@ struct ExchangeParts {
   FederatedOptions options;
   ModelRequest model;
   std::unique_ptr<Partition> partition;
-  BuiltMethod built;
+  // Builds the method of a fragment's units.
+  std::function<BuiltMethod(std::span<const Unit> units)> build;
   std::string name;
   TrafficRecorder* recorder;
 };

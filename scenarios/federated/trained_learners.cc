@@ -494,7 +494,8 @@ class Learners : public FederatedLearners {
     } else {
       options.per_version = std::get<fabric::AsyncOptions>(request.server).buffer;
     }
-    BuiltMethod built = Build(row, options, request, scenario_.workers);
+    const UnitPlan plan = PlanUnits(layers_, options.scope, options.buckets);
+    BuiltMethod built = Build(row, options, request, scenario_.workers, plan.units);
     if (options.downlink != "dense") built.description += "; downlink " + options.downlink;
     if (options.masked_bytes > 0) {
       built.description += fmt::format("; {:g} times the bytes up for masks", options.masked_bytes);
@@ -511,11 +512,13 @@ class Learners : public FederatedLearners {
     CheckExchanges(row.method, scenario_);
     FederatedOptions options = OptionsFor(row, request, seed);
     options.per_version = request.population.Clients();
-    BuiltMethod built = Build(row, options, request, static_cast<int>(options.per_version));
     return TrainedExchange(
         {*task_, labels_, options, ModelOf(scenario_, *task_, seed),
          MakePartition(scenario_.federated->at("partition"), labels_, options.per_version, seed),
-         std::move(built), row.name, recorder});
+         [&](std::span<const Unit> units) {
+           return Build(row, options, request, static_cast<int>(options.per_version), units);
+         },
+         row.name, recorder});
   }
 
  private:
@@ -528,13 +531,13 @@ class Learners : public FederatedLearners {
     return options;
   }
   BuiltMethod Build(const FederatedMethod& row, const FederatedOptions& options,
-                    const PlanRequest& request, int workers) const {
+                    const PlanRequest& request, int workers, std::span<const Unit> units) const {
     Scenario here = scenario_;
     here.steps = options.versions;
     here.seed = options.local.seed;
     here.workers = workers;
     here.error_feedback = options.memory != UplinkMemory::kOff;
-    return BuildMethod(row.method, here, PlanUnits(layers_, options.scope, options.buckets).units,
+    return BuildMethod(row.method, here, units,
                        std::max<int64_t>(1, request.population.Clients() / options.per_version));
   }
 

@@ -86,8 +86,14 @@ std::span<const AggregatorRow> AggregatorRows() {
        aggregators::FedAsync},
       {{"diloco",
         "Nesterov momentum at the server, updates by AdamW",
-        "Douillard et al., 2023",
-        {Rate("0.7"), kMomentum}},
+        "Douillard et al., 2023; fragments, overlap and mix: Douillard et al., 2025",
+        {Rate("0.7"),
+         kMomentum,
+         {"fragments", "1", "1 to 1000",
+          "parts of the model that are exchanged in turn, without a server"},
+         {"overlap", "0", "0 to 10^6", "local steps that clients make while a fragment travels"},
+         {"mix", "", "0 to 1",
+          "part of a client's own weights that it keeps where a fragment arrives (0.5)"}}},
        aggregators::DiLoCo},
   }};
   return kRows;

@@ -44,11 +44,20 @@ struct AggregatorTraits {
   // True where a version depends on the updates by their weighted mean alone, for which another
   // estimate may be given (ApplyMean).
   bool mean_alone = true;
+  // Without a server: fragments of the model that are exchanged in turn, local steps that clients
+  // make while one of them travels, and the part of a client's own weights that it keeps where the
+  // fragment arrives.
+  int fragments = 1;
+  int64_t overlap = 0;
+  double mix = 0;
   // True where clients' optimizers go on in their next tasks, unless they are told not to.
   bool keeps_optimizer = false;
   // Kernel of the clock that makes a version of the mean (compress/kernel_costs.h), where clients
   // do.
   const char* kernel = "accumulate";
+
+  // True where clients have weights of their own between versions.
+  bool Streams() const { return fragments > 1 || overlap > 0; }
 };
 
 // An Update is what the server knows of one counted task.

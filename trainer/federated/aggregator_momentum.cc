@@ -1,6 +1,9 @@
 // Momentum at the server. FedAvgM (Hsu, Qi, Brown, 2019): v <- momentum v + mean of the updates,
 // x <- x + rate v. DiLoCo (Douillard et al., 2023) has Nesterov's momentum in PyTorch's form, over
-// g = -mean: v <- momentum v + g, x <- x - rate (g + momentum v).
+// g = -mean: v <- momentum v + g, x <- x - rate (g + momentum v). Streaming DiLoCo (Douillard et
+// al., 2025, arXiv:2501.18512) does so with each fragment of the model in turn; who exchanges them
+// is exchange_training.h.
+#include "base/error.h"
 #include "trainer/federated/aggregator_rules.h"
 
 namespace legacy::aggregators {
@@ -54,8 +57,17 @@ Made FedAvgM(const OptionReader& options, const FederationInfo& info) {
 }
 
 Made DiLoCo(const OptionReader& options, const FederationInfo& info) {
-  return MakeMomentum(options, info, {.weighting = Weighting::kUniform, .keeps_optimizer = true},
-                      true);
+  constexpr double kMix = 0.5;
+  AggregatorTraits traits = {.weighting = Weighting::kUniform, .keeps_optimizer = true};
+  traits.fragments = static_cast<int>(options.Integer("fragments", 1, 1000));
+  traits.overlap = options.Integer("overlap", 0, 1'000'000);
+  const bool given = !options.Text("mix").empty();
+  if (given && traits.overlap == 0) {
+    throw Error("diloco: mix", options.Text("mix"),
+                "nothing without overlap: no step is made then");
+  }
+  if (traits.overlap > 0) traits.mix = given ? options.Number("mix", 0, 1) : kMix;
+  return MakeMomentum(options, info, traits, true);
 }
 
 }  // namespace legacy::aggregators

@@ -4,9 +4,18 @@
 // (aggregation.h), with a client's update, negated, in the place of a worker's gradient; a client's
 // residual lives in the exchange. Like the server's training (federated_training.h) it knows no
 // clock, and equal options give equal bits, whatever the number of threads is.
+//
+// With P fragments, or an overlap of T steps (AggregatorTraits), the exchange streams (Streaming
+// DiLoCo: Douillard et al., 2025, Algorithm 2). A version of H local steps has P turns of about
+// H/P. In its turn a fragment is sent T steps before the end, as what each client's own weights of
+// it differ from the last version of it; at the end it arrives, its next version is made of the
+// mean, and each client takes mix x own + (1 - mix) x new weights there. All other weights stay the
+// client's own, as does its optimizer. With one fragment and no overlap all of this is the exchange
+// of above, to the bit.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -25,11 +34,19 @@ inline constexpr int64_t kMostExchangingClients = 256;
 struct ExchangeOutcome {
   double learning_rate = 0;
   double loss = 0;  // mean over the clients, weighted alike
-  // What the exchange asks of devices and network; its workers are the clients, in their order, and
-  // local_steps has the local steps of each.
-  StepWork work;
-  std::vector<UnitOutcome> units;
+  // What the exchange of each fragment asks of devices and network; its workers are the clients, in
+  // their order, and local_steps has the local steps of each in the fragment's turn.
+  std::vector<StepWork> works = {};
+  std::vector<UnitOutcome> units = {};
 };
+
+// An ExchangeMethod compresses the units of one fragment. The policy may refer to the scheme.
+struct ExchangeMethod {
+  std::unique_ptr<Scheme> scheme;
+  std::unique_ptr<Policy> policy;
+};
+// Returns the method for a fragment of such units.
+using ExchangeMethods = std::function<ExchangeMethod(std::span<const Unit> units)>;
 
 // An ExchangeTraining holds all clients.
 class ExchangeTraining {
@@ -39,8 +56,7 @@ class ExchangeTraining {
   // Error on options out of range, and on algorithms, schemes and policies that do not go without a
   // server.
   ExchangeTraining(const FederatedOptions& options, const Task& task, const ModelRequest& model,
-                   const Partition& partition, std::unique_ptr<Policy> policy,
-                   std::unique_ptr<Scheme> scheme);
+                   const Partition& partition, const ExchangeMethods& methods);
   ~ExchangeTraining();
 
   // Makes the next version. Throws Error where an update is not finite, naming version and client;
@@ -50,9 +66,9 @@ class ExchangeTraining {
   int64_t version() const;
   const AggregatorTraits& traits() const;
   std::span<const Unit> layers() const;
-  std::span<const Unit> units() const;
+  std::span<const Unit> units() const;     // of all fragments
   std::span<const float> weights() const;  // of the newest version, flat
-  // Returns the decisions of the policy since the last call.
+  // Returns the decisions of the policies since the last call.
   std::vector<Decision> TakeDecisions();
   // Evaluates the newest version on the whole test set.
   Evaluation Evaluate();

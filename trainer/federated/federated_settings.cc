@@ -27,12 +27,14 @@ void CheckMasks(const FederatedOptions& options, const AggregatorTraits& traits)
 
 }  // namespace
 
-std::unique_ptr<Aggregator> AggregatorOf(const FederatedOptions& options,
-                                         std::span<const Unit> layers, int64_t clients) {
-  return MakeAggregator(options.algorithm, {.numel = layers.back().offset + layers.back().numel,
-                                            .clients = clients,
-                                            .local_momentum = options.local.sgd.momentum});
+std::unique_ptr<Aggregator> AggregatorOf(const FederatedOptions& options, int64_t numel,
+                                         int64_t clients) {
+  return MakeAggregator(
+      options.algorithm,
+      {.numel = numel, .clients = clients, .local_momentum = options.local.sgd.momentum});
 }
+
+int64_t NumelOf(std::span<const Unit> layers) { return layers.back().offset + layers.back().numel; }
 
 std::vector<std::unique_ptr<LocalTrainer>> TrainersOf(const FederatedOptions& options,
                                                       const Task& task, const SampleSet& samples,
@@ -114,6 +116,10 @@ double MeanRate(const LocalTask& task, int64_t steps) {
 void CheckServed(const FederatedOptions& options, const AggregatorTraits& traits,
                  Weighting weighting, const Policy& policy) {
   CheckFederated(options);
+  if (traits.Streams()) {
+    throw Error("algorithm", options.algorithm,
+                "one without fragments and overlap: these need an exchange without a server");
+  }
   if (options.masked_bytes > 0) CheckMasks(options, traits);
   if (options.memory == UplinkMemory::kEf21 &&
       (!traits.mean_alone || weighting != Weighting::kUniform)) {

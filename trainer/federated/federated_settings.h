@@ -80,9 +80,11 @@ void CheckFederated(const FederatedOptions& options);
 // not go with the options.
 void CheckServed(const FederatedOptions& options, const AggregatorTraits& traits,
                  Weighting weighting, const Policy& policy);
-// Returns the algorithm for a model of such layers. Throws Error where its text is wrong.
-std::unique_ptr<Aggregator> AggregatorOf(const FederatedOptions& options,
-                                         std::span<const Unit> layers, int64_t clients);
+// Returns the algorithm for so many elements. Throws Error where its text is wrong.
+std::unique_ptr<Aggregator> AggregatorOf(const FederatedOptions& options, int64_t numel,
+                                         int64_t clients);
+// Returns the elements of a model of such layers.
+int64_t NumelOf(std::span<const Unit> layers);
 // Returns a trainer for each thread. What it is given outlives them.
 std::vector<std::unique_ptr<LocalTrainer>> TrainersOf(const FederatedOptions& options,
                                                       const Task& task, const SampleSet& samples,

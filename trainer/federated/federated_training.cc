@@ -82,7 +82,7 @@ FederatedTraining::Impl::Impl(const FederatedOptions& chosen, const Task& chosen
   KeepFreedMemory();
   UseOneThread();
   const std::vector<Unit> layers = LayersOf(request);
-  aggregator = AggregatorOf(options, layers, partition.Clients());
+  aggregator = AggregatorOf(options, NumelOf(layers), partition.Clients());
   weighting = options.weighting.value_or(aggregator->Traits().weighting);
   uplink = std::make_unique<Uplink>(options.scheme,
                                     PlanUnits(layers, options.scope, options.buckets).units,

@@ -69,7 +69,7 @@ class LocalOrder {
 }  // namespace
 
 int64_t LocalSteps(const LocalTask& task, int64_t batch_size) {
-  if (task.steps > 0) return task.steps;
+  if (task.steps > 0) return task.steps - task.from;
   return task.epochs * ((std::ssize(task.samples) + batch_size - 1) / batch_size);
 }
 
@@ -144,8 +144,9 @@ LocalResult LocalTrainer::Train(const LocalTask& task) {
   result.samples = std::ssize(task.samples);
   result.local_steps = LocalSteps(task, options_.batch_size);
   LocalOrder order(task, options_.batch_size, options_.seed);
-  int64_t seen = 0;
-  for (int64_t step = 0; step < result.local_steps; ++step) {
+  for (int64_t step = 0; step < task.from; ++step) order.Next();
+  int64_t& seen = result.seen;
+  for (int64_t step = task.from; step < task.from + result.local_steps; ++step) {
     const std::span<const int64_t> batch = order.Next();
     const LossMoments losses = Step(task, batch, step, *optimizer);
     result.loss += losses.mean * static_cast<double>(batch.size());
@@ -170,6 +171,10 @@ LocalResult LocalTrainer::Train(const LocalTask& task) {
   result.buffers = Buffers();
   for (const float value : result.buffers) largest = std::max(largest, MagnitudeBits(value));
   result.finite = largest < MagnitudeBits(std::numeric_limits<float>::infinity());
+  for (size_t l = 0; task.keep_weights && l < layers_.size(); ++l) {
+    const std::span<const float> own = Weights(l);
+    result.weights.insert(result.weights.end(), own.begin(), own.end());
+  }
   StateWriter state;
   optimizer->Save(state);
   result.optimizer = state.Take();

@@ -38,6 +38,7 @@ struct LocalTask {
   std::span<const int64_t> samples;  // of the client
   int64_t epochs = 1;
   int64_t steps = 0;            // where above 0, so many steps instead of epochs
+  int64_t from = 0;             // steps of these that were made before; it goes on behind them
   std::span<const float> base;  // weights that it starts from, flat
   // Statistics of batch norm that it starts from, flat; empty: those of the request.
   std::span<const float> buffers = {};
@@ -46,6 +47,7 @@ struct LocalTask {
   std::span<const float> state = {};
   ByteSpan optimizer = {};                     // state of the optimizer; empty: a new one
   int64_t first_step = 0;                      // steps that this optimizer has made
+  bool keep_weights = false;                   // true: the result has them
   std::function<double(int64_t step)> rate{};  // learning rate of a step of this task, from 0
 };
 
@@ -56,12 +58,14 @@ struct LocalResult {
   int64_t samples = 0;              // of the client
   double loss = 0;                  // mean over the samples of all its steps, as each step found it
   double squared_loss = 0;          // mean of the squares of their losses, likewise
+  int64_t seen = 0;                 // samples of all its steps
   bool finite = true;               // false: the update or the statistics have NaN or infinity
   std::vector<float> buffers = {};  // statistics of batch norm
   Bytes optimizer = {};             // state of the optimizer
+  std::vector<float> weights = {};  // at its end, where LocalTask asks for them
 };
 
-// Returns the number of local steps of a task.
+// Returns the number of local steps that a task makes, behind those made before.
 int64_t LocalSteps(const LocalTask& task, int64_t batch_size);
 
 // LossMoments are means over the samples of a batch.
