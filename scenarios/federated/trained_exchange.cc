@@ -46,10 +46,12 @@ class TrainedExchanger : public ExchangeLearner {
       sums_[u].bytes += static_cast<double>(unit.bytes) / clients;
       facts_.elements_sent += static_cast<double>(unit.elements);
     }
+    for (int client = 0; client < outcome_.works.front().workers; ++client) {
+      int64_t bytes = 0;
+      for (const StepWork& work : outcome_.works) bytes += work.MessageBytes(client);
+      facts_.message_bytes += static_cast<double>(bytes) / clients;
+    }
     for (const StepWork& work : outcome_.works) {
-      for (int client = 0; client < work.workers; ++client) {
-        facts_.message_bytes += static_cast<double>(work.MessageBytes(client)) / clients;
-      }
       if (recorder_ != nullptr) recorder_->Write(name_, seed_, work);
     }
     return outcome_.works;

@@ -391,6 +391,7 @@ std::vector<Decision> ExchangeTraining::TakeDecisions() {
       all.push_back(std::move(decision));
     }
   }
+  std::ranges::stable_sort(all, {}, &Decision::step);
   return all;
 }
 

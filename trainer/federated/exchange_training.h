@@ -6,12 +6,12 @@
 // clock, and equal options give equal bits, whatever the number of threads is.
 //
 // With P fragments, or an overlap of T steps (AggregatorTraits), the exchange streams (Streaming
-// DiLoCo: Douillard et al., 2025, Algorithm 2). A version of H local steps has P turns of about
-// H/P. In its turn a fragment is sent T steps before the end, as what each client's own weights of
-// it differ from the last version of it; at the end it arrives, its next version is made of the
-// mean, and each client takes mix x own + (1 - mix) x new weights there. All other weights stay the
-// client's own, as does its optimizer. With one fragment and no overlap all of this is the exchange
-// of above, to the bit.
+// DiLoCo: Douillard et al., 2025, arXiv:2501.18512). A version of H local steps has P turns of
+// about H/P. In its turn a fragment is sent T steps before the end, as what each client's own
+// weights of it differ from the last version of it; at the end it arrives, its next version is made
+// of the mean, and each client takes mix x own + (1 - mix) x new weights there. All other weights
+// stay the client's own, as does its optimizer. With one fragment and no overlap all of this is the
+// exchange of above, to the bit.
 #pragma once
 
 #include <cstdint>
@@ -68,7 +68,7 @@ class ExchangeTraining {
   std::span<const Unit> layers() const;
   std::span<const Unit> units() const;     // of all fragments
   std::span<const float> weights() const;  // of the newest version, flat
-  // Returns the decisions of the policies since the last call.
+  // Returns the decisions of the policies since the last call, by step.
   std::vector<Decision> TakeDecisions();
   // Evaluates the newest version on the whole test set.
   Evaluation Evaluate();

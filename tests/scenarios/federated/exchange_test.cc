@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 #include <vector>
 
 #include "scenarios/federated/exchange_plan.h"
 #include "scenarios/federated/exchange_report.h"
+#include "scenarios/federated/exchange_run.h"
 #include "scenarios/federated/plan_files.h"
 #include "scenarios/federated/plan_report.h"
 #include "scenarios/network/engines.h"
@@ -227,6 +229,133 @@ TEST(ExchangePlan, PacketsAgreeWithFlows) {
   const Plan packet = RunOf(With(options, {{"fidelity", "packet"}}));
   EXPECT_GE(SynchronisationOf(packet), packet.exchange->bound_seconds);
   EXPECT_NEAR(SynchronisationOf(packet), SynchronisationOf(flow), .15 * SynchronisationOf(flow));
+}
+
+// A learner whose clients send so many bytes of each fragment, after equal parts of `steps`.
+class SentBytes : public ExchangeLearner {
+ public:
+  SentBytes(int clients, std::vector<int64_t> fragments, int64_t steps)
+      : fragments_(std::move(fragments)) {
+    for (const int64_t bytes : fragments_) {
+      StepWork& work = works_.emplace_back();
+      work.workers = clients;
+      work.batch_size = 8;
+      work.update = WorkList();
+      work.local_steps.assign(static_cast<size_t>(clients), steps / std::ssize(fragments_));
+      SentCall call;
+      call.reduction = Reduction::kSum;
+      call.collective = Collective::kAllReduce;
+      call.bytes.assign(static_cast<size_t>(clients), bytes);
+      work.buckets.push_back({{0}, bytes / 4, {call}});
+    }
+  }
+
+  int Fragments() const override { return static_cast<int>(fragments_.size()); }
+  std::span<const StepWork> Next() override {
+    ++version_;
+    return works_;
+  }
+  int64_t Version() const override { return version_; }
+  const VersionFacts& Facts() const override { return facts_; }
+  Evaluation Evaluate() override { return {}; }
+  std::vector<analysis::DecisionRow> TakeDecisions() override { return {}; }
+  std::vector<analysis::LayerRow> LayerRows() const override { return {}; }
+  std::string Description() const override { return ""; }
+  std::optional<int64_t> SamplesOf(int) override { return 800; }
+  int64_t LabelsOf(int) const override { return 0; }
+
+ private:
+  std::vector<int64_t> fragments_;
+  std::vector<StepWork> works_;
+  VersionFacts facts_;
+  int64_t version_ = 0;
+};
+
+class LastRound : public PlanListener {
+ public:
+  void OnTask(const fabric::TaskRow& row, const TaskFigures& figures) override {
+    last_task = row;
+    steps = figures.local_steps;
+  }
+  void OnRound(const PlannedRound& round) override { last = round; }
+  PlannedRound last;
+  fabric::TaskRow last_task;
+  int64_t steps = 0;
+};
+
+struct Streamed {
+  double seconds = 0;  // of a round
+  ExchangeSplit split;
+  int64_t wire = 0;
+  int64_t message = 0;  // of a client
+};
+
+constexpr int64_t kStreamedSteps = 20;
+
+// Returns the second of two rounds of four clients of 100 Mbit/s, whose device is so fast.
+Streamed RunStreamed(const std::string& algorithm, std::vector<int64_t> fragments, double speed) {
+  Scenario scenario = FederatedDefaults();
+  scenario.device_speed = speed;
+  const PlanRequest request =
+      Request({{"population", "broadband:down=100Mbps,up=100Mbps,delay=10ms"},
+               {"clients", "4"},
+               {"exchange", "ring-allreduce"},
+               {"elements", "1e6"},
+               {"connections", "warm"},
+               {"rounds", "2"}});
+  const FederatedMethod method = {"m", algorithm, "dense", {}};
+  const std::vector<OperationCost> costs = {{"linear", 6e9, 8, 40, {0}}};
+  const std::vector<Unit> layers = {{0, "weight", {1'000'000}, 0, 1'000'000}};
+  SentBytes learner(4, std::move(fragments), kStreamedSteps);
+  LastRound listener;
+  RunExchangeTraining({scenario, request, method, costs, layers}, learner, listener, nullptr);
+  EXPECT_EQ(learner.Version(), 2);
+  EXPECT_EQ(listener.steps, kStreamedSteps);
+  EXPECT_EQ(listener.last_task.times.dispatched, listener.last.row.start);
+  EXPECT_LE(listener.last_task.times.worked, listener.last_task.times.ended);
+  EXPECT_EQ(listener.last_task.times.ended, listener.last.row.end);
+  return {Seconds(listener.last.row.end - listener.last.row.start), listener.last.split.value(),
+          listener.last.wire_up, listener.last_task.work.upBytes};
+}
+
+// What is sent while clients work on costs time only where it takes longer.
+TEST(StreamedExchange, TravelsBesideLocalSteps) {
+  constexpr int64_t kBytes = 4'000'000;
+  constexpr int64_t kOverlap = 5;
+  const std::string overlapped = "diloco:overlap=" + std::to_string(kOverlap);
+  for (const double speed : {1e-1, 3e2}) {
+    const Streamed alone = RunStreamed("diloco", {kBytes}, speed);
+    const double communication = alone.seconds - alone.split.compute;
+    EXPECT_GT(communication, 2 * .75 * kBytes * 8 / 100e6);
+    const Streamed beside = RunStreamed(overlapped, {kBytes}, speed);
+    EXPECT_NEAR(beside.split.compute, alone.split.compute, 1e-7);
+    EXPECT_EQ(beside.wire, alone.wire);
+    const double meanwhile = alone.split.compute * kOverlap / kStreamedSteps;
+    EXPECT_EQ(meanwhile > communication, speed < 1) << meanwhile << " " << communication;
+    EXPECT_NEAR(beside.seconds, alone.seconds - std::min(meanwhile, communication), 1e-6);
+    EXPECT_NEAR(beside.split.communication + beside.split.wait,
+                std::max(0.0, communication - meanwhile), 1e-6);
+  }
+}
+
+TEST(StreamedExchange, FragmentsTravelOneAfterTheOther) {
+  constexpr double kFast = 3e2;
+  const Streamed whole = RunStreamed("diloco", {4'000'000}, kFast);
+  const std::vector<int64_t> sizes = {1'000'000, 500'000, 2'000'000, 500'000};
+  const Streamed parts = RunStreamed("diloco:fragments=4", sizes, kFast);
+  EXPECT_EQ(parts.message, whole.message);
+  EXPECT_NEAR(parts.split.compute, whole.split.compute, 1e-7);
+  EXPECT_NEAR(parts.split.nic_bytes, whole.split.nic_bytes, 1e-6 * whole.split.nic_bytes);
+  EXPECT_NEAR(static_cast<double>(parts.wire), static_cast<double>(whole.wire), 5e4);
+  double alone = 0;  // each fragment's exchange
+  for (const int64_t bytes : sizes) {
+    const Streamed one = RunStreamed("diloco", {bytes}, kFast);
+    alone += one.seconds - one.split.compute;
+  }
+  EXPECT_NEAR(parts.seconds, whole.split.compute + alone, 1e-6);
+  // Devices that take long enough for a turn hide all of them.
+  const Streamed slow = RunStreamed("diloco:fragments=4,overlap=4", sizes, 1e-1);
+  EXPECT_NEAR(slow.seconds, slow.split.compute, 1e-6);
 }
 
 TEST(ExchangePlan, SaysWhatIsWrong) {

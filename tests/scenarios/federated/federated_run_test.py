@@ -436,25 +436,13 @@ class FederatedRun(unittest.TestCase):
 
     EXCHANGE = ("--exchange=ring-allreduce", "--local=steps:3", "--clients=5",
                 "--population=phones", "--price=0.05")
+    STREAMED = ("--algorithms=diloco:fragments=2,diloco:fragments=2,overlap=1,diloco:overlap=2",
+                "--local=steps:6")
 
     def test_a_replay_of_an_exchange_equals_its_run_at_every_fidelity(self):
         options = [*self.EXCHANGE, "--policies=dense,fp16,topk,legacy-both,qsgd,powersgd,lgreco",
                    "--algorithms=fedavg,diloco", "--local=epochs:1-3", "--seeds=2", "--record"]
-        recording = None
-        for fidelity in ("flow", "analytic", "packet"):
-            folder = self.run_to_end("exchange-" + fidelity, *options, "--fidelity=" + fidelity)
-            recording = recording or folder
-            again = self.replayed(recording, "exchange-again-" + fidelity,
-                                  "--fidelity=" + fidelity)
-            self.expect_same(folder, again)
-        changes = ["--exchange=direct-allgather", "--order=4,2,0,1,3", "--device-speed=2"]
-        again = self.replayed(recording, "exchange-other", *changes)
-        other = self.run_to_end("exchange-changed", *options, *changes)
-        self.expect_same(again, other)
-        self.assertNotEqual(tables(again)["rounds.csv"], tables(recording)["rounds.csv"])
-        for column in ("training_loss", "message_bytes"):
-            self.assertEqual([row[column] for row in rows(again, "steps.csv")],
-                             [row[column] for row in rows(recording, "steps.csv")])
+        recording = self.replays(options)
         done = subprocess.run([FEDERATED, "replay", str(recording), "--exchange=server"], text=True,
                               capture_output=True, check=False)
         self.assertEqual(done.returncode, 1)
@@ -463,6 +451,28 @@ class FederatedRun(unittest.TestCase):
         done = subprocess.run([replay, str(recording)], text=True, capture_output=True, check=False)
         self.assertEqual(done.returncode, 1)
         self.assertIn("a run of legacy-federated", done.stderr)
+
+    def test_a_replay_of_streamed_fragments_equals_its_run(self):
+        self.replays([*self.EXCHANGE, *self.STREAMED, "--policies=dense,topk,legacy-both,lgreco",
+                      "--record"])
+
+    def replays(self, options):
+        recording = None
+        name = self._testMethodName
+        for fidelity in ("flow", "analytic", "packet"):
+            folder = self.run_to_end(name + fidelity, *options, "--fidelity=" + fidelity)
+            recording = recording or folder
+            again = self.replayed(recording, name + "again-" + fidelity, "--fidelity=" + fidelity)
+            self.expect_same(folder, again)
+        changes = ["--exchange=direct-allgather", "--order=4,2,0,1,3", "--device-speed=2"]
+        again = self.replayed(recording, name + "other", *changes)
+        other = self.run_to_end(name + "changed", *options, *changes)
+        self.expect_same(again, other)
+        self.assertNotEqual(tables(again)["rounds.csv"], tables(recording)["rounds.csv"])
+        for column in ("training_loss", "message_bytes"):
+            self.assertEqual([row[column] for row in rows(again, "steps.csv")],
+                             [row[column] for row in rows(recording, "steps.csv")])
+        return recording
 
     def test_the_doctor_reads_an_exchange(self):
         folder = self.root / "exchange-doctored"
@@ -499,6 +509,24 @@ class FederatedRun(unittest.TestCase):
         for threads in ("2", "3"):
             self.expect_same(one, self.run_to_end("exchange-" + threads, *options,
                                                   "--threads=" + threads))
+        streamed = [*self.EXCHANGE, *self.STREAMED, "--policies=topk,qsgd"]
+        self.expect_same(self.run_to_end("streamed-1", *streamed, "--threads=1"),
+                         self.run_to_end("streamed-3", *streamed, "--threads=3"))
+
+    def test_streamed_fragments_send_what_the_model_does(self):
+        folder = self.run_to_end(
+            "streamed", *self.EXCHANGE, "--policies=dense", "--local=steps:6",
+            "--algorithms=diloco,diloco:fragments=1,overlap=0,diloco:fragments=2,overlap=1")
+        one, same, two = (
+            [row for row in rows(folder, "steps.csv") if row["policy"] == name + " dense"]
+            for name in ("diloco", "diloco:fragments=1,overlap=0", "diloco:fragments=2,overlap=1"))
+        for column in one[0]:
+            if column != "policy":
+                self.assertEqual([row[column] for row in one], [row[column] for row in same])
+        for column in ("message_bytes", "nic_bytes", "elements_sent"):
+            self.assertEqual([row[column] for row in one], [row[column] for row in two])
+        self.assertNotEqual([row["training_loss"] for row in one],
+                            [row["training_loss"] for row in two])
 
     def test_rounds_clients_and_links_of_an_exchange_add_up(self):
         folder = self.run_to_end("exchange-sums", *self.EXCHANGE, "--policies=dense,redsync")
@@ -524,6 +552,10 @@ class FederatedRun(unittest.TestCase):
         self.killed("killed-exchange", *self.EXCHANGE, "--policies=topk,powersgd,lgreco",
                     "--algorithms=fedavg,diloco", "--optimizer=adamw", "--client-state=keep")
 
+    def test_streamed_fragments_are_killed_and_go_on(self):
+        self.killed("killed-streamed", *self.EXCHANGE, *self.STREAMED, "--policies=topk,lgreco",
+                    "--optimizer=adamw")
+
     def test_options_of_servers_are_refused_without_one(self):
         for option in ("--per-round=4", "--selection=weighted", "--over-select=1.5",
                        "--deadline=60s", "--dropout=0.1", "--availability=nightly",
@@ -534,6 +566,15 @@ class FederatedRun(unittest.TestCase):
             self.assertIn("--exchange=server reads it", message)
         self.assertIn("mean update alone",
                       self.refused("--exchange=ring-allreduce", "--algorithms=scaffold"))
+        for local, algorithm, message in (
+                ("steps:6", "diloco:fragments=7", "fragments: got '7'; allowed: at most the local"),
+                ("steps:6", "diloco:fragments=2,overlap=3", "overlap: got '3'; allowed: below the"),
+                ("epochs:2", "diloco:overlap=1", "federated.local in steps alone"),
+                ("steps:6", "diloco:fragments=3", "fragments: got '3'; allowed: 1 to 2, the")):
+            self.assertIn(message, self.refused("--exchange=ring-allreduce", "--local=" + local,
+                                                "--clients=4", "--algorithms=" + algorithm))
+        self.assertIn("federated.exchange alone",
+                      self.refused("--algorithms=diloco:fragments=2", "--local=steps:6"))
         self.assertIn("clients that exchange: got '257'",
                       self.refused("--exchange=ring-allreduce", "--clients=257",
                                    "--partition=iid"))

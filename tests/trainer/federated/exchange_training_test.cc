@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "base/error.h"
+#include "compress/message.h"
 #include "trainer/federated/federated_training.h"
 #include "trainer/federated/fragments.h"
 
@@ -259,7 +260,7 @@ TEST_F(Exchanging, AnOverlapOfWhichNothingIsKeptIsFewerSteps) {
   }
 }
 
-// Algorithm 2 of the paper, step by step: logistic regression has two layers, its fragments.
+// The algorithm, step by step: logistic regression has two layers, its fragments.
 TEST_F(Exchanging, StreamsFragmentsInTurn) {
   constexpr double kMix = 0.25, kRate = 0.7, kMomentum = 0.9;
   constexpr int64_t kSteps = 7;  // turns of 3 and 4 steps
@@ -299,7 +300,7 @@ TEST_F(Exchanging, StreamsFragmentsInTurn) {
     for (const auto& [layer, first, end] : {std::tuple(0, 0, 3), std::tuple(1, 3, 7)}) {
       EXPECT_EQ(outcome.works[layer].local_steps, std::vector<int64_t>(kClients, end - first));
       EXPECT_EQ(outcome.works[layer].step, 2 * version + layer);
-      EXPECT_EQ(outcome.works[layer].MessageBytes(1), 4 * layers[layer].numel);
+      EXPECT_EQ(outcome.works[layer].MessageBytes(1), kHeaderBytes + 4 * layers[layer].numel);
       const auto from = static_cast<size_t>(layers[layer].offset);
       const auto until = from + static_cast<size_t>(layers[layer].numel);
       std::vector<double> moved(shared.size());
@@ -330,7 +331,8 @@ TEST_F(Exchanging, FragmentsAddUpToTheModel) {
   for (const Scope scope : {Scope::kLayer, Scope::kBucket, Scope::kModel}) {
     options.scope = scope;
     options.algorithm = "diloco";
-    const StepWork whole = Make(options, "dense", 1, "lenet5")->Round().works.front();
+    const auto dense = Make(options, "dense", 1, "lenet5");
+    const int64_t whole = dense->Round().works.front().MessageBytes(3);
     options.algorithm = "diloco:fragments=4";
     const auto training = Make(options, "dense", 1, "lenet5");
     const ExchangeOutcome outcome = training->Round();
@@ -346,8 +348,11 @@ TEST_F(Exchanging, FragmentsAddUpToTheModel) {
         layers.insert(layers.end(), bucket.layers.begin(), bucket.layers.end());
       }
     }
-    EXPECT_EQ(bytes, whole.MessageBytes(3));
-    EXPECT_LT(most, whole.MessageBytes(3));
+    // A fragment has a message of its own of each unit.
+    const int64_t more = std::ssize(training->units()) - std::ssize(dense->units());
+    EXPECT_EQ(bytes, whole + more * kHeaderBytes);
+    EXPECT_EQ(more, scope == Scope::kLayer ? 0 : 3);
+    EXPECT_LT(most, whole);
     EXPECT_EQ(elements, std::ssize(training->weights()));
     std::ranges::sort(layers);
     std::vector<int> all(training->layers().size());
