@@ -243,12 +243,14 @@ TimeNs IdealTime(const FlowRequest& flow, const Network& network) {
   if (flow.bytes == 0) return 0;
   const fabric::Topology& topology = network.topology;
   const fabric::Transport& transport = network.request.transport;
-  const int64_t wire = transport.WireBytes(flow.bytes);
-  const int64_t first = std::min(wire, transport.FirstFrameBytes());
+  const std::vector<fabric::DirectedLink> route = topology.Route(
+      network.placement.NodeOf(flow.source), network.placement.NodeOf(flow.destination), 0);
+  const int switches = std::max(1, static_cast<int>(route.size())) - 1;
+  const int64_t wire = transport.WireBytes(flow.bytes, switches);
+  const int64_t first = std::min(wire, transport.FirstFrameBytes(switches));
   TimeNs time = 0;
   int64_t slowest = INT64_MAX;
-  for (const fabric::DirectedLink hop : topology.Route(
-           network.placement.NodeOf(flow.source), network.placement.NodeOf(flow.destination), 0)) {
+  for (const fabric::DirectedLink hop : route) {
     const int64_t rate = topology.PortOf(hop).rateBps;
     const TimeNs delay = topology.LinkOf(hop).delay;
     time = fabric::Later(time, fabric::Later(fabric::SerialisationTime(first, rate), delay));

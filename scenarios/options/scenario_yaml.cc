@@ -2,7 +2,10 @@
 
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <set>
+#include <utility>
+#include <vector>
 
 #include "base/error.h"
 #include "base/parse.h"
@@ -58,8 +61,75 @@ void SetMethodField(Method& method, const std::string& field, const std::string&
   }
 }
 
+// A Setting is an entry of a map of settings, as text.
+struct Setting {
+  std::string text;  // key=value
+  YAML::Mark mark;
+};
+
+// Returns NAME:key=value,..., with the given separator, of a map {NAME: {key: value}}.
+std::string NamedSettings(const std::string& name, const std::vector<Setting>& settings,
+                          const std::string& separator) {
+  std::vector<std::string> texts;
+  for (const Setting& setting : settings) texts.push_back(setting.text);
+  return texts.empty() ? name : name + ":" + Join(texts, separator);
+}
+
+// Returns the only entry of a map of one name.
+std::pair<YAML::Node, YAML::Node> OneName(const YAML::Node& map, const std::string& key,
+                                          const std::string& where) {
+  if (map.size() != 1) {
+    throw Error(MarkText(where, map.Mark()) + key, std::to_string(map.size()) + " names",
+                "one with its options, as in {roce: {pfc: on}}");
+  }
+  return {map.begin()->first, map.begin()->second};
+}
+
+std::vector<Setting> ReadSettings(const YAML::Node& map, const std::string& key,
+                                  const std::string& where) {
+  std::vector<Setting> settings;
+  ReadMap(map, key, where, [&](const std::string& name, const YAML::Node& value) {
+    const std::string option = key + "." + name;
+    std::string text;
+    if (value.IsMap()) {  // a congestion control with parameters of its own
+      const auto [control, parameters] = OneName(value, option, where);
+      text =
+          NamedSettings(ScalarText(control, option), ReadSettings(parameters, option, where), "+");
+    } else {
+      text = ScalarText(value, option);
+    }
+    settings.push_back({name + "=" + text, value.Mark()});
+  });
+  return settings;
+}
+
+// Returns the text of a transport, which may be a map of one name: {roce: {cc: hpcc, pfc: on}}.
+// Errors name the place of the setting without which there would be none, if one alone is wrong.
+std::string TransportText(const YAML::Node& map, const std::string& key, const std::string& where) {
+  const auto [node, options] = OneName(map, key, where);
+  const std::string name = ScalarText(node, key);
+  const std::vector<Setting> settings = ReadSettings(options, key + "." + name, where);
+  const auto refused = [&](const std::vector<Setting>& some) -> std::optional<std::string> {
+    try {
+      ParseTransport(NamedSettings(name, some, ","), key);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return std::nullopt;
+  };
+  const std::optional<std::string> reason = refused(settings);
+  if (!reason) return NamedSettings(name, settings, ",");
+  for (size_t i = 0; i < settings.size(); ++i) {
+    std::vector<Setting> others = settings;
+    others.erase(others.begin() + static_cast<std::ptrdiff_t>(i));
+    if (!refused(others)) throw Error(MarkText(where, settings[i].mark) + *reason);
+  }
+  throw Error(MarkText(where, map.Mark()) + *reason);
+}
+
 // Returns the text of an option's value. A target may be a map of one metric: {perplexity: 120}.
 std::string OptionText(const YAML::Node& value, const std::string& key, const std::string& where) {
+  if (key == "network.transport" && value.IsMap()) return TransportText(value, key, where);
   if (key != "training.target" || !value.IsMap()) return ScalarText(value, key);
   if (value.size() != 1) {
     throw Error(MarkText(where, value.Mark()) + key, std::to_string(value.size()) + " metrics",

@@ -98,12 +98,12 @@ class ClosedForm
 
     WideTime Wire(int64_t payload) const
     {
-        return SerialisationTime(m_transport.WireBytes(payload), m_path.rateBps);
+        return WireTime(m_path, payload, m_transport);
     }
 
     WideTime Acks(int64_t payload) const
     {
-        return SerialisationTime(m_transport.AckWireBytes(payload), m_path.rateBps);
+        return AckTime(m_path, payload, m_transport);
     }
 
     /// Returns the bytes of the largest of `parts` balanced parts.

@@ -10,18 +10,22 @@
 namespace legacy::fabric
 {
 
-namespace
-{
-
 WideTime WireTime(const UniformPath& path, int64_t payload, const Transport& transport)
 {
-    return SerialisationTime(transport.WireBytes(payload), path.rateBps);
+    const int64_t wire = transport.WireBytes(payload, path.hops - 1);
+    const int64_t first = std::min(wire, transport.FirstFrameBytes(path.hops - 1));
+    // A NIC alone has no port of a switch behind it.
+    const int64_t rest = path.hops > 1 ? transport.StreamedBytes(wire - first) : wire - first;
+    return SerialisationTime(first + rest, path.rateBps);
 }
 
 WideTime AckTime(const UniformPath& path, int64_t payload, const Transport& transport)
 {
-    return SerialisationTime(transport.AckWireBytes(payload), path.rateBps);
+    return SerialisationTime(transport.AckWireBytes(payload, path.hops - 1), path.rateBps);
 }
+
+namespace
+{
 
 /// Returns the time of a port that sends `flows` messages in each of `rounds` rounds, and the ACKs
 /// of as many, without a pause.
@@ -122,10 +126,11 @@ TimeNs FlowTime(const UniformPath& path, int64_t payload, const Transport& trans
     {
         return 0;
     }
-    const int64_t wire = transport.WireBytes(payload);
-    const int64_t first = std::min(wire, transport.FirstFrameBytes());
+    const int64_t wire = transport.WireBytes(payload, path.hops - 1);
+    const int64_t first = std::min(wire, transport.FirstFrameBytes(path.hops - 1));
+    const int64_t rest = path.hops > 1 ? transport.StreamedBytes(wire - first) : wire - first;
     const WideTime hop = WideTime{path.delay} + SerialisationTime(first, path.rateBps);
-    return NarrowTime(path.hops * hop + SerialisationTime(wire - first, path.rateBps));
+    return NarrowTime(path.hops * hop + SerialisationTime(rest, path.rateBps));
 }
 
 TimeNs

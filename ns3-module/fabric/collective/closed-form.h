@@ -49,10 +49,14 @@
 //                      engine takes 0.75 to 1.05 of it, as no simple form says how the two trees
 //                      share the NICs
 //
+// With roce:cc=hpcc, frames and ACKs have the telemetry of h - 1 switches, and what follows a first
+// frame takes 1/eta of its time where h > 1.
+//
 // They are exact where messages are cut evenly (N, G, P, S divide what they cut; S divides N) and
 // all are of one size. Elsewhere they are an upper bound, as the larger parts are taken, but for
 // halving algorithms with N > P: ACKs may be in the way of messages, up to 2 %. For direct
-// algorithms and sharded servers this is so up to `window` + 1 workers.
+// algorithms and sharded servers this is so up to `window` + 1 workers. With HPCC they are upper
+// bounds where a NIC sends to several at once, as it fills its own link.
 #pragma once
 
 #include "collective.h"

@@ -3,7 +3,8 @@
 //
 // A flow of W wire bytes, F in its first frame, leaves when the source's NIC has sent all earlier
 // flows. Its first frame takes F / rate + delay on each link, and the rest follows at the rate of
-// the slowest link. Over links whose rates change, bits leave as the cumulated rate lets them. The
+// the slowest link, of which HPCC fills a part. Over links whose rates change, bits leave as the
+// cumulated rate lets them. The
 // destination's last link serves flows in the order in which their first frames reach it. The
 // receiver ACKs all data of a flow when its last byte has arrived; the ACKs occupy the receiver's
 // NIC before anything that it sends from then on. Inside the fabric flows do not contend for links,
@@ -11,6 +12,7 @@
 #include "dead-link.h"
 #include "event-engine.h"
 #include "fabric/base/error.h"
+#include "flow-path.h"
 
 #include <algorithm>
 #include <unordered_map>
@@ -47,6 +49,12 @@ struct InFlight
 };
 
 constexpr int kNoGraph = -1;
+
+/// Returns the number of switches between a route's links.
+int SwitchesOf(const std::vector<DirectedLink>& route)
+{
+    return static_cast<int>(route.size()) - 1;
+}
 
 class AnalyticEngine : public EventEngine
 {
@@ -98,6 +106,7 @@ class AnalyticEngine : public EventEngine
   private:
     EndpointPair& ConnectionOf(int source, int destination, uint16_t lane = 0);
     bool Timed(const std::vector<DirectedLink>& route) const;
+    int64_t Streamed(DirectedLink link, int64_t bytes) const;
     TimeNs Sent(const Flow& flow, DirectedLink link, TimeNs start, int64_t bytes) const;
     TimeNs PassFirstLinks(InFlight& inFlight);
     TimeNs PassTimedLinks(InFlight& inFlight, TimeNs head);
@@ -177,6 +186,13 @@ bool AnalyticEngine::Timed(const std::vector<DirectedLink>& route) const
                        { return m_topology.PortOf(link).schedule != nullptr; });
 }
 
+/// Returns the bytes that the link could carry while it carries `bytes` behind a first frame.
+int64_t AnalyticEngine::Streamed(DirectedLink link, int64_t bytes) const
+{
+    return FilledShare(m_topology, m_transport, link) < 1 ? m_transport.StreamedBytes(bytes)
+                                                          : bytes;
+}
+
 /// Returns when `bytes` of a flow, or its ACKs, that a port begins to send at `start` have left it.
 TimeNs AnalyticEngine::Sent(const Flow& flow, DirectedLink link, TimeNs start, int64_t bytes) const
 {
@@ -205,8 +221,8 @@ TimeNs AnalyticEngine::Sent(const Flow& flow, DirectedLink link, TimeNs start, i
 TimeNs AnalyticEngine::PassFirstLinks(InFlight& inFlight)
 {
     const std::vector<DirectedLink>& route = inFlight.connection->route;
-    const int64_t wire = m_transport.WireBytes(inFlight.flow.bytes);
-    const int64_t first = std::min(wire, m_transport.FirstFrameBytes());
+    const int64_t wire = m_transport.WireBytes(inFlight.flow.bytes, SwitchesOf(route));
+    const int64_t first = std::min(wire, m_transport.FirstFrameBytes(SwitchesOf(route)));
     TimeNs& free = m_egressFree[route.front()];
     TimeNs head = std::max(m_now, free);
     free = Sent(inFlight.flow, route.front(), head, wire);
@@ -214,18 +230,19 @@ TimeNs AnalyticEngine::PassFirstLinks(InFlight& inFlight)
     {
         return PassTimedLinks(inFlight, head);
     }
-    int64_t slowest = m_topology.PortOf(route.back()).rateBps;
+    const auto rate = [&](DirectedLink link) { return m_topology.PortOf(link).rateBps; };
+    TimeNs rest = 0;
+    for (const DirectedLink link : route)
+    {
+        rest = std::max(rest, SerialisationTime(Streamed(link, wire - first), rate(link)));
+    }
     for (size_t i = 0; i + 1 < route.size(); ++i)
     {
-        const int64_t rate = m_topology.PortOf(route[i]).rateBps;
-        head =
-            Later(head, Later(SerialisationTime(first, rate), m_topology.LinkOf(route[i]).delay));
-        slowest = std::min(slowest, rate);
+        head = Later(
+            head,
+            Later(SerialisationTime(first, rate(route[i])), m_topology.LinkOf(route[i]).delay));
     }
-    inFlight.lastByte =
-        Later(head,
-              Later(SerialisationTime(first, m_topology.PortOf(route.back()).rateBps),
-                    SerialisationTime(wire - first, slowest)));
+    inFlight.lastByte = Later(head, Later(SerialisationTime(first, rate(route.back())), rest));
     return head;
 }
 
@@ -234,15 +251,16 @@ TimeNs AnalyticEngine::PassFirstLinks(InFlight& inFlight)
 TimeNs AnalyticEngine::PassTimedLinks(InFlight& inFlight, TimeNs head)
 {
     const std::vector<DirectedLink>& route = inFlight.connection->route;
-    const int64_t wire = m_transport.WireBytes(inFlight.flow.bytes);
-    const int64_t first = std::min(wire, m_transport.FirstFrameBytes());
+    const int64_t wire = m_transport.WireBytes(inFlight.flow.bytes, SwitchesOf(route));
+    const int64_t first = std::min(wire, m_transport.FirstFrameBytes(SwitchesOf(route)));
     TimeNs rest = 0;
     TimeNs last = head;
     for (size_t i = 0; i < route.size(); ++i)
     {
         last = head;
         const TimeNs firstSent = Sent(inFlight.flow, route[i], head, first);
-        rest = std::max(rest, Sent(inFlight.flow, route[i], head, wire) - firstSent);
+        const int64_t all = first + Streamed(route[i], wire - first);
+        rest = std::max(rest, Sent(inFlight.flow, route[i], head, all) - firstSent);
         head = Later(firstSent, m_topology.LinkOf(route[i]).delay);
     }
     inFlight.lastByte = Later(head - m_topology.LinkOf(route.back()).delay, rest);
@@ -255,8 +273,10 @@ void AnalyticEngine::ServeLastLink(int graph, uint64_t slot)
     EndpointPair& connection = *inFlight.connection;
     const DirectedLink last = connection.route.back();
     TimeNs& free = m_ingressFree[last];
-    const int64_t wire = m_transport.WireBytes(inFlight.flow.bytes);
-    free = Sent(inFlight.flow, last, std::max(m_now, free), wire);
+    const int switches = SwitchesOf(connection.route);
+    const int64_t wire = m_transport.WireBytes(inFlight.flow.bytes, switches);
+    const int64_t first = std::min(wire, m_transport.FirstFrameBytes(switches));
+    free = Sent(inFlight.flow, last, std::max(m_now, free), first + Streamed(last, wire - first));
     connection.lastArrival =
         std::max(Later(std::max(free, inFlight.lastByte), m_topology.LinkOf(last).delay),
                  connection.lastArrival);
@@ -289,8 +309,10 @@ void AnalyticEngine::SendAcks(const InFlight& inFlight)
         there.back->back = &there;
     }
     const std::vector<DirectedLink>& back = there.back->route;
-    const int64_t acks = m_transport.AckWireBytes(flow.bytes);
-    Count(there.route, m_transport.WireBytes(flow.bytes), m_transport.Segments(flow.bytes));
+    const int switches = SwitchesOf(there.route);
+    const int64_t acks = m_transport.AckWireBytes(flow.bytes, switches);
+    const int64_t wire = m_transport.WireBytes(flow.bytes, switches);
+    Count(there.route, wire, m_transport.Segments(flow.bytes));
     Count(back, acks, m_transport.Acks(flow.bytes));
     TimeNs& free = m_egressFree[back.front()];
     free = Sent(flow, back.front(), std::max(m_now, free), acks);

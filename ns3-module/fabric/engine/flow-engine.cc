@@ -103,23 +103,26 @@ struct Connection
     uint16_t lane = 0;
 };
 
-/// A Wire has what a flow of `bytes` puts on the wire.
+/// A Wire has what a flow of `bytes` puts on the wire of a path with so many switches.
 struct Wire
 {
     int64_t bytes = -1; ///< payload
+    int switches = 0;
     int64_t wire = 0;
     int64_t packets = 0;
     int64_t ackBytes = 0;
     int64_t ackPackets = 0;
 };
 
-std::vector<double> Rates(const Topology& topology)
+/// Returns what long flows fill of each directed link, bytes a nanosecond.
+std::vector<double> Rates(const Topology& topology, const Transport& transport)
 {
     std::vector<double> rates;
     rates.reserve(2 * topology.Links().size());
-    for (size_t i = 0; i < 2 * topology.Links().size(); ++i)
+    for (DirectedLink link = 0; link < static_cast<DirectedLink>(2 * topology.Links().size());
+         ++link)
     {
-        rates.push_back(BytesPerNs(topology.PortOf(static_cast<DirectedLink>(i))));
+        rates.push_back(FilledShare(topology, transport, link) * BytesPerNs(topology.PortOf(link)));
     }
     return rates;
 }
@@ -130,9 +133,8 @@ class FlowEngine : public EventEngine
     explicit FlowEngine(const EngineRequest& request)
         : EventEngine(request),
           m_frameBytes(m_transport.FrameBytes()),
-          m_ackRatio(static_cast<double>(m_transport.ackBytes) /
-                     (m_transport.segmentsPerAck * static_cast<double>(m_transport.FrameBytes()))),
-          m_linkRates(Rates(m_topology)),
+          m_ackRatio(m_transport.AckRatio()),
+          m_linkRates(Rates(m_topology, m_transport)),
           m_rates(m_linkRates),
           m_dataOn(2 * m_topology.Links().size(), 0),
           m_acksOn(2 * m_topology.Links().size(), 0),
@@ -182,17 +184,17 @@ class FlowEngine : public EventEngine
     int Connect(int from, int to, uint16_t lane);
     void SetBusy(int connection, bool busy);
     void Lend(DirectedLink link);
-    const Wire& WireOf(int64_t bytes)
+    const Wire& WireOf(int64_t bytes, const FlowPath& path)
     {
         Wire& known = m_wires[static_cast<size_t>(bytes) % m_wires.size()];
-        if (known.bytes != bytes)
+        if (known.bytes != bytes || known.switches != path.switches)
         {
-            known = MakeWire(bytes);
+            known = MakeWire(bytes, path.switches);
         }
         return known;
     }
 
-    Wire MakeWire(int64_t bytes) const;
+    Wire MakeWire(int64_t bytes, int switches) const;
     int TakeSlot(const Flow& flow, int graph);
     void SendNext(int connection);
     TimeNs RampTime(Connection& connection, int64_t wire);
@@ -224,11 +226,13 @@ class FlowEngine : public EventEngine
     double ByteTimeNow(const FlowPath& path) const;
 
     const int64_t m_frameBytes;
-    const double m_ackRatio;         ///< bytes of ACKs for each byte of data on the wire
-    std::vector<double> m_linkRates; ///< present rate of each directed link, bytes a nanosecond
-    MaxMin m_rates;                  ///< rates of m_connections, under the same numbers
+    const double m_ackRatio; ///< bytes of ACKs for each byte of data, on paths without switches
+    /// What long flows fill of each directed link at present, bytes a nanosecond.
+    std::vector<double> m_linkRates;
+    MaxMin m_rates; ///< rates of m_connections, under the same numbers
     std::vector<Connection> m_connections;
-    /// Sum of the shares of busy connections whose data, or ACKs, cross each directed link.
+    /// Sum of the shares of busy connections whose data, or ACKs by their weight, cross each
+    /// directed link.
     std::vector<double> m_dataOn;
     std::vector<double> m_acksOn;
     std::vector<bool> m_watched; ///< true for links with a kRate to come; empty without schedules
@@ -333,7 +337,7 @@ void FlowEngine::SetBusy(int number, bool busy)
     }
     for (const LinkShare& hop : connection.path.acks)
     {
-        m_acksOn[hop.link] += sign * hop.share;
+        m_acksOn[hop.link] += sign * hop.share * connection.path.ackWeight;
         Lend(hop.link);
     }
 }
@@ -349,12 +353,13 @@ void FlowEngine::Lend(DirectedLink link)
     }
 }
 
-Wire FlowEngine::MakeWire(int64_t bytes) const
+Wire FlowEngine::MakeWire(int64_t bytes, int switches) const
 {
     return Wire{bytes,
-                m_transport.WireBytes(bytes),
+                switches,
+                m_transport.WireBytes(bytes, switches),
                 m_transport.Segments(bytes),
-                m_transport.AckWireBytes(bytes),
+                m_transport.AckWireBytes(bytes, switches),
                 m_transport.Acks(bytes)};
 }
 
@@ -410,7 +415,9 @@ void FlowEngine::SendNext(int number)
                 ShrinkWindow(connection);
             }
             SetBusy(number, true);
-            const TimeNs ramp = connection.open ? 0 : RampTime(connection, WireOf(flow.bytes).wire);
+            const TimeNs ramp =
+                connection.open ? 0
+                                : RampTime(connection, WireOf(flow.bytes, connection.path).wire);
             connection.waiting = ramp > 0;
             if (ramp > 0)
             {
@@ -497,7 +504,8 @@ void FlowEngine::TakeRate(DirectedLink link)
 {
     const LinkSchedule& schedule = *m_topology.PortOf(link).schedule;
     const TimeNs now = ScheduleTime();
-    m_linkRates[link] = static_cast<double>(schedule.RateAt(now)) / 8e9;
+    m_linkRates[link] = FilledShare(m_topology, m_transport, link) *
+                        static_cast<double>(schedule.RateAt(now)) / 8e9;
     Lend(link);
     const TimeNs next = schedule.NextChange(now);
     m_watched[link] = next != kNever;
@@ -615,7 +623,7 @@ void FlowEngine::Begin(int number)
     connection.sending = slot;
     connection.first = m_slots[slot].next;
     connection.last = connection.first == kNone ? kNone : connection.last;
-    connection.left = static_cast<double>(WireOf(m_slots[slot].flow.bytes).wire);
+    connection.left = static_cast<double>(WireOf(m_slots[slot].flow.bytes, connection.path).wire);
     connection.left -= std::exchange(connection.early, 0);
     if (connection.path.buckets)
     {
@@ -797,10 +805,11 @@ void FlowEngine::Finish(int number)
     Connection& connection = m_connections[number];
     const int slot = connection.sending;
     const Flow& flow = m_slots[slot].flow;
-    const Wire& wire = WireOf(flow.bytes);
+    const Wire& wire = WireOf(flow.bytes, connection.path);
     const double byteTime =
         connection.path.timed ? ByteTimeNow(connection.path) : connection.path.byteTime;
-    const auto firstFrame = static_cast<double>(std::min(wire.wire, m_frameBytes));
+    const auto firstFrame =
+        static_cast<double>(std::min(wire.wire, m_transport.FrameBytes(connection.path.switches)));
     const TimeNs latency = RoundedTime(connection.path.delay + firstFrame * byteTime);
     const bool more = flow.more;
     Depart(number, slot, Later(m_now, latency));
@@ -817,6 +826,7 @@ Wire FlowEngine::PartOf(const Wire& whole, double share) const
 {
     const auto part = [&](int64_t all) { return std::llround(share * static_cast<double>(all)); };
     return Wire{whole.bytes,
+                whole.switches,
                 part(whole.wire),
                 part(whole.packets),
                 part(whole.ackBytes),
@@ -851,7 +861,8 @@ std::vector<int> FlowEngine::SlotsOf(const Connection& connection) const
 /// Returns the share of the connection's present flow that has left.
 double FlowEngine::ShareSent(const Connection& connection)
 {
-    const double wire = static_cast<double>(WireOf(m_slots[connection.sending].flow.bytes).wire);
+    const double wire =
+        static_cast<double>(WireOf(m_slots[connection.sending].flow.bytes, connection.path).wire);
     const double left =
         connection.left - connection.rate * static_cast<double>(m_now - connection.since);
     return std::clamp(1 - left / wire, 0.0, 1.0);
@@ -873,7 +884,7 @@ int64_t FlowEngine::Abort(const Flow& flow, int graph)
         const int slot = connection.sending;
         const double share = ShareSent(connection);
         sent = std::llround(share * static_cast<double>(m_slots[slot].flow.bytes));
-        StopSending(number, PartOf(WireOf(m_slots[slot].flow.bytes), share));
+        StopSending(number, PartOf(WireOf(m_slots[slot].flow.bytes, connection.path), share));
         Free(slot);
     }
     else
@@ -929,7 +940,9 @@ void FlowEngine::Lose(int number)
     if (connection.sending != kNone)
     {
         const int slot = connection.sending;
-        StopSending(number, PartOf(WireOf(m_slots[slot].flow.bytes), ShareSent(connection)));
+        StopSending(
+            number,
+            PartOf(WireOf(m_slots[slot].flow.bytes, connection.path), ShareSent(connection)));
         Free(slot);
     }
     while (connection.first != kNone)
@@ -1042,12 +1055,13 @@ std::vector<LinkActivity> FlowEngine::Activity() const
         if (connection.sending != kNone)
         {
             const int64_t bytes = m_slots[connection.sending].flow.bytes;
-            const auto wire = static_cast<double>(m_transport.WireBytes(bytes));
+            const int switches = connection.path.switches;
+            const auto wire = static_cast<double>(m_transport.WireBytes(bytes, switches));
             const double left =
                 connection.left - connection.rate * static_cast<double>(m_now - connection.since);
             const double sent = std::clamp(wire - left, 0.0, wire);
             data += sent;
-            acks += sent / wire * static_cast<double>(m_transport.AckWireBytes(bytes));
+            acks += sent / wire * static_cast<double>(m_transport.AckWireBytes(bytes, switches));
             rate = kBits * connection.rate;
         }
         for (const LinkShare& hop : connection.path.data)
@@ -1058,7 +1072,8 @@ std::vector<LinkActivity> FlowEngine::Activity() const
         for (const LinkShare& hop : connection.path.acks)
         {
             activity[hop.link].bytes += hop.share * acks;
-            activity[hop.link].bitsPerSecond += hop.share * rate * m_ackRatio;
+            activity[hop.link].bitsPerSecond +=
+                hop.share * rate * m_ackRatio * connection.path.ackWeight;
         }
     }
     return activity;

@@ -13,6 +13,11 @@ double BytesPerNs(const Port& port)
     return static_cast<double>(port.rateBps) / 8e9;
 }
 
+double FilledShare(const Topology& topology, const Transport& transport, DirectedLink link)
+{
+    return topology.IsHost(topology.From(link)) ? 1 : transport.utilisation;
+}
+
 namespace
 {
 
@@ -29,8 +34,10 @@ double LossLimit(const FlowPath& path, const Transport& transport)
     {
         // Go-back-n sends what is in flight again for each loss: of 1 + p (m - 1) frames, 1 - p are
         // new, where m are sent from a lost one until the sender goes back.
-        const double inFlight = std::max(
-            1.0, path.roundTrip * path.slowest / static_cast<double>(transport.FrameBytes()));
+        const double inFlight =
+            std::max(1.0,
+                     path.roundTrip * path.slowest /
+                         static_cast<double>(transport.FrameBytes(path.switches)));
         return path.slowest * (1 - path.loss) / (1 + path.loss * (inFlight - 1));
     }
     return static_cast<double>(transport.FrameBytes()) / path.roundTrip *
@@ -47,7 +54,14 @@ FlowPath MakeFlowPath(const Topology& topology, const Transport& transport, int 
     path.acks = topology.Shares(to, from, kChannel);
     path.local = path.data.empty();
     path.slowest = std::numeric_limits<double>::max();
-    const auto frame = static_cast<double>(transport.FrameBytes());
+    double hops = 0;
+    for (const LinkShare& hop : path.data)
+    {
+        hops += hop.share;
+    }
+    path.switches = transport.telemetry ? std::max(0, static_cast<int>(std::lround(hops)) - 1) : 0;
+    path.ackWeight = transport.AckRatio(path.switches) / transport.AckRatio();
+    const auto frame = static_cast<double>(transport.FrameBytes(path.switches));
     double kept = 1; // probability that a packet gets through
     for (const LinkShare& hop : path.data)
     {
@@ -57,7 +71,9 @@ FlowPath MakeFlowPath(const Topology& topology, const Transport& transport, int 
         const bool stores = static_cast<double>(port.burstBytes) < frame;
         path.byteTime += stores ? hop.share / BytesPerNs(port) : 0;
         path.buckets = path.buckets || !stores;
-        path.slowest = std::min(path.slowest, BytesPerNs(port) / hop.share);
+        path.slowest =
+            std::min(path.slowest,
+                     FilledShare(topology, transport, hop.link) * BytesPerNs(port) / hop.share);
         kept *= 1 - hop.share * port.errorRate;
         path.timed = path.timed || port.schedule;
     }
@@ -65,15 +81,16 @@ FlowPath MakeFlowPath(const Topology& topology, const Transport& transport, int 
     for (const LinkShare& hop : path.acks)
     {
         const double delay = static_cast<double>(topology.LinkOf(hop.link).delay);
-        const bool stores = topology.PortOf(hop.link).burstBytes < transport.ackBytes;
-        const double ack = transport.ackBytes / BytesPerNs(topology.PortOf(hop.link));
+        const auto ackBytes = static_cast<double>(transport.AckBytes(path.switches));
+        const bool stores = static_cast<double>(topology.PortOf(hop.link).burstBytes) < ackBytes;
+        const double ack = ackBytes / BytesPerNs(topology.PortOf(hop.link));
         path.roundTrip += hop.share * (delay + (stores ? ack : 0));
         path.timed = path.timed || topology.PortOf(hop.link).schedule;
     }
     // The slowest link's part is in the time in which the flow is sent.
     path.byteTime = std::max(0.0, path.byteTime - 1 / path.slowest);
     path.lossless = path.slowest;
-    const double acksPerByte = transport.ackBytes / (transport.segmentsPerAck * frame);
+    const double acksPerByte = transport.AckRatio(path.switches);
     for (const LinkShare& hop : path.acks)
     {
         const double most = BytesPerNs(topology.PortOf(hop.link)) / hop.share;

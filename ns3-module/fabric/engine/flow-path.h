@@ -12,6 +12,10 @@ namespace legacy::fabric
 /// Returns the port's rate in bytes a nanosecond.
 double BytesPerNs(const Port& port);
 
+/// Returns the share of the link's rate that long flows fill: the transport's utilisation of ports
+/// of switches, and 1 of NICs, which have no telemetry.
+double FilledShare(const Topology& topology, const Transport& transport, DirectedLink link);
+
 /// A FlowPath describes the route of data and of its ACKs.
 struct FlowPath
 {
@@ -25,13 +29,16 @@ struct FlowPath
     double loss = 0;      ///< probability that a packet of data is lost
     double lossless = 0;  ///< highest rate of a connection without loss, bytes a nanosecond
     double limit = 0;     ///< mean rate of a long connection that has no rivals
+    int switches = 0;     ///< whose telemetry the data has at the end of its way
+    double ackWeight = 1; ///< bytes of its ACKs, of those on a path without switches
     std::vector<LinkShare> data;
     std::vector<LinkShare> acks;
 };
 
 /// Returns the path between two nodes. Its rate is limited by the slowest link, by links of the way
 /// back that carry no more ACKs, by a socket buffer of fixed size and, in the long run, by loss
-/// (Mathis et al., CCR 1997; Cubic: RFC 9438). Links whose rates change count with their highest.
+/// (Mathis et al., CCR 1997; Cubic: RFC 9438). Links whose rates change count with their highest,
+/// and ports of switches with the share of theirs that long flows fill.
 FlowPath MakeFlowPath(const Topology& topology, const Transport& transport, int from, int to);
 
 /// Returns the nanoseconds that slow start takes beyond a full pipe, on a path that loses nothing:

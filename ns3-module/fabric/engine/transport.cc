@@ -1,6 +1,7 @@
 #include "transport.h"
 
 #include "fabric/base/error.h"
+#include "fabric/roce/controls.h"
 #include "fabric/roce/roce-settings.h"
 
 #include <algorithm>
@@ -60,19 +61,19 @@ void Transport::SetMtu(int64_t mtu)
     segmentBytes = static_cast<int>(mtu) - kPacketHeaders;
 }
 
-int64_t Transport::WireBytes(int64_t payload) const
+int64_t Transport::WireBytes(int64_t payload, int switches) const
 {
     if (payload == 0)
     {
         return 0;
     }
     const int64_t padded = CeilDivide(payload, paddingBytes) * paddingBytes;
-    return padded + Segments(payload) * headerBytes + messageBytes;
+    return padded + Segments(payload) * (FrameBytes(switches) - segmentBytes) + messageBytes;
 }
 
-int64_t Transport::AckWireBytes(int64_t payload) const
+int64_t Transport::AckWireBytes(int64_t payload, int switches) const
 {
-    return Acks(payload) * ackBytes;
+    return Acks(payload) * AckBytes(switches);
 }
 
 int64_t Transport::Segments(int64_t payload) const
@@ -99,14 +100,30 @@ double Transport::LossWindow(double loss, double roundTrip) const
     return IsCubic() ? std::max(reno, kCubic * std::pow(roundTrip / loss, kExponent)) : reno;
 }
 
-int64_t Transport::FrameBytes() const
+int64_t Transport::FrameBytes(int switches) const
 {
-    return segmentBytes + headerBytes;
+    return segmentBytes + headerBytes + (telemetry ? IntBytes(switches) : 0);
 }
 
-int64_t Transport::FirstFrameBytes() const
+int64_t Transport::FirstFrameBytes(int switches) const
 {
-    return FrameBytes() + messageBytes;
+    return FrameBytes(switches) + messageBytes;
+}
+
+int64_t Transport::AckBytes(int switches) const
+{
+    return ackBytes + (telemetry ? IntBytes(switches) : 0);
+}
+
+int64_t Transport::StreamedBytes(int64_t bytes) const
+{
+    return utilisation < 1 ? std::llround(static_cast<double>(bytes) / utilisation) : bytes;
+}
+
+double Transport::AckRatio(int switches) const
+{
+    return static_cast<double>(AckBytes(switches)) /
+           (segmentsPerAck * static_cast<double>(FrameBytes(switches)));
 }
 
 void Transport::CheckOptions() const
@@ -260,6 +277,9 @@ Transport MakeTransport(const std::string& preset, const std::string& option)
         transport.paddingBytes = RoceSettings::kPayloadPadding;
         transport.ackBytes = settings.ackBytes;
         transport.segmentsPerAck = settings.framesPerAck;
+        const RoceTraits traits = MakeRoceControl(settings.control, option)->Traits();
+        transport.telemetry = traits.telemetry;
+        transport.utilisation = traits.utilisation;
         transport.roce = std::make_shared<const RoceSettings>(settings);
         return transport;
     }

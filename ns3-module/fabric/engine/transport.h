@@ -69,6 +69,9 @@ struct Transport
     /// the preset.
     std::map<std::string, std::string> attributes;
     std::shared_ptr<const RoceSettings> roce; ///< cards and switches of RoCEv2; nullptr: TCP
+    /// Share of a switch port that long flows fill: HPCC's eta with roce:cc=hpcc, else 1.
+    double utilisation = 1;
+    bool telemetry = false; ///< frames and ACKs carry HPCC's telemetry of the switches passed
 
     /// Throws Error where options of TCP have been set beside roce, saying which and why.
     void CheckOptions() const;
@@ -88,9 +91,11 @@ struct Transport
                connections == ConnectionKind::Persistent;
     }
 
-    /// Return the bytes on the wire of `payload` bytes, and of the ACKs that answer them.
-    int64_t WireBytes(int64_t payload) const;
-    int64_t AckWireBytes(int64_t payload) const;
+    /// Return the bytes on the wire of `payload` bytes, and of the ACKs that answer them, on a path
+    /// with that number of switches: each adds to the telemetry of frames and ACKs. Frames count
+    /// with what they carry at the end of the path.
+    int64_t WireBytes(int64_t payload, int switches = 0) const;
+    int64_t AckWireBytes(int64_t payload, int switches = 0) const;
     /// Return the TCP segments that carry `payload` bytes, and the ACKs that answer them; 0 for 0.
     int64_t Segments(int64_t payload) const;
     int64_t Acks(int64_t payload) const;
@@ -99,9 +104,15 @@ struct Transport
     /// at least 1.054 (RTT / p)^(3/4) (RFC 9438, section 5.1). `roundTrip` is in seconds.
     double LossWindow(double loss, double roundTrip) const;
     bool IsCubic() const; ///< true for "cubic" and for classes of ns-3 with that in their names
-    /// Return the bytes of one full segment on the wire, and of a message's first one.
-    int64_t FrameBytes() const;
-    int64_t FirstFrameBytes() const;
+    /// Return the bytes of one full segment on the wire, of a message's first one, and of an ACK,
+    /// behind that number of switches.
+    int64_t FrameBytes(int switches = 0) const;
+    int64_t FirstFrameBytes(int switches = 0) const;
+    int64_t AckBytes(int switches = 0) const;
+    /// Returns the bytes that a switch's port could send while it sends `bytes` of a long flow.
+    int64_t StreamedBytes(int64_t bytes) const;
+    /// Returns the bytes of ACKs for each byte of long flows on the wire.
+    double AckRatio(int switches = 0) const;
 
     /// Returns the bytes of a switch port's queue: what the user set, else a bandwidth-delay
     /// product, at least 1 MiB. `rateBps` is the port's rate and `roundTrip` the longest round trip

@@ -165,6 +165,23 @@ TEST(ClosedForm, OfHalvingDoublingIsBothEnginesTimeForAnyNumberOfWorkers) {
 
 // Flows of an all-to-all share NICs at flow fidelity, and are sent one after the other at analytic
 // fidelity, where all workers start with worker 0 if they send by index.
+// HPCC's share of ports and its telemetry are the same in the engine and in the formula.
+TEST(ClosedForm, OfRingsIsTheAnalyticEnginesTimeWithHpcc) {
+  for (const CollectiveAlgorithm algorithm :
+       {CollectiveAlgorithm::RingAllReduce, CollectiveAlgorithm::RingAllGather,
+        CollectiveAlgorithm::RingReduceScatter}) {
+    Star star(8, 100'000'000'000, MakeTransport("roce:cc=hpcc"));
+    star.request.transport.connections = ConnectionKind::Warm;
+    const Transport& hpcc = star.request.transport;
+    const CollectiveSpec spec = EvenSpec(algorithm, star, 100'000);
+    const TimeNs formula = ClosedFormTime(spec, star.path, hpcc);
+    EXPECT_NEAR(static_cast<double>(star.Run(spec).total), static_cast<double>(formula), 100);
+    Transport full = hpcc;
+    full.utilisation = 1;
+    EXPECT_GT(formula, 1.04 * ClosedFormTime(spec, star.path, full));
+  }
+}
+
 TEST(ClosedForm, OfAllToAllDependsOnTheOrderWhereNicsSendMessagesOneByOne) {
   for (const auto algorithm : {CollectiveAlgorithm::AllToAll, CollectiveAlgorithm::AllToAllV}) {
     for (int workers : {2, 3, 4, 9}) {

@@ -42,6 +42,24 @@ TEST(RoceSettings, RecoveryFollowsPfc) {
   EXPECT_EQ(read("roce:recovery=selective,window=1MB").windowBytes, 1'000'000);
 }
 
+// 2 bytes, and 8 of each switch, in frames and in the ACKs that answer them.
+TEST(RoceSettings, TelemetryOfHpccGrowsWithThePath) {
+  const Transport hpcc = MakeTransport("roce:cc=hpcc:eta=0.9");
+  EXPECT_EQ(hpcc.utilisation, 0.9);
+  EXPECT_EQ(hpcc.FrameBytes(3), 4096 + 82 + 26);
+  EXPECT_EQ(hpcc.WireBytes(4097, 3), 4100 + 16 + 2 * (82 + 26));
+  EXPECT_EQ(hpcc.WireBytes(0, 3), 0);
+  EXPECT_EQ(hpcc.AckWireBytes(4097, 3), 2 * (86 + 26));
+  EXPECT_EQ(hpcc.AckRatio(3), (86.0 + 26) / (4096 + 82 + 26));
+  EXPECT_EQ(hpcc.StreamedBytes(900), 1000);
+  for (const char* other : {"roce", "roce:cc=swift", "datacenter"}) {
+    const Transport transport = MakeTransport(other);
+    EXPECT_EQ(transport.WireBytes(10'000, 5), transport.WireBytes(10'000)) << other;
+    EXPECT_EQ(transport.AckWireBytes(10'000, 5), transport.AckWireBytes(10'000)) << other;
+    EXPECT_EQ(transport.StreamedBytes(900), 900) << other;
+  }
+}
+
 TEST(RoceSettings, EverySettingIsInTheFingerprint) {
   std::set<std::string> all;
   const std::set<std::string> texts = {"roce",

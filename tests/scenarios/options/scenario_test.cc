@@ -159,6 +159,41 @@ TEST(ScenarioOptions, TheTargetIsTakenAmongTheMetricsThatThereAre) {
             std::string::npos);
 }
 
+TEST_F(ScenarioFile, ATransportIsATextOrAMapOfItsOptions) {
+  const auto transport = [&](const std::string& text) {
+    Scenario scenario;
+    LoadScenario(Write("network: {transport: " + text + "}\n"), scenario);
+    // What is printed reads back.
+    Scenario read;
+    LoadScenario(Write(PrintScenario(scenario)), read);
+    EXPECT_EQ(read.transport.text(), scenario.transport.text());
+    return scenario.transport.text();
+  };
+  EXPECT_EQ(transport("\"roce:cc=hpcc,pfc=on\""), "roce:cc=hpcc,pfc=on");
+  EXPECT_EQ(transport("{roce: {cc: hpcc, pfc: on}}"), "roce:cc=hpcc,pfc=on");
+  EXPECT_EQ(transport("{roce: {cc: {hpcc: {eta: 0.9, stages: 0}}, mtu: 1024}}"),
+            "roce:cc=hpcc:eta=0.9+stages=0,mtu=1024");
+  EXPECT_EQ(transport("{roce: }"), "roce");
+  EXPECT_EQ(transport("{roce: {egress-alpha: 2, pfc: off}}"), "roce:egress-alpha=2,pfc=off");
+  EXPECT_EQ(transport("wan"), "wan");
+}
+
+// Mistakes are where the option is without which there would be none.
+TEST_F(ScenarioFile, MistakesOfATransportHaveFileLineAndColumn) {
+  const auto finds = [&](const std::string& text, const std::string& what) {
+    const std::string message = Load(text);
+    EXPECT_NE(message.find(what), std::string::npos) << message;
+  };
+  const std::string map = "network:\n  transport:\n    roce:\n      pfc: off\n      ";
+  finds(map + "mtu: 10\n",
+        ":5:12: network.transport: mtu: got '10'; allowed: an integer from 64 to 9000");
+  finds(map + "mut: 1024\n", ":5:12: ");
+  finds(map + "cc: {hpcc: {eta: 2}}\n", ":5:11: ");
+  finds(map + "cc: {hpcc: {}, swift: {}}\n", ":5:11: network.transport.roce.cc: got '2 names'");
+  finds("network:\n  transport: {roce: {}, wan: {}}\n", ":2:14: network.transport: got '2 names'");
+  finds("network:\n  transport: \"roce:cc=hpc\"\n", ":2:3: cc: got 'hpc'");
+}
+
 TEST_F(ScenarioFile, ATargetIsATextOrAMapOfOneMetric) {
   const auto target = [&](const std::string& text) {
     Scenario scenario;

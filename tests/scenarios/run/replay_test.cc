@@ -373,6 +373,20 @@ TEST_F(ReplayTest, Packets) {
   ExpectEqualFiles({{"network.fidelity", "packet"}, {"network.bandwidth", "10Gbps"}});
 }
 
+// Small buffers, so that switches pause.
+TEST_F(ReplayTest, PacketsOfRoce) {
+  if (Fidelities().front() != Fidelity::kPacket) GTEST_SKIP() << "no ns-3";
+  ExpectEqualFiles({{"network.fidelity", "packet"},
+                    {"network.transport", "roce:cc=dcqcn,buffer=256KB"},
+                    {"network.allgather", "direct-allgather"},
+                    {"network.delay", "1us"},
+                    {"network.bandwidth", "10Gbps"}});
+}
+
+TEST_F(ReplayTest, FlowsOfRoceWithHpcc) {
+  ExpectEqualFiles({{"network.fidelity", "flow"}, {"network.transport", "roce:cc=hpcc,pfc=on"}});
+}
+
 TEST_F(ReplayTest, TheSameNetworkGivesTheSameFiles) {
   const Recording recording = ReadRecording((folder_ / "recorded").string());
   Scenario scenario = ReplayDefaults(recording);

@@ -194,6 +194,25 @@ TEST_F(AdviseTest, PrintConfigIsTheFullStudy) {
   EXPECT_EQ(plan.points.front().scenario.target, Scenario().target);
 }
 
+// The transport is that of all trainings and points, at the rates around the given one too.
+TEST_F(AdviseTest, TransportsHaveTheirOptions) {
+  const std::string transport = "roce:cc=hpcc,pfc=on";
+  const json answer = AdviseJson("--bandwidth=1Gbps --target=1% --transport=" + transport +
+                                 " --out=" + In("study"));
+  EXPECT_EQ(answer["policies"].at(1)["policy"], "topk");
+  const StudyFolder folder = StudyFolder::Open(In("study"));
+  EXPECT_GT(folder.plan().points.size(), 4u);
+  for (const PlannedPoint& point : folder.plan().points) {
+    EXPECT_EQ(point.scenario.transport.text(), transport);
+  }
+  for (const analysis::StudyPoint& point : ReadStudy(In("study")).points) {
+    EXPECT_EQ(point.state, analysis::StudyState::kDone) << point.message;
+  }
+  const Result result = Advise("--transport=roce:cc=hpc 2>&1");
+  EXPECT_EQ(result.status, 1);
+  EXPECT_NE(result.text.find("hpcc"), std::string::npos) << result.text;
+}
+
 // A run directory of one training, whose evaluations have these values.
 fs::path WriteTraining(const fs::path& folder, const Metric& metric,
                        const std::vector<double>& values) {

@@ -186,6 +186,18 @@ TEST(StudyGrid, ValuesIntoTextsOfSeveralOptions) {
   EXPECT_TRUE(Axis("skew: {values: [1, x], set: {stragglers: \"{}\"}}").numbers.empty());
 }
 
+// Transports with options are values of an axis, in quotes for their commas.
+TEST(StudyGrid, TransportsWithOptionsAreValues) {
+  const std::string axis =
+      "network.transport: [datacenter, roce, \"roce:cc=hpcc,pfc=on\", 'roce:cc=none,buffer=2MiB']";
+  const StudyDefinition study = Grid(axis);
+  EXPECT_EQ(study.axes.at(0).axis.values,
+            (Texts{"datacenter", "roce", "roce:cc=hpcc,pfc=on", "roce:cc=none,buffer=2MiB"}));
+  EXPECT_EQ(study.axes.at(0).settings[2], (Settings{{"network.transport", "roce:cc=hpcc,pfc=on"}}));
+  EXPECT_EQ(Axis("transport: [roce, \"roce:cc=hpcc,pfc=off\"]").values,
+            (Texts{"roce", "roce:cc=hpcc,pfc=off"}));
+}
+
 TEST(StudyGrid, NamedCases) {
   const StudyDefinition study =
       Grid("links: {cases: {lan: {}, wan: {delay: 10ms, transport: wan}}}");

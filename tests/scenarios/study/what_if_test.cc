@@ -126,6 +126,47 @@ TEST_F(WhatIfTest, AnswersWhatReplayLeavesToTheBit) {
   }
 }
 
+// A study over RoCEv2 keeps its transport on other networks, at both fidelities that answer.
+TEST(WhatIfRoceTest, AnswersWhatReplayLeavesToTheBit) {
+  std::string definition = kSmallStudy;
+  const std::string star = "topology: star";
+  definition.replace(definition.find(star), star.size(),
+                     star + ", transport: {roce: {cc: hpcc, pfc: on}}");
+  const SmallStudy study("legacy-what-if-roce", definition);
+  WhatIf what_if(ReadWhatIfStudy(study.folder, study.plan), 1);
+  for (const char* fidelity : {"flow", "analytic"}) {
+    const WhatIfAnswer answer =
+        *what_if.Answer(ParseQuestion(std::string(R"({"bandwidth": 1e11, "fidelity": ")") +
+                                      fidelity + R"(", "policies": ["dense"]})"),
+                        kLong, Never);
+    ASSERT_EQ(answer.size(), 1u);
+    const PlannedTraining& training = study.plan.trainings.at(0);
+    ASSERT_EQ(training.scenario.policies.at(0), "dense");
+    const Recording recording = ReadRecording(TrainingFolder(study.folder, training).string());
+    const auto replayed = [&](const std::string& transport) {
+      Scenario scenario = ReplayDefaults(recording);
+      for (const auto& [key, value] : std::vector<std::pair<std::string, std::string>>{
+               {"network.bandwidth", "100Gbps"},
+               {"network.delay", "20us"},
+               {"network.topology", "star"},
+               {"network.transport", transport},
+               {"network.stragglers", "fixed:count=1,factor=2"},
+               {"network.fidelity", fidelity},
+               {"training.target", "5%"},
+               {"run.pictures", "off"},
+               {"run.overwrite", "on"},
+               {"run.out", (study.folder / "replay").string()}}) {
+        SetOption(scenario, key, value);
+      }
+      Replay(recording, scenario, "legacy-replay", "test", g_never);
+      return analysis::Summarise(analysis::ReadRunDirectory(scenario.out)).policies.at(0).seeds;
+    };
+    const WhatIfSeed& seed = answer[0].seeds.at(training.scenario.seed - 1);
+    ExpectEqual(seed, replayed("roce:cc=hpcc").at(0));
+    EXPECT_NE(seed.step.communication, replayed("datacenter").at(0).step.communication);
+  }
+}
+
 TEST_F(WhatIfTest, DefaultsAreTheStudysFirstPoint) {
   const WhatIfQuestion defaults = what_if_->Defaults(0);
   EXPECT_EQ(defaults.bandwidth, "1Gbps");
