@@ -1,5 +1,6 @@
 // Descriptions of networks: topologies and stragglers.
 #include "base/whole_file.h"
+#include "ns3-module/fabric/engine/transport.h"
 #include "ns3-module/fabric/import/make.h"
 #include "ns3-module/fabric/step/straggler.h"
 #include "ns3-module/fabric/topology/file.h"
@@ -148,6 +149,28 @@ void FuzzStragglers(ByteSpan input) {
 std::vector<Bytes> StragglersSeeds() {
   return TextSeeds(
       {"step,worker,time,a\n7,1,20,1\n7,4,10,2\n7,9,30,3\r\n5,9,300,1\n5,4,100,1\n5,1,100,.5\n"});
+}
+
+// What is taken has one fingerprint, which its own text gives again.
+void FuzzRoceText(ByteSpan input) {
+  const std::string text = "roce:" + TextOf(input);
+  Refusable([&] {
+    const fabric::Transport transport = fabric::MakeTransport(text);
+    Require(transport.roce != nullptr);
+    Require(transport.Fingerprint() == fabric::MakeTransport(text).Fingerprint());
+    Require(transport.WireBytes(1) > 0);
+  });
+}
+
+std::vector<Bytes> RoceTextSeeds() {
+  return TextSeeds(
+      {"cc=dcqcn:parameters=mellanox+cnp=4us+np=window+bytes=2MB+ai=5Mbps,pfc=off,egress-alpha=2",
+       "cc=hpcc:eta=0.9+stages=0+ai=40Mbps+int=wire,mtu=1024,ack=1,vlan=on,idle=message",
+       "cc=timely:patched=on+low=50us+high=500us+segment=16KB+pacing=frame+deepest=0.5",
+       "cc=swift:base=25us+fs-min=0.1+fs-max=100+mdf=0.5,window=bdp,buffer=2MiB,alpha=0.25",
+       "cc=none,quanta=100,xon=3KB,headroom=100KB,pfc-response=1us,pfc-drops=allow,watchdog=1ms",
+       "ecn=5KB/200KB/0.01@40Gbps+100KB/400KB/0.2@25Gbps,mark-at=enqueue,rto=1ms,retries=3",
+       "storm=host=3+from=1ms+for=2ms,header=36,message-header=0,ack-bytes=48,switch-delay=1us"});
 }
 
 }  // namespace legacy::fuzz

@@ -46,6 +46,12 @@ std::vector<Bytes> FlowsSeeds();
 std::vector<Bytes> GradientsSeeds();
 std::vector<Bytes> ScenarioSeeds();
 std::vector<Bytes> ShapeSeeds();
+void FuzzRoceText(ByteSpan input);
+std::vector<Bytes> RoceTextSeeds();
+#ifdef LEGACY_FUZZ_NS3
+void FuzzRoceFabric(ByteSpan input);
+std::vector<Bytes> RoceFabricSeeds();
+#endif
 #ifdef LEGACY_FUZZ_STUDIES
 void FuzzJournal(ByteSpan input);
 void FuzzHttp(ByteSpan input);
@@ -81,6 +87,10 @@ const std::vector<Family>& ReaderFamilies() {
       {"gradients", FuzzGradients, GradientsSeeds, kFew},
       {"scenario", FuzzScenario, ScenarioSeeds, kFew},
       {"shape", FuzzShape, ShapeSeeds, kFew},
+      {"rocetext", FuzzRoceText, RoceTextSeeds},
+#ifdef LEGACY_FUZZ_NS3
+      {"rocefabric", FuzzRoceFabric, RoceFabricSeeds, kFew},
+#endif
 #ifdef LEGACY_FUZZ_STUDIES
       {"journal", FuzzJournal, JournalSeeds, kFew},
       {"http", FuzzHttp, HttpSeeds, kFew},

@@ -29,6 +29,30 @@ int64_t HostRate(const Topology& topology)
     return rate;
 }
 
+/// Returns the largest frame of the paths of a topology.
+int64_t LargestFrameOf(const Topology& topology, const RoceSettings& settings)
+{
+    return settings.LargestFrame(std::min(topology.NodeCount(), kSwitchesInHeadroom));
+}
+
+/// Throws Error where a pause of the link would end before it can be renewed. It is renewed at
+/// half, by a frame that waits for the one which its port sends.
+void CheckQuanta(const Topology& topology, DirectedLink link, const RoceSettings& settings)
+{
+    constexpr double kBytesOfHalf = 512.0 / 8 / 2;
+    const double behind = static_cast<double>(LargestFrameOf(topology, settings)) *
+                          static_cast<double>(topology.PortOf(link).rateBps) /
+                          static_cast<double>(topology.PortOf(link ^ 1).rateBps);
+    const auto least = static_cast<int64_t>(behind / kBytesOfHalf) + 2;
+    if (settings.quanta < least)
+    {
+        throw Error("roce: quanta",
+                    std::to_string(settings.quanta),
+                    std::to_string(least) + " or more for " + topology.LinkName(link) +
+                        ": pauses are renewed at half, behind a full frame");
+    }
+}
+
 } // namespace
 
 void CheckRoce(const Topology& topology, const RoceSettings& settings)
@@ -55,8 +79,8 @@ void CheckRoce(const Topology& topology, const RoceSettings& settings)
                     std::to_string(settings.reorder),
                     "nothing without multipath=spray: frames of a path keep their order");
     }
-    for (DirectedLink link = 0; link < static_cast<DirectedLink>(2 * topology.Links().size());
-         ++link)
+    const auto links = static_cast<DirectedLink>(2 * topology.Links().size());
+    for (DirectedLink link = 0; link < links; ++link)
     {
         if (traits.telemetryOnWire)
         {
@@ -72,6 +96,10 @@ void CheckRoce(const Topology& topology, const RoceSettings& settings)
                         "pfc=off reads it");
         }
     }
+    for (DirectedLink link = 0; settings.pfc && link < links; ++link)
+    {
+        CheckQuanta(topology, link, settings);
+    }
 }
 
 int64_t HeadroomOf(const Topology& topology, DirectedLink link, const RoceSettings& settings)
@@ -80,12 +108,11 @@ int64_t HeadroomOf(const Topology& topology, DirectedLink link, const RoceSettin
     {
         return settings.headroomBytes;
     }
-    return HeadroomBytes(
-        topology.PortOf(link).rateBps,
-        topology.PortOf(link ^ 1).rateBps,
-        topology.LinkOf(link).delay,
-        Later(settings.response, settings.switchDelay),
-        settings.LargestFrame(std::min(topology.NodeCount(), kSwitchesInHeadroom)));
+    return HeadroomBytes(topology.PortOf(link).rateBps,
+                         topology.PortOf(link ^ 1).rateBps,
+                         topology.LinkOf(link).delay,
+                         Later(settings.response, settings.switchDelay),
+                         LargestFrameOf(topology, settings));
 }
 
 std::unique_ptr<SharedBuffer>

@@ -100,7 +100,8 @@ struct RoceTraits
     /// Receivers answer marked frames by CNPs, at most one in `cnpInterval` for each queue pair.
     bool notifications = false;
     Picoseconds cnpInterval = 0;
-    bool telemetry = false; ///< switches add an IntRecord to data frames, and ACKs bring them back
+    bool cnpWindows = false; ///< marks within an interval are answered at its end (notifier.h)
+    bool telemetry = false;  ///< switches add an IntRecord to data frames, and ACKs bring them back
     bool telemetryOnWire = false; ///< records are rounded as their bits are, with codes of rates
     bool everyFrame = false;      ///< each frame needs an ACK of its own
     bool restarts = false;        ///< Begin after an idle time

@@ -36,6 +36,7 @@ constexpr std::array<DcqcnSet, 4> kDcqcnSets = {{
      {1.0 / 256,
       55 * kMicrosecond,
       50 * kMicrosecond,
+      false,
       0,
       55 * kMicrosecond,
       10'000'000,
@@ -53,6 +54,7 @@ constexpr std::array<DcqcnSet, 4> kDcqcnSets = {{
      {5.0 / 1024,
       1 * kMicrosecond,
       4 * kMicrosecond,
+      false,
       4 * kMicrosecond,
       300 * kMicrosecond,
       int64_t{32767} * 64,
@@ -70,6 +72,7 @@ constexpr std::array<DcqcnSet, 4> kDcqcnSets = {{
      {1.0 / 256,
       1 * kMicrosecond,
       0,
+      false,
       4 * kMicrosecond,
       300 * kMicrosecond,
       0,
@@ -87,6 +90,7 @@ constexpr std::array<DcqcnSet, 4> kDcqcnSets = {{
      {1.0 / 256,
       1 * kMicrosecond,
       0,
+      false,
       4 * kMicrosecond,
       900 * kMicrosecond,
       0,
@@ -141,6 +145,21 @@ int64_t ReadCounter(Settings& settings, int64_t fallback)
     return bytes;
 }
 
+/// Returns true for the first of two words, false for the other.
+bool ReadWord(Settings& settings,
+              const std::string& key,
+              bool fallback,
+              const std::string& yes,
+              const std::string& no)
+{
+    const std::string text = settings.Text(key, fallback ? yes : no);
+    if (text != yes && text != no)
+    {
+        throw Error(settings.Location(key), text, no + ", " + yes);
+    }
+    return text == yes;
+}
+
 std::unique_ptr<const RoceControl> MakeDcqcn(Settings& settings)
 {
     return std::make_unique<Dcqcn>(Dcqcn::Read(settings));
@@ -157,6 +176,7 @@ Dcqcn::Dcqcn(const DcqcnParameters& parameters) : m_parameters(parameters)
 {
     m_traits.notifications = true;
     m_traits.cnpInterval = parameters.cnpInterval;
+    m_traits.cnpWindows = parameters.cnpWindows;
 }
 
 DcqcnParameters Dcqcn::Read(Settings& settings)
@@ -179,12 +199,8 @@ DcqcnParameters Dcqcn::Read(Settings& settings)
     p.leastRate = static_cast<double>(settings.Rate("least", static_cast<int64_t>(p.leastRate)));
     const int gd = settings.Int("gd", kGdOfHalf, kGdOfAlphaOne, kMostGd);
     p.cutShare = 1.0 / (1 << (gd - kGdOfAlphaOne));
-    const std::string target = settings.Text("target", p.targetAfterTime ? "after-time" : "always");
-    if (target != "always" && target != "after-time")
-    {
-        throw Error(settings.Location("target"), target, "always, after-time");
-    }
-    p.targetAfterTime = target == "after-time";
+    p.targetAfterTime = ReadWord(settings, "target", p.targetAfterTime, "after-time", "always");
+    p.cnpWindows = ReadWord(settings, "np", p.cnpWindows, "window", "gap");
     return p;
 }
 
@@ -369,6 +385,12 @@ RoceControlRow DcqcnRow()
              "N between CNPs of a queue pair; 0s: one for each marked frame",
              set,
              "50us; mellanox 4us; hpcc, astra-sim 0s"},
+            {"np",
+             "",
+             "gap, window",
+             "marks within N of a CNP are forgotten, or answered when N is over",
+             "CoNEXT'16, section 2",
+             "gap"},
             {"cut-period",
              "",
              "0 s to 1000 s",

@@ -1,8 +1,10 @@
 // DCQCN (Zhu et al., "Congestion Control for Large-Scale RDMA Deployments", SIGCOMM'15, section 3;
 // its equations and fixed point: Zhu et al., "ECN or Delay", CoNEXT'16, section 3).
 //
-// A receiver of marked frames sends a CNP, at most one in N. With the rate R_C, the target rate R_T
-// and alpha of a queue pair, which begin at the line, the line and 1, a CNP makes the sender cut:
+// A marked frame makes the receiver send a CNP, if it has sent none in the last N. With `np=window`
+// it answers the marks of such a time when N is over, as the equations of the fixed point have it.
+// With the rate R_C, the target rate R_T and alpha of a queue pair, which begin at the line, the
+// line and 1, a CNP makes the sender cut:
 //
 //   R_T <- R_C;  R_C <- R_C (1 - alpha/2);  alpha <- (1 - g) alpha + g
 //   byte counter, timer, and their events s_b and s_t <- 0
@@ -41,6 +43,7 @@ struct DcqcnParameters
     double gain = 0;             ///< g
     Picoseconds alphaPeriod = 0; ///< K
     Picoseconds cnpInterval = 0; ///< N; 0: a CNP for each marked frame
+    bool cnpWindows = false;     ///< a mark within N of a CNP is answered when N is over
     Picoseconds cutPeriod = 0;   ///< 0: a cut at each CNP
     Picoseconds timer = 0;       ///< T
     int64_t counterBytes = 0;    ///< B; 0: no byte counter

@@ -55,6 +55,7 @@ TimelyParameters Timely::Read(Settings& settings)
     p.high = static_cast<double>(RoceTime(settings, "high", 0, 1));
     p.least = static_cast<double>(RoceTime(settings, "tmin", 0, 1));
     p.leastRate = static_cast<double>(settings.Rate("least", 0));
+    p.deepest = settings.Real("deepest", 0, 0, 1);
     p.segment = settings.Bytes("segment", 0);
     if (p.segment < kLeastSegment || p.segment > kMostSegment)
     {
@@ -106,7 +107,8 @@ void Timely::OnAck(RoceState& state, const RoceAck& ack) const
     s.last = roundTrip;
     s.difference =
         (1 - m_parameters.weight) * s.difference + m_parameters.weight * (roundTrip - last);
-    s.rate = std::min(std::max(NewRate(s, roundTrip), m_parameters.leastRate), s.line);
+    const double least = std::max(m_parameters.leastRate, m_parameters.deepest * s.rate);
+    s.rate = std::min(std::max(NewRate(s, roundTrip), least), s.line);
 }
 
 double Timely::NewRate(TimelyState& state, double roundTrip) const
@@ -164,6 +166,11 @@ RoceControlRow TimelyRow()
                  "segment, frame",
                  "what waits for its time: bursts of a segment, or each frame",
                  "paper"},
+                {"deepest",
+                 "0.5",
+                 "0 to 1",
+                 "least factor of a decrease; 0: none",
+                 "the authors' published code"},
                 {"least", "10Mbps", "a rate > 0", "least rate", "ours"},
             },
             MakeTimely};

@@ -8,6 +8,9 @@
 //   grad <= 0     R <- R + n delta,  n = 5 from the fifth such segment in a row on, else 1
 //   else          R <- R (1 - b grad)
 //
+// The paper's factor 1 - b grad is below 0 where grad exceeds 1/b = 1.25. The code that its authors
+// published (timely-code-snippet.cc) lets no update take more than half of a rate; so does this.
+//
 // It has no fixed point of its own. The patched form (Zhu et al., CoNEXT'16, section 4.3) has, with
 // b = 0.008; its last two lines are, with w = clamp(2 grad + 1/2, 0, 1),
 //
@@ -33,6 +36,7 @@ struct TimelyParameters
     double high = 0;      ///< T_high, ps
     double least = 0;     ///< T_min, ps
     double leastRate = 0; ///< bit/s
+    double deepest = 0;   ///< least factor of a decrease
     int64_t segment = 0;  ///< payload bytes
     bool patched = false;
     bool bursts = false; ///< segments leave back to back

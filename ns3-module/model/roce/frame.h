@@ -122,6 +122,20 @@ class FramePool
     }
 
     /**
+     * \return number of frames that were taken and not given back
+     */
+    std::size_t InUse() const
+    {
+        std::size_t frames = m_size;
+        for (uint32_t free = m_free; free != Frame::kNone;
+             free = m_blocks[free / kBlock][free % kBlock].next)
+        {
+            --frames;
+        }
+        return frames;
+    }
+
+    /**
      * Gives a frame room for telemetry.
      * \param frame a data frame
      */

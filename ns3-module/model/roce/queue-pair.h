@@ -6,6 +6,7 @@
 
 #include "fabric/engine/flow-graph.h"
 #include "fabric/roce/control.h"
+#include "fabric/roce/notifier.h"
 #include "fabric/roce/pacer.h"
 #include "fabric/roce/selective.h"
 #include "fabric/topology/topology.h"
@@ -135,8 +136,7 @@ struct QueuePair
     uint64_t delivered{0}; //!< messages that have arrived whole
     bool nakSent{false};   //!< for `expected`
     Picoseconds nakAt{0};
-    bool cnpSent{false}; //!< ever
-    Picoseconds cnpAt{0};
+    fabric::RoceNotifier notifier;
 
     std::unique_ptr<Selective> selective; //!< null with go-back-n
 

@@ -8,7 +8,12 @@
 #include "fabric/roce/controls.h"
 #include "model/packet-network.h"
 
+#include "ns3/global-value.h"
+#include "ns3/map-scheduler.h"
+#include "ns3/object-factory.h"
+#include "ns3/priority-queue-scheduler.h"
 #include "ns3/simulator.h"
+#include "ns3/type-id.h"
 
 namespace legacy
 {
@@ -35,6 +40,20 @@ const fabric::Topology* Checked(const fabric::Topology* topology, const RoceSett
     return topology;
 }
 
+/// Keeps events in a heap in one array, unless the user has chosen another list: each event of
+/// ns-3's default, a tree, is an allocation of its own.
+void ChooseScheduler()
+{
+    TypeIdValue chosen;
+    GlobalValue::GetValueByName("SchedulerType", chosen);
+    if (chosen.Get() == MapScheduler::GetTypeId())
+    {
+        ObjectFactory heap;
+        heap.SetTypeId(PriorityQueueScheduler::GetTypeId());
+        Simulator::SetScheduler(heap);
+    }
+}
+
 } // namespace
 
 RoceCarrier::RoceCarrier(const fabric::Topology* topology,
@@ -56,6 +75,7 @@ RoceCarrier::RoceCarrier(const fabric::Topology* topology,
                  listener,
                  topology->GetMultipath() == fabric::Multipath::Spray)
 {
+    ChooseScheduler();
     AssignStreams(0);
 }
 

@@ -41,11 +41,8 @@ void RoceReceiver::OnData(uint32_t frame)
     const uint32_t number = data.pair;
     QueuePair& pair = m_pairs[number];
     const fabric::RoceTraits& traits = m_control->Traits();
-    if (data.marked && traits.notifications &&
-        (!pair.cnpSent || data.at - pair.cnpAt >= traits.cnpInterval))
+    if (traits.notifications && pair.notifier.OnFrame(data.at, data.marked, traits))
     {
-        pair.cnpSent = true;
-        pair.cnpAt = data.at;
         ++m_cnps;
         if (QueuePair::Message* message = pair.MessageOf(data.psn))
         {

@@ -330,7 +330,8 @@ void RoceSender::GoBack(uint32_t number, Picoseconds now, bool timeout)
         pair.sending = 0;
         pair.inFlight = 0;
     }
-    pair.sinceRequest = 0;
+    // After a time-out the first frame asks for an ACK: all that arrived may have asked for none.
+    pair.sinceRequest = timeout ? m_settings->framesPerAck : 0;
     m_control->OnLoss(*pair.state, {now, timeout});
 }
 

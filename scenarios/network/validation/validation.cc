@@ -33,7 +33,8 @@ std::vector<Section> Sections() {
           {"collectives", ValidateCollectives},
           {"fidelity", ValidateFidelity},
           {"schedules", ValidateSchedules},
-          {"linux", ValidateLinux}
+          {"linux", ValidateLinux},
+          {"roce", ValidateRoce}
 #endif
   };
 }

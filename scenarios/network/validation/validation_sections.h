@@ -56,6 +56,10 @@ SectionResult ValidateFidelity(const SectionRun& run);
 // but those with a starved queue (LinuxCase::Starved).
 SectionResult ValidateLinux(const SectionRun& run);
 
+// Compares RoCEv2 at packet fidelity with ASTRA-sim's RDMA model, closed forms and published
+// trends; each row has its own target.
+SectionResult ValidateRoce(const SectionRun& run);
+
 // Compares flow with packet over lines whose rates change: 20 traces, two sizes, two delays. The
 // median error is at most 10 %.
 SectionResult ValidateSchedules(const SectionRun& run);

@@ -15,6 +15,7 @@
 #include "ns3-module/fabric/roce/control.h"
 #include "ns3-module/fabric/roce/controls.h"
 #include "ns3-module/fabric/roce/marking.h"
+#include "ns3-module/fabric/roce/notifier.h"
 #include "ns3-module/fabric/roce/pacer.h"
 
 namespace legacy::fabric {
@@ -148,7 +149,7 @@ class OneQueueRun {
     int64_t in_flight = 0;
     uint64_t next = 0;
     uint64_t acknowledged = 0;
-    Picoseconds last_cnp = -1;
+    RoceNotifier notifier;
     Picoseconds send_at = -1;   // time of the pending event
     Picoseconds timer_at = -1;  // time of the pending event
     int64_t left = 0;
@@ -258,9 +259,7 @@ class OneQueueRun {
     const Picoseconds there = port_free_ + setup_.delay;
     const Picoseconds back = there + 2 * (setup_.delay + Time(setup_.ackBytes));
     const RoceTraits& traits = control_->Traits();
-    if (marks && traits.notifications &&
-        (flow.last_cnp < 0 || there - flow.last_cnp >= traits.cnpInterval)) {
-      flow.last_cnp = there;
+    if (traits.notifications && flow.notifier.OnFrame(there, marks, traits)) {
       Push(back, Kind::kCnp, frame.flow);
     }
     Event event;

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <numeric>
 
-#include "ns3-module/fabric/base/hash.h"
 #include "ns3-module/fabric/roce/buffers.h"
 #include "tests/message_of.h"
 #include "tests/packet/roce/roce_run.h"
@@ -14,78 +13,13 @@ using fabric::DirectedLink;
 
 constexpr int64_t kGbps = 1'000'000'000;
 
-// A random small fabric with random incasts: rates, delays, buffers and times.
-struct RandomCase {
-  explicit RandomCase(uint64_t seed) : seed_(seed) {
-    const int hosts = static_cast<int>(Draw(2, 6));
-    const int switches = static_cast<int>(Draw(1, 2));
-    for (int h = 0; h < hosts; ++h) topology.AddHost("h" + std::to_string(h));
-    for (int s = 0; s < switches; ++s) topology.AddSwitch("s" + std::to_string(s));
-    constexpr std::array<int64_t, 5> kRates = {1, 10, 25, 100, 400};
-    constexpr std::array<fabric::TimeNs, 5> kDelays = {0, 1, 100, 1'000, 10'000};
-    const auto link = [&](int a, int b) {
-      topology.AddLink({a, b, kDelays[Draw(0, 4)], fabric::Port{kRates[Draw(0, 4)] * kGbps}});
-    };
-    for (int h = 0; h < hosts; ++h) link(h, hosts + static_cast<int>(Draw(0, switches - 1)));
-    if (switches == 2) link(hosts, hosts + 1);
-    mtu = std::array{256, 1024, 4096}[Draw(0, 2)];
-    const int target = static_cast<int>(Draw(0, hosts - 1));
-    for (int h = 0; h < hosts; ++h) {
-      if (h != target) flows.push_back({h, target, static_cast<int64_t>(Draw(1, 200) * mtu)});
-      if (h != target && Draw(0, 1))
-        flows.push_back({target, h, static_cast<int64_t>(Draw(1, 50'000))});
-    }
-    alpha = std::array{"0.0625", "0.125", "1", "8"}[Draw(0, 3)];
-    extra = static_cast<int64_t>(Draw(1, 200'000));
-  }
-
-  // Returns the transport with a buffer that leaves `extra` bytes to share at the largest switch.
-  std::string Transport(int64_t less_headroom) const {
-    const std::string base =
-        "roce:cc=none,ecn=off,rto=1s,mtu=" + std::to_string(mtu) + ",alpha=" + alpha;
-    const fabric::RoceSettings settings = fabric::RoceSettings::Parse(base, "test");
-    int64_t needed = 0;
-    int64_t headroom = 0;
-    for (int node = 0; node < topology.NodeCount(); ++node) {
-      if (topology.IsHost(node)) continue;
-      int64_t sum = 0;
-      for (const DirectedLink out : topology.Out(node)) {
-        const int64_t one = fabric::HeadroomOf(topology, out ^ 1, settings);
-        headroom = std::max(headroom, one);
-        sum += one + 2 * 4096;
-      }
-      needed = std::max(needed, sum);
-    }
-    std::string text = base + ",buffer=" + std::to_string(needed + extra);
-    if (less_headroom > 0) {
-      text += ",pfc-drops=allow,headroom=" +
-              std::to_string(std::max<int64_t>(1, headroom - less_headroom));
-    }
-    return text;
-  }
-
-  uint64_t Draw(uint64_t least, uint64_t most) {
-    return least + fabric::Reduce(fabric::HashWords({seed_, draws_++}), most - least + 1);
-  }
-
-  fabric::Topology topology;
-  std::vector<fabric::Flow> flows;
-  int mtu = 0;
-  std::string alpha;
-  int64_t extra = 0;
-
- private:
-  uint64_t seed_;
-  uint64_t draws_ = 0;
-};
-
 // No traffic fills the headroom, and afterwards nothing is left anywhere.
 TEST(RocePause, HeadroomIsEnoughForAnyTraffic) {
   int64_t pauses = 0;
   double headroom = 0;
   for (uint64_t seed = 0; seed < 1500; ++seed) {
-    const RandomCase random(seed);
-    RoceRun run(random.topology, random.Transport(0));
+    const fabric::RandomRoceCase random(seed);
+    RoceRun run(random.topology, random.Transport());
     EXPECT_EQ(run.Failure(random.flows), "") << seed;
     EXPECT_EQ(run.Drops(), 0) << seed;
     RoceRun::Drain();
@@ -135,20 +69,35 @@ TEST(RocePause, TooSmallBuffersAreRefusedWithTheNumbers) {
   EXPECT_NE(message.find("bytes of headroom and 65536 of reserves"), std::string::npos) << message;
 }
 
-// A pause whose RESUME is lost ends after its quanta.
+// A pause whose RESUME is lost ends after its quanta: 2,000 of 512 bit times are 10.24 us.
 TEST(RocePause, LostResumeEndsByItself) {
   RoceRun run(Star(3, 100 * kGbps, 1000), "roce:cc=none,buffer=600KB,quanta=2000");
-  int resumes = 0;
-  run.ports().SetDrop([&](DirectedLink, const packet::Frame& frame) {
-    return frame.kind == packet::FrameKind::Pause && frame.payload == 0 && resumes++ == 0;
+  DirectedLink lost = -1;
+  fabric::TimeNs paused = -1;  // begin of the last PAUSE of host 0's or 1's port
+  fabric::TimeNs silent = -1;  // from the arrival of that PAUSE to the next frame of the port
+  std::array<fabric::TimeNs, 6> pauses{};
+  run.ports().SetDrop([&](DirectedLink link, const packet::Frame& frame) {
+    const fabric::TimeNs now = packet::PacketEngine::Now();
+    if (frame.kind == packet::FrameKind::Pause) {
+      if (frame.payload > 0) {
+        pauses[link] = now;
+      } else if (lost < 0) {
+        lost = link;
+        paused = pauses[link];
+        return true;
+      }
+    } else if (lost >= 0 && silent < 0 && link == (lost ^ 1) && now > paused + 2000) {
+      silent = now - paused - 1007;  // the frame takes 6.72 ns and 1 us
+    }
+    return false;
   });
   run.Run({{0, 2, 2'000'000}, {1, 2, 2'000'000}});
   RoceRun::Drain();
   const auto [begun, resumed, expired] = run.ports().GetPauses();
-  EXPECT_GT(resumes, 0);
   EXPECT_EQ(expired, 1u);
   EXPECT_EQ(begun, resumed + 1);
   EXPECT_EQ(run.Drops(), 1);  // the RESUME
+  EXPECT_NEAR(static_cast<double>(silent), 10'240, 2);
 }
 
 // A card that is paused is silent from the end of its frame to the RESUME.
@@ -181,15 +130,7 @@ struct Victims {
     arrived = run.Run(flows);
   }
   static fabric::Topology Topology() {
-    fabric::Topology topology;
-    for (int h = 0; h < 8; ++h) topology.AddHost("h" + std::to_string(h));
-    const int left = topology.AddSwitch("left");
-    const int right = topology.AddSwitch("right");
-    for (int h = 0; h < 8; ++h) {
-      topology.AddLink({h, h < 6 ? left : right, 1000, fabric::Port{100 * kGbps}});
-    }
-    topology.AddLink({left, right, 1000, fabric::Port{400 * kGbps}});
-    return topology;
+    return fabric::RoceTrunk(6, 2, 100 * kGbps, 400 * kGbps, 1000);
   }
   // Returns the victim's rate over the line's.
   double Rate() const {
@@ -293,8 +234,8 @@ TEST(RocePause, PortsShareAndFlowsDoNot) {
 // A, B, A in one process gives A twice.
 TEST(RocePause, RunsAreDeterministic) {
   const auto run = [](uint64_t seed) {
-    const RandomCase random(seed);
-    RoceRun engine(random.topology, random.Transport(0));
+    const fabric::RandomRoceCase random(seed);
+    RoceRun engine(random.topology, random.Transport());
     std::vector<int64_t> all = engine.Run(random.flows);
     all.push_back(static_cast<int64_t>(engine.Counters().events));
     for (const fabric::LinkCounters& link : engine.Links()) {

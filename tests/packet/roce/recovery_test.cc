@@ -80,6 +80,19 @@ TEST(RoceRecovery, TailsEndByTimeOut) {
   }
 }
 
+// A queue of seven frames drops the others of each burst, so that no gap is seen, and none of the
+// seven asked for an ACK: the first frame behind a time-out does.
+TEST(RoceRecovery, TimeOutsLearnWhatHasArrived) {
+  OneFlow flow;
+  flow.Time([last = uint64_t{0}, sent = 0](DirectedLink link, const Frame& frame) mutable {
+    if (link != kFirst || frame.kind != FrameKind::Data) return false;
+    sent = frame.psn > last ? sent + 1 : 1;
+    last = frame.psn;
+    return sent > 7;
+  });
+  EXPECT_GT(flow.run.Counters().retransmitTimeouts, 1u);
+}
+
 TEST(RoceRecovery, ALinkThatLosesAllEndsTheRunAndNamesTheQueuePair) {
   RoceRun run(Lossy(Star(2, 100 * kGbps, 1000), 0, 0.999999), "roce:cc=none,retries=3,rto=100us");
   const std::string message = run.Failure({{0, 1, 1'000'000}});

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "helper/roce-trial.h"
 #include "helper/simulator-lease.h"
 #include "model/packet-engine.h"
 #include "model/roce/roce-carrier.h"
@@ -19,12 +20,7 @@ namespace legacy::packet_test {
 
 // Hosts 0 to `hosts` - 1 around one switch, all links of one rate.
 inline fabric::Topology Star(int hosts, int64_t rate, fabric::TimeNs delay) {
-  fabric::Topology topology;
-  topology.SetName("star");
-  for (int h = 0; h < hosts; ++h) topology.AddHost("host" + std::to_string(h));
-  const int middle = topology.AddSwitch("switch");
-  for (int h = 0; h < hosts; ++h) topology.AddLink({h, middle, delay, fabric::Port{rate}});
-  return topology;
+  return fabric::RoceStar(hosts, rate, delay);
 }
 
 // An engine of RoCEv2 with its ports at hand.

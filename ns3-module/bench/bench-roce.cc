@@ -1,0 +1,226 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * This benchmark measures the packet engine over RoCEv2: processor time, frames and events of ring
+ * all-reduces beside the same over TCP in the same run, large fabrics, and memory.
+ */
+#include "test/live-memory.h"
+
+#include "fabric/import/make.h"
+#include "fabric/step/step.h"
+#include "helper/packet-engine-helper.h"
+#include "helper/roce-trial.h"
+#include "model/roce/frame.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <ctime>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace legacy
+{
+namespace packet
+{
+namespace
+{
+
+constexpr int64_t kRate = 100'000'000'000;
+constexpr int64_t kBytes = 44'700'000; ///< ResNet-18's gradients in 32 bits
+constexpr int64_t kPart = 4'470'000;   ///< of them, for TCP, which takes long
+
+double ProcessorSeconds()
+{
+    return static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
+}
+
+/// A Fabric owns the topology and the placement that its request points to.
+struct Fabric
+{
+    Fabric(const std::string& name, int workers, const fabric::Transport& transport)
+    {
+        fabric::TopologyRequest wanted;
+        wanted.text = name;
+        wanted.rateBps = kRate;
+        wanted.delay = 1'000;
+        wanted.hostsNeeded = workers;
+        topology = fabric::MakeTopology(wanted);
+        fabric::PlacementRequest placed;
+        placed.workers = workers;
+        placement = fabric::MakePlacement(placed, topology);
+        request.topology = &topology;
+        request.placement = &placement;
+        request.transport = transport;
+    }
+
+    fabric::Topology topology;
+    fabric::Placement placement;
+    fabric::EngineRequest request;
+};
+
+/// What a ring all-reduce costs.
+struct Ring
+{
+    double seconds = 0; ///< of processor time, building included
+    double events = 0;
+    double frames = 0; ///< times links
+    double simulated = 0;
+};
+
+Ring RunRing(const Fabric& fabric, int64_t bytes = kBytes)
+{
+    const int workers = fabric.placement.Workers();
+    fabric::CallTraffic call;
+    call.collective.algorithm = fabric::CollectiveAlgorithm::RingAllReduce;
+    call.collective.bytes.assign(workers, bytes);
+    fabric::BucketTraffic bucket;
+    bucket.ready.assign(workers, 0);
+    bucket.calls.push_back(call);
+    fabric::StepTraffic traffic;
+    traffic.workers = workers;
+    traffic.deviceFree.assign(workers, 0);
+    traffic.buckets.push_back(bucket);
+    const double begin = ProcessorSeconds();
+    const auto engine = fabric::MakePacketEngine(fabric.request);
+    fabric::StepGraph graph(traffic);
+    engine->Submit(graph, 0);
+    engine->RunUntil(fabric::kNever);
+    Ring ring;
+    ring.seconds = ProcessorSeconds() - begin;
+    ring.events = static_cast<double>(engine->Counters().events);
+    for (const fabric::LinkCounters& link : engine->Links())
+    {
+        ring.frames += static_cast<double>(link.packets);
+    }
+    ring.simulated = static_cast<double>(engine->Now()) / 1e6;
+    return ring;
+}
+
+void Print(const std::string& name, const Ring& ring, const std::string& aim)
+{
+    std::printf("| %s | %.2f s | %s | %.2f ms | %.2f M | %.2f M/s | %.2f | %.2f M/s |\n",
+                name.c_str(),
+                ring.seconds,
+                aim.c_str(),
+                ring.simulated,
+                ring.frames / 1e6,
+                ring.frames / ring.seconds / 1e6,
+                ring.events / ring.frames,
+                ring.events / ring.seconds / 1e6);
+    std::fflush(stdout);
+}
+
+fabric::Transport Tcp(int segment)
+{
+    fabric::Transport transport = fabric::MakeTransport("datacenter");
+    transport.segmentBytes = segment;
+    return transport;
+}
+
+void Rings()
+{
+    std::printf("| ring all-reduce of 44.7 MB, 100 Gbit/s, 1 us a link | processor time | aim | "
+                "simulated | frames x links | | events a frame and link | events |\n"
+                "|---|---:|---:|---:|---:|---:|---:|---:|\n");
+    double fastest = 0; // frames x links a second, of the first row
+    for (const auto& [mtu, aim] : {std::pair{"4096", "1.2 s"}, std::pair{"1024", "4 s"}})
+    {
+        const std::string text = std::string("roce:mtu=") + mtu;
+        const Ring ring = RunRing(Fabric("fat-tree:k=4", 16, fabric::MakeTransport(text)));
+        Print("16 workers, k=4 fat-tree, `" + text + "`", ring, aim);
+        fastest = std::max(fastest, ring.frames / ring.seconds);
+    }
+    for (const char* control : {"none", "hpcc", "swift"})
+    {
+        const std::string text = std::string("roce:cc=") + control;
+        Print("the same, `" + text + "`",
+              RunRing(Fabric("fat-tree:k=4", 16, fabric::MakeTransport(text))),
+              "");
+    }
+    double slowest = 0;
+    for (const int segment : {4096, 1024})
+    {
+        const Ring ring = RunRing(Fabric("fat-tree:k=4", 16, Tcp(segment)), kPart);
+        Print("the same of 4.47 MB, TCP, segments of " + std::to_string(segment), ring, "");
+        slowest = std::max(slowest, ring.frames / ring.seconds);
+    }
+    std::printf("| 128 workers, k=8 fat-tree, `roce`: 7 M frames x links, so about %.1f s | ",
+                7e6 / fastest);
+    std::fflush(stdout);
+    const Ring large = RunRing(Fabric("fat-tree:k=8", 128, fabric::MakeTransport("roce")));
+    std::printf("%.2f s | | %.2f ms | %.2f M | %.2f M/s | %.2f | %.2f M/s |\n",
+                large.seconds,
+                large.simulated,
+                large.frames / 1e6,
+                large.frames / large.seconds / 1e6,
+                large.events / large.frames,
+                large.events / large.seconds / 1e6);
+    std::printf("\nFrames x links a second: %.1f times TCP's.\n", fastest / slowest);
+}
+
+void Building()
+{
+    const Fabric fabric("fat-tree:k=16", 1024, fabric::MakeTransport("roce"));
+    const double begin = ProcessorSeconds();
+    const auto engine = fabric::MakePacketEngine(fabric.request);
+    std::printf("1,024 hosts, k=16 fat-tree: built in %.3f s (aim 1 s).\n",
+                ProcessorSeconds() - begin);
+}
+
+/// Prints the live memory of a frame in flight and of a queue pair, as the growth of all live
+/// memory: with 1,000 further frames on a long line, and with 10,000 further queue pairs.
+void Memory()
+{
+    constexpr int kHosts = 101;
+    constexpr fabric::TimeNs kLong = 10'000'000;
+    const auto live = [](int64_t bytes)
+    {
+        // All frames of one flow are on a line of 10 ms when the last one leaves.
+        fabric::RoceTrial trial(fabric::RoceStar(2, kRate, kLong), "roce:cc=none");
+        trial.Send({0, 1, bytes});
+        trial.RunUntil(kLong - 1);
+        return LiveBytes();
+    };
+    constexpr int64_t kFrames = 20'000;
+    const int64_t few = live(4096 * 1'024);
+    const int64_t many = live(4096 * (kFrames + 1'024));
+    std::printf("A frame of %zu bytes: %.0f bytes of live memory in flight, with its event in "
+                "ns-3's list (aim 64 without).\n",
+                sizeof(Frame),
+                static_cast<double>(many - few) / kFrames);
+    const auto pairs = [](bool all)
+    {
+        fabric::RoceTrial trial(fabric::RoceStar(kHosts, kRate, 1'000), "roce:cc=none");
+        for (int i = 0; i < kHosts; ++i)
+        {
+            for (int j = 0; j < kHosts; ++j)
+            {
+                if (i != j && (all || i == 0))
+                {
+                    trial.Send({i, j, 1});
+                }
+            }
+        }
+        trial.RunUntil();
+        trial.Drain();
+        return LiveBytes();
+    };
+    constexpr double kPairs = (kHosts - 1) * (kHosts - 1);
+    std::printf("A queue pair: %.0f bytes of live memory (aim 300), the flow's own record in the "
+                "benchmark included.\n",
+                static_cast<double>(pairs(true) - pairs(false)) / kPairs);
+}
+
+} // namespace
+} // namespace packet
+} // namespace legacy
+
+int main()
+{
+    legacy::packet::Rings();
+    legacy::packet::Building();
+    legacy::packet::Memory();
+    return 0;
+}
