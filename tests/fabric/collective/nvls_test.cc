@@ -70,7 +70,9 @@ TEST(Nvls, SendsAMessageAndAPartOfItOverTheSwitch) {
 // Between nodes each head has a part on its own rail: half of it over each link of two trees, up
 // and down.
 TEST(Nvls, SendsEachPartOverTheTreesOfItsRail) {
-  for (const auto& [nodes, gpus] : {std::pair{2, 4}, {3, 2}, {4, 4}, {5, 8}}) {
+  for (const auto& shape : {std::pair{2, 4}, {3, 2}, {4, 4}, {5, 8}}) {
+    const int nodes = shape.first;
+    const int gpus = shape.second;
     const int workers = nodes * gpus;
     const int64_t bytes = 100'000 * gpus;
     const CollectiveSpec spec = NvlsSpec(workers, gpus, bytes);
