@@ -206,7 +206,7 @@ TEST(Summary, FiguresOfRoceAreSumsMeansAndMaxima) {
   AddTraining(run, "dense", 2, 1, {0.8, 0.8, 0.8});
   run.network[0].roce = {3, .25, 4, 5, 6, 7, 800, .5};
   run.network[1].roce = {1, .75, 1, 1, 1, 1, 900, .25};
-  const RoceFigures& roce = Summarise(run).policies[0].network.roce;
+  const RoceFigures roce = Summarise(run).policies[0].network.roce;
   EXPECT_EQ(roce.pauses, 4);
   EXPECT_EQ(roce.paused_share, .5);
   EXPECT_EQ(roce.cnps, 5);
