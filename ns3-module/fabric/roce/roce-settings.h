@@ -70,7 +70,8 @@ struct RoceSettings
     static constexpr TimeNs kShortRto = 100'000;
     static constexpr TimeNs kLongRto = 320'000;
     static constexpr uint64_t kFewFrames = 3;
-    /// No time-out that is not given is shorter than so many round trips of an idle network.
+    /// No time-out that is not given is shorter than so many round trips of an idle network, and
+    /// the time between two frames that ask for an ACK.
     static constexpr int kLeastRoundTrips = 3;
     /// Class of ACKs and CNPs where they go first.
     static constexpr int kControlPriority = 6;

@@ -102,6 +102,7 @@ struct QueuePair
     uint32_t group{0};                      //!< of its pair of nodes and lane
     uint32_t channel{0};                    //!< number in the group, and of ECMP
     fabric::RocePath path;
+    Picoseconds slowestFrame{0}; //!< time of a full frame on the slowest link of `way`
     double windowLimit{std::numeric_limits<double>::infinity()}; //!< wire bytes, by the settings
 
     // Messages that are not acknowledged, or have not arrived.

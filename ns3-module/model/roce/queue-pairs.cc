@@ -83,6 +83,11 @@ std::unique_ptr<QueuePair> QueuePairs::Make(int source, int destination, uint32_
     }
     pair->path.roundTrip =
         m_settings->roundTripOfFabric ? m_roundTrip : RoundTrip(pair->way, pair->back);
+    for (const DirectedLink link : pair->way)
+    {
+        pair->slowestFrame =
+            std::max(pair->slowestFrame, m_network->SerialisationOf(link, pair->path.frameBytes));
+    }
     const double product =
         pair->path.lineRate * static_cast<double>(pair->path.roundTrip) / kPicosecondsPerSecond / 8;
     if (m_settings->windowIsBdp)

@@ -4,6 +4,7 @@
 #include "roce-sender.h"
 
 #include "fabric/base/units.h"
+#include "fabric/roce/keys.h"
 
 #include <algorithm>
 #include <utility>
@@ -480,7 +481,13 @@ Picoseconds RoceSender::DeadlineOf(const QueuePair& pair) const
     }
     if (m_settings->rto == 0)
     {
-        rto = std::max(rto, RoceSettings::kLeastRoundTrips * pair.path.roundTrip);
+        // The frame that asks for an ACK leaves behind those that ask for none.
+        const double gap = std::max(static_cast<double>(pair.slowestFrame),
+                                    fabric::RoceWireTime(pair.path.frameBytes, pair.Rate()));
+        const double gaps = std::min(m_settings->framesPerAck * gap, static_cast<double>(kLongest));
+        rto = std::max(rto,
+                       RoceSettings::kLeastRoundTrips * pair.path.roundTrip +
+                           static_cast<Picoseconds>(gaps));
     }
     const int64_t factor = int64_t{1} << std::min(pair.timeouts, kMostDoublings);
     return pair.progress + (rto > kLongest / factor ? kLongest : rto * factor);

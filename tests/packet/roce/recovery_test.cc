@@ -93,6 +93,17 @@ TEST(RoceRecovery, TimeOutsLearnWhatHasArrived) {
   EXPECT_GT(flow.run.Counters().retransmitTimeouts, 1u);
 }
 
+// On slow links, and at low rates, sixteen frames that share an ACK take longer than any time-out.
+TEST(RoceRecovery, SlowLinksAreNoLosses) {
+  for (const char* text : {"roce:cc=none", "roce:cc=dcqcn",
+                           "roce:cc=dcqcn,pfc=off,recovery=go-back-n", "roce:cc=swift,pfc=off"}) {
+    RoceRun run(Star(2, 1'000'000, 1000), text);
+    run.Run({{0, 1, 250'000}});
+    EXPECT_EQ(run.Counters().retransmitTimeouts, 0u) << text;
+    EXPECT_EQ(run.Counters().roce.resent, 0u) << text;
+  }
+}
+
 TEST(RoceRecovery, ALinkThatLosesAllEndsTheRunAndNamesTheQueuePair) {
   RoceRun run(Lossy(Star(2, 100 * kGbps, 1000), 0, 0.999999), "roce:cc=none,retries=3,rto=100us");
   const std::string message = run.Failure({{0, 1, 1'000'000}});
