@@ -278,6 +278,24 @@ RoceFigure RingDeadlock(const std::string& topology, const std::string& options,
   return {dead, expected ? 1.0 : 0.0, dead == (expected ? 1 : 0)};
 }
 
+// Mean time of 48 messages of 1 MB on four leaves with four spines, in microseconds, that meet on
+// uplinks and at hosts.
+double MeanTimeOfMessages(const std::string& options) {
+  fabric::TopologyRequest request;
+  request.text = "leaf-spine:leaves=4,hosts=4,spines=4";
+  request.rateBps = 40 * kGbps;
+  request.delay = kDelay;
+  request.hostsNeeded = 16;
+  RoceTrial trial(fabric::MakeTopology(request), "roce:cc=none,mtu=1024,buffer=800KB," + options);
+  for (int i = 0; i < 16; ++i) {
+    for (const int hop : {5, 7, 11}) trial.Send({i, (i * hop + hop) % 16, 1'000'000});
+  }
+  trial.RunUntil();
+  const std::vector<TimeNs>& arrived = trial.Arrived();
+  return std::accumulate(arrived.begin(), arrived.end(), 0.0) /
+         (1e3 * static_cast<double>(arrived.size()));
+}
+
 std::vector<RoceCheck> Anchors() {
   std::vector<RoceCheck> checks;
   for (const fabric::RoceAnchor& anchor : fabric::RoceAnchors()) {
@@ -420,6 +438,18 @@ std::vector<RoceCheck> Trends() {
       "below 0.97", 3, [=] { return AtMost(timely(""), 0.97); });
   add("CoNEXT'16: the patched form is fair", "Jain's index", "0.99 or more", 3,
       [=] { return AtLeast(timely("+patched=on"), 0.99); });
+  // Mittal et al., SIGCOMM'18.
+  const std::string selective = "pfc=off,recovery=selective";
+  add("SIGCOMM'18: selective repeat needs no PFC", "time over that of go-back-n with PFC",
+      "1.05 or less", 3, [=] {
+        return AtMost(
+            MeanTimeOfMessages(selective) / MeanTimeOfMessages("pfc=on,recovery=go-back-n"), 1.05);
+      });
+  add("SIGCOMM'18: go-back-n needs PFC", "time without over that of selective repeat",
+      "1.5 or more", 1, [=] {
+        return AtLeast(
+            MeanTimeOfMessages("pfc=off,recovery=go-back-n") / MeanTimeOfMessages(selective), 1.5);
+      });
   // Hu et al., CoNEXT'17.
   const std::string none = "cc=none,ecn=off,buffer=2MiB";
   add("CoNEXT'17: ring of 5, host i to i + 2, PFC alone", "deadlocks", "1", 0,
