@@ -38,40 +38,60 @@ std::string TierName(const TierKey& tier) {
   return fmt::format("links between tiers {} and {}", tier.first, tier.second);
 }
 
+// Returns the mean time from a flow's start to its end.
+TimeNs MeanTime(const std::vector<RecordedFlow>& flows) {
+  double sum = 0;
+  for (const RecordedFlow& flow : flows) sum += static_cast<double>(flow.end - flow.start);
+  return flows.empty() ? 0 : std::llround(sum / static_cast<double>(flows.size()));
+}
+
 class Doctor {
  public:
   Doctor(const DoctorCase& step, const fabric::EngineRequest& network,
          const fabric::EngineFactory& factory)
-      : step_(step), traffic_(*step.traffic), network_(network), factory_(factory) {}
+      : step_(step), network_(network), factory_(factory) {}
 
   Diagnosis Run() {
-    const fabric::StepTiming timing = SimulateAsItIs();
+    diagnosis_.of_flows = step_.flows != nullptr;
+    const Outcome outcome = SimulateAsItIs();
     diagnosis_.step = step_.step;
-    diagnosis_.total = timing.total;
-    FindSlowest();
-    TryWorkers();
-    TryCodec();
-    TryCongestion(timing);
-    TryLinks(timing);
-    TryScale(Bound::kCompute, "compute", "compute twice as fast", {.compute = .5});
+    diagnosis_.total = outcome.time;
+    if (!diagnosis_.of_flows) {
+      FindSlowest();
+      TryWorkers();
+      TryCodec();
+    }
+    TryCongestion(outcome.timing);
+    TryLinks(outcome.timing);
+    if (!diagnosis_.of_flows) {
+      TryScale(Bound::kCompute, "compute", "compute twice as fast", {.compute = .5});
+    }
     Decide();
     return std::move(diagnosis_);
   }
 
  private:
-  fabric::StepTiming Simulate(const fabric::StepTraffic& traffic,
-                              const fabric::Topology& topology) const {
-    fabric::EngineRequest request = network_;
-    request.topology = &topology;
-    return Simulate(traffic, request, factory_);
+  struct Outcome {
+    TimeNs time = 0;  // what remedies are judged by: Diagnosis::total
+    fabric::StepTiming timing;
+  };
+
+  Outcome SimulateStep(const fabric::StepTraffic& traffic, const fabric::EngineRequest& request,
+                       const fabric::EngineFactory& factory) const {
+    Outcome outcome;
+    outcome.timing =
+        fabric::StepSimulator(factory, request, false).Simulate(traffic, step_.step, step_.start);
+    outcome.time = outcome.timing.total;
+    return outcome;
   }
-  fabric::StepTiming Simulate(const fabric::StepTraffic& traffic,
-                              const fabric::EngineRequest& request,
-                              const fabric::EngineFactory& factory) const {
-    return fabric::StepSimulator(factory, request, false)
-        .Simulate(traffic, step_.step, step_.start);
+  // Simulates what is diagnosed on a network.
+  Outcome Simulate(const fabric::EngineRequest& request,
+                   const fabric::EngineFactory& factory) const {
+    if (!diagnosis_.of_flows) return SimulateStep(*step_.traffic, request, factory);
+    FlowListTiming result = SimulateFlows(*step_.flows, request, factory);
+    return {MeanTime(result.flows), std::move(result.timing)};
   }
-  fabric::StepTiming SimulateAsItIs();
+  Outcome SimulateAsItIs();
 
   void Add(Bound bound, const std::string& name, const std::string& change, TimeNs total) {
     const double gain =
@@ -81,21 +101,23 @@ class Doctor {
 
   void TryDevices(Bound bound, const std::string& name, const std::string& change,
                   const std::vector<DeviceScale>& scales) {
-    const fabric::StepTraffic changed = ScaleDevices(traffic_, step_.encode, scales);
-    if (changed.Canonical() == traffic_.Canonical()) return;
-    Add(bound, name, change, Simulate(changed, *network_.topology).total);
+    const fabric::StepTraffic changed = ScaleDevices(*step_.traffic, step_.encode, scales);
+    if (changed.Canonical() == step_.traffic->Canonical()) return;
+    Add(bound, name, change, SimulateStep(changed, network_, factory_).time);
   }
 
   void TryScale(Bound bound, const std::string& name, const std::string& change,
                 const DeviceScale& scale) {
-    TryDevices(bound, name, change, std::vector<DeviceScale>(traffic_.workers, scale));
+    TryDevices(bound, name, change, std::vector<DeviceScale>(step_.traffic->workers, scale));
   }
 
   void TryFabric(Bound bound, const std::string& name, const std::string& change,
                  const std::function<void(int, fabric::Link&)>& edit) {
     const fabric::Topology topology = network_.topology->WithLinks(edit);
     if (topology.Fingerprint() == network_.topology->Fingerprint()) return;
-    Add(bound, name, change, Simulate(traffic_, topology).total);
+    fabric::EngineRequest request = network_;
+    request.topology = &topology;
+    Add(bound, name, change, Simulate(request, factory_).time);
   }
 
   void FindSlowest();
@@ -110,7 +132,6 @@ class Doctor {
   void Decide();
 
   const DoctorCase& step_;
-  const fabric::StepTraffic& traffic_;
   const fabric::EngineRequest& network_;
   const fabric::EngineFactory& factory_;
   std::vector<TimeNs> device_;  // device times by worker
@@ -118,7 +139,8 @@ class Doctor {
 };
 
 void Doctor::FindSlowest() {
-  for (int w = 0; w < traffic_.workers; ++w) device_.push_back(DeviceTime(traffic_, w));
+  const fabric::StepTraffic& traffic = *step_.traffic;
+  for (int w = 0; w < traffic.workers; ++w) device_.push_back(DeviceTime(traffic, w));
   const auto slowest = std::max_element(device_.begin(), device_.end());
   diagnosis_.slowest_worker = static_cast<int>(slowest - device_.begin());
   diagnosis_.slowest_time = *slowest;
@@ -128,15 +150,16 @@ void Doctor::FindSlowest() {
 void Doctor::TryWorkers() {
   const TimeNs median = diagnosis_.median_time;
   int slow = 0;
-  std::vector<DeviceScale> all(traffic_.workers);
-  for (int w = 0; w < traffic_.workers; ++w) {
+  const int workers = step_.traffic->workers;
+  std::vector<DeviceScale> all(workers);
+  for (int w = 0; w < workers; ++w) {
     if (device_[w] <= median) continue;
     ++slow;
     const double ratio = InSeconds(median) / InSeconds(device_[w]);
     all[w] = {ratio, ratio, ratio};
   }
   if (slow == 0) return;
-  std::vector<DeviceScale> one(traffic_.workers);
+  std::vector<DeviceScale> one(workers);
   const int slowest = diagnosis_.slowest_worker;
   one[slowest] = all[slowest];
   TryDevices(Bound::kStraggler, "slowest-worker",
@@ -156,14 +179,14 @@ void Doctor::TryCodec() {
            {.encode = .5, .decode = .5});
 }
 
-// Simulates the step, and finds which flows waited behind pauses.
-fabric::StepTiming Doctor::SimulateAsItIs() {
-  if (!network_.transport.roce) return Simulate(traffic_, *network_.topology);
+// Simulates the network as it is, and finds which flows waited behind pauses.
+Doctor::Outcome Doctor::SimulateAsItIs() {
+  if (!network_.transport.roce) return Simulate(network_, factory_);
   diagnosis_.knows_pauses = factory_(network_)->Name() == NameOf(Fidelity::kPacket);
   FlowRecorder recorder;
-  const fabric::StepTiming timing = Simulate(traffic_, network_, recorder.Wrap(factory_));
+  Outcome outcome = Simulate(network_, recorder.Wrap(factory_));
   FindCongestion(recorder.Flows());
-  return timing;
+  return outcome;
 }
 
 void Doctor::FindCongestion(const std::vector<RecordedFlow>& flows) {
@@ -208,7 +231,7 @@ void Doctor::TryRoce(const std::string& name, const std::string& change,
   edit(settings);
   fabric::EngineRequest request = network_;
   request.transport.roce = std::make_shared<const fabric::RoceSettings>(settings);
-  Add(Bound::kCongestion, name, change, Simulate(traffic_, request, factory_).total);
+  Add(Bound::kCongestion, name, change, Simulate(request, factory_).time);
 }
 
 void Doctor::TryCongestion(const fabric::StepTiming& timing) {
@@ -322,26 +345,28 @@ Diagnosis Diagnose(const DoctorCase& step, const fabric::EngineRequest& network,
 }
 
 std::string VerdictText(const Diagnosis& diagnosis) {
-  const std::string time = fabric::FormatTime(diagnosis.total);
+  const std::string time = fabric::FormatTime(diagnosis.total) +
+                           (diagnosis.of_flows ? ", the flows' mean completion time" : "");
   if (!diagnosis.verdict) {
     return fmt::format("balanced: nothing that was tried saves {:.0f} % of {}", 100 * kNoticeable,
                        time);
   }
   const Remedy& remedy = diagnosis.remedies[*diagnosis.verdict];
-  const std::string waits =
-      diagnosis.bound == Bound::kCongestion ? CongestionText(diagnosis.congestion) : "";
+  const std::string waits = diagnosis.bound == Bound::kCongestion ? CongestionText(diagnosis) : "";
   return fmt::format("bound by {}: {} saves {:.1f} % of {}{}{}", ToString(diagnosis.bound),
                      remedy.change, 100 * remedy.gain, time, waits.empty() ? "" : "; ", waits);
 }
 
-std::string CongestionText(const Congestion& congestion) {
+std::string CongestionText(const Diagnosis& diagnosis) {
+  const Congestion& congestion = diagnosis.congestion;
   if (congestion.waiting == 0) return "";
   const auto share = [&](int64_t flows) {
     const double percent = 100 * static_cast<double>(flows) / static_cast<double>(congestion.flows);
     return percent < 10 ? fmt::format("{:.2g} %", percent) : fmt::format("{:.0f} %", percent);
   };
-  std::string text = fmt::format("{} of the step flows waited behind pauses that began at {}",
-                                 share(congestion.behind), congestion.root);
+  std::string text =
+      fmt::format("{} of the {}flows waited behind pauses that began at {}",
+                  share(congestion.behind), diagnosis.of_flows ? "" : "step ", congestion.root);
   if (!congestion.host.empty()) text += fmt::format(" (incast to {})", congestion.host);
   if (congestion.waiting > congestion.behind) {
     text += fmt::format(", {} behind any", share(congestion.waiting));
@@ -356,17 +381,19 @@ std::string CongestionText(const Congestion& congestion) {
 
 std::string DoctorText(const Diagnosis& diagnosis) {
   std::string text = VerdictText(diagnosis) + "\n";
-  const std::string device = fmt::format(
-      "slowest device: worker {}, {} (median {})", diagnosis.slowest_worker,
-      fabric::FormatTime(diagnosis.slowest_time), fabric::FormatTime(diagnosis.median_time));
-  if (diagnosis.busiest_link.empty()) {
-    text += "  " + device + "; nothing is sent\n";
-  } else {
-    text += fmt::format("  busiest link: {}, {}, sends for {:.1f} % of the step; {}\n",
+  std::string facts = "nothing is sent";
+  if (!diagnosis.busiest_link.empty()) {
+    facts = fmt::format("busiest link: {}, {}, sends for {:.1f} % of the {}",
                         diagnosis.busiest_link, fabric::FormatRate(diagnosis.busiest_rate),
-                        100 * diagnosis.busiest_utilisation, device);
+                        100 * diagnosis.busiest_utilisation, diagnosis.of_flows ? "time" : "step");
   }
-  const std::string waits = CongestionText(diagnosis.congestion);
+  if (!diagnosis.of_flows) {
+    facts += fmt::format("; slowest device: worker {}, {} (median {})", diagnosis.slowest_worker,
+                         fabric::FormatTime(diagnosis.slowest_time),
+                         fabric::FormatTime(diagnosis.median_time));
+  }
+  text += "  " + facts + "\n";
+  const std::string waits = CongestionText(diagnosis);
   if (!waits.empty() && diagnosis.bound != Bound::kCongestion) text += "  " + waits + "\n";
   if (!diagnosis.knows_pauses) {
     text += "  without packets nothing is known of pauses and victims (--doctor-fidelity=packet)\n";
@@ -387,7 +414,7 @@ std::vector<nlohmann::ordered_json> DoctorRows(const Diagnosis& diagnosis,
     row["remedy"] = remedy.name;
     row["bound"] = ToString(remedy.bound);
     row["change"] = remedy.change;
-    row["step_seconds"] = InSeconds(remedy.total);
+    row[diagnosis.of_flows ? "mean_flow_seconds" : "step_seconds"] = InSeconds(remedy.total);
     row["gain"] = remedy.gain;
     row["verdict"] = verdict ? 1 : 0;
     rows.push_back(std::move(row));

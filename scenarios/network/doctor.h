@@ -1,5 +1,6 @@
-// The doctor finds by trial what bounds a step. Every remedy (a faster link, faster devices, ...)
-// is simulated on the same step; the remedy that saves most names the bound.
+// The doctor finds by trial what bounds a step, or the mean completion time of a list of flows.
+// Every remedy (a faster link, faster devices, ...) is simulated on the same traffic; the remedy
+// that saves most names the bound.
 //
 // The verdict takes the kind of the remedy with the largest gain, and of this kind's remedies the
 // narrowest that gains at least kAsGood of that (one link before its tier before all links; the
@@ -20,6 +21,7 @@
 
 #include "ns3-module/fabric/step/step.h"
 #include "scenarios/network/device_times.h"
+#include "scenarios/network/flow_list.h"
 
 namespace legacy {
 
@@ -46,8 +48,8 @@ struct Remedy {
   // "delays", "busiest-link", "tier", "all-links", "compute"
   std::string name;
   std::string change;        // words: "link leaf0>spine1 twice as fast"
-  fabric::TimeNs total = 0;  // time of the step with the remedy
-  double gain = 0;           // part of the step's time that is saved; below 0 where time is lost
+  fabric::TimeNs total = 0;  // time of the step, or mean of the flows, with the remedy
+  double gain = 0;           // part of the time that is saved; below 0 where time is lost
 };
 
 // Congestion says which flows of a step over RoCEv2 pauses held up.
@@ -63,13 +65,14 @@ struct Congestion {
 // A Diagnosis is the doctor's result.
 struct Diagnosis {
   uint64_t step = 0;
-  fabric::TimeNs total = 0;
+  bool of_flows = false;     // true for a list of flows, which has no devices
+  fabric::TimeNs total = 0;  // time of the step, or mean completion time of the flows
   Bound bound = Bound::kBalanced;
   std::optional<size_t> verdict;  // position of the decisive remedy; nullopt where balanced
   std::string busiest_link;       // name: "leaf0>spine1"; empty where nothing is sent
   // Rate of that link, bits per second.
   int64_t busiest_rate = 0;
-  double busiest_utilisation = 0;  // part of the step that it transmits
+  double busiest_utilisation = 0;  // part of the step, or until the last flow, that it transmits
   int slowest_worker = 0;          // worker whose device works longest, the first of several
   fabric::TimeNs slowest_time = 0;
   fabric::TimeNs median_time = 0;  // median of the workers' device times, the lower of two
@@ -78,12 +81,13 @@ struct Diagnosis {
   bool knows_pauses = true;        // false where roce is simulated without packets
 };
 
-// A DoctorCase is a step to diagnose.
+// A DoctorCase is a step to diagnose, or a list of flows.
 struct DoctorCase {
   const fabric::StepTraffic* traffic = nullptr;
   EncodeTimes encode;
   uint64_t step = 0;         // keys the draws of random engines
   fabric::TimeNs start = 0;  // time of rates and failures that change, where the step begins
+  const std::vector<FlowRequest>* flows = nullptr;  // where it is not null, there is no traffic
 };
 
 // Simulates the step as it is and with each remedy, in about a dozen simulations. Throws Error
@@ -96,13 +100,14 @@ Diagnosis Diagnose(const DoctorCase& step, const fabric::EngineRequest& network,
 std::string VerdictText(const Diagnosis& diagnosis);
 // Returns a sentence without its end: "12 % of the step flows waited behind pauses that began at
 // spine0>leaf1 (incast to host3)", and how many were victims; empty where none waited.
-std::string CongestionText(const Congestion& congestion);
+std::string CongestionText(const Diagnosis& diagnosis);
 // Returns the verdict, the facts and the remedies, the verdict's marked by a star, in at most 15
 // lines.
 std::string DoctorText(const Diagnosis& diagnosis);
 
-// Returns one object for the step as it is (remedy "none") and one for each remedy; `head` comes
-// first in each. Keys: remedy, bound, change, step_seconds, gain, verdict (0 or 1).
+// Returns one object for the traffic as it is (remedy "none") and one for each remedy; `head` comes
+// first in each. Keys: remedy, bound, change, step_seconds (of a list of flows: mean_flow_seconds),
+// gain, verdict (0 or 1).
 std::vector<nlohmann::ordered_json> DoctorRows(const Diagnosis& diagnosis,
                                                const nlohmann::ordered_json& head);
 

@@ -288,4 +288,40 @@ void FlowListGraph::SendDue(fabric::FlowSink& sink) {
   if (next_ < order_.size()) sink.Wake(flows_[order_[next_]].start - now, 0);
 }
 
+FlowListTiming SimulateFlows(const std::vector<FlowRequest>& flows,
+                             const fabric::EngineRequest& request,
+                             const fabric::EngineFactory& factory) {
+  FlowRecorder recorder;
+  const auto engine = recorder.Wrap(factory)(request);
+  const auto run_to_end = [&] {
+    if (!engine->RunUntil(fabric::kNever)) {
+      throw Error(engine->Name() + " engine: stopped before all flows had arrived");
+    }
+  };
+  fabric::EngineCounters counters;
+  std::vector<fabric::LinkCounters> links;
+  if (request.transport.WarmsUp() && !engine->StartsWarm()) {
+    FlowListGraph first(flows);
+    engine->Submit(first, 0);
+    run_to_end();
+    counters = engine->Counters();
+    links = engine->Links();
+  }
+  engine->SetScheduleTime(0);
+  const auto background = request.background ? request.background(0) : nullptr;
+  if (background) engine->SubmitBackground(*background, engine->Now());
+  FlowListGraph graph(flows);
+  engine->Submit(graph, engine->Now());
+  run_to_end();
+
+  FlowListTiming result;
+  result.flows = recorder.Take();
+  for (const RecordedFlow& flow : result.flows) {
+    result.timing.total = std::max(result.timing.total, flow.end);
+  }
+  result.timing.counters = fabric::Difference(engine->Counters(), counters);
+  result.timing.links = fabric::Difference(engine->Links(), links);
+  return result;
+}
+
 }  // namespace legacy

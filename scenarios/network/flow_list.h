@@ -6,7 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "ns3-module/fabric/engine/engine.h"
 #include "ns3-module/fabric/engine/flow-graph.h"
+#include "ns3-module/fabric/step/step.h"
+#include "scenarios/network/flow_recorder.h"
 #include "scenarios/network/network.h"
 
 namespace legacy {
@@ -61,5 +64,17 @@ class FlowListGraph : public fabric::FlowGraph {
   bool started_ = false;
   fabric::TimeNs origin_ = 0;
 };
+
+// A FlowListTiming has the times of a list of flows.
+struct FlowListTiming {
+  fabric::StepTiming timing;  // total: when the last flow has arrived; counters, links
+  std::vector<RecordedFlow> flows;
+};
+
+// Simulates the flows. With warm connections they run twice, and the second run counts. Throws
+// Error where an engine stops before all have arrived.
+FlowListTiming SimulateFlows(const std::vector<FlowRequest>& flows,
+                             const fabric::EngineRequest& request,
+                             const fabric::EngineFactory& factory);
 
 }  // namespace legacy

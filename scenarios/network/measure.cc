@@ -172,44 +172,18 @@ class Samplers {
   TelemetryRecorder queues_;
 };
 
-void RunToEnd(fabric::Engine& engine) {
-  if (!engine.RunUntil(fabric::kNever)) {
-    throw Error(engine.Name() + " engine: stopped before all flows had arrived");
-  }
-}
-
-// Measures a list of flows. With warm connections it runs twice, and the second run counts.
 Measurement MeasureFlows(const PreparedExperiment& prepared, Fidelity fidelity,
                          const MeasureOptions& options) {
   const auto wall = WallClock::now();
-  FlowRecorder recorder;
-  const fabric::EngineRequest& request = prepared.network->request;
   Samplers samplers(options);
-  const auto engine = recorder.Wrap(
-      samplers.Wrap(Watched(FactoryOf(fidelity, "--fidelity", options.files), options)))(request);
-  fabric::EngineCounters counters;
-  std::vector<fabric::LinkCounters> links;
-  if (request.transport.WarmsUp() && !engine->StartsWarm()) {
-    FlowListGraph first(prepared.flows);
-    engine->Submit(first, 0);
-    RunToEnd(*engine);
-    counters = engine->Counters();
-    links = engine->Links();
-  }
-  engine->SetScheduleTime(0);
-  const auto background = request.background ? request.background(0) : nullptr;
-  if (background) engine->SubmitBackground(*background, engine->Now());
-  FlowListGraph graph(prepared.flows);
-  engine->Submit(graph, engine->Now());
-  RunToEnd(*engine);
-
+  FlowListTiming result = SimulateFlows(
+      prepared.flows, prepared.network->request,
+      samplers.Wrap(Watched(FactoryOf(fidelity, "--fidelity", options.files), options)));
   Measurement m;
   m.fidelity = fidelity;
-  m.flows = recorder.Take();
+  m.timing = std::move(result.timing);
+  m.flows = std::move(result.flows);
   samplers.Take(m);
-  for (const RecordedFlow& flow : m.flows) m.timing.total = std::max(m.timing.total, flow.end);
-  m.timing.counters = fabric::Difference(engine->Counters(), counters);
-  m.timing.links = fabric::Difference(engine->Links(), links);
   m.wall_seconds = SecondsSince(wall);
   return m;
 }

@@ -169,8 +169,13 @@ const Measurement& MedianMeasurement(const std::vector<Measurement>& measurement
 void Consult(const NetworkCommand& command, const PreparedExperiment& prepared,
              const std::vector<Measurement>& measurements) {
   const Measurement& m = MedianMeasurement(measurements);
+  const bool flows = prepared.experiment.HasFlows();
   const Diagnosis diagnosis =
-      Diagnose({&m.traffic, {}, static_cast<uint64_t>(m.repetition), m.start},
+      Diagnose({flows ? nullptr : &m.traffic,
+                {},
+                static_cast<uint64_t>(m.repetition),
+                m.start,
+                flows ? &prepared.flows : nullptr},
                prepared.network->request, FactoryOf(*command.doctor_fidelity, "--doctor-fidelity"));
   const NetworkOutputs& outputs = command.outputs;
   if (!command.quiet) {
@@ -189,8 +194,8 @@ void Consult(const NetworkCommand& command, const PreparedExperiment& prepared,
 void CheckDoctor(const NetworkCommand& command, const PreparedExperiment& prepared) {
   if (!command.doctor) return;
   TryEngine(FactoryOf(*command.doctor_fidelity, "--doctor-fidelity"), *prepared.network);
-  if (prepared.experiment.HasFlows()) {
-    throw Error("--doctor: needs a collective; lists of flows and patterns have no steps");
+  if (prepared.experiment.duration > 0) {
+    throw Error("--doctor: needs a collective or flows with an end; those of --duration have none");
   }
 }
 

@@ -70,8 +70,9 @@ void AddOutputs(CLI::App& app, NetworkCommand& command) {
           "with packet fidelity: XML file for the output of ns-3's FlowMonitor");
   AddFile(app, "--netanim", outputs.packet.netanim,
           "with packet fidelity: XML file for the NetAnim player (large)");
-  app.add_flag("--doctor", command.doctor,
-               "diagnose the bottleneck of the step, and what would make it faster")
+  app.add_flag(
+         "--doctor", command.doctor,
+         "diagnose the bottleneck of the step or of a list of flows, and what would make it faster")
       ->group("Output");
   app.add_option_function<std::string>(
          "--doctor-fidelity",

@@ -107,13 +107,39 @@ TEST_F(DoctorOfRoce, NamesTheIncastBehindWhichAVictimWaits) {
   EXPECT_EQ(Find(diagnosis, "congestion-control"), nullptr) << "none never slows anybody down";
 }
 
+TEST_F(DoctorOfRoce, ListsOfFlowsHaveCongestionToo) {
+  const fabric::Topology topology = TwoSwitches();
+  const fabric::Placement placement = fabric::MakePlacement({"packed", 8}, topology);
+  fabric::EngineRequest request;
+  request.topology = &topology;
+  request.placement = &placement;
+  request.transport = fabric::MakeTransport("roce:cc=none,ecn=off,buffer=1MiB");
+  std::vector<FlowRequest> flows;
+  for (const Message& m : kIncast) flows.push_back({m.source, m.destination, m.bytes, 0});
+  DoctorCase list;
+  list.flows = &flows;
+  const Diagnosis diagnosis = Diagnose(list, request, FactoryOf(Fidelity::kPacket, "test"));
+  const std::string text = DoctorText(diagnosis);
+  EXPECT_EQ(diagnosis.congestion.host, "host5") << text;
+  EXPECT_EQ(diagnosis.congestion.victims, 1) << text;
+  // The victim is one of seven flows: of their mean, pauses cost less than the incast's link does.
+  EXPECT_EQ(diagnosis.bound, Bound::kBandwidth) << text;
+  const Remedy* pauses = Find(diagnosis, "pauses");
+  ASSERT_NE(pauses, nullptr) << text;
+  EXPECT_GT(pauses->gain, kNoticeable) << text;
+  EXPECT_NE(text.find("86 % of the flows waited behind pauses that began at far>host5"),
+            std::string::npos)
+      << text;
+  EXPECT_EQ(text.find("slowest device"), std::string::npos) << text;
+}
+
 TEST_F(DoctorOfRoce, WithoutPausesThereIsNoCongestion) {
   const Diagnosis diagnosis =
       Ask(TwoSwitches(), Exchange(8, kIncast), "roce:cc=none,ecn=off,buffer=64MiB");
   EXPECT_NE(diagnosis.bound, Bound::kCongestion) << DoctorText(diagnosis);
   EXPECT_EQ(diagnosis.congestion.waiting, 0);
   EXPECT_EQ(diagnosis.congestion.flows, 7);
-  EXPECT_EQ(CongestionText(diagnosis.congestion), "");
+  EXPECT_EQ(CongestionText(diagnosis), "");
   EXPECT_EQ(Find(diagnosis, "pauses"), nullptr);
 }
 

@@ -223,5 +223,33 @@ TEST(Doctor, DescribesADiagnosisInTwelveLines) {
   EXPECT_EQ(verdicts, 1);
 }
 
+// Of three flows, two share a link and the third has one of its own. What is judged is the mean of
+// their times, however late they start.
+TEST(Doctor, JudgesListsOfFlowsByTheirMeanTime) {
+  constexpr int64_t kBytes = 10'000'000;
+  const Bench bench(Star(10 * kGbps, 0));
+  const std::vector<FlowRequest> flows = {
+      {0, 1, kBytes, 0}, {2, 1, kBytes, 0}, {0, 3, kBytes, 500 * kMs}};
+  DoctorCase list;
+  list.flows = &flows;
+  const Diagnosis diagnosis = Diagnose(list, bench.request, fabric::MakeFlowEngine);
+  const std::string text = DoctorText(diagnosis);
+  const FlowListTiming timing = SimulateFlows(flows, bench.request, fabric::MakeFlowEngine);
+  ASSERT_EQ(timing.flows.size(), 3U);
+  double sum = 0;
+  for (const RecordedFlow& flow : timing.flows) sum += static_cast<double>(flow.end - flow.start);
+  EXPECT_NEAR(static_cast<double>(diagnosis.total), sum / 3, 1);
+  EXPECT_GT(timing.timing.total, 500 * kMs);
+  EXPECT_TRUE(diagnosis.of_flows);
+  EXPECT_EQ(diagnosis.bound, Bound::kBandwidth) << text;
+  const Remedy& best = diagnosis.remedies.front();
+  EXPECT_EQ(best.name, "all-links") << text;
+  EXPECT_NEAR(best.gain, .5, .01) << text;
+  for (const Remedy& remedy : diagnosis.remedies) {
+    EXPECT_TRUE(remedy.bound == Bound::kBandwidth || remedy.bound == Bound::kLatency) << text;
+  }
+  EXPECT_NE(text.find("the flows' mean completion time"), std::string::npos) << text;
+}
+
 }  // namespace
 }  // namespace legacy::doctor_test
