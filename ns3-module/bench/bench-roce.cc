@@ -132,9 +132,9 @@ void Rings()
         Print("16 workers, k=4 fat-tree, `" + text + "`", ring, aim);
         fastest = std::max(fastest, ring.frames / ring.seconds);
     }
-    for (const char* control : {"none", "hpcc", "swift"})
+    for (const char* options : {"cc=none", "cc=hpcc", "cc=swift", "train=8", "cc=none,train=8"})
     {
-        const std::string text = std::string("roce:cc=") + control;
+        const std::string text = std::string("roce:") + options;
         Print("the same, `" + text + "`",
               RunRing(Fabric("fat-tree:k=4", 16, fabric::MakeTransport(text))),
               "");

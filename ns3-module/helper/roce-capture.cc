@@ -41,6 +41,13 @@ RoceCapture::RoceCapture(const std::string& prefix,
       m_carrier(carrier)
 {
     CheckSizes(prefix, settings);
+    if (settings.train > 1)
+    {
+        throw fabric::Error("pcap prefix",
+                            prefix,
+                            "nothing beside roce:train=" + std::to_string(settings.train) +
+                                ": a capture has single frames (train=1)");
+    }
     if (carrier.HasTelemetry())
     {
         for (DirectedLink link = 0; link < static_cast<DirectedLink>(2 * topology.Links().size());
@@ -100,7 +107,7 @@ void RoceCapture::OnFrame(DirectedLink link, uint32_t frame, Picoseconds at, boo
         return;
     }
     RocePacket packet = m_packets[frame];
-    packet.marked = seen.marked;
+    packet.marked = seen.marks > 0;
     packet.hops = pause ? 0 : seen.hop;
     if (packet.telemetry && seen.kind == FrameKind::Data && seen.hop > 0)
     {

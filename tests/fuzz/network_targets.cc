@@ -170,6 +170,7 @@ std::vector<Bytes> RoceTextSeeds() {
        "cc=swift:base=25us+fs-min=0.1+fs-max=100+mdf=0.5,window=bdp,buffer=2MiB,alpha=0.25",
        "cc=none,quanta=100,xon=3KB,headroom=100KB,pfc-response=1us,pfc-drops=allow,watchdog=1ms",
        "ecn=5KB/200KB/0.01@40Gbps+100KB/400KB/0.2@25Gbps,mark-at=enqueue,rto=1ms,retries=3",
+       "cc=dcqcn,train=8,ack=8",
        "storm=host=3+from=1ms+for=2ms,header=36,message-header=0,ack-bytes=48,switch-delay=1us"});
 }
 

@@ -21,7 +21,8 @@ constexpr const char* kControls[] = {"none",
                                      "swift"};
 constexpr const char* kLossless[] = {"xon=1KB",       "quanta=50",
                                      "quanta=300",    "pfc-response=1us",
-                                     "watchdog=50us", "storm=host=0+from=1us+for=20us"};
+                                     "watchdog=50us", "storm=host=0+from=1us+for=20us",
+                                     "train=2",       "train=8"};
 constexpr const char* kAny[] = {
     "ack-priority=off", "window=bdp", "window=64KB",      "mark-at=enqueue",   "vlan=on",
     "switch-delay=1us", "idle=keep",  "idle=message",     "alpha-by-rate=off", "ecn=0B/0B/1@25Gbps",

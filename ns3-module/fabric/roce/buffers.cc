@@ -29,10 +29,10 @@ int64_t HostRate(const Topology& topology)
     return rate;
 }
 
-/// Returns the largest frame of the paths of a topology.
-int64_t LargestFrameOf(const Topology& topology, const RoceSettings& settings)
+/// Returns the most bytes that leave a port of a topology without a break: a frame, or a train.
+int64_t LargestTrainOf(const Topology& topology, const RoceSettings& settings)
 {
-    return settings.LargestFrame(std::min(topology.NodeCount(), kSwitchesInHeadroom));
+    return settings.LargestTrain(std::min(topology.NodeCount(), kSwitchesInHeadroom));
 }
 
 /// Throws Error where a pause of the link would end before it can be renewed. It is renewed at
@@ -40,7 +40,7 @@ int64_t LargestFrameOf(const Topology& topology, const RoceSettings& settings)
 void CheckQuanta(const Topology& topology, DirectedLink link, const RoceSettings& settings)
 {
     constexpr double kBytesOfHalf = 512.0 / 8 / 2;
-    const double behind = static_cast<double>(LargestFrameOf(topology, settings)) *
+    const double behind = static_cast<double>(LargestTrainOf(topology, settings)) *
                           static_cast<double>(topology.PortOf(link).rateBps) /
                           static_cast<double>(topology.PortOf(link ^ 1).rateBps);
     const auto least = static_cast<int64_t>(behind / kBytesOfHalf) + 2;
@@ -49,7 +49,7 @@ void CheckQuanta(const Topology& topology, DirectedLink link, const RoceSettings
         throw Error("roce: quanta",
                     std::to_string(settings.quanta),
                     std::to_string(least) + " or more for " + topology.LinkName(link) +
-                        ": pauses are renewed at half, behind a full frame");
+                        ": pauses are renewed at half, behind a full frame or train");
     }
 }
 
@@ -87,6 +87,12 @@ void CheckRoce(const Topology& topology, const RoceSettings& settings)
             IntRateCode(static_cast<double>(topology.PortOf(link).rateBps),
                         "rate of " + topology.LinkName(link));
         }
+        if (settings.train > 1 && topology.PortOf(link).errorRate > 0)
+        {
+            throw Error("roce:train",
+                        std::to_string(settings.train),
+                        "1 beside " + topology.LinkName(link) + ", which loses single frames");
+        }
         const int64_t queue = topology.PortOf(link).queueBytes;
         if (queue > 0 && settings.pfc)
         {
@@ -112,7 +118,7 @@ int64_t HeadroomOf(const Topology& topology, DirectedLink link, const RoceSettin
                          topology.PortOf(link ^ 1).rateBps,
                          topology.LinkOf(link).delay,
                          Later(settings.response, settings.switchDelay),
-                         LargestFrameOf(topology, settings));
+                         LargestTrainOf(topology, settings));
 }
 
 std::unique_ptr<SharedBuffer>

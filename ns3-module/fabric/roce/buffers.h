@@ -12,8 +12,8 @@ namespace legacy::fabric
 {
 
 /// Throws Error where the topology has what cannot be together with the settings: packets that take
-/// any path with go-back-n or telemetry, rates that telemetry on the wire has no codes for, or caps
-/// of queues with a lossless class.
+/// any path with go-back-n or telemetry, rates that telemetry on the wire has no codes for, caps of
+/// queues with a lossless class, or links that lose frames with trains.
 void CheckRoce(const Topology& topology, const RoceSettings& settings);
 
 /// Returns the headroom of the port of a switch at which `link` ends.

@@ -169,6 +169,31 @@ std::string StormValue(const S& settings)
                : "off";
 }
 
+/// It depends on the control, pauses, recovery and ACKs, which stand before it.
+void ReadTrain(RoceValue& value, S& settings)
+{
+    settings.train = value.Int(1, S::kLongestTrain);
+    if (settings.train == 1)
+    {
+        return;
+    }
+    if (!settings.pfc)
+    {
+        value.Refuse("1 with pfc=off, where switches drop single frames");
+    }
+    if (settings.recovery == RoceRecovery::Selective)
+    {
+        value.Refuse("1 with recovery=selective, whose ACKs tell of single frames");
+    }
+    if (settings.train > settings.framesPerAck)
+    {
+        const std::string ack = std::to_string(settings.framesPerAck);
+        value.Refuse(MakeRoceControl(settings.control, "cc")->Traits().everyFrame
+                         ? "1: " + settings.control + " reads each frame's ACK"
+                         : "1 to " + ack + ", the frames of an ACK (ack=" + ack + ")");
+    }
+}
+
 void ReadIdle(RoceValue& value, S& settings)
 {
     settings.idle = static_cast<RoceIdle>(value.Choice({"reset", "keep", "message"}));
@@ -295,6 +320,12 @@ std::vector<RoceRow> MakeRows()
           "a faulty NIC, that pauses its switch all the time"},
          ReadStorm,
          StormValue},
+        {{"train",
+          "1",
+          "1 to " + std::to_string(S::kLongestTrain),
+          "most frames that a queue pair which alone is ready sends as one, for speed"},
+         ReadTrain,
+         ValueOf(&S::train)},
         {{"idle",
           "reset",
           "reset, keep, message",
@@ -381,6 +412,11 @@ int64_t RoceSettings::LargestFrame(int switches) const
     const int64_t padded = CeilDivide(mtu, kPayloadPadding) * kPayloadPadding;
     const auto traits = MakeRoceControl(control, "cc")->Traits();
     return padded + headerBytes + messageBytes + (traits.telemetry ? IntBytes(switches) : 0);
+}
+
+int64_t RoceSettings::LargestTrain(int switches) const
+{
+    return train * LargestFrame(switches);
 }
 
 } // namespace legacy::fabric

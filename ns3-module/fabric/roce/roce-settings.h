@@ -75,6 +75,8 @@ struct RoceSettings
     static constexpr int kLeastRoundTrips = 3;
     /// Class of ACKs and CNPs where they go first.
     static constexpr int kControlPriority = 6;
+    /// Most frames of a train.
+    static constexpr int kLongestTrain = 64;
     /// Bytes that each port and class has for itself.
     static constexpr int64_t kReserveBytes = 4096;
 
@@ -117,6 +119,9 @@ struct RoceSettings
     TimeNs switchDelay = 0;
     TimeNs watchdog = 0; ///< pause after which a switch's port drops; 0: never
     std::optional<RoceStorm> storm;
+    /// Most frames of one queue pair that leave a NIC as one train, which ports and switches
+    /// forward as one; 1: each frame by itself.
+    int train = 1;
     RoceIdle idle = RoceIdle::Reset;
     /// No queue pair is slower than its max-min fair share, whatever its congestion control says,
     /// and no window holds it back. No text sets it: the doctor asks what congestion control costs.
@@ -133,10 +138,14 @@ struct RoceSettings
     /// Telemetry grows with them, where the congestion control reads it.
     int64_t LargestFrame(int switches) const;
 
-    /// Returns the bytes that a frame takes in buffers.
-    static constexpr int64_t InBuffer(int64_t wireBytes)
+    /// Returns the most bytes on the wire that leave a port without a break, on such a path: a
+    /// train of the largest frames.
+    int64_t LargestTrain(int switches) const;
+
+    /// Returns the bytes that frames take in buffers.
+    static constexpr int64_t InBuffer(int64_t wireBytes, int frames = 1)
     {
-        return wireBytes - kGapBytes;
+        return wireBytes - frames * kGapBytes;
     }
 };
 

@@ -25,6 +25,7 @@ inline constexpr size_t kRoceClasses = 2;
 
 /// Returns the headroom that a port needs so that no frame of a lossless class is ever dropped:
 /// what still arrives after the frame that crossed the threshold (`frame` bytes) and itself.
+/// Where frames leave as trains, which no pause interrupts, `frame` is a train.
 /// `forth` is the rate of the link towards the port and `back` that of its other direction, on
 /// which the pause waits for a frame that has begun, and travels; then the peer ends the frame that
 /// it has begun. Both ways of the wire, the peer's `response`, and 2 ns for clocks that count whole

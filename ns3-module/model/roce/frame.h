@@ -29,31 +29,37 @@ enum class FrameKind : uint8_t
     Pause, ///< PFC, for one link
 };
 
-/// A Frame is a frame of RoCEv2 or PFC as a record, without its bytes.
+/// A Frame is a frame of RoCEv2 or PFC as a record, without its bytes; of data also a train:
+/// consecutive frames of a message, which leave each port without a break.
 struct Frame
 {
     /// No frame, and the end of a list.
     static constexpr uint32_t kNone = UINT32_MAX;
+    /// No port.
+    static constexpr uint16_t kNoPort = UINT16_MAX;
 
     Picoseconds at{0};   //!< arrival at the node where it is; an ACK: that of what it answers
     Picoseconds sent{0}; //!< begin of the data frame, or of the one that an ACK answers
     /// ACK: from the arrival of what it answers to its begin; data: for how long the port at which
     /// it waits had been paused before.
     Picoseconds held{0};
-    uint64_t psn{0};         //!< data: its number; ACK, NAK: all below have arrived; Pause: classes
-    uint32_t pair{0};        //!< queue pair
+    uint64_t psn{0};  //!< data: its first number; ACK, NAK: all below have arrived; Pause: classes
+    uint32_t pair{0}; //!< queue pair
     uint32_t next{kNone};    //!< frame behind it in a queue
     int32_t wire{0};         //!< bytes on the wire, with preamble and gap
     int32_t payload{0};      //!< data: payload; ACK: wire bytes of what it answers; Pause: quanta
     uint32_t records{kNone}; //!< telemetry
     uint32_t ahead{kNone};   //!< ACK, NAK: what it answers is psn + ahead; data: 0 if sent again
     uint16_t hop{0};         //!< links of its way behind it
-    uint16_t ingress{0};     //!< port of the switch through which it came, among the node's links
+    /// Port of the switch, among the node's links, through which it came and whose room it takes.
+    uint16_t ingress{kNoPort};
     FrameKind kind{FrameKind::Data};
-    bool marked{false};   //!< congestion experienced
-    bool wantsAck{false}; //!< the receiver answers it
-    bool buffered{false}; //!< it takes room in the buffer of the switch where it is
+    uint8_t frames{1};    //!< frames that it stands for
+    uint8_t marks{0};     //!< those of them that have experienced congestion
+    bool wantsAck{false}; //!< the receiver answers the last of them
 };
+
+static_assert(sizeof(Frame) == 64, "a frame in flight takes one line of the cache");
 
 /// A FrameList is a queue of frames by their numbers in a pool.
 struct FrameList

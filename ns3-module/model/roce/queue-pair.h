@@ -133,9 +133,11 @@ struct QueuePair
     int timeouts{0}; //!< in a row
 
     // Receiver.
-    uint64_t expected{0};  //!< frame to arrive next
-    uint64_t delivered{0}; //!< messages that have arrived whole
-    bool nakSent{false};   //!< for `expected`
+    Picoseconds smoothDelay{0}; //!< from a frame's begin to its arrival where it met no queue
+    int smooth{0};              //!< frames in a row that met none, as far as they are counted
+    uint64_t expected{0};       //!< frame to arrive next
+    uint64_t delivered{0};      //!< messages that have arrived whole
+    bool nakSent{false};        //!< for `expected`
     Picoseconds nakAt{0};
     fabric::RoceNotifier notifier;
 

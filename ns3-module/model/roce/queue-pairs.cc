@@ -88,6 +88,9 @@ std::unique_ptr<QueuePair> QueuePairs::Make(int source, int destination, uint32_
         pair->slowestFrame =
             std::max(pair->slowestFrame, m_network->SerialisationOf(link, pair->path.frameBytes));
     }
+    constexpr int kTrainsOfSmooth = 2;
+    pair->smoothDelay =
+        RoundTrip(pair->way, {}) + kTrainsOfSmooth * m_settings->train * pair->slowestFrame;
     const double product =
         pair->path.lineRate * static_cast<double>(pair->path.roundTrip) / kPicosecondsPerSecond / 8;
     if (m_settings->windowIsBdp)
@@ -263,6 +266,8 @@ uint32_t QueuePairs::Add(int source,
             Renew(pair);
         }
     }
+    // What its last frames have met says nothing of those that it sends after a break.
+    pair.smooth = pair.next == pair.end ? 0 : pair.smooth;
     Message message;
     message.first = pair.end;
     message.end = pair.end + static_cast<uint64_t>(fabric::CeilDivide(flow.bytes, m_settings->mtu));

@@ -114,12 +114,13 @@ class QueuePairs
     /**
      * \param message a message
      * \param psn one of its frames
-     * \return payload bytes of the frame
+     * \param frames from it on
+     * \return payload bytes of the frames
      */
-    int64_t PayloadOf(const Message& message, uint64_t psn) const
+    int64_t PayloadOf(const Message& message, uint64_t psn, int frames = 1) const
     {
         const auto before = static_cast<int64_t>(psn - message.first) * m_settings->mtu;
-        return std::min<int64_t>(m_settings->mtu, message.bytes - before);
+        return std::min<int64_t>(int64_t{frames} * m_settings->mtu, message.bytes - before);
     }
 
     /**

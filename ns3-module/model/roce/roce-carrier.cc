@@ -179,8 +179,8 @@ void RoceCarrier::OnWaited(const Frame& frame, DirectedLink root, Picoseconds ti
     {
         // Where frames take any path, the rest of this one's is not known.
         const bool innocent = pair.turns.empty() && m_network.IsInnocent(pair.way, frame.hop, root);
-        message->story.Wait(root, time, innocent);
-        message->story.last += frame.psn + 1 == message->end ? time : 0;
+        message->story.Wait(root, frame.frames * time, innocent);
+        message->story.last += frame.psn + frame.frames == message->end ? time : 0;
     }
 }
 

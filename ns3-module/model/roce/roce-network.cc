@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace legacy
 {
@@ -23,6 +24,11 @@ namespace
 {
 
 constexpr int64_t kPerSecond = 1'000'000'000'000; ///< picoseconds
+
+int64_t InBuffer(const Frame& frame)
+{
+    return RoceSettings::InBuffer(frame.wire, frame.frames);
+}
 
 Picoseconds RoundedUp(__int128 numerator, int64_t denominator)
 {
@@ -40,6 +46,7 @@ RoceNetwork::RoceNetwork(const fabric::Topology* topology,
       m_settings(settings),
       m_telemetry(telemetry),
       m_seed(seed),
+      m_firstFrame(settings.LargestFrame(0)),
       m_ends(ends),
       m_frames(telemetry ? static_cast<std::size_t>(topology->NodeCount()) : 0),
       m_ports(2 * topology->Links().size()),
@@ -175,7 +182,7 @@ void RoceNetwork::Enqueue(DirectedLink link, uint32_t frame)
         taken.held = port.pauses > 0 ? PausedUntil(link, taken.at) : 0;
     }
     FrameList& queue = port.queues[static_cast<std::size_t>(ClassOf(taken))];
-    m_frames.Push(queue, frame, RoceSettings::InBuffer(taken.wire));
+    m_frames.Push(queue, frame, InBuffer(taken));
     int64_t waiting = 0;
     for (const FrameList& list : port.queues)
     {
@@ -265,11 +272,10 @@ uint32_t RoceNetwork::PickQueued(DirectedLink link, RoceClass of, Picoseconds& f
     {
         return Frame::kNone;
     }
-    const int64_t bytes = RoceSettings::InBuffer(m_frames[queue.head].wire);
-    const uint32_t frame = m_frames.Pop(queue, bytes);
+    const uint32_t frame = m_frames.Pop(queue, InBuffer(m_frames[queue.head]));
     Frame& taken = m_frames[frame];
     from = std::max(from, taken.at);
-    if (taken.buffered)
+    if (taken.ingress != Frame::kNoPort)
     {
         Leave(link, frame, from);
     }
@@ -286,7 +292,7 @@ void RoceNetwork::Send(DirectedLink link, uint32_t frame, Picoseconds start)
     Frame& sent = m_frames[frame];
     const Picoseconds time = SerialisationOf(link, sent.wire);
     port.free = start + time;
-    ++port.packets;
+    port.packets += sent.frames;
     port.bytes += sent.wire;
     Occupy(port, start, time);
     if (m_tap)
@@ -295,12 +301,29 @@ void RoceNetwork::Send(DirectedLink link, uint32_t frame, Picoseconds start)
     }
     if (Loses(link, sent))
     {
-        ++port.drops;
+        port.drops += sent.frames;
         m_frames.Give(frame);
         return;
     }
     sent.at = port.free + (sent.kind == FrameKind::Pause ? port.wireDelay : port.delay);
+    if (sent.frames > 1)
+    {
+        sent.at -= HeadStart(link, sent);
+    }
     ScheduleRoce(this, sent.at, RoceEventKind::Arrive, static_cast<uint32_t>(link), frame);
+}
+
+Picoseconds RoceNetwork::HeadStart(DirectedLink link, const Frame& train) const
+{
+    Frame there = train;
+    ++there.hop;
+    const DirectedLink out = m_ends->NextLink(there, m_topology->To(link));
+    if (out == RoceEnds::kWayEnds)
+    {
+        return 0;
+    }
+    const int64_t rest = std::max<int64_t>(0, train.wire - m_firstFrame);
+    return std::min(SerialisationOf(link, rest), SerialisationOf(out, rest));
 }
 
 bool RoceNetwork::Loses(DirectedLink link, const Frame& frame)
@@ -380,14 +403,14 @@ void RoceNetwork::Forward(DirectedLink link, DirectedLink out, uint32_t frame)
 {
     Frame& arrived = m_frames[frame];
     const int node = m_topology->To(link);
-    const int64_t bytes = RoceSettings::InBuffer(arrived.wire);
+    const int64_t bytes = InBuffer(arrived);
     const RoceClass of = ClassOf(arrived);
     const bool data = of == RoceClass::Data;
     Port& to = m_ports[out];
     fabric::SharedBuffer& buffer = *m_buffers[node];
     if (data && to.dropping)
     {
-        ++m_bitten;
+        m_bitten += arrived.frames;
         Drop(out, frame, false);
         return;
     }
@@ -408,7 +431,6 @@ void RoceNetwork::Forward(DirectedLink link, DirectedLink out, uint32_t frame)
         return;
     }
     arrived.ingress = static_cast<uint16_t>(ingress);
-    arrived.buffered = true;
     if (data)
     {
         m_ports[link].at[m_numbers[out]] += bytes;
@@ -419,14 +441,15 @@ void RoceNetwork::Forward(DirectedLink link, DirectedLink out, uint32_t frame)
     }
     if (m_settings.markAtEnqueue)
     {
-        Mark(out, frame, to.queues[static_cast<std::size_t>(of)].bytes + bytes);
+        const int64_t each = bytes / arrived.frames;
+        Mark(out, frame, to.queues[static_cast<std::size_t>(of)].bytes + bytes, -each);
     }
     Enqueue(out, frame);
 }
 
 void RoceNetwork::Drop(DirectedLink link, uint32_t frame, bool lossless)
 {
-    ++m_ports[link].drops;
+    m_ports[link].drops += m_frames[frame].frames;
     m_frames.Give(frame);
     if (lossless && !m_settings.dropsAllowed)
     {
@@ -443,16 +466,16 @@ void RoceNetwork::Leave(DirectedLink link, uint32_t frame, Picoseconds start)
     Frame& leaving = m_frames[frame];
     const int node = m_topology->From(link);
     const DirectedLink cause = m_topology->Out(node)[leaving.ingress] ^ 1;
-    const int64_t bytes = RoceSettings::InBuffer(leaving.wire);
+    const int64_t bytes = InBuffer(leaving);
     const RoceClass of = ClassOf(leaving);
     Port& port = m_ports[link];
     fabric::SharedBuffer& buffer = *m_buffers[node];
-    buffer.Release(leaving.ingress, of, bytes);
-    leaving.buffered = false;
+    const int ingress = std::exchange(leaving.ingress, Frame::kNoPort);
+    buffer.Release(ingress, of, bytes);
     if (of == RoceClass::Data)
     {
         m_ports[cause].at[m_numbers[link]] -= bytes;
-        if (m_ports[cause].pausing && buffer.WantsResume(leaving.ingress))
+        if (m_ports[cause].pausing && buffer.WantsResume(ingress))
         {
             SendResume(cause, start);
         }
@@ -464,7 +487,7 @@ void RoceNetwork::Leave(DirectedLink link, uint32_t frame, Picoseconds start)
     const int64_t queued = port.queues[static_cast<std::size_t>(of)].bytes;
     if (!m_settings.markAtEnqueue)
     {
-        Mark(link, frame, queued);
+        Mark(link, frame, queued, bytes / leaving.frames);
     }
     if (port.pauses > 0)
     {
@@ -482,7 +505,7 @@ void RoceNetwork::Leave(DirectedLink link, uint32_t frame, Picoseconds start)
     }
 }
 
-void RoceNetwork::Mark(DirectedLink link, uint32_t frame, int64_t queued)
+void RoceNetwork::Mark(DirectedLink link, uint32_t frame, int64_t queued, int64_t step)
 {
     Port& port = m_ports[link];
     Frame& marked = m_frames[frame];
@@ -490,11 +513,14 @@ void RoceNetwork::Mark(DirectedLink link, uint32_t frame, int64_t queued)
     {
         return;
     }
-    const double share = port.ecn.Probability(queued);
-    if (share > 0 && (share >= 1 || MarkingDraw(link) < share))
+    for (int behind = marked.frames - 1; behind >= 0; --behind)
     {
-        ++port.marked;
-        marked.marked = true;
+        const double share = port.ecn.Probability(queued + behind * step);
+        if (share > 0 && (share >= 1 || MarkingDraw(link) < share))
+        {
+            ++port.marked;
+            ++marked.marks;
+        }
     }
 }
 

@@ -78,9 +78,10 @@ class RoceEnds
  * Has the ports, wires and switches of RoCEv2 on a topology: ECMP and shared buffers, ECN (RFC
  * 3168) and priority flow control (IEEE 802.1Qbb).
  *
- * Frames are forwarded when they are whole. Each port reckons in picoseconds; only events are
- * rounded up to the nanoseconds of ns-3's clock, so that no error of rounding adds up. A frame
- * leaves a buffer when it begins to leave its port.
+ * Frames are forwarded when they are whole, and trains as soon as their first frame is and none
+ * that follows would be late; until then a train takes no room. Each port reckons in picoseconds;
+ * only events are rounded up to the nanoseconds of ns-3's clock, so that no error of rounding adds
+ * up. A frame leaves a buffer when it begins to leave its port.
  */
 class RoceNetwork : private RoceEventSink
 {
@@ -303,6 +304,8 @@ class RoceNetwork : private RoceEventSink
     uint32_t PickQueued(DirectedLink link, fabric::RoceClass of, Picoseconds& from);
     bool HasWork(DirectedLink link) const; //!< whether Pick would find something
     void Send(DirectedLink link, uint32_t frame, Picoseconds start);
+    /// Returns for how long before its end a train that is sent may be sent on at the far end.
+    Picoseconds HeadStart(DirectedLink link, const Frame& train) const;
     bool Loses(DirectedLink link, const Frame& frame);            //!< whether the wire loses it
     void Occupy(Port& port, Picoseconds start, Picoseconds time); //!< counts busy time
 
@@ -312,7 +315,9 @@ class RoceNetwork : private RoceEventSink
     void Leave(DirectedLink link, uint32_t frame, Picoseconds start); //!< it leaves the buffer
     void Drop(DirectedLink link, uint32_t frame, bool lossless);
     void Enqueue(DirectedLink link, uint32_t frame);
-    void Mark(DirectedLink link, uint32_t frame, int64_t queued);
+    /// Marks frames by the queue that each sees: `queued` bytes the last, `step` more the one
+    /// before, and so on.
+    void Mark(DirectedLink link, uint32_t frame, int64_t queued, int64_t step);
     double MarkingDraw(DirectedLink link); //!< 0 to 1, the next of a port
     fabric::RoceClass ClassOf(const Frame& frame) const;
 
@@ -331,6 +336,7 @@ class RoceNetwork : private RoceEventSink
     const fabric::RoceSettings m_settings;
     const bool m_telemetry;
     const uint64_t m_seed;
+    const int64_t m_firstFrame; //!< wire bytes of a message's first frame, which is full
     RoceEnds* m_ends;
     FramePool m_frames;
     std::vector<Port> m_ports;                                    //!< by directed link

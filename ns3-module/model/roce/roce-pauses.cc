@@ -142,7 +142,7 @@ void RoceNetwork::Bite(DirectedLink link)
     for (uint32_t frame = PickQueued(link, RoceClass::Data, from); frame != Frame::kNone;
          frame = PickQueued(link, RoceClass::Data, from))
     {
-        ++m_bitten;
+        m_bitten += m_frames[frame].frames;
         Drop(link, frame, false);
     }
 }

@@ -41,14 +41,19 @@ void RoceReceiver::OnData(uint32_t frame)
     const uint32_t number = data.pair;
     QueuePair& pair = m_pairs[number];
     const fabric::RoceTraits& traits = m_control->Traits();
-    if (traits.notifications && pair.notifier.OnFrame(data.at, data.marked, traits))
+    const bool smooth = data.at - data.sent <= pair.smoothDelay;
+    pair.smooth = smooth ? std::min(pair.smooth + data.frames, m_settings->framesPerAck) : 0;
+    for (int i = 0; traits.notifications && i < data.frames; ++i)
     {
-        ++m_cnps;
-        if (QueuePair::Message* message = pair.MessageOf(data.psn))
+        if (pair.notifier.OnFrame(data.at, i < data.marks, traits))
         {
-            ++message->story.cnps;
+            ++m_cnps;
+            if (QueuePair::Message* message = pair.MessageOf(data.psn))
+            {
+                ++message->story.cnps;
+            }
+            Answer(number, frame, FrameKind::Cnp);
         }
-        Answer(number, frame, FrameKind::Cnp);
     }
     pair.selective ? Place(number, frame) : TakeInOrder(number, frame);
 }
@@ -68,10 +73,11 @@ void RoceReceiver::TakeInOrder(uint32_t number, uint32_t frame)
         }
         return;
     }
-    const bool isNew = data.psn == pair.expected;
+    const uint64_t behind = data.psn + data.frames;
+    const bool isNew = behind > pair.expected;
     if (isNew)
     {
-        ++pair.expected;
+        pair.expected = behind;
         pair.nakSent = false;
         m_listener->OnProgress();
     }

@@ -260,6 +260,30 @@ void RoceSender::CountWait(QueuePair& pair, QueuePair::Message& message, Picosec
     }
 }
 
+bool RoceSender::MakesTrains(const QueuePair& pair) const
+{
+    if (m_settings->train == 1 || IsReady(pair.way.front()))
+    {
+        return false;
+    }
+    // What frames meet sets rates then, so that queues must have those of single frames.
+    return !m_control->Traits().notifications ||
+           (pair.Rate() >= pair.path.lineRate && pair.smooth >= m_settings->framesPerAck);
+}
+
+void RoceSender::Grow(Frame& frame, const QueuePair& pair, const QueuePair::Message& message) const
+{
+    const int most = std::min(m_settings->train, m_settings->framesPerAck - pair.sinceRequest);
+    uint64_t next = frame.psn + 1;
+    while (frame.frames < most && next < message.end &&
+           static_cast<double>(pair.inFlight + frame.wire) < pair.Window())
+    {
+        frame.wire += static_cast<int32_t>(m_pairs.WireOf(message, next++));
+        ++frame.frames;
+    }
+    frame.payload = static_cast<int32_t>(m_pairs.PayloadOf(message, frame.psn, frame.frames));
+}
+
 uint32_t RoceSender::Send(uint32_t number, Picoseconds start)
 {
     QueuePair& pair = m_pairs[number];
@@ -269,22 +293,27 @@ uint32_t RoceSender::Send(uint32_t number, Picoseconds start)
     QueuePair::Message& message = again ? *pair.MessageOf(psn) : pair.messages[pair.sending];
     const uint32_t taken = m_network.Frames().Take();
     Frame& frame = m_network.Frames()[taken];
-    const int64_t payload = m_pairs.PayloadOf(message, psn);
     frame.kind = FrameKind::Data;
     frame.pair = number;
     frame.psn = psn;
-    frame.payload = static_cast<int32_t>(payload);
+    frame.payload = static_cast<int32_t>(m_pairs.PayloadOf(message, psn));
     frame.wire = static_cast<int32_t>(m_pairs.WireOf(message, psn));
     frame.sent = start;
     if (traits.telemetry && pair.path.switches > 0)
     {
         m_network.Frames().AddRecords(taken);
     }
-    const bool last = psn + 1 == message.end;
+    if (MakesTrains(pair))
+    {
+        Grow(frame, pair, message);
+    }
+    const uint64_t behind = psn + frame.frames;
+    const bool last = behind == message.end;
     if (psn < pair.sentTo)
     {
-        ++m_resent;
-        ++message.story.resent;
+        const uint64_t resent = std::min(behind, pair.sentTo) - psn;
+        m_resent += resent;
+        message.story.resent += resent;
         frame.ahead = 0;
     }
     CountWait(pair, message, start);
@@ -298,15 +327,16 @@ uint32_t RoceSender::Send(uint32_t number, Picoseconds start)
     }
     else
     {
-        ++pair.next;
+        pair.next = behind;
         pair.sentTo = std::max(pair.sentTo, pair.next);
         pair.sending += last ? 1 : 0;
         pair.inFlight += frame.wire;
     }
     m_control->OnSent(*pair.state, {pair.Advance(start), frame.wire});
-    pair.pacer.OnSent(start, frame.wire, payload, last, traits.burstBytes, pair.Rate());
+    pair.pacer.OnSent(start, frame.wire, frame.payload, last, traits.burstBytes, pair.Rate());
     const bool full = static_cast<double>(pair.inFlight) >= pair.Window();
-    frame.wantsAck = again || last || full || ++pair.sinceRequest >= m_settings->framesPerAck;
+    pair.sinceRequest += frame.frames;
+    frame.wantsAck = again || last || full || pair.sinceRequest >= m_settings->framesPerAck;
     pair.sinceRequest = frame.wantsAck ? 0 : pair.sinceRequest;
     SetTimer(number);
     if (MaySend(pair))

@@ -114,7 +114,13 @@ class RoceSender
     /// Counts for how long a pause of the NIC's port has held up a frame that begins now.
     void CountWait(QueuePair& pair, QueuePair::Message& message, Picoseconds start);
     void Unwait(DirectedLink link);                    //!< lists those whose time has come
-    uint32_t Send(uint32_t number, Picoseconds start); //!< makes its next frame
+    uint32_t Send(uint32_t number, Picoseconds start); //!< makes its next frame, or train
+    /// Returns whether the next frame of a queue pair, which is not among those that may send, may
+    /// be a train: no other may send, and where marks set rates it is at the line's and its frames
+    /// have met no queue.
+    bool MakesTrains(const QueuePair& pair) const;
+    /// Lets a new frame grow to a train.
+    void Grow(Frame& frame, const QueuePair& pair, const QueuePair::Message& message) const;
     void GoBack(uint32_t number,
                 Picoseconds now,
                 bool timeout); //!< to the first frame that is not acknowledged

@@ -98,6 +98,7 @@ TEST(RoceSettings, EverySettingIsInTheFingerprint) {
                                        "roce:vlan=on",
                                        "roce:watchdog=1ms",
                                        "roce:storm=host=1+from=1ms+for=1ms",
+                                       "roce:train=8",
                                        "roce:idle=keep",
                                        "roce:idle=message"};
   for (const std::string& text : texts) all.insert(MakeTransport(text).Fingerprint());
@@ -141,6 +142,16 @@ TEST(RoceSettings, MistakesAreRefusedWithTheirReason) {
   expect("roce:priority=6", "the class of ACKs and CNPs");
   EXPECT_EQ(message("roce:priority=6,ack-priority=off"), "");
   expect("roce:qps=0", "from 1 to 1024");
+  expect("roce:train=0", "from 1 to 64");
+  expect("roce:train=17", "1 to 16, the frames of an ACK (ack=16)");
+  expect("roce:train=8,ack=4", "1 to 4, the frames of an ACK (ack=4)");
+  expect("roce:train=8,window=bdp", "1 to 1, the frames of an ACK (ack=1)");
+  expect("roce:train=2,cc=hpcc", "1: hpcc reads each frame's ACK");
+  expect("roce:train=2,cc=swift", "1: swift reads each frame's ACK");
+  expect("roce:train=2,cc=timely", "1: timely reads each frame's ACK");
+  expect("roce:train=2,pfc=off", "1 with pfc=off, where switches drop single frames");
+  expect("roce:train=2,recovery=selective,ack=8", "1 with recovery=selective");
+  EXPECT_EQ(message("roce:train=16,window=bdp,ack=16"), "");
   expect("roce:marking=red", "hash, random");
   expect("roce:base-rtt=min", "pair, fabric");
   expect("rocet", "datacenter, wan, roce");

@@ -14,16 +14,17 @@ using fabric::DirectedLink;
 constexpr int64_t kGbps = 1'000'000'000;
 
 // No traffic fills the headroom, and afterwards nothing is left anywhere.
-TEST(RocePause, HeadroomIsEnoughForAnyTraffic) {
+void CheckHeadroom(const std::string& options) {
   int64_t pauses = 0;
   double headroom = 0;
   for (uint64_t seed = 0; seed < 1500; ++seed) {
     const fabric::RandomRoceCase random(seed);
-    RoceRun run(random.topology, random.Transport());
+    RoceRun run(random.topology, random.Transport(0, "cc=none,ecn=off,rto=1s" + options));
     EXPECT_EQ(run.Failure(random.flows), "") << seed;
     EXPECT_EQ(run.Drops(), 0) << seed;
     RoceRun::Drain();
     EXPECT_EQ(run.ports().GetBuffered(), 0) << seed;
+    EXPECT_EQ(run.ports().Frames().InUse(), 0u) << seed;
     const auto [begun, resumed, expired] = run.ports().GetPauses();
     EXPECT_EQ(begun, resumed + expired) << seed;
     pauses += run.Pauses();
@@ -34,9 +35,15 @@ TEST(RocePause, HeadroomIsEnoughForAnyTraffic) {
   EXPECT_LE(headroom, 1);
 }
 
+TEST(RocePause, HeadroomIsEnoughForAnyTraffic) { CheckHeadroom(""); }
+
+TEST(RocePause, HeadroomIsEnoughForTrains) {
+  for (const char* train : {",train=3", ",train=8"}) CheckHeadroom(train);
+}
+
 // Returns the lossless frames that a headroom of `less` bytes below the one reckoned loses, where
 // one host sends ten times what another takes, and the pauses wait behind frames of a third.
-int64_t DropsWith(int64_t less) {
+int64_t DropsWith(int64_t less, const std::string& options = "") {
   int64_t drops = 0;
   for (const fabric::TimeNs delay : {0, 10, 100, 1000, 5000}) {
     fabric::Topology topology;
@@ -45,7 +52,7 @@ int64_t DropsWith(int64_t less) {
     topology.AddLink({0, 3, delay, fabric::Port{100 * kGbps}});
     topology.AddLink({1, 3, delay, fabric::Port{10 * kGbps}});
     topology.AddLink({2, 3, delay, fabric::Port{100 * kGbps}});
-    const std::string base = "roce:cc=none,ecn=off,pfc-drops=allow";
+    const std::string base = "roce:cc=none,ecn=off,pfc-drops=allow" + options;
     const auto settings = fabric::RoceSettings::Parse(base, "test");
     const int64_t headroom = fabric::HeadroomOf(topology, 0, settings) - less;
     RoceRun run(topology, base + ",headroom=" + std::to_string(headroom));
@@ -59,6 +66,8 @@ int64_t DropsWith(int64_t less) {
 TEST(RocePause, TwoFramesLessHeadroomLosesFrames) {
   EXPECT_EQ(DropsWith(0), 0);
   EXPECT_GT(DropsWith(2 * 4178), 0);
+  EXPECT_EQ(DropsWith(0, ",train=8"), 0);
+  EXPECT_GT(DropsWith(2 * 8 * 4178, ",train=8"), 0);
 }
 
 TEST(RocePause, TooSmallBuffersAreRefusedWithTheNumbers) {
