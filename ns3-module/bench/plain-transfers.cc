@@ -65,7 +65,7 @@ uint64_t RunPlainTransfers(const fabric::Topology& topology,
                            const std::vector<std::pair<int, int>>& transfers,
                            int64_t bytes)
 {
-    const SimulatorLease lease;
+    const SimulatorLease lease(false);
     fabric::Transport same = transport;
     const std::string buffer = std::to_string(transport.SocketBuffer(1, 1));
     same.attributes.emplace("ns3::TcpSocket::SndBufSize", buffer);

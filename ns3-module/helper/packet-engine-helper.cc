@@ -85,7 +85,8 @@ class OwningEngine final : public fabric::Engine
 {
   public:
     OwningEngine(const EngineRequest& request, const fabric::PacketOutputs& outputs)
-        : m_fingerprint("packet 1 " + request.transport.Fingerprint()),
+        : m_lease(request.transport.roce != nullptr),
+          m_fingerprint("packet 1 " + request.transport.Fingerprint()),
           m_transport(Complete(request, outputs)),
           m_scope(m_transport, request.seed, request.run),
           m_engine(ns3::CreateObject<PacketEngine>())

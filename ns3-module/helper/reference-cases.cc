@@ -171,7 +171,7 @@ SimGridResult RunSimGridCase(const Published& reference)
     transport.segmentsPerAck = 1;
     transport.minRto = 1'000'000'000;
     transport.attributes = {{"ns3::TcpSocketBase::Timestamp", "false"}};
-    const packet::SimulatorLease lease;
+    const packet::SimulatorLease lease(false);
     const packet::SimulationScope scope(transport, 1, 1);
     Topology topology;
     const int from = topology.AddHost("from");

@@ -90,7 +90,7 @@ struct RoceTrial::Impl
         }
     }
 
-    const packet::SimulatorLease lease;
+    const packet::SimulatorLease lease{true};
     const Topology topology;
     const Placement placement;
     const fabric::Transport transport;

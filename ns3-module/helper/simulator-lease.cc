@@ -4,6 +4,7 @@
 #include "simulator-lease.h"
 
 #include "fabric/base/error.h"
+#include "model/roce/roce-simulator.h"
 
 #include "ns3/node-list.h"
 #include "ns3/simulator.h"
@@ -13,12 +14,16 @@ namespace legacy
 namespace packet
 {
 
-SimulatorLease::SimulatorLease()
+SimulatorLease::SimulatorLease(bool roce)
 {
     if (ns3::NodeList::GetNNodes() > 0 || ns3::Simulator::GetEventCount() > 0)
     {
         throw fabric::Error("another ns-3 simulation is alive in this process, and ns-3 has one "
                             "simulator: destroy that engine first, or use another process");
+    }
+    if (roce)
+    {
+        RoceSimulator::Install();
     }
 }
 

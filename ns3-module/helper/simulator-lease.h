@@ -17,8 +17,11 @@ namespace packet
 class SimulatorLease
 {
   public:
-    /// Throws fabric::Error while another simulation is alive.
-    SimulatorLease();
+    /**
+     * \param roce true for a simulation of RoCEv2, which gets a RoceSimulator
+     * Throws fabric::Error while another simulation is alive.
+     */
+    explicit SimulatorLease(bool roce);
     ~SimulatorLease();
     SimulatorLease(const SimulatorLease&) = delete;
     SimulatorLease& operator=(const SimulatorLease&) = delete;

@@ -3,6 +3,8 @@
  */
 #include "roce-event.h"
 
+#include "roce-simulator.h"
+
 #include "ns3/event-impl.h"
 #include "ns3/simulator.h"
 
@@ -77,13 +79,22 @@ class Event final : public EventImpl
 void ScheduleRoce(RoceEventSink* sink, Picoseconds at, RoceEventKind kind, uint32_t a, uint32_t b)
 {
     const int64_t when = (at + kPerNanosecond - 1) / kPerNanosecond;
+    if (RoceSimulator* simulator = RoceSimulator::Get())
+    {
+        if (simulator->ScheduleRoce(sink, when, kind, a, b))
+        {
+            return;
+        }
+    }
     const int64_t wait = std::max<int64_t>(0, when - Simulator::Now().GetNanoSeconds());
     Simulator::Schedule(NanoSeconds(wait), Ptr<EventImpl>(new Event(sink, kind, a, b), false));
 }
 
 Picoseconds RoceNow()
 {
-    return Simulator::Now().GetNanoSeconds() * kPerNanosecond;
+    const RoceSimulator* simulator = RoceSimulator::Get();
+    return kPerNanosecond * (simulator != nullptr ? simulator->GetNanoseconds()
+                                                  : Simulator::Now().GetNanoSeconds());
 }
 
 } // namespace packet

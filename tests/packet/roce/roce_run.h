@@ -105,7 +105,7 @@ class RoceRun {
     return sum;
   }
 
-  const packet::SimulatorLease lease_;
+  const packet::SimulatorLease lease_{true};
   const fabric::Topology topology_;
   const fabric::Placement placement_;
   const fabric::Transport transport_;
