@@ -40,8 +40,8 @@ const fabric::Topology* Checked(const fabric::Topology* topology, const RoceSett
     return topology;
 }
 
-/// Keeps events in a heap in one array, unless the user has chosen another list: each event of
-/// ns-3's default, a tree, is an allocation of its own.
+/// Where the simulator is no RoceSimulator, keeps its events in a heap in one array unless the user
+/// has chosen another list: each event of ns-3's default, a tree, is an allocation of its own.
 void ChooseScheduler()
 {
     TypeIdValue chosen;

@@ -111,6 +111,7 @@ EventId RoceSimulator::Insert(uint32_t context, int64_t when, EventImpl* event)
     if (m_places.empty())
     {
         m_events.push_back(event);
+        m_places.reserve(m_events.capacity()); // so that nothing is allocated when it runs
     }
     else
     {

@@ -68,7 +68,10 @@ std::vector<int64_t> RandomProgram(uint64_t seed) {
     ids.push_back(Simulator::Schedule(NanoSeconds(draw(20)), [&run, i] { run(-i); }));
   }
   ids.push_back(Simulator::ScheduleDestroy([&] { log.push_back(-100); }));
-  while (!Simulator::IsFinished()) Simulator::Run();
+  for (int i = 0; i < 50; ++i) {
+    Simulator::Run();
+    log.push_back(Simulator::IsFinished() ? 1 : 0);
+  }
   Simulator::Stop(NanoSeconds(1000));
   Simulator::Run();
   log.push_back(Simulator::Now().GetNanoSeconds());
