@@ -93,8 +93,8 @@ void ScheduleRoce(RoceEventSink* sink, Picoseconds at, RoceEventKind kind, uint3
 Picoseconds RoceNow()
 {
     const RoceSimulator* simulator = RoceSimulator::Get();
-    return kPerNanosecond * (simulator != nullptr ? simulator->GetNanoseconds()
-                                                  : Simulator::Now().GetNanoSeconds());
+    return kPerNanosecond *
+           (simulator != nullptr ? simulator->GetNanoseconds() : Simulator::Now().GetNanoSeconds());
 }
 
 } // namespace packet
