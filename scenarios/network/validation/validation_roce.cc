@@ -229,18 +229,41 @@ double SumOf(const LongFlows& flows) {
   return std::accumulate(flows.shares.begin(), flows.shares.end(), 0.0);
 }
 
-const std::string kPaperDcqcn =
-    "mtu=918,header=82,message-header=0,buffer=64MiB,ecn=5KB/200KB/0.01,cc=dcqcn:np=window";
+// Frames of 1,000 bytes, as in the equations of DCQCN.
+const std::string kDcqcnFrames = "mtu=918,header=82,message-header=0,buffer=64MiB";
 
-// Share of marked frames of N flows over p* (CoNEXT'16), in the paper's setting.
-RoceFigure FixedPointMarks(int flows) {
-  constexpr int64_t kLine = 40 * kGbps;
+// A SettledCase is N long flows of DCQCN at their fixed point.
+struct SettledCase {
+  int flows;
+  int64_t gbps;
+  const char* np;
+  fabric::EcnThresholds ecn;
+};
+
+constexpr fabric::EcnThresholds kPaperMarks = {5e3, 200e3, 0.01};
+// The same line, so far that the queue of eight flows does not swing beyond it.
+constexpr fabric::EcnThresholds kPaperLine = {5e3, 1955e3, 0.1};
+constexpr fabric::EcnThresholds kProductionMarks = {400e3, 1600e3, 0.2};
+
+// Share of marked frames over p*: that of CoNEXT'16 for its receiver, that of cycles for the other.
+RoceFigure FixedPointMarks(const SettledCase& one) {
+  constexpr double kTolerance = 0.3;
+  const std::string np = one.np;
   fabric::Settings settings("cc", "dcqcn");
-  const double expected =
-      fabric::DcqcnFixedPoint(fabric::Dcqcn::Read(settings), flows, kLine, 1000).Solve();
-  const LongFlows ours = RunLong(kPaperDcqcn, flows, kLine, 50 * kMs, 100 * kMs);
-  RoceFigure check = Within(100 * ours.marks, 100 * expected, 0.3);
-  check.holds = check.holds && SumOf(ours) >= 0.98;
+  settings.Set("ai", "40Mbps");
+  settings.Set("np", np);
+  const fabric::DcqcnFixedPoint point(fabric::Dcqcn::Read(settings), one.flows,
+                                      static_cast<double>(one.gbps * kGbps), 1000);
+  const double expected = np == "window" ? point.Solve() : point.SolveCycles();
+  const auto bytes = [](double number) { return std::to_string(std::llround(number)) + "B"; };
+  const fabric::EcnThresholds& ecn = one.ecn;
+  const LongFlows ours =
+      RunLong(kDcqcnFrames + ",ecn=" + bytes(ecn.leastBytes) + "/" + bytes(ecn.mostBytes) + "/" +
+                  FormatFixed(ecn.share, 2) + ",cc=dcqcn:ai=40Mbps+np=" + np,
+              one.flows, one.gbps * kGbps, 100 * kMs, 200 * kMs);
+  const double queue = ecn.leastBytes + expected / ecn.share * (ecn.mostBytes - ecn.leastBytes);
+  RoceFigure check = Within(100 * ours.marks, 100 * expected, kTolerance);
+  check.holds = check.holds && Within(ours.queue, queue, kTolerance).holds && SumOf(ours) >= 0.98;
   return check;
 }
 
@@ -467,12 +490,22 @@ std::vector<RoceCheck> Forms() {
   add("go-back-n, one frame in 100 lost", "of the line", "3 %", 3, GoBackN);
   add("10,000 random fabrics with PFC: what is lost or left", "frames", "none", 0,
       [] { return Headroom(10'000); });
-  for (const int flows : {2, 4}) {
-    add("DCQCN, " + std::to_string(flows) + " flows at 40 Gbit/s", "% of frames marked",
-        "30 %, line 98 % full", 3, [=] { return FixedPointMarks(flows); });
+  for (const char* np : {"window", "gap"}) {
+    for (const SettledCase& one : {SettledCase{2, 40, np, kPaperMarks},
+                                   {4, 40, np, kPaperMarks},
+                                   {8, 40, np, kPaperLine},
+                                   {4, 100, np, kProductionMarks},
+                                   {8, 100, np, kProductionMarks}}) {
+      add("DCQCN, np=" + std::string(np) + ", " + std::to_string(one.flows) + " flows at " +
+              std::to_string(one.gbps) + " Gbit/s" +
+              (one.ecn.mostBytes == kPaperLine.mostBytes ? ", kmax 1,955 kB" : ""),
+          "% of frames marked", "30 %, queue 30 %, line 98 % full", 3,
+          [=] { return FixedPointMarks(one); });
+    }
   }
   add("DCQCN, second flow 1 ms later", "Jain's index", "0.99 or more", 3, [] {
-    return AtLeast(JainIndex(RunLong(kPaperDcqcn, 2, 40 * kGbps, 50 * kMs, 100 * kMs, kMs).shares),
+    const std::string options = kDcqcnFrames + ",ecn=5KB/200KB/0.01,cc=dcqcn:np=window";
+    return AtLeast(JainIndex(RunLong(options, 2, 40 * kGbps, 50 * kMs, 100 * kMs, kMs).shares),
                    0.99);
   });
   for (const int flows : {1, 2, 8}) {

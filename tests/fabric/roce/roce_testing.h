@@ -85,6 +85,8 @@ struct OneQueueResult {
   double queueBytes = 0;      // mean over time
   double longQueueShare = 0;  // of time in which more than `longQueue` frames wait
   double marked = 0;          // share of frames
+  double unmarkedShare = 0;   // of time in which the queue is so short that none is marked
+  double allMarkedShare = 0;  // of time in which it is so long that all are
   double delay = 0;           // mean round trip, ps
 };
 
@@ -121,6 +123,8 @@ class OneQueueRun {
     }
     result.queueBytes = queue_integral_ / span;
     result.longQueueShare = long_time_ / span;
+    result.unmarkedShare = unmarked_time_ / span;
+    result.allMarkedShare = all_marked_time_ / span;
     result.marked = static_cast<double>(marked_) / static_cast<double>(left);
     result.delay = delay_sum_ / static_cast<double>(delays_);
     return result;
@@ -282,8 +286,11 @@ class OneQueueRun {
     const Picoseconds begin = std::max(measured_, setup_.from);
     if (now_ > begin) {
       const auto span = static_cast<double>(now_ - begin);
-      const auto frames = static_cast<double>(waiting_.size());
-      queue_integral_ += span * frames * static_cast<double>(setup_.frameBytes);
+      const auto bytes = static_cast<int64_t>(waiting_.size()) * setup_.frameBytes;
+      const double probability = setup_.ecn.Probability(bytes);
+      queue_integral_ += span * static_cast<double>(bytes);
+      unmarked_time_ += probability == 0 ? span : 0;
+      all_marked_time_ += probability == 1 ? span : 0;
       long_time_ += waiting_.size() > setup_.longQueue ? span : 0;
     }
     measured_ = now_;
@@ -304,6 +311,8 @@ class OneQueueRun {
   int64_t marked_ = 0;
   double queue_integral_ = 0;
   double long_time_ = 0;
+  double unmarked_time_ = 0;
+  double all_marked_time_ = 0;
   double delay_sum_ = 0;
   int64_t delays_ = 0;
 };
