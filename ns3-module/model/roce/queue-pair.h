@@ -10,11 +10,11 @@
 #include "fabric/roce/pacer.h"
 #include "fabric/roce/selective.h"
 #include "fabric/topology/topology.h"
+#include "ring-buffer.h"
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <limits>
 #include <memory>
 #include <utility>
@@ -75,7 +75,16 @@ struct QueuePair
         uint64_t order{0}; //!< number among those of all queue pairs of the pair of nodes
         fabric::Flow flow;
         bool aborted{false};
-        Story story;
+        std::unique_ptr<Story> story; //!< null where nothing has become of it
+
+        Story& Tell()
+        {
+            if (!story)
+            {
+                story = std::make_unique<Story>();
+            }
+            return *story;
+        }
     };
 
     /// A Turn is a node of the paths of frames that take any, and the links that it takes in turn.
@@ -106,9 +115,9 @@ struct QueuePair
     double windowLimit{std::numeric_limits<double>::infinity()}; //!< wire bytes, by the settings
 
     // Messages that are not acknowledged, or have not arrived.
-    std::deque<Message> messages;
-    std::size_t sending{0};   //!< index of the message of `next`
-    std::size_t receiving{0}; //!< index of the message of `expected`
+    RingBuffer<Message> messages;
+    uint32_t sending{0};   //!< index of the message of `next`
+    uint32_t receiving{0}; //!< index of the message of `expected`
 
     // Sender.
     uint64_t end{0};     //!< behind the last frame of all messages
@@ -168,12 +177,16 @@ struct QueuePair
     /// Returns the message of a frame; null where all of it is acknowledged.
     Message* MessageOf(uint64_t psn)
     {
-        const auto found =
-            std::upper_bound(messages.begin(),
-                             messages.end(),
-                             psn,
-                             [](uint64_t at, const Message& message) { return at < message.end; });
-        return found == messages.end() || psn < found->first ? nullptr : &*found;
+        uint32_t before = 0; // messages that end before the frame
+        for (uint32_t left = messages.size(); left > 0;)
+        {
+            const uint32_t half = left / 2;
+            const bool ends = messages[before + half].end <= psn;
+            before += ends ? half + 1 : 0;
+            left = ends ? left - half - 1 : half;
+        }
+        const bool found = before < messages.size() && messages[before].first <= psn;
+        return found ? &messages[before] : nullptr;
     }
 
     /// Returns the time of a call of the congestion control: its present never goes back.

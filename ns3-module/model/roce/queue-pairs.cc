@@ -44,22 +44,23 @@ QueuePairs::QueuePairs(const fabric::Topology* topology,
 {
 }
 
-QueuePairs::Group& QueuePairs::Open(int source, int destination, uint16_t lane)
+uint32_t QueuePairs::Open(int source, int destination, uint16_t lane)
 {
-    const auto [entry, added] =
-        m_numbers.try_emplace({source, destination, lane}, static_cast<uint32_t>(m_groups.size()));
+    const auto first = static_cast<uint32_t>(m_pairs.size());
+    const auto [entry, added] = m_numbers.try_emplace({source, destination, lane}, first);
     if (added)
     {
-        Group group;
-        group.first = static_cast<uint32_t>(m_pairs.size());
         for (int i = 0; i < m_settings->qps; ++i)
         {
             m_pairs.push_back(Make(source, destination, static_cast<uint32_t>(i)));
-            m_pairs.back()->group = entry->second;
+            m_pairs.back()->group = first / static_cast<uint32_t>(m_settings->qps);
         }
-        m_groups.push_back(std::move(group));
+        if (m_settings->qps > 1)
+        {
+            m_groups.emplace_back();
+        }
     }
-    return m_groups[entry->second];
+    return entry->second;
 }
 
 std::unique_ptr<QueuePair> QueuePairs::Make(int source, int destination, uint32_t channel)
@@ -252,9 +253,14 @@ uint32_t QueuePairs::Add(int source,
 {
     constexpr Picoseconds kLeastIdle = 100'000'000;
     constexpr int kIdleRoundTrips = 10;
-    Group& group = Open(source, destination, lane);
-    const uint32_t number = group.first + group.turn;
-    group.turn = (group.turn + 1) % static_cast<uint32_t>(m_settings->qps);
+    const auto qps = static_cast<uint32_t>(m_settings->qps);
+    uint32_t number = Open(source, destination, lane);
+    Group* group = qps > 1 ? &m_groups[number / qps] : nullptr;
+    if (group != nullptr)
+    {
+        number += group->turn;
+        group->turn = (group->turn + 1) % qps;
+    }
     QueuePair& pair = *m_pairs[number];
     if (pair.acked == pair.end)
     {
@@ -275,12 +281,12 @@ uint32_t QueuePairs::Add(int source,
     message.graph = graph;
     message.flow = flow;
     pair.end = message.end;
-    message.order = group.handedOver + group.pending.size();
-    pair.messages.push_back(message);
-    if (m_settings->qps > 1)
+    if (group != nullptr)
     {
-        group.pending.push_back({graph, flow, {}});
+        message.order = group->handedOver + group->pending.size();
+        group->pending.push_back({graph, flow, {}});
     }
+    pair.messages.push_back(std::move(message));
     return number;
 }
 
@@ -322,15 +328,19 @@ QueuePairs::Abort(int source, int destination, uint64_t graph, const fabric::Flo
     {
         return std::nullopt;
     }
-    Group& group = m_groups[found->second];
-    for (int i = 0; i < m_settings->qps; ++i)
+    const auto qps = static_cast<uint32_t>(m_settings->qps);
+    for (uint32_t i = 0; i < qps; ++i)
     {
-        QueuePair& pair = *m_pairs[group.first + static_cast<uint32_t>(i)];
-        if (const auto carried = Abort(pair, graph, flow))
+        if (const auto carried = Abort(*m_pairs[found->second + i], graph, flow))
         {
             return carried;
         }
     }
+    if (qps == 1)
+    {
+        return std::nullopt;
+    }
+    Group& group = m_groups[found->second / qps];
     // It may have arrived, and wait for others.
     const auto waits = std::find_if(group.pending.begin(),
                                     group.pending.end(),
@@ -348,24 +358,24 @@ QueuePairs::Abort(int source, int destination, uint64_t graph, const fabric::Flo
 
 std::optional<int64_t> QueuePairs::Abort(QueuePair& pair, uint64_t graph, const fabric::Flow& flow)
 {
-    const auto begin = pair.messages.begin() + static_cast<std::ptrdiff_t>(pair.receiving);
-    const auto message =
-        std::find_if(begin,
-                     pair.messages.end(),
-                     [&](const Message& other) {
-                         return other.graph == graph && !other.aborted && IsSame(other.flow, flow);
-                     });
-    if (message == pair.messages.end())
+    RingBuffer<Message>& messages = pair.messages;
+    uint32_t index = pair.receiving;
+    while (index < messages.size() && (messages[index].graph != graph || messages[index].aborted ||
+                                       !IsSame(messages[index].flow, flow)))
+    {
+        ++index;
+    }
+    if (index == messages.size())
     {
         return std::nullopt;
     }
+    Message* message = &messages[index];
     const uint64_t kept = std::clamp(pair.sentTo, message->first, message->end);
     const uint64_t cut = message->end - kept;
-    const auto index = static_cast<std::size_t>(message - pair.messages.begin());
-    for (auto later = message + 1; later != pair.messages.end(); ++later)
+    for (uint32_t later = index + 1; later < messages.size(); ++later)
     {
-        later->first -= cut;
-        later->end -= cut;
+        messages[later].first -= cut;
+        messages[later].end -= cut;
     }
     pair.end -= cut;
     message->end = kept;
@@ -382,7 +392,7 @@ std::optional<int64_t> QueuePairs::Abort(QueuePair& pair, uint64_t graph, const 
     const uint64_t end = message->end;
     if (carried == 0)
     {
-        pair.messages.erase(message);
+        messages.erase(index);
         return carried;
     }
     pair.sending += pair.sending == index && pair.next == end ? 1 : 0;
@@ -413,7 +423,7 @@ std::vector<fabric::RoceActivity::Pair> QueuePairs::GetActivity() const
         bool sends = false;
         for (uint32_t i = 0; i < static_cast<uint32_t>(m_settings->qps); ++i)
         {
-            const QueuePair& pair = *m_pairs[m_groups[number].first + i];
+            const QueuePair& pair = *m_pairs[number + i];
             if (pair.acked < pair.end)
             {
                 sends = true;
@@ -436,7 +446,7 @@ std::string QueuePairs::DescribeBlocked() const
     std::vector<const QueuePair*> pairs; // by their nodes
     for (const auto& entry : m_numbers)
     {
-        const auto first = m_pairs.begin() + m_groups[entry.second].first;
+        const auto first = m_pairs.begin() + entry.second;
         std::transform(first,
                        first + m_settings->qps,
                        std::back_inserter(pairs),
@@ -445,7 +455,7 @@ std::string QueuePairs::DescribeBlocked() const
     for (const QueuePair* one : pairs)
     {
         const QueuePair& pair = *one;
-        for (std::size_t i = pair.receiving; i < pair.messages.size(); ++i)
+        for (uint32_t i = pair.receiving; i < pair.messages.size(); ++i)
         {
             const Message& message = pair.messages[i];
             if (named++ == kNamedMessages)

@@ -154,16 +154,16 @@ class QueuePairs
     std::string DescribeBlocked() const;
 
   private:
-    /// A Group has the queue pairs of a pair of nodes and lane.
+    /// A Group has the queue pairs of a pair of nodes and lane, where they are several.
     struct Group
     {
-        uint32_t first{0};           //!< number of its first queue pair
         uint32_t turn{0};            //!< which takes the next message
         uint64_t handedOver{0};      //!< number of messages
-        std::deque<Pending> pending; //!< behind them; empty with one queue pair
+        std::deque<Pending> pending; //!< behind them
     };
 
-    Group& Open(int source, int destination, uint16_t lane);
+    /// Returns the number of the first queue pair.
+    uint32_t Open(int source, int destination, uint16_t lane);
     std::unique_ptr<QueuePair> Make(int source, int destination, uint32_t channel);
     void OpenSelective(QueuePair& pair) const;
     void FindTurns(QueuePair& pair) const;
@@ -180,8 +180,8 @@ class QueuePairs
     const int64_t m_headerBytes; //!< of data frames
     const bool m_sprays;         //!< data takes any shortest path
     Picoseconds m_roundTrip{0};  //!< of all pairs; 0: each has its own, or it is not known yet
-    std::map<std::tuple<int, int, uint16_t>, uint32_t> m_numbers; //!< of groups
-    std::vector<Group> m_groups;
+    std::map<std::tuple<int, int, uint16_t>, uint32_t> m_numbers; //!< of first queue pairs
+    std::vector<Group> m_groups; //!< by first queue pair, over `qps`; none where that is 1
     std::vector<std::unique_ptr<QueuePair>> m_pairs;
 };
 

@@ -122,7 +122,7 @@ RocePacket RoceCarrier::Describe(uint32_t frame)
     packet.priority = m_settings.acksFirst ? RoceSettings::kControlPriority : m_settings.priority;
     // The ACK of a message's last frame leaves before the message is delivered.
     packet.messages = pair.delivered;
-    for (std::size_t i = pair.receiving;
+    for (uint32_t i = pair.receiving;
          i < pair.messages.size() && pair.messages[i].end <= pair.expected;
          ++i)
     {
@@ -179,8 +179,8 @@ void RoceCarrier::OnWaited(const Frame& frame, DirectedLink root, Picoseconds ti
     {
         // Where frames take any path, the rest of this one's is not known.
         const bool innocent = pair.turns.empty() && m_network.IsInnocent(pair.way, frame.hop, root);
-        message->story.Wait(root, frame.frames * time, innocent);
-        message->story.last += frame.psn + frame.frames == message->end ? time : 0;
+        message->Tell().Wait(root, frame.frames * time, innocent);
+        message->story->last += frame.psn + frame.frames == message->end ? time : 0;
     }
 }
 

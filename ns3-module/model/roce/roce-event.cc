@@ -9,8 +9,9 @@
 #include "ns3/simulator.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <new>
-#include <vector>
+#include <utility>
 
 namespace legacy
 {
@@ -24,33 +25,35 @@ namespace
 
 constexpr Picoseconds kPerNanosecond = 1000;
 
-/// An Event is one call of a sink. Events come from a list of those that are over.
+/// An Event is one call of a sink. Its kind lies in the bytes that EventImpl leaves behind its own.
 class Event final : public EventImpl
 {
   public:
     Event(RoceEventSink* sink, RoceEventKind kind, uint32_t a, uint32_t b)
-        : m_sink(sink),
-          m_kind(kind),
+        : m_kind(kind),
           m_a(a),
-          m_b(b)
+          m_b(b),
+          m_sink(sink)
     {
     }
 
     static void* operator new(std::size_t size)
     {
-        std::vector<void*>& over = Over();
-        if (over.empty())
+        Free*& free = Over();
+        if (free == nullptr)
         {
-            return ::operator new(size);
+            auto* memory = static_cast<char*>(::operator new(kBlock* size));
+            for (std::size_t i = 0; i < kBlock; ++i)
+            {
+                free = new (memory + i * size) Free{free};
+            }
         }
-        void* memory = over.back();
-        over.pop_back();
-        return memory;
+        return std::exchange(free, free->next);
     }
 
     static void operator delete(void* memory)
     {
-        Over().push_back(memory);
+        Over() = new (memory) Free{Over()};
     }
 
   protected:
@@ -60,18 +63,26 @@ class Event final : public EventImpl
     }
 
   private:
-    /// Memory of events that are over. It is never given back, as events end after static objects
-    /// do.
-    static std::vector<void*>& Over()
+    static constexpr std::size_t kBlock = 128;
+
+    /// Memory of an event that is over.
+    struct Free
     {
-        static auto* over = new std::vector<void*>;
-        return *over;
+        Free* next;
+    };
+
+    /// Events that are over. Their memory is never given back, as events end after static objects
+    /// do.
+    static Free*& Over()
+    {
+        static Free* over = nullptr;
+        return over;
     }
 
-    RoceEventSink* m_sink;
     RoceEventKind m_kind;
     uint32_t m_a;
     uint32_t m_b;
+    RoceEventSink* m_sink;
 };
 
 } // namespace

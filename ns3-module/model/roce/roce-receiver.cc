@@ -50,7 +50,7 @@ void RoceReceiver::OnData(uint32_t frame)
             ++m_cnps;
             if (QueuePair::Message* message = pair.MessageOf(data.psn))
             {
-                ++message->story.cnps;
+                ++message->Tell().cnps;
             }
             Answer(number, frame, FrameKind::Cnp);
         }
@@ -148,20 +148,24 @@ void RoceReceiver::Answer(uint32_t number, uint32_t frame, FrameKind kind)
     m_network.SendControl(pair.back.front(), taken);
 }
 
-fabric::RoceFlow RoceReceiver::RecordOf(const QueuePair& pair, const QueuePair::Story& story)
+fabric::RoceFlow RoceReceiver::RecordOf(const QueuePair& pair, const QueuePair::Story* story)
 {
     fabric::RoceFlow record;
     record.rateAtEnd = std::min(pair.Rate(), pair.path.lineRate);
-    record.cnps = story.cnps;
-    record.resent = story.resent;
+    if (story == nullptr)
+    {
+        return record;
+    }
+    record.cnps = story->cnps;
+    record.resent = story->resent;
     record.paused =
-        (story.atNic + story.last + fabric::kPicosecondsPerNs / 2) / fabric::kPicosecondsPerNs;
+        (story->atNic + story->last + fabric::kPicosecondsPerNs / 2) / fabric::kPicosecondsPerNs;
     const auto root =
-        std::max_element(story.roots.begin(),
-                         story.roots.end(),
+        std::max_element(story->roots.begin(),
+                         story->roots.end(),
                          [](const auto& a, const auto& b) { return a.second < b.second; });
-    record.pauseRoot = root == story.roots.end() ? -1 : root->first;
-    record.victim = 2 * story.innocent > story.waits;
+    record.pauseRoot = root == story->roots.end() ? -1 : root->first;
+    record.victim = 2 * story->innocent > story->waits;
     return record;
 }
 
@@ -170,10 +174,10 @@ void RoceReceiver::Deliver(QueuePair& pair)
     while (pair.receiving < pair.messages.size() &&
            pair.messages[pair.receiving].end <= pair.expected)
     {
-        const QueuePair::Message message = pair.messages[pair.receiving];
+        const QueuePair::Message& message = pair.messages[pair.receiving];
         ++pair.receiving;
         ++pair.delivered;
-        const fabric::RoceFlow record = RecordOf(pair, message.story);
+        const fabric::RoceFlow record = RecordOf(pair, message.story.get());
         if (m_settings->qps > 1)
         {
             m_pairs.Arrive(pair, message, record);
@@ -181,7 +185,9 @@ void RoceReceiver::Deliver(QueuePair& pair)
         }
         else if (!message.aborted)
         {
-            m_listener->OnArrived(message.graph, message.flow, &record);
+            // The listener may send more, which moves messages.
+            const fabric::Flow flow = message.flow;
+            m_listener->OnArrived(message.graph, flow, &record);
         }
     }
 }

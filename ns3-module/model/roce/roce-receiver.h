@@ -57,7 +57,7 @@ class RoceReceiver
     void Place(uint32_t number, uint32_t frame);       //!< selective repeat
     void Answer(uint32_t number, uint32_t frame, FrameKind kind);
     void Deliver(QueuePair& pair); //!< messages whose frames have all arrived
-    static fabric::RoceFlow RecordOf(const QueuePair& pair, const QueuePair::Story& story);
+    static fabric::RoceFlow RecordOf(const QueuePair& pair, const QueuePair::Story* story);
 
     const fabric::RoceSettings* m_settings;
     const fabric::RoceControl* m_control;

@@ -254,8 +254,8 @@ void RoceSender::CountWait(QueuePair& pair, QueuePair::Message& message, Picosec
     if (wait > 0)
     {
         const DirectedLink root = m_network.RootOfPause(link);
-        message.story.atNic += wait;
-        message.story.Wait(
+        message.Tell().atNic += wait;
+        message.story->Wait(
             root, wait, pair.turns.empty() && m_network.IsInnocent(pair.way, 0, root));
     }
 }
@@ -313,7 +313,7 @@ uint32_t RoceSender::Send(uint32_t number, Picoseconds start)
     {
         const uint64_t resent = std::min(behind, pair.sentTo) - psn;
         m_resent += resent;
-        message.story.resent += resent;
+        message.Tell().resent += resent;
         frame.ahead = 0;
     }
     CountWait(pair, message, start);
