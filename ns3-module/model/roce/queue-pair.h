@@ -11,12 +11,14 @@
 #include "fabric/roce/selective.h"
 #include "fabric/topology/topology.h"
 #include "ring-buffer.h"
+#include "way.h"
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -27,7 +29,32 @@ namespace packet
 
 using fabric::Picoseconds;
 
-/// A QueuePair has both ends of a connection between two cards, one way.
+/// A Course is what queue pairs of equal paths have in common.
+struct Course
+{
+    fabric::RocePath path;
+    Picoseconds slowestFrame{0}; //!< time of a full frame on the slowest link of data
+    Picoseconds smoothDelay{0};  //!< most time from a frame's begin to its arrival without a queue
+    double windowLimit{std::numeric_limits<double>::infinity()}; //!< wire bytes, by the settings
+
+    bool operator<(const Course& other) const
+    {
+        const auto all = [](const Course& one)
+        {
+            return std::tie(one.path.lineRate,
+                            one.path.roundTrip,
+                            one.path.frameBytes,
+                            one.path.switches,
+                            one.slowestFrame,
+                            one.smoothDelay,
+                            one.windowLimit);
+        };
+        return all(*this) < all(other);
+    }
+};
+
+/// A QueuePair has both ends of a connection between two cards, one way. Its members are ordered by
+/// size, so that they fill its bytes.
 struct QueuePair
 {
     static constexpr uint32_t kNone = UINT32_MAX;
@@ -101,18 +128,15 @@ struct QueuePair
     {
         fabric::SelectiveSender sender;
         fabric::SelectiveReceiver receiver;
+        std::vector<Turn> turns; //!< by node; empty: all data takes the way of ECMP
     };
 
-    int source{0};                          //!< node
-    int destination{0};                     //!< node
-    std::vector<fabric::DirectedLink> way;  //!< of data
-    std::vector<fabric::DirectedLink> back; //!< of ACKs
-    std::vector<Turn> turns;                //!< by node; empty: all data takes `way`
-    uint32_t group{0};                      //!< of its pair of nodes and lane
-    uint32_t channel{0};                    //!< number in the group, and of ECMP
-    fabric::RocePath path;
-    Picoseconds slowestFrame{0}; //!< time of a full frame on the slowest link of `way`
-    double windowLimit{std::numeric_limits<double>::infinity()}; //!< wire bytes, by the settings
+    const Course* course{nullptr};
+    Way way;
+    int source{0};       //!< node
+    int destination{0};  //!< node
+    uint32_t group{0};   //!< of its pair of nodes and lane
+    uint32_t channel{0}; //!< number in the group, and of ECMP
 
     // Messages that are not acknowledged, or have not arrived.
     RingBuffer<Message> messages;
@@ -120,46 +144,46 @@ struct QueuePair
     uint32_t receiving{0}; //!< index of the message of `expected`
 
     // Sender.
-    uint64_t end{0};     //!< behind the last frame of all messages
-    uint64_t next{0};    //!< frame to send next
-    uint64_t sentTo{0};  //!< behind the last frame that was ever sent
-    uint64_t acked{0};   //!< all below have been acknowledged
-    int64_t inFlight{0}; //!< wire bytes sent from `acked` on that are not known to have arrived
-    int sinceRequest{0}; //!< frames since one that asked for an ACK
-    bool listed{false};  //!< it is among those that may send
-    uint32_t nextListed{kNone};
+    uint64_t end{0};         //!< behind the last frame of all messages
+    uint64_t next{0};        //!< frame to send next
+    uint64_t sentTo{0};      //!< behind the last frame that was ever sent
+    uint64_t acked{0};       //!< all below have been acknowledged
+    int64_t inFlight{0};     //!< wire bytes sent from `acked` on that are not known to have arrived
     Picoseconds ready{0};    //!< from when it may send
     Picoseconds pausedAt{0}; //!< for how long its port had been paused when it sent last
-    uint32_t waits{0};       //!< number of its latest entry among those that wait for their time
-    bool waiting{false};     //!< that entry is valid
-    Picoseconds waitsFor{0}; //!< its time
+    Picoseconds waitsFor{0}; //!< time of its latest entry among those that wait for their time
     Picoseconds now{0};      //!< time of the last call of the congestion control
-    Picoseconds idleSince{0};
-
-    // Time-out.
-    Picoseconds progress{0}; //!< when it was last put off
+    Picoseconds progress{0}; //!< when its time-out was last put off
     Picoseconds timeoutEvent{fabric::kNoTimer};
-    int timeouts{0}; //!< in a row
+    Picoseconds controlEvent{fabric::kNoTimer}; //!< time of the event for its control's timer
+    fabric::RocePacer pacer;
+    double fairRate{0}; //!< bit/s that it has at least; 0: no such
+    fabric::RoceState* state{nullptr};
+    std::unique_ptr<std::byte[]> memory; //!< of `state`
+    uint32_t nextListed{kNone};          //!< behind it among those that may send
+    uint32_t waits{0};                   //!< number of its entry among those that wait
+    int sinceRequest{0};                 //!< frames since one that asked for an ACK
+    int timeouts{0};                     //!< in a row
+    int connection{-1};    //!< its number among max-min fair shares; -1: it never had one
+    bool fairShare{false}; //!< it takes part in them now
+    bool listed{false};    //!< it is among those that may send
+    bool waiting{false};   //!< its entry among those that wait is valid
 
     // Receiver.
-    Picoseconds smoothDelay{0}; //!< from a frame's begin to its arrival where it met no queue
-    int smooth{0};              //!< frames in a row that met none, as far as they are counted
-    uint64_t expected{0};       //!< frame to arrive next
-    uint64_t delivered{0};      //!< messages that have arrived whole
-    bool nakSent{false};        //!< for `expected`
+    bool nakSent{false};   //!< for `expected`
+    int smooth{0};         //!< frames in a row that met no queue, as far as they are counted
+    uint64_t expected{0};  //!< frame to arrive next
+    uint64_t delivered{0}; //!< messages that have arrived whole
     Picoseconds nakAt{0};
     fabric::RoceNotifier notifier;
 
     std::unique_ptr<Selective> selective; //!< null with go-back-n
 
-    // Congestion control.
-    std::vector<std::max_align_t> memory;
-    fabric::RoceState* state{nullptr};
-    fabric::RocePacer pacer;
-    double fairRate{0};                         //!< bit/s that it has at least; 0: no such
-    bool fairShare{false};                      //!< it takes part in max-min fair shares now
-    int connection{-1};                         //!< its number there; -1: it never did
-    Picoseconds controlEvent{fabric::kNoTimer}; //!< time of the event for its timer
+    /// Returns whether its data takes any of several ways.
+    bool Sprays() const
+    {
+        return selective && !selective->turns.empty();
+    }
 
     /// Returns its rate, bit/s.
     double Rate() const
@@ -171,7 +195,7 @@ struct QueuePair
     double Window() const
     {
         return fairRate > 0 ? std::numeric_limits<double>::infinity()
-                            : std::min(state->window, windowLimit);
+                            : std::min(state->window, course->windowLimit);
     }
 
     /// Returns the message of a frame; null where all of it is acknowledged.

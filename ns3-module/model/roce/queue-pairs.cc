@@ -69,39 +69,10 @@ std::unique_ptr<QueuePair> QueuePairs::Make(int source, int destination, uint32_
     pair->source = source;
     pair->destination = destination;
     pair->channel = channel;
-    pair->way = m_topology->Route(source, destination, channel);
-    pair->back = m_topology->Route(destination, source, channel);
-    pair->path.lineRate = static_cast<double>(m_network->RateOf(pair->way.front()));
-    pair->path.frameBytes = m_settings->mtu + m_settings->headerBytes;
-    pair->path.switches = static_cast<int>(pair->way.size()) - 1;
-    if (m_control->Traits().telemetryOnWire)
-    {
-        fabric::EncodeIntHeader(pair->path.switches, 0);
-    }
-    if (m_settings->roundTripOfFabric && m_roundTrip == 0)
-    {
-        m_roundTrip = RoundTripOfFabric();
-    }
-    pair->path.roundTrip =
-        m_settings->roundTripOfFabric ? m_roundTrip : RoundTrip(pair->way, pair->back);
-    for (const DirectedLink link : pair->way)
-    {
-        pair->slowestFrame =
-            std::max(pair->slowestFrame, m_network->SerialisationOf(link, pair->path.frameBytes));
-    }
-    constexpr int kTrainsOfSmooth = 2;
-    pair->smoothDelay =
-        RoundTrip(pair->way, {}) + kTrainsOfSmooth * m_settings->train * pair->slowestFrame;
-    const double product =
-        pair->path.lineRate * static_cast<double>(pair->path.roundTrip) / kPicosecondsPerSecond / 8;
-    if (m_settings->windowIsBdp)
-    {
-        pair->windowLimit = std::max(product, 2.0 * static_cast<double>(pair->path.frameBytes));
-    }
-    else if (m_settings->windowBytes > 0)
-    {
-        pair->windowLimit = static_cast<double>(m_settings->windowBytes);
-    }
+    const std::vector<DirectedLink> forth = m_topology->Route(source, destination, channel);
+    const std::vector<DirectedLink> back = m_topology->Route(destination, source, channel);
+    pair->way.Set(forth, back);
+    pair->course = &*m_courses.insert(CourseOf(forth, back)).first;
     if (m_settings->recovery == fabric::RoceRecovery::Selective)
     {
         OpenSelective(*pair);
@@ -110,10 +81,50 @@ std::unique_ptr<QueuePair> QueuePairs::Make(int source, int destination, uint32_
     {
         FindTurns(*pair);
     }
-    const std::size_t bytes = m_control->StateBytes(pair->path.switches);
-    pair->memory.resize((bytes + sizeof(std::max_align_t) - 1) / sizeof(std::max_align_t));
+    // An array of bytes is aligned for objects of any type that fit in it.
+    static_assert(fabric::kRoceStateAlignment <= __STDCPP_DEFAULT_NEW_ALIGNMENT__);
+    pair->memory =
+        std::make_unique<std::byte[]>(m_control->StateBytes(pair->course->path.switches));
     Renew(*pair);
     return pair;
+}
+
+Course QueuePairs::CourseOf(const std::vector<DirectedLink>& forth,
+                            const std::vector<DirectedLink>& back)
+{
+    Course course;
+    fabric::RocePath& path = course.path;
+    path.lineRate = static_cast<double>(m_network->RateOf(forth.front()));
+    path.frameBytes = m_settings->mtu + m_settings->headerBytes;
+    path.switches = static_cast<int>(forth.size()) - 1;
+    if (m_control->Traits().telemetryOnWire)
+    {
+        fabric::EncodeIntHeader(path.switches, 0);
+    }
+    if (m_settings->roundTripOfFabric && m_roundTrip == 0)
+    {
+        m_roundTrip = RoundTripOfFabric();
+    }
+    path.roundTrip = m_settings->roundTripOfFabric ? m_roundTrip : RoundTrip(forth, back);
+    for (const DirectedLink link : forth)
+    {
+        course.slowestFrame =
+            std::max(course.slowestFrame, m_network->SerialisationOf(link, path.frameBytes));
+    }
+    constexpr int kTrainsOfSmooth = 2;
+    course.smoothDelay =
+        RoundTrip(forth, {}) + kTrainsOfSmooth * m_settings->train * course.slowestFrame;
+    if (m_settings->windowIsBdp)
+    {
+        const double product =
+            path.lineRate * static_cast<double>(path.roundTrip) / kPicosecondsPerSecond / 8;
+        course.windowLimit = std::max(product, 2.0 * static_cast<double>(path.frameBytes));
+    }
+    else if (m_settings->windowBytes > 0)
+    {
+        course.windowLimit = static_cast<double>(m_settings->windowBytes);
+    }
+    return course;
 }
 
 void QueuePairs::OpenSelective(QueuePair& pair) const
@@ -121,7 +132,7 @@ void QueuePairs::OpenSelective(QueuePair& pair) const
     // A lost frame is sent again after one window, and acknowledged after another.
     constexpr uint64_t kWindows = 3;
     const auto window = static_cast<uint64_t>(
-        std::ceil(pair.windowLimit / static_cast<double>(pair.path.frameBytes)));
+        std::ceil(pair.course->windowLimit / static_cast<double>(pair.course->path.frameBytes)));
     const uint64_t later =
         m_settings->reorder > 0 ? static_cast<uint64_t>(m_settings->reorder) : window;
     const uint64_t reorder = m_sprays ? later : 1;
@@ -152,10 +163,10 @@ void QueuePairs::FindTurns(QueuePair& pair) const
                 open.push_back(m_topology->To(link));
             }
         }
-        pair.turns.push_back(std::move(turn));
+        pair.selective->turns.push_back(std::move(turn));
     }
-    std::sort(pair.turns.begin(),
-              pair.turns.end(),
+    std::sort(pair.selective->turns.begin(),
+              pair.selective->turns.end(),
               [](const auto& a, const auto& b) { return a.node < b.node; });
 }
 
@@ -163,18 +174,17 @@ DirectedLink QueuePairs::NextLink(const Frame& frame, int node)
 {
     QueuePair& pair = *m_pairs[frame.pair];
     const bool data = frame.kind == FrameKind::Data;
-    if (!data || pair.turns.empty())
+    if (!data || !m_sprays)
     {
-        const std::vector<DirectedLink>& way = data ? pair.way : pair.back;
-        return frame.hop < way.size() ? way[frame.hop] : RoceEnds::kWayEnds;
+        return pair.way.At(data, frame.hop, RoceEnds::kWayEnds);
     }
     if (node == pair.destination)
     {
         return RoceEnds::kWayEnds;
     }
     const auto turn =
-        std::lower_bound(pair.turns.begin(),
-                         pair.turns.end(),
+        std::lower_bound(pair.selective->turns.begin(),
+                         pair.selective->turns.end(),
                          node,
                          [](const QueuePair::Turn& one, int at) { return one.node < at; });
     const DirectedLink link = turn->links[turn->next];
@@ -185,11 +195,14 @@ DirectedLink QueuePairs::NextLink(const Frame& frame, int node)
 void QueuePairs::Renew(QueuePair& pair)
 {
     const Picoseconds now = pair.Advance(RoceNow());
-    pair.state = m_control->Begin(pair.memory.data(), pair.path, now);
+    pair.state = m_control->Begin(pair.memory.get(), pair.course->path, now);
     pair.pacer = {};
-    for (QueuePair::Turn& turn : pair.turns)
+    if (pair.Sprays())
     {
-        turn.next = turn.first;
+        for (QueuePair::Turn& turn : pair.selective->turns)
+        {
+            turn.next = turn.first;
+        }
     }
 }
 
@@ -264,8 +277,8 @@ uint32_t QueuePairs::Add(int source,
     QueuePair& pair = *m_pairs[number];
     if (pair.acked == pair.end)
     {
-        const bool idle = RoceNow() - pair.idleSince >
-                          std::max(kIdleRoundTrips * pair.path.roundTrip, kLeastIdle);
+        const bool idle = RoceNow() - pair.progress >
+                          std::max(kIdleRoundTrips * pair.course->path.roundTrip, kLeastIdle);
         if (m_settings->idle == fabric::RoceIdle::Message ||
             (m_settings->idle == fabric::RoceIdle::Reset && m_control->Traits().restarts && idle))
         {
@@ -427,7 +440,7 @@ std::vector<fabric::RoceActivity::Pair> QueuePairs::GetActivity() const
             if (pair.acked < pair.end)
             {
                 sends = true;
-                sum.bitsPerSecond += std::min(pair.Rate(), pair.path.lineRate);
+                sum.bitsPerSecond += std::min(pair.Rate(), pair.course->path.lineRate);
                 sum.inFlight += pair.inFlight;
             }
         }
@@ -471,7 +484,7 @@ std::string QueuePairs::DescribeBlocked() const
                     " of " + std::to_string(message.flow.bytes) + " bytes delivered, frame " +
                     std::to_string(pair.next) + " is next, " + std::to_string(pair.inFlight) +
                     " bytes in flight, " + fabric::FormatRate(std::llround(pair.Rate())) + ", " +
-                    m_network->DescribePause(pair.way.front());
+                    m_network->DescribePause(pair.way.First());
         }
     }
     return text;

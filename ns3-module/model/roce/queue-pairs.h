@@ -14,6 +14,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -165,6 +166,7 @@ class QueuePairs
     /// Returns the number of the first queue pair.
     uint32_t Open(int source, int destination, uint16_t lane);
     std::unique_ptr<QueuePair> Make(int source, int destination, uint32_t channel);
+    Course CourseOf(const std::vector<DirectedLink>& forth, const std::vector<DirectedLink>& back);
     void OpenSelective(QueuePair& pair) const;
     void FindTurns(QueuePair& pair) const;
     std::optional<int64_t> Abort(QueuePair& pair, uint64_t graph, const fabric::Flow& flow);
@@ -182,6 +184,7 @@ class QueuePairs
     Picoseconds m_roundTrip{0};  //!< of all pairs; 0: each has its own, or it is not known yet
     std::map<std::tuple<int, int, uint16_t>, uint32_t> m_numbers; //!< of first queue pairs
     std::vector<Group> m_groups; //!< by first queue pair, over `qps`; none where that is 1
+    std::set<Course> m_courses;
     std::vector<std::unique_ptr<QueuePair>> m_pairs;
 };
 

@@ -131,7 +131,7 @@ RocePacket RoceCarrier::Describe(uint32_t frame)
     if (described.records != Frame::kNone)
     {
         const fabric::IntRecord* first = m_network.Frames().RecordsOf(frame);
-        packet.records.assign(first, first + pair.path.switches);
+        packet.records.assign(first, first + pair.course->path.switches);
     }
     return packet;
 }
@@ -178,7 +178,7 @@ void RoceCarrier::OnWaited(const Frame& frame, DirectedLink root, Picoseconds ti
     if (message != nullptr)
     {
         // Where frames take any path, the rest of this one's is not known.
-        const bool innocent = pair.turns.empty() && m_network.IsInnocent(pair.way, frame.hop, root);
+        const bool innocent = !pair.Sprays() && m_network.IsInnocent(pair.way, frame.hop, root);
         message->Tell().Wait(root, frame.frames * time, innocent);
         message->story->last += frame.psn + frame.frames == message->end ? time : 0;
     }

@@ -578,12 +578,10 @@ bool RoceNetwork::IsFull(DirectedLink link) const
     return !port.paused && !data.Empty() && m_frames[data.head].at >= port.resumed;
 }
 
-bool RoceNetwork::IsInnocent(const std::vector<DirectedLink>& way,
-                             std::size_t at,
-                             DirectedLink root) const
+bool RoceNetwork::IsInnocent(const Way& way, std::size_t at, DirectedLink root) const
 {
-    return way[at] != root &&
-           std::none_of(way.begin() + static_cast<std::ptrdiff_t>(at) + 1,
+    return way.begin()[at] != root &&
+           std::none_of(way.begin() + at + 1,
                         way.end(),
                         [&](DirectedLink link) { return link == root || IsFull(link); });
 }

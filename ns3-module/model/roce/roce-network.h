@@ -9,6 +9,7 @@
 #include "fabric/roce/shared-buffer.h"
 #include "frame.h"
 #include "roce-event.h"
+#include "way.h"
 
 #include <algorithm>
 #include <array>
@@ -210,7 +211,7 @@ class RoceNetwork : private RoceEventSink
      * \param root port whose queue is the cause
      * \return true where the root is not on the rest of its way, and no port beyond is full
      */
-    bool IsInnocent(const std::vector<DirectedLink>& way, std::size_t at, DirectedLink root) const;
+    bool IsInnocent(const Way& way, std::size_t at, DirectedLink root) const;
 
     /**
      * \return counters by directed link

@@ -41,7 +41,7 @@ void RoceReceiver::OnData(uint32_t frame)
     const uint32_t number = data.pair;
     QueuePair& pair = m_pairs[number];
     const fabric::RoceTraits& traits = m_control->Traits();
-    const bool smooth = data.at - data.sent <= pair.smoothDelay;
+    const bool smooth = data.at - data.sent <= pair.course->smoothDelay;
     pair.smooth = smooth ? std::min(pair.smooth + data.frames, m_settings->framesPerAck) : 0;
     for (int i = 0; traits.notifications && i < data.frames; ++i)
     {
@@ -64,7 +64,7 @@ void RoceReceiver::TakeInOrder(uint32_t number, uint32_t frame)
     QueuePair& pair = m_pairs[number];
     if (data.psn > pair.expected)
     {
-        if (!pair.nakSent || data.at - pair.nakAt > 2 * pair.path.roundTrip)
+        if (!pair.nakSent || data.at - pair.nakAt > 2 * pair.course->path.roundTrip)
         {
             pair.nakSent = true;
             pair.nakAt = data.at;
@@ -142,16 +142,16 @@ void RoceReceiver::Answer(uint32_t number, uint32_t frame, FrameKind kind)
     answer.wire = kind == FrameKind::Cnp ? m_settings->cnpBytes : m_settings->ackBytes;
     if (kind != FrameKind::Cnp && m_control->Traits().telemetry)
     {
-        answer.wire += static_cast<int32_t>(fabric::IntBytes(pair.path.switches));
+        answer.wire += static_cast<int32_t>(fabric::IntBytes(pair.course->path.switches));
         std::swap(answer.records, data.records);
     }
-    m_network.SendControl(pair.back.front(), taken);
+    m_network.SendControl(pair.way.FirstBack(), taken);
 }
 
 fabric::RoceFlow RoceReceiver::RecordOf(const QueuePair& pair, const QueuePair::Story* story)
 {
     fabric::RoceFlow record;
-    record.rateAtEnd = std::min(pair.Rate(), pair.path.lineRate);
+    record.rateAtEnd = std::min(pair.Rate(), pair.course->path.lineRate);
     if (story == nullptr)
     {
         return record;

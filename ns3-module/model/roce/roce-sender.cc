@@ -99,7 +99,7 @@ void RoceSender::ShareOut(uint32_t number, bool takesPart)
         {
             uses.push_back({link, share});
         }
-        pair.connection = m_fair->Add(uses, pair.path.lineRate);
+        pair.connection = m_fair->Add(uses, pair.course->path.lineRate);
         m_sharing.push_back(number);
     }
     pair.fairShare = takesPart;
@@ -132,7 +132,7 @@ bool RoceSender::IsReady(DirectedLink link) const
 void RoceSender::Append(uint32_t number)
 {
     QueuePair& pair = m_pairs[number];
-    Nic& nic = m_nics[pair.way.front()];
+    Nic& nic = m_nics[pair.way.First()];
     pair.listed = true;
     pair.waiting = false;
     pair.nextListed = QueuePair::kNone;
@@ -147,7 +147,7 @@ void RoceSender::Wait(uint32_t number)
     {
         return;
     }
-    const DirectedLink link = pair.way.front();
+    const DirectedLink link = pair.way.First();
     Nic& nic = m_nics[link];
     pair.waiting = true;
     pair.waitsFor = pair.pacer.next;
@@ -168,7 +168,7 @@ void RoceSender::List(uint32_t number, Picoseconds ready)
         return;
     }
     pair.ready = std::max(pair.ready, ready);
-    const DirectedLink link = pair.way.front();
+    const DirectedLink link = pair.way.First();
     if (pair.pacer.next > std::max(RoceNow(), m_network.FreeAt(link)))
     {
         Wait(number);
@@ -242,7 +242,7 @@ uint32_t RoceSender::Next(DirectedLink link, Picoseconds free)
 
 void RoceSender::CountWait(QueuePair& pair, QueuePair::Message& message, Picoseconds start)
 {
-    const DirectedLink link = pair.way.front();
+    const DirectedLink link = pair.way.First();
     if (!m_network.WasPaused(link))
     {
         return;
@@ -255,20 +255,19 @@ void RoceSender::CountWait(QueuePair& pair, QueuePair::Message& message, Picosec
     {
         const DirectedLink root = m_network.RootOfPause(link);
         message.Tell().atNic += wait;
-        message.story->Wait(
-            root, wait, pair.turns.empty() && m_network.IsInnocent(pair.way, 0, root));
+        message.story->Wait(root, wait, !pair.Sprays() && m_network.IsInnocent(pair.way, 0, root));
     }
 }
 
 bool RoceSender::MakesTrains(const QueuePair& pair) const
 {
-    if (m_settings->train == 1 || IsReady(pair.way.front()))
+    if (m_settings->train == 1 || IsReady(pair.way.First()))
     {
         return false;
     }
     // What frames meet sets rates then, so that queues must have those of single frames.
     return !m_control->Traits().notifications ||
-           (pair.Rate() >= pair.path.lineRate && pair.smooth >= m_settings->framesPerAck);
+           (pair.Rate() >= pair.course->path.lineRate && pair.smooth >= m_settings->framesPerAck);
 }
 
 void RoceSender::Grow(Frame& frame, const QueuePair& pair, const QueuePair::Message& message) const
@@ -299,7 +298,7 @@ uint32_t RoceSender::Send(uint32_t number, Picoseconds start)
     frame.payload = static_cast<int32_t>(m_pairs.PayloadOf(message, psn));
     frame.wire = static_cast<int32_t>(m_pairs.WireOf(message, psn));
     frame.sent = start;
-    if (traits.telemetry && pair.path.switches > 0)
+    if (traits.telemetry && pair.course->path.switches > 0)
     {
         m_network.Frames().AddRecords(taken);
     }
@@ -341,7 +340,7 @@ uint32_t RoceSender::Send(uint32_t number, Picoseconds start)
     SetTimer(number);
     if (MaySend(pair))
     {
-        const Picoseconds done = start + m_network.SerialisationOf(pair.way.front(), frame.wire);
+        const Picoseconds done = start + m_network.SerialisationOf(pair.way.First(), frame.wire);
         pair.pacer.next <= done ? Append(number) : Wait(number);
     }
     return taken;
@@ -423,14 +422,13 @@ void RoceSender::OnAck(uint32_t frame)
     told.next = pair.next;
     if (ack.records != Frame::kNone)
     {
-        told.switches = pair.path.switches;
+        told.switches = pair.course->path.switches;
         told.records = m_network.Frames().RecordsOf(frame);
     }
     m_control->OnAck(*pair.state, told);
     if (progress)
     {
         pair.timeouts = 0;
-        pair.idleSince = now;
         PutOff(number, now);
     }
     if (pair.selective)
@@ -512,11 +510,12 @@ Picoseconds RoceSender::DeadlineOf(const QueuePair& pair) const
     if (m_settings->rto == 0)
     {
         // The frame that asks for an ACK leaves behind those that ask for none.
-        const double gap = std::max(static_cast<double>(pair.slowestFrame),
-                                    fabric::RoceWireTime(pair.path.frameBytes, pair.Rate()));
+        const double gap =
+            std::max(static_cast<double>(pair.course->slowestFrame),
+                     fabric::RoceWireTime(pair.course->path.frameBytes, pair.Rate()));
         const double gaps = std::min(m_settings->framesPerAck * gap, static_cast<double>(kLongest));
         rto = std::max(rto,
-                       RoceSettings::kLeastRoundTrips * pair.path.roundTrip +
+                       RoceSettings::kLeastRoundTrips * pair.course->path.roundTrip +
                            static_cast<Picoseconds>(gaps));
     }
     const int64_t factor = int64_t{1} << std::min(pair.timeouts, kMostDoublings);
