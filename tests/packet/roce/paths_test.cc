@@ -209,7 +209,8 @@ TEST(RocePaths, RoundTripsMayBeTheFabrics) {
   const auto trips = [&](const std::string& base) {
     RoceRun run(topology, "roce:cc=hpcc,base-rtt=" + base);
     run.Run({{0, 1, 100}, {0, 4, 100}});
-    return std::vector{run.pairs()[0].course->path.roundTrip, run.pairs()[1].course->path.roundTrip};
+    return std::vector{run.pairs()[0].course->path.roundTrip,
+                       run.pairs()[1].course->path.roundTrip};
   };
   const auto own = trips("pair");
   EXPECT_LT(own[0], own[1]);
