@@ -1,5 +1,6 @@
 // RoCEv2 at packet fidelity: random small fabrics with options of all kinds.
 #include <algorithm>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,7 @@ constexpr const char* kLossless[] = {"xon=1KB",       "quanta=50",
                                      "quanta=300",    "pfc-response=1us",
                                      "watchdog=50us", "storm=host=0+from=1us+for=20us",
                                      "train=2",       "train=8"};
+constexpr const char* kLossy[] = {"recovery=go-back-n,retries=2,rto=200us", "egress-alpha=0.25"};
 constexpr const char* kAny[] = {
     "ack-priority=off", "window=bdp", "window=64KB",      "mark-at=enqueue",   "vlan=on",
     "switch-delay=1us", "idle=keep",  "idle=message",     "alpha-by-rate=off", "ecn=0B/0B/1@25Gbps",
@@ -43,8 +45,9 @@ void FuzzRoceFabric(ByteSpan bytes) {
   std::vector<std::string> keys;
   for (uint64_t extra = draw(0, 4); extra > 0; --extra) {
     const uint64_t any = draw(0, std::size(kAny) - 1);
-    const uint64_t own = draw(0, std::size(kLossless) - 1);
-    const std::string option = lossless && draw(0, 1) == 0 ? kLossless[own] : kAny[any];
+    const auto own = lossless ? std::span<const char* const>(kLossless) : kLossy;
+    const uint64_t one = draw(0, own.size() - 1);
+    const std::string option = draw(0, 1) == 0 ? own[one] : kAny[any];
     const std::string key = option.substr(0, option.find('='));
     if (std::ranges::find(keys, key) != keys.end()) continue;
     keys.push_back(key);

@@ -53,6 +53,35 @@ void CheckQuanta(const Topology& topology, DirectedLink link, const RoceSettings
     }
 }
 
+/// Throws Error where switches without a lossless class would drop each full frame.
+void CheckRoomForFrame(const SharedBuffer& buffer,
+                       const std::string& name,
+                       const std::vector<SharedBuffer::PortRoom>& rooms,
+                       const RoceSettings& settings,
+                       int64_t frame)
+{
+    const auto check = [&](const char* key, double alpha)
+    {
+        if (buffer.Threshold(alpha) < frame)
+        {
+            throw Error("buffer of " + name,
+                        std::to_string(buffer.Size()) + " bytes",
+                        "with pfc=off, more: roce:" + std::string(key) + " times the " +
+                            std::to_string(buffer.Shared()) +
+                            " bytes that it has to share are no room for a frame of " +
+                            std::to_string(frame));
+        }
+    };
+    check("egress-alpha", settings.egressAlpha);
+    for (const SharedBuffer::PortRoom& room : rooms)
+    {
+        if (frame > RoceSettings::kReserveBytes)
+        {
+            check("alpha", room.alpha);
+        }
+    }
+}
+
 } // namespace
 
 void CheckRoce(const Topology& topology, const RoceSettings& settings)
@@ -100,6 +129,13 @@ void CheckRoce(const Topology& topology, const RoceSettings& settings)
                         std::to_string(queue) + " bytes",
                         "0 with roce:pfc=on: the shared buffer is the limit (roce:buffer=); "
                         "pfc=off reads it");
+        }
+        const int64_t frame = RoceSettings::InBuffer(LargestTrainOf(topology, settings));
+        if (queue > 0 && queue < frame && !topology.IsHost(topology.From(link)))
+        {
+            throw Error("queue of " + topology.LinkName(link),
+                        std::to_string(queue) + " bytes",
+                        "0, or room for a frame: " + std::to_string(frame) + " or more");
         }
     }
     for (DirectedLink link = 0; settings.pfc && link < links; ++link)
@@ -153,8 +189,17 @@ MakeSwitchBuffer(const Topology& topology, int node, const RoceSettings& setting
             ? settings.bufferBytes
             : std::max({kLeast, needed, static_cast<int64_t>(rates * kBytesPerBit)});
     const int64_t xon = settings.xonBytes > 0 ? settings.xonBytes : 2 * frame;
-    return std::make_unique<SharedBuffer>(
-        "switch " + topology.NodeName(node), bytes, std::move(rooms), settings.pfc, xon);
+    const std::string name = "switch " + topology.NodeName(node);
+    auto buffer = std::make_unique<SharedBuffer>(name, bytes, rooms, settings.pfc, xon);
+    if (!settings.pfc)
+    {
+        CheckRoomForFrame(*buffer,
+                          name,
+                          rooms,
+                          settings,
+                          RoceSettings::InBuffer(LargestTrainOf(topology, settings)));
+    }
+    return buffer;
 }
 
 } // namespace legacy::fabric

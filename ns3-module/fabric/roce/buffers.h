@@ -13,14 +13,15 @@ namespace legacy::fabric
 
 /// Throws Error where the topology has what cannot be together with the settings: packets that take
 /// any path with go-back-n or telemetry, rates that telemetry on the wire has no codes for, caps of
-/// queues with a lossless class, or links that lose frames with trains.
+/// queues with a lossless class or below a frame, or links that lose frames with trains.
 void CheckRoce(const Topology& topology, const RoceSettings& settings);
 
 /// Returns the headroom of the port of a switch at which `link` ends.
 int64_t HeadroomOf(const Topology& topology, DirectedLink link, const RoceSettings& settings);
 
 /// Returns the buffer of a switch, whose ports are its links in the order of Topology::Out. Throws
-/// Error where reserves and headrooms leave nothing to share.
+/// Error where reserves and headrooms leave nothing to share, or, without a lossless class, no room
+/// for a frame.
 std::unique_ptr<SharedBuffer>
 MakeSwitchBuffer(const Topology& topology, int node, const RoceSettings& settings);
 

@@ -153,6 +153,8 @@ struct QueuePair
     Picoseconds pausedAt{0}; //!< for how long its port had been paused when it sent last
     Picoseconds waitsFor{0}; //!< time of its latest entry among those that wait for their time
     Picoseconds now{0};      //!< time of the last call of the congestion control
+    /// When a new frame was last acknowledged, a time-out came, or an idle time ended.
+    Picoseconds changed{0};
     Picoseconds progress{0}; //!< when its time-out was last put off
     Picoseconds timeoutEvent{fabric::kNoTimer};
     Picoseconds controlEvent{fabric::kNoTimer}; //!< time of the event for its control's timer

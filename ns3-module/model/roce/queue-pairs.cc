@@ -277,8 +277,9 @@ uint32_t QueuePairs::Add(int source,
     QueuePair& pair = *m_pairs[number];
     if (pair.acked == pair.end)
     {
-        const bool idle = RoceNow() - pair.progress >
+        const bool idle = RoceNow() - pair.changed >
                           std::max(kIdleRoundTrips * pair.course->path.roundTrip, kLeastIdle);
+        pair.changed = RoceNow();
         if (m_settings->idle == fabric::RoceIdle::Message ||
             (m_settings->idle == fabric::RoceIdle::Reset && m_control->Traits().restarts && idle))
         {

@@ -427,7 +427,8 @@ void RoceNetwork::Forward(DirectedLink link, DirectedLink out, uint32_t frame)
     const int ingress = m_numbers[link ^ 1];
     if (!buffer.Admit(ingress, of, bytes))
     {
-        Drop(out, frame, data && m_settings.pfc);
+        // Where pauses of that link may be lost, so may what should have been paused.
+        Drop(out, frame, data && m_settings.pfc && m_ports[link ^ 1].errorRate <= 0);
         return;
     }
     arrived.ingress = static_cast<uint16_t>(ingress);

@@ -316,7 +316,7 @@ uint32_t RoceSender::Send(uint32_t number, Picoseconds start)
         frame.ahead = 0;
     }
     CountWait(pair, message, start);
-    if (pair.inFlight == 0)
+    if (pair.inFlight == 0 || (again && pair.timeoutEvent == fabric::kNoTimer))
     {
         PutOff(number, start);
     }
@@ -429,6 +429,7 @@ void RoceSender::OnAck(uint32_t frame)
     if (progress)
     {
         pair.timeouts = 0;
+        pair.changed = now;
         PutOff(number, now);
     }
     if (pair.selective)
@@ -440,7 +441,16 @@ void RoceSender::OnAck(uint32_t frame)
     }
     else if (ack.kind == FrameKind::Nak && ack.psn == pair.acked && pair.next > pair.acked)
     {
-        GoBack(number, now, false);
+        // NAKs put time-outs off. Where all that is sent again is lost again, and again answered by
+        // a NAK, they are counted as time-outs, or that would go on for ever.
+        if (now - pair.changed < TimeoutOf(pair))
+        {
+            GoBack(number, now, false);
+        }
+        else if (!Expire(number, now))
+        {
+            return;
+        }
     }
     AfterControl(number, rateBefore, ack.at);
     if (pair.fairShare && pair.acked == pair.end)
@@ -497,7 +507,7 @@ void RoceSender::OnControlTimer(uint32_t number)
     AfterControl(number, rateBefore, now);
 }
 
-Picoseconds RoceSender::DeadlineOf(const QueuePair& pair) const
+Picoseconds RoceSender::TimeoutOf(const QueuePair& pair) const
 {
     constexpr int kMostDoublings = 20;
     constexpr Picoseconds kLongest = 1'000'000'000'000'000'000; // 11 days
@@ -519,7 +529,12 @@ Picoseconds RoceSender::DeadlineOf(const QueuePair& pair) const
                            static_cast<Picoseconds>(gaps));
     }
     const int64_t factor = int64_t{1} << std::min(pair.timeouts, kMostDoublings);
-    return pair.progress + (rto > kLongest / factor ? kLongest : rto * factor);
+    return rto > kLongest / factor ? kLongest : rto * factor;
+}
+
+Picoseconds RoceSender::DeadlineOf(const QueuePair& pair) const
+{
+    return pair.progress + TimeoutOf(pair);
 }
 
 void RoceSender::PutOff(uint32_t number, Picoseconds now)
@@ -543,9 +558,9 @@ void RoceSender::OnTimeout(uint32_t number)
         return; // another event has taken its place
     }
     pair.timeoutEvent = fabric::kNoTimer;
-    if (pair.inFlight == 0)
+    if (pair.inFlight == 0 || (pair.selective && pair.selective->sender.HasHole()))
     {
-        return; // the next frame starts it again
+        return; // the next frame starts it again, which may have to wait for its time
     }
     if (now < DeadlineOf(pair))
     {
@@ -553,6 +568,16 @@ void RoceSender::OnTimeout(uint32_t number)
         m_network.Schedule(pair.timeoutEvent, RoceEventKind::Timeout, number);
         return;
     }
+    const double rateBefore = pair.Rate();
+    if (Expire(number, pair.Advance(now)))
+    {
+        AfterControl(number, rateBefore, now);
+    }
+}
+
+bool RoceSender::Expire(uint32_t number, Picoseconds now)
+{
+    QueuePair& pair = m_pairs[number];
     if (pair.timeouts == m_settings->retries)
     {
         m_ends->OnFailure("queue pair " + m_pairs.NameOf(pair) + ": nothing acknowledged in " +
@@ -560,13 +585,13 @@ void RoceSender::OnTimeout(uint32_t number)
                           fabric::FormatTime(now / kPicosecondsPerNs) + "; " +
                           std::to_string(pair.acked) + " of " + std::to_string(pair.end) +
                           " frames are" + m_pairs.DescribeBlocked());
-        return;
+        return false;
     }
     ++pair.timeouts;
+    pair.changed = now;
     m_listener->OnRetransmitTimeout();
-    const double rateBefore = pair.Rate();
-    GoBack(number, pair.Advance(now), true);
-    AfterControl(number, rateBefore, now);
+    GoBack(number, now, true);
+    return true;
 }
 
 } // namespace packet

@@ -130,7 +130,11 @@ class RoceSender
     void Wait(uint32_t number);     //!< lets it wait for its time
     void Append(uint32_t number);   //!< to those that may send, in turn
     void SetTimer(uint32_t number); //!< of the congestion control, if it is sooner
+    Picoseconds TimeoutOf(const QueuePair& pair) const; //!< how long it waits
     Picoseconds DeadlineOf(const QueuePair& pair) const;
+    /// Counts a time-out, and lets the queue pair go back. Returns false where it was the last one,
+    /// which ends the run.
+    bool Expire(uint32_t number, Picoseconds now);
     void PutOff(uint32_t number, Picoseconds now); //!< its time-out
     fabric::RoceAck Acknowledge(QueuePair& pair, const Frame& ack) const;
 

@@ -78,6 +78,44 @@ TEST(RocePause, TooSmallBuffersAreRefusedWithTheNumbers) {
   EXPECT_NE(message.find("bytes of headroom and 65536 of reserves"), std::string::npos) << message;
 }
 
+// Without pauses, a switch that has no room for any frame would let runs end by retries alone.
+TEST(RocePause, BuffersWithoutRoomForAFrameAreRefused) {
+  const auto message = [](const std::string& options, int64_t queue = 0) {
+    const fabric::Topology star =
+        Star(2, 100 * kGbps, 1000).WithLinks([=](int, fabric::Link& link) {
+          link.ports[1].queueBytes = queue;
+        });
+    return MessageOf([&] { RoceRun run(star, "roce:pfc=off," + options); });
+  };
+  const std::string small = message("buffer=30KB,egress-alpha=8");
+  EXPECT_NE(small.find("buffer of switch switch: got '30000 bytes'; allowed: with pfc=off, more: "
+                       "roce:alpha times the 13616 bytes that it has to share are no room for a "
+                       "frame of 4174"),
+            std::string::npos)
+      << small;
+  EXPECT_NE(message("buffer=20KB,alpha=8").find("roce:egress-alpha times the 3616"),
+            std::string::npos);
+  EXPECT_EQ(message("buffer=20KB,alpha=8,mtu=1024"), "no error");
+  EXPECT_NE(message("buffer=1MB", 4000)
+                .find("queue of switch>host0: got '4000 bytes'; allowed: 0, "
+                      "or room for a frame: 4174 or more"),
+            std::string::npos);
+  EXPECT_EQ(message("buffer=1MB", 4174), "no error");
+}
+
+// A link that loses frames loses pauses, too: what then finds no room is sent again.
+TEST(RocePause, LostPausesCostFramesAndEndNoRun) {
+  const fabric::Topology star = Star(5, 100 * kGbps, 1000).WithLinks([](int, fabric::Link& link) {
+    link.ports[1].errorRate = link.a == 4 ? 0 : 0.5;
+  });
+  RoceRun run(star, "roce:cc=none,buffer=500KB");
+  std::vector<fabric::Flow> flows;
+  for (int i = 0; i < 4; ++i) flows.push_back({i, 4, 1'000'000});
+  EXPECT_EQ(run.Failure(flows), "");
+  EXPECT_GT(run.Links()[run.topology().Out(star.Hosts()[4])[0] ^ 1].drops, 0);
+  EXPECT_GT(run.Counters().roce.resent, 0u);
+}
+
 // A pause whose RESUME is lost ends after its quanta: 2,000 of 512 bit times are 10.24 us.
 TEST(RocePause, LostResumeEndsByItself) {
   RoceRun run(Star(3, 100 * kGbps, 1000), "roce:cc=none,buffer=600KB,quanta=2000");

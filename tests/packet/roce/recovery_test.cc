@@ -18,8 +18,8 @@ constexpr fabric::TimeNs kRto = 1'000'000;
 
 // 100 frames from host 0 to host 1 over links of 100 Gbit/s and 1 us.
 struct OneFlow {
-  explicit OneFlow(const std::string& options = "")
-      : run(Star(2, 100 * kGbps, 1000), "roce:cc=none,rto=1ms" + options) {}
+  explicit OneFlow(const std::string& options = ",rto=1ms")
+      : run(Star(2, 100 * kGbps, 1000), "roce:cc=none" + options) {}
 
   // Returns when the flow arrives where the frames that `drop` names are lost.
   fabric::TimeNs Time(const std::function<bool(DirectedLink, const Frame&)>& drop) {
@@ -110,6 +110,24 @@ TEST(RoceRecovery, ALinkThatLosesAllEndsTheRunAndNamesTheQueuePair) {
   EXPECT_NE(message.find("queue pair host0 -> host1: nothing acknowledged in 4 time-outs"),
             std::string::npos)
       << message;
+}
+
+// Where one frame is lost each time, those behind it are answered by NAKs, which are not to keep a
+// run from its end.
+TEST(RoceRecovery, NaksForOneFrameEndTheRun) {
+  OneFlow flow(",retries=3,rto=100us");
+  flow.run.ports().SetDrop([](DirectedLink link, const Frame& frame) {
+    return link == kFirst && frame.kind == FrameKind::Data && frame.psn == 20;
+  });
+  const std::string message = flow.run.Failure({{0, 1, 100 * kMtu}});
+  EXPECT_NE(message.find("queue pair host0 -> host1: nothing acknowledged in 4 time-outs in a row"),
+            std::string::npos)
+      << message;
+  EXPECT_NE(message.find("20 of 100 frames are"), std::string::npos) << message;
+  EXPECT_EQ(flow.run.Counters().retransmitTimeouts, 3u);
+  EXPECT_GT(flow.run.Counters().roce.naks, 10u);
+  // 100 + 200 + 400 + 800 us, and a NAK behind each.
+  EXPECT_NEAR(static_cast<double>(ns3::Simulator::Now().GetNanoSeconds()), 1.5e6, 1e5);
 }
 
 // Each loss costs the frames that follow until the sender goes back: (1 - p) / (1 + p (m - 1)) of

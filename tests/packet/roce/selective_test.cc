@@ -161,6 +161,20 @@ TEST(RoceSelectiveRepeat, ALinkThatLosesAllEndsTheRunAndNamesTheQueuePair) {
       << message;
 }
 
+// At 10 Mbit/s a burst of TIMELY takes 54 ms. Time-outs count from the frame that is sent again
+// when its time has come, not before.
+TEST(RoceSelectiveRepeat, TimeOutsWaitForPacedBursts) {
+  fabric::Topology topology;
+  for (const char* name : {"fast", "slow"}) topology.AddHost(name);
+  topology.AddSwitch("s");
+  topology.AddLink({0, 2, 0, fabric::Port{400 * kGbps}});
+  topology.AddLink({1, 2, 10'000, fabric::Port{10 * kGbps}});
+  RoceRun run(topology, "roce:cc=timely:deepest=0,pfc=off,retries=2,alpha=8,buffer=212489");
+  EXPECT_EQ(run.Failure({{0, 1, 135 * kMtu}}), "");
+  EXPECT_GT(run.Drops(), 0);
+  EXPECT_GT(run.Counters().retransmitTimeouts, 0u);
+}
+
 // IRN (SIGCOMM'18, section 4.2): without PFC selective repeat is at least as good as go-back-n with
 // PFC, and go-back-n without PFC is far worse.
 TEST(RoceSelectiveRepeat, NeedsNoPauses) {
