@@ -15,12 +15,23 @@ namespace
 /// Relative difference below which rates and loads count as equal. It exceeds the rounding errors
 /// of sums of thousands of rates.
 constexpr double kTolerance = 1e-11;
-/// Number of links up to which a linear search is faster than a heap.
-constexpr size_t kFew = 24;
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+/// Returns true where `a` exceeds `b` by more than rounding.
+bool Above(double a, double b)
+{
+    return a > b * (1 + kTolerance);
+}
 
 } // namespace
 
-MaxMin::MaxMin(std::vector<double> capacities) : m_linkStates(capacities.size())
+MaxMin::Filling::Filling() : cut(kInfinity), key(kInfinity)
+{
+}
+
+MaxMin::MaxMin(std::vector<double> capacities)
+    : m_linkStates(capacities.size()),
+      m_fillings(capacities.size())
 {
     for (size_t i = 0; i < capacities.size(); ++i)
     {
@@ -41,6 +52,7 @@ int MaxMin::Add(const std::vector<Use>& uses, double limit)
         m_hops.push_back(Hop{use.link, kNone, use.share});
     }
     m_flows.push_back(flow);
+    m_rated.emplace_back();
     return static_cast<int>(m_flows.size()) - 1;
 }
 
@@ -61,7 +73,7 @@ void MaxMin::Join(int connection)
                 if (m_hops[g].link == m_hops[h].link && m_hops[g].place == kNone)
                 {
                     Enter(other, g);
-                    state.load += owner.rate * m_hops[g].share;
+                    state.load += m_rated[other].rate * m_hops[g].share;
                     // The link is no longer part of the limit.
                     FindLimit(other);
                     m_seeds.push_back(other);
@@ -93,7 +105,7 @@ void MaxMin::Start(int connection)
     flow.running = true;
     if (flow.aloneAsOf == m_version)
     {
-        flow.rate = flow.limit;
+        m_rated[connection].rate = flow.limit;
         return;
     }
     for (int h = flow.firstHop; h < flow.firstHop + flow.hops; ++h)
@@ -107,8 +119,8 @@ void MaxMin::Start(int connection)
     if (flow.contended == 0)
     {
         flow.aloneAsOf = m_version;
-        flow.rate = flow.limit;
-        flow.peak = std::max(flow.peak, flow.rate);
+        m_rated[connection].rate = flow.limit;
+        flow.peak = std::max(flow.peak, flow.limit);
         return;
     }
     double rate = flow.limit;
@@ -120,7 +132,8 @@ void MaxMin::Start(int connection)
             rate * m_hops[h].share > state.capacity)
         {
             rate = state.capacity / m_hops[h].share;
-            bottleneck = m_hops[h].link;
+            bottleneck = h;
+            m_linkStates[m_hops[h].link].level = rate;
         }
     }
     // Where there is room on every link that other connections use, their rates do not change.
@@ -134,9 +147,9 @@ void MaxMin::Start(int connection)
             return;
         }
     }
-    flow.rate = rate;
+    m_rated[connection].rate = rate;
     flow.peak = std::max(flow.peak, rate);
-    SetBottleneck(flow, bottleneck);
+    SetBottleneck(connection, bottleneck);
     for (int h = flow.firstHop; h < flow.firstHop + flow.hops; ++h)
     {
         if (m_hops[h].place != kNone)
@@ -152,7 +165,7 @@ void MaxMin::Stop(int connection)
 {
     Flow& flow = m_flows[connection];
     assert(flow.running);
-    SetBottleneck(flow, kNone);
+    SetBottleneck(connection, kNone);
     for (int h = flow.firstHop; flow.contended > 0; ++h)
     {
         if (m_hops[h].place == kNone)
@@ -161,14 +174,15 @@ void MaxMin::Stop(int connection)
         }
         Exit(h);
         LinkState& state = m_linkStates[m_hops[h].link];
-        state.load = state.running.empty() ? 0 : state.load - flow.rate * m_hops[h].share;
+        state.load =
+            state.running.empty() ? 0 : state.load - m_rated[connection].rate * m_hops[h].share;
         if (state.bottlenecked > 0)
         {
             MarkDirty(m_hops[h].link);
         }
     }
     flow.running = false;
-    flow.rate = 0;
+    m_rated[connection].rate = 0;
 }
 
 void MaxMin::SetCapacity(int link, double capacity)
@@ -208,51 +222,51 @@ bool MaxMin::Pending() const
 const std::vector<int>& MaxMin::Solve()
 {
     m_changed.clear();
+    m_lowestLimit = kInfinity;
+    m_highestLimit = 0;
     for (int link : m_dirty)
     {
-        IncludeDirty(link);
+        OpenDirty(link);
     }
     m_dirty.clear();
     for (int connection : m_seeds)
     {
-        if (m_flows[connection].running)
+        if (m_flows[connection].running && m_rated[connection].progress == Progress::kKept)
         {
-            IncludeSeed(connection);
+            Open(connection);
         }
     }
     m_seeds.clear();
-    if (m_set.empty())
-    {
-        return m_changed;
-    }
-    do
-    {
-        Fill();
-    } while (IncludeViolators());
+    Fill();
     for (int link : m_links)
     {
         LinkState& state = m_linkStates[link];
+        state.load = state.capacity - m_fillings[link].room;
         state.peak = std::max(state.peak, state.load);
-        state.inSet = false;
+        m_fillings[link] = Filling();
     }
     m_links.clear();
     for (int connection : m_set)
     {
         Flow& flow = m_flows[connection];
-        flow.peak = std::max(flow.peak, flow.rate);
-        flow.inSet = false;
-        if (std::abs(flow.rate - flow.before) > kTolerance * flow.rate)
+        const double rate = m_rated[connection].rate;
+        flow.peak = std::max(flow.peak, rate);
+        m_rated[connection].progress = Progress::kKept;
+        if (std::abs(rate - flow.before) > kTolerance * rate)
         {
             m_changed.push_back(connection);
         }
     }
     m_set.clear();
+    m_unsorted.clear();
+    m_limits.clear();
+    SortChanged();
     return m_changed;
 }
 
 double MaxMin::Rate(int connection) const
 {
-    return m_flows[connection].rate;
+    return m_rated[connection].rate;
 }
 
 double MaxMin::PeakRate(int connection) const
@@ -293,17 +307,22 @@ void MaxMin::MarkDirty(int link)
     }
 }
 
-void MaxMin::SetBottleneck(Flow& flow, int link)
+void MaxMin::SetBottleneck(int connection, int hop)
 {
-    if (flow.bottleneck != kNone)
+    int& bottleneck = m_rated[connection].bottleneck;
+    if (bottleneck != kNone)
     {
-        --m_linkStates[flow.bottleneck].bottlenecked;
+        LinkState& state = m_linkStates[m_hops[bottleneck].link];
+        state.bottleneckedShares =
+            --state.bottlenecked > 0 ? state.bottleneckedShares - m_hops[bottleneck].share : 0;
     }
-    if (link != kNone)
+    if (hop != kNone)
     {
-        ++m_linkStates[link].bottlenecked;
+        LinkState& state = m_linkStates[m_hops[hop].link];
+        ++state.bottlenecked;
+        state.bottleneckedShares += m_hops[hop].share;
     }
-    flow.bottleneck = link;
+    bottleneck = hop;
 }
 
 /// Sets the connection's limit: the least of its own limit and of those of its private links.
@@ -321,281 +340,406 @@ void MaxMin::FindLimit(int connection)
     }
 }
 
-void MaxMin::Include(int connection)
+/// Takes a link into the filling.
+MaxMin::Filling& MaxMin::Touch(int link)
 {
-    Flow& flow = m_flows[connection];
-    if (flow.inSet)
+    Filling& filling = m_fillings[link];
+    if (!filling.touched)
     {
-        return;
+        const LinkState& state = m_linkStates[link];
+        filling.touched = true;
+        filling.room = state.capacity - state.load + state.level * state.bottleneckedShares;
+        filling.weight = state.bottleneckedShares;
+        filling.pool = state.bottlenecked;
+        m_links.push_back(link);
+        MarkStale(link);
     }
-    flow.inSet = true;
-    flow.before = flow.rate;
-    m_set.push_back(connection);
-    for (int h = flow.firstHop; h < flow.firstHop + flow.hops; ++h)
+    return filling;
+}
+
+void MaxMin::MarkStale(int link)
+{
+    if (!m_fillings[link].stale)
     {
-        if (m_hops[h].place == kNone)
-        {
-            continue;
-        }
-        LinkState& state = m_linkStates[m_hops[h].link];
-        if (!state.inSet)
-        {
-            state.inSet = true;
-            state.set = Share{state.capacity - state.load};
-            m_links.push_back(m_hops[h].link);
-        }
-        state.set.room += flow.rate * m_hops[h].share;
-        state.set.weight += m_hops[h].share;
-        state.set.most += flow.limit * m_hops[h].share;
-        ++state.set.count;
+        m_fillings[link].stale = true;
+        m_stale.push_back(link);
     }
 }
 
-/// Takes a connection into the set that started, or lost a limit. Connections that are faster than
-/// an equal share of its narrowest link will most likely be violators, so they join at once.
-void MaxMin::IncludeSeed(int connection)
-{
-    Include(connection);
-    const Flow& flow = m_flows[connection];
-    const LinkState* narrowest = nullptr;
-    double least = flow.limit;
-    for (int h = flow.firstHop; h < flow.firstHop + flow.hops; ++h)
-    {
-        const LinkState& state = m_linkStates[m_hops[h].link];
-        if (m_hops[h].place != kNone)
-        {
-            const double equal = state.capacity / static_cast<double>(state.running.size());
-            if (equal < least)
-            {
-                least = equal;
-                narrowest = &state;
-            }
-        }
-    }
-    if (narrowest)
-    {
-        for (const Member& member : narrowest->running)
-        {
-            if (m_flows[member.connection].rate > least)
-            {
-                Include(member.connection);
-            }
-        }
-    }
-}
-
-/// Takes connections of a link into the set whose capacity was freed or changed: those that it
-/// limits, or all where it is too full.
-void MaxMin::IncludeDirty(int link)
+/// Touches a link that was freed, or whose capacity changed, which is the limit of its connection
+/// where it has one alone.
+void MaxMin::OpenDirty(int link)
 {
     LinkState& state = m_linkStates[link];
-    const bool tooFull = state.load > state.capacity * (1 + kTolerance);
-    for (const Member& member : state.running)
+    if (!state.running.empty())
     {
-        if (tooFull || m_flows[member.connection].bottleneck == link)
-        {
-            Include(member.connection);
-        }
+        Touch(link);
     }
-    if (state.moved && state.joined == 1 && m_flows[state.joinedSum].running)
+    if (state.moved && state.joined == 1)
     {
-        FindLimit(static_cast<int>(state.joinedSum));
-        Include(static_cast<int>(state.joinedSum));
+        const auto only = static_cast<int>(state.joinedSum);
+        if (m_flows[only].running && m_rated[only].progress == Progress::kKept)
+        {
+            FindLimit(only);
+            Open(only);
+        }
     }
     state.dirty = false;
     state.moved = false;
 }
 
-/// Sets what the connections outside the set leave of its links, and finds the links that can limit
-/// it.
-void MaxMin::OpenLinks()
+/// Opens a connection that has kept its rate.
+void MaxMin::Open(int connection)
 {
-    m_binding.clear();
-    for (int link : m_links)
+    Flow& flow = m_flows[connection];
+    const double rate = m_rated[connection].rate;
+    flow.before = rate;
+    for (int h = flow.firstHop; h < flow.firstHop + flow.hops; ++h)
     {
-        LinkState& state = m_linkStates[link];
-        state.open = state.set;
-        state.binding = state.set.most > state.set.room;
-        if (state.binding)
+        const Hop& hop = m_hops[h];
+        if (hop.place == kNone)
         {
-            state.open.room = std::max(0.0, state.open.room);
-            m_binding.push_back(link);
+            continue;
+        }
+        Filling& filling = Touch(hop.link);
+        if (!InPool(filling, rate, m_rated[connection].bottleneck == h))
+        {
+            filling.room += rate * hop.share;
+            filling.weight += hop.share;
+            ++filling.pool;
+            MarkStale(hop.link);
         }
     }
-    m_heap.clear();
-    if (m_binding.size() > kFew)
+    m_rated[connection].progress = Progress::kOpen;
+    SetBottleneck(connection, kNone);
+    m_set.push_back(connection);
+    m_unsorted.push_back(connection);
+    m_lowestLimit = std::min(m_lowestLimit, flow.limit);
+    m_highestLimit = std::max(m_highestLimit, flow.limit);
+}
+
+/// Opens the connections that have kept the link as their bottleneck.
+void MaxMin::OpenLimitedBy(int link)
+{
+    for (const Member& member : m_linkStates[link].running)
     {
-        for (int link : m_binding)
+        if (m_rated[member.connection].bottleneck == member.hop &&
+            m_rated[member.connection].progress == Progress::kKept)
         {
-            m_heap.emplace_back(m_linkStates[link].open.room / m_linkStates[link].open.weight,
-                                link);
+            Open(member.connection);
         }
-        std::make_heap(m_heap.begin(), m_heap.end(), std::greater<>());
     }
 }
 
-/// Returns the lowest fair share of the links with connections that are not frozen, and sets `link`
-/// to its link. Returns infinity where there is none.
-double MaxMin::LowestShare(int& link)
+/// Freezes an open connection. `bottleneck` is a hop, or kNone. Fair shares do not fall, so the
+/// entries of its links in the heap are good.
+void MaxMin::Freeze(int connection, double rate, int bottleneck)
 {
-    return m_binding.size() > kFew ? LowestOfHeap(link) : LowestOfFew(link);
-}
-
-double MaxMin::LowestOfFew(int& link) const
-{
-    double lowest = std::numeric_limits<double>::infinity();
-    for (int candidate : m_binding)
+    const Flow& flow = m_flows[connection];
+    m_rated[connection].progress = Progress::kFrozen;
+    m_rated[connection].rate = rate;
+    SetBottleneck(connection, bottleneck);
+    for (int h = flow.firstHop; h < flow.firstHop + flow.hops; ++h)
     {
-        const LinkState& state = m_linkStates[candidate];
-        if (state.open.count > 0 && state.open.room < lowest * state.open.weight)
+        const Hop& hop = m_hops[h];
+        if (hop.place != kNone)
         {
-            lowest = std::max(0.0, state.open.room) / state.open.weight;
-            link = candidate;
+            Filling& filling = m_fillings[hop.link];
+            filling.room -= rate * hop.share;
+            filling.weight -= hop.share;
+            --filling.pool;
         }
     }
-    return lowest;
 }
 
-/// Fair shares only grow while connections are frozen, so those in the heap are lower bounds.
-double MaxMin::LowestOfHeap(int& link)
+/// Freezes a connection at a rate below the one that it has kept.
+void MaxMin::BringDown(int connection, double rate, int bottleneck)
 {
-    while (!m_heap.empty())
+    Flow& flow = m_flows[connection];
+    flow.before = m_rated[connection].rate;
+    for (int h = flow.firstHop; h < flow.firstHop + flow.hops; ++h)
     {
-        const auto [bound, candidate] = m_heap.front();
-        const LinkState& state = m_linkStates[candidate];
-        const double share =
-            state.open.count > 0 ? std::max(0.0, state.open.room) / state.open.weight : 0;
-        if (state.open.count > 0 && share <= bound * (1 + kTolerance))
+        const Hop& hop = m_hops[h];
+        if (hop.place == kNone)
         {
-            link = candidate;
-            return share;
+            continue;
         }
-        std::pop_heap(m_heap.begin(), m_heap.end(), std::greater<>());
-        m_heap.pop_back();
-        if (state.open.count > 0)
+        Filling& filling = Touch(hop.link);
+        if (InPool(filling, flow.before, m_rated[connection].bottleneck == h))
         {
-            m_heap.emplace_back(share, candidate);
+            filling.room -= rate * hop.share;
+            filling.weight -= hop.share;
+            --filling.pool;
+        }
+        else
+        {
+            filling.room += (flow.before - rate) * hop.share;
+        }
+    }
+    m_rated[connection].progress = Progress::kFrozen;
+    m_rated[connection].rate = rate;
+    SetBottleneck(connection, bottleneck);
+    m_set.push_back(connection);
+}
+
+/// Freezes the open connections of a link that is full at a level, and those that kept more.
+void MaxMin::Saturate(int link, double level)
+{
+    LinkState& state = m_linkStates[link];
+    double load = 0;
+    for (const Member& member : state.running)
+    {
+        const Progress progress = m_rated[member.connection].progress;
+        if (progress == Progress::kOpen)
+        {
+            Freeze(member.connection, level, member.hop);
+        }
+        else if (progress == Progress::kKept && Above(m_rated[member.connection].rate, level))
+        {
+            BringDown(member.connection, level, member.hop);
+        }
+        load += m_rated[member.connection].rate * member.share;
+    }
+    state.level = level;
+    Filling& filling = m_fillings[link];
+    filling.room = state.capacity - load;
+    filling.weight = 0;
+    filling.pool = 0;
+    filling.cut = kInfinity;
+    filling.full = true;
+}
+
+/// Returns true where connections have kept the link as their bottleneck.
+bool MaxMin::HasKept(int link) const
+{
+    return m_linkStates[link].bottlenecked > 0 && !m_fillings[link].full;
+}
+
+/// Returns true where a connection that kept its rate is in the pool of a link. `limits` says that
+/// the link is its bottleneck.
+bool MaxMin::InPool(const Filling& filling, double rate, bool limits) const
+{
+    return rate > filling.cut || (limits && !filling.full);
+}
+
+/// Returns a lower bound of the level at which the link is full; infinity: it is never.
+double MaxMin::FairShare(int link) const
+{
+    const Filling& filling = m_fillings[link];
+    if (filling.pool > 0)
+    {
+        return std::max(0.0, filling.room) / filling.weight;
+    }
+    return filling.room < -kTolerance * m_linkStates[link].capacity ? 0 : kInfinity;
+}
+
+/// Returns the rate of the connections that have kept the link as their bottleneck; infinity: there
+/// are none.
+double MaxMin::KeptLevel(int link) const
+{
+    return HasKept(link) ? m_linkStates[link].level : kInfinity;
+}
+
+/// Finds the cut above which kept rates are above the level at which the link is full, and returns
+/// that level. The link's room is free of rounding errors after that.
+double MaxMin::FindShare(int link)
+{
+    const LinkState& state = m_linkStates[link];
+    Filling& filling = m_fillings[link];
+    filling.cut = kInfinity;
+    while (true)
+    {
+        double load = 0;
+        double weight = 0;
+        int pool = 0;
+        double highestBelow = 0;
+        double lowestAbove = kInfinity;
+        for (const Member& member : state.running)
+        {
+            const double rate = m_rated[member.connection].rate;
+            const Progress progress = m_rated[member.connection].progress;
+            bool pooled = progress == Progress::kOpen;
+            if (progress == Progress::kKept)
+            {
+                const bool limits = m_rated[member.connection].bottleneck == member.hop;
+                pooled = InPool(filling, rate, limits);
+                if (!pooled)
+                {
+                    highestBelow = std::max(highestBelow, rate);
+                }
+                else if (!limits)
+                {
+                    lowestAbove = std::min(lowestAbove, rate);
+                }
+            }
+            load += pooled ? 0 : rate * member.share;
+            weight += pooled ? member.share : 0;
+            pool += pooled ? 1 : 0;
+        }
+        filling.room = state.capacity - load;
+        filling.weight = weight;
+        filling.pool = pool;
+        const double level = FairShare(link);
+        if (!Above(highestBelow, level) && !Above(level, lowestAbove))
+        {
+            return level;
+        }
+        filling.cut = level;
+    }
+}
+
+/// Gives links whose level may have fallen an entry in the heap. A fair share above all limits
+/// limits nothing.
+void MaxMin::EnqueueStale()
+{
+    for (int link : m_stale)
+    {
+        Filling& filling = m_fillings[link];
+        filling.stale = false;
+        const double level = std::min(FairShare(link), KeptLevel(link));
+        const bool matters = level <= m_highestLimit || HasKept(link) || filling.cut < kInfinity;
+        if (level < filling.key && matters)
+        {
+            filling.key = level;
+            m_heap.emplace_back(level, link);
             std::push_heap(m_heap.begin(), m_heap.end(), std::greater<>());
         }
     }
-    return std::numeric_limits<double>::infinity();
+    m_stale.clear();
 }
 
-/// Fills the set progressively. The lowest of all limits and fair shares freezes its connections,
-/// until all are frozen.
+/// Freezes the open connections whose limits are not above the level.
+void MaxMin::FreezeAtLimits(double level)
+{
+    if (m_lowestLimit <= level)
+    {
+        m_lowestLimit = kInfinity;
+        for (int connection : m_unsorted)
+        {
+            if (m_rated[connection].progress == Progress::kOpen)
+            {
+                m_limits.emplace_back(m_flows[connection].limit, connection);
+            }
+        }
+        m_unsorted.clear();
+        std::make_heap(m_limits.begin(), m_limits.end(), std::greater<>());
+    }
+    while (!m_limits.empty() && m_limits.front().first <= level)
+    {
+        const auto [limit, connection] = m_limits.front();
+        std::pop_heap(m_limits.begin(), m_limits.end(), std::greater<>());
+        m_limits.pop_back();
+        if (m_rated[connection].progress == Progress::kOpen)
+        {
+            Freeze(connection, limit, kNone);
+        }
+    }
+}
+
+/// Does what happens at a link at a level, which is a lower bound. Returns the next level at which
+/// something may happen there; infinity: nothing, unless its pool changes.
+double MaxMin::Reach(int link, double level)
+{
+    const double kept = KeptLevel(link);
+    double share = FairShare(link);
+    if (!Above(share, level))
+    {
+        share = FindShare(link);
+    }
+    const double next = std::min(share, kept);
+    if (Above(next, level))
+    {
+        return next;
+    }
+    if (Above(share, kept))
+    {
+        OpenLimitedBy(link);
+        return share;
+    }
+    Saturate(link, share);
+    return kInfinity;
+}
+
+/// Gives the first entry of the heap another level; infinity: takes it out.
+void MaxMin::ReplaceFirst(double level)
+{
+    std::pair<double, int> entry(level, m_heap.front().second);
+    m_fillings[entry.second].key = level;
+    if (level == kInfinity)
+    {
+        entry = m_heap.back();
+        m_heap.pop_back();
+    }
+    size_t hole = 0;
+    for (size_t child = 1; child < m_heap.size(); child = 2 * hole + 1)
+    {
+        child += child + 1 < m_heap.size() && m_heap[child + 1] < m_heap[child] ? 1 : 0;
+        if (entry <= m_heap[child])
+        {
+            break;
+        }
+        m_heap[hole] = m_heap[child];
+        hole = child;
+    }
+    if (!m_heap.empty())
+    {
+        m_heap[hole] = entry;
+    }
+}
+
+/// Raises the level until nothing is left to happen.
 void MaxMin::Fill()
 {
-    OpenLinks();
-    for (int connection : m_set)
+    EnqueueStale();
+    while (true)
     {
-        m_flows[connection].frozen = false;
+        const double level = m_heap.empty() ? kInfinity : m_heap.front().first;
+        FreezeAtLimits(level);
+        if (m_heap.empty())
+        {
+            return;
+        }
+        const int link = m_heap.front().second;
+        if (m_fillings[link].key != level)
+        {
+            std::pop_heap(m_heap.begin(), m_heap.end(), std::greater<>());
+            m_heap.pop_back();
+            continue;
+        }
+        ReplaceFirst(Reach(link, level));
+        EnqueueStale();
     }
+}
+
+/// Sorts the connections that changed by limit, and those of one limit by number.
+void MaxMin::SortChanged()
+{
     const auto byLimit = [this](int a, int b)
     {
         const double limitA = m_flows[a].limit;
         const double limitB = m_flows[b].limit;
         return limitA != limitB ? limitA < limitB : a < b;
     };
-    if (m_set.size() > 1)
+    const auto other = [this](int connection)
+    { return m_flows[connection].limit != m_flows[m_changed[0]].limit; };
+    // Many of one limit are sorted by their bits.
+    if (m_changed.size() * 64 < m_flows.size() ||
+        std::any_of(m_changed.begin(), m_changed.end(), other))
     {
-        std::sort(m_set.begin(), m_set.end(), byLimit);
+        std::sort(m_changed.begin(), m_changed.end(), byLimit);
+        return;
     }
-    for (int connection : m_set)
+    m_marks.resize(m_flows.size() / 64 + 1);
+    for (int connection : m_changed)
     {
-        while (!m_flows[connection].frozen)
-        {
-            int link = kNone;
-            const double share = LowestShare(link);
-            if (m_flows[connection].limit <= share)
-            {
-                Freeze(connection, m_flows[connection].limit, kNone);
-            }
-            else
-            {
-                FreezeAll(link, share);
-            }
-        }
+        m_marks[connection / 64] |= uint64_t{1} << connection % 64;
     }
-}
-
-void MaxMin::FreezeAll(int link, double rate)
-{
-    for (const Member& member : m_linkStates[link].running)
+    m_changed.clear();
+    for (size_t word = 0; word < m_marks.size(); ++word)
     {
-        const Flow& flow = m_flows[member.connection];
-        if (flow.inSet && !flow.frozen)
+        for (uint64_t& marks = m_marks[word]; marks != 0; marks &= marks - 1)
         {
-            Freeze(member.connection, rate, link);
-        }
-    }
-}
-
-void MaxMin::Freeze(int connection, double rate, int bottleneck)
-{
-    Flow& flow = m_flows[connection];
-    flow.frozen = true;
-    flow.rate = rate;
-    SetBottleneck(flow, bottleneck);
-    for (int h = flow.firstHop; h < flow.firstHop + flow.hops; ++h)
-    {
-        if (m_hops[h].place != kNone)
-        {
-            LinkState& state = m_linkStates[m_hops[h].link];
-            state.open.room -= rate * m_hops[h].share;
-            state.open.weight -= m_hops[h].share;
-            --state.open.count;
-        }
-    }
-}
-
-/// Takes connections into the set that break the condition on one of its links. Returns true where
-/// there are any.
-bool MaxMin::IncludeViolators()
-{
-    const size_t before = m_set.size();
-    const size_t links = m_links.size(); // connections that join add more
-    for (size_t i = 0; i < links; ++i)
-    {
-        LinkState& state = m_linkStates[m_links[i]];
-        if (state.binding || state.bottlenecked > 0)
-        {
-            IncludeViolatorsOn(m_links[i]);
-        }
-        else
-        {
-            state.load = state.capacity - state.open.room;
-        }
-    }
-    return m_set.size() > before;
-}
-
-void MaxMin::IncludeViolatorsOn(int link)
-{
-    LinkState& state = m_linkStates[link];
-    // Rate of the set's connections that this link limits.
-    double level = std::numeric_limits<double>::infinity();
-    double top = 0;
-    state.load = 0;
-    for (const Member& member : state.running)
-    {
-        const Flow& flow = m_flows[member.connection];
-        state.load += flow.rate * member.share;
-        top = std::max(top, flow.rate);
-        if (flow.bottleneck == link && flow.inSet)
-        {
-            level = flow.rate;
-        }
-    }
-    const bool room = state.load < state.capacity * (1 - kTolerance);
-    for (const Member& member : state.running)
-    {
-        const Flow& flow = m_flows[member.connection];
-        const bool tooFast = flow.rate > level * (1 + kTolerance);
-        const bool mayRise =
-            flow.bottleneck == link && (room || top > flow.rate * (1 + kTolerance));
-        if (!flow.inSet && (tooFast || mayRise))
-        {
-            Include(member.connection);
+            m_changed.push_back(static_cast<int>(word) * 64 + __builtin_ctzll(marks));
         }
     }
 }

@@ -16,25 +16,36 @@
 // connection meets this condition, and knows its bottleneck or that it runs at its limit. The load
 // of each shared link is the sum of s_cl x_c on it.
 //
-// A change (Start, Stop, SetCapacity, SetLimit) is solved for a set of connections, with the rates
-// of all others fixed. The set begins with the connections that the change reaches: the one that
-// started, or those whose bottleneck has room now. Progressive filling raises the rates of the set
-// together. The link with the lowest fair share, room / weight, freezes the rates of its
-// connections at that share; a connection whose limit is lower freezes at its limit. Connections
-// outside that now break the condition on a link of the set join it, and the set is filled again,
-// until none joins. The set only grows, so this ends.
+// A change (Start, Stop, SetCapacity, SetLimit) is solved by one progressive filling that visits
+// only what the change reaches. The filling has a level, which rises from 0: a connection is frozen
+// once the level is at its rate. Connections keep the rates of the solution before, and so count as
+// frozen at those, until they are opened: those that started, and later those that the filling
+// finds to be wrong. Links of open connections are touched, as are those that a change freed. In
+// the order of levels, of all touched links, one of three things happens.
+//
+//   - At the level at which the link is full, with its connections at their rates or at that level
+//     where it is lower, its open connections freeze, and those that kept more are brought down.
+//   - At the rate of the connections that kept this link as their bottleneck, the link is not full:
+//     they are opened.
+//   - An open connection is at its own limit, and freezes there.
+//
+// What lies below the level is final: a connection that is opened or brought down has kept a rate
+// that is no lower than the level, so the links that it touches have their events at or above it.
+// Untouched links have the loads, and connections that are never opened the rates, that a filling
+// from the start would give them.
 //
 // The cost of a change. Where a connection starts and every shared link on its path has room, or
-// stops and is on no bottleneck, no other rate changes and nothing is solved. Otherwise one filling
-// of a set that crosses h hops and links with m running connections costs O(h log h + m):
-// connections are sorted by limit, links come from a heap, and the condition is checked on all m.
-// Connections and links that the set does not reach cost nothing.
+// stops and is on no bottleneck, no other rate changes and nothing is solved. Otherwise a filling
+// that opens connections with h hops, on links with m running connections that it freezes or opens,
+// costs O(h + m + e log l) for e events on l touched links. Connections and links that it does not
+// reach cost nothing.
 //
 // Example: a crosses link A (capacity 10), b crosses A and B (capacity 4), c crosses B, each with
 // its whole rate and no limit that matters. B is the bottleneck of b and c, as its fair share of 2
-// is the lowest; a has the 8 that are left of A. When c stops, B has room, and b is solved with a
-// fixed at 8: A leaves it 2. Now a is faster than b on the full link A, which breaks a's condition,
-// so a joins. Solved together, b has 4, all of B, and a has 6, the rest of A.
+// is the lowest; a has the 8 that are left of A. When c stops, B is touched. At level 2 it is not
+// full, so b is opened, which touches A: it would be full at 5, with a at no more than that. B is
+// full at 4, and freezes b there. A has 6 left and is full at that level, which is below the 8 that
+// a has kept, so a is brought down to it.
 #pragma once
 
 #include <cstddef>
@@ -96,25 +107,34 @@ class MaxMin
         double share = 1;
     };
 
-    // Solving reads and writes the structs below only, which keeps its data close together in
-    // memory.
+    /// What solving finds of a connection. `kKept` is the state between solutions.
+    enum class Progress : uint8_t
+    {
+        kKept, ///< it has the rate of the solution before
+        kOpen,
+        kFrozen
+    };
+
+    /// What solving reads of connections at random places.
+    struct Rated
+    {
+        double rate = 0;
+        int bottleneck = kNone; ///< hop; kNone: the connection runs at its limit
+        Progress progress = Progress::kKept;
+    };
 
     struct Flow
     {
-        double limit = 0; ///< the connection's own limit, and that of private links
-        double rate = 0;
+        double limit = 0;  ///< the connection's own limit, and that of private links
         double before = 0; ///< the rate before it was solved
         double peak = 0;
         int firstHop = 0;
         int hops = 0;
-        int bottleneck = kNone;
         int contended = 0; ///< hops in the lists of their links
+        bool running = false;
         /// Value of m_version at which all links were private; while it is m_version, `limit` is
         /// valid.
         uint64_t aloneAsOf = 0;
-        bool running = false;
-        bool inSet = false;  ///< true while it is being solved
-        bool frozen = false; ///< while solving: true once its rate is fixed
     };
 
     struct Member
@@ -124,64 +144,88 @@ class MaxMin
         double share = 1;
     };
 
-    /// A Share is the part of a link that the connections being solved have.
-    struct Share
-    {
-        double room = 0;   ///< capacity that the others leave
-        double weight = 0; ///< sum of their shares of the link
-        double most = 0;   ///< their load if each ran at its limit
-        int count = 0;
-    };
-
     struct LinkState
     {
         double capacity = 0;
         double load = 0;
-        std::vector<Member> running; ///< running connections; empty for a private link
-        Share set;                   ///< while solving: the part of the whole set
-        Share open;                  ///< while solving: the part of connections not frozen
-        int bottlenecked = 0;        ///< number of running connections that it limits
-        int joined = 0;              ///< number of connections on the link
-        bool inSet = false;          ///< true while a connection being solved crosses it
-        bool binding = false;        ///< while solving: true where it could limit one
-        bool dirty = false;          ///< true while it is in m_dirty
-        bool moved = false;          ///< true where its capacity changed since the last Solve
+        double level = 0;              ///< rate of the connections that it limits
+        std::vector<Member> running;   ///< running connections; empty for a private link
+        int bottlenecked = 0;          ///< number of running connections that it limits
+        double bottleneckedShares = 0; ///< sum of their shares
+        int joined = 0;                ///< number of connections on the link
+        bool dirty = false;            ///< true while it is in m_dirty
+        bool moved = false;            ///< true where its capacity changed since the last Solve
         double peak = 0;
         /// Sum of the numbers of its connections. Where one is left, this is its number.
         int64_t joinedSum = 0;
     };
 
+    /// A Filling is a link while it is solved. Between solutions it is as when made.
+    ///
+    /// Its pool has the connections that share what the others leave of the link: those that are
+    /// open, those that kept the link as their bottleneck, until it is full, and those that kept a
+    /// rate above `cut`. The fair share of the pool is a lower bound of the level at which the link
+    /// is full, whatever the cut is.
+    struct Filling
+    {
+        double room = 0;   ///< capacity that connections leave which are not in the pool
+        double weight = 0; ///< sum of the shares of the pool
+        double cut;
+        double key;   ///< level of its entry in m_heap; infinity: it has none
+        int pool = 0; ///< number of connections
+        bool touched = false;
+        bool stale = false; ///< true while it is in m_stale
+        bool full = false;  ///< true once it froze connections
+
+        Filling();
+    };
+
     void Enter(int connection, int hop);
     void Exit(int hop);
     void MarkDirty(int link);
-    void SetBottleneck(Flow& flow, int link);
+    void SetBottleneck(int connection, int hop);
     void FindLimit(int connection);
-    void Include(int connection);
-    void IncludeSeed(int connection);
-    void IncludeDirty(int link);
-    void OpenLinks();
-    double LowestShare(int& link);
-    double LowestOfFew(int& link) const;
-    double LowestOfHeap(int& link);
-    void FreezeAll(int link, double rate);
-    void Fill();
+    Filling& Touch(int link);
+    void MarkStale(int link);
+    void OpenDirty(int link);
+    void Open(int connection);
+    void OpenLimitedBy(int link);
     void Freeze(int connection, double rate, int bottleneck);
-    bool IncludeViolators();
-    void IncludeViolatorsOn(int link);
+    void BringDown(int connection, double rate, int bottleneck);
+    void Saturate(int link, double level);
+    bool HasKept(int link) const;
+    bool InPool(const Filling& filling, double rate, bool limits) const;
+    double FairShare(int link) const;
+    double KeptLevel(int link) const;
+    double FindShare(int link);
+    void EnqueueStale();
+    void ReplaceFirst(double level);
+    void FreezeAtLimits(double level);
+    double Reach(int link, double level);
+    void Fill();
+    void SortChanged();
 
     std::vector<LinkState> m_linkStates;
+    std::vector<Filling> m_fillings; ///< by link
     std::vector<Flow> m_flows;
     std::vector<Hop> m_hops;
+    std::vector<Rated> m_rated; ///< by connection
     /// Counts the changes of limits and of which links are private.
     uint64_t m_version = 1;
-    std::vector<double> m_ownLimits;            ///< limits by connection
-    std::vector<int> m_dirty;                   ///< dirty links
-    std::vector<int> m_seeds;                   ///< connections to solve whatever their links say
-    std::vector<int> m_set;                     ///< connections being solved
-    std::vector<int> m_links;                   ///< contended links that they cross
-    std::vector<int> m_binding;                 ///< those that could limit them
-    std::vector<int> m_changed;                 ///< Solve's result
-    std::vector<std::pair<double, int>> m_heap; ///< fair share, link; the lowest first
+    std::vector<double> m_ownLimits; ///< limits by connection
+    std::vector<int> m_dirty;        ///< dirty links
+    std::vector<int> m_seeds;        ///< connections to solve whatever their links say
+    std::vector<int> m_set;          ///< connections that were opened or brought down
+    std::vector<int> m_links;        ///< touched links
+    std::vector<int> m_stale;        ///< links whose level may be lower than that of their entry
+    std::vector<int> m_changed;      ///< Solve's result
+    std::vector<uint64_t> m_marks;   ///< a bit for each connection, to sort them
+    std::vector<std::pair<double, int>> m_heap; ///< lower bound of a level, link; lowest first
+    /// Open connections by limit, lowest first, but for those of m_unsorted.
+    std::vector<std::pair<double, int>> m_limits;
+    std::vector<int> m_unsorted; ///< connections that were opened
+    double m_lowestLimit = 0;    ///< of m_unsorted
+    double m_highestLimit = 0;   ///< of all that were opened
 };
 
 } // namespace legacy::fabric
