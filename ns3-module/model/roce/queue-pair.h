@@ -36,6 +36,7 @@ struct Course
     Picoseconds slowestFrame{0}; //!< time of a full frame on the slowest link of data
     Picoseconds smoothDelay{0};  //!< most time from a frame's begin to its arrival without a queue
     double windowLimit{std::numeric_limits<double>::infinity()}; //!< wire bytes, by the settings
+    bool speedsUp{false}; //!< a link of data is faster than one before it
 
     bool operator<(const Course& other) const
     {
@@ -47,7 +48,8 @@ struct Course
                             one.path.switches,
                             one.slowestFrame,
                             one.smoothDelay,
-                            one.windowLimit);
+                            one.windowLimit,
+                            one.speedsUp);
         };
         return all(*this) < all(other);
     }
@@ -172,8 +174,9 @@ struct QueuePair
     bool waiting{false};   //!< its entry among those that wait is valid
 
     // Receiver.
-    bool nakSent{false};   //!< for `expected`
-    int smooth{0};         //!< frames in a row that met no queue, as far as they are counted
+    bool nakSent{false}; //!< for `expected`
+    /// Frames in a row that met no queue, as far as they are counted; -1: the last one met one.
+    int smooth{0};
     uint64_t expected{0};  //!< frame to arrive next
     uint64_t delivered{0}; //!< messages that have arrived whole
     Picoseconds nakAt{0};

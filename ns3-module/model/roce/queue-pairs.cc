@@ -108,8 +108,9 @@ Course QueuePairs::CourseOf(const std::vector<DirectedLink>& forth,
     path.roundTrip = m_settings->roundTripOfFabric ? m_roundTrip : RoundTrip(forth, back);
     for (const DirectedLink link : forth)
     {
-        course.slowestFrame =
-            std::max(course.slowestFrame, m_network->SerialisationOf(link, path.frameBytes));
+        const Picoseconds time = m_network->SerialisationOf(link, path.frameBytes);
+        course.speedsUp = course.speedsUp || time < course.slowestFrame;
+        course.slowestFrame = std::max(course.slowestFrame, time);
     }
     constexpr int kTrainsOfSmooth = 2;
     course.smoothDelay =

@@ -42,7 +42,8 @@ void RoceReceiver::OnData(uint32_t frame)
     QueuePair& pair = m_pairs[number];
     const fabric::RoceTraits& traits = m_control->Traits();
     const bool smooth = data.at - data.sent <= pair.course->smoothDelay;
-    pair.smooth = smooth ? std::min(pair.smooth + data.frames, m_settings->framesPerAck) : 0;
+    pair.smooth =
+        smooth ? std::min(std::max(pair.smooth, 0) + data.frames, m_settings->framesPerAck) : -1;
     for (int i = 0; traits.notifications && i < data.frames; ++i)
     {
         if (pair.notifier.OnFrame(data.at, i < data.marks, traits))

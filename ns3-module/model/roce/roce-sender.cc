@@ -259,20 +259,33 @@ void RoceSender::CountWait(QueuePair& pair, QueuePair::Message& message, Picosec
     }
 }
 
-bool RoceSender::MakesTrains(const QueuePair& pair) const
+int RoceSender::LongestTrain(const QueuePair& pair, const QueuePair::Message& message) const
 {
-    if (m_settings->train == 1 || IsReady(pair.way.First()))
+    if (IsReady(pair.way.First()))
     {
-        return false;
+        return 1;
     }
-    // What frames meet sets rates then, so that queues must have those of single frames.
-    return !m_control->Traits().notifications ||
-           (pair.Rate() >= pair.course->path.lineRate && pair.smooth >= m_settings->framesPerAck);
+    const bool smooth = pair.smooth >= m_settings->framesPerAck;
+    if (m_control->Traits().notifications && (!smooth || pair.Rate() < pair.course->path.lineRate))
+    {
+        return 1; // what single frames meet sets rates
+    }
+    if (smooth && !pair.course->speedsUp)
+    {
+        return m_settings->train;
+    }
+    // In a queue others wait for a train, by 1 in 20 of their messages at most, and before a faster
+    // link it waits for itself, by 1 in 100 of its own.
+    const bool queued = pair.smooth < 0;
+    const uint64_t parts = pair.course->speedsUp && !queued ? 100 : 20;
+    const uint64_t part = (message.end - message.first) / parts;
+    return static_cast<int>(std::clamp<uint64_t>(part, 1, m_settings->train));
 }
 
 void RoceSender::Grow(Frame& frame, const QueuePair& pair, const QueuePair::Message& message) const
 {
-    const int most = std::min(m_settings->train, m_settings->framesPerAck - pair.sinceRequest);
+    const int most =
+        std::min(LongestTrain(pair, message), m_settings->framesPerAck - pair.sinceRequest);
     uint64_t next = frame.psn + 1;
     while (frame.frames < most && next < message.end &&
            static_cast<double>(pair.inFlight + frame.wire) < pair.Window())
@@ -302,7 +315,7 @@ uint32_t RoceSender::Send(uint32_t number, Picoseconds start)
     {
         m_network.Frames().AddRecords(taken);
     }
-    if (MakesTrains(pair))
+    if (m_settings->train > 1)
     {
         Grow(frame, pair, message);
     }

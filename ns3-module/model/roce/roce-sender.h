@@ -115,10 +115,11 @@ class RoceSender
     void CountWait(QueuePair& pair, QueuePair::Message& message, Picoseconds start);
     void Unwait(DirectedLink link);                    //!< lists those whose time has come
     uint32_t Send(uint32_t number, Picoseconds start); //!< makes its next frame, or train
-    /// Returns whether the next frame of a queue pair, which is not among those that may send, may
-    /// be a train: no other may send, and where marks set rates it is at the line's and its frames
-    /// have met no queue.
-    bool MakesTrains(const QueuePair& pair) const;
+    /// Returns the most frames of a train of a queue pair, which is not among those that may send:
+    /// 1 where others are. Where its latest frames have met queues, as far as it knows, or a link
+    /// is faster than one before, it is a small part of the message, and in queues 1 where marks
+    /// set rates.
+    int LongestTrain(const QueuePair& pair, const QueuePair::Message& message) const;
     /// Lets a new frame grow to a train.
     void Grow(Frame& frame, const QueuePair& pair, const QueuePair::Message& message) const;
     void GoBack(uint32_t number,
