@@ -147,8 +147,12 @@ fresh && forget libtorch-dev
 succeeds configure "-DCMAKE_PREFIX_PATH=/nowhere;$tree/own"
 not_called apt-get
 fresh && forget libns3-dev
-succeeds --profile=asan build
+succeeds --profile=tsan build
+succeeds --profile=asan configure -DLEGACY_ROCE_TESTS=OFF
 not_called apt-get
+succeeds --profile=asan build
+called 'apt-get .*libns3-dev'
+fresh && forget libns3-dev
 succeeds build
 called 'apt-get .*libns3-dev'
 fresh && forget chromium
