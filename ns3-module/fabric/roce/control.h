@@ -120,7 +120,7 @@ class RoceControl
     virtual const RoceTraits& Traits() const = 0;
     /// Returns the bytes of the state of a queue pair whose path has that number of switches.
     virtual size_t StateBytes(int switches) const = 0;
-    /// Makes the state of a new queue pair in `memory`. It needs no destruction.
+    /// Makes the state of a new queue pair at the begin of `memory`. It needs no destruction.
     virtual RoceState* Begin(void* memory, const RocePath& path, Picoseconds now) const = 0;
 
     /// Tell the control what happened. `now` never goes back for a queue pair.

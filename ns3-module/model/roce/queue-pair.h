@@ -133,6 +133,15 @@ struct QueuePair
         std::vector<Turn> turns; //!< by node; empty: all data takes the way of ECMP
     };
 
+    /// Gives the memory of a state back, which needs no destruction.
+    struct FreeState
+    {
+        void operator()(fabric::RoceState* state) const
+        {
+            ::operator delete(state);
+        }
+    };
+
     const Course* course{nullptr};
     Way way;
     int source{0};       //!< node
@@ -161,24 +170,22 @@ struct QueuePair
     Picoseconds timeoutEvent{fabric::kNoTimer};
     Picoseconds controlEvent{fabric::kNoTimer}; //!< time of the event for its control's timer
     fabric::RocePacer pacer;
-    double fairRate{0}; //!< bit/s that it has at least; 0: no such
-    fabric::RoceState* state{nullptr};
-    std::unique_ptr<std::byte[]> memory; //!< of `state`
-    uint32_t nextListed{kNone};          //!< behind it among those that may send
-    uint32_t waits{0};                   //!< number of its entry among those that wait
-    int sinceRequest{0};                 //!< frames since one that asked for an ACK
-    int timeouts{0};                     //!< in a row
-    int connection{-1};    //!< its number among max-min fair shares; -1: it never had one
-    bool fairShare{false}; //!< it takes part in them now
+    double fairRate{0};                                  //!< bit/s that it has at least; 0: no such
+    std::unique_ptr<fabric::RoceState, FreeState> state; //!< at the begin of its control's memory
+    uint32_t nextListed{kNone};                          //!< behind it among those that may send
+    uint32_t waits{0};     //!< number of its entry among those that wait
+    int sinceRequest{0};   //!< frames since one that asked for an ACK
+    int timeouts{0};       //!< in a row
+    bool fairShare{false}; //!< it takes part in max-min fair shares now
     bool listed{false};    //!< it is among those that may send
     bool waiting{false};   //!< its entry among those that wait is valid
 
     // Receiver.
-    bool nakSent{false}; //!< for `expected`
+    bool nakSent{false};   //!< for `expected`
+    uint32_t delivered{0}; //!< messages that have arrived whole, modulo 2^32
     /// Frames in a row that met no queue, as far as they are counted; -1: the last one met one.
     int smooth{0};
-    uint64_t expected{0};  //!< frame to arrive next
-    uint64_t delivered{0}; //!< messages that have arrived whole
+    uint64_t expected{0}; //!< frame to arrive next
     Picoseconds nakAt{0};
     fabric::RoceNotifier notifier;
 

@@ -81,10 +81,6 @@ std::unique_ptr<QueuePair> QueuePairs::Make(int source, int destination, uint32_
     {
         FindTurns(*pair);
     }
-    // An array of bytes is aligned for objects of any type that fit in it.
-    static_assert(fabric::kRoceStateAlignment <= __STDCPP_DEFAULT_NEW_ALIGNMENT__);
-    pair->memory =
-        std::make_unique<std::byte[]>(m_control->StateBytes(pair->course->path.switches));
     Renew(*pair);
     return pair;
 }
@@ -196,7 +192,11 @@ DirectedLink QueuePairs::NextLink(const Frame& frame, int node)
 void QueuePairs::Renew(QueuePair& pair)
 {
     const Picoseconds now = pair.Advance(RoceNow());
-    pair.state = m_control->Begin(pair.memory.get(), pair.course->path, now);
+    static_assert(fabric::kRoceStateAlignment <= __STDCPP_DEFAULT_NEW_ALIGNMENT__);
+    const fabric::RocePath& path = pair.course->path;
+    void* memory =
+        pair.state ? pair.state.release() : ::operator new(m_control->StateBytes(path.switches));
+    pair.state.reset(m_control->Begin(memory, path, now));
     pair.pacer = {};
     if (pair.Sprays())
     {

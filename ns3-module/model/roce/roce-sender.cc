@@ -91,7 +91,9 @@ void RoceSender::Begin(uint32_t number)
 void RoceSender::ShareOut(uint32_t number, bool takesPart)
 {
     QueuePair& pair = m_pairs[number];
-    if (pair.connection < 0)
+    m_connections.resize(std::max<std::size_t>(m_connections.size(), number + 1), -1);
+    int& own = m_connections[number];
+    if (own < 0)
     {
         std::vector<fabric::MaxMin::Use> uses;
         for (const auto& [link, share] :
@@ -99,22 +101,22 @@ void RoceSender::ShareOut(uint32_t number, bool takesPart)
         {
             uses.push_back({link, share});
         }
-        pair.connection = m_fair->Add(uses, pair.course->path.lineRate);
+        own = m_fair->Add(uses, pair.course->path.lineRate);
         m_sharing.push_back(number);
     }
     pair.fairShare = takesPart;
     if (takesPart)
     {
-        m_fair->Join(pair.connection);
-        m_fair->Start(pair.connection);
+        m_fair->Join(own);
+        m_fair->Start(own);
     }
     else
     {
-        m_fair->Stop(pair.connection);
-        m_fair->Leave(pair.connection);
+        m_fair->Stop(own);
+        m_fair->Leave(own);
     }
     std::vector<int> changed = m_fair->Solve();
-    changed.push_back(pair.connection);
+    changed.push_back(own);
     for (const int connection : changed)
     {
         QueuePair& other = m_pairs[m_sharing[connection]];

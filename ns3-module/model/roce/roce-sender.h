@@ -153,6 +153,7 @@ class RoceSender
     std::unique_ptr<fabric::MaxMin>
         m_fair;                      //!< of queue pairs with messages, where they have floors
     std::vector<uint32_t> m_sharing; //!< queue pairs by connection of m_fair
+    std::vector<int> m_connections;  //!< of m_fair by queue pair; -1: it never had one
 };
 
 } // namespace packet

@@ -126,6 +126,7 @@ TEST(RoceControls, AnyTextIsReadOrRefused) {
 void ExpectAnyEventsAreTaken(const std::string& text, double line) {
   const RocePath path{line, 10 * kUs, 4178, 3};
   QueuePairOf<RoceState> pair(text, path);
+  EXPECT_TRUE(pair.AtBeginOfMemory()) << text;
   std::array<IntRecord, 3> records;
   Picoseconds now = 0;
   const int64_t before = allocations;

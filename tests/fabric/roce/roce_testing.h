@@ -42,6 +42,7 @@ class QueuePairOf {
 
   const RoceControl& control() const { return *control_; }
   State& state() { return *state_; }
+  bool AtBeginOfMemory() const { return static_cast<const void*>(state_) == memory_.data(); }
 
   // Calls what is due up to `now`, as a NIC does.
   void Advance(Picoseconds now) {
