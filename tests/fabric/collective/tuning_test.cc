@@ -82,6 +82,21 @@ TEST(NcclModel, ChoosesAsNcclDidOnOneNode) {
   }
 }
 
+// nccl #1455: NVLS is faster than rings with 5 GPUs of a node and more, and not with 2 and 3. (With
+// 4 both are equal.)
+TEST(NcclModel, GivesLongMessagesOfFewGpusToRings) {
+  for (const int gpus : {2, 3, 5, 6, 7, 8}) {
+    CollectiveSpec spec = AnySpec(CollectiveAlgorithm::RingAllReduce, gpus, int64_t{2} << 30);
+    spec.group = gpus;
+    spec.channels = 24;
+    spec.parents.assign(gpus, gpus);
+    const NcclChoice choice = ChooseAsNccl(NcclAlgorithms(Payload::Sum, true), spec, kH100).value();
+    EXPECT_EQ(choice.algorithm,
+              gpus <= 3 ? CollectiveAlgorithm::RingAllReduce : CollectiveAlgorithm::NvlsAllReduce)
+        << gpus;
+  }
+}
+
 // With many nodes trees take short messages and rings the longest (nccl #1649: rings degrade at
 // scale); NVLS goes between.
 TEST(NcclModel, GivesLongMessagesOfManyNodesToRings) {
