@@ -252,6 +252,7 @@ TEST_F(CaptureTest, RefusesWhatIsNoRoce) {
     return text.find(part) != std::string::npos;
   };
   EXPECT_TRUE(contains(error("roce:header=36", {Prefix(), "", ""}), "roce:header="));
+  EXPECT_TRUE(contains(error("roce:train=8", {Prefix(), "", ""}), "single frames (train=1)"));
   EXPECT_TRUE(contains(error("roce", {"", Prefix(), ""}), "--fct"));
   EXPECT_TRUE(contains(error("roce", {"", "", Prefix()}), "--pcap"));
 }

@@ -134,8 +134,8 @@ class Withdrawn : public fabric::FlowGraph {
   fabric::TimeNs arrived = -1;
 };
 
-// Withdraws from an engine with that transport.
-void Withdraw(const std::string& transport, Withdrawn& graph) {
+// Withdraws from an engine with that transport. What has begun to leave is whole trains.
+void Withdraw(const std::string& transport, Withdrawn& graph, int train = 1) {
   Scenario scenario;
   scenario.workers = 2;
   scenario.rate_bps = 100 * kGbps;
@@ -150,7 +150,7 @@ void Withdraw(const std::string& transport, Withdrawn& graph) {
   EXPECT_EQ(engine->Counters().retransmitTimeouts, 0u);
   const int64_t carried = graph.carried + graph.unsent;
   // 100 us are 299.2 frames.
-  EXPECT_NEAR(static_cast<double>(carried) / 4096, 299.5, 1);
+  EXPECT_NEAR(static_cast<double>(carried) / 4096, 299 + train / 2.0, (train + 1) / 2.0);
   const double sent = Nanoseconds(
       scenario.transport.WireBytes(carried) + scenario.transport.WireBytes(1'000'000), 100 * kGbps);
   EXPECT_NEAR(static_cast<double>(graph.arrived), sent + 2000 + Nanoseconds(4194, 100 * kGbps),
@@ -163,6 +163,9 @@ TEST(RoceEdges, MessagesAreWithdrawn) {
     Withdraw("roce:cc=none,recovery=" + recovery, graph);
     EXPECT_EQ(graph.unsent, 0);
   }
+  Withdrawn graph;
+  Withdraw("roce:cc=none,train=8", graph, 8);
+  EXPECT_EQ(graph.carried % (8 * 4096), 0);
 }
 
 // Those of two queue pairs are under way together, and the third is behind the first.
