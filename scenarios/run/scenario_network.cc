@@ -86,7 +86,8 @@ TransferOptions TransfersOf(const Scenario& scenario, const Network& network) {
   options.servers = scenario.servers;
   options.parents = network.placement.parents;
   options.first_aggregator = network.placement.FirstAggregator();
-  options.path = fabric::TypicalPath(network.topology, network.placement);
+  options.path =
+      fabric::TypicalPath(network.topology, network.placement, network.request.transport);
   options.transport = network.request.transport;
   return options;
 }

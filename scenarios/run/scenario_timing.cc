@@ -50,9 +50,11 @@ ScenarioTiming::ScenarioTiming(const Scenario& scenario)
       diagnostics_(ParseDiagnostics(scenario, networks_.front())) {
   for (const ScenarioNetwork& network : networks_) {
     const Network& built = *network.network;
-    const fabric::UniformPath path = fabric::TypicalPath(built.topology, built.placement);
-    alpha_beta_.push_back({fabric::NeighbourLatency(built.topology, built.placement),
-                           static_cast<double>(path.rateBps) / 8});
+    const fabric::UniformPath path =
+        fabric::TypicalPath(built.topology, built.placement, built.request.transport);
+    alpha_beta_.push_back(
+        {fabric::NeighbourLatency(built.topology, built.placement, built.request.transport),
+         static_cast<double>(path.rateBps) / 8});
     transfers_.push_back(TransfersOf(scenario, built));
     simulators_.emplace_back(FactoryWithFiles(scenario, network), network.network->request,
                              scenario.memoise);

@@ -54,7 +54,8 @@ TEST_P(CollectiveOverTcp, TakesAboutItsClosedForm) {
           ? fabric::StepSimulator(fabric::MakeAnalyticEngine, request)
                 .Simulate(OneCollective(8, spec), 0)
                 .total
-          : fabric::ClosedFormTime(spec, fabric::TypicalPath(topology, placement),
+          : fabric::ClosedFormTime(spec,
+                                   fabric::TypicalPath(topology, placement, request.transport),
                                    request.transport));
   EXPECT_NEAR(timing.total / expected, 1.0, 0.05);
   EXPECT_EQ(timing.counters.retransmitTimeouts, 0u);
@@ -73,7 +74,8 @@ TEST(CollectiveOverTcp, HalvingDoublingTakesItsClosedFormForAnyNumberOfWorkers) 
     scenario.collective.bytes.assign(workers, 400'000);
     const Fabric fabric(scenario);
     const auto expected = static_cast<double>(fabric::ClosedFormTime(
-        scenario.collective, fabric::TypicalPath(fabric.topology, fabric.placement),
+        scenario.collective,
+        fabric::TypicalPath(fabric.topology, fabric.placement, scenario.transport),
         scenario.transport));
     EXPECT_NEAR(static_cast<double>(Simulate(scenario).total) / expected, 1, 0.05) << workers;
   }

@@ -1,6 +1,7 @@
 #include "alpha-beta.h"
 
 #include "fabric/base/error.h"
+#include "fabric/engine/flow-path.h"
 
 #include <algorithm>
 
@@ -206,7 +207,8 @@ CollectiveChoice FastestCollective(const std::vector<CollectiveAlgorithm>& candi
     return best;
 }
 
-UniformPath TypicalPath(const Topology& topology, const Placement& placement)
+UniformPath
+TypicalPath(const Topology& topology, const Placement& placement, const Transport& transport)
 {
     UniformPath path{0, INT64_MAX, 0};
     const int workers = placement.Workers();
@@ -220,7 +222,7 @@ UniformPath TypicalPath(const Topology& topology, const Placement& placement)
         for (DirectedLink link : route)
         {
             path.rateBps = std::min(path.rateBps, topology.MeanRate(link));
-            delays += topology.LinkOf(link).delay;
+            delays += LinkDelay(topology, transport, link);
             ++links;
         }
     }
@@ -228,7 +230,8 @@ UniformPath TypicalPath(const Topology& topology, const Placement& placement)
     return path;
 }
 
-double NeighbourLatency(const Topology& topology, const Placement& placement)
+double
+NeighbourLatency(const Topology& topology, const Placement& placement, const Transport& transport)
 {
     const int workers = placement.Workers();
     double delays = 0;
@@ -237,7 +240,7 @@ double NeighbourLatency(const Topology& topology, const Placement& placement)
         const int next = placement.hosts[(w + 1) % workers];
         for (DirectedLink link : topology.Route(placement.hosts[w], next, 0))
         {
-            delays += static_cast<double>(topology.LinkOf(link).delay) * 1e-9;
+            delays += static_cast<double>(LinkDelay(topology, transport, link)) * 1e-9;
         }
     }
     return delays / workers;

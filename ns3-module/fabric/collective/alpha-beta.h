@@ -38,11 +38,14 @@ CollectiveChoice FastestCollective(const std::vector<CollectiveAlgorithm>& candi
                                    const ChannelOptions& channels = {});
 
 /// Returns the uniform path that the closed forms assume for the fabric: the slowest link and the
-/// most hops between neighbouring workers, and the mean delay of their links.
-UniformPath TypicalPath(const Topology& topology, const Placement& placement);
+/// most hops between neighbouring workers, and the mean delay of their links,
+/// with those of switches.
+UniformPath
+TypicalPath(const Topology& topology, const Placement& placement, const Transport& transport);
 
 /// Returns the alpha of the textbook's rules: seconds of an empty message between neighbouring
 /// workers, averaged over all of them, because a ring's rounds pass every pair.
-double NeighbourLatency(const Topology& topology, const Placement& placement);
+double
+NeighbourLatency(const Topology& topology, const Placement& placement, const Transport& transport);
 
 } // namespace legacy::fabric

@@ -107,6 +107,11 @@ class AnalyticEngine : public EventEngine
     EndpointPair& ConnectionOf(int source, int destination, uint16_t lane = 0);
     bool Timed(const std::vector<DirectedLink>& route) const;
     int64_t Streamed(DirectedLink link, int64_t bytes) const;
+    TimeNs DelayOf(DirectedLink link) const
+    {
+        return LinkDelay(m_topology, m_transport, link);
+    }
+
     TimeNs Sent(const Flow& flow, DirectedLink link, TimeNs start, int64_t bytes) const;
     TimeNs PassFirstLinks(InFlight& inFlight);
     TimeNs PassTimedLinks(InFlight& inFlight, TimeNs head);
@@ -238,9 +243,7 @@ TimeNs AnalyticEngine::PassFirstLinks(InFlight& inFlight)
     }
     for (size_t i = 0; i + 1 < route.size(); ++i)
     {
-        head = Later(
-            head,
-            Later(SerialisationTime(first, rate(route[i])), m_topology.LinkOf(route[i]).delay));
+        head = Later(head, Later(SerialisationTime(first, rate(route[i])), DelayOf(route[i])));
     }
     inFlight.lastByte = Later(head, Later(SerialisationTime(first, rate(route.back())), rest));
     return head;
@@ -261,9 +264,9 @@ TimeNs AnalyticEngine::PassTimedLinks(InFlight& inFlight, TimeNs head)
         const TimeNs firstSent = Sent(inFlight.flow, route[i], head, first);
         const int64_t all = first + Streamed(route[i], wire - first);
         rest = std::max(rest, Sent(inFlight.flow, route[i], head, all) - firstSent);
-        head = Later(firstSent, m_topology.LinkOf(route[i]).delay);
+        head = Later(firstSent, DelayOf(route[i]));
     }
-    inFlight.lastByte = Later(head - m_topology.LinkOf(route.back()).delay, rest);
+    inFlight.lastByte = Later(head - DelayOf(route.back()), rest);
     return last;
 }
 
@@ -278,8 +281,7 @@ void AnalyticEngine::ServeLastLink(int graph, uint64_t slot)
     const int64_t first = std::min(wire, m_transport.FirstFrameBytes(switches));
     free = Sent(inFlight.flow, last, std::max(m_now, free), first + Streamed(last, wire - first));
     connection.lastArrival =
-        std::max(Later(std::max(free, inFlight.lastByte), m_topology.LinkOf(last).delay),
-                 connection.lastArrival);
+        std::max(Later(std::max(free, inFlight.lastByte), DelayOf(last)), connection.lastArrival);
     Push(connection.lastArrival, kDelivered, graph, slot);
 }
 

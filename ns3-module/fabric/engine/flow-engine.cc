@@ -3,7 +3,7 @@
 //
 // Each pair of nodes has one connection, which sends its flows one after the other, as TCP does
 // with messages. A flow of W wire bytes (headers included) runs at the connection's max-min fair
-// rate and arrives one latency after its last byte has left: the delay of every link, and a full
+// rate and arrives one latency after its last byte has left: the delay of every link, and its first
 // frame's serialisation on every link but the slowest (switches store and forward). On an idle path
 // that is T(W) of closed-form.h.
 //
@@ -808,8 +808,8 @@ void FlowEngine::Finish(int number)
     const Wire& wire = WireOf(flow.bytes, connection.path);
     const double byteTime =
         connection.path.timed ? ByteTimeNow(connection.path) : connection.path.byteTime;
-    const auto firstFrame =
-        static_cast<double>(std::min(wire.wire, m_transport.FrameBytes(connection.path.switches)));
+    const auto firstFrame = static_cast<double>(
+        std::min(wire.wire, m_transport.FirstFrameBytes(connection.path.switches)));
     const TimeNs latency = RoundedTime(connection.path.delay + firstFrame * byteTime);
     const bool more = flow.more;
     Depart(number, slot, Later(m_now, latency));

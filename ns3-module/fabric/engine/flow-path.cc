@@ -18,6 +18,12 @@ double FilledShare(const Topology& topology, const Transport& transport, Directe
     return topology.IsHost(topology.From(link)) ? 1 : transport.utilisation;
 }
 
+TimeNs LinkDelay(const Topology& topology, const Transport& transport, DirectedLink link)
+{
+    return Later(topology.LinkOf(link).delay,
+                 topology.IsHost(topology.To(link)) ? 0 : transport.switchDelay);
+}
+
 namespace
 {
 
@@ -66,7 +72,7 @@ FlowPath MakeFlowPath(const Topology& topology, const Transport& transport, int 
     for (const LinkShare& hop : path.data)
     {
         const Port& port = topology.PortOf(hop.link);
-        path.delay += hop.share * static_cast<double>(topology.LinkOf(hop.link).delay);
+        path.delay += hop.share * static_cast<double>(LinkDelay(topology, transport, hop.link));
         // A token bucket lets a frame pass at once, where it has a frame of tokens.
         const bool stores = static_cast<double>(port.burstBytes) < frame;
         path.byteTime += stores ? hop.share / BytesPerNs(port) : 0;
@@ -80,7 +86,7 @@ FlowPath MakeFlowPath(const Topology& topology, const Transport& transport, int 
     path.roundTrip = path.delay + path.byteTime * frame;
     for (const LinkShare& hop : path.acks)
     {
-        const double delay = static_cast<double>(topology.LinkOf(hop.link).delay);
+        const auto delay = static_cast<double>(LinkDelay(topology, transport, hop.link));
         const auto ackBytes = static_cast<double>(transport.AckBytes(path.switches));
         const bool stores = static_cast<double>(topology.PortOf(hop.link).burstBytes) < ackBytes;
         const double ack = ackBytes / BytesPerNs(topology.PortOf(hop.link));

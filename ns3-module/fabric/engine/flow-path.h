@@ -16,10 +16,14 @@ double BytesPerNs(const Port& port);
 /// of switches, and 1 of NICs, which have no telemetry.
 double FilledShare(const Topology& topology, const Transport& transport, DirectedLink link);
 
+/// Returns the delay from the end of sending a frame until what is at the link's other end may send
+/// it on, or has it: propagation, and the transport's delay of a switch.
+TimeNs LinkDelay(const Topology& topology, const Transport& transport, DirectedLink link);
+
 /// A FlowPath describes the route of data and of its ACKs.
 struct FlowPath
 {
-    double delay = 0;     ///< one-way propagation delay in nanoseconds
+    double delay = 0;     ///< one-way delay of links and switches in nanoseconds
     double byteTime = 0;  ///< nanoseconds a byte of the first frame, beyond the slowest link's
     bool local = false;   ///< true where both ends are on one node
     bool timed = false;   ///< true where the rate of a link on it changes over time

@@ -280,6 +280,7 @@ Transport MakeTransport(const std::string& preset, const std::string& option)
         const RoceTraits traits = MakeRoceControl(settings.control, option)->Traits();
         transport.telemetry = traits.telemetry;
         transport.utilisation = traits.utilisation;
+        transport.switchDelay = settings.switchDelay;
         transport.roce = std::make_shared<const RoceSettings>(settings);
         return transport;
     }

@@ -305,14 +305,17 @@ TEST(TypicalPath, IsThatOfNeighbours) {
   const Tier host{1'000'000'000, 10, 0};
   const Tier spine{500'000'000, 30, 0};
   const Topology topology = BuildLeafSpine(2, 2, 1, host, spine);
-  const UniformPath near = TypicalPath(topology, MakePlacement({"packed", 2}, topology));
+  const UniformPath near = TypicalPath(topology, MakePlacement({"packed", 2}, topology), {});
   EXPECT_EQ(near.hops, 2);
   EXPECT_EQ(near.rateBps, 1'000'000'000);
   EXPECT_EQ(near.delay, 10);
-  const UniformPath far = TypicalPath(topology, MakePlacement({"strided", 2}, topology));
+  const UniformPath far = TypicalPath(topology, MakePlacement({"strided", 2}, topology), {});
   EXPECT_EQ(far.hops, 4);
   EXPECT_EQ(far.rateBps, 500'000'000);
   EXPECT_EQ(far.delay, 20);
+  // Three of four links end at switches.
+  const Transport slow = MakeTransport("roce:switch-delay=100ns");
+  EXPECT_EQ(TypicalPath(topology, MakePlacement({"strided", 2}, topology), slow).delay, 95);
 }
 
 }  // namespace

@@ -47,6 +47,33 @@ TEST(RoceClosedForm, OneFlowIsExact) {
   }
 }
 
+// The fidelities agree on what a flow on an idle path takes, with the delay of each switch.
+TEST(RoceClosedForm, SwitchesDelayFlowsAtAllFidelities) {
+  for (const int links : {1, 2, 5}) {
+    for (const int64_t bytes : {1, 4096, 1'000'003}) {
+      const auto time = [&](const fabric::EngineFactory& make, const std::string& delay) {
+        const packet::SimulatorLease lease(true);
+        const fabric::Topology topology = Line(links, 100 * kGbps, 1000);
+        const fabric::Placement placement = fabric::MakePlacement({"packed", 2}, topology);
+        fabric::EngineRequest request;
+        request.topology = &topology;
+        request.placement = &placement;
+        request.transport = fabric::MakeTransport("roce:cc=none,switch-delay=" + delay);
+        const auto engine = make(request);
+        Burst burst({{0, 1, bytes}});
+        engine->Submit(burst, 0);
+        EXPECT_TRUE(engine->RunUntil(fabric::kNever));
+        return static_cast<double>(burst.arrived.front());
+      };
+      const double packet = time(fabric::MakePacketEngine, "700ns");
+      EXPECT_NEAR(packet - time(fabric::MakePacketEngine, "0ns"), 700 * (links - 1), 1);
+      EXPECT_NEAR(time(fabric::MakeFlowEngine, "700ns"), packet, links) << links << " " << bytes;
+      EXPECT_NEAR(time(fabric::MakeAnalyticEngine, "700ns"), packet, links)
+          << links << " " << bytes;
+    }
+  }
+}
+
 // A long flow gets r x mtu / (mtu + 82), with and without a window of its round trip.
 TEST(RoceClosedForm, LongFlowsFillTheLine) {
   constexpr int64_t kBytes = 20'000'000;
