@@ -61,6 +61,7 @@ class AnalyticEngine : public EventEngine
   public:
     explicit AnalyticEngine(const EngineRequest& request)
         : EventEngine(request),
+          m_connections(m_transport.queuePairs),
           m_egressFree(2 * m_topology.Links().size(), 0),
           m_ingressFree(2 * m_topology.Links().size(), 0),
           m_links(2 * m_topology.Links().size())
@@ -104,7 +105,7 @@ class AnalyticEngine : public EventEngine
     }
 
   private:
-    EndpointPair& ConnectionOf(int source, int destination, uint16_t lane = 0);
+    EndpointPair& ConnectionOf(int source, int destination, uint16_t lane, uint16_t channel);
     bool Timed(const std::vector<DirectedLink>& route) const;
     int64_t Streamed(DirectedLink link, int64_t bytes) const;
     TimeNs DelayOf(DirectedLink link) const
@@ -123,21 +124,22 @@ class AnalyticEngine : public EventEngine
     std::vector<InFlight> m_inFlight; ///< flows by slot
     std::vector<uint64_t> m_freeSlots;
     const bool m_timed = m_topology.HasSchedules(); ///< true where any link's rate changes
-    std::unordered_map<uint64_t, EndpointPair> m_connections; ///< pairs by their endpoints
+    /// Pairs by their endpoints, for each channel.
+    std::vector<std::unordered_map<uint64_t, EndpointPair>> m_connections;
     /// Time from which each directed link is free, as the first link of routes and as their last.
     std::vector<TimeNs> m_egressFree;
     std::vector<TimeNs> m_ingressFree;
     std::vector<LinkCounters> m_links;
 };
 
-EndpointPair& AnalyticEngine::ConnectionOf(int source, int destination, uint16_t lane)
+EndpointPair&
+AnalyticEngine::ConnectionOf(int source, int destination, uint16_t lane, uint16_t channel)
 {
-    auto [entry, added] = m_connections.try_emplace(LaneKey(source, destination, lane));
+    auto [entry, added] = m_connections[channel].try_emplace(LaneKey(source, destination, lane));
     if (added)
     {
-        constexpr uint32_t kChannel = 0; // one connection for each pair of endpoints
         entry->second.route =
-            m_topology.Route(m_placement.NodeOf(source), m_placement.NodeOf(destination), kChannel);
+            m_topology.Route(m_placement.NodeOf(source), m_placement.NodeOf(destination), channel);
     }
     return entry->second;
 }
@@ -148,7 +150,8 @@ void AnalyticEngine::Send(const Flow& flow, int graph)
     TimeNs when = m_now;
     if (flow.bytes > 0)
     {
-        EndpointPair& connection = ConnectionOf(flow.source, flow.destination, flow.lane);
+        EndpointPair& connection =
+            ConnectionOf(flow.source, flow.destination, flow.lane, flow.channel);
         if (!connection.route.empty())
         {
             inFlight.connection = &connection;
@@ -307,7 +310,7 @@ void AnalyticEngine::SendAcks(const InFlight& inFlight)
     EndpointPair& there = *inFlight.connection;
     if (!there.back)
     {
-        there.back = &ConnectionOf(flow.destination, flow.source);
+        there.back = &ConnectionOf(flow.destination, flow.source, 0, flow.channel);
         there.back->back = &there;
     }
     const std::vector<DirectedLink>& back = there.back->route;

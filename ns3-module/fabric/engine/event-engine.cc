@@ -1,6 +1,7 @@
 #include "event-engine.h"
 
 #include "fabric/base/error.h"
+#include "fabric/roce/roce-settings.h"
 
 #include <algorithm>
 #include <sstream>
@@ -25,7 +26,7 @@ class EventEngine::Sink : public FlowSink
     {
         assert(flow.source != flow.destination && flow.bytes >= 0);
         m_engine.Trace(flow, m_graph, false);
-        m_engine.Send(flow, m_graph);
+        m_engine.Send(m_engine.SharesOut() ? m_engine.TakeTurn(flow, m_graph) : flow, m_graph);
     }
 
     void Wake(TimeNs delay, uint64_t token) override
@@ -36,7 +37,8 @@ class EventEngine::Sink : public FlowSink
 
     int64_t Abort(const Flow& flow) override
     {
-        return m_engine.Abort(flow, m_graph);
+        return m_engine.SharesOut() ? m_engine.AbortInTurn(flow, m_graph)
+                                    : m_engine.Abort(flow, m_graph);
     }
 
   private:
@@ -53,6 +55,12 @@ void FlowGraph::OnFailed(const Flow& flow, FlowSink& sink)
 
 void EventEngine::Submit(FlowGraph& graph, TimeNs start)
 {
+    const auto idle = [](const auto& entry) { return entry.second.messages.empty(); };
+    if (m_unfinished == 0 && !m_background && SharesOut() && m_transport.roce->idle != RoceIdle::Keep &&
+        std::all_of(m_inTurn.begin(), m_inTurn.end(), idle))
+    {
+        m_inTurn.clear();
+    }
     Add(graph, start, false);
     ++m_unfinished;
 }
@@ -141,12 +149,104 @@ void EventEngine::Dispatch(const Event& event)
         Tell(event.graph,
              [&](FlowGraph& graph, FlowSink& sink) { graph.OnWake(event.payload, sink); });
         break;
+    case kHandOver:
+        HandOver(event.payload);
+        break;
     default:
         Handle(event.what, event.graph, event.payload);
     }
 }
 
+uint64_t EventEngine::KeyOf(const Flow& flow, int graph) const
+{
+    return LaneKey(m_placement.NodeOf(flow.source),
+                   m_placement.NodeOf(flow.destination),
+                   IsBackground(graph) ? kBackgroundLane : flow.lane);
+}
+
+/// Returns the first message of that graph, tag and ends that has not arrived, or else one that
+/// waits for others; nullptr: there is none.
+EventEngine::InTurn::Message* EventEngine::FindInTurn(const Flow& flow, int graph)
+{
+    InTurn::Message* waits = nullptr;
+    for (InTurn::Message& message : m_inTurn[KeyOf(flow, graph)].messages)
+    {
+        if (message.gone || message.graph != graph || message.flow.tag != flow.tag ||
+            message.flow.source != flow.source || message.flow.destination != flow.destination)
+        {
+            continue;
+        }
+        if (!message.arrived)
+        {
+            return &message;
+        }
+        waits = waits ? waits : &message;
+    }
+    return waits;
+}
+
+/// Gives a message the next queue pair of its pair of nodes.
+Flow EventEngine::TakeTurn(const Flow& flow, int graph)
+{
+    InTurn& group = m_inTurn[KeyOf(flow, graph)];
+    Flow sent = flow;
+    sent.channel = 0;
+    if (flow.bytes > 0)
+    {
+        sent.channel = group.next;
+        group.next = static_cast<uint16_t>((group.next + 1) % m_transport.queuePairs);
+    }
+    group.messages.push_back({sent, graph});
+    return sent;
+}
+
+int64_t EventEngine::AbortInTurn(const Flow& flow, int graph)
+{
+    InTurn::Message* const message = FindInTurn(flow, graph);
+    if (!message)
+    {
+        return 0;
+    }
+    message->gone = true;
+    Push(m_now, kHandOver, graph, KeyOf(flow, graph));
+    return message->arrived ? message->flow.bytes : Abort(message->flow, graph);
+}
+
+/// Tells of the messages that have arrived, up to the first that has not.
+void EventEngine::HandOver(uint64_t key)
+{
+    std::deque<InTurn::Message>& messages = m_inTurn[key].messages;
+    while (!messages.empty() && (messages.front().arrived || messages.front().gone))
+    {
+        const InTurn::Message message = messages.front();
+        messages.pop_front();
+        if (!message.gone)
+        {
+            TellDelivered(message.flow, message.graph);
+        }
+    }
+}
+
 void EventEngine::Deliver(const Flow& flow, int graph)
+{
+    if (!SharesOut())
+    {
+        TellDelivered(flow, graph);
+        return;
+    }
+    for (InTurn::Message& message : m_inTurn[KeyOf(flow, graph)].messages)
+    {
+        // Messages of one queue pair arrive in their order.
+        if (message.flow.channel == flow.channel && !message.arrived && !message.gone)
+        {
+            message.arrived = true;
+            break;
+        }
+    }
+    HandOver(KeyOf(flow, graph));
+}
+
+void EventEngine::TellDelivered(const Flow& flow, int graph)
 {
     ++m_counters.flows;
     Trace(flow, graph, true);
@@ -167,6 +267,11 @@ TimeNs EventEngine::BusyTime(const Port& port, int64_t bytes) const
 
 void EventEngine::Fail(const Flow& flow, int graph)
 {
+    if (InTurn::Message* const message = SharesOut() ? FindInTurn(flow, graph) : nullptr)
+    {
+        message->gone = true;
+        Push(m_now, kHandOver, graph, KeyOf(flow, graph));
+    }
     Tell(graph, [&](FlowGraph& told, FlowSink& sink) { told.OnFailed(flow, sink); });
 }
 

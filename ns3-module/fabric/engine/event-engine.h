@@ -6,6 +6,8 @@
 #include "striped-graph.h"
 
 #include <cassert>
+#include <deque>
+#include <unordered_map>
 
 namespace legacy::fabric
 {
@@ -149,11 +151,12 @@ class EventEngine : public Engine
   private:
     static constexpr int kStart = -1;
     static constexpr int kWake = -2;
+    static constexpr int kHandOver = -3;
 
     struct Event
     {
         TimeNs time = 0;
-        uint64_t payload = 0; ///< a wake-up's token
+        uint64_t payload = 0; ///< a wake-up's token, the key of a hand-over
         int graph = 0;
         int what = 0;
     };
@@ -165,6 +168,22 @@ class EventEngine : public Engine
         bool background = false;
         std::unique_ptr<StripedGraph>
             striped; ///< around the caller's graph; nullptr: it is not cut
+    };
+
+    /// The messages of one ordered pair of nodes and lane, which its queue pairs take in turn, and
+    /// which are handed over in the order of sending.
+    struct InTurn
+    {
+        struct Message
+        {
+            Flow flow;
+            int graph = 0;
+            bool arrived = false;
+            bool gone = false; ///< withdrawn or lost
+        };
+
+        uint16_t next = 0;            ///< channel of the next message
+        std::deque<Message> messages; ///< that were not handed over
     };
 
     class Sink;
@@ -179,13 +198,26 @@ class EventEngine : public Engine
         }
     }
     void Dispatch(const Event& event);
+    /// Returns true where several queue pairs take messages in turn.
+    bool SharesOut() const
+    {
+        return m_transport.queuePairs > 1;
+    }
+
+    uint64_t KeyOf(const Flow& flow, int graph) const;
+    InTurn::Message* FindInTurn(const Flow& flow, int graph);
+    Flow TakeTurn(const Flow& flow, int graph);
+    int64_t AbortInTurn(const Flow& flow, int graph);
+    void HandOver(uint64_t key);
+    void TellDelivered(const Flow& flow, int graph);
     template <typename Call>
     void Tell(int graph, Call call);
 
     EventQueue<Event> m_events;
     std::vector<Submitted> m_graphs;
-    int m_unfinished = 0;      ///< graphs that are not done, without background
-    bool m_background = false; ///< true where there is background traffic
+    std::unordered_map<uint64_t, InTurn> m_inTurn; ///< by pair and lane; empty with one queue pair
+    int m_unfinished = 0;                          ///< graphs that are not done, without background
+    bool m_background = false;                     ///< true where there is background traffic
     EngineCounters m_counters;
     FlowTrace m_trace;
 };

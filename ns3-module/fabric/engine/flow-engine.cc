@@ -64,7 +64,7 @@ struct Slot
     int next = kNone; ///< slot of the next flow on the connection
 };
 
-/// A Connection carries all flows of one lane of an ordered pair of nodes.
+/// A Connection carries all flows of one lane and channel of an ordered pair of nodes.
 struct Connection
 {
     int first = kNone; ///< first slot that waits to be sent
@@ -101,6 +101,7 @@ struct Connection
     int from = 0;           ///< node
     int to = 0;             ///< node
     uint16_t lane = 0;
+    uint16_t channel = 0;
 };
 
 /// A Wire has what a flow of `bytes` puts on the wire of a path with so many switches.
@@ -165,23 +166,25 @@ class FlowEngine : public EventEngine
     void OnAllDone() override;
 
   private:
-    /// The connection of lane 0 that an endpoint used last.
+    /// The connection of lane 0, channel 0 that an endpoint used last.
     struct Recent
     {
         int destination = kNone;
         int connection = kNone;
     };
 
-    int ConnectionOf(int source, int destination, uint16_t lane)
+    int ConnectionOf(const Flow& flow, int graph)
     {
-        const Recent& recent = m_recent[source];
-        return recent.destination == destination && lane == 0
-                   ? recent.connection
-                   : FindConnection(source, destination, lane);
+        const uint16_t lane = LaneOf(flow, graph);
+        const Recent& recent = m_recent[flow.source];
+        const int first = recent.destination == flow.destination && lane == 0
+                              ? recent.connection
+                              : FindConnection(flow.source, flow.destination, lane);
+        return first + flow.channel;
     }
 
     int FindConnection(int source, int destination, uint16_t lane);
-    int Connect(int from, int to, uint16_t lane);
+    int Connect(int from, int to, uint16_t lane, int channel);
     void SetBusy(int connection, bool busy);
     void Lend(DirectedLink link);
     const Wire& WireOf(int64_t bytes, const FlowPath& path)
@@ -256,6 +259,7 @@ bool FlowEngine::Random() const
            std::any_of(m_topology.Links().begin(), m_topology.Links().end(), lossy);
 }
 
+/// Returns the connection of channel 0. Those of other channels follow it.
 int FlowEngine::FindConnection(int source, int destination, uint16_t lane)
 {
     auto [entry, added] = m_byEndpoints.try_emplace(LaneKey(source, destination, lane), kNone);
@@ -266,7 +270,11 @@ int FlowEngine::FindConnection(int source, int destination, uint16_t lane)
         auto [byNodes, unknown] = m_byNodes.try_emplace(LaneKey(from, to, lane), kNone);
         if (unknown)
         {
-            byNodes->second = Connect(from, to, lane);
+            byNodes->second = Connect(from, to, lane, 0);
+            for (int channel = 1; channel < m_transport.queuePairs; ++channel)
+            {
+                Connect(from, to, lane, channel);
+            }
         }
         entry->second = byNodes->second;
     }
@@ -277,13 +285,14 @@ int FlowEngine::FindConnection(int source, int destination, uint16_t lane)
     return entry->second;
 }
 
-int FlowEngine::Connect(int from, int to, uint16_t lane)
+int FlowEngine::Connect(int from, int to, uint16_t lane, int channel)
 {
     Connection connection;
-    connection.path = MakeFlowPath(m_topology, m_transport, from, to);
+    connection.path = MakeFlowPath(m_topology, m_transport, from, to, channel);
     connection.from = from;
     connection.to = to;
     connection.lane = lane;
+    connection.channel = static_cast<uint16_t>(channel);
     connection.connected = HandshakeRoundTrips(m_transport.connections) == 0;
     connection.open = m_transport.connections == ConnectionKind::Warm ||
                       m_transport.connections == ConnectionKind::Persistent;
@@ -378,7 +387,7 @@ int FlowEngine::TakeSlot(const Flow& flow, int graph)
 
 void FlowEngine::Send(const Flow& flow, int graph)
 {
-    const int number = ConnectionOf(flow.source, flow.destination, LaneOf(flow, graph));
+    const int number = ConnectionOf(flow, graph);
     const int slot = TakeSlot(flow, graph);
     Connection& connection = m_connections[number];
     if (connection.last == kNone)
@@ -811,7 +820,8 @@ void FlowEngine::Finish(int number)
     const auto firstFrame = static_cast<double>(
         std::min(wire.wire, m_transport.FirstFrameBytes(connection.path.switches)));
     const TimeNs latency = RoundedTime(connection.path.delay + firstFrame * byteTime);
-    const bool more = flow.more;
+    // With several queue pairs, the next flow is on another one.
+    const bool more = flow.more && m_transport.queuePairs == 1;
     Depart(number, slot, Later(m_now, latency));
     StopSending(number, wire);
     if (connection.first == kNone && !more)
@@ -849,6 +859,7 @@ std::vector<int> FlowEngine::SlotsOf(const Connection& connection) const
     {
         const Flow& flow = m_slots[slot].flow;
         if (m_slots[slot].graph != kNone && LaneOf(flow, m_slots[slot].graph) == connection.lane &&
+            flow.channel == connection.channel &&
             m_placement.NodeOf(flow.source) == connection.from &&
             m_placement.NodeOf(flow.destination) == connection.to)
         {
@@ -870,7 +881,7 @@ double FlowEngine::ShareSent(const Connection& connection)
 
 int64_t FlowEngine::Abort(const Flow& flow, int graph)
 {
-    const int number = ConnectionOf(flow.source, flow.destination, flow.lane);
+    const int number = ConnectionOf(flow, graph);
     Connection& connection = m_connections[number];
     const auto wanted = [&](int slot)
     {

@@ -35,6 +35,7 @@ struct Flow
     /// Connection among several between two endpoints, below kBackgroundLane.
     uint16_t lane = 0;
     Opening opening = Opening::Kept;
+    uint16_t channel = 0; ///< queue pair of those that take messages in turn; set by engines alone
 };
 
 /// The lane of the flows of background graphs. Engines set it, and no other graph may.

@@ -52,12 +52,15 @@ double LossLimit(const FlowPath& path, const Transport& transport)
 
 } // namespace
 
-FlowPath MakeFlowPath(const Topology& topology, const Transport& transport, int from, int to)
+FlowPath MakeFlowPath(const Topology& topology,
+                      const Transport& transport,
+                      int from,
+                      int to,
+                      uint32_t channel)
 {
-    constexpr uint32_t kChannel = 0;
     FlowPath path;
-    path.data = topology.Shares(from, to, kChannel);
-    path.acks = topology.Shares(to, from, kChannel);
+    path.data = topology.Shares(from, to, channel);
+    path.acks = topology.Shares(to, from, channel);
     path.local = path.data.empty();
     path.slowest = std::numeric_limits<double>::max();
     double hops = 0;

@@ -281,6 +281,7 @@ Transport MakeTransport(const std::string& preset, const std::string& option)
         transport.telemetry = traits.telemetry;
         transport.utilisation = traits.utilisation;
         transport.switchDelay = settings.switchDelay;
+        transport.queuePairs = settings.qps;
         transport.roce = std::make_shared<const RoceSettings>(settings);
         return transport;
     }

@@ -72,6 +72,7 @@ struct Transport
     /// Share of a switch port that long flows fill: HPCC's eta with roce:cc=hpcc, else 1.
     double utilisation = 1;
     bool telemetry = false; ///< frames and ACKs carry HPCC's telemetry of the switches passed
+    int queuePairs = 1;     ///< of each ordered pair of nodes and lane; they take messages in turn
     TimeNs switchDelay = 0; ///< of a frame in each switch, beyond storing it (roce:switch-delay)
 
     /// Throws Error where options of TCP have been set beside roce, saying which and why.

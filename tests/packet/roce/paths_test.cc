@@ -2,6 +2,7 @@
 // marks and pauses.
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <set>
 #include <string>
 #include <utility>
@@ -161,6 +162,92 @@ TEST(RocePaths, QueuePairsTakeMessagesInTurn) {
     all.insert(ways[i]);
   }
   EXPECT_GT(all.size(), 1u);
+}
+
+// The other fidelities give messages the queue pairs that packets give them, so that links carry
+// the same, and hand them over in their order. A second run begins with the first queue pair again.
+TEST(RocePaths, QueuePairsTakeMessagesInTurnAtAllFidelities) {
+  const fabric::Topology topology = TwoLeaves(fabric::Multipath::Ecmp);
+  const fabric::Placement placement =
+      fabric::MakePlacement({"packed", static_cast<int>(topology.Hosts().size())}, topology);
+  const std::string transport = "roce:cc=none,qps=3";
+  std::vector<fabric::Flow> flows;
+  for (uint64_t i = 0; i < 40; ++i) {
+    const auto from = static_cast<int>(Drawn(1, 2 * i, 4));
+    const auto to = static_cast<int>(4 + Drawn(1, 2 * i + 1, 4));
+    flows.push_back({from, to, i % 9 == 0 ? 0 : static_cast<int64_t>(4096 * (1 + i % 16))});
+  }
+  RoceRun run(topology, transport);
+  for (int i = 0; i < 2; ++i) {
+    run.Run(flows);
+    RoceRun::Drain();
+  }
+  for (const auto& make : {fabric::MakeFlowEngine, fabric::MakeAnalyticEngine}) {
+    fabric::EngineRequest request;
+    request.topology = &topology;
+    request.placement = &placement;
+    request.transport = fabric::MakeTransport(transport);
+    const auto engine = make(request);
+    std::map<std::pair<int, int>, uint64_t> last;
+    engine->SetFlowTrace([&](const fabric::Flow& flow, fabric::TimeNs, bool delivered) {
+      if (!delivered) return;
+      const auto entry = last.try_emplace({flow.source, flow.destination}, flow.tag).first;
+      EXPECT_LE(entry->second, flow.tag) << engine->Name();
+      entry->second = flow.tag;
+    });
+    for (int i = 0; i < 2; ++i) {
+      last.clear();
+      Burst burst(flows);
+      engine->Submit(burst, engine->Now());
+      EXPECT_TRUE(engine->RunUntil(fabric::kNever));
+    }
+    const auto links = engine->Links();
+    const auto packets = run.Links();
+    for (size_t link = 0; link < links.size(); ++link) {
+      EXPECT_EQ(links[link].bytes, packets[link].bytes)
+          << engine->Name() << " " << topology.LinkName(static_cast<DirectedLink>(link));
+    }
+  }
+}
+
+// A message that is withdrawn does not hold up those behind it.
+TEST(RocePaths, WithdrawnMessagesOfSeveralQueuePairsHoldNothingUp) {
+  class Withdrawing : public fabric::FlowGraph {
+   public:
+    void OnStart(fabric::FlowSink& sink) override {
+      for (uint64_t tag = 0; tag < 3; ++tag) sink.Send({0, 4, tag == 0 ? 50'000'000 : 1'000, tag});
+      sink.Wake(100'000, 0);
+    }
+    void OnWake(uint64_t, fabric::FlowSink& sink) override {
+      EXPECT_TRUE(tags.empty());
+      carried = sink.Abort({0, 4, 50'000'000, 0});
+      waited = sink.Abort({0, 4, 1'000, 1});
+      unknown = sink.Abort({0, 4, 1'000, 1});
+    }
+    void OnDelivered(const fabric::Flow& flow, fabric::FlowSink&) override {
+      tags.push_back(flow.tag);
+    }
+    bool Done() const override { return !tags.empty(); }
+    std::vector<uint64_t> tags;
+    int64_t carried = -1, waited = -1, unknown = -1;
+  };
+  const fabric::Topology topology = TwoLeaves(fabric::Multipath::Ecmp);
+  const fabric::Placement placement =
+      fabric::MakePlacement({"packed", static_cast<int>(topology.Hosts().size())}, topology);
+  fabric::EngineRequest request;
+  request.topology = &topology;
+  request.placement = &placement;
+  request.transport = fabric::MakeTransport("roce:cc=none,qps=2");
+  for (const auto& make : {fabric::MakeFlowEngine, fabric::MakeAnalyticEngine}) {
+    const auto engine = make(request);
+    Withdrawing graph;
+    engine->Submit(graph, 0);
+    EXPECT_TRUE(engine->RunUntil(fabric::kNever)) << engine->Name();
+    EXPECT_EQ(graph.tags, std::vector<uint64_t>{2});
+    EXPECT_GT(graph.carried, 0);
+    EXPECT_EQ(graph.waited, 1'000);
+    EXPECT_EQ(graph.unknown, 0);
+  }
 }
 
 // The class of data is in pauses.
