@@ -29,10 +29,32 @@ int64_t HostRate(const Topology& topology)
     return rate;
 }
 
-/// Returns the most bytes that leave a port of a topology without a break: a frame, or a train.
-int64_t LargestTrainOf(const Topology& topology, const RoceSettings& settings)
+/// Returns the largest frame of the paths of a topology.
+int64_t LargestFrameOf(const Topology& topology, const RoceSettings& settings)
 {
-    return settings.LargestTrain(std::min(topology.NodeCount(), kSwitchesInHeadroom));
+    return settings.LargestFrame(std::min(topology.NodeCount(), kSwitchesInHeadroom));
+}
+
+/// Returns the headroom of the port of a switch at which `link` ends, where `frame` bytes leave
+/// ports without a break.
+int64_t HeadroomFor(const Topology& topology,
+                    DirectedLink link,
+                    const RoceSettings& settings,
+                    int64_t frame)
+{
+    return HeadroomBytes(topology.PortOf(link).rateBps,
+                         topology.PortOf(link ^ 1).rateBps,
+                         topology.LinkOf(link).delay,
+                         Later(settings.response, settings.switchDelay),
+                         frame);
+}
+
+/// Returns what trains add to it.
+int64_t TrainRoomOf(const Topology& topology, DirectedLink link, const RoceSettings& settings)
+{
+    const int64_t frame = LargestFrameOf(topology, settings);
+    return HeadroomFor(topology, link, settings, settings.train * frame) -
+           HeadroomFor(topology, link, settings, frame);
 }
 
 /// Throws Error where a pause of the link would end before it can be renewed. It is renewed at
@@ -40,7 +62,7 @@ int64_t LargestTrainOf(const Topology& topology, const RoceSettings& settings)
 void CheckQuanta(const Topology& topology, DirectedLink link, const RoceSettings& settings)
 {
     constexpr double kBytesOfHalf = 512.0 / 8 / 2;
-    const double behind = static_cast<double>(LargestTrainOf(topology, settings)) *
+    const double behind = static_cast<double>(settings.train * LargestFrameOf(topology, settings)) *
                           static_cast<double>(topology.PortOf(link).rateBps) /
                           static_cast<double>(topology.PortOf(link ^ 1).rateBps);
     const auto least = static_cast<int64_t>(behind / kBytesOfHalf) + 2;
@@ -130,7 +152,7 @@ void CheckRoce(const Topology& topology, const RoceSettings& settings)
                         "0 with roce:pfc=on: the shared buffer is the limit (roce:buffer=); "
                         "pfc=off reads it");
         }
-        const int64_t frame = RoceSettings::InBuffer(LargestTrainOf(topology, settings));
+        const int64_t frame = RoceSettings::InBuffer(LargestFrameOf(topology, settings));
         if (queue > 0 && queue < frame && !topology.IsHost(topology.From(link)))
         {
             throw Error("queue of " + topology.LinkName(link),
@@ -150,11 +172,7 @@ int64_t HeadroomOf(const Topology& topology, DirectedLink link, const RoceSettin
     {
         return settings.headroomBytes;
     }
-    return HeadroomBytes(topology.PortOf(link).rateBps,
-                         topology.PortOf(link ^ 1).rateBps,
-                         topology.LinkOf(link).delay,
-                         Later(settings.response, settings.switchDelay),
-                         LargestTrainOf(topology, settings));
+    return HeadroomFor(topology, link, settings, LargestFrameOf(topology, settings));
 }
 
 std::unique_ptr<SharedBuffer>
@@ -172,6 +190,7 @@ MakeSwitchBuffer(const Topology& topology, int node, const RoceSettings& setting
     {
         SharedBuffer::PortRoom room;
         room.headroom = settings.pfc ? HeadroomOf(topology, out ^ 1, settings) : 0;
+        room.trains = settings.pfc ? TrainRoomOf(topology, out ^ 1, settings) : 0;
         room.alpha = settings.alpha;
         for (int64_t rate = topology.PortOf(out ^ 1).rateBps / 2;
              settings.alphaByRate && rate >= hostRate;
@@ -197,7 +216,7 @@ MakeSwitchBuffer(const Topology& topology, int node, const RoceSettings& setting
                           name,
                           rooms,
                           settings,
-                          RoceSettings::InBuffer(LargestTrainOf(topology, settings)));
+                          RoceSettings::InBuffer(LargestFrameOf(topology, settings)));
     }
     return buffer;
 }

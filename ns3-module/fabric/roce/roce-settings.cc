@@ -414,9 +414,4 @@ int64_t RoceSettings::LargestFrame(int switches) const
     return padded + headerBytes + messageBytes + (traits.telemetry ? IntBytes(switches) : 0);
 }
 
-int64_t RoceSettings::LargestTrain(int switches) const
-{
-    return train * LargestFrame(switches);
-}
-
 } // namespace legacy::fabric

@@ -138,10 +138,6 @@ struct RoceSettings
     /// Telemetry grows with them, where the congestion control reads it.
     int64_t LargestFrame(int switches) const;
 
-    /// Returns the most bytes on the wire that leave a port without a break, on such a path: a
-    /// train of the largest frames.
-    int64_t LargestTrain(int switches) const;
-
     /// Returns the bytes that frames take in buffers.
     static constexpr int64_t InBuffer(int64_t wireBytes, int frames = 1)
     {

@@ -37,6 +37,7 @@ SharedBuffer::SharedBuffer(const std::string& name,
         m_ports.push_back({room, {}});
         reserves += static_cast<int64_t>(kRoceClasses) * RoceSettings::kReserveBytes;
         headrooms += lossless ? room.headroom : 0;
+        m_trains += room.trains;
     }
     m_shared = bytes - reserves - headrooms;
     if (m_shared <= 0)
@@ -65,17 +66,18 @@ bool SharedBuffer::Admit(int port, RoceClass of, int64_t bytes)
         use.reserve += bytes;
     }
     else if (control
-                 ? m_used + bytes <= m_size
+                 ? m_used + bytes <= m_size + m_trains
                  : use.shared + bytes <= Threshold(room.alpha) && m_sharedUse + bytes <= m_shared)
     {
         use.shared += bytes;
         m_sharedUse += bytes;
     }
-    else if (!control && m_lossless && use.headroom + bytes <= room.headroom)
+    else if (!control && m_lossless && use.headroom + bytes <= room.headroom + room.trains)
     {
         use.headroom += bytes;
-        m_maxHeadroom = std::max(
-            m_maxHeadroom, static_cast<double>(use.headroom) / static_cast<double>(room.headroom));
+        m_maxHeadroom = std::max(m_maxHeadroom,
+                                 static_cast<double>(use.headroom) /
+                                     static_cast<double>(room.headroom + room.trains));
     }
     else
     {

@@ -41,6 +41,9 @@ class SharedBuffer
     {
         int64_t headroom = 0; ///< of data; 0 for lossy classes
         double alpha = 0;
+        /// Further headroom, beyond the bytes of the buffer, for what trains add: a switch that
+        /// forwards single frames needs none, so that thresholds are its.
+        int64_t trains = 0;
     };
 
     /// `bytes` is the size of the whole. Throws Error, with `name` and the numbers, where reserves
@@ -118,6 +121,7 @@ class SharedBuffer
     bool m_lossless;
     int64_t m_xon;
     int64_t m_size;
+    int64_t m_trains = 0;    ///< beyond it
     int64_t m_shared = 0;    ///< size of the shared part
     int64_t m_sharedUse = 0; ///< of it in use
     int64_t m_used = 0;

@@ -54,7 +54,7 @@ int64_t DropsWith(int64_t less, const std::string& options = "") {
     topology.AddLink({2, 3, delay, fabric::Port{100 * kGbps}});
     const std::string base = "roce:cc=none,ecn=off,pfc-drops=allow" + options;
     const auto settings = fabric::RoceSettings::Parse(base, "test");
-    const int64_t headroom = fabric::HeadroomOf(topology, 0, settings) - less;
+    const int64_t headroom = std::max<int64_t>(1, fabric::HeadroomOf(topology, 0, settings) - less);
     RoceRun run(topology, base + ",headroom=" + std::to_string(headroom));
     run.Run({{0, 1, 10'000'000}, {2, 0, 60'000'000}});
     EXPECT_GT(run.Pauses(), 0);
