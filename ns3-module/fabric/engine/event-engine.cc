@@ -56,7 +56,8 @@ void FlowGraph::OnFailed(const Flow& flow, FlowSink& sink)
 void EventEngine::Submit(FlowGraph& graph, TimeNs start)
 {
     const auto idle = [](const auto& entry) { return entry.second.messages.empty(); };
-    if (m_unfinished == 0 && !m_background && SharesOut() && m_transport.roce->idle != RoceIdle::Keep &&
+    if (m_unfinished == 0 && !m_background && SharesOut() &&
+        m_transport.roce->idle != RoceIdle::Keep &&
         std::all_of(m_inTurn.begin(), m_inTurn.end(), idle))
     {
         m_inTurn.clear();
