@@ -17,6 +17,14 @@ namespace legacy::fabric
 namespace
 {
 
+/// Returns the time in which a switch at the path's beginning sends a message.
+WideTime WireTimeOfSwitch(const UniformPath& path, int64_t payload, const Transport& transport)
+{
+    const int64_t wire = transport.WireBytes(payload, path.hops - 1);
+    const int64_t first = std::min(wire, transport.FirstFrameBytes(path.hops - 1));
+    return SerialisationTime(first + transport.StreamedBytes(wire - first), path.rateBps);
+}
+
 /// An NvlsShape has the parts of an NVLS collective's time: what the first piece takes, and how
 /// long the busiest worker's links inside and across nodes send and acknowledge the others.
 struct NvlsShape
@@ -26,20 +34,19 @@ struct NvlsShape
         const NvlsPlan plan(spec);
         const Pieces pieces = plan.PiecesOf(0);
         const auto port = [&](const UniformPath& path, int64_t bytes)
-        {
-            return SerialisationTime(transport.WireBytes(bytes) + transport.AckWireBytes(bytes),
-                                     path.rateBps);
-        };
+        { return WireTime(path, bytes, transport) + AckTime(path, bytes, transport); };
         const int64_t own = plan.Streams() / plan.Heads() * pieces.count; // pieces of a head
         if (plan.SizeOf(0) > 1)
         {
             UniformPath half = paths.inside;
             half.hops /= 2;
+            const WideTime down = WireTimeOfSwitch(half, pieces.Sent(0), transport);
+            const WideTime more = down - WireTime(half, pieces.Sent(0), transport);
             // A worker to the switch, the switch to a head, and back.
-            latency = 4 * WideTime{FlowTime(half, pieces.Sent(0), transport)};
+            latency = 4 * WideTime{FlowTime(half, pieces.Sent(0), transport)} + 2 * more;
             // The last pieces of all streams are copied to a worker one by one.
             inside = ((plan.Heads() + 1) * own - 2 + plan.Streams() - 1) *
-                     port(paths.inside, pieces.Sent(0));
+                     (down + AckTime(half, pieces.Sent(0), transport));
         }
         latency += plan.Costs().start;
         if (plan.Nodes() == 1)
@@ -62,11 +69,9 @@ struct NvlsShape
             }
         }
         const int64_t piece = pieces.Bytes(0);
-        latency +=
-            2 * depth *
-            (WideTime{FlowTime(paths.across, piece, transport)} + plan.Costs().across +
-             (plan.Nodes() > 2 ? SerialisationTime(transport.WireBytes(piece), paths.across.rateBps)
-                               : 0));
+        latency += 2 * depth *
+                   (WideTime{FlowTime(paths.across, piece, transport)} + plan.Costs().across +
+                    (plan.Nodes() > 2 ? WireTime(paths.across, piece, transport) : WideTime{0}));
         const int64_t busiest = *std::max_element(neighbours.begin(), neighbours.end());
         across = busiest * (pieces.count - 1) * port(paths.across, piece);
     }
@@ -294,8 +299,10 @@ WideTime ClosedForm::InNetwork() const
     const int64_t piece = pieces.Bytes(0);
     UniformPath half = m_path;
     half.hops = m_path.hops / 2;
-    return 2 * WideTime{FlowTime(half, piece, m_transport)} + pieces.count * Acks(piece) +
-           (pieces.count - 1) * Wire(piece);
+    const WideTime down = WireTimeOfSwitch(half, piece, m_transport);
+    return 2 * WideTime{FlowTime(half, piece, m_transport)} + down -
+           WireTime(half, piece, m_transport) + pieces.count * AckTime(half, piece, m_transport) +
+           (pieces.count - 1) * down;
 }
 
 WideTime ClosedForm::Nvls() const

@@ -50,7 +50,7 @@
 //                      share the NICs
 //
 // With roce:cc=hpcc, frames and ACKs have the telemetry of h - 1 switches, and what follows a first
-// frame takes 1/eta of its time where h > 1.
+// frame takes 1/eta of its time where h > 1, or where the switch that sums sends it.
 //
 // They are exact where messages are cut evenly (N, G, P, S divide what they cut; S divides N) and
 // all are of one size. Elsewhere they are an upper bound, as the larger parts are taken, but for

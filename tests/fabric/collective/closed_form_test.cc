@@ -182,6 +182,22 @@ TEST(ClosedForm, OfRingsIsTheAnalyticEnginesTimeWithHpcc) {
   }
 }
 
+// A NIC's ACKs pass beside the messages that its switch sends it at eta of the rate.
+TEST(ClosedForm, OfSumsInSwitchesHoldsWithHpcc) {
+  for (int64_t bytes : {1'000, 100'000}) {
+    Star star(8, 100'000'000'000, MakeTransport("roce:cc=hpcc"));
+    star.request.transport.connections = ConnectionKind::Warm;
+    const CollectiveSpec spec = EvenSpec(CollectiveAlgorithm::InNetworkAllReduce, star, bytes);
+    const auto formula =
+        static_cast<double>(ClosedFormTime(spec, star.path, star.request.transport));
+    for (const auto& engine : {MakeAnalyticEngine, MakeFlowEngine}) {
+      const auto time = static_cast<double>(star.Run(spec, engine).total);
+      EXPECT_LT(time, 1.002 * formula) << bytes;
+      EXPECT_GT(time, 0.97 * formula) << bytes;
+    }
+  }
+}
+
 TEST(ClosedForm, OfAllToAllDependsOnTheOrderWhereNicsSendMessagesOneByOne) {
   for (const auto algorithm : {CollectiveAlgorithm::AllToAll, CollectiveAlgorithm::AllToAllV}) {
     for (int workers : {2, 3, 4, 9}) {

@@ -3,6 +3,8 @@
 
 #include <map>
 #include <numeric>
+#include <string>
+#include <utility>
 
 #include "ns3-module/fabric/collective/closed-form.h"
 #include "ns3-module/fabric/engine/engine.h"
@@ -130,6 +132,28 @@ TEST(Nvls, TakesAboutItsClosedForm) {
           EXPECT_LT(time / form, 1.2) << nodes << " x " << gpus << ", " << bytes;
         }
       }
+    }
+  }
+}
+
+// HPCC slows the form as it slows the flows: telemetry between nodes, and eta wherever a switch
+// sends.
+TEST(Nvls, FollowsHpccInItsClosedForm) {
+  for (const int64_t node_rate : {50'000'000'000, 800'000'000'000}) {  // either part is the longer
+    for (const auto& [nodes, gpus] : {std::pair{1, 8}, {2, 4}, {4, 4}}) {
+      NvlsFabric fabric(nodes, gpus, node_rate, 100'000'000'000);
+      const CollectiveSpec spec = fabric.Spec(64'000'000);
+      const auto times = [&](const std::string& transport) {
+        fabric.request.transport = MakeTransport(transport);
+        return std::pair{
+            static_cast<double>(TimeAlone(spec, MakeFlowEngine, fabric.request).total),
+            static_cast<double>(RailNvlsTime(spec, fabric.paths, fabric.request.transport))};
+      };
+      const auto [flow, form] = times("roce:cc=none,mtu=1024");
+      const auto [hpcc_flow, hpcc_form] = times("roce:cc=hpcc,mtu=1024");
+      EXPECT_GT(hpcc_flow / flow, 1.04);
+      EXPECT_NEAR(hpcc_form / form, hpcc_flow / flow, 0.02)
+          << nodes << " x " << gpus << ", " << node_rate;
     }
   }
 }
