@@ -398,6 +398,7 @@ PlanRequest ParsePlan(const FederatedValues& values, bool trains) {
   plan.fidelity = read.Text("fidelity");
   plan.exchange = ExchangeOf(read, plan);
   if (plan.exchange) CheckExchange(read, plan);
+  fabric::CheckPlaces(plan.population, plan.core ? &*plan.core : nullptr, !plan.exchange);
   const std::string& server = read.Text("server");
   if (server == "sync") {
     plan.server = SyncOf(read, clients);

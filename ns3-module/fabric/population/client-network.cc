@@ -63,6 +63,23 @@ class Places
 
 } // namespace
 
+void CheckPlaces(const Population& population, const Topology* core, bool server)
+{
+    const Topology none;
+    const Places places(core ? *core : none, !core);
+    if (server)
+    {
+        places.Find(population.Server().at, "server");
+    }
+    for (const Group& group : population.Groups())
+    {
+        for (const std::string& name : group.at.Words())
+        {
+            places.Find(name, "group " + group.name);
+        }
+    }
+}
+
 ClientNetwork MakeClientNetwork(const Population& population,
                                 const std::vector<int64_t>* clients,
                                 const Topology* core,

@@ -23,11 +23,14 @@ struct ClientNetwork
     DirectedLink serverLink = 0;           ///< from the server to the core; -1: there is none
 };
 
+/// Throws Error where a group, or with `server` the server, names a place by `at` that is no switch
+/// of `core`; with nullptr, all lines meet in one switch, and no place may be named.
+void CheckPlaces(const Population& population, const Topology* core, bool server = true);
+
 /// Returns the network of `clients` (all of them where nullptr). `core` gives the nodes that groups
-/// and server name by `at`; with nullptr, all lines meet in one switch, and no place may be named.
-/// Without `server` the clients are among themselves, and where the server would be is not read.
-/// Throws Error on a place that the core lacks or that is a host, and where a client's error rate
-/// is 1.
+/// and server name by `at`. Without `server` the clients are among themselves, and where the server
+/// would be is not read. Throws Error on places as CheckPlaces does, and where a client's error
+/// rate is 1.
 ClientNetwork MakeClientNetwork(const Population& population,
                                 const std::vector<int64_t>* clients,
                                 const Topology* core,

@@ -57,6 +57,7 @@ RoceStorm ParseStorm(const std::string& text, const std::string& where)
 void ReadControl(RoceValue& value, S& settings)
 {
     settings.control = CanonicalRoceControl(value.Text(), value.Location());
+    MakeRoceControl(settings.control, value.Location()); // refuses its values where they stand
 }
 
 void ReadRecovery(RoceValue& value, S& settings)

@@ -117,7 +117,8 @@ TEST(RoceSettings, MistakesAreRefusedWithTheirReason) {
   expect("roce:mut=1024", "the nearest is 'mtu'");
   expect("roce:", "'' is not key=value");
   expect("roce:cc=nine", "the nearest is 'none'");
-  expect("roce:cc=hpcc:eta=2", "eta");
+  expect("roce:cc=hpcc:eta=2",
+         "--transport: cc: hpcc: eta: got '2'; allowed: a number from 0.1 to 1");
   expect("roce:mtu=0", "from 64 to 9000");
   expect("roce:mtu=9001", "from 64 to 9000");
   expect("roce:alpha=0", "from 0.001 to 64");
@@ -155,6 +156,9 @@ TEST(RoceSettings, MistakesAreRefusedWithTheirReason) {
   expect("roce:marking=red", "hash, random");
   expect("roce:base-rtt=min", "pair, fabric");
   expect("rocet", "datacenter, wan, roce");
+  expect("wan,roce", "datacenter, wan, roce");
+  expect("wan:cc=dcqcn", "datacenter, wan, roce");
+  expect("roce:wan", "'wan' is not key=value");
 }
 
 // Any text is taken or refused by an Error; what is taken has one fingerprint.
@@ -255,6 +259,10 @@ TEST(RoceSettings, TopologiesAreChecked) {
   };
   EXPECT_NE(check("roce").find("queue of a>b: got '1000 bytes'"), std::string::npos);
   EXPECT_EQ(check("roce:pfc=off"), "");
+  // A link that loses everything carries nothing at any fidelity.
+  EXPECT_EQ(
+      MessageOf([&] { topology.WithLinks([](int, Link& link) { link.ports[0].errorRate = 1; }); }),
+      "error rate of link a-b: got '1.000000'; allowed: 0 to below 1");
   topology.SetMultipath(Multipath::Spray);
   EXPECT_NE(check("roce:pfc=off,recovery=go-back-n").find("go-back-n"), std::string::npos);
   EXPECT_EQ(check("roce:pfc=off"), "");

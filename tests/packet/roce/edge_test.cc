@@ -44,6 +44,58 @@ TEST(RoceEdges, ManyMessagesOnOneQueuePair) {
               2000 + Nanoseconds(102, 100 * kGbps) * (65'536 + 1), 3);
 }
 
+// Sends 2^40 bytes and then one byte, and goes on with the last two frames of the former at once.
+class EndOfALongMessage : public fabric::FlowGraph {
+ public:
+  explicit EndOfALongMessage(packet::QueuePairs& pairs) : pairs_(pairs) {}
+  void OnStart(fabric::FlowSink& sink) override {
+    sink.Send({0, 1, int64_t{1} << 40, 0});
+    packet::QueuePair& pair = pairs_[0];
+    pair.next = pair.sentTo = pair.acked = pair.expected = pair.end - 2;
+    pair.inFlight = 0;
+    sink.Send({0, 1, 1, 1});
+  }
+  void OnDelivered(const fabric::Flow& flow, fabric::FlowSink& sink) override {
+    EXPECT_EQ(flow.tag, arrived.size());
+    arrived.push_back(sink.Now());
+  }
+  bool Done() const override { return arrived.size() == 2; }
+
+  std::vector<fabric::TimeNs> arrived;
+
+ private:
+  packet::QueuePairs& pairs_;
+};
+
+// 2^40 bytes are 2^34 frames of 64: numbers of frames have more than 32 bits, as bytes have.
+TEST(RoceEdges, TheLastFramesOfALongMessage) {
+  constexpr uint64_t kFrames = uint64_t{1} << 34;
+  for (const std::string options : {"", ",pfc=off"}) {
+    for (const uint64_t lost : {uint64_t{0}, kFrames - 2, kFrames - 1}) {
+      RoceRun run(Star(2, 100 * kGbps, 1000), "roce:cc=none,mtu=64" + options);
+      uint64_t last = 0;
+      run.ports().SetDrop([&, losses = 0](DirectedLink link, const packet::Frame& frame) mutable {
+        if (frame.kind != packet::FrameKind::Data || link != 0) return false;
+        last = std::max(last, frame.psn);
+        return lost > 0 && frame.psn == lost && losses++ == 0;
+      });
+      EndOfALongMessage graph(run.pairs());
+      run.Run(graph);
+      RoceRun::Drain();
+      EXPECT_EQ(last, kFrames);
+      const packet::QueuePair& pair = run.pairs()[0];
+      EXPECT_EQ(pair.acked, kFrames + 1) << options << " " << lost;
+      EXPECT_EQ(pair.inFlight, 0) << options << " " << lost;
+      EXPECT_EQ(run.Counters().roce.resent > 0, lost > 0);
+      EXPECT_EQ(run.Counters().retransmitTimeouts, 0u);
+      if (lost > 0) continue;
+      // Frame 0 has 162 bytes, and the two that follow 146 each.
+      EXPECT_NEAR(static_cast<double>(graph.arrived[0]),
+                  2000 + Nanoseconds(2 * 162 + 2 * 146, 100 * kGbps), 2);
+    }
+  }
+}
+
 TEST(RoceEdges, RatesAndDelaysOfAllKinds) {
   for (const auto& [slow, delay] :
        {std::pair<int64_t, fabric::TimeNs>{1'000'000, 0},

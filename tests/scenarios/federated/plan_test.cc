@@ -367,8 +367,10 @@ TEST(Plan, SaysWhatIsWrong) {
   EXPECT_EQ(with("traces", "trace.csv").substr(0, 29), "--traces: got 'trace.csv'; al");
   EXPECT_EQ(with("dropout", "2").substr(0, 25), "--dropout: got '2'; allow");
   EXPECT_EQ(with("deadline", "soon").substr(0, 27), "--deadline: got 'soon'; all");
-  EXPECT_EQ(with("at", "moon"), "");  // found when the network is made
-  EXPECT_THROW(RunOf({{"elements", "1"}, {"at", "moon"}}), std::exception);
+  EXPECT_EQ(
+      with("at", "moon"),
+      "server: at: got 'moon'; allowed: no place: the lines meet in one switch, as no topology "
+      "was given");
 }
 
 TEST(PopulationView, LooksAtClientsAndTheirDay) {

@@ -121,6 +121,9 @@ TEST(FederatedStudy, SaysWhatIsAllowed) {
             std::string::npos);
   EXPECT_NE(MessageOf([] { Plan("  population: [houses]\n"); }).find("population"),
             std::string::npos);
+  EXPECT_NE(
+      MessageOf([] { Plan("  at: [moon]\n"); }).find("server: at: got 'moon'; allowed: no place"),
+      std::string::npos);
 }
 
 // Texts are read where they are written: in the scenario, on an axis, and in a method.
