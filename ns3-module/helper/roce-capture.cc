@@ -19,8 +19,10 @@ namespace
 void CheckSizes(const std::string& prefix, const fabric::RoceSettings& settings)
 {
     const fabric::RoceSettings usual;
-    if (settings.headerBytes != usual.headerBytes || settings.messageBytes != usual.messageBytes ||
-        settings.ackBytes != usual.ackBytes || settings.cnpBytes != usual.cnpBytes)
+    const int tag = settings.vlan ? fabric::RoceSettings::kTagBytes : 0;
+    if (settings.headerBytes != usual.headerBytes + tag ||
+        settings.messageBytes != usual.messageBytes || settings.ackBytes != usual.ackBytes + tag ||
+        settings.cnpBytes != usual.cnpBytes + tag)
     {
         throw fabric::Error(
             "pcap prefix",

@@ -176,6 +176,9 @@ CLI::App* AddPfc(CLI::App& app, PfcCommand& pfc, TopoTexts& texts) {
       ->required()
       ->type_name("");
   sub->add_option("--transport", pfc.transport, "roce, with its options [roce]")->type_name("roce");
+  sub->add_option("--multipath", pfc.multipath,
+                  "ecmp: a route for each pair of hosts; spray: all shortest paths [ecmp]")
+      ->type_name("ecmp|spray");
   AddTexts(*sub, texts);
   return sub;
 }

@@ -10,6 +10,7 @@
 #include "ns3-module/fabric/engine/transport.h"
 #include "ns3-module/fabric/roce/buffers.h"
 #include "ns3-module/fabric/roce/pfc-check.h"
+#include "scenarios/network/network.h"
 
 namespace legacy {
 namespace {
@@ -46,7 +47,9 @@ int RunPfcCommand(const PfcCommand& command) {
   if (!transport.roce) {
     throw Error("--transport", command.transport, "roce, roce:key=value,...: TCP has no pauses");
   }
-  const fabric::Topology topology = fabric::ImportTopology(command.topology).topology;
+  fabric::TopologyRequest request = command.topology;
+  request.multipath = ParseMultipath(command.multipath, "--multipath");
+  const fabric::Topology topology = fabric::ImportTopology(request).topology;
   fabric::CheckRoce(topology, *transport.roce);
   std::fputs(BufferLine(topology, *transport.roce).c_str(), stdout);
   const auto cycle = fabric::FindBufferCycle(topology, topology.Hosts(),

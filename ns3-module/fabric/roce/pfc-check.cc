@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 namespace legacy::fabric
 {
@@ -11,6 +12,31 @@ namespace
 
 /// Links that others wait for, with the first route that makes them.
 using Dependencies = std::vector<std::map<DirectedLink, std::pair<int, int>>>;
+
+/// Adds what one pair of nodes with packets that take any shortest path makes links wait for. They
+/// leave the source by the link that ECMP gives, as a queue pair belongs to one NIC.
+void AddSprayed(const Topology& topology,
+                int source,
+                int destination,
+                uint32_t channel,
+                Dependencies& dependencies)
+{
+    std::vector<DirectedLink> open{topology.NextHop(source, source, destination, channel)};
+    std::set<DirectedLink> known(open.begin(), open.end());
+    while (!open.empty())
+    {
+        const DirectedLink link = open.back();
+        open.pop_back();
+        for (const DirectedLink next : topology.NextHopsOf(topology.To(link), source, destination))
+        {
+            dependencies[link].try_emplace(next, source, destination);
+            if (known.insert(next).second)
+            {
+                open.push_back(next);
+            }
+        }
+    }
+}
 
 Dependencies
 DependenciesOf(const Topology& topology, const std::vector<int>& nodes, uint32_t channels)
@@ -26,6 +52,11 @@ DependenciesOf(const Topology& topology, const std::vector<int>& nodes, uint32_t
             }
             for (uint32_t channel = 0; channel < channels; ++channel)
             {
+                if (topology.GetMultipath() == Multipath::Spray)
+                {
+                    AddSprayed(topology, source, destination, channel, dependencies);
+                    continue;
+                }
                 const auto route = topology.Route(source, destination, channel);
                 for (size_t i = 1; i < route.size(); ++i)
                 {

@@ -20,7 +20,8 @@ struct BufferDependency
 
 /// Returns a cycle of dependencies, each link waiting for that of the next element and the last one
 /// for the first; empty where the routes between all pairs of `nodes`, one for each of their
-/// `channels` (roce:qps), have none.
+/// `channels` (roce:qps), have none. Where the topology's packets take any shortest path, all of
+/// these count.
 std::vector<BufferDependency>
 FindBufferCycle(const Topology& topology, const std::vector<int>& nodes, uint32_t channels = 1);
 

@@ -135,12 +135,12 @@ void ReadHeader(RoceValue& value, S& settings)
 /// It adds to what stands before it.
 void ReadVlan(RoceValue& value, S& settings)
 {
-    constexpr int kTagBytes = 4;
-    if (value.Choice({"on", "off"}) == 0)
+    settings.vlan = value.Choice({"on", "off"}) == 0;
+    if (settings.vlan)
     {
-        settings.headerBytes += kTagBytes;
-        settings.ackBytes += kTagBytes;
-        settings.cnpBytes += kTagBytes;
+        settings.headerBytes += S::kTagBytes;
+        settings.ackBytes += S::kTagBytes;
+        settings.cnpBytes += S::kTagBytes;
     }
 }
 

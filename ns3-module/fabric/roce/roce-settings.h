@@ -57,6 +57,7 @@ struct RoceSettings
 {
     /// Payloads end on a multiple of this (InfiniBand Architecture 1.4, 9.2.4).
     static constexpr int kPayloadPadding = 4;
+    static constexpr int kTagBytes = 4; ///< of IEEE 802.1Q
     /// Preamble, start of frame, and gap (IEEE 802.3).
     static constexpr int64_t kGapBytes = 20;
     /// A PFC frame of 64 bytes, on the wire.
@@ -91,6 +92,7 @@ struct RoceSettings
     int mtu = 4096;   ///< payload bytes of a full frame
     /// Bytes of a frame besides its payload: preamble 8, Ethernet 14, IPv4 20, UDP 8, BTH 12, ICRC
     /// 4, FCS 4, gap 12.
+    bool vlan = false; ///< a tag, which the sizes below have
     int headerBytes = 82;
     int messageBytes = 16;     ///< RETH of a message's first frame
     int ackBytes = 86;         ///< ACK and NAK: the same headers, and AETH 4

@@ -131,6 +131,15 @@ struct QueuePair
         fabric::SelectiveSender sender;
         fabric::SelectiveReceiver receiver;
         std::vector<Turn> turns; //!< by node; empty: all data takes the way of ECMP
+
+        /// Returns that of a node which frames may pass.
+        Turn& TurnOf(int node)
+        {
+            return *std::lower_bound(turns.begin(),
+                                     turns.end(),
+                                     node,
+                                     [](const Turn& one, int at) { return one.node < at; });
+        }
     };
 
     /// Gives the memory of a state back, which needs no destruction.

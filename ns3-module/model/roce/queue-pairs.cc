@@ -179,14 +179,43 @@ DirectedLink QueuePairs::NextLink(const Frame& frame, int node)
     {
         return RoceEnds::kWayEnds;
     }
-    const auto turn =
-        std::lower_bound(pair.selective->turns.begin(),
-                         pair.selective->turns.end(),
-                         node,
-                         [](const QueuePair::Turn& one, int at) { return one.node < at; });
-    const DirectedLink link = turn->links[turn->next];
-    turn->next = turn->next + 1 < turn->links.size() ? turn->next + 1 : 0;
+    QueuePair::Turn& turn = pair.selective->TurnOf(node);
+    const DirectedLink link = turn.links[turn.next];
+    turn.next = turn.next + 1 < turn.links.size() ? turn.next + 1 : 0;
     return link;
+}
+
+bool QueuePairs::IsInnocent(const QueuePair& pair,
+                            DirectedLink link,
+                            std::size_t hop,
+                            DirectedLink root) const
+{
+    if (link == root)
+    {
+        return false;
+    }
+    if (pair.Sprays())
+    {
+        return IsFree(pair, m_topology->To(link), root);
+    }
+    return std::none_of(pair.way.begin() + hop + 1,
+                        pair.way.end(),
+                        [&](DirectedLink next) { return next == root || m_network->IsFull(next); });
+}
+
+bool QueuePairs::IsFree(const QueuePair& pair, int node, DirectedLink root) const
+{
+    if (node == pair.destination)
+    {
+        return true;
+    }
+    const std::vector<DirectedLink>& links = pair.selective->TurnOf(node).links;
+    return std::all_of(links.begin(),
+                       links.end(),
+                       [&](DirectedLink link) {
+                           return link != root && !m_network->IsFull(link) &&
+                                  IsFree(pair, m_topology->To(link), root);
+                       });
 }
 
 void QueuePairs::Renew(QueuePair& pair)

@@ -111,6 +111,15 @@ class QueuePairs
      * \return the next link of its way, or RoceEnds::kWayEnds
      */
     DirectedLink NextLink(const Frame& frame, int node);
+    /**
+     * \param pair a queue pair
+     * \param link port at which a frame of it waits, which is paused
+     * \param hop number of that port on the way of ECMP
+     * \param root port whose queue is the cause
+     * \return true where the root is on no way on from there, and no port of these is full
+     */
+    bool
+    IsInnocent(const QueuePair& pair, DirectedLink link, std::size_t hop, DirectedLink root) const;
 
     /**
      * \param message a message
@@ -169,6 +178,8 @@ class QueuePairs
     Course CourseOf(const std::vector<DirectedLink>& forth, const std::vector<DirectedLink>& back);
     void OpenSelective(QueuePair& pair) const;
     void FindTurns(QueuePair& pair) const;
+    /// Returns whether no port from a node to the destination, by any way, is the root or full.
+    bool IsFree(const QueuePair& pair, int node, DirectedLink root) const;
     std::optional<int64_t> Abort(QueuePair& pair, uint64_t graph, const fabric::Flow& flow);
     void Renew(QueuePair& pair);
     Picoseconds RoundTrip(const std::vector<DirectedLink>& way,

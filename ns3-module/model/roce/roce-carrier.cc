@@ -109,6 +109,7 @@ RocePacket RoceCarrier::Describe(uint32_t frame)
     packet.pair = described.pair;
     packet.psn = described.psn;
     packet.telemetry = HasTelemetry();
+    packet.vlan = m_settings.vlan;
     if (data)
     {
         packet.payload = described.payload;
@@ -171,14 +172,16 @@ void RoceCarrier::Receive(uint32_t frame)
     m_network.Frames().Give(frame);
 }
 
-void RoceCarrier::OnWaited(const Frame& frame, DirectedLink root, Picoseconds time)
+void RoceCarrier::OnWaited(const Frame& frame,
+                           DirectedLink link,
+                           DirectedLink root,
+                           Picoseconds time)
 {
     QueuePair& pair = m_pairs[frame.pair];
     QueuePair::Message* message = pair.MessageOf(frame.psn);
     if (message != nullptr)
     {
-        // Where frames take any path, the rest of this one's is not known.
-        const bool innocent = !pair.Sprays() && m_network.IsInnocent(pair.way, frame.hop, root);
+        const bool innocent = m_pairs.IsInnocent(pair, link, frame.hop, root);
         message->Tell().Wait(root, frame.frames * time, innocent);
         message->story->last += frame.psn + frame.frames == message->end ? time : 0;
     }

@@ -97,7 +97,8 @@ class RoceCarrier : public Carrier, private RoceEnds
     uint32_t Next(DirectedLink link, Picoseconds free) override;
     bool IsReady(DirectedLink link) const override;
     void Receive(uint32_t frame) override;
-    void OnWaited(const Frame& frame, DirectedLink root, Picoseconds time) override;
+    void
+    OnWaited(const Frame& frame, DirectedLink link, DirectedLink root, Picoseconds time) override;
     DirectedLink NextLink(const Frame& frame, int node) override;
     void OnCardEvent(RoceEventKind kind, uint32_t a) override;
     void OnFailure(const std::string& message) override;

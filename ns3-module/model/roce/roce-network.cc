@@ -495,7 +495,7 @@ void RoceNetwork::Leave(DirectedLink link, uint32_t frame, Picoseconds start)
         const Picoseconds waited = PausedUntil(link, start) - leaving.held;
         if (waited > 0)
         {
-            m_ends->OnWaited(leaving, port.root, waited);
+            m_ends->OnWaited(leaving, link, port.root, waited);
         }
     }
     if (m_telemetry)
@@ -577,14 +577,6 @@ bool RoceNetwork::IsFull(DirectedLink link) const
     const Port& port = m_ports[link];
     const FrameList& data = port.queues[static_cast<std::size_t>(RoceClass::Data)];
     return !port.paused && !data.Empty() && m_frames[data.head].at >= port.resumed;
-}
-
-bool RoceNetwork::IsInnocent(const Way& way, std::size_t at, DirectedLink root) const
-{
-    return way.begin()[at] != root &&
-           std::none_of(way.begin() + at + 1,
-                        way.end(),
-                        [&](DirectedLink link) { return link == root || IsFull(link); });
 }
 
 void RoceNetwork::SetTap(Tap tap)

@@ -57,10 +57,12 @@ class RoceEnds
     /**
      * A data frame that leaves a switch had waited there at a port that was paused.
      * \param frame the frame, whose `hop` is the number of that port on its way
+     * \param link that port
      * \param root port whose queue was the cause of the pause
      * \param time of its wait in which the port was paused
      */
-    virtual void OnWaited(const Frame& frame, DirectedLink root, Picoseconds time) = 0;
+    virtual void
+    OnWaited(const Frame& frame, DirectedLink link, DirectedLink root, Picoseconds time) = 0;
     /**
      * An event of the cards.
      * \param kind what happened
@@ -206,12 +208,10 @@ class RoceNetwork : private RoceEventSink
         return m_ports[link].root;
     }
     /**
-     * \param way links of a frame
-     * \param at index of the port where it waits, which is paused
-     * \param root port whose queue is the cause
-     * \return true where the root is not on the rest of its way, and no port beyond is full
+     * \param link a port
+     * \return true where data wait for it, and it has sent without a pause since they arrived
      */
-    bool IsInnocent(const Way& way, std::size_t at, DirectedLink root) const;
+    bool IsFull(DirectedLink link) const;
 
     /**
      * \return counters by directed link
@@ -298,8 +298,6 @@ class RoceNetwork : private RoceEventSink
     // Inherited from RoceEventSink.
     void OnEvent(RoceEventKind kind, uint32_t a, uint32_t b) override;
 
-    /// Returns true where data wait for a port that has sent without a pause since they arrived.
-    bool IsFull(DirectedLink link) const;
     /// Returns the next frame of a port with the time from which it may leave; none: Frame::kNone.
     uint32_t Pick(DirectedLink link, Picoseconds& from);
     uint32_t PickQueued(DirectedLink link, fabric::RoceClass of, Picoseconds& from);

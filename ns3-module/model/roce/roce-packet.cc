@@ -18,6 +18,7 @@ namespace packet
 namespace
 {
 
+constexpr std::size_t kAddressBytes = 12;
 constexpr std::size_t kEthernetBytes = 14;
 constexpr std::size_t kIpBytes = 20;
 constexpr std::size_t kUdpBytes = 8;
@@ -205,6 +206,13 @@ std::vector<uint8_t> MakeRoceBytes(const RocePacket& packet)
     bytes.resize(bytes.size() + kIcrcBytes);
     const Bytes icrc = RoceIcrc(bytes);
     std::copy(icrc.begin(), icrc.end(), bytes.end() - kIcrcBytes);
+    if (packet.vlan)
+    {
+        Bytes tag;
+        Put(tag, 0x8100, 2); // IEEE 802.1Q
+        Put(tag, static_cast<uint64_t>(packet.priority) << 13, 2);
+        bytes.insert(bytes.begin() + kAddressBytes, tag.begin(), tag.end());
+    }
     return bytes;
 }
 

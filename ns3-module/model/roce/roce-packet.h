@@ -32,6 +32,7 @@ struct RocePacket
     uint64_t messages{0};    //!< ACK, NAK: messages that have arrived whole
     int hops{0};             //!< switches that it has passed
     int priority{0};         //!< of its class, or of the class that a pause is for
+    bool vlan{false};        //!< it has a tag of IEEE 802.1Q with its priority; not a pause
     int quanta{0};           //!< of a pause
     bool telemetry{false};   //!< it has INT (HPCC): a header and `records`
     std::vector<fabric::IntRecord> records;

@@ -257,7 +257,7 @@ void RoceSender::CountWait(QueuePair& pair, QueuePair::Message& message, Picosec
     {
         const DirectedLink root = m_network.RootOfPause(link);
         message.Tell().atNic += wait;
-        message.story->Wait(root, wait, !pair.Sprays() && m_network.IsInnocent(pair.way, 0, root));
+        message.story->Wait(root, wait, m_pairs.IsInnocent(pair, link, 0, root));
     }
 }
 

@@ -262,7 +262,7 @@ TEST(RoceSettings, TopologiesAreChecked) {
   // A link that loses everything carries nothing at any fidelity.
   EXPECT_EQ(
       MessageOf([&] { topology.WithLinks([](int, Link& link) { link.ports[0].errorRate = 1; }); }),
-      "error rate of link a-b: got '1.000000'; allowed: 0 to below 1");
+      "error rate of link 0-1: got '1.000000'; allowed: 0 to below 1");
   topology.SetMultipath(Multipath::Spray);
   EXPECT_NE(check("roce:pfc=off,recovery=go-back-n").find("go-back-n"), std::string::npos);
   EXPECT_EQ(check("roce:pfc=off"), "");

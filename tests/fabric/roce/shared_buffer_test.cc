@@ -96,6 +96,21 @@ TEST(PfcCheck, RingsHaveCyclesAndTreesHaveNone) {
     const std::vector<DirectedLink> both = {cycle[i].link, next};
     EXPECT_NE(std::search(route.begin(), route.end(), both.begin(), both.end()), route.end());
   }
+  // Around four routers, packets that take both ways between opposite ones close both circles, and
+  // routes of one way each need not.
+  Topology square = TopologyOf("ring:hosts=4");
+  int without = 0;
+  for (uint64_t seed = 1; seed <= 8; ++seed) {
+    square.SetEcmpSeed(seed);
+    square.SetMultipath(Multipath::Ecmp);
+    without += FindBufferCycle(square, square.Hosts()).empty() ? 1 : 0;
+    square.SetMultipath(Multipath::Spray);
+    EXPECT_EQ(FindBufferCycle(square, square.Hosts()).size(), 4u) << seed;
+  }
+  EXPECT_GT(without, 0);
+  Topology tree = TopologyOf("fat-tree:k=4");
+  tree.SetMultipath(Multipath::Spray);
+  EXPECT_TRUE(FindBufferCycle(tree, tree.Hosts()).empty());
   // Neighbours alone never pass a router after another.
   EXPECT_TRUE(FindBufferCycle(ring, {ring.Hosts()[0], ring.Hosts()[1]}).empty());
 }

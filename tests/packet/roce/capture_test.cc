@@ -221,6 +221,31 @@ TEST_F(CaptureTest, HasPausesMarksAndNotifications) {
   EXPECT_GT(marked, 0);
 }
 
+// A tag stands behind the addresses and has the priority of the class; pauses have none.
+TEST_F(CaptureTest, HasTheTagsOfAVlan) {
+  const std::vector<fabric::Flow> flows = {{0, 2, 1'000'000}, {1, 2, 1'000'000}};
+  const std::string transport = "roce:cc=none,buffer=130KB,alpha=0.5,mtu=1024,vlan=on";
+  EXPECT_EQ(Arrivals(transport, flows, true), Arrivals(transport, flows, false));
+  int pauses = 0;
+  size_t acks = 0;
+  for (Captured packet : Packets(0)) {
+    if (packet.IsPause()) {
+      ++pauses;
+      continue;
+    }
+    EXPECT_EQ(packet.Number(12, 2), 0x8100u);
+    const uint64_t tag = packet.Number(14, 2);
+    packet.bytes.erase(packet.bytes.begin() + 12, packet.bytes.begin() + 16);
+    ExpectWhole(packet);
+    const bool ack = packet.Opcode() == 0x11;
+    EXPECT_EQ(tag, (ack ? 6u : 3u) << 13);
+    acks += ack ? 1 : 0;
+    EXPECT_TRUE(!ack || packet.bytes.size() == 62);
+  }
+  EXPECT_GT(pauses, 0);
+  EXPECT_GT(acks, 0u);
+}
+
 TEST_F(CaptureTest, HasTheTelemetryOfHpcc) {
   Arrivals("roce:cc=hpcc,mtu=1024", {{0, 1, 3'000}}, true);
   const std::vector<Captured> receiver = Packets(1);

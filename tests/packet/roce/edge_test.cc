@@ -55,6 +55,7 @@ class EndOfALongMessage : public fabric::FlowGraph {
     pair.inFlight = 0;
     sink.Send({0, 1, 1, 1});
   }
+  void OnWake(uint64_t, fabric::FlowSink&) override {}
   void OnDelivered(const fabric::Flow& flow, fabric::FlowSink& sink) override {
     EXPECT_EQ(flow.tag, arrived.size());
     arrived.push_back(sink.Now());

@@ -45,6 +45,20 @@ TEST(RoceFlow, AVictimWaitsBehindPausesThatOthersCause) {
   EXPECT_NEAR(static_cast<double>(flows[5].paused), 4 * alone, alone);
 }
 
+// Frames that take any path have victims, too, where all ways on from the pause are free.
+TEST(RoceFlow, SprayHasVictims) {
+  fabric::Topology topology = TwoSwitches();
+  topology.AddLink({8, 9, 1'000, fabric::Port{400 * kGbps}});  // a second one between the switches
+  topology.SetMultipath(fabric::Multipath::Spray);
+  RoceRun run(topology, "roce:cc=none,ecn=off,buffer=2MiB,recovery=selective,window=2MB");
+  const std::vector<fabric::RoceFlow> flows = run.Records(kIncast);
+  for (size_t i = 0; i < 6; ++i) {
+    EXPECT_EQ(flows[i].victim, i == 5) << i;
+    EXPECT_EQ(RootOf(run, flows[i]), "far>host5") << i;
+  }
+  for (const fabric::DirectedLink between : {16, 18}) EXPECT_GT(run.Links()[between].packets, 0);
+}
+
 TEST(RoceFlow, WithRoomForAllNobodyWaits) {
   RoceRun run(TwoSwitches(), "roce:cc=none,ecn=off,buffer=64MiB");
   for (const fabric::RoceFlow& flow : run.Records(kIncast)) {
