@@ -54,7 +54,16 @@ void FuzzRoceFabric(ByteSpan bytes) {
     options += "," + option;
   }
   const double loss = draw(0, 3) == 0 ? static_cast<double>(draw(1, 100)) / 1000 : 0;
-  const fabric::RandomRoceCase random(draw);
+  fabric::RandomRoceCase random(draw);
+  const bool spray = draw(0, 3) == 0;
+  if (spray) {
+    const int hosts = static_cast<int>(random.topology.Hosts().size());
+    if (random.topology.NodeCount() == hosts + 2) {  // a second link between the switches
+      random.topology.AddLink({hosts, hosts + 1, 1'000, fabric::Port{10'000'000'000}});
+    }
+    random.topology.SetMultipath(fabric::Multipath::Spray);
+    if (lossless) options += ",recovery=selective,window=64KB";
+  }
   const uint64_t lossy = draw(0, 100);
   const fabric::Topology topology = random.topology.WithLinks([&](int index, fabric::Link& link) {
     const bool chosen = static_cast<uint64_t>(index) == lossy % random.topology.Links().size();
