@@ -1,5 +1,6 @@
 #include "scenarios/network/cost_estimate.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 
@@ -19,16 +20,31 @@ int RunsOf(const fabric::Transport& transport) {
   return transport.WarmsUp() && !transport.roce ? 2 : 1;
 }
 
-// Returns the number of links that a flow between neighbours of the ring crosses, on average.
-double MeanHops(const Network& network) {
+// Returns whether every worker sends to every other one.
+bool IsBetweenAllPairs(fabric::CollectiveAlgorithm algorithm) {
+  using Algorithm = fabric::CollectiveAlgorithm;
+  return algorithm == Algorithm::DirectAllReduce || algorithm == Algorithm::DirectAllGather ||
+         algorithm == Algorithm::AllToAll || algorithm == Algorithm::AllToAllV ||
+         algorithm == Algorithm::ScatterReduceAllGather;
+}
+
+// Returns the number of links that a flow crosses, on average: between neighbours of the ring, or
+// between workers at up to 16 distances where all pairs send.
+double MeanHops(const Network& network, fabric::CollectiveAlgorithm algorithm) {
+  constexpr int kDistances = 16;
+  constexpr int kStride = 37;  // a prime, so that distances are not all multiples of a node's size
   const int workers = network.placement.Workers();
+  const int distances = IsBetweenAllPairs(algorithm) ? std::clamp(workers - 1, 1, kDistances) : 1;
   double links = 0;
-  for (int w = 0; w < workers; ++w) {
-    const int from = network.placement.hosts[w];
-    const int to = network.placement.hosts[(w + 1) % workers];
-    links += static_cast<double>(network.topology.Route(from, to, 0).size());
+  for (int i = 0; i < distances; ++i) {
+    const int distance = 1 + i * kStride % std::max(1, workers - 1);
+    for (int w = 0; w < workers; ++w) {
+      const int from = network.placement.hosts[w];
+      const int to = network.placement.hosts[(w + distance) % workers];
+      links += static_cast<double>(network.topology.Route(from, to, 0).size());
+    }
   }
-  return links / workers;
+  return links / workers / distances;
 }
 
 // Returns the number of segments of `bytes` and of the ACKs that answer them.
@@ -44,12 +60,13 @@ void CostEstimate::Add(const fabric::StepTraffic& traffic, int64_t different) {
   double packets = 0;
   for (const fabric::BucketTraffic& bucket : traffic.buckets) {
     for (const fabric::CallTraffic& call : bucket.calls) {
+      const double hops = MeanHops(network_, call.collective.algorithm);
       for (const int64_t bytes : fabric::BytesSent(call.collective)) {
-        packets += PacketsOf(bytes, transport);
+        packets += PacketsOf(bytes, transport) * hops;
       }
     }
   }
-  packets_ += packets * MeanHops(network_) * static_cast<double>(different) * RunsOf(transport);
+  packets_ += packets * static_cast<double>(different) * RunsOf(transport);
   steps_ += different;
 }
 

@@ -1,6 +1,6 @@
 // This benchmark measures the speed of the flow engine on ring all-reduces of 16 to 8,192 hosts and
 // on unsymmetric traffic, beside SimGrid on the same fabric and routes where SimGrid is installed.
-// It also measures a memoised step.
+// It also measures direct all-gathers and a memoised step.
 //
 // Every simulation runs in a process of its own (this program again), so that peak memory is its
 // own and SimGrid, which can be set up once in a process, can be measured often. Times are
@@ -75,13 +75,13 @@ class Burst : public FlowGraph
     size_t m_delivered = 0;
 };
 
-StepTraffic RingStep(int workers, int buckets, int64_t bytes)
+StepTraffic CollectiveStep(CollectiveAlgorithm algorithm, int workers, int buckets, int64_t bytes)
 {
     StepTraffic traffic;
     traffic.workers = workers;
     traffic.deviceFree.assign(workers, 0);
     CallTraffic call;
-    call.collective.algorithm = CollectiveAlgorithm::RingAllReduce;
+    call.collective.algorithm = algorithm;
     call.collective.bytes.assign(workers, bytes);
     BucketTraffic bucket;
     bucket.ready.assign(workers, 0);
@@ -100,7 +100,13 @@ Result RunOurs(const Case& what, const Transport& transport)
     std::unique_ptr<FlowGraph> graph;
     if (what.traffic == "ring")
     {
-        graph = std::make_unique<StepGraph>(RingStep(what.workers, 1, kRingBytes));
+        graph = std::make_unique<StepGraph>(
+            CollectiveStep(CollectiveAlgorithm::RingAllReduce, what.workers, 1, kRingBytes));
+    }
+    else if (what.traffic == "direct")
+    {
+        graph = std::make_unique<StepGraph>(
+            CollectiveStep(CollectiveAlgorithm::DirectAllGather, what.workers, 1, kDirectBytes));
     }
     else
     {
@@ -114,7 +120,7 @@ Result RunOurs(const Case& what, const Transport& transport)
 }
 
 /// Runs the simulation that `words` name: ENGINE TRAFFIC WORKERS ORDER DELAYS, where ENGINE is
-/// "simgrid", "flow-bare" (BareTransport) or "flow".
+/// "simgrid", "flow-bare" (BareTransport), "flow" or "flow-roce".
 int RunChild(char** words)
 {
     const std::string engine = words[0];
@@ -131,8 +137,8 @@ int RunChild(char** words)
     }
     else
     {
-        result =
-            RunOurs(what, engine == "flow-bare" ? BareTransport() : MakeTransport("datacenter"));
+        const std::string transport = engine == "flow-roce" ? "roce" : "datacenter";
+        result = RunOurs(what, engine == "flow-bare" ? BareTransport() : MakeTransport(transport));
     }
     rusage usage{};
     getrusage(RUSAGE_SELF, &usage);
@@ -234,6 +240,10 @@ void RegisterSimulations(const std::string& program)
             Register(program, "flow", {"ring", workers, order, false}, peer);
         }
     }
+    for (int workers : {64, 128})
+    {
+        Register(program, "flow-roce", {"direct", workers, "packed", false}, peer);
+    }
 }
 
 /// Measures Simulate() of a memoised step of 16 workers and range(0) buckets.
@@ -245,8 +255,10 @@ void BM_MemoisedStep(benchmark::State& state)
     request.topology = &fabric.topology;
     request.placement = &fabric.placement;
     StepSimulator simulator(MakeFlowEngine, request);
-    const StepTraffic traffic =
-        RingStep(kWorkers, static_cast<int>(state.range(0)), kRingBytes / state.range(0));
+    const StepTraffic traffic = CollectiveStep(CollectiveAlgorithm::RingAllReduce,
+                                               kWorkers,
+                                               static_cast<int>(state.range(0)),
+                                               kRingBytes / state.range(0));
     simulator.Simulate(traffic, 0);
     for (auto _ : state)
     {

@@ -66,6 +66,14 @@ Fabric MakeFabric(const Case& what)
     request.rateBps = kRateBps;
     request.delay = 1'000;
     request.hostsNeeded = std::max(kHosts, what.workers);
+    if (what.traffic == "direct")
+    {
+        constexpr int kGpus = 8;
+        request.text = "rail-optimised:nodes=" + std::to_string(what.workers / kGpus) +
+                       ",gpus=" + std::to_string(kGpus);
+        request.rateBps = 10 * kRateBps;
+        request.hostsNeeded = what.workers;
+    }
     Fabric fabric{MakeTopology(request), {}};
     PlacementRequest placement;
     placement.text = what.order;
@@ -115,7 +123,8 @@ std::vector<Flow> MixedFlows(int workers)
 int64_t FlowCount(const Case& what)
 {
     const int64_t workers = what.workers;
-    return what.traffic == "ring" ? workers * 2 * (workers - 1) : kMixedFlows;
+    const int64_t pairs = workers * (workers - 1);
+    return what.traffic == "ring" ? 2 * pairs : what.traffic == "direct" ? pairs : kMixedFlows;
 }
 
 } // namespace legacy::fabric::bench

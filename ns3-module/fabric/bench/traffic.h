@@ -16,7 +16,9 @@ namespace legacy::fabric::bench
 
 struct Case
 {
-    std::string traffic = "ring"; ///< "ring": an all-reduce; "mixed": see MixedFlows
+    /// "ring": an all-reduce; "mixed": see MixedFlows; "direct": an all-gather in which every
+    /// worker sends to every other one
+    std::string traffic = "ring";
     int workers = 128;
     std::string order = "packed"; ///< a placement; "random:1" places workers at random
     /// True: only host links have a delay. All paths then have the same delay, and a simulator that
@@ -34,8 +36,12 @@ struct Fabric
     Placement placement;
 };
 
+/// Bytes that each worker sends to each other one of a direct all-gather.
+constexpr int64_t kDirectBytes = 53'500;
+
 /// Makes a fat-tree of 10 Gbit/s. k is 16 (1,024 hosts) for up to 1,024 workers, and larger where
-/// more workers need it.
+/// more workers need it. A direct all-gather gets nodes of eight workers with a rail for each, at
+/// 100 Gbit/s.
 Fabric MakeFabric(const Case& what);
 
 /// Returns a transport that sends payload only, as in a pure flow model: it has no headers and no
