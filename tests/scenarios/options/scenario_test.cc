@@ -191,7 +191,7 @@ TEST_F(ScenarioFile, MistakesOfATransportHaveFileLineAndColumn) {
   finds(map + "cc: {hpcc: {eta: 2}}\n", ":5:11: ");
   finds(map + "cc: {hpcc: {}, swift: {}}\n", ":5:11: network.transport.roce.cc: got '2 names'");
   finds("network:\n  transport: {roce: {}, wan: {}}\n", ":2:14: network.transport: got '2 names'");
-  finds("network:\n  transport: \"roce:cc=hpc\"\n", ":2:3: cc: got 'hpc'");
+  finds("network:\n  transport: \"roce:cc=hpc\"\n", ":2:3: network.transport: cc: got 'hpc'");
 }
 
 TEST_F(ScenarioFile, ATargetIsATextOrAMapOfOneMetric) {
