@@ -3,6 +3,8 @@
  */
 #include "roce-carrier.h"
 
+#include "roce-simulator.h"
+
 #include "fabric/base/error.h"
 #include "fabric/roce/buffers.h"
 #include "fabric/roce/controls.h"
@@ -44,6 +46,10 @@ const fabric::Topology* Checked(const fabric::Topology* topology, const RoceSett
 /// has chosen another list: each event of ns-3's default, a tree, is an allocation of its own.
 void ChooseScheduler()
 {
+    if (RoceSimulator::Get() != nullptr)
+    {
+        return;
+    }
     TypeIdValue chosen;
     GlobalValue::GetValueByName("SchedulerType", chosen);
     if (chosen.Get() == MapScheduler::GetTypeId())
