@@ -108,8 +108,10 @@ function(legacy_library name)
 endfunction()
 
 # Products and sums are not contracted and denormals are kept, so that results have the bits of the
-# CPU.
+# CPU. Sources are compiled apart: CMake 3.31 and newer would put CUDA sources into batches, too,
+# which instantiate the same templates.
 function(legacy_cuda_flags target)
+  legacy_separate_sources(${target})
   target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:
     -std=c++20  # CMake 3.25 does not know which standards a newer nvcc has
     --expt-relaxed-constexpr -fmad=false -Xcompiler=-Wall,-Wextra,-ffp-contract=off>

@@ -75,10 +75,12 @@ if(LEGACY_TORCH)
   endforeach()
   unset(CMAKE_CUDA_STANDARD)
   # This is libstdc++'s default, but it changes the command line, so that a precompiled header of
-  # other targets would not fit.
+  # other targets would not fit. LibTorch 2.8 and newer do not set it.
   get_target_property(options torch INTERFACE_COMPILE_OPTIONS)
-  list(REMOVE_ITEM options "-D_GLIBCXX_USE_CXX11_ABI=1")
-  set_target_properties(torch PROPERTIES INTERFACE_COMPILE_OPTIONS "${options}")
+  if(options)
+    list(REMOVE_ITEM options "-D_GLIBCXX_USE_CXX11_ABI=1")
+    set_target_properties(torch PROPERTIES INTERFACE_COMPILE_OPTIONS "${options}")
+  endif()
 endif()
 
 # Data sets: digests, images, and downloads.
