@@ -72,7 +72,7 @@ CollectiveAlgorithm PartnerOf(CollectiveAlgorithm algorithm, fabric::Payload pay
 
 }  // namespace
 
-ExchangeNetwork::ExchangeNetwork(const PlanRequest& request, const Remedy& remedy)
+ExchangeNetwork::ExchangeNetwork(const PlanRequest& request, const PlanRemedy& remedy)
     : request_(request),
       transport_(request.transport),
       network_(NetworkOf(request.population, request, remedy)) {

@@ -34,7 +34,7 @@ struct PairPath {
 class ExchangeNetwork {
  public:
   // Throws Error on places that the topology lacks.
-  ExchangeNetwork(const PlanRequest& request, const Remedy& remedy);
+  ExchangeNetwork(const PlanRequest& request, const PlanRemedy& remedy);
   ExchangeNetwork(const ExchangeNetwork&) = delete;
   ExchangeNetwork& operator=(const ExchangeNetwork&) = delete;
 

@@ -18,7 +18,8 @@ using fabric::TimeNs;
 // The traffic of a plan's rounds, which are all alike, and what follows from it.
 class PlannedExchange : public ExchangeWorkload {
  public:
-  PlannedExchange(const PlanRequest& request, const Remedy& remedy, const ExchangeNetwork& network)
+  PlannedExchange(const PlanRequest& request, const PlanRemedy& remedy,
+                  const ExchangeNetwork& network)
       : network_(network) {
     const ExchangeRequest& exchange = *request.exchange;
     fabric::CollectiveSpec spec;
@@ -236,7 +237,7 @@ Plan RunExchange(const PlanRequest& request, const ExchangeNetwork& network, int
   return plan;
 }
 
-Plan RunExchangePlan(const PlanRequest& request, const Remedy& remedy,
+Plan RunExchangePlan(const PlanRequest& request, const PlanRemedy& remedy,
                      const std::function<void(int64_t)>& progress, const StopFlag* stop) {
   const ExchangeNetwork network(request, remedy);
   PlannedExchange exchange(request, remedy, network);

@@ -113,8 +113,8 @@ std::string ExchangeWaitsFor(const Plan& plan) {
       hop.to, Figure(hop.bits_per_second / 1e9));
 }
 
-std::vector<std::pair<std::string, Remedy>> ExchangeRemedies(const PlanRequest& request) {
-  std::vector<std::pair<std::string, Remedy>> remedies{
+std::vector<std::pair<std::string, PlanRemedy>> ExchangeRemedies(const PlanRequest& request) {
+  std::vector<std::pair<std::string, PlanRemedy>> remedies{
       {"lines of clients twice as fast", {.down_rates = 2, .up_rates = 2}},
       {"half the bytes", {.bytes = 0.5}},
       {"work in half the time", {.work = 0.5}},

@@ -17,6 +17,6 @@ std::vector<analysis::Table> ExchangeTables(const PlanRequest& request, const Pl
 std::string ExchangeWaitsFor(const Plan& plan);
 
 // Remedies that are worth asking about, with their names.
-std::vector<std::pair<std::string, Remedy>> ExchangeRemedies(const PlanRequest& request);
+std::vector<std::pair<std::string, PlanRemedy>> ExchangeRemedies(const PlanRequest& request);
 
 }  // namespace legacy

@@ -18,7 +18,7 @@ class RankClock : public StepClock {
  public:
   // `overlap` is the number of local steps that clients make while an exchange is on its way.
   RankClock(ClientClock& clients, ExchangeLearner& learner, const std::vector<int>& order,
-            const TransferOptions& transfers, const Remedy& remedy, int64_t overlap)
+            const TransferOptions& transfers, const PlanRemedy& remedy, int64_t overlap)
       : StepClock(transfers),
         clients_(clients),
         learner_(learner),
@@ -90,7 +90,7 @@ class RankClock : public StepClock {
   ClientClock& clients_;
   ExchangeLearner& learner_;
   const std::vector<int>& order_;
-  const Remedy& remedy_;
+  const PlanRemedy& remedy_;
   const int64_t overlap_;
   // By rank: local steps of the version so far, and seconds of those of the exchange's turn, up to
   // its beginning and beside it.

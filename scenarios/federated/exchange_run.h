@@ -19,7 +19,7 @@ struct ExchangeJob {
   const FederatedMethod& method;
   std::span<const OperationCost> costs;
   std::span<const Unit> layers;
-  Remedy remedy = {};
+  PlanRemedy remedy = {};
 };
 
 // Runs the training from its first version on, as RunPlan does, and tells `listener` of everything.

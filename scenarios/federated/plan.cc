@@ -26,7 +26,7 @@ struct ClientPath {
   float usd_up = 0;
 };
 
-fabric::ServerSite SiteOf(const PlanRequest& request, const Remedy& remedy) {
+fabric::ServerSite SiteOf(const PlanRequest& request, const PlanRemedy& remedy) {
   fabric::ServerSite site = request.population.Server();
   if (!remedy.at.empty()) site.at = remedy.at;
   site.rateBps = std::llround(static_cast<double>(site.rateBps) * remedy.server_rate);
@@ -83,7 +83,7 @@ class PlannedWorkload : public Workload {
 // A workload whose tasks work and send by a remedy's factors.
 class RemediedWorkload : public Workload {
  public:
-  RemediedWorkload(Workload& workload, const Remedy& remedy)
+  RemediedWorkload(Workload& workload, const PlanRemedy& remedy)
       : workload_(workload), remedy_(remedy) {}
 
   fabric::TaskWork WorkOf(const fabric::TaskStart& start) override {
@@ -113,7 +113,7 @@ class RemediedWorkload : public Workload {
   }
 
   Workload& workload_;
-  const Remedy& remedy_;
+  const PlanRemedy& remedy_;
 };
 
 // Works of servers: those of a workload, on the clients' paths.
@@ -266,7 +266,7 @@ void ExcludeSlowTenth(const std::vector<float>& predicted, fabric::Candidates& c
   for (size_t i = 0; i < order.size() / 10; ++i) candidates.SetBusy(order[i], true);
 }
 
-std::unique_ptr<fabric::ServerBase> ServerOf(const PlanRequest& request, const Remedy& remedy,
+std::unique_ptr<fabric::ServerBase> ServerOf(const PlanRequest& request, const PlanRemedy& remedy,
                                              fabric::Candidates& candidates,
                                              fabric::Selection& selection, fabric::TaskWorks& works,
                                              fabric::TaskListener& listener) {
@@ -310,7 +310,7 @@ void CheckPlan(const PlanRequest& request) {
   ServerOf(request, {}, candidates, *selection, works, listener);
 }
 
-Plan RunPlan(const PlanRequest& request, const Remedy& remedy,
+Plan RunPlan(const PlanRequest& request, const PlanRemedy& remedy,
              const std::function<void(int64_t)>& progress, const StopFlag* stop, Workload* workload,
              PlanListener* listener) {
   if (request.exchange) return RunExchangePlan(request, remedy, progress, stop);

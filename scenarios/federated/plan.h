@@ -17,8 +17,8 @@ namespace legacy {
 
 inline double Seconds(fabric::TimeNs time) { return static_cast<double>(time) * 1e-9; }
 
-// A Remedy changes a plan, to show what it would save.
-struct Remedy {
+// A PlanRemedy changes a plan, to show what it would save.
+struct PlanRemedy {
   double down_rates = 1;  // factors on rates of access lines
   double up_rates = 1;
   double server_rate = 1;
@@ -147,7 +147,7 @@ void CheckPlan(const PlanRequest& request);
 // `stop` other than 0 the plan ends with the version in work. `workload` takes the place of the
 // request's bytes and seconds, and `listener` hears of everything, where they are not null. Throws
 // Error.
-Plan RunPlan(const PlanRequest& request, const Remedy& remedy = {},
+Plan RunPlan(const PlanRequest& request, const PlanRemedy& remedy = {},
              const std::function<void(int64_t versions)>& progress = {},
              const StopFlag* stop = nullptr, Workload* workload = nullptr,
              PlanListener* listener = nullptr);

@@ -65,7 +65,7 @@ void ScaleRate(fabric::Port& port, double factor) {
 }
 
 fabric::ClientNetwork NetworkOf(const fabric::Population& population, const PlanRequest& request,
-                                const Remedy& remedy) {
+                                const PlanRemedy& remedy) {
   fabric::ClientNetwork network = fabric::MakeClientNetwork(
       population, nullptr, request.core ? &*request.core : nullptr, !request.exchange);
   if (remedy.down_rates == 1 && remedy.up_rates == 1 && remedy.core_rates == 1) return network;

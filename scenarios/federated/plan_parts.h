@@ -17,7 +17,7 @@ void ScaleRate(fabric::Port& port, double factor);
 // Returns the network of a plan, with the remedy's rates and, where the plan has one, the server of
 // `population`. Throws Error on places that the topology lacks.
 fabric::ClientNetwork NetworkOf(const fabric::Population& population, const PlanRequest& request,
-                                const Remedy& remedy);
+                                const PlanRemedy& remedy);
 
 // Returns the rows of links that carried `counters` (by directed link) in `seconds`: links of the
 // core and the server's line singly, access lines summed by group and direction.

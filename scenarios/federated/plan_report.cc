@@ -122,9 +122,9 @@ std::vector<Table> PlanTables(const PlanRequest& request, const Plan& plan) {
   return tables;
 }
 
-std::vector<std::pair<std::string, Remedy>> RemediesFor(const PlanRequest& request) {
+std::vector<std::pair<std::string, PlanRemedy>> RemediesFor(const PlanRequest& request) {
   if (request.exchange) return ExchangeRemedies(request);
-  std::vector<std::pair<std::string, Remedy>> remedies{
+  std::vector<std::pair<std::string, PlanRemedy>> remedies{
       {"downlinks of clients twice as fast", {.down_rates = 2}},
       {"uplinks of clients twice as fast", {.up_rates = 2}},
       {"server's line twice as fast", {.server_rate = 2}},
@@ -132,7 +132,7 @@ std::vector<std::pair<std::string, Remedy>> RemediesFor(const PlanRequest& reque
       {"work in half the time", {.work = 0.5}},
   };
   if (request.population.Clients() >= 20) {
-    remedies.emplace_back("without the slowest tenth", Remedy{.no_slow_tenth = true});
+    remedies.emplace_back("without the slowest tenth", PlanRemedy{.no_slow_tenth = true});
   }
   if (request.core) {
     constexpr size_t kMostPlaces = 8;
@@ -143,13 +143,13 @@ std::vector<std::pair<std::string, Remedy>> RemediesFor(const PlanRequest& reque
     places.erase(request.population.Server().at);
     for (const std::string& place : places) {
       if (remedies.size() >= 6 + kMostPlaces) break;
-      remedies.emplace_back("server at " + place, Remedy{.at = place});
+      remedies.emplace_back("server at " + place, PlanRemedy{.at = place});
     }
   }
   return remedies;
 }
 
-Table RemedyTable(const std::vector<std::pair<std::string, Remedy>>& remedies, const Plan& base,
+Table RemedyTable(const std::vector<std::pair<std::string, PlanRemedy>>& remedies, const Plan& base,
                   const std::vector<Plan>& plans) {
   Table table{
       .title = fmt::format("Remedies (simulated anew, {} rounds each)", base.rounds.size()),
@@ -172,7 +172,7 @@ Table RemedyTable(const std::vector<std::pair<std::string, Remedy>>& remedies, c
   return table;
 }
 
-std::string RemedyVerdict(const std::vector<std::pair<std::string, Remedy>>& remedies,
+std::string RemedyVerdict(const std::vector<std::pair<std::string, PlanRemedy>>& remedies,
                           const Plan& base, const std::vector<Plan>& plans) {
   constexpr double kLeastSaving = 0.05;
   if (base.rounds.empty()) return "No round ended.";

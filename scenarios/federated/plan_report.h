@@ -19,16 +19,16 @@ std::vector<analysis::Table> PlanTables(const PlanRequest& request, const Plan& 
 inline constexpr int64_t kRemedyRounds = 100;
 
 // Remedies that are worth asking about, with their names.
-std::vector<std::pair<std::string, Remedy>> RemediesFor(const PlanRequest& request);
+std::vector<std::pair<std::string, PlanRemedy>> RemediesFor(const PlanRequest& request);
 
 // Returns the table of what a round waits for and what each remedy would save. `base` and the plans
 // are of equally many versions; plans are in the order of the remedies.
-analysis::Table RemedyTable(const std::vector<std::pair<std::string, Remedy>>& remedies,
+analysis::Table RemedyTable(const std::vector<std::pair<std::string, PlanRemedy>>& remedies,
                             const Plan& base, const std::vector<Plan>& plans);
 
 // Returns a sentence that names the remedy that shortens the median round most, or that none of
 // them saves 5 %. The plans are as for RemedyTable.
-std::string RemedyVerdict(const std::vector<std::pair<std::string, Remedy>>& remedies,
+std::string RemedyVerdict(const std::vector<std::pair<std::string, PlanRemedy>>& remedies,
                           const Plan& base, const std::vector<Plan>& plans);
 
 // Returns sentences about what the rounds wait for: which part of the critical task, whether lines

@@ -71,12 +71,12 @@ std::string Summary(const PlanRequest& request, const Plan& plan) {
 
 // Runs the remedies. Returns nothing where it was interrupted.
 std::vector<Plan> RunRemedies(const PlanRequest& request,
-                              const std::vector<std::pair<std::string, Remedy>>& remedies,
+                              const std::vector<std::pair<std::string, PlanRemedy>>& remedies,
                               int64_t versions, bool show, const StopFlag& stop) {
   std::vector<Plan> plans;
   ProgressLine progress(static_cast<int64_t>(remedies.size()), "remedies", show);
   for (const auto& [name, remedy] : remedies) {
-    Remedy limited = remedy;
+    PlanRemedy limited = remedy;
     limited.versions = versions;
     plans.push_back(RunPlan(request, limited, {}, &stop));
     if (stop != 0) break;
@@ -123,7 +123,7 @@ int RunPlanCommand(const PlanCommand& command, const StopFlag& stop) {
     const auto remedies = RemediesFor(request);
     const int64_t versions = std::min(kRemedyRounds, plan.versions);
     const bool shorter = versions < plan.versions;
-    Remedy none;
+    PlanRemedy none;
     none.versions = versions;
     const Plan base = shorter ? RunPlan(request, none, {}, &stop) : plan;
     const std::vector<Plan> plans = RunRemedies(request, remedies, versions, show, stop);

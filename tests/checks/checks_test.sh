@@ -79,6 +79,31 @@ expect pass includes.sh '45 sources in a folder'
 write compress/c.cc '#include <vector>'
 expect fail includes.sh '46 sources in a folder'
 
+if command -v python3 >/dev/null; then
+  # types pass|fail WHAT LINES: a header with the lines beside one that defines legacy::Part.
+  types() {
+    expected=$1 what=$2
+    shift 2
+    new_tree
+    write base/a.h '#include <vector>' 'namespace legacy {' 'struct Part {' '  int a;' '};' '}'
+    write compress/b.h "$@"
+    expect "$expected" includes.sh "$what"
+  }
+  types fail 'a type twice' 'namespace legacy {' 'class Part final : public Base {};' '}'
+  types fail 'a template and a type' 'namespace legacy {' 'template <class T = int>' \
+    'class alignas(8) Part {};' '}'
+  types fail 'an enumeration and a type' 'namespace legacy {' 'enum class Part : char { kA };' '}'
+  types fail 'a type twice behind functions' 'namespace legacy {' \
+    "inline char F() { if (true) { return '{'; } return \"}\"[0]; }  // {" 'struct Part {};' '}'
+  types pass 'another namespace' 'namespace legacy::cpu {' 'struct Part {};' '}'
+  types pass 'an unnamed namespace' 'namespace legacy { namespace {' 'struct Part {};' '} }'
+  types pass 'a declaration' 'namespace legacy {' 'struct Part;' 'void F(struct Part&);' '}'
+  types pass 'a member' 'namespace legacy {' 'struct Whole { struct Part {}; };' '}'
+  types pass 'a specialisation' 'namespace legacy {' 'template <> struct Part<int> {};' '}'
+  types pass 'a comment and a string' 'namespace legacy {' '/* struct Part {' \
+    '*/ // struct Part {' 'constexpr char kText[] = R"(struct Part {)";' '}'
+fi
+
 new_tree
 expect pass paths.sh 'a clean tree'
 # The path is in two pieces, so that this file is clean itself.

@@ -4,9 +4,12 @@
 # headers in the ns-3 parts of ns3-module/; trainer/clock/ needs no LibTorch; analysis/ knows only
 # the format of run directories; scenarios/network/ and scenarios/codec/ know no training, and the
 # latter no packets; Python's headers stay in scenarios/python/. Tests may include the headers that
-# they test, and base/. No two folders include each other, and none has more than 45 sources.
+# they test, and base/. No two folders include each other, and none has more than 45 sources. No
+# two files define a type of one name in one namespace (type_names.py; skipped without Python 3).
 set -eu
+here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)
 cd "$1"
+status=0
 
 { grep -rnE '^[[:space:]]*#[[:space:]]*include' --include='*.h' --include='*.cc' \
   --include='*.cu' --include='*.cuh' \
@@ -81,4 +84,7 @@ cd "$1"
     }
     if (!seen) { print "no include found: wrong folder?"; failed = 1 }
     exit failed
-  }'
+  }' || status=1
+
+if command -v python3 >/dev/null; then "$here/type_names.py" . || status=1; fi
+exit "$status"

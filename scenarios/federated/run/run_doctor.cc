@@ -72,7 +72,7 @@ class RecordedRemedies {
   }
 
  private:
-  Plan Simulate(const FederatedMethod& method, const std::string& name, Remedy remedy) {
+  Plan Simulate(const FederatedMethod& method, const std::string& name, PlanRemedy remedy) {
     progress_(method.name + ": " + name);
     PlanRequest request = RequestOf(recording_->scenario, seed_);
     remedy.versions = std::min(kRemedyRounds, request.Versions());

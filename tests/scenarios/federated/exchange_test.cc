@@ -211,7 +211,7 @@ TEST(ExchangePlan, EqualOptionsGiveEqualBytes) {
 TEST(ExchangePlan, RemediesDoWhatTheySay) {
   const PlanRequest request = Request(With(kSilos, {{"exchange", "ring-allreduce"}}));
   const Plan base = RunPlan(request);
-  const auto seconds = [&](const Remedy& remedy) {
+  const auto seconds = [&](const PlanRemedy& remedy) {
     return SynchronisationOf(RunPlan(request, remedy));
   };
   EXPECT_LT(seconds({.down_rates = 2, .up_rates = 2}), .8 * SynchronisationOf(base));

@@ -217,7 +217,7 @@ TEST(Plan, RateFactorsScaleAllLines) {
   options["traces"] = "csv:" + Write("rates.csv", "time_s,mbps\n0,7\n1,3\n2,9\n") + ":direction=up";
   const PlanRequest plain = Request(options);
   const Plan as_it_is = RunPlan(plain);
-  for (const auto& [name, remedy] : std::map<std::string, Remedy>{
+  for (const auto& [name, remedy] : std::map<std::string, PlanRemedy>{
            {"down-rates", {.down_rates = 0.25}}, {"up-rates", {.up_rates = 0.25}}}) {
     Texts scaled = options;
     scaled[name] = "0.25";
