@@ -1,41 +1,18 @@
 // A GPU as an accelerator of LibTorch. This file is compiled where both LibTorch and this build
 // have CUDA.
-#include <ATen/Context.h>
 #include <ATen/cuda/CUDAContext.h>
 #include <ATen/cuda/CUDAGraph.h>
+#include <c10/cuda/CUDACachingAllocator.h>
 #include <c10/cuda/CUDAFunctions.h>
 #include <c10/cuda/CUDAStream.h>
-
-#include <cstdlib>
-#include <sstream>
 
 #include "compress/cuda/exchange/exchange.h"
 #include "trainer/accelerator.h"
 #include "trainer/cuda/step_kernels_on.h"
+#include "trainer/gpu_arithmetic.h"
 
 namespace legacy {
 namespace {
-
-// Stops newer LibTorches from filling what they allocate, which costs a pass over the memory.
-template <class Context>
-void LeaveMemoryUnfilled(Context& context) {
-  if constexpr (requires { context.setDeterministicFillUninitializedMemory(false); }) {
-    context.setDeterministicFillUninitializedMemory(false);
-  }
-}
-
-// Makes results equal from run to run. cuBLAS reads its variable when LibTorch makes the first
-// handle. Algorithms without a deterministic form warn.
-void MakeDeterministic() {
-  setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", /*overwrite=*/0);
-  at::Context& context = at::globalContext();
-  context.setDeterministicCuDNN(true);
-  context.setBenchmarkCuDNN(false);
-  context.setAllowTF32CuDNN(false);
-  context.setAllowTF32CuBLAS(false);
-  context.setDeterministicAlgorithms(true, /*warn_only=*/true);
-  LeaveMemoryUnfilled(context);
-}
 
 std::string FirstLine(const std::string& text) { return text.substr(0, text.find('\n')); }
 
@@ -44,7 +21,7 @@ class Gpu : public Accelerator {
   explicit Gpu(int index)
       : stream_(c10::cuda::getStreamFromPool(/*isHighPriority=*/false,
                                              static_cast<c10::DeviceIndex>(index))) {
-    MakeDeterministic();
+    UseDeterministicFp32();
   }
 
   torch::Device device() const override { return {torch::kCUDA, stream_.device_index()}; }
@@ -67,10 +44,26 @@ class Gpu : public Accelerator {
   std::string RecordName() const override { return "a CUDA graph"; }
 
  private:
+  void EndFailedCapture(at::cuda::CUDAGraph& graph);
+
   c10::cuda::CUDAStream stream_;
   // Last recording. The next one shares its memory, because recordings run one after the other.
   std::shared_ptr<at::cuda::CUDAGraph> last_;
 };
+
+// LibTorch's allocator serves a capture from a pool of its own until the capture has ended without
+// an error, which one that failed does not do.
+void Gpu::EndFailedCapture(at::cuda::CUDAGraph& graph) {
+  try {
+    graph.capture_end();
+    return;
+  } catch (const std::exception&) {  // the same failure again
+  }
+  try {
+    c10::cuda::CUDACachingAllocator::endAllocateToPool(stream_.device_index(), graph.pool());
+  } catch (const std::exception&) {  // the allocator knows that the capture has ended
+  }
+}
 
 std::function<void()> Gpu::Record(const std::function<void()>& work, std::string* why) {
   const auto graph = std::make_shared<at::cuda::CUDAGraph>();
@@ -83,19 +76,14 @@ std::function<void()> Gpu::Record(const std::function<void()>& work, std::string
     }
     capturing = true;
     work();
-    capturing = false;
     graph->capture_end();
+    capturing = false;
     last_ = graph;
     return [graph] { graph->replay(); };
   } catch (const std::exception& error) {
     *why = FirstLine(error.what());
   }
-  if (capturing) {
-    try {
-      graph->capture_end();
-    } catch (const std::exception&) {  // the same failure again
-    }
-  }
+  if (capturing) EndFailedCapture(*graph);
   cudaGetLastError();  // clears the error, which `why` has
   return nullptr;
 }

@@ -5,6 +5,7 @@ set -eu
 root=$1
 tree=$(mktemp -d)
 trap 'rm -rf "$tree"' EXIT
+check=$root/tests/gpu_check
 failures=0
 real_path=$PATH
 
@@ -14,38 +15,44 @@ PATH=$tree/fake:$PATH
 
 fake() { cat >"$tree/fake/$1" && chmod +x "$tree/fake/$1"; }
 
-# Programs log their arguments; legacy-bench-gpu finds a GPU if the test wants one.
+# Programs log their arguments; legacy-bench-gpu finds a GPU if the test wants one. Both folders of
+# builds get all programs.
 fake cmake <<'FAKE'
 #!/bin/sh
 echo "cmake $*" >>"$LOG"
 case "$* " in
-  *-DLEGACY_TORCH=ON*) [ ! -e "$BROKEN.torch" ] ;;
+  *-DLEGACY_TORCH=ON*) [ ! -e "$BROKEN.torch" ] || exit 1 ;;
   --build*)
     [ ! -e "$BROKEN.build" ] || exit 1
-    mkdir -p "$OUT/build/bin"
-    for name in cuda_logic_tests gpu_bench_tests gpu_tests legacy-bench-gpu trainer_test \
-        clock_test workers_test legacy-bench-training legacy-scenario legacy-calibrate; do
+    for name in gpu_tests legacy-bench-gpu trainer_test legacy-bench-training legacy-scenario \
+        legacy-calibrate; do
+      mkdir -p "$2/bin"
       printf '#!/bin/sh\necho "%s $*" >>"$LOG"\n[ ! -e "$BROKEN.%s" ] || exit 1\n' \
-        "$name" "$name" >"$OUT/build/bin/$name"
-      chmod +x "$OUT/build/bin/$name"
+        "$name" "$name" >"$2/bin/$name"
+      chmod +x "$2/bin/$name"
     done
-    echo '[ "$1" = --device ] || : >"${1#--json=}"' >>"$OUT/build/bin/legacy-bench-gpu"
-    echo '[ "$1" != --device ] || [ -e "$GPU" ]' >>"$OUT/build/bin/legacy-bench-gpu" ;;
+    mkdir -p "$2/lib" && : >"$2/lib/liblegacy_compress.so" && : >"$2/lib/liblegacy_base.so"
+    echo 'echo CudaTopK. && echo CudaHugeSum.' >>"$2/bin/gpu_tests"
+    echo 'for option; do case $option in --json=*) : >"${option#*=}" ;; esac; done' \
+      >>"$2/bin/legacy-bench-gpu"
+    echo '[ "$1" != --device ] || [ -e "$GPU" ] || { echo no GPU && exit 1; }' \
+      >>"$2/bin/legacy-bench-gpu" ;;
 esac
 FAKE
 fake ninja </dev/null
 fake nvcc </dev/null
 fake python3 <<'FAKE'
 #!/bin/sh
+echo "python3 $*" >>"$LOG"
 case $2 in
-  *torch*) [ ! -e "$TORCH" ] || echo /torch/share/cmake ;;
-  *) exit 1 ;;
+  *torch.version*) [ ! -e "$TORCH" ] || echo /torch/share/cmake ;;
+  -c | *import*) exit 1 ;;
 esac
 FAKE
-fake compute-sanitizer <<'FAKE'
-#!/bin/sh
-echo "compute-sanitizer $*" >>"$LOG"
-FAKE
+for tool in compute-sanitizer ncu setsid; do
+  printf '#!/bin/sh\necho "%s $*" >>"$LOG"\n' "$tool" | fake "$tool"
+done
+printf '#!/bin/sh\ncp "$3" "$2"\n' | fake strip
 
 fresh() { rm -rf "$OUT" "$GPU" "$TORCH" "$BROKEN".* && : >"$LOG"; }
 fail() {
@@ -57,7 +64,7 @@ exits() {
   expected=$1
   shift
   status=0
-  "$root/tests/gpu_check" "--out=$OUT" "$@" >"$tree/output" 2>&1 || status=$?
+  "$check" "--out=$OUT" "$@" >"$tree/output" 2>&1 || status=$?
   [ "$status" = "$expected" ] || fail "exit status of '$*': $status instead of $expected"
 }
 printed() { grep -qE -e "$1" "$tree/output" || fail "should be printed: $1"; }
@@ -73,62 +80,100 @@ for option in --nonsense build --deps=/no/such/folder --data=/no/such/folder --j
 done
 not_called cmake
 
-# Without a GPU it builds, tests on the host, and names the other parts as not run.
+# Without a GPU it builds, and names the parts as not run.
 fresh
-exits 77 --build --tests --arch=90 "--deps=$tree/deps"
+exits 77 --tests --arch=90 "--deps=$tree/deps"
 called '-DCMAKE_CUDA_ARCHITECTURES=90'
 called '-DLEGACY_PROGRAMS=OFF'
 called "-DCMAKE_PREFIX_PATH=$tree/deps/usr "
 called '-DLEGACY_TORCH=OFF'
-called cuda_logic_tests
-not_called 'gpu_tests --gtest'
-printed '^host-tests +passed'
+not_called 'gpu_tests --gtest_filter'
+not_called '-DLEGACY_TORCH=ON'
 printed '^gpu-tests +not run: there is no GPU'
+fresh
+touch "$TORCH"
 exits 0 --build
+called '-DLEGACY_TORCH=OFF'
+called '-DLEGACY_TORCH=ON'
+called '--target trainer_test legacy-bench-training legacy-scenario legacy-calibrate -- -k 0'
+not_called 'gpu_tests --gtest'
 
-# With a GPU it runs everything; a failing part does not keep the others from running.
+# With a GPU it runs everything, suite by suite; a failing part does not keep the others from
+# running.
 fresh
 touch "$GPU" "$TORCH"
-exits 0 '--filter=TopK*' '--bench-options=--turns=5 --sizes=1e6'
-called '-DLEGACY_TORCH=ON'
+exits 0 '--filter=TopK*' '--bench-options=--turns=5'
 called '-DCMAKE_PREFIX_PATH=/torch/share/cmake'
-called 'gpu_tests --gtest_filter=TopK*'
+called 'gpu_tests --gtest_list_tests --gtest_filter=TopK*'
+called 'gpu_tests --gtest_filter=CudaTopK.*'
+called 'gpu_tests --gtest_filter=CudaHugeSum.*'
+called "--json=$OUT/gpu.json --turns=5"
+called "torch_chains.py --json=$OUT/chains.json"
+called 'ncu --clock-control none'
 called 'compute-sanitizer --tool racecheck'
-called "legacy-bench-gpu --json=$OUT/gpu.json --turns=5 --sizes=1e6"
 called 'legacy-bench-training --device cuda --steps 10'
 called 'legacy-scenario --dataset=glyphs --device=cuda --fidelity=analytic --record'
+calibrate="legacy-calibrate --gpu $OUT/gpu.json --base h100-datasheet --operations"
+called "$calibrate --out $OUT/profile.json"
 mkdir -p "$tree/data/cifar-10-batches-bin" && : >"$LOG"
 exits 0 --train "--data=$tree/data"
 called "legacy-scenario --dataset=cifar10 --data-root=$tree/data --device=cuda"
-exits 0 --profile
-calibrate="legacy-calibrate --gpu $OUT/gpu.json --base h100-datasheet --operations"
-called "$calibrate --out $OUT/profile.json"
+not_called gpu_tests
 rm "$OUT/gpu.json"
 exits 1 --profile
 printed '^profile +FAILED'
 touch "$BROKEN.gpu_tests"
-exits 1 --tests --bench
+exits 1 --kernels
 printed '^gpu-tests +FAILED'
 printed '^bench +passed'
+
 rm "$BROKEN.gpu_tests"
 
-# If CMake refuses LibTorch, all parts but the trainer run without it.
+# If CMake refuses LibTorch, or there is none, the kernels are tested without it.
 touch "$BROKEN.torch"
+rm -rf "$OUT/training"
 exits 1
-called '-DLEGACY_TORCH=OFF'
 printed '^bench +passed'
-printed '^train +FAILED'
+printed '^training-build +FAILED'
+fresh
+touch "$GPU"
+exits 1
+printed '^bench +passed'
+printed '^record +not run'
 fresh
 touch "$BROKEN.build"
 exits 1 --tests
-printed '^build +FAILED'
+printed '^kernels-build +FAILED'
+
+# Carried programs are not built again, and the rest is built meanwhile.
+copy=$tree/copy
+mkdir -p "$copy/tests" && cp "$root/tests/gpu_check" "$copy/tests/"
+printf '#!/bin/sh\nmkdir -p "$1/usr"\n' >"$copy/tests/gpu_deps" && chmod +x "$copy/tests/gpu_deps"
+check=$copy/tests/gpu_check
+fresh
+touch "$GPU" "$TORCH"
+exits 1 --prebuilt
+printed 'gpu-carry: --prepare makes it'
+exits 0 --prepare
+called '-DCMAKE_CUDA_ARCHITECTURES=90'
+[ -x "$copy/build/gpu-carry/bin/gpu_tests" ] && [ -f "$copy/build/gpu-carry/deps.tgz" ] ||
+  fail 'programs and libraries should be packed'
+: >"$LOG"
+exits 0 --prebuilt --kernels
+not_called 'cmake '
+called 'gpu_tests --gtest_filter=CudaTopK.*'
+called "setsid $check --prebuilt --training --build --out=$OUT"
+exits 0 --prebuilt --training
+called "cmake -S $OUT/source -B $OUT/training"
+called "-DCMAKE_PREFIX_PATH=$OUT/deps/usr;/torch/share/cmake"
+check=$root/tests/gpu_check
 
 # The real script runs up to compiling.
 PATH=$real_path
 if command -v nvcc >/dev/null; then
   fresh
   exits 0 --dry-run --arch=90
-  printed '^configure +passed'
-  printed 'gpu_tests|legacy-bench-gpu|cuda_logic_tests'
+  printed '^kernels-build +passed'
+  printed 'gpu_tests|legacy-bench-gpu'
 fi
 [ "$failures" = 0 ]

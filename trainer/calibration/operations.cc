@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "trainer/gpu_arithmetic.h"
 
 namespace legacy {
 
@@ -55,6 +56,7 @@ void MeasureGpuOperations(int runs, Profile& profile) {
   if (!torch::cuda::is_available()) {
     throw Error("operations on the GPU: this program's LibTorch has no GPU that it can use");
   }
+  UseDeterministicFp32();
   constexpr int kCalls = 100;
   MeasureOperations(
       [&](const std::function<void()>& work) {

@@ -14,9 +14,9 @@ using Stopwatch = std::function<double(const std::function<void()>& work)>;
 // training sees, not peaks. Where `gpu` is true, it measures the first GPU, with larger batches.
 void MeasureOperations(const Stopwatch& seconds, bool gpu, Profile& profile);
 
-// Sets them for the first GPU, by the wall clock, with medians of `runs`. No host copies are
-// included, but where operations are short the time in which the host launches one is. Throws Error
-// where LibTorch has no GPU to use.
+// Sets them for the first GPU, by the wall clock, with medians of `runs`, in fp32 without TF32, as
+// trainings compute (gpu_arithmetic.h). No host copies are included, but where operations are short
+// the time in which the host launches one is. Throws Error where LibTorch has no GPU to use.
 void MeasureGpuOperations(int runs, Profile& profile);
 
 }  // namespace legacy

@@ -46,7 +46,7 @@ std::string SourceOf(const Json& document, const std::string& kernels, const Pro
   };
   return "measured (" + text(device, "name") + ", driver " + text(device, "driver") + ", CUDA " +
          text(device, "cuda") + "; " + text(document, "command") + "; " + text(document, "date") +
-         (operations ? "; operations by LibTorch on that machine" : "") +
+         (operations ? "; operations by LibTorch on that machine, in fp32 without TF32" : "") +
          "; kernels measured: " + kernels + "; all else as " + base.name + ": " + base.source + ")";
 }
 

@@ -9,10 +9,6 @@ const std::vector<Row>& Rows() {
     for (const Row& row : MessageRows()) all.push_back(row);
     for (const Row& row : SpectrumRows()) all.push_back(row);
     for (const Row& row : LowRankRows()) all.push_back(row);
-#ifdef LEGACY_BENCH_TORCH
-    for (const Row& row : TorchRows())
-      all.push_back(row);  // the last row, because LibTorch keeps its memory
-#endif
     return all;
   }();
   return rows;

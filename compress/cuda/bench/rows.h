@@ -51,7 +51,6 @@ std::vector<Row> SparseRows();
 std::vector<Row> MessageRows();
 std::vector<Row> SpectrumRows();
 std::vector<Row> LowRankRows();
-std::vector<Row> TorchRows();
 
 // "1e6" is one vector, or a matrix of as many elements for kernels that take matrices. "resnet50"
 // is the 161 tensors of a ResNet-50 (He et al., CVPR'16, table 1, with batch normalisation and the

@@ -130,8 +130,9 @@ class HostBlock {
       for (int l = 0; l < lanes; ++l) x[first + l] = most;
     }
   }
-  // Makes everything that a block wrote before its Fence() visible to a block that learns of it by
-  // an atomic and reads it with Fresh(). Fresh() may also read the block's shared memory.
+  // Makes everything that a thread wrote before its Fence(), and what other threads of its block
+  // wrote before a Sync() that precedes it, visible to a block that learns of it by an atomic and
+  // reads it with Fresh(). Fresh() may also read the block's shared memory.
   void Fence() {}
   template <class T>
   T Fresh(const T* at) {
@@ -182,10 +183,10 @@ class HostBlock {
 // counter in device memory that is 0 before and after; `last` is in shared memory.
 template <class Block>
 LEGACY_DEVICE bool EndsWork(Block& block, uint32_t* done, int64_t own, int64_t all, bool& last) {
-  block.Fence();
   block.Sync();
   block.ForEachThread([&](int thread) {
     if (thread != 0) return;
+    block.Fence();  // for all threads, of which none waits for its own stores
     const auto parts = static_cast<uint32_t>(own);
     last = block.AtomicAdd(done, parts) + parts == all;
     if (last) *done = 0;

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <limits>
 
 #include "tests/compress/cuda/device_under_test.h"
@@ -32,12 +33,23 @@ struct Case {
   std::vector<double> parameters = {};  // units take turns, from step to step
 };
 
+// Draws normal values. Long vectors repeat some, each time at another scale.
+std::vector<float> Drawn(int64_t n, uint64_t seed) {
+  constexpr int64_t kDrawn = 1 << 20;
+  std::vector<float> values = test::Normals(std::min(n, kDrawn), seed);
+  values.resize(n);
+  for (int64_t i = kDrawn; i < n; ++i) {
+    values[i] = values[i % kDrawn] * (1 + 1e-3f * static_cast<float>(i / kDrawn));
+  }
+  return values;
+}
+
 // Returns the flat gradient of each worker.
 std::vector<std::vector<float>> Gradients(const std::vector<Unit>& units, int64_t step) {
   std::vector<std::vector<float>> gradients;
   for (int w = 0; w < kWorkers; ++w) {
-    gradients.push_back(test::Normals(FlatSize(units), 10 * step + w));
-    for (size_t i = 0; i < gradients.back().size(); i += 3) gradients.back()[i] *= 0.01f;
+    std::vector<float>& values = gradients.emplace_back(Drawn(FlatSize(units), 10 * step + w));
+    for (size_t i = 0; i < values.size(); i += 3) values[i] *= 0.01f;
   }
   return gradients;
 }
@@ -371,6 +383,17 @@ TEST(CudaExchange, NamesSchemesWithoutKernels) {
     }
   });
 }
+
+#if defined(__CUDACC__)  // on the host this would take minutes
+
+// A unit has more bytes than 32 bits count, and so has the sum of the workers' messages.
+std::vector<Unit> HugeUnit() { return test::MakeUnits({300'000'000}); }
+
+TEST(CudaHugeTopK, IsTheCpus) { ExpectSame({"topk", true, {0.01}}, HugeUnit(), 1); }
+TEST(CudaHugeThreshold, IsTheCpus) { ExpectSame({"threshold", true, {3}}, HugeUnit(), 1); }
+TEST(CudaHugeQsgd, IsTheCpus) { ExpectSame({"qsgd", true, {4}}, HugeUnit(), 1); }
+
+#endif
 
 }  // namespace
 }  // namespace legacy::cuda::exchange_test

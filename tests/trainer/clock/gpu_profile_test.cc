@@ -56,8 +56,10 @@ TEST(GpuProfile, TakesLinesFromTheSmallestToTheLargest) {
       "measured: copy, topk.encode; all else as base: datasheet (x))");
   EXPECT_EQ(ParseProfile(FormatProfile(profile), "text").source, profile.source);
   const Profile with = GpuProfile(Document(results), "gpu.json", Base(), true, "mine");
-  EXPECT_NE(with.source.find("2030-01-02; operations by LibTorch on that machine; kernels"),
-            std::string::npos);
+  EXPECT_NE(
+      with.source.find(
+          "2030-01-02; operations by LibTorch on that machine, in fp32 without TF32; kernels"),
+      std::string::npos);
 }
 
 TEST(GpuProfile, RefusesOtherTexts) {

@@ -174,8 +174,7 @@ struct TopKPass {
       const bool room = uint64_t{list} + listed <= job.capacity;
       block.shared().list = room ? list : kNoRoom;
       job.tiles[block.index()] = {list, lists && room ? listed : 0, above, listed - above};
-      block.AtomicAdd(&state.winners, above);
-      block.AtomicAdd(&state.candidates, listed - above);
+      block.AtomicAdd(&state.counts, uint64_t{above} << 32 | (listed - above));
       if (non_finite > 0) block.AtomicAdd(&state.non_finite, non_finite);
       if (lists && !room) block.AtomicOr(&state.no_room, 1u);
     });
@@ -237,8 +236,9 @@ struct TopKPass {
   static LEGACY_DEVICE bool Judge(Block& block, const TopKJob& job, int32_t segment) {
     TopKState& state = job.states[segment];
     const uint32_t k = job.arrays.k[segment];
-    const uint32_t winners = block.Fresh(&state.winners);
-    const uint32_t candidates = block.Fresh(&state.candidates);
+    const uint64_t counts = block.Fresh(&state.counts);
+    const auto winners = static_cast<uint32_t>(counts >> 32);
+    const auto candidates = static_cast<uint32_t>(counts);
     const bool found =
         k == 0 || (winners < k && k - winners <= candidates && block.Fresh(&state.no_room) == 0);
     const bool zero = state.low == 1 && winners + candidates < k;

@@ -29,12 +29,13 @@ enum class TopKSource : uint32_t {
 
 // The state of a segment.
 struct TopKState {
-  uint32_t low, high;   // range of keys that holds the k-th largest, inclusive; one key when found
-  uint32_t rank;        // rank of that key among the keys up to `high`, from 1
-  uint32_t bracket;     // upper end of Pass's bracket
-  uint32_t winners;     // number of keys above the bracket
-  uint32_t candidates;  // number of keys listed or counted that are not above the bracket
+  uint32_t low, high;  // range of keys that holds the k-th largest, inclusive; one key when found
+  uint32_t rank;       // rank of that key among the keys up to `high`, from 1
+  uint32_t bracket;    // upper end of Pass's bracket
   uint32_t tiles_done;
+  // Number of keys above the bracket (upper half) and of other keys that are listed or counted:
+  // one atomic adds a tile's.
+  uint64_t counts;
   TopKSource source;
   uint32_t no_room;     // 1 if a tile's list had no room
   uint32_t non_finite;  // number of NaN and infinities

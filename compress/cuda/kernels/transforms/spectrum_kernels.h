@@ -45,7 +45,8 @@ struct SpectrumJudge {
     uint32_t* const parts = job.topk.parts + unit * kTopKParts;
     const SpectrumExtremes seen = job.extremes[unit];
     const uint32_t k = job.arrays.k[unit];
-    const uint32_t winners = state.winners, candidates = state.candidates;
+    const auto winners = static_cast<uint32_t>(state.counts >> 32);
+    const auto candidates = static_cast<uint32_t>(state.counts);
     const bool refused = seen.largest > kLargestValueKey;
     const float right = refused ? 1.0f : cpu::SpectrumScale(std::bit_cast<float>(seen.largest));
     const float used = job.arrays.scales[unit];

@@ -173,10 +173,8 @@ struct SpectrumPass : SpectrumBlock<kMostLog> {
     const uint64_t sum = block.Sum(counts);
     block.ForEachThread([&](int thread) {
       if (thread != 0) return;
-      const auto above = static_cast<uint32_t>(sum >> 32);
-      const auto candidates = static_cast<uint32_t>(sum) - above;
-      if (above > 0) block.AtomicAdd(&job.topk.states[tile.unit].winners, above);
-      if (candidates > 0) block.AtomicAdd(&job.topk.states[tile.unit].candidates, candidates);
+      const uint64_t above = sum >> 32;
+      if (sum > 0) block.AtomicAdd(&job.topk.states[tile.unit].counts, sum - above);
     });
   }
 };
