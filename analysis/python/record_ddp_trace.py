@@ -9,6 +9,7 @@ times of the devices; it can be timed on any simulated network. Needs only torch
     for batch in batches:
         loss = ...; loss.backward(); optimizer.step()
         recorder.end_step(loss=loss.item())
+        if ...: recorder.evaluated(accuracy=evaluate(model))
     recorder.close()
 
 Every rank writes PATH.rankN while it trains, a line for each step; close() merges these files.
@@ -63,7 +64,12 @@ class _Step:
         self.buckets = []  # messages, and marks
         self.done = []     # marks of the arrival of a bucket's mean
         self.end = None    # mark of the end of the optimizer's step
+        self.evaluation = None  # mark of the begin of an evaluation, where one came before end_step
         self.facts = {}
+
+    def note(self, **values):
+        self.facts.update({key: float(value) for key, value in values.items()
+                           if value is not None})
 
 
 class DdpTraceRecorder:
@@ -71,7 +77,7 @@ class DdpTraceRecorder:
     communication hook to run; default: PyTorch's all-reduce. `sends(bucket)`: the messages of one
     rank for a bucket, a list of (way, bytes) with ways of WAYS, one for each collective call;
     needed unless the hook is one of PyTorch's casts. `method`: the name in tables. `metrics`: the
-    metrics besides accuracy that end_step gets, as {"perplexity": "lower", "top5": "higher
+    metrics besides accuracy that evaluated() gets, as {"perplexity": "lower", "top5": "higher
     fraction"}: which way is better, and whether values are fractions."""
 
     def __init__(self, path, model, hook=None, state=None, sends=None, method=None, metrics=None):
@@ -103,33 +109,46 @@ class DdpTraceRecorder:
         self._step = None     # step that runs
         self._ended = []      # steps on which the device may still work
         self._update = 0.0    # optimizer's seconds after the last written step
-        self._handle = model.register_forward_pre_hook(self._begin_step)
+        self._handles = [model.register_forward_pre_hook(self._begin_step),
+                         model.module.register_forward_pre_hook(self._begin_evaluation)]
 
     @staticmethod
     def hook(recorder, bucket):
         """Is the hook for model.register_comm_hook(recorder, recorder.hook)."""
         return recorder._exchange(bucket)
 
-    def end_step(self, loss=None, rate=None, accuracy=None, test_loss=None, metrics=None):
-        """Ends a step; called after optimizer.step(), so that its time counts. Each value is
-        optional; rank 0's values are recorded. `accuracy`: a fraction, measured on the test set
-        after this step. `metrics`: other metrics measured then, as {"perplexity": 118.2}."""
-        for name in metrics or {}:
-            if name not in self._metrics:
-                raise ValueError(f"end_step: got the metric '{name}'; allowed: those given to "
-                                 f"DdpTraceRecorder: {', '.join(self._metrics) or 'none'}")
+    def end_step(self, loss=None, rate=None):
+        """Ends a step; called right after optimizer.step(), so that its time counts, and before
+        any evaluation, whose time does not. Each value is optional; rank 0's are recorded."""
         if self._step is None or not self._step.buckets:
             raise RuntimeError("end_step: no gradients were exchanged since the step before")
-        self._step.end = self._timer.now()
-        facts = {"loss": loss, "rate": rate, "accuracy": accuracy, "test_loss": test_loss}
-        self._step.facts = {key: float(value) for key, value in facts.items() if value is not None}
-        if metrics:
-            self._step.facts["metrics"] = {key: float(value) for key, value in metrics.items()}
+        # What an evaluation took is no part of the step.
+        self._step.end = self._step.evaluation or self._timer.now()
+        self._step.note(loss=loss, rate=rate)
         self._finish_step()
+
+    def evaluated(self, accuracy=None, test_loss=None, metrics=None):
+        """Records what was measured on the test set after the last step; called at any time before
+        the next step ends. Each value is optional; rank 0's are recorded. `accuracy`: a fraction.
+        `metrics`: others, as {"perplexity": 118.2}."""
+        for name in metrics or {}:
+            if name not in self._metrics:
+                raise ValueError(f"evaluated: got the metric '{name}'; allowed: those given to "
+                                 f"DdpTraceRecorder: {', '.join(self._metrics) or 'none'}")
+        if self._step is not None and self._step.buckets:
+            step = self._step  # without end_step it ends with the next one's forward pass
+        elif self._ended:
+            step = self._ended[-1]
+        else:
+            raise RuntimeError("evaluated: no gradients were exchanged yet")
+        step.note(accuracy=accuracy, test_loss=test_loss)
+        if metrics:
+            step.facts["metrics"] = {key: float(value) for key, value in metrics.items()}
 
     def close(self):
         """Ends the recording; called on all ranks. Rank 0 merges and removes the ranks' parts."""
-        self._handle.remove()
+        for handle in self._handles:
+            handle.remove()
         if self._step is not None and self._step.buckets:
             self._finish_step()
         while self._ended:
@@ -151,6 +170,11 @@ class DdpTraceRecorder:
             self._finish_step()
         if self._step is None:  # otherwise the step has begun: gradients are accumulated
             self._step = _Step(self._timer.now())
+
+    def _begin_evaluation(self, module, inputs):
+        step = self._step
+        if not torch.is_grad_enabled() and step is not None and step.buckets:
+            step.evaluation = step.evaluation or self._timer.now()
 
     def _exchange(self, bucket):
         step, timer = self._step, self._timer
@@ -183,10 +207,11 @@ class DdpTraceRecorder:
         return future.then(note)
 
     def _finish_step(self):
-        """Writes the step before, whose events have passed, so that it need not wait."""
+        """Writes the step before, whose events have passed, so that it need not wait, and about
+        which nothing more can be said."""
         self._ended.append(self._step)
         self._step = None
-        if len(self._ended) > 1 or isinstance(self._timer, _CpuTimer):
+        if len(self._ended) > 1:
             self._write_step(self._ended.pop(0))
 
     def _write_step(self, step):
