@@ -1,8 +1,5 @@
 #include "trainer/training.h"
 
-#include <ATen/Version.h>
-#include <dlfcn.h>
-
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -262,22 +259,6 @@ Training::Training(const TrainingOptions& options, const Task& task, const Model
     : impl_(std::make_unique<Impl>(options, task, model, std::move(policy), std::move(scheme))) {}
 
 Training::~Training() = default;
-
-HostLibraries DescribeHostLibraries() {
-  HostLibraries libraries;
-  const std::string configuration = at::show_config();
-  const std::string label = "CPU capability usage: ";
-  if (const size_t at = configuration.find(label); at != std::string::npos) {
-    const size_t begin = at + label.size();
-    libraries.cpu_capability = configuration.substr(begin, configuration.find('\n', begin) - begin);
-  }
-  using Describe = const char* (*)();
-  if (const auto describe =
-          reinterpret_cast<Describe>(dlsym(RTLD_DEFAULT, "openblas_get_config"))) {
-    libraries.blas = describe();
-  }
-  return libraries;
-}
 
 StepOutcome Training::Step(std::span<const int> active_workers) {
   Impl& my = *impl_;

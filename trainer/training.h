@@ -8,7 +8,7 @@
 // functions in the same order: Step, Evaluate, and Save or Load in process 0 with JoinSave or
 // JoinLoad in the others. Results are process 0's, and the same as those of one process.
 //
-// Equal options give equal bits, whatever `threads` is, on one kind of processor (HostLibraries):
+// Equal options give equal bits, whatever `threads` is, with the same kernels (host_kernels.h):
 // workers compute with one intra-op thread each, messages are accumulated in the order of workers,
 // and every draw is keyed by (seed, worker, step). On an accelerator workers compute one after the
 // other, and results are those of its LibTorch.
@@ -78,17 +78,6 @@ struct TrainingOptions {
   // True where workers train models of their own.
   bool Local() const { return local_steps > 1 || outer.has_value(); }
 };
-
-// HostLibraries say which kernels compute on the host, for manifests. LibTorch and BLAS choose them
-// by the processor, and each has its own order of sums: trainings repeat to the bit where both are
-// equal.
-struct HostLibraries {
-  // Instructions that LibTorch uses: DEFAULT, AVX2, AVX512 ...
-  std::string cpu_capability = "unknown";
-  std::string blas = "unknown";  // "OpenBLAS 0.3.21 ... SkylakeX"
-};
-// Returns the libraries' choices on this machine.
-HostLibraries DescribeHostLibraries();
 
 // A Training is a StepSource that computes real gradients.
 class Training : public StepSource {

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
 #include <string>
@@ -103,6 +104,8 @@ class FederatedLearners {
     return std::nullopt;
   }
   virtual std::span<const OperationCost> Costs() const = 0;
+  // Adds to the versions of a manifest what computes.
+  virtual void Describe(nlohmann::json& /*versions*/) const {}
   // `request` and `recorder` outlive the learner, and `folder` is where client states go that
   // memory does not hold. Sets the request's buffer to that of the algorithm. `recorder`, which may
   // be null, has no line of this training yet. Throws Error on options that do not go together.

@@ -25,6 +25,7 @@
 #include "trainer/federated/federated_training.h"
 #include "trainer/federated/local_work.h"
 #include "trainer/federated/partition_view.h"
+#include "trainer/host_kernels.h"
 #include "trainer/models/model.h"
 #include "trainer/tasks/task.h"
 
@@ -479,6 +480,7 @@ class Learners : public FederatedLearners {
   std::span<const Metric> Metrics() const override { return task_->Info().metrics; }
   std::span<const Unit> Layers() const override { return layers_; }
   std::span<const OperationCost> Costs() const override { return costs_; }
+  void Describe(nlohmann::json& versions) const override { DescribeHostKernels(versions); }
   std::optional<PartitionView> LookAtPartition(uint64_t seed, int64_t clients) const override {
     const std::string& rule = scenario_.federated->at("partition");
     return ViewPartition(*MakePartition(rule, labels_, clients, seed), labels_);

@@ -27,6 +27,7 @@
 #include "trainer/device_request.h"
 #include "trainer/loss.h"
 #include "trainer/optimizer.h"
+#include "trainer/processor.h"
 #include "trainer/schedule.h"
 
 namespace legacy {
@@ -105,6 +106,7 @@ struct Scenario {
   StepCount evaluate_every = 15;
   Parsed<ParseTargetChoice> target = "auto";  // value of a metric that times are reported to
   Parsed<ParseDeviceRequest> device = "cpu";  // what trains and compresses
+  Parsed<ParseProcessor> processor = "portable";  // kernels of the host
   // Shape of a model that is not trained (shapes/); "": `model` is trained.
   std::string layers;
   // Distribution of drawn gradients for a shape, where message lengths depend on the data.

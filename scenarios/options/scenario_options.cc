@@ -87,6 +87,7 @@ bool IsShared(const std::string& key) {
       "training.final_learning_rate",
       "training.evaluate_every",
       "training.target",
+      "training.processor",
       "compression.policies",
       "compression.density",
       "compression.levels",

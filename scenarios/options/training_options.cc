@@ -137,6 +137,10 @@ std::vector<ScenarioOption> OptionsOfTraining() {
                               "device that trains and compresses; cuda: the first "
                               "GPU, or of several processes each its own; auto: a GPU if one is "
                               "usable, else cpu"),
+      Text<&Scenario::processor>(
+          "training.processor", "--processor", "portable|native",
+          "kernels that train on the host; portable: those with AVX2 and FMA, which give the same "
+          "bits on every processor that has both; native: the fastest ones here"),
       Text<&Scenario::layers>(
           "training.layers", "--layers", "NAME|FILE",
           "give bytes and times of a model's shape without training; --layers=list prints the "

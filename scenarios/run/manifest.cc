@@ -76,9 +76,23 @@ json ScenarioDocument(const Scenario& scenario) {
   return document;
 }
 
+namespace {
+
+// Returns the setting of the processor of a document that may lack it: earlier versions trained
+// with what each library found.
+const char* ProcessorOf(const json& document) {
+  const json training = document.value("training", json::object());
+  const bool earlier = training.is_object() && !training.empty() &&
+                       !training.contains("processor") && training.value("layers", "").empty();
+  return ProcessorText(earlier ? Processor::kNative : Processor::kPortable);
+}
+
+}  // namespace
+
 Scenario ReadScenarioDocument(const json& document, const std::string& where) {
   Scenario scenario;
   if (document.contains("federated")) scenario = FederatedDefaults();
+  scenario.processor = ProcessorOf(document);
   try {
     for (const auto& [section, entries] : document.items()) {
       for (const auto& [key, value] : entries.items()) {
@@ -106,6 +120,8 @@ json TrainingDocument(const Scenario& scenario) {
                    {"seeds", all["run"]["seeds"]}, {"bucket", all["clock"]["bucket"]}};
   document["training"].erase("data_root");  // the folder of the data does not change them
   document["training"].erase("target");
+  // The document of earlier versions had no processor; theirs was native.
+  if (*scenario.processor == Processor::kNative) document["training"].erase("processor");
   if (scenario.federated) {
     for (const FederatedOption& option : FederatedOptionRows()) {
       if (option.use == FederatedUse::kPlan || DescribesLines(option.name)) continue;

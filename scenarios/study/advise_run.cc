@@ -74,7 +74,7 @@ double TrainingSeconds(const StudyPlan& plan, const fs::path& folder) {
   probe.scenario.threads = 1;
   const fs::path place = folder / kProbe;
   fs::create_directories(place);
-  LoadTraining();  // loading LibTorch is no part of a training's time
+  LoadTraining(*probe.scenario.processor);  // is no part of a training's time
   const auto begin = std::chrono::steady_clock::now();
   Child child(place / "log", [&](const Child::Say&) {
     Train(place, probe);

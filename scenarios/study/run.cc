@@ -10,6 +10,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <set>
 #include <utility>
 
 #include "base/child.h"
@@ -87,14 +88,15 @@ StudyRun::StudyRun(const StudyFolder& folder, const analysis::Study& now,
 }
 
 // Reports once what would fail in every child. It also loads LibTorch, which children inherit
-// because they are forks.
+// because they are forks, unless some of them need other kernels.
 void StudyRun::PrepareTrainings() const {
-  bool trains = false;
+  std::set<Processor> processors;
   for (const size_t training : trainings_) {
     CheckData(folder_.plan().trainings[training]);
-    trains |= folder_.plan().trainings[training].scenario.layers.empty();
+    const Scenario& scenario = folder_.plan().trainings[training].scenario;
+    if (scenario.layers.empty()) processors.insert(*scenario.processor);
   }
-  if (trains) LoadTraining();
+  if (processors.size() == 1) LoadTraining(*processors.begin());
 }
 
 void StudyRun::FindOut(const analysis::Study& now) {

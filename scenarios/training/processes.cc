@@ -171,7 +171,7 @@ void RunTogether(const Launch& launch, const Scenario& scenario, const std::stri
                  const StopFlag& stop, const std::function<void(ProcessGroup&)>& run) {
   std::unique_ptr<ProcessGroup> processes;
   try {
-    processes = JoinProcesses(launch, stop);
+    processes = JoinProcesses(launch, *scenario.processor, stop);
     processes->Meet(same);
     if (processes->Leads()) {
       run(*processes);

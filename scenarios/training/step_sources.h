@@ -60,10 +60,12 @@ class StepSources {
 std::unique_ptr<StepSources> TrainedSources(const Scenario& scenario,
                                             const ProcessGroup& processes);
 // Loads what TrainedSources() needs, mainly LibTorch, once for each process. Called before a fork,
-// it saves the children that work. Throws Error where it cannot be loaded.
-void LoadTraining();
+// it saves the children that work. Throws Error where it cannot be loaded, or was loaded with
+// another setting.
+void LoadTraining(Processor processor);
 // Joins the processes of a launch (trainer/processes/gloo_group.h).
-std::unique_ptr<ProcessGroup> JoinProcesses(const Launch& launch, const StopFlag& stop);
+std::unique_ptr<ProcessGroup> JoinProcesses(const Launch& launch, Processor processor,
+                                            const StopFlag& stop);
 // Returns the sources of the scenario's shape (training.layers). Throws Error on files that are no
 // shapes.
 std::unique_ptr<StepSources> DrawnSources(const Scenario& scenario);

@@ -4,6 +4,7 @@
 #include "scenarios/training/scenario_task.h"
 #include "scenarios/training/step_sources.h"
 #include "trainer/accelerator.h"
+#include "trainer/host_kernels.h"
 #include "trainer/models/model.h"
 #include "trainer/processes/gloo_group.h"
 #include "trainer/processes/nccl_carrier.h"
@@ -63,9 +64,7 @@ class Trained : public StepSources {
            "; steps queued as: " + report.steps;
   }
   void Describe(const BackendReports& reports, nlohmann::json& manifest) const override {
-    const HostLibraries host = DescribeHostLibraries();
-    manifest["versions"]["cpu_capability"] = host.cpu_capability;
-    manifest["versions"]["blas"] = host.blas;
+    DescribeHostKernels(manifest["versions"]);
     nlohmann::json& document = manifest["device"] = {{"name", "cpu"}};
     if (!device_.reason.empty()) document["reason"] = device_.reason;
     for (const auto& [method, report] : reports) {
@@ -94,6 +93,11 @@ class Trained : public StepSources {
 extern "C" legacy::StepSources* legacy_trained_sources(const legacy::Scenario& scenario,
                                                        const legacy::ProcessGroup& processes) {
   return std::make_unique<legacy::Trained>(scenario, processes).release();
+}
+
+// Makes LibTorch and its libraries choose kernels.
+extern "C" void legacy_settle_kernels(legacy::Processor processor) {
+  legacy::SettleHostKernels(processor);
 }
 
 // Joins the processes of a launch. The caller owns the result.

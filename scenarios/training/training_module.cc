@@ -15,37 +15,62 @@ constexpr const char* kModule = "liblegacy_training.so";  // beside the other li
 using Maker = StepSources* (*)(const Scenario&, const ProcessGroup&);
 using Joiner = ProcessGroup* (*)(const Launch&, const StopFlag&);
 
-void* Load() {
-  void* const module = dlopen(kModule, RTLD_NOW | RTLD_LOCAL);
-  if (module != nullptr) return module;
-  throw Error(std::string("training: ") + dlerror() +
-              "; a build with LibTorch has it (LEGACY_TORCH=ON), others time shapes (--layers) "
-              "and trainings that are recorded");
-}
+using Settler = void (*)(Processor);
 
-template <class Function>
-Function Find(const char* name) {
-  return reinterpret_cast<Function>(TrainingFunction(name));
-}
-
-}  // namespace
-
-void* TrainingFunction(const char* name) {
-  static void* const module = Load();
+void* Look(void* module, const char* name) {
   void* const function = dlsym(module, name);
   if (function != nullptr) return function;
   throw Error(std::string("training: ") + dlerror());
 }
 
-void LoadTraining() { TrainingFunction("legacy_trained_sources"); }
+// A Module is the module as this process loaded it.
+struct Module {
+  void* handle;
+  Processor processor;
+};
+
+Module Load(Processor processor) {
+  CheckProcessor(processor);
+  const KernelEnvironment environment(processor);
+  void* const module = dlopen(kModule, RTLD_NOW | RTLD_LOCAL);
+  if (module == nullptr) {
+    throw Error(std::string("training: ") + dlerror() +
+                "; a build with LibTorch has it (LEGACY_TORCH=ON), others time shapes (--layers) "
+                "and trainings that are recorded");
+  }
+  reinterpret_cast<Settler>(Look(module, "legacy_settle_kernels"))(processor);
+  return {module, processor};
+}
+
+template <class Function>
+Function Find(const char* name, Processor processor) {
+  return reinterpret_cast<Function>(TrainingFunction(name, processor));
+}
+
+}  // namespace
+
+void* TrainingFunction(const char* name, Processor processor) {
+  static const Module module = Load(processor);
+  if (module.processor != processor) {
+    throw Error("training.processor (--processor)", ProcessorText(processor),
+                std::string(ProcessorText(module.processor)) +
+                    " in this process, where LibTorch has chosen its kernels; or another process");
+  }
+  return Look(module.handle, name);
+}
+
+void LoadTraining(Processor processor) { TrainingFunction("legacy_trained_sources", processor); }
 
 std::unique_ptr<StepSources> TrainedSources(const Scenario& scenario,
                                             const ProcessGroup& processes) {
-  return std::unique_ptr<StepSources>(Find<Maker>("legacy_trained_sources")(scenario, processes));
+  const auto make = Find<Maker>("legacy_trained_sources", *scenario.processor);
+  return std::unique_ptr<StepSources>(make(scenario, processes));
 }
 
-std::unique_ptr<ProcessGroup> JoinProcesses(const Launch& launch, const StopFlag& stop) {
-  return std::unique_ptr<ProcessGroup>(Find<Joiner>("legacy_join_processes")(launch, stop));
+std::unique_ptr<ProcessGroup> JoinProcesses(const Launch& launch, Processor processor,
+                                            const StopFlag& stop) {
+  const auto join = Find<Joiner>("legacy_join_processes", processor);
+  return std::unique_ptr<ProcessGroup>(join(launch, stop));
 }
 
 }  // namespace legacy

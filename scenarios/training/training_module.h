@@ -2,9 +2,12 @@
 // training begins.
 #pragma once
 
+#include "trainer/processor.h"
+
 namespace legacy {
 
-// Returns a function of the module, by its C name. Throws Error where the module cannot be loaded.
-void* TrainingFunction(const char* name);
+// Returns a function of the module, by its C name. The first call chooses the kernels of the
+// process. Throws Error where the module cannot be loaded, or was loaded with another setting.
+void* TrainingFunction(const char* name, Processor processor);
 
 }  // namespace legacy

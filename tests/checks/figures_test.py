@@ -37,6 +37,19 @@ expect("equal figures", PAGE.format(within="", bytes=20), 0)
 expect("a figure that moved", PAGE.format(within="", bytes=21), 1, "not printed now: bytes 21")
 expect("one within its bound", PAGE.format(within=" | within 10 %", bytes=21), 0)
 expect("one beyond it", PAGE.format(within=" | within 1 %", bytes=21), 1, "bytes 21")
+QUOTATION = """<!-- figures: printf 'is first\\non 1Gbps\\n' | commit 0123abc -->
+
+> is first on
+> 1Gbps
+"""
+expect("a quotation", QUOTATION, 0)
+expect("a quotation that moved", QUOTATION.replace("> 1", "> 9"), 1, "now: > is first on 9Gbps")
+PROGRAM = """<!-- figures: ./waf --run echo a; ls | commit 0123abc -->
+```
+a
+```
+"""
+expect("a program of a build, in an empty folder", PROGRAM, 0, options=["--build", "/"])
 expect("a list runs nothing", PAGE.format(within="", bytes=21), 0, "commit 0123abc", ["--list"])
 expect("no commit", "<!-- figures: true -->\n```\n1\n```\n", 1,
        "allowed: <!-- figures: COMMAND | commit HASH -->")

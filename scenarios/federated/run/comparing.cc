@@ -83,6 +83,7 @@ nlohmann::json ManifestOf(const FederatedComparison& run, int64_t clients) {
   manifest["policies"] = nlohmann::json::array();
   for (const FederatedMethod& row : run.methods) manifest["policies"].push_back(row.name);
   manifest["workers"] = clients;
+  run.learners.Describe(manifest["versions"]);
   if (ParseSwitch(run.scenario.federated->at("secure-aggregation"),
                   "federated.secure_aggregation")) {
     manifest["notes"] = nlohmann::json::array(

@@ -337,6 +337,28 @@ TEST(ScenarioOptions, StepsMayBeEpochs) {
   EXPECT_NE(MessageOf([&] { ValidateScenario(scenario); }).find("decay_steps"), std::string::npos);
 }
 
+// Earlier versions trained with what each library found.
+TEST(ScenarioOptions, ATrainingWithoutAProcessorIsNative) {
+  Scenario scenario;
+  EXPECT_EQ(scenario.processor.text(), "portable");
+  EXPECT_EQ(TrainingDocument(scenario)["training"]["processor"], "portable");
+  nlohmann::json document = ScenarioDocument(scenario);
+  EXPECT_EQ(ReadScenarioDocument(document, "here").processor.text(), "portable");
+  document["training"].erase("processor");
+  const Scenario earlier = ReadScenarioDocument(document, "here");
+  EXPECT_EQ(earlier.processor.text(), "native");
+  EXPECT_FALSE(TrainingDocument(earlier)["training"].contains("processor")) << "the same hash";
+  EXPECT_THROW(CheckResume(scenario, {{"configuration", document}}), Error);
+
+  scenario = ShapeDefaults();
+  scenario.layers = "resnet18";
+  document = ScenarioDocument(scenario);
+  document["training"].erase("processor");
+  EXPECT_NO_THROW(ValidateScenario(ReadScenarioDocument(document, "here"))) << "nothing trains";
+  EXPECT_EQ(MessageOf([&] { SetOption(scenario, "training.processor", "avx2"); }),
+            "training.processor: got 'avx2'; allowed: portable, native");
+}
+
 // Recordings of versions without these options have the same hash.
 TEST(ScenarioOptions, OptionsThatSayNothingAreNotInTheTraining) {
   Scenario scenario;

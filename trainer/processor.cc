@@ -1,0 +1,74 @@
+#include "trainer/processor.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
+#include "base/error.h"
+
+namespace legacy {
+namespace {
+
+// Variables that choose kernels with AVX2 and FMA. MKL gives equal bits on processors of all makers
+// with one setting alone.
+constexpr std::pair<const char*, const char*> kPortable[] = {{"ATEN_CPU_CAPABILITY", "avx2"},
+                                                             {"OPENBLAS_CORETYPE", "Haswell"},
+                                                             {"ONEDNN_MAX_CPU_ISA", "AVX2"},
+                                                             {"DNNL_MAX_CPU_ISA", "AVX2"},
+                                                             {"MKL_CBWR", "COMPATIBLE"}};
+
+}  // namespace
+
+void CheckProcessor(Processor processor) {
+  if (processor == Processor::kNative) return;
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return;
+#endif
+  throw Error("training.processor (--processor)", ProcessorText(processor),
+              std::string(ProcessorText(Processor::kNative)) +
+                  " on this processor, which lacks AVX2 or FMA; a training's results then differ "
+                  "from those of other processors");
+}
+
+std::string ProcessorName() {
+#if defined(__x86_64__)
+  unsigned words[12] = {};
+  for (unsigned part = 0; part < 3; ++part) {
+    unsigned* const w = words + 4 * part;
+    if (__get_cpuid(0x80000002 + part, &w[0], &w[1], &w[2], &w[3]) == 0) return "unknown";
+  }
+  char name[sizeof(words) + 1] = {};
+  std::memcpy(name, words, sizeof(words));
+  const std::string text = name;
+  const size_t begin = text.find_first_not_of(' ');
+  if (begin == std::string::npos) return "unknown";
+  return text.substr(begin, text.find_last_not_of(' ') + 1 - begin);
+#else
+  return "unknown";
+#endif
+}
+
+KernelEnvironment::KernelEnvironment(Processor processor) {
+  if (processor == Processor::kNative) return;
+  for (const auto& [name, value] : kPortable) {
+    const char* const before = std::getenv(name);
+    before_.emplace_back(name,
+                         before == nullptr ? std::nullopt : std::optional<std::string>(before));
+    setenv(name, value, /*overwrite=*/1);
+  }
+}
+
+KernelEnvironment::~KernelEnvironment() {
+  for (const auto& [name, value] : before_) {
+    if (value) {
+      setenv(name.c_str(), value->c_str(), /*overwrite=*/1);
+    } else {
+      unsetenv(name.c_str());
+    }
+  }
+}
+
+}  // namespace legacy
