@@ -104,8 +104,8 @@ struct Scenario {
   double decay_factor = 0.1;
   double final_learning_rate = 0;  // of schedules linear, cosine and one-cycle
   StepCount evaluate_every = 15;
-  Parsed<ParseTargetChoice> target = "auto";  // value of a metric that times are reported to
-  Parsed<ParseDeviceRequest> device = "cpu";  // what trains and compresses
+  Parsed<ParseTargetChoice> target = "auto";      // value of a metric that times are reported to
+  Parsed<ParseDeviceRequest> device = "cpu";      // what trains and compresses
   Parsed<ParseProcessor> processor = "portable";  // kernels of the host
   // Shape of a model that is not trained (shapes/); "": `model` is trained.
   std::string layers;
