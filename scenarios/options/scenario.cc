@@ -122,13 +122,17 @@ Scenario OverDefaults(const Scenario& defaults, const std::function<void(Scenari
 
 bool ReadsTrainingAlone(const std::string& key) {
   static const std::set<std::string> keys = {
-      "training.dataset",       "training.data_root",       "training.train_limit",
-      "training.test_limit",    "training.model",           "training.nesterov",
-      "training.device",        "training.processor",       "run.gradient_steps",       "run.gradient_layers",
-      "training.decay_vectors", "training.label_smoothing", "training.clip_worker",
-      "training.clip_mean",     "training.window",          "training.evaluation_columns",
-      "training.evaluate_on",   "training.negatives",       "training.strict_data",
-      "training.augment",       "training.normalise",       "training.init",
+      "training.dataset",       "training.data_root",
+      "training.train_limit",   "training.test_limit",
+      "training.model",         "training.nesterov",
+      "training.device",        "training.processor",
+      "run.gradient_steps",     "run.gradient_layers",
+      "training.decay_vectors", "training.label_smoothing",
+      "training.clip_worker",   "training.clip_mean",
+      "training.window",        "training.evaluation_columns",
+      "training.evaluate_on",   "training.negatives",
+      "training.strict_data",   "training.augment",
+      "training.normalise",     "training.init",
       "training.loss"};
   return keys.count(key) > 0;
 }
