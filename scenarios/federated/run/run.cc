@@ -12,7 +12,8 @@ namespace legacy {
 
 std::unique_ptr<FederatedLearners> TrainedLearners(const Scenario& scenario) {
   using Maker = FederatedLearners* (*)(const Scenario&);
-  const auto make = reinterpret_cast<Maker>(TrainingFunction("legacy_federated_learners", *scenario.processor));
+  const auto make =
+      reinterpret_cast<Maker>(TrainingFunction("legacy_federated_learners", *scenario.processor));
   return std::unique_ptr<FederatedLearners>(make(scenario));
 }
 
