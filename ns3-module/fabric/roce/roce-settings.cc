@@ -123,15 +123,6 @@ void ReadAck(RoceValue& value, S& settings)
     }
 }
 
-void ReadHeader(RoceValue& value, S& settings)
-{
-    settings.headerBytes = value.Int(0, 1000);
-    if (settings.headerBytes < S::kGapBytes)
-    {
-        value.Refuse("20 to 1000: preamble and gap are 20");
-    }
-}
-
 /// It adds to what stands before it.
 void ReadVlan(RoceValue& value, S& settings)
 {
@@ -226,9 +217,11 @@ std::vector<RoceRow> MakeRows()
                    1024,
                    "queue pairs of each pair, each on its own path of ECMP; messages in turn"),
         IntegerRow("mtu", &S::mtu, 64, 9000, "payload bytes of a frame; InfiniBand's: 256 to 4096"),
-        {{"header", "82", "0 to 1000", "bytes of a frame besides its payload, for comparisons"},
-         ReadHeader,
-         ValueOf(&S::headerBytes)},
+        IntegerRow("header",
+                   &S::headerBytes,
+                   S::kGapBytes,
+                   1000,
+                   "bytes of a frame besides its payload, preamble and gap among them"),
         IntegerRow("message-header",
                    &S::messageBytes,
                    0,

@@ -15,6 +15,8 @@ namespace
 {
 
 constexpr int kSegmentsOfHyper = 5; ///< N of the paper, and the factor n
+/// Steps of increase to the line rate: the paper's 10 Mbit/s are for lines of 10 Gbit/s.
+constexpr double kStepsOfLine = 1000;
 
 bool ReadSwitch(Settings& settings, const std::string& key)
 {
@@ -46,15 +48,17 @@ TimelyParameters Timely::Read(Settings& settings)
     constexpr int64_t kMostSegment = 65'536;
     constexpr double kDecrease = 0.8;
     constexpr double kPatchedDecrease = 0.008;
+    constexpr double kWeight = 0.02;
+    constexpr double kPatchedWeight = 0.875;
     TimelyParameters p;
     p.patched = ReadSwitch(settings, "patched");
-    p.delta = static_cast<double>(settings.Rate("delta", 0));
+    p.delta = settings.Has("delta") ? static_cast<double>(settings.Rate("delta", 0)) : 0;
     p.decrease = settings.Real("b", p.patched ? kPatchedDecrease : kDecrease, 0, 1);
-    p.weight = settings.Real("a", 0, 0, 1);
+    p.weight = settings.Real("a", p.patched ? kPatchedWeight : kWeight, 0, 1);
     p.low = static_cast<double>(RoceTime(settings, "low", 0, 1));
     p.high = static_cast<double>(RoceTime(settings, "high", 0, 1));
     p.least = static_cast<double>(RoceTime(settings, "tmin", 0, 1));
-    p.leastRate = static_cast<double>(settings.Rate("least", 0));
+    p.leastRate = settings.Has("least") ? static_cast<double>(settings.Rate("least", 0)) : 0;
     p.deepest = settings.Real("deepest", 0, 0, 1);
     p.segment = settings.Bytes("segment", 0);
     if (p.segment < kLeastSegment || p.segment > kMostSegment)
@@ -89,6 +93,9 @@ RoceState* Timely::Begin(void* memory, const RocePath& path, Picoseconds) const
     auto* state = new (memory) TimelyState;
     state->line = path.lineRate;
     state->rate = path.lineRate;
+    const double step = path.lineRate / kStepsOfLine;
+    state->delta = m_parameters.delta > 0 ? m_parameters.delta : step;
+    state->least = m_parameters.leastRate > 0 ? m_parameters.leastRate : step;
     return state;
 }
 
@@ -107,7 +114,7 @@ void Timely::OnAck(RoceState& state, const RoceAck& ack) const
     s.last = roundTrip;
     s.difference =
         (1 - m_parameters.weight) * s.difference + m_parameters.weight * (roundTrip - last);
-    const double least = std::max(m_parameters.leastRate, m_parameters.deepest * s.rate);
+    const double least = std::max(s.least, m_parameters.deepest * s.rate);
     s.rate = std::min(std::max(NewRate(s, roundTrip), least), s.line);
 }
 
@@ -119,7 +126,7 @@ double Timely::NewRate(TimelyState& state, double roundTrip) const
     state.negative = between && gradient <= 0 ? state.negative + 1 : 0;
     if (roundTrip < p.low)
     {
-        return state.rate + p.delta;
+        return state.rate + state.delta;
     }
     if (roundTrip > p.high)
     {
@@ -129,11 +136,12 @@ double Timely::NewRate(TimelyState& state, double roundTrip) const
     {
         const double weight = std::min(std::max(2 * gradient + 0.5, 0.0), 1.0);
         const double error = (roundTrip - p.low) / p.low;
-        return p.delta * (1 - weight) + state.rate * (1 - p.decrease * weight * error);
+        return state.delta * (1 - weight) + state.rate * (1 - p.decrease * weight * error);
     }
     if (gradient <= 0)
     {
-        return state.rate + (state.negative >= kSegmentsOfHyper ? kSegmentsOfHyper : 1) * p.delta;
+        return state.rate +
+               (state.negative >= kSegmentsOfHyper ? kSegmentsOfHyper : 1) * state.delta;
     }
     return state.rate * (1 - p.decrease * gradient);
 }
@@ -145,14 +153,24 @@ RoceControlRow TimelyRow()
             "Mittal et al., SIGCOMM'15; patched: Zhu et al., CoNEXT'16",
             {
                 {"patched", "off", "on, off", "the form that has a fixed point", "CoNEXT'16"},
-                {"delta", "10Mbps", "a rate > 0", "step of increase", "paper"},
+                {"delta",
+                 "",
+                 "a rate > 0",
+                 "step of increase",
+                 "paper, at 10 Gbit/s",
+                 "line rate / 1000"},
                 {"b",
                  "",
                  "0 to 1",
                  "factor of decrease",
                  "paper; patched: unverified",
                  "0.8; patched 0.008"},
-                {"a", "0.875", "0 to 1", "weight of the newest difference", "CoNEXT'16"},
+                {"a",
+                 "",
+                 "0 to 1",
+                 "weight of the newest difference",
+                 "the authors' published code; patched: CoNEXT'16",
+                 "0.02; patched 0.875"},
                 {"low", "50us", "1 ns to 1000 s", "T_low, below which rates rise", "paper"},
                 {"high", "500us", "`low` to 1000 s", "T_high, above which rates fall", "paper"},
                 {"tmin", "20us", "1 ns to 1000 s", "T_min of the gradient", "CoNEXT'16"},
@@ -171,7 +189,7 @@ RoceControlRow TimelyRow()
                  "0 to 1",
                  "least factor of a decrease; 0: none",
                  "the authors' published code"},
-                {"least", "10Mbps", "a rate > 0", "least rate", "ours"},
+                {"least", "", "a rate > 0", "least rate", "ours", "line rate / 1000"},
             },
             MakeTimely};
 }

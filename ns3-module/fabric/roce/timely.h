@@ -29,13 +29,13 @@ namespace legacy::fabric
 /// TimelyParameters are the constants of TIMELY.
 struct TimelyParameters
 {
-    double delta = 0;     ///< bit/s
+    double delta = 0;     ///< bit/s; 0: of the line rate
     double decrease = 0;  ///< b
     double weight = 0;    ///< a
     double low = 0;       ///< T_low, ps
     double high = 0;      ///< T_high, ps
     double least = 0;     ///< T_min, ps
-    double leastRate = 0; ///< bit/s
+    double leastRate = 0; ///< bit/s; 0: of the line rate
     double deepest = 0;   ///< least factor of a decrease
     int64_t segment = 0;  ///< payload bytes
     bool patched = false;
@@ -46,6 +46,8 @@ struct TimelyParameters
 struct TimelyState : RoceState
 {
     double line = 0;
+    double delta = 0;
+    double least = 0;
     double difference = 0; ///< D, ps
     double last = -1;      ///< t', ps; -1: none yet
     int64_t completed = 0; ///< payload bytes of the segment that were acknowledged

@@ -130,7 +130,7 @@ TEST(RoceSettings, MistakesAreRefusedWithTheirReason) {
   expect("roce:ecn=1KB/2KB/1.5@25Gbps", "pmax");
   expect("roce:pfc=off,watchdog=1ms", "nothing with pfc=off");
   expect("roce:egress-alpha=2", "nothing with pfc=on");
-  expect("roce:header=10", "preamble and gap");
+  expect("roce:header=10", "header: got '10'; allowed: an integer from 20 to 1000");
   expect("roce:rto=0s", "auto, a time above 0");
   expect("roce:storm=host=1", "for=TIME above 0");
   expect("roce:window=10", "off, or 4178 bytes or more");

@@ -29,7 +29,7 @@ RoceAck Completion(double us) {
 }
 
 TEST(Timely, FollowsAHandMadeSequence) {
-  TimelyPair pair("timely", kTimelyPath);
+  TimelyPair pair("timely:a=0.875", kTimelyPath);
   TimelyState& state = pair.state();
   EXPECT_EQ(state.rate, 10e9);
   pair.Ack(Completion(1000));  // above T_high: R (1 - .8 (1 - 500/1000))
@@ -81,6 +81,17 @@ TEST(Timely, ThePatchedFormWeighsGradientAndError) {
   const double before = pair.state().rate;
   pair.Ack(Completion(102));  // grad = .875 2/20: w = .675, error 1.04
   EXPECT_DOUBLE_EQ(pair.state().rate, 10e6 * 0.325 + before * (1 - 0.008 * 0.675 * 1.04));
+}
+
+// The paper's steps of 10 Mbit/s are for lines of 10 Gbit/s: a hundred of them at 100 Gbit/s would
+// be a hundredth of the way back.
+TEST(Timely, StepsGrowWithTheLine) {
+  TimelyPair pair("timely", {100e9, 20 * kUs, 1000, 1});
+  EXPECT_EQ(pair.state().delta, 100e6);
+  EXPECT_EQ(pair.state().least, 100e6);
+  TimelyPair given("timely:delta=10Mbps+least=1Mbps", {100e9, 20 * kUs, 1000, 1});
+  EXPECT_EQ(given.state().delta, 10e6);
+  EXPECT_EQ(given.state().least, 1e6);
 }
 
 TEST(Timely, SendsSegmentsAsBurstsUnlessFramesArePaced) {

@@ -169,7 +169,9 @@ TEST(RoceSelectiveRepeat, TimeOutsWaitForPacedBursts) {
   topology.AddSwitch("s");
   topology.AddLink({0, 2, 0, fabric::Port{400 * kGbps}});
   topology.AddLink({1, 2, 10'000, fabric::Port{10 * kGbps}});
-  RoceRun run(topology, "roce:cc=timely:deepest=0,pfc=off,retries=2,alpha=8,buffer=212489");
+  RoceRun run(topology,
+              "roce:cc=timely:deepest=0+delta=10Mbps+least=10Mbps+a=0.875,pfc=off,retries=2,alpha="
+              "8,buffer=212489");
   EXPECT_EQ(run.Failure({{0, 1, 135 * kMtu}}), "");
   EXPECT_GT(run.Drops(), 0);
   EXPECT_GT(run.Counters().retransmitTimeouts, 0u);
