@@ -101,7 +101,7 @@ std::vector<std::string> TakeNs3Attributes(int argc, char** argv,
   std::vector<std::string> rest;
   for (int i = 1; i < argc; ++i) {
     const std::string text = argv[i];
-    if (text.rfind("--ns3::", 0) != 0) {
+    if (!text.starts_with("--ns3::") && !text.starts_with("--legacy::")) {
       rest.push_back(text == "--PrintHelp" ? "--help" : text);
       continue;
     }

@@ -47,8 +47,9 @@ Enum ParseChoice(const std::string& text, const std::string& key,
 std::vector<std::string> SplitList(const std::string& text, char separator = ',');
 std::string Join(const std::vector<std::string>& items, const std::string& separator);
 
-// Takes arguments such as "--ns3::TcpSocket::SegmentSize=1000", names with colons, which no option
-// parser knows, out of the arguments behind argv[0] into `ns3`. Returns the others, with
+// Takes arguments such as "--ns3::TcpSocket::SegmentSize=1000", attributes of ns-3's types and of
+// our own ("--legacy::HostQueueDisc::Fair=false"), whose names no option parser knows, out of the
+// arguments behind argv[0] into `ns3`. Returns the others, with
 // "--PrintHelp" as "--help". Throws Error where there is no value.
 std::vector<std::string> TakeNs3Attributes(int argc, char** argv,
                                            std::map<std::string, std::string>& ns3);

@@ -216,7 +216,7 @@ void ValidateScenario(const Scenario& s) {
                 "one network");
   }
   for (const auto& [name, value] : s.ns3) {
-    if (name.rfind("ns3::", 0) != 0) {
+    if (!name.starts_with("ns3::") && !name.starts_with("legacy::")) {
       throw Error("ns3", name, "attribute names such as ns3::TcpSocket::SegmentSize");
     }
   }
@@ -277,7 +277,7 @@ std::string PrintScenario(const Scenario& scenario) {
 namespace {
 
 // Returns the method of "topk+rbf@5%", a scheme for every layer with its parameter; nothing where
-// the name is no scheme.
+// the name is no scheme. Throws Error where a scheme of that name does not take the options.
 std::optional<Method> MethodOfScheme(const std::string& name) {
   const size_t at = name.find('@');
   Method method;
@@ -285,8 +285,11 @@ std::optional<Method> MethodOfScheme(const std::string& name) {
   method.scheme = name.substr(0, at);
   try {
     MakeScheme(method.scheme);
-  } catch (const Error&) {
-    return std::nullopt;
+  } catch (const Error& error) {
+    const std::vector<std::string> schemes = SchemeNames();
+    const std::string first = method.scheme.substr(0, method.scheme.find_first_of(":+"));
+    if (std::ranges::find(schemes, first) == schemes.end()) return std::nullopt;
+    throw Error("compression.policies: " + name + ": " + error.what());
   }
   if (at == std::string::npos) return method;
   const std::string text = name.substr(at + 1);
