@@ -10,6 +10,7 @@
 #include "ns3-module/fabric/import/make.h"
 #include "scenarios/federated/plan_parts.h"
 #include "scenarios/network/engines.h"
+#include "scenarios/network/network.h"
 #include "scenarios/options/federated_checks.h"
 #include "scenarios/shapes/model_shape.h"
 #include "trainer/clock/clock.h"
@@ -369,7 +370,9 @@ std::optional<fabric::Topology> ParseCore(const FederatedValues& values) {
   fabric::TopologyRequest request;
   request.text = read.Text("topology");
   request.rateBps = 10'000'000'000;
-  const fabric::Topology core = fabric::MakeTopology(request);
+  const fabric::ImportedTopology imported = fabric::ImportTopology(request);
+  SayImported(request.text, imported.report);
+  const fabric::Topology& core = imported.topology;
   const double prices = read.Number("prices", 0, kMostFactor);
   return core.WithLinks([&](int, fabric::Link& link) {
     link.delay = fabric::RoundedTime(static_cast<double>(link.delay) * delays);

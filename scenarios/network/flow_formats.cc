@@ -35,7 +35,7 @@ void ReadEnds(const WordLines& lines, ListedFlow& flow) {
       fabric::ParseWhole(text.substr(arrow + 2), flow.where + ": destination", 0, kMostNodes);
 }
 
-ListedFlow ReadConnection(const WordLines& lines) {
+ListedFlow ReadConnection(const WordLines& lines, fabric::ImportReport& report) {
   constexpr double kPicoseconds = 1e-12;
   ListedFlow flow;
   ReadEnds(lines, flow);
@@ -58,6 +58,7 @@ ListedFlow ReadConnection(const WordLines& lines) {
       flow.bytes = lines.Whole(i + 1, key, 0, fabric::kMostBytes);
     } else {
       lines.Whole(i + 1, key, 0, INT64_MAX);
+      report.Skip("flows", key);
     }
   }
   if (!started) throw Error(flow.where + ": start", "none", "a time in picoseconds");
@@ -87,7 +88,7 @@ ListedFlows ReadConnections(const std::string& path, std::string text) {
                   "connections: a list of flows has no triggers and no "
                   "failures");
     } else {
-      list.flows.push_back(ReadConnection(lines));
+      list.flows.push_back(ReadConnection(lines, list.report));
     }
   }
   if (announced < 0) throw Error(lines.End() + ": Connections", "none", "their number");
@@ -101,6 +102,10 @@ ListedFlows ReadHpccFlows(const std::string& path, std::string text) {
   const int64_t announced = lines.Whole(0, "number of flows", 0, INT32_MAX);
   ListedFlows list;
   while (lines.Advance()) {
+    if (static_cast<int64_t>(list.flows.size()) == announced) {
+      list.report.Skip("the list", "lines after the flows announced");
+      continue;
+    }
     constexpr size_t kWords = 6;
     if (lines.Count() != kWords) {
       throw Error(lines.Location(0), lines.Line(),
@@ -112,6 +117,8 @@ ListedFlows ReadHpccFlows(const std::string& path, std::string text) {
     flow.destination = lines.Whole(1, "destination", 0, kMostNodes);
     lines.Whole(2, "group", 0, INT32_MAX);
     lines.Whole(3, "port", 0, 65535);
+    list.report.Skip("flows", "group");
+    list.report.Skip("flows", "port");
     flow.bytes = lines.Whole(4, "bytes", 1, fabric::kMostBytes);
     flow.start = std::llround(1e9 * lines.Real(5, "start", 0, kLatestStart));
     list.flows.push_back(std::move(flow));

@@ -14,6 +14,7 @@
 #include "scenarios/network/flow_formats.h"
 #include "scenarios/network/flow_sizes.h"
 #include "scenarios/network/input/csv_file.h"
+#include "scenarios/network/input/host_names.h"
 
 namespace legacy {
 namespace {
@@ -23,41 +24,34 @@ using fabric::TimeNs;
 constexpr uint64_t kPatternStream = 0x7061747465726EULL;  // keeps these draws apart from others
 enum Draw : uint64_t { kOrder, kInterval, kSource, kDestination, kSize };
 
-// HostNames finds workers by the names and the numbers of their hosts.
-class HostNames {
+// HostWorkers finds workers by their hosts.
+class HostWorkers {
  public:
-  explicit HostNames(const Network& network) {
+  explicit HostWorkers(const Network& network) : hosts_(network.topology, network.numbers) {
     for (int w = 0; w < network.placement.Workers(); ++w) {
-      workers_.emplace(network.topology.NodeName(network.placement.hosts[w]), w);
+      workers_.emplace(network.placement.hosts[w], w);
     }
-    for (int w = 0; w < network.placement.Workers(); ++w) {
-      workers_.emplace(std::to_string(w), w);  // a name that is a number wins
-    }
-    last_ = network.placement.Workers() - 1;
-    first_name_ = network.topology.NodeName(network.placement.hosts[0]);
   }
 
   int Find(const std::string& text, const std::string& where) const {
-    const auto found = workers_.find(text);
+    return WorkerAt(hosts_.Find(text, where), text, where);
+  }
+  int FindNumber(int64_t number, const std::string& where) const {
+    return WorkerAt(hosts_.FindNumber(number, where), std::to_string(number), where);
+  }
+
+ private:
+  int WorkerAt(int node, const std::string& text, const std::string& where) const {
+    const auto found = workers_.find(node);
     if (found == workers_.end()) {
       throw Error(where, text,
-                  "a host's number from 0 to " + std::to_string(last_) + ", or its name, such as " +
-                      first_name_);
+                  "a host with a worker: --workers=" + std::to_string(workers_.size()));
     }
     return found->second;
   }
 
-  // Finds a host by its number in another simulator's files, whose topologies are read with names
-  // such as host16.
-  int FindNumber(int64_t number, const std::string& where) const {
-    const auto found = workers_.find("host" + std::to_string(number));
-    return found == workers_.end() ? Find(std::to_string(number), where) : found->second;
-  }
-
- private:
-  std::unordered_map<std::string, int> workers_;
-  int last_ = 0;
-  std::string first_name_;
+  HostNames hosts_;
+  std::unordered_map<int, int> workers_;
 };
 
 // Returns the start in seconds as a time.
@@ -68,7 +62,7 @@ TimeNs ParseStart(const std::string& text, const std::string& where) {
 
 // Reads a record of source, destination, bytes unless flows are endless, and start.
 FlowRequest ParseFlow(const analysis::CsvRecord& record, const std::string& where,
-                      const HostNames& hosts, bool endless) {
+                      const HostWorkers& hosts, bool endless) {
   const std::vector<std::string>& fields = record.fields;
   const size_t least = endless ? 2 : 3;
   if (fields.size() != least && fields.size() != least + 1) {
@@ -95,7 +89,7 @@ bool IsHeader(const analysis::CsvRecord& record) {
 }
 
 // Returns the flows of a list in another simulator's format.
-std::vector<FlowRequest> FromListed(const ListedFlows& list, const HostNames& hosts, int workers,
+std::vector<FlowRequest> FromListed(const ListedFlows& list, const HostWorkers& hosts, int workers,
                                     bool endless) {
   if (list.nodes > workers) {
     throw Error(list.nodes_where, std::to_string(list.nodes),
@@ -128,11 +122,13 @@ std::string PlainText(const std::string& path) {
 }
 
 std::vector<FlowRequest> ReadList(const std::string& path, const Network& network, bool endless) {
-  const HostNames hosts(network);
+  const HostWorkers hosts(network);
   std::vector<FlowRequest> flows;
   std::string text = PlainText(path);
   if (const FlowReader reader = FlowReaderOf(text)) {
-    flows = FromListed(reader(path, std::move(text)), hosts, network.placement.Workers(), endless);
+    const ListedFlows list = reader(path, std::move(text));
+    SayImported(path, list.report);
+    flows = FromListed(list, hosts, network.placement.Workers(), endless);
     if (flows.empty()) throw Error(path + ": no flow");
     return flows;
   }

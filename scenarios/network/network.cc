@@ -11,21 +11,20 @@
 #include "ns3-module/fabric/roce/buffers.h"
 
 namespace legacy {
-namespace {
 
-// Says on standard error, once for each text in a process, what a map left open. It is a line for
-// people, which no result depends on.
-void SayAssumed(const std::string& text, const fabric::ImportReport& report) {
+void SayImported(const std::string& text, const fabric::ImportReport& report) {
   static std::mutex mutex;
   static std::set<std::string> said;
-  if (report.Empty()) return;
+  const std::string unused = report.Unused();
+  if (report.Empty() && unused.empty()) return;
   const std::lock_guard lock(mutex);
   if (!said.insert(text).second) return;
-  std::fprintf(stderr, "%s: assumed: %s (legacy-network topo show says how)\n", text.c_str(),
-               report.Short().c_str());
+  if (!report.Empty()) {
+    std::fprintf(stderr, "%s: assumed: %s (legacy-network topo show says how)\n", text.c_str(),
+                 report.Short().c_str());
+  }
+  if (!unused.empty()) std::fprintf(stderr, "%s: not used: %s\n", text.c_str(), unused.c_str());
 }
-
-}  // namespace
 
 std::unique_ptr<Network> BuildNetwork(const NetworkRequest& request) {
   request.transport.CheckOptions();
@@ -36,9 +35,10 @@ std::unique_ptr<Network> BuildNetwork(const NetworkRequest& request) {
     topology.hostsNeeded = placement.workers + (placement.colocated ? 0 : placement.servers);
   }
   fabric::ImportedTopology imported = fabric::ImportTopology(topology);
-  SayAssumed(topology.text, imported.report);
+  SayImported(topology.text, imported.report);
   network->topology = std::move(imported.topology);
   network->demands = std::move(imported.demands);
+  network->numbers = std::move(imported.numbers);
   network->channels = imported.channels;
   placement.server = imported.server;
   if (placement.workers == 0) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -28,6 +29,7 @@ struct Network {
   fabric::Topology topology;
   fabric::Placement placement;
   std::vector<fabric::Demand> demands;            // of the topology's file
+  std::map<int64_t, int> numbers;                 // of nodes in the topology's file; may be empty
   int channels = 0;                               // of the topology's file; 0: it has none
   std::unique_ptr<BackgroundTraffic> background;  // nullptr: none
   fabric::EngineRequest request;                  // points at those above
@@ -37,12 +39,16 @@ struct Network {
   Network& operator=(const Network&) = delete;
 };
 
-// Builds a network. Where its topology is a map, says once on standard error what the map left
-// open. Throws fabric::Error on a fabric that cannot be built or is too small.
+// Builds a network. Says what was assumed of its topology (SayImported). Throws fabric::Error on a
+// fabric that cannot be built or is too small.
 std::unique_ptr<Network> BuildNetwork(const NetworkRequest& request);
 // Sets what engines are asked for on a network that has its topology and its placement: transport,
 // seed and background traffic.
 void MakeReady(Network& network, const NetworkRequest& request);
+
+// Says on standard error, once for each text in a process, what a topology's file left open and
+// what it says that nobody used. These lines are for people; no result depends on them.
+void SayImported(const std::string& text, const fabric::ImportReport& report);
 
 // Returns `channels`, or where that is 0 those of the topology's file, else 1.
 int ChannelsOf(int channels, const Network& network);

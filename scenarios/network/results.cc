@@ -165,6 +165,25 @@ std::string Rate(double bits_per_second) {
 
 std::string Time(double seconds) { return fabric::FormatTime(std::llround(1e9 * seconds)); }
 
+// Returns "10 Gbit/s, 1 us", or ranges where links differ.
+std::string LinksText(const fabric::Topology& topology) {
+  int64_t least_rate = INT64_MAX, most_rate = 0;
+  TimeNs least_delay = fabric::kNever, most_delay = 0;
+  for (const fabric::Link& link : topology.Links()) {
+    least_delay = std::min(least_delay, link.delay);
+    most_delay = std::max(most_delay, link.delay);
+    for (const fabric::Port& port : link.ports) {
+      least_rate = std::min(least_rate, port.rateBps);
+      most_rate = std::max(most_rate, port.rateBps);
+    }
+  }
+  const auto range = [](const std::string& least, const std::string& most) {
+    return least == most ? most : least + " to " + most;
+  };
+  return range(fabric::FormatRate(least_rate), fabric::FormatRate(most_rate)) + ", " +
+         range(fabric::FormatTime(least_delay), fabric::FormatTime(most_delay));
+}
+
 std::string Headline(const PreparedExperiment& prepared) {
   const Experiment& e = prepared.experiment;
   const Network& network = *prepared.network;
@@ -185,9 +204,8 @@ std::string Headline(const PreparedExperiment& prepared) {
     if (e.buckets > 1) what += fmt::format(", {} buckets", e.buckets);
   }
   return fmt::format(
-      "{}\n{} ({} hosts), {}; links of {}, {}; {} transport, {}\n", what, network.topology.Name(),
-      network.topology.Hosts().size(), network.placement.description,
-      fabric::FormatRate(e.network.topology.rateBps), fabric::FormatTime(e.network.topology.delay),
+      "{}\n{} ({} hosts), {}; links of {}; {} transport, {}\n", what, network.topology.Name(),
+      network.topology.Hosts().size(), network.placement.description, LinksText(network.topology),
       transport.preset,
       transport.roce ? transport.roce->control : fabric::ToString(transport.connections));
 }

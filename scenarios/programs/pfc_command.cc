@@ -49,7 +49,9 @@ int RunPfcCommand(const PfcCommand& command) {
   }
   fabric::TopologyRequest request = command.topology;
   request.multipath = ParseMultipath(command.multipath, "--multipath");
-  const fabric::Topology topology = fabric::ImportTopology(request).topology;
+  const fabric::ImportedTopology imported = fabric::ImportTopology(request);
+  SayImported(request.text, imported.report);
+  const fabric::Topology& topology = imported.topology;
   fabric::CheckRoce(topology, *transport.roce);
   std::fputs(BufferLine(topology, *transport.roce).c_str(), stdout);
   const auto cycle = fabric::FindBufferCycle(topology, topology.Hosts(),

@@ -11,6 +11,11 @@
 namespace legacy {
 namespace {
 
+void PrintUnused(const fabric::ImportReport& report) {
+  const std::string unused = report.Unused();
+  if (!unused.empty()) std::printf("not used: %s\n", unused.c_str());
+}
+
 int Check(const fabric::ImportedTopology& imported, bool strict) {
   const fabric::Topology& topology = imported.topology;
   const std::vector<std::string> odd = fabric::CheckTopology(topology);
@@ -18,6 +23,7 @@ int Check(const fabric::ImportedTopology& imported, bool strict) {
   for (const fabric::Assumption& assumption : imported.report.All()) {
     std::printf("%s: %s\n", strict ? "error" : "assumed", assumption.text.c_str());
   }
+  PrintUnused(imported.report);
   if (!odd.empty() || (strict && !imported.report.Empty())) return 1;
   std::printf("%s: %zu hosts, %zu links; no likely mistakes\n", topology.Name().c_str(),
               topology.Hosts().size(), topology.Links().size());
@@ -45,6 +51,7 @@ int RunTopoCommand(const TopoCommand& command) {
     for (const fabric::Assumption& assumption : imported.report.All()) {
       std::printf("assumed: %s\n", assumption.text.c_str());
     }
+    PrintUnused(imported.report);
     for (const std::string& sentence : fabric::CheckTopology(topology)) {
       std::printf("note: %s\n", sentence.c_str());
     }

@@ -1,6 +1,8 @@
 // Descriptions of networks: topologies and stragglers.
 #include "base/whole_file.h"
+#include "ns3-module/fabric/base/text-file.h"
 #include "ns3-module/fabric/engine/transport.h"
+#include "ns3-module/fabric/import/data-centre.h"
 #include "ns3-module/fabric/import/make.h"
 #include "ns3-module/fabric/step/straggler.h"
 #include "ns3-module/fabric/topology/file.h"
@@ -72,7 +74,7 @@ std::vector<Bytes> TopologySeeds() {
 void FuzzHpcc(ByteSpan input) {
   static MemoryFile file;
   file.Put(input);
-  Refusable([] { fabric::ReadHpccFile(file.path()); });
+  Refusable([] { fabric::ReadHpccText(file.path(), fabric::ReadText(file.path())); });
 }
 
 std::vector<Bytes> HpccSeeds() { return TextSeeds({Topology("two-racks.topo")}); }

@@ -73,6 +73,46 @@ TEST_F(FlowList, ReadsFlowsOfHpcc) {
   EXPECT_EQ(flows[1].start, 1);
 }
 
+// A list has the numbers of its simulator's topology, in which node 0 may be a switch.
+TEST_F(FlowList, NumbersAreThoseOfTheTopologysFile) {
+  const std::string topology = ::testing::TempDir() + "flow_list_numbers.txt";
+  std::ofstream(topology) << "6 2 5\n0 3\n0 1 10Gbps 1us 0\n0 2 10Gbps 1us 0\n3 4 10Gbps 1us 0\n"
+                             "3 5 10Gbps 1us 0\n0 3 10Gbps 1us 0\n";
+  NetworkRequest request;
+  request.topology.text = topology;
+  request.placement.workers = 0;
+  network_ = BuildNetwork(request);
+  for (const char* text : {"1\n1 5 3 100 10 0\n", "1,5,10\n", "host1,host5,10\n"}) {
+    const auto flows = Read(text);
+    EXPECT_EQ(network_->topology.NodeName(network_->placement.hosts[flows[0].source]), "host1");
+    EXPECT_EQ(network_->topology.NodeName(network_->placement.hosts[flows[0].destination]),
+              "host5");
+  }
+  for (const char* text : {"1\n0 5 3 100 10 0\n", "0,5,10\n", "switch0,5,10\n"}) {
+    const std::string message = MessageOf([&] { Read(text); });
+    EXPECT_NE(message.find("is a switch)"), std::string::npos) << message;
+  }
+  EXPECT_NE(MessageOf([&] {
+              Read("1,6,10\n");
+            }).find("got '6'; allowed: a host's number in the topology's file, or its name"),
+            std::string::npos);
+  // The same fabric as YAML keeps the numbers in its names.
+  std::ofstream(topology) << "?";
+  const std::string yaml = ::testing::TempDir() + "flow_list_numbers.yaml";
+  std::ofstream(yaml) << "type: links\nhosts: [host1, host5]\nswitches: [switch0]\n"
+                         "links:\n- {a: host1, b: switch0}\n- {a: host5, b: switch0}\n";
+  request.topology.text = yaml;
+  network_ = BuildNetwork(request);
+  EXPECT_EQ(Read("1\n1 5 3 100 10 0\n")[0].destination, 1);
+  EXPECT_NE(MessageOf([&] { Read("1\n0 5 3 100 10 0\n"); }).find("got '0'"), std::string::npos);
+  fs::remove(topology);
+  fs::remove(yaml);
+}
+
+TEST_F(FlowList, LinesAfterTheAnnouncedFlowsAreNotRead) {
+  EXPECT_EQ(Read("1\n0 5 3 100 20 2\n1 5 3 100 20 2\n\nFirst line: # of flows\n").size(), 1u);
+}
+
 TEST_F(FlowList, MistakesInOtherFormatsNameTheLineToo) {
   const std::string head = "Nodes 8\nConnections 1\n";
   const std::vector<std::pair<std::string, std::string>> cases = {

@@ -118,6 +118,11 @@ void CsvFile::Split(std::string_view line)
     m_cells.assign(m_unquoted.begin(), m_unquoted.end());
 }
 
+const std::vector<std::string>& CsvFile::Columns() const
+{
+    return m_header;
+}
+
 bool CsvFile::Has(const std::string& column) const
 {
     return std::find(m_header.begin(), m_header.end(), column) != m_header.end();

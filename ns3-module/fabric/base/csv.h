@@ -19,6 +19,8 @@ class CsvFile
     /// and with the file's name where it is empty.
     CsvFile(const std::string& path, const std::string& option);
 
+    /// Returns the header's columns.
+    const std::vector<std::string>& Columns() const;
     /// Returns whether the header has the column.
     bool Has(const std::string& column) const;
     /// Returns the place of a column. Throws Error with the columns that there are.

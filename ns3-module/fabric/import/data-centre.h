@@ -11,6 +11,20 @@
 namespace legacy::fabric
 {
 
+/// Reads the text of the HPCC simulator (Li et al., SIGCOMM'19), which much of the field shares;
+/// `path` is for messages.
+///
+///   3 1 2                   # nodes, switches, links
+///   2                       # the switches' numbers; the others are hosts
+///   0 2 10Gbps 1000ns 0     # a link a line: ends, rate, delay, error rate
+///   1 2 10Gbps 1000ns 0
+///
+/// Other first lines are those of SimAI, ns3-datacenter and simulators with optical switches. A
+/// rate without a unit is bit/s, a delay without one seconds, as ns-3 reads them. Hosts come before
+/// switches, both ascending; `numbers` of the result has the file's. Lines after the announced
+/// links are not read, and reported. Throws Error with file, line and column.
+ImportedTopology ReadHpccText(const std::string& path, std::string text);
+
 /// True where a text is htsim's topology text, which begins with one of its words.
 bool IsHtsimText(const std::string& text);
 

@@ -27,8 +27,12 @@ double GreatCircleKm(const Place& a, const Place& b)
 
 TimeNs FibreDelay(const Place& a, const Place& b, double stretch)
 {
-    const double seconds = GreatCircleKm(a, b) / (kFibre * kLightKmPerSecond) * stretch;
-    return std::max(kLeastFibreDelay, RoundedTime(1e9 * seconds));
+    return FibreDelay(GreatCircleKm(a, b) * stretch);
+}
+
+TimeNs FibreDelay(double km)
+{
+    return std::max(kLeastFibreDelay, RoundedTime(1e9 * km / (kFibre * kLightKmPerSecond)));
 }
 
 Place MiddleOf(const std::vector<Place>& places)

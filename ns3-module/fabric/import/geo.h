@@ -26,6 +26,9 @@ inline constexpr TimeNs kLeastFibreDelay = 5'000;
 /// great circle, at least kLeastFibreDelay.
 TimeNs FibreDelay(const Place& a, const Place& b, double stretch);
 
+/// Returns how long light takes in `km` of fibre, at least kLeastFibreDelay.
+TimeNs FibreDelay(double km);
+
 /// Returns the middle of places: the direction of the sum of their unit vectors, so that places on
 /// both sides of the date line have their middle there. Places that cancel each other out give the
 /// first of them. `places` is not empty.

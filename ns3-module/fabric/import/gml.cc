@@ -1,5 +1,5 @@
 // Reader of GML (Himsolt, "GML: A portable Graph File Format", 1997): keys with numbers, texts or
-// lists in brackets. Lists inside a node or an edge (such as graphics) are skipped, however deep.
+// lists in brackets. Of lists inside a node or an edge (such as graphics) the name alone is kept.
 #include "fabric/base/error.h"
 #include "fabric/base/text-file.h"
 #include "network-map.h"
@@ -302,10 +302,11 @@ class GmlFile
                  });
     }
 
-    /// Reads the values of a node or an edge. Lists among them are left out.
-    std::map<std::string, std::string> ReadValues(const char* name)
+    /// Reads the values of a node or an edge. Some writers give a list by repeating its key.
+    RawAttributes ReadValues(const char* name)
     {
-        std::map<std::string, std::string> values;
+        RawAttributes read;
+        read.line = m_tokenLine;
         Enter(name);
         ReadList(name,
                  m_tokenLine,
@@ -313,18 +314,24 @@ class GmlFile
                  {
                      const std::string value = Value(key);
                      const bool list = m_kind == GmlToken::Close;
-                     if (!list && !values.emplace(key, value).second)
+                     const auto [entry, added] = read.values.emplace(key, value);
+                     if (list || !added)
                      {
-                         throw Error(At() + ": " + Shown(key), Shown(value), "each key once");
+                         read.several.insert(key);
+                         entry->second = value;
                      }
                  });
-        return values;
+        return read;
     }
 
-    std::string
-    Need(std::map<std::string, std::string>& values, const char* key, const char* of, int line)
+    std::string Need(RawAttributes& read, const char* key, const char* of, int line)
     {
-        auto node = values.extract(key);
+        if (read.several.count(key) > 0)
+        {
+            throw Error(
+                m_path + ":" + std::to_string(line) + ": " + key + " of " + of, "several", "one");
+        }
+        auto node = read.values.extract(key);
         if (node.empty() || node.mapped().empty())
         {
             throw Error(
@@ -335,22 +342,18 @@ class GmlFile
 
     void ReadNode()
     {
-        const int line = m_tokenLine;
         RawGraph::Node node;
-        node.line = line;
-        node.values = ReadValues("node");
-        node.id = Need(node.values, "id", "a node", line);
+        static_cast<RawAttributes&>(node) = ReadValues("node");
+        node.id = Need(node, "id", "a node", node.line);
         m_graph.nodes.push_back(std::move(node));
     }
 
     void ReadEdge()
     {
-        const int line = m_tokenLine;
         RawGraph::Edge edge;
-        edge.line = line;
-        edge.values = ReadValues("edge");
-        edge.source = Need(edge.values, "source", "an edge", line);
-        edge.target = Need(edge.values, "target", "an edge", line);
+        static_cast<RawAttributes&>(edge) = ReadValues("edge");
+        edge.source = Need(edge, "source", "an edge", edge.line);
+        edge.target = Need(edge, "target", "an edge", edge.line);
         m_graph.edges.push_back(std::move(edge));
     }
 

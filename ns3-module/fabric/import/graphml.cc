@@ -121,11 +121,22 @@ class GraphmlFile
         }
     }
 
-    std::map<std::string, std::string> Values(pugi::xml_node node, const char* domain) const
+    RawAttributes Values(pugi::xml_node node, const char* domain) const
     {
-        std::map<std::string, std::string> values;
-        for (const pugi::xml_node data : node.children("data"))
+        RawAttributes read;
+        read.line = m_file.Line(node);
+        std::map<std::string, std::string>& values = read.values;
+        for (const pugi::xml_node data : node.children())
         {
+            if (std::strcmp(data.name(), "data") != 0)
+            {
+                if (data.type() == pugi::node_element)
+                {
+                    values.emplace(data.name(), "");
+                    read.several.insert(data.name());
+                }
+                continue;
+            }
             const std::string id = Attribute(data, "key");
             const auto key = m_keys.find(id);
             if (key == m_keys.end())
@@ -137,6 +148,11 @@ class GraphmlFile
             {
                 throw Error(m_file.At(data) + ": key", Shown(key->second.name), "each key once");
             }
+            if (data.find_child([](pugi::xml_node child)
+                                { return child.type() == pugi::node_element; }))
+            {
+                read.several.insert(key->second.name);
+            }
         }
         for (const auto& [id, key] : m_keys)
         {
@@ -145,7 +161,7 @@ class GraphmlFile
                 values.emplace(key.name, key.fallback);
             }
         }
-        return values;
+        return read;
     }
 
     void Refuse(pugi::xml_node node, const char* child, const char* instead) const
@@ -159,18 +175,20 @@ class GraphmlFile
     void ReadNode(pugi::xml_node node)
     {
         Refuse(node, "graph", "no graph inside a node");
-        m_graph.nodes.push_back(
-            RawGraph::Node{Attribute(node, "id"), Values(node, "node"), m_file.Line(node)});
+        RawGraph::Node read;
+        static_cast<RawAttributes&>(read) = Values(node, "node");
+        read.id = Attribute(node, "id");
+        m_graph.nodes.push_back(std::move(read));
     }
 
     void ReadEdge(pugi::xml_node node)
     {
-        m_graph.edges.push_back(
-            RawGraph::Edge{Attribute(node, "source"),
-                           Attribute(node, "target"),
-                           ReadDirected(node.attribute("directed"), node, m_directed),
-                           Values(node, "edge"),
-                           m_file.Line(node)});
+        RawGraph::Edge read;
+        static_cast<RawAttributes&>(read) = Values(node, "edge");
+        read.source = Attribute(node, "source");
+        read.target = Attribute(node, "target");
+        read.directed = ReadDirected(node.attribute("directed"), node, m_directed);
+        m_graph.edges.push_back(std::move(read));
     }
 
     XmlFile m_file;

@@ -1,5 +1,7 @@
 #include "import.h"
 
+#include <algorithm>
+
 namespace legacy::fabric
 {
 
@@ -23,6 +25,8 @@ Thing ThingOf(Assumed kind)
         return {"speed from a label", "speeds from labels"};
     case Assumed::ModuleSpeed:
         return {"speed from a module", "speeds from modules"};
+    case Assumed::Length:
+        return {"delay from a length", "delays from lengths"};
     case Assumed::Distance:
         return {"delay from a distance", "delays from distances"};
     case Assumed::Place:
@@ -90,6 +94,52 @@ std::string ImportReport::Short() const
     {
         const Thing thing = ThingOf(assumption.kind);
         text += (text.empty() ? "" : ", ") + CountOf(assumption.count, thing.one, thing.many);
+    }
+    return text;
+}
+
+void ImportReport::Skip(const std::string& of,
+                        const std::string& name,
+                        int64_t count,
+                        const std::string& why)
+{
+    if (count <= 0)
+    {
+        return;
+    }
+    const auto [entry, added] = m_positions.emplace(std::tuple(of, name, why), m_skipped.size());
+    if (added)
+    {
+        m_skipped.push_back(Skipped{of, name, why, 0});
+    }
+    m_skipped[entry->second].count += count;
+}
+
+std::string ImportReport::Unused() const
+{
+    std::vector<std::string> groups;
+    for (const Skipped& one : m_skipped)
+    {
+        if (std::find(groups.begin(), groups.end(), one.of) == groups.end())
+        {
+            groups.push_back(one.of);
+        }
+    }
+    std::string text;
+    for (const std::string& group : groups)
+    {
+        text += (text.empty() ? "of " : "; of ") + group + ":";
+        const char* separator = " ";
+        for (const Skipped& one : m_skipped)
+        {
+            if (one.of != group)
+            {
+                continue;
+            }
+            text += separator + one.name + " (" + std::to_string(one.count) +
+                    (one.why.empty() ? "" : ", " + one.why) + ")";
+            separator = ", ";
+        }
     }
     return text;
 }

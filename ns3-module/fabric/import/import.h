@@ -4,7 +4,9 @@
 #include "fabric/topology/topology.h"
 
 #include <cstdint>
+#include <map>
 #include <string>
+#include <tuple>
 #include <vector>
 
 namespace legacy::fabric
@@ -17,6 +19,7 @@ enum class Assumed : uint8_t
     Speed,         ///< lines without a speed: the default rate
     LabelledSpeed, ///< lines whose speed was read from words
     ModuleSpeed,   ///< lines without a capacity: their smallest module
+    Length,        ///< links whose delay follows from their length
     Distance,      ///< links whose delay follows from the distance of their ends
     Place,         ///< nodes without a place: the middle of their neighbours
     Delay,         ///< links without places or delay: 1 ms
@@ -40,7 +43,8 @@ struct Assumption
     std::string text; ///< sentence: "3 of 14 lines have no speed: 10 Gbit/s is taken"
 };
 
-/// An ImportReport says what a reader assumed. It is empty for a file that says everything.
+/// An ImportReport says what a reader assumed, and what the file says that nobody used. It is empty
+/// for a file that says everything and no more.
 class ImportReport
 {
   public:
@@ -54,8 +58,28 @@ class ImportReport
     /// Returns everything in one line, without a name: "14 speeds, 14 delays from distances".
     std::string Short() const;
 
+    /// Counts something that the file says `of` nodes, links or itself and that nobody used. `why`
+    /// is for what could have been used: "a number without a unit".
+    void Skip(const std::string& of,
+              const std::string& name,
+              int64_t count = 1,
+              const std::string& why = "");
+    /// Returns what was not used in one line: "of nodes: type (3); of links: cost (4)", "" where
+    /// everything was.
+    std::string Unused() const;
+
   private:
+    struct Skipped
+    {
+        std::string of;
+        std::string name;
+        std::string why;
+        int64_t count = 0;
+    };
+
     std::vector<Assumption> m_all;
+    std::vector<Skipped> m_skipped;
+    std::map<std::tuple<std::string, std::string, std::string>, size_t> m_positions; ///< of those
 };
 
 /// Returns "1 node" or "2 nodes".
@@ -77,6 +101,9 @@ struct ImportedTopology
     std::vector<Demand> demands; ///< in the order of the file; empty for formats without any
     int server = 0;              ///< consecutive hosts (GPUs) of a server; 0: the file does not say
     int channels = 0;            ///< rings that use all NICs of a server, where the file has them
+    /// Nodes by the numbers that the file has for them: a host, the first host at a node of a map,
+    /// or a switch. Empty where nodes have no numbers; hosts then count from 0.
+    std::map<int64_t, int> numbers;
 };
 
 } // namespace legacy::fabric

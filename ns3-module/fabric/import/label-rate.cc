@@ -113,25 +113,44 @@ class LabelReader
     /// Returns the unit's bit/s, or nothing.
     std::optional<double> Unit()
     {
+        struct Prefix
+        {
+            const char* text;
+            double scale;
+        };
+        static constexpr Prefix kPrefixes[] = {{"kilo", 1e3},
+                                               {"mega", 1e6},
+                                               {"giga", 1e9},
+                                               {"tera", 1e12},
+                                               {"kibi", 0x1p10},
+                                               {"mebi", 0x1p20},
+                                               {"gibi", 0x1p30},
+                                               {"ki", 0x1p10},
+                                               {"mi", 0x1p20},
+                                               {"gi", 0x1p30},
+                                               {"k", 1e3},
+                                               {"m", 1e6},
+                                               {"g", 1e9},
+                                               {"t", 1e12},
+                                               {"", 1}};
         const size_t start = m_at;
         SkipBlanks();
-        const double scale = Take("k")   ? 1e3
-                             : Take("m") ? 1e6
-                             : Take("g") ? 1e9
-                             : Take("t") ? 1e12
-                                         : 1;
-        if (!Take("bit") && !Take("b"))
+        const size_t unit = m_at;
+        for (const Prefix& prefix : kPrefixes)
         {
-            m_at = start;
-            return std::nullopt;
+            m_at = unit;
+            if (!Take(prefix.text) || (!Take("bit") && !Take("b")))
+            {
+                continue;
+            }
+            const bool perSecond = Take("ps") || Take("/s") || Take("s");
+            if (!IsLetter(m_at) && (perSecond || prefix.scale != 1))
+            {
+                return prefix.scale;
+            }
         }
-        const bool perSecond = Take("ps") || Take("/s") || Take("s");
-        if (IsLetter(m_at) || (!perSecond && scale == 1))
-        {
-            m_at = start;
-            return std::nullopt;
-        }
-        return scale;
+        m_at = start;
+        return std::nullopt;
     }
 
     /// Returns a rate that has a name of its own, or nothing.

@@ -12,6 +12,8 @@
 
 #include <algorithm>
 #include <cctype>
+#include <charconv>
+#include <map>
 #include <utility>
 #include <variant>
 
@@ -57,29 +59,60 @@ Topology MakeNamed(Settings settings, const TopologyRequest& request)
     return topology;
 }
 
+ImportedTopology Plain(Topology topology)
+{
+    ImportedTopology imported;
+    imported.topology = std::move(topology);
+    return imported;
+}
+
 LinkDefaults DefaultsOf(const TopologyRequest& request)
 {
     return {request.rateBps, request.delay, request.queueBytes};
 }
 
+/// Throws Error on files of others that are YAML too, which a prefix tells apart.
+void CheckOwnYaml(const std::string& path)
+{
+    struct Sign
+    {
+        const char* key;
+        const char* prefix;
+        const char* what;
+    };
+    constexpr Sign kSigns[] = {{"npus_count", "astra-sim", "a network file of ASTRA-sim"},
+                               {"matrix", "regions", "a file of regions of clouds"}};
+    const std::string text = "\n" + ReadText(path);
+    for (const Sign& sign : kSigns)
+    {
+        if (text.find(std::string("\n") + sign.key + ":") != text.npos)
+        {
+            throw Error(path + ":1", sign.what, std::string(sign.prefix) + ":" + path);
+        }
+    }
+}
+
 ImportedTopology FromYaml(NamedFile& file, const TopologyRequest& request)
 {
+    CheckOwnYaml(file.path);
     auto content = ReadYamlFile(file.path, DefaultsOf(request));
     if (auto* settings = std::get_if<Settings>(&content))
     {
-        return {MakeNamed(std::move(*settings), request), {}, {}};
+        return Plain(MakeNamed(std::move(*settings), request));
     }
-    return {std::get<Topology>(std::move(content)), {}, {}};
+    return Plain(std::get<Topology>(std::move(content)));
 }
 
 ImportedTopology FromGraphml(NamedFile& file, const TopologyRequest& request)
 {
-    return BuildMap(MapOfGraph(ReadRawGraphml(file.path)), file.options, DefaultsOf(request));
+    return BuildMap(
+        MapOfGraph(ReadRawGraphml(file.path), file.options), file.options, DefaultsOf(request));
 }
 
 ImportedTopology FromGml(NamedFile& file, const TopologyRequest& request)
 {
-    return BuildMap(MapOfGraph(ReadRawGml(file.path)), file.options, DefaultsOf(request));
+    return BuildMap(
+        MapOfGraph(ReadRawGml(file.path), file.options), file.options, DefaultsOf(request));
 }
 
 ImportedTopology FromSndlib(NamedFile& file, const TopologyRequest& request)
@@ -123,14 +156,12 @@ ImportedTopology FromText(NamedFile& file, const TopologyRequest& request)
     {
         return ReadHtsimFile(file.path, DefaultsOf(request));
     }
-    ImportedTopology imported;
-    imported.topology = ReadHpccText(file.path, std::move(text), &imported.server);
-    imported.channels = imported.server;
-    return imported;
+    return ReadHpccText(file.path, std::move(text));
 }
 
 constexpr const char* kMapOptions =
     "hosts, host_rate, host_delay, host_queue, default_rate, delay, stretch, queue, component";
+constexpr const char* kGraphOptions = "unit, delay_unit, ";
 
 struct SourceEntry
 {
@@ -149,13 +180,16 @@ const std::vector<SourceEntry>& SourceEntries()
         {{"hpcc",
           {".txt", ".topo"},
           "",
-          "text of the HPCC simulator, or of SimAI with its header of six words"},
+          "text of the HPCC simulator and of those that grew from it, such as SimAI"},
          FromText},
         {{"htsim", {".topo"}, "", "fat-trees of htsim"}, FromHtsim},
         {{"astra-sim", {}, "unit", "network files of ASTRA-sim"}, FromAstraSim},
-        {{"graphml", {".graphml"}, kMapOptions, "GraphML, as in the Internet Topology Zoo"},
+        {{"graphml",
+          {".graphml"},
+          std::string(kGraphOptions) + kMapOptions,
+          "GraphML, as in the Internet Topology Zoo"},
          FromGraphml},
-        {{"gml", {".gml"}, kMapOptions, "GML, likewise"}, FromGml},
+        {{"gml", {".gml"}, std::string(kGraphOptions) + kMapOptions, "GML, likewise"}, FromGml},
         {{"sndlib",
           {".xml", ".txt"},
           std::string("unit, ") + kMapOptions,
@@ -257,12 +291,36 @@ ImportedTopology FromSource(const TopologyRequest& request)
     const SourceEntry* entry = SourceOf(request.text);
     if (!entry)
     {
-        return {MakeNamed(Settings::FromText(request.text, "topology"), request), {}, {}};
+        return Plain(MakeNamed(Settings::FromText(request.text, "topology"), request));
     }
     NamedFile file = FileOf(request.text, *entry);
     ImportedTopology imported = entry->read(file, request);
     file.options.RejectUnread();
     return imported;
+}
+
+/// Numbers hosts by their names where all are called host0, host7 and so on, as in files that were
+/// converted from a format with numbers.
+void NumberByNames(ImportedTopology& imported)
+{
+    const std::string prefix = "host";
+    std::map<int64_t, int> numbers;
+    for (const int host : imported.topology.Hosts())
+    {
+        const std::string& name = imported.topology.NodeName(host);
+        const char* end = name.data() + name.size();
+        int64_t number = 0;
+        if (!StartsWith(name, prefix) || !imported.numbers.empty())
+        {
+            return;
+        }
+        const auto [rest, error] = std::from_chars(name.data() + prefix.size(), end, number);
+        if (error != std::errc() || rest != end || !numbers.emplace(number, host).second)
+        {
+            return;
+        }
+    }
+    imported.numbers = std::move(numbers);
 }
 
 void CheckSize(const Topology& topology, const TopologyRequest& request)
@@ -300,6 +358,7 @@ bool NamesTopologyFile(const std::string& text)
 ImportedTopology ImportTopology(const TopologyRequest& request)
 {
     ImportedTopology imported = FromSource(request);
+    NumberByNames(imported);
     CheckSize(imported.topology, request);
     imported.topology.SetEcmpSeed(request.ecmpSeed);
     imported.topology.SetMultipath(request.multipath);

@@ -6,6 +6,7 @@
 #include "fabric/topology/types.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <filesystem>
 #include <numeric>
@@ -36,6 +37,7 @@ struct MergedLine
     std::array<double, 2> errorRate{};
     std::array<double, 2> usdPerGb{};
     std::optional<TimeNs> delay; ///< the shortest that a line has
+    std::optional<double> km;    ///< likewise
 
     /// Returns the rates. A direction without a directed line has the rate of the other's.
     std::array<int64_t, 2> Rates() const
@@ -58,7 +60,9 @@ class MapBuilder
           m_kept(map.nodes.size(), 1),
           m_node(map.nodes.size(), -1)
     {
+        m_result.report = map.report;
         m_hosts = options.Text("hosts", "");
+        m_hostRate = options.Has("host_rate");
         m_hostLink.rateBps = options.Rate("host_rate", defaults.rateBps);
         m_hostLink.delay = options.Time("host_delay", defaults.delay);
         m_hostLink.queueBytes = options.Bytes("host_queue", defaults.queueBytes);
@@ -211,6 +215,7 @@ class MapBuilder
     {
         int64_t loops = 0;
         int64_t parallel = 0;
+        int64_t unequal = 0;
         std::map<Assumed, int64_t> sources;
         int64_t lines = 0;
         std::map<std::pair<int, int>, size_t> positions;
@@ -250,7 +255,12 @@ class MapBuilder
             AddRates(line, turned, merged);
             if (line.delay)
             {
+                unequal += merged.delay && *merged.delay != *line.delay;
                 merged.delay = std::min(*line.delay, merged.delay.value_or(kNever));
+            }
+            if (line.km)
+            {
+                merged.km = std::min(*line.km, merged.km.value_or(*line.km));
             }
             for (int way = 0; way < 2; ++way)
             {
@@ -267,6 +277,7 @@ class MapBuilder
                parallel,
                CountOf(parallel, "line has", "lines have") +
                    " the ends of an earlier one: merged with it, the rates add");
+        m_result.report.Skip("links", "longer delays between the same two nodes", unequal);
         const std::string of = " of " + CountOf(lines, "line", "lines");
         Assume(Assumed::Speed,
                sources[Assumed::Speed],
@@ -395,6 +406,10 @@ class MapBuilder
         {
             nodes.emplace(m_names[i], i);
         }
+        for (size_t i = 0; i < m_names.size(); ++i)
+        {
+            nodes.emplace(m_map.nodes[i].id, i);
+        }
         // A name may contain the separator: the longest that fits is taken.
         for (size_t begin = 0; begin <= m_hosts.size();)
         {
@@ -466,9 +481,44 @@ class MapBuilder
             Port both;
             both.rateBps = m_hostLink.rateBps;
             both.queueBytes = m_hostLink.queueBytes;
-            topology.AddLink(Link(host, m_node[node], m_hostLink.delay, both));
+            Link link(host, m_node[node], m_hostLink.delay, both);
+            for (int way = 0; way < 2 && !m_hostRate; ++way)
+            {
+                const int64_t stated = m_map.nodes[node].hostRateBps[way];
+                link.ports[way].rateBps = stated > 0 ? stated : both.rateBps;
+            }
+            topology.AddLink(link);
         }
+        NumberNodes(attached);
         Draw(attached);
+    }
+
+    /// Keeps the file's numbers of its nodes, where all ids are numbers. That of a node stands for
+    /// its first host.
+    void NumberNodes(const std::vector<std::pair<int, size_t>>& attached)
+    {
+        std::map<int64_t, int> numbers;
+        std::vector<int> ends = m_node;
+        for (auto one = attached.rbegin(); one != attached.rend(); ++one)
+        {
+            ends[one->second] = one->first;
+        }
+        for (size_t i = 0; i < ends.size(); ++i)
+        {
+            const std::string& id = m_map.nodes[i].id;
+            const char* end = id.data() + id.size();
+            int64_t number = 0;
+            const auto [rest, error] = std::from_chars(id.data(), end, number);
+            if (error != std::errc() || rest != end)
+            {
+                return;
+            }
+            if (m_kept[i])
+            {
+                numbers.emplace(number, ends[i]);
+            }
+        }
+        m_result.numbers = std::move(numbers);
     }
 
     /// Gives nodes their places in pictures, where all have one: about so many units across, north
@@ -538,6 +588,7 @@ class MapBuilder
 
     void AddLinks()
     {
+        int64_t lengths = 0;
         int64_t distances = 0;
         int64_t unknown = 0;
         for (const MergedLine& line : m_lines)
@@ -562,6 +613,11 @@ class MapBuilder
             {
                 link.delay = *m_delay;
             }
+            else if (line.km)
+            {
+                link.delay = FibreDelay(*line.km);
+                ++lengths;
+            }
             else if (m_places[line.a] && m_places[line.b])
             {
                 link.delay = FibreDelay(*m_places[line.a], *m_places[line.b], m_stretch);
@@ -576,6 +632,10 @@ class MapBuilder
         }
         const std::string of =
             " of " + CountOf(static_cast<int64_t>(m_lines.size()), "link", "links");
+        Assume(Assumed::Length,
+               lengths,
+               std::to_string(lengths) + of +
+                   " without a delay: their length at 2/3 of the speed of light");
         char stretch[32];
         std::snprintf(stretch, sizeof stretch, "%g", m_stretch);
         Assume(Assumed::Distance,
@@ -593,6 +653,7 @@ class MapBuilder
     Settings& m_options;
     std::string m_hosts; ///< text of the option
     LinkDefaults m_hostLink;
+    bool m_hostRate = false; ///< the option gave it
     int64_t m_defaultRate = 0;
     std::optional<TimeNs> m_delay;
     double m_stretch = 1;

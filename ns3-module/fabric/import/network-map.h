@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -25,9 +26,10 @@ struct MapNode
     std::string name; ///< name as the file has it, on one line; may be empty or another node's too
     std::string id;   ///< name where it has none
     std::optional<Place> place;
-    bool hyperedge = false; ///< stands for a medium that several nodes share
-    bool host = false;      ///< a host itself (files that we wrote), not a switch
-    int line = 0;           ///< line of the file, from 1
+    bool hyperedge = false;               ///< stands for a medium that several nodes share
+    bool host = false;                    ///< a host itself (files that we wrote), not a switch
+    std::array<int64_t, 2> hostRateBps{}; ///< of its hosts' links, from and to them; 0: none given
+    int line = 0;                         ///< line of the file, from 1
 };
 
 /// A MapLine is a line between two places.
@@ -42,7 +44,8 @@ struct MapLine
     std::array<double, 2> errorRate{};
     std::array<double, 2> usdPerGb{};
     Assumed rateSource = Assumed::Speed; ///< LabelledSpeed, ModuleSpeed: assumed so; Speed: stated
-    std::optional<TimeNs> delay;         ///< nothing: from the distance
+    std::optional<TimeNs> delay;         ///< nothing: from the length or the places
+    std::optional<double> km;            ///< length; nothing: from the places
     int line = 0;
 };
 
@@ -63,6 +66,7 @@ struct NetworkMap
     std::vector<MapNode> nodes;
     std::vector<MapLine> lines;
     std::vector<MapDemand> demands;
+    ImportReport report; ///< what the reader left unused
 };
 
 /// Makes the topology. Nodes become switches of their names, with hosts "NAME/0", "NAME/1" and so
@@ -70,29 +74,34 @@ struct NetworkMap
 /// * hosts: so many on each node (1), or names of nodes with one each, joined by '+';
 /// * host_rate, host_delay, host_queue: of the hosts' links (the defaults of `defaults`);
 /// * default_rate (10Gbps): of lines without a rate;
-/// * delay: of every line without a delay of its own; absent: FibreDelay of the places;
+/// * delay: of every line without a delay of its own; absent: FibreDelay of its length, or of the
+///   places;
 /// * stretch (1): of distances; queue: of the lines;
 /// * component (largest): what becomes of nodes that others do not reach; or error.
 /// Throws Error with file and line on maps without nodes and on names that are none.
 ImportedTopology BuildMap(const NetworkMap& map, Settings& options, const LinkDefaults& defaults);
 
+/// RawAttributes are the values of a node or an edge by name.
+struct RawAttributes
+{
+    std::map<std::string, std::string> values;
+    std::set<std::string> several; ///< names of those that are lists, or are given several times
+    int line = 0;
+};
+
 /// A RawGraph is what GraphML and GML say: nodes and edges with values by name.
 struct RawGraph
 {
-    struct Node
+    struct Node : RawAttributes
     {
         std::string id;
-        std::map<std::string, std::string> values;
-        int line = 0;
     };
 
-    struct Edge
+    struct Edge : RawAttributes
     {
         std::string source; ///< id of a node
         std::string target;
         bool directed = false;
-        std::map<std::string, std::string> values;
-        int line = 0;
     };
 
     std::string path;
@@ -108,12 +117,15 @@ RawGraph ReadRawGraphml(const std::string& path);
 RawGraph ReadRawGml(const std::string& path);
 
 /// Gives the values of a graph their meaning, by the names of the Internet Topology Zoo (label,
-/// Latitude, Longitude, hyperedge, LinkSpeedRaw, LinkLabel) and those that WriteGraphml adds.
-/// Throws Error with file and line on edges to nodes that are not there and on values out of range.
-NetworkMap MapOfGraph(const RawGraph& graph);
+/// Latitude, Longitude, hyperedge, LinkSpeedRaw, LinkLabel), those of other common writers
+/// (bandwidth, capacity, latency, delay, rtt, dist, packet_loss, host_bandwidth_up; in any case and
+/// with units behind them) and those that WriteGraphml adds. `options` has the units of rates
+/// (unit) and delays (delay_unit) that have none. Throws Error with file and line on edges to nodes
+/// that are not there and on values out of range.
+NetworkMap MapOfGraph(const RawGraph& graph, Settings& options);
 
-/// Return the map of a file in SNDlib's native or XML format; `unit` is that of its capacities and
-/// demands in bit/s where the file names none, 0: not given. Throw Error with file and line.
+/// Return the map of a file in SNDlib's native or XML format; `unitBps` is the unit of its
+/// capacities and demands, 0: the one that the file names. Throw Error with file and line.
 NetworkMap ReadSndlibNative(const std::string& path, int64_t unitBps);
 NetworkMap ReadSndlibXml(const std::string& path, int64_t unitBps);
 

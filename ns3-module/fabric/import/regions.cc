@@ -8,8 +8,10 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <initializer_list>
 #include <numeric>
 #include <optional>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -216,6 +218,16 @@ class RegionsFile
         return found == m_numbers.end() ? -1 : found->second;
     }
 
+    void
+    SkipColumns(const CsvFile& file, const char* of, std::initializer_list<std::string_view> known)
+    {
+        for (const std::string& column : file.Columns())
+        {
+            const bool used = std::find(known.begin(), known.end(), column) != known.end();
+            m_result.report.Skip(of, "column " + Shown(column), used ? 0 : 1);
+        }
+    }
+
     void ReadMatrix(const std::string& path)
     {
         struct Row
@@ -230,6 +242,7 @@ class RegionsFile
         const size_t gbps = file.Column("gbps");
         const size_t rtt = file.Column("rtt_ms");
         const bool rated = file.Has("rtt_suspect");
+        SkipColumns(file, "the matrix", {"src", "dst", "gbps", "rtt_ms", "rtt_suspect"});
         const size_t suspect = rated ? file.Column("rtt_suspect") : 0;
         std::vector<Row> rows;
         std::vector<char> seen(m_names.size(), 0);
@@ -388,6 +401,7 @@ class RegionsFile
         const size_t src = file.Column("src");
         const size_t dst = file.Column("dst");
         const size_t price = file.Column("usd_per_gb");
+        SkipColumns(file, "the prices", {"src", "dst", "usd_per_gb"});
         while (file.Next())
         {
             const int from = Number(std::string(file.Text(src)));

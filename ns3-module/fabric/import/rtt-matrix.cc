@@ -133,6 +133,7 @@ ReadRttMatrix(const std::string& path, Settings& options, const LinkDefaults& de
                       CountOf(absent, "round-trip time", "round-trip times") + " of the server's " +
                           std::to_string(hosts - 1) + " missing: the median, " +
                           FormatTime(RoundedTime(median * nanoseconds)));
+    result.report.Skip("the file", "rows of hosts other than the server", hosts - 1);
     result.topology.SetName(OneLine(std::filesystem::path(path).stem().string()));
     return result;
 }

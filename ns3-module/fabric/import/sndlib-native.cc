@@ -95,6 +95,7 @@ class SndlibNativeFile
 
     void Skip()
     {
+        m_network.Skip("demands", "lines of admissible paths");
     }
 
     void ReadMeta()
@@ -121,12 +122,17 @@ class SndlibNativeFile
         constexpr size_t kModules = 10; // word of the first module
         Expect(1, "(st)cccc(", kForm);
         const double installed = m_lines.Real(5, "capacity", 0, kMostSndlibValue);
+        constexpr const char* kCosts[] = {"capacity cost", "routing cost", "setup cost"};
+        for (size_t cost = 0; cost < 3; ++cost)
+        {
+            SkipCost(6 + cost, kCosts[cost]);
+        }
         std::vector<double> modules;
         size_t word = kModules;
         for (; word + 1 < m_lines.Count(); word += 2)
         {
             modules.push_back(m_lines.Real(word, "capacity of a module", 0, kMostSndlibValue));
-            m_lines.Real(word + 1, "cost of a module", -kMostSndlibValue, kMostSndlibValue);
+            SkipCost(word + 1, "cost of a module");
         }
         Expect(word, ")", kForm);
         m_network.AddLine(m_lines.Word(2),
@@ -137,12 +143,19 @@ class SndlibNativeFile
                           m_lines.LineNumber());
     }
 
+    void SkipCost(size_t word, const char* name)
+    {
+        const double cost = m_lines.Real(word, name, -kMostSndlibValue, kMostSndlibValue);
+        m_network.Skip("links", name, cost != 0 ? 1 : 0);
+    }
+
     void ReadDemand()
     {
         Expect(1, "(st)uvp", "NAME ( SOURCE TARGET ) UNIT VALUE LONGEST");
         const double units = m_lines.Real(5, "routing unit", 0, kMostSndlibValue);
         const double value = m_lines.Real(6, "demand", 0, kMostSndlibValue);
         m_network.AddDemand(m_lines.Word(2), m_lines.Word(3), units * value, m_lines.Location(0));
+        m_network.Skip("demands", "longest path", m_lines.Word(7) == "UNLIMITED" ? 0 : 1);
     }
 
     WordLines m_lines;

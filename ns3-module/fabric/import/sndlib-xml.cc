@@ -4,7 +4,10 @@
 #include "sndlib.h"
 #include "xml.h"
 
+#include <algorithm>
+#include <initializer_list>
 #include <string>
+#include <string_view>
 
 namespace legacy::fabric
 {
@@ -38,6 +41,7 @@ class SndlibXmlFile
         for (const pugi::xml_node node : nodes.children("node"))
         {
             const pugi::xml_node place = Child(node, "coordinates");
+            SkipOthers(node, {"coordinates"}, "nodes");
             m_network.AddNode(Id(node),
                               Real(Child(place, "x"), -1e9),
                               Real(Child(place, "y"), -1e9),
@@ -51,6 +55,7 @@ class SndlibXmlFile
         for (const pugi::xml_node demand : root.child("demands").children("demand"))
         {
             const pugi::xml_node unit = demand.child("routingUnit");
+            SkipOthers(demand, {"source", "target", "demandValue", "routingUnit"}, "demands");
             m_network.AddDemand(Text(Child(demand, "source")),
                                 Text(Child(demand, "target")),
                                 Real(Child(demand, "demandValue"), 0) * (unit ? Real(unit, 0) : 1),
@@ -91,18 +96,31 @@ class SndlibXmlFile
             Text(node), m_file.At(node) + ": " + Shown(node.name()), minimum, kMostXmlValue);
     }
 
+    void
+    SkipOthers(pugi::xml_node node, std::initializer_list<std::string_view> known, const char* of)
+    {
+        for (const pugi::xml_node child : node.children())
+        {
+            const bool used = std::find(known.begin(), known.end(), child.name()) != known.end();
+            m_network.Skip(of, Shown(child.name()), !used && child.type() == pugi::node_element);
+        }
+    }
+
     void ReadLink(pugi::xml_node link)
     {
         double installed = 0;
         if (const pugi::xml_node module = link.child("preInstalledModule"))
         {
             installed = Real(Child(module, "capacity"), 0);
+            SkipOthers(module, {"capacity"}, "links");
         }
         std::vector<double> modules;
         for (const pugi::xml_node module : link.child("additionalModules").children("addModule"))
         {
             modules.push_back(Real(Child(module, "capacity"), 0));
+            SkipOthers(module, {"capacity"}, "links");
         }
+        SkipOthers(link, {"source", "target", "preInstalledModule", "additionalModules"}, "links");
         m_network.AddLine(Text(Child(link, "source")),
                           Text(Child(link, "target")),
                           installed,

@@ -12,24 +12,40 @@ namespace legacy::fabric
 {
 
 SndlibNetwork::SndlibNetwork(const std::string& path, int64_t unitBps)
-    : m_unitBps(static_cast<double>(unitBps))
+    : m_given(unitBps > 0),
+      m_unitBps(static_cast<double>(unitBps))
 {
     m_map.path = path;
 }
 
 void SndlibNetwork::SetUnit(const std::string& unit, const std::string& where)
 {
-    constexpr std::pair<std::string_view, double> kUnits[] = {
-        {"BITPERSEC", 1}, {"KBITPERSEC", 1e3}, {"MBITPERSEC", 1e6}, {"GBITPERSEC", 1e9}};
-    for (const auto& [name, bitsPerSecond] : kUnits)
+    if (m_given)
     {
-        if (unit == name)
+        return;
+    }
+    constexpr std::pair<std::string_view, double> kPrefixes[] = {
+        {"", 1}, {"K", 1e3}, {"M", 1e6}, {"G", 1e9}, {"T", 1e12}};
+    for (const auto& [prefix, bitsPerSecond] : kPrefixes)
+    {
+        for (const std::string_view bits : {"BITPERSEC", "BITSPERSEC"})
         {
-            m_unitBps = bitsPerSecond;
-            return;
+            if (unit == std::string(prefix) + std::string(bits))
+            {
+                m_unitBps = bitsPerSecond;
+                return;
+            }
         }
     }
-    throw Error(where + ": unit", Shown(unit), "BITPERSEC, KBITPERSEC, MBITPERSEC, GBITPERSEC");
+    throw Error(where + ": unit",
+                Shown(unit),
+                "BITPERSEC or BITSPERSEC, alone or after K, M, G or T; or unit=1Mbps behind the "
+                "path");
+}
+
+void SndlibNetwork::Skip(const std::string& of, const std::string& name, int64_t count)
+{
+    m_map.report.Skip(of, name, count);
 }
 
 void SndlibNetwork::AddNode(const std::string& name,

@@ -17,10 +17,11 @@ namespace legacy::fabric
 class SndlibNetwork
 {
   public:
-    /// `unitBps` is the unit of capacities and demands where the file names none; 0: not given.
+    /// `unitBps` is the unit of capacities and demands, whatever the file names; 0: the file's.
     SndlibNetwork(const std::string& path, int64_t unitBps);
 
-    /// Sets the unit that the file names. Throws Error on one that is not known.
+    /// Sets the unit that the file names, unless one was given. Throws Error on one that is not
+    /// known.
     void SetUnit(const std::string& unit, const std::string& where);
 
     /// Adds a node; `x` and `y` are its longitude and latitude, or, where `geographical` is false
@@ -42,6 +43,9 @@ class SndlibNetwork
                    double value,
                    const std::string& where);
 
+    /// Counts something that no topology has, such as costs.
+    void Skip(const std::string& of, const std::string& name, int64_t count = 1);
+
     /// Returns the map. Throws Error where capacities have no unit.
     NetworkMap Finish();
 
@@ -55,6 +59,7 @@ class SndlibNetwork
     };
 
     NetworkMap m_map;
+    bool m_given; ///< the unit, behind the path
     double m_unitBps;
     bool m_geographical = true; ///< all nodes so far have a longitude and a latitude
     std::unordered_map<std::string, int> m_nodes;

@@ -58,8 +58,8 @@ class SumTree
 class Candidates
 {
   public:
-    /// Tasks of `clients` clients are given at times from 0 on. `weights`, > 0, are kept where not
-    /// empty.
+    /// Tasks of `clients` clients are given at times from 0 on. `weights` are kept where not empty;
+    /// who has 0 must be busy for ever.
     Candidates(int64_t clients,
                const ClientAvailability& availability,
                std::vector<int64_t> weights = {});

@@ -1,5 +1,5 @@
-// Topology files are YAML, with the parameters of a named topology or any graph of links, or the
-// text format of the HPCC simulator (Li et al., SIGCOMM'19), which much of the field shares.
+// Topology files are YAML, with the parameters of a named topology or any graph of links. Readers
+// of what others wrote are in import/.
 //
 //   type: leaf-spine        # as on the command line
 //   leaves: 4               # a parameter of the type
@@ -25,12 +25,7 @@
 //     - {from: a, to: b, via: [switch0, switch1]}
 //   changes: ["switch0@outage:from=60s,for=30s"]  # likewise, and failures (changes.h)
 //
-//   3 1 2                   # HPCC: nodes, switches, links
-//   2                       # the switches' numbers; the others are hosts
-//   0 2 10Gbps 1000ns 0     # a link a line: ends, rate, delay, error rate
-//   1 2 10Gbps 1000ns 0
-//
-// Hosts are numbered before switches, both in the order of the file (HPCC: ascending).
+// Hosts are numbered before switches, both in the order of the file.
 #pragma once
 
 #include "fabric/base/settings.h"
@@ -78,11 +73,5 @@ struct LinkDefaults
 /// hosts without a link and hosts that cannot reach each other.
 std::variant<Settings, Topology> ReadYamlFile(const std::string& path,
                                               const LinkDefaults& defaults);
-
-/// Reads a file in HPCC's format. Throws Error likewise, and on counts that are wrong.
-Topology ReadHpccFile(const std::string& path);
-/// Reads it from a text; `path` is for messages. `server` is set to the GPUs of a server, which
-/// SimAI's header says, and to 0 where the header is HPCC's; it may be null.
-Topology ReadHpccText(const std::string& path, std::string text, int* server = nullptr);
 
 } // namespace legacy::fabric

@@ -251,6 +251,8 @@ struct TierRates
     int64_t down = 0;
     int64_t up = 0;
     int64_t level = 0;
+    size_t uplinked = 0; ///< switches with links up, of which alone the ratios are
+    int64_t downOfUplinked = 0;
     double leastRatio = 0;
     double mostRatio = 0;
 };
@@ -270,6 +272,8 @@ void AddSwitch(const Topology& topology, const std::vector<int>& tiers, int node
         const double ratio = static_cast<double>(down) / static_cast<double>(up);
         rates.leastRatio = rates.up == 0 ? ratio : std::min(rates.leastRatio, ratio);
         rates.mostRatio = std::max(rates.mostRatio, ratio);
+        ++rates.uplinked;
+        rates.downOfUplinked += down;
     }
     ++rates.switches;
     rates.down += down;
@@ -300,6 +304,11 @@ std::string DescribeTiers(const Topology& topology)
         {
             text += ", " + FormatRate(rates.up) + " up, oversubscription " +
                     Range(rates.leastRatio, rates.mostRatio);
+        }
+        if (rates.up > 0 && rates.uplinked < rates.switches)
+        {
+            text += " of the " + Counted(rates.uplinked, "switch") + " with links up (" +
+                    FormatRate(rates.downOfUplinked) + " down)";
         }
         text += "\n";
     }

@@ -11,6 +11,7 @@
 #include "base/yaml.h"
 #include "scenarios/network/cost_estimate.h"
 #include "scenarios/network/fidelity.h"
+#include "scenarios/network/input/host_names.h"
 #include "scenarios/network/measure.h"
 
 namespace legacy {
@@ -76,34 +77,26 @@ JobRequest ReadJob(const YAML::Node& map, const std::string& path, size_t number
   return job;
 }
 
-// Returns the nodes of hosts, which are given by name or number.
-std::vector<int> HostsOf(const JobRequest& job, const fabric::Topology& topology) {
+// Returns the nodes of a job's hosts.
+std::vector<int> HostsOf(const JobRequest& job, const HostNames& hosts) {
   std::vector<int> nodes;
-  const std::vector<int>& all = topology.Hosts();
   for (const std::string& text : job.hosts) {
-    int found = -1;
-    for (size_t i = 0; i < all.size(); ++i) {
-      if (text == std::to_string(i)) found = all[i];
-      if (found < 0 && text == topology.NodeName(all[i])) found = all[i];
-    }
-    if (found < 0 || std::count(nodes.begin(), nodes.end(), found) > 0) {
-      throw Error(job.where + "hosts", text,
-                  found < 0 ? "a host's number from 0 to " + std::to_string(all.size() - 1) +
-                                  ", or its name, such as " + topology.NodeName(all.front())
-                            : "each host once");
+    const int found = hosts.Find(text, job.where + "hosts");
+    if (std::count(nodes.begin(), nodes.end(), found) > 0) {
+      throw Error(job.where + "hosts", text, "each host once");
     }
     nodes.push_back(found);
   }
   return nodes;
 }
 
-void PlaceJob(PlacedJob& job, const Network& network, int server, std::vector<int>& taken,
-              const NetworkRequest& shared) {
+void PlaceJob(PlacedJob& job, const Network& network, const HostNames& hosts, int server,
+              std::vector<int>& taken, const NetworkRequest& shared) {
   const fabric::Topology& topology = network.topology;
   const JobRequest& request = job.request;
   fabric::PlacementRequest where =
       NetworkFor(request.experiment, *request.experiment.algorithm).placement;
-  where.hosts = HostsOf(request, topology);
+  where.hosts = HostsOf(request, hosts);
   where.taken = taken;
   where.server = server;
   job.network = std::make_unique<Network>();
@@ -324,13 +317,16 @@ PreparedJobs PrepareJobs(std::vector<JobRequest> requests, const OptionValues& v
   fabric::ImportedTopology imported = fabric::ImportTopology(topology);
   network.topology = std::move(imported.topology);
   network.channels = imported.channels;
+  network.numbers = std::move(imported.numbers);
+  SayImported(topology.text, imported.report);
 
   for (JobRequest& request : requests) prepared.jobs.push_back({std::move(request), nullptr, 0, 0});
+  const HostNames hosts(network.topology, network.numbers);
   std::vector<int> taken;
   for (const bool own_hosts : {true, false}) {
     for (PlacedJob& job : prepared.jobs) {
       if (job.request.hosts.empty() == own_hosts) continue;
-      PlaceJob(job, network, imported.server, taken, shared.network);
+      PlaceJob(job, network, hosts, imported.server, taken, shared.network);
     }
   }
   SetLanes(prepared.jobs);

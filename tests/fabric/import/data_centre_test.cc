@@ -89,6 +89,15 @@ TEST(AstraSim, HasRingsMeshesAndSwitches) {
       << "a ring of two is one link";
 }
 
+TEST(AstraSim, WithoutItsPrefixIsTold) {
+  const ImportFiles files;
+  EXPECT_EQ(ImportError(files.Write("net.yml", "topology: [ Ring ]\nnpus_count: [ 4 ]\n"),
+                        files.folder()),
+            "net.yml:1: got 'a network file of ASTRA-sim'; allowed: astra-sim:net.yml");
+  EXPECT_EQ(ImportError(files.Write("four.yaml", "matrix: wan.csv\n"), files.folder()),
+            "four.yaml:1: got 'a file of regions of clouds'; allowed: regions:four.yaml");
+}
+
 // SimAI's header has the GPUs of a server, the NVSwitches and the type of GPU as well.
 TEST(SimAi, IsReadAsHpccIs) {
   const ImportFiles files;
@@ -101,6 +110,45 @@ TEST(SimAi, IsReadAsHpccIs) {
   EXPECT_EQ(LinkBetween(simai, "host1", "switch2").delay, 25);
   EXPECT_EQ(Import(files.Write("hpcc.txt", "4 2 4\n2 3\n" + links)).topology.Fingerprint(),
             simai.Fingerprint());
+}
+
+// Text after the announced links is not read, as by HPCC itself.
+TEST(Hpcc, LeavesTextAfterItsLinksAndSaysSo) {
+  const ImportFiles files;
+  const ImportedTopology imported =
+      Import(files.Write("default.txt",
+                         "3 1 2\n0\n0 1 100Gbps 0.001ms 0\n0 2 100Gbps 0.001ms 0\n"
+                         "0 7 25Gbps 0.001ms 0\n\nFirst line: total node #\n...\n"));
+  EXPECT_EQ(imported.topology.Links().size(), 2);
+  EXPECT_EQ(imported.report.Unused(), "of the file: lines after the 2 links announced (3)");
+  EXPECT_EQ(imported.numbers, (std::map<int64_t, int>{{0, 2}, {1, 0}, {2, 1}}))
+      << "the switch is number 0";
+}
+
+// ns3-datacenter counts its ToRs and says the rates of both layers, in bare bit/s; simulators with
+// optical switches count them apart.
+TEST(Hpcc, ReadsTheFirstLinesOfItsDescendants) {
+  const ImportFiles files;
+  const auto read = [&](const std::string& head) {
+    return Import(files.Write("net.txt", head +
+                                             "0 3 25000000000.0 1us 0\n1 3 25000000000 0.000001 0\n"
+                                             "2 4 25Gb/s 1us 0\n3 4 12.5GB/s 1us 0\n"));
+  };
+  const ImportedTopology four = read("5 2 1 4\n3 4\n");
+  EXPECT_EQ(four.report.Unused(), "of the file: number of ToRs (1)");
+  EXPECT_EQ(four.topology.Hosts().size(), 3);
+  EXPECT_EQ(four.server, 0) << "no GPUs";
+  EXPECT_EQ(LinkBetween(four.topology, "host0", "switch3").ports[0].rateBps, 25 * kGiga);
+  EXPECT_EQ(LinkBetween(four.topology, "host1", "switch3").delay, 1000) << "seconds";
+  EXPECT_EQ(LinkBetween(four.topology, "host2", "switch4").ports[0].rateBps, 25 * kGiga);
+  EXPECT_EQ(LinkBetween(four.topology, "switch3", "switch4").ports[0].rateBps, 100 * kGiga);
+  const ImportedTopology six = read("5 2 1 4 25000000000 100000000000\n3 4\n");
+  EXPECT_EQ(six.topology.Fingerprint(), four.topology.Fingerprint());
+  EXPECT_EQ(six.server, 0);
+  EXPECT_EQ(six.report.Unused(), "of the file: number of ToRs (1), rates of leaves and spines (1)");
+  const ImportedTopology optical = read("5 1 1 4\n4 3\n");
+  EXPECT_EQ(optical.topology.Fingerprint(), four.topology.Fingerprint());
+  EXPECT_EQ(optical.report.Unused(), "of the file: kind of switches (1)");
 }
 
 }  // namespace

@@ -71,6 +71,36 @@ constexpr const char* kXml = R"(<?xml version="1.0" encoding="ISO-8859-1"?>
 </network>
 )";
 
+std::string With(std::string text, const std::string& from, const std::string& to) {
+  return text.replace(text.find(from), from.size(), to);
+}
+
+TEST(Sndlib, UnitsHaveTwoSpellingsAndTheOneBehindThePathWins) {
+  const ImportFiles files;
+  for (const auto& [unit, scale] : std::vector<std::pair<std::string, int64_t>>{
+           {"BITSPERSEC", 1}, {"KBITPERSEC", 1000}, {"GBITSPERSEC", 1000 * kMega}}) {
+    const std::string native = files.Write("unit.txt", With(kNative, "MBITPERSEC", unit));
+    const std::string xml = files.Write("unit.xml", With(kXml, "MBITPERSEC", unit));
+    for (const std::string& path : {native, xml}) {
+      EXPECT_EQ(LinkBetween(Import(path).topology, "A", "B").ports[0].rateBps, 100 * scale) << unit;
+      const ImportedTopology given = Import(path + ",unit=2Mbps");
+      EXPECT_EQ(LinkBetween(given.topology, "A", "B").ports[0].rateBps, 200 * kMega);
+      EXPECT_DOUBLE_EQ(given.demands[0].bitsPerSecond, 390e6);
+    }
+  }
+  const std::string path = files.Write("odd.txt", With(kNative, "MBITPERSEC", "FURLONGS"));
+  EXPECT_EQ(LinkBetween(Import(path + ",unit=1Mbps").topology, "A", "B").ports[0].rateBps,
+            100 * kMega);
+}
+
+TEST(Sndlib, SaysWhatNoTopologyHas) {
+  const ImportFiles files;
+  EXPECT_EQ(Import(files.Write("tiny.txt", kNative)).report.Unused(),
+            "of links: cost of a module (3); of demands: longest path (1), lines of admissible "
+            "paths (3)");
+  EXPECT_EQ(Import(files.Write("tiny.xml", kXml)).report.Unused(), "of links: cost (4)");
+}
+
 TEST(Sndlib, ReadsCapacitiesPlacesAndDemandsOfBothFormats) {
   const ImportFiles files;
   for (const std::string& path :
@@ -94,7 +124,7 @@ TEST(Sndlib, ReadsCapacitiesPlacesAndDemandsOfBothFormats) {
   }
 }
 
-TEST(Sndlib, TakesAUnitOnlyWhereTheFileHasNone) {
+TEST(Sndlib, NeedsAUnitWhereTheFileHasNone) {
   const ImportFiles files;
   std::string text = kNative;
   text.erase(text.find("META"), text.find("NODES") - text.find("META"));
@@ -103,8 +133,6 @@ TEST(Sndlib, TakesAUnitOnlyWhereTheFileHasNone) {
   EXPECT_EQ(LinkBetween(topology, "A", "B").ports[0].rateBps, 100'000);
   EXPECT_NE(ImportError(path, files.folder()).find("unit=1Mbps behind the path"),
             std::string::npos);
-  const Topology named = Import(files.Write("named.txt", kNative) + ",unit=1kbps").topology;
-  EXPECT_EQ(LinkBetween(named, "A", "B").ports[0].rateBps, 100 * kMega);
 }
 
 TEST(Sndlib, DoesNotTakePixelsForPlaces) {

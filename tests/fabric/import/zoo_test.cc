@@ -25,7 +25,8 @@ struct Facts {
 
 void Add(const std::string& path, Facts& facts) {
   const RawGraph raw = ReadRawGraphml(path);
-  const NetworkMap map = MapOfGraph(raw);
+  Settings none("zoo", "graphml");
+  const NetworkMap map = MapOfGraph(raw, none);
   ++facts.files;
   facts.nodes += static_cast<int64_t>(raw.nodes.size());
   facts.edges += static_cast<int64_t>(raw.edges.size());
