@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "trainer/clock/profile.h"
 #include "trainer/optimizer.h"
 #include "trainer/training.h"
 

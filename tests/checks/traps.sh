@@ -1,6 +1,6 @@
 #!/bin/sh
 # Checks that no GPU kernel was compiled to a trap, which nvcc does silently if device code reads a
-# constant array of the host. BUILD was configured with -DLEGACY_CUDA=ON
+# constant array of the host, and that none calls functions that nvcc silently drops. BUILD was configured with -DLEGACY_CUDA=ON
 # -DCMAKE_CUDA_FLAGS=--no-compress:
 #   traps.sh BUILD
 set -eu
@@ -14,5 +14,13 @@ for object in $(find "$1/compress/cuda/CMakeFiles/legacy_cuda.dir" -name '*.o');
     status=1
   fi
 done
+# The functions of <bit> that nvcc silently makes constants of (compress/cuda/kernels/coding/bits.h).
+# Tables are made on the host.
+root=$(CDPATH='' cd -- "$(dirname -- "$0")/../.." && pwd)
+wrong='count[lr]_one|countr_zero|std::rot[lr]|(bit_width|popcount|countl_zero)[({](static_cast<)?u?int64'
+for folder in compress/cuda/device compress/cuda/kernels trainer/cuda compress/message.h; do
+  ! grep -rnE "$wrong" "$root/$folder" | grep -v '_table.h:\|//' || status=1
+done
+[ "$status" = 0 ] || echo 'device code calls a function of <bit> that nvcc does not know'
 [ "$kernels" -gt 0 ] || { echo "$1: no PTX of a kernel is there as text" && exit 1; }
 exit $status

@@ -115,7 +115,10 @@ TEST(CudaRandomSubset, TakesScalesAndClearsWhatIsKept) {
       for (const SubsetUnit& unit : units) {
         for (int64_t i = unit.out; i < unit.out + unit.k; ++i) {
           float& x = left[unit.offset + positions[i]];
-          ASSERT_EQ(std::bit_cast<uint32_t>(got[i]), std::bit_cast<uint32_t>(x * unit.factor));
+          const float expected = x * unit.factor;
+          // A GPU and a processor make different NaNs, but such a unit is refused.
+          ASSERT_EQ(std::isnan(got[i]), std::isnan(expected));
+          if (!std::isnan(expected)) ASSERT_EQ(got[i], expected);
           if (clear) x = 0;
         }
       }

@@ -154,8 +154,8 @@ struct EmitBits {
       for (uint32_t bits = words[i]; bits != 0; bits &= bits - 1, ++rank) {
         // The difference wraps around for ranks below `first`.
         if (rank - first >= kStage) continue;
-        stage[rank - first] = static_cast<uint16_t>(BitVectors::Position(thread, i) * kBitsInWord +
-                                                    std::countr_zero(bits));
+        stage[rank - first] =
+            static_cast<uint16_t>(BitVectors::Position(thread, i) * kBitsInWord + LowestBit(bits));
       }
     }
   }

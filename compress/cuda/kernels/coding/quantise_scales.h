@@ -47,6 +47,33 @@ LEGACY_DEVICE float LoadInput(const QuantiseArrays& arrays, int64_t at) {
   if (!arrays.values) return arrays.residual[at];
   return arrays.residual ? arrays.residual[at] + arrays.values[at] : arrays.values[at];
 }
+// Loads `kOwn` values a warp apart, the first at `first`, and zeros from `end` on. All loads are
+// under way together.
+template <int kOwn>
+LEGACY_DEVICE void LoadLane(const float* from, int64_t first, int64_t end,
+                            std::array<float, kOwn>& values) {
+  if (first + (kOwn - 1) * kWarp < end) {
+    LEGACY_UNROLL
+    for (int i = 0; i < kOwn; ++i) values[i] = from[first + i * kWarp];
+    return;
+  }
+  LEGACY_UNROLL
+  for (int i = 0; i < kOwn; ++i) {
+    const int64_t at = first + i * kWarp;
+    values[i] = at < end ? from[at] : 0.0f;
+  }
+}
+template <int kOwn>
+LEGACY_DEVICE void LoadInputLane(const QuantiseArrays& arrays, int64_t first, int64_t end,
+                                 std::array<float, kOwn>& values) {
+  if (!arrays.values) return LoadLane<kOwn>(arrays.residual, first, end, values);
+  LoadLane<kOwn>(arrays.values, first, end, values);
+  if (!arrays.residual) return;
+  std::array<float, kOwn> residual;
+  LoadLane<kOwn>(arrays.residual, first, end, residual);
+  LEGACY_UNROLL
+  for (int i = 0; i < kOwn; ++i) values[i] = residual[i] + values[i];
+}
 
 // Stores a scale, aligned to four bytes unless it is a single byte.
 template <class Method>
@@ -79,11 +106,7 @@ struct MeasureTile {
     block.ForEachThread([&](int thread) {
       const int64_t first = tile.begin + thread / kWarp * cpu::kSumBlock + thread % kWarp;
       std::array<float, kOwn> values;
-      LEGACY_UNROLL
-      for (int i = 0; i < kOwn; ++i) {
-        const int64_t at = first + i * kWarp;
-        values[i] = at < tile.end ? LoadInput(job.arrays, tile.offset + at) : 0.0f;
-      }
+      LoadInputLane<kOwn>(job.arrays, tile.offset + first, tile.offset + tile.end, values);
       bool finite = true;
       LEGACY_UNROLL
       for (int m = 0; m < 2; ++m) most[thread][m] = Method::First(m);

@@ -179,40 +179,61 @@ struct TopKCount : TopKWarps {
   }
 };
 
-// Runs a block for each segment.
+// Runs a block for each segment. Neighbouring threads read and write neighbouring tiles; in shared
+// memory a thread sums neighbours, with a gap in each run that keeps the banks apart.
 struct TopKScan {
   static constexpr int kThreads = 1024;
-  static constexpr int kOwn = 8;  // number of tiles per thread
+  static constexpr int kOwn = 4;  // number of tiles per thread
+  static constexpr int kRoom = kThreads * kOwn;
   struct Args {
     TopKJob job;
   };
-  struct Shared {};
+  struct Shared {
+    std::array<uint64_t, kThreads*(kOwn + 1)> counts;  // both, `above` in the upper half
+  };
 
   template <class Block>
   static LEGACY_DEVICE void Run(Block& block, const Args& args) {
     const TopKJob& job = args.job;
     const int64_t begin = job.segments.first_tile[block.index()];
     const int64_t end = job.segments.first_tile[block.index() + 1];
-    uint64_t carried = 0;  // both counts, `above` in the upper half
-    for (int64_t first = begin; first < end; first += kThreads * kOwn) {
+    auto& counts = block.shared().counts;
+    uint64_t carried = 0;
+    for (int64_t first = begin; first < end; first += kRoom) {
+      block.Sync();
+      block.ForEachThread([&](int thread) {
+        LEGACY_UNROLL
+        for (int i = 0; i < kOwn; ++i) {
+          const int at = i * kThreads + thread;
+          counts[Place(at)] = first + at < end ? Packed(job.tiles[first + at]) : 0;
+        }
+      });
+      block.Sync();
       typename Block::template PerThread<uint64_t> before;
       block.ForEachThread([&](int thread) {
         before[thread] = 0;
-        for (int i = 0; i < kOwn; ++i) {
-          const int64_t t = first + thread * kOwn + i;
-          if (t < end) before[thread] += Packed(job.tiles[t]);
-        }
+        LEGACY_UNROLL
+        for (int i = 0; i < kOwn; ++i) before[thread] += counts[Place(thread * kOwn + i)];
       });
       const uint64_t sum = block.ExclusiveSum(before);
       block.ForEachThread([&](int thread) {
-        uint64_t at = carried + before[thread];
+        uint64_t passed = carried + before[thread];
+        LEGACY_UNROLL
         for (int i = 0; i < kOwn; ++i) {
-          const int64_t t = first + thread * kOwn + i;
-          if (t >= end) break;
-          const uint64_t here = Packed(job.tiles[t]);
-          job.tiles[t].above = static_cast<uint32_t>(at >> 32);
-          job.tiles[t].ties = static_cast<uint32_t>(at);
-          at += here;
+          uint64_t& here = counts[Place(thread * kOwn + i)];
+          const uint64_t own = here;
+          here = passed;
+          passed += own;
+        }
+      });
+      block.Sync();
+      block.ForEachThread([&](int thread) {
+        LEGACY_UNROLL
+        for (int i = 0; i < kOwn; ++i) {
+          const int at = i * kThreads + thread;
+          if (first + at >= end) continue;
+          job.tiles[first + at].above = static_cast<uint32_t>(counts[Place(at)] >> 32);
+          job.tiles[first + at].ties = static_cast<uint32_t>(counts[Place(at)]);
         }
       });
       carried += sum;
@@ -224,6 +245,8 @@ struct TopKScan {
   }
 
  private:
+  // Returns where the counts of tile `i` of the block's are.
+  static constexpr int Place(int i) { return i + i / kOwn; }
   static LEGACY_DEVICE uint64_t Packed(const TopKTile& tile) {
     return uint64_t{tile.above} << 32 | tile.ties;
   }

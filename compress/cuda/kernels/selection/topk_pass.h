@@ -17,6 +17,7 @@ namespace legacy::cuda {
 struct TopKBracket {
   static constexpr int kThreads = 1024;
   static constexpr int kOwn = kTopKSample / kThreads;
+  static constexpr uint32_t kCoarse = 1 << 10;  // keys; 2^-13 of a number
   struct Args {
     TopKJob job;
   };
@@ -61,10 +62,13 @@ struct TopKBracket {
       if (thread == 0) FirstRanks(k, extent.length, sample, shared.ends);
     });
     block.Sync();
+    // The ends of a bracket may be ranges that hold the sample's keys; of a short segment they are
+    // the k-th key.
+    const uint32_t coarse = sample == extent.length ? 0 : kCoarse;
     for (TopKState& end : shared.ends) {
       // A rank beyond the sample leaves the end as it is.
       if (end.rank == 0 || end.rank > sample) continue;
-      while (end.low < end.high) {
+      while (end.high - end.low > coarse) {
         const uint32_t low = end.low, high = end.high;
         block.ForEachThread([&](int thread) {
           TopKCounter counter;
