@@ -186,10 +186,9 @@ Work SparseSum(const Case& c, uint32_t seed, Arena& arena) {
   const cuda::PackedLists lists = {arena.NewCopy(begin), arena.NewCopy(count), indices, values};
   float* const sum = Input(c, seed, arena);
   const cuda::SparseSumOptions options = {.workers = kWorkers, .divisor = kWorkers};
-  const auto job = LayOut(arena, [&](Workspace& workspace) {
-    return cuda::LayOutSparseSum(tables.table, tables.segments, lists, options, sum, workspace);
+  return Runs([=](StreamDevice device) {
+    cuda::LaunchSparseSum(device, tables.table, tables.segments, lists, options, sum);
   });
-  return Runs([=](StreamDevice device) { cuda::LaunchSparseSum(device, job); });
 }
 double SparseSumBytes(const Case& c) {
   return Floats<2>(c) + 8.0 * kWorkers * static_cast<double>(c.kept());

@@ -137,9 +137,7 @@ class Operations {
   }
   void SumSparse(const Segmented& table, const PackedLists& lists, const SparseSumOptions& options,
                  float* sum) {
-    LaunchSparseSum(device_, LayOut([&](Workspace& workspace) {
-                      return LayOutSparseSum(*table, table.view(), lists, options, sum, workspace);
-                    }));
+    LaunchSparseSum(device_, *table, table.view(), lists, options, sum);
   }
   void FindLargest(const Segmented& table, const float* values, uint32_t* largest,
                    uint32_t* first_non_finite) {

@@ -68,17 +68,10 @@ TEST(CudaSparseSum, BitsAreTheCpus) {
           const test::Buffer<float> values(lists.values), sum(before), fresh(before);
           const PackedLists packed = {begin.data(), count.data(), indices.data(), values.data()};
           const auto number = static_cast<int32_t>(workers);
-          const auto launch = [&](bool overwrite, float* to) {
-            const SparseSumOptions options = {number, divisor, overwrite};
-            const auto lay_out = [&](Workspace& workspace) {
-              return LayOutSparseSum(table, tables.view(), packed, options, to, workspace);
-            };
-            const test::Scratch scratch(lay_out);
-            Workspace workspace = scratch.workspace();
-            LaunchSparseSum(device, lay_out(workspace));
-          };
-          launch(false, sum.data());
-          launch(true, fresh.data());
+          LaunchSparseSum(device, table, tables.view(), packed, {number, divisor, false},
+                          sum.data());
+          LaunchSparseSum(device, table, tables.view(), packed, {number, divisor, true},
+                          fresh.data());
           EXPECT_TRUE(test::SameBits(sum.Get(), added));
           auto got = fresh.Get(), expected = from_zero;
           for (size_t s = 0; s < static_cast<size_t>(table.count()); ++s) {

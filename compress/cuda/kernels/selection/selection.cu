@@ -36,6 +36,7 @@ template void LaunchMomentum(StreamDevice&, const SegmentTable&, Segments, const
 template void LaunchClipFactors(StreamDevice&, const double*, float*, int32_t, double);
 template void LaunchClearSelected(StreamDevice&, Segments, const PackedLists&, int64_t, float*,
                                   float*);
-template void LaunchSparseSum(StreamDevice&, const SparseSumJob&);
+template void LaunchSparseSum(StreamDevice&, const SegmentTable&, Segments, const PackedLists&,
+                              const SparseSumOptions&, float*);
 
 }  // namespace legacy::cuda

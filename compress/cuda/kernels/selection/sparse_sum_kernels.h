@@ -1,11 +1,10 @@
 // Adds the workers' sparse vectors of many segments to dense vectors on a GPU, in the order of the
-// workers and to the same bits as cpu/sparse_sum.h. It uses no atomics.
+// workers and to the same bits as cpu/sparse_sum.h. It uses no atomics: a block finds its tile's
+// part of each worker's list by binary search. Bytes moved: 4 read and 4 written per element, and 8
+// read per entry.
 //
-//   FindTileEntries  finds where each tile's entries begin in each worker's list, by binary search
-//   SparseSum        adds the entries of a tile in shared memory, one worker after the other;
-//                    threads read entries of several workers before they add the first
-//
-// Bytes moved: 4 read and 4 written per element, 8 read per entry, and 8 for each tile and worker.
+// The tile is in shared memory while entries are added to it. A worker's entries are added after
+// the previous worker's, so threads read entries of several workers before they add the first.
 #pragma once
 
 #include <array>
@@ -14,7 +13,6 @@
 #include "compress/cuda/device/search.h"
 #include "compress/cuda/device/segments.h"
 #include "compress/cuda/device/vectors.h"
-#include "compress/cuda/device/workspace.h"
 
 namespace legacy::cuda {
 
@@ -25,47 +23,18 @@ struct SparseSumOptions {
   bool overwrite = false;
 };
 
-// All pointers are to device memory.
-struct SparseSumJob {
-  Segments segments;  // tiles of kTile
-  PackedLists lists;
-  SparseSumOptions options;
-  float* sum;
-  int64_t tiles;
-  uint32_t* tile_entries;  // scratch: first entry of each tile, for each worker
-};
-
-// Runs a thread for each tile of each worker.
-struct FindTileEntries {
-  static constexpr int kThreads = 128;
-  struct Args {
-    SparseSumJob job;
-  };
-  struct Shared {};
-
-  template <class Block>
-  static LEGACY_DEVICE void Run(Block& block, const Args& args) {
-    const SparseSumJob& job = args.job;
-    block.ForEachThread([&](int thread) {
-      const int64_t at = block.index() * kThreads + thread;
-      if (at >= job.tiles * job.options.workers) return;
-      const int64_t worker = at / job.tiles;
-      const Tile tile = FindTile(job.segments, at - worker * job.tiles, kTile);
-      const int64_t list = worker * job.segments.count + tile.segment;
-      job.tile_entries[at] =
-          LowerBound(job.lists.indices + job.lists.begin[list], job.lists.count[list], tile.begin);
-    });
-  }
-};
-
 // Runs a block for each tile.
 struct SparseSum {
   static constexpr int kThreads = 256;
   using Vectors = TileVectors<kThreads, kTile / kThreads / kVector>;
-  static constexpr int kFound = kThreads;  // number of workers whose parts are read at once
-  static constexpr int kAhead = 8;         // number of workers whose entries are read at once
+  // Number of workers whose parts are searched for at once.
+  static constexpr int kFound = kThreads / 2;
+  static constexpr int kAhead = 8;  // number of workers whose entries are read at once
   struct Args {
-    SparseSumJob job;
+    Segments segments;
+    PackedLists lists;
+    SparseSumOptions options;
+    float* sum;
   };
   struct Part {
     int64_t begin, end;
@@ -81,27 +50,24 @@ struct SparseSum {
 
   template <class Block>
   static LEGACY_DEVICE void Run(Block& block, const Args& args) {
-    const SparseSumJob& job = args.job;
-    const Tile tile = FindTile(job.segments, block.index(), kTile);
-    const bool by_vectors = Vectors::ByVectors(job.sum, tile);
+    const Tile tile = FindTile(args.segments, block.index(), kTile);
+    const bool by_vectors = Vectors::ByVectors(args.sum, tile);
     auto& shared = block.shared();
     block.ForEachThread([&](int thread) {
       Vectors::Own<float> own{};
-      if (!job.options.overwrite) Vectors::Read(job.sum, tile, by_vectors, thread, own);
+      if (!args.options.overwrite) Vectors::Read(args.sum, tile, by_vectors, thread, own);
       LEGACY_UNROLL
       for (int i = 0; i < Vectors::kOwn; ++i) shared.sum[Vectors::Position(thread, i)] = own[i];
     });
-    for (int32_t first = 0; first < job.options.workers; first += kFound) {
-      const int32_t left = job.options.workers - first;
+    for (int32_t first = 0; first < args.options.workers; first += kFound) {
+      const int32_t left = args.options.workers - first;
       const int32_t workers = left < kFound ? left : kFound;
       block.Sync();
-      block.ForEachThread([&](int thread) {
-        if (thread < workers)
-          shared.parts[thread] = PartOf(job, tile, block.index(), first + thread);
-      });
+      block.ForEachThread(
+          [&](int thread) { FindParts(block, args, tile, first, workers, thread); });
       block.Sync();
       for (int32_t w = 0; w < workers; w += kAhead) {
-        AddWorkers(block, job.lists, tile, w, workers - w < kAhead ? workers - w : kAhead);
+        AddWorkers(block, args.lists, tile, w, workers - w < kAhead ? workers - w : kAhead);
       }
     }
     block.Sync();
@@ -110,21 +76,25 @@ struct SparseSum {
       LEGACY_UNROLL
       for (int i = 0; i < Vectors::kOwn; ++i) {
         own[i] = shared.sum[Vectors::Position(thread, i)];
-        if (job.options.divisor != 1) own[i] /= job.options.divisor;
+        if (args.options.divisor != 1) own[i] /= args.options.divisor;
       }
-      Vectors::Write(own, tile, by_vectors, thread, job.sum);
+      Vectors::Write(own, tile, by_vectors, thread, args.sum);
     });
   }
 
  private:
-  // Returns a worker's entries of tile `number`.
-  static LEGACY_DEVICE Part PartOf(const SparseSumJob& job, const Tile& tile, int64_t number,
-                                   int32_t worker) {
-    const int64_t list = int64_t{worker} * job.segments.count + tile.segment;
-    const uint32_t* const begins = job.tile_entries + worker * job.tiles + number;
-    const bool last = number + 1 == job.segments.first_tile[tile.segment + 1];
-    const int64_t begin = job.lists.begin[list];
-    return {begin + begins[0], begin + (last ? job.lists.count[list] : begins[1])};
+  // Finds the workers' parts of a tile: even threads find begins, odd threads find ends.
+  template <class Block>
+  static LEGACY_DEVICE void FindParts(Block& block, const Args& args, const Tile& tile,
+                                      int32_t first, int32_t workers, int thread) {
+    const int32_t w = thread / 2;
+    if (w >= workers) return;
+    const int64_t list = int64_t{first + w} * args.segments.count + tile.segment;
+    const int64_t begin = args.lists.begin[list];
+    const bool is_end = thread % 2 != 0;
+    const int64_t found = begin + LowerBound(args.lists.indices + begin, args.lists.count[list],
+                                             is_end ? tile.end : tile.begin);
+    (is_end ? block.shared().parts[w].end : block.shared().parts[w].begin) = found;
   }
   // Adds the entries of the workers whose parts begin at number `first`.
   template <class Block>
@@ -160,25 +130,13 @@ struct SparseSum {
   }
 };
 
-// Lays out the job that adds to sum[i] every worker's value at i, one worker after the other, and
-// then divides by the divisor. List w * table.count() + s is worker w's list of segment s; its
-// indices are below the segment's length. Begins may be in any order.
-inline SparseSumJob LayOutSparseSum(const SegmentTable& table, Segments segments,
-                                    const PackedLists& lists, const SparseSumOptions& options,
-                                    float* sum, Workspace& workspace) {
-  return {.segments = segments,
-          .lists = lists,
-          .options = options,
-          .sum = sum,
-          .tiles = table.tiles(),
-          .tile_entries = workspace.Take<uint32_t>(table.tiles() * options.workers)};
-}
-
+// Adds to sum[i] every worker's value at i, one worker after the other, and then divides by the
+// divisor. List w * table.count() + s is worker w's list of segment s; its indices are below the
+// segment's length. Begins may be in any order.
 template <class Device>
-void LaunchSparseSum(Device& device, const SparseSumJob& job) {
-  device.template Launch<FindTileEntries>(
-      TilesOf(job.tiles * job.options.workers, FindTileEntries::kThreads), {job});
-  device.template Launch<SparseSum>(job.tiles, {job});
+void LaunchSparseSum(Device& device, const SegmentTable& table, Segments segments,
+                     const PackedLists& lists, const SparseSumOptions& options, float* sum) {
+  device.template Launch<SparseSum>(table.tiles(), {segments, lists, options, sum});
 }
 
 }  // namespace legacy::cuda
