@@ -59,6 +59,13 @@ constexpr KernelCost kCosts[] = {
      "for each multiply-add; twelve hide behind the read of an element"},
     {"powersgd.outer", 1, kMultiplyAddBytes,
      "for each multiply-add; twelve hide behind the write of an element of the mean"},
+    {"qsgd-elias.decode", 1, 186,
+     "one code after the other: the bytes that a processor copies in the same time"},
+    {"qsgd-elias.encode", 1, 200,
+     "one code after the other: the bytes that a processor copies in the same time"},
+    {"qsgd-elias.feedback", 0, 193,
+     "decodes what was sent, one code after the other: the bytes that a processor copies in the "
+     "same time"},
     {"qsgd.decode", 1, 0, "codes and norms of buckets count as bytes of the message"},
     {"qsgd.encode", 1, 4, "reads the values"},
     {"qsgd.feedback", 0, 8,

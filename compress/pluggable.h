@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "compress/work.h"
 
 namespace legacy {
 
@@ -44,6 +45,17 @@ decltype(auto) InPlugin(const Method& method, const char* function, Call&& call)
   } catch (...) {
     BlamePlugin(method, std::string(function) + " threw something that is not a std::exception");
   }
+}
+
+// Returns the work (Work or WorkList) that call() declares. Throws Error, as InPlugin does, if a
+// plugin's method declares negative work.
+template <typename Method, typename Call>
+auto WorkOf(const Method& method, const char* function, Call&& call) {
+  auto work = InPlugin(method, function, call);
+  if (method.plugin().empty()) return work;
+  const std::string fault = FaultIn(work);
+  if (!fault.empty()) BlamePlugin(method, std::string(function) + " declares " + fault);
+  return work;
 }
 
 }  // namespace legacy

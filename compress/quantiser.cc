@@ -6,11 +6,11 @@
 namespace legacy {
 
 Work Quantiser::EncodeWork(int64_t count, double) const {
-  return {std::string(Name()) + ".encode", count};
+  return {std::string(KernelName()) + ".encode", count};
 }
 
 Work Quantiser::DecodeWork(int64_t count, double) const {
-  return {std::string(Name()) + ".decode", count};
+  return {std::string(KernelName()) + ".decode", count};
 }
 
 void EncodeSegment(const Quantiser& quantiser, std::span<const float> values, double parameter,
@@ -47,11 +47,13 @@ Work SegmentWork(const Quantiser& quantiser, int64_t count, double parameter) {
 }  // namespace
 
 WorkList QuantiseWork(const Quantiser& quantiser, int64_t count, double parameter) {
-  return {quantiser.EncodeWork(count, parameter), SegmentWork(quantiser, count, parameter)};
+  return {WorkOf(quantiser, "EncodeWork", [&] { return quantiser.EncodeWork(count, parameter); }),
+          SegmentWork(quantiser, count, parameter)};
 }
 
 WorkList DequantiseWork(const Quantiser& quantiser, int64_t count, double parameter) {
-  return {quantiser.DecodeWork(count, parameter), SegmentWork(quantiser, count, parameter)};
+  return {WorkOf(quantiser, "DecodeWork", [&] { return quantiser.DecodeWork(count, parameter); }),
+          SegmentWork(quantiser, count, parameter)};
 }
 
 }  // namespace legacy

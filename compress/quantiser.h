@@ -39,6 +39,9 @@ class Quantiser : public Pluggable {
   // Q(x)||^2 < ||x||^2.
   virtual bool AllowsErrorFeedback(double parameter) const = 0;
 
+  // Returns true if a value of 0 decodes to 0, whatever the other values are.
+  virtual bool KeepsZeros() const { return false; }
+
   // Returns the number of values that share a scale, so that a segment can be cut between them
   // (requantised sums). 0: all values share one.
   virtual int64_t Bucket() const { return 0; }
@@ -47,9 +50,16 @@ class Quantiser : public Pluggable {
   // (Elias coding).
   virtual std::optional<int64_t> SegmentBytes(int64_t count, double parameter) const = 0;
 
-  // Return the work of Encode and of Decode: kernels of the quantiser's name (kernel_costs.h).
+  // Returns the name of the kernels, which are "NAME.encode", "NAME.decode" and, with error
+  // feedback, "NAME.feedback" (kernel_costs.h).
+  virtual std::string_view KernelName() const { return Name(); }
+  // Return the work of Encode and of Decode.
   virtual Work EncodeWork(int64_t count, double parameter) const;
   virtual Work DecodeWork(int64_t count, double parameter) const;
+  // Returns the work of SquaredError: as many passes as encoding makes.
+  virtual Work ErrorWork(int64_t count, double parameter) const {
+    return EncodeWork(count, parameter);
+  }
 
   // Appends the segment of `values`, which are finite, to `out`. Stochastic rounding draws from
   // context.random with purpose kStochastic: the draw of value i depends on i and the key alone.

@@ -1,6 +1,9 @@
 #include "compress/work.h"
 
 #include <algorithm>
+#include <utility>
+
+#include "base/error.h"
 
 namespace legacy {
 namespace {
@@ -23,7 +26,25 @@ Work TopKSampleWork(int64_t numel) { return Moved(32 * std::min<int64_t>(numel /
 
 Work Moved(int64_t bytes) { return bytes > 0 ? Work{"moved", bytes} : Work{"", 0, 0, 0}; }
 
+std::string FaultIn(const Work& work) {
+  if (work.elements >= 0 && work.launches >= 0 && work.sets >= 0) return "";
+  const auto [number, what] = work.elements < 0   ? std::pair(work.elements, "elements")
+                              : work.launches < 0 ? std::pair(work.launches, "launches")
+                                                  : std::pair(work.sets, "sets of launches");
+  return std::to_string(number) + " " + what + " of kernel " + work.kernel;
+}
+
+std::string FaultIn(const WorkList& work) {
+  for (const Work& entry : work) {
+    if (std::string fault = FaultIn(entry); !fault.empty()) return fault;
+  }
+  return "";
+}
+
 void AddWork(const Work& work, WorkList& total) {
+  if (const std::string fault = FaultIn(work); !fault.empty()) {
+    throw Error("work", fault, "at least 0");
+  }
   Work* const entry = EntryOf(work, total);
   if (entry == nullptr) return;
   entry->elements += work.elements;

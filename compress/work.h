@@ -36,8 +36,13 @@ Work TopKSampleWork(int64_t numel);
 // sum, computed before (momentum).
 enum class Feeding : uint8_t { kNone, kGradient, kAdded };
 
+// Return what is wrong with work that a method declares, "-5 elements of kernel copy"; empty if
+// nothing is.
+std::string FaultIn(const Work& work);
+std::string FaultIn(const WorkList& work);
+
 // Adds `work`, done before or after the work in `total`: elements, launches and sets are summed for
-// each kernel and `alike`. Free work (no kernel) is ignored.
+// each kernel and `alike`. Free work (no kernel) is ignored. Throws Error for negative numbers.
 void AddWork(const Work& work, WorkList& total);
 void AddWork(const WorkList& work, WorkList& total);
 // Adds the work of another unit, which shares its sets of launches with alike work in `total`.

@@ -214,7 +214,19 @@ FftCodec::Bins FftCodec::Read(ByteSpan message, int64_t numel, const CodecContex
     throw Error("message: coefficient", FormatNumber(largest),
                 "at most " + FormatNumber(SpectrumPlan::kLargestCoefficient));
   }
+  if (quantiser_->KeepsZeros()) CheckRealBins(bins, numel);
   return bins;
+}
+
+// An encoder writes 0 for the imaginary part of a coefficient that is real.
+void FftCodec::CheckRealBins(const Bins& bins, int64_t numel) const {
+  const std::vector<float> weights = plan_.Weights(numel, bins.positions);
+  for (size_t i = 0; i < weights.size(); ++i) {
+    const float imaginary = bins.coefficients[2 * i + 1];
+    if (weights[i] != 1 || imaginary == 0) continue;
+    throw Error("message: imaginary part of bin " + std::to_string(bins.positions[i]),
+                FormatNumber(imaginary), "0, as the coefficient of this bin is real");
+  }
 }
 
 void FftCodec::DecodeAdd(ByteSpan message, const CodecContext& context,

@@ -11,8 +11,9 @@
 //           piece would drop more energy.
 //   bytes   header, whose count is the number of bins; positions among the bins of all pieces, in
 //           the index coding (none if all are kept); real and imaginary part of each bin, one
-//           segment. The imaginary part of a real coefficient is sent as 0 and ignored, so that
-//           the length follows from numel and theta alone.
+//           segment. The imaginary part of a real coefficient is sent as 0, so that the length
+//           follows from numel and theta alone. Receivers refuse other numbers, but ignore what
+//           quantisers make of 0 that do not keep it (Quantiser::KeepsZeros).
 //
 // A receiver adds the spectra of all messages, and one inverse transform makes their mean.
 #pragma once
@@ -70,6 +71,7 @@ class FftCodec : public Codec {
   struct Spectrum;
   struct Bins;  // bins of a message
   Bins Read(ByteSpan message, int64_t numel, const CodecContext& context) const;
+  void CheckRealBins(const Bins& bins, int64_t numel) const;
   Spectrum Transform(std::span<const float> values, uint32_t unit) const;
   double QuantisationError(const Spectrum& spectrum, std::span<const uint32_t> kept,
                            const CodecContext& context) const;

@@ -47,7 +47,7 @@ WorkList Alike(WorkList work, double parameter) {
 // Each quantiser has a kernel that decodes its own codes; casts and plugins share one.
 WorkList QuantiserFeedbackWork(const Quantiser& quantiser, int64_t numel) {
   if (quantiser.Linear() || !quantiser.plugin().empty()) return {{"feedback", numel}};
-  return {{std::string(quantiser.Name()) + ".feedback", numel}};
+  return {{std::string(quantiser.KernelName()) + ".feedback", numel}};
 }
 
 QuantiserCodec::QuantiserCodec(std::unique_ptr<Quantiser> quantiser)
@@ -79,7 +79,7 @@ WorkList QuantiserCodec::FeedbackWork(int64_t numel, double, Feeding) const {
 WorkList QuantiserCodec::ErrorWork(int64_t numel, std::span<const double> parameters) const {
   WorkList work;
   for (const double parameter : parameters) {
-    AddWork(quantiser_->EncodeWork(numel, parameter), work);
+    AddWork(quantiser_->ErrorWork(numel, parameter), work);
   }
   return work;
 }

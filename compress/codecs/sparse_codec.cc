@@ -93,7 +93,8 @@ WorkList SparseCodec::EncodeWork(int64_t numel, const CodecContext& context) con
     const Quantiser& values = Values(numel);
     return QuantiseWork(values, numel, ParameterOf(values));
   }
-  WorkList work = sparsifier_->EncodeWork(numel, context);
+  WorkList work =
+      WorkOf(*sparsifier_, "EncodeWork", [&] { return sparsifier_->EncodeWork(numel, context); });
   if (!CountVaries(numel, context.parameter)) {
     AddWork(PackWork(ElementsSent(numel, context.parameter), Feeding::kNone), work);
   }

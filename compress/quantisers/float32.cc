@@ -12,6 +12,7 @@ class Float32 : public PartwiseQuantiser {
  public:
   std::string_view Name() const override { return "fp32"; }
   ValueType Type() const override { return ValueType::kFloat32; }
+  bool KeepsZeros() const override { return true; }
   const ParameterSpec& Parameter() const override { return NoParameter(); }
   bool Linear() const override { return true; }
   bool AllowsErrorFeedback(double) const override { return true; }

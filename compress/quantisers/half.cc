@@ -50,6 +50,7 @@ class Half : public PartwiseQuantiser {
   explicit Half(const HalfFormat& format) : format_(format) {}
   std::string_view Name() const override { return format_.name; }
   ValueType Type() const override { return format_.type; }
+  bool KeepsZeros() const override { return true; }
   const ParameterSpec& Parameter() const override { return NoParameter(); }
   bool Linear() const override { return true; }
   bool AllowsErrorFeedback(double) const override { return true; }

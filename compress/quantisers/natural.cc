@@ -97,6 +97,7 @@ class Natural : public PartwiseQuantiser {
  public:
   std::string_view Name() const override { return "natural"; }
   ValueType Type() const override { return ValueType::kNatural; }
+  bool KeepsZeros() const override { return true; }
   const ParameterSpec& Parameter() const override { return NoParameter(); }
   bool AllowsErrorFeedback(double) const override { return true; }
 

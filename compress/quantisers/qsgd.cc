@@ -44,6 +44,7 @@ class Qsgd : public BucketedQuantiser {
         by_levels_(this->settings().bits.name == kLevels) {}
   std::string_view Name() const override { return "qsgd"; }
   ValueType Type() const override { return ValueType::kQsgd; }
+  bool KeepsZeros() const override { return true; }
   bool AllowsErrorFeedback(double bits) const override {
     const int64_t levels = Side(BitsOf(bits));
     if (euclidean_) return 4 * levels * levels > settings().bucket;
@@ -98,6 +99,9 @@ class QsgdElias : public Qsgd {
  public:
   using Qsgd::Qsgd;
   ValueType Type() const override { return ValueType::kQsgdElias; }
+  std::string_view KernelName() const override { return "qsgd-elias"; }
+  // The error does not depend on the code.
+  Work ErrorWork(int64_t count, double) const override { return {"qsgd.encode", count}; }
   std::optional<int64_t> SegmentBytes(int64_t, double) const override { return std::nullopt; }
   const PartwiseQuantiser* Parts() const override { return nullptr; }
   std::optional<QuantiserSetting> Setting(double) const override { return std::nullopt; }

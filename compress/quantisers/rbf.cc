@@ -71,6 +71,7 @@ class Rbf : public Quantiser {
 
   std::string_view Name() const override { return "rbf"; }
   ValueType Type() const override { return ValueType::kRange; }
+  bool KeepsZeros() const override { return true; }
   const ParameterSpec& Parameter() const override { return parameter_; }
   // Error feedback is allowed, because |x - Q(x)| <= |x| for every value.
   bool AllowsErrorFeedback(double) const override { return true; }

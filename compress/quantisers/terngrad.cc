@@ -30,6 +30,7 @@ class TernGrad : public PartwiseQuantiser {
   explicit TernGrad(double clip) : clip_(clip) {}
   std::string_view Name() const override { return "terngrad"; }
   ValueType Type() const override { return ValueType::kTernary; }
+  bool KeepsZeros() const override { return clip_ == 0; }
   const ParameterSpec& Parameter() const override { return NoParameter(); }
   bool AllowsErrorFeedback(double) const override { return false; }
   std::optional<int64_t> SegmentBytes(int64_t count, double) const override {

@@ -52,6 +52,7 @@ class Uniform : public Quantiser {
 
   std::string_view Name() const override { return "uniform"; }
   ValueType Type() const override { return ValueType::kUniform; }
+  bool KeepsZeros() const override { return true; }
   const ParameterSpec& Parameter() const override { return parameter_; }
   // Error feedback is allowed: zero is a level, and rounding is to the nearest, so |x - Q(x)| <=
   // |x| for every value.

@@ -77,7 +77,8 @@ WorkList CodecStep::EncodeWork() const {
   } else {
     CodecContext context = sender;
     context.parameter = parameter;
-    AddWork(codec.EncodeWork(unit.numel, context), work);
+    AddWork(WorkOf(codec, "EncodeWork", [&] { return codec.EncodeWork(unit.numel, context); }),
+            work);
   }
   if (memory.kind != MemoryKind::kNone) {
     AddWork(codec.FeedbackWork(unit.numel, parameter, FeedingOf()), work);
@@ -91,7 +92,7 @@ WorkList CodecStep::EncodeWork() const {
 WorkList CodecStep::DecodeWork(std::optional<int64_t> values) const {
   const int64_t numel = unit.numel;
   if (requantise) return RequantiseWork(codec, numel, parameter, active_workers);
-  WorkList work = codec.DecodeWork(numel, parameter);
+  WorkList work = WorkOf(codec, "DecodeWork", [&] { return codec.DecodeWork(numel, parameter); });
   if (codec.CountVaries(numel, parameter)) {
     work = codec.UnpackWork(values.value_or(codec.ElementsSent(numel, parameter) * active_workers));
     for (Work& part : work) part.launches *= active_workers;

@@ -66,6 +66,8 @@ std::string ForAll(const Codec& codec, const std::function<void(const Case&)>& c
 }
 
 void CheckKernels(const WorkList& list) {
+  const std::string fault = FaultIn(list);
+  Expect(fault.empty(), [&] { return "work is negative: " + fault; });
   for (const Work& work : list) {
     if (!work.kernel.empty()) CostOf(work.kernel);
   }

@@ -182,6 +182,23 @@ TEST(Work, MessagesAreCountedExactly) {
   }
 }
 
+// Elias codes are written and read one after the other, in messages and in the worker's own
+// residual. An error table needs none.
+TEST(Work, EliasCodesAreChargedAsSuch) {
+  EXPECT_EQ(Charged(*MakeScheme("qsgd:code=elias", {.error_feedback = false})),
+            "qsgd-elias.encode 4096, moved 2048 -> ;  -> qsgd-elias.decode 16384 in 4, "
+            "moved 8192 in 4, mean 4096");
+  EXPECT_EQ(Charged(*MakeScheme("topk+qsgd:code=elias")),
+            "topk.encode 4096, moved 35028 in 5, sparse.encode 40, qsgd-elias.encode 40, feedback "
+            "4096, entries.store 40 -> ;  -> sparse.decode 160 in 4, qsgd-elias.decode 160 in 4, "
+            "moved 80 in 4, sparse.sum 4096");
+  const Unit unit = test::MakeUnit(4096);
+  const std::vector<double> bits = {4};
+  EXPECT_EQ(Text(MakeScheme("qsgd:code=elias")->ErrorWork(unit, bits)),
+            Text(MakeScheme("qsgd")->ErrorWork(unit, bits)));
+  EXPECT_GT(CostOf("qsgd-elias.encode").bytes, 15 * CostOf("qsgd.encode").bytes);
+}
+
 // The work counts the values of the message, not the number that was asked for.
 TEST(Work, ValuesThatDependOnTheDataAreCounted) {
   const Unit unit = test::MakeUnit(65536);

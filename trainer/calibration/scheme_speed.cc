@@ -196,6 +196,7 @@ std::vector<SchemeCase> MeasuredSchemes() {
     std::ranges::copy(CasesOf(by_size ? name + ":small=0,large=0,reuse=1" : name),
                       std::back_inserter(cases));
   }
+  std::ranges::copy(CasesOf("qsgd:code=elias"), std::back_inserter(cases));
   return cases;
 }
 

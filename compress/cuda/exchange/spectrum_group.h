@@ -25,6 +25,7 @@ class SpectrumGroup : public MessageGroup<Device> {
         largest_(faults.Add(FaultKind::kLargest, IdsOf(units))),
         message_faults_(faults.Add(FaultKind::kMessage, IdsOf(units))),
         segment_faults_(faults.Add(FaultKind::kSegment, IdsOf(units))),
+        keeps_zeros_(codec.quantiser().KeepsZeros()),
         counts_(CountsOf(units)),
         draws_(units),
         messages_(on, {CodecId::kFft, codec.quantiser().Type(), setting, codec.index(), kEach},
@@ -63,6 +64,7 @@ class SpectrumGroup : public MessageGroup<Device> {
     arrays.workers = slots;
     arrays.divisor = divisor;
     arrays.out = mean;
+    arrays.keeps_zeros = keeps_zeros_;
     arrays.malformed = faults_.At(segment_faults_, 0);
     on_.InvertSpectra(table_, arrays);
   }
@@ -97,6 +99,7 @@ class SpectrumGroup : public MessageGroup<Device> {
   Operations<Device>& on_;
   Faults<Device>& faults_;
   int largest_, message_faults_, segment_faults_;
+  bool keeps_zeros_;              // Quantiser::KeepsZeros
   std::vector<uint32_t> counts_;  // number of selected bins
   UnitDraws<Device> draws_;
   ListMessages<Device> messages_;

@@ -4,7 +4,9 @@
 
 #include <cmath>
 #include <cstring>
+#include <map>
 #include <numbers>
+#include <set>
 
 #include "base/error.h"
 #include "compress/codec.h"
@@ -293,6 +295,55 @@ TEST(Fft, RefusesHostileBytesBeforeTheSumIsTouched) {
   std::memcpy(message.bytes.data() + kHeaderBytes, &huge, sizeof huge);
   std::vector<float> sum(n);
   EXPECT_THROW(plain->DecodeAdd(message.bytes, Context(0), sum), Error);
+}
+
+// Writes a message with these bins in full, whatever an encoder would write.
+Message MessageWith(const Quantiser& quantiser, const Message& header,
+                    const std::vector<float>& coefficients) {
+  Message message = header;
+  message.bytes.resize(kHeaderBytes);
+  quantiser.Encode(coefficients, quantiser.Parameter().fallback, Context(0), message.bytes);
+  return message;
+}
+
+// 100 elements are pieces of 64, 32 and 4, whose first and last bins are real.
+TEST(Fft, RefusesImaginaryPartsOfRealBins) {
+  const std::set<size_t> real = {0, 32, 33, 49, 50, 52};
+  for (const auto& [name, keeps] : std::map<std::string, bool>{{"fp32", true},
+                                                               {"fp16", true},
+                                                               {"bf16", true},
+                                                               {"uniform", true},
+                                                               {"rbf", true},
+                                                               {"qsgd", true},
+                                                               {"qsgd:code=elias", true},
+                                                               {"natural", true},
+                                                               {"terngrad:clip=0", true},
+                                                               {"terngrad", false},
+                                                               {"maxmin", false},
+                                                               {"sign", false},
+                                                               {"onebit", false}}) {
+    const auto codec = MakeCodec("fft:chunk=64+" + name);
+    const auto quantiser = MakeQuantiser(ParseStages(name).front());
+    EXPECT_EQ(quantiser->KeepsZeros(), keeps) << name;
+    const Message written = codec->Encode(test::Normals(100, 4), Context(0));
+    std::vector<float> coefficients = test::Normals(106, 5);
+    for (const size_t bin : real) coefficients[2 * bin + 1] = 0;
+    for (size_t bin = 0; bin < 53; ++bin) {
+      std::vector<float> strange = coefficients;
+      strange[2 * bin + 1] = 2;
+      std::vector<float> sum(100, 1.0f);
+      bool refused = false;
+      try {
+        codec->DecodeAdd(MessageWith(*quantiser, written, strange).bytes, Context(0), sum);
+      } catch (const Error& error) {
+        refused = true;
+        EXPECT_EQ(sum, std::vector<float>(100, 1.0f));
+        EXPECT_NE(std::string(error.what()).find("bin " + std::to_string(bin)), std::string::npos)
+            << error.what();
+      }
+      EXPECT_EQ(refused, keeps && real.contains(bin)) << name << " " << bin;
+    }
+  }
 }
 
 }  // namespace

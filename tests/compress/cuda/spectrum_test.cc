@@ -334,5 +334,59 @@ TEST(CudaSpectrum, AddsTheInverseThatTheCpuAdds) {
   }
 }
 
+// A list with an imaginary part in a bin whose coefficient is real is reported, as the CPU's
+// decoder refuses it, unless the quantiser makes other numbers of 0.
+TEST(CudaSpectrum, ReportsImaginaryPartsOfRealBins) {
+  for (const int64_t chunk : {64, 4096}) {
+    const Case c(chunk, kLengths);
+    const std::vector<uint32_t> k = c.K(0);
+    const Kept kept = OnCpu(c, Draw("laplace", c.size(), 1), k);
+    const std::vector<int64_t> begins = Begins(k);
+    const test::Tables table(c.table);
+    const test::Buffer<int64_t> begin(begins);
+    const test::Buffer<uint32_t> count(k), positions(kept.positions);
+    for (const float weight : {1.0f, 2.0f}) {
+      std::vector<ComplexFloat> coefficients;
+      for (size_t i = 0; i < kept.positions.size(); ++i) {
+        coefficients.push_back({kept.coefficients[2 * i], kept.coefficients[2 * i + 1]});
+      }
+      std::vector<uint32_t> changed(k.size());
+      for (size_t u = 0; u < k.size(); ++u) {
+        const auto own = std::span(kept.positions).subspan(begins[u], k[u]);
+        const std::vector<float> weights = c.plan.Weights(c.extents[u].length, own);
+        // The last such bin of one unit, the first of the next.
+        for (size_t i = 0; i < own.size(); ++i) {
+          const size_t bin = u % 2 == 0 ? i : own.size() - 1 - i;
+          if (weights[bin] != weight) continue;
+          coefficients[begins[u] + bin].im = 0.5f;
+          changed[u] = 1;
+          break;
+        }
+      }
+      const test::Buffer<ComplexFloat> xs(coefficients);
+      for (const bool keeps : {true, false}) {
+        test::OnDevice([&](test::Device& device) {
+          const test::Buffer<float> out(std::vector<float>(c.size()));
+          const test::Buffer<uint32_t> bad(std::vector<uint32_t>(k.size()));
+          const InverseArrays arrays = {.begin = begin.data(),
+                                        .count = count.data(),
+                                        .positions = positions.data(),
+                                        .coefficients = xs.data(),
+                                        .out = out.data(),
+                                        .keeps_zeros = keeps,
+                                        .malformed = bad.data()};
+          const test::Scratch scratch([&](Workspace& workspace) {
+            LayOutInverse(c.table, table.view(), arrays, workspace);
+          });
+          Workspace workspace = scratch.workspace();
+          LaunchInverse(device, c.table, LayOutInverse(c.table, table.view(), arrays, workspace));
+          const bool refuses = keeps && weight == 1;
+          EXPECT_EQ(bad.Get(), refuses ? changed : std::vector<uint32_t>(k.size()));
+        });
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace legacy::cuda::spectrum_test

@@ -111,6 +111,21 @@ TEST(Quantisers, LengthsZerosAndParts) {
   }
 }
 
+TEST(Quantisers, ZerosStayZerosWhereThatIsPromised) {
+  std::vector<float> values = test::Normals(700, 8);
+  for (float& x : values) x = 3 + x;
+  for (size_t i = 0; i < values.size(); i += 7) values[i] = 0;
+  for (const QuantiserRow& row : QuantiserTable()) {
+    const auto quantiser = QuantiserOf(row.info.name);
+    if (!quantiser->KeepsZeros()) continue;
+    for (uint64_t step = 0; step < 20; ++step) {
+      const auto decoded =
+          test::RoundTrip(*quantiser, values, quantiser->Parameter().fallback, step);
+      for (size_t i = 0; i < values.size(); i += 7) ASSERT_EQ(decoded[i], 0) << row.info.name;
+    }
+  }
+}
+
 // A draw depends on its position: it stays the same if earlier values change, and differs for
 // another step, worker or unit.
 TEST(Quantisers, DrawsDependOnKeyAndPositionAlone) {

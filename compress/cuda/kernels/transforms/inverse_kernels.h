@@ -129,26 +129,29 @@ struct InvertTiles {
     const int half = tile.length / 2;
     const int64_t begin = job.arrays.begin[bins.list];
     block.ForEachThread([&](int thread) {
-      bool large = false;
+      bool bad = false;
       for (int64_t i = bins.begin + thread; i < bins.end; i += kThreads) {
         const int64_t position = bins.all ? i : job.arrays.positions[begin + i];
         const auto bin = static_cast<int>(position - tile.first_bin);
         const ComplexFloat x = job.arrays.coefficients[begin + i];
-        large = large || cpu::KeyOf(x.re) > kLargestCoefficientKey ||
-                cpu::KeyOf(x.im) > kLargestCoefficientKey;
+        bad = bad || cpu::KeyOf(x.re) > kLargestCoefficientKey ||
+              cpu::KeyOf(x.im) > kLargestCoefficientKey;
+        const bool strays = job.arrays.keeps_zeros && x.im != 0;
         if (tile.log == 0) {
+          bad = bad || (strays && 2 * bin % tile.length == 0);
           const ComplexFloat before = shared.At(bin);
           shared.Put(bin, {before.re + x.re, before.im + x.im});
           continue;
         }
         const int piece = tile.count == 1 ? 0 : bin / (half + 1);
         const int k = bin - piece * (half + 1);
+        bad = bad || (strays && (k == 0 || k == half));
         const int at = Transforms::Slot(piece * half + (k == half ? 0 : k));
         if (k < half) shared.re[at] += x.re;
         if (k == half) shared.im[at] += x.re;
         if (k > 0 && k < half) shared.im[at] += x.im;
       }
-      if (large && job.arrays.malformed) job.arrays.malformed[bins.list] = 1;
+      if (bad && job.arrays.malformed) job.arrays.malformed[bins.list] = 1;
     });
     block.Sync();
   }

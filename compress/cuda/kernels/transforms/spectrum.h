@@ -54,9 +54,11 @@ struct InverseArrays {
   int32_t workers = 1;
   InverseMode mode = InverseMode::kMean;
   float divisor = 1;
-  float* out = nullptr;  // flat
-  // For each worker and unit, becomes 1 if a coefficient is above kLargestCoefficientKey, which the
-  // CPU refuses and which makes the sum meaningless; otherwise unchanged. May be null.
+  float* out = nullptr;      // flat
+  bool keeps_zeros = false;  // if true, imaginary parts of real coefficients must be 0
+  // For each worker and unit, becomes 1 if a coefficient is above kLargestCoefficientKey or has an
+  // imaginary part where it must be 0. The CPU refuses such a message, and the sum is meaningless;
+  // otherwise unchanged. May be null.
   uint32_t* malformed = nullptr;
 };
 
