@@ -159,6 +159,9 @@ class Exchange {
   // Returns the worker's residual after the last step, before Begin. It is empty without error
   // feedback.
   virtual std::span<const float> Residual(int worker) const = 0;
+  // Returns the error-fed gradient e: what the worker's next Measure or first Encode compresses
+  // (schemes/memory.h), of the gradient, residual, its decay and momentum. It changes nothing.
+  virtual std::vector<float> ErrorFed(int worker, std::span<const float> gradient) const = 0;
   // Save returns the bytes of all state, and Load restores them. Load throws Error for bytes of
   // another unit, worker count or scheme.
   virtual Bytes Save() const = 0;

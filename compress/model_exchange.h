@@ -79,6 +79,9 @@ class ModelExchange {
   virtual void RescaleResiduals(float factor) = 0;
   // Returns a copy of a worker's residual of one unit, on the host; empty without error feedback.
   virtual std::vector<float> CopyResidual(int unit, int worker) const = 0;
+  // Returns Exchange::ErrorFed of one unit; `gradient` is the unit's, on the host.
+  virtual std::vector<float> ErrorFed(int unit, int worker,
+                                      std::span<const float> gradient) const = 0;
 
   // Save and load what lasts from step to step, in the parts of Exchange::SaveShared. Throw Error
   // where that is on a device.

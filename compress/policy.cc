@@ -48,4 +48,16 @@ void DecideParameters(Policy& policy, const StepInfo& step, std::span<const Unit
   }
 }
 
+WorkList LocalWorkOf(const Policy& policy) {
+  return WorkOf(policy, "LocalWork", [&] { return policy.LocalWork(); });
+}
+
+std::optional<CollectiveCall> OpenPolicyCall(Policy& policy, PolicyMoment moment) {
+  const auto call = InPlugin(policy, "OpenCall", [&] { return policy.OpenCall(moment); });
+  if (!call) return std::nullopt;
+  WorkOf(policy, "OpenCall", [&] { return call->encode; });
+  WorkOf(policy, "OpenCall", [&] { return call->decode; });
+  return call;
+}
+
 }  // namespace legacy

@@ -3,7 +3,7 @@
 // sent as bytes in a collective call, is decoded from those bytes, and is charged to the network.
 //
 //   policy->Decide(step, units, parameters)        before the gradients are computed
-//   policy->OnLocalGradient(unit, g, residual)     worker 0's, if the policy reads it
+//   policy->OnLocalGradient(unit, g, e)            worker 0's, if the policy reads it
 //   if Candidates() are given:                     the agreement
 //     exchanges measure the candidates
 //     OpenCall(kAgreement) and its messages
@@ -93,11 +93,11 @@ class Policy : public Pluggable {
   // returns the work that this takes on worker 0's device. Both are called after Decide.
   virtual bool ReadsLocalGradient() const { return false; }
   virtual WorkList LocalWork() const { return {}; }
-  // Shows worker 0's gradient g of unit `unit`, and its residual r of the last step (empty if there
-  // is none); e = g + r is what will be compressed. Units come in order.
+  // Shows worker 0's gradient g of unit `unit`, and its error-fed gradient e, which will be
+  // compressed (Exchange::ErrorFed); without error feedback e is g. Units come in order.
   virtual void OnLocalGradient([[maybe_unused]] size_t unit,
                                [[maybe_unused]] std::span<const float> gradient,
-                               [[maybe_unused]] std::span<const float> residual) {}
+                               [[maybe_unused]] std::span<const float> error_fed) {}
 
   // Returns the parameters that the policy chooses from within this step, loosest first and the
   // same for all units. If empty, there is no agreement. It is called after Decide.
@@ -134,11 +134,11 @@ class Policy : public Pluggable {
 
   // Returns the decisions since the last call, in the order of steps. The log of a new object
   // begins with its initial choice.
-  std::vector<Decision> TakeDecisions() { return log_.Take(); }
+  virtual std::vector<Decision> TakeDecisions() { return log_.Take(); }
   // Let the log of a resumed training go on where that of the saved one was. Decisions that were
   // not taken are lost.
-  DecisionLog::Position LogPosition() const { return log_.At(); }
-  void ContinueLog(const DecisionLog::Position& at) { log_.GoOn(at); }
+  virtual DecisionLog::Position LogPosition() const { return log_.At(); }
+  virtual void ContinueLog(const DecisionLog::Position& at) { log_.GoOn(at); }
 
   // The range of the scheme's parameter, which bounds the decisions of a plugin's policy.
   const ParameterSpec& range() const { return range_; }
@@ -166,6 +166,11 @@ void LoadPolicy(Policy& policy, StateReader& in);
 // or chooses parameters outside range().
 void DecideParameters(Policy& policy, const StepInfo& step, std::span<const Unit> units,
                       std::span<double> parameters);
+
+// Call policy.LocalWork and policy.OpenCall, for all callers. Throw Error naming the plugin if a
+// plugin's policy declares negative work.
+WorkList LocalWorkOf(const Policy& policy);
+std::optional<CollectiveCall> OpenPolicyCall(Policy& policy, PolicyMoment moment);
 
 // Makes the policy that gives all units the same parameter in all steps.
 std::unique_ptr<Policy> MakeUniformPolicy(double parameter);

@@ -132,13 +132,12 @@ void Aggregation::AddGradient(int worker, const float* gradient, const UnitGradi
   if (worker == active_workers_.front() && reads_gradient_) {
     for (size_t u = 0; u < records_.size(); ++u) {
       const std::span<const float> part = on_host(u);
-      const std::vector<float> residual = exchange_->CopyResidual(static_cast<int>(u), worker);
+      const std::vector<float> fed = exchange_->ErrorFed(static_cast<int>(u), worker, part);
       if (processes_.Leads()) {
-        policy_.OnLocalGradient(u, part, residual);
+        policy_.OnLocalGradient(u, part, fed);
       } else {
         gradient_.Floats(part);
-        gradient_.Number(residual.size());
-        gradient_.Floats(residual);
+        gradient_.Floats(fed);
       }
     }
   }
@@ -154,9 +153,9 @@ void Aggregation::ShareGradient() {
   for (size_t u = 0; u < records_.size(); ++u) {
     std::vector<float> gradient(static_cast<size_t>(plan_.units[u].numel));
     in.AnyFloats(gradient);
-    std::vector<float> residual(in.Number("values of a residual", gradient.size()));
-    in.AnyFloats(residual);
-    policy_.OnLocalGradient(u, gradient, residual);
+    std::vector<float> fed(gradient.size());
+    in.AnyFloats(fed);
+    policy_.OnLocalGradient(u, gradient, fed);
   }
 }
 
@@ -195,7 +194,7 @@ void Aggregation::Agree() {
 }
 
 void Aggregation::RunPolicyCall(PolicyMoment moment, std::span<const std::vector<Probe>> probes) {
-  const std::optional<CollectiveCall> call = policy_.OpenCall(moment);
+  const std::optional<CollectiveCall> call = OpenPolicyCall(policy_, moment);
   if (!call) return;
   SentCall sent = Unsent(*call, workers_);
   for (const int w : active_workers_) {
@@ -224,7 +223,7 @@ std::vector<BucketWork> Aggregation::Buckets() const {
   }
   if (agreement_) buckets = {Behind(*agreement_, buckets)};
   if (policy_.ReadsLocalGradient()) {
-    AddWork(policy_.LocalWork(), buckets.back().calls.front().encode);
+    AddWork(LocalWorkOf(policy_), buckets.back().calls.front().encode);
   }
   if (announcement_) buckets.push_back({{}, 0, {*announcement_}});
   return buckets;

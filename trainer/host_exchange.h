@@ -31,6 +31,10 @@ class HostModelExchange : public ModelExchange {
   int64_t ElementsSent(int unit) const override { return units_[unit].exchange->ElementsSent(); }
   void RescaleResiduals(float factor) override;
   std::vector<float> CopyResidual(int unit, int worker) const override;
+  std::vector<float> ErrorFed(int unit, int worker,
+                              std::span<const float> gradient) const override {
+    return units_[unit].exchange->ErrorFed(worker, gradient);
+  }
   void SaveShared(StateWriter& out) const override;
   void LoadShared(StateReader& in) override;
   void SaveWorker(int worker, StateWriter& out) const override;

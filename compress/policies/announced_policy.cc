@@ -44,12 +44,15 @@ void AnnouncedPolicy::Decide(const StepInfo& step, [[maybe_unused]] std::span<co
   for (size_t i = 0; i < choices_.size(); ++i) parameters[i] = grid_.Parameter(i, choices_[i]);
 }
 
-// Returns the work of a pass that reads gradient, residual and sum, and writes the sum.
+// Returns the work of a pass that reads the sum and all that makes the error-fed gradient
+// (gradient, residual and velocity), and writes the sum.
 WorkList AnnouncedPolicy::LocalWork() const {
   if (!ReadsLocalGradient()) return {};
   WorkList work = {PassOver("accumulate")};
-  const bool residual = ReadsResidual() && context_.scheme->UsesErrorFeedback(context_.parameter);
-  if (residual) work.push_back(Moved(int64_t{sizeof(float)} * elements_));
+  const Scheme& scheme = *context_.scheme;
+  if (!ReadsResidual() || !scheme.UsesErrorFeedback(context_.parameter)) return work;
+  const int64_t vectors = scheme.Traits().owns_momentum ? 2 : 1;
+  work.push_back(Moved(vectors * int64_t{sizeof(float)} * elements_));
   return work;
 }
 

@@ -73,9 +73,9 @@ class Flexible : public AnnouncedPolicy {
         gradient_(context.units) {}
   std::string_view Name() const override { return "flexible"; }
   bool ReadsLocalGradient() const override { return IsDue(); }
-  void OnLocalGradient(size_t unit, std::span<const float> gradient,
-                       std::span<const float> residual) override {
-    gradient_.Add(context().units[unit], gradient, residual);
+  void OnLocalGradient(size_t unit, std::span<const float>,
+                       std::span<const float> error_fed) override {
+    gradient_.Add(context().units[unit], error_fed);
     if (unit + 1 == context().units.size()) gradient_.CountStep();
   }
   // Decisions depend on the network's latency and rate.

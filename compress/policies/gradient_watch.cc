@@ -22,11 +22,8 @@ int64_t FlatSize(std::span<const Unit> units) {
 
 GradientSum::GradientSum(std::span<const Unit> units) : sum_(FlatSize(units)) {}
 
-void GradientSum::Add(const Unit& unit, std::span<const float> gradient,
-                      std::span<const float> residual) {
-  const auto part = std::span(sum_).subspan(unit.offset, unit.numel);
-  if (residual.empty()) return cpu::Add(gradient, part);
-  for (size_t i = 0; i < part.size(); ++i) part[i] = part[i] + gradient[i] + residual[i];
+void GradientSum::Add(const Unit& unit, std::span<const float> gradient) {
+  cpu::Add(gradient, std::span(sum_).subspan(unit.offset, unit.numel));
 }
 
 void GradientSum::AddFlat(std::span<const float> gradient) { cpu::Add(gradient, sum_); }

@@ -16,8 +16,8 @@ class GradientSum {
  public:
   explicit GradientSum(std::span<const Unit> units);
 
-  // Adds one unit's gradient, and its residual unless that is empty.
-  void Add(const Unit& unit, std::span<const float> gradient, std::span<const float> residual = {});
+  // Adds one unit's gradient.
+  void Add(const Unit& unit, std::span<const float> gradient);
   // Adds the gradients of all units.
   void AddFlat(std::span<const float> gradient);
   void CountStep() { ++steps_; }

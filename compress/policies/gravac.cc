@@ -108,7 +108,7 @@ class Gravac : public Policy {
   WorkList ProbeWorkOf(const Unit& unit) const;
   double Gain(double kept) const;
   void LogBranch();
-  void LogWindow();
+  void LogWindow(double gain);
 
   PolicyContext context_;
   GravacOptions options_;
@@ -220,15 +220,17 @@ void Gravac::FinishCall() {
                                                : Candidates().size() - 1;
   state_.sent_dense = chosen_ == 0;
   LogBranch();
+  const double gain = scale.current_gain();
   // This agreement has the time of step `steps`, counted from 1.
   if (state_.steps > 0 && static_cast<int64_t>(state_.steps) % options_.window == 0) {
     scale.EndWindow();
-    LogWindow();
+    LogWindow(gain);
   }
   ++state_.steps;
 }
 
-// Logs the branch of the step if its density differs from the previous one.
+// Logs the branch of the step if its density differs from the previous one, with the moving average
+// that was compared with eps.
 void Gravac::LogBranch() {
   const double sent = Candidates()[chosen_];
   if (sent == log().Last()) return;
@@ -236,21 +238,21 @@ void Gravac::LogBranch() {
   const bool current = chosen_ + 1 == Candidates().size();
   log().Add(step_, Decision::kAllUnits, sent,
             {.budget = options_.epsilon,
-             .gain = Gain(sums_[current ? kCurrent : kMinimum]),
+             .gain = current ? state_.scale.current_gain() : state_.scale.minimum_gain(),
              .seconds = state_.seconds,
              .reason = chosen_ == 0 ? "dense: no factor keeps enough"
                        : current    ? "the current factor keeps enough"
                                     : "the least factor keeps enough"});
 }
 
-// Logs the factor that later steps may compress by.
-void Gravac::LogWindow() {
+// Logs the factor that later steps may compress by. `gain` is that of the window's factor.
+void Gravac::LogWindow(double gain) {
   const double density = 1 / state_.scale.current();
   log().SetLast(density);
   log().Begin();
   log().Add(step_ + 1, Decision::kAllUnits, density,
             {.budget = options_.epsilon,
-             .gain = Gain(sums_[kCurrent]),
+             .gain = gain,
              .seconds = state_.seconds,
              .reason = state_.scale.stays() ? "window ended: stays" : "window ended"});
 }

@@ -52,6 +52,10 @@ class GravacScale {
   double minimum() const { return factors_[minimum_]; }
   double current() const { return factors_[current_]; }
   bool stays() const { return stays_; }
+  // Return the moving averages of the gains at minimum() and current(), which are compared with
+  // epsilon. Weigh must have been called since the last window ended.
+  double minimum_gain() const { return minimum_gain_; }
+  double current_gain() const { return current_gain_; }
 
   // Takes the gains of this step's gradient at minimum() and current(), updates the averages, and
   // returns the branch to send.

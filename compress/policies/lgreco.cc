@@ -65,8 +65,8 @@ class Lgreco : public AnnouncedPolicy {
         regimes_(context.units.size(), options.accordion_eta.value_or(0)) {}
   std::string_view Name() const override { return name_; }
   bool ReadsLocalGradient() const override { return !options_.mean_source && Accumulates(); }
-  void OnLocalGradient(size_t unit, std::span<const float> gradient,
-                       std::span<const float> residual) override;
+  void OnLocalGradient(size_t unit, std::span<const float>,
+                       std::span<const float> error_fed) override;
   void OnFeedback(const StepFeedback& feedback) override;
   // The mean gradient of a step is known after the step's announcement, so it counts for the next
   // decision.
@@ -128,9 +128,9 @@ void Lgreco::OnStep() {
   used_ = choices();
 }
 
-void Lgreco::OnLocalGradient(size_t unit, std::span<const float> gradient,
-                             std::span<const float> residual) {
-  gradients_.Add(context().units[unit], gradient, residual);
+void Lgreco::OnLocalGradient(size_t unit, std::span<const float>,
+                             std::span<const float> error_fed) {
+  gradients_.Add(context().units[unit], error_fed);
   if (unit + 1 == context().units.size()) gradients_.CountStep();
 }
 

@@ -192,6 +192,9 @@ class MeasuredTheta : public AnnouncedTheta {
     WorkList work;
     for (const Unit& unit : context().units) {
       WorkList own = {{"accumulate", unit.numel}, {"norm", unit.numel}};
+      if (context().scheme->Traits().owns_momentum) {
+        AddWork(Moved(int64_t{sizeof(float)} * unit.numel), own);
+      }
       if (context().scheme->Compresses(unit, context().parameter)) {
         AddWork(context().scheme->ErrorWork(unit, thetas_), own);
       }
@@ -199,14 +202,9 @@ class MeasuredTheta : public AnnouncedTheta {
     }
     return work;
   }
-  void OnLocalGradient(size_t unit, std::span<const float> gradient,
-                       std::span<const float> residual) override {
-    const auto sum = std::make_unique_for_overwrite<float[]>(gradient.size());
-    const std::span<float> fed(sum.get(), gradient.size());
-    for (size_t i = 0; i < fed.size(); ++i) {
-      fed[i] = residual.empty() ? gradient[i] : gradient[i] + residual[i];
-    }
-    energy_ += cpu::SquaredNorm(fed);
+  void OnLocalGradient(size_t unit, std::span<const float>,
+                       std::span<const float> error_fed) override {
+    energy_ += cpu::SquaredNorm(error_fed);
     const Unit& own = context().units[unit];
     if (!context().scheme->Compresses(own, context().parameter)) return;
     const RandomKey key = {.seed = context().seed,
@@ -214,7 +212,7 @@ class MeasuredTheta : public AnnouncedTheta {
                            .worker = 0,
                            .layer = own.id,
                            .purpose = Purpose::kStochastic};
-    const auto errors = context().scheme->SquaredErrors(own, fed, thetas_, key);
+    const auto errors = context().scheme->SquaredErrors(own, error_fed, thetas_, key);
     for (size_t i = 0; i < errors.size(); ++i) errors_[i] += errors[i];
   }
 

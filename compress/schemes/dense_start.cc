@@ -33,6 +33,9 @@ class DenseStartExchange : public Exchange {
   // All state belongs to the scheme, because dense steps leave no residual.
   void RescaleResiduals(float factor) override { rest_->RescaleResiduals(factor); }
   std::span<const float> Residual(int worker) const override { return rest_->Residual(worker); }
+  std::vector<float> ErrorFed(int worker, std::span<const float> gradient) const override {
+    return rest_->ErrorFed(worker, gradient);
+  }
   Bytes Save() const override { return rest_->Save(); }
   void Load(ByteSpan state) override { rest_->Load(state); }
   void SaveShared(StateWriter& out) const override { rest_->SaveShared(out); }

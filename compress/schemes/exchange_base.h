@@ -17,6 +17,9 @@ class ExchangeBase : public Exchange {
 
   void RescaleResiduals(float factor) override;
   std::span<const float> Residual(int worker) const override { return memory_.Residual(worker); }
+  std::vector<float> ErrorFed(int worker, std::span<const float> gradient) const override {
+    return memory_.ErrorFed(worker, gradient);
+  }
   Bytes Save() const override;
   void Load(ByteSpan state) override;
   void SaveShared(StateWriter& out) const override;

@@ -8,6 +8,28 @@
 
 namespace legacy {
 
+std::span<const float> Feed(const MemoryOptions& options, std::span<const float> gradient,
+                            std::span<float> residual, std::span<float> velocity) {
+  if (options.Decays()) cpu::Scale(residual, options.decay);
+  if (options.kind != MemoryKind::kMomentum) return gradient;
+  assert(velocity.size() == gradient.size() && residual.size() == gradient.size());
+  const cpu::MomentumRule rule = options.Momentum();
+  for (size_t i = 0; i < velocity.size(); ++i) rule.Feed(gradient[i], velocity[i], residual[i]);
+  return velocity;
+}
+
+std::vector<float> ErrorFed(const MemoryOptions& options, std::span<const float> gradient,
+                            std::span<const float> residual, std::span<const float> velocity) {
+  if (options.kind == MemoryKind::kNone) return {gradient.begin(), gradient.end()};
+  std::vector<float> e(residual.begin(), residual.end());
+  std::vector<float> u(velocity.begin(), velocity.end());
+  e.resize(gradient.size());
+  if (options.kind == MemoryKind::kMomentum) u.resize(gradient.size());
+  const std::span<const float> fed = Feed(options, gradient, e, u);
+  cpu::Add(fed, e);
+  return e;
+}
+
 Memory::Memory(const MemoryOptions& options, int64_t numel, int workers)
     : options_(options),
       numel_(static_cast<size_t>(numel)),
@@ -19,40 +41,25 @@ void Memory::Allocate(int worker) {
   if (options_.kind == MemoryKind::kMomentum) velocity_[worker].resize(numel_);
 }
 
-void Memory::Prepare(int worker) {
+std::span<const float> Memory::FeedTo(int worker, std::span<const float> gradient) {
   Allocate(worker);
-  if (options_.decay != 1) cpu::Scale(residuals_[worker], options_.decay);
-}
-
-std::span<const float> Memory::Feed(int worker, std::span<const float> gradient) {
-  if (options_.kind != MemoryKind::kMomentum) return gradient;
-  std::vector<float>& u = velocity_[worker];
-  assert(u.size() == gradient.size());
-  const float m = options_.momentum;
-  if (options_.nesterov) {
-    for (size_t i = 0; i < u.size(); ++i) u[i] = m * (u[i] + gradient[i]);
-    cpu::Add(gradient, residuals_[worker]);
-  } else {
-    for (size_t i = 0; i < u.size(); ++i) u[i] = m * u[i] + gradient[i];
-  }
-  return u;
+  return Feed(options_, gradient, residuals_[worker], velocity_[worker]);
 }
 
 Message Memory::Encode(const Codec& codec, int worker, std::span<const float> gradient,
                        const CodecContext& context) {
   if (!Keeps()) return codec.Encode(gradient, context);
-  Prepare(worker);
+  const std::span<const float> fed = FeedTo(worker, gradient);
   std::vector<uint32_t> sent;
-  Message message =
-      codec.EncodeWithFeedback(Feed(worker, gradient), residuals_[worker], context, &sent);
+  Message message = codec.EncodeWithFeedback(fed, residuals_[worker], context, &sent);
   MarkSent(worker, sent);
   return message;
 }
 
 std::span<float> Memory::Compensate(int worker, std::span<const float> gradient) {
   if (Keeps()) {
-    Prepare(worker);
-    cpu::Add(Feed(worker, gradient), residuals_[worker]);
+    const std::span<const float> fed = FeedTo(worker, gradient);
+    cpu::Add(fed, residuals_[worker]);
   } else {
     residuals_[worker].assign(gradient.begin(), gradient.end());
   }

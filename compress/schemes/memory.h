@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "compress/codec.h"
+#include "compress/cpu/momentum_rule.h"
 #include "compress/state.h"
 
 namespace legacy {
@@ -35,9 +36,20 @@ struct MemoryOptions {
   bool masking = true;
   float decay = 1;  // factor on the residual before the next gradient is added
 
+  cpu::MomentumRule Momentum() const { return {.momentum = momentum, .nesterov = nesterov}; }
+
   // True where a pass of its own multiplies the residual.
   bool Decays() const { return kind != MemoryKind::kNone && decay != 1; }
 };
+
+// Feeds a gradient to a worker's residual and momentum, which changes both. e is then the residual
+// plus the returned values, rounded to fp32 once. Without a memory e is the gradient. This is the
+// one place that says what will be compressed; kernels share its rules.
+std::span<const float> Feed(const MemoryOptions& options, std::span<const float> gradient,
+                            std::span<float> residual, std::span<float> velocity);
+// Returns e itself, and changes nothing. Empty residuals and velocities count as zeros.
+std::vector<float> ErrorFed(const MemoryOptions& options, std::span<const float> gradient,
+                            std::span<const float> residual, std::span<const float> velocity = {});
 
 // The memory of all workers, for one unit. Calls for different workers may run concurrently. A
 // worker's part is allocated at its first gradient.
@@ -59,6 +71,11 @@ class Memory {
   std::span<float> MutableResidual(int worker) { return residuals_[worker]; }
   void MarkSent(int worker, std::span<const uint32_t> positions);
 
+  // Returns the e that Encode and Compensate would compute now.
+  std::vector<float> ErrorFed(int worker, std::span<const float> gradient) const {
+    return legacy::ErrorFed(options_, gradient, Residual(worker), velocity_[worker]);
+  }
+
   // Returns the residual; empty without memory and before the worker's first gradient.
   std::span<const float> Residual(int worker) const;
   // Returns u; empty without momentum and before the worker's first gradient.
@@ -78,10 +95,8 @@ class Memory {
  private:
   // Fills a worker's part with zeros if it is empty.
   void Allocate(int worker);
-  // Makes a worker's part ready for its next gradient: the residual decays.
-  void Prepare(int worker);
-  // Adds the gradient to momentum, if there is any, and returns what to add to the residual.
-  std::span<const float> Feed(int worker, std::span<const float> gradient);
+  // Calls Feed on a worker's part.
+  std::span<const float> FeedTo(int worker, std::span<const float> gradient);
 
   MemoryOptions options_;
   size_t numel_;

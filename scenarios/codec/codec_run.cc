@@ -28,12 +28,17 @@ struct Losses {
   double error = 0;    // of their difference
 };
 
-// Adds the mean over the workers of their residuals to `sum`.
-void AddResidual(const Exchange& exchange, int workers, std::vector<double>& sum) {
-  for (int w = 0; w < workers; ++w) {
-    const std::span<const float> residual = exchange.Residual(w);
-    for (size_t i = 0; i < residual.size(); ++i) sum[i] += double{residual[i]} / workers;
+// Returns the mean over the workers of what they will compress. No worker has measured or encoded
+// yet.
+std::vector<double> MeanErrorFed(const Exchange& exchange, const Gradients& gradients) {
+  std::vector<double> mean(gradients.front().size());
+  for (size_t w = 0; w < gradients.size(); ++w) {
+    const std::vector<float> e = exchange.ErrorFed(static_cast<int>(w), gradients[w]);
+    for (size_t i = 0; i < e.size(); ++i) {
+      mean[i] += double{e[i]} / static_cast<double>(gradients.size());
+    }
   }
+  return mean;
 }
 
 Losses LossesOf(std::span<const double> e, std::span<const float> decoded) {
@@ -79,6 +84,7 @@ class Trial {
       alone_.push_back(scheme_->Open(unit, 1));
     }
     parameters_.resize(units_.size());
+    measured_.resize(units_.size());
     mean_.resize(static_cast<size_t>(ElementsOf(units_)));
   }
 
@@ -136,6 +142,7 @@ class Trial {
   int64_t step_ = 0;
   std::vector<double> parameters_;
   std::vector<double> candidates_;
+  std::vector<std::vector<double>> measured_;  // MeanErrorFed before candidates were measured
   std::vector<float> mean_;
 };
 
@@ -161,12 +168,13 @@ void Trial::Decide() { DecideParameters(*policy_, Info(), units_, parameters_); 
 void Trial::ShowLocalGradient(std::span<const float> gradient) {
   if (!policy_->ReadsLocalGradient()) return;
   for (size_t u = 0; u < units_.size(); ++u) {
-    policy_->OnLocalGradient(u, PartOf(u, {gradient}).front(), all_[u]->Residual(0));
+    const std::span<const float> part = PartOf(u, {gradient}).front();
+    policy_->OnLocalGradient(u, part, all_[u]->ErrorFed(0, part));
   }
 }
 
 void Trial::RunPolicyCall(PolicyMoment moment, const std::vector<std::vector<Probe>>& probes) {
-  const std::optional<CollectiveCall> call = policy_->OpenCall(moment);
+  const std::optional<CollectiveCall> call = OpenPolicyCall(*policy_, moment);
   if (!call) return;
   CodecRecord record{.step = step_, .layer = kPolicyLayer};
   const auto encode = [&](int w) {
@@ -192,6 +200,7 @@ size_t Trial::Agree(const Gradients& gradients) {
   for (size_t u = 0; u < units_.size(); ++u) {
     all_[u]->Begin(ContextOf(u));
     const Gradients parts = PartOf(u, gradients);
+    if (!candidates_.empty()) measured_[u] = MeanErrorFed(*all_[u], parts);
     for (size_t w = 0; w < probes.size(); ++w) {
       probes[w].push_back(all_[u]->Measure(static_cast<int>(w), parts[w]));
     }
@@ -207,8 +216,7 @@ void Trial::RunAlone(size_t u, std::span<const float> gradient, size_t chosen,
                      CodecRecord& record) {
   Exchange& exchange = *alone_[u];
   const Bytes state = options_.repeats > 1 ? exchange.Save() : Bytes();
-  std::vector<double> e(gradient.begin(), gradient.end());
-  AddResidual(exchange, 1, e);
+  const std::vector<double> e = MeanErrorFed(exchange, {gradient});
   std::vector<double> encode;
   std::vector<double> decode;
   ExchangeTrace trace;
@@ -228,11 +236,6 @@ void Trial::RunAlone(size_t u, std::span<const float> gradient, size_t chosen,
     encode.push_back(measuring + trace.encode_seconds);
     decode.push_back(trace.decode_seconds);
   }
-  // With momentum, e is not known beforehand: it is what was sent plus the residual.
-  if (scheme_->Traits().owns_momentum) {
-    e.assign(trace.mean.begin(), trace.mean.end());
-    AddResidual(exchange, 1, e);
-  }
   const Losses losses = LossesOf(e, trace.mean);
   record.squared = losses.squared;
   record.kept_squared = losses.kept;
@@ -248,17 +251,10 @@ void Trial::RunUnit(size_t u, const Gradients& gradients, size_t chosen) {
   CodecRecord record{.step = step_, .layer = unit.name, .elements = unit.numel};
   record.parameter = candidates_.empty() ? parameters_[u] : candidates_[chosen];
   const Gradients parts = PartOf(u, gradients);
-  std::vector<double> e(static_cast<size_t>(unit.numel));
-  for (const std::span<const float> part : parts) {
-    for (size_t i = 0; i < e.size(); ++i) e[i] += double{part[i]} / workers_;
-  }
-  AddResidual(exchange, workers_, e);
+  const std::vector<double> e =
+      candidates_.empty() ? MeanErrorFed(exchange, parts) : std::move(measured_[u]);
   const Gradients none(parts.size());
   const ExchangeTrace trace = RunCalls(exchange, candidates_.empty() ? parts : none, unit.numel);
-  if (scheme_->Traits().owns_momentum) {
-    e.assign(trace.mean.begin(), trace.mean.end());
-    AddResidual(exchange, workers_, e);
-  }
   const Losses losses = LossesOf(e, trace.mean);
   record.mean_squared = losses.squared;
   record.mean_error_squared = losses.error;

@@ -40,8 +40,8 @@ class InventedTraining {
     const std::vector<float> gradient = DrawGradient("gaussian:n=3240", 0, step);
     if (policy_->ReadsLocalGradient()) {
       for (size_t u = 0; u < units_.size(); ++u) {
-        policy_->OnLocalGradient(u, std::span(gradient).subspan(units_[u].offset, units_[u].numel),
-                                 {});
+        const auto part = std::span(gradient).subspan(units_[u].offset, units_[u].numel);
+        policy_->OnLocalGradient(u, part, part);
       }
     }
     const std::vector<double> candidates = policy_->Candidates();

@@ -223,9 +223,9 @@ class PythonPolicy : public Policy {
   }
 
   void OnLocalGradient(size_t unit, std::span<const float> gradient,
-                       std::span<const float> residual) override {
+                       std::span<const float> error_fed) override {
     Call("on_gradient",
-         [&](const auto& method) { method(unit, CopyOf(gradient), CopyOf(residual)); });
+         [&](const auto& method) { method(unit, CopyOf(gradient), CopyOf(error_fed)); });
   }
 
   void OnFeedback(const StepFeedback& feedback) override {

@@ -110,6 +110,13 @@ std::vector<float> DrawnExchange::CopyResidual(int unit, int worker) const {
   return {residual.begin(), residual.end()};
 }
 
+std::vector<float> DrawnExchange::ErrorFed(int unit, int worker,
+                                           std::span<const float> gradient) const {
+  const Exchange* exchange = units_[unit].exchange.get();
+  if (exchange == nullptr) return {gradient.begin(), gradient.end()};
+  return exchange->ErrorFed(worker, gradient);
+}
+
 // Returns true where the unit's parameter is chosen within the step.
 bool DrawnExchange::Measured(int unit) const {
   return !candidates_.empty() && scheme_.Compresses(layout_[unit], parameters_[unit]);

@@ -46,6 +46,7 @@ class DrawnExchange : public ModelExchange {
   int64_t ElementsSent(int unit) const override { return sent_[unit]->elements; }
   void RescaleResiduals(float factor) override;
   std::vector<float> CopyResidual(int unit, int worker) const override;
+  std::vector<float> ErrorFed(int unit, int worker, std::span<const float> gradient) const override;
   // One worker represents all, so that all state is shared.
   void SaveShared(StateWriter& out) const override;
   void LoadShared(StateReader& in) override;

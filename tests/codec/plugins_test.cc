@@ -39,6 +39,7 @@ class FirstK : public Sparsifier {
   CodecId Id() const override { return CodecId::kUser; }
   const ParameterSpec& Parameter() const override { return DensityParameter(); }
   WorkList EncodeWork(int64_t numel, const CodecContext&) const override {
+    if (fault_ == "work") return {{"threshold.encode", -numel}};
     return {{fault_ == "kernel" ? "first.encode" : "threshold.encode", numel}};
   }
   Selection Select(std::span<const float> values, int64_t count,
@@ -76,7 +77,9 @@ class Raw : public Quantiser {
     return 4 * count + (fault_ == "length" ? 1 : 0);
   }
   Work EncodeWork(int64_t count, double) const override { return {"copy", count}; }
-  Work DecodeWork(int64_t count, double) const override { return {"copy", count}; }
+  Work DecodeWork(int64_t count, double) const override {
+    return {"copy", count, fault_ == "work" ? -1 : 1};
+  }
   void Encode(std::span<const float> values, double, const CodecContext&,
               Bytes& out) const override {
     const auto bytes = std::as_bytes(values);
@@ -101,6 +104,11 @@ class Wild : public Policy {
   void Decide(const StepInfo&, std::span<const Unit>, std::span<double> parameters) override {
     if (parameter_ < 0) throw std::runtime_error("no idea");
     parameters.back() = parameter_;
+  }
+  // -1 in all, although no entry of the sum would be negative.
+  std::optional<CollectiveCall> OpenCall(PolicyMoment moment) override {
+    if (moment != PolicyMoment::kAnnouncement || parameter_ != 0.25) return std::nullopt;
+    return CollectiveCall{.encode = {{"copy", -1}, {"copy", 5}}, .decode = {}};
   }
 
  private:
@@ -191,6 +199,11 @@ TEST(Plugins, MisbehavingMethodsAreReported) {
   EXPECT_NE(RunMessage("topk", "wild:to=3").find("plugin test.so: wild: Decide, step 0, unit "),
             std::string::npos);
   EXPECT_EQ(RunMessage("topk", "wild:to=-1"), "plugin test.so: wild: Decide threw: no idea");
+  EXPECT_EQ(RunMessage("first:fault=work@10%"),
+            first + "EncodeWork declares -1000 elements of kernel threshold.encode");
+  EXPECT_EQ(RunMessage("raw:fault=work"), raw + "DecodeWork declares -1 launches of kernel copy");
+  EXPECT_EQ(RunMessage("topk", "wild:to=0.25"),
+            "plugin test.so: wild: OpenCall declares -1 elements of kernel copy");
 }
 
 // Returns the properties that do not hold; "" if all do.
@@ -223,6 +236,7 @@ TEST(MethodCheck, TellsWhatDoesNotHold) {
   EXPECT_EQ(Failed(CheckCodec("first+raw")).substr(0, 20), "refuses wrong input:");
   EXPECT_NE(Failed(CheckCodec("first:fault=kernel")).find("costs of its kernels: kernel: got "),
             std::string::npos);
+  EXPECT_NE(Failed(CheckCodec("first:fault=work")).find("negative: -"), std::string::npos);
   EXPECT_NE(
       Failed(CheckCodec("raw:fault=length")).find("length: plugin test.so: raw: Encode wrote"),
       std::string::npos);

@@ -79,7 +79,8 @@ class PolicyDriver {
   void Show(std::span<const float> gradient) {
     if (!policy_->ReadsLocalGradient()) return;
     for (size_t u = 0; u < exchanges_.size(); ++u) {
-      policy_->OnLocalGradient(u, Part(gradient, u), exchanges_[u]->Residual(0));
+      const std::span<const float> part = Part(gradient, u);
+      policy_->OnLocalGradient(u, part, exchanges_[u]->ErrorFed(0, part));
     }
   }
   void Agree(const StepInfo& step, const std::vector<std::vector<float>>& all, StepResult& result) {

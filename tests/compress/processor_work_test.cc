@@ -186,7 +186,7 @@ void ExpectPolicy(const Case& one, const char* policy_text) {
                    {&unit, 1}, decided);
     if (policy->ReadsLocalGradient()) {
       charged += BytesOf(policy->LocalWork());
-      count([&] { policy->OnLocalGradient(0, gradient, exchange->Residual(0)); });
+      count([&] { policy->OnLocalGradient(0, gradient, exchange->ErrorFed(0, gradient)); });
     }
     const std::vector<double> candidates = policy->Candidates();
     exchange->Begin({.info = {.seed = 9, .step = step},
@@ -228,15 +228,18 @@ void ExpectPolicy(const Case& one, const char* policy_text) {
 }
 
 TEST(ProcessorWork, PoliciesMoveWhatIsCharged) {
-  ExpectPolicy({"topk", true, 4 * kTables, "tables"}, "lgreco");
+  // What will be compressed is computed in a vector of its own, for policies that read only the
+  // gradient as well.
+  ExpectPolicy({"topk", true, 4 * kTables + 124, "tables; a vector"}, "lgreco");
   ExpectPolicy({"topk", true, 4 * kTables, "tables"}, "lgreco:source=mean");
-  ExpectPolicy({"topk", true, 8 * kTables, "tables"}, "lgreco-accordion");
-  ExpectPolicy({"topk", true, 0, ""}, "accordion");
+  ExpectPolicy({"topk", true, 8 * kTables + 124, "tables; a vector"}, "lgreco-accordion");
+  ExpectPolicy({"topk", true, 36, "a vector"}, "accordion");
   ExpectPolicy({"topk", true, 96, "the exchange is charged the sum"}, "gravac:theta_min=100");
   ExpectPolicy({"topk", true, 96 + 8 * kTables, "the same; tables"}, "gravac:probe=estimate");
-  ExpectPolicy({"topk", true, 0, ""}, "kimad:split=knapsack,period=2");
-  ExpectPolicy({"flexible-topk", true, 4 * kTables, "tables"}, "flexible:interval=2");
-  ExpectPolicy({"fft+fp32", true, 16, "a pass looks for what is too large"},
+  ExpectPolicy({"topk", true, 48, "a vector"}, "kimad:split=knapsack,period=2");
+  ExpectPolicy({"flexible-topk", true, 4 * kTables + 60, "tables; a vector"},
+               "flexible:interval=2");
+  ExpectPolicy({"fft+fp32", true, 48, "a pass looks for what is too large; a vector"},
                "theta:form=measured,interval=2");
 }
 

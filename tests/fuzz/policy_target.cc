@@ -54,10 +54,9 @@ void RunStep(Policy& policy, int64_t step, const std::vector<Unit>& units,
   const auto gradient = DrawGradient("gaussian:n=466", 0, static_cast<uint64_t>(step));
   if (policy.ReadsLocalGradient()) {
     for (size_t u = 0; u < units.size(); ++u) {
-      policy.OnLocalGradient(u,
-                             std::span(gradient).subspan(static_cast<size_t>(units[u].offset),
-                                                         static_cast<size_t>(units[u].numel)),
-                             {});
+      const auto part = std::span(gradient).subspan(static_cast<size_t>(units[u].offset),
+                                                    static_cast<size_t>(units[u].numel));
+      policy.OnLocalGradient(u, part, part);
     }
   }
   const std::vector<double> candidates = policy.Candidates();

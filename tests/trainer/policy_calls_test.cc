@@ -58,10 +58,9 @@ class Chooser : public Policy {
   bool ReadsLocalGradient() const override { return true; }
   WorkList LocalWork() const override { return {{"copy", 1000, 1}}; }
   void OnLocalGradient(size_t unit, std::span<const float> gradient,
-                       std::span<const float> residual) override {
+                       std::span<const float> error_fed) override {
     EXPECT_EQ(unit, shown_units_);
-    // The residual is empty before the worker's first gradient.
-    EXPECT_TRUE(residual.empty() || gradient.size() == residual.size());
+    EXPECT_EQ(gradient.size(), error_fed.size());
     ++shown_units_;
   }
   std::vector<double> Candidates() const override { return {1.0, 0.2, 0.05}; }

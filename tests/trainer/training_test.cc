@@ -422,6 +422,9 @@ class SpyScheme : public Scheme {
     int64_t ElementsSent() const override { return inner_->ElementsSent(); }
     void RescaleResiduals(float factor) override { factors_.push_back(factor); }
     std::span<const float> Residual(int) const override { return {}; }
+    std::vector<float> ErrorFed(int worker, std::span<const float> gradient) const override {
+      return inner_->ErrorFed(worker, gradient);
+    }
     Bytes Save() const override { return inner_->Save(); }
     void Load(ByteSpan state) override { inner_->Load(state); }
 

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "base/error.h"
-#include "compress/cpu/vector.h"
 #include "compress/schemes/codec_scheme.h"
+#include "compress/schemes/memory.h"
 
 namespace legacy {
 namespace {
@@ -160,8 +160,8 @@ EncodedUpdate Uplink::Encode(std::span<const float> update, std::span<const doub
     }
     const std::span<float> values = std::span(kept->values).subspan(Offset(unit), Numel(unit));
     if (memory_ == UplinkMemory::kClient) {
-      if (decay_ != 1) cpu::Scale(values, decay_);
-      encoded.messages.push_back(codec.EncodeWithFeedback(part, values, own));
+      const std::span<const float> fed = Feed({.decay = decay_}, part, values, {});
+      encoded.messages.push_back(codec.EncodeWithFeedback(fed, values, own));
       continue;
     }
     std::vector<float> difference(part.begin(), part.end());

@@ -50,8 +50,9 @@ class CodecDeviceExchange : public DeviceExchange {
   }
   std::vector<float> CopyResidual(int unit, int worker) const override {
     if (MemoryOf(memory_, whole_[unit]).kind == MemoryKind::kNone) return {};
-    return residuals_[worker].Download(on_.device(), units_[unit].offset, units_[unit].numel);
+    return Download(residuals_[worker], unit);
   }
+  std::vector<float> ErrorFed(int unit, int worker, std::span<const float> gradient) const override;
 
  private:
   // A unit's group, and its number in the group.
@@ -60,6 +61,10 @@ class CodecDeviceExchange : public DeviceExchange {
     int number = 0;
   };
 
+  // Returns the unit's part of a flat array.
+  std::vector<float> Download(const DeviceArray<Device, float>& flat, int unit) const {
+    return flat.Download(on_.device(), units_[unit].offset, units_[unit].numel);
+  }
   void MakeGroups();
   void AddGroup(std::unique_ptr<MessageGroup<Device>> group, const std::vector<int>& units);
   std::unique_ptr<MessageGroup<Device>> SelectedGroup(const std::vector<GroupUnit>& units);
@@ -155,7 +160,7 @@ void CodecDeviceExchange<Device>::Encode(int worker, const float* gradient) {
     float* const velocity = velocity_[worker].data();
     on_.AccumulateMomentum(
         all_, {.gradient = gradient, .velocity = velocity, .residual = sender.residual},
-        {.momentum = memory_.momentum, .nesterov = memory_.nesterov});
+        memory_.Momentum());
     if (memory_.masking) sender.velocity = velocity;
     sender.added = true;
   } else if (sender.residual && SumsFirst()) {
@@ -163,6 +168,15 @@ void CodecDeviceExchange<Device>::Encode(int worker, const float* gradient) {
     sender.added = true;
   }
   for (const auto& group : groups_) group->Encode(sender);
+}
+
+template <class Device>
+std::vector<float> CodecDeviceExchange<Device>::ErrorFed(int unit, int worker,
+                                                         std::span<const float> gradient) const {
+  const MemoryOptions memory = MemoryOf(memory_, whole_[unit]);
+  std::vector<float> velocity;
+  if (memory.kind == MemoryKind::kMomentum) velocity = Download(velocity_[worker], unit);
+  return legacy::ErrorFed(memory, gradient, CopyResidual(unit, worker), velocity);
 }
 
 template <class Device>

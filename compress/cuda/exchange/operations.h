@@ -132,8 +132,8 @@ class Operations {
     LaunchClearSelected(device_, segments, lists, most, values, nullptr);
   }
   void AccumulateMomentum(const Segmented& table, const MomentumArrays& arrays,
-                          const MomentumOptions& options) {
-    LaunchMomentum(device_, *table, table.view(), arrays, options);
+                          const cpu::MomentumRule& rule) {
+    LaunchMomentum(device_, *table, table.view(), arrays, rule);
   }
   void SumSparse(const Segmented& table, const PackedLists& lists, const SparseSumOptions& options,
                  float* sum) {

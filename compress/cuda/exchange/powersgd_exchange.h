@@ -63,6 +63,10 @@ class PowerSgdDeviceExchange : public DeviceExchange {
     LaunchMap(device_, ScaleRule{factor}, residuals_.data(), residuals_.data(), residuals_.size());
   }
   std::vector<float> CopyResidual(int unit, int worker) const override;
+  std::vector<float> ErrorFed(int unit, int worker,
+                              std::span<const float> gradient) const override {
+    return legacy::ErrorFed(scheme_.MemoryOf(units_[unit]), gradient, CopyResidual(unit, worker));
+  }
 
  private:
   template <class T>

@@ -194,9 +194,9 @@ class Policy:
     def on_feedback(self, feedback):
         """Called after each step."""
 
-    def on_gradient(self, layer, gradient, residual):
-        """Called before each step's exchange with worker 0's gradient of layer number `layer` and
-        its residual."""
+    def on_gradient(self, layer, gradient, error_fed):
+        """Called before each step's exchange with worker 0's gradient of layer number `layer`, and
+        with what will be compressed: the gradient with residual and momentum."""
 
     def save(self):
         """Returns all state, as bytes."""

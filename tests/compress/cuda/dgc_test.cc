@@ -52,7 +52,7 @@ struct State {
 
 // Takes a step of momentum, Top-K and masking.
 void StepOnGpu(test::Device& device, const SegmentTable& table, const std::vector<float>& gradient,
-               const std::vector<uint32_t>& k, const MomentumOptions& options, State& state) {
+               const std::vector<uint32_t>& k, const cpu::MomentumRule& options, State& state) {
   const test::Tables tables(table);
   const test::Buffer<float> gradients(gradient), velocity(state.velocity), residual(state.residual);
   const SegmentTable workers = Workers(table);

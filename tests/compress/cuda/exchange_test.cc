@@ -85,6 +85,10 @@ class Oracle {
       for (int w = 0; w < kWorkers; ++w) {
         ASSERT_TRUE(test::SameBits(exchange.CopyResidual(unit, w), exchanges_[u]->Residual(w)))
             << w;
+        const auto next = std::span(mean_).subspan(begin, units_[u].numel);
+        ASSERT_TRUE(
+            test::SameBits(exchange.ErrorFed(unit, w, next), exchanges_[u]->ErrorFed(w, next)))
+            << w;
       }
     }
   }

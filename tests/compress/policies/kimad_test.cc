@@ -87,6 +87,47 @@ TEST(Kimad, StepsWithHiddenTransfersMeasureNothing) {
   }
 }
 
+// Returns the feedback of a step that sent what the driver sends, after `latency` seconds.
+StepFeedback Slow(test::PolicyDriver& driver, int64_t step, double latency, double rate) {
+  std::vector<double> parameters(3);
+  driver.policy().Decide(At(step), Context().units, parameters);
+  double bytes = 0;
+  for (size_t u = 0; u < 3; ++u) {
+    bytes += static_cast<double>(*driver.scheme().MessageBytes(Context().units[u], parameters[u]));
+  }
+  StepFeedback feedback;
+  feedback.message_bytes = bytes;
+  feedback.communication_seconds = latency + bytes / rate;
+  return feedback;
+}
+
+// By default the anchor's time is the budget: nothing changes until the network does.
+TEST(Kimad, TakesTheTimeOfTheAnchorByDefault) {
+  test::PolicyDriver driver("kimad", "topk", Context());
+  const auto gradients = test::NormalGradients(Context().units);
+  int64_t step = 0;
+  const auto run = [&](int steps, double rate) {
+    StepFeedback feedback;
+    for (int i = 0; i < steps; ++i, ++step) {
+      feedback = Slow(driver, step, 1e-4, rate);
+      driver.Step(At(step), gradients, feedback);
+    }
+    return feedback;
+  };
+  const double seconds = run(1, 1e6).communication_seconds;
+  for (int i = 0; i < 30; ++i) {
+    EXPECT_EQ(run(1, 1e6).communication_seconds, seconds) << step;
+  }
+  const StepFeedback slower = run(60, 2e5);
+  EXPECT_LE(slower.communication_seconds, 1.001 * seconds);
+  EXPECT_GE(slower.communication_seconds, 0.65 * seconds);
+  const StepFeedback faster = run(60, 4e6);
+  EXPECT_LE(faster.communication_seconds, 1.001 * seconds);
+  EXPECT_GE(faster.message_bytes, 4 * slower.message_bytes);
+  // The first announcement only tells that it decides; the next ones decide.
+  EXPECT_EQ(driver.policy().DecisionsIn(100)->decisions, 97);
+}
+
 TEST(Kimad, Options) {
   EXPECT_THROW(test::PolicyDriver("kimad:budget=0", "topk", Context()), Error);
   EXPECT_THROW(test::PolicyDriver("kimad", "dense", Context()), Error);

@@ -151,7 +151,8 @@ struct OpenAnnouncement {
     driver.policy().Decide(At(0), Context().units, parameters);
     for (size_t u = 0; u < 3; ++u) {
       const Unit unit = Context().units[u];
-      driver.policy().OnLocalGradient(u, std::span(gradient).subspan(unit.offset, unit.numel), {});
+      const auto part = std::span(gradient).subspan(unit.offset, unit.numel);
+      driver.policy().OnLocalGradient(u, part, part);
     }
     EXPECT_TRUE(driver.policy().OpenCall(PolicyMoment::kAnnouncement));
     message = driver.policy().Encode(0, {});

@@ -116,6 +116,51 @@ TEST(Decay, IsRefusedWhereThereAreNoResiduals) {
                       ->Begin({.parameter = 0.5}));
 }
 
+// What is foretold is what is compressed, to the bit: gradient, residual, decay and momentum.
+TEST(ErrorFed, IsWhatWillBeCompressed) {
+  for (const char* text :
+       {"topk", "topk:decay=0.5", "topk:decay=0", "topk:memory=momentum,decay=0.5", "dgc",
+        "dgc:nesterov=on", "dgc:masking=off", "ar-topk:decay=0.5", "powersgd:decay=0.5",
+        "topk:min_numel=500", "topk:dense_start=2"}) {
+    const auto scheme = MakeScheme(text);
+    const auto exchange = scheme->Open(Matrix(20, 20), kWorkers);
+    for (int64_t step = 0; step < 5; ++step) {
+      const auto gradients = Gradients(step);
+      std::vector<std::vector<float>> e;
+      for (int w = 0; w < kWorkers; ++w) e.push_back(exchange->ErrorFed(w, gradients[w]));
+      const Bytes state = exchange->Save();
+      EXPECT_EQ(exchange->ErrorFed(0, gradients[0]), e[0]) << text;
+      EXPECT_EQ(exchange->Save(), state) << text;
+      // A step that sends everything decodes to the mean of e; it starts from the same state.
+      const auto whole = scheme->Open(Matrix(20, 20), kWorkers);
+      whole->Load(state);
+      const double all = scheme->Parameter().Kind() == ParameterKind::kRank ? 20 : 1;
+      const auto sent =
+          test::RunStep(*whole, {.info = {.step = step}, .parameter = all}, gradients);
+      for (int64_t i = 0; i < kNumel; ++i) {
+        float sum = 0;
+        for (int w = 0; w < kWorkers; ++w) sum += e[w][i];
+        if (all == 1) {
+          ASSERT_EQ(sent[i], sum / kWorkers) << text << " step " << step;
+        } else {
+          ASSERT_NEAR(sent[i], sum / kWorkers, 1e-4) << text << " step " << step;
+        }
+      }
+      test::RunStep(*exchange, {.info = {.step = step}, .parameter = scheme->Parameter().fallback},
+                    gradients);
+    }
+  }
+}
+
+TEST(ErrorFed, WithoutErrorFeedbackIsTheGradient) {
+  const auto gradients = Gradients(0);
+  for (const char* text : {"topk", "signsgd", "terngrad-shared", "dense"}) {
+    const auto exchange =
+        MakeScheme(text, {.error_feedback = false})->Open(Matrix(20, 20), kWorkers);
+    EXPECT_EQ(exchange->ErrorFed(1, gradients[1]), gradients[1]) << text;
+  }
+}
+
 TEST(Momentum, WithoutMaskingItIsKept) {
   Memory memory({.kind = MemoryKind::kMomentum, .masking = false}, 4, 1);
   const auto codec = MakeCodec("topk");

@@ -12,6 +12,7 @@
 #include <cmath>
 #include <cstdint>
 
+#include "compress/cpu/momentum_rule.h"
 #include "compress/cuda/device/segments.h"
 #include "compress/cuda/device/vectors.h"
 #include "compress/cuda/kernels/selection/entries_kernels.h"
@@ -29,11 +30,6 @@ struct MomentumArrays {
   int32_t layers = 1;
 };
 
-struct MomentumOptions {
-  float momentum = 0.9f;
-  bool nesterov = false;  // u' = m (u + g), e = v + g + u'
-};
-
 // Runs a block for each tile.
 struct Momentum {
   static constexpr int kThreads = 512;
@@ -41,7 +37,7 @@ struct Momentum {
   struct Args {
     Segments segments;
     MomentumArrays arrays;
-    MomentumOptions options;
+    cpu::MomentumRule rule;
   };
   struct Shared {};
 
@@ -53,7 +49,6 @@ struct Momentum {
                             Vectors::ByVectors(arrays.velocity, tile) &&
                             Vectors::ByVectors(arrays.residual, tile);
     const float factor = arrays.factors ? arrays.factors[tile.segment / arrays.layers] : 1.0f;
-    const float momentum = args.options.momentum;
     block.ForEachThread([&](int thread) {
       Vectors::Own<float> g, u, v;
       Vectors::Read(arrays.gradient, tile, by_vectors, thread, g);
@@ -61,10 +56,7 @@ struct Momentum {
       Vectors::Read(arrays.residual, tile, by_vectors, thread, v);
       LEGACY_UNROLL
       for (int i = 0; i < Vectors::kOwn; ++i) {
-        const float gradient = g[i] * factor;
-        u[i] = args.options.nesterov ? momentum * (u[i] + gradient) : momentum * u[i] + gradient;
-        if (args.options.nesterov) v[i] += gradient;
-        v[i] += u[i];
+        v[i] += args.rule.Feed(g[i] * factor, u[i], v[i]);
       }
       Vectors::Write(u, tile, by_vectors, thread, arrays.velocity);
       Vectors::Write(v, tile, by_vectors, thread, arrays.residual);
@@ -97,8 +89,8 @@ struct ClipFactor {
 // Updates velocity and residual. Reads 12 bytes and writes 8 per element.
 template <class Device>
 void LaunchMomentum(Device& device, const SegmentTable& table, Segments segments,
-                    const MomentumArrays& arrays, const MomentumOptions& options) {
-  device.template Launch<Momentum>(table.tiles(), {segments, arrays, options});
+                    const MomentumArrays& arrays, const cpu::MomentumRule& rule) {
+  device.template Launch<Momentum>(table.tiles(), {segments, arrays, rule});
 }
 
 // Sets factors[w] so that a gradient of squared norm squares[w] gets the norm `limit`, or to 1 if

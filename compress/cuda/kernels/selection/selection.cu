@@ -32,7 +32,7 @@ template void LaunchMoveEntries(StreamDevice&, int32_t, const PackedLists&, cons
                                 int64_t);
 template void LaunchEnumerate(StreamDevice&, const SegmentTable&, Segments, uint32_t*);
 template void LaunchMomentum(StreamDevice&, const SegmentTable&, Segments, const MomentumArrays&,
-                             const MomentumOptions&);
+                             const cpu::MomentumRule&);
 template void LaunchClipFactors(StreamDevice&, const double*, float*, int32_t, double);
 template void LaunchClearSelected(StreamDevice&, Segments, const PackedLists&, int64_t, float*,
                                   float*);
