@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/error.h"
 #include "compress/message.h"
 #include "compress/options.h"
 #include "scenarios/codec/method_check.h"
@@ -27,8 +28,13 @@ void BindNetwork(py::module_& module);
 void BindRuns(py::module_& module);
 void BindOwnMethods(py::module_& module);
 
-// Floats is any array of numbers, converted to contiguous float32.
-using Floats = py::array_t<float, py::array::c_style | py::array::forcecast>;
+// Floats is any array of real numbers, converted to contiguous float32. Complex numbers are
+// refused.
+class Floats : public py::array_t<float, py::array::c_style | py::array::forcecast> {
+ public:
+  using Converted = py::array_t<float, py::array::c_style | py::array::forcecast>;
+  using Converted::Converted;
+};
 
 // Returns the elements of an array of any shape. They are valid as long as the array.
 inline std::span<const float> SpanOf(const Floats& values) {
@@ -73,3 +79,24 @@ inline py::dict DictOf(const MethodInfo& info) {
 }
 
 }  // namespace legacy::python
+
+namespace pybind11::detail {
+
+template <>
+struct type_caster<legacy::python::Floats> {
+  PYBIND11_TYPE_CASTER(legacy::python::Floats, const_name("numpy.ndarray[numpy.float32]"));
+
+  bool load(handle source, bool convert) {
+    using Converted = legacy::python::Floats::Converted;
+    if (!convert && !Converted::check_(source)) return false;
+    const array given = array::ensure(source);
+    if (given && given.dtype().kind() == 'c') {
+      throw legacy::Error("array", "complex numbers", "real numbers, such as x.real");
+    }
+    value = reinterpret_steal<legacy::python::Floats>(Converted::ensure(source).release());
+    if (!value) PyErr_Clear();
+    return static_cast<bool>(value);
+  }
+};
+
+}  // namespace pybind11::detail

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <memory>
 #include <optional>
 
@@ -84,6 +85,9 @@ class MadeCodec {
       throw Error("gradient", std::to_string(gradient.size()) + " values",
                   std::to_string(residual.size()) + ", as many as the residual has");
     }
+    if (Overlap(SpanOf(gradient), held)) {
+      throw Error("residual", "memory of the gradient", "an array of its own: it is changed");
+    }
     const CodecContext context = ContextOf(parameter, key, state);
     CheckFeedback(context.parameter);
     Message message;
@@ -148,6 +152,10 @@ class MadeCodec {
       throw Error(name, "another array", "a contiguous, writable float32 array: it is changed");
     }
     return {array.mutable_data(), static_cast<size_t>(array.size())};
+  }
+  static bool Overlap(std::span<const float> a, std::span<const float> b) {
+    const std::less<> before;
+    return before(a.data(), b.data() + b.size()) && before(b.data(), a.data() + a.size());
   }
   double Checked(std::optional<double> parameter) const {
     CheckParameter(codec_->Parameter(), Or(parameter));

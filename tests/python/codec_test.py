@@ -171,6 +171,44 @@ class CodecTest(unittest.TestCase):
         with self.assertRaises(ValueError):  # legacy.Error is a ValueError
             codec.make("")
 
+    def test_complex_numbers_are_refused(self):
+        codec = legacy.codec.make("topk@10%")
+        for values in (
+            numpy.ones(20, numpy.complex64),
+            numpy.ones(20, numpy.complex128),
+            [1 + 2j] * 20,
+            numpy.ones((4, 5), numpy.complex64)[:, ::2],
+        ):
+            with self.assertRaisesRegex(legacy.Error, "complex numbers'; allowed: real numbers"):
+                codec.encode(values)
+            with self.assertRaisesRegex(legacy.Error, "complex"):
+                codec.squared_errors(values, [0.1])
+            with self.assertRaisesRegex(legacy.Error, "complex"):
+                codec.encode_with_feedback(values, numpy.zeros(20, numpy.float32))
+        # Other numbers are converted.
+        for values in ([True] * 20, list(range(20)), numpy.arange(20, dtype=numpy.float16)):
+            self.assertEqual(codec.encode(values), codec.encode(numpy.float32(values)))
+        with self.assertRaises(TypeError):
+            codec.encode(object())
+
+    def test_gradient_and_residual_share_no_memory(self):
+        codec = legacy.codec.make("topk@10%")
+        values = numpy.arange(40, dtype=numpy.float32)
+        kept = values.copy()
+        for gradient, residual in (
+            (values, values),
+            (values[:20], values[:20]),
+            (values[:20], values[10:30]),
+            (values[10:30], values[:20]),
+            (values.reshape(4, 10)[:2], values[19:39].reshape(2, 10)),
+        ):
+            with self.assertRaisesRegex(legacy.Error, "residual: got 'memory of the gradient'"):
+                codec.encode_with_feedback(gradient, residual)
+        numpy.testing.assert_array_equal(values, kept)
+        codec.encode_with_feedback(values[:20], values[20:])  # neighbours
+        empty = values[:0]
+        codec.encode_with_feedback(empty, empty)
+
     def test_gradients_to_try_them_on(self):
         real = codec.gradient("small-cnn")
         shapes = codec.layers("small-cnn")

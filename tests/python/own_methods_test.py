@@ -115,8 +115,9 @@ class Halving(legacy.Policy):
             )
         )
 
-    def on_gradient(self, layer, gradient, residual):
+    def on_gradient(self, layer, gradient, error_fed):
         self.seen.append(("gradient", layer, gradient.size))
+        assert error_fed.size == gradient.size
 
 
 @legacy.register
@@ -136,6 +137,72 @@ class Broken(legacy.Codec):
 
     def length(self, numel, parameter):
         return 4
+
+
+@legacy.register
+class Failing(legacy.Policy):
+    """Fails in the method of that name."""
+
+    reads_gradient = True
+    reads_mean_gradient = True
+
+    def __init__(self, where="decide", how="error"):
+        self.where = where
+        self.how = how
+
+    def fail(self, where):
+        if self.where != where:
+            return None
+        if self.how == "error":
+            raise KeyError(f"in {where}")
+        if self.how == "exit":
+            raise SystemExit(3)
+        if self.how == "stop":
+            raise StopIteration
+        return object()
+
+    def begin(self):
+        self.fail("begin")
+
+    def decide(self, step):
+        return self.fail("decide") or 0.1
+
+    def on_gradient(self, layer, gradient, error_fed):
+        self.fail("on_gradient")
+
+    def on_feedback(self, feedback):
+        self.fail("on_feedback")
+
+    def save(self):
+        return self.fail("save") or b""
+
+
+@legacy.register
+class FailingCodec(legacy.Codec):
+    """Fails in the method of that name."""
+
+    def __init__(self, where="encode"):
+        self.where = where
+
+    def encode(self, values, context):
+        if self.where == "encode":
+            raise ZeroDivisionError("in encode")
+        return values.tobytes()
+
+    def decode_add(self, payload, sum, context):
+        if self.where == "decode_add":
+            raise ZeroDivisionError("in decode_add")
+        sum += numpy.frombuffer(payload, numpy.float32)
+
+    def length(self, numel, parameter):
+        if self.where == "length":
+            raise ZeroDivisionError("in length")
+        return 4 * numel
+
+    def sent(self, numel, parameter):
+        if self.where == "sent":
+            raise ZeroDivisionError("in sent")
+        return numel
 
 
 def normals(count, seed=1):
@@ -217,6 +284,39 @@ class OwnMethodsTest(unittest.TestCase):
             legacy.codec.make("strongest").decode(message, 3)
         with self.assertRaisesRegex(legacy.Error, "codec broken: encode: RuntimeError"):
             legacy.run(**SMALL, policies=["broken"], out=self.folder / "run")
+
+    def test_exceptions_in_policies_end_the_run_and_say_where(self):
+        for where in ("begin", "decide", "on_gradient", "on_feedback"):
+            for how, what in (("error", "KeyError"), ("exit", "SystemExit"), ("stop", "Stop")):
+                methods = {"m": {"scheme": "topk", "policy": f"failing:where={where},how={how}"}}
+                with self.assertRaisesRegex(legacy.Error, f"policy failing.*{what}"):
+                    legacy.run(
+                        {"methods": methods},
+                        **SMALL,
+                        threads=2,
+                        policies=["m"],
+                        out=self.folder / f"{where}-{how}",
+                    )
+        with self.assertRaisesRegex(legacy.Error, "policy failing: decide"):
+            legacy.run(
+                {"methods": {"m": {"scheme": "topk", "policy": "failing:how=object"}}},
+                **SMALL,
+                policies=["m"],
+                out=self.folder / "object",
+            )
+        # The interpreter goes on as before.
+        run = legacy.run(**SMALL, policies=["topk@5%"], out=self.folder / "after")
+        self.assertEqual(list(run.curves), ["topk@5%"])
+
+    def test_exceptions_in_codecs_end_the_run_and_say_where(self):
+        for where in ("encode", "decode_add", "length", "sent"):
+            text = f"failing-codec:where={where}"
+            with self.assertRaisesRegex(
+                legacy.Error, rf"codec failing-codec: {where}: ZeroDivisionError: in {where}"
+            ):
+                legacy.codec.round_trip(text, normals(50))
+            with self.assertRaisesRegex(legacy.Error, rf"{where}: ZeroDivisionError"):
+                legacy.run(**SMALL, threads=2, policies=[text], out=self.folder / where)
 
     def test_a_run_with_it_is_the_run_with_its_equal(self):
         run = legacy.run(
