@@ -135,6 +135,29 @@ std::map<std::string, double> RequestedBytesOf(const json& document, const std::
   return requested;
 }
 
+std::map<std::string, std::string> VolumeReasonsOf(const json& document, const std::string& where) {
+  std::map<std::string, std::string> reasons;
+  const json texts = document.value("volume_reasons", json::object());
+  const char* allowed = "an object: a text for each policy whose bytes may be others";
+  if (!texts.is_object()) Reject(where, document, "volume_reasons", allowed);
+  for (const auto& [policy, text] : texts.items()) {
+    if (!text.is_string()) Reject(where, document, "volume_reasons", allowed);
+    reasons[policy] = text.get<std::string>();
+  }
+  return reasons;
+}
+
+std::vector<std::string> RemarksOf(const json& document, const std::string& where) {
+  std::vector<std::string> remarks;
+  const json texts = document.value("remarks", json::array());
+  if (!texts.is_array()) Reject(where, document, "remarks", "a list of texts");
+  for (const json& text : texts) {
+    if (!text.is_string()) Reject(where, document, "remarks", "a list of texts");
+    remarks.push_back(text.get<std::string>());
+  }
+  return remarks;
+}
+
 }  // namespace
 
 void SetMetrics(json& document, std::span<const Metric> metrics,
@@ -168,6 +191,8 @@ Manifest ParseManifest(const json& document, const std::string& where) {
   manifest.fidelity = NeedText(document, "fidelity", where);
   manifest.decisions = DecisionsOf(document, where);
   manifest.requested_bytes = RequestedBytesOf(document, where);
+  manifest.volume_reasons = VolumeReasonsOf(document, where);
+  manifest.remarks = RemarksOf(document, where);
   manifest.document = document;
   return manifest;
 }

@@ -77,6 +77,9 @@ struct Manifest {
   // Requested message bytes of one worker in a step, by policy, where policies were to send equal
   // volumes.
   std::map<std::string, double> requested_bytes;
+  // Reasons why a policy may send other bytes, by policy, and remarks about methods for people.
+  std::map<std::string, std::string> volume_reasons;
+  std::vector<std::string> remarks;
   nlohmann::json document;
 };
 

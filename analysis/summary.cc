@@ -274,6 +274,23 @@ void AddNotes(Summary& summary) {
   }
 }
 
+// Says which policies miss the bytes that they were asked for, and why.
+void AddVolumeNotes(const Manifest& manifest, Summary& summary) {
+  constexpr double kTolerance = 0.02;
+  for (const PolicySummary& policy : summary.policies) {
+    if (!policy.requested_bytes || policy.step_bytes.count == 0) continue;
+    const double more = policy.step_bytes.mean / *policy.requested_bytes - 1;
+    if (std::abs(more) <= kTolerance) continue;
+    const auto found = manifest.volume_reasons.find(policy.name);
+    summary.notes.push_back(fmt::format(
+        "{}: sends {:.1f} % {} bytes than asked for, so it is not compared at equal volume: {}",
+        policy.name, 100 * std::abs(more), more > 0 ? "more" : "fewer",
+        found == manifest.volume_reasons.end() ? "its bytes follow from the gradients"
+                                               : found->second));
+  }
+  std::ranges::copy(manifest.remarks, std::back_inserter(summary.notes));
+}
+
 Summary Start(const RunDirectory& run, const SummaryOptions& options) {
   const Manifest& manifest = run.manifest;
   Summary summary;
@@ -378,6 +395,7 @@ Summary Summarise(const RunDirectory& run, const SummaryOptions& options) {
   Compare(summary);
   AddNetwork(summary, run);
   AddNotes(summary);
+  AddVolumeNotes(run.manifest, summary);
   return summary;
 }
 

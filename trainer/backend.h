@@ -74,7 +74,8 @@ class Backend {
   GradientHook gradient_hook_;
 };
 
-// Throws the Error that names a gradient value that is not finite.
-[[noreturn]] void ThrowNotFinite(int worker, int64_t step, const Unit& layer, float value);
+// Throws the Error that names a gradient value that is not finite, and what may help.
+[[noreturn]] void ThrowNotFinite(int worker, int64_t step, const Unit& layer, float value,
+                                 const Scheme& scheme);
 
 }  // namespace legacy

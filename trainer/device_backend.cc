@@ -218,7 +218,8 @@ void DeviceBackend::ReadLosses(const StepInfo& step, std::span<const int> active
     losses[worker] = std::bit_cast<float>(found[0]);
     for (size_t l = 0; l < layers; ++l) {
       if (found[1 + layers + l] == cuda::kNoPosition) continue;
-      ThrowNotFinite(worker, step.step, job_.layers[l], std::bit_cast<float>(found[1 + l]));
+      ThrowNotFinite(worker, step.step, job_.layers[l], std::bit_cast<float>(found[1 + l]),
+                     job_.scheme);
     }
   }
 }

@@ -148,7 +148,7 @@ void HostBackend::CheckFinite(const StepInfo& step, int worker,
   const auto layer = std::find_if(job_.layers.begin(), job_.layers.end(), [&](const Unit& unit) {
     return *bad < unit.offset + unit.numel;
   });
-  ThrowNotFinite(worker, step.step, *layer, gradient[*bad]);
+  ThrowNotFinite(worker, step.step, *layer, gradient[*bad], job_.scheme);
 }
 
 // Clips the gradient, over all layers.

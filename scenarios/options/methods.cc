@@ -230,6 +230,43 @@ std::string FewDecisions(const Method& method, const Policy& policy, int64_t ste
          forecast->remedy;
 }
 
+std::string NeverCompresses(const Method& method, const Scheme& scheme, int64_t steps) {
+  const SchemeTraits traits = scheme.Traits();
+  if (traits.dense_steps < steps) return "";
+  const std::string option = traits.momentum_from ? "warmup" : "dense_start";
+  return method.name + ": its scheme sends everything whole in its first " +
+         std::to_string(traits.dense_steps) + " steps, so that this run of " +
+         std::to_string(steps) +
+         " never compresses; a smaller number makes it: " + std::string(scheme.Name()) + ":" +
+         option + "=" + std::to_string(std::max<int64_t>(1, steps / 5));
+}
+
+std::string EndsUniform(const Method& method, const BuiltMethod& built, std::span<const Unit> units,
+                        const Scenario& scenario) {
+  const ParameterSpec& spec = built.scheme->Parameter();
+  const std::string name = ParseStages(method.policy).front().name;
+  if (!(IsLegacyTable(method) || name == "legacy-auto") || spec.Kind() == ParameterKind::kNone) {
+    return "";
+  }
+  constexpr int64_t kLooks = 1000;  // phases are longer than a thousandth of a run
+  std::optional<double> first;
+  std::vector<double> parameters(units.size());
+  for (int64_t look = 0; look < std::min<int64_t>(kLooks, scenario.steps); ++look) {
+    const int64_t step = look * scenario.steps / std::min<int64_t>(kLooks, scenario.steps);
+    DecideParameters(*built.policy, {.step = step, .total_steps = scenario.steps}, units,
+                     parameters);
+    for (size_t u = 0; u < units.size(); ++u) {
+      if (!built.scheme->Compresses(units[u], parameters[u])) continue;
+      if (first.value_or(parameters[u]) != parameters[u]) return "";
+      first = parameters[u];
+    }
+  }
+  if (!first) return "";
+  return method.name + ": its schedule is the same for all layers and phases, " + spec.name + " " +
+         ParameterText(*first, spec) +
+         (spec.integer ? ": whole numbers near it do not send as much" : "");
+}
+
 std::vector<std::string> MethodPolicyNames() {
   std::vector<std::string> names = LegacyPolicyNames();
   for (const PolicyRow& row : PolicyTable()) {

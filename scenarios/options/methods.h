@@ -43,6 +43,15 @@ BuiltMethod BuildMethod(const Method& method, const Scenario& scenario, std::spa
 // that many steps, with the way to change that; "" where it decides often enough.
 std::string FewDecisions(const Method& method, const Policy& policy, int64_t steps);
 
+// Returns a warning where the scheme sends everything whole in all steps of such a run, so that
+// nothing is compressed: a warm-up or a dense start that is not shorter; else "".
+std::string NeverCompresses(const Method& method, const Scheme& scheme, int64_t steps);
+
+// Returns a remark where a schedule by layers or phases turned out to be the same everywhere, so
+// that the method is its scheme with one parameter; else "".
+std::string EndsUniform(const Method& method, const BuiltMethod& built, std::span<const Unit> units,
+                        const Scenario& scenario);
+
 // Returns the names with which Method::policy may begin.
 std::vector<std::string> MethodPolicyNames();
 

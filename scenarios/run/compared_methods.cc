@@ -10,7 +10,8 @@
 #include "base/free_memory.h"
 #include "scenarios/checkpoint/archive.h"
 #include "scenarios/options/methods.h"
-#include "scenarios/run/pilot.h"
+#include "scenarios/run/diagnostics.h"
+#include "scenarios/run/timed_run.h"
 #include "scenarios/training/processes.h"
 #include "scenarios/training/training_request.h"
 #include "trainer/memory.h"
@@ -33,6 +34,36 @@ struct SavedChoice {
     archive(c.name, c.seed, c.network, c.policy, c.parameter, c.requested, c.piloted, c.pilots);
   }
 };
+
+// Returns the scenario of a pilot's clock, which leaves no files and simulates no packets.
+Scenario PilotScenario(Scenario scenario) {
+  if (*scenario.fidelity == Fidelity::kPacket) scenario.fidelity = "flow";
+  return WithoutDiagnostics(std::move(scenario));
+}
+
+// Trains all of the scenario's steps, and returns the message bytes of one worker in a step, in the
+// mean over workers and steps. Policies that read the clock are told the times of the run itself;
+// those of packets are known from flows.
+double BytesOfPilot(StepSource& training, const Scenario& given, bool reads_clock) {
+  const Scenario scenario = PilotScenario(given);
+  ScenarioTiming timing(scenario);
+  analysis::RunDirectory rows;
+  MemorySink sink(rows);
+  const TimedNetwork network = {&timing, &sink};
+  const std::vector<int64_t> numels = training.LayerNumels();
+  TimedEverywhere timed({&network, 1}, nullptr, "pilot", scenario.seed, training.Costs(), numels);
+  double bytes = 0;
+  for (int64_t step = 0; step < scenario.steps; ++step) {
+    const StepStart start = timed.Start();
+    training.SetLink(timing.LinkAt(step));
+    const StepOutcome outcome = training.Step(start.participation.workers);
+    bytes += MeanMessageBytes(outcome.work);
+    if (reads_clock) timed.Step(outcome.work, start, {});
+    training.OnFeedback(reads_clock ? timed.Times() : StepTimes{});
+    rows = {};
+  }
+  return bytes / static_cast<double>(scenario.steps);
+}
 
 }  // namespace
 
@@ -71,22 +102,37 @@ int64_t ComparedMethods::DifferentSteps(const Method& method, const StepSource& 
   return static_cast<int64_t>(choices.size());
 }
 
+BuiltMethod ComparedMethods::Build(const Method& method) const {
+  return BuildMethod(method, scenario_, UnitsOf(method), sources_->StepsPerEpoch());
+}
+
 std::unique_ptr<StepSource> ComparedMethods::MakeSource(const Method& method, uint64_t seed,
-                                                        std::FILE* log, int workers) {
-  BuiltMethod built = BuildMethod(method, scenario_, UnitsOf(method), sources_->StepsPerEpoch());
+                                                        std::FILE* log) {
+  BuiltMethod built = Build(method);
   if (const auto forecast = built.policy->DecisionsIn(scenario_.steps)) {
     forecasts_[method.name] = forecast->decisions;
   }
   if (log != nullptr) {
     std::fprintf(log, "  %-22s %s\n", method.name.c_str(), built.description.c_str());
-    const std::string warning = FewDecisions(method, *built.policy, scenario_.steps);
-    if (!warning.empty()) std::fprintf(log, "warning: %s\n", warning.c_str());
+    const std::string few = FewDecisions(method, *built.policy, scenario_.steps);
+    if (!few.empty()) std::fprintf(log, "warning: %s\n", few.c_str());
+    for (const std::string& remark : {NeverCompresses(method, *built.scheme, scenario_.steps),
+                                      EndsUniform(method, built, UnitsOf(method), scenario_)}) {
+      if (remark.empty()) continue;
+      std::fprintf(log, "warning: %s\n", remark.c_str());
+      remarks_.push_back(remark);
+    }
     if (method.local_steps > scenario_.steps) {
       std::fprintf(log, "warning: %s: it exchanges every %lld steps, so never in this run\n",
                    method.name.c_str(), static_cast<long long>(method.local_steps));
     }
   }
-  if (workers == 0) workers = scenario_.workers;
+  return SourceWith(std::move(built), method, seed);
+}
+
+std::unique_ptr<StepSource> ComparedMethods::SourceWith(BuiltMethod built, const Method& method,
+                                                        uint64_t seed) {
+  const int workers = scenario_.workers;
   const TrainingOptions options =
       OptionsOf(scenario_, method, seed, workers, *built.scheme, processes_);
   const auto make = [&] { return sources_->Make(options, std::move(built)); };
@@ -94,18 +140,54 @@ std::unique_ptr<StepSource> ComparedMethods::MakeSource(const Method& method, ui
   return Lead({method.name, method.policy, method.parameter, seed, workers}, make, processes_);
 }
 
+std::unique_ptr<StepSource> ComparedMethods::MakeSharedSource(const Method& method, uint64_t seed,
+                                                              size_t others,
+                                                              NetworksPolicy** policy) {
+  BuiltMethod built = Build(method);
+  std::vector<NetworksPolicy::Other> further;
+  for (size_t i = 0; i < others; ++i) {
+    BuiltMethod other = Build(method);
+    further.push_back({std::move(other.scheme), std::move(other.policy)});
+  }
+  auto all = std::make_unique<NetworksPolicy>(std::move(built.policy), *built.scheme,
+                                              std::move(further), scenario_.workers);
+  *policy = all.get();
+  built.policy = std::move(all);
+  return SourceWith(std::move(built), method, seed);
+}
+
 const Method& ComparedMethods::Chosen(const Method& method, uint64_t seed, const Scenario& here) {
   const auto [entry, first] = chosen_.try_emplace({method.name, seed, &here}, EqualBytes{method});
   if (!first) return entry->second.method;
   const std::vector<Unit> units = UnitsOf(method);
-  const auto requested = RequestedBytes(method, scenario_, units);
-  if (requested) requested_[method.name] = *requested;
+  const auto requested = Requested(method, seed, units);
+  if (requested) requested_.try_emplace(method.name, *requested);
   const PilotBytes pilot = [&](const Method& candidate) {
-    return BytesOfPilot(*MakeSource(candidate, seed, nullptr, 1), here, DependsOnNetwork(method));
+    return BytesOfPilot(*MakeSource(candidate, seed), here, DependsOnNetwork(method));
   };
-  auto found = EqualBytesOf(method, scenario_, units, pilot);
+  auto found = EqualBytesOf(method, scenario_, units, requested, pilot);
+  if (found && found->reason.empty() && DependsOnNetwork(method)) {
+    found->reason = "it reads the network, which pilots time as flows";
+  }
   if (found) entry->second = std::move(*found);
   return entry->second.method;
+}
+
+// What a scheme that reads the network sends with the anchor everywhere is measured on the run's
+// own network.
+std::optional<double> ComparedMethods::Requested(const Method& method, uint64_t seed,
+                                                 std::span<const Unit> units) {
+  if (const auto known = RequestedBytes(method, scenario_, units)) return known;
+  if (*scenario_.volume != VolumeMeasure::kBytes || !NeedsPilots(method)) return std::nullopt;
+  const MethodAnchor anchor = AnchorOf(method, scenario_, units);
+  if (!anchor.scheme->Traits().reads_network) return std::nullopt;
+  const auto found = anchors_.find({method.name, seed});
+  if (found != anchors_.end()) return found->second;
+  Method uniform = method;
+  uniform.policy = "uniform";
+  uniform.parameter = anchor.parameter;
+  const double bytes = BytesOfPilot(*MakeSource(uniform, seed), scenario_, true);
+  return anchors_[{method.name, seed}] = bytes;
 }
 
 void ComparedMethods::PilotOn(const Scenario& here, const std::string& network, std::FILE* log) {
@@ -170,6 +252,14 @@ void ComparedMethods::CheckMemory() {
 void ComparedMethods::Describe(nlohmann::json& manifest) const {
   manifest["decisions"] = forecasts_;
   manifest["requested_bytes"] = requested_;
+  manifest["remarks"] = remarks_;
+  manifest["volume_reasons"] = nlohmann::json::object();
+  for (const auto& [key, chosen] : chosen_) {
+    const auto& [name, seed, here] = key;
+    if (here == &scenario_ && seed == scenario_.seed && !chosen.reason.empty()) {
+      manifest["volume_reasons"][name] = chosen.reason;
+    }
+  }
 }
 
 void ComparedMethods::Save(const Networks& networks, StateWriter& out) const {

@@ -6,10 +6,13 @@
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
+#include "compress/policies/networks_policy.h"
 #include "compress/state.h"
 #include "scenarios/run/equal_bytes.h"
 #include "scenarios/training/step_sources.h"
@@ -37,9 +40,12 @@ class ComparedMethods {
   int64_t DifferentSteps(const Method& method, const StepSource& training) const;
 
   // Makes a training's source. `log` receives the method's description; null: nobody does.
-  // `workers` 0: those of the scenario.
   std::unique_ptr<StepSource> MakeSource(const Method& method, uint64_t seed,
-                                         std::FILE* log = nullptr, int workers = 0);
+                                         std::FILE* log = nullptr);
+  // Does the same with the policies of `others` further networks beside the method's; `policy`
+  // becomes all of them. They live as long as the source.
+  std::unique_ptr<StepSource> MakeSharedSource(const Method& method, uint64_t seed, size_t others,
+                                               NetworksPolicy** policy);
 
   // Returns the method as it is trained with that seed on the network of `here`. Where volumes are
   // equal in bytes and the method needs pilots, it has the anchor that they found.
@@ -51,7 +57,8 @@ class ComparedMethods {
   // pilots.
   void SayVolume(const Method& method, const Scenario& here, std::FILE* log) const;
 
-  // Adds the decisions to expect and the requested bytes, by method.
+  // Adds the decisions to expect, the requested bytes with reasons why a method may send others, by
+  // method, and remarks about methods.
   void Describe(nlohmann::json& manifest) const;
   // Write and read what pilots found. Load throws Error where it is of another run.
   void Save(const Networks& networks, StateWriter& out) const;
@@ -59,6 +66,10 @@ class ComparedMethods {
 
  private:
   std::vector<Unit> UnitsOf(const Method& method) const;
+  BuiltMethod Build(const Method& method) const;
+  // Returns the bytes that the method has to send; nothing where it is not asked for any.
+  std::optional<double> Requested(const Method& method, uint64_t seed, std::span<const Unit> units);
+  std::unique_ptr<StepSource> SourceWith(BuiltMethod built, const Method& method, uint64_t seed);
   void CheckMemory();
 
   const Scenario& scenario_;
@@ -67,9 +78,12 @@ class ComparedMethods {
   std::unique_ptr<StepSources> sources_;
   // Methods by name, seed and network.
   std::map<std::tuple<std::string, uint64_t, const Scenario*>, EqualBytes> chosen_;
+  // Measured bytes of schemes that read the network, by method and seed.
+  std::map<std::pair<std::string, uint64_t>, double> anchors_;
   // Requested bytes of a step by method, where volumes are equal.
   std::map<std::string, double> requested_;
   std::map<std::string, int64_t> forecasts_;  // decisions by method, for policies that decide
+  std::vector<std::string> remarks_;  // about methods that do not do what their names promise
   std::string memory_text_;
 };
 

@@ -2,7 +2,11 @@
 
 #include <algorithm>
 #include <csignal>
+#include <functional>
 #include <iterator>
+#include <limits>
+#include <map>
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -17,6 +21,7 @@
 #include "scenarios/run/gradient_files.h"
 #include "scenarios/run/manifest.h"
 #include "scenarios/run/progress.h"
+#include "scenarios/run/shared_training.h"
 #include "scenarios/run/timed_run.h"
 #include "scenarios/training/processes.h"
 #include "scenarios/training/step_sources.h"
@@ -134,7 +139,7 @@ class Comparison : public TimedRun {
     methods_.Describe(manifest);
     return manifest;
   }
-  std::string Note() const override { return methods_.sources().Note(reports_); }
+  std::string Note() const override;
   // Returns the number of steps that are not done yet.
   int64_t Steps(size_t timed_networks) const override {
     int64_t trainings = 0;
@@ -155,6 +160,7 @@ class Comparison : public TimedRun {
         methods_.PilotOn(timing.scenario(), timing.Description(), log_);
       }
     }
+    networks_ = timed_networks.size();
     const std::vector<Piece> pieces = Pieces(timed_networks);
     if (scenario_.jobs > 1) StartJobs(pieces, place);
     bool done = true;
@@ -191,15 +197,27 @@ class Comparison : public TimedRun {
   // Trains a piece in a process of its own, into a journal. Returns the process's status.
   int TrainJob(const Piece& piece, const fs::path& folder, const SectionFile* from,
                const RunPlace& place);
-  // Makes the source of a piece's steps: the training, or its journal.
-  std::unique_ptr<StepSource> SourceOf(size_t position, const Piece& piece, const RunPlace& place);
+  // Makes the source of a piece's steps: the training, or its journal. `shared` becomes the
+  // training on the networks that may share it.
+  std::unique_ptr<StepSource> SourceOf(size_t position, const Piece& piece,
+                                       std::span<const TimedNetwork> timed_networks,
+                                       const RunPlace& place,
+                                       std::optional<SharedTraining>& shared);
+  // Returns the timings of further networks on which a piece's training may be the same.
+  std::vector<ScenarioTiming*> SharingTimings(const Piece& piece,
+                                              std::span<const TimedNetwork> timed_networks);
+  // Writes what an earlier piece's training left for this piece, if it did.
+  bool WriteShared(const Piece& piece, Progress* progress);
+  // Returns the state that a timing has without trainings that are shared and not written yet.
+  Bytes StateForCheckpoint(ScenarioTiming& timing,
+                           const std::optional<SharedTraining>& shared) const;
   // Trains one piece, or what is left of it.
   bool Train(size_t position, const Piece& piece, std::span<const TimedNetwork> timed_networks,
              Progress* progress, const RunPlace& place);
   // Writes a checkpoint in the middle of a piece.
   void Save(size_t position, const StepSource& training, const UnitStats& stats,
             const TimedEverywhere& timed, std::span<const TimedNetwork> timed_networks,
-            const RunPlace& place);
+            const std::optional<SharedTraining>& shared, const RunPlace& place);
   void WriteDecisions(const Method& method, uint64_t seed, StepSource& training,
                       TimedEverywhere& timed) const;
   void WriteLayers(const Method& method, uint64_t seed, const StepSource& training,
@@ -223,6 +241,10 @@ class Comparison : public TimedRun {
   std::optional<Jobs> jobs_;     // where trainings run side by side
   size_t saved_piece_ = 0;       // the piece of the last checkpoint
   size_t journals_removed_ = 0;  // pieces whose journals are removed
+  // Trainings of earlier pieces that count for networks whose own piece comes later.
+  std::vector<std::unique_ptr<TimedTwin>> twins_;
+  std::map<std::string, int64_t> shared_;  // pieces that were not trained, by method
+  size_t networks_ = 1;                    // number of networks of the run
 };
 
 // A NullSink takes the rows of times that only a policy reads.
@@ -327,16 +349,82 @@ int Comparison::TrainJob(const Piece& piece, const fs::path& folder, const Secti
 }
 
 std::unique_ptr<StepSource> Comparison::SourceOf(size_t position, const Piece& piece,
-                                                 const RunPlace& place) {
+                                                 std::span<const TimedNetwork> timed_networks,
+                                                 const RunPlace& place,
+                                                 std::optional<SharedTraining>& shared) {
   if (!jobs_) {
     const Scenario& here = piece.networks.front().timing->scenario();
-    return methods_.MakeSource(methods_.Chosen(*piece.method, piece.seed, here), piece.seed);
+    const Method& method = methods_.Chosen(*piece.method, piece.seed, here);
+    const bool goes_on = place.from != nullptr && position == first_piece_;
+    const std::vector<ScenarioTiming*> timings =
+        goes_on ? std::vector<ScenarioTiming*>() : SharingTimings(piece, timed_networks);
+    if (timings.empty()) return methods_.MakeSource(method, piece.seed);
+    NetworksPolicy* policy = nullptr;
+    std::unique_ptr<StepSource> source =
+        methods_.MakeSharedSource(method, piece.seed, timings.size(), &policy);
+    shared.emplace(*policy, timings, piece.method->name, piece.seed, *source);
+    return source;
   }
   const size_t job = position - first_piece_;
   jobs_->AwaitStart(job);
   return std::make_unique<JournalSource>(JobFolder(place.directory, position) / kJournalFile,
                                          methods_.sources().Metrics(),
                                          [this, job] { jobs_->Wait(job); });
+}
+
+std::vector<ScenarioTiming*> Comparison::SharingTimings(
+    const Piece& piece, std::span<const TimedNetwork> timed_networks) {
+  std::vector<ScenarioTiming*> timings;
+  if (!piece.own || piece.networks.size() == timed_networks.size()) return timings;
+  const Method& method = methods_.Chosen(*piece.method, piece.seed, scenario_);
+  for (const TimedNetwork& timed_network : timed_networks.subspan(1)) {
+    const Method& other =
+        methods_.Chosen(*piece.method, piece.seed, timed_network.timing->scenario());
+    if (other.policy != method.policy || other.parameter != method.parameter) continue;
+    timings.push_back(timed_network.timing);
+  }
+  return timings;
+}
+
+bool Comparison::WriteShared(const Piece& piece, Progress* progress) {
+  const auto found = std::ranges::find(twins_, piece.networks.front().timing, &TimedTwin::timing);
+  if (piece.own || found == twins_.end()) return false;
+  (*found)->rows.WriteTo(*piece.networks.front().sink);
+  twins_.erase(found);
+  ++shared_[piece.method->name];
+  for (int64_t step = 1; progress != nullptr && step <= scenario_.steps; ++step) {
+    progress->Step({.policy = piece.method->name,
+                    .seed = piece.seed,
+                    .step = step,
+                    .steps = scenario_.steps,
+                    .loss = std::numeric_limits<double>::quiet_NaN()});
+  }
+  return true;
+}
+
+Bytes Comparison::StateForCheckpoint(ScenarioTiming& timing,
+                                     const std::optional<SharedTraining>& shared) const {
+  const auto before = [&](const std::vector<std::unique_ptr<TimedTwin>>& twins) -> const Bytes* {
+    const auto found = std::ranges::find(twins, &timing, &TimedTwin::timing);
+    return found == twins.end() ? nullptr : &(*found)->before;
+  };
+  if (const Bytes* state = before(twins_)) return *state;
+  if (const Bytes* state = shared ? before(shared->twins()) : nullptr) return *state;
+  return StateOf(timing);
+}
+
+// Says which methods were not trained on every network.
+std::string Comparison::Note() const {
+  std::string note = methods_.sources().Note(reports_);
+  for (const auto& [name, pieces] : shared_) {
+    if (!note.empty()) note += "\n";
+    const int64_t all = static_cast<int64_t>(networks_) * scenario_.seeds;
+    note += name + ": " + std::to_string(all - pieces) +
+            (all - pieces == 1 ? " training" : " trainings") + " in the place of " +
+            std::to_string(all) + ", as its decisions were the same on " +
+            (pieces == all - scenario_.seeds ? "all" : "some of the") + " networks";
+  }
+  return note;
 }
 
 constexpr const char* kTrafficFile = "traffic.jsonl";
@@ -354,7 +442,7 @@ TrafficRecorder* Comparison::Recorder(const RunPlace& place, const StepSource& t
 
 void Comparison::Save(size_t position, const StepSource& training, const UnitStats& stats,
                       const TimedEverywhere& timed, std::span<const TimedNetwork> timed_networks,
-                      const RunPlace& place) {
+                      const std::optional<SharedTraining>& shared, const RunPlace& place) {
   std::string reason = training.CannotSave();
   if (!scenario_.pcap.empty() || !scenario_.flow_monitor.empty() || !scenario_.netanim.empty()) {
     reason = "ns-3 writes files of its own";
@@ -382,7 +470,9 @@ void Comparison::Save(size_t position, const StepSource& training, const UnitSta
       methods_.Save(ScenariosOf(timed_networks), state);
     });
     WriteSection(out, kTimingSection, [&](StateWriter& state) {
-      for (const TimedNetwork& timed_network : timed_networks) timed_network.timing->Save(state);
+      for (const TimedNetwork& timed_network : timed_networks) {
+        state.Blob(StateForCheckpoint(*timed_network.timing, shared));
+      }
     });
     WriteSection(out, kPieceSection, [&](StateWriter& state) {
       ToArchive(state, stats);
@@ -415,7 +505,10 @@ void Comparison::Load(const SectionFile& from, std::span<const TimedNetwork> tim
                     std::to_string(pieces.front().seed) + ", ended with them");
   }
   ReadSection(from, kTimingSection, [&](StateReader& state) {
-    for (const TimedNetwork& timed_network : timed_networks) timed_network.timing->Load(state);
+    for (const TimedNetwork& timed_network : timed_networks) {
+      const ByteSpan blob = state.Blob();
+      Restore(*timed_network.timing, Bytes(blob.begin(), blob.end()));
+    }
   });
   const Piece& piece = pieces[first_piece_];
   std::fprintf(log_, "goes on behind step %lld of policy %s, seed %llu (%s)\n",
@@ -426,9 +519,12 @@ void Comparison::Load(const SectionFile& from, std::span<const TimedNetwork> tim
 bool Comparison::Train(size_t position, const Piece& piece,
                        std::span<const TimedNetwork> timed_networks, Progress* progress,
                        const RunPlace& place) {
+  if (WriteShared(piece, progress)) return true;
   const Method& method = *piece.method;
   const uint64_t seed = piece.seed;
-  const std::unique_ptr<StepSource> training = SourceOf(position, piece, place);
+  std::optional<SharedTraining> shared;
+  const std::unique_ptr<StepSource> training =
+      SourceOf(position, piece, timed_networks, place, shared);
   TrafficRecorder* recorder = piece.own ? Recorder(place, *training) : nullptr;
   UnitStats stats(training->Units().size());
   std::optional<GradientFiles> gradients;
@@ -453,27 +549,41 @@ bool Comparison::Train(size_t position, const Piece& piece,
   for (int64_t done = timed.Done() + 1; done <= scenario_.steps; ++done) {
     const StepStart start = timed.Start();
     training->SetLink(piece.networks.front().timing->LinkAt(done - 1));
+    if (shared) shared->SetLinks(done - 1);
     const StepOutcome outcome = training->Step(start.participation.workers);
     const double share =
         static_cast<double>(outcome.work.ActiveWorkers()) / static_cast<double>(scenario_.workers);
     const double sent = stats.Add(outcome.units, share);
-    timed.Step(outcome.work, start, {outcome.learning_rate, outcome.loss, sent});
+    const StepFacts facts = {outcome.learning_rate, outcome.loss, sent};
+    timed.Step(outcome.work, start, facts);
+    if (shared) shared->Step(outcome.work, facts);
     training->OnFeedback(timed.Times());
-    WriteDecisions(method, seed, *training, timed);
+    if (shared) shared->OnFeedback(*training);
+    const auto on_all = [&](const std::function<void(TimedEverywhere&)>& write) {
+      write(timed);
+      if (shared) shared->ForEach(write);
+    };
+    on_all([&](TimedEverywhere& one) { WriteDecisions(method, seed, *training, one); });
     if (recorder) recorder->Write(method.name, seed, outcome.work);
     if (jobs_) jobs_->Tend();
     if (Evaluates(done) && training->Evaluates()) {
       const Evaluation result = training->Evaluate();
-      timed.Evaluated(result.loss, result.metrics);
+      on_all([&](TimedEverywhere& one) { one.Evaluated(result.loss, result.metrics); });
     }
     if (jobs_ && stop_) jobs_->Stop();
     if (place.checkpoints->Due() || (stop_ && place.checkpoints->On())) {
-      Save(position, *training, stats, timed, timed_networks, place);
+      Save(position, *training, stats, timed, timed_networks, shared, place);
     }
     if (stop_) return false;
   }
-  WriteLayers(method, seed, *training, stats, timed);
-  timed.Finish();
+  const auto end = [&](TimedEverywhere& one) {
+    WriteLayers(method, seed, *training, stats, one);
+    one.Finish();
+  };
+  end(timed);
+  if (!shared) return true;
+  shared->ForEach(end);
+  twins_ = shared->Finish();
   return true;
 }
 

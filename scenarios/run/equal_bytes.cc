@@ -79,6 +79,27 @@ double NextGuess(const std::optional<Tried>& less, const std::optional<Tried>& m
   return last.x - std::clamp(last.y / slope, -longest, longest);
 }
 
+// Returns true where the bytes jump between two factors that hardly differ: a policy with few
+// options chooses another one there.
+bool Jumps(const std::optional<Tried>& less, const std::optional<Tried>& more) {
+  constexpr double kHardly = 0.05;
+  return less && more && std::abs(more->x - less->x) < kHardly;
+}
+
+// Returns a guess away from a jump: with a policy's choices of some pilot, bytes are in proportion
+// to the factor. Pilots whose guess was tried are passed over.
+double BesideJump(const std::vector<Tried>& all) {
+  constexpr double kSame = 0.01;
+  std::vector<Tried> nearest = all;
+  std::ranges::sort(nearest, {}, [](const Tried& one) { return std::abs(one.y); });
+  for (const Tried& one : nearest) {
+    const double guess = one.x - one.y;
+    const auto same = [&](const Tried& other) { return std::abs(other.x - guess) < kSame; };
+    if (!std::ranges::any_of(all, same)) return guess;
+  }
+  return all.back().x;  // ends the search
+}
+
 bool SameTraining(const Method& a, const Method& b) {
   return a.parameter == b.parameter && a.policy == b.policy;
 }
@@ -92,22 +113,34 @@ bool EqualBytes::Reached() const {
 Method ScaledMethod(const Method& method, const ParameterSpec& spec, double anchor, double factor) {
   Method scaled = method;
   scaled.policy = ScaledPolicy(method.policy, spec, factor);
-  // Kimad's anchor is only where it starts; its volume follows from its seconds.
-  const bool kimad = ParseStages(method.policy).front().name == "kimad";
-  scaled.parameter = kimad ? anchor : ScaleParameter(spec, anchor, factor);
+  // With a given budget, Kimad's anchor is only where it starts.
+  const Stage stage = ParseStages(method.policy).front();
+  const bool starts_there = stage.name == "kimad" &&
+                            OptionReader(stage, RowOf(stage).info.options).Text("budget") != "auto";
+  scaled.parameter = starts_there ? anchor : ScaleParameter(spec, anchor, factor);
   return scaled;
 }
 
 EqualBytes SolveEqualBytes(const Method& method, const ParameterSpec& spec, double anchor,
                            double requested, const PilotBytes& pilot) {
   EqualBytes best{.method = method, .requested = requested};
+  constexpr int kMostNudges = 20;
+  constexpr double kNudge = 0.1;  // of the logarithm of the factor
   std::optional<Tried> less, more, before;
+  std::vector<Tried> all;
   std::vector<Method> tried;
   double nearest = 0;
   double x = 0;
   while (best.pilots < kMostPilots) {
     Method candidate = ScaledMethod(method, spec, anchor, std::exp(x));
     const auto same = [&](const Method& other) { return SameTraining(other, candidate); };
+    // Of whole numbers, the next one on the way is tried.
+    for (int i = 0; i < kMostNudges && spec.integer && !(less && more) && !tried.empty() &&
+                    std::ranges::any_of(tried, same);
+         ++i) {
+      x += less ? kNudge : -kNudge;
+      candidate = ScaledMethod(method, spec, anchor, std::exp(x));
+    }
     if (std::ranges::any_of(tried, same)) break;
     const double bytes = pilot(candidate);
     tried.push_back(candidate);
@@ -120,8 +153,18 @@ EqualBytes SolveEqualBytes(const Method& method, const ParameterSpec& spec, doub
     }
     if (best.Reached() || !std::isfinite(now.y)) break;
     (now.y < 0 ? less : more) = now;
-    x = NextGuess(less, more, before, now);
+    all.push_back(now);
+    x = Jumps(less, more) ? BesideJump(all) : NextGuess(less, more, before, now);
     before = now;
+  }
+  if (!best.Reached()) {
+    best.reason =
+        "the nearest of " + std::to_string(best.pilots) + (best.pilots == 1 ? " pilot" : " pilots");
+    if (ParseStages(method.policy).front().name == "gravac") {
+      best.reason += ", as it sends more where no factor keeps eps";
+    }
+    if (spec.integer) best.reason += ", as " + spec.name + " is a whole number";
+    if (Jumps(less, more)) best.reason += ", as its choices jump from less to more";
   }
   return best;
 }
@@ -154,11 +197,10 @@ std::optional<double> RequestedBytes(const Method& method, const Scenario& scena
 }
 
 std::optional<EqualBytes> EqualBytesOf(const Method& method, const Scenario& scenario,
-                                       std::span<const Unit> units, const PilotBytes& pilot) {
-  if (*scenario.volume != VolumeMeasure::kBytes || !NeedsPilots(method)) return std::nullopt;
+                                       std::span<const Unit> units, std::optional<double> requested,
+                                       const PilotBytes& pilot) {
+  if (!requested || !NeedsPilots(method)) return std::nullopt;
   const MethodAnchor anchor = AnchorOf(method, scenario, units);
-  const std::optional<double> requested = BytesOf(anchor, method, scenario, units);
-  if (!requested) return std::nullopt;
   return SolveEqualBytes(method, anchor.scheme->Parameter(), anchor.parameter, *requested, pilot);
 }
 

@@ -7,6 +7,7 @@
 #include <functional>
 #include <optional>
 #include <span>
+#include <string>
 
 #include "compress/codec.h"
 #include "compress/unit.h"
@@ -16,7 +17,8 @@ namespace legacy {
 
 // Returns `method` with everything that determines its volume scaled by `factor`: its anchor, which
 // is `anchor`; Accordion's low and high where they are given; GraVAC's factors, which are divided
-// by it; for Kimad only the seconds; flexible's densities. Each stays within its bounds.
+// by it; for Kimad with given seconds only those; flexible's densities. Each stays within its
+// bounds.
 Method ScaledMethod(const Method& method, const ParameterSpec& spec, double anchor, double factor);
 
 // A PilotBytes runs a pilot of the method, and returns the message bytes of one worker in a step,
@@ -25,10 +27,11 @@ using PilotBytes = std::function<double(const Method& method)>;
 
 // EqualBytes is the result of the search.
 struct EqualBytes {
-  Method method;         // method to train
-  double requested = 0;  // bytes of one worker's messages in a step
-  double piloted = 0;    // bytes that the pilot of `method` sent
-  int pilots = 0;        // number of pilots that were run
+  Method method;            // method to train
+  double requested = 0;     // bytes of one worker's messages in a step
+  double piloted = 0;       // bytes that the pilot of `method` sent
+  int pilots = 0;           // number of pilots that were run
+  std::string reason = {};  // reason why other bytes may be sent; empty: none is known
   // True where piloted is within kBytesTolerance of requested.
   bool Reached() const;
 };
@@ -49,9 +52,9 @@ std::optional<double> RequestedBytes(const Method& method, const Scenario& scena
 // Returns true where only pilots can measure what the method sends.
 bool NeedsPilots(const Method& method);
 
-// Returns the method to train where RequestedBytes() returns a number and the method needs pilots;
-// else nothing.
+// Returns the method to train where it needs pilots to send that many bytes; else nothing.
 std::optional<EqualBytes> EqualBytesOf(const Method& method, const Scenario& scenario,
-                                       std::span<const Unit> units, const PilotBytes& pilot);
+                                       std::span<const Unit> units, std::optional<double> requested,
+                                       const PilotBytes& pilot);
 
 }  // namespace legacy

@@ -48,7 +48,7 @@ class Replayer : public TimedRun {
         ManifestDocument(scenario_, program, command_line, recording_.run.manifest.metrics,
                          recording_.run.manifest.parameters, {});
     const nlohmann::json& recorded = recording_.run.manifest.document;
-    for (const char* key : {"decisions", "requested_bytes"}) {
+    for (const char* key : {"decisions", "requested_bytes", "volume_reasons", "remarks"}) {
       if (recorded.contains(key)) manifest[key] = recorded[key];
     }
     manifest["replayed"] = {{"directory", recording_.run.path.string()},

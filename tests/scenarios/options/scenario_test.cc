@@ -287,6 +287,48 @@ TEST(Methods, MethodsThatCannotDecideSaySo) {
             std::string::npos);
 }
 
+TEST(Methods, MethodsThatNeverCompressSaySo) {
+  const Scenario scenario;
+  Method method;
+  method.name = "mine";
+  const auto says = [&](const std::string& scheme, int64_t steps) {
+    method.scheme = scheme;
+    return NeverCompresses(method, *MakeScheme(scheme), steps);
+  };
+  EXPECT_EQ(
+      says("onebit-adam", 60),
+      "mine: its scheme sends everything whole in its first 100 steps, so that this run of 60 "
+      "never compresses; a smaller number makes it: onebit-adam:warmup=12");
+  EXPECT_NE(says("topk:dense_start=60", 60).find("topk:dense_start=12"), std::string::npos);
+  EXPECT_EQ(says("onebit-adam", 101), "");
+  EXPECT_EQ(says("topk:dense_start=59", 60), "");
+  EXPECT_EQ(says("topk", 1), "");
+}
+
+TEST(Methods, SchedulesThatEndUniformSaySo) {
+  Scenario scenario;
+  scenario.volume = "bytes";
+  scenario.steps = 100;
+  const auto says = [&](const std::string& name) {
+    const Method method = FindMethod(scenario, name);
+    return EndsUniform(method, BuildMethod(method, scenario, SomeUnits(), 31), SomeUnits(),
+                       scenario);
+  };
+  EXPECT_EQ(says("legacy-both"), "");
+  EXPECT_EQ(says("topk"), "");
+  EXPECT_EQ(says("lgreco"), "");
+  bool uniform = false;
+  for (const char* name : {"legacy-layer-qsgd", "legacy-phase-qsgd", "legacy-both-qsgd",
+                           "legacy-auto-qsgd", "legacy-both-powersgd"}) {
+    const std::string said = says(name);
+    uniform = uniform || !said.empty();
+    if (said.empty()) continue;
+    EXPECT_NE(said.find("the same for all layers and phases"), std::string::npos) << said;
+    EXPECT_NE(said.find("whole numbers"), std::string::npos) << said;
+  }
+  EXPECT_TRUE(uniform);
+}
+
 TEST(Methods, LocalStepsAndOuterOptimizersAreThoseOfTheScenario) {
   Scenario scenario;
   EXPECT_EQ(FindMethod(scenario, "diloco").local_steps, 50);

@@ -71,6 +71,22 @@ TEST(EqualBytes, BytesOutOfReachTakeTheNearestAnchor) {
   EXPECT_EQ(found.piloted, 900);
 }
 
+// A policy with few options jumps from one to the next: above a factor of 0.6 it takes four times
+// the bytes of its third option. The request lies in the jump, but other factors reach it.
+TEST(EqualBytes, JumpsAreLeftForFactorsThatReachTheBytes) {
+  const auto pilot = [](const Method& method) {
+    const double factor = method.parameter / 0.01;
+    return 1000 * factor * (factor > 0.6 ? 2 : factor > 0.2 ? 0.5 : 4);
+  };
+  const EqualBytes found = Solve(MethodOf("lgreco"), 0.01, 700, pilot);
+  EXPECT_TRUE(found.Reached()) << found.piloted;
+  EXPECT_LE(found.pilots, kMostPilots);
+  EXPECT_EQ(found.reason, "");
+  const auto gap = [](const Method& method) { return method.parameter < 0.05 ? 100.0 : 900.0; };
+  EXPECT_NE(Solve(MethodOf("lgreco"), 0.01, 700, gap).reason.find("the nearest of"),
+            std::string::npos);
+}
+
 TEST(EqualBytes, RanksAreWholeAndNoneIsTriedTwice) {
   std::multiset<double> tried;
   const auto pilot = [&](const Method& method) {
@@ -79,6 +95,7 @@ TEST(EqualBytes, RanksAreWholeAndNoneIsTriedTwice) {
   };
   const EqualBytes found = Solve(MethodOf("lgreco", "powersgd"), 4, 2400, pilot);
   EXPECT_EQ(found.method.parameter, 2);
+  EXPECT_NE(found.reason.find("as rank is a whole number"), std::string::npos) << found.reason;
   for (const double rank : tried) EXPECT_EQ(tried.count(rank), 1u) << rank;
 }
 
@@ -93,14 +110,17 @@ TEST(EqualBytes, EveryPolicysAmountsFollowTheFactor) {
   EXPECT_EQ(scaled("accordion:high=0.1%,interval=10%").policy, "accordion:high=0.002,interval=10%");
   EXPECT_EQ(scaled("gravac:window=5%").policy, "gravac:theta_max=500,theta_min=5,window=5%");
   EXPECT_EQ(scaled("gravac:theta_min=1").policy, "gravac:theta_max=500,theta_min=1");
-  EXPECT_EQ(scaled("kimad").policy, "kimad:budget=0.04");
-  EXPECT_EQ(scaled("kimad").parameter, 0.01);
+  EXPECT_EQ(scaled("kimad:budget=0.02").policy, "kimad:budget=0.04");
+  EXPECT_EQ(scaled("kimad:budget=0.02").parameter, 0.01);
+  EXPECT_EQ(scaled("kimad").policy, "kimad");
+  EXPECT_EQ(scaled("kimad").parameter, 0.02);
   EXPECT_EQ(scaled("flexible").policy, "flexible:scale=2");
   const auto fft = MakeScheme("fft");
   const Method theta = ScaledMethod(MethodOf("theta", "fft"), fft->Parameter(), 0.85, 2);
   EXPECT_NEAR(theta.parameter, 0.7, 1e-12);  // keeps twice as much
   // Scaling by one gives the same method, however it is written.
-  for (const char* policy : {"accordion:interval=10%", "gravac:window=5%", "kimad"}) {
+  for (const char* policy :
+       {"accordion:interval=10%", "gravac:window=5%", "kimad", "kimad:budget=0.02"}) {
     const auto made = [&](const Method& method) {
       Scenario scenario;
       scenario.density = 0.01;
@@ -127,9 +147,9 @@ TEST(EqualBytes, VolumeInBytesRequestsTheSchemesBytes) {
   EXPECT_FALSE(RequestedBytes(MethodOf("lgreco", "sidco"), scenario, units)) << "data decide";
 
   const auto pilot = [](const Method& method) { return 1e4 * method.parameter; };
-  EXPECT_TRUE(EqualBytesOf(MethodOf("lgreco"), scenario, units, pilot));
+  EXPECT_TRUE(EqualBytesOf(MethodOf("lgreco"), scenario, units, bytes, pilot));
   for (const char* known : {"uniform", "legacy-both", "legacy-auto"}) {
-    EXPECT_FALSE(EqualBytesOf(MethodOf(known), scenario, units, pilot)) << known;
+    EXPECT_FALSE(EqualBytesOf(MethodOf(known), scenario, units, bytes, pilot)) << known;
   }
 }
 

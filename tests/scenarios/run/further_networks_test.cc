@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <array>
 #include <filesystem>
 
 #include "analysis/run_directory.h"
@@ -122,6 +123,43 @@ TEST(FurtherNetworks, LeaveTheFilesOfATrainingOnThem) {
   }
   EXPECT_NE(Read(folder / "both/steps.csv"), Read(folder / "both/networks/far/steps.csv"));
   EXPECT_NE(Read(folder / "both/manifest.json").find("\"networks/far\""), std::string::npos);
+  fs::remove_all(folder);
+}
+
+// Methods that read the network are trained once for the networks on which every decision is the
+// same. Their files are those of trainings there, whether decisions differ from the start, in the
+// middle, or never.
+TEST(FurtherNetworks, ShareTrainingsWhoseDecisionsAreTheSame) {
+  const fs::path folder = fs::path(::testing::TempDir()) / ("shared-" + std::to_string(getpid()));
+  fs::remove_all(folder);
+  Scenario scenario = ShortRun();
+  scenario.steps = 8;
+  scenario.methods["fixed"] = {"fixed", "topk", "layer", "kimad:budget=0.004"};
+  scenario.methods["times"] = {"times", "topk", "layer", "lgreco:period=3,cost=time"};
+  scenario.policies = {"gravac", "topk", "kimad", "fixed", "times", "flexible", "flexible-topk"};
+  const std::vector<std::array<std::string, 3>> networks = {{"near", "60us", "900Mbps"},
+                                                            {"far", "30ms", "20Mbps"}};
+  Scenario all = scenario;
+  all.further = "near:delay=60us,bandwidth=900Mbps;far:delay=30ms,bandwidth=20Mbps";
+  all.out = (folder / "all").string();
+  const RunResult result = RunComparison(all, "legacy-scenario", "test", never);
+  for (const auto& [name, delay, bandwidth] : networks) {
+    Scenario alone = scenario;
+    SetOption(alone, "network.delay", delay);
+    SetOption(alone, "network.bandwidth", bandwidth);
+    alone.out = (folder / name).string();
+    RunComparison(alone, "legacy-scenario", "test", never);
+    for (const char* file : {"steps.csv", "evaluations.csv", "layers.csv", "decisions.csv",
+                             "links.csv", "network.csv"}) {
+      EXPECT_EQ(Read(folder / name / file), Read(folder / "all/networks" / name / file))
+          << name << " " << file;
+    }
+  }
+  // Two seeds on three networks would be six trainings.
+  EXPECT_NE(result.note.find("gravac: 2 trainings in the place of 6"), std::string::npos)
+      << result.note;
+  EXPECT_EQ(("\n" + result.note).find("\ntopk:"), std::string::npos) << result.note;
+  EXPECT_EQ(result.note.find("fixed: 2 trainings"), std::string::npos) << result.note;
   fs::remove_all(folder);
 }
 
