@@ -1,5 +1,5 @@
-// Checks the properties that every codec and every policy must have, for methods of a user's own
-// (plugins) and for the toolkit's: `legacy-codec check NAME`.
+// Checks the properties that every codec, every scheme and every policy must have, for methods of a
+// user's own (plugins) and for the toolkit's: `legacy-codec check NAME`.
 #pragma once
 
 #include <string>
@@ -21,6 +21,14 @@ struct CheckedProperty {
 // parameters outside the range and other units' messages are refused; hostile bytes, in a process
 // of their own, do no harm. Throws Error where the text is no codec.
 std::vector<CheckedProperty> CheckCodec(const std::string& text);
+
+// Checks the scheme of that text ("powersgd:warm=off"), over exchanges of three workers. The
+// properties: kernels that it charges have a cost; equal input gives equal bytes; messages have the
+// planned lengths; means are finite; residuals stay bounded where error feedback is used; a saved
+// and loaded exchange goes on as before; values that are not finite and parameters outside the
+// range are refused; hostile bytes, in a process of their own, do no harm. Throws Error where the
+// text is no scheme.
+std::vector<CheckedProperty> CheckScheme(const std::string& text);
 
 // Checks the policy of that text over Top-K, or over FFT where it needs that. The properties:
 // parameters are inside the range in every step; equal input gives equal parameters; a saved and

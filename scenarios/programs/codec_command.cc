@@ -84,15 +84,17 @@ int Decode(const CodecCommand& command) {
   return 0;
 }
 
-// Checks the codec of that text or, where there is none, the policy.
+// Checks the codec of that text or, where there is none, the scheme or the policy.
 std::vector<CheckedProperty> Check(const std::string& text) {
   const std::string name = ParseStages(text).front().name;
   const auto codecs = CodecNames();
   if (std::ranges::find(codecs, name) != codecs.end()) return CheckCodec(text);
+  const auto schemes = SchemeNames();
+  if (std::ranges::find(schemes, name) != schemes.end()) return CheckScheme(text);
   for (const PolicyRow& row : PolicyTable()) {
     if (row.info.name == name) return CheckPolicy(text);
   }
-  std::vector<std::string> known = codecs;
+  std::vector<std::string> known = schemes;
   for (const PolicyRow& row : PolicyTable()) known.push_back(row.info.name);
   throw Error("check", text, Join(known, ", "));
 }

@@ -154,13 +154,14 @@ CLI::App* AddList(CLI::App& app, CodecListCommand& list) {
 }
 
 CLI::App* AddCheck(CLI::App& app, CodecCheckCommand& check) {
-  CLI::App* sub = app.add_subcommand("check",
-                                     "check properties that every codec and policy must have: "
-                                     "lengths, round trips, error feedback, hostile bytes");
+  CLI::App* sub =
+      app.add_subcommand("check",
+                         "check properties that every codec, scheme and policy must have: "
+                         "lengths, round trips, error feedback, hostile bytes");
   sub->footer(
       "Example:\n  legacy-codec check --plugin=my_codec.so\n"
       "Exit status: 0 all properties hold, 1 one does not, 2 wrong command line.");
-  sub->add_option("NAMES", check.names, "codecs or policies to check [all of --plugin]")
+  sub->add_option("NAMES", check.names, "codecs, schemes or policies to check [all of --plugin]")
       ->type_name("");
   return sub;
 }

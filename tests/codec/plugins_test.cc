@@ -224,6 +224,12 @@ TEST(MethodCheck, EveryCodecHasTheProperties) {
   EXPECT_EQ(Failed(CheckCodec("topk:index=delta+rbf:bits=8")), "");
 }
 
+TEST(MethodCheck, EverySchemeHasTheProperties) {
+  for (const SchemeRow& row : SchemeTable()) {
+    EXPECT_EQ(Failed(CheckScheme(row.info.name)), "") << row.info.name;
+  }
+}
+
 TEST(MethodCheck, EveryPolicyHasTheProperties) {
   for (const PolicyRow& row : PolicyTable()) {
     if (row.info.name == "wild") continue;
