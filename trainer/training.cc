@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <exception>
+#include <functional>
 #include <limits>
 #include <numeric>
 #include <string>
@@ -330,7 +332,9 @@ Evaluation Training::Evaluate() {
   impl_->CompareWeights();
   const std::vector<int64_t>& steps = impl_->steps_of;
   const auto most = std::max_element(steps.begin(), steps.end());
-  return impl_->backend->Evaluate(static_cast<int>(most - steps.begin()));
+  Evaluation evaluation = impl_->backend->Evaluate(static_cast<int>(most - steps.begin()));
+  impl_->task.CheckFinite(evaluation, "after step " + std::to_string(impl_->step));
+  return evaluation;
 }
 
 void Training::SetMessageHook(MessageHook hook) {
@@ -358,25 +362,43 @@ constexpr uint64_t kMostNumber = std::numeric_limits<int64_t>::max();
 
 void Training::Save(SectionWriter& out) const {
   const Impl& my = *impl_;
-  WriteSection(out, "training", [&](StateWriter& state) {
-    state.Number(kStateVersion);
-    state.Text(my.scheme->Name());
-    state.Number(my.steps_of.size());
-    for (const int64_t steps : my.steps_of) state.Number(static_cast<uint64_t>(steps));
-    state.Number(static_cast<uint64_t>(my.step));
-    state.Real(my.last_rate);
-    SavePolicy(*my.policy, state);
+  // Where the file takes no more, as on a full disk, the other processes still hand in their state.
+  std::exception_ptr failure;
+  const auto write = [&](const std::function<void()>& section) {
+    if (failure) return;
+    try {
+      section();
+    } catch (const Error&) {
+      failure = std::current_exception();
+    }
+  };
+  write([&] {
+    WriteSection(out, "training", [&](StateWriter& state) {
+      state.Number(kStateVersion);
+      state.Text(my.scheme->Name());
+      state.Number(my.steps_of.size());
+      for (const int64_t steps : my.steps_of) state.Number(static_cast<uint64_t>(steps));
+      state.Number(static_cast<uint64_t>(my.step));
+      state.Real(my.last_rate);
+      SavePolicy(*my.policy, state);
+    });
+    WriteSection(out, "shared", [&](StateWriter& state) { my.backend->SaveShared(state); });
   });
-  WriteSection(out, "shared", [&](StateWriter& state) { my.backend->SaveShared(state); });
   for (int w = 0; w < my.options.workers; ++w) {
     if (my.processes.Owns(w)) {
-      WriteSection(out, WorkerSection(w),
-                   [&](StateWriter& state) { my.backend->SaveWorker(w, state); });
+      write([&] {
+        WriteSection(out, WorkerSection(w),
+                     [&](StateWriter& state) { my.backend->SaveWorker(w, state); });
+      });
     } else {
-      out.Begin(WorkerSection(w));
-      out.Write(my.processes.Move({}, my.processes.OwnerOf(w), 0));
+      const Bytes bytes = my.processes.Move({}, my.processes.OwnerOf(w), 0);
+      write([&] {
+        out.Begin(WorkerSection(w));
+        out.Write(bytes);
+      });
     }
   }
+  if (failure) std::rethrow_exception(failure);
 }
 
 void Training::JoinSave() const {

@@ -102,7 +102,7 @@ class Training : public StepSource {
 
   // Evaluates on the whole test set, of which each process takes a part, with the batch-norm
   // statistics of the worker that was active in the most steps; the lowest of several, so worker 0
-  // where all are active.
+  // where all are active. Throws Error naming the step where loss or a metric is not finite.
   Evaluation Evaluate() override;
 
   // Sets a hook of all messages. Throws Error where messages stay on an accelerator.

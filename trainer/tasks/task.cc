@@ -3,6 +3,7 @@
 #include <torch/torch.h>
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "base/error.h"
@@ -30,6 +31,18 @@ Evaluation Task::Conclude(std::span<const MetricSums> parts) const {
   MetricSums total;
   for (const MetricSums& part : parts) total += part;
   return {total.loss / total.count, MetricsOf(total)};
+}
+
+void Task::CheckFinite(const Evaluation& evaluation, const std::string& when) const {
+  const auto require = [&](const std::string& what, double value) {
+    if (std::isfinite(value)) return;
+    throw Error(when + ": evaluation: " + what, std::isnan(value) ? "nan" : "inf",
+                "finite numbers; a lower learning rate may help");
+  };
+  require("loss", evaluation.loss);
+  for (size_t m = 0; m < evaluation.metrics.size(); ++m) {
+    require(Info().metrics[m].name, evaluation.metrics[m]);
+  }
 }
 
 double Task::MeanSquare(const torch::Tensor& losses) {

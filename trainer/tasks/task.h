@@ -101,6 +101,9 @@ class Task {
   virtual MetricSums Evaluate(Model& model, int64_t part, int64_t batch) const = 0;
   // Returns loss and metrics from the sums of all parts, which are added in order.
   Evaluation Conclude(std::span<const MetricSums> parts) const;
+  // Throws Error that says when, as in "after step 5", where loss or a metric is not finite.
+  // Metrics alone do not show it: of logits that are NaN, the first class is the largest.
+  void CheckFinite(const Evaluation& evaluation, const std::string& when) const;
 
  protected:
   // Returns the mean of the squares of losses.
