@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <sstream>
 
+#include "base/json.h"
 #include "base/parse.h"
 
 namespace legacy {
@@ -167,6 +168,12 @@ void AddPluginOption(CLI::App& app) {
 }
 
 std::optional<int> ParseArguments(CLI::App& app, std::vector<std::string> arguments) {
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    if (IsUtf8(arguments[i])) continue;
+    std::fprintf(stderr, "%s: argument %zu: bytes that are no text; allowed: UTF-8\n",
+                 app.get_name().c_str(), i + 1);
+    return kWrongCommandLine;
+  }
   std::reverse(arguments.begin(), arguments.end());
   try {
     app.parse(arguments);

@@ -42,6 +42,14 @@ TEST_F(Arguments, AreReadInTheirOrder) {
   EXPECT_TRUE(quiet_);
 }
 
+// They get into files and pictures that are UTF-8.
+TEST_F(Arguments, AreUtf8) {
+  EXPECT_EQ(Parse({"show", "--colour=caf\xC3\xA9"}), -1);
+  EXPECT_EQ(colour_, "caf\xC3\xA9");
+  EXPECT_EQ(Parse({"show", "--colour=caf\xE9"}), kWrongCommandLine);
+  EXPECT_EQ(err_, "legacy-test: argument 2: bytes that are no text; allowed: UTF-8\n");
+}
+
 TEST_F(Arguments, VersionNamesTheProgram) {
   EXPECT_EQ(Parse({"--version"}), 0);
   EXPECT_EQ(out_, "legacy-test " + VersionText() + "\n");

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/json.h"
 
 namespace legacy {
 namespace {
@@ -34,7 +35,10 @@ Word WordLines::End() const {
 
 void WordLines::Fail(const Word& word, const std::string& what, const std::string& allowed) const {
   std::string value;
-  for (const char c : word.text.substr(0, kMostQuoted)) value += Printable(c) ? c : '?';
+  const bool utf8 = IsUtf8(std::string(word.text));
+  for (const char c : word.text.substr(0, kMostQuoted)) {
+    value += Printable(c) && (utf8 || (c & 0x80) == 0) ? c : '?';
+  }
   throw Error(path_ + ":" + std::to_string(std::max<int64_t>(line_, 1)) + ":" +
                   std::to_string(word.column) + ": " + what,
               value, allowed);
@@ -46,7 +50,8 @@ void WordLines::Split() {
   for (size_t at = text.find_first_not_of(kBlanks); at != std::string_view::npos;) {
     const size_t end = std::min(text.find_first_of(kBlanks, at), text.size());
     words_.push_back({text.substr(at, end - at), at + 1});
-    if (!std::ranges::all_of(words_.back().text, Printable)) {
+    const std::string_view word = words_.back().text;
+    if (!std::ranges::all_of(word, Printable) || !IsUtf8(std::string(word))) {
       Fail(words_.back(), "word", "printable characters");
     }
     at = text.find_first_not_of(kBlanks, end);

@@ -2,11 +2,11 @@
 #include "changes.h"
 
 #include "fabric/base/error.h"
+#include "fabric/base/text-file.h"
 #include "fabric/schedule/link-trace.h"
 #include "graph.h"
 
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <utility>
 #include <yaml-cpp/yaml.h>
@@ -318,14 +318,10 @@ class LinksFile
 
 std::variant<Settings, Topology> ReadYamlFile(const std::string& path, const LinkDefaults& defaults)
 {
-    std::ifstream file(path);
-    if (!file)
-    {
-        throw Error("topology", path, "a readable file, or a topology's name");
-    }
+    const std::string text = ReadText(path);
     try
     {
-        const YAML::Node root = YAML::Load(file);
+        const YAML::Node root = YAML::Load(text);
         if (!root.IsMap() || !root["type"] || !root["type"].IsScalar())
         {
             throw Error(Location(path, root.Mark()) +

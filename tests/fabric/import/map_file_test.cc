@@ -119,6 +119,16 @@ TEST(MapFile, IsTheSameInBothFormatsAndPacked) {
   EXPECT_NE(MessageOf([&] { Import(packed); }).find("gzip"), std::string::npos);
 }
 
+// Names get into CSV files and pictures, which are UTF-8.
+TEST(MapFile, NamesAreUtf8WhateverTheFileIs) {
+  const ImportFiles files;
+  std::string map = kGml;
+  map.replace(map.find("label \"a\""), 9, "label \"caf\xE9\"");
+  EXPECT_EQ(Import(files.Write("latin.gml", map)).topology.NodeName(0), "caf\xC3\xA9/0");
+  map.replace(map.find("caf\xE9"), 4, "caf\xC3\xA9");
+  EXPECT_EQ(Import(files.Write("utf.gml", map)).topology.NodeName(0), "caf\xC3\xA9/0");
+}
+
 TEST(MapFile, ReadsItsOptions) {
   const ImportFiles files;
   const std::string path = files.Write("odd.gml", kGml);

@@ -197,6 +197,7 @@ TEST_F(DdpTraceFile, MistakesNameTheLine) {
       {"loss nan", "loss\tsmall", "19:8: number: got 'small'; allowed: a number, nan, inf"},
       {"loss nan", "lost 1", "19:3: keyword: got 'lost'; allowed: accuracy, bucket, compute"},
       {"loss nan", "loss \x01", "19:8: word: got '?'; allowed: printable"},
+      {"loss nan", "loss \xE9", "19:8: word: got '?'; allowed: printable"},
   };
   for (const auto& entry : cases) {
     const std::string message = After(entry.old, entry.fresh);
