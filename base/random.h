@@ -27,6 +27,7 @@ enum class Purpose : uint32_t {
   kNegatives = 12,   // items that a user did not take
   kPartition = 13,   // samples of federated clients
   kLocalOrder = 14,  // order of a federated client's samples
+  kEvaluation = 15,  // what modules of users draw when they are evaluated
   kTest = 99,
 };
 

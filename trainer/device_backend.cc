@@ -156,8 +156,7 @@ void DeviceBackend::QueueGradient(int worker) {
   ModelState state;                            // models of images have none
   const torch::Tensor loss = job_.task.Loss(model, batch, state, job_.options.label_smoothing);
   const double scale = job_.LossScale(batch);
-  std::vector<torch::Tensor> parts =
-      torch::autograd::grad({scale == 1 ? loss : loss * scale}, model.parameters());
+  std::vector<torch::Tensor> parts = model.Gradient(scale == 1 ? loss : loss * scale);
 
   const torch::NoGradGuard no_grad;
   for (torch::Tensor& part : parts) part = part.reshape({-1});
@@ -295,7 +294,8 @@ void DeviceBackend::EvaluateParts(Model& model, std::span<const int64_t> parts,
   for (size_t i = 0; i < parts.size(); ++i) {
     const int64_t first = parts[i] * size;
     const Batch batch = data_.Test(first, std::min(size, data_.test_samples() - first));
-    const ClassificationSums part = SumsOf(model.Forward(batch.inputs), batch.targets);
+    const ClassificationSums part =
+        SumsOf(ModelOfPart(model, parts[i])->Forward(batch.inputs), batch.targets);
     losses.push_back(part.loss);
     hits.push_back(part.hits);
     hits5.push_back(part.hits5);

@@ -4,20 +4,18 @@
 #include <bit>
 #include <vector>
 
-#include "trainer/tensor_state.h"
-
 namespace legacy {
 namespace {
 
-Bytes BuffersOf(const Model& model) {
+Bytes StateOf(const Model& model) {
   StateWriter out;
-  SaveBuffers(model, out);
+  model.SaveState(out);
   return out.Take();
 }
 
-void SetBuffers(Model& model, ByteSpan bytes) {
+void SetState(Model& model, ByteSpan bytes) {
   StateReader in(bytes);
-  LoadBuffers(model, in);
+  model.LoadState(in);
 }
 
 // Gathers the sums of all parts from those of each process.
@@ -48,15 +46,22 @@ std::vector<MetricSums> GatherSums(ProcessGroup& processes, std::vector<MetricSu
 
 }  // namespace
 
+std::shared_ptr<Model> ModelOfPart(Model& model, int64_t part) {
+  std::shared_ptr<Model> copy = model.ForEvaluation();
+  if (!copy) return {std::shared_ptr<Model>(), &model};
+  copy->SetDraws({.worker = static_cast<uint32_t>(part), .purpose = Purpose::kEvaluation});
+  return copy;
+}
+
 Evaluation EvaluateTogether(const BackendJob& job, int worker, const EvaluateParts& evaluate) {
   ProcessGroup& processes = job.processes;
   const bool owns = processes.Owns(worker);
   Model& replica = owns ? *job.replicas[worker] : job.model;
-  Bytes buffers;
+  Bytes state;
   if (!processes.Alone()) {
-    buffers = BuffersOf(replica);
-    const Bytes given = processes.Broadcast(buffers, processes.OwnerOf(worker));
-    if (!owns) SetBuffers(replica, given);
+    state = StateOf(replica);
+    const Bytes given = processes.Broadcast(state, processes.OwnerOf(worker));
+    if (!owns) SetState(replica, given);
   }
   const int64_t parts = job.task.Parts(job.options.evaluation_batch);
   std::vector<int64_t> own;
@@ -65,7 +70,7 @@ Evaluation EvaluateTogether(const BackendJob& job, int worker, const EvaluatePar
   replica.eval();
   evaluate(replica, own, sums);
   replica.train();
-  if (!owns) SetBuffers(replica, buffers);
+  if (!owns) SetState(replica, state);
   return job.task.Conclude(GatherSums(processes, std::move(sums), parts));
 }
 

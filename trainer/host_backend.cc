@@ -10,8 +10,8 @@
 #include "compress/cpu/vector.h"
 #include "trainer/evaluation.h"
 #include "trainer/heap.h"
+#include "trainer/models/tensor_state.h"
 #include "trainer/one_thread.h"
-#include "trainer/tensor_state.h"
 #include "trainer/update_work.h"
 
 namespace legacy {
@@ -103,10 +103,9 @@ double HostBackend::Gradient(const StepInfo& step, int worker, std::span<float> 
 double HostBackend::Pass(Model& model, const Batch& batch, ModelState& state, bool adds,
                          std::span<float> gradient) const {
   const torch::AutoGradMode with_graph(true);  // even where the calling thread has switched it off
-  const std::vector<torch::Tensor> parameters = model.parameters();
   const torch::Tensor loss = job_.task.Loss(model, batch, state, job_.options.label_smoothing);
   const double scale = job_.LossScale(batch);
-  const auto parts = torch::autograd::grad({scale == 1 ? loss : loss * scale}, parameters);
+  const auto parts = model.Gradient(scale == 1 ? loss : loss * scale);
   for (size_t l = 0; l < parts.size(); ++l) {
     const torch::Tensor part = parts[l].contiguous();
     const std::span<const float> values(part.data_ptr<float>(),
@@ -125,7 +124,7 @@ UpdateInfo HostBackend::InfoOf(const StepInfo& step, const Unit& layer) const {
   return {.offset = layer.offset,
           .learning_rate = step.learning_rate,
           .step = step.step,
-          .is_vector = layer.shape.size() == 1,
+          .is_vector = layer.shape.size() <= 1,
           .momentum_from = momentum_from_};
 }
 
@@ -183,7 +182,8 @@ Evaluation HostBackend::Evaluate(int worker) {
     if (local_) local_->WriteMean(model);
     pool_.ForEach(std::ssize(parts), [&](int64_t i, int) {
       const torch::NoGradGuard no_grad;
-      sums[i] = job_.task.Evaluate(model, parts[i], job_.options.evaluation_batch);
+      sums[i] = job_.task.Evaluate(*ModelOfPart(model, parts[i]), parts[i],
+                                   job_.options.evaluation_batch);
     });
     if (local_) SetWeights(model, own);
   };
@@ -225,7 +225,7 @@ void HostBackend::LoadShared(StateReader& in) {
 
 void HostBackend::SaveWorker(int worker, StateWriter& out) const {
   aggregation_->exchange().SaveWorker(worker, out);
-  SaveBuffers(*job_.replicas[worker], out);
+  job_.replicas[worker]->SaveState(out);
   const int64_t passes = job_.options.passes;
   for (int64_t pass = 0; pass < passes; ++pass) {
     const ModelState& state = states_[static_cast<size_t>(worker * passes + pass)];
@@ -237,7 +237,7 @@ void HostBackend::SaveWorker(int worker, StateWriter& out) const {
 
 void HostBackend::LoadWorker(int worker, StateReader& in) {
   aggregation_->exchange().LoadWorker(worker, in);
-  LoadBuffers(*job_.replicas[worker], in);
+  job_.replicas[worker]->LoadState(in);
   const int64_t passes = job_.options.passes;
   for (int64_t pass = 0; pass < passes; ++pass) {
     ModelState& state = states_[static_cast<size_t>(worker * passes + pass)];

@@ -1,25 +1,12 @@
 #include "scenarios/codec/property_check.h"
 
-#include <fmt/format.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
+#include "base/apart.h"
 #include "base/error.h"
 
 namespace legacy {
 namespace {
 
 constexpr unsigned kHangs = 60;  // seconds after which a check is stopped
-
-CheckedProperty Try(const std::string& name, const std::function<std::string()>& check) {
-  try {
-    return {name, true, check()};
-  } catch (const std::exception& error) {
-    return {name, false, error.what()};
-  } catch (...) {
-    return {name, false, "it threw something other than a std::exception"};
-  }
-}
 
 }  // namespace
 
@@ -49,34 +36,11 @@ Bytes Mutated(Bytes bytes, RandomStream& stream) {
 }
 
 CheckedProperty TryApart(const std::string& name, const std::function<std::string()>& check) {
-  int ends[2];
-  if (pipe(ends) != 0) throw Error("check: cannot open a pipe to a child process");
-  const pid_t child = fork();
-  if (child < 0) throw Error("check: cannot start a child process");
-  if (child == 0) {
-    alarm(kHangs);
-    const CheckedProperty found = Try(name, check);
-    const std::string text = (found.holds ? "+" : "-") + found.detail;
-    const bool told = write(ends[1], text.data(), text.size()) == std::ssize(text);
-    _exit(told ? 0 : 1);
+  try {
+    return {name, true, RunApart(kHangs, check)};
+  } catch (const std::exception& error) {
+    return {name, false, error.what()};
   }
-  close(ends[1]);
-  std::string text;
-  char buffer[4096];
-  for (ssize_t n = 0; (n = read(ends[0], buffer, sizeof buffer)) > 0;) {
-    text.append(buffer, static_cast<size_t>(n));
-  }
-  close(ends[0]);
-  int status = 0;
-  waitpid(child, &status, 0);
-  if (WIFSIGNALED(status)) {
-    const int signal = WTERMSIG(status);
-    return {name, false,
-            signal == SIGALRM ? fmt::format("it did not end in {} s", kHangs)
-                              : fmt::format("it ended by signal {}", signal)};
-  }
-  if (text.empty()) return {name, false, "it ended the program"};
-  return {name, text.front() == '+', text.substr(1)};
 }
 
 }  // namespace legacy

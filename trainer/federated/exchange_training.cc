@@ -397,7 +397,7 @@ std::vector<Decision> ExchangeTraining::TakeDecisions() {
 
 Evaluation ExchangeTraining::Evaluate() {
   Impl& my = *impl_;
-  return EvaluateOn(my.task, my.trainers.front()->Set(my.weights, my.buffers),
+  return EvaluateOn(my.task, my.trainers.front()->Set(my.weights, my.buffers), my.version,
                     my.options.evaluation_batch, my.pool);
 }
 

@@ -331,7 +331,7 @@ std::vector<Decision> FederatedTraining::TakeDecisions() { return impl_->policy-
 
 Evaluation FederatedTraining::Evaluate() {
   Impl& my = *impl_;
-  return EvaluateOn(my.task, my.judge->Set(my.ServerWeights(), my.newest->buffers),
+  return EvaluateOn(my.task, my.judge->Set(my.ServerWeights(), my.newest->buffers), version(),
                     my.options.evaluation_batch, my.judges);
 }
 

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "compress/cpu/vector.h"
 #include "trainer/aggregation.h"
+#include "trainer/evaluation.h"
 #include "trainer/heap.h"
 
 namespace legacy {
@@ -93,8 +94,8 @@ LocalTrainer::LocalTrainer(const Task& task, const SampleSet& samples, const Mod
     const std::span<const float> weights = Weights(l);
     initial_weights_.insert(initial_weights_.end(), weights.begin(), weights.end());
   }
-  // Other buffers, such as a mask, are constants of the model, and counts of batches have no
-  // effect.
+  // Other buffers, such as a mask, are constants of the model. Where passes change them all the
+  // same, as in a module of a user, each task begins with the model's own.
   for (const auto& buffer : model_->named_buffers()) {
     const std::string& name = buffer.key();
     const bool statistic = name.ends_with("running_mean") || name.ends_with("running_var");
@@ -103,6 +104,9 @@ LocalTrainer::LocalTrainer(const Task& task, const SampleSet& samples, const Mod
     }
   }
   initial_buffers_ = Buffers();
+  StateWriter state;
+  model_->SaveState(state);
+  initial_state_ = state.Take();
 }
 
 std::vector<float> LocalTrainer::Buffers() const {
@@ -123,6 +127,8 @@ Model& LocalTrainer::Set(std::span<const float> weights, std::span<const float> 
     const std::span<float> own = Weights(l);
     std::memcpy(own.data(), weights.data() + layers_[l].offset, own.size_bytes());
   }
+  StateReader state(initial_state_);
+  model_->LoadState(state);
   if (buffers.empty()) buffers = initial_buffers_;
   for (torch::Tensor& buffer : buffers_) {
     const auto numel = static_cast<size_t>(buffer.numel());
@@ -190,7 +196,7 @@ LossMoments LocalTrainer::Step(const LocalTask& task, std::span<const int64_t> b
   const torch::Tensor loss = task_.Loss(
       *model_, samples_.Gather(batch, KeyOf(task, options_.seed, step, Purpose::kAugment)), state,
       options_.label_smoothing, options_.squares ? &moments.squares : nullptr);
-  const auto parts = torch::autograd::grad({loss}, parameters_);
+  const auto parts = model_->Gradient(loss);
   for (size_t l = 0; l < parts.size(); ++l) {
     const torch::Tensor part = parts[l].contiguous();
     std::memcpy(gradient_.data() + layers_[l].offset, part.data_ptr<float>(),
@@ -215,22 +221,25 @@ LossMoments LocalTrainer::Step(const LocalTask& task, std::span<const int64_t> b
                      {.offset = layer.offset,
                       .learning_rate = rate,
                       .step = task.first_step + step,
-                      .is_vector = layer.shape.size() == 1});
+                      .is_vector = layer.shape.size() <= 1});
     CorrectWeights(rule_, part(task.downlink), part(task.state), rate, weights);
   }
   moments.mean = loss.item<double>();
   return moments;
 }
 
-Evaluation EvaluateOn(const Task& task, Model& model, int64_t batch, WorkerPool& pool) {
+Evaluation EvaluateOn(const Task& task, Model& model, int64_t version, int64_t batch,
+                      WorkerPool& pool) {
   ReturnFreedMemory();  // batches of evaluations are larger
   model.eval();
   std::vector<MetricSums> sums(static_cast<size_t>(task.Parts(batch)));
   pool.ForEach(std::ssize(sums), [&](int64_t part, int) {
     const torch::NoGradGuard no_grad;
-    sums[part] = task.Evaluate(model, part, batch);
+    sums[part] = task.Evaluate(*ModelOfPart(model, part), part, batch);
   });
-  return task.Conclude(sums);
+  Evaluation evaluation = task.Conclude(sums);
+  task.CheckFinite(evaluation, "version " + std::to_string(version));
+  return evaluation;
 }
 
 }  // namespace legacy

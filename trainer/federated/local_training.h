@@ -108,10 +108,13 @@ class LocalTrainer {
   std::vector<float> initial_weights_;
   std::vector<torch::Tensor> buffers_;  // of floats
   std::vector<float> initial_buffers_;
+  Bytes initial_state_;          // of everything that passes change
   std::vector<float> gradient_;  // of a step, flat
 };
 
-// Evaluates a model on the task's whole test set, in parts of so many samples.
-Evaluation EvaluateOn(const Task& task, Model& model, int64_t batch, WorkerPool& pool);
+// Evaluates the model of a version on the task's whole test set, in parts of so many samples.
+// Throws Error that names the version where loss or a metric is not finite.
+Evaluation EvaluateOn(const Task& task, Model& model, int64_t version, int64_t batch,
+                      WorkerPool& pool);
 
 }  // namespace legacy

@@ -10,6 +10,7 @@
 #include "trainer/models/model_family.h"
 #include "trainer/models/observed_costs.h"
 #include "trainer/models/script_model.h"
+#include "trainer/models/tensor_state.h"
 
 namespace legacy {
 namespace {
@@ -154,10 +155,46 @@ std::optional<InitialValues> Model::NormalMatrices(const torch::Tensor& value, d
   return InitialValues{InitialValues::Kind::kNormal, deviation};
 }
 
+RandomKey Model::NextDraws() {
+  const RandomKey next = draws_;
+  ++draws_.layer;
+  return next;
+}
+
+std::vector<torch::Tensor> Model::Gradient(const torch::Tensor& loss, std::vector<bool>* used) {
+  const std::vector<torch::Tensor> parameters = this->parameters();
+  std::vector<torch::Tensor> parts(parameters.size());
+  if (loss.requires_grad()) {
+    parts = torch::autograd::grad({loss}, parameters, {}, /*retain_graph=*/false,
+                                  /*create_graph=*/false, /*allow_unused=*/true);
+  }
+  if (used != nullptr) used->resize(parts.size());
+  for (size_t i = 0; i < parts.size(); ++i) {
+    if (used != nullptr) (*used)[i] = parts[i].defined();
+    if (!parts[i].defined()) parts[i] = torch::zeros_like(parameters[i]);
+    if (parts[i].layout() != torch::kStrided) parts[i] = parts[i].to_dense();
+  }
+  return parts;
+}
+
+void Model::SaveState(StateWriter& out) const {
+  for (const torch::Tensor& buffer : buffers()) SaveTensor(buffer, out);
+}
+
+void Model::LoadState(StateReader& in) {
+  const torch::NoGradGuard no_grad;
+  for (torch::Tensor buffer : buffers()) {
+    const torch::Tensor loaded = LoadTensor(in);
+    if (loaded.sizes() != buffer.sizes() || loaded.dtype() != buffer.dtype()) {
+      throw Error("state: a buffer of a worker has another shape");
+    }
+    buffer.copy_(loaded);
+  }
+}
+
 torch::Tensor Model::Dropout(const torch::Tensor& x, double part) {
   if (!is_training()) return x;
-  RandomStream random(draws_);
-  ++draws_.layer;
+  RandomStream random(NextDraws());
   std::vector<uint32_t> drawn(static_cast<size_t>(x.numel()));
   random.Fill(drawn);
   torch::Tensor factors = torch::empty(x.sizes());
@@ -174,7 +211,7 @@ std::shared_ptr<Model> MakeModel(const ModelRequest& request) {
     if (request.init != WeightRule::kModel) {
       throw Error("training.init", "torch", "model with a file, which has its own weights");
     }
-    CheckTrainable(*model, request);
+    CheckTrainable(*Build(request), request);  // its passes change buffers
   } else {
     DrawWeights(*model, request);
   }
@@ -196,16 +233,25 @@ std::shared_ptr<Model> ShareParameters(const Model& model, const ModelRequest& r
 
 std::vector<OperationCost> CostsOf(const ModelRequest& request) {
   const auto model = Build(request);
-  model->train();
   NamedTensors parameters;
   for (const auto& parameter : model->named_parameters()) {
     parameters.emplace_back(parameter.key(), parameter.value());
   }
-  return ObserveCosts(parameters, [&](int64_t samples) {
-    const Batch batch = ExampleBatch(request, samples);
-    const torch::Tensor outputs = model->Forward(batch.inputs);
-    if (model->HasOwnLoss()) model->TargetLosses(outputs, batch.targets, 0);
-  });
+  const auto observe = [&](bool training, Unread unread) {
+    model->train(training);
+    return ObserveCosts(parameters, unread, [&](int64_t samples) {
+      const Batch batch = ExampleBatch(request, samples);
+      const torch::Tensor outputs = model->Forward(batch.inputs);
+      if (model->HasOwnLoss()) model->TargetLosses(outputs, batch.targets, 0);
+    });
+  };
+  if (!IsModelFile(request.name)) return observe(true, Unread::kRefused);
+  try {
+    return observe(true, Unread::kRefused);
+  } catch (const Error&) {
+    // Layers that trainings leave out at random are all there in evaluations.
+    return observe(false, Unread::kFree);
+  }
 }
 
 std::vector<Unit> LayersOf(const ModelRequest& request) { return LayersOf(*Build(request)); }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/random.h"
+#include "compress/state.h"
 #include "compress/unit.h"
 #include "trainer/clock/operation_cost.h"
 #include "trainer/data/batch.h"
@@ -57,13 +58,29 @@ class Model : public torch::nn::Module {
   // Sets the key of what the next pass draws.
   void SetDraws(const RandomKey& key) { draws_ = key; }
 
+  // Returns the gradient of a loss, of each parameter. One that takes no part in this pass, as with
+  // layers that are left out at random, has zeros. `used`, where it is not null, says which do.
+  virtual std::vector<torch::Tensor> Gradient(const torch::Tensor& loss,
+                                              std::vector<bool>* used = nullptr);
+
+  // Returns a model with the same weights for one part of an evaluation, whose passes leave no
+  // trace on this one. Null: passes of an evaluation leave none anyway, and draw nothing.
+  virtual std::shared_ptr<Model> ForEvaluation() const { return nullptr; }
+
+  // Append and restore what passes of a training change besides the weights: the buffers, such as
+  // the statistics of batch norm. LoadState writes where the buffers lie, and throws Error on those
+  // of another model.
+  virtual void SaveState(StateWriter& out) const;
+  virtual void LoadState(StateReader& in);
+
  protected:
   // Returns normal values for tensors of at least two dimensions, and nothing for vectors.
   static std::optional<InitialValues> NormalMatrices(const torch::Tensor& value, double deviation);
 
   // Sets a drawn part of the values to zero, and scales the others, in training mode.
   torch::Tensor Dropout(const torch::Tensor& x, double part);
-  const RandomKey& draws() const { return draws_; }
+  // Returns the key of the next draws of this pass.
+  RandomKey NextDraws();
 
  private:
   RandomKey draws_;

@@ -340,7 +340,7 @@ void Observer::CountOther(const Call& call) {
 
 }  // namespace
 
-std::vector<OperationCost> ObserveCosts(const NamedTensors& parameters,
+std::vector<OperationCost> ObserveCosts(const NamedTensors& parameters, Unread unread,
                                         const ForwardPass& forward) {
   constexpr int64_t kFew = 2;  // batch norm needs more than one
   Observer observer(parameters);
@@ -368,11 +368,17 @@ std::vector<OperationCost> ObserveCosts(const NamedTensors& parameters,
     std::ranges::sort(cost.parameters);
     costs.push_back(std::move(cost));
   }
-  const auto unread = std::ranges::find(seen, false);
-  if (unread != seen.end()) {
-    throw Error("model: parameter", parameters[unread - seen.begin()].first,
+  OperationCost nothing;
+  nothing.kind = "elementwise";
+  for (size_t p = 0; p < seen.size(); ++p) {
+    if (!seen[p]) nothing.parameters.push_back(static_cast<int>(p));
+  }
+  if (nothing.parameters.empty()) return costs;
+  if (unread == Unread::kRefused) {
+    throw Error("model: parameter", parameters[nothing.parameters.front()].first,
                 "parameters that take part in the forward pass");
   }
+  costs.insert(costs.begin(), std::move(nothing));
   return costs;
 }
 

@@ -39,7 +39,7 @@ TEST(ObservedCosts, ConvolutionsNormsAndPools) {
       torch::nn::Conv2d(torch::nn::Conv2dOptions(4, 6, 3).padding(1).groups(2).bias(false)),
       torch::nn::BatchNorm2d(6), torch::nn::ReLU(torch::nn::ReLUOptions(true)),
       torch::nn::MaxPool2d(2), torch::nn::Flatten(), torch::nn::Linear(6 * 16, 5));
-  const auto costs = ObserveCosts(Named(*net), [&](int64_t samples) {
+  const auto costs = ObserveCosts(Named(*net), Unread::kRefused, [&](int64_t samples) {
     net->forward(torch::zeros({samples, 4, 8, 8}));
   });
   EXPECT_THAT(
@@ -55,7 +55,7 @@ TEST(ObservedCosts, ConvolutionsNormsAndPools) {
 TEST(ObservedCosts, LstmsAreTwoProductsAndGatesALayer) {
   constexpr double kWords = 7;
   torch::nn::LSTM lstm(torch::nn::LSTMOptions(3, 5).num_layers(2));
-  const auto costs = ObserveCosts(Named(*lstm), [&](int64_t samples) {
+  const auto costs = ObserveCosts(Named(*lstm), Unread::kRefused, [&](int64_t samples) {
     lstm->forward(torch::zeros({7, samples, 3}));
   });
   const auto layer = [&](size_t first, double inputs) {
@@ -77,7 +77,7 @@ TEST(ObservedCosts, LstmsAreTwoProductsAndGatesALayer) {
 TEST(ObservedCosts, TiedWeightsMasksAndAttention) {
   const torch::Tensor table = torch::ones({11, 4});
   const torch::Tensor mask = torch::zeros({6, 6});
-  const auto costs = ObserveCosts({{"table", table}}, [&](int64_t samples) {
+  const auto costs = ObserveCosts({{"table", table}}, Unread::kRefused, [&](int64_t samples) {
     const auto x = torch::embedding(table, torch::zeros({samples, 6}, torch::kInt64));
     const auto scores = torch::softmax(torch::matmul(x, x.transpose(1, 2)) + mask, -1);
     torch::matmul(torch::matmul(scores, x), table.t());
@@ -93,7 +93,7 @@ TEST(ObservedCosts, TiedWeightsMasksAndAttention) {
 
 TEST(ObservedCosts, ViewsCostNothing) {
   EXPECT_THAT(
-      ObserveCosts({},
+      ObserveCosts({}, Unread::kRefused,
                    [](int64_t samples) {
                      torch::zeros({samples, 4, 6}).view({-1, 6}).t().unsqueeze(0).slice(1, 0, 2);
                    }),
@@ -102,20 +102,21 @@ TEST(ObservedCosts, ViewsCostNothing) {
 
 TEST(ObservedCosts, PassesThatCannotBeCountedAreRefused) {
   const NamedTensors two = {{"used", torch::ones(3)}, {"idle.weight", torch::ones(3)}};
-  EXPECT_THAT(
-      ([&] {
-        ObserveCosts(two, [&](int64_t samples) { torch::ones({samples, 3}) * two.front().second; });
-      }),
-      ThrowsMessage<Error>(HasSubstr("idle.weight")));
+  EXPECT_THAT(([&] {
+                ObserveCosts(two, Unread::kRefused, [&](int64_t samples) {
+                  torch::ones({samples, 3}) * two.front().second;
+                });
+              }),
+              ThrowsMessage<Error>(HasSubstr("idle.weight")));
   EXPECT_THAT(
       [] {
-        ObserveCosts({}, [](int64_t samples) {
+        ObserveCosts({}, Unread::kRefused, [](int64_t samples) {
           torch::Tensor x = torch::ones({samples, 3});
           for (int64_t i = 0; i < samples; ++i) x = x + x;
         });
       },
       ThrowsMessage<Error>(HasSubstr("whatever the number of samples")));
-  EXPECT_THROW(ObserveCosts({}, [](int64_t) { throw Error("broken"); }), Error);
+  EXPECT_THROW(ObserveCosts({}, Unread::kRefused, [](int64_t) { throw Error("broken"); }), Error);
   torch::ones(3) + torch::ones(3);  // nobody listens any more
 }
 

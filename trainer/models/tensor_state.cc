@@ -1,4 +1,4 @@
-#include "trainer/tensor_state.h"
+#include "trainer/models/tensor_state.h"
 
 #include <torch/torch.h>
 
@@ -37,21 +37,6 @@ torch::Tensor LoadTensor(StateReader& in) {
   torch::Tensor tensor = torch::empty(sizes, type);
   if (!bytes.empty()) std::memcpy(tensor.data_ptr(), bytes.data(), bytes.size());
   return tensor;
-}
-
-void SaveBuffers(const Model& model, StateWriter& out) {
-  for (const torch::Tensor& buffer : model.buffers()) SaveTensor(buffer, out);
-}
-
-void LoadBuffers(Model& model, StateReader& in) {
-  const torch::NoGradGuard no_grad;
-  for (torch::Tensor buffer : model.buffers()) {
-    const torch::Tensor loaded = LoadTensor(in);
-    if (loaded.sizes() != buffer.sizes() || loaded.dtype() != buffer.dtype()) {
-      throw Error("state: a buffer of a worker has another shape");
-    }
-    buffer.copy_(loaded);
-  }
 }
 
 }  // namespace legacy

@@ -1,10 +1,9 @@
-// Tensors and buffers of models as bytes, in checkpoints and between processes.
+// Tensors as bytes, in checkpoints and between processes.
 #pragma once
 
 #include <torch/types.h>
 
 #include "compress/state.h"
-#include "trainer/models/model.h"
 
 namespace legacy {
 
@@ -12,10 +11,5 @@ namespace legacy {
 // lies on the host. LoadTensor throws Error where bytes and sizes differ.
 void SaveTensor(const torch::Tensor& tensor, StateWriter& out);
 torch::Tensor LoadTensor(StateReader& in);
-
-// Append and restore a model's buffers: the statistics of batch norm. LoadBuffers writes where the
-// buffers lie, and throws Error on those of another model.
-void SaveBuffers(const Model& model, StateWriter& out);
-void LoadBuffers(Model& model, StateReader& in);
 
 }  // namespace legacy
