@@ -4,6 +4,7 @@
 #ifndef LEGACY_CARRIER_H
 #define LEGACY_CARRIER_H
 
+#include "fabric/engine/connection.h"
 #include "fabric/engine/dead-link.h"
 #include "fabric/engine/engine.h"
 
@@ -58,8 +59,8 @@ class CarrierListener
 
 /**
  * \ingroup legacy
- * Carries messages between nodes of a topology, packet by packet. Messages between the same two
- * nodes and of one lane arrive in the order in which they were sent.
+ * Carries messages between nodes of a topology, packet by packet. Messages of
+ * one connection arrive in the order in which they were sent.
  */
 class Carrier
 {
@@ -67,24 +68,21 @@ class Carrier
     virtual ~Carrier() = default;
     /**
      * Starts a message. Call it inside an event.
-     * \param source sending node
-     * \param destination receiving node, another one
-     * \param lane connection among several of the two
+     * \param connection that carries it, between different nodes; opened with its first message
      * \param graph number of the graph that sends it
      * \param flow the message, not empty
      */
     virtual void
-    Send(int source, int destination, uint16_t lane, uint64_t graph, const fabric::Flow& flow) = 0;
+    Send(const fabric::ConnectionName& connection, uint64_t graph, const fabric::Flow& flow) = 0;
     /**
      * Withdraws a message that has not arrived.
-     * \param source sending node
-     * \param destination receiving node
+     * \param connection that carries it
      * \param graph number of the graph that sent it
      * \param flow the message
      * \return its bytes that are carried all the same; nothing where it is not on its way
      */
     virtual std::optional<int64_t>
-    Abort(int source, int destination, uint64_t graph, const fabric::Flow& flow) = 0;
+    Abort(const fabric::ConnectionName& connection, uint64_t graph, const fabric::Flow& flow) = 0;
     /// Begins a run of graphs, when there is none.
     virtual void BeginRun() = 0;
     /// Ends, before the simulator does.

@@ -6,6 +6,8 @@
 #include "ecmp-routing.h"
 #include "host-socket.h"
 
+#include "fabric/base/error.h"
+
 #include "ns3/log.h"
 #include "ns3/uinteger.h"
 
@@ -30,6 +32,8 @@ namespace
 constexpr int64_t kReceiveBuffer = 1 << 29;
 /// Number of messages that a description names.
 constexpr std::size_t kNamedMessages = 8;
+/// Ports of ns-3's hosts for connections that they open (RFC 6335, section 6).
+constexpr int kPorts = 65536 - ConnectionTable::kFirstPort;
 
 } // namespace
 
@@ -58,24 +62,34 @@ void ChannelPool::Build(const fabric::Topology* topology,
     m_listener = listener;
 }
 
-Ptr<MessageChannel> ChannelPool::Open(int source, int destination)
+Ptr<MessageChannel> ChannelPool::Open(const Name& name)
 {
-    const uint32_t sendBuffer = SendBuffer(source, destination);
-    NS_LOG_LOGIC("open " << source << " -> " << destination << ", buffer " << sendBuffer << " B");
-    Listen(destination);
+    const uint32_t sendBuffer = SendBuffer(name);
+    NS_LOG_LOGIC("open " << name.source << " -> " << name.destination << " #" << name.id
+                         << ", buffer " << sendBuffer << " B");
+    Listen(name.destination);
     Ptr<MessageChannel> channel = CreateObject<MessageChannel>();
-    channel->Open(m_network->GetNode(source),
-                  InetSocketAddress(EcmpRouting::AddressOf(destination), m_port),
+    channel->Open(m_network->GetNode(name.source),
                   sendBuffer,
                   std::max(1, fabric::HandshakeRoundTrips(m_transport.connections)),
                   m_listener);
-    m_connecting[{source, channel->GetPort()}] = channel;
+    const uint16_t port = channel->GetPort();
+    if (port == 0)
+    {
+        throw fabric::Error(m_topology->NodeName(name.source) + ": connections that it opens",
+                            "more",
+                            std::to_string(kPorts) + " at packet fidelity, as ns-3 has no more "
+                                                     "ports for them; flow fidelity has no limit");
+    }
+    m_connecting[{name.source, port}] = channel;
+    m_network->AddConnection(name, port);
+    channel->Connect(InetSocketAddress(EcmpRouting::AddressOf(name.destination), m_port));
     return channel;
 }
 
-Ptr<MessageChannel> ChannelPool::TakeSpare(const Lane& lane)
+Ptr<MessageChannel> ChannelPool::TakeSpare(const Name& name)
 {
-    const auto found = m_spares.find(lane);
+    const auto found = m_spares.find(name);
     if (found == m_spares.end())
     {
         return nullptr;
@@ -85,10 +99,10 @@ Ptr<MessageChannel> ChannelPool::TakeSpare(const Lane& lane)
     return spare;
 }
 
-void ChannelPool::Replace(const Lane& lane, Ptr<MessageChannel> channel)
+void ChannelPool::Replace(const Name& name, Ptr<MessageChannel> channel)
 {
-    Ptr<MessageChannel>& present = m_channels[lane];
-    std::vector<Ptr<MessageChannel>>& retired = m_retired[lane];
+    Ptr<MessageChannel>& present = m_channels[name];
+    std::vector<Ptr<MessageChannel>>& retired = m_retired[name];
     retired.erase(std::remove_if(retired.begin(),
                                  retired.end(),
                                  [](const Ptr<MessageChannel>& old) { return old->IsIdle(); }),
@@ -100,15 +114,56 @@ void ChannelPool::Replace(const Lane& lane, Ptr<MessageChannel> channel)
     present = channel;
 }
 
-Ptr<MessageChannel>
-ChannelPool::Get(int source, int destination, uint16_t number, fabric::Opening opening)
+Ptr<MessageChannel> ChannelPool::TakeIdle(std::vector<Name>& names)
 {
-    const Lane lane{source, destination, number};
-    const Lane back{destination, source, number};
+    for (auto name = names.begin(); name != names.end();)
+    {
+        const auto found = m_channels.find(*name);
+        if (found != m_channels.end() && !found->second->IsIdle())
+        {
+            ++name;
+            continue;
+        }
+        name = names.erase(name); // it is idle, or was dropped
+        if (found != m_channels.end())
+        {
+            Ptr<MessageChannel> channel = found->second;
+            m_channels.erase(found);
+            return channel;
+        }
+    }
+    return nullptr;
+}
+
+Ptr<MessageChannel> ChannelPool::GetPooled(const Name& name)
+{
+    std::vector<Name>& names = m_pooled[{name.source, name.destination}];
+    const auto present = m_channels.find(name);
+    if (present != m_channels.end() && !present->second->IsIdle())
+    {
+        return present->second;
+    }
+    Ptr<MessageChannel> channel = TakeIdle(names);
+    if (channel)
+    {
+        m_network->AddConnection(name, channel->GetPort());
+    }
+    names.push_back(name);
+    return m_channels[name] = channel ? channel : Open(name);
+}
+
+Ptr<MessageChannel> ChannelPool::Get(const Name& name, fabric::Opening opening)
+{
+    const Name back = name.Reversed();
     const bool zeroRtt = m_transport.connections == fabric::ConnectionKind::QuicZeroRtt;
     const bool persistent = m_transport.connections == fabric::ConnectionKind::Persistent;
-    const auto found = m_channels.find(lane);
-    if (found != m_channels.end() && opening == fabric::Opening::Kept)
+    if (opening == fabric::Opening::Pooled && m_transport.WarmsUp() && !zeroRtt)
+    {
+        return GetPooled(name);
+    }
+    const auto found = m_channels.find(name);
+    if (found != m_channels.end() &&
+        (opening == fabric::Opening::Kept || opening == fabric::Opening::Pooled))
     {
         const bool idle = persistent && found->second->IsIdle() &&
                           found->second->GetIdleTime() > NanoSeconds(m_transport.minRto);
@@ -118,17 +173,17 @@ ChannelPool::Get(int source, int destination, uint16_t number, fabric::Opening o
         }
     }
     const bool wasOpen = opening == fabric::Opening::Established || zeroRtt || persistent;
-    Ptr<MessageChannel> channel = wasOpen ? TakeSpare(lane) : nullptr;
-    Replace(lane, channel ? channel : Open(source, destination));
+    Ptr<MessageChannel> channel = wasOpen ? TakeSpare(name) : nullptr;
+    Replace(name, channel ? channel : Open(name));
     if (opening == fabric::Opening::New)
     {
-        m_spares[back] = Open(destination, source);
+        m_spares[back] = Open(back);
     }
     if (zeroRtt || persistent)
     {
-        m_spares[lane] = Open(source, destination);
+        m_spares[name] = Open(name);
     }
-    return m_channels[lane];
+    return m_channels[name];
 }
 
 void ChannelPool::BeginRun()
@@ -137,26 +192,24 @@ void ChannelPool::BeginRun()
     {
         return;
     }
-    for (const auto& [lane, channel] : m_channels)
+    for (const auto& [name, channel] : m_channels)
     {
-        if (Ptr<MessageChannel> spare = TakeSpare(lane))
+        if (Ptr<MessageChannel> spare = TakeSpare(name))
         {
-            Replace(lane, spare);
-            m_spares[lane] = Open(std::get<0>(lane), std::get<1>(lane));
+            Replace(name, spare);
+            m_spares[name] = Open(name);
         }
     }
 }
 
-std::vector<Ptr<MessageChannel>>
-ChannelPool::Find(int source, int destination, uint16_t number) const
+std::vector<Ptr<MessageChannel>> ChannelPool::Find(const Name& name) const
 {
-    const Lane lane{source, destination, number};
     std::vector<Ptr<MessageChannel>> channels;
-    if (const auto present = m_channels.find(lane); present != m_channels.end())
+    if (const auto present = m_channels.find(name); present != m_channels.end())
     {
         channels.push_back(present->second);
     }
-    if (const auto retired = m_retired.find(lane); retired != m_retired.end())
+    if (const auto retired = m_retired.find(name); retired != m_retired.end())
     {
         channels.insert(channels.end(), retired->second.begin(), retired->second.end());
     }
@@ -166,8 +219,8 @@ ChannelPool::Find(int source, int destination, uint16_t number) const
 std::vector<Ptr<MessageChannel>> ChannelPool::Drop(int host)
 {
     std::vector<Ptr<MessageChannel>> dropped;
-    const auto ends = [&](const Lane& lane)
-    { return std::get<0>(lane) == host || std::get<1>(lane) == host; };
+    const auto ends = [&](const Name& name)
+    { return name.source == host || name.destination == host; };
     for (auto* channels : {&m_channels, &m_spares})
     {
         for (auto entry = channels->begin(); entry != channels->end();)
@@ -183,9 +236,9 @@ std::vector<Ptr<MessageChannel>> ChannelPool::Drop(int host)
             }
         }
     }
-    for (auto& [lane, retired] : m_retired)
+    for (auto& [name, retired] : m_retired)
     {
-        if (ends(lane))
+        if (ends(name))
         {
             dropped.insert(dropped.end(), retired.begin(), retired.end());
             retired.clear();
@@ -213,22 +266,22 @@ void ChannelPool::Drop(const MessageChannel& channel)
 std::optional<fabric::DeadLink>
 ChannelPool::FindDead(const std::function<bool(DirectedLink)>& isDead) const
 {
-    for (const auto& [lane, channel] : m_channels)
+    for (const auto& [name, channel] : m_channels)
     {
         if (channel->IsIdle())
         {
             continue;
         }
-        const auto [source, destination, number] = lane;
-        for (const fabric::LinkShare& hop : m_topology->Shares(source, destination, 0))
+        for (const fabric::LinkShare& hop :
+             m_topology->Shares(name.source, name.destination, name.id))
         {
             if (isDead(hop.link))
             {
                 return fabric::DeadLink(
                     *m_topology,
                     hop.link,
-                    source,
-                    destination,
+                    name.source,
+                    name.destination,
                     "",
                     " carries nothing any more, for ever, and it is on the way of " +
                         channel->DescribeBlocked().front());
@@ -238,7 +291,7 @@ ChannelPool::FindDead(const std::function<bool(DirectedLink)>& isDead) const
     return std::nullopt;
 }
 
-uint32_t ChannelPool::SendBuffer(int source, int destination) const
+uint32_t ChannelPool::SendBuffer(const Name& name) const
 {
     if (m_transport.attributes.count("ns3::TcpSocket::SndBufSize") > 0)
     {
@@ -246,9 +299,10 @@ uint32_t ChannelPool::SendBuffer(int source, int destination) const
     }
     fabric::TimeNs roundTrip = 0;
     int64_t slowest = INT64_MAX;
-    for (const auto& [from, to] : {HostPair{source, destination}, HostPair{destination, source}})
+    for (const auto& [from, to] : {std::make_pair(name.source, name.destination),
+                                   std::make_pair(name.destination, name.source)})
     {
-        for (fabric::DirectedLink link : m_topology->Route(from, to, 0))
+        for (fabric::DirectedLink link : m_topology->Route(from, to, name.id))
         {
             const int64_t rate = m_topology->PortOf(link).rateBps;
             roundTrip = fabric::Later(
@@ -296,7 +350,7 @@ std::string ChannelPool::DescribeBlocked() const
 {
     std::string text;
     std::size_t named = 0;
-    for (const auto& [lane, channel] : m_channels)
+    for (const auto& [name, channel] : m_channels)
     {
         for (const std::string& line : channel->DescribeBlocked())
         {
@@ -304,8 +358,8 @@ std::string ChannelPool::DescribeBlocked() const
             {
                 return text + "\n  ...";
             }
-            text += "\n  " + m_topology->NodeName(std::get<0>(lane)) + " -> " +
-                    m_topology->NodeName(std::get<1>(lane)) + ", " + line;
+            text += "\n  " + m_topology->NodeName(name.source) + " -> " +
+                    m_topology->NodeName(name.destination) + ", " + line;
         }
     }
     return text;
@@ -320,13 +374,13 @@ void ChannelPool::DoDispose()
     }
     for (auto* channels : {&m_channels, &m_spares})
     {
-        for (auto& [lane, channel] : *channels)
+        for (auto& [name, channel] : *channels)
         {
             channel->Dispose();
         }
         channels->clear();
     }
-    for (auto& [lane, retired] : m_retired)
+    for (auto& [name, retired] : m_retired)
     {
         for (const Ptr<MessageChannel>& channel : retired)
         {

@@ -4,6 +4,7 @@
 #ifndef LEGACY_CHANNEL_POOL_H
 #define LEGACY_CHANNEL_POOL_H
 
+#include "fabric/engine/connection.h"
 #include "fabric/engine/dead-link.h"
 #include "fabric/engine/transport.h"
 #include "fabric/topology/topology.h"
@@ -16,7 +17,6 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -27,8 +27,12 @@ namespace packet
 
 /**
  * \ingroup legacy
- * Owns one MessageChannel for each lane of an ordered pair of hosts that ever communicates, opened
- * at first use, and the listening sockets at their far ends.
+ * Owns one MessageChannel for each connection that ever carries a message, opened at first use, and
+ * the listening sockets at their far ends.
+ *
+ * Flows that have a connection each (fabric::Opening::Pooled) take an idle channel of their nodes,
+ * which goes by their connection's path from then on, as ns-3's cost grows with the sockets of a
+ * host. Where connections are opened anew, they get a new one.
  *
  * A flow may ask for a new connection in the place of the one before, which drains. A connection
  * without a handshake (fabric::Opening::Established, quic-0rtt, persistent after an idle time) was
@@ -55,23 +59,18 @@ class ChannelPool : public ns3::Object
                ChannelListener* listener);
     /**
      * Call it inside an event: a new channel connects at once.
-     * \param source sending host
-     * \param destination receiving host
-     * \param lane connection among several of the two
+     * \param connection its name
      * \param opening whether it is the present one or takes its place
-     * \return their channel; throws fabric::Error where there is no path
+     * \return its channel; throws fabric::Error where there is no path, or no port is left
      */
-    ns3::Ptr<MessageChannel>
-    Get(int source, int destination, uint16_t lane, fabric::Opening opening);
+    ns3::Ptr<MessageChannel> Get(const fabric::ConnectionName& connection, fabric::Opening opening);
     /// Begins another run, for which new connections without a handshake were opened before.
     void BeginRun();
     /**
-     * \param source sending host
-     * \param destination receiving host
-     * \param lane connection among several of the two
-     * \return the channels that may have messages of theirs, the present one first
+     * \param connection its name
+     * \return the channels that may have messages of it, the present one first
      */
-    std::vector<ns3::Ptr<MessageChannel>> Find(int source, int destination, uint16_t lane) const;
+    std::vector<ns3::Ptr<MessageChannel>> Find(const fabric::ConnectionName& connection) const;
     /**
      * Lets the next flow of each channel that ends at a host open a new one.
      * \param host a node
@@ -98,24 +97,26 @@ class ChannelPool : public ns3::Object
     void DoDispose() override;
 
   private:
-    using HostPair = std::pair<int, int>;        //!< source and destination
-    using Lane = std::tuple<int, int, uint16_t>; //!< source, destination and lane
+    using Name = fabric::ConnectionName;
 
-    ns3::Ptr<MessageChannel> Open(int source, int destination); //!< a new channel
-    ns3::Ptr<MessageChannel> TakeSpare(const Lane& lane);       //!< one that is open, if any is
-    void Replace(const Lane& lane, ns3::Ptr<MessageChannel> channel); //!< retires the one before
+    ns3::Ptr<MessageChannel> Open(const Name& name);             //!< a new channel
+    ns3::Ptr<MessageChannel> GetPooled(const Name& name);        //!< an idle one, or a new one
+    ns3::Ptr<MessageChannel> TakeIdle(std::vector<Name>& names); //!< of them; null: none is
+    ns3::Ptr<MessageChannel> TakeSpare(const Name& name);        //!< one that is open, if any is
+    void Replace(const Name& name, ns3::Ptr<MessageChannel> channel); //!< retires the one before
     void Listen(int host);                                            //!< accepts connections
     void Accepted(ns3::Ptr<ns3::Socket> socket, const ns3::Address& from); //!< a connection came in
-    uint32_t SendBuffer(int source, int destination) const; //!< bytes for MessageChannel::Open
+    uint32_t SendBuffer(const Name& name) const; //!< bytes for MessageChannel::Open
 
     const fabric::Topology* m_topology{nullptr};         //!< routes
     ns3::Ptr<PacketNetwork> m_network;                   //!< nodes
     fabric::Transport m_transport;                       //!< buffers
     ChannelListener* m_listener{nullptr};                //!< listener of all channels
     uint16_t m_port{0};                                  //!< port that receivers listen on
-    std::map<Lane, ns3::Ptr<MessageChannel>> m_channels; //!< channels that flows may use
-    std::map<Lane, ns3::Ptr<MessageChannel>> m_spares;   //!< open ones that wait for a flow
-    std::map<Lane, std::vector<ns3::Ptr<MessageChannel>>> m_retired; //!< ones that drain
+    std::map<Name, ns3::Ptr<MessageChannel>> m_channels; //!< channels that flows may use
+    std::map<Name, ns3::Ptr<MessageChannel>> m_spares;   //!< open ones that wait for a flow
+    std::map<Name, std::vector<ns3::Ptr<MessageChannel>>> m_retired; //!< ones that drain
+    std::map<std::pair<int, int>, std::vector<Name>> m_pooled; //!< names of pooled ones, by nodes
     //! Channels that wait for their far ends, by source and port.
     std::map<std::pair<int, uint16_t>, ns3::Ptr<MessageChannel>> m_connecting;
     std::map<int, ns3::Ptr<ns3::Socket>> m_listeners; //!< listening sockets by host

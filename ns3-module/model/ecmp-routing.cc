@@ -28,9 +28,6 @@ namespace
 {
 
 constexpr uint32_t kNetwork = 10U << 24; // 10.0.0.0/8
-/// Channel of the route hash. A pair of hosts has one connection, so all engines use this one
-/// channel.
-constexpr uint32_t kChannel = 0;
 
 } // namespace
 
@@ -53,10 +50,13 @@ int EcmpRouting::NodeOf(Ipv4Address address)
     return static_cast<int>(address.Get() - kNetwork) - 1;
 }
 
-void EcmpRouting::SetTopology(const fabric::Topology* topology, int node)
+void EcmpRouting::SetTopology(const fabric::Topology* topology,
+                              int node,
+                              const ConnectionTable* connections)
 {
     m_topology = topology;
     m_node = node;
+    m_connections = connections;
 }
 
 void EcmpRouting::AddPort(fabric::DirectedLink link, Ptr<NetDevice> device)
@@ -64,12 +64,32 @@ void EcmpRouting::AddPort(fabric::DirectedLink link, Ptr<NetDevice> device)
     m_ports[link] = device;
 }
 
-const Ptr<Ipv4Route>& EcmpRouting::Lookup(Ipv4Address source, Ipv4Address destination)
+fabric::ConnectionId EcmpRouting::IdOf(int source, int destination, const Packet* packet) const
 {
-    Routes& routes = m_routes[uint64_t{source.Get()} << 32 | destination.Get()];
+    uint8_t ports[4] = {}; // the first bytes of TCP's header
+    if (packet != nullptr)
+    {
+        packet->CopyData(ports, sizeof ports);
+    }
+    const auto from = static_cast<uint16_t>(ports[0] << 8 | ports[1]);
+    const auto to = static_cast<uint16_t>(ports[2] << 8 | ports[3]);
+    if (from >= ConnectionTable::kFirstPort)
+    {
+        return m_connections->Find(source, from);
+    }
+    return to >= ConnectionTable::kFirstPort ? m_connections->Find(destination, to) : 0;
+}
+
+const Ptr<Ipv4Route>&
+EcmpRouting::Lookup(Ipv4Address source, Ipv4Address destination, const Packet* packet)
+{
+    const int from = NodeOf(source);
+    const int to = NodeOf(destination);
+    const Way way{from, to, IdOf(from, to, packet)};
+    Routes& routes = m_routes[way];
     if (routes.equal.empty())
     {
-        routes = MakeRoutes(source, destination);
+        routes = MakeRoutes(way);
     }
     if (routes.equal.size() == 1)
     {
@@ -79,26 +99,25 @@ const Ptr<Ipv4Route>& EcmpRouting::Lookup(Ipv4Address source, Ipv4Address destin
     return routes.equal[routes.last];
 }
 
-EcmpRouting::Routes EcmpRouting::MakeRoutes(Ipv4Address source, Ipv4Address destination) const
+EcmpRouting::Routes EcmpRouting::MakeRoutes(const Way& way) const
 {
-    const int from = NodeOf(source);
-    const int to = NodeOf(destination);
-    const fabric::DirectedLink first = m_topology->NextHop(m_node, from, to, kChannel);
+    const fabric::DirectedLink first =
+        m_topology->NextHop(m_node, way.source, way.destination, way.id);
     std::vector<fabric::DirectedLink> links{first};
     if (m_topology->GetMultipath() == fabric::Multipath::Spray)
     {
-        links = m_topology->NextHopsOf(m_node, from, to);
+        links = m_topology->NextHopsOf(m_node, way.source, way.destination);
     }
     Routes routes;
     for (fabric::DirectedLink link : links)
     {
         Ptr<Ipv4Route> route = Create<Ipv4Route>();
-        route->SetSource(source);
-        route->SetDestination(destination);
+        route->SetSource(AddressOf(way.source));
+        route->SetDestination(AddressOf(way.destination));
         route->SetGateway(Ipv4Address::GetAny());
         route->SetOutputDevice(m_ports.at(link));
-        NS_LOG_LOGIC("node " << m_node << ": " << source << " -> " << destination << " by link "
-                             << link);
+        NS_LOG_LOGIC("node " << m_node << ": " << way.source << " -> " << way.destination << " #"
+                             << way.id << " by link " << link);
         if (link == first)
         {
             routes.last = routes.equal.size();
@@ -113,14 +132,16 @@ bool EcmpRouting::Forward(Ptr<NetDevice>, Ptr<const Packet> packet, uint16_t, co
     Ptr<Packet> payload = packet->Copy();
     Ipv4Header header;
     payload->RemoveHeader(header);
-    Ptr<NetDevice> device = Lookup(header.GetSource(), header.GetDestination())->GetOutputDevice();
+    Ptr<NetDevice> device =
+        Lookup(header.GetSource(), header.GetDestination(), PeekPointer(payload))
+            ->GetOutputDevice();
     m_control->Send(device,
                     Create<Ipv4QueueDiscItem>(
                         payload, device->GetBroadcast(), Ipv4L3Protocol::PROT_NUMBER, header));
     return true;
 }
 
-Ptr<Ipv4Route> EcmpRouting::RouteOutput(Ptr<Packet>,
+Ptr<Ipv4Route> EcmpRouting::RouteOutput(Ptr<Packet> packet,
                                         const Ipv4Header& header,
                                         Ptr<NetDevice>,
                                         Socket::SocketErrno& error)
@@ -128,7 +149,7 @@ Ptr<Ipv4Route> EcmpRouting::RouteOutput(Ptr<Packet>,
     // A connecting socket asks before it has a source address. A node has exactly one address, so
     // this is its own.
     error = Socket::ERROR_NOTERROR;
-    return Lookup(AddressOf(m_node), header.GetDestination());
+    return Lookup(AddressOf(m_node), header.GetDestination(), PeekPointer(packet));
 }
 
 bool EcmpRouting::RouteInput(Ptr<const Packet> packet,
@@ -149,7 +170,8 @@ bool EcmpRouting::RouteInput(Ptr<const Packet> packet,
         error(packet, header, Socket::ERROR_NOROUTETOHOST);
         return false;
     }
-    unicast(Lookup(header.GetSource(), header.GetDestination()), packet, header);
+    unicast(
+        Lookup(header.GetSource(), header.GetDestination(), PeekPointer(packet)), packet, header);
     return true;
 }
 

@@ -5,6 +5,8 @@
 #define LEGACY_ECMP_ROUTING_H
 
 #include "compat.h"
+#include "connection-table.h"
+#include "fabric/base/hash.h"
 #include "fabric/topology/topology.h"
 
 #include "ns3/ipv4-routing-protocol.h"
@@ -21,10 +23,10 @@ namespace packet
  * \ingroup legacy
  * Equal-cost multipath over the shortest paths of a fabric::Topology.
  *
- * Per flow (Multipath::Ecmp), the next hop is Topology::NextHop of (node, source, destination), a
- * hash that does not change over a flow's life: packets of one connection stay in order, and the
- * flow and analytic engines take the same links. Per packet (Multipath::Spray), every node sends
- * the packets of one source and destination to all its next hops in turn, from that one on. It
+ * Per connection (Multipath::Ecmp), the next hop is Topology::NextHop of (node, source,
+ * destination, connection), a hash that does not change over a connection's life: its packets stay
+ * in order, and the flow and analytic engines take the same links. Per packet (Multipath::Spray),
+ * every node sends the packets of a connection to all its next hops in turn, from that one on. It
  * draws no random number. Packets overtake each other where queues differ. Hosts do not forward.
  */
 class EcmpRouting : public ns3::Ipv4RoutingProtocol
@@ -49,8 +51,10 @@ class EcmpRouting : public ns3::Ipv4RoutingProtocol
     /**
      * \param topology routes; outlives this object
      * \param node the node that this protocol runs on
+     * \param connections whose packets it may see; outlives this object
      */
-    void SetTopology(const fabric::Topology* topology, int node);
+    void
+    SetTopology(const fabric::Topology* topology, int node, const ConnectionTable* connections);
     /**
      * \param link outgoing link of the node
      * \param device the port that sends on it
@@ -97,7 +101,31 @@ class EcmpRouting : public ns3::Ipv4RoutingProtocol
     void DoDispose() override;
 
   private:
-    /// Routes that a source's packets to a destination may take.
+    /// A Way has the nodes of a packet, and the number of its connection.
+    struct Way
+    {
+        int source{0};
+        int destination{0};
+        fabric::ConnectionId id{0};
+
+        bool operator==(const Way& other) const
+        {
+            return source == other.source && destination == other.destination && id == other.id;
+        }
+    };
+
+    /// Hashes a way.
+    struct WayHash
+    {
+        std::size_t operator()(const Way& way) const
+        {
+            const uint64_t ends =
+                static_cast<uint64_t>(way.source) << 32 | static_cast<uint32_t>(way.destination);
+            return fabric::Mix64(ends ^ way.id * 0x9E3779B97F4A7C15ULL);
+        }
+    };
+
+    /// Routes that packets of one way may take.
     struct Routes
     {
         std::vector<ns3::Ptr<ns3::Ipv4Route>> equal; //!< one route, or all of equal length
@@ -107,22 +135,32 @@ class EcmpRouting : public ns3::Ipv4RoutingProtocol
     /**
      * \param source source address
      * \param destination destination address
-     * \return the route of the pair's next packet
+     * \param packet behind its IPv4 header; null or empty: the first connection's
+     * \return the route of the connection's next packet
      */
-    const ns3::Ptr<ns3::Ipv4Route>& Lookup(ns3::Ipv4Address source, ns3::Ipv4Address destination);
+    const ns3::Ptr<ns3::Ipv4Route>&
+    Lookup(ns3::Ipv4Address source, ns3::Ipv4Address destination, const ns3::Packet* packet);
     /**
-     * \param source source address
-     * \param destination destination address
-     * \return the pair's routes, looked up in the topology
+     * \param source node
+     * \param destination node
+     * \param packet behind its IPv4 header; null or empty: the first connection's
+     * \return number of the packet's connection, by the port of its sending end: its own, or for
+     * ACKs, that of the other end
      */
-    Routes MakeRoutes(ns3::Ipv4Address source, ns3::Ipv4Address destination) const;
+    fabric::ConnectionId IdOf(int source, int destination, const ns3::Packet* packet) const;
+    /**
+     * \param way of a packet
+     * \return its routes, looked up in the topology
+     */
+    Routes MakeRoutes(const Way& way) const;
 
-    const fabric::Topology* m_topology{nullptr};  //!< source of the routes
-    int m_node{-1};                               //!< number of our node in it
-    ns3::Ptr<ns3::Ipv4> m_ipv4;                   //!< the node's IPv4
-    ns3::Ptr<ns3::TrafficControlLayer> m_control; //!< the node's queue discs
+    const fabric::Topology* m_topology{nullptr};   //!< source of the routes
+    int m_node{-1};                                //!< number of our node in it
+    const ConnectionTable* m_connections{nullptr}; //!< numbers of connections
+    ns3::Ptr<ns3::Ipv4> m_ipv4;                    //!< the node's IPv4
+    ns3::Ptr<ns3::TrafficControlLayer> m_control;  //!< the node's queue discs
     std::unordered_map<fabric::DirectedLink, ns3::Ptr<ns3::NetDevice>> m_ports; //!< devices by link
-    std::unordered_map<uint64_t, Routes> m_routes; //!< routes by (source, destination)
+    std::unordered_map<Way, Routes, WayHash> m_routes;                          //!< routes by ways
 };
 
 } // namespace packet

@@ -32,16 +32,14 @@ TypeId MessageChannel::GetTypeId()
 }
 
 void MessageChannel::Open(Ptr<Node> from,
-                          const InetSocketAddress& to,
                           uint32_t sendBuffer,
                           int roundTrips,
                           ChannelListener* listener)
 {
-    NS_LOG_FUNCTION(this << from << to << sendBuffer);
+    NS_LOG_FUNCTION(this << from << sendBuffer);
     m_listener = listener;
     m_roundTrips = roundTrips;
-    m_opened = Simulator::Now();
-    m_lastArrival = m_opened;
+    m_lastArrival = Simulator::Now();
     m_sender = HostSocket::Create(from);
     if (sendBuffer != kDefaultSendBuffer)
     {
@@ -60,6 +58,13 @@ void MessageChannel::Open(Ptr<Node> from,
     m_sender->TraceConnectWithoutContext("CongState",
                                          MakeCallback(&MessageChannel::Congestion, this));
     m_sender->TraceConnectWithoutContext("State", MakeCallback(&MessageChannel::State, this));
+    m_bound = m_sender->Bind() == 0;
+}
+
+void MessageChannel::Connect(const InetSocketAddress& to)
+{
+    NS_LOG_FUNCTION(this << to);
+    m_opened = Simulator::Now();
     m_sender->Connect(to);
 }
 
@@ -141,6 +146,10 @@ void MessageChannel::Ready()
 
 uint16_t MessageChannel::GetPort() const
 {
+    if (!m_bound)
+    {
+        return 0;
+    }
     Address local;
     m_sender->GetSockName(local);
     return InetSocketAddress::ConvertFrom(local).GetPort();

@@ -66,22 +66,24 @@ class MessageChannel : public ns3::Object
     static constexpr uint32_t kDefaultSendBuffer = 0;
 
     /**
-     * Opens the connection; call it inside an event.
+     * Makes the sending end, which gets a port.
      * \param from sending host
-     * \param to the receiver's address and port
      * \param sendBuffer bytes of the send buffer, or kDefaultSendBuffer
      * \param roundTrips round trips of the handshake before the first byte, 1 or more
      * \param listener outlives this object
      */
-    void Open(ns3::Ptr<ns3::Node> from,
-              const ns3::InetSocketAddress& to,
-              uint32_t sendBuffer,
-              int roundTrips,
-              ChannelListener* listener);
+    void
+    Open(ns3::Ptr<ns3::Node> from, uint32_t sendBuffer, int roundTrips, ChannelListener* listener);
     /**
-     * \return port of the sending end, which identifies the connection at its host
+     * \return port of the sending end, which identifies the connection at its host; 0: the host has
+     * none left
      */
     uint16_t GetPort() const;
+    /**
+     * Connects; call it inside an event.
+     * \param to the receiver's address and port
+     */
+    void Connect(const ns3::InetSocketAddress& to);
     /**
      * \param socket the receiver's end, just accepted
      */
@@ -145,9 +147,10 @@ class MessageChannel : public ns3::Object
     ns3::Ptr<ns3::Socket> m_sender;       //!< sending end
     ns3::Ptr<ns3::Socket> m_receiver;     //!< receiving end, once accepted
     std::deque<Message> m_messages;       //!< messages that have not arrived, in order
+    bool m_bound{false};                  //!< true where the sending end has a port
     int m_roundTrips{1};                  //!< round trips of all handshakes
     bool m_ready{false};                  //!< true once they are done
-    ns3::Time m_opened;                   //!< time of Open
+    ns3::Time m_opened;                   //!< time of Connect
     ns3::Time m_lastArrival;              //!< time at which a message last arrived
     uint32_t m_refill{0};                 //!< least room worth a refill, bytes
     int64_t m_queued{0};                  //!< stream position after the last message

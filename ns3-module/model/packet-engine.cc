@@ -129,7 +129,7 @@ void PacketEngine::Build(const fabric::Topology* topology,
                          const fabric::Transport& transport,
                          const CarrierFactory& makeCarrier)
 {
-    m_placement = placement;
+    m_names = std::make_unique<const fabric::ConnectionNames>(*placement);
     m_firstEvent = Simulator::GetEventCount();
     m_topology = topology;
     m_transport = transport;
@@ -292,49 +292,49 @@ void PacketEngine::Send(uint64_t graph, const Flow& flow)
     {
         Trace(flow, false);
     }
-    const int source = m_placement->NodeOf(flow.source);
-    const int destination = m_placement->NodeOf(flow.destination);
+    const fabric::ConnectionName connection = NameOf(graph, flow);
     if (m_inFlight++ == 0)
     {
         m_progress = Simulator::Now();
     }
-    if (source == destination || flow.bytes == 0)
+    if (connection.source == connection.destination || flow.bytes == 0)
     {
         Simulator::ScheduleNow(&PacketEngine::OnArrived, this, graph, flow, nullptr);
         return;
     }
-    const bool background = m_graphs.at(graph)->IsBackground();
-    if (background)
+    if (m_graphs.at(graph)->IsBackground())
     {
-        CountBackground(flow);
+        CountBackground(connection, flow);
     }
     if (m_watchdog.IsExpired())
     {
         m_watchdog = Simulator::Schedule(m_stallTimeout, &PacketEngine::CheckStall, this);
     }
-    m_carrier->Send(
-        source, destination, background ? fabric::kBackgroundLane : flow.lane, graph, flow);
+    m_carrier->Send(connection, graph, flow);
     if (m_carrier->AnyDead())
     {
         Simulator::ScheduleNow(&PacketEngine::CheckDead, this);
     }
 }
 
+fabric::ConnectionName PacketEngine::NameOf(uint64_t graph, const Flow& flow) const
+{
+    const bool background = m_graphs.at(graph)->IsBackground();
+    return m_names->Of(flow, background ? fabric::kBackgroundLane : flow.lane);
+}
+
 int64_t PacketEngine::Abort(uint64_t graph, const Flow& flow)
 {
-    const int source = m_placement->NodeOf(flow.source);
-    const int destination = m_placement->NodeOf(flow.destination);
-    const std::optional<int64_t> carried = m_carrier->Abort(source, destination, graph, flow);
+    const std::optional<int64_t> carried = m_carrier->Abort(NameOf(graph, flow), graph, flow);
     m_inFlight -= carried ? 1 : 0;
     return carried.value_or(0);
 }
 
-void PacketEngine::CountBackground(const Flow& flow)
+void PacketEngine::CountBackground(const fabric::ConnectionName& connection, const Flow& flow)
 {
-    const int source = m_placement->NodeOf(flow.source);
-    const int destination = m_placement->NodeOf(flow.destination);
     const auto bytes = static_cast<double>(m_transport.WireBytes(flow.bytes));
-    for (const fabric::LinkShare& hop : m_topology->Shares(source, destination, 0))
+    for (const fabric::LinkShare& hop :
+         m_topology->Shares(connection.source, connection.destination, connection.id))
     {
         m_background[hop.link] += std::llround(hop.share * bytes);
     }

@@ -155,10 +155,13 @@ class PacketEngine : public ns3::Object, private CarrierListener
     void OnError(std::exception_ptr error) override;
 
     // Changes of the network.
-    void AwaitFailures();                           //!< schedules the next failure of each host
-    void HostFails(int node);                       //!< its connections are lost
-    void CheckDead();                               //!< ends the run where a flow waits for ever
-    void CountBackground(const fabric::Flow& flow); //!< adds its bytes to those of its links
+    void AwaitFailures();     //!< schedules the next failure of each host
+    void HostFails(int node); //!< its connections are lost
+    void CheckDead();         //!< ends the run where a flow waits for ever
+    /// Adds a background flow's bytes to those of its links.
+    void CountBackground(const fabric::ConnectionName& connection, const fabric::Flow& flow);
+    /// Returns the connection of a graph's flow.
+    fabric::ConnectionName NameOf(uint64_t graph, const fabric::Flow& flow) const;
 
     // Ends of a run.
     void AssignStreams();                //!< fresh random streams, where anything draws
@@ -167,8 +170,8 @@ class PacketEngine : public ns3::Object, private CarrierListener
     void Fail(std::exception_ptr error); //!< stops the run; RunUntil throws
     std::string Blocked() const;         //!< describes the flows in flight, for messages
 
-    const fabric::Placement* m_placement{nullptr}; //!< hosts of endpoints
-    ns3::Time m_stallTimeout;                      //!< time after which CheckStall ends a run
+    std::unique_ptr<const fabric::ConnectionNames> m_names; //!< connections of endpoints
+    ns3::Time m_stallTimeout; //!< time after which CheckStall ends a run
 
     const fabric::Topology* m_topology{nullptr}; //!< routes and failures
     fabric::Transport m_transport;               //!< bytes on the wire

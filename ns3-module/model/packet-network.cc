@@ -201,7 +201,7 @@ void PacketNetwork::AddNode(int node, bool endpoint)
         created->AggregateObject(CreateObject<TcpL4Protocol>());
     }
     Ptr<EcmpRouting> routing = CreateObject<EcmpRouting>();
-    routing->SetTopology(m_topology, node);
+    routing->SetTopology(m_topology, node, &m_connections);
     ipv4->SetRoutingProtocol(routing);
     m_nodes.push_back(created);
 }
@@ -367,6 +367,11 @@ void PacketNetwork::SetRate(DirectedLink link, int64_t rateBps)
 Ptr<PointToPointNetDevice> PacketNetwork::GetDevice(DirectedLink link) const
 {
     return m_ports.at(link).device;
+}
+
+void PacketNetwork::AddConnection(const fabric::ConnectionName& connection, uint16_t port)
+{
+    m_connections.Set(connection.source, port, connection.id);
 }
 
 std::vector<fabric::LinkCounters> PacketNetwork::GetCounters() const

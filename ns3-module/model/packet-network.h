@@ -4,6 +4,8 @@
 #ifndef LEGACY_PACKET_NETWORK_H
 #define LEGACY_PACKET_NETWORK_H
 
+#include "connection-table.h"
+#include "fabric/engine/connection.h"
 #include "fabric/engine/engine.h"
 #include "link-meter.h"
 
@@ -69,6 +71,12 @@ class PacketNetwork : public ns3::Object
      * \param rateBps its rate from its next frame on, > 0
      */
     void SetRate(fabric::DirectedLink link, int64_t rateBps);
+    /**
+     * Lets all nodes know a connection's packets.
+     * \param connection its name
+     * \param port of its sending end
+     */
+    void AddConnection(const fabric::ConnectionName& connection, uint16_t port);
     /**
      * \return what each directed link carried so far
      */
@@ -153,6 +161,7 @@ class PacketNetwork : public ns3::Object
     bool IsUserSet(const std::string& attribute) const;
 
     const fabric::Topology* m_topology{nullptr}; //!< topology that is built
+    ConnectionTable m_connections;               //!< of the connections that were opened
     fabric::Transport m_transport;               //!< settings of queues and marks
     fabric::TimeNs m_roundTrip{0};    //!< round trip of the longest path among the endpoints
     uint32_t m_deviceQueuePackets{2}; //!< packets in a device queue below a queue disc

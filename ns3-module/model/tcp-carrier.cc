@@ -32,15 +32,15 @@ Ptr<PacketNetwork> TcpCarrier::GetNetwork() const
     return m_network;
 }
 
-void TcpCarrier::Send(int source, int destination, uint16_t lane, uint64_t graph, const Flow& flow)
+void TcpCarrier::Send(const fabric::ConnectionName& connection, uint64_t graph, const Flow& flow)
 {
-    m_channels->Get(source, destination, lane, flow.opening)->Send(graph, flow);
+    m_channels->Get(connection, flow.opening)->Send(graph, flow);
 }
 
 std::optional<int64_t>
-TcpCarrier::Abort(int source, int destination, uint64_t graph, const Flow& flow)
+TcpCarrier::Abort(const fabric::ConnectionName& connection, uint64_t graph, const Flow& flow)
 {
-    for (const Ptr<MessageChannel>& channel : m_channels->Find(source, destination, flow.lane))
+    for (const Ptr<MessageChannel>& channel : m_channels->Find(connection))
     {
         if (const auto carried = channel->Abort(graph, flow))
         {

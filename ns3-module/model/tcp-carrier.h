@@ -17,8 +17,8 @@ namespace packet
 
 /**
  * \ingroup legacy
- * Carries messages over ns-3's TCP. Each ordered pair of hosts that ever communicates has one
- * connection, opened at its first message, which pays for the handshake, and kept.
+ * Carries messages over ns-3's TCP. A connection is opened at its first message, which
+ * pays for the handshake, and kept.
  */
 class TcpCarrier : public Carrier, private ChannelListener
 {
@@ -36,13 +36,12 @@ class TcpCarrier : public Carrier, private ChannelListener
     ~TcpCarrier() override;
 
     // Inherited from Carrier.
-    void Send(int source,
-              int destination,
-              uint16_t lane,
+    void Send(const fabric::ConnectionName& connection,
               uint64_t graph,
               const fabric::Flow& flow) override;
-    std::optional<int64_t>
-    Abort(int source, int destination, uint64_t graph, const fabric::Flow& flow) override;
+    std::optional<int64_t> Abort(const fabric::ConnectionName& connection,
+                                 uint64_t graph,
+                                 const fabric::Flow& flow) override;
     void BeginRun() override;
     void Dispose() override;
     void SetScheduleTime(fabric::TimeNs time) override;

@@ -3,13 +3,14 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <tuple>
 #include <utility>
 
 namespace legacy {
 namespace {
 
 using fabric::TimeNs;
-using Connection = std::pair<int, int>;
+using Connection = std::tuple<int, int, uint16_t>;  // endpoints, lane
 
 struct Change {
   TimeNs time = 0;
@@ -37,6 +38,20 @@ TimeNs SharedTime(std::vector<Change> changes) {
   return shared;
 }
 
+// Returns the links that a flow takes, over all connections that share it.
+std::set<fabric::DirectedLink> LinksOf(const fabric::Flow& flow, const Network& network) {
+  const int streams = network.request.transport.streams;
+  std::set<fabric::DirectedLink> links;
+  for (int stream = 0; stream < streams; ++stream) {
+    const auto [from, to, id] =
+        network.connections->Of(flow, fabric::LaneOfStream(flow.lane, stream, streams));
+    for (const fabric::LinkShare& hop : network.topology.Shares(from, to, id)) {
+      links.insert(hop.link);
+    }
+  }
+  return links;
+}
+
 }  // namespace
 
 double ContendedFraction(const std::vector<RecordedFlow>& flows, const Network& network) {
@@ -45,12 +60,10 @@ double ContendedFraction(const std::vector<RecordedFlow>& flows, const Network& 
   TimeNs last = 0;
   for (const RecordedFlow& one : flows) {
     if (one.start == one.end) continue;
-    const Connection connection{one.flow.source, one.flow.destination};
-    const int from = network.placement.NodeOf(one.flow.source);
-    const int to = network.placement.NodeOf(one.flow.destination);
-    for (const fabric::LinkShare& hop : network.topology.Shares(from, to, 0)) {
-      changes[hop.link].push_back({one.start, 1, connection});
-      changes[hop.link].push_back({one.end, -1, connection});
+    const Connection connection{one.flow.source, one.flow.destination, one.flow.lane};
+    for (const fabric::DirectedLink link : LinksOf(one.flow, network)) {
+      changes[link].push_back({one.start, 1, connection});
+      changes[link].push_back({one.end, -1, connection});
     }
     first = std::min(first, one.start);
     last = std::max(last, one.end);

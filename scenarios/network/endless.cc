@@ -23,10 +23,11 @@ struct Path {
 };
 
 Path PathOf(const FlowRequest& flow, const Network& network) {
-  const int from = network.placement.NodeOf(flow.source);
-  const int to = network.placement.NodeOf(flow.destination);
+  const fabric::Flow sent{.source = flow.source, .destination = flow.destination};
+  const auto [from, to, id] = network.connections->Of(
+      sent, fabric::LaneOfStream(flow.lane, 0, network.request.transport.streams));
   Path path;
-  for (const fabric::DirectedLink hop : network.topology.Route(from, to, 0)) {
+  for (const fabric::DirectedLink hop : network.topology.Route(from, to, id)) {
     const fabric::Link& link = network.topology.LinkOf(hop);
     path.rate = std::min(path.rate, network.topology.PortOf(hop).rateBps);
     path.round_trip = fabric::Later(path.round_trip, fabric::Later(link.delay, link.delay));
@@ -128,7 +129,7 @@ void EndlessGraph::OnWake(uint64_t flow, fabric::FlowSink& sink) {
   State& state = states_[flow];
   state.since = sink.Now();
   for (int64_t i = 0; i < state.queued; ++i) {
-    sink.Send({request.source, request.destination, state.message, flow, true});
+    sink.Send({request.source, request.destination, state.message, flow, true, request.lane});
   }
 }
 

@@ -11,6 +11,7 @@
 #include "base/whole_file.h"
 #include "ns3-module/fabric/base/hash.h"
 #include "ns3-module/fabric/base/settings.h"
+#include "ns3-module/fabric/engine/connection.h"
 #include "scenarios/network/flow_formats.h"
 #include "scenarios/network/flow_sizes.h"
 #include "scenarios/network/input/csv_file.h"
@@ -211,14 +212,38 @@ std::vector<FlowRequest> Poisson(const std::string& text, uint64_t seed, const N
   return flows;
 }
 
+// Returns the positions of flows by their starts, and of those that start at once in their order.
+std::vector<size_t> ByStart(const std::vector<FlowRequest>& flows) {
+  std::vector<size_t> order(flows.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t a, size_t b) { return flows[a].start < flows[b].start; });
+  return order;
+}
+
+// Numbers the flows between each pair of workers, so that each has a connection of its own. Where
+// they are more than there are lanes, the lanes are given again, from the first flow's on.
+std::vector<FlowRequest> WithConnections(std::vector<FlowRequest> flows, const Network& network) {
+  const int most = fabric::MostLanes(network.request.transport.streams);
+  std::unordered_map<uint64_t, int> lanes;  // next one, by workers
+  for (const size_t i : ByStart(flows)) {
+    FlowRequest& flow = flows[i];
+    int& next =
+        lanes[static_cast<uint64_t>(flow.source) << 32 | static_cast<uint64_t>(flow.destination)];
+    flow.lane = static_cast<uint16_t>(next);
+    next = next + 1 < most ? next + 1 : 0;
+  }
+  return flows;
+}
+
 }  // namespace
 
 std::vector<FlowRequest> ReadFlows(const std::string& path, const Network& network) {
-  return ReadList(path, network, false);
+  return WithConnections(ReadList(path, network, false), network);
 }
 
 std::vector<FlowRequest> ReadEndlessFlows(const std::string& path, const Network& network) {
-  return ReadList(path, network, true);
+  return WithConnections(ReadList(path, network, true), network);
 }
 
 std::vector<FlowRequest> MakePattern(const std::string& text, int64_t bytes, uint64_t seed,
@@ -230,7 +255,7 @@ std::vector<FlowRequest> MakePattern(const std::string& text, int64_t bytes, uin
   if (text == "all-to-all") return AllToAll(workers, bytes);
   if (name == "incast")
     return Incast(text.substr(std::min<size_t>(text.size(), 7)), workers, bytes);
-  if (name == "poisson") return Poisson(text, seed, network);
+  if (name == "poisson") return WithConnections(Poisson(text, seed, network), network);
   throw Error("--pattern", text,
               "permutation, incast:N, all-to-all, poisson:load=0.5,cdf=websearch,flows=1000");
 }
@@ -239,8 +264,11 @@ TimeNs IdealTime(const FlowRequest& flow, const Network& network) {
   if (flow.bytes == 0) return 0;
   const fabric::Topology& topology = network.topology;
   const fabric::Transport& transport = network.request.transport;
-  const std::vector<fabric::DirectedLink> route = topology.Route(
-      network.placement.NodeOf(flow.source), network.placement.NodeOf(flow.destination), 0);
+  const fabric::Flow sent{.source = flow.source, .destination = flow.destination};
+  const fabric::ConnectionName connection =
+      network.connections->Of(sent, fabric::LaneOfStream(flow.lane, 0, transport.streams));
+  const std::vector<fabric::DirectedLink> route =
+      topology.Route(connection.source, connection.destination, connection.id);
   const int switches = std::max(1, static_cast<int>(route.size())) - 1;
   const int64_t wire = transport.WireBytes(flow.bytes, switches);
   const int64_t first = std::min(wire, transport.FirstFrameBytes(switches));
@@ -256,11 +284,7 @@ TimeNs IdealTime(const FlowRequest& flow, const Network& network) {
 }
 
 FlowListGraph::FlowListGraph(const std::vector<FlowRequest>& flows)
-    : flows_(flows), order_(flows.size()) {
-  std::iota(order_.begin(), order_.end(), 0);
-  std::stable_sort(order_.begin(), order_.end(),
-                   [&](size_t a, size_t b) { return flows[a].start < flows[b].start; });
-}
+    : flows_(flows), order_(ByStart(flows)) {}
 
 void FlowListGraph::OnStart(fabric::FlowSink& sink) {
   started_ = true;
@@ -279,7 +303,8 @@ void FlowListGraph::SendDue(fabric::FlowSink& sink) {
   while (next_ < order_.size() && flows_[order_[next_]].start <= now) {
     const size_t index = order_[next_++];
     const FlowRequest& flow = flows_[index];
-    sink.Send({flow.source, flow.destination, flow.bytes, index});
+    sink.Send({flow.source, flow.destination, flow.bytes, index, false, flow.lane,
+               fabric::Opening::Pooled});
   }
   if (next_ < order_.size()) sink.Wake(flows_[order_[next_]].start - now, 0);
 }

@@ -14,12 +14,14 @@
 
 namespace legacy {
 
-// A FlowRequest is one flow.
+// A FlowRequest is one flow. Each has a connection of its own, as the flows of other simulators
+// have.
 struct FlowRequest {
   int source = 0;  // worker of the placement
   int destination = 0;
   int64_t bytes = 0;
   fabric::TimeNs start = 0;
+  uint16_t lane = 0;  // number of its connection among those of its workers, by their starts
 };
 
 // Reads flows from CSV: source, destination, bytes, start in seconds (0 where it is left out).

@@ -68,6 +68,7 @@ void MakeReady(Network& network, const NetworkRequest& request) {
   network.request.placement = &network.placement;
   network.request.transport = request.transport;
   network.request.seed = request.seed;
+  network.connections = std::make_unique<const fabric::ConnectionNames>(network.placement);
 }
 
 int ChannelsOf(int channels, const Network& network) {

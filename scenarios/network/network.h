@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "ns3-module/fabric/engine/connection.h"
 #include "ns3-module/fabric/engine/engine.h"
 #include "ns3-module/fabric/import/make.h"
 #include "scenarios/network/background.h"
@@ -33,6 +34,7 @@ struct Network {
   int channels = 0;                               // of the topology's file; 0: it has none
   std::unique_ptr<BackgroundTraffic> background;  // nullptr: none
   fabric::EngineRequest request;                  // points at those above
+  std::unique_ptr<const fabric::ConnectionNames> connections;  // of the placement's endpoints
 
   Network() = default;
   Network(const Network&) = delete;
@@ -43,7 +45,7 @@ struct Network {
 // fabric that cannot be built or is too small.
 std::unique_ptr<Network> BuildNetwork(const NetworkRequest& request);
 // Sets what engines are asked for on a network that has its topology and its placement: transport,
-// seed and background traffic.
+// seed and background traffic. Names its connections.
 void MakeReady(Network& network, const NetworkRequest& request);
 
 // Says on standard error, once for each text in a process, what a topology's file left open and

@@ -122,8 +122,8 @@ std::string FlowsCsv(const PreparedExperiment& prepared,
     for (const RecordedFlow& recorded : m.flows) {
       const fabric::Flow& flow = recorded.flow;
       const TimeNs time = recorded.end - recorded.start;
-      const TimeNs ideal =
-          IdealTime({flow.source, flow.destination, flow.bytes, recorded.start}, network);
+      const TimeNs ideal = IdealTime(
+          {flow.source, flow.destination, flow.bytes, recorded.start, flow.lane}, network);
       std::vector<std::string> fields = {NameOf(m.fidelity),
                                          std::to_string(m.repetition),
                                          NodeName(network, flow.source),
@@ -210,7 +210,7 @@ std::string QueuesCsv(const PreparedExperiment& prepared,
       for (const fabric::RoceActivity::Pair& pair : sample.roce.pairs) {
         add("pair",
             topology.NodeName(pair.source) + ">" + topology.NodeName(pair.destination) +
-                (pair.lane > 0 ? "/" + std::to_string(pair.lane) : ""),
+                (pair.number > 0 ? "/" + std::to_string(pair.number) : ""),
             pair.inFlight, CsvNumber(pair.bitsPerSecond), "");
       }
     }

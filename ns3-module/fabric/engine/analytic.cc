@@ -8,7 +8,7 @@
 // destination's last link serves flows in the order in which their first frames reach it. The
 // receiver ACKs all data of a flow when its last byte has arrived; the ACKs occupy the receiver's
 // NIC before anything that it sends from then on. Inside the fabric flows do not contend for links,
-// but those of one pair of endpoints keep their order.
+// but those of one connection keep their order.
 #include "dead-link.h"
 #include "event-engine.h"
 #include "fabric/base/error.h"
@@ -30,22 +30,22 @@ enum What
     kAcksSent,  ///< a NIC has sent its ACKs; only the clock advances
 };
 
-/// An EndpointPair has the route from one endpoint to another, and the times of its newest flow.
-struct EndpointPair
+/// A Connection has its routes, and the times of its newest flow.
+struct Connection
 {
     std::vector<DirectedLink> route; ///< empty between endpoints on one node
+    std::vector<DirectedLink> acks;  ///< route of its ACKs
     TimeNs lastHead = 0;             ///< time of its first frame at the last link
     TimeNs lastArrival = 0;          ///< time of its last byte at the destination
-    EndpointPair* back = nullptr;    ///< the pair that its ACKs take, once there were some
 };
 
 /// A flow in flight.
 struct InFlight
 {
     Flow flow;
-    EndpointPair* connection = nullptr; ///< nullptr where no byte travels
-    TimeNs lastByte = 0;                ///< earliest end of its transmission on the last link
-    int graph = 0;                      ///< kNoGraph: it was withdrawn, or the slot is free
+    Connection* connection = nullptr; ///< nullptr where no byte travels
+    TimeNs lastByte = 0;              ///< earliest end of its transmission on the last link
+    int graph = 0;                    ///< kNoGraph: it was withdrawn, or the slot is free
 };
 
 constexpr int kNoGraph = -1;
@@ -105,7 +105,7 @@ class AnalyticEngine : public EventEngine
     }
 
   private:
-    EndpointPair& ConnectionOf(int source, int destination, uint16_t lane, uint16_t channel);
+    Connection& ConnectionOf(const Flow& flow, int graph);
     bool Timed(const std::vector<DirectedLink>& route) const;
     int64_t Streamed(DirectedLink link, int64_t bytes) const;
     TimeNs DelayOf(DirectedLink link) const
@@ -124,22 +124,24 @@ class AnalyticEngine : public EventEngine
     std::vector<InFlight> m_inFlight; ///< flows by slot
     std::vector<uint64_t> m_freeSlots;
     const bool m_timed = m_topology.HasSchedules(); ///< true where any link's rate changes
-    /// Pairs by their endpoints, for each channel.
-    std::vector<std::unordered_map<uint64_t, EndpointPair>> m_connections;
+    /// Connections by their endpoints and lane, for each channel.
+    std::vector<std::unordered_map<uint64_t, Connection>> m_connections;
     /// Time from which each directed link is free, as the first link of routes and as their last.
     std::vector<TimeNs> m_egressFree;
     std::vector<TimeNs> m_ingressFree;
     std::vector<LinkCounters> m_links;
 };
 
-EndpointPair&
-AnalyticEngine::ConnectionOf(int source, int destination, uint16_t lane, uint16_t channel)
+Connection& AnalyticEngine::ConnectionOf(const Flow& flow, int graph)
 {
-    auto [entry, added] = m_connections[channel].try_emplace(LaneKey(source, destination, lane));
+    const uint16_t lane = LaneOf(flow, graph);
+    auto [entry, added] =
+        m_connections[flow.channel].try_emplace(LaneKey(flow.source, flow.destination, lane));
     if (added)
     {
-        entry->second.route =
-            m_topology.Route(m_placement.NodeOf(source), m_placement.NodeOf(destination), channel);
+        const ConnectionName name = m_names.Of(flow, lane);
+        entry->second.route = m_topology.Route(name.source, name.destination, name.id);
+        entry->second.acks = m_topology.Route(name.destination, name.source, name.id);
     }
     return entry->second;
 }
@@ -150,8 +152,7 @@ void AnalyticEngine::Send(const Flow& flow, int graph)
     TimeNs when = m_now;
     if (flow.bytes > 0)
     {
-        EndpointPair& connection =
-            ConnectionOf(flow.source, flow.destination, flow.lane, flow.channel);
+        Connection& connection = ConnectionOf(flow, graph);
         if (!connection.route.empty())
         {
             inFlight.connection = &connection;
@@ -276,7 +277,7 @@ TimeNs AnalyticEngine::PassTimedLinks(InFlight& inFlight, TimeNs head)
 void AnalyticEngine::ServeLastLink(int graph, uint64_t slot)
 {
     const InFlight& inFlight = m_inFlight[slot];
-    EndpointPair& connection = *inFlight.connection;
+    Connection& connection = *inFlight.connection;
     const DirectedLink last = connection.route.back();
     TimeNs& free = m_ingressFree[last];
     const int switches = SwitchesOf(connection.route);
@@ -307,17 +308,12 @@ void AnalyticEngine::Arrive(int graph, uint64_t slot)
 void AnalyticEngine::SendAcks(const InFlight& inFlight)
 {
     const Flow& flow = inFlight.flow;
-    EndpointPair& there = *inFlight.connection;
-    if (!there.back)
-    {
-        there.back = &ConnectionOf(flow.destination, flow.source, 0, flow.channel);
-        there.back->back = &there;
-    }
-    const std::vector<DirectedLink>& back = there.back->route;
-    const int switches = SwitchesOf(there.route);
+    const Connection& connection = *inFlight.connection;
+    const std::vector<DirectedLink>& back = connection.acks;
+    const int switches = SwitchesOf(connection.route);
     const int64_t acks = m_transport.AckWireBytes(flow.bytes, switches);
     const int64_t wire = m_transport.WireBytes(flow.bytes, switches);
-    Count(there.route, wire, m_transport.Segments(flow.bytes));
+    Count(connection.route, wire, m_transport.Segments(flow.bytes));
     Count(back, acks, m_transport.Acks(flow.bytes));
     TimeNs& free = m_egressFree[back.front()];
     free = Sent(flow, back.front(), std::max(m_now, free), acks);

@@ -59,7 +59,7 @@ struct RoceActivity
     {
         int source = 0;           ///< node
         int destination = 0;      ///< node
-        uint16_t lane = 0;        ///< number among the queue pairs of these two
+        uint32_t number = 0;      ///< among those of these two, in the order of opening
         double bitsPerSecond = 0; ///< rate of its congestion control, at most the line's
         int64_t inFlight = 0;     ///< bytes on the wire that are not acknowledged
     };

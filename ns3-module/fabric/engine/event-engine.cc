@@ -160,9 +160,7 @@ void EventEngine::Dispatch(const Event& event)
 
 uint64_t EventEngine::KeyOf(const Flow& flow, int graph) const
 {
-    return LaneKey(m_placement.NodeOf(flow.source),
-                   m_placement.NodeOf(flow.destination),
-                   IsBackground(graph) ? kBackgroundLane : flow.lane);
+    return LaneKey(flow.source, flow.destination, LaneOf(flow, graph));
 }
 
 /// Returns the first message of that graph, tag and ends that has not arrived, or else one that
@@ -186,7 +184,7 @@ EventEngine::InTurn::Message* EventEngine::FindInTurn(const Flow& flow, int grap
     return waits;
 }
 
-/// Gives a message the next queue pair of its pair of nodes.
+/// Gives a message the next queue pair of its endpoints and lane.
 Flow EventEngine::TakeTurn(const Flow& flow, int graph)
 {
     InTurn& group = m_inTurn[KeyOf(flow, graph)];

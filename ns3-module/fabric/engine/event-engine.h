@@ -1,6 +1,7 @@
 // The engines that are not ns-3 share the clock, the queue of events and the submitted graphs.
 #pragma once
 
+#include "connection.h"
 #include "engine.h"
 #include "event-queue.h"
 #include "striped-graph.h"
@@ -12,7 +13,7 @@
 namespace legacy::fabric
 {
 
-/// Returns a key of two endpoints or nodes, each below 2^24, and a lane. Neighbouring destinations
+/// Returns a key of two endpoints, each below 2^24, and a lane. Neighbouring destinations
 /// have neighbouring keys, and so neighbouring places in a table.
 constexpr uint64_t LaneKey(int a, int b, uint16_t lane)
 {
@@ -73,7 +74,8 @@ class EventEngine : public Engine
     explicit EventEngine(const EngineRequest& request)
         : m_topology(*request.topology),
           m_placement(*request.placement),
-          m_transport(request.transport)
+          m_transport(request.transport),
+          m_names(m_placement)
     {
     }
 
@@ -142,9 +144,16 @@ class EventEngine : public Engine
         return m_graphs[graph].background;
     }
 
+    /// Returns the lane of a graph's flow.
+    uint16_t LaneOf(const Flow& flow, int graph) const
+    {
+        return IsBackground(graph) ? kBackgroundLane : flow.lane;
+    }
+
     const Topology& m_topology;
     const Placement& m_placement;
     const Transport m_transport;
+    const ConnectionNames m_names;
     TimeNs m_now = 0;
     TimeNs m_scheduleStart = 0; ///< time of schedules when the clock is 0; may be negative
 
@@ -170,8 +179,8 @@ class EventEngine : public Engine
             striped; ///< around the caller's graph; nullptr: it is not cut
     };
 
-    /// The messages of one ordered pair of nodes and lane, which its queue pairs take in turn, and
-    /// which are handed over in the order of sending.
+    /// The messages of one ordered pair of endpoints and lane, which its queue pairs take in turn,
+    /// and which are handed over in the order of sending.
     struct InTurn
     {
         struct Message

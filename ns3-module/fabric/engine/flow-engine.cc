@@ -1,11 +1,11 @@
 // The flow engine shares links by fluid max-min fairness on the fabric's routes, with headers,
 // ACKs, latency and slow start.
 //
-// Each pair of nodes has one connection, which sends its flows one after the other, as TCP does
-// with messages. A flow of W wire bytes (headers included) runs at the connection's max-min fair
-// rate and arrives one latency after its last byte has left: the delay of every link, and its first
-// frame's serialisation on every link but the slowest (switches store and forward). On an idle path
-// that is T(W) of closed-form.h.
+// Each lane of a pair of endpoints has one connection, which sends its flows one after the other,
+// as TCP does with messages. A flow of W wire bytes (headers included) runs at the connection's
+// max-min fair rate and arrives one latency after its last byte has left: the delay of every link,
+// and its first frame's serialisation on every link but the slowest (switches store and forward).
+// On an idle path that is T(W) of closed-form.h.
 //
 // ACKs go the other way on routes of their own. Their part of a link is computed as if all
 // connections that are busy on it ran at one rate. A link of capacity C that carries the data of D
@@ -64,7 +64,7 @@ struct Slot
     int next = kNone; ///< slot of the next flow on the connection
 };
 
-/// A Connection carries all flows of one lane and channel of an ordered pair of nodes.
+/// A Connection carries all flows of one lane and channel of an ordered pair of endpoints.
 struct Connection
 {
     int first = kNone; ///< first slot that waits to be sent
@@ -98,8 +98,9 @@ struct Connection
     double mark = 0;        ///< value of `left` up to which `sawtooth` has counted
     TimeNs ready = 0;       ///< time of its kReady
     TimeNs lost = kNever;   ///< time of its kLost
-    int from = 0;           ///< node
-    int to = 0;             ///< node
+    ConnectionId id = 0;    ///< of its ConnectionName
+    int source = 0;         ///< endpoint
+    int destination = 0;    ///< endpoint
     uint16_t lane = 0;
     uint16_t channel = 0;
 };
@@ -179,12 +180,12 @@ class FlowEngine : public EventEngine
         const Recent& recent = m_recent[flow.source];
         const int first = recent.destination == flow.destination && lane == 0
                               ? recent.connection
-                              : FindConnection(flow.source, flow.destination, lane);
+                              : FindConnection(flow, lane);
         return first + flow.channel;
     }
 
-    int FindConnection(int source, int destination, uint16_t lane);
-    int Connect(int from, int to, uint16_t lane, int channel);
+    int FindConnection(const Flow& flow, uint16_t lane);
+    int Connect(const Flow& flow, uint16_t lane, uint32_t channel);
     void SetBusy(int connection, bool busy);
     void Lend(DirectedLink link);
     const Wire& WireOf(int64_t bytes, const FlowPath& path)
@@ -214,10 +215,6 @@ class FlowEngine : public EventEngine
     void Lose(int connection);
     double ShareSent(const Connection& connection);
     std::vector<int> SlotsOf(const Connection& connection) const;
-    uint16_t LaneOf(const Flow& flow, int graph) const
-    {
-        return IsBackground(graph) ? kBackgroundLane : flow.lane;
-    }
     void Depart(int connection, int slot, TimeNs arrival);
     void Reopen(Connection& connection, Opening opening);
     void ShrinkWindow(Connection& connection);
@@ -243,8 +240,7 @@ class FlowEngine : public EventEngine
     TokenBuckets m_buckets;
     const uint64_t m_draws;                          ///< key of the losses of new connections
     std::vector<Recent> m_recent;                    ///< last connection of each source endpoint
-    std::unordered_map<uint64_t, int> m_byNodes;     ///< connections
-    std::unordered_map<uint64_t, int> m_byEndpoints; ///< connections
+    std::unordered_map<uint64_t, int> m_byEndpoints; ///< connections of channel 0
     std::vector<Slot> m_slots;
     int m_freeSlot = kNone;
     std::array<Wire, 64> m_wires; ///< cache by the last bits of the size
@@ -260,37 +256,33 @@ bool FlowEngine::Random() const
 }
 
 /// Returns the connection of channel 0. Those of other channels follow it.
-int FlowEngine::FindConnection(int source, int destination, uint16_t lane)
+int FlowEngine::FindConnection(const Flow& flow, uint16_t lane)
 {
-    auto [entry, added] = m_byEndpoints.try_emplace(LaneKey(source, destination, lane), kNone);
+    auto [entry, added] =
+        m_byEndpoints.try_emplace(LaneKey(flow.source, flow.destination, lane), kNone);
     if (added)
     {
-        const int from = m_placement.NodeOf(source);
-        const int to = m_placement.NodeOf(destination);
-        auto [byNodes, unknown] = m_byNodes.try_emplace(LaneKey(from, to, lane), kNone);
-        if (unknown)
+        entry->second = Connect(flow, lane, 0);
+        for (int channel = 1; channel < m_transport.queuePairs; ++channel)
         {
-            byNodes->second = Connect(from, to, lane, 0);
-            for (int channel = 1; channel < m_transport.queuePairs; ++channel)
-            {
-                Connect(from, to, lane, channel);
-            }
+            Connect(flow, lane, channel);
         }
-        entry->second = byNodes->second;
     }
     if (lane == 0)
     {
-        m_recent[source] = Recent{destination, entry->second};
+        m_recent[flow.source] = Recent{flow.destination, entry->second};
     }
     return entry->second;
 }
 
-int FlowEngine::Connect(int from, int to, uint16_t lane, int channel)
+int FlowEngine::Connect(const Flow& flow, uint16_t lane, uint32_t channel)
 {
+    const ConnectionName name = m_names.Of(flow, lane).OfChannel(channel);
     Connection connection;
-    connection.path = MakeFlowPath(m_topology, m_transport, from, to, channel);
-    connection.from = from;
-    connection.to = to;
+    connection.path = MakeFlowPath(m_topology, m_transport, name.source, name.destination, name.id);
+    connection.source = flow.source;
+    connection.destination = flow.destination;
+    connection.id = name.id;
     connection.lane = lane;
     connection.channel = static_cast<uint16_t>(channel);
     connection.connected = HandshakeRoundTrips(m_transport.connections) == 0;
@@ -415,7 +407,7 @@ void FlowEngine::SendNext(int number)
         const Flow& flow = m_slots[slot].flow;
         if (flow.bytes > 0 && !connection.path.local)
         {
-            if (flow.opening != Opening::Kept)
+            if (flow.opening == Opening::New || flow.opening == Opening::Established)
             {
                 Reopen(connection, flow.opening);
             }
@@ -466,11 +458,12 @@ void FlowEngine::Close(Connection& connection)
     connection.window = m_transport.initialWindow * static_cast<double>(m_frameBytes);
     if (connection.path.loss > 0 && Sawtooth::Holds(m_transport))
     {
-        const uint64_t key = HashWords({m_draws,
-                                        static_cast<uint64_t>(connection.from),
-                                        static_cast<uint64_t>(connection.to),
-                                        connection.lane,
-                                        static_cast<uint64_t>(m_now)});
+        const uint64_t key =
+            HashWords({m_draws,
+                       static_cast<uint64_t>(m_placement.NodeOf(connection.source)),
+                       static_cast<uint64_t>(m_placement.NodeOf(connection.destination)),
+                       LaneAndRanks(connection.id),
+                       static_cast<uint64_t>(m_now)});
         connection.sawtooth = std::make_unique<Sawtooth>(connection.path, m_transport, key);
     }
 }
@@ -530,8 +523,9 @@ void FlowEngine::AwaitFailure(int number)
 {
     Connection& connection = m_connections[number];
     const TimeNs now = ScheduleTime();
-    const TimeNs next = std::min(m_topology.NextFailure(connection.from, now),
-                                 m_topology.NextFailure(connection.to, now));
+    const TimeNs next =
+        std::min(m_topology.NextFailure(m_placement.NodeOf(connection.source), now),
+                 m_topology.NextFailure(m_placement.NodeOf(connection.destination), now));
     connection.lost = next == kNever ? kNever : Later(m_now, next - now);
     if (connection.lost != kNever)
     {
@@ -859,9 +853,8 @@ std::vector<int> FlowEngine::SlotsOf(const Connection& connection) const
     {
         const Flow& flow = m_slots[slot].flow;
         if (m_slots[slot].graph != kNone && LaneOf(flow, m_slots[slot].graph) == connection.lane &&
-            flow.channel == connection.channel &&
-            m_placement.NodeOf(flow.source) == connection.from &&
-            m_placement.NodeOf(flow.destination) == connection.to)
+            flow.channel == connection.channel && flow.source == connection.source &&
+            flow.destination == connection.destination)
         {
             slots.push_back(static_cast<int>(slot));
         }
@@ -990,8 +983,8 @@ void FlowEngine::RefuseDead(const std::string& before) const
                     const Flow& flow = m_slots[connection.sending].flow;
                     throw DeadLink(m_topology,
                                    hop.link,
-                                   connection.from,
-                                   connection.to,
+                                   m_placement.NodeOf(connection.source),
+                                   m_placement.NodeOf(connection.destination),
                                    before,
                                    " carries nothing any more, for ever, and the flow of " +
                                        FormatBytes(flow.bytes) + " from endpoint " +

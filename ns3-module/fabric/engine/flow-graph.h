@@ -14,7 +14,10 @@ namespace legacy::fabric
 enum class Opening : uint8_t
 {
     Kept, ///< the connection of its endpoints and lane, which its first flow opens
-    New,  ///< a new one in its place, which pays for its handshake
+    /// That of its endpoints and lane, which no other flow uses: where connections are warm it is
+    /// an open one of the endpoints that is idle.
+    Pooled,
+    New, ///< a new one in its place, which pays for its handshake
     /// A new one in its place, which was opened with the newest one the other way: it pays for slow
     /// start alone.
     Established,

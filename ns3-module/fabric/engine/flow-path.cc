@@ -56,11 +56,11 @@ FlowPath MakeFlowPath(const Topology& topology,
                       const Transport& transport,
                       int from,
                       int to,
-                      uint32_t channel)
+                      ConnectionId connection)
 {
     FlowPath path;
-    path.data = topology.Shares(from, to, channel);
-    path.acks = topology.Shares(to, from, channel);
+    path.data = topology.Shares(from, to, connection);
+    path.acks = topology.Shares(to, from, connection);
     path.local = path.data.empty();
     path.slowest = std::numeric_limits<double>::max();
     double hops = 0;

@@ -42,13 +42,13 @@ struct FlowPath
 /// Returns the path between two nodes. Its rate is limited by the slowest link, by links of the way
 /// back that carry no more ACKs, by a socket buffer of fixed size and, in the long run, by loss
 /// (Mathis et al., CCR 1997; Cubic: RFC 9438). Links whose rates change count with their highest,
-/// and ports of switches with the share of theirs that long flows fill. `channel` is that of the
-/// hash of ECMP.
+/// and ports of switches with the share of theirs that long flows fill. `connection` is that of
+/// the hash of ECMP.
 FlowPath MakeFlowPath(const Topology& topology,
                       const Transport& transport,
                       int from,
                       int to,
-                      uint32_t channel = 0);
+                      ConnectionId connection = 0);
 
 /// Returns the nanoseconds that slow start takes beyond a full pipe, on a path that loses nothing:
 /// of each round trip the part that the window does not fill. `window`, in bytes on the wire,

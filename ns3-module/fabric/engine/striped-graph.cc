@@ -1,5 +1,7 @@
 #include "striped-graph.h"
 
+#include "connection.h"
+
 #include <algorithm>
 #include <cassert>
 #include <utility>
@@ -53,7 +55,7 @@ Flow StripedGraph::Part(const Flow& flow, uint64_t number, int stream) const
 {
     Flow part = flow;
     part.bytes = flow.bytes / m_streams + (stream < flow.bytes % m_streams ? 1 : 0);
-    part.lane = static_cast<uint16_t>(flow.lane * m_streams + stream);
+    part.lane = LaneOfStream(flow.lane, stream, m_streams);
     part.tag = number;
     return part;
 }

@@ -21,8 +21,8 @@ class StripedGraph : public FlowGraph
     /// Is told of whole flows, as an engine's FlowTrace is.
     using Trace = std::function<void(const Flow& flow, TimeNs when, bool delivered)>;
 
-    /// `graph` outlives this object. `streams` is 1 or more; times the lanes of the graph it is
-    /// below kBackgroundLane.
+    /// `graph` outlives this object, and uses no more than MostLanes(streams) lanes. `streams` is 1
+    /// or more.
     StripedGraph(FlowGraph& graph, int streams, Trace trace);
 
     void OnStart(FlowSink& sink) override;

@@ -360,13 +360,13 @@ std::vector<DirectedLink> Topology::NextHopsOf(int node, int source, int destina
     return next == Routing::kNone ? NextHops(node, destination) : LinksBetween(node, next);
 }
 
-DirectedLink Topology::NextHop(int node, int source, int destination, uint32_t channel) const
+DirectedLink Topology::NextHop(int node, int source, int destination, ConnectionId connection) const
 {
     const uint64_t hash = HashWords({m_seed,
                                      static_cast<uint64_t>(node),
                                      static_cast<uint64_t>(source),
                                      static_cast<uint64_t>(destination),
-                                     channel});
+                                     connection});
     if (!m_routes.empty() && NextOnRoute(node, source, destination) != Routing::kNone)
     {
         const std::vector<DirectedLink> links = NextHopsOf(node, source, destination);
@@ -380,22 +380,23 @@ DirectedLink Topology::NextHop(int node, int source, int destination, uint32_t c
     return hop;
 }
 
-std::vector<DirectedLink> Topology::Route(int source, int destination, uint32_t channel) const
+std::vector<DirectedLink>
+Topology::Route(int source, int destination, ConnectionId connection) const
 {
     std::vector<DirectedLink> route;
     for (int node = source; node != destination; node = To(route.back()))
     {
-        route.push_back(NextHop(node, source, destination, channel));
+        route.push_back(NextHop(node, source, destination, connection));
     }
     return route;
 }
 
-std::vector<LinkShare> Topology::Shares(int source, int destination, uint32_t channel) const
+std::vector<LinkShare> Topology::Shares(int source, int destination, ConnectionId connection) const
 {
     std::vector<LinkShare> shares;
     if (m_multipath == Multipath::Ecmp)
     {
-        for (DirectedLink link : Route(source, destination, channel))
+        for (DirectedLink link : Route(source, destination, connection))
         {
             shares.push_back(LinkShare{link, 1});
         }

@@ -1,8 +1,8 @@
 // A topology is hosts, switches and full-duplex links, and the routes between hosts. Equal-cost
-// multipath is per flow: every node picks one of its shortest-path next hops by a hash of (seed,
-// node, source, destination, channel), so the packet, flow and analytic engines use the same
-// routes. Shortest paths have the fewest hops, or the least sum of weights where any link has a
-// weight other than 1. Flows between two hosts with an explicit route follow that one instead.
+// multipath is per connection: every node picks one of its shortest-path next hops by a hash of
+// (seed, node, source, destination, connection), so the packet, flow and analytic engines use the
+// same routes. Shortest paths have the fewest hops, or the least sum of weights where any link has
+// a weight other than 1. Flows between two hosts with an explicit route follow that one instead.
 #pragma once
 
 #include "fabric/base/units.h"
@@ -69,9 +69,13 @@ struct Link
 /// A Multipath says how a node chooses among its next hops on shortest paths.
 enum class Multipath : uint8_t
 {
-    Ecmp,  ///< one next hop for each flow, by hash
+    Ecmp,  ///< one next hop for each connection, by hash
     Spray, ///< another one for each packet, all with the same probability
 };
+
+/// A ConnectionId numbers the connections between two nodes: it is what the hash of ECMP has in the
+/// place of ports (engine/connection.h).
+using ConnectionId = uint64_t;
 
 /// A DirectedLink is a number: link `i` is 2 i from a to b, and 2 i + 1 from b to a.
 using DirectedLink = int;
@@ -148,14 +152,15 @@ class Topology
     /// Returns the links that packets from `source` to `destination` may take at `node`: NextHops,
     /// or the links to the next node of their explicit route.
     std::vector<DirectedLink> NextHopsOf(int node, int source, int destination) const;
-    /// Returns the link that a flow takes at `node`.
-    DirectedLink NextHop(int node, int source, int destination, uint32_t channel) const;
-    /// Returns the directed links of a flow between two nodes; empty for source == destination.
-    std::vector<DirectedLink> Route(int source, int destination, uint32_t channel) const;
+    /// Returns the link that a connection takes at `node`.
+    DirectedLink NextHop(int node, int source, int destination, ConnectionId connection) const;
+    /// Returns the directed links of a connection between two nodes; empty for source ==
+    /// destination.
+    std::vector<DirectedLink> Route(int source, int destination, ConnectionId connection) const;
 
     /// Returns the links that packets between two nodes take, and the fraction of them that takes
     /// each: under Ecmp the links of Route, with a share of 1.
-    std::vector<LinkShare> Shares(int source, int destination, uint32_t channel) const;
+    std::vector<LinkShare> Shares(int source, int destination, ConnectionId connection) const;
 
     /// Returns the same nodes and routes over other links: `change` may set anything but a link's
     /// ends. Throws Error as AddLink does.

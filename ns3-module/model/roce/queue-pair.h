@@ -153,10 +153,11 @@ struct QueuePair
 
     const Course* course{nullptr};
     Way way;
-    int source{0};       //!< node
-    int destination{0};  //!< node
-    uint32_t group{0};   //!< of its pair of nodes and lane
-    uint32_t channel{0}; //!< number in the group, and of ECMP
+    int source{0};              //!< node
+    int destination{0};         //!< node
+    fabric::ConnectionId id{0}; //!< of the hash of ECMP
+    uint32_t group{0};          //!< of its connection
+    uint32_t channel{0};        //!< number in the group
 
     // Messages that are not acknowledged, or have not arrived.
     RingBuffer<Message> messages;

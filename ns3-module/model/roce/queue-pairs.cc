@@ -22,7 +22,7 @@ namespace
 /// Number of messages that a description names.
 constexpr std::size_t kNamedMessages = 8;
 
-/// Whether both are one message of a graph and lane.
+/// Whether both are one message of a graph and connection.
 bool IsSame(const fabric::Flow& a, const fabric::Flow& b)
 {
     return a.tag == b.tag && a.source == b.source && a.destination == b.destination;
@@ -44,15 +44,16 @@ QueuePairs::QueuePairs(const fabric::Topology* topology,
 {
 }
 
-uint32_t QueuePairs::Open(int source, int destination, uint16_t lane)
+uint32_t QueuePairs::Open(const fabric::ConnectionName& connection)
 {
     const auto first = static_cast<uint32_t>(m_pairs.size());
-    const auto [entry, added] = m_numbers.try_emplace({source, destination, lane}, first);
+    const auto [entry, added] = m_named.try_emplace(connection, Named{first, 0});
     if (added)
     {
+        entry->second.number = m_opened[{connection.source, connection.destination}]++;
         for (int i = 0; i < m_settings->qps; ++i)
         {
-            m_pairs.push_back(Make(source, destination, static_cast<uint32_t>(i)));
+            m_pairs.push_back(Make(connection, static_cast<uint32_t>(i)));
             m_pairs.back()->group = first / static_cast<uint32_t>(m_settings->qps);
         }
         if (m_settings->qps > 1)
@@ -60,17 +61,20 @@ uint32_t QueuePairs::Open(int source, int destination, uint16_t lane)
             m_groups.emplace_back();
         }
     }
-    return entry->second;
+    return entry->second.first;
 }
 
-std::unique_ptr<QueuePair> QueuePairs::Make(int source, int destination, uint32_t channel)
+std::unique_ptr<QueuePair> QueuePairs::Make(const fabric::ConnectionName& connection,
+                                            uint32_t channel)
 {
+    const auto [source, destination, id] = connection.OfChannel(channel);
     auto pair = std::make_unique<QueuePair>();
     pair->source = source;
     pair->destination = destination;
+    pair->id = id;
     pair->channel = channel;
-    const std::vector<DirectedLink> forth = m_topology->Route(source, destination, channel);
-    const std::vector<DirectedLink> back = m_topology->Route(destination, source, channel);
+    const std::vector<DirectedLink> forth = m_topology->Route(source, destination, id);
+    const std::vector<DirectedLink> back = m_topology->Route(destination, source, id);
     pair->way.Set(forth, back);
     pair->course = &*m_courses.insert(CourseOf(forth, back)).first;
     if (m_settings->recovery == fabric::RoceRecovery::Selective)
@@ -150,7 +154,7 @@ void QueuePairs::FindTurns(QueuePair& pair) const
         open.pop_back();
         turn.links = m_topology->NextHopsOf(turn.node, pair.source, pair.destination);
         const DirectedLink chosen =
-            m_topology->NextHop(turn.node, pair.source, pair.destination, pair.channel);
+            m_topology->NextHop(turn.node, pair.source, pair.destination, pair.id);
         turn.first = static_cast<std::size_t>(
             std::find(turn.links.begin(), turn.links.end(), chosen) - turn.links.begin());
         for (const DirectedLink link : turn.links)
@@ -271,7 +275,7 @@ Picoseconds QueuePairs::RoundTrip(const std::vector<DirectedLink>& way,
 
 Picoseconds QueuePairs::RoundTripOfFabric() const
 {
-    constexpr uint32_t kChannel = 0;
+    constexpr fabric::ConnectionId kFirst = 0;
     Picoseconds longest = 0;
     for (const int a : m_topology->Hosts())
     {
@@ -279,25 +283,22 @@ Picoseconds QueuePairs::RoundTripOfFabric() const
         {
             if (a != b)
             {
-                longest = std::max(longest,
-                                   RoundTrip(m_topology->Route(a, b, kChannel),
-                                             m_topology->Route(b, a, kChannel)));
+                longest = std::max(
+                    longest,
+                    RoundTrip(m_topology->Route(a, b, kFirst), m_topology->Route(b, a, kFirst)));
             }
         }
     }
     return longest;
 }
 
-uint32_t QueuePairs::Add(int source,
-                         int destination,
-                         uint16_t lane,
-                         uint64_t graph,
-                         const fabric::Flow& flow)
+uint32_t
+QueuePairs::Add(const fabric::ConnectionName& connection, uint64_t graph, const fabric::Flow& flow)
 {
     constexpr Picoseconds kLeastIdle = 100'000'000;
     constexpr int kIdleRoundTrips = 10;
     const auto qps = static_cast<uint32_t>(m_settings->qps);
-    uint32_t number = Open(source, destination, lane);
+    uint32_t number = Open(connection);
     Group* group = qps > 1 ? &m_groups[number / qps] : nullptr;
     if (group != nullptr)
     {
@@ -364,18 +365,19 @@ std::optional<QueuePairs::Pending> QueuePairs::TakeArrived(uint32_t number)
     return std::nullopt;
 }
 
-std::optional<int64_t>
-QueuePairs::Abort(int source, int destination, uint64_t graph, const fabric::Flow& flow)
+std::optional<int64_t> QueuePairs::Abort(const fabric::ConnectionName& connection,
+                                         uint64_t graph,
+                                         const fabric::Flow& flow)
 {
-    const auto found = m_numbers.find({source, destination, flow.lane});
-    if (found == m_numbers.end())
+    const auto found = m_named.find(connection);
+    if (found == m_named.end())
     {
         return std::nullopt;
     }
     const auto qps = static_cast<uint32_t>(m_settings->qps);
     for (uint32_t i = 0; i < qps; ++i)
     {
-        if (const auto carried = Abort(*m_pairs[found->second + i], graph, flow))
+        if (const auto carried = Abort(*m_pairs[found->second.first + i], graph, flow))
         {
             return carried;
         }
@@ -384,7 +386,7 @@ QueuePairs::Abort(int source, int destination, uint64_t graph, const fabric::Flo
     {
         return std::nullopt;
     }
-    Group& group = m_groups[found->second / qps];
+    Group& group = m_groups[found->second.first / qps];
     // It may have arrived, and wait for others.
     const auto waits = std::find_if(group.pending.begin(),
                                     group.pending.end(),
@@ -460,14 +462,13 @@ std::string QueuePairs::NameOf(const QueuePair& pair) const
 std::vector<fabric::RoceActivity::Pair> QueuePairs::GetActivity() const
 {
     std::vector<fabric::RoceActivity::Pair> active;
-    for (const auto& [name, number] : m_numbers)
+    for (const auto& [name, named] : m_named)
     {
-        const auto& [source, destination, lane] = name;
-        fabric::RoceActivity::Pair sum{source, destination, lane, 0, 0};
+        fabric::RoceActivity::Pair sum{name.source, name.destination, named.number, 0, 0};
         bool sends = false;
         for (uint32_t i = 0; i < static_cast<uint32_t>(m_settings->qps); ++i)
         {
-            const QueuePair& pair = *m_pairs[number + i];
+            const QueuePair& pair = *m_pairs[named.first + i];
             if (pair.acked < pair.end)
             {
                 sends = true;
@@ -488,9 +489,9 @@ std::string QueuePairs::DescribeBlocked() const
     std::string text;
     std::size_t named = 0;
     std::vector<const QueuePair*> pairs; // by their nodes
-    for (const auto& entry : m_numbers)
+    for (const auto& entry : m_named)
     {
-        const auto first = m_pairs.begin() + entry.second;
+        const auto first = m_pairs.begin() + entry.second.first;
         std::transform(first,
                        first + m_settings->qps,
                        std::back_inserter(pairs),

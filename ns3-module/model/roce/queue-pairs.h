@@ -4,6 +4,7 @@
 #ifndef LEGACY_QUEUE_PAIRS_H
 #define LEGACY_QUEUE_PAIRS_H
 
+#include "fabric/engine/connection.h"
 #include "fabric/roce/control.h"
 #include "fabric/roce/roce-settings.h"
 #include "queue-pair.h"
@@ -16,7 +17,7 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <tuple>
+#include <utility>
 #include <vector>
 
 namespace legacy
@@ -67,28 +68,25 @@ class QueuePairs
 
     /**
      * Adds a message behind those of a queue pair, which is as new where it was idle and the
-     * settings say so. Queue pairs of a pair of nodes and lane take messages in turn; they are
-     * opened with the first one.
-     * \param source node
-     * \param destination node
-     * \param lane one of several of the two
+     * settings say so. Queue pairs of a connection take messages in turn; they are opened with the
+     * first one.
+     * \param connection of the message
      * \param graph number of the graph that sends it
      * \param flow the message
      * \return number of the queue pair
      */
     uint32_t
-    Add(int source, int destination, uint16_t lane, uint64_t graph, const fabric::Flow& flow);
+    Add(const fabric::ConnectionName& connection, uint64_t graph, const fabric::Flow& flow);
     /**
      * Withdraws a message that has not arrived. What was never sent of it is cut off, and later
      * messages move up.
-     * \param source node
-     * \param destination node
+     * \param connection of the message
      * \param graph number of the graph that sent it
      * \param flow the message
      * \return its bytes that are carried all the same; nothing where it is not on its way
      */
     std::optional<int64_t>
-    Abort(int source, int destination, uint64_t graph, const fabric::Flow& flow);
+    Abort(const fabric::ConnectionName& connection, uint64_t graph, const fabric::Flow& flow);
     /**
      * Notes that a message has arrived. Of several queue pairs, messages are handed over in the
      * order in which they were added.
@@ -164,7 +162,7 @@ class QueuePairs
     std::string DescribeBlocked() const;
 
   private:
-    /// A Group has the queue pairs of a pair of nodes and lane, where they are several.
+    /// A Group has the queue pairs of a connection, where they are several.
     struct Group
     {
         uint32_t turn{0};            //!< which takes the next message
@@ -172,9 +170,16 @@ class QueuePairs
         std::deque<Pending> pending; //!< behind them
     };
 
+    /// A Named has the number of a connection's first queue pair.
+    struct Named
+    {
+        uint32_t first{0};
+        uint32_t number{0}; //!< of the connection among those of its nodes, as they were opened
+    };
+
     /// Returns the number of the first queue pair.
-    uint32_t Open(int source, int destination, uint16_t lane);
-    std::unique_ptr<QueuePair> Make(int source, int destination, uint32_t channel);
+    uint32_t Open(const fabric::ConnectionName& connection);
+    std::unique_ptr<QueuePair> Make(const fabric::ConnectionName& connection, uint32_t channel);
     Course CourseOf(const std::vector<DirectedLink>& forth, const std::vector<DirectedLink>& back);
     void OpenSelective(QueuePair& pair) const;
     void FindTurns(QueuePair& pair) const;
@@ -193,7 +198,8 @@ class QueuePairs
     const int64_t m_headerBytes; //!< of data frames
     const bool m_sprays;         //!< data takes any shortest path
     Picoseconds m_roundTrip{0};  //!< of all pairs; 0: each has its own, or it is not known yet
-    std::map<std::tuple<int, int, uint16_t>, uint32_t> m_numbers; //!< of first queue pairs
+    std::map<fabric::ConnectionName, Named> m_named;
+    std::map<std::pair<int, int>, uint32_t> m_opened; //!< number of connections, by their nodes
     std::vector<Group> m_groups; //!< by first queue pair, over `qps`; none where that is 1
     std::set<Course> m_courses;
     std::vector<std::unique_ptr<QueuePair>> m_pairs;

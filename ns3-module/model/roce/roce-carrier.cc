@@ -233,17 +233,17 @@ void RoceCarrier::OnFailure(const std::string& message)
 // Carrier
 // ---------------------------------------------------------------------------------------------
 
-void RoceCarrier::Send(int source, int destination, uint16_t lane, uint64_t graph, const Flow& flow)
+void RoceCarrier::Send(const fabric::ConnectionName& connection, uint64_t graph, const Flow& flow)
 {
-    const uint32_t number = m_pairs.Add(source, destination, lane, graph, flow);
+    const uint32_t number = m_pairs.Add(connection, graph, flow);
     m_sender.Begin(number);
     m_sender.List(number, RoceNow());
 }
 
 std::optional<int64_t>
-RoceCarrier::Abort(int source, int destination, uint64_t graph, const Flow& flow)
+RoceCarrier::Abort(const fabric::ConnectionName& connection, uint64_t graph, const Flow& flow)
 {
-    return m_pairs.Abort(source, destination, graph, flow);
+    return m_pairs.Abort(connection, graph, flow);
 }
 
 void RoceCarrier::BeginRun()

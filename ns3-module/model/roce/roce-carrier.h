@@ -26,10 +26,9 @@ namespace packet
  * Carries messages between the NICs of RoCEv2 (InfiniBand Architecture 1.4, annex A17), over a
  * RoceNetwork: a RoceSender and a RoceReceiver at the ends of queue pairs.
  *
- * Each ordered pair of nodes and lane has a queue pair (or several), open from the start, first in
- * first out. A message is an RDMA WRITE, cut into frames of the MTU; a frame holds bytes of one
- * message. Frames that ask for it are answered by ACKs: each n-th, the last of a message, and one
- * that fills the window.
+ * Each connection has a queue pair (or several), open from the start, first in first out. A message
+ * is an RDMA WRITE, cut into frames of the MTU; a frame holds bytes of one message. Frames that ask
+ * for it are answered by ACKs: each n-th, the last of a message, and one that fills the window.
  */
 class RoceCarrier : public Carrier, private RoceEnds
 {
@@ -68,13 +67,12 @@ class RoceCarrier : public Carrier, private RoceEnds
     QueuePairs& GetPairs();
 
     // Inherited from Carrier.
-    void Send(int source,
-              int destination,
-              uint16_t lane,
+    void Send(const fabric::ConnectionName& connection,
               uint64_t graph,
               const fabric::Flow& flow) override;
-    std::optional<int64_t>
-    Abort(int source, int destination, uint64_t graph, const fabric::Flow& flow) override;
+    std::optional<int64_t> Abort(const fabric::ConnectionName& connection,
+                                 uint64_t graph,
+                                 const fabric::Flow& flow) override;
     void BeginRun() override;
     void Dispose() override;
     void SetScheduleTime(fabric::TimeNs time) override;

@@ -96,8 +96,7 @@ void RoceSender::ShareOut(uint32_t number, bool takesPart)
     if (own < 0)
     {
         std::vector<fabric::MaxMin::Use> uses;
-        for (const auto& [link, share] :
-             m_topology->Shares(pair.source, pair.destination, pair.channel))
+        for (const auto& [link, share] : m_topology->Shares(pair.source, pair.destination, pair.id))
         {
             uses.push_back({link, share});
         }

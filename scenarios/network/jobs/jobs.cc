@@ -19,7 +19,6 @@ namespace {
 
 using fabric::TimeNs;
 
-constexpr uint16_t kMostLanes = 32;  // lanes that a job's collectives may use
 constexpr size_t kMostJobs = 1024;
 
 std::vector<std::string> JobKeys() {
@@ -137,20 +136,6 @@ int HostsNeeded(const std::vector<JobRequest>& requests) {
   return std::max(highest, static_cast<int>(named.size()) + others);
 }
 
-// Gives jobs that share a host connections of their own.
-void SetLanes(std::vector<PlacedJob>& jobs) {
-  std::map<int, int> users;
-  for (const PlacedJob& job : jobs) {
-    for (const int host : job.network->placement.hosts) ++users[host];
-  }
-  for (size_t j = 0; j < jobs.size(); ++j) {
-    const std::vector<int>& hosts = jobs[j].network->placement.hosts;
-    const bool shares =
-        std::any_of(hosts.begin(), hosts.end(), [&](int host) { return users[host] > 1; });
-    jobs[j].lane = static_cast<uint16_t>(shares ? j * kMostLanes : 0);
-  }
-}
-
 // A JobGraph runs the repetitions of a job one after the other, on its endpoints among those of all
 // jobs.
 class JobGraph : public fabric::FlowGraph {
@@ -164,7 +149,7 @@ class JobGraph : public fabric::FlowGraph {
 
   void OnDelivered(const fabric::Flow& flow, fabric::FlowSink& sink) override {
     Tell(sink, [&](fabric::StepGraph& step, fabric::FlowSink& own) {
-      step.OnDelivered(Moved(flow, -job_.first_endpoint, -job_.lane), own);
+      step.OnDelivered(Moved(flow, -job_.first_endpoint), own);
     });
   }
 
@@ -189,12 +174,10 @@ class JobGraph : public fabric::FlowGraph {
    public:
     Sink(fabric::FlowSink& sink, const PlacedJob& job) : sink_(sink), job_(job) {}
     TimeNs Now() const override { return sink_.Now(); }
-    void Send(const fabric::Flow& flow) override {
-      sink_.Send(Moved(flow, job_.first_endpoint, job_.lane));
-    }
+    void Send(const fabric::Flow& flow) override { sink_.Send(Moved(flow, job_.first_endpoint)); }
     void Wake(TimeNs delay, uint64_t token) override { sink_.Wake(delay, token); }
     int64_t Abort(const fabric::Flow& flow) override {
-      return sink_.Abort(Moved(flow, job_.first_endpoint, job_.lane));
+      return sink_.Abort(Moved(flow, job_.first_endpoint));
     }
 
    private:
@@ -202,10 +185,9 @@ class JobGraph : public fabric::FlowGraph {
     const PlacedJob& job_;
   };
 
-  static fabric::Flow Moved(fabric::Flow flow, int endpoints, int lanes) {
+  static fabric::Flow Moved(fabric::Flow flow, int endpoints) {
     flow.source += endpoints;
     flow.destination += endpoints;
-    flow.lane = static_cast<uint16_t>(flow.lane + lanes);
     return flow;
   }
 
@@ -320,7 +302,7 @@ PreparedJobs PrepareJobs(std::vector<JobRequest> requests, const OptionValues& v
   network.numbers = std::move(imported.numbers);
   SayImported(topology.text, imported.report);
 
-  for (JobRequest& request : requests) prepared.jobs.push_back({std::move(request), nullptr, 0, 0});
+  for (JobRequest& request : requests) prepared.jobs.push_back({std::move(request), nullptr, 0});
   const HostNames hosts(network.topology, network.numbers);
   std::vector<int> taken;
   for (const bool own_hosts : {true, false}) {
@@ -329,7 +311,6 @@ PreparedJobs PrepareJobs(std::vector<JobRequest> requests, const OptionValues& v
       PlaceJob(job, network, hosts, imported.server, taken, shared.network);
     }
   }
-  SetLanes(prepared.jobs);
   network.placement.description = std::to_string(prepared.jobs.size()) + " jobs";
   for (PlacedJob& job : prepared.jobs) {
     const fabric::Placement& own = job.network->placement;

@@ -36,9 +36,7 @@ std::vector<JobRequest> ReadJobs(const std::string& path, const OptionValues& va
 struct PlacedJob {
   JobRequest request;
   std::unique_ptr<Network> network;  // the fabric with the job's own placement
-  int first_endpoint = 0;
-  // Lane of its connections, which is its own where it shares a host with another job.
-  uint16_t lane = 0;
+  int first_endpoint = 0;            // its connections are its own, as those of endpoints are
 };
 
 // PreparedJobs are jobs in their places on one fabric.
