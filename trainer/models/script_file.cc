@@ -44,18 +44,13 @@ class Archive {
           read += count;
           return count;
         },
-        [&](const c10::QualifiedName& name) {
-          return c10::StrongTypePtr(unit_, c10::ClassType::create(name, unit_));
-        },
+        [&](const c10::QualifiedName& name) { return TypeOf(name); },
         [&](const at::StrongTypePtr& type, const c10::IValue& content) {
           contents_.push_back(content);
           return c10::ivalue::Object::create(type, 0);
         },
         [&](const std::string& key) { return ReadRecord(key); }, torch::kCPU,
-        /*use_storage_device=*/false,
-        [](const std::string&) -> c10::TypePtr {
-          return c10::AnyType::get();  // types of lists do not matter here
-        });
+        /*use_storage_device=*/false);
     contents_.push_back(unpickler.parse_ivalue());
     for (const c10::IValue& content : contents_) {
       content.visit([&](const c10::IValue& value) {
@@ -66,6 +61,15 @@ class Archive {
   }
 
  private:
+  // Returns a type of that name: "List[str]", "__torch__.Encoder". What it holds does not matter.
+  c10::StrongTypePtr TypeOf(const c10::QualifiedName& name) const {
+    const c10::TypePtr any = c10::AnyType::get();
+    const std::string& text = name.qualifiedName();
+    if (text.starts_with("List[")) return {unit_, c10::ListType::create(any)};
+    if (text.starts_with("Dict[")) return {unit_, c10::DictType::create(any, any)};
+    return {unit_, c10::ClassType::create(name, unit_)};
+  }
+
   at::DataPtr ReadRecord(const std::string& key) {
     auto [data, size] = reader_.getRecord(name_ + "/" + key);
     records_[data.get()] = {name_ + "/" + key, size};

@@ -154,6 +154,25 @@ Module EmbeddingBag() {
                       "  return y.unsqueeze(1).expand([x.size(0), x.size(1), 12])\n");
 }
 
+// Its attributes are lists of lists and dictionaries, as those of nn.LSTM are.
+Module Containers() {
+  Module module("Containers");
+  module.register_parameter("weight", Weights({10, 784}).set_requires_grad(true), false);
+  c10::List<std::string> texts({"a", "b"});
+  module.register_attribute("texts", c10::ListType::ofStrings(), texts);
+  c10::List<c10::List<std::string>> names({texts, texts});
+  module.register_attribute("names", c10::ListType::create(c10::ListType::ofStrings()), names);
+  c10::Dict<std::string, int64_t> counts;
+  counts.insert("passes", 1);
+  module.register_attribute(
+      "counts", c10::DictType::create(c10::StringType::get(), c10::IntType::get()), counts);
+  module.define(kForward +
+                "  self.counts[\"passes\"] += len(self.names[0])\n"
+                "  y = torch.linear(x.flatten(1), self.weight)\n"
+                "  return y * (1 + 0.01 * self.counts[\"passes\"])\n");
+  return module;
+}
+
 // Half of its parameters stay as they are, and a buffer counts passes.
 Module Frozen() {
   Module module("Frozen");
@@ -271,6 +290,7 @@ const std::map<std::string, Case>& Corpus() {
                               "  return torch.linear(y, self.decoder)\n");
         },
         "", true}},
+      {"containers", {Containers, ""}},
       {"frozen-and-counted", {Frozen, ""}},
       {"scalar",
        {[] {
