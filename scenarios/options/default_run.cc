@@ -9,12 +9,12 @@ Scenario DefaultRun() {
   scenario.model = "patch-resnet20";
   scenario.workers = 8;
   scenario.batch = 8;
-  scenario.steps = 100;
+  scenario.steps = 120;
   scenario.learning_rate = 0.3;
   scenario.warmup_steps = 10;
   scenario.evaluate_every = 10;
   scenario.test_limit = 500;
-  scenario.target = "60%";
+  scenario.target = "55%";
   scenario.policies = {"dense",        "fp16",         "topk",        "topk-global",
                        "legacy-layer", "legacy-phase", "legacy-both", "lgreco",
                        "accordion",    "gravac",       "powersgd",    "fft"};

@@ -33,11 +33,21 @@ def expect(what, text, status, says="", options=()):
         sys.exit(f"{what}: expected {status} and '{says}', got {result} and:\n{output}")
 
 
+def expect_written(text, line):
+    with tempfile.TemporaryDirectory() as folder:
+        page = pathlib.Path(folder) / "page.md"
+        page.write_text(text, encoding="utf-8")
+        subprocess.run([sys.argv[1], "--write", str(page)], check=True, capture_output=True)
+        written = page.read_text(encoding="utf-8")
+    if line not in written.split("\n") or written.count("```") != text.count("```"):
+        sys.exit(f"written figures: expected the line '{line}', got:\n{written}")
+
+
 expect("equal figures", PAGE.format(within="", bytes=20), 0)
 expect("a figure that moved", PAGE.format(within="", bytes=21), 1, "not printed now: bytes 21")
 expect("one within its bound", PAGE.format(within=" | within 10 %", bytes=21), 0)
 expect("one beyond it", PAGE.format(within=" | within 1 %", bytes=21), 1, "bytes 21")
-QUOTATION = """<!-- figures: printf 'is first\\non 1Gbps\\n' | commit 0123abc -->
+QUOTATION = """<!-- figures: printf 'so:\\nis first on 1Gbps\\n' | commit 0123abc -->
 
 > is first on
 > 1Gbps
@@ -50,6 +60,8 @@ a
 ```
 """
 expect("a program of a build, in an empty folder", PROGRAM, 0, options=["--build", "/"])
+expect_written(PAGE.format(within="", bytes=21), "bytes 20")
+expect_written(QUOTATION.replace("> 1", "> 9"), "> is first on 1Gbps")
 expect("a list runs nothing", PAGE.format(within="", bytes=21), 0, "commit 0123abc", ["--list"])
 expect("no commit", "<!-- figures: true -->\n```\n1\n```\n", 1,
        "allowed: <!-- figures: COMMAND | commit HASH -->")
