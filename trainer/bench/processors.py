@@ -30,11 +30,11 @@ ALWAYS = [
 ]
 # Model, its options, and steps.
 MODELS = [
-    ("patch-resnet20", ["--workers=8", "--batch=8", "--test-limit=8"], 12),
-    ("small-cnn", ["--workers=4", "--batch=32", "--test-limit=8"], 25),
-    ("resnet20", ["--workers=2", "--batch=16", "--test-limit=8"], 4),
-    ("lstm:hidden=200", ["--dataset=grammar:tokens=20000", "--workers=4", "--batch=20"], 4),
-    ("gpt-tiny", ["--dataset=grammar:tokens=20000", "--workers=4", "--batch=8"], 8),
+    ("patch-resnet20", ["--workers=8", "--batch=8", "--test-limit=8"], 25),
+    ("small-cnn", ["--workers=4", "--batch=32", "--test-limit=8"], 300),
+    ("resnet20", ["--workers=2", "--batch=16", "--test-limit=8"], 15),
+    ("lstm:hidden=200", ["--dataset=grammar:tokens=20000", "--workers=4", "--batch=20"], 15),
+    ("gpt-tiny", ["--dataset=grammar:tokens=20000", "--workers=4", "--batch=8"], 30),
 ]
 
 
