@@ -1,8 +1,10 @@
 // A training that is saved, and loaded by another object, goes on to the same bits.
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <torch/torch.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cstring>
 #include <filesystem>
 #include <sstream>
@@ -12,7 +14,9 @@
 #include "base/whole_file.h"
 #include "compress/policy.h"
 #include "tests/compress/test_data.h"
+#include "tests/trainer/processes/thread_processes.h"
 #include "trainer/models/model.h"
+#include "trainer/one_thread.h"
 #include "trainer/tasks/classification.h"
 #include "trainer/tasks/language.h"
 #include "trainer/training.h"
@@ -233,6 +237,47 @@ TEST_F(Resume, StatesOfRecurrentModels) {
     one.options.passes = 2;
     Expect(one, {3});
   }
+}
+
+// Where the disk is full, all processes go on, and the checkpoint before stays.
+TEST_F(Resume, AFullDiskEndsNoProcess) {
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  test::ThreadProcesses processes(2);
+  std::string message, before;
+  const std::string reason = processes.Run([&](int rank) {
+    UseOneThread();
+    Case one{.options = SmallOptions()};
+    one.options.processes = &processes[rank];
+    Training training = Make(one);
+    training.Step();
+    if (rank == 0) Save(training);
+    if (rank != 0) training.JoinSave();
+    training.Step();
+    if (rank == 0) {
+      before = ReadWholeFile(path_);
+      rlimit limit;
+      getrlimit(RLIMIT_FSIZE, &limit);
+      const rlimit small = {size_t{1} << 12, limit.rlim_max};
+      setrlimit(RLIMIT_FSIZE, &small);
+      try {
+        Save(training);
+      } catch (const Error& error) {
+        message = error.what();
+      }
+      setrlimit(RLIMIT_FSIZE, &limit);
+    } else {
+      training.JoinSave();
+    }
+    training.Step();
+  });
+  std::signal(SIGXFSZ, handler);
+  EXPECT_EQ(reason, "");
+  EXPECT_NE(message.find(path_.string() + ": cannot be written: "), std::string::npos) << message;
+  EXPECT_EQ(ReadWholeFile(path_), before);
+  const Case one{.options = SmallOptions()};
+  Training resumed = Make(one);
+  resumed.Load(SectionFile(path_));
+  EXPECT_EQ(resumed.step(), 1);
 }
 
 TEST_F(Resume, RefusesTheStateOfAnotherTraining) {
