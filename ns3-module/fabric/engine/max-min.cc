@@ -15,6 +15,8 @@ namespace
 /// Relative difference below which rates and loads count as equal. It exceeds the rounding errors
 /// of sums of thousands of rates.
 constexpr double kTolerance = 1e-11;
+/// Relative difference within which the levels of links stay, where many connections run.
+constexpr double kNearly = 0.02;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 /// Returns true where `a` exceeds `b` by more than rounding.
@@ -29,8 +31,9 @@ MaxMin::Filling::Filling() : cut(kInfinity), key(kInfinity)
 {
 }
 
-MaxMin::MaxMin(std::vector<double> capacities)
-    : m_linkStates(capacities.size()),
+MaxMin::MaxMin(std::vector<double> capacities, int many)
+    : m_many(many),
+      m_linkStates(capacities.size()),
       m_fillings(capacities.size())
 {
     for (size_t i = 0; i < capacities.size(); ++i)
@@ -103,6 +106,7 @@ void MaxMin::Start(int connection)
     Flow& flow = m_flows[connection];
     assert(!flow.running);
     flow.running = true;
+    ++m_running;
     if (flow.aloneAsOf == m_version)
     {
         m_rated[connection].rate = flow.limit;
@@ -140,8 +144,9 @@ void MaxMin::Start(int connection)
     for (int h = flow.firstHop; h < flow.firstHop + flow.hops; ++h)
     {
         const LinkState& state = m_linkStates[m_hops[h].link];
+        const bool unfair = Lenient() && state.bottlenecked > 0 && Above(rate, state.level);
         if (m_hops[h].place != kNone && state.running.size() > 1 &&
-            state.load + rate * m_hops[h].share > state.capacity * (1 + kTolerance))
+            (unfair || state.load + rate * m_hops[h].share > state.capacity * (1 + kTolerance)))
         {
             m_seeds.push_back(connection);
             return;
@@ -165,6 +170,7 @@ void MaxMin::Stop(int connection)
 {
     Flow& flow = m_flows[connection];
     assert(flow.running);
+    --m_running;
     SetBottleneck(connection, kNone);
     for (int h = flow.firstHop; flow.contended > 0; ++h)
     {
@@ -241,9 +247,14 @@ const std::vector<int>& MaxMin::Solve()
     for (int link : m_links)
     {
         LinkState& state = m_linkStates[link];
-        state.load = state.capacity - m_fillings[link].room;
-        state.peak = std::max(state.peak, state.load);
-        m_fillings[link] = Filling();
+        Filling& filling = m_fillings[link];
+        if (HasKept(link))
+        {
+            filling.room -= state.level * filling.weight;
+        }
+        state.load = state.capacity - filling.room;
+        state.peak = std::max(state.peak, std::min(state.load, state.capacity));
+        filling = Filling();
     }
     m_links.clear();
     for (int connection : m_set)
@@ -409,7 +420,13 @@ void MaxMin::Open(int connection)
             ++filling.pool;
             MarkStale(hop.link);
         }
+        else if (filling.key == kInfinity)
+        {
+            MarkStale(hop.link);
+        }
+        ++filling.open;
     }
+    ++m_open;
     m_rated[connection].progress = Progress::kOpen;
     SetBottleneck(connection, kNone);
     m_set.push_back(connection);
@@ -436,6 +453,7 @@ void MaxMin::OpenLimitedBy(int link)
 void MaxMin::Freeze(int connection, double rate, int bottleneck)
 {
     const Flow& flow = m_flows[connection];
+    --m_open;
     m_rated[connection].progress = Progress::kFrozen;
     m_rated[connection].rate = rate;
     SetBottleneck(connection, bottleneck);
@@ -448,6 +466,7 @@ void MaxMin::Freeze(int connection, double rate, int bottleneck)
             filling.room -= rate * hop.share;
             filling.weight -= hop.share;
             --filling.pool;
+            --filling.open;
         }
     }
 }
@@ -474,6 +493,10 @@ void MaxMin::BringDown(int connection, double rate, int bottleneck)
         else
         {
             filling.room += (flow.before - rate) * hop.share;
+        }
+        if (filling.key == kInfinity && HasKept(hop.link) && !Keeps(hop.link))
+        {
+            MarkStale(hop.link);
         }
     }
     m_rated[connection].progress = Progress::kFrozen;
@@ -509,6 +532,39 @@ void MaxMin::Saturate(int link, double level)
     filling.full = true;
 }
 
+/// Returns true where the levels of links may stay, as many connections run.
+bool MaxMin::Lenient() const
+{
+    return m_running > m_many;
+}
+
+/// Returns true where the level of a link stays that connections have kept as their bottleneck.
+bool MaxMin::Keeps(int link) const
+{
+    const double level = m_linkStates[link].level;
+    return Lenient() && HasKept(link) && m_fillings[link].cut == kInfinity &&
+           std::abs(FairShare(link) - level) <= kNearly * level;
+}
+
+/// Freezes the open connections of a link that keeps its level.
+void MaxMin::Keep(int link)
+{
+    LinkState& state = m_linkStates[link];
+    Filling& filling = m_fillings[link];
+    for (size_t i = 0; filling.open > 0; ++i)
+    {
+        const Member member = state.running[i];
+        if (m_rated[member.connection].progress == Progress::kOpen)
+        {
+            Freeze(member.connection, state.level, member.hop);
+        }
+    }
+    filling.room -= state.level * filling.weight;
+    filling.weight = 0;
+    filling.pool = 0;
+    filling.full = true;
+}
+
 /// Returns true where connections have kept the link as their bottleneck.
 bool MaxMin::HasKept(int link) const
 {
@@ -530,7 +586,8 @@ double MaxMin::FairShare(int link) const
     {
         return std::max(0.0, filling.room) / filling.weight;
     }
-    return filling.room < -kTolerance * m_linkStates[link].capacity ? 0 : kInfinity;
+    const double spare = Lenient() ? kNearly : kTolerance;
+    return filling.room < -spare * m_linkStates[link].capacity ? 0 : kInfinity;
 }
 
 /// Returns the rate of the connections that have kept the link as their bottleneck; infinity: there
@@ -596,7 +653,12 @@ void MaxMin::EnqueueStale()
     {
         Filling& filling = m_fillings[link];
         filling.stale = false;
-        const double level = std::min(FairShare(link), KeptLevel(link));
+        if (filling.open == 0 && Keeps(link))
+        {
+            continue;
+        }
+        const double kept = KeptLevel(link);
+        const double level = Keeps(link) ? kept : std::min(FairShare(link), kept);
         const bool matters = level <= m_highestLimit || HasKept(link) || filling.cut < kInfinity;
         if (level < filling.key && matters)
         {
@@ -641,6 +703,15 @@ void MaxMin::FreezeAtLimits(double level)
 double MaxMin::Reach(int link, double level)
 {
     const double kept = KeptLevel(link);
+    if (Keeps(link))
+    {
+        if (Above(kept, level))
+        {
+            return kept;
+        }
+        Keep(link);
+        return kInfinity;
+    }
     double share = FairShare(link);
     if (!Above(share, level))
     {
@@ -687,12 +758,36 @@ void MaxMin::ReplaceFirst(double level)
     }
 }
 
+/// Takes the links out of the heap at which nothing happens while no connection is open.
+void MaxMin::DropKeeping()
+{
+    const auto drops = [this](const std::pair<double, int>& entry)
+    {
+        Filling& filling = m_fillings[entry.second];
+        const bool keeps = HasKept(entry.second)
+                               ? Keeps(entry.second)
+                               : filling.cut == kInfinity && FairShare(entry.second) == kInfinity;
+        const bool current = filling.key == entry.first;
+        if (keeps && current)
+        {
+            filling.key = kInfinity;
+        }
+        return keeps || !current;
+    };
+    m_heap.erase(std::remove_if(m_heap.begin(), m_heap.end(), drops), m_heap.end());
+    std::make_heap(m_heap.begin(), m_heap.end(), std::greater<>());
+}
+
 /// Raises the level until nothing is left to happen.
 void MaxMin::Fill()
 {
     EnqueueStale();
     while (true)
     {
+        if (m_open == 0 && Lenient())
+        {
+            DropKeeping();
+        }
         const double level = m_heap.empty() ? kInfinity : m_heap.front().first;
         FreezeAtLimits(level);
         if (m_heap.empty())
@@ -722,11 +817,15 @@ void MaxMin::SortChanged()
     };
     const auto other = [this](int connection)
     { return m_flows[connection].limit != m_flows[m_changed[0]].limit; };
-    // Many of one limit are sorted by their bits.
-    if (m_changed.size() * 64 < m_flows.size() ||
-        std::any_of(m_changed.begin(), m_changed.end(), other))
+    if (std::any_of(m_changed.begin(), m_changed.end(), other))
     {
         std::sort(m_changed.begin(), m_changed.end(), byLimit);
+        return;
+    }
+    // Many of one limit are sorted by their bits.
+    if (m_changed.size() * 64 < m_flows.size())
+    {
+        std::sort(m_changed.begin(), m_changed.end());
         return;
     }
     m_marks.resize(m_flows.size() / 64 + 1);

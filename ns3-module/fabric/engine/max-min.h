@@ -40,6 +40,12 @@
 // costs O(h + m + e log l) for e events on l touched links. Connections and links that it does not
 // reach cost nothing.
 //
+// Many connections. Where thousands of connections run, each end of one reaches most of the others,
+// whose rates change by less the further away they are. There the filling leaves the level of a
+// link as it is, with the connections that have it as their bottleneck, where the link would be
+// full within 2 % of that level. The error does not add up, as whatever touches the link looks at
+// its whole load again.
+//
 // Example: a crosses link A (capacity 10), b crosses A and B (capacity 4), c crosses B, each with
 // its whole rate and no limit that matters. B is the bottleneck of b and c, as its fair share of 2
 // is the lowest; a has the 8 that are left of A. When c stops, B is touched. At level 2 it is not
@@ -67,8 +73,9 @@ class MaxMin
         double share = 1; ///< (0, 1]
     };
 
-    /// `capacities` are those of the links, >= 0, in any unit of rate.
-    explicit MaxMin(std::vector<double> capacities);
+    /// `capacities` are those of the links, >= 0, in any unit of rate. While
+    /// more than `many` connections run, rates are fair within 2 %.
+    explicit MaxMin(std::vector<double> capacities, int many = 1024);
 
     /// Adds a connection, at rest and not on its links, and returns its number. `limit` > 0 is the
     /// highest rate of its own.
@@ -173,6 +180,7 @@ class MaxMin
         double cut;
         double key;   ///< level of its entry in m_heap; infinity: it has none
         int pool = 0; ///< number of connections
+        int open = 0; ///< those of them that are open
         bool touched = false;
         bool stale = false; ///< true while it is in m_stale
         bool full = false;  ///< true once it froze connections
@@ -193,6 +201,9 @@ class MaxMin
     void Freeze(int connection, double rate, int bottleneck);
     void BringDown(int connection, double rate, int bottleneck);
     void Saturate(int link, double level);
+    bool Lenient() const;
+    bool Keeps(int link) const;
+    void Keep(int link);
     bool HasKept(int link) const;
     bool InPool(const Filling& filling, double rate, bool limits) const;
     double FairShare(int link) const;
@@ -202,9 +213,12 @@ class MaxMin
     void ReplaceFirst(double level);
     void FreezeAtLimits(double level);
     double Reach(int link, double level);
+    void DropKeeping();
     void Fill();
     void SortChanged();
 
+    const int m_many;
+    int m_running = 0; ///< number of running connections
     std::vector<LinkState> m_linkStates;
     std::vector<Filling> m_fillings; ///< by link
     std::vector<Flow> m_flows;
@@ -216,6 +230,7 @@ class MaxMin
     std::vector<int> m_dirty;        ///< dirty links
     std::vector<int> m_seeds;        ///< connections to solve whatever their links say
     std::vector<int> m_set;          ///< connections that were opened or brought down
+    int m_open = 0;                  ///< number of connections that are open
     std::vector<int> m_links;        ///< touched links
     std::vector<int> m_stale;        ///< links whose level may be lower than that of their entry
     std::vector<int> m_changed;      ///< Solve's result

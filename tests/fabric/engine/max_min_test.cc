@@ -4,6 +4,7 @@
 #include <cmath>
 #include <optional>
 #include <random>
+#include <sstream>
 
 #include "ns3-module/fabric/engine/max-min.h"
 
@@ -70,12 +71,12 @@ class Network {
 
   // Every host sends to every other one over its uplink, one of `spines` and the other's downlink,
   // all of one capacity, so that many fair shares are equal or nearly so.
-  Network(unsigned seed, int hosts, int spines)
+  Network(unsigned seed, int hosts, int spines, int many = 1024)
       : random_(seed),
         capacities_(2 * hosts + spines, 12),
         running_(hosts * (hosts - 1)),
         joined_(running_.size()) {
-    rates_.emplace(capacities_);
+    rates_.emplace(capacities_, many);
     for (int from = 0; from < hosts; ++from) {
       for (int to = 0; to < hosts; ++to) {
         if (from == to) continue;
@@ -85,9 +86,53 @@ class Network {
     }
   }
 
-  // Makes a few starts, stops, joins, leaves and changes of capacities and limits, then compares
-  // all rates with the oracle's.
+  // Makes a few changes, then compares all rates with the oracle's.
   void Step() {
+    Change();
+    const std::vector<double> expected = Oracle(capacities_, wanted_, running_);
+    for (size_t c = 0; c < wanted_.size(); ++c) {
+      ASSERT_NEAR(rates_->Rate(static_cast<int>(c)), expected[c], 1e-9 * std::max(1.0, expected[c]))
+          << "connection " << c;
+    }
+  }
+
+  // Makes a few changes, then checks that each connection has its limit or a bottleneck, a link
+  // that is full within `nearly` and on which no connection is faster by three times as much.
+  void NearStep(double nearly) {
+    Change();
+    std::vector<double> load(capacities_.size(), 0), fastest(capacities_.size(), 0);
+    for (size_t c = 0; c < wanted_.size(); ++c) {
+      const double rate = rates_->Rate(static_cast<int>(c));
+      for (const MaxMin::Use& use : wanted_[c].uses) {
+        load[use.link] += rate * use.share;
+        fastest[use.link] = std::max(fastest[use.link], rate);
+      }
+    }
+    for (size_t l = 0; l < capacities_.size(); ++l) {
+      ASSERT_LE(load[l], capacities_[l] * (1 + nearly)) << "link " << l;
+    }
+    for (size_t c = 0; c < wanted_.size(); ++c) {
+      if (!running_[c]) continue;
+      const double rate = rates_->Rate(static_cast<int>(c));
+      bool fair = rate >= wanted_[c].limit * (1 - 1e-9);
+      for (const MaxMin::Use& use : wanted_[c].uses) {
+        fair |= load[use.link] >= capacities_[use.link] * (1 - nearly) &&
+                rate >= fastest[use.link] * (1 - 3 * nearly);
+      }
+      std::ostringstream links;
+      for (const MaxMin::Use& use : wanted_[c].uses) {
+        links << "; link " << use.link << " carries " << load[use.link] << " of "
+              << capacities_[use.link] << ", fastest " << fastest[use.link];
+      }
+      ASSERT_TRUE(fair) << "connection " << c << " at " << rate << links.str();
+    }
+  }
+
+ private:
+  int Below(int n) { return static_cast<int>(random_() % n); }
+
+  // Makes a few starts, stops, joins, leaves and changes of capacities and limits, and solves them.
+  void Change() {
     const int changes = 1 + Below(4);
     for (int i = 0; i < changes; ++i) {
       const int c = Below(static_cast<int>(wanted_.size()));
@@ -113,15 +158,7 @@ class Network {
       }
     }
     if (rates_->Pending()) rates_->Solve();
-    const std::vector<double> expected = Oracle(capacities_, wanted_, running_);
-    for (size_t c = 0; c < wanted_.size(); ++c) {
-      ASSERT_NEAR(rates_->Rate(static_cast<int>(c)), expected[c], 1e-9 * std::max(1.0, expected[c]))
-          << "connection " << c;
-    }
   }
-
- private:
-  int Below(int n) { return static_cast<int>(random_() % n); }
 
   std::mt19937 random_;
   std::vector<double> capacities_;
@@ -149,6 +186,17 @@ TEST(MaxMin, EqualsProgressiveFillingWhereEveryPairSends) {
     Network network(seed, 4 + static_cast<int>(seed % 6), 1 + static_cast<int>(seed % 4));
     for (int i = 0; i < 250; ++i) {
       network.Step();
+      if (::testing::Test::HasFatalFailure()) return;
+    }
+  }
+}
+
+TEST(MaxMin, IsFairWithinTwoPercentWhereManyConnectionsRun) {
+  for (unsigned seed = 0; seed < 24; ++seed) {
+    SCOPED_TRACE(seed);
+    Network network(seed, 6 + static_cast<int>(seed % 9), 1 + static_cast<int>(seed % 5), 10);
+    for (int i = 0; i < 400; ++i) {
+      network.NearStep(0.021);
       if (::testing::Test::HasFatalFailure()) return;
     }
   }
