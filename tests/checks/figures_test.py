@@ -62,6 +62,7 @@ a
 expect("a program of a build, in an empty folder", PROGRAM, 0, options=["--build", "/"])
 expect_written(PAGE.format(within="", bytes=21), "bytes 20")
 expect_written(QUOTATION.replace("> 1", "> 9"), "> is first on 1Gbps")
+expect("other commands", PAGE.format(within="", bytes=21), 0, options=["--only", "legacy"])
 expect("a list runs nothing", PAGE.format(within="", bytes=21), 0, "commit 0123abc", ["--list"])
 expect("no commit", "<!-- figures: true -->\n```\n1\n```\n", 1,
        "allowed: <!-- figures: COMMAND | commit HASH -->")
