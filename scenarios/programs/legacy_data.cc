@@ -18,6 +18,7 @@
 #include "trainer/data/data_fetch.h"
 #include "trainer/data/image_folder.h"
 #include "trainer/data/ratings.h"
+#include "trainer/data/unread.h"
 
 namespace legacy {
 namespace {
@@ -137,6 +138,7 @@ void CheckFolder(const CatalogEntry& entry, const fs::path& root) {
                   static_cast<Number>(folder.samples(training)), folder.classes().size());
     }
   }
+  for (const std::string& line : folder.Unread()) std::printf("not read: %s\n", line.c_str());
   if (count == 0) return;
   std::string names;
   for (const std::string& text : broken) names += "\n  " + text;
@@ -162,6 +164,9 @@ void Check(const Options& options) {
                   training ? "training" : "test", static_cast<Number>(images.samples()),
                   images.channels, images.height, images.width, entry.classes);
     }
+  }
+  for (const std::string& line : UnreadParts(entry, root)) {
+    std::printf("not read: %s\n", line.c_str());
   }
 }
 

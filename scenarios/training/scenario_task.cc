@@ -1,6 +1,23 @@
 #include "scenarios/training/scenario_task.h"
 
+#include <cstdio>
+#include <mutex>
+#include <set>
+
 namespace legacy {
+namespace {
+
+// Says a line of the data on standard error, once in a process.
+void SayOnce(const std::string& data, const std::string& line) {
+  static std::mutex mutex;
+  static std::set<std::string> said;
+  const std::lock_guard lock(mutex);
+  if (said.insert(data + line).second) {
+    std::fprintf(stderr, "%s: %s\n", data.c_str(), line.c_str());
+  }
+}
+
+}  // namespace
 
 std::unique_ptr<Task> TaskOf(const Scenario& s) {
   return LoadTask({.dataset = s.dataset,
@@ -13,7 +30,8 @@ std::unique_ptr<Task> TaskOf(const Scenario& s) {
                    .negatives = s.negatives,
                    .strict = s.strict_data,
                    .augment = *s.augment,
-                   .normalise = s.normalise});
+                   .normalise = s.normalise,
+                   .note = [data = s.dataset](const std::string& line) { SayOnce(data, line); }});
 }
 
 ModelRequest ModelOf(const Scenario& scenario, const Task& task, uint64_t seed) {

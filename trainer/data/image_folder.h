@@ -1,11 +1,12 @@
-// A folder of images has DIR/train/CLASS/FILE and DIR/val/CLASS/FILE. Its images are decoded when
-// they are asked for, as ImageNet's are: cropped and flipped at random in training, resized and
-// cropped at the centre in evaluation.
+// A folder of images has DIR/train/CLASS/.../FILE and DIR/val/CLASS/.../FILE. Its images are
+// decoded when they are asked for, as ImageNet's are: cropped and flipped at random in training,
+// resized and cropped at the centre in evaluation.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -27,6 +28,8 @@ struct ImageFolderRequest {
   bool strict = false;
   // Folder for the list of the files; "": none.
   std::filesystem::path cache;
+  // Is told of each broken image that is left out, by any thread.
+  std::function<void(const std::string&)> note = {};
 };
 
 // An ImageJob is one image to decode.
@@ -42,7 +45,8 @@ struct ImageJob {
 // threads, and pixels do not depend on how many there are.
 class ImageFolder {
  public:
-  // Lists the files: .jpg, .jpeg, .png in any case. Classes are the sub-folders of train/, in the
+  // Lists the files: .jpg, .jpeg, .png in any case, in a class's folder and in those below it, in
+  // the order of torchvision's ImageFolder. Classes are the sub-folders of train/, in the
   // order of their names (bytes); val/ may lack some of them, but has no others. Throws Error on a
   // missing folder, a class without images, and a class of val/ that train/ lacks.
   explicit ImageFolder(ImageFolderRequest request);
@@ -60,6 +64,9 @@ class ImageFolder {
   }
   std::filesystem::path file(bool training, int64_t sample) const;
   bool from_cache() const { return from_cache_; }
+  // Returns what of the folder is not read, a line each: how many files of which suffixes, folders
+  // beside train/ and val/.
+  const std::vector<std::string>& Unread() const { return unread_; }
 
   // Writes an image into `out`, 3 x size x size, red, green and blue planes. Another image of the
   // same class takes the place of a broken one: the next that can be read. Throws Error naming the
@@ -75,7 +82,7 @@ class ImageFolder {
  private:
   struct Split {
     std::vector<int32_t> labels;     // ascending, so that a class is a stretch
-    std::vector<std::string> names;  // file names within the class's folder
+    std::vector<std::string> names;  // paths below the class's folder
     std::vector<int64_t> first;      // first sample of each class, and the number of samples
   };
   const Split& SplitOf(bool training) const { return training ? train_ : valid_; }
@@ -87,6 +94,7 @@ class ImageFolder {
   Split train_;
   Split valid_;
   bool from_cache_ = false;
+  std::vector<std::string> unread_;
   mutable std::atomic<bool> any_broken_ = false;
   mutable std::mutex mutex_;
   mutable std::set<int64_t> broken_[2];  // samples of val, of train
@@ -95,6 +103,6 @@ class ImageFolder {
 
 // Returns the request of a data set of the format kImageFolder.
 ImageFolderRequest FolderRequest(const CatalogEntry& entry, const std::filesystem::path& root,
-                                 bool strict);
+                                 bool strict, std::function<void(const std::string&)> note = {});
 
 }  // namespace legacy

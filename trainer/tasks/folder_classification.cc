@@ -100,6 +100,8 @@ FolderClassification::FolderClassification(const Options& options)
     throw Error("data set " + options_.name,
                 "0 images in " + std::string(training ? "train/" : "val/"), "at least 1");
   }
+  if (!options_.folder.note) return;
+  for (const std::string& line : folder_.Unread()) options_.folder.note("not read: " + line);
 }
 
 ModelRequest FolderClassification::RequestFor(const std::string& model, uint64_t seed) const {

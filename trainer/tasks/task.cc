@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "trainer/data/data_catalog.h"
+#include "trainer/data/unread.h"
 #include "trainer/tasks/classification.h"
 #include "trainer/tasks/language.h"
 #include "trainer/tasks/recommendation.h"
@@ -89,7 +90,7 @@ std::unique_ptr<Task> LoadImages(const CatalogEntry& entry, const TaskRequest& r
   const size_t channels = entry.mean.size();
   return std::make_unique<FolderClassification>(FolderClassification::Options{
       .name = entry.name,
-      .folder = FolderRequest(entry, DataRoot(request.data_root), request.strict),
+      .folder = FolderRequest(entry, DataRoot(request.data_root), request.strict, request.note),
       .mean = request.normalise ? entry.mean : std::vector<double>(channels, 0),
       .stddev = request.normalise ? entry.stddev : std::vector<double>(channels, 1),
       .train_limit = request.train_limit,
@@ -105,6 +106,11 @@ std::unique_ptr<Task> LoadTask(const TaskRequest& request) {
   }
   if (!request.normalise && entry.task != TaskKind::kClassification) {
     throw Error("normalise with data set " + entry.name + ": it has no images");
+  }
+  if (request.note) {
+    for (const std::string& part : UnreadParts(entry, DataRoot(request.data_root))) {
+      request.note("not read: " + part);
+    }
   }
   switch (entry.task) {
     case TaskKind::kClassification:

@@ -8,6 +8,7 @@
 #include <torch/types.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -128,6 +129,8 @@ struct TaskRequest {
   // Augmentation of images in memory; nothing: that of the data set.
   std::optional<Augmentation> augment = {};
   bool normalise = true;  // false: inputs of images are pixels / 255
+  // Is told, by any thread, what of the data is not read, and of each broken image left out.
+  std::function<void(const std::string&)> note = {};
 };
 
 // Loads the data of a task. Throws Error naming the file, the byte offset and what was expected;

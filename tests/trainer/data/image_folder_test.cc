@@ -79,6 +79,59 @@ TEST_F(ImageFolderTest, ClassesAndFilesAreInTheOrderOfTheirNames) {
   EXPECT_EQ(drawn, Decode(images, {true, 1, key}));
 }
 
+// As torchvision walks: folder by folder in the order of their paths, links followed.
+TEST_F(ImageFolderTest, FoldersBelowAClassBelongToIt) {
+  folder_.Write("train/a/z.jpg", Jpeg(1));
+  folder_.Write("train/a/more/b.jpg", Jpeg(2));
+  folder_.Write("train/a/more/deep/a.png", Jpeg(3));
+  folder_.Write("train/a/less/c.JPG", Jpeg(4));
+  folder_.Write("val/a/deep/er/1.jpg", Jpeg(5));
+  folder_.Write("elsewhere/linked.jpg", Jpeg(6));
+  std::filesystem::create_directory_symlink(folder_.path() / "elsewhere",
+                                            folder_.path() / "train/a/other");
+  const ImageFolder images = Open();
+  EXPECT_EQ(images.samples(true), 5);
+  EXPECT_EQ(images.file(true, 0).filename(), "z.jpg");
+  EXPECT_EQ(images.file(true, 1), folder_.path() / "train/a/less/c.JPG");
+  EXPECT_EQ(images.file(true, 2), folder_.path() / "train/a/more/b.jpg");
+  EXPECT_EQ(images.file(true, 3), folder_.path() / "train/a/more/deep/a.png");
+  EXPECT_EQ(images.file(true, 4), folder_.path() / "train/a/other/linked.jpg");
+  EXPECT_EQ(images.samples(false), 1);
+  EXPECT_THAT(images.Unread(), ElementsAre("elsewhere/: a folder beside train/ and val/"));
+  std::filesystem::create_directory_symlink(folder_.path() / "train/a",
+                                            folder_.path() / "train/a/less/loop");
+  EXPECT_THAT([&] { Open(); }, ThrowsMessage<Error>(HasSubstr("a link to a folder above it")));
+}
+
+TEST_F(ImageFolderTest, SaysWhatItDoesNotRead) {
+  const TemporaryFolder root;
+  WriteSmall();
+  folder_.Write("train/b/1.webp", Jpeg(1));
+  folder_.Write("train/b/deep/2.WEBP", Jpeg(1));
+  folder_.Write("train/b/._1.jpg", Jpeg(1));
+  folder_.Write("val/b/3.tif", Jpeg(1));
+  const auto expect = [](const ImageFolder& images) {
+    ASSERT_EQ(images.Unread().size(), 2u);
+    EXPECT_THAT(images.Unread()[0],
+                HasSubstr("train/: files that are no .jpg, .jpeg or .png: 1 .txt, 2 .webp, 2 "
+                          "hidden, 1 without a suffix, such as "));
+    EXPECT_THAT(images.Unread()[1], HasSubstr("val/: files that are no .jpg, .jpeg or .png: 1 "
+                                              ".tif, such as "));
+  };
+  expect(Open());
+  Age();
+  cache_ = root.path();
+  Open();
+  const ImageFolder cached = Open();
+  EXPECT_TRUE(cached.from_cache());
+  expect(cached);
+  // A file in a folder below a class is seen too.
+  folder_.Write("train/b/deep/4.jpg", Jpeg(7));
+  EXPECT_EQ(Open().samples(true), 4);
+  folder_.Write("train/c/only.bmp", Jpeg(1));
+  Refuses("/train/c", "a class without images (1 .bmp, such as ", ".png");
+}
+
 TEST_F(ImageFolderTest, AFolderThatIsNoneIsRefused) {
   Refuses("/train", "no such folder", "train/CLASS");
   std::filesystem::create_directories(folder_.path() / "train");
