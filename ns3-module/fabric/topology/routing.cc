@@ -74,7 +74,7 @@ void RoutingCache::Clear()
 Routing::Routing(const Topology& topology)
     : m_forwards(topology.NodeCount()),
       m_access(topology.NodeCount(), kNone),
-      m_attachment(topology.NodeCount(), -1),
+      m_holder(topology.NodeCount(), -1),
       m_bit(2 * topology.Links().size(), -1),
       m_tables(topology.NodeCount()),
       m_ready(topology.NodeCount())
@@ -82,13 +82,8 @@ Routing::Routing(const Topology& topology)
     for (int node = 0; node < topology.NodeCount(); ++node)
     {
         m_forwards[node] = !topology.IsHost(node);
-        const auto& out = topology.Out(node);
-        if (topology.IsHost(node) && out.size() == 1 && !topology.IsHost(topology.To(out[0])))
-        {
-            m_access[node] = Reversed(out[0]);
-            m_attachment[node] = topology.To(out[0]);
-        }
     }
+    FindHanging(topology);
     for (int node = 0; node < topology.NodeCount(); ++node)
     {
         m_first.push_back(static_cast<int>(m_out.size()));
@@ -109,9 +104,52 @@ Routing::Routing(const Topology& topology)
     m_first.push_back(static_cast<int>(m_out.size()));
 }
 
+/// Takes nodes with a single link off the rest, again and again, up to kMostDepth links deep: a way
+/// through what hangs is walked, and not looked up.
+void Routing::FindHanging(const Topology& topology)
+{
+    constexpr int kMostDepth = 4;
+    std::vector<int> links(topology.NodeCount());
+    std::vector<int> depth(topology.NodeCount(), 1); // links below the node, and that above it
+    std::vector<int> ends;
+    for (int node = 0; node < topology.NodeCount(); ++node)
+    {
+        links[node] = static_cast<int>(topology.Out(node).size());
+        if (links[node] == 1)
+        {
+            ends.push_back(node);
+        }
+    }
+    for (size_t i = 0; i < ends.size(); ++i)
+    {
+        const int node = ends[i];
+        const auto& out = topology.Out(node);
+        const auto left =
+            std::find_if(out.begin(),
+                         out.end(),
+                         [&](DirectedLink link) { return m_access[topology.To(link)] != link; });
+        const int holder = left == out.end() ? -1 : topology.To(*left);
+        if (holder < 0 || !m_forwards[holder] || depth[node] > kMostDepth)
+        {
+            continue;
+        }
+        m_access[node] = Reversed(*left);
+        m_holder[node] = holder;
+        depth[holder] = std::max(depth[holder], depth[node] + 1);
+        if (--links[holder] == 1)
+        {
+            ends.push_back(holder);
+        }
+    }
+}
+
 int Routing::Anchor(int destination) const
 {
-    return m_access[destination] == kNone ? destination : m_attachment[destination];
+    while (m_access[destination] != kNone)
+    {
+        destination = m_holder[destination];
+    }
+    return destination;
 }
 
 const uint64_t* Routing::Table(int anchor) const
@@ -209,17 +247,24 @@ Routing::Words Routing::MakeTableByWeight(int anchor) const
 
 DirectedLink Routing::OnlyHop(int node, int destination) const
 {
-    const int anchor = Anchor(destination);
-    if (node == anchor)
-    {
-        return anchor == destination ? kNone : m_access[destination];
-    }
-    if (node == destination || m_access[node] == kNone)
+    if (node == destination)
     {
         return kNone;
     }
-    const int attachment = m_attachment[node];
-    const bool leads = attachment == anchor || Size(Table(anchor), attachment) > 0;
+    int anchor = destination;
+    for (; m_access[anchor] != kNone; anchor = m_holder[anchor])
+    {
+        if (m_holder[anchor] == node)
+        {
+            return m_access[anchor];
+        }
+    }
+    if (m_access[node] == kNone)
+    {
+        return kNone;
+    }
+    const int own = Anchor(node);
+    const bool leads = own == anchor || Size(Table(anchor), own) > 0;
     return leads ? Reversed(m_access[node]) : kNone;
 }
 

@@ -1,8 +1,10 @@
 // Routing has shortest-path tables of a topology (by hops, or by weight; hosts do not forward), one
-// for each node that flows end at. A host with a single link shares the table of its switch, and
-// has no entry of its own anywhere: a table is one bit for each directed link between switches (and
-// hosts with several links), set where the link is a next hop. A fat-tree of k = 32 has 8,192 hosts
-// and 512 tables of 4 KiB. Tables are made on first use; any number of threads may ask.
+// for each node that flows end at. What hangs on the rest by a single link, as hosts on their
+// switch and homes on the line of an access network, has one way in and out: it shares the table of
+// the node that it hangs on, and has no entry of its own anywhere. A table is one bit for each
+// directed link between the other nodes, set where the link is a next hop. A fat-tree of k = 32 has
+// 8,192 hosts and 512 tables of 4 KiB; a million homes with lines of their own have one table
+// without bits. Tables are made on first use; any number of threads may ask.
 #pragma once
 
 #include "topology.h"
@@ -33,7 +35,9 @@ class Routing
   private:
     using Words = std::unique_ptr<uint64_t[]>;
 
-    /// Returns the node whose table leads to `destination`.
+    /// Sets m_access and m_holder.
+    void FindHanging(const Topology& topology);
+    /// Returns the node whose table leads to `destination`: what it hangs on, or itself.
     int Anchor(int destination) const;
     const uint64_t* Table(int anchor) const;
     Words MakeTable(int anchor) const;
@@ -45,9 +49,9 @@ class Routing
     int Size(const uint64_t* table, int node) const;
 
     std::vector<char> m_forwards; ///< true where a node forwards, by node
-    /// By node, the link from its switch to a host with a single link; kNone for other nodes.
+    /// By node, the link to a node that hangs on a switch by it; kNone for other nodes.
     std::vector<DirectedLink> m_access;
-    std::vector<int> m_attachment;   ///< switch of each such host, by node
+    std::vector<int> m_holder;       ///< switch of each such node, which may hang on another one
     std::vector<int> m_first;        ///< start of each node's range in m_out and m_to, and the end
     std::vector<DirectedLink> m_out; ///< links that have bits, by node, ascending
     std::vector<int> m_to;           ///< nodes that they lead to

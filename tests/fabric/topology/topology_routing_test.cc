@@ -142,6 +142,48 @@ TEST(Routing, EqualsTheOracleOnRandomGraphs) {
   }
 }
 
+// Trees of switches and hosts, deeper than routing takes off, hang on a ring; some hang on each
+// other alone.
+TEST(Routing, EqualsTheOracleWhereTreesHang) {
+  for (uint64_t seed = 0; seed < 40; ++seed) {
+    uint64_t draws = 0;
+    const auto draw = [&](uint64_t bound) {
+      return static_cast<int>(Reduce(HashWords({seed, draws++}), bound));
+    };
+    Topology topology;
+    const int ring = draw(5);
+    for (int i = 0; i < ring; ++i) topology.AddSwitch("r");
+    for (int i = 0; ring > 2 && i < ring; ++i) {
+      topology.AddLink({i, (i + 1) % ring, 0, {1'000'000}});
+    }
+    for (int i = 0; i < 16; ++i) {
+      const int node = draw(3) ? topology.AddSwitch("s") : topology.AddHost("h");
+      // A chain at times, so that trees are deep.
+      if (node > 0) topology.AddLink({node, draw(2) ? node - 1 : draw(node), 0, {1'000'000}});
+    }
+    ExpectOracleHops(topology);
+  }
+}
+
+// A table for each home, or a walk over all homes for each, would take many gigabytes and minutes.
+TEST(Routing, ReachesHundredsOfThousandsOfHomesWithLinesOfTheirOwn) {
+  constexpr int kHomes = 300'000;
+  Topology topology;
+  const int core = topology.AddSwitch("core");
+  const int server = topology.AddHost("server");
+  topology.AddLink({core, server, 0, {1'000'000}});
+  for (int i = 0; i < kHomes; ++i) {
+    const int line = topology.AddSwitch("line");
+    topology.AddLink({core, line, 0, {1'000'000}});
+    topology.AddLink({line, topology.AddHost("client"), 0, {1'000'000}});
+  }
+  for (int i = 0; i < kHomes; ++i) {
+    const int client = 3 + 2 * i;
+    ASSERT_EQ(topology.Route(server, client, 0).size(), 3u);
+    ASSERT_EQ(topology.Route(client, server, 0).size(), 3u);
+  }
+}
+
 // There are more candidates than a word of the tables has bits, at any offset.
 TEST(Routing, FindsEveryNextHopAmongHundreds) {
   const Topology topology = Make("leaf-spine:leaves=3,hosts=1,spines=150");
