@@ -5,16 +5,17 @@
 #include <string>
 #include <vector>
 
+#include "base/program.h"
+
 namespace CLI {
 class App;
 }
 
 namespace legacy {
 
-// Exit statuses of all programs, besides 0.
+// Exit statuses of all programs, besides 0 and kInterrupted.
 inline constexpr int kFailed = 1;
 inline constexpr int kWrongCommandLine = 2;
-inline constexpr int kInterrupted = 130;  // status that shells report for SIGINT
 
 // Line of a program's help that lists the exit statuses.
 inline constexpr const char* kExitStatuses =

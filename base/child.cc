@@ -16,6 +16,7 @@
 #include <iterator>
 
 #include "base/error.h"
+#include "base/own_file.h"
 
 namespace legacy {
 namespace {
@@ -58,10 +59,9 @@ void WriteLine(int file, const std::string& line) {
 }  // namespace
 
 Child::Child(const fs::path& log, const std::function<int(const Say&)>& work) : log_(log) {
-  const int log_file = open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-  if (log_file < 0) {
-    throw Error(log.string() + ": cannot be written: " + std::strerror(errno));
-  }
+  std::string refused;
+  const int log_file = OpenOwnFile(log, O_WRONLY | O_CREAT | O_APPEND, refused);
+  if (log_file < 0) throw Error(log.string() + ": cannot be written: " + refused);
   log_begin_ = fs::file_size(log);
   int ends[2] = {-1, -1};
   if (pipe2(ends, O_CLOEXEC) != 0) {

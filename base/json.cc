@@ -1,7 +1,10 @@
 #include "base/json.h"
 
+#include <cassert>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <vector>
 
 #include "base/error.h"
 
@@ -10,10 +13,11 @@ namespace {
 
 constexpr size_t kMostShown = 80;
 
-// Throws Error where brackets are nested too deeply. Brackets within strings do not count. Text
-// that is no JSON may be miscounted, but the parser refuses it.
-void CheckDepth(std::string_view text, const std::string& where) {
+// Returns the number of members of all objects. Throws Error where brackets are nested too deeply.
+// Strings do not count. Text that is no JSON may be miscounted, but the parser refuses it.
+int64_t CheckDepth(std::string_view text, const std::string& where) {
   int depth = 0;
+  int64_t members = 0;
   bool quoted = false;
   for (size_t at = 0; at < text.size(); ++at) {
     const char c = text[at];
@@ -23,19 +27,48 @@ void CheckDepth(std::string_view text, const std::string& where) {
       continue;
     }
     if (c == '"') quoted = true;
+    if (c == ':') ++members;
     if (c == '}' || c == ']') --depth;
     if ((c == '{' || c == '[') && ++depth > kMostJsonDepth) {
       throw Error(where + ": byte " + std::to_string(at + 1) + ": nested deeper than " +
                   std::to_string(kMostJsonDepth) + " levels");
     }
   }
+  return members;
+}
+
+template <class Json>
+int64_t Members(const Json& value) {
+  if (!value.is_structured()) return 0;
+  int64_t members = value.is_object() ? static_cast<int64_t>(value.size()) : 0;
+  for (const Json& part : value) members += Members(part);
+  return members;
+}
+
+// Throws Error that names the first key that an object of valid text has twice.
+void RefuseTwice(std::string_view text, const std::string& where) {
+  std::vector<std::set<std::string>> open;  // keys of the objects that are not closed yet
+  using Event = nlohmann::json::parse_event_t;
+  const auto look = [&](int, Event event, nlohmann::json& value) {
+    if (event == Event::object_start) open.emplace_back();
+    if (event == Event::object_end) open.pop_back();
+    if (event == Event::key && !open.back().insert(value.get<std::string>()).second) {
+      throw Error(where + ": key " + Shown(value) + " is given twice in one object");
+    }
+    return true;
+  };
+  [[maybe_unused]] const nlohmann::json whole = nlohmann::json::parse(text, look);
+  assert(whole.is_structured());
 }
 
 template <class Json>
 Json Parse(std::string_view text, const std::string& where) {
-  CheckDepth(text, where);
+  const int64_t members = CheckDepth(text, where);
   try {
-    return Json::parse(text);
+    Json document = Json::parse(text);
+    // The parser keeps one of two members of the same name.
+    if (Members(document) != members) RefuseTwice(text, where);
+    return document;
   } catch (const nlohmann::json::parse_error& error) {
     throw Error(where + ": byte " + std::to_string(error.byte) + ": not valid JSON");
   } catch (const nlohmann::json::out_of_range&) {

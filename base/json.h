@@ -14,7 +14,7 @@ namespace legacy {
 inline constexpr int kMostJsonDepth = 64;
 
 // Returns one JSON document. Throws Error "WHERE: byte N: not valid JSON" (or: which level is too
-// deep, which number too large).
+// deep, which number too large, which key an object has twice: readers would take either).
 nlohmann::json ParseJson(std::string_view text, const std::string& where);
 // Does the same, and keeps the members of objects in the order of the text.
 nlohmann::ordered_json ParseOrderedJson(std::string_view text, const std::string& where);

@@ -8,36 +8,33 @@
 #include <system_error>
 
 #include "base/error.h"
+#include "base/own_file.h"
 
 namespace legacy {
 namespace {
 
 constexpr mode_t kMode = 0666;  // permissions before the user's mask
 
-int Flags(OutputFile::Mode mode) {
-  switch (mode) {
-    case OutputFile::Mode::kReplace:
-      return O_TRUNC;
-    case OutputFile::Mode::kAppend:
-      return O_APPEND;
-    case OutputFile::Mode::kCreate:
-      return 0;
-  }
-  return 0;
-}
+std::string ReasonOf(int error) { return std::generic_category().message(error); }
 
 }  // namespace
 
 OutputFile::OutputFile(std::filesystem::path path, Mode mode) : path_(std::move(path)) {
   // The first attempt must create the file, which tells whether this object may remove it. A
   // dangling link is not a file that this object created.
-  const int common = O_WRONLY | O_CLOEXEC | O_CREAT;
-  file_ = open(path_.c_str(), common | O_EXCL, kMode);
-  created_ = file_ >= 0;
-  if (!created_ && errno == EEXIST && mode != Mode::kCreate) {
-    file_ = open(path_.c_str(), common | Flags(mode), kMode);
+  const int append = mode == Mode::kAppend ? O_APPEND : 0;
+  if (mode != Mode::kAsItIs) {
+    file_ = open(path_.c_str(), O_WRONLY | O_CLOEXEC | O_CREAT | O_EXCL | append, kMode);
+  } else {
+    file_ = open(path_.c_str(), O_WRONLY | O_CLOEXEC);
   }
-  if (file_ < 0) Fail(errno);
+  created_ = file_ >= 0 && mode != Mode::kAsItIs;
+  if (file_ >= 0) return;
+  if (errno != EEXIST || mode == Mode::kCreate) Fail(ReasonOf(errno));
+  std::string reason;
+  file_ = OpenOwnFile(path_, O_WRONLY | append, reason);
+  if (file_ < 0) Fail(reason);
+  if (mode == Mode::kReplace && ftruncate(file_, 0) != 0) Fail(ReasonOf(errno));
 }
 
 OutputFile::OutputFile(OutputFile&& other) noexcept
@@ -53,7 +50,7 @@ void OutputFile::Write(std::string_view text) {
   while (!text.empty()) {
     const ssize_t written = write(file_, text.data(), text.size());
     if (written < 0 && errno == EINTR) continue;
-    if (written < 0) Fail(errno);
+    if (written < 0) Fail(ReasonOf(errno));
     created_ = false;
     text.remove_prefix(static_cast<size_t>(written));
   }
@@ -61,12 +58,12 @@ void OutputFile::Write(std::string_view text) {
 
 void OutputFile::Close() {
   const int file = std::exchange(file_, -1);
-  if (file >= 0 && close(file) != 0 && errno != EINTR) Fail(errno);
+  if (file >= 0 && close(file) != 0 && errno != EINTR) Fail(ReasonOf(errno));
 }
 
-void OutputFile::Fail(int error) {
+void OutputFile::Fail(const std::string& reason) {
   if (std::exchange(created_, false)) unlink(path_.c_str());
-  throw Error(path_.string() + ": cannot be written: " + std::generic_category().message(error));
+  throw Error(path_.string() + ": cannot be written: " + reason);
 }
 
 }  // namespace legacy

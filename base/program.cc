@@ -1,9 +1,13 @@
 #include "base/program.h"
 
+#include <unistd.h>
+
+#include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <exception>
 #include <iostream>
+#include <new>
 #include <system_error>
 
 namespace legacy {
@@ -11,7 +15,24 @@ namespace {
 
 StopFlag g_stop = 0;  // only the signal handler sets it
 
+std::atomic<int> g_scopes = 0;        // StopScopes that live
+std::atomic<unsigned> g_seconds = 0;  // limit of the innermost
+std::atomic<bool> g_armed = false;    // the alarm of that limit is set
+static_assert(std::atomic<int>::is_always_lock_free);
+
+extern "C" void EndNow(int) { _exit(kInterrupted); }
+
 extern "C" void Stop(int signal) {
+  if (g_scopes == 0) _exit(kInterrupted);
+  g_stop = 1;
+  std::signal(signal, EndNow);
+  if (g_seconds > 0) {
+    alarm(g_seconds);
+    g_armed = true;
+  }
+}
+
+extern "C" void StopAlways(int signal) {
   g_stop = 1;
   std::signal(signal, SIG_DFL);
 }
@@ -23,6 +44,9 @@ extern "C" void Request(int) { g_requests = g_requests + 1; }
 int Run(const char* program, const std::function<int()>& run) {
   try {
     return run();
+  } catch (const std::bad_alloc&) {
+    std::fprintf(stderr, "%s: the memory of this machine is not enough\n", program);
+    return 1;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "%s: %s\n", program, error.what());
     return 1;
@@ -46,11 +70,20 @@ int ProgramStatus(const char* program, const std::function<int()>& run) {
 const StopFlag& CatchStop() {
   std::signal(SIGINT, Stop);
   std::signal(SIGTERM, Stop);
+  std::signal(SIGALRM, EndNow);
   return g_stop;
 }
 
+StopScope::StopScope(unsigned seconds) : outer_(g_seconds.exchange(seconds)) { ++g_scopes; }
+
+StopScope::~StopScope() {
+  --g_scopes;
+  if (g_armed.exchange(false)) alarm(0);
+  g_seconds = outer_;
+}
+
 const StopFlag& CatchStop(int signal) {
-  std::signal(signal, Stop);
+  std::signal(signal, StopAlways);
   return g_stop;
 }
 

@@ -14,8 +14,33 @@ int ProgramStatus(const char* program, const std::function<int()>& run);
 // A StopFlag is read by long work between its steps; other than 0, it should end.
 using StopFlag = volatile std::sig_atomic_t;
 
-// Makes SIGINT and SIGTERM set the flag that is returned; a second signal ends the program at once.
+// The status of a program that was interrupted.
+inline constexpr int kInterrupted = 130;
+
+// Makes SIGINT and SIGTERM set the flag that is returned while a StopScope lives, and otherwise end
+// the program at once with kInterrupted. A second signal ends it at once everywhere.
 const StopFlag& CatchStop();
+
+// Limits of StopScope, in seconds: for work without anything large to save, and for work of
+// children.
+inline constexpr unsigned kSecondsToStop = 1;
+inline constexpr unsigned kSecondsToStopChildren = 5;
+
+// A StopScope is the part of a program that looks at the flag often, and has something to save when
+// it is set. Outside of it nothing is left half-written by an end at once.
+class StopScope {
+ public:
+  // After `seconds` from the signal the program ends even where the flag was not looked at; 0: it
+  // is waited for, however long that takes.
+  explicit StopScope(unsigned seconds = 0);
+  StopScope(const StopScope&) = delete;
+  StopScope& operator=(const StopScope&) = delete;
+  ~StopScope();
+
+ private:
+  const unsigned outer_;
+};
+
 // Makes one signal set that flag, in a process that another one stops.
 const StopFlag& CatchStop(int signal);
 

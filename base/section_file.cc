@@ -14,6 +14,7 @@
 #include <type_traits>
 
 #include "base/error.h"
+#include "base/own_file.h"
 
 namespace legacy {
 namespace {
@@ -61,14 +62,14 @@ class Cursor {
   const std::string& where_;
 };
 
-[[noreturn]] void FailToMap(const fs::path& path, int error) {
-  throw Error(path.string() + ": cannot be read: " + std::generic_category().message(error));
+[[noreturn]] void FailToMap(const fs::path& path, const std::string& reason) {
+  throw Error(path.string() + ": cannot be read: " + reason);
 }
 
 // Writes a file or folder to the disk. Returns 0 or the error.
 int Sync(const fs::path& path) {
   const fs::path name = path.empty() ? fs::path(".") : path;
-  const int file = open(name.c_str(), O_RDONLY | O_CLOEXEC);
+  const int file = open(name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
   if (file < 0) return errno;
   const int error = fsync(file) == 0 ? 0 : errno;
   close(file);
@@ -79,7 +80,8 @@ int Sync(const fs::path& path) {
 
 SectionWriter::SectionWriter(fs::path path)
     : path_(std::move(path)), temporary_(path_.string() + ".tmp") {
-  file_ = open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  unlink(temporary_.c_str());  // what a killed process left there, or a link
+  file_ = open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   if (file_ < 0) Fail(errno);
   Put(BytesOf(kMagic));
 }
@@ -189,16 +191,16 @@ Sections ReadSections(ByteSpan file, const std::string& where) {
 }
 
 SectionFile::SectionFile(fs::path path) : path_(std::move(path)) {
-  const int file = open(path_.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0) FailToMap(path_, errno);
+  std::string reason;
+  const int file = OpenOwnFile(path_, O_RDONLY, reason);
+  if (file < 0) FailToMap(path_, reason);
   struct stat status;
   const int error = fstat(file, &status) == 0 ? 0 : errno;
-  const size_t size =
-      error == 0 && S_ISREG(status.st_mode) ? static_cast<size_t>(status.st_size) : 0;
+  const size_t size = error == 0 ? static_cast<size_t>(status.st_size) : 0;
   void* const mapped = size == 0 ? nullptr : mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file, 0);
   const int mapping = mapped == MAP_FAILED ? errno : error;
   close(file);
-  if (mapping != 0) FailToMap(path_, mapping);
+  if (mapping != 0) FailToMap(path_, std::generic_category().message(mapping));
   bytes_ = {static_cast<const std::byte*>(mapped), size};
   try {
     sections_ = ReadSections(bytes_, path_.string());

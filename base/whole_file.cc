@@ -1,6 +1,7 @@
 #include "base/whole_file.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -17,23 +18,44 @@ namespace fs = std::filesystem;
 
 constexpr int kMostLinks = 40;  // the limit of Linux
 
-[[noreturn]] void FailToRead(const fs::path& path, int error) {
-  throw Error(path.string() + ": cannot be read: " + std::generic_category().message(error));
+[[noreturn]] void FailToRead(const fs::path& path, const std::string& reason) {
+  throw Error(path.string() + ": cannot be read: " + reason);
 }
 
-// Replaces the file. Throws Error that names `path`, whichever file failed.
-void Replace(const fs::path& path, std::string_view text) {
+[[noreturn]] void FailToRead(const fs::path& path, int error) {
+  FailToRead(path, std::generic_category().message(error));
+}
+
+bool IsOwnStream(const std::string& path) {
+  return path == "/dev/stdin" || path.starts_with("/dev/fd/") || path.starts_with("/proc/self/fd/");
+}
+
+// Opens a file to read, without waiting.
+int OpenToRead(const fs::path& path) {
+  const bool stream = IsOwnStream(path.string());
+  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | (stream ? 0 : O_NONBLOCK));
+  if (file < 0) FailToRead(path, errno);
+  struct stat found;
+  const int error = fstat(file, &found) == 0 ? 0 : errno;
+  if (error == 0 && (stream || S_ISREG(found.st_mode))) return file;
+  close(file);
+  if (error != 0) FailToRead(path, error);
+  if (S_ISDIR(found.st_mode)) FailToRead(path, EISDIR);
+  FailToRead(path, "it is no plain file");
+}
+
+}  // namespace
+
+void ReplaceFile(const fs::path& path, std::string_view text) {
   try {
     PartFile part(path);
     part.file().Write(text);
     part.Keep();
-  } catch (const Error& error) {
+  } catch (const Error& error) {  // it names the file beside
     const std::string what = error.what();
     throw Error(path.string() + what.substr(what.rfind(": cannot be written")));
   }
 }
-
-}  // namespace
 
 void MakeFolder(const fs::path& path) {
   std::error_code error;
@@ -42,8 +64,7 @@ void MakeFolder(const fs::path& path) {
 }
 
 std::string ReadWholeFile(const fs::path& path, size_t most_bytes) {
-  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0) FailToRead(path, errno);
+  const int file = OpenToRead(path);
   constexpr size_t kChunk = size_t{1} << 16;
   std::string text;
   ssize_t got = 0;
@@ -83,8 +104,8 @@ bool MayReplace(const fs::path& path) {
 
 void WriteWholeFile(const fs::path& path, std::string_view text) {
   const fs::path place = FollowLinks(path);
-  if (MayReplace(place)) return Replace(place, text);
-  OutputFile file(place);
+  if (MayReplace(place)) return ReplaceFile(place, text);
+  OutputFile file(place, OutputFile::Mode::kAsItIs);
   file.Write(text);
   file.Close();
 }

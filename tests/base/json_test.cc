@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <nlohmann/json.hpp>
 
 #include "tests/message_of.h"
@@ -22,6 +23,17 @@ TEST(Json, DeepTextIsRefusedBeforeItIsParsed) {
   std::string objects;
   for (int i = 0; i < 100'000; ++i) objects += "{\"a\":";
   EXPECT_NE(MessageOf([&] { ParseJson(objects, "f"); }).find("nested deeper"), std::string::npos);
+}
+
+TEST(Json, NoKeyIsGivenTwice) {
+  for (const auto& parse : {std::function([](const char* text) { ParseJson(text, "f"); }),
+                            std::function([](const char* text) { ParseOrderedJson(text, "f"); })}) {
+    EXPECT_EQ(MessageOf([&] { parse(R"({"a": 1, "b": [{"c": 1}, {"d": 1, "d": 1}]})"); }),
+              "f: key \"d\" is given twice in one object");
+    EXPECT_EQ(MessageOf([&] { parse(R"({"\u0061": {}, "a": {}})"); }),
+              "f: key \"a\" is given twice in one object");
+    EXPECT_NO_THROW(parse(R"({"a": ":", "b:": {"a": "\":"}, "c": [{"a": 1}, {"a": 1}]})"));
+  }
 }
 
 TEST(Json, BracketsInStringsAreText) {

@@ -14,8 +14,10 @@
 #include <fstream>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
+#include "base/own_file.h"
 #include "base/part_file.h"
 #include "base/program.h"
 #include "base/whole_file.h"
@@ -81,7 +83,10 @@ TEST_F(Files, LinksAreFollowedAndKept) {
 TEST_F(Files, PipesAreWrittenTo) {
   ASSERT_EQ(mkfifo(Path("pipe").c_str(), 0600), 0);
   std::string got;
-  std::thread reader([&] { got = ReadWholeFile(Path("pipe")); });
+  std::thread reader([&] {
+    std::ifstream in(Path("pipe"));
+    in >> got;
+  });
   WriteWholeFile(Path("pipe"), "through");
   reader.join();
   EXPECT_EQ(got, "through");
@@ -183,8 +188,60 @@ TEST_F(Files, ErrorsGiveTheReason) {
             Path("none/a").string() + ": cannot be written: No such file or directory");
   EXPECT_EQ(MessageOf([&] { WriteWholeFile(folder_, ""); }),
             folder_.string() + ": cannot be written: Is a directory");
-  EXPECT_EQ(MessageOf([] { ReadWholeFile("/dev/zero", 100'000); }),
-            "/dev/zero: larger than 100000 bytes");
+  WriteWholeFile(Path("large"), std::string(200, 'x'));
+  EXPECT_EQ(MessageOf([&] { ReadWholeFile(Path("large"), 100); }),
+            Path("large").string() + ": larger than 100 bytes");
+}
+
+TEST_F(Files, NobodyWaitsForWhatIsNoPlainFile) {
+  ASSERT_EQ(mkfifo(Path("pipe").c_str(), 0600), 0);  // nobody writes to it
+  for (const fs::path& path : {Path("pipe"), fs::path("/dev/zero"), fs::path("/dev/null")}) {
+    EXPECT_EQ(MessageOf([&] { ReadWholeFile(path); }),
+              path.string() + ": cannot be read: it is no plain file");
+  }
+  // What a shell passes to a program is one of its own streams.
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  ASSERT_EQ(write(ends[1], "through", 7), 7);
+  close(ends[1]);
+  EXPECT_EQ(ReadWholeFile("/dev/fd/" + std::to_string(ends[0])), "through");
+  close(ends[0]);
+}
+
+TEST_F(Files, OfOursAreNoLinksAndNoPipes) {
+  WriteWholeFile(Path("victim"), "precious");
+  fs::create_symlink("victim", Path("link"));
+  fs::create_symlink("nothing", Path("dangling"));
+  fs::create_hard_link(Path("victim"), Path("second"));
+  ASSERT_EQ(mkfifo(Path("pipe").c_str(), 0600), 0);
+  for (const auto mode : {OutputFile::Mode::kReplace, OutputFile::Mode::kAppend}) {
+    for (const auto& [name, reason] : {std::pair("link", "it is a link"),
+                                       {"dangling", "it is a link"},
+                                       {"second", "it has a second name"},
+                                       {"pipe", "it is no plain file"}}) {
+      const std::string message = MessageOf([&] { OutputFile(Path(name), mode); });
+      EXPECT_NE(message.find(std::string(name) + ": cannot be written: " + reason),
+                std::string::npos)
+          << message;
+    }
+  }
+  EXPECT_FALSE(fs::exists(Path("nothing")));
+  EXPECT_EQ(ReadWholeFile(Path("victim")), "precious");
+  ReplaceFile(Path("link"), "own");  // the link goes, and what it led to stays
+  EXPECT_FALSE(fs::is_symlink(Path("link")));
+  EXPECT_EQ(ReadWholeFile(Path("victim")), "precious");
+}
+
+TEST_F(Files, FoldersOfOursAreNoLinks) {
+  fs::create_directory(Path("beside"));
+  MakeFolderIn(folder_, "a/b");
+  EXPECT_TRUE(fs::is_directory(Path("a/b")));
+  fs::create_symlink(Path("beside"), Path("a/link"));
+  for (const char* below : {"a/link", "a/link/b"}) {
+    EXPECT_EQ(MessageOf([&] { MakeFolderIn(folder_, below); }),
+              Path("a/link").string() + ": it is a link where the folder of a run would be");
+  }
+  EXPECT_TRUE(fs::is_empty(Path("beside")));
 }
 
 // Returns the status of a child process whose output goes to a device that is always full.
