@@ -212,8 +212,11 @@ void ReadLine(const std::string& line, std::span<const Metric> metrics, Collecte
 }
 
 void ReadFile(const fs::path& path, std::span<const Metric> metrics, Collected& collected) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw Error(path.string() + ": cannot be read");
+  std::error_code none;
+  const bool plain = fs::is_regular_file(path, none);  // a FIFO would wait
+  std::ifstream file;
+  if (plain) file.open(path, std::ios::binary);
+  if (!plain || !file) throw Error(path.string() + ": cannot be read, or is no plain file");
   std::string line;
   for (int64_t number = 1; std::getline(file, line); ++number) {
     // A line without a line feed is unfinished: its process was killed, or still writes.

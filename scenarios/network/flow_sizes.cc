@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/number.h"
+#include "ns3-module/fabric/base/plain-file.h"
 #include "ns3-module/fabric/base/units.h"
 
 namespace legacy {
@@ -62,7 +63,7 @@ FlowSizes FlowSizes::FromText(const std::string& text, const std::string& option
 }
 
 FlowSizes FlowSizes::FromFile(const std::string& path, const std::string& option) {
-  std::ifstream file(path);
+  std::ifstream file = fabric::OpenToRead(path);
   if (!file) throw Error(option, path, "websearch, datamining, or a file that can be read");
   std::vector<Point> points;
   std::string line;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "ns3-module/fabric/base/plain-file.h"
 
 namespace legacy {
 namespace {
@@ -65,8 +66,9 @@ json WorkJson(const WorkList& works) {
   return list;
 }
 
-RecordLines::RecordLines(const std::filesystem::path& path) : path_(path.string()), file_(path) {
-  if (!file_) throw Error(path_ + ": cannot be read");
+RecordLines::RecordLines(const std::filesystem::path& path)
+    : path_(path.string()), file_(fabric::OpenToRead(path_)) {
+  if (!file_) throw Error(path_ + ": cannot be read, or is no plain file");
 }
 
 void RecordLines::Fail(const std::string& what) const {

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "ns3-module/fabric/base/plain-file.h"
 
 namespace legacy {
 namespace {
@@ -15,8 +16,9 @@ bool Printable(char c) { return static_cast<unsigned char>(c) > ' ' && c != '\x7
 
 }  // namespace
 
-WordLines::WordLines(const std::filesystem::path& path) : path_(path.string()), file_(path) {
-  if (!file_) throw Error(path_ + ": cannot be read");
+WordLines::WordLines(const std::filesystem::path& path)
+    : path_(path.string()), file_(fabric::OpenToRead(path_)) {
+  if (!file_) throw Error(path_ + ": cannot be read, or is no plain file");
 }
 
 bool WordLines::Next() {

@@ -274,7 +274,7 @@ void ReadImageFile(const fs::path& path, std::vector<uint8_t>& bytes) {
   const auto fail = [&](int error) {
     throw Error(path.string() + ": cannot be read: " + std::generic_category().message(error));
   };
-  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const int file = open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
   if (file < 0) fail(errno);
   struct Closer {
     int file;

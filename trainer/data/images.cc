@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "ns3-module/fabric/base/plain-file.h"
 
 namespace legacy {
 namespace {
@@ -20,7 +21,8 @@ void KeepFirst(ImageSet& images, int64_t limit) {
 }
 
 ImageFile::ImageFile(const std::filesystem::path& file)
-    : path_(file), file_(gzopen(file.c_str(), "rb"), gzclose) {
+    : path_(file),
+      file_(fabric::MayRead(path_.string()) ? gzopen(file.c_str(), "rb") : nullptr, gzclose) {
   if (!file_) throw Error(file.string(), "cannot open", "a readable file");
   gzbuffer(file_.get(), kChunk);
 }

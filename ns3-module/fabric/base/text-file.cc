@@ -1,6 +1,7 @@
 #include "text-file.h"
 
 #include "error.h"
+#include "plain-file.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -124,7 +125,11 @@ std::string ShortestReal(double value)
 std::string ReadText(const std::string& path, size_t mostBytes, const std::string& option)
 {
     errno = 0;
-    const GzipFile file(gzopen(path.c_str(), "rb"));
+    if (!MayRead(path) && errno == 0)
+    {
+        ThrowUnreadable(option, path, " (it is no plain file)");
+    }
+    const GzipFile file(errno == 0 ? gzopen(path.c_str(), "rb") : nullptr);
     if (!file)
     {
         ThrowUnreadable(

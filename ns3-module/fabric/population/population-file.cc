@@ -1,5 +1,6 @@
 #include "fabric/base/csv.h"
 #include "fabric/base/error.h"
+#include "fabric/base/plain-file.h"
 #include "population.h"
 
 #include <algorithm>
@@ -268,7 +269,7 @@ Finish(std::vector<Group> groups, const ServerSite& server, const PopulationRequ
 Population ReadYaml(const PopulationRequest& request)
 {
     const std::string& path = request.text;
-    std::ifstream file(path);
+    std::ifstream file = OpenToRead(path);
     if (!file)
     {
         throw Error(request.option, path, "a file that can be read");

@@ -2,6 +2,7 @@
 
 #include "fabric/base/error.h"
 #include "fabric/base/median.h"
+#include "fabric/base/plain-file.h"
 
 #include <algorithm>
 #include <charconv>
@@ -57,7 +58,7 @@ class Reader
           m_stepName(settings.Text("step", "step")),
           m_workerName(settings.Text("worker", "worker")),
           m_timeNames(Split(settings.Text("time", "time"), '+')),
-          m_file(m_path)
+          m_file(OpenToRead(m_path))
     {
         if (m_path.empty() || !m_file)
         {

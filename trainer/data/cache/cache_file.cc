@@ -84,7 +84,7 @@ class Mapping {
 
 // Returns the whole file, or nothing.
 std::shared_ptr<const Mapping> MapFile(const fs::path& path) {
-  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const int file = open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
   if (file < 0) return nullptr;
   struct stat status {};
   std::shared_ptr<const Mapping> mapping;
