@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <fstream>
+#include <iterator>
 #include <sstream>
 
 namespace legacy::analysis {
@@ -50,6 +52,17 @@ std::string Output(const std::string& name, int width, int height, const std::st
 
 std::array<fs::path, 3> OutputFiles(const fs::path& directory, const std::string& name) {
   return {directory / (name + ".svg"), directory / (name + ".png"), directory / (name + ".pdf")};
+}
+
+bool IsWholePicture(const fs::path& picture) {
+  constexpr std::streamoff kLast = 64;
+  std::ifstream file(picture, std::ios::binary | std::ios::ate);
+  if (!file) return false;
+  file.seekg(std::max<std::streamoff>(0, static_cast<std::streamoff>(file.tellg()) - kLast));
+  const std::string last(std::istreambuf_iterator<char>(file), {});
+  const std::string kind = picture.extension();
+  const char* const end = kind == ".svg" ? "</svg>" : kind == ".png" ? "IEND" : "%%EOF";
+  return last.find(end) != std::string::npos;
 }
 
 void UndatePdf(const fs::path& pdf) {

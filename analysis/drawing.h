@@ -53,4 +53,7 @@ std::array<std::filesystem::path, 3> OutputFiles(const std::filesystem::path& di
 // without a date does not change.
 void UndatePdf(const std::filesystem::path& pdf);
 
+// Returns whether a picture is there and has its end: gnuplot does not say that a disk was full.
+bool IsWholePicture(const std::filesystem::path& picture);
+
 }  // namespace legacy::analysis

@@ -328,7 +328,7 @@ DrawnPictures DrawPictures(const RunDirectory& run, const Summary& summary,
   const std::vector<Picture> pictures = MakePictures(run, summary);
   for (const Picture& picture : pictures) {
     drawn.files.push_back(run.path / (picture.name + ".gp"));
-    WriteWholeFile(drawn.files.back(), picture.script);
+    ReplaceFile(drawn.files.back(), picture.script);
   }
   for (const Picture& picture : pictures) {
     const std::string script = picture.name + ".gp";
@@ -342,16 +342,17 @@ DrawnPictures DrawPictures(const RunDirectory& run, const Summary& summary,
           gnuplot, (run.path / "*.gp").string()));
       return drawn;
     }
-    const bool made = std::all_of(outputs.begin(), outputs.end(),
-                                  [](const fs::path& path) { return fs::exists(path); });
+    const bool made = std::ranges::all_of(outputs, IsWholePicture);
     if (made) {
       UndatePdf(outputs.back());
       drawn.files.insert(drawn.files.end(), outputs.begin(), outputs.end());
     }
     // Remarks of a drawing that succeeded are about ranges, and are not shown.
     if (!result.ok || !made) {
+      for (const fs::path& path : outputs) fs::remove(path);
       drawn.warnings.push_back(
-          fmt::format("gnuplot {}: {}", (run.path / script).string(), result.message));
+          fmt::format("gnuplot {}: {}", (run.path / script).string(),
+                      result.ok ? "a picture was cut, as on a full disk" : result.message));
     }
   }
   return drawn;

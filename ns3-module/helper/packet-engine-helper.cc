@@ -89,6 +89,7 @@ class OwningEngine final : public fabric::Engine
           m_fingerprint("packet 1 " + request.transport.Fingerprint()),
           m_transport(Complete(request, outputs)),
           m_scope(m_transport, request.seed, request.run),
+          m_files(outputs),
           m_engine(ns3::CreateObject<PacketEngine>())
     {
         RoceCarrier* roce = nullptr;
@@ -117,6 +118,14 @@ class OwningEngine final : public fabric::Engine
     ~OwningEngine() override
     {
         m_outputs.reset();
+        if (m_capture)
+        {
+            const std::string lost = m_capture->Close();
+            if (!lost.empty())
+            {
+                NoteLost(m_files, lost);
+            }
+        }
         m_capture.reset();
         m_engine->Dispose();
     }
@@ -242,6 +251,7 @@ class OwningEngine final : public fabric::Engine
     std::string m_fingerprint;     //!< fingerprint of the requested transport
     fabric::Transport m_transport; //!< requested transport, completed
     SimulationScope m_scope;       //!< defaults that sockets read while the simulation runs
+    fabric::PacketOutputs m_files; //!< files asked for
     ns3::Ptr<PacketEngine> m_engine;
     std::optional<OutputWriter> m_outputs; //!< records of the simulation
     std::optional<RoceCapture> m_capture;  //!< records of RoCEv2

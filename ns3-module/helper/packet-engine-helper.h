@@ -37,6 +37,9 @@ struct PacketOutputs
     std::string pcapPrefix;
     std::string flowMonitorXml; ///< delays, losses and volumes of each TCP connection and direction
     std::string netAnimXml; ///< every packet on every link, for the NetAnim player; a large file
+    /// set when an engine is destroyed: the first file that was not written as a whole, as on a
+    /// full disk; empty: none. Copies share it.
+    std::shared_ptr<std::string> lost = std::make_shared<std::string>();
 };
 
 /**

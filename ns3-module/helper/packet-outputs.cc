@@ -7,7 +7,8 @@
 #include "model/packet-network.h"
 
 #include "ns3/node-container.h"
-#include "ns3/point-to-point-helper.h"
+#include "ns3/point-to-point-net-device.h"
+#include "ns3/trace-helper.h"
 
 #ifdef LEGACY_NETANIM
 #include "ns3/animation-interface.h"
@@ -34,9 +35,11 @@ namespace
 void CheckWritable(const std::string& option, const std::string& path)
 {
     const bool existed = std::filesystem::exists(path);
-    if (!std::ofstream(path, std::ios::app))
+    const bool plain = !existed || std::filesystem::is_regular_file(path);
+    if (!plain || !std::ofstream(path, std::ios::app))
     {
-        throw fabric::Error(option, path, "a file that can be written in a folder that exists");
+        throw fabric::Error(
+            option, path, "a plain file that can be written in a folder that exists");
     }
     if (!existed)
     {
@@ -54,6 +57,22 @@ std::string Number(const std::string& path, int number)
     const std::string name =
         whole.stem().string() + "-" + std::to_string(number) + whole.extension().string();
     return (whole.parent_path() / name).string();
+}
+
+/// Returns whether a file ends with those characters and a line feed.
+bool EndsWith(const std::string& path, const std::string& end)
+{
+    std::ifstream file(path, std::ios::binary | std::ios::ate);
+    const std::streamoff size = file.tellg();
+    const auto wanted = static_cast<std::streamoff>(end.size() + 1);
+    if (!file || size < wanted)
+    {
+        return false;
+    }
+    std::string last(end.size() + 1, '\0');
+    file.seekg(size - wanted);
+    file.read(last.data(), wanted);
+    return file && last == end + "\n";
 }
 
 #ifdef LEGACY_NETANIM
@@ -106,9 +125,18 @@ void CheckOutputs(const fabric::PacketOutputs& outputs)
     }
 }
 
+void NoteLost(const fabric::PacketOutputs& outputs, const std::string& path)
+{
+    if (outputs.lost->empty())
+    {
+        *outputs.lost = path;
+    }
+}
+
 fabric::PacketOutputs NumberOutputs(const fabric::PacketOutputs& outputs, int number)
 {
     fabric::PacketOutputs numbered;
+    numbered.lost = outputs.lost;
     // A prefix has no extension, whatever dots it has.
     numbered.pcapPrefix = outputs.pcapPrefix;
     if (!outputs.pcapPrefix.empty() && number > 1)
@@ -137,10 +165,16 @@ OutputWriter::OutputWriter(const fabric::PacketOutputs& outputs,
         ends.Add(network->GetNode(node));
         if (!m_outputs.pcapPrefix.empty())
         {
-            PointToPointHelper pointToPoint;
+            // As PointToPointHelper::EnablePcap does, which keeps no file to ask.
+            PcapHelper helper;
             for (fabric::DirectedLink link : topology.Out(node))
             {
-                pointToPoint.EnablePcap(m_outputs.pcapPrefix, network->GetDevice(link));
+                const Ptr<NetDevice> device = network->GetDevice(link);
+                const std::string name = helper.GetFilenameFromDevice(m_outputs.pcapPrefix, device);
+                const auto file = helper.CreateFile(name, std::ios::out, PcapHelper::DLT_PPP);
+                helper.HookDefaultSink<PointToPointNetDevice>(
+                    DynamicCast<PointToPointNetDevice>(device), "PromiscSniffer", file);
+                m_captures.emplace(name, file);
             }
         }
     }
@@ -161,6 +195,26 @@ OutputWriter::~OutputWriter()
         Ptr<FlowMonitor> monitor = m_flowMonitor.GetMonitor();
         monitor->CheckForLostPackets();
         monitor->SerializeToXmlFile(m_outputs.flowMonitorXml, false, false);
+        if (!EndsWith(m_outputs.flowMonitorXml, "</FlowMonitor>"))
+        {
+            NoteLost(m_outputs, m_outputs.flowMonitorXml);
+        }
+    }
+    if (m_animation)
+    {
+        m_animation.reset(); // writes its end
+        if (!EndsWith(m_outputs.netAnimXml, "</anim>"))
+        {
+            NoteLost(m_outputs, m_outputs.netAnimXml);
+        }
+    }
+    for (const auto& [name, file] : m_captures)
+    {
+        file->Close();
+        if (file->Fail())
+        {
+            NoteLost(m_outputs, name);
+        }
     }
 }
 

@@ -9,8 +9,10 @@
 #include "packet-engine-helper.h"
 
 #include "ns3/flow-monitor-helper.h"
+#include "ns3/pcap-file-wrapper.h"
 #include "ns3/ptr.h"
 
+#include <map>
 #include <memory>
 #include <string>
 
@@ -34,6 +36,13 @@ class PacketNetwork;
 void CheckOutputs(const fabric::PacketOutputs& outputs);
 
 /**
+ * Notes that a file was not written as a whole. The first one is kept.
+ * \param outputs files asked for
+ * \param path the file
+ */
+void NoteLost(const fabric::PacketOutputs& outputs, const std::string& path);
+
+/**
  * \param outputs files asked for
  * \param number of the engine that writes them; the first is 1
  * \return the names of its files: as asked for, and with -2, -3, ... before the extension
@@ -43,7 +52,7 @@ fabric::PacketOutputs NumberOutputs(const fabric::PacketOutputs& outputs, int nu
 /**
  * \ingroup legacy
  * ns-3's own records of one simulation: pcap, FlowMonitor, NetAnim. Files are complete when this
- * object and the simulation are destroyed.
+ * object is destroyed, which notes those that are not.
  */
 class OutputWriter
 {
@@ -69,9 +78,10 @@ class OutputWriter
      */
     void Animate(ns3::Ptr<PacketNetwork> network, const fabric::Topology& topology);
 
-    fabric::PacketOutputs m_outputs;                      //!< names
-    ns3::FlowMonitorHelper m_flowMonitor;                 //!< owns the monitor
-    std::shared_ptr<ns3::AnimationInterface> m_animation; //!< null: none
+    fabric::PacketOutputs m_outputs;                                  //!< names
+    ns3::FlowMonitorHelper m_flowMonitor;                             //!< owns the monitor
+    std::shared_ptr<ns3::AnimationInterface> m_animation;             //!< null: none
+    std::map<std::string, ns3::Ptr<ns3::PcapFileWrapper>> m_captures; //!< by name
 };
 
 } // namespace packet

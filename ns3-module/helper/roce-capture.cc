@@ -80,6 +80,7 @@ RoceCapture::RoceCapture(const std::string& prefix,
                 throw fabric::Error("pcap prefix", path, "a file that can be written");
             }
             file->Init(kEthernet, ns3::PcapFile::SNAPLEN_DEFAULT, 0, false, true);
+            m_names.emplace(link, path);
             m_files.emplace(link, std::move(file));
         }
     }
@@ -91,6 +92,20 @@ RoceCapture::RoceCapture(const std::string& prefix,
 RoceCapture::~RoceCapture()
 {
     m_carrier.GetPorts().SetTap(nullptr);
+}
+
+std::string RoceCapture::Close()
+{
+    std::string lost;
+    for (const auto& [link, file] : m_files)
+    {
+        file->Close();
+        if (file->Fail() && lost.empty())
+        {
+            lost = m_names.at(link);
+        }
+    }
+    return lost;
 }
 
 void RoceCapture::OnFrame(DirectedLink link, uint32_t frame, Picoseconds at, bool arrives)

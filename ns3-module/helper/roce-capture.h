@@ -44,6 +44,11 @@ class RoceCapture
                 const fabric::RoceSettings& settings,
                 RoceCarrier& carrier);
     ~RoceCapture();
+    /**
+     * Closes the files.
+     * \return the first that was not written as a whole; empty: none
+     */
+    std::string Close();
 
   private:
     void OnFrame(DirectedLink link, uint32_t frame, Picoseconds at, bool arrives);
@@ -51,6 +56,7 @@ class RoceCapture
     const fabric::Topology& m_topology;
     RoceCarrier& m_carrier;
     std::map<DirectedLink, std::unique_ptr<ns3::PcapFile>> m_files; //!< by the port's own direction
+    std::map<DirectedLink, std::string> m_names;                    //!< their names
     std::vector<RocePacket> m_packets; //!< by frame, as their first port has sent them
 };
 

@@ -34,12 +34,18 @@ fabric::EngineFactory FactoryOf(Fidelity fidelity, const std::string& option,
   if (fidelity == Fidelity::kPacket) {
 #ifdef LEGACY_WITH_NS3
     if (!files.Any()) return fabric::MakePacketEngine;
-    return fabric::MakePacketEngineFactory({files.pcap, files.flow_monitor, files.netanim});
+    return fabric::MakePacketEngineFactory(
+        {files.pcap, files.flow_monitor, files.netanim, files.lost});
 #else
     allowed += ": this build has no ns-3 (LEGACY_NS3=OFF)";
 #endif
   }
   throw Error(option, NameOf(fidelity), allowed);
+}
+
+void PacketFiles::RequireWhole() const {
+  if (lost->empty()) return;
+  throw Error(*lost + ": cannot be written: it was cut, as on a full disk");
 }
 
 std::string Ns3Version() {

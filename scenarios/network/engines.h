@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -40,6 +41,12 @@ struct PacketFiles {
   std::string pcap;          // prefix: PREFIX-NODE-DEVICE.pcap
   std::string flow_monitor;  // XML
   std::string netanim;       // XML
+  // Set by simulations that are over: the first file that was not written as a whole, as on a full
+  // disk; "": none. Copies share it.
+  std::shared_ptr<std::string> lost = std::make_shared<std::string>();
+
+  // Throws Error where a file was lost.
+  void RequireWhole() const;
   bool Any() const { return !pcap.empty() || !flow_monitor.empty() || !netanim.empty(); }
 };
 

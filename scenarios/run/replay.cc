@@ -22,11 +22,17 @@ struct Rows {
   std::vector<const analysis::DecisionRow*> decisions;
 };
 
+// Ends a replay in the middle of a step.
+struct ReplayStopped {};
+
 class Replayer : public TimedRun {
  public:
   Replayer(const Recording& recording, const Scenario& scenario,
            const std::function<bool()>& stopped)
-      : recording_(recording), scenario_(scenario), stopped_(stopped), timing_(scenario) {
+      : recording_(recording),
+        scenario_(scenario),
+        stopped_(stopped),
+        timing_(scenario, [this] { OnFlow(); }) {
     for (const auto& row : recording.run.steps) rows_[{row.policy, row.seed}].steps.push_back(&row);
     for (const auto& row : recording.run.evaluations) {
       rows_[{row.policy, row.seed}].evaluations.push_back(&row);
@@ -60,8 +66,12 @@ class Replayer : public TimedRun {
   }
   bool Run(std::span<const TimedNetwork> timed_networks, Progress* progress,
            const RunPlace&) override {
-    for (const RecordedTraining& training : recording_.traffic.trainings) {
-      if (!Time(training, timed_networks, progress)) return false;
+    try {
+      for (const RecordedTraining& training : recording_.traffic.trainings) {
+        if (!Time(training, timed_networks, progress)) return false;
+      }
+    } catch (const ReplayStopped&) {
+      return false;
     }
     return true;
   }
@@ -69,10 +79,16 @@ class Replayer : public TimedRun {
  private:
   bool Time(const RecordedTraining& training, std::span<const TimedNetwork> timed_networks,
             Progress* progress);
+  // A step of many flows may take minutes: they are where it ends.
+  void OnFlow() {
+    constexpr int64_t kBetween = 64;
+    if (++flows_ % kBetween == 0 && stopped_()) throw ReplayStopped();
+  }
 
   const Recording& recording_;
   const Scenario& scenario_;
   const std::function<bool()>& stopped_;
+  int64_t flows_ = 0;
   ScenarioTiming timing_;
   std::map<std::pair<std::string, uint64_t>, Rows> rows_;
 };

@@ -5,15 +5,22 @@
 #include "ns3-module/fabric/import/make.h"
 #include "scenarios/checkpoint/fields.h"
 #include "scenarios/network/engines.h"
+#include "scenarios/network/flow_recorder.h"
 #include "trainer/clock/measured_clock.h"
 
 namespace legacy {
 namespace {
 
 // Returns the scenario's engines, which write ns-3's own files where the scenario asks for them.
-fabric::EngineFactory FactoryWithFiles(const Scenario& scenario, const ScenarioNetwork& network) {
-  const PacketFiles files{scenario.pcap, scenario.flow_monitor, scenario.netanim};
-  return files.Any() ? FactoryOf(*scenario.fidelity, "network.fidelity", files) : network.factory;
+fabric::EngineFactory FactoryWithFiles(const Scenario& scenario, const ScenarioNetwork& network,
+                                       const PacketFiles& files,
+                                       const std::function<void()>& on_flow) {
+  fabric::EngineFactory factory =
+      files.Any() ? FactoryOf(*scenario.fidelity, "network.fidelity", files) : network.factory;
+  if (!on_flow) return factory;
+  return TraceFlows(
+      std::move(factory), {},
+      [on_flow](const fabric::Flow&, fabric::TimeNs, bool, const fabric::RoceFlow*) { on_flow(); });
 }
 
 // Returns the scenario with the rate and delay of an entry.
@@ -42,11 +49,12 @@ Profile ProfileOf(const Scenario& scenario) {
 
 }  // namespace
 
-ScenarioTiming::ScenarioTiming(const Scenario& scenario)
+ScenarioTiming::ScenarioTiming(const Scenario& scenario, const std::function<void()>& on_flow)
     : scenario_(scenario),
       networks_(NetworksOf(scenario)),
       stragglers_(fabric::MakeStragglers(scenario.stragglers)),
       profile_(ProfileOf(scenario)),
+      files_{scenario.pcap, scenario.flow_monitor, scenario.netanim},
       diagnostics_(ParseDiagnostics(scenario, networks_.front())) {
   for (const ScenarioNetwork& network : networks_) {
     const Network& built = *network.network;
@@ -56,8 +64,8 @@ ScenarioTiming::ScenarioTiming(const Scenario& scenario)
         {fabric::NeighbourLatency(built.topology, built.placement, built.request.transport),
          static_cast<double>(path.rateBps) / 8});
     transfers_.push_back(TransfersOf(scenario, built));
-    simulators_.emplace_back(FactoryWithFiles(scenario, network), network.network->request,
-                             scenario.memoise);
+    simulators_.emplace_back(FactoryWithFiles(scenario, network, files_, on_flow),
+                             network.network->request, scenario.memoise);
   }
 }
 
@@ -178,6 +186,7 @@ void ScenarioTiming::RequirePackets() const {
   if (Packets() && scenario_.workers > 1 && Simulations().engine.packets == 0) {
     throw Error("packet fidelity was asked for, but no packet was simulated");
   }
+  files_.RequireWhole();
 }
 
 void ScenarioTiming::SamplePackets(int64_t samples, int64_t different,

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -44,8 +45,10 @@ inline double ToSeconds(fabric::TimeNs time) { return static_cast<double>(time) 
 // of equal steps is simulated and which are memoised.
 class ScenarioTiming {
  public:
-  // `scenario` outlives this. Throws Error on networks, stragglers and profiles that are not valid.
-  explicit ScenarioTiming(const Scenario& scenario);
+  // `scenario` outlives this. `on_flow`, where there is one, is called at each flow that begins or
+  // ends, and may throw to end a simulation. Throws Error on networks, stragglers and profiles that
+  // are not valid.
+  explicit ScenarioTiming(const Scenario& scenario, const std::function<void()>& on_flow = {});
 
   // Makes one clock for each entry of the network schedule.
   std::vector<Clock> MakeClocks(std::span<const OperationCost> costs,
@@ -113,7 +116,7 @@ class ScenarioTiming {
   // Returns the samples' result as text; empty where no sample was requested.
   std::string SampleText() const { return sampler_ ? sampler_->Text() : ""; }
   // Throws Error where packet fidelity was requested but no packet was simulated, because a result
-  // must not claim it then.
+  // must not claim it then, and where a file of packets was cut.
   void RequirePackets() const;
 
   const Scenario& scenario() const { return scenario_; }
@@ -133,6 +136,7 @@ class ScenarioTiming {
   std::vector<AlphaBeta> alpha_beta_;
   std::unique_ptr<fabric::StragglerModel> stragglers_;
   Profile profile_;
+  PacketFiles files_;
   Diagnostics diagnostics_;
   std::vector<fabric::StepSimulator> simulators_;
   std::optional<PacketSampler> sampler_;

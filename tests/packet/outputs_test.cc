@@ -1,11 +1,14 @@
 // Files of ns-3 that the packet engine writes on demand.
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <utility>
 
 #include "ns3-module/fabric/base/error.h"
 #include "tests/packet/scenario.h"
@@ -95,6 +98,29 @@ TEST_F(OutputsTest, DoNotHideAStandstill) {
   engine->Submit(waits, 0);
   EXPECT_THROW(engine->RunUntil(kNever), fabric::Error);
   EXPECT_LT(engine->Now(), 1'000'000);
+}
+
+TEST_F(OutputsTest, FilesThatAFullDiskCutsAreNamed) {
+  const Fabric fabric(scenario_);
+  const std::string host = std::to_string(fabric.placement.hosts[0]);
+  const std::pair<fabric::PacketOutputs, std::string> cases[] = {
+      {{Path("cut"), "", ""}, Path("cut-" + host + "-1.pcap")},
+      {{"", Path("flows.xml"), ""}, Path("flows.xml")},
+      {{"", "", Path("animation.xml")}, Path("animation.xml")}};
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  rlimit before{};
+  getrlimit(RLIMIT_FSIZE, &before);
+  for (const rlim_t most : {before.rlim_cur, rlim_t{512}}) {
+    for (const auto& [outputs, path] : cases) {
+      const auto factory = fabric::MakePacketEngineFactory(outputs);
+      const rlimit limit = {most, before.rlim_max};
+      setrlimit(RLIMIT_FSIZE, &limit);
+      Simulated(factory, fabric);
+      setrlimit(RLIMIT_FSIZE, &before);
+      EXPECT_EQ(*outputs.lost, most == 512 ? path : "");
+    }
+  }
+  std::signal(SIGXFSZ, handler);
 }
 
 TEST_F(OutputsTest, PathsThatCannotBeWrittenAreRefusedBeforeTheRun) {

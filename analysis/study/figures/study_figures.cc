@@ -42,9 +42,7 @@ class DrawingFolder {
 
 bool IsDrawn(const fs::path& directory, const StudyFigure& figure) {
   const auto outputs = OutputFiles(directory, figure.name);
-  return std::all_of(outputs.begin(), outputs.end(), [](const fs::path& path) {
-    return fs::exists(path) && fs::file_size(path) > 0;
-  });
+  return std::ranges::all_of(outputs, IsWholePicture);
 }
 
 void RemoveOutputs(const fs::path& directory, const StudyFigure& figure) {
@@ -58,13 +56,13 @@ std::vector<std::string> WriteScripts(const std::vector<StudyFigure>& figures,
   std::string all = "# Draws all figures: gnuplot figures.gp\n";
   for (const StudyFigure& figure : figures) {
     names.push_back(figure.name + ".dat");
-    WriteWholeFile(directory / names.back(), figure.data);
+    ReplaceFile(directory / names.back(), figure.data);
     names.push_back(figure.name + ".gp");
-    WriteWholeFile(directory / names.back(), figure.script);
+    ReplaceFile(directory / names.back(), figure.script);
     all += fmt::format("load '{}.gp'\n", figure.name);
   }
   names.push_back(kAllScripts);
-  WriteWholeFile(directory / names.back(), all);
+  ReplaceFile(directory / names.back(), all);
   return names;
 }
 
