@@ -177,6 +177,7 @@ void RunTogether(const Launch& launch, const Scenario& scenario, const std::stri
       run(*processes);
       Send(*processes, Command::kEnd);
     } else {
+      const StopScope scope;  // process 0 decides when all stop
       Follow(scenario, *processes);
     }
     processes->End();

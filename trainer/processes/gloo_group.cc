@@ -134,6 +134,7 @@ class GlooGroup : public ProcessGroup {
  private:
   void OpenLines();
   void Compare(const std::string& same);
+  void CheckSize();
   void Await(const char* what);
   void Connect();
   void Watch();
@@ -206,12 +207,23 @@ void GlooGroup::OpenLines() {
   close(launch_.pipe_out);
 }
 
+// Throws Error where process 0, once it is there, expects another number of processes.
+void GlooGroup::CheckSize() {
+  if (!line_->Has(Key("size", 0))) return;
+  const std::string expected = line_->Get(Key("size", 0));
+  if (expected == std::to_string(size())) return;
+  throw Error("process " + std::to_string(rank()) + " (" + NameOf(rank()) +
+                  "): number of processes by " + launch_.by + " (as WORLD_SIZE)",
+              std::to_string(size()), expected + ", as process 0 (" + NameOf(0) + ")");
+}
+
 // Waits until all processes have set a key.
 void GlooGroup::Await(const char* what) {
   const auto until = SteadyClock::now() + kMeeting;
   for (int other = 0; other < size(); ++other) {
     while (!line_->Has(Key(what, other))) {
       if (line_->Has(kReason)) throw GroupError(line_->Get(kReason));
+      CheckSize();
       if (SteadyClock::now() > until) {
         throw Error("process " + std::to_string(other) + " of " + std::to_string(size()) +
                     " did not come within " + std::to_string(kMeeting.count()) + " s");
@@ -224,6 +236,7 @@ void GlooGroup::Await(const char* what) {
 // Waits for all processes, and compares the text.
 void GlooGroup::Compare(const std::string& same) {
   line_->Set(Key("name", rank()), HostName() + ", pid " + std::to_string(getpid()));
+  line_->Set(Key("size", rank()), std::to_string(size()));
   line_->Set(Key("same", rank()), same);
   Await("same");
   std::istringstream ours(same), theirs(line_->Get(Key("same", 0)));
@@ -306,6 +319,7 @@ void GlooGroup::EndProcess() {
   if (Leads() || heard.empty()) {
     std::fprintf(stderr, "legacy-scenario: %s\n", heard.empty() ? kLeaderLost : heard.c_str());
   }
+  ReapProcesses(0);  // one that was stopped would stay
   _exit(1);
 }
 

@@ -3,10 +3,12 @@
 #include <arpa/inet.h>
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <string_view>
 #include <thread>
 
 #include "analysis/study/report/html.h"
@@ -25,7 +27,6 @@ using nlohmann::json;
 using WallSeconds = std::chrono::duration<double>;
 
 constexpr auto kLook = std::chrono::milliseconds(100);
-
 constexpr int kBadRequest = 400;
 constexpr int kForbidden = 403;
 constexpr int kNotFound = 404;
@@ -37,10 +38,16 @@ bool IsLoopback(const std::string& address) {
   return address == "localhost" || address == "::1";
 }
 
-// Returns the host of "127.0.0.1:8717" or "[::1]:8717", without the port.
+// Returns the host of "127.0.0.1:8717" or "[::1]:8717", without the port; "" for any other text.
 std::string HostName(const std::string& host) {
-  if (host.starts_with("[")) return host.substr(1, host.find(']') - 1);
-  return host.substr(0, host.find(':'));
+  const bool six = host.starts_with("[");
+  const size_t end = std::min(host.find(six ? ']' : ':'), host.size());
+  if (six && end == host.size()) return "";
+  const std::string_view port = std::string_view(host).substr(six ? end + 1 : end);
+  const bool digits = port.find_first_not_of("0123456789", 1) == std::string_view::npos;
+  if (!port.empty() && (port.front() != ':' || port.size() == 1 || !digits)) return "";
+  const std::string name = host.substr(six ? 1 : 0, six ? end - 1 : end);
+  return six == (name.find(':') != std::string::npos) ? name : "";
 }
 
 HttpResponse JsonResponse(const json& document, int status = 200) {
@@ -194,6 +201,7 @@ int Serve(const fs::path& study, const ServeOptions& options, const StopFlag& st
                options.bind);
   }
   fmt::print(stderr, "{} (Ctrl-C ends it)\n", server.Url());
+  const StopScope scope(kSecondsToStopChildren);
   std::jthread watch([&](const std::stop_token& ended) {
     while (stop == 0 && !ended.stop_requested()) std::this_thread::sleep_for(kLook);
     server.Stop();

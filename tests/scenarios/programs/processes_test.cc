@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "base/parse.h"
@@ -149,6 +150,37 @@ TEST_F(ProcessesTest, ADeadProcessIsNamed) {
   EXPECT_NE(text.find("process 2 ("), std::string::npos) << text;
   EXPECT_NE(text.find("pid " + std::to_string(children[1])), std::string::npos) << text;
   EXPECT_NE(kill(children[0], 0), 0);  // the third one ended, too
+}
+
+TEST_F(ProcessesTest, AStoppedProcessIsNamedAndNotLeftBehind) {
+  const pid_t pid = Start("run", kLong + " --processes=2");
+  AwaitRows("run");
+  const std::vector<pid_t> children = Children(pid);
+  ASSERT_EQ(children.size(), 1u);
+  kill(children[0], SIGSTOP);
+  EXPECT_EQ(WEXITSTATUS(StatusOf(pid)), 1);
+  const std::string text = Read(Out("run.txt"));
+  EXPECT_NE(text.find("pid " + std::to_string(children[0]) + ") has been silent"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(kill(children[0], 0), 0);
+}
+
+TEST_F(ProcessesTest, AnotherNumberOfProcessesIsRefusedByName) {
+  const std::string line = LEGACY_SCENARIO_PROGRAM + kTiny + " --policies=topk --out=" + Out("run");
+  int port = 20000 + getpid() % 20000;
+  for (const auto& [first, second] : {std::pair("2", "3"), {"3", "2"}}) {
+    const std::string at =
+        "MASTER_ADDR=127.0.0.1 MASTER_PORT=" + std::to_string(++port) + " WORLD_SIZE=";
+    const Result result = Shell("(" + at + second + " RANK=1 " + line + " > " + Out("other.txt") +
+                                " 2>&1 &) ; " + at + first + " RANK=0 " + line + " 2>&1");
+    EXPECT_EQ(result.status, 1);
+    EXPECT_NE(result.text.find(std::string("(as WORLD_SIZE): got '") + second +
+                               "'; allowed: " + first + ", as process 0"),
+              std::string::npos)
+        << result.text;
+    EXPECT_FALSE(fs::exists(Out("run")));
+  }
 }
 
 TEST_F(ProcessesTest, ASignalEndsAllAndAnotherNumberGoesOn) {

@@ -166,6 +166,10 @@ TEST_F(ServeTest, ListensToThisMachinesNamesAlone) {
   ExpectError(get(""), 403, other);
   ExpectError(get("localhost:1", "http://evil.example"), 403, other);
   ExpectError(get("localhost:1", "null"), 403, other);
+  for (const char* host : {"[::1", "[::1]80", "[::1]:", "[::1]:x", "::1", "127.0.0.1:",
+                           "[127.0.0.1]", "localhost:8o", "[localhost]", "[", "[]", ":80"}) {
+    ExpectError(get(host), 403, other);
+  }
   for (const char* host : {"localhost", "localhost:9000", "127.0.0.1:1", "[::1]:80"}) {
     EXPECT_EQ(get(host).status, 200) << host;
     EXPECT_EQ(get(host, "http://" + std::string(host)).status, 200);
