@@ -4,8 +4,10 @@
 #include <cmath>
 #include <map>
 #include <memory>
+#include <optional>
 
 #include "base/error.h"
+#include "base/free_memory.h"
 
 namespace legacy {
 namespace {
@@ -54,6 +56,18 @@ class LinkSums {
 };
 
 }  // namespace
+
+void CheckMemory(int64_t clients, bool exchange) {
+  // As measured of a million: homes of three clients with a server, and an exchange in the network.
+  constexpr double kWithServer = 1400, kWithExchange = 4300;
+  constexpr double kShare = 0.9;
+  const double bytes = (exchange ? kWithExchange : kWithServer) * static_cast<double>(clients);
+  const std::optional<int64_t> free = FreeMemory();
+  if (!free || bytes <= kShare * static_cast<double>(*free)) return;
+  throw Error("--population (--clients)", std::to_string(clients) + " clients",
+              "fewer: they take about " + MemoryText(bytes) + ", and " +
+                  MemoryText(static_cast<double>(*free)) + " are free");
+}
 
 void ScaleRate(fabric::Port& port, double factor) {
   if (factor == 1) return;

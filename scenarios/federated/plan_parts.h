@@ -1,6 +1,7 @@
 // Parts that plans with a server and plans without one share.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,10 @@
 #include "scenarios/federated/plan.h"
 
 namespace legacy {
+
+// Throws Error where the network of so many clients and their plan, with a server or an exchange,
+// would not fit the memory.
+void CheckMemory(int64_t clients, bool exchange);
 
 // Multiplies the rate of a port, and its schedule.
 void ScaleRate(fabric::Port& port, double factor);

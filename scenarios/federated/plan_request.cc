@@ -388,6 +388,7 @@ PlanRequest ParsePlan(const FederatedValues& values, bool trains) {
   PlanRequest plan(ParsePopulation(values));
   plan.core = ParseCore(values);
   const int64_t clients = plan.population.Clients();
+  CheckMemory(clients, read.Text("exchange") != "server");
   plan.seed = static_cast<uint64_t>(read.Integer("seed", 0, INT64_MAX));
   plan.availability = read.Text("availability");
   plan.dropout = fabric::Dropout::Parse(read.Text("dropout"), plan.seed, "--dropout");

@@ -5,6 +5,7 @@
 
 #include <cstdio>
 #include <filesystem>
+#include <optional>
 
 #include "analysis/result_rows.h"
 #include "analysis/table_text.h"
@@ -12,6 +13,7 @@
 #include "base/error.h"
 #include "base/parse.h"
 #include "base/progress_line.h"
+#include "base/whole_file.h"
 #include "scenarios/federated/exchange_report.h"
 #include "scenarios/federated/plan_files.h"
 #include "scenarios/federated/plan_report.h"
@@ -41,12 +43,12 @@ void PrepareFolder(const std::string& folder) {
 
 void WriteFiles(const PlanCommand& command, const PlanRequest& request, const Plan& plan) {
   const std::string folder = command.out + "/";
-  WriteOutput(folder + "rounds.csv", RoundsCsv(request, plan));
-  WriteOutput(folder + "clients.csv", ClientsCsv(request, plan));
-  WriteOutput(folder + "links.csv", LinksCsv(plan));
-  if (command.tasks) WriteOutput(folder + "tasks.csv", TasksCsv(request, plan));
+  ReplaceFile(folder + "rounds.csv", RoundsCsv(request, plan));
+  ReplaceFile(folder + "clients.csv", ClientsCsv(request, plan));
+  ReplaceFile(folder + "links.csv", LinksCsv(plan));
+  if (command.tasks) ReplaceFile(folder + "tasks.csv", TasksCsv(request, plan));
   if (!plan.rounds.empty() && !plan.exchange) {
-    WriteOutput(folder + "gantt.svg",
+    ReplaceFile(folder + "gantt.svg",
                 analysis::GanttSvg(TasksOf(plan, GanttRound(plan, command.gantt))));
   }
 }
@@ -99,6 +101,7 @@ int RunPlanCommand(const PlanCommand& command, const StopFlag& stop) {
                 "nothing here: --exchange=server reads it");
   }
   PrepareFolder(command.out);
+  std::optional<StopScope> scope(kSecondsToStop);
   const bool show = !command.quiet && isatty(STDERR_FILENO) != 0;
   ProgressLine progress(request.Versions(), "rounds", show);
   const Plan plan = RunPlan(
@@ -108,6 +111,7 @@ int RunPlanCommand(const PlanCommand& command, const StopFlag& stop) {
       },
       &stop);
   progress.Clear();
+  scope.reset();
   Print(Summary(request, plan));
   for (const std::string& assumption : request.Assumptions()) Print(assumption + "\n");
   Print("\n");
@@ -126,6 +130,7 @@ int RunPlanCommand(const PlanCommand& command, const StopFlag& stop) {
     PlanRemedy none;
     none.versions = versions;
     const Plan base = shorter ? RunPlan(request, none, {}, &stop) : plan;
+    scope.emplace(kSecondsToStop);
     const std::vector<Plan> plans = RunRemedies(request, remedies, versions, show, stop);
     if (plans.size() == remedies.size()) {
       PrintTables({RemedyTable(remedies, base, plans)}, command.markdown);

@@ -278,6 +278,7 @@ int RunOne(const NetworkCommand& command) {
   options.record_flows = !outputs.fct.empty() || !outputs.trace.empty();
   const std::vector<Measurement> measurements = Measure(prepared, options);
   progress.Clear();
+  outputs.packet.RequireWhole();
   if (!command.quiet) std::fputs(ResultTable(prepared, measurements).c_str(), TableStream(outputs));
   Say(Warnings(prepared, measurements));
   if (command.doctor) Consult(command, prepared, measurements);
@@ -323,6 +324,9 @@ int RunJobs(const NetworkCommand& command) {
   return 0;
 }
 
+// Ends the simulation of a point.
+struct SweepStopped {};
+
 int RunSweep(const NetworkCommand& command, const StopFlag& stop) {
   if (command.doctor) throw Error("--doctor: needs one experiment, not a sweep");
   std::vector<Sweep> sweeps;
@@ -357,10 +361,21 @@ int RunSweep(const NetworkCommand& command, const StopFlag& stop) {
   ProgressLine progress(static_cast<int64_t>(points.size()), "points", isatty(STDERR_FILENO) != 0);
   std::vector<Row> rows;
   size_t done = 0;
+  MeasureOptions options;
+  options.on_delivered = [&stop] {
+    if (stop != 0) throw SweepStopped();
+  };
   for (const OptionValues& point : points) {
+    // Rows so far are written, unless a simulation delivers nothing for long.
+    const StopScope scope(kSecondsToStop);
     if (stop != 0) break;
     const PreparedExperiment prepared = prepare(point);
-    const std::vector<Measurement> measurements = Measure(prepared, {});
+    std::vector<Measurement> measurements;
+    try {
+      measurements = Measure(prepared, options);
+    } catch (const SweepStopped&) {
+      break;
+    }
     for (Row& row : ResultRows(point, prepared, measurements, swept))
       rows.push_back(std::move(row));
     const std::string line = SweepLine(swept, point, prepared, measurements);

@@ -234,6 +234,7 @@ int RunBySlurm(const StudyFolder& folder, const RunCommand& command, const WorkL
 
 int RunLeft(const StudyFolder& folder, const RunCommand& command, std::optional<StudyLock>& lock,
             const StopFlag& stop) {
+  const StopScope scope(kSecondsToStopChildren);
   const int jobs = command.jobs > 0 ? command.jobs : DefaultJobs(command.launcher);
   if (command.launcher == Launcher::kLocal) return RunHere(folder, command, jobs, stop);
   const analysis::Study now = Collector(folder.path()).study();
@@ -267,6 +268,7 @@ int ResumeStudy(const fs::path& folder, const RunCommand& command, const StopFla
 
 int WorkOnStudy(const fs::path& folder, const StudyRunOptions& options, const StopFlag& stop) {
   const StudyFolder study = StudyFolder::Open(folder);
+  const StopScope scope(kSecondsToStopChildren);
   StudyProgressLine line(OnTerminal());
   const StudyProgress progress = RunStudy(
       study, ReadStudy(folder), options, [&](const StudyProgress& state) { line.Show(state); },

@@ -209,6 +209,7 @@ void AddCosts(const StudyFolder& folder, const analysis::Study& study,
 }  // namespace
 
 AdviseResult Advise(const AdviseRequest& request, const StopFlag& stop) {
+  const StopScope scope(kSecondsToStopChildren);
   const Scenario quick = ShortScenario(request);
   StudyPlan plan = PlanOf(quick);  // mistakes leave no files behind
   if (request.resume && !fs::exists(request.folder)) {

@@ -9,13 +9,15 @@ import json
 import math
 import pathlib
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "run"))
-from killing import kill_at_random  # noqa: E402
+from killing import kill_at_random, slow_gnuplot, wait_for  # noqa: E402
 
 FEDERATED, SCENARIO = sys.argv[1:3]
 SMALL = [
@@ -355,6 +357,53 @@ class FederatedRun(unittest.TestCase):
                                     stderr=subprocess.PIPE, text=True)
 
         kill_at_random(self, folder, times, start, lambda: self.expect_same(folder, whole))
+
+    def test_killed_between_its_last_row_and_its_end(self):
+        environment, began = slow_gnuplot(self.root / "slow")
+        whole = self.run_to_end("late-whole")
+        folder = self.root / "late"
+        command = [FEDERATED, *SMALL, "--per-round=4", "--out=" + str(folder), "--checkpoint=1ms",
+                   "--pictures=on"]
+        process = subprocess.Popen(command, env=environment, text=True, stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE)
+        wait_for(began.exists, process)
+        process.kill()
+        process.communicate()
+        self.expect_same(whole, folder)
+        self.assertFalse((folder / "finished").exists())
+        done = subprocess.run([FEDERATED, "--resume=" + str(folder), "--pictures=off"], text=True,
+                              capture_output=True, check=False, timeout=300)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.expect_same(whole, folder)
+        self.assertTrue((folder / "finished").exists())
+        self.assertFalse((folder / "checkpoints").exists())
+
+    PLAN = ["plan", "--elements=1000", "--client-seconds=1", "--quiet"]
+
+    def test_plans_end_at_a_signal_whatever_they_do(self):
+        for number in (signal.SIGINT, signal.SIGTERM):
+            for seconds in (0.1, 0.7, 1.5):
+                process = subprocess.Popen([FEDERATED, *self.PLAN, "--clients=1000000",
+                                            "--rounds=1000000"], text=True,
+                                           stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+                time.sleep(seconds)
+                process.send_signal(number)
+                start = time.monotonic()
+                process.communicate(timeout=60)
+                # Before it listens to signals they end it themselves.
+                self.assertIn(process.returncode, (130, -number))
+                self.assertLess(time.monotonic() - start, 10)  # of a loaded machine
+
+    def test_what_memory_does_not_hold_is_one_message(self):
+        homes = self.root / "homes.yaml"
+        homes.write_text("- {count: 2000000000, per_line: 3}\n")
+        for options in (["--clients=2000000000"], ["--population=" + str(homes)],
+                        ["--clients=2000000000", "--exchange=in-network-allreduce"]):
+            done = subprocess.run([FEDERATED, *self.PLAN, *options], text=True,
+                                  capture_output=True, check=False, timeout=60)
+            self.assertEqual(done.returncode, 1, done.stdout)
+            self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
+            self.assertIn("fewer", done.stderr)
 
     def test_secure_aggregation_takes_more_bytes_and_says_so(self):
         options = ["--policies=dense,randomk", "--rounds=3"]
