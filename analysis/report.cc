@@ -37,13 +37,13 @@ Report WriteReport(const std::filesystem::path& directory, const ReportOptions& 
   Report report;
   report.summary = Summarise(run, options.summary);
   const std::filesystem::path path = directory / "summary.json";
-  WriteWholeFile(path, ToJson(report.summary).dump(2) + "\n");
+  ReplaceFile(path, ToJson(report.summary).dump(2) + "\n");
   report.files.push_back(path);
   report.federated = FederatedTables(run, report.summary);
   report.networks = ReadNetworks(run, report.summary, options.summary);
   if (!report.networks.empty()) {
     report.files.push_back(directory / "networks.csv");
-    WriteWholeFile(report.files.back(), NetworksCsv(report.networks));
+    ReplaceFile(report.files.back(), NetworksCsv(report.networks));
   }
   if (options.pictures) {
     const DrawnPictures drawn = DrawPictures(run, report.summary);
@@ -51,7 +51,7 @@ Report WriteReport(const std::filesystem::path& directory, const ReportOptions& 
     report.warnings = drawn.warnings;
     if (const auto chart = FederatedGantt(run)) {
       report.files.push_back(directory / "gantt.svg");
-      WriteWholeFile(report.files.back(), *chart);
+      ReplaceFile(report.files.back(), *chart);
     }
   }
   return report;

@@ -280,7 +280,7 @@ Manifest WriteManifest(const fs::path& directory, nlohmann::json document) {
   AddUnits<NetworkRow>(units, metrics);
   AddUnits<DoctorRow>(units, metrics);
   AddUnits<FidelityRow>(units, metrics);
-  WriteWholeFile(path, document.dump(2) + "\n");
+  ReplaceFile(path, document.dump(2) + "\n");
   manifest.document = std::move(document);
   return manifest;
 }

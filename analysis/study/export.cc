@@ -95,10 +95,10 @@ void ExportStudy(const Study& study, const fs::path& directory) {
       curves += Line(CurveCells(point.id, row, study.metrics));
     }
   }
-  WriteWholeFile(directory / "trainings.csv", trainings);
-  WriteWholeFile(directory / "points.csv", points);
-  WriteWholeFile(directory / "curves.csv", curves);
-  WriteWholeFile(directory / "study.json", Description(study).dump(2) + "\n");
+  ReplaceFile(directory / "trainings.csv", trainings);
+  ReplaceFile(directory / "points.csv", points);
+  ReplaceFile(directory / "curves.csv", curves);
+  ReplaceFile(directory / "study.json", Description(study).dump(2) + "\n");
 }
 
 }  // namespace legacy::analysis

@@ -270,7 +270,7 @@ StudyStore StudyStore::Create(const fs::path& file, const Study& study) {
 
 StudyStore StudyStore::Open(const fs::path& file) {
   std::error_code error;
-  if (!fs::is_regular_file(file, error)) {
+  if (!fs::is_regular_file(fs::symlink_status(file, error))) {
     throw Error("study database", file.string(), "a file that legacy-study wrote");
   }
   auto database =

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/own_file.h"
 #include "base/whole_file.h"
 #include "scenarios/checkpoint/archive.h"
 
@@ -40,13 +41,34 @@ std::vector<GrowingFile> FilesOf(const SectionFile& checkpoint) {
   StateReader in(checkpoint.Get(kFilesSection));
   FromArchive(in, files);
   in.ExpectEnd();
-  for (const GrowingFile& file : files) {
-    const fs::path path = file.name;
-    if (path.is_relative() && std::ranges::find(path, "..") == path.end()) continue;
-    throw Error(checkpoint.path().string() + ": names a file outside of the run: " + file.name);
-  }
   return files;
 }
+
+// An OwnFile is an open file of the run.
+class OwnFile {
+ public:
+  // Throws Error where it is not the run's alone.
+  OwnFile(const fs::path& directory, const std::string& name) : path_(directory / name) {
+    CheckFoldersIn(directory, name);
+    std::string reason;
+    file_ = OpenOwnFile(path_, O_WRONLY, reason);
+    if (file_ < 0) throw Error(path_.string() + ": cannot be cut back: " + reason);
+  }
+  OwnFile(OwnFile&& other) noexcept : path_(other.path_), file_(std::exchange(other.file_, -1)) {}
+  OwnFile& operator=(OwnFile&&) = delete;
+  ~OwnFile() {
+    if (file_ >= 0) close(file_);
+  }
+
+  void Cut(uint64_t bytes) const {
+    if (ftruncate(file_, static_cast<off_t>(bytes)) == 0) return;
+    throw Error(path_.string() + ": cannot be cut back: " + std::generic_category().message(errno));
+  }
+
+ private:
+  fs::path path_;
+  int file_ = -1;
+};
 
 // Throws Error unless the checkpoint has the format that this program reads. Those of versions that
 // knew no formats have none.
@@ -111,7 +133,7 @@ bool Checkpoints::Write(const std::vector<fs::path>& files,
       WriteToDisk(file);
       lengths.push_back({file.lexically_relative(directory_).string(), fs::file_size(file)});
     }
-    MakeFolder(directory_ / kCheckpointFolder);
+    MakeFolderIn(directory_, kCheckpointFolder);
     const std::vector<int64_t> before = Numbers();
     SectionWriter out(PathOf(before.empty() ? 1 : before.back() + 1));
     out.Begin(kFilesSection);
@@ -167,13 +189,18 @@ void Checkpoints::CheckFiles(const SectionFile& checkpoint) const {
   }
 }
 
-void Checkpoints::CutBack(const SectionFile& checkpoint) const {
-  for (const GrowingFile& file : FilesOf(checkpoint)) {
+void Checkpoints::CutBack(const SectionFile& checkpoint, std::span<const fs::path> known) const {
+  const std::vector<GrowingFile> files = FilesOf(checkpoint);
+  std::vector<OwnFile> open;
+  for (const GrowingFile& file : files) {
     const fs::path path = directory_ / file.name;
-    std::error_code error;
-    fs::resize_file(path, file.bytes, error);
-    if (error) throw Error(path.string() + ": cannot be cut back: " + error.message());
+    if (std::ranges::none_of(known, [&](const fs::path& own) { return own == path; })) {
+      throw Error(checkpoint.path().string() +
+                  ": names a file that is none of the run's: " + file.name);
+    }
+    open.emplace_back(directory_, file.name);
   }
+  for (size_t i = 0; i < files.size(); ++i) open[i].Cut(files[i].bytes);
 }
 
 void Checkpoints::Remove() const {
@@ -188,7 +215,7 @@ void Checkpoints::Remove() const {
 std::vector<int64_t> Checkpoints::Numbers() const {
   std::vector<int64_t> numbers;
   std::error_code none;
-  for (const auto& entry : fs::directory_iterator(directory_ / kCheckpointFolder, none)) {
+  for (const auto& entry : fs::directory_iterator(Folder(), none)) {
     const std::string name = entry.path().filename();
     const std::string_view prefix = kFilePrefix;
     if (!name.starts_with(prefix)) continue;
@@ -201,8 +228,13 @@ std::vector<int64_t> Checkpoints::Numbers() const {
   return numbers;
 }
 
+fs::path Checkpoints::Folder() const {
+  CheckFoldersIn(directory_, fs::path(kCheckpointFolder) / kFilePrefix);
+  return directory_ / kCheckpointFolder;
+}
+
 fs::path Checkpoints::PathOf(int64_t number) const {
-  return directory_ / kCheckpointFolder / (kFilePrefix + std::to_string(number));
+  return Folder() / (kFilePrefix + std::to_string(number));
 }
 
 }  // namespace legacy

@@ -13,6 +13,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -23,7 +24,7 @@ namespace legacy {
 
 // The format of checkpoints and journals. It changes with any field of a state (fields.h, archive.h
 // and what Save of trainings, exchanges and learners write) that is new, gone or elsewhere.
-inline constexpr uint64_t kCheckpointFormat = 2;
+inline constexpr uint64_t kCheckpointFormat = 3;
 
 // The folder of checkpoints in a run directory.
 inline constexpr const char* kCheckpointFolder = "checkpoints";
@@ -52,7 +53,8 @@ class Checkpoints {
     const StopFlag* requests = nullptr;
   };
 
-  // `directory` is the run's; messages go to `log`.
+  // `directory` is the run's, in which nothing that a checkpoint touches is a link; messages go to
+  // `log`.
   Checkpoints(std::filesystem::path directory, const Options& options, std::FILE* log);
 
   bool On() const { return options_.period.has_value(); }
@@ -68,8 +70,10 @@ class Checkpoints {
   // Returns the newest checkpoint that is whole, or null where there is none. `log` gets a sentence
   // for each that is refused. Throws Error where it has another format than kCheckpointFormat.
   std::unique_ptr<SectionFile> Newest();
-  // Cuts the files of the run back to the checkpoint.
-  void CutBack(const SectionFile& checkpoint) const;
+  // Cuts the files of the run back to the checkpoint. `known` are those that grow in such a run:
+  // throws Error, with nothing cut, where the checkpoint names another one or one of them is no
+  // file of the run's alone (base/own_file.h).
+  void CutBack(const SectionFile& checkpoint, std::span<const std::filesystem::path> known) const;
   // True where there is a checkpoint, whole or not.
   bool Any() const { return !Numbers().empty(); }
   // Removes all checkpoints and their folder.
@@ -77,6 +81,8 @@ class Checkpoints {
 
  private:
   std::vector<int64_t> Numbers() const;  // numbers of the checkpoints, ascending
+  // Returns the folder of the checkpoints. Throws Error where it is a link.
+  std::filesystem::path Folder() const;
   std::filesystem::path PathOf(int64_t number) const;
   void CheckFiles(const SectionFile& checkpoint) const;
 

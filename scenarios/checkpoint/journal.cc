@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/own_file.h"
 #include "compress/state_section.h"
 #include "scenarios/checkpoint/fields.h"
 
@@ -67,10 +68,9 @@ void JournalWriter::WriteRecord(const Bytes& record) {
 JournalSource::JournalSource(fs::path path, std::span<const Metric> metrics,
                              std::function<void()> wait)
     : path_(std::move(path)), metrics_(metrics), wait_(std::move(wait)) {
-  file_ = open(path_.c_str(), O_RDONLY | O_CREAT | O_CLOEXEC, 0666);
-  if (file_ < 0) {
-    throw Error(path_.string() + ": cannot be read: " + std::generic_category().message(errno));
-  }
+  std::string reason;
+  file_ = OpenOwnFile(path_, O_RDONLY | O_CREAT, reason);
+  if (file_ < 0) throw Error(path_.string() + ": cannot be read: " + reason);
   const Bytes record = ReadRecord();
   StateReader in(record);
   FromArchive(in, layers_, units_, costs_, report_);

@@ -71,8 +71,8 @@ std::string WorkersFooter(const Scenario& defaults) {
 
 // Writes the answer into the study's folder.
 void Keep(const std::filesystem::path& folder, const std::string& text, const std::string& json) {
-  WriteWholeFile(folder / "advice.txt", text);
-  WriteWholeFile(folder / "advice.json", json);
+  ReplaceFile(folder / "advice.txt", text);
+  ReplaceFile(folder / "advice.json", json);
 }
 
 }  // namespace

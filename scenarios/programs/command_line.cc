@@ -165,7 +165,7 @@ CommandLine ParseCommandLine(int argc, char** argv, const std::string& program,
     over(line.scenario);
   } else if (resume->count() > 0 && !resumed.empty()) {
     line.resume = true;
-    line.scenario = ResumeDefaults(resumed);
+    line.scenario = ResumeDefaults(resumed, program);
     over(line.scenario);
     if (line.scenario.out != resumed) throw Error("--out", line.scenario.out, resumed);
   } else {

@@ -114,7 +114,7 @@ int Partition(int argc, char** argv) {
     throw legacy::Error("--out", file.string(), "a file that is not there, or --overwrite");
   }
   std::filesystem::create_directories(scenario.out);
-  legacy::WriteWholeFile(file, legacy::PartitionCsv(view));
+  legacy::ReplaceFile(file, legacy::PartitionCsv(view));
   return 0;
 }
 
@@ -141,6 +141,7 @@ int Doctor(int argc, char** argv) {
   if (const auto exit = legacy::ParseArguments(app, argc, argv)) return *exit;
   const bool show = !quiet && isatty(STDERR_FILENO) != 0;
   const legacy::StopFlag& stop = legacy::CatchStop();
+  const legacy::StopScope scope(legacy::kSecondsToStop);
   const legacy::FederatedDiagnoses found = legacy::DiagnoseFederated(
       directory, remedies,
       [&](const std::string& what) {

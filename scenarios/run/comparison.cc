@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/own_file.h"
 #include "compress/state_section.h"
 #include "scenarios/checkpoint/fields.h"
 #include "scenarios/checkpoint/jobs.h"
@@ -272,10 +273,12 @@ void Comparison::StartJobs(const std::vector<Piece>& pieces, const RunPlace& pla
     // What a killed process left of the journal behind its checkpoint is cut off before anybody
     // reads it.
     auto from = std::make_shared<std::unique_ptr<SectionFile>>();
-    const auto prepare = [this, folder, from] {
+    const auto prepare = [this, folder, from, &place] {
+      CheckFoldersIn(place.directory, (folder / kJournalFile).lexically_relative(place.directory));
       Checkpoints checkpoints(folder, {}, log_);
       *from = checkpoints.Newest();
-      if (*from) return checkpoints.CutBack(**from);
+      const fs::path journal[] = {folder / kJournalFile};
+      if (*from) return checkpoints.CutBack(**from, journal);
       OutputFile(folder / kJournalFile, OutputFile::Mode::kReplace).Close();
     };
     const auto work = [this, piece, folder, from, &place] {
@@ -426,8 +429,6 @@ std::string Comparison::Note() const {
   }
   return note;
 }
-
-constexpr const char* kTrafficFile = "traffic.jsonl";
 
 TrafficRecorder* Comparison::Recorder(const RunPlace& place, const StepSource& training) {
   if (!scenario_.record) return nullptr;

@@ -119,7 +119,7 @@ void StepListener::Finish() {
   if (Doctors() && diagnostics_.doctor_steps.empty() && !kept_.empty()) Consult(Median());
   if (trace_) {
     const std::string name = "trace-" + PlainFileName(policy_) + "-seed" + std::to_string(seed_);
-    WriteWholeFile(directory_ / (name + ".json"), trace_->Finish());
+    ReplaceFile(directory_ / (name + ".json"), trace_->Finish());
     trace_.reset();
   }
 }
@@ -171,7 +171,7 @@ void StepListener::Consult(const Kept& kept) {
                                     {"seed", seed_},
                                     {"step", kept.step},
                                     {"fidelity", scenario_.doctor_fidelity.text()}}));
-  WriteWholeFile(directory_ / "doctor.json", diagnoses_.dump(1) + "\n");
+  ReplaceFile(directory_ / "doctor.json", diagnoses_.dump(1) + "\n");
 }
 
 void StepListener::AddTrace(int64_t step, TimeNs start, const PricedStep& priced, TimeNs total) {

@@ -2,12 +2,15 @@
 #pragma once
 
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <string>
 
 #include "base/program.h"
 #include "scenarios/checkpoint/checkpoints.h"
 #include "scenarios/options/scenario.h"
+#include "scenarios/run/manifest.h"
 
 namespace legacy {
 
@@ -17,13 +20,20 @@ Checkpoints::Options CheckpointOptions(const Scenario& scenario, const StopFlag*
 
 // An EarlierRun is locked as long as this lives.
 struct EarlierRun {
-  // Finds the run in scenario.out. Throws Error where there is nothing to go on with, and where the
-  // scenario is another one.
-  EarlierRun(const Scenario& scenario, std::FILE* log);
+  // Finds the run of `program` in scenario.out. Throws Error where there is nothing to go on with,
+  // and where the scenario is another one.
+  EarlierRun(const Scenario& scenario, const std::string& program, std::FILE* log);
 
   nlohmann::json manifest;
-  FolderLock lock;
+  std::shared_ptr<FolderLock> lock;
   std::unique_ptr<SectionFile> from;  // null: nothing was saved yet
 };
+
+// True where the file is there that says that the run in a folder is finished.
+bool IsFinished(const std::filesystem::path& directory);
+
+// Says that a run whose report is written is finished, and removes its checkpoints; does nothing
+// for one that was interrupted.
+void FinishRun(const RunResult& result);
 
 }  // namespace legacy

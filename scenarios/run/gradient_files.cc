@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/output_file.h"
+#include "base/own_file.h"
 #include "base/parse.h"
 #include "scenarios/run/diagnostics.h"
 
@@ -39,7 +40,7 @@ GradientFiles::GradientFiles(const Scenario& scenario, std::span<const Unit> lay
     : folder_(directory / "gradients"),
       steps_(ParseSteps(scenario.gradient_steps, scenario, "run.gradient_steps")),
       layers_(Chosen(scenario.gradient_layers, layers)) {
-  std::filesystem::create_directories(folder_);
+  MakeFolderIn(directory, "gradients");
   const auto path = folder_ / "layers.txt";
   std::ostringstream lines;
   for (const Unit& layer : layers_) {

@@ -172,6 +172,7 @@ json ManifestDocument(const Scenario& scenario, const std::string& program,
                       int64_t parameters, const std::vector<std::string>& replay_refused) {
   json document;
   document["program"] = program;
+  document["finished_file"] = kFinishedFile;
   document["version"] = LEGACY_VERSION;
   document["created"] = Utc("%Y-%m-%dT%H:%M:%SZ");
   document["command_line"] = command_line;
@@ -191,19 +192,37 @@ json ManifestDocument(const Scenario& scenario, const std::string& program,
   return document;
 }
 
-json ReadResumed(const fs::path& directory) {
+bool IsFederated(const json& manifest) {
+  const auto configuration = manifest.find("configuration");
+  return configuration != manifest.end() && configuration->contains("federated");
+}
+
+namespace {
+
+// Throws Error naming `option` where no run is there.
+json ReadManifest(const fs::path& directory, const std::string& option) {
   const fs::path path = directory / "manifest.json";
   if (!fs::exists(path)) {
-    throw Error("--resume", directory.string(), "the folder of a run (it has no manifest.json)");
+    throw Error(option, directory.string(), "a directory with a manifest.json");
   }
-  json manifest = ParseJson(ReadWholeFile(path), path.string());
-  if (!manifest.is_object() || !manifest.contains("configuration")) {
+  json manifest =
+      analysis::ParseManifest(ParseJson(ReadWholeFile(path), path.string()), path.string())
+          .document;
+  const auto configuration = manifest.find("configuration");
+  if (configuration == manifest.end() || !configuration->is_object()) {
     throw Error(path.string() + ": without 'configuration'");
   }
   return manifest;
 }
 
-namespace {
+// Returns what to do with the run of another program.
+std::string WhoGoesOn(const std::string& program, const std::string& directory) {
+  if (program == kWorkersProgram || program == kClientsProgram) {
+    return program + " --resume=" + directory + " goes on with this run";
+  }
+  if (program == "legacy-study") return "legacy-study resume goes on with the trainings of a study";
+  return "nothing goes on with a run of " + program + ": begin it again";
+}
 
 Scenario AskedFor(const json& manifest, const std::string& where) {
   Scenario scenario = ReadScenarioDocument(manifest.at("configuration"), where);
@@ -222,8 +241,35 @@ bool MayResumeChange(const std::string& key) {
 
 }  // namespace
 
-Scenario ResumeDefaults(const std::string& directory) {
-  Scenario scenario = AskedFor(ReadResumed(directory), directory + "/manifest.json: configuration");
+json ReadResumed(const fs::path& directory, const std::string& program) {
+  json manifest = ReadManifest(directory, "--resume");
+  const std::string where = (directory / "manifest.json").string();
+  const std::string begun = manifest.at("program").get<std::string>();
+  if (begun != program) {
+    throw Error(where + ": program", begun,
+                program + " (" + WhoGoesOn(begun, directory.string()) + ")");
+  }
+  const bool clients = program == kClientsProgram;
+  if (program != "legacy-study" && IsFederated(manifest) != clients) {
+    throw Error(where + ": configuration: " + (clients ? "without" : "with") +
+                " 'federated', so that it is no run of " + program);
+  }
+  if (manifest.value("finished_file", json()) != kFinishedFile) {
+    throw Error("--resume", directory.string(),
+                "a run of this version; resume this one with the version that began it, or begin "
+                "it again");
+  }
+  return manifest;
+}
+
+Scenario ScenarioOfRun(const std::string& directory) {
+  return AskedFor(ReadManifest(directory, "run directory"),
+                  directory + "/manifest.json: configuration");
+}
+
+Scenario ResumeDefaults(const std::string& directory, const std::string& program) {
+  Scenario scenario =
+      AskedFor(ReadResumed(directory, program), directory + "/manifest.json: configuration");
   scenario.out = directory;
   return scenario;
 }
@@ -267,22 +313,24 @@ void CheckResume(const Scenario& scenario, const json& manifest) {
   }
 }
 
-bool IsFinished(const fs::path& directory, const json& manifest) {
-  std::vector<fs::path> folders = {directory};
-  if (const auto networks = manifest.find("networks"); networks != manifest.end()) {
-    folders.clear();
-    for (const json& network : *networks) {
-      folders.push_back(directory / network.at("directory").get<std::string>());
+void CheckVersions(const Scenario& scenario, const json& now, const json& begun) {
+  const auto flat = [&](const json& manifest) {
+    json all = manifest.value("versions", json::object());
+    all["version"] = manifest.value("version", json());
+    if (*scenario.processor == Processor::kPortable) all.erase("processor");
+    return all;
+  };
+  const json of_now = flat(now), of_begun = flat(begun);
+  for (const json& either : {of_begun, of_now}) {
+    for (const auto& [key, value] : either.items()) {
+      const json here = of_now.value(key, json()), there = of_begun.value(key, json());
+      if (here == there) continue;
+      throw Error("--resume: " + key + " of this program", Shown(here),
+                  Shown(there) +
+                      ", with which the run began: steps of both would not have the "
+                      "bits of either");
     }
   }
-  const size_t trainings = manifest.at("policies").size() * manifest.at("seeds").size();
-  return std::ranges::all_of(folders, [&](const fs::path& folder) {
-    const fs::path path = folder / analysis::NetworkRow::kFile;
-    if (!fs::exists(path)) return false;
-    const std::string text = ReadWholeFile(path);
-    const auto lines = static_cast<size_t>(std::ranges::count(text, '\n'));
-    return lines == trainings + 1 && text.ends_with('\n');
-  });
 }
 
 fs::path MakeRunDirectory(const Scenario& scenario, const std::string& program) {
@@ -307,6 +355,8 @@ fs::path MakeRunDirectory(const Scenario& scenario, const std::string& program) 
   std::error_code error;
   fs::create_directories(path, error);
   if (error) throw Error("--out", path.string(), "a folder that can be made: " + error.message());
+  fs::remove(path / kFinishedFile, error);
+  if (error) throw Error("--out", path.string(), "a folder to write to: " + error.message());
   return path;
 }
 

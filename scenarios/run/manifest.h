@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <span>
 #include <string>
@@ -13,6 +14,15 @@
 #include "scenarios/options/scenario.h"
 
 namespace legacy {
+
+class FolderLock;
+
+// Programs whose runs go on with --resume, as manifests name them.
+inline constexpr const char* kWorkersProgram = "legacy-scenario";
+inline constexpr const char* kClientsProgram = "legacy-federated";
+
+// The file of a run directory that says that the run is finished: it is written last.
+inline constexpr const char* kFinishedFile = "finished";
 
 // Returns the effective scenario as JSON, by section and key.
 nlohmann::json ScenarioDocument(const Scenario& scenario);
@@ -35,30 +45,44 @@ nlohmann::json ManifestDocument(const Scenario& scenario, const std::string& pro
                                 const std::string& command_line, std::span<const Metric> metrics,
                                 int64_t parameters, const std::vector<std::string>& replay_refused);
 
-// Returns the scenario of the unfinished run in a folder, as it was asked for, to go on with.
-// Throws Error where no run is there.
-Scenario ResumeDefaults(const std::string& directory);
+// True where a run is of federated clients, as `configuration` in its manifest says, and not of
+// workers. It is asked before any other file of the run is read.
+bool IsFederated(const nlohmann::json& manifest);
+
+// Returns the scenario of the run in a folder, as it was asked for. Throws Error where no run is
+// there, or it cannot be read.
+Scenario ScenarioOfRun(const std::string& directory);
+
+// Returns the scenario of the unfinished run in a folder that `program` began, to go on with.
+// Throws Error where no run of that program is there.
+Scenario ResumeDefaults(const std::string& directory, const std::string& program);
 
 // Checks that `scenario` goes on with the run that the manifest describes: results do not depend on
 // the other options, and the number of steps may grow. Throws Error naming the first option that
 // differs.
 void CheckResume(const Scenario& scenario, const nlohmann::json& manifest);
 
+// Checks that what computes is what began the run: versions of the program and of its libraries,
+// the kernels that these chose, and the processor unless its kernels are portable, as the manifest
+// that this program would write has them. Throws Error naming the first that differs.
+void CheckVersions(const Scenario& scenario, const nlohmann::json& now,
+                   const nlohmann::json& begun);
+
 // Returns the lines that processes which train together need to have alike: the scenario, without
 // what a resumed run may change, and the version of the program.
 std::string SharedText(const Scenario& scenario);
 
-// Reads the manifest of a run to go on with. Throws Error where no run is there.
-nlohmann::json ReadResumed(const std::filesystem::path& directory);
-
-// True where all trainings of the manifest are in network.csv, of all networks.
-bool IsFinished(const std::filesystem::path& directory, const nlohmann::json& manifest);
+// Reads the manifest of a run that `program` began, to go on with. Throws Error where no such run
+// is there.
+nlohmann::json ReadResumed(const std::filesystem::path& directory, const std::string& program);
 
 // A RunResult is the result of a program that fills a run directory.
 struct RunResult {
   std::filesystem::path directory;
   bool interrupted = false;
   std::string note;  // text for people under the tables; empty: none
+  // Keeps other processes out of the directory until the run is finished.
+  std::shared_ptr<FolderLock> lock = {};
 };
 
 // Creates scenario.out, or runs/<program>-<time>, with a number at the end where that is taken, and

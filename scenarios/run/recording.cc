@@ -6,7 +6,9 @@
 
 #include "analysis/csv.h"
 #include "base/error.h"
+#include "base/json.h"
 #include "base/parse.h"
+#include "base/whole_file.h"
 #include "scenarios/run/diagnostics.h"
 #include "scenarios/run/manifest.h"
 #include "scenarios/run/timed_training.h"
@@ -36,9 +38,6 @@ std::vector<std::string> ManifestRefusals(const Manifest& manifest, const std::s
 void CheckTraining(const Recording& recording, const std::string& where) {
   const Manifest& manifest = recording.run.manifest;
   const Scenario& scenario = recording.scenario;
-  if (scenario.federated) {
-    throw Error(where + ": it is of a run of legacy-federated, whose own 'replay' takes it");
-  }
   const std::string hash = TrainingHash(TrainingDocument(scenario));
   if (hash != recording.traffic.hash) {
     throw Error(where + ": its configuration has the hash " + hash + ", traffic.jsonl has " +
@@ -156,6 +155,10 @@ Recording ReadRecording(const std::string& directory) {
   const std::string manifest = (path / "manifest.json").string();
   const std::string traffic = (path / "traffic.jsonl").string();
   Recording recording;
+  if (std::filesystem::exists(manifest) &&
+      IsFederated(ParseJson(ReadWholeFile(manifest), manifest))) {
+    throw Error(manifest + ": it is of a run of legacy-federated, whose own 'replay' takes it");
+  }
   recording.run = analysis::ReadRunDirectory(path);
   RefuseWhatSaysSo(manifest, ManifestRefusals(recording.run.manifest, manifest));
   if (!std::filesystem::exists(traffic)) {

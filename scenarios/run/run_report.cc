@@ -7,6 +7,7 @@
 #include "analysis/report.h"
 #include "analysis/run_directory.h"
 #include "base/arguments.h"
+#include "scenarios/run/earlier_run.h"
 
 namespace legacy {
 namespace {
@@ -34,6 +35,7 @@ RunText WriteRunReport(const RunResult& result, bool pictures) {
   analysis::ReportOptions options;
   options.pictures = pictures;
   const analysis::Report report = analysis::WriteReport(result.directory, options);
+  FinishRun(result);
   std::string text = analysis::ReportText(report) + Verdicts(result.directory);
   if (!result.note.empty()) text += "\n" + result.note + "\n";
   text += "\nrun directory: " + result.directory.string() + "\n";

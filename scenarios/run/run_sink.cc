@@ -3,6 +3,17 @@
 #include <iterator>
 
 namespace legacy {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::vector<fs::path> RowFiles() {
+  return {analysis::StepRow::kFile,  analysis::EvaluationRow::kFile,
+          analysis::LayerRow::kFile, analysis::DecisionRow::kFile,
+          analysis::LinkRow::kFile,  analysis::NetworkRow::kFile};
+}
+
+}  // namespace
 
 DirectorySink::DirectorySink(const ScenarioTiming& timing, const std::filesystem::path& directory,
                              const analysis::Manifest& manifest, bool goes_on)
@@ -19,12 +30,24 @@ DirectorySink::DirectorySink(const ScenarioTiming& timing, const std::filesystem
   }
 }
 
-std::vector<std::filesystem::path> DirectorySink::Files() const {
-  std::vector<std::filesystem::path> files = {
-      analysis::StepRow::kFile,     analysis::EvaluationRow::kFile, analysis::LayerRow::kFile,
-      analysis::DecisionRow::kFile, analysis::LinkRow::kFile,       analysis::NetworkRow::kFile};
+std::vector<fs::path> DirectorySink::GrowingFiles(const fs::path& directory,
+                                                  const analysis::Manifest& manifest) {
+  std::vector<fs::path> files = RowFiles();
+  for (const char* name :
+       {analysis::DoctorRow::kFile, analysis::FidelityRow::kFile, kTrafficFile}) {
+    files.emplace_back(name);
+  }
+  for (const std::string& policy : manifest.policies) {
+    for (const uint64_t seed : manifest.seeds) files.push_back(TensorBoard::FileOf(policy, seed));
+  }
+  for (fs::path& file : files) file = directory / file;
+  return files;
+}
+
+std::vector<fs::path> DirectorySink::Files() const {
+  std::vector<fs::path> files = RowFiles();
   if (listener_.HasRows()) files.emplace_back(analysis::DoctorRow::kFile);
-  for (std::filesystem::path& file : files) file = directory_ / file;
+  for (fs::path& file : files) file = directory_ / file;
   if (tensorboard_) std::ranges::copy(tensorboard_->Files(), std::back_inserter(files));
   return files;
 }

@@ -58,6 +58,9 @@ class DirectorySink : public RunSink {
   void Write(const analysis::NetworkRow& row) override { network_.Write(row); }
   StepListener* Listener() override { return &listener_; }
   std::vector<std::filesystem::path> Files() const override;
+  // Returns every file of such a run directory that may grow, the run's record among them.
+  static std::vector<std::filesystem::path> GrowingFiles(const std::filesystem::path& directory,
+                                                         const analysis::Manifest& manifest);
 
  private:
   const std::filesystem::path directory_;

@@ -1,41 +1,37 @@
 #include "scenarios/run/tensorboard.h"
 
+#include "base/own_file.h"
 #include "scenarios/run/diagnostics.h"
 
 namespace legacy {
 
-namespace {
-
-constexpr const char* kFolder = "tensorboard";
-
-std::filesystem::path EventFileOf(const std::string& policy, uint64_t seed) {
-  // TensorBoard finds files by this word in their names.
-  return std::filesystem::path(PlainFileName(policy) + "-seed" + std::to_string(seed)) /
-         "events.out.tfevents.legacy";
-}
-
-}  // namespace
-
 TensorBoard::TensorBoard(const std::filesystem::path& run_directory, int64_t parameters,
                          std::span<const Metric> metrics)
-    : directory_(run_directory / kFolder), parameters_(parameters) {
+    : directory_(run_directory), parameters_(parameters) {
   for (const Metric& metric : metrics) tags_.push_back(metric.name + "/test");
+}
+
+std::filesystem::path TensorBoard::FileOf(const std::string& policy, uint64_t seed) {
+  // TensorBoard finds files by this word in their names.
+  return std::filesystem::path("tensorboard") /
+         (PlainFileName(policy) + "-seed" + std::to_string(seed)) / "events.out.tfevents.legacy";
 }
 
 std::vector<std::filesystem::path> TensorBoard::Files() const {
   std::vector<std::filesystem::path> files;
   for (const auto& [training, file] : files_) {
-    files.push_back(directory_ / EventFileOf(training.first, training.second));
+    files.push_back(directory_ / FileOf(training.first, training.second));
   }
   return files;
 }
 
-analysis::EventFile& TensorBoard::FileOf(const std::string& policy, uint64_t seed, bool begins) {
+analysis::EventFile& TensorBoard::OpenFile(const std::string& policy, uint64_t seed, bool begins) {
   const auto found = files_.find({policy, seed});
   if (found != files_.end()) return found->second;
-  const auto path = directory_ / EventFileOf(policy, seed);
-  std::filesystem::create_directories(path.parent_path());
-  return files_.emplace(std::pair(policy, seed), analysis::EventFile(path, !begins)).first->second;
+  const std::filesystem::path name = FileOf(policy, seed);
+  MakeFolderIn(directory_, name.parent_path());
+  return files_.emplace(std::pair(policy, seed), analysis::EventFile(directory_ / name, !begins))
+      .first->second;
 }
 
 void TensorBoard::Write(const analysis::StepRow& row) {
@@ -52,7 +48,7 @@ void TensorBoard::Write(const analysis::StepRow& row) {
       {"seconds/decode", row.decode_seconds},
       {"seconds/wait", row.wait_seconds}};
   const bool begins = row.step == 0;  // otherwise a resumed training goes on
-  FileOf(row.policy, row.seed, begins).Write(row.simulated_seconds, row.step + 1, scalars);
+  OpenFile(row.policy, row.seed, begins).Write(row.simulated_seconds, row.step + 1, scalars);
 }
 
 void TensorBoard::Write(const analysis::EvaluationRow& row) {
@@ -60,7 +56,7 @@ void TensorBoard::Write(const analysis::EvaluationRow& row) {
   for (size_t i = 0; i < tags_.size(); ++i) scalars.push_back({tags_[i], row.metrics.at(i)});
   scalars.push_back({"bytes/message_sum", row.message_bytes});
   scalars.push_back({"bytes/nic_sum", row.nic_bytes});
-  FileOf(row.policy, row.seed, false).Write(row.simulated_seconds, row.step, scalars);
+  OpenFile(row.policy, row.seed, false).Write(row.simulated_seconds, row.step, scalars);
 }
 
 }  // namespace legacy

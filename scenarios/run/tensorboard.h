@@ -27,11 +27,13 @@ class TensorBoard {
   void Write(const analysis::StepRow& row);
   void Write(const analysis::EvaluationRow& row);
 
+  // Returns the file of a training, below the run directory.
+  static std::filesystem::path FileOf(const std::string& policy, uint64_t seed);
   // Returns the files of this object.
   std::vector<std::filesystem::path> Files() const;
 
  private:
-  analysis::EventFile& FileOf(const std::string& policy, uint64_t seed, bool begins);
+  analysis::EventFile& OpenFile(const std::string& policy, uint64_t seed, bool begins);
 
   const std::filesystem::path directory_;
   const int64_t parameters_;

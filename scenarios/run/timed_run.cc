@@ -2,11 +2,15 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <iterator>
 #include <optional>
 
 #include "analysis/run_directory.h"
+#include "base/json.h"
+#include "base/own_file.h"
 #include "scenarios/run/earlier_run.h"
 #include "scenarios/run/fidelity_choice.h"
 #include "scenarios/run/further_networks.h"
@@ -56,7 +60,7 @@ class FurtherPlaces {
     manifest.erase("networks");
     for (const FurtherNetwork& network : networks_) {
       const fs::path path = directory / Folder(network);
-      fs::create_directories(path);
+      MakeFolderIn(directory, Folder(network));
       manifest["network"] = network.name;
       manifest["fidelity"] = network.scenario.fidelity.text();
       manifest["configuration"]["network"] = ScenarioDocument(network.scenario).at("network");
@@ -67,9 +71,21 @@ class FurtherPlaces {
   // Opens their files, which are continued where the run goes on.
   void Open(const fs::path& directory, const analysis::Manifest& manifest, bool goes_on) {
     for (size_t i = 0; i < size(); ++i) {
+      CheckFoldersIn(directory, Folder(networks_[i]) / "steps.csv");
       sinks_.push_back(std::make_unique<DirectorySink>(
           *timings_[i], directory / Folder(networks_[i]), manifest, goes_on));
     }
+  }
+
+  // Returns the files of all networks, the run's own among them, that grow from row to row.
+  std::vector<fs::path> GrowingFiles(const fs::path& directory,
+                                     const analysis::Manifest& manifest) const {
+    std::vector<fs::path> files = DirectorySink::GrowingFiles(directory, manifest);
+    for (const FurtherNetwork& network : networks_) {
+      std::ranges::copy(DirectorySink::GrowingFiles(directory / Folder(network), manifest),
+                        std::back_inserter(files));
+    }
+    return files;
   }
 
   void AddTo(std::vector<TimedNetwork>& timed_networks) const {
@@ -167,8 +183,12 @@ ChosenFidelity RecordedFidelity(const Scenario& scenario, const nlohmann::json& 
   ChosenFidelity chosen{scenario, 0, 0, ""};
   SetOption(chosen.scenario, "network.fidelity", manifest.at("fidelity").get<std::string>());
   if (const auto found = manifest.find("auto_fidelity"); found != manifest.end()) {
-    chosen.samples = found->at("samples").get<int64_t>();
-    chosen.different = found->at("different").get<int64_t>();
+    constexpr int64_t kMost = int64_t{1} << 40;
+    const std::string where = "manifest.json: auto_fidelity: ";
+    chosen.samples =
+        WholeNumber(found->value("samples", nlohmann::json()), where + "samples", 0, kMost);
+    chosen.different =
+        WholeNumber(found->value("different", nlohmann::json()), where + "different", 0, kMost);
   }
   return chosen;
 }
@@ -180,7 +200,7 @@ RunResult FillRunDirectory(const Scenario& scenario, const std::string& program,
                            const std::function<std::unique_ptr<TimedRun>(const Scenario&)>& make,
                            std::FILE* log, const RunControl& control) {
   std::optional<EarlierRun> earlier;
-  if (control.resume) earlier.emplace(scenario, log);
+  if (control.resume) earlier.emplace(scenario, program, log);
   const SectionFile* const from = earlier ? earlier->from.get() : nullptr;
   const ChosenFidelity chosen = from ? RecordedFidelity(scenario, earlier->manifest)
                                      : ResolveFidelity(scenario, [&](const Scenario& probe) {
@@ -204,8 +224,7 @@ RunResult FillRunDirectory(const Scenario& scenario, const std::string& program,
   Scenario place = chosen.scenario;
   place.overwrite |= control.resume;
   result.directory = MakeRunDirectory(place, program);
-  std::optional<FolderLock> lock;
-  if (!earlier) lock.emplace(result.directory);
+  result.lock = earlier ? earlier->lock : std::make_shared<FolderLock>(result.directory);
   const auto manifest_of = [&] {
     nlohmann::json manifest = run->Manifest(program, command_line);
     if (further.size() > 0) manifest["networks"] = further.Document(chosen.scenario);
@@ -223,8 +242,9 @@ RunResult FillRunDirectory(const Scenario& scenario, const std::string& program,
     further.WriteManifests(result.directory, manifest);
   };
   if (from) {
+    CheckVersions(scenario, manifest_of(), earlier->manifest);
     written = analysis::ParseManifest(earlier->manifest, result.directory.string());
-    checkpoints.CutBack(*from);
+    checkpoints.CutBack(*from, further.GrowingFiles(result.directory, written));
   } else {
     checkpoints.Remove();
     write_manifest();
@@ -238,17 +258,22 @@ RunResult FillRunDirectory(const Scenario& scenario, const std::string& program,
   further.AddTo(timed_networks);
   if (from) {
     run->Load(*from, timed_networks);
-    const std::string before = earlier->manifest.at("configuration").at("training").at("steps");
-    if (before != std::to_string(chosen.scenario.steps)) write_manifest();
+    const Scenario begun =
+        ReadScenarioDocument(earlier->manifest.at("configuration"), result.directory.string());
+    if (begun.steps != chosen.scenario.steps) write_manifest();
   }
   Progress progress(run->Steps(timed_networks.size()), written.metrics,
                     written.target ? written.target->metric : "", isatty(fileno(log)) != 0, log);
-  result.interrupted = !run->Run(timed_networks, &progress, {result.directory, &checkpoints, from});
+  {
+    // A step may last long, and its checkpoint too; a replay has nothing to save.
+    const StopScope scope(control.requests != nullptr ? 0 : kSecondsToStop);
+    result.interrupted =
+        !run->Run(timed_networks, &progress, {result.directory, &checkpoints, from});
+  }
   progress.Finish();
   if (!result.interrupted) {
     timing.RequirePackets();
     further.RequirePackets();
-    checkpoints.Remove();
   }
   result.note = run->Note();
   const auto add = [&](const std::string& text) {

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/own_file.h"
 #include "base/whole_file.h"
 
 namespace legacy {
@@ -94,7 +95,7 @@ StudyFolder StudyFolder::Create(const fs::path& path, StudyPlan plan) {
                 "legacy-study resume " +
                 path.string());
   }
-  WriteWholeFile(file, plan.definition.text);
+  ReplaceFile(file, plan.definition.text);
   StudyFolder folder(path, std::move(plan));
   folder.NeedDatabase();
   return folder;
@@ -133,10 +134,9 @@ std::string CompleteDefinition(const std::string& text, const fs::path& file,
 
 StudyLock::StudyLock(const fs::path& study, double seconds) {
   const fs::path path = study / "lock";
-  file_ = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-  if (file_ < 0) {
-    throw Error(path.string() + ": cannot be written: " + std::generic_category().message(errno));
-  }
+  std::string refused;
+  file_ = OpenOwnFile(path, O_RDWR | O_CREAT, refused);
+  if (file_ < 0) throw Error(path.string() + ": cannot be written: " + refused);
   using SteadyClock = std::chrono::steady_clock;
   const auto end = SteadyClock::now() + std::chrono::duration<double>(seconds);
   while (flock(file_, LOCK_EX | LOCK_NB) != 0) {

@@ -149,20 +149,18 @@ fs::path WriteSlurmScripts(const LaunchOptions& options) {
         job);
   };
   if (options.trainings > 0) {
-    WriteWholeFile(folder / "trainings.sbatch",
-                   ArrayScript(options, "trainings", options.trainings));
+    ReplaceFile(folder / "trainings.sbatch", ArrayScript(options, "trainings", options.trainings));
     add("trainings");
   }
   if (options.points > 0) {
-    WriteWholeFile(folder / "points.sbatch", ArrayScript(options, "points", options.points));
+    ReplaceFile(folder / "points.sbatch", ArrayScript(options, "points", options.points));
     add("points");
   }
-  WriteWholeFile(folder / "collect.sbatch",
-                 BatchHead(options, "collect", "collect.log") + "\nexec " +
-                     ShellLine({options.program.string(), "collect", options.study.string()}) +
-                     "\n");
+  ReplaceFile(folder / "collect.sbatch",
+              BatchHead(options, "collect", "collect.log") + "\nexec " +
+                  ShellLine({options.program.string(), "collect", options.study.string()}) + "\n");
   add("collect");
-  WriteWholeFile(folder / "submit.sh", submit);
+  ReplaceFile(folder / "submit.sh", submit);
   fs::permissions(folder / "submit.sh", fs::perms::owner_exec, fs::perm_options::add);
   return folder / "submit.sh";
 }

@@ -9,6 +9,7 @@
 #include <exception>
 #include <optional>
 
+#include "base/own_file.h"
 #include "scenarios/study/work.h"
 
 namespace legacy {
@@ -42,7 +43,8 @@ std::optional<std::string> Thrown(Work work) {
 
 // Locks the file until the process ends. File systems without locks lock nothing.
 void LockWhileAlive(const fs::path& path) {
-  const int file = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+  std::string refused;
+  const int file = OpenOwnFile(path, O_RDWR | O_CREAT, refused);
   while (file >= 0 && flock(file, LOCK_EX) != 0 && errno == EINTR) {
   }
 }
@@ -52,7 +54,7 @@ void LockWhileAlive(const fs::path& path) {
 fs::path TrainingLog(const StudyFolder& folder, size_t training) {
   const PlannedTraining& planned = folder.plan().trainings[training];
   const fs::path run = TrainingFolder(folder.path(), planned);
-  fs::create_directories(run.parent_path());
+  MakeFolderIn(folder.path(), "trainings");
   return run.string() + ".log";
 }
 

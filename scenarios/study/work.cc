@@ -5,9 +5,11 @@
 
 #include "analysis/summary.h"
 #include "base/error.h"
+#include "base/own_file.h"
 #include "scenarios/federated/run/replay.h"
 #include "scenarios/federated/run/run.h"
 #include "scenarios/run/comparison.h"
+#include "scenarios/run/earlier_run.h"
 #include "scenarios/run/replay.h"
 
 namespace legacy {
@@ -96,19 +98,20 @@ bool IsTrained(const fs::path& study, const PlannedTraining& training) {
 void Train(const fs::path& study, const PlannedTraining& training) {
   const fs::path folder = TrainingFolder(study, training);
   const fs::path partial = folder.string() + ".partial";
-  fs::create_directories(partial.parent_path());
+  MakeFolderIn(study, "trainings");
+  CheckFoldersIn(study, fs::path("trainings") / partial.filename() / "file");
   Scenario scenario = training.scenario;
   scenario.out = partial.string();
   scenario.further = "none";  // points are the networks here
   const auto run = [&](bool resume) {
-    if (scenario.federated) {
-      RunFederated(scenario, "legacy-study", {.stop = g_never, .resume = resume}, stderr);
-    } else {
-      RunComparison(scenario, "legacy-study", "legacy-study", g_never, stderr, {.resume = resume});
-    }
+    FinishRun(scenario.federated ? RunFederated(scenario, "legacy-study",
+                                                {.stop = g_never, .resume = resume}, stderr)
+                                       .run
+                                 : RunComparison(scenario, "legacy-study", "legacy-study", g_never,
+                                                 stderr, {.resume = resume}));
   };
-  bool trained = false;
-  if (fs::exists(partial / kCheckpointFolder)) {
+  bool trained = IsFinished(partial);  // it was killed before the folder had its name
+  if (!trained && fs::exists(partial / kCheckpointFolder)) {
     try {
       run(true);
       trained = true;

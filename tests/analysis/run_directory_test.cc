@@ -77,7 +77,7 @@ TEST_F(RunDirectoryTest, AnUnwritableFileIsAnError) {
   const std::filesystem::path full = directory_ / "steps.csv";
   std::filesystem::create_symlink("/dev/full", full);
   EXPECT_EQ(MessageOf([&] { StepWriter{directory_}; }),
-            full.string() + ": cannot be written: No space left on device");
+            full.string() + ": cannot be written: it is a link");
 }
 
 TEST_F(RunDirectoryTest, AnUnfinishedLastLineIsIgnoredWithANote) {

@@ -22,6 +22,9 @@
 
 namespace legacy {
 
+// The record's name in a run directory.
+inline constexpr const char* kTrafficFile = "traffic.jsonl";
+
 // The format's number. Format 1 did not tell sets of launches for all units of a bucket
 // (Work::sets) from those for each unit.
 inline constexpr int64_t kTrafficFormat = 2;

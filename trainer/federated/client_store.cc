@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/own_file.h"
 
 namespace legacy {
 namespace {
@@ -36,6 +37,8 @@ uint32_t Checksum(ByteSpan bytes) {
   return static_cast<uint32_t>(
       crc32_z(0, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
 }
+
+std::string ReasonOf(int error) { return std::generic_category().message(error); }
 
 // Writes all of it at the offset. Returns 0 or the error.
 int WriteAt(int file, ByteSpan bytes, uint64_t offset) {
@@ -77,9 +80,10 @@ fs::path ClientStore::LogOf(uint64_t number) const {
 }
 
 void ClientStore::Open(bool create) {
-  const int flags = O_RDWR | O_CLOEXEC | (create ? O_CREAT | O_TRUNC : 0);
-  file_ = open(LogOf(number_).c_str(), flags, 0666);
-  if (file_ < 0) Fail(create ? "cannot be written" : "cannot be read", errno);
+  if (create) unlink(LogOf(number_).c_str());  // what a killed process left there, or a link
+  std::string reason;
+  file_ = OpenOwnFile(LogOf(number_), O_RDWR | (create ? O_CREAT | O_EXCL : 0), reason);
+  if (file_ < 0) Fail(create ? "cannot be written" : "cannot be read", reason);
 }
 
 void ClientStore::Close() {
@@ -87,9 +91,8 @@ void ClientStore::Close() {
   file_ = -1;
 }
 
-void ClientStore::Fail(const char* what, int error) const {
-  throw Error(LogOf(number_).string() + ": " + what + ": " +
-              std::generic_category().message(error));
+void ClientStore::Fail(const char* what, const std::string& reason) const {
+  throw Error(LogOf(number_).string() + ": " + what + ": " + reason);
 }
 
 std::optional<Bytes> ClientStore::Get(int64_t client, StateKind kind) {
@@ -155,7 +158,7 @@ ClientStore::Place ClientStore::Append(const Key& key, ByteSpan bytes) {
                                .checksum = Checksum(bytes)};
   int error = WriteAt(file_, std::as_bytes(std::span(&header, 1)), end_);
   if (error == 0) error = WriteAt(file_, bytes, end_ + sizeof header);
-  if (error != 0) Fail("cannot be written", error);
+  if (error != 0) Fail("cannot be written", ReasonOf(error));
   const Place place = {end_, bytes.size()};
   end_ += sizeof header + bytes.size();
   live_ += sizeof header + bytes.size();
@@ -213,7 +216,7 @@ void ClientStore::Save(StateWriter& out) {
   const std::lock_guard lock(mutex_);
   WriteChanged();
   if (end_ > 2 * live_) BeginLog();
-  if (file_ >= 0 && fsync(file_) != 0) Fail("cannot be written", errno);
+  if (file_ >= 0 && fsync(file_) != 0) Fail("cannot be written", ReasonOf(errno));
   saved_.push_back(number_);
   if (saved_.size() > kKept) saved_.erase(saved_.begin());
   for (uint64_t old = saved_.front(); old-- > 0;) {
@@ -260,13 +263,13 @@ void ClientStore::Load(StateReader& in) {
   if (end_ == 0) return;
   Open(false);
   struct stat status;
-  if (fstat(file_, &status) != 0) Fail("cannot be read", errno);
+  if (fstat(file_, &status) != 0) Fail("cannot be read", ReasonOf(errno));
   if (static_cast<uint64_t>(status.st_size) < end_) {
     throw Error(LogOf(number_).string() + ": it has " + std::to_string(status.st_size) +
                 " bytes, and the checkpoint needs " + std::to_string(end_));
   }
   // What was written after the checkpoint is not part of it.
-  if (ftruncate(file_, static_cast<off_t>(end_)) != 0) Fail("cannot be written", errno);
+  if (ftruncate(file_, static_cast<off_t>(end_)) != 0) Fail("cannot be written", ReasonOf(errno));
 }
 
 void ClientStore::Remove() {

@@ -80,7 +80,7 @@ class ClientStore {
   std::filesystem::path LogOf(uint64_t number) const;
   void Open(bool create);
   void Close();
-  [[noreturn]] void Fail(const char* what, int error) const;
+  [[noreturn]] void Fail(const char* what, const std::string& reason) const;
   Place Append(const Key& key, ByteSpan bytes);
   Bytes Read(const Key& key, const Place& place) const;
   // Takes a state into memory, and others out of it where it is full.

@@ -166,7 +166,7 @@ void WriteTables(const std::vector<StudyTable>& tables, const fs::path& director
     for (const auto& [suffix, text] :
          {std::pair{".md", MarkdownOf(table)}, {".csv", CsvOf(table)}, {".tex", LatexOf(table)}}) {
       report.files.push_back(directory / (table.name + suffix));
-      WriteWholeFile(report.files.back(), text);
+      ReplaceFile(report.files.back(), text);
     }
   }
 }
@@ -197,10 +197,10 @@ StudyReport WriteStudyReport(const Study& study, const fs::path& directory,
   const DrawnFigures drawn = DrawStudyFigures(figures, directory / "figures", options.gnuplot);
   const std::vector<StudyTable> tables = StudyTables(study);
   report.files.push_back(directory / "report.md");
-  WriteWholeFile(report.files.back(), ReportText(study, figures, tables, drawn));
+  ReplaceFile(report.files.back(), ReportText(study, figures, tables, drawn));
   if (options.html) {
     report.files.push_back(directory / "index.html");
-    WriteWholeFile(report.files.back(), StudyHtml(study));
+    ReplaceFile(report.files.back(), StudyHtml(study));
   }
   WriteTables(tables, directory / "tables", report);
   report.files.insert(report.files.end(), drawn.files.begin(), drawn.files.end());

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "analysis/run_directory.h"
+#include "base/own_file.h"
 #include "base/parse.h"
 #include "compress/state_section.h"
 #include "scenarios/checkpoint/archive.h"
@@ -54,12 +55,12 @@ struct RunFiles : RunSink {
   bool TakesTasks() const override { return tasks.has_value(); }
 
   // Returns the files that grow.
-  std::vector<fs::path> Names(const fs::path& directory) const {
+  static std::vector<fs::path> Names(const fs::path& directory, bool with_tasks) {
     std::vector<fs::path> names = {analysis::StepRow::kFile,  analysis::EvaluationRow::kFile,
                                    analysis::LayerRow::kFile, analysis::DecisionRow::kFile,
                                    analysis::LinkRow::kFile,  analysis::NetworkRow::kFile,
                                    analysis::RoundRow::kFile, analysis::ClientRow::kFile};
-    if (tasks) names.emplace_back(analysis::TaskRow::kFile);
+    if (with_tasks) names.emplace_back(analysis::TaskRow::kFile);
     for (fs::path& name : names) name = directory / name;
     return names;
   }
@@ -100,7 +101,7 @@ class Comparing {
  public:
   explicit Comparing(const FederatedComparison& run)
       : run_(run), scenario_(run.scenario), first_(RequestOf(scenario_, scenario_.seed)) {
-    if (run.control.resume) earlier_.emplace(scenario_, run.log);
+    if (run.control.resume) earlier_.emplace(scenario_, run.program, run.log);
     // Mistakes of a method are found before anything is written.
     for (const FederatedMethod& row : run.methods) {
       const Made made = Make(row, scenario_.seed, first_, fs::temp_directory_path());
@@ -116,15 +117,15 @@ class Comparing {
     const auto& target = manifest_.target;
     Progress progress(left - from_.version, manifest_.metrics, target ? target->metric : "",
                       isatty(fileno(run_.log)) != 0, run_.log);
+    // A replay has nothing to save.
+    const StopScope scope(run_.trains ? 0 : kSecondsToStop);
     while (position_ < trainings && !result_.run.interrupted) {
       Train(progress);
       if (!result_.run.interrupted) ++position_;
       from_ = Resumption();
     }
     progress.Finish();
-    if (!result_.run.interrupted) {
-      checkpoints_->Remove();
-    } else if (checkpoints_->Any()) {
+    if (result_.run.interrupted && checkpoints_->Any()) {
       result_.run.note =
           "interrupted; legacy-federated --resume=" + result_.run.directory.string() + " goes on";
     }
@@ -153,11 +154,14 @@ class Comparing {
     place.overwrite |= run_.control.resume;
     result_.run.directory = MakeRunDirectory(place, "legacy-federated");
     const fs::path& directory = result_.run.directory;
-    if (!earlier_) lock_.emplace(directory);
+    result_.run.lock = earlier_ ? earlier_->lock : std::make_shared<FolderLock>(directory);
     checkpoints_.emplace(directory, CheckpointOptions(scenario_, run_.control.requests), run_.log);
     if (from != nullptr) {
+      CheckVersions(scenario_, ManifestOf(run_, first_.population.Clients()), earlier_->manifest);
       manifest_ = analysis::ParseManifest(earlier_->manifest, directory.string());
-      checkpoints_->CutBack(*from);
+      std::vector<fs::path> known = RunFiles::Names(directory, true);
+      known.push_back(RecordPath());
+      checkpoints_->CutBack(*from, known);
       ReadSection(*from, kRunSection, [&](StateReader& in) { FromArchive(in, position_, from_); });
     } else {
       checkpoints_->Remove();
@@ -167,7 +171,7 @@ class Comparing {
                    ParseSwitch(scenario_.federated->at("tasks"), "federated.tasks"),
                    from != nullptr);
     if (!run_.trains || (!scenario_.record && !checkpoints_->On())) return;
-    fs::create_directories(Folder());
+    MakeFolderIn(directory, kCheckpointFolder);
     if (first_.exchange && from != nullptr) {
       exchanges_.emplace(RecordPath());
     } else if (first_.exchange) {
@@ -186,8 +190,10 @@ class Comparing {
     const FederatedMethod& row = run_.methods[position_ % run_.methods.size()];
     const uint64_t seed = scenario_.seed + position_ / run_.methods.size();
     PlanRequest request = RequestOf(scenario_, seed);
-    if (run_.trains) fs::create_directories(StatesOf(position_));
-    Made made = Make(row, seed, request, StatesOf(position_));
+    const fs::path& directory = result_.run.directory;
+    const fs::path states = StatesOf(position_);
+    if (run_.trains) MakeFolderIn(directory, states.lexically_relative(directory));
+    Made made = Make(row, seed, request, states);
     if (from_.version > 0) {
       ReadSection(*earlier_->from, kLearnerSection, [&](StateReader& in) { made.Any().Load(in); });
       std::fprintf(run_.log, "%s, seed %llu, goes on behind version %lld\n", row.name.c_str(),
@@ -213,7 +219,7 @@ class Comparing {
   void Save(const Resumption& now, Learner& learner) {
     if (!run_.trains || !checkpoints_->On()) return;
     if (!checkpoints_->Due() && run_.control.stop == 0) return;
-    std::vector<fs::path> files = files_->Names(result_.run.directory);
+    std::vector<fs::path> files = RunFiles::Names(result_.run.directory, files_->TakesTasks());
     files.push_back(RecordPath());
     const bool written = checkpoints_->Write(files, [&](SectionWriter& out) {
       WriteSection(out, kRunSection, [&](StateWriter& state) { ToArchive(state, position_, now); });
@@ -232,7 +238,6 @@ class Comparing {
   const Scenario& scenario_;
   PlanRequest first_;
   std::optional<EarlierRun> earlier_;
-  std::optional<FolderLock> lock_;
   FederatedRunResult result_;
   analysis::Manifest manifest_;
   std::optional<Checkpoints> checkpoints_;

@@ -12,9 +12,6 @@
 
 namespace legacy {
 
-// The record of a run directory.
-inline constexpr const char* kTrafficFile = "traffic.jsonl";
-
 // A FederatedRunResult is the result of a run, and why a training ended before all of its versions
 // were made.
 struct FederatedRunResult {

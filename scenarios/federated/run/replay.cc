@@ -25,7 +25,7 @@ Scenario FederatedReplayDefaults(const std::string& directory) {
   if (!fs::exists(manifest) || !fs::exists(fs::path(directory) / kTrafficFile)) {
     throw Error("replay", directory, "the folder of a run with --record");
   }
-  Scenario scenario = ResumeDefaults(directory);
+  Scenario scenario = ScenarioOfRun(directory);
   if (!scenario.federated) {
     throw Error("replay", directory, "a run of legacy-federated; legacy-replay takes this one");
   }
@@ -153,7 +153,7 @@ FederatedRunResult ReplayFederated(const std::string& directory, const Scenario&
       RecordedLearners(recording, scenario, TrainingHash(TrainingDocument(scenario)));
   const FederatedControl control{.stop = stop};
   const FederatedComparison run = {.scenario = scenario,
-                                   .program = "legacy-federated",
+                                   .program = "legacy-federated replay",
                                    .command_line = command_line,
                                    .methods = FederatedMethodsOf(scenario),
                                    .learners = *learners,

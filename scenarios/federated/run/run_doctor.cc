@@ -99,6 +99,12 @@ class RecordedRemedies {
 FederatedDiagnoses DiagnoseFederated(const std::string& directory, bool remedies,
                                      const std::function<void(const std::string&)>& progress,
                                      const StopFlag& stop) {
+  const Scenario scenario = ScenarioOfRun(directory);
+  if (!scenario.federated) {
+    throw Error("doctor", directory,
+                "a run of legacy-federated (legacy-scenario --doctor looks at trainings of workers "
+                "while they run)");
+  }
   const analysis::RunDirectory run = analysis::ReadRunDirectory(directory);
   if (run.rounds.empty()) {
     throw Error("doctor", directory, "a run of legacy-federated with a round or more");
@@ -108,8 +114,7 @@ FederatedDiagnoses DiagnoseFederated(const std::string& directory, bool remedies
   std::optional<RecordedRemedies> recorded;
   const bool by_tasks = std::ranges::any_of(
       run.rounds, [](const analysis::RoundRow& row) { return row.critical_client.has_value(); });
-  const bool exchanges =
-      !by_tasks && ResumeDefaults(directory).federated->at("exchange") != "server";
+  const bool exchanges = !by_tasks && scenario.federated->at("exchange") != "server";
   if (!by_tasks && !exchanges) {
     throw Error("doctor", directory, "a run in which updates ended rounds");
   }

@@ -1,5 +1,6 @@
 """Kills runs at random moments, and expects the files of an undisturbed run."""
 
+import os
 import random
 import shutil
 import signal
@@ -24,6 +25,18 @@ def wait_for(condition, process):
         if process.poll() is not None or time.monotonic() > deadline:
             raise AssertionError("the run ended or hung: " + process.communicate()[1])
         time.sleep(0.002)
+
+
+def slow_gnuplot(folder):
+    """Makes a gnuplot that hangs, and returns the environment that finds it, and what it leaves.
+
+    A run is then held between its last row and its end.
+    """
+    folder.mkdir()
+    program = folder / "gnuplot"
+    program.write_text('#!/bin/sh\ntouch "$0.began"\nexec sleep 2\n')
+    program.chmod(0o755)
+    return {**os.environ, "PATH": f"{folder}:{os.environ['PATH']}"}, folder / "gnuplot.began"
 
 
 def kill_at_random(test, folder, count, start, expect_whole):

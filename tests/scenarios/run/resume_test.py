@@ -15,7 +15,7 @@ import sys
 import tempfile
 import unittest
 
-from killing import checkpoints, kill_at_random, wait_for
+from killing import checkpoints, kill_at_random, slow_gnuplot, wait_for
 
 SCENARIO = sys.argv[1]
 OPTIONS = [
@@ -65,9 +65,9 @@ def run(folder, *options, resume=False, **settings):
                           check=False, timeout=120, **settings)
 
 
-def start(folder, *options):
+def start(folder, *options, **settings):
     return subprocess.Popen([SCENARIO, *OPTIONS, "--out=" + str(folder), *options],
-                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **settings)
 
 
 def files(folder):
@@ -80,7 +80,7 @@ def files(folder):
         if path.name == "manifest.json":
             document = json.loads(content)
             del document["created"], document["command_line"]
-            for key in ("checkpoint", "jobs", "out", "overwrite", "threads"):
+            for key in ("checkpoint", "jobs", "out", "overwrite", "pictures", "threads"):
                 document["configuration"]["run"].pop(key)
             content = json.dumps(document).encode()
         found[str(path.relative_to(folder))] = content
@@ -132,6 +132,30 @@ class Resume(unittest.TestCase):
 
     def test_killed_at_random_moments(self):
         self.kill_at_random("killed", KILLS)
+
+    def test_killed_between_its_last_row_and_its_end(self):
+        environment, began = slow_gnuplot(self.root / "slow")
+        for name, period in (("late", PERIOD), ("late-without-checkpoints", "--checkpoint=off")):
+            folder = self.root / name
+            process = start(folder, period, "--pictures=on", env=environment)
+            wait_for(began.exists, process)
+            process.kill()
+            process.communicate()
+            began.unlink()
+            rows = (folder / "network.csv").read_bytes()
+            self.assertEqual(rows, self.expected["network.csv"])
+            self.assertFalse((folder / "finished").exists())
+            self.assertEqual(bool(checkpoints(folder)), period == PERIOD)
+            for script in folder.glob("*.gp"):
+                script.unlink()
+            done = run(folder, "--pictures=off", resume=True)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.expect_whole(folder)
+        # Killed between its last file and the end of its checkpoints, it is finished.
+        (folder / "checkpoints").mkdir()
+        (folder / "checkpoints" / "checkpoint-7").write_bytes(b"old")
+        self.refused(run(folder, resume=True), "a run that is not finished")
+        self.expect_whole(folder)
 
     def test_what_a_killed_process_was_writing_goes(self):
         folder = self.stopped("half-written")
