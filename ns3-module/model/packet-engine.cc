@@ -36,12 +36,11 @@ class PacketEngine::GraphRun : public fabric::FlowSink
           m_graph(graph),
           m_background(background)
     {
-        const int streams = engine->m_transport.streams;
-        if (streams > 1)
+        if (engine->m_stripes->Any())
         {
             m_striped = std::make_unique<fabric::StripedGraph>(
                 *graph,
-                streams,
+                *engine->m_stripes,
                 [engine](const Flow& flow, TimeNs, bool delivered)
                 { engine->Trace(flow, delivered); });
             m_graph = m_striped.get();
@@ -130,6 +129,7 @@ void PacketEngine::Build(const fabric::Topology* topology,
                          const CarrierFactory& makeCarrier)
 {
     m_names = std::make_unique<const fabric::ConnectionNames>(*placement);
+    m_stripes = std::make_unique<const fabric::Stripes>(*topology, *placement, transport.streams);
     m_firstEvent = Simulator::GetEventCount();
     m_topology = topology;
     m_transport = transport;

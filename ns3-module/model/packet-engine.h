@@ -171,6 +171,7 @@ class PacketEngine : public ns3::Object, private CarrierListener
     std::string Blocked() const;         //!< describes the flows in flight, for messages
 
     std::unique_ptr<const fabric::ConnectionNames> m_names; //!< connections of endpoints
+    std::unique_ptr<const fabric::Stripes> m_stripes;       //!< connections that share flows
     ns3::Time m_stallTimeout; //!< time after which CheckStall ends a run
 
     const fabric::Topology* m_topology{nullptr}; //!< routes and failures

@@ -40,11 +40,9 @@ TimeNs SharedTime(std::vector<Change> changes) {
 
 // Returns the links that a flow takes, over all connections that share it.
 std::set<fabric::DirectedLink> LinksOf(const fabric::Flow& flow, const Network& network) {
-  const int streams = network.request.transport.streams;
   std::set<fabric::DirectedLink> links;
-  for (int stream = 0; stream < streams; ++stream) {
-    const auto [from, to, id] =
-        network.connections->Of(flow, fabric::LaneOfStream(flow.lane, stream, streams));
+  for (int part = 0; part < network.stripes->Of(flow); ++part) {
+    const auto [from, to, id] = network.connections->Of(flow, network.stripes->LaneOf(flow, part));
     for (const fabric::LinkShare& hop : network.topology.Shares(from, to, id)) {
       links.insert(hop.link);
     }

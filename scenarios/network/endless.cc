@@ -23,13 +23,14 @@ struct Path {
 };
 
 Path PathOf(const FlowRequest& flow, const Network& network) {
-  const fabric::Flow sent{.source = flow.source, .destination = flow.destination};
-  const auto [from, to, id] = network.connections->Of(
-      sent, fabric::LaneOfStream(flow.lane, 0, network.request.transport.streams));
+  const fabric::Flow sent{
+      .source = flow.source, .destination = flow.destination, .lane = flow.lane};
+  const auto [from, to, id] = network.connections->Of(sent, network.stripes->LaneOf(sent, 0));
   Path path;
   for (const fabric::DirectedLink hop : network.topology.Route(from, to, id)) {
     const fabric::Link& link = network.topology.LinkOf(hop);
-    path.rate = std::min(path.rate, network.topology.PortOf(hop).rateBps);
+    path.rate =
+        std::min(path.rate, network.topology.PortOf(hop).rateBps * network.stripes->PlanesOf(sent));
     path.round_trip = fabric::Later(path.round_trip, fabric::Later(link.delay, link.delay));
   }
   return path;

@@ -224,7 +224,7 @@ std::vector<size_t> ByStart(const std::vector<FlowRequest>& flows) {
 // Numbers the flows between each pair of workers, so that each has a connection of its own. Where
 // they are more than there are lanes, the lanes are given again, from the first flow's on.
 std::vector<FlowRequest> WithConnections(std::vector<FlowRequest> flows, const Network& network) {
-  const int most = fabric::MostLanes(network.request.transport.streams);
+  const int most = network.stripes->MostLanes();
   std::unordered_map<uint64_t, int> lanes;  // next one, by workers
   for (const size_t i : ByStart(flows)) {
     FlowRequest& flow = flows[i];
@@ -264,13 +264,15 @@ TimeNs IdealTime(const FlowRequest& flow, const Network& network) {
   if (flow.bytes == 0) return 0;
   const fabric::Topology& topology = network.topology;
   const fabric::Transport& transport = network.request.transport;
-  const fabric::Flow sent{.source = flow.source, .destination = flow.destination};
+  const fabric::Flow sent{
+      .source = flow.source, .destination = flow.destination, .lane = flow.lane};
   const fabric::ConnectionName connection =
-      network.connections->Of(sent, fabric::LaneOfStream(flow.lane, 0, transport.streams));
+      network.connections->Of(sent, network.stripes->LaneOf(sent, 0));
   const std::vector<fabric::DirectedLink> route =
       topology.Route(connection.source, connection.destination, connection.id);
   const int switches = std::max(1, static_cast<int>(route.size())) - 1;
-  const int64_t wire = transport.WireBytes(flow.bytes, switches);
+  const int64_t part = fabric::CeilDivide(flow.bytes, network.stripes->PlanesOf(sent));
+  const int64_t wire = transport.WireBytes(part, switches);
   const int64_t first = std::min(wire, transport.FirstFrameBytes(switches));
   TimeNs time = 0;
   int64_t slowest = INT64_MAX;

@@ -69,6 +69,8 @@ void MakeReady(Network& network, const NetworkRequest& request) {
   network.request.transport = request.transport;
   network.request.seed = request.seed;
   network.connections = std::make_unique<const fabric::ConnectionNames>(network.placement);
+  network.stripes = std::make_unique<const fabric::Stripes>(network.topology, network.placement,
+                                                            request.transport.streams);
 }
 
 int ChannelsOf(int channels, const Network& network) {

@@ -35,6 +35,7 @@ struct Network {
   std::unique_ptr<BackgroundTraffic> background;  // nullptr: none
   fabric::EngineRequest request;                  // points at those above
   std::unique_ptr<const fabric::ConnectionNames> connections;  // of the placement's endpoints
+  std::unique_ptr<const fabric::Stripes> stripes;              // connections that share a flow
 
   Network() = default;
   Network(const Network&) = delete;
@@ -45,7 +46,8 @@ struct Network {
 // fabric that cannot be built or is too small.
 std::unique_ptr<Network> BuildNetwork(const NetworkRequest& request);
 // Sets what engines are asked for on a network that has its topology and its placement: transport,
-// seed and background traffic. Names its connections.
+// seed and background traffic. Names its connections, and how they
+// share flows.
 void MakeReady(Network& network, const NetworkRequest& request);
 
 // Says on standard error, once for each text in a process, what a topology's file left open and

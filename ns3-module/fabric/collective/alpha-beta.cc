@@ -218,10 +218,11 @@ TypicalPath(const Topology& topology, const Placement& placement, const Transpor
     {
         const int next = placement.hosts[(w + 1) % workers];
         const std::vector<DirectedLink> route = topology.Route(placement.hosts[w], next, 0);
+        const int planes = topology.Planes(placement.hosts[w], next);
         path.hops = std::max(path.hops, static_cast<int>(route.size()));
         for (DirectedLink link : route)
         {
-            path.rateBps = std::min(path.rateBps, topology.MeanRate(link));
+            path.rateBps = std::min(path.rateBps, planes * topology.MeanRate(link));
             delays += LinkDelay(topology, transport, link);
             ++links;
         }

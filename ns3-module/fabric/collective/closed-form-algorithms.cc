@@ -45,7 +45,7 @@ struct NvlsShape
             // A worker to the switch, the switch to a head, and back.
             latency = 4 * WideTime{FlowTime(half, pieces.Sent(0), transport)} + 2 * more;
             // The last pieces of all streams are copied to a worker one by one.
-            inside = ((plan.Heads() + 1) * own - 2 + plan.Streams() - 1) *
+            inside = CeilDivide((plan.Heads() + 1) * own - 2 + plan.Streams() - 1, plan.Planes()) *
                      (down + AckTime(half, pieces.Sent(0), transport));
         }
         latency += plan.Costs().start;

@@ -201,19 +201,21 @@ void CheckParents(const CollectiveSpec& spec, const std::string& algorithm)
     CheckRange(algorithm + ": roots", roots, 1, 1);
 }
 
-/// Throws Error unless all workers of a node have one switch above them.
+/// Throws Error unless all workers of a node have one switch of each plane above them.
 void CheckSwitches(const CollectiveSpec& spec, const std::string& algorithm)
 {
     const auto workers = static_cast<int>(spec.bytes.size());
-    for (int worker = 0; worker < workers; ++worker)
+    const int planes = std::max(1, static_cast<int>(spec.parents.size()) / workers);
+    for (int number = 0; number < planes * workers; ++number)
     {
+        const int worker = number % workers;
         const int first = worker / spec.group * spec.group;
         if (std::min(spec.group, workers - first) == 1)
         {
             continue;
         }
-        if (spec.parents.size() < spec.bytes.size() || spec.parents[worker] < workers ||
-            spec.parents[worker] != spec.parents[first])
+        if (spec.parents.size() < spec.bytes.size() || spec.parents[number] < workers ||
+            spec.parents[number] != spec.parents[number - worker + first])
         {
             throw Error(algorithm +
                         ": needs a placement with a switch above each node of workers (group " +

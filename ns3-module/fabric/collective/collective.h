@@ -127,7 +127,8 @@ struct CollectiveSpec
     /// Sparse tree: bytes of the sum of 2, 4, 8, ... workers' messages, ceil(log2 N) of them (union
     /// growth). Scatter-reduce all-gather: one, the bytes of the whole requantised sum.
     std::vector<int64_t> sumBytes;
-    /// In-network, NVLS: Placement::parents, and the endpoint of its first aggregator.
+    /// In-network, NVLS: Placement::parents of its tree, or its nodes, and the endpoint of its
+    /// first aggregator.
     std::vector<int> parents;
     int firstAggregator = 0;
     /// All-to-allv: N x N bytes, those of sender s to receiver d at s N + d. The diagonal touches

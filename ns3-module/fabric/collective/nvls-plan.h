@@ -9,9 +9,10 @@ namespace legacy::fabric
 {
 
 /// An NvlsPlan divides the message among the heads of a node, which are its first workers, as many
-/// as the smallest node has. Head h of all nodes share rail h. With several nodes each part is
-/// halved: one half for each of the two binary trees over the nodes. What one head has for one tree
-/// is a stream.
+/// as the smallest node has. Head h of all nodes share rail h. Where nodes have several switches
+/// (planes), each part is divided again among them, as a head's links carry its own part besides
+/// those of all. With several nodes each part is halved: one half for each of the two binary trees
+/// over the nodes. What one head has on one plane for one tree is a stream.
 class NvlsPlan
 {
   public:
@@ -21,6 +22,7 @@ class NvlsPlan
           m_group(std::min(spec.group, m_workers)),
           m_nodes((m_workers + m_group - 1) / m_group),
           m_heads(m_workers - (m_nodes - 1) * m_group),
+          m_planes(std::max(1, static_cast<int>(spec.parents.size()) / m_workers)),
           m_trees(m_nodes > 1 ? 2 : 1),
           m_bytes(spec.bytes[0]),
           m_pieceBytes(spec.pieceBytes),
@@ -40,7 +42,18 @@ class NvlsPlan
 
     int Streams() const
     {
-        return m_heads * m_trees;
+        return m_heads * m_planes * m_trees;
+    }
+
+    int Planes() const
+    {
+        return m_planes;
+    }
+
+    /// Returns the plane whose switch sums the stream.
+    int PlaneOf(int stream) const
+    {
+        return stream / m_trees % m_planes;
     }
 
     int NodeOf(int worker) const
@@ -61,7 +74,7 @@ class NvlsPlan
 
     int HeadOf(int stream, int node) const
     {
-        return FirstOf(node) + stream / m_trees;
+        return FirstOf(node) + stream / m_trees / m_planes;
     }
 
     /// Returns the tree of a stream, over the nodes.
@@ -74,7 +87,8 @@ class NvlsPlan
     /// nodes they travel as they are.
     Pieces PiecesOf(int stream) const
     {
-        const int64_t part = BalancedBlock(m_bytes, m_heads, stream / m_trees);
+        const int64_t head = BalancedBlock(m_bytes, m_heads, stream / m_trees / m_planes);
+        const int64_t part = BalancedBlock(head, m_planes, PlaneOf(stream));
         return {BalancedBlock(part, m_trees, stream % m_trees), m_pieceBytes, m_costs};
     }
 
@@ -97,6 +111,7 @@ class NvlsPlan
     int m_group;
     int m_nodes;
     int m_heads;
+    int m_planes;
     int m_trees;
     int64_t m_bytes;
     int64_t m_pieceBytes;

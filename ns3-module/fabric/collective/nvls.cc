@@ -1,13 +1,14 @@
 // All-reduce that the switches of nodes sum, as NCCL's NVLS and, between nodes, NVLSTree do.
 //
 // Every worker's piece goes to the switch of its node, its head's own included, and the switch
-// sends the sum to the piece's head (multimem.ld_reduce). The heads of all nodes sum it up a binary
-// tree over the nodes and spread the sum down again. Each head stores the sum in the switch, which
-// copies it to all workers of the node (multimem.st). A worker of a node of G therefore sends and
-// receives (1 + 1/G) M over the switch. Switches compute in no time and have room for all that
-// waits. A worker's first pieces of all streams leave first, then the second ones, and four of them
-// at most are on their way to the switch, so that what it stores as head does not queue behind
-// them. Four pieces of a stream at most are on their way from a head up its tree.
+// sends the sum to the piece's head (multimem.ld_reduce). Nodes of several switches use all of
+// them, each for its own pieces. The heads of all nodes sum it up a binary tree over the nodes and
+// spread the sum down again. Each head stores the sum in the switch, which copies it to all workers
+// of the node (multimem.st). A worker of a node of G therefore sends and receives (1 + 1/G) M over
+// the switch. Switches compute in no time and have room for all that waits. A worker's first pieces
+// of all streams leave first, then the second ones, and four of them at most are on their way to
+// each switch, so that what it stores as head does not queue behind them. Four pieces of a stream
+// at most are on their way from a head up its tree.
 #include "algorithms.h"
 #include "nvls-plan.h"
 #include "passing.h"
@@ -156,14 +157,15 @@ class Nvls : public PassingCollective
     {
         Sender& sender = m_senders[worker];
         const int64_t all = m_most * m_plan.Streams();
-        for (; sender.next < all && sender.inFlight < kPiecesAhead; ++sender.next)
+        const int most = kPiecesAhead * m_plan.Planes();
+        for (; sender.next < all && sender.inFlight < most; ++sender.next)
         {
             const Stream& stream = m_streams[sender.next % m_plan.Streams()];
             const int64_t piece = sender.next / m_plan.Streams();
             if (piece < stream.pieces.count) // streams may differ by a piece
             {
                 ++sender.inFlight;
-                SendInside(stream, worker, m_switches[worker], piece, Way::ToSwitch, sink);
+                SendInside(stream, worker, SwitchOf(stream, worker), piece, Way::ToSwitch, sink);
             }
         }
     }
@@ -184,7 +186,7 @@ class Nvls : public PassingCollective
         const int head = m_plan.HeadOf(stream.number, number);
         while (node.waiting == 0 && node.atSwitch < stream.pieces.count)
         {
-            SendInside(stream, m_switches[head], head, node.atSwitch++, Way::ToHead, sink);
+            SendInside(stream, SwitchOf(stream, head), head, node.atSwitch++, Way::ToHead, sink);
             for (int i = 0; i < m_plan.SizeOf(number); ++i)
             {
                 const Member& member = stream.members[m_plan.FirstOf(number) + i];
@@ -236,7 +238,7 @@ class Nvls : public PassingCollective
             Keep(stream, head, sink);
             return;
         }
-        SendInside(stream, head, m_switches[head], piece, Way::Stored, sink);
+        SendInside(stream, head, SwitchOf(stream, head), piece, Way::Stored, sink);
     }
 
     void Copy(Stream& stream, int number, FlowSink& sink)
@@ -245,7 +247,7 @@ class Nvls : public PassingCollective
         for (int i = 0; i < m_plan.SizeOf(number); ++i)
         {
             const int worker = m_plan.FirstOf(number) + i;
-            SendInside(stream, m_switches[worker], worker, piece, Way::Copied, sink);
+            SendInside(stream, SwitchOf(stream, worker), worker, piece, Way::Copied, sink);
         }
     }
 
@@ -256,6 +258,12 @@ class Nvls : public PassingCollective
         {
             Finish(worker, sink);
         }
+    }
+
+    /// Returns the endpoint of the worker's switch that sums the stream.
+    int SwitchOf(const Stream& stream, int worker) const
+    {
+        return m_switches[m_plan.PlaneOf(stream.number) * m_workers + worker];
     }
 
     Flow
@@ -285,7 +293,7 @@ class Nvls : public PassingCollective
     }
 
     const NvlsPlan m_plan;
-    const std::vector<int> m_switches; ///< endpoint of each worker's switch
+    const std::vector<int> m_switches; ///< endpoints of each plane's switches, by worker
     std::vector<Stream> m_streams;
     std::vector<Sender> m_senders; ///< by worker
     int64_t m_most = 0;            ///< pieces of the longest stream

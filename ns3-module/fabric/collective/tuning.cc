@@ -209,7 +209,8 @@ NodeLinks NodeLinksOf(const Topology& topology, const Placement& placement, int 
     group = std::clamp(group, 1, workers);
     if (group > 1 && placement.hosts[0] != placement.hosts[1])
     {
-        links.inside = rate(NarrowestOf(topology, route(0, 1)));
+        links.inside = rate(NarrowestOf(topology, route(0, 1))) *
+                       topology.Planes(placement.hosts[0], placement.hosts[1]);
     }
     std::map<DirectedLink, double> rails;
     for (int worker = 0; worker < group && group + worker < workers; ++worker)

@@ -5,29 +5,18 @@
 namespace legacy::fabric
 {
 
-namespace
-{
-
-// A ConnectionId has 16 bits each of: source's rank, destination's rank, lane, channel. The first
-// connection between the first endpoints of two nodes is number 0.
-constexpr int kSourceShift = 48;
-constexpr int kDestinationShift = 32;
-constexpr int kLaneShift = 16;
-constexpr ConnectionId kField = 0xFFFF;
-
-} // namespace
-
 ConnectionName ConnectionName::Reversed() const
 {
-    const ConnectionId ranks = (id >> kSourceShift & kField) << kDestinationShift |
-                               (id >> kDestinationShift & kField) << kSourceShift;
-    constexpr ConnectionId kOthers = (ConnectionId{1} << kDestinationShift) - 1;
+    const ConnectionId ranks = (id >> kSourceRankShift & kConnectionField)
+                                   << kDestinationRankShift |
+                               (id >> kDestinationRankShift & kConnectionField) << kSourceRankShift;
+    constexpr ConnectionId kOthers = (ConnectionId{1} << kDestinationRankShift) - 1;
     return {destination, source, ranks | (id & kOthers)};
 }
 
 ConnectionName ConnectionName::OfChannel(uint32_t channel) const
 {
-    return {source, destination, (id & ~kField) | channel};
+    return {source, destination, (id & ~kConnectionField) | channel};
 }
 
 ConnectionNames::ConnectionNames(const Placement& placement) : m_placement(placement)
@@ -44,9 +33,25 @@ ConnectionName ConnectionNames::Of(const Flow& flow, uint16_t lane) const
 {
     return {m_placement.NodeOf(flow.source),
             m_placement.NodeOf(flow.destination),
-            ConnectionId{m_ranks[flow.source]} << kSourceShift |
-                ConnectionId{m_ranks[flow.destination]} << kDestinationShift |
+            ConnectionId{m_ranks[flow.source]} << kSourceRankShift |
+                ConnectionId{m_ranks[flow.destination]} << kDestinationRankShift |
                 ConnectionId{lane} << kLaneShift | flow.channel};
+}
+
+Stripes::Stripes(const Topology& topology, const Placement& placement, int streams)
+    : m_topology(topology),
+      m_placement(placement),
+      m_streams(streams),
+      m_planes(topology.MostPlanes()),
+      m_most(streams * m_planes)
+{
+}
+
+int Stripes::PlanesOf(const Flow& flow) const
+{
+    return m_planes > 1 ? m_topology.Planes(m_placement.NodeOf(flow.source),
+                                            m_placement.NodeOf(flow.destination))
+                        : 1;
 }
 
 } // namespace legacy::fabric

@@ -55,19 +55,50 @@ class ConnectionNames
 /// 0 of the first endpoints of two nodes.
 constexpr uint64_t LaneAndRanks(ConnectionId id)
 {
-    return id >> 16;
+    return id >> kLaneShift;
 }
 
-/// Returns the lane of one of `streams` connections that share the flows of `lane`.
-constexpr uint16_t LaneOfStream(uint16_t lane, int stream, int streams)
+/// Stripes say how many connections carry equal parts of each flow: the transport's streams, and
+/// where planes join its ends, as many on each of them.
+class Stripes
 {
-    return static_cast<uint16_t>(lane * streams + stream);
-}
+  public:
+    /// The topology and the placement outlive this object.
+    Stripes(const Topology& topology, const Placement& placement, int streams);
 
-/// Returns how many lanes a graph may use where `streams` connections share each flow.
-constexpr int MostLanes(int streams)
-{
-    return kBackgroundLane / streams;
-}
+    /// Returns false where no flow is cut.
+    bool Any() const
+    {
+        return m_most > 1;
+    }
+
+    /// Returns the parts of a flow, 1 or more.
+    int Of(const Flow& flow) const
+    {
+        return m_streams * PlanesOf(flow);
+    }
+
+    /// Returns the planes between the ends of a flow, 1 or more.
+    int PlanesOf(const Flow& flow) const;
+
+    /// Returns the lane of a part of a flow.
+    uint16_t LaneOf(const Flow& flow, int part) const
+    {
+        return static_cast<uint16_t>(flow.lane * m_most + part);
+    }
+
+    /// Returns how many lanes a graph may use.
+    int MostLanes() const
+    {
+        return kBackgroundLane / m_most;
+    }
+
+  private:
+    const Topology& m_topology;
+    const Placement& m_placement;
+    const int m_streams;
+    const int m_planes; ///< most of any host
+    const int m_most;   ///< parts of any flow
+};
 
 } // namespace legacy::fabric

@@ -76,10 +76,10 @@ void EventEngine::Add(FlowGraph& graph, TimeNs start, bool background)
 {
     assert(start >= m_now);
     std::unique_ptr<StripedGraph> striped;
-    if (m_transport.streams > 1)
+    if (m_stripes.Any())
     {
         striped = std::make_unique<StripedGraph>(graph,
-                                                 m_transport.streams,
+                                                 m_stripes,
                                                  [this](const Flow& flow, TimeNs when, bool arrived)
                                                  {
                                                      if (m_trace)

@@ -75,7 +75,8 @@ class EventEngine : public Engine
         : m_topology(*request.topology),
           m_placement(*request.placement),
           m_transport(request.transport),
-          m_names(m_placement)
+          m_names(m_placement),
+          m_stripes(m_topology, m_placement, m_transport.streams)
     {
     }
 
@@ -223,6 +224,7 @@ class EventEngine : public Engine
     void Tell(int graph, Call call);
 
     EventQueue<Event> m_events;
+    const Stripes m_stripes;
     std::vector<Submitted> m_graphs;
     std::unordered_map<uint64_t, InTurn> m_inTurn; ///< by pair and lane; empty with one queue pair
     int m_unfinished = 0;                          ///< graphs that are not done, without background

@@ -1,9 +1,6 @@
 #include "striped-graph.h"
 
-#include "connection.h"
-
 #include <algorithm>
-#include <cassert>
 #include <utility>
 
 namespace legacy::fabric
@@ -42,33 +39,33 @@ class StripedGraph::Sink : public FlowSink
     FlowSink& m_sink;
 };
 
-StripedGraph::StripedGraph(FlowGraph& graph, int streams, Trace trace)
+StripedGraph::StripedGraph(FlowGraph& graph, const Stripes& stripes, Trace trace)
     : m_graph(graph),
-      m_streams(streams),
+      m_stripes(stripes),
       m_trace(std::move(trace))
 {
-    assert(streams >= 1 && streams < kBackgroundLane);
 }
 
 /// Returns a part of a flow, whose parts differ by at most a byte.
-Flow StripedGraph::Part(const Flow& flow, uint64_t number, int stream) const
+Flow StripedGraph::Part(const Flow& flow, uint64_t number, int part, int of) const
 {
-    Flow part = flow;
-    part.bytes = flow.bytes / m_streams + (stream < flow.bytes % m_streams ? 1 : 0);
-    part.lane = LaneOfStream(flow.lane, stream, m_streams);
-    part.tag = number;
-    return part;
+    Flow its = flow;
+    its.bytes = flow.bytes / of + (part < flow.bytes % of ? 1 : 0);
+    its.lane = m_stripes.LaneOf(flow, part);
+    its.tag = number;
+    return its;
 }
 
 void StripedGraph::Send(const Flow& flow, FlowSink& sink)
 {
     m_trace(flow, sink.Now(), false);
     const uint64_t number = m_next++;
-    const int parts = static_cast<int>(std::clamp<int64_t>(flow.bytes, 1, m_streams));
-    m_wholes.emplace(number, Whole{flow, parts});
-    for (int stream = 0; stream < parts; ++stream)
+    const int of = m_stripes.Of(flow);
+    const int parts = static_cast<int>(std::clamp<int64_t>(flow.bytes, 1, of));
+    m_wholes.emplace(number, Whole{flow, of, parts});
+    for (int part = 0; part < parts; ++part)
     {
-        sink.Send(Part(flow, number, stream));
+        sink.Send(Part(flow, number, part, of));
     }
 }
 
@@ -88,9 +85,10 @@ int64_t StripedGraph::Abort(const Flow& flow, FlowSink& sink)
         return 0;
     }
     int64_t carried = 0;
-    for (int stream = 0; stream < m_streams; ++stream)
+    const int of = found->second.of;
+    for (int part = 0; part < of; ++part)
     {
-        carried += sink.Abort(Part(flow, found->first, stream));
+        carried += sink.Abort(Part(flow, found->first, part, of));
     }
     m_wholes.erase(found);
     return carried;

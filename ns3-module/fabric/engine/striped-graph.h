@@ -1,7 +1,9 @@
-// Several connections between two endpoints share each flow between them (streams), as GridFTP, and
-// NCCL with several sockets, do: each has its own window and its own losses.
+// Several connections between two endpoints share each flow between them: streams, as GridFTP, and
+// NCCL with several sockets, have them, each with its own window and its own losses; and planes, as
+// NVLink spreads what a GPU sends over the switches of its node.
 #pragma once
 
+#include "connection.h"
 #include "flow-graph.h"
 
 #include <cstdint>
@@ -13,7 +15,7 @@
 namespace legacy::fabric
 {
 
-/// A StripedGraph is another graph whose flows travel in equal parts over `streams` lanes. A flow
+/// A StripedGraph is another graph whose flows travel in equal parts over several lanes. A flow
 /// has arrived when its last part has.
 class StripedGraph : public FlowGraph
 {
@@ -21,9 +23,9 @@ class StripedGraph : public FlowGraph
     /// Is told of whole flows, as an engine's FlowTrace is.
     using Trace = std::function<void(const Flow& flow, TimeNs when, bool delivered)>;
 
-    /// `graph` outlives this object, and uses no more than MostLanes(streams) lanes. `streams` is 1
-    /// or more.
-    StripedGraph(FlowGraph& graph, int streams, Trace trace);
+    /// `graph` and `stripes` outlive this object. The graph uses at most `stripes.MostLanes()`
+    /// lanes.
+    StripedGraph(FlowGraph& graph, const Stripes& stripes, Trace trace);
 
     void OnStart(FlowSink& sink) override;
     void OnDelivered(const Flow& part, FlowSink& sink) override;
@@ -38,15 +40,16 @@ class StripedGraph : public FlowGraph
     struct Whole
     {
         Flow flow;
-        int parts = 0; ///< parts that have not arrived
+        int of = 0;    ///< parts that it was cut into, where it has a byte for each
+        int parts = 0; ///< those that have not arrived
     };
 
-    Flow Part(const Flow& flow, uint64_t number, int stream) const;
+    Flow Part(const Flow& flow, uint64_t number, int part, int of) const;
     void Send(const Flow& flow, FlowSink& sink);
     int64_t Abort(const Flow& flow, FlowSink& sink);
 
     FlowGraph& m_graph;
-    const int m_streams;
+    const Stripes& m_stripes;
     const Trace m_trace;
     uint64_t m_next = 0;
     std::unordered_map<uint64_t, Whole> m_wholes; ///< flows by number, which is the parts' tag

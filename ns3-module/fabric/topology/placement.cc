@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <charconv>
 #include <climits>
+#include <cstdint>
 #include <map>
 #include <set>
 #include <utility>
@@ -233,9 +234,11 @@ std::vector<int> SwitchesNextTo(const Topology& topology, int host)
     return switches;
 }
 
-/// Returns the first switch that all hosts from `begin` to before `end` are next to.
-int SharedSwitch(const Topology& topology, const std::vector<int>& hosts, int begin, int end)
+/// Returns the switches that all hosts from `begin` to before `end` are next to.
+std::vector<int>
+SharedSwitches(const Topology& topology, const std::vector<int>& hosts, int begin, int end)
 {
+    std::vector<int> shared;
     for (int node : SwitchesNextTo(topology, hosts[begin]))
     {
         const auto next = [&](int host)
@@ -243,10 +246,20 @@ int SharedSwitch(const Topology& topology, const std::vector<int>& hosts, int be
             const std::vector<int> its = SwitchesNextTo(topology, host);
             return std::find(its.begin(), its.end(), node) != its.end();
         };
-        if (!topology.IsHost(node) && std::all_of(hosts.begin() + begin, hosts.begin() + end, next))
+        if (!topology.IsHost(node) &&
+            std::find(shared.begin(), shared.end(), node) == shared.end() &&
+            std::all_of(hosts.begin() + begin, hosts.begin() + end, next))
         {
-            return node;
+            shared.push_back(node);
         }
+    }
+    if (!shared.empty())
+    {
+        // Planes are alike. A first switch with others behind it is one of a network.
+        const auto planes = static_cast<size_t>(
+            end - begin > 1 ? topology.Planes(hosts[begin], hosts[begin + 1]) : 1);
+        shared.resize(std::min(shared.size(), planes));
+        return shared;
     }
     throw Error("placement: topology " + topology.Name() + ": workers " + std::to_string(begin) +
                 " to " + std::to_string(end - 1) +
@@ -257,25 +270,36 @@ int SharedSwitch(const Topology& topology, const std::vector<int>& hosts, int be
 void AddNodeSwitches(const Topology& topology, Placement& placement)
 {
     const int workers = placement.Workers();
-    const int node = placement.node;
-    std::map<int, int> endpoint; // endpoint of each switch
-    for (int first = 0; first < workers; first += node)
+    std::vector<std::vector<int>> switches; // of each worker
+    size_t planes = SIZE_MAX;
+    for (int first = 0; first < workers; first += placement.node)
     {
-        const int end = std::min(first + node, workers);
-        int above = -1;
-        if (end - first > 1)
+        const int end = std::min(first + placement.node, workers);
+        const std::vector<int> shared = end - first > 1
+                                            ? SharedSwitches(topology, placement.hosts, first, end)
+                                            : std::vector<int>();
+        planes = end - first > 1 ? std::min(planes, shared.size()) : planes;
+        switches.insert(switches.end(), end - first, shared);
+    }
+    planes = planes == SIZE_MAX ? 1 : planes; // all are alone
+    std::map<int, int> endpoint;              // endpoint of each switch
+    for (size_t plane = 0; plane < planes; ++plane)
+    {
+        for (const std::vector<int>& its : switches)
         {
-            const int its = SharedSwitch(topology, placement.hosts, first, end);
-            const auto [entry, added] = endpoint.emplace(its, placement.Endpoints());
-            above = entry->second;
+            if (its.empty())
+            {
+                placement.parents.push_back(-1);
+                continue;
+            }
+            const auto [entry, added] = endpoint.emplace(its[plane], placement.Endpoints());
+            placement.parents.push_back(entry->second);
             if (added)
             {
-                placement.aggregators.push_back(its);
+                placement.aggregators.push_back(its[plane]);
             }
         }
-        placement.parents.insert(placement.parents.end(), end - first, above);
     }
-    placement.parents.insert(placement.parents.end(), placement.aggregators.size(), -1);
 }
 
 } // namespace

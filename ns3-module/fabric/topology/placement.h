@@ -19,8 +19,9 @@ struct Placement
     std::vector<int> servers;     ///< node of each parameter server
     std::vector<int> aggregators; ///< switch node of each aggregator
     std::vector<int> others;      ///< hosts of background traffic
-    /// For each worker and then each aggregator, the endpoint of the aggregator above it, -1 at the
-    /// root. Empty without aggregators.
+    /// Of a tree: for each worker and then each aggregator, the endpoint of the aggregator above
+    /// it, -1 at the root. Of the switches of nodes: for each plane and worker, the plane's switch
+    /// next to it, -1 where it is alone in its node. Empty without aggregators.
     std::vector<int> parents;
     int node = 1; ///< consecutive workers of a node
 
@@ -50,7 +51,7 @@ enum class Aggregation : uint8_t
 {
     None,
     Tree,  ///< those of the shortest-path tree, of least depth, from a root switch to the workers
-    Nodes, ///< one for each node of workers, next to all of them
+    Nodes, ///< those next to all workers of a node, as many for each node (planes)
 };
 
 /// A PlacementRequest says what to place, and how.

@@ -360,13 +360,61 @@ std::vector<DirectedLink> Topology::NextHopsOf(int node, int source, int destina
     return next == Routing::kNone ? NextHops(node, destination) : LinksBetween(node, next);
 }
 
+bool Topology::LinksHostsAlone(int node) const
+{
+    return !IsHost(node) && std::all_of(Out(node).begin(),
+                                        Out(node).end(),
+                                        [this](DirectedLink link) { return IsHost(To(link)); });
+}
+
+int Topology::Planes(int source, int destination) const
+{
+    if (!IsHost(source) || !IsHost(destination) || source == destination ||
+        Out(source).size() == 1 || m_multipath == Multipath::Spray)
+    {
+        return 1;
+    }
+    const std::vector<DirectedLink> hops = NextHopsOf(source, source, destination);
+    const bool planes = std::all_of(
+        hops.begin(), hops.end(), [&](DirectedLink link) { return LinksHostsAlone(To(link)); });
+    return planes && m_routes.count({source, destination}) == 0 ? static_cast<int>(hops.size()) : 1;
+}
+
+int Topology::MostPlanes() const
+{
+    int most = 1;
+    for (const int host : m_hosts)
+    {
+        std::map<int, int> joined; // links of this host to planes of others
+        for (DirectedLink link : Out(host))
+        {
+            const bool plane = Out(host).size() > 1 && LinksHostsAlone(To(link));
+            for (DirectedLink further : plane ? Out(To(link)) : std::vector<DirectedLink>())
+            {
+                const int other = To(further);
+                most = std::max(most, other == host ? 1 : ++joined[other]);
+            }
+        }
+    }
+    return most;
+}
+
 DirectedLink Topology::NextHop(int node, int source, int destination, ConnectionId connection) const
 {
+    const bool inTurn = IsHost(node) && Out(node).size() > 1;
     const uint64_t hash = HashWords({m_seed,
                                      static_cast<uint64_t>(node),
                                      static_cast<uint64_t>(source),
                                      static_cast<uint64_t>(destination),
-                                     connection});
+                                     inTurn ? 0 : connection});
+    if (inTurn)
+    {
+        const std::vector<DirectedLink> links = NextHopsOf(node, source, destination);
+        const uint64_t turn = (connection >> kSourceRankShift) +
+                              (connection >> kLaneShift & kConnectionField) +
+                              (connection & kConnectionField);
+        return links[(Reduce(hash, links.size()) + turn) % links.size()];
+    }
     if (!m_routes.empty() && NextOnRoute(node, source, destination) != Routing::kNone)
     {
         const std::vector<DirectedLink> links = NextHopsOf(node, source, destination);

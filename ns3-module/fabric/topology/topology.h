@@ -74,8 +74,13 @@ enum class Multipath : uint8_t
 };
 
 /// A ConnectionId numbers the connections between two nodes: it is what the hash of ECMP has in the
-/// place of ports (engine/connection.h).
+/// place of ports (engine/connection.h). It has 16 bits each of: rank of the source among the
+/// endpoints of its node, rank of the destination, lane, queue pair.
 using ConnectionId = uint64_t;
+inline constexpr int kSourceRankShift = 48;
+inline constexpr int kDestinationRankShift = 32;
+inline constexpr int kLaneShift = 16;
+inline constexpr ConnectionId kConnectionField = 0xFFFF;
 
 /// A DirectedLink is a number: link `i` is 2 i from a to b, and 2 i + 1 from b to a.
 using DirectedLink = int;
@@ -152,11 +157,19 @@ class Topology
     /// Returns the links that packets from `source` to `destination` may take at `node`: NextHops,
     /// or the links to the next node of their explicit route.
     std::vector<DirectedLink> NextHopsOf(int node, int source, int destination) const;
-    /// Returns the link that a connection takes at `node`.
+    /// Returns the link that a connection takes at `node`. The connections of a host take those of
+    /// its links that lead to one destination in turn.
     DirectedLink NextHop(int node, int source, int destination, ConnectionId connection) const;
     /// Returns the directed links of a connection between two nodes; empty for source ==
     /// destination.
     std::vector<DirectedLink> Route(int source, int destination, ConnectionId connection) const;
+
+    /// Returns the number of planes between two hosts: of the links by which the first reaches the
+    /// other over one switch that links hosts alone, as the NVSwitches of a node do. What it sends
+    /// to the other is spread evenly over them (Stripes). 1 where any other switch is between them.
+    int Planes(int source, int destination) const;
+    /// Returns the most planes between any two hosts, 1 or more.
+    int MostPlanes() const;
 
     /// Returns the links that packets between two nodes take, and the fraction of them that takes
     /// each: under Ecmp the links of Route, with a share of 1.
@@ -191,6 +204,7 @@ class Topology
     /// Returns the node behind `node` on the explicit route, or kNone where `node` is on none.
     int NextOnRoute(int node, int source, int destination) const;
     std::vector<DirectedLink> LinksBetween(int from, int to) const;
+    bool LinksHostsAlone(int node) const;
     [[noreturn]] void ThrowNoPath(int from, int to) const;
 
     std::string m_name;

@@ -51,7 +51,6 @@ inline CollectiveSpec AnySpec(CollectiveAlgorithm algorithm, int workers, int64_
   if (algorithm == CollectiveAlgorithm::NvlsAllReduce) {
     spec.firstAggregator = workers + 2;
     spec.parents.assign(workers, spec.firstAggregator);  // nodes of any size share the switch
-    spec.parents.push_back(-1);
   }
   return spec;
 }
