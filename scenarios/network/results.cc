@@ -387,16 +387,24 @@ std::vector<std::string> Warnings(const PreparedExperiment& prepared,
                                   const std::vector<Measurement>& measurements) {
   std::vector<std::string> warnings;
   uint64_t timeouts = 0;
+  uint64_t floors = 0;
   int64_t drops = 0;
   int64_t bytes = 0;
   for (const Measurement& m : measurements) {
     timeouts += m.timing.counters.retransmitTimeouts;
+    floors += m.timing.counters.rateFloors;
     drops += StatsOf(m.timing.links).drops;
     bytes += StatsOf(m.timing.links).bytes;
     const std::string clock = ClockWarning(m.fidelity, *prepared.network);
     if (m.repetition == 0 && !clock.empty()) warnings.push_back(clock);
   }
   if (bytes == 0) warnings.push_back("nothing crossed the network: " + WhyNothing(prepared));
+  if (floors > 0) {
+    warnings.push_back(fmt::format(
+        "{} times a link carried nothing, or less than a frame in 100 ms, and packets passed it at "
+        "that rate all the same (flow and analytic fidelity have any rate)",
+        floors));
+  }
   if (timeouts > 0) {
     warnings.push_back(fmt::format(
         "{} retransmission time-outs and {} dropped packets: times are those of {} "

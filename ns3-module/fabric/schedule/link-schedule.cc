@@ -156,7 +156,7 @@ LinkSchedule LinkSchedule::Without(const Outage& outage) const
     LinkSchedule less = *this;
     std::vector<Outage> merged;
     std::vector<Outage> all = m_outages;
-    all.push_back(outage);
+    all.push_back({outage.from, outage.until < kForEver ? outage.until : kNever});
     std::sort(
         all.begin(), all.end(), [](const Outage& a, const Outage& b) { return a.from < b.from; });
     for (const Outage& next : all)

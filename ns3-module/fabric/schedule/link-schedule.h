@@ -18,6 +18,9 @@ struct RatePoint
     int64_t rateBps = 0; ///< bits per second, >= 0; 0: nothing leaves
 };
 
+/// An outage that ends after this time, of 31 years, is one without an end.
+inline constexpr TimeNs kForEver = 1'000'000'000'000'000'000;
+
 /// An Outage is a time during which a link carries nothing, half open.
 struct Outage
 {
@@ -40,8 +43,8 @@ class LinkSchedule
     /// Returns one whose rates are `factor` times as high, rounded to bit/s. Throws Error unless
     /// the factor is positive and finite.
     LinkSchedule Scaled(double factor) const;
-    /// Returns one that carries nothing during `outage` as well. Throws Error where that is empty
-    /// or begins before 0.
+    /// Returns one that carries nothing during `outage` as well, which never ends where its end is
+    /// kForEver or later. Throws Error where it is empty or begins before 0.
     LinkSchedule Without(const Outage& outage) const;
 
     /// Returns the rate at time t >= 0, in bit/s.

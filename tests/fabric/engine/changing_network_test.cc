@@ -131,7 +131,7 @@ TEST_P(EachEngine, FollowsTheScheduleThroughOutages) {
 
 TEST_P(EachEngine, SaysWhichLinkIsDownForEver) {
   const auto schedule =
-      std::make_shared<LinkSchedule>(LinkSchedule({{0, 8 * kMega}}).Without({kSecond, kNever}));
+      std::make_shared<LinkSchedule>(LinkSchedule({{0, 8 * kMega}}).Without({kSecond, kForEver}));
   Fabric fabric(Line(schedule), GetParam());
   Script script({{0, {0, 1, 500'000}}, {0, {0, 1, 5'000'000}}});
   fabric.engine->Submit(script, 0);
