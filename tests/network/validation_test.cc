@@ -12,6 +12,7 @@
 #include <sstream>
 
 #include "base/error.h"
+#include "ns3-module/fabric/collective/collective.h"
 #include "scenarios/network/contention.h"
 #include "scenarios/network/engines.h"
 #include "scenarios/network/validation/fork_map.h"
@@ -34,6 +35,16 @@ TEST(Validation, SampleIsAsRecorded) {
   options.processes = 2;
   std::ostringstream text;
   EXPECT_TRUE(RunValidation(options, text)) << text.str();
+}
+
+// Analytic times are near those of flows, for every collective on fabrics with and without nodes.
+TEST(Validation, AnalyticIsNearFlow) {
+  SectionRun run;
+  run.processes = 2;
+  run.progress = [](const std::string&) {};
+  const SectionResult result = ValidateAnalytic(run);
+  EXPECT_THAT(result.misses, IsEmpty());
+  EXPECT_EQ(result.csv.rows.size(), 9 * fabric::CollectiveAlgorithms().size());
 }
 
 TEST(Validation, ASampleThatDiffersFails) {

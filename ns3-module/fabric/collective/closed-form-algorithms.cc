@@ -106,6 +106,14 @@ class ClosedForm
         return WireTime(m_path, payload, m_transport);
     }
 
+    WideTime FirstFrame(int64_t payload) const
+    {
+        const int switches = m_path.hops - 1;
+        return SerialisationTime(std::min(m_transport.WireBytes(payload, switches),
+                                          m_transport.FirstFrameBytes(switches)),
+                                 m_path.rateBps);
+    }
+
     WideTime Acks(int64_t payload) const
     {
         return AckTime(m_path, payload, m_transport);
@@ -216,13 +224,14 @@ WideTime ClosedForm::DoublingAllGather() const
 /// `largest` has the bytes of the largest message between two workers.
 WideTime ClosedForm::AllToAll(int64_t largest) const
 {
-    // By index, every NIC sends its message to worker w as number w - 1 or w. The last worker's
-    // messages therefore start to arrive when N - 2 others have left, and arrive one by one.
-    const int waits = m_spec.order == PeerOrder::Index ? 2 * (m_workers - 2) : m_workers - 2;
+    // By index, all begin with worker 0 and send a frame to each in turn. The first frames for the
+    // last worker therefore leave when N - 2 others have left, and its messages arrive one by one.
+    const int waits = m_workers - 2;
+    const WideTime late = m_spec.order == PeerOrder::Index ? waits * FirstFrame(largest) : 0;
     // A worker sends on as many messages as go over relays for it, those of a node in one.
     const RelayPlan relays(m_spec);
     const auto relayed = static_cast<int64_t>(relays.Relayed()) / m_workers;
-    return Flow(largest) + (waits + relayed) * Wire(largest) +
+    return Flow(largest) + late + (waits + relayed) * Wire(largest) +
            (relayed > 0 ? Flow(relays.Joined(0) * largest) : 0);
 }
 

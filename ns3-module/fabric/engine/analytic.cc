@@ -1,14 +1,21 @@
 // The analytic engine computes alpha-beta times on the fabric's routes, with headers, ACKs and
 // store-and-forward switches.
 //
-// A flow of W wire bytes, F in its first frame, leaves when the source's NIC has sent all earlier
+// A flow of W wire bytes, F in its first frame, is sent when the source's NIC has sent all earlier
 // flows. Its first frame takes F / rate + delay on each link, and the rest follows at the rate of
 // the slowest link, of which HPCC fills a part. Over links whose rates change, bits leave as the
-// cumulated rate lets them. The
-// destination's last link serves flows in the order in which their first frames reach it. The
-// receiver ACKs all data of a flow when its last byte has arrived; the ACKs occupy the receiver's
-// NIC before anything that it sends from then on. Inside the fabric flows do not contend for links,
-// but those of one connection keep their order.
+// cumulated rate lets them.
+//
+// Each link serves the flows that cross it one after the other, in the order in which their first
+// frames reach it. A first frame waits for no more than a frame of each flow that is served before,
+// as NICs and switches send frames of all in turn. So all links of a path serve a long flow at
+// once, and it has arrived when the last of them has sent it. Between switches no flow waits for
+// longer than if the link were shared with those that it finds there. Links on which the packets of
+// a flow spread over several paths are not contended for.
+//
+// The receiver ACKs all data of a flow when its last byte has arrived; the ACKs occupy the
+// receiver's NIC before anything that it sends from then on. Flows of one connection keep
+// their order.
 #include "dead-link.h"
 #include "event-engine.h"
 #include "fabric/base/error.h"
@@ -25,7 +32,7 @@ namespace
 
 enum What
 {
-    kHead,      ///< a flow's first frame is ready for the last link; payload: the flow's slot
+    kHead,      ///< a flow's first frame is ready for a link; payload: the flow's slot
     kDelivered, ///< a flow has arrived; payload: the flow's slot
     kAcksSent,  ///< a NIC has sent its ACKs; only the clock advances
 };
@@ -35,8 +42,9 @@ struct Connection
 {
     std::vector<DirectedLink> route; ///< empty between endpoints on one node
     std::vector<DirectedLink> acks;  ///< route of its ACKs
-    TimeNs lastHead = 0;             ///< time of its first frame at the last link
-    TimeNs lastArrival = 0;          ///< time of its last byte at the destination
+    std::vector<bool> served;        ///< by link of the route: all of its packets cross it
+    std::vector<TimeNs> heads;       ///< times of its newest first frame, by link
+    TimeNs lastArrival = 0;          ///< time of its newest flow's last byte at the destination
 };
 
 /// A flow in flight.
@@ -44,11 +52,41 @@ struct InFlight
 {
     Flow flow;
     Connection* connection = nullptr; ///< nullptr where no byte travels
-    TimeNs lastByte = 0;              ///< earliest end of its transmission on the last link
+    TimeNs arrival = 0;               ///< earliest arrival, as of the links that it has reached
+    size_t hop = 0;                   ///< link of the route that its first frame reaches next
     int graph = 0;                    ///< kNoGraph: it was withdrawn, or the slot is free
 };
 
 constexpr int kNoGraph = -1;
+
+/// A Line is what a directed link has to serve.
+struct Line
+{
+    TimeNs free = 0;          ///< time from which it is free
+    std::vector<TimeNs> ends; ///< of what it serves; those up to `next` are over
+    size_t next = 0;
+
+    /// Returns how much it serves after `now`.
+    int64_t Waiting(TimeNs now)
+    {
+        while (next < ends.size() && ends[next] <= now)
+        {
+            ++next;
+        }
+        if (next == ends.size())
+        {
+            ends.clear();
+            next = 0;
+        }
+        return static_cast<int64_t>(ends.size() - next);
+    }
+
+    void Take(TimeNs end)
+    {
+        free = end;
+        ends.push_back(end);
+    }
+};
 
 /// Returns the number of switches between a route's links.
 int SwitchesOf(const std::vector<DirectedLink>& route)
@@ -62,8 +100,7 @@ class AnalyticEngine : public EventEngine
     explicit AnalyticEngine(const EngineRequest& request)
         : EventEngine(request),
           m_connections(m_transport.queuePairs),
-          m_egressFree(2 * m_topology.Links().size(), 0),
-          m_ingressFree(2 * m_topology.Links().size(), 0),
+          m_lines(2 * m_topology.Links().size()),
           m_links(2 * m_topology.Links().size())
     {
     }
@@ -94,7 +131,7 @@ class AnalyticEngine : public EventEngine
         switch (what)
         {
         case kHead:
-            ServeLastLink(graph, payload);
+            Reach(payload);
             break;
         case kDelivered:
             Arrive(graph, payload);
@@ -106,29 +143,30 @@ class AnalyticEngine : public EventEngine
 
   private:
     Connection& ConnectionOf(const Flow& flow, int graph);
-    bool Timed(const std::vector<DirectedLink>& route) const;
     int64_t Streamed(DirectedLink link, int64_t bytes) const;
     TimeNs DelayOf(DirectedLink link) const
     {
         return LinkDelay(m_topology, m_transport, link);
     }
 
+    bool IsHostLink(DirectedLink link) const
+    {
+        return m_topology.IsHost(m_topology.From(link)) || m_topology.IsHost(m_topology.To(link));
+    }
+
     TimeNs Sent(const Flow& flow, DirectedLink link, TimeNs start, int64_t bytes) const;
-    TimeNs PassFirstLinks(InFlight& inFlight);
-    TimeNs PassTimedLinks(InFlight& inFlight, TimeNs head);
-    void ServeLastLink(int graph, uint64_t slot);
+    TimeNs Pass(const InFlight& inFlight, TimeNs start) const;
+    TimeNs Serve(InFlight& inFlight);
+    void Reach(uint64_t slot);
     void Arrive(int graph, uint64_t slot);
     void SendAcks(const InFlight& inFlight);
     void Count(const std::vector<DirectedLink>& route, int64_t bytes, int64_t packets);
 
     std::vector<InFlight> m_inFlight; ///< flows by slot
     std::vector<uint64_t> m_freeSlots;
-    const bool m_timed = m_topology.HasSchedules(); ///< true where any link's rate changes
     /// Connections by their endpoints and lane, for each channel.
     std::vector<std::unordered_map<uint64_t, Connection>> m_connections;
-    /// Time from which each directed link is free, as the first link of routes and as their last.
-    std::vector<TimeNs> m_egressFree;
-    std::vector<TimeNs> m_ingressFree;
+    std::vector<Line> m_lines; ///< by directed link
     std::vector<LinkCounters> m_links;
 };
 
@@ -137,26 +175,31 @@ Connection& AnalyticEngine::ConnectionOf(const Flow& flow, int graph)
     const uint16_t lane = LaneOf(flow, graph);
     auto [entry, added] =
         m_connections[flow.channel].try_emplace(LaneKey(flow.source, flow.destination, lane));
+    Connection& connection = entry->second;
     if (added)
     {
         const ConnectionName name = m_names.Of(flow, lane);
-        entry->second.route = m_topology.Route(name.source, name.destination, name.id);
-        entry->second.acks = m_topology.Route(name.destination, name.source, name.id);
+        connection.route = m_topology.Route(name.source, name.destination, name.id);
+        connection.acks = m_topology.Route(name.destination, name.source, name.id);
+        connection.heads.assign(connection.route.size(), 0);
+        for (const DirectedLink link : connection.route)
+        {
+            connection.served.push_back(IsHostLink(link) ||
+                                        m_topology.GetMultipath() == Multipath::Ecmp);
+        }
     }
-    return entry->second;
+    return connection;
 }
 
 void AnalyticEngine::Send(const Flow& flow, int graph)
 {
-    InFlight inFlight{flow, nullptr, 0, graph};
-    TimeNs when = m_now;
+    InFlight inFlight{flow, nullptr, m_now, 0, graph};
     if (flow.bytes > 0)
     {
         Connection& connection = ConnectionOf(flow, graph);
         if (!connection.route.empty())
         {
             inFlight.connection = &connection;
-            when = connection.lastHead = std::max(PassFirstLinks(inFlight), connection.lastHead);
         }
     }
     if (m_freeSlots.empty())
@@ -167,7 +210,14 @@ void AnalyticEngine::Send(const Flow& flow, int graph)
     const uint64_t slot = m_freeSlots.back();
     m_freeSlots.pop_back();
     m_inFlight[slot] = inFlight;
-    Push(when, inFlight.connection ? kHead : kDelivered, graph, slot);
+    if (inFlight.connection)
+    {
+        Reach(slot);
+    }
+    else
+    {
+        Push(m_now, kDelivered, graph, slot);
+    }
 }
 
 int64_t AnalyticEngine::Abort(const Flow& flow, int graph)
@@ -184,15 +234,6 @@ int64_t AnalyticEngine::Abort(const Flow& flow, int graph)
         }
     }
     return 0;
-}
-
-/// Returns true where the rate of a link changes over time.
-bool AnalyticEngine::Timed(const std::vector<DirectedLink>& route) const
-{
-    return std::any_of(route.begin(),
-                       route.end(),
-                       [this](DirectedLink link)
-                       { return m_topology.PortOf(link).schedule != nullptr; });
 }
 
 /// Returns the bytes that the link could carry while it carries `bytes` behind a first frame.
@@ -225,68 +266,74 @@ TimeNs AnalyticEngine::Sent(const Flow& flow, DirectedLink link, TimeNs start, i
     return end - m_scheduleStart;
 }
 
-/// Returns the time at which the first frame is ready for the last link of the route. Sets the
-/// earliest end of the transmission there.
-TimeNs AnalyticEngine::PassFirstLinks(InFlight& inFlight)
+/// Returns when a flow arrives whose next link begins to send it at `start`, if it waits nowhere.
+TimeNs AnalyticEngine::Pass(const InFlight& inFlight, TimeNs start) const
 {
     const std::vector<DirectedLink>& route = inFlight.connection->route;
     const int64_t wire = m_transport.WireBytes(inFlight.flow.bytes, SwitchesOf(route));
     const int64_t first = std::min(wire, m_transport.FirstFrameBytes(SwitchesOf(route)));
-    TimeNs& free = m_egressFree[route.front()];
-    TimeNs head = std::max(m_now, free);
-    free = Sent(inFlight.flow, route.front(), head, wire);
-    if (m_timed && Timed(route))
+    TimeNs head = start;
+    TimeNs rest = 0; // of the link that takes longest for what follows the first frame
+    for (size_t i = inFlight.hop; i < route.size(); ++i)
     {
-        return PassTimedLinks(inFlight, head);
-    }
-    const auto rate = [&](DirectedLink link) { return m_topology.PortOf(link).rateBps; };
-    TimeNs rest = 0;
-    for (const DirectedLink link : route)
-    {
-        rest = std::max(rest, SerialisationTime(Streamed(link, wire - first), rate(link)));
-    }
-    for (size_t i = 0; i + 1 < route.size(); ++i)
-    {
-        head = Later(head, Later(SerialisationTime(first, rate(route[i])), DelayOf(route[i])));
-    }
-    inFlight.lastByte = Later(head, Later(SerialisationTime(first, rate(route.back())), rest));
-    return head;
-}
-
-/// Does the same where rates change. Each link sends what follows the first frame in its own time,
-/// and the one that takes longest decides.
-TimeNs AnalyticEngine::PassTimedLinks(InFlight& inFlight, TimeNs head)
-{
-    const std::vector<DirectedLink>& route = inFlight.connection->route;
-    const int64_t wire = m_transport.WireBytes(inFlight.flow.bytes, SwitchesOf(route));
-    const int64_t first = std::min(wire, m_transport.FirstFrameBytes(SwitchesOf(route)));
-    TimeNs rest = 0;
-    TimeNs last = head;
-    for (size_t i = 0; i < route.size(); ++i)
-    {
-        last = head;
         const TimeNs firstSent = Sent(inFlight.flow, route[i], head, first);
         const int64_t all = first + Streamed(route[i], wire - first);
         rest = std::max(rest, Sent(inFlight.flow, route[i], head, all) - firstSent);
         head = Later(firstSent, DelayOf(route[i]));
     }
-    inFlight.lastByte = Later(head - DelayOf(route.back()), rest);
-    return last;
+    return Later(head, rest);
 }
 
-void AnalyticEngine::ServeLastLink(int graph, uint64_t slot)
+/// Lets the next link of the route send a flow whose first frame is there. Returns when it begins.
+TimeNs AnalyticEngine::Serve(InFlight& inFlight)
 {
-    const InFlight& inFlight = m_inFlight[slot];
+    const std::vector<DirectedLink>& route = inFlight.connection->route;
+    const DirectedLink link = route[inFlight.hop];
+    const int64_t wire = m_transport.WireBytes(inFlight.flow.bytes, SwitchesOf(route));
+    const int64_t first = std::min(wire, m_transport.FirstFrameBytes(SwitchesOf(route)));
+    const int64_t bytes = first + Streamed(link, wire - first);
+    Line& line = m_lines[link];
+    const int64_t others = line.Waiting(m_now);
+    TimeNs start = std::max(m_now, line.free);
+    const TimeNs end = Sent(inFlight.flow, link, start, bytes);
+    line.Take(end);
+    const TimeNs frame = Sent(inFlight.flow, link, start, first) - start;
+    const TimeNs head = std::min(start, Later(m_now, others * frame));
+    if (!IsHostLink(link))
+    {
+        start = std::min(start, Later(m_now, others * (end - start)));
+    }
+    if (inFlight.hop == 0 || start > m_now)
+    {
+        inFlight.arrival = std::max(inFlight.arrival, Pass(inFlight, start));
+    }
+    return head;
+}
+
+/// Serves a flow on the links that its first frame reaches now, and waits for the next.
+void AnalyticEngine::Reach(uint64_t slot)
+{
+    InFlight& inFlight = m_inFlight[slot];
     Connection& connection = *inFlight.connection;
-    const DirectedLink last = connection.route.back();
-    TimeNs& free = m_ingressFree[last];
-    const int switches = SwitchesOf(connection.route);
-    const int64_t wire = m_transport.WireBytes(inFlight.flow.bytes, switches);
-    const int64_t first = std::min(wire, m_transport.FirstFrameBytes(switches));
-    free = Sent(inFlight.flow, last, std::max(m_now, free), first + Streamed(last, wire - first));
-    connection.lastArrival =
-        std::max(Later(std::max(free, inFlight.lastByte), DelayOf(last)), connection.lastArrival);
-    Push(connection.lastArrival, kDelivered, graph, slot);
+    const std::vector<DirectedLink>& route = connection.route;
+    const int64_t wire = m_transport.WireBytes(inFlight.flow.bytes, SwitchesOf(route));
+    const int64_t first = std::min(wire, m_transport.FirstFrameBytes(SwitchesOf(route)));
+    TimeNs head = Serve(inFlight);
+    do
+    {
+        head = Later(Sent(inFlight.flow, route[inFlight.hop], head, first),
+                     DelayOf(route[inFlight.hop]));
+        ++inFlight.hop;
+    } while (inFlight.hop < route.size() && !connection.served[inFlight.hop]);
+    if (inFlight.hop < route.size())
+    {
+        TimeNs& newest = connection.heads[inFlight.hop];
+        newest = std::max(newest, head);
+        Push(newest, kHead, inFlight.graph, slot);
+        return;
+    }
+    connection.lastArrival = std::max(inFlight.arrival, connection.lastArrival);
+    Push(connection.lastArrival, kDelivered, inFlight.graph, slot);
 }
 
 void AnalyticEngine::Arrive(int graph, uint64_t slot)
@@ -315,9 +362,10 @@ void AnalyticEngine::SendAcks(const InFlight& inFlight)
     const int64_t wire = m_transport.WireBytes(flow.bytes, switches);
     Count(connection.route, wire, m_transport.Segments(flow.bytes));
     Count(back, acks, m_transport.Acks(flow.bytes));
-    TimeNs& free = m_egressFree[back.front()];
-    free = Sent(flow, back.front(), std::max(m_now, free), acks);
-    Push(free, kAcksSent, 0, 0);
+    Line& line = m_lines[back.front()];
+    line.Waiting(m_now);
+    line.Take(Sent(flow, back.front(), std::max(m_now, line.free), acks));
+    Push(line.free, kAcksSent, 0, 0);
 }
 
 void AnalyticEngine::Count(const std::vector<DirectedLink>& route, int64_t bytes, int64_t packets)

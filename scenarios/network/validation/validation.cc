@@ -26,6 +26,7 @@ using Section = std::pair<const char*, SectionResult (*)(const SectionRun&)>;
 std::vector<Section> Sections() {
   return {{"astra-sim", ValidateAstraSim},
           {"nccl", ValidateNccl},
+          {"analytic", ValidateAnalytic},
 #ifdef LEGACY_WITH_NS3
           {"simgrid", ValidateSimGrid},
           {"mathis", ValidateMathis},
