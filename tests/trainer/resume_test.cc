@@ -14,7 +14,7 @@
 #include "base/whole_file.h"
 #include "compress/policy.h"
 #include "tests/compress/test_data.h"
-#include "tests/trainer/processes/thread_processes.h"
+#include "tests/trainer/thread_processes.h"
 #include "trainer/models/model.h"
 #include "trainer/one_thread.h"
 #include "trainer/tasks/classification.h"

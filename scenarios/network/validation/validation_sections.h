@@ -48,8 +48,8 @@ SectionResult ValidateNccl(const SectionRun& run);
 SectionResult ValidateBusBandwidth(const SectionRun& run);
 // Compares every collective on a star with its closed form.
 SectionResult ValidateCollectives(const SectionRun& run);
-// Compares analytic with flow: every collective on nine fabrics, three of them with nodes of several
-// GPUs. Analytic is at most 5 % above and 15 % below over nodes, 10 and 35 % elsewhere.
+// Compares analytic with flow: every collective on nine fabrics, three of them with nodes of
+// several GPUs. Analytic is at most 5 % above and 15 % below over nodes, 10 and 35 % elsewhere.
 SectionResult ValidateAnalytic(const SectionRun& run);
 // Compares flow with packet over the cases of validation_cases.h: the median error is at most 5 %
 // uncongested, 15 % congested.

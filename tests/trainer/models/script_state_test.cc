@@ -5,7 +5,7 @@
 #include "base/section_file.h"
 #include "compress/policy.h"
 #include "tests/trainer/models/script_module.h"
-#include "tests/trainer/processes/thread_processes.h"
+#include "tests/trainer/thread_processes.h"
 #include "trainer/federated/local_training.h"
 #include "trainer/models/model.h"
 #include "trainer/one_thread.h"

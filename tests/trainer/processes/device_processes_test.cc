@@ -8,7 +8,7 @@
 
 #include "compress/policy.h"
 #include "tests/trainer/emulated_accelerator.h"
-#include "tests/trainer/processes/thread_processes.h"
+#include "tests/trainer/thread_processes.h"
 #include "trainer/clock/traffic_record.h"
 #include "trainer/models/model.h"
 #include "trainer/one_thread.h"

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "tests/trainer/processes/thread_processes.h"
+#include "tests/trainer/thread_processes.h"
 
 namespace legacy {
 namespace {
