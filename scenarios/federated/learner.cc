@@ -63,6 +63,8 @@ std::string PartitionText(const PartitionView& view, const std::string& rule) {
     line += fmt::format(", {:.3g} of {} labels, distance {:.2g} from the whole", view.labels,
                         view.counts.front().size(), view.distance);
   }
+  if (view.without > 0) line += fmt::format(", {} without samples take no part", view.without);
+  if (view.left_out > 0) line += fmt::format(", {} samples belong to nobody", view.left_out);
   return line + " by " + rule;
 }
 

@@ -330,12 +330,17 @@ Plan RunPlan(const PlanRequest& request, const PlanRemedy& remedy,
   const auto selection = fabric::MakeSelection(
       request.selection, request.seed, "--selection",
       {population.Clients(), [&](int client) { return works.Predicted(client); }});
-  std::vector<int64_t> weights;
-  for (size_t client = 0; selection->ReadsWeights() && client < clients; ++client) {
-    const auto samples = tasks.SamplesOf(static_cast<int>(client));
-    weights.push_back(samples.value_or(population.SamplesOf(static_cast<int64_t>(client))));
+  std::vector<int64_t> samples;
+  for (size_t client = 0; client < clients; ++client) {
+    const auto own = tasks.SamplesOf(static_cast<int>(client));
+    samples.push_back(own.value_or(population.SamplesOf(static_cast<int64_t>(client))));
   }
-  fabric::Candidates candidates(static_cast<int64_t>(clients), availability, weights);
+  fabric::Candidates candidates(static_cast<int64_t>(clients), availability,
+                                selection->ReadsWeights() ? samples : std::vector<int64_t>());
+  for (size_t client = 0; client < clients; ++client) {
+    // Whoever has no samples takes no part.
+    if (samples[client] == 0) candidates.SetBusy(static_cast<int64_t>(client), true);
+  }
   Plan plan;
   plan.clients.resize(clients);
   for (size_t client = 0; client < clients; ++client) {

@@ -163,7 +163,6 @@ class TrainedLearner : public FederatedLearner {
         training_(parts.options, parts.task, parts.model, *partition_,
                   std::move(parts.built.policy), store_) {
     CheckServer();
-    CheckClients();
     const Unit& last = training_.layers().back();
     const LocalStepWork work = LocalStepWorkOf(options_.local.optimizer.kind, options_.local.clip,
                                                training_.traits().client, last.offset + last.numel);
@@ -374,16 +373,6 @@ class TrainedLearner : public FederatedLearner {
       async->maxStaleness = training_.traits().max_staleness;
     }
   }
-  void CheckClients() const {
-    if (options_.steps == 0) return;
-    for (int64_t client = 0; client < partition_->Clients(); ++client) {
-      if (partition_->SizeOf(client) > 0) continue;
-      throw Error(
-          "federated.local", "steps:" + std::to_string(options_.steps),
-          "epochs, as client " + std::to_string(client) + " has no samples by this partition");
-    }
-  }
-
   // Returns the task of a client from the newest version.
   fabric::TaskWork Figure(int client, Started& started) {
     started.base = NewestBase();

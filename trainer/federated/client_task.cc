@@ -43,7 +43,7 @@ void RunTask(const TaskContext& context, LiveTask& task, LocalTrainer& trainer) 
   local.buffers = base.buffers;
   local.downlink = base.downlink;
   local.rate = LocalRatesOf(options, context.partition.SizeOf(key.client),
-                            context.partition.Clients(), key.version, task.first_step);
+                            context.partition.Holders(), key.version, task.first_step);
   std::vector<float> state;
   if (context.traits.client.HasState()) {
     state = context.states.Control(key.client, base.weights.size());

@@ -156,11 +156,6 @@ void ExchangeTraining::Impl::Check(const AggregatorTraits& traits) const {
     throw Error("clients that exchange", std::to_string(clients),
                 "2 to " + std::to_string(kMostExchangingClients));
   }
-  for (int64_t client = 0; options.steps > 0 && client < clients; ++client) {
-    if (partition.SizeOf(client) > 0) continue;
-    throw Error("local steps", std::to_string(options.steps),
-                "epochs, as client " + std::to_string(client) + " has no samples");
-  }
   if (traits.buffer > 0 || !traits.mean_alone || traits.client.HasState() ||
       traits.up_vectors > 1) {
     throw Error("algorithm", options.algorithm,
@@ -186,9 +181,12 @@ void ExchangeTraining::Impl::CheckMethod(const ExchangeMethod& method) const {
 }
 
 float ExchangeTraining::Impl::ShareOf(int64_t client) const {
-  if (weighting == Weighting::kUniform) return 1;
-  return static_cast<float>(static_cast<double>(partition.SizeOf(client)) *
-                            static_cast<double>(Clients()) / samples_in_all);
+  const auto size = static_cast<double>(partition.SizeOf(client));
+  const auto clients = static_cast<double>(Clients());
+  if (weighting == Weighting::kUniform) {
+    return size > 0 ? static_cast<float>(clients / static_cast<double>(partition.Holders())) : 0;
+  }
+  return static_cast<float>(size * clients / samples_in_all);
 }
 
 StepInfo ExchangeTraining::Impl::InfoOfVersion() const {
@@ -216,8 +214,8 @@ std::vector<float> ExchangeTraining::Impl::Train(int64_t client, int64_t until,
   local.optimizer = begins ? silo.optimizer : made.optimizer;
   local.first_step = keeps_optimizer ? silo.steps : 0;
   local.rate =
-      LocalRatesOf(options, partition.SizeOf(client), partition.Clients(), version, silo.steps);
-  if (begins) {
+      LocalRatesOf(options, partition.SizeOf(client), partition.Holders(), version, silo.steps);
+  if (begins && !own.empty()) {
     rates[static_cast<size_t>(client)] =
         MeanRate(local, LocalSteps(local, options.local.batch_size));
   }
@@ -326,7 +324,9 @@ StepWork ExchangeTraining::Impl::Exchange(const Part& part, const StepInfo& info
 }
 
 void ExchangeTraining::Impl::Feed(const Part& part, std::span<const BucketWork> buckets) {
-  const Progress& first = tasks.front();
+  int64_t holder = 0;
+  while (partition.SizeOf(holder) == 0) ++holder;
+  const Progress& first = tasks[static_cast<size_t>(holder)];
   const bool reads_mean = part.method.policy->ReadsMeanGradient();
   part.aggregation->OnFeedback(
       {.step = version,
@@ -364,10 +364,11 @@ ExchangeOutcome ExchangeTraining::Round() {
     my.Feed(part, outcome.works.back().buckets);
   }
   for (const Impl::Progress& made : my.tasks) {
-    outcome.loss += made.loss / static_cast<double>(my.Clients());
+    outcome.loss += made.loss / static_cast<double>(my.partition.Holders());
   }
   if (my.options.rate_over_steps) {
-    outcome.learning_rate = std::accumulate(my.rates.begin(), my.rates.end(), 0.0) / my.Clients();
+    outcome.learning_rate = std::accumulate(my.rates.begin(), my.rates.end(), 0.0) /
+                            static_cast<double>(my.partition.Holders());
   }
   my.EndTasks();
   ++my.version;

@@ -82,7 +82,7 @@ FederatedTraining::Impl::Impl(const FederatedOptions& chosen, const Task& chosen
   KeepFreedMemory();
   UseOneThread();
   const std::vector<Unit> layers = LayersOf(request);
-  aggregator = AggregatorOf(options, NumelOf(layers), partition.Clients());
+  aggregator = AggregatorOf(options, NumelOf(layers), partition.Holders());
   weighting = options.weighting.value_or(aggregator->Traits().weighting);
   uplink = std::make_unique<Uplink>(options.scheme,
                                     PlanUnits(layers, options.scope, options.buckets).units,
@@ -135,7 +135,7 @@ const ModelVersion& FederatedTraining::Impl::Decided() {
       .learning_rate = options.rate_over_steps
                            ? options.schedule.learning_rate
                            : LearningRate(options.schedule, newest->number, options.versions),
-      .steps_per_epoch = std::max<int64_t>(1, partition.Clients() / options.per_version)};
+      .steps_per_epoch = std::max<int64_t>(1, partition.Holders() / options.per_version)};
   DecideParameters(*policy, step, uplink->units(), newest->parameters);
   uplink->Check(newest->parameters);
   if (options.masked_bytes > 0 && !uplink->Linear(newest->parameters)) {
@@ -192,7 +192,7 @@ void FederatedTraining::Impl::Add(const LiveTask& done) {
   if (known.empty()) {
     aggregator->Add(update);
   } else {
-    const auto clients = static_cast<double>(partition.Clients());
+    const auto clients = static_cast<double>(partition.Holders());
     for (size_t i = 0; i < known.size(); ++i) known[i] += static_cast<double>(decoded[i]) / clients;
   }
   for (size_t i = 0; i < done.buffers.size(); ++i) {

@@ -70,6 +70,7 @@ class LocalOrder {
 }  // namespace
 
 int64_t LocalSteps(const LocalTask& task, int64_t batch_size) {
+  if (task.samples.empty()) return 0;
   if (task.steps > 0) return task.steps - task.from;
   return task.epochs * ((std::ssize(task.samples) + batch_size - 1) / batch_size);
 }

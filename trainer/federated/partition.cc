@@ -8,7 +8,8 @@
 namespace legacy {
 
 std::span<const PartitionRule> PartitionRules() {
-  static const OptionSpec kLeast = {"least", "10", "0 to 10^9", "samples that every client has"};
+  static const OptionSpec kLeast = {
+      "least", "10", "0 to 10^9", "samples that every client has at least; 0: some may have none"};
   static const std::array<PartitionRule, 9> kRules = {{
       {{"iid",
         "shuffled, and cut into parts that differ by at most one sample",
@@ -81,11 +82,8 @@ std::unique_ptr<Partition> MakePartition(const std::string& text, const SampleLa
   if (clients < 1) throw Error("clients", std::to_string(clients), "at least 1");
   if (data.samples < 1) throw Error("training samples", "none", "at least 1");
   auto partition = rule.make(OptionReader(stage, rule.info.options), data, clients, seed);
-  for (int64_t client = 0; client < clients; ++client) {
-    if (partition->SizeOf(client) > 0) continue;
-    throw Error("partition", text,
-                "one that leaves no client without samples: client " + std::to_string(client) +
-                    " of " + std::to_string(clients) + " has none");
+  if (partition->Holders() == 0) {
+    throw Error("partition", text, "one in which some client has samples");
   }
   return partition;
 }

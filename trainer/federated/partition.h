@@ -20,7 +20,9 @@ class Partition {
   virtual ~Partition() = default;
 
   virtual int64_t Clients() const = 0;
-  // Returns the number of samples of a client.
+  // Returns the number of clients that have a sample. The others take no part in a training.
+  virtual int64_t Holders() const = 0;
+  // Returns the number of samples of a client, which may be 0.
   virtual int64_t SizeOf(int64_t client) const = 0;
   // Returns the numbers of a client's samples.
   virtual std::vector<int64_t> SamplesOf(int64_t client) const = 0;
@@ -41,8 +43,8 @@ std::span<const PartitionRule> PartitionRules();
 // Throws Error naming `partition` where no data could be divided by `text`.
 void CheckPartition(const std::string& text);
 
-// Makes the partition that `text` names. Throws Error naming `partition`, the value and what is
-// allowed.
+// Makes the partition that `text` names, in which clients may be without samples but not all are.
+// Throws Error naming `partition`, the value and what is allowed.
 std::unique_ptr<Partition> MakePartition(const std::string& text, const SampleLabels& data,
                                          int64_t clients, uint64_t seed);
 

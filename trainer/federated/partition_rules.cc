@@ -26,10 +26,12 @@ class Kept : public Partition {
     for (const std::vector<int64_t>& list : lists) {
       for (const int64_t sample : list) samples_.push_back(static_cast<uint32_t>(sample));
       ends_.push_back(samples_.size());
+      holders_ += list.empty() ? 0 : 1;
     }
   }
 
   int64_t Clients() const override { return std::ssize(ends_) - 1; }
+  int64_t Holders() const override { return holders_; }
   int64_t SizeOf(int64_t client) const override {
     return static_cast<int64_t>(ends_[client + 1] - ends_[client]);
   }
@@ -42,6 +44,7 @@ class Kept : public Partition {
  private:
   std::vector<uint32_t> samples_;
   std::vector<size_t> ends_;
+  int64_t holders_ = 0;
 };
 
 // Each client draws its samples when it is asked for them.
@@ -51,6 +54,7 @@ class Drawn : public Partition {
       : clients_(clients), size_(size), samples_(samples), seed_(seed) {}
 
   int64_t Clients() const override { return clients_; }
+  int64_t Holders() const override { return clients_; }
   int64_t SizeOf(int64_t) const override { return size_; }
   std::vector<int64_t> SamplesOf(int64_t client) const override {
     RandomStream random = Draws(seed_, 0, client);
@@ -91,8 +95,8 @@ Made FirstWith(int64_t least, const Draw& draw) {
   }
   throw Error("partition: least", std::to_string(least),
               "at most " + std::to_string(most) +
-                  ", the most that each client had in one of 100 draws; fewer clients or a larger "
-                  "alpha leave more");
+                  ", the most that each client had in one of 100 draws (with 0 some have none); "
+                  "fewer clients or a larger alpha leave more");
 }
 
 // Returns the most labels that a client can have.

@@ -23,9 +23,11 @@ PartitionView ViewPartition(const Partition& partition, const SampleLabels& data
       taken[sample] = true;
       if (classes > 0) ++counts[data.labels[sample]];
     }
+    const bool empty = samples.empty();
+    view.without += empty ? 1 : 0;
     if (classes == 0) continue;
     double distance = 0;
-    for (size_t k = 0; k < classes; ++k) {
+    for (size_t k = 0; k < classes && !empty; ++k) {
       if (counts[k] > 0) view.labels += 1;
       const double share = static_cast<double>(counts[k]) / static_cast<double>(view.sizes.back());
       distance += std::abs(share - whole[k]) / 2;
@@ -34,8 +36,9 @@ PartitionView ViewPartition(const Partition& partition, const SampleLabels& data
     view.distances.push_back(distance);
     view.counts.push_back(std::move(counts));
   }
-  view.labels /= static_cast<double>(view.clients);
-  view.distance /= static_cast<double>(view.clients);
+  const auto holders = static_cast<double>(std::max<int64_t>(1, view.clients - view.without));
+  view.labels /= holders;
+  view.distance /= holders;
   view.left_out = std::ranges::count(taken, false);
   std::vector<int64_t> sizes = view.sizes;
   std::ranges::sort(sizes);

@@ -13,7 +13,8 @@ namespace legacy {
 // A PartitionView has the figures of a partition.
 struct PartitionView {
   int64_t clients = 0;
-  int64_t least = 0;  // samples of a client
+  int64_t without = 0;  // clients without samples, whom the means leave out
+  int64_t least = 0;    // samples of a client
   double median = 0;
   int64_t most = 0;
   int64_t samples = 0;   // of all clients, each counted as often as clients have it

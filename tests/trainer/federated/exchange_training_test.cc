@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
+#include <fstream>
 #include <numeric>
 #include <string>
 #include <tuple>
@@ -101,6 +103,43 @@ TEST_F(Exchanging, OneStepIsDataParallelism) {
     for (size_t i = 0; i < expected.size(); ++i) expected[i] += central.update[i];
     EXPECT_LT(Distance(training->weights(), expected), 1e-6) << algorithm;
     EXPECT_GT(Distance(training->weights(), trainer.initial_weights()), 1e-3);
+  }
+}
+
+// A client without samples changes nothing: four clients with 50 samples each are a step on all,
+// whatever their weights, in steps and in epochs.
+TEST_F(Exchanging, AClientWithoutSamplesCountsForNothing) {
+  const std::string file = testing::TempDir() + "exchange_without_samples.csv";
+  std::ofstream csv(file);
+  csv << "sample,client\n";
+  for (int i = 0; i < 200; ++i) csv << i << "," << (i % 4 < 2 ? i % 4 : i % 4 + 1) << "\n";
+  csv.close();
+  partition_ = MakePartition("natural:file=" + file, samples_->Labels(), kClients, 1);
+  std::remove(file.c_str());
+  ASSERT_EQ(partition_->SizeOf(2), 0);
+  FederatedOptions options = Options();
+  options.local.batch_size = 1000;
+  std::vector<int64_t> all(200);
+  std::iota(all.begin(), all.end(), 0);
+  LocalTrainer trainer(*task_, *samples_, task_->RequestFor("logistic", 1), options.local, {});
+  const LocalResult central = trainer.Train(
+      {.samples = all, .epochs = 3, .base = trainer.initial_weights(), .rate = [](int64_t) {
+         return 0.05;
+       }});
+  std::vector<float> expected = trainer.initial_weights();
+  for (size_t i = 0; i < expected.size(); ++i) expected[i] += central.update[i];
+  for (const Weighting weighting : {Weighting::kUniform, Weighting::kSamples}) {
+    for (const int64_t steps : {0, 1}) {
+      options.weighting = weighting;
+      options.steps = steps;
+      const auto training = Make(options);
+      for (int version = 0; version < 3; ++version) {
+        const ExchangeOutcome outcome = training->Round();
+        EXPECT_TRUE(std::isfinite(outcome.loss));
+        EXPECT_EQ(outcome.works.front().local_steps, (std::vector<int64_t>{1, 1, 0, 1, 1}));
+      }
+      EXPECT_LT(Distance(training->weights(), expected), 1e-6) << steps;
+    }
   }
 }
 

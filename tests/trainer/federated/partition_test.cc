@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <set>
@@ -230,9 +231,39 @@ TEST_F(PartitionFile, IsRefusedWithItsLine) {
   EXPECT_NE(message("client,sample\n0,1000\n").find(":2: sample: got '1000'"), std::string::npos);
   EXPECT_NE(message("client,sample\n2,1\n").find(":2: client: got '2'"), std::string::npos);
   EXPECT_NE(message("client,pixel\n2,1\n").find("sample"), std::string::npos);
-  EXPECT_EQ(message("client,sample\n0,1\n"),
-            "partition: got 'natural:file=" + path_ +
-                "'; allowed: one that leaves no client without samples: client 1 of 2 has none");
+  EXPECT_EQ(message("client,sample\n"), "partition: got 'natural:file=" + path_ +
+                                            "'; allowed: one in which some client has samples");
+}
+
+TEST_F(PartitionFile, LeavesClientsWithoutSamples) {
+  const auto partition = MakePartition(Write("client,sample\n2,1\n2,7\n"), data_.View(), 4, 1);
+  EXPECT_EQ(partition->Clients(), 4);
+  EXPECT_EQ(partition->Holders(), 1);
+  EXPECT_EQ(partition->SizeOf(0), 0);
+  EXPECT_TRUE(partition->SamplesOf(3).empty());
+  const PartitionView view = ViewPartition(*partition, data_.View());
+  EXPECT_EQ(view.without, 3);
+  EXPECT_EQ(view.left_out, 998);
+  EXPECT_EQ(view.least, 0);
+  EXPECT_EQ(view.distances[0], 0);
+  EXPECT_EQ(view.distance, view.distances[2]) << "the mean is over clients with samples";
+}
+
+// Concentrated shares leave most clients with nothing: with least=0 that is a partition.
+TEST(Partition, MayLeaveClientsWithoutSamples) {
+  const Data data;
+  for (const char* rule : {"dirichlet:alpha=0.01,least=0", "quantity:alpha=0.01,least=0"}) {
+    const auto partition = MakePartition(rule, data.View(), 100, 1);
+    EXPECT_GT(partition->Holders(), 0) << rule;
+    EXPECT_LT(partition->Holders(), 100) << rule;
+    const PartitionView view = ViewPartition(*partition, data.View());
+    EXPECT_EQ(view.without, 100 - partition->Holders());
+    EXPECT_EQ(view.samples, 1000);
+    EXPECT_TRUE(std::isfinite(view.distance));
+  }
+  EXPECT_NE(MessageOf("dirichlet:alpha=0.01", data.View(), 100)
+                .find("least: got '10'; allowed: at most 0, the most"),
+            std::string::npos);
 }
 
 TEST(Partition, SaysWhatIsAllowed) {
