@@ -37,8 +37,8 @@ enum What
     kAcksSent,  ///< a NIC has sent its ACKs; only the clock advances
 };
 
-/// A Connection has its routes, and the times of its newest flow.
-struct Connection
+/// A RoutedConnection has its routes, and the times of its newest flow.
+struct RoutedConnection
 {
     std::vector<DirectedLink> route; ///< empty between endpoints on one node
     std::vector<DirectedLink> acks;  ///< route of its ACKs
@@ -51,10 +51,10 @@ struct Connection
 struct InFlight
 {
     Flow flow;
-    Connection* connection = nullptr; ///< nullptr where no byte travels
-    TimeNs arrival = 0;               ///< earliest arrival, as of the links that it has reached
-    size_t hop = 0;                   ///< link of the route that its first frame reaches next
-    int graph = 0;                    ///< kNoGraph: it was withdrawn, or the slot is free
+    RoutedConnection* connection = nullptr; ///< nullptr where no byte travels
+    TimeNs arrival = 0; ///< earliest arrival, as of the links that it has reached
+    size_t hop = 0;     ///< link of the route that its first frame reaches next
+    int graph = 0;      ///< kNoGraph: it was withdrawn, or the slot is free
 };
 
 constexpr int kNoGraph = -1;
@@ -142,7 +142,7 @@ class AnalyticEngine : public EventEngine
     }
 
   private:
-    Connection& ConnectionOf(const Flow& flow, int graph);
+    RoutedConnection& ConnectionOf(const Flow& flow, int graph);
     int64_t Streamed(DirectedLink link, int64_t bytes) const;
     TimeNs DelayOf(DirectedLink link) const
     {
@@ -165,17 +165,17 @@ class AnalyticEngine : public EventEngine
     std::vector<InFlight> m_inFlight; ///< flows by slot
     std::vector<uint64_t> m_freeSlots;
     /// Connections by their endpoints and lane, for each channel.
-    std::vector<std::unordered_map<uint64_t, Connection>> m_connections;
+    std::vector<std::unordered_map<uint64_t, RoutedConnection>> m_connections;
     std::vector<Line> m_lines; ///< by directed link
     std::vector<LinkCounters> m_links;
 };
 
-Connection& AnalyticEngine::ConnectionOf(const Flow& flow, int graph)
+RoutedConnection& AnalyticEngine::ConnectionOf(const Flow& flow, int graph)
 {
     const uint16_t lane = LaneOf(flow, graph);
     auto [entry, added] =
         m_connections[flow.channel].try_emplace(LaneKey(flow.source, flow.destination, lane));
-    Connection& connection = entry->second;
+    RoutedConnection& connection = entry->second;
     if (added)
     {
         const ConnectionName name = m_names.Of(flow, lane);
@@ -196,7 +196,7 @@ void AnalyticEngine::Send(const Flow& flow, int graph)
     InFlight inFlight{flow, nullptr, m_now, 0, graph};
     if (flow.bytes > 0)
     {
-        Connection& connection = ConnectionOf(flow, graph);
+        RoutedConnection& connection = ConnectionOf(flow, graph);
         if (!connection.route.empty())
         {
             inFlight.connection = &connection;
@@ -314,7 +314,7 @@ TimeNs AnalyticEngine::Serve(InFlight& inFlight)
 void AnalyticEngine::Reach(uint64_t slot)
 {
     InFlight& inFlight = m_inFlight[slot];
-    Connection& connection = *inFlight.connection;
+    RoutedConnection& connection = *inFlight.connection;
     const std::vector<DirectedLink>& route = connection.route;
     const int64_t wire = m_transport.WireBytes(inFlight.flow.bytes, SwitchesOf(route));
     const int64_t first = std::min(wire, m_transport.FirstFrameBytes(SwitchesOf(route)));
@@ -355,7 +355,7 @@ void AnalyticEngine::Arrive(int graph, uint64_t slot)
 void AnalyticEngine::SendAcks(const InFlight& inFlight)
 {
     const Flow& flow = inFlight.flow;
-    const Connection& connection = *inFlight.connection;
+    const RoutedConnection& connection = *inFlight.connection;
     const std::vector<DirectedLink>& back = connection.acks;
     const int switches = SwitchesOf(connection.route);
     const int64_t acks = m_transport.AckWireBytes(flow.bytes, switches);
