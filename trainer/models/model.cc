@@ -1,5 +1,7 @@
 #include "trainer/models/model.h"
 
+#include <torch/csrc/autograd/autograd.h>
+
 #include <algorithm>
 #include <cassert>
 #include <cmath>
