@@ -49,7 +49,9 @@ YAML::Node ParseYaml(const std::string& text, const std::string& where) {
   } catch (const YAML::DeepRecursion& error) {
     throw Error(MarkText(where, error.mark) + "nested deeper than yaml-cpp allows");
   } catch (const YAML::Exception& error) {
-    throw Error(MarkText(where, error.mark) + error.msg);
+    std::string what = error.msg;  // which may quote a control character
+    std::ranges::replace_if(what, [](unsigned char c) { return c < ' ' || c == 0x7F; }, '?');
+    throw Error(MarkText(where, error.mark) + what);
   }
 }
 

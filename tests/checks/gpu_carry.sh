@@ -26,8 +26,8 @@ libraries() { ldd "$@" | sed -n 's/.*\(=> \|^\t\)\(\/[^ ]*\) (.*/\2/p' | sort -u
 
 mkdir -p "$bare/usr/bin" "$bare/usr/lib" "$bare/usr/lib64"
 ln -s usr/bin usr/lib usr/lib64 "$bare"
-for tool in sh bash awk basename cat cut date dirname find grep head ldd ls mkdir nproc rm sed sleep \
-  sort tail timeout tr uniq xargs; do
+for tool in sh bash awk basename cat cut date dirname find grep head ldd ls mkdir nproc rm sed \
+  sleep sort tail timeout tr uniq xargs; do
   path=$(command -v "$tool")
   put "$path"
   case $(head -c 2 "$path") in
@@ -44,7 +44,8 @@ for path in $(libraries "$carried"/bin/*); do
   esac
 done
 nvcc=$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)
-for library in "${nvcc%/bin/nvcc}"/lib64/libcudart.so.* "${nvcc%/bin/nvcc}"/lib64/libcublas*.so.*; do
+cuda=${nvcc%/bin/nvcc}
+for library in "$cuda"/lib64/libcudart.so.* "$cuda"/lib64/libcublas*.so.*; do
   to=$bare/usr/local/cuda/lib64
   mkdir -p "$to"
   cp -lL "$library" "$to" 2>/dev/null || cp -L "$library" "$to"

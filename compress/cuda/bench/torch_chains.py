@@ -207,7 +207,8 @@ def main():
     dense(bench)
     if arguments.json:
         with open(arguments.json, "w", encoding="utf-8") as file:
-            json.dump({"program": "torch_chains.py", "command": " ".join(["torch_chains.py", *sys.argv[1:]]),
+            json.dump({"program": "torch_chains.py",
+                       "command": " ".join(["torch_chains.py", *sys.argv[1:]]),
                        "date": time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()),
                        "device": {"name": bench.name, "torch": torch.__version__,
                                   "cuda": torch.version.cuda},

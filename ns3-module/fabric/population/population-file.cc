@@ -1,6 +1,7 @@
 #include "fabric/base/csv.h"
 #include "fabric/base/error.h"
 #include "fabric/base/plain-file.h"
+#include "fabric/base/text-file.h"
 #include "population.h"
 
 #include <algorithm>
@@ -282,7 +283,7 @@ Population ReadYaml(const PopulationRequest& request)
     catch (const YAML::Exception& error)
     {
         throw Error(path + ":" + std::to_string(error.mark.line + 1) + ":" +
-                    std::to_string(error.mark.column + 1) + ": " + error.msg);
+                    std::to_string(error.mark.column + 1) + ": " + OneLine(error.msg));
     }
     ServerSite server;
     YAML::Node list = root;

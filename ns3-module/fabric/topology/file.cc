@@ -339,7 +339,7 @@ std::variant<Settings, Topology> ReadYamlFile(const std::string& path, const Lin
     }
     catch (const YAML::Exception& error)
     {
-        throw Error(Location(path, error.mark) + ": " + error.msg);
+        throw Error(Location(path, error.mark) + ": " + OneLine(error.msg));
     }
 }
 
