@@ -50,7 +50,8 @@ YAML::Node ParseYaml(const std::string& text, const std::string& where) {
     throw Error(MarkText(where, error.mark) + "nested deeper than yaml-cpp allows");
   } catch (const YAML::Exception& error) {
     std::string what = error.msg;  // which may quote a control character
-    std::ranges::replace_if(what, [](unsigned char c) { return c < ' ' || c == 0x7F; }, '?');
+    std::ranges::replace_if(
+        what, [](unsigned char c) { return c < ' ' || c == 0x7F; }, '?');
     throw Error(MarkText(where, error.mark) + what);
   }
 }

@@ -137,7 +137,7 @@ TEST_P(TwoRegions, NeedNoClientBesideTheServer) {
 }
 
 TEST_P(TwoRegions, AnOutageWithoutEndIsAnErrorThatNamesItsLink) {
-  const std::string message = MessageOf([] { RunOf(Options(", schedule: \"outage:from=65s\"")); });
+  const std::string message = MessageOf([] { RunOf(Options(", schedule: \"outage:from=40s\"")); });
   EXPECT_NE(message.find("link east > west"), std::string::npos) << message;
   EXPECT_NE(message.find("never"), message.find("for ever")) << message;
   // Client 0 is alone in its group; 1 and 2 are of the other.
