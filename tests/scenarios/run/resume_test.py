@@ -269,7 +269,7 @@ class Resume(unittest.TestCase):
             self.assertEqual((folder / name).read_text(), (longer / name).read_text(), name)
         manifest = json.loads((folder / "manifest.json").read_text())
         self.assertEqual(manifest["configuration"]["training"]["steps"], "402")
-        late = self.stopped("late", after=20)
+        late = self.stopped("late-steps", after=20)
         self.refused(run(late, "--steps=9", resume=True), "training.steps", "dense, seed 1, ended")
 
     def test_damaged_checkpoints_are_refused_for_the_one_before(self):
