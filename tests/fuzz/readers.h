@@ -2,7 +2,6 @@
 // files, seeds from texts.
 #pragma once
 
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -35,17 +34,21 @@ void Refusable(Read read) {
   }
 }
 
-// A file in memory, which readers open anew each time by its path.
+// A file in memory, where there is /dev/shm. Readers and writers open it again each time by its
+// path, which is no link, since some follow none.
 class MemoryFile {
  public:
-  MemoryFile() : file_(memfd_create("legacy-fuzz", MFD_CLOEXEC)) {
+  MemoryFile() : path_(Folder() + "/legacy-fuzz-XXXXXX"), file_(mkstemp(path_.data())) {
     if (file_ < 0) throw std::runtime_error("no file in memory");
   }
-  ~MemoryFile() { close(file_); }
+  ~MemoryFile() {
+    close(file_);
+    unlink(path_.c_str());
+  }
   MemoryFile(const MemoryFile&) = delete;
   MemoryFile& operator=(const MemoryFile&) = delete;
 
-  std::string path() const { return "/proc/self/fd/" + std::to_string(file_); }
+  const std::string& path() const { return path_; }
   void Put(ByteSpan bytes) {
     if (ftruncate(file_, 0) != 0 ||
         pwrite(file_, bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) {
@@ -54,6 +57,13 @@ class MemoryFile {
   }
 
  private:
+  static std::string Folder() {
+    const char* const memory = "/dev/shm";
+    if (access(memory, W_OK) == 0) return memory;
+    return std::filesystem::temp_directory_path().string();
+  }
+
+  std::string path_;
   int file_;
 };
 
