@@ -219,7 +219,7 @@ TEST_F(Files, OfOursAreNoLinksAndNoPipes) {
                                        {"dangling", "it is a link"},
                                        {"second", "it has a second name"},
                                        {"pipe", "it is no plain file"}}) {
-      const std::string message = MessageOf([&] { OutputFile(Path(name), mode); });
+      const std::string message = MessageOf([&, &name = name] { OutputFile(Path(name), mode); });
       EXPECT_NE(message.find(std::string(name) + ": cannot be written: " + reason),
                 std::string::npos)
           << message;

@@ -150,7 +150,7 @@ TEST(Attributes, OfPlacesMustBeRight) {
            {"lat 1", "longitude: got 'none'; allowed: both or neither"},
            {"lng 1", "latitude: got 'none'; allowed: both or neither"},
            {"lat 91 lon 0", "lat: got '91'; allowed: a number from -90 to 90"}}) {
-    const std::string message = MessageOf([&] { Pair(files, "", node); });
+    const std::string message = MessageOf([&, &node = node] { Pair(files, "", node); });
     EXPECT_NE(message.find(expected), std::string::npos) << message;
   }
 }
