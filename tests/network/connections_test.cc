@@ -168,7 +168,8 @@ TEST(Connections, OfAListRunSideBySide) {
     options["topo"] = "star:hosts=2";
     options["flows"] = path;
     const PreparedExperiment prepared = Prepare(ExperimentWith(options));
-    for (const RecordedFlow& flow : Measure(prepared, {}).front().flows) {
+    const std::vector<Measurement> measured = Measure(prepared, {});
+    for (const RecordedFlow& flow : measured.front().flows) {
       if (flow.flow.bytes > 20'000) continue;
       const auto ideal = static_cast<double>(IdealTime(prepared.flows[1], *prepared.network));
       EXPECT_LT(static_cast<double>(flow.end - flow.start), 20 * ideal)
