@@ -15,13 +15,13 @@
 namespace legacy {
 namespace {
 
+bool IsControl(unsigned char c) { return c < ' ' || c == 0x7f; }
+
 // Throws Error where the text has control characters. yaml-cpp prints a carriage return as a line
 // break; others have no meaning.
 const std::string& CheckedText(const std::string& text, const std::string& key) {
-  const auto is_control = [](unsigned char c) {
-    return (c < ' ' && c != '\n' && c != '\t') || c == 0x7f;
-  };
-  if (std::ranges::none_of(text, is_control)) return text;
+  const auto refused = [](char c) { return IsControl(c) && c != '\n' && c != '\t'; };
+  if (std::ranges::none_of(text, refused)) return text;
   throw Error(key + ": has control characters; allowed: text");
 }
 
@@ -50,8 +50,7 @@ YAML::Node ParseYaml(const std::string& text, const std::string& where) {
     throw Error(MarkText(where, error.mark) + "nested deeper than yaml-cpp allows");
   } catch (const YAML::Exception& error) {
     std::string what = error.msg;  // which may quote a control character
-    std::ranges::replace_if(
-        what, [](unsigned char c) { return c < ' ' || c == 0x7F; }, '?');
+    std::ranges::replace_if(what, IsControl, '?');
     throw Error(MarkText(where, error.mark) + what);
   }
 }

@@ -12,12 +12,19 @@ fail() {
   exit 1
 }
 
-# put FILE...: puts files at the same paths, as links where that is possible.
-put() {
+# put_into FOLDER FILE...: puts files into a folder, as links where that is possible.
+put_into() {
+  to=$bare$1
+  shift
+  mkdir -p "$to"
   for file; do
-    [ ! -e "$bare$file" ] || continue
-    mkdir -p "$bare${file%/*}"
-    cp -lL "$file" "$bare$file" 2>/dev/null || cp -L "$file" "$bare$file"
+    [ -e "$to/${file##*/}" ] || cp -lL "$file" "$to" 2>/dev/null || cp -L "$file" "$to"
+  done
+}
+# put FILE...: puts files at the same paths.
+put() {
+  for place; do
+    put_into "${place%/*}" "$place"
   done
 }
 
@@ -45,11 +52,7 @@ for path in $(libraries "$carried"/bin/*); do
 done
 nvcc=$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)
 cuda=${nvcc%/bin/nvcc}
-for library in "$cuda"/lib64/libcudart.so.* "$cuda"/lib64/libcublas*.so.*; do
-  to=$bare/usr/local/cuda/lib64
-  mkdir -p "$to"
-  cp -lL "$library" "$to" 2>/dev/null || cp -L "$library" "$to"
-done
+put_into /usr/local/cuda/lib64 "$cuda"/lib64/libcudart.so.* "$cuda"/lib64/libcublas*.so.*
 mkdir -p "$bare/legacy/build" "$bare/legacy/tests" "$bare/tmp" "$bare/dev"
 : >"$bare/dev/null"
 cp "$root/tests/gpu_check" "$bare/legacy/tests/"

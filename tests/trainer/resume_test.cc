@@ -14,11 +14,11 @@
 #include "base/whole_file.h"
 #include "compress/policy.h"
 #include "tests/compress/test_data.h"
+#include "tests/trainer/drawn_text.h"
 #include "tests/trainer/thread_processes.h"
 #include "trainer/models/model.h"
 #include "trainer/one_thread.h"
 #include "trainer/tasks/classification.h"
-#include "trainer/tasks/language.h"
 #include "trainer/training.h"
 
 namespace legacy::resume_test {
@@ -31,26 +31,6 @@ constexpr int kWorkers = 3;
 
 const Classification& Glyphs() {
   static const Classification task(LoadDataset({"glyphs", "", 96, 40}));
-  return task;
-}
-
-// A text in which each word is followed by one of two.
-const LanguageModelling& Language() {
-  constexpr int kWords = 12;
-  static const LanguageModelling task = [] {
-    std::vector<int32_t> tokens = {0};
-    while (tokens.size() < 400) {
-      const auto i = static_cast<int32_t>(tokens.size());
-      tokens.push_back((3 * tokens.back() + 1 + (i * i / 7) % 2) % kWords);
-    }
-    Corpus corpus;
-    corpus.name = "drawn";
-    corpus.unit = TextUnit::kWords;
-    corpus.vocabulary.resize(kWords);
-    corpus.test = TokenFile(std::vector<int32_t>(tokens.begin(), tokens.begin() + 60));
-    corpus.train = TokenFile(std::move(tokens));
-    return LanguageModelling(std::move(corpus), 5, 2);
-  }();
   return task;
 }
 
@@ -231,7 +211,7 @@ TEST_F(Resume, StatesOfRecurrentModels) {
   for (const char* model :
        {"lstm:hidden=8,layers=2,dropout=0.3", "gpt-tiny:width=16,layers=1,heads=2",
         "transformer-xl:width=16,layers=1,heads=2,inner=16,memory=4"}) {
-    Case one{.model = model, .options = SmallOptions(), .task = &Language()};
+    Case one{.model = model, .options = SmallOptions(), .task = &test::DrawnText()};
     one.options.batch_size = 2;
     Expect(one, {1, 3});
     one.options.passes = 2;

@@ -65,6 +65,23 @@ class Exchanging : public testing::Test {
     }
   };
 
+  // The weights before and after three steps on all samples at once.
+  struct Central {
+    std::vector<float> begin, weights;
+  };
+  Central CentralSteps(const FederatedOptions& options) const {
+    std::vector<int64_t> all(200);
+    std::iota(all.begin(), all.end(), 0);
+    LocalTrainer trainer(*task_, *samples_, task_->RequestFor("logistic", 1), options.local, {});
+    const LocalResult result = trainer.Train(
+        {.samples = all, .epochs = 3, .base = trainer.initial_weights(), .rate = [](int64_t) {
+           return 0.05;
+         }});
+    Central central = {trainer.initial_weights(), trainer.initial_weights()};
+    for (size_t i = 0; i < result.update.size(); ++i) central.weights[i] += result.update[i];
+    return central;
+  }
+
   std::unique_ptr<Task> task_;
   std::unique_ptr<SampleSet> samples_;
   std::unique_ptr<Partition> partition_;
@@ -92,17 +109,9 @@ TEST_F(Exchanging, OneStepIsDataParallelism) {
     const auto training = Make(options);
     for (int version = 0; version < 3; ++version) training->Round();
 
-    std::vector<int64_t> all(200);
-    for (int64_t i = 0; i < 200; ++i) all[i] = i;
-    LocalTrainer trainer(*task_, *samples_, task_->RequestFor("logistic", 1), options.local, {});
-    const LocalResult central = trainer.Train(
-        {.samples = all, .epochs = 3, .base = trainer.initial_weights(), .rate = [](int64_t) {
-           return 0.05;
-         }});
-    std::vector<float> expected = trainer.initial_weights();
-    for (size_t i = 0; i < expected.size(); ++i) expected[i] += central.update[i];
-    EXPECT_LT(Distance(training->weights(), expected), 1e-6) << algorithm;
-    EXPECT_GT(Distance(training->weights(), trainer.initial_weights()), 1e-3);
+    const Central central = CentralSteps(options);
+    EXPECT_LT(Distance(training->weights(), central.weights), 1e-6) << algorithm;
+    EXPECT_GT(Distance(training->weights(), central.begin), 1e-3);
   }
 }
 
@@ -119,15 +128,7 @@ TEST_F(Exchanging, AClientWithoutSamplesCountsForNothing) {
   ASSERT_EQ(partition_->SizeOf(2), 0);
   FederatedOptions options = Options();
   options.local.batch_size = 1000;
-  std::vector<int64_t> all(200);
-  std::iota(all.begin(), all.end(), 0);
-  LocalTrainer trainer(*task_, *samples_, task_->RequestFor("logistic", 1), options.local, {});
-  const LocalResult central = trainer.Train(
-      {.samples = all, .epochs = 3, .base = trainer.initial_weights(), .rate = [](int64_t) {
-         return 0.05;
-       }});
-  std::vector<float> expected = trainer.initial_weights();
-  for (size_t i = 0; i < expected.size(); ++i) expected[i] += central.update[i];
+  const std::vector<float> expected = CentralSteps(options).weights;
   for (const Weighting weighting : {Weighting::kUniform, Weighting::kSamples}) {
     for (const int64_t steps : {0, 1}) {
       options.weighting = weighting;

@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/random.h"
+#include "tests/trainer/drawn_text.h"
 #include "tests/trainer/models/script_module.h"
 #include "trainer/models/model.h"
 #include "trainer/one_thread.h"
@@ -375,7 +376,7 @@ const std::map<std::string, Case>& Corpus() {
 }
 
 const Task& TaskOf(const Case& one) {
-  if (one.text) return test::SomeText();
+  if (one.text) return test::DrawnText();
   return test::SomeImages();
 }
 
