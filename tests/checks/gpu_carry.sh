@@ -50,8 +50,7 @@ for path in $(libraries "$carried"/bin/*); do
       put "$path" ;;
   esac
 done
-nvcc=$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)
-cuda=${nvcc%/bin/nvcc}
+cuda=$(nvcc --dryrun -x cu /dev/null 2>&1 | sed -n 's/^#\$ TOP=//p')
 put_into /usr/local/cuda/lib64 "$cuda"/lib64/libcudart.so.* "$cuda"/lib64/libcublas*.so.*
 mkdir -p "$bare/legacy/build" "$bare/legacy/tests" "$bare/tmp" "$bare/dev"
 : >"$bare/dev/null"
