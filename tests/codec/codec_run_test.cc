@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
+#include <set>
 #include <sstream>
+#include <utility>
 
 #include "base/error.h"
 #include "compress/gradients/gradients.h"
@@ -184,6 +187,69 @@ TEST(CodecRun, PoliciesOwnMessagesAreCounted) {
   const std::vector<Row> layers = ReportRows(result, options, 4, Detail::kLayer);
   ASSERT_EQ(layers.size(), 2u);
   EXPECT_EQ(layers[1]["layer"], "(policy)");
+}
+
+double SquaredOf(const std::vector<float>& values) {
+  return std::transform_reduce(values.begin(), values.end(), 0.0, std::plus<>(),
+                               [](float value) { return double{value} * value; });
+}
+
+// Adds the k values of the largest magnitude to `sum`, and returns what is left of `values`.
+std::vector<float> SendLargest(std::vector<float> values, size_t k, std::vector<double>& sum) {
+  std::vector<size_t> order(values.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::ranges::stable_sort(
+      order, [&](size_t a, size_t b) { return std::abs(values[a]) > std::abs(values[b]); });
+  for (size_t i = 0; i < k; ++i) sum[order[i]] += std::exchange(values[order[i]], 0.0f);
+  return values;
+}
+
+// GraVAC chooses among candidates that workers have measured before: what they compress has their
+// gradient once and the decayed residual, and both errors compare with that.
+TEST(CodecRun, ErrorsWithCandidatesAreOfWhatIsCompressed) {
+  constexpr int kWorkers = 3;
+  constexpr int64_t kSteps = 6;
+  for (const float decay : {1.0f, 0.5f}) {
+    const GradientOptions gradients = Drawn("laplace:n=600", kWorkers, kSteps);
+    GradientSource source(gradients);
+    RunOptions options;
+    options.policy = "gravac:eps=0.3,theta_min=5,theta_max=50,window=2";
+    options.repeats = 1;
+    const CodecResult result =
+        RunCodec(ParseCodec("topk:decay=" + std::to_string(decay)), options, source);
+    std::vector<std::vector<float>> residuals(kWorkers, std::vector<float>(600));
+    std::set<double> parameters;
+    GradientSource again(gradients);
+    int64_t step = 0;
+    for (const CodecRecord& record : result.records) {
+      if (record.elements == 0) continue;  // messages of the agreement
+      parameters.insert(record.parameter);
+      const auto parts = again.AtStep(step++);
+      std::vector<double> fed(600);  // sums over workers
+      std::vector<double> sent(600);
+      for (int w = 0; w < kWorkers; ++w) {
+        std::vector<float> e = residuals[w];
+        for (size_t i = 0; i < e.size(); ++i) fed[i] += e[i] = decay * e[i] + parts[w][i];
+        const auto k = std::max<size_t>(1, static_cast<size_t>(record.parameter * 600));
+        std::vector<double> own(600);
+        residuals[w] = SendLargest(e, k, own);
+        for (size_t i = 0; i < e.size(); ++i) sent[i] += own[i];
+        if (w > 0) continue;
+        EXPECT_NEAR(record.squared, SquaredOf(e), 1e-5 * record.squared) << step;
+        EXPECT_NEAR(record.error_squared, SquaredOf(residuals[w]), 1e-5 * record.squared) << step;
+      }
+      double squared = 0;
+      double error = 0;
+      for (size_t i = 0; i < fed.size(); ++i) {
+        squared += fed[i] * fed[i] / (kWorkers * kWorkers);
+        error += (fed[i] - sent[i]) * (fed[i] - sent[i]) / (kWorkers * kWorkers);
+      }
+      EXPECT_NEAR(record.mean_squared, squared, 1e-5 * squared) << step;
+      EXPECT_NEAR(record.mean_error_squared, error, 1e-5 * squared) << step;
+    }
+    EXPECT_EQ(step, kSteps);
+    EXPECT_GT(parameters.size(), 1u) << "one candidate was always chosen";
+  }
 }
 
 TEST(CodecReport, RowsSplitAndAddUp) {
