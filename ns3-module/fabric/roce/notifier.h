@@ -3,6 +3,8 @@
 
 #include "control.h"
 
+#include <optional>
+
 namespace legacy::fabric
 {
 
@@ -13,30 +15,32 @@ namespace legacy::fabric
 /// CNP when the interval is over, with the first frame behind it.
 struct RoceNotifier
 {
-    bool sent = false;  ///< a CNP, ever
-    bool owed = false;  ///< a mark came since
-    Picoseconds at = 0; ///< when it was sent
+    static constexpr Picoseconds kNone = -1;
 
-    /// Tells of a data frame that arrives at `now`. Returns true where a CNP is sent now.
-    bool OnFrame(Picoseconds now, bool marked, const RoceTraits& traits)
+    Picoseconds at = kNone;   ///< when its latest CNP was sent
+    Picoseconds owed = kNone; ///< begin of the latest marked frame that a CNP has yet to answer
+
+    /// Tells of a data frame that began to leave its NIC at `begin` and arrives at `now`. Returns
+    /// the begin of the latest marked frame that a CNP answers, where one is sent now.
+    std::optional<Picoseconds>
+    OnFrame(Picoseconds now, Picoseconds begin, bool marked, const RoceTraits& traits)
     {
         const Picoseconds since = now - at;
-        if (sent && since < traits.cnpInterval)
+        if (at != kNone && since < traits.cnpInterval)
         {
-            owed = owed || (marked && traits.cnpWindows);
-            return false;
+            owed = marked && traits.cnpWindows ? begin : owed;
+            return std::nullopt;
         }
         // What was owed one interval ago or longer, while nothing arrived, is of no use any more.
-        const bool late = owed && since < 2 * traits.cnpInterval;
+        const bool late = owed != kNone && since < 2 * traits.cnpInterval;
+        const Picoseconds answered = late ? owed : begin;
+        owed = late && marked ? begin : kNone; // this mark is of the interval that begins now
         if (!marked && !late)
         {
-            owed = false;
-            return false;
+            return std::nullopt;
         }
-        owed = late && marked; // this mark is of the interval that begins now
-        sent = true;
         at = now;
-        return true;
+        return answered;
     }
 };
 

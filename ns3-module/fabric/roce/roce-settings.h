@@ -41,7 +41,7 @@ enum class RoceIdle : uint8_t
 {
     Reset,   ///< after an idle time, where the congestion control says so
     Keep,    ///< never
-    Message, ///< with each message that finds the queue pair idle
+    Message, ///< with each message
 };
 
 /// How lost frames are sent again.

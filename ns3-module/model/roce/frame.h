@@ -39,7 +39,7 @@ struct Frame
     static constexpr uint16_t kNoPort = UINT16_MAX;
 
     Picoseconds at{0};   //!< arrival at the node where it is; an ACK: that of what it answers
-    Picoseconds sent{0}; //!< begin of the data frame, or of the one that an ACK answers
+    Picoseconds sent{0}; //!< begin of the data frame, or of the one that an ACK or a CNP answers
     /// ACK: from the arrival of what it answers to its begin; data: for how long the port at which
     /// it waits had been paused before.
     Picoseconds held{0};

@@ -66,6 +66,7 @@ struct QueuePair
     {
         uint64_t cnps{0};
         uint64_t resent{0};
+        double rateAtEnd{0};     //!< of its queue pair, bit/s; 0: what it is now
         Picoseconds atNic{0};    //!< for which pauses kept it from sending
         Picoseconds last{0};     //!< for which its last frame has waited in paused switches
         Picoseconds waits{0};    //!< of all its frames, with those at the NIC
@@ -177,6 +178,8 @@ struct QueuePair
     /// When a new frame was last acknowledged, a time-out came, or an idle time ended.
     Picoseconds changed{0};
     Picoseconds progress{0}; //!< when its time-out was last put off
+    uint64_t firstOwn{0};    //!< frame with which its control's state began
+    Picoseconds stateAt{0};  //!< from when on frames have begun to leave under that state
     Picoseconds timeoutEvent{fabric::kNoTimer};
     Picoseconds controlEvent{fabric::kNoTimer}; //!< time of the event for its control's timer
     fabric::RocePacer pacer;

@@ -85,7 +85,7 @@ std::unique_ptr<QueuePair> QueuePairs::Make(const fabric::ConnectionName& connec
     {
         FindTurns(*pair);
     }
-    Renew(*pair);
+    Renew(*pair, RoceNow());
     return pair;
 }
 
@@ -222,7 +222,26 @@ bool QueuePairs::IsFree(const QueuePair& pair, int node, DirectedLink root) cons
                        });
 }
 
-void QueuePairs::Renew(QueuePair& pair)
+Picoseconds QueuePairs::NextBegin(const QueuePair& pair) const
+{
+    return std::max(RoceNow(), m_network->FreeAt(pair.way.First()));
+}
+
+void QueuePairs::BeginMessage(QueuePair& pair, Picoseconds from)
+{
+    if (m_settings->idle != fabric::RoceIdle::Message || pair.next != pair.sentTo ||
+        pair.sending == pair.messages.size() || pair.messages[pair.sending].first != pair.next)
+    {
+        return;
+    }
+    if (pair.sending > 0)
+    {
+        pair.messages[pair.sending - 1].Tell().rateAtEnd = pair.Rate();
+    }
+    Renew(pair, from);
+}
+
+void QueuePairs::Renew(QueuePair& pair, Picoseconds from)
 {
     const Picoseconds now = pair.Advance(RoceNow());
     static_assert(fabric::kRoceStateAlignment <= __STDCPP_DEFAULT_NEW_ALIGNMENT__);
@@ -231,6 +250,8 @@ void QueuePairs::Renew(QueuePair& pair)
         pair.state ? pair.state.release() : ::operator new(m_control->StateBytes(path.switches));
     pair.state.reset(m_control->Begin(memory, path, now));
     pair.pacer = {};
+    pair.firstOwn = pair.next;
+    pair.stateAt = from;
     if (pair.Sprays())
     {
         for (QueuePair::Turn& turn : pair.selective->turns)
@@ -244,7 +265,7 @@ void QueuePairs::Renew()
 {
     for (const auto& pair : m_pairs)
     {
-        Renew(*pair);
+        Renew(*pair, NextBegin(*pair));
     }
     for (Group& group : m_groups)
     {
@@ -311,10 +332,9 @@ QueuePairs::Add(const fabric::ConnectionName& connection, uint64_t graph, const 
         const bool idle = RoceNow() - pair.changed >
                           std::max(kIdleRoundTrips * pair.course->path.roundTrip, kLeastIdle);
         pair.changed = RoceNow();
-        if (m_settings->idle == fabric::RoceIdle::Message ||
-            (m_settings->idle == fabric::RoceIdle::Reset && m_control->Traits().restarts && idle))
+        if (m_settings->idle == fabric::RoceIdle::Reset && m_control->Traits().restarts && idle)
         {
-            Renew(pair);
+            Renew(pair, NextBegin(pair));
         }
     }
     // What its last frames have met says nothing of those that it sends after a break.
@@ -332,6 +352,7 @@ QueuePairs::Add(const fabric::ConnectionName& connection, uint64_t graph, const 
         group->pending.push_back({graph, flow, {}});
     }
     pair.messages.push_back(std::move(message));
+    BeginMessage(pair);
     return number;
 }
 
@@ -441,8 +462,12 @@ std::optional<int64_t> QueuePairs::Abort(QueuePair& pair, uint64_t graph, const 
         messages.erase(index);
         return carried;
     }
-    pair.sending += pair.sending == index && pair.next == end ? 1 : 0;
     pair.receiving += pair.receiving == index && pair.expected == end ? 1 : 0;
+    if (pair.sending == index && pair.next == end)
+    {
+        ++pair.sending;
+        BeginMessage(pair);
+    }
     return carried;
 }
 

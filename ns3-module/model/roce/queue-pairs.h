@@ -67,9 +67,8 @@ class QueuePairs
     }
 
     /**
-     * Adds a message behind those of a queue pair, which is as new where it was idle and the
-     * settings say so. Queue pairs of a connection take messages in turn; they are opened with the
-     * first one.
+     * Adds a message behind those of a queue pair, whose state is as new where the settings say
+     * so. Queue pairs of a connection take messages in turn; they are opened with the first one.
      * \param connection of the message
      * \param graph number of the graph that sends it
      * \param flow the message
@@ -102,6 +101,21 @@ class QueuePairs
     std::optional<Pending> TakeArrived(uint32_t group);
     /// Makes the congestion controls of all, and their turns, as new.
     void Renew();
+    /**
+     * Makes the congestion control of a queue pair as new where the settings say so and it is to
+     * send the first frame of a message next, for the first time.
+     * \param pair a queue pair whose next frame is another
+     * \param from when that begins at the earliest
+     */
+    void BeginMessage(QueuePair& pair, Picoseconds from);
+    /**
+     * The same, where the queue pair is not sending a frame just now.
+     * \param pair a queue pair whose next frame is another
+     */
+    void BeginMessage(QueuePair& pair)
+    {
+        BeginMessage(pair, NextBegin(pair));
+    }
     /**
      * See RoceEnds.
      * \param frame data, ACK, NAK or CNP
@@ -186,7 +200,9 @@ class QueuePairs
     /// Returns whether no port from a node to the destination, by any way, is the root or full.
     bool IsFree(const QueuePair& pair, int node, DirectedLink root) const;
     std::optional<int64_t> Abort(QueuePair& pair, uint64_t graph, const fabric::Flow& flow);
-    void Renew(QueuePair& pair);
+    /// Makes its congestion control as new, for frames that begin from then on.
+    void Renew(QueuePair& pair, Picoseconds from);
+    Picoseconds NextBegin(const QueuePair& pair) const; //!< of a frame, at the earliest
     Picoseconds RoundTrip(const std::vector<DirectedLink>& way,
                           const std::vector<DirectedLink>& back) const;
     Picoseconds RoundTripOfFabric() const;

@@ -46,14 +46,15 @@ void RoceReceiver::OnData(uint32_t frame)
         smooth ? std::min(std::max(pair.smooth, 0) + data.frames, m_settings->framesPerAck) : -1;
     for (int i = 0; traits.notifications && i < data.frames; ++i)
     {
-        if (pair.notifier.OnFrame(data.at, i < data.marks, traits))
+        const auto marked = pair.notifier.OnFrame(data.at, data.sent, i < data.marks, traits);
+        if (marked)
         {
             ++m_cnps;
             if (QueuePair::Message* message = pair.MessageOf(data.psn))
             {
                 ++message->Tell().cnps;
             }
-            Answer(number, frame, FrameKind::Cnp);
+            Answer(number, frame, FrameKind::Cnp, *marked);
         }
     }
     pair.selective ? Place(number, frame) : TakeInOrder(number, frame);
@@ -70,7 +71,7 @@ void RoceReceiver::TakeInOrder(uint32_t number, uint32_t frame)
             pair.nakSent = true;
             pair.nakAt = data.at;
             ++m_naks;
-            Answer(number, frame, FrameKind::Nak);
+            Answer(number, frame, FrameKind::Nak, data.sent);
         }
         return;
     }
@@ -84,7 +85,7 @@ void RoceReceiver::TakeInOrder(uint32_t number, uint32_t frame)
     }
     if (data.wantsAck)
     {
-        Answer(number, frame, FrameKind::Ack);
+        Answer(number, frame, FrameKind::Ack, data.sent);
     }
     if (isNew)
     {
@@ -101,7 +102,7 @@ void RoceReceiver::Place(uint32_t number, uint32_t frame)
     {
         if (data.wantsAck)
         {
-            Answer(number, frame, FrameKind::Ack);
+            Answer(number, frame, FrameKind::Ack, data.sent);
         }
         return;
     }
@@ -115,16 +116,16 @@ void RoceReceiver::Place(uint32_t number, uint32_t frame)
     if (ahead && !m_sprays)
     {
         ++m_naks;
-        Answer(number, frame, FrameKind::Nak);
+        Answer(number, frame, FrameKind::Nak, data.sent);
     }
     else if (data.wantsAck || ahead || fills)
     {
-        Answer(number, frame, FrameKind::Ack);
+        Answer(number, frame, FrameKind::Ack, data.sent);
     }
     Deliver(pair);
 }
 
-void RoceReceiver::Answer(uint32_t number, uint32_t frame, FrameKind kind)
+void RoceReceiver::Answer(uint32_t number, uint32_t frame, FrameKind kind, Picoseconds sent)
 {
     const QueuePair& pair = m_pairs[number];
     FramePool& frames = m_network.Frames();
@@ -138,7 +139,7 @@ void RoceReceiver::Answer(uint32_t number, uint32_t frame, FrameKind kind)
                        ? static_cast<uint32_t>(data.psn - pair.expected)
                        : Frame::kNone;
     answer.at = data.at;
-    answer.sent = data.sent;
+    answer.sent = sent;
     answer.payload = data.wire;
     answer.wire = kind == FrameKind::Cnp ? m_settings->cnpBytes : m_settings->ackBytes;
     if (kind != FrameKind::Cnp && m_control->Traits().telemetry)
@@ -152,7 +153,8 @@ void RoceReceiver::Answer(uint32_t number, uint32_t frame, FrameKind kind)
 fabric::RoceFlow RoceReceiver::RecordOf(const QueuePair& pair, const QueuePair::Story* story)
 {
     fabric::RoceFlow record;
-    record.rateAtEnd = std::min(pair.Rate(), pair.course->path.lineRate);
+    const bool noted = story != nullptr && story->rateAtEnd > 0;
+    record.rateAtEnd = std::min(noted ? story->rateAtEnd : pair.Rate(), pair.course->path.lineRate);
     if (story == nullptr)
     {
         return record;

@@ -55,7 +55,8 @@ class RoceReceiver
   private:
     void TakeInOrder(uint32_t number, uint32_t frame); //!< go-back-n
     void Place(uint32_t number, uint32_t frame);       //!< selective repeat
-    void Answer(uint32_t number, uint32_t frame, FrameKind kind);
+    /// Sends an ACK, NAK or CNP. `sent` is the begin of the data frame that it answers.
+    void Answer(uint32_t number, uint32_t frame, FrameKind kind, Picoseconds sent);
     void Deliver(QueuePair& pair); //!< messages whose frames have all arrived
     static fabric::RoceFlow RecordOf(const QueuePair& pair, const QueuePair::Story* story);
 

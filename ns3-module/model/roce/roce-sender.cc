@@ -351,10 +351,14 @@ uint32_t RoceSender::Send(uint32_t number, Picoseconds start)
     pair.sinceRequest += frame.frames;
     frame.wantsAck = again || last || full || pair.sinceRequest >= m_settings->framesPerAck;
     pair.sinceRequest = frame.wantsAck ? 0 : pair.sinceRequest;
+    const Picoseconds done = start + m_network.SerialisationOf(pair.way.First(), frame.wire);
+    if (last && !again)
+    {
+        m_pairs.BeginMessage(pair, done);
+    }
     SetTimer(number);
     if (MaySend(pair))
     {
-        const Picoseconds done = start + m_network.SerialisationOf(pair.way.First(), frame.wire);
         pair.pacer.next <= done ? Append(number) : Wait(number);
     }
     return taken;
@@ -376,7 +380,17 @@ void RoceSender::GoBack(uint32_t number, Picoseconds now, bool timeout)
     }
     // After a time-out the first frame asks for an ACK: all that arrived may have asked for none.
     pair.sinceRequest = timeout ? m_settings->framesPerAck : 0;
-    m_control->OnLoss(*pair.state, {now, timeout});
+    TellLoss(pair, pair.acked, {now, timeout});
+    // What is sent again is sent under the present state.
+    pair.firstOwn = std::min(pair.firstOwn, pair.acked);
+}
+
+void RoceSender::TellLoss(QueuePair& pair, uint64_t psn, const fabric::RoceLoss& loss) const
+{
+    if (psn >= pair.firstOwn)
+    {
+        m_control->OnLoss(*pair.state, loss);
+    }
 }
 
 fabric::RoceAck RoceSender::Acknowledge(QueuePair& pair, const Frame& ack) const
@@ -384,8 +398,11 @@ fabric::RoceAck RoceSender::Acknowledge(QueuePair& pair, const Frame& ack) const
     fabric::RoceAck told;
     const auto count = [&](const QueuePair::Message& message, uint64_t psn, bool inFlight)
     {
-        told.payload += m_pairs.PayloadOf(message, psn);
-        ++told.frames;
+        if (psn >= pair.firstOwn)
+        {
+            told.payload += m_pairs.PayloadOf(message, psn);
+            ++told.frames;
+        }
         pair.inFlight -= inFlight ? m_pairs.WireOf(message, psn) : 0;
     };
     for (; pair.acked < ack.psn; ++pair.acked)
@@ -397,7 +414,7 @@ fabric::RoceAck RoceSender::Acknowledge(QueuePair& pair, const Frame& ack) const
         }
         if (pair.acked + 1 == message.end)
         {
-            told.endsMessage = true;
+            told.endsMessage = pair.acked >= pair.firstOwn;
             pair.messages.pop_front();
             pair.sending -= pair.sending > 0 ? 1 : 0;
             --pair.receiving;
@@ -431,6 +448,7 @@ void RoceSender::OnAck(uint32_t frame)
     {
         pair.next = pair.acked; // what was to be sent again had arrived
         pair.sending = 0;
+        m_pairs.BeginMessage(pair);
     }
     told.acknowledged = pair.acked;
     told.next = pair.next;
@@ -439,7 +457,10 @@ void RoceSender::OnAck(uint32_t frame)
         told.switches = pair.course->path.switches;
         told.records = m_network.Frames().RecordsOf(frame);
     }
-    m_control->OnAck(*pair.state, told);
+    if (ack.sent >= pair.stateAt)
+    {
+        m_control->OnAck(*pair.state, told);
+    }
     if (progress)
     {
         pair.timeouts = 0;
@@ -450,7 +471,7 @@ void RoceSender::OnAck(uint32_t frame)
     {
         if (pair.selective->sender.Update(pair.acked, pair.next))
         {
-            m_control->OnLoss(*pair.state, {now, false});
+            TellLoss(pair, pair.selective->sender.Hole(), {now, false});
         }
     }
     else if (ack.kind == FrameKind::Nak && ack.psn == pair.acked && pair.next > pair.acked)
@@ -479,7 +500,11 @@ void RoceSender::OnCnp(uint32_t frame)
     const uint32_t number = cnp.pair;
     QueuePair& pair = m_pairs[number];
     const double rateBefore = pair.Rate();
-    m_control->OnCnp(*pair.state, pair.Advance(cnp.at));
+    const Picoseconds now = pair.Advance(cnp.at);
+    if (cnp.sent >= pair.stateAt)
+    {
+        m_control->OnCnp(*pair.state, now);
+    }
     AfterControl(number, rateBefore, cnp.at);
 }
 

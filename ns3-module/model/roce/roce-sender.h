@@ -125,6 +125,8 @@ class RoceSender
     void GoBack(uint32_t number,
                 Picoseconds now,
                 bool timeout); //!< to the first frame that is not acknowledged
+    /// Tells the congestion control of the loss of a frame, unless it was sent under another state.
+    void TellLoss(QueuePair& pair, uint64_t psn, const fabric::RoceLoss& loss) const;
     void AfterControl(uint32_t number, double rateBefore, Picoseconds now);
     /// Lets a queue pair take part in max-min fair shares, or not, and paces all by theirs.
     void ShareOut(uint32_t number, bool takesPart);
@@ -137,6 +139,8 @@ class RoceSender
     /// which ends the run.
     bool Expire(uint32_t number, Picoseconds now);
     void PutOff(uint32_t number, Picoseconds now); //!< its time-out
+    /// Counts what an ACK says. Of frames that were sent under another state the congestion control
+    /// is not told.
     fabric::RoceAck Acknowledge(QueuePair& pair, const Frame& ack) const;
 
     const fabric::Topology* m_topology;

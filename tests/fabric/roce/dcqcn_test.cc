@@ -292,7 +292,7 @@ double RateAtConstantMarks(const Settled& one, const std::string& np, double sha
     pair.Sent(now, 1000);
     pacer.OnSent(now, 1000, 918, false, 0, pair.state().rate);
     const bool marked = MarkingDraw(1, 0, i) < share;
-    if (notifier.OnFrame(now, marked, pair.control().Traits())) cnp = now + kBack;
+    if (notifier.OnFrame(now, now, marked, pair.control().Traits())) cnp = now + kBack;
     sent += now >= from ? 1000 : 0;
   }
   return 8e12 * static_cast<double>(sent) / static_cast<double>(until - from) / fair;
@@ -366,16 +366,19 @@ TEST(RoceNotifier, AnswersAtOnceOrWhenTheIntervalIsOver) {
     traits.cnpInterval = 50;
     traits.cnpWindows = windows;
     RoceNotifier notifier;
-    std::vector<Picoseconds> at;
+    std::vector<std::pair<Picoseconds, Picoseconds>> at;  // with the begins that they answer
     for (Picoseconds now = 0; now < 400; now += 10) {
       const bool marked = now == 20 || now == 30 || now == 40 || now == 90 || now == 200;
-      if (notifier.OnFrame(now, marked, traits)) at.push_back(now);
+      if (const auto begin = notifier.OnFrame(now, now - 7, marked, traits)) {
+        at.emplace_back(now, *begin);
+      }
     }
     return at;
   };
+  using Answers = std::vector<std::pair<Picoseconds, Picoseconds>>;
   // 30 and 40 are within 50 of 20.
-  EXPECT_EQ(cnps(false), (std::vector<Picoseconds>{20, 90, 200}));
-  EXPECT_EQ(cnps(true), (std::vector<Picoseconds>{20, 70, 120, 200}));
+  EXPECT_EQ(cnps(false), (Answers{{20, 13}, {90, 83}, {200, 193}}));
+  EXPECT_EQ(cnps(true), (Answers{{20, 13}, {70, 33}, {120, 83}, {200, 193}}));
 }
 
 // Jain's index of two flows, of which one starts 1 ms later.

@@ -264,7 +264,7 @@ class OneQueueRun {
     const Picoseconds there = port_free_ + setup_.delay;
     const Picoseconds back = there + 2 * (setup_.delay + Time(setup_.ackBytes));
     const RoceTraits& traits = control_->Traits();
-    if (traits.notifications && flow.notifier.OnFrame(there, marks, traits)) {
+    if (traits.notifications && flow.notifier.OnFrame(there, frame.sent, marks, traits)) {
       Push(back, Kind::kCnp, frame.flow);
     }
     Event event;
