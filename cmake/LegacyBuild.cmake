@@ -183,14 +183,16 @@ function(legacy_test_headers)
   target_precompile_headers(legacy_test_headers PRIVATE <gtest/gtest.h>)
 endfunction()
 
-# legacy_test(name SOURCES ... LIBRARIES ... [PREFIX text] [FILTER cases] [OPTIMIZED] [WHOLE |
-# LONG]): adds a GoogleTest binary with one ctest entry for each case. WHOLE: one entry for all
-# cases, which share a costly setup. Under a sanitizer all tests are so, because starting a process
-# takes longer there than most cases. LONG: one entry, with the label long. FILTER: the cases to
-# run, as in --gtest_filter. Tests are compiled without optimization, or with -O1 where OPTIMIZED is
-# given; the libraries that they test are compiled as elsewhere.
+# legacy_test(name SOURCES ... LIBRARIES ... [PREFIX text] [FILTER cases] [SLOW cases] [OPTIMIZED]
+# [WHOLE | LONG]): adds a GoogleTest binary with one ctest entry for each case. WHOLE: one entry for
+# all cases, which share a costly setup. Under a sanitizer all tests are so, because starting a
+# process takes longer there than most cases. LONG: one entry, with the label long. FILTER: the
+# cases to run, as in --gtest_filter. SLOW: the cases that a sanitizer runs in an entry of their own
+# with the label long, because they repeat for a minute what others do once. Tests are compiled
+# without optimization, or with -O1 where OPTIMIZED is given; the libraries that they test are
+# compiled as elsewhere.
 function(legacy_test name)
-  cmake_parse_arguments(ARG "LONG;OPTIMIZED;WHOLE" "STANDARD;PREFIX;FILTER" "SOURCES;LIBRARIES"
+  cmake_parse_arguments(ARG "LONG;OPTIMIZED;WHOLE" "STANDARD;PREFIX;FILTER;SLOW" "SOURCES;LIBRARIES"
     ${ARGN})
   if(NOT ARG_STANDARD)
     set(ARG_STANDARD 20)
@@ -210,6 +212,11 @@ function(legacy_test name)
     legacy_not_by_default(${name} legacy-long-tests)
     add_test(NAME ${ARG_PREFIX}${name} COMMAND ${name})
     set_tests_properties(${ARG_PREFIX}${name} PROPERTIES LABELS long TIMEOUT 3600)
+  elseif(ARG_SLOW AND LEGACY_SANITIZE)
+    add_test(NAME ${name} COMMAND ${name} --gtest_filter=-${ARG_SLOW})
+    add_test(NAME ${name}.slow COMMAND ${name} --gtest_filter=${ARG_SLOW})
+    set_tests_properties(${name} PROPERTIES TIMEOUT 900)
+    set_tests_properties(${name}.slow PROPERTIES LABELS long TIMEOUT 3600)
   elseif(ARG_WHOLE OR LEGACY_SANITIZE)
     add_test(NAME ${ARG_PREFIX}${name} COMMAND ${name})
     set_tests_properties(${ARG_PREFIX}${name} PROPERTIES TIMEOUT 900)

@@ -1,6 +1,6 @@
 """Runs legacy-federated as a whole: training over simulated networks, records and their replays.
 
-Usage: federated_run_test.py LEGACY_FEDERATED LEGACY_SCENARIO
+Usage: federated_run_test.py LEGACY_FEDERATED LEGACY_SCENARIO [--kills=N]
 """
 
 import collections
@@ -17,8 +17,9 @@ import time
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "run"))
-from killing import kill_at_random, slow_gnuplot, wait_for  # noqa: E402
+from killing import kill_at_random, slow_gnuplot, take_kills, wait_for  # noqa: E402
 
+KILLS = take_kills(sys.argv)
 FEDERATED, SCENARIO = sys.argv[1:3]
 SMALL = [
     "--train-limit=400",
@@ -345,7 +346,7 @@ class FederatedRun(unittest.TestCase):
         self.assertEqual(done.returncode, 1)
         return done.stderr
 
-    def killed(self, name, *options, times=20):
+    def killed(self, name, *options):
         """Kills a run, which goes on each time, and expects the files of a whole one."""
         options = [*options, "--rounds=30", "--train-limit=240", "--checkpoint=1ms"]
         whole = self.run_to_end(name + "-whole", *options, "--checkpoint=off")
@@ -356,7 +357,7 @@ class FederatedRun(unittest.TestCase):
                                      "--out=" + str(folder), *resume], stdout=subprocess.PIPE,
                                     stderr=subprocess.PIPE, text=True)
 
-        kill_at_random(self, folder, times, start, lambda: self.expect_same(folder, whole))
+        kill_at_random(self, folder, KILLS, start, lambda: self.expect_same(folder, whole))
 
     def test_killed_between_its_last_row_and_its_end(self):
         environment, began = slow_gnuplot(self.root / "slow")
@@ -445,12 +446,11 @@ class FederatedRun(unittest.TestCase):
         self.expect_same(folder, self.replayed(folder, "rates-again"))
         rates = [float(row["learning_rate"]) for row in rows(folder, "steps.csv")]
         self.assertGreater(rates[0], rates[5])
-        self.killed("rates-killed", *options, times=5)
+        self.killed("rates-killed", *options)
 
     def test_oort_runs_are_killed_and_go_on(self):
         self.killed("killed-oort", "--policies=topk", "--algorithms=fedavg", "--dropout=0.1",
-                    "--population=phones", "--selection=oort:pacer=5", "--deadline=factor:3",
-                    times=8)
+                    "--population=phones", "--selection=oort:pacer=5", "--deadline=factor:3")
 
     def test_oort_depends_on_the_network(self):
         self.assertIn("federated.selection: it reads times",

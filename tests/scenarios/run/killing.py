@@ -7,6 +7,17 @@ import signal
 import time
 
 
+KILLS = "--kills="
+
+
+def take_kills(arguments):
+    """Takes --kills=N out of the arguments of a test. Returns N, or else a few."""
+    found = [argument for argument in arguments if argument.startswith(KILLS)]
+    for argument in found:
+        arguments.remove(argument)
+    return int(found[-1][len(KILLS):]) if found else 6
+
+
 def checkpoints(folder):
     names = (folder / "checkpoints").glob("checkpoint-*")
     found = [path for path in names if path.name.split("-")[1].isdigit()]

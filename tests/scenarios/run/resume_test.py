@@ -1,6 +1,6 @@
 """Kills, stops and damages runs of legacy-scenario, and expects the files of an undisturbed run.
 
-Usage: resume_test.py LEGACY_SCENARIO
+Usage: resume_test.py LEGACY_SCENARIO [--kills=N]
 """
 
 import json
@@ -15,8 +15,9 @@ import sys
 import tempfile
 import unittest
 
-from killing import checkpoints, kill_at_random, slow_gnuplot, wait_for
+from killing import checkpoints, kill_at_random, slow_gnuplot, take_kills, wait_for
 
+KILLS = take_kills(sys.argv)
 SCENARIO = sys.argv[1]
 OPTIONS = [
     "--dataset=glyphs",
@@ -54,7 +55,6 @@ LONG = [
     "--tensorboard=off",
     "--gradient-steps=0",
 ]
-KILLS = 20
 PERIOD = "--checkpoint=1ms"
 
 
