@@ -5,24 +5,21 @@
 #include <numeric>
 #include <string>
 
-#include "scenarios/federated/plan_parts.h"
-
 namespace legacy {
 namespace {
 
 using fabric::CollectiveAlgorithm;
 using fabric::TimeNs;
 
-// A sink that delivers every flow at once, and counts.
+// A sink that delivers every flow at once, and counts. Counts are added up whenever they are twice
+// as many as there were pairs.
 class CountingSink : public fabric::FlowSink {
  public:
-  CountingSink(const fabric::Transport& transport, ExchangedPairs& pairs)
-      : transport_(transport), pairs_(pairs) {}
+  explicit CountingSink(const fabric::Transport& transport) : transport_(transport) {}
 
   TimeNs Now() const override { return 0; }
   void Send(const fabric::Flow& flow) override {
-    PairBytes& pair = pairs_[{flow.source, flow.destination}];
-    pair.payload += flow.bytes;
+    ExchangedBytes pair{.ends = {flow.source, flow.destination}, .payload = flow.bytes};
     // Streams carry equal parts.
     const int64_t streams = transport_.streams;
     for (int64_t i = 0; i < streams; ++i) {
@@ -30,12 +27,18 @@ class CountingSink : public fabric::FlowSink {
       pair.wire += transport_.WireBytes(part);
       pair.acks += transport_.AckWireBytes(part);
     }
+    pairs_.push_back(pair);
+    if (pairs_.size() >= limit_) {
+      AddUp(pairs_);
+      limit_ = std::max(kLeast, 2 * pairs_.size());
+    }
     flows_.push_back(flow);
   }
   void Wake(TimeNs, uint64_t token) override { wakes_.push_back(token); }
   int64_t Abort(const fabric::Flow&) override { return 0; }
 
-  void Run(fabric::FlowGraph& graph) {
+  // Returns the counts of what the graph sends.
+  ExchangedPairs Run(fabric::FlowGraph& graph) {
     graph.OnStart(*this);
     while (!wakes_.empty() || !flows_.empty()) {
       if (!wakes_.empty()) {
@@ -48,11 +51,16 @@ class CountingSink : public fabric::FlowSink {
         graph.OnDelivered(flow, *this);
       }
     }
+    AddUp(pairs_);
+    return std::move(pairs_);
   }
 
  private:
+  static constexpr size_t kLeast = 65'536;
+
   const fabric::Transport& transport_;
-  ExchangedPairs& pairs_;
+  ExchangedPairs pairs_;
+  size_t limit_ = kLeast;
   std::deque<uint64_t> wakes_;
   std::deque<fabric::Flow> flows_;
 };
@@ -72,22 +80,26 @@ CollectiveAlgorithm PartnerOf(CollectiveAlgorithm algorithm, fabric::Payload pay
 
 }  // namespace
 
-ExchangeNetwork::ExchangeNetwork(const PlanRequest& request, const PlanRemedy& remedy)
-    : request_(request),
-      transport_(request.transport),
-      network_(NetworkOf(request.population, request, remedy)) {
-  transport_.streams = request.streams;
-  const ExchangeRequest& exchange = *request.exchange;
+ExchangeNetwork::ExchangeNetwork(PlanNetworks& networks, const PlanRemedy& remedy)
+    : request_(networks.Request()),
+      transport_(request_.transport),
+      network_(networks.With(remedy)),
+      as_it_is_(remedy.AsItIs()),
+      priced_(std::ranges::any_of(network_->topology.Links(), [](const fabric::Link& link) {
+        return link.ports[0].usdPerGb != 0 || link.ports[1].usdPerGb != 0;
+      })) {
+  transport_.streams = request_.streams;
+  const ExchangeRequest& exchange = *request_.exchange;
   fabric::PlacementRequest place;
   place.workers = Ranks();
   place.aggregation = fabric::AggregationOf(exchange.algorithm);
-  for (const int client : exchange.order) place.hosts.push_back(network_.placement.hosts[client]);
-  placement_ = fabric::MakePlacement(place, network_.topology);
+  for (const int client : exchange.order) place.hosts.push_back(network_->placement.hosts[client]);
+  placement_ = fabric::MakePlacement(place, network_->topology);
 }
 
 fabric::StepSimulator ExchangeNetwork::Simulator() const {
   fabric::EngineRequest engine;
-  engine.topology = &network_.topology;
+  engine.topology = &network_->topology;
   engine.placement = &placement_;
   engine.transport = transport_;
   engine.seed = request_.seed;
@@ -112,17 +124,15 @@ TransferOptions ExchangeNetwork::Transfers() const {
 }
 
 ExchangedPairs ExchangeNetwork::PairsOf(const fabric::StepTraffic& traffic) const {
-  ExchangedPairs pairs;
   fabric::StepGraph graph(traffic);
-  CountingSink(transport_, pairs).Run(graph);
-  return pairs;
+  return CountingSink(transport_).Run(graph);
 }
 
 PairPath ExchangeNetwork::Path(std::pair<int, int> ends) const {
-  const fabric::Topology& topology = network_.topology;
+  const fabric::Topology& topology = network_->topology;
   PairPath path;
-  for (const fabric::LinkShare& hop :
-       topology.Shares(placement_.NodeOf(ends.first), placement_.NodeOf(ends.second), 0)) {
+  path.shares = topology.Shares(placement_.NodeOf(ends.first), placement_.NodeOf(ends.second), 0);
+  for (const fabric::LinkShare& hop : path.shares) {
     const auto rate = static_cast<double>(topology.MeanRate(hop.link));
     path.seconds_per_byte = std::max(path.seconds_per_byte, hop.share * 8 / rate);
     path.delay += hop.share * Seconds(topology.LinkOf(hop.link).delay);
@@ -134,30 +144,38 @@ PairPath ExchangeNetwork::Path(std::pair<int, int> ends) const {
 
 void ExchangeNetwork::AddBytes(const ExchangedPairs& pairs, int64_t rounds,
                                std::vector<ClientTotals>& clients) const {
-  for (const auto& [ends, bytes] : pairs) {
-    const auto& [from, to] = ends;
+  for (const ExchangedBytes& bytes : pairs) {
+    const auto& [from, to] = bytes.ends;
     if (to < Ranks()) clients[Order()[to]].wire_down += rounds * bytes.wire;
     if (from >= Ranks()) continue;
     ClientTotals& client = clients[Order()[from]];
     client.wire_up += rounds * bytes.wire;
+    if (!priced_) continue;
     client.usd += static_cast<double>(rounds) * 1e-9 *
-                  (static_cast<double>(bytes.wire) * Path(ends).usd_per_gb +
+                  (static_cast<double>(bytes.wire) * Path(bytes.ends).usd_per_gb +
                    static_cast<double>(bytes.acks) * Path({to, from}).usd_per_gb);
   }
 }
 
-void Add(const ExchangedPairs& pairs, ExchangedPairs& sums) {
-  for (const auto& [ends, bytes] : pairs) {
-    PairBytes& sum = sums[ends];
-    sum.payload += bytes.payload;
-    sum.wire += bytes.wire;
-    sum.acks += bytes.acks;
+void AddUp(ExchangedPairs& pairs) {
+  std::ranges::sort(pairs, {}, &ExchangedBytes::ends);
+  size_t kept = 0;
+  for (size_t i = 0; i < pairs.size(); ++i) {
+    if (kept > 0 && pairs[kept - 1].ends == pairs[i].ends) {
+      ExchangedBytes& sum = pairs[kept - 1];
+      sum.payload += pairs[i].payload;
+      sum.wire += pairs[i].wire;
+      sum.acks += pairs[i].acks;
+    } else {
+      pairs[kept++] = pairs[i];
+    }
   }
+  pairs.resize(kept);
 }
 
 int64_t WireBytes(const ExchangedPairs& pairs) {
   return std::accumulate(pairs.begin(), pairs.end(), int64_t{0},
-                         [](int64_t sum, const auto& pair) { return sum + pair.second.wire; });
+                         [](int64_t sum, const auto& pair) { return sum + pair.wire; });
 }
 
 }  // namespace legacy

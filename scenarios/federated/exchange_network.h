@@ -3,24 +3,27 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <utility>
 #include <vector>
 
 #include "ns3-module/fabric/population/client-network.h"
 #include "ns3-module/fabric/step/step.h"
 #include "scenarios/federated/plan.h"
+#include "scenarios/federated/plan_parts.h"
 #include "trainer/clock/transfers.h"
 
 namespace legacy {
 
-// PairBytes counts what one endpoint sends to another in a round.
-struct PairBytes {
+// ExchangedBytes count what one endpoint sends to another in a round.
+struct ExchangedBytes {
+  std::pair<int, int> ends;  // sender and receiver; ranks come before switches
   int64_t payload = 0;
   int64_t wire = 0;
   int64_t acks = 0;
 };
-// ExchangedPairs has those of all endpoints, by sender and receiver. Ranks come before switches.
-using ExchangedPairs = std::map<std::pair<int, int>, PairBytes>;
+// ExchangedPairs have those of all endpoints, by sender and receiver.
+using ExchangedPairs = std::vector<ExchangedBytes>;
 
 // A PairPath sums up the links from one endpoint to another.
 struct PairPath {
@@ -28,23 +31,26 @@ struct PairPath {
   double delay = 0;             // seconds, one way
   double links = 0;
   double usd_per_gb = 0;
+  std::vector<fabric::LinkShare> shares = {};
 };
 
-// An ExchangeNetwork is of a request that has an exchange, and that outlives it.
+// An ExchangeNetwork is of a request that has an exchange. Its PlanNetworks outlive it.
 class ExchangeNetwork {
  public:
   // Throws Error on places that the topology lacks.
-  ExchangeNetwork(const PlanRequest& request, const PlanRemedy& remedy);
+  ExchangeNetwork(PlanNetworks& networks, const PlanRemedy& remedy);
   ExchangeNetwork(const ExchangeNetwork&) = delete;
   ExchangeNetwork& operator=(const ExchangeNetwork&) = delete;
 
-  const fabric::ClientNetwork& Network() const { return network_; }
-  const fabric::Topology& Topology() const { return network_.topology; }
+  const fabric::ClientNetwork& Network() const { return *network_; }
+  const fabric::Topology& Topology() const { return network_->topology; }
   const fabric::Placement& Placement() const { return placement_; }
   const fabric::Transport& Transport() const { return transport_; }
   // Returns the client of each rank.
   const std::vector<int>& Order() const { return request_.exchange->order; }
   int Ranks() const { return static_cast<int>(Order().size()); }
+  // Returns true for the network of no remedy.
+  bool AsItIs() const { return as_it_is_; }
 
   fabric::StepSimulator Simulator() const;
   // Returns the algorithms of collective calls: the request's own for those that it carries, and
@@ -62,12 +68,14 @@ class ExchangeNetwork {
  private:
   const PlanRequest& request_;
   fabric::Transport transport_;
-  fabric::ClientNetwork network_;
+  std::shared_ptr<const fabric::ClientNetwork> network_;
   fabric::Placement placement_;
+  bool as_it_is_;
+  bool priced_;  // true: some link has a price
 };
 
-// Adds one count to another.
-void Add(const ExchangedPairs& pairs, ExchangedPairs& sums);
+// Sorts counts by their ends, and makes those of the same ends one.
+void AddUp(ExchangedPairs& pairs);
 // Returns the wire bytes of a round, without ACKs.
 int64_t WireBytes(const ExchangedPairs& pairs);
 

@@ -6,7 +6,6 @@
 #include <string>
 #include <utility>
 
-#include "ns3-module/fabric/collective/closed-form.h"
 #include "scenarios/federated/plan_parts.h"
 
 namespace legacy {
@@ -43,21 +42,10 @@ class PlannedExchange : public ExchangeWorkload {
 
   // Writes the closed form and the figures of clients.
   void Describe(ExchangeFigures& figures) const {
-    double slowest = 0, delay = 0, links = 0;
-    for (const auto& [ends, bytes] : network_.PairsOf(traffic_)) {
-      const PairPath path = network_.Path(ends);
-      slowest = std::max(slowest, path.seconds_per_byte);
-      if (path.delay >= delay) {
-        delay = path.delay;
-        links = path.links;
-      }
+    if (figures.worst.rateBps > 0) {
+      figures.closed_form_seconds = Seconds(fabric::ClosedFormTime(
+          traffic_.buckets[0].calls[0].collective, figures.worst, network_.Transport()));
     }
-    fabric::UniformPath path;
-    path.hops = std::max(1, static_cast<int>(std::lround(links)));
-    path.rateBps = std::llround(8 / slowest);
-    path.delay = fabric::RoundedTime(delay * 1e9 / path.hops);
-    figures.closed_form_seconds = Seconds(fabric::ClosedFormTime(
-        traffic_.buckets[0].calls[0].collective, path, network_.Transport()));
     const std::vector<int>& order = network_.Order();
     figures.sent_bytes.resize(order.size());
     figures.work_seconds.resize(order.size());
@@ -84,19 +72,11 @@ std::string NameOf(const PlanRequest& request, const ExchangeNetwork& network, i
   return network.Topology().NodeName(network.Placement().NodeOf(endpoint));
 }
 
-// Sets the time that no engine can go below while rates stay: that of the fullest link.
-void SetBound(const ExchangeNetwork& network, const ExchangedPairs& pairs,
+// Sets the time that no engine can go below while rates stay: that of the fullest link. `bytes` are
+// what directed links carry.
+void SetBound(const fabric::Topology& topology, const std::vector<double>& bytes,
               ExchangeFigures& figures) {
-  const fabric::Topology& topology = network.Topology();
-  const fabric::Placement& placement = network.Placement();
   figures.rates_change = topology.HasSchedules();
-  std::vector<double> bytes(topology.Links().size() * 2, 0);
-  for (const auto& [ends, sent] : pairs) {
-    for (const fabric::LinkShare& hop :
-         topology.Shares(placement.NodeOf(ends.first), placement.NodeOf(ends.second), 0)) {
-      bytes[hop.link] += hop.share * static_cast<double>(sent.wire);
-    }
-  }
   for (size_t i = 0; i < bytes.size(); ++i) {
     const auto link = static_cast<DirectedLink>(i);
     const double seconds = bytes[i] * 8 / static_cast<double>(topology.MeanRate(link));
@@ -106,19 +86,38 @@ void SetBound(const ExchangeNetwork& network, const ExchangedPairs& pairs,
   }
 }
 
-// Sets hops and bound of a round that sends this.
+// Sets hops, bound and worst path of a round that sends this.
 void DescribeHops(const PlanRequest& request, const ExchangeNetwork& network,
                   const ExchangedPairs& pairs, ExchangeFigures& figures) {
-  for (const auto& [ends, bytes] : pairs) {
-    const PairPath path = network.Path(ends);
-    figures.hops.push_back({NameOf(request, network, ends.first),
-                            NameOf(request, network, ends.second), 8 / path.seconds_per_byte,
+  std::vector<double> carried(network.Topology().Links().size() * 2, 0);
+  std::vector<std::pair<double, size_t>> slowest;  // seconds of hops, negative; their numbers
+  double seconds_per_byte = 0, delay = 0, links = 0;
+  for (size_t i = 0; i < pairs.size(); ++i) {
+    const auto wire = static_cast<double>(pairs[i].wire);
+    const PairPath path = network.Path(pairs[i].ends);
+    for (const fabric::LinkShare& hop : path.shares) carried[hop.link] += hop.share * wire;
+    slowest.emplace_back(-wire / (8 / path.seconds_per_byte), i);
+    seconds_per_byte = std::max(seconds_per_byte, path.seconds_per_byte);
+    if (path.delay >= delay) {
+      delay = path.delay;
+      links = path.links;
+    }
+  }
+  SetBound(network.Topology(), carried, figures);
+  if (pairs.empty()) return;
+  figures.worst.hops = std::max(1, static_cast<int>(std::lround(links)));
+  figures.worst.rateBps = std::llround(8 / seconds_per_byte);
+  figures.worst.delay = fabric::RoundedTime(delay * 1e9 / figures.worst.hops);
+  figures.all_hops = std::ssize(pairs);
+  const auto shown = slowest.begin() + std::min(std::ssize(slowest), std::ptrdiff_t{kMostHops});
+  std::partial_sort(slowest.begin(), shown, slowest.end());
+  for (auto hop = slowest.begin(); hop != shown; ++hop) {
+    const ExchangedBytes& bytes = pairs[hop->second];
+    const PairPath path = network.Path(bytes.ends);
+    figures.hops.push_back({NameOf(request, network, bytes.ends.first),
+                            NameOf(request, network, bytes.ends.second), 8 / path.seconds_per_byte,
                             2 * path.delay, bytes.payload, bytes.wire});
   }
-  std::ranges::stable_sort(figures.hops, std::ranges::greater(), [](const ExchangeHop& hop) {
-    return static_cast<double>(hop.wire_bytes) / hop.bits_per_second;
-  });
-  SetBound(network, pairs, figures);
 }
 
 double UsdOf(const fabric::Topology& topology, const std::vector<fabric::LinkCounters>& links) {
@@ -217,11 +216,16 @@ Plan RunExchange(const PlanRequest& request, const ExchangeNetwork& network, int
     if (progress) progress(plan.versions);
   }
   ExchangedPairs pairs;
-  for (const AlikeRounds& alike : sent) {
+  for (AlikeRounds& alike : sent) {
     network.AddBytes(alike.pairs, alike.rounds, plan.clients);
-    Add(alike.pairs, pairs);
+    if (pairs.empty()) {
+      pairs = std::move(alike.pairs);
+    } else {
+      pairs.insert(pairs.end(), alike.pairs.begin(), alike.pairs.end());
+    }
   }
-  DescribeHops(request, network, pairs, figures);
+  if (sent.size() > 1) AddUp(pairs);
+  if (network.AsItIs()) DescribeHops(request, network, pairs, figures);
   for (size_t i = 0; i < plan.clients.size(); ++i) {
     ClientTotals& client = plan.clients[i];
     client.tasks = client.counted = plan.versions;
@@ -230,21 +234,24 @@ Plan RunExchange(const PlanRequest& request, const ExchangeNetwork& network, int
   }
   plan.interrupted = stop && *stop != 0;
   plan.counters = simulator.Totals();
-  links.resize(topology.Links().size() * 2);
-  plan.links = LinksOf(request, network.Network(), links, Seconds(now));
+  if (network.AsItIs()) {
+    links.resize(topology.Links().size() * 2);
+    plan.links = LinksOf(request, network.Network(), links, Seconds(now));
+  }
   plan.wall_seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   return plan;
 }
 
-Plan RunExchangePlan(const PlanRequest& request, const PlanRemedy& remedy,
+Plan RunExchangePlan(PlanNetworks& networks, const PlanRemedy& remedy,
                      const std::function<void(int64_t)>& progress, const StopFlag* stop) {
-  const ExchangeNetwork network(request, remedy);
+  const PlanRequest& request = networks.Request();
+  const ExchangeNetwork network(networks, remedy);
   PlannedExchange exchange(request, remedy, network);
   const int64_t own = request.Versions();
   const int64_t versions = remedy.versions > 0 ? std::min(remedy.versions, own) : own;
   Plan plan = RunExchange(request, network, versions, exchange, progress, stop);
-  exchange.Describe(*plan.exchange);
+  if (network.AsItIs()) exchange.Describe(*plan.exchange);
   return plan;
 }
 

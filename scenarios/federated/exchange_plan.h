@@ -47,7 +47,7 @@ void CutSlowest(std::vector<Time>& times) {
 }
 
 // Runs the plan of a request that has an exchange, where all rounds are alike. Throws Error.
-Plan RunExchangePlan(const PlanRequest& request, const PlanRemedy& remedy,
+Plan RunExchangePlan(PlanNetworks& networks, const PlanRemedy& remedy,
                      const std::function<void(int64_t versions)>& progress, const StopFlag* stop);
 
 }  // namespace legacy

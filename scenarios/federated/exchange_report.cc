@@ -52,9 +52,10 @@ Table ExchangeRoundsTable(const PlanRequest& request, const Plan& plan) {
 Table HopsTable(const Plan& plan) {
   const std::vector<ExchangeHop>& hops = plan.exchange->hops;
   const size_t shown = std::min(kMostRows, hops.size());
-  Table table{.title = ShownOf("Hops, slowest first", shown, hops.size()),
-              .header = {"from", "to", "Gbit/s", "round trip ms", "MB a round", "s at that rate"},
-              .rows = {}};
+  Table table{
+      .title = ShownOf("Hops, slowest first", shown, static_cast<size_t>(plan.exchange->all_hops)),
+      .header = {"from", "to", "Gbit/s", "round trip ms", "MB a round", "s at that rate"},
+      .rows = {}};
   for (size_t i = 0; i < shown; ++i) {
     const ExchangeHop& hop = hops[i];
     table.rows.push_back({hop.from, hop.to, Figure(hop.bits_per_second / 1e9),

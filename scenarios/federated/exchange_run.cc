@@ -212,7 +212,8 @@ class LearnerWorkload : public ExchangeWorkload {
 Plan RunExchangeTraining(const ExchangeJob& job, ExchangeLearner& learner, PlanListener& listener,
                          const StopFlag* stop) {
   const PlanRequest& request = job.request;
-  const ExchangeNetwork network(request, job.remedy);
+  PlanNetworks networks(request);
+  const ExchangeNetwork network(networks, job.remedy);
   const Unit& last = job.layers.back();
   // What an algorithm adds to local steps does not depend on the model.
   const auto aggregator = MakeAggregator(job.method.algorithm, {.numel = 1});

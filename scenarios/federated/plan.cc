@@ -18,38 +18,34 @@ namespace {
 using fabric::DirectedLink;
 using fabric::TimeNs;
 
-// What does not change of a client's paths to and from the server.
-struct ClientPath {
-  fabric::LonePath down;
-  fabric::LonePath up;
-  float usd_down = 0;  // USD per GB of all links from the server
-  float usd_up = 0;
-};
-
-fabric::ServerSite SiteOf(const PlanRequest& request, const PlanRemedy& remedy) {
-  fabric::ServerSite site = request.population.Server();
-  if (!remedy.at.empty()) site.at = remedy.at;
-  site.rateBps = std::llround(static_cast<double>(site.rateBps) * remedy.server_rate);
-  return site;
-}
-
-ClientPath PathOf(const fabric::ClientNetwork& network, const fabric::Transport& transport,
-                  int client) {
-  const fabric::Topology& topology = network.topology;
-  const int server = network.placement.NodeOf(network.serverEndpoint);
-  const int node = network.placement.NodeOf(client);
-  const auto usd = [&](int from, int to) {
-    double sum = 0;
-    for (const fabric::LinkShare& hop : topology.Shares(from, to, 0)) {
-      sum += hop.share * topology.PortOf(hop.link).usdPerGb;
-    }
-    return static_cast<float>(sum);
+// Paths of clients to and from the server, made when they are first asked for: a round of a million
+// clients reads those of the few that take part.
+class ClientPaths {
+ public:
+  struct Path {
+    fabric::LonePath down;
+    fabric::LonePath up;
   };
-  return {.down = MakeLonePath(topology, transport, server, node),
-          .up = MakeLonePath(topology, transport, node, server),
-          .usd_down = usd(server, node),
-          .usd_up = usd(node, server)};
-}
+
+  ClientPaths(const fabric::ClientNetwork& network, const fabric::Transport& transport)
+      : network_(network), transport_(transport), paths_(network.accessLinks.size()) {}
+
+  const Path& Of(int client) {
+    Path& path = paths_[client];
+    if (path.down.slowest == 0) {
+      const int server = network_.placement.NodeOf(network_.serverEndpoint);
+      const int node = network_.placement.NodeOf(client);
+      path.down = MakeLonePath(network_.topology, transport_, server, node);
+      path.up = MakeLonePath(network_.topology, transport_, node, server);
+    }
+    return path;
+  }
+
+ private:
+  const fabric::ClientNetwork& network_;
+  const fabric::Transport& transport_;
+  std::vector<Path> paths_;  // rates of 0: not yet made
+};
 
 // A PredictedTask is a task that shares no line, at mean rates.
 struct PredictedTask {
@@ -119,7 +115,7 @@ class RemediedWorkload : public Workload {
 // Works of servers: those of a workload, on the clients' paths.
 class PlanWorks : public fabric::TaskWorks {
  public:
-  PlanWorks(Workload& workload, const PlanRequest& request, const std::vector<ClientPath>& paths)
+  PlanWorks(Workload& workload, const PlanRequest& request, ClientPaths& paths)
       : workload_(workload),
         transport_(request.transport),
         opens_(request.fidelity == "packet" || request.fidelity == "flow"),
@@ -141,8 +137,9 @@ class PlanWorks : public fabric::TaskWorks {
       if (opens_) predicted.opening += OpeningTime(path, transport_, transfer, opening) * 1e-9;
     };
     const fabric::ConnectionKind kind = transport_.connections;
-    add(paths_[client].down, task.downBytes, fabric::DownloadOpening(kind));
-    add(paths_[client].up, task.upBytes, fabric::UploadOpening(kind));
+    const ClientPaths::Path& path = paths_.Of(client);
+    add(path.down, task.downBytes, fabric::DownloadOpening(kind));
+    add(path.up, task.upBytes, fabric::UploadOpening(kind));
     predicted.seconds += predicted.opening;
     return predicted;
   }
@@ -151,7 +148,7 @@ class PlanWorks : public fabric::TaskWorks {
   Workload& workload_;
   const fabric::Transport& transport_;
   const bool opens_;  // false at fidelities that leave out handshakes and slow start
-  const std::vector<ClientPath>& paths_;
+  ClientPaths& paths_;
 };
 
 // Who hears of a plan's tasks and rounds, beside the plan.
@@ -164,9 +161,9 @@ struct Hearers {
 // The listener that fills a plan.
 class Ledger : public fabric::TaskListener {
  public:
-  Ledger(const PlanRequest& request, const fabric::Population& population,
-         const std::vector<ClientPath>& paths, Plan& plan, const Hearers& hearers,
-         const std::function<void(int64_t)>& progress, const StopFlag* stop)
+  Ledger(const PlanRequest& request, const fabric::Population& population, ClientPaths& paths,
+         Plan& plan, const Hearers& hearers, const std::function<void(int64_t)>& progress,
+         const StopFlag* stop)
       : request_(request),
         population_(population),
         paths_(paths),
@@ -235,20 +232,20 @@ class Ledger : public fabric::TaskListener {
 
  private:
   TaskCost CostOf(const fabric::TaskRow& row, double seconds) const {
-    const ClientPath& path = paths_[row.client];
+    const ClientPaths::Path& path = paths_.Of(row.client);
     const auto usd = [&](int64_t payload, double there, double back) {
       return (static_cast<double>(request_.transport.WireBytes(payload)) * there +
               static_cast<double>(request_.transport.AckWireBytes(payload)) * back) *
              1e-9;
     };
-    return {.usd_down = usd(row.times.carriedDown, path.usd_down, path.usd_up),
-            .usd_up = usd(row.times.carriedUp, path.usd_up, path.usd_down),
+    return {.usd_down = usd(row.times.carriedDown, path.down.usdPerGb, path.up.usdPerGb),
+            .usd_up = usd(row.times.carriedUp, path.up.usdPerGb, path.down.usdPerGb),
             .usd_hours = seconds / 3600 * population_.UsdPerHourOf(row.client)};
   }
 
   const PlanRequest& request_;
   const fabric::Population& population_;
-  const std::vector<ClientPath>& paths_;
+  ClientPaths& paths_;
   Plan& plan_;
   Hearers hearers_;
   const std::function<void(int64_t)>& progress_;
@@ -292,16 +289,17 @@ class NoListener : public fabric::TaskListener {
 }  // namespace
 
 void CheckPlan(const PlanRequest& request) {
+  PlanNetworks networks(request);
   if (request.exchange) {
-    const ExchangeNetwork network(request, {});
+    const ExchangeNetwork network(networks, {});
     return;
   }
-  NetworkOf(request.population, request, {});
+  const auto network = networks.With({});
   const fabric::ClientAvailability availability(request.population, request.availability,
                                                 request.seed);
   fabric::Candidates candidates(request.population.Clients(), availability);
   PlannedWorkload planned(request);
-  const std::vector<ClientPath> paths;
+  ClientPaths paths(*network, request.transport);
   PlanWorks works(planned, request, paths);
   const auto selection =
       fabric::MakeSelection(request.selection, request.seed, "--selection",
@@ -313,16 +311,21 @@ void CheckPlan(const PlanRequest& request) {
 Plan RunPlan(const PlanRequest& request, const PlanRemedy& remedy,
              const std::function<void(int64_t)>& progress, const StopFlag* stop, Workload* workload,
              PlanListener* listener) {
-  if (request.exchange) return RunExchangePlan(request, remedy, progress, stop);
+  PlanNetworks networks(request);
+  return RunPlan(networks, remedy, progress, stop, workload, listener);
+}
+
+Plan RunPlan(PlanNetworks& networks, const PlanRemedy& remedy,
+             const std::function<void(int64_t)>& progress, const StopFlag* stop, Workload* workload,
+             PlanListener* listener) {
+  const PlanRequest& request = networks.Request();
+  if (request.exchange) return RunExchangePlan(networks, remedy, progress, stop);
   const auto begin = std::chrono::steady_clock::now();
-  fabric::Population population = request.population;
-  population.SetServer(SiteOf(request, remedy));
-  const fabric::ClientNetwork network = NetworkOf(population, request, remedy);
+  const fabric::Population& population = request.population;
+  const auto shared = networks.With(remedy);
+  const fabric::ClientNetwork& network = *shared;
   const auto clients = static_cast<size_t>(population.Clients());
-  std::vector<ClientPath> paths;
-  for (size_t client = 0; client < clients; ++client) {
-    paths.push_back(PathOf(network, request.transport, static_cast<int>(client)));
-  }
+  ClientPaths paths(network, request.transport);
   const fabric::ClientAvailability availability(population, request.availability, request.seed);
   PlannedWorkload planned(request);
   RemediedWorkload tasks(workload != nullptr ? *workload : planned, remedy);
@@ -343,10 +346,12 @@ Plan RunPlan(const PlanRequest& request, const PlanRemedy& remedy,
   }
   Plan plan;
   plan.clients.resize(clients);
-  for (size_t client = 0; client < clients; ++client) {
-    const PredictedTask predicted = works.Predict(static_cast<int>(client));
-    plan.predicted.push_back(static_cast<float>(predicted.seconds));
-    plan.opening.push_back(static_cast<float>(predicted.opening));
+  if (remedy.AsItIs() || remedy.no_slow_tenth) {
+    for (size_t client = 0; client < clients; ++client) {
+      const PredictedTask predicted = works.Predict(static_cast<int>(client));
+      plan.predicted.push_back(static_cast<float>(predicted.seconds));
+      plan.opening.push_back(static_cast<float>(predicted.opening));
+    }
   }
   if (remedy.no_slow_tenth) ExcludeSlowTenth(plan.predicted, candidates);
   Ledger ledger(request, population, paths, plan, {tasks, *selection, listener}, progress, stop);
@@ -381,8 +386,10 @@ Plan RunPlan(const PlanRequest& request, const PlanRemedy& remedy,
     const double usd = network.topology.PortOf(static_cast<DirectedLink>(link)).usdPerGb;
     plan.link_usd += usd * static_cast<double>(links[link].bytes) * 1e-9;
   }
-  const double end = plan.rounds.empty() ? 0 : Seconds(plan.rounds.back().row.end);
-  plan.links = LinksOf(request, network, links, end);
+  if (remedy.AsItIs()) {
+    const double end = plan.rounds.empty() ? 0 : Seconds(plan.rounds.back().row.end);
+    plan.links = LinksOf(request, network, links, end);
+  }
   plan.wall_seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   return plan;

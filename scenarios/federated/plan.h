@@ -10,6 +10,7 @@
 
 #include "analysis/rows.h"
 #include "base/program.h"
+#include "ns3-module/fabric/collective/closed-form.h"
 #include "scenarios/federated/plan_request.h"
 #include "scenarios/federated/workload.h"
 
@@ -30,6 +31,14 @@ struct PlanRemedy {
   bool no_slow_tenth = false;
   std::string at = {};   // place of the server; "": as it is
   int64_t versions = 0;  // 0: those of the plan
+
+  bool operator==(const PlanRemedy&) const = default;
+  // Returns true where versions are all that it changes.
+  bool AsItIs() const {
+    PlanRemedy none;
+    none.versions = versions;
+    return *this == none;
+  }
 };
 
 // TaskCost has the wire bytes, ACKs left out, and the prices of a task's transfers.
@@ -93,9 +102,12 @@ struct ExchangeHop {
   int64_t wire_bytes = 0;  // without ACKs
 };
 
+inline constexpr size_t kMostHops = 100;
+
 // ExchangeFigures are what a plan without a server has beside its rounds.
 struct ExchangeFigures {
-  std::vector<ExchangeHop> hops;        // those that take longest at their rates first
+  std::vector<ExchangeHop> hops;        // the kMostHops that take longest at their rates, first
+  int64_t all_hops = 0;                 // how many there are
   std::vector<int64_t> sent_bytes;      // payload of a round by client, what it forwards included
   std::vector<double> work_seconds;     // of a round, by client
   std::vector<double> synchronisation;  // by round: seconds from the end of the last work on
@@ -106,9 +118,12 @@ struct ExchangeFigures {
   // anything and all lines as slow as the slowest hop; 0 of trainings, which may make several
   // calls.
   double closed_form_seconds = 0;
+  fabric::UniformPath worst;  // the path of that closed form; a rate of 0: nothing is exchanged
 };
 
-// A Plan is the result.
+// A Plan is the result. With a remedy it has rounds and prices: figures of each client and each
+// link
+// (`predicted`, `opening`, `links`, those of an exchange) are of the plan as it is.
 struct Plan {
   std::vector<PlannedRound> rounds;
   std::vector<ShortTask> short_tasks;
@@ -143,10 +158,17 @@ class PlanListener {
 // Throws the Error of a plan whose parts do not fit together, as RunPlan would.
 void CheckPlan(const PlanRequest& request);
 
-// Runs the plan. `progress` is called after each version with their number; it may be empty. At
-// `stop` other than 0 the plan ends with the version in work. `workload` takes the place of the
-// request's bytes and seconds, and `listener` hears of everything, where they are not null. Throws
-// Error.
+class PlanNetworks;  // plan_parts.h
+
+// Runs the plan of a request, whose networks several plans may share. `progress` is called after
+// each version with their number; it may be empty. At `stop` other than 0 the plan ends with the
+// version in work. `workload` takes the place of the request's bytes and seconds, and `listener`
+// hears of everything, where they are not null. Throws Error.
+Plan RunPlan(PlanNetworks& networks, const PlanRemedy& remedy = {},
+             const std::function<void(int64_t versions)>& progress = {},
+             const StopFlag* stop = nullptr, Workload* workload = nullptr,
+             PlanListener* listener = nullptr);
+// Does so once.
 Plan RunPlan(const PlanRequest& request, const PlanRemedy& remedy = {},
              const std::function<void(int64_t versions)>& progress = {},
              const StopFlag* stop = nullptr, Workload* workload = nullptr,

@@ -1,6 +1,7 @@
 #include "scenarios/federated/plan_parts.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 #include <memory>
@@ -55,11 +56,39 @@ class LinkSums {
   std::vector<analysis::LinkRow> rows_;
 };
 
+bool ChangesRates(const PlanRemedy& remedy) {
+  return remedy.down_rates != 1 || remedy.up_rates != 1 || remedy.server_rate != 1 ||
+         remedy.core_rates != 1;
+}
+
+// Returns the network with the remedy's factors on its rates.
+std::shared_ptr<const fabric::ClientNetwork> WithRates(const fabric::ClientNetwork& network,
+                                                       const PlanRemedy& remedy) {
+  std::vector<std::array<double, 2>> factors(network.topology.Links().size(), {1, 1});
+  for (const DirectedLink link : network.accessLinks) {
+    factors[link / 2] = {remedy.down_rates, remedy.up_rates};
+  }
+  for (const DirectedLink link : network.coreLinks) {
+    factors[link / 2] = {remedy.core_rates, remedy.core_rates};
+  }
+  if (network.serverLink >= 0) {
+    factors[network.serverLink / 2] = {remedy.server_rate, remedy.server_rate};
+  }
+  auto changed = std::make_shared<fabric::ClientNetwork>(
+      fabric::ClientNetwork{network.topology.WithLinks([&](int index, fabric::Link& link) {
+                              for (size_t way = 0; way < 2; ++way)
+                                ScaleRate(link.ports[way], factors[index][way]);
+                            }),
+                            network.placement, network.serverEndpoint, network.accessLinks,
+                            network.coreLinks, network.serverLink});
+  return changed;
+}
+
 }  // namespace
 
 void CheckMemory(int64_t clients, bool exchange) {
-  // As measured of a million: homes of three clients with a server, and an exchange in the network.
-  constexpr double kWithServer = 1400, kWithExchange = 4300;
+  // As measured of a million: phones with a server and remedies, and an exchange in the network.
+  constexpr double kWithServer = 1700, kWithExchange = 4300;
   constexpr double kShare = 0.9;
   const double bytes = (exchange ? kWithExchange : kWithServer) * static_cast<double>(clients);
   const std::optional<int64_t> free = FreeMemory();
@@ -78,24 +107,21 @@ void ScaleRate(fabric::Port& port, double factor) {
   }
 }
 
-fabric::ClientNetwork NetworkOf(const fabric::Population& population, const PlanRequest& request,
-                                const PlanRemedy& remedy) {
-  fabric::ClientNetwork network = fabric::MakeClientNetwork(
-      population, nullptr, request.core ? &*request.core : nullptr, !request.exchange);
-  if (remedy.down_rates == 1 && remedy.up_rates == 1 && remedy.core_rates == 1) return network;
-  enum class Kind { kOther, kAccess, kCore };
-  std::vector<Kind> kinds(network.topology.Links().size(), Kind::kOther);
-  for (const DirectedLink link : network.accessLinks) kinds[link / 2] = Kind::kAccess;
-  for (const DirectedLink link : network.coreLinks) kinds[link / 2] = Kind::kCore;
-  network.topology = network.topology.WithLinks([&](int index, fabric::Link& link) {
-    if (kinds[index] == Kind::kAccess) {
-      ScaleRate(link.ports[0], remedy.down_rates);
-      ScaleRate(link.ports[1], remedy.up_rates);
-    } else if (kinds[index] == Kind::kCore) {
-      for (fabric::Port& port : link.ports) ScaleRate(port, remedy.core_rates);
-    }
-  });
-  return network;
+std::shared_ptr<const fabric::ClientNetwork> PlanNetworks::With(const PlanRemedy& remedy) {
+  const auto make = [&](const fabric::Population& population) {
+    return std::make_shared<const fabric::ClientNetwork>(fabric::MakeClientNetwork(
+        population, nullptr, request_.core ? &*request_.core : nullptr, !request_.exchange));
+  };
+  if (!plain_) plain_ = make(request_.population);
+  std::shared_ptr<const fabric::ClientNetwork> network = plain_;
+  if (!remedy.at.empty()) {
+    fabric::Population moved = request_.population;
+    fabric::ServerSite site = moved.Server();
+    site.at = remedy.at;
+    moved.SetServer(site);
+    network = make(moved);
+  }
+  return ChangesRates(remedy) ? WithRates(*network, remedy) : network;
 }
 
 std::vector<analysis::LinkRow> LinksOf(const PlanRequest& request,

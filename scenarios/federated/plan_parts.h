@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -19,10 +20,21 @@ void CheckMemory(int64_t clients, bool exchange);
 // Multiplies the rate of a port, and its schedule.
 void ScaleRate(fabric::Port& port, double factor);
 
-// Returns the network of a plan, with the remedy's rates and, where the plan has one, the server of
-// `population`. Throws Error on places that the topology lacks.
-fabric::ClientNetwork NetworkOf(const fabric::Population& population, const PlanRequest& request,
-                                const PlanRemedy& remedy);
+// PlanNetworks are the network of a request, which outlives them, and of its remedies. What
+// remedies leave as it is, such as a million drawn clients, is made once.
+class PlanNetworks {
+ public:
+  explicit PlanNetworks(const PlanRequest& request) : request_(request) {}
+
+  const PlanRequest& Request() const { return request_; }
+  // Returns the network with the remedy's rates and place of the server. Throws Error on places
+  // that the topology lacks.
+  std::shared_ptr<const fabric::ClientNetwork> With(const PlanRemedy& remedy);
+
+ private:
+  const PlanRequest& request_;
+  std::shared_ptr<const fabric::ClientNetwork> plain_;  // null: not yet made
+};
 
 // Returns the rows of links that carried `counters` (by directed link) in `seconds`: links of the
 // core and the server's line singly, access lines summed by group and direction.

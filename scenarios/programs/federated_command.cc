@@ -16,6 +16,7 @@
 #include "base/whole_file.h"
 #include "scenarios/federated/exchange_report.h"
 #include "scenarios/federated/plan_files.h"
+#include "scenarios/federated/plan_parts.h"
 #include "scenarios/federated/plan_report.h"
 #include "scenarios/federated/population_report.h"
 
@@ -72,7 +73,7 @@ std::string Summary(const PlanRequest& request, const Plan& plan) {
 }
 
 // Runs the remedies. Returns nothing where it was interrupted.
-std::vector<Plan> RunRemedies(const PlanRequest& request,
+std::vector<Plan> RunRemedies(PlanNetworks& networks,
                               const std::vector<std::pair<std::string, PlanRemedy>>& remedies,
                               int64_t versions, bool show, const StopFlag& stop) {
   std::vector<Plan> plans;
@@ -80,7 +81,7 @@ std::vector<Plan> RunRemedies(const PlanRequest& request,
   for (const auto& [name, remedy] : remedies) {
     PlanRemedy limited = remedy;
     limited.versions = versions;
-    plans.push_back(RunPlan(request, limited, {}, &stop));
+    plans.push_back(RunPlan(networks, limited, {}, &stop));
     if (stop != 0) break;
     progress.Advance(name);
   }
@@ -104,8 +105,9 @@ int RunPlanCommand(const PlanCommand& command, const StopFlag& stop) {
   std::optional<StopScope> scope(kSecondsToStop);
   const bool show = !command.quiet && isatty(STDERR_FILENO) != 0;
   ProgressLine progress(request.Versions(), "rounds", show);
+  PlanNetworks networks(request);
   const Plan plan = RunPlan(
-      request, {},
+      networks, {},
       [&](int64_t version) {
         progress.Advance(fmt::format("round {} of {}", version, request.Versions()));
       },
@@ -129,9 +131,9 @@ int RunPlanCommand(const PlanCommand& command, const StopFlag& stop) {
     const bool shorter = versions < plan.versions;
     PlanRemedy none;
     none.versions = versions;
-    const Plan base = shorter ? RunPlan(request, none, {}, &stop) : plan;
+    const Plan base = shorter ? RunPlan(networks, none, {}, &stop) : plan;
     scope.emplace(kSecondsToStop);
-    const std::vector<Plan> plans = RunRemedies(request, remedies, versions, show, stop);
+    const std::vector<Plan> plans = RunRemedies(networks, remedies, versions, show, stop);
     if (plans.size() == remedies.size()) {
       PrintTables({RemedyTable(remedies, base, plans)}, command.markdown);
     }

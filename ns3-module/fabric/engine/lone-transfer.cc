@@ -24,15 +24,18 @@ LonePath MakeLonePath(const Topology& topology, const Transport& transport, int 
     const FlowPath path = MakeFlowPath(topology, transport, from, to);
     LonePath lone;
     lone.slowest = path.slowest;
+    double usdPerGb = 0;
     for (const LinkShare& hop : path.data)
     {
         const double mean = static_cast<double>(topology.MeanRate(hop.link)) / 8e9;
         lone.slowest = std::min(lone.slowest, mean / hop.share);
+        usdPerGb += hop.share * topology.PortOf(hop.link).usdPerGb;
     }
     lone.limit = path.limit;
     lone.full = path.loss > 0 ? std::min(lone.slowest, lone.limit) : lone.slowest;
     lone.latency = path.delay + path.byteTime * static_cast<double>(transport.FrameBytes());
     lone.roundTrip = path.roundTrip;
+    lone.usdPerGb = static_cast<float>(usdPerGb);
     return lone;
 }
 

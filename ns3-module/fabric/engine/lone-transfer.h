@@ -28,6 +28,7 @@ struct LonePath
     double full = 0;      ///< rate that a window must reach to end slow start
     double latency = 0;   ///< of the last byte: delays, and a frame on all links but the slowest
     double roundTrip = 0; ///< of a full frame and its ACK
+    float usdPerGb = 0;   ///< of all links
 };
 
 LonePath MakeLonePath(const Topology& topology, const Transport& transport, int from, int to);

@@ -35,7 +35,7 @@ class SyncServer : public ServerBase
     {
         if (end == TaskEnd::Uploaded)
         {
-            m_arrived.push_back(Arrival{task, times});
+            m_arrived.push_back(Arrival{task, ClientOf(task), times});
         }
         else
         {
@@ -78,6 +78,7 @@ class SyncServer : public ServerBase
     struct Arrival
     {
         uint64_t task = 0;
+        int client = 0;
         TaskTimes times;
     };
 
@@ -154,8 +155,7 @@ class SyncServer : public ServerBase
     {
         std::sort(m_arrived.begin(),
                   m_arrived.end(),
-                  [&](const Arrival& a, const Arrival& b)
-                  { return ClientOf(a.task) < ClientOf(b.task); });
+                  [](const Arrival& a, const Arrival& b) { return a.client < b.client; });
         for (const Arrival& arrival : m_arrived)
         {
             if (m_counted >= m_options.perRound || (m_due && EnoughAtDeadline() && m_row.extended))

@@ -431,7 +431,9 @@ DirectedLink Topology::NextHop(int node, int source, int destination, Connection
 std::vector<DirectedLink>
 Topology::Route(int source, int destination, ConnectionId connection) const
 {
+    constexpr size_t kUsual = 6; // links, over three tiers of switches
     std::vector<DirectedLink> route;
+    route.reserve(kUsual);
     for (int node = source; node != destination; node = To(route.back()))
     {
         route.push_back(NextHop(node, source, destination, connection));
@@ -444,7 +446,9 @@ std::vector<LinkShare> Topology::Shares(int source, int destination, ConnectionI
     std::vector<LinkShare> shares;
     if (m_multipath == Multipath::Ecmp)
     {
-        for (DirectedLink link : Route(source, destination, connection))
+        const std::vector<DirectedLink> route = Route(source, destination, connection);
+        shares.reserve(route.size());
+        for (DirectedLink link : route)
         {
             shares.push_back(LinkShare{link, 1});
         }

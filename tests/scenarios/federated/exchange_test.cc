@@ -109,6 +109,19 @@ const Texts kSilos = {{"population", "broadband:down=200Mbps,up=100Mbps,delay=10
                       {"price", "0.09/0.01"},
                       {"rounds", "5"}};
 
+// Messages are added up by pair while they are counted; of many pairs the slowest are kept.
+TEST(ExchangePlan, CountsMoreMessagesThanItKeeps) {
+  const PlanRequest request = Request(
+      With(kSilos, {{"clients", "300"}, {"exchange", "ring-allreduce"}, {"fidelity", "analytic"}}));
+  const ExchangeFigures figures = *RunPlan(request).exchange;
+  EXPECT_EQ(figures.all_hops, 300);
+  ASSERT_EQ(figures.hops.size(), kMostHops);
+  for (const ExchangeHop& hop : figures.hops) {
+    const int client = std::stoi(hop.from.substr(std::string("client").size()));
+    EXPECT_EQ(hop.payload_bytes, figures.sent_bytes[client]);
+  }
+}
+
 // Rounds, clients and links tell of the same bytes and prices, for every collective.
 TEST(ExchangePlan, SumsOfRoundsClientsAndLinksAgree) {
   for (const std::string name :

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "scenarios/federated/plan_files.h"
+#include "scenarios/federated/plan_parts.h"
 #include "scenarios/federated/plan_report.h"
 #include "scenarios/federated/population_report.h"
 #include "tests/message_of.h"
@@ -315,6 +316,28 @@ TEST(Plan, RemediesDoWhatTheySay) {
   const analysis::Table table = RemedyTable(remedies, RunPlan(request), plans);
   EXPECT_EQ(table.rows.size(), remedies.size() + 1);
   EXPECT_EQ(table.rows.front()[2], "0.0 %");
+}
+
+// Remedies share what they leave as it is, and find what a plan of their own finds, in any order.
+TEST(Plan, RemediesOfOneNetworkAreThoseOfTheirOwn) {
+  const PlanRequest request =
+      Request({{"population", LEGACY_SOURCE_DIR "/scenarios/federated/hospitals.population.yaml"},
+               {"topology", "regions:" LEGACY_SOURCE_DIR "/topologies/hospitals.yaml"},
+               {"elements", "1e6"},
+               {"rounds", "2"}});
+  PlanNetworks networks(request);
+  auto remedies = RemediesFor(request);
+  remedies.emplace_back("as it is", PlanRemedy());
+  std::set<std::string> different;
+  for (const auto& [name, remedy] : remedies) {
+    const Plan shared = RunPlan(networks, remedy), own = RunPlan(request, remedy);
+    EXPECT_EQ(RoundsCsv(request, shared), RoundsCsv(request, own)) << name;
+    EXPECT_EQ(LinksCsv(shared), LinksCsv(own)) << name;
+    EXPECT_EQ(shared.predicted, own.predicted) << name;
+    EXPECT_EQ(shared.predicted.empty(), !remedy.AsItIs()) << name;
+    different.insert(RoundsCsv(request, shared));
+  }
+  EXPECT_GT(different.size(), remedies.size() / 2);
 }
 
 TEST(Plan, ChartsAndTablesShowARound) {
