@@ -97,6 +97,13 @@ class Carrier
      */
     virtual fabric::TimeNs GetScheduleTime() const = 0;
     /**
+     * \return time until now with at least one link that was out and comes back, or did
+     */
+    virtual fabric::TimeNs GetOutTime() const
+    {
+        return 0;
+    }
+    /**
      * \return true where a link carries nothing from now on, for ever
      */
     virtual bool AnyDead() const = 0;

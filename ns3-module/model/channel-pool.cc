@@ -4,7 +4,6 @@
 #include "channel-pool.h"
 
 #include "ecmp-routing.h"
-#include "host-socket.h"
 
 #include "fabric/base/error.h"
 
@@ -69,7 +68,7 @@ Ptr<MessageChannel> ChannelPool::Open(const Name& name)
                          << ", buffer " << sendBuffer << " B");
     Listen(name.destination);
     Ptr<MessageChannel> channel = CreateObject<MessageChannel>();
-    channel->Open(m_network->GetNode(name.source),
+    channel->Open(MakeSocket(name.source),
                   sendBuffer,
                   std::max(1, fabric::HandshakeRoundTrips(m_transport.connections)),
                   m_listener);
@@ -316,6 +315,17 @@ uint32_t ChannelPool::SendBuffer(const Name& name) const
         std::min(m_transport.SocketBuffer(slowest, roundTrip), kReceiveBuffer));
 }
 
+Ptr<HostSocket> ChannelPool::MakeSocket(int host) const
+{
+    Ptr<HostSocket> socket = HostSocket::Create(m_network->GetNode(host));
+    if (m_topology->HasSchedules() &&
+        m_transport.attributes.count("ns3::TcpSocket::DataRetries") == 0)
+    {
+        socket->Persist(); // links that are out for a while come back
+    }
+    return socket;
+}
+
 void ChannelPool::Listen(int host)
 {
     Ptr<Socket>& listener = m_listeners[host];
@@ -323,7 +333,7 @@ void ChannelPool::Listen(int host)
     {
         return;
     }
-    listener = HostSocket::Create(m_network->GetNode(host));
+    listener = MakeSocket(host);
     if (m_transport.attributes.count("ns3::TcpSocket::RcvBufSize") == 0)
     {
         const int64_t buffer =

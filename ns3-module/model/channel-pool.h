@@ -8,6 +8,7 @@
 #include "fabric/engine/dead-link.h"
 #include "fabric/engine/transport.h"
 #include "fabric/topology/topology.h"
+#include "host-socket.h"
 #include "message-channel.h"
 #include "packet-network.h"
 
@@ -104,7 +105,8 @@ class ChannelPool : public ns3::Object
     ns3::Ptr<MessageChannel> TakeIdle(std::vector<Name>& names); //!< of them; null: none is
     ns3::Ptr<MessageChannel> TakeSpare(const Name& name);        //!< one that is open, if any is
     void Replace(const Name& name, ns3::Ptr<MessageChannel> channel); //!< retires the one before
-    void Listen(int host);                                            //!< accepts connections
+    ns3::Ptr<HostSocket> MakeSocket(int host) const;
+    void Listen(int host);                                                 //!< accepts connections
     void Accepted(ns3::Ptr<ns3::Socket> socket, const ns3::Address& from); //!< a connection came in
     uint32_t SendBuffer(const Name& name) const; //!< bytes for MessageChannel::Open
 

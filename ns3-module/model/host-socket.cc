@@ -175,6 +175,13 @@ Ptr<HostSocket> HostSocket::Create(Ptr<Node> node)
     return socket;
 }
 
+void HostSocket::Persist()
+{
+    constexpr uint32_t kAttempts = 30; // ns-3 waits twice as long each time: for a century
+    SetSynRetries(kAttempts);
+    SetDataRetries(UINT32_MAX);
+}
+
 HostSocket* HostSocket::Sending()
 {
     return s_sending;
@@ -350,6 +357,9 @@ void HostSocket::EstimateRtt(const TcpHeader& header)
     {
         return;
     }
+    // A link that was out for an hour must not make the timer one of hours: ns-3 bounds it by a
+    // minute where it expires alone.
+    sample = Min(sample, Seconds(60));
     m_rtt->Measurement(sample);
     // Linux adds its least RTO to the round trip.
     if (m_leastVariation.IsZero())

@@ -101,6 +101,8 @@ class HostSocket : public ns3::TcpSocketBase
      * \return a new socket of the node's congestion control, recovery and RTT estimator
      */
     static ns3::Ptr<HostSocket> Create(ns3::Ptr<ns3::Node> node);
+    /// Never gives its connection up, however long nothing is acknowledged.
+    void Persist();
     /**
      * \return the socket that is handing a data segment to IP; null for other packets. ns-3 calls
      * from a socket down to the queue disc without an event between them, so this is how a queue

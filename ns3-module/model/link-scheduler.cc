@@ -73,13 +73,14 @@ void LinkScheduler::Apply(std::size_t index)
     const TimeNs now = GetTime();
     const int64_t rate = schedule.RateAt(now);
     const TimeNs next = schedule.NextChange(now);
-    m_floors += rate < m_floorBps ? 1 : 0;
-    m_network->SetRate(link.link, std::max(rate, m_floorBps));
+    m_floors += rate > 0 && rate < m_floorBps ? 1 : 0;
+    m_network->SetRate(link.link, rate > 0 ? std::max(rate, m_floorBps) : 0);
     if (next != fabric::kNever)
     {
         link.change =
             Simulator::Schedule(NanoSeconds(next - now), &LinkScheduler::Apply, this, index);
     }
+    SetOut(link, rate == 0 && next != fabric::kNever);
     const bool dead = rate == 0 && next == fabric::kNever;
     if (dead != link.dead)
     {
@@ -90,6 +91,23 @@ void LinkScheduler::Apply(std::size_t index)
             m_onDead();
         }
     }
+}
+
+void LinkScheduler::SetOut(Scheduled& link, bool out)
+{
+    if (out == link.out)
+    {
+        return;
+    }
+    m_outTime = GetOutTime();
+    m_outSince = Simulator::Now();
+    link.out = out;
+    m_out += out ? 1 : -1;
+}
+
+TimeNs LinkScheduler::GetOutTime() const
+{
+    return m_outTime + (m_out > 0 ? (Simulator::Now() - m_outSince).GetNanoSeconds() : 0);
 }
 
 bool LinkScheduler::IsDead(DirectedLink link) const

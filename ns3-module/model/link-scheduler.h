@@ -21,9 +21,9 @@ namespace packet
  * \ingroup legacy
  * Gives devices the rates of their links' schedules, as time goes.
  *
- * The frame being sent keeps its rate, and the next one has the new. ns-3 cannot send at a rate of
- * 0, and a frame that lasts for minutes would hold a port for as long, so no rate is below one
- * frame in 100 ms.
+ * The frame being sent keeps its rate, and the next one has the new. At a rate of 0 none begins. A
+ * frame that lasts for minutes would hold a port for as long, so no other rate is below one frame
+ * in 100 ms.
  */
 class LinkScheduler : public ns3::Object
 {
@@ -62,6 +62,10 @@ class LinkScheduler : public ns3::Object
      */
     bool AnyDead() const;
     /**
+     * \return time with at least one link that is out and comes back
+     */
+    fabric::TimeNs GetOutTime() const;
+    /**
      * \return how often a link had to send one frame in 100 ms instead of less
      */
     uint64_t GetFloors() const;
@@ -76,9 +80,11 @@ class LinkScheduler : public ns3::Object
         fabric::DirectedLink link{0};
         ns3::EventId change; //!< next change of its rate
         bool dead{false};
+        bool out{false}; //!< for a while
     };
 
-    void Apply(std::size_t index); //!< gives a link its present rate
+    void Apply(std::size_t index);          //!< gives a link its present rate
+    void SetOut(Scheduled& link, bool out); //!< counts links that are out
 
     const fabric::Topology* m_topology{nullptr};
     ns3::Ptr<PacketNetwork> m_network;
@@ -87,7 +93,10 @@ class LinkScheduler : public ns3::Object
     int64_t m_floorBps{1};      //!< least rate
     fabric::TimeNs m_origin{0}; //!< schedule time when the simulator's is 0
     uint64_t m_floors{0};
-    std::size_t m_dead{0}; //!< number of dead links
+    std::size_t m_dead{0};       //!< number of dead links
+    std::size_t m_out{0};        //!< number of links that are out for a while
+    fabric::TimeNs m_outTime{0}; //!< GetOutTime when that last changed
+    ns3::Time m_outSince;        //!< when it last changed
 };
 
 } // namespace packet

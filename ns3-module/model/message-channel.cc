@@ -3,8 +3,6 @@
  */
 #include "message-channel.h"
 
-#include "host-socket.h"
-
 #include "ns3/log.h"
 #include "ns3/packet.h"
 #include "ns3/simulator.h"
@@ -31,16 +29,16 @@ TypeId MessageChannel::GetTypeId()
     return tid;
 }
 
-void MessageChannel::Open(Ptr<Node> from,
+void MessageChannel::Open(Ptr<Socket> sender,
                           uint32_t sendBuffer,
                           int roundTrips,
                           ChannelListener* listener)
 {
-    NS_LOG_FUNCTION(this << from << sendBuffer);
+    NS_LOG_FUNCTION(this << sender << sendBuffer);
     m_listener = listener;
     m_roundTrips = roundTrips;
     m_lastArrival = Simulator::Now();
-    m_sender = HostSocket::Create(from);
+    m_sender = sender;
     if (sendBuffer != kDefaultSendBuffer)
     {
         m_sender->SetAttribute("SndBufSize", UintegerValue(sendBuffer));

@@ -66,14 +66,16 @@ class MessageChannel : public ns3::Object
     static constexpr uint32_t kDefaultSendBuffer = 0;
 
     /**
-     * Makes the sending end, which gets a port.
-     * \param from sending host
+     * Takes the sending end, which gets a port.
+     * \param sender a new socket of the sending host
      * \param sendBuffer bytes of the send buffer, or kDefaultSendBuffer
      * \param roundTrips round trips of the handshake before the first byte, 1 or more
      * \param listener outlives this object
      */
-    void
-    Open(ns3::Ptr<ns3::Node> from, uint32_t sendBuffer, int roundTrips, ChannelListener* listener);
+    void Open(ns3::Ptr<ns3::Socket> sender,
+              uint32_t sendBuffer,
+              int roundTrips,
+              ChannelListener* listener);
     /**
      * \return port of the sending end, which identifies the connection at its host; 0: the host has
      * none left

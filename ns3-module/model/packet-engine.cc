@@ -471,7 +471,12 @@ void PacketEngine::CheckStall()
     {
         return;
     }
-    const Time idle = Simulator::Now() - m_progress;
+    // Links that come back are waited for.
+    const Time out = NanoSeconds(m_carrier->GetOutTime());
+    m_outThen = m_checked == m_progress ? m_outThen : m_outSeen;
+    m_checked = m_progress;
+    m_outSeen = out;
+    const Time idle = Simulator::Now() - m_progress - (out - m_outThen);
     if (idle < m_stallTimeout)
     {
         m_watchdog = Simulator::Schedule(m_stallTimeout - idle, &PacketEngine::CheckStall, this);

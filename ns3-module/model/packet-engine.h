@@ -186,6 +186,9 @@ class PacketEngine : public ns3::Object, private CarrierListener
     int64_t m_inFlight{0};                                  //!< number of flows in flight
     int64_t m_scheduled{0};            //!< number of starts and wake-ups to come
     ns3::Time m_progress;              //!< time at which a byte last arrived
+    ns3::Time m_checked;               //!< the same, when CheckStall last looked
+    ns3::Time m_outThen;               //!< Carrier::GetOutTime at that time or before
+    ns3::Time m_outSeen;               //!< the same when CheckStall last looked
     ns3::EventId m_watchdog;           //!< event of CheckStall, while flows are in flight
     std::exception_ptr m_error;        //!< error that RunUntil throws
     ns3::EventId m_end;                //!< event of CheckEnd, where a time was given

@@ -7,6 +7,7 @@
 #include "fabric/base/error.h"
 #include "fabric/topology/shortest-paths.h"
 #include "host-queue-disc.h"
+#include "stoppable-device.h"
 
 #include "ns3/boolean.h"
 #include "ns3/drop-tail-queue.h"
@@ -211,7 +212,14 @@ void PacketNetwork::AddPort(DirectedLink link, Ptr<PointToPointChannel> channel)
     const int from = m_topology->From(link);
     Port port;
     port.meter = Create<LinkMeter>(m_topology->PortOf(link).rateBps);
-    port.device = CreateObject<PointToPointNetDevice>();
+    if (m_topology->PortOf(link).schedule)
+    {
+        port.device = CreateObject<StoppableDevice>();
+    }
+    else
+    {
+        port.device = CreateObject<PointToPointNetDevice>();
+    }
     port.device->SetAddress(MacOf(link));
     port.device->SetDataRate(DataRate(static_cast<uint64_t>(LineRate(m_topology->PortOf(link)))));
     port.device->SetMtu(DeviceMtu(m_transport));
@@ -246,8 +254,11 @@ void PacketNetwork::AddQueues(DirectedLink link, Port& port)
 {
     const auto onQueue = MakeBoundCallback(&LinkMeter::OnQueue, port.meter);
     const bool host = m_topology->IsHost(m_topology->From(link));
-    port.queue = CreateObject<DropTailQueue<Packet>>();
-    port.device->SetQueue(port.queue);
+    if (!port.device->GetQueue())
+    {
+        port.device->SetQueue(CreateObject<DropTailQueue<Packet>>());
+    }
+    port.queue = port.device->GetQueue();
     const bool bucket = m_topology->PortOf(link).burstBytes > 0;
     if (!host && !m_transport.ecn && !bucket)
     {
@@ -360,8 +371,16 @@ Ptr<Node> PacketNetwork::GetNode(int node) const
 
 void PacketNetwork::SetRate(DirectedLink link, int64_t rateBps)
 {
-    m_ports[link].meter->SetRate(rateBps);
-    m_ports[link].device->SetDataRate(DataRate(static_cast<uint64_t>(rateBps)));
+    const Port& port = m_ports[link];
+    Ptr<StoppableDevice> device = DynamicCast<StoppableDevice>(port.device);
+    if (rateBps == 0)
+    {
+        device->Stop();
+        return;
+    }
+    port.meter->SetRate(rateBps);
+    device->SetDataRate(DataRate(static_cast<uint64_t>(rateBps)));
+    device->Resume();
 }
 
 Ptr<PointToPointNetDevice> PacketNetwork::GetDevice(DirectedLink link) const

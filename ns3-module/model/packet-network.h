@@ -67,8 +67,8 @@ class PacketNetwork : public ns3::Object
      */
     ns3::Ptr<ns3::PointToPointNetDevice> GetDevice(fabric::DirectedLink link) const;
     /**
-     * \param link a directed link
-     * \param rateBps its rate from its next frame on, > 0
+     * \param link a directed link with a schedule
+     * \param rateBps its rate from its next frame on; 0: it begins none
      */
     void SetRate(fabric::DirectedLink link, int64_t rateBps);
     /**

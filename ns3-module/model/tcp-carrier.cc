@@ -74,6 +74,11 @@ fabric::TimeNs TcpCarrier::GetScheduleTime() const
     return m_scheduler->GetTime();
 }
 
+fabric::TimeNs TcpCarrier::GetOutTime() const
+{
+    return m_scheduler->GetOutTime();
+}
+
 bool TcpCarrier::AnyDead() const
 {
     return m_scheduler->AnyDead();

@@ -46,6 +46,7 @@ class TcpCarrier : public Carrier, private ChannelListener
     void Dispose() override;
     void SetScheduleTime(fabric::TimeNs time) override;
     fabric::TimeNs GetScheduleTime() const override;
+    fabric::TimeNs GetOutTime() const override;
     bool AnyDead() const override;
     std::optional<fabric::DeadLink> FindDead() const override;
     void FailHost(int host) override;

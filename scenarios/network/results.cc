@@ -400,10 +400,10 @@ std::vector<std::string> Warnings(const PreparedExperiment& prepared,
   }
   if (bytes == 0) warnings.push_back("nothing crossed the network: " + WhyNothing(prepared));
   if (floors > 0) {
-    warnings.push_back(fmt::format(
-        "{} times a link carried nothing, or less than a frame in 100 ms, and packets passed it at "
-        "that rate all the same (flow and analytic fidelity have any rate)",
-        floors));
+    warnings.push_back(
+        fmt::format("{} times a link carried less than a frame in 100 ms, and packets passed it at "
+                    "that rate all the same (flow and analytic fidelity have any rate)",
+                    floors));
   }
   if (timeouts > 0) {
     warnings.push_back(fmt::format(

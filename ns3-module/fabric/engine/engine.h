@@ -103,7 +103,7 @@ struct EngineCounters
     uint64_t packets = 0;            ///< packets received by hosts (0 where the fidelity has none)
     uint64_t flows = 0;              ///< flows delivered
     uint64_t retransmitTimeouts = 0; ///< any is worth a warning
-    /// Times that a link sent one frame in 100 ms instead of less, as ns-3 cannot send slower.
+    /// Times that a link with a rate above 0 sent one frame in 100 ms instead of less.
     uint64_t rateFloors = 0;
     RoceCounters roce;
 };
