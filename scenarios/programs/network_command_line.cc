@@ -169,16 +169,14 @@ CLI::App* AddPfc(CLI::App& app, PfcCommand& pfc, TopoTexts& texts) {
       "  legacy-network pfc check ring:hosts=5 --transport=roce:buffer=2MiB --bandwidth=100Gbps\n"
       "Exit status: 0 no deadlock, 1 error or a cycle, 2 wrong command line.");
   sub->add_option("ACTION", pfc.action,
-                  "check: find cyclic buffer dependencies among the routes of all hosts")
+                  "check: find cyclic buffer dependencies among all shortest paths of all hosts, "
+                  "as connections take any of them")
       ->required()
       ->type_name("check");
   sub->add_option("TOPOLOGY", pfc.topology.text, "topology, as for --topo")
       ->required()
       ->type_name("");
   sub->add_option("--transport", pfc.transport, "roce, with its options [roce]")->type_name("roce");
-  sub->add_option("--multipath", pfc.multipath,
-                  "ecmp: a route for each pair of hosts; spray: all shortest paths [ecmp]")
-      ->type_name("ecmp|spray");
   AddTexts(*sub, texts);
   return sub;
 }

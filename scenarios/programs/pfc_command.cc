@@ -47,18 +47,16 @@ int RunPfcCommand(const PfcCommand& command) {
   if (!transport.roce) {
     throw Error("--transport", command.transport, "roce, roce:key=value,...: TCP has no pauses");
   }
-  fabric::TopologyRequest request = command.topology;
-  request.multipath = ParseMultipath(command.multipath, "--multipath");
-  const fabric::ImportedTopology imported = fabric::ImportTopology(request);
-  SayImported(request.text, imported.report);
+  const fabric::ImportedTopology imported = fabric::ImportTopology(command.topology);
+  SayImported(command.topology.text, imported.report);
   const fabric::Topology& topology = imported.topology;
   fabric::CheckRoce(topology, *transport.roce);
   std::fputs(BufferLine(topology, *transport.roce).c_str(), stdout);
-  const auto cycle = fabric::FindBufferCycle(topology, topology.Hosts(),
-                                             static_cast<uint32_t>(transport.roce->qps));
+  const auto cycle = fabric::FindBufferCycle(topology, topology.Hosts());
   if (cycle.empty()) {
-    std::printf("%s: no cyclic buffer dependency among the routes of %zu hosts: no deadlock\n",
-                topology.Name().c_str(), topology.Hosts().size());
+    std::printf(
+        "%s: no cyclic buffer dependency among all shortest paths of %zu hosts: no deadlock\n",
+        topology.Name().c_str(), topology.Hosts().size());
     return 0;
   }
   std::string text = topology.Name() + ": cyclic buffer dependency, PFC can deadlock:\n";

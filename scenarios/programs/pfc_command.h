@@ -13,7 +13,6 @@ struct PfcCommand {
   std::string action;  // check
   fabric::TopologyRequest topology;
   std::string transport = "roce";
-  std::string multipath = "ecmp";
 };
 
 // Prints on standard output. Returns the exit status: 1 where there is a cycle. Throws Error.

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 
 namespace legacy::fabric
 {
@@ -13,56 +12,56 @@ namespace
 /// Links that others wait for, with the first route that makes them.
 using Dependencies = std::vector<std::map<DirectedLink, std::pair<int, int>>>;
 
-/// Adds what one pair of nodes with packets that take any shortest path makes links wait for. They
-/// leave the source by the link that ECMP gives, as a queue pair belongs to one NIC.
-void AddSprayed(const Topology& topology,
-                int source,
-                int destination,
-                uint32_t channel,
-                Dependencies& dependencies)
+/// Adds what flows from one node to another make links wait for. A connection may take any of the
+/// shortest paths: which one, a hash decides. Links that are `known` have been added before.
+void AddPaths(const Topology& topology,
+              int source,
+              int destination,
+              std::vector<bool>& known,
+              Dependencies& dependencies)
 {
-    std::vector<DirectedLink> open{topology.NextHop(source, source, destination, channel)};
-    std::set<DirectedLink> known(open.begin(), open.end());
+    std::vector<DirectedLink> open;
+    const auto enter = [&](const std::vector<DirectedLink>& links)
+    {
+        for (const DirectedLink link : links)
+        {
+            if (!known[link])
+            {
+                known[link] = true;
+                open.push_back(link);
+            }
+        }
+    };
+    enter(topology.NextHopsOf(source, source, destination));
     while (!open.empty())
     {
         const DirectedLink link = open.back();
         open.pop_back();
-        for (const DirectedLink next : topology.NextHopsOf(topology.To(link), source, destination))
+        const auto links = topology.NextHopsOf(topology.To(link), source, destination);
+        for (const DirectedLink next : links)
         {
             dependencies[link].try_emplace(next, source, destination);
-            if (known.insert(next).second)
-            {
-                open.push_back(next);
-            }
         }
+        enter(links);
     }
 }
 
-Dependencies
-DependenciesOf(const Topology& topology, const std::vector<int>& nodes, uint32_t channels)
+Dependencies DependenciesOf(const Topology& topology, const std::vector<int>& nodes)
 {
-    Dependencies dependencies(2 * topology.Links().size());
-    for (const int source : nodes)
+    const size_t links = 2 * topology.Links().size();
+    Dependencies dependencies(links);
+    for (const int destination : nodes)
     {
-        for (const int destination : nodes)
+        std::vector<bool> known(links); // paths to it are the same whatever the source
+        for (const int source : nodes)
         {
             if (source == destination)
             {
                 continue;
             }
-            for (uint32_t channel = 0; channel < channels; ++channel)
-            {
-                if (topology.GetMultipath() == Multipath::Spray)
-                {
-                    AddSprayed(topology, source, destination, channel, dependencies);
-                    continue;
-                }
-                const auto route = topology.Route(source, destination, channel);
-                for (size_t i = 1; i < route.size(); ++i)
-                {
-                    dependencies[route[i - 1]].try_emplace(route[i], source, destination);
-                }
-            }
+            const bool explicitly = topology.Routes().count({source, destination}) > 0;
+            std::vector<bool> own(explicitly ? links : 0);
+            AddPaths(topology, source, destination, explicitly ? own : known, dependencies);
         }
     }
     return dependencies;
@@ -70,10 +69,10 @@ DependenciesOf(const Topology& topology, const std::vector<int>& nodes, uint32_t
 
 } // namespace
 
-std::vector<BufferDependency>
-FindBufferCycle(const Topology& topology, const std::vector<int>& nodes, uint32_t channels)
+std::vector<BufferDependency> FindBufferCycle(const Topology& topology,
+                                              const std::vector<int>& nodes)
 {
-    const Dependencies dependencies = DependenciesOf(topology, nodes, channels);
+    const Dependencies dependencies = DependenciesOf(topology, nodes);
     enum class State : uint8_t
     {
         New,

@@ -19,10 +19,10 @@ struct BufferDependency
 };
 
 /// Returns a cycle of dependencies, each link waiting for that of the next element and the last one
-/// for the first; empty where the routes between all pairs of `nodes`, one for each of their
-/// `channels` (roce:qps), have none. Where the topology's packets take any shortest path, all of
-/// these count.
-std::vector<BufferDependency>
-FindBufferCycle(const Topology& topology, const std::vector<int>& nodes, uint32_t channels = 1);
+/// for the first; empty where the paths between all pairs of `nodes` have none. All shortest paths
+/// count, or those of an explicit route, because each connection (of a lane, an endpoint, a queue
+/// pair of roce:qps) has one of its own.
+std::vector<BufferDependency> FindBufferCycle(const Topology& topology,
+                                              const std::vector<int>& nodes);
 
 } // namespace legacy::fabric
