@@ -9,6 +9,7 @@
 #include "base/parse.h"
 #include "ns3-module/fabric/collective/collective.h"
 #include "ns3-module/fabric/roce/buffers.h"
+#include "scenarios/network/input/host_names.h"
 
 namespace legacy {
 
@@ -44,7 +45,6 @@ std::unique_ptr<Network> BuildNetwork(const NetworkRequest& request) {
   if (placement.workers == 0) {
     placement.workers = static_cast<int>(network->topology.Hosts().size());
   }
-  if (request.transport.roce) fabric::CheckRoce(network->topology, *request.transport.roce);
   network->placement = fabric::MakePlacement(placement, network->topology);
   MakeReady(*network, request);
   return network;
@@ -67,7 +67,16 @@ void MakeReady(Network& network, const NetworkRequest& request) {
   network.request.topology = &network.topology;
   network.request.placement = &network.placement;
   network.request.transport = request.transport;
+  if (request.transport.roce && request.transport.roce->storm) {
+    fabric::RoceSettings roce = *request.transport.roce;
+    const HostNames hosts(network.topology, network.numbers);
+    roce.storm->host = network.topology.NodeName(hosts.Find(roce.storm->host, "roce: storm: host"));
+    network.request.transport.roce = std::make_shared<const fabric::RoceSettings>(std::move(roce));
+  }
   network.request.seed = request.seed;
+  if (request.transport.roce) {
+    fabric::CheckRoce(network.topology, *network.request.transport.roce);
+  }
   network.connections = std::make_unique<const fabric::ConnectionNames>(network.placement);
   network.stripes = std::make_unique<const fabric::Stripes>(network.topology, network.placement,
                                                             request.transport.streams);

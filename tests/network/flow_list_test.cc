@@ -96,6 +96,15 @@ TEST_F(FlowList, NumbersAreThoseOfTheTopologysFile) {
               Read("1,6,10\n");
             }).find("got '6'; allowed: a host's number in the topology's file, or its name"),
             std::string::npos);
+  // So are those of a storm.
+  const auto storm = [&](const std::string& host) {
+    request.transport = fabric::MakeTransport("roce:storm=host=" + host + "+for=1ms");
+    return BuildNetwork(request)->request.transport.roce->storm->host;
+  };
+  EXPECT_EQ(storm("5"), "host5");
+  EXPECT_EQ(storm("host4"), "host4");
+  EXPECT_NE(MessageOf([&] { storm("0"); }).find("(0 is a switch)"), std::string::npos);
+  request.transport = {};
   // The same fabric as YAML keeps the numbers in its names.
   std::ofstream(topology) << "?";
   const std::string yaml = ::testing::TempDir() + "flow_list_numbers.yaml";

@@ -5,6 +5,7 @@
 #include "fabric/base/error.h"
 
 #include <algorithm>
+#include <charconv>
 
 namespace legacy::fabric
 {
@@ -106,8 +107,35 @@ void CheckRoomForFrame(const SharedBuffer& buffer,
 
 } // namespace
 
+int HostOfStorm(const Topology& topology, const RoceStorm& storm)
+{
+    const std::vector<int>& hosts = topology.Hosts();
+    for (size_t i = 0; i < hosts.size(); ++i)
+    {
+        if (topology.NodeName(hosts[i]) == storm.host)
+        {
+            return hosts[i];
+        }
+    }
+    size_t number = 0;
+    const char* end = storm.host.data() + storm.host.size();
+    const auto [rest, error] = std::from_chars(storm.host.data(), end, number);
+    if (error != std::errc() || rest != end || number >= hosts.size())
+    {
+        throw Error("roce: storm: host",
+                    storm.host,
+                    "a host's number from 0 to " + std::to_string(hosts.size() - 1) +
+                        ", or its name, such as " + topology.NodeName(hosts.front()));
+    }
+    return hosts[number];
+}
+
 void CheckRoce(const Topology& topology, const RoceSettings& settings)
 {
+    if (settings.storm)
+    {
+        HostOfStorm(topology, *settings.storm);
+    }
     const bool spray = topology.GetMultipath() == Multipath::Spray;
     const RoceTraits traits = MakeRoceControl(settings.control, "roce:cc")->Traits();
     if (spray && settings.recovery == RoceRecovery::GoBackN)

@@ -38,12 +38,12 @@ RoceStorm ParseStorm(const std::string& text, const std::string& where)
         const size_t equals = item.find('=');
         if (equals == std::string::npos)
         {
-            throw Error(where, text, "off, or host=NUMBER+from=TIME+for=TIME");
+            throw Error(where, text, "off, or host=HOST+from=TIME+for=TIME");
         }
         settings.Set(item.substr(0, equals), item.substr(equals + 1));
     }
     RoceStorm storm;
-    storm.host = settings.Int("host", 0, 0, 1 << 24);
+    storm.host = settings.Text("host", storm.host);
     storm.from = settings.Time("from", 0);
     storm.length = settings.Time("for", 0);
     settings.RejectUnread();
@@ -155,10 +155,9 @@ void ReadStorm(RoceValue& value, S& settings)
 
 std::string StormValue(const S& settings)
 {
-    return settings.storm
-               ? ExactText(settings.storm->host) + "+" + ExactText(settings.storm->from) + "+" +
-                     ExactText(settings.storm->length)
-               : "off";
+    return settings.storm ? settings.storm->host + "+" + ExactText(settings.storm->from) + "+" +
+                                ExactText(settings.storm->length)
+                          : "off";
 }
 
 /// It depends on the control, pauses, recovery and ACKs, which stand before it.
@@ -310,8 +309,9 @@ std::vector<RoceRow> MakeRows()
             .Needing(RoceNeeds::Pfc),
         {{"storm",
           "off",
-          "off, host=N+from=TIME+for=TIME",
-          "a faulty NIC, that pauses its switch all the time"},
+          "off, host=HOST+from=TIME+for=TIME",
+          "a faulty NIC, that pauses its switch all the time; HOST is a name or a number, as in "
+          "`--flows`"},
          ReadStorm,
          StormValue},
         {{"train",

@@ -31,7 +31,7 @@ const std::vector<RoceOption>& RoceOptions();
 /// A RoceStorm is a faulty card, that pauses its switch.
 struct RoceStorm
 {
-    int host = 0; ///< number among the hosts
+    std::string host = "0"; ///< name, or number among the hosts
     TimeNs from = 0;
     TimeNs length = 0;
 };

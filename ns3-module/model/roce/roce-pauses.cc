@@ -7,6 +7,7 @@
 #include "roce-network.h"
 
 #include "fabric/base/units.h"
+#include "fabric/roce/buffers.h"
 
 #include <algorithm>
 #include <functional>
@@ -150,16 +151,9 @@ void RoceNetwork::Bite(DirectedLink link)
 void RoceNetwork::SendStorm()
 {
     const fabric::RoceStorm& storm = *m_settings.storm;
-    const std::vector<int>& hosts = m_topology->Hosts();
-    if (storm.host >= static_cast<int>(hosts.size()))
-    {
-        m_ends->OnFailure("roce: storm: host " + std::to_string(storm.host) + " of " +
-                          std::to_string(hosts.size()));
-        return;
-    }
     const Picoseconds end = (storm.from + storm.length) * kPicosecondsPerNs;
     const Picoseconds now = RoceNow();
-    const DirectedLink link = m_topology->Out(hosts[storm.host]).front();
+    const DirectedLink link = m_topology->Out(fabric::HostOfStorm(*m_topology, storm)).front();
     Port& port = m_ports[link];
     port.pausePending = true;
     port.pauseQuanta = now < end ? m_settings.quanta : 0;

@@ -259,6 +259,12 @@ TEST(RoceSettings, TopologiesAreChecked) {
   };
   EXPECT_NE(check("roce").find("queue of a>b: got '1000 bytes'"), std::string::npos);
   EXPECT_EQ(check("roce:pfc=off"), "");
+  for (const std::string host : {"2", "c", "-1", "1x", ""}) {
+    EXPECT_EQ(check("roce:pfc=off,storm=host=" + host + "+for=1ms"),
+              "roce: storm: host: got '" + host +
+                  "'; allowed: a host's number from 0 to 1, or its name, such as a");
+  }
+  EXPECT_EQ(check("roce:pfc=off,storm=host=b+for=1ms"), "");
   // A link that loses everything carries nothing at any fidelity.
   EXPECT_EQ(
       MessageOf([&] { topology.WithLinks([](int, Link& link) { link.ports[0].errorRate = 1; }); }),
