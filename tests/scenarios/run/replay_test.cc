@@ -41,6 +41,9 @@ std::vector<std::string> Replayable() {
   return names;
 }
 
+// Methods that exchange in each of the ways that there are.
+constexpr const char* kMethods = "dense,topk,qsgd,powersgd,legacy-both,lgreco,local-sgd";
+
 // Records a run of two seeds on an idle star, once for all tests.
 class ReplayTest : public ::testing::Test {
  protected:
@@ -62,7 +65,7 @@ class ReplayTest : public ::testing::Test {
                                             {"training.warmup_steps", "2"},
                                             {"training.train_limit", "200"},
                                             {"training.test_limit", "40"},
-                                            {"compression.policies", Join(Replayable(), ",")},
+                                            {"compression.policies", kMethods},
                                             {"run.seeds", "2"},
                                             {"run.pictures", "off"},
                                             {"network.topology", "star"},
@@ -83,10 +86,12 @@ class ReplayTest : public ::testing::Test {
     return scenario;
   }
 
-  static void ExpectEqualFiles(const Options& options) {
+  // Trains with `small` and `options`, and expects the files that a replay of `recorded` leaves.
+  static void ExpectEqualFiles(const Options& options, const Scenario& small = Small(),
+                               const std::string& recorded = "recorded") {
     const std::string name = ::testing::UnitTest::GetInstance()->current_test_info()->name();
-    Run(With(Small(), options), name + "-direct");
-    const Recording recording = ReadRecording((folder_ / "recorded").string());
+    Run(With(small, options), name + "-direct");
+    const Recording recording = ReadRecording((folder_ / recorded).string());
     Scenario scenario = With(ReplayDefaults(recording), options);
     scenario.out = (folder_ / (name + "-replay")).string();
     Replay(recording, scenario, "legacy-replay", "test", never);
@@ -96,7 +101,7 @@ class ReplayTest : public ::testing::Test {
       EXPECT_GT(direct.size(), 200u) << file;
       EXPECT_EQ(direct, Read(scenario.out / fs::path(file))) << file;
     }
-    EXPECT_NE(Read(folder_ / "recorded/steps.csv"), Read(scenario.out + "/steps.csv"));
+    EXPECT_NE(Read(folder_ / recorded / "steps.csv"), Read(scenario.out + "/steps.csv"));
   }
 
   // Returns the message about a copy of the recording in which `old` (which must be there) is
@@ -122,6 +127,15 @@ class ReplayTest : public ::testing::Test {
 };
 
 fs::path ReplayTest::folder_;
+
+TEST_F(ReplayTest, OfEveryMethod) {
+  Scenario scenario =
+      With(Small(), {{"compression.policies", Join(Replayable(), ",")}, {"run.record", "on"}});
+  Run(scenario, "every-method");
+  scenario.record = false;
+  ExpectEqualFiles({{"network.fidelity", "flow"}, {"network.bandwidth", "100Mbps"}}, scenario,
+                   "every-method");
+}
 
 TEST_F(ReplayTest, RatesAndFailuresOverTime) {
   ExpectEqualFiles({{"network.fidelity", "flow"},
@@ -162,15 +176,16 @@ std::vector<double> DenseSteps(const std::string& steps) {
 
 // Steps are simulated at their own time: the one in which a link is out takes as much longer.
 TEST_F(ReplayTest, AnOutageDelaysTheStepThatItFallsInto) {
-  const Options plain = {{"network.fidelity", "flow"}, {"network.bandwidth", "100Mbps"}};
+  const Options plain = {{"compression.policies", "dense"},
+                         {"network.fidelity", "flow"},
+                         {"network.bandwidth", "100Mbps"}};
   Run(With(Small(), plain), "without-outage");
   const std::vector<double> before = DenseSteps(Read(folder_ / "without-outage/steps.csv"));
   ASSERT_EQ(before.size(), 4u);
   const double middle = before[0] + before[1] + 0.5 * before[2];
   const auto from = std::to_string(static_cast<int64_t>(middle * 1e9)) + "ns";
-  Run(With(Small(), {{"network.fidelity", "flow"},
-                     {"network.bandwidth", "100Mbps"},
-                     {"network.changes", "host1<>hub@outage:from=" + from + ",for=3s"}}),
+  Run(With(With(Small(), plain),
+           {{"network.changes", "host1<>hub@outage:from=" + from + ",for=3s"}}),
       "with-outage");
   const std::vector<double> after = DenseSteps(Read(folder_ / "with-outage/steps.csv"));
   ASSERT_EQ(after.size(), 4u);
@@ -522,7 +537,7 @@ TEST_F(ReplayTest, RefusesRecordsThatSaySo) {
 }
 
 TEST_F(ReplayTest, RefusesFilesThatDoNotBelongTogether) {
-  const size_t trainings = 2 * Replayable().size();
+  const size_t trainings = 2 * SplitList(kMethods).size();
   const std::string short_of_one =
       std::to_string(trainings - 1) + " of " + std::to_string(trainings) + " trainings";
   const struct {
@@ -558,7 +573,7 @@ TEST_F(ReplayTest, RefusesFilesThatDoNotBelongTogether) {
     EXPECT_NE(message.find("got '" + step + "'; allowed: nothing behind step 3"), std::string::npos)
         << message;
   }
-  const std::string cut = steps.substr(0, steps.rfind(Replayable().back() + ","));
+  const std::string cut = steps.substr(0, steps.rfind("local-sgd,"));
   EXPECT_NE(Changed("steps.csv", steps, cut).find(short_of_one), std::string::npos);
   const std::string work = "\"work\":0}";
   EXPECT_NE(Changed("traffic.jsonl", work, "\"work\":1}").find("traffic.jsonl:3"),
