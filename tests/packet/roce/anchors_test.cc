@@ -6,7 +6,7 @@
 
 #include "helper/roce-anchors.h"
 
-namespace legacy::packet_test {
+namespace legacy::packet_test::anchors_test {
 namespace {
 
 TEST(RoceAnchors, AreAstraSims) {
@@ -19,4 +19,4 @@ TEST(RoceAnchors, AreAstraSims) {
 }
 
 }  // namespace
-}  // namespace legacy::packet_test
+}  // namespace legacy::packet_test::anchors_test

@@ -13,7 +13,7 @@
 #include "tests/message_of.h"
 #include "tests/packet/roce/roce_run.h"
 
-namespace legacy::packet_test {
+namespace legacy::packet_test::capture_test {
 namespace {
 
 using Bytes = std::vector<uint8_t>;
@@ -283,4 +283,4 @@ TEST_F(CaptureTest, RefusesWhatIsNoRoce) {
 }
 
 }  // namespace
-}  // namespace legacy::packet_test
+}  // namespace legacy::packet_test::capture_test

@@ -5,7 +5,7 @@
 #include "ns3-module/fabric/collective/closed-form.h"
 #include "tests/packet/roce/roce_run.h"
 
-namespace legacy::packet_test {
+namespace legacy::packet_test::closed_form_test {
 namespace {
 
 constexpr int64_t kGbps = 1'000'000'000;
@@ -191,4 +191,4 @@ TEST(RoceClosedForm, StepsAreSimulatedOnceAndRemembered) {
 }
 
 }  // namespace
-}  // namespace legacy::packet_test
+}  // namespace legacy::packet_test::closed_form_test

@@ -6,7 +6,7 @@
 
 #include "tests/packet/roce/roce_run.h"
 
-namespace legacy::packet_test {
+namespace legacy::packet_test::edge_test {
 namespace {
 
 using fabric::DirectedLink;
@@ -229,4 +229,4 @@ TEST(RoceEdges, MessagesOfSeveralQueuePairsAreWithdrawn) {
 }
 
 }  // namespace
-}  // namespace legacy::packet_test
+}  // namespace legacy::packet_test::edge_test

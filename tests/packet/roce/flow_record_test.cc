@@ -1,7 +1,7 @@
 // What a flow over RoCEv2 says of itself: its rate, its CNPs, and the pauses that held it up.
 #include "tests/packet/roce/roce_run.h"
 
-namespace legacy::packet_test {
+namespace legacy::packet_test::flow_record_test {
 namespace {
 
 constexpr int64_t kGbps = 1'000'000'000;
@@ -106,4 +106,4 @@ TEST(RoceFlow, CountsItsFramesThatWereSentAgain) {
 }
 
 }  // namespace
-}  // namespace legacy::packet_test
+}  // namespace legacy::packet_test::flow_record_test

@@ -7,7 +7,7 @@
 #include "model/roce/roce-event.h"
 #include "tests/packet/roce/roce_run.h"
 
-namespace legacy::packet_test {
+namespace legacy::packet_test::message_state_test {
 namespace {
 
 using fabric::DirectedLink;
@@ -111,4 +111,4 @@ TEST(RoceMessageState, IsNotToldOfALossBefore) {
 }
 
 }  // namespace
-}  // namespace legacy::packet_test
+}  // namespace legacy::packet_test::message_state_test

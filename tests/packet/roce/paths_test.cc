@@ -9,7 +9,7 @@
 
 #include "tests/packet/roce/roce_run.h"
 
-namespace legacy::packet_test {
+namespace legacy::packet_test::paths_test {
 namespace {
 
 using fabric::DirectedLink;
@@ -427,4 +427,4 @@ TEST(RocePaths, LargeMessagesEnd) {
 }
 
 }  // namespace
-}  // namespace legacy::packet_test
+}  // namespace legacy::packet_test::paths_test

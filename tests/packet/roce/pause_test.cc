@@ -6,7 +6,7 @@
 #include "tests/message_of.h"
 #include "tests/packet/roce/roce_run.h"
 
-namespace legacy::packet_test {
+namespace legacy::packet_test::pause_test {
 namespace {
 
 using fabric::DirectedLink;
@@ -299,4 +299,4 @@ TEST(RocePause, RunsAreDeterministic) {
 }
 
 }  // namespace
-}  // namespace legacy::packet_test
+}  // namespace legacy::packet_test::pause_test

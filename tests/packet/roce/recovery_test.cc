@@ -4,7 +4,7 @@
 
 #include "tests/packet/roce/roce_run.h"
 
-namespace legacy::packet_test {
+namespace legacy::packet_test::recovery_test {
 namespace {
 
 using fabric::DirectedLink;
@@ -208,4 +208,4 @@ TEST(RoceRecovery, LossyClassesRecover) {
 }
 
 }  // namespace
-}  // namespace legacy::packet_test
+}  // namespace legacy::packet_test::recovery_test

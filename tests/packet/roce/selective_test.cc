@@ -22,7 +22,7 @@ std::atomic<uint64_t> g_allocations{0};
 [[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
 [[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 
-namespace legacy::packet_test {
+namespace legacy::packet_test::selective_test {
 namespace {
 
 using fabric::DirectedLink;
@@ -240,4 +240,4 @@ TEST(RoceSelectiveRepeat, IsDeterministic) {
 }
 
 }  // namespace
-}  // namespace legacy::packet_test
+}  // namespace legacy::packet_test::selective_test

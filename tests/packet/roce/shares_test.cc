@@ -8,7 +8,7 @@
 #include "helper/roce-trial.h"
 #include "tests/packet/roce/roce_run.h"
 
-namespace legacy::packet_test {
+namespace legacy::packet_test::shares_test {
 namespace {
 
 using fabric::LinkCounters;
@@ -164,4 +164,4 @@ TEST(RoceShares, MessagesBeyond32Bits) {
 }
 
 }  // namespace
-}  // namespace legacy::packet_test
+}  // namespace legacy::packet_test::shares_test

@@ -14,7 +14,7 @@
 #include "ns3/global-value.h"
 #include "ns3/string.h"
 
-namespace legacy::packet_test {
+namespace legacy::packet_test::simulator_test {
 namespace {
 
 using ns3::EventId;
@@ -155,4 +155,4 @@ TEST(RoceSimulator, LeavesTheUsersChoiceAlone) {
 }
 
 }  // namespace
-}  // namespace legacy::packet_test
+}  // namespace legacy::packet_test::simulator_test

@@ -5,7 +5,7 @@
 #include "tests/message_of.h"
 #include "tests/packet/roce/roce_run.h"
 
-namespace legacy::packet_test {
+namespace legacy::packet_test::train_test {
 namespace {
 
 using fabric::DirectedLink;
@@ -228,4 +228,4 @@ TEST(RoceTrains, LinksThatLoseFramesAreRefused) {
 }
 
 }  // namespace
-}  // namespace legacy::packet_test
+}  // namespace legacy::packet_test::train_test
