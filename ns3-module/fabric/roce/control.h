@@ -15,8 +15,9 @@
 //   `rate` allows (pacer.h).
 // * It calls OnTimer at state->timer, once: the call sets the next one. A timer may move or vanish
 //   in any call, so the NIC compares when its own event comes. There is none at line rate.
-// * Begin in the same memory makes the queue pair as new: after it was idle (traits.restarts), or
-//   for a new graph of flows.
+// * Begin in the same memory makes the queue pair as new: after it was idle (traits.restarts), with
+//   a message (roce:idle=message), or for a new graph of flows. ACKs, CNPs and losses that tell of
+//   frames sent before are not told to the state.
 // * Bytes are those on the wire, with preamble and gap, where nothing else is said.
 //
 // Calls are pure arithmetic on doubles: +, -, *, / and sqrt, which have the same bits everywhere.

@@ -212,9 +212,11 @@ void Withdraw(const std::string& transport, Withdrawn& graph, int train = 1) {
 
 TEST(RoceEdges, MessagesAreWithdrawn) {
   for (const std::string recovery : {"go-back-n", "selective,window=256KB"}) {
-    Withdrawn graph;
-    Withdraw("roce:cc=none,recovery=" + recovery, graph);
-    EXPECT_EQ(graph.unsent, 0);
+    for (const std::string idle : {"reset", "message"}) {
+      Withdrawn graph;
+      Withdraw("roce:cc=none,recovery=" + recovery + ",idle=" + idle, graph);
+      EXPECT_EQ(graph.unsent, 0);
+    }
   }
   Withdrawn graph;
   Withdraw("roce:cc=none,train=8", graph, 8);
