@@ -31,15 +31,15 @@ TypeId LinkScheduler::GetTypeId()
 }
 
 void LinkScheduler::Build(const fabric::Topology* topology,
-                          Ptr<PacketNetwork> network,
-                          const fabric::Transport& transport,
+                          int64_t frameBytes,
+                          SetRate setRate,
                           std::function<void()> onDead)
 {
     constexpr int64_t kFramesPerSecond = 10;
     m_topology = topology;
-    m_network = network;
+    m_setRate = std::move(setRate);
     m_onDead = std::move(onDead);
-    m_floorBps = 8 * kFramesPerSecond * transport.FrameBytes();
+    m_floorBps = 8 * kFramesPerSecond * frameBytes;
     const auto links = static_cast<DirectedLink>(2 * topology->Links().size());
     for (DirectedLink link = 0; link < links; ++link)
     {
@@ -74,7 +74,9 @@ void LinkScheduler::Apply(std::size_t index)
     const int64_t rate = schedule.RateAt(now);
     const TimeNs next = schedule.NextChange(now);
     m_floors += rate > 0 && rate < m_floorBps ? 1 : 0;
-    m_network->SetRate(link.link, rate > 0 ? std::max(rate, m_floorBps) : 0);
+    m_setRate(link.link,
+              rate > 0 ? std::max(rate, m_floorBps) : 0,
+              next == fabric::kNever ? next : next - m_origin);
     if (next != fabric::kNever)
     {
         link.change =
@@ -135,7 +137,7 @@ void LinkScheduler::DoDispose()
     }
     m_links.clear();
     m_onDead = nullptr;
-    m_network = nullptr;
+    m_setRate = nullptr;
     Object::DoDispose();
 }
 

@@ -4,9 +4,10 @@
 #ifndef LEGACY_LINK_SCHEDULER_H
 #define LEGACY_LINK_SCHEDULER_H
 
-#include "packet-network.h"
+#include "fabric/topology/topology.h"
 
 #include "ns3/event-id.h"
+#include "ns3/nstime.h"
 #include "ns3/object.h"
 
 #include <functional>
@@ -19,7 +20,7 @@ namespace packet
 
 /**
  * \ingroup legacy
- * Gives devices the rates of their links' schedules, as time goes.
+ * Gives ports the rates of their links' schedules, as time goes.
  *
  * The frame being sent keeps its rate, and the next one has the new. At a rate of 0 none begins. A
  * frame that lasts for minutes would hold a port for as long, so no other rate is below one frame
@@ -33,16 +34,21 @@ class LinkScheduler : public ns3::Object
      */
     static ns3::TypeId GetTypeId();
 
+    /// Gives a link its rate from its next frame on; 0: it begins none. The time is the simulator's
+    /// at which another rate follows; kNever: none does.
+    using SetRate =
+        std::function<void(fabric::DirectedLink link, int64_t rateBps, fabric::TimeNs until)>;
+
     /**
      * Begins at schedule time 0.
      * \param topology outlives this object
-     * \param network built of it
-     * \param transport frame sizes
+     * \param frameBytes of a full frame
+     * \param setRate called for each link with a schedule, now and at each change
      * \param onDead called when a link stops for ever
      */
     void Build(const fabric::Topology* topology,
-               ns3::Ptr<PacketNetwork> network,
-               const fabric::Transport& transport,
+               int64_t frameBytes,
+               SetRate setRate,
                std::function<void()> onDead);
     /**
      * \param time nanoseconds at which schedules stand now
@@ -87,7 +93,7 @@ class LinkScheduler : public ns3::Object
     void SetOut(Scheduled& link, bool out); //!< counts links that are out
 
     const fabric::Topology* m_topology{nullptr};
-    ns3::Ptr<PacketNetwork> m_network;
+    SetRate m_setRate;
     std::function<void()> m_onDead;
     std::vector<Scheduled> m_links;
     int64_t m_floorBps{1};      //!< least rate

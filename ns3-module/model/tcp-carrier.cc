@@ -22,7 +22,12 @@ TcpCarrier::TcpCarrier(const fabric::Topology* topology,
 {
     m_network->Build(topology, endpoints, transport);
     m_channels->Build(topology, m_network, transport, this);
-    m_scheduler->Build(topology, m_network, transport, [this] { CheckDead(); });
+    m_scheduler->Build(
+        topology,
+        transport.FrameBytes(),
+        [this](fabric::DirectedLink link, int64_t rate, fabric::TimeNs)
+        { m_network->SetRate(link, rate); },
+        [this] { CheckDead(); });
 }
 
 TcpCarrier::~TcpCarrier() = default;

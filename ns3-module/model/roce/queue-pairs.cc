@@ -477,6 +477,34 @@ bool QueuePairs::IsIdle() const
         m_pairs.begin(), m_pairs.end(), [](const auto& pair) { return pair->acked == pair->end; });
 }
 
+std::optional<fabric::DeadLink>
+QueuePairs::FindDead(const std::function<bool(DirectedLink)>& isDead) const
+{
+    for (const auto& pair : m_pairs)
+    {
+        for (const auto& [link, share] :
+             pair->acked == pair->end
+                 ? std::vector<fabric::LinkShare>()
+                 : m_topology->Shares(pair->source, pair->destination, pair->id))
+        {
+            if (isDead(link))
+            {
+                return fabric::DeadLink(*m_topology,
+                                        link,
+                                        pair->source,
+                                        pair->destination,
+                                        "",
+                                        " carries nothing any more, for ever, and it is on the "
+                                        "way of queue pair " +
+                                            NameOf(*pair) + ": " + std::to_string(pair->acked) +
+                                            " of " + std::to_string(pair->end) +
+                                            " frames are acknowledged");
+            }
+        }
+    }
+    return std::nullopt;
+}
+
 std::string QueuePairs::NameOf(const QueuePair& pair) const
 {
     const std::string number = m_settings->qps > 1 ? " #" + std::to_string(pair.channel + 1) : "";

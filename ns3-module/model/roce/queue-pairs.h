@@ -5,6 +5,7 @@
 #define LEGACY_QUEUE_PAIRS_H
 
 #include "fabric/engine/connection.h"
+#include "fabric/engine/dead-link.h"
 #include "fabric/roce/control.h"
 #include "fabric/roce/roce-settings.h"
 #include "queue-pair.h"
@@ -12,6 +13,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -170,6 +172,11 @@ class QueuePairs
      * \return the queue pairs that have messages on their way
      */
     std::vector<fabric::RoceActivity::Pair> GetActivity() const;
+    /**
+     * \param isDead whether a directed link carries nothing any more
+     * \return the dead link on the way of a message, with a sentence; nothing where there is none
+     */
+    std::optional<fabric::DeadLink> FindDead(const std::function<bool(DirectedLink)>& isDead) const;
     /**
      * \return the messages on their way, a line for each of the first few
      */

@@ -33,11 +33,29 @@ namespace
 const fabric::Topology* Checked(const fabric::Topology* topology, const RoceSettings& settings)
 {
     fabric::CheckRoce(*topology, settings);
-    if (topology->HasSchedules())
+    const auto refuse = [](const std::string& what, const std::string& allowed)
     {
         throw fabric::Error("roce at packet fidelity",
-                            "links whose rates or failures change over time",
-                            "constant links; flow and analytic fidelity take changes");
+                            what + " beside links whose rates change over time",
+                            allowed + "; flow and analytic fidelity take it");
+    };
+    if (topology->HasSchedules() && settings.train > 1)
+    {
+        refuse("train=" + std::to_string(settings.train), "train=1");
+    }
+    if (topology->HasSchedules() &&
+        fabric::MakeRoceControl(settings.control, "roce:cc")->Traits().telemetryOnWire)
+    {
+        refuse("cc=" + settings.control, "int=full");
+    }
+    for (const int host : topology->Hosts())
+    {
+        if (topology->NextFailure(host, -1) != fabric::kNever)
+        {
+            throw fabric::Error("roce at packet fidelity",
+                                "host " + topology->NodeName(host) + ", which fails",
+                                "links that are out; flow and analytic fidelity take both");
+        }
     }
     return topology;
 }
@@ -79,9 +97,16 @@ RoceCarrier::RoceCarrier(const fabric::Topology* topology,
                  &m_pairs,
                  &m_network,
                  listener,
-                 topology->GetMultipath() == fabric::Multipath::Spray)
+                 topology->GetMultipath() == fabric::Multipath::Spray),
+      m_scheduler(CreateObject<LinkScheduler>())
 {
     ChooseScheduler();
+    m_scheduler->Build(
+        topology,
+        m_settings.mtu + m_settings.headerBytes,
+        [this](DirectedLink link, int64_t rate, fabric::TimeNs until)
+        { m_network.SetRate(link, rate, until); },
+        [this] { CheckDead(); });
     AssignStreams(0);
 }
 
@@ -258,26 +283,40 @@ void RoceCarrier::BeginRun()
 
 void RoceCarrier::Dispose()
 {
+    m_scheduler->Dispose();
 }
 
 void RoceCarrier::SetScheduleTime(fabric::TimeNs time)
 {
-    m_origin = time - Simulator::Now().GetNanoSeconds();
+    m_scheduler->SetTime(time);
 }
 
 fabric::TimeNs RoceCarrier::GetScheduleTime() const
 {
-    return fabric::Later(Simulator::Now().GetNanoSeconds(), m_origin);
+    return m_scheduler->GetTime();
+}
+
+fabric::TimeNs RoceCarrier::GetOutTime() const
+{
+    return m_scheduler->GetOutTime();
 }
 
 bool RoceCarrier::AnyDead() const
 {
-    return false;
+    return m_scheduler->AnyDead();
 }
 
 std::optional<fabric::DeadLink> RoceCarrier::FindDead() const
 {
-    return std::nullopt;
+    return m_pairs.FindDead([&](DirectedLink link) { return m_scheduler->IsDead(link); });
+}
+
+void RoceCarrier::CheckDead()
+{
+    if (const auto dead = FindDead())
+    {
+        m_listener->OnError(std::make_exception_ptr(*dead));
+    }
 }
 
 void RoceCarrier::FailHost(int)
@@ -306,6 +345,7 @@ std::vector<fabric::LinkActivity> RoceCarrier::GetActivity() const
 
 void RoceCarrier::AddCounters(fabric::EngineCounters& counters) const
 {
+    counters.rateFloors = m_scheduler->GetFloors();
     counters.roce = {};
     counters.roce.resent = m_sender.GetResent();
     m_receiver.AddCounters(counters.roce);

@@ -7,6 +7,7 @@
 #include "fabric/roce/control.h"
 #include "fabric/roce/roce-settings.h"
 #include "model/carrier.h"
+#include "model/link-scheduler.h"
 #include "queue-pairs.h"
 #include "roce-network.h"
 #include "roce-packet.h"
@@ -77,6 +78,7 @@ class RoceCarrier : public Carrier, private RoceEnds
     void Dispose() override;
     void SetScheduleTime(fabric::TimeNs time) override;
     fabric::TimeNs GetScheduleTime() const override;
+    fabric::TimeNs GetOutTime() const override;
     bool AnyDead() const override;
     std::optional<fabric::DeadLink> FindDead() const override;
     void FailHost(int host) override;
@@ -101,6 +103,8 @@ class RoceCarrier : public Carrier, private RoceEnds
     void OnCardEvent(RoceEventKind kind, uint32_t a) override;
     void OnFailure(const std::string& message) override;
 
+    void CheckDead();
+
     const fabric::RoceSettings m_settings;
     const uint64_t m_run;
     CarrierListener* m_listener;
@@ -109,8 +113,8 @@ class RoceCarrier : public Carrier, private RoceEnds
     QueuePairs m_pairs;
     RoceSender m_sender;
     RoceReceiver m_receiver;
+    ns3::Ptr<LinkScheduler> m_scheduler;
     bool m_failed{false};
-    fabric::TimeNs m_origin{0}; //!< schedule time when the clock is 0
 };
 
 } // namespace packet

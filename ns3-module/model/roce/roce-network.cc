@@ -69,8 +69,7 @@ RoceNetwork::RoceNetwork(const fabric::Topology* topology,
     {
         const fabric::Port& from = topology->PortOf(link);
         Port& port = m_ports[link];
-        port.rate = from.rateBps;
-        port.perByte = 8 * kPerSecond % port.rate == 0 ? 8 * kPerSecond / port.rate : 0;
+        port.SetRate(from.rateBps);
         port.wireDelay = topology->LinkOf(link).delay * kPicosecondsPerNs;
         const bool toSwitch = !topology->IsHost(topology->To(link));
         port.delay = port.wireDelay + (toSwitch ? settings.switchDelay * kPicosecondsPerNs : 0);
@@ -119,7 +118,7 @@ void RoceNetwork::OnEvent(RoceEventKind kind, uint32_t a, uint32_t b)
         }
         break;
     case RoceEventKind::Renew:
-        if (m_ports[link].pausing && m_ports[link].renewal == b)
+        if (m_ports[link].pausing && m_ports[link].renewal == b && m_ports[link ^ 1].outUntil == 0)
         {
             SendPause(link, RoceNow());
         }
@@ -153,6 +152,41 @@ Picoseconds RoceNetwork::FreeAt(DirectedLink link) const
 int64_t RoceNetwork::RateOf(DirectedLink link) const
 {
     return m_ports[link].rate;
+}
+
+void RoceNetwork::Port::SetRate(int64_t rateBps)
+{
+    rate = rateBps;
+    perByte = 8 * kPerSecond % rate == 0 ? 8 * kPerSecond / rate : 0;
+}
+
+void RoceNetwork::SetRate(DirectedLink link, int64_t rateBps, fabric::TimeNs until)
+{
+    constexpr Picoseconds kLongest = INT64_MAX / 2; // the clock has no more
+    Port& port = m_ports[link];
+    if (rateBps == 0)
+    {
+        const bool ends = until < kLongest / kPicosecondsPerNs;
+        port.outUntil = ends ? until * kPicosecondsPerNs : kLongest;
+        return;
+    }
+    port.SetRate(rateBps);
+    if (port.outUntil == 0)
+    {
+        return;
+    }
+    port.outUntil = 0;
+    port.free = std::max(port.free, RoceNow());
+    if (m_ports[link ^ 1].pausing)
+    {
+        SendPause(link ^ 1, RoceNow()); // which could not be renewed
+    }
+    Serve(link);
+}
+
+Picoseconds RoceNetwork::OutUntil(DirectedLink link) const
+{
+    return m_ports[link].outUntil;
 }
 
 Picoseconds RoceNetwork::SerialisationOf(DirectedLink link, int64_t wire) const
@@ -204,7 +238,7 @@ bool RoceNetwork::HasWork(DirectedLink link) const
 void RoceNetwork::Serve(DirectedLink link)
 {
     Port& port = m_ports[link];
-    if (port.freeScheduled)
+    if (port.freeScheduled || port.outUntil > 0)
     {
         return;
     }
@@ -427,8 +461,11 @@ void RoceNetwork::Forward(DirectedLink link, DirectedLink out, uint32_t frame)
     const int ingress = m_numbers[link ^ 1];
     if (!buffer.Admit(ingress, of, bytes))
     {
-        // Where pauses of that link may be lost, so may what should have been paused.
-        Drop(out, frame, data && m_settings.pfc && m_ports[link ^ 1].errorRate <= 0);
+        // Where pauses of that link may be lost, or wait, so may what should have been paused.
+        const bool paused = m_ports[link ^ 1].errorRate <= 0 &&
+                            !m_topology->PortOf(link).schedule &&
+                            !m_topology->PortOf(link ^ 1).schedule;
+        Drop(out, frame, data && m_settings.pfc && paused);
         return;
     }
     arrived.ingress = static_cast<uint16_t>(ingress);

@@ -90,7 +90,7 @@ class RoceNetwork : private RoceEventSink
 {
   public:
     /**
-     * \param topology outlives this object; its rates are constant
+     * \param topology outlives this object
      * \param settings of switches and frames
      * \param telemetry switches write into data frames
      * \param seed of marks and losses
@@ -140,6 +140,17 @@ class RoceNetwork : private RoceEventSink
      * \return rate in bit/s
      */
     int64_t RateOf(DirectedLink link) const;
+    /**
+     * \param link a port
+     * \param rateBps its rate from its next frame on; 0: it begins none
+     * \param until when it has another rate; kNever: it keeps this one
+     */
+    void SetRate(DirectedLink link, int64_t rateBps, fabric::TimeNs until);
+    /**
+     * \param link a port
+     * \return until when it begins no frame, as its link is out; 0: it is not
+     */
+    Picoseconds OutUntil(DirectedLink link) const;
     /**
      * \param link a port
      * \param wire bytes
@@ -248,6 +259,7 @@ class RoceNetwork : private RoceEventSink
         Picoseconds delay{0};      //!< of the link, and of the switch at its end
         Picoseconds wireDelay{0};  //!< of the link alone
         Picoseconds free{0};       //!< end of the last frame
+        Picoseconds outUntil{0};   //!< its link is out; 0: it is not
         bool freeScheduled{false}; //!< Free is to come
         bool data{false};          //!< whether the frame that is sent now is data
         std::array<FrameList, fabric::kRoceClasses> queues; //!< frames that wait, by class
@@ -293,6 +305,8 @@ class RoceNetwork : private RoceEventSink
         int64_t window{0}; //!< number of the window of the last frame's end
         Picoseconds inWindow{0};
         Picoseconds peak{0};
+
+        void SetRate(int64_t rateBps);
     };
 
     // Inherited from RoceEventSink.

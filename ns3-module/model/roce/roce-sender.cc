@@ -607,11 +607,30 @@ void RoceSender::OnTimeout(uint32_t number)
         m_network.Schedule(pair.timeoutEvent, RoceEventKind::Timeout, number);
         return;
     }
+    if (const Picoseconds back = OutUntil(pair); back > now)
+    {
+        PutOff(number, back);
+        return;
+    }
     const double rateBefore = pair.Rate();
     if (Expire(number, pair.Advance(now)))
     {
         AfterControl(number, rateBefore, now);
     }
+}
+
+Picoseconds RoceSender::OutUntil(const QueuePair& pair) const
+{
+    Picoseconds until = 0;
+    for (const auto& [link, share] : m_topology->Shares(pair.source, pair.destination, pair.id))
+    {
+        until = std::max(until, m_network.OutUntil(link));
+    }
+    for (const DirectedLink link : pair.way.Back())
+    {
+        until = std::max(until, m_network.OutUntil(link));
+    }
+    return until;
 }
 
 bool RoceSender::Expire(uint32_t number, Picoseconds now)

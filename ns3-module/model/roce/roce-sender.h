@@ -135,6 +135,8 @@ class RoceSender
     void SetTimer(uint32_t number); //!< of the congestion control, if it is sooner
     Picoseconds TimeoutOf(const QueuePair& pair) const; //!< how long it waits
     Picoseconds DeadlineOf(const QueuePair& pair) const;
+    /// Returns until when a link is out that its frames or their ACKs take; 0: none is.
+    Picoseconds OutUntil(const QueuePair& pair) const;
     /// Counts a time-out, and lets the queue pair go back. Returns false where it was the last one,
     /// which ends the run.
     bool Expire(uint32_t number, Picoseconds now);

@@ -54,6 +54,12 @@ class Way
         return m_links[m_forth];
     }
 
+    /// Returns the links of ACKs.
+    std::vector<fabric::DirectedLink> Back() const
+    {
+        return {m_links.get() + m_forth, m_links.get() + m_all};
+    }
+
     /// Returns the link of data, or of ACKs, with so many before it; `end` where there is none.
     fabric::DirectedLink At(bool data, std::size_t hop, fabric::DirectedLink end) const
     {

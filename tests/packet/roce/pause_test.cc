@@ -238,7 +238,7 @@ TEST(RocePause, RingsDeadlockAndTheCycleIsNamed) {
 TEST(RocePause, AStormStopsWhoSendsToIt) {
   const std::vector<fabric::Flow> flows = {{0, 1, 1'000'000}, {2, 3, 1'000'000}};
   const fabric::Topology star = Star(4, 100 * kGbps, 1000);
-  for (const std::string host : {std::string("1"), star.NodeName(star.Hosts()[1])}) {
+  for (const std::string& host : {std::string("1"), star.NodeName(star.Hosts()[1])}) {
     RoceRun run(star, "roce:cc=none,storm=host=" + host + "+from=10us+for=300us");
     const std::vector<fabric::TimeNs> arrived = run.Run(flows);
     EXPECT_GT(arrived[0], 310'000) << host;
