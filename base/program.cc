@@ -10,6 +10,8 @@
 #include <new>
 #include <system_error>
 
+#include "base/patience.h"
+
 namespace legacy {
 namespace {
 
@@ -22,19 +24,26 @@ static_assert(std::atomic<int>::is_always_lock_free);
 
 extern "C" void EndNow(int) { _exit(kInterrupted); }
 
+extern "C" void OnAlarm(int) {
+  if (!BeLate()) _exit(kInterrupted);
+}
+
+void SetAlarm() {
+  alarm(g_seconds);
+  g_armed = true;
+}
+
 extern "C" void Stop(int signal) {
   if (g_scopes == 0) _exit(kInterrupted);
   g_stop = 1;
   std::signal(signal, EndNow);
-  if (g_seconds > 0) {
-    alarm(g_seconds);
-    g_armed = true;
-  }
+  if (g_seconds > 0) SetAlarm();
 }
 
 extern "C" void StopAlways(int signal) {
   g_stop = 1;
   std::signal(signal, SIG_DFL);
+  if (g_seconds > 0 && IsPatient()) SetAlarm();
 }
 
 StopFlag g_requests = 0;  // only the signal handler counts it
@@ -70,11 +79,15 @@ int ProgramStatus(const char* program, const std::function<int()>& run) {
 const StopFlag& CatchStop() {
   std::signal(SIGINT, Stop);
   std::signal(SIGTERM, Stop);
-  std::signal(SIGALRM, EndNow);
+  std::signal(SIGALRM, OnAlarm);
   return g_stop;
 }
 
-StopScope::StopScope(unsigned seconds) : outer_(g_seconds.exchange(seconds)) { ++g_scopes; }
+StopScope::StopScope(unsigned seconds) : outer_(g_seconds.exchange(seconds)) {
+  ++g_scopes;
+  // Work that begins behind the signal is given its time from now on.
+  if (g_stop != 0 && seconds > 0 && IsPatient()) SetAlarm();
+}
 
 StopScope::~StopScope() {
   --g_scopes;
@@ -84,6 +97,7 @@ StopScope::~StopScope() {
 
 const StopFlag& CatchStop(int signal) {
   std::signal(signal, StopAlways);
+  std::signal(SIGALRM, OnAlarm);
   return g_stop;
 }
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/patience.h"
 #include "compress/cuda/device/segments.h"
 #include "trainer/evaluation.h"
 #include "trainer/one_thread.h"
@@ -132,7 +133,10 @@ void DeviceBackend::RunWorkers(const StepInfo& step, bool exchanges, std::span<d
   if (active.empty()) return;
   accelerator_.Use();
   ChooseSamples();
-  for (const int worker : active) RunWorker(step, exchanges, worker, losses);
+  for (const int worker : active) {
+    GiveUpIfLate();
+    RunWorker(step, exchanges, worker, losses);
+  }
   if (OnDevice() || !exchanges) ReadLosses(step, active, losses);
 }
 
@@ -292,6 +296,7 @@ void DeviceBackend::EvaluateParts(Model& model, std::span<const int64_t> parts,
   const int64_t size = job_.options.evaluation_batch;
   std::vector<torch::Tensor> losses, hits, hits5;
   for (size_t i = 0; i < parts.size(); ++i) {
+    GiveUpIfLate();
     const int64_t first = parts[i] * size;
     const Batch batch = data_.Test(first, std::min(size, data_.test_samples() - first));
     const ClassificationSums part =

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/patience.h"
 #include "compress/cpu/vector.h"
 #include "trainer/evaluation.h"
 #include "trainer/heap.h"
@@ -93,6 +94,7 @@ double HostBackend::Gradient(const StepInfo& step, int worker, std::span<float> 
   Model& replica = *job_.replicas[worker];
   double loss = 0;
   for (int64_t pass = 0; pass < passes; ++pass) {
+    GiveUpIfLate();
     replica.SetDraws(job_.DrawKey(step.step, worker, Purpose::kDropout, pass));
     ModelState& state = states_[static_cast<size_t>(worker * passes + pass)];
     loss += Pass(replica, PartOf(batch, pass, passes), state, pass > 0, gradient);

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/patience.h"
 
 namespace legacy {
 
@@ -207,6 +208,7 @@ void HostModelExchange::CallHook() {
 void HostModelExchange::Accumulate(UnitState& unit) {
   if (!unit.open) return;
   for (const int w : active_workers_) {
+    GiveUpIfLate();
     try {
       unit.exchange->Accumulate(w, unit.messages[w].bytes);
     } catch (const Error& error) {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/patience.h"
 
 namespace legacy {
 
@@ -68,6 +69,7 @@ void WorkerPool::Drain(int thread) {
       index = next_++;
     }
     try {
+      GiveUpIfLate();
       (*task_)(index, thread);
     } catch (...) {
       const std::lock_guard lock(mutex_);

@@ -113,13 +113,19 @@ FolderLock::~FolderLock() {
 Checkpoints::Checkpoints(fs::path directory, const Options& options, std::FILE* log)
     : directory_(std::move(directory)), options_(options), log_(log) {
   if (options_.requests != nullptr) served_ = *options_.requests;
-  if (On()) next_ = std::chrono::steady_clock::now() + *options_.period;
+  last_ = std::chrono::steady_clock::now();
 }
 
 bool Checkpoints::Due() const {
   if (!On()) return false;
   if (options_.requests != nullptr && *options_.requests != served_) return true;
-  return std::chrono::steady_clock::now() >= next_;
+  return std::chrono::steady_clock::now() - last_ >= *options_.period;
+}
+
+unsigned Checkpoints::Patience() const {
+  constexpr double kShare = 0.1, kMost = 10;
+  const std::chrono::duration<double> since = std::chrono::steady_clock::now() - last_;
+  return static_cast<unsigned>(std::clamp(kShare * since.count(), 1.0, kMost));
 }
 
 bool Checkpoints::Write(const std::vector<fs::path>& files,
@@ -153,7 +159,7 @@ bool Checkpoints::Write(const std::vector<fs::path>& files,
     std::fprintf(log_, "warning: %s%s\n", error.what(),
                  written ? "" : "; the run goes on without this checkpoint");
   }
-  if (On()) next_ = std::chrono::steady_clock::now() + *options_.period;
+  last_ = std::chrono::steady_clock::now();
   return written;
 }
 

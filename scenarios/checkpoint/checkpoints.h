@@ -61,6 +61,9 @@ class Checkpoints {
   const std::optional<std::chrono::nanoseconds>& Period() const { return options_.period; }
   // True where the period is over or a checkpoint was requested since the last one.
   bool Due() const;
+  // Returns the seconds that a stop waits for a step or evaluation in work, as otherwise what was
+  // done since the last checkpoint is lost: a tenth of its wall time, from 1 to 10.
+  unsigned Patience() const;
   // Writes a checkpoint of what `write` writes. `files` of the run will be cut back to what they
   // have now. Where the disk is full, earlier checkpoints stay, `log` gets
   // a warning, and this returns false.
@@ -89,8 +92,8 @@ class Checkpoints {
   const std::filesystem::path directory_;
   const Options options_;
   std::FILE* const log_;
-  std::chrono::steady_clock::time_point next_;
-  std::sig_atomic_t served_ = 0;  // requests that were served
+  std::chrono::steady_clock::time_point last_;  // begin, or the last checkpoint
+  std::sig_atomic_t served_ = 0;                // requests that were served
 };
 
 }  // namespace legacy

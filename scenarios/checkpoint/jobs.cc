@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/patience.h"
 #include "base/whole_file.h"
 
 namespace legacy {
@@ -49,6 +50,7 @@ void Jobs::Wait(size_t needed) {
 }
 
 void Jobs::Pause() const {
+  GiveUpIfLate();
   constexpr int kMoment = 5;  // milliseconds
   std::vector<pollfd> files;
   for (const Running& running : running_) files.push_back({running.child->file(), POLLIN, 0});

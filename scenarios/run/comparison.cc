@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "base/own_file.h"
+#include "base/patience.h"
 #include "compress/state_section.h"
 #include "scenarios/checkpoint/fields.h"
 #include "scenarios/checkpoint/jobs.h"
@@ -89,7 +90,8 @@ class Comparison : public TimedRun {
       : scenario_(scenario),
         stop_(stop),
         log_(log),
-        timing_(scenario),
+        alone_(processes.Alone()),
+        timing_(scenario, GiveUpIfLate),
         methods_(scenario, processes),
         replay_refused_(ReplayRefusals(scenario)) {
     // Refuses a target before anything is trained.
@@ -155,24 +157,37 @@ class Comparison : public TimedRun {
   // networks.
   bool Run(std::span<const TimedNetwork> timed_networks, Progress* progress,
            const RunPlace& place) override {
-    if (place.from == nullptr) {
-      for (const TimedNetwork& timed_network : timed_networks.subspan(1)) {
-        const ScenarioTiming& timing = *timed_network.timing;
-        methods_.PilotOn(timing.scenario(), timing.Description(), log_);
-      }
-    }
     networks_ = timed_networks.size();
-    const std::vector<Piece> pieces = Pieces(timed_networks);
-    if (scenario_.jobs > 1) StartJobs(pieces, place);
     bool done = true;
-    for (size_t p = first_piece_; p < pieces.size() && done; ++p) {
-      done = Train(p, pieces[p], timed_networks, progress, place);
+    try {
+      if (place.from == nullptr) Pilot(timed_networks, place);
+      const std::vector<Piece> pieces = Pieces(timed_networks);
+      if (scenario_.jobs > 1) StartJobs(pieces, place);
+      for (size_t p = first_piece_; p < pieces.size() && done; ++p) {
+        done = Train(p, pieces[p], timed_networks, progress, place);
+      }
+    } catch (const GivenUp&) {
+      if (jobs_) jobs_->Stop();
+      done = false;
     }
     jobs_.reset();
     return done;
   }
 
  private:
+  // Returns the seconds that a stop waits for what is in work; 0: until it is done, as processes
+  // that share a training give up together or not at all.
+  unsigned Patience(const RunPlace& place) const {
+    return alone_ ? place.checkpoints->Patience() : 0;
+  }
+  // Runs the pilots of further networks.
+  void Pilot(std::span<const TimedNetwork> timed_networks, const RunPlace& place) {
+    const PatientScope scope(Patience(place));
+    for (const TimedNetwork& timed_network : timed_networks.subspan(1)) {
+      const ScenarioTiming& timing = *timed_network.timing;
+      methods_.PilotOn(timing.scenario(), timing.Description(), log_);
+    }
+  }
   // Returns all trainings, in the order of the rows.
   std::vector<Piece> Pieces(std::span<const TimedNetwork> timed_networks) const {
     std::vector<Piece> pieces;
@@ -195,7 +210,10 @@ class Comparison : public TimedRun {
 
   // Starts a process for each piece that is left.
   void StartJobs(const std::vector<Piece>& pieces, const RunPlace& place);
-  // Trains a piece in a process of its own, into a journal. Returns the process's status.
+  // Trains a piece in a process of its own, into a journal. Returns the process's status. TrainJob
+  // does so, and may give up.
+  int RunJob(const Piece& piece, const fs::path& folder, const SectionFile* from,
+             const RunPlace& place);
   int TrainJob(const Piece& piece, const fs::path& folder, const SectionFile* from,
                const RunPlace& place);
   // Makes the source of a piece's steps: the training, or its journal. `shared` becomes the
@@ -228,6 +246,7 @@ class Comparison : public TimedRun {
   const Scenario& scenario_;
   const StopFlag& stop_;
   std::FILE* const log_;
+  const bool alone_;  // false: several processes share the workers
   ScenarioTiming timing_;
   ComparedMethods methods_;
   BackendReports reports_;
@@ -282,7 +301,7 @@ void Comparison::StartJobs(const std::vector<Piece>& pieces, const RunPlace& pla
       OutputFile(folder / kJournalFile, OutputFile::Mode::kReplace).Close();
     };
     const auto work = [this, piece, folder, from, &place] {
-      return TrainJob(piece, folder, from->get(), place);
+      return RunJob(piece, folder, from->get(), place);
     };
     jobs.push_back({"policy " + piece.method->name + ", seed " + std::to_string(piece.seed), folder,
                     prepare, work});
@@ -291,9 +310,21 @@ void Comparison::StartJobs(const std::vector<Piece>& pieces, const RunPlace& pla
   jobs_->Tend();
 }
 
+int Comparison::RunJob(const Piece& piece, const fs::path& folder, const SectionFile* from,
+                       const RunPlace& place) {
+  try {
+    return TrainJob(piece, folder, from, place);
+  } catch (const GivenUp&) {
+    return kJobStopped;
+  }
+}
+
 int Comparison::TrainJob(const Piece& piece, const fs::path& folder, const SectionFile* from,
                          const RunPlace& place) {
   const StopFlag& stop = CatchStop(SIGUSR2);
+  // The process that asks to stop has waited before.
+  constexpr unsigned kPatience = 1;
+  std::optional<PatientScope> patience(kPatience);
   const Scenario here = WithoutDiagnostics(piece.networks.front().timing->scenario());
   const Method& method =
       methods_.Chosen(*piece.method, piece.seed, piece.networks.front().timing->scenario());
@@ -307,7 +338,7 @@ int Comparison::TrainJob(const Piece& piece, const fs::path& folder, const Secti
   }
   // Policies that read the clock see times of this process; all others see none.
   const bool reads_clock = methods_.DependsOnNetwork(*piece.method);
-  ScenarioTiming timing(here);
+  ScenarioTiming timing(here, GiveUpIfLate);
   NullSink sink;
   const TimedNetwork timed_network = {&timing, &sink};
   const std::vector<int64_t> numels = training->LayerNumels();
@@ -327,6 +358,7 @@ int Comparison::TrainJob(const Piece& piece, const fs::path& folder, const Secti
   }
   JournalWriter journal(path, *training);
   while (done < scenario_.steps) {
+    patience.emplace(kPatience);
     const StepStart start = timing.StartOf(clocks.front(), piece.seed, done);
     training->SetLink(timing.LinkAt(done));
     JournalStep step;
@@ -336,6 +368,7 @@ int Comparison::TrainJob(const Piece& piece, const fs::path& folder, const Secti
     step.decisions = training->TakeDecisions();
     ++done;
     if (Evaluates(done) && training->Evaluates()) step.evaluation = training->Evaluate();
+    patience.reset();
     journal.Write(step);
     if (training->CannotSave().empty() && (checkpoints.Due() || (stop && checkpoints.On()))) {
       checkpoints.Write({path}, [&](SectionWriter& out) {
@@ -524,6 +557,7 @@ bool Comparison::Train(size_t position, const Piece& piece,
   const Method& method = *piece.method;
   const uint64_t seed = piece.seed;
   std::optional<SharedTraining> shared;
+  std::optional<PatientScope> patience(Patience(place));  // of pilots, and of each step
   const std::unique_ptr<StepSource> training =
       SourceOf(position, piece, timed_networks, place, shared);
   TrafficRecorder* recorder = piece.own ? Recorder(place, *training) : nullptr;
@@ -548,6 +582,7 @@ bool Comparison::Train(size_t position, const Piece& piece,
     training->Load(*place.from);
   }
   for (int64_t done = timed.Done() + 1; done <= scenario_.steps; ++done) {
+    patience.emplace(Patience(place));
     const StepStart start = timed.Start();
     training->SetLink(piece.networks.front().timing->LinkAt(done - 1));
     if (shared) shared->SetLinks(done - 1);
@@ -571,6 +606,7 @@ bool Comparison::Train(size_t position, const Piece& piece,
       const Evaluation result = training->Evaluate();
       on_all([&](TimedEverywhere& one) { one.Evaluated(result.loss, result.metrics); });
     }
+    patience.reset();
     if (jobs_ && stop_) jobs_->Stop();
     if (place.checkpoints->Due() || (stop_ && place.checkpoints->On())) {
       Save(position, *training, stats, timed, timed_networks, shared, place);

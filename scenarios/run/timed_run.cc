@@ -11,6 +11,7 @@
 #include "analysis/run_directory.h"
 #include "base/json.h"
 #include "base/own_file.h"
+#include "base/patience.h"
 #include "scenarios/run/earlier_run.h"
 #include "scenarios/run/fidelity_choice.h"
 #include "scenarios/run/further_networks.h"
@@ -33,7 +34,7 @@ class FurtherPlaces {
   // Throws Error on networks that are not valid. Writes nothing.
   explicit FurtherPlaces(const Scenario& scenario) : networks_(FurtherNetworks(scenario)) {
     for (const FurtherNetwork& network : networks_) {
-      timings_.push_back(std::make_unique<ScenarioTiming>(network.scenario));
+      timings_.push_back(std::make_unique<ScenarioTiming>(network.scenario, GiveUpIfLate));
     }
   }
 

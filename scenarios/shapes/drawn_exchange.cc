@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "base/patience.h"
 #include "compress/cpu/vector.h"
 #include "compress/gradients/gradients.h"
 #include "compress/options.h"
@@ -91,6 +92,7 @@ float DrawnExchange::ClipOf(int worker) {
 }
 
 std::vector<float> DrawnExchange::Unclipped(size_t unit, int worker) {
+  GiveUpIfLate();
   const Unit& place = layout_[unit];
   std::vector<float> values =
       DrawGradient(TextOf(gradients_.text, place.numel, info_.seed), static_cast<uint32_t>(worker),
@@ -212,6 +214,7 @@ void DrawnExchange::RunUnit(size_t unit, Sent& sent) {
     const Message message = exchange.Encode(sender, std::exchange(gradient, {}));
     const bool broadcast = call->collective == Collective::kBroadcast;
     for (size_t i = 0; i < (broadcast ? 1 : active_workers_.size()); ++i) {
+      GiveUpIfLate();
       exchange.Accumulate(sender, message.bytes);
     }
     sent.calls.push_back({*call, message.size()});

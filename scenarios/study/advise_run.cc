@@ -209,9 +209,9 @@ void AddCosts(const StudyFolder& folder, const analysis::Study& study,
 }  // namespace
 
 AdviseResult Advise(const AdviseRequest& request, const StopFlag& stop) {
-  const StopScope scope(kSecondsToStopChildren);
   const Scenario quick = ShortScenario(request);
   StudyPlan plan = PlanOf(quick);  // mistakes leave no files behind
+  const StopScope scope(kSecondsToStopChildren);
   if (request.resume && !fs::exists(request.folder)) {
     throw Error("--resume", request.folder.string(), "a folder that is there");
   }

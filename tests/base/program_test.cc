@@ -10,6 +10,8 @@
 #include <functional>
 #include <thread>
 
+#include "base/patience.h"
+
 namespace legacy::program_test {
 namespace {
 
@@ -85,6 +87,31 @@ TEST(Program, EndsAfterAWhileWhereItDoesNotLook) {
   EXPECT_EQ(end.status, kInterrupted);
   EXPECT_GT(end.seconds, 0.5);
   EXPECT_LT(end.seconds, 5);
+}
+
+TEST(Program, GivesUpWorkThatIsLateAndNoOther) {
+  const auto work = [](const std::function<void()>& begin) {
+    const StopFlag& stop = CatchStop();
+    const StopScope outer;
+    GiveUpIfLate();
+    {
+      const PatientScope in_time(1);
+      begin();
+      while (stop == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(1200));  // as a checkpoint is written
+    GiveUpIfLate();
+    try {
+      const PatientScope late(1);
+      for (;;) GiveUpIfLate();
+    } catch (const GivenUp&) {
+    }
+    GiveUpIfLate();
+    return kOrderly;
+  };
+  const End end = EndAt(SIGTERM, work);
+  EXPECT_EQ(end.status, kOrderly);
+  EXPECT_GT(end.seconds, 2);
 }
 
 TEST(Program, EndsAtASecondSignalEverywhere) {

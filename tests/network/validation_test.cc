@@ -2,9 +2,11 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -164,6 +166,27 @@ TEST(ForkMap, KeepsTheOrderAndRunsEachInItsOwnProcess) {
   EXPECT_EQ(calls, 0);
   EXPECT_THAT(ended, testing::UnorderedElementsAre(0, 1, 2, 3, 4));
   for (int i = 0; i < 5; ++i) EXPECT_EQ(results[i], "1" + std::string(i * 20'000, 'x') + names[i]);
+}
+
+TEST(ForkMap, ChildrenEndWithTheirParent) {
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  const pid_t parent = fork();
+  if (parent == 0) {
+    close(ends[0]);
+    const auto stay = [&](int) -> std::string {
+      [[maybe_unused]] const ssize_t said = write(ends[1], "x", 1);
+      for (;;) pause();
+    };
+    ForkMap({"a"}, 1, stay, [](int) {});
+  }
+  close(ends[1]);
+  char begun = 0;
+  ASSERT_EQ(read(ends[0], &begun, 1), 1);
+  kill(parent, SIGTERM);
+  waitpid(parent, nullptr, 0);
+  EXPECT_EQ(read(ends[0], &begun, 1), 0);  // nobody holds the other end any more
+  close(ends[0]);
 }
 
 TEST(ForkMap, NamesTheFailedCall) {

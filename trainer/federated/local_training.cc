@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/patience.h"
 #include "compress/cpu/vector.h"
 #include "trainer/aggregation.h"
 #include "trainer/evaluation.h"
@@ -154,6 +155,7 @@ LocalResult LocalTrainer::Train(const LocalTask& task) {
   for (int64_t step = 0; step < task.from; ++step) order.Next();
   int64_t& seen = result.seen;
   for (int64_t step = task.from; step < task.from + result.local_steps; ++step) {
+    GiveUpIfLate();
     const std::span<const int64_t> batch = order.Next();
     const LossMoments losses = Step(task, batch, step, *optimizer);
     result.loss += losses.mean * static_cast<double>(batch.size());

@@ -10,6 +10,7 @@
 #include "analysis/run_directory.h"
 #include "base/own_file.h"
 #include "base/parse.h"
+#include "base/patience.h"
 #include "compress/state_section.h"
 #include "scenarios/checkpoint/archive.h"
 #include "scenarios/checkpoint/checkpoints.h"
@@ -120,7 +121,12 @@ class Comparing {
     // A replay has nothing to save.
     const StopScope scope(run_.trains ? 0 : kSecondsToStop);
     while (position_ < trainings && !result_.run.interrupted) {
-      Train(progress);
+      try {
+        Train(progress);
+      } catch (const GivenUp&) {
+        result_.run.interrupted = true;
+      }
+      patience_.reset();
       if (!result_.run.interrupted) ++position_;
       from_ = Resumption();
     }
@@ -185,8 +191,9 @@ class Comparing {
     }
   }
 
-  // Runs the training at position_, or what is left of it.
+  // Runs the training at position_, or what is left of it. It gives up where a version takes long.
   void Train(Progress& progress) {
+    if (run_.trains) patience_.emplace(checkpoints_->Patience());
     const FederatedMethod& row = run_.methods[position_ % run_.methods.size()];
     const uint64_t seed = scenario_.seed + position_ / run_.methods.size();
     PlanRequest request = RequestOf(scenario_, seed);
@@ -202,7 +209,11 @@ class Comparing {
       if (made.exchange) made.exchange = Resume(std::move(made.exchange), past);
       if (made.tasks) made.tasks = Resume(std::move(made.tasks), past, scenario_, request);
     }
-    const auto save = [&](const Resumption& now) { Save(now, made.Any()); };
+    const auto save = [&](const Resumption& now) {
+      patience_.reset();
+      Save(now, made.Any());
+      if (run_.trains) patience_.emplace(checkpoints_->Patience());
+    };
     TrainingWriter training(scenario_, request, row.name, seed, made.Any(), manifest_.parameters,
                             *files_, &progress, from_, save);
     const Plan plan =
@@ -246,8 +257,9 @@ class Comparing {
   std::optional<TrafficRecorder> exchanges_;  // of those without one
   size_t position_ = 0;                       // of the training in work: methods within seeds
   Resumption from_;
-  size_t saved_ = 0;    // position of the last checkpoint
-  size_t removed_ = 0;  // positions below have no client states any more
+  std::optional<PatientScope> patience_;  // of the version in work
+  size_t saved_ = 0;                      // position of the last checkpoint
+  size_t removed_ = 0;                    // positions below have no client states any more
 };
 
 }  // namespace

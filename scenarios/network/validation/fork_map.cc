@@ -2,6 +2,7 @@
 
 #include <poll.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -27,7 +28,11 @@ void WriteAll(int file, const std::string& text) {
   }
 }
 
-[[noreturn]] void RunChild(int file, const std::function<std::string(int)>& work, int index) {
+[[noreturn]] void RunChild(pid_t parent, int file, const std::function<std::string(int)>& work,
+                           int index) {
+  // A parent that a signal ends leaves nothing that computes.
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != parent) _exit(1);
   std::string answer;
   try {
     answer = kResult + work(index);
@@ -43,10 +48,11 @@ class Child {
   Child(int index, const std::function<std::string(int)>& work) : index_(index) {
     int ends[2];
     if (pipe(ends) != 0) throw Error(std::string("pipe: ") + std::strerror(errno));
+    const pid_t parent = getpid();
     pid_ = fork();
     if (pid_ == 0) {
       close(ends[0]);
-      RunChild(ends[1], work, index);
+      RunChild(parent, ends[1], work, index);
     }
     close(ends[1]);
     file_ = ends[0];

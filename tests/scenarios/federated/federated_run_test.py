@@ -17,7 +17,7 @@ import time
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "run"))
-from killing import kill_at_random, slow_gnuplot, take_kills, wait_for  # noqa: E402
+from killing import kill_at_random, newest, slow_gnuplot, take_kills, wait_for  # noqa: E402
 
 KILLS = take_kills(sys.argv)
 FEDERATED, SCENARIO = sys.argv[1:3]
@@ -378,6 +378,32 @@ class FederatedRun(unittest.TestCase):
         self.expect_same(whole, folder)
         self.assertTrue((folder / "finished").exists())
         self.assertFalse((folder / "checkpoints").exists())
+
+    def test_a_long_version_is_given_up(self):
+        slow = ["--clients=40", "--per-round=8", "--rounds=2", "--evaluate-every=2",
+                "--policies=topk", "--dataset=glyphs", "--model=resnet20", "--train-limit=6000",
+                "--test-limit=50", "--batch=16", "--threads=1", "--fidelity=analytic",
+                "--pictures=off"]
+        folder, whole = self.root / "given-up", self.root / "not-given-up"
+
+        def begin(place, *options):
+            return subprocess.Popen([FEDERATED, *slow, "--out=" + str(place), *options],
+                                    text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+        process = begin(folder, "--checkpoint=1ms")
+        wait_for(lambda: newest(folder) == 1, process)
+        time.sleep(0.2)
+        process.terminate()
+        out, err = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 130, err)
+        self.assertIn("--resume=" + str(folder), out)
+        self.assertEqual(newest(folder), 1)
+        self.assertEqual(len((folder / "rounds.csv").read_text().splitlines()), 2)
+        for place, options in ((folder, ["--resume"]), (whole, ["--checkpoint=off"])):
+            process = begin(place, *options)
+            err = process.communicate(timeout=120)[1]
+            self.assertEqual(process.returncode, 0, err)
+        self.expect_same(whole, folder)
 
     PLAN = ["plan", "--elements=1000", "--client-seconds=1", "--quiet"]
 

@@ -13,9 +13,10 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
-from killing import checkpoints, kill_at_random, slow_gnuplot, take_kills, wait_for
+from killing import checkpoints, kill_at_random, newest, slow_gnuplot, take_kills, wait_for
 
 KILLS = take_kills(sys.argv)
 SCENARIO = sys.argv[1]
@@ -54,6 +55,24 @@ LONG = [
     "--record=off",
     "--tensorboard=off",
     "--gradient-steps=0",
+]
+# One training whose steps and evaluation take some seconds each.
+SLOW = [
+    "--dataset=glyphs",
+    "--model=resnet20",
+    "--train-limit=8192",
+    "--test-limit=2500",
+    "--workers=24",
+    "--batch=32",
+    "--steps=2",
+    "--evaluate-every=2",
+    "--threads=1",
+    "--policies=topk",
+    "--seeds=1",
+    "--topo=star",
+    "--fidelity=analytic",
+    "--networks=none",
+    "--pictures=off",
 ]
 PERIOD = "--checkpoint=1ms"
 
@@ -214,6 +233,35 @@ class Resume(unittest.TestCase):
         self.assertIn("goes on behind step", done.stderr)
         self.expect_whole(folder)
         self.refused(run(folder, resume=True), "a run that is not finished")
+
+    def test_long_steps_and_evaluations_are_given_up(self):
+        def rows(folder, name):
+            path = folder / name
+            return len(path.read_text().splitlines()) - 1 if path.exists() else 0
+
+        def begin(folder, *options):
+            return subprocess.Popen([SCENARIO, *SLOW, "--out=" + str(folder), *options], text=True,
+                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+        folder = self.root / "slow-steps"
+        for steps, options in ((1, []), (2, ["--resume"])):  # in step 2, and while it is judged
+            process = begin(folder, PERIOD, *options)
+            wait_for(lambda count=steps: rows(folder, "steps.csv") >= count
+                     and newest(folder) >= 1, process)
+            time.sleep(0.2)
+            process.terminate()
+            out, err = process.communicate(timeout=60)
+            self.assertEqual(process.returncode, 130, err)
+            self.assertIn("--resume=" + str(folder), out)
+            self.assertEqual(rows(folder, "steps.csv"), steps)
+            self.assertEqual(rows(folder, "evaluations.csv"), 0)
+            self.assertEqual(newest(folder), 1)
+        whole = self.root / "slow-whole"
+        for place, options in ((folder, ["--resume"]), (whole, ["--checkpoint=off"])):
+            process = begin(place, *options)
+            err = process.communicate(timeout=120)[1]
+            self.assertEqual(process.returncode, 0, err)
+        self.assertEqual(files(folder), files(whole))
 
     def test_a_request_writes_a_checkpoint_and_goes_on(self):
         folder = self.root / "requested"
