@@ -3,17 +3,36 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <limits>
+#include <numeric>
+
+#include "ns3-module/fabric/roce/roce-settings.h"
 
 namespace legacy {
 namespace {
 
-// Packet transmissions per second of wall time that the packet engine reaches: 2.9 events each at
-// 5.8e5 events per second (legacy-ring-example, one core of an AMD EPYC). Other machines differ in
-// proportion to their speed.
+// Packet transmissions per second of wall time that the packet engine reaches with TCP: 2.9 events
+// each at 5.8e5 events per second (legacy-ring-example, one core of an AMD EPYC). Other machines
+// differ in proportion to their speed.
 constexpr double kTransmissionsPerSecond = 2e5;
+// Seconds beyond that, on the same processor. ns-3 looks for the socket of each packet among all
+// sockets of its host; opening a connection does so several times.
+constexpr double kSecondsOfSocket = 0.2e-6;
+constexpr double kSecondsOfOpening = 1e-6;
+// For each segment that it sends, TcpTxBuffer::NextSeg goes through those in flight. More of them
+// than kCachedSegments do not fit into the processor's cache.
+constexpr double kSecondsOfSegment = 7.35e-9;
+constexpr double kCachedSegments = 16'000;
+
 // The same of RoCEv2: 1.7 events each at 10e6 events per second (legacy-bench-roce: a ring
-// all-reduce of 44.7 MB among 16 hosts of a k=4 fat-tree, the same processor).
+// all-reduce of 44.7 MB among 16 hosts of a k=4 fat-tree, the same processor). The state of many
+// queue pairs is not in the cache.
 constexpr double kRoceTransmissionsPerSecond = 5.8e6;
+constexpr double kSecondsOfQueuePair = 4e-6;
+constexpr double kCachedQueuePairs = 5'000;
+constexpr double kMostSlowdown = 6;
+// A train takes the events of one frame, and this part of them for each of its frames.
+constexpr double kPartOfTrain = 0.06;
 
 // Returns how often a step is simulated: connections of TCP are opened by a step before it.
 int RunsOf(const fabric::Transport& transport) {
@@ -28,58 +47,135 @@ bool IsBetweenAllPairs(fabric::CollectiveAlgorithm algorithm) {
          algorithm == Algorithm::ScatterReduceAllGather;
 }
 
-// Returns the number of links that a flow crosses, on average: between neighbours of the ring, or
-// between workers at up to 16 distances where all pairs send.
-double MeanHops(const Network& network, fabric::CollectiveAlgorithm algorithm) {
-  constexpr int kDistances = 16;
-  constexpr int kStride = 37;  // a prime, so that distances are not all multiples of a node's size
-  const int workers = network.placement.Workers();
-  const int distances = IsBetweenAllPairs(algorithm) ? std::clamp(workers - 1, 1, kDistances) : 1;
-  double links = 0;
-  for (int i = 0; i < distances; ++i) {
-    const int distance = 1 + i * kStride % std::max(1, workers - 1);
-    for (int w = 0; w < workers; ++w) {
-      const int from = network.placement.hosts[w];
-      const int to = network.placement.hosts[(w + distance) % workers];
-      links += static_cast<double>(network.topology.Route(from, to, 0).size());
-    }
-  }
-  return links / workers / distances;
+// Returns whether workers send to others than workers, and receive from them.
+bool HasServers(fabric::CollectiveAlgorithm algorithm) {
+  using Algorithm = fabric::CollectiveAlgorithm;
+  return algorithm == Algorithm::ParameterServer ||
+         algorithm == Algorithm::ShardedParameterServer ||
+         algorithm == Algorithm::InNetworkAllReduce || algorithm == Algorithm::NvlsAllReduce;
+}
+
+double Sum(const std::vector<int64_t>& bytes) {
+  return std::accumulate(bytes.begin(), bytes.end(), 0.0);
 }
 
 // Returns the number of segments of `bytes` and of the ACKs that answer them.
-double PacketsOf(int64_t bytes, const fabric::Transport& transport) {
-  const double segments = std::ceil(static_cast<double>(bytes) / transport.segmentBytes);
+double PacketsOf(double bytes, const fabric::Transport& transport) {
+  const double segments = std::ceil(bytes / transport.segmentBytes);
   return segments * (1 + 1.0 / transport.segmentsPerAck);
 }
 
 }  // namespace
 
-void CostEstimate::Add(const fabric::StepTraffic& traffic, int64_t different) {
+CostEstimate::Path CostEstimate::PathOf(int source, int destination) const {
+  const fabric::Topology& topology = network_.topology;
   const fabric::Transport& transport = network_.request.transport;
-  double packets = 0;
-  for (const fabric::BucketTraffic& bucket : traffic.buckets) {
-    for (const fabric::CallTraffic& call : bucket.calls) {
-      const double hops = MeanHops(network_, call.collective.algorithm);
-      for (const int64_t bytes : fabric::BytesSent(call.collective)) {
-        packets += PacketsOf(bytes, transport) * hops;
-      }
+  const auto route =
+      topology.Route(network_.placement.NodeOf(source), network_.placement.NodeOf(destination), 0);
+  int64_t slowest = std::numeric_limits<int64_t>::max();
+  fabric::TimeNs round_trip = 0;
+  for (const fabric::DirectedLink link : route) {
+    slowest = std::min(slowest, topology.PortOf(link).rateBps);
+    round_trip += 2 * topology.LinkOf(link).delay;
+  }
+  const double seconds = static_cast<double>(round_trip) * 1e-9;
+  return {static_cast<double>(route.size()),
+          static_cast<double>(slowest) / 8 * seconds / transport.segmentBytes};
+}
+
+// Between neighbours of the ring, or between workers at up to 16 distances where all pairs send.
+CostEstimate::Path CostEstimate::MeanPath(fabric::CollectiveAlgorithm algorithm) const {
+  constexpr int kDistances = 16;
+  constexpr int kStride = 37;  // a prime, so that distances are not all multiples of a node's size
+  const int workers = network_.placement.Workers();
+  const int distances = IsBetweenAllPairs(algorithm) ? std::clamp(workers - 1, 1, kDistances) : 1;
+  Path mean;
+  for (int i = 0; i < distances; ++i) {
+    const int distance = 1 + i * kStride % std::max(1, workers - 1);
+    for (int w = 0; w < workers; ++w) {
+      const Path path = PathOf(w, (w + distance) % workers);
+      mean.links += path.links / workers / distances;
+      mean.segments = std::max(mean.segments, path.segments);
     }
   }
-  packets_ += packets * static_cast<double>(different) * RunsOf(transport);
+  return mean;
+}
+
+CostEstimate::Messages CostEstimate::MessagesOf(const fabric::CollectiveSpec& spec) const {
+  const auto workers = static_cast<double>(spec.bytes.size());
+  const bool all_pairs = IsBetweenAllPairs(spec.algorithm);
+  const double peers =
+      (all_pairs ? std::max(1.0, workers - 1) : 1) * network_.request.transport.streams;
+  double bytes = Sum(fabric::BytesSent(spec));
+  if (HasServers(spec.algorithm)) bytes += Sum(fabric::BytesReceived(spec));
+  Messages messages;
+  messages.count = fabric::EstimatedFlows(spec);
+  messages.bytes = messages.count > 0 ? bytes / messages.count : 0;
+  messages.endpoints = 2 * peers;
+  messages.at_once = peers;
+  messages.connections = std::min(workers * peers, messages.count);
+  return messages;
+}
+
+double CostEstimate::TcpSeconds(const Messages& messages, const Path& path) const {
+  if (messages.count == 0) return 0;
+  const fabric::Transport& transport = network_.request.transport;
+  const double segments = messages.count * messages.bytes / transport.segmentBytes;
+  const double flying = std::min(segments / messages.connections, path.segments / messages.at_once);
+  const double misses = std::max(1.0, flying * messages.connections / kCachedSegments);
+  return messages.count * PacketsOf(messages.bytes, transport) * messages.endpoints *
+             kSecondsOfSocket +
+         segments * flying * kSecondsOfSegment * misses;
+}
+
+void CostEstimate::Add(const Messages& messages, const Path& path, double runs) {
+  const fabric::Transport& transport = network_.request.transport;
+  const double packets = messages.count * PacketsOf(messages.bytes, transport) * path.links * runs;
+  packets_ += packets;
+  if (!transport.roce) {
+    beyond_ += runs * TcpSeconds(messages, path);
+    return;
+  }
+  // Queue pairs of one host take turns frame by frame, so that few trains form among many.
+  const double train = messages.at_once > 1 ? 1 : transport.roce->train;
+  const double slowdown = std::min(kMostSlowdown, 1 + messages.connections / kCachedQueuePairs);
+  const double events = train > 1 ? 1 / train + kPartOfTrain : 1;
+  beyond_ += packets / kRoceTransmissionsPerSecond * (events * slowdown - 1);
+}
+
+// Returns the time of opening all connections.
+double CostEstimate::OpeningSeconds(const Messages& messages) const {
+  return messages.connections * (network_.request.transport.roce
+                                     ? kSecondsOfQueuePair
+                                     : messages.endpoints * kSecondsOfOpening);
+}
+
+void CostEstimate::Add(const fabric::StepTraffic& traffic, int64_t different) {
+  const double runs = static_cast<double>(different) * RunsOf(network_.request.transport);
+  double opening = 0;
+  for (const fabric::BucketTraffic& bucket : traffic.buckets) {
+    for (const fabric::CallTraffic& call : bucket.calls) {
+      const Messages messages = MessagesOf(call.collective);
+      Add(messages, MeanPath(call.collective.algorithm), runs);
+      opening = std::max(opening, OpeningSeconds(messages));
+    }
+  }
+  beyond_ += opening * static_cast<double>(different);
   steps_ += different;
 }
 
 void CostEstimate::AddFlow(int source, int destination, int64_t bytes) {
-  const fabric::Transport& transport = network_.request.transport;
-  const auto hops = network_.topology.Route(network_.placement.NodeOf(source),
-                                            network_.placement.NodeOf(destination), 0);
-  packets_ += PacketsOf(bytes, transport) * static_cast<double>(hops.size()) * RunsOf(transport);
+  const double at_source = ++endpoints_[source];
+  const double at_destination = ++endpoints_[destination];
+  const Messages flow = {1, static_cast<double>(bytes), std::max(at_source, at_destination),
+                         at_source, 1};
+  Add(flow, PathOf(source, destination), RunsOf(network_.request.transport));
+  beyond_ += OpeningSeconds(flow);
 }
 
 double CostEstimate::Seconds() const {
-  return packets_ /
-         (network_.request.transport.roce ? kRoceTransmissionsPerSecond : kTransmissionsPerSecond);
+  return beyond_ + packets_ / (network_.request.transport.roce ? kRoceTransmissionsPerSecond
+                                                               : kTransmissionsPerSecond);
 }
 
 std::string CostEstimate::Text() const {

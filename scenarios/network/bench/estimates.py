@@ -1,0 +1,85 @@
+#!/usr/bin/env python3
+"""Measures packet simulations beside their estimates (scenarios/network/cost_estimate.h).
+
+Usage: scenarios/network/bench/estimates.py BUILD [FILE]       BUILD: build/release
+
+FILE (docs/validation/packet-cost.csv) gets the options of each simulation, the estimate in seconds
+of the processor that the packet engine's rates were measured on, and the processor seconds here.
+"""
+
+import csv
+import pathlib
+import re
+import resource
+import subprocess
+import sys
+
+FILE = "docs/validation/packet-cost.csv"
+TCP = "bandwidth=10Gbps delay=1us "
+FAT = "topo=star workers=2 collective=broadcast "  # long fat paths
+ROCE = "bandwidth=100Gbps delay=1us transport=roce"
+CASES = [
+    TCP + "topo=star workers=16 bytes=10MB",
+    TCP + "topo=fat-tree workers=16 bytes=10MB",
+    TCP + "topo=fat-tree workers=64 bytes=2MB",
+    TCP + "topo=star workers=4 bytes=20MB streams=8",
+    TCP + "topo=star workers=16 bytes=2MB collective=parameter-server",
+    TCP + "topo=fat-tree workers=64 bytes=1MB collective=halving-doubling-allreduce",
+    TCP + "topo=fat-tree workers=16 bytes=500KB collective=direct-allgather",
+    TCP + "topo=fat-tree workers=64 bytes=20KB collective=direct-allgather",
+    TCP + "topo=fat-tree workers=64 bytes=1MB collective=all-to-all",
+    TCP + "topo=star workers=128 bytes=1KB collective=direct-allgather",
+    TCP + "topo=fat-tree workers=128 bytes=10KB collective=direct-allgather",
+    TCP + "topo=star workers=128 bytes=1KB collective=direct-allgather connections=cold",
+    FAT + "bandwidth=10Gbps delay=50ms bytes=10MB",
+    FAT + "bandwidth=10Gbps delay=50ms bytes=20MB",
+    FAT + "bandwidth=10Gbps delay=50ms bytes=35MB",
+    FAT + "bandwidth=10Gbps delay=50ms bytes=20MB transport=wan",
+    FAT + "bandwidth=10Gbps delay=5ms bytes=20MB transport=wan",
+    FAT + "bandwidth=1Gbps delay=25ms bytes=40MB transport=wan",
+    FAT + "bandwidth=1Gbps delay=5ms bytes=40MB transport=wan",
+    "topo=star workers=8 bytes=20MB bandwidth=1Gbps delay=10ms transport=wan",
+    "topo=star workers=8 bytes=3MB collective=direct-allgather bandwidth=1Gbps delay=10ms "
+    "transport=wan",
+    ROCE + " topo=fat-tree workers=16 bytes=100MB",
+    ROCE + ":mtu=4096 topo=fat-tree workers=16 bytes=400MB",
+    ROCE + ":cc=hpcc topo=fat-tree workers=16 bytes=100MB",
+    ROCE + ":train=4 topo=fat-tree workers=16 bytes=200MB",
+    ROCE + ":train=16 topo=fat-tree workers=16 bytes=400MB",
+    ROCE + " topo=fat-tree workers=16 bytes=10MB collective=direct-allgather",
+    ROCE + ":train=16 topo=fat-tree workers=64 bytes=500KB collective=direct-allgather",
+    ROCE + " topo=fat-tree workers=128 bytes=100KB collective=direct-allgather",
+    ROCE + ":cc=hpcc topo=fat-tree workers=128 bytes=100KB collective=direct-allgather",
+    ROCE + " topo=star workers=256 bytes=1KB collective=direct-allgather",
+]
+
+
+def measured(program, options):
+    """Returns the estimate and the processor time of a packet simulation, in seconds."""
+    command = [program, *("--" + option for option in options.split())]
+    found = []
+    for budget in ("1ns", "1000h"):  # without packets, and with them
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        text = subprocess.run([*command, "--fidelity=auto", "--packet-budget=" + budget],
+                              check=True, capture_output=True, text=True).stdout
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        found.append(after.ru_utime - before.ru_utime)
+    return float(re.search(r"packets take about ([^ ]+) s", text)[1]), found[1] - found[0]
+
+
+def main():
+    if len(sys.argv) not in (2, 3):
+        sys.exit(__doc__)
+    program = pathlib.Path(sys.argv[1]) / "bin" / "legacy-network"
+    with open(sys.argv[2] if len(sys.argv) == 3 else FILE, "w", newline="") as file:
+        table = csv.writer(file, lineterminator="\n")
+        table.writerow(["options", "estimated_seconds", "processor_seconds"])
+        for options in CASES:
+            estimate, seconds = measured(program, options)
+            print(f"{estimate:9.3g} {seconds:9.3g}  {seconds / estimate:5.2f}  {options}",
+                  flush=True)
+            table.writerow([options, f"{estimate:.3g}", f"{seconds:.3g}"])
+
+
+if __name__ == "__main__":
+    main()
