@@ -15,11 +15,7 @@ void GiveUpIfLate() {
   if (g_late.load(std::memory_order_relaxed)) throw GivenUp();
 }
 
-bool BeLate() {
-  if (!g_patient) return false;
-  g_late = true;
-  return true;
-}
+bool BeLate() { return g_patient && !g_late.exchange(true); }
 
 bool IsPatient() { return g_patient; }
 

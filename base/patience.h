@@ -14,11 +14,14 @@ struct GivenUp {};
 // long work calls it at least once a second of its own, from any thread.
 void GiveUpIfLate();
 
-// Of handlers of signals. Returns false where there is no PatientScope; otherwise lets
-// GiveUpIfLate throw from now on.
+// Of handlers of signals. Lets GiveUpIfLate throw from now on. Returns false where there is no
+// PatientScope, and where it does so already.
 bool BeLate();
 // Returns true inside of a PatientScope.
 bool IsPatient();
+
+// Seconds after which late work that has not given up ends with the program.
+inline constexpr unsigned kSecondsToGiveUp = 5;
 
 // A PatientScope is a StopScope in which the program does not end after `seconds` from the signal:
 // its work gives up. With 0 seconds it is waited for, however long that takes. It must not outlive

@@ -26,6 +26,7 @@ extern "C" void EndNow(int) { _exit(kInterrupted); }
 
 extern "C" void OnAlarm(int) {
   if (!BeLate()) _exit(kInterrupted);
+  alarm(kSecondsToGiveUp);
 }
 
 void SetAlarm() {

@@ -114,6 +114,17 @@ TEST(Program, GivesUpWorkThatIsLateAndNoOther) {
   EXPECT_GT(end.seconds, 2);
 }
 
+TEST(Program, EndsWhereLateWorkDoesNotGiveUp) {
+  const End end = EndAt(SIGTERM, [](const auto& begin) -> int {
+    [[maybe_unused]] const StopFlag& stop = CatchStop();
+    const PatientScope scope(1);
+    begin();
+    Deaf();
+  });
+  EXPECT_EQ(end.status, kInterrupted);
+  EXPECT_GT(end.seconds, kSecondsToGiveUp);
+}
+
 TEST(Program, EndsAtASecondSignalEverywhere) {
   const auto work = [](const std::function<void()>& begin) -> int {
     [[maybe_unused]] const StopFlag& stop = CatchStop();
