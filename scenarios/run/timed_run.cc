@@ -284,6 +284,9 @@ RunResult FillRunDirectory(const Scenario& scenario, const std::string& program,
   add(timing.SampleText());
   if (result.interrupted && checkpoints.Any()) {
     add("interrupted; legacy-scenario --resume=" + result.directory.string() + " goes on");
+  } else if (result.interrupted && checkpoints.On() && control.requests != nullptr) {
+    add("interrupted before the first checkpoint; legacy-scenario --resume=" +
+        result.directory.string() + " starts again");
   }
   return result;
 }

@@ -134,6 +134,9 @@ class Comparing {
     if (result_.run.interrupted && checkpoints_->Any()) {
       result_.run.note =
           "interrupted; legacy-federated --resume=" + result_.run.directory.string() + " goes on";
+    } else if (result_.run.interrupted && checkpoints_->On() && run_.trains) {
+      result_.run.note = "interrupted before the first checkpoint; legacy-federated --resume=" +
+                         result_.run.directory.string() + " starts again";
     }
     return result_;
   }

@@ -243,6 +243,14 @@ class Resume(unittest.TestCase):
             return subprocess.Popen([SCENARIO, *SLOW, "--out=" + str(folder), *options], text=True,
                                     stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
+        first = self.root / "slow-first"
+        process = begin(first)
+        wait_for((first / "steps.csv").exists, process)
+        process.terminate()
+        out, err = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 130, err)
+        self.assertIn("--resume=" + str(first) + " starts again", out)
+        self.assertEqual(rows(first, "steps.csv"), 0)
         folder = self.root / "slow-steps"
         for steps, options in ((1, []), (2, ["--resume"])):  # in step 2, and while it is judged
             process = begin(folder, PERIOD, *options)
