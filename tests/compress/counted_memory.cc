@@ -162,6 +162,12 @@ LEGACY_ACCESS(16)
 char __tsan_atomic8_load(const volatile char* at, int) {
   return __atomic_load_n(at, __ATOMIC_SEQ_CST);
 }
+void __tsan_atomic8_store(volatile char* at, char x, int) {
+  __atomic_store_n(at, x, __ATOMIC_SEQ_CST);
+}
+char __tsan_atomic8_exchange(volatile char* at, char x, int) {
+  return __atomic_exchange_n(at, x, __ATOMIC_SEQ_CST);
+}
 int __tsan_atomic32_fetch_add(volatile int* at, int x, int) {
   return __atomic_fetch_add(at, x, __ATOMIC_SEQ_CST);
 }

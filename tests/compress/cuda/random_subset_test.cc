@@ -118,7 +118,9 @@ TEST(CudaRandomSubset, TakesScalesAndClearsWhatIsKept) {
           const float expected = x * unit.factor;
           // A GPU and a processor make different NaNs, but such a unit is refused.
           ASSERT_EQ(std::isnan(got[i]), std::isnan(expected));
-          if (!std::isnan(expected)) ASSERT_EQ(got[i], expected);
+          if (!std::isnan(expected)) {
+            ASSERT_EQ(got[i], expected);
+          }
           if (clear) x = 0;
         }
       }
