@@ -248,7 +248,7 @@ const std::vector<int>& MaxMin::Solve()
     {
         LinkState& state = m_linkStates[link];
         Filling& filling = m_fillings[link];
-        if (HasKept(link))
+        if (Lenient() && HasKept(link))
         {
             filling.room -= state.level * filling.weight;
         }
@@ -405,6 +405,7 @@ void MaxMin::Open(int connection)
     Flow& flow = m_flows[connection];
     const double rate = m_rated[connection].rate;
     flow.before = rate;
+    const bool lenient = Lenient();
     for (int h = flow.firstHop; h < flow.firstHop + flow.hops; ++h)
     {
         const Hop& hop = m_hops[h];
@@ -420,7 +421,7 @@ void MaxMin::Open(int connection)
             ++filling.pool;
             MarkStale(hop.link);
         }
-        else if (filling.key == kInfinity)
+        else if (lenient && filling.key == kInfinity)
         {
             MarkStale(hop.link);
         }
@@ -494,7 +495,7 @@ void MaxMin::BringDown(int connection, double rate, int bottleneck)
         {
             filling.room += (flow.before - rate) * hop.share;
         }
-        if (filling.key == kInfinity && HasKept(hop.link) && !Keeps(hop.link))
+        if (Lenient() && filling.key == kInfinity && HasKept(hop.link) && !Keeps(hop.link))
         {
             MarkStale(hop.link);
         }
@@ -533,16 +534,22 @@ void MaxMin::Saturate(int link, double level)
 }
 
 /// Returns true where the levels of links may stay, as many connections run.
-bool MaxMin::Lenient() const
+inline bool MaxMin::Lenient() const
 {
     return m_running > m_many;
 }
 
 /// Returns true where the level of a link stays that connections have kept as their bottleneck.
-bool MaxMin::Keeps(int link) const
+inline bool MaxMin::Keeps(int link) const
+{
+    return Lenient() && KeepsLevel(link);
+}
+
+/// Returns what Keeps does where many connections run.
+bool MaxMin::KeepsLevel(int link) const
 {
     const double level = m_linkStates[link].level;
-    return Lenient() && HasKept(link) && m_fillings[link].cut == kInfinity &&
+    return HasKept(link) && m_fillings[link].cut == kInfinity &&
            std::abs(FairShare(link) - level) <= kNearly * level;
 }
 
@@ -566,7 +573,7 @@ void MaxMin::Keep(int link)
 }
 
 /// Returns true where connections have kept the link as their bottleneck.
-bool MaxMin::HasKept(int link) const
+inline bool MaxMin::HasKept(int link) const
 {
     return m_linkStates[link].bottlenecked > 0 && !m_fillings[link].full;
 }
@@ -579,7 +586,7 @@ bool MaxMin::InPool(const Filling& filling, double rate, bool limits) const
 }
 
 /// Returns a lower bound of the level at which the link is full; infinity: it is never.
-double MaxMin::FairShare(int link) const
+inline double MaxMin::FairShare(int link) const
 {
     const Filling& filling = m_fillings[link];
     if (filling.pool > 0)
@@ -653,13 +660,14 @@ void MaxMin::EnqueueStale()
     {
         Filling& filling = m_fillings[link];
         filling.stale = false;
-        if (filling.open == 0 && Keeps(link))
+        const bool keeps = Keeps(link);
+        if (keeps && filling.open == 0)
         {
             continue;
         }
         const double kept = KeptLevel(link);
-        const double level = Keeps(link) ? kept : std::min(FairShare(link), kept);
-        const bool matters = level <= m_highestLimit || HasKept(link) || filling.cut < kInfinity;
+        const double level = keeps ? kept : std::min(FairShare(link), kept);
+        const bool matters = level <= m_highestLimit || kept < kInfinity || filling.cut < kInfinity;
         if (level < filling.key && matters)
         {
             filling.key = level;

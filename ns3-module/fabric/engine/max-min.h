@@ -203,6 +203,7 @@ class MaxMin
     void Saturate(int link, double level);
     bool Lenient() const;
     bool Keeps(int link) const;
+    bool KeepsLevel(int link) const;
     void Keep(int link);
     bool HasKept(int link) const;
     bool InPool(const Filling& filling, double rate, bool limits) const;
