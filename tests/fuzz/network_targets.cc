@@ -37,6 +37,10 @@ constexpr MapFormat kMapFormats[] = {
      "graph [ directed 1 node [ id 1 label \"a&amp;\" graphics [ x 1 ] Latitude 1 Longitude 2 ]\n"
      "node [ id 2 label \"2\" ] node [ id 3 label \"1\" ] edge [ source 1 target 2 LinkLabel "
      "\"2x OC-48\" ]\nedge [ source 2 target 3 LinkLabel \"1-20Gbps\" ] ]\n"},
+    {"node-link:", ",delay_unit=1ms",
+     "{\"directed\": true, \"graph\": {}, \"nodes\": [{\"id\": 1, \"pos\": [1, 2]}, {\"id\": "
+     "\"b\", \"lat\": 3, \"lon\": null}],\n\"edges\": [{\"source\": 1, \"target\": \"b\", "
+     "\"delay\": 3, \"key\": 0}]}"},
     {"sndlib:", ",unit=1Mbps,stretch=2",
      "?SNDlib native format; type: network; version: 1.0\nMETA (\n unit = MBITPERSEC\n)\nNODES (\n"
      " A ( 1 2 )\n B ( 3 4 )\n)\nLINKS (\n L ( A B ) 0 0 0 0 ( 1.5 2 )\n)\nDEMANDS (\n D ( A B ) 1 "

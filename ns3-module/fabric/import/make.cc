@@ -115,6 +115,12 @@ ImportedTopology FromGml(NamedFile& file, const TopologyRequest& request)
         MapOfGraph(ReadRawGml(file.path), file.options), file.options, DefaultsOf(request));
 }
 
+ImportedTopology FromNodeLink(NamedFile& file, const TopologyRequest& request)
+{
+    return BuildMap(
+        MapOfGraph(ReadRawNodeLink(file.path), file.options), file.options, DefaultsOf(request));
+}
+
 ImportedTopology FromSndlib(NamedFile& file, const TopologyRequest& request)
 {
     const int64_t unit = file.options.Rate("unit", 0);
@@ -190,6 +196,11 @@ const std::vector<SourceEntry>& SourceEntries()
           "GraphML, as in the Internet Topology Zoo"},
          FromGraphml},
         {{"gml", {".gml"}, std::string(kGraphOptions) + kMapOptions, "GML, likewise"}, FromGml},
+        {{"node-link",
+          {".json"},
+          std::string(kGraphOptions) + kMapOptions,
+          "node-link JSON of networkx and topohub"},
+         FromNodeLink},
         {{"sndlib",
           {".xml", ".txt"},
           std::string("unit, ") + kMapOptions,

@@ -89,7 +89,7 @@ struct RawAttributes
     int line = 0;
 };
 
-/// A RawGraph is what GraphML and GML say: nodes and edges with values by name.
+/// A RawGraph is what GraphML, GML and node-link JSON say: nodes and edges with values by name.
 struct RawGraph
 {
     struct Node : RawAttributes
@@ -115,6 +115,7 @@ struct RawGraph
 /// malformed or has parts of the format that no map has (nested graphs, hyperedges).
 RawGraph ReadRawGraphml(const std::string& path);
 RawGraph ReadRawGml(const std::string& path);
+RawGraph ReadRawNodeLink(const std::string& path);
 
 /// Gives the values of a graph their meaning, by the names of the Internet Topology Zoo (label,
 /// Latitude, Longitude, hyperedge, LinkSpeedRaw, LinkLabel), those of other common writers

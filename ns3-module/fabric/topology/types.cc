@@ -100,10 +100,11 @@ Topology MakeByType(TopologyBuild& build)
         }
         names += entry.type.name + ", ";
     }
-    throw Error(build.settings.Where(),
-                build.settings.Type(),
-                names +
-                    "or a file: .yaml, .txt or .topo (HPCC), .graphml, .gml, .xml, or hpcc:PATH");
+    throw Error(
+        build.settings.Where(),
+        build.settings.Type(),
+        names +
+            "or a file: .yaml, .txt or .topo (HPCC), .graphml, .gml, .json, .xml, or hpcc:PATH");
 }
 
 int TopologyBuild::Needed() const

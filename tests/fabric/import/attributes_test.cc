@@ -144,6 +144,33 @@ TEST(Attributes, OfGraphmlAreReadAsThoseOfGml) {
   EXPECT_EQ(imported.report.Unused(), "of nodes: port (1), d4 (1)");
 }
 
+// As topohub and networkx write it: the same graph in node-link JSON and in GML.
+TEST(Attributes, OfNodeLinkJsonAreReadAsThoseOfGml) {
+  const ImportFiles files;
+  const std::string nodes = R"("nodes": [
+    {"id": 0, "name": "Oslo", "type": "City", "lon": 10.75, "lat": 59.91, "pos": [10.75, 59.91]},
+    {"id": "b", "label": "Bergen \u00d8\/", "lon": 5.32, "lat": 60.39, "population": null}])";
+  const auto read = [&](const std::string& more) {
+    return Import(files.Write("hub.json", "{" + nodes + ", " + more + "}"));
+  };
+  const ImportedTopology hub = read(
+      "\"links\":\t[\n\t{\"source\": 0, \"target\": \"b\", \"dist\": 500, \"ecmp_fwd\": "
+      "{\"uni\": 3.5}, \"bandwidth\": \"100 Mbit\", \"up\": true}], \"graph\": {\"name\": 7}");
+  const Link link = LinkBetween(hub.topology, "Oslo", "Bergen \u00d8/");
+  EXPECT_EQ(link.delay, FibreDelay(500.0));
+  EXPECT_EQ(link.ports[1].rateBps, 100 * kMega);
+  EXPECT_TRUE(hub.topology.PositionOf(0).has_value());
+  EXPECT_EQ(hub.report.Unused(), "of nodes: pos (1), type (1); of links: ecmp_fwd (1), up (1)");
+
+  const ImportedTopology ways = read(
+      R"("directed": true, "edges": [{"source": 0, "target": "b", "delay_ms": 1, "rate_gbps": 2},
+         {"source": "b", "target": 0, "delay_ms": 1, "rate_gbps": 3, "key": 0}])");
+  const Link both = LinkBetween(ways.topology, "Oslo", "Bergen \u00d8/");
+  EXPECT_EQ(both.ports[0].rateBps + both.ports[1].rateBps, 5000 * kMega);
+  EXPECT_NE(both.ports[0].rateBps, both.ports[1].rateBps);
+  EXPECT_EQ(ways.report.Unused(), "of nodes: pos (1), type (1)");
+}
+
 TEST(Attributes, OfPlacesMustBeRight) {
   const ImportFiles files;
   for (const auto& [node, expected] : std::vector<std::pair<std::string, std::string>>{

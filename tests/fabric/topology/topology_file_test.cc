@@ -89,7 +89,7 @@ TEST(MakeTopology, SaysWhatIsWrongWithTheText) {
       ErrorOf("mesh"),
       "topology: got 'mesh'; allowed: fat-tree, leaf-spine, dumbbell, star, torus, "
       "dragonfly, rail-optimised, ring, nodes, or a file: .yaml, .txt or .topo (HPCC), .graphml, "
-      ".gml, .xml, or hpcc:PATH");
+      ".gml, .json, .xml, or hpcc:PATH");
   EXPECT_EQ(
       ErrorOf("star:hots=3"),
       "topology: unknown key of star: got 'hots'; allowed: changes, delay, host.delay, host.queue, "
