@@ -125,6 +125,21 @@ if command -v python3 >/dev/null; then
   done
 fi
 
+# The handbook: links inside docs/ to what is there, and every page in the navigation.
+handbook() {
+  new_tree && mkdir -p "$tree/docs" && write mkdocs.yml '  - A: a.md' && write docs/a.md "$2"
+  expect "$1" ../../docs/check_links "the page '$2'"
+}
+if command -v python3 >/dev/null; then
+  handbook pass '[a](a.md#part), [web](https://example.org)
+# Part'
+  handbook fail '[b](b.md)'
+  handbook fail '[a](a.md#whole)'
+  handbook fail '[code](../compress/a.cc)'
+  handbook pass 'no link'
+  write docs/b.md 'x' && expect fail ../../docs/check_links 'a page outside the navigation'
+fi
+
 if command -v clang-format >/dev/null; then
   new_tree
   printf 'BasedOnStyle: Google\n' >"$tree/.clang-format"
