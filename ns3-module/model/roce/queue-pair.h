@@ -77,7 +77,7 @@ struct QueuePair
          * Adds a wait behind a pause.
          * \param root port whose queue was the cause
          * \param time how long
-         * \param innocent whether no port beyond the pause was full
+         * \param isInnocent whether no port beyond the pause was full
          */
         void Wait(fabric::DirectedLink root, Picoseconds time, bool isInnocent)
         {
