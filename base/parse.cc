@@ -49,7 +49,12 @@ double ParseNumber(const std::string& text, const std::string& key, double minim
   return *value;
 }
 
+void RefuseBareOne(const std::string& text, const std::string& key) {
+  if (text == "1") throw Error(key, text, "1%, or 100% where all is meant");
+}
+
 double ParseFraction(const std::string& text, const std::string& key) {
+  RefuseBareOne(text, key);
   const bool percent = !text.empty() && text.back() == '%';
   const std::optional<double> value = ParseNumber(percent ? text.substr(0, text.size() - 1) : text);
   if (value && !percent && *value > 1) {

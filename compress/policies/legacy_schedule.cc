@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/number.h"
+#include "base/parse.h"
 
 namespace legacy {
 namespace {
@@ -43,6 +44,7 @@ double ParseFraction(const std::string& text) {
   const bool percent = text.ends_with('%');
   const auto value =
       percent ? ParsePercent(std::string_view(text).substr(0, text.size() - 1)) : ParseNumber(text);
+  RefuseBareOne(text, "levels");
   if (!percent && value && *value > 1) {
     throw Error("levels", text, "'" + text + "%' or a fraction up to 1");
   }

@@ -1,5 +1,6 @@
 #include "base/error.h"
 #include "base/number.h"
+#include "base/parse.h"
 #include "compress/options.h"
 #include "scenarios/codec/codec_run.h"
 
@@ -22,6 +23,7 @@ double ParseParameter(const std::string& text, const ParameterSpec& spec,
         where + ": " + spec.name, text,
         "a percentage such as " + text + "% or a fraction such as " + FormatNumber(spec.fallback));
   }
+  if (spec.Kind() == ParameterKind::kDensity) RefuseBareOne(text, where + ": " + spec.name);
   const Stage stage{.name = where, .options = {{spec.name, text}}};
   const OptionSpec option{.name = spec.name, .fallback = "", .allowed = "", .help = ""};
   const OptionReader reader(stage, {&option, 1});

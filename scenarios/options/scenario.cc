@@ -283,8 +283,9 @@ std::optional<Method> MethodOfScheme(const std::string& name) {
   Method method;
   method.name = name;
   method.scheme = name.substr(0, at);
+  ParameterKind parameter = ParameterKind::kNone;
   try {
-    MakeScheme(method.scheme);
+    parameter = MakeScheme(method.scheme)->Parameter().Kind();
   } catch (const Error& error) {
     const std::vector<std::string> schemes = SchemeNames();
     const std::string first = method.scheme.substr(0, method.scheme.find_first_of(":+"));
@@ -293,6 +294,7 @@ std::optional<Method> MethodOfScheme(const std::string& name) {
   }
   if (at == std::string::npos) return method;
   const std::string text = name.substr(at + 1);
+  if (parameter == ParameterKind::kDensity) RefuseBareOne(text, "compression.policies: " + name);
   method.parameter = text.find('%') != std::string::npos
                          ? ParseFraction(text, "compression.policies")
                          : ParseNumber(text, "compression.policies", 0, 1e9);

@@ -18,7 +18,7 @@ int Run(const legacy::TopoCommand& command) { return legacy::RunTopoCommand(comm
 int Run(const legacy::PfcCommand& command) { return legacy::RunPfcCommand(command); }
 
 int Run(const legacy::ValidationOptions& options) {
-  return legacy::RunValidation(options, std::cout) ? 0 : 1;
+  return legacy::RunValidation(options, std::cout, std::cerr) ? 0 : 1;
 }
 
 }  // namespace

@@ -178,7 +178,7 @@ FAKE
 fresh && forget mkdocs
 succeeds docs
 called 'apt-get .*install -y --no-install-recommends mkdocs$'
-called 'mkdocs build --quiet --strict$'
+called 'mkdocs build --strict --site-dir .*/build/docs$'
 called 'doxygen docs/Doxyfile$'
 not_called cmake
 fails docs now

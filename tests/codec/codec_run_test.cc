@@ -45,6 +45,9 @@ TEST(CodecChoice, RefusesAmbiguousTexts) {
   const auto says = [](const std::string& text) { return MessageOf([&] { ParseCodec(text); }); };
   EXPECT_EQ(says("topk@5"),
             "topk: density: got '5'; allowed: a percentage such as 5% or a fraction such as 0.01");
+  EXPECT_EQ(says("topk@1"), "topk: density: got '1'; allowed: 1%, or 100% where all is meant");
+  EXPECT_EQ(ParseCodec("topk@100%").parameter, 1);
+  EXPECT_EQ(ParseCodec("powersgd@1").parameter, 1);
   for (const char* text : {"topk@", "topk@x", "topk@-1%", "topk@101%", "topk@nan"}) {
     EXPECT_NE(says(text).find("topk: density"), std::string::npos) << text;
   }

@@ -25,6 +25,12 @@
 namespace legacy::validation_test {
 namespace {
 
+// Runs the sections without showing progress.
+bool RunValidation(const ValidationOptions& options, std::ostream& text) {
+  std::ostringstream progress;
+  return legacy::RunValidation(options, text, progress);
+}
+
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -117,8 +123,10 @@ TEST(Validation, WritesCsvAndTheDocumentsTable) {
   EXPECT_THAT(page.str(), HasSubstr("| ASTRA-sim's regression constant | 117780 |"));
   EXPECT_THAT(page.str(), HasSubstr("<!-- end -->\ntail\n"));
   EXPECT_EQ(page.str().find("old"), std::string::npos);
+  EXPECT_THAT(text.str(), testing::EndsWith("\nall that has a limit holds: 2 of 2\n"));
   options.sample = true;
   EXPECT_TRUE(RunValidation(options, text));
+  EXPECT_THAT(text.str(), testing::EndsWith("\nall that has a limit holds: 5 of 5\n"));
   std::filesystem::remove_all(folder);
 }
 

@@ -32,9 +32,10 @@ struct ValidationOptions {
 // Returns the names of the sections, in the order in which they run.
 std::vector<std::string> ValidationSections();
 
-// Runs the sections and prints the tables and the missed targets on `text`. Returns true where
+// Runs the sections and prints the tables, the missed targets and how many figures have a limit on
+// `text`, and the cases that have run on `progress`. Returns true where
 // every target holds (and, for a sample, every figure is the recorded one). Throws Error on unknown
 // sections and on files that cannot be read or written; writes nothing then.
-bool RunValidation(const ValidationOptions& options, std::ostream& text);
+bool RunValidation(const ValidationOptions& options, std::ostream& text, std::ostream& progress);
 
 }  // namespace legacy

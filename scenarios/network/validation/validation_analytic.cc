@@ -97,9 +97,8 @@ SectionResult ValidateAnalytic(const SectionRun& run) {
     if (percent.empty()) continue;
     const double value = std::stod(percent);
     const Bounds& bounds = cases[i].OverNodes() ? kOverNodes : kOverOthers;
-    if (value < bounds.least || value > bounds.most) {
-      result.misses.push_back("analytic: " + names[i] + " differs from flow by " + percent + " %");
-    }
+    result.Expect(bounds.least <= value && value <= bounds.most,
+                  "analytic: " + names[i] + " differs from flow by " + percent + " %");
   }
   if (!run.sample) result.document = {table};
   return result;

@@ -120,10 +120,9 @@ SectionResult ValidateBusBandwidth(const SectionRun& run) {
       run, names, [&](int i) { return BusRow(cases[i / 2], i % 2 == 0 ? "flow" : "packet"); });
   for (const ValidationRow& row : result.csv.rows) {
     const bool quick = row[0].starts_with("8 MB");  // too short for the line's rate
-    if (!quick && std::abs(std::stod(row[2]) / std::stod(row[3]) - 1) > 0.01) {
-      result.misses.push_back("bus-bandwidth: " + row[0] + ": " + row[2] + " % of the line, not " +
-                              row[3]);
-    }
+    if (quick) continue;
+    result.Expect(std::abs(std::stod(row[2]) / std::stod(row[3]) - 1) <= 0.01,
+                  "bus-bandwidth: " + row[0] + ": " + row[2] + " % of the line, not " + row[3]);
   }
   result.document = {result.csv};
   return result;
@@ -175,14 +174,12 @@ SectionResult ValidateCollectives(const SectionRun& run) {
   for (const ValidationRow& row : result.csv.rows) {
     // Their closed forms are estimates.
     if (row[0].starts_with("double-tree") || row[0].starts_with("nvls")) continue;
-    if (std::abs(std::stod(row[2])) > 0.1) {
-      result.misses.push_back("collectives: " + row[0] + ": analytic is off by " + row[2] + " %");
-    }
+    result.Expect(std::abs(std::stod(row[2])) <= 0.1,
+                  "collectives: " + row[0] + ": analytic is off by " + row[2] + " %");
     for (const int column : {3, 4}) {
-      if (std::abs(std::stod(row[column])) > kUncongestedPercent) {
-        result.misses.push_back("collectives: " + row[0] + ": " + result.csv.columns[column] +
-                                " is " + row[column]);
-      }
+      result.Expect(
+          std::abs(std::stod(row[column])) <= kUncongestedPercent,
+          "collectives: " + row[0] + ": " + result.csv.columns[column] + " is " + row[column]);
     }
   }
   result.document = {result.csv};
@@ -268,10 +265,9 @@ void Summarise(SectionResult& result) {
     if (rows.empty()) continue;
     double median = 0;
     summary.rows.push_back(Summary(name, rows, &median));
-    if (median > target) {
-      result.misses.push_back("fidelity: median error of the " + std::string(name) + " cases is " +
-                              FormatFixed(median, 1) + " %, above " + FormatFixed(target, 0));
-    }
+    result.Expect(median <= target, "fidelity: median error of the " + std::string(name) +
+                                        " cases is " + FormatFixed(median, 1) + " %, above " +
+                                        FormatFixed(target, 0));
   }
   constexpr size_t kWorst = 12;
   ValidationTable worst{"fidelity-worst",

@@ -91,16 +91,13 @@ std::vector<ValidationRow> RowsOf(const SectionResult& result, Wanted wanted) {
 void CheckTargets(SectionResult& result, const std::string& fidelity, const Errors& all,
                   const Errors& bounded) {
   const std::string what = "linux: " + fidelity + ": ";
-  if (all.median > kLinuxMedianPercent) {
-    result.misses.push_back(what + "median error " + FormatFixed(all.median, 1) + " %");
-  }
-  if (all.ninth > kNinthPercent) {
-    result.misses.push_back(what + "90th percentile " + FormatFixed(all.ninth, 1) + " %");
-  }
-  if (bounded.worst > kWorstFactor) {
-    result.misses.push_back(what + "off by a factor of " + FormatFixed(bounded.worst, 2) + " in " +
-                            bounded.worst_case);
-  }
+  result.Expect(all.median <= kLinuxMedianPercent,
+                what + "median error " + FormatFixed(all.median, 1) + " %");
+  result.Expect(all.ninth <= kNinthPercent,
+                what + "90th percentile " + FormatFixed(all.ninth, 1) + " %");
+  result.Expect(
+      bounded.worst <= kWorstFactor,
+      what + "off by a factor of " + FormatFixed(bounded.worst, 2) + " in " + bounded.worst_case);
 }
 
 void SummariseLinux(SectionResult& result) {

@@ -83,13 +83,11 @@ SectionResult ValidateAstraSim(const SectionRun&) {
                  {"its model as a closed form", std::to_string(formula)},
                  {"the same with the network of our analytic engine", std::to_string(own)}}};
   result.document = {result.csv};
-  if (formula != kCommitted) {
-    result.misses.push_back("astra-sim: the closed form gives " + std::to_string(formula));
-  }
+  result.Expect(formula == kCommitted,
+                "astra-sim: the closed form gives " + std::to_string(formula));
   // Our engine rounds each message's time up, theirs down.
-  if (own < formula || own > formula + ring.splits * 2 * (ring.workers - 1)) {
-    result.misses.push_back("astra-sim: our engine gives " + std::to_string(own));
-  }
+  result.Expect(formula <= own && own <= formula + ring.splits * 2 * (ring.workers - 1),
+                "astra-sim: our engine gives " + std::to_string(own));
   return result;
 }
 
@@ -105,7 +103,7 @@ SectionResult ValidateSimGrid(const SectionRun& run) {
                          FormatFixed(one.measured, 6)};
   });
   for (const ValidationRow& row : result.csv.rows) {
-    if (row[2] != row[3]) result.misses.push_back("simgrid: " + row[0] + " takes " + row[3] + " s");
+    result.Expect(row[2] == row[3], "simgrid: " + row[0] + " takes " + row[3] + " s");
   }
   result.document = {result.csv};
   return result;
@@ -128,9 +126,8 @@ SectionResult ValidateMathis(const SectionRun& run) {
                          FormatFixed(100 * (one.goodputBps / one.formulaBps - 1), 1)};
   });
   for (const ValidationRow& row : result.csv.rows) {
-    if (std::abs(std::stod(row[3])) > kMathisPercent) {
-      result.misses.push_back("mathis: " + row[0] + " is off by " + row[3] + " %");
-    }
+    result.Expect(std::abs(std::stod(row[3])) <= kMathisPercent,
+                  "mathis: " + row[0] + " is off by " + row[3] + " %");
   }
   result.document = {result.csv};
   return result;

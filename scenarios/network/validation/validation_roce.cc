@@ -649,10 +649,8 @@ SectionResult ValidateRoce(const SectionRun& run) {
       {"case", "part", "quantity", "ours", "expected", "ours - expected (%)", "target", "holds"},
       ForkRows(run, names, [&](int i) { return RowOf(checks[i]); })};
   for (const ValidationRow& row : result.csv.rows) {
-    if (row[7] != "yes") {
-      result.misses.push_back("roce: " + row[0] + ": " + row[3] + " " + row[2] + ", target " +
-                              row[6] + " of " + row[4]);
-    }
+    result.Expect(row[7] == "yes", "roce: " + row[0] + ": " + row[3] + " " + row[2] + ", target " +
+                                       row[6] + " of " + row[4]);
   }
   result.document = {TableOf("roce-anchors", "anchor", result.csv,
                              {"case", "ours (ns)", "ASTRA-sim (ns)", "difference (%)", "allowed"},

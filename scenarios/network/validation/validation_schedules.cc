@@ -114,10 +114,9 @@ SectionResult ValidateSchedules(const SectionRun& run) {
                             FormatFixed(AbsolutePercentile(result.csv.rows, column, 1), 1)});
   }
   const double median = AbsolutePercentile(result.csv.rows, kFlow, 0.5);
-  if (median > kMedianPercent) {
-    result.misses.push_back("schedules: median error of flow is " + FormatFixed(median, 1) +
-                            " %, above " + FormatFixed(kMedianPercent, 0));
-  }
+  result.Expect(median <= kMedianPercent, "schedules: median error of flow is " +
+                                              FormatFixed(median, 1) + " %, above " +
+                                              FormatFixed(kMedianPercent, 0));
   result.document = {summary};
   return result;
 }

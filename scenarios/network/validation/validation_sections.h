@@ -23,7 +23,14 @@ struct SectionRun {
 struct SectionResult {
   ValidationTable csv;                    // all cases
   std::vector<ValidationTable> document;  // for docs/validation.md; empty for a sample
-  std::vector<std::string> misses;        // targets that are missed, one line each
+  int limits = 0;                         // figures that have a limit
+  std::vector<std::string> misses;        // those beyond theirs, one line each
+
+  // Counts a figure that has a limit, and keeps the line of one that is beyond it.
+  void Expect(bool within, const std::string& line) {
+    ++limits;
+    if (!within) misses.push_back(line);
+  }
 };
 
 // Returns the row of each case, each simulated in a process of its own. Progress shows the `names`

@@ -77,7 +77,7 @@ TEST(ParseSchedule, PercentAndFraction) {
   EXPECT_EQ(ParseSchedule("10%,0.5%/1%,0.05%", ScheduleUnit::kFraction),
             (Table{{0.1, 0.005}, {0.01, 0.0005}}));
   EXPECT_EQ(ParseSchedule("0.01", ScheduleUnit::kFraction), (Table{{0.01}}));
-  EXPECT_EQ(ParseSchedule("100%,1,1e-3,5e-1%", ScheduleUnit::kFraction),
+  EXPECT_EQ(ParseSchedule("100%,1.0,1e-3,5e-1%", ScheduleUnit::kFraction),
             (Table{{1, 1, 0.001, 0.005}}));
   EXPECT_EQ(ParseSchedule("4,2/2,1", ScheduleUnit::kRaw), (Table{{4, 2}, {2, 1}}));
   // Rounded once: k is exact for every percentage.
@@ -89,7 +89,7 @@ TEST(ParseSchedule, PercentAndFraction) {
 }
 
 TEST(ParseSchedule, RefusesWhatIsAmbiguousOrBroken) {
-  for (const char* bad : {"", "10", "1,0.1/5", "1%,", "/1%", "x%", "1%%", "-1%", "101%", "nan",
+  for (const char* bad : {"", "10", "1,0.1/5", "1%,", "/1%", "1", "x%", "1%%", "-1%", "101%", "nan",
                           "1 %", "1%;2%", "inf"}) {
     EXPECT_THROW(ParseSchedule(bad, ScheduleUnit::kFraction), Error) << bad;
   }

@@ -53,6 +53,8 @@ TEST(BrokenScenarios, SayWhatIsWrong) {
       {"--sync=backup:k=4", "k below the number of 4 workers"},
       {"--sync=deadline:factor=2,min=5", "min at most the number of 4 workers"},
       {"--density=150%", "--density: got '150%'"},
+      {"--density=1", "--density: got '1'; allowed: 1%, or 100% where all is meant"},
+      {"--policies=topk@1", "topk@1: got '1'; allowed: 1%, or 100%"},
       {"--policies=dense,zip", "legacy-both"},
       {"--levels=5%,1%/1%", "levels"},
       {"--levels=0.1%,50% --splits=10,20", "split"},

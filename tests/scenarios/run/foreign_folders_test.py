@@ -218,7 +218,7 @@ class ForeignFolders(unittest.TestCase):
             for whole in (True, False):  # with a checkpoint, and from the beginning
                 for name in names:
                     for kind in ("link", "second name", "FIFO"):
-                        if kind != "link" and name != "steps.csv":
+                        if (kind != "link" or not whole) and name != "steps.csv":
                             continue
                         shutil.rmtree(folder, ignore_errors=True)
                         shutil.copytree(source, folder)
@@ -235,8 +235,6 @@ class ForeignFolders(unittest.TestCase):
                          "FIFO": lambda: os.mkfifo(folder / name)}[kind]()
                         with self.subTest(program=program, name=name, kind=kind, whole=whole):
                             self.expect_untouched(folder, program, str(folder))
-                        if not whole:
-                            break  # opening is the same for all of them
 
     def test_folders_of_a_run_are_no_links(self):
         source = self.stopped("folders")

@@ -15,7 +15,7 @@ def take_kills(arguments):
     found = [argument for argument in arguments if argument.startswith(KILLS)]
     for argument in found:
         arguments.remove(argument)
-    return int(found[-1][len(KILLS):]) if found else 4
+    return int(found[-1][len(KILLS):]) if found else 2
 
 
 def checkpoints(folder):

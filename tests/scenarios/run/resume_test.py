@@ -246,6 +246,7 @@ class Resume(unittest.TestCase):
         first = self.root / "slow-first"
         process = begin(first)
         wait_for((first / "steps.csv").exists, process)
+        time.sleep(0.5)  # a signal before the first step ends it at once
         process.terminate()
         out, err = process.communicate(timeout=60)
         self.assertEqual(process.returncode, 130, err)
@@ -315,16 +316,16 @@ class Resume(unittest.TestCase):
     def test_steps_may_grow_within_the_first_training(self):
         constant = ["--schedule=constant", "--warmup-steps=0", "--policies=topk,dense", "--seeds=1",
                     "--evaluate-every=3"]
-        folder = self.stopped("grown", *constant, "--steps=400", after=3)
-        done = run(folder, "--steps=402", resume=True)
+        folder = self.stopped("grown", *constant, "--steps=120", after=3)
+        done = run(folder, "--steps=122", resume=True)
         self.assertEqual(done.returncode, 0, done.stderr)
         longer = self.root / "longer"
-        done = run(longer, *constant, "--steps=402", "--checkpoint=off")
+        done = run(longer, *constant, "--steps=122", "--checkpoint=off")
         self.assertEqual(done.returncode, 0, done.stderr)
         for name in ("steps.csv", "evaluations.csv", "network.csv", "layers.csv"):
             self.assertEqual((folder / name).read_text(), (longer / name).read_text(), name)
         manifest = json.loads((folder / "manifest.json").read_text())
-        self.assertEqual(manifest["configuration"]["training"]["steps"], "402")
+        self.assertEqual(manifest["configuration"]["training"]["steps"], "122")
         late = self.stopped("late-steps", after=20)
         self.refused(run(late, "--steps=9", resume=True), "training.steps", "dense, seed 1, ended")
 

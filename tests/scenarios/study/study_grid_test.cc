@@ -144,7 +144,7 @@ TEST(StudyGrid, LinearSteps) {
 TEST(StudyGrid, TextsOfStepsReadBackToTheirNumbers) {
   for (const char* range :
        {"bandwidth: {from: 9.6kbps, to: 800Gbps, points: 97}",
-        "delay: {from: 3ns, to: 7s, points: 23}", "density: {from: 0.00003, to: 1, points: 41}",
+        "delay: {from: 3ns, to: 7s, points: 23}", "density: {from: 0.00003, to: 100%, points: 41}",
         "learning-rate: {from: 1e-7, to: 3, points: 31}"}) {
     const StudyDefinition study = Grid(range);
     const GridAxis& axis = study.axes.at(0);
