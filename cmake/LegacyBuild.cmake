@@ -193,14 +193,14 @@ function(legacy_test_headers)
   target_precompile_headers(legacy_test_headers PRIVATE <gtest/gtest.h>)
 endfunction()
 
-# legacy_test(name SOURCES ... LIBRARIES ... [PREFIX text] [FILTER cases] [SLOW cases] [OPTIMIZED]
-# [WHOLE | LONG]): adds a GoogleTest binary with one ctest entry for each case. WHOLE: one entry for
-# all cases, which share a costly setup. Under a sanitizer all tests are so, because starting a
-# process takes longer there than most cases. LONG: one entry, with the label long. FILTER: the
-# cases to run, as in --gtest_filter. SLOW: the cases that a sanitizer runs in an entry of their own
-# with the label long, because they repeat for a minute what others do once. Tests are compiled
-# without optimization, or with -O1 where OPTIMIZED is given; the libraries that they test are
-# compiled as elsewhere.
+# legacy_test(name SOURCES ... LIBRARIES ... [PREFIX text] [FILTER cases] [SLOW cases ...]
+# [OPTIMIZED] [WHOLE | LONG]): adds a GoogleTest binary with one ctest entry for each case. WHOLE:
+# one entry for all cases, which share a costly setup. Under a sanitizer all tests are so, because
+# starting a process takes longer there than most cases. LONG: one entry, with the label long.
+# FILTER: the cases to run, as in --gtest_filter. SLOW: the cases that a sanitizer runs in an entry
+# of their own with the label long, because they repeat for a minute what others do once. Tests are
+# compiled without optimization, or with -O1 where OPTIMIZED is given; the libraries that they test
+# are compiled as elsewhere.
 function(legacy_test name)
   cmake_parse_arguments(ARG "LONG;OPTIMIZED;WHOLE" "STANDARD;PREFIX;FILTER"
     "SOURCES;LIBRARIES;SLOW" ${ARGN})

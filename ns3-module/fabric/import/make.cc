@@ -103,22 +103,10 @@ ImportedTopology FromYaml(NamedFile& file, const TopologyRequest& request)
     return Plain(std::get<Topology>(std::move(content)));
 }
 
-ImportedTopology FromGraphml(NamedFile& file, const TopologyRequest& request)
+template <RawGraph (*Read)(const std::string& path)>
+ImportedTopology FromGraph(NamedFile& file, const TopologyRequest& request)
 {
-    return BuildMap(
-        MapOfGraph(ReadRawGraphml(file.path), file.options), file.options, DefaultsOf(request));
-}
-
-ImportedTopology FromGml(NamedFile& file, const TopologyRequest& request)
-{
-    return BuildMap(
-        MapOfGraph(ReadRawGml(file.path), file.options), file.options, DefaultsOf(request));
-}
-
-ImportedTopology FromNodeLink(NamedFile& file, const TopologyRequest& request)
-{
-    return BuildMap(
-        MapOfGraph(ReadRawNodeLink(file.path), file.options), file.options, DefaultsOf(request));
+    return BuildMap(MapOfGraph(Read(file.path), file.options), file.options, DefaultsOf(request));
 }
 
 ImportedTopology FromSndlib(NamedFile& file, const TopologyRequest& request)
@@ -194,13 +182,14 @@ const std::vector<SourceEntry>& SourceEntries()
           {".graphml"},
           std::string(kGraphOptions) + kMapOptions,
           "GraphML, as in the Internet Topology Zoo"},
-         FromGraphml},
-        {{"gml", {".gml"}, std::string(kGraphOptions) + kMapOptions, "GML, likewise"}, FromGml},
+         FromGraph<ReadRawGraphml>},
+        {{"gml", {".gml"}, std::string(kGraphOptions) + kMapOptions, "GML, likewise"},
+         FromGraph<ReadRawGml>},
         {{"node-link",
           {".json"},
           std::string(kGraphOptions) + kMapOptions,
           "node-link JSON of networkx and topohub"},
-         FromNodeLink},
+         FromGraph<ReadRawNodeLink>},
         {{"sndlib",
           {".xml", ".txt"},
           std::string("unit, ") + kMapOptions,

@@ -144,7 +144,7 @@ TEST(Attributes, OfGraphmlAreReadAsThoseOfGml) {
   EXPECT_EQ(imported.report.Unused(), "of nodes: port (1), d4 (1)");
 }
 
-// As topohub and networkx write it: the same graph in node-link JSON and in GML.
+// Node-link JSON, which topohub and networkx write, has attributes with the names of GML.
 TEST(Attributes, OfNodeLinkJsonAreReadAsThoseOfGml) {
   const ImportFiles files;
   const std::string nodes = R"("nodes": [
