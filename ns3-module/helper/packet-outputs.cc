@@ -3,6 +3,7 @@
  */
 #include "packet-outputs.h"
 
+#include "animation.h"
 #include "fabric/base/error.h"
 #include "model/packet-network.h"
 
@@ -10,17 +11,12 @@
 #include "ns3/point-to-point-net-device.h"
 #include "ns3/trace-helper.h"
 
-#ifdef LEGACY_NETANIM
-#include "ns3/animation-interface.h"
+#ifdef LEGACY_NETANIM_MODULE
+#include <dlfcn.h>
 #endif
-
-#include <algorithm>
-#include <cstdint>
-#include <deque>
 #include <filesystem>
 #include <fstream>
 #include <set>
-#include <vector>
 
 namespace legacy
 {
@@ -75,36 +71,22 @@ bool EndsWith(const std::string& path, const std::string& end)
     return file && last == end + "\n";
 }
 
-#ifdef LEGACY_NETANIM
-/// Returns the hops of each node from the nearest host.
-std::vector<int> Levels(const fabric::Topology& topology)
-{
-    std::vector<int> levels(topology.NodeCount(), -1);
-    std::deque<int> queue;
-    for (int host : topology.Hosts())
-    {
-        levels[host] = 0;
-        queue.push_back(host);
-    }
-    while (!queue.empty())
-    {
-        const int node = queue.front();
-        queue.pop_front();
-        for (fabric::DirectedLink link : topology.Out(node))
-        {
-            int& level = levels[topology.To(link)];
-            if (level < 0)
-            {
-                level = levels[node] + 1;
-                queue.push_back(topology.To(link));
-            }
-        }
-    }
-    return levels;
-}
-#endif
-
 } // namespace
+
+Animator FindAnimator()
+{
+#if defined(LEGACY_NETANIM_MODULE)
+    // Needs most other modules of ns-3, with which each program would take three times as long to
+    // start.
+    static void* const module = dlopen(LEGACY_NETANIM_MODULE, RTLD_NOW | RTLD_LOCAL);
+    void* const found = module != nullptr ? dlsym(module, "legacy_animator") : nullptr;
+    return found != nullptr ? *static_cast<const Animator*>(found) : nullptr;
+#elif defined(LEGACY_NETANIM)
+    return &Animate;
+#else
+    return nullptr;
+#endif
+}
 
 void CheckOutputs(const fabric::PacketOutputs& outputs)
 {
@@ -118,9 +100,11 @@ void CheckOutputs(const fabric::PacketOutputs& outputs)
     }
     if (!outputs.netAnimXml.empty())
     {
-#ifndef LEGACY_NETANIM
-        throw fabric::Error("NetAnim file", outputs.netAnimXml, "none: ns-3 has no module netanim");
-#endif
+        if (FindAnimator() == nullptr)
+        {
+            throw fabric::Error(
+                "NetAnim file", outputs.netAnimXml, "none: ns-3 has no module netanim");
+        }
         CheckWritable("NetAnim file", outputs.netAnimXml);
     }
 }
@@ -184,7 +168,7 @@ OutputWriter::OutputWriter(const fabric::PacketOutputs& outputs,
     }
     if (!m_outputs.netAnimXml.empty())
     {
-        Animate(network, topology);
+        m_animation = FindAnimator()(network, topology, m_outputs.netAnimXml);
     }
 }
 
@@ -217,39 +201,6 @@ OutputWriter::~OutputWriter()
         }
     }
 }
-
-#ifdef LEGACY_NETANIM
-void OutputWriter::Animate(Ptr<PacketNetwork> network, const fabric::Topology& topology)
-{
-    constexpr double kWidth = 100;
-    constexpr double kHeight = 60;
-    const std::vector<int> levels = Levels(topology);
-    const int top = *std::max_element(levels.begin(), levels.end());
-    std::vector<int> placed(top + 1);
-    for (int node = 0; node < topology.NodeCount(); ++node)
-    {
-        // A switch without links is drawn among the hosts.
-        const int level = std::max(levels[node], 0);
-        const auto row = std::count(levels.begin(), levels.end(), level);
-        const double x = kWidth * (placed[level]++ + 0.5) / static_cast<double>(row);
-        const double y = top > 0 ? kHeight * (top - level) / top : 0;
-        AnimationInterface::SetConstantPosition(network->GetNode(node), x, y);
-    }
-    m_animation = std::make_shared<AnimationInterface>(m_outputs.netAnimXml);
-    // Without this limit ns-3 would end a longer animation in the middle, with a line on the
-    // terminal.
-    m_animation->SetMaxPktsPerTraceFile(UINT64_MAX);
-    for (int node = 0; node < topology.NodeCount(); ++node)
-    {
-        m_animation->UpdateNodeDescription(network->GetNode(node), topology.NodeName(node));
-    }
-}
-#else
-void OutputWriter::Animate(Ptr<PacketNetwork>, const fabric::Topology&)
-{
-    NS_ASSERT_MSG(false, "refused by CheckOutputs");
-}
-#endif
 
 } // namespace packet
 } // namespace legacy

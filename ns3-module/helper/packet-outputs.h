@@ -16,11 +16,6 @@
 #include <memory>
 #include <string>
 
-namespace ns3
-{
-class AnimationInterface;
-} // namespace ns3
-
 namespace legacy
 {
 namespace packet
@@ -72,15 +67,9 @@ class OutputWriter
     OutputWriter& operator=(const OutputWriter&) = delete;
 
   private:
-    /**
-     * \param network nodes to place on the canvas
-     * \param topology their links
-     */
-    void Animate(ns3::Ptr<PacketNetwork> network, const fabric::Topology& topology);
-
     fabric::PacketOutputs m_outputs;                                  //!< names
     ns3::FlowMonitorHelper m_flowMonitor;                             //!< owns the monitor
-    std::shared_ptr<ns3::AnimationInterface> m_animation;             //!< null: none
+    std::shared_ptr<void> m_animation;                                //!< null: none
     std::map<std::string, ns3::Ptr<ns3::PcapFileWrapper>> m_captures; //!< by name
 };
 

@@ -49,6 +49,16 @@ fabric::TimeNs Simulated(const fabric::EngineFactory& factory, const Fabric& fab
   return burst.arrived[0];
 }
 
+// NetAnim needs most modules of ns-3, which would be most of what starting a program takes. Other
+// tests load it, so this one is the first.
+TEST_F(OutputsTest, NetAnimIsLoadedWhenItsFileIsAskedFor) {
+  const auto loaded = [] { return Read("/proc/self/maps").find("netanim") != std::string::npos; };
+  fabric::MakePacketEngineFactory({Path("ring"), Path("flows.xml"), ""});
+  EXPECT_FALSE(loaded());
+  fabric::MakePacketEngineFactory({"", "", Path("animation.xml")});
+  EXPECT_TRUE(loaded());
+}
+
 TEST_F(OutputsTest, AreWrittenByEachEngineAndChangeNothing) {
   const Fabric fabric(scenario_);
   const fabric::PacketOutputs outputs{Path("ring.v1"), Path("flows.xml"), Path("animation.xml")};

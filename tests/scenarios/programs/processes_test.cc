@@ -184,8 +184,8 @@ TEST_F(ProcessesTest, AnotherNumberOfProcessesIsRefusedByName) {
 }
 
 TEST_F(ProcessesTest, ASignalEndsAllAndAnotherNumberGoesOn) {
-  ASSERT_EQ(Run(kTiny + " --steps=300 --policies=topk,powersgd --out=" + Out("one")).status, 0);
-  const std::string options = kTiny + " --steps=300 --policies=topk,powersgd --checkpoint=1s";
+  ASSERT_EQ(Run(kTiny + " --steps=120 --policies=topk,powersgd --out=" + Out("one")).status, 0);
+  const std::string options = kTiny + " --steps=120 --policies=topk,powersgd --checkpoint=1s";
   const pid_t pid = Start("run", options + " --processes=2");
   AwaitRows("run");
   // A launcher sends its signals to any of them.
