@@ -49,6 +49,15 @@ if(LEGACY_GOLD AND NOT LEGACY_SANITIZE)
   add_link_options($<$<LINK_LANGUAGE:CXX>:-fuse-ld=gold>)
 endif()
 
+# A library calls the functions that it was compiled with. Otherwise it would call those of the
+# templates of the standard library that the program or a library before it was compiled with, which
+# are not optimized in tests.
+check_linker_flag(CXX -Wl,-Bsymbolic-functions LEGACY_SYMBOLIC)
+if(LEGACY_SYMBOLIC)
+  string(APPEND CMAKE_SHARED_LINKER_FLAGS " -Wl,-Bsymbolic-functions")
+  string(APPEND CMAKE_MODULE_LINKER_FLAGS " -Wl,-Bsymbolic-functions")
+endif()
+
 # Flags for sources that take long to compile, but not to run.
 set(legacy_lightly $<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:-O1>)
 

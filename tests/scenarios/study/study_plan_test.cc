@@ -277,6 +277,7 @@ class StudyTrainingTest : public ::testing::Test {
   static Scenario Small() {
     Scenario scenario;
     for (const auto& [key, value] : std::vector<std::pair<std::string, std::string>>{
+             {"training.model", "small-cnn"},
              {"training.workers", "2"},
              {"training.batch", "4"},
              {"training.steps", "3"},
@@ -287,6 +288,9 @@ class StudyTrainingTest : public ::testing::Test {
              {"network.topology", "star"},
              {"network.stragglers", "none"},
              {"network.fidelity", "analytic"},
+             {"network.further", "none"},
+             {"run.seeds", "1"},
+             {"run.pictures", "off"},
              {"run.record", "on"}}) {
       SetOption(scenario, key, value);
     }
@@ -357,13 +361,20 @@ TEST_F(StudyTrainingTest, TrainingsWithEqualDocumentsAreEqual) {
                                                           {"compression.error_feedback", "off"},
                                                           {"compression.rescale_residuals", "off"},
                                                           {"compression.index", "u32"}}) {
-      const Scenario other = With(base, key, value);
+      const Scenario all = With(base, key, value);
+      const auto shared = [&](const std::string& policy) {
+        return TrainingDocument(TrainingOf(Of(base, policy))) ==
+               TrainingDocument(TrainingOf(Of(all, policy)));
+      };
+      Scenario other = all;
+      int kept_apart = 0;  // of which eight are enough to see a difference
+      std::erase_if(other.policies, [&](const std::string& policy) {
+        return !shared(policy) && ++kept_apart > 8;
+      });
       const auto changed = Train(other, std::string(volume) + "-" + key);
       size_t same = 0, different = 0;
-      for (const std::string& policy : base.policies) {
-        const bool shared = TrainingDocument(TrainingOf(Of(base, policy))) ==
-                            TrainingDocument(TrainingOf(Of(other, policy)));
-        if (shared) {
+      for (const std::string& policy : other.policies) {
+        if (shared(policy)) {
           EXPECT_EQ(trained.at(policy), changed.at(policy)) << key << " of " << policy;
           ++same;
         } else {

@@ -95,7 +95,7 @@ TEST_F(StudyRunning, KilledAtAnyMomentItEndsAsIfNeverDisturbed) {
 TEST_F(StudyRunning, AKilledTrainingGoesOnFromItsCheckpoint) {
   std::string text = SmallStudy("  fidelity: [analytic]\n");
   const std::string steps = "steps: 4,", grid = "grid:";
-  text.replace(text.find(steps), steps.size(), "steps: 400,");
+  text.replace(text.find(steps), steps.size(), "steps: 200,");
   text.insert(text.find(grid), "  run: {checkpoint: 50ms}\n");
   Define(text);
   RunWhole("whole");
