@@ -52,9 +52,8 @@ std::vector<int> Levels(const fabric::Topology& topology)
 
 } // namespace
 
-std::shared_ptr<void> Animate(Ptr<PacketNetwork> network,
-                              const fabric::Topology& topology,
-                              const std::string& path)
+std::shared_ptr<void>
+Animate(Ptr<PacketNetwork> network, const fabric::Topology& topology, const std::string& path)
 {
     constexpr double kWidth = 100;
     constexpr double kHeight = 60;

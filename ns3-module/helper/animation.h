@@ -26,9 +26,8 @@ class PacketNetwork;
  * \param path the XML file
  * \return the owner of the file, which is complete when nobody holds the owner any more
  */
-std::shared_ptr<void> Animate(ns3::Ptr<PacketNetwork> network,
-                              const fabric::Topology& topology,
-                              const std::string& path);
+std::shared_ptr<void>
+Animate(ns3::Ptr<PacketNetwork> network, const fabric::Topology& topology, const std::string& path);
 
 /// Type of Animate.
 using Animator = decltype(&Animate);
