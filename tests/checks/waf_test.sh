@@ -125,6 +125,18 @@ touch "$CLONE/CMakePresets.json"
 # For an unknown program, the list has programs only.
 fails --run legacy-nothing
 complained "no program 'legacy-nothing' in profile release; there are: legacy-fail legacy-show"
+fails --run legacy-sohw
+complained "no program 'legacy-sohw' in profile release; did you mean legacy-show?"
+
+# Mistyped words get a proposal.
+fails doctro
+complained "got 'doctro'; did you mean doctor?"
+fails --profil=asan
+complained "got '--profil=asan'; did you mean --profile?"
+fails legacy-show --topo=star
+complained "got 'legacy-show'; did you mean ./waf --run legacy-show?"
+fails --topo=star
+complained "got '--topo=star'; allowed: --run PROGRAM, with the program's options behind its name"
 
 # Only packages that are missing and that the build needs are installed.
 fresh && forget libyaml-cpp-dev && forget libtorch-dev
