@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <iostream>
 #include <new>
@@ -64,6 +65,11 @@ int Run(const char* program, const std::function<int()>& run) {
 }
 
 }  // namespace
+
+std::string CommandOf(const std::string& program) {
+  const char* const launcher = std::getenv("LEGACY_LAUNCHER");
+  return launcher == nullptr || *launcher == 0 ? program : std::string(launcher) + " " + program;
+}
 
 int ProgramStatus(const char* program, const std::function<int()>& run) {
   const int status = Run(program, run);

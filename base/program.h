@@ -3,6 +3,7 @@
 
 #include <csignal>
 #include <functional>
+#include <string>
 
 namespace legacy {
 
@@ -10,6 +11,11 @@ namespace legacy {
 // error behind the program's name, with status 1. Standard output that did not take everything, as
 // on a full disk, is reported there too, and makes a status of 0 a 1.
 int ProgramStatus(const char* program, const std::function<int()>& run);
+
+// Returns how the reader of a hint calls a program, in the place of its name: as ./waf, which sets
+// LEGACY_LAUNCHER to what it was called by, ran this one ("./waf --run legacy-data"), or by its
+// name.
+std::string CommandOf(const std::string& program);
 
 // A StopFlag is read by long work between its steps; other than 0, it should end.
 using StopFlag = volatile std::sig_atomic_t;

@@ -1,5 +1,6 @@
 #include "scenarios/options/default_run.h"
 
+#include "base/program.h"
 #include "trainer/data/data_catalog.h"
 
 namespace legacy {
@@ -31,10 +32,8 @@ Scenario DefaultRun() {
 std::string DataNote(const Scenario& scenario) {
   const std::string root = DataRoot(scenario.data_root).string();
   if (scenario.dataset != Scenario().dataset) return scenario.dataset + " from " + root;
-  return scenario.dataset +
-         ", drawn digits; on real images where 'legacy-data fetch "
-         "fashion-mnist' put them into " +
-         root;
+  return scenario.dataset + ", drawn digits; on real images where '" + CommandOf("legacy-data") +
+         " fetch fashion-mnist' put them into " + root;
 }
 
 }  // namespace legacy

@@ -330,10 +330,10 @@ int main(int argc, char** argv) {
     } catch (const legacy::NetworkError& error) {
       std::fprintf(
           stderr,
-          "legacy-data: %s\nWith no network here, run 'legacy-data fetch' where there is one, "
-          "and copy the data root.\nThe embedded sets 'glyphs', 'grammar' and 'tastes' need no "
+          "legacy-data: %s\nWith no network here, run '%s fetch' where there is one, and "
+          "copy the data root.\nThe embedded sets 'glyphs', 'grammar' and 'tastes' need no "
           "files.\n",
-          error.what());
+          error.what(), legacy::CommandOf("legacy-data").c_str());
       return legacy::kNoNetwork;
     }
   });

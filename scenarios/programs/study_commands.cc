@@ -13,6 +13,7 @@
 
 #include "base/arguments.h"
 #include "base/parse.h"
+#include "base/program.h"
 #include "scenarios/study/launch.h"
 #include "scenarios/study/progress.h"
 #include "scenarios/study/shell.h"
@@ -136,10 +137,10 @@ int Conclude(const fs::path& folder, const analysis::Study& study, bool interrup
   for (const std::string& note : study.notes) fmt::print(stderr, "note: {}\n", note);
   if (counts.failed > 0) {
     fmt::print(stderr, "most often: {}\n", CommonestFailure(study));
-    fmt::print(stderr, "what failed: legacy-study status {} --failed\n", path);
+    fmt::print(stderr, "what failed: {} status {} --failed\n", CommandOf("legacy-study"), path);
   }
   if (interrupted || counts.pending > 0) {
-    fmt::print(stderr, "go on with: legacy-study resume {}\n", path);
+    fmt::print(stderr, "go on with: {} resume {}\n", CommandOf("legacy-study"), path);
   }
   if (interrupted) return kInterrupted;
   return counts.failed + counts.pending > 0 ? kSomeFailed : 0;

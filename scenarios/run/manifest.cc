@@ -7,6 +7,7 @@
 #include "analysis/run_directory.h"
 #include "base/error.h"
 #include "base/json.h"
+#include "base/program.h"
 #include "base/whole_file.h"
 #include "compress/registry/load_plugins.h"
 #include "ns3-module/fabric/step/synchronisation.h"
@@ -218,9 +219,11 @@ json ReadManifest(const fs::path& directory, const std::string& option) {
 // Returns what to do with the run of another program.
 std::string WhoGoesOn(const std::string& program, const std::string& directory) {
   if (program == kWorkersProgram || program == kClientsProgram) {
-    return program + " --resume=" + directory + " goes on with this run";
+    return CommandOf(program) + " --resume=" + directory + " goes on with this run";
   }
-  if (program == "legacy-study") return "legacy-study resume goes on with the trainings of a study";
+  if (program == "legacy-study") {
+    return CommandOf("legacy-study") + " resume goes on with the trainings of a study";
+  }
   return "nothing goes on with a run of " + program + ": begin it again";
 }
 

@@ -12,6 +12,7 @@
 #include "base/json.h"
 #include "base/own_file.h"
 #include "base/patience.h"
+#include "base/program.h"
 #include "scenarios/run/earlier_run.h"
 #include "scenarios/run/fidelity_choice.h"
 #include "scenarios/run/further_networks.h"
@@ -283,10 +284,11 @@ RunResult FillRunDirectory(const Scenario& scenario, const std::string& program,
   };
   add(timing.SampleText());
   if (result.interrupted && checkpoints.Any()) {
-    add("interrupted; legacy-scenario --resume=" + result.directory.string() + " goes on");
+    add("interrupted; " + CommandOf("legacy-scenario") + " --resume=" + result.directory.string() +
+        " goes on");
   } else if (result.interrupted && checkpoints.On() && control.requests != nullptr) {
-    add("interrupted before the first checkpoint; legacy-scenario --resume=" +
-        result.directory.string() + " starts again");
+    add("interrupted before the first checkpoint; " + CommandOf("legacy-scenario") +
+        " --resume=" + result.directory.string() + " starts again");
   }
   return result;
 }

@@ -6,6 +6,7 @@
 #include "analysis/federated/round_figures.h"
 #include "analysis/study/quantities.h"
 #include "base/error.h"
+#include "base/program.h"
 #include "scenarios/federated/federated_scenario.h"
 #include "scenarios/federated/learner.h"
 #include "scenarios/federated/population_report.h"
@@ -126,13 +127,14 @@ double GuessingOf(const Scenario& scenario, const Metric& metric) {
 }
 
 std::string CommandText(const AdviseRequest& request) {
-  std::vector<std::string> words = {
-      request.scenario.federated ? "legacy-federated" : "legacy-scenario", "advise"};
+  const std::string program = request.scenario.federated ? "legacy-federated" : "legacy-scenario";
+  std::vector<std::string> words = {"advise"};
   for (const std::string& word : request.arguments) {
     if (word != "--json" && word != "--resume") words.push_back(word);
   }
   words.emplace_back("--print-config");
-  return ShellLine(words) + " > study.yaml && legacy-study run study.yaml";
+  return CommandOf(program) + " " + ShellLine(words) + " > study.yaml && " +
+         CommandOf("legacy-study") + " run study.yaml";
 }
 
 analysis::AdviceClients ClientsOf(const AdviseRequest& request) {

@@ -16,6 +16,7 @@
 
 #include "base/error.h"
 #include "base/own_file.h"
+#include "base/program.h"
 #include "base/whole_file.h"
 
 namespace legacy {
@@ -86,14 +87,12 @@ StudyFolder StudyFolder::Create(const fs::path& path, StudyPlan plan) {
   const fs::path file = path / kDefinition;
   if (fs::exists(file)) {
     if (ReadWholeFile(file) == plan.definition.text) {
-      throw Error(path.string() +
-                  ": this study is there already; go on with: legacy-study resume " +
-                  path.string());
+      throw Error(path.string() + ": this study is there already; go on with: " +
+                  CommandOf("legacy-study") + " resume " + path.string());
     }
     throw Error(path.string() +
-                ": another study is there; choose another --out, or go on with that one: "
-                "legacy-study resume " +
-                path.string());
+                ": another study is there; choose another --out, or go on with that one: " +
+                CommandOf("legacy-study") + " resume " + path.string());
   }
   ReplaceFile(file, plan.definition.text);
   StudyFolder folder(path, std::move(plan));

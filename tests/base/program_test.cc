@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <cstdlib>
 #include <functional>
 #include <thread>
 
@@ -50,6 +51,14 @@ End EndAt(int number, const std::function<int(const std::function<void()>& begin
 
 [[noreturn]] void Deaf() {
   for (;;) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+}
+
+TEST(Program, IsNamedInHintsAsItsReaderCallsIt) {
+  unsetenv("LEGACY_LAUNCHER");
+  EXPECT_EQ(CommandOf("legacy-data"), "legacy-data");
+  setenv("LEGACY_LAUNCHER", "./waf --run", 1);
+  EXPECT_EQ(CommandOf("legacy-data"), "./waf --run legacy-data");
+  unsetenv("LEGACY_LAUNCHER");
 }
 
 TEST(Program, EndsAtOnceWhereNothingIsToBeSaved) {

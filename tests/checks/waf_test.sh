@@ -24,7 +24,7 @@ esac
 case $* in
   *'targets all'*)
     echo 'all: phony'
-    for name in legacy-show legacy-fail legacy-bench-fast legacy-test-slow codec_test; do
+    for name in legacy-show legacy-fail legacy-hint legacy-bench-fast legacy-test-slow codec_test; do
       echo "bin/$name: CXX_EXECUTABLE_LINKER__${name}_Release"
     done ;;
   *' -n') echo '[1/1] Linking' ;;
@@ -46,6 +46,7 @@ FUZZ
     printf '#!/bin/sh\nprintf "[%%s]\\n" "$@" "$OMP_WAIT_POLICY" "$(pwd)"\n' >"$program"
     case $program in
       *-fail) echo 'exit 7' >>"$program" ;;
+      *-hint) printf '#!/bin/sh\necho "[$LEGACY_LAUNCHER]"\n' >"$program" ;;
     esac
     chmod +x "$program" ;;
 esac
@@ -124,7 +125,7 @@ touch "$CLONE/CMakePresets.json"
 
 # For an unknown program, the list has programs only.
 fails --run legacy-nothing
-complained "no program 'legacy-nothing' in profile release; there are: legacy-fail legacy-show"
+complained "no program 'legacy-nothing' in profile release; there are: legacy-fail legacy-hint legacy-show"
 fails --run legacy-sohw
 complained "no program 'legacy-sohw' in profile release; did you mean legacy-show?"
 

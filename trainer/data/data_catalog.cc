@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/parse.h"
+#include "base/program.h"
 #include "trainer/data/glyphs.h"
 
 namespace legacy {
@@ -395,8 +396,8 @@ void ReadOptions(CatalogEntry& entry) {
 std::string HowToGet(const CatalogEntry& entry) {
   if (!entry.instead.empty()) return entry.instead;
   if (entry.folder.empty()) return "a path that exists";
-  return "run 'legacy-data fetch " + entry.name + "', or name the folder that holds " +
-         entry.folder + "/ with --data-root or LEGACY_DATA";
+  return "run '" + CommandOf("legacy-data") + " fetch " + entry.name +
+         "', or name the folder that holds " + entry.folder + "/ with --data-root or LEGACY_DATA";
 }
 
 [[noreturn]] void ThrowMissing(const CatalogEntry& entry, const fs::path& file) {

@@ -11,6 +11,7 @@
 #include "base/own_file.h"
 #include "base/parse.h"
 #include "base/patience.h"
+#include "base/program.h"
 #include "compress/state_section.h"
 #include "scenarios/checkpoint/archive.h"
 #include "scenarios/checkpoint/checkpoints.h"
@@ -132,11 +133,12 @@ class Comparing {
     }
     progress.Finish();
     if (result_.run.interrupted && checkpoints_->Any()) {
-      result_.run.note =
-          "interrupted; legacy-federated --resume=" + result_.run.directory.string() + " goes on";
+      result_.run.note = "interrupted; " + CommandOf("legacy-federated") +
+                         " --resume=" + result_.run.directory.string() + " goes on";
     } else if (result_.run.interrupted && checkpoints_->On() && run_.trains) {
-      result_.run.note = "interrupted before the first checkpoint; legacy-federated --resume=" +
-                         result_.run.directory.string() + " starts again";
+      result_.run.note = "interrupted before the first checkpoint; " +
+                         CommandOf("legacy-federated") +
+                         " --resume=" + result_.run.directory.string() + " starts again";
     }
     return result_;
   }
