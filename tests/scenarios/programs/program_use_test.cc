@@ -139,8 +139,8 @@ TEST_F(ProgramTest, InterruptLeavesAConsistentDirectory) {
   EXPECT_EQ(report.status, 0) << report.text;
 }
 
-// Every command of the README names programs, options and files that exist.
-TEST_F(ProgramTest, CommandsOfTheReadmeAreUnderstood) {
+// Every command of the README and of the tour names programs, options and files that exist.
+TEST_F(ProgramTest, CommandsOfTheReadmeAndTheTourAreUnderstood) {
   const struct {
     std::string start;  // text with which the commands start
     std::string program;
@@ -152,9 +152,12 @@ TEST_F(ProgramTest, CommandsOfTheReadmeAreUnderstood) {
       {"legacy-study run ", LEGACY_STUDY_PROGRAM " run ", " --dry-run", 1}};
   for (const auto& [start, program, more, least] : programs) {
     const std::string command = "./waf --run " + start;
-    std::istringstream readme(Read(LEGACY_README));
+    std::istringstream text(Read(LEGACY_ROOT "/README.md") + Read(LEGACY_ROOT "/docs/tour.md"));
     int commands = 0;
-    for (std::string line; std::getline(readme, line);) {
+    for (std::string line; std::getline(text, line);) {
+      if (const size_t cell = line.find("| `./waf"); cell != line.npos) {  // of a table
+        line = line.substr(cell + 3, line.rfind('`') - cell - 3);
+      }
       if (line.rfind(command, 0) != 0) continue;
       const Result result =
           Shell("cd " LEGACY_ROOT " && " + program + line.substr(command.size()) + more + " 2>&1");
