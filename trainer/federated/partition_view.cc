@@ -52,15 +52,20 @@ PartitionView ViewPartition(const Partition& partition, const SampleLabels& data
 
 std::string PartitionCsv(const PartitionView& view) {
   std::string text = "client,samples";
+  const auto add = [&](const char* separator, const std::string& value) {
+    text += separator;
+    text += value;
+  };
   if (!view.counts.empty()) {
     text += ",distance";
-    for (size_t k = 0; k < view.counts.front().size(); ++k) text += ",label_" + std::to_string(k);
+    for (size_t k = 0; k < view.counts.front().size(); ++k) add(",label_", std::to_string(k));
   }
   for (size_t client = 0; client < view.sizes.size(); ++client) {
-    text += "\n" + std::to_string(client) + "," + std::to_string(view.sizes[client]);
+    add("\n", std::to_string(client));
+    add(",", std::to_string(view.sizes[client]));
     if (view.counts.empty()) continue;
-    text += "," + FormatNumber(view.distances[client]);
-    for (const int64_t count : view.counts[client]) text += "," + std::to_string(count);
+    add(",", FormatNumber(view.distances[client]));
+    for (const int64_t count : view.counts[client]) add(",", std::to_string(count));
   }
   return text + "\n";
 }
