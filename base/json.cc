@@ -13,7 +13,8 @@ namespace {
 
 constexpr size_t kMostShown = 80;
 
-// Returns the number of members of all objects. Throws Error where brackets are nested too deeply.
+// Returns the number of members of all objects. Throws Error where brackets are nested too deeply,
+// and on a NUL, which the parser would take for the end of the text.
 // Strings do not count. Text that is no JSON may be miscounted, but the parser refuses it.
 int64_t CheckDepth(std::string_view text, const std::string& where) {
   int depth = 0;
@@ -21,6 +22,7 @@ int64_t CheckDepth(std::string_view text, const std::string& where) {
   bool quoted = false;
   for (size_t at = 0; at < text.size(); ++at) {
     const char c = text[at];
+    if (c == '\0') throw Error(where + ": byte " + std::to_string(at + 1) + ": not valid JSON");
     if (quoted) {
       if (c == '\\') ++at;
       if (c == '"') quoted = false;

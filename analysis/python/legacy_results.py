@@ -369,7 +369,7 @@ class Axis:
     numbers: list | None
 
 
-@dataclass
+@dataclass(repr=False)
 class Run:
     """A run directory. Tables are as in the module's text; summary is None until one is written."""
 
@@ -393,6 +393,10 @@ class Run:
     frames: object = None  # read_run's argument
     text: str = ""  # the tables that the program printed, if known
 
+    def __repr__(self):
+        policies = dict.fromkeys(_column(self.network, "policy"))
+        return f"Run({str(self.path)!r}: {', '.join(policies) or 'not finished'})"
+
     @property
     def curves(self):
         """Returns {(policy, seed): table of its evaluations}, in the order of the file."""
@@ -410,7 +414,7 @@ class Run:
                 for entry in self.manifest.get("networks", [])}
 
 
-@dataclass
+@dataclass(repr=False)
 class Study:
     """A study's database. `metric` is that of final_metric and best_metric: the target's, else the
     first of `metrics`; None if nothing is trained. Tables are as in the module's text."""

@@ -18,6 +18,7 @@
 #include "base/own_file.h"
 #include "base/program.h"
 #include "base/whole_file.h"
+#include "base/yaml.h"
 
 namespace legacy {
 namespace {
@@ -117,8 +118,8 @@ std::string CompleteDefinition(const std::string& text, const fs::path& file,
                                const std::vector<std::string>& settings) {
   YAML::Node root;
   try {
-    root = YAML::Load(text);
-  } catch (const YAML::ParserException&) {
+    root = ParseYaml(text, file.string());
+  } catch (const Error&) {
     return text;  // the reader of the definition reports what is wrong with it
   }
   if (!root.IsMap() || (root["study"] && !root["study"].IsMap())) return text;

@@ -46,6 +46,10 @@ TEST(Json, MalformedTextNamesThePosition) {
   EXPECT_EQ(MessageOf([] { ParseJson("", "f"); }), "f: byte 1: not valid JSON");
   EXPECT_EQ(MessageOf([] { ParseJson("\"\xff\"", "f"); }), "f: byte 2: not valid JSON");
   EXPECT_EQ(MessageOf([] { ParseJson("[1e999]", "f"); }), "f: a number in it is too large");
+  // The parser would take a NUL for the end of the text.
+  for (const std::string& text : {std::string("0\0{\"a\": 1}", 10), std::string("\"\0\"", 3)}) {
+    EXPECT_EQ(MessageOf([&] { ParseJson(text, "f"); }), "f: byte 2: not valid JSON");
+  }
 }
 
 TEST(Json, OrderedObjectsKeepTheirOrder) {

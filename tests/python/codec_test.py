@@ -28,6 +28,13 @@ class CodecTest(unittest.TestCase):
             call(*arguments, **keywords)
         self.assertIn(text, str(caught.exception))
 
+    def test_objects_say_what_they_are(self):
+        made = codec.make("topk:index=u32@1%")
+        self.assertEqual(repr(made), "legacy.codec.make('topk:index=u32', 0.01)")
+        trip = codec.round_trip(made, normals(1000))
+        self.assertIn("RoundTrip(topk:index=u32: 1,000 values in ", repr(trip))
+        self.assertLess(len(repr(trip)), 100)
+
     def test_top_k_is_what_numpy_selects(self):
         values = normals(10007)
         made = codec.make("topk:index=u32")

@@ -20,6 +20,15 @@ def column(table, name):
 
 
 class NetworkTest(unittest.TestCase):
+    def test_numbers_have_the_units_of_their_options(self):
+        options = {"topo": "star", "workers": 4, "bytes": "1MB", "fidelity": "analytic"}
+        plain = network.simulate(**options, bandwidth="2Gbps", delay="50us")
+        for bandwidth in (2e9, 2 * 10**9, numpy.float64(2e9)):
+            numbers = network.simulate(**options, bandwidth=bandwidth, delay=5e-5)
+            self.assertEqual(numbers.seconds, plain.seconds)
+        what = r"^Simulation\(ring-allreduce on star, analytic: [0-9.]+ s\)$"
+        self.assertRegex(repr(plain), what)
+
     def test_rows_are_those_of_legacy_network(self):
         options = {
             "topo": "leaf-spine:oversubscription=4",

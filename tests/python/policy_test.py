@@ -24,6 +24,7 @@ class PolicyTest(unittest.TestCase):
         self.assertEqual(made.names, ["conv", "bias", "fc"])
         for step in range(4):
             self.assertEqual(made.step_number, step)
+            self.assertIn(f"elements, workers: 1, step {step})", repr(made))
             result = made.step()
             self.assertEqual(result["step"], step)
             numpy.testing.assert_array_equal(result["parameters"], [0.05] * 3)

@@ -167,6 +167,12 @@ std::string ReadText(const std::string& path, size_t mostBytes, const std::strin
                 ThrowUnreadable(option, path, " (gzip: it ends too early)");
             }
             text.resize(held);
+            // Readers would take it for the end of the text, and leave out what follows.
+            if (const size_t end = text.find('\0'); end != std::string::npos)
+            {
+                const auto line = 1 + std::count(text.begin(), text.begin() + end, '\n');
+                throw Error(path + ":" + std::to_string(line) + ": a NUL, which no text has");
+            }
             return ToUtf8(std::move(text));
         }
     }

@@ -3,6 +3,7 @@
 #include "fabric/base/csv.h"
 #include "fabric/base/error.h"
 #include "fabric/base/text-file.h"
+#include "fabric/base/yaml-text.h"
 #include "fabric/topology/types.h"
 
 #include <algorithm>
@@ -70,7 +71,7 @@ class RegionsFile
     {
         try
         {
-            Parse(YAML::Load(ReadText(path)));
+            Parse(LoadYaml(ReadText(path)));
         }
         catch (const YAML::Exception& error)
         {

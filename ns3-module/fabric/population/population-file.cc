@@ -2,6 +2,7 @@
 #include "fabric/base/error.h"
 #include "fabric/base/plain-file.h"
 #include "fabric/base/text-file.h"
+#include "fabric/base/yaml-text.h"
 #include "population.h"
 
 #include <algorithm>
@@ -278,7 +279,7 @@ Population ReadYaml(const PopulationRequest& request)
     YAML::Node root;
     try
     {
-        root = YAML::Load(file);
+        root = LoadYaml(file);
     }
     catch (const YAML::Exception& error)
     {

@@ -42,6 +42,14 @@ def make(text, parameter=None):
     return MadeCodec(text, parameter)
 
 
+def _codec_repr(codec):
+    parameter = "" if codec.parameter is None else f", {codec.parameter:g}"
+    return f"legacy.codec.make({codec.text!r}{parameter})"
+
+
+MadeCodec.__repr__ = _codec_repr
+
+
 def methods():
     """Returns all codecs that can begin a text, as dicts: name, help, paper, options and parameter
     with their ranges."""
@@ -86,7 +94,7 @@ def check(text):
     return _legacy.check_codec(text)
 
 
-@dataclasses.dataclass
+@dataclasses.dataclass(repr=False)
 class RoundTrip:
     """Result of encoding and decoding an array."""
 
@@ -104,6 +112,12 @@ class RoundTrip:
     @property
     def bytes(self):
         return len(self.message)
+
+    def __repr__(self):
+        return (
+            f"RoundTrip({self.codec}: {self.decoded.size:,} values in {self.bytes:,} bytes, "
+            f"ratio {self.ratio:.4g}, relative error {self.relative_error:.4g})"
+        )
 
 
 def round_trip(codec, values, parameter=None, *, seed=1, step=0, worker=0, unit=0):

@@ -22,7 +22,7 @@ from ._text import split_options
 __all__ = ["Simulation", "options", "simulate"]
 
 
-@dataclasses.dataclass
+@dataclasses.dataclass(repr=False)
 class Simulation:
     """A finished experiment. Tables are DataFrames where pandas is installed, else dicts of arrays;
     docs/legacy-network.md describes their columns."""
@@ -48,6 +48,14 @@ class Simulation:
         """Returns the rows as a table, without the lists of finish times, which `workers` has."""
         names = [name for name in self.rows[0] if name != "finish_seconds"]
         return table({name: [row[name] for row in self.rows] for name in names})
+
+    def __repr__(self):
+        row = self.rows[0]
+        rows = f", {len(self.rows)} rows" if len(self.rows) > 1 else ""
+        return (
+            f"Simulation({row.get('collective') or 'flows'} on {row['topo']}, {row['fidelity']}: "
+            f"{self.seconds:.6g} s{rows})"
+        )
 
     def _repr_svg_(self):
         return self.svg

@@ -36,6 +36,12 @@ class SteppedPolicy(_legacy.SteppedPolicy):
         flat = [] if gradients is None else [_flat(gradient) for gradient in gradients]
         return self._step(flat, learning_rate, latency, bandwidth)
 
+    def __repr__(self):
+        return (
+            f"SteppedPolicy({self.name}: {self.numel:,} elements, workers: {self.workers}, "
+            f"step {self.step_number})"
+        )
+
 
 def make(
     policy,
