@@ -45,12 +45,7 @@ std::string MarkText(const std::string& where, const YAML::Mark& mark) {
 YAML::Node ParseYaml(const std::string& text, const std::string& where) {
   CheckUtf8(text, where);
   try {
-    const std::vector<YAML::Node> documents = YAML::LoadAll(text);
-    for (size_t i = 1; i < documents.size(); ++i) {  // which YAML::Load leaves out in silence
-      if (documents[i].IsNull()) continue;
-      throw Error(MarkText(where, documents[i].Mark()) + "a second document; allowed: one");
-    }
-    return documents.empty() ? YAML::Node() : documents[0];
+    return YAML::Load(text);
   } catch (const YAML::DeepRecursion& error) {
     throw Error(MarkText(where, error.mark) + "nested deeper than yaml-cpp allows");
   } catch (const YAML::Exception& error) {

@@ -2,7 +2,6 @@
 
 #include "fabric/base/error.h"
 #include "fabric/base/text-file.h"
-#include "fabric/base/yaml-text.h"
 #include "fabric/topology/types.h"
 
 #include <cmath>
@@ -50,7 +49,7 @@ class AstraSimFile
         m_byte = unit == "GB" ? 1e9 : 0x1p30;
         try
         {
-            Parse(LoadYaml(ReadText(path)));
+            Parse(YAML::Load(ReadText(path)));
         }
         catch (const YAML::Exception& error)
         {

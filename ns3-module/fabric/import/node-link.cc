@@ -3,7 +3,6 @@
 // whose subset it is, since that knows the lines of values.
 #include "fabric/base/error.h"
 #include "fabric/base/text-file.h"
-#include "fabric/base/yaml-text.h"
 #include "network-map.h"
 
 #include <algorithm>
@@ -28,7 +27,7 @@ class NodeLinkFile
         std::replace(text.begin(), text.end(), '\t', ' ');
         try
         {
-            Read(LoadYaml(text));
+            Read(YAML::Load(text));
         }
         catch (const YAML::Exception& error)
         {

@@ -3,7 +3,6 @@
 #include "fabric/base/csv.h"
 #include "fabric/base/error.h"
 #include "fabric/base/text-file.h"
-#include "fabric/base/yaml-text.h"
 #include "fabric/topology/types.h"
 
 #include <algorithm>
@@ -71,7 +70,7 @@ class RegionsFile
     {
         try
         {
-            Parse(LoadYaml(ReadText(path)));
+            Parse(YAML::Load(ReadText(path)));
         }
         catch (const YAML::Exception& error)
         {

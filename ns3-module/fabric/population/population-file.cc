@@ -2,7 +2,6 @@
 #include "fabric/base/error.h"
 #include "fabric/base/plain-file.h"
 #include "fabric/base/text-file.h"
-#include "fabric/base/yaml-text.h"
 #include "population.h"
 
 #include <algorithm>
@@ -279,7 +278,7 @@ Population ReadYaml(const PopulationRequest& request)
     YAML::Node root;
     try
     {
-        root = LoadYaml(file);
+        root = YAML::Load(file);
     }
     catch (const YAML::Exception& error)
     {

@@ -3,7 +3,6 @@
 
 #include "fabric/base/error.h"
 #include "fabric/base/text-file.h"
-#include "fabric/base/yaml-text.h"
 #include "fabric/schedule/link-trace.h"
 #include "graph.h"
 
@@ -322,7 +321,7 @@ std::variant<Settings, Topology> ReadYamlFile(const std::string& path, const Lin
     const std::string text = ReadText(path);
     try
     {
-        const YAML::Node root = LoadYaml(text);
+        const YAML::Node root = YAML::Load(text);
         if (!root.IsMap() || !root["type"] || !root["type"].IsScalar())
         {
             throw Error(Location(path, root.Mark()) +
