@@ -56,13 +56,13 @@ LONG = [
     "--tensorboard=off",
     "--gradient-steps=0",
 ]
-# One training whose steps and evaluation take a second or more each.
+# One training whose steps and evaluation take some seconds each.
 SLOW = [
     "--dataset=glyphs",
     "--model=resnet20",
-    "--train-limit=1024",
-    "--test-limit=1500",
-    "--workers=10",
+    "--train-limit=8192",
+    "--test-limit=2500",
+    "--workers=24",
     "--batch=32",
     "--steps=2",
     "--evaluate-every=2",
