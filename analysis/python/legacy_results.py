@@ -394,8 +394,7 @@ class Run:
     text: str = ""  # the tables that the program printed, if known
 
     def __repr__(self):
-        policies = dict.fromkeys(_column(self.network, "policy"))
-        return f"Run({str(self.path)!r}: {', '.join(policies) or 'not finished'})"
+        return f"Run({str(self.path)!r}: {', '.join(self.manifest.get('policies', []))})"
 
     @property
     def curves(self):
@@ -433,6 +432,9 @@ class Study:
     trainings: object
     points: object
     curves: object
+
+    def __repr__(self):
+        return f"Study({str(self.path)!r}: {', '.join(self.policies)})"
 
 
 def read_run(path, frames=None):

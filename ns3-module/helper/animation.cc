@@ -84,7 +84,7 @@ Animate(Ptr<PacketNetwork> network, const fabric::Topology& topology, const std:
 } // namespace legacy
 
 #ifdef LEGACY_NETANIM_MODULE
-/// What the module is asked for by name (FindAnimator).
+/// FindAnimator looks this up in the module by its name.
 extern "C" const legacy::packet::Animator legacy_animator = &legacy::packet::Animate;
 #endif
 #endif

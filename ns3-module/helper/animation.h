@@ -32,12 +32,6 @@ Animate(ns3::Ptr<PacketNetwork> network, const fabric::Topology& topology, const
 /// Type of Animate.
 using Animator = decltype(&Animate);
 
-/**
- * \return Animate of the module legacy_netanim, which is loaded now, or of this library in a source
- * tree of ns-3; null where ns-3 lacks netanim
- */
-Animator FindAnimator();
-
 } // namespace packet
 } // namespace legacy
 

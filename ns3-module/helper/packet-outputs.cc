@@ -71,13 +71,13 @@ bool EndsWith(const std::string& path, const std::string& end)
     return file && last == end + "\n";
 }
 
-} // namespace
-
+/// Returns Animate of the module legacy_netanim, which is loaded now, or of this library in a
+/// source tree of ns-3; null where ns-3 lacks netanim.
 Animator FindAnimator()
 {
 #if defined(LEGACY_NETANIM_MODULE)
-    // Needs most other modules of ns-3, with which each program would take three times as long to
-    // start.
+    // The module needs most others of ns-3, with which each program would take three times as long
+    // to start.
     static void* const module = dlopen(LEGACY_NETANIM_MODULE, RTLD_NOW | RTLD_LOCAL);
     void* const found = module != nullptr ? dlsym(module, "legacy_animator") : nullptr;
     return found != nullptr ? *static_cast<const Animator*>(found) : nullptr;
@@ -87,6 +87,8 @@ Animator FindAnimator()
     return nullptr;
 #endif
 }
+
+} // namespace
 
 void CheckOutputs(const fabric::PacketOutputs& outputs)
 {

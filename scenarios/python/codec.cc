@@ -284,6 +284,10 @@ void BindCodecs(py::module_& module) {
       .def_property_readonly("name", [](const MadeCodec& self) { return self.codec().Name(); })
       .def_property_readonly("text", &MadeCodec::text)
       .def_property_readonly("parameter", &MadeCodec::parameter)
+      .def("__repr__",
+           [](const MadeCodec& self) {
+             return py::str("legacy.codec.make({!r}, {:g})").format(self.text(), self.parameter());
+           })
       .def_property_readonly(
           "spec", [](const MadeCodec& self) { return SpecDict(self.codec().Parameter()); })
       .def(

@@ -216,10 +216,14 @@ json ReadManifest(const fs::path& directory, const std::string& option) {
   return manifest;
 }
 
+std::string ResumeCommand(const std::string& program, const std::string& directory) {
+  return CommandOf(program) + " --resume=" + directory;
+}
+
 // Returns what to do with the run of another program.
 std::string WhoGoesOn(const std::string& program, const std::string& directory) {
   if (program == kWorkersProgram || program == kClientsProgram) {
-    return CommandOf(program) + " --resume=" + directory + " goes on with this run";
+    return ResumeCommand(program, directory) + " goes on with this run";
   }
   if (program == "legacy-study") {
     return CommandOf("legacy-study") + " resume goes on with the trainings of a study";
@@ -268,6 +272,13 @@ json ReadResumed(const fs::path& directory, const std::string& program) {
 Scenario ScenarioOfRun(const std::string& directory) {
   return AskedFor(ReadManifest(directory, "run directory"),
                   directory + "/manifest.json: configuration");
+}
+
+std::string InterruptionNote(const std::string& program, const fs::path& directory,
+                             bool has_checkpoint) {
+  const std::string command = ResumeCommand(program, directory.string());
+  return has_checkpoint ? "interrupted; " + command + " goes on"
+                        : "interrupted before the first checkpoint; " + command + " starts again";
 }
 
 Scenario ResumeDefaults(const std::string& directory, const std::string& program) {

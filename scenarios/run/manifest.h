@@ -57,6 +57,11 @@ Scenario ScenarioOfRun(const std::string& directory);
 // Throws Error where no run of that program is there.
 Scenario ResumeDefaults(const std::string& directory, const std::string& program);
 
+// Returns the note of an interrupted run in a folder, with the command that goes on with it, or
+// starts it again where it has no checkpoint yet.
+std::string InterruptionNote(const std::string& program, const std::filesystem::path& directory,
+                             bool has_checkpoint);
+
 // Checks that `scenario` goes on with the run that the manifest describes: results do not depend on
 // the other options, and the number of steps may grow. Throws Error naming the first option that
 // differs.

@@ -16,6 +16,7 @@
 #include "scenarios/run/earlier_run.h"
 #include "scenarios/run/fidelity_choice.h"
 #include "scenarios/run/further_networks.h"
+#include "scenarios/run/manifest.h"
 #include "scenarios/run/well_known.h"
 
 namespace legacy {
@@ -283,12 +284,9 @@ RunResult FillRunDirectory(const Scenario& scenario, const std::string& program,
     result.note += text;
   };
   add(timing.SampleText());
-  if (result.interrupted && checkpoints.Any()) {
-    add("interrupted; " + CommandOf("legacy-scenario") + " --resume=" + result.directory.string() +
-        " goes on");
-  } else if (result.interrupted && checkpoints.On() && control.requests != nullptr) {
-    add("interrupted before the first checkpoint; " + CommandOf("legacy-scenario") +
-        " --resume=" + result.directory.string() + " starts again");
+  const bool starts_again = checkpoints.On() && control.requests != nullptr;
+  if (result.interrupted && (checkpoints.Any() || starts_again)) {
+    add(InterruptionNote(kWorkersProgram, result.directory, checkpoints.Any()));
   }
   return result;
 }

@@ -126,7 +126,8 @@ touch "$CLONE/CMakePresets.json"
 
 # For an unknown program, the list has programs only.
 fails --run legacy-nothing
-complained "no program 'legacy-nothing' in profile release; there are: legacy-fail legacy-hint"
+there_are='legacy-fail legacy-hint legacy-show'
+complained "no program 'legacy-nothing' in profile release; there are: $there_are"
 fails --run legacy-sohw
 complained "no program 'legacy-sohw' in profile release; did you mean legacy-show?"
 

@@ -99,6 +99,7 @@ class RunTest(unittest.TestCase):
     def test_results_are_read_back(self):
         run = self.run_small("run")
         self.assertEqual(run.path, self.folder / "run")
+        self.assertEqual(repr(run), f"Run({str(run.path)!r}: dense, topk)")
         self.assertEqual([policy["name"] for policy in run.summary["policies"]], ["dense", "topk"])
         self.assertEqual(list(run.curves), [("dense", 1), ("topk", 1), ("dense", 2), ("topk", 2)])
         curve = run.curves["topk", 2]

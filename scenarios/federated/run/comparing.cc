@@ -21,6 +21,7 @@
 #include "scenarios/federated/run/learner_run.h"
 #include "scenarios/federated/run/training_writer.h"
 #include "scenarios/run/earlier_run.h"
+#include "scenarios/run/manifest.h"
 #include "scenarios/run/progress.h"
 #include "scenarios/run/run_sink.h"
 
@@ -132,13 +133,10 @@ class Comparing {
       from_ = Resumption();
     }
     progress.Finish();
-    if (result_.run.interrupted && checkpoints_->Any()) {
-      result_.run.note = "interrupted; " + CommandOf("legacy-federated") +
-                         " --resume=" + result_.run.directory.string() + " goes on";
-    } else if (result_.run.interrupted && checkpoints_->On() && run_.trains) {
-      result_.run.note = "interrupted before the first checkpoint; " +
-                         CommandOf("legacy-federated") +
-                         " --resume=" + result_.run.directory.string() + " starts again";
+    const bool starts_again = checkpoints_->On() && run_.trains;
+    if (result_.run.interrupted && (checkpoints_->Any() || starts_again)) {
+      result_.run.note =
+          InterruptionNote(kClientsProgram, result_.run.directory, checkpoints_->Any());
     }
     return result_;
   }

@@ -42,14 +42,6 @@ def make(text, parameter=None):
     return MadeCodec(text, parameter)
 
 
-def _codec_repr(codec):
-    parameter = "" if codec.parameter is None else f", {codec.parameter:g}"
-    return f"legacy.codec.make({codec.text!r}{parameter})"
-
-
-MadeCodec.__repr__ = _codec_repr
-
-
 def methods():
     """Returns all codecs that can begin a text, as dicts: name, help, paper, options and parameter
     with their ranges."""

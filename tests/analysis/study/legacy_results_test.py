@@ -185,6 +185,7 @@ class RunTest(ReaderTest):
 class StudyTest(ReaderTest):
     def test_values_are_those_of_the_export(self):
         study = legacy_results.read_study(self.folder / "study", frames=False)
+        self.assertEqual(repr(study), f"Study({str(study.path)!r}: {', '.join(study.policies)})")
         for name in ("points", "trainings", "curves"):
             names, rows = read_texts(self.folder / "export" / f"{name}.csv")
             table = getattr(study, name)
