@@ -1,6 +1,7 @@
 #include "base/yaml.h"
 
 #include <yaml-cpp/depthguard.h>
+#include <yaml-cpp/eventhandler.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -36,6 +37,29 @@ void CheckUtf8(const std::string& text, const std::string& where) {
   }
 }
 
+// Refuses the start of a second document, and ignores all else.
+class OneDocument : public YAML::EventHandler {
+ public:
+  void OnDocumentStart(const YAML::Mark& mark) override {
+    if (started_) throw YAML::ParserException(mark, "a second document; allowed: one");
+    started_ = true;
+  }
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnAlias(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnScalar(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                const std::string&) override {}
+  void OnSequenceStart(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                       YAML::EmitterStyle::value) override {}
+  void OnSequenceEnd() override {}
+  void OnMapStart(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                  YAML::EmitterStyle::value) override {}
+  void OnMapEnd() override {}
+
+ private:
+  bool started_ = false;
+};
+
 }  // namespace
 
 std::string MarkText(const std::string& where, const YAML::Mark& mark) {
@@ -45,7 +69,13 @@ std::string MarkText(const std::string& where, const YAML::Mark& mark) {
 YAML::Node ParseYaml(const std::string& text, const std::string& where) {
   CheckUtf8(text, where);
   try {
-    return YAML::Load(text);
+    YAML::Node root = YAML::Load(text);
+    std::istringstream again(text);
+    YAML::Parser parser(again);
+    OneDocument one;
+    while (parser.HandleNextDocument(one)) {  // which YAML::Load calls once
+    }
+    return root;
   } catch (const YAML::DeepRecursion& error) {
     throw Error(MarkText(where, error.mark) + "nested deeper than yaml-cpp allows");
   } catch (const YAML::Exception& error) {

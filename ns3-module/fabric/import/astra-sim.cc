@@ -2,6 +2,7 @@
 
 #include "fabric/base/error.h"
 #include "fabric/base/text-file.h"
+#include "fabric/base/yaml-text.h"
 #include "fabric/topology/types.h"
 
 #include <cmath>
@@ -49,7 +50,7 @@ class AstraSimFile
         m_byte = unit == "GB" ? 1e9 : 0x1p30;
         try
         {
-            Parse(YAML::Load(ReadText(path)));
+            Parse(LoadYaml(ReadText(path)));
         }
         catch (const YAML::Exception& error)
         {
@@ -74,9 +75,7 @@ class AstraSimFile
   private:
     std::string Place(const YAML::Mark& mark) const
     {
-        return mark.is_null() ? m_path + ":1"
-                              : m_path + ":" + std::to_string(mark.line + 1) + ":" +
-                                    std::to_string(mark.column + 1);
+        return MarkLocation(m_path, mark);
     }
 
     /// Returns the entries of a list. One value alone is a list of one.

@@ -3,6 +3,7 @@
 // whose subset it is, since that knows the lines of values.
 #include "fabric/base/error.h"
 #include "fabric/base/text-file.h"
+#include "fabric/base/yaml-text.h"
 #include "network-map.h"
 
 #include <algorithm>
@@ -27,7 +28,7 @@ class NodeLinkFile
         std::replace(text.begin(), text.end(), '\t', ' ');
         try
         {
-            Read(YAML::Load(text));
+            Read(LoadYaml(text));
         }
         catch (const YAML::Exception& error)
         {

@@ -3,6 +3,7 @@
 #include "fabric/base/csv.h"
 #include "fabric/base/error.h"
 #include "fabric/base/text-file.h"
+#include "fabric/base/yaml-text.h"
 #include "fabric/topology/types.h"
 
 #include <algorithm>
@@ -28,19 +29,12 @@ constexpr double kMostGbps = 1e6;
 constexpr double kMostRttMs = 1e7;
 constexpr double kMostUsd = 1e6; ///< of a GB
 
-std::string YamlPlace(const std::string& path, const YAML::Mark& mark)
-{
-    return mark.is_null()
-               ? path
-               : path + ":" + std::to_string(mark.line + 1) + ":" + std::to_string(mark.column + 1);
-}
-
 /// Returns a scalar's text. Throws Error on a list or a map.
 std::string ScalarOf(const std::string& path, const YAML::Node& node, const std::string& key)
 {
     if (!node.IsScalar())
     {
-        throw Error(YamlPlace(path, node.Mark()) + ": " + key,
+        throw Error(MarkLocation(path, node.Mark()) + ": " + key,
                     node.IsNull() ? "nothing" : "a list or a map",
                     "one value");
     }
@@ -70,11 +64,11 @@ class RegionsFile
     {
         try
         {
-            Parse(YAML::Load(ReadText(path)));
+            Parse(LoadYaml(ReadText(path)));
         }
         catch (const YAML::Exception& error)
         {
-            throw Error(YamlPlace(path, error.mark) + ": " + OneLine(error.msg));
+            throw Error(MarkLocation(path, error.mark) + ": " + OneLine(error.msg));
         }
     }
 
@@ -108,12 +102,12 @@ class RegionsFile
     {
         if (!root.IsMap())
         {
-            throw Error(YamlPlace(m_path, root.Mark()) + ": a file of regions is a map");
+            throw Error(MarkLocation(m_path, root.Mark()) + ": a file of regions is a map");
         }
         for (const auto& entry : root)
         {
             const std::string key = ScalarOf(m_path, entry.first, "key");
-            const std::string where = YamlPlace(m_path, entry.first.Mark());
+            const std::string where = MarkLocation(m_path, entry.first.Mark());
             const YAML::Node& value = entry.second;
             if (key == "regions" && value.IsSequence())
             {
@@ -139,11 +133,11 @@ class RegionsFile
         for (const YAML::Node& node : list)
         {
             const std::string name = ScalarOf(m_path, node, "regions");
-            AddRegion(name, YamlPlace(m_path, node.Mark()));
+            AddRegion(name, MarkLocation(m_path, node.Mark()));
         }
         if (m_names.empty())
         {
-            throw Error(YamlPlace(m_path, list.Mark()) + ": regions", "none", "all, or a list");
+            throw Error(MarkLocation(m_path, list.Mark()) + ": regions", "none", "all, or a list");
         }
         m_listed = true;
     }
@@ -442,7 +436,7 @@ class RegionsFile
             for (const auto& entry : m_hostsByRegion)
             {
                 const std::string name = ScalarOf(m_path, entry.first, "hosts");
-                const std::string where = YamlPlace(m_path, entry.first.Mark()) + ": hosts";
+                const std::string where = MarkLocation(m_path, entry.first.Mark()) + ": hosts";
                 const int region = Number(name);
                 if (region < 0)
                 {

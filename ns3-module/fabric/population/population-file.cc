@@ -2,6 +2,7 @@
 #include "fabric/base/error.h"
 #include "fabric/base/plain-file.h"
 #include "fabric/base/text-file.h"
+#include "fabric/base/yaml-text.h"
 #include "population.h"
 
 #include <algorithm>
@@ -270,20 +271,15 @@ Finish(std::vector<Group> groups, const ServerSite& server, const PopulationRequ
 Population ReadYaml(const PopulationRequest& request)
 {
     const std::string& path = request.text;
-    std::ifstream file = OpenToRead(path);
-    if (!file)
-    {
-        throw Error(request.option, path, "a file that can be read");
-    }
+    const std::string text = ReadText(path, kMostTextBytes, request.option);
     YAML::Node root;
     try
     {
-        root = YAML::Load(file);
+        root = LoadYaml(text);
     }
     catch (const YAML::Exception& error)
     {
-        throw Error(path + ":" + std::to_string(error.mark.line + 1) + ":" +
-                    std::to_string(error.mark.column + 1) + ": " + OneLine(error.msg));
+        throw Error(MarkLocation(path, error.mark) + ": " + OneLine(error.msg));
     }
     ServerSite server;
     YAML::Node list = root;

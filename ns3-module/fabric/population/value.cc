@@ -5,13 +5,13 @@
 #include "fabric/base/error.h"
 #include "fabric/base/hash.h"
 #include "fabric/base/settings.h"
+#include "fabric/base/yaml-text.h"
 
 #include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <utility>
-#include <yaml-cpp/yaml.h>
 
 namespace legacy::fabric
 {
@@ -111,12 +111,7 @@ std::string LimitsOf(Quantity quantity, double least, double most)
 
 std::string NodeLocation(const std::string& path, const YAML::Node& node)
 {
-    const YAML::Mark mark = node.Mark();
-    if (mark.is_null())
-    {
-        return path;
-    }
-    return path + ":" + std::to_string(mark.line + 1) + ":" + std::to_string(mark.column + 1);
+    return MarkLocation(path, node.Mark());
 }
 
 double ParseQuantity(const std::string& text,

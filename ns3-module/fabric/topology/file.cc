@@ -3,6 +3,7 @@
 
 #include "fabric/base/error.h"
 #include "fabric/base/text-file.h"
+#include "fabric/base/yaml-text.h"
 #include "fabric/schedule/link-trace.h"
 #include "graph.h"
 
@@ -21,20 +22,11 @@ constexpr int kMostDeclaredNodes = 65536; ///< limit for hosts, and for switches
 constexpr int kMostParallelLinks = 1024;
 constexpr int kMostWeight = 1'000'000'000;
 
-std::string Location(const std::string& path, const YAML::Mark& mark)
-{
-    if (mark.is_null())
-    {
-        return path;
-    }
-    return path + ":" + std::to_string(mark.line + 1) + ":" + std::to_string(mark.column + 1);
-}
-
 std::string KeyOf(const std::string& path, const YAML::Node& key)
 {
     if (!key.IsScalar())
     {
-        throw Error(Location(path, key.Mark()) + ": a key must be a plain word");
+        throw Error(MarkLocation(path, key.Mark()) + ": a key must be a plain word");
     }
     return key.Scalar();
 }
@@ -47,7 +39,7 @@ void Flatten(const std::string& path,
 {
     for (const auto& entry : map)
     {
-        const std::string where = Location(path, entry.first.Mark());
+        const std::string where = MarkLocation(path, entry.first.Mark());
         const std::string key = prefix + KeyOf(path, entry.first);
         if (entry.second.IsMap() && prefix.empty())
         {
@@ -74,7 +66,7 @@ class LinksFile
     LinksFile(const std::string& path, const YAML::Node& root, const LinkDefaults& defaults)
         : m_path(path),
           m_root(root),
-          m_settings(Location(path, root["type"].Mark()), "links"),
+          m_settings(MarkLocation(path, root["type"].Mark()), "links"),
           m_defaults(defaults)
     {
     }
@@ -87,7 +79,7 @@ class LinksFile
             const bool plain = entry.second.IsScalar();
             m_settings.Set(key,
                            plain ? entry.second.Scalar() : "a list",
-                           Location(m_path, entry.first.Mark()));
+                           MarkLocation(m_path, entry.first.Mark()));
         }
         m_settings.Text("type", "");
         m_defaults.rateBps = m_settings.Rate("rate", m_defaults.rateBps);
@@ -132,7 +124,7 @@ class LinksFile
         {
             if (!changes.IsSequence() || !change.IsScalar())
             {
-                throw Error(Location(m_path, change.Mark()) + ": changes",
+                throw Error(MarkLocation(m_path, change.Mark()) + ": changes",
                             "no text",
                             "texts such as \"a<>b@outage:from=1s,for=2s\"");
             }
@@ -155,14 +147,14 @@ class LinksFile
             const int count = m_settings.Int(key, 0, hosts ? 1 : 0, kMostDeclaredNodes);
             for (int i = 0; i < count; ++i)
             {
-                AddNode(hosts, prefix + std::to_string(i), Location(m_path, nodes.Mark()));
+                AddNode(hosts, prefix + std::to_string(i), MarkLocation(m_path, nodes.Mark()));
             }
             return;
         }
         m_settings.Text(key, ""); // read here
         for (const YAML::Node& node : nodes)
         {
-            const std::string location = Location(m_path, node.Mark());
+            const std::string location = MarkLocation(m_path, node.Mark());
             if (!node.IsScalar() || node.Scalar().empty())
             {
                 throw Error(location + ": " + key, "no name", "a number, or a list of names");
@@ -188,7 +180,7 @@ class LinksFile
 
     void AddLink(const YAML::Node& map)
     {
-        const std::string location = Location(m_path, map.Mark());
+        const std::string location = MarkLocation(m_path, map.Mark());
         if (!map.IsMap())
         {
             throw Error(location + ": links",
@@ -202,9 +194,9 @@ class LinksFile
             if (!entry.second.IsScalar())
             {
                 throw Error(
-                    Location(m_path, entry.first.Mark()) + ": " + key, "no value", "one value");
+                    MarkLocation(m_path, entry.first.Mark()) + ": " + key, "no value", "one value");
             }
-            settings.Set(key, entry.second.Scalar(), Location(m_path, entry.first.Mark()));
+            settings.Set(key, entry.second.Scalar(), MarkLocation(m_path, entry.first.Mark()));
         }
         Link link;
         link.a = End("a", settings);
@@ -260,7 +252,7 @@ class LinksFile
 
     void AddRoute(const YAML::Node& map)
     {
-        const std::string location = Location(m_path, map.Mark());
+        const std::string location = MarkLocation(m_path, map.Mark());
         const auto refuse = [&](const std::string& key, const std::string& value)
         {
             throw Error(location + ": " + key,
@@ -321,10 +313,10 @@ std::variant<Settings, Topology> ReadYamlFile(const std::string& path, const Lin
     const std::string text = ReadText(path);
     try
     {
-        const YAML::Node root = YAML::Load(text);
+        const YAML::Node root = LoadYaml(text);
         if (!root.IsMap() || !root["type"] || !root["type"].IsScalar())
         {
-            throw Error(Location(path, root.Mark()) +
+            throw Error(MarkLocation(path, root.Mark()) +
                         ": a topology file is a map with the key 'type'");
         }
         const YAML::Node type = root["type"];
@@ -332,14 +324,14 @@ std::variant<Settings, Topology> ReadYamlFile(const std::string& path, const Lin
         {
             return LinksFile(path, root, defaults).Read();
         }
-        Settings settings(Location(path, type.Mark()), type.Scalar());
+        Settings settings(MarkLocation(path, type.Mark()), type.Scalar());
         Flatten(path, root, "", settings);
         settings.Text("type", ""); // read here
         return settings;
     }
     catch (const YAML::Exception& error)
     {
-        throw Error(Location(path, error.mark) + ": " + OneLine(error.msg));
+        throw Error(MarkLocation(path, error.mark) + ": " + OneLine(error.msg));
     }
 }
 
