@@ -34,9 +34,9 @@ void CheckProcessor(Processor processor);
 // Returns the processor's name, as its maker has it: "AMD EPYC 7763 64-Core Processor".
 std::string ProcessorName();
 
-// A KernelEnvironment is the environment in which the libraries choose their kernels. It lasts from
-// before they are loaded until they have chosen. What the user has set comes back with its end, so
-// that child processes inherit that.
+// A KernelEnvironment is the environment in which the libraries choose their kernels, and start no
+// threads. It lasts from before they are loaded until they have chosen. What the user has set comes
+// back with its end, so that child processes inherit that.
 class KernelEnvironment {
  public:
   explicit KernelEnvironment(Processor processor);
@@ -45,6 +45,8 @@ class KernelEnvironment {
   ~KernelEnvironment();
 
  private:
+  void Set(const char* name, const char* value);
+
   std::vector<std::pair<std::string, std::optional<std::string>>> before_;
 };
 
