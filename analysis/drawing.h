@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <filesystem>
 #include <span>
 #include <string>
@@ -11,6 +12,8 @@ namespace legacy::analysis {
 // An axis is logarithmic where the greatest value is more than this many times the least, because a
 // linear one would hide the small values.
 inline constexpr double kLogRatio = 5;
+// Characters of a policy's name that are shown.
+inline constexpr size_t kPolicyNameLimit = 30;
 
 struct Unit {
   const char* name;

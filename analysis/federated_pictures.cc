@@ -13,7 +13,6 @@
 namespace legacy::analysis {
 namespace {
 
-constexpr size_t kPolicyNameLimit = 30;  // characters of a policy's name that are shown
 constexpr int kWidth = 960, kHeight = 480;
 
 // A Line has percentages by whole numbers.

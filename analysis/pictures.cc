@@ -25,7 +25,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr size_t kPolicyNameLimit = 30;  // characters of a policy's name that are shown
 constexpr std::array<Unit, 1> kRoundUnits = {{{"", 1}}};
 constexpr std::array<Unit, 4> kUsdUnits = {
     {{"µUSD", 1e-6}, {"mUSD", 1e-3}, {"USD", 1}, {"thousand USD", 1e3}}};

@@ -92,6 +92,7 @@ void AddMetric(SeedSummary& seed, const SeedRows& rows, const Summary& summary, 
   const auto reached = TargetReached(summary.metric, *summary.target, values);
   if (!reached) return;
   seed.time_to_target = evaluations[*reached].simulated_seconds;
+  seed.time_before_target = *reached == 0 ? 0 : evaluations[*reached - 1].simulated_seconds;
   if (rows.rounds.empty()) return;
   const RoundTotals totals = TotalsTo(rows.rounds, evaluations[*reached].step);
   seed.rounds_to_target = totals.rounds;

@@ -50,6 +50,9 @@ struct SeedSummary {
   double final_metric = kUnknown;  // value of the metric at the last evaluation
   double best_metric = kUnknown;   // best value of the metric at any evaluation
   std::optional<double> time_to_target;
+  // Time of the evaluation before the one that reached the target, 0 where it was the first. The
+  // target was reached between the two.
+  std::optional<double> time_before_target;
   // Only federated runs that reach the target have these. USD pay for transfers and hours of
   // clients.
   std::optional<double> rounds_to_target;

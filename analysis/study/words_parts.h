@@ -13,16 +13,6 @@
 
 namespace legacy::analysis {
 
-// Returns "a", "a and b", "a, b and c".
-inline std::string JoinWords(const std::vector<std::string>& words) {
-  std::string text;
-  for (size_t i = 0; i < words.size(); ++i) {
-    if (i > 0) text += i + 1 == words.size() ? " and " : ", ";
-    text += words[i];
-  }
-  return text;
-}
-
 // Returns "For 8 workers, leaf-spine: ", or "" for a group of places without a name.
 inline std::string Opening(const std::string& name) {
   return name.empty() ? std::string() : "For " + name + ": ";

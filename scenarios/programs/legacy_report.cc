@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <string>
 
-#include "analysis/report.h"
+#include "analysis/report/report.h"
 #include "analysis/tables.h"
 #include "base/arguments.h"
 #include "base/metric.h"
@@ -19,7 +19,7 @@ using legacy::analysis::ReportOptions;
 std::string Render(const Report& report, const std::string& format) {
   if (format == "markdown") return legacy::analysis::ReportMarkdown(report);
   if (format == "csv") return legacy::analysis::CsvTable(report.summary);
-  if (format == "json") return legacy::analysis::ToJson(report.summary).dump(2) + "\n";
+  if (format == "json") return legacy::analysis::ReportJson(report);
   return legacy::analysis::ReportText(report);
 }
 

@@ -2,11 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 
-#include "analysis/report.h"
+#include "analysis/report/report.h"
 #include "analysis/run_directory.h"
 #include "base/arguments.h"
+#include "base/program.h"
 #include "scenarios/run/earlier_run.h"
 
 namespace legacy {
@@ -29,6 +31,26 @@ std::string Verdicts(const std::filesystem::path& directory) {
   return text;
 }
 
+// Returns the picture that answers first: the metric over time, or the parts of a step.
+std::string PictureLine(const analysis::Report& report) {
+  for (const char* name : {"metric-time.svg", "step-split.svg"}) {
+    const auto found = std::ranges::find(report.files, name, &std::filesystem::path::filename);
+    if (found != report.files.end()) return "picture: " + found->string() + "\n";
+  }
+  return "";
+}
+
+// Returns the command that leads on from the run.
+std::string NextCommand(const std::filesystem::path& directory, const analysis::Report& report) {
+  if (report.summary.federated) {
+    return CommandOf("legacy-federated") + " doctor " + directory.string();
+  }
+  if (std::filesystem::exists(directory / "traffic.jsonl")) {
+    return CommandOf("legacy-replay") + " " + directory.string() + " --networks=auto";
+  }
+  return CommandOf("legacy-report") + " " + directory.string() + " --format=markdown";
+}
+
 }  // namespace
 
 RunText WriteRunReport(const RunResult& result, bool pictures) {
@@ -38,7 +60,8 @@ RunText WriteRunReport(const RunResult& result, bool pictures) {
   FinishRun(result);
   std::string text = analysis::ReportText(report) + Verdicts(result.directory);
   if (!result.note.empty()) text += "\n" + result.note + "\n";
-  text += "\nrun directory: " + result.directory.string() + "\n";
+  text += "\n" + PictureLine(report) + "run directory: " + result.directory.string() + "\n";
+  if (!result.interrupted) text += "next: " + NextCommand(result.directory, report) + "\n";
   return {text, report.warnings};
 }
 

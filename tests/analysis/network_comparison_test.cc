@@ -1,5 +1,5 @@
 // One training is timed on several networks: checks the table, the file and the sentences about it.
-#include "analysis/network_comparison.h"
+#include "analysis/report/network_comparison.h"
 
 #include <gtest/gtest.h>
 
@@ -68,58 +68,6 @@ TEST(NetworkComparison, ShowsStepsWithoutATarget) {
   EXPECT_EQ(text.find("final"), std::string::npos) << text;
   EXPECT_NE(text.find("4.00 (16."), std::string::npos) << text;
   EXPECT_NE(text.find("2.10 (0.714x)"), std::string::npos) << text;
-}
-
-TEST(NetworkComparison, SaysWhoIsFirstAndWhyTheOrderTurns) {
-  EXPECT_EQ(
-      NetworksConclusion(SlowAndFast()),
-      "sparse is first on 1Gbps (160 ms, 16.2 times faster than dense); dense is first on "
-      "100Gbps (60.0 ms). From 1Gbps to 100Gbps the order changes: there a step of dense "
-      "takes 1.50 ms and one of sparse 2.10 ms, of which encoding and decoding are 0 us and 1.00 "
-      "ms: more than the 400 us of communication that sparse saves.\n");
-}
-
-TEST(NetworkComparison, SaysThatTheOrderIsTheSameEverywhere) {
-  const std::string text =
-      NetworksConclusion({Network("1Gbps", 64e-3, 2e-3), Network("2Gbps", 32e-3, 1e-3)});
-  EXPECT_NE(text.find("The first policy is the same on all networks."), std::string::npos) << text;
-}
-
-TEST(NetworkComparison, CountsStepsWhereStepsAreNotShorter) {
-  RunDirectory run = MakeRun({"dense", "sparse"}, {1});
-  AddTraining(run, "dense", 1, 1e-3, {0.8, 0.8, 0.8, 0.8});
-  AddTraining(run, "sparse", 1, 0.9e-3, {0.5, 0.5, 0.8, 0.8, 0.8, 0.8});
-  const std::string text =
-      NetworksConclusion({Network("1Gbps", 64e-3, 2e-3), {"100Gbps", Summarise(run)}});
-  EXPECT_NE(text.find("there dense needs 30 steps to the target and sparse 50."), std::string::npos)
-      << text;
-}
-
-TEST(NetworkComparison, SaysNothingOfATargetThatNobodyReached) {
-  RunDirectory run = MakeRun({"dense"}, {1});
-  AddTraining(run, "dense", 1, 1e-3, {0.1, 0.1, 0.1});
-  const std::vector<NetworkResult> networks = {{"a", Summarise(run)}, {"b", Summarise(run)}};
-  EXPECT_EQ(NetworksConclusion(networks), "");
-  EXPECT_NE(NetworksText(networks).find("0/1 reached"), std::string::npos);
-}
-
-TEST(NetworkComparison, NamesThePolicyThatIsFirstBelowATarget) {
-  const auto network = [](const std::string& name, double dense, double sparse) {
-    RunDirectory run = MakeRun({"dense", "sparse"}, {1}, {kPerplexity}, Target{"perplexity", 120});
-    AddTraining(run, "dense", 1, dense, {500, 120, 120, 120});
-    AddTraining(run, "sparse", 1, sparse, {500, 400, 130, 118, 118, 118});
-    return NetworkResult{name, Summarise(run)};
-  };
-  const std::vector<NetworkResult> networks = {network("slow", 1, 0.1), network("fast", 0.1, 0.1)};
-  const std::string table = NetworksText(networks);
-  EXPECT_NE(table.find("120.0  40.0 (1.00x)   4.00 (1.00x)"), std::string::npos) << table;
-  EXPECT_EQ(table.find('%'), std::string::npos) << table;
-  const std::string text = NetworksConclusion(networks);
-  EXPECT_NE(text.find("sparse is first on slow (6.00 s, 6.67 times faster than dense)"),
-            std::string::npos)
-      << text;
-  EXPECT_NE(text.find("there dense needs 40 steps to the target and sparse 60."), std::string::npos)
-      << text;
 }
 
 TEST(NetworkComparison, WritesALineForEachNetworkAndPolicy) {

@@ -1,4 +1,4 @@
-#include "analysis/network_comparison.h"
+#include "analysis/report/network_comparison.h"
 
 #include <fmt/format.h>
 
@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "analysis/csv.h"
+#include "analysis/quantities.h"
 #include "analysis/table_text.h"
 #include "analysis/tables.h"
 #include "base/error.h"
@@ -13,42 +14,30 @@
 namespace legacy::analysis {
 namespace {
 
-constexpr int kDigits = 3;  // significant digits
-// Policies whose times exceed that of the fastest by at most this fraction are named with it.
-constexpr double kNear = 0.05;
-
-std::string Number(double value) { return Fixed(value, Decimals(value, kDigits)); }
-
-std::string Seconds(double seconds) {
-  if (seconds >= 1) return Number(seconds) + " s";
-  return seconds >= 1e-3 ? Number(seconds * 1e3) + " ms" : Number(seconds * 1e6) + " us";
-}
-
 // Returns the mean time to target; nan where not all seeds reached the target.
 double TimeOf(const PolicySummary& policy) { return policy.time_to_target.spread.mean; }
-double CodecSeconds(const PolicySummary& policy) { return policy.step.encode + policy.step.decode; }
 
 std::string TimeCell(const PolicySummary& policy) {
   const CensoredSpread& time = policy.time_to_target;
   if (time.spread.count == 0) {
     return fmt::format("{}/{} reached", time.reached, policy.seeds.size());
   }
-  const std::string text = Fixed(time.spread.mean, Decimals(time.spread.mean, kDigits));
+  const std::string text = ShowNumber(time.spread.mean);
   if (!policy.speedup_dense || policy.speedup_dense->spread.count == 0) return text;
-  return text + fmt::format(" ({}x)", Number(policy.speedup_dense->spread.mean));
+  return text + fmt::format(" ({}x)", ShowNumber(policy.speedup_dense->spread.mean));
 }
 
 // Returns the mean step in ms, and how many times shorter it is than that of dense.
 std::string StepCell(const PolicySummary& policy, const Summary& summary) {
-  const std::string text = Number(policy.step.total * 1e3);
+  const std::string text = ShowNumber(policy.step.total * 1e3);
   const PolicySummary* dense = FindPolicy(summary, "dense");
   if (dense == nullptr || dense == &policy) return text;
-  return text + fmt::format(" ({}x)", Number(dense->step.total / policy.step.total));
+  return text + fmt::format(" ({}x)", ShowNumber(dense->step.total / policy.step.total));
 }
 
 // Returns the ratio of computing to communication in a step, as "1 : 64".
 std::string RatioCell(double ratio) {
-  return std::isfinite(ratio) ? fmt::format("1 : {}", Number(ratio)) : "-";
+  return std::isfinite(ratio) ? fmt::format("1 : {}", ShowNumber(ratio)) : "-";
 }
 
 double BaselineRatio(const NetworkResult& network) {
@@ -111,73 +100,6 @@ Table NetworksTable(const std::vector<NetworkResult>& networks) {
   return table;
 }
 
-// Returns the policies that reached the target with all seeds, the fastest first.
-std::vector<const PolicySummary*> Ranked(const Summary& summary) {
-  std::vector<const PolicySummary*> ranked;
-  for (const PolicySummary& policy : summary.policies) {
-    if (policy.time_to_target.spread.count > 0) ranked.push_back(&policy);
-  }
-  std::ranges::stable_sort(ranked, {}, [](const PolicySummary* policy) { return TimeOf(*policy); });
-  return ranked;
-}
-
-// Returns a text such as "legacy-both is first on 1Gbps (0.38 s, 3.2 times faster than dense;
-// topk-global within 5 %)".
-std::string First(const NetworkResult& network, const std::vector<const PolicySummary*>& ranked) {
-  const PolicySummary& first = *ranked.front();
-  std::string text =
-      fmt::format("{} is first on {} ({}", first.name, network.name, Seconds(TimeOf(first)));
-  if (first.speedup_dense && first.speedup_dense->spread.count > 0 && first.name != "dense") {
-    text += fmt::format(", {} times faster than dense", Number(first.speedup_dense->spread.mean));
-  }
-  std::vector<std::string> near;
-  for (size_t i = 1; i < ranked.size(); ++i) {
-    if (TimeOf(*ranked[i]) <= TimeOf(first) * (1 + kNear)) near.push_back(ranked[i]->name);
-  }
-  if (!near.empty()) {
-    text += fmt::format("; within {:.0f} %: {}", kNear * 100, fmt::join(near, ", "));
-  }
-  return text + ")";
-}
-
-double StepsOf(const PolicySummary& policy) { return TimeOf(policy) / policy.step.total; }
-
-// Returns why `winner` beats `other` on a network: its steps are shorter, with the reason, or it
-// needs fewer of them.
-std::string Why(const PolicySummary& winner, const PolicySummary& other) {
-  const double step_gain = other.step.total / winner.step.total;
-  const double steps_gain = StepsOf(other) / StepsOf(winner);
-  const std::string steps = fmt::format("needs {:.0f} steps to the target and {} {:.0f}",
-                                        StepsOf(winner), other.name, StepsOf(other));
-  if (step_gain < 1 && steps_gain > 1) return winner.name + " " + steps;
-  const double codec = CodecSeconds(other) - CodecSeconds(winner);
-  const double traffic = other.step.communication - winner.step.communication;
-  const bool by_codec = codec > traffic;
-  const auto part = [&](const PolicySummary& policy) {
-    return Seconds(by_codec ? CodecSeconds(policy) : policy.step.communication);
-  };
-  std::string text = fmt::format(
-      "a step of {} takes {} and one of {} {}, of which {} {} and {}", winner.name,
-      Seconds(winner.step.total), other.name, Seconds(other.step.total),
-      by_codec ? "encoding and decoding are" : "communication is", part(winner), part(other));
-  if (by_codec && traffic < 0) {
-    text += fmt::format(": more than the {} of communication that {} saves", Seconds(-traffic),
-                        other.name);
-  }
-  if (steps_gain > 1 && step_gain < steps_gain) text += "; it also " + steps;
-  return text;
-}
-
-std::string Turn(const NetworkResult& from, const PolicySummary& before, const NetworkResult& to,
-                 const PolicySummary& after) {
-  const PolicySummary* loser = FindPolicy(to.summary, before.name);
-  std::string text = fmt::format("From {} to {} the order changes: ", from.name, to.name);
-  if (loser->time_to_target.spread.count == 0) {
-    return text + fmt::format("{} does not reach the target there with every seed.", loser->name);
-  }
-  return text + "there " + Why(after, *loser) + ".";
-}
-
 }  // namespace
 
 std::vector<NetworkResult> ReadNetworks(const RunDirectory& run, const Summary& own,
@@ -236,26 +158,6 @@ std::string NetworksCsv(const std::vector<NetworkResult>& networks) {
     }
   }
   return text;
-}
-
-std::string NetworksConclusion(const std::vector<NetworkResult>& networks) {
-  std::vector<std::string> firsts;
-  std::string turns;
-  const NetworkResult* before = nullptr;
-  const PolicySummary* winner = nullptr;
-  for (const NetworkResult& network : networks) {
-    const std::vector<const PolicySummary*> ranked = Ranked(network.summary);
-    if (ranked.empty()) continue;
-    firsts.push_back(First(network, ranked));
-    if (winner != nullptr && winner->name != ranked.front()->name) {
-      turns += fmt::format(" {}", Turn(*before, *winner, network, *ranked.front()));
-    }
-    before = &network;
-    winner = ranked.front();
-  }
-  if (firsts.empty()) return "";
-  return fmt::format("{}.{}\n", fmt::join(firsts, "; "),
-                     turns.empty() ? " The first policy is the same on all networks." : turns);
 }
 
 }  // namespace legacy::analysis

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/network_comparison.h"
+#include "analysis/report/network_comparison.h"
 #include "analysis/summary.h"
 #include "analysis/table_text.h"
 
@@ -23,6 +23,7 @@ struct Report {
   std::vector<Table> federated;  // rounds and clients of a federated run
   // Networks of a run that was timed on several, its own first.
   std::vector<NetworkResult> networks;
+  std::string verdict;  // VerdictOf; "" where there is nothing to tell
   // Files that were written: summary.json, networks.csv, the pictures.
   std::vector<std::filesystem::path> files;
   std::vector<std::string> warnings;  // reasons why pictures are missing
@@ -32,9 +33,10 @@ struct Report {
 // where a file cannot be written.
 Report WriteReport(const std::filesystem::path& directory, const ReportOptions& options = {});
 
-// Return the report for people: all tables, those of several networks, and the conclusion from
-// these.
+// Return the report for people: all tables, those of several networks, and the verdict.
 std::string ReportText(const Report& report);
 std::string ReportMarkdown(const Report& report);
+// Returns summary.json: the summary and the verdict.
+std::string ReportJson(const Report& report);
 
 }  // namespace legacy::analysis

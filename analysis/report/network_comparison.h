@@ -33,8 +33,4 @@ std::string NetworksMarkdown(const std::vector<NetworkResult>& networks);
 // metric, empty where unknown.
 std::string NetworksCsv(const std::vector<NetworkResult>& networks);
 
-// Returns sentences that say which policy reaches the target first on which network, and why the
-// order changes. Empty where no network has a policy that reached it with all seeds.
-std::string NetworksConclusion(const std::vector<NetworkResult>& networks);
-
 }  // namespace legacy::analysis

@@ -1,4 +1,4 @@
-#include "analysis/report.h"
+#include "analysis/report/report.h"
 
 #include <algorithm>
 #include <iterator>
@@ -7,6 +7,7 @@
 #include "analysis/federated/gantt.h"
 #include "analysis/federated_tables.h"
 #include "analysis/pictures.h"
+#include "analysis/report/verdict.h"
 #include "analysis/run_directory.h"
 #include "analysis/tables.h"
 #include "base/whole_file.h"
@@ -36,11 +37,12 @@ Report WriteReport(const std::filesystem::path& directory, const ReportOptions& 
   const RunDirectory run = ReadRunDirectory(directory);
   Report report;
   report.summary = Summarise(run, options.summary);
-  const std::filesystem::path path = directory / "summary.json";
-  ReplaceFile(path, ToJson(report.summary).dump(2) + "\n");
-  report.files.push_back(path);
   report.federated = FederatedTables(run, report.summary);
   report.networks = ReadNetworks(run, report.summary, options.summary);
+  report.verdict = VerdictOf(report.summary, report.networks);
+  const std::filesystem::path path = directory / "summary.json";
+  ReplaceFile(path, ReportJson(report));
+  report.files.push_back(path);
   if (!report.networks.empty()) {
     report.files.push_back(directory / "networks.csv");
     ReplaceFile(report.files.back(), NetworksCsv(report.networks));
@@ -60,16 +62,21 @@ Report WriteReport(const std::filesystem::path& directory, const ReportOptions& 
 std::string ReportText(const Report& report) {
   std::string text = TextTable(report.summary);
   for (const Table& table : report.federated) text += "\n" + RenderText(table);
-  if (report.networks.empty()) return text;
-  return text + "\n" + NetworksText(report.networks) + "\n" + NetworksConclusion(report.networks);
+  if (!report.networks.empty()) text += "\n" + NetworksText(report.networks);
+  return report.verdict.empty() ? text : text + "\n" + report.verdict + "\n";
 }
 
 std::string ReportMarkdown(const Report& report) {
   std::string text = MarkdownTable(report.summary);
   for (const Table& table : report.federated) text += "\n" + RenderMarkdown(table);
-  if (report.networks.empty()) return text;
-  return text + "\n" + NetworksMarkdown(report.networks) + "\n" +
-         NetworksConclusion(report.networks);
+  if (!report.networks.empty()) text += "\n" + NetworksMarkdown(report.networks);
+  return report.verdict.empty() ? text : text + "\n" + report.verdict + "\n";
+}
+
+std::string ReportJson(const Report& report) {
+  nlohmann::json document = ToJson(report.summary);
+  document["verdict"] = report.verdict;
+  return document.dump(2) + "\n";
 }
 
 }  // namespace legacy::analysis
