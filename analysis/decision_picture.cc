@@ -5,99 +5,113 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <utility>
 #include <vector>
 
 #include "analysis/csv.h"
 #include "analysis/drawing.h"
 #include "analysis/policy_style.h"
+#include "analysis/quantities.h"
 #include "analysis/table_text.h"
 
 namespace legacy::analysis {
 namespace {
 
-constexpr size_t kLayerNameLimit = 30;  // characters of a layer's name that are shown
+constexpr size_t kLayerNameLimit = 24;  // characters of a layer's name that are shown
+constexpr size_t kNamedLayers = 8;      // layers of a map that are named
 constexpr int kPanelWidth = 640;        // points
 constexpr int kPanelHeight = 280;
+// From light to dark in grey too (Viridis, reversed).
+constexpr const char* kPalette =
+    "set palette defined (0 '#FDE725', 1 '#5EC962', 2 '#21918C', 3 '#3B528B', 4 '#440154')\n";
 
 struct StepParameter {
   int64_t step = 0;
   double parameter = 0;
+  bool operator==(const StepParameter&) const = default;
 };
+using Decided = std::vector<StepParameter>;
 
 struct LayerCurve {
   std::string layer;
-  std::vector<StepParameter> points;
+  Decided points;
+};
+
+// A LayerGroup has the layers for which the same was decided at all steps.
+struct LayerGroup {
+  Decided points;
+  std::vector<std::string> layers;
 };
 
 struct Panel {
   std::string title;
-  std::vector<LayerCurve> curves;
-  size_t hidden = 0;  // number of layers without a curve
+  std::vector<LayerCurve> curves;  // in the order of the model's layers
+  std::vector<LayerGroup> groups;  // those of small layers first
+  std::map<std::string, int64_t> sizes;
+  int64_t steps = 0;
 };
 
-// Returns the elements of each layer. Layers that layers.csv lacks (an interrupted training) have
-// none.
-std::map<std::string, int64_t> SizesOf(const RunDirectory& run, const std::string& policy) {
-  std::map<std::string, int64_t> sizes;
-  for (const LayerRow& row : run.layers) {
-    if (row.policy == policy) sizes[row.layer] = row.elements;
-  }
-  return sizes;
-}
-
-// Keeps the curves of the largest layers, in their present order.
-void KeepLargest(Panel& panel, const std::map<std::string, int64_t>& sizes) {
-  std::vector<std::string> names;
-  for (const LayerCurve& curve : panel.curves) names.push_back(curve.layer);
-  const auto size = [&](const std::string& layer) {
-    const auto found = sizes.find(layer);
-    return found == sizes.end() ? 0 : found->second;
-  };
-  std::ranges::stable_sort(names, std::greater(), size);
-  if (names.size() <= kShownLayers) return;
-  panel.hidden = names.size() - kShownLayers;
-  names.resize(kShownLayers);
-  std::erase_if(panel.curves, [&](const LayerCurve& curve) {
-    return std::ranges::find(names, curve.layer) == names.end();
-  });
-}
-
-// Returns the panel of a policy and seed. A row for "all" layers is a curve of its own; a policy
+// Returns the curves of a policy and seed. A row for "all" layers is a curve of its own; a policy
 // has either such rows or rows of layers.
-Panel PanelOf(const RunDirectory& run, const std::string& policy, uint64_t seed) {
-  Panel panel;
+std::vector<LayerCurve> CurvesOf(const RunDirectory& run, const std::string& policy,
+                                 uint64_t seed) {
+  std::vector<LayerCurve> curves;
   for (const DecisionRow& row : run.decisions) {
     if (row.policy != policy || row.seed != seed || !std::isfinite(row.parameter)) continue;
-    auto curve = std::ranges::find(panel.curves, row.layer, &LayerCurve::layer);
-    if (curve == panel.curves.end()) {
-      curve = panel.curves.insert(panel.curves.end(), LayerCurve{row.layer, {}});
-    }
+    auto curve = std::ranges::find(curves, row.layer, &LayerCurve::layer);
+    if (curve == curves.end()) curve = curves.insert(curves.end(), LayerCurve{row.layer, {}});
     curve->points.push_back({row.step, row.parameter});
   }
-  KeepLargest(panel, SizesOf(run, policy));
+  return curves;
+}
+
+// Returns the size of the group's smallest and of its largest layer. Layers that layers.csv lacks
+// (an interrupted training) have none.
+std::pair<int64_t, int64_t> SizesOfGroup(const Panel& panel, const LayerGroup& group) {
+  int64_t least = INT64_MAX, most = 0;
+  for (const std::string& layer : group.layers) {
+    const auto found = panel.sizes.find(layer);
+    const int64_t size = found == panel.sizes.end() ? 0 : found->second;
+    least = std::min(least, size);
+    most = std::max(most, size);
+  }
+  return {least, most};
+}
+
+Panel PanelOf(const RunDirectory& run, const std::string& policy, uint64_t seed) {
+  Panel panel;
+  panel.title = fmt::format("{}, seed {}", policy, seed);
+  panel.curves = CurvesOf(run, policy, seed);
+  for (const LayerRow& row : run.layers) {
+    if (row.policy == policy) panel.sizes[row.layer] = row.elements;
+  }
+  for (const StepRow& row : run.steps) {
+    if (row.policy == policy && row.seed == seed) panel.steps = std::max(panel.steps, row.step + 1);
+  }
+  for (const LayerCurve& curve : panel.curves) {
+    auto group = std::ranges::find(panel.groups, curve.points, &LayerGroup::points);
+    if (group == panel.groups.end()) {
+      group = panel.groups.insert(panel.groups.end(), LayerGroup{curve.points, {}});
+    }
+    group->layers.push_back(curve.layer);
+  }
+  std::ranges::stable_sort(
+      panel.groups, {}, [&](const LayerGroup& group) { return SizesOfGroup(panel, group).second; });
   return panel;
 }
 
 bool Changes(const Panel& panel) {
-  return std::ranges::any_of(panel.curves, [](const LayerCurve& curve) {
-    return std::ranges::any_of(curve.points, [&](const StepParameter& point) {
-      return point.parameter != curve.points.front().parameter;
+  return std::ranges::any_of(panel.groups, [](const LayerGroup& group) {
+    return std::ranges::any_of(group.points, [&](const StepParameter& point) {
+      return point.parameter != group.points.front().parameter;
     });
   });
 }
 
-int64_t StepsOf(const RunDirectory& run, const std::string& policy, uint64_t seed) {
-  int64_t steps = 0;
-  for (const StepRow& row : run.steps) {
-    if (row.policy == policy && row.seed == seed) steps = std::max(steps, row.step + 1);
-  }
-  return steps;
-}
-
 bool IsLogarithmic(const Panel& panel) {
   double least = INFINITY, most = -INFINITY;
-  for (const LayerCurve& curve : panel.curves) {
-    for (const StepParameter& point : curve.points) {
+  for (const LayerGroup& group : panel.groups) {
+    for (const StepParameter& point : group.points) {
       least = std::min(least, point.parameter);
       most = std::max(most, point.parameter);
     }
@@ -105,33 +119,91 @@ bool IsLogarithmic(const Panel& panel) {
   return least > 0 && most > kLogRatio * least;
 }
 
-// Returns the blocks $decidedPxC of steps and parameters. The last decision holds until the end.
-std::string DataOf(const Panel& panel, size_t number, int64_t steps) {
+// Returns a number of elements, as in "432", "36.9 k".
+std::string Elements(int64_t count) {
+  const auto value = static_cast<double>(count);
+  if (count >= 1'000'000) return ShowQuantity(value / 1e6, "M");
+  return count >= 1000 ? ShowQuantity(value / 1e3, "k") : std::to_string(count);
+}
+
+// Returns what a group is called in the legend: by its layer, or by its number of layers and their
+// sizes.
+std::string NameOf(const Panel& panel, const LayerGroup& group) {
+  if (group.layers.size() == 1) {
+    const std::string& layer = group.layers.front();
+    return layer == "all" ? "all layers" : Shorten(layer, kLayerNameLimit);
+  }
+  if (panel.groups.size() == 1) return fmt::format("all {} layers", group.layers.size());
+  const auto [least, most] = SizesOfGroup(panel, group);
+  std::string name = fmt::format("{} layers", group.layers.size());
+  if (least == 0) return name;
+  name += " of " + Elements(least);
+  return (least == most ? name : name + " to " + Elements(most)) + " elements";
+}
+
+// Returns the blocks $decidedPxG of steps and parameters. The last decision holds until the end.
+std::string GroupData(const Panel& panel, size_t number) {
   std::string text;
-  for (size_t c = 0; c < panel.curves.size(); ++c) {
-    const std::vector<StepParameter>& points = panel.curves[c].points;
-    text += fmt::format("$decided{}x{} << END\n", number, c);
+  for (size_t g = 0; g < panel.groups.size(); ++g) {
+    const Decided& points = panel.groups[g].points;
+    text += fmt::format("$decided{}x{} << END\n", number, g);
     for (const StepParameter& point : points) {
       text += fmt::format("{} {}\n", point.step, CsvNumber(point.parameter));
     }
-    text += fmt::format("{} {}\nEND\n", steps, CsvNumber(points.back().parameter));
+    text += fmt::format("{} {}\nEND\n", panel.steps, CsvNumber(points.back().parameter));
   }
   return text;
 }
 
-std::string PlotOf(const Panel& panel, size_t number, int64_t steps) {
+// Groups that share a stretch stay visible, as those below are wider.
+std::string GroupPlot(const Panel& panel, size_t number) {
   std::vector<std::string> parts;
-  for (size_t c = 0; c < panel.curves.size(); ++c) {
-    const std::string& layer = panel.curves[c].layer;
-    parts.push_back(
-        fmt::format("$decided{}x{} using 1:2 with steps lc rgb '{}' lw 1.6 title {}", number, c,
-                    kPolicyColours[c % kPolicyColours.size()],
-                    Quote(layer == "all" ? "all layers" : Shorten(layer, kLayerNameLimit))));
+  for (size_t g = 0; g < panel.groups.size(); ++g) {
+    parts.push_back(fmt::format("$decided{}x{} using 1:2 with steps lc rgb '{}' lw {:.1f} title {}",
+                                number, g, kPolicyColours[g % kPolicyColours.size()],
+                                1.6 + 0.8 * static_cast<double>(panel.groups.size() - 1 - g),
+                                Quote(NameOf(panel, panel.groups[g]))));
   }
-  return fmt::format("set title {} noenhanced\n{} logscale y\nset xrange [0:{}]\nplot {}\n",
-                     Quote(panel.title), IsLogarithmic(panel) ? "set" : "unset", steps,
-                     fmt::join(parts, ", \\\n     "));
+  return fmt::format(
+      "set ylabel 'parameter{}' offset 0,0\n{} logscale y\nset yrange [*:*]\nset ytics auto\n"
+      "plot {}\n",
+      IsLogarithmic(panel) ? " [logarithmic]" : "", IsLogarithmic(panel) ? "set" : "unset",
+      fmt::join(parts, ", \\\n     "));
 }
+
+// Returns the block $decidedP of a map: left and right end, layer and parameter of each stretch.
+std::string MapData(const Panel& panel, size_t number) {
+  std::string text = fmt::format("$decided{} << END\n", number);
+  for (size_t c = 0; c < panel.curves.size(); ++c) {
+    const Decided& points = panel.curves[c].points;
+    for (size_t i = 0; i < points.size(); ++i) {
+      text += fmt::format("{} {} {} {}\n", points[i].step,
+                          i + 1 < points.size() ? points[i + 1].step : panel.steps, c,
+                          CsvNumber(points[i].parameter));
+    }
+  }
+  return text + "END\n";
+}
+
+// Layers stand below each other in the model's order; the colour is the parameter.
+std::string MapPlot(const Panel& panel, size_t number) {
+  const size_t layers = panel.curves.size();
+  std::vector<std::string> names;
+  for (size_t n = 0; n < kNamedLayers; ++n) {
+    const size_t layer = n * (layers - 1) / (kNamedLayers - 1);
+    names.push_back(fmt::format(
+        "{} {}", QuoteTick(Shorten(panel.curves[layer].layer, kLayerNameLimit)), layer));
+  }
+  return fmt::format(
+      "set ylabel 'layer'\nunset logscale y\nset yrange [{}.5:-0.5]\n"
+      "set ytics scale 0 ({}) noenhanced\n{} logscale cb\nset cblabel 'parameter{}'\n"
+      "plot $decided{} using (($1 + $2) / 2):3:1:2:($3 - 0.5):($3 + 0.5):4 with boxxyerror "
+      "fs solid noborder lc palette notitle\n",
+      layers - 1, fmt::join(names, ", "), IsLogarithmic(panel) ? "set" : "unset",
+      IsLogarithmic(panel) ? " [logarithmic]" : "", number);
+}
+
+bool IsMap(const Panel& panel) { return panel.groups.size() > kShownGroups; }
 
 }  // namespace
 
@@ -140,13 +212,12 @@ std::optional<Picture> DecisionPicture(const RunDirectory& run, const Summary& s
   size_t shown = 0;
   const uint64_t seed = summary.seeds.front();
   for (const PolicySummary& policy : summary.policies) {
-    Panel panel = PanelOf(run, policy.name, seed);
+    const Panel panel = PanelOf(run, policy.name, seed);
     if (!Changes(panel)) continue;
-    panel.title = fmt::format("{}, seed {}", policy.name, seed);
-    if (panel.hidden > 0) panel.title += fmt::format(", without {} smaller layers", panel.hidden);
-    const int64_t steps = StepsOf(run, policy.name, seed);
-    data += DataOf(panel, shown, steps);
-    plots += PlotOf(panel, shown, steps);
+    data += IsMap(panel) ? MapData(panel, shown) : GroupData(panel, shown);
+    plots += fmt::format("set title {} noenhanced\nset xrange [0:{}]\n", Quote(panel.title),
+                         panel.steps);
+    plots += IsMap(panel) ? MapPlot(panel, shown) : GroupPlot(panel, shown);
     ++shown;
   }
   if (shown == 0) return std::nullopt;
@@ -154,10 +225,11 @@ std::optional<Picture> DecisionPicture(const RunDirectory& run, const Summary& s
   const size_t rows = (shown + columns - 1) / columns;
   std::string script = data + kScriptStart;
   script +=
-      "set xlabel 'step'\nset ylabel 'parameter'\nset format '%g'\n"
+      "set xlabel 'step'\nset format '%g'\n"
       "set offsets 0, 0, graph 0.05, graph 0.05\n"
       "set key outside right center vertical maxcols 1 Left reverse noenhanced samplen 2 "
       "spacing 1.1 font ',10'\n";
+  script += kPalette;
   const std::string plot =
       fmt::format("set multiplot layout {},{}\n{}unset multiplot\n", rows, columns, plots);
   script += Output("decisions", kPanelWidth * static_cast<int>(columns),

@@ -1,4 +1,4 @@
-// The picture of decisions shows the parameter of each layer over the steps of a training.
+// The picture of decisions shows what a policy decided for the layers over the steps of a training.
 #pragma once
 
 #include <cstddef>
@@ -8,10 +8,12 @@
 
 namespace legacy::analysis {
 
-inline constexpr size_t kShownLayers = 8;  // layers that a policy's panel shows: the largest
+// A panel has a curve for each group of layers for which the same was decided, or, where there are
+// more groups than this, a map of layers over steps.
+inline constexpr size_t kShownGroups = 8;
 
-// Returns the picture: one panel for each policy whose parameter changes with the first seed, and
-// in it a curve for each layer that is shown. Returns nothing where no parameter changes.
+// Returns the picture: one panel for each policy whose parameter changes with the first seed.
+// Returns nothing where no parameter changes.
 std::optional<Picture> DecisionPicture(const RunDirectory& run, const Summary& summary);
 
 }  // namespace legacy::analysis

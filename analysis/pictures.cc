@@ -29,7 +29,11 @@ constexpr std::array<Unit, 1> kRoundUnits = {{{"", 1}}};
 constexpr std::array<Unit, 4> kUsdUnits = {
     {{"µUSD", 1e-6}, {"mUSD", 1e-3}, {"USD", 1}, {"thousand USD", 1e3}}};
 constexpr int kMarksOnCurve = 12;
-constexpr double kLowestBand = 10;  // a band on a logarithmic axis ends at this part of the mean
+constexpr size_t kSubtitleLimit = 140;  // characters below a title
+constexpr size_t kMostCurves = 6;
+constexpr size_t kFastestCurves = 3;  // of the fastest, before others are chosen by their kind
+constexpr int kSeedsOfBand = 3;       // two values have no deviation that says much
+constexpr double kLowestBand = 10;    // a band on a logarithmic axis ends at this part of the mean
 
 std::string Preamble(const std::string& title, const std::string& subtitle) {
   return kScriptStart +
@@ -38,10 +42,58 @@ std::string Preamble(const std::string& title, const std::string& subtitle) {
 
 std::string Conditions(const Summary& summary) {
   std::string text = fmt::format("{} workers, {} fidelity", summary.workers, summary.fidelity);
-  if (summary.seeds.size() > 1) {
-    text += fmt::format(", mean of {} seeds, band: ± 1 standard deviation", summary.seeds.size());
-  }
+  if (summary.seeds.size() > 1) text += fmt::format(", mean of {} seeds", summary.seeds.size());
+  if (summary.seeds.size() >= kSeedsOfBand) text += ", band: ± 1 standard deviation";
   return text;
+}
+
+// Returns the policies in the order in which they matter: those that reach the target by their
+// times, then the others by their final values.
+std::vector<const PolicySummary*> Ranked(const Summary& summary) {
+  std::vector<const PolicySummary*> ranked;
+  for (const PolicySummary& policy : summary.policies) ranked.push_back(&policy);
+  std::ranges::stable_sort(ranked, [&](const PolicySummary* a, const PolicySummary* b) {
+    const Spread& mine = a->time_to_target.spread;
+    const Spread& other = b->time_to_target.spread;
+    if (mine.count > 0 && other.count > 0) return mine.mean < other.mean;
+    if (mine.count != other.count) return mine.count > 0;
+    return summary.metric.IsBetter(a->final_metric.mean, b->final_metric.mean);
+  });
+  return ranked;
+}
+
+// Returns the names of the policies that a picture of curves shows, at most kMostCurves: the
+// baseline, the fastest, the fastest of each other family, and then the next.
+std::vector<std::string> ShownPolicies(const Summary& summary) {
+  std::vector<std::string> shown = {summary.baseline};
+  const auto add = [&](const std::string& name) {
+    const bool there = std::ranges::find(shown, name) != shown.end();
+    if (!there && shown.size() < kMostCurves) shown.push_back(name);
+  };
+  const std::vector<const PolicySummary*> ranked = Ranked(summary);
+  for (size_t i = 0; i < ranked.size() && shown.size() <= kFastestCurves; ++i) add(ranked[i]->name);
+  for (const PolicySummary* policy : ranked) {
+    const bool known = std::ranges::any_of(
+        shown, [&](const std::string& name) { return FamilyOf(name) == FamilyOf(policy->name); });
+    if (!known) add(policy->name);
+  }
+  for (const PolicySummary* policy : ranked) add(policy->name);
+  return shown;
+}
+
+// Returns the curves that are shown, and puts the names of the others into `others`.
+std::vector<Curve> ShownCurves(const std::vector<Curve>& curves, const Summary& summary,
+                               std::vector<std::string>& others) {
+  const std::vector<std::string> names = ShownPolicies(summary);
+  std::vector<Curve> shown;
+  for (const Curve& curve : curves) {
+    if (std::ranges::find(names, curve.policy) != names.end()) {
+      shown.push_back(curve);
+    } else {
+      others.push_back(curve.policy);
+    }
+  }
+  return shown;
 }
 
 struct Axis {
@@ -160,7 +212,7 @@ std::string CurvePlot(const std::vector<Curve>& curves, const Summary& summary) 
   const std::vector<PolicyStyle> looks = LooksOf(curves, summary);
   std::vector<std::string> parts;
   for (size_t i = 0; i < curves.size(); ++i) {
-    if (curves[i].seeds < 2) continue;
+    if (curves[i].seeds < kSeedsOfBand) continue;
     parts.push_back(
         fmt::format("$curve{} using 1:3:4 with filledcurves fs transparent solid 0.15 "
                     "noborder lc rgb '{}' notitle",
@@ -183,13 +235,20 @@ std::string CurvePlot(const std::vector<Curve>& curves, const Summary& summary) 
   return fmt::format("plot {}\n", fmt::join(parts, ", \\\n     "));
 }
 
-Picture MetricPicture(const std::string& name, const std::string& against,
-                      const std::vector<Curve>& curves, const Axis& axis, const Summary& summary) {
+// Draws the metric against a cost, which `against` names in the title and `label` at the axis.
+Picture MetricPicture(const std::string& name, const std::string& against, const std::string& label,
+                      std::span<const Unit> units, const std::vector<Curve>& all,
+                      const Summary& summary) {
   const Metric& metric = summary.metric;
+  std::vector<std::string> others;
+  const std::vector<Curve> curves = ShownCurves(all, summary, others);
+  const Axis axis = MakeAxis(curves, metric, label, units);
+  std::string conditions = Conditions(summary);
+  if (!others.empty()) conditions += fmt::format("; not drawn: {}", fmt::join(others, ", "));
   const bool logarithmic = IsLogarithmic(curves, metric);
-  std::string script =
-      CurveData(curves, axis, metric, logarithmic) +
-      Preamble(fmt::format("Test {} against {}", metric.title, against), Conditions(summary));
+  std::string script = CurveData(curves, axis, metric, logarithmic) +
+                       Preamble(fmt::format("Test {} against {}", metric.title, against),
+                                Shorten(conditions, kSubtitleLimit));
   script +=
       fmt::format("set xlabel {}\nset ylabel {}\n", Quote(axis.label),
                   Quote("test " + MetricLabel(metric) + (logarithmic ? " [logarithmic]" : "")));
@@ -278,15 +337,13 @@ void AddRoundPictures(std::vector<Picture>& pictures, const RunDirectory& run,
   const auto counts =
       MetricCurves(run, summary, [&](const EvaluationRow& row) { return totals(row).rounds; });
   if (counts.empty()) return;
-  pictures.push_back(MetricPicture("metric-rounds", "rounds", counts,
-                                   MakeAxis(counts, summary.metric, "rounds", kRoundUnits),
-                                   summary));
+  pictures.push_back(
+      MetricPicture("metric-rounds", "rounds", "rounds", kRoundUnits, counts, summary));
   if (!summary.priced) return;
   const auto usd =
       MetricCurves(run, summary, [&](const EvaluationRow& row) { return totals(row).usd; });
-  pictures.push_back(MetricPicture(
-      "metric-usd", "USD", usd,
-      MakeAxis(usd, summary.metric, "USD of transfers and client hours", kUsdUnits), summary));
+  pictures.push_back(MetricPicture("metric-usd", "USD", "USD of transfers and client hours",
+                                   kUsdUnits, usd, summary));
 }
 
 }  // namespace
@@ -295,15 +352,13 @@ std::vector<Picture> MakePictures(const RunDirectory& run, const Summary& summar
   std::vector<Picture> pictures;
   const auto times = MetricCurves(run, summary, &EvaluationRow::simulated_seconds);
   if (!times.empty()) {
-    pictures.push_back(MetricPicture("metric-time", "simulated time", times,
-                                     MakeAxis(times, summary.metric, "simulated time", kTimeUnits),
-                                     summary));
+    pictures.push_back(MetricPicture("metric-time", "simulated time", "simulated time", kTimeUnits,
+                                     times, summary));
   }
   const auto bytes = MetricCurves(run, summary, &EvaluationRow::nic_bytes);
   if (!bytes.empty()) {
-    pictures.push_back(MetricPicture(
-        "metric-bytes", "bytes sent", bytes,
-        MakeAxis(bytes, summary.metric, "bytes out of one worker's NIC", kByteUnits), summary));
+    pictures.push_back(MetricPicture("metric-bytes", "bytes sent", "bytes out of one worker's NIC",
+                                     kByteUnits, bytes, summary));
   }
   AddRoundPictures(pictures, run, summary);
   std::vector<const PolicySummary*> stepped;
