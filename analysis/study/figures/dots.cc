@@ -272,7 +272,7 @@ std::vector<StudyFigure> TimeDots(const Study& study, const FigureOptions& optio
       DrawCharts(frame, charts, "Time to target",
                  fmt::format("target {}, {}", ShowValue(ShownMetric(study), study.target->value),
                              SeedsNote(study, "bars")),
-                 {{7, "mean"}, {kCensoredMark, "not reached: more"}});
+                 {{7, "mean"}, {kCensoredMark, "not reached: longer"}});
   figure.kind = FigureKind::kTimeToTarget;
   figure.note = note;
   return {figure};

@@ -1,5 +1,5 @@
 // Figures of the speed-up over the baseline on every two numeric axes: one map for each policy,
-// coloured by the logarithm of the speed-up, white at 1.
+// coloured by the logarithm of the speed-up, white at 1. Bounds are grey, as they are no results.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -37,15 +37,17 @@ std::string CellText(const Speedup& speedup) {
   return speedup.bound == Bound::kAtMost ? "≤" + text : text;
 }
 
-// Rows of a map's data: cells with a speed-up, cells without one, and texts.
+bool IsExact(const Speedup& speedup) { return speedup.known() && !speedup.bounded(); }
+
+// Rows of a map's data: cells with a speed-up, cells with a bound or nothing, and texts.
 struct Cells {
   std::vector<std::vector<std::string>> known, unknown, texts;
 };
 
 void AddCell(const Map& map, const Speedup& speedup, size_t x, size_t y, Cells& cells) {
   const auto column = static_cast<double>(x), row = static_cast<double>(y);
-  const double colour = speedup.known() ? std::log2(speedup.ratio) : 0;
-  (speedup.known() ? cells.known : cells.unknown)
+  const double colour = IsExact(speedup) ? std::log2(speedup.ratio) : 0;
+  (IsExact(speedup) ? cells.known : cells.unknown)
       .push_back({Cell(column), Cell(row), Cell(column - 0.5), Cell(column + 0.5), Cell(row - 0.5),
                   Cell(row + 0.5), Cell(colour), Cell(map.plane.x[x]), Cell(map.plane.y[y])});
   if (!map.numbers && !speedup.bounded()) return;
@@ -79,7 +81,7 @@ std::string MapPanel(const Map& map, size_t policy, DataFile& data) {
   }
   if (!cells.unknown.empty()) {
     parts.push_back(
-        data.Add(name + ", no speed-up known", columns, cells.unknown) +
+        data.Add(name + ", bounds and what is not known", columns, cells.unknown) +
         " using 1:2:3:4:5:6 with boxxyerror lc rgb '#DDDDDD' fs solid border rgb 'white'");
   }
   if (!cells.texts.empty()) {
@@ -132,7 +134,7 @@ size_t StrideOf(double label, int length, size_t cells) {
 std::string Colours(double span) {
   std::vector<std::string> ticks;
   const int most = static_cast<int>(std::floor(span));
-  const int step = std::max(1, most / 4);
+  const int step = std::max(1, most / 2);
   for (int power = -most / step * step; power <= most; power += step) {
     ticks.push_back(power < 0 ? fmt::format("'1/{}' {}", 1 << -power, power)
                               : fmt::format("'{}' {}", 1 << power, power));
@@ -153,7 +155,7 @@ Map MapOf(const Study& study, const Plane& plane, const std::vector<size_t>& pol
   map.numbers = plane.x.size() <= kNumberedCells;
   for (const auto& place : plane.places) {
     for (const size_t policy : policies) {
-      if (!place || !place->outcomes[policy].speedup.known()) continue;
+      if (!place || !IsExact(place->outcomes[policy].speedup)) continue;
       map.span = std::max(map.span, std::abs(std::log2(place->outcomes[policy].speedup.ratio)));
     }
   }
@@ -189,7 +191,7 @@ StudyFigure MapFigure(const Study& study, const Plane& plane, const std::string&
   figure.axes = {x_axis.name, y_axis.name};
   const std::string subtitle =
       (plane.name.empty() ? "" : plane.name + "; ") +
-      "TTA ratio, paired by seed; ≥ ≤: bound, n/r: neither reached the target";
+      "TTA ratio, paired by seed; grey: bounds (≥ ≤), and n/r where neither reached the target";
   figure.script = panels.Figure(
       name, figure.heading, subtitle,
       {AxisLabel(ShowAxisName(x_axis), x_axis.unit), AxisLabel(ShowAxisName(y_axis), y_axis.unit)},

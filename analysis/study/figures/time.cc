@@ -19,6 +19,7 @@ namespace {
 constexpr int kCrossingMark = 6;     // open circle
 constexpr double kLabelLength = 66;  // length of the label of a crossing, points
 constexpr double kLabelGap = 11;     // distance of labels of crossings, points
+constexpr double kBoundArrow = 1.5;  // an arrow leads from a bound to so many times it
 constexpr double kLeastBar = 0.1;  // end of a bar that would reach 0 or below, as part of the mean
 
 bool IsCensored(const Outcome& outcome) {
@@ -55,6 +56,7 @@ void AddToFrame(const Facet& facet, Frame& frame) {
       if (IsCensored(outcome)) {
         frame.censored = true;
         frame.y.Add(outcome.time_bound);
+        frame.y.Add(outcome.time_bound * kBoundArrow);
       } else {
         const Bar bar = BarOf(outcome.time_to_target);
         frame.y.Add(bar.low);
@@ -91,10 +93,13 @@ void AddPolicy(const Frame& frame, const Facet& facet, size_t policy, DataFile& 
                                 CurveStyle(style)));
   }
   if (!ends.empty()) {
-    parts.push_back(
-        fmt::format("{} using 1:2 with points lc rgb '{}' lw 1.4 pt {} ps 0.9",
-                    data.Add(heading + ", target not reached", {axis, "at_least_seconds"}, ends),
-                    style.colour, kCensoredMark));
+    const std::string block =
+        data.Add(heading + ", target not reached", {axis, "at_least_seconds"}, ends);
+    parts.push_back(fmt::format(
+        "{} using 1:2:(0):($2 * {}) with vectors head filled size screen 0.008,20 lc rgb '{}' lw 1",
+        block, CsvNumber(kBoundArrow - 1), style.colour));
+    parts.push_back(fmt::format("{} using 1:2 with points lc rgb '{}' lw 1.4 pt {} ps 0.9", block,
+                                style.colour, kCensoredMark));
   }
 }
 
@@ -194,7 +199,7 @@ Legend LegendOf(const Frame& frame) {
   Legend legend;
   for (const size_t policy : frame.groups.front().policies) legend.AddLine(frame.study, policy);
   if (frame.crossings) legend.AddMark(kCrossingMark, "even with " + frame.study.baseline);
-  if (frame.censored) legend.AddMark(kCensoredMark, "not reached: more");
+  if (frame.censored) legend.AddMark(kCensoredMark, "not reached: longer");
   return legend;
 }
 
@@ -202,7 +207,7 @@ Legend LegendOf(const Frame& frame) {
 std::string MarksNote(const Frame& frame) {
   std::string note;
   if (frame.crossings) note += "; open circles: even with " + frame.study.baseline;
-  if (frame.censored) note += "; open triangles: not reached, more";
+  if (frame.censored) note += "; triangles with arrows: not reached, longer";
   return note;
 }
 

@@ -144,6 +144,15 @@ TEST(StudyFigures, CensoredPointsStandAtTheEndOfTheTraining) {
   ASSERT_EQ(rows.size(), 13u);
   EXPECT_NEAR(rows[12][1], 400 * (0.0105 + 8 * 0.01 * 7e6 / 1e11), 1e-9);
   EXPECT_THAT(figure.data, Not(HasSubstr("# randomk-1%, 8 workers\n")));
+  EXPECT_THAT(figure.script, HasSubstr("with vectors head"));  // towards longer times
+}
+
+// A policy that never reaches the target has bounds alone, which have no colour of a result.
+TEST(StudyFigures, BoundsOfMapsAreGrey) {
+  const StudyFigure figure = Named(MakeStudyFigures(MakeStudy()), "speedup-bandwidth-workers");
+  EXPECT_THAT(figure.data, Not(HasSubstr("# randomk-1%\n")));
+  EXPECT_FALSE(Block(figure, "randomk-1%, bounds and what is not known").empty());
+  EXPECT_THAT(figure.script, HasSubstr("grey: bounds"));
 }
 
 TEST(StudyFigures, AHoleBreaksTheLine) {
