@@ -276,4 +276,18 @@ std::string BreakEvenWords(const Study& study, const Facet& facet) {
                      NoteOfOneSeed(study));
 }
 
+std::string StudyVerdict(const Study& study) {
+  const std::string missed = MissedWords(study);
+  const std::vector<size_t> axes = NumericAxes(study);
+  if (!missed.empty() || axes.empty() || !study.target) return missed;
+  const size_t axis =
+      *std::ranges::max_element(axes, {}, [&](size_t a) { return study.axes[a].values.size(); });
+  const std::vector<Facet> facets = FacetsOf(study, axis);
+  if (facets.empty()) return "";
+  const std::string words = TimeWords(study, facets.front());
+  if (facets.size() == 1 || words.empty()) return words;
+  return words + fmt::format(" The report has {} along that axis.",
+                             ShowCount(static_cast<int64_t>(facets.size() - 1), "other place"));
+}
+
 }  // namespace legacy::analysis

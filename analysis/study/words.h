@@ -15,6 +15,11 @@ namespace legacy::analysis {
 // "".
 std::string MissedWords(const Study& study);
 
+// Returns what the study has shown in one paragraph, with which its commands end: the time to
+// target along the numeric axis with the most values, at the first place of the other axes; or that
+// nobody reached the target. "" where there is no such axis.
+std::string StudyVerdict(const Study& study);
+
 // Describes time to target along the facet's axis: which policy is the fastest where, and by how
 // much.
 std::string TimeWords(const Study& study, const Facet& facet);

@@ -248,6 +248,11 @@ void AddReport(CLI::App& app, Action& chosen) {
           fmt::print(stderr, "warning: {}\n", warning);
         }
         fmt::print(stderr, "written: {} files in {}\n", report.files.size(), out.string());
+        const std::string verdict = legacy::analysis::StudyVerdict(study);
+        const bool noted = !legacy::analysis::MissedWords(study).empty();  // above
+        if (!verdict.empty() && !noted) fmt::print("\n{}\n", verdict);
+        fmt::print("\npage: {}\nnext: {} serve {}\n", (out / "index.html").string(),
+                   legacy::CommandOf("legacy-study"), flags->view.folder);
         return 0;
       });
   flags->view.Add(*command);

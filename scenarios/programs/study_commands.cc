@@ -11,6 +11,7 @@
 #include <thread>
 #include <utility>
 
+#include "analysis/study/words.h"
 #include "base/arguments.h"
 #include "base/parse.h"
 #include "base/program.h"
@@ -143,6 +144,11 @@ int Conclude(const fs::path& folder, const analysis::Study& study, bool interrup
     fmt::print(stderr, "go on with: {} resume {}\n", CommandOf("legacy-study"), path);
   }
   if (interrupted) return kInterrupted;
+  if (counts.done > 0 && counts.pending == 0) {
+    const std::string verdict = analysis::StudyVerdict(study);
+    if (!verdict.empty()) fmt::print("\n{}\n", verdict);
+    fmt::print("\nnext: {} report {}\n", CommandOf("legacy-study"), path);
+  }
   return counts.failed + counts.pending > 0 ? kSomeFailed : 0;
 }
 

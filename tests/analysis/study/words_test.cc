@@ -57,6 +57,18 @@ TEST(TimeWords, NameTheFastestPolicyOnEachNetwork) {
             "Break-even with dense: topk at 1.32 [1.32, 1.32] Gbit/s.");
 }
 
+TEST(StudyVerdict, TellsTheLongestAxisAtTheFirstPlace) {
+  const Study study = ThreeBandwidths({1, 2, 3}, 0);
+  EXPECT_EQ(StudyVerdict(study), Time(study));
+  Study wide = PendingStudy({"dense", "topk"}, {1, 2},
+                            {Bandwidths({1e8, 1e9, 1e10}), {"workers", "", {"8", "16"}, {8, 16}}});
+  FinishAll(wide, [](const StudyPoint& point) { return point.policy == "topk" ? 1. : 2.; });
+  EXPECT_EQ(StudyVerdict(wide), Time(wide) + " The report has 1 other place along that axis.");
+  FinishAll(wide, [](const StudyPoint&) { return std::optional<double>(); });
+  EXPECT_EQ(StudyVerdict(wide), MissedWords(wide));
+  EXPECT_THAT(StudyVerdict(wide), StartsWith("No training reached the target"));
+}
+
 TEST(TimeWords, SayWhichPoliciesCannotBeDistinguished) {
   const std::string words = Time(ThreeBandwidths({1, 2, 3}, 0.1));
   EXPECT_THAT(words,
