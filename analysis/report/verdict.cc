@@ -231,7 +231,7 @@ std::string RoundsText(const Race& race, const PolicySummary& rival) {
   }
   const auto needs = [&](const PolicySummary& policy) {
     const double rounds = policy.rounds_to_target.spread.mean;
-    return fmt::format("{} rounds of {}", ShowNumber(rounds),
+    return fmt::format("{} rounds of {}", ShowQuantity(rounds, ""),
                        Seconds(race.TimeOf(policy) / rounds));
   };
   return fmt::format(" {} needs {} and {} {}.", winner.name, needs(winner), rival.name,

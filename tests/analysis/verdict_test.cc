@@ -145,6 +145,21 @@ TEST(Verdict, OfOnePolicyAlone) {
             "computing. Other --policies show whether they are faster.");
 }
 
+// Steps of a federated run are versions of the model.
+TEST(Verdict, OfFederatedRunsCountsRoundsAndDollars) {
+  Summary summary = SummaryOf({{"dense", {1e-3, 0, 64e-3}}, {"sparse", {1e-3, 1e-3, 2e-3}}});
+  summary.federated = summary.priced = true;
+  for (PolicySummary& policy : summary.policies) {
+    policy.rounds_to_target = {2, SpreadOf({20, 20})};
+    policy.usd_to_target = {2, policy.name == "dense" ? SpreadOf({3, 3}) : SpreadOf({4, 5})};
+  }
+  EXPECT_EQ(
+      VerdictOf(summary, {}),
+      "sparse reaches 80 % accuracy first, after 160 ms, 16.2 times faster than dense. sparse "
+      "needs 20 rounds of 8 ms and dense 20 rounds of 130 ms. The cheapest is dense, with 3.00 "
+      "USD instead of 4.50.");
+}
+
 TEST(Verdict, NoneBeforeAllTrainingsHaveEnded) {
   Summary summary = SummaryOf({{"dense", {}}, {"sparse", {}}});
   summary.policies[1].finished = 1;
