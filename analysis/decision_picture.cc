@@ -165,7 +165,7 @@ std::string GroupPlot(const Panel& panel, size_t number) {
                                 Quote(NameOf(panel, panel.groups[g]))));
   }
   return fmt::format(
-      "set ylabel 'parameter{}' offset 0,0\n{} logscale y\nset yrange [*:*]\nset ytics auto\n"
+      "set ylabel 'parameter{}'\n{} logscale y\nset yrange [*:*]\nset ytics auto\n"
       "plot {}\n",
       IsLogarithmic(panel) ? " [logarithmic]" : "", IsLogarithmic(panel) ? "set" : "unset",
       fmt::join(parts, ", \\\n     "));

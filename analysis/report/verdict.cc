@@ -110,8 +110,8 @@ std::string SeedsText(const Summary& summary) {
   return ShowCount(static_cast<int64_t>(summary.seeds.size()), "seed");
 }
 
-// Returns why the first beats a rival: its steps (rounds) are shorter, with the reason, or it needs
-// fewer of them.
+// Returns why the winner beats a rival: its steps are shorter, with the reason, or it needs fewer
+// of them.
 std::string Why(const Race& race, const PolicySummary& winner, const PolicySummary& rival) {
   const double step_gain = rival.step.total / winner.step.total;
   const double steps_gain = race.StepsOf(rival) / race.StepsOf(winner);

@@ -26,6 +26,7 @@
 #include "scenarios/options/presets.h"
 #include "scenarios/programs/study_commands.h"
 #include "scenarios/study/launch.h"
+#include "scenarios/study/shell.h"
 #include "scenarios/study/status.h"
 #include "scenarios/study/what_if/serve.h"
 
@@ -252,7 +253,7 @@ void AddReport(CLI::App& app, Action& chosen) {
         const bool noted = !legacy::analysis::MissedWords(study).empty();  // above
         if (!verdict.empty() && !noted) fmt::print("\n{}\n", verdict);
         fmt::print("\npage: {}\nnext: {} serve {}\n", (out / "index.html").string(),
-                   legacy::CommandOf("legacy-study"), flags->view.folder);
+                   legacy::CommandOf("legacy-study"), legacy::ShellWord(flags->view.folder));
         return 0;
       });
   flags->view.Add(*command);

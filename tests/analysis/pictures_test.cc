@@ -134,7 +134,8 @@ TEST(DecisionPicture, HasAPanelForEachPolicyAndACurveForLayersOfOneDecision) {
             std::string::npos);
 }
 
-TEST_F(PicturesTest, DecisionsOfManyLayersAreAMap) {
+// Returns a run in which each of 20 layers gets something else.
+RunDirectory ManyDecisions() {
   RunDirectory run = MakeRun({"lgreco"}, {1});
   AddTraining(run, "lgreco", 1, 1, {0.5});
   AddDecisions(run, "lgreco", 1, 20, {0, 4});
@@ -142,6 +143,11 @@ TEST_F(PicturesTest, DecisionsOfManyLayersAreAMap) {
   for (DecisionRow& row : run.decisions) {
     row.parameter += 0.001 * static_cast<double>(row.layer.back() + row.layer.size() * 10);
   }
+  return run;
+}
+
+TEST(DecisionPicture, IsAMapWhereManyLayersDiffer) {
+  const RunDirectory run = ManyDecisions();
   const auto picture = DecisionPicture(run, Summarise(run));
   ASSERT_TRUE(picture);
   EXPECT_EQ(CountOf(picture->script, "with boxxyerror"), 1u);
@@ -153,11 +159,15 @@ TEST_F(PicturesTest, DecisionsOfManyLayersAreAMap) {
   EXPECT_EQ(CountOf(block, "\n"), 1 + 20 * 2u);  // two decisions for each layer
   EXPECT_NE(block.find("\n0 4 0 "), std::string::npos);
   EXPECT_NE(block.find("\n4 10 19 "), std::string::npos);
+}
+
+TEST_F(PicturesTest, MapsOfDecisionsNameTheFirstAndTheLastLayer) {
   if (!HasGnuplot()) GTEST_SKIP() << "no gnuplot";
+  RunDirectory run = ManyDecisions();
   run.path = directory_;
   EXPECT_TRUE(DrawPictures(run, Summarise(run)).warnings.empty());
   const SvgTexts drawn(Get("decisions.svg"));
-  EXPECT_EQ(drawn.Count("layer0"), 1u);  // the first and the last are named
+  EXPECT_EQ(drawn.Count("layer0"), 1u);
   EXPECT_EQ(drawn.Count("layer19"), 1u);
 }
 

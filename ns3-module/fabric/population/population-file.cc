@@ -1,6 +1,5 @@
 #include "fabric/base/csv.h"
 #include "fabric/base/error.h"
-#include "fabric/base/plain-file.h"
 #include "fabric/base/text-file.h"
 #include "fabric/base/yaml-text.h"
 #include "population.h"
@@ -9,7 +8,6 @@
 #include <cmath>
 #include <filesystem>
 #include <fnmatch.h>
-#include <fstream>
 #include <utility>
 #include <yaml-cpp/yaml.h>
 
