@@ -14,6 +14,7 @@
 #include "model/roce/queue-pair.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdio>
 #include <ctime>
 #include <memory>

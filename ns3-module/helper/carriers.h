@@ -6,6 +6,8 @@
 
 #include "model/packet-engine.h"
 
+#include <cstdint>
+
 namespace legacy
 {
 namespace packet

@@ -102,6 +102,12 @@ if command -v python3 >/dev/null; then
   types pass 'a specialisation' 'namespace legacy {' 'template <> struct Part<int> {};' '}'
   types pass 'a comment and a string' 'namespace legacy {' '/* struct Part {' \
     '*/ // struct Part {' 'constexpr char kText[] = R"(struct Part {)";' '}'
+
+  types fail 'int64_t without <cstdint>' '#include "base/a.h"' 'int64_t x;'
+  types pass 'int64_t with it' '#include <cstdint>' 'int64_t x;'
+  write base/a.h '#include <cstdint>'
+  write compress/b.h '#include "base/a.h"' 'std::vector<uint8_t> x;'
+  expect pass includes.sh 'uint8_t with a header that includes <cstdint>'
 fi
 
 new_tree

@@ -49,7 +49,12 @@ case $2 in
   -c | *import*) exit 1 ;;
 esac
 FAKE
-for tool in compute-sanitizer ncu setsid; do
+fake compute-sanitizer <<'FAKE'
+#!/bin/sh
+echo "compute-sanitizer $*" >>"$LOG"
+[ ! -e "$BROKEN.$2" ]
+FAKE
+for tool in ncu setsid; do
   printf '#!/bin/sh\necho "%s $*" >>"$LOG"\n' "$tool" | fake "$tool"
 done
 printf '#!/bin/sh\ncp "$3" "$2"\n' | fake strip
@@ -128,6 +133,11 @@ printed '^gpu-tests +FAILED'
 printed '^bench +passed'
 
 rm "$BROKEN.gpu_tests"
+touch "$BROKEN.initcheck"
+exits 1 --sanitize
+printed '^1 initcheck'
+printed '^sanitize +FAILED'
+rm "$BROKEN.initcheck"
 
 # If CMake refuses LibTorch, or there is none, the kernels are tested without it.
 touch "$BROKEN.torch"

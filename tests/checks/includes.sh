@@ -86,5 +86,8 @@ status=0
     exit failed
   }' || status=1
 
-if command -v python3 >/dev/null; then "$here/type_names.py" . || status=1; fi
+if command -v python3 >/dev/null; then
+  "$here/type_names.py" . || status=1
+  "$here/integer_types.py" . || status=1
+fi
 exit "$status"

@@ -51,8 +51,6 @@ inline std::string LacksKernels(const Codec& codec, const CodecSchemeOptions& op
   }
   const auto setting = quantiser->Setting(quantiser->Parameter().fallback);
   if (!setting) return lacks("quantiser " + std::string(quantiser->Name()) + " with these options");
-  // On the one GPU that ran it, its kernel summed wrongly. It has been mended, but not run since.
-  if (setting->euclidean && setting->bucket <= kTile) return "the kernel of norm=l2 is not trusted";
   return {};
 }
 

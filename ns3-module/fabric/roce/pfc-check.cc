@@ -1,6 +1,7 @@
 #include "pfc-check.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <map>
 
 namespace legacy::fabric

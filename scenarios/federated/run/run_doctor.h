@@ -2,6 +2,7 @@
 // what remedies would save: by simulating the recorded works anew.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>

@@ -200,6 +200,7 @@ std::vector<Case> Quantisers() {
     cases.push_back({"qsgd:memory=momentum", true, {4}});
     cases.push_back({"fp16:memory=momentum,nesterov=on,vectors=off", true});
   }
+  cases.push_back({"qsgd:norm=l2", false, {4, 8}});
   cases.push_back({"qsgd:norm=l2,bucket=8192", false, {4}});
   cases.push_back({"terngrad", false});
   cases.push_back({"terngrad:clip=0", false});
@@ -370,7 +371,6 @@ TEST(CudaExchange, NamesSchemesWithoutKernels) {
              {"topk:index=delta", "index=delta"},
              {"topk:rule=kth", "topk"},
              {"topk+qsgd:code=elias", "qsgd"},
-             {"qsgd:norm=l2", "norm=l2"},
              {"rbf:range=ema", "rbf"},
              {"redsync", "redsync"},
              {"fft:chunk=65536", "chunk=65536"},

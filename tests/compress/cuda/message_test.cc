@@ -88,7 +88,10 @@ Case AllKinds() {
 }
 
 TEST(CudaMessage, EveryByteIsTheCpus) {
-  const Case all = AllKinds();
+  Case all = AllKinds();
+  // After the last value there is no memory.
+  all.Add({.index = IndexCoding::kU16, .values = ValueType::kQsgd, .numel = 9}, Some(9, 3), 7);
+  all.values.resize(all.units.back().values + all.units.back().value_bytes);
   const MessageTable table(all.units);
   const test::Tables copy(table);
   test::OnDevice([&](test::Device& device) {

@@ -1,6 +1,7 @@
 // Steady traffic over RoCEv2 allocates nothing.
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <string>
 
 #include "helper/packet-engine-helper.h"

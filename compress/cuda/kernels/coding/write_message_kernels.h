@@ -15,8 +15,8 @@
 namespace legacy::cuda {
 
 // Runs a block for each tile of a message's words. The edges are the header, the word in which the
-// positions end, and the words after the last whole word of values. Every other word holds either
-// positions or values.
+// positions end, and the words from where the whole words of values end. Every other word holds
+// either positions or values.
 struct WriteTiles : MessageTiles {
   struct Args {
     Messages messages;
@@ -43,6 +43,9 @@ struct WriteTiles : MessageTiles {
 
  private:
   static constexpr int64_t kHeaderWords = kHeaderBytes / kWordBytes;
+  // Words from WholeWordsEnd() on: two with the last bytes, where values are not aligned, and zeros
+  // up to a multiple of 16 bytes.
+  static constexpr int64_t kEndWords = 5;
 
   template <class Block>
   static LEGACY_DEVICE void WritePositions(Block& block, const Args& args,
@@ -115,14 +118,21 @@ struct WriteTiles : MessageTiles {
     block.Sync();
   }
 
+  // Returns the word of the message in which the whole words of values end: bytes after them need
+  // not exist in the last word of the values.
+  static LEGACY_DEVICE int64_t WholeWordsEnd(const MessageLayout& message) {
+    const int64_t whole = message.unit.value_bytes / kWordBytes * kWordBytes;
+    return (message.values_begin + whole) / kWordBytes;
+  }
+
   template <class Block>
   static LEGACY_DEVICE void CopyValues(Block& block, const Args& args, const MessageLayout& message,
                                        const Tile& tile) {
     const auto* const values = reinterpret_cast<const uint32_t*>(args.values);
     // Position, among the values, at which the message would begin.
     const int64_t begin = message.unit.values - message.values_begin;
-    const Tile part = Within(tile, (message.values_begin + kWordBytes - 1) / kWordBytes,
-                             message.length / kWordBytes);
+    const Tile part =
+        Within(tile, (message.values_begin + kWordBytes - 1) / kWordBytes, WholeWordsEnd(message));
     const Tile from = Moved(part, begin / kWordBytes);
     const bool by_vectors = begin % kWordBytes == 0 && Vectors::ByVectors(values, from) &&
                             Vectors::ByVectors(args.out, part);
@@ -142,16 +152,15 @@ struct WriteTiles : MessageTiles {
   static LEGACY_DEVICE void WriteEdges(Block& block, const Args& args, const MessageLayout& message,
                                        const Tile& tile) {
     const int64_t values_word = message.values_begin / kWordBytes;
-    const int64_t last_word = message.length / kWordBytes;
+    const int64_t end = WholeWordsEnd(message);
     const bool shared_word = message.values_begin % kWordBytes != 0;
     block.ForEachThread([&](int thread) {
-      if (thread > 2 * kHeaderWords) return;
-      // These are the words of the header, the word in which values begin, and the words from the
-      // last whole word of values on.
+      if (thread > kHeaderWords + kEndWords) return;
+      // These are the words of the header, the word in which values begin, and those from `end` on.
       const int64_t i = thread < kHeaderWords    ? thread
                         : thread == kHeaderWords ? values_word
-                                                 : last_word + thread - kHeaderWords - 1;
-      if (thread == kHeaderWords && (!shared_word || values_word == last_word)) return;
+                                                 : end + thread - kHeaderWords - 1;
+      if (thread == kHeaderWords && (!shared_word || values_word == end)) return;
       if (!Holds(tile, i)) return;
       uint32_t word = 0;
       if (i < kHeaderWords) {
@@ -168,9 +177,8 @@ struct WriteTiles : MessageTiles {
 };
 
 // Writes header, positions and values of each unit to `out`, padded with zeros to a multiple of 16
-// bytes. Positions ascend strictly and are below numel. Values are read in whole words of 4 bytes,
-// so that a segment's last word must be readable. `out` is aligned to 16 bytes; `messages` is the
-// view of the device's copy of `table`.
+// bytes. Positions ascend strictly and are below numel. Values begin at a multiple of 4 bytes.
+// `out` is aligned to 16 bytes; `messages` is the view of the device's copy of `table`.
 template <class Device>
 void LaunchWriteMessages(Device& device, const MessageTable& table, const Messages& messages,
                          const uint32_t* positions, const std::byte* values, std::byte* out) {
