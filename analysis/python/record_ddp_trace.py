@@ -104,7 +104,7 @@ class DdpTraceRecorder:
                      "ranks": dist.get_world_size(self._group),
                      "method": method or (name if hook else "dense"),
                      "metrics": metrics or {},
-                     "layers": [[n, p.numel()] for n, p in layers]})
+                     "layers": [[n, "x".join(map(str, p.shape)) or "1"] for n, p in layers]})
         self._metrics = metrics or {}
         self._step = None     # step that runs
         self._ended = []      # steps on which the device may still work
@@ -326,8 +326,8 @@ def merge(path, parts):
     temporary = path + ".part"
     with open(temporary, "w", encoding="utf-8") as file:
         print("legacy-trace 1", f"workers {first['ranks']}", sep="\n", file=file)
-        for name, (_, elements) in zip(names, first["layers"]):
-            print(f"layer {name} {elements}", file=file)
+        for name, (_, shape) in zip(names, first["layers"]):
+            print(f"layer {name} {shape}", file=file)
         for name, kind in first.get("metrics", {}).items():
             print(f"metric {name} {kind}", file=file)
         print(f"method {_name(first['method'])}", file=file)

@@ -51,6 +51,8 @@ std::string Footer(const std::string& program) {
       replays ? "  legacy-replay runs/first --topo=leaf-spine:oversubscription=4 --fidelity=flow\n"
                 "  legacy-replay scenarios/traces/resnet50-like.trace --bandwidth=25Gbps "
                 "--fidelity=flow\n"
+                "  legacy-replay run.trace --policies=dense,topk@1%,legacy-both "
+                "--networks=auto\n"
               : "  legacy-scenario --topo=leaf-spine:leaves=4,hosts=4,spines=2 --bandwidth=10Gbps\n"
                 "  legacy-scenario --policies=dense,topk,legacy-both --record --out=runs/first\n"
                 "  legacy-scenario --layers=resnet50 --workers=16 --policies=dense,topk,powersgd\n"

@@ -5,10 +5,16 @@
 #include "base/program.h"
 #include "compress/registry/load_plugins.h"
 #include "scenarios/programs/command_line.h"
-#include "scenarios/run/replay_source.h"
+#include "scenarios/replay/replay_source.h"
 #include "scenarios/run/run_report.h"
 
 namespace {
+
+// True for the options that --help lists. Methods compress traces alone.
+bool Lists(const std::string& key) {
+  return legacy::MayReplayChange(key) || key == "compression.policies" ||
+         key == "compression.density";
+}
 
 int Main(int argc, char** argv) {
   legacy::LoadPlugins(argc, argv);
@@ -21,8 +27,8 @@ int Main(int argc, char** argv) {
       argc, argv, "legacy-replay",
       "Times the training of RUN on another network, with other devices or stragglers, without "
       "training again. RUN is a run directory of legacy-scenario --record, or a trace of your own "
-      "training (docs/trace-format.md).",
-      legacy::OnRun{defaults, legacy::MayReplayChange});
+      "training (docs/trace-format.md), whose gradients --policies compresses.",
+      legacy::OnRun{defaults, Lists});
   if (line.exit) return *line.exit;
   legacy::ValidateScenario(line.scenario);
   std::visit([&](const auto& known) { legacy::CheckReplay(known, line.scenario); }, source);

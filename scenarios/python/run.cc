@@ -11,8 +11,8 @@
 #include "scenarios/python/bindings.h"
 #include "scenarios/python/interruptible.h"
 #include "scenarios/python/options.h"
+#include "scenarios/replay/replay_source.h"
 #include "scenarios/run/comparison.h"
-#include "scenarios/run/replay_source.h"
 #include "scenarios/run/run_report.h"
 
 namespace legacy::python {

@@ -68,10 +68,13 @@ double BytesOfPilot(StepSource& training, const Scenario& given, bool reads_cloc
 }  // namespace
 
 ComparedMethods::ComparedMethods(const Scenario& scenario, ProcessGroup& processes)
-    : scenario_(scenario),
-      processes_(processes),
-      sources_(scenario.layers.empty() ? TrainedSources(scenario, processes)
-                                       : DrawnSources(scenario)) {
+    : ComparedMethods(
+          scenario, processes,
+          scenario.layers.empty() ? TrainedSources(scenario, processes) : DrawnSources(scenario)) {}
+
+ComparedMethods::ComparedMethods(const Scenario& scenario, ProcessGroup& processes,
+                                 std::unique_ptr<StepSources> sources)
+    : scenario_(scenario), processes_(processes), sources_(std::move(sources)) {
   for (const std::string& name : scenario.policies) all_.push_back(FindMethod(scenario, name));
   CheckMemory();
   LeadConnect(*sources_, processes);

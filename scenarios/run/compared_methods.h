@@ -29,6 +29,9 @@ class ComparedMethods {
   // Throws Error where a method does not exist or cannot be trained, and where the trainings would
   // take more memory than they may.
   ComparedMethods(const Scenario& scenario, ProcessGroup& processes);
+  // Does the same for steps that `sources` make.
+  ComparedMethods(const Scenario& scenario, ProcessGroup& processes,
+                  std::unique_ptr<StepSources> sources);
 
   const std::vector<Method>& All() const { return all_; }
   StepSources& sources() const { return *sources_; }

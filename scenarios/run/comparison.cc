@@ -22,6 +22,7 @@
 #include "scenarios/run/compared_methods.h"
 #include "scenarios/run/gradient_files.h"
 #include "scenarios/run/manifest.h"
+#include "scenarios/run/method_rows.h"
 #include "scenarios/run/progress.h"
 #include "scenarios/run/shared_training.h"
 #include "scenarios/run/timed_run.h"
@@ -34,32 +35,6 @@ namespace legacy {
 namespace {
 
 namespace fs = std::filesystem;
-
-// UnitStats are sums over one training, by unit, for layers.csv.
-struct UnitStats {
-  explicit UnitStats(size_t units) : parameter(units), elements(units), bytes(units) {}
-
-  // Adds a step in which `share` of the workers are active. Returns the elements that one worker
-  // sends, in the mean over the workers.
-  double Add(const std::vector<UnitOutcome>& units, double share) {
-    double sent = 0;
-    for (size_t u = 0; u < units.size(); ++u) {
-      parameter[u] += units[u].parameter;
-      elements[u] += static_cast<double>(units[u].elements) * share;
-      bytes[u] += units[u].bytes;
-      sent += static_cast<double>(units[u].elements) * share;
-    }
-    return sent;
-  }
-
-  template <class Archive>
-  friend void Fields(Archive& archive, UnitStats& s) {
-    archive(s.parameter, s.elements, s.bytes);
-  }
-
-  std::vector<double> parameter, elements;
-  std::vector<int64_t> bytes;  // bytes of all workers
-};
 
 // A Piece is a training on the networks that it is timed on.
 struct Piece {
@@ -237,10 +212,6 @@ class Comparison : public TimedRun {
   void Save(size_t position, const StepSource& training, const UnitStats& stats,
             const TimedEverywhere& timed, std::span<const TimedNetwork> timed_networks,
             const std::optional<SharedTraining>& shared, const RunPlace& place);
-  void WriteDecisions(const Method& method, uint64_t seed, StepSource& training,
-                      TimedEverywhere& timed) const;
-  void WriteLayers(const Method& method, uint64_t seed, const StepSource& training,
-                   const UnitStats& stats, TimedEverywhere& timed) const;
   TrafficRecorder* Recorder(const RunPlace& place, const StepSource& training);
 
   const Scenario& scenario_;
@@ -562,6 +533,7 @@ bool Comparison::Train(size_t position, const Piece& piece,
       SourceOf(position, piece, timed_networks, place, shared);
   TrafficRecorder* recorder = piece.own ? Recorder(place, *training) : nullptr;
   UnitStats stats(training->Units().size());
+  const MethodRow row = {method.name, seed, scenario_.steps, scenario_.workers};
   std::optional<GradientFiles> gradients;
   if (piece.own && !scenario_.gradient_steps.empty()) {
     gradients.emplace(scenario_, training->Layers(), place.directory);
@@ -599,7 +571,7 @@ bool Comparison::Train(size_t position, const Piece& piece,
       write(timed);
       if (shared) shared->ForEach(write);
     };
-    on_all([&](TimedEverywhere& one) { WriteDecisions(method, seed, *training, one); });
+    on_all([&](TimedEverywhere& one) { WriteDecisions(row, *training, one); });
     if (recorder) recorder->Write(method.name, seed, outcome.work);
     if (jobs_) jobs_->Tend();
     if (Evaluates(done) && training->Evaluates()) {
@@ -614,7 +586,7 @@ bool Comparison::Train(size_t position, const Piece& piece,
     if (stop_) return false;
   }
   const auto end = [&](TimedEverywhere& one) {
-    WriteLayers(method, seed, *training, stats, one);
+    WriteLayers(row, *training, stats, one);
     one.Finish();
   };
   end(timed);
@@ -622,32 +594,6 @@ bool Comparison::Train(size_t position, const Piece& piece,
   shared->ForEach(end);
   twins_ = shared->Finish();
   return true;
-}
-
-// Writes the decisions that were made in the last step. Decisions for steps after the training are
-// left out.
-void Comparison::WriteDecisions(const Method& method, uint64_t seed, StepSource& training,
-                                TimedEverywhere& timed) const {
-  for (const Decision& made : training.TakeDecisions()) {
-    if (made.step >= scenario_.steps) continue;
-    const bool all = made.unit == Decision::kAllUnits;
-    const DecisionGrounds& grounds = made.grounds;
-    timed.Write(analysis::DecisionRow{method.name, seed, made.step, made.number,
-                                      all ? "all" : training.Units()[made.unit].name,
-                                      made.parameter, grounds.error, grounds.budget, grounds.gain,
-                                      grounds.seconds, grounds.reason});
-  }
-}
-
-void Comparison::WriteLayers(const Method& method, uint64_t seed, const StepSource& training,
-                             const UnitStats& stats, TimedEverywhere& timed) const {
-  const std::span<const Unit> units = training.Units();
-  for (size_t u = 0; u < units.size(); ++u) {
-    timed.Write(analysis::LayerRow{method.name, seed, units[u].name, units[u].numel,
-                                   stats.parameter[u] / static_cast<double>(scenario_.steps),
-                                   stats.elements[u],
-                                   static_cast<double>(stats.bytes[u]) / scenario_.workers});
-  }
 }
 
 }  // namespace

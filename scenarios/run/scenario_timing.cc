@@ -91,12 +91,15 @@ std::vector<Clock> ScenarioTiming::MakeClocks(std::span<const OperationCost> cos
   return clocks;
 }
 
-StepClocks ScenarioTiming::MakeClocks(const TraceTraining& training) const {
+StepClocks ScenarioTiming::MakeClocks(const TraceTraining& training, bool compressed) const {
   StepClocks clocks;
   for (const ScenarioNetwork& network : networks_) {
-    clocks.push_back(std::make_unique<MeasuredClock>(training, scenario_.device_speed,
-                                                     scenario_.codec_speed,
-                                                     TransfersOf(scenario_, *network.network)));
+    const TransferOptions transfers = TransfersOf(scenario_, *network.network);
+    const double speed = scenario_.device_speed;
+    clocks.push_back(
+        compressed
+            ? std::make_unique<MeasuredClock>(training, speed, profile_, transfers)
+            : std::make_unique<MeasuredClock>(training, speed, scenario_.codec_speed, transfers));
   }
   return clocks;
 }

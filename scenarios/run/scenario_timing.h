@@ -53,8 +53,9 @@ class ScenarioTiming {
   // Makes one clock for each entry of the network schedule.
   std::vector<Clock> MakeClocks(std::span<const OperationCost> costs,
                                 std::span<const int64_t> layer_numels) const;
-  // Makes the clocks of a measured training, which outlives them.
-  StepClocks MakeClocks(const TraceTraining& training) const;
+  // Makes the clocks of a measured training, which outlives them. `compressed`: other messages than
+  // its own are sent, whose codecs the profile prices.
+  StepClocks MakeClocks(const TraceTraining& training, bool compressed = false) const;
   // Returns the facts that are known before a step is trained.
   StepStart StartOf(const StepClock& clock, uint64_t seed, int64_t step) const;
   // Returns the step's traffic and device times.

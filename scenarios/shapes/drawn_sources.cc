@@ -1,5 +1,6 @@
 // Makes the steps of a model of which only the shape is known.
 #include <algorithm>
+#include <utility>
 
 #include "scenarios/shapes/drawn_training.h"
 #include "scenarios/shapes/model_shape.h"
@@ -12,18 +13,21 @@ constexpr int64_t kEpochs = 10;  // number of epochs of a run, for policies that
 
 class Drawn : public StepSources {
  public:
-  explicit Drawn(const Scenario& scenario)
-      : scenario_(scenario), shape_(LoadModelShape(scenario.layers)) {}
+  Drawn(const Scenario& scenario, ModelShape shape, Grouping group)
+      : scenario_(scenario), shape_(std::move(shape)), group_(std::move(group)) {}
 
   std::string Title() const override { return "shape " + shape_.name; }
   std::span<const Unit> Layers() const override { return shape_.layers; }
   int64_t StepsPerEpoch() const override { return std::max<int64_t>(1, scenario_.steps / kEpochs); }
   std::span<const Metric> Metrics() const override { return {}; }
-  std::unique_ptr<StepSource> Make(const TrainingOptions& options, BuiltMethod method) override {
+  std::unique_ptr<StepSource> Make(const TrainingOptions& given, BuiltMethod method) override {
+    TrainingOptions options = given;
+    // Each layer is a bucket of its own, which is then grouped.
+    if (group_ && options.scope == Scope::kLayer) options.buckets = {1, 1};
     return std::make_unique<DrawnTraining>(
         options, shape_, StepsPerEpoch(),
         DrawnGradients{.text = scenario_.gradients, .steps = scenario_.drawn_steps},
-        std::move(method.policy), std::move(method.scheme));
+        std::move(method.policy), std::move(method.scheme), group_);
   }
 
   std::string Text(const BackendReport& report) const override { return report.compression; }
@@ -49,12 +53,18 @@ class Drawn : public StepSources {
  private:
   const Scenario& scenario_;
   ModelShape shape_;
+  Grouping group_;
 };
 
 }  // namespace
 
 std::unique_ptr<StepSources> DrawnSources(const Scenario& scenario) {
-  return std::make_unique<Drawn>(scenario);
+  return DrawnSources(scenario, LoadModelShape(scenario.layers), nullptr);
+}
+
+std::unique_ptr<StepSources> DrawnSources(const Scenario& scenario, ModelShape shape,
+                                          Grouping group) {
+  return std::make_unique<Drawn>(scenario, std::move(shape), std::move(group));
 }
 
 }  // namespace legacy

@@ -24,10 +24,12 @@ std::unique_ptr<Policy> Checked(std::unique_ptr<Policy> policy) {
 
 DrawnTraining::DrawnTraining(const TrainingOptions& options, const ModelShape& shape,
                              int64_t steps_per_epoch, const DrawnGradients& gradients,
-                             std::unique_ptr<Policy> policy, std::unique_ptr<Scheme> scheme)
+                             std::unique_ptr<Policy> policy, std::unique_ptr<Scheme> scheme,
+                             Grouping group)
     : options_(options),
       shape_(shape),
       steps_per_epoch_(steps_per_epoch),
+      group_(std::move(group)),
       policy_(Checked(std::move(policy))),
       scheme_(std::move(scheme)),
       aggregation_(Open(PlanUnits(shape.layers, options.scope, options.buckets), gradients)) {
@@ -77,6 +79,7 @@ StepOutcome DrawnTraining::Step(std::span<const int> active_workers) {
     });
     aggregation_.Finish(nullptr);
     buckets_ = aggregation_.Buckets();
+    if (group_) buckets_ = group_(step_, std::move(buckets_));
     outcome.units = aggregation_.Outcomes();
   }
   WriteUpdateWork({*scheme_, options_, step_, exchanges, shape_.Elements()}, outcome.work);

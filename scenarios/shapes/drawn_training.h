@@ -3,26 +3,33 @@
 // elsewhere those of drawn gradients (drawn_exchange.h).
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <vector>
 
 #include "scenarios/shapes/drawn_exchange.h"
 #include "scenarios/shapes/model_shape.h"
+#include "scenarios/training/step_sources.h"
 #include "trainer/aggregation.h"
 #include "trainer/step_source.h"
 #include "trainer/training.h"
 
 namespace legacy {
 
+// Returns the buckets in which a step sends what its units send. `units` has the work of each
+// bucket of the plan.
+using Grouping =
+    std::function<std::vector<BucketWork>(int64_t step, std::vector<BucketWork> units)>;
+
 // A DrawnTraining is a StepSource without a model.
 class DrawnTraining : public StepSource {
  public:
   // `shape` outlives this. The optimizer's part of `options` has no effect. `steps_per_epoch` is
-  // for policies that count epochs. Throws Error where the policy needs values that only a training
-  // has.
+  // for policies that count epochs. `group` is asked in each step that sends; null: the plan's
+  // buckets travel. Throws Error where the policy needs values that only a training has.
   DrawnTraining(const TrainingOptions& options, const ModelShape& shape, int64_t steps_per_epoch,
                 const DrawnGradients& gradients, std::unique_ptr<Policy> policy,
-                std::unique_ptr<Scheme> scheme);
+                std::unique_ptr<Scheme> scheme, Grouping group = nullptr);
 
   StepOutcome Step(std::span<const int> active_workers = {}) override;
   void OnFeedback(const StepTimes& times) override;
@@ -49,6 +56,7 @@ class DrawnTraining : public StepSource {
   TrainingOptions options_;
   const ModelShape& shape_;
   int64_t steps_per_epoch_;
+  Grouping group_;
   std::unique_ptr<Policy> policy_;
   std::unique_ptr<Scheme> scheme_;
   DrawnExchange* exchange_;  // exchange of the aggregation
@@ -58,5 +66,10 @@ class DrawnTraining : public StepSource {
   int64_t step_ = 0;
   double last_rate_ = 0;
 };
+
+// Returns the sources of a shape whose units' work `group` puts into buckets (see above).
+// `scenario` outlives them.
+std::unique_ptr<StepSources> DrawnSources(const Scenario& scenario, ModelShape shape,
+                                          Grouping group);
 
 }  // namespace legacy

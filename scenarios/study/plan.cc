@@ -9,8 +9,8 @@
 #include "scenarios/federated/learner.h"
 #include "scenarios/federated/run/replay.h"
 #include "scenarios/options/methods.h"
+#include "scenarios/replay/replay.h"
 #include "scenarios/run/manifest.h"
-#include "scenarios/run/replay.h"
 #include "trainer/clock/traffic_record.h"
 #include "trainer/data/data_catalog.h"
 

@@ -12,7 +12,7 @@
 #include "analysis/summary.h"
 #include "base/error.h"
 #include "base/parse.h"
-#include "scenarios/run/replay.h"
+#include "scenarios/replay/replay.h"
 #include "scenarios/study/run.h"
 #include "scenarios/study/shell.h"
 #include "scenarios/study/work.h"

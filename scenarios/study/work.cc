@@ -8,9 +8,9 @@
 #include "base/own_file.h"
 #include "scenarios/federated/run/replay.h"
 #include "scenarios/federated/run/run.h"
+#include "scenarios/replay/replay.h"
 #include "scenarios/run/comparison.h"
 #include "scenarios/run/earlier_run.h"
-#include "scenarios/run/replay.h"
 
 namespace legacy {
 namespace {

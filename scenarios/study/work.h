@@ -6,7 +6,7 @@
 
 #include "analysis/study/study.h"
 #include "scenarios/federated/recorded_learners.h"
-#include "scenarios/run/recording.h"
+#include "scenarios/replay/recording.h"
 #include "scenarios/study/plan.h"
 
 namespace legacy {

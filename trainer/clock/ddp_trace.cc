@@ -1,6 +1,6 @@
 #include "trainer/clock/ddp_trace.h"
 
-#include <numeric>
+#include <algorithm>
 
 namespace legacy {
 
@@ -14,6 +14,27 @@ std::vector<int64_t> DdpTrace::LayerNumels() const {
   std::vector<int64_t> numels;
   for (const Unit& layer : layers) numels.push_back(layer.numel);
   return numels;
+}
+
+TraceSteps::TraceSteps(const TraceTraining& training) : training_(training) {
+  int64_t end = 0;
+  for (const TraceStep& step : training.steps) ends_.push_back(end += step.count);
+}
+
+const TraceStep& TraceSteps::At(int64_t step) const {
+  return training_.steps.at(
+      static_cast<size_t>(std::ranges::upper_bound(ends_, step) - ends_.begin()));
+}
+
+std::optional<size_t> LastBucketOf(const TraceStep& step, std::span<const int> layers) {
+  const auto has_one = [&](const std::pair<int, int>& range) {
+    const auto [low, high] = std::minmax(range.first, range.second);
+    return std::ranges::any_of(layers, [&](int layer) { return low <= layer && layer <= high; });
+  };
+  for (size_t b = step.buckets.size(); b-- > 0;) {
+    if (std::ranges::any_of(step.buckets[b].layers, has_one)) return b;
+  }
+  return std::nullopt;
 }
 
 StepWork WorkOf(const DdpTrace& trace, const TraceStep& traced, int64_t step) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -70,6 +71,25 @@ struct TraceTraining {
 
   int64_t Steps() const;  // counts equal steps one by one
 };
+
+// TraceSteps finds the steps of a training by their numbers.
+class TraceSteps {
+ public:
+  // `training` outlives this.
+  explicit TraceSteps(const TraceTraining& training);
+
+  // Throws std::out_of_range where the training has no such step.
+  const TraceStep& At(int64_t step) const;
+
+ private:
+  const TraceTraining& training_;
+  // Number of steps up to the end of each of the training's entries.
+  std::vector<int64_t> ends_;
+};
+
+// Returns the position of the last bucket of `step` that has one of `layers`; nothing where none
+// has.
+std::optional<size_t> LastBucketOf(const TraceStep& step, std::span<const int> layers);
 
 // A DdpTrace is the whole file.
 struct DdpTrace {

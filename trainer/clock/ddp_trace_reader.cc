@@ -2,7 +2,9 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <functional>
 #include <map>
+#include <numeric>
 #include <string_view>
 
 #include "base/error.h"
@@ -133,7 +135,7 @@ class DdpReader {
 
   void ReadLayer() {
     Require(!open_ && trace_.trainings.empty(), "layers before the first method and step");
-    RequireValues(2, 2, "layer NAME ELEMENTS");
+    RequireValues(2, 2, "layer NAME ELEMENTS or layer NAME SHAPE, as in 64x3x7x7");
     const std::string name(Value(0).text);
     if (name.find("..") != std::string::npos) {
       lines_.Fail(Value(0), "layer", "a name without '..', which stands between first and last");
@@ -144,14 +146,29 @@ class DdpReader {
     Unit layer;
     layer.id = static_cast<uint32_t>(trace_.layers.size());
     layer.name = name;
-    layer.numel = Whole(Value(1), "elements", 1, UINT32_MAX);
+    layer.shape = Shape(Value(1));
+    layer.numel =
+        std::accumulate(layer.shape.begin(), layer.shape.end(), int64_t{1}, std::multiplies<>());
     layer.offset = elements_before_.back();
-    layer.shape = {layer.numel};
     trace_.layers.push_back(std::move(layer));
     elements_before_.push_back(elements_before_.back() + trace_.layers.back().numel);
     if (elements_before_.back() > kMostBytes) {
       lines_.Fail(Value(1), "elements", "at most " + std::to_string(kMostBytes) + " in all layers");
     }
+  }
+
+  // Reads a number of elements, or the sizes of all dimensions with x between them.
+  std::vector<int64_t> Shape(const Word& word) const {
+    std::vector<int64_t> shape;
+    int64_t elements = 1;
+    for (size_t begin = 0; begin <= word.text.size();) {
+      const size_t end = std::min(word.text.find('x', begin), word.text.size());
+      const Word size = {word.text.substr(begin, end - begin), word.column + begin};
+      shape.push_back(Whole(size, "elements", 1, UINT32_MAX / elements));
+      elements *= shape.back();
+      begin = end + 1;
+    }
+    return shape;
   }
 
   void ReadMethod() {

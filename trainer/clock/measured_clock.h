@@ -1,12 +1,16 @@
 // The measured clock gives device times as a trace measured them, divided by the speed-ups of
-// device and codec that are asked for.
+// device and codec that are asked for. Where other messages are sent than the trace's, only its
+// computing is measured: a profile prices what encodes and decodes them.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "trainer/clock/ddp_trace.h"
+#include "trainer/clock/profile.h"
 #include "trainer/clock/step_clock.h"
 
 namespace legacy {
@@ -18,6 +22,11 @@ class MeasuredClock : public StepClock {
   // devices and codecs are than the measured ones.
   MeasuredClock(const TraceTraining& training, double device_speed, double codec_speed,
                 const TransferOptions& options = {});
+  // Prices steps whose buckets send other messages than the training's. A bucket is ready when the
+  // last of the training's buckets that has one of its layers is. `codec` prices work on messages
+  // and on whole gradients; the training's computing has the update of the weights.
+  MeasuredClock(const TraceTraining& training, double device_speed, Profile codec,
+                const TransferOptions& options = {});
 
   // Returns the measured times, whatever `batch_size`. Throws std::out_of_range where the trace has
   // no such step.
@@ -25,14 +34,13 @@ class MeasuredClock : public StepClock {
                                            std::span<const double> factors) const override;
 
  private:
-  const TraceStep& StepAt(int64_t step) const;
   StepSeconds SecondsOf(const StepWork& work, int worker) const override;
+  StepSeconds PricedSecondsOf(const StepWork& work, const TraceStep& traced, int worker) const;
 
-  const TraceTraining& training_;
-  // Number of steps up to the end of each of the training's entries.
-  std::vector<int64_t> ends_;
+  TraceSteps steps_;
   double device_speed_ = 1;
   double codec_speed_ = 1;
+  std::optional<Profile> codec_;  // nothing: the training's messages are sent
 };
 
 }  // namespace legacy

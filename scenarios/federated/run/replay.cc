@@ -10,7 +10,7 @@
 #include "scenarios/federated/run/learner_run.h"
 #include "scenarios/federated/run/training_writer.h"
 #include "scenarios/options/target.h"
-#include "scenarios/run/replay.h"
+#include "scenarios/replay/replay.h"
 #include "scenarios/run/run_sink.h"
 
 namespace legacy {

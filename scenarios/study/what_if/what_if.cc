@@ -9,7 +9,7 @@
 #include "base/number.h"
 #include "base/parse.h"
 #include "scenarios/federated/run/replay.h"
-#include "scenarios/run/replay.h"
+#include "scenarios/replay/replay.h"
 #include "scenarios/study/what_if/kinds.h"
 #include "scenarios/study/what_if/plan_answer.h"
 

@@ -121,6 +121,15 @@ TEST_F(DdpTraceFile, IsReadWhole) {
   EXPECT_EQ(WorkOf(trace, first, 0).buckets[0].calls[0].reduction, Reduction::kSum);
 }
 
+TEST_F(DdpTraceFile, LayersHaveShapes) {
+  const DdpTrace trace =
+      Read("legacy-trace 1\nworkers 1\nlayer a 64x3x7x7\nlayer b 10\nstep\ncompute 1\n");
+  EXPECT_EQ(trace.layers[0].shape, (std::vector<int64_t>{64, 3, 7, 7}));
+  EXPECT_EQ(trace.layers[0].numel, 9408);
+  EXPECT_EQ(trace.layers[1].shape, (std::vector<int64_t>{10}));
+  EXPECT_EQ(trace.layers[1].offset, 9408);
+}
+
 TEST_F(DdpTraceFile, NeedsOnlyTheRequiredLines) {
   const DdpTrace trace = Read("legacy-trace 1\r\nworkers 4\r\nlayer a 1\r\nstep\r\ncompute 1\r\n");
   EXPECT_EQ(trace.trainings[0].method, kUnnamedMethod);
@@ -166,6 +175,9 @@ TEST_F(DdpTraceFile, MistakesNameTheLine) {
       {"layer bn", "layer conv", "5:7: layer: got 'conv'; allowed: each name once"},
       {"layer bn", "layer b..n", "5:7: layer: got 'b..n'"},
       {"layer bn 4", "layer bn 4.5", "5:10: elements: got '4.5'"},
+      {"layer bn 4", "layer bn 4x", "5:12: elements: got ''; allowed: a whole number from 1"},
+      {"layer bn 4", "layer bn 4x0x2", "5:12: elements: got '0'"},
+      {"layer bn 4", "layer bn 65536x65536", "5:16: elements: got '65536'"},
       {"layer bn 4", "layer bn", "5:9: end of line: got ''; allowed: layer NAME ELEMENTS"},
       {"method topk", "method dense", "30:8: method: got 'dense'; allowed: each name once"},
       {"method dense", "method dense\nmethod x", "8:1: method's end"},

@@ -1,6 +1,6 @@
 // Replays: a training that was recorded on one network and timed on another leaves exactly the
 // files of a training there.
-#include "scenarios/run/replay.h"
+#include "scenarios/replay/replay.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

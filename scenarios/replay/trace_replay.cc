@@ -1,15 +1,22 @@
-#include "scenarios/run/trace_replay.h"
+#include "scenarios/replay/trace_replay.h"
 
 #include <algorithm>
 #include <cmath>
 
-#include "scenarios/run/replay.h"
+#include "scenarios/replay/replay.h"
+#include "scenarios/replay/trace_methods.h"
 #include "scenarios/run/timed_run.h"
 
 namespace legacy {
 namespace {
 
 constexpr double kUnknown = NAN;  // "nan" in the files, "-" in tables
+
+// True for options of the methods that compress a trace's gradients.
+bool IsOfMethods(const std::string& key) {
+  return key.rfind("compression.", 0) == 0 || key == "clock.device_profile" ||
+         key == "clock.launches";
+}
 
 // Returns the number of values that one worker sends in a step.
 double ElementsSent(const TraceStep& step) {
@@ -29,17 +36,19 @@ class TraceReplayer : public TimedRun {
         scenario_(scenario),
         stop_(stop),
         numels_(file.trace.LayerNumels()),
-        timing_(scenario) {}
+        timing_(scenario),
+        methods_(file, scenario) {}
 
   ScenarioTiming& Timing() override { return timing_; }
   CostEstimate Estimate(std::FILE* log) override;
   std::string Title() const override { return file_.path + " on "; }
   nlohmann::json Manifest(const std::string& program,
                           const std::string& command_line) const override;
-  int64_t Steps(size_t) const override {
+  std::string Note() const override { return methods_.Note(); }
+  int64_t Steps(size_t timed_networks) const override {
     int64_t steps = 0;
     for (const TraceTraining& training : trace_.trainings) steps += training.Steps();
-    return steps * scenario_.seeds;
+    return steps * scenario_.seeds + methods_.Steps(timed_networks);
   }
   bool Run(std::span<const TimedNetwork> timed_networks, Progress* progress,
            const RunPlace&) override {
@@ -49,7 +58,7 @@ class TraceReplayer : public TimedRun {
         if (!Time(training, seed, timed_networks, progress)) return false;
       }
     }
-    return true;
+    return methods_.Run(timed_networks, progress, stop_);
   }
 
  private:
@@ -62,10 +71,11 @@ class TraceReplayer : public TimedRun {
   const StopFlag& stop_;
   const std::vector<int64_t> numels_;
   ScenarioTiming timing_;
+  TraceMethods methods_;
 };
 
 // Estimates all steps or, where equal steps are memoised, each of the file's once.
-CostEstimate TraceReplayer::Estimate(std::FILE*) {
+CostEstimate TraceReplayer::Estimate(std::FILE* log) {
   CostEstimate estimate(timing_.network());
   for (const TraceTraining& training : trace_.trainings) {
     const StepClocks clocks = timing_.MakeClocks(training);
@@ -77,6 +87,7 @@ CostEstimate TraceReplayer::Estimate(std::FILE*) {
       done += step.count;
     }
   }
+  methods_.Estimate(timing_, log, estimate);
   return estimate;
 }
 
@@ -113,6 +124,7 @@ nlohmann::json TraceReplayer::Manifest(const std::string& program,
   configuration.erase("methods");
   for (const ScenarioOption& option : ScenarioOptions()) {
     if (MayTraceReplayChange(option.key)) continue;
+    if (!methods_.Empty() && IsOfMethods(option.key)) continue;
     if (option.key == "training.workers" || option.key == "training.steps") continue;
     const size_t dot = option.key.find('.');
     nlohmann::json& section = configuration[option.key.substr(0, dot)];
@@ -124,6 +136,7 @@ nlohmann::json TraceReplayer::Manifest(const std::string& program,
     manifest["policies"].push_back(training.method);
   }
   manifest["replayed"] = {{"trace", file_.path}};
+  methods_.Describe(manifest);
   return manifest;
 }
 
@@ -138,21 +151,26 @@ Scenario ReplayDefaults(const TraceFile& file) {
   }
   scenario.stragglers = "none";
   scenario.further = "none";
+  scenario.policies = {};
   return scenario;
 }
 
 bool MayTraceReplayChange(const std::string& key) {
   // A trace has its own device times.
-  if (key == "clock.device_profile" || key == "clock.launches") return false;
+  if (IsOfMethods(key)) return false;
   return MayReplayChange(key) || key == "run.seed" || key == "run.seeds";
 }
 
 void CheckReplay(const TraceFile& file, const Scenario& scenario) {
   TargetAmong(scenario, file.trace.metrics);
-  CheckUnchanged(scenario, ReplayDefaults(file), MayTraceReplayChange, [&](const std::string&) {
+  const bool compresses = !scenario.policies.empty();
+  const auto may_change = [&](const std::string& key) {
+    return MayTraceReplayChange(key) || (compresses && IsOfMethods(key));
+  };
+  CheckUnchanged(scenario, ReplayDefaults(file), may_change, [&](const std::string&) {
     return "nothing: " + file.path +
-           " says what was trained; a replay changes the network and the speeds of devices and "
-           "codecs alone";
+           " says what was trained; a replay changes the network, the speeds of devices and "
+           "codecs and, with --policies, how gradients are compressed";
   });
 }
 

@@ -1,4 +1,4 @@
-#include "scenarios/run/recording.h"
+#include "scenarios/replay/recording.h"
 
 #include <algorithm>
 #include <map>

@@ -10,8 +10,8 @@
 
 #include "base/program.h"
 #include "scenarios/options/scenario.h"
+#include "scenarios/replay/recording.h"
 #include "scenarios/run/manifest.h"
-#include "scenarios/run/recording.h"
 
 namespace legacy {
 

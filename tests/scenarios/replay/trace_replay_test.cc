@@ -1,5 +1,5 @@
 // Replays of traces: a recorded run, written as a trace, takes the same time on any network.
-#include "scenarios/run/trace_replay.h"
+#include "scenarios/replay/trace_replay.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -11,9 +11,10 @@
 #include "analysis/summary.h"
 #include "base/error.h"
 #include "base/number.h"
+#include "scenarios/replay/replay.h"
 #include "scenarios/run/comparison.h"
-#include "scenarios/run/replay.h"
 #include "scenarios/run/scenario_timing.h"
+#include "scenarios/shapes/model_shape.h"
 #include "tests/message_of.h"
 
 namespace legacy::trace_replay_test {
@@ -94,18 +95,26 @@ class TraceReplayTest : public ::testing::Test {
   fs::path folder_;
 };
 
-// Returns the trace of all trainings of a recording on `scenario`, with the scenario's stragglers.
-std::string Traced(const Recording& recording, const Scenario& scenario) {
+std::string ShapeText(const Unit& layer) {
+  std::string text;
+  for (const int64_t size : layer.shape) text += (text.empty() ? "" : "x") + std::to_string(size);
+  return text;
+}
+
+// Returns the trace of the first trainings of a recording on `scenario`, with the scenario's
+// stragglers. Records have no shapes.
+std::string Traced(const Recording& recording, const Scenario& scenario, size_t trainings,
+                   std::span<const Unit> shapes) {
   const RecordedTraffic& traffic = recording.traffic;
   const ScenarioTiming timing(scenario);
   const std::vector<Clock> clocks = timing.MakeClocks(traffic.operations, traffic.LayerNumels());
   DdpTrace layers;
   layers.layers = traffic.layers;
   std::string text = "legacy-trace 1\nworkers " + std::to_string(scenario.workers) + "\n";
-  for (const Unit& layer : traffic.layers) {
-    text += "layer " + layer.name + " " + std::to_string(layer.numel) + "\n";
+  for (const Unit& layer : shapes) {
+    text += "layer " + layer.name + " " + ShapeText(layer) + "\n";
   }
-  for (const RecordedTraining& training : traffic.trainings) {
+  for (const RecordedTraining& training : std::span(traffic.trainings).first(trainings)) {
     text += "method " + training.policy + "\n";
     for (size_t step = 0; step < training.works.size(); ++step) {
       const StepStart start = timing.StartOf(clocks[0], training.seed, static_cast<int64_t>(step));
@@ -131,7 +140,8 @@ TEST_F(TraceReplayTest, TakesTheTimeOfTheRecordedTraining) {
   scenario.out = (folder_ / "recorded").string();
   RunComparison(scenario, "legacy-scenario", "test", never);
   const Recording recording = ReadRecording(scenario.out);
-  const TraceFile file = Write(Traced(recording, ReplayDefaults(recording)));
+  const TraceFile file =
+      Write(Traced(recording, ReplayDefaults(recording), 3, recording.traffic.layers));
   const Options networks[] = {
       {{"network.fidelity", "analytic"}},
       {{"network.fidelity", "flow"}, {"network.topology", "star"}, {"network.bandwidth", "10Gbps"}},
@@ -159,6 +169,92 @@ TEST_F(TraceReplayTest, TakesTheTimeOfTheRecordedTraining) {
       EXPECT_EQ(run.links[i].bytes, expected.links[i].bytes) << run.links[i].link;
     }
   }
+}
+
+// Compressed, the trace of a shape's dense training is the same as that shape's own run: buckets,
+// bytes and every time. A policy that reads the clock is among the methods.
+TEST_F(TraceReplayTest, CompressesAsARunOfTheShapeDoes) {
+  const std::string shape = (folder_ / "shape.txt").string();
+  std::ofstream(shape) << "conv 64x3x7x7 118013952 3813376\nbn 64\nfc1 300x200 60000 2000\n"
+                          "fc2 400x300 120000 2800\nlast 1000x400 400000 5600\n";
+  const std::string methods =
+      "topk@1%,legacy-both,legacy-phase-qsgd,powersgd,fp16,ar-topk,dgc,kimad,topk-global";
+  Scenario scenario = With({}, {{"training.layers", shape},
+                                {"training.workers", "4"},
+                                {"training.steps", "6"},
+                                {"compression.policies", "dense," + methods},
+                                {"clock.bucket", "256KiB"},
+                                {"run.pictures", "off"},
+                                {"run.record", "on"},
+                                {"network.stragglers", "none"},
+                                {"network.fidelity", "flow"},
+                                {"network.further", "far:bandwidth=50Mbps"},
+                                {"network.bandwidth", "1Gbps"}});
+  scenario.out = (folder_ / "shape").string();
+  RunComparison(scenario, "legacy-scenario", "test", never);
+  // As no training is recorded whose policy reads the network, the dense one is recorded alone.
+  Scenario dense = With(scenario, {{"compression.policies", "dense"}});
+  dense.out = (folder_ / "dense").string();
+  RunComparison(dense, "legacy-scenario", "test", never);
+  const Recording recording = ReadRecording(dense.out);
+  const TraceFile file =
+      Write(Traced(recording, ReplayDefaults(recording), 1, LoadModelShape(shape).layers));
+  const Options network = {{"network.fidelity", "flow"},
+                           {"network.further", "far:bandwidth=50Mbps"},
+                           {"network.bandwidth", "1Gbps"},
+                           {"compression.policies", methods}};
+  Run(file, With(ReplayDefaults(file), network));
+  for (const char* place : {"", "networks/far"}) {
+    const auto run = analysis::ReadRunDirectory((folder_ / "replayed" / place).string());
+    const auto expected = analysis::ReadRunDirectory((fs::path(scenario.out) / place).string());
+    ASSERT_EQ(run.steps.size(), expected.steps.size());
+    for (size_t i = 0; i < run.steps.size(); ++i) {
+      const analysis::StepRow& row = run.steps[i];
+      const analysis::StepRow& same = expected.steps[i];
+      ASSERT_EQ(row.policy, same.policy);
+      const std::string which = place + (" " + row.policy) + " " + std::to_string(row.step);
+      EXPECT_EQ(row.message_bytes, same.message_bytes) << which;
+      EXPECT_EQ(row.nic_bytes, same.nic_bytes) << which;
+      EXPECT_EQ(row.encode_seconds, same.encode_seconds) << which;
+      EXPECT_EQ(row.decode_seconds, same.decode_seconds) << which;
+      EXPECT_NEAR(row.compute_seconds, same.compute_seconds, 2e-9) << which;
+      EXPECT_NEAR(row.step_seconds, same.step_seconds, 2e-9) << which;
+    }
+    ASSERT_EQ(run.layers.size() + recording.traffic.layers.size(), expected.layers.size());
+    ASSERT_EQ(run.decisions.size(), expected.decisions.size());
+  }
+}
+
+TEST_F(TraceReplayTest, CompressesWhatItCan) {
+  const auto refusal = [&](const std::string& trace, const std::string& methods) {
+    const TraceFile file = Write(trace);
+    return MessageOf([&] {
+      Run(file, With(ReplayDefaults(file),
+                     {{"network.fidelity", "analytic"}, {"compression.policies", methods}}));
+    });
+  };
+  const std::string whole = "legacy-trace 1\nworkers 2\nlayer a 30x30\nlayer b 30\n";
+  const std::string step = "step 2\ncompute 1\nbucket a b\nready 1\nsend all-reduce 3720\n";
+  const std::string less = "step\ncompute 1\nbucket a\nready 1\nsend all-reduce 3600\n";
+  EXPECT_EQ(refusal(whole + step, "topk@1%,dense"), "no error");
+  EXPECT_NE(
+      refusal(whole + step + less, "topk@1%")
+          .find("steps.trace: step 2 of method trace does not send layer b; policies compress "
+                "trainings whose steps send all layers"),
+      std::string::npos);
+  EXPECT_NE(refusal(whole + step, "local-sgd")
+                .find("compression.policies (--policies): got 'local-sgd'; allowed: policies that "
+                      "send the gradients of every step"),
+            std::string::npos);
+  // A method of the trace is the trace's.
+  const TraceFile own = Write(whole + "method topk\n" + step);
+  const analysis::RunDirectory run =
+      Run(own, With(ReplayDefaults(own),
+                    {{"network.fidelity", "analytic"}, {"compression.policies", "topk,qsgd"}}));
+  EXPECT_EQ(run.manifest.policies, (std::vector<std::string>{"topk", "qsgd"}));
+  EXPECT_EQ(run.steps[0].message_bytes, 3720);
+  EXPECT_EQ(run.manifest.document.at("replayed").at("compressed"), "topk");
+  EXPECT_TRUE(run.manifest.document.at("configuration").contains("compression"));
 }
 
 constexpr const char* kSmall = R"(legacy-trace 1
@@ -291,7 +387,7 @@ TEST_F(TraceReplayTest, RefusesWhatTheTraceSays) {
   for (const auto& [key, value] : Options{{"training.steps", "4"},
                                           {"training.workers", "8"},
                                           {"training.batch", "8"},
-                                          {"compression.policies", "dense"},
+                                          {"compression.density", "5%"},
                                           {"clock.bucket", "1MiB"},
                                           {"clock.device_profile", "h100-datasheet"},
                                           {"run.record", "on"}}) {

@@ -1,4 +1,4 @@
-#include "scenarios/run/replay.h"
+#include "scenarios/replay/replay.h"
 
 #include <algorithm>
 #include <map>

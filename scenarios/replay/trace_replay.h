@@ -1,6 +1,7 @@
 // A trace replay times the user's own trace on a simulated network. The trace has the messages of a
 // training and its device times, measured anywhere. The code is that which times our own trainings
-// (timing.h).
+// (timing.h). Methods that the scenario names beside those of the trace compress its gradients
+// (trace_methods.h).
 #pragma once
 
 #include <cstdio>
@@ -25,14 +26,15 @@ Scenario ReplayDefaults(const TraceFile& file);
 
 // Returns true for options that such a replay may change: those of the network, the speeds of the
 // clock, the target, the seeds (of stragglers and network), and the place of the run directory.
+// Where the scenario names methods, their options may change, too.
 bool MayTraceReplayChange(const std::string& key);
 
 // Throws Error naming the option where `scenario` contradicts the trace, or would drop workers.
 void CheckReplay(const TraceFile& file, const Scenario& scenario);
 
-// Times each training of the trace with each seed, into the run directory, with progress on `log`.
-// `stop` is read after every step. Throws Error as CheckReplay does, and on networks that are not
-// valid.
+// Times each training of the trace, and each of the scenario's methods, with each seed, into the
+// run directory, with progress on `log`. `stop` is read after every step. Throws Error as
+// CheckReplay does, and on networks that are not valid.
 RunResult Replay(const TraceFile& file, const Scenario& scenario, const std::string& program,
                  const std::string& command_line, const StopFlag& stop, std::FILE* log = stderr);
 

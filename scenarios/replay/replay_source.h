@@ -5,9 +5,9 @@
 #include <string>
 #include <variant>
 
-#include "scenarios/run/recording.h"
-#include "scenarios/run/replay.h"
-#include "scenarios/run/trace_replay.h"
+#include "scenarios/replay/recording.h"
+#include "scenarios/replay/replay.h"
+#include "scenarios/replay/trace_replay.h"
 
 namespace legacy {
 
