@@ -381,7 +381,7 @@ class FederatedRun(unittest.TestCase):
 
     def test_a_long_version_is_given_up(self):
         slow = ["--clients=40", "--per-round=4", "--rounds=2", "--evaluate-every=2",
-                "--policies=topk", "--dataset=glyphs", "--model=resnet20", "--train-limit=6000",
+                "--policies=topk", "--dataset=glyphs", "--model=resnet20", "--train-limit=3000",
                 "--test-limit=50", "--batch=16", "--threads=1", "--fidelity=analytic",
                 "--pictures=off"]
         folder, whole = self.root / "given-up", self.root / "not-given-up"
