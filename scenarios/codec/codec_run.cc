@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/stopwatch.h"
 #include "compress/policy.h"
 #include "ns3-module/fabric/collective/alpha-beta.h"
 #include "scenarios/codec/exchange_trace.h"

@@ -1,24 +1,10 @@
 #include "scenarios/codec/exchange_trace.h"
 
-#include <chrono>
-
 #include "base/error.h"
+#include "base/stopwatch.h"
 #include "compress/message.h"
 
 namespace legacy {
-namespace {
-
-int64_t Nanoseconds() {
-  const auto now = std::chrono::steady_clock::now().time_since_epoch();
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
-}
-
-}  // namespace
-
-Stopwatch::Stopwatch() : start_(Nanoseconds()) {}
-
-double Stopwatch::Seconds() const { return static_cast<double>(Nanoseconds() - start_) * 1e-9; }
-
 ExchangeTrace RunCalls(Exchange& exchange, std::span<const std::span<const float>> gradients,
                        int64_t numel) {
   ExchangeTrace trace;

@@ -41,14 +41,4 @@ SentCall RunCall(const CollectiveCall& call, int workers, Encode encode, Accumul
 // lengths alone).
 int64_t HeaderBytesOf(ByteSpan message);
 
-// A Stopwatch gives the seconds since it was made.
-class Stopwatch {
- public:
-  Stopwatch();
-  double Seconds() const;
-
- private:
-  int64_t start_;
-};
-
 }  // namespace legacy

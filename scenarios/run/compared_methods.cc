@@ -94,7 +94,13 @@ int64_t ComparedMethods::DifferentSteps(const Method& method, const StepSource& 
   if (*scenario_.index == IndexCoding::kDelta) return scenario_.steps;
   const BuiltMethod built = BuildMethod(method, scenario_, units);
   const bool data_decides = !built.scheme->MessageBytes(units.front(), built.parameter);
-  if (built.adaptive || data_decides) return scenario_.steps;
+  if (data_decides) return scenario_.steps;
+  if (built.adaptive) {
+    // The messages of a step that decides differ from those of the steps that follow.
+    const auto forecast = built.policy->DecisionsIn(scenario_.steps);
+    return forecast ? std::min<int64_t>(scenario_.steps, 2 * forecast->decisions + 1)
+                    : int64_t{scenario_.steps};
+  }
   std::set<std::vector<double>> choices;
   std::vector<double> parameters(units.size());
   for (int64_t step = 0; step < scenario_.steps; ++step) {

@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/own_file.h"
 #include "base/patience.h"
+#include "base/stopwatch.h"
 #include "compress/state_section.h"
 #include "scenarios/checkpoint/fields.h"
 #include "scenarios/checkpoint/jobs.h"
@@ -93,8 +94,10 @@ class Comparison : public TimedRun {
       const Clock& clock = clocks.front();
       const StepStart start = timing_.StartOf(clock, scenario_.seed, 0);
       training->SetLink(timing_.LinkAt(0));
+      const Stopwatch first_watch;
       const StepOutcome first = training->Step(start.participation.workers);
       reports_[method.name] = training->Report();
+      TimeStep(method, first_watch.Seconds(), *training);
       const std::string text = methods_.sources().Text(reports_[method.name]);
       if (log != nullptr && !text.empty()) std::fprintf(log, "  %-22s %s\n", "", text.c_str());
       const PricedStep priced = timing_.Price(clock, first.work, start);
@@ -106,6 +109,21 @@ class Comparison : public TimedRun {
   }
 
   ScenarioTiming& Timing() override { return timing_; }
+  double SecondsToTrain(size_t timed_networks) const override {
+    const int64_t evaluations =
+        (scenario_.steps + scenario_.evaluate_every - 1) / scenario_.evaluate_every;
+    double seconds = 0;
+    size_t trainings = 0;
+    for (const Method& method : methods_.All()) {
+      const size_t each =
+          (methods_.DependsOnNetwork(method) ? timed_networks : 1) * scenario_.seeds;
+      const double training = static_cast<double>(scenario_.steps) * step_seconds_.at(method.name) +
+                              static_cast<double>(evaluations) * evaluation_seconds_.value_or(0);
+      seconds += static_cast<double>(each) * training;
+      trainings += each;
+    }
+    return seconds / static_cast<double>(std::min<size_t>(scenario_.jobs, trainings));
+  }
   std::string Title() const override {
     return methods_.sources().Title() + ", " + std::to_string(elements_) + " parameters, ";
   }
@@ -150,6 +168,22 @@ class Comparison : public TimedRun {
   }
 
  private:
+  // Times a step of a method, whose first took `seconds`, and the first evaluation of all methods.
+  // A first step allocates what later ones use: where it is short, another one is timed.
+  void TimeStep(const Method& method, double seconds, StepSource& training) {
+    constexpr double kShort = 1;
+    if (seconds < kShort) {
+      training.OnFeedback({});
+      const Stopwatch watch;
+      training.Step();
+      seconds = watch.Seconds();
+    }
+    step_seconds_[method.name] = seconds;
+    if (evaluation_seconds_ || !training.Evaluates()) return;
+    const Stopwatch watch;
+    training.Evaluate();
+    evaluation_seconds_ = watch.Seconds();
+  }
   // Returns the seconds that a stop waits for what is in work; 0: until it is done, as processes
   // that share a training give up together or not at all.
   unsigned Patience(const RunPlace& place) const {
@@ -221,6 +255,8 @@ class Comparison : public TimedRun {
   ScenarioTiming timing_;
   ComparedMethods methods_;
   BackendReports reports_;
+  std::map<std::string, double> step_seconds_;  // wall time by method
+  std::optional<double> evaluation_seconds_;
   int64_t elements_ = 0;
   // Reasons why a record may not be timed on other networks.
   std::vector<std::string> replay_refused_;

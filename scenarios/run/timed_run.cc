@@ -181,6 +181,15 @@ void TimedEverywhere::Finish() {
 
 namespace {
 
+// Says how long the run takes, where somebody will wait for it.
+void SayDuration(double seconds, std::FILE* log) {
+  constexpr double kShort = 20;
+  if (seconds < kShort) return;
+  const char* unit = seconds < 100 ? "seconds" : seconds < 100 * 60 ? "minutes" : "hours";
+  const double in_unit = seconds / (seconds < 100 ? 1 : seconds < 100 * 60 ? 60 : 3600);
+  std::fprintf(log, "This takes about %.2g %s.\n", in_unit, unit);
+}
+
 // Returns the fidelity with which a run began. Its manifest has the chosen one.
 ChosenFidelity RecordedFidelity(const Scenario& scenario, const nlohmann::json& manifest) {
   ChosenFidelity chosen{scenario, 0, 0, ""};
@@ -217,10 +226,14 @@ RunResult FillRunDirectory(const Scenario& scenario, const std::string& program,
   further.Say(log);
   if (!from) {
     const CostEstimate estimate = run->Estimate(log);
+    const size_t networks = further.size() + 1;
+    double seconds = run->SecondsToTrain(networks);
     if (timing.Packets()) {
       std::fprintf(log, "packet simulation%s: %s\n", further.size() > 0 ? ", on each network" : "",
                    estimate.Text().c_str());
+      seconds += estimate.Seconds() * static_cast<double>(networks);
     }
+    SayDuration(seconds, log);
   }
 
   RunResult result;

@@ -81,6 +81,8 @@ class TimedRun {
   // Returns the cost of simulating packets. Messages about each training go to `log`, unless that
   // is null.
   virtual CostEstimate Estimate(std::FILE* log) = 0;
+  // Returns the wall seconds of the run without its packets, from what Estimate() timed.
+  virtual double SecondsToTrain(size_t /*timed_networks*/) const { return 0; }
   // Returns a text that names what is timed.
   virtual std::string Title() const = 0;
   // Returns the run's manifest.

@@ -272,6 +272,13 @@ class Resume(unittest.TestCase):
             self.assertEqual(process.returncode, 0, err)
         self.assertEqual(files(folder), files(whole))
 
+    def test_a_long_run_says_how_long_it_takes(self):
+        process = start(self.root / "long", *LONG, "--steps=1000000", "--schedule=constant")
+        said = next((line for line in process.stderr if line.startswith("This takes")), "nothing")
+        process.kill()
+        process.communicate()
+        self.assertRegex(said, r"^This takes about \d[\d.]* (minutes|hours)\.$")
+
     def test_a_request_writes_a_checkpoint_and_goes_on(self):
         folder = self.root / "requested"
         process = start(folder, *LONG)
