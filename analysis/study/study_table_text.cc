@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <cctype>
 #include <map>
 #include <string_view>
 
@@ -23,6 +25,12 @@ std::string LatexLine(const Cells& cells) {
     line += LatexText(cell);
   }
   return line + " \\\\\n";
+}
+
+std::string OneLine(std::string text) {
+  std::ranges::replace_if(
+      text, [](char c) { return c == '\n' || c == '\r'; }, ' ');
+  return text;
 }
 
 // Returns the commands that replace characters: those with a meaning in LaTeX, and the characters
@@ -57,6 +65,13 @@ const std::map<std::string, std::string, std::less<>>& LatexEscapes() {
   return kEscapes;
 }
 
+// Returns true where the hyphen at `i` is a minus sign: a number behind it, no word before it.
+bool IsMinus(const std::string& text, size_t i) {
+  if (text[i] != '-' || i + 1 == text.size()) return false;
+  if (!std::isdigit(static_cast<unsigned char>(text[i + 1]))) return false;
+  return i == 0 || text[i - 1] == ' ' || text[i - 1] == '[';
+}
+
 size_t CharacterLength(const std::string& text, size_t start) {
   size_t end = start + 1;
   while (end < text.size() && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) ++end;
@@ -66,8 +81,14 @@ size_t CharacterLength(const std::string& text, size_t start) {
 }  // namespace
 
 std::string LatexText(const std::string& text) {
+  if (text == "-") return "--";
   std::string out;
   for (size_t i = 0; i < text.size();) {
+    if (IsMinus(text, i)) {
+      out += "\\(-\\)";
+      ++i;
+      continue;
+    }
     const std::string_view character = std::string_view(text).substr(i, CharacterLength(text, i));
     const auto escape = LatexEscapes().find(character);
     out += escape == LatexEscapes().end() ? character : escape->second;
@@ -94,12 +115,13 @@ std::string CsvOf(const StudyTable& table) {
 std::string LatexOf(const StudyTable& table) {
   std::string alignment;
   for (const StudyTable::Column& column : table.columns) alignment += column.number ? 'r' : 'l';
-  const std::string header = "\\toprule\n" + LatexLine(HeadersOf(table)) + "\\midrule\n";
-  std::string text = "% \\usepackage{booktabs,longtable}\n\\begin{longtable}{" + alignment + "}\n";
-  text += "\\caption{" + LatexText(table.title) + "}\\label{tab:" + table.name + "}\\\\\n";
-  text += header + "\\endfirsthead\n" + header + "\\endhead\n\\bottomrule\n\\endfoot\n";
+  std::string text;
+  if (!table.command.empty()) text += "% " + OneLine(table.command) + "\n";
+  text += "% \\caption{" + LatexText(table.title) + "}\\label{tab:" + table.name + "}\n";
+  text += "% \\usepackage{booktabs}\n\\begin{tabular}{" + alignment + "}\n\\toprule\n";
+  text += LatexLine(HeadersOf(table)) + "\\midrule\n";
   for (const Cells& row : table.rows) text += LatexLine(row);
-  return text + "\\end{longtable}\n";
+  return text + "\\bottomrule\n\\end{tabular}\n";
 }
 
 }  // namespace legacy::analysis

@@ -31,9 +31,12 @@ class Builder {
     if (table_.rows.size() == 1) table_.columns.push_back({header, number});
     table_.rows.back().push_back(text);
   }
-  // Adds a field of the CSV file.
+  // Adds a field of the CSV file, to the cell before it.
   void Raw(const std::string& name, const std::string& text) {
-    if (table_.csv_rows.size() == 1) table_.csv_header.push_back(name);
+    if (table_.csv_rows.size() == 1) {
+      table_.csv_header.push_back(name);
+      table_.csv_columns.push_back(table_.columns.size() - 1);
+    }
     table_.csv_rows.back().push_back(text);
   }
   void Raw(const std::string& name, double value) {
@@ -140,7 +143,9 @@ StudyTable SummaryTable(const Study& study, const std::vector<Place>& places) {
       builder.Raw("policy", outcome.policy);
       builder.Add("payload ratio", "payload_ratio", outcome.payload_ratio, "");
       builder.Add("step", "step_seconds", outcome.step_seconds, "s");
-      builder.Show("steps faster", ShowNumber(base.step_seconds.mean / outcome.step_seconds.mean));
+      const double faster = base.step_seconds.mean / outcome.step_seconds.mean;
+      builder.Show("steps faster", ShowNumber(faster));
+      builder.Raw("steps_faster", faster);
       if (!study.target) continue;
       builder.Add("final " + metric.title, "final_metric", outcome.final_metric, metric.Unit());
       builder.Show(metric.fraction ? "points" : "difference", ShowFinalDifference(study, outcome));

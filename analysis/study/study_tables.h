@@ -4,6 +4,7 @@
 // columns. Unknown values are empty fields. Equal studies give equal tables.
 #pragma once
 
+#include <array>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,8 @@ struct StudyTable {
   std::vector<std::vector<std::string>> rows;
   std::vector<std::string> csv_header;
   std::vector<std::vector<std::string>> csv_rows;
+  std::vector<size_t> csv_columns;  // column that each field of CSV belongs to
+  std::string command;              // command that prints it, for a comment; may be ""
 };
 
 // Returns the tables that have rows, in this order: summary, time_to_target, break_even, step,
@@ -33,10 +36,19 @@ const StudyTable& TableNamed(const std::vector<StudyTable>& tables, const std::s
 
 std::string MarkdownOf(const StudyTable& table);  // title in bold, and the table
 std::string CsvOf(const StudyTable& table);
-std::string LatexOf(
-    const StudyTable& table);  // longtable with caption; needs booktabs and longtable
+// Returns a tabular, which needs booktabs, below comments with the command and a caption.
+std::string LatexOf(const StudyTable& table);
 
-// Returns `text` with LaTeX's special characters escaped. Line breaks become spaces.
+struct TableFormat {
+  const char* name;
+  const char* suffix;  // end of the names of its files
+  std::string (*text)(const StudyTable& table);
+};
+inline constexpr std::array<TableFormat, 3> kTableFormats = {
+    {{"markdown", ".md", MarkdownOf}, {"csv", ".csv", CsvOf}, {"latex", ".tex", LatexOf}}};
+
+// Returns `text` with LaTeX's special characters escaped, dashes for "-" alone and minus signs
+// before numbers. Line breaks become spaces.
 std::string LatexText(const std::string& text);
 
 }  // namespace legacy::analysis

@@ -4,6 +4,7 @@
 #include <sys/prctl.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -16,6 +17,7 @@
 #include "analysis/study/statistics.h"
 #include "analysis/study/store.h"
 #include "analysis/study/study_tables.h"
+#include "analysis/study/table_choice.h"
 #include "analysis/study/words.h"
 #include "base/arguments.h"
 #include "base/error.h"
@@ -263,25 +265,57 @@ void AddReport(CLI::App& app, Action& chosen) {
       ->capture_default_str();
 }
 
-void AddTables(CLI::App& app, Action& chosen) {
+const legacy::analysis::TableFormat& FormatNamed(const std::string& name) {
+  const auto& formats = legacy::analysis::kTableFormats;
+  std::vector<std::string> names;
+  for (const auto& format : formats) names.emplace_back(format.name);
+  legacy::ParseChoice(name, "--format", names);
+  return *std::ranges::find(formats, name, &legacy::analysis::TableFormat::name);
+}
+
+// `typed` is the command line.
+void AddTables(CLI::App& app, const std::string& typed, Action& chosen) {
   struct Flags {
     View view;
     std::vector<std::string> names = {"summary"};
+    std::vector<std::string> rows;
+    std::string columns;
+    std::string format = "markdown";
   };
   const auto flags = std::make_shared<Flags>();
-  CLI::App* command =
-      AddCommand(app, "tables", "print tables of the report in Markdown", chosen, [flags] {
-        const auto tables = legacy::analysis::StudyTables(flags->view.Read());
-        for (const std::string& name : flags->names) {
-          fmt::print("{}", MarkdownOf(legacy::analysis::TableNamed(tables, name)));
-        }
-        return 0;
-      });
+  CLI::App* command = AddCommand(app, "tables", "print tables of the report", chosen, [=] {
+    const auto& format = FormatNamed(flags->format);
+    const auto tables = legacy::analysis::StudyTables(flags->view.Read());
+    std::string text;
+    for (const std::string& name : flags->names) {
+      auto table = Chosen(legacy::analysis::TableNamed(tables, name),
+                          {flags->rows, legacy::SplitList(flags->columns)});
+      table.command = typed;
+      text += (text.empty() ? "" : "\n") + format.text(table);
+    }
+    fmt::print("{}", text);
+    return 0;
+  });
   flags->view.Add(*command);
   command
       ->add_option(
           "NAME", flags->names,
           "table to print: summary, time_to_target, break_even, step, volume, egress, failed")
+      ->capture_default_str();
+  command
+      ->add_option("--rows", flags->rows,
+                   "rows to print: policies, as in dense,topk, or values of a column, as in "
+                   "bandwidth=1Gbps,10Gbps; repeatable: rows that all of them name [all]")
+      ->type_name("VALUES|COLUMN=VALUES")
+      ->allow_extra_args(false);
+  command
+      ->add_option("--columns", flags->columns,
+                   "columns to print, in this order, by their headings or their names in CSV [all]")
+      ->type_name("NAMES");
+  command
+      ->add_option("--format", flags->format,
+                   "markdown; latex: a tabular for booktabs; csv: plain numbers in SI units")
+      ->type_name("markdown|latex|csv")
       ->capture_default_str();
 }
 
@@ -390,7 +424,8 @@ int Main(int argc, char** argv) {
   AddStatus(app, chosen);
   AddExport(app, chosen);
   AddReport(app, chosen);
-  AddTables(app, chosen);
+  const std::vector<std::string> words(argv + 1, argv + argc);
+  AddTables(app, "legacy-study " + legacy::ShellLine(words), chosen);
   AddServe(app, chosen);
   AddWork(app, chosen);
   AddCollect(app, chosen);

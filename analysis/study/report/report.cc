@@ -163,10 +163,9 @@ void WriteTables(const std::vector<StudyTable>& tables, const fs::path& director
   if (tables.empty()) return;
   MakeFolder(directory);
   for (const StudyTable& table : tables) {
-    for (const auto& [suffix, text] :
-         {std::pair{".md", MarkdownOf(table)}, {".csv", CsvOf(table)}, {".tex", LatexOf(table)}}) {
-      report.files.push_back(directory / (table.name + suffix));
-      ReplaceFile(report.files.back(), text);
+    for (const TableFormat& format : kTableFormats) {
+      report.files.push_back(directory / (table.name + format.suffix));
+      ReplaceFile(report.files.back(), format.text(table));
     }
   }
 }

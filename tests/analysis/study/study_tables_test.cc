@@ -16,7 +16,9 @@
 namespace legacy::analysis::study_tables_test {
 namespace {
 
+using ::testing::Contains;
 using ::testing::ElementsAre;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
@@ -56,6 +58,10 @@ TEST(StudyTables, AreRectangular) {
     ASSERT_EQ(table.rows.size(), table.csv_rows.size());
     for (const auto& row : table.rows) EXPECT_EQ(row.size(), table.columns.size()) << table.name;
     for (const auto& row : table.csv_rows) EXPECT_EQ(row.size(), table.csv_header.size());
+    EXPECT_EQ(table.csv_columns.size(), table.csv_header.size());
+    for (size_t column = 0; column < table.columns.size(); ++column) {
+      EXPECT_THAT(table.csv_columns, Contains(column)) << table.columns[column].header;
+    }
   }
   EXPECT_EQ(tables[1].rows.size(), 26U * 8);
   // Rows exist along the bandwidth; along the workers nothing crosses.
@@ -262,13 +268,23 @@ TEST(LatexText, EscapesSpecialCharacters) {
   EXPECT_EQ(LatexText("Zürich\n<b>"), "Zürich \\textless{}b\\textgreater{}");
 }
 
+TEST(LatexText, HasMinusSignsAndDashes) {
+  EXPECT_EQ(LatexText("-2.50 [-3, 1-2]"), "\\(-\\)2.50 {[}\\(-\\)3, 1-2{]}");
+  EXPECT_EQ(LatexText("fft-85 -x -"), "fft-85 -x -");
+  EXPECT_EQ(LatexText("-"), "--");
+}
+
 TEST(LatexText, OfATableHasARowEach) {
-  const std::string latex = LatexOf(TableNamed(StudyTables(TwoByTwo()), "time_to_target"));
-  EXPECT_THAT(latex, HasSubstr("\\begin{longtable}{rlrrr}\n"));
+  StudyTable table = TableNamed(StudyTables(TwoByTwo()), "time_to_target");
+  table.command = "legacy-study tables a\nb";
+  const std::string latex = LatexOf(table);
+  EXPECT_THAT(latex, StartsWith("% legacy-study tables a b\n% \\caption{Simulated time to "));
+  EXPECT_THAT(latex, HasSubstr("\\begin{tabular}{rlrrr}\n\\toprule\nbandwidth & policy & "));
   EXPECT_THAT(latex, HasSubstr("1 Gbit/s & topk & 2/2 & 200 ms & 10.0 {[}10.0, 10.0{]} \\\\\n"));
   EXPECT_THAT(latex,
               Not(HasSubstr("80 % ")));  // a bare % would comment out the closing brace
   EXPECT_THAT(latex, HasSubstr("80 \\% "));
+  EXPECT_THAT(latex, EndsWith("\\\\\n\\bottomrule\n\\end{tabular}\n"));
 }
 
 }  // namespace

@@ -252,6 +252,25 @@ TEST_F(StudyRunning, SharesGivenByHandGiveTheSameStudy) {
   EXPECT_EQ(Database("a"), Database("whole"));
 }
 
+TEST_F(StudyRunning, TablesArePrintedInEveryFormatWithChosenRowsAndColumns) {
+  RunWhole("a");
+  const Result csv = Run({"tables", In("a"), "step", "volume", "--rows=topk",
+                          "--rows=bandwidth=1Gbps", "--columns=fidelity,policy", "--format=csv"});
+  const std::string rows = "fidelity,policy\nanalytic,topk\nflow,topk\n";
+  EXPECT_EQ(csv.status, 0);
+  EXPECT_NE(csv.text.find(rows + "\n" + rows), std::string::npos) << csv.text;
+  const Result latex = Run({"tables", In("a"), "step", "--format=latex", "--rows=dense,topk"});
+  EXPECT_NE(latex.text.find("% legacy-study tables " + In("a") + " step --format=latex --rows="),
+            std::string::npos);
+  EXPECT_NE(latex.text.find("10 Mbit/s & analytic & dense & 1/1 & "), std::string::npos);
+  const Result wrong = Run({"tables", In("a"), "--columns=stepp"});
+  EXPECT_EQ(wrong.status, 1);
+  EXPECT_NE(wrong.text.find("--columns: got 'stepp'; allowed: bandwidth, fidelity, policy"),
+            std::string::npos)
+      << wrong.text;
+  EXPECT_EQ(Run({"tables", In("a"), "--format=html"}).status, 1);
+}
+
 TEST_F(StudyRunning, APointsCommandReplaysIt) {
   RunWhole("a");
   const Result status = Run({"status", In("a"), "--point=10"});
