@@ -1,5 +1,6 @@
 #include "analysis/intervals.h"
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 
@@ -38,20 +39,34 @@ double StudentQuantile(double probability, int degrees) {
   return std::sqrt(degrees) * std::tan(low);
 }
 
-std::optional<Interval> MeanInterval(const Spread& spread) {
+std::optional<Interval> MeanInterval(const Spread& spread, const std::vector<Interval>& ranges) {
   if (spread.count < 2) return std::nullopt;
   const double half = HalfWidth(spread);
-  return Interval{spread.mean - half, spread.mean + half};
+  Interval interval{spread.mean - half, spread.mean + half};
+  if (ranges.empty()) return interval;
+  std::vector<double> lows, highs;
+  for (const Interval& range : ranges) {
+    lows.push_back(range.low);
+    highs.push_back(range.high);
+  }
+  interval.low = std::min(interval.low, SpreadOf(lows).mean);
+  interval.high = std::max(interval.high, SpreadOf(highs).mean);
+  return interval;
 }
 
-GeometricMean GeometricMeanOf(const std::vector<double>& values) {
+GeometricMean GeometricMeanOf(const std::vector<double>& values,
+                              const std::vector<Interval>& ranges) {
   std::vector<double> logs;
+  std::vector<Interval> log_ranges;
   for (const double value : values) logs.push_back(std::log(value));
+  for (const Interval& range : ranges) {
+    log_ranges.push_back({std::log(range.low), std::log(range.high)});
+  }
   const Spread spread = SpreadOf(logs);
   GeometricMean result;
   result.count = spread.count;
   if (spread.count > 0) result.mean = std::exp(spread.mean);
-  if (const auto interval = MeanInterval(spread)) {
+  if (const auto interval = MeanInterval(spread, log_ranges)) {
     result.interval = Interval{std::exp(interval->low), std::exp(interval->high)};
   }
   return result;

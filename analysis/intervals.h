@@ -19,14 +19,19 @@ struct Interval {
 // or more.
 double StudentQuantile(double probability, int degrees);
 
-// Returns the 95 % t-interval of a mean; none below two values.
-std::optional<Interval> MeanInterval(const Spread& spread);
+// Returns the 95 % t-interval of a mean; none below two values. Where each value is only known to
+// lie in a range, the interval also holds the means of the ends of these ranges: no mean is better
+// known than its values, however well they agree.
+std::optional<Interval> MeanInterval(const Spread& spread,
+                                     const std::vector<Interval>& ranges = {});
 
 struct GeometricMean {
   int count = 0;
   double mean = kUnknown;
   std::optional<Interval> interval;  // none below two values
 };
-GeometricMean GeometricMeanOf(const std::vector<double>& values);  // `values` are positive
+// `values` are positive, and so are the ends of their ranges.
+GeometricMean GeometricMeanOf(const std::vector<double>& values,
+                              const std::vector<Interval>& ranges = {});
 
 }  // namespace legacy::analysis

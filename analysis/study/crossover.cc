@@ -28,6 +28,7 @@ double TimeBetween(double a, double b, double part) { return Scale{}.Between(a, 
 struct Sample {
   double x = 0;
   double log_ratio = 0;  // logarithm of TTA(other) / TTA(policy)
+  Interval range;        // log ratios that are possible where TTAs are known to one evaluation
   double seconds = 0;    // TTA(policy)
   bool exact = false;
   std::optional<int> sign;  // sign of the true log ratio, where it is known
@@ -35,22 +36,31 @@ struct Sample {
 
 struct Time {
   double seconds = 0;
+  double before = 0;  // time of the evaluation before
   bool reached = false;
 };
 
-Time TimeOf(const PointFigures& figures, Clock clock) {
-  if (clock == Clock::kSimulated) {
-    return {figures.time_to_target.value_or(figures.simulated_seconds),
-            figures.time_to_target.has_value()};
+Time TimeOf(const StudyPoint& point, Clock clock) {
+  const PointFigures& figures = point.figures;
+  if (!figures.time_to_target) {
+    const double end = clock == Clock::kSimulated
+                           ? figures.simulated_seconds
+                           : static_cast<double>(figures.steps) * figures.alpha_beta_step_seconds;
+    return {end, end, false};
   }
-  const int64_t steps = figures.steps_to_target.value_or(figures.steps);
-  return {static_cast<double>(steps) * figures.alpha_beta_step_seconds,
-          figures.steps_to_target.has_value()};
+  const Progress before = BeforeTarget(point);
+  if (clock == Clock::kSimulated) return {*figures.time_to_target, before.seconds, true};
+  const double step = figures.alpha_beta_step_seconds;
+  return {static_cast<double>(*figures.steps_to_target) * step, before.steps * step, true};
 }
 
 Sample SampleOf(double x, const Time& policy, const Time& other) {
-  Sample sample{x, std::log(other.seconds / policy.seconds), policy.seconds,
-                policy.reached && other.reached, std::nullopt};
+  Sample sample{x,
+                std::log(other.seconds / policy.seconds),
+                {std::log(other.before / policy.seconds), std::log(other.seconds / policy.before)},
+                policy.seconds,
+                policy.reached && other.reached,
+                std::nullopt};
   if (!std::isfinite(sample.log_ratio)) {
     sample.exact = false;
   } else if (sample.exact) {
@@ -68,8 +78,8 @@ std::vector<Sample> SamplesOf(const Study& study, const Facet& facet, size_t pol
                               size_t seed, Clock clock) {
   std::vector<Sample> samples;
   for (size_t i = 0; i < facet.places.size(); ++i) {
-    const PointFigures* mine = FiguresOf(study, facet.places[i].outcomes[policy], seed);
-    const PointFigures* theirs = FiguresOf(study, facet.places[i].outcomes[other], seed);
+    const StudyPoint* mine = DonePoint(study, facet.places[i].outcomes[policy], seed);
+    const StudyPoint* theirs = DonePoint(study, facet.places[i].outcomes[other], seed);
     if (mine && theirs) {
       samples.push_back(SampleOf(facet.x[i], TimeOf(*mine, clock), TimeOf(*theirs, clock)));
     }
@@ -80,16 +90,28 @@ std::vector<Sample> SamplesOf(const Study& study, const Facet& facet, size_t pol
 // Returns the crossing between two samples of opposite sign. Samples between them have the ratio 1.
 Crossing CrossingOf(const std::vector<Sample>& samples, size_t before, size_t after,
                     const Scale& scale) {
-  const bool faster_below = *samples[before].sign > 0;
-  if (after - before == 1) {
-    const Sample& a = samples[before];
-    const Sample& b = samples[after];
-    const double part = a.log_ratio / (a.log_ratio - b.log_ratio);
-    return {scale.Between(a.x, b.x, part), TimeBetween(a.seconds, b.seconds, part), faster_below};
-  }
-  const Sample& a = samples[before + 1];
-  const Sample& b = samples[after - 1];
-  return {scale.Between(a.x, b.x, 0.5), TimeBetween(a.seconds, b.seconds, 0.5), faster_below};
+  const Sample& a = samples[before];
+  const Sample& b = samples[after];
+  const double fall = a.log_ratio - b.log_ratio;
+  const double part = a.log_ratio / fall;
+  // Returns x where the ratio would cross 1 if it were at that end of its range.
+  const auto end = [&](double Interval::*of) {
+    const double there = a.range.*of + part * (b.range.*of - a.range.*of);
+    const double x = scale.Between(a.x, b.x, part + there / fall);
+    return std::clamp(x, samples.front().x, samples.back().x);
+  };
+  const auto [low, high] = std::minmax({end(&Interval::low), end(&Interval::high)});
+  Crossing crossing{scale.Between(a.x, b.x, part),
+                    TimeBetween(a.seconds, b.seconds, part),
+                    *a.sign > 0,
+                    {low, high}};
+  if (after - before == 1) return crossing;
+  const Sample& first = samples[before + 1];
+  const Sample& last = samples[after - 1];
+  crossing.x = scale.Between(first.x, last.x, 0.5);
+  crossing.seconds = TimeBetween(first.seconds, last.seconds, 0.5);
+  crossing.range = {std::min(low, first.x), std::max(high, last.x)};
+  return crossing;
 }
 
 SeedCrossings CrossingsOf(uint64_t seed, const std::vector<Sample>& samples, const Scale& scale) {
@@ -128,16 +150,19 @@ void Average(const Scale& scale, Crossover& crossover) {
   crossover.contrary = with(!crossover.faster_below);
   std::vector<double> scaled;
   std::vector<double> seconds;
+  std::vector<Interval> ranges;
   for (const SeedCrossings& seed : crossover.seeds) {
     if (!GoesWith(seed, crossover.faster_below)) continue;
-    scaled.push_back(scale.To(seed.crossings.back().x));
-    seconds.push_back(seed.crossings.back().seconds);
+    const Crossing& crossing = seed.crossings.back();
+    scaled.push_back(scale.To(crossing.x));
+    seconds.push_back(crossing.seconds);
+    ranges.push_back({scale.To(crossing.range.low), scale.To(crossing.range.high)});
   }
   if (scaled.empty()) return;
   const Spread spread = SpreadOf(scaled);
   crossover.x = scale.From(spread.mean);
   crossover.seconds = GeometricMeanOf(seconds).mean;
-  if (const auto interval = MeanInterval(spread)) {
+  if (const auto interval = MeanInterval(spread, ranges)) {
     crossover.interval = Interval{scale.From(interval->low), scale.From(interval->high)};
   }
 }

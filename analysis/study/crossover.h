@@ -2,7 +2,8 @@
 // the baseline along bandwidth it is the break-even bandwidth. For each seed, log(TTA ratio) is
 // interpolated over log(x) between neighbouring values of the axis (over x where the axis has
 // values <= 0). The mean over seeds is the geometric one with a 95 % t-interval of the logarithms
-// (the arithmetic one where x is interpolated as it is).
+// (the arithmetic one where x is interpolated as it is), which is no narrower than one evaluation
+// makes it, within the values of the axis.
 //
 // A second crossover is computed from the times that the textbook predicts, steps to target x
 // alpha-beta time of a step (Hockney 1994; Thakur et al. 2005). It needs no simulation, and is
@@ -23,6 +24,7 @@ struct Crossing {
   double seconds = 0;  // TTA of both policies at x
   // True where the policy is faster just below x and slower just above; false for the reverse.
   bool faster_below = true;
+  Interval range;  // values of x that are possible where TTAs are known to one evaluation
 };
 
 enum class Verdict {

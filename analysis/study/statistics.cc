@@ -11,38 +11,51 @@
 namespace legacy::analysis {
 namespace {
 
-std::optional<PairedRatio> RatioOf(uint64_t seed, const PointFigures& policy,
-                                   const PointFigures& base) {
+std::optional<PairedRatio> RatioOf(uint64_t seed, const StudyPoint& policy_point,
+                                   const StudyPoint& base_point) {
+  const PointFigures& policy = policy_point.figures;
+  const PointFigures& base = base_point.figures;
   PairedRatio pair{seed};
   if (!policy.time_to_target) pair.bound = Bound::kAtMost;
   if (!base.time_to_target) pair.bound = Bound::kAtLeast;
   pair.ratio = base.time_to_target.value_or(base.simulated_seconds) /
                policy.time_to_target.value_or(policy.simulated_seconds);
+  if (policy.time_to_target && base.time_to_target) {
+    pair.range = {BeforeTarget(base_point).seconds / *policy.time_to_target,
+                  *base.time_to_target / BeforeTarget(policy_point).seconds};
+  }
   // Times of 0 have no ratio.
   return pair.ratio > 0 && std::isfinite(pair.ratio) ? std::optional(pair) : std::nullopt;
 }
 
 void Combine(Speedup& speedup) {
   std::vector<double> ratios;
+  std::vector<Interval> ranges;
   bool at_least = false;
   bool at_most = false;
   for (const PairedRatio& pair : speedup.pairs) {
     ratios.push_back(pair.ratio);
+    if (pair.bound == Bound::kExact) ranges.push_back(pair.range);
     at_least |= pair.bound == Bound::kAtLeast;
     at_most |= pair.bound == Bound::kAtMost;
   }
   if (ratios.empty() || (at_least && at_most)) return;
-  const GeometricMean mean = GeometricMeanOf(ratios);
+  const GeometricMean mean = GeometricMeanOf(ratios, ranges);
   speedup.ratio = mean.mean;
   if (at_least) speedup.bound = Bound::kAtLeast;
   if (at_most) speedup.bound = Bound::kAtMost;
   if (speedup.bound == Bound::kExact) speedup.interval = mean.interval;
 }
 
+// Returns the evaluation that reached the target; the end of the curve where none is known.
+std::vector<CurveRow>::const_iterator CurveRowAtTarget(const StudyPoint& point) {
+  if (!point.figures.steps_to_target) return point.curve.end();
+  return std::ranges::find(point.curve, *point.figures.steps_to_target, &CurveRow::step);
+}
+
 // Returns the payload that has left the NIC at the evaluation which reached the target.
 std::optional<double> NicBytesToTarget(const StudyPoint& point) {
-  if (!point.figures.steps_to_target) return std::nullopt;
-  const auto row = std::ranges::find(point.curve, *point.figures.steps_to_target, &CurveRow::step);
+  const auto row = CurveRowAtTarget(point);
   return row == point.curve.end() ? std::nullopt : std::optional(row->nic_bytes);
 }
 
@@ -170,21 +183,36 @@ Place EmptyPlace(const Study& study, const std::vector<size_t>& values) {
 
 }  // namespace
 
-const PointFigures* FiguresOf(const Study& study, const Outcome& outcome, size_t seed) {
+Progress BeforeTarget(const StudyPoint& point) {
+  const Progress reached = {static_cast<double>(*point.figures.steps_to_target),
+                            *point.figures.time_to_target};
+  const auto row = CurveRowAtTarget(point);
+  if (row == point.curve.end()) return reached;
+  if (row == point.curve.begin()) return {1, reached.seconds / reached.steps};
+  const CurveRow& before = *std::prev(row);
+  return {static_cast<double>(before.step), before.simulated_seconds};
+}
+
+const StudyPoint* DonePoint(const Study& study, const Outcome& outcome, size_t seed) {
   const int64_t id = outcome.points[seed];
   if (id < 0) return nullptr;
   const StudyPoint& point = study.points[static_cast<size_t>(id)];
-  return point.state == StudyState::kDone ? &point.figures : nullptr;
+  return point.state == StudyState::kDone ? &point : nullptr;
+}
+
+const PointFigures* FiguresOf(const Study& study, const Outcome& outcome, size_t seed) {
+  const StudyPoint* point = DonePoint(study, outcome, seed);
+  return point ? &point->figures : nullptr;
 }
 
 Speedup SpeedupOf(const Study& study, const Place& place, size_t policy, size_t base) {
   Speedup speedup;
   if (!study.target) return speedup;
   for (size_t s = 0; s < study.seeds.size(); ++s) {
-    const PointFigures* mine = FiguresOf(study, place.outcomes[policy], s);
-    const PointFigures* theirs = FiguresOf(study, place.outcomes[base], s);
+    const StudyPoint* mine = DonePoint(study, place.outcomes[policy], s);
+    const StudyPoint* theirs = DonePoint(study, place.outcomes[base], s);
     if (!mine || !theirs) continue;
-    if (!mine->time_to_target && !theirs->time_to_target) {
+    if (!mine->figures.time_to_target && !theirs->figures.time_to_target) {
       ++speedup.missed_by_both;
     } else if (const auto pair = RatioOf(study.seeds[s], *mine, *theirs)) {
       speedup.pairs.push_back(*pair);

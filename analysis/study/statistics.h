@@ -5,7 +5,8 @@
 // All values of a metric are those of ShownMetric(study).
 //
 // Seeds are paired across policies, so the speed-up is a mean over seeds of TTA(baseline) /
-// TTA(policy): the geometric mean, with a 95 % t-interval of the logarithms. A training that ended
+// TTA(policy): the geometric mean, with a 95 % t-interval of the logarithms. A TTA is known to one
+// evaluation, and no interval is narrower than that. A training that ended
 // before its target has no TTA, but the TTA is known to be longer than the training. A ratio with
 // one such TTA is a bound; with two it is unknown.
 #pragma once
@@ -29,6 +30,7 @@ struct PairedRatio {
   uint64_t seed = 0;
   double ratio = 0;
   Bound bound = Bound::kExact;
+  Interval range = {};  // ratios that are possible where both TTAs are known to one evaluation
 };
 
 // A Speedup is the mean ratio over seeds. It is exact where every pair is exact. It is a bound,
@@ -89,6 +91,17 @@ struct Place {
 // slowly. Throws Error on points whose policy, seed or values are not in the study.
 std::vector<Place> PlacesOf(const Study& study);
 
+// Progress is a number of steps done, and the time.
+struct Progress {
+  double steps = 0;
+  double seconds = 0;
+};
+// Returns the evaluation before the one that reached the target, or a first step where there is
+// none: the target was reached between the two. Without a curve it is the TTA itself.
+Progress BeforeTarget(const StudyPoint& point);
+
+// Returns the point with the seed at that position; null where it is not done, or not in the grid.
+const StudyPoint* DonePoint(const Study& study, const Outcome& outcome, size_t seed);
 // Returns the figures with the seed at that position; null where its point is not done, or not in
 // the grid.
 const PointFigures* FiguresOf(const Study& study, const Outcome& outcome, size_t seed);

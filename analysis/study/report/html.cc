@@ -73,13 +73,20 @@ const std::vector<std::string>& ShownFigures() {
 json PackedFigures(const Study& study) {
   json columns = json::object();
   for (const std::string& name : ShownFigures()) columns[name] = json::array();
+  json steps_before = json::array(), time_before = json::array();
   for (const StudyPoint& point : study.points) {
     const bool done = point.state == StudyState::kDone;
     PointFigures::Columns(point.figures, [&](const char* name, const char*, const auto& value) {
       const auto column = columns.find(name);
       if (column != columns.end()) column->push_back(done ? PackedValue(value) : json(nullptr));
     });
+    const bool reached = done && point.figures.time_to_target;
+    const Progress before = reached ? BeforeTarget(point) : Progress{kUnknown, kUnknown};
+    steps_before.push_back(PackedValue(before.steps));
+    time_before.push_back(PackedValue(before.seconds));
   }
+  columns["steps_before_target"] = std::move(steps_before);
+  columns["time_before_target"] = std::move(time_before);
   return columns;
 }
 

@@ -6,7 +6,8 @@
 // ratio, or null where a censored time leaves it open.
 function sampleOf(x, run, base) {
   const ratio = Math.log((base.time ?? base.end) / (run.time ?? run.end));
-  const sample = {x, ratio, seconds: run.time ?? run.end, exact: run.time !== null && base.time !== null, sign: null};
+  const sample = {x, ratio, seconds: run.time ?? run.end, exact: run.time !== null && base.time !== null, sign: null,
+                  low: Math.log(base.before / run.time), high: Math.log(base.time / run.before)};
   if (!Number.isFinite(ratio)) {
     sample.exact = false;
   } else if (sample.exact) {
@@ -24,13 +25,21 @@ const plainScale = {to: (x) => x, from: (x) => x};
 const between = (scale, a, b, part) => scale.from(scale.to(a) + part * (scale.to(b) - scale.to(a)));
 
 // Returns the crossing between two samples of opposite signs. Samples between them have the ratio
-// 1.
+// 1. `range` has the values of x that are possible, as the ratios are known to one evaluation.
 function crossingOf(samples, before, after, scale) {
-  const neighbours = after - before === 1;
-  const [a, b] = neighbours ? [samples[before], samples[after]] : [samples[before + 1], samples[after - 1]];
-  const part = neighbours ? a.ratio / (a.ratio - b.ratio) : 0.5;
-  return {x: between(scale, a.x, b.x, part), seconds: between(logScale, a.seconds, b.seconds, part),
-          below: samples[before].sign > 0};
+  const [a, b] = [samples[before], samples[after]];
+  const fall = a.ratio - b.ratio;
+  const part = a.ratio / fall;
+  const end = (of) => {
+    const there = a[of] + part * (b[of] - a[of]);
+    const x = between(scale, a.x, b.x, part + there / fall);
+    return Math.min(Math.max(x, samples[0].x), samples.at(-1).x);
+  };
+  const level = samples.slice(before + 1, after).map(({x}) => x);
+  const ends = [end('low'), end('high'), ...level];
+  const [first, last, middle] = level.length > 0 ? [samples[before + 1], samples[after - 1], 0.5] : [a, b, part];
+  return {x: between(scale, first.x, last.x, middle), seconds: between(logScale, first.seconds, last.seconds, middle),
+          below: a.sign > 0, range: {low: Math.min(...ends), high: Math.max(...ends)}};
 }
 
 function seedCrossings(samples, scale) {
@@ -62,7 +71,8 @@ function averageCrossing(all, scale) {
   const result = {counts, below, contrary: (below ? upwards : downwards).length, x: null, low: NaN, high: NaN};
   if (highest.length === 0) return result;
   const spread = spreadOf(highest.map(({x}) => scale.to(x)));
-  const interval = meanInterval(spread);
+  const interval = meanInterval(spread, highest.map(({range}) =>
+    ({low: scale.to(range.low), high: scale.to(range.high)})));
   return {...result, x: scale.from(spread.mean), seconds: geometricMeanOf(highest.map(({seconds}) => seconds)).mean,
           low: interval ? scale.from(interval.low) : NaN, high: interval ? scale.from(interval.high) : NaN};
 }
@@ -72,6 +82,7 @@ function textbookRun(study, id) {
   const steps = figureOf(study, id, 'steps_to_target');
   const step = figureOf(study, id, 'alpha_beta_step_seconds');
   return {seed: study.points.seed[id], time: steps === null ? null : steps * step,
+          before: figureOf(study, id, 'steps_before_target') * step,
           end: figureOf(study, id, 'steps') * step};
 }
 

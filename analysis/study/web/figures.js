@@ -29,6 +29,7 @@ function doneOf(view, at, policy) {
 const runsOf = (view, at, policy) => doneOf(view, at, policy).map((id) => ({
   seed: view.study.points.seed[id],
   time: figureOf(view.study, id, 'time_to_target'),
+  before: figureOf(view.study, id, 'time_before_target'),
   end: figureOf(view.study, id, 'simulated_seconds'),
 }));
 

@@ -1,7 +1,8 @@
 // Statistics over seeds, by the rules of statistics.h: seeds are paired, a training that ended
 // before its target is censored at its end (it is never dropped and never gets a time), and a ratio
 // with one such time is a bound. A "run" is one policy with one seed: {seed, time: seconds to the
-// target or null, end: seconds of the training}.
+// target or null, before: those of the evaluation before, end: seconds of the training}. Times are
+// known to one evaluation, and no interval is narrower than that.
 
 function spreadOf(values) {
   const count = values.length;
@@ -44,16 +45,20 @@ const studentQuantile = (() => {
 
 const CONFIDENCE = 0.95;
 
-// Returns the t-interval of a mean; null below two values.
-function meanInterval(spread) {
+// Returns the t-interval of a mean, widened to hold the means of the ends of `ranges`, in which the
+// values are known to lie; null below two values.
+function meanInterval(spread, ranges = []) {
   if (spread.count < 2) return null;
   const half = studentQuantile(CONFIDENCE, spread.count - 1) * spread.deviation / Math.sqrt(spread.count);
-  return {low: spread.mean - half, high: spread.mean + half};
+  const interval = {low: spread.mean - half, high: spread.mean + half};
+  if (ranges.length === 0) return interval;
+  return {low: Math.min(interval.low, spreadOf(ranges.map(({low}) => low)).mean),
+          high: Math.max(interval.high, spreadOf(ranges.map(({high}) => high)).mean)};
 }
 
-function geometricMeanOf(values) {
+function geometricMeanOf(values, ranges = []) {
   const spread = spreadOf(values.map(Math.log));
-  const interval = meanInterval(spread);
+  const interval = meanInterval(spread, ranges.map(({low, high}) => ({low: Math.log(low), high: Math.log(high)})));
   return {
     count: spread.count,
     mean: Math.exp(spread.mean),
@@ -64,7 +69,8 @@ function geometricMeanOf(values) {
 // Returns time of `base` / time of `run`, at least one of which is known.
 function pairedRatio(base, run) {
   const bound = run.time === null ? 'at most' : base.time === null ? 'at least' : '';
-  return {seed: run.seed, ratio: (base.time ?? base.end) / (run.time ?? run.end), bound};
+  const range = bound ? null : {low: base.before / run.time, high: base.time / run.before};
+  return {seed: run.seed, ratio: (base.time ?? base.end) / (run.time ?? run.end), bound, range};
 }
 
 // Returns the speed-up. Runs of the same seed are pairs. `ratio` is NaN where there is no pair, or
@@ -84,7 +90,7 @@ function speedupOf(baseRuns, runs) {
     if (pair.ratio > 0 && Number.isFinite(pair.ratio)) pairs.push(pair);
   }
   const bounds = new Set(pairs.map((pair) => pair.bound).filter(Boolean));
-  const mean = geometricMeanOf(pairs.map((pair) => pair.ratio));
+  const mean = geometricMeanOf(pairs.map((pair) => pair.ratio), pairs.map((pair) => pair.range).filter(Boolean));
   const known = pairs.length > 0 && bounds.size < 2;
   return {
     pairs, missed,

@@ -117,6 +117,11 @@ function makeField({key, label, options}, changed) {
           }};
 }
 
+// Returns the time of the evaluation before the one that reached the target; that of a step where
+// there is none.
+const beforeTarget = (run) =>
+  run.curve.filter(([seconds]) => seconds < run.time_to_target).at(-1)?.[0] ?? run.step_seconds;
+
 // Returns the answer for each policy that is shown: runs of the chosen seeds.
 function answeredSeries(view, answer) {
   const seeds = new Set(view.seeds.map((seed) => view.study.seeds[seed]));
@@ -129,7 +134,8 @@ function answeredSeries(view, answer) {
       name: view.study.names[position] ?? policy,
       shown: shown.has(policy),
       look: lookOf(view.study.styles[Math.max(0, position)]),
-      runs: chosen.map((run) => ({seed: run.seed, time: run.time_to_target, end: run.simulated_seconds})),
+      runs: chosen.map((run) => ({seed: run.seed, time: run.time_to_target, before: beforeTarget(run),
+                                  end: run.simulated_seconds})),
     };
   });
 }

@@ -68,6 +68,28 @@ TEST(Crossover, OverSeedsIsTheGeometricMeanWithItsInterval) {
   EXPECT_NEAR(std::log(crossover.interval->low / 2e8), -half, 1e-6);
 }
 
+// With evaluations after steps 80 and 100, the ratio of times is known to a factor of 0.8 each way,
+// and x to that to the power of 1 / 2.
+TEST(Crossover, IsKnownToOneEvaluation) {
+  for (const double power : {2.0, -2.0}) {
+    Study study = PowerLaws({1e8, 1e8}, power);
+    Evaluate(study, 20);
+    for (const Clock clock : {Clock::kSimulated, Clock::kTextbook}) {
+      const Crossover crossover = Against(study, clock);
+      ASSERT_TRUE(crossover.interval);
+      EXPECT_NEAR(crossover.interval->low / 1e8, std::sqrt(0.8), 1e-9);
+      EXPECT_NEAR(crossover.interval->high / 1e8, std::sqrt(1.25), 1e-9);
+    }
+  }
+  // No interval leaves the axis.
+  Study coarse = PowerLaws({1e8, 1e8}, 0.1);
+  Evaluate(coarse, 20);
+  EXPECT_NEAR(Against(coarse).interval->low, 1e8 * std::pow(0.8, 10), 1);
+  Evaluate(coarse = PowerLaws({1e8, 1e8}, 0.01), 20);
+  EXPECT_NEAR(Against(coarse).interval->low, 1e6, 1e-3);
+  EXPECT_NEAR(Against(coarse).interval->high, 1e10, 10);
+}
+
 TEST(Crossover, IsFasterAboveWhereTimesCrossTheOtherWay) {
   const Crossover crossover = Against(PowerLaws({1e8}, -1));
   EXPECT_FALSE(crossover.faster_below);

@@ -66,6 +66,16 @@ inline void Finish(StudyPoint& point, std::optional<double> time, double end = 1
   figures.alpha_beta_step_seconds = time.value_or(end / 2) / 100;
 }
 
+// Gives every point that reached the target evaluations after each `between` of its 100 steps.
+inline void Evaluate(Study& study, int64_t between) {
+  for (StudyPoint& point : study.points) {
+    const auto& time = point.figures.time_to_target;
+    for (int64_t step = between; time && step <= 100; step += between) {
+      point.curve.push_back({step, *time * static_cast<double>(step) / 100, 0, 0, 0, {0.5}});
+    }
+  }
+}
+
 // Sets every point's time.
 inline void FinishAll(Study& study,
                       const std::function<std::optional<double>(const StudyPoint&)>& time) {

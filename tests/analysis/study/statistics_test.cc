@@ -100,6 +100,27 @@ TEST(Speedup, IsTheGeometricMeanOverPairs) {
   EXPECT_EQ(outcome.reached, 3);
 }
 
+// All seeds reach the target at the same evaluation: only to that the ratio of 10 is known.
+TEST(Speedup, IsKnownToOneEvaluation) {
+  const auto interval = [](int64_t between, double spread) {
+    Study study = PendingStudy({"dense", "topk"}, {1, 2}, {});
+    Finish(study.points[0], 10);
+    Finish(study.points[1], 10 * spread);
+    Finish(study.points[2], 1);
+    Finish(study.points[3], 1);
+    Evaluate(study, between);
+    return PlacesOf(study)[0].outcomes[1].speedup.interval.value();
+  };
+  EXPECT_NEAR(interval(20, 1).low, 8, 1e-12);  // dense reached it right after step 80
+  EXPECT_NEAR(interval(20, 1).high, 12.5, 1e-12);
+  EXPECT_NEAR(interval(100, 1).low, 0.1, 1e-12);  // or after its first step
+  EXPECT_NEAR(interval(100, 1).high, 1000, 1e-9);
+  // Seeds that differ by more decide alone.
+  const GeometricMean mean = GeometricMeanOf({10, 20});
+  EXPECT_NEAR(interval(20, 2).low, mean.interval->low, 1e-12);
+  EXPECT_NEAR(interval(20, 2).high, mean.interval->high, 1e-6);
+}
+
 TEST(Speedup, IsABoundWhereThePolicyNeverReached) {
   const Outcome outcome = OneOutcome({10.0, 20.0}, {5.0, std::nullopt});
   EXPECT_EQ(outcome.speedup.bound, Bound::kAtMost);

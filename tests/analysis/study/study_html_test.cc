@@ -7,6 +7,7 @@
 #include <string>
 
 #include "analysis/study/report/html.h"
+#include "analysis/study/statistics.h"
 #include "base/error.h"
 #include "tests/analysis/study/study_testing.h"
 
@@ -50,6 +51,10 @@ TEST(StudyHtmlTest, HoldsThePointsAsColumns) {
     ASSERT_EQ(time.is_null(), !point.figures.time_to_target);
     if (!time.is_null()) {
       EXPECT_NEAR(time.get<double>() / *point.figures.time_to_target, 1, 1e-9);
+      const Progress before = BeforeTarget(point);
+      const json& figures = points.at("figures");
+      EXPECT_EQ(figures.at("steps_before_target").at(i), before.steps);
+      EXPECT_NEAR(figures.at("time_before_target").at(i).get<double>() / before.seconds, 1, 1e-9);
     }
     const std::vector<double> seconds = Sequence(data, i, 1);
     ASSERT_EQ(seconds.size(), point.curve.size());

@@ -313,7 +313,7 @@ TEST(AdviseRequest, DenseIsAlwaysCompared) {
 constexpr const char* kClients =
     " --model=logistic --train-limit=600 --test-limit=200 --clients=12 --rounds=20"
     " --quick-rounds=12 --evaluate-every=2 --seeds=2 --jobs=2 --policies=topk"
-    " --population=broadband:up=1Mbps,down=2Mbps";
+    " --population=broadband:up=1Mbps,down=500kbps";
 
 class FederatedAdviseTest : public AdviseTest {
  protected:
