@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/study/figures/study_figures.h"
 #include "analysis/study/report/report.h"
 #include "analysis/study/statistics.h"
 #include "analysis/study/store.h"
@@ -273,27 +274,61 @@ const legacy::analysis::TableFormat& FormatNamed(const std::string& name) {
   return *std::ranges::find(formats, name, &legacy::analysis::TableFormat::name);
 }
 
-// `typed` is the command line.
-void AddTables(CLI::App& app, const std::string& typed, Action& chosen) {
-  struct Flags {
-    View view;
-    std::vector<std::string> names = {"summary"};
-    std::vector<std::string> rows;
-    std::string columns;
-    std::string format = "markdown";
-  };
-  const auto flags = std::make_shared<Flags>();
-  CLI::App* command = AddCommand(app, "tables", "print tables of the report", chosen, [=] {
-    const auto& format = FormatNamed(flags->format);
-    const auto tables = legacy::analysis::StudyTables(flags->view.Read());
-    std::string text;
-    for (const std::string& name : flags->names) {
-      auto table = Chosen(legacy::analysis::TableNamed(tables, name),
-                          {flags->rows, legacy::SplitList(flags->columns)});
+// TablesFlags are the options of `tables`.
+struct TablesFlags {
+  View view;
+  std::vector<std::string> names = {"summary"};
+  std::vector<std::string> rows;
+  std::string columns;
+  std::string format = "markdown";
+  std::string out;
+  std::string figures;
+
+  // Prints the tables, or writes them and the figures into --out. `typed` is the command line.
+  void Run(const std::string& typed) const {
+    const auto& file_format = FormatNamed(format);
+    const std::vector<std::string> drawn = legacy::SplitList(figures);
+    if (!drawn.empty() && out.empty()) throw legacy::Error("--figures needs --out=DIR");
+    const legacy::analysis::Study study = view.Read();
+    const auto tables = legacy::analysis::StudyTables(study);
+    std::vector<std::string> texts;
+    for (const std::string& name : names) {
+      auto table =
+          Chosen(legacy::analysis::TableNamed(tables, name), {rows, legacy::SplitList(columns)});
       table.command = typed;
-      text += (text.empty() ? "" : "\n") + format.text(table);
+      texts.push_back(file_format.text(table));
     }
-    fmt::print("{}", text);
+    if (out.empty()) {
+      fmt::print("{}", legacy::Join(texts, "\n"));
+    } else {
+      Write(study, drawn, texts, file_format.suffix);
+    }
+  }
+
+ private:
+  void Write(const legacy::analysis::Study& study, const std::vector<std::string>& drawn,
+             const std::vector<std::string>& texts, const std::string& suffix) const {
+    std::vector<legacy::analysis::StudyFigure> chosen;
+    const auto all = drawn.empty() ? chosen : legacy::analysis::MakeStudyFigures(study);
+    for (const std::string& name : drawn) {
+      chosen.push_back(legacy::analysis::FigureNamed(all, name));
+    }
+    legacy::MakeFolder(out);
+    for (size_t i = 0; i < names.size(); ++i) {
+      legacy::ReplaceFile(fs::path(out) / (names[i] + suffix), texts[i]);
+    }
+    const auto pictures = legacy::analysis::DrawStudyFigures(chosen, out);
+    for (const std::string& warning : pictures.warnings) {
+      fmt::print(stderr, "warning: {}\n", warning);
+    }
+    fmt::print(stderr, "written: {} files in {}\n", names.size() + pictures.files.size(), out);
+  }
+};
+
+void AddTables(CLI::App& app, const std::string& typed, Action& chosen) {
+  const auto flags = std::make_shared<TablesFlags>();
+  CLI::App* command = AddCommand(app, "tables", "print tables of the report", chosen, [=] {
+    flags->Run(typed);
     return 0;
   });
   flags->view.Add(*command);
@@ -317,6 +352,14 @@ void AddTables(CLI::App& app, const std::string& typed, Action& chosen) {
                    "markdown; latex: a tabular for booktabs; csv: plain numbers in SI units")
       ->type_name("markdown|latex|csv")
       ->capture_default_str();
+  command
+      ->add_option("--out", flags->out,
+                   "write each table into a file of this folder, in place of printing it")
+      ->type_name("DIR");
+  command
+      ->add_option("--figures", flags->figures,
+                   "figures of the report to draw into --out, as in metric-bytes,step-split [none]")
+      ->type_name("NAMES");
 }
 
 void AddServe(CLI::App& app, Action& chosen) {

@@ -92,6 +92,15 @@ std::vector<StudyFigure> MakeStudyFigures(const Study& study, const FigureOption
   return figures;
 }
 
+const StudyFigure& FigureNamed(const std::vector<StudyFigure>& figures, const std::string& name) {
+  std::vector<std::string> names;
+  for (const StudyFigure& figure : figures) {
+    if (figure.name == name) return figure;
+    names.push_back(figure.name);
+  }
+  throw Error("figure", name, fmt::format("{}", fmt::join(names, ", ")));
+}
+
 DrawnFigures DrawStudyFigures(const std::vector<StudyFigure>& figures, const fs::path& directory,
                               const std::string& gnuplot) {
   DrawnFigures drawn;

@@ -37,6 +37,9 @@ struct FigureOptions {
 // yet).
 std::vector<StudyFigure> MakeStudyFigures(const Study& study, const FigureOptions& options = {});
 
+// Returns the figure of that name. Throws Error with the list where there is none.
+const StudyFigure& FigureNamed(const std::vector<StudyFigure>& figures, const std::string& name);
+
 struct DrawnFigures {
   std::vector<std::filesystem::path> files;  // .dat, .gp, and the pictures that gnuplot made
   std::vector<std::string> warnings;         // gnuplot is missing, or its errors

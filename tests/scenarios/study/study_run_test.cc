@@ -271,6 +271,22 @@ TEST_F(StudyRunning, TablesArePrintedInEveryFormatWithChosenRowsAndColumns) {
   EXPECT_EQ(Run({"tables", In("a"), "--format=html"}).status, 1);
 }
 
+TEST_F(StudyRunning, TablesAndFiguresAreWrittenIntoAFolder) {
+  RunWhole("a");
+  const Result result = Run({"tables", In("a"), "step", "volume", "--format=csv",
+                             "--columns=policy", "--out=" + In("paper"), "--figures=step-split"});
+  EXPECT_EQ(result.status, 0) << result.text;
+  EXPECT_EQ(Read(In("paper/step.csv")).rfind("policy\ndense\ntopk\n", 0), 0U);
+  EXPECT_TRUE(fs::exists(In("paper/volume.csv")));
+  EXPECT_TRUE(fs::exists(In("paper/step-split.gp")));
+  EXPECT_FALSE(fs::exists(In("paper/metric-bytes.gp")));
+  const Result wrong = Run({"tables", In("a"), "--out=" + In("none"), "--figures=step"});
+  EXPECT_NE(wrong.text.find("figure: got 'step'; allowed: "), std::string::npos) << wrong.text;
+  EXPECT_FALSE(fs::exists(In("none")));
+  EXPECT_NE(Run({"tables", In("a"), "--figures=step-split"}).text.find("--figures needs --out=DIR"),
+            std::string::npos);
+}
+
 TEST_F(StudyRunning, APointsCommandReplaysIt) {
   RunWhole("a");
   const Result status = Run({"status", In("a"), "--point=10"});
