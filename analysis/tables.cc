@@ -215,15 +215,6 @@ bool Evaluates(const Summary& summary) {
          });
 }
 
-std::vector<Table> Tables(const Summary& summary) {
-  const bool times_alone = !Evaluates(summary);
-  std::vector<Table> tables = {VolumeTable(summary, times_alone), NetworkTable(summary)};
-  if (times_alone) return tables;
-  if (summary.federated && summary.target) tables.insert(tables.begin(), TargetTable(summary));
-  tables.insert(tables.begin(), MetricTable(summary));
-  return tables;
-}
-
 std::string Heading(const Summary& summary) {
   const Metric& metric = summary.metric;
   const std::string target =
@@ -328,9 +319,18 @@ std::string MetricHeader(const std::string& what, const Metric& metric) {
   return metric.fraction ? what + " %" : what;
 }
 
+std::vector<Table> SummaryTables(const Summary& summary) {
+  const bool times_alone = !Evaluates(summary);
+  std::vector<Table> tables = {VolumeTable(summary, times_alone), NetworkTable(summary)};
+  if (times_alone) return tables;
+  if (summary.federated && summary.target) tables.insert(tables.begin(), TargetTable(summary));
+  tables.insert(tables.begin(), MetricTable(summary));
+  return tables;
+}
+
 std::string TextTable(const Summary& summary) {
   std::string text = Heading(summary);
-  for (const Table& table : Tables(summary)) {
+  for (const Table& table : SummaryTables(summary)) {
     text += '\n';
     text += RenderText(table);
   }
@@ -341,7 +341,7 @@ std::string TextTable(const Summary& summary) {
 
 std::string MarkdownTable(const Summary& summary) {
   std::string text = Heading(summary);
-  for (const Table& table : Tables(summary)) {
+  for (const Table& table : SummaryTables(summary)) {
     text += '\n';
     text += RenderMarkdown(table);
   }

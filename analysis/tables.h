@@ -5,11 +5,14 @@
 #include <vector>
 
 #include "analysis/summary.h"
+#include "analysis/table_text.h"
 
 namespace legacy::analysis {
 
-// Return three tables (metric and time, volume and step time, network) with a heading and the
-// notes. Policy names are shortened in the middle where a table would not fit.
+// Returns three tables: metric and time, volume and step time, network.
+std::vector<Table> SummaryTables(const Summary& summary);
+// Return them as text, with a heading and the notes. Policy names are shortened in the middle where
+// a table would not fit.
 std::string TextTable(const Summary& summary);
 std::string MarkdownTable(const Summary& summary);
 

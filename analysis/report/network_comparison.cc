@@ -52,6 +52,39 @@ double WellKnownRatio(const NetworkResult& network, const std::string& model) {
   return kUnknown;
 }
 
+}  // namespace
+
+std::vector<NetworkResult> ReadNetworks(const RunDirectory& run, const Summary& own,
+                                        const SummaryOptions& options) {
+  const auto list = run.manifest.document.find("networks");
+  if (list == run.manifest.document.end()) return {};
+  std::vector<NetworkResult> networks;
+  try {
+    for (const nlohmann::json& entry : *list) {
+      const std::string name = entry.at("name").get<std::string>();
+      const std::filesystem::path folder = entry.at("directory").get<std::string>();
+      if (networks.empty()) {
+        networks.push_back({name, own});
+      } else {
+        RunDirectory further = ReadRunDirectory(run.path / folder);
+        networks.push_back({name, Summarise(further, options)});
+        RunDirectory& rows = networks.back().rows;
+        rows.manifest = std::move(further.manifest);
+        rows.steps = std::move(further.steps);
+        rows.evaluations = std::move(further.evaluations);
+      }
+      for (const nlohmann::json& known : entry.value("well_known", nlohmann::json::array())) {
+        networks.back().well_known.emplace_back(known.at("model").get<std::string>(),
+                                                known.at("ratio").get<double>());
+      }
+    }
+  } catch (const nlohmann::json::exception&) {
+    throw Error((run.path / "manifest.json").string() + ": networks", list->dump(),
+                "a list of {\"name\": ..., \"directory\": ..., \"well_known\": [...]}");
+  }
+  return networks;
+}
+
 // Where there is no target, the table has steps.
 Table NetworksTable(const std::vector<NetworkResult>& networks) {
   const Summary& own = networks.front().summary;
@@ -98,33 +131,6 @@ Table NetworksTable(const std::vector<NetworkResult>& networks) {
     }
   }
   return table;
-}
-
-}  // namespace
-
-std::vector<NetworkResult> ReadNetworks(const RunDirectory& run, const Summary& own,
-                                        const SummaryOptions& options) {
-  const auto list = run.manifest.document.find("networks");
-  if (list == run.manifest.document.end()) return {};
-  std::vector<NetworkResult> networks;
-  try {
-    for (const nlohmann::json& entry : *list) {
-      const std::string name = entry.at("name").get<std::string>();
-      const std::filesystem::path folder = entry.at("directory").get<std::string>();
-      networks.push_back(
-          {name,
-           networks.empty() ? own : Summarise(ReadRunDirectory(run.path / folder), options),
-           {}});
-      for (const nlohmann::json& known : entry.value("well_known", nlohmann::json::array())) {
-        networks.back().well_known.emplace_back(known.at("model").get<std::string>(),
-                                                known.at("ratio").get<double>());
-      }
-    }
-  } catch (const nlohmann::json::exception&) {
-    throw Error((run.path / "manifest.json").string() + ": networks", list->dump(),
-                "a list of {\"name\": ..., \"directory\": ..., \"well_known\": [...]}");
-  }
-  return networks;
 }
 
 std::string NetworksText(const std::vector<NetworkResult>& networks) {

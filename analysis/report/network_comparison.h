@@ -7,7 +7,9 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/run_directory.h"
 #include "analysis/summary.h"
+#include "analysis/table_text.h"
 
 namespace legacy::analysis {
 
@@ -17,6 +19,7 @@ struct NetworkResult {
   // Well-known models with their batches, and the ratio of communication to computing in a dense
   // step of theirs.
   std::vector<std::pair<std::string, double>> well_known = {};
+  RunDirectory rows = {};  // its steps and evaluations; empty for the run's own network
 };
 
 // Returns all networks of a run, its own first; empty where it has no others. `own` is the summary
@@ -27,6 +30,7 @@ std::vector<NetworkResult> ReadNetworks(const RunDirectory& run, const Summary& 
 // Return a table with a column of time-to-target for each network, and rows that say how much
 // longer a dense step communicates there than it computes, for the run's model and for well-known
 // ones.
+Table NetworksTable(const std::vector<NetworkResult>& networks);
 std::string NetworksText(const std::vector<NetworkResult>& networks);
 std::string NetworksMarkdown(const std::vector<NetworkResult>& networks);
 // Returns networks.csv: one line for each network and policy, with seconds and values of the

@@ -7,6 +7,7 @@
 #include "analysis/federated/gantt.h"
 #include "analysis/federated_tables.h"
 #include "analysis/pictures.h"
+#include "analysis/report/run_page.h"
 #include "analysis/report/verdict.h"
 #include "analysis/run_directory.h"
 #include "analysis/tables.h"
@@ -55,6 +56,11 @@ Report WriteReport(const std::filesystem::path& directory, const ReportOptions& 
       report.files.push_back(directory / "gantt.svg");
       ReplaceFile(report.files.back(), *chart);
     }
+#ifdef LEGACY_WITH_PAGES
+    const std::string page = RunHtml(run, report);
+    report.files.push_back(directory / "index.html");
+    ReplaceFile(report.files.back(), page);
+#endif
   }
   return report;
 }

@@ -1,6 +1,6 @@
 // A report is the last stage of a run, and all of legacy-report. It reads the directory, summarises
 // it, writes summary.json (and networks.csv where there are several networks), and draws the
-// pictures.
+// pictures and the page.
 #pragma once
 
 #include <filesystem>
@@ -15,7 +15,7 @@ namespace legacy::analysis {
 
 struct ReportOptions {
   SummaryOptions summary;
-  bool pictures = true;
+  bool pictures = true;  // also of the page; which programs without studies do not have
 };
 
 struct Report {
@@ -24,7 +24,7 @@ struct Report {
   // Networks of a run that was timed on several, its own first.
   std::vector<NetworkResult> networks;
   std::string verdict;  // VerdictOf; "" where there is nothing to tell
-  // Files that were written: summary.json, networks.csv, the pictures.
+  // Files that were written: summary.json, networks.csv, the pictures, index.html.
   std::vector<std::filesystem::path> files;
   std::vector<std::string> warnings;  // reasons why pictures are missing
 };

@@ -186,6 +186,16 @@ json PackedPoints(const Study& study) {
           {"axes", axes},       {"failures", failures}, {"figures", PackedFigures(study)}};
 }
 
+json PackedRun(const std::optional<RunParts>& run) {
+  if (!run) return nullptr;
+  json tables = json::array();
+  for (const Table& table : run->tables) {
+    tables.push_back({{"title", table.title}, {"head", table.header}, {"rows", table.rows}});
+  }
+  return {{"verdict", run->verdict}, {"header", run->header},     {"notes", run->notes},
+          {"tables", tables},        {"pictures", run->pictures}, {"files", run->files}};
+}
+
 json Packed(const Study& study, const HtmlOptions& options) {
   json axes = json::array();
   for (const StudyAxis& axis : study.axes) {
@@ -209,6 +219,7 @@ json Packed(const Study& study, const HtmlOptions& options) {
   for (const uint64_t seed : study.seeds) seeds.push_back(std::to_string(seed));
   return {{"format", kStudyFormat},
           {"live", options.live},
+          {"run", PackedRun(options.run)},
           {"name", study.name},
           {"title", study.title},
           {"baseline", study.baseline},

@@ -16,7 +16,7 @@ text("${WEB}/report.css" css)
 text("${CHART}" chart)
 set(script "")
 # In the order of their use.
-foreach(name statistics figure_tools charts figures crossover conclusions what_if report)
+foreach(name statistics figure_tools charts figures crossover conclusions what_if run report)
   text("${WEB}/${name}.js" part)
   string(APPEND script "${part}")
 endforeach()

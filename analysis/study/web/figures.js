@@ -54,6 +54,8 @@ const ascending = (axis) => axis.values.map((_, i) => i).sort((a, b) => position
 const placeParts = (view, without = []) => view.study.axes.map((axis, i) =>
   without.includes(i) ? '' : axis.texts[view.at[i]]).filter(Boolean);
 const placeText = (view, without) => placeParts(view, without).join(', ');
+// Returns the text with the place behind it: "Mean time of a step, 1 Gbit/s, 8 workers".
+const atPlace = (text, view, without) => [text, ...placeParts(view, without)].join(', ');
 
 const axisScale = (axis, title) => axisOptions({
   title: title ?? capitalised(humanName(axis.name)), unit: axis.unit, logarithmic: isLogarithmic(axis),
@@ -84,7 +86,7 @@ function timePoints(view, policy) {
 function timeTable(view, series) {
   const axis = view.study.axes[view.x];
   const table = {
-    caption: ['Time to target', ...placeParts(view, [view.x])].join(', '),
+    caption: atPlace('Time to target', view, [view.x]),
     head: [heading(capitalised(humanName(axis.name)), axis.unit), heading('Policy'),
            ...headings('s', 'Time to target', 'Deviation'),
            ...headings('', 'Reached', 'Seeds', 'Speed-up', 'Bound', 'From', 'To')],
@@ -144,8 +146,8 @@ function timeFigure(view) {
         data.flatMap(({y, low, high}) => y === null ? [] : [y, low ?? y, high ?? y]))}),
     }}},
     table: timeTable(view, series),
-    summary: `Time to target against ${humanName(axis.name)} of ${view.policies.length} policies, ` +
-      `${placeText(view, [view.x]) || 'one network'}: ${reached} means over ${view.seeds.length} seeds.`,
+    summary: atPlace(`Time to target against ${humanName(axis.name)} of ${view.policies.length} policies`, view,
+      [view.x]) + `: ${reached} means over ${view.seeds.length} seeds.`,
   };
 }
 
@@ -170,11 +172,11 @@ function mapFigure(view, choice) {
   }));
   const logs = cells.flat().map(({speedup}) => Math.abs(Math.log(speedup?.ratio ?? NaN))).filter(Number.isFinite);
   const most = Math.exp(Math.max(Math.log(2), ...logs));
-  const place = placeText(view, [choice.rows, choice.columns]);
   return {
     table: {
       class: 'map',
-      caption: `Speed-up of ${study.names[choice.policy]} over ${study.baseline}${place ? `, ${place}` : ''}`,
+      caption: atPlace(`Speed-up of ${study.names[choice.policy]} over ${study.baseline}`, view,
+        [choice.rows, choice.columns]),
       head: [`${capitalised(humanName(rows.name))} \\ ${humanName(columns.name)}`,
              ...ascending(columns).map((c) => valueText(columns, c))],
       rows: cells.map((row) => [valueText(rows, row[0].r), ...row.map(({speedup}) =>
@@ -223,7 +225,7 @@ function stepFigure(view) {
       },
     },
     table: {
-      caption: `Mean time of a step, ${placeText(view)}`,
+      caption: atPlace('Mean time of a step', view),
       head: [heading('Policy'), ...headings('s', ...PARTS.map(capitalised), 'Step', 'Deviation over seeds')],
       rows: shown.map((policy, row) => {
         const step = spreadAt(view, view.at, policy, 'step_seconds');
@@ -231,7 +233,7 @@ function stepFigure(view) {
                 numberCell(step.mean, 's'), numberCell(step.deviation, 's', 2)];
       }),
     },
-    summary: `Mean time of a step and its parts for ${shown.length} policies, ${placeText(view)}.`,
+    summary: `${atPlace(`Mean time of a step and its parts for ${shown.length} policies`, view)}.`,
   };
 }
 
@@ -298,13 +300,13 @@ function metricFigure(view, column, xTitle, xUnit) {
     key: xTitle,
     chart: metricChart(series, xTitle, xUnit, study),
     table: {
-      caption: `Test ${title}, means over seeds, ${placeText(view)}`,
+      caption: atPlace(`Test ${title}, means over seeds`, view),
       head: [...headings('', 'Policy', 'Step'), heading(xTitle, xUnit),
              ...headings(unit, `Test ${title}`, 'Deviation')],
       rows: series.flatMap(({policy, points}) => points.map(({step, x, y, high}) => [
         nameCell(study, policy), step, numberCell(x, xUnit), numberCell(y, unit),
         numberCell(high - y, unit, 2)])),
     },
-    summary: `Test ${title} of ${series.length} policies against ${xTitle.toLowerCase()}, ${placeText(view)}.`,
+    summary: `${atPlace(`Test ${title} of ${series.length} policies against ${xTitle.toLowerCase()}`, view)}.`,
   };
 }

@@ -10,7 +10,8 @@ const view = {
   policies: study.policies.map((_, i) => i),
   seeds: study.seeds.map((_, i) => i),
   x: byLength[0],
-  at: study.axes.map((axis) => ascending(axis)[Math.floor((axis.values.length - 1) / 2)]),
+  // A run begins with its own network, which is its first.
+  at: study.axes.map((axis) => study.run ? 0 : ascending(axis)[Math.floor((axis.values.length - 1) / 2)]),
 };
 
 // Moves to the nearest place at which the study has points, because grids need not be full.
@@ -27,11 +28,11 @@ const panels = [];
 
 function addPanel({id, title, make, controls = [], canvas = true, visible = () => true}) {
   const summary = element('p', {class: 'summary', id: `${id}-summary`});
-  const section = element('section', {id, 'aria-labelledby': `${id}-title`}, element('h2', {id: `${id}-title`}, title),
-    summary, element('div', {class: 'fields'}, ...controls));
+  const section = sectionOf(id, title, summary, element('div', {class: 'fields'}, ...controls));
   const panel = {id, title, make, visible, section, summary, chart: null, figure: null, zoomed: false};
   if (canvas) addCanvas(panel);
   addTable(panel, canvas);
+  byId('figures').append(section);
   panels.push(panel);
   return panel;
 }
@@ -135,7 +136,8 @@ function checkBoxes(legend, prefix, names, chosen) {
 }
 
 function placeFields() {
-  const along = selectField('Drawn along', 'along', study.axes.map((axis, i) => [i, humanName(axis.name)]), view.x,
+  if (study.axes.every(({values}) => values.length < 2)) return null;
+  const along = study.axes.length < 2 ? null : selectField('Drawn along', 'along', study.axes.map((axis, i) => [i, humanName(axis.name)]), view.x,
     (value) => [view.x = value, redraw()]);
   const fields = study.axes.map((axis, i) => selectField(capitalised(humanName(axis.name)), `at-${i}`,
     ascending(axis).map((value) => [value, valueText(axis, value)]), view.at[i], (value) => {
@@ -168,7 +170,7 @@ function showFacts() {
   for (const state of study.points.state) ++counts[state];
   const [pending, done, failed] = counts;
   byId('facts').textContent = [
-    `${done} of ${study.points.state.length} points done`,
+    `${done} of ${study.points.state.length} ${study.run ? 'timed trainings' : 'points'} done`,
     failed ? `${failed} failed` : '', pending ? `${pending} pending` : '',
     study.target === null ? ['no target', study.metric.title].filter(Boolean).join(' ') :
       `target ${study.metric.title} ${quantity(study.target, study.metric.unit, TARGET_DIGITS)}`,
@@ -189,24 +191,48 @@ function addFailures() {
   })});
 }
 
-function addPanels() {
+function addTimes() {
+  if (study.target !== null) addPanel({id: 'time', title: 'Time to target', make: () => timeFigure(view)});
+}
+
+function addMap() {
+  const choice = {policy: study.base === 0 ? 1 : 0, columns: byLength[0], rows: byLength[1]};
+  addPanel({id: 'map', title: 'Speed-up map', make: () => mapFigure(view, choice), controls: mapControls(choice),
+            canvas: false});
+}
+
+const addSteps = () => addPanel({id: 'step', title: 'Where the time of a step goes', make: () => stepFigure(view)});
+
+function addMetric(id, against, ...column) {
+  if (!study.metric.name) return;
+  addPanel({id, title: `${capitalised(study.metric.title)} against ${against}`, make: () => metricFigure(view, ...column)});
+}
+const addBytes = () => addMetric('bytes', 'bytes', 2, 'Bytes sent by a worker', 'B');
+const addSeconds = () => addMetric('seconds', 'time', 1, 'Simulated time', 's');
+
+function addPanelsOfStudy() {
   const numeric = () => study.axes[view.x].numbers.length > 0;
   const compared = study.base >= 0 && study.policies.length > 1 && study.target !== null;
-  if (study.target !== null) addPanel({id: 'time', title: 'Time to target', make: () => timeFigure(view)});
-  if (compared && study.axes.length > 1) {
-    const choice = {policy: study.base === 0 ? 1 : 0, columns: byLength[0], rows: byLength[1]};
-    addPanel({id: 'map', title: 'Speed-up map', make: () => mapFigure(view, choice), controls: mapControls(choice),
-              canvas: false});
-  }
+  addWhatIf();
+  addTimes();
+  if (compared && study.axes.length > 1) addMap();
   if (compared) addPanel({id: 'break-even', title: 'Break-even', make: () => breakEvenFigure(view), visible: numeric});
-  addPanel({id: 'step', title: 'Where the time of a step goes', make: () => stepFigure(view)});
-  if (study.metric.name) {
-    addPanel({id: 'bytes', title: `${capitalised(study.metric.title)} against bytes`,
-              make: () => metricFigure(view, 2, 'Bytes sent by a worker', 'B')});
-    addPanel({id: 'seconds', title: `${capitalised(study.metric.title)} against time`,
-              make: () => metricFigure(view, 1, 'Simulated time', 's')});
-  }
+  addSteps();
+  addBytes();
+  addSeconds();
   addFailures();
+}
+
+function addPanelsOfRun() {
+  const add = (section) => section && byId('figures').append(section);
+  add(headerSection(study.run));
+  addSeconds();
+  if (study.axes[0].values.length > 1) addTimes();
+  add(tablesSection(study.run));
+  addSteps();
+  addBytes();
+  add(picturesSection(study.run));
+  add(filesSection(study.run));
 }
 
 // Adds sliders with the numbers of the answer beside them and the answer's curves below.
@@ -239,7 +265,7 @@ function redraw() {
   snapToGrid();
   redrawConclusions();
   study.axes.forEach((_, i) => {
-    byId(`at-${i}`).value = view.at[i];
+    if (byId(`at-${i}`)) byId(`at-${i}`).value = view.at[i];
   });
   for (const swatch of document.querySelectorAll('.swatch')) {
     drawSwatch(swatch, lookOf(study.styles[swatch.dataset.policy]));
@@ -251,21 +277,28 @@ function redraw() {
   }
 }
 
+// A run has its verdict in the place of conclusions, which a choice would change.
+function addConclusions() {
+  const conclusions = element('ul', {});
+  if (study.run) {
+    byId('figures').append(sectionOf('conclusions', 'Verdict',
+      element('p', {}, study.run.verdict || 'There is nothing to compare.')));
+    return;
+  }
+  byId('figures').append(sectionOf('conclusions', 'Conclusions', conclusions));
+  redrawConclusions = () => conclusions.replaceChildren(
+    ...conclusionsOf(view).map((text) => element('li', {}, text)));
+}
+
 function start() {
   Chart.defaults.font.family = 'system-ui, sans-serif';
   showFacts();
-  byId('filters').append(placeFields(),
+  byId('filters').append(...[placeFields(),
     checkBoxes('Policies', 'policy', study.names, (chosen) => view.policies = chosen),
-    checkBoxes('Seeds', 'seed', study.seeds, (chosen) => view.seeds = chosen));
+    checkBoxes('Seeds', 'seed', study.seeds, (chosen) => view.seeds = chosen)].filter(Boolean));
   byId('choices').open = matchMedia('(min-width: 900px)').matches;
-  const conclusions = element('ul', {});
-  byId('figures').append(element('section', {id: 'conclusions', 'aria-labelledby': 'conclusions-title'},
-    element('h2', {id: 'conclusions-title'}, 'Conclusions'), conclusions));
-  redrawConclusions = () => conclusions.replaceChildren(
-    ...conclusionsOf(view).map((text) => element('li', {}, text)));
-  addWhatIf();
-  addPanels();
-  byId('figures').append(...panels.map(({section}) => section));
+  addConclusions();
+  if (study.run) addPanelsOfRun(); else addPanelsOfStudy();
   redraw();
   darkScheme.addEventListener('change', redraw);
   addEventListener('beforeprint', () => [printing = true, redraw()]);

@@ -506,6 +506,33 @@ class StudyPageTest(unittest.TestCase):
         self.assertEqual(self.browser.find_elements(By.CSS_SELECTOR, '#what-if input'), [])
         self.assertEqual(Handler.questions, [])
 
+    def test_a_run_has_its_page_without_a_server(self):
+        folder = pathlib.Path(self.folder.name, 'run')
+        for width in (390, 1280):
+            self.open('study.html', width)
+            self.browser.get(f'{folder.as_uri()}/index.html')
+            self.assertEqual(self.find('#conclusions p').text, 'topk is first.')
+            self.assertLessEqual(self.run_script('return document.documentElement.scrollWidth'),
+                                 width)
+            self.wait_for(lambda: self.run_script(
+                "return document.querySelector('#pictures img').naturalWidth") == 960)
+        self.assertIn('4 of 4 timed trainings done', self.find('#facts').text)
+        names = self.run_script(
+            "return Chart.getChart('seconds-canvas').data.datasets.map((one) => one.label)")
+        self.assertEqual(names, ['dense', 'topk'])
+        rows = [row for row in self.table('seconds') if row['Policy'] == 'topk']
+        self.assertEqual([row['Simulated time'] for row in rows], ['1', '2', '3', '4', '5'])
+        self.assertIn('speed-up over dense', self.find('#tables').text)
+        links = self.browser.find_elements(By.CSS_SELECTOR, 'main a')
+        self.assertEqual(len(links), 3)
+        for link in links:
+            self.assertTrue((folder / link.get_dom_attribute('href')).exists())
+        self.assertEqual(self.browser.find_elements(By.ID, 'what-if'), [])
+        self.assertEqual(self.browser.find_elements(By.CSS_SELECTOR, 'nav select'), [])
+        self.find('#policy-0').click()
+        self.assertEqual(self.run_script(
+            "return Chart.getChart('seconds-canvas').data.datasets.length"), 1)
+
     def test_fits_narrow_and_wide_windows(self):
         for page in ('study.html', 'live.html', 'hostile.html'):
             for width in (390, 1280, 1600):

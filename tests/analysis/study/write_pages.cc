@@ -1,4 +1,5 @@
-// Writes the pages that study_page_test.py opens, and what the C++ statistics say of their study:
+// Writes the pages that study_page_test.py opens, those of studies and of a run, and what the C++
+// statistics say of their study:
 //   write_pages DIRECTORY
 #include <algorithm>
 #include <cmath>
@@ -8,9 +9,11 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "analysis/report/run_page.h"
 #include "analysis/study/crossover.h"
 #include "analysis/study/report/html.h"
 #include "analysis/study/statistics.h"
+#include "tests/analysis/fixture.h"
 #include "tests/analysis/study/study_testing.h"
 
 namespace legacy::analysis {
@@ -179,6 +182,26 @@ void Write(const std::filesystem::path& file, const std::string& text) {
   std::ofstream(file, std::ios::binary) << text;
 }
 
+// Writes a run's page into a folder of its own, with the files that it shows and links to.
+void WriteRun(const std::filesystem::path& directory) {
+  std::filesystem::create_directories(directory);
+  RunDirectory run;
+  run.path = directory;
+  run.manifest = WriteManifest(directory, MakeManifest({"dense", "topk"}, {1, 2}));
+  for (const uint64_t seed : {1, 2}) {
+    AddTraining(run, "dense", seed, 0.4, {0.7, 0.8, 0.9, 0.9});
+    AddTraining(run, "topk", seed, 0.1, {0.6, 0.7, 0.8, 0.9, 0.9});
+  }
+  Write(directory / "steps.csv", "");
+  Write(directory / "decisions.svg",
+        "<svg xmlns='http://www.w3.org/2000/svg' width='960' height='90'/>");
+  Report report;
+  report.summary = Summarise(run);
+  report.verdict = "topk is first.";
+  report.files = {directory / "decisions.svg"};
+  Write(directory / "index.html", RunHtml(run, report));
+}
+
 void WritePages(const std::filesystem::path& directory) {
   std::filesystem::create_directories(directory);
   const Study study = AwkwardStudy();
@@ -197,6 +220,7 @@ void WritePages(const std::filesystem::path& directory) {
   for (StudyPoint& point : empty.points) Forget(point);
   empty.target.reset();
   Write(directory / "empty.html", StudyHtml(empty));
+  WriteRun(directory / "run");
   const json expected = {{"all", ExpectedOf(study)},
                          {"without_2", ExpectedOf(WithoutSeed(study, 2))},
                          {"perplexity", ExpectedOf(InPerplexity(study))}};
