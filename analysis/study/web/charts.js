@@ -4,9 +4,32 @@
 const inkColour = () => isDark() ? '#d8dde3' : '#24292f';
 const gridColour = () => isDark() ? '#3a424c' : '#dfe3e8';
 
+const BOUND_ARROW = 24;  // pixels
+
+// Draws an arrow from each point towards larger values, which are worse.
+function drawBounds({ctx, scales: {x, y}}, dataset) {
+  ctx.strokeStyle = dataset.borderColor;
+  ctx.lineWidth = 1.3;
+  for (const point of dataset.data.filter((point) => point.y !== null)) {
+    const [at, from] = [x.getPixelForValue(point.x), y.getPixelForValue(point.y)];
+    const to = from - BOUND_ARROW;
+    ctx.beginPath();
+    ctx.moveTo(at, from);
+    ctx.lineTo(at, to);
+    ctx.moveTo(at - 4, to + 5);
+    ctx.lineTo(at, to);
+    ctx.lineTo(at + 4, to + 5);
+    ctx.stroke();
+  }
+}
+
 // Draws whiskers along y or x at points that have low and high, or one band through them all.
 function drawSpread(chart, dataset, index) {
   const {ctx, scales: {x, y}} = chart;
+  if (dataset.spread === 'bound') {
+    if (chart.isDatasetVisible(index)) drawBounds(chart, dataset);
+    return;
+  }
   const points = dataset.data.filter((point) => Number.isFinite(point.low) && Number.isFinite(point.high));
   if (!chart.isDatasetVisible(index) || points.length === 0) return;
   ctx.strokeStyle = ctx.fillStyle = dataset.borderColor;

@@ -73,8 +73,8 @@ function selectField(label, id, options, selected, onchange) {
   return element('div', {class: 'field'}, element('label', {for: id}, label), select);
 }
 
-// A table is data: head and rows of cells. A cell is a text or {text, value (for CSV), style,
-// small}. The first cell of a row is its heading. heading('Step', 's') is for numbers that CSV has
+// A table is data: head and rows of cells. A cell is a text or {text, value (for CSV), style, kind
+// ('bound': a bound and no result), small}. The first cell of a row is its heading. heading('Step', 's') is for numbers that CSV has
 // in seconds: "step (s)".
 const heading = (text, unit) => ({text, value: unit ? `${text.toLowerCase()} (${unit})` : text.toLowerCase()});
 const headings = (unit, ...texts) => texts.map((text) => heading(text, unit));
@@ -91,9 +91,9 @@ const LONG_CELL = 28;  // characters; shorter cells are kept on one line
 function tableElement(table) {
   const head = element('tr', {}, ...table.head.map((cell) => element('th', {scope: 'col'}, cellText(cell))));
   const rows = table.rows.map((row) => element('tr', {}, ...row.map((cell, i) => {
-    const {style, small} = cell !== null && typeof cell === 'object' ? cell : {};
+    const {style, small, kind} = cell !== null && typeof cell === 'object' ? cell : {};
     const attributes = {scope: i === 0 ? 'row' : null, style, 'data-value': cellValue(cell),
-                        class: cellText(cell).length > LONG_CELL ? 'long' : null};
+                        class: [kind, cellText(cell).length > LONG_CELL ? 'long' : ''].filter(Boolean).join(' ') || null};
     return element(i === 0 ? 'th' : 'td', attributes, cellText(cell), small ? element('small', {}, small) : null);
   })));
   return element('table', {class: table.class}, element('caption', {}, table.caption),

@@ -121,7 +121,7 @@ function timeFigure(view) {
     const name = view.study.names[policy];
     datasets.push(lineDataset(look, name, points.map((point) => point.exact), {spread: 'y'}));
     datasets.push(lineDataset(look, `${name}, not reached`, points.map((point) => point.censored), {
-      unlisted: true, showLine: false, pointStyle: 'triangle', pointRotation: 0, pointRadius: 6,
+      unlisted: true, showLine: false, spread: 'bound', pointStyle: 'triangle', pointRotation: 0, pointRadius: 6,
       pointBackgroundColor: 'rgba(0, 0, 0, 0)'}));
   }
   if (series.some(({points}) => points.some((point) => point.censored.y !== null))) {
@@ -156,7 +156,6 @@ function timeFigure(view) {
 // Returns blue where the policy is sooner than the baseline and orange where it is later, with the
 // same strength for a factor and its inverse. Text on it stays dark.
 function speedupColour(ratio, most) {
-  if (Number.isNaN(ratio)) return null;
   const part = Math.max(-1, Math.min(1, Math.log(ratio) / Math.log(most)));
   const far = part > 0 ? [107, 174, 224] : [240, 150, 80];
   const [r, g, b] = far.map((value) => Math.round(247 + (value - 247) * Math.abs(part)));
@@ -170,7 +169,8 @@ function mapFigure(view, choice) {
     const at = view.at.map((value, i) => i === choice.rows ? r : i === choice.columns ? c : value);
     return {r, c, speedup: speedupAt(view, at, choice.policy)};
   }));
-  const logs = cells.flat().map(({speedup}) => Math.abs(Math.log(speedup?.ratio ?? NaN))).filter(Number.isFinite);
+  const isKnown = (speedup) => speedup && !Number.isNaN(speedup.ratio) && !speedup.bound;
+  const logs = cells.flat().filter(({speedup}) => isKnown(speedup)).map(({speedup}) => Math.abs(Math.log(speedup.ratio)));
   const most = Math.exp(Math.max(Math.log(2), ...logs));
   return {
     table: {
@@ -180,7 +180,8 @@ function mapFigure(view, choice) {
       head: [`${capitalised(humanName(rows.name))} \\ ${humanName(columns.name)}`,
              ...ascending(columns).map((c) => valueText(columns, c))],
       rows: cells.map((row) => [valueText(rows, row[0].r), ...row.map(({speedup}) =>
-        ({...speedupCell(speedup), style: speedupColour(speedup?.ratio ?? NaN, most)}))]),
+        ({...speedupCell(speedup), ...(isKnown(speedup) ? {style: speedupColour(speedup.ratio, most)} :
+          {kind: 'bound'})}))]),
       csv: {
         head: [rows.name, columns.name, 'policy', 'speedup', 'bound', 'low', 'high', 'pairs'],
         rows: cells.flat().filter(({speedup}) => speedup?.pairs.length).map(({r, c, speedup}) => [
@@ -188,7 +189,8 @@ function mapFigure(view, choice) {
           speedup.interval?.low, speedup.interval?.high, speedup.pairs.length]),
       },
     },
-    summary: 'Blue cells reach the target sooner than the baseline, orange ones later; in brackets the 95 % interval.',
+    summary: 'Blue cells reach the target sooner than the baseline, orange ones later; in brackets the 95 % interval. ' +
+      'Grey cells are no results: a bound (≥ ≤), or nothing (–) where neither reached the target.',
   };
 }
 

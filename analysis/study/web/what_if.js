@@ -178,17 +178,22 @@ function whatIfFigure(view, answer, own, kind) {
     const {policy, name, runs} = one;
     const [times, ownTimes] = [timesOf(runs), timesOf(owns[i].runs)];
     const speedup = base && policy !== base.policy ? speedupOf(base.runs, runs) : null;
-    return {times, ownTimes, values: measures.map(({of}) => [of(one), of(owns[i])]), cells: [
+    return {look: one.look, times, ownTimes, values: measures.map(({of}) => [of(one), of(owns[i])]), cells: [
       {text: name, value: policy}, {text: timeText(times), value: meanTime(times), small: `study ${timeText(ownTimes)}`},
       `${times.reached} of ${times.done}`, speedupCell(speedup),
       ...measures.map(({of, unit}) => (
         {...numberCell(of(one), unit, 3), small: `study ${quantity(of(owns[i]), unit, 3)}`}))]};
   });
-  const longest = Math.max(...rows.map(({times}) => times.bound).filter(Number.isFinite));
-  rows.forEach(({times, cells}, i) => {  // bar behind a time
-    const part = 100 * times.bound / longest;
-    cells[1].style = `--bar: ${part.toFixed(1)}%; --bar-colour: ${series[i].look.colour}`;
-  });
+  // Times come first. A policy that did not reach the target with all seeds has no time but a bound.
+  const placeOf = ({times}) => times.spread.count ? times.spread.mean : Infinity;
+  rows.sort((a, b) => placeOf(a) === placeOf(b) ? b.times.reached - a.times.reached : placeOf(a) - placeOf(b));
+  const longest = Math.max(...rows.map(placeOf).filter(Number.isFinite));
+  for (const row of rows) {  // a bar behind a time; it is hatched and has no end behind a bound
+    const known = Number.isFinite(placeOf(row));
+    const part = known ? 100 * placeOf(row) / longest : 100;
+    row.cells[1].style = `--bar: ${part.toFixed(1)}%; --bar-colour: ${row.look.colour}`;
+    if (!known) row.cells[1].kind = 'bound';
+  }
   const moved = JSON.stringify(answer.policies) !== JSON.stringify(own.policies);
   const faint = (look) => ({...look, colour: `${look.colour}66`});
   const lines = series.map(({name, look, chosen}) => ({name, look, points: answeredCurve(chosen)}));

@@ -276,9 +276,14 @@ class StudyPageTest(unittest.TestCase):
         self.assertIn('≥', signs)
         self.assertIn('–', signs)  # bounds of both kinds
         colour = self.run_script(
-            "return getComputedStyle(document.querySelector('#map td')).backgroundColor")
+            "return getComputedStyle(document.querySelector('#map td[style]')).backgroundColor")
         red, _, blue = [int(part) for part in colour[4:-1].split(',')]
         self.assertGreater(blue, red)  # ahead at the lowest bandwidth
+        grey = self.run_script("""return [...document.querySelectorAll('#map td')].map((cell) => [
+            cell.innerText[0], getComputedStyle(cell).backgroundImage.startsWith('repeating-linear'),
+            cell.hasAttribute('style')])""")
+        for sign, hatched, coloured in grey:  # what is no result has no colour of one
+            self.assertEqual((hatched, coloured), (sign in '≤≥–', sign not in '≤≥–'), sign)
 
     def test_draws_along_the_other_axis(self):
         self.open('study.html')
@@ -366,6 +371,12 @@ class StudyPageTest(unittest.TestCase):
         self.assert_same(rows['topk']['Speed-up over dense'], math.exp(sum(ratios) / 3))
         self.assertIn('reached 0 of 3', rows['randomk']['text of Time to target'])
         self.assertIn('≤', rows['randomk']['text of Speed-up over dense'])
+        self.assertEqual([row['Policy'] for row in self.table('what-if')],
+                         ['topk', 'dense', 'randomk'])  # by time; who did not reach it is last
+        bars = self.run_script("""
+            return [...document.querySelectorAll('#what-if tbody td:nth-child(2)')].map((cell) => [
+                parseFloat(cell.style.getPropertyValue('--bar')), cell.classList.contains('bound')])""")
+        self.assertEqual(bars, [[25, False], [100, False], [100, True]])
         slider = self.find('#what-if-bandwidth')
         self.assertEqual(slider.get_attribute('aria-valuetext'), '4 Gbit/s')
         slider.send_keys(Keys.ARROW_RIGHT)
