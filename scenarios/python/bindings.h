@@ -28,17 +28,24 @@ void BindNetwork(py::module_& module);
 void BindRuns(py::module_& module);
 void BindOwnMethods(py::module_& module);
 
-// Floats is any array of real numbers, converted to contiguous float32. Complex numbers are
-// refused.
-class Floats : public py::array_t<float, py::array::c_style | py::array::forcecast> {
- public:
-  using Converted = py::array_t<float, py::array::c_style | py::array::forcecast>;
-  using Converted::Converted;
-};
+// A Floats is a contiguous array of float32.
+using Floats = py::array_t<float, py::array::c_style>;
+
+// Return an argument of a caller (legacy/_arrays.py): any real numbers, converted, and an array
+// that is changed, as it is. Throw what says what is allowed.
+inline Floats FloatsOf(const py::handle& value, const char* argument) {
+  return py::module_::import("legacy._arrays").attr("floats")(value, argument);
+}
+inline Floats ChangedOf(const py::handle& value, const char* argument) {
+  return py::module_::import("legacy._arrays").attr("changed")(value, argument);
+}
 
 // Returns the elements of an array of any shape. They are valid as long as the array.
 inline std::span<const float> SpanOf(const Floats& values) {
   return {values.data(), static_cast<size_t>(values.size())};
+}
+inline std::span<float> ChangedSpanOf(Floats& values) {
+  return {values.mutable_data(), static_cast<size_t>(values.size())};
 }
 
 // Returns a new array of `size` zeros.
@@ -79,24 +86,3 @@ inline py::dict DictOf(const MethodInfo& info) {
 }
 
 }  // namespace legacy::python
-
-namespace pybind11::detail {
-
-template <>
-struct type_caster<legacy::python::Floats> {
-  PYBIND11_TYPE_CASTER(legacy::python::Floats, const_name("numpy.ndarray[numpy.float32]"));
-
-  bool load(handle source, bool convert) {
-    using Converted = legacy::python::Floats::Converted;
-    if (!convert && !Converted::check_(source)) return false;
-    const array given = array::ensure(source);
-    if (given && given.dtype().kind() == 'c') {
-      throw legacy::Error("array", "complex numbers", "real numbers, such as x.real");
-    }
-    value = reinterpret_steal<legacy::python::Floats>(Converted::ensure(source).release());
-    if (!value) PyErr_Clear();
-    return static_cast<bool>(value);
-  }
-};
-
-}  // namespace pybind11::detail

@@ -77,10 +77,10 @@ class MadeCodec {
   }
 
   // Changes `residual` in place.
-  py::bytes EncodeWithFeedback(const Floats& gradient, py::array_t<float>& residual,
+  py::bytes EncodeWithFeedback(const Floats& gradient, Floats residual,
                                std::optional<double> parameter, const Key& key,
                                CodecState* state) const {
-    const std::span<float> held = Writable(residual, "residual");
+    const std::span<float> held = ChangedSpanOf(residual);
     if (gradient.size() != residual.size()) {
       throw Error("gradient", std::to_string(gradient.size()) + " values",
                   std::to_string(residual.size()) + ", as many as the residual has");
@@ -99,9 +99,9 @@ class MadeCodec {
   }
 
   // Changes `sum` in place.
-  void DecodeAdd(const py::bytes& message, py::array_t<float>& sum, std::optional<double> parameter,
+  void DecodeAdd(const py::bytes& message, Floats sum, std::optional<double> parameter,
                  const Key& key) const {
-    const std::span<float> to = Writable(sum, "sum");
+    const std::span<float> to = ChangedSpanOf(sum);
     const CodecContext context = ContextOf(parameter, key, nullptr);
     const ByteSpan bytes = SpanOf(message);
     const py::gil_scoped_release others_run;
@@ -145,13 +145,6 @@ class MadeCodec {
     if (numel < 0 || numel > kMaxUnitElements) {
       throw Error("n", std::to_string(numel), "0 to " + std::to_string(kMaxUnitElements));
     }
-  }
-  static std::span<float> Writable(py::array_t<float>& array, const char* name) {
-    const bool contiguous = (array.flags() & py::array::c_style) != 0;
-    if (!contiguous || !array.writeable()) {
-      throw Error(name, "another array", "a contiguous, writable float32 array: it is changed");
-    }
-    return {array.mutable_data(), static_cast<size_t>(array.size())};
   }
   static bool Overlap(std::span<const float> a, std::span<const float> b) {
     const std::less<> before;
@@ -292,22 +285,23 @@ void BindCodecs(py::module_& module) {
           "spec", [](const MadeCodec& self) { return SpecDict(self.codec().Parameter()); })
       .def(
           "encode",
-          [](const MadeCodec& self, const Floats& values, std::optional<double> p, uint64_t s,
+          [](const MadeCodec& self, const py::object& values, std::optional<double> p, uint64_t s,
              int64_t t, uint32_t w, uint32_t u, CodecState* kept) {
-            return self.Encode(values, p, {s, t, w, u}, kept);
+            return self.Encode(FloatsOf(values, "values"), p, {s, t, w, u}, kept);
           },
           "Returns the bytes of these values' message.", py::arg("values"), parameter,
           py::kw_only(), seed, step, worker, unit, state)
       .def(
           "encode_with_feedback",
-          [](const MadeCodec& self, const Floats& gradient, py::array_t<float>& residual,
+          [](const MadeCodec& self, const py::object& gradient, const py::object& residual,
              std::optional<double> p, uint64_t s, int64_t t, uint32_t w, uint32_t u,
              CodecState* kept) {
-            return self.EncodeWithFeedback(gradient, residual, p, {s, t, w, u}, kept);
+            return self.EncodeWithFeedback(FloatsOf(gradient, "gradient"),
+                                           ChangedOf(residual, "residual"), p, {s, t, w, u}, kept);
           },
           "Returns the message of gradient + residual; `residual` becomes what it lacks.",
-          py::arg("gradient"), py::arg("residual").noconvert(), parameter, py::kw_only(), seed,
-          step, worker, unit, state)
+          py::arg("gradient"), py::arg("residual"), parameter, py::kw_only(), seed, step, worker,
+          unit, state)
       .def(
           "decode",
           [](const MadeCodec& self, const py::bytes& message, int64_t n, std::optional<double> p,
@@ -318,17 +312,17 @@ void BindCodecs(py::module_& module) {
           parameter, py::kw_only(), seed, step, unit)
       .def(
           "decode_add",
-          [](const MadeCodec& self, const py::bytes& message, py::array_t<float>& sum,
+          [](const MadeCodec& self, const py::bytes& message, const py::object& sum,
              std::optional<double> p, uint64_t s, int64_t t, uint32_t u) {
-            self.DecodeAdd(message, sum, p, {s, t, 0, u});
+            self.DecodeAdd(message, ChangedOf(sum, "sum"), p, {s, t, 0, u});
           },
-          "Adds the values that a message encodes to `sum`.", py::arg("message"),
-          py::arg("sum").noconvert(), parameter, py::kw_only(), seed, step, unit)
+          "Adds the values that a message encodes to `sum`.", py::arg("message"), py::arg("sum"),
+          parameter, py::kw_only(), seed, step, unit)
       .def(
           "squared_errors",
-          [](const MadeCodec& self, const Floats& values, const std::vector<double>& parameters,
+          [](const MadeCodec& self, const py::object& values, const std::vector<double>& parameters,
              uint64_t s, int64_t t, uint32_t w, uint32_t u) {
-            return self.SquaredErrors(values, parameters, {s, t, w, u});
+            return self.SquaredErrors(FloatsOf(values, "values"), parameters, {s, t, w, u});
           },
           "Returns the squared error, or its expectation, at each of these parameters.",
           py::arg("values"), py::arg("parameters"), py::kw_only(), seed, step, worker, unit)

@@ -256,8 +256,10 @@ void BindPolicies(py::module_& module) {
       .def(
           "feedback",
           [](SteppedPolicy& self, double loss, double simulated, double compute, double codec,
-             double communication, const std::optional<Floats>& mean_gradient) {
-            self.Feedback({simulated, compute, codec, communication, {}}, mean_gradient, loss);
+             double communication, const py::object& mean_gradient) {
+            std::optional<Floats> mean;
+            if (!mean_gradient.is_none()) mean = FloatsOf(mean_gradient, "mean_gradient");
+            self.Feedback({simulated, compute, codec, communication, {}}, mean, loss);
           },
           "Tells the policy the times and results of the last step.", py::kw_only(),
           py::arg("loss") = 0.0, py::arg("simulated_seconds") = 0.0,

@@ -22,6 +22,40 @@ def normals(count, seed=1):
     return numpy.random.default_rng(seed).standard_normal(count).astype(numpy.float32)
 
 
+class Tensor:
+    """Stands in for PyTorch's tensor, which raises where NumPy cannot read it."""
+
+    layout = "torch.strided"
+
+    def __init__(self, values, requires_grad=False, device="cpu", dtype="torch.float32"):
+        self.values = values
+        self.requires_grad = requires_grad
+        self.device = device
+        self.dtype = dtype
+
+    def detach(self):
+        return Tensor(self.values, device=self.device, dtype=self.dtype)
+
+    def __array__(self, dtype=None):
+        if self.requires_grad:
+            raise RuntimeError("Can't call numpy() on Tensor that requires grad.")
+        if self.device != "cpu":
+            raise TypeError("can't convert cuda:0 device type tensor to numpy.")
+        if self.dtype == "torch.bfloat16":
+            raise TypeError("Got unsupported ScalarType BFloat16")
+        return self.values
+
+
+class OnDevice:
+    """Stands in for an array that only DLPack passes on, and not to the host."""
+
+    def __dlpack__(self, stream=None):
+        raise BufferError("unsupported device")
+
+    def __dlpack_device__(self):
+        return (2, 0)
+
+
 class CodecTest(unittest.TestCase):
     def expect_error(self, text, call, *arguments, **keywords):
         with self.assertRaises(legacy.Error) as caught:
@@ -170,7 +204,8 @@ class CodecTest(unittest.TestCase):
         self.expect_error(
             "gradient", made.encode_with_feedback, normals(5), numpy.zeros(6, numpy.float32)
         )
-        with self.assertRaises(TypeError):  # a copy would be changed instead
+        # A copy would be changed instead.
+        with self.assertRaisesRegex(TypeError, "residual: got 'an array of float64'; allowed: a c"):
             made.encode_with_feedback(normals(6), numpy.zeros(6))
         self.expect_error(
             "contiguous", made.encode_with_feedback, normals(6), numpy.zeros(12, numpy.float32)[::2]
@@ -197,6 +232,37 @@ class CodecTest(unittest.TestCase):
             self.assertEqual(codec.encode(values), codec.encode(numpy.float32(values)))
         with self.assertRaises(TypeError):
             codec.encode(object())
+
+    def test_tensors_are_taken_or_refused_with_the_remedy(self):
+        values = normals(20)
+        made = codec.make("topk@10%")
+        self.assertEqual(made.encode(Tensor(values)), made.encode(values))
+        for tensor, what, remedy in (
+            (Tensor(values, True), "Tensor with a gradient", ".detach().cpu().numpy()"),
+            (Tensor(values, device="cuda:0"), "Tensor on cuda:0", ".detach().cpu().numpy()"),
+            (Tensor(values, dtype="torch.bfloat16"), "bfloat16", ".detach().cpu().float().numpy()"),
+        ):
+            residual = numpy.zeros(20, numpy.float32)
+            policy = legacy.policy.make("uniform", [20], steps=2)
+            for argument, call in {
+                "values": lambda: made.encode(tensor),
+                "gradient": lambda: made.encode_with_feedback(tensor, residual),
+                "gradients": lambda: policy.step([[tensor]]),
+                "mean_gradient": lambda: policy.feedback(mean_gradient=tensor),
+            }.items():
+                with self.subTest(what + argument), self.assertRaises(legacy.Error) as caught:
+                    call()
+                said = str(caught.exception)
+                self.assertTrue(said.startswith(argument + ": got '"), said)
+                self.assertIn(what + "'; allowed: ", said)
+                self.assertTrue(said.endswith("call " + remedy), said)
+            self.expect_error(remedy, made.encode, [tensor, tensor])
+            self.expect_error(remedy, codec.round_trip, made, tensor)
+        with self.assertRaisesRegex(TypeError, "residual: got '.*Tensor'.*shares the tensor's"):
+            made.encode_with_feedback(values, Tensor(values))
+        for value in (OnDevice(), object(), ["one", "two"], [[1, 2], [3]], "text", None):
+            with self.assertRaisesRegex(TypeError, "^values: got '.*'; allowed: an array or a seq"):
+                made.encode(value)
 
     def test_gradient_and_residual_share_no_memory(self):
         codec = legacy.codec.make("topk@10%")

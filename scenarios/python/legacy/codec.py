@@ -16,6 +16,7 @@ import dataclasses
 import numpy
 
 from . import _legacy
+from ._arrays import floats
 from ._legacy import MadeCodec, State, header
 
 __all__ = [
@@ -116,7 +117,7 @@ def round_trip(codec, values, parameter=None, *, seed=1, step=0, worker=0, unit=
     """Encodes and decodes `values` with a codec or its text, and measures the loss."""
     if isinstance(codec, str):
         codec = make(codec)
-    values = numpy.ascontiguousarray(values, dtype=numpy.float32)
+    values = floats(values, "values")
     used = codec.parameter if parameter is None else parameter
     message = codec.encode(values, used, seed=seed, step=step, worker=worker, unit=unit)
     decoded = codec.decode(message, values.size, used, seed=seed, step=step, unit=unit)

@@ -16,6 +16,7 @@ from collections.abc import Mapping
 import numpy
 
 from . import _legacy
+from ._arrays import floats
 from ._text import split_options
 
 __all__ = ["SteppedPolicy", "check", "make", "methods", "names"]
@@ -99,6 +100,5 @@ def _layers(layers):
 
 
 def _flat(gradient):
-    if isinstance(gradient, (list, tuple)):
-        return numpy.concatenate([numpy.ravel(part) for part in gradient])
-    return numpy.ravel(gradient)
+    parts = gradient if isinstance(gradient, (list, tuple)) else [gradient]
+    return numpy.concatenate([numpy.ravel(floats(part, "gradients")) for part in parts])
