@@ -76,6 +76,8 @@ MemoryLimit ParseMemoryLimit(const std::string& text, const std::string& key) {
     const std::optional<double> value = ParseNumber(number);
     if (value && *value > 0) return {.bytes = *value * bytes};
   }
+  const std::optional<double> bytes = ParseNumber(text);
+  if (bytes && *bytes >= kMebibyte) return {.bytes = *bytes};  // less would be a share
   throw Error(key, text, "a part of the free memory such as 90%, a size such as 64GiB, or off");
 }
 

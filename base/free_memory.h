@@ -23,7 +23,8 @@ struct MemoryLimit {
   std::optional<double> Bytes() const;
 };
 
-// Reads "80%" (of the free memory), "64GiB" or "off". Throws Error naming `key`.
+// Reads "80%" (of the free memory), "64GiB", a number of bytes from 1 MiB on, or "off". Throws
+// Error naming `key`.
 MemoryLimit ParseMemoryLimit(const std::string& text, const std::string& key);
 
 }  // namespace legacy

@@ -70,7 +70,7 @@ std::vector<NetworkOption> FabricOptions() {
       {"flow-limit", kInteger, "N", "200000000", group,
        "number of flows above which a simulation is refused (the engines handle 1 to 15 million "
        "flows per second)"},
-      {"packet-budget", kText, "TIME", "60s", group,
+      {"packet-budget", kTime, "TIME", "60s", group,
        "wall time that --fidelity=auto may spend on packet simulations, over all points of a "
        "sweep"},
   };

@@ -100,11 +100,14 @@ ScenarioOption Switch(std::string key, std::string flag, std::string help) {
 // Checks text that another part reads later.
 using Check = void (*)(const std::string& text, const std::string& key);
 
+template <class Type, class... Types>
+constexpr bool kIsOneOf = (std::is_same_v<Type, Types> || ...);
+
 template <class Type>
-constexpr OptionKind kKindOf = std::is_same_v<Type, Rate>   ? OptionKind::kRate
-                               : std::is_same_v<Type, Time> ? OptionKind::kTime
-                               : std::is_same_v<Type, Size> ? OptionKind::kBytes
-                                                            : OptionKind::kText;
+constexpr OptionKind kKindOf = kIsOneOf<Type, Rate>                             ? OptionKind::kRate
+                               : kIsOneOf<Type, Time, Parsed<ParsePeriod>>      ? OptionKind::kTime
+                               : kIsOneOf<Type, Size, Parsed<ParseMemoryLimit>> ? OptionKind::kBytes
+                                                                                : OptionKind::kText;
 
 // An option that is text, or a value that keeps its text (values.h).
 template <auto Field, Check Checked = nullptr>

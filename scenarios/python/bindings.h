@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/parse.h"
 #include "compress/message.h"
 #include "compress/options.h"
 #include "scenarios/codec/method_check.h"
@@ -72,6 +73,13 @@ inline py::list ListOf(const std::vector<CheckedProperty>& properties) {
                          py::arg("detail") = property.detail));
   }
   return list;
+}
+
+// Returns the name of an option's kind, from which legacy/_text.py tells the unit of plain numbers.
+inline const char* KindName(OptionKind kind) {
+  constexpr const char* kNames[] = {"text", "integer", "number", "fraction",
+                                    "rate", "time",    "bytes",  "target"};
+  return kNames[static_cast<size_t>(kind)];
 }
 
 // Returns a method's row of its table as a dict.

@@ -60,7 +60,8 @@ class Simulation {
 py::list Options() {
   py::list options;
   for (const NetworkOption& option : NetworkOptions()) {
-    options.append(py::dict(py::arg("name") = option.name, py::arg("default") = option.fallback,
+    options.append(py::dict(py::arg("name") = option.name, py::arg("kind") = KindName(option.kind),
+                            py::arg("default") = option.fallback,
                             py::arg("allowed") = option.metavar, py::arg("help") = option.help));
   }
   return options;

@@ -29,7 +29,7 @@ const ScenarioOption& Find(const std::string& name) {
   const std::string near = Nearest(name, names);
   throw Error("unknown option '" + name + "'" +
               (near.empty() ? "" : "; did you mean " + near + "?") +
-              "; allowed: " + Join(names, ", "));
+              "; legacy.options() lists all");
 }
 
 }  // namespace

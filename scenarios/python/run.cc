@@ -139,6 +139,7 @@ py::list Options() {
   py::list options;
   for (const ScenarioOption& option : ScenarioOptions()) {
     options.append(py::dict(py::arg("key") = option.key, py::arg("flag") = option.flag,
+                            py::arg("kind") = KindName(option.kind),
                             py::arg("default") = option.get(defaults),
                             py::arg("allowed") = option.metavar, py::arg("help") = option.help));
   }

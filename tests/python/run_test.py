@@ -157,6 +157,76 @@ class RunTest(unittest.TestCase):
         self.assertEqual(legacy.config(layers="resnet50"), shape)
         self.assertIn("SegmentSize", legacy.config(ns3={"ns3::TcpSocket::SegmentSize": 1000}))
 
+    def test_numbers_are_taken_where_texts_have_units(self):
+        texts = {
+            "bandwidth": "2Gbps",
+            "delay": "50us",
+            "density": "1%",
+            "workers": "4",
+            "bucket": "1000000",
+            "checkpoint": "600s",
+            "memory": "2GB",
+            "packet_budget": "1.5s",
+            "memoise": "off",
+            "volume": "off",
+            "target": "none",
+            "splits": "100,200",
+        }
+        numbers = {
+            "bandwidth": numpy.float64(2e9),
+            "delay": 5e-5,
+            "density": 0.01,
+            "workers": 4.0,
+            "bucket": 1e6,
+            "checkpoint": 600,
+            "memory": 2e9,
+            "packet_budget": 1.5,
+            "memoise": numpy.bool_(False),
+            "volume": False,
+            "target": False,
+            "splits": numpy.array([100, 200]),
+        }
+        rows = {option["name"]: option for option in legacy.options()}
+        for name, number in numbers.items():
+            section, key = rows[name]["key"].split(".")
+            with self.subTest(name):
+                values = [
+                    line.split(": ")[1]
+                    for scenario, options in (
+                        (None, {name: number}),
+                        ({section: {key: number}}, {}),
+                        (None, {name: texts[name]}),
+                    )
+                    for line in legacy.config(scenario, **options).splitlines()
+                    if line.strip().startswith(key + ": ")
+                ]
+                units = {"2000000000bps": "2Gbps", "5e-05s": "50us", "2000000000": "2GB"}
+                for value in values:
+                    self.assertEqual(units.get(value, value), texts[name])
+                self.assertEqual(len(values), 3)
+        self.assertIn("true", legacy.config(ns3={"ns3::TcpSocketBase::Sack": True}))
+
+    def test_wrong_types_name_the_option_and_what_is_allowed(self):
+        for text, call in {
+            "^workers: got True; allowed: a whole number$": {"workers": True},
+            "^steps: got {}; allowed: a whole number or the text N|Nep$": {"steps": {}},
+            "^bandwidth: got an object of type object; allowed: a number of bit/s or the text": {
+                "bandwidth": object()
+            },
+            "^network.delay: got 1j; allowed: a number of seconds or the text 10us$": {
+                "scenario": {"network": {"delay": 1j}}
+            },
+            "^pictures: got b'on'; allowed: True, False or the text on|off$": {"pictures": b"on"},
+            "^networks: got True; allowed: the text none|auto|": {"networks": True},
+            "^levels: got ..0.1..; allowed: the text 10%,0.5%/1%,0.05%$": {"levels": [[0.1]]},
+            "^ns3: got 3; allowed: a dict of attributes$": {"ns3": 3},
+            "^scenario: got 5; allowed: a dict, a YAML text, the path": {"scenario": 5},
+            "^preset: got 5; allowed: a name$": {"preset": 5},
+        }.items():
+            text = text.replace("|", r"\|")
+            with self.subTest(text), self.assertRaisesRegex(TypeError, text):
+                legacy.config(**call)
+
     def test_what_cannot_be_says_what_is_allowed(self):
         for text, call in {
             "did you mean workers": {"wrkers": 3},

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Mapping
 
 from . import _legacy
-from ._text import split_options
+from ._text import named_text, scenario_rows, split_options, words
 
 
 def run(scenario=None, *, preset="", progress=True, **options):
@@ -67,7 +67,8 @@ def config(scenario=None, *, preset="", **options):
 
 
 def options():
-    """Returns all options of run(), as dicts: name, key, default, allowed, help."""
+    """Returns all options of run(), as dicts: name, key, kind, default, allowed, help. Kinds are
+    text, integer, number, fraction, rate, time, bytes and target."""
     return [
         {"name": option.pop("flag")[2:].replace("-", "_"), **option}
         for option in _legacy.scenario_options()
@@ -91,7 +92,7 @@ def _parts(scenario, preset, options):
     for one in scenarios:
         if isinstance(one, Mapping):
             sections = {
-                name: value
+                name: _section(name, value) if isinstance(value, Mapping) else value
                 for name, value in one.items()
                 if isinstance(value, Mapping) or name in ("include", "preset")
             }
@@ -99,10 +100,29 @@ def _parts(scenario, preset, options):
             files.append(("scenario", json.dumps(sections, default=str)))  # JSON is YAML, too
         elif isinstance(one, str) and ("\n" in one or ": " in one):
             files.append(("scenario", one))
-        else:
+        elif isinstance(one, (str, os.PathLike)):
             files.append((os.fspath(one), None))
-    texts, attributes = split_options({**flat, **options})
+        else:
+            raise TypeError(
+                f"scenario: got {words(one)}; allowed: a dict, a YAML text, the path of a YAML file, or "
+                "a list of them"
+            )
+    texts, attributes = split_options({**flat, **options}, scenario_rows())
+    if not isinstance(preset, str):
+        raise TypeError(f"preset: got {words(preset)}; allowed: a name")
     return _legacy.Parts(files, preset, list(texts.items()), attributes), call
+
+
+def _section(section, values):
+    """Returns a section of a scenario with its options' values as texts."""
+    rows = scenario_rows()
+    texts = {}
+    for name, value in values.items():
+        key = f"{section}.{name}"
+        plain = key not in rows or isinstance(value, Mapping)
+        if plain or value is not None:
+            texts[name] = value if plain else named_text(key, value, rows[key])
+    return texts
 
 
 def _log(progress):

@@ -17,7 +17,7 @@ import json
 
 from . import _legacy
 from ._tables import table
-from ._text import split_options
+from ._text import network_rows, split_options
 
 __all__ = ["Simulation", "options", "simulate"]
 
@@ -70,8 +70,8 @@ def simulate(*, record_flows=False, **options):
     """
     if "topology" in options:
         options["topo"] = options.pop("topology")
-    texts, attributes = split_options(options)
-    texts = {name.replace("_", "-"): value for name, value in texts.items()}
+    options = {name.replace("_", "-"): value for name, value in options.items()}
+    texts, attributes = split_options(options, network_rows())
     done = _legacy.Simulation(texts, attributes, record_flows)
     return Simulation(
         rows=json.loads(done.rows()),
@@ -85,7 +85,7 @@ def simulate(*, record_flows=False, **options):
 
 
 def options():
-    """Returns all options of simulate(), as dicts: name, default, allowed, help."""
+    """Returns all options of simulate(), as dicts: name, kind, default, allowed, help."""
     return [
         {**option, "name": option["name"].replace("-", "_")} for option in _legacy.network_options()
     ]

@@ -17,7 +17,7 @@ import numpy
 
 from . import _legacy
 from ._arrays import floats
-from ._text import split_options
+from ._text import scenario_rows, split_options
 
 __all__ = ["SteppedPolicy", "check", "make", "methods", "names"]
 
@@ -62,7 +62,7 @@ def make(
     policy; 0: the density, or the scheme's default. options: those of legacy-scenario, by their
     names: steps, seed, density, levels, volume, error_feedback ...
     """
-    texts, _ = split_options({"workers": workers, **options})
+    texts, _ = split_options({"workers": workers, **options}, scenario_rows())
     return SteppedPolicy(
         policy,
         scheme,
