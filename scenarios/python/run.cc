@@ -1,4 +1,4 @@
-// legacy.run and legacy.replay run scenarios in this process.
+// legacy.run, legacy.resume and legacy.replay run scenarios in this process.
 #include <cstdio>
 #include <map>
 #include <memory>
@@ -42,11 +42,13 @@ struct Parts {
 
 // Returns the scenario as legacy-scenario makes it from its command line.
 Scenario ScenarioOf(const Parts& parts) {
-  const Scenario scenario = OverDefaults(parts.files.empty() ? DefaultRun() : Scenario(),
-                                         [&](Scenario& s) { parts.LayOver(s); });
+  return OverDefaults(parts.files.empty() ? DefaultRun() : Scenario(),
+                      [&](Scenario& s) { parts.LayOver(s); });
+}
+
+void CheckScenario(const Scenario& scenario) {
   ValidateScenario(scenario);
   TargetOf(scenario);  // refuses a target that the task does not have
-  return scenario;
 }
 
 extern "C" ssize_t WriteToPython(void* cookie, const char* text, size_t size) {
@@ -92,31 +94,52 @@ class Log {
   std::FILE* file_ = nullptr;
 };
 
-// Returns the directory and the text of a run. The run reads the flag that it is given.
+// Returns the directory and the text of a run. The run reads the flag that it is given. Where it
+// is interrupted, the exception gets a note of what goes on with it.
 template <typename Fill>
 py::tuple RunWith(const py::object& log_to, bool pictures, const Fill& fill) {
   const Log log(log_to);
   RunResult result;
   RunText report;
-  Interruptible([&](const StopFlag& stop) {
-    result = fill(stop, log.file());
-    report = WriteRunReport(result, pictures);
-    for (const std::string& warning : report.warnings) {
-      std::fprintf(log.file(), "warning: %s\n", warning.c_str());
-    }
-  });
+  try {
+    Interruptible([&](const StopFlag& stop) {
+      result = fill(stop, log.file());
+      report = WriteRunReport(result, pictures && stop == 0);
+      for (const std::string& warning : report.warnings) {
+        std::fprintf(log.file(), "warning: %s\n", warning.c_str());
+      }
+    });
+  } catch (const py::error_already_set& raised) {
+    if (!result.note.empty()) raised.value().attr("add_note")(result.note);
+    throw;
+  }
   return py::make_tuple(result.directory.string(), report.text);
 }
 
-py::tuple Run(const Parts& parts, const std::string& call, const py::object& log_to) {
-  const Scenario scenario = ScenarioOf(parts);
+py::tuple RunScenario(const Scenario& scenario, bool resume, const std::string& call,
+                      const py::object& log_to) {
+  CheckScenario(scenario);
+  static const StopFlag requests = 0;  // nobody asks for checkpoints between those of a period
   return RunWith(log_to, scenario.pictures, [&](const StopFlag& stop, std::FILE* log) {
     std::fputs(PresetText(scenario).c_str(), log);
     if (scenario.layers.empty()) {
       std::fprintf(log, "data: %s\n", DataNote(scenario).c_str());
     }
-    return RunComparison(scenario, "legacy.run", call, stop, log);
+    return RunComparison(scenario, kPythonProgram, call, stop, log,
+                         {.resume = resume, .requests = &requests});
   });
+}
+
+py::tuple Run(const Parts& parts, const std::string& call, const py::object& log_to) {
+  return RunScenario(ScenarioOf(parts), false, call, log_to);
+}
+
+py::tuple Resume(const std::string& directory, const Parts& parts, const std::string& call,
+                 const py::object& log_to) {
+  Scenario scenario = ResumeDefaults(directory, kPythonProgram);
+  parts.LayOver(scenario);
+  if (scenario.out != directory) throw Error("out", scenario.out, directory);
+  return RunScenario(scenario, true, call, log_to);
 }
 
 py::tuple ReplayRun(const std::string& run, const Parts& parts, const std::string& call,
@@ -155,8 +178,13 @@ void BindRuns(py::module_& module) {
                        std::map<std::string, std::string> ns3) {
         return Parts{std::move(files), std::move(preset), std::move(options), std::move(ns3)};
       }));
-  module.def("scenario_text", [](const Parts& parts) { return PrintScenario(ScenarioOf(parts)); });
+  module.def("scenario_text", [](const Parts& parts) {
+    const Scenario scenario = ScenarioOf(parts);
+    CheckScenario(scenario);
+    return PrintScenario(scenario);
+  });
   module.def("run", &Run);
+  module.def("resume", &Resume);
   module.def("replay", &ReplayRun);
   module.def("scenario_options", &Options);
 }

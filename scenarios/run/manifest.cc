@@ -217,12 +217,13 @@ json ReadManifest(const fs::path& directory, const std::string& option) {
 }
 
 std::string ResumeCommand(const std::string& program, const std::string& directory) {
+  if (program == kPythonProgram) return "legacy.resume('" + directory + "')";
   return CommandOf(program) + " --resume=" + directory;
 }
 
 // Returns what to do with the run of another program.
 std::string WhoGoesOn(const std::string& program, const std::string& directory) {
-  if (program == kWorkersProgram || program == kClientsProgram) {
+  if (program == kWorkersProgram || program == kClientsProgram || program == kPythonProgram) {
     return ResumeCommand(program, directory) + " goes on with this run";
   }
   if (program == "legacy-study") {

@@ -17,9 +17,11 @@ namespace legacy {
 
 class FolderLock;
 
-// Programs whose runs go on with --resume, as manifests name them.
+// Programs whose runs go on with --resume, as manifests name them, and the function of the Python
+// module, whose runs go on with legacy.resume.
 inline constexpr const char* kWorkersProgram = "legacy-scenario";
 inline constexpr const char* kClientsProgram = "legacy-federated";
+inline constexpr const char* kPythonProgram = "legacy.run";
 
 // The file of a run directory that says that the run is finished: it is written last.
 inline constexpr const char* kFinishedFile = "finished";

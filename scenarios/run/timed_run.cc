@@ -299,7 +299,7 @@ RunResult FillRunDirectory(const Scenario& scenario, const std::string& program,
   add(timing.SampleText());
   const bool starts_again = checkpoints.On() && control.requests != nullptr;
   if (result.interrupted && (checkpoints.Any() || starts_again)) {
-    add(InterruptionNote(kWorkersProgram, result.directory, checkpoints.Any()));
+    add(InterruptionNote(program, result.directory, checkpoints.Any()));
   }
   return result;
 }

@@ -9,6 +9,7 @@ import json
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -268,6 +269,31 @@ class RunTest(unittest.TestCase):
         self.assertGreater(len(column(run.steps, "step")), 0)
         self.assertEqual(len(column(run.network, "policy")), 0)  # no training has finished
         self.run_small("after")  # the next one is not interrupted
+
+    def test_a_run_that_ctrl_c_ended_is_resumed_to_the_same_files(self):
+        options = {**SMALL, "steps": 300, "evaluate_every": 100, "seeds": 1}
+        out = self.folder / "stopped"
+        code = f"import legacy; legacy.run(**{options!r}, out={str(out)!r})"
+        process = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE, text=True)
+        while "step" not in process.stderr.readline():  # the first evaluation
+            self.assertIsNone(process.poll())
+        process.send_signal(signal.SIGINT)
+        begin = time.monotonic()
+        said = process.communicate(timeout=60)[1]
+        self.assertLess(time.monotonic() - begin, 5)
+        self.assertTrue(
+            said.endswith(f"KeyboardInterrupt\ninterrupted; legacy.resume('{out}') goes on\n"), said
+        )
+        done = len(column(legacy.read(out).steps, "step"))
+        self.assertTrue(0 < done < 600, done)
+        with self.assertRaisesRegex(legacy.Error, "density.*as the run began"):
+            legacy.resume(out, density=0.5, progress=False)
+        resumed = legacy.resume(out, progress=False)
+        self.assertEqual(len(column(resumed.steps, "step")), 600)
+        legacy.run(**options, progress=False, out=self.folder / "undisturbed")
+        self.expect_same_files("stopped", "undisturbed")
+        with self.assertRaisesRegex(legacy.Error, "a run that is not finished"):
+            legacy.resume(resumed, progress=False)
 
     def test_other_threads_run_meanwhile(self):
         turns = 0

@@ -33,7 +33,7 @@ from . import codec, network, policy  # noqa: E402
 from ._legacy import Error, load_plugin  # noqa: E402
 from ._legacy import version as __version__  # noqa: E402
 from ._own import Codec, Parameter, Policy, register  # noqa: E402
-from ._run import config, options, read, replay, run  # noqa: E402
+from ._run import config, options, read, replay, resume, run  # noqa: E402
 
 __all__ = [
     "Codec",
@@ -49,5 +49,6 @@ __all__ = [
     "read",
     "register",
     "replay",
+    "resume",
     "run",
 ]

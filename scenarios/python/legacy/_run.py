@@ -19,11 +19,23 @@ def run(scenario=None, *, preset="", progress=True, **options):
     program, they start from the default run without a scenario, and from the plain defaults with
     one. ns3: a dict of ns-3 attributes. progress: True to show the progress on sys.stderr.
 
-    Ctrl-C ends the run after its step: it raises KeyboardInterrupt, and read() reads the results so
-    far. Other Python threads run meanwhile.
+    Ctrl-C ends the run after its step: it raises KeyboardInterrupt, read() reads the results so
+    far, and resume() goes on. Other Python threads run meanwhile.
     """
     parts, call = _parts(scenario, preset, options)
     return _results(_legacy.run(parts, f"legacy.run({call})", _log(progress)))
+
+
+def resume(run, *, progress=True, **options):
+    """Goes on with an interrupted run() from its last checkpoint, and returns its results, which
+    are those of an undisturbed run.
+
+    run: the run directory, or what read() returned. options: those that may differ from the run's
+    own, as `threads`; docs/checkpoints.md names them.
+    """
+    path = os.fspath(getattr(run, "path", run))
+    parts, call = _parts(None, "", options)
+    return _results(_legacy.resume(path, parts, f"legacy.resume({path!r}, {call})", _log(progress)))
 
 
 def replay(run, *, progress=False, **options):
