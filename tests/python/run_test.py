@@ -330,6 +330,42 @@ class RunTest(unittest.TestCase):
         )
         self.assertLess(seconds, 0.3)
 
+    def test_another_python_is_named_as_the_cause(self):
+        version = f"{sys.version_info.major}.{sys.version_info.minor}"
+        other = f"legacy: built for Python 3.5, and this is Python {sys.version.split()[0]} "
+        package = pathlib.Path(legacy.__file__).parent
+        copy = self.folder / "legacy"
+        copy.mkdir()
+        for name in ("__init__.py", "_interpreter.py"):
+            shutil.copy(package / name, copy)
+        for compiled, hidden, said in (
+            ("_legacy.cpython-35m-x86_64-linux-gnu.so", "", other),
+            (next(package.glob("_legacy.*.so")).name, "numpy", "which has no NumPy; type: "),
+            (None, "", "its compiled part is missing; type: ./waf python"),
+        ):
+            for file in copy.glob("*.so"):
+                file.unlink()
+            if compiled:
+                (copy / compiled).touch()
+            code = (
+                "import importlib.util as u; find = u.find_spec;"
+                f"u.find_spec = lambda name: None if name == '{hidden}' else find(name);"
+                "import legacy"
+            )
+            done = subprocess.run(
+                [sys.executable, "-c", code],
+                env={**os.environ, "PYTHONPATH": str(self.folder)},
+                capture_output=True,
+                text=True,
+            )
+            last = done.stderr.splitlines()[-1]
+            self.assertTrue(last.startswith("ImportError: legacy: "), last)
+            self.assertIn(said, last)
+            if said == other:
+                self.assertTrue(last.endswith(f"type: PYTHONPATH={self.folder} python3.5"), last)
+            if hidden:
+                self.assertIn(f"built for Python {version}", last)
+
     def test_several_networks_are_results_each(self):
         run = self.run_small("run", seeds=1, networks="wide:bandwidth=100Mbps,delay=5ms")
         self.assertEqual(list(run.networks)[1:], ["wide"])

@@ -17,17 +17,9 @@ Bad input raises legacy.Error, a ValueError, which says what is allowed. docs/py
 handbook's page.
 """
 
-import importlib.machinery
-import pathlib
-import sys
+from . import _interpreter
 
-_built = {path.name for path in pathlib.Path(__file__).parent.glob("_legacy.*.so")}
-if _built.isdisjoint("_legacy" + suffix for suffix in importlib.machinery.EXTENSION_SUFFIXES):
-    raise ImportError(
-        f"legacy: its compiled part ({', '.join(_built) or 'none: ./waf python builds it'}) "
-        f"is not for this Python, {sys.executable} {sys.version.split()[0]}; it is built for the "
-        "system's /usr/bin/python3"
-    )
+_interpreter.check()
 
 from . import codec, network, policy  # noqa: E402
 from ._legacy import Error, load_plugin  # noqa: E402
