@@ -369,6 +369,15 @@ class Axis:
     numbers: list | None
 
 
+class Summary(dict):
+    """The content of summary.json; at a prompt, its verdict."""
+
+    def __repr__(self):
+        policies = ", ".join(policy["name"] for policy in self.get("policies", []))
+        verdict = f": {self['verdict']}" if self.get("verdict") else ""
+        return f"Summary({policies}{verdict})"
+
+
 @dataclass(repr=False)
 class Run:
     """A run directory. Tables are as in the module's text; summary is None until one is written."""
@@ -377,7 +386,7 @@ class Run:
     manifest: dict
     metrics: list  # Metric of each column test_METRIC; [] if nothing was trained
     target: Target | None
-    summary: dict | None
+    summary: Summary | None
     steps: object
     evaluations: object
     layers: object
@@ -394,7 +403,13 @@ class Run:
     text: str = ""  # the tables that the program printed, if known
 
     def __repr__(self):
-        return f"Run({str(self.path)!r}: {', '.join(self.manifest.get('policies', []))})"
+        policies = ", ".join(self.manifest.get("policies", []))
+        place = self.manifest.get("configuration", {}).get("network", {}).get("topology")
+        where = f" on {place}" if place else ""
+        finished = self.manifest.get("finished_file")
+        state = ", not finished" if finished and not (self.path / finished).exists() else ""
+        return f"Run({str(self.path)!r}: {policies}; {self.manifest.get('workers')} workers" \
+               f"{where}, {_counted(len(self.manifest.get('seeds', [])), 'seed')}{state})"
 
     @property
     def curves(self):
@@ -464,7 +479,7 @@ def read_run(path, frames=None):
     summary = path / "summary.json"
     return Run(path=path, manifest=manifest, metrics=metrics, target=target, notes=notes,
                frames=frames, **tables,
-               summary=_read_json(summary, "a summary") if summary.exists() else None)
+               summary=Summary(_read_json(summary, "a summary")) if summary.exists() else None)
 
 
 def read_study(path, frames=None):
@@ -640,6 +655,10 @@ def _select(table, chosen):
     if isinstance(table, dict):
         return {name: values[chosen] for name, values in table.items()}
     return table[chosen]
+
+
+def _counted(count, noun):
+    return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
 def _count(rows, key):

@@ -261,6 +261,13 @@ void BindCodecs(py::module_& module) {
       "State of one sender for one array between steps: thresholds and ranges of "
       "methods that have them.")
       .def(py::init<>())
+      .def("__repr__",
+           [](const CodecState& state) {
+             const auto used =
+                 std::ranges::count_if(state.numbers, [](double n) { return n != 0; });
+             return used == 0 ? std::string("State(nothing kept yet)")
+                              : "State(numbers kept: " + std::to_string(used) + ")";
+           })
       .def_property_readonly("numbers", [](const CodecState& state) {
         return std::vector<double>(state.numbers.begin(), state.numbers.end());
       });

@@ -68,6 +68,12 @@ class CodecTest(unittest.TestCase):
         trip = codec.round_trip(made, normals(1000))
         self.assertIn("RoundTrip(topk:index=u32: 1,000 values in ", repr(trip))
         self.assertLess(len(repr(trip)), 100)
+        self.assertEqual(repr(codec.State()), "State(nothing kept yet)")
+
+        class EveryOther(legacy.Codec):
+            """Sends every other value."""
+
+        self.assertEqual(repr(EveryOther()), "Codec(every-other: Sends every other value)")
 
     def test_top_k_is_what_numpy_selects(self):
         values = normals(10007)

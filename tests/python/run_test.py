@@ -100,7 +100,18 @@ class RunTest(unittest.TestCase):
     def test_results_are_read_back(self):
         run = self.run_small("run")
         self.assertEqual(run.path, self.folder / "run")
-        self.assertEqual(repr(run), f"Run({str(run.path)!r}: dense, topk)")
+        what = f"Run({str(run.path)!r}: dense, topk; 2 workers on star, 2 seeds"
+        self.assertEqual(repr(run), what + ")")
+        (run.path / "finished").unlink()
+        self.assertEqual(repr(run), what + ", not finished)")
+        self.assertEqual(repr(run.summary), f"Summary(dense, topk: {run.summary['verdict']})")
+        self.assertEqual(json.loads(json.dumps(run.summary)), run.summary)
+        self.assertEqual(
+            repr(legacy.config(model="small-cnn", workers=2, topo="star", fidelity="flow")),
+            "Scenario(small-cnn on glyphs, 2 workers, star at 1Gbps, flow; print() shows all)",
+        )
+        shape = legacy.config(layers="resnet50")
+        self.assertEqual(repr(shape)[:25], "Scenario(shape resnet50, ")
         self.assertEqual([policy["name"] for policy in run.summary["policies"]], ["dense", "topk"])
         self.assertEqual(list(run.curves), [("dense", 1), ("topk", 1), ("dense", 2), ("topk", 2)])
         curve = run.curves["topk", 2]

@@ -59,7 +59,7 @@ class Context:
     step: int
     worker: int  # worker that sends; 0 when decoding
     # Eight numbers that a sender keeps from step to step for a unit; None when decoding.
-    numbers: numpy.ndarray | None
+    numbers: numpy.ndarray | None = dataclasses.field(repr=False)
 
     def random(self):
         """Returns a generator of the sender's own draws, the same in every run."""
@@ -104,6 +104,9 @@ class Codec:
         """Returns the number of values in a message, of `numel` values in all."""
         return numel
 
+    def __repr__(self):
+        return f"Codec({_described(type(self))})"
+
 
 @dataclasses.dataclass(frozen=True)
 class Layer:
@@ -118,7 +121,7 @@ class Layer:
 class Training:
     """The training for which a policy is made."""
 
-    layers: list  # of type Layer
+    layers: list = dataclasses.field(repr=False)  # of type Layer
     workers: int
     steps: int
     steps_per_epoch: int
@@ -163,9 +166,10 @@ class Feedback:
 
     step: int
     loss: float  # loss of worker 0
-    mean_gradient: numpy.ndarray | None  # flat; None without reads_mean_gradient
+    # Flat; None without reads_mean_gradient.
+    mean_gradient: numpy.ndarray | None = dataclasses.field(repr=False)
     message_bytes: float  # bytes that one worker sent
-    layer_bytes: numpy.ndarray
+    layer_bytes: numpy.ndarray = dataclasses.field(repr=False)
     times: Times | None  # None without reads_clock
 
 
@@ -207,6 +211,9 @@ class Policy:
         if state:
             raise ValueError("there is no state to load")
 
+    def __repr__(self):
+        return f"Policy({_described(type(self))})"
+
 
 def register(cls):
     """Decorator that registers a subclass of legacy.Codec or legacy.Policy under its name. A class
@@ -216,7 +223,7 @@ def register(cls):
     kinds = [kind for kind in (Codec, Policy) if isinstance(cls, type) and issubclass(cls, kind)]
     if not kinds:
         raise TypeError(f"got {cls!r}; allowed: subclasses of legacy.Codec and legacy.Policy")
-    name = cls.__dict__.get("name") or re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", cls.__name__).lower()
+    name = _name(cls)
     options = _options(cls)
     known = _CLASSES.get(name)
     if known is not None:
@@ -227,10 +234,9 @@ def register(cls):
             )
     else:
         add = _legacy.add_codec if kinds[0] is Codec else _legacy.add_policy
-        summary = (cls.__dict__.get("__doc__") or "").strip().split("\n")[0].rstrip(".")
         add(
             name,
-            summary,
+            _help(cls),
             [
                 (option, text(default), _ALLOWED[type(default)])
                 for option, default in options.items()
@@ -238,6 +244,18 @@ def register(cls):
         )
     _CLASSES[name] = cls
     return cls
+
+
+def _name(cls):
+    return cls.__dict__.get("name") or re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", cls.__name__).lower()
+
+
+def _help(cls):
+    return (cls.__dict__.get("__doc__") or "").strip().split("\n")[0].rstrip(".")
+
+
+def _described(cls):
+    return f"{_name(cls)}: {_help(cls)}" if _help(cls) else _name(cls)
 
 
 _ALLOWED = {bool: "on, off", int: "a whole number", float: "a number", str: "a text"}

@@ -72,10 +72,23 @@ def read(path, frames=None):
         raise _legacy.Error(str(error)) from error
 
 
+class Scenario(str):
+    """The YAML text of a scenario, with all options; print() shows it."""
+
+    def __repr__(self):
+        values = dict(line.strip().split(": ", 1) for line in self.splitlines() if ": " in line)
+        shape = values.get("layers", '""').strip("\"'")
+        what = f"shape {shape}" if shape else f"{values.get('model')} on {values.get('dataset')}"
+        return (
+            f"Scenario({what}, {values.get('workers')} workers, {values.get('topology')} at "
+            f"{values.get('bandwidth')}, {values.get('fidelity')}; print() shows all)"
+        )
+
+
 def config(scenario=None, *, preset="", **options):
     """Returns all options, with their values, of a run() with these arguments, as YAML text that
     run() accepts."""
-    return _legacy.scenario_text(_parts(scenario, preset, options)[0])
+    return Scenario(_legacy.scenario_text(_parts(scenario, preset, options)[0]))
 
 
 def options():
