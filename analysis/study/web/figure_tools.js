@@ -101,9 +101,14 @@ function tableElement(table) {
 }
 
 // Returns a region that scrolls by itself, so that wide tables do not widen the page. It has a
-// name, and Tab reaches it.
-const scrollRegion = (label, ...children) =>
-  element('div', {class: 'scroll', role: 'region', tabindex: 0, 'aria-label': label}, ...children);
+// name, Tab reaches it, and it says where it is wider than its place.
+function scrollRegion(label, ...children) {
+  const region = element('div', {class: 'scroll', role: 'region', tabindex: 0, 'aria-label': label}, ...children);
+  const mark = () => region.classList.toggle('wide', region.scrollWidth > region.clientWidth + 1);
+  new ResizeObserver(mark).observe(region);
+  new MutationObserver(mark).observe(region, {childList: true});
+  return region;
+}
 
 function csvText(table) {
   const line = (cells) => cells.map((cell) => {

@@ -162,15 +162,34 @@ function speedupColour(ratio, most) {
   return `background: rgb(${r}, ${g}, ${b}); color: #111`;
 }
 
+const isKnown = (speedup) => speedup && !Number.isNaN(speedup.ratio) && !speedup.bound;
+
+// Returns the rows of cells {r, c, speedup} of one policy.
+function mapCells(view, {rows, columns, policy}) {
+  return ascending(view.study.axes[rows]).map((r) => ascending(view.study.axes[columns]).map((c) => {
+    const at = view.at.map((value, i) => i === rows ? r : i === columns ? c : value);
+    return {r, c, speedup: speedupAt(view, at, policy)};
+  }));
+}
+
+// Returns the logarithms of the speed-ups that are results.
+const logsOf = (cells) => cells.flat().filter(({speedup}) => isKnown(speedup)).map(({speedup}) => Math.log(speedup.ratio));
+
+// Returns the policy whose speed-up over the baseline depends most on the place.
+function mostVaried(view, choice) {
+  const range = (policy) => {
+    const logs = logsOf(mapCells(view, {...choice, policy}));
+    return logs.length ? Math.max(...logs) - Math.min(...logs) : -1;
+  };
+  const others = view.study.policies.map((_, i) => i).filter((policy) => policy !== view.study.base);
+  return others.reduce((best, policy) => range(policy) > range(best) ? policy : best);
+}
+
 function mapFigure(view, choice) {
   const {study} = view;
   const [columns, rows] = [study.axes[choice.columns], study.axes[choice.rows]];
-  const cells = ascending(rows).map((r) => ascending(columns).map((c) => {
-    const at = view.at.map((value, i) => i === choice.rows ? r : i === choice.columns ? c : value);
-    return {r, c, speedup: speedupAt(view, at, choice.policy)};
-  }));
-  const isKnown = (speedup) => speedup && !Number.isNaN(speedup.ratio) && !speedup.bound;
-  const logs = cells.flat().filter(({speedup}) => isKnown(speedup)).map(({speedup}) => Math.abs(Math.log(speedup.ratio)));
+  const cells = mapCells(view, choice);
+  const logs = logsOf(cells).map(Math.abs);
   const most = Math.exp(Math.max(Math.log(2), ...logs));
   return {
     table: {

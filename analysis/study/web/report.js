@@ -49,13 +49,14 @@ function addCanvas(panel) {
   };
   const zoomButton = (text, label, act) => element('button', {type: 'button', 'aria-label': `${label}: ${panel.title}`,
     title: label, onclick: () => [act(panel.chart), moved()]}, text);
-  panel.section.append(panel.frame, element('div', {class: 'tools'},
+  panel.tools = element('div', {class: 'tools'},
     zoomButton('+', 'Zoom in', (chart) => zoomBy(chart, ZOOM_STEP)),
     zoomButton('−', 'Zoom out', (chart) => zoomBy(chart, 1 / ZOOM_STEP)),
     zoomButton('Whole range', 'Whole range', zoomReset),
     element('span', {id: hint, class: 'hint'},
       'Drag to zoom; once the figure has the focus: wheel, + and −, arrows, 0.'),
-    panel.range));
+    panel.range);
+  panel.section.append(panel.frame, panel.tools);
   listenForZoom(panel.canvas, () => panel.chart, moved);
 }
 
@@ -106,12 +107,18 @@ function drawChart(panel) {
   panel.chart.home = home;
 }
 
+const isDrawn = (point) => typeof point === 'object' ? Number.isFinite(point?.x) && Number.isFinite(point?.y) :
+  Number.isFinite(point);
+const isEmpty = ({data}) => !data.datasets.some((dataset) => dataset.data.some(isDrawn));
+
 function showFigure(panel, figure) {
   panel.figure = figure;
   panel.summary.textContent = figure.summary;
   if (panel.canvas) {
     panel.canvas.setAttribute('aria-label', `${panel.title}. ${figure.summary}`);
-    drawChart(panel);
+    // A figure without a point is its sentence and its table, and no empty frame.
+    panel.frame.hidden = panel.tools.hidden = isEmpty(figure.chart);
+    if (!panel.frame.hidden) drawChart(panel);
   }
   fillTable(panel);
 }
@@ -196,7 +203,8 @@ function addTimes() {
 }
 
 function addMap() {
-  const choice = {policy: study.base === 0 ? 1 : 0, columns: byLength[0], rows: byLength[1]};
+  const choice = {columns: byLength[0], rows: byLength[1]};
+  choice.policy = mostVaried(view, choice);
   addPanel({id: 'map', title: 'Speed-up map', make: () => mapFigure(view, choice), controls: mapControls(choice),
             canvas: false});
 }
@@ -247,13 +255,14 @@ function addWhatIf() {
   panel.summary.textContent = 'What the recorded trainings would take on a network that the study does not have.';
   const question = element('div', {}, form, status, error, refused);
   // There is nothing to draw before the first answer.
-  const shown = element('div', {hidden: true});
-  shown.append(...[...panel.section.children].slice([...panel.section.children].indexOf(panel.frame)));
-  panel.section.append(element('div', {class: 'asked'}, question, panel.details), shown, plans);
-  panel.details.hidden = true;
+  const [shown, numbers] = [element('div', {hidden: true}), element('div', {hidden: true})];
+  const parts = [...panel.section.children];
+  shown.append(...parts.slice(parts.indexOf(panel.frame), parts.indexOf(panel.details)));
+  numbers.append(...parts.slice(parts.indexOf(panel.details)));
+  panel.section.append(element('div', {class: 'asked'}, question, shown), numbers, plans);
   form.hidden = !study.live;
   const {redraw: again} = startWhatIf({form, status, error, refused, plans, show: (figure) => {
-    shown.hidden = panel.details.hidden = false;
+    shown.hidden = numbers.hidden = false;
     showFigure(panel, figure);
   }}, () => view);
   panel.again = again;

@@ -320,7 +320,15 @@ function makeQuestion(form, groups, ask) {
     for (const {key, set} of fields) set(asked.defaults[key]);
     effects();
   }
+  // The address keeps the last question. A page that is opened again begins with it.
+  const kept = new URLSearchParams(location.hash.slice(1));
+  if (groups.some(({id}) => String(id) === kept.get('group'))) group.value = kept.get('group');
   setDefaults();
+  for (const {key, set} of kept.has('group') ? fields : []) if (kept.has(key)) set(kept.get(key));
+  for (const {key, set} of kept.has('group') ? knobs : []) {
+    if (kept.get(key) && Number.isFinite(Number(kept.get(key)))) set(Number(kept.get(key)));
+  }
+  effects();
   return {
     kind,
     answered(answer) {
@@ -371,6 +379,7 @@ function startWhatIf(panel, view) {
     [...panel.plans.children].forEach((one, i) => one.open = open[i] ?? false);
   }
   const changed = () => {
+    history.replaceState(null, '', `#${new URLSearchParams(form.question())}`);
     clearTimeout(timer);
     timer = setTimeout(ask, DEBOUNCE_MILLISECONDS);
   };

@@ -261,6 +261,8 @@ class StudyPageTest(unittest.TestCase):
 
     def test_draws_the_map_over_any_two_axes(self):
         self.open('study.html')
+        self.assertEqual(self.run_script(  # the policy of which the place decides most
+            "return document.querySelector('#map-policy').selectedOptions[0].text"), 'topk')
         self.choose('#map-policy', 'topk')
         self.choose('#map-rows', 'bandwidth')  # the other select takes this one's old value
         want = {(row['bandwidth'], row['workers']): row for row in self.expected['all']['outcomes']
@@ -280,9 +282,9 @@ class StudyPageTest(unittest.TestCase):
         red, _, blue = [int(part) for part in colour[4:-1].split(',')]
         self.assertGreater(blue, red)  # ahead at the lowest bandwidth
         grey = self.run_script("""return [...document.querySelectorAll('#map td')].map((cell) => [
-            cell.innerText[0], getComputedStyle(cell).backgroundImage.startsWith('repeating-linear'),
-            cell.hasAttribute('style')])""")
-        for sign, hatched, coloured in grey:  # what is no result has no colour of one
+            cell.innerText[0], cell.hasAttribute('style'),
+            getComputedStyle(cell).backgroundImage.startsWith('repeating-linear')])""")
+        for sign, coloured, hatched in grey:  # what is no result has no colour of one
             self.assertEqual((hatched, coloured), (sign in '≤≥–', sign not in '≤≥–'), sign)
 
     def test_draws_along_the_other_axis(self):
@@ -375,7 +377,8 @@ class StudyPageTest(unittest.TestCase):
                          ['topk', 'dense', 'randomk'])  # by time; who did not reach it is last
         bars = self.run_script("""
             return [...document.querySelectorAll('#what-if tbody td:nth-child(2)')].map((cell) => [
-                parseFloat(cell.style.getPropertyValue('--bar')), cell.classList.contains('bound')])""")
+                parseFloat(cell.style.getPropertyValue('--bar')),
+                cell.classList.contains('bound')])""")
         self.assertEqual(bars, [[25, False], [100, False], [100, True]])
         slider = self.find('#what-if-bandwidth')
         self.assertEqual(slider.get_attribute('aria-valuetext'), '4 Gbit/s')
@@ -414,18 +417,47 @@ class StudyPageTest(unittest.TestCase):
                       self.find('#what-if .refused li').text)
         self.assertEqual(self.find('#what-if .refused code').text, 'legacy-scenario --workers=8')
 
-    def test_numbers_of_the_answer_stand_beside_the_sliders(self):
-        self.open('live.html', 1280)
-        form, table, canvas = [self.find(f'#what-if {part}').rect
-                               for part in ('fieldset', 'table', 'canvas')]
-        self.assertGreaterEqual(table['x'], form['x'] + form['width'])
-        self.assertLess(table['y'], form['y'] + 100)
-        self.assertGreater(canvas['y'], form['y'] + form['height'])
+    def test_the_chart_stands_beside_the_sliders(self):
+        self.open('live.html', 1280, 800)
+        self.run_script("document.getElementById('what-if').scrollIntoView()")
+        form, canvas = [self.run_script("""
+            const part = document.querySelector(arguments[0]);
+            const {left, right, top, bottom} = part.getBoundingClientRect();
+            return {left, right, top, bottom};""", f'#what-if {part}')
+                        for part in ('fieldset', 'canvas')]
+        self.assertGreaterEqual(canvas['left'], form['right'])
+        for part in (form, canvas):  # both are in view
+            self.assertTrue(part['top'] >= 0 and part['bottom'] <= 800, part)
         self.open('live.html', 390)
         slider, field = [self.find(f'#what-if-bandwidth{part}').rect for part in ('', '-number')]
         self.assertGreaterEqual(field['x'], slider['x'] + slider['width'])
         self.assertLess(abs(field['y'] + field['height'] / 2 - slider['y'] - slider['height'] / 2),
                         8)
+
+    def test_wide_tables_say_that_they_scroll(self):
+        for width, wide in ((390, True), (1600, False)):
+            self.open('live.html', width)
+            self.wait_for(lambda: ('wide' in self.find('#what-if .scroll').get_attribute('class'))
+                          == wide)
+
+    def test_the_address_keeps_the_sliders(self):
+        self.open('live.html')
+        self.assertNotIn('#', self.browser.current_url)
+        field = self.find('#what-if-bandwidth-number')
+        field.clear()
+        field.send_keys('4000')
+        self.wait_for(lambda: 'bandwidth=4000000000' in self.browser.current_url)
+        address = self.browser.current_url
+        self.browser.get('about:blank')
+        Handler.questions.clear()
+        self.browser.get(address)
+        self.wait_for(lambda: self.find('#what-if .status').text.startswith('Answered'))
+        self.assertEqual(Handler.questions[-1]['bandwidth'], 4e9)
+        self.assertEqual(Handler.questions[-1]['slow_workers'], 2)
+        self.browser.get(address.split('#')[0] + '#group=9&bandwidth=fast')  # of another study
+        self.browser.refresh()
+        self.wait_for(lambda: self.find('#what-if .status').text.startswith('Answered'))
+        self.assertEqual(Handler.questions[-1]['bandwidth'], 2e9)
 
     def test_begins_with_conclusions_and_what_if(self):
         self.open('live.html')
@@ -608,6 +640,8 @@ class StudyPageTest(unittest.TestCase):
         self.open('empty.html')
         self.assertIn('0 of 120 points done · 120 pending · no target accuracy',
                       self.find('#facts').text)
+        frames = self.browser.find_elements(By.CSS_SELECTOR, '.frame, .tools')
+        self.assertFalse(any(frame.is_displayed() for frame in frames))  # there is nothing to draw
 
 
 if __name__ == '__main__':
