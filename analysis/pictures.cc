@@ -137,12 +137,12 @@ Axis MakeAxis(const std::vector<Curve>& curves, const Metric& metric, const std:
 
 // Returns the range of a logarithmic axis and its labels: 1, 2 and 5 of each power of ten, or the
 // powers alone above three decades.
-std::string LogarithmicAxis(const std::vector<Curve>& curves, const Axis& axis) {
+std::string LogarithmicAxis(const std::vector<PlotCurve>& curves) {
   double least = INFINITY, most = 0;
-  for (const Curve& curve : curves) {
-    for (const CurvePoint& point : curve.points) {
-      if (point.cost > 0) least = std::min(least, point.cost / axis.unit.size);
-      most = std::max(most, point.cost / axis.unit.size);
+  for (const PlotCurve& curve : curves) {
+    for (const PlotPoint& point : curve.points) {
+      least = std::min(least, point.x);
+      most = std::max(most, point.x);
     }
   }
   const int first = static_cast<int>(std::floor(std::log10(least)));
@@ -174,22 +174,31 @@ bool IsLogarithmic(const std::vector<Curve>& curves, const Metric& metric) {
 // Returns a number of a block, which is missing where it is not finite.
 std::string Cell(double value) { return std::isfinite(value) ? CsvNumber(value) : "NaN"; }
 
-// Returns the blocks $curveI: cost in the axis' unit, then the metric's value, and it less and plus
-// its deviation, as people are shown it. A band stays above 0 on a logarithmic axis.
-std::string CurveData(const std::vector<Curve>& curves, const Axis& axis, const Metric& metric,
-                      bool logarithmic) {
+// Returns the points as people are shown them: costs in the axis' unit. A band stays above 0 on a
+// logarithmic axis.
+std::vector<PlotPoint> PointsOf(const Curve& curve, const Axis& axis, const Metric& metric,
+                                bool logarithmic) {
   const double scale = metric.Scale();
+  std::vector<PlotPoint> points;
+  for (const CurvePoint& point : curve.points) {
+    if (axis.logarithmic && point.cost <= 0) continue;
+    const double spread = std::isnan(point.deviation) ? 0 : point.deviation;
+    const double low = logarithmic ? std::max(point.value - spread, point.value / kLowestBand)
+                                   : point.value - spread;
+    points.push_back({point.cost / axis.unit.size, point.value * scale, low * scale,
+                      (point.value + spread) * scale});
+  }
+  return points;
+}
+
+// Returns the blocks $curveI: cost, value, and the ends of its band.
+std::string CurveData(const std::vector<PlotCurve>& curves) {
   std::string text;
   for (size_t i = 0; i < curves.size(); ++i) {
     text += fmt::format("$curve{} << END\n", i);
-    for (const CurvePoint& point : curves[i].points) {
-      if (axis.logarithmic && point.cost <= 0) continue;
-      const double spread = std::isnan(point.deviation) ? 0 : point.deviation;
-      const double low = logarithmic ? std::max(point.value - spread, point.value / kLowestBand)
-                                     : point.value - spread;
-      text += fmt::format("{} {} {} {}\n", CsvNumber(point.cost / axis.unit.size),
-                          Cell(point.value * scale), Cell(low * scale),
-                          Cell((point.value + spread) * scale));
+    for (const PlotPoint& point : curves[i].points) {
+      text += fmt::format("{} {} {} {}\n", CsvNumber(point.x), Cell(point.value), Cell(point.low),
+                          Cell(point.high));
     }
     text += "END\n";
   }
@@ -208,57 +217,75 @@ std::vector<PolicyStyle> LooksOf(const std::vector<Curve>& curves, const Summary
   return looks;
 }
 
-std::string CurvePlot(const std::vector<Curve>& curves, const Summary& summary) {
-  const std::vector<PolicyStyle> looks = LooksOf(curves, summary);
+std::string CurvePlot(const MetricPlot& plot) {
+  const std::vector<PlotCurve>& curves = plot.curves;
   std::vector<std::string> parts;
   for (size_t i = 0; i < curves.size(); ++i) {
-    if (curves[i].seeds < kSeedsOfBand) continue;
+    if (!curves[i].band) continue;
     parts.push_back(
         fmt::format("$curve{} using 1:3:4 with filledcurves fs transparent solid 0.15 "
                     "noborder lc rgb '{}' notitle",
-                    i, looks[i].colour));
+                    i, curves[i].style.colour));
   }
   for (size_t i = 0; i < curves.size(); ++i) {
-    const int points = static_cast<int>(curves[i].points.size());
-    parts.push_back(fmt::format(
-        "$curve{} using 1:2 with linespoints lc rgb '{}' dt {} lw 1.6 pt {} ps 0.7 "
-        "pointinterval {} title {}",
-        i, looks[i].colour, looks[i].dashes, looks[i].point_type,
-        std::max(1, points / kMarksOnCurve), Quote(Shorten(curves[i].policy, kPolicyNameLimit))));
-  }
-  if (summary.target) {
+    const PolicyStyle& style = curves[i].style;
     parts.push_back(
-        fmt::format("{} with lines lc rgb '#666666' dt 3 lw 1.5 title {}",
-                    CsvNumber(std::round(*summary.target * summary.metric.Scale() * 1e6) / 1e6),
-                    Quote("target " + ShowValue(summary.metric, *summary.target))));
+        fmt::format("$curve{} using 1:2 with linespoints lc rgb '{}' dt {} lw 1.6 pt {} ps 0.7 "
+                    "pointinterval {} title {}",
+                    i, style.colour, style.dashes, style.point_type, curves[i].mark_every,
+                    Quote(Shorten(curves[i].policy, kPolicyNameLimit))));
+  }
+  if (plot.target) {
+    parts.push_back(fmt::format("{} with lines lc rgb '#666666' dt 3 lw 1.5 title {}",
+                                CsvNumber(*plot.target), Quote(plot.target_text)));
   }
   return fmt::format("plot {}\n", fmt::join(parts, ", \\\n     "));
 }
 
-// Draws the metric against a cost, which `against` names in the title and `label` at the axis.
-Picture MetricPicture(const std::string& name, const std::string& against, const std::string& label,
-                      std::span<const Unit> units, const std::vector<Curve>& all,
-                      const Summary& summary) {
+// Returns the plot of the metric against a cost, which `against` names in the title and `label` at
+// the axis.
+MetricPlot PlotOf(const std::string& against, const std::string& label, std::span<const Unit> units,
+                  const std::vector<Curve>& all, const Summary& summary) {
   const Metric& metric = summary.metric;
-  std::vector<std::string> others;
-  const std::vector<Curve> curves = ShownCurves(all, summary, others);
+  MetricPlot plot;
+  const std::vector<Curve> curves = ShownCurves(all, summary, plot.others);
   const Axis axis = MakeAxis(curves, metric, label, units);
-  std::string conditions = Conditions(summary);
-  if (!others.empty()) conditions += fmt::format("; not drawn: {}", fmt::join(others, ", "));
   const bool logarithmic = IsLogarithmic(curves, metric);
-  std::string script = CurveData(curves, axis, metric, logarithmic) +
-                       Preamble(fmt::format("Test {} against {}", metric.title, against),
-                                Shorten(conditions, kSubtitleLimit));
-  script +=
-      fmt::format("set xlabel {}\nset ylabel {}\n", Quote(axis.label),
-                  Quote("test " + MetricLabel(metric) + (logarithmic ? " [logarithmic]" : "")));
-  if (logarithmic) script += "set logscale y\n";
+  plot.title = fmt::format("Test {} against {}", metric.title, against);
+  plot.conditions = Conditions(summary);
+  plot.x = {axis.label, axis.logarithmic};
+  plot.y = {"test " + MetricLabel(metric) + (logarithmic ? " [logarithmic]" : ""), logarithmic};
+  const std::vector<PolicyStyle> looks = LooksOf(curves, summary);
+  for (size_t i = 0; i < curves.size(); ++i) {
+    plot.curves.push_back(
+        {.policy = curves[i].policy,
+         .style = looks[i],
+         .band = curves[i].seeds >= kSeedsOfBand,
+         .mark_every = std::max(1, static_cast<int>(curves[i].points.size()) / kMarksOnCurve),
+         .points = PointsOf(curves[i], axis, metric, logarithmic)});
+  }
+  if (summary.target) {
+    plot.target = std::round(*summary.target * metric.Scale() * 1e6) / 1e6;
+    plot.target_text = "target " + ShowValue(metric, *summary.target);
+  }
+  return plot;
+}
+
+Picture MetricPicture(const std::string& name, const MetricPlot& plot) {
+  std::string conditions = plot.conditions;
+  if (!plot.others.empty()) {
+    conditions += fmt::format("; not drawn: {}", fmt::join(plot.others, ", "));
+  }
+  std::string script =
+      CurveData(plot.curves) + Preamble(plot.title, Shorten(conditions, kSubtitleLimit));
+  script += fmt::format("set xlabel {}\nset ylabel {}\n", Quote(plot.x.label), Quote(plot.y.label));
+  if (plot.y.logarithmic) script += "set logscale y\n";
   script +=
       "set key outside right center vertical Left reverse noenhanced samplen 2.5 spacing 1.2\n"
       "set format x '%g'\n"
       "set offsets 0, 0, graph 0.03, graph 0.02\n";
-  script += axis.logarithmic ? LogarithmicAxis(curves, axis) : "set xrange [0:*]\n";
-  script += Output(name, 960, 540, CurvePlot(curves, summary));
+  script += plot.x.logarithmic ? LogarithmicAxis(plot.curves) : "set xrange [0:*]\n";
+  script += Output(name, 960, 540, CurvePlot(plot));
   return {name, std::move(script)};
 }
 
@@ -338,27 +365,32 @@ void AddRoundPictures(std::vector<Picture>& pictures, const RunDirectory& run,
       MetricCurves(run, summary, [&](const EvaluationRow& row) { return totals(row).rounds; });
   if (counts.empty()) return;
   pictures.push_back(
-      MetricPicture("metric-rounds", "rounds", "rounds", kRoundUnits, counts, summary));
+      MetricPicture("metric-rounds", PlotOf("rounds", "rounds", kRoundUnits, counts, summary)));
   if (!summary.priced) return;
   const auto usd =
       MetricCurves(run, summary, [&](const EvaluationRow& row) { return totals(row).usd; });
-  pictures.push_back(MetricPicture("metric-usd", "USD", "USD of transfers and client hours",
-                                   kUsdUnits, usd, summary));
+  pictures.push_back(MetricPicture(
+      "metric-usd", PlotOf("USD", "USD of transfers and client hours", kUsdUnits, usd, summary)));
 }
 
 }  // namespace
 
+std::optional<MetricPlot> TimePlot(const RunDirectory& run, const Summary& summary) {
+  const auto times = MetricCurves(run, summary, &EvaluationRow::simulated_seconds);
+  if (times.empty()) return std::nullopt;
+  return PlotOf("simulated time", "simulated time", kTimeUnits, times, summary);
+}
+
 std::vector<Picture> MakePictures(const RunDirectory& run, const Summary& summary) {
   std::vector<Picture> pictures;
-  const auto times = MetricCurves(run, summary, &EvaluationRow::simulated_seconds);
-  if (!times.empty()) {
-    pictures.push_back(MetricPicture("metric-time", "simulated time", "simulated time", kTimeUnits,
-                                     times, summary));
+  if (const auto plot = TimePlot(run, summary)) {
+    pictures.push_back(MetricPicture("metric-time", *plot));
   }
   const auto bytes = MetricCurves(run, summary, &EvaluationRow::nic_bytes);
   if (!bytes.empty()) {
-    pictures.push_back(MetricPicture("metric-bytes", "bytes sent", "bytes out of one worker's NIC",
-                                     kByteUnits, bytes, summary));
+    pictures.push_back(MetricPicture(
+        "metric-bytes",
+        PlotOf("bytes sent", "bytes out of one worker's NIC", kByteUnits, bytes, summary)));
   }
   AddRoundPictures(pictures, run, summary);
   std::vector<const PolicySummary*> stepped;

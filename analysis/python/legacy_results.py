@@ -411,6 +411,23 @@ class Run:
         return f"Run({str(self.path)!r}: {policies}; {self.manifest.get('workers')} workers" \
                f"{where}, {_counted(len(self.manifest.get('seeds', [])), 'seed')}{state})"
 
+    def plot(self, axes=None):
+        """Draws the run's metric against simulated time, as metric-time.svg does. Returns
+        matplotlib's axes (`axes`, or new ones), or without matplotlib that picture, which notebooks
+        show. Needs the module legacy."""
+        try:
+            from legacy import _plot
+        except ImportError as error:
+            raise ResultsError(f"plot: needs the module legacy: {error}") from error
+        return _plot.plot(self.path, axes)
+
+    def _repr_svg_(self):
+        """Returns the picture that answers first, which notebooks show; None if none was drawn."""
+        for name in ("metric-time.svg", "step-split.svg"):
+            if (self.path / name).exists():
+                return (self.path / name).read_text(encoding="utf-8")
+        return None
+
     @property
     def curves(self):
         """Returns {(policy, seed): table of its evaluations}, in the order of the file."""

@@ -5,6 +5,7 @@
 #include <optional>
 #include <variant>
 
+#include "analysis/pictures.h"
 #include "base/error.h"
 #include "scenarios/options/default_run.h"
 #include "scenarios/options/presets.h"
@@ -157,6 +158,36 @@ py::tuple ReplayRun(const std::string& run, const Parts& parts, const std::strin
       source);
 }
 
+// Returns what the picture metric-time of a run directory draws; None without evaluations.
+py::object PlotOf(const std::string& directory) {
+  const analysis::RunDirectory run = analysis::ReadRunDirectory(directory);
+  const std::optional<analysis::MetricPlot> plot =
+      analysis::TimePlot(run, analysis::Summarise(run));
+  if (!plot) return py::none();
+  py::list curves;
+  for (const analysis::PlotCurve& curve : plot->curves) {
+    py::dict entry(py::arg("policy") = curve.policy, py::arg("colour") = curve.style.colour,
+                   py::arg("mark") = curve.style.mark, py::arg("dashes") = curve.style.dashes,
+                   py::arg("band") = curve.band, py::arg("mark_every") = curve.mark_every);
+    using Point = analysis::PlotPoint;
+    const std::pair<const char*, double Point::*> columns[] = {
+        {"x", &Point::x}, {"value", &Point::value}, {"low", &Point::low}, {"high", &Point::high}};
+    for (const auto& [name, member] : columns) {
+      py::list values;
+      for (const Point& point : curve.points) values.append(point.*member);
+      entry[name] = values;
+    }
+    curves.append(entry);
+  }
+  const auto axis = [](const analysis::PlotAxis& one) {
+    return py::dict(py::arg("label") = one.label, py::arg("logarithmic") = one.logarithmic);
+  };
+  return py::dict(py::arg("title") = plot->title, py::arg("conditions") = plot->conditions,
+                  py::arg("x") = axis(plot->x), py::arg("y") = axis(plot->y),
+                  py::arg("curves") = curves, py::arg("others") = plot->others,
+                  py::arg("target") = plot->target, py::arg("target_text") = plot->target_text);
+}
+
 py::list Options() {
   const Scenario defaults;
   py::list options;
@@ -186,6 +217,7 @@ void BindRuns(py::module_& module) {
   module.def("run", &Run);
   module.def("resume", &Resume);
   module.def("replay", &ReplayRun);
+  module.def("plot_of", &PlotOf);
   module.def("scenario_options", &Options);
 }
 

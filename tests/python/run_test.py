@@ -8,6 +8,7 @@ import io
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -125,6 +126,56 @@ class RunTest(unittest.TestCase):
         self.assertIn("workers=2", run.manifest["command_line"])
         with self.assertRaisesRegex(legacy.Error, "allowed: a directory with a manifest.json"):
             legacy.read(self.folder)
+
+    def test_a_plot_draws_what_the_programs_picture_draws(self):
+        policies = ["dense", "topk", "fp16", "qsgd", "powersgd", "randomk", "legacy-both"]
+        run = self.run_small("run", policies=policies, seeds=3, pictures=True, test_limit=50)
+        axes = unittest.mock.MagicMock()
+        self.assertIs(run.plot(axes), axes)
+        # The picture's script is the oracle: its blocks of points, colours and names.
+        script = (run.path / "metric-time.gp").read_text()
+        drawn = re.findall(r"with linespoints lc rgb '(#\w+)'.*? title '([^']*)'", script)
+        blocks = re.findall(r"\$curve\d+ << END\n(.*?)\nEND", script, re.DOTALL)
+        curves = axes.plot.call_args_list
+        self.assertEqual(len(curves), 6)
+        shown = [(call.kwargs["color"], call.kwargs["label"]) for call in curves]
+        self.assertEqual(shown, drawn[:6])
+        looks = {(c.kwargs["color"], c.kwargs["marker"], c.kwargs["fillstyle"]) for c in curves}
+        self.assertEqual(len(looks), 6)
+        for curve, band, block in zip(curves, axes.fill_between.call_args_list, blocks):
+            points = numpy.array([line.split() for line in block.splitlines()], float)
+            numpy.testing.assert_allclose(numpy.transpose(curve.args), points[:, :2], rtol=1e-9)
+            numpy.testing.assert_allclose(
+                numpy.transpose(band.args), points[:, [0, 2, 3]], rtol=1e-9
+            )
+        (missing,) = set(policies) - {label for _, label in shown}
+        self.assertIn(f"not drawn: {missing}", axes.set_title.call_args.args[0])
+
+        with unittest.mock.patch.dict(sys.modules, {"matplotlib": None}):
+            if (run.path / "metric-time.svg").exists():
+                picture = run.plot()
+                self.assertEqual(repr(picture), f"Picture('{run.path}/metric-time.svg')")
+                self.assertIn("</svg>", picture._repr_svg_())
+                self.assertEqual(run._repr_svg_(), picture._repr_svg_())
+            for file in run.path.glob("*.svg"):
+                file.unlink()
+            self.assertIsNone(run._repr_svg_())
+            with self.assertRaisesRegex(legacy.Error, "allowed: .*pictures=True, or matplotlib"):
+                run.plot()
+        (run.path / "evaluations.csv").unlink()
+        with self.assertRaisesRegex(legacy.Error, "allowed: a run with evaluations"):
+            run.plot(axes)
+
+    def test_a_plot_is_drawn_by_matplotlib(self):
+        try:
+            import matplotlib
+        except ImportError:
+            self.skipTest("matplotlib is not installed")
+        matplotlib.use("agg")
+        axes = self.run_small("run", seeds=1).plot()
+        axes.figure.savefig(self.folder / "plot.svg")
+        labels = [line.get_label() for line in axes.lines]
+        self.assertEqual((labels[:2], len(axes.collections)), (["dense", "topk"], 0))
 
     def test_a_scenario_is_a_dict_a_text_a_path_or_several(self):
         sections = {

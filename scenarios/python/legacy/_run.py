@@ -35,7 +35,8 @@ def resume(run, *, progress=True, **options):
     """
     path = os.fspath(getattr(run, "path", run))
     parts, call = _parts(None, "", options)
-    return _results(_legacy.resume(path, parts, f"legacy.resume({path!r}, {call})", _log(progress)))
+    call = f"legacy.resume({path!r}, {call})"
+    return _results(_legacy.resume(path, parts, call, _log(progress)))
 
 
 def replay(run, *, progress=False, **options):
@@ -47,7 +48,8 @@ def replay(run, *, progress=False, **options):
     """
     path = os.fspath(getattr(run, "path", run))
     parts, call = _parts(None, "", options)
-    return _results(_legacy.replay(path, parts, f"legacy.replay({path!r}, {call})", _log(progress)))
+    call = f"legacy.replay({path!r}, {call})"
+    return _results(_legacy.replay(path, parts, call, _log(progress)))
 
 
 def read(path, frames=None):
@@ -129,8 +131,8 @@ def _parts(scenario, preset, options):
             files.append((os.fspath(one), None))
         else:
             raise TypeError(
-                f"scenario: got {words(one)}; allowed: a dict, a YAML text, the path of a YAML file, or "
-                "a list of them"
+                f"scenario: got {words(one)}; allowed: a dict, a YAML text, the path of a YAML "
+                "file, or a list of them"
             )
     texts, attributes = split_options({**flat, **options}, scenario_rows())
     if not isinstance(preset, str):

@@ -112,9 +112,10 @@ def split_options(options, rows):
         raise TypeError(f"ns3: got {words(attributes)}; allowed: a dict of attributes")
     return (
         {name: named_text(name, value, rows.get(name)) for name, value in options.items()},
-        {
-            # ns-3 has words of its own for truth.
-            name: str(value).lower() if isinstance(value, bool) else named_text(f"ns3: {name}", value)
-            for name, value in attributes.items()
-        },
+        {name: _attribute_text(name, value) for name, value in attributes.items()},
     )
+
+
+def _attribute_text(name, value):
+    """Returns the text of an ns-3 attribute's value; ns-3 has words of its own for truth."""
+    return str(value).lower() if isinstance(value, bool) else named_text(f"ns3: {name}", value)
