@@ -28,7 +28,8 @@ const TraceStep& TraceSteps::At(int64_t step) const {
 
 std::optional<size_t> LastBucketOf(const TraceStep& step, std::span<const int> layers) {
   const auto has_one = [&](const std::pair<int, int>& range) {
-    const auto [low, high] = std::minmax(range.first, range.second);
+    const int low = std::min(range.first, range.second);
+    const int high = std::max(range.first, range.second);
     return std::ranges::any_of(layers, [&](int layer) { return low <= layer && layer <= high; });
   };
   for (size_t b = step.buckets.size(); b-- > 0;) {
