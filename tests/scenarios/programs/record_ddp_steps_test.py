@@ -52,13 +52,10 @@ class Bucket:
 
 
 class Parameter:
-    requires_grad, is_cuda = True, False
+    requires_grad, is_cuda, shape = True, False, (2, 5)
 
     def data_ptr(self):
         return 1
-
-    def numel(self):
-        return 10
 
 
 class Net:
@@ -143,7 +140,9 @@ def check_times(module, torch, folder):
         assert [round(t, 6) for t in computes(path)] == [0.001, 0.002, 0.002], (
             order, computes(path))
         with open(path, encoding="utf-8") as file:
-            assert file.read().count("  loss 0.5\n  accuracy 0.25 2.0\n") == 3, order
+            trace = file.read()
+        assert trace.count("  loss 0.5\n  accuracy 0.25 2.0\n") == 3, order
+        assert "layer weight 2x5\n" in trace, trace
 
 
 def check_places(module, torch, folder):

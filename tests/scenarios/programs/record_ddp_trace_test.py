@@ -111,7 +111,7 @@ def check_traces(program, folder):
     assert all(float(row["message_bytes"]) == 4 * elements for row in rows), rows
     assert all(float(row["elements_sent"]) == elements for row in rows), rows
     assert trace.count("\n  bucket ") > STEPS, "several buckets a step were meant"
-    assert "method dense\n" in trace and "layer 0.weight 65536\n" in trace, trace
+    assert "method dense\n" in trace and "layer 0.weight 1024x64\n" in trace, trace
     assert re.search(r"\n  compute \S+ \S+\n", trace), "times of each rank were meant"
     assert "encode" not in trace, "a plain all-reduce encodes nothing"
     assert all(float(row["encode_seconds"]) == 0 for row in rows), rows
@@ -133,7 +133,7 @@ def check_traces(program, folder):
 def check_merge(module, folder):
     """Merges the parts that a crash leaves, with a cut line and different numbers of steps."""
     header = ('{"legacy-ddp-record": 1, "rank": %d, "ranks": 2, "method": "m", '
-              '"layers": [["a", 3], ["b", 4], ["c", 5]]}\n')
+              '"layers": [["a", "3"], ["b", "2x2"], ["c", "5"]]}\n')
     step = ('{"compute": %s, "buckets": [{"layers": [2, 1, 0], "ready": %s, "encode": 0.0, '
             '"sends": [["all-reduce", 48]]}]}\n')
     parts = [os.path.join(folder, f"cut.rank{rank}") for rank in range(2)]
