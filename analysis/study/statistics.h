@@ -6,9 +6,9 @@
 //
 // Seeds are paired across policies, so the speed-up is a mean over seeds of TTA(baseline) /
 // TTA(policy): the geometric mean, with a 95 % t-interval of the logarithms. A TTA is known to one
-// evaluation, and no interval is narrower than that. A training that ended
-// before its target has no TTA, but the TTA is known to be longer than the training. A ratio with
-// one such TTA is a bound; with two it is unknown.
+// evaluation, and no interval is narrower than that. A training that ended before its target has no
+// TTA, but the TTA is known to be longer than the training. A ratio with one such TTA is a bound;
+// with two it is unknown.
 #pragma once
 
 #include <cstdint>

@@ -100,7 +100,7 @@ int64_t TraceMethods::Steps(size_t timed_networks) const {
   if (!methods_) return 0;
   int64_t trainings = 0;
   for (const Method& method : methods_->All()) {
-    trainings += methods_->DependsOnNetwork(method) ? static_cast<int64_t>(timed_networks) : 1;
+    trainings += methods_->TrainingsOn(method, timed_networks);
   }
   return trainings * scenario_.seeds * scenario_.steps;
 }

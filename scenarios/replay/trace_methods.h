@@ -23,8 +23,8 @@ namespace legacy {
 // first training of the trace is the one that they compress.
 class TraceMethods {
  public:
-  // What the references refer to outlives this. Throws Error where a method cannot compress the
-  // training, and where a step of the training does not send all layers.
+  // `file` and `scenario` outlive this. Throws Error where a method cannot compress the training,
+  // and where a step of the training does not send all layers.
   TraceMethods(const TraceFile& file, const Scenario& scenario);
 
   bool Empty() const { return !methods_; }

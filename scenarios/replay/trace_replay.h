@@ -26,7 +26,7 @@ Scenario ReplayDefaults(const TraceFile& file);
 
 // Returns true for options that such a replay may change: those of the network, the speeds of the
 // clock, the target, the seeds (of stragglers and network), and the place of the run directory.
-// Where the scenario names methods, their options may change, too.
+// Options of the methods may change, too, where the scenario names some.
 bool MayTraceReplayChange(const std::string& key);
 
 // Throws Error naming the option where `scenario` contradicts the trace, or would drop workers.

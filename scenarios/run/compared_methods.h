@@ -38,6 +38,10 @@ class ComparedMethods {
   // Returns a text about the memory of the largest training, where it is large; otherwise nothing.
   const std::string& MemoryText() const { return memory_text_; }
   bool DependsOnNetwork(const Method& method) const;
+  // Returns the number of trainings of a seed that so many networks need.
+  int64_t TrainingsOn(const Method& method, size_t networks) const {
+    return DependsOnNetwork(method) ? static_cast<int64_t>(networks) : 1;
+  }
   // Returns the number of a method's steps that differ on the network, as far as its policy knows
   // beforehand.
   int64_t DifferentSteps(const Method& method, const StepSource& training) const;

@@ -97,7 +97,7 @@ class Comparison : public TimedRun {
       const Stopwatch first_watch;
       const StepOutcome first = training->Step(start.participation.workers);
       reports_[method.name] = training->Report();
-      TimeStep(method, first_watch.Seconds(), *training);
+      if (log != nullptr) TimeStep(method, first_watch.Seconds(), *training);
       const std::string text = methods_.sources().Text(reports_[method.name]);
       if (log != nullptr && !text.empty()) std::fprintf(log, "  %-22s %s\n", "", text.c_str());
       const PricedStep priced = timing_.Price(clock, first.work, start);
@@ -115,8 +115,7 @@ class Comparison : public TimedRun {
     double seconds = 0;
     size_t trainings = 0;
     for (const Method& method : methods_.All()) {
-      const size_t each =
-          (methods_.DependsOnNetwork(method) ? timed_networks : 1) * scenario_.seeds;
+      const size_t each = methods_.TrainingsOn(method, timed_networks) * scenario_.seeds;
       const double training = static_cast<double>(scenario_.steps) * step_seconds_.at(method.name) +
                               static_cast<double>(evaluations) * evaluation_seconds_.value_or(0);
       seconds += static_cast<double>(each) * training;
@@ -140,7 +139,7 @@ class Comparison : public TimedRun {
   int64_t Steps(size_t timed_networks) const override {
     int64_t trainings = 0;
     for (const Method& method : methods_.All()) {
-      trainings += methods_.DependsOnNetwork(method) ? static_cast<int64_t>(timed_networks) : 1;
+      trainings += methods_.TrainingsOn(method, timed_networks);
     }
     const auto whole = static_cast<int64_t>(first_piece_);
     return (trainings * scenario_.seeds - whole) * scenario_.steps - first_step_;

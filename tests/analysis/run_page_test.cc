@@ -7,6 +7,7 @@
 #include <string>
 
 #include "tests/analysis/fixture.h"
+#include "tests/analysis/page_data.h"
 
 namespace legacy::analysis::run_page_test {
 namespace {
@@ -14,13 +15,6 @@ namespace {
 using nlohmann::json;
 using testing::HasSubstr;
 using testing::Not;
-
-// Returns the data that a page holds, read as a browser would.
-json DataOf(const std::string& page) {
-  const std::string begin = "<script type=\"application/json\" id=\"study\">";
-  const size_t from = page.find(begin) + begin.size();
-  return json::parse(page.substr(from, page.find("</script>", from) - from));
-}
 
 class RunPageTest : public RunDirectoryTest {
  protected:

@@ -32,7 +32,7 @@ struct HtmlOptions {
   // Most numbers that are kept of all curves together, where a sequence that points share counts
   // once. Where there are more, curves are thinned evenly; their first and last evaluations stay.
   int64_t curve_numbers = 50000;
-  // Where the study stands for a single run.
+  // These are set where the study stands for a single run.
   std::optional<RunParts> run = {};
 };
 

@@ -9,6 +9,7 @@
 #include "analysis/study/report/html.h"
 #include "analysis/study/statistics.h"
 #include "base/error.h"
+#include "tests/analysis/page_data.h"
 #include "tests/analysis/study/study_testing.h"
 
 namespace legacy::analysis::study_html_test {
@@ -17,13 +18,6 @@ namespace {
 using nlohmann::json;
 using testing::HasSubstr;
 using testing::Not;
-
-// Returns the data that a page holds, read as a browser would.
-json DataOf(const std::string& page) {
-  const std::string begin = "<script type=\"application/json\" id=\"study\">";
-  const size_t from = page.find(begin) + begin.size();
-  return json::parse(page.substr(from, page.find("</script>", from) - from));
-}
 
 std::vector<double> Sequence(const json& data, size_t point, size_t column) {
   const size_t place = data.at("curves").at("points").at(point).at(column);
