@@ -17,7 +17,8 @@ import time
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "run"))
-from killing import kill_at_random, newest, slow_gnuplot, take_kills, wait_for  # noqa: E402
+from killing import (  # noqa: E402
+    give_up, kill_at_random, newest, slow_gnuplot, take_kills, wait_for)
 
 KILLS = take_kills(sys.argv)
 FEDERATED, SCENARIO = sys.argv[1:3]
@@ -392,9 +393,7 @@ class FederatedRun(unittest.TestCase):
 
         process = begin(folder, "--checkpoint=1ms")
         wait_for(lambda: newest(folder) == 1, process)
-        time.sleep(0.2)
-        process.terminate()
-        out, err = process.communicate(timeout=60)
+        out, err = give_up(process)
         self.assertEqual(process.returncode, 130, err)
         self.assertIn("--resume=" + str(folder), out)
         self.assertEqual(newest(folder), 1)

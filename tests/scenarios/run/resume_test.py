@@ -16,7 +16,7 @@ import tempfile
 import time
 import unittest
 
-from killing import checkpoints, kill_at_random, newest, slow_gnuplot, take_kills, wait_for
+from killing import checkpoints, give_up, kill_at_random, newest, slow_gnuplot, take_kills, wait_for
 
 KILLS = take_kills(sys.argv)
 SCENARIO = sys.argv[1]
@@ -56,13 +56,13 @@ LONG = [
     "--tensorboard=off",
     "--gradient-steps=0",
 ]
-# One training whose steps and evaluation take some seconds each.
+# One training whose steps and evaluation take half a second or more each.
 SLOW = [
     "--dataset=glyphs",
     "--model=resnet20",
     "--train-limit=4096",
     "--test-limit=1250",
-    "--workers=12",
+    "--workers=6",
     "--batch=32",
     "--steps=2",
     "--evaluate-every=2",
@@ -246,9 +246,8 @@ class Resume(unittest.TestCase):
         first = self.root / "slow-first"
         process = begin(first)
         wait_for((first / "steps.csv").exists, process)
-        time.sleep(0.5)  # a signal before the first step ends it at once
-        process.terminate()
-        out, err = process.communicate(timeout=60)
+        time.sleep(0.2)  # a signal before the first step ends it at once
+        out, err = give_up(process)
         self.assertEqual(process.returncode, 130, err)
         self.assertIn("--resume=" + str(first) + " starts again", out)
         self.assertEqual(rows(first, "steps.csv"), 0)
@@ -257,9 +256,7 @@ class Resume(unittest.TestCase):
             process = begin(folder, PERIOD, *options)
             wait_for(lambda count=steps: rows(folder, "steps.csv") >= count
                      and newest(folder) >= 1, process)
-            time.sleep(0.2)
-            process.terminate()
-            out, err = process.communicate(timeout=60)
+            out, err = give_up(process)
             self.assertEqual(process.returncode, 130, err)
             self.assertIn("--resume=" + str(folder), out)
             self.assertEqual(rows(folder, "steps.csv"), steps)
