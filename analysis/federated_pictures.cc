@@ -50,7 +50,7 @@ Picture LinesPicture(const std::string& name, const std::string& title, const st
                         Quote(x_label), Quote(y_label));
   script +=
       "set key outside right center vertical Left reverse noenhanced samplen 2.5 spacing 1.2\n"
-      "set yrange [0:*]\nset offsets 0.3, 0.3, graph 0.03, 0\n";
+      "set autoscale xfix\nset yrange [0:*]\nset offsets 0.3, 0.3, graph 0.03, 0\n";
   script +=
       Output(name, kWidth, kHeight, fmt::format("plot {}\n", fmt::join(parts, ", \\\n     ")));
   return {name, std::move(script)};
@@ -73,6 +73,14 @@ std::optional<Picture> ParticipationPicture(const std::vector<FederatedPolicy>& 
     if (differ) lines.push_back(std::move(tasks));
   }
   if (lines.empty()) return std::nullopt;
+  // Methods often let the same clients take part: one curve then stands for all of them.
+  const auto equal = [&](const Line& line) {
+    return line.what == lines.front().what && line.points == lines.front().points;
+  };
+  if (lines.size() > 1 && std::ranges::all_of(lines, equal)) {
+    lines.front().policy = fmt::format("all {} methods", lines.size());
+    lines.resize(1);
+  }
   return LinesPicture("participation", "Who takes part, by decile of speed",
                       "decile of predicted task time, fast first", "share [%]", lines);
 }

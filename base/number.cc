@@ -2,6 +2,7 @@
 
 #include <array>
 #include <charconv>
+#include <cmath>
 
 namespace legacy {
 
@@ -17,6 +18,14 @@ std::optional<double> ParseNumber(std::string_view text) {
   const auto [stop, failure] = std::from_chars(text.data(), end, value);
   if (failure != std::errc() || stop != end) return std::nullopt;
   return value;
+}
+
+double RoundStep(double span, int most) {
+  const double decade = std::pow(10, std::floor(std::log10(span / most)));
+  for (const double digit : {1, 2, 5}) {
+    if (digit * decade * most >= span) return digit * decade;
+  }
+  return 10 * decade;
 }
 
 }  // namespace legacy

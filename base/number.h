@@ -14,4 +14,7 @@ std::string FormatNumber(double value);
 // nothing.
 std::optional<double> ParseNumber(std::string_view text);
 
+// Returns the least of 1, 2 and 5 times a power of ten that `span` has at most `most` times.
+double RoundStep(double span, int most);
+
 }  // namespace legacy

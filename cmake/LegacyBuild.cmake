@@ -64,8 +64,8 @@ set(legacy_lightly $<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:-O1>)
 # legacy_light_folder([SANITIZED]): the sources of this folder and of those below take long to
 # compile, but not to run. They are hardly optimized, and not at all under a sanitizer, which
 # doubles the time of compiling. SANITIZED: under a sanitizer alone. With
-# -DCMAKE_CXX_FLAGS_DEBUG=-O2 instead of the preset's -O1, as for long fuzzing (docs/evidence.md),
-# all is optimized.
+# -DCMAKE_CXX_FLAGS_DEBUG=-O2 instead of the preset's -O1, as for long fuzzing
+# (docs/results/evidence.md), all is optimized.
 macro(legacy_light_folder)
   if(LEGACY_SANITIZE AND CMAKE_CXX_FLAGS_DEBUG MATCHES "-O1")
     add_compile_options(-O0)

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/number.h"
+
 namespace legacy::analysis {
 namespace {
 
@@ -167,13 +169,14 @@ std::string GanttSvg(const RoundTasks& round, const std::string& whose) {
     }
   }
   const double axis = kTop + row_height * static_cast<double>(tasks.size()) + 4;
-  constexpr int kTicks = 5;
-  for (int tick = 0; tick <= kTicks; ++tick) {
-    const double at = kLeft + (kWidth - kLeft - kRight) * tick / kTicks;
+  constexpr int kTicks = 6;
+  const double step = RoundStep(span, kTicks);
+  for (int tick = 0; tick * step <= span; ++tick) {
+    const double at = x(start + tick * step);
     svg += fmt::format(
         "<line x1=\"{0:.1f}\" y1=\"{1:.1f}\" x2=\"{0:.1f}\" y2=\"{2:.1f}\" stroke=\"#444\"/>"
         "<text x=\"{0:.1f}\" y=\"{3:.1f}\" text-anchor=\"middle\">{4:.4g}</text>\n",
-        at, axis, axis + 5, axis + 18, span * tick / kTicks);
+        at, axis, axis + 5, axis + 18, tick * step);
   }
   svg +=
       fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\">seconds</text>\n</svg>\n",

@@ -222,6 +222,17 @@ Speedup SpeedupOf(const Study& study, const Place& place, size_t policy, size_t 
   return speedup;
 }
 
+std::vector<size_t> RankingOf(const Place& place) {
+  std::vector<size_t> ranking;
+  for (size_t p = 0; p < place.outcomes.size(); ++p) {
+    const Outcome& outcome = place.outcomes[p];
+    if (outcome.planned > 0 && outcome.reached == outcome.planned) ranking.push_back(p);
+  }
+  std::ranges::stable_sort(ranking, {},
+                           [&](size_t p) { return place.outcomes[p].time_to_target.mean; });
+  return ranking;
+}
+
 std::vector<Place> PlacesOf(const Study& study) {
   std::vector<std::map<std::string, size_t>> axes;
   for (const StudyAxis& axis : study.axes) axes.push_back(PositionsOf(axis.values));

@@ -109,6 +109,10 @@ const PointFigures* FiguresOf(const Study& study, const Outcome& outcome, size_t
 // Returns TTA(base) / TTA(policy) at a place. Policies are given by their positions in the study.
 Speedup SpeedupOf(const Study& study, const Place& place, size_t policy, size_t base);
 
+// Returns the policies that reached the target with all their seeds at a place, the fastest first.
+// A policy that still lacks a seed is not compared.
+std::vector<size_t> RankingOf(const Place& place);
+
 // Returns the position of a policy of the study. Throws Error with the list where there is none of
 // that name.
 size_t PolicyIndex(const Study& study, const std::string& name);

@@ -9,19 +9,6 @@
 namespace legacy::analysis {
 namespace {
 
-// Returns the policies that reached the target with all their seeds, the fastest first. A policy
-// that still lacks a seed is not compared.
-std::vector<size_t> Ranking(const Place& place) {
-  std::vector<size_t> ranking;
-  for (size_t p = 0; p < place.outcomes.size(); ++p) {
-    const Outcome& outcome = place.outcomes[p];
-    if (outcome.planned > 0 && outcome.reached == outcome.planned) ranking.push_back(p);
-  }
-  std::ranges::stable_sort(ranking, {},
-                           [&](size_t p) { return place.outcomes[p].time_to_target.mean; });
-  return ranking;
-}
-
 // A Stretch has neighbouring places of a facet with the same fastest policy.
 struct Stretch {
   size_t winner = 0;
@@ -34,7 +21,7 @@ struct Stretch {
 std::vector<Stretch> StretchesOf(const Study& study, const Facet& facet) {
   std::vector<Stretch> stretches;
   for (size_t i = 0; i < facet.places.size(); ++i) {
-    const std::vector<size_t> ranking = Ranking(facet.places[i]);
+    const std::vector<size_t> ranking = RankingOf(facet.places[i]);
     if (ranking.empty()) continue;
     if (stretches.empty() || stretches.back().winner != ranking[0]) {
       stretches.push_back({ranking[0], i, i, 0, 0});
@@ -69,7 +56,7 @@ std::string LeadText(const Study& study, const Place& place, size_t winner) {
     if (!speedup.known()) return "";
     return fmt::format(", {} times sooner than {}", ShowSpeedup(speedup), study.baseline);
   }
-  const std::vector<size_t> ranking = Ranking(place);
+  const std::vector<size_t> ranking = RankingOf(place);
   if (ranking.size() < 2) return "";
   const Speedup lead = SpeedupOf(study, place, winner, ranking[1]);
   if (!lead.known()) return "";

@@ -142,7 +142,7 @@ std::vector<ScenarioOption> OptionsOfNetwork() {
       Text<&Scenario::device_profile>(
           "clock.device_profile", "--device-profile", "NAME|FILE",
           "device profile, with the speeds of simulated devices and codecs: a100-datasheet, "
-          "h100-datasheet, cpu-reference, or a JSON file"),
+          "h100, h200, h100-datasheet, h200-datasheet, cpu-reference, or a JSON file"),
       Number<&Scenario::device_speed, 1, 1'000'000>("clock.device_speed", "--device-speed",
                                                     "factor on the profile's speed of computing"),
       Number<&Scenario::codec_speed, 1, 1'000'000>(

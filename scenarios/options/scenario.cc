@@ -30,6 +30,28 @@ void CheckShape(const Scenario& s) {
   }
 }
 
+// Throws Error where steps that are timed as a shape's cannot be.
+void CheckTimesOf(const Scenario& s) {
+  if (s.times_of.empty()) return;
+  LoadModelShape(s.times_of);
+  const std::string key = "training.times_of (--times-of)";
+  if (!s.layers.empty()) {
+    throw Error(key, s.times_of, "nothing: with training.layers (--layers) nothing is trained");
+  }
+  if (!s.gradient_steps.empty()) {
+    throw Error("run.gradient_steps (--gradient-steps)", s.gradient_steps,
+                "nothing with training.times_of (--times-of), whose layers are not those of the "
+                "gradients");
+  }
+  for (const std::string& name : s.policies) {
+    const std::string reason = NetworkDependence(FindMethod(s, name), s);
+    if (reason.empty()) continue;
+    throw Error("compression.policies", name,
+                "policies that decide without the network, with training.times_of: " + reason +
+                    ", and those of the shape are not what the model learns with");
+  }
+}
+
 // Throws Error where options of local steps have no method that reads them.
 void CheckLocal(const Scenario& s) {
   bool local = false, outer = false;
@@ -55,8 +77,39 @@ Scenario ShapeDefaults() {
   Scenario scenario;
   scenario.fidelity = "flow";
   scenario.further = "none";
+  scenario.stragglers = "none";
   scenario.seeds = 1;
+  scenario.batch = kUsualBatch;
   return scenario;
+}
+
+void TakeUsualBatch(Scenario& scenario) {
+  if (scenario.batch == kUsualBatch) scenario.batch = LoadModelShape(scenario.layers).batch;
+}
+
+std::string ModelText(const Scenario& s) {
+  if (!s.layers.empty()) return "shape " + LoadModelShape(s.layers).name;
+  return s.times_of.empty() ? s.model : s.model + ", timed as " + LoadModelShape(s.times_of).name;
+}
+
+std::string BatchText(const Scenario& s) {
+  std::string text = "batch " + std::to_string(s.batch) + " a worker";
+  if (s.accumulate > 1) text = std::to_string(s.accumulate) + " times " + text;
+  if (s.times_of.empty()) return text;
+  return text + ", timed as " + std::to_string(TimedBatch(s));
+}
+
+int TimedBatch(const Scenario& s) {
+  return s.times_of.empty() ? s.batch : LoadModelShape(s.times_of).batch;
+}
+
+std::string TimesOfText(const Scenario& s) {
+  const ModelShape shape = LoadModelShape(s.times_of);
+  return "what is learnt in a step is that of " + s.model + " with " + std::to_string(s.workers) +
+         " workers of batch " + std::to_string(s.batch) +
+         "; its bytes and seconds are those of shape " + shape.name + " with batch " +
+         std::to_string(shape.batch) + ". That " + shape.name +
+         " needs the same steps by each method is an assumption";
 }
 
 Scenario FederatedDefaults() {
@@ -117,6 +170,7 @@ Scenario OverDefaults(const Scenario& defaults, const std::function<void(Scenari
     scenario = TaskDefaults(defaults, task);
   }
   lay_over(scenario);
+  if (scenario.layers != "list") TakeUsualBatch(scenario);
   return scenario;
 }
 
@@ -138,11 +192,14 @@ bool ReadsTrainingAlone(const std::string& key) {
 }
 
 void ValidateScenario(const Scenario& s) {
+  CheckTimesOf(s);
   if (!s.layers.empty()) {
     CheckShape(s);
-  } else if (s.gradients != Scenario().gradients || s.drawn_steps != Scenario().drawn_steps) {
+  } else if (s.times_of.empty() &&
+             (s.gradients != Scenario().gradients || s.drawn_steps != Scenario().drawn_steps)) {
     throw Error(
-        "training.gradients, training.drawn_steps: nothing is drawn without training.layers");
+        "training.gradients, training.drawn_steps: nothing is drawn without training.layers or "
+        "training.times_of");
   }
   const CatalogEntry data = FindInCatalog(s.dataset, "training.dataset");
   CheckModel(s.model, data.task, "training.model");

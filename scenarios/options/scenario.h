@@ -109,6 +109,8 @@ struct Scenario {
   Parsed<ParseProcessor> processor = "portable";  // kernels of the host
   // Shape of a model that is not trained (shapes/); "": `model` is trained.
   std::string layers;
+  // Shape whose bytes and times the trained model's steps have; "": its own.
+  std::string times_of;
   // Distribution of drawn gradients for a shape, where message lengths depend on the data.
   std::string gradients = "laplace";
   // Number of steps with drawn gradients after a change of a shape's parameter.
@@ -235,9 +237,24 @@ void LoadScenarioText(const std::string& text, const std::string& name, Scenario
 // TargetAmong.
 void ValidateScenario(const Scenario& scenario);
 
-// Returns the scenario from which options of a shape's run (training.layers) start: one seed, and
-// large messages as flows over one network.
+// In the place of Scenario::batch: that of the shape (training.layers).
+inline constexpr int kUsualBatch = 0;
+
+// Returns the scenario from which options of a shape's run (training.layers) start: one seed, the
+// shape's batch, no stragglers, and large messages as flows over one network.
 Scenario ShapeDefaults();
+// Sets the batch of the scenario's shape where it has kUsualBatch. Throws Error on what is no
+// shape.
+void TakeUsualBatch(Scenario& scenario);
+
+// Return texts for people: "small-cnn", "shape resnet50" or "small-cnn, timed as resnet50"; and
+// "batch 8 a worker".
+std::string ModelText(const Scenario& scenario);
+std::string BatchText(const Scenario& scenario);
+// Returns the batch that a step computes: that of the shape as which it is timed, if it is.
+int TimedBatch(const Scenario& scenario);
+// Returns what is assumed where steps are timed as a shape's (training.times_of).
+std::string TimesOfText(const Scenario& scenario);
 
 // Returns the scenario from which options of federated learning start.
 Scenario FederatedDefaults();

@@ -145,14 +145,18 @@ std::vector<ScenarioOption> OptionsOfTraining() {
           "training.layers", "--layers", "NAME|FILE",
           "give bytes and times of a model's shape without training; --layers=list prints the "
           "names; sets the default of --fidelity to flow"),
+      Text<&Scenario::times_of>(
+          "training.times_of", "--times-of", "NAME|FILE",
+          "train the model, and give steps the bytes and times of this shape (see --layers) with "
+          "its usual batch: learning in small, time at size"),
       Text<&Scenario::gradients, CheckGradients>(
           "training.gradients", "--gradients", "NAME[:k=v,...]",
-          "with --layers: distribution of generated gradients, where message lengths depend on the "
-          "data (see legacy-codec list)"),
+          "with --layers or --times-of: distribution of generated gradients, where message lengths "
+          "depend on the data (see legacy-codec list)"),
       Integer<&Scenario::drawn_steps, 1>(
           "training.drawn_steps", "--drawn-steps",
-          "with --layers: number of steps with generated gradients after each change of a layer's "
-          "parameter; later steps repeat the last message lengths"),
+          "with --layers or --times-of: number of steps with generated gradients after each change "
+          "of a layer's parameter; later steps repeat the last message lengths"),
   };
 }
 

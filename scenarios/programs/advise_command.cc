@@ -63,6 +63,7 @@ std::string WorkersFooter(const Scenario& defaults) {
       "  --print-config: print the definition of a full study, for legacy-study, and exit\n"
       "Examples:\n"
       "  legacy-scenario advise --workers=8 --bandwidth=1Gbps --delay=50us\n"
+      "  legacy-scenario advise --workers=16 --bandwidth=25Gbps --times-of=resnet50\n"
       "  legacy-scenario advise --workers=16 --bandwidth=10Gbps --print-config\n"
       "{}Handbook: docs/advise.md.",
       defaults.workers, defaults.seeds, defaults.fidelity.text(), Join(defaults.policies, ","),

@@ -191,8 +191,9 @@ CLI::App* AddValidate(CLI::App& app, ValidationOptions& options) {
       "Example:\n"
       "  legacy-network validate --sample\n"
       "Exit status: 0 success, 1 error or figures outside their bounds, 2 wrong command line.");
-  sub->add_option("--out", options.out_directory,
-                  "folder of the CSV files [docs/validation; with --sample the toolkit's own]")
+  sub->add_option(
+         "--out", options.out_directory,
+         "folder of the CSV files [docs/results/validation; with --sample the toolkit's own]")
       ->type_name("DIR");
   sub->add_option("--document", options.document, "Markdown file whose tables to rewrite")
       ->type_name("FILE");

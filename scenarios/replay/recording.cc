@@ -64,14 +64,15 @@ void CheckTraining(const Recording& recording, const std::string& where) {
 }
 
 void CheckWorks(const Recording& recording, const std::string& where) {
+  const int batch = TimedBatch(recording.scenario);
   for (const StepWork& work : recording.traffic.works) {
     if (work.workers != recording.scenario.workers) {
       throw Error(where + ": workers", std::to_string(work.workers),
                   std::to_string(recording.scenario.workers) + ", as in the manifest");
     }
-    if (work.batch_size != recording.scenario.batch) {
+    if (work.batch_size != batch) {
       throw Error(where + ": batch", std::to_string(work.batch_size),
-                  std::to_string(recording.scenario.batch) + ", as in the manifest");
+                  std::to_string(batch) + ", as in the manifest");
     }
     if (work.passes != recording.scenario.accumulate) {
       throw Error(where + ": passes", std::to_string(work.passes),

@@ -47,7 +47,10 @@ class Replayer : public TimedRun {
 
   ScenarioTiming& Timing() override { return timing_; }
   CostEstimate Estimate(std::FILE* log) override;
-  std::string Title() const override { return scenario_.model + ", recorded, on "; }
+  std::string Title() const override { return ModelText(scenario_) + ", recorded, on "; }
+  std::string Devices() const override {
+    return BatchText(scenario_) + " on " + scenario_.device_profile;
+  }
   nlohmann::json Manifest(const std::string& program,
                           const std::string& command_line) const override {
     nlohmann::json manifest =

@@ -42,6 +42,7 @@ class TraceReplayer : public TimedRun {
   ScenarioTiming& Timing() override { return timing_; }
   CostEstimate Estimate(std::FILE* log) override;
   std::string Title() const override { return file_.path + " on "; }
+  std::string Devices() const override { return ""; }
   nlohmann::json Manifest(const std::string& program,
                           const std::string& command_line) const override;
   std::string Note() const override { return methods_.Note(); }

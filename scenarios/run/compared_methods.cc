@@ -65,12 +65,17 @@ double BytesOfPilot(StepSource& training, const Scenario& given, bool reads_cloc
   return bytes / static_cast<double>(scenario.steps);
 }
 
+std::unique_ptr<StepSources> SourcesOf(const Scenario& scenario, const ProcessGroup& processes) {
+  if (!scenario.layers.empty()) return DrawnSources(scenario);
+  std::unique_ptr<StepSources> trained = TrainedSources(scenario, processes);
+  return scenario.times_of.empty() ? std::move(trained)
+                                   : JoinedSources(scenario, std::move(trained));
+}
+
 }  // namespace
 
 ComparedMethods::ComparedMethods(const Scenario& scenario, ProcessGroup& processes)
-    : ComparedMethods(
-          scenario, processes,
-          scenario.layers.empty() ? TrainedSources(scenario, processes) : DrawnSources(scenario)) {}
+    : ComparedMethods(scenario, processes, SourcesOf(scenario, processes)) {}
 
 ComparedMethods::ComparedMethods(const Scenario& scenario, ProcessGroup& processes,
                                  std::unique_ptr<StepSources> sources)
@@ -144,7 +149,7 @@ std::unique_ptr<StepSource> ComparedMethods::SourceWith(BuiltMethod built, const
   const int workers = scenario_.workers;
   const TrainingOptions options =
       OptionsOf(scenario_, method, seed, workers, *built.scheme, processes_);
-  const auto make = [&] { return sources_->Make(options, std::move(built)); };
+  const auto make = [&] { return sources_->Make(options, method, std::move(built)); };
   if (processes_.Alone()) return make();
   return Lead({method.name, method.policy, method.parameter, seed, workers}, make, processes_);
 }
@@ -218,18 +223,19 @@ void ComparedMethods::SayVolume(const Method& method, const Scenario& here, std:
 }
 
 void ComparedMethods::CheckMemory() {
-  const auto costs = sources_->HostCosts();
-  if (!costs) return;
+  const std::optional<HostModel> model = sources_->InHostMemory();
+  if (!model) return;
   std::vector<std::pair<double, std::string>> trainings;  // bytes of each, and their text
   for (const Method& method : all_) {
-    const std::vector<Unit> units = UnitsOf(method);
+    const std::vector<Unit> units = legacy::UnitsOf(method, scenario_, model->layers);
     const BuiltMethod built = BuildMethod(method, scenario_, units, sources_->StepsPerEpoch());
     const int workers = scenario_.workers, processes = processes_.size();
     TrainingOptions options =
         OptionsOf(scenario_, method, scenario_.seed, workers, *built.scheme, processes_);
     // Process 0 has the most workers of its own, and the messages of all.
     options.workers = (workers + processes - 1) / processes;
-    TrainingMemory memory = EstimateMemory(options, units, *costs, *built.scheme, built.parameter);
+    TrainingMemory memory =
+        EstimateMemory(options, units, model->costs, *built.scheme, built.parameter);
     memory.messages *= static_cast<double>(workers) / options.workers;
     std::string text = method.name + ", " + memory.Text(options.workers);
     if (!processes_.Alone()) {

@@ -124,7 +124,10 @@ class Comparison : public TimedRun {
     return seconds / static_cast<double>(std::min<size_t>(scenario_.jobs, trainings));
   }
   std::string Title() const override {
-    return methods_.sources().Title() + ", " + std::to_string(elements_) + " parameters, ";
+    return ModelText(scenario_) + ", " + std::to_string(elements_) + " parameters, ";
+  }
+  std::string Devices() const override {
+    return BatchText(scenario_) + " on " + scenario_.device_profile;
   }
   nlohmann::json Manifest(const std::string& program,
                           const std::string& command_line) const override {

@@ -142,9 +142,11 @@ json TrainingDocument(const Scenario& scenario) {
   }
   if (scenario.device == Scenario().device)
     document["training"].erase("device");  // the document of earlier versions had no device
+  if (scenario.times_of.empty()) document["training"].erase("times_of");
   if (scenario.layers.empty()) {
-    for (const char* of_shapes : {"layers", "gradients", "drawn_steps"}) {
-      document["training"].erase(of_shapes);
+    document["training"].erase("layers");
+    for (const char* drawn : {"gradients", "drawn_steps"}) {
+      if (scenario.times_of.empty()) document["training"].erase(drawn);
     }
   }
   if (scenario.sync->MayDrop()) {

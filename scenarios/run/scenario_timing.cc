@@ -51,6 +51,7 @@ Profile ProfileOf(const Scenario& scenario) {
 
 ScenarioTiming::ScenarioTiming(const Scenario& scenario, const std::function<void()>& on_flow)
     : scenario_(scenario),
+      batch_(TimedBatch(scenario)),
       networks_(NetworksOf(scenario)),
       stragglers_(fabric::MakeStragglers(scenario.stragglers)),
       profile_(ProfileOf(scenario)),
@@ -153,8 +154,8 @@ ScenarioTiming::Counts ScenarioTiming::Simulations() const {
 StepStart ScenarioTiming::StartOf(const StepClock& clock, uint64_t seed, int64_t step) const {
   StepStart start;
   start.factors = stragglers_->Factors(scenario_.workers, seed, static_cast<uint64_t>(step));
-  start.participation = scenario_.sync->Decide(
-      clock.ComputeTimes(step, scenario_.batch, scenario_.accumulate, start.factors));
+  start.participation =
+      scenario_.sync->Decide(clock.ComputeTimes(step, batch_, scenario_.accumulate, start.factors));
   return start;
 }
 
@@ -175,6 +176,13 @@ std::string ScenarioTiming::Description() const {
   return std::to_string(scenario_.workers) + " workers on " + network.topology.Name() + " (" +
          network.placement.description + "), " + (own_rates ? "its own rates" : rate) + ", " +
          scenario_.fidelity.text() + " fidelity";
+}
+
+std::string ScenarioTiming::Conditions() const {
+  std::string text = "transport " + scenario_.transport.text() + "; ";
+  text += scenario_.stragglers == "none" ? "no stragglers" : "stragglers " + scenario_.stragglers;
+  if (scenario_.sync.text() != Scenario().sync.text()) text += "; sync " + scenario_.sync.text();
+  return text;
 }
 
 std::string ScenarioTiming::Warning() const {

@@ -71,6 +71,8 @@ class ScenarioTiming {
   bool Packets() const { return *scenario_.fidelity == Fidelity::kPacket; }
   // Returns the setup for people: "16 workers on fat-tree-k4 (packed), 1Gbps, packet fidelity".
   std::string Description() const;
+  // Returns the options beside it that shape a step's time: "transport datacenter; no stragglers".
+  std::string Conditions() const;
   // Returns the warning of ClockWarning for the first entry that has one; empty: none.
   std::string Warning() const;
   // Returns the position of the step's entry in the network schedule, which is also that of its
@@ -127,6 +129,7 @@ class ScenarioTiming {
 
  private:
   const Scenario& scenario_;
+  int batch_;                              // batch that a step computes
   std::vector<ScenarioNetwork> networks_;  // one for each entry of the network schedule, or one
   struct AlphaBeta {
     double latency = 0;  // seconds

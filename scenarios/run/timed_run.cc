@@ -223,6 +223,9 @@ RunResult FillRunDirectory(const Scenario& scenario, const std::string& program,
   ScenarioTiming& timing = run->Timing();
   FurtherPlaces further(chosen.scenario);
   Say(run->Title(), timing, log);
+  const std::string devices = run->Devices();
+  std::fprintf(log, "  %s%s%s\n", devices.c_str(), devices.empty() ? "" : "; ",
+               timing.Conditions().c_str());
   further.Say(log);
   if (!from) {
     const CostEstimate estimate = run->Estimate(log);

@@ -85,6 +85,9 @@ class TimedRun {
   virtual double SecondsToTrain(size_t /*timed_networks*/) const { return 0; }
   // Returns a text that names what is timed.
   virtual std::string Title() const = 0;
+  // Returns what each worker computes on which device, for people: "batch 8 a worker on
+  // a100-datasheet". Empty: times are as measured.
+  virtual std::string Devices() const = 0;
   // Returns the run's manifest.
   virtual nlohmann::json Manifest(const std::string& program,
                                   const std::string& command_line) const = 0;

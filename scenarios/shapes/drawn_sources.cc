@@ -16,18 +16,18 @@ class Drawn : public StepSources {
   Drawn(const Scenario& scenario, ModelShape shape, Grouping group)
       : scenario_(scenario), shape_(std::move(shape)), group_(std::move(group)) {}
 
-  std::string Title() const override { return "shape " + shape_.name; }
   std::span<const Unit> Layers() const override { return shape_.layers; }
   int64_t StepsPerEpoch() const override { return std::max<int64_t>(1, scenario_.steps / kEpochs); }
   std::span<const Metric> Metrics() const override { return {}; }
-  std::unique_ptr<StepSource> Make(const TrainingOptions& given, BuiltMethod method) override {
+  std::unique_ptr<StepSource> Make(const TrainingOptions& given, const Method&,
+                                   BuiltMethod built) override {
     TrainingOptions options = given;
     // Each layer is a bucket of its own, which is then grouped.
     if (group_ && options.scope == Scope::kLayer) options.buckets = {1, 1};
     return std::make_unique<DrawnTraining>(
         options, shape_, StepsPerEpoch(),
         DrawnGradients{.text = scenario_.gradients, .steps = scenario_.drawn_steps},
-        std::move(method.policy), std::move(method.scheme), group_);
+        std::move(built.policy), std::move(built.scheme), group_);
   }
 
   std::string Text(const BackendReport& report) const override { return report.compression; }

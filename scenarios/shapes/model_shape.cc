@@ -22,6 +22,7 @@ namespace fs = std::filesystem;
 constexpr double kFloatBytes = 4;
 constexpr double kMostWork = 1e18;  // largest number of multiply-adds or bytes of an operation
 constexpr size_t kMostTensors = 1'000'000;
+constexpr int64_t kMostBatch = 1 << 20;  // that of --batch
 const std::vector<std::string> kKinds = {"conv", "linear", "batchnorm", "elementwise", "pool"};
 
 // A ShapeBuilder makes the shape from either form of a file.
@@ -132,13 +133,17 @@ ModelShape ReadYamlShape(const YAML::Node& root, const std::string& where) {
       shape.sample = ScalarText(value, key);
     } else if (key == "note") {
       shape.note = ScalarText(value, key);
+    } else if (key == "batch") {
+      shape.batch = static_cast<int>(ParseInteger(ScalarText(value, key), key, 1, kMostBatch));
+    } else if (key == "batch_source") {
+      shape.batch_source = ScalarText(value, key);
     } else if (key == "operations") {
       if (!value.IsSequence()) throw Error(key + ": expected a list of operations");
       for (const YAML::Node& operation : value) ReadOperation(operation, where, builder);
     } else if (key != "elements" && key != "tensors" && key != "multiply_adds") {
       throw Error("unknown key '" + key +
-                  "'; allowed: name, title, source, sample, note, elements, tensors, "
-                  "multiply_adds, operations");
+                  "'; allowed: name, title, source, sample, note, batch, batch_source, elements, "
+                  "tensors, multiply_adds, operations");
     }
   });
   ModelShape read = builder.Take(where);
@@ -248,12 +253,13 @@ std::vector<std::string> ModelShapeNames() {
 }
 
 std::string ModelShapeTable() {
-  std::string text = fmt::format("{:<16} {:>12} {:>8} {:>14}  {}\n", "name", "parameters",
-                                 "tensors", "multiply-adds", "what it is, a sample");
+  std::string text = fmt::format("{:<16} {:>12} {:>8} {:>14} {:>7}  {}\n", "name", "parameters",
+                                 "tensors", "multiply-adds", "batch", "what it is, a sample");
   for (const std::string& name : ModelShapeNames()) {
     const ModelShape shape = LoadModelShape(name);
-    text += fmt::format("{:<16} {:>12} {:>8} {:>14.4g}  {}; {}\n", name, shape.Elements(),
-                        shape.layers.size(), shape.MultiplyAdds(), shape.title, shape.sample);
+    text += fmt::format("{:<16} {:>12} {:>8} {:>14.4g} {:>7}  {}; {}\n", name, shape.Elements(),
+                        shape.layers.size(), shape.MultiplyAdds(), shape.batch, shape.title,
+                        shape.sample);
   }
   return text;
 }

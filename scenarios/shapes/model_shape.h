@@ -12,14 +12,19 @@
 
 namespace legacy {
 
+// Batch of shapes whose files do not say which one is usual.
+inline constexpr int kUnknownBatch = 32;
+
 // A ModelShape is such a file in memory.
 struct ModelShape {
   std::string name;
   std::string title;
-  std::string source;        // source of the architecture
-  std::string sample;        // sample that the costs are for: "one 3x224x224 image"
-  std::string note;          // what the costs leave out
-  std::vector<Unit> layers;  // layers in forward order, contiguous from offset 0
+  std::string source;         // source of the architecture
+  std::string sample;         // sample that the costs are for: "one 3x224x224 image"
+  std::string note;           // what the costs leave out
+  int batch = kUnknownBatch;  // usual batch of a worker, in samples
+  std::string batch_source;   // who trains with it
+  std::vector<Unit> layers;   // layers in forward order, contiguous from offset 0
   // Costs in forward order; each layer belongs to exactly one.
   std::vector<OperationCost> costs;
   bool has_costs = true;  // false: a list without costs, whose operations take no time

@@ -48,7 +48,7 @@ std::string ClientsText(const AdviseRequest& request, const Scenario& scenario) 
 
 std::string SettingText(const AdviseRequest& request, const Scenario& quick, bool rates_given) {
   return fmt::format(
-      "{} on {}, {}, {} fidelity", quick.model, quick.dataset,
+      "{} on {}, {}, {} fidelity", ModelText(quick), quick.dataset,
       quick.federated ? ClientsText(request, quick) : WorkersText(quick, rates_given),
       quick.fidelity.text());
 }
@@ -82,6 +82,7 @@ std::vector<std::string> CaveatsOf(const AdviseRequest& request, const Scenario&
         "of {} in a full training, where compression may cost, show in a full study alone.",
         request.quick_steps, full, noun, metric.title));
   }
+  if (!quick.times_of.empty()) caveats.push_back(TimesOfText(quick) + ".");
   if (std::ranges::any_of(request.rows, &AdvisedRow::compresses_down)) {
     caveats.emplace_back(
         "in a/b, a is how updates travel, and b how models do; without b models travel whole.");

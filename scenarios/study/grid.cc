@@ -440,7 +440,10 @@ Scenario ScenarioOf(const StudyDefinition& definition,
     return scenario;
   };
   Scenario scenario = with_axes(definition.scenario);
-  if (!scenario.layers.empty()) scenario = with_axes(definition.shape_scenario);
+  if (!scenario.layers.empty()) {
+    scenario = with_axes(definition.shape_scenario);
+    TakeUsualBatch(scenario);
+  }
   scenario.policies = {combination.policy};
   scenario.seed = combination.seed;
   scenario.seeds = 1;

@@ -1,5 +1,6 @@
 // Step sources provide the steps of a comparison: from a data set and a model that is trained
-// (trained_sources.cc), or from the shape of a model that is not (shapes/drawn_sources.cc). A
+// (trained_sources.cc), from the shape of a model that is not (shapes/drawn_sources.cc), or from
+// both (shapes/joined_sources.cc). A
 // comparison makes a source for each of its trainings, and times all of them in the same way.
 #pragma once
 
@@ -24,26 +25,31 @@ namespace legacy {
 // BackendReports has the report of each method's first step, by method.
 using BackendReports = std::map<std::string, BackendReport>;
 
+// A HostModel is what a model takes memory for.
+struct HostModel {
+  std::vector<Unit> layers;
+  std::vector<OperationCost> costs;
+};
+
 // StepSources make the sources of one comparison.
 class StepSources {
  public:
   virtual ~StepSources() = default;
 
-  // Returns the name of the model: "small-cnn".
-  virtual std::string Title() const = 0;
+  // Returns the parameter tensors of what steps send.
   virtual std::span<const Unit> Layers() const = 0;
   virtual int64_t StepsPerEpoch() const = 0;
-  // Returns the costs of the operations of the model that is trained in the host's memory; nothing
-  // where none is.
-  virtual std::optional<std::vector<OperationCost>> HostCosts() const { return std::nullopt; }
+  // Returns the model that is trained in the host's memory; nothing where none is.
+  virtual std::optional<HostModel> InHostMemory() const { return std::nullopt; }
   // Returns the metrics of the task; empty where nothing is trained, so that none is known.
   virtual std::span<const Metric> Metrics() const = 0;
   // Lets the devices of all processes carry messages, where they can. All processes call it
   // together.
   virtual void Connect(ProcessGroup&) {}
-  // Makes the source of one training, which takes over `method`'s policy and scheme. This object
+  // Makes the source of one training by a method, which is `built` for Layers(). This object
   // outlives it.
-  virtual std::unique_ptr<StepSource> Make(const TrainingOptions& options, BuiltMethod method) = 0;
+  virtual std::unique_ptr<StepSource> Make(const TrainingOptions& options, const Method& method,
+                                           BuiltMethod built) = 0;
 
   // Return texts for people, before the first step and after the first step of a method. Empty: no
   // text.
@@ -69,5 +75,9 @@ std::unique_ptr<ProcessGroup> JoinProcesses(const Launch& launch, Processor proc
 // Returns the sources of the scenario's shape (training.layers). Throws Error on files that are no
 // shapes.
 std::unique_ptr<StepSources> DrawnSources(const Scenario& scenario);
+// Returns sources that learn as `learnt` do, and send and compute what the scenario's other shape
+// does (training.times_of). Throws Error likewise.
+std::unique_ptr<StepSources> JoinedSources(const Scenario& scenario,
+                                           std::unique_ptr<StepSources> learnt);
 
 }  // namespace legacy

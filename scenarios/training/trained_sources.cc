@@ -24,12 +24,11 @@ class Trained : public StepSources {
             task_->Open({scenario.workers, scenario.batch * scenario.accumulate, scenario.seed})
                 ->StepsPerEpoch()) {}
 
-  std::string Title() const override { return scenario_.model; }
   std::span<const Unit> Layers() const override { return layers_; }
   int64_t StepsPerEpoch() const override { return steps_per_epoch_; }
-  std::optional<std::vector<OperationCost>> HostCosts() const override {
+  std::optional<HostModel> InHostMemory() const override {
     if (device_.accelerator) return std::nullopt;
-    return CostsOf(ModelOf(scenario_, *task_, scenario_.seed));
+    return HostModel{layers_, CostsOf(ModelOf(scenario_, *task_, scenario_.seed))};
   }
   std::span<const Metric> Metrics() const override { return task_->Info().metrics; }
   void Connect(ProcessGroup& processes) override {
@@ -40,11 +39,12 @@ class Trained : public StepSources {
     carried_ = carrier ? "NCCL" : "Gloo, as " + why;
     processes.CarryBy(std::move(carrier));
   }
-  std::unique_ptr<StepSource> Make(const TrainingOptions& given, BuiltMethod method) override {
+  std::unique_ptr<StepSource> Make(const TrainingOptions& given, const Method&,
+                                   BuiltMethod built) override {
     TrainingOptions options = given;
     options.accelerator = device_.accelerator;
     return std::make_unique<Training>(options, *task_, ModelOf(scenario_, *task_, options.seed),
-                                      std::move(method.policy), std::move(method.scheme));
+                                      std::move(built.policy), std::move(built.scheme));
   }
 
   std::string Announcement() const override {

@@ -91,7 +91,7 @@ std::unique_ptr<StepSource> MakeRequested(const TrainingRequest& request, const 
                                   sources.StepsPerEpoch());
   const TrainingOptions options =
       OptionsOf(scenario, method, request.seed, request.workers, *built.scheme, processes);
-  return sources.Make(options, std::move(built));
+  return sources.Make(options, method, std::move(built));
 }
 
 }  // namespace legacy

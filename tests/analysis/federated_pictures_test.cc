@@ -68,6 +68,9 @@ TEST(Gantt, BarsAreStagesToScale) {
   EXPECT_LT(text.find("| lost\n"), text.find("| counted\n"));
   const std::string svg = GanttSvg(round, "a<b>&c");
   EXPECT_NE(svg.find("a&lt;b&gt;&amp;c, Round 7: 2 tasks in 1 s"), std::string::npos);
+  // Ticks are at round times: 0.2 s, 160 points, apart.
+  EXPECT_NE(svg.find("x=\"240.0\" y=\"94.0\" text-anchor=\"middle\">0.2</text>"), std::string::npos)
+      << svg;
   // 800 points are 1 s.
   EXPECT_NE(svg.find("x=\"80.00\" y=\"40.00\" width=\"200.00\""), std::string::npos) << svg;
 }

@@ -35,7 +35,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-// The quick cases of every section give the results recorded in docs/validation.
+// The quick cases of every section give the results recorded in docs/results/validation.
 TEST(Validation, SampleIsAsRecorded) {
   ValidationOptions options;
   options.out_directory = LEGACY_VALIDATION;

@@ -16,6 +16,23 @@ import pathlib
 import sys
 
 FLOAT = 4
+GOYAL = "Goyal et al.: Accurate, Large Minibatch SGD, 2017: 32 images a GPU"
+ACCORDION = "Agarwal et al.: Accordion, MLSys 2021: 128 images a GPU"
+# Usual batch of one GPU, and who trains with it.
+BATCHES = {
+    "alexnet": (128, "Krizhevsky 2014: 128 images"),
+    "googlenet": (32, "torchvision's reference scripts: 32 images a GPU"),
+    "googlenet-cifar": (128, ACCORDION),
+    "gpt2-small": (12, "nanoGPT: 12 contexts a GPU"),
+    "lstm-ptb": (20, "Zaremba et al. 2014: 20 windows"),
+    "ncf": (131072, "NVIDIA's recipe: 2^20 pairs on eight GPUs"),
+    "resnet18": (32, GOYAL),
+    "resnet18-cifar": (128, ACCORDION),
+    "resnet50": (32, GOYAL),
+    "resnet101": (32, GOYAL),
+    "transformer-xl": (32, "NVIDIA's recipe: 256 segments on eight GPUs"),
+    "vgg16": (64, "Simonyan, Zisserman 2015: 256 images on four GPUs"),
+}
 
 
 class Shape:
@@ -52,6 +69,8 @@ class Shape:
     def text(self):
         lines = ["# Made by make_shapes.py: change it there."]
         lines += [f'{key}: "{value}"' for key, value in self.header.items()]
+        batch, source = BATCHES[self.header["name"]]
+        lines += [f"batch: {batch}", f'batch_source: "{source}"']
         lines += [f"elements: {self.elements}", f"tensors: {self.tensors}",
                   f"multiply_adds: {self.multiply_adds}",
                   "operations:"]

@@ -82,8 +82,8 @@ void DrawOneByOne(const std::vector<StudyFigure>& figures, const fs::path& folde
 
 std::vector<StudyFigure> MakeStudyFigures(const Study& study, const FigureOptions& options) {
   std::vector<StudyFigure> figures;
-  for (const auto make :
-       {TimeFigures, SpeedupFigures, BreakEvenFigures, StepFigures, MetricFigures, VolumeFigures}) {
+  for (const auto make : {TimeFigures, GainFigures, SpeedupFigures, BreakEvenFigures, StepFigures,
+                          MetricFigures, VolumeFigures}) {
     for (StudyFigure& figure : make(study, options)) {
       std::erase(figure.words, "");
       figures.push_back(std::move(figure));

@@ -1,11 +1,11 @@
 // gnuplot draws the printed figures of a study as SVG, PNG and PDF from a data file (NAME.dat) and
 // a script (NAME.gp), which stay beside them, so that a user can restyle them.
 //
-// Figures: time-to-target over each numeric axis, speed-up maps over pairs of numeric axes,
-// break-even, parts of a step's time, the metric against bytes and against simulated time, the
-// final metric against bytes a step. They are pure functions of the study: equal studies give equal
-// files, byte for byte. Points that are pending or failed are left out. Trainings that never
-// reached the target are drawn where they ended, as open triangles.
+// Figures: time-to-target over each numeric axis, speed-up maps over pairs of numeric axes, who
+// gains where, break-even, parts of a step's time, the metric against bytes and against simulated
+// time, the final metric against bytes a step. They are pure functions of the study: equal studies
+// give equal files, byte for byte. Points that are pending or failed are left out. Trainings that
+// never reached the target are drawn where they ended, as open triangles.
 #pragma once
 
 #include <filesystem>
@@ -16,7 +16,15 @@
 
 namespace legacy::analysis {
 
-enum class FigureKind { kTimeToTarget, kSpeedupMap, kBreakEven, kStepSplit, kMetric, kVolume };
+enum class FigureKind {
+  kTimeToTarget,
+  kSpeedupMap,
+  kGains,
+  kBreakEven,
+  kStepSplit,
+  kMetric,
+  kVolume
+};
 
 struct StudyFigure {
   FigureKind kind = FigureKind::kTimeToTarget;

@@ -3,8 +3,9 @@
 
 Usage: scenarios/network/bench/estimates.py BUILD [FILE]       BUILD: build/release
 
-FILE (docs/validation/packet-cost.csv) gets the options of each simulation, the estimate in seconds
-of the processor that the packet engine's rates were measured on, and the processor seconds here.
+FILE (docs/results/validation/packet-cost.csv) gets the options of each simulation, the estimate in
+seconds of the processor that the packet engine's rates were measured on, and the processor seconds
+here.
 """
 
 import csv
@@ -14,7 +15,7 @@ import resource
 import subprocess
 import sys
 
-FILE = "docs/validation/packet-cost.csv"
+FILE = "docs/results/validation/packet-cost.csv"
 TCP = "bandwidth=10Gbps delay=1us "
 FAT = "topo=star workers=2 collective=broadcast "  # long fat paths
 ROCE = "bandwidth=100Gbps delay=1us transport=roce"

@@ -62,7 +62,7 @@ fs::path RecordedFolder() {
 
 fs::path CsvFolder(const ValidationOptions& options) {
   if (!options.out_directory.empty()) return options.out_directory;
-  return options.sample ? RecordedFolder() : fs::path("docs/validation");
+  return options.sample ? RecordedFolder() : fs::path("docs/results/validation");
 }
 
 std::string CsvPath(const ValidationOptions& options, const std::string& name) {

@@ -1,6 +1,6 @@
 // Validation compares the engines with published figures of other simulators, with closed forms and
-// with each other. It writes CSV files and the tables of docs/validation.md, which says what is
-// compared and why.
+// with each other. It writes CSV files and the tables of docs/results/validation.md, which says
+// what is compared and why.
 #pragma once
 
 #include <iosfwd>
@@ -11,8 +11,8 @@ namespace legacy {
 
 // ValidationOptions say what to run.
 struct ValidationOptions {
-  // Folder of a CSV file for each section; it is made where it is missing. Empty: docs/validation,
-  // or for a sample the folder that came with the toolkit.
+  // Folder of a CSV file for each section; it is made where it is missing. Empty:
+  // docs/results/validation, or for a sample the folder that came with the toolkit.
   std::string out_directory;
   // Markdown file whose tables, between "<!-- table: NAME -->" and "<!-- end -->", are rewritten;
   // empty: none.

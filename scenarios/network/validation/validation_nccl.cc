@@ -1,5 +1,5 @@
 // Validation section that compares all-reduces with bus bandwidths which others published for NCCL.
-// docs/validation.md names their sources.
+// docs/results/validation.md names their sources.
 #include <cmath>
 
 #include "ns3-module/fabric/collective/tuning.h"

@@ -22,7 +22,7 @@ struct SectionRun {
 // A SectionResult has the tables of a section.
 struct SectionResult {
   ValidationTable csv;                    // all cases
-  std::vector<ValidationTable> document;  // for docs/validation.md; empty for a sample
+  std::vector<ValidationTable> document;  // for docs/results/validation.md; empty for a sample
   int limits = 0;                         // figures that have a limit
   std::vector<std::string> misses;        // those beyond theirs, one line each
 

@@ -97,9 +97,41 @@ TEST(EvenlySpreadPositions, IncludeBothEnds) {
 }
 
 TEST(StudyFigures, AreNamedByTheirContent) {
-  EXPECT_THAT(NamesOf(MakeStudyFigures(MakeStudy())),
-              ElementsAre("tta-bandwidth", "tta-workers", "speedup-bandwidth-workers",
-                          "break-even-bandwidth", "step-split", "metric-bytes", "metric-time"));
+  EXPECT_THAT(
+      NamesOf(MakeStudyFigures(MakeStudy())),
+      ElementsAre("tta-bandwidth", "tta-workers", "gains-bandwidth", "speedup-bandwidth-workers",
+                  "break-even-bandwidth", "step-split", "metric-bytes", "metric-time"));
+}
+
+// A place is white where nothing gains 5 %, hatched where nobody reaches the target, and names the
+// best method only where all seeds tell it from all others.
+TEST(StudyFigures, GainsNameTheBestMethodWhereItIsTold) {
+  Study study = PendingStudy({"dense", "topk", "fp16"}, {1, 2, 3}, {Bandwidths({1e9, 1e10, 1e11})});
+  for (StudyPoint& point : study.points) {
+    const double rate = std::stod(point.values[0]);
+    const double seed = 1 + 0.001 * static_cast<double>(point.seed);
+    if (rate > 5e10) {
+      Finish(point, std::nullopt);
+    } else if (point.policy == "dense") {
+      Finish(point, 100 * seed);
+    } else if (point.policy == "fp16") {
+      Finish(point, (rate < 5e9 ? 60 : 20) * seed);
+    } else {
+      Finish(point, rate < 5e9 ? 10 * seed : point.seed == 2 ? 16 : 21);
+    }
+  }
+  const StudyFigure figure = Named(MakeStudyFigures(study), "gains-bandwidth");
+  EXPECT_THAT(figure.heading, HasSubstr("sooner than fp16 in 1 of 3 set-ups"));
+  const auto gains = Block(figure, "gains");
+  ASSERT_EQ(gains.size(), 2u);
+  EXPECT_NEAR(gains[0][6], std::log2(6), 1e-9);
+  EXPECT_EQ(gains[0][7], 1e9);
+  EXPECT_EQ(gains[1][6], 0);
+  const auto missed = Block(figure, "nobody reached the target");
+  ASSERT_EQ(missed.size(), 1u);
+  EXPECT_EQ(missed[0][7], 1e11);
+  EXPECT_THAT(figure.data, HasSubstr("\"6.0\""));
+  EXPECT_THAT(figure.data, HasSubstr("\"-\""));
 }
 
 // Where an axis changes the bytes that are sent, each policy has a curve in ascending bytes.

@@ -394,6 +394,7 @@ TEST(ScenarioOptions, ATrainingWithoutAProcessorIsNative) {
 
   scenario = ShapeDefaults();
   scenario.layers = "resnet18";
+  TakeUsualBatch(scenario);
   document = ScenarioDocument(scenario);
   document["training"].erase("processor");
   EXPECT_NO_THROW(ValidateScenario(ReadScenarioDocument(document, "here"))) << "nothing trains";

@@ -206,6 +206,17 @@ class Resume(unittest.TestCase):
         self.assertEqual(sorted(one), sorted(two))
         self.assertEqual([name for name in one if one[name] != two[name]], [])
 
+    def test_a_run_that_is_timed_as_a_shape_goes_on(self):
+        options = ["--times-of=resnet18-cifar", "--policies=topk,lgreco", "--gradient-steps=0",
+                   "--doctor=off", "--trace-steps=0"]
+        whole = self.root / "shape-whole"
+        done = run(whole, *options, "--checkpoint=off")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        folder = self.stopped("shape", *options)
+        done = run(folder, resume=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(files(folder), files(whole))
+
     def test_a_job_that_dies_ends_the_run_with_its_name(self):
         folder = self.root / "dies"
         process = start(folder, *LONG, "--jobs=2", "--policies=dense,topk", PERIOD)

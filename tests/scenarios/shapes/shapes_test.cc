@@ -54,6 +54,7 @@ TEST(Shapes, HaveThePublishedCounts) {
     EXPECT_EQ(shape.Elements(), one.elements) << one.name;
     EXPECT_EQ(shape.layers.size(), one.tensors) << one.name;
     EXPECT_FALSE(shape.source.empty()) << one.name;
+    EXPECT_FALSE(shape.batch_source.empty()) << one.name;
     if (one.multiply_adds == 0) continue;
     EXPECT_NEAR(shape.MultiplyAdds() / one.multiply_adds, 1, 0.02) << one.name;
   }
@@ -305,6 +306,24 @@ TEST_F(ShapeRun, TakesPoliciesThatLookAtGradients) {
   const analysis::RunDirectory run = Run();
   EXPECT_EQ(run.steps.size(), 5u * 6u);
   fs::remove(scenario_.layers);
+}
+
+TEST(ShapeScenario, TakesTheUsualBatchUnlessItIsGiven) {
+  const auto batch = [](const std::string& layers, int given) {
+    return OverDefaults({},
+                        [&](Scenario& scenario) {
+                          scenario.layers = layers;
+                          if (given > 0) scenario.batch = given;
+                        })
+        .batch;
+  };
+  EXPECT_EQ(batch("vgg16", 0), 64);
+  EXPECT_EQ(batch("vgg16", 16), 16);
+  const std::string list = (fs::path(::testing::TempDir()) / "batch.layers").string();
+  std::ofstream(list) << "a 64x300\n";
+  EXPECT_EQ(batch(list, 0), kUnknownBatch);
+  fs::remove(list);
+  EXPECT_EQ(batch("", 0), Scenario().batch);
 }
 
 TEST_F(ShapeRun, RefusesWhatOnlyATrainingReads) {
