@@ -69,13 +69,14 @@ class StepClock {
   virtual std::vector<fabric::TimeNs> ComputeTimes(int64_t step, int64_t batch_size, int64_t passes,
                                                    std::span<const double> factors) const = 0;
 
+  // Returns the device seconds of a step at a worker that is not slowed down.
+  virtual StepSeconds SecondsOf(const StepWork& work, int worker) const = 0;
+
  protected:
   StepClock(const StepClock&) = default;
   StepClock(StepClock&&) = default;
 
  private:
-  virtual StepSeconds SecondsOf(const StepWork& work, int worker) const = 0;
-
   TransferOptions options_;
 };
 
