@@ -7,10 +7,12 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <exception>
 #include <filesystem>
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "analysis/study/figures/study_figures.h"
@@ -28,9 +30,12 @@
 #include "compress/registry/load_plugins.h"
 #include "scenarios/options/presets.h"
 #include "scenarios/programs/study_commands.h"
+#include "scenarios/study/folder.h"
 #include "scenarios/study/launch.h"
 #include "scenarios/study/shell.h"
 #include "scenarios/study/status.h"
+#include "scenarios/study/what_if/closed_forms.h"
+#include "scenarios/study/what_if/recorded_study.h"
 #include "scenarios/study/what_if/serve.h"
 
 namespace {
@@ -232,6 +237,20 @@ struct View {
   }
 };
 
+// Returns what the page answers what-if questions with; "" where no record is there, or cannot be
+// read, which is said.
+std::string ClosedFormsOf(const std::string& folder, const legacy::analysis::Study& study) {
+  try {
+    legacy::WhatIfStudy recorded =
+        legacy::ReadWhatIfStudy(folder, legacy::StudyFolder::Open(folder).plan());
+    if (recorded.groups.empty()) return "";
+    return legacy::ClosedForms(legacy::WhatIf(std::move(recorded)), study).dump();
+  } catch (const std::exception& error) {  // a report needs no records
+    fmt::print(stderr, "warning: the page cannot answer what-if questions: {}\n", error.what());
+    return "";
+  }
+}
+
 void AddReport(CLI::App& app, Action& chosen) {
   struct Flags {
     View view;
@@ -245,6 +264,7 @@ void AddReport(CLI::App& app, Action& chosen) {
         const legacy::analysis::Study study = flags->view.Read();
         legacy::analysis::StudyReportOptions options;
         options.figures = legacy::ParseSwitch(flags->figures, "--figures");
+        options.closed_forms = ClosedFormsOf(flags->view.folder, study);
         const fs::path out =
             flags->out.empty() ? fs::path(flags->view.folder) / "report" : fs::path(flags->out);
         const auto report = legacy::analysis::WriteStudyReport(study, out, options);

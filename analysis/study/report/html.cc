@@ -219,6 +219,8 @@ json Packed(const Study& study, const HtmlOptions& options) {
   for (const uint64_t seed : study.seeds) seeds.push_back(std::to_string(seed));
   return {{"format", kStudyFormat},
           {"live", options.live},
+          {"closed_forms",
+           options.closed_forms.empty() ? json(nullptr) : json::parse(options.closed_forms)},
           {"run", PackedRun(options.run)},
           {"name", study.name},
           {"title", study.title},

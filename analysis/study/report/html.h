@@ -29,6 +29,9 @@ struct RunParts {
 struct HtmlOptions {
   // True where `legacy-study serve` serves the page, and the what-if panel may ask /api.
   bool live = false;
+  // JSON with which the panel answers where nothing serves the page (ClosedForms of
+  // scenarios/study/what_if/closed_forms.h); "": it does not.
+  std::string closed_forms = {};
   // Most numbers that are kept of all curves together, where a sequence that points share counts
   // once. Where there are more, curves are thinned evenly; their first and last evaluations stay.
   int64_t curve_numbers = 50000;

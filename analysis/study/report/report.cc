@@ -199,7 +199,7 @@ StudyReport WriteStudyReport(const Study& study, const fs::path& directory,
   ReplaceFile(report.files.back(), ReportText(study, figures, tables, drawn));
   if (options.html) {
     report.files.push_back(directory / "index.html");
-    ReplaceFile(report.files.back(), StudyHtml(study));
+    ReplaceFile(report.files.back(), StudyHtml(study, {.closed_forms = options.closed_forms}));
   }
   WriteTables(tables, directory / "tables", report);
   report.files.insert(report.files.end(), drawn.files.begin(), drawn.files.end());

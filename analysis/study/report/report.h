@@ -20,6 +20,7 @@ struct StudyReportOptions {
   bool figures = true;              // draw figures, which takes most of the time
   bool html = true;                 // write index.html
   std::string gnuplot = "gnuplot";  // name looked up in PATH, or path
+  std::string closed_forms = {};    // as in HtmlOptions
 };
 
 struct StudyReport {

@@ -16,7 +16,8 @@ text("${WEB}/report.css" css)
 text("${CHART}" chart)
 set(script "")
 # In the order of their use.
-foreach(name statistics figure_tools charts figures crossover conclusions what_if run report)
+foreach(name statistics figure_tools charts figures crossover conclusions closed_forms page_answers
+        what_if run report)
   text("${WEB}/${name}.js" part)
   string(APPEND script "${part}")
 endforeach()

@@ -260,7 +260,7 @@ function addWhatIf() {
   shown.append(...parts.slice(parts.indexOf(panel.frame), parts.indexOf(panel.details)));
   numbers.append(...parts.slice(parts.indexOf(panel.details)));
   panel.section.append(element('div', {class: 'asked'}, question, shown), numbers, plans);
-  form.hidden = !study.live;
+  form.hidden = !study.live && !study.closed_forms;
   const {redraw: again} = startWhatIf({form, status, error, refused, plans, show: (figure) => {
     shown.hidden = numbers.hidden = false;
     showFigure(panel, figure);

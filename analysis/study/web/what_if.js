@@ -1,7 +1,8 @@
 // The what-if panel asks the study's server for the times of its recorded trainings on another
 // network, or, of federated trainings, on other lines of clients. Those whose learning depends on the
 // network are planned instead: rounds without learning. docs/studies.md has the API. Where the page
-// is a file, the panel is disabled and says how to serve it.
+// is a file, it answers by itself (page_answers.js) if the study has trainings on one switch; else
+// the panel is disabled. Either way it says how to serve the study.
 
 const DEBOUNCE_MILLISECONDS = 150;
 
@@ -360,13 +361,21 @@ async function fetchJson(path, options) {
   return content;
 }
 
-const NOT_SERVED = 'This page is a file. To ask what-if questions, run "legacy-study serve" on the study\'s folder and ' +
-  'open the address that it prints.';
+const SERVER_ANSWERS = {
+  groups: () => fetchJson('/api/groups'),
+  ask: (question, signal) => fetchJson('/api/what-if', {
+    method: 'POST', signal, body: JSON.stringify(question), headers: {'Content-Type': 'application/json'}}),
+  how: '', note: [], none: 'No training of this study can be asked about.',
+};
+
+const NOT_SERVED = `This page is a file. To ask what-if questions, ${WITH_SERVER}.`;
 
 // Starts the panel {form, status, error, refused, plans, show(figure)}. view() returns what is shown.
 // Returns {redraw}.
 function startWhatIf(panel, view) {
   let [timer, request, answer, form] = [null, null, null, null];
+  const {live, closed_forms: closedForms} = view().study;
+  const answers = live ? SERVER_ANSWERS : closedForms ? pageAnswers(closedForms) : null;
   const owns = new Map();  // answers for the study's own network, by group
   const say = (status, error = '') => [panel.status.textContent, panel.error.textContent] = [status, error];
   function redraw() {
@@ -388,9 +397,7 @@ function startWhatIf(panel, view) {
   async function ask() {
     request?.abort();
     const mine = request = new AbortController();
-    const post = (question) => fetchJson('/api/what-if', {
-      method: 'POST', signal: mine.signal, body: JSON.stringify(question),
-      headers: {'Content-Type': 'application/json'}});
+    const post = (question) => answers.ask(question, mine.signal);
     say('Asking …');
     try {
       const question = form.question();
@@ -401,18 +408,18 @@ function startWhatIf(panel, view) {
       answer = {content, own};
       form.answered(content);
       redraw();
-      say(`Answered in ${quantity(content.seconds, 's', 3)}.`);
+      say(`Answered in ${quantity(content.seconds, 's', 3)}${answers.how}.`);
     } catch (error) {
       if (error.name !== 'AbortError' && mine === request) say('', `No answer: ${error.message}`);
     }
   }
   async function start() {
     try {
-      const {groups, refused} = await fetchJson('/api/groups');
-      panel.refused.replaceChildren(...refusedList(refused));
+      const {groups, refused} = await answers.groups();
+      panel.refused.replaceChildren(...answers.note, ...refusedList(refused));
       if (groups.length === 0) {
         panel.form.hidden = true;
-        say('No training of this study can be asked about.');
+        say(answers.none);
         return;
       }
       form = makeQuestion(panel.form, groups, changed);
@@ -423,6 +430,6 @@ function startWhatIf(panel, view) {
     }
   }
   panel.form.disabled = true;
-  if (view().study.live) start(); else say(NOT_SERVED);
+  if (answers) start(); else say(NOT_SERVED);
   return {redraw};
 }

@@ -56,6 +56,13 @@ TEST(StudyHtmlTest, HoldsThePointsAsColumns) {
   }
 }
 
+TEST(StudyHtmlTest, HoldsWhatAnswersWithoutAServer) {
+  const Study study = MakeStudy(Small());
+  EXPECT_TRUE(DataOf(StudyHtml(study)).at("closed_forms").is_null());
+  const json data = DataOf(StudyHtml(study, {.closed_forms = R"({"groups": [], "refused": []})"}));
+  EXPECT_EQ(data.at("closed_forms"), json({{"groups", json::array()}, {"refused", json::array()}}));
+}
+
 TEST(StudyHtmlTest, HoldsTheMetricOfTheTarget) {
   Study study = InPerplexity(MakeStudy(Small()));
   study.metrics.insert(study.metrics.begin(),

@@ -164,6 +164,45 @@ class WorkersTest(ServedStudy):
         self.assertTrue(self.find('#what-if-delay').is_enabled())
         self.close()
 
+    def test_the_file_answers_without_a_server(self):
+        subprocess.run([sys.argv[1], 'report', self.study, '--figures=off'], check=True,
+                       capture_output=True)
+        page = (self.study / 'report/index.html').as_uri()
+        self.browser.get(page)
+        status = self.find('#what-if .status')
+        self.wait_for(lambda: status.text.startswith('Answered'))
+        self.assertIn('closed form (analytic), no server', status.text)
+        self.assertIn('run "legacy-study serve"', self.find('#what-if .refused').text)
+        before = self.curve('dense')
+        self.find('#what-if-bandwidth').send_keys(Keys.ARROW_RIGHT)
+        self.set('delay-number', 350)
+        self.set('slow_workers', 2)
+        self.wait_for(lambda: self.curve('dense') != before)
+        self.assertEqual(self.curve('dense, study'), before)
+        bandwidth = round(float(self.find('#what-if-bandwidth-number').get_attribute('value'))
+                          * 1e6)
+        for policy in ('dense', 'topk'):
+            self.assert_shows(policy, self.replayed(
+                [sys.argv[2], self.training_of(policy), f'--bandwidth={bandwidth}bps',
+                 '--delay=350us', '--topo=star', '--stragglers=fixed:count=2,factor=2',
+                 '--fidelity=analytic']))
+        rows = self.browser.find_elements('css selector', '#what-if tbody tr')
+        self.assertEqual(len(rows), 2)
+        # The address keeps the question, as with the server.
+        shown = self.curve('topk')
+        address = self.browser.current_url
+        self.browser.get('about:blank')
+        self.browser.get(address)
+        self.wait_for(lambda: self.find('#what-if .status').text.startswith('Answered'))
+        self.assertEqual(self.curve('topk'), shown)
+        # What has no closed form is said in a sentence.
+        self.set('topology', 'fat-tree')
+        error = self.find('#what-if .error')
+        self.wait_for(lambda: 'fat-tree has no closed form' in error.text)
+        self.assertIn('legacy-study serve', error.text)
+        self.assertEqual([entry for entry in self.browser.get_log('browser')
+                          if entry['level'] in ('SEVERE', 'WARNING')], [])
+
 
 class ClientsTest(ServedStudy):
     definition = CLIENTS
