@@ -132,7 +132,7 @@ function makeSwitch({nodes, framing}, {rate, delay}, events) {
   };
 }
 
-// ---- Collectives. Each maker takes a call {algorithm, bytes, root, extra}, the number of workers,
+// ---- Collectives. Each maker takes a call {algorithm, bytes, root, pull}, the number of workers,
 // send(source, destination, bytes, mark) and done(worker). It returns {start(worker),
 // arrived(source, destination, mark)}.
 
@@ -243,13 +243,13 @@ function halving({bytes: [bytes]}, n, send, done) {
 const WINDOW = 64;  // flows that a sender starts before the first of them has arrived
 
 // Everyone sends to everyone: whole messages, or parts, whose sums their owners send to all.
-function direct({algorithm, bytes, extra: sum}, n, send, done) {
+function direct({algorithm, bytes}, n, send, done) {
   const whole = algorithm === 'direct-allgather';
   const phases = whole ? 1 : 2;
   const peers = n - 1;
   const workers = Array.from({length: n}, () => (
     {next: 0, inFlight: 0, came: [0, 0], started: false}));
-  const bytesOf = (phase, from, to) => phase === 1 ? balanced(sum ?? bytes[0], n, from) :
+  const bytesOf = (phase, from, to) => phase === 1 ? balanced(bytes[0], n, from) :
     whole ? bytes[from] : balanced(bytes[from], n, to);
   function go(w) {
     const state = workers[w];
@@ -283,7 +283,7 @@ function direct({algorithm, bytes, extra: sum}, n, send, done) {
 }
 
 // A parameter server is the endpoint behind the workers. It answers when all have pushed.
-function server({bytes, extra: pull}, n, send, done) {
+function server({bytes, pull}, n, send, done) {
   let pushed = 0;
   return {
     start: (w) => send(w, n, bytes[w], 0),
@@ -321,6 +321,6 @@ function broadcast({bytes, root}, n, send, done) {
 
 const COLLECTIVES = {
   'ring-allreduce': ring, 'ring-allgather': ring, 'halving-doubling-allreduce': halving,
-  'direct-allreduce': direct, 'direct-allgather': direct, 'scatter-reduce-allgather': direct,
-  'parameter-server': server, 'broadcast': broadcast,
+  'direct-allreduce': direct, 'direct-allgather': direct, 'parameter-server': server,
+  'broadcast': broadcast,
 };

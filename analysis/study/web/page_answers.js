@@ -35,27 +35,37 @@ function pricedWorker({before, whole, after, buckets}, factor, {device, codec}) 
   return {compute, encode, late, free: compute + encode, buckets: priced};
 }
 
+// Returns a step of the plan, with its calls {algorithm, root, bytes by worker, pull, encode,
+// decode}.
+function unpackedStep({templates, seconds, workers}, [number, ...values]) {
+  let at = 0;
+  const callOf = (call) => {
+    const [bytes, encode, decode] = values.slice(at, at += 3);
+    return {...call, bytes: Array.isArray(bytes) ? bytes : new Array(workers).fill(bytes),
+            encode: seconds[encode], decode: seconds[decode],
+            pull: call.pulls ? values[at++] : undefined};
+  };
+  const {buckets, ...times} = templates[number];
+  return {...times, buckets: buckets.map(({compute, calls}) => (
+    {compute, calls: calls.map(callOf)}))};
+}
+
 // Returns the nanoseconds of a step and its parts: {total, compute, encode, communication, decode,
-// wait}. `sizes` has the bytes of each call, a number or one for each worker, and behind those of
-// algorithms with two sizes the other one. `factors` has the slow-downs of the workers.
-function stepTimes(plan, template, sizes, factors, network, speeds) {
+// wait}. `factors` has the slow-downs of the workers.
+function stepTimes(plan, step, factors, network, speeds) {
   const events = new Events();
   const send = makeSwitch(plan, network, events);
   const n = factors.length;
-  const workers = factors.map((factor) => pricedWorker(template, factor, speeds));
+  const workers = factors.map((factor) => pricedWorker(step, factor, speeds));
   const device = workers.map(({free}) => free);
   const finish = [...device];
   const busy = new Array(n).fill(0);
-  let size = 0;
-  template.buckets.forEach(({calls}, b) => {
+  step.buckets.forEach(({calls}, b) => {
     const collectives = calls.map((call, r) => {
-      const bytes = sizes[size++];
-      const spec = {...call, bytes: Array.isArray(bytes) ? bytes : new Array(n).fill(bytes),
-                    extra: call.two ? sizes[size++] : undefined};
       const post = (source, destination, length, mark) => send(source, destination, length,
         () => collectives[r].arrived(source, destination, mark));
       const done = (w) => approach(r + 1, w);
-      return n === 1 ? {start: done} : COLLECTIVES[call.algorithm](spec, n, post, done);
+      return n === 1 ? {start: done} : COLLECTIVES[call.algorithm](call, n, post, done);
     });
     // A worker enters a stage, a call or the end, when its device has run what the stage needs.
     function approach(stage, w) {
@@ -151,8 +161,8 @@ function* policiesOf(plan, question) {
   for (const training of plan.trainings) {
     for (const [number] of training.steps) {
       if (known[number]) continue;
-      const [template, ...sizes] = plan.steps[number];
-      known[number] = stepTimes(plan, plan.templates[template], sizes, factors, network, speeds);
+      const step = unpackedStep(plan, plan.steps[number]);
+      known[number] = stepTimes(plan, step, factors, network, speeds);
       yield;
     }
     const answer = seedOf(training, (number) => known[number]);
@@ -193,5 +203,6 @@ function pageAnswers({groups, refused}) {
     `topologies, flows that share links, random stragglers and federated clients, ${WITH_SERVER}.`;
   return {groups: async () => ({groups, refused}), ask, how: ': closed form (analytic), no server',
           note: groups.length > 0 ? [element('p', {class: 'hint'}, note)] : [],
-          none: `No training of this study has closed forms. To ask what-if questions, ${WITH_SERVER}.`};
+          none: 'No training of this study has closed forms. To ask what-if questions, ' +
+            `${WITH_SERVER}.`};
 }

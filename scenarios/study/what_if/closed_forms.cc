@@ -85,8 +85,8 @@ std::string NetworkRefused(const Scenario& scenario, const Network& network) {
 const char* KnownAlgorithm(const CollectiveSpec& spec) {
   using enum CollectiveAlgorithm;
   constexpr CollectiveAlgorithm kKnown[] = {
-      RingAllReduce,   RingAllGather,          HalvingDoublingAllReduce, DirectAllReduce,
-      DirectAllGather, ScatterReduceAllGather, ParameterServer,          Broadcast};
+      RingAllReduce,   RingAllGather, HalvingDoublingAllReduce, DirectAllReduce, DirectAllGather,
+      ParameterServer, Broadcast};
   const bool one = spec.channels == 1 && spec.protocol == fabric::Protocol::None;
   if (one && std::ranges::find(kKnown, spec.algorithm) != std::end(kKnown)) {
     return fabric::ToString(spec.algorithm);
@@ -192,6 +192,7 @@ class PlanWriter {
   json Plan() const {
     json plan = plan_;
     plan["templates"] = templates_.all();
+    plan["seconds"] = seconds_.all();
     plan["steps"] = steps_.all();
     return plan;
   }
@@ -232,15 +233,14 @@ class PlanWriter {
       json calls = json::array();
       for (size_t r = 0; r < bucket.encode.size(); ++r) {
         const CollectiveSpec& spec = priced.traffic.buckets[b].calls[r].collective;
-        json call = {{"algorithm", KnownAlgorithm(spec)},
-                     {"encode", bucket.encode[r]},
-                     {"decode", bucket.decode[r]}};
+        json call = {{"algorithm", KnownAlgorithm(spec)}};
         sizes.push_back(SizesOf(spec));
+        sizes.push_back(seconds_.Add(bucket.encode[r]));
+        sizes.push_back(seconds_.Add(bucket.decode[r]));
         if (spec.algorithm == CollectiveAlgorithm::Broadcast) call["root"] = spec.root;
-        const bool server = spec.algorithm == CollectiveAlgorithm::ParameterServer;
-        if (server || spec.algorithm == CollectiveAlgorithm::ScatterReduceAllGather) {
-          call["two"] = true;
-          sizes.push_back(server ? spec.pullBytes : spec.sumBytes.front());
+        if (spec.algorithm == CollectiveAlgorithm::ParameterServer) {
+          call["pulls"] = true;
+          sizes.push_back(spec.pullBytes);
         }
         calls.push_back(std::move(call));
       }
@@ -279,6 +279,7 @@ class PlanWriter {
   WhatIfQuestion own_;
   json plan_;
   Items templates_;
+  Items seconds_;
   Items steps_;
 };
 

@@ -20,13 +20,17 @@ inline constexpr size_t kMostClosedForms = 200'000;
 // cannot answer about, with the reason. Policies that would take more than `most` characters are
 // among the latter. A plan has:
 //
-//   workers, nodes       number of workers; node of each endpoint, workers first, then the server
-//   framing              bytes of segments, headers and ACKs
-//   own                  the question about the study's own network
-//   templates            device seconds of steps at speed 1, and the algorithms of their calls
-//   steps                distinct steps: number of the template, then the bytes of each call
-//   trainings            policy and seed; [step, how many in a row]; evaluations, and which of them
-//                        reached the target
+//   workers, nodes   number of workers; node of each endpoint, workers first, then the server
+//   framing          bytes of segments, headers and ACKs
+//   own              the question about the study's own network
+//   templates        what many steps share: seconds of computing, and the algorithms of calls
+//   seconds          seconds of encoding and decoding; steps have positions in this list
+//   steps            distinct steps: number of the template, then for each call bytes, encoding,
+//                    decoding and, with a server, what is pulled
+//   trainings        policy and seed; [step, how many in a row]; evaluations, and which of them
+//                    reached the target
+//
+// Seconds are those of devices and codecs of speed 1.
 nlohmann::json ClosedForms(const WhatIf& what_if, const analysis::Study& study,
                            size_t most = kMostClosedForms);
 

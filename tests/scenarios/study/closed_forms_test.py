@@ -42,10 +42,10 @@ grid:
 STUDIES = {
     'ring': dict(policies='dense, topk, sidco, powersgd, lgreco', workers='2, 3, 8',
                  network='stragglers: none', bucket='40KB'),
-    'halving': dict(policies='dense, fp16', workers='2, 6, 7, 8', bucket='100KB',
+    'halving': dict(policies='dense, fp16', workers='2, 5, 7, 8, 11', bucket='100KB',
                     network='stragglers: "fixed:count=1,factor=2", '
                             'allreduce: halving-doubling-allreduce'),
-    'direct': dict(policies='dense, topk, sidco', workers='3, 8', bucket='40KB',
+    'direct': dict(policies='dense, topk, sidco', workers='3, 7', bucket='40KB',
                    network='stragglers: none, allreduce: direct-allreduce, '
                            'allgather: direct-allgather, mtu: 9000, transport: wan'),
     'server': dict(policies='dense, topk, sidco', workers='2, 5', bucket='40KB',
@@ -70,9 +70,9 @@ const pageAnswers = new Function('element', read('closed_forms') + read('page_an
                                  'return pageAnswers;')(element);
 const {data, questions} = JSON.parse(fs.readFileSync(input));
 const answers = pageAnswers(data);
-Promise.all(questions.map((question) =>
-  answers.ask(question, new AbortController().signal).catch(({message}) => ({error: message})))).then(
-  (all) => console.log(JSON.stringify(all)));
+const ask = (question) => answers.ask(question, new AbortController().signal).catch(
+  ({message}) => ({error: message}));
+Promise.all(questions.map(ask)).then((all) => console.log(JSON.stringify(all)));
 '''
 
 
@@ -171,20 +171,27 @@ class ClosedFormsTest(unittest.TestCase):
         self.assertLess(len(json.dumps(data)), 200_000)
         questions = [random_question(draw, group) for group in data['groups']
                      for _ in range(QUESTIONS)]
+        reached = set()
         for question, got, want in zip(questions, self.ask_page(data, questions),
                                        self.ask_server(study, questions)):
             self.assertNotIn('error', got, question)
             self.assert_same(got, want, f'{name}: {question}')
+            reached |= {seed['time_to_target'] is not None
+                        for policy in want['policies'] for seed in policy['seeds']}
+        self.assertIn(True, reached, 'otherwise no time to target was compared')
         return data, study
+
+    def assert_algorithms(self, data, *expected):
+        self.assertEqual({call['algorithm'] for group in data['groups']
+                          for template in group['plan']['templates']
+                          for bucket in template['buckets'] for call in bucket['calls']},
+                         set(expected))
 
     def test_rings(self):
         data, study = self.check('ring')
-        calls = [call for group in data['groups'] for template in group['plan']['templates']
-                 for bucket in template['buckets'] for call in bucket['calls']]
-        self.assertEqual({call['algorithm'] for call in calls},
-                         {'ring-allreduce', 'ring-allgather', 'broadcast'})
+        self.assert_algorithms(data, 'ring-allreduce', 'ring-allgather', 'broadcast')
         steps = [step for group in data['groups'] for step in group['plan']['steps']]
-        self.assertTrue(any(isinstance(size, list) for step in steps for size in step[1:]),
+        self.assertTrue(any(isinstance(value, list) for step in steps for value in step[1:]),
                         'workers whose messages differ in length')
         self.assertTrue(any(len(template['buckets']) > 1 for group in data['groups']
                             for template in group['plan']['templates']), 'buckets that overlap')
@@ -196,13 +203,16 @@ class ClosedFormsTest(unittest.TestCase):
             self.assert_same(got, want, str(question), slack=6 * 40 * NANOSECOND)
 
     def test_halving_and_doubling(self):
-        self.check('halving')
+        data, _ = self.check('halving')
+        self.assert_algorithms(data, 'halving-doubling-allreduce')
 
     def test_direct_algorithms_on_long_links(self):
-        self.check('direct')
+        data, _ = self.check('direct')
+        self.assert_algorithms(data, 'direct-allreduce', 'direct-allgather')
 
     def test_a_parameter_server(self):
-        self.check('server')
+        data, _ = self.check('server')
+        self.assert_algorithms(data, 'parameter-server')
 
     def test_rdma(self):
         self.check('roce')
