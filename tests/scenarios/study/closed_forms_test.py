@@ -60,6 +60,9 @@ REFUSED = {
     'stragglers: none, allreduce: auto': 'chosen by the network',
     'stragglers: none, allreduce: double-tree-allreduce': 'double-tree-allreduce',
     'stragglers: none, streams: 2': 'several streams',
+    'stragglers: none, phases: "0%:bandwidth=1Gbps;50%:bandwidth=1Mbps"': 'changes during',
+    'stragglers: none, transport: "roce:cc=hpcc"': 'HPCC',
+    'stragglers: none, changes: "host3<>*@outage:from=60s,for=30s"': 'not one switch',
 }
 HARNESS = '''
 const fs = require('fs');
