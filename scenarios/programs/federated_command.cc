@@ -12,6 +12,7 @@
 #include "base/arguments.h"
 #include "base/error.h"
 #include "base/parse.h"
+#include "base/program.h"
 #include "base/progress_line.h"
 #include "base/whole_file.h"
 #include "scenarios/federated/exchange_report.h"
@@ -42,13 +43,28 @@ void PrepareFolder(const std::string& folder) {
   CheckOutput(folder + "/rounds.csv", "--out");
 }
 
+bool DrawsGantt(const PlanCommand& command, const Plan& plan) {
+  return !command.out.empty() && !plan.rounds.empty() && !plan.exchange;
+}
+
+// Returns the command that asks what these clients should compress.
+std::string AdviceOn(const FederatedValues& values) {
+  std::string command = CommandOf("legacy-federated") + " advise";
+  for (const std::string name : {"population", "clients", "per-round", "exchange"}) {
+    const std::string& value = values.at(name);
+    if (value.empty() || value == DefaultFederatedValues().at(name)) continue;
+    command += " --" + name + "=" + value;
+  }
+  return command;
+}
+
 void WriteFiles(const PlanCommand& command, const PlanRequest& request, const Plan& plan) {
   const std::string folder = command.out + "/";
   ReplaceFile(folder + "rounds.csv", RoundsCsv(request, plan));
   ReplaceFile(folder + "clients.csv", ClientsCsv(request, plan));
   ReplaceFile(folder + "links.csv", LinksCsv(plan));
   if (command.tasks) ReplaceFile(folder + "tasks.csv", TasksCsv(request, plan));
-  if (!plan.rounds.empty() && !plan.exchange) {
+  if (DrawsGantt(command, plan)) {
     ReplaceFile(folder + "gantt.svg",
                 analysis::GanttSvg(TasksOf(plan, GanttRound(plan, command.gantt))));
   }
@@ -136,6 +152,7 @@ int RunPlanCommand(const PlanCommand& command, const StopFlag& stop) {
     const std::vector<Plan> plans = RunRemedies(networks, remedies, versions, show, stop);
     if (plans.size() == remedies.size()) {
       PrintTables({RemedyTable(remedies, base, plans)}, command.markdown);
+      Print(RemedyVerdict(remedies, base, plans) + "\n\n");
     }
   }
   if (plan.interrupted || stop != 0) return kInterrupted;
@@ -143,6 +160,8 @@ int RunPlanCommand(const PlanCommand& command, const StopFlag& stop) {
     std::fprintf(stderr, "legacy-federated: stopped: %s\n", plan.stop.c_str());
     return kStoppedEarly;
   }
+  if (DrawsGantt(command, plan)) Print("picture: " + command.out + "/gantt.svg\n");
+  Print("next: " + AdviceOn(command.values) + "\n");
   return 0;
 }
 

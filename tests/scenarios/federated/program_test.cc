@@ -26,7 +26,11 @@ TEST(FederatedProgram, PlansAndWritesFiles) {
     EXPECT_TRUE(std::filesystem::exists(folder + "/" + file)) << file;
   }
   const std::string rounds = Read(folder + "/rounds.csv");
-  EXPECT_EQ(Call("plan --elements=1e5 --clients=30 --rounds=5 --out=" + folder).status, 0);
+  const Result again = Call("plan --elements=1e5 --clients=30 --rounds=5 --out=" + folder);
+  EXPECT_EQ(again.status, 0);
+  EXPECT_NE(again.text.find("of the median round.\n"), std::string::npos) << again.text;
+  EXPECT_NE(again.text.find("picture: " + folder + "/gantt.svg\nnext: "), std::string::npos);
+  EXPECT_NE(again.text.find("legacy-federated advise --clients=30\n"), std::string::npos);
   EXPECT_EQ(Read(folder + "/rounds.csv"), rounds);
 }
 
