@@ -34,6 +34,15 @@ std::string QuoteTick(const std::string& text) {
   return Quote(doubled);
 }
 
+std::string PictureHeading(const std::string& title, const std::string& subtitle, int width,
+                           int height) {
+  const double left = 12.0 / width;
+  return fmt::format(
+      "set label {} at screen {:.5f}, screen {:.5f} left font ',15' noenhanced\n"
+      "set label {} at screen {:.5f}, screen {:.5f} left font ',11' tc rgb '#555555' noenhanced\n",
+      Quote(title), left, 1 - 18.0 / height, Quote(subtitle), left, 1 - 40.0 / height);
+}
+
 std::string Output(const std::string& name, int width, int height, const std::string& plot) {
   return fmt::format(
       "do for [format in 'svg png pdf'] {{\n"

@@ -44,6 +44,12 @@ inline constexpr const char* kScriptStart =
     "set style line 100 lc rgb '#DDDDDD' lw 0.7\n"
     "set grid back ls 100\n";
 
+// Returns the settings of the heading of a picture of that size, in points: title and subtitle at
+// the left, above everything else.
+std::string PictureHeading(const std::string& title, const std::string& subtitle, int width,
+                           int height);
+inline constexpr int kHeadingHeight = 56;
+
 // Returns the script that draws `plot` once for each format: NAME.svg, NAME.png and NAME.pdf. Sizes
 // are in points; the PNG has twice as many pixels.
 std::string Output(const std::string& name, int width, int height, const std::string& plot);

@@ -35,9 +35,11 @@ constexpr size_t kFastestCurves = 3;  // of the fastest, before others are chose
 constexpr int kSeedsOfBand = 3;       // two values have no deviation that says much
 constexpr double kLowestBand = 10;    // a band on a logarithmic axis ends at this part of the mean
 
-std::string Preamble(const std::string& title, const std::string& subtitle) {
-  return kScriptStart +
-         fmt::format("set title {}.\"\\n\".{} noenhanced\n", Quote(title), Quote(subtitle));
+constexpr int kPictureWidth = 960, kPictureHeight = 540;
+
+std::string Preamble(const std::string& title, const std::string& subtitle, int height) {
+  return kScriptStart + PictureHeading(title, subtitle, kPictureWidth, height) +
+         fmt::format("set tmargin at screen {:.5f}\n", 1 - double{kHeadingHeight} / height);
 }
 
 std::string Conditions(const Summary& summary) {
@@ -276,8 +278,8 @@ Picture MetricPicture(const std::string& name, const MetricPlot& plot) {
   if (!plot.others.empty()) {
     conditions += fmt::format("; not drawn: {}", fmt::join(plot.others, ", "));
   }
-  std::string script =
-      CurveData(plot.curves) + Preamble(plot.title, Shorten(conditions, kSubtitleLimit));
+  std::string script = CurveData(plot.curves) +
+                       Preamble(plot.title, Shorten(conditions, kSubtitleLimit), kPictureHeight);
   script += fmt::format("set xlabel {}\nset ylabel {}\n", Quote(plot.x.label), Quote(plot.y.label));
   if (plot.y.logarithmic) script += "set logscale y\n";
   script +=
@@ -285,7 +287,7 @@ Picture MetricPicture(const std::string& name, const MetricPlot& plot) {
       "set format x '%g'\n"
       "set offsets 0, 0, graph 0.03, graph 0.02\n";
   script += plot.x.logarithmic ? LogarithmicAxis(plot.curves) : "set xrange [0:*]\n";
-  script += Output(name, 960, 540, CurvePlot(plot));
+  script += Output(name, kPictureWidth, kPictureHeight, CurvePlot(plot));
   return {name, std::move(script)};
 }
 
@@ -323,9 +325,11 @@ Picture SplitPicture(const std::vector<const PolicySummary*>& policies, const Su
   }
   const Unit unit = UnitFor(kTimeUnits, longest);
   std::string script = SplitData(policies, unit, most);
+  const int height = 190 + 40 * static_cast<int>(policies.size());
   script += Preamble("What a training step's simulated time goes to",
                      fmt::format("{} workers, {} fidelity, mean over steps and seeds",
-                                 summary.workers, summary.fidelity));
+                                 summary.workers, summary.fidelity),
+                     height);
   std::vector<std::string> names;
   for (size_t i = 0; i < policies.size(); ++i) {
     names.push_back(
@@ -346,9 +350,8 @@ Picture SplitPicture(const std::vector<const PolicySummary*>& policies, const Su
                                 j, kStepParts[j].colour, kStepParts[j].name));
   }
   parts.push_back("$totals using 1:2:3 with labels left offset 0.6,0 notitle");
-  const int height = 190 + 40 * static_cast<int>(policies.size());
-  script +=
-      Output("step-split", 960, height, fmt::format("plot {}\n", fmt::join(parts, ", \\\n     ")));
+  script += Output("step-split", kPictureWidth, height,
+                   fmt::format("plot {}\n", fmt::join(parts, ", \\\n     ")));
   return {"step-split", std::move(script)};
 }
 

@@ -123,7 +123,7 @@ std::string GanttText(const RoundTasks& round, int rows) {
 std::string GanttSvg(const RoundTasks& round, const std::string& whose) {
   constexpr size_t kMostTasks = 200;
   constexpr double kWidth = 900, kLeft = 80, kRight = 20, kTop = 40, kBottom = 50;
-  constexpr const char* kColours[] = {"#4477AA", "#CCBB44", "#228833"};
+  constexpr const char* kColours[] = {"#2C5F8A", "#EECC66", "#66AA88"};
   constexpr const char* kNames[] = {"download", "work", "upload"};
   const auto tasks = DrawnTasks(round, kMostTasks);
   const double start = ChartStart(tasks, round.round);

@@ -17,7 +17,6 @@ namespace {
 constexpr size_t kNameLimit = 28;      // most characters of a policy's name in a legend
 constexpr double kCharacterWidth = 7;  // width of the legend's font, points
 constexpr double kLineHeight = 21;     // height of a line of the legend, points
-constexpr int kHeadingHeight = 56;
 constexpr int kXLabelRise = 9;     // height of the middle of x's label above the panel's lower edge
 constexpr int kYLabelIndent = 14;  // distance of the middle of y's label from the panel's left edge
 constexpr size_t kMostCurves = 14;   // most curves that a reader of a panel can tell apart
@@ -321,11 +320,7 @@ std::string Panels::Figure(const std::string& name, const std::string& heading,
       "set key at graph 0, graph 1 left top Left reverse vertical maxrows 60 samplen 3.6 "
       "spacing 1.25 font ',11' noenhanced noopaque\n",
       left / width(), 1 - (kHeadingHeight + size_.top / 2.0) / height());
-  body += fmt::format(
-      "set label {} at screen {:.5f}, screen {:.5f} left font ',15' noenhanced\n"
-      "set label {} at screen {:.5f}, screen {:.5f} left font ',11' tc rgb '#555555' noenhanced\n",
-      Quote(heading), 12.0 / width(), 1 - 18.0 / height(), Quote(subtitle), 12.0 / width(),
-      1 - 40.0 / height());
+  body += PictureHeading(heading, subtitle, width(), height());
   std::vector<std::string> entries = {"NaN notitle"};  // legend entries need a plot with axes
   entries.insert(entries.end(), legend_.entries.begin(), legend_.entries.end());
   body += Plot(entries);
