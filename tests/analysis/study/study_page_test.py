@@ -612,6 +612,44 @@ class StudyPageTest(unittest.TestCase):
             ActionChains(self.browser).send_keys(Keys.TAB).perform()
         self.assertLessEqual({'CANVAS', 'BUTTON', 'SUMMARY', 'SELECT'}, reached)
 
+    def test_can_be_read_in_the_light_and_in_the_dark(self):
+        """Every text has the contrast that WCAG 2.1 asks for (1.4.3), 4.5 to 1."""
+        contrasts = """
+            const parts = (text) => text.match(/[\d.]+/g).map(Number);
+            const light = (colour) => {
+                const [r, g, b] = parts(colour).slice(0, 3).map((one) => one / 255).map((one) =>
+                    one <= 0.04045 ? one / 12.92 : ((one + 0.055) / 1.055) ** 2.4);
+                return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+            };
+            const ground = (one) => {
+                for (; one; one = one.parentElement) {
+                    const colour = getComputedStyle(one).backgroundColor;
+                    if ((parts(colour)[3] ?? 1) > 0) return colour;
+                }
+                return 'rgb(255, 255, 255)';
+            };
+            const poor = [];
+            for (const one of document.querySelectorAll('body *')) {
+                const own = [...one.childNodes].some((node) =>
+                    node.nodeType === Node.TEXT_NODE && node.textContent.trim());
+                if (!own || !one.checkVisibility() || one.matches(':disabled, .off, .off *')) continue;
+                const [a, b] = [light(getComputedStyle(one).color), light(ground(one))];
+                const contrast = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+                if (contrast < 4.5) poor.push(contrast.toFixed(2) + ': ' + one.outerHTML.slice(0, 90));
+            }
+            return [light(ground(document.body)), poor];"""
+        grounds = []
+        for scheme in ('light', 'dark'):
+            self.browser.execute_cdp_cmd('Emulation.setEmulatedMedia', {
+                'features': [{'name': 'prefers-color-scheme', 'value': scheme}]})
+            self.open('live.html')
+            ground, poor = self.run_script(contrasts)
+            self.assertEqual(poor, [], scheme)
+            grounds.append(ground)
+        self.browser.execute_cdp_cmd('Emulation.setEmulatedMedia', {'features': []})
+        self.assertGreater(grounds[0], 0.9)
+        self.assertLess(grounds[1], 0.1)
+
     def test_texts_cannot_break_out(self):
         self.open('hostile.html')
         self.table('time')
