@@ -632,10 +632,11 @@ class StudyPageTest(unittest.TestCase):
             for (const one of document.querySelectorAll('body *')) {
                 const own = [...one.childNodes].some((node) =>
                     node.nodeType === Node.TEXT_NODE && node.textContent.trim());
-                if (!own || !one.checkVisibility() || one.matches(':disabled, .off, .off *')) continue;
+                if (!own || !one.checkVisibility()) continue;
+                if (one.matches(':disabled, .off, .off *')) continue;
                 const [a, b] = [light(getComputedStyle(one).color), light(ground(one))];
                 const contrast = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
-                if (contrast < 4.5) poor.push(contrast.toFixed(2) + ': ' + one.outerHTML.slice(0, 90));
+                if (contrast < 4.5) poor.push(contrast + ': ' + one.outerHTML.slice(0, 90));
             }
             return [light(ground(document.body)), poor];"""
         grounds = []
