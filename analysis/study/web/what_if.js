@@ -10,6 +10,9 @@ const DEBOUNCE_MILLISECONDS = 150;
 const FACTOR = {unit: 'times', size: 1, low: 0.1, high: 10, first: 1, logarithmic: true};
 const RATE = {unit: 'Mbit/s', size: 1e6, low: 1e6, high: 1e12, first: 1e9, logarithmic: true, text: 'bit/s'};
 const FIDELITY = {key: 'fidelity', label: 'Fidelity', options: ['flow', 'analytic']};
+// Any other topology, and a file, may be typed.
+const TOPOLOGIES = ['star', 'fat-tree', 'fat-tree:k=8', 'leaf-spine', 'leaf-spine:oversubscription=4', 'ring', 'torus',
+                    'dragonfly', 'dumbbell', 'rail-optimised', 'nodes'];
 // What the panel of each kind of trainings asks: sliders, texts and choices, and the parts of the
 // time that it shows.
 const KINDS = {
@@ -25,7 +28,7 @@ const KINDS = {
       {key: 'device_speed', label: 'Speed of the devices', ...FACTOR},
       {key: 'codec_speed', label: 'Speed of the codecs', ...FACTOR, low: 0.01, high: 100},
     ],
-    fields: [{key: 'topology', label: 'Topology'}, FIDELITY],
+    fields: [{key: 'topology', label: 'Topology', suggestions: TOPOLOGIES}, FIDELITY],
     step: 'Step', parts: PARTS,
   },
   clients: {
@@ -102,15 +105,17 @@ function makeKnob(knob, changed) {
           }};
 }
 
-// Makes a text field, or a choice, of one value, as makeKnob does.
-function makeField({key, label, options}, changed) {
+// Makes a text field, which may have suggestions, or a choice, of one value, as makeKnob does.
+function makeField({key, label, options, suggestions}, changed) {
   const id = `what-if-${key}`;
   const input = options ? element('select', {id, onchange: changed}) :
-    element('input', {id, type: 'text', oninput: changed, spellcheck: 'false'});
+    element('input', {id, type: 'text', oninput: changed, spellcheck: 'false', ...suggestions && {list: `${id}-list`}});
   const offer = (names) => input.replaceChildren(...names.map((name) => element('option', {value: name}, name)));
   if (options) offer(options);
   const why = element('small', {class: 'hint'});
-  return {row: element('div', {class: 'field'}, element('label', {for: id}, label), input, why), key, offer,
+  const list = (suggestions ?? []).map((value) => element('option', {value}));
+  return {row: element('div', {class: 'field'}, element('label', {for: id}, label), input,
+                       ...suggestions ? [element('datalist', {id: `${id}-list`}, ...list)] : [], why), key, offer,
           get: () => input.value, set: (value) => input.value = value,
           enable(on, reason = '') {
             input.disabled = !on;

@@ -410,6 +410,14 @@ class StudyPageTest(unittest.TestCase):
         self.assertIn('(the file has its own)', self.find('#what-if').text)
         self.assertTrue(enabled('bandwidth'))
 
+    def test_suggests_topologies(self):
+        self.open('live.html')
+        offered = self.run_script("""
+            const field = document.querySelector('#what-if-topology');
+            return [...field.list.options].map((one) => one.value);""")
+        self.assertIn('leaf-spine:oversubscription=4', offered)
+        self.assertEqual(len(offered), len(set(offered)))
+
     def test_lists_what_nobody_can_ask_about(self):
         self.open('live.html')
         self.find('#what-if .refused summary').click()
