@@ -207,12 +207,21 @@ class Resume(unittest.TestCase):
         self.assertEqual([name for name in one if one[name] != two[name]], [])
 
     def test_a_run_that_is_timed_as_a_shape_goes_on(self):
-        options = ["--times-of=resnet18-cifar", "--policies=topk,lgreco", "--gradient-steps=0",
-                   "--doctor=off", "--trace-steps=0"]
-        whole = self.root / "shape-whole"
-        done = run(whole, *options, "--checkpoint=off")
+        views = ("--gradient-steps", "--doctor", "--trace")
+        options = [option for option in OPTIONS if not option.startswith(views)]
+        shape = self.root / "small.layers"
+        shape.write_text("a 64x300 2e6 1e4\na.bias 64\nb 100x64 1e6 1e4\n")
+        command = [SCENARIO, *options, "--times-of=" + str(shape), "--policies=topk,lgreco"]
+        whole, folder = self.root / "shape-whole", self.root / "shape"
+        done = subprocess.run([*command, "--out=" + str(whole), "--checkpoint=off"], text=True,
+                              capture_output=True, check=False, timeout=120)
         self.assertEqual(done.returncode, 0, done.stderr)
-        folder = self.stopped("shape", *options)
+        process = subprocess.Popen([*command, "--out=" + str(folder), PERIOD], text=True,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        wait_for(lambda: newest(folder) >= 3, process)
+        process.terminate()
+        err = process.communicate(timeout=60)[1]
+        self.assertEqual(process.returncode, 130, err)
         done = run(folder, resume=True)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(files(folder), files(whole))
