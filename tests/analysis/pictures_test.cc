@@ -246,7 +246,8 @@ TEST_F(PicturesTest, ALowerMetricHasAnAxisOfItsOwn) {
   run.path = directory_;
   const Picture picture = MakePictures(run, Summarise(run)).at(0);
   const std::string& script = picture.script;
-  EXPECT_NE(script.find("set label 'Test perplexity against simulated time' at screen"), std::string::npos);
+  EXPECT_NE(script.find("set label 'Test perplexity against simulated time' at screen"),
+            std::string::npos);
   EXPECT_NE(script.find("set ylabel 'test perplexity [logarithmic]'\nset logscale y"),
             std::string::npos);
   EXPECT_NE(script.find("\n40 120 120 120\n"), std::string::npos) << script;
