@@ -4,8 +4,11 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <map>
+#include <mutex>
 #include <set>
 #include <sstream>
+#include <utility>
 
 #include "base/error.h"
 #include "base/parse.h"
@@ -237,8 +240,17 @@ ModelShape ParseModelShape(const std::string& text, const std::string& where) {
 }
 
 ModelShape LoadModelShape(const std::string& text) {
-  const fs::path path = FindShape(text);
-  return ParseModelShape(ReadWholeFile(path), path.string());
+  const std::string path = FindShape(text).string();
+  std::string content = ReadWholeFile(path);
+  // A study loads the same few shapes for each of its points, and parsing takes milliseconds.
+  static std::mutex mutex;
+  static std::map<std::string, std::pair<std::string, ModelShape>> known;  // content, by path
+  const std::lock_guard lock(mutex);
+  const auto found = known.find(path);
+  if (found != known.end() && found->second.first == content) return found->second.second;
+  ModelShape shape = ParseModelShape(content, path);
+  known[path] = {std::move(content), shape};
+  return shape;
 }
 
 std::vector<std::string> ModelShapeNames() {

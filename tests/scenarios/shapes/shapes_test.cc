@@ -92,6 +92,15 @@ TEST(Shapes, ReadAListOfTensors) {
   EXPECT_FALSE(ParseModelShape("w 10\n", "w.csv").has_costs);
 }
 
+TEST(Shapes, OfAFileThatChangedAreReadAnew) {
+  const std::string list = (fs::path(::testing::TempDir()) / "changes.layers").string();
+  for (const int64_t size : {300, 301, 300}) {
+    std::ofstream(list) << "a 64x" << size << "\n";
+    EXPECT_EQ(LoadModelShape(list).Elements(), 64 * size);
+  }
+  fs::remove(list);
+}
+
 TEST(Shapes, SayWhereAFileIsWrong) {
   const auto error = [](const std::string& text) -> std::string {
     try {
