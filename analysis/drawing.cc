@@ -43,6 +43,12 @@ std::string PictureHeading(const std::string& title, const std::string& subtitle
       Quote(title), left, 1 - 18.0 / height, Quote(subtitle), left, 1 - 40.0 / height);
 }
 
+std::string PictureStart(const std::string& title, const std::string& subtitle, int width,
+                         int height) {
+  return kScriptStart + PictureHeading(title, subtitle, width, height) +
+         fmt::format("set tmargin at screen {:.5f}\n", 1 - double{kHeadingHeight} / height);
+}
+
 std::string Output(const std::string& name, int width, int height, const std::string& plot) {
   return fmt::format(
       "do for [format in 'svg png pdf'] {{\n"

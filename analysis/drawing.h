@@ -49,6 +49,9 @@ inline constexpr const char* kScriptStart =
 std::string PictureHeading(const std::string& title, const std::string& subtitle, int width,
                            int height);
 inline constexpr int kHeadingHeight = 56;
+// Returns the first lines of a run's picture: kScriptStart, its heading, and the plot below that.
+std::string PictureStart(const std::string& title, const std::string& subtitle, int width,
+                         int height);
 
 // Returns the script that draws `plot` once for each format: NAME.svg, NAME.png and NAME.pdf. Sizes
 // are in points; the PNG has twice as many pixels.

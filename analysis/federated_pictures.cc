@@ -45,10 +45,8 @@ Picture LinesPicture(const std::string& name, const std::string& title, const st
         style.colour, line.thin ? 3 : 1, line.thin ? 1.0 : 1.8, style.point_type,
         line.thin ? 0.4 : 0.8, Quote(Shorten(line.policy, kPolicyNameLimit) + line.what)));
   }
-  script += kScriptStart;
-  script += PictureHeading(title, "", kWidth, kHeight);
-  script += fmt::format("set tmargin at screen {:.5f}\nset xlabel {}\nset ylabel {}\n",
-                        1 - double{kHeadingHeight} / kHeight, Quote(x_label), Quote(y_label));
+  script += PictureStart(title, "", kWidth, kHeight);
+  script += fmt::format("set xlabel {}\nset ylabel {}\n", Quote(x_label), Quote(y_label));
   script +=
       "set key outside right center vertical Left reverse noenhanced samplen 2.5 spacing 1.2\n"
       "set autoscale xfix\nset yrange [0:*]\nset offsets 0.3, 0.3, graph 0.03, 0\n";

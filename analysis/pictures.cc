@@ -37,11 +37,6 @@ constexpr double kLowestBand = 10;    // a band on a logarithmic axis ends at th
 
 constexpr int kPictureWidth = 960, kPictureHeight = 540;
 
-std::string Preamble(const std::string& title, const std::string& subtitle, int height) {
-  return kScriptStart + PictureHeading(title, subtitle, kPictureWidth, height) +
-         fmt::format("set tmargin at screen {:.5f}\n", 1 - double{kHeadingHeight} / height);
-}
-
 std::string Conditions(const Summary& summary) {
   std::string text = fmt::format("{} workers, {} fidelity", summary.workers, summary.fidelity);
   if (summary.seeds.size() > 1) text += fmt::format(", mean of {} seeds", summary.seeds.size());
@@ -278,8 +273,9 @@ Picture MetricPicture(const std::string& name, const MetricPlot& plot) {
   if (!plot.others.empty()) {
     conditions += fmt::format("; not drawn: {}", fmt::join(plot.others, ", "));
   }
-  std::string script = CurveData(plot.curves) +
-                       Preamble(plot.title, Shorten(conditions, kSubtitleLimit), kPictureHeight);
+  std::string script =
+      CurveData(plot.curves) +
+      PictureStart(plot.title, Shorten(conditions, kSubtitleLimit), kPictureWidth, kPictureHeight);
   script += fmt::format("set xlabel {}\nset ylabel {}\n", Quote(plot.x.label), Quote(plot.y.label));
   if (plot.y.logarithmic) script += "set logscale y\n";
   script +=
@@ -326,10 +322,10 @@ Picture SplitPicture(const std::vector<const PolicySummary*>& policies, const Su
   const Unit unit = UnitFor(kTimeUnits, longest);
   std::string script = SplitData(policies, unit, most);
   const int height = 190 + 40 * static_cast<int>(policies.size());
-  script += Preamble("What a training step's simulated time goes to",
-                     fmt::format("{} workers, {} fidelity, mean over steps and seeds",
-                                 summary.workers, summary.fidelity),
-                     height);
+  script += PictureStart("What a training step's simulated time goes to",
+                         fmt::format("{} workers, {} fidelity, mean over steps and seeds",
+                                     summary.workers, summary.fidelity),
+                         kPictureWidth, height);
   std::vector<std::string> names;
   for (size_t i = 0; i < policies.size(); ++i) {
     names.push_back(

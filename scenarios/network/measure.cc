@@ -400,9 +400,9 @@ double FlowCount(const PreparedExperiment& prepared) {
 }
 
 std::string FlowWallTime(double flows) {
-  constexpr double kFastest =
-      15e6;                      // flows a second: a ring in order (docs/results/performance.md)
-  constexpr double kSlow = 1e6;  // flows that meet everywhere
+  // Flows a second: those of a ring in order (docs/results/performance.md), and those that meet
+  // everywhere.
+  constexpr double kFastest = 15e6, kSlow = 1e6;
   const auto text = [](double seconds) {
     return seconds < 120    ? fmt::format("{:.0f} s", std::ceil(seconds))
            : seconds < 7200 ? fmt::format("{:.0f} min", seconds / 60)

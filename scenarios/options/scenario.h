@@ -237,7 +237,7 @@ void LoadScenarioText(const std::string& text, const std::string& name, Scenario
 // TargetAmong.
 void ValidateScenario(const Scenario& scenario);
 
-// In the place of Scenario::batch: that of the shape (training.layers).
+// This stands in Scenario::batch until the batch of the shape (training.layers) is taken.
 inline constexpr int kUsualBatch = 0;
 
 // Returns the scenario from which options of a shape's run (training.layers) start: one seed, the

@@ -50,9 +50,10 @@ bool DrawsGantt(const PlanCommand& command, const Plan& plan) {
 // Returns the command that asks what these clients should compress.
 std::string AdviceOn(const FederatedValues& values) {
   std::string command = CommandOf("legacy-federated") + " advise";
+  const FederatedValues defaults = DefaultFederatedValues();
   for (const std::string name : {"population", "clients", "per-round", "exchange"}) {
     const std::string& value = values.at(name);
-    if (value.empty() || value == DefaultFederatedValues().at(name)) continue;
+    if (value.empty() || value == defaults.at(name)) continue;
     command += " --" + name + "=" + value;
   }
   return command;

@@ -136,18 +136,15 @@ json TrainingDocument(const Scenario& scenario) {
   }
   // Nor did it have these.
   const json defaults = ScenarioDocument(Scenario())["training"];
-  for (const char* key :
-       {"accumulate", "scale_learning_rate", "loss", "local_steps", "outer", "warmup_from"}) {
+  for (const char* key : {"accumulate", "scale_learning_rate", "loss", "local_steps", "outer",
+                          "warmup_from", "layers", "times_of"}) {
     if (document["training"][key] == defaults[key]) document["training"].erase(key);
   }
   if (scenario.device == Scenario().device)
     document["training"].erase("device");  // the document of earlier versions had no device
-  if (scenario.times_of.empty()) document["training"].erase("times_of");
-  if (scenario.layers.empty()) {
-    document["training"].erase("layers");
-    for (const char* drawn : {"gradients", "drawn_steps"}) {
-      if (scenario.times_of.empty()) document["training"].erase(drawn);
-    }
+  if (scenario.layers.empty() && scenario.times_of.empty()) {  // nothing is drawn
+    document["training"].erase("gradients");
+    document["training"].erase("drawn_steps");
   }
   if (scenario.sync->MayDrop()) {
     document["participation"] = {{"sync", scenario.sync.text()},

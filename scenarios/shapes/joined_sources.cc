@@ -1,10 +1,9 @@
 // Makes the steps of a model that is trained in small, and timed as one of which only the shape is
 // known: losses and metrics are the trained model's, bytes and work those of the shape. Policies
 // decide for each of the two by its own layers.
-#include <fmt/format.h>
-
 #include <utility>
 
+#include "base/metric.h"
 #include "scenarios/shapes/drawn_training.h"
 #include "scenarios/shapes/model_shape.h"
 #include "scenarios/training/step_sources.h"
@@ -98,8 +97,7 @@ class Joined : public StepSources {
                             {"batch_source", shape_.batch_source}};
   }
   std::string Note(const BackendReports&) const override {
-    std::string note = TimesOfText(scenario_) + ".";
-    note.front() = 'W';
+    std::string note = Capitalised(TimesOfText(scenario_)) + ".";
     if (!shape_.has_costs) note += " The file gives no costs: computing takes no time.";
     return note;
   }

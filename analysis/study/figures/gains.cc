@@ -8,6 +8,7 @@
 
 #include "analysis/csv.h"
 #include "analysis/drawing.h"
+#include "analysis/study/advice.h"
 #include "analysis/study/figures/figures.h"
 #include "analysis/study/figures/parts.h"
 #include "analysis/study/quantities.h"
@@ -35,12 +36,12 @@ struct Gain {
   bool best_is_told = false;  // told apart from all others
 };
 
-// Returns whether `first` is told apart from `second`, which it precedes.
+// Returns whether `lead` is that of a policy that is told apart. With one seed there is no
+// interval, and a TTA is known to one evaluation.
 bool IsToldApart(const Speedup& lead) {
-  if (!lead.known()) return false;
-  if (lead.interval) return lead.interval->low > 1;
-  if (lead.bounded()) return lead.bound == Bound::kAtLeast && lead.ratio > 1;
-  return std::ranges::all_of(lead.pairs, [](const PairedRatio& p) { return p.range.low > 1; });
+  if (StandingOf(lead) != Standing::kSooner) return false;
+  return lead.interval || lead.bounded() ||
+         std::ranges::all_of(lead.pairs, [](const PairedRatio& p) { return p.range.low > 1; });
 }
 
 Gain GainAt(const Study& study, const Place& place, size_t reference) {

@@ -1,4 +1,4 @@
-// What the report puts into a page that answers what-if questions by itself. The answers are
+// Test what the report puts into a page that answers what-if questions by itself. Its answers are
 // compared with the server's in closed_forms_test.py.
 #include "scenarios/study/what_if/closed_forms.h"
 
