@@ -191,15 +191,20 @@ add_custom_target(legacy-benchmarks)
 
 # GoogleTest's header takes a third of the time of compiling most tests, so it is precompiled once.
 # Flags that change the code must be those of its users, which are executables without optimization.
+# All tests have one main function.
 function(legacy_test_headers)
   file(WRITE "${CMAKE_BINARY_DIR}/legacy_test_headers.cc" "")
   add_library(legacy_test_headers OBJECT
     EXCLUDE_FROM_ALL "${CMAKE_BINARY_DIR}/legacy_test_headers.cc")
   set_target_properties(legacy_test_headers PROPERTIES POSITION_INDEPENDENT_CODE OFF)
-  target_link_libraries(legacy_test_headers PRIVATE GTest::gtest_main)
+  target_link_libraries(legacy_test_headers PRIVATE GTest::gtest)
   legacy_flags(legacy_test_headers 20)
   target_compile_options(legacy_test_headers PRIVATE -fPIE -O0)
   target_precompile_headers(legacy_test_headers PRIVATE <gtest/gtest.h>)
+  add_library(legacy_test_main STATIC EXCLUDE_FROM_ALL "${CMAKE_SOURCE_DIR}/tests/main.cc")
+  target_link_libraries(legacy_test_main PUBLIC GTest::gtest)
+  legacy_flags(legacy_test_main 17)
+  target_compile_options(legacy_test_main PRIVATE -O0)
 endfunction()
 
 # legacy_test(name SOURCES ... LIBRARIES ... [PREFIX text] [FILTER cases] [SLOW cases ...]
@@ -217,7 +222,7 @@ function(legacy_test name)
     set(ARG_STANDARD 20)
   endif()
   add_executable(${name} ${ARG_SOURCES})
-  target_link_libraries(${name} PRIVATE ${ARG_LIBRARIES} GTest::gtest_main)
+  target_link_libraries(${name} PRIVATE ${ARG_LIBRARIES} legacy_test_main)
   legacy_flags(${name} ${ARG_STANDARD})
   if(ARG_OPTIMIZED)
     target_compile_options(${name} PRIVATE -O1)
