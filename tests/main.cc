@@ -1,6 +1,7 @@
 // The main function of all test programs. A process has a folder for temporary files of its own,
 // which ends with it, so that tests that run at the same time may give files the same names.
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <cstdio>
 #include <cstdlib>
@@ -10,7 +11,7 @@
 int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
   std::string folder = testing::TempDir() + "legacy-test-XXXXXX";
-  if (mkdtemp(folder.data()) == nullptr) {
+  if (mkdtemp(folder.data()) == nullptr || chmod(folder.c_str(), 0755) != 0) {  // others may look
     std::perror(folder.c_str());
     return EXIT_FAILURE;
   }

@@ -82,9 +82,9 @@ double Between(RandomStream& random, double low, double high) {
 
 // Returns the sum of four uniform draws, centred and scaled: its variance is 1, it is nearly
 // normal, and it needs no logarithm or cosine.
-double SumOfFour(RandomStream& random) {
+double SumOfFour(const uint32_t* draws) {
   double sum = -2;
-  for (int i = 0; i < 4; ++i) sum += static_cast<double>(random.NextU32()) * 0x1p-32;
+  for (int i = 0; i < 4; ++i) sum += static_cast<double>(draws[i]) * 0x1p-32;
   return sum * 1.7320508075688772;
 }
 
@@ -212,8 +212,10 @@ int DrawPicture(RandomStream& random, std::span<uint8_t> pixels) {
   }
   const double paper = Between(random, 0, kMaxPaper);
   const double noise = Between(random, 0, kMaxNoise);
+  std::array<uint32_t, 4 * canvas.size()> draws;
+  random.Fill(draws);
   for (size_t i = 0; i < canvas.size(); ++i) {
-    const double value = paper + (1 - paper) * canvas[i] + noise * SumOfFour(random);
+    const double value = paper + (1 - paper) * canvas[i] + noise * SumOfFour(&draws[4 * i]);
     pixels[i] = static_cast<uint8_t>(255 * std::clamp(value, 0.0, 1.0) + 0.5);
   }
   return label;

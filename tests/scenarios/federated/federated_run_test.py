@@ -189,7 +189,7 @@ class FederatedRun(unittest.TestCase):
         )
         for number, options in enumerate(servers):
             one = self.run_to_end(f"threads-{number}-1", *options, "--threads=1")
-            for threads in ("2", "3", "8"):
+            for threads in ("2", "8"):
                 other = self.run_to_end(f"threads-{number}-{threads}", *options,
                                         "--threads=" + threads)
                 self.expect_same(one, other)
@@ -407,18 +407,17 @@ class FederatedRun(unittest.TestCase):
     PLAN = ["plan", "--elements=1000", "--client-seconds=1", "--quiet"]
 
     def test_plans_end_at_a_signal_whatever_they_do(self):
-        for number in (signal.SIGINT, signal.SIGTERM):
-            for seconds in (0.1, 0.7, 1.5):
-                process = subprocess.Popen([FEDERATED, *self.PLAN, "--clients=1000000",
-                                            "--rounds=1000000"], text=True,
-                                           stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-                time.sleep(seconds)
-                process.send_signal(number)
-                start = time.monotonic()
-                process.communicate(timeout=60)
-                # Before it listens to signals they end it themselves.
-                self.assertIn(process.returncode, (130, -number))
-                self.assertLess(time.monotonic() - start, 10)  # of a loaded machine
+        for number, seconds in ((signal.SIGINT, 0.1), (signal.SIGTERM, 0.7), (signal.SIGINT, 1.5)):
+            process = subprocess.Popen([FEDERATED, *self.PLAN, "--clients=1000000",
+                                        "--rounds=1000000"], text=True, stdout=subprocess.PIPE,
+                                       stderr=subprocess.PIPE)
+            time.sleep(seconds)
+            process.send_signal(number)
+            start = time.monotonic()
+            process.communicate(timeout=60)
+            # Before it listens to signals they end it themselves.
+            self.assertIn(process.returncode, (130, -number))
+            self.assertLess(time.monotonic() - start, 10)  # of a loaded machine
 
     def test_what_memory_does_not_hold_is_one_message(self):
         homes = self.root / "homes.yaml"

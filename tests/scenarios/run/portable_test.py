@@ -38,7 +38,8 @@ ALWAYS = [
     "--pictures=off",
 ]
 MODELS = {
-    "patch-resnet20:width=8": ["--dataset=glyphs", "--batch=4", "--test-limit=16"],
+    "patch-resnet20:width=8": ["--dataset=glyphs", "--batch=4", "--train-limit=256",
+                               "--test-limit=16"],
     "lstm:hidden=16,dropout=0.2": [
         "--dataset=grammar:vocabulary=50,tokens=1000", "--batch=2", "--window=8"],
     "gpt-tiny:layers=1,width=16,heads=2": [
