@@ -76,7 +76,8 @@ Standing StandingOf(const Speedup& speedup) {
     case Bound::kExact:
       break;
   }
-  const Interval range = speedup.interval.value_or(Interval{speedup.ratio, speedup.ratio});
+  // With one seed there is no interval, and a TTA is known to one evaluation.
+  const Interval range = speedup.interval.value_or(speedup.pairs.front().range);
   if (range.low > 1) return Standing::kSooner;
   return range.high < 1 ? Standing::kLater : Standing::kSame;
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <utility>
 
 namespace legacy {
 namespace {
@@ -15,10 +16,11 @@ std::string ValueText(const Metric& metric, double value) {
 }  // namespace
 
 Progress::Progress(int64_t total_steps, std::span<const Metric> metrics, const std::string& shown,
-                   bool terminal, std::FILE* log)
+                   bool terminal, std::FILE* log, ShareTold told)
     : position_(MetricPosition(metrics, shown)),
       metric_(metrics.empty() ? Metric() : metrics[position_]),
-      line_(total_steps, "steps", terminal, log) {}
+      line_(total_steps, "steps", terminal, log),
+      told_(std::move(told)) {}
 
 std::string Progress::Text(const ProgressState& state) const {
   if (metric_.name.empty() || std::isnan(state.loss)) {
@@ -32,7 +34,10 @@ std::string Progress::Text(const ProgressState& state) const {
                      value, state.simulated_seconds);
 }
 
-void Progress::Step(const ProgressState& state) { line_.Advance(Text(state)); }
+void Progress::Step(const ProgressState& state) {
+  line_.Advance(Text(state));
+  if (told_) told_(static_cast<double>(state.step) / static_cast<double>(state.steps));
+}
 
 void Progress::Evaluated(const ProgressState& state) {
   const bool last = state.step == state.steps;

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <cstdio>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -24,13 +25,16 @@ struct ProgressState {
   double simulated_seconds = 0;
 };
 
+// A ShareTold is told the share of the training in work that is done, after each of its steps.
+using ShareTold = std::function<void(double share)>;
+
 // A Progress writes the line to `log`.
 class Progress {
  public:
   // `total_steps` counts the steps of all trainings of the run. The line shows the metric of that
-  // name, or the first.
+  // name, or the first. `told` may be empty.
   Progress(int64_t total_steps, std::span<const Metric> metrics, const std::string& shown,
-           bool terminal, std::FILE* log);
+           bool terminal, std::FILE* log, ShareTold told = {});
 
   // Counts one more step.
   void Step(const ProgressState& state);
@@ -45,6 +49,7 @@ class Progress {
   size_t position_;  // of the metric
   Metric metric_;    // its name is "" where nothing is trained
   ProgressLine line_;
+  ShareTold told_;
 };
 
 }  // namespace legacy

@@ -282,7 +282,8 @@ RunResult FillRunDirectory(const Scenario& scenario, const std::string& program,
     if (begun.steps != chosen.scenario.steps) write_manifest();
   }
   Progress progress(run->Steps(timed_networks.size()), written.metrics,
-                    written.target ? written.target->metric : "", isatty(fileno(log)) != 0, log);
+                    written.target ? written.target->metric : "", isatty(fileno(log)) != 0, log,
+                    control.told);
   {
     // A step may last long, and its checkpoint too; a replay has nothing to save.
     const StopScope scope(control.requests != nullptr ? 0 : kSecondsToStop);

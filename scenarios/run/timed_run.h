@@ -112,6 +112,7 @@ struct RunControl {
   const StopFlag* requests = nullptr;
   // Processes that train together, of which this one leads; null: it is alone.
   ProcessGroup* processes = nullptr;
+  ShareTold told = {};
 };
 
 // Makes the run, with the fidelity that `scenario` asks for or `auto` chooses, and its directory,

@@ -46,6 +46,7 @@ struct Slot {
   bool trains = false;
   Piece piece;                  // piece in hand; a training has no points
   size_t ended = 0;             // points of the piece that have ended
+  double share = 0;             // of the training that is done
   WallClock::time_point begin;  // start of the current training or point
 };
 
@@ -63,6 +64,7 @@ class StudyRun {
   void StartPiece(Slot& slot, Piece piece);
   void Listen();
   void Hear(Slot& slot, const std::string& line);
+  void CountWork();
   void End(Slot& slot);
   void EndTraining(Slot& slot, const Child::End& end);
   void EndPiece(Slot& slot, const Child::End& end);
@@ -159,9 +161,10 @@ void StudyRun::StartTraining(Slot& slot, size_t training) {
   analysis::JournalWriter& journal = JournalOf(slot);
   slot.trains = true;
   slot.piece = {training, {}};
+  slot.share = 0;
   slot.begin = WallClock::now();
-  slot.child = std::make_unique<Child>(TrainingLog(folder_, training), [&](const Child::Say&) {
-    return TrainTask(folder_, training, threads, journal);
+  slot.child = std::make_unique<Child>(TrainingLog(folder_, training), [&](const Child::Say& say) {
+    return TrainTask(folder_, training, threads, journal, say);
   });
 }
 
@@ -195,12 +198,27 @@ void StudyRun::Listen() {
 }
 
 void StudyRun::Hear(Slot& slot, const std::string& line) {
+  if (slot.trains) {
+    slot.share = std::stod(line);
+    return;
+  }
   if (line == "begin") return;
   ++slot.ended;
   ++progress_.points_ended;
   progress_.points_failed += line == "end failed";
   progress_.point_seconds += SecondsSince(slot.begin);
   slot.begin = WallClock::now();
+}
+
+// Counts what is done of trainings that have not ended.
+void StudyRun::CountWork() {
+  progress_.samples_in_work = progress_.seconds_in_work = 0;
+  for (const Slot& slot : slots_) {
+    if (!slot.child || !slot.trains || slot.share <= 0) continue;
+    progress_.samples_in_work +=
+        slot.share * SamplesOf(folder_.plan().trainings[slot.piece.training]);
+    progress_.seconds_in_work += SecondsSince(slot.begin);
+  }
 }
 
 void StudyRun::End(Slot& slot) {
@@ -256,6 +274,7 @@ StudyProgress StudyRun::Run(const std::function<void(const StudyProgress&)>& tic
     Fill();
     if (std::none_of(slots_.begin(), slots_.end(), busy)) break;
     Listen();
+    CountWork();
     tick(progress_);
   }
   progress_.interrupted =
@@ -277,7 +296,8 @@ StudyProgress::Left StudyProgress::TimeLeft() const {
       left.at_least = true;
     }
   };
-  add(trainings - trainings_ended, training_seconds, samples_ended, samples - samples_ended);
+  const double trained = samples_ended + samples_in_work;
+  add(trainings - trainings_ended, training_seconds + seconds_in_work, trained, samples - trained);
   const auto ended = static_cast<double>(points_ended);
   add(points - points_ended, point_seconds, ended, static_cast<double>(points) - ended);
   return left;

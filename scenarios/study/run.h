@@ -33,6 +33,9 @@ struct StudyProgress {
   double samples = 0;  // samples of the trainings: workers x batch x steps
   double samples_ended = 0;
   double training_seconds = 0;
+  // Of the trainings in work that have done a step.
+  double samples_in_work = 0;
+  double seconds_in_work = 0;
   int64_t points = 0;
   int64_t points_ended = 0;
   int64_t points_failed = 0;

@@ -1,10 +1,12 @@
 #include "scenarios/study/tasks.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/file.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <exception>
 #include <optional>
@@ -16,6 +18,8 @@ namespace legacy {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr auto kPause = std::chrono::milliseconds(200);  // between two shares that are told
 
 // Writes to the journal and returns `status`. An error of the journal is no failure of the training
 // or point, and is reported as kTaskBroken.
@@ -59,13 +63,20 @@ fs::path TrainingLog(const StudyFolder& folder, size_t training) {
 }
 
 int TrainTask(const StudyFolder& folder, size_t training, int threads,
-              analysis::JournalWriter& journal) {
+              analysis::JournalWriter& journal, const Child::Say& say) {
   PlannedTraining planned = folder.plan().trainings[training];
   planned.scenario.threads = threads;
   planned.scenario.checkpoint = folder.plan().definition.scenario.checkpoint;
   LockWhileAlive(TrainingLog(folder, training));
   const auto failure = Thrown([&] {
-    if (!IsTrained(folder.path(), planned)) Train(folder.path(), planned);
+    auto said = std::chrono::steady_clock::now();
+    const auto told = [&](double share) {
+      const auto now = std::chrono::steady_clock::now();
+      if (now - said < kPause) return;
+      said = now;
+      say(fmt::format("{}", share));
+    };
+    if (!IsTrained(folder.path(), planned)) Train(folder.path(), planned, told);
   });
   if (!failure) return Recorded(0, [&] { RecordTraining(folder, training, journal); });
   std::fprintf(stderr, "failed: %s\n", failure->c_str());

@@ -23,9 +23,9 @@ std::filesystem::path TrainingLog(const StudyFolder& folder, size_t training);
 
 // Trains with that many threads and writes the result; a failure is written for the training's
 // points as well. Two processes never run the same training at once: the second waits for the first
-// and finds its work done.
+// and finds its work done. Now and then it says the share that is done, as in "0.25".
 int TrainTask(const StudyFolder& folder, size_t training, int threads,
-              analysis::JournalWriter& journal);
+              analysis::JournalWriter& journal, const Child::Say& say);
 
 // Times the piece's points one after the other. For each it says "begin" and then "end done" or
 // "end failed".

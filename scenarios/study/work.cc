@@ -30,7 +30,7 @@ bool IsTrained(const fs::path& study, const PlannedTraining& training) {
   return fs::exists(TrainingFolder(study, training) / "manifest.json");
 }
 
-void Train(const fs::path& study, const PlannedTraining& training) {
+void Train(const fs::path& study, const PlannedTraining& training, const ShareTold& told) {
   const fs::path folder = TrainingFolder(study, training);
   const fs::path partial = folder.string() + ".partial";
   MakeFolderIn(study, "trainings");
@@ -39,11 +39,12 @@ void Train(const fs::path& study, const PlannedTraining& training) {
   scenario.out = partial.string();
   scenario.further = "none";  // points are the networks here
   const auto run = [&](bool resume) {
-    FinishRun(scenario.federated ? RunFederated(scenario, "legacy-study",
-                                                {.stop = g_never, .resume = resume}, stderr)
-                                       .run
-                                 : RunComparison(scenario, "legacy-study", "legacy-study", g_never,
-                                                 stderr, {.resume = resume}));
+    FinishRun(scenario.federated
+                  ? RunFederated(scenario, "legacy-study",
+                                 {.stop = g_never, .resume = resume, .told = told}, stderr)
+                        .run
+                  : RunComparison(scenario, "legacy-study", "legacy-study", g_never, stderr,
+                                  {.resume = resume, .told = told}));
   };
   bool trained = IsFinished(partial);  // it was killed before the folder had its name
   if (!trained && fs::exists(partial / kCheckpointFolder)) {

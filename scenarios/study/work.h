@@ -7,6 +7,7 @@
 #include "analysis/study/study.h"
 #include "scenarios/federated/recorded_learners.h"
 #include "scenarios/replay/recording.h"
+#include "scenarios/run/progress.h"
 #include "scenarios/study/plan.h"
 
 namespace legacy {
@@ -20,7 +21,8 @@ bool IsTrained(const std::filesystem::path& study, const PlannedTraining& traini
 
 // Trains into trainings/<id>, which is there whole or not at all, with a run's messages on standard
 // error. Throws Error.
-void Train(const std::filesystem::path& study, const PlannedTraining& training);
+void Train(const std::filesystem::path& study, const PlannedTraining& training,
+           const ShareTold& told = {});
 
 // A TrainedRun is a training that was read back.
 struct TrainedRun {

@@ -36,14 +36,6 @@ struct Gain {
   bool best_is_told = false;  // told apart from all others
 };
 
-// Returns whether `lead` is that of a policy that is told apart. With one seed there is no
-// interval, and a TTA is known to one evaluation.
-bool IsToldApart(const Speedup& lead) {
-  if (StandingOf(lead) != Standing::kSooner) return false;
-  return lead.interval || lead.bounded() ||
-         std::ranges::all_of(lead.pairs, [](const PairedRatio& p) { return p.range.low > 1; });
-}
-
 Gain GainAt(const Study& study, const Place& place, size_t reference) {
   Gain gain;
   for (const Outcome& outcome : place.outcomes) {
@@ -57,14 +49,14 @@ Gain GainAt(const Study& study, const Place& place, size_t reference) {
   gain.best_is_told = std::ranges::all_of(place.outcomes, [&](const Outcome& other) {
     const auto p = static_cast<size_t>(&other - place.outcomes.data());
     return p == gain.best || other.planned == 0 ||
-           IsToldApart(SpeedupOf(study, place, gain.best, p));
+           StandingOf(SpeedupOf(study, place, gain.best, p)) == Standing::kSooner;
   });
   if (gain.best == reference || place.outcomes[reference].planned == 0) return gain;
   const Speedup over = SpeedupOf(study, place, gain.best, reference);
   if (!over.known()) return gain;
   gain.ratio = over.ratio;
   gain.bounded = over.bounded();
-  gain.sooner = over.ratio >= kLeastGain && IsToldApart(over);
+  gain.sooner = over.ratio >= kLeastGain && StandingOf(over) == Standing::kSooner;
   return gain;
 }
 

@@ -119,7 +119,7 @@ class Comparing {
     const auto left = static_cast<int64_t>(trainings - position_) * first_.Versions();
     const auto& target = manifest_.target;
     Progress progress(left - from_.version, manifest_.metrics, target ? target->metric : "",
-                      isatty(fileno(run_.log)) != 0, run_.log);
+                      isatty(fileno(run_.log)) != 0, run_.log, run_.control.told);
     // A replay has nothing to save.
     const StopScope scope(run_.trains ? 0 : kSecondsToStop);
     while (position_ < trainings && !result_.run.interrupted) {

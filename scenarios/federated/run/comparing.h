@@ -9,6 +9,7 @@
 #include "scenarios/federated/learner.h"
 #include "scenarios/options/scenario.h"
 #include "scenarios/run/manifest.h"
+#include "scenarios/run/progress.h"
 
 namespace legacy {
 
@@ -25,6 +26,7 @@ struct FederatedControl {
   bool resume = false;   // true: goes on with the run in scenario.out
   // Counts requests for a checkpoint; null: none come.
   const StopFlag* requests = nullptr;
+  ShareTold told = {};
 };
 
 // A FederatedComparison is what a run and its replay have in common.

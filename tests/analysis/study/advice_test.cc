@@ -68,7 +68,10 @@ TEST(Standing, IsWhereTheIntervalLies) {
   Speedup speedup;
   EXPECT_EQ(StandingOf(speedup), Standing::kUnknown);
   speedup.ratio = 1.5;
+  speedup.pairs = {{.seed = 1, .ratio = 1.5, .range = {1.2, 1.9}}};
   EXPECT_EQ(StandingOf(speedup), Standing::kSooner);  // one seed: no interval
+  speedup.pairs.front().range.low = 0.9;              // both may have reached it at the same time
+  EXPECT_EQ(StandingOf(speedup), Standing::kSame);
   speedup.interval = {1.01, 2};
   EXPECT_EQ(StandingOf(speedup), Standing::kSooner);
   speedup.interval = {1, 2};
@@ -76,6 +79,7 @@ TEST(Standing, IsWhereTheIntervalLies) {
   speedup.interval = {0.5, 0.99};
   EXPECT_EQ(StandingOf(speedup), Standing::kLater);
   speedup.interval.reset();
+  speedup.pairs.clear();
   for (const double ratio : {0.5, 1.0, 2.0}) {
     speedup.ratio = ratio;
     speedup.bound = Bound::kAtLeast;

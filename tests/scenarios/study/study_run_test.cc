@@ -9,6 +9,7 @@
 #include "analysis/run_directory.h"
 #include "base/error.h"
 #include "scenarios/study/folder.h"
+#include "scenarios/study/run.h"
 #include "tests/scenarios/study/study_running.h"
 
 namespace legacy::study_run_test {
@@ -51,6 +52,34 @@ std::map<int, int> JournalledPoints(const fs::path& study) {
     }
   }
   return counts;
+}
+
+// The time left is known long before the first training ends.
+TEST_F(StudyRunning, ATrainingInWorkTellsHowMuchOfItIsDone) {
+  std::string text = SlowStudy();
+  text.replace(text.find("steps: 200"), 10, "steps: 200000");
+  fs::create_directories(In("told"));
+  const StudyFolder folder =
+      StudyFolder::Create(In("told"), PlanStudy(ParseStudy(text, Definition())));
+  StudyRunOptions options;
+  options.phase = StudyPhase::kTrainings;
+  std::sig_atomic_t volatile stop = 0;
+  StudyProgress told;
+  RunStudy(
+      folder, folder.empty(), options,
+      [&](const StudyProgress& progress) {
+        told = progress;
+        stop = progress.samples_in_work > 0;
+      },
+      stop);
+  EXPECT_EQ(told.trainings_ended, 0);
+  EXPECT_GT(told.samples_in_work, 0);
+  EXPECT_LT(told.samples_in_work, told.samples / 2);
+  EXPECT_GT(told.seconds_in_work, 0);
+  EXPECT_FALSE(told.TimeLeft().at_least);
+  EXPECT_NEAR(told.TimeLeft().seconds,
+              told.seconds_in_work * (told.samples / told.samples_in_work - 1),
+              1e-6 * told.TimeLeft().seconds);
 }
 
 TEST_F(StudyRunning, MissingDataIsSaidBeforeAnythingIsDone) {

@@ -113,6 +113,12 @@ TEST(StudyProgress, WeighsTrainingsAndPointsByWhatTheyTook) {
   progress.samples = 1000;
   progress.points = 100;
   EXPECT_TRUE(progress.TimeLeft().at_least);
+  EXPECT_EQ(ProgressText(progress, 30), "trainings 0/4  points 0/100");
+  progress.samples_in_work = 50;
+  progress.seconds_in_work = 10;
+  // At 0.2 s a sample 190 s are left, on two processes 95 s.
+  EXPECT_EQ(ProgressText(progress, 30), "trainings 0/4  points 0/100  ETA > 1:35");
+  progress.samples_in_work = progress.seconds_in_work = 0;
   progress.trainings_ended = 1;
   progress.samples_ended = 100;
   // At 0.2 s a sample 180 s are left, on two processes 90 s.
