@@ -435,5 +435,11 @@ TEST_F(NetworkProgram, CommandsOfTheHandbookRun) {
   EXPECT_GE(commands, 5);
 }
 
+// The recorded files are found where the program was built.
+TEST_F(NetworkProgram, SamplesAreComparedWithTheRecordedFiles) {
+  const Result result = Run("validate --sample --sections=astra-sim");
+  EXPECT_EQ(result.status, 0) << result.text;
+}
+
 }  // namespace
 }  // namespace legacy::program_test
