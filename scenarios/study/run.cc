@@ -46,6 +46,7 @@ struct Slot {
   bool trains = false;
   Piece piece;                  // piece in hand; a training has no points
   size_t ended = 0;             // points of the piece that have ended
+  double samples = 0;           // size of the training
   double share = 0;             // of the training that is done
   WallClock::time_point begin;  // start of the current training or point
 };
@@ -161,6 +162,7 @@ void StudyRun::StartTraining(Slot& slot, size_t training) {
   analysis::JournalWriter& journal = JournalOf(slot);
   slot.trains = true;
   slot.piece = {training, {}};
+  slot.samples = SamplesOf(folder_.plan().trainings[training]);
   slot.share = 0;
   slot.begin = WallClock::now();
   slot.child = std::make_unique<Child>(TrainingLog(folder_, training), [&](const Child::Say& say) {
@@ -215,8 +217,7 @@ void StudyRun::CountWork() {
   progress_.samples_in_work = progress_.seconds_in_work = 0;
   for (const Slot& slot : slots_) {
     if (!slot.child || !slot.trains || slot.share <= 0) continue;
-    progress_.samples_in_work +=
-        slot.share * SamplesOf(folder_.plan().trainings[slot.piece.training]);
+    progress_.samples_in_work += slot.share * slot.samples;
     progress_.seconds_in_work += SecondsSince(slot.begin);
   }
 }
@@ -238,7 +239,7 @@ void StudyRun::EndTraining(Slot& slot, const Child::End& end) {
   const size_t training = slot.piece.training;
   ++progress_.trainings_ended;
   progress_.training_seconds += SecondsSince(slot.begin);
-  progress_.samples_ended += SamplesOf(folder_.plan().trainings[training]);
+  progress_.samples_ended += slot.samples;
   const auto waiting = waiting_.find(training);
   if (end.status != 0) {
     if (end.status != kTaskFailed) {

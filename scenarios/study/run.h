@@ -33,7 +33,7 @@ struct StudyProgress {
   double samples = 0;  // samples of the trainings: workers x batch x steps
   double samples_ended = 0;
   double training_seconds = 0;
-  // Of the trainings in work that have done a step.
+  // Trainings that have done a step and not ended have taken these samples and seconds so far.
   double samples_in_work = 0;
   double seconds_in_work = 0;
   int64_t points = 0;
