@@ -53,7 +53,8 @@ std::string LeadText(const Study& study, const Place& place, size_t winner) {
   if (!base) return "";
   if (winner != *base) {
     const Speedup& speedup = place.outcomes[winner].speedup;
-    if (!speedup.known()) return "";
+    // That it takes at most ten times as long, say, does not tell how much sooner it is.
+    if (!speedup.known() || (speedup.bounded() && speedup.ratio < 1)) return "";
     return fmt::format(", {} times sooner than {}", ShowSpeedup(speedup), study.baseline);
   }
   const std::vector<size_t> ranking = RankingOf(place);
@@ -64,16 +65,21 @@ std::string LeadText(const Study& study, const Place& place, size_t winner) {
                      study.policies[ranking[1]]);
 }
 
+// Returns who is the fastest at a place and by how much. `range` says where else, `at` which place
+// this is; both may be "".
+std::string WinnerText(const Study& study, const Place& place, size_t winner,
+                       const std::string& range, const std::string& at) {
+  const Outcome& outcome = place.outcomes[winner];
+  return fmt::format("{} is the fastest{} (TTA {}{}{})", outcome.policy, range,
+                     ShowSpread(outcome.time_to_target, "s"), at, LeadText(study, place, winner));
+}
+
 std::string StretchText(const Study& study, const Facet& facet, const Stretch& stretch,
                         bool is_last) {
   const size_t shown = is_last ? stretch.last : stretch.first;
-  const Place& place = facet.places[shown];
-  const Outcome& outcome = place.outcomes[stretch.winner];
   std::string text =
-      fmt::format("{} is the fastest {} (TTA {}{}{})", outcome.policy,
-                  RangeText(study, facet, stretch), ShowSpread(outcome.time_to_target, "s"),
-                  stretch.first == stretch.last ? "" : " at " + AxisText(study, facet, shown),
-                  LeadText(study, place, stretch.winner));
+      WinnerText(study, facet.places[shown], stretch.winner, " " + RangeText(study, facet, stretch),
+                 stretch.first == stretch.last ? "" : " at " + AxisText(study, facet, shown));
   if (stretch.close == 0) return text;
   if (stretch.places == 1) {
     text += "; the next cannot be told apart from it";
@@ -130,6 +136,39 @@ std::vector<const Place*> Pointers(const std::vector<Place>& places) {
   std::vector<const Place*> pointers;
   for (const Place& place : places) pointers.push_back(&place);
   return pointers;
+}
+
+// Returns who is the fastest at one place, and who misses the target there.
+std::string PlaceTimeText(const Study& study, const Place& place) {
+  const std::vector<size_t> ranking = RankingOf(place);
+  if (ranking.empty()) return MissText(study, {place});
+  std::string text = WinnerText(study, place, ranking[0], "", "");
+  if (ranking.size() > 1 && Holds(SpeedupOf(study, place, ranking[0], ranking[1]).interval, 1)) {
+    text += "; the next cannot be told apart from it" + WithSeeds(study);
+  }
+  return text + "." + MissText(study, {place});
+}
+
+// Returns what the first place with results shows: times to target and final metrics, or without a
+// target the parts of a step.
+std::string FirstPlaceText(const Study& study) {
+  const std::vector<Place> places = PlacesOf(study);
+  const auto first = std::ranges::find_if(places, [](const Place& place) {
+    return std::ranges::any_of(place.outcomes, [](const Outcome& o) { return o.done > 0; });
+  });
+  if (first == places.end()) return "";
+  const Place& place = *first;
+  std::string text = StepWords(study, place);
+  if (study.target) {
+    const std::string times = PlaceTimeText(study, place), ends = DifferenceWords(study, place);
+    text = Opening(PlaceName(study, place.values)) +
+           times.substr(std::min(times.size(), times.find_first_not_of(' '))) +
+           (times.empty() || ends.empty() ? "" : " ") + ends + NoteOfHoles({&place}) +
+           NoteOfOneSeed(study);
+  }
+  if (places.size() == 1 || text.empty()) return text;
+  return text + fmt::format(" The report has {}.",
+                            ShowCount(static_cast<int64_t>(places.size() - 1), "other place"));
 }
 
 template <class Test>
@@ -266,7 +305,8 @@ std::string BreakEvenWords(const Study& study, const Facet& facet) {
 std::string StudyVerdict(const Study& study) {
   const std::string missed = MissedWords(study);
   const std::vector<size_t> axes = NumericAxes(study);
-  if (!missed.empty() || axes.empty() || !study.target) return missed;
+  if (!missed.empty()) return missed;
+  if (axes.empty() || !study.target) return FirstPlaceText(study);
   const size_t axis =
       *std::ranges::max_element(axes, {}, [&](size_t a) { return study.axes[a].values.size(); });
   const std::vector<Facet> facets = FacetsOf(study, axis);

@@ -148,9 +148,10 @@ std::string StepWords(const Study& study, const Place& place) {
   const auto with = [&](size_t p) {
     return fmt::format("{} ({})", study.policies[p], SplitText(place.outcomes[p]));
   };
-  std::string text = Opening(PlaceName(study, place.values));
-  if (done.size() == 1) return text + "a step of " + with(done[0]) + ".";
-  text += fmt::format("a step is the shortest with {} and the longest with {}", with(shortest),
+  const std::string opening = Opening(PlaceName(study, place.values));
+  std::string text = opening + (opening.empty() ? "A" : "a");
+  if (done.size() == 1) return text + " step of " + with(done[0]) + ".";
+  text += fmt::format(" step is the shortest with {} and the longest with {}", with(shortest),
                       with(longest));
   const std::optional<size_t> base = BaselineIndex(study);
   if (base && *base != shortest && *base != longest && place.outcomes[*base].done > 0) {

@@ -17,8 +17,8 @@ namespace legacy::analysis {
 namespace {
 
 constexpr int kCrossingMark = 6;     // open circle
-constexpr double kLabelLength = 66;  // length of the label of a crossing, points
-constexpr double kLabelGap = 11;     // distance of labels of crossings, points
+constexpr double kLabelLength = 82;  // length of the label of a crossing, points
+constexpr double kLabelGap = 13;     // distance of labels of crossings, points
 constexpr double kBoundArrow = 1.5;  // an arrow leads from a bound to so many times it
 constexpr double kLeastBar = 0.1;  // end of a bar that would reach 0 or below, as part of the mean
 
@@ -150,7 +150,7 @@ void AddCrossings(const Frame& frame, const Facet& facet, const PolicyGroup& gro
     const std::string place = CsvNumber(mark.place);
     settings += fmt::format(
         "set arrow from {},{} to graph {}, graph {} nohead back lc rgb '{}' lw 1 dt 3\n"
-        "set label {} at graph {}, graph {} left rotate by 90 font ',8' tc rgb '#222222' "
+        "set label {} at graph {}, graph {} left rotate by 90 font ',10' tc rgb '#222222' "
         "noenhanced\n",
         x, y, place, foot, style.colour, Quote(ShowQuantity(mark.x, axis.unit)), place, foot);
     parts.push_back(fmt::format(

@@ -69,6 +69,32 @@ TEST(StudyVerdict, TellsTheLongestAxisAtTheFirstPlace) {
   EXPECT_THAT(StudyVerdict(wide), StartsWith("No training reached the target"));
 }
 
+TEST(StudyVerdict, TellsOfTheFirstPlaceWhereNoAxisHasNumbers) {
+  Study study =
+      PendingStudy({"dense", "topk"}, {1, 2, 3}, {{"topology", "", {"star", "fat-tree"}, {}}});
+  FinishAll(study, [](const StudyPoint& point) -> std::optional<double> {
+    return point.policy == "topk" ? std::optional<double>() : 2.;
+  });
+  const Place first = PlacesOf(study)[0];
+  EXPECT_EQ(
+      StudyVerdict(study),
+      "For topology star: dense is the fastest (TTA 2.00 s). topk never reaches the target. " +
+          DifferenceWords(study, first) + " The report has 1 other place.");
+  study.target.reset();  // as in a study of shapes
+  EXPECT_EQ(StudyVerdict(study), StepWords(study, first) + " The report has 1 other place.");
+  EXPECT_THAT(StepWords(study, first),
+              StartsWith("For topology star: a step is the shortest with "));
+  Study single = PendingStudy({"dense", "topk"}, {1, 2, 3}, {});
+  EXPECT_EQ(StudyVerdict(single), "");
+  FinishAll(single, [](const StudyPoint& point) { return point.policy == "topk" ? 1. : 2.; });
+  EXPECT_EQ(StudyVerdict(single),
+            "topk is the fastest (TTA 1.00 s, 2.00 [2.00, 2.00] times "
+            "sooner than dense). " +
+                DifferenceWords(single, PlacesOf(single)[0]));
+  single.target.reset();
+  EXPECT_THAT(StudyVerdict(single), StartsWith("A step is the shortest with "));
+}
+
 TEST(TimeWords, SayWhichPoliciesCannotBeDistinguished) {
   const std::string words = Time(ThreeBandwidths({1, 2, 3}, 0.1));
   EXPECT_THAT(words,
@@ -104,6 +130,13 @@ TEST(TimeWords, NameThoseThatMissTheTarget) {
   }
   EXPECT_THAT(Time(study), HasSubstr("dense is the fastest from 100 Mbit/s to 10 Gbit/s"));
   EXPECT_THAT(Time(study), HasSubstr(" topk never reaches the target."));
+  study.baseline = "topk";
+  EXPECT_THAT(Time(study), HasSubstr("(TTA 8.00 s at 100 Mbit/s, ≥ 125 times sooner than topk)"));
+  for (StudyPoint& point : study.points) {
+    if (point.policy == "topk") Finish(point, std::nullopt, 0.5);
+  }
+  EXPECT_THAT(Time(study), HasSubstr("(TTA 8.00 s at 100 Mbit/s)"));  // it had ended before
+  study.baseline = "dense";
   Finish(study.points[2], 2);
   EXPECT_THAT(Time(study), HasSubstr(" topk misses the target in 5 of 6 trainings."));
   for (StudyPoint& point : study.points) Finish(point, std::nullopt);
