@@ -37,6 +37,12 @@ function(legacy_separate_sources target)
   set_target_properties(${target} PROPERTIES UNITY_BUILD OFF)
 endfunction()
 
+# legacy_one_batch(target): compiles all sources of the target at once. For those that include
+# LibTorch, whose headers take 10 s of each batch.
+function(legacy_one_batch target)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD_BATCH_SIZE 0)
+endfunction()
+
 # Every command of the build records its processor time, for ./waf build --timings.
 set(timed "${CMAKE_SOURCE_DIR}/cmake/timed.sh ${CMAKE_BINARY_DIR}/timings <TARGET_NAME>")
 set_property(GLOBAL PROPERTY RULE_LAUNCH_COMPILE "${timed} <OBJECT>")
