@@ -62,14 +62,16 @@ network() {
 
 federated_cases() {
   federated served --record --clients=12 --per-round=4 \
-    --policies=dense,topk,qsgd,redsync,legacy-both --algorithms=fedavg,scaffold,fedprox:mu=0.1 --selection=power-of-choice:d=6 --dropout=0.1 \
-    --availability=bernoulli:p=0.7 --price=0.05
+    --policies=dense,topk,qsgd,redsync,legacy-both --selection=power-of-choice:d=6 \
+    --algorithms=fedavg,scaffold,fedprox:mu=0.1 --dropout=0.1 --availability=bernoulli:p=0.7 \
+    --price=0.05
   federated late --clients=12 --per-round=4 --policies=topk,lgreco --population=phones \
     --over-select=1.5 --deadline=factor:2 --downlink=delta:topk@5% --local=epochs:1-3 --seeds=2
   federated asynchronous --clients=12 --policies=dense,redsync --population=phones \
     --algorithms=fedbuff:k=3,fedasync --server=async:concurrency=6 --downlink=delta:qsgd@6
   federated exchanged --record --clients=5 --exchange=ring-allreduce --local=steps:6 \
-    --policies=dense,topk,powersgd,lgreco --algorithms=fedavg,diloco,diloco:fragments=2,overlap=1
+    --algorithms=fedavg,diloco,diloco:fragments=2,overlap=1 \
+    --policies=dense,topk,powersgd,lgreco
   for record in served exchanged; do
     "$bin/legacy-federated" replay $record --population=phones "--out=$record-on-phones" \
       >$record-on-phones.log 2>&1
