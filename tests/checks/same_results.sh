@@ -127,7 +127,7 @@ cases() {
       --seeds=1
   }
   scenario roce --policies=dense,topk --topo=leaf-spine --transport=roce:cc=dcqcn --fidelity=flow \
-    --networks='slow:bandwidth=100Mbps|wan:transport=wan,delay=10ms'
+    --networks='slow:bandwidth=100Mbps;wan:transport=wan,delay=10ms'
   scenario packets --policies=dense,topk,legacy-both --seeds=1 --steps=4 --doctor=on \
     --stragglers=lognormal:sigma=0.3
   scenario servers --policies=dense,topk --topo=leaf-spine --aggregation=sharded-parameter-server \
