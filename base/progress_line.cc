@@ -3,8 +3,27 @@
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <limits>
 
 namespace legacy {
+
+std::string WallTimeInWords(double seconds) {
+  struct Unit {
+    const char* name;
+    double seconds;
+    double limit;  // of this unit; beyond it the next one is used
+  };
+  constexpr Unit units[] = {{"second", 1, 99.5},
+                            {"minute", 60, 99.5},
+                            {"hour", 3600, 47.5},
+                            {"day", 86400, std::numeric_limits<double>::infinity()}};
+  const Unit* unit = units;
+  while (seconds / unit->seconds >= unit->limit) ++unit;
+  const double value = seconds / unit->seconds;
+  const std::string number =
+      value < 9.95 ? fmt::format("{:.2g}", value) : fmt::format("{:.0f}", value);
+  return number + " " + unit->name + (number == "1" ? "" : "s");
+}
 
 void RewrittenLine::Show(const std::string& text) {
   const auto now = std::chrono::steady_clock::now();

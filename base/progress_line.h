@@ -9,6 +9,10 @@
 
 namespace legacy {
 
+// Returns a wall time in words, to two digits where it has fewer: "40 seconds", "1.5 minutes",
+// "30 hours".
+std::string WallTimeInWords(double seconds);
+
 // A RewrittenLine is a line of `log` that is rewritten where that is a terminal.
 class RewrittenLine {
  public:

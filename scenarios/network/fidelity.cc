@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/progress_line.h"
+
 namespace legacy {
 
 std::string ClockWarning(Fidelity fidelity, const Network& network) {
@@ -29,8 +31,8 @@ FidelityChoice ChooseFidelity(double packet_seconds, int64_t different, double b
     return {Fidelity::kFlow, 0, "this build has no ns-3"};
   }
   const std::string cost =
-      fmt::format("packets take about {:.3g} s of wall time, {:.3g} s are allowed", packet_seconds,
-                  budget_seconds);
+      fmt::format("packets take about {} of wall time, {} are allowed",
+                  WallTimeInWords(packet_seconds), WallTimeInWords(budget_seconds));
   if (packet_seconds <= budget_seconds) return {Fidelity::kPacket, 0, cost};
   const double each = packet_seconds / static_cast<double>(std::max<int64_t>(1, different));
   const auto samples = static_cast<int64_t>(budget_seconds / each);

@@ -13,6 +13,7 @@
 #include "base/own_file.h"
 #include "base/patience.h"
 #include "base/program.h"
+#include "base/progress_line.h"
 #include "scenarios/run/earlier_run.h"
 #include "scenarios/run/fidelity_choice.h"
 #include "scenarios/run/further_networks.h"
@@ -185,9 +186,7 @@ namespace {
 void SayDuration(double seconds, std::FILE* log) {
   constexpr double kShort = 20;
   if (seconds < kShort) return;
-  const char* unit = seconds < 100 ? "seconds" : seconds < 100 * 60 ? "minutes" : "hours";
-  const double in_unit = seconds / (seconds < 100 ? 1 : seconds < 100 * 60 ? 60 : 3600);
-  std::fprintf(log, "This takes about %.2g %s.\n", in_unit, unit);
+  std::fprintf(log, "This takes about %s.\n", WallTimeInWords(seconds).c_str());
 }
 
 // Returns the fidelity with which a run began. Its manifest has the chosen one.

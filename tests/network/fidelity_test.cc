@@ -23,8 +23,8 @@ TEST(Fidelity, PacketsWhereTheyAreAffordable) {
   EXPECT_EQ(some.samples, 10);
   EXPECT_EQ(
       some.reason,
-      "packets take about 600 s of wall time, 60 s are allowed: 10 of 100 different steps are "
-      "simulated with packets too");
+      "packets take about 10 minutes of wall time, 60 seconds are allowed: 10 of 100 different "
+      "steps are simulated with packets too");
   EXPECT_EQ(ChooseFidelity(6'100, 100, 60).samples, 0);
 }
 
