@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <cstdio>
-#include <limits>
+#include <iterator>
 
 namespace legacy {
 
@@ -11,14 +11,12 @@ std::string WallTimeInWords(double seconds) {
   struct Unit {
     const char* name;
     double seconds;
-    double limit;  // of this unit; beyond it the next one is used
+    double limit;  // of this unit; from it on the next one is used
   };
-  constexpr Unit units[] = {{"second", 1, 99.5},
-                            {"minute", 60, 99.5},
-                            {"hour", 3600, 47.5},
-                            {"day", 86400, std::numeric_limits<double>::infinity()}};
+  constexpr Unit units[] = {
+      {"second", 1, 99.5}, {"minute", 60, 99.5}, {"hour", 3600, 47.5}, {"day", 86400, 0}};
   const Unit* unit = units;
-  while (seconds / unit->seconds >= unit->limit) ++unit;
+  while (unit + 1 != std::end(units) && seconds / unit->seconds >= unit->limit) ++unit;
   const double value = seconds / unit->seconds;
   const std::string number =
       value < 9.95 ? fmt::format("{:.2g}", value) : fmt::format("{:.0f}", value);

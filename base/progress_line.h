@@ -9,8 +9,8 @@
 
 namespace legacy {
 
-// Returns a wall time in words, to two digits where it has fewer: "40 seconds", "1.5 minutes",
-// "30 hours".
+// Returns a wall time in words, rounded to two digits or to a whole number: "40 seconds",
+// "1.5 minutes", "400 days".
 std::string WallTimeInWords(double seconds);
 
 // A RewrittenLine is a line of `log` that is rewritten where that is a terminal.

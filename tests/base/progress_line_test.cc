@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 namespace legacy {
 namespace {
 
@@ -17,6 +19,7 @@ TEST(WallTimeInWords, HasNoExponentInAnyUnit) {
   EXPECT_EQ(WallTimeInWords(47 * 3600), "47 hours");
   EXPECT_EQ(WallTimeInWords(48 * 3600), "2 days");
   EXPECT_EQ(WallTimeInWords(1e9), "11574 days");
+  EXPECT_EQ(WallTimeInWords(std::numeric_limits<double>::infinity()), "inf days");
 }
 
 }  // namespace
