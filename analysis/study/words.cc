@@ -18,6 +18,11 @@ struct Stretch {
   int close = 0;  // number of its places at which the second cannot be told apart from the first
 };
 
+// Returns whether the seeds cannot tell the fastest policies of a ranking apart.
+bool NextIsClose(const Study& study, const Place& place, const std::vector<size_t>& ranking) {
+  return ranking.size() > 1 && Holds(SpeedupOf(study, place, ranking[0], ranking[1]).interval, 1);
+}
+
 std::vector<Stretch> StretchesOf(const Study& study, const Facet& facet) {
   std::vector<Stretch> stretches;
   for (size_t i = 0; i < facet.places.size(); ++i) {
@@ -28,9 +33,7 @@ std::vector<Stretch> StretchesOf(const Study& study, const Facet& facet) {
     }
     stretches.back().last = i;
     ++stretches.back().places;
-    if (ranking.size() < 2) continue;
-    const Speedup lead = SpeedupOf(study, facet.places[i], ranking[0], ranking[1]);
-    stretches.back().close += Holds(lead.interval, 1);
+    stretches.back().close += NextIsClose(study, facet.places[i], ranking);
   }
   return stretches;
 }
@@ -138,12 +141,19 @@ std::vector<const Place*> Pointers(const std::vector<Place>& places) {
   return pointers;
 }
 
+// Returns how many more places the report has than the one that was told of. `where` may be "".
+std::string NoteOfOthers(size_t places, const std::string& where) {
+  if (places == 1) return "";
+  return fmt::format(" The report has {}{}.",
+                     ShowCount(static_cast<int64_t>(places - 1), "other place"), where);
+}
+
 // Returns who is the fastest at one place, and who misses the target there.
 std::string PlaceTimeText(const Study& study, const Place& place) {
   const std::vector<size_t> ranking = RankingOf(place);
   if (ranking.empty()) return MissText(study, {place});
   std::string text = WinnerText(study, place, ranking[0], "", "");
-  if (ranking.size() > 1 && Holds(SpeedupOf(study, place, ranking[0], ranking[1]).interval, 1)) {
+  if (NextIsClose(study, place, ranking)) {
     text += "; the next cannot be told apart from it" + WithSeeds(study);
   }
   return text + "." + MissText(study, {place});
@@ -158,17 +168,12 @@ std::string FirstPlaceText(const Study& study) {
   });
   if (first == places.end()) return "";
   const Place& place = *first;
-  std::string text = StepWords(study, place);
-  if (study.target) {
-    const std::string times = PlaceTimeText(study, place), ends = DifferenceWords(study, place);
-    text = Opening(PlaceName(study, place.values)) +
-           times.substr(std::min(times.size(), times.find_first_not_of(' '))) +
-           (times.empty() || ends.empty() ? "" : " ") + ends + NoteOfHoles({&place}) +
-           NoteOfOneSeed(study);
-  }
-  if (places.size() == 1 || text.empty()) return text;
-  return text + fmt::format(" The report has {}.",
-                            ShowCount(static_cast<int64_t>(places.size() - 1), "other place"));
+  if (!study.target) return StepWords(study, place) + NoteOfOthers(places.size(), "");
+  const std::string times = PlaceTimeText(study, place), ends = DifferenceWords(study, place);
+  return Opening(PlaceName(study, place.values)) +
+         times.substr(std::min(times.size(), times.find_first_not_of(' '))) +
+         (times.empty() || ends.empty() ? "" : " ") + ends + NoteOfHoles({&place}) +
+         NoteOfOneSeed(study) + NoteOfOthers(places.size(), "");
 }
 
 template <class Test>
@@ -312,9 +317,7 @@ std::string StudyVerdict(const Study& study) {
   const std::vector<Facet> facets = FacetsOf(study, axis);
   if (facets.empty()) return "";
   const std::string words = TimeWords(study, facets.front());
-  if (facets.size() == 1 || words.empty()) return words;
-  return words + fmt::format(" The report has {} along that axis.",
-                             ShowCount(static_cast<int64_t>(facets.size() - 1), "other place"));
+  return words.empty() ? words : words + NoteOfOthers(facets.size(), " along that axis");
 }
 
 }  // namespace legacy::analysis
