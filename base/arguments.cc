@@ -74,15 +74,18 @@ std::string CellText(const std::string& text) {
   return cell;
 }
 
-// Prints the options of `app`, with a table for each group, and those of its subcommands.
-void PrintMarkdown(const CLI::App& app, const std::string& name) {
-  std::printf("## %s\n\n%s\n", name.c_str(), app.get_description().c_str());
+// Prints the options of `app`, with a table for each group, and those of its subcommands, under a
+// heading of this level.
+void PrintMarkdown(const CLI::App& app, const std::string& name, size_t level) {
+  const std::string heading(level, '#');
+  std::printf("%s %s\n\n%s\n", heading.c_str(), name.c_str(), app.get_description().c_str());
   for (const std::string& group : app.get_groups()) {
     if (group.empty()) continue;
     const auto in_group = [&](const CLI::Option* option) { return option->get_group() == group; };
     const auto options = app.get_options(in_group);
     if (options.empty()) continue;
-    std::printf("\n**%s**\n\n| option | value | what it does |\n|---|---|---|\n", group.c_str());
+    std::printf("\n%s# %s\n\n| option | value | what it does |\n|---|---|---|\n", heading.c_str(),
+                group.c_str());
     for (const CLI::Option* option : options) {
       const bool positional = option->get_positional();
       std::printf("| `%s` | %s | %s |\n", option->get_name(positional, !positional).c_str(),
@@ -92,7 +95,7 @@ void PrintMarkdown(const CLI::App& app, const std::string& name) {
   }
   for (const CLI::App* sub : app.get_subcommands({})) {
     std::printf("\n");
-    PrintMarkdown(*sub, name + " " + sub->get_name());
+    PrintMarkdown(*sub, name + " " + sub->get_name(), level + 1);
   }
 }
 
@@ -152,7 +155,7 @@ void PrepareArguments(CLI::App& app) {
   }
   AddHidden(app, "--help-markdown", [](const CLI::App& a) {
     const CLI::App* const parent = a.get_parent();
-    PrintMarkdown(a, (parent == nullptr ? "" : parent->get_name() + " ") + a.get_name());
+    PrintMarkdown(a, (parent == nullptr ? "" : parent->get_name() + " ") + a.get_name(), 1);
   });
   app.formatter(std::make_shared<WrappingFormatter>());
 }

@@ -35,7 +35,7 @@ def long_lines(text):
 def rule_for(path):
     """Returns how the file is checked, or None."""
     if path.suffix == ".md":
-        return None if path.name == "options.md" else long_prose
+        return None if path.parent.name == "options" else long_prose
     named = path.suffix in (".py", ".sh", ".cmake") or path.name == "CMakeLists.txt"
     script = not path.suffix and path.read_bytes()[:2] == b"#!"
     return long_lines if named or script else None
