@@ -1,11 +1,13 @@
 #include "scenarios/network/cost_estimate.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <limits>
 #include <numeric>
 
+#include "base/progress_line.h"
 #include "ns3-module/fabric/roce/roce-settings.h"
 
 namespace legacy {
@@ -179,11 +181,8 @@ double CostEstimate::Seconds() const {
 }
 
 std::string CostEstimate::Text() const {
-  char text[160];
-  std::snprintf(text, sizeof(text),
-                "%lld different steps, %.1f M packet transmissions, about %.0f s of wall time",
-                static_cast<long long>(steps_), packets_ * 1e-6, std::ceil(Seconds()));
-  return text;
+  return fmt::format("{} different steps, {:.1f} M packet transmissions, about {} of wall time",
+                     steps_, packets_ * 1e-6, WallTimeInWords(Seconds()));
 }
 
 }  // namespace legacy

@@ -4,12 +4,12 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <numeric>
 #include <set>
 
 #include "base/error.h"
 #include "base/parse.h"
+#include "base/progress_line.h"
 #include "ns3-module/fabric/base/error.h"
 #include "ns3-module/fabric/collective/closed-form.h"
 #include "ns3-module/fabric/collective/tuning.h"
@@ -403,12 +403,8 @@ std::string FlowWallTime(double flows) {
   // Flows a second: those of a ring in order (docs/results/performance.md), and those that meet
   // everywhere.
   constexpr double kFastest = 15e6, kSlow = 1e6;
-  const auto text = [](double seconds) {
-    return seconds < 120    ? fmt::format("{:.0f} s", std::ceil(seconds))
-           : seconds < 7200 ? fmt::format("{:.0f} min", seconds / 60)
-                            : fmt::format("{:.1f} h", seconds / 3600);
-  };
-  return text(flows / kFastest) + " to " + text(flows / kSlow) + " of wall time without packets";
+  return WallTimeInWords(flows / kFastest) + " to " + WallTimeInWords(flows / kSlow) +
+         " of wall time without packets";
 }
 
 double PacketSeconds(const PreparedExperiment& prepared) {

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <cstdio>
 #include <functional>
 #include <utility>
@@ -80,7 +79,8 @@ void Say(const std::vector<std::string>& warnings) {
 
 void Announce(double seconds) {
   if (seconds < kAnnounceSeconds) return;
-  std::fprintf(stderr, "packet simulation: about %.0f s of wall time\n", std::ceil(seconds));
+  std::fprintf(stderr, "packet simulation: about %s of wall time\n",
+               WallTimeInWords(seconds).c_str());
 }
 
 // Returns the number of flows of all simulations of the experiment.

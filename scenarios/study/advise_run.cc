@@ -13,10 +13,10 @@
 
 #include "analysis/federated/round_figures.h"
 #include "analysis/federated_tables.h"
-#include "analysis/study/quantities.h"
 #include "analysis/summary.h"
 #include "base/child.h"
 #include "base/error.h"
+#include "base/progress_line.h"
 #include "scenarios/study/advise.h"
 #include "scenarios/study/folder.h"
 #include "scenarios/study/progress.h"
@@ -93,7 +93,7 @@ void SayWhatItTakes(const AdviseRequest& request, const StudyPlan& plan, const f
   const bool replayed = plan.trainings.front().refused.empty();
   fmt::print(stderr, "{} trainings of {} {}s in about {} of wall time{}\n", plan.trainings.size(),
              request.quick_steps, request.scenario.federated ? "round" : "step",
-             analysis::ShowQuantity(std::ceil(seconds), "s", 4),
+             WallTimeInWords(seconds),
              replayed ? fmt::format(", then {} replays", plan.points.size()) : "");
 }
 
