@@ -29,32 +29,40 @@ ScenarioOption Policies() {
 }  // namespace
 
 std::vector<ScenarioOption> OptionsOfCompression() {
-  return {
-      Policies(),
+  std::vector<ScenarioOption> options = {
+      Policies() | kReadByClients,
       Fraction<&Scenario::density>("compression.density", "--density",
-                                   "average density of sparse policies over layers and steps"),
+                                   "average density of sparse policies over layers and steps") |
+          kReadByClients,
       Text<&Scenario::legacy_schedule, CheckLegacySchedule>(
           "compression.levels", "--levels", "10%,0.5%/1%,0.05%",
           "LEGACY's densities: ',' separates layer sizes (small first), '/' separates phases "
-          "(default: solved from the average density)"),
+          "(default: solved from the average density)") |
+          kReadByClients,
       Integers<&Scenario::splits>(
           "compression.splits", "--splits",
           "layer sizes, in elements, at which LEGACY's density changes (default: the size below "
-          "which --split-share of the elements lie)"),
+          "which --split-share of the elements lie)") |
+          kReadByClients,
       Fraction<&Scenario::split_share>(
           "compression.split_share", "--split-share",
-          "share of all elements that lies in layers below LEGACY's default split"),
+          "share of all elements that lies in layers below LEGACY's default split") |
+          kReadByClients,
       Text<&Scenario::phase_bounds, CheckPhaseBounds>(
           "compression.phase_bounds", "--phase-bounds", "100,200|30%,60%",
           "steps, or fractions of the training, at which LEGACY's phases end (default: phases of "
-          "equal length)"),
-      Switch<&Scenario::closed_right>("compression.closed_right", "--closed-right",
-                                      "count a step on a phase bound to the phase that ends there"),
+          "equal length)") |
+          kReadByClients,
+      Switch<&Scenario::closed_right>(
+          "compression.closed_right", "--closed-right",
+          "count a step on a phase bound to the phase that ends there") |
+          kReadByClients,
       Text<&Scenario::volume>(
           "compression.volume", "--volume", "elements|bytes|off",
           "measure in which LEGACY's densities are scaled to the volume of the average density; "
           "bytes: also solve the anchors of adaptive policies, by pilot trainings; off: use the "
-          "densities as given"),
+          "densities as given") |
+          kReadByClients,
       Switch<&Scenario::error_feedback>(
           "compression.error_feedback", "--error-feedback",
           "use error feedback: add the residual to the next gradient"),
@@ -63,8 +71,11 @@ std::vector<ScenarioOption> OptionsOfCompression() {
       Text<&Scenario::index>(
           "compression.index", "--index", "CODING",
           "coding of the positions of sparse messages: auto (the shortest of fixed length), u16, "
-          "u32, bitmap, packed, delta"),
+          "u32, bitmap, packed, delta") |
+          kReadByClients,
   };
+  AddToAll(options, kOfMethods);
+  return options;
 }
 
 }  // namespace legacy

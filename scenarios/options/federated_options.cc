@@ -1,74 +1,82 @@
 #include "scenarios/options/federated_options.h"
 
 #include <algorithm>
-#include <set>
 
 namespace legacy {
 
 const std::vector<FederatedOption>& FederatedOptionRows() {
+  constexpr OptionProperties kBoth = kReadByPlans | kReadByRuns;
   static const std::vector<FederatedOption> options = {
       {"population", "TEXT", "broadband", "Clients",
        "who the clients are: broadband[:down=RATE,up=RATE,delay=TIME], phones, silos:FILE (CSV), "
-       "or FILE.yaml with groups"},
+       "or FILE.yaml with groups",
+       kBoth | kReadByPopulations | kMayReplay | kAdvised},
       {"clients", "N", "", "Clients",
-       "number of clients of broadband and phones [100]; a file has its own"},
+       "number of clients of broadband and phones [100]; a file has its own",
+       kBoth | kReadByPopulations | kAdvised},
       {"traces", "TEXT", "", "Clients",
        "traces that the access lines follow, each client one of them from a time of its own on: "
        "csv:FILES[:column=,up_column=,scale=mean,direction=both|down|up] or mahimahi:FILES; a "
-       "population file's own come first"},
-      {"down-rates", "F", "1", "Clients", "factor on the rates of all access lines to clients"},
-      {"up-rates", "F", "1", "Clients", "factor on the rates of all access lines from clients"},
+       "population file's own come first",
+       kBoth | kReadByPopulations | kMayReplay},
+      {"down-rates", "F", "1", "Clients", "factor on the rates of all access lines to clients",
+       kBoth | kReadByPopulations | kMayReplay},
+      {"up-rates", "F", "1", "Clients", "factor on the rates of all access lines from clients",
+       kBoth | kReadByPopulations | kMayReplay},
       {"packet-loss", "P", "0", "Clients",
-       "probability that an access line loses a packet, each way, beside the population's own"},
+       "probability that an access line loses a packet, each way, beside the population's own",
+       kBoth | kMayReplay},
       {"availability", "TEXT", "always", "Clients",
        "when clients could take part: always, bernoulli:p=0.7, "
        "nightly[:start=22h,spread=2h,length=7h,chance=0.8,zone=client|0], "
-       "sessions:on=1h,off=3h, trace:file=FILE (CSV client,start_s,end_s)"},
+       "sessions:on=1h,off=3h, trace:file=FILE (CSV client,start_s,end_s)",
+       kBoth | kReadByPopulations},
       {"dropout", "TEXT", "0", "Clients",
        "tasks that are lost: a probability such as 0.05[:where=work|upload|any], or "
        "hazard:mean=10m"},
-      {"detect", "TIME", "0s", "Clients", "time after which the server learns of a lost task"},
+      {"detect", "TIME", "0s", "Clients", "time after which the server learns of a lost task",
+       kBoth | kMayReplay},
 
-      {"elements", "N", "", "Work", "parameters of the model, as in 44426 or 10.2e9",
-       FederatedUse::kPlan},
+      {"elements", "N", "", "Work", "parameters of the model, as in 44426 or 10.2e9", kReadByPlans},
       {"element-bytes", "B", "4", "Work", "bytes of a parameter on the way: 4 fp32, 2 fp16, 1 int8",
-       FederatedUse::kPlan},
+       kReadByPlans},
       {"bytes", "SIZE", "", "Work", "bytes of the model and of an update, instead of --elements",
-       FederatedUse::kPlan},
+       kReadByPlans},
       {"down-bytes", "SIZE", "", "Work", "bytes that a task gets [those of the model]",
-       FederatedUse::kPlan},
+       kReadByPlans},
       {"up-bytes", "SIZE", "", "Work", "bytes of a task's update [those of the model]",
-       FederatedUse::kPlan},
+       kReadByPlans},
       {"client-seconds", "S", "", "Work",
        "seconds of a task's work on a client with a slowdown of 1 [0, or from --shape]",
-       FederatedUse::kPlan},
+       kReadByPlans},
       {"shape", "NAME", "", "Work",
-       "shape of the model, which gives elements and work (docs/shapes.md)", FederatedUse::kPlan},
+       "shape of the model, which gives elements and work (docs/shapes.md)", kReadByPlans},
       {"profile", "NAME", "phone-assumed", "Work",
-       "device with a slowdown of 1, for --shape; a population's own come first",
-       FederatedUse::kPlan},
-      {"batch", "N", "20", "Work", "samples of a local step, for --shape", FederatedUse::kPlan},
+       "device with a slowdown of 1, for --shape; a population's own come first", kReadByPlans},
+      {"batch", "N", "20", "Work", "samples of a local step, for --shape", kReadByPlans},
       {"local-steps", "N", "", "Work",
-       "local steps of a task, for --shape [one epoch of the client's samples]",
-       FederatedUse::kPlan},
+       "local steps of a task, for --shape [one epoch of the client's samples]", kReadByPlans},
 
       {"exchange", "NAME", "server", "Exchange",
        "server, or an all-reduce or all-gather of all clients, as in ring-allreduce: every client "
-       "works, then all exchange their updates without a server"},
+       "works, then all exchange their updates without a server",
+       kBoth | kMayReplay | kAdvised},
       {"order", "LIST", "", "Exchange",
        "clients in the order of the collective: numbers from 0, names of groups or places, with "
-       "commas [that of the population]"},
+       "commas [that of the population]",
+       kBoth | kMayReplay},
       {"group", "N", "", "Exchange",
        "clients of a group of hierarchical collectives, in that order [those at the first client's "
-       "place]"},
+       "place]",
+       kBoth | kMayReplay},
 
       {"server", "TEXT", "sync", "Server",
        "sync, or async:concurrency=100[,buffer=10,max-staleness=0]: a version of each `buffer` "
        "updates"},
       {"rounds", "N", "100", "Server", "versions of the model to make"},
-      {"max-tasks", "N", "", "Server", "end after so many tasks, for async", FederatedUse::kPlan},
+      {"max-tasks", "N", "", "Server", "end after so many tasks, for async", kReadByPlans},
       {"per-round", "N", "", "Server",
-       "updates that make a version, also as 10%, for sync [10, or all clients]"},
+       "updates that make a version, also as 10%, for sync [10, or all clients]", kBoth | kAdvised},
       {"over-select", "F", "1", "Server",
        "start so many times as many tasks; the first that arrive count"},
       {"deadline", "TIME", "none", "Server",
@@ -88,83 +96,88 @@ const std::vector<FederatedOption>& FederatedOptionRows() {
        "how updates become a version: fedavg, fedprox, fedavgm, fedadagrad, fedadam, fedyogi, "
        "scaffold, fednova, feddyn, fedbuff, fedasync, diloco, with their options; of several, each "
        "is run with every policy",
-       FederatedUse::kRun},
+       kReadByRuns},
       {"weighting", "auto|samples|uniform", "auto", "Learning",
        "what counts in a mean of updates: each sample, or each update; auto: as the algorithm's "
        "paper has it",
-       FederatedUse::kRun},
+       kReadByRuns},
       {"local", "epochs:E|epochs:A-B|steps:H", "epochs:1", "Learning",
        "work of a task: passes over the client's samples, a number of them drawn for each task, or "
        "steps",
-       FederatedUse::kRun},
+       kReadByRuns},
       {"rate-over", "versions|steps", "versions", "Learning",
        "what --learning-rate's schedule counts: versions of the model, or each client's own "
        "counted "
        "steps",
-       FederatedUse::kRun},
+       kReadByRuns},
       {"partition", "NAME[:k=v,...]", "dirichlet:alpha=0.5", "Learning",
        "which samples each client has: iid, dirichlet, dirichlet-client, shards, labels, quantity, "
        "power-law, natural, groups, with their options",
-       FederatedUse::kRun},
+       kReadByRuns},
       {"client-state", "auto|reset|keep", "auto", "Learning",
        "optimizer of a client: new in each task, or that of its last task; auto: keep for diloco, "
        "reset for others",
-       FederatedUse::kRun},
+       kReadByRuns},
       {"downlink", "dense|fp16|delta:CODEC@P", "dense", "Learning",
        "how the model travels to clients, who train from what they decode: fp32, half precision, "
        "or "
        "compressed differences of versions, as in delta:topk@1%",
-       FederatedUse::kRun},
+       kReadByRuns},
       {"uplink-memory", "client|off|ef21", "client", "Learning",
        "what a client keeps of what it did not send: a residual, nothing, or what the server knows "
        "of it (EF21)",
-       FederatedUse::kRun},
+       kReadByRuns},
       {"residual-decay", "X", "1", "Learning", "factor on a residual each time that it is added",
-       FederatedUse::kRun},
+       kReadByRuns},
       {"residual-age", "N", "0", "Learning",
-       "versions after which a client's residual is dropped; 0: never", FederatedUse::kRun},
+       "versions after which a client's residual is dropped; 0: never", kReadByRuns},
       {"batchnorm", "average|local", "average", "Learning",
        "statistics of batch norm: the mean of the counted clients, or each client's own (FedBN)",
-       FederatedUse::kRun},
+       kReadByRuns},
       {"diverged", "fail|drop", "fail", "Learning",
-       "an update that is not finite ends the run, or is left out", FederatedUse::kRun},
+       "an update that is not finite ends the run, or is left out", kReadByRuns},
       {"secure-aggregation", "on|off", "off", "Learning",
        "the server sees sums of updates alone: refuses codecs and algorithms that masks do not "
        "fit, "
        "and multiplies the bytes up by 1.73, or 1.98 beyond 1024 clients a round; no protocol is "
        "simulated",
-       FederatedUse::kRun},
+       kReadByRuns},
       {"state-memory", "SIZE", "1GiB", "Learning",
-       "memory for what clients keep; the rest is on disk", FederatedUse::kRun},
+       "memory for what clients keep; the rest is on disk",
+       kReadByRuns | kMayReplay | kLeavesResults | kStudyIgnores},
       {"tasks", "on|off", "on", "Learning", "write tasks.csv, up to a million tasks",
-       FederatedUse::kRun},
+       kReadByRuns | kMayReplay | kLeavesResults | kStudyIgnores},
 
       {"topology", "TEXT", "", "Network",
        "topology whose switches the population names as places [a star around the server]",
-       FederatedUse::kPlan},
-      {"at", "NAME", "", "Network", "place of the server [the population's]"},
-      {"server-rate", "RATE", "", "Network",
-       "rate of the server's line [the population's, 10Gbps]"},
+       kReadByPlans | kReadByPopulations},
+      {"at", "NAME", "", "Network", "place of the server [the population's]",
+       kBoth | kReadByPopulations | kMayReplay},
+      {"server-rate", "RATE", "", "Network", "rate of the server's line [the population's, 10Gbps]",
+       kBoth | kMayReplay},
       {"server-price", "USD", "", "Network",
-       "USD per GB that leaves the server, or out/in [the population's]"},
+       "USD per GB that leaves the server, or out/in [the population's]", kBoth | kMayReplay},
       {"price", "USD", "", "Network",
-       "USD per GB that clients of broadband and phones send, or sent/got"},
-      {"prices", "F", "1", "Network", "factor on all prices, those of clients' hours included"},
+       "USD per GB that clients of broadband and phones send, or sent/got",
+       kBoth | kReadByPopulations | kMayReplay},
+      {"prices", "F", "1", "Network", "factor on all prices, those of clients' hours included",
+       kBoth | kMayReplay},
       {"core-rates", "F", "1", "Network",
-       "factor on the rates of the topology's own links, between the access lines"},
-      {"core-delays", "F", "1", "Network", "factor on their delays"},
+       "factor on the rates of the topology's own links, between the access lines",
+       kBoth | kMayReplay},
+      {"core-delays", "F", "1", "Network", "factor on their delays", kBoth | kMayReplay},
       {"fidelity", "NAME", "flow", "Network",
        "packet, flow, analytic, or formula (bits / bandwidth of the client, nothing shared)",
-       FederatedUse::kPlan},
+       kReadByPlans},
       {"transport", "wan|datacenter", "wan", "Network", "parameters of TCP, queues and headers",
-       FederatedUse::kPlan},
+       kReadByPlans},
       {"connections", "KIND", "tls", "Network",
-       "how a task connects: warm, cold, tls, quic, quic-0rtt, persistent", FederatedUse::kPlan},
+       "how a task connects: warm, cold, tls, quic, quic-0rtt, persistent", kReadByPlans},
       {"congestion", "NAME", "", "Network",
        "congestion control: reno, cubic, dctcp, bbr [the transport's: cubic for wan]",
-       FederatedUse::kPlan},
-      {"streams", "N", "1", "Network", "connections that share a transfer", FederatedUse::kPlan},
-      {"seed", "N", "1", "Network", "seed of all draws", FederatedUse::kPlan},
+       kReadByPlans},
+      {"streams", "N", "1", "Network", "connections that share a transfer", kReadByPlans},
+      {"seed", "N", "1", "Network", "seed of all draws", kReadByPlans | kReadByPopulations},
   };
   return options;
 }
@@ -173,21 +186,6 @@ std::string FederatedOption::Key() const {
   std::string key = "federated." + name;
   std::ranges::replace(key, '-', '_');
   return key;
-}
-
-bool DescribesClients(const std::string& name) {
-  static const std::set<std::string> names = {
-      "population",   "clients",  "traces", "down-rates", "up-rates",
-      "availability", "topology", "at",     "price",      "seed"};
-  return names.contains(name);
-}
-
-bool DescribesLines(const std::string& name) {
-  static const std::set<std::string> names = {
-      "population", "traces",      "down-rates",   "up-rates", "packet-loss",  "at",
-      "price",      "server-rate", "server-price", "prices",   "core-rates",   "core-delays",
-      "detect",     "tasks",       "exchange",     "order",    "state-memory", "group"};
-  return names.contains(name);
 }
 
 FederatedValues DefaultFederatedValues() {

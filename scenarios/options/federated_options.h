@@ -3,25 +3,25 @@
 // its help use one table of them.
 #pragma once
 
-#include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
 
+#include "scenarios/options/properties.h"
+
 namespace legacy {
 
-// Says which programs read an option: plans, which train nothing, or runs, or both. What plans
-// alone read, runs have in other sections: bytes and work from the model, the network from network.
-enum class FederatedUse : uint8_t { kPlan, kRun, kBoth };
-
-// A FederatedOption is one row of the table.
+// A FederatedOption is one row of the table. What plans alone read, runs have in other sections:
+// bytes and work from the model, the network from network.
 struct FederatedOption {
   std::string name;  // name without "--"
   std::string metavar;
   std::string fallback;  // "": nothing is given
   std::string group;     // group in the help text
   std::string help;
-  FederatedUse use = FederatedUse::kBoth;
+  OptionProperties properties = kReadByPlans | kReadByRuns;
+
+  bool Has(OptionProperty property) const { return (properties & property) != 0; }
 
   // Returns the key in a scenario: "federated.per_round".
   std::string Key() const;
@@ -29,13 +29,6 @@ struct FederatedOption {
 
 // Returns the table.
 const std::vector<FederatedOption>& FederatedOptionRows();
-// Returns whether an option describes who the clients are, which is all that `population` reads.
-bool DescribesClients(const std::string& name);
-
-// Returns whether a recorded run may be timed with another value: lines, places, prices, and the
-// collective of those that exchange without a server.
-bool DescribesLines(const std::string& name);
-
 // FederatedValues has a text for every option of the table, by name.
 using FederatedValues = std::map<std::string, std::string>;
 FederatedValues DefaultFederatedValues();

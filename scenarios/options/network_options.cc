@@ -23,33 +23,41 @@ std::string Algorithms(fabric::Payload payload) {
 }  // namespace
 
 std::vector<ScenarioOption> OptionsOfNetwork() {
-  return {
+  std::vector<ScenarioOption> options = {
       Text<&Scenario::topology>(
           "network.topology", "--topo", "NAME[:k=v,...]|FILE",
-          "network topology: fat-tree:k=4, leaf-spine, dumbbell, star, or a YAML file"),
-      Text<&Scenario::bandwidth>("network.bandwidth", "--bandwidth", "1Gbps", "link rate"),
-      Text<&Scenario::delay>("network.delay", "--delay", "10us", "propagation delay of a link"),
+          "network topology: fat-tree:k=4, leaf-spine, dumbbell, star, or a YAML file") |
+          kReadByClients | kMayFurther,
+      Text<&Scenario::bandwidth>("network.bandwidth", "--bandwidth", "1Gbps", "link rate") |
+          kMayFurther,
+      Text<&Scenario::delay>("network.delay", "--delay", "10us", "propagation delay of a link") |
+          kMayFurther,
       Text<&Scenario::network_schedule>(
           "network.phases", "--phases", "none|c1|c2|0%:KEY=VALUE,...;50%:...",
           "network schedule: bandwidth and delay of the links from the given fraction of the steps "
-          "on"),
+          "on") |
+          kMayFurther,
       Text<&Scenario::further>(
           "network.further", "--networks", "none|auto|NAME:KEY=VALUE,...;...",
           "further networks on which to time the same trainings, given by their differences from "
           "this one; auto: 10Gbps, 100Gbps and a WAN, unless another network option is given"),
       Text<&Scenario::queue>("network.queue", "--queue", "BYTES",
-                             "queue size of a switch port, in bytes; 0: as --transport sets it"),
+                             "queue size of a switch port, in bytes; 0: as --transport sets it") |
+          kMayFurther,
       Text<&Scenario::multipath>(
           "network.multipath", "--multipath", "ecmp|spray",
           "multipath routing; ecmp: a flow keeps one shortest path; spray: each packet takes any "
-          "shortest path"),
+          "shortest path") |
+          kMayFurther,
       Text<&Scenario::placement>("network.placement", "--placement", "packed|strided|random:SEED",
-                                 "placement of workers on hosts"),
+                                 "placement of workers on hosts") |
+          kMayFurther,
       Text<&Scenario::stragglers>(
           "network.stragglers", "--stragglers", "MODEL",
           "straggler model: none, fixed:count=2,factor=1.5, fixed:workers=3+7,factor=2, "
           "slow:probability=0.1,factor=2, lognormal:sigma=0.3, exponential:scale=0.2, "
-          "pareto:shape=2.5, trace:file=FILE; random models also take lasting=STEPS|run"),
+          "pareto:shape=2.5, trace:file=FILE; random models also take lasting=STEPS|run") |
+          kMayFurther,
       Text<&Scenario::sync>(
           "network.sync", "--sync", "MODEL",
           "workers whose gradients a step waits for: barrier (all), backup:k=2 (all but the "
@@ -59,13 +67,15 @@ std::vector<ScenarioOption> OptionsOfNetwork() {
           "network.fidelity", "--fidelity", "packet|flow|analytic|auto",
           "network simulation; packet: ns-3 with real TCP; flow: max-min fair fluid model; "
           "analytic: alpha-beta model; auto: packet where --packet-budget allows it, else flow, "
-          "and packet for a sample of steps"),
+          "and packet for a sample of steps") |
+          kReadByClients | kMayFurther,
       Text<&Scenario::packet_budget>(
           "network.packet_budget", "--packet-budget", "TIME",
           "wall time that --fidelity=auto may spend on packet simulations"),
       Text<&Scenario::transport>("network.transport", "--transport", "datacenter|wan|roce",
                                  "preset of TCP and queues: datacenter (DCTCP) or wan (Cubic); or "
-                                 "roce[:key=value,...], RDMA over Ethernet (docs/network.md)"),
+                                 "roce[:key=value,...], RDMA over Ethernet (docs/network.md)") |
+          kReadByClients | kMayFurther,
       Integer<&Scenario::mtu, fabric::kLeastMtu, fabric::kMostMtu>(
           "network.mtu", "--mtu",
           "largest packet in bytes, with IPv4 and TCP headers, from 576 to 65535; 9000: jumbo "
@@ -74,13 +84,16 @@ std::vector<ScenarioOption> OptionsOfNetwork() {
           "network.connections", "--connections", "KIND",
           "state of the connections at the start of a step; warm: open, with the windows of a step "
           "before; cold: a round trip (TCP), then slow start; tls: two round trips; quic: one; "
-          "quic-0rtt: none; persistent: open, with windows that shrink when idle"),
+          "quic-0rtt: none; persistent: open, with windows that shrink when idle") |
+          kReadByClients | kMayFurther,
       Text<&Scenario::congestion>(
           "network.congestion", "--congestion", "reno|cubic|dctcp|bbr",
-          "congestion control instead of that of --transport; bbr: without packets alone"),
+          "congestion control instead of that of --transport; bbr: without packets alone") |
+          kReadByClients,
       Integer<&Scenario::streams, 1, kMostStreams>(
           "network.streams", "--streams",
-          "number of connections between two endpoints that share each message"),
+          "number of connections between two endpoints that share each message") |
+          kReadByClients,
       Text<&Scenario::changes>("network.changes", "--changes", "LINKS@SCHEDULE[|...]",
                                "rates and failures over time: 'host3<>*@csv:lte.csv:scale=mean', "
                                "'spine0@outage:from=60s,for=30s' (docs/wan.md)"),
@@ -90,72 +103,95 @@ std::vector<ScenarioOption> OptionsOfNetwork() {
           "pairs=demands of an SNDlib file; sizes=websearch|datamining|FILE"),
       Text<&Scenario::aggregation>(
           "network.aggregation", "--aggregation", "collective|[sharded-]parameter-server",
-          "aggregation of gradients, by collectives among workers or by parameter servers"),
+          "aggregation of gradients, by collectives among workers or by parameter servers") |
+          kMayFurther,
       Text<&Scenario::allreduce>(
           "network.allreduce", "--allreduce", "NAME|auto",
           "all-reduce algorithm for linear messages (dense, fp16, randomk): " +
-              Algorithms(fabric::Payload::Sum) + "; auto: the fastest on an idle fabric"),
+              Algorithms(fabric::Payload::Sum) + "; auto: the fastest on an idle fabric") |
+          kMayFurther,
       Text<&Scenario::allgather>("network.allgather", "--allgather", "NAME|auto",
                                  "all-gather algorithm for sparse messages (topk): " +
                                      Algorithms(fabric::Payload::Concat) +
-                                     "; auto: the fastest on an idle fabric"),
+                                     "; auto: the fastest on an idle fabric") |
+          kMayFurther,
       Integer<&Scenario::group, 0>("network.group", "--group",
                                    "number of workers per group of hierarchical algorithms and "
                                    "per node of channels and NVLS; 0: the GPUs of a server where "
                                    "the topology's file says so, else as many as share the first "
-                                   "worker's switch"),
+                                   "worker's switch") |
+          kMayFurther,
       Integer<&Scenario::channels, 0, fabric::kMostChannels>(
           "network.channels", "--channels",
           "number of rings or double trees at once, each with a part of the message, which are "
           "rotated over the workers of a node (docs/network.md); 0: the GPUs of a server where the "
-          "topology's file has SimAI's header, else 1"),
+          "topology's file has SimAI's header, else 1") |
+          kMayFurther,
       Text<&Scenario::protocol>(
           "network.protocol", "--protocol", "none|ll|ll128|simple|auto",
           "protocol by which workers of rings, double trees and NVLS pass messages on, with NCCL's "
           "costs of each message; auto: the one that NCCL takes, with --allreduce=auto the "
-          "algorithm too (docs/network.md)"),
+          "algorithm too (docs/network.md)") |
+          kMayFurther,
       Integer<&Scenario::servers, 1>("network.servers", "--servers",
-                                     "number of servers of the sharded parameter server"),
+                                     "number of servers of the sharded parameter server") |
+          kMayFurther,
       Text<&Scenario::pull>("network.pull", "--pull", "union|dense",
                             "data that workers pull from the server after sparse "
-                            "pushes: the union of the messages, or the dense mean"),
+                            "pushes: the union of the messages, or the dense mean") |
+          kMayFurther,
       Switch<&Scenario::memoise>("network.memoise", "--memoise",
                                  "simulate identical steps only once"),
       Text<&Scenario::doctor>("network.doctor", "--doctor", "[on|off|STEPS]",
                               "diagnose the bottleneck of STEPS, for each policy and the first "
-                              "seed; --doctor alone: of the median step"),
+                              "seed; --doctor alone: of the median step") |
+          kLeavesResults,
       Text<&Scenario::doctor_fidelity>("network.doctor_fidelity", "--doctor-fidelity",
                                        "packet|flow|analytic",
-                                       "network simulation that the doctor uses"),
+                                       "network simulation that the doctor uses") |
+          kLeavesResults,
       Text<&Scenario::trace_steps>("network.trace_steps", "--trace-steps", "0,10-12",
-                                   "steps to write as Chrome or Perfetto traces"),
+                                   "steps to write as Chrome or Perfetto traces") |
+          kLeavesResults,
       Text<&Scenario::trace_workers>("network.trace_workers", "--trace-workers", "0-3|all",
-                                     "endpoints to show in the traces"),
+                                     "endpoints to show in the traces") |
+          kLeavesResults,
       Text<&Scenario::pcap>(
           "network.pcap", "--pcap", "PREFIX",
-          "with packet fidelity: prefix of pcap files, one per host and port (large)"),
+          "with packet fidelity: prefix of pcap files, one per host and port (large)") |
+          kLeavesResults,
       Text<&Scenario::flow_monitor>(
           "network.flow_monitor", "--flow-monitor", "FILE",
-          "with packet fidelity: XML file for the output of ns-3's FlowMonitor"),
+          "with packet fidelity: XML file for the output of ns-3's FlowMonitor") |
+          kLeavesResults,
       Text<&Scenario::netanim>("network.netanim", "--netanim", "FILE",
-                               "with packet fidelity: XML file for the NetAnim player (large)"),
+                               "with packet fidelity: XML file for the NetAnim player (large)") |
+          kLeavesResults,
       Text<&Scenario::device_profile>(
           "clock.device_profile", "--device-profile", "NAME|FILE",
           "device profile, with the speeds of simulated devices and codecs: a100-datasheet, "
-          "h100, h200, h100-datasheet, h200-datasheet, cpu-reference, or a JSON file"),
+          "h100, h200, h100-datasheet, h200-datasheet, cpu-reference, or a JSON file") |
+          kReadByClients | kOfMethods,
       Number<&Scenario::device_speed, 1, 1'000'000>("clock.device_speed", "--device-speed",
-                                                    "factor on the profile's speed of computing"),
+                                                    "factor on the profile's speed of computing") |
+          kReadByClients,
       Number<&Scenario::codec_speed, 1, 1'000'000>(
           "clock.codec_speed", "--codec-speed",
-          "factor on the profile's speed of encoding and decoding"),
+          "factor on the profile's speed of encoding and decoding") |
+          kReadByClients,
       Text<&Scenario::launches>(
           "clock.launches", "--launches", "profile|fused|per-layer",
           "kernel launches; fused: one set for all layers of a bucket and all messages of a "
           "collective call; per-layer: one set for each layer and message; profile: as the device "
-          "profile says"),
-      Text<&Scenario::bucket>("clock.bucket", "--bucket", "25MiB",
-                              "bucket size, in bytes of dense fp32 gradient"),
+          "profile says") |
+          kReadByClients | kOfMethods,
   };
+  AddToAll(options, kMayReplay);
+  // Merging decides what is compressed, so that a replay may not change it.
+  options.push_back(Text<&Scenario::bucket>("clock.bucket", "--bucket", "25MiB",
+                                            "bucket size, in bytes of dense fp32 gradient") |
+                    kReadByClients);
+  return options;
 }
 
 }  // namespace legacy

@@ -21,7 +21,18 @@ std::vector<ScenarioOption> OptionsOfCompression();
 // Includes the options of the clock.
 std::vector<ScenarioOption> OptionsOfNetwork();
 
+// Returns the option with more properties.
+inline ScenarioOption operator|(ScenarioOption option, OptionProperties properties) {
+  option.properties |= properties;
+  return option;
+}
+
 namespace option_forms {
+
+// Adds properties to each of the options.
+inline void AddToAll(std::vector<ScenarioOption>& options, OptionProperties properties) {
+  for (ScenarioOption& option : options) option.properties |= properties;
+}
 
 inline constexpr int64_t kMany = std::numeric_limits<int64_t>::max();
 

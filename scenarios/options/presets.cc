@@ -119,7 +119,7 @@ std::string DescribeMethod(const Method& method) {
 }
 
 const ScenarioOption& OptionOf(const std::string& key) {
-  return *std::ranges::find(ScenarioOptions(), key, &ScenarioOption::key);
+  return *OptionOfKey(ScenarioOptions(), key);
 }
 
 std::string Line(const std::string& key, const std::string& now, const std::string& preset) {

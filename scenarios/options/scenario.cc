@@ -24,7 +24,7 @@ void CheckShape(const Scenario& s) {
   LoadModelShape(s.layers);
   const Scenario defaults;
   for (const ScenarioOption& option : ScenarioOptions()) {
-    if (!ReadsTrainingAlone(option.key) || option.get(s) == option.get(defaults)) continue;
+    if (!option.Has(kTrainingAlone) || option.get(s) == option.get(defaults)) continue;
     throw Error(option.key + " (" + option.flag + ")", option.get(s),
                 "nothing: with training.layers (--layers) nothing is trained");
   }
@@ -172,23 +172,6 @@ Scenario OverDefaults(const Scenario& defaults, const std::function<void(Scenari
   lay_over(scenario);
   if (scenario.layers != "list") TakeUsualBatch(scenario);
   return scenario;
-}
-
-bool ReadsTrainingAlone(const std::string& key) {
-  static const std::set<std::string> keys = {
-      "training.dataset",       "training.data_root",
-      "training.train_limit",   "training.test_limit",
-      "training.model",         "training.nesterov",
-      "training.device",        "training.processor",
-      "run.gradient_steps",     "run.gradient_layers",
-      "training.decay_vectors", "training.label_smoothing",
-      "training.clip_worker",   "training.clip_mean",
-      "training.window",        "training.evaluation_columns",
-      "training.evaluate_on",   "training.negatives",
-      "training.strict_data",   "training.augment",
-      "training.normalise",     "training.init",
-      "training.loss"};
-  return keys.count(key) > 0;
 }
 
 void ValidateScenario(const Scenario& s) {

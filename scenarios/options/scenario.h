@@ -19,6 +19,7 @@
 #include "scenarios/network/engines.h"
 #include "scenarios/options/federated_options.h"
 #include "scenarios/options/network_schedule.h"
+#include "scenarios/options/properties.h"
 #include "scenarios/options/step_count.h"
 #include "scenarios/options/target.h"
 #include "scenarios/options/values.h"
@@ -214,6 +215,9 @@ struct ScenarioOption {
   std::function<void(Scenario&, const std::string& key, const std::string& text)> set;
   std::function<std::string(const Scenario&)> get;
   OptionKind kind = OptionKind::kText;
+  OptionProperties properties = 0;
+
+  bool Has(OptionProperty property) const { return (properties & property) != 0; }
 };
 
 // Return the table of options of scenarios of workers, that of federated ones, and the one that a
@@ -221,6 +225,9 @@ struct ScenarioOption {
 const std::vector<ScenarioOption>& ScenarioOptions();
 const std::vector<ScenarioOption>& FederatedScenarioOptions();
 const std::vector<ScenarioOption>& OptionsOf(const Scenario& scenario);
+// Returns the option of that key, or null if there is none.
+const ScenarioOption* OptionOfKey(const std::vector<ScenarioOption>& options,
+                                  const std::string& key);
 
 // Sets one key from text. Throws Error naming the key, the value and what is allowed; for an
 // unknown key, with the nearest ones.
@@ -266,10 +273,6 @@ Scenario TaskDefaults(const Scenario& defaults, TaskKind task);
 // Returns `defaults` after `lay_over`. Where `lay_over` names a shape, it starts from
 // ShapeDefaults(), and from TaskDefaults() where it names a data set of text or ratings.
 Scenario OverDefaults(const Scenario& defaults, const std::function<void(Scenario&)>& lay_over);
-
-// Returns true for options that a shape (training.layers) does not read: those of data, model,
-// device and gradient files.
-bool ReadsTrainingAlone(const std::string& key);
 
 // Returns YAML that LoadScenario reads back to the same scenario.
 std::string PrintScenario(const Scenario& scenario);

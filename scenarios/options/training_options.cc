@@ -33,77 +33,102 @@ std::vector<ScenarioOption> OptionsOfTraining() {
       Text<&Scenario::dataset>(
           "training.dataset", "--dataset", "NAME[:k=v,...]",
           "data set to train on, as in cifar10 or text:file=novel.txt; glyphs, grammar and tastes "
-          "need no files; --dataset=list prints the names and options"),
+          "need no files; --dataset=list prints the names and options") |
+          kReadByClients | kTrainingAlone,
       Text<&Scenario::data_root>(
           "training.data_root", "--data-root", "DIR",
-          "folder of the data sets (default: $LEGACY_DATA, then ~/.cache/legacy-data)"),
+          "folder of the data sets (default: $LEGACY_DATA, then ~/.cache/legacy-data)") |
+          kReadByClients | kTrainingAlone | kMayResume,
       Integer<&Scenario::train_limit, 0>("training.train_limit", "--train-limit",
-                                         "number of training samples to use; 0: all"),
+                                         "number of training samples to use; 0: all") |
+          kReadByClients | kTrainingAlone,
       Integer<&Scenario::test_limit, 0>("training.test_limit", "--test-limit",
-                                        "number of test samples to use; 0: all"),
+                                        "number of test samples to use; 0: all") |
+          kReadByClients | kTrainingAlone,
       Integer<&Scenario::window, 0, 1 << 20>(
           "training.window", "--window",
           "tokens of a window of text, through which gradients go back; 0: 35 words, or 128 "
-          "characters"),
+          "characters") |
+          kReadByClients | kTrainingAlone,
       Integer<&Scenario::evaluation_columns, 1, 1 << 20>(
           "training.evaluation_columns", "--evaluation-columns",
-          "number of stretches of a text that are evaluated side by side; 1: in one pass"),
+          "number of stretches of a text that are evaluated side by side; 1: in one pass") |
+          kReadByClients | kTrainingAlone,
       Text<&Scenario::evaluate_on>("training.evaluate_on", "--evaluate-on", "test|validation",
-                                   "part of a text on which metrics are evaluated"),
+                                   "part of a text on which metrics are evaluated") |
+          kReadByClients | kTrainingAlone,
       Integer<&Scenario::negatives, 1, 1000>(
           "training.negatives", "--negatives",
-          "number of drawn items that each pair of a recommendation comes with"),
+          "number of drawn items that each pair of a recommendation comes with") |
+          kReadByClients | kTrainingAlone,
       Switch<&Scenario::strict_data>(
           "training.strict_data", "--strict-data",
-          "end at the first broken image of a folder, instead of leaving out one in a thousand"),
+          "end at the first broken image of a folder, instead of leaving out one in a thousand") |
+          kReadByClients | kTrainingAlone,
       Text<&Scenario::augment>(
           "training.augment", "--augment", "auto|off|crop|reflect-crop",
           "how training images in memory are moved: cropped after padding with 4 black pixels, or "
-          "with 4 reflected ones, and mirrored; auto: as the data set has it"),
+          "with 4 reflected ones, and mirrored; auto: as the data set has it") |
+          kReadByClients | kTrainingAlone,
       Switch<&Scenario::normalise>("training.normalise", "--normalise",
                                    "normalise images by the data set's mean and deviation; off: "
-                                   "inputs are pixels / 255"),
+                                   "inputs are pixels / 255") |
+          kReadByClients | kTrainingAlone,
       Text<&Scenario::model>(
           "training.model", "--model", "NAME[:k=v,...]",
-          "model to train, as in resnet18:width=16; --model=list prints the names and options"),
+          "model to train, as in resnet18:width=16; --model=list prints the names and options") |
+          kReadByClients | kTrainingAlone,
       Text<&Scenario::init>("training.init", "--init", "model|torch",
                             "how weights start: as the model has it, or as PyTorch's layers do, "
-                            "weights and biases uniform within 1 / sqrt(fan-in)"),
+                            "weights and biases uniform within 1 / sqrt(fan-in)") |
+          kReadByClients | kTrainingAlone,
       Integer<&Scenario::workers, 1, 65536>("training.workers", "--workers",
                                             "number of simulated data-parallel workers"),
       Integer<&Scenario::batch, 1, 1 << 20>("training.batch", "--batch",
-                                            "batch size of each worker, in samples"),
+                                            "batch size of each worker, in samples") |
+          kReadByClients,
       Integer<&Scenario::accumulate, 1, kMostPasses>(
           "training.accumulate", "--accumulate",
           "number of batches whose gradients each worker adds up in a step, before it compresses"),
       Steps<&Scenario::steps, 1>("training.steps", "--steps",
                                  "number of training steps, or epochs (30ep)"),
       Number<&Scenario::learning_rate, 0, 1'000'000>("training.learning_rate", "--learning-rate",
-                                                     "peak learning rate"),
+                                                     "peak learning rate") |
+          kReadByClients,
       Switch<&Scenario::scale_learning_rate>(
           "training.scale_learning_rate", "--scale-learning-rate",
           "multiply the peak and the final learning rate by the number of workers"),
       Text<&Scenario::optimizer>("training.optimizer", "--optimizer", "NAME[:k=v,...]",
-                                 "sgd, adam, adamw or lamb (options beta1, beta2, epsilon)"),
+                                 "sgd, adam, adamw or lamb (options beta1, beta2, epsilon)") |
+          kReadByClients,
       Number<&Scenario::momentum, 0, 999>("training.momentum", "--momentum",
-                                          "momentum of SGD, applied after aggregation"),
-      Switch<&Scenario::nesterov>("training.nesterov", "--nesterov", "use Nesterov momentum"),
+                                          "momentum of SGD, applied after aggregation") |
+          kReadByClients,
+      Switch<&Scenario::nesterov>("training.nesterov", "--nesterov", "use Nesterov momentum") |
+          kReadByClients | kTrainingAlone,
       Number<&Scenario::weight_decay, 0, 1000>("training.weight_decay", "--weight-decay",
-                                               "weight decay, applied after aggregation"),
-      Switch<&Scenario::decay_vectors>("training.decay_vectors", "--decay-vectors",
-                                       "weight decay of biases and of scales of normalisation too"),
+                                               "weight decay, applied after aggregation") |
+          kReadByClients,
+      Switch<&Scenario::decay_vectors>(
+          "training.decay_vectors", "--decay-vectors",
+          "weight decay of biases and of scales of normalisation too") |
+          kReadByClients | kTrainingAlone,
       Number<&Scenario::label_smoothing, 0, 999>(
           "training.label_smoothing", "--label-smoothing",
-          "part of the training loss that is spread evenly over all classes"),
+          "part of the training loss that is spread evenly over all classes") |
+          kReadByClients | kTrainingAlone,
       Text<&Scenario::loss>("training.loss", "--loss", "mean|sum",
                             "gradients of the mean loss of a worker's targets in a step, or of "
-                            "their sum"),
+                            "their sum") |
+          kTrainingAlone,
       Number<&Scenario::clip_worker, 0, 1'000'000'000>(
           "training.clip_worker", "--clip-worker",
-          "norm to which each worker's gradient is clipped before it is compressed; 0: none"),
+          "norm to which each worker's gradient is clipped before it is compressed; 0: none") |
+          kReadByClients | kTrainingAlone,
       Number<&Scenario::clip_mean, 0, 1'000'000'000>(
           "training.clip_mean", "--clip-mean",
-          "norm to which the mean gradient is clipped before the update; 0: none"),
+          "norm to which the mean gradient is clipped before the update; 0: none") |
+          kTrainingAlone,
       Integer<&Scenario::local_steps, 0>(
           "training.local_steps", "--local-steps",
           "steps between exchanges, of the policies that train locally in between (local-sgd, "
@@ -114,33 +139,42 @@ std::vector<ScenarioOption> OptionsOfTraining() {
           "momentum or nesterov (options rate, momentum); empty: their own"),
       Steps<&Scenario::warmup_steps, 0>(
           "training.warmup_steps", "--warmup-steps",
-          "number of steps (or epochs: 5ep) in which the learning rate rises linearly"),
+          "number of steps (or epochs: 5ep) in which the learning rate rises linearly") |
+          kReadByClients,
       Number<&Scenario::warmup_from, 0, 1'000'000>(
           "training.warmup_from", "--warmup-from",
-          "learning rate from which it rises in the warm-up; --schedule=one-cycle has its own"),
+          "learning rate from which it rises in the warm-up; --schedule=one-cycle has its own") |
+          kReadByClients,
       Text<&Scenario::schedule>(
           "training.schedule", "--schedule", "NAME",
           "learning rate schedule after the warm-up: constant, linear, cosine, step, inverse-sqrt, "
-          "one-cycle"),
+          "one-cycle") |
+          kReadByClients,
       DecaySteps("training.decay_steps", "--decay-steps",
-                 "steps, or epochs (30ep), at which --schedule=step multiplies the learning rate"),
+                 "steps, or epochs (30ep), at which --schedule=step multiplies the learning rate") |
+          kReadByClients,
       Number<&Scenario::decay_factor, 0, 1000>(
           "training.decay_factor", "--decay-factor",
-          "factor by which --schedule=step multiplies the learning rate"),
+          "factor by which --schedule=step multiplies the learning rate") |
+          kReadByClients,
       Number<&Scenario::final_learning_rate, 0, 1'000'000>(
           "training.final_learning_rate", "--final-learning-rate",
-          "learning rate at the end of --schedule=linear, cosine or one-cycle"),
+          "learning rate at the end of --schedule=linear, cosine or one-cycle") |
+          kReadByClients,
       Steps<&Scenario::evaluate_every, 1>("training.evaluate_every", "--evaluate-every",
-                                          "number of steps, or epochs, between evaluations"),
-      TargetOption(),
+                                          "number of steps, or epochs, between evaluations") |
+          kReadByClients,
+      TargetOption() | kReadByClients | kMayReplay,
       Text<&Scenario::device>("training.device", "--device", "cpu|cuda|auto",
                               "device that trains and compresses; cuda: the first "
                               "GPU, or of several processes each its own; auto: a GPU if one is "
-                              "usable, else cpu"),
+                              "usable, else cpu") |
+          kTrainingAlone,
       Text<&Scenario::processor>(
           "training.processor", "--processor", "portable|native",
           "kernels that train on the host; portable: those with AVX2 and FMA, which give the same "
-          "bits on every processor that has both; native: the fastest ones here"),
+          "bits on every processor that has both; native: the fastest ones here") |
+          kReadByClients | kTrainingAlone,
       Text<&Scenario::layers>(
           "training.layers", "--layers", "NAME|FILE",
           "give bytes and times of a model's shape without training; --layers=list prints the "

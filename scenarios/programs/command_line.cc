@@ -67,12 +67,12 @@ class TableOptions {
  public:
   // `defaults` is nullopt where they are not known yet.
   TableOptions(CLI::App& app, const std::optional<Scenario>& defaults,
-               const std::vector<ScenarioOption>& table, bool (*lists)(const std::string& key))
+               const std::vector<ScenarioOption>& table, bool (*lists)(const ScenarioOption&))
       : options_(table), values_(table.size()) {
     for (size_t i = 0; i < values_.size(); ++i) {
       const ScenarioOption& option = options_[i];
       const std::string fallback = defaults ? option.get(*defaults) : "";
-      const bool listed = lists == nullptr || lists(option.key);
+      const bool listed = lists == nullptr || lists(option);
       parsed_.push_back(
           app.add_option(option.flag, values_[i],
                          option.help + (fallback.empty() ? "" : " [" + fallback + "]"))

@@ -26,8 +26,8 @@ struct OnRun {
   // Returns the scenario from which the options start. It is called once the line itself is known
   // to be right.
   std::function<Scenario(const std::string& run)> defaults;
-  // True where --help lists the option of this key; the other options work as well.
-  bool (*lists)(const std::string& key);
+  // True where --help lists the option; the other options work as well.
+  bool (*lists)(const ScenarioOption& option);
 };
 
 // Reads the line. The files of --scenario come first, then --preset, --set and single options:

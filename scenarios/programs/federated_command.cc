@@ -51,10 +51,10 @@ bool DrawsGantt(const PlanCommand& command, const Plan& plan) {
 std::string AdviceOn(const FederatedValues& values) {
   std::string command = CommandOf("legacy-federated") + " advise";
   const FederatedValues defaults = DefaultFederatedValues();
-  for (const std::string name : {"population", "clients", "per-round", "exchange"}) {
-    const std::string& value = values.at(name);
-    if (value.empty() || value == defaults.at(name)) continue;
-    command += " --" + name + "=" + value;
+  for (const FederatedOption& option : FederatedOptionRows()) {
+    const std::string& value = values.at(option.name);
+    if (!option.Has(kAdvised) || value.empty() || value == option.fallback) continue;
+    command += " --" + option.name + "=" + value;
   }
   return command;
 }

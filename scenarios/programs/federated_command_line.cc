@@ -54,7 +54,7 @@ void AddSwitch(CLI::App& app, const std::string& flag, bool& value, const std::s
 void AddPlan(CLI::App& app, PlanCommand& command) {
   command.values = DefaultFederatedValues();
   AddOptions(app, command.values,
-             [](const FederatedOption& option) { return option.use != FederatedUse::kRun; });
+             [](const FederatedOption& option) { return option.Has(kReadByPlans); });
   app.add_option(
          "--out", command.out,
          "folder for rounds.csv, clients.csv, links.csv, gantt.svg and, with --tasks=on, tasks.csv")
@@ -76,7 +76,7 @@ void AddPlan(CLI::App& app, PlanCommand& command) {
 void AddPopulation(CLI::App& app, PopulationCommand& command) {
   command.values = DefaultFederatedValues();
   AddOptions(app, command.values,
-             [](const FederatedOption& option) { return DescribesClients(option.name); });
+             [](const FederatedOption& option) { return option.Has(kReadByPopulations); });
   app.add_option("--csv", command.csv, "CSV file with a row for each client; -: standard output")
       ->type_name("FILE")
       ->group("Output");

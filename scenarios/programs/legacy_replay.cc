@@ -11,9 +11,9 @@
 namespace {
 
 // True for the options that --help lists. Methods compress traces alone.
-bool Lists(const std::string& key) {
-  return legacy::MayReplayChange(key) || key == "compression.policies" ||
-         key == "compression.density";
+bool Lists(const legacy::ScenarioOption& option) {
+  return option.Has(legacy::kMayReplay) || option.key == "compression.policies" ||
+         option.key == "compression.density";
 }
 
 int Main(int argc, char** argv) {

@@ -154,20 +154,11 @@ ChosenFidelity Resolve(const Recording& recording, const Scenario& scenario,
 
 }  // namespace
 
-bool MayReplayChange(const std::string& key) {
-  if (key == "clock.bucket") return false;  // merging decides what is compressed
-  for (const char* other :
-       {"training.target", "run.out", "run.overwrite", "run.pictures", "run.tensorboard"}) {
-    if (key == other) return true;
-  }
-  return key.rfind("network.", 0) == 0 || key.rfind("clock.", 0) == 0;
-}
-
 void CheckUnchanged(const Scenario& scenario, const Scenario& known,
-                    const std::function<bool(const std::string& key)>& may_change,
+                    const std::function<bool(const ScenarioOption&)>& may_change,
                     const std::function<std::string(const std::string& value)>& allowed) {
   for (const ScenarioOption& option : OptionsOf(scenario)) {
-    if (may_change(option.key) || option.get(scenario) == option.get(known)) continue;
+    if (may_change(option) || option.get(scenario) == option.get(known)) continue;
     throw Error(option.key + " (" + option.flag + ")", option.get(scenario),
                 allowed(option.get(known)));
   }
@@ -181,8 +172,10 @@ void CheckReplay(const Recording& recording, const Scenario& scenario) {
   TargetAmong(scenario, recording.run.manifest.metrics);
   const std::string why =
       ", as recorded: it belongs to the training; a replay changes network and devices alone";
-  CheckUnchanged(scenario, ReplayDefaults(recording), MayReplayChange,
-                 [&](const std::string& recorded) { return recorded + why; });
+  CheckUnchanged(
+      scenario, ReplayDefaults(recording),
+      [](const ScenarioOption& option) { return option.Has(kMayReplay); },
+      [&](const std::string& recorded) { return recorded + why; });
   if (TrainingHash(TrainingDocument(scenario)) != recording.traffic.hash) {
     throw Error("methods: not those of the recorded run" + why);
   }

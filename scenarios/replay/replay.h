@@ -15,10 +15,6 @@
 
 namespace legacy {
 
-// Returns true for options that a replay may change: those of network and clock, the target, and
-// the place of the run directory.
-bool MayReplayChange(const std::string& key);
-
 // Throws Error naming the option where `scenario` describes another training than the recorded one,
 // or would drop workers.
 void CheckReplay(const Recording& recording, const Scenario& scenario);
@@ -26,7 +22,7 @@ void CheckReplay(const Recording& recording, const Scenario& scenario);
 // `known` although `may_change` does not allow it, with `allowed` of the option's known value; and
 // where the synchronisation would leave gradients out.
 void CheckUnchanged(const Scenario& scenario, const Scenario& known,
-                    const std::function<bool(const std::string& key)>& may_change,
+                    const std::function<bool(const ScenarioOption&)>& may_change,
                     const std::function<std::string(const std::string& value)>& allowed);
 
 // Returns the rows of a replay, in memory; nothing is printed. The manifest is the recording's,

@@ -12,12 +12,6 @@ namespace {
 
 constexpr double kUnknown = NAN;  // "nan" in the files, "-" in tables
 
-// True for options of the methods that compress a trace's gradients.
-bool IsOfMethods(const std::string& key) {
-  return key.rfind("compression.", 0) == 0 || key == "clock.device_profile" ||
-         key == "clock.launches";
-}
-
 // Returns the number of values that one worker sends in a step.
 double ElementsSent(const TraceStep& step) {
   double elements = 0;
@@ -124,8 +118,8 @@ nlohmann::json TraceReplayer::Manifest(const std::string& program,
   nlohmann::json& configuration = manifest["configuration"];
   configuration.erase("methods");
   for (const ScenarioOption& option : ScenarioOptions()) {
-    if (MayTraceReplayChange(option.key)) continue;
-    if (!methods_.Empty() && IsOfMethods(option.key)) continue;
+    if (MayTraceReplayChange(option)) continue;
+    if (!methods_.Empty() && option.Has(kOfMethods)) continue;
     if (option.key == "training.workers" || option.key == "training.steps") continue;
     const size_t dot = option.key.find('.');
     nlohmann::json& section = configuration[option.key.substr(0, dot)];
@@ -156,17 +150,17 @@ Scenario ReplayDefaults(const TraceFile& file) {
   return scenario;
 }
 
-bool MayTraceReplayChange(const std::string& key) {
+bool MayTraceReplayChange(const ScenarioOption& option) {
   // A trace has its own device times.
-  if (IsOfMethods(key)) return false;
-  return MayReplayChange(key) || key == "run.seed" || key == "run.seeds";
+  if (option.Has(kOfMethods)) return false;
+  return option.Has(kMayReplay) || option.key == "run.seed" || option.key == "run.seeds";
 }
 
 void CheckReplay(const TraceFile& file, const Scenario& scenario) {
   TargetAmong(scenario, file.trace.metrics);
   const bool compresses = !scenario.policies.empty();
-  const auto may_change = [&](const std::string& key) {
-    return MayTraceReplayChange(key) || (compresses && IsOfMethods(key));
+  const auto may_change = [&](const ScenarioOption& option) {
+    return MayTraceReplayChange(option) || (compresses && option.Has(kOfMethods));
   };
   CheckUnchanged(scenario, ReplayDefaults(file), may_change, [&](const std::string&) {
     return "nothing: " + file.path +

@@ -27,7 +27,7 @@ Scenario ReplayDefaults(const TraceFile& file);
 // Returns true for options that such a replay may change: those of the network, the speeds of the
 // clock, the target, the seeds (of stragglers and network), and the place of the run directory.
 // Options of the methods may change, too, where the scenario names some.
-bool MayTraceReplayChange(const std::string& key);
+bool MayTraceReplayChange(const ScenarioOption& option);
 
 // Throws Error naming the option where `scenario` contradicts the trace, or would drop workers.
 void CheckReplay(const TraceFile& file, const Scenario& scenario);

@@ -20,11 +20,8 @@ constexpr const char* kAuto =
 
 // Returns true for keys that a further network may change, without their section.
 bool MayChange(const std::string& name) {
-  static const std::set<std::string> names = {
-      "topology",  "bandwidth",   "delay",    "phases",      "queue",     "multipath",  "placement",
-      "transport", "connections", "fidelity", "allreduce",   "allgather", "stragglers", "group",
-      "channels",  "protocol",    "servers",  "aggregation", "pull"};
-  return names.contains(name);
+  const ScenarioOption* const option = OptionOfKey(ScenarioOptions(), "network." + name);
+  return option != nullptr && option->Has(kMayFurther);
 }
 
 // Returns true where the user chose the rate or the transport: the run is about that network then.

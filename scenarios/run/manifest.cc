@@ -125,7 +125,7 @@ json TrainingDocument(const Scenario& scenario) {
   if (*scenario.processor == Processor::kNative) document["training"].erase("processor");
   if (scenario.federated) {
     for (const FederatedOption& option : FederatedOptionRows()) {
-      if (option.use == FederatedUse::kPlan || DescribesLines(option.name)) continue;
+      if (!option.Has(kReadByRuns) || option.Has(kMayReplay)) continue;
       document["federated"][option.name] = scenario.federated->at(option.name);
     }
     // Which collective exchanges does not change what is trained.
@@ -237,15 +237,6 @@ Scenario AskedFor(const json& manifest, const std::string& where) {
   return scenario;
 }
 
-bool MayResumeChange(const std::string& key) {
-  for (const char* other :
-       {"run.out", "run.overwrite", "run.threads", "run.pictures", "run.checkpoint", "run.memory",
-        "run.processes", "run.master", "training.data_root"}) {
-    if (key == other) return true;
-  }
-  return false;
-}
-
 }  // namespace
 
 json ReadResumed(const fs::path& directory, const std::string& program) {
@@ -291,7 +282,7 @@ Scenario ResumeDefaults(const std::string& directory, const std::string& program
 std::string SharedText(const Scenario& scenario) {
   std::string text = "version: " LEGACY_VERSION "\n";
   for (const ScenarioOption& option : OptionsOf(scenario)) {
-    if (!MayResumeChange(option.key)) text += option.key + ": " + option.get(scenario) + "\n";
+    if (!option.Has(kMayResume)) text += option.key + ": " + option.get(scenario) + "\n";
   }
   const json document = ScenarioDocument(scenario);
   for (const char* section : {"methods", "ns3"}) {
@@ -305,7 +296,7 @@ void CheckResume(const Scenario& scenario, const json& manifest) {
   const std::string why = ", as the run began; --resume goes on with the same scenario";
   for (const ScenarioOption& option : OptionsOf(scenario)) {
     const std::string before = option.get(begun), now = option.get(scenario);
-    if (MayResumeChange(option.key) || before == now) continue;
+    if (option.Has(kMayResume) || before == now) continue;
     if (option.key == "run.jobs" && begun.jobs > 1 && scenario.jobs > 1) continue;
     if (option.key == "training.steps") {
       if (scenario.steps > begun.steps) continue;

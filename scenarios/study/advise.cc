@@ -79,8 +79,9 @@ std::string Indented(const std::string& text) {
 void RefuseViews(const Scenario& scenario) {
   const Scenario defaults = scenario.federated ? FederatedDefaults() : Scenario();
   for (const ScenarioOption& option : OptionsOf(scenario)) {
-    const bool run = option.key.rfind("run.", 0) == 0 || option.key == "federated.state_memory";
-    if (run || AffectsResults(option.key) || option.get(scenario) == option.get(defaults)) continue;
+    const bool run = option.key.starts_with("run.") || option.key == "federated.state_memory";
+    if (run || !option.Has(kLeavesResults)) continue;
+    if (option.get(scenario) == option.get(defaults)) continue;
     throw Error(option.key, option.get(scenario), "its default: advise keeps no single run");
   }
 }

@@ -196,11 +196,8 @@ void Reader::CheckBase() const {
     }
     for (const ScenarioOption& option : OptionsOf(scenario)) {
       const std::string& key = option.key;
-      const bool harmless = key == "run.record" || key == "run.pictures" ||
-                            key == "run.tensorboard" || key == "run.threads" ||
-                            key == "run.checkpoint" || key == "federated.state_memory" ||
-                            key == "federated.tasks";
-      if (AffectsResults(key) || harmless || option.get(scenario) == option.get(defaults)) continue;
+      if (!option.Has(kLeavesResults) || option.Has(kStudyIgnores)) continue;
+      if (option.get(scenario) == option.get(defaults)) continue;
       throw Error(key, option.get(scenario), "its default: a study leaves results of points alone");
     }
   } catch (const Error& error) {
@@ -463,16 +460,6 @@ std::string PointText(const StudyDefinition& definition,
 Error PointError(const StudyDefinition& definition, size_t point, const Error& error) {
   return Error(PlaceOf(definition, point, error.what()) + "point " + std::to_string(point) + " (" +
                PointText(definition, definition.points[point]) + "): " + error.what());
-}
-
-bool AffectsResults(const std::string& key) {
-  static const std::set<std::string> views = {"network.doctor",        "network.doctor_fidelity",
-                                              "network.trace_steps",   "network.trace_workers",
-                                              "network.pcap",          "network.flow_monitor",
-                                              "network.netanim",       "federated.tasks",
-                                              "federated.state_memory"};
-  if (views.count(key) > 0) return false;
-  return key.rfind("run.", 0) != 0 || key == "run.seed" || key == "run.seeds";
 }
 
 }  // namespace legacy

@@ -79,8 +79,4 @@ std::string PointText(const StudyDefinition& definition,
 // point has and the first one has not, or the section of what they share; then the point.
 Error PointError(const StudyDefinition& definition, size_t point, const Error& error);
 
-// Returns false for options on which neither training nor time depends: files, threads, the doctor,
-// traces.
-bool AffectsResults(const std::string& key);
-
 }  // namespace legacy

@@ -205,7 +205,7 @@ const ScenarioOption& OptionOfAxis(const Scenario& base, const std::string& name
   if (option->key == "compression.policies" || option->key.rfind("run.seed", 0) == 0) {
     throw Error(name + ": no axis of its own: grid takes policies: [...] and seeds: N");
   }
-  if (!AffectsResults(option->key))
+  if (option->Has(kLeavesResults))
     throw Error(name + ": the results of a point do not depend on it");
   return *option;
 }

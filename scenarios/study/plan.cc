@@ -96,7 +96,7 @@ PlannedTraining PlanTraining(Scenario training) {
 Scenario PointScenario(const Scenario& whole, const Scenario& training) {
   Scenario point = training;
   for (const ScenarioOption& option : OptionsOf(whole)) {
-    if (!MayChange(whole, option.key) || !AffectsResults(option.key)) continue;
+    if (!option.Has(kMayReplay) || option.Has(kLeavesResults)) continue;
     option.set(point, option.key, option.get(whole));
   }
   point.ns3 = whole.ns3;
@@ -127,13 +127,9 @@ void TakeMetrics(const Scenario& point, StudyPlan& plan) {
 
 }  // namespace
 
-bool MayChange(const Scenario& scenario, const std::string& key) {
-  return scenario.federated ? MayFederatedReplayChange(key) : MayReplayChange(key);
-}
-
 Scenario OnNetworkOf(const Scenario& point, Scenario recorded) {
   for (const ScenarioOption& option : OptionsOf(point)) {
-    if (!MayChange(point, option.key) || option.key.starts_with("run.")) continue;
+    if (!option.Has(kMayReplay) || option.key.starts_with("run.")) continue;
     option.set(recorded, option.key, option.get(point));
   }
   return recorded;
@@ -151,11 +147,10 @@ Scenario TrainingOf(const Scenario& scenario) {
   const Scenario defaults = scenario.federated ? FederatedDefaults() : Scenario();
   Scenario training = scenario;
   for (const ScenarioOption& option : OptionsOf(scenario)) {
-    const std::string& key = option.key;
-    const bool read = AffectsResults(key) && key != "training.target" &&
-                      std::ranges::find(unread, key) == unread.end();
-    if (read && !(replayed && MayChange(scenario, key))) continue;
-    option.set(training, key, option.get(defaults));
+    const bool read = !option.Has(kLeavesResults) && option.key != "training.target" &&
+                      std::ranges::find(unread, option.key) == unread.end();
+    if (read && !(replayed && option.Has(kMayReplay))) continue;
+    option.set(training, option.key, option.get(defaults));
   }
   if (replayed) training.ns3.clear();
   if (replayed && scenario.federated) TakeWhatIsRead(scenario, training);

@@ -49,9 +49,6 @@ struct StudyPlan {
 // (ValidateScenario), or trains for another task than those before.
 StudyPlan PlanStudy(StudyDefinition definition);
 
-// Returns whether a replay of a training of `scenario` may change that option.
-bool MayChange(const Scenario& scenario, const std::string& key);
-
 // Returns the recorded scenario on the network and clock of `point`, with its lines and prices of
 // clients where it is federated.
 Scenario OnNetworkOf(const Scenario& point, Scenario recorded);

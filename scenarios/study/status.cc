@@ -70,7 +70,7 @@ std::string AxisRows(const Study& study, const std::string& name,
 std::vector<std::string> Differences(const Scenario& from, const Scenario& to) {
   std::vector<std::string> words;
   for (const ScenarioOption& option : OptionsOf(from)) {
-    if (!MayChange(from, option.key) || option.key.rfind("run.", 0) == 0) continue;
+    if (!option.Has(kMayReplay) || option.key.starts_with("run.")) continue;
     const std::string text = option.get(to);
     if (option.get(from) != text) words.push_back(option.flag + "=" + text);
   }

@@ -34,13 +34,8 @@ Scenario FederatedReplayDefaults(const std::string& directory) {
   return scenario;
 }
 
-bool MayFederatedReplayChange(const std::string& key) {
-  if (key == "run.record") return true;
-  if (!key.starts_with("federated.")) return MayReplayChange(key);
-  for (const FederatedOption& option : FederatedOptionRows()) {
-    if (option.Key() == key) return DescribesLines(option.name);
-  }
-  return false;
+bool MayFederatedReplayChange(const ScenarioOption& option) {
+  return option.Has(kMayReplay) || option.key == "run.record";
 }
 
 std::shared_ptr<const FederatedRecording> ReadFederatedRecording(const std::string& directory) {

@@ -18,7 +18,7 @@ namespace legacy {
 // directory. Throws Error where the folder has no record.
 Scenario FederatedReplayDefaults(const std::string& directory);
 // Returns whether a replay may change an option.
-bool MayFederatedReplayChange(const std::string& key);
+bool MayFederatedReplayChange(const ScenarioOption& option);
 
 // Reads a recorded run. Throws Error naming file and line where it is damaged, or has no record.
 std::shared_ptr<const FederatedRecording> ReadFederatedRecording(const std::string& directory);

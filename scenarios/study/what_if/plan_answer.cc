@@ -139,7 +139,7 @@ FederatedValues PlanValuesFor(const WhatIfTraining& training, const Scenario& as
 std::string PlanLine(const FederatedValues& values) {
   std::vector<std::string> words = {"legacy-federated", "plan"};
   for (const FederatedOption& option : FederatedOptionRows()) {
-    if (option.use == FederatedUse::kRun || values.at(option.name) == option.fallback) continue;
+    if (!option.Has(kReadByPlans) || values.at(option.name) == option.fallback) continue;
     words.push_back("--" + option.name + "=" + values.at(option.name));
   }
   return ShellLine(words);

@@ -25,7 +25,8 @@ std::vector<size_t> TrainingAxes(const StudyDefinition& definition) {
   for (size_t i = 0; i < definition.axes.size(); ++i) {
     const bool shapes = std::ranges::any_of(definition.axes[i].settings, [&](const auto& settings) {
       return std::ranges::any_of(settings, [&](const auto& setting) {
-        return !MayChange(definition.scenario, setting.first);
+        const ScenarioOption* option = OptionOfKey(OptionsOf(definition.scenario), setting.first);
+        return option == nullptr || !option->Has(kMayReplay);
       });
     });
     if (shapes) axes.push_back(i);
@@ -77,7 +78,7 @@ std::string CommandFor(const Scenario& scenario, const std::filesystem::path& di
   std::vector<std::string> words = {scenario.federated ? "legacy-federated" : "legacy-scenario"};
   for (const ScenarioOption& option : OptionsOf(scenario)) {
     const std::string text = option.get(scenario);
-    if (!AffectsResults(option.key) || text == option.get(defaults)) continue;
+    if (option.Has(kLeavesResults) || text == option.get(defaults)) continue;
     words.push_back(option.flag + "=" + text);
   }
   return ShellLine(words);

@@ -446,7 +446,7 @@ TEST_F(ReplayTest, OptionsStartFromTheRecordedNetwork) {
       return ReplayDefaults(recording);
     };
     return ParseCommandLine(line.count(), line.values(), "legacy-replay", "test",
-                            OnRun{defaults, MayReplayChange});
+                            OnRun{defaults, [](const ScenarioOption&) { return true; }});
   };
   const std::string run = (folder_ / "recorded").string();
   const CommandLine line = parse({run, "--bandwidth=10Gbps", "--set", "network.delay=1ms"});

@@ -1,0 +1,26 @@
+// Properties of options say who reads an option, and what may change it, so that no other place
+// lists options by their names.
+#pragma once
+
+#include <cstdint>
+
+namespace legacy {
+
+enum OptionProperty : uint32_t {
+  kReadByClients = 1 << 0,      // federated learning reads this option of workers as well
+  kReadByPlans = 1 << 1,        // legacy-federated plan, which trains nothing, reads it
+  kReadByRuns = 1 << 2,         // federated learning reads it
+  kReadByPopulations = 1 << 3,  // legacy-federated population reads it
+  kTrainingAlone = 1 << 4,      // a shape, which trains nothing, does not read it
+  kOfMethods = 1 << 5,      // it says what is compressed and how; a trace has methods of its own
+  kMayReplay = 1 << 6,      // a replay may change it, as what is learnt does not depend on it
+  kMayFurther = 1 << 7,     // a further network may change it
+  kMayResume = 1 << 8,      // a resumed run may change it
+  kLeavesResults = 1 << 9,  // no result depends on it
+  kStudyIgnores = 1 << 10,  // a study takes it, although its points have no use for it
+  kAdvised = 1 << 11,       // a plan hands it on to the advice that it proposes
+};
+// A set of properties, combined by |.
+using OptionProperties = uint32_t;
+
+}  // namespace legacy
