@@ -42,6 +42,14 @@ class Reader {
   void Refuse(const std::string& name, const std::string& reader) const {
     if (Has(name)) throw Error(Flag(name), Text(name), "nothing here: " + reader + " reads it");
   }
+  // Refuses all options with the property that are not left at their defaults.
+  void RefuseAll(OptionProperty property, const std::string& reader) const {
+    for (const FederatedOption& option : FederatedOptionRows()) {
+      if (option.Has(property) && Text(option.name) != option.fallback) {
+        Refuse(option.name, reader);
+      }
+    }
+  }
 
  private:
   const FederatedValues& values_;
@@ -155,16 +163,7 @@ fabric::SyncOptions SyncOf(const Reader& read, int64_t clients) {
 
 // Refuses what a server alone reads.
 void RefuseServerOptions(const Reader& read) {
-  const FederatedValues defaults = DefaultFederatedValues();
-  for (const char* name : {"availability",   "dropout",      "detect",
-                           "down-bytes",     "up-bytes",     "server",
-                           "max-tasks",      "per-round",    "over-select",
-                           "deadline",       "min",          "short",
-                           "selection",      "at",           "server-rate",
-                           "server-price",   "residual-age", "state-memory",
-                           "residual-decay", "downlink",     "secure-aggregation"}) {
-    if (read.Text(name) != defaults.at(name)) read.Refuse(name, "--exchange=server");
-  }
+  read.RefuseAll(kServerAlone, "--exchange=server");
   for (const auto& [name, value] : {std::pair("uplink-memory", "ef21"), {"diverged", "drop"}}) {
     if (read.Text(name) == value) read.Refuse(name, "--exchange=server");
   }
@@ -297,10 +296,7 @@ fabric::AsyncOptions AsyncOf(const Reader& read, int64_t clients) {
   fabric::AsyncOptions async = ParseAsyncServer(read.Text("server"), "--server", clients);
   async.versions = read.Integer("rounds", 1, 1'000'000'000);
   if (read.Has("max-tasks")) async.tasks = read.Integer("max-tasks", 1, 1'000'000'000'000);
-  const FederatedValues defaults = DefaultFederatedValues();
-  for (const char* name : {"per-round", "over-select", "deadline", "min", "short"}) {
-    if (read.Text(name) != defaults.at(name)) read.Refuse(name, "--server=sync");
-  }
+  read.RefuseAll(kRoundsAlone, "--server=sync");
   return async;
 }
 

@@ -30,12 +30,13 @@ const std::vector<FederatedOption>& FederatedOptionRows() {
        "when clients could take part: always, bernoulli:p=0.7, "
        "nightly[:start=22h,spread=2h,length=7h,chance=0.8,zone=client|0], "
        "sessions:on=1h,off=3h, trace:file=FILE (CSV client,start_s,end_s)",
-       kBoth | kReadByPopulations},
+       kBoth | kReadByPopulations | kServerAlone},
       {"dropout", "TEXT", "0", "Clients",
        "tasks that are lost: a probability such as 0.05[:where=work|upload|any], or "
-       "hazard:mean=10m"},
+       "hazard:mean=10m",
+       kBoth | kServerAlone},
       {"detect", "TIME", "0s", "Clients", "time after which the server learns of a lost task",
-       kBoth | kMayReplay},
+       kBoth | kMayReplay | kServerAlone},
 
       {"elements", "N", "", "Work", "parameters of the model, as in 44426 or 10.2e9", kReadByPlans},
       {"element-bytes", "B", "4", "Work", "bytes of a parameter on the way: 4 fp32, 2 fp16, 1 int8",
@@ -43,9 +44,9 @@ const std::vector<FederatedOption>& FederatedOptionRows() {
       {"bytes", "SIZE", "", "Work", "bytes of the model and of an update, instead of --elements",
        kReadByPlans},
       {"down-bytes", "SIZE", "", "Work", "bytes that a task gets [those of the model]",
-       kReadByPlans},
+       kReadByPlans | kServerAlone},
       {"up-bytes", "SIZE", "", "Work", "bytes of a task's update [those of the model]",
-       kReadByPlans},
+       kReadByPlans | kServerAlone},
       {"client-seconds", "S", "", "Work",
        "seconds of a task's work on a client with a slowdown of 1 [0, or from --shape]",
        kReadByPlans},
@@ -72,25 +73,33 @@ const std::vector<FederatedOption>& FederatedOptionRows() {
 
       {"server", "TEXT", "sync", "Server",
        "sync, or async:concurrency=100[,buffer=10,max-staleness=0]: a version of each `buffer` "
-       "updates"},
+       "updates",
+       kBoth | kServerAlone},
       {"rounds", "N", "100", "Server", "versions of the model to make"},
-      {"max-tasks", "N", "", "Server", "end after so many tasks, for async", kReadByPlans},
+      {"max-tasks", "N", "", "Server", "end after so many tasks, for async",
+       kReadByPlans | kServerAlone},
       {"per-round", "N", "", "Server",
-       "updates that make a version, also as 10%, for sync [10, or all clients]", kBoth | kAdvised},
+       "updates that make a version, also as 10%, for sync [10, or all clients]",
+       kBoth | kAdvised | kServerAlone | kRoundsAlone},
       {"over-select", "F", "1", "Server",
-       "start so many times as many tasks; the first that arrive count"},
+       "start so many times as many tasks; the first that arrive count",
+       kBoth | kServerAlone | kRoundsAlone},
       {"deadline", "TIME", "none", "Server",
        "end of a round: a time from its start, as in 60s, or factor:1.5 of the median predicted "
-       "task"},
-      {"min", "N", "1", "Server", "updates that must have arrived at the deadline"},
+       "task",
+       kBoth | kServerAlone | kRoundsAlone},
+      {"min", "N", "1", "Server", "updates that must have arrived at the deadline",
+       kBoth | kServerAlone | kRoundsAlone},
       {"short", "wait|skip", "wait", "Server",
-       "at a deadline with fewer: wait for them, or end the round without a version"},
+       "at a deadline with fewer: wait for them, or end the round without a version",
+       kBoth | kServerAlone | kRoundsAlone},
       {"selection", "TEXT", "uniform", "Server",
        "uniform, weighted (by samples), round-robin, tiers[:count=5] (classes of clients by "
        "predicted task time; one of them in each round); in training also power-of-choice[:d=N] "
        "(large losses) and "
        "oort[:explore=0.9,decay=0.98,least=0.3,percentile=30,penalty=2,pacer=20] (large losses, "
-       "short tasks)"},
+       "short tasks)",
+       kBoth | kServerAlone},
 
       {"algorithms", "NAME[:k=v,...],...", "fedavg", "Learning",
        "how updates become a version: fedavg, fedprox, fedavgm, fedadagrad, fedadam, fedyogi, "
@@ -122,15 +131,15 @@ const std::vector<FederatedOption>& FederatedOptionRows() {
        "how the model travels to clients, who train from what they decode: fp32, half precision, "
        "or "
        "compressed differences of versions, as in delta:topk@1%",
-       kReadByRuns},
+       kReadByRuns | kServerAlone},
       {"uplink-memory", "client|off|ef21", "client", "Learning",
        "what a client keeps of what it did not send: a residual, nothing, or what the server knows "
        "of it (EF21)",
        kReadByRuns},
       {"residual-decay", "X", "1", "Learning", "factor on a residual each time that it is added",
-       kReadByRuns},
+       kReadByRuns | kServerAlone},
       {"residual-age", "N", "0", "Learning",
-       "versions after which a client's residual is dropped; 0: never", kReadByRuns},
+       "versions after which a client's residual is dropped; 0: never", kReadByRuns | kServerAlone},
       {"batchnorm", "average|local", "average", "Learning",
        "statistics of batch norm: the mean of the counted clients, or each client's own (FedBN)",
        kReadByRuns},
@@ -141,10 +150,10 @@ const std::vector<FederatedOption>& FederatedOptionRows() {
        "fit, "
        "and multiplies the bytes up by 1.73, or 1.98 beyond 1024 clients a round; no protocol is "
        "simulated",
-       kReadByRuns},
+       kReadByRuns | kServerAlone},
       {"state-memory", "SIZE", "1GiB", "Learning",
        "memory for what clients keep; the rest is on disk",
-       kReadByRuns | kMayReplay | kLeavesResults | kStudyIgnores},
+       kReadByRuns | kMayReplay | kLeavesResults | kStudyIgnores | kServerAlone},
       {"tasks", "on|off", "on", "Learning", "write tasks.csv, up to a million tasks",
        kReadByRuns | kMayReplay | kLeavesResults | kStudyIgnores},
 
@@ -152,11 +161,12 @@ const std::vector<FederatedOption>& FederatedOptionRows() {
        "topology whose switches the population names as places [a star around the server]",
        kReadByPlans | kReadByPopulations},
       {"at", "NAME", "", "Network", "place of the server [the population's]",
-       kBoth | kReadByPopulations | kMayReplay},
+       kBoth | kReadByPopulations | kMayReplay | kServerAlone},
       {"server-rate", "RATE", "", "Network", "rate of the server's line [the population's, 10Gbps]",
-       kBoth | kMayReplay},
+       kBoth | kMayReplay | kServerAlone},
       {"server-price", "USD", "", "Network",
-       "USD per GB that leaves the server, or out/in [the population's]", kBoth | kMayReplay},
+       "USD per GB that leaves the server, or out/in [the population's]",
+       kBoth | kMayReplay | kServerAlone},
       {"price", "USD", "", "Network",
        "USD per GB that clients of broadband and phones send, or sent/got",
        kBoth | kReadByPopulations | kMayReplay},

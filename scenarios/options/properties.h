@@ -12,13 +12,15 @@ enum OptionProperty : uint32_t {
   kReadByRuns = 1 << 2,         // federated learning reads it
   kReadByPopulations = 1 << 3,  // legacy-federated population reads it
   kTrainingAlone = 1 << 4,      // a shape, which trains nothing, does not read it
-  kOfMethods = 1 << 5,      // it says what is compressed and how; a trace has methods of its own
-  kMayReplay = 1 << 6,      // a replay may change it, as what is learnt does not depend on it
-  kMayFurther = 1 << 7,     // a further network may change it
-  kMayResume = 1 << 8,      // a resumed run may change it
-  kLeavesResults = 1 << 9,  // no result depends on it
-  kStudyIgnores = 1 << 10,  // a study takes it, although its points have no use for it
-  kAdvised = 1 << 11,       // a plan hands it on to the advice that it proposes
+  kOfMethods = 1 << 5,          // it says how to compress, which is settled in a trace
+  kMayReplay = 1 << 6,          // a replay may change it, as what is learnt does not depend on it
+  kMayFurther = 1 << 7,         // a further network may change it
+  kMayResume = 1 << 8,          // a resumed run may change it
+  kLeavesResults = 1 << 9,      // no result depends on it
+  kStudyIgnores = 1 << 10,      // a study takes it, although its points have no use for it
+  kAdvised = 1 << 11,           // a plan hands it on to the advice that it proposes
+  kServerAlone = 1 << 12,       // an exchange without a server does not read it
+  kRoundsAlone = 1 << 13,       // an asynchronous server does not read it
 };
 // A set of properties, combined by |.
 using OptionProperties = uint32_t;
