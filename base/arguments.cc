@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "base/json.h"
+#include "base/nearest.h"
 #include "base/parse.h"
 
 namespace legacy {
@@ -120,16 +121,31 @@ void PrintWords(const CLI::App& app) {
   for (const std::string& name : names) std::printf("%s\n", name.c_str());
 }
 
+std::vector<std::string> Subcommands(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* sub : app.get_subcommands({})) names.push_back(sub->get_name());
+  return names;
+}
+
+// Returns the message about a first argument that stands where a subcommand is needed.
+std::string NoSubcommand(const CLI::App& app, const std::string& first) {
+  const std::vector<std::string> names = Subcommands(app);
+  const bool word = !first.empty() && first.front() != '-';
+  return word ? NotAmong("subcommand", first, names).what()
+              : "a subcommand is needed: " + Join(names, ", ");
+}
+
 // Returns the message about arguments that no option takes.
 std::string Unexpected(const CLI::App& app) {
   std::vector<std::string> rest = app.remaining(true);
   if (rest.empty()) return "unexpected argument";
   const std::string given = rest.front().substr(0, rest.front().find('='));
-  if (given.front() != '-') return "unexpected argument '" + given + "'";
+  if (given.front() != '-') {
+    return "unexpected argument '" + given + "'" + DidYouMean(given, Subcommands(app));
+  }
   std::vector<std::string> names;
   AddNames(app, names);
-  const std::string nearest = Nearest(given, names);
-  return "unknown option '" + given + "'" + (nearest.empty() ? "" : "; nearest: " + nearest);
+  return "unknown option '" + given + "'" + DidYouMean(given, names);
 }
 
 }  // namespace
@@ -177,6 +193,7 @@ std::optional<int> ParseArguments(CLI::App& app, std::vector<std::string> argume
                  app.get_name().c_str(), i + 1);
     return kWrongCommandLine;
   }
+  const std::string first = arguments.empty() ? "" : arguments.front();
   std::reverse(arguments.begin(), arguments.end());
   try {
     app.parse(arguments);
@@ -186,7 +203,11 @@ std::optional<int> ParseArguments(CLI::App& app, std::vector<std::string> argume
   } catch (const CLI::ExtrasError&) {
     std::fprintf(stderr, "%s: %s\n", app.get_name().c_str(), Unexpected(app).c_str());
   } catch (const CLI::ParseError& error) {
-    std::fprintf(stderr, "%s: %s\n", app.get_name().c_str(), error.what());
+    // A required subcommand is missed before a required option.
+    const bool none = error.get_exit_code() == static_cast<int>(CLI::ExitCodes::RequiredError) &&
+                      app.get_require_subcommand_min() > 0 && app.get_subcommands().empty();
+    std::fprintf(stderr, "%s: %s\n", app.get_name().c_str(),
+                 none ? NoSubcommand(app, first).c_str() : error.what());
   }
   std::fprintf(stderr, "%s --help lists the options\n", app.get_name().c_str());
   return kWrongCommandLine;

@@ -5,27 +5,9 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "base/nearest.h"
 
 namespace legacy {
-namespace {
-
-size_t EditDistance(const std::string& a, const std::string& b) {
-  std::vector<size_t> row(b.size() + 1);
-  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (size_t i = 1; i <= a.size(); ++i) {
-    size_t diagonal = row[0];
-    row[0] = i;
-    for (size_t j = 1; j <= b.size(); ++j) {
-      const size_t substitute = diagonal + (a[i - 1] != b[j - 1]);
-      diagonal = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, substitute});
-    }
-  }
-  return row[b.size()];
-}
-
-}  // namespace
-
 int64_t ParseInteger(const std::string& text, const std::string& key, int64_t minimum,
                      int64_t maximum) {
   int64_t value = 0;
@@ -76,7 +58,7 @@ bool ParseSwitch(const std::string& text, const std::string& key) {
 std::string ParseChoice(const std::string& text, const std::string& key,
                         const std::vector<std::string>& allowed) {
   if (std::find(allowed.begin(), allowed.end(), text) == allowed.end()) {
-    throw Error(key, text, Join(allowed, ", "));
+    throw NotAmong(key, text, allowed);
   }
   return text;
 }
@@ -121,19 +103,6 @@ std::string FormatPercent(double fraction) {
   // The percentage is printed only where it reads back to the same fraction.
   const std::string text = FormatNumber(std::round(fraction * 1e8) / 1e6);
   return ParseFraction(text + "%", "percentage") == fraction ? text + "%" : FormatNumber(fraction);
-}
-
-std::string Nearest(const std::string& name, const std::vector<std::string>& known) {
-  std::string best;
-  size_t distance = std::max<size_t>(2, name.size() / 3) + 1;
-  for (const std::string& candidate : known) {
-    const size_t d = EditDistance(name, candidate);
-    if (d < distance) {
-      distance = d;
-      best = candidate;
-    }
-  }
-  return best;
 }
 
 }  // namespace legacy

@@ -59,7 +59,4 @@ std::vector<std::string> TakeNs3Attributes(int argc, char** argv,
 // Returns "1%" where that reads back to the same fraction, else the plain number.
 std::string FormatPercent(double fraction);
 
-// Returns the entry of `known` nearest to `name` by edit distance, or "" where none is near.
-std::string Nearest(const std::string& name, const std::vector<std::string>& known);
-
 }  // namespace legacy

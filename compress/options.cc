@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "base/error.h"
+#include "base/nearest.h"
 #include "base/number.h"
 
 namespace legacy {
@@ -110,7 +111,8 @@ OptionReader::OptionReader(const Stage& stage, std::span<const OptionSpec> specs
     if (std::ranges::find(specs, name, &OptionSpec::name) != specs.end()) continue;
     std::vector<std::string> known;
     for (const OptionSpec& spec : specs) known.push_back(spec.name);
-    throw Error("option of " + stage.name, name, known.empty() ? "no options" : Join(known));
+    if (known.empty()) throw Error("option of " + stage.name, name, "no options");
+    throw NotAmong("option of " + stage.name, name, known);
   }
 }
 
@@ -170,7 +172,7 @@ size_t OptionReader::Choice(std::string_view name,
 
 void ThrowUnknown(std::string_view what, std::string_view name,
                   const std::vector<std::string>& known) {
-  throw Error(std::string(what), std::string(name), Join(known));
+  throw NotAmong(std::string(what), std::string(name), known);
 }
 
 }  // namespace legacy

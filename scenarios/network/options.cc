@@ -1,6 +1,7 @@
 #include "scenarios/network/options.h"
 
 #include "base/error.h"
+#include "base/nearest.h"
 #include "base/parse.h"
 #include "ns3-module/fabric/collective/collective.h"
 #include "ns3-module/fabric/topology/report.h"
@@ -183,8 +184,7 @@ const NetworkOption& FindNetworkOption(const std::string& name, const std::strin
     if (option.name == name) return option;
     names.push_back(option.name);
   }
-  const std::string nearest = Nearest(name, names);
-  throw Error(where, name, (nearest.empty() ? "" : nearest + "? One of ") + Join(names, ", "));
+  throw NotAmong(where, name, names);
 }
 
 OptionValues DefaultValues() {

@@ -1,5 +1,12 @@
 #include "scenarios/options/built_in_methods.h"
 
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "base/program.h"
+#include "compress/registry/registry.h"
+
 namespace legacy {
 namespace {
 
@@ -91,6 +98,19 @@ const std::vector<Method>& BuiltInMethodTable() {
     return table.Take();
   }();
   return methods;
+}
+
+std::string MethodList() {
+  std::string list = fmt::format("{:<24} {:<24} {:<8} {}\n", "name", "scheme", "scope", "policy");
+  const auto add = [&](const Method& method) {
+    list += fmt::format("{:<24} {:<24} {:<8} {}\n", method.name, method.scheme, method.scope.text(),
+                        method.policy);
+  };
+  for (const Method& method : BuiltInMethodTable()) add(method);
+  for (const std::string& codec : AddedCodecs()) add({.name = codec, .scheme = codec});
+  for (const std::string& policy : AddedPolicies()) add({.name = policy, .policy = policy});
+  return list + "Any scheme with its parameter is a method too, as in topk+fp16@5%: " +
+         CommandOf("legacy-codec") + " list.\n";
 }
 
 }  // namespace legacy

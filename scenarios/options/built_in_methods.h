@@ -10,4 +10,7 @@ namespace legacy {
 
 const std::vector<Method>& BuiltInMethodTable();
 
+// Returns the table that --policies=list prints: methods with scheme, scope and policy.
+std::string MethodList();
+
 }  // namespace legacy

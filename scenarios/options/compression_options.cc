@@ -18,10 +18,13 @@ ScenarioOption Policies() {
   return {"compression.policies",
           "--policies",
           "A,B,...",
-          "policies to compare, on the same batches: " + Join(BuiltInMethods(), ", "),
+          "policies to compare, on the same batches, and schemes with their parameters, as in "
+          "topk+fp16@5%; --policies=list prints them",
           [](Scenario& s, const std::string& k, const std::string& text) {
             s.policies = SplitList(text);
-            if (s.policies.empty()) throw Error(k, text, Join(BuiltInMethods(), ", "));
+            if (s.policies.empty()) {
+              throw Error(k, text, "methods, as in dense,topk; --policies=list prints them");
+            }
           },
           [](const Scenario& s) { return Join(s.policies, ","); }};
 }

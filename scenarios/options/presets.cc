@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/nearest.h"
 #include "base/parse.h"
 
 namespace legacy {
@@ -141,7 +142,7 @@ std::vector<std::string> PresetNames() {
 
 void ApplyPreset(const std::string& name, Scenario& scenario) {
   const auto preset = std::ranges::find(Presets(), name, &Preset::name);
-  if (preset == Presets().end()) throw Error("preset", name, Join(PresetNames(), ", "));
+  if (preset == Presets().end()) throw NotAmong("preset", name, PresetNames());
   for (const auto& [key, text] : preset->settings) SetOption(scenario, key, text);
   for (const Method& method : preset->methods) scenario.methods[method.name] = method;
   scenario.preset = name;

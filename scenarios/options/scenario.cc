@@ -7,7 +7,9 @@
 #include <set>
 
 #include "base/error.h"
+#include "base/nearest.h"
 #include "base/parse.h"
+#include "base/program.h"
 #include "compress/exchange.h"
 #include "compress/registry/registry.h"
 #include "scenarios/options/built_in_methods.h"
@@ -353,8 +355,9 @@ Method MethodOf(const Scenario& scenario, const std::string& name) {
     if (policy == name) return {.name = name, .policy = policy};
   }
   if (const auto method = MethodOfScheme(name)) return *method;
-  throw Error("compression.policies", name,
-              Join(names, ", ") + ", or a scheme with its parameter, as in topk+fp16@5%");
+  throw NotAmong("compression.policies", name, names,
+                 CommandOf("legacy-scenario") + " --policies=list",
+                 "a scheme with its parameter, as in topk+fp16@5%");
 }
 
 }  // namespace

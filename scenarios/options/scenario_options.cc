@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/nearest.h"
 #include "base/parse.h"
 #include "scenarios/options/federated_checks.h"
 #include "scenarios/options/option_forms.h"
@@ -147,8 +148,7 @@ void SetOption(Scenario& scenario, const std::string& key, const std::string& te
                 std::string("nothing here: ") +
                     (scenario.federated ? "legacy-scenario" : "legacy-federated") + " reads it");
   }
-  const std::string near = Nearest(key, keys);
-  throw Error("unknown key '" + key + "'" + (near.empty() ? "" : "; did you mean " + near + "?") +
+  throw Error("unknown key '" + key + "'" + DidYouMean(key, keys) +
               "; allowed: " + Join(neighbours.empty() ? sections : neighbours, ", "));
 }
 

@@ -7,7 +7,9 @@
 
 #include "base/arguments.h"
 #include "base/error.h"
+#include "base/nearest.h"
 #include "base/parse.h"
+#include "base/program.h"
 #include "base/whole_file.h"
 #include "compress/policy.h"
 #include "compress/registry/registry.h"
@@ -96,7 +98,7 @@ std::vector<CheckedProperty> Check(const std::string& text) {
   }
   std::vector<std::string> known = schemes;
   for (const PolicyRow& row : PolicyTable()) known.push_back(row.info.name);
-  throw Error("check", text, Join(known, ", "));
+  throw NotAmong("check", text, known, CommandOf("legacy-codec") + " list");
 }
 
 std::vector<std::string> OfPlugins() {

@@ -1,14 +1,19 @@
 #include "scenarios/programs/command_line.h"
 
 #include <CLI/CLI.hpp>
+#include <cstdio>
 #include <map>
 #include <vector>
 
 #include "base/arguments.h"
 #include "base/error.h"
 #include "base/parse.h"
+#include "scenarios/options/built_in_methods.h"
 #include "scenarios/options/presets.h"
 #include "scenarios/run/manifest.h"
+#include "scenarios/shapes/model_shape.h"
+#include "trainer/data/data_catalog.h"
+#include "trainer/models/model_catalog.h"
 
 namespace legacy {
 namespace {
@@ -98,6 +103,15 @@ class TableOptions {
   std::vector<CLI::Option*> parsed_;
 };
 
+// Returns the list that an option asks for, as in --dataset=list; "" where none does.
+std::string ListAskedFor(const Scenario& scenario) {
+  if (scenario.layers == "list" || scenario.times_of == "list") return ModelShapeTable();
+  if (scenario.model == "list") return ModelList();
+  if (scenario.dataset == "list") return DatasetList();
+  if (scenario.policies == std::vector<std::string>{"list"}) return MethodList();
+  return "";
+}
+
 }  // namespace
 
 CommandLine ParseCommandLine(int argc, char** argv, const std::string& program,
@@ -176,6 +190,10 @@ CommandLine ParseCommandLine(int argc, char** argv, const std::string& program,
     if (line.resume && line.scenario.out.empty()) {
       throw Error("--resume", "", "a folder, here or in --out");
     }
+  }
+  if (const std::string list = ListAskedFor(line.scenario); !list.empty()) {
+    std::fputs(list.c_str(), stdout);
+    line.exit = 0;
   }
   return line;
 }

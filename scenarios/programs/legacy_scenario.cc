@@ -11,10 +11,7 @@
 #include "scenarios/programs/command_line.h"
 #include "scenarios/run/comparison.h"
 #include "scenarios/run/run_report.h"
-#include "scenarios/shapes/model_shape.h"
 #include "scenarios/training/processes.h"
-#include "trainer/data/data_catalog.h"
-#include "trainer/models/model_catalog.h"
 #ifdef LEGACY_WITH_ADVICE
 #include "scenarios/study/advise.h"
 #endif
@@ -38,18 +35,6 @@ int Main(int argc, char** argv) {
       "compress, and with which method (advise --help).",
       std::nullopt, legacy::DefaultRun());
   if (line.exit) return *line.exit;
-  if (line.scenario.layers == "list") {
-    std::fputs(legacy::ModelShapeTable().c_str(), stdout);
-    return 0;
-  }
-  if (line.scenario.model == "list") {
-    std::fputs(legacy::ModelList().c_str(), stdout);
-    return 0;
-  }
-  if (line.scenario.dataset == "list") {
-    std::fputs(legacy::DatasetList().c_str(), stdout);
-    return 0;
-  }
   legacy::ValidateScenario(line.scenario);
   legacy::TargetOf(line.scenario);  // refuses a target that the task does not have
   std::optional<legacy::Launch> launch;

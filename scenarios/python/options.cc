@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/nearest.h"
 #include "base/parse.h"
 
 namespace legacy::python {
@@ -26,9 +27,7 @@ const ScenarioOption& Find(const std::string& name) {
   if (found != options.end()) return *found;
   std::vector<std::string> names;
   for (const ScenarioOption& option : options) names.push_back(NameOf(option));
-  const std::string near = Nearest(name, names);
-  throw Error("unknown option '" + name + "'" +
-              (near.empty() ? "" : "; did you mean " + near + "?") +
+  throw Error("unknown option '" + name + "'" + DidYouMean(name, names) +
               "; legacy.options() lists all");
 }
 

@@ -11,7 +11,9 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/nearest.h"
 #include "base/parse.h"
+#include "base/program.h"
 #include "base/whole_file.h"
 #include "base/yaml.h"
 #include "compress/message.h"
@@ -218,8 +220,8 @@ fs::path FindShape(const std::string& text) {
     const fs::path path = folder / (text + ".yaml");
     if (fs::is_regular_file(path)) return path;
   }
-  throw Error("training.layers (--layers)", text,
-              Join(ModelShapeNames(), ", ") + ", or the path of a file");
+  throw NotAmong("training.layers (--layers)", text, ModelShapeNames(),
+                 CommandOf("legacy-scenario") + " --layers=list", "the path of a file");
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "base/nearest.h"
 #include "base/parse.h"
 #include "base/whole_file.h"
 #include "scenarios/federated/federated_scenario.h"
@@ -239,7 +240,7 @@ size_t Reader::Locate(size_t dimension, const std::string& text, bool own) const
   if (dimension == PolicyDimension()) {
     const auto& policies = study_.scenario.policies;
     const auto found = std::ranges::find(policies, text);
-    if (found == policies.end()) throw Error("policy", text, Join(policies, ", "));
+    if (found == policies.end()) throw NotAmong("policy", text, policies);
     return found - policies.begin();
   }
   if (dimension == SeedDimension()) {
@@ -253,7 +254,7 @@ size_t Reader::Locate(size_t dimension, const std::string& text, bool own) const
   for (size_t v = 0; v < axis.own.size(); ++v) {
     if (axis.own[v]) known.push_back(axis.grid.axis.values[v]);
   }
-  throw Error(axis.grid.axis.name, text, Join(known, ", "));
+  throw NotAmong(axis.grid.axis.name, text, known);
 }
 
 template <typename Each>

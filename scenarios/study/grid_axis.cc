@@ -5,6 +5,7 @@
 
 #include "analysis/study/columns.h"
 #include "base/error.h"
+#include "base/nearest.h"
 #include "base/parse.h"
 #include "scenarios/options/scenario_yaml.h"
 #include "scenarios/study/quantity.h"
@@ -180,9 +181,8 @@ void ReadForm(DraftAxis& axis, const std::string& key, const YAML::Node& node,
 
 std::string UnknownText(const std::string& what, const std::string& name,
                         const std::vector<std::string>& allowed) {
-  const std::string near = Nearest(name, allowed);
-  return "unknown " + what + " '" + name + "'" +
-         (near.empty() ? "" : "; did you mean " + near + "?") + "; allowed: " + Join(allowed, ", ");
+  return "unknown " + what + " '" + name + "'" + DidYouMean(name, allowed) +
+         "; allowed: " + Join(allowed, ", ");
 }
 
 const ScenarioOption* FindOption(const Scenario& base, const std::string& name) {

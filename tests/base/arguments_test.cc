@@ -58,22 +58,34 @@ TEST_F(Arguments, VersionNamesTheProgram) {
 
 TEST_F(Arguments, UnknownOptionsNameTheNearest) {
   EXPECT_EQ(Parse({"--bandwith=1Gbps"}), kWrongCommandLine);
-  EXPECT_NE(err_.find("legacy-test: unknown option '--bandwith'; nearest: --bandwidth\n"),
+  EXPECT_NE(err_.find("legacy-test: unknown option '--bandwith'; did you mean --bandwidth?\n"),
             std::string::npos)
       << err_;
   EXPECT_EQ(Parse({"show", "--color=red"}), kWrongCommandLine);
-  EXPECT_NE(err_.find("nearest: --colour"), std::string::npos) << err_;
+  EXPECT_NE(err_.find("did you mean --colour?"), std::string::npos) << err_;
   EXPECT_EQ(Parse({"--zzz"}), kWrongCommandLine);
-  EXPECT_EQ(err_.find("nearest"), std::string::npos) << err_;
+  EXPECT_EQ(err_.find("did you mean"), std::string::npos) << err_;
   EXPECT_EQ(Parse({"elsewhere"}), kWrongCommandLine);
   EXPECT_NE(err_.find("unexpected argument 'elsewhere'"), std::string::npos) << err_;
   EXPECT_EQ(Parse({"--bandwidth"}), kWrongCommandLine);  // without a value
   EXPECT_EQ(err_.rfind("legacy-test: ", 0), 0u) << err_;
 }
 
+TEST_F(Arguments, UnknownSubcommandsNameTheNearest) {
+  EXPECT_EQ(Parse({"shopw"}), kWrongCommandLine);
+  EXPECT_NE(err_.find("unexpected argument 'shopw'; did you mean show?"), std::string::npos) << err_;
+  app_.require_subcommand(1);
+  EXPECT_EQ(Parse({"shopw"}), kWrongCommandLine);
+  EXPECT_NE(err_.find("subcommand: got 'shopw'; did you mean show?; allowed: show\n"),
+            std::string::npos)
+      << err_;
+  EXPECT_EQ(Parse({"--quiet"}), kWrongCommandLine);
+  EXPECT_NE(err_.find("a subcommand is needed: show\n"), std::string::npos) << err_;
+}
+
 TEST_F(Arguments, AreListedForHandbookAndShells) {
   EXPECT_EQ(Parse({"--help-markdown"}), 0);
-  EXPECT_NE(out_.find("**Network**\n\n| option | value | what it does |\n|---|---|---|\n"
+  EXPECT_NE(out_.find("## Network\n\n| option | value | what it does |\n|---|---|---|\n"
                       "| `--bandwidth` | RATE | a\\|b |\n"),
             std::string::npos)
       << out_;

@@ -328,7 +328,7 @@ TEST_F(NetworkProgram, MistakesGiveOneClearMessage) {
       {"--multipath=all", "ecmp, spray"},
       {"--placement=diagonal", "packed"},
       {"--transport=rdma", "datacenter, wan"},
-      {"--transport=roce:mut=1024", "the nearest is 'mtu'"},
+      {"--transport=roce:mut=1024", "did you mean mtu?"},
       {"--transport=roce:cc=hpcc:eta=2", "eta"},
       {"--transport=roce:cc=dcqcn,ecn=off", "marks"},
       {"--transport=roce --connections=tls", "nothing beside roce"},

@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "base/nearest.h"
 #include "base/parse.h"
 #include "base/whole_file.h"
 #include "compress/kernel_costs.h"
@@ -110,7 +111,7 @@ fs::path FindProfile(const std::string& text) {
     const fs::path path = folder / (text + ".json");
     if (fs::is_regular_file(path)) return path;
   }
-  throw Error("profile", text, Join(ProfileNames()) + ", or the path of a .json file");
+  throw NotAmong("profile", text, ProfileNames(), "", "the path of a .json file");
 }
 
 template <typename Map>

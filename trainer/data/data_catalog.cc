@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "base/error.h"
+#include "base/nearest.h"
 #include "base/parse.h"
 #include "base/program.h"
 #include "trainer/data/glyphs.h"
@@ -472,7 +473,9 @@ CatalogEntry FindInCatalog(const std::string& text, const std::string& key) {
   const std::string name = text.substr(0, text.find(':'));
   const auto& rows = DataCatalog();
   const auto row = std::ranges::find(rows, name, &CatalogEntry::name);
-  if (row == rows.end()) throw Error(key, text, Join(DatasetNames(), ", "));
+  if (row == rows.end()) {
+    throw NotAmong(key, text, DatasetNames(), CommandOf("legacy-scenario") + " --dataset=list");
+  }
   CatalogEntry entry = *row;
   const auto refuse = [&](const Error& error, const char* hint) {
     throw Error(key + " " + text + ": " + error.what() + hint);

@@ -5,6 +5,8 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/nearest.h"
+#include "base/program.h"
 
 namespace legacy {
 namespace {
@@ -194,7 +196,7 @@ const ModelRow& FindModel(const std::string& name, const std::string& key) {
     if (row.info.name == name) return row;
     known.push_back(row.info.name);
   }
-  ThrowUnknown(key, name, known);
+  throw NotAmong(key, name, known, CommandOf("legacy-scenario") + " --model=list");
 }
 
 void CheckTakes(const ModelRow& row, TaskKind task, const std::string& key) {

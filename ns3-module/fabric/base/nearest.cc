@@ -40,4 +40,24 @@ std::string Nearest(const std::string& name, const std::vector<std::string>& kno
     return nearest;
 }
 
+Error NotAmong(const std::string& option,
+               const std::string& value,
+               const std::vector<std::string>& known,
+               const std::string& also)
+{
+    std::string allowed;
+    for (const std::string& candidate : known)
+    {
+        allowed += (allowed.empty() ? "" : ", ") + candidate;
+    }
+    if (!also.empty())
+    {
+        allowed += (allowed.empty() ? "" : ", ") + also;
+    }
+    const std::string nearest = Nearest(value, known);
+    return Error(option + ": got '" + value + "'" +
+                 (nearest.empty() ? "" : "; did you mean " + nearest + "?") +
+                 "; allowed: " + (allowed.empty() ? "no keys" : allowed));
+}
+
 } // namespace legacy::fabric

@@ -3,6 +3,7 @@
 #include "algorithms.h"
 #include "base.h"
 #include "fabric/base/error.h"
+#include "fabric/base/nearest.h"
 
 #include <algorithm>
 #include <array>
@@ -338,7 +339,12 @@ CollectiveAlgorithm ParseCollective(const std::string& text)
             return algorithm;
         }
     }
-    throw Error("collective", text, Join(CollectiveAlgorithms()));
+    std::vector<std::string> names;
+    for (CollectiveAlgorithm algorithm : CollectiveAlgorithms())
+    {
+        names.emplace_back(ToString(algorithm));
+    }
+    throw NotAmong("collective", text, names);
 }
 
 const char* ToString(Payload payload)

@@ -1,6 +1,7 @@
 #include "transport.h"
 
 #include "fabric/base/error.h"
+#include "fabric/base/nearest.h"
 #include "fabric/roce/controls.h"
 #include "fabric/roce/roce-settings.h"
 
@@ -300,7 +301,8 @@ Transport MakeTransport(const std::string& preset, const std::string& option)
         transport.delayedAckTimeout = 40'000'000;    // Linux
         return transport;
     }
-    throw Error(option, preset, "datacenter, wan, roce, roce:key=value,...");
+    throw NotAmong(
+        option, preset, {"datacenter", "wan", "roce"}, "roce:key=value,... (RDMA over Ethernet)");
 }
 
 } // namespace legacy::fabric

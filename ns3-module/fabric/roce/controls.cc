@@ -35,23 +35,6 @@ Pairs ReadPairs(const std::string& text, const std::string& option)
     return pairs;
 }
 
-/// Throws Error on a name that is not among `known`.
-[[noreturn]] void ThrowUnknown(const std::string& what,
-                               const std::string& name,
-                               const std::vector<std::string>& known)
-{
-    std::string allowed;
-    for (const std::string& candidate : known)
-    {
-        allowed += (allowed.empty() ? "" : ", ") + candidate;
-    }
-    const std::string nearest = Nearest(name, known);
-    throw Error(what,
-                name,
-                (allowed.empty() ? "no keys" : allowed) +
-                    (nearest.empty() ? "" : "; the nearest is '" + nearest + "'"));
-}
-
 const RoceControlRow& RowOf(const std::string& name, const std::string& option)
 {
     std::vector<std::string> known;
@@ -63,7 +46,7 @@ const RoceControlRow& RowOf(const std::string& name, const std::string& option)
         }
         known.push_back(row.name);
     }
-    ThrowUnknown(option, name, known);
+    throw NotAmong(option, name, known);
 }
 
 std::string NameOf(const std::string& text)
@@ -94,7 +77,7 @@ std::unique_ptr<const RoceControl> MakeRoceControl(const std::string& text,
     {
         if (std::find(known.begin(), known.end(), key) == known.end())
         {
-            ThrowUnknown(option + ": unknown key of " + row.name, key, known);
+            throw NotAmong(option + ": unknown key of " + row.name, key, known);
         }
         settings.Set(key, value);
     }

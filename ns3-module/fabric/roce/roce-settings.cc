@@ -347,10 +347,7 @@ void RejectUnknown(const std::string& key, const std::string& where)
     {
         return;
     }
-    const std::string nearest = Nearest(key, known);
-    throw Error(where + ": unknown key of roce",
-                key,
-                Listed(known) + (nearest.empty() ? "" : "; the nearest is '" + nearest + "'"));
+    throw NotAmong(where + ": unknown key of roce", key, known);
 }
 
 } // namespace

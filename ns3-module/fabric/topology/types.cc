@@ -2,6 +2,7 @@
 #include "types.h"
 
 #include "fabric/base/error.h"
+#include "fabric/base/nearest.h"
 #include "report.h"
 
 #include <algorithm>
@@ -91,20 +92,20 @@ const std::vector<TopologyType>& TopologyTypes()
 
 Topology MakeByType(TopologyBuild& build)
 {
-    std::string names;
+    std::vector<std::string> names;
     for (const Entry& entry : Entries())
     {
         if (entry.type.name == build.settings.Type())
         {
             return entry.make(build);
         }
-        names += entry.type.name + ", ";
+        names.push_back(entry.type.name);
     }
-    throw Error(
+    throw NotAmong(
         build.settings.Where(),
         build.settings.Type(),
-        names +
-            "or a file: .yaml, .txt or .topo (HPCC), .graphml, .gml, .json, .xml, or hpcc:PATH");
+        names,
+        "or a file: .yaml, .txt or .topo (HPCC), .graphml, .gml, .json, .xml, or hpcc:PATH");
 }
 
 int TopologyBuild::Needed() const

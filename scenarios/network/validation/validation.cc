@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/nearest.h"
 #include "base/parse.h"
 #include "base/whole_file.h"
 #include "scenarios/network/validation/validation_sections.h"
@@ -47,7 +48,7 @@ std::vector<Section> Chosen(const std::vector<std::string>& names) {
     const std::vector<Section> all = Sections();
     const auto same = [&](const Section& section) { return name == section.first; };
     const auto found = std::ranges::find_if(all, same);
-    if (found == all.end()) throw Error("--sections", name, Join(ValidationSections(), ", "));
+    if (found == all.end()) throw NotAmong("--sections", name, ValidationSections());
     chosen.push_back(*found);
   }
   return chosen;

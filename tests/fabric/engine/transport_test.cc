@@ -118,7 +118,8 @@ TEST(Transport, PresetsByName) {
   EXPECT_FALSE(wan.ecn);
   EXPECT_GE(wan.minRto, 200'000'000);
   EXPECT_EQ(MessageOf([] { MakeTransport("lan"); }),
-            "transport: got 'lan'; allowed: datacenter, wan, roce, roce:key=value,...");
+            "transport: got 'lan'; did you mean wan?; allowed: datacenter, wan, roce, "
+            "roce:key=value,... (RDMA over Ethernet)");
 }
 
 }  // namespace

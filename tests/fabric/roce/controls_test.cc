@@ -49,10 +49,8 @@ TEST(RoceControls, NoneSendsAtLineRate) {
 }
 
 TEST(RoceControls, UnknownNamesAndKeysNameTheNearest) {
-  EXPECT_EQ(MessageOf([] { MakeRoceControl("nine", "cc"); }).substr(0, 25),
-            "cc: got 'nine'; allowed: ");
-  EXPECT_NE(MessageOf([] { MakeRoceControl("nine", "cc"); }).find("the nearest is 'none'"),
-            std::string::npos);
+  const std::string start = "cc: got 'nine'; did you mean none?; allowed: dcqcn, ";
+  EXPECT_EQ(MessageOf([] { MakeRoceControl("nine", "cc"); }).substr(0, start.size()), start);
   EXPECT_EQ(MessageOf([] { MakeRoceControl("none:eta=1", "cc"); }),
             "cc: unknown key of none: got 'eta'; allowed: no keys");
   EXPECT_EQ(MessageOf([] { MakeRoceControl("none:", "cc"); }),

@@ -215,9 +215,8 @@ TEST(Dcqcn, RefusesBadParameters) {
             "cc: dcqcn: bytes: got '0'; allowed: a size > 0, or off");
   EXPECT_EQ(MessageOf([] { MakeRoceControl("dcqcn:target=never", "cc"); }),
             "cc: dcqcn: target: got 'never'; allowed: always, after-time");
-  EXPECT_NE(
-      MessageOf([] { MakeRoceControl("dcqcn:times=1us", "cc"); }).find("the nearest is 'timer'"),
-      std::string::npos);
+  EXPECT_NE(MessageOf([] { MakeRoceControl("dcqcn:times=1us", "cc"); }).find("did you mean timer?"),
+            std::string::npos);
 }
 
 // N flows at the fixed point, with frames of 1,000 bytes.

@@ -114,9 +114,9 @@ TEST(RoceSettings, MistakesAreRefusedWithTheirReason) {
     EXPECT_NE(message(text).find(part), std::string::npos) << text << ": " << message(text);
   };
   expect("roce:mut=1024", "unknown key of roce: got 'mut'");
-  expect("roce:mut=1024", "the nearest is 'mtu'");
+  expect("roce:mut=1024", "did you mean mtu?");
   expect("roce:", "'' is not key=value");
-  expect("roce:cc=nine", "the nearest is 'none'");
+  expect("roce:cc=nine", "did you mean none?");
   expect("roce:cc=hpcc:eta=2",
          "--transport: cc: hpcc: eta: got '2'; allowed: a number from 0.1 to 1");
   expect("roce:mtu=0", "from 64 to 9000");
@@ -134,7 +134,7 @@ TEST(RoceSettings, MistakesAreRefusedWithTheirReason) {
   expect("roce:rto=0s", "auto, a time above 0");
   expect("roce:storm=host=1", "for=TIME above 0");
   expect("roce:window=10", "off, or 4178 bytes or more");
-  expect("roce:recovry=selective", "the nearest is 'recovery'");
+  expect("roce:recovry=selective", "did you mean recovery?");
   expect("roce:recovery=irn", "auto, go-back-n, selective");
   expect("roce:pfc=off,window=off", "has bits for frames of a window");
   expect("roce:reorder=5", "nothing with recovery=go-back-n");

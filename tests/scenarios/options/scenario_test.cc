@@ -1,6 +1,7 @@
 // Scenario options: one table serves YAML, --set and the command line, and every mistake is named.
 #include "scenarios/options/scenario.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -229,7 +230,7 @@ TEST(ScenarioOptions, TheDeviceBelongsToTheTrainingUnlessItIsTheHost) {
   EXPECT_NO_THROW(ValidateScenario(line.scenario)) << "a replay needs no GPU";
   EXPECT_EQ(TrainingDocument(line.scenario)["training"]["device"], "cuda");
   EXPECT_EQ(MessageOf([&] { SetOption(scenario, "training.device", "gpu"); }),
-            "training.device: got 'gpu'; allowed: cpu, cuda, auto");
+            "training.device: got 'gpu'; did you mean cuda?; allowed: cpu, cuda, auto");
 }
 
 TEST(ScenarioOptions, UnknownKeyNamesTheNearest) {
@@ -241,7 +242,11 @@ TEST(ScenarioOptions, UnknownKeyNamesTheNearest) {
 TEST(ScenarioOptions, UnknownPolicyAndPolicyTwiceAreRefused) {
   Scenario scenario;
   scenario.policies = {"dense", "topkk"};
-  EXPECT_NE(MessageOf([&] { ValidateScenario(scenario); }).find("topk-global"), std::string::npos);
+  const std::string message = MessageOf([&] { ValidateScenario(scenario); });
+  EXPECT_THAT(message, ::testing::MatchesRegex(
+                           "compression\\.policies: got 'topkk'; did you mean topk\\?; .*"
+                           "legacy-scenario --policies=list prints all [0-9]+, or a scheme with "
+                           "its parameter, as in topk\\+fp16@5%"));
   scenario.policies = {"dense", "dense"};
   EXPECT_NE(MessageOf([&] { ValidateScenario(scenario); }).find("once"), std::string::npos);
 }

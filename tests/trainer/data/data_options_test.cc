@@ -57,7 +57,7 @@ TEST(DataOptionsTest, PathsHoldAnythingButCommas) {
 }
 
 TEST(DataOptionsTest, BadOptionsAreRefused) {
-  Refuses("imagenets", "'imagenets'", "wikitext-2");
+  Refuses("imagenets", "'imagenets'; did you mean imagenet?", "--dataset=list prints all");
   Refuses("text", "text", "text:file=PATH");
   Refuses("text:file=a,train=b", "file=a,train=b", "text:file=PATH");
   Refuses("text:train=a,valid=b", "", "a path, as in text:test=PATH");

@@ -192,7 +192,8 @@ TEST(CatalogTest, ReadsTheCifarTrainingBatchesThatExist) {
 
 TEST(CatalogTest, UnknownNamesListTheKnown) {
   EXPECT_THAT([] { FindInCatalog("imagenets"); },
-              ThrowsMessage<Error>(AllOf(HasSubstr("'imagenets'"), HasSubstr("fashion-mnist"))));
+              ThrowsMessage<Error>(AllOf(HasSubstr("'imagenets'; did you mean imagenet?"),
+                                         HasSubstr("legacy-scenario --dataset=list prints"))));
 }
 
 TEST(RealDataTest, FashionMnistIsWhole) {
