@@ -54,9 +54,34 @@ std::string Wrapped(const std::string& text, size_t width) {
   return out;
 }
 
-class WrappingFormatter : public CLI::Formatter {
+constexpr const char* kRarely = ", rarely used";  // end of the names of groups
+
+bool IsRare(const std::string& group) { return group.ends_with(kRarely); }
+
+bool lists_all = false;  // whether --help=all was given
+
+class HelpFormatter : public CLI::Formatter {
  public:
-  WrappingFormatter() { column_width(kColumn); }
+  HelpFormatter() { column_width(kColumn); }
+  std::string make_help(const CLI::App* app, std::string name,
+                        CLI::AppFormatMode mode) const override {
+    std::string help = Formatter::make_help(app, std::move(name), mode);
+    // Groups that are left out leave blank lines.
+    for (size_t at; (at = help.find("\n\n\n")) != std::string::npos;) help.erase(at, 1);
+    return help;
+  }
+  std::string make_group(std::string group, bool is_positional,
+                         std::vector<const CLI::Option*> options) const override {
+    if (IsRare(group) && !lists_all) return "";
+    return Formatter::make_group(std::move(group), is_positional, std::move(options));
+  }
+  std::string make_footer(const CLI::App* app) const override {
+    const auto rare = [](const CLI::Option* option) { return IsRare(option->get_group()); };
+    const size_t more = lists_all ? 0 : app->get_options(rare).size();
+    const std::string footer = Formatter::make_footer(app);
+    if (more == 0) return footer;
+    return "--help=all lists all options, " + std::to_string(more) + " more.\n" + footer;
+  }
   std::string make_option_desc(const CLI::Option* option) const override {
     return Wrapped(Formatter::make_option_desc(option), Columns() - kColumn);
   }
@@ -162,6 +187,10 @@ void AddHidden(CLI::App& app, const char* flag, void (*print)(const CLI::App&)) 
 
 }  // namespace
 
+std::string HelpGroup(const std::string& group, bool usual) {
+  return usual ? group : group + kRarely;
+}
+
 void PrepareArguments(CLI::App& app) {
   app.set_help_flag("--help,-h,--PrintHelp", "print this help and exit");
   if (app.get_parent() == nullptr) {
@@ -173,7 +202,7 @@ void PrepareArguments(CLI::App& app) {
     const CLI::App* const parent = a.get_parent();
     PrintMarkdown(a, (parent == nullptr ? "" : parent->get_name() + " ") + a.get_name(), 1);
   });
-  app.formatter(std::make_shared<WrappingFormatter>());
+  app.formatter(std::make_shared<HelpFormatter>());
 }
 
 void AddPluginOption(CLI::App& app) {
@@ -194,6 +223,9 @@ std::optional<int> ParseArguments(CLI::App& app, std::vector<std::string> argume
     return kWrongCommandLine;
   }
   const std::string first = arguments.empty() ? "" : arguments.front();
+  const auto all = std::ranges::find(arguments, "--help=all");
+  lists_all = all != arguments.end();
+  if (lists_all) *all = "--help";
   std::reverse(arguments.begin(), arguments.end());
   try {
     app.parse(arguments);

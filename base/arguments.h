@@ -25,6 +25,10 @@ inline constexpr const char* kExitStatuses =
 // (1a2b3c4)".
 std::string VersionText();
 
+// Returns the group of an option in the help text: `group`, or a group beside it that --help=all
+// lists and --help leaves out.
+std::string HelpGroup(const std::string& group, bool usual);
+
 // Adds --help, and --version where `app` is a program. Help is wrapped to the terminal. Also adds
 // two hidden options: --help-markdown, for the handbook, and --complete, which prints the words
 // that shells complete. Call it before options and subcommands are added, as subcommands inherit

@@ -31,9 +31,10 @@ std::vector<NetworkOption> FabricOptions() {
   return {
       {"topo", kText, "NAME[:k=v,...]|FILE", "fat-tree", group,
        "network topology: " + Topologies() +
-           "; or a file; without a size it is sized to the workers"},
-      {"bandwidth", kRate, "RATE", "1Gbps", group, "link rate"},
-      {"delay", kTime, "TIME", "10us", group, "propagation delay of a link"},
+           "; or a file; without a size it is sized to the workers",
+       kUsual},
+      {"bandwidth", kRate, "RATE", "1Gbps", group, "link rate", kUsual},
+      {"delay", kTime, "TIME", "10us", group, "propagation delay of a link", kUsual},
       {"queue", kBytes, "BYTES", "0", group,
        "queue size of a switch port, in bytes; 0: as --transport sets it"},
       {"multipath", kText, "ecmp|spray", "ecmp", group,
@@ -44,30 +45,34 @@ std::vector<NetworkOption> FabricOptions() {
        "placement of workers on hosts: packed, strided, random:SEED"},
       {"transport", kText, "PRESET", "datacenter", group,
        "preset of TCP and queues: datacenter (DCTCP) or wan (Cubic); or roce[:key=value,...], RDMA "
-       "over Ethernet (docs/network.md)"},
+       "over Ethernet (docs/network.md)",
+       kUsual},
       {"mtu", kInteger, "BYTES", "1500", group,
        "largest packet in bytes, with IPv4 and TCP headers, from 576 to 65535; 9000: jumbo frames"},
       {"connections", kText, "KIND", "warm", group,
        "state of the connections at the start; warm: open, with the windows of a run before; cold: "
        "a "
        "round trip (TCP), then slow start; tls: two round trips; quic: one; quic-0rtt: none; "
-       "persistent: open, with windows that shrink when idle"},
+       "persistent: open, with windows that shrink when idle",
+       kUsual},
       {"congestion", kText, "reno|cubic|dctcp|bbr", "", group,
-       "congestion control instead of that of --transport; bbr: without packets alone", false},
+       "congestion control instead of that of --transport; bbr: without packets alone",
+       kUnrecorded},
       {"streams", kInteger, "N", "1", group,
-       "number of connections between two endpoints that share each message", false},
+       "number of connections between two endpoints that share each message", kUnrecorded},
       {"changes", kText, "LINKS@SCHEDULE[|...]", "", group,
        "rates and failures over time: 'host3<>*@csv:lte.csv:scale=mean', "
        "'spine0@outage:from=60s,for=30s' (docs/wan.md)",
-       false},
+       kUnrecorded},
       {"background", kText, "none|poisson:load=0.3", "none", group,
        "background traffic: random flows by the mean load of the links on=access|core, or "
        "pairs=demands of an SNDlib file; sizes=websearch|datamining|FILE",
-       false},
+       kUnrecorded},
       {"fidelity", kText, "A,B,...", NamesOf(Fidelities(), ","), group,
        "network simulations to run: " + NamesOf(Fidelities()) +
            "; several are compared with packet, or else with the first; auto: flow, and packet "
-           "where --packet-budget allows it"},
+           "where --packet-budget allows it",
+       kUsual},
       {"flow-limit", kInteger, "N", "200000000", group,
        "number of flows above which a simulation is refused (the engines handle 1 to 15 million "
        "flows per second)"},
@@ -82,28 +87,31 @@ std::vector<NetworkOption> CollectiveOptions() {
   return {
       {"collective", kText, "KIND", "ring-allreduce", group,
        "collective and algorithm: " + Collectives() +
-           ", or auto: the fastest all-reduce on this network (all-gather where sizes differ)"},
+           ", or auto: the fastest all-reduce on this network (all-gather where sizes differ)",
+       kUsual},
       {"workers", kInteger, "N", "16", group,
        "number of workers of a collective or hosts of a pattern; with --flows, least number of "
-       "hosts"},
+       "hosts",
+       kUsual},
       {"bytes", kBytes, "BYTES[,...]", "256KB", group,
-       "message size: one for all workers, or a list with one for each"},
+       "message size: one for all workers, or a list with one for each", kUsual},
       {"density", kText, "D[,...]", "", group,
        "fraction of a dense fp32 gradient of --bytes that is sent, at 8 bytes per value: one for "
-       "all workers, or a list with one for each"},
+       "all workers, or a list with one for each",
+       kUsual},
       {"matrix", kText, "FILE", "", group,
        "CSV file of all-to-allv: a line for each sender, with the bytes to each receiver (default: "
        "those of an all-to-all of --bytes)",
-       false},
+       kUnrecorded},
       {"order", kText, "rotated|index", "rotated", group,
        "order in which a worker of all-to-all or all-to-allv sends; rotated: its right neighbour "
        "first; index: worker 0 first",
-       false},
+       kUnrecorded},
       {"pxn", kText, "on|off", "off", group,
        "send messages of all-to-all or all-to-allv to other nodes over the worker of the sender's "
        "node on the destination's rail, which joins those to one destination, as NCCL's PXN; nodes "
        "have --group workers",
-       false},
+       kUnrecorded},
       {"buckets", kInteger, "N", "1", group,
        "number of pieces of the message that are in flight at once; piece i is ready after (i+1)/N "
        "of --compute"},
@@ -114,7 +122,8 @@ std::vector<NetworkOption> CollectiveOptions() {
       {"channels", kInteger, "N", "0", group,
        "number of rings or double trees at once, each with a part of the message, which are "
        "rotated over the workers of a node (docs/network.md); 0: the GPUs of a server where the "
-       "topology's file has SimAI's header, else 1"},
+       "topology's file has SimAI's header, else 1",
+       kUsual},
       {"protocol", kText, "none|ll|ll128|simple|auto", "none", group,
        "protocol by which workers of rings, double trees and NVLS pass messages on, with NCCL's "
        "costs of each message; auto: the one that NCCL takes, with --collective=auto the algorithm "
@@ -134,13 +143,15 @@ std::vector<NetworkOption> CollectiveOptions() {
        "servers and in-network"},
       {"root", kInteger, "N", "0", group, "index of the worker that broadcasts"},
       {"compute", kTime, "TIME", "0ns", group,
-       "time that a device computes before the message is ready"},
+       "time that a device computes before the message is ready", kUsual},
       {"stragglers", kText, "MODEL", "none", group,
        "straggler model, with factors on --compute: fixed:count=2,factor=1.5, lognormal:sigma=0.3, "
-       "... (docs/network.md)"},
+       "... (docs/network.md)",
+       kUsual},
       {"repeat", kInteger, "N", "1", group,
-       "number of measured repetitions, each with the stragglers of its step"},
-      {"seed", kInteger, "N", "1", group, "random seed of stragglers, patterns and engines"},
+       "number of measured repetitions, each with the stragglers of its step", kUsual},
+      {"seed", kInteger, "N", "1", group, "random seed of stragglers, patterns and engines",
+       kUsual},
   };
 }
 
@@ -148,20 +159,22 @@ std::vector<NetworkOption> FlowOptions() {
   const std::string group = "Any flows instead of a collective";
   return {
       {"flows", kText, "FILE", "", group,
-       "CSV file of flows: source, destination, bytes, start in seconds; hosts by name or number"},
+       "CSV file of flows: source, destination, bytes, start in seconds; hosts by name or number",
+       kUsual},
       {"pattern", kText, "PATTERN", "", group,
        "traffic pattern: permutation, incast:N (N workers to worker 0) or all-to-all, with flows "
-       "of --bytes; or poisson:load=0.5,cdf=websearch|datamining|FILE,flows=1000"},
+       "of --bytes; or poisson:load=0.5,cdf=websearch|datamining|FILE,flows=1000",
+       kUsual},
       {"jobs", kText, "FILE", "", "Several jobs",
        "YAML file of jobs that share the network, each with its own collective, workers, start and "
        "repetitions; options of collectives are what a job leaves out",
-       false},
+       kUnrecorded | kUsual},
       {"duration", kTime, "TIME", "", group,
        "length of a run in which the flows have no end: throughput and fairness over time; lines "
        "of --flows are then source, destination, start in seconds",
-       false},
+       kUnrecorded},
       {"window-time", kTime, "TIME", "", group,
-       "length of the windows of time for --duration (default: a twentieth of it)", false},
+       "length of the windows of time for --duration (default: a twentieth of it)", kUnrecorded},
   };
 }
 

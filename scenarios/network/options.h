@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/option_properties.h"
 #include "base/parse.h"
 
 namespace legacy {
@@ -19,8 +20,9 @@ struct NetworkOption {
   std::string fallback;
   std::string group;  // group in the help text
   std::string help;
-  // True for a column of every result; false where only results that set the option record it.
-  bool recorded = true;
+  OptionProperties properties = 0;
+
+  bool Has(OptionProperty property) const { return (properties & property) != 0; }
 };
 
 // Returns the table.

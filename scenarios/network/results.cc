@@ -353,7 +353,7 @@ std::vector<Row> ResultRows(const OptionValues& values, const PreparedExperiment
     Row row;
     for (const NetworkOption& option : NetworkOptions()) {
       const std::string& value = values.at(option.name);
-      const bool recorded = option.recorded || value != option.fallback ||
+      const bool recorded = !option.Has(kUnrecorded) || value != option.fallback ||
                             std::count(swept.begin(), swept.end(), option.name) > 0;
       if (recorded && option.name != "fidelity") row[ColumnName(option.name)] = value;
     }

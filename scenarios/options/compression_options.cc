@@ -33,15 +33,15 @@ ScenarioOption Policies() {
 
 std::vector<ScenarioOption> OptionsOfCompression() {
   std::vector<ScenarioOption> options = {
-      Policies() | kReadByClients,
+      Policies() | kUsual | kReadByClients,
       Fraction<&Scenario::density>("compression.density", "--density",
                                    "average density of sparse policies over layers and steps") |
-          kReadByClients,
+          kUsual | kReadByClients,
       Text<&Scenario::legacy_schedule, CheckLegacySchedule>(
           "compression.levels", "--levels", "10%,0.5%/1%,0.05%",
           "LEGACY's densities: ',' separates layer sizes (small first), '/' separates phases "
           "(default: solved from the average density)") |
-          kReadByClients,
+          kUsual | kReadByClients,
       Integers<&Scenario::splits>(
           "compression.splits", "--splits",
           "layer sizes, in elements, at which LEGACY's density changes (default: the size below "
@@ -68,7 +68,8 @@ std::vector<ScenarioOption> OptionsOfCompression() {
           kReadByClients,
       Switch<&Scenario::error_feedback>(
           "compression.error_feedback", "--error-feedback",
-          "use error feedback: add the residual to the next gradient"),
+          "use error feedback: add the residual to the next gradient") |
+          kUsual,
       Switch<&Scenario::rescale_residuals>("compression.rescale_residuals", "--rescale-residuals",
                                            "rescale residuals when the learning rate changes"),
       Text<&Scenario::index>(

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "scenarios/options/properties.h"
+#include "base/option_properties.h"
 
 namespace legacy {
 

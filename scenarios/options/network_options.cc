@@ -27,11 +27,11 @@ std::vector<ScenarioOption> OptionsOfNetwork() {
       Text<&Scenario::topology>(
           "network.topology", "--topo", "NAME[:k=v,...]|FILE",
           "network topology: fat-tree:k=4, leaf-spine, dumbbell, star, or a YAML file") |
-          kReadByClients | kMayFurther,
+          kUsual | kReadByClients | kMayFurther,
       Text<&Scenario::bandwidth>("network.bandwidth", "--bandwidth", "1Gbps", "link rate") |
-          kMayFurther,
+          kUsual | kMayFurther,
       Text<&Scenario::delay>("network.delay", "--delay", "10us", "propagation delay of a link") |
-          kMayFurther,
+          kUsual | kMayFurther,
       Text<&Scenario::network_schedule>(
           "network.phases", "--phases", "none|c1|c2|0%:KEY=VALUE,...;50%:...",
           "network schedule: bandwidth and delay of the links from the given fraction of the steps "
@@ -40,7 +40,8 @@ std::vector<ScenarioOption> OptionsOfNetwork() {
       Text<&Scenario::further>(
           "network.further", "--networks", "none|auto|NAME:KEY=VALUE,...;...",
           "further networks on which to time the same trainings, given by their differences from "
-          "this one; auto: 10Gbps, 100Gbps and a WAN, unless another network option is given"),
+          "this one; auto: 10Gbps, 100Gbps and a WAN, unless another network option is given") |
+          kUsual,
       Text<&Scenario::queue>("network.queue", "--queue", "BYTES",
                              "queue size of a switch port, in bytes; 0: as --transport sets it") |
           kMayFurther,
@@ -57,7 +58,7 @@ std::vector<ScenarioOption> OptionsOfNetwork() {
           "straggler model: none, fixed:count=2,factor=1.5, fixed:workers=3+7,factor=2, "
           "slow:probability=0.1,factor=2, lognormal:sigma=0.3, exponential:scale=0.2, "
           "pareto:shape=2.5, trace:file=FILE; random models also take lasting=STEPS|run") |
-          kMayFurther,
+          kUsual | kMayFurther,
       Text<&Scenario::sync>(
           "network.sync", "--sync", "MODEL",
           "workers whose gradients a step waits for: barrier (all), backup:k=2 (all but the "
@@ -68,14 +69,14 @@ std::vector<ScenarioOption> OptionsOfNetwork() {
           "network simulation; packet: ns-3 with real TCP; flow: max-min fair fluid model; "
           "analytic: alpha-beta model; auto: packet where --packet-budget allows it, else flow, "
           "and packet for a sample of steps") |
-          kReadByClients | kMayFurther,
+          kUsual | kReadByClients | kMayFurther,
       Text<&Scenario::packet_budget>(
           "network.packet_budget", "--packet-budget", "TIME",
           "wall time that --fidelity=auto may spend on packet simulations"),
       Text<&Scenario::transport>("network.transport", "--transport", "datacenter|wan|roce",
                                  "preset of TCP and queues: datacenter (DCTCP) or wan (Cubic); or "
                                  "roce[:key=value,...], RDMA over Ethernet (docs/network.md)") |
-          kReadByClients | kMayFurther,
+          kUsual | kReadByClients | kMayFurther,
       Integer<&Scenario::mtu, fabric::kLeastMtu, fabric::kMostMtu>(
           "network.mtu", "--mtu",
           "largest packet in bytes, with IPv4 and TCP headers, from 576 to 65535; 9000: jumbo "
@@ -85,7 +86,7 @@ std::vector<ScenarioOption> OptionsOfNetwork() {
           "state of the connections at the start of a step; warm: open, with the windows of a step "
           "before; cold: a round trip (TCP), then slow start; tls: two round trips; quic: one; "
           "quic-0rtt: none; persistent: open, with windows that shrink when idle") |
-          kReadByClients | kMayFurther,
+          kUsual | kReadByClients | kMayFurther,
       Text<&Scenario::congestion>(
           "network.congestion", "--congestion", "reno|cubic|dctcp|bbr",
           "congestion control instead of that of --transport; bbr: without packets alone") |
@@ -109,12 +110,12 @@ std::vector<ScenarioOption> OptionsOfNetwork() {
           "network.allreduce", "--allreduce", "NAME|auto",
           "all-reduce algorithm for linear messages (dense, fp16, randomk): " +
               Algorithms(fabric::Payload::Sum) + "; auto: the fastest on an idle fabric") |
-          kMayFurther,
+          kUsual | kMayFurther,
       Text<&Scenario::allgather>("network.allgather", "--allgather", "NAME|auto",
                                  "all-gather algorithm for sparse messages (topk): " +
                                      Algorithms(fabric::Payload::Concat) +
                                      "; auto: the fastest on an idle fabric") |
-          kMayFurther,
+          kUsual | kMayFurther,
       Integer<&Scenario::group, 0>("network.group", "--group",
                                    "number of workers per group of hierarchical algorithms and "
                                    "per node of channels and NVLS; 0: the GPUs of a server where "
@@ -145,7 +146,7 @@ std::vector<ScenarioOption> OptionsOfNetwork() {
       Text<&Scenario::doctor>("network.doctor", "--doctor", "[on|off|STEPS]",
                               "diagnose the bottleneck of STEPS, for each policy and the first "
                               "seed; --doctor alone: of the median step") |
-          kLeavesResults,
+          kUsual | kLeavesResults,
       Text<&Scenario::doctor_fidelity>("network.doctor_fidelity", "--doctor-fidelity",
                                        "packet|flow|analytic",
                                        "network simulation that the doctor uses") |
@@ -171,7 +172,7 @@ std::vector<ScenarioOption> OptionsOfNetwork() {
           "clock.device_profile", "--device-profile", "NAME|FILE",
           "device profile, with the speeds of simulated devices and codecs: a100-datasheet, "
           "h100, h200, h100-datasheet, h200-datasheet, cpu-reference, or a JSON file") |
-          kReadByClients | kOfMethods,
+          kUsual | kReadByClients | kOfMethods,
       Number<&Scenario::device_speed, 1, 1'000'000>("clock.device_speed", "--device-speed",
                                                     "factor on the profile's speed of computing") |
           kReadByClients,
@@ -184,7 +185,7 @@ std::vector<ScenarioOption> OptionsOfNetwork() {
           "kernel launches; fused: one set for all layers of a bucket and all messages of a "
           "collective call; per-layer: one set for each layer and message; profile: as the device "
           "profile says") |
-          kReadByClients | kOfMethods,
+          kUsual | kReadByClients | kOfMethods,
   };
   AddToAll(options, kMayReplay);
   // Merging decides what is compressed, so that a replay may not change it.

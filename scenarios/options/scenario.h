@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "base/option_properties.h"
 #include "base/parse.h"
 #include "compress/message.h"
 #include "compress/policies/legacy_table.h"
@@ -19,7 +20,6 @@
 #include "scenarios/network/engines.h"
 #include "scenarios/options/federated_options.h"
 #include "scenarios/options/network_schedule.h"
-#include "scenarios/options/properties.h"
 #include "scenarios/options/step_count.h"
 #include "scenarios/options/target.h"
 #include "scenarios/options/values.h"

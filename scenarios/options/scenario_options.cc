@@ -15,10 +15,11 @@ using namespace option_forms;
 
 std::vector<ScenarioOption> OptionsOfSeeds() {
   return {
-      Integer<&Scenario::seed, 0>("run.seed", "--seed", "first random seed") | kReadByClients,
+      Integer<&Scenario::seed, 0>("run.seed", "--seed", "first random seed") | kUsual |
+          kReadByClients,
       Integer<&Scenario::seeds, 1, 10000>("run.seeds", "--seeds",
                                           "number of seeds; all policies use the same ones") |
-          kReadByClients,
+          kUsual | kReadByClients,
   };
 }
 
@@ -39,10 +40,11 @@ std::vector<ScenarioOption> OptionsOfRun() {
           kMayResume,
       Switch<&Scenario::record>("run.record", "--record",
                                 "record the training in traffic.jsonl, for legacy-replay") |
-          kReadByClients | kStudyIgnores,
+          kUsual | kReadByClients | kStudyIgnores,
       Integer<&Scenario::jobs, 1, 1024>(
           "run.jobs", "--jobs",
-          "number of trainings to run side by side, in processes of their own"),
+          "number of trainings to run side by side, in processes of their own") |
+          kUsual,
       Text<&Scenario::memory>("run.memory", "--memory", "90%|SIZE|off",
                               "most memory that trainings may take, of what is free; a run that "
                               "would take more ends before it starts") |
@@ -60,10 +62,10 @@ std::vector<ScenarioOption> OptionsOfRun() {
           "layers whose gradients are written: all, or parts of their names") |
           kTrainingAlone,
       Text<&Scenario::out>("run.out", "--out", "DIR", "run directory (default: runs/<time>)") |
-          kReadByClients | kMayReplay | kMayResume,
+          kUsual | kReadByClients | kMayReplay | kMayResume,
       Switch<&Scenario::overwrite>("run.overwrite", "--overwrite",
                                    "replace the run directory if it exists") |
-          kReadByClients | kMayReplay | kMayResume,
+          kUsual | kReadByClients | kMayReplay | kMayResume,
       Switch<&Scenario::pictures>("run.pictures", "--pictures",
                                   "draw SVG and PNG pictures at the end") |
           kReadByClients | kMayReplay | kMayResume | kStudyIgnores,

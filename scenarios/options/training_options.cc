@@ -34,11 +34,11 @@ std::vector<ScenarioOption> OptionsOfTraining() {
           "training.dataset", "--dataset", "NAME[:k=v,...]",
           "data set to train on, as in cifar10 or text:file=novel.txt; glyphs, grammar and tastes "
           "need no files; --dataset=list prints the names and options") |
-          kReadByClients | kTrainingAlone,
+          kUsual | kReadByClients | kTrainingAlone,
       Text<&Scenario::data_root>(
           "training.data_root", "--data-root", "DIR",
           "folder of the data sets (default: $LEGACY_DATA, then ~/.cache/legacy-data)") |
-          kReadByClients | kTrainingAlone | kMayResume,
+          kUsual | kReadByClients | kTrainingAlone | kMayResume,
       Integer<&Scenario::train_limit, 0>("training.train_limit", "--train-limit",
                                          "number of training samples to use; 0: all") |
           kReadByClients | kTrainingAlone,
@@ -77,33 +77,35 @@ std::vector<ScenarioOption> OptionsOfTraining() {
       Text<&Scenario::model>(
           "training.model", "--model", "NAME[:k=v,...]",
           "model to train, as in resnet18:width=16; --model=list prints the names and options") |
-          kReadByClients | kTrainingAlone,
+          kUsual | kReadByClients | kTrainingAlone,
       Text<&Scenario::init>("training.init", "--init", "model|torch",
                             "how weights start: as the model has it, or as PyTorch's layers do, "
                             "weights and biases uniform within 1 / sqrt(fan-in)") |
           kReadByClients | kTrainingAlone,
       Integer<&Scenario::workers, 1, 65536>("training.workers", "--workers",
-                                            "number of simulated data-parallel workers"),
+                                            "number of simulated data-parallel workers") |
+          kUsual,
       Integer<&Scenario::batch, 1, 1 << 20>("training.batch", "--batch",
                                             "batch size of each worker, in samples") |
-          kReadByClients,
+          kUsual | kReadByClients,
       Integer<&Scenario::accumulate, 1, kMostPasses>(
           "training.accumulate", "--accumulate",
           "number of batches whose gradients each worker adds up in a step, before it compresses"),
       Steps<&Scenario::steps, 1>("training.steps", "--steps",
-                                 "number of training steps, or epochs (30ep)"),
+                                 "number of training steps, or epochs (30ep)") |
+          kUsual,
       Number<&Scenario::learning_rate, 0, 1'000'000>("training.learning_rate", "--learning-rate",
                                                      "peak learning rate") |
-          kReadByClients,
+          kUsual | kReadByClients,
       Switch<&Scenario::scale_learning_rate>(
           "training.scale_learning_rate", "--scale-learning-rate",
           "multiply the peak and the final learning rate by the number of workers"),
       Text<&Scenario::optimizer>("training.optimizer", "--optimizer", "NAME[:k=v,...]",
                                  "sgd, adam, adamw or lamb (options beta1, beta2, epsilon)") |
-          kReadByClients,
+          kUsual | kReadByClients,
       Number<&Scenario::momentum, 0, 999>("training.momentum", "--momentum",
                                           "momentum of SGD, applied after aggregation") |
-          kReadByClients,
+          kUsual | kReadByClients,
       Switch<&Scenario::nesterov>("training.nesterov", "--nesterov", "use Nesterov momentum") |
           kReadByClients | kTrainingAlone,
       Number<&Scenario::weight_decay, 0, 1000>("training.weight_decay", "--weight-decay",
@@ -149,7 +151,7 @@ std::vector<ScenarioOption> OptionsOfTraining() {
           "training.schedule", "--schedule", "NAME",
           "learning rate schedule after the warm-up: constant, linear, cosine, step, inverse-sqrt, "
           "one-cycle") |
-          kReadByClients,
+          kUsual | kReadByClients,
       DecaySteps("training.decay_steps", "--decay-steps",
                  "steps, or epochs (30ep), at which --schedule=step multiplies the learning rate") |
           kReadByClients,
@@ -163,13 +165,13 @@ std::vector<ScenarioOption> OptionsOfTraining() {
           kReadByClients,
       Steps<&Scenario::evaluate_every, 1>("training.evaluate_every", "--evaluate-every",
                                           "number of steps, or epochs, between evaluations") |
-          kReadByClients,
-      TargetOption() | kReadByClients | kMayReplay,
+          kUsual | kReadByClients,
+      TargetOption() | kUsual | kReadByClients | kMayReplay,
       Text<&Scenario::device>("training.device", "--device", "cpu|cuda|auto",
                               "device that trains and compresses; cuda: the first "
                               "GPU, or of several processes each its own; auto: a GPU if one is "
                               "usable, else cpu") |
-          kTrainingAlone,
+          kUsual | kTrainingAlone,
       Text<&Scenario::processor>(
           "training.processor", "--processor", "portable|native",
           "kernels that train on the host; portable: those with AVX2 and FMA, which give the same "
@@ -178,11 +180,13 @@ std::vector<ScenarioOption> OptionsOfTraining() {
       Text<&Scenario::layers>(
           "training.layers", "--layers", "NAME|FILE",
           "give bytes and times of a model's shape without training; --layers=list prints the "
-          "names; sets the default of --fidelity to flow"),
+          "names; sets the default of --fidelity to flow") |
+          kUsual,
       Text<&Scenario::times_of>(
           "training.times_of", "--times-of", "NAME|FILE",
           "train the model, and give steps the bytes and times of this shape (see --layers) with "
-          "its usual batch: learning in small, time at size"),
+          "its usual batch: learning in small, time at size") |
+          kUsual,
       Text<&Scenario::gradients, CheckGradients>(
           "training.gradients", "--gradients", "NAME[:k=v,...]",
           "with --layers or --times-of: distribution of generated gradients, where message lengths "

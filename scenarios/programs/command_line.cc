@@ -83,7 +83,8 @@ class TableOptions {
                          option.help + (fallback.empty() ? "" : " [" + fallback + "]"))
               ->take_last()
               ->type_name(option.metavar)
-              ->group(listed ? Section(option.key) : ""));        // no group: not in --help
+              // Without a group it is not in --help.
+              ->group(listed ? HelpGroup(Section(option.key), option.Has(kUsual)) : ""));
       if (MayStandAlone(option)) parsed_.back()->expected(0, 1);  // "--record" alone is on
     }
   }

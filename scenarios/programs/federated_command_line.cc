@@ -38,7 +38,7 @@ void AddOptions(CLI::App& app, FederatedValues& values, Keep keep) {
     app.add_option("--" + option.name, values[option.name], option.help + fallback)
         ->take_last()
         ->type_name(option.metavar)
-        ->group(option.group);
+        ->group(HelpGroup(option.group, option.Has(kUsual)));
   }
 }
 

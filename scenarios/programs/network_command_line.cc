@@ -107,7 +107,7 @@ void AddTable(CLI::App& app, std::vector<Given>& given) {
                        option.help + (option.fallback.empty() ? "" : " [" + option.fallback + "]"))
             ->take_last()
             ->type_name(option.metavar)
-            ->group(option.group);
+            ->group(HelpGroup(option.group, option.Has(kUsual)));
   }
 }
 

@@ -71,9 +71,26 @@ TEST_F(Arguments, UnknownOptionsNameTheNearest) {
   EXPECT_EQ(err_.rfind("legacy-test: ", 0), 0u) << err_;
 }
 
+TEST_F(Arguments, RareOptionsAreListedWhereAllAreAskedFor) {
+  std::string mtu;
+  app_.add_option("--mtu", mtu, "bytes of a packet")->group(HelpGroup("Network", false));
+  EXPECT_EQ(Parse({"--help"}), 0);
+  EXPECT_NE(out_.find("--bandwidth"), std::string::npos) << out_;
+  EXPECT_EQ(out_.find("--mtu"), std::string::npos) << out_;
+  EXPECT_NE(out_.find("--help=all lists all options, 1 more.\n"), std::string::npos) << out_;
+  EXPECT_EQ(out_.find("\n\n\n"), std::string::npos) << out_;
+  EXPECT_EQ(Parse({"--help=all"}), 0);
+  EXPECT_NE(out_.find("Network, rarely used:\n  --mtu"), std::string::npos) << out_;
+  EXPECT_EQ(out_.find("1 more"), std::string::npos) << out_;
+  EXPECT_EQ(Parse({"--help-markdown"}), 0);
+  EXPECT_NE(out_.find("## Network, rarely used\n"), std::string::npos) << out_;
+  EXPECT_EQ(Parse({"--mtu=9000"}), -1);
+}
+
 TEST_F(Arguments, UnknownSubcommandsNameTheNearest) {
   EXPECT_EQ(Parse({"shopw"}), kWrongCommandLine);
-  EXPECT_NE(err_.find("unexpected argument 'shopw'; did you mean show?"), std::string::npos) << err_;
+  EXPECT_NE(err_.find("unexpected argument 'shopw'; did you mean show?"), std::string::npos)
+      << err_;
   app_.require_subcommand(1);
   EXPECT_EQ(Parse({"shopw"}), kWrongCommandLine);
   EXPECT_NE(err_.find("subcommand: got 'shopw'; did you mean show?; allowed: show\n"),

@@ -21,6 +21,8 @@ enum OptionProperty : uint32_t {
   kAdvised = 1 << 11,           // a plan hands it on to the advice that it proposes
   kServerAlone = 1 << 12,       // an exchange without a server does not read it
   kRoundsAlone = 1 << 13,       // an asynchronous server does not read it
+  kUnrecorded = 1 << 14,        // results have a column of it only where it was given
+  kUsual = 1 << 15,             // --help lists it, and --help=all the others as well
 };
 // A set of properties, combined by |.
 using OptionProperties = uint32_t;
