@@ -68,6 +68,7 @@ std::string Nearest(const std::string& name, const std::vector<std::string>& kno
     if (const auto found = same(ours); found != known.end()) return *found;
   }
   std::string best;
+  if (plain.size() < 3) return best;
   size_t distance = std::max<size_t>(1, name.size() / 3) + 1;
   for (const std::string& candidate : known) {
     const size_t d = EditDistance(name, candidate);

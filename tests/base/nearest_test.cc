@@ -30,6 +30,7 @@ TEST(Nearest, IsTheOneOfTheFewestChanges) {
   EXPECT_EQ(Nearest("urn", {"run", "resume"}), "run");  // two letters that changed places
   EXPECT_EQ(Nearest("red", {"run"}), "");               // two of three letters are others
   EXPECT_EQ(Nearest("elsewhere", {"run", "resume"}), "");
+  EXPECT_EQ(Nearest("8", {"4", "16"}), "");  // too short to be a slip
   EXPECT_EQ(Nearest("", {"run"}), "");
 }
 

@@ -168,7 +168,9 @@ TEST(Jobs, MistakesAreNamed) {
     const std::string message = MessageOf([&] { JobsOf(text, changes); });
     return message.starts_with(JobsPath()) ? message.substr(JobsPath().size()) : message;
   };
-  EXPECT_NE(refusal("jobs: [{worker: 3}]").find(":1:9: a job's key: got 'worker'; allowed: name"),
+  EXPECT_NE(refusal("jobs: [{worker: 3}]")
+                .find(":1:9: a job's key: got 'worker'; did you "
+                      "mean workers?; allowed: name"),
             std::string::npos)
       << refusal("jobs: [{worker: 3}]");
   EXPECT_NE(refusal("jobs: [{bytes: many}]").find(":1:8: --bytes: got 'many'"), std::string::npos)

@@ -89,7 +89,7 @@ class NetworkTest(unittest.TestCase):
     def test_options_are_listed_and_checked(self):
         names = [option["name"] for option in network.options()]
         self.assertIn("pull_bytes", names)
-        with self.assertRaisesRegex(legacy.Error, "bandwith.*allowed: bandwidth"):
+        with self.assertRaisesRegex(legacy.Error, "bandwith.*did you mean bandwidth"):
             network.simulate(bandwith="1Gbps")
         with self.assertRaisesRegex(legacy.Error, "bytes: got '-3'"):
             network.simulate(bytes=-3)

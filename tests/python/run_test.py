@@ -299,7 +299,7 @@ class RunTest(unittest.TestCase):
                 "scenario": "network:\n  topologyy: star\n"
             },
             "a rate with its unit": {"scenario": {"network": {"bandwidth": "fast"}}},
-            "got 'nothing'; allowed: dense": {"policies": ["nothing"]},
+            "got 'nothing'; legacy-scenario --policies=list": {"policies": ["nothing"]},
         }.items():
             with self.subTest(text), self.assertRaisesRegex(legacy.Error, text):
                 legacy.run(**call, out=self.folder / "run")

@@ -153,9 +153,10 @@ TEST(Hpcc, RefusesBadParameters) {
             "cc: hpcc: ai: got '1Mbps'; allowed: wai or ai, not both");
   EXPECT_EQ(MessageOf([] { MakeRoceControl("hpcc:int=bits", "cc"); }),
             "cc: hpcc: int: got 'bits'; allowed: full, wire");
-  EXPECT_EQ(MessageOf([] { MakeRoceControl("hpcc:etta=.9", "cc"); }),
-            "cc: unknown key of hpcc: got 'etta'; allowed: eta, stages, wai, ai, int; the nearest "
-            "is 'eta'");
+  EXPECT_EQ(
+      MessageOf([] { MakeRoceControl("hpcc:etta=.9", "cc"); }),
+      "cc: unknown key of hpcc: got 'etta'; did you mean eta?; allowed: eta, stages, wai, ai, "
+      "int");
 }
 
 // Long flows settle at U = eta + N W_AI / (B T), and no queue stands.

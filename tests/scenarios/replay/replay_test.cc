@@ -445,8 +445,9 @@ TEST_F(ReplayTest, OptionsStartFromTheRecordedNetwork) {
       recording = ReadRecording(run);
       return ReplayDefaults(recording);
     };
-    return ParseCommandLine(line.count(), line.values(), "legacy-replay", "test",
-                            OnRun{defaults, [](const ScenarioOption&) { return true; }});
+    return ParseCommandLine(
+        line.count(), line.values(), "legacy-replay", "test",
+        OnRun{defaults, [](const ScenarioOption& option) { return option.Has(kMayReplay); }});
   };
   const std::string run = (folder_ / "recorded").string();
   const CommandLine line = parse({run, "--bandwidth=10Gbps", "--set", "network.delay=1ms"});

@@ -288,7 +288,8 @@ TEST(StudyGrid, MistakesAreNamedWithLineAndColumn) {
       {head + "  steps: [5, 10]\n",
        "s.yaml:4:3: axis: got 'steps'; allowed: a name that is no other column"},
       {head + "  \"Größe\": {cases: {a: {}}}\n", "s.yaml:4:3: axis: got 'Größe'"},
-      {head + "  policy: [dense]\n", "s.yaml:4:3: unknown axis 'policy'; allowed: policies, seeds"},
+      {head + "  policy: [dense]\n",
+       "s.yaml:4:3: unknown axis 'policy'; did you mean policies?; allowed: policies, seeds"},
       {head + "  seed: [1, 2]\n", "unknown axis 'seed'; did you mean seeds?"},
       {head + "  x: {values: [1, 2], set: {seed: \"{}\"}}\n", "seed: no axis of its own"},
       {head + "  x: {values: [a, b], set: {out: \"{}\"}}\n",
@@ -297,12 +298,13 @@ TEST(StudyGrid, MistakesAreNamedWithLineAndColumn) {
        "s.yaml:5:3: axis x: sets training.workers, which axis workers sets as well"},
       {head + "  workers: [4]\n  training.workers: [8]\n",
        "s.yaml:5:3: axis: got 'training.workers'; allowed: another name"},
-      {head + "  workers: [4]\n  policies: [dense, topkk]\n", "got 'topkk'; allowed: dense, fp16"},
+      {head + "  workers: [4]\n  policies: [dense, topkk]\n",
+       "got 'topkk'; did you mean topk?; legacy-scenario --policies=list prints all"},
       {head + "  workers: [4]\n  policies: [dense, dense]\n",
        "policies: got 'dense'; allowed: each policy once"},
       {head + "  model: [lenet5, lenet6]\n",
        "s.yaml:4:19: point 7 (dense, seed 1, model lenet6): training.model: got 'lenet6'; "
-       "allowed: "},
+       "did you mean lenet5?; legacy-scenario --model=list prints all"},
       // Mistakes of several options together: where the option that is named stands, else where the
       // point differs from the first one, else the section of what all points share.
       {"scenario:\n  network:\n    fidelity: analytic\n    congestion: reno\n"

@@ -337,7 +337,8 @@ TEST(ShareParametersTest, RefusesAnotherRequest) {
 
 TEST(ModelTest, RefusesInvalidRequests) {
   EXPECT_THAT([] { MakeModel(Grey("resnet-9")); },
-              ThrowsMessage<Error>(AllOf(HasSubstr("'resnet-9'"), HasSubstr("resnet20"))));
+              ThrowsMessage<Error>(AllOf(HasSubstr("'resnet-9'; did you mean resnet9?"),
+                                         HasSubstr("legacy-scenario --model=list prints all"))));
   EXPECT_THAT([] { MakeModel({.name = "small-cnn", .height = 11}); },
               ThrowsMessage<Error>(AllOf(HasSubstr("conv2"), HasSubstr("3x12"))));
   EXPECT_THROW(MakeModel({.name = "resnet9", .height = 7}), Error);
