@@ -17,7 +17,6 @@ namespace legacy::analysis {
 namespace {
 
 constexpr int kCrossingMark = 6;     // open circle
-constexpr double kLabelLength = 82;  // length of the label of a crossing, points
 constexpr double kLabelGap = 13;     // distance of labels of crossings, points
 constexpr double kBoundArrow = 1.5;  // an arrow leads from a bound to so many times it
 constexpr double kLeastBar = 0.1;  // end of a bar that would reach 0 or below, as part of the mean
@@ -45,6 +44,7 @@ struct Frame {
   bool logarithmic_x = false;
   bool censored = false;
   bool crossings = false;
+  double label_length = 0;  // of the longest label of a crossing, points
   Panels::Size size;
 };
 
@@ -135,9 +135,14 @@ std::vector<Mark> MarksOf(const Frame& frame, const Facet& facet, const PolicyGr
   return marks;
 }
 
+// Returns the text of a crossing's label.
+std::string LabelOf(const Frame& frame, const Mark& mark) {
+  return ShowQuantity(mark.x, frame.study.axes[frame.axis].unit);
+}
+
 // Returns the part of the panel's height that labels of crossings take.
 double LabelPart(const Frame& frame) {
-  return kLabelLength / (frame.size.height - frame.size.top - frame.size.bottom);
+  return frame.label_length / (frame.size.height - frame.size.top - frame.size.bottom);
 }
 
 void AddCrossings(const Frame& frame, const Facet& facet, const PolicyGroup& group, DataFile& data,
@@ -152,7 +157,7 @@ void AddCrossings(const Frame& frame, const Facet& facet, const PolicyGroup& gro
         "set arrow from {},{} to graph {}, graph {} nohead back lc rgb '{}' lw 1 dt 3\n"
         "set label {} at graph {}, graph {} left rotate by 90 font ',10' tc rgb '#222222' "
         "noenhanced\n",
-        x, y, place, foot, style.colour, Quote(ShowQuantity(mark.x, axis.unit)), place, foot);
+        x, y, place, foot, style.colour, Quote(LabelOf(frame, mark)), place, foot);
     parts.push_back(fmt::format(
         "{} using 1:2 with points lc rgb '{}' lw 1.6 pt {} ps 1.3",
         data.Add(fmt::format("{} breaks even with {}, {}", frame.study.policies[mark.policy],
@@ -234,7 +239,11 @@ Frame FrameOf(const Study& study, size_t axis, const std::vector<Facet>& facets)
   if (frame.labelled) frame.size = GroupSize(study, frame.groups);
   for (const Facet& facet : facets) {
     for (const PolicyGroup& group : frame.groups) {
-      frame.crossings |= !MarksOf(frame, facet, group).empty();
+      for (const Mark& mark : MarksOf(frame, facet, group)) {
+        frame.crossings = true;
+        const auto letters = static_cast<double>(LabelOf(frame, mark).size());
+        frame.label_length = std::max(frame.label_length, 10 + 6 * letters);
+      }
     }
   }
   // There is room for half of the length of the labels of crossings, because most curves are low
