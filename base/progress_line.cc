@@ -61,8 +61,18 @@ std::string ProgressLine::Line(const std::string& text) const {
   return fmt::format("{}  {:3.0f}%  {}", text, 100 * share, Left());
 }
 
+double ProgressLine::Elapsed() const {
+  return std::chrono::duration<double>(WallClock::now() - start_).count();
+}
+
+std::optional<double> ProgressLine::SecondsInAll() const {
+  const double elapsed = Elapsed();
+  if (done_ < 2 || elapsed < 1) return std::nullopt;
+  return elapsed * static_cast<double>(total_) / static_cast<double>(done_);
+}
+
 std::string ProgressLine::Left() const {
-  const double elapsed = std::chrono::duration<double>(WallClock::now() - start_).count();
+  const double elapsed = Elapsed();
   if (done_ == 0 || elapsed < 0.5) return "";
   const double rate = static_cast<double>(done_) / elapsed;
   const auto left = static_cast<int64_t>(static_cast<double>(total_ - done_) / rate + 0.5);

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
+#include <optional>
 #include <string>
 
 namespace legacy {
@@ -46,6 +47,11 @@ class ProgressLine {
   void Advance(const std::string& text);
   // Writes a line that stays; on a terminal it takes the place of the rewritten one.
   void Keep(const std::string& text);
+  // Writes such a line without rate and time left.
+  void Say(const std::string& text) { line_.Keep(text); }
+  // Returns the seconds that all parts take at the rate so far, once a second and two parts are
+  // over.
+  std::optional<double> SecondsInAll() const;
   void Finish() { line_.Finish(); }
   void Clear() { line_.Clear(); }
 
@@ -54,6 +60,7 @@ class ProgressLine {
  private:
   std::string Line(const std::string& text) const;
   std::string Left() const;
+  double Elapsed() const;  // seconds
 
   using WallClock = std::chrono::steady_clock;
   int64_t total_;

@@ -34,8 +34,17 @@ std::string Progress::Text(const ProgressState& state) const {
                      value, state.simulated_seconds);
 }
 
+std::string DurationText(double seconds) {
+  constexpr double kShort = 20;
+  return seconds < kShort ? "" : "This takes about " + WallTimeInWords(seconds) + ".";
+}
+
 void Progress::Step(const ProgressState& state) {
   line_.Advance(Text(state));
+  if (const auto seconds = line_.SecondsInAll(); tells_duration_ && seconds) {
+    tells_duration_ = false;
+    if (const std::string text = DurationText(*seconds); !text.empty()) line_.Say(text);
+  }
   if (told_) told_(static_cast<double>(state.step) / static_cast<double>(state.steps));
 }
 

@@ -36,6 +36,8 @@ class Progress {
   Progress(int64_t total_steps, std::span<const Metric> metrics, const std::string& shown,
            bool terminal, std::FILE* log, ShareTold told = {});
 
+  // Makes it say after a second how long the run takes, for runs that cannot say it before.
+  void TellDuration() { tells_duration_ = true; }
   // Counts one more step.
   void Step(const ProgressState& state);
   // Shows the evaluation of the model.
@@ -50,6 +52,10 @@ class Progress {
   Metric metric_;    // its name is "" where nothing is trained
   ProgressLine line_;
   ShareTold told_;
+  bool tells_duration_ = false;
 };
+
+// Returns the line about a run's wall time, "This takes about 2 minutes."; "" for a short run.
+std::string DurationText(double seconds);
 
 }  // namespace legacy

@@ -13,11 +13,11 @@
 #include "base/own_file.h"
 #include "base/patience.h"
 #include "base/program.h"
-#include "base/progress_line.h"
 #include "scenarios/run/earlier_run.h"
 #include "scenarios/run/fidelity_choice.h"
 #include "scenarios/run/further_networks.h"
 #include "scenarios/run/manifest.h"
+#include "scenarios/run/progress.h"
 #include "scenarios/run/well_known.h"
 
 namespace legacy {
@@ -182,13 +182,6 @@ void TimedEverywhere::Finish() {
 
 namespace {
 
-// Says how long the run takes, where somebody will wait for it.
-void SayDuration(double seconds, std::FILE* log) {
-  constexpr double kShort = 20;
-  if (seconds < kShort) return;
-  std::fprintf(log, "This takes about %s.\n", WallTimeInWords(seconds).c_str());
-}
-
 // Returns the fidelity with which a run began. Its manifest has the chosen one.
 ChosenFidelity RecordedFidelity(const Scenario& scenario, const nlohmann::json& manifest) {
   ChosenFidelity chosen{scenario, 0, 0, ""};
@@ -235,7 +228,8 @@ RunResult FillRunDirectory(const Scenario& scenario, const std::string& program,
                    estimate.Text().c_str());
       seconds += estimate.Seconds() * static_cast<double>(networks);
     }
-    SayDuration(seconds, log);
+    const std::string text = DurationText(seconds);
+    if (!text.empty()) std::fprintf(log, "%s\n", text.c_str());
   }
 
   RunResult result;

@@ -120,6 +120,7 @@ class Comparing {
     const auto& target = manifest_.target;
     Progress progress(left - from_.version, manifest_.metrics, target ? target->metric : "",
                       isatty(fileno(run_.log)) != 0, run_.log, run_.control.told);
+    if (!run_.control.resume) progress.TellDuration();
     // A replay has nothing to save.
     const StopScope scope(run_.trains ? 0 : kSecondsToStop);
     while (position_ < trainings && !result_.run.interrupted) {

@@ -380,6 +380,16 @@ class FederatedRun(unittest.TestCase):
         self.assertTrue((folder / "finished").exists())
         self.assertFalse((folder / "checkpoints").exists())
 
+    def test_a_long_run_says_how_long_it_takes(self):
+        process = subprocess.Popen(
+            [FEDERATED, "--rounds=100000", "--policies=dense", "--train-limit=4000",
+             "--test-limit=50", "--fidelity=analytic", "--out=" + str(self.root / "long")],
+            text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        said = next((line for line in process.stderr if line.startswith("This takes")), "nothing")
+        process.kill()
+        process.communicate()
+        self.assertRegex(said, r"^This takes about \d[\d.]* (minutes|hours|days)\.$")
+
     def test_a_long_version_is_given_up(self):
         slow = ["--clients=40", "--per-round=4", "--rounds=2", "--evaluate-every=2",
                 "--policies=topk", "--dataset=glyphs", "--model=resnet20", "--train-limit=3000",
