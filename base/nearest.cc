@@ -13,7 +13,7 @@ namespace {
 // A list that is longer is not printed where a command prints it.
 constexpr size_t kMostListed = 12;
 
-// What others call our options and values, without hyphens.
+// Other programs call our options and values so. Both words are without hyphens.
 constexpr std::array kSynonyms = {
     std::pair("batchsize", "batch"),  std::pair("data", "dataset"),
     std::pair("epochs", "steps"),     std::pair("gpu", "cuda"),

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <optional>
 #include <utility>
 
 namespace legacy {
@@ -39,12 +40,16 @@ std::string DurationText(double seconds) {
   return seconds < kShort ? "" : "This takes about " + WallTimeInWords(seconds) + ".";
 }
 
+void Progress::TryToTellDuration() {
+  const std::optional<double> seconds = line_.SecondsInAll();
+  if (!seconds) return;
+  tells_duration_ = false;
+  if (const std::string text = DurationText(*seconds); !text.empty()) line_.Say(text);
+}
+
 void Progress::Step(const ProgressState& state) {
   line_.Advance(Text(state));
-  if (const auto seconds = line_.SecondsInAll(); tells_duration_ && seconds) {
-    tells_duration_ = false;
-    if (const std::string text = DurationText(*seconds); !text.empty()) line_.Say(text);
-  }
+  if (tells_duration_) TryToTellDuration();
   if (told_) told_(static_cast<double>(state.step) / static_cast<double>(state.steps));
 }
 

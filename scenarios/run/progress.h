@@ -47,6 +47,7 @@ class Progress {
 
  private:
   std::string Text(const ProgressState& state) const;
+  void TryToTellDuration();
 
   size_t position_;  // of the metric
   Metric metric_;    // its name is "" where nothing is trained

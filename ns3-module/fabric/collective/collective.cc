@@ -332,17 +332,14 @@ const std::vector<CollectiveAlgorithm>& CollectiveAlgorithms()
 
 CollectiveAlgorithm ParseCollective(const std::string& text)
 {
-    for (CollectiveAlgorithm algorithm : CollectiveAlgorithms())
-    {
-        if (text == ToString(algorithm))
-        {
-            return algorithm;
-        }
-    }
     std::vector<std::string> names;
     for (CollectiveAlgorithm algorithm : CollectiveAlgorithms())
     {
         names.emplace_back(ToString(algorithm));
+        if (names.back() == text)
+        {
+            return algorithm;
+        }
     }
     throw NotAmong("collective", text, names);
 }
