@@ -103,6 +103,26 @@ if command -v python3 >/dev/null; then
   types pass 'a comment and a string' 'namespace legacy {' '/* struct Part {' \
     '*/ // struct Part {' 'constexpr char kText[] = R"(struct Part {)";' '}'
 
+  # uses pass|fail WHAT LINES: a source with the lines, where base/a.h and base/c.h declare names.
+  uses() {
+    expected=$1 what=$2
+    shift 2
+    new_tree
+    write base/a.h '#include <vector>' 'namespace legacy {' 'struct Part {' '  int a;' '};' \
+      'Part Find(int a);' '}'
+    write base/c.h '#include "base/a.h"' 'namespace legacy {' 'int Count();' '}'
+    write base/d.cc '#include "base/a.h"' 'int a;'
+    write compress/b.cc "$@"
+    write compress/e.cc '#include "base/c.h"' 'int c;'
+    expect "$expected" includes.sh "$what"
+  }
+  uses fail 'a type without its header' 'namespace legacy { const Part* part; }'
+  uses fail 'a function without its header' '#include "base/a.h"' 'int a = legacy::Count();'
+  uses pass 'a type by another header' '#include "base/c.h"' 'legacy::Part p{Count()};'
+  uses pass 'a type of its own' 'namespace { struct Part { int b; } part; }'
+  uses pass 'a member and a namespace of others' 'int a = b.Find(2) + other::Count();'
+  uses pass 'a comment' '// See Find and Part.' 'int a;'
+
   types fail 'int64_t without <cstdint>' '#include "base/a.h"' 'int64_t x;'
   types pass 'int64_t with it' '#include <cstdint>' 'int64_t x;'
   write base/a.h '#include <cstdint>'

@@ -5,7 +5,8 @@
 # the format of run directories; scenarios/network/ and scenarios/codec/ know no training, and the
 # latter no packets; Python's headers stay in scenarios/python/. Tests may include the headers that
 # they test, and base/. No two folders include each other, and none has more than 45 sources. No
-# two files define a type of one name in one namespace (type_names.py; skipped without Python 3).
+# two files define a type of one name in one namespace (type_names.py), and each reaches the headers
+# of the names that it uses (reached_names.py; both are skipped without Python 3).
 set -eu
 here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)
 cd "$1"
@@ -88,6 +89,7 @@ status=0
 
 if command -v python3 >/dev/null; then
   "$here/type_names.py" . || status=1
+  "$here/reached_names.py" . || status=1
   "$here/integer_types.py" . || status=1
 fi
 exit "$status"

@@ -59,32 +59,58 @@ def head_of(words):
     return ("type", name) if name else None
 
 
-def definitions(source):
-    """Yields (namespace, name, line) of each type that `source` defines at namespace scope."""
+def function_of(words):
+    """Returns the name of the function that `words` declare or define at namespace scope, if it
+    begins with a capital letter and is no template (calls of templates may be of any); else
+    None."""
+    at = words.index("(") if "(" in words else 0
+    plain = (at >= 2 and "=" not in words[:at] and words[at - 2] != "::" and
+             words[0] not in ("using", "template"))
+    return words[at - 1] if plain and re.match(r"[A-Z]\w*[a-z]", words[at - 1]) else None
+
+
+def statements(source):
+    """Yields (namespace, words, ending, line) of each statement at namespace scope; the ending is
+    "{" or ";". Namespaces themselves are none."""
     text = without_text(source)
     scopes, words, closed_scopes = [], [], 0  # scopes: names of namespaces; closed: other braces
     for match in TOKEN.finditer(text):
         word = match[0]
         if closed_scopes:
             closed_scopes += (word == "{") - (word == "}")
-        elif word == "{":
-            head = head_of(words)
+        elif word in "{;":
+            head = head_of(words) if word == "{" else None
             if head and head[0] == "namespace":
                 scopes.append(head[1])
             else:
-                if head and "(unnamed)" not in scopes:
-                    line = text.count("\n", 0, match.start()) + 1
-                    yield "::".join(filter(None, scopes)), head[1], line
-                closed_scopes = 1
+                yield "::".join(filter(None, scopes)), words, word, (
+                    text.count("\n", 0, match.start()) + 1)
+                closed_scopes = word == "{"
             words = []
         elif word == "}":
             if scopes:
                 scopes.pop()
             words = []
-        elif word == ";":
-            words = []
         else:
             words.append(word)
+
+
+def definitions(source):
+    """Yields (namespace, name, line) of each type that `source` defines at namespace scope."""
+    for namespace, words, ending, line in statements(source):
+        head = head_of(words) if ending == "{" else None
+        if head and "(unnamed)" not in namespace:
+            yield namespace, head[1], line
+
+
+def declarations(source):
+    """Yields (namespace, name) of each type that `source` defines at namespace scope, and of each
+    function that it declares there (function_of)."""
+    for namespace, words, ending, _ in statements(source):
+        head = head_of(words) if ending == "{" else None
+        name = head[1] if head else function_of(words)
+        if name:
+            yield namespace, name
 
 
 def main(root):

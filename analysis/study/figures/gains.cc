@@ -13,6 +13,7 @@
 #include "analysis/study/figures/parts.h"
 #include "analysis/study/quantities.h"
 #include "analysis/study/words_parts.h"
+#include "analysis/table_text.h"
 #include "base/number.h"
 
 namespace legacy::analysis {

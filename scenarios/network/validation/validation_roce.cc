@@ -10,6 +10,7 @@
 #include "ns3-module/fabric/collective/closed-form.h"
 #include "ns3-module/fabric/import/make.h"
 #include "ns3-module/fabric/roce/dcqcn-fixed-point.h"
+#include "ns3-module/fabric/roce/marking.h"
 #include "ns3-module/fabric/roce/pfc-check.h"
 #include "ns3-module/helper/roce-anchors.h"
 #include "ns3-module/helper/roce-trial.h"
