@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/output_file.h"
+#include "base/files/output_file.h"
 
 namespace legacy::analysis {
 

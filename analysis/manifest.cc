@@ -7,7 +7,7 @@
 #include "analysis/metric_json.h"
 #include "analysis/run_directory.h"
 #include "base/error.h"
-#include "base/json.h"
+#include "base/files/json.h"
 
 namespace legacy::analysis {
 namespace {

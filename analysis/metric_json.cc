@@ -1,7 +1,7 @@
 #include "analysis/metric_json.h"
 
 #include "base/error.h"
-#include "base/json.h"
+#include "base/files/json.h"
 
 namespace legacy::analysis {
 namespace {

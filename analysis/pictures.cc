@@ -18,7 +18,7 @@
 #include "analysis/policy_style.h"
 #include "analysis/step_parts.h"
 #include "analysis/table_text.h"
-#include "base/whole_file.h"
+#include "base/files/whole_file.h"
 
 namespace legacy::analysis {
 namespace {

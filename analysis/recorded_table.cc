@@ -12,7 +12,7 @@
 #include "analysis/csv.h"
 #include "analysis/table_text.h"
 #include "base/error.h"
-#include "base/whole_file.h"
+#include "base/files/whole_file.h"
 
 namespace legacy {
 namespace {

@@ -8,7 +8,7 @@
 #include "analysis/csv.h"
 #include "analysis/run_directory.h"
 #include "base/error.h"
-#include "base/whole_file.h"
+#include "base/files/whole_file.h"
 
 namespace legacy {
 namespace {

@@ -11,8 +11,8 @@
 
 #include "analysis/csv.h"
 #include "base/error.h"
-#include "base/json.h"
-#include "base/whole_file.h"
+#include "base/files/json.h"
+#include "base/files/whole_file.h"
 
 namespace legacy::analysis {
 namespace {

@@ -13,8 +13,8 @@
 
 #include "analysis/federated/federated_rows.h"
 #include "analysis/rows.h"
+#include "base/files/output_file.h"
 #include "base/metric.h"
-#include "base/output_file.h"
 
 namespace legacy::analysis {
 

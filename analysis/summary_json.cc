@@ -2,7 +2,7 @@
 // not reached) are null.
 #include "analysis/metric_json.h"
 #include "analysis/summary.h"
-#include "base/json.h"
+#include "base/files/json.h"
 
 namespace legacy::analysis {
 namespace {

@@ -1,6 +1,5 @@
-// This is the only exception type of compress/, trainer/, analysis/ and scenarios/. It reports
-// mistakes of the *user*; mistakes of the program itself are asserts. Library code neither prints
-// nor exits.
+// This is the project's only exception type. It reports mistakes of the *user*; mistakes of the
+// program itself are asserts. Library code neither prints nor exits.
 #pragma once
 
 #include <stdexcept>

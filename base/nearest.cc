@@ -27,8 +27,17 @@ constexpr std::array kSynonyms = {
     std::pair("topology", "topo"),    std::pair("wd", "weightdecay"),
 };
 
-// Returns the number of letters to insert, remove, replace or swap with the next one (the optimal
-// string alignment).
+// Returns the letters and digits of a name, in small letters.
+std::string Plain(const std::string& name) {
+  std::string plain;
+  for (const unsigned char c : name) {
+    if (std::isalnum(c)) plain += static_cast<char>(std::tolower(c));
+  }
+  return plain;
+}
+
+}  // namespace
+
 size_t EditDistance(const std::string& a, const std::string& b) {
   std::vector<size_t> before, row(b.size() + 1), next(b.size() + 1);
   for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
@@ -46,21 +55,11 @@ size_t EditDistance(const std::string& a, const std::string& b) {
   return row[b.size()];
 }
 
-// Returns the letters and digits of a name, in small letters.
-std::string Plain(const std::string& name) {
-  std::string plain;
-  for (const unsigned char c : name) {
-    if (std::isalnum(c)) plain += static_cast<char>(std::tolower(c));
-  }
-  return plain;
-}
-
-}  // namespace
-
 std::string Nearest(const std::string& name, const std::vector<std::string>& known) {
   const std::string plain = Plain(name);
   const auto same = [&](const std::string& word) {
-    return std::ranges::find_if(known, [&](const std::string& k) { return Plain(k) == word; });
+    return std::find_if(known.begin(), known.end(),
+                        [&](const std::string& k) { return Plain(k) == word; });
   };
   if (const auto found = same(plain); found != known.end() && !plain.empty()) return *found;
   for (const auto& [other, ours] : kSynonyms) {
@@ -89,7 +88,7 @@ Error NotAmong(const std::string& option, const std::string& value,
                const std::vector<std::string>& known, const std::string& list,
                const std::string& also) {
   const std::string all = list.empty() || known.size() <= kMostListed
-                              ? "allowed: " + Join(known, ", ")
+                              ? "allowed: " + (known.empty() ? "no keys" : Join(known, ", "))
                               : list + " prints all " + std::to_string(known.size());
   return Error(option + ": got '" + value + "'" + DidYouMean(value, known) + "; " + all +
                (also.empty() ? "" : ", or " + also));

@@ -1,12 +1,17 @@
 // Messages about names that are not known say what may be meant.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
 #include "base/error.h"
 
 namespace legacy {
+
+// Returns the number of letters to insert, remove, replace or swap with the next one between two
+// words (the optimal string alignment).
+size_t EditDistance(const std::string& a, const std::string& b);
 
 // Returns the entry of `known` that `name` may stand for: the same word but for hyphens and
 // capitals, the one that other programs call so ("lr" for "learning-rate"), or, of three letters or

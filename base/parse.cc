@@ -88,7 +88,7 @@ std::vector<std::string> TakeNs3Attributes(int argc, char** argv,
   std::vector<std::string> rest;
   for (int i = 1; i < argc; ++i) {
     const std::string text = argv[i];
-    if (!text.starts_with("--ns3::") && !text.starts_with("--legacy::")) {
+    if (text.rfind("--ns3::", 0) != 0 && text.rfind("--legacy::", 0) != 0) {
       rest.push_back(text == "--PrintHelp" ? "--help" : text);
       continue;
     }

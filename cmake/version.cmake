@@ -7,8 +7,9 @@ set(text "${VERSION}")
 if(NOT failed)
   string(APPEND text " (${commit})")
 endif()
-set(source
-  "#include \"base/arguments.h\"\n\nstd::string legacy::VersionText() { return \"${text}\"; }\n")
+string(CONCAT source
+  "#include \"base/programs/arguments.h\"\n\n"
+  "std::string legacy::VersionText() { return \"${text}\"; }\n")
 set(old "")
 if(EXISTS "${FILE}")
   file(READ "${FILE}" old)

@@ -1,10 +1,10 @@
-// The fields of a state (state.h) as a section of a file (base/section_file.h).
+// The fields of a state (state.h) as a section of a file (base/files/section_file.h).
 #pragma once
 
 #include <string>
 
 #include "base/error.h"
-#include "base/section_file.h"
+#include "base/files/section_file.h"
 #include "compress/state.h"
 
 namespace legacy {

@@ -1,4 +1,4 @@
-// Returns the message of the Error that a call throws, of ours or of the fabric.
+// Returns the message of the Error that a call throws.
 #pragma once
 
 #include <stdexcept>

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/patience.h"
+#include "base/programs/patience.h"
 #include "compress/cuda/device/segments.h"
 #include "trainer/evaluation.h"
 #include "trainer/one_thread.h"

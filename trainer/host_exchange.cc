@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/patience.h"
+#include "base/programs/patience.h"
 
 namespace legacy {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "base/free_memory.h"
+#include "base/programs/free_memory.h"
 
 namespace legacy {
 namespace {

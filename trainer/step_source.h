@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "base/section_file.h"
+#include "base/files/section_file.h"
 #include "compress/unit.h"
 #include "trainer/aggregation.h"
 #include "trainer/clock/operation_cost.h"

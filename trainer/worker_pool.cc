@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/patience.h"
+#include "base/programs/patience.h"
 
 namespace legacy {
 

@@ -27,8 +27,8 @@ class WorkerPool {
 
   // Runs task(i, thread) for i in [0, count), thread in [0, threads()), in any order, and returns
   // when all are done. All indices run even where some throw; then the exception of the lowest
-  // index is rethrown. Before each index it gives up where it is late (base/patience.h). It is not
-  // reentrant.
+  // index is rethrown. Before each index it gives up where it is late (base/programs/patience.h).
+  // It is not reentrant.
   void ForEach(int64_t count, const Task& task);
 
  private:

@@ -11,7 +11,7 @@
 #include "analysis/report/verdict.h"
 #include "analysis/run_directory.h"
 #include "analysis/tables.h"
-#include "base/whole_file.h"
+#include "base/files/whole_file.h"
 
 namespace legacy::analysis {
 namespace {

@@ -1,7 +1,7 @@
 // Writer of advice as JSON, for programs.
 #include "analysis/metric_json.h"
 #include "analysis/study/advice.h"
-#include "base/json.h"
+#include "base/files/json.h"
 
 namespace legacy::analysis {
 namespace {

@@ -10,7 +10,7 @@
 #include "analysis/study/columns.h"
 #include "analysis/study/store.h"
 #include "base/error.h"
-#include "base/whole_file.h"
+#include "base/files/whole_file.h"
 
 namespace legacy::analysis {
 namespace {

@@ -22,8 +22,8 @@
 #include "analysis/rows.h"
 #include "analysis/study/columns.h"
 #include "base/error.h"
-#include "base/json.h"
-#include "base/output_file.h"
+#include "base/files/json.h"
+#include "base/files/output_file.h"
 
 namespace legacy::analysis {
 namespace {

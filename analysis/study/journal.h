@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "analysis/study/study.h"
-#include "base/output_file.h"
+#include "base/files/output_file.h"
 
 namespace legacy::analysis {
 

@@ -15,7 +15,7 @@
 #include "analysis/study/columns.h"
 #include "analysis/study/sqlite.h"
 #include "base/error.h"
-#include "base/json.h"
+#include "base/files/json.h"
 
 namespace legacy::analysis {
 namespace {

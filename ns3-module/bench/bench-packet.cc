@@ -121,7 +121,7 @@ void Transfers(benchmark::State& state, const char* topology)
             const auto engine = fabric::MakePacketEngine(fabric.request);
             Neighbours graph(bytes);
             engine->Submit(graph, 0);
-            engine->RunUntil(fabric::kNever);
+            engine->RunUntil(kNever);
         }
         const double end = ProcessorSeconds();
         plain += middle - begin;
@@ -154,7 +154,7 @@ void RingAllReduce(benchmark::State& state, const char* topology)
         const auto engine = fabric::MakePacketEngine(fabric.request);
         fabric::StepGraph graph(traffic);
         engine->Submit(graph, 0);
-        engine->RunUntil(fabric::kNever);
+        engine->RunUntil(kNever);
         const double taken = ProcessorSeconds() - begin;
         seconds += taken;
         state.SetIterationTime(taken);

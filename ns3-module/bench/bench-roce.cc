@@ -88,7 +88,7 @@ Ring RunRing(const Fabric& fabric, int64_t bytes = kBytes)
     const auto engine = fabric::MakePacketEngine(fabric.request);
     fabric::StepGraph graph(traffic);
     engine->Submit(graph, 0);
-    engine->RunUntil(fabric::kNever);
+    engine->RunUntil(kNever);
     Ring ring;
     ring.seconds = ProcessorSeconds() - begin;
     ring.events = static_cast<double>(engine->Counters().events);
@@ -177,7 +177,7 @@ void Building()
 void Memory()
 {
     constexpr int kHosts = 101;
-    constexpr fabric::TimeNs kLong = 10'000'000;
+    constexpr TimeNs kLong = 10'000'000;
     const auto live = [](int64_t bytes)
     {
         // All frames of one flow are on a line of 10 ms when the last one leaves.

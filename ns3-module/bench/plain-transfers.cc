@@ -3,7 +3,7 @@
  */
 #include "plain-transfers.h"
 
-#include "fabric/base/error.h"
+#include "base/error.h"
 #include "helper/simulation-scope.h"
 #include "helper/simulator-lease.h"
 
@@ -93,7 +93,7 @@ uint64_t RunPlainTransfers(const fabric::Topology& topology,
         const uint64_t received = DynamicCast<PacketSink>(sinks.Get(i))->GetTotalRx();
         if (received != static_cast<uint64_t>(bytes))
         {
-            throw fabric::Error(
+            throw Error(
                 "bytes of a plain ns-3 transfer", std::to_string(received), std::to_string(bytes));
         }
     }

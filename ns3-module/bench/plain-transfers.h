@@ -22,7 +22,7 @@ namespace packet
  * BulkSendApplication and a PacketSink for each transfer. Only TCP is set as in the transport,
  * buffers included.
  *
- * Throws fabric::Error where not all bytes arrive.
+ * Throws Error where not all bytes arrive.
  *
  * \param topology nodes and links
  * \param transport TCP's parameters

@@ -8,8 +8,8 @@
  *   legacy-fidelity-example --bytes=4MB
  *   legacy-fidelity-example --topology=my-fabric.yaml --collective=parameter-server
  */
-#include "fabric/base/error.h"
-#include "fabric/base/units.h"
+#include "base/error.h"
+#include "base/units.h"
 #include "fabric/import/make.h"
 #include "fabric/step/step.h"
 #include "helper/packet-engine-helper.h"
@@ -68,7 +68,8 @@ std::string BusiestLink(const Topology& topology, const StepTiming& timing)
             busiest = static_cast<DirectedLink>(link);
         }
     }
-    const auto percent = 100 * timing.links[busiest].busy / std::max<TimeNs>(timing.total, 1);
+    const auto percent =
+        100 * timing.links[busiest].busy / std::max<legacy::TimeNs>(timing.total, 1);
     return topology.NodeName(topology.From(busiest)) + " > " +
            topology.NodeName(topology.To(busiest)) + " (" + std::to_string(percent) + " %)";
 }
@@ -82,7 +83,7 @@ void Compare(const Topology& topology, const Placement& placement, const Options
     request.transport = MakeTransport(options.transport);
     const StepTraffic traffic = MakeTraffic(ParseCollective(options.collective),
                                             placement.Workers(),
-                                            ParseBytes(options.bytes, "--bytes"));
+                                            legacy::ParseBytes(options.bytes, "--bytes"));
     const std::pair<const char*, EngineFactory> fidelities[] = {
         {"packet", MakePacketEngine}, {"flow", MakeFlowEngine}, {"analytic", MakeAnalyticEngine}};
     double packet = 0;
@@ -96,7 +97,7 @@ void Compare(const Topology& topology, const Placement& placement, const Options
         const auto step = static_cast<double>(timing.total);
         packet = packet > 0 ? packet : step;
         std::cout << std::left << std::setw(9) << placement.description << " " << std::setw(8)
-                  << name << " " << std::setw(10) << FormatTime(timing.total) << std::right
+                  << name << " " << std::setw(10) << legacy::FormatTime(timing.total) << std::right
                   << std::fixed << std::showpos << std::setprecision(1) << std::setw(7)
                   << 100 * (step / packet - 1) << " %" << std::noshowpos << std::setw(9)
                   << wall.count() << " ms  " << BusiestLink(topology, timing) << "\n";
@@ -144,7 +145,7 @@ int main(int argc, char* argv[])
     {
         Run(options);
     }
-    catch (const Error& error)
+    catch (const legacy::Error& error)
     {
         std::cerr << error.what() << "\n";
         return 1;

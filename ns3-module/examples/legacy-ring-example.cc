@@ -9,8 +9,8 @@
  *
  * Attributes go through --attributes, which wins over the transport preset.
  */
-#include "fabric/base/error.h"
-#include "fabric/base/units.h"
+#include "base/error.h"
+#include "base/units.h"
 #include "fabric/import/make.h"
 #include "fabric/step/step.h"
 #include "helper/packet-engine-helper.h"
@@ -54,7 +54,7 @@ std::map<std::string, std::string> ParseAttributes(const std::string& text)
         const std::size_t equals = item.find('=');
         if (equals == std::string::npos)
         {
-            throw Error("--attributes", item, "ns3::Type::Name=value");
+            throw legacy::Error("--attributes", item, "ns3::Type::Name=value");
         }
         attributes[item.substr(0, equals)] = item.substr(equals + 1);
     }
@@ -65,7 +65,7 @@ StepTraffic MakeTraffic(const Options& options)
 {
     CallTraffic call;
     call.collective.algorithm = ParseCollective(options.collective);
-    call.collective.bytes.assign(options.workers, ParseBytes(options.bytes, "--bytes"));
+    call.collective.bytes.assign(options.workers, legacy::ParseBytes(options.bytes, "--bytes"));
     call.collective.pullBytes = call.collective.bytes.front();
     StepTraffic traffic;
     traffic.workers = options.workers;
@@ -82,8 +82,8 @@ void Run(const Options& options)
 {
     TopologyRequest request;
     request.text = options.topology;
-    request.rateBps = ParseRate(options.rate, "--rate");
-    request.delay = ParseTime(options.delay, "--delay");
+    request.rateBps = legacy::ParseRate(options.rate, "--rate");
+    request.delay = legacy::ParseTime(options.delay, "--delay");
     const bool server = options.collective == "parameter-server";
     request.hostsNeeded = options.workers + (server ? 1 : 0);
     const Topology topology = MakeTopology(request);
@@ -115,11 +115,11 @@ void Run(const Options& options)
         links.marks += link.marks;
         links.maxQueueBytes = std::max(links.maxQueueBytes, link.maxQueueBytes);
     }
-    std::cout << "step            " << FormatTime(timing.total) << "\n"
+    std::cout << "step            " << legacy::FormatTime(timing.total) << "\n"
               << "flows           " << timing.counters.flows << "\n"
               << "time-outs       " << timing.counters.retransmitTimeouts << "\n"
               << "drops, marks    " << links.drops << ", " << links.marks << "\n"
-              << "largest queue   " << FormatBytes(links.maxQueueBytes) << "\n"
+              << "largest queue   " << legacy::FormatBytes(links.maxQueueBytes) << "\n"
               << "events          " << totals.events << " (warm-up included)\n"
               << "wall time       " << wall.count() << " s, " << totals.events / wall.count()
               << " events/s\n";
@@ -148,7 +148,7 @@ int main(int argc, char* argv[])
     {
         Run(options);
     }
-    catch (const Error& error)
+    catch (const legacy::Error& error)
     {
         std::cerr << error.what() << "\n";
         return 1;

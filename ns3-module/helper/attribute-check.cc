@@ -3,8 +3,8 @@
  */
 #include "attribute-check.h"
 
-#include "fabric/base/error.h"
-#include "fabric/base/nearest.h"
+#include "base/error.h"
+#include "base/nearest.h"
 
 #include "ns3/string.h"
 #include "ns3/type-id.h"
@@ -59,9 +59,9 @@ void CheckOwner(const std::string& name, const std::string& value)
     const auto owned = SetByTheNetwork().find(name);
     if (owned != SetByTheNetwork().end())
     {
-        throw fabric::Error("ns-3 attribute " + name,
-                            value,
-                            "no value, as it would have no effect: " + owned->second);
+        throw Error("ns-3 attribute " + name,
+                    value,
+                    "no value, as it would have no effect: " + owned->second);
     }
 }
 
@@ -101,8 +101,7 @@ AttributeInformation Find(const std::string& name, const std::string& value)
     TypeId tid;
     if (colons == std::string::npos || !TypeId::LookupByNameFailSafe(type, &tid))
     {
-        throw fabric::Error(
-            "ns-3 attribute " + name, value, "types like " + Near(type, TypeNames()));
+        throw Error("ns-3 attribute " + name, value, "types like " + Near(type, TypeNames()));
     }
     std::vector<std::string> known;
     for (std::size_t i = 0; i < tid.GetAttributeN(); ++i)
@@ -122,15 +121,14 @@ AttributeInformation Find(const std::string& name, const std::string& value)
         {
             if (above.GetAttribute(i).name == attribute)
             {
-                throw fabric::Error(
-                    "ns-3 attribute " + name, value, above.GetName() + "::" + attribute);
+                throw Error("ns-3 attribute " + name, value, above.GetName() + "::" + attribute);
             }
         }
     }
     const std::vector<std::string> near = SuggestNames(attribute, known);
-    throw fabric::Error("ns-3 attribute " + name,
-                        value,
-                        "attributes of " + type + ": " + Join(near.empty() ? known : near));
+    throw Error("ns-3 attribute " + name,
+                value,
+                "attributes of " + type + ": " + Join(near.empty() ? known : near));
 }
 
 /// Runs in the child process. Its exit status is 0 where the value parses and is in range; any
@@ -160,7 +158,7 @@ bool Survives(const AttributeInformation& information, const std::string& value)
     const pid_t child = fork();
     if (child < 0)
     {
-        throw fabric::Error("cannot fork a process to check ns-3 attributes");
+        throw Error("cannot fork a process to check ns-3 attributes");
     }
     if (child == 0)
     {
@@ -182,7 +180,7 @@ std::vector<std::string> SuggestNames(const std::string& name,
     std::vector<std::pair<std::size_t, std::string>> ranked;
     for (const std::string& candidate : known)
     {
-        const std::size_t distance = fabric::EditDistance(name, candidate);
+        const std::size_t distance = EditDistance(name, candidate);
         if (distance <= std::max<std::size_t>(2, name.size() / 4))
         {
             ranked.emplace_back(distance, candidate);
@@ -211,8 +209,7 @@ void CheckAttributes(const std::map<std::string, std::string>& attributes)
             const std::string range = information.checker->HasUnderlyingTypeInformation()
                                           ? information.checker->GetUnderlyingTypeInformation()
                                           : information.checker->GetValueTypeName();
-            throw fabric::Error(
-                "ns-3 attribute " + name, value, range + " (" + information.help + ")");
+            throw Error("ns-3 attribute " + name, value, range + " (" + information.help + ")");
         }
     }
 }

@@ -22,7 +22,7 @@ namespace packet
  * sets on its own objects are refused; the message says what decides them.
  *
  * \param attributes full name to value
- * Throws fabric::Error naming the attribute, its value and what is allowed (or names like it).
+ * Throws Error naming the attribute, its value and what is allowed (or names like it).
  */
 void CheckAttributes(const std::map<std::string, std::string>& attributes);
 

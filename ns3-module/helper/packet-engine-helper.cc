@@ -9,7 +9,7 @@
 #include "simulation-scope.h"
 #include "simulator-lease.h"
 
-#include "fabric/base/error.h"
+#include "base/error.h"
 #include "model/packet-engine.h"
 #include "model/packet-network.h"
 
@@ -28,7 +28,6 @@ namespace
 {
 
 using fabric::EngineRequest;
-using fabric::TimeNs;
 
 /// Number of duplicate ACKs that mean a loss where every packet takes its own path. The three of
 /// ns-3 and RFC 5681 mistake reordering for loss: a ring all-reduce of 2 MB among 16 hosts of a k=4
@@ -50,11 +49,10 @@ void RefuseOutputs(const fabric::PacketOutputs& outputs)
     {
         if (!file.empty())
         {
-            throw fabric::Error(
-                what,
-                file,
-                std::string("nothing beside roce, whose frames are no packets of ns-3; ") +
-                    instead);
+            throw Error(what,
+                        file,
+                        std::string("nothing beside roce, whose frames are no packets of ns-3; ") +
+                            instead);
         }
     }
 }
@@ -225,9 +223,9 @@ class OwningEngine final : public fabric::Engine
         if (!(in >> name >> version >> now >> draws) || name != "packet" || version != 1 ||
             now < Now() || !(in >> std::ws).eof())
         {
-            throw fabric::Error("state of a packet engine",
-                                state,
-                                "'packet 1 NOW DRAWS', as Save wrote it, on a fresh engine");
+            throw Error("state of a packet engine",
+                        state,
+                        "'packet 1 NOW DRAWS', as Save wrote it, on a fresh engine");
         }
         m_engine->Restore(now, draws);
     }

@@ -4,7 +4,7 @@
 #include "packet-outputs.h"
 
 #include "animation.h"
-#include "fabric/base/error.h"
+#include "base/error.h"
 #include "model/packet-network.h"
 
 #include "ns3/node-container.h"
@@ -34,8 +34,7 @@ void CheckWritable(const std::string& option, const std::string& path)
     const bool plain = !existed || std::filesystem::is_regular_file(path);
     if (!plain || !std::ofstream(path, std::ios::app))
     {
-        throw fabric::Error(
-            option, path, "a plain file that can be written in a folder that exists");
+        throw Error(option, path, "a plain file that can be written in a folder that exists");
     }
     if (!existed)
     {
@@ -104,8 +103,7 @@ void CheckOutputs(const fabric::PacketOutputs& outputs)
     {
         if (FindAnimator() == nullptr)
         {
-            throw fabric::Error(
-                "NetAnim file", outputs.netAnimXml, "none: ns-3 has no module netanim");
+            throw Error("NetAnim file", outputs.netAnimXml, "none: ns-3 has no module netanim");
         }
         CheckWritable("NetAnim file", outputs.netAnimXml);
     }

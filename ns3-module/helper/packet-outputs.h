@@ -24,7 +24,7 @@ namespace packet
 class PacketNetwork;
 
 /**
- * Throws fabric::Error naming the option and the path where a file of `outputs` cannot be written,
+ * Throws Error naming the option and the path where a file of `outputs` cannot be written,
  * and where ns-3 lacks the module that writes it. Leaves no file behind.
  * \param outputs files asked for
  */

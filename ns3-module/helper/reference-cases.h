@@ -4,7 +4,7 @@
 #ifndef LEGACY_REFERENCE_CASES_H
 #define LEGACY_REFERENCE_CASES_H
 
-#include "fabric/base/units.h"
+#include "base/units.h"
 
 #include <cstdint>
 #include <string>

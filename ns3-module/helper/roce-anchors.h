@@ -4,7 +4,7 @@
 #ifndef LEGACY_ROCE_ANCHORS_H
 #define LEGACY_ROCE_ANCHORS_H
 
-#include "fabric/base/units.h"
+#include "base/units.h"
 
 #include <cstdint>
 #include <string>

@@ -3,7 +3,7 @@
  */
 #include "roce-capture.h"
 
-#include "fabric/base/error.h"
+#include "base/error.h"
 
 #include <algorithm>
 #include <set>
@@ -24,11 +24,10 @@ void CheckSizes(const std::string& prefix, const fabric::RoceSettings& settings)
         settings.messageBytes != usual.messageBytes || settings.ackBytes != usual.ackBytes + tag ||
         settings.cnpBytes != usual.cnpBytes + tag)
     {
-        throw fabric::Error(
-            "pcap prefix",
-            prefix,
-            "nothing beside roce:header= and ack-bytes=, whose frames are not those "
-            "of RoCEv2");
+        throw Error("pcap prefix",
+                    prefix,
+                    "nothing beside roce:header= and ack-bytes=, whose frames are not those "
+                    "of RoCEv2");
     }
 }
 
@@ -45,10 +44,10 @@ RoceCapture::RoceCapture(const std::string& prefix,
     CheckSizes(prefix, settings);
     if (settings.train > 1)
     {
-        throw fabric::Error("pcap prefix",
-                            prefix,
-                            "nothing beside roce:train=" + std::to_string(settings.train) +
-                                ": a capture has single frames (train=1)");
+        throw Error("pcap prefix",
+                    prefix,
+                    "nothing beside roce:train=" + std::to_string(settings.train) +
+                        ": a capture has single frames (train=1)");
     }
     if (carrier.HasTelemetry())
     {
@@ -77,7 +76,7 @@ RoceCapture::RoceCapture(const std::string& prefix,
             file->Open(path, std::ios::out | std::ios::binary);
             if (file->Fail())
             {
-                throw fabric::Error("pcap prefix", path, "a file that can be written");
+                throw Error("pcap prefix", path, "a file that can be written");
             }
             file->Init(kEthernet, ns3::PcapFile::SNAPLEN_DEFAULT, 0, false, true);
             m_names.emplace(link, path);

@@ -36,7 +36,7 @@ class RoceCapture
      * \param placement whose nodes are captured
      * \param settings of frames
      * \param carrier lives as long as this object
-     * Throws fabric::Error where frames have other bytes than those of RoCEv2.
+     * Throws Error where frames have other bytes than those of RoCEv2.
      */
     RoceCapture(const std::string& prefix,
                 const fabric::Topology& topology,

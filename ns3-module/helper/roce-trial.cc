@@ -5,8 +5,8 @@
 
 #include "simulator-lease.h"
 
-#include "fabric/base/error.h"
-#include "fabric/base/hash.h"
+#include "base/error.h"
+#include "base/hash.h"
 #include "fabric/roce/buffers.h"
 #include "model/packet-engine.h"
 #include "model/roce/roce-carrier.h"

@@ -5,7 +5,7 @@
 
 #include "attribute-check.h"
 
-#include "fabric/base/error.h"
+#include "base/error.h"
 
 #include "ns3/config.h"
 #include "ns3/object-factory.h"
@@ -34,7 +34,7 @@ constexpr const char* kSocketType = "ns3::TcpL4Protocol::SocketType";
 /// A congestion control that ns-3 knows, but that is not fit for use.
 constexpr const char* kBroken = "ns3::TcpBbr";
 
-std::string Nanoseconds(fabric::TimeNs time)
+std::string Nanoseconds(TimeNs time)
 {
     return std::to_string(time) + "ns";
 }
@@ -98,16 +98,16 @@ void CheckCongestionControl(const std::string& place, const std::string& name)
 {
     if (name == kBroken)
     {
-        throw fabric::Error(place,
-                            name,
-                            KnownCongestionControls() +
-                                "; not ns-3's BBR, which sends a segment a time-out after losses "
-                                "(docs/network.md)");
+        throw Error(place,
+                    name,
+                    KnownCongestionControls() +
+                        "; not ns-3's BBR, which sends a segment a time-out after losses "
+                        "(docs/network.md)");
     }
     TypeId tid;
     if (!TypeId::LookupByNameFailSafe(name, &tid) || !IsCongestionControl(tid))
     {
-        throw fabric::Error(place, name, KnownCongestionControls());
+        throw Error(place, name, KnownCongestionControls());
     }
 }
 
@@ -121,11 +121,11 @@ void CheckSegment(const fabric::Transport& transport)
     const int64_t most = transport.Mtu() - kLeastHeaders;
     if (set != transport.attributes.end() && std::stoll(set->second) > most)
     {
-        throw fabric::Error(std::string("ns-3 attribute ") + kSegmentSize,
-                            set->second,
-                            "up to " + std::to_string(most) + " with an MTU of " +
-                                std::to_string(transport.Mtu()) +
-                                "; --mtu makes room for more, at all fidelities");
+        throw Error(std::string("ns-3 attribute ") + kSegmentSize,
+                    set->second,
+                    "up to " + std::to_string(most) + " with an MTU of " +
+                        std::to_string(transport.Mtu()) +
+                        "; --mtu makes room for more, at all fidelities");
     }
 }
 

@@ -31,7 +31,7 @@ class SimulationScope
      * \param transport preset fields, then its attributes (which win)
      * \param seed any number
      * \param run any number
-     * Throws fabric::Error on attributes and congestion controls that ns-3 does not know.
+     * Throws Error on attributes and congestion controls that ns-3 does not know.
      */
     SimulationScope(const fabric::Transport& transport, uint64_t seed, uint64_t run);
     ~SimulationScope();

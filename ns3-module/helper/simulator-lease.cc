@@ -3,7 +3,7 @@
  */
 #include "simulator-lease.h"
 
-#include "fabric/base/error.h"
+#include "base/error.h"
 #include "model/roce/roce-simulator.h"
 
 #include "ns3/node-list.h"
@@ -18,8 +18,8 @@ SimulatorLease::SimulatorLease(bool roce)
 {
     if (ns3::NodeList::GetNNodes() > 0 || ns3::Simulator::GetEventCount() > 0)
     {
-        throw fabric::Error("another ns-3 simulation is alive in this process, and ns-3 has one "
-                            "simulator: destroy that engine first, or use another process");
+        throw Error("another ns-3 simulation is alive in this process, and ns-3 has one "
+                    "simulator: destroy that engine first, or use another process");
     }
     if (roce)
     {

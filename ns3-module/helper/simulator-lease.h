@@ -19,7 +19,7 @@ class SimulatorLease
   public:
     /**
      * \param roce true for a simulation of RoCEv2, which gets a RoceSimulator
-     * Throws fabric::Error while another simulation is alive.
+     * Throws Error while another simulation is alive.
      */
     explicit SimulatorLease(bool roce);
     ~SimulatorLease();

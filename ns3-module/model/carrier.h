@@ -91,15 +91,15 @@ class Carrier
     /**
      * \param time nanoseconds at which rates and failures stand now
      */
-    virtual void SetScheduleTime(fabric::TimeNs time) = 0;
+    virtual void SetScheduleTime(TimeNs time) = 0;
     /**
      * \return nanoseconds at which rates and failures stand now
      */
-    virtual fabric::TimeNs GetScheduleTime() const = 0;
+    virtual TimeNs GetScheduleTime() const = 0;
     /**
      * \return time until now with at least one link that was out and comes back, or did
      */
-    virtual fabric::TimeNs GetOutTime() const
+    virtual TimeNs GetOutTime() const
     {
         return 0;
     }

@@ -5,7 +5,7 @@
 
 #include "ecmp-routing.h"
 
-#include "fabric/base/error.h"
+#include "base/error.h"
 
 #include "ns3/log.h"
 #include "ns3/uinteger.h"
@@ -75,10 +75,10 @@ Ptr<MessageChannel> ChannelPool::Open(const Name& name)
     const uint16_t port = channel->GetPort();
     if (port == 0)
     {
-        throw fabric::Error(m_topology->NodeName(name.source) + ": connections that it opens",
-                            "more",
-                            std::to_string(kPorts) + " at packet fidelity, as ns-3 has no more "
-                                                     "ports for them; flow fidelity has no limit");
+        throw Error(m_topology->NodeName(name.source) + ": connections that it opens",
+                    "more",
+                    std::to_string(kPorts) + " at packet fidelity, as ns-3 has no more "
+                                             "ports for them; flow fidelity has no limit");
     }
     m_connecting[{name.source, port}] = channel;
     m_network->AddConnection(name, port);
@@ -296,7 +296,7 @@ uint32_t ChannelPool::SendBuffer(const Name& name) const
     {
         return MessageChannel::kDefaultSendBuffer; // the user set its attribute
     }
-    fabric::TimeNs roundTrip = 0;
+    TimeNs roundTrip = 0;
     int64_t slowest = INT64_MAX;
     for (const auto& [from, to] : {std::make_pair(name.source, name.destination),
                                    std::make_pair(name.destination, name.source)})
@@ -304,10 +304,9 @@ uint32_t ChannelPool::SendBuffer(const Name& name) const
         for (fabric::DirectedLink link : m_topology->Route(from, to, name.id))
         {
             const int64_t rate = m_topology->PortOf(link).rateBps;
-            roundTrip = fabric::Later(
-                roundTrip,
-                fabric::Later(m_topology->LinkOf(link).delay,
-                              fabric::SerialisationTime(m_transport.FrameBytes(), rate)));
+            roundTrip = Later(roundTrip,
+                              Later(m_topology->LinkOf(link).delay,
+                                    SerialisationTime(m_transport.FrameBytes(), rate)));
             slowest = std::min(slowest, rate);
         }
     }

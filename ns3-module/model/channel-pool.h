@@ -62,7 +62,7 @@ class ChannelPool : public ns3::Object
      * Call it inside an event: a new channel connects at once.
      * \param connection its name
      * \param opening whether it is the present one or takes its place
-     * \return its channel; throws fabric::Error where there is no path, or no port is left
+     * \return its channel; throws Error where there is no path, or no port is left
      */
     ns3::Ptr<MessageChannel> Get(const fabric::ConnectionName& connection, fabric::Opening opening);
     /// Begins another run, for which new connections without a handshake were opened before.

@@ -4,9 +4,9 @@
 #ifndef LEGACY_ECMP_ROUTING_H
 #define LEGACY_ECMP_ROUTING_H
 
+#include "base/hash.h"
 #include "compat.h"
 #include "connection-table.h"
-#include "fabric/base/hash.h"
 #include "fabric/topology/topology.h"
 
 #include "ns3/ipv4-routing-protocol.h"
@@ -121,7 +121,7 @@ class EcmpRouting : public ns3::Ipv4RoutingProtocol
         {
             const uint64_t ends =
                 static_cast<uint64_t>(way.source) << 32 | static_cast<uint32_t>(way.destination);
-            return fabric::Mix64(ends ^ way.id * 0x9E3779B97F4A7C15ULL);
+            return Mix64(ends ^ way.id * 0x9E3779B97F4A7C15ULL);
         }
     };
 

@@ -17,7 +17,6 @@ namespace packet
 
 using namespace ns3;
 using fabric::kPeakWindow;
-using fabric::TimeNs;
 
 LinkMeter::LinkMeter(int64_t rateBps) : m_rateBps(rateBps)
 {
@@ -31,7 +30,7 @@ void LinkMeter::OnTransmit(Ptr<LinkMeter> meter, Ptr<const Packet> packet)
     meter->m_bytes += bytes;
     ++meter->m_packets;
     const TimeNs now = Simulator::Now().GetNanoSeconds();
-    meter->Occupy(now, now + fabric::SerialisationTime(bytes, meter->m_rateBps));
+    meter->Occupy(now, now + SerialisationTime(bytes, meter->m_rateBps));
 }
 
 void LinkMeter::OnLost(Ptr<LinkMeter> meter, Ptr<const Packet>)
@@ -111,7 +110,7 @@ int64_t LinkMeter::GetMaxQueued() const
 
 TimeNs LinkMeter::GetBusy() const
 {
-    return m_busy + fabric::SerialisationTime(m_bytes - m_bytesBefore, m_rateBps);
+    return m_busy + SerialisationTime(m_bytes - m_bytesBefore, m_rateBps);
 }
 
 double LinkMeter::GetPeak() const

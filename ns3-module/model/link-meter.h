@@ -4,7 +4,7 @@
 #ifndef LEGACY_LINK_METER_H
 #define LEGACY_LINK_METER_H
 
-#include "fabric/base/units.h"
+#include "base/units.h"
 
 #include "ns3/packet.h"
 #include "ns3/ptr.h"
@@ -75,7 +75,7 @@ class LinkMeter : public ns3::SimpleRefCount<LinkMeter>
     /**
      * \return time spent transmitting
      */
-    fabric::TimeNs GetBusy() const;
+    TimeNs GetBusy() const;
     /**
      * \return largest fraction of a window of fabric::kPeakWindow spent transmitting
      */
@@ -86,20 +86,20 @@ class LinkMeter : public ns3::SimpleRefCount<LinkMeter>
      * \param start of a transmission, not before the end of the last one
      * \param end of it
      */
-    void Occupy(fabric::TimeNs start, fabric::TimeNs end);
+    void Occupy(TimeNs start, TimeNs end);
 
     ns3::Ptr<ns3::QueueBase> m_below; //!< null where the device queue is all
     int64_t m_rateBps;                //!< present rate of the link
-    fabric::TimeNs m_busy{0};         //!< time spent transmitting until the rate last changed
+    TimeNs m_busy{0};                 //!< time spent transmitting until the rate last changed
     int64_t m_bytesBefore{0};         //!< sent until then
     int64_t m_bytes{0};               //!< sent
     int64_t m_packets{0};             //!< sent
     int64_t m_lost{0};                //!< packets lost on the link
     int64_t m_maxQueued{0};           //!< most bytes that waited at once
-    fabric::TimeNs m_until{0};        //!< end of the last transmission
+    TimeNs m_until{0};                //!< end of the last transmission
     int64_t m_window{0};              //!< number of the window of the last transmission's end
-    fabric::TimeNs m_inWindow{0};     //!< time spent transmitting in it
-    fabric::TimeNs m_peak{0};         //!< largest m_inWindow
+    TimeNs m_inWindow{0};             //!< time spent transmitting in it
+    TimeNs m_peak{0};                 //!< largest m_inWindow
 };
 
 } // namespace packet

@@ -16,7 +16,6 @@ namespace packet
 
 using namespace ns3;
 using fabric::DirectedLink;
-using fabric::TimeNs;
 
 NS_LOG_COMPONENT_DEFINE("LegacyLinkScheduler");
 NS_OBJECT_ENSURE_REGISTERED(LinkScheduler);
@@ -63,7 +62,7 @@ void LinkScheduler::SetTime(TimeNs time)
 
 TimeNs LinkScheduler::GetTime() const
 {
-    return fabric::Later(Simulator::Now().GetNanoSeconds(), m_origin);
+    return Later(Simulator::Now().GetNanoSeconds(), m_origin);
 }
 
 void LinkScheduler::Apply(std::size_t index)
@@ -76,14 +75,14 @@ void LinkScheduler::Apply(std::size_t index)
     m_floors += rate > 0 && rate < m_floorBps ? 1 : 0;
     m_setRate(link.link,
               rate > 0 ? std::max(rate, m_floorBps) : 0,
-              next == fabric::kNever ? next : next - m_origin);
-    if (next != fabric::kNever)
+              next == kNever ? next : next - m_origin);
+    if (next != kNever)
     {
         link.change =
             Simulator::Schedule(NanoSeconds(next - now), &LinkScheduler::Apply, this, index);
     }
-    SetOut(link, rate == 0 && next != fabric::kNever);
-    const bool dead = rate == 0 && next == fabric::kNever;
+    SetOut(link, rate == 0 && next != kNever);
+    const bool dead = rate == 0 && next == kNever;
     if (dead != link.dead)
     {
         link.dead = dead;

@@ -36,8 +36,7 @@ class LinkScheduler : public ns3::Object
 
     /// Gives a link its rate from its next frame on; 0: it begins none. The time is the simulator's
     /// at which another rate follows; kNever: none does.
-    using SetRate =
-        std::function<void(fabric::DirectedLink link, int64_t rateBps, fabric::TimeNs until)>;
+    using SetRate = std::function<void(fabric::DirectedLink link, int64_t rateBps, TimeNs until)>;
 
     /**
      * Begins at schedule time 0.
@@ -53,11 +52,11 @@ class LinkScheduler : public ns3::Object
     /**
      * \param time nanoseconds at which schedules stand now
      */
-    void SetTime(fabric::TimeNs time);
+    void SetTime(TimeNs time);
     /**
      * \return nanoseconds at which schedules stand now
      */
-    fabric::TimeNs GetTime() const;
+    TimeNs GetTime() const;
     /**
      * \param link a directed link
      * \return true where it carries nothing from now on, for ever
@@ -70,7 +69,7 @@ class LinkScheduler : public ns3::Object
     /**
      * \return time with at least one link that is out and comes back
      */
-    fabric::TimeNs GetOutTime() const;
+    TimeNs GetOutTime() const;
     /**
      * \return how often a link had to send one frame in 100 ms instead of less
      */
@@ -96,13 +95,13 @@ class LinkScheduler : public ns3::Object
     SetRate m_setRate;
     std::function<void()> m_onDead;
     std::vector<Scheduled> m_links;
-    int64_t m_floorBps{1};      //!< least rate
-    fabric::TimeNs m_origin{0}; //!< schedule time when the simulator's is 0
+    int64_t m_floorBps{1}; //!< least rate
+    TimeNs m_origin{0};    //!< schedule time when the simulator's is 0
     uint64_t m_floors{0};
-    std::size_t m_dead{0};       //!< number of dead links
-    std::size_t m_out{0};        //!< number of links that are out for a while
-    fabric::TimeNs m_outTime{0}; //!< GetOutTime when that last changed
-    ns3::Time m_outSince;        //!< when it last changed
+    std::size_t m_dead{0}; //!< number of dead links
+    std::size_t m_out{0};  //!< number of links that are out for a while
+    TimeNs m_outTime{0};   //!< GetOutTime when that last changed
+    ns3::Time m_outSince;  //!< when it last changed
 };
 
 } // namespace packet

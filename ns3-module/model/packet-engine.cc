@@ -5,7 +5,7 @@
 
 #include "packet-network.h"
 
-#include "fabric/base/error.h"
+#include "base/error.h"
 
 #include "ns3/log.h"
 #include "ns3/simulator.h"
@@ -21,7 +21,6 @@ namespace packet
 
 using namespace ns3;
 using fabric::Flow;
-using fabric::TimeNs;
 
 NS_LOG_COMPONENT_DEFINE("LegacyPacketEngine");
 NS_OBJECT_ENSURE_REGISTERED(PacketEngine);
@@ -64,7 +63,7 @@ class PacketEngine::GraphRun : public fabric::FlowSink
 
     void Wake(TimeNs delay, uint64_t token) override
     {
-        fabric::Later(Now(), delay);
+        Later(Now(), delay);
         ++m_engine->m_scheduled;
         Simulator::Schedule(NanoSeconds(delay), &PacketEngine::Wake, m_engine, m_number, token);
     }
@@ -162,9 +161,9 @@ void PacketEngine::Submit(fabric::FlowGraph& graph, TimeNs start, bool backgroun
 {
     if (start < Now())
     {
-        throw fabric::Error("start of a flow graph",
-                            std::to_string(start) + " ns",
-                            "the present, " + std::to_string(Now()) + " ns, or later");
+        throw Error("start of a flow graph",
+                    std::to_string(start) + " ns",
+                    "the present, " + std::to_string(Now()) + " ns, or later");
     }
     if (m_graphs.empty() && m_streamsUsed)
     {
@@ -194,7 +193,7 @@ bool PacketEngine::RunUntil(TimeNs until)
         return true;
     }
     m_reachedEnd = false;
-    if (until != fabric::kNever)
+    if (until != kNever)
     {
         m_end = Simulator::Schedule(NanoSeconds(std::max<TimeNs>(until - Now(), 0)),
                                     &PacketEngine::CheckEnd,
@@ -262,9 +261,9 @@ void PacketEngine::Call(uint64_t graph, const std::function<void(GraphRun&)>& ca
     else if (m_inFlight == 0 && m_scheduled == 0)
     {
         // This is checked here, because events never end where monitors schedule theirs for ever.
-        Fail(std::make_exception_ptr(
-            fabric::Error("nothing can happen any more at " + fabric::FormatTime(Now()) + ", but " +
-                          std::to_string(m_graphs.size()) + " flow graph(s) are not done")));
+        Fail(std::make_exception_ptr(Error("nothing can happen any more at " + FormatTime(Now()) +
+                                           ", but " + std::to_string(m_graphs.size()) +
+                                           " flow graph(s) are not done")));
     }
 }
 
@@ -366,7 +365,7 @@ void PacketEngine::AwaitFailures()
     for (int host : m_topology->Hosts())
     {
         const TimeNs next = m_topology->NextFailure(host, now);
-        if (next != fabric::kNever)
+        if (next != kNever)
         {
             m_failures.push_back(
                 Simulator::Schedule(NanoSeconds(next - now), &PacketEngine::HostFails, this, host));
@@ -482,9 +481,8 @@ void PacketEngine::CheckStall()
         m_watchdog = Simulator::Schedule(m_stallTimeout - idle, &PacketEngine::CheckStall, this);
         return;
     }
-    Fail(std::make_exception_ptr(fabric::Error("no byte arrived for " +
-                                               fabric::FormatTime(idle.GetNanoSeconds()) +
-                                               " of simulated time" + Blocked())));
+    Fail(std::make_exception_ptr(Error("no byte arrived for " + FormatTime(idle.GetNanoSeconds()) +
+                                       " of simulated time" + Blocked())));
 }
 
 void PacketEngine::OnError(std::exception_ptr error)

@@ -76,11 +76,11 @@ class PacketEngine : public ns3::Object, private CarrierListener
      * \param start nanoseconds, not in the past
      * \param background whether a run may end before the graph does
      */
-    void Submit(fabric::FlowGraph& graph, fabric::TimeNs start, bool background = false);
+    void Submit(fabric::FlowGraph& graph, TimeNs start, bool background = false);
     /**
      * \param time nanoseconds at which the rates and failures of the topology stand now
      */
-    void SetScheduleTime(fabric::TimeNs time);
+    void SetScheduleTime(TimeNs time);
     /**
      * \return true where results depend on the time at which a step begins
      */
@@ -103,14 +103,14 @@ class PacketEngine : public ns3::Object, private CarrierListener
     const fabric::RoceFlow* GetDelivered() const;
     /**
      * Runs the simulator up to and including a time, or until all graphs are done.
-     * \param until nanoseconds, or fabric::kNever
+     * \param until nanoseconds, or kNever
      * \return true where all graphs are done
      */
-    bool RunUntil(fabric::TimeNs until);
+    bool RunUntil(TimeNs until);
     /**
      * \return simulated nanoseconds
      */
-    static fabric::TimeNs Now();
+    static TimeNs Now();
     /**
      * \return events, packets, flows and time-outs since Build
      */
@@ -129,7 +129,7 @@ class PacketEngine : public ns3::Object, private CarrierListener
      * \param now nanoseconds to start from
      * \param draws its GetDraws
      */
-    void Restore(fabric::TimeNs now, uint64_t draws);
+    void Restore(TimeNs now, uint64_t draws);
 
   protected:
     void DoDispose() override;

@@ -3,8 +3,8 @@
  */
 #include "packet-network.h"
 
+#include "base/error.h"
 #include "ecmp-routing.h"
-#include "fabric/base/error.h"
 #include "fabric/topology/shortest-paths.h"
 #include "host-queue-disc.h"
 #include "stoppable-device.h"
@@ -33,7 +33,6 @@ namespace packet
 
 using namespace ns3;
 using fabric::DirectedLink;
-using fabric::TimeNs;
 
 NS_LOG_COMPONENT_DEFINE("LegacyPacketNetwork");
 NS_OBJECT_ENSURE_REGISTERED(PacketNetwork);
@@ -75,21 +74,21 @@ void CheckFrameTime(int64_t rateBps, const fabric::Transport& transport)
         rate.CalculateBytesTxTime(static_cast<uint32_t>(bytes)).GetNanoSeconds());
     if (std::abs(rounded - exact) > kTolerance * exact)
     {
-        throw fabric::Error("packet fidelity: rate of a link",
-                            fabric::FormatRate(rateBps),
-                            "a rate at which ns-3 times a frame to 1 %: it counts whole "
-                            "nanoseconds, and a frame of " +
-                                std::to_string(bytes) + " bytes takes " +
-                                std::to_string(exact).substr(0, 5) +
-                                " ns here. Use flow fidelity, or a larger MTU (--mtu)");
+        throw Error("packet fidelity: rate of a link",
+                    FormatRate(rateBps),
+                    "a rate at which ns-3 times a frame to 1 %: it counts whole "
+                    "nanoseconds, and a frame of " +
+                        std::to_string(bytes) + " bytes takes " +
+                        std::to_string(exact).substr(0, 5) +
+                        " ns here. Use flow fidelity, or a larger MTU (--mtu)");
     }
 }
 
 /// Returns the time that a frame takes over a link.
 TimeNs HopTime(const fabric::Topology& topology, DirectedLink link, int64_t frameBytes)
 {
-    return fabric::Later(topology.LinkOf(link).delay,
-                         fabric::SerialisationTime(frameBytes, topology.PortOf(link).rateBps));
+    return Later(topology.LinkOf(link).delay,
+                 SerialisationTime(frameBytes, topology.PortOf(link).rateBps));
 }
 
 /// Returns the time of one frame on the longest of the shortest paths and explicit routes from
@@ -103,7 +102,7 @@ TimeNs LongestTrip(const fabric::Topology& topology, int origin, int64_t frameBy
         origin,
         [&](int node, DirectedLink link, int next)
         {
-            const TimeNs here = fabric::Later(trip[node], HopTime(topology, link, frameBytes));
+            const TimeNs here = Later(trip[node], HopTime(topology, link, frameBytes));
             trip[next] = std::max(trip[next], here);
         },
         [&](int host, int) { longest = std::max(longest, trip[host]); });
@@ -113,7 +112,7 @@ TimeNs LongestTrip(const fabric::Topology& topology, int origin, int64_t frameBy
         for (DirectedLink link : ends.first == origin ? topology.Route(ends.first, ends.second, 0)
                                                       : std::vector<DirectedLink>())
         {
-            route = fabric::Later(route, HopTime(topology, link, frameBytes));
+            route = Later(route, HopTime(topology, link, frameBytes));
         }
         longest = std::max(longest, route);
     }
@@ -164,7 +163,7 @@ void PacketNetwork::Build(const fabric::Topology* topology,
     {
         isEndpoint[node] = true;
         const TimeNs trip = LongestTrip(*topology, node, transport.FrameBytes());
-        m_roundTrip = std::max(m_roundTrip, fabric::Later(trip, trip));
+        m_roundTrip = std::max(m_roundTrip, Later(trip, trip));
     }
     for (int node = 0; node < topology->NodeCount(); ++node)
     {

@@ -163,7 +163,7 @@ class PacketNetwork : public ns3::Object
     const fabric::Topology* m_topology{nullptr}; //!< topology that is built
     ConnectionTable m_connections;               //!< of the connections that were opened
     fabric::Transport m_transport;               //!< settings of queues and marks
-    fabric::TimeNs m_roundTrip{0};    //!< round trip of the longest path among the endpoints
+    TimeNs m_roundTrip{0};            //!< round trip of the longest path among the endpoints
     uint32_t m_deviceQueuePackets{2}; //!< packets in a device queue below a queue disc
     std::vector<ns3::Ptr<ns3::Node>> m_nodes; //!< nodes by number in the topology
     std::vector<Port> m_ports;                //!< ports by directed link

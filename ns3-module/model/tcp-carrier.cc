@@ -25,8 +25,7 @@ TcpCarrier::TcpCarrier(const fabric::Topology* topology,
     m_scheduler->Build(
         topology,
         transport.FrameBytes(),
-        [this](fabric::DirectedLink link, int64_t rate, fabric::TimeNs)
-        { m_network->SetRate(link, rate); },
+        [this](fabric::DirectedLink link, int64_t rate, TimeNs) { m_network->SetRate(link, rate); },
         [this] { CheckDead(); });
 }
 
@@ -69,17 +68,17 @@ void TcpCarrier::Dispose()
     m_network = nullptr;
 }
 
-void TcpCarrier::SetScheduleTime(fabric::TimeNs time)
+void TcpCarrier::SetScheduleTime(TimeNs time)
 {
     m_scheduler->SetTime(time);
 }
 
-fabric::TimeNs TcpCarrier::GetScheduleTime() const
+TimeNs TcpCarrier::GetScheduleTime() const
 {
     return m_scheduler->GetTime();
 }
 
-fabric::TimeNs TcpCarrier::GetOutTime() const
+TimeNs TcpCarrier::GetOutTime() const
 {
     return m_scheduler->GetOutTime();
 }

@@ -44,9 +44,9 @@ class TcpCarrier : public Carrier, private ChannelListener
                                  const fabric::Flow& flow) override;
     void BeginRun() override;
     void Dispose() override;
-    void SetScheduleTime(fabric::TimeNs time) override;
-    fabric::TimeNs GetScheduleTime() const override;
-    fabric::TimeNs GetOutTime() const override;
+    void SetScheduleTime(TimeNs time) override;
+    TimeNs GetScheduleTime() const override;
+    TimeNs GetOutTime() const override;
     bool AnyDead() const override;
     std::optional<fabric::DeadLink> FindDead() const override;
     void FailHost(int host) override;

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  */
-#include "fabric/base/error.h"
+#include "base/error.h"
 #include "fabric/import/make.h"
 #include "helper/attribute-check.h"
 #include "helper/legacy-helper.h"
@@ -193,7 +193,7 @@ class TraceTestCase : public TestCase
         Ptr<FlowMonitor> monitor = helper.InstallFlowMonitor(engine, topology);
         Burst burst({{0, 1, 10000, 0}, {2, 1, 20000, 1}});
         engine->Submit(burst, 1000);
-        NS_TEST_ASSERT_MSG_EQ(engine->RunUntil(fabric::kNever), true, "not all arrived");
+        NS_TEST_ASSERT_MSG_EQ(engine->RunUntil(legacy::kNever), true, "not all arrived");
         NS_TEST_EXPECT_MSG_EQ(m_started, 30000, "bytes started");
         NS_TEST_EXPECT_MSG_EQ(m_delivered, 30000, "bytes delivered");
         NS_TEST_EXPECT_MSG_EQ(monitor->GetFlowStats().size(), 4, "two flows and their ACKs");
@@ -242,9 +242,9 @@ class DeadLinkTestCase : public TestCase
         std::string message;
         try
         {
-            engine->RunUntil(fabric::kNever);
+            engine->RunUntil(legacy::kNever);
         }
-        catch (const fabric::Error& error)
+        catch (const legacy::Error& error)
         {
             message = error.what();
         }

@@ -23,7 +23,7 @@ namespace
 {
 
 constexpr int64_t kRate = 1'000'000'000;  //!< rate of every link
-constexpr fabric::TimeNs kDelay = 10'000; //!< delay of every link
+constexpr legacy::TimeNs kDelay = 10'000; //!< delay of every link
 
 /// Returns a step of one collective among workers that are ready at once.
 fabric::StepTraffic OneCollective(fabric::CollectiveAlgorithm algorithm, int workers, int64_t bytes)
@@ -95,7 +95,7 @@ class ClosedFormTestCase : public TestCase
      * \param bytes of each worker
      * \param form nanoseconds that it should take
      */
-    void Check(fabric::CollectiveAlgorithm algorithm, int64_t bytes, fabric::TimeNs form)
+    void Check(fabric::CollectiveAlgorithm algorithm, int64_t bytes, legacy::TimeNs form)
     {
         const fabric::StepTiming timing =
             Simulate(fabric::MakePacketEngine, "star", OneCollective(algorithm, m_workers, bytes));

@@ -12,8 +12,8 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/own_file.h"
-#include "base/whole_file.h"
+#include "base/files/own_file.h"
+#include "base/files/whole_file.h"
 #include "scenarios/checkpoint/archive.h"
 
 namespace legacy {

@@ -1,6 +1,6 @@
 // The checkpoints of a run directory lie in its folder checkpoints/, the newest two of them. Each
-// is a section file (base/section_file.h), and says how long every file of the run was that grows.
-// docs/checkpoints.md describes when they are written and how a run goes on from one.
+// is a section file (base/files/section_file.h), and says how long every file of the run was that
+// grows. docs/checkpoints.md describes when they are written and how a run goes on from one.
 //
 // Fields of states have no names in a checkpoint, so that one is read by the version alone that
 // wrote it: each says in which format it is.
@@ -17,8 +17,8 @@
 #include <string>
 #include <vector>
 
-#include "base/program.h"
-#include "base/section_file.h"
+#include "base/files/section_file.h"
+#include "base/programs/program.h"
 
 namespace legacy {
 
@@ -75,7 +75,7 @@ class Checkpoints {
   std::unique_ptr<SectionFile> Newest();
   // Cuts the files of the run back to the checkpoint. `known` are those that grow in such a run:
   // throws Error, with nothing cut, where the checkpoint names another one or one of them is no
-  // file of the run's alone (base/own_file.h).
+  // file of the run's alone (base/files/own_file.h).
   void CutBack(const SectionFile& checkpoint, std::span<const std::filesystem::path> known) const;
   // True where there is a checkpoint, whole or not.
   bool Any() const { return !Numbers().empty(); }

@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/patience.h"
-#include "base/whole_file.h"
+#include "base/files/whole_file.h"
+#include "base/programs/patience.h"
 
 namespace legacy {
 

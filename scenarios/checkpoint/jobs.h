@@ -1,5 +1,5 @@
-// Jobs train side by side, each in a process of its own (base/child.h). They are started in order,
-// some at a time. Each has a folder for its journal, its log and its checkpoints.
+// Jobs train side by side, each in a process of its own (base/programs/child.h). They are started
+// in order, some at a time. Each has a folder for its journal, its log and its checkpoints.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "base/child.h"
+#include "base/programs/child.h"
 
 namespace legacy {
 

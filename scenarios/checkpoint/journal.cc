@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/own_file.h"
+#include "base/files/own_file.h"
 #include "compress/state_section.h"
 #include "scenarios/checkpoint/fields.h"
 

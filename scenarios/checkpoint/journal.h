@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-#include "base/output_file.h"
+#include "base/files/output_file.h"
 #include "trainer/step_source.h"
 
 namespace legacy {

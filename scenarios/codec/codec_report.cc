@@ -11,7 +11,7 @@
 
 #include "analysis/tables.h"
 #include "base/parse.h"
-#include "ns3-module/fabric/base/units.h"
+#include "base/units.h"
 #include "trainer/clock/transfers.h"
 
 namespace legacy {
@@ -113,9 +113,7 @@ std::string Ratio(const Row& value) {
 std::string Short(const Row& value) {
   return value.is_null() ? "-" : fmt::format("{:.4g}", value.get<double>());
 }
-std::string Time(const Row& value) {
-  return fabric::FormatTime(std::llround(value.get<double>() * 1e9));
-}
+std::string Time(const Row& value) { return FormatTime(std::llround(value.get<double>() * 1e9)); }
 std::string GigabytesPerSecond(const Row& value) {
   return value.is_null() ? "-" : fmt::format("{:.3g}", value.get<double>() / 1e9);
 }

@@ -8,7 +8,7 @@
 #include <fstream>
 
 #include "base/error.h"
-#include "base/whole_file.h"
+#include "base/files/whole_file.h"
 #include "compress/gradients/gradients.h"
 #include "compress/options.h"
 #include "scenarios/codec/layer_list.h"

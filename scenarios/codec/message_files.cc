@@ -2,7 +2,7 @@
 
 #include "analysis/result_rows.h"
 #include "base/error.h"
-#include "base/whole_file.h"
+#include "base/files/whole_file.h"
 #include "scenarios/codec/gradient_source.h"
 
 namespace legacy {

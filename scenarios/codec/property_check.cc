@@ -1,7 +1,7 @@
 #include "scenarios/codec/property_check.h"
 
-#include "base/apart.h"
 #include "base/error.h"
+#include "base/programs/apart.h"
 
 namespace legacy {
 namespace {

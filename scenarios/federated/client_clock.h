@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
+#include "base/units.h"
 #include "compress/unit.h"
 #include "compress/work.h"
-#include "ns3-module/fabric/base/units.h"
 #include "ns3-module/fabric/population/population.h"
 #include "scenarios/options/scenario.h"
 #include "trainer/clock/clock.h"
@@ -49,7 +49,7 @@ struct ClientSeconds {
   double local = 0;
   double encode = 0;
 
-  fabric::TimeNs Total() const { return fabric::RoundedTime((decode + local + encode) * 1e9); }
+  TimeNs Total() const { return RoundedTime((decode + local + encode) * 1e9); }
 };
 
 // A TaskComputing is what a task computes.

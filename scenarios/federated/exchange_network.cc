@@ -9,7 +9,6 @@ namespace legacy {
 namespace {
 
 using fabric::CollectiveAlgorithm;
-using fabric::TimeNs;
 
 // A sink that delivers every flow at once, and counts. Counts are added up whenever they are twice
 // as many as there were pairs.

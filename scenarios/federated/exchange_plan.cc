@@ -12,7 +12,6 @@ namespace legacy {
 namespace {
 
 using fabric::DirectedLink;
-using fabric::TimeNs;
 
 // The traffic of a plan's rounds, which are all alike, and what follows from it.
 class PlannedExchange : public ExchangeWorkload {
@@ -32,7 +31,7 @@ class PlannedExchange : public ExchangeWorkload {
     traffic_.workers = network.Ranks();
     for (const int client : exchange.order) {
       const double seconds = remedy.work * request.WorkSeconds(client);
-      traffic_.deviceFree.push_back(fabric::RoundedTime(seconds * 1e9));
+      traffic_.deviceFree.push_back(RoundedTime(seconds * 1e9));
     }
     if (remedy.no_slow_tenth) CutSlowest(traffic_.deviceFree);
     traffic_.buckets.push_back({traffic_.deviceFree, {{spec, {}}}, {}});
@@ -107,7 +106,7 @@ void DescribeHops(const PlanRequest& request, const ExchangeNetwork& network,
   if (pairs.empty()) return;
   figures.worst.hops = std::max(1, static_cast<int>(std::lround(links)));
   figures.worst.rateBps = std::llround(8 / seconds_per_byte);
-  figures.worst.delay = fabric::RoundedTime(delay * 1e9 / figures.worst.hops);
+  figures.worst.delay = RoundedTime(delay * 1e9 / figures.worst.hops);
   figures.all_hops = std::ssize(pairs);
   const auto shown = slowest.begin() + std::min(std::ssize(slowest), std::ptrdiff_t{kMostHops});
   std::partial_sort(slowest.begin(), shown, slowest.end());
@@ -144,7 +143,7 @@ PlannedRound RoundAt(TimeNs start, int64_t version, int64_t clients) {
 // Adds an exchange to the round.
 void AddExchange(const fabric::StepTraffic& traffic, const fabric::StepTiming& timing,
                  PlannedRound& round) {
-  round.row.end = fabric::Later(round.row.end, timing.total);
+  round.row.end = Later(round.row.end, timing.total);
   round.client_seconds += Seconds(timing.total) * static_cast<double>(traffic.workers);
   round.counted_seconds = round.client_seconds;
   for (const TimeNs work : traffic.deviceFree) round.work_seconds += Seconds(work);

@@ -21,7 +21,7 @@ class ExchangeWorkload {
   // Returns what the next of them asks of devices and network, by rank; valid until the next call.
   virtual const fabric::StepTraffic& Next() = 0;
   // Hears of its end, at `start` + timing.total.
-  virtual void Timed(const fabric::StepTiming& /*timing*/, fabric::TimeNs /*start*/) {}
+  virtual void Timed(const fabric::StepTiming& /*timing*/, TimeNs /*start*/) {}
   // Hears of the end of the round.
   virtual void Ended(const PlannedRound& /*round*/) {}
 };

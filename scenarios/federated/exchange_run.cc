@@ -11,8 +11,6 @@
 namespace legacy {
 namespace {
 
-using fabric::TimeNs;
-
 // Prices a version, whose workers are ranks, by the clients' devices.
 class RankClock : public StepClock {
  public:
@@ -135,13 +133,13 @@ class LearnerWorkload : public ExchangeWorkload {
     return priced_.traffic;
   }
 
-  void Timed(const fabric::StepTiming& timing, fabric::TimeNs start) override {
+  void Timed(const fabric::StepTiming& timing, TimeNs start) override {
     for (int rank = 0; rank < network_.Ranks(); ++rank) {
       const auto client = static_cast<size_t>(network_.Order()[static_cast<size_t>(rank)]);
       fabric::TaskRow& task = tasks_[client];
       task.work.upBytes += work_.MessageBytes(rank);
-      task.times.worked = fabric::Later(start, priced_.traffic.deviceFree[rank]);
-      task.times.ended = fabric::Later(start, timing.finish[rank]);
+      task.times.worked = Later(start, priced_.traffic.deviceFree[rank]);
+      task.times.ended = Later(start, timing.finish[rank]);
       steps_[client] += work_.local_steps[static_cast<size_t>(rank)];
     }
     const StepSplit split = SplitStep(priced_, timing).mean;

@@ -4,7 +4,7 @@
 
 #include <span>
 
-#include "base/program.h"
+#include "base/programs/program.h"
 #include "scenarios/federated/client_clock.h"
 #include "scenarios/federated/learner.h"
 #include "scenarios/federated/plan.h"

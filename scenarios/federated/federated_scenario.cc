@@ -5,7 +5,6 @@
 
 #include "base/error.h"
 #include "compress/exchange.h"
-#include "ns3-module/fabric/base/error.h"
 #include "ns3-module/fabric/tasks/selection.h"
 #include "scenarios/federated/learner.h"
 #include "scenarios/options/methods.h"
@@ -47,11 +46,7 @@ void ValidateFederated(const Scenario& scenario) {
   for (const FederatedMethod& method : FederatedMethodsOf(scenario)) {
     CheckFragments(method.algorithm, scenario);
   }
-  try {
-    RequestOf(scenario, scenario.seed);
-  } catch (const fabric::Error& error) {
-    throw Error(error.what());
-  }
+  RequestOf(scenario, scenario.seed);
 }
 
 std::vector<std::string> CouplingsOf(const PlanRequest& request) {
@@ -61,7 +56,7 @@ std::vector<std::string> CouplingsOf(const PlanRequest& request) {
     if (sync->overSelect > 1) {
       reasons.emplace_back("federated.over_select: who arrives first depends on the network");
     }
-    if (sync->deadline != fabric::kNever || sync->deadlineFactor > 0) {
+    if (sync->deadline != kNever || sync->deadlineFactor > 0) {
       reasons.emplace_back("federated.deadline: who is late depends on the network");
     }
   } else {
@@ -72,12 +67,12 @@ std::vector<std::string> CouplingsOf(const PlanRequest& request) {
   if (availability.DependsOnTime()) {
     reasons.emplace_back("federated.availability: who is there depends on the time");
   }
-  if (request.dropout.HazardOf(0, 0) != fabric::kNever) {
+  if (request.dropout.HazardOf(0, 0) != kNever) {
     reasons.emplace_back("federated.dropout: which tasks are lost depends on how long they take");
   }
   const auto selection =
       fabric::MakeSelection(request.selection, request.seed, "--selection",
-                            {request.population.Clients(), [](int) { return fabric::TimeNs{0}; }});
+                            {request.population.Clients(), [](int) { return TimeNs{0}; }});
   if (selection->ReadsTimes()) {
     reasons.emplace_back("federated.selection: it reads times");
   }

@@ -16,7 +16,6 @@ namespace legacy {
 namespace {
 
 using fabric::DirectedLink;
-using fabric::TimeNs;
 
 // Paths of clients to and from the server, made when they are first asked for: a round of a million
 // clients reads those of the few that take part.
@@ -67,7 +66,7 @@ class PlannedWorkload : public Workload {
     if (seconds < 0) seconds = request_.WorkSeconds(client);
     return {.downBytes = request_.down_bytes,
             .upBytes = request_.up_bytes,
-            .work = fabric::RoundedTime(seconds * 1e9),
+            .work = RoundedTime(seconds * 1e9),
             .lanes = request_.streams};
   }
 
@@ -103,7 +102,7 @@ class RemediedWorkload : public Workload {
     task.downBytes = Bytes(task.downBytes);
     task.upBytes = Bytes(task.upBytes);
     if (remedy_.work != 1) {
-      task.work = fabric::RoundedTime(static_cast<double>(task.work) * remedy_.work);
+      task.work = RoundedTime(static_cast<double>(task.work) * remedy_.work);
     }
     return task;
   }
@@ -125,9 +124,7 @@ class PlanWorks : public fabric::TaskWorks {
     return workload_.WorkOf(start);
   }
   int64_t UpBytesOf(uint64_t task) override { return workload_.UpBytesOf(task); }
-  TimeNs Predicted(int client) override {
-    return fabric::RoundedTime(Predict(client).seconds * 1e9);
-  }
+  TimeNs Predicted(int client) override { return RoundedTime(Predict(client).seconds * 1e9); }
   PredictedTask Predict(int client) {
     const fabric::TaskWork task = workload_.Expected(client);
     PredictedTask predicted = {.seconds = Seconds(task.work)};
@@ -372,7 +369,7 @@ Plan RunPlan(PlanNetworks& networks, const PlanRemedy& remedy,
     while (!graph.Done()) {
       // Runs in parts, as the queue may hold events of long after the last round.
       constexpr TimeNs kPart = fabric::kDay;
-      engine->RunUntil(fabric::Later(engine->Now(), kPart));
+      engine->RunUntil(Later(engine->Now(), kPart));
     }
   } catch (const fabric::DeadLink& dead) {
     ThrowWithClients(dead, network, population);

@@ -9,14 +9,14 @@
 #include <vector>
 
 #include "analysis/rows.h"
-#include "base/program.h"
+#include "base/programs/program.h"
 #include "ns3-module/fabric/collective/closed-form.h"
 #include "scenarios/federated/plan_request.h"
 #include "scenarios/federated/workload.h"
 
 namespace legacy {
 
-inline double Seconds(fabric::TimeNs time) { return static_cast<double>(time) * 1e-9; }
+inline double Seconds(TimeNs time) { return static_cast<double>(time) * 1e-9; }
 
 // A PlanRemedy changes a plan, to show what it would save.
 struct PlanRemedy {

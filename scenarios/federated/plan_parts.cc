@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "base/error.h"
-#include "base/free_memory.h"
+#include "base/programs/free_memory.h"
 
 namespace legacy {
 namespace {
@@ -101,7 +101,7 @@ void CheckMemory(int64_t clients, bool exchange) {
 void ScaleRate(fabric::Port& port, double factor) {
   if (factor == 1) return;
   const double rate = static_cast<double>(port.rateBps) * factor;
-  port.rateBps = std::llround(std::clamp<double>(rate, 1, fabric::kMostRate));
+  port.rateBps = std::llround(std::clamp<double>(rate, 1, kMostRate));
   if (port.schedule) {
     port.schedule = std::make_shared<const fabric::LinkSchedule>(port.schedule->Scaled(factor));
   }

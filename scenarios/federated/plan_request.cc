@@ -33,12 +33,8 @@ class Reader {
   double Number(const std::string& name, double least, double most) const {
     return ParseNumber(Text(name), Flag(name), least, most);
   }
-  fabric::TimeNs Time(const std::string& name) const {
-    return fabric::ParseTime(Text(name), Flag(name));
-  }
-  int64_t Bytes(const std::string& name) const {
-    return fabric::ParseBytes(Text(name), Flag(name));
-  }
+  TimeNs Time(const std::string& name) const { return ParseTime(Text(name), Flag(name)); }
+  int64_t Bytes(const std::string& name) const { return ParseBytes(Text(name), Flag(name)); }
   void Refuse(const std::string& name, const std::string& reader) const {
     if (Has(name)) throw Error(Flag(name), Text(name), "nothing here: " + reader + " reads it");
   }
@@ -61,7 +57,7 @@ constexpr double kMostLoss = 0.9;
 
 // Returns the server's USD per GB, as settings of a population have them.
 std::array<double, 2> PricesOf(const Reader& read, const std::string& name) {
-  fabric::Settings settings(Reader::Flag(name), "price");
+  Settings settings(Reader::Flag(name), "price");
   settings.Set("price", read.Text(name));
   return settings.Prices("price");
 }
@@ -75,8 +71,7 @@ fabric::DrawnTrace ParseTraces(const std::string& text, const std::string& flag)
   }
   const size_t last = text.rfind(':');
   const bool keys = last != first && text.find('=', last) != std::string::npos;
-  fabric::Settings settings =
-      fabric::Settings::FromText(keys ? type + text.substr(last) : type, flag);
+  Settings settings = Settings::FromText(keys ? type + text.substr(last) : type, flag);
   settings.Set("file", text.substr(first + 1, keys ? last - first - 1 : std::string::npos));
   return fabric::ReadDrawnTrace(settings);
 }
@@ -338,7 +333,7 @@ fabric::Population ParsePopulation(const FederatedValues& values) {
   fabric::ServerSite site = population.Server();
   if (read.Has("at")) site.at = read.Text("at");
   if (read.Has("server-rate")) {
-    site.rateBps = fabric::ParseRate(read.Text("server-rate"), "--server-rate");
+    site.rateBps = ParseRate(read.Text("server-rate"), "--server-rate");
   }
   if (read.Has("server-price")) site.usdPerGb = PricesOf(read, "server-price");
   const double prices = read.Number("prices", 0, kMostFactor);
@@ -371,7 +366,7 @@ std::optional<fabric::Topology> ParseCore(const FederatedValues& values) {
   const fabric::Topology& core = imported.topology;
   const double prices = read.Number("prices", 0, kMostFactor);
   return core.WithLinks([&](int, fabric::Link& link) {
-    link.delay = fabric::RoundedTime(static_cast<double>(link.delay) * delays);
+    link.delay = RoundedTime(static_cast<double>(link.delay) * delays);
     for (fabric::Port& port : link.ports) {
       ScaleRate(port, rates);
       port.usdPerGb *= prices;
@@ -410,7 +405,7 @@ PlanRequest ParsePlan(const FederatedValues& values, bool trains) {
   plan.selection = read.Text("selection");
   const auto selection =
       fabric::MakeSelection(plan.selection, plan.seed, "--selection",
-                            {plan.population.Clients(), [](int) { return fabric::TimeNs{0}; }});
+                            {plan.population.Clients(), [](int) { return TimeNs{0}; }});
   if (selection->ReadsLosses() && !trains) {
     throw Error("--selection", plan.selection,
                 "uniform, weighted, round-robin, tiers: without training there are no losses");

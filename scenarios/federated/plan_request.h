@@ -42,7 +42,7 @@ struct PlanRequest {
   std::optional<fabric::Topology> core;  // nothing: a star
   std::string availability;
   fabric::Dropout dropout;
-  fabric::TimeNs detection = 0;
+  TimeNs detection = 0;
   int64_t down_bytes = 0;
   int64_t up_bytes = 0;
   ClientWork work;

@@ -2,10 +2,7 @@
 
 namespace legacy {
 namespace {
-
-using fabric::kNever;
 using fabric::TaskFate;
-using fabric::TimeNs;
 
 // Returns nothing for what it did not come to.
 std::optional<double> TimeCell(TimeNs time) {

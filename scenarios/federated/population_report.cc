@@ -50,7 +50,7 @@ PopulationView ViewPopulation(const fabric::Population& population, const std::s
     group.slowdown.push_back(client.slowdown);
     group.traced += client.down.schedule || client.up.schedule;
     for (int i = 0; i < kTimes; ++i) {
-      const auto time = fabric::kDay + static_cast<fabric::TimeNs>(i) * (fabric::kDay / kTimes);
+      const auto time = fabric::kDay + static_cast<TimeNs>(i) * (fabric::kDay / kTimes);
       group.available[i] += answers.Available(number, time);
     }
     ++view.looked_at;

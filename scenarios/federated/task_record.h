@@ -21,7 +21,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/output_file.h"
+#include "base/files/output_file.h"
 #include "scenarios/federated/client_clock.h"
 #include "trainer/clock/record_lines.h"
 #include "trainer/federated/downlink.h"

@@ -14,7 +14,7 @@
 
 #include "base/error.h"
 #include "base/parse.h"
-#include "ns3-module/fabric/base/units.h"
+#include "base/units.h"
 #include "scenarios/checkpoint/archive.h"
 #include "scenarios/checkpoint/fields.h"
 #include "scenarios/federated/client_clock.h"
@@ -158,8 +158,8 @@ class TrainedLearner : public FederatedLearner {
         recorder_(parts.recorder),
         partition_(MakePartition(parts.scenario.federated->at("partition"), parts.labels,
                                  parts.request.population.Clients(), parts.options.local.seed)),
-        store_(parts.folder, fabric::ParseBytes(parts.scenario.federated->at("state-memory"),
-                                                "federated.state_memory")),
+        store_(parts.folder,
+               ParseBytes(parts.scenario.federated->at("state-memory"), "federated.state_memory")),
         training_(parts.options, parts.task, parts.model, *partition_,
                   std::move(parts.built.policy), store_) {
     CheckServer();

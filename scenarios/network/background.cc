@@ -6,14 +6,11 @@
 #include <utility>
 
 #include "base/error.h"
-#include "ns3-module/fabric/base/error.h"
-#include "ns3-module/fabric/base/hash.h"
-#include "ns3-module/fabric/base/settings.h"
+#include "base/hash.h"
+#include "base/settings.h"
 
 namespace legacy {
 namespace {
-
-using fabric::TimeNs;
 
 constexpr double kFlowsAWindow = 16;
 
@@ -60,14 +57,14 @@ int PoissonDraw(uint64_t key) {
   double product = 1;
   int count = -1;
   for (uint64_t i = 0; product > least; ++i, ++count) {
-    product *= fabric::UnitInterval(fabric::HashWords({key, i}));
+    product *= UnitInterval(HashWords({key, i}));
   }
   return count;
 }
 
 // Returns the time in which a source starts kFlowsAWindow flows on average.
 TimeNs WindowOf(double flows_per_second) {
-  return std::max<TimeNs>(1, fabric::RoundedTime(kFlowsAWindow / flows_per_second * 1e9));
+  return std::max<TimeNs>(1, RoundedTime(kFlowsAWindow / flows_per_second * 1e9));
 }
 
 }  // namespace
@@ -75,7 +72,7 @@ TimeNs WindowOf(double flows_per_second) {
 BackgroundRequest ParseBackground(const std::string& text, const std::string& key) {
   BackgroundRequest request;
   if (text == "none" || text.empty()) return request;
-  fabric::Settings settings = fabric::Settings::FromText(text, key);
+  Settings settings = Settings::FromText(text, key);
   if (settings.Type() != "poisson") {
     throw Error(key, text, "none, or poisson:load=0.3,on=access|core,sizes=websearch");
   }
@@ -156,21 +153,21 @@ std::vector<BackgroundTraffic::Arrival> BackgroundTraffic::ArrivalsIn(size_t num
                                                                       int64_t window) const {
   const Source& source = sources_[number];
   const uint64_t key =
-      fabric::HashWords({seed_, uint64_t{0x6261636b}, number, static_cast<uint64_t>(window)});
+      HashWords({seed_, uint64_t{0x6261636b}, number, static_cast<uint64_t>(window)});
   std::vector<Arrival> arrivals(static_cast<size_t>(PoissonDraw(key)));
   for (size_t i = 0; i < arrivals.size(); ++i) {
-    const auto draw = [&](uint64_t what) { return fabric::HashWords({key, i, what, 1}); };
-    const double part = fabric::UnitInterval(draw(0));
+    const auto draw = [&](uint64_t what) { return HashWords({key, i, what, 1}); };
+    const double part = UnitInterval(draw(0));
     arrivals[i].time =
         window * source.window + static_cast<TimeNs>(part * static_cast<double>(source.window));
     fabric::Flow& flow = arrivals[i].flow;
     flow.source = source.endpoint;
     flow.destination = source.destination;
     if (flow.destination < 0) {
-      const uint64_t other = fabric::Reduce(draw(1), endpoints_.size() - 1);
+      const uint64_t other = Reduce(draw(1), endpoints_.size() - 1);
       flow.destination = endpoints_[other + (other >= number ? 1 : 0)];
     }
-    flow.bytes = sizes_.At(fabric::UnitInterval(draw(2)));
+    flow.bytes = sizes_.At(UnitInterval(draw(2)));
     flow.tag = number;
   }
   std::stable_sort(arrivals.begin(), arrivals.end(),

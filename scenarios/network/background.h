@@ -40,14 +40,14 @@ class BackgroundTraffic {
                     const std::vector<fabric::Demand>& demands, uint64_t seed);
 
   // Returns the flows from `start` on, as an endless graph. It must not outlive this.
-  std::unique_ptr<fabric::FlowGraph> From(fabric::TimeNs start) const;
+  std::unique_ptr<fabric::FlowGraph> From(TimeNs start) const;
 
  private:
   class Graph;
 
   // Arrivals are drawn by windows of time, so that any time can be the start.
   struct Arrival {
-    fabric::TimeNs time = 0;
+    TimeNs time = 0;
     fabric::Flow flow;
   };
   std::vector<Arrival> ArrivalsIn(size_t source, int64_t window) const;
@@ -55,8 +55,8 @@ class BackgroundTraffic {
   // A Source is a Poisson process of flows from one endpoint.
   struct Source {
     int endpoint = 0;
-    int destination = -1;       // endpoint; -1: another one at random for each flow
-    fabric::TimeNs window = 0;  // time in which it starts kFlowsAWindow flows on average
+    int destination = -1;  // endpoint; -1: another one at random for each flow
+    TimeNs window = 0;     // time in which it starts kFlowsAWindow flows on average
   };
   void AddDemands(const std::vector<fabric::Demand>& demands, double bits_per_flow, double scale,
                   const std::string& key, const fabric::Topology& topology,

@@ -8,8 +8,6 @@
 
 namespace legacy {
 namespace {
-
-using fabric::TimeNs;
 using Connection = std::tuple<int, int, uint16_t>;  // endpoints, lane
 
 struct Change {
@@ -54,7 +52,7 @@ std::set<fabric::DirectedLink> LinksOf(const fabric::Flow& flow, const Network& 
 
 double ContendedFraction(const std::vector<RecordedFlow>& flows, const Network& network) {
   std::map<fabric::DirectedLink, std::vector<Change>> changes;
-  TimeNs first = fabric::kNever;
+  TimeNs first = kNever;
   TimeNs last = 0;
   for (const RecordedFlow& one : flows) {
     if (one.start == one.end) continue;

@@ -7,7 +7,7 @@
 #include <limits>
 #include <numeric>
 
-#include "base/progress_line.h"
+#include "base/programs/progress_line.h"
 #include "ns3-module/fabric/roce/roce-settings.h"
 
 namespace legacy {
@@ -75,7 +75,7 @@ CostEstimate::Path CostEstimate::PathOf(int source, int destination) const {
   const auto route =
       topology.Route(network_.placement.NodeOf(source), network_.placement.NodeOf(destination), 0);
   int64_t slowest = std::numeric_limits<int64_t>::max();
-  fabric::TimeNs round_trip = 0;
+  TimeNs round_trip = 0;
   for (const fabric::DirectedLink link : route) {
     slowest = std::min(slowest, topology.PortOf(link).rateBps);
     round_trip += 2 * topology.LinkOf(link).delay;

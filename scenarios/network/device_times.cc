@@ -10,10 +10,8 @@
 namespace legacy {
 namespace {
 
-using fabric::TimeNs;
-
 TimeNs Scaled(TimeNs time, double factor) {
-  return fabric::RoundedTime(static_cast<double>(time) * factor);
+  return RoundedTime(static_cast<double>(time) * factor);
 }
 
 TimeNs TimeOf(const std::vector<TimeNs>& times, int worker) {

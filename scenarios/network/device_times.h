@@ -11,7 +11,7 @@ namespace legacy {
 // EncodeTimes are the device times of encoding, [bucket][call][worker] in nanoseconds. In call 0
 // they are the last part of `ready`; in later calls they are a part of `computeBefore`, whose rest
 // decodes the call before. Empty: `ready` is compute alone, and `computeBefore` is encoding alone.
-using EncodeTimes = std::vector<std::vector<std::vector<fabric::TimeNs>>>;
+using EncodeTimes = std::vector<std::vector<std::vector<TimeNs>>>;
 
 // A DeviceScale has factors on one worker's device times.
 struct DeviceScale {
@@ -21,7 +21,7 @@ struct DeviceScale {
 };
 
 // Returns the time for which the worker's device is busy in a step.
-fabric::TimeNs DeviceTime(const fabric::StepTraffic& traffic, int worker);
+TimeNs DeviceTime(const fabric::StepTraffic& traffic, int worker);
 
 // Returns the step with scaled device times. `scales` has one entry for each worker, and each part
 // is rounded to the nanosecond. Throws Error where `encode` does not belong to `traffic`.

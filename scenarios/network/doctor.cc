@@ -18,8 +18,6 @@
 namespace legacy {
 namespace {
 
-using fabric::TimeNs;
-
 // Returns the percentage, rounded to the tenth, without "-0.0".
 double Percent(double fraction) { return std::round(1000 * fraction) / 10 + 0.0; }
 
@@ -345,8 +343,8 @@ Diagnosis Diagnose(const DoctorCase& step, const fabric::EngineRequest& network,
 }
 
 std::string VerdictText(const Diagnosis& diagnosis) {
-  const std::string time = fabric::FormatTime(diagnosis.total) +
-                           (diagnosis.of_flows ? ", the flows' mean completion time" : "");
+  const std::string time =
+      FormatTime(diagnosis.total) + (diagnosis.of_flows ? ", the flows' mean completion time" : "");
   if (!diagnosis.verdict) {
     return fmt::format("balanced: nothing that was tried saves {:.0f} % of {}", 100 * kNoticeable,
                        time);
@@ -384,13 +382,12 @@ std::string DoctorText(const Diagnosis& diagnosis) {
   std::string facts = "nothing is sent";
   if (!diagnosis.busiest_link.empty()) {
     facts = fmt::format("busiest link: {}, {}, sends for {:.1f} % of the {}",
-                        diagnosis.busiest_link, fabric::FormatRate(diagnosis.busiest_rate),
+                        diagnosis.busiest_link, FormatRate(diagnosis.busiest_rate),
                         100 * diagnosis.busiest_utilisation, diagnosis.of_flows ? "time" : "step");
   }
   if (!diagnosis.of_flows) {
     facts += fmt::format("; slowest device: worker {}, {} (median {})", diagnosis.slowest_worker,
-                         fabric::FormatTime(diagnosis.slowest_time),
-                         fabric::FormatTime(diagnosis.median_time));
+                         FormatTime(diagnosis.slowest_time), FormatTime(diagnosis.median_time));
   }
   text += "  " + facts + "\n";
   const std::string waits = CongestionText(diagnosis);
@@ -401,7 +398,7 @@ std::string DoctorText(const Diagnosis& diagnosis) {
   for (size_t i = 0; i < diagnosis.remedies.size(); ++i) {
     const Remedy& remedy = diagnosis.remedies[i];
     text += fmt::format("{} {:<52} {:>12}  saves {:5.1f} %\n", diagnosis.verdict == i ? '*' : ' ',
-                        remedy.change, fabric::FormatTime(remedy.total), Percent(remedy.gain));
+                        remedy.change, FormatTime(remedy.total), Percent(remedy.gain));
   }
   return text;
 }

@@ -47,9 +47,9 @@ struct Remedy {
   // "slowest-worker", "slow-workers", "encode", "decode", "codec", "pauses", "congestion-control",
   // "delays", "busiest-link", "tier", "all-links", "compute"
   std::string name;
-  std::string change;        // words: "link leaf0>spine1 twice as fast"
-  fabric::TimeNs total = 0;  // time of the step, or mean of the flows, with the remedy
-  double gain = 0;           // part of the time that is saved; below 0 where time is lost
+  std::string change;  // words: "link leaf0>spine1 twice as fast"
+  TimeNs total = 0;    // time of the step, or mean of the flows, with the remedy
+  double gain = 0;     // part of the time that is saved; below 0 where time is lost
 };
 
 // Congestion says which flows of a step over RoCEv2 pauses held up.
@@ -65,8 +65,8 @@ struct Congestion {
 // A Diagnosis is the doctor's result.
 struct Diagnosis {
   uint64_t step = 0;
-  bool of_flows = false;     // true for a list of flows, which has no devices
-  fabric::TimeNs total = 0;  // time of the step, or mean completion time of the flows
+  bool of_flows = false;  // true for a list of flows, which has no devices
+  TimeNs total = 0;       // time of the step, or mean completion time of the flows
   Bound bound = Bound::kBalanced;
   std::optional<size_t> verdict;  // position of the decisive remedy; nullopt where balanced
   std::string busiest_link;       // name: "leaf0>spine1"; empty where nothing is sent
@@ -74,19 +74,19 @@ struct Diagnosis {
   int64_t busiest_rate = 0;
   double busiest_utilisation = 0;  // part of the step, or until the last flow, that it transmits
   int slowest_worker = 0;          // worker whose device works longest, the first of several
-  fabric::TimeNs slowest_time = 0;
-  fabric::TimeNs median_time = 0;  // median of the workers' device times, the lower of two
-  std::vector<Remedy> remedies;    // remedies by gain, the largest first
-  Congestion congestion;           // of RoCEv2 with packets
-  bool knows_pauses = true;        // false where roce is simulated without packets
+  TimeNs slowest_time = 0;
+  TimeNs median_time = 0;        // median of the workers' device times, the lower of two
+  std::vector<Remedy> remedies;  // remedies by gain, the largest first
+  Congestion congestion;         // of RoCEv2 with packets
+  bool knows_pauses = true;      // false where roce is simulated without packets
 };
 
 // A DoctorCase is a step to diagnose, or a list of flows.
 struct DoctorCase {
   const fabric::StepTraffic* traffic = nullptr;
   EncodeTimes encode;
-  uint64_t step = 0;         // keys the draws of random engines
-  fabric::TimeNs start = 0;  // time of rates and failures that change, where the step begins
+  uint64_t step = 0;  // keys the draws of random engines
+  TimeNs start = 0;   // time of rates and failures that change, where the step begins
   const std::vector<FlowRequest>* flows = nullptr;  // where it is not null, there is no traffic
 };
 

@@ -6,12 +6,10 @@
 #include <numeric>
 
 #include "base/error.h"
-#include "ns3-module/fabric/base/units.h"
+#include "base/units.h"
 
 namespace legacy {
 namespace {
-
-using fabric::TimeNs;
 
 // A message is at most this part of what a flow's share of the NIC carries in a window.
 constexpr int64_t kMessagesInWindow = 32;
@@ -31,7 +29,7 @@ Path PathOf(const FlowRequest& flow, const Network& network) {
     const fabric::Link& link = network.topology.LinkOf(hop);
     path.rate =
         std::min(path.rate, network.topology.PortOf(hop).rateBps * network.stripes->PlanesOf(sent));
-    path.round_trip = fabric::Later(path.round_trip, fabric::Later(link.delay, link.delay));
+    path.round_trip = Later(path.round_trip, Later(link.delay, link.delay));
   }
   return path;
 }
@@ -92,9 +90,8 @@ std::vector<FlowRequest> WithExpectedBytes(std::vector<FlowRequest> flows, TimeN
   const std::vector<int64_t> sharing = Sharing(flows);
   for (size_t f = 0; f < flows.size(); ++f) {
     if (flows[f].start >= duration) {
-      throw Error(where + ": start of flow " + std::to_string(f),
-                  fabric::FormatTime(flows[f].start),
-                  "a time before the end of the run, " + fabric::FormatTime(duration));
+      throw Error(where + ": start of flow " + std::to_string(f), FormatTime(flows[f].start),
+                  "a time before the end of the run, " + FormatTime(duration));
     }
     const TimeNs time = duration - flows[f].start;
     flows[f].bytes = static_cast<int64_t>(

@@ -13,8 +13,8 @@ namespace legacy {
 
 // A ThroughputWindow has what each flow carried in a window of time.
 struct ThroughputWindow {
-  fabric::TimeNs start = 0;
-  fabric::TimeNs end = 0;
+  TimeNs start = 0;
+  TimeNs end = 0;
   // Payload that reached the destination, in bits per second, by flow.
   std::vector<double> rates;
   // Whether each flow sent from the window's start to its end; the others do not count in sums.
@@ -33,7 +33,7 @@ struct ThroughputWindow {
 // Returns the flows with the bytes that each would carry until `duration` if the busier of its two
 // NICs were shared equally: what a run will cost. Throws Error naming `where` for a flow that
 // starts at the end or later.
-std::vector<FlowRequest> WithExpectedBytes(std::vector<FlowRequest> flows, fabric::TimeNs duration,
+std::vector<FlowRequest> WithExpectedBytes(std::vector<FlowRequest> flows, TimeNs duration,
                                            const Network& network, const std::string& where);
 
 // An EndlessGraph keeps every connection of a list of flows busy. A flow is a row of messages, each
@@ -43,8 +43,8 @@ std::vector<FlowRequest> WithExpectedBytes(std::vector<FlowRequest> flows, fabri
 // messages that are under way at the end count. `flows` and `network` outlive it.
 class EndlessGraph : public fabric::FlowGraph {
  public:
-  EndlessGraph(const std::vector<FlowRequest>& flows, const Network& network,
-               fabric::TimeNs duration, fabric::TimeNs window);
+  EndlessGraph(const std::vector<FlowRequest>& flows, const Network& network, TimeNs duration,
+               TimeNs window);
   void OnStart(fabric::FlowSink& sink) override;
   void OnDelivered(const fabric::Flow& flow, fabric::FlowSink& sink) override;
   void OnWake(uint64_t token, fabric::FlowSink& sink) override;
@@ -57,13 +57,13 @@ class EndlessGraph : public fabric::FlowGraph {
   struct State {
     int64_t message = 0;        // bytes of each message
     int64_t queued = 0;         // messages that are kept on their way
-    fabric::TimeNs since = 0;   // time of the last arrival, or of the start
+    TimeNs since = 0;           // time of the last arrival, or of the start
     std::vector<double> bytes;  // bytes that arrived in each window
   };
 
   const std::vector<FlowRequest>& flows_;
-  fabric::TimeNs duration_;
-  fabric::TimeNs window_;
+  TimeNs duration_;
+  TimeNs window_;
   std::vector<State> states_;  // by flow
 };
 

@@ -5,14 +5,12 @@
 #include <algorithm>
 #include <cmath>
 
-#include "ns3-module/fabric/base/units.h"
+#include "base/units.h"
 
 namespace legacy {
 namespace {
 
-std::string RateText(double bits_per_second) {
-  return fabric::FormatRate(std::llround(bits_per_second));
-}
+std::string RateText(double bits_per_second) { return FormatRate(std::llround(bits_per_second)); }
 
 // A Line is a row of the table. Rates are bits per second.
 struct Line {
@@ -99,7 +97,7 @@ std::string ThroughputLines(const std::vector<Measurement>& measurements) {
         text.empty() ? "" : "\n", NameOf(m.fidelity), m.wall_seconds, "until", "flows", "total",
         "least", "most", "fairness");
     for (const ThroughputWindow& window : m.windows) {
-      text += TextOf(fabric::FormatTime(window.end), LineOf(window));
+      text += TextOf(FormatTime(window.end), LineOf(window));
     }
     text += TextOf("mean", MeanOf(m.windows));
   }

@@ -17,7 +17,6 @@ namespace legacy {
 namespace {
 
 using fabric::CollectiveAlgorithm;
-using fabric::TimeNs;
 
 // Bytes of a sparse message's value: fp32 value and 32-bit index.
 constexpr int64_t kValueBytes = 8;
@@ -35,13 +34,11 @@ class Reader {
   int Int(const std::string& name, int minimum, int maximum) const {
     return static_cast<int>(Integer(name, minimum, maximum));
   }
-  int64_t Bytes(const std::string& name) const {
-    return fabric::ParseBytes(Text(name), Flag(name));
-  }
+  int64_t Bytes(const std::string& name) const { return ParseBytes(Text(name), Flag(name)); }
   std::vector<int64_t> ByteList(const std::string& name) const {
     std::vector<int64_t> list;
     for (const std::string& item : SplitList(Text(name))) {
-      list.push_back(fabric::ParseBytes(item, Flag(name)));
+      list.push_back(ParseBytes(item, Flag(name)));
     }
     return list;
   }
@@ -88,8 +85,8 @@ void ReadMessages(const Reader& reader, Experiment& e) {
 void ReadNetwork(const Reader& reader, Experiment& e) {
   NetworkRequest& network = e.network;
   network.topology.text = reader.Text("topo");
-  network.topology.rateBps = fabric::ParseRate(reader.Text("bandwidth"), "--bandwidth");
-  network.topology.delay = fabric::ParseTime(reader.Text("delay"), "--delay");
+  network.topology.rateBps = ParseRate(reader.Text("bandwidth"), "--bandwidth");
+  network.topology.delay = ParseTime(reader.Text("delay"), "--delay");
   network.topology.queueBytes = reader.Bytes("queue");
   network.topology.ecmpSeed =
       static_cast<uint64_t>(reader.Integer("ecmp-seed", 0, std::numeric_limits<int64_t>::max()));
@@ -111,8 +108,7 @@ void ReadNetwork(const Reader& reader, Experiment& e) {
   network.seed =
       static_cast<uint64_t>(reader.Integer("seed", 0, std::numeric_limits<int64_t>::max()));
   e.packet_budget =
-      static_cast<double>(fabric::ParseTime(reader.Text("packet-budget"), "--packet-budget")) *
-      1e-9;
+      static_cast<double>(ParseTime(reader.Text("packet-budget"), "--packet-budget")) * 1e-9;
   e.flow_limit = reader.Integer("flow-limit", 1, std::numeric_limits<int64_t>::max());
   e.automatic = reader.Text("fidelity") == NameOf(Fidelity::kAuto);
   for (const std::string& text : SplitList(e.automatic ? "flow" : reader.Text("fidelity"))) {
@@ -225,14 +221,14 @@ void ReadDuration(const OptionValues& values, Experiment& e) {
   }
   constexpr TimeNs kDefaultWindows = 20;
   constexpr TimeNs kMostWindows = 100'000;
-  e.duration = fabric::ParseTime(duration, "--duration");
+  e.duration = ParseTime(duration, "--duration");
   if (e.duration < kDefaultWindows) throw Error("--duration", duration, "20ns or more");
   e.window_time =
-      window.empty() ? e.duration / kDefaultWindows : fabric::ParseTime(window, "--window-time");
+      window.empty() ? e.duration / kDefaultWindows : ParseTime(window, "--window-time");
   const TimeNs least = (e.duration + kMostWindows - 1) / kMostWindows;
   if (e.window_time < least || e.window_time > e.duration) {
     throw Error("--window-time", window,
-                fabric::FormatTime(least) + " to the run's " + fabric::FormatTime(e.duration));
+                FormatTime(least) + " to the run's " + FormatTime(e.duration));
   }
   if (!e.Asks(Fidelity::kAnalytic)) return;
   if (values.at("fidelity") != DefaultValues().at("fidelity")) {
@@ -296,7 +292,7 @@ Experiment ParseExperiment(const OptionValues& values,
   }
   e.servers = reader.Int("servers", 1, 65536);
   e.buckets = reader.Int("buckets", 1, 4096);
-  e.compute = fabric::ParseTime(reader.Text("compute"), "--compute");
+  e.compute = ParseTime(reader.Text("compute"), "--compute");
   e.stragglers = reader.Text("stragglers");
   fabric::MakeStragglers(e.stragglers)->Factors(e.Workers(), e.network.seed, 0);
   e.repeat = reader.Integer("repeat", 1, 1'000'000);
@@ -364,7 +360,7 @@ fabric::StepTraffic TrafficOf(const Experiment& e, CollectiveAlgorithm algorithm
     fabric::BucketTraffic bucket;
     for (const double factor : factors) {
       const double share = static_cast<double>(b + 1) / e.buckets;
-      bucket.ready.push_back(fabric::RoundedTime(static_cast<double>(e.compute) * factor * share));
+      bucket.ready.push_back(RoundedTime(static_cast<double>(e.compute) * factor * share));
     }
     bucket.calls.push_back({SpecOf(e, algorithm, network, b), {}});
     traffic.deviceFree = bucket.ready;  // that of the last bucket

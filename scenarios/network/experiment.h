@@ -49,7 +49,7 @@ struct Experiment {
   std::optional<fabric::Protocol> protocol = fabric::Protocol::None;
   int servers = 1;
   int buckets = 1;
-  fabric::TimeNs compute = 0;
+  TimeNs compute = 0;
   std::string stragglers;
   int64_t repeat = 1;
 
@@ -59,8 +59,8 @@ struct Experiment {
   int least_hosts = 0;
   std::string pattern;
   // Length of a run of endless flows, and of the windows of their throughput; 0: flows have bytes.
-  fabric::TimeNs duration = 0;
-  fabric::TimeNs window_time = 0;
+  TimeNs duration = 0;
+  TimeNs window_time = 0;
   bool HasFlows() const { return !flows_file.empty() || !pattern.empty(); }
   int Workers() const { return network.placement.workers; }
 };

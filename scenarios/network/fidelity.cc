@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/progress_line.h"
+#include "base/programs/progress_line.h"
 
 namespace legacy {
 
@@ -23,7 +23,7 @@ std::string ClockWarning(Fidelity fidelity, const Network& network) {
   return fmt::format(
       "a frame of {} bytes lasts {:.3g} ns at {}, and ns-3 counts whole nanoseconds: rates "
       "may be off by 1 %, and ACKs take no time or whole nanoseconds",
-      frame, lasts, fabric::FormatRate(fastest));
+      frame, lasts, FormatRate(fastest));
 }
 
 FidelityChoice ChooseFidelity(double packet_seconds, int64_t different, double budget_seconds) {
@@ -49,8 +49,7 @@ PacketSampler::PacketSampler(const fabric::EngineRequest& request, fabric::Engin
       every_(std::max<int64_t>(1, (different + samples - 1) / std::max<int64_t>(1, samples))) {}
 
 bool PacketSampler::Offer(const std::string& label, uint64_t step,
-                          const fabric::StepTraffic& traffic, fabric::TimeNs start,
-                          fabric::TimeNs time) {
+                          const fabric::StepTraffic& traffic, TimeNs start, TimeNs time) {
   const bool due = offered_++ % every_ == 0;
   if (!due || static_cast<int64_t>(samples_.size()) >= limit_) return false;
   samples_.push_back({label, step, time, simulator_.Simulate(traffic, step, start).total});
@@ -58,8 +57,7 @@ bool PacketSampler::Offer(const std::string& label, uint64_t step,
 }
 
 double PacketSampler::Sample::Difference() const {
-  return static_cast<double>(flow - packet) /
-         static_cast<double>(std::max<fabric::TimeNs>(1, packet));
+  return static_cast<double>(flow - packet) / static_cast<double>(std::max<TimeNs>(1, packet));
 }
 
 std::string PacketSampler::Text() const {

@@ -41,13 +41,13 @@ class PacketSampler {
   // Offers a step of training `label` that was just simulated afresh from `start` on, with the time
   // that it took. Returns true where it was taken; it is then the last of Samples().
   bool Offer(const std::string& label, uint64_t step, const fabric::StepTraffic& traffic,
-             fabric::TimeNs start, fabric::TimeNs time);
+             TimeNs start, TimeNs time);
 
   struct Sample {
     std::string label;
     uint64_t step = 0;
-    fabric::TimeNs flow = 0;
-    fabric::TimeNs packet = 0;
+    TimeNs flow = 0;
+    TimeNs packet = 0;
     template <class Archive>
     friend void Fields(Archive& archive, Sample& s) {
       archive(s.label, s.step, s.flow, s.packet);

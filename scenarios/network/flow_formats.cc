@@ -4,12 +4,10 @@
 #include <string_view>
 
 #include "base/error.h"
-#include "ns3-module/fabric/base/text-file.h"
+#include "base/words.h"
 
 namespace legacy {
 namespace {
-
-using fabric::WordLines;
 
 constexpr int64_t kMostNodes = 1 << 24;
 constexpr double kLatestStart = 1e9;  // seconds; fits int64 nanoseconds
@@ -27,12 +25,12 @@ void ReadEnds(const WordLines& lines, ListedFlow& flow) {
   const size_t arrow = word.find("->");
   flow.where = lines.Location(0);
   if (arrow == std::string::npos) {
-    throw Error(flow.where, fabric::Shown(word), "a connection such as 0->5");
+    throw Error(flow.where, Shown(word), "a connection such as 0->5");
   }
   const std::string_view text(word);
-  flow.source = fabric::ParseWhole(text.substr(0, arrow), flow.where + ": source", 0, kMostNodes);
+  flow.source = ParseWhole(text.substr(0, arrow), flow.where + ": source", 0, kMostNodes);
   flow.destination =
-      fabric::ParseWhole(text.substr(arrow + 2), flow.where + ": destination", 0, kMostNodes);
+      ParseWhole(text.substr(arrow + 2), flow.where + ": destination", 0, kMostNodes);
 }
 
 ListedFlow ReadConnection(const WordLines& lines, fabric::ImportReport& report) {
@@ -43,11 +41,11 @@ ListedFlow ReadConnection(const WordLines& lines, fabric::ImportReport& report) 
   for (size_t i = 1; i < lines.Count(); i += 2) {
     const std::string& key = lines.Word(i);
     if (key.find("trigger") != std::string::npos) {
-      throw Error(lines.Location(i), fabric::Shown(key),
+      throw Error(lines.Location(i), Shown(key),
                   "start: flows that other flows trigger cannot be listed");
     }
     if (key != "start" && key != "size" && key != "id" && key != "prio") {
-      throw Error(lines.Location(i), fabric::Shown(key), "start, size, id, prio");
+      throw Error(lines.Location(i), Shown(key), "start, size, id, prio");
     }
     if (i + 1 == lines.Count()) throw Error(lines.Location(i) + ": " + key, "nothing", "a number");
     if (key == "start") {
@@ -55,7 +53,7 @@ ListedFlow ReadConnection(const WordLines& lines, fabric::ImportReport& report) 
       flow.start = std::llround(1e9 * seconds);
       started = true;
     } else if (key == "size") {
-      flow.bytes = lines.Whole(i + 1, key, 0, fabric::kMostBytes);
+      flow.bytes = lines.Whole(i + 1, key, 0, kMostBytes);
     } else {
       lines.Whole(i + 1, key, 0, INT64_MAX);
       report.Skip("flows", key);
@@ -119,7 +117,7 @@ ListedFlows ReadHpccFlows(const std::string& path, std::string text) {
     lines.Whole(3, "port", 0, 65535);
     list.report.Skip("flows", "group");
     list.report.Skip("flows", "port");
-    flow.bytes = lines.Whole(4, "bytes", 1, fabric::kMostBytes);
+    flow.bytes = lines.Whole(4, "bytes", 1, kMostBytes);
     flow.start = std::llround(1e9 * lines.Real(5, "start", 0, kLatestStart));
     list.flows.push_back(std::move(flow));
   }

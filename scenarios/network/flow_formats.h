@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "ns3-module/fabric/base/units.h"
+#include "base/units.h"
 #include "ns3-module/fabric/import/import.h"
 
 namespace legacy {
@@ -16,7 +16,7 @@ struct ListedFlow {
   int64_t source = 0;
   int64_t destination = 0;
   int64_t bytes = 0;  // 0 in htsim's files: without an end
-  fabric::TimeNs start = 0;
+  TimeNs start = 0;
   std::string where;  // "file:line:column"
 };
 

@@ -7,10 +7,10 @@
 #include <unordered_map>
 
 #include "base/error.h"
+#include "base/files/whole_file.h"
+#include "base/hash.h"
 #include "base/parse.h"
-#include "base/whole_file.h"
-#include "ns3-module/fabric/base/hash.h"
-#include "ns3-module/fabric/base/settings.h"
+#include "base/settings.h"
 #include "ns3-module/fabric/engine/connection.h"
 #include "scenarios/network/flow_formats.h"
 #include "scenarios/network/flow_sizes.h"
@@ -19,8 +19,6 @@
 
 namespace legacy {
 namespace {
-
-using fabric::TimeNs;
 
 constexpr uint64_t kPatternStream = 0x7061747465726EULL;  // keeps these draws apart from others
 enum Draw : uint64_t { kOrder, kInterval, kSource, kDestination, kSize };
@@ -77,7 +75,7 @@ FlowRequest ParseFlow(const analysis::CsvRecord& record, const std::string& wher
   if (flow.source == flow.destination) {
     throw Error(where + ": destination", fields[1], "a host other than the source");
   }
-  if (!endless) flow.bytes = fabric::ParseBytes(fields[2], where + ": bytes");
+  if (!endless) flow.bytes = ParseBytes(fields[2], where + ": bytes");
   if (fields.size() > least) flow.start = ParseStart(fields.back(), where);
   return flow;
 }
@@ -151,8 +149,8 @@ std::vector<FlowRequest> Permutation(int workers, int64_t bytes, uint64_t seed) 
   std::vector<int> order(workers);
   std::iota(order.begin(), order.end(), 0);
   for (size_t i = order.size(); i > 1; --i) {
-    const uint64_t hash = fabric::HashWords({kPatternStream, seed, i, kOrder});
-    std::swap(order[i - 1], order[fabric::Reduce(hash, i)]);
+    const uint64_t hash = HashWords({kPatternStream, seed, i, kOrder});
+    std::swap(order[i - 1], order[Reduce(hash, i)]);
   }
   std::vector<FlowRequest> flows;  // one cycle through all workers in random order
   for (int i = 0; i < workers; ++i) {
@@ -188,7 +186,7 @@ double NicBytesPerSecond(const Network& network) {
 }
 
 std::vector<FlowRequest> Poisson(const std::string& text, uint64_t seed, const Network& network) {
-  fabric::Settings settings = fabric::Settings::FromText(text, "--pattern");
+  Settings settings = Settings::FromText(text, "--pattern");
   constexpr double kLeastLoad = 1e-6;
   const double load = settings.Real("load", 0.5, kLeastLoad, 10);
   const int count = settings.Int("flows", 1000, 1, 100'000'000);
@@ -202,12 +200,12 @@ std::vector<FlowRequest> Poisson(const std::string& text, uint64_t seed, const N
   std::vector<FlowRequest> flows;
   double now = 0;
   for (uint64_t i = 0; i < static_cast<uint64_t>(count); ++i) {
-    const auto draw = [&](Draw what) { return fabric::HashWords({kPatternStream, seed, i, what}); };
-    now -= interval * std::log(fabric::UnitInterval(draw(kInterval)));
-    const auto source = static_cast<int>(fabric::Reduce(draw(kSource), workers));
-    const auto other = static_cast<int>(fabric::Reduce(draw(kDestination), workers - 1));
-    flows.push_back({source, other + (other >= source ? 1 : 0),
-                     sizes.At(fabric::UnitInterval(draw(kSize))), fabric::RoundedTime(1e9 * now)});
+    const auto draw = [&](Draw what) { return HashWords({kPatternStream, seed, i, what}); };
+    now -= interval * std::log(UnitInterval(draw(kInterval)));
+    const auto source = static_cast<int>(Reduce(draw(kSource), workers));
+    const auto other = static_cast<int>(Reduce(draw(kDestination), workers - 1));
+    flows.push_back({source, other + (other >= source ? 1 : 0), sizes.At(UnitInterval(draw(kSize))),
+                     RoundedTime(1e9 * now)});
   }
   return flows;
 }
@@ -271,7 +269,7 @@ TimeNs IdealTime(const FlowRequest& flow, const Network& network) {
   const std::vector<fabric::DirectedLink> route =
       topology.Route(connection.source, connection.destination, connection.id);
   const int switches = std::max(1, static_cast<int>(route.size())) - 1;
-  const int64_t part = fabric::CeilDivide(flow.bytes, network.stripes->PlanesOf(sent));
+  const int64_t part = CeilDivide(flow.bytes, network.stripes->PlanesOf(sent));
   const int64_t wire = transport.WireBytes(part, switches);
   const int64_t first = std::min(wire, transport.FirstFrameBytes(switches));
   TimeNs time = 0;
@@ -279,10 +277,10 @@ TimeNs IdealTime(const FlowRequest& flow, const Network& network) {
   for (const fabric::DirectedLink hop : route) {
     const int64_t rate = topology.PortOf(hop).rateBps;
     const TimeNs delay = topology.LinkOf(hop).delay;
-    time = fabric::Later(time, fabric::Later(fabric::SerialisationTime(first, rate), delay));
+    time = Later(time, Later(SerialisationTime(first, rate), delay));
     slowest = std::min(slowest, rate);
   }
-  return fabric::Later(time, fabric::SerialisationTime(wire - first, slowest));
+  return Later(time, SerialisationTime(wire - first, slowest));
 }
 
 FlowListGraph::FlowListGraph(const std::vector<FlowRequest>& flows)
@@ -317,7 +315,7 @@ FlowListTiming SimulateFlows(const std::vector<FlowRequest>& flows,
   FlowRecorder recorder;
   const auto engine = recorder.Wrap(factory)(request);
   const auto run_to_end = [&] {
-    if (!engine->RunUntil(fabric::kNever)) {
+    if (!engine->RunUntil(kNever)) {
       throw Error(engine->Name() + " engine: stopped before all flows had arrived");
     }
   };

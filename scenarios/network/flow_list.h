@@ -20,7 +20,7 @@ struct FlowRequest {
   int source = 0;  // worker of the placement
   int destination = 0;
   int64_t bytes = 0;
-  fabric::TimeNs start = 0;
+  TimeNs start = 0;
   uint16_t lane = 0;  // number of its connection among those of its workers, by their starts
 };
 
@@ -44,7 +44,7 @@ std::vector<FlowRequest> MakePattern(const std::string& text, int64_t bytes, uin
 
 // Returns the time of the flow alone on the network: alpha-beta on its route, with headers and
 // store-and-forward switches.
-fabric::TimeNs IdealTime(const FlowRequest& flow, const Network& network);
+TimeNs IdealTime(const FlowRequest& flow, const Network& network);
 
 // A FlowListGraph sends the flows of a list, with their positions as tags. `flows` outlives the
 // graph.
@@ -64,7 +64,7 @@ class FlowListGraph : public fabric::FlowGraph {
   size_t next_ = 0;            // next position in order_
   size_t delivered_ = 0;
   bool started_ = false;
-  fabric::TimeNs origin_ = 0;
+  TimeNs origin_ = 0;
 };
 
 // A FlowListTiming has the times of a list of flows.

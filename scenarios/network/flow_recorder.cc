@@ -8,8 +8,6 @@
 namespace legacy {
 namespace {
 
-using fabric::TimeNs;
-
 // A TracedEngine reports submitted graphs and flows.
 class TracedEngine final : public ForwardingEngine {
  public:

@@ -14,20 +14,20 @@ namespace legacy {
 // A RecordedFlow is a flow with its times.
 struct RecordedFlow {
   fabric::Flow flow;
-  fabric::TimeNs start = 0;                   // time from the start of its graph
-  fabric::TimeNs end = 0;                     // time at which its last byte is at the destination
+  TimeNs start = 0;                           // time from the start of its graph
+  TimeNs end = 0;                             // time at which its last byte is at the destination
   std::optional<fabric::RoceFlow> roce = {};  // what became of it, where the engine knows
 };
 
 // A FlowListener is called as a fabric::FlowTrace is, with what is known of a delivered flow;
 // nullptr: nothing.
-using FlowListener = std::function<void(const fabric::Flow& flow, fabric::TimeNs when,
-                                        bool delivered, const fabric::RoceFlow* roce)>;
+using FlowListener = std::function<void(const fabric::Flow& flow, TimeNs when, bool delivered,
+                                        const fabric::RoceFlow* roce)>;
 
 // Returns the same engines, which report every flow to `listener` and the start of every submitted
 // graph to `begin`, where there is one.
-fabric::EngineFactory TraceFlows(fabric::EngineFactory factory,
-                                 std::function<void(fabric::TimeNs)> begin, FlowListener listener);
+fabric::EngineFactory TraceFlows(fabric::EngineFactory factory, std::function<void(TimeNs)> begin,
+                                 FlowListener listener);
 
 // A FlowRecorder keeps the flows of the last graph.
 class FlowRecorder {
@@ -42,16 +42,16 @@ class FlowRecorder {
   std::vector<RecordedFlow> Take();
 
   // Called by the engines of Wrap().
-  void Begin(fabric::TimeNs start);
-  void OnFlow(const fabric::Flow& flow, fabric::TimeNs when, bool delivered,
+  void Begin(TimeNs start);
+  void OnFlow(const fabric::Flow& flow, TimeNs when, bool delivered,
               const fabric::RoceFlow* roce = nullptr);
 
  private:
   using Key = std::tuple<int, int, uint64_t>;  // source, destination, tag
   // Start times of equal flows in flight, the oldest first.
-  std::map<Key, std::vector<fabric::TimeNs>> open_;
+  std::map<Key, std::vector<TimeNs>> open_;
   std::vector<RecordedFlow> flows_;
-  fabric::TimeNs origin_ = 0;
+  TimeNs origin_ = 0;
 };
 
 }  // namespace legacy

@@ -6,9 +6,9 @@
 #include <sstream>
 
 #include "base/error.h"
+#include "base/files/plain_file.h"
 #include "base/number.h"
-#include "ns3-module/fabric/base/plain-file.h"
-#include "ns3-module/fabric/base/units.h"
+#include "base/units.h"
 
 namespace legacy {
 namespace {
@@ -31,8 +31,7 @@ FlowSizes::Point ParseLine(const std::string& line, const std::string& where) {
   const auto within = [](const std::optional<double>& value, double most) {
     return value && *value >= 0 && *value <= most;  // false for nan
   };
-  if (!within(first, static_cast<double>(fabric::kMostBytes)) || !within(second, 100) ||
-      words >> rest) {
+  if (!within(first, static_cast<double>(kMostBytes)) || !within(second, 100) || words >> rest) {
     throw Error(where, line, "bytes up to 64 TiB and a probability, such as '10000 0.15'");
   }
   return {*first, *second};
@@ -63,7 +62,7 @@ FlowSizes FlowSizes::FromText(const std::string& text, const std::string& option
 }
 
 FlowSizes FlowSizes::FromFile(const std::string& path, const std::string& option) {
-  std::ifstream file = fabric::OpenToRead(path);
+  std::ifstream file = OpenToRead(path);
   if (!file) throw Error(option, path, "websearch, datamining, or a file that can be read");
   std::vector<Point> points;
   std::string line;

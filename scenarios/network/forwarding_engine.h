@@ -19,15 +19,13 @@ class ForwardingEngine : public fabric::Engine {
   bool DependsOnTime() const override { return engine_->DependsOnTime(); }
   bool StartsWarm() const override { return engine_->StartsWarm(); }
   std::string Fingerprint() const override { return engine_->Fingerprint(); }
-  void Submit(fabric::FlowGraph& graph, fabric::TimeNs start) override {
-    engine_->Submit(graph, start);
-  }
-  void SubmitBackground(fabric::FlowGraph& graph, fabric::TimeNs start) override {
+  void Submit(fabric::FlowGraph& graph, TimeNs start) override { engine_->Submit(graph, start); }
+  void SubmitBackground(fabric::FlowGraph& graph, TimeNs start) override {
     engine_->SubmitBackground(graph, start);
   }
-  void SetScheduleTime(fabric::TimeNs time) override { engine_->SetScheduleTime(time); }
-  bool RunUntil(fabric::TimeNs until) override { return engine_->RunUntil(until); }
-  fabric::TimeNs Now() const override { return engine_->Now(); }
+  void SetScheduleTime(TimeNs time) override { engine_->SetScheduleTime(time); }
+  bool RunUntil(TimeNs until) override { return engine_->RunUntil(until); }
+  TimeNs Now() const override { return engine_->Now(); }
   fabric::EngineCounters Counters() const override { return engine_->Counters(); }
   std::vector<fabric::LinkCounters> Links() const override { return engine_->Links(); }
   std::vector<fabric::LinkActivity> Activity() const override { return engine_->Activity(); }

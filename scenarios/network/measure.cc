@@ -9,8 +9,7 @@
 
 #include "base/error.h"
 #include "base/parse.h"
-#include "base/progress_line.h"
-#include "ns3-module/fabric/base/error.h"
+#include "base/programs/progress_line.h"
 #include "ns3-module/fabric/collective/closed-form.h"
 #include "ns3-module/fabric/collective/tuning.h"
 #include "scenarios/network/cost_estimate.h"
@@ -20,7 +19,6 @@ namespace legacy {
 namespace {
 
 using fabric::CollectiveAlgorithm;
-using fabric::TimeNs;
 using WallClock = std::chrono::steady_clock;
 
 // `auto` compares algorithms with the flow engine, which knows the fabric and costs little.
@@ -56,7 +54,7 @@ std::optional<TimeNs> ScoutTime(const Experiment& experiment, CollectiveAlgorith
 std::unique_ptr<Network> NodesNetwork(const Experiment& experiment) {
   try {
     return BuildNetwork(NetworkFor(experiment, CollectiveAlgorithm::NvlsAllReduce));
-  } catch (const fabric::Error&) {
+  } catch (const Error&) {
     return nullptr;
   }
 }
@@ -103,7 +101,7 @@ void ChooseAlgorithm(PreparedExperiment& prepared) {
   prepared.algorithm = times.front().second;
   for (const auto& [time, algorithm] : times) {
     prepared.reason += (prepared.reason.empty() ? "" : ", ") +
-                       std::string(fabric::ToString(algorithm)) + " " + fabric::FormatTime(time);
+                       std::string(fabric::ToString(algorithm)) + " " + FormatTime(time);
   }
   prepared.reason = "fastest at flow fidelity: " + prepared.reason + left_out;
 }
@@ -208,7 +206,7 @@ Measurement MeasureEndless(const PreparedExperiment& prepared, Fidelity fidelity
   m.timing.total = e.duration;
   m.timing.counters = engine->Counters();
   m.timing.links = engine->Links();
-  engine->RunUntil(fabric::Later(e.duration, e.window_time));
+  engine->RunUntil(Later(e.duration, e.window_time));
   m.windows = graph.Windows();
   samplers.Take(m);
   for (std::vector<TelemetrySample>* samples : {&m.telemetry, &m.queues}) {
@@ -229,7 +227,7 @@ void MeasureCollective(const PreparedExperiment& prepared, Fidelity fidelity,
   const bool memoise =
       !options.record_flows && options.telemetry_every == 0 && options.queues_every == 0;
   fabric::StepSimulator simulator(std::move(factory), prepared.network->request, memoise);
-  fabric::TimeNs start = 0;
+  TimeNs start = 0;
   for (int64_t r = 0; r < e.repeat; ++r) {
     const auto wall = WallClock::now();
     const auto step = static_cast<uint64_t>(r);
@@ -239,7 +237,7 @@ void MeasureCollective(const PreparedExperiment& prepared, Fidelity fidelity,
     m.start = start;
     m.traffic = TrafficOf(e, prepared.algorithm, *prepared.network, step);
     m.timing = simulator.Simulate(m.traffic, step, start);
-    start = fabric::Later(start, m.timing.total);
+    start = Later(start, m.timing.total);
     m.flows = recorder.Take();
     samplers.Take(m);
     m.wall_seconds = SecondsSince(wall);

@@ -18,13 +18,13 @@
 
 namespace legacy {
 
-inline double InSeconds(fabric::TimeNs time) { return static_cast<double>(time) / 1e9; }
+inline double InSeconds(TimeNs time) { return static_cast<double>(time) / 1e9; }
 
 // A Measurement is one repetition at one fidelity.
 struct Measurement {
   Fidelity fidelity = Fidelity::kFlow;
   int64_t repetition = 0;
-  fabric::TimeNs start = 0;     // start of a collective among the repetitions
+  TimeNs start = 0;             // start of a collective among the repetitions
   fabric::StepTraffic traffic;  // traffic of a collective; no workers for a list of flows
   fabric::StepTiming timing;    // timing; for a list of flows: total, counters, links
   // Flows where they were recorded, which is always so for a list of flows.
@@ -35,7 +35,7 @@ struct Measurement {
   double wall_seconds = 0;
 
   // Returns the time from when the first worker is ready until the last has finished.
-  fabric::TimeNs Time() const;
+  TimeNs Time() const;
 };
 
 // A PreparedExperiment is an experiment with its algorithm, its network and, where it is no
@@ -56,8 +56,8 @@ PreparedExperiment Prepare(Experiment experiment);
 // MeasureOptions say what to record.
 struct MeasureOptions {
   bool record_flows = false;
-  fabric::TimeNs telemetry_every = 0;  // length of the windows of telemetry; 0: none
-  fabric::TimeNs queues_every = 0;     // the same of queues, buffers and queue pairs
+  TimeNs telemetry_every = 0;  // length of the windows of telemetry; 0: none
+  TimeNs queues_every = 0;     // the same of queues, buffers and queue pairs
   PacketFiles files{};
   // Called for every flow that arrives; may be empty.
   std::function<void()> on_delivered{};
@@ -75,7 +75,7 @@ std::optional<double> BusFactor(fabric::CollectiveAlgorithm algorithm, int worke
 
 // Returns the closed form of closed-form.h where all workers have equal links to one switch, start
 // at once with equal messages and have one bucket.
-std::optional<fabric::TimeNs> ClosedForm(const PreparedExperiment& prepared);
+std::optional<TimeNs> ClosedForm(const PreparedExperiment& prepared);
 
 // Return the number of flows of one simulation, and the wall time that they take at flow or
 // analytic fidelity, as text: "40 s to 10 min of ...".

@@ -60,7 +60,7 @@ void MakeReady(Network& network, const NetworkRequest& request) {
     network.background = std::make_unique<BackgroundTraffic>(
         request.background, request.background_key, network.topology, network.placement,
         request.transport, std::move(endpoints), network.demands, request.seed);
-    network.request.background = [traffic = network.background.get()](fabric::TimeNs start) {
+    network.request.background = [traffic = network.background.get()](TimeNs start) {
       return traffic->From(start);
     };
   }

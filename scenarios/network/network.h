@@ -42,7 +42,7 @@ struct Network {
   Network& operator=(const Network&) = delete;
 };
 
-// Builds a network. Says what was assumed of its topology (SayImported). Throws fabric::Error on a
+// Builds a network. Says what was assumed of its topology (SayImported). Throws Error on a
 // fabric that cannot be built or is too small.
 std::unique_ptr<Network> BuildNetwork(const NetworkRequest& request);
 // Sets what engines are asked for on a network that has its topology and its placement: transport,
@@ -64,7 +64,7 @@ void TryEngine(const fabric::EngineFactory& factory, const Network& network);
 fabric::Multipath ParseMultipath(const std::string& text, const std::string& key);
 
 // Returns the congestion control of that name; "" for "", which stands for the transport's. Throws
-// fabric::Error naming `key` and what is allowed.
+// Error naming `key` and what is allowed.
 std::string ParseCongestion(const std::string& text, const std::string& key);
 
 // Most connections between two endpoints that share a flow.

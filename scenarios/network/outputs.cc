@@ -16,7 +16,6 @@ namespace {
 
 using analysis::CsvLine;
 using analysis::CsvNumber;
-using fabric::TimeNs;
 
 std::string SecondsText(TimeNs time) { return CsvNumber(InSeconds(time)); }
 

@@ -16,8 +16,6 @@
 namespace legacy {
 namespace {
 
-using fabric::TimeNs;
-
 // Returns an option's name as a column: pull_bytes.
 std::string ColumnName(std::string option) {
   std::replace(option.begin(), option.end(), '-', '_');
@@ -26,7 +24,7 @@ std::string ColumnName(std::string option) {
 
 // Returns the sum in nanoseconds, which need not fit TimeNs.
 double SumOf(const std::vector<TimeNs>& times) {
-  return static_cast<double>(std::accumulate(times.begin(), times.end(), fabric::WideTime{0}));
+  return static_cast<double>(std::accumulate(times.begin(), times.end(), WideTime{0}));
 }
 
 // Times are those at one fidelity, over its repetitions.
@@ -159,16 +157,14 @@ std::string Percent(const std::optional<double>& ratio) {
   return ratio ? fmt::format("{:+.2f} %", 100 * *ratio) : "reference";
 }
 
-std::string Rate(double bits_per_second) {
-  return fabric::FormatRate(std::llround(bits_per_second));
-}
+std::string Rate(double bits_per_second) { return FormatRate(std::llround(bits_per_second)); }
 
-std::string Time(double seconds) { return fabric::FormatTime(std::llround(1e9 * seconds)); }
+std::string Time(double seconds) { return FormatTime(std::llround(1e9 * seconds)); }
 
 // Returns "10 Gbit/s, 1 us", or ranges where links differ.
 std::string LinksText(const fabric::Topology& topology) {
   int64_t least_rate = INT64_MAX, most_rate = 0;
-  TimeNs least_delay = fabric::kNever, most_delay = 0;
+  TimeNs least_delay = kNever, most_delay = 0;
   for (const fabric::Link& link : topology.Links()) {
     least_delay = std::min(least_delay, link.delay);
     most_delay = std::max(most_delay, link.delay);
@@ -180,8 +176,8 @@ std::string LinksText(const fabric::Topology& topology) {
   const auto range = [](const std::string& least, const std::string& most) {
     return least == most ? most : least + " to " + most;
   };
-  return range(fabric::FormatRate(least_rate), fabric::FormatRate(most_rate)) + ", " +
-         range(fabric::FormatTime(least_delay), fabric::FormatTime(most_delay));
+  return range(FormatRate(least_rate), FormatRate(most_rate)) + ", " +
+         range(FormatTime(least_delay), FormatTime(most_delay));
 }
 
 std::string Headline(const PreparedExperiment& prepared) {
@@ -192,15 +188,14 @@ std::string Headline(const PreparedExperiment& prepared) {
   if (e.HasFlows()) {
     what = fmt::format("{} flows ({})", prepared.flows.size(),
                        e.pattern.empty() ? e.flows_file : e.pattern);
-    if (e.duration > 0) what += " for " + fabric::FormatTime(e.duration);
+    if (e.duration > 0) what += " for " + FormatTime(e.duration);
   } else {
     const auto [least, most] = std::minmax_element(e.bytes.begin(), e.bytes.end());
     const fabric::Protocol protocol = ProtocolOf(prepared);
     what = fmt::format(
         "{}{}, {}{} at each of {} workers", fabric::ToString(prepared.algorithm),
         protocol == fabric::Protocol::None ? "" : std::string(" by ") + fabric::ToString(protocol),
-        *least == *most ? "" : fabric::FormatBytes(*least) + " to ", fabric::FormatBytes(*most),
-        e.Workers());
+        *least == *most ? "" : FormatBytes(*least) + " to ", FormatBytes(*most), e.Workers());
     if (e.buckets > 1) what += fmt::format(", {} buckets", e.buckets);
   }
   return fmt::format(
@@ -226,14 +221,14 @@ std::string CollectiveLines(const PreparedExperiment& prepared,
     const double mean = SumOf(finish) / static_cast<double>(finish.size());
     const double time = TimesOf(at).mean;
     const double rate = time > 0 ? 8 * bytes / time : 0;
-    text += fmt::format("{:9} {:>11} {:>11} {:>11} {:>8} {:>14} {:>14} {:>11} {:>10} {:>9} {:>8}\n",
-                        NameOf(fidelity),
-                        fabric::FormatTime(*std::min_element(finish.begin(), finish.end())),
-                        fabric::FormatTime(std::llround(mean)), fabric::FormatTime(m.timing.total),
-                        std::max_element(finish.begin(), finish.end()) - finish.begin(), Rate(rate),
-                        factor ? Rate(rate * *factor) : "-",
-                        Percent(Difference(prepared, measurements, m)), m.timing.counters.events,
-                        m.timing.counters.packets, fmt::format("{:.2f} s", m.wall_seconds));
+    text +=
+        fmt::format("{:9} {:>11} {:>11} {:>11} {:>8} {:>14} {:>14} {:>11} {:>10} {:>9} {:>8}\n",
+                    NameOf(fidelity), FormatTime(*std::min_element(finish.begin(), finish.end())),
+                    FormatTime(std::llround(mean)), FormatTime(m.timing.total),
+                    std::max_element(finish.begin(), finish.end()) - finish.begin(), Rate(rate),
+                    factor ? Rate(rate * *factor) : "-",
+                    Percent(Difference(prepared, measurements, m)), m.timing.counters.events,
+                    m.timing.counters.packets, fmt::format("{:.2f} s", m.wall_seconds));
     if (at.size() > 1) {
       const Times times = TimesOf(at);
       text += fmt::format("{:9} {} repetitions: {} to {}, mean {}\n", "", at.size(),
@@ -241,7 +236,7 @@ std::string CollectiveLines(const PreparedExperiment& prepared,
     }
   }
   if (const std::optional<TimeNs> formula = ClosedForm(prepared)) {
-    text += "closed form: " + fabric::FormatTime(*formula) + "\n";
+    text += "closed form: " + FormatTime(*formula) + "\n";
   }
   if (!prepared.reason.empty()) text += prepared.reason + "\n";
   if (!prepared.fidelity_reason.empty()) text += prepared.fidelity_reason + "\n";
@@ -265,8 +260,8 @@ std::string FlowLines(const PreparedExperiment& prepared,
     const FlowStatistics s = StatisticsOf(prepared, m);
     text += fmt::format(
         "{:9} {:>11} {:>11} {:>11} {:>11} {:>11} {:>7.2f} {:>7.2f} {:>7.2f} {:>11} {:>10} {:>8}\n",
-        NameOf(m.fidelity), fabric::FormatTime(m.timing.total), Time(s.mean), Time(s.p50),
-        Time(s.p99), Time(s.longest), s.mean_slowdown, s.p99_slowdown, s.largest_slowdown,
+        NameOf(m.fidelity), FormatTime(m.timing.total), Time(s.mean), Time(s.p50), Time(s.p99),
+        Time(s.longest), s.mean_slowdown, s.p99_slowdown, s.largest_slowdown,
         Percent(Difference(prepared, measurements, m)), m.timing.counters.events,
         fmt::format("{:.2f} s", m.wall_seconds));
   }
@@ -310,11 +305,10 @@ std::string RoceLines(const PreparedExperiment& prepared,
       if (count > 0) text += fmt::format(", {} {}", name, count);
     }
     const auto [queue, name] = largest(&fabric::LinkCounters::maxQueueBytes);
-    text += fmt::format(", largest queue {} ({}), buffer {} of {}, headroom {}\n",
-                        fabric::FormatBytes(queue.maxQueueBytes), name,
-                        fabric::FormatBytes(figures.max_buffer_bytes),
-                        fabric::FormatBytes(m.timing.counters.roce.bufferBytes),
-                        ShareText(figures.max_headroom_share));
+    text += fmt::format(
+        ", largest queue {} ({}), buffer {} of {}, headroom {}\n", FormatBytes(queue.maxQueueBytes),
+        name, FormatBytes(figures.max_buffer_bytes),
+        FormatBytes(m.timing.counters.roce.bufferBytes), ShareText(figures.max_headroom_share));
   }
   return text;
 }

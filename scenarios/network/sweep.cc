@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "base/parse.h"
-#include "ns3-module/fabric/base/units.h"
+#include "base/units.h"
 
 namespace legacy {
 namespace {
@@ -20,11 +20,11 @@ int64_t Parse(const NetworkOption& option, const std::string& text, const std::s
     case OptionKind::kInteger:
       return ParseInteger(text, where, 0, INT64_MAX);
     case OptionKind::kBytes:
-      return fabric::ParseBytes(text, where);
+      return ParseBytes(text, where);
     case OptionKind::kTime:
-      return fabric::ParseTime(text, where);
+      return ParseTime(text, where);
     case OptionKind::kRate:
-      return fabric::ParseRate(text, where);
+      return ParseRate(text, where);
     default:
       throw Error(where, text,
                   "a list, since --" + option.name + " is no size, time, rate or count");

@@ -7,13 +7,11 @@
 
 #include "base/error.h"
 #include "base/parse.h"
-#include "ns3-module/fabric/base/units.h"
+#include "base/units.h"
 #include "scenarios/network/forwarding_engine.h"
 
 namespace legacy {
 namespace {
-
-using fabric::TimeNs;
 
 constexpr size_t kMostValues = 50'000'000;  // links of all samples: 1.2 GB
 
@@ -39,7 +37,7 @@ class TelemetryRecorder::SampledEngine final : public ForwardingEngine {
   bool RunUntil(TimeNs until) override {
     if (before_.empty()) return inner().RunUntil(until);
     for (;;) {
-      const TimeNs next = fabric::Later(last_, recorder_.every_);
+      const TimeNs next = Later(last_, recorder_.every_);
       const TimeNs stop = std::min(next, until);
       const bool done = inner().RunUntil(stop);
       if (done || stop == next) Sample(done ? std::min(inner().Now(), stop) : next);
@@ -57,7 +55,7 @@ class TelemetryRecorder::SampledEngine final : public ForwardingEngine {
     before_ = std::move(present);
     last_ = now;
     if ((recorder_.samples_.size() + 1) * before_.size() > kMostValues) {
-      throw Error(recorder_.option_, fabric::FormatTime(recorder_.every_),
+      throw Error(recorder_.option_, FormatTime(recorder_.every_),
                   "a longer window: " + std::to_string(recorder_.samples_.size()) + " windows of " +
                       std::to_string(before_.size()) + " links were recorded, and no more fit");
     }

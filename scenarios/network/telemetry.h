@@ -12,8 +12,8 @@ namespace legacy {
 
 // A TelemetrySample has what links did in a window of time, from the start of the last graph on.
 struct TelemetrySample {
-  fabric::TimeNs start = 0;
-  fabric::TimeNs end = 0;
+  TimeNs start = 0;
+  TimeNs end = 0;
   // By directed link: bytes sent in the window, rate and queue at its end.
   std::vector<fabric::LinkActivity> links;
   // Queue pairs and buffers at its end, where they are recorded.
@@ -28,7 +28,7 @@ struct TelemetrySample {
 class TelemetryRecorder {
  public:
   // `with_roce`: queue pairs and buffers are recorded too. `option` is for messages.
-  explicit TelemetryRecorder(fabric::TimeNs every, bool with_roce = false,
+  explicit TelemetryRecorder(TimeNs every, bool with_roce = false,
                              std::string option = "--telemetry-every")
       : every_(every), with_roce_(with_roce), option_(std::move(option)) {}
 
@@ -41,7 +41,7 @@ class TelemetryRecorder {
  private:
   class SampledEngine;
 
-  fabric::TimeNs every_;
+  TimeNs every_;
   bool with_roce_;
   std::string option_;
   std::vector<TelemetrySample> samples_;

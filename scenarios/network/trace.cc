@@ -12,8 +12,6 @@
 namespace legacy {
 namespace {
 
-using fabric::TimeNs;
-
 // Tracks of a process; lanes of flows start at kSend.
 constexpr int kDevice = 0;
 constexpr int kWait = 1;
@@ -63,8 +61,8 @@ std::vector<Job> LateJobs(const TracedStep& step, int worker) {
 Trace::Trace(std::vector<std::string> endpoints, std::set<int> shown)
     : endpoints_(std::move(endpoints)),
       shown_(std::move(shown)),
-      content_{.sending = std::vector<std::vector<fabric::TimeNs>>(endpoints_.size()),
-               .receiving = std::vector<std::vector<fabric::TimeNs>>(endpoints_.size())} {}
+      content_{.sending = std::vector<std::vector<TimeNs>>(endpoints_.size()),
+               .receiving = std::vector<std::vector<TimeNs>>(endpoints_.size())} {}
 
 void Trace::Add(const TracedStep& step) {
   for (const int endpoint : shown_) {

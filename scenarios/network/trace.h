@@ -15,13 +15,13 @@ namespace legacy {
 // A TracedStep is one step. Traffic and timing belong together; both are left out where there are
 // only flows. Times count from the step's start.
 struct TracedStep {
-  std::string name;          // name: "step 3"; precedes the names of slices where it is not empty
-  fabric::TimeNs start = 0;  // start of the step in the trace
+  std::string name;  // name: "step 3"; precedes the names of slices where it is not empty
+  TimeNs start = 0;  // start of the step in the trace
   const fabric::StepTraffic* traffic = nullptr;
   const fabric::StepTiming* timing = nullptr;
   // [bucket][worker]: encoding time, which is the last part of the device work before `ready`.
   // Empty: all is compute.
-  std::vector<std::vector<fabric::TimeNs>> encode;
+  std::vector<std::vector<TimeNs>> encode;
   std::vector<RecordedFlow> flows;
 };
 
@@ -36,8 +36,7 @@ class Trace {
   void Add(const TracedStep& step);
 
   // Adds a value of a track of links at a time: a step of its curve, in `unit`.
-  void AddCounter(const std::string& name, const std::string& unit, fabric::TimeNs when,
-                  double value);
+  void AddCounter(const std::string& name, const std::string& unit, TimeNs when, double value);
 
   // Returns the JSON document. Nothing can be added afterwards.
   std::string Finish();
@@ -45,8 +44,8 @@ class Trace {
   // A Content is what was added so far.
   struct Content {
     // Times from which lanes are free, [endpoint][lane].
-    std::vector<std::vector<fabric::TimeNs>> sending;
-    std::vector<std::vector<fabric::TimeNs>> receiving;
+    std::vector<std::vector<TimeNs>> sending;
+    std::vector<std::vector<TimeNs>> receiving;
     uint64_t arrows = 0;
     bool counters = false;
     std::string events = {};
@@ -60,13 +59,12 @@ class Trace {
   void SetContent(Content content) { content_ = std::move(content); }
 
  private:
-  void Slice(int endpoint, int track, const std::string& name, fabric::TimeNs start,
-             fabric::TimeNs end, const std::string& arguments = "");
+  void Slice(int endpoint, int track, const std::string& name, TimeNs start, TimeNs end,
+             const std::string& arguments = "");
   void AddDevice(const TracedStep& step, int worker);
   void AddFlows(const TracedStep& step);
-  int Lane(std::vector<std::vector<fabric::TimeNs>>& lanes, int endpoint, fabric::TimeNs start,
-           fabric::TimeNs end);
-  void Arrow(const char* phase, int endpoint, int track, fabric::TimeNs when);
+  int Lane(std::vector<std::vector<TimeNs>>& lanes, int endpoint, TimeNs start, TimeNs end);
+  void Arrow(const char* phase, int endpoint, int track, TimeNs when);
   void Event(const std::string& fields);
 
   std::vector<std::string> endpoints_;

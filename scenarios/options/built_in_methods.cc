@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "base/program.h"
+#include "base/programs/program.h"
 #include "compress/registry/registry.h"
 
 namespace legacy {

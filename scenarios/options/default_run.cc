@@ -1,6 +1,6 @@
 #include "scenarios/options/default_run.h"
 
-#include "base/program.h"
+#include "base/programs/program.h"
 #include "trainer/data/data_catalog.h"
 
 namespace legacy {

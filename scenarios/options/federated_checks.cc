@@ -6,8 +6,7 @@
 
 #include "base/error.h"
 #include "base/parse.h"
-#include "ns3-module/fabric/base/error.h"
-#include "ns3-module/fabric/base/settings.h"
+#include "base/settings.h"
 #include "ns3-module/fabric/population/availability.h"
 #include "ns3-module/fabric/population/dropout.h"
 #include "ns3-module/fabric/tasks/selection.h"
@@ -66,7 +65,7 @@ const std::map<std::string, Check>& Checks() {
       {"selection", CheckSelection},
       {"server", CheckServer},
       {"state-memory",
-       [](const std::string& text, const std::string& key) { fabric::ParseBytes(text, key); }},
+       [](const std::string& text, const std::string& key) { ParseBytes(text, key); }},
   };
   return checks;
 }
@@ -84,16 +83,12 @@ void CheckFederatedText(const FederatedOption& option, const std::string& text,
                         const std::string& key) {
   const std::vector<std::string> words = WordsOf(option.metavar);
   const auto check = Checks().find(option.name);
-  try {
-    if (option.metavar == "on|off") {
-      ParseSwitch(text, key);
-    } else if (!words.empty()) {
-      ParseChoice(text, key, words);
-    }
-    if (check != Checks().end()) check->second(text, key);
-  } catch (const fabric::Error& error) {
-    throw Error(error.what());
+  if (option.metavar == "on|off") {
+    ParseSwitch(text, key);
+  } else if (!words.empty()) {
+    ParseChoice(text, key, words);
   }
+  if (check != Checks().end()) check->second(text, key);
 }
 
 void CheckAlgorithm(const std::string& text, const std::string& key) {
@@ -123,7 +118,7 @@ std::vector<std::string> SplitAlgorithms(const std::string& text) {
 
 fabric::AsyncOptions ParseAsyncServer(const std::string& text, const std::string& key,
                                       int64_t clients) {
-  fabric::Settings settings = fabric::Settings::FromText(text, key);
+  Settings settings = Settings::FromText(text, key);
   fabric::AsyncOptions async;
   const int most = static_cast<int>(clients);
   async.concurrency = settings.Int("concurrency", std::min(100, most), 1, most);

@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "base/nearest.h"
 #include "base/parse.h"
-#include "base/program.h"
+#include "base/programs/program.h"
 #include "compress/exchange.h"
 #include "compress/registry/registry.h"
 #include "scenarios/options/built_in_methods.h"

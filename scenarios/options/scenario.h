@@ -149,7 +149,7 @@ struct Scenario {
   Parsed<ParseSync> sync = "barrier";  // whose gradients a step waits for
   ParsedFidelity fidelity = "packet";
   Time packet_budget = "60s";  // wall time that fidelity auto may spend on packets
-  Parsed<ParseTransport> transport = "datacenter";
+  Parsed<fabric::MakeTransport> transport = "datacenter";
   int mtu = 1500;  // bytes of a packet: 576 to 65535
   Parsed<fabric::ParseConnectionKind> connections = "warm";
   Parsed<ParseCongestion> congestion = "";  // empty: that of the transport

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/files/whole_file.h"
 #include "base/parse.h"
-#include "base/whole_file.h"
 #include "compress/exchange.h"
 #include "compress/options.h"
 #include "scenarios/options/federated_checks.h"
@@ -111,7 +111,7 @@ std::string TransportText(const YAML::Node& map, const std::string& key, const s
   const std::vector<Setting> settings = ReadSettings(options, key + "." + name, where);
   const auto refused = [&](const std::vector<Setting>& some) -> std::optional<std::string> {
     try {
-      ParseTransport(NamedSettings(name, some, ","), key);
+      fabric::MakeTransport(NamedSettings(name, some, ","), key);
     } catch (const Error& error) {
       return error.what();
     }

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "base/yaml.h"
+#include "base/files/yaml.h"
 #include "scenarios/options/scenario.h"
 
 namespace legacy {

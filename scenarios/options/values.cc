@@ -6,20 +6,10 @@
 #include "base/parse.h"
 
 namespace legacy {
-namespace {
-
-fabric::Synchronisation MakeSync(const std::string& text, const std::string& key) {
-  return {text, key};
-}
-
-}  // namespace
-
-fabric::Transport ParseTransport(const std::string& text, const std::string& key) {
-  return FromFabric<fabric::MakeTransport>(text, key);
-}
+namespace {}  // namespace
 
 fabric::Synchronisation ParseSync(const std::string& text, const std::string& key) {
-  return FromFabric<MakeSync>(text, key);
+  return {text, key};
 }
 
 std::optional<fabric::CollectiveAlgorithm> ParseAllReduce(const std::string& text,
@@ -32,10 +22,10 @@ std::optional<fabric::CollectiveAlgorithm> ParseAllGather(const std::string& tex
   return ParseAlgorithm(text, key, Collective::kAllGather);
 }
 
-std::optional<fabric::TimeNs> ParsePeriod(const std::string& text, const std::string& key) {
+std::optional<TimeNs> ParsePeriod(const std::string& text, const std::string& key) {
   if (text == "off") return std::nullopt;
   try {
-    return FromFabric<fabric::ParseTime>(text, key);
+    return ParseTime(text, key);
   } catch (const Error&) {
     throw Error(key, text, "off, or a wall time such as 30s, 10min or 2h");
   }

@@ -6,10 +6,9 @@
 #include <string>
 
 #include "base/error.h"
-#include "base/free_memory.h"
 #include "base/parsed.h"
-#include "ns3-module/fabric/base/error.h"
-#include "ns3-module/fabric/base/units.h"
+#include "base/programs/free_memory.h"
+#include "base/units.h"
 #include "ns3-module/fabric/engine/transport.h"
 #include "ns3-module/fabric/step/synchronisation.h"
 #include "scenarios/network/network.h"
@@ -20,25 +19,14 @@
 
 namespace legacy {
 
-// Calls a parser of fabric, and turns its exception into the one that users see.
-template <auto Parse>
-auto FromFabric(const std::string& text, const std::string& key) {
-  try {
-    return Parse(text, key);
-  } catch (const fabric::Error& error) {
-    throw Error(error.what());
-  }
-}
-
-using Rate = Parsed<FromFabric<fabric::ParseRate>>;   // bits per second
-using Time = Parsed<FromFabric<fabric::ParseTime>>;   // nanoseconds
-using Size = Parsed<FromFabric<fabric::ParseBytes>>;  // bytes
+using Rate = Parsed<ParseRate>;   // bits per second
+using Time = Parsed<ParseTime>;   // nanoseconds
+using Size = Parsed<ParseBytes>;  // bytes
 
 // The part of a text that is evaluated.
 enum class TextPart : uint8_t { kTest, kValidation };
 
 // Return what the names in options stand for. Throw Error naming `key` and what is allowed.
-fabric::Transport ParseTransport(const std::string& text, const std::string& key);
 fabric::Synchronisation ParseSync(const std::string& text, const std::string& key);
 TextPart ParseTextPart(const std::string& text, const std::string& key);
 // Returns nothing for "auto": that of the data set.
@@ -50,7 +38,7 @@ std::optional<fabric::CollectiveAlgorithm> ParseAllReduce(const std::string& tex
 std::optional<fabric::CollectiveAlgorithm> ParseAllGather(const std::string& text,
                                                           const std::string& key);
 // Returns the wall time between two checkpoints; nothing for "off".
-std::optional<fabric::TimeNs> ParsePeriod(const std::string& text, const std::string& key);
+std::optional<TimeNs> ParsePeriod(const std::string& text, const std::string& key);
 // Returns nothing for "profile": the device profile says.
 std::optional<Launches> ParseLaunchesOption(const std::string& text, const std::string& key);
 

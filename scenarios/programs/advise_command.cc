@@ -3,9 +3,9 @@
 
 #include <CLI/CLI.hpp>
 
-#include "base/arguments.h"
+#include "base/files/whole_file.h"
 #include "base/parse.h"
-#include "base/whole_file.h"
+#include "base/programs/arguments.h"
 #include "scenarios/programs/command_line.h"
 #include "scenarios/programs/study_commands.h"
 #include "scenarios/study/advise.h"

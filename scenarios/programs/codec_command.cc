@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "base/arguments.h"
 #include "base/error.h"
+#include "base/files/whole_file.h"
 #include "base/nearest.h"
 #include "base/parse.h"
-#include "base/program.h"
-#include "base/whole_file.h"
+#include "base/programs/arguments.h"
+#include "base/programs/program.h"
 #include "compress/policy.h"
 #include "compress/registry/registry.h"
 #include "scenarios/codec/codec_list.h"

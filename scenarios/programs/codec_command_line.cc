@@ -2,9 +2,9 @@
 
 #include <CLI/CLI.hpp>
 
-#include "base/arguments.h"
 #include "base/parse.h"
-#include "ns3-module/fabric/base/units.h"
+#include "base/programs/arguments.h"
+#include "base/units.h"
 
 namespace legacy {
 namespace {
@@ -167,7 +167,7 @@ CLI::App* AddCheck(CLI::App& app, CodecCheckCommand& check) {
 }
 
 double SecondsOf(const std::string& text, const std::string& option) {
-  return static_cast<double>(fabric::ParseTime(text, option)) * 1e-9;
+  return static_cast<double>(ParseTime(text, option)) * 1e-9;
 }
 
 void ApplyTable(const Texts& texts, LegacyTable& table) {
@@ -187,8 +187,7 @@ void Apply(const Texts& texts, CodecCommand& command) {
     run.error_feedback = texts.error_feedback == "on";
   }
   run.link.latency_seconds = SecondsOf(texts.latency, "--latency");
-  run.link.seconds_per_byte =
-      8 / static_cast<double>(fabric::ParseRate(texts.bandwidth, "--bandwidth"));
+  run.link.seconds_per_byte = 8 / static_cast<double>(ParseRate(texts.bandwidth, "--bandwidth"));
   run.compute_seconds = SecondsOf(texts.compute, "--compute");
   run.seed = static_cast<uint64_t>(ParseInteger(texts.seed, "--seed", 0, INT64_MAX));
   run.first_step = ParseInteger(texts.step, "--step", 0, int64_t{1} << 40);

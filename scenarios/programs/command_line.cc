@@ -5,9 +5,9 @@
 #include <map>
 #include <vector>
 
-#include "base/arguments.h"
 #include "base/error.h"
 #include "base/parse.h"
+#include "base/programs/arguments.h"
 #include "scenarios/options/built_in_methods.h"
 #include "scenarios/options/presets.h"
 #include "scenarios/run/manifest.h"

@@ -9,12 +9,12 @@
 
 #include "analysis/result_rows.h"
 #include "analysis/table_text.h"
-#include "base/arguments.h"
 #include "base/error.h"
+#include "base/files/whole_file.h"
 #include "base/parse.h"
-#include "base/program.h"
-#include "base/progress_line.h"
-#include "base/whole_file.h"
+#include "base/programs/arguments.h"
+#include "base/programs/program.h"
+#include "base/programs/progress_line.h"
 #include "scenarios/federated/exchange_report.h"
 #include "scenarios/federated/plan_files.h"
 #include "scenarios/federated/plan_parts.h"
@@ -79,10 +79,10 @@ std::string Summary(const PlanRequest& request, const Plan& plan) {
     usd += round.cost.usd_down + round.cost.usd_up;
     hours += round.cost.usd_hours;
   }
-  const fabric::TimeNs end = plan.rounds.empty() ? 0 : plan.rounds.back().row.end;
+  const TimeNs end = plan.rounds.empty() ? 0 : plan.rounds.back().row.end;
   std::string text = fmt::format(
       "{} of {} versions in {} ({:.2f} h), {} tasks of {} clients, {:.4g} USD of traffic",
-      plan.versions, request.Versions(), fabric::FormatTime(end), static_cast<double>(end) / 3600e9,
+      plan.versions, request.Versions(), FormatTime(end), static_cast<double>(end) / 3600e9,
       started, request.population.Clients(), usd);
   if (hours > 0) text += fmt::format(", {:.4g} USD of client hours", hours);
   return text +

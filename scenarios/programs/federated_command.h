@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "base/program.h"
+#include "base/programs/program.h"
 #include "scenarios/options/federated_options.h"
 
 namespace legacy {

@@ -2,8 +2,8 @@
 
 #include <CLI/CLI.hpp>
 
-#include "base/arguments.h"
 #include "base/parse.h"
+#include "base/programs/arguments.h"
 
 namespace legacy {
 namespace {

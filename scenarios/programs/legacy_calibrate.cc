@@ -12,10 +12,10 @@
 #include <sstream>
 #include <string>
 
-#include "base/arguments.h"
 #include "base/error.h"
-#include "base/program.h"
-#include "base/whole_file.h"
+#include "base/files/whole_file.h"
+#include "base/programs/arguments.h"
+#include "base/programs/program.h"
 #include "trainer/calibration/calibrate.h"
 #include "trainer/calibration/kernel_rates.h"
 #include "trainer/calibration/operations.h"

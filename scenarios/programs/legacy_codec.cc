@@ -1,7 +1,7 @@
 // legacy-codec tries codecs on gradients, without training or network.
 #include <cstdio>
 
-#include "base/program.h"
+#include "base/programs/program.h"
 #include "compress/registry/load_plugins.h"
 #include "scenarios/programs/codec_command_line.h"
 

@@ -9,9 +9,9 @@
 #include <cstdio>
 #include <numeric>
 
-#include "base/arguments.h"
 #include "base/error.h"
-#include "base/program.h"
+#include "base/programs/arguments.h"
+#include "base/programs/program.h"
 #include "trainer/data/contact_sheet.h"
 #include "trainer/data/corpus.h"
 #include "trainer/data/data_catalog.h"

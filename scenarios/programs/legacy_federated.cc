@@ -9,11 +9,11 @@
 #include <filesystem>
 #include <string>
 
-#include "base/arguments.h"
 #include "base/error.h"
+#include "base/files/whole_file.h"
 #include "base/parse.h"
-#include "base/program.h"
-#include "base/whole_file.h"
+#include "base/programs/arguments.h"
+#include "base/programs/program.h"
 #include "compress/registry/load_plugins.h"
 #include "scenarios/federated/federated_scenario.h"
 #include "scenarios/federated/learner.h"

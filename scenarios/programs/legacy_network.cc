@@ -2,7 +2,7 @@
 #include <cstdio>
 #include <iostream>
 
-#include "base/program.h"
+#include "base/programs/program.h"
 #include "scenarios/programs/network_command_line.h"
 
 namespace {

@@ -2,7 +2,7 @@
 #include <cstdio>
 #include <variant>
 
-#include "base/program.h"
+#include "base/programs/program.h"
 #include "compress/registry/load_plugins.h"
 #include "scenarios/programs/command_line.h"
 #include "scenarios/replay/replay_source.h"

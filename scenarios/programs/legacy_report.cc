@@ -7,9 +7,9 @@
 
 #include "analysis/report/report.h"
 #include "analysis/tables.h"
-#include "base/arguments.h"
 #include "base/metric.h"
-#include "base/program.h"
+#include "base/programs/arguments.h"
+#include "base/programs/program.h"
 
 namespace {
 

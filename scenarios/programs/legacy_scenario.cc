@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "base/error.h"
-#include "base/program.h"
+#include "base/programs/program.h"
 #include "compress/registry/load_plugins.h"
 #include "scenarios/options/default_run.h"
 #include "scenarios/options/presets.h"

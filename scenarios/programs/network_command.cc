@@ -9,10 +9,10 @@
 #include <functional>
 #include <utility>
 
-#include "base/arguments.h"
 #include "base/error.h"
 #include "base/parse.h"
-#include "base/progress_line.h"
+#include "base/programs/arguments.h"
+#include "base/programs/progress_line.h"
 #include "scenarios/network/doctor.h"
 #include "scenarios/network/jobs/jobs.h"
 #include "scenarios/network/jobs/jobs_results.h"
@@ -201,7 +201,7 @@ void CheckDoctor(const NetworkCommand& command, const PreparedExperiment& prepar
 
 // Returns the length of the windows of telemetry, 0 where none is asked for. Throws Error where it
 // cannot be recorded, before anything is simulated.
-fabric::TimeNs TelemetryWindow(const NetworkOutputs& outputs, const PreparedExperiment& prepared) {
+TimeNs TelemetryWindow(const NetworkOutputs& outputs, const PreparedExperiment& prepared) {
   const std::string& every = outputs.telemetry_every;
   const bool in_trace = !outputs.telemetry_links.empty() && !outputs.trace.empty();
   if (outputs.telemetry.empty() && !in_trace) {
@@ -217,16 +217,15 @@ fabric::TimeNs TelemetryWindow(const NetworkOutputs& outputs, const PreparedExpe
   if (!outputs.telemetry_links.empty()) {
     ChooseLinks(outputs.telemetry_links, "--telemetry-links", prepared.network->topology, {});
   }
-  constexpr fabric::TimeNs kDefault = 100'000;
-  const fabric::TimeNs window =
-      every.empty() ? kDefault : fabric::ParseTime(every, "--telemetry-every");
+  constexpr TimeNs kDefault = 100'000;
+  const TimeNs window = every.empty() ? kDefault : ParseTime(every, "--telemetry-every");
   if (window < 1) throw Error("--telemetry-every", every, "1ns or more");
   return window;
 }
 
 // Returns the time from sample to sample of queues, 0 where they are not asked for. Throws Error
 // where there are none, before anything is simulated.
-fabric::TimeNs QueueSamples(const NetworkOutputs& outputs, const PreparedExperiment& prepared) {
+TimeNs QueueSamples(const NetworkOutputs& outputs, const PreparedExperiment& prepared) {
   if (outputs.queues.empty()) {
     if (!outputs.sample.empty())
       throw Error("--sample", outputs.sample, "nothing without --queues");
@@ -238,9 +237,8 @@ fabric::TimeNs QueueSamples(const NetworkOutputs& outputs, const PreparedExperim
         "nothing without --transport=roce at packet fidelity; --telemetry samples the links "
         "of other networks");
   }
-  constexpr fabric::TimeNs kDefault = 10'000;
-  const fabric::TimeNs every =
-      outputs.sample.empty() ? kDefault : fabric::ParseTime(outputs.sample, "--sample");
+  constexpr TimeNs kDefault = 10'000;
+  const TimeNs every = outputs.sample.empty() ? kDefault : ParseTime(outputs.sample, "--sample");
   if (every < 1) throw Error("--sample", outputs.sample, "1ns or more");
   return every;
 }

@@ -3,9 +3,9 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
-#include "base/arguments.h"
 #include "base/parse.h"
-#include "ns3-module/fabric/base/units.h"
+#include "base/programs/arguments.h"
+#include "base/units.h"
 
 namespace legacy {
 namespace {
@@ -128,8 +128,8 @@ void AddTexts(CLI::App& sub, TopoTexts& texts) {
 }
 
 void Read(const TopoTexts& texts, fabric::TopologyRequest& topology) {
-  topology.rateBps = fabric::ParseRate(texts.bandwidth, "--bandwidth");
-  topology.delay = fabric::ParseTime(texts.delay, "--delay");
+  topology.rateBps = ParseRate(texts.bandwidth, "--bandwidth");
+  topology.delay = ParseTime(texts.delay, "--delay");
   topology.hostsNeeded = texts.hosts;
 }
 

@@ -32,8 +32,8 @@ std::string BufferLine(const fabric::Topology& topology, const fabric::RoceSetti
     }
     text = fmt::format(
         "least to share: {} of the {} of {}, besides {} of headroom for {} ports ({:.3g} %)\n",
-        fabric::FormatBytes(buffer->Shared()), fabric::FormatBytes(buffer->Size()),
-        topology.NodeName(node), fabric::FormatBytes(headroom), topology.Out(node).size(),
+        FormatBytes(buffer->Shared()), FormatBytes(buffer->Size()), topology.NodeName(node),
+        FormatBytes(headroom), topology.Out(node).size(),
         100 * static_cast<double>(headroom) / static_cast<double>(buffer->Size()));
   }
   return text;

@@ -12,9 +12,9 @@
 #include <utility>
 
 #include "analysis/study/words.h"
-#include "base/arguments.h"
 #include "base/parse.h"
-#include "base/program.h"
+#include "base/programs/arguments.h"
+#include "base/programs/program.h"
 #include "scenarios/study/launch.h"
 #include "scenarios/study/progress.h"
 #include "scenarios/study/shell.h"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "base/program.h"
+#include "base/programs/program.h"
 #include "scenarios/study/run.h"
 
 namespace legacy {

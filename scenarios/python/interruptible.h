@@ -7,16 +7,16 @@
 #include <exception>
 #include <future>
 
-#include "base/patience.h"
-#include "base/program.h"
+#include "base/programs/patience.h"
+#include "base/programs/program.h"
 
 namespace legacy::python {
 
 // Runs `work(stop)` on a thread of its own without Python's lock, so that other Python threads and
 // the handlers of signals run meanwhile. An exception of a handler (KeyboardInterrupt) sets `stop`
 // and is raised when the work has ended; a step that then takes long, or a second exception, makes
-// patient work give up (base/patience.h). Otherwise the work's result is returned, or its exception
-// thrown. The caller holds the lock.
+// patient work give up (base/programs/patience.h). Otherwise the work's result is returned, or its
+// exception thrown. The caller holds the lock.
 template <typename Work>
 auto Interruptible(const Work& work) {
   namespace py = pybind11;

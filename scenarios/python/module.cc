@@ -1,7 +1,6 @@
 // Compiled part of the Python module: legacy/_legacy.*.so.
-#include "base/arguments.h"
 #include "base/error.h"
-#include "ns3-module/fabric/base/error.h"
+#include "base/programs/arguments.h"
 #include "scenarios/python/bindings.h"
 
 PYBIND11_MODULE(_legacy, module) {
@@ -14,8 +13,6 @@ PYBIND11_MODULE(_legacy, module) {
     try {
       if (thrown) std::rethrow_exception(thrown);
     } catch (const legacy::Error& caught) {
-      PyErr_SetString(error.ptr(), caught.what());
-    } catch (const legacy::fabric::Error& caught) {
       PyErr_SetString(error.ptr(), caught.what());
     }
   });

@@ -6,9 +6,9 @@
 
 #include "analysis/csv.h"
 #include "base/error.h"
-#include "base/json.h"
+#include "base/files/json.h"
+#include "base/files/whole_file.h"
 #include "base/parse.h"
-#include "base/whole_file.h"
 #include "scenarios/run/diagnostics.h"
 #include "scenarios/run/manifest.h"
 #include "scenarios/run/timed_training.h"

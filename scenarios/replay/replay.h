@@ -8,7 +8,7 @@
 #include <functional>
 #include <string>
 
-#include "base/program.h"
+#include "base/programs/program.h"
 #include "scenarios/options/scenario.h"
 #include "scenarios/replay/recording.h"
 #include "scenarios/run/manifest.h"

@@ -11,7 +11,7 @@
 #include <span>
 #include <string>
 
-#include "base/program.h"
+#include "base/programs/program.h"
 #include "scenarios/network/cost_estimate.h"
 #include "scenarios/replay/trace_replay.h"
 #include "scenarios/run/compared_methods.h"

@@ -7,7 +7,7 @@
 #include <cstdio>
 #include <string>
 
-#include "base/program.h"
+#include "base/programs/program.h"
 #include "scenarios/options/scenario.h"
 #include "scenarios/run/manifest.h"
 #include "trainer/clock/ddp_trace.h"

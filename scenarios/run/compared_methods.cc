@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/free_memory.h"
+#include "base/programs/free_memory.h"
 #include "scenarios/checkpoint/archive.h"
 #include "scenarios/options/methods.h"
 #include "scenarios/run/diagnostics.h"

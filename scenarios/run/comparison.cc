@@ -11,8 +11,8 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/own_file.h"
-#include "base/patience.h"
+#include "base/files/own_file.h"
+#include "base/programs/patience.h"
 #include "base/stopwatch.h"
 #include "compress/state_section.h"
 #include "scenarios/checkpoint/fields.h"

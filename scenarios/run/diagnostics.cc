@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "base/error.h"
-#include "base/whole_file.h"
+#include "base/files/whole_file.h"
 #include "scenarios/checkpoint/fields.h"
 #include "scenarios/network/doctor.h"
 #include "scenarios/network/engines.h"
@@ -13,8 +13,6 @@
 
 namespace legacy {
 namespace {
-
-using fabric::TimeNs;
 
 nlohmann::ordered_json DiagnosisDocument(const Diagnosis& diagnosis,
                                          nlohmann::ordered_json document) {

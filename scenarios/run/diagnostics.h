@@ -59,8 +59,7 @@ class StepListener {
   void Begin(const std::string& policy, uint64_t seed);
   // Receives a step that began at `start`, counted from the training's start. Throws Error where a
   // traced step takes another time when it is simulated again.
-  void Step(int64_t step, fabric::TimeNs start, const PricedStep& priced,
-            const fabric::StepTiming& timing);
+  void Step(int64_t step, TimeNs start, const PricedStep& priced, const fabric::StepTiming& timing);
   // Ends the training and writes its files.
   void Finish();
 
@@ -73,9 +72,9 @@ class StepListener {
  private:
   // A Kept is one of the steps with the same duration.
   struct Kept {
-    int64_t step = 0;          // the first step of that duration
-    fabric::TimeNs start = 0;  // its start in the training
-    int64_t count = 0;         // number of steps of that duration
+    int64_t step = 0;   // the first step of that duration
+    TimeNs start = 0;   // its start in the training
+    int64_t count = 0;  // number of steps of that duration
     fabric::StepTraffic traffic;
     EncodeTimes encode;
     template <class Archive>
@@ -85,10 +84,10 @@ class StepListener {
   };
 
   bool Doctors() const { return diagnostics_.doctor && seed_ == scenario_.seed; }
-  void Keep(int64_t step, fabric::TimeNs start, const PricedStep& priced, fabric::TimeNs total);
+  void Keep(int64_t step, TimeNs start, const PricedStep& priced, TimeNs total);
   const Kept& Median() const;
   void Consult(const Kept& kept);
-  void AddTrace(int64_t step, fabric::TimeNs start, const PricedStep& priced, fabric::TimeNs total);
+  void AddTrace(int64_t step, TimeNs start, const PricedStep& priced, TimeNs total);
 
   const Diagnostics& diagnostics_;
   const Scenario& scenario_;
@@ -101,7 +100,7 @@ class StepListener {
   std::string policy_;
   uint64_t seed_ = 0;
   std::optional<Trace> trace_;
-  std::map<fabric::TimeNs, Kept> kept_;  // steps by duration
+  std::map<TimeNs, Kept> kept_;  // steps by duration
 };
 
 }  // namespace legacy

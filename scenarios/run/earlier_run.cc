@@ -3,7 +3,7 @@
 #include <system_error>
 
 #include "base/error.h"
-#include "base/whole_file.h"
+#include "base/files/whole_file.h"
 
 namespace legacy {
 

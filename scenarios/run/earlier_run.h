@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "base/program.h"
+#include "base/programs/program.h"
 #include "scenarios/checkpoint/checkpoints.h"
 #include "scenarios/options/scenario.h"
 #include "scenarios/run/manifest.h"

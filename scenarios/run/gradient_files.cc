@@ -4,8 +4,8 @@
 #include <sstream>
 
 #include "base/error.h"
-#include "base/output_file.h"
-#include "base/own_file.h"
+#include "base/files/output_file.h"
+#include "base/files/own_file.h"
 #include "base/parse.h"
 #include "scenarios/run/diagnostics.h"
 

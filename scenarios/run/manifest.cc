@@ -6,9 +6,9 @@
 
 #include "analysis/run_directory.h"
 #include "base/error.h"
-#include "base/json.h"
-#include "base/program.h"
-#include "base/whole_file.h"
+#include "base/files/json.h"
+#include "base/files/whole_file.h"
+#include "base/programs/program.h"
 #include "compress/registry/load_plugins.h"
 #include "ns3-module/fabric/step/synchronisation.h"
 #include "scenarios/checkpoint/checkpoints.h"

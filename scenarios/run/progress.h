@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/metric.h"
-#include "base/progress_line.h"
+#include "base/programs/progress_line.h"
 
 namespace legacy {
 

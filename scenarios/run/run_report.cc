@@ -7,8 +7,8 @@
 
 #include "analysis/report/report.h"
 #include "analysis/run_directory.h"
-#include "base/arguments.h"
-#include "base/program.h"
+#include "base/programs/arguments.h"
+#include "base/programs/program.h"
 #include "scenarios/run/earlier_run.h"
 
 namespace legacy {

@@ -1,6 +1,6 @@
 #include "scenarios/run/scenario_network.h"
 
-#include "ns3-module/fabric/base/error.h"
+#include "base/error.h"
 #include "ns3-module/fabric/collective/alpha-beta.h"
 #include "ns3-module/fabric/collective/tuning.h"
 #include "scenarios/network/engines.h"
@@ -17,7 +17,7 @@ std::unique_ptr<Network> Build(NetworkRequest& request, const Scenario& scenario
     try {
       request.placement.aggregation = fabric::Aggregation::Nodes;
       return BuildNetwork(request);
-    } catch (const fabric::Error&) {
+    } catch (const Error&) {
       request.placement.aggregation = fabric::Aggregation::None;
     }
   }

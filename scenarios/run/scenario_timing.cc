@@ -20,7 +20,7 @@ fabric::EngineFactory FactoryWithFiles(const Scenario& scenario, const ScenarioN
   if (!on_flow) return factory;
   return TraceFlows(
       std::move(factory), {},
-      [on_flow](const fabric::Flow&, fabric::TimeNs, bool, const fabric::RoceFlow*) { on_flow(); });
+      [on_flow](const fabric::Flow&, TimeNs, bool, const fabric::RoceFlow*) { on_flow(); });
 }
 
 // Returns the scenario with the rate and delay of an entry.
@@ -106,7 +106,7 @@ StepClocks ScenarioTiming::MakeClocks(const TraceTraining& training, bool compre
 }
 
 ScenarioTiming::Simulated ScenarioTiming::Simulate(const fabric::StepTraffic& traffic, int64_t step,
-                                                   fabric::TimeNs start) {
+                                                   TimeNs start) {
   fabric::StepSimulator& simulator = simulators_[EntryOf(step)];
   const int64_t fresh = simulator.FreshSteps();
   const fabric::StepTiming& timing =
@@ -226,8 +226,7 @@ void ScenarioTiming::Load(StateReader& in) {
 }
 
 void ScenarioTiming::OfferSample(const std::string& policy, uint64_t seed, int64_t step,
-                                 const fabric::StepTraffic& traffic, fabric::TimeNs start,
-                                 fabric::TimeNs time) {
+                                 const fabric::StepTraffic& traffic, TimeNs start, TimeNs time) {
   if (!sampler_ || EntryOf(step) != 0) return;
   if (!sampler_->Offer(policy, static_cast<uint64_t>(step), traffic, start, time)) return;
   const PacketSampler::Sample& sample = sampler_->Samples().back();

@@ -38,7 +38,7 @@ struct StepStart {
 using StepClocks = std::vector<std::unique_ptr<const StepClock>>;
 
 // Returns simulated time in seconds.
-inline double ToSeconds(fabric::TimeNs time) { return static_cast<double>(time) * 1e-9; }
+inline double ToSeconds(TimeNs time) { return static_cast<double>(time) * 1e-9; }
 
 // A ScenarioTiming has what times all trainings of a scenario: network, stragglers, devices, and
 // memoised steps. Randomness is keyed by (seed, step), so the order of trainings only decides which
@@ -86,7 +86,7 @@ class ScenarioTiming {
     bool fresh = false;
   };
   // Simulates a step's traffic from `start` of the training on, or returns the memoised timing.
-  Simulated Simulate(const fabric::StepTraffic& traffic, int64_t step, fabric::TimeNs start);
+  Simulated Simulate(const fabric::StepTraffic& traffic, int64_t step, TimeNs start);
   // Returns the workers' estimate of network and devices in that step. The estimate must not
   // outlive this.
   LinkEstimate LinkAt(int64_t step) const;
@@ -115,7 +115,7 @@ class ScenarioTiming {
   void Load(StateReader& in);
   // Offers a simulated step to the sampler.
   void OfferSample(const std::string& policy, uint64_t seed, int64_t step,
-                   const fabric::StepTraffic& traffic, fabric::TimeNs start, fabric::TimeNs time);
+                   const fabric::StepTraffic& traffic, TimeNs start, TimeNs time);
   // Returns the samples' result as text; empty where no sample was requested.
   std::string SampleText() const { return sampler_ ? sampler_->Text() : ""; }
   // Throws Error where packet fidelity was requested but no packet was simulated, because a result

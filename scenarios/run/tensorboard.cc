@@ -1,6 +1,6 @@
 #include "scenarios/run/tensorboard.h"
 
-#include "base/own_file.h"
+#include "base/files/own_file.h"
 #include "scenarios/run/diagnostics.h"
 
 namespace legacy {

@@ -9,10 +9,10 @@
 #include <optional>
 
 #include "analysis/run_directory.h"
-#include "base/json.h"
-#include "base/own_file.h"
-#include "base/patience.h"
-#include "base/program.h"
+#include "base/files/json.h"
+#include "base/files/own_file.h"
+#include "base/programs/patience.h"
+#include "base/programs/program.h"
 #include "scenarios/run/earlier_run.h"
 #include "scenarios/run/fidelity_choice.h"
 #include "scenarios/run/further_networks.h"

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "base/error.h"
-#include "base/program.h"
-#include "base/section_file.h"
+#include "base/files/section_file.h"
+#include "base/programs/program.h"
 #include "scenarios/checkpoint/checkpoints.h"
 #include "scenarios/network/cost_estimate.h"
 #include "scenarios/run/manifest.h"

@@ -34,10 +34,10 @@ std::vector<double> ExposedSeconds(const fabric::StepTraffic& traffic,
     const auto done = [&](size_t b) { return timing.buckets[b].done[w]; };
     std::stable_sort(order.begin(), order.end(),
                      [&](size_t a, size_t b) { return done(a) < done(b); });
-    fabric::TimeNs busy = traffic.deviceFree[w];
+    TimeNs busy = traffic.deviceFree[w];
     for (const size_t b : order) {
       exposed[b] +=
-          1e-9 * static_cast<double>(std::max<fabric::TimeNs>(0, done(b) - busy)) / traffic.workers;
+          1e-9 * static_cast<double>(std::max<TimeNs>(0, done(b) - busy)) / traffic.workers;
       busy = std::max(busy, done(b));
     }
   }

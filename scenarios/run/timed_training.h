@@ -69,7 +69,7 @@ class TimedTraining {
   std::vector<fabric::LinkCounters> links_;  // sums by directed link
   fabric::EngineCounters counters_;          // sums over the steps, memoised ones included
   int64_t done_ = 0;                         // steps done
-  fabric::TimeNs now_ = 0;
+  TimeNs now_ = 0;
   ScenarioTiming::Counts before_;  // counts when the training began
 };
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <utility>
 
-#include "base/patience.h"
+#include "base/programs/patience.h"
 #include "compress/cpu/vector.h"
 #include "compress/gradients/gradients.h"
 #include "compress/options.h"

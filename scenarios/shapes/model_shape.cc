@@ -11,11 +11,11 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/files/whole_file.h"
+#include "base/files/yaml.h"
 #include "base/nearest.h"
 #include "base/parse.h"
-#include "base/program.h"
-#include "base/whole_file.h"
-#include "base/yaml.h"
+#include "base/programs/program.h"
 #include "compress/message.h"
 #include "scenarios/codec/layer_list.h"
 

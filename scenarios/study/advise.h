@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "analysis/study/advice.h"
-#include "base/program.h"
+#include "base/programs/program.h"
 #include "scenarios/options/scenario.h"
 #include "scenarios/study/advise_rows.h"
 

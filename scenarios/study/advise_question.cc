@@ -6,7 +6,7 @@
 #include "analysis/federated/round_figures.h"
 #include "analysis/study/quantities.h"
 #include "base/error.h"
-#include "base/program.h"
+#include "base/programs/program.h"
 #include "scenarios/federated/federated_scenario.h"
 #include "scenarios/federated/learner.h"
 #include "scenarios/federated/population_report.h"

@@ -15,10 +15,10 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/own_file.h"
-#include "base/program.h"
-#include "base/whole_file.h"
-#include "base/yaml.h"
+#include "base/files/own_file.h"
+#include "base/files/whole_file.h"
+#include "base/files/yaml.h"
+#include "base/programs/program.h"
 
 namespace legacy {
 namespace {

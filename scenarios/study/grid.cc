@@ -6,9 +6,9 @@
 #include <set>
 
 #include "base/error.h"
+#include "base/files/whole_file.h"
 #include "base/nearest.h"
 #include "base/parse.h"
-#include "base/whole_file.h"
 #include "scenarios/federated/federated_scenario.h"
 #include "scenarios/options/scenario_yaml.h"
 #include "scenarios/study/grid_axis.h"
@@ -28,7 +28,7 @@ using Selection = std::vector<std::vector<size_t>>;
 
 std::set<std::string> OptionsOf(const DraftAxis& axis) {
   std::set<std::string> options;
-  for (const Settings& settings : axis.grid.settings) {
+  for (const OptionTexts& settings : axis.grid.settings) {
     for (const auto& setting : settings) options.insert(setting.first);
   }
   return options;

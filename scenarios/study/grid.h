@@ -26,16 +26,16 @@
 
 namespace legacy {
 
-// Settings are keys of options with the options' texts.
-using Settings = std::map<std::string, std::string>;
+// OptionTexts are keys of options with the options' texts.
+using OptionTexts = std::map<std::string, std::string>;
 
 // Places are where keys stand in the file, as "study.yaml:4:22: ".
 using Places = std::map<std::string, std::string>;
 
 // A GridAxis is one axis with its values.
 struct GridAxis {
-  analysis::StudyAxis axis;        // policy and seed are no axes: they belong to the scenario
-  std::vector<Settings> settings;  // settings of each value
+  analysis::StudyAxis axis;           // policy and seed are no axes: they belong to the scenario
+  std::vector<OptionTexts> settings;  // settings of each value
   // Of each value, where its options stand that have a place of their own, and, under "", itself.
   std::vector<Places> places;
 };

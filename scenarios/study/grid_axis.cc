@@ -30,7 +30,7 @@ std::string Filled(std::string text, const std::string& value) {
   return text;
 }
 
-void CheckSettings(const Scenario& base, const Settings& settings) {
+void CheckSettings(const Scenario& base, const OptionTexts& settings) {
   Scenario scratch = base;
   for (const auto& [key, text] : settings) SetOption(scratch, key, text);
 }
@@ -68,8 +68,8 @@ class Fields {
   std::vector<Entry> nodes_;
 };
 
-Settings ReadPattern(const Scenario& base, const YAML::Node& node, const std::string& where) {
-  Settings pattern;
+OptionTexts ReadPattern(const Scenario& base, const YAML::Node& node, const std::string& where) {
+  OptionTexts pattern;
   bool placed = false;
   ReadMap(node, "set", where, [&](const std::string& name, const YAML::Node& value) {
     const std::string text = ScalarText(value, name);
@@ -82,7 +82,7 @@ Settings ReadPattern(const Scenario& base, const YAML::Node& node, const std::st
 }
 
 // Returns the kind of the option that takes the value as it is.
-OptionKind KindOf(const Scenario& base, const Settings& pattern) {
+OptionKind KindOf(const Scenario& base, const OptionTexts& pattern) {
   for (const auto& [key, text] : pattern) {
     if (text == kPlaceholder) return FindOption(base, key)->kind;
   }
@@ -103,7 +103,7 @@ void AddValues(DraftAxis& axis, const YAML::Node& list, const std::string& where
 
 void AddCases(DraftAxis& axis, const YAML::Node& cases, const std::string& where) {
   ReadMap(cases, "cases", where, [&](const std::string& name, const YAML::Node& options) {
-    Settings settings;
+    OptionTexts settings;
     Places places = {{"", MarkText(where, options.Mark())}};
     ReadMap(options, name, where, [&](const std::string& option, const YAML::Node& value) {
       const std::string& key = OptionOfAxis(*axis.base, option).key;
@@ -244,7 +244,7 @@ void DraftAxis::Add(const std::string& text, const std::string& place, bool incl
     throw Error(text + ": is given twice" +
                 (grid.axis.values[*same] == text ? "" : ", as " + grid.axis.values[*same]));
   }
-  Settings settings;
+  OptionTexts settings;
   for (const auto& [key, part] : pattern) settings[key] = Filled(part, text);
   CheckSettings(*base, settings);
   auto at = std::ssize(grid.axis.values);

@@ -31,7 +31,7 @@ struct DraftAxis {
   GridAxis grid;
   const Scenario* base = nullptr;       // scenario of the study, which outlives the axis
   OptionKind kind = OptionKind::kText;  // kind of its numbers; kText: it has no numbers
-  Settings pattern;                     // options and texts with {}; empty: the axis has cases
+  OptionTexts pattern;                  // options and texts with {}; empty: the axis has cases
   // For each value, true where it is the grid's own and false where `include` added it.
   std::vector<bool> own;
 

@@ -6,10 +6,10 @@
 #include <chrono>
 #include <thread>
 
-#include "base/child.h"
 #include "base/error.h"
+#include "base/files/whole_file.h"
 #include "base/parse.h"
-#include "base/whole_file.h"
+#include "base/programs/child.h"
 #include "scenarios/study/shell.h"
 
 namespace legacy {

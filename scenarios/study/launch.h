@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "base/program.h"
+#include "base/programs/program.h"
 #include "scenarios/study/schedule.h"
 
 namespace legacy {

@@ -5,7 +5,7 @@
 #include <chrono>
 #include <string>
 
-#include "base/progress_line.h"
+#include "base/programs/progress_line.h"
 #include "scenarios/study/run.h"
 
 namespace legacy {

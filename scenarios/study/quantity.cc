@@ -7,8 +7,7 @@
 #include "base/error.h"
 #include "base/metric.h"
 #include "base/parse.h"
-#include "ns3-module/fabric/base/error.h"
-#include "ns3-module/fabric/base/units.h"
+#include "base/units.h"
 
 namespace legacy {
 namespace {
@@ -99,16 +98,15 @@ std::optional<double> QuantityOf(OptionKind kind, const std::string& text) {
       case OptionKind::kFraction:
         return ParseFraction(text, "");
       case OptionKind::kRate:
-        return static_cast<double>(fabric::ParseRate(text, ""));
+        return static_cast<double>(ParseRate(text, ""));
       case OptionKind::kTime:
-        return static_cast<double>(fabric::ParseTime(text, "")) / kNanosecondsPerSecond;
+        return static_cast<double>(ParseTime(text, "")) / kNanosecondsPerSecond;
       case OptionKind::kBytes:
-        return static_cast<double>(fabric::ParseBytes(text, ""));
+        return static_cast<double>(ParseBytes(text, ""));
       case OptionKind::kTarget:
         return ParseTarget(text).value;
     }
   } catch (const Error&) {
-  } catch (const fabric::Error&) {
   }
   return std::nullopt;
 }

@@ -13,9 +13,9 @@
 #include <set>
 #include <utility>
 
-#include "base/child.h"
 #include "base/error.h"
 #include "base/parse.h"
+#include "base/programs/child.h"
 #include "scenarios/federated/learner.h"
 #include "scenarios/study/tasks.h"
 #include "scenarios/study/work.h"

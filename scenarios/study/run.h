@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <functional>
 
-#include "base/program.h"
+#include "base/programs/program.h"
 #include "scenarios/study/folder.h"
 #include "scenarios/study/schedule.h"
 

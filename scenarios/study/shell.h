@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "base/program.h"
+#include "base/programs/program.h"
 
 namespace legacy {
 

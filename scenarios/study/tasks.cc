@@ -11,7 +11,7 @@
 #include <exception>
 #include <optional>
 
-#include "base/own_file.h"
+#include "base/files/own_file.h"
 #include "scenarios/study/work.h"
 
 namespace legacy {

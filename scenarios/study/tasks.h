@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "analysis/study/journal.h"
-#include "base/child.h"
+#include "base/programs/child.h"
 #include "scenarios/study/folder.h"
 #include "scenarios/study/schedule.h"
 

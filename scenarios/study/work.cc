@@ -6,7 +6,7 @@
 #include "analysis/study/run_points.h"
 #include "analysis/summary.h"
 #include "base/error.h"
-#include "base/own_file.h"
+#include "base/files/own_file.h"
 #include "scenarios/federated/run/replay.h"
 #include "scenarios/federated/run/run.h"
 #include "scenarios/replay/replay.h"

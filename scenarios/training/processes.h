@@ -6,7 +6,7 @@
 #include <memory>
 #include <optional>
 
-#include "base/program.h"
+#include "base/programs/program.h"
 #include "scenarios/options/scenario.h"
 #include "scenarios/training/step_sources.h"
 #include "scenarios/training/training_request.h"

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "base/program.h"
+#include "base/programs/program.h"
 #include "scenarios/options/methods.h"
 #include "scenarios/options/scenario.h"
 #include "trainer/processes/launch.h"

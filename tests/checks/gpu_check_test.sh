@@ -31,7 +31,8 @@ case "$* " in
         "$name" "$name" >"$2/bin/$name"
       chmod +x "$2/bin/$name"
     done
-    mkdir -p "$2/lib" && : >"$2/lib/liblegacy_compress.so" && : >"$2/lib/liblegacy_base.so"
+    mkdir -p "$2/lib" && : >"$2/lib/liblegacy_compress.so" && : >"$2/lib/liblegacy_base.so" &&
+      : >"$2/lib/liblegacy_core.so"
     echo 'echo CudaTopK. && echo CudaHugeSum.' >>"$2/bin/gpu_tests"
     echo 'for option; do case $option in --json=*) : >"${option#*=}" ;; esac; done' \
       >>"$2/bin/legacy-bench-gpu"

@@ -1,12 +1,13 @@
 #!/bin/sh
 # Checks which folder includes which, and how large folders are:  includes.sh ROOT
-# base/ and ns3-module/fabric/ include nothing of ours; LibTorch headers stay in trainer/, ns-3
-# headers in the ns-3 parts of ns3-module/; trainer/clock/ needs no LibTorch; analysis/ knows only
-# the format of run directories; scenarios/network/ and scenarios/codec/ know no training, and the
-# latter no packets; Python's headers stay in scenarios/python/. Tests may include the headers that
-# they test, and base/. No two folders include each other, and none has more than 45 sources. No
-# two files define a type of one name in one namespace (type_names.py), and each reaches the headers
-# of the names that it uses (reached_names.py; both are skipped without Python 3).
+# base/ includes nothing of ours, and ns3-module/fabric/ only base/; LibTorch headers stay in
+# trainer/, ns-3 headers in the ns-3 parts of ns3-module/; trainer/clock/ needs no LibTorch;
+# analysis/ knows only the format of run directories; scenarios/network/ and scenarios/codec/ know
+# no training, and the latter no packets; Python's headers stay in scenarios/python/. Tests may
+# include the headers that they test, and base/. No two folders include each other, and none has
+# more than 45 sources. No two files define a type of one name in one namespace (type_names.py), and
+# each reaches the headers of the names that it uses (reached_names.py; both are skipped without
+# Python 3).
 set -eu
 here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)
 cd "$1"
@@ -24,8 +25,8 @@ status=0
     fabric = "ns3-module/fabric"
     rule("base", "^base/")
     rule("compress", "^(base|compress)/")
-    rule("ns3-module/fabric", "^fabric/")
-    rule("ns3-module", "^(fabric|model|helper|test|ns3)/", 0, 1)
+    rule("ns3-module/fabric", "^(base|fabric)/")
+    rule("ns3-module", "^(base|fabric|model|helper|test|ns3)/", 0, 1)
     rule("trainer", "^(base|compress|" fabric "|trainer)/", 1, 0)
     rule("trainer/clock", "^(base|compress|" fabric "|trainer/clock)/")
     rule("analysis", "^(analysis|base)/")

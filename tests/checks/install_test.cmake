@@ -4,7 +4,7 @@
 set(scratch "${BUILD}/install_test")
 file(REMOVE_RECURSE "${scratch}")
 
-foreach(component base compress fabric package)
+foreach(component core base texts compress fabric package)
   execute_process(COMMAND "${CMAKE_COMMAND}" --install "${BUILD}" --prefix "${scratch}/prefix"
                   --component ${component} COMMAND_ERROR_IS_FATAL ANY OUTPUT_QUIET)
 endforeach()

@@ -114,8 +114,8 @@ END
 
 cases() {
   bin=$1
-  all=$("$bin/legacy-scenario" --help |
-    sed -n 's/.*policies to compare, on the same batches: \(.*\) \[.*/\1/p' | tr -d ' ')
+  all=$("$after/legacy-scenario" --policies=list | awk 'NR > 1 && NF == 4 { print $1 }' |
+    paste -sd,)
   # shellcheck disable=SC2086
   {
     scenario policies $flow "--policies=$all" --gradient-steps=3

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "base/whole_file.h"
+#include "base/files/whole_file.h"
 #include "compress/gradients/gradients.h"
 #include "scenarios/codec/codec_run.h"
 #include "scenarios/codec/layer_list.h"

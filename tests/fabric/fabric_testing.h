@@ -14,8 +14,8 @@
 #include <tuple>
 #include <vector>
 
-#include "ns3-module/fabric/base/error.h"
-#include "ns3-module/fabric/base/hash.h"
+#include "base/error.h"
+#include "base/hash.h"
 #include "ns3-module/fabric/collective/collective.h"
 #include "ns3-module/fabric/engine/flow-graph.h"
 

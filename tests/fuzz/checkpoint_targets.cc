@@ -4,8 +4,8 @@
 #include <cmath>
 #include <cstring>
 
-#include "base/section_file.h"
-#include "base/whole_file.h"
+#include "base/files/section_file.h"
+#include "base/files/whole_file.h"
 #include "scenarios/checkpoint/fields.h"
 #include "scenarios/checkpoint/journal.h"
 #include "tests/fuzz/readers.h"

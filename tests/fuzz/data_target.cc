@@ -1,7 +1,7 @@
 // Texts, ratings, their caches, and photographs.
 #include <algorithm>
 
-#include "base/whole_file.h"
+#include "base/files/whole_file.h"
 #include "tests/fuzz/readers.h"
 #include "trainer/bench/drawn_jpeg.h"
 #include "trainer/data/cache/cache_file.h"

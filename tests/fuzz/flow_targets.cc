@@ -1,5 +1,5 @@
 // Lists of flows and distributions of their sizes, as legacy-network reads them.
-#include "ns3-module/fabric/base/units.h"
+#include "base/units.h"
 #include "scenarios/network/flow_list.h"
 #include "scenarios/network/flow_sizes.h"
 #include "tests/fuzz/readers.h"
@@ -30,7 +30,7 @@ void ReadSizes(const MemoryFile& file) {
   const FlowSizes sizes = FlowSizes::FromText(file.path(), "--pattern");
   Require(sizes.Mean() >= 0);
   for (const double u : {1e-9, 0.3, 0.999999999}) {
-    Require(sizes.At(u) >= 1 && sizes.At(u) <= fabric::kMostBytes);
+    Require(sizes.At(u) >= 1 && sizes.At(u) <= kMostBytes);
   }
   MakePattern("poisson:flows=20,cdf=" + file.path(), 1, 1, SmallNetwork());
 }

@@ -2,8 +2,8 @@
 #include <nlohmann/json.hpp>
 
 #include "analysis/run_directory.h"
-#include "base/json.h"
-#include "base/whole_file.h"
+#include "base/files/json.h"
+#include "base/files/whole_file.h"
 #include "tests/fuzz/readers.h"
 #include "trainer/clock/gpu_profile.h"
 #include "trainer/clock/profile.h"

@@ -1,6 +1,6 @@
 // Descriptions of networks: topologies and stragglers.
-#include "base/whole_file.h"
-#include "ns3-module/fabric/base/text-file.h"
+#include "base/files/text_file.h"
+#include "base/files/whole_file.h"
 #include "ns3-module/fabric/engine/transport.h"
 #include "ns3-module/fabric/import/data-centre.h"
 #include "ns3-module/fabric/import/make.h"
@@ -78,7 +78,7 @@ std::vector<Bytes> TopologySeeds() {
 void FuzzHpcc(ByteSpan input) {
   static MemoryFile file;
   file.Put(input);
-  Refusable([] { fabric::ReadHpccText(file.path(), fabric::ReadText(file.path())); });
+  Refusable([] { fabric::ReadHpccText(file.path(), ReadText(file.path())); });
 }
 
 std::vector<Bytes> HpccSeeds() { return TextSeeds({Topology("two-racks.topo")}); }

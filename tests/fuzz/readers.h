@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "base/error.h"
-#include "ns3-module/fabric/base/error.h"
 #include "tests/fuzz/targets.h"
 
 namespace legacy::fuzz {
@@ -30,7 +29,6 @@ void Refusable(Read read) {
   try {
     read();
   } catch (const Error&) {
-  } catch (const fabric::Error&) {
   }
 }
 

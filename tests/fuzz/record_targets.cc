@@ -1,5 +1,5 @@
 // Recorded traffic of workers and of federated clients, and traces of users' own trainings.
-#include "base/whole_file.h"
+#include "base/files/whole_file.h"
 #include "scenarios/federated/task_record.h"
 #include "tests/fuzz/readers.h"
 #include "tests/scenarios/federated/example_record.h"

@@ -75,7 +75,7 @@ void FuzzRoceFabric(ByteSpan bytes) {
     trial.RunUntil();
     trial.Drain(2'000'000'000);
     Require(trial.GetBalance().Holds());
-  } catch (const fabric::Error& error) {
+  } catch (const Error& error) {
     // Queue pairs give up on losses; headroom is always enough.
     Require(std::string(error.what()).find("room for a frame of the lossless") ==
             std::string::npos);

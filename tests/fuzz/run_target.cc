@@ -8,7 +8,7 @@
 #include "analysis/federated_tables.h"
 #include "analysis/run_directory.h"
 #include "analysis/summary.h"
-#include "base/whole_file.h"
+#include "base/files/whole_file.h"
 #include "scenarios/federated/recorded_rows.h"
 #include "tests/fuzz/readers.h"
 

@@ -1,5 +1,5 @@
 // Scenario files, and shapes of models.
-#include "base/whole_file.h"
+#include "base/files/whole_file.h"
 #include "scenarios/options/scenario.h"
 #include "scenarios/shapes/model_shape.h"
 #include "tests/fuzz/readers.h"

@@ -1,6 +1,6 @@
 // Definitions and journals of studies, and requests and questions to the what-if server.
 #include "analysis/study/journal.h"
-#include "base/whole_file.h"
+#include "base/files/whole_file.h"
 #include "scenarios/http/http.h"
 #include "scenarios/study/grid.h"
 #include "scenarios/study/what_if/question.h"

@@ -13,8 +13,6 @@
 namespace legacy {
 namespace {
 
-using fabric::TimeNs;
-
 constexpr TimeNs kSecond = 1'000'000'000;
 
 // Flows of 20 kB, all of them.
@@ -52,7 +50,7 @@ std::vector<fabric::LinkCounters> RunAlone(const Network& network, TimeNs end) {
   engine->SubmitBackground(*background, 0);
   Wait wait(end);
   engine->Submit(wait, 0);
-  EXPECT_TRUE(engine->RunUntil(fabric::kNever));
+  EXPECT_TRUE(engine->RunUntil(kNever));
   EXPECT_EQ(engine->Now(), end);
   return engine->Links();
 }

@@ -12,7 +12,6 @@ namespace legacy::doctor_test {
 namespace {
 
 using fabric::StepTraffic;
-using fabric::TimeNs;
 using fabric::Topology;
 
 constexpr int64_t kGbps = 1'000'000'000;

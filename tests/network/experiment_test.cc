@@ -76,7 +76,7 @@ TEST(Experiment, ChannelsFindTheNodesOfSimAiFiles) {
   for (int gpu = 0; gpu < 8; ++gpu) other << gpu << " " << 8 + gpu / 4 << " 80Gbps 1us 0\n";
   for (int rail = 10; rail < 14; ++rail) other << rail << " 14 10Gbps 1us 0\n";
   other.close();
-  const fabric::TimeNs named = time("rail-optimised:nodes=2,gpus=4,spines=1,node.rate=80Gbps", "4");
+  const TimeNs named = time("rail-optimised:nodes=2,gpus=4,spines=1,node.rate=80Gbps", "4");
   EXPECT_EQ(time(path, "4"), named);
   EXPECT_EQ(time(path, "0"), named);
   EXPECT_EQ(time(rails_first, "0"), named);
@@ -232,7 +232,7 @@ TEST(Measure, EveryAlgorithmRunsAndIsRecorded) {
     options.record_flows = true;
     for (const Measurement& m : Measure(prepared, options)) {
       ASSERT_FALSE(m.flows.empty()) << fabric::ToString(algorithm);
-      fabric::TimeNs last = 0;
+      TimeNs last = 0;
       for (const RecordedFlow& flow : m.flows) {
         EXPECT_GE(flow.start, 0);
         EXPECT_LE(flow.start, flow.end);
@@ -277,7 +277,7 @@ TEST(Measure, AutoTakesTheFastest) {
   for (const char* bytes : {"1KB", "10MB"}) {
     const PreparedExperiment chosen =
         Prepare(ExperimentWith({{"collective", "auto"}, {"bytes", bytes}, {"fidelity", "flow"}}));
-    const fabric::TimeNs best = Measure(chosen, {}).front().timing.total;
+    const TimeNs best = Measure(chosen, {}).front().timing.total;
     for (const CollectiveAlgorithm algorithm : AutomaticAlgorithms(chosen.experiment)) {
       const PreparedExperiment other = Prepare(ExperimentWith(
           {{"collective", fabric::ToString(algorithm)}, {"bytes", bytes}, {"fidelity", "flow"}}));

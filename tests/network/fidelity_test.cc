@@ -49,7 +49,7 @@ TEST(Fidelity, SamplesEveryMthStepAndReportsTheDifference) {
     bucket.calls.push_back(call);
     traffic.buckets.push_back(bucket);
     fabric::StepSimulator truth(fabric::MakeAnalyticEngine, request);
-    const fabric::TimeNs time = truth.Simulate(traffic, step).total;
+    const TimeNs time = truth.Simulate(traffic, step).total;
     EXPECT_EQ(sampler.Offer("topk", step, traffic, 0, step == 3 ? time / 2 : time), step % 3 == 0);
   }
   std::vector<uint64_t> steps;

@@ -78,7 +78,7 @@ TEST(Jobs, RepeatAfterComputing) {
     const auto job = [&](const std::string& more) {
       return TimesOf("jobs: [{workers: 4, bytes: 1MB" + more + "}]", {{"fidelity", fidelity}});
     };
-    const fabric::TimeNs once = job("").alone[0].Time();
+    const TimeNs once = job("").alone[0].Time();
     const JobTiming five = job(", repeat: 5, compute: 2ms, start: 7ms").together[0];
     EXPECT_EQ(five.start, 7'000'000);
     ASSERT_EQ(five.ends.size(), 5u);
@@ -94,7 +94,7 @@ TEST(Jobs, RepeatAfterComputing) {
 // Background traffic delays a job alone as well as together with others.
 TEST(Jobs, RunBesideBackgroundTraffic) {
   const std::string text = "jobs: [{hosts: [0, 1], collective: broadcast, bytes: 100MB}]";
-  const fabric::TimeNs quiet = TimesOf(text).alone[0].Time();
+  const TimeNs quiet = TimesOf(text).alone[0].Time();
   const JobsMeasurement busy = TimesOf(text, {{"background", "poisson:load=0.5"}});
   EXPECT_GT(busy.alone[0].Time(), quiet * 11 / 10);
   EXPECT_EQ(busy.Slowdown(0), 1);

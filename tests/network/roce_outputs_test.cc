@@ -25,8 +25,7 @@ class RoceOutputs : public testing::Test {
                  {"bytes", "1MB"},
                  {"fidelity", fidelity}});
   }
-  static std::vector<Measurement> Measured(const PreparedExperiment& prepared,
-                                           fabric::TimeNs every) {
+  static std::vector<Measurement> Measured(const PreparedExperiment& prepared, TimeNs every) {
     MeasureOptions options;
     options.queues_every = every;
     return Measure(prepared, options);
@@ -50,7 +49,7 @@ TEST_F(RoceOutputs, SamplesOfQueuesChangeNothing) {
     const PreparedExperiment prepared = Prepare(ParseExperiment(values, {}));
     const std::vector<Measurement> plain = Measured(prepared, 0);
     EXPECT_TRUE(plain[0].queues.empty());
-    for (const fabric::TimeNs every : {777, 10'000, 1'000'000'000}) {
+    for (const TimeNs every : {777, 10'000, 1'000'000'000}) {
       EXPECT_EQ(TextOf(prepared, Measured(prepared, every)), TextOf(prepared, plain))
           << transport << " every " << every;
     }

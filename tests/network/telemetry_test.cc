@@ -13,7 +13,7 @@ namespace {
 
 constexpr double kLine = 1e9;  // bits per second
 
-std::vector<Measurement> MeasuredWith(const PreparedExperiment& prepared, fabric::TimeNs every) {
+std::vector<Measurement> MeasuredWith(const PreparedExperiment& prepared, TimeNs every) {
   MeasureOptions options;
   options.telemetry_every = every;
   options.record_flows = true;
@@ -72,14 +72,14 @@ TEST(Telemetry, SumsToTheCountersAndChangesNothing) {
                                 {"repeat", "2"},
                                 {"fidelity", NameOf(fidelity)}}));
     const std::vector<Measurement> plain = MeasuredWith(prepared, 0);
-    for (const fabric::TimeNs every : {20'011, 50'000, 1'000'000'000}) {
+    for (const TimeNs every : {20'011, 50'000, 1'000'000'000}) {
       const std::vector<Measurement> sampled = MeasuredWith(prepared, every);
       ASSERT_EQ(sampled.size(), 2u);
       for (size_t r = 0; r < 2; ++r) {
         const std::string where = NameOf(fidelity) + " every " + std::to_string(every);
         EXPECT_EQ(sampled[r].timing.finish, plain[r].timing.finish) << where;
         EXPECT_TRUE(plain[r].telemetry.empty());
-        fabric::TimeNs end = 0;
+        TimeNs end = 0;
         std::vector<double> bytes(plain[r].timing.links.size(), 0);
         for (const TelemetrySample& sample : sampled[r].telemetry) {
           EXPECT_EQ(sample.start, end);

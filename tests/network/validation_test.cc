@@ -218,7 +218,7 @@ std::unique_ptr<Network> Star(int workers) {
 
 TEST(ContendedFraction, CountsOverlapOfDifferentConnectionsOnOneLink) {
   const auto network = Star(3);
-  const auto flow = [](int from, int to, fabric::TimeNs start, fabric::TimeNs end) {
+  const auto flow = [](int from, int to, TimeNs start, TimeNs end) {
     return RecordedFlow{{from, to, 1, 0}, start, end};
   };
   EXPECT_EQ(ContendedFraction({}, *network), 0);

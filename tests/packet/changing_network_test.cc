@@ -15,11 +15,9 @@ namespace {
 
 using fabric::ConnectionKind;
 using fabric::Flow;
-using fabric::kNever;
 using fabric::LinkSchedule;
 using fabric::Opening;
 using fabric::Script;
-using fabric::TimeNs;
 
 constexpr int64_t kMega = 1'000'000;
 constexpr TimeNs kSecond = 1'000'000'000;

@@ -56,9 +56,9 @@ TEST(OppositeFlowsTest, FillBothDirections) {
   Burst burst({{0, 1, bytes, 0}, {1, 0, bytes, 0}});
   auto engine = fabric::MakePacketEngine(fabric.request);
   engine->Submit(burst, 0);
-  ASSERT_TRUE(engine->RunUntil(fabric::kNever));
+  ASSERT_TRUE(engine->RunUntil(kNever));
   const int64_t wire = scenario.transport.WireBytes(bytes) + scenario.transport.AckWireBytes(bytes);
-  const auto ideal = static_cast<double>(fabric::SerialisationTime(wire, scenario.rate_bps));
+  const auto ideal = static_cast<double>(SerialisationTime(wire, scenario.rate_bps));
   EXPECT_LE(engine->Now() / ideal, 1.05);
   EXPECT_GE(engine->Now() / ideal, 1.0);
   int64_t drops = 0;
@@ -80,9 +80,9 @@ TEST_P(IncastTest, IsWithinTenPercentOfTheReceiversLink) {
   Burst burst(flows);
   auto engine = fabric::MakePacketEngine(fabric.request);
   engine->Submit(burst, 0);
-  ASSERT_TRUE(engine->RunUntil(fabric::kNever));
-  const double ideal = static_cast<double>(fabric::SerialisationTime(
-      senders * scenario.transport.WireBytes(1'000'000), scenario.rate_bps));
+  ASSERT_TRUE(engine->RunUntil(kNever));
+  const double ideal = static_cast<double>(
+      SerialisationTime(senders * scenario.transport.WireBytes(1'000'000), scenario.rate_bps));
   EXPECT_LE(engine->Now() / ideal, 1.10);
   EXPECT_GE(engine->Now() / ideal, 1.0);
   EXPECT_EQ(engine->Counters().retransmitTimeouts, 0u);
@@ -101,7 +101,7 @@ TEST(WanTest, OneLongFlowTakesTransferAndSlowStart) {
   Burst burst({{0, 1, bytes, 0}});
   auto engine = fabric::MakePacketEngine(fabric.request);
   engine->Submit(burst, 0);
-  ASSERT_TRUE(engine->RunUntil(fabric::kNever));
+  ASSERT_TRUE(engine->RunUntil(kNever));
   // After the handshake, windows of 10, 20, 40, ... segments take a round trip each until one fills
   // the path. Each such round trip wastes the link's capacity beyond its window.
   const double rtt = 0.1;

@@ -6,7 +6,7 @@
 #include <ostream>
 #include <stdexcept>
 
-#include "ns3-module/fabric/base/error.h"
+#include "base/error.h"
 #include "tests/packet/scenario.h"
 
 namespace legacy::packet_test {
@@ -14,8 +14,6 @@ namespace {
 
 using fabric::CollectiveAlgorithm;
 using fabric::Flow;
-using fabric::kNever;
-using fabric::TimeNs;
 
 Scenario Star(int workers) {
   Scenario scenario;
@@ -84,7 +82,7 @@ TEST(PacketEngine, FlowsOfARingArriveInCausalOrder) {
     ASSERT_NE(found, started.end());
     // A flow takes at least two hops of 10 us, and the time on the slowest link.
     EXPECT_GE(event.when - found->second,
-              20'000 + fabric::SerialisationTime(event.flow.bytes, scenario.rate_bps));
+              20'000 + SerialisationTime(event.flow.bytes, scenario.rate_bps));
   }
   EXPECT_EQ(events.front().when, 5'000);
   for (int worker = 0; worker < 4; ++worker) {
@@ -109,7 +107,7 @@ TEST(PacketEngine, LinksCarryPayloadHeadersAndAcks) {
   const int64_t frames = 10 * fabric.request.transport.FrameBytes();
   EXPECT_GT(link.bytes, frames + 2 * 54);
   EXPECT_LE(link.bytes, frames + 54 + 62);
-  EXPECT_EQ(link.busy, fabric::SerialisationTime(link.bytes, 1'000'000'000));
+  EXPECT_EQ(link.busy, SerialisationTime(link.bytes, 1'000'000'000));
   EXPECT_GE(engine->Links()[data ^ 1].packets, 10);  // SYN-ACK and most of ten ACKs
   EXPECT_EQ(link.drops, 0);
 }
@@ -244,7 +242,7 @@ TEST(PacketEngine, StandstillsAndExceptionsAreThrownByTheRun) {
   auto engine = fabric::MakePacketEngine(fabric.request);
   Odd waits(false);
   engine->Submit(waits, 0);
-  EXPECT_THROW(engine->RunUntil(kNever), fabric::Error);
+  EXPECT_THROW(engine->RunUntil(kNever), Error);
   engine.reset();
   engine = fabric::MakePacketEngine(fabric.request);
   Odd throws(true);
@@ -266,7 +264,7 @@ TEST(PacketEngine, TheWatchdogNamesTheBlockedFlow) {
   try {
     engine->RunUntil(kNever);
     FAIL() << "the stall was not noticed";
-  } catch (const fabric::Error& error) {
+  } catch (const Error& error) {
     const std::string what = error.what();
     EXPECT_NE(what.find("endpoint 0 to 1: 0 of 4321 bytes"), std::string::npos) << what;
     EXPECT_NE(what.find("SYN_SENT"), std::string::npos) << what;
@@ -304,18 +302,18 @@ TEST(PacketEngine, RestoredStateContinuesToTheSameDraws) {
   }
   EXPECT_EQ(texts[0], texts[1]);
   engine = fabric::MakePacketEngine(fabric.request);
-  EXPECT_THROW(engine->Restore("packet 2 0 0"), fabric::Error);
-  EXPECT_THROW(engine->Restore("packet 1 0"), fabric::Error);
+  EXPECT_THROW(engine->Restore("packet 2 0 0"), Error);
+  EXPECT_THROW(engine->Restore("packet 1 0"), Error);
 }
 
 TEST(PacketEngine, OnlyOneSimulationExistsAtATime) {
   const Fabric fabric(Star(2));
   auto engine = fabric::MakePacketEngine(fabric.request);
-  EXPECT_THROW(fabric::MakePacketEngine(fabric.request), fabric::Error);
+  EXPECT_THROW(fabric::MakePacketEngine(fabric.request), Error);
   Burst burst({{0, 1, 10, 0}});
   engine->Submit(burst, 0);
   EXPECT_TRUE(engine->RunUntil(kNever));  // the first still works
-  EXPECT_THROW(engine->Submit(burst, engine->Now() - 1), fabric::Error);
+  EXPECT_THROW(engine->Submit(burst, engine->Now() - 1), Error);
 }
 
 struct BadAttribute {
@@ -335,7 +333,7 @@ TEST_P(AttributeTest, IsRefusedWithWhatIsAllowed) {
   try {
     fabric::MakePacketEngine(fabric.request);
     FAIL() << "accepted";
-  } catch (const fabric::Error& error) {
+  } catch (const Error& error) {
     const std::string what = error.what();
     EXPECT_NE(what.find(GetParam().name), std::string::npos) << what;
     EXPECT_NE(what.find(GetParam().value), std::string::npos) << what;
@@ -367,7 +365,7 @@ TEST(Times, BeyondTheClocksRangeAreRefused) {
   try {
     fabric::MakePacketEngine(fabric.request);
     FAIL() << "accepted";
-  } catch (const fabric::Error& error) {
+  } catch (const Error& error) {
     EXPECT_NE(std::string(error.what()).find("more than 292 years"), std::string::npos);
   }
 }
@@ -398,7 +396,7 @@ TEST(Mtu, BoundsTheUsersSegments) {
   Scenario scenario = Star(2);
   scenario.transport.attributes = {{"ns3::TcpSocket::SegmentSize", "8948"}};
   const Fabric standard(scenario);
-  EXPECT_THROW(fabric::MakePacketEngine(standard.request), fabric::Error);
+  EXPECT_THROW(fabric::MakePacketEngine(standard.request), Error);
   scenario.transport.SetMtu(9000);
   const Fabric jumbo(scenario);
   EXPECT_NO_THROW(fabric::MakePacketEngine(jumbo.request));
@@ -410,7 +408,7 @@ TEST(Times, FramesOfAFewNanosecondsAreSentAtTheLinksRateOrNotAtAll) {
   Scenario scenario = Star(2);
   scenario.rate_bps = 10'000'000'000'000;
   const Fabric fast(scenario);
-  EXPECT_THROW(fabric::MakePacketEngine(fast.request), fabric::Error);
+  EXPECT_THROW(fabric::MakePacketEngine(fast.request), Error);
   scenario.rate_bps = 1'000'000'000'000;
   scenario.delay = 100;
   constexpr int64_t kBytes = 20'000'000;
@@ -461,7 +459,7 @@ TEST(Attributes, AnUnknownCongestionControlListsTheKnown) {
     const Fabric fabric(scenario);
     try {
       fabric::MakePacketEngine(fabric.request);
-    } catch (const fabric::Error& error) {
+    } catch (const Error& error) {
       return std::string(error.what());
     }
     return std::string();

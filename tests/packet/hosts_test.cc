@@ -10,7 +10,6 @@ namespace legacy::packet_test {
 namespace {
 
 using fabric::Flow;
-using fabric::TimeNs;
 
 constexpr int kHosts = 4;
 constexpr int64_t kBytes = 250'000;
@@ -46,11 +45,11 @@ Timed RunFlows(const Scenario& scenario, const std::vector<Flow>& flows) {
   const auto engine = fabric::MakePacketEngine(fabric.request);
   Burst first(flows);
   engine->Submit(first, 0);
-  EXPECT_TRUE(engine->RunUntil(fabric::kNever));
+  EXPECT_TRUE(engine->RunUntil(kNever));
   const TimeNs start = engine->Now();
   Burst second(flows);
   engine->Submit(second, start);
-  EXPECT_TRUE(engine->RunUntil(fabric::kNever));
+  EXPECT_TRUE(engine->RunUntil(kNever));
   Timed run{second.arrived, engine->Links()};
   for (TimeNs& when : run.took) when -= start;
   return run;

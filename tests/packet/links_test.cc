@@ -11,10 +11,7 @@
 
 namespace legacy::packet_test {
 namespace {
-
-using fabric::kNever;
 using fabric::LinkCounters;
-using fabric::TimeNs;
 
 constexpr int64_t kGigabit = 1'000'000'000;
 
@@ -307,7 +304,7 @@ TEST(AggregatorTest, SwitchesSendAndReceive) {
   Burst burst({{0, 2, bytes, 0}, {2, 3, bytes, 0}, {3, 2, bytes, 0}, {2, 1, bytes, 0}});
   engine->Submit(burst, 0);
   ASSERT_TRUE(engine->RunUntil(kNever));
-  const TimeNs light = fabric::SerialisationTime(custom.transport.WireBytes(bytes), kGigabit);
+  const TimeNs light = SerialisationTime(custom.transport.WireBytes(bytes), kGigabit);
   for (TimeNs when : burst.arrived) {
     EXPECT_GT(when, light);  // all at once, each over its own direction of a link
     EXPECT_LT(when, light * 1.3);

@@ -10,13 +10,11 @@
 #include <sstream>
 #include <utility>
 
-#include "ns3-module/fabric/base/error.h"
+#include "base/error.h"
 #include "tests/packet/scenario.h"
 
 namespace legacy::packet_test {
 namespace {
-
-using fabric::kNever;
 
 class OutputsTest : public testing::Test {
  protected:
@@ -41,7 +39,7 @@ class OutputsTest : public testing::Test {
 
 constexpr int64_t kBytes = 14'480;  // ten segments
 
-fabric::TimeNs Simulated(const fabric::EngineFactory& factory, const Fabric& fabric) {
+TimeNs Simulated(const fabric::EngineFactory& factory, const Fabric& fabric) {
   auto engine = factory(fabric.request);
   Burst burst({{0, 1, kBytes, 0}});
   engine->Submit(burst, 0);
@@ -64,7 +62,7 @@ TEST_F(OutputsTest, AreWrittenByEachEngineAndChangeNothing) {
   const fabric::PacketOutputs outputs{Path("ring.v1"), Path("flows.xml"), Path("animation.xml")};
   const fabric::EngineFactory factory = fabric::MakePacketEngineFactory(outputs);
   EXPECT_TRUE(std::filesystem::is_empty(folder_));
-  const fabric::TimeNs plain = Simulated(fabric::MakePacketEngine, fabric);
+  const TimeNs plain = Simulated(fabric::MakePacketEngine, fabric);
   EXPECT_EQ(Simulated(factory, fabric), plain);
   EXPECT_EQ(Simulated(factory, fabric), plain);
 
@@ -106,7 +104,7 @@ TEST_F(OutputsTest, DoNotHideAStandstill) {
   auto engine = factory(fabric.request);
   Waits waits;
   engine->Submit(waits, 0);
-  EXPECT_THROW(engine->RunUntil(kNever), fabric::Error);
+  EXPECT_THROW(engine->RunUntil(kNever), Error);
   EXPECT_LT(engine->Now(), 1'000'000);
 }
 
@@ -141,7 +139,7 @@ TEST_F(OutputsTest, PathsThatCannotBeWrittenAreRefusedBeforeTheRun) {
     try {
       fabric::MakePacketEngineFactory(requests[i]);
       FAIL() << options[i];
-    } catch (const fabric::Error& error) {
+    } catch (const Error& error) {
       const std::string what = error.what();
       EXPECT_NE(what.find(options[i]), std::string::npos) << what;
       EXPECT_NE(what.find(i == 2 ? folder_ : bad), std::string::npos) << what;

@@ -1,13 +1,11 @@
 // The wan preset recovers from losses as Linux does, and token buckets are those of its tbf.
 #include <gtest/gtest.h>
 
-#include "ns3-module/fabric/base/error.h"
+#include "base/error.h"
 #include "tests/packet/scenario.h"
 
 namespace legacy::packet_test {
 namespace {
-
-using fabric::TimeNs;
 
 constexpr int64_t kGigabit = 1'000'000'000;
 
@@ -46,13 +44,13 @@ Sent Send(const Path& path, const std::vector<int64_t>& sizes) {
   const auto engine = fabric::MakePacketEngine(path.request);
   Burst first({{0, 1, 1, 0}});
   engine->Submit(first, 0);
-  EXPECT_TRUE(engine->RunUntil(fabric::kNever));
+  EXPECT_TRUE(engine->RunUntil(kNever));
   const TimeNs start = engine->Now() + kGigabit;  // a second of rest
   std::vector<fabric::Flow> flows;
   for (const int64_t bytes : sizes) flows.push_back({0, 1, bytes, 0});
   Burst burst(flows);
   engine->Submit(burst, start);
-  EXPECT_TRUE(engine->RunUntil(fabric::kNever));
+  EXPECT_TRUE(engine->RunUntil(kNever));
   Sent sent{burst.arrived, engine->Counters()};
   for (TimeNs& when : sent.arrived) when -= start;
   for (const fabric::LinkCounters& link : engine->Links()) sent.drops += link.drops;
@@ -109,7 +107,7 @@ TEST(Recovery, BbrIsRefusedWithTheReason) {
     try {
       fabric::MakePacketEngine(path.request);
       FAIL() << name;
-    } catch (const fabric::Error& error) {
+    } catch (const Error& error) {
       EXPECT_NE(std::string(error.what()).find("BBR"), std::string::npos) << error.what();
     }
   }

@@ -16,7 +16,7 @@ struct Scenario {
   int workers = 4;
   bool server = false;
   int64_t rate_bps = 1'000'000'000;
-  fabric::TimeNs delay = 10'000;
+  TimeNs delay = 10'000;
   fabric::Transport transport = fabric::MakeTransport("datacenter");
   fabric::CollectiveSpec collective;
 };
@@ -89,7 +89,7 @@ class Burst : public fabric::FlowGraph {
   size_t count_ = 0;
 
  public:
-  std::vector<fabric::TimeNs> arrived;
+  std::vector<TimeNs> arrived;
 };
 
 }  // namespace legacy::packet_test

@@ -10,8 +10,8 @@
 #include <sstream>
 
 #include "base/error.h"
-#include "base/section_file.h"
-#include "base/whole_file.h"
+#include "base/files/section_file.h"
+#include "base/files/whole_file.h"
 #include "compress/policy.h"
 #include "tests/compress/test_data.h"
 #include "tests/trainer/drawn_text.h"

@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-#include "base/program.h"
+#include "base/programs/program.h"
 #include "trainer/bench/drawn_jpeg.h"
 #include "trainer/data/decode_pool.h"
 #include "trainer/data/image_decoder.h"

@@ -16,8 +16,8 @@
 #include <vector>
 
 #include "base/error.h"
-#include "base/free_memory.h"
-#include "base/section_file.h"
+#include "base/files/section_file.h"
+#include "base/programs/free_memory.h"
 #include "trainer/memory.h"
 #include "trainer/models/model.h"
 #include "trainer/one_thread.h"

@@ -12,13 +12,11 @@
 namespace legacy {
 namespace {
 
-using fabric::TimeNs;
-
 constexpr double kForwardPasses = 1;
 constexpr double kBackwardPasses = 2;  // gradients of inputs and of weights
 
 TimeNs MeanNs(const std::vector<TimeNs>& values) {
-  const auto sum = std::accumulate(values.begin(), values.end(), fabric::WideTime{0});
+  const auto sum = std::accumulate(values.begin(), values.end(), WideTime{0});
   return static_cast<TimeNs>(sum / static_cast<TimeNs>(values.size()));
 }
 

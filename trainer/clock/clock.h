@@ -24,8 +24,8 @@ class Clock : public StepClock {
         const TransferOptions& options = {},
         std::vector<std::string> update_kernels = {kOptimizerKernel});
 
-  std::vector<fabric::TimeNs> ComputeTimes(int64_t step, int64_t batch_size, int64_t passes,
-                                           std::span<const double> factors) const override;
+  std::vector<TimeNs> ComputeTimes(int64_t step, int64_t batch_size, int64_t passes,
+                                   std::span<const double> factors) const override;
 
   // Returns the seconds of one step's update, forward and backward passes without a straggler, for
   // reports and tests.
@@ -63,15 +63,15 @@ class Clock : public StepClock {
 // A StepSplit says where a step's time went at one worker, in nanoseconds. The five parts add up to
 // the step's total, exactly.
 struct StepSplit {
-  fabric::TimeNs compute = 0;  // update, forward and backward pass
-  fabric::TimeNs encode = 0;   // encoding of all calls
-  fabric::TimeNs decode = 0;
+  TimeNs compute = 0;  // update, forward and backward pass
+  TimeNs encode = 0;   // encoding of all calls
+  TimeNs decode = 0;
   // Exposed transfers: the device is idle after the slowest worker had its gradients ready.
-  fabric::TimeNs communication = 0;
+  TimeNs communication = 0;
   // The device is idle because of slower workers: before the slowest had its gradients ready, and
   // from this worker's finish to the barrier.
-  fabric::TimeNs wait = 0;
-  fabric::TimeNs Total() const { return compute + encode + decode + communication + wait; }
+  TimeNs wait = 0;
+  TimeNs Total() const { return compute + encode + decode + communication + wait; }
 };
 
 // StepSplits are a step's split at its critical worker and in the mean.

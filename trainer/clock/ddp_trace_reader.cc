@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "base/number.h"
 #include "trainer/clock/ddp_trace.h"
-#include "trainer/clock/word_lines.h"
+#include "trainer/clock/trace_lines.h"
 
 namespace legacy {
 namespace {
@@ -18,7 +18,7 @@ namespace {
 // Largest number of steps of a training, which are the rows of its steps.csv.
 constexpr int64_t kMostSteps = 10'000'000;
 // Largest number of bytes; sums over all workers stay far below 2^63.
-constexpr int64_t kMostBytes = int64_t{1} << 44;
+constexpr int64_t kMostLayerBytes = int64_t{1} << 44;
 // Largest number of messages of a step; a short line may stand for many.
 constexpr int64_t kMostMessages = int64_t{1} << 24;
 // Largest number of seconds; sums of nanoseconds stay far below 2^63.
@@ -152,8 +152,9 @@ class DdpReader {
     layer.offset = elements_before_.back();
     trace_.layers.push_back(std::move(layer));
     elements_before_.push_back(elements_before_.back() + trace_.layers.back().numel);
-    if (elements_before_.back() > kMostBytes) {
-      lines_.Fail(Value(1), "elements", "at most " + std::to_string(kMostBytes) + " in all layers");
+    if (elements_before_.back() > kMostLayerBytes) {
+      lines_.Fail(Value(1), "elements",
+                  "at most " + std::to_string(kMostLayerBytes) + " in all layers");
     }
   }
 
@@ -357,7 +358,7 @@ class DdpReader {
     TraceBucket& bucket = Bucket();
     Require(has_ready_ && !bucket.sent, "elements once in a bucket, after ready");
     RequireValues(1, 1, "elements N");
-    bucket.sent = Whole(Value(0), "elements", 0, kMostBytes);
+    bucket.sent = Whole(Value(0), "elements", 0, kMostLayerBytes);
   }
 
   void ReadEncode() {
@@ -375,7 +376,8 @@ class DdpReader {
     }
     TraceCall call;
     call.collective = Way(Value(0));
-    call.bytes = Each(1, [&](const Word& word) { return Whole(word, "bytes", 0, kMostBytes); });
+    call.bytes =
+        Each(1, [&](const Word& word) { return Whole(word, "bytes", 0, kMostLayerBytes); });
     if (call.collective == Collective::kAllReduce) CheckEqual(call);
     if (call.collective == Collective::kBroadcast) call.root = Root(call);
     if (encode_) call.encode = *std::exchange(encode_, std::nullopt);
@@ -442,7 +444,7 @@ class DdpReader {
     steps_ = 0;
   }
 
-  WordLines lines_;
+  TraceLines lines_;
   DdpTrace trace_;
   std::map<std::string, int, std::less<>> position_of_;  // layer positions by name
   std::vector<int64_t> elements_before_ = {0};  // elements before each layer, then the sum of all

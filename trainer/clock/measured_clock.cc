@@ -18,10 +18,10 @@ MeasuredClock::MeasuredClock(const TraceTraining& training, double device_speed,
   codec_ = std::move(codec);
 }
 
-std::vector<fabric::TimeNs> MeasuredClock::ComputeTimes(int64_t step, int64_t, int64_t,
-                                                        std::span<const double> factors) const {
+std::vector<TimeNs> MeasuredClock::ComputeTimes(int64_t step, int64_t, int64_t,
+                                                std::span<const double> factors) const {
   const TraceStep& traced = steps_.At(step);
-  std::vector<fabric::TimeNs> times;
+  std::vector<TimeNs> times;
   for (size_t w = 0; w < factors.size(); ++w) {
     times.push_back(ToNs(traced.compute.Of(static_cast<int>(w)) / device_speed_, factors[w]));
   }

@@ -30,8 +30,8 @@ class MeasuredClock : public StepClock {
 
   // Returns the measured times, whatever `batch_size`. Throws std::out_of_range where the trace has
   // no such step.
-  std::vector<fabric::TimeNs> ComputeTimes(int64_t step, int64_t batch_size, int64_t passes,
-                                           std::span<const double> factors) const override;
+  std::vector<TimeNs> ComputeTimes(int64_t step, int64_t batch_size, int64_t passes,
+                                   std::span<const double> factors) const override;
 
  private:
   StepSeconds SecondsOf(const StepWork& work, int worker) const override;

@@ -10,10 +10,10 @@
 #include <set>
 
 #include "base/error.h"
-#include "base/json.h"
+#include "base/files/json.h"
+#include "base/files/whole_file.h"
 #include "base/nearest.h"
 #include "base/parse.h"
-#include "base/whole_file.h"
 #include "compress/kernel_costs.h"
 
 namespace legacy {

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "ns3-module/fabric/base/plain-file.h"
+#include "base/files/plain_file.h"
 
 namespace legacy {
 namespace {
@@ -67,7 +67,7 @@ json WorkJson(const WorkList& works) {
 }
 
 RecordLines::RecordLines(const std::filesystem::path& path)
-    : path_(path.string()), file_(fabric::OpenToRead(path_)) {
+    : path_(path.string()), file_(OpenToRead(path_)) {
   if (!file_) throw Error(path_ + ": cannot be read, or is no plain file");
 }
 

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "base/json.h"
+#include "base/files/json.h"
 #include "compress/unit.h"
 #include "compress/work.h"
 #include "trainer/clock/operation_cost.h"

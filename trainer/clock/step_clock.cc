@@ -9,8 +9,6 @@
 namespace legacy {
 namespace {
 
-using fabric::TimeNs;
-
 void CheckFactors(std::span<const double> factors, int workers) {
   if (!factors.empty() && factors.size() != static_cast<size_t>(workers)) {
     throw Error("straggler factors", std::to_string(factors.size()), std::to_string(workers));
@@ -117,7 +115,7 @@ class WorkerPricing {
 
 }  // namespace
 
-TimeNs ToNs(double seconds, double factor) { return fabric::RoundedTime(seconds * factor * 1e9); }
+TimeNs ToNs(double seconds, double factor) { return RoundedTime(seconds * factor * 1e9); }
 
 PricedStep StepClock::Price(const StepWork& work, std::span<const double> factors,
                             TimeNs decided) const {

@@ -26,13 +26,13 @@ namespace legacy {
 struct PricedStep {
   fabric::StepTraffic traffic;
   // Time of update, forward and backward pass, finished or abandoned.
-  std::vector<fabric::TimeNs> compute;
+  std::vector<TimeNs> compute;
   // Time to encode the first calls; compute + encode = traffic.deviceFree.
-  std::vector<fabric::TimeNs> encode;
+  std::vector<TimeNs> encode;
   // Time to encode later calls, a part of StepTiming::decodeBusy.
-  std::vector<fabric::TimeNs> late_encode;
+  std::vector<TimeNs> late_encode;
   // Terms of the sums `encode` and `late_encode`: [bucket][call][worker].
-  std::vector<std::vector<std::vector<fabric::TimeNs>>> call_encode;
+  std::vector<std::vector<std::vector<TimeNs>>> call_encode;
 };
 
 // StepSeconds are the device seconds of one step at one worker that is not slowed down.
@@ -60,14 +60,13 @@ class StepClock {
   // Returns the priced step. `factors` are the slow-downs of the workers (finite, > 0), or empty
   // for none. `decided` is the time at which inactive workers stop. Throws Error where something
   // has no price.
-  PricedStep Price(const StepWork& work, std::span<const double> factors,
-                   fabric::TimeNs decided = 0) const;
+  PricedStep Price(const StepWork& work, std::span<const double> factors, TimeNs decided = 0) const;
 
   // Returns the time of update, forward and backward passes in step number `step` at each worker;
   // `factors` has one entry for each, and `batch_size` is that of each pass. These times are known
   // before the step is trained, so they can decide which workers are active.
-  virtual std::vector<fabric::TimeNs> ComputeTimes(int64_t step, int64_t batch_size, int64_t passes,
-                                                   std::span<const double> factors) const = 0;
+  virtual std::vector<TimeNs> ComputeTimes(int64_t step, int64_t batch_size, int64_t passes,
+                                           std::span<const double> factors) const = 0;
 
   // Returns the device seconds of a step at a worker that is not slowed down.
   virtual StepSeconds SecondsOf(const StepWork& work, int worker) const = 0;
@@ -81,6 +80,6 @@ class StepClock {
 };
 
 // Returns `seconds` at a worker with that slow-down, rounded to the nanosecond.
-fabric::TimeNs ToNs(double seconds, double factor);
+TimeNs ToNs(double seconds, double factor);
 
 }  // namespace legacy

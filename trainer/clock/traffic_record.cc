@@ -3,7 +3,7 @@
 #include <fstream>
 
 #include "base/error.h"
-#include "ns3-module/fabric/base/plain-file.h"
+#include "base/files/plain_file.h"
 #include "trainer/clock/record_lines.h"
 
 namespace legacy {
@@ -77,7 +77,7 @@ TrafficRecorder::TrafficRecorder(const std::filesystem::path& path, const json& 
 
 TrafficRecorder::TrafficRecorder(const std::filesystem::path& path)
     : file_(path, OutputFile::Mode::kAppend) {
-  std::ifstream in = fabric::OpenToRead(path.string());
+  std::ifstream in = OpenToRead(path.string());
   for (std::string line; std::getline(in, line);) {
     if (line.find("\"buckets\"") == std::string::npos) continue;  // it is no work
     json content = json::parse(line, nullptr, false);

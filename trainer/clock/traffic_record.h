@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "base/output_file.h"
+#include "base/files/output_file.h"
 #include "compress/unit.h"
 #include "trainer/clock/record_lines.h"
 #include "trainer/clock/step_work.h"

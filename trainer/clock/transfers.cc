@@ -6,7 +6,6 @@
 
 #include "base/error.h"
 #include "base/parse.h"
-#include "ns3-module/fabric/base/error.h"
 #include "ns3-module/fabric/collective/alpha-beta.h"
 
 namespace legacy {
@@ -181,11 +180,7 @@ CollectiveSpec CollectiveOf(const TransferOptions& options, const SentCall& call
   }
   spec.algorithm = PeerAlgorithm(options, spec, call.collective, payload);
   SetChannels(spec, options.channels);
-  try {
-    fabric::CheckCarries(spec.algorithm, payload, std::string("a ") + fabric::ToString(payload));
-  } catch (const fabric::Error& error) {
-    throw Error(error.what());
-  }
+  fabric::CheckCarries(spec.algorithm, payload, std::string("a ") + fabric::ToString(payload));
   return spec;
 }
 

@@ -6,7 +6,7 @@
 #include <fstream>
 
 #include "base/error.h"
-#include "base/whole_file.h"
+#include "base/files/whole_file.h"
 
 namespace legacy {
 namespace {

@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "base/nearest.h"
 #include "base/parse.h"
-#include "base/program.h"
+#include "base/programs/program.h"
 #include "trainer/data/glyphs.h"
 
 namespace legacy {

@@ -11,8 +11,8 @@
 #include <set>
 
 #include "base/error.h"
-#include "base/part_file.h"
-#include "base/whole_file.h"
+#include "base/files/part_file.h"
+#include "base/files/whole_file.h"
 
 namespace legacy {
 namespace {

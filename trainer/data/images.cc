@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "ns3-module/fabric/base/plain-file.h"
+#include "base/files/plain_file.h"
 
 namespace legacy {
 namespace {
@@ -21,8 +21,7 @@ void KeepFirst(ImageSet& images, int64_t limit) {
 }
 
 ImageFile::ImageFile(const std::filesystem::path& file)
-    : path_(file),
-      file_(fabric::MayRead(path_.string()) ? gzopen(file.c_str(), "rb") : nullptr, gzclose) {
+    : path_(file), file_(MayRead(path_.string()) ? gzopen(file.c_str(), "rb") : nullptr, gzclose) {
   if (!file_) throw Error(file.string(), "cannot open", "a readable file");
   gzbuffer(file_.get(), kChunk);
 }

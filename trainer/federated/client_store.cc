@@ -14,7 +14,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/own_file.h"
+#include "base/files/own_file.h"
 
 namespace legacy {
 namespace {

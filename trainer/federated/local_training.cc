@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/patience.h"
+#include "base/programs/patience.h"
 #include "compress/cpu/vector.h"
 #include "trainer/aggregation.h"
 #include "trainer/evaluation.h"

@@ -8,8 +8,7 @@
 #include <string_view>
 
 #include "base/error.h"
-#include "ns3-module/fabric/base/csv.h"
-#include "ns3-module/fabric/base/error.h"
+#include "base/files/csv_file.h"
 #include "trainer/federated/dirichlet.h"
 
 namespace legacy::partitions {
@@ -140,7 +139,7 @@ Lists DrawnLabels(int64_t clients, int64_t per_client, int64_t classes, uint64_t
 
 // Reads the lists of a file with the columns sample and client.
 Lists ReadLists(const std::string& file, int64_t samples, int64_t clients) {
-  fabric::CsvFile csv(file, "partition: file");
+  CsvFile csv(file, "partition: file");
   const size_t sample_column = csv.Column("sample"), client_column = csv.Column("client");
   Lists lists(static_cast<size_t>(clients));
   std::vector<bool> given(static_cast<size_t>(samples));
@@ -427,11 +426,7 @@ Made Natural(const OptionReader& options, const SampleLabels& data, int64_t clie
   const std::string& file = options.Text("file");
   if (file.empty()) throw Error("partition", "natural", "natural:file=FILE");
   if (data.samples == 0) return nullptr;
-  try {
-    return Keep(ReadLists(file, data.samples, clients));
-  } catch (const fabric::Error& error) {
-    throw Error(error.what());
-  }
+  return Keep(ReadLists(file, data.samples, clients));
 }
 
 Made Groups(const OptionReader& options, const SampleLabels& data, int64_t clients, uint64_t) {

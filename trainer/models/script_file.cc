@@ -17,8 +17,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/apart.h"
 #include "base/error.h"
+#include "base/programs/apart.h"
 
 namespace legacy {
 namespace {

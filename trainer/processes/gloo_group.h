@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "base/program.h"
+#include "base/programs/program.h"
 #include "trainer/processes/launch.h"
 #include "trainer/processes/process_group.h"
 

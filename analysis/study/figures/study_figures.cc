@@ -11,7 +11,7 @@
 #include "analysis/run_directory.h"
 #include "analysis/study/figures/figures.h"
 #include "base/error.h"
-#include "base/whole_file.h"
+#include "base/files/whole_file.h"
 
 namespace legacy::analysis {
 namespace {

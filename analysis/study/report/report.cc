@@ -10,7 +10,7 @@
 #include "analysis/study/report/html.h"
 #include "analysis/study/study_tables.h"
 #include "analysis/study/words.h"
-#include "base/whole_file.h"
+#include "base/files/whole_file.h"
 
 namespace legacy::analysis {
 namespace {

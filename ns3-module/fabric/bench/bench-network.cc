@@ -8,7 +8,7 @@
 #include "processor-time.h"
 #include "traffic.h"
 
-#include "ns3-module/fabric/base/error.h"
+#include "base/error.h"
 #include "ns3-module/fabric/engine/engine.h"
 #include "ns3-module/fabric/step/step.h"
 #ifdef LEGACY_WITH_SIMGRID
@@ -292,7 +292,7 @@ int main(int argc, char** argv)
         benchmark::Shutdown();
         return EXIT_SUCCESS;
     }
-    catch (const legacy::fabric::Error& error)
+    catch (const Error& error)
     {
         std::fprintf(stderr, "legacy-bench-network: %s\n", error.what());
         return EXIT_FAILURE;

@@ -1,6 +1,6 @@
 #include "traffic.h"
 
-#include "ns3-module/fabric/base/hash.h"
+#include "base/hash.h"
 #include "ns3-module/fabric/import/make.h"
 
 #include <algorithm>

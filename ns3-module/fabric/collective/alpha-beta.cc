@@ -1,6 +1,6 @@
 #include "alpha-beta.h"
 
-#include "fabric/base/error.h"
+#include "base/error.h"
 #include "fabric/engine/flow-path.h"
 
 #include <algorithm>

@@ -1,8 +1,8 @@
 // Closed form of each algorithm, as closed-form.h states it.
 #include "base.h"
+#include "base/error.h"
 #include "closed-form.h"
 #include "double-tree.h"
-#include "fabric/base/error.h"
 #include "halving.h"
 #include "nvls-plan.h"
 #include "pieces.h"

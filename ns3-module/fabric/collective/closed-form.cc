@@ -1,7 +1,7 @@
 #include "closed-form.h"
 
 #include "base.h"
-#include "fabric/base/error.h"
+#include "base/error.h"
 #include "ring-plan.h"
 #include "rings-time.h"
 

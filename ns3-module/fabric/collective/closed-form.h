@@ -59,8 +59,8 @@
 // bounds where a NIC sends to several at once, as it fills its own link.
 #pragma once
 
+#include "base/units.h"
 #include "collective.h"
-#include "fabric/base/units.h"
 #include "fabric/engine/transport.h"
 
 namespace legacy::fabric

@@ -2,8 +2,8 @@
 
 #include "algorithms.h"
 #include "base.h"
-#include "fabric/base/error.h"
-#include "fabric/base/nearest.h"
+#include "base/error.h"
+#include "base/nearest.h"
 
 #include <algorithm>
 #include <array>

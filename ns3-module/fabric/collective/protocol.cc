@@ -1,6 +1,6 @@
 #include "protocol.h"
 
-#include "fabric/base/error.h"
+#include "base/error.h"
 
 #include <array>
 

@@ -8,7 +8,7 @@
 // to its own machines with PCI and NVLink; nothing is fitted here.
 #pragma once
 
-#include "fabric/base/units.h"
+#include "base/units.h"
 
 #include <cstdint>
 #include <optional>

@@ -1,7 +1,7 @@
 #include "ring-plan.h"
 
 #include "base.h"
-#include "fabric/base/error.h"
+#include "base/error.h"
 
 #include <algorithm>
 

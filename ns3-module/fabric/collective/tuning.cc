@@ -1,6 +1,6 @@
 #include "tuning.h"
 
-#include "fabric/base/error.h"
+#include "base/error.h"
 #include "ring-plan.h"
 
 #include <algorithm>

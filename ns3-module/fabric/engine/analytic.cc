@@ -16,9 +16,9 @@
 // The receiver ACKs all data of a flow when its last byte has arrived; the ACKs occupy the
 // receiver's NIC before anything that it sends from then on. Flows of one connection keep
 // their order.
+#include "base/error.h"
 #include "dead-link.h"
 #include "event-engine.h"
-#include "fabric/base/error.h"
 #include "flow-path.h"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // A link may carry nothing from some time on, for ever. A flow that needs it then never arrives.
 #pragma once
 
-#include "fabric/base/error.h"
+#include "base/error.h"
 #include "fabric/topology/topology.h"
 
 #include <string>

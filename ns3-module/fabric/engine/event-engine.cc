@@ -1,6 +1,6 @@
 #include "event-engine.h"
 
-#include "fabric/base/error.h"
+#include "base/error.h"
 #include "fabric/roce/roce-settings.h"
 
 #include <algorithm>

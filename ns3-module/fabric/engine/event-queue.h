@@ -4,7 +4,7 @@
 // of pushing.
 #pragma once
 
-#include "fabric/base/units.h"
+#include "base/units.h"
 
 #include <algorithm>
 #include <array>

@@ -29,7 +29,7 @@
 #include "sawtooth.h"
 #include "token-buckets.h"
 
-#include "fabric/base/hash.h"
+#include "base/hash.h"
 
 #include <algorithm>
 #include <array>

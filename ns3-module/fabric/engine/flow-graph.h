@@ -3,7 +3,7 @@
 // workers that are done. A ring of 1,024 hosts has 2 M flows, so no graph ever holds them all.
 #pragma once
 
-#include "fabric/base/units.h"
+#include "base/units.h"
 
 #include <cstdint>
 

@@ -1,8 +1,8 @@
 #include "sawtooth.h"
 
+#include "base/draws.h"
+#include "base/hash.h"
 #include "cubic.h"
-#include "fabric/base/draws.h"
-#include "fabric/base/hash.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,7 @@
 #include "transport.h"
 
-#include "fabric/base/error.h"
-#include "fabric/base/nearest.h"
+#include "base/error.h"
+#include "base/nearest.h"
 #include "fabric/roce/controls.h"
 #include "fabric/roce/roce-settings.h"
 
@@ -301,8 +301,11 @@ Transport MakeTransport(const std::string& preset, const std::string& option)
         transport.delayedAckTimeout = 40'000'000;    // Linux
         return transport;
     }
-    throw NotAmong(
-        option, preset, {"datacenter", "wan", "roce"}, "roce:key=value,... (RDMA over Ethernet)");
+    throw NotAmong(option,
+                   preset,
+                   {"datacenter", "wan", "roce"},
+                   "",
+                   "roce:key=value,... (RDMA over Ethernet)");
 }
 
 } // namespace legacy::fabric

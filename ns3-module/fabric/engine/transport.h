@@ -2,7 +2,7 @@
 // packet result, and ns-3's own defaults are wrong for data centres and for fast long paths.
 #pragma once
 
-#include "fabric/base/units.h"
+#include "base/units.h"
 
 #include <cstdint>
 #include <map>

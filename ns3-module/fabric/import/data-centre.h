@@ -1,7 +1,7 @@
 // Data-centre networks as other simulators describe them.
 #pragma once
 
-#include "fabric/base/settings.h"
+#include "base/settings.h"
 #include "import.h"
 
 #include "fabric/topology/file.h"

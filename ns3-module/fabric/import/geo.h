@@ -1,7 +1,7 @@
 // Places on the globe, distances between them, and how long light takes in fibre.
 #pragma once
 
-#include "fabric/base/units.h"
+#include "base/units.h"
 
 #include <vector>
 

@@ -1,7 +1,8 @@
 // Reader of GML (Himsolt, "GML: A portable Graph File Format", 1997): keys with numbers, texts or
 // lists in brackets. Of lists inside a node or an edge (such as graphics) the name alone is kept.
-#include "fabric/base/error.h"
-#include "fabric/base/text-file.h"
+#include "base/error.h"
+#include "base/files/text_file.h"
+#include "base/words.h"
 #include "network-map.h"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // What the attributes of nodes and edges mean.
 #include "attributes.h"
-#include "fabric/base/error.h"
-#include "fabric/base/text-file.h"
+#include "base/error.h"
+#include "base/words.h"
 #include "label-rate.h"
 #include "network-map.h"
 

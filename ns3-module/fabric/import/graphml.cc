@@ -1,7 +1,7 @@
 // Reader of GraphML (Brandes et al., graphml.graphdrawing.org): one flat graph of nodes and edges,
 // whose data have the names that the keys give them.
-#include "fabric/base/error.h"
-#include "fabric/base/text-file.h"
+#include "base/error.h"
+#include "base/words.h"
 #include "network-map.h"
 #include "xml.h"
 

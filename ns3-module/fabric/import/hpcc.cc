@@ -1,10 +1,10 @@
 // Reader of the HPCC simulator's topology text and of those that grew from it, line by line. Nodes
 // are made once all links are read and each host has one. The cost of a file is therefore
 // proportional to its length, whatever its first line announces.
+#include "base/error.h"
+#include "base/units.h"
+#include "base/words.h"
 #include "data-centre.h"
-#include "fabric/base/error.h"
-#include "fabric/base/text-file.h"
-#include "fabric/base/units.h"
 #include "fabric/topology/graph.h"
 #include "fabric/topology/types.h"
 

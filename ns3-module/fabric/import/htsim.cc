@@ -1,7 +1,8 @@
 #include "data-centre.h"
 
-#include "fabric/base/error.h"
-#include "fabric/base/text-file.h"
+#include "base/error.h"
+#include "base/files/text_file.h"
+#include "base/words.h"
 #include "fabric/topology/types.h"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 #include "label-rate.h"
 
-#include "fabric/base/units.h"
+#include "base/units.h"
 
 #include <algorithm>
 #include <cctype>

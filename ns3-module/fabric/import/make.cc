@@ -1,8 +1,8 @@
 #include "make.h"
 
+#include "base/error.h"
+#include "base/files/text_file.h"
 #include "data-centre.h"
-#include "fabric/base/error.h"
-#include "fabric/base/text-file.h"
 #include "fabric/topology/changes.h"
 #include "fabric/topology/file.h"
 #include "fabric/topology/types.h"

@@ -1,7 +1,7 @@
 #include "network-map.h"
 
-#include "fabric/base/error.h"
-#include "fabric/base/text-file.h"
+#include "base/error.h"
+#include "base/words.h"
 #include "fabric/topology/graph.h"
 #include "fabric/topology/types.h"
 

@@ -3,7 +3,7 @@
 // assumed.
 #pragma once
 
-#include "fabric/base/settings.h"
+#include "base/settings.h"
 #include "geo.h"
 #include "import.h"
 

@@ -1,9 +1,10 @@
 // Reader of node-link JSON, which networkx (node_link_data) and topohub write: lists of nodes and
 // of links, whose attributes are keys beside "id", "source" and "target". JSON is parsed as YAML,
 // whose subset it is, since that knows the lines of values.
-#include "fabric/base/error.h"
-#include "fabric/base/text-file.h"
-#include "fabric/base/yaml-text.h"
+#include "base/error.h"
+#include "base/files/text_file.h"
+#include "base/files/yaml_text.h"
+#include "base/words.h"
 #include "network-map.h"
 
 #include <algorithm>

@@ -1,9 +1,10 @@
 #include "regions.h"
 
-#include "fabric/base/csv.h"
-#include "fabric/base/error.h"
-#include "fabric/base/text-file.h"
-#include "fabric/base/yaml-text.h"
+#include "base/error.h"
+#include "base/files/csv_file.h"
+#include "base/files/text_file.h"
+#include "base/files/yaml_text.h"
+#include "base/words.h"
 #include "fabric/topology/types.h"
 
 #include <algorithm>

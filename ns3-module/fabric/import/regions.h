@@ -17,7 +17,7 @@
 // command line.
 #pragma once
 
-#include "fabric/base/settings.h"
+#include "base/settings.h"
 #include "import.h"
 
 #include "fabric/topology/file.h"

@@ -1,8 +1,9 @@
 #include "rtt-matrix.h"
 
-#include "fabric/base/error.h"
-#include "fabric/base/median.h"
-#include "fabric/base/text-file.h"
+#include "base/error.h"
+#include "base/files/text_file.h"
+#include "base/median.h"
+#include "base/words.h"
 #include "fabric/topology/types.h"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // Matrices of measured round-trip times between end hosts (such as Zhu et al., ToN 2017).
 #pragma once
 
-#include "fabric/base/settings.h"
+#include "base/settings.h"
 #include "import.h"
 
 #include "fabric/topology/file.h"

@@ -1,7 +1,8 @@
 // Reader of SNDlib's native format: sections META, NODES, LINKS and DEMANDS, each NAME ( ... ),
 // with an item a line.
-#include "fabric/base/error.h"
-#include "fabric/base/text-file.h"
+#include "base/error.h"
+#include "base/files/text_file.h"
+#include "base/words.h"
 #include "sndlib.h"
 
 #include <string>

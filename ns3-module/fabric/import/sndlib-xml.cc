@@ -1,6 +1,6 @@
 // Reader of SNDlib's XML format.
-#include "fabric/base/error.h"
-#include "fabric/base/text-file.h"
+#include "base/error.h"
+#include "base/words.h"
 #include "sndlib.h"
 #include "xml.h"
 

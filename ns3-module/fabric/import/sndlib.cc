@@ -1,7 +1,7 @@
 #include "sndlib.h"
 
-#include "fabric/base/error.h"
-#include "fabric/base/text-file.h"
+#include "base/error.h"
+#include "base/words.h"
 
 #include <algorithm>
 #include <cmath>

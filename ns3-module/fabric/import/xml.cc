@@ -1,7 +1,8 @@
 #include "xml.h"
 
-#include "fabric/base/error.h"
-#include "fabric/base/text-file.h"
+#include "base/error.h"
+#include "base/files/text_file.h"
+#include "base/words.h"
 
 #include <algorithm>
 #include <string_view>

@@ -1,10 +1,10 @@
 #include "availability.h"
 
-#include "fabric/base/csv.h"
-#include "fabric/base/draws.h"
-#include "fabric/base/error.h"
-#include "fabric/base/hash.h"
-#include "fabric/base/settings.h"
+#include "base/draws.h"
+#include "base/error.h"
+#include "base/files/csv_file.h"
+#include "base/hash.h"
+#include "base/settings.h"
 
 #include <algorithm>
 #include <cmath>

@@ -19,7 +19,7 @@
 // Time 0 of a simulation is midnight at longitude 0.
 #pragma once
 
-#include "fabric/base/units.h"
+#include "base/units.h"
 
 #include <cstdint>
 #include <memory>

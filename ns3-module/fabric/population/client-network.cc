@@ -1,6 +1,6 @@
 #include "client-network.h"
 
-#include "fabric/base/error.h"
+#include "base/error.h"
 
 #include <map>
 #include <string>

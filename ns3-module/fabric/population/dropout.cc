@@ -1,9 +1,9 @@
 #include "dropout.h"
 
-#include "fabric/base/draws.h"
-#include "fabric/base/error.h"
-#include "fabric/base/hash.h"
-#include "fabric/base/settings.h"
+#include "base/draws.h"
+#include "base/error.h"
+#include "base/hash.h"
+#include "base/settings.h"
 
 #include <charconv>
 #include <cmath>

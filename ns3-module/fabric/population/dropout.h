@@ -8,7 +8,7 @@
 //                                it ended before
 #pragma once
 
-#include "fabric/base/units.h"
+#include "base/units.h"
 
 #include <cstdint>
 #include <string>

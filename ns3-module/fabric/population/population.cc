@@ -1,7 +1,7 @@
 #include "population.h"
 
-#include "fabric/base/error.h"
-#include "fabric/base/hash.h"
+#include "base/error.h"
+#include "base/hash.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,11 +1,11 @@
 #include "value.h"
 
-#include "fabric/base/csv.h"
-#include "fabric/base/draws.h"
-#include "fabric/base/error.h"
-#include "fabric/base/hash.h"
-#include "fabric/base/settings.h"
-#include "fabric/base/yaml-text.h"
+#include "base/draws.h"
+#include "base/error.h"
+#include "base/files/csv_file.h"
+#include "base/files/yaml_text.h"
+#include "base/hash.h"
+#include "base/settings.h"
 
 #include <algorithm>
 #include <charconv>

@@ -12,7 +12,7 @@
 // Words (regions, profiles) are plain, or a choice.
 #pragma once
 
-#include "fabric/base/units.h"
+#include "base/units.h"
 
 #include <cstdint>
 #include <string>

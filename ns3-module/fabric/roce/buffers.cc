@@ -2,7 +2,7 @@
 
 #include "controls.h"
 
-#include "fabric/base/error.h"
+#include "base/error.h"
 
 #include <algorithm>
 #include <charconv>

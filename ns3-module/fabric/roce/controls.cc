@@ -1,7 +1,7 @@
 #include "controls.h"
 
-#include "fabric/base/error.h"
-#include "fabric/base/nearest.h"
+#include "base/error.h"
+#include "base/nearest.h"
 
 #include <algorithm>
 #include <utility>

@@ -5,7 +5,7 @@
 
 #include "control.h"
 
-#include "fabric/base/settings.h"
+#include "base/settings.h"
 
 #include <memory>
 #include <string>

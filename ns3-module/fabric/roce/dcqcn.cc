@@ -3,7 +3,7 @@
 #include "controls.h"
 #include "keys.h"
 
-#include "fabric/base/error.h"
+#include "base/error.h"
 
 #include <algorithm>
 #include <array>

@@ -30,7 +30,7 @@
 
 #include "control.h"
 
-#include "fabric/base/settings.h"
+#include "base/settings.h"
 
 #include <memory>
 

@@ -1,6 +1,6 @@
 #include "keys.h"
 
-#include "fabric/base/error.h"
+#include "base/error.h"
 
 namespace legacy::fabric
 {

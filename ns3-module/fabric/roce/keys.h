@@ -3,7 +3,7 @@
 
 #include "control.h"
 
-#include "fabric/base/settings.h"
+#include "base/settings.h"
 
 #include <string>
 

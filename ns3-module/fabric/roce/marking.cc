@@ -1,7 +1,7 @@
 #include "marking.h"
 
-#include "fabric/base/error.h"
-#include "fabric/base/units.h"
+#include "base/error.h"
+#include "base/units.h"
 
 #include <algorithm>
 #include <cstdlib>

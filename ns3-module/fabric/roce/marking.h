@@ -8,7 +8,7 @@
 // rate that is not above the port's counts, or the first. Without "@" all ports have the same.
 #pragma once
 
-#include "fabric/base/hash.h"
+#include "base/hash.h"
 
 #include <cstdint>
 #include <optional>

@@ -3,9 +3,9 @@
 #include "controls.h"
 #include "settings-rows.h"
 
-#include "fabric/base/error.h"
-#include "fabric/base/nearest.h"
-#include "fabric/base/settings.h"
+#include "base/error.h"
+#include "base/nearest.h"
+#include "base/settings.h"
 
 #include <algorithm>
 #include <sstream>

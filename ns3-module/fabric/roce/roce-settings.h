@@ -2,7 +2,7 @@
 // names what differs from the defaults.
 #pragma once
 
-#include "fabric/base/units.h"
+#include "base/units.h"
 #include "marking.h"
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 #include "settings-rows.h"
 
-#include "fabric/base/error.h"
+#include "base/error.h"
 
 #include <algorithm>
 #include <utility>

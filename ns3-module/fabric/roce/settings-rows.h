@@ -4,7 +4,7 @@
 
 #include "roce-settings.h"
 
-#include "fabric/base/settings.h"
+#include "base/settings.h"
 
 #include <array>
 #include <functional>

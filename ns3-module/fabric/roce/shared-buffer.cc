@@ -2,7 +2,7 @@
 
 #include "roce-settings.h"
 
-#include "fabric/base/error.h"
+#include "base/error.h"
 
 #include <algorithm>
 #include <cmath>

@@ -4,7 +4,7 @@
 // preamble and gap, in int64 throughout. The class knows neither time nor frames.
 #pragma once
 
-#include "fabric/base/units.h"
+#include "base/units.h"
 
 #include <array>
 #include <cstdint>

@@ -15,7 +15,7 @@
 
 #include "control.h"
 
-#include "fabric/base/settings.h"
+#include "base/settings.h"
 
 namespace legacy::fabric
 {

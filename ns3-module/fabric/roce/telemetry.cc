@@ -1,6 +1,6 @@
 #include "telemetry.h"
 
-#include "fabric/base/error.h"
+#include "base/error.h"
 
 #include <algorithm>
 #include <array>

@@ -9,7 +9,7 @@
 // has 42 bytes for five switches; here it has 2 + 8 for each switch that the frame has passed.
 #pragma once
 
-#include "fabric/base/units.h"
+#include "base/units.h"
 
 #include <cstdint>
 #include <string>

@@ -1,7 +1,7 @@
 #include "link-schedule.h"
 
-#include "fabric/base/error.h"
-#include "fabric/base/hash.h"
+#include "base/error.h"
+#include "base/hash.h"
 
 #include <algorithm>
 #include <cmath>
@@ -121,7 +121,7 @@ LinkSchedule LinkSchedule::Shifted(TimeNs offset) const
         throw Error("link schedule: offset", std::to_string(offset) + " ns", "0 ns or more");
     }
     LinkSchedule shifted = *this;
-    shifted.m_offset = fabric::Later(m_offset, offset);
+    shifted.m_offset = Later(m_offset, offset);
     if (m_curve->period != kNever)
     {
         shifted.m_offset %= m_curve->period;
@@ -181,7 +181,7 @@ int64_t LinkSchedule::ScaledRate(int64_t rateBps) const
 
 int64_t LinkSchedule::CurveRate(TimeNs t) const
 {
-    TimeNs at = fabric::Later(t, m_offset);
+    TimeNs at = Later(t, m_offset);
     at = m_curve->period == kNever ? at : at % m_curve->period;
     return ScaledRate(m_curve->points[m_curve->At(at)].rateBps);
 }
@@ -193,7 +193,7 @@ TimeNs LinkSchedule::CurveChange(TimeNs t) const
         return kNever;
     }
     const std::vector<RatePoint>& points = m_curve->points;
-    const TimeNs shifted = fabric::Later(t, m_offset);
+    const TimeNs shifted = Later(t, m_offset);
     const bool repeats = m_curve->period != kNever;
     TimeNs begin = repeats ? shifted - shifted % m_curve->period : 0; // of the present period
     size_t i = m_curve->At(shifted - begin);
@@ -207,7 +207,7 @@ TimeNs LinkSchedule::CurveChange(TimeNs t) const
                 return kNever;
             }
             i = 0;
-            begin = fabric::Later(begin, m_curve->period);
+            begin = Later(begin, m_curve->period);
         }
         if (points[i].rateBps != now)
         {
@@ -227,14 +227,14 @@ double LinkSchedule::CurveBits(TimeNs end) const
         const auto periods = static_cast<double>(t / m_curve->period);
         return periods * m_curve->periodBits + m_curve->Before(t % m_curve->period);
     };
-    return m_scale * (before(fabric::Later(end, m_offset)) - before(m_offset));
+    return m_scale * (before(Later(end, m_offset)) - before(m_offset));
 }
 
 TimeNs LinkSchedule::CurveFinish(TimeNs start, double bits) const
 {
     const std::vector<RatePoint>& points = m_curve->points;
     const bool repeats = m_curve->period != kNever;
-    const TimeNs shifted = fabric::Later(start, m_offset);
+    const TimeNs shifted = Later(start, m_offset);
     TimeNs begin = repeats ? shifted - shifted % m_curve->period : 0;
     // What has to have left since the period began.
     double wanted = bits / m_scale + m_curve->Before(shifted - begin);
@@ -259,7 +259,7 @@ TimeNs LinkSchedule::CurveFinish(TimeNs start, double bits) const
         return kNever;
     }
     const double rest = (wanted - m_curve->bits[i]) * 1e9 / static_cast<double>(points[i].rateBps);
-    const TimeNs end = fabric::Later(begin, fabric::Later(points[i].at, RoundedTime(rest)));
+    const TimeNs end = Later(begin, Later(points[i].at, RoundedTime(rest)));
     return std::max(start, end - m_offset);
 }
 

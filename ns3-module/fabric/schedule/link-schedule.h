@@ -2,7 +2,7 @@
 // holds its last value, and outages during which nothing leaves.
 #pragma once
 
-#include "fabric/base/units.h"
+#include "base/units.h"
 
 #include <cstdint>
 #include <memory>

@@ -1,6 +1,6 @@
 #include "link-trace-yaml.h"
 
-#include "fabric/base/error.h"
+#include "base/error.h"
 
 #include <utility>
 #include <yaml-cpp/yaml.h>

@@ -1,9 +1,9 @@
 #include "link-trace.h"
 
-#include "fabric/base/csv.h"
-#include "fabric/base/error.h"
-#include "fabric/base/median.h"
-#include "fabric/base/text-file.h"
+#include "base/error.h"
+#include "base/files/csv_file.h"
+#include "base/files/text_file.h"
+#include "base/median.h"
 
 #include <algorithm>
 #include <charconv>

@@ -28,7 +28,7 @@
 // took, not what the line could have carried. That column is refused without yes_acks.
 #pragma once
 
-#include "fabric/base/settings.h"
+#include "base/settings.h"
 #include "link-schedule.h"
 
 #include <optional>

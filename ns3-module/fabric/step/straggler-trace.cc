@@ -1,8 +1,8 @@
 #include "straggler-trace.h"
 
-#include "fabric/base/error.h"
-#include "fabric/base/median.h"
-#include "fabric/base/plain-file.h"
+#include "base/error.h"
+#include "base/files/plain_file.h"
+#include "base/median.h"
 
 #include <algorithm>
 #include <charconv>

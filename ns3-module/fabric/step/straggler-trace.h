@@ -14,7 +14,7 @@
 // step. A run that is longer than the trace starts it anew.
 #pragma once
 
-#include "fabric/base/settings.h"
+#include "base/settings.h"
 
 #include <cstdint>
 #include <string>

@@ -1,8 +1,8 @@
 #include "straggler.h"
 
-#include "fabric/base/error.h"
-#include "fabric/base/hash.h"
-#include "fabric/base/settings.h"
+#include "base/error.h"
+#include "base/hash.h"
+#include "base/settings.h"
 #include "straggler-trace.h"
 
 #include <cmath>

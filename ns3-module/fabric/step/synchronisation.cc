@@ -1,8 +1,8 @@
 #include "synchronisation.h"
 
-#include "fabric/base/error.h"
-#include "fabric/base/median.h"
-#include "fabric/base/settings.h"
+#include "base/error.h"
+#include "base/median.h"
+#include "base/settings.h"
 
 #include <algorithm>
 #include <cassert>

@@ -12,7 +12,7 @@
 // Of equally slow workers the lower number takes part.
 #pragma once
 
-#include "fabric/base/units.h"
+#include "base/units.h"
 
 #include <string>
 #include <vector>

@@ -4,7 +4,7 @@
 // depends on who the candidates are, not on what happened before.
 #pragma once
 
-#include "fabric/base/units.h"
+#include "base/units.h"
 #include "fabric/population/availability.h"
 #include "fabric/population/population.h"
 

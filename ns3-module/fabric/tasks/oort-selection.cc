@@ -1,6 +1,6 @@
 #include "oort-selection.h"
 
-#include "fabric/base/hash.h"
+#include "base/hash.h"
 
 #include <algorithm>
 #include <cmath>

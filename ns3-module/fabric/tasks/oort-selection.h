@@ -25,7 +25,7 @@
 
 #include "selection.h"
 
-#include "fabric/base/settings.h"
+#include "base/settings.h"
 
 #include <cstdint>
 #include <map>

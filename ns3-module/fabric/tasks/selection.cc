@@ -2,9 +2,9 @@
 
 #include "oort-selection.h"
 
-#include "fabric/base/error.h"
-#include "fabric/base/hash.h"
-#include "fabric/base/settings.h"
+#include "base/error.h"
+#include "base/hash.h"
+#include "base/settings.h"
 
 #include <algorithm>
 #include <cmath>

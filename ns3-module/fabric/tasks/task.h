@@ -3,7 +3,7 @@
 // tasks over an engine.
 #pragma once
 
-#include "fabric/base/units.h"
+#include "base/units.h"
 #include "fabric/population/dropout.h"
 
 #include <cstdint>

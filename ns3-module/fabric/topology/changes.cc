@@ -1,6 +1,6 @@
 #include "changes.h"
 
-#include "fabric/base/error.h"
+#include "base/error.h"
 #include "fabric/schedule/link-trace.h"
 
 #include <fnmatch.h>

@@ -1,4 +1,4 @@
-#include "fabric/base/error.h"
+#include "base/error.h"
 #include "layout.h"
 #include "report.h"
 

@@ -1,9 +1,10 @@
 #include "file.h"
 #include "changes.h"
 
-#include "fabric/base/error.h"
-#include "fabric/base/text-file.h"
-#include "fabric/base/yaml-text.h"
+#include "base/error.h"
+#include "base/files/text_file.h"
+#include "base/files/yaml_text.h"
+#include "base/words.h"
 #include "fabric/schedule/link-trace.h"
 #include "graph.h"
 

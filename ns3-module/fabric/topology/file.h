@@ -28,7 +28,7 @@
 // Hosts are numbered before switches, both in the order of the file.
 #pragma once
 
-#include "fabric/base/settings.h"
+#include "base/settings.h"
 #include "topology.h"
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 #include "graph.h"
 
-#include "fabric/base/error.h"
+#include "base/error.h"
 
 #include <algorithm>
 #include <filesystem>

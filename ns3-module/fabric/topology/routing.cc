@@ -1,6 +1,6 @@
 #include "routing.h"
 
-#include "fabric/base/hash.h"
+#include "base/hash.h"
 #include "routing-cache.h"
 
 #include <algorithm>

@@ -5,7 +5,7 @@
 // a weight other than 1. Flows between two hosts with an explicit route follow that one instead.
 #pragma once
 
-#include "fabric/base/units.h"
+#include "base/units.h"
 #include "fabric/schedule/link-schedule.h"
 #include "routing-cache.h"
 

@@ -1,6 +1,6 @@
 // Topologies without a tree of switches (torus, ring, dragonfly), and those of nodes with several
 // GPUs.
-#include "fabric/base/error.h"
+#include "base/error.h"
 #include "types.h"
 
 #include <algorithm>

@@ -1,8 +1,8 @@
 // Makers of fat-tree, leaf-spine, dumbbell and star, and the list of all types.
 #include "types.h"
 
-#include "fabric/base/error.h"
-#include "fabric/base/nearest.h"
+#include "base/error.h"
+#include "base/nearest.h"
 #include "report.h"
 
 #include <algorithm>
@@ -105,7 +105,8 @@ Topology MakeByType(TopologyBuild& build)
         build.settings.Where(),
         build.settings.Type(),
         names,
-        "or a file: .yaml, .txt or .topo (HPCC), .graphml, .gml, .json, .xml, or hpcc:PATH");
+        "",
+        "a file: .yaml, .txt or .topo (HPCC), .graphml, .gml, .json, .xml, or hpcc:PATH");
 }
 
 int TopologyBuild::Needed() const

@@ -2,8 +2,8 @@
 // hosts needed.
 #pragma once
 
+#include "base/settings.h"
 #include "builders.h"
-#include "fabric/base/settings.h"
 
 #include <cstdint>
 #include <string>

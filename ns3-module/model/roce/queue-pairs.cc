@@ -341,7 +341,7 @@ QueuePairs::Add(const fabric::ConnectionName& connection, uint64_t graph, const 
     pair.smooth = pair.next == pair.end ? 0 : pair.smooth;
     Message message;
     message.first = pair.end;
-    message.end = pair.end + static_cast<uint64_t>(fabric::CeilDivide(flow.bytes, m_settings->mtu));
+    message.end = pair.end + static_cast<uint64_t>(CeilDivide(flow.bytes, m_settings->mtu));
     message.bytes = flow.bytes;
     message.graph = graph;
     message.flow = flow;
@@ -568,7 +568,7 @@ std::string QueuePairs::DescribeBlocked() const
                         message.bytes, static_cast<int64_t>(arrived) * m_settings->mtu)) +
                     " of " + std::to_string(message.flow.bytes) + " bytes delivered, frame " +
                     std::to_string(pair.next) + " is next, " + std::to_string(pair.inFlight) +
-                    " bytes in flight, " + fabric::FormatRate(std::llround(pair.Rate())) + ", " +
+                    " bytes in flight, " + FormatRate(std::llround(pair.Rate())) + ", " +
                     m_network->DescribePause(pair.way.First());
         }
     }

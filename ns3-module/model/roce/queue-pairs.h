@@ -155,7 +155,7 @@ class QueuePairs
     int64_t WireOf(const Message& message, uint64_t psn) const
     {
         constexpr int64_t kPadding = fabric::RoceSettings::kPayloadPadding;
-        return fabric::CeilDivide(PayloadOf(message, psn), kPadding) * kPadding + m_headerBytes +
+        return CeilDivide(PayloadOf(message, psn), kPadding) * kPadding + m_headerBytes +
                (psn == message.first ? m_settings->messageBytes : 0);
     }
 

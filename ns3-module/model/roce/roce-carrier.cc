@@ -5,7 +5,7 @@
 
 #include "roce-simulator.h"
 
-#include "fabric/base/error.h"
+#include "base/error.h"
 #include "fabric/roce/buffers.h"
 #include "fabric/roce/controls.h"
 #include "model/packet-network.h"
@@ -35,9 +35,9 @@ const fabric::Topology* Checked(const fabric::Topology* topology, const RoceSett
     fabric::CheckRoce(*topology, settings);
     const auto refuse = [](const std::string& what, const std::string& allowed)
     {
-        throw fabric::Error("roce at packet fidelity",
-                            what + " beside links whose rates change over time",
-                            allowed + "; flow and analytic fidelity take it");
+        throw Error("roce at packet fidelity",
+                    what + " beside links whose rates change over time",
+                    allowed + "; flow and analytic fidelity take it");
     };
     if (topology->HasSchedules() && settings.train > 1)
     {
@@ -50,11 +50,11 @@ const fabric::Topology* Checked(const fabric::Topology* topology, const RoceSett
     }
     for (const int host : topology->Hosts())
     {
-        if (topology->NextFailure(host, -1) != fabric::kNever)
+        if (topology->NextFailure(host, -1) != kNever)
         {
-            throw fabric::Error("roce at packet fidelity",
-                                "host " + topology->NodeName(host) + ", which fails",
-                                "links that are out; flow and analytic fidelity take both");
+            throw Error("roce at packet fidelity",
+                        "host " + topology->NodeName(host) + ", which fails",
+                        "links that are out; flow and analytic fidelity take both");
         }
     }
     return topology;
@@ -104,7 +104,7 @@ RoceCarrier::RoceCarrier(const fabric::Topology* topology,
     m_scheduler->Build(
         topology,
         m_settings.mtu + m_settings.headerBytes,
-        [this](DirectedLink link, int64_t rate, fabric::TimeNs until)
+        [this](DirectedLink link, int64_t rate, TimeNs until)
         { m_network.SetRate(link, rate, until); },
         [this] { CheckDead(); });
     AssignStreams(0);
@@ -250,7 +250,7 @@ void RoceCarrier::OnFailure(const std::string& message)
     if (!m_failed)
     {
         m_failed = true;
-        m_listener->OnError(std::make_exception_ptr(fabric::Error(message)));
+        m_listener->OnError(std::make_exception_ptr(Error(message)));
     }
 }
 
@@ -286,17 +286,17 @@ void RoceCarrier::Dispose()
     m_scheduler->Dispose();
 }
 
-void RoceCarrier::SetScheduleTime(fabric::TimeNs time)
+void RoceCarrier::SetScheduleTime(TimeNs time)
 {
     m_scheduler->SetTime(time);
 }
 
-fabric::TimeNs RoceCarrier::GetScheduleTime() const
+TimeNs RoceCarrier::GetScheduleTime() const
 {
     return m_scheduler->GetTime();
 }
 
-fabric::TimeNs RoceCarrier::GetOutTime() const
+TimeNs RoceCarrier::GetOutTime() const
 {
     return m_scheduler->GetOutTime();
 }

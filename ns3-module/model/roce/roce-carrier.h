@@ -40,7 +40,7 @@ class RoceCarrier : public Carrier, private RoceEnds
      * \param seed of marks and losses
      * \param run of losses
      * \param listener outlives this object
-     * Throws fabric::Error where the topology has what cannot be together with the settings.
+     * Throws Error where the topology has what cannot be together with the settings.
      */
     RoceCarrier(const fabric::Topology* topology,
                 const fabric::RoceSettings& settings,
@@ -76,9 +76,9 @@ class RoceCarrier : public Carrier, private RoceEnds
                                  const fabric::Flow& flow) override;
     void BeginRun() override;
     void Dispose() override;
-    void SetScheduleTime(fabric::TimeNs time) override;
-    fabric::TimeNs GetScheduleTime() const override;
-    fabric::TimeNs GetOutTime() const override;
+    void SetScheduleTime(TimeNs time) override;
+    TimeNs GetScheduleTime() const override;
+    TimeNs GetOutTime() const override;
     bool AnyDead() const override;
     std::optional<fabric::DeadLink> FindDead() const override;
     void FailHost(int host) override;

@@ -3,8 +3,8 @@
  */
 #include "roce-network.h"
 
-#include "fabric/base/error.h"
-#include "fabric/base/hash.h"
+#include "base/error.h"
+#include "base/hash.h"
 #include "fabric/roce/buffers.h"
 
 #include <algorithm>
@@ -160,7 +160,7 @@ void RoceNetwork::Port::SetRate(int64_t rateBps)
     perByte = 8 * kPerSecond % rate == 0 ? 8 * kPerSecond / rate : 0;
 }
 
-void RoceNetwork::SetRate(DirectedLink link, int64_t rateBps, fabric::TimeNs until)
+void RoceNetwork::SetRate(DirectedLink link, int64_t rateBps, TimeNs until)
 {
     constexpr Picoseconds kLongest = INT64_MAX / 2; // the clock has no more
     Port& port = m_ports[link];
@@ -374,8 +374,8 @@ bool RoceNetwork::Loses(DirectedLink link, const Frame& frame)
     if (port.untilLoss < 0)
     {
         // A geometric gap: one draw for each loss.
-        const double u = fabric::UnitInterval(fabric::HashWords(
-            {m_seed, m_draws, static_cast<uint64_t>(link), port.losses++, 0x6c6f7373}));
+        const double u = UnitInterval(
+            HashWords({m_seed, m_draws, static_cast<uint64_t>(link), port.losses++, 0x6c6f7373}));
         port.untilLoss =
             port.errorRate >= 1
                 ? 0
@@ -493,7 +493,7 @@ void RoceNetwork::Drop(DirectedLink link, uint32_t frame, bool lossless)
     {
         const int node = m_topology->From(link);
         m_ends->OnFailure("switch " + m_topology->NodeName(node) + " at " +
-                          fabric::FormatTime(RoceNow() / kPicosecondsPerNs) +
+                          FormatTime(RoceNow() / kPicosecondsPerNs) +
                           ": no room for a frame of the lossless class, as its headroom is too "
                           "small (roce:headroom=auto reckons it, pfc-drops=allow goes on)");
     }
@@ -567,7 +567,7 @@ double RoceNetwork::MarkingDraw(DirectedLink link)
     const uint64_t count = m_ports[link].candidates++;
     const auto port = static_cast<uint64_t>(link);
     return m_settings.marksAtRandom
-               ? fabric::UnitInterval(fabric::HashWords({m_seed, m_draws, port, count, 0x6d61726b}))
+               ? UnitInterval(HashWords({m_seed, m_draws, port, count, 0x6d61726b}))
                : fabric::MarkingDraw(m_seed, port, count);
 }
 

@@ -145,7 +145,7 @@ class RoceNetwork : private RoceEventSink
      * \param rateBps its rate from its next frame on; 0: it begins none
      * \param until when it has another rate; kNever: it keeps this one
      */
-    void SetRate(DirectedLink link, int64_t rateBps, fabric::TimeNs until);
+    void SetRate(DirectedLink link, int64_t rateBps, TimeNs until);
     /**
      * \param link a port
      * \return until when it begins no frame, as its link is out; 0: it is not

@@ -6,7 +6,7 @@
  */
 #include "roce-network.h"
 
-#include "fabric/base/units.h"
+#include "base/units.h"
 #include "fabric/roce/buffers.h"
 
 #include <algorithm>
@@ -220,8 +220,7 @@ void RoceNetwork::CheckWaiting()
         any = any || m_ports[link].paused;
         if (still(link) && states[link] == kNew && follow(link))
         {
-            std::string text =
-                "PFC deadlock at " + fabric::FormatTime(now / kPicosecondsPerNs) + ": ";
+            std::string text = "PFC deadlock at " + FormatTime(now / kPicosecondsPerNs) + ": ";
             for (const DirectedLink waiting : way)
             {
                 text += m_topology->LinkName(waiting) + " waits for ";
@@ -240,10 +239,9 @@ void RoceNetwork::CheckWaiting()
 std::string RoceNetwork::DescribePause(DirectedLink link) const
 {
     const Port& port = m_ports[link];
-    return port.paused
-               ? "paused since " + fabric::FormatTime(port.pausedSince / kPicosecondsPerNs) +
-                     " by the queue of " + m_topology->LinkName(port.root)
-               : "not paused";
+    return port.paused ? "paused since " + FormatTime(port.pausedSince / kPicosecondsPerNs) +
+                             " by the queue of " + m_topology->LinkName(port.root)
+                       : "not paused";
 }
 
 } // namespace packet

@@ -3,7 +3,7 @@
  */
 #include "roce-sender.h"
 
-#include "fabric/base/units.h"
+#include "base/units.h"
 #include "fabric/roce/keys.h"
 
 #include <algorithm>
@@ -44,8 +44,8 @@ RoceSender::RoceSender(const fabric::Topology& topology,
         m_fair = std::make_unique<fabric::MaxMin>(std::move(rates));
     }
     const bool selective = settings->recovery == fabric::RoceRecovery::Selective;
-    fabric::TimeNs rto = selective ? RoceSettings::kLongRto : RoceSettings::kRto;
-    fabric::TimeNs shortRto = selective ? RoceSettings::kShortRto : RoceSettings::kRto;
+    TimeNs rto = selective ? RoceSettings::kLongRto : RoceSettings::kRto;
+    TimeNs shortRto = selective ? RoceSettings::kShortRto : RoceSettings::kRto;
     if (lossless)
     {
         rto = shortRto = RoceSettings::kLosslessRto;
@@ -640,9 +640,9 @@ bool RoceSender::Expire(uint32_t number, Picoseconds now)
     {
         m_ends->OnFailure("queue pair " + m_pairs.NameOf(pair) + ": nothing acknowledged in " +
                           std::to_string(m_settings->retries + 1) + " time-outs in a row, at " +
-                          fabric::FormatTime(now / kPicosecondsPerNs) + "; " +
-                          std::to_string(pair.acked) + " of " + std::to_string(pair.end) +
-                          " frames are" + m_pairs.DescribeBlocked());
+                          FormatTime(now / kPicosecondsPerNs) + "; " + std::to_string(pair.acked) +
+                          " of " + std::to_string(pair.end) + " frames are" +
+                          m_pairs.DescribeBlocked());
         return false;
     }
     ++pair.timeouts;

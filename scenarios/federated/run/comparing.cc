@@ -8,10 +8,10 @@
 #include <utility>
 
 #include "analysis/run_directory.h"
-#include "base/own_file.h"
+#include "base/files/own_file.h"
 #include "base/parse.h"
-#include "base/patience.h"
-#include "base/program.h"
+#include "base/programs/patience.h"
+#include "base/programs/program.h"
 #include "compress/state_section.h"
 #include "scenarios/checkpoint/archive.h"
 #include "scenarios/checkpoint/checkpoints.h"

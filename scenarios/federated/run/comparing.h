@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "base/program.h"
+#include "base/programs/program.h"
 #include "scenarios/federated/learner.h"
 #include "scenarios/options/scenario.h"
 #include "scenarios/run/manifest.h"

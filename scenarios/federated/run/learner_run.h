@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "base/program.h"
+#include "base/programs/program.h"
 #include "scenarios/federated/learner.h"
 #include "scenarios/federated/plan.h"
 #include "scenarios/options/scenario.h"

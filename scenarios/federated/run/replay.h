@@ -7,7 +7,7 @@
 #include <string>
 
 #include "analysis/run_directory.h"
-#include "base/program.h"
+#include "base/programs/program.h"
 #include "scenarios/federated/recorded_learners.h"
 #include "scenarios/federated/run/comparing.h"
 #include "scenarios/options/scenario.h"

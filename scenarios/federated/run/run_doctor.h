@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "analysis/table_text.h"
-#include "base/program.h"
+#include "base/programs/program.h"
 
 namespace legacy {
 

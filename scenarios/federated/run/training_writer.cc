@@ -50,7 +50,7 @@ void TrainingWriter::OnRound(const PlannedRound& round) {
     if (evaluates) evaluated_ = version;
     if (version == from_.version && last_end_ != from_.end) {
       throw Error("--resume: version " + std::to_string(version) + " of " + name_ + " ends at " +
-                  fabric::FormatTime(last_end_) + " and not at " + fabric::FormatTime(from_.end) +
+                  FormatTime(last_end_) + " and not at " + FormatTime(from_.end) +
                   ": this is another program");
     }
     return;

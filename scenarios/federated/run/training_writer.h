@@ -15,7 +15,7 @@ namespace legacy {
 // A Resumption is where a training goes on: rows up to this version are written.
 struct Resumption {
   int64_t version = 0;
-  fabric::TimeNs end = 0;  // of that version
+  TimeNs end = 0;  // of that version
 
   template <class Archive>
   friend void Fields(Archive& archive, Resumption& r) {
@@ -72,7 +72,7 @@ class TrainingWriter : public PlanListener {
   RunSink& sink_;
   Progress* progress_;  // null: none is shown
   ProgressState state_;
-  fabric::TimeNs last_end_ = 0;
+  TimeNs last_end_ = 0;
   double message_bytes_ = 0;
   double nic_bytes_ = 0;
   int64_t evaluated_ = -1;

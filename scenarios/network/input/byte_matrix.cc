@@ -1,7 +1,7 @@
 #include "scenarios/network/input/byte_matrix.h"
 
 #include "base/error.h"
-#include "ns3-module/fabric/base/units.h"
+#include "base/units.h"
 #include "scenarios/network/input/csv_file.h"
 
 namespace legacy {
@@ -25,8 +25,8 @@ std::vector<int64_t> ReadByteMatrix(const std::string& path, int workers) {
     }
     if (sender == count) throw Error(where, "one more line", std::to_string(count) + " lines");
     for (size_t receiver = 0; receiver < count; ++receiver) {
-      const int64_t size = fabric::ParseBytes(
-          record.fields[receiver], where + ": bytes to worker " + std::to_string(receiver));
+      const int64_t size = ParseBytes(record.fields[receiver],
+                                      where + ": bytes to worker " + std::to_string(receiver));
       bytes.push_back(sender == receiver ? 0 : size);
     }
     ++sender;

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "base/whole_file.h"
+#include "base/files/whole_file.h"
 
 namespace legacy {
 namespace {

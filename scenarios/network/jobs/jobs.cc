@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/files/whole_file.h"
+#include "base/files/yaml.h"
 #include "base/parse.h"
-#include "base/whole_file.h"
-#include "base/yaml.h"
 #include "scenarios/network/cost_estimate.h"
 #include "scenarios/network/fidelity.h"
 #include "scenarios/network/input/host_names.h"
@@ -16,8 +16,6 @@
 
 namespace legacy {
 namespace {
-
-using fabric::TimeNs;
 
 constexpr size_t kMostJobs = 1024;
 
@@ -57,7 +55,7 @@ JobRequest ReadJob(const YAML::Node& map, const std::string& path, size_t number
       job.hosts = SplitList(text);
       if (job.hosts.empty()) throw Error(key, text, "a list of hosts");
     } else if (key == "start") {
-      job.start = fabric::ParseTime(text, key);
+      job.start = ParseTime(text, key);
     } else {
       values[key] = text;
     }
@@ -230,9 +228,9 @@ std::vector<JobTiming> Run(const PreparedJobs& prepared, Fidelity fidelity,
     std::vector<std::unique_ptr<JobGraph>> graphs;
     for (const size_t j : chosen) {
       graphs.push_back(std::make_unique<JobGraph>(prepared.jobs[j]));
-      engine->Submit(*graphs.back(), fabric::Later(now, prepared.jobs[j].request.start));
+      engine->Submit(*graphs.back(), Later(now, prepared.jobs[j].request.start));
     }
-    if (!engine->RunUntil(fabric::kNever)) {
+    if (!engine->RunUntil(kNever)) {
       throw Error(engine->Name() + " engine: stopped before all jobs were done");
     }
     timings.clear();

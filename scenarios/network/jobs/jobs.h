@@ -16,7 +16,7 @@ struct JobRequest {
   std::string name;
   Experiment experiment;           // its collective; the network is that of all jobs
   std::vector<std::string> hosts;  // names or numbers of the workers' hosts; empty: by placement
-  fabric::TimeNs start = 0;
+  TimeNs start = 0;
   std::string where;  // "file:line:column: ", for messages
 };
 
@@ -54,10 +54,10 @@ PreparedJobs PrepareJobs(std::vector<JobRequest> requests, const OptionValues& v
 
 // A JobTiming says when the repetitions of a job ended, from the start of the run.
 struct JobTiming {
-  fabric::TimeNs start = 0;
-  std::vector<fabric::TimeNs> ends;
+  TimeNs start = 0;
+  std::vector<TimeNs> ends;
 
-  fabric::TimeNs Time() const { return ends.back() - start; }
+  TimeNs Time() const { return ends.back() - start; }
 };
 
 // A JobsMeasurement is a run of all jobs, together and each alone, at one fidelity.

@@ -4,13 +4,11 @@
 
 #include <algorithm>
 
-#include "ns3-module/fabric/base/units.h"
+#include "base/units.h"
 #include "scenarios/network/measure.h"
 
 namespace legacy {
 namespace {
-
-using fabric::TimeNs;
 
 // Returns the times of the repetitions.
 std::vector<TimeNs> Repetitions(const JobTiming& timing) {
@@ -87,12 +85,12 @@ std::string JobsTable(const PreparedJobs& prepared,
     for (size_t j = 0; j < prepared.jobs.size(); ++j) {
       const Experiment& e = prepared.jobs[j].request.experiment;
       const JobTiming& together = m.together[j];
-      text += fmt::format(
-          "{:<12} {:<26} {:>7} {:>10} {:>6} {:>11} {:>11} {:>11} {:>9.3f} {:>11}\n",
-          prepared.jobs[j].request.name, fabric::ToString(*e.algorithm), e.Workers(),
-          fabric::FormatBytes(LargestMessage(e)), e.repeat, fabric::FormatTime(together.start),
-          fabric::FormatTime(m.alone[j].Time()), fabric::FormatTime(together.Time()), m.Slowdown(j),
-          fabric::FormatTime(together.Time() / static_cast<TimeNs>(together.ends.size())));
+      text +=
+          fmt::format("{:<12} {:<26} {:>7} {:>10} {:>6} {:>11} {:>11} {:>11} {:>9.3f} {:>11}\n",
+                      prepared.jobs[j].request.name, fabric::ToString(*e.algorithm), e.Workers(),
+                      FormatBytes(LargestMessage(e)), e.repeat, FormatTime(together.start),
+                      FormatTime(m.alone[j].Time()), FormatTime(together.Time()), m.Slowdown(j),
+                      FormatTime(together.Time() / static_cast<TimeNs>(together.ends.size())));
     }
   }
   if (!prepared.fidelity_reason.empty()) text += prepared.fidelity_reason + "\n";

@@ -3,13 +3,12 @@
 namespace legacy {
 namespace {
 
-double FigureSeconds(fabric::TimeNs time) { return static_cast<double>(time) / 1e9; }
+double FigureSeconds(TimeNs time) { return static_cast<double>(time) / 1e9; }
 
 }  // namespace
 
 analysis::RoceFigures RoceFiguresOf(const fabric::EngineCounters& counters,
-                                    const std::vector<fabric::LinkCounters>& links,
-                                    fabric::TimeNs time) {
+                                    const std::vector<fabric::LinkCounters>& links, TimeNs time) {
   const fabric::RoceCounters& roce = counters.roce;
   analysis::RoceFigures figures;
   double paused = 0;

@@ -10,8 +10,7 @@ namespace legacy {
 
 // Returns what NICs and switches did in `time` of a simulation.
 analysis::RoceFigures RoceFiguresOf(const fabric::EngineCounters& counters,
-                                    const std::vector<fabric::LinkCounters>& links,
-                                    fabric::TimeNs time);
+                                    const std::vector<fabric::LinkCounters>& links, TimeNs time);
 // Returns the pauses of one directed link of a topology.
 analysis::PauseFigures PauseFiguresOf(const fabric::Topology& topology,
                                       const fabric::LinkCounters& link);

@@ -12,7 +12,6 @@ namespace legacy {
 namespace {
 
 using fabric::CollectiveAlgorithm;
-using fabric::TimeNs;
 
 // The measurement does not say how fast a link without a limit is, nor how long a packet takes from
 // one namespace to the next. These values are assumed.
@@ -296,7 +295,7 @@ TimeNs Run(fabric::Engine& engine, fabric::FlowGraph& graph) {
   constexpr TimeNs kRest = 1'000'000'000;
   const TimeNs start = engine.Now() + kRest;
   engine.Submit(graph, start);
-  if (!engine.RunUntil(fabric::kNever)) throw Error("a measured operation did not end");
+  if (!engine.RunUntil(kNever)) throw Error("a measured operation did not end");
   return engine.Now() - start;
 }
 

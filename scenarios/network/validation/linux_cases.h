@@ -14,7 +14,7 @@ namespace legacy {
 struct LinuxHost {
   int64_t up_bps = 0;    // 0: no limit
   int64_t down_bps = 0;  // 0: no limit
-  fabric::TimeNs delay = 0;
+  TimeNs delay = 0;
   int64_t queue_bytes = 0;
   double loss = 0;  // each way
 };

@@ -8,9 +8,9 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/files/whole_file.h"
 #include "base/nearest.h"
 #include "base/parse.h"
-#include "base/whole_file.h"
 #include "scenarios/network/validation/validation_sections.h"
 
 namespace legacy {

@@ -56,7 +56,7 @@ std::vector<AnalyticCase> AnalyticCases(bool sample) {
 }
 
 // Returns the time at a fidelity; nothing where the fabric has no switches for the algorithm.
-std::optional<fabric::TimeNs> TimeAt(const AnalyticCase& one, const std::string& fidelity) {
+std::optional<TimeNs> TimeAt(const AnalyticCase& one, const std::string& fidelity) {
   try {
     return Measure(Prepare(ExperimentOf({one.Options()}, {fidelity})), {}).front().Time();
   } catch (const std::exception& error) {
@@ -66,7 +66,7 @@ std::optional<fabric::TimeNs> TimeAt(const AnalyticCase& one, const std::string&
 }
 
 ValidationRow AnalyticRow(const AnalyticCase& one) {
-  const std::optional<fabric::TimeNs> flow = TimeAt(one, "flow");
+  const std::optional<TimeNs> flow = TimeAt(one, "flow");
   if (!flow) return {one.Options(), "", "", ""};
   const double analytic = static_cast<double>(TimeAt(one, "analytic").value());
   const double percent = 100 * (analytic / static_cast<double>(*flow) - 1);

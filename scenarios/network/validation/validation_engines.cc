@@ -13,8 +13,6 @@
 namespace legacy {
 namespace {
 
-using fabric::TimeNs;
-
 constexpr double kUncongestedPercent = 5;
 constexpr double kCongestedPercent = 15;
 
@@ -96,7 +94,7 @@ ValidationRow BusRow(const ValidationCase& one, const std::string& fidelity) {
   const double line = static_cast<double>(experiment.network.topology.rateBps);
   const double expected = 100 * Efficiency(experiment.network.transport, bytes / workers);
   const std::string name =
-      fabric::FormatBytes(bytes) + ", MSS " + std::to_string(one.segment_bytes) + ", " + fidelity;
+      FormatBytes(bytes) + ", MSS " + std::to_string(one.segment_bytes) + ", " + fidelity;
   return {name, FormatFixed(bus * 1e-9, 2), FormatFixed(100 * bus / line, 2),
           FormatFixed(expected, 2)};
 }
@@ -153,7 +151,7 @@ ValidationRow CollectiveRow(const ValidationCase& one) {
       fabric::ClosedFormTime(SpecOf(experiment, prepared.algorithm, *prepared.network, 0), path,
                              experiment.network.transport);
   ValidationRow row{std::string(fabric::ToString(prepared.algorithm)) + ", " +
-                        fabric::FormatBytes(experiment.bytes.front()),
+                        FormatBytes(experiment.bytes.front()),
                     FixedSeconds(form)};
   for (const char* fidelity : {"analytic", "flow", "packet"}) {
     row.push_back(FormatFixed(Percent(TimeOf(ExperimentOf(one, {fidelity})), form), 2));

@@ -18,7 +18,7 @@ constexpr double kMathisPercent = 20;
 
 // Returns the ring's time on our own model: hosts in a circle, each link with that rate and
 // latency, no headers, no ACKs, one frame for each message.
-fabric::TimeNs OwnRingAllReduceNs(const AstraRing& ring, int64_t bytes) {
+TimeNs OwnRingAllReduceNs(const AstraRing& ring, int64_t bytes) {
   fabric::Topology topology;
   fabric::Placement placement;
   for (int i = 0; i < ring.workers; ++i) {
@@ -115,7 +115,7 @@ SectionResult ValidateMathis(const SectionRun& run) {
   std::vector<std::string> names;
   for (const fabric::MathisCase& one : cases) {
     names.push_back("loss " + FormatFixed(one.lossRate, 4) + ", round trip " +
-                    fabric::FormatTime(one.roundTrip));
+                    FormatTime(one.roundTrip));
   }
   SectionResult result;
   result.csv = {"mathis", {"case", "goodput (Mbit/s)", "formula (Mbit/s)", "difference (%)"}, {}};

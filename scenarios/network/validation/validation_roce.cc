@@ -6,7 +6,7 @@
 #include <numeric>
 #include <optional>
 
-#include "ns3-module/fabric/base/error.h"
+#include "base/error.h"
 #include "ns3-module/fabric/collective/closed-form.h"
 #include "ns3-module/fabric/import/make.h"
 #include "ns3-module/fabric/roce/dcqcn-fixed-point.h"
@@ -24,7 +24,6 @@ namespace {
 
 using fabric::LinkCounters;
 using fabric::RoceTrial;
-using fabric::TimeNs;
 
 constexpr int64_t kGbps = 1'000'000'000;
 constexpr int64_t kRate = 100 * kGbps;
@@ -250,7 +249,7 @@ constexpr fabric::EcnThresholds kProductionMarks = {400e3, 1600e3, 0.2};
 RoceFigure FixedPointMarks(const SettledCase& one) {
   constexpr double kTolerance = 0.3;
   const std::string np = one.np;
-  fabric::Settings settings("cc", "dcqcn");
+  Settings settings("cc", "dcqcn");
   settings.Set("ai", "40Mbps");
   settings.Set("np", np);
   const fabric::DcqcnFixedPoint point(fabric::Dcqcn::Read(settings), one.flows,
@@ -406,7 +405,7 @@ RoceFigure RingDeadlock(const std::string& topology, const std::string& options,
   double dead = 0;
   try {
     trial.RunUntil();
-  } catch (const fabric::Error& error) {
+  } catch (const Error& error) {
     dead = std::string(error.what()).starts_with("PFC deadlock") ? 1 : 2;
   }
   return {dead, expected ? 1.0 : 0.0, dead == (expected ? 1 : 0)};

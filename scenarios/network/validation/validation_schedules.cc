@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/draws.h"
 #include "base/error.h"
-#include "ns3-module/fabric/base/draws.h"
-#include "ns3-module/fabric/base/hash.h"
+#include "base/hash.h"
 #include "ns3-module/fabric/schedule/link-trace.h"
 #include "scenarios/network/measure.h"
 #include "scenarios/network/validation/validation_cases.h"
@@ -24,14 +24,13 @@ std::string DrawnTrace(uint64_t number) {
   constexpr double kSigma = 0.7;
   constexpr double kLikeness = 0.8;
   const auto hash = [&](uint64_t second, uint64_t what) {
-    return fabric::HashWords({number, second, what, 0x7472});
+    return HashWords({number, second, what, 0x7472});
   };
   std::string text = "steps:";
-  double state = fabric::NormalDraw(hash(kSeconds, 0));
+  double state = NormalDraw(hash(kSeconds, 0));
   for (uint64_t second = 0; second < kSeconds; ++second) {
-    state = kLikeness * state +
-            std::sqrt(1 - kLikeness * kLikeness) * fabric::NormalDraw(hash(second, 0));
-    const bool out = second > 0 && fabric::UnitInterval(hash(second, 1)) < 0.05;
+    state = kLikeness * state + std::sqrt(1 - kLikeness * kLikeness) * NormalDraw(hash(second, 0));
+    const bool out = second > 0 && UnitInterval(hash(second, 1)) < 0.05;
     const double mbps = out ? 0 : kMedianMbps * std::exp(kSigma * state);
     text += std::to_string(second) + "s=" + std::to_string(std::llround(mbps * 1000)) + "kbps,";
   }

@@ -11,7 +11,6 @@
 
 #include "analysis/summary.h"
 #include "base/error.h"
-#include "ns3-module/fabric/base/error.h"
 #include "ns3-module/fabric/step/straggler.h"
 #include "scenarios/replay/recording.h"
 #include "scenarios/run/scenario_timing.h"
@@ -319,8 +318,6 @@ PagePart PartOf(const WhatIf& what_if, size_t group, const analysis::Study& stud
   } catch (const NoClosedForm& no) {
     part.refused[no.reason] = policies;
   } catch (const Error& error) {
-    part.refused[error.what()] = policies;
-  } catch (const fabric::Error& error) {
     part.refused[error.what()] = policies;
   }
   return part;

@@ -16,7 +16,7 @@
 namespace legacy {
 namespace {
 
-constexpr fabric::TimeNs kLongestDelay = 1'000'000'000'000;
+constexpr TimeNs kLongestDelay = 1'000'000'000'000;
 
 // Throws Error where the text names a file that the study does not have, which this program would
 // otherwise read for any client.

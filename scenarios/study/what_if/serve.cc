@@ -13,7 +13,6 @@
 
 #include "analysis/study/report/html.h"
 #include "base/error.h"
-#include "ns3-module/fabric/base/error.h"
 #include "scenarios/http/http_server.h"
 #include "scenarios/study/folder.h"
 #include "scenarios/study/what_if/json.h"
@@ -147,8 +146,6 @@ HttpResponse StudyServer::Impl::Ask(const HttpRequest& request, const HttpServer
   } catch (const WhatIfStopped& stop) {
     return ErrorResponse({kUnavailable, stop.what()});
   } catch (const Error& error) {
-    return ErrorResponse({kBadRequest, error.what()});
-  } catch (const fabric::Error& error) {
     return ErrorResponse({kBadRequest, error.what()});
   }
 }

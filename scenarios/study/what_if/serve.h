@@ -17,7 +17,7 @@
 #include <memory>
 #include <string>
 
-#include "base/program.h"
+#include "base/programs/program.h"
 
 namespace legacy {
 

@@ -169,7 +169,7 @@ class WhatIf {
 
   // Returns the answer. Any thread may ask; questions are answered one after the other, and the
   // last ones are memoised. `stopped` is called between steps, or transfers of clients. Throws
-  // Error or fabric::Error on invalid questions, and WhatIfStopped after `limit_seconds` of work or
+  // Error or Error on invalid questions, and WhatIfStopped after `limit_seconds` of work or
   // waiting.
   std::shared_ptr<const WhatIfAnswer> Answer(const WhatIfQuestion& question, double limit_seconds,
                                              const std::function<bool()>& stopped);

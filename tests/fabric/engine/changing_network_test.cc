@@ -7,7 +7,7 @@
 #include <memory>
 #include <vector>
 
-#include "ns3-module/fabric/base/hash.h"
+#include "base/hash.h"
 #include "ns3-module/fabric/engine/engine.h"
 #include "ns3-module/fabric/topology/builders.h"
 #include "tests/fabric/engine/script.h"

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "ns3-module/fabric/base/hash.h"
+#include "base/hash.h"
 #include "ns3-module/fabric/roce/pacer.h"
 #include "tests/fabric/fabric_testing.h"
 #include "tests/fabric/roce/roce_testing.h"
@@ -88,7 +88,7 @@ TEST(RoceControls, TheDocumentListsEveryKey) {
   }
 }
 
-// Mutated texts make a control, or throw the fabric's error.
+// Mutated texts make a control, or throw Error.
 TEST(RoceControls, AnyTextIsReadOrRefused) {
   std::vector<std::vector<std::string>> pairs;  // of each control with keys
   std::vector<std::string> names;

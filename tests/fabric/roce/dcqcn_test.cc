@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "ns3-module/fabric/base/hash.h"
+#include "base/hash.h"
 #include "ns3-module/fabric/roce/dcqcn-fixed-point.h"
 #include "ns3-module/fabric/roce/notifier.h"
 #include "tests/fabric/fabric_testing.h"

@@ -9,7 +9,7 @@
 #include <numeric>
 #include <string>
 
-#include "ns3-module/fabric/base/hash.h"
+#include "base/hash.h"
 #include "tests/fabric/fabric_testing.h"
 #include "tests/fabric/roce/roce_testing.h"
 

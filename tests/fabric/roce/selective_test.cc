@@ -6,7 +6,7 @@
 #include <set>
 #include <vector>
 
-#include "ns3-module/fabric/base/hash.h"
+#include "base/hash.h"
 
 namespace legacy::fabric {
 namespace {

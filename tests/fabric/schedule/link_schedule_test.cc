@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "ns3-module/fabric/base/error.h"
-#include "ns3-module/fabric/base/hash.h"
+#include "base/error.h"
+#include "base/hash.h"
 #include "ns3-module/fabric/schedule/link-schedule.h"
 #include "tests/fabric/fabric_testing.h"
 

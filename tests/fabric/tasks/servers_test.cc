@@ -4,7 +4,7 @@
 #include <fstream>
 #include <numeric>
 
-#include "ns3-module/fabric/base/draws.h"
+#include "base/draws.h"
 #include "tests/fabric/tasks/task_testing.h"
 
 namespace legacy::fabric::servers_test {

@@ -5,7 +5,7 @@
 #include <set>
 #include <sstream>
 
-#include "ns3-module/fabric/base/hash.h"
+#include "base/hash.h"
 #include "ns3-module/fabric/engine/engine.h"
 #include "ns3-module/fabric/import/make.h"
 #include "ns3-module/fabric/topology/file.h"

@@ -100,8 +100,8 @@ class CaptureTest : public testing::Test {
   ~CaptureTest() override { std::filesystem::remove_all(folder_); }
 
   // Returns when flows arrive in a star of 100 Gbit/s and 1 us, captured or not.
-  std::vector<fabric::TimeNs> Arrivals(const std::string& transport,
-                                       const std::vector<fabric::Flow>& flows, bool captured) {
+  std::vector<TimeNs> Arrivals(const std::string& transport, const std::vector<fabric::Flow>& flows,
+                               bool captured) {
     const fabric::Topology topology = Star(3, 100'000'000'000, 1'000);
     const fabric::Placement placement = fabric::MakePlacement({"packed", 3}, topology);
     fabric::EngineRequest request;
@@ -112,7 +112,7 @@ class CaptureTest : public testing::Test {
                                  : fabric::MakePacketEngine(request);
     Burst burst(flows);
     engine->Submit(burst, 0);
-    EXPECT_TRUE(engine->RunUntil(fabric::kNever));
+    EXPECT_TRUE(engine->RunUntil(kNever));
     return burst.arrived;
   }
   std::string Prefix() const { return folder_ + "/p"; }

@@ -11,7 +11,7 @@ namespace {
 constexpr int64_t kGbps = 1'000'000'000;
 
 // Hosts at both ends of a line of switches: `links` links of one rate.
-fabric::Topology Line(int links, int64_t rate, fabric::TimeNs delay) {
+fabric::Topology Line(int links, int64_t rate, TimeNs delay) {
   fabric::Topology topology;
   topology.SetName("line");
   topology.AddHost("a");
@@ -31,7 +31,7 @@ TEST(RoceClosedForm, OneFlowIsExact) {
   for (const int64_t rate : {25 * kGbps, 100 * kGbps, 400 * kGbps, int64_t{7'300'000'001}}) {
     for (const int links : {1, 2, 5}) {
       for (const int64_t bytes : {1, 3, 4096, 4097, 1'000'003}) {
-        for (const fabric::TimeNs delay : {0, 1000}) {
+        for (const TimeNs delay : {0, 1000}) {
           RoceRun run(Line(links, rate, delay), "roce:cc=none");
           const int64_t padded = (bytes + 3) / 4 * 4;
           const int64_t wire = padded + (bytes + 4095) / 4096 * 82 + 16;
@@ -62,7 +62,7 @@ TEST(RoceClosedForm, SwitchesDelayFlowsAtAllFidelities) {
         const auto engine = make(request);
         Burst burst({{0, 1, bytes}});
         engine->Submit(burst, 0);
-        EXPECT_TRUE(engine->RunUntil(fabric::kNever));
+        EXPECT_TRUE(engine->RunUntil(kNever));
         return static_cast<double>(burst.arrived.front());
       };
       const double packet = time(fabric::MakePacketEngine, "700ns");
@@ -99,7 +99,7 @@ TEST(RoceClosedForm, IncastKeepsTheReceiversLinkBusy) {
       RoceRun run(Star(senders + 1, 100 * kGbps, 1000), "roce:cc=none" + pfc);
       std::vector<fabric::Flow> flows;
       for (int i = 0; i < senders; ++i) flows.push_back({i, senders, 1'000'000});
-      const std::vector<fabric::TimeNs> arrived = run.Run(flows);
+      const std::vector<TimeNs> arrived = run.Run(flows);
       const int64_t wire = run.transport().WireBytes(1'000'000);
       const double expected =
           2 * 1000 + Nanoseconds(4096 + 98, 100 * kGbps) + senders * Nanoseconds(wire, 100 * kGbps);
@@ -127,7 +127,7 @@ TEST(RoceClosedForm, RingAllReduce) {
     scenario.transport = fabric::MakeTransport("roce:cc=none");
     scenario.collective.algorithm = fabric::CollectiveAlgorithm::RingAllReduce;
     scenario.collective.bytes.assign(workers, 8'000'000);
-    const fabric::TimeNs expected = fabric::RingAllReduceTime(
+    const TimeNs expected = fabric::RingAllReduceTime(
         workers, 8'000'000, {2, scenario.rate_bps, scenario.delay}, scenario.transport);
     EXPECT_NEAR(static_cast<double>(Simulate(scenario).total) / static_cast<double>(expected), 1,
                 2e-3)
@@ -163,7 +163,7 @@ TEST(RoceClosedForm, FlowsAndFormulaFollowHpccOnALongRing) {
       EXPECT_NEAR(time(fabric::MakeAnalyticEngine, hpcc) / packet, 1, 0.02) << topology << mtu;
       EXPECT_LT(time(fabric::MakeFlowEngine, blind) / packet, 0.95) << topology << mtu;
       if (scenario.topology == "star") {
-        const fabric::TimeNs formula = fabric::RingAllReduceTime(
+        const TimeNs formula = fabric::RingAllReduceTime(
             scenario.workers, 16'000'000, {2, scenario.rate_bps, scenario.delay}, hpcc);
         EXPECT_NEAR(static_cast<double>(formula) / packet, 1, 0.02) << mtu;
       }
@@ -180,7 +180,7 @@ TEST(RoceClosedForm, StepsAreSimulatedOnceAndRemembered) {
   const Fabric fabric(scenario);
   fabric::StepSimulator simulator(fabric::MakePacketEngine, fabric.request);
   const auto traffic = OneCollective(scenario.workers, scenario.collective);
-  const fabric::TimeNs first = simulator.Simulate(traffic, 0).total;
+  const TimeNs first = simulator.Simulate(traffic, 0).total;
   const uint64_t packets = simulator.Totals().packets;
   EXPECT_EQ(simulator.Simulate(traffic, 1).total, first);
   EXPECT_EQ(simulator.FreshSteps(), 1);

@@ -36,7 +36,7 @@ TEST(RoceEdges, PathsAreThoseOfTheTopology) {
 // 65,536 messages on one queue pair at once arrive in their order.
 TEST(RoceEdges, ManyMessagesOnOneQueuePair) {
   RoceRun run(Star(2, 100 * kGbps, 1000), "roce:cc=none");
-  const std::vector<fabric::TimeNs> arrived =
+  const std::vector<TimeNs> arrived =
       run.Run(std::vector<fabric::Flow>(65'536, fabric::Flow{0, 1, 1}));
   EXPECT_TRUE(std::is_sorted(arrived.begin(), arrived.end()));
   // A frame of 102 bytes each.
@@ -62,7 +62,7 @@ class EndOfALongMessage : public fabric::FlowGraph {
   }
   bool Done() const override { return arrived.size() == 2; }
 
-  std::vector<fabric::TimeNs> arrived;
+  std::vector<TimeNs> arrived;
 
  private:
   packet::QueuePairs& pairs_;
@@ -98,9 +98,8 @@ TEST(RoceEdges, TheLastFramesOfALongMessage) {
 }
 
 TEST(RoceEdges, RatesAndDelaysOfAllKinds) {
-  for (const auto& [slow, delay] :
-       {std::pair<int64_t, fabric::TimeNs>{1'000'000, 0},
-        std::pair<int64_t, fabric::TimeNs>{10 * kGbps, 1'000'000'000}}) {
+  for (const auto& [slow, delay] : {std::pair<int64_t, TimeNs>{1'000'000, 0},
+                                    std::pair<int64_t, TimeNs>{10 * kGbps, 1'000'000'000}}) {
     fabric::Topology topology;
     topology.AddHost("a");
     topology.AddHost("b");
@@ -123,7 +122,7 @@ TEST(RoceEdges, AThousandPorts) {
   RoceRun run(Star(kHosts, 100 * kGbps, 1000), "roce:cc=none");
   std::vector<fabric::Flow> flows;
   for (int i = 1; i < kHosts; ++i) flows.push_back({i, 0, 100'000});
-  const std::vector<fabric::TimeNs> arrived = run.Run(flows);
+  const std::vector<TimeNs> arrived = run.Run(flows);
   const double expected =
       2000 + Nanoseconds(4194, 100 * kGbps) +
       (kHosts - 1) * Nanoseconds(run.transport().WireBytes(100'000), 100 * kGbps);
@@ -139,7 +138,7 @@ TEST(RoceEdges, AllFramesMarked) {
     RoceRun run(Star(5, 100 * kGbps, 1000), std::string("roce:ecn=0B/0B/1@25Gbps,cc=") + control);
     std::vector<fabric::Flow> flows;
     for (int i = 0; i < 4; ++i) flows.push_back({i, 4, 1'000'000});
-    const std::vector<fabric::TimeNs> arrived = run.Run(flows);
+    const std::vector<TimeNs> arrived = run.Run(flows);
     const double line = 4 * Nanoseconds(run.transport().WireBytes(1'000'000), 100 * kGbps);
     EXPECT_GT(static_cast<double>(*std::max_element(arrived.begin(), arrived.end())), line);
     EXPECT_GT(run.Marks(), 0) << control;
@@ -184,7 +183,7 @@ class Withdrawn : public fabric::FlowGraph {
   int64_t carried = -1;
   int64_t unsent = -1;
   int64_t unknown = -1;
-  fabric::TimeNs arrived = -1;
+  TimeNs arrived = -1;
 };
 
 // Withdraws from an engine with that transport. What has begun to leave is whole trains.
@@ -197,7 +196,7 @@ void Withdraw(const std::string& transport, Withdrawn& graph, int train = 1) {
   const Fabric fabric(scenario);
   const auto engine = fabric::MakePacketEngine(fabric.request);
   engine->Submit(graph, 0);
-  EXPECT_TRUE(engine->RunUntil(fabric::kNever));
+  EXPECT_TRUE(engine->RunUntil(kNever));
   EXPECT_EQ(graph.unknown, 0);
   EXPECT_EQ(graph.carried % 4096, 0);
   EXPECT_EQ(engine->Counters().retransmitTimeouts, 0u);

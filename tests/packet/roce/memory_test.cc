@@ -12,7 +12,7 @@ namespace legacy::packet_test {
 namespace {
 
 constexpr int kHosts = 8;
-constexpr fabric::TimeNs kMs = 1'000'000;
+constexpr TimeNs kMs = 1'000'000;
 
 // Each host sends to the next and to the one behind it, for ever. Counts allocations from 1 ms on.
 class Endless : public fabric::FlowGraph {
@@ -48,7 +48,7 @@ TEST(RoceMemory, NothingIsAllocatedAfterTheFirstMillisecond) {
     const auto engine = fabric::MakePacketEngine(request);
     Endless graph;
     engine->Submit(graph, 0);
-    EXPECT_TRUE(engine->RunUntil(fabric::kNever));
+    EXPECT_TRUE(engine->RunUntil(kNever));
     EXPECT_EQ(graph.allocations, 0) << control;
     EXPECT_GT(engine->Counters().packets, 70'000u) << control;
   }

@@ -17,7 +17,7 @@ using packet::FrameKind;
 constexpr int64_t kGbps = 1'000'000'000;
 constexpr int64_t kBytes = 2'000'000;
 constexpr uint64_t kFrames = (kBytes + 4095) / 4096;  // of a message
-constexpr fabric::TimeNs kDelay = 5000;
+constexpr TimeNs kDelay = 5000;
 constexpr DirectedLink kFromNic = 0;       // host 0 > switch
 constexpr DirectedLink kFromReceiver = 6;  // host 3 > switch
 

@@ -14,10 +14,7 @@
 
 namespace legacy::packet_test::outages {
 namespace {
-
-using fabric::kNever;
 using fabric::LinkSchedule;
-using fabric::TimeNs;
 using ::testing::HasSubstr;
 
 constexpr int64_t kGbps = 1'000'000'000;

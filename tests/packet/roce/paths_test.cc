@@ -38,10 +38,10 @@ std::vector<fabric::Flow> Across(int64_t bytes) {
 
 // Returns a number below `below`.
 uint64_t Drawn(uint64_t seed, uint64_t draw, uint64_t below) {
-  return fabric::HashWords({seed, draw}) % below;
+  return HashWords({seed, draw}) % below;
 }
 
-fabric::TimeNs Last(const std::vector<fabric::TimeNs>& arrived) {
+TimeNs Last(const std::vector<TimeNs>& arrived) {
   return *std::max_element(arrived.begin(), arrived.end());
 }
 
@@ -53,7 +53,7 @@ TEST(RocePaths, SprayPlacesFramesAndResendsNone) {
     // One more flow, so that paths have queues of different lengths.
     std::vector<fabric::Flow> flows = Across(kBytes);
     flows.push_back({0, 5, kBytes});
-    const std::vector<fabric::TimeNs> arrived = run.Run(flows);
+    const std::vector<TimeNs> arrived = run.Run(flows);
     EXPECT_GT(arrived.front(), 0);
     EXPECT_EQ(run.Counters().roce.resent, 0u);
     EXPECT_EQ(run.Counters().roce.naks, 0u);
@@ -109,7 +109,7 @@ TEST(RocePaths, WhatSprayDoesNotTakeIsRefused) {
   const auto refusal = [](const std::string& text, fabric::Multipath multipath) {
     try {
       RoceRun run(TwoLeaves(multipath), text);
-    } catch (const fabric::Error& error) {
+    } catch (const Error& error) {
       return std::string(error.what());
     }
     return std::string();
@@ -133,7 +133,7 @@ TEST(RocePaths, StepsDoNotDependOnThoseBefore) {
     RoceRun::Drain();
     const auto start = packet::PacketEngine::Now();
     auto second = run.Run(flows);
-    for (fabric::TimeNs& time : second) time -= start;
+    for (TimeNs& time : second) time -= start;
     EXPECT_EQ(second, first) << options;
   }
 }
@@ -153,7 +153,7 @@ TEST(RocePaths, QueuePairsTakeMessagesInTurn) {
   });
   std::vector<fabric::Flow> flows;
   for (const int64_t bytes : {900'000, 100, 200, 50'000, 7}) flows.push_back({0, 4, bytes});
-  const std::vector<fabric::TimeNs> arrived = run.Run(flows);
+  const std::vector<TimeNs> arrived = run.Run(flows);
   EXPECT_TRUE(std::is_sorted(arrived.begin(), arrived.end()));
   EXPECT_EQ(payload, (std::vector<int64_t>{900'007, 100, 200, 50'000}));
   std::set<std::vector<DirectedLink>> all;
@@ -189,7 +189,7 @@ TEST(RocePaths, QueuePairsTakeMessagesInTurnAtAllFidelities) {
     request.transport = fabric::MakeTransport(transport);
     const auto engine = make(request);
     std::map<std::pair<int, int>, uint64_t> last;
-    engine->SetFlowTrace([&](const fabric::Flow& flow, fabric::TimeNs, bool delivered) {
+    engine->SetFlowTrace([&](const fabric::Flow& flow, TimeNs, bool delivered) {
       if (!delivered) return;
       const auto entry = last.try_emplace({flow.source, flow.destination}, flow.tag).first;
       EXPECT_LE(entry->second, flow.tag) << engine->Name();
@@ -199,7 +199,7 @@ TEST(RocePaths, QueuePairsTakeMessagesInTurnAtAllFidelities) {
       last.clear();
       Burst burst(flows);
       engine->Submit(burst, engine->Now());
-      EXPECT_TRUE(engine->RunUntil(fabric::kNever));
+      EXPECT_TRUE(engine->RunUntil(kNever));
     }
     const auto links = engine->Links();
     const auto packets = run.Links();
@@ -242,7 +242,7 @@ TEST(RocePaths, WithdrawnMessagesOfSeveralQueuePairsHoldNothingUp) {
     const auto engine = make(request);
     Withdrawing graph;
     engine->Submit(graph, 0);
-    EXPECT_TRUE(engine->RunUntil(fabric::kNever)) << engine->Name();
+    EXPECT_TRUE(engine->RunUntil(kNever)) << engine->Name();
     EXPECT_EQ(graph.tags, std::vector<uint64_t>{2});
     EXPECT_GT(graph.carried, 0);
     EXPECT_EQ(graph.waited, 1'000);
@@ -317,7 +317,7 @@ TEST(RocePaths, TelemetryMayHaveTheBitsOfTheWire) {
   try {
     RoceRun run(Star(2, 7 * kGbps, 1000), "roce:cc=hpcc:int=wire");
     FAIL();
-  } catch (const fabric::Error& error) {
+  } catch (const Error& error) {
     EXPECT_NE(std::string(error.what()).find("rate of host0>switch: got '7 Gbit/s'"),
               std::string::npos)
         << error.what();
@@ -359,7 +359,7 @@ TEST(RocePaths, AnySettingsCarryEverything) {
       flows.push_back({source, destination, static_cast<int64_t>(1 + draw(300'000))});
       frames += (flows.back().bytes + run.transport().roce->mtu - 1) / run.transport().roce->mtu;
     }
-    std::vector<fabric::TimeNs> arrived;
+    std::vector<TimeNs> arrived;
     ASSERT_NO_THROW(arrived = run.Run(flows)) << options;
     for (size_t i = 0; i < flows.size(); ++i) {
       for (size_t j = 0; j < i; ++j) {
@@ -392,7 +392,7 @@ class TwoMessages : public fabric::FlowGraph {
   }
   bool Done() const override { return arrived.size() == 2; }
 
-  std::vector<fabric::TimeNs> arrived;
+  std::vector<TimeNs> arrived;
 
  private:
   int64_t first_;

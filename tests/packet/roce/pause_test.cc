@@ -45,7 +45,7 @@ TEST(RocePause, HeadroomIsEnoughForTrains) {
 // one host sends ten times what another takes, and the pauses wait behind frames of a third.
 int64_t DropsWith(int64_t less, const std::string& options = "") {
   int64_t drops = 0;
-  for (const fabric::TimeNs delay : {0, 10, 100, 1000, 5000}) {
+  for (const TimeNs delay : {0, 10, 100, 1000, 5000}) {
     fabric::Topology topology;
     for (const char* name : {"a", "b", "c"}) topology.AddHost(name);
     topology.AddSwitch("s");
@@ -120,11 +120,11 @@ TEST(RocePause, LostPausesCostFramesAndEndNoRun) {
 TEST(RocePause, LostResumeEndsByItself) {
   RoceRun run(Star(3, 100 * kGbps, 1000), "roce:cc=none,buffer=600KB,quanta=2000");
   DirectedLink lost = -1;
-  fabric::TimeNs paused = -1;  // begin of the last PAUSE of host 0's or 1's port
-  fabric::TimeNs silent = -1;  // from the arrival of that PAUSE to the next frame of the port
-  std::array<fabric::TimeNs, 6> pauses{};
+  TimeNs paused = -1;  // begin of the last PAUSE of host 0's or 1's port
+  TimeNs silent = -1;  // from the arrival of that PAUSE to the next frame of the port
+  std::array<TimeNs, 6> pauses{};
   run.ports().SetDrop([&](DirectedLink link, const packet::Frame& frame) {
-    const fabric::TimeNs now = packet::PacketEngine::Now();
+    const TimeNs now = packet::PacketEngine::Now();
     if (frame.kind == packet::FrameKind::Pause) {
       if (frame.payload > 0) {
         pauses[link] = now;
@@ -150,14 +150,14 @@ TEST(RocePause, LostResumeEndsByItself) {
 // A card that is paused is silent from the end of its frame to the RESUME.
 TEST(RocePause, APausedPortIsSilentUntilResumed) {
   RoceRun run(Star(3, 100 * kGbps, 1000), "roce:cc=none,buffer=600KB");
-  fabric::TimeNs heard = -1;
+  TimeNs heard = -1;
   run.ports().SetDrop([&](DirectedLink link, const packet::Frame& frame) {
-    const fabric::TimeNs now = packet::PacketEngine::Now();
+    const TimeNs now = packet::PacketEngine::Now();
     if (frame.kind == packet::FrameKind::Pause) {
       // Link 1 is the switch's port to host 0; the frame takes 6.72 ns and 1 us.
-      if (link == 1) heard = frame.payload > 0 ? now + 1007 : fabric::kNever;
+      if (link == 1) heard = frame.payload > 0 ? now + 1007 : kNever;
     } else if (link == 0 && frame.kind == packet::FrameKind::Data && heard >= 0) {
-      EXPECT_LE(now, heard == fabric::kNever ? heard : heard + 1);
+      EXPECT_LE(now, heard == kNever ? heard : heard + 1);
     }
     return false;
   });
@@ -185,7 +185,7 @@ struct Victims {
            static_cast<double>(arrived.back() - 3000);
   }
   RoceRun run;
-  std::vector<fabric::TimeNs> arrived;
+  std::vector<TimeNs> arrived;
 };
 
 // With pauses alone the victim gets what each of the others does, a fifth of the line, though no
@@ -240,7 +240,7 @@ TEST(RocePause, AStormStopsWhoSendsToIt) {
   const fabric::Topology star = Star(4, 100 * kGbps, 1000);
   for (const std::string& host : {std::string("1"), star.NodeName(star.Hosts()[1])}) {
     RoceRun run(star, "roce:cc=none,storm=host=" + host + "+from=10us+for=300us");
-    const std::vector<fabric::TimeNs> arrived = run.Run(flows);
+    const std::vector<TimeNs> arrived = run.Run(flows);
     EXPECT_GT(arrived[0], 310'000) << host;
     EXPECT_LT(arrived[0], 400'000) << host;
     EXPECT_LT(arrived[1], 90'000) << host;
@@ -251,7 +251,7 @@ TEST(RocePause, AStormStopsWhoSendsToIt) {
 TEST(RocePause, AWatchdogDropsForAPausedPort) {
   const std::string storm = "roce:cc=none,buffer=2MiB,storm=host=1+from=10us+for=3ms";
   const std::vector<fabric::Flow> flows = {{0, 1, 2'000'000}, {0, 2, 2'000'000}};
-  fabric::TimeNs without = 0;
+  TimeNs without = 0;
   {
     RoceRun run(Star(3, 100 * kGbps, 1000), storm);
     without = run.Run(flows)[1];
@@ -274,7 +274,7 @@ TEST(RocePause, PortsShareAndFlowsDoNot) {
   for (int h = 3; h < 5; ++h) topology.AddLink({h, right, 1000, fabric::Port{100 * kGbps}});
   topology.AddLink({left, right, 1000, fabric::Port{100 * kGbps}});
   RoceRun run(topology, "roce:cc=none,buffer=1MiB");
-  const std::vector<fabric::TimeNs> arrived =
+  const std::vector<TimeNs> arrived =
       run.Run({{3, 4, 10'000'000}, {0, 4, 10'000'000}, {1, 4, 10'000'000}, {2, 4, 10'000'000}});
   const double wire = Nanoseconds(run.transport().WireBytes(10'000'000), 100 * kGbps);
   EXPECT_NEAR(static_cast<double>(arrived[0]) / wire, 2, 0.1);  // half of the line

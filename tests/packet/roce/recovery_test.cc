@@ -14,7 +14,7 @@ using packet::FrameKind;
 constexpr int64_t kGbps = 1'000'000'000;
 constexpr int64_t kMtu = 4096;
 constexpr DirectedLink kFirst = 0;  // host 0 to the switch
-constexpr fabric::TimeNs kRto = 1'000'000;
+constexpr TimeNs kRto = 1'000'000;
 
 // 100 frames from host 0 to host 1 over links of 100 Gbit/s and 1 us.
 struct OneFlow {
@@ -22,13 +22,13 @@ struct OneFlow {
       : run(Star(2, 100 * kGbps, 1000), "roce:cc=none" + options) {}
 
   // Returns when the flow arrives where the frames that `drop` names are lost.
-  fabric::TimeNs Time(const std::function<bool(DirectedLink, const Frame&)>& drop) {
+  TimeNs Time(const std::function<bool(DirectedLink, const Frame&)>& drop) {
     run.ports().SetDrop(drop);
     return run.Run({{0, 1, 100 * kMtu}}).front();
   }
 
   // Returns the same without losses.
-  static fabric::TimeNs Lossless() {
+  static TimeNs Lossless() {
     return OneFlow().Time([](DirectedLink, const Frame&) { return false; });
   }
 
@@ -36,9 +36,9 @@ struct OneFlow {
 };
 
 TEST(RoceRecovery, ALostFrameIsAnsweredByOneNak) {
-  const fabric::TimeNs lossless = OneFlow::Lossless();
+  const TimeNs lossless = OneFlow::Lossless();
   OneFlow flow;
-  const fabric::TimeNs time = flow.Time(LoseOnce{kFirst, FrameKind::Data, 20});
+  const TimeNs time = flow.Time(LoseOnce{kFirst, FrameKind::Data, 20});
   EXPECT_EQ(flow.run.Counters().roce.naks, 1u);
   EXPECT_EQ(flow.run.Counters().retransmitTimeouts, 0u);
   EXPECT_EQ(flow.run.Drops(), 1);
@@ -51,10 +51,10 @@ TEST(RoceRecovery, ALostFrameIsAnsweredByOneNak) {
 }
 
 TEST(RoceRecovery, TailsEndByTimeOut) {
-  const fabric::TimeNs lossless = OneFlow::Lossless();
+  const TimeNs lossless = OneFlow::Lossless();
   {
     OneFlow flow;
-    const fabric::TimeNs time = flow.Time(LoseOnce{kFirst, FrameKind::Data, 99});
+    const TimeNs time = flow.Time(LoseOnce{kFirst, FrameKind::Data, 99});
     EXPECT_EQ(flow.run.Counters().retransmitTimeouts, 1u);
     EXPECT_GT(time, lossless + kRto / 2);
     EXPECT_LT(time, lossless + 2 * kRto);
@@ -70,7 +70,7 @@ TEST(RoceRecovery, TailsEndByTimeOut) {
   {
     OneFlow flow;  // the NAK is lost, and with it what followed the lost frame
     int naks = 0;
-    const fabric::TimeNs time = flow.Time([&](DirectedLink link, const Frame& frame) {
+    const TimeNs time = flow.Time([&](DirectedLink link, const Frame& frame) {
       return (link == kFirst && frame.kind == FrameKind::Data && frame.psn == 98 && naks == 0) ||
              (frame.kind == FrameKind::Nak && naks++ == 0);
     });

@@ -19,7 +19,7 @@
 namespace legacy::packet_test {
 
 // Hosts 0 to `hosts` - 1 around one switch, all links of one rate.
-inline fabric::Topology Star(int hosts, int64_t rate, fabric::TimeNs delay) {
+inline fabric::Topology Star(int hosts, int64_t rate, TimeNs delay) {
   return fabric::RoceStar(hosts, rate, delay);
 }
 
@@ -44,7 +44,7 @@ class RoceRun {
   RoceRun& operator=(const RoceRun&) = delete;
 
   // Returns when each flow has arrived.
-  std::vector<fabric::TimeNs> Run(const std::vector<fabric::Flow>& flows) {
+  std::vector<TimeNs> Run(const std::vector<fabric::Flow>& flows) {
     Burst burst(flows);
     Run(burst);
     return burst.arrived;
@@ -52,13 +52,13 @@ class RoceRun {
 
   void Run(fabric::FlowGraph& graph) {
     engine_->Submit(graph, packet::PacketEngine::Now());
-    EXPECT_TRUE(engine_->RunUntil(fabric::kNever));
+    EXPECT_TRUE(engine_->RunUntil(kNever));
   }
 
   // Returns what became of each flow.
   std::vector<fabric::RoceFlow> Records(const std::vector<fabric::Flow>& flows) {
     std::vector<fabric::RoceFlow> records(flows.size());
-    engine_->SetFlowTrace([&](const fabric::Flow& flow, fabric::TimeNs, bool delivered) {
+    engine_->SetFlowTrace([&](const fabric::Flow& flow, TimeNs, bool delivered) {
       if (!delivered) return;
       ASSERT_NE(engine_->GetDelivered(), nullptr);
       records[flow.tag] = *engine_->GetDelivered();
@@ -73,14 +73,14 @@ class RoceRun {
   std::string Failure(const std::vector<fabric::Flow>& flows) {
     try {
       Run(flows);
-    } catch (const fabric::Error& error) {
+    } catch (const Error& error) {
       return error.what();
     }
     return "";
   }
 
   // Lets what is under way arrive.
-  static void Drain(fabric::TimeNs time = 10'000'000) {
+  static void Drain(TimeNs time = 10'000'000) {
     ns3::Simulator::Stop(ns3::NanoSeconds(time));
     ns3::Simulator::Run();
   }

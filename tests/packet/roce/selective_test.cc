@@ -41,12 +41,12 @@ struct OneFlow {
       : run(Star(2, 100 * kGbps, 1000), kSelective + options) {}
 
   // Returns when the flow arrives where the frames that `drop` names are lost.
-  fabric::TimeNs Time(const std::function<bool(DirectedLink, const Frame&)>& drop) {
+  TimeNs Time(const std::function<bool(DirectedLink, const Frame&)>& drop) {
     run.ports().SetDrop(drop);
     return run.Run({{0, 1, 100 * kMtu}}).front();
   }
 
-  static fabric::TimeNs Lossless() {
+  static TimeNs Lossless() {
     return OneFlow().Time([](DirectedLink, const Frame&) { return false; });
   }
 
@@ -55,10 +55,10 @@ struct OneFlow {
 
 // A lost frame costs its own time on the line.
 TEST(RoceSelectiveRepeat, ALostFrameAloneIsSentAgain) {
-  const fabric::TimeNs lossless = OneFlow::Lossless();
+  const TimeNs lossless = OneFlow::Lossless();
   for (const uint64_t psn : {0, 20, 80}) {
     OneFlow flow;
-    const fabric::TimeNs time = flow.Time(LoseOnce{kFirst, FrameKind::Data, psn});
+    const TimeNs time = flow.Time(LoseOnce{kFirst, FrameKind::Data, psn});
     EXPECT_EQ(flow.run.Counters().roce.resent, 1u);
     EXPECT_EQ(flow.run.Counters().retransmitTimeouts, 0u);
     EXPECT_EQ(flow.run.Counters().roce.reordered, 0u);
@@ -68,19 +68,19 @@ TEST(RoceSelectiveRepeat, ALostFrameAloneIsSentAgain) {
 }
 
 TEST(RoceSelectiveRepeat, TailsEndByTimeOut) {
-  const fabric::TimeNs lossless = OneFlow::Lossless();
+  const TimeNs lossless = OneFlow::Lossless();
   constexpr double kShort = 100'000;  // with fewer than three frames in flight
   constexpr double kLong = 320'000;
   {
     OneFlow flow;
-    const fabric::TimeNs time = flow.Time(LoseOnce{kFirst, FrameKind::Data, 99});
+    const TimeNs time = flow.Time(LoseOnce{kFirst, FrameKind::Data, 99});
     EXPECT_EQ(flow.run.Counters().retransmitTimeouts, 1u);
     EXPECT_EQ(flow.run.Counters().roce.resent, 1u);
     EXPECT_NEAR(static_cast<double>(time - lossless), kShort, 5'000);
   }
   {
     OneFlow flow;  // the last five: the first is sent again, and then those behind it one by one
-    const fabric::TimeNs time = flow.Time([](DirectedLink link, const Frame& frame) {
+    const TimeNs time = flow.Time([](DirectedLink link, const Frame& frame) {
       return link == kFirst && frame.kind == FrameKind::Data && frame.psn >= 95 &&
              frame.ahead == Frame::kNone;
     });
@@ -99,7 +99,7 @@ TEST(RoceSelectiveRepeat, TailsEndByTimeOut) {
     OneFlow flow;  // the one NAK is lost
     LoseOnce data{kFirst, FrameKind::Data, 98};
     LoseOnce nak{kBack, FrameKind::Nak, 98};
-    const fabric::TimeNs time = flow.Time([&](DirectedLink link, const Frame& frame) {
+    const TimeNs time = flow.Time([&](DirectedLink link, const Frame& frame) {
       return data(link, frame) || nak(link, frame);
     });
     EXPECT_EQ(nak.count, 1);
@@ -121,7 +121,7 @@ TEST(RoceSelectiveRepeat, TailsEndByTimeOut) {
 // A lost CNP changes rates alone.
 TEST(RoceSelectiveRepeat, LostNotificationsChangeRatesAlone) {
   for (const std::string recovery : {"go-back-n", "selective"}) {
-    std::vector<fabric::TimeNs> last;
+    std::vector<TimeNs> last;
     for (const bool lost : {false, true}) {
       RoceRun run(Star(5, 100 * kGbps, 1000),
                   "roce:cc=dcqcn,ecn=10KB/40KB/1@100Gbps,recovery=" + recovery);
@@ -129,7 +129,7 @@ TEST(RoceSelectiveRepeat, LostNotificationsChangeRatesAlone) {
           [&](DirectedLink, const Frame& frame) { return lost && frame.kind == FrameKind::Cnp; });
       std::vector<fabric::Flow> flows;
       for (int i = 0; i < 4; ++i) flows.push_back({i, 4, 2'000'000});
-      const std::vector<fabric::TimeNs> arrived = run.Run(flows);
+      const std::vector<TimeNs> arrived = run.Run(flows);
       last.push_back(*std::max_element(arrived.begin(), arrived.end()));
       EXPECT_GT(run.Counters().roce.cnps, 0u);
       EXPECT_EQ(run.Counters().retransmitTimeouts, 0u);
@@ -192,7 +192,7 @@ TEST(RoceSelectiveRepeat, NeedsNoPauses) {
     for (int i = 0; i < 16; ++i) {
       for (const int hop : {5, 7, 11}) flows.push_back({i, (i * hop + hop) % 16, 1'000'000});
     }
-    const std::vector<fabric::TimeNs> arrived = run.Run(flows);
+    const std::vector<TimeNs> arrived = run.Run(flows);
     const double time =
         std::accumulate(arrived.begin(), arrived.end(), 0.0) / static_cast<double>(arrived.size());
     std::printf("| `%s` | %.0f us | %lld | %lld | %llu |\n", options.c_str(), time / 1000,
@@ -222,7 +222,7 @@ TEST(RoceSelectiveRepeat, FramesAllocateNothing) {
 // Many short messages, of which some frames are lost, arrive in their order.
 TEST(RoceSelectiveRepeat, ManyMessagesOnOneQueuePair) {
   RoceRun run(Lossy(Star(2, 100 * kGbps, 1000), 0, 0.001), kSelective);
-  const std::vector<fabric::TimeNs> arrived =
+  const std::vector<TimeNs> arrived =
       run.Run(std::vector<fabric::Flow>(65'536, fabric::Flow{0, 1, 1}));
   EXPECT_TRUE(std::is_sorted(arrived.begin(), arrived.end()));
   EXPECT_GT(run.Drops(), 0);

@@ -13,7 +13,6 @@ namespace {
 
 using fabric::LinkCounters;
 using fabric::RoceTrial;
-using fabric::TimeNs;
 
 constexpr int64_t kGbps = 1'000'000'000;
 constexpr int64_t kLine = 100 * kGbps;
@@ -146,7 +145,7 @@ TEST(RoceShares, EndpointsOfOneHost) {
   const auto engine = fabric::MakePacketEngine(request);
   Burst burst({{0, 1, 1'000'000}, {0, 2, 0}});
   engine->Submit(burst, 0);
-  EXPECT_TRUE(engine->RunUntil(fabric::kNever));
+  EXPECT_TRUE(engine->RunUntil(kNever));
   EXPECT_EQ(burst.arrived, (std::vector<TimeNs>{0, 0}));
   for (const LinkCounters& link : engine->Links()) EXPECT_EQ(link.packets, 0);
 }

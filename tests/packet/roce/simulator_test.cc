@@ -128,7 +128,7 @@ std::vector<int64_t> Answers(const std::string& transport) {
   const auto engine = fabric::MakePacketEngine(request);
   Rounds graph;
   engine->Submit(graph, 0);
-  EXPECT_TRUE(engine->RunUntil(fabric::kNever));
+  EXPECT_TRUE(engine->RunUntil(kNever));
   std::vector<int64_t> answers = graph.times;
   answers.push_back(static_cast<int64_t>(engine->Counters().events));
   answers.push_back(static_cast<int64_t>(engine->Counters().packets));

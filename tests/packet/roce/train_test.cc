@@ -17,7 +17,7 @@ constexpr int64_t kGbps = 1'000'000'000;
 
 // What runs with trains and without have in common, or not.
 struct Figures {
-  std::vector<fabric::TimeNs> arrived;
+  std::vector<TimeNs> arrived;
   uint64_t events = 0;
   int64_t packets = 0;
   int64_t bytes = 0;

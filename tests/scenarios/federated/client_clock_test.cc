@@ -59,7 +59,7 @@ TEST_F(ClientClocks, ChargeEachMessageThatClientsDecode) {
         EXPECT_DOUBLE_EQ(seconds.decode, slowdown * static_cast<double>(messages) * one) << text;
         EXPECT_EQ(seconds.encode, 0);
         EXPECT_GT(seconds.local, 0);
-        EXPECT_EQ(seconds.Total(), fabric::RoundedTime((seconds.decode + seconds.local) * 1e9));
+        EXPECT_EQ(seconds.Total(), RoundedTime((seconds.decode + seconds.local) * 1e9));
       }
     }
   }

@@ -84,7 +84,7 @@ TEST(Edges, MonthsAreExact) {
     return plan.rounds.back().row.end;
   };
   // 34.7 days: the transfers take what they take without work, to the nanosecond.
-  EXPECT_EQ(end("1e6") - end("0"), fabric::TimeNs{3'000'000} * 1'000'000'000);
+  EXPECT_EQ(end("1e6") - end("0"), TimeNs{3'000'000} * 1'000'000'000);
 }
 
 TEST(Edges, AHundredThousandClientsAreCounted) {

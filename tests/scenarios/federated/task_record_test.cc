@@ -7,7 +7,7 @@
 #include <string>
 
 #include "base/error.h"
-#include "base/whole_file.h"
+#include "base/files/whole_file.h"
 #include "tests/scenarios/federated/example_record.h"
 
 namespace legacy::task_record_test {

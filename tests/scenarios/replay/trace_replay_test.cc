@@ -31,9 +31,9 @@ Scenario With(Scenario scenario, const Options& options) {
   return scenario;
 }
 
-std::string Seconds(const std::vector<fabric::TimeNs>& times) {
+std::string Seconds(const std::vector<TimeNs>& times) {
   std::string text;
-  for (const fabric::TimeNs time : times) text.append(" ").append(FormatNumber(time / 1e9));
+  for (const TimeNs time : times) text.append(" ").append(FormatNumber(time / 1e9));
   return text + "\n";
 }
 
@@ -41,26 +41,26 @@ std::string Seconds(const std::vector<fabric::TimeNs>& times) {
 std::string StepText(const StepWork& work, const PricedStep& priced, const DdpTrace& layers) {
   std::string text = "step\ncompute" + Seconds(priced.compute);
   const auto workers = static_cast<size_t>(work.workers);
-  std::vector<fabric::TimeNs> encoded(workers);
+  std::vector<TimeNs> encoded(workers);
   for (size_t b = 0; b < work.buckets.size(); ++b) {
     const fabric::BucketTraffic& traffic = priced.traffic.buckets[b];
     text += "bucket";
     for (const int layer : work.buckets[b].layers)
       text.append(" ").append(layers.layers[layer].name);
-    std::vector<fabric::TimeNs> ready = traffic.ready;
+    std::vector<TimeNs> ready = traffic.ready;
     for (size_t w = 0; w < workers; ++w) {
       ready[w] -= encoded[w] += priced.call_encode[b][0][w];
     }
     text += "\nready" + Seconds(ready);
     const std::vector<SentCall>& calls = work.buckets[b].calls;
     for (size_t r = 0; r < calls.size(); ++r) {
-      const std::vector<fabric::TimeNs>& encode = priced.call_encode[b][r];
+      const std::vector<TimeNs>& encode = priced.call_encode[b][r];
       text += "encode" + Seconds(encode);
       text += calls[r].collective == Collective::kAllReduce   ? "send all-reduce"
               : calls[r].collective == Collective::kAllGather ? "send all-gather"
                                                               : "send broadcast";
       for (const int64_t bytes : calls[r].bytes) text.append(" ").append(std::to_string(bytes));
-      std::vector<fabric::TimeNs> decode = traffic.decode;
+      std::vector<TimeNs> decode = traffic.decode;
       for (size_t w = 0; w < workers && r + 1 < calls.size(); ++w) {
         decode[w] = traffic.calls[r + 1].computeBefore[w] - priced.call_encode[b][r + 1][w];
       }

@@ -55,7 +55,7 @@ def contents(folder):
 
 
 def sections(content):
-    """Returns the sections of a checkpoint (base/section_file.h)."""
+    """Returns the sections of a checkpoint (base/files/section_file.h)."""
     number = lambda at, size: int.from_bytes(content[at:at + size], "little")  # noqa: E731
     table, end = number(len(content) - 28, 8), len(content) - 28
     found = {}

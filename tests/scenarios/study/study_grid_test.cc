@@ -174,9 +174,9 @@ TEST(StudyGrid, ValuesIntoTextsOfSeveralOptions) {
       "network.placement: \"random:{}\", workers: 8}}");
   const GridAxis& axis = study.axes.at(0);
   EXPECT_EQ(axis.axis.numbers, (std::vector<double>{1, 4}));
-  EXPECT_EQ(axis.settings[1], (Settings{{"network.topology", "leaf-spine:oversubscription=4"},
-                                        {"network.placement", "random:4"},
-                                        {"training.workers", "8"}}));
+  EXPECT_EQ(axis.settings[1], (OptionTexts{{"network.topology", "leaf-spine:oversubscription=4"},
+                                           {"network.placement", "random:4"},
+                                           {"training.workers", "8"}}));
   const Texts slow =
       Axis("slow: {from: 1, to: 3, step: 1, set: {stragglers: \"fixed:count={}\"}}").values;
   EXPECT_EQ(slow, (Texts{"1", "2", "3"}));
@@ -193,7 +193,8 @@ TEST(StudyGrid, TransportsWithOptionsAreValues) {
   const StudyDefinition study = Grid(axis);
   EXPECT_EQ(study.axes.at(0).axis.values,
             (Texts{"datacenter", "roce", "roce:cc=hpcc,pfc=on", "roce:cc=none,buffer=2MiB"}));
-  EXPECT_EQ(study.axes.at(0).settings[2], (Settings{{"network.transport", "roce:cc=hpcc,pfc=on"}}));
+  EXPECT_EQ(study.axes.at(0).settings[2],
+            (OptionTexts{{"network.transport", "roce:cc=hpcc,pfc=on"}}));
   EXPECT_EQ(Axis("transport: [roce, \"roce:cc=hpcc,pfc=off\"]").values,
             (Texts{"roce", "roce:cc=hpcc,pfc=off"}));
 }
@@ -205,7 +206,8 @@ TEST(StudyGrid, NamedCases) {
   EXPECT_EQ(axis.axis.values, (Texts{"lan", "wan"}));
   EXPECT_TRUE(axis.axis.numbers.empty());
   EXPECT_TRUE(axis.settings[0].empty());
-  EXPECT_EQ(axis.settings[1], (Settings{{"network.delay", "10ms"}, {"network.transport", "wan"}}));
+  EXPECT_EQ(axis.settings[1],
+            (OptionTexts{{"network.delay", "10ms"}, {"network.transport", "wan"}}));
   EXPECT_EQ(Axis("part: {cases: {1: {delay: 1us}, 2.5: {delay: 2us}}}").numbers,
             (std::vector<double>{1, 2.5}));
 }

@@ -9,7 +9,7 @@
 
 #include "analysis/run_directory.h"
 #include "base/error.h"
-#include "base/whole_file.h"
+#include "base/files/whole_file.h"
 #include "scenarios/options/scenario_yaml.h"
 #include "scenarios/replay/recording.h"
 #include "scenarios/replay/replay.h"

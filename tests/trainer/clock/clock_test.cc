@@ -14,7 +14,6 @@ namespace legacy::clock_test {
 namespace {
 
 using fabric::CollectiveAlgorithm;
-using fabric::TimeNs;
 
 // Returns a profile in which 1 flop, 1 byte or 1 element takes 1 ns; only kernels have launch
 // times.

@@ -139,7 +139,7 @@ TEST_F(DdpTraceFile, IsPricedAsTheDeviceQueueRuns) {
   const DdpTrace trace = Read(kTrace);
   const MeasuredClock clock(trace.trainings[0], 1, 1);
   const StepWork work = WorkOf(trace, trace.trainings[0].steps[1], 3);
-  constexpr fabric::TimeNs kMs = 1'000'000;
+  constexpr TimeNs kMs = 1'000'000;
   const PricedStep step = clock.Price(work, {});
   const fabric::BucketTraffic& bucket = step.traffic.buckets[0];
   EXPECT_EQ(bucket.ready, (std::vector{625 * kMs, 875 * kMs}));  // ready + encode
@@ -154,7 +154,7 @@ TEST_F(DdpTraceFile, IsPricedAsTheDeviceQueueRuns) {
   const std::vector<double> factors = {1, 3};
   const PricedStep fast = MeasuredClock(trace.trainings[0], 2, 4).Price(work, factors);
   EXPECT_EQ(fast.compute, (std::vector{250 * kMs, 1500 * kMs}));
-  EXPECT_EQ(fast.encode, (std::vector<fabric::TimeNs>{31'250'000, 93'750'000}));
+  EXPECT_EQ(fast.encode, (std::vector<TimeNs>{31'250'000, 93'750'000}));
   EXPECT_EQ(fast.traffic.buckets[0].decode, (std::vector{250 * kMs, 750 * kMs}));
   EXPECT_EQ(clock.ComputeTimes(3, 1, 1, factors), (std::vector{500 * kMs, 3000 * kMs}));
   EXPECT_EQ(clock.ComputeTimes(2, 1, 1, factors), (std::vector{500 * kMs, 1500 * kMs}));

@@ -2,7 +2,7 @@
 // processes, nor on interruptions, and evaluations leave no trace.
 #include <gtest/gtest.h>
 
-#include "base/section_file.h"
+#include "base/files/section_file.h"
 #include "compress/policy.h"
 #include "tests/trainer/models/script_module.h"
 #include "tests/trainer/thread_processes.h"

@@ -12,8 +12,8 @@
 #include <cstring>
 
 #include "base/error.h"
-#include "base/part_file.h"
-#include "base/whole_file.h"
+#include "base/files/part_file.h"
+#include "base/files/whole_file.h"
 #include "trainer/data/cache/file_digest.h"
 
 namespace legacy {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "ns3-module/fabric/base/plain-file.h"
+#include "base/files/plain_file.h"
 
 namespace legacy {
 namespace {
@@ -54,7 +54,7 @@ int64_t Nanoseconds(const timespec& time) { return time.tv_sec * kSecond + time.
 
 std::string FileDigest(const std::filesystem::path& file, const std::string& algorithm) {
   Digest digest(algorithm);
-  std::ifstream in = fabric::OpenToRead(file.string());
+  std::ifstream in = OpenToRead(file.string());
   if (!in) throw Error("cannot read " + file.string());
   std::vector<char> buffer(1u << 16);
   while (in.read(buffer.data(), static_cast<std::streamsize>(buffer.size())), in.gcount() > 0) {

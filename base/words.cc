@@ -1,0 +1,155 @@
+#include "base/words.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+#include <utility>
+
+#include "base/error.h"
+
+namespace legacy {
+namespace {
+
+constexpr size_t kShownCharacters = 60;
+constexpr const char* kBlanks = " \t\r\v\f";
+
+bool IsControl(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; }
+
+std::string ShortestReal(double value) {
+  char buffer[32];
+  std::snprintf(buffer, sizeof buffer, "%g", value);
+  return buffer;
+}
+
+}  // namespace
+
+std::string Shown(std::string_view text) {
+  std::string shown(text.substr(0, kShownCharacters));
+  std::replace_if(shown.begin(), shown.end(), IsControl, '?');
+  return text.size() <= kShownCharacters ? shown : shown + "...";
+}
+
+std::string OneLine(std::string_view text) {
+  std::string line;
+  bool blank = false;
+  for (const char c : text) {
+    if (c == ' ' || IsControl(c)) {
+      blank = !line.empty();
+      continue;
+    }
+    line += blank ? " " : "";
+    line += c;
+    blank = false;
+  }
+  return line;
+}
+
+double ParseReal(std::string_view text, const std::string& where, double minimum, double maximum) {
+  double value = 0;
+  const char* end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, value);
+  // Negated, so that NaN fails.
+  if (error != std::errc() || rest != end || !(value >= minimum && value <= maximum)) {
+    throw Error(where, Shown(text),
+                "a number from " + ShortestReal(minimum) + " to " + ShortestReal(maximum));
+  }
+  return value;
+}
+
+int64_t ParseWhole(std::string_view text, const std::string& where, int64_t minimum,
+                   int64_t maximum) {
+  int64_t value = 0;
+  const char* end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc() || rest != end || value < minimum || value > maximum) {
+    throw Error(where, Shown(text),
+                "an integer from " + std::to_string(minimum) + " to " + std::to_string(maximum));
+  }
+  return value;
+}
+
+WordLines::WordLines(const std::string& path, std::string text, char comment)
+    : path_(path), text_(std::move(text)), comment_(comment) {}
+
+bool WordLines::Advance() {
+  words_.clear();
+  while (words_.empty() && position_ < text_.size()) {
+    const size_t end = std::min(text_.find('\n', position_), text_.size());
+    const std::string_view line(text_.data() + position_, end - position_);
+    line_start_ = position_;
+    position_ = end + 1;
+    ++line_;
+    size_t last = 0;
+    for (size_t begin = line.find_first_not_of(kBlanks); begin != std::string_view::npos;
+         begin = line.find_first_not_of(kBlanks, last)) {
+      last = std::min(line.find_first_of(kBlanks, begin), line.size());
+      words_.push_back(Placed{std::string(line.substr(begin, last - begin)), begin + 1});
+    }
+    if (!words_.empty() && comment_ != 0 && words_[0].text[0] == comment_) {
+      words_.clear();
+    }
+  }
+  return !words_.empty();
+}
+
+void WordLines::Next(const std::string& what, size_t count) {
+  if (!Advance()) {
+    throw Error(End(), "the end of the file", what);
+  }
+  if (words_.size() != count) {
+    throw Error(Location(std::min(count, words_.size() - 1)), Line(), what);
+  }
+}
+
+void WordLines::Again() {
+  if (!words_.empty()) {
+    position_ = line_start_;
+    --line_;
+    words_.clear();
+  }
+}
+
+size_t WordLines::Count() const { return words_.size(); }
+
+const std::string& WordLines::Word(size_t word) const { return words_[word].text; }
+
+int WordLines::LineNumber() const { return line_; }
+
+std::string WordLines::Line() const {
+  std::string line;
+  for (const Placed& word : words_) {
+    line += (line.empty() ? "" : " ") + word.text;
+    if (line.size() > kShownCharacters) {
+      break;
+    }
+  }
+  return Shown(line);
+}
+
+std::string WordLines::Location(size_t word) const {
+  return path_ + ":" + std::to_string(line_) + ":" + std::to_string(words_[word].column);
+}
+
+std::string WordLines::End() const { return path_ + ":" + std::to_string(line_ + 1); }
+
+int WordLines::Integer(size_t word, const std::string& what, int minimum, int maximum) const {
+  return static_cast<int>(Whole(word, what, minimum, maximum));
+}
+
+int64_t WordLines::Whole(size_t word, const std::string& what, int64_t minimum,
+                         int64_t maximum) const {
+  return ParseWhole(words_[word].text, Location(word) + ": " + what, minimum, maximum);
+}
+
+double WordLines::Real(size_t word, const std::string& what, double minimum, double maximum) const {
+  return ParseReal(words_[word].text, Location(word) + ": " + what, minimum, maximum);
+}
+
+bool WordLines::Parse(size_t word, double& number) const {
+  const std::string& text = words_[word].text;
+  const char* end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, number);
+  return error == std::errc() && rest == end;
+}
+
+}  // namespace legacy

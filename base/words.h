@@ -1,0 +1,79 @@
+// Texts that others wrote, line by line in words. Every message has the place in the file and stays
+// on one line, whatever the file contains.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace legacy {
+
+// Returns what a message shows of a text: its first 60 characters, with control characters
+// replaced by '?'.
+std::string Shown(std::string_view text);
+
+// Returns the text with every run of white space and control characters replaced by one space, and
+// none at the ends.
+std::string OneLine(std::string_view text);
+
+// Returns a finite number from `minimum` to `maximum`. Throws Error naming `where`.
+double ParseReal(std::string_view text, const std::string& where, double minimum, double maximum);
+// Returns an integer from `minimum` to `maximum`. Throws Error naming `where`.
+int64_t ParseWhole(std::string_view text, const std::string& where, int64_t minimum,
+                   int64_t maximum);
+
+// A WordLines reads the lines of a text, each split into words at blanks. Lines without a word are
+// skipped.
+class WordLines {
+ public:
+  // `path` is for messages. Lines whose first word starts with `comment` are skipped; 0: none is
+  // a comment.
+  WordLines(const std::string& path, std::string text, char comment = 0);
+
+  // Reads the next line that has a word. Returns false at the end of the text.
+  bool Advance();
+  // Reads the next line, which must have `count` words. Throws Error saying that `what` was
+  // expected.
+  void Next(const std::string& what, size_t count);
+
+  // Makes the next call of Advance or Next read this line again.
+  void Again();
+
+  // Return the words of the line.
+  size_t Count() const;
+  const std::string& Word(size_t word) const;
+
+  // Returns the line's number, from 1.
+  int LineNumber() const;
+  // Returns the line as messages show it.
+  std::string Line() const;
+  // Returns "path:line:column" of a word.
+  std::string Location(size_t word) const;
+  // Returns "path:line" after the last line.
+  std::string End() const;
+
+  // Return the word as a number in a range. Throw Error "LOCATION: what".
+  int Integer(size_t word, const std::string& what, int minimum, int maximum) const;
+  int64_t Whole(size_t word, const std::string& what, int64_t minimum, int64_t maximum) const;
+  double Real(size_t word, const std::string& what, double minimum, double maximum) const;
+  // Reads the word as a number. Returns false where it is none.
+  bool Parse(size_t word, double& number) const;
+
+ private:
+  struct Placed {
+    std::string text;
+    size_t column = 0;
+  };
+
+  std::string path_;
+  std::string text_;
+  char comment_;
+  size_t position_ = 0;
+  size_t line_start_ = 0;
+  int line_ = 0;
+  std::vector<Placed> words_;
+};
+
+}  // namespace legacy
