@@ -1,7 +1,7 @@
 #!/bin/sh
 # Checks which folder includes which, and how large folders are:  includes.sh ROOT
-# base/ includes nothing of ours, and ns3-module/fabric/ only base/; LibTorch headers stay in
-# trainer/, ns-3 headers in the ns-3 parts of ns3-module/; trainer/clock/ needs no LibTorch;
+# base/ includes nothing of ours, and ns3-module/fabric/ only the core of base/; LibTorch headers
+# stay in trainer/, ns-3 headers in the ns-3 parts of ns3-module/; trainer/clock/ needs no LibTorch;
 # analysis/ knows only the format of run directories; scenarios/network/ and scenarios/codec/ know
 # no training, and the latter no packets; Python's headers stay in scenarios/python/. Tests may
 # include the headers that they test, and base/. No two folders include each other, and none has
@@ -25,8 +25,10 @@ status=0
     fabric = "ns3-module/fabric"
     rule("base", "^base/")
     rule("compress", "^(base|compress)/")
-    rule("ns3-module/fabric", "^(base|fabric)/")
-    rule("ns3-module", "^(base|fabric|model|helper|test|ns3)/", 0, 1)
+    core = "base/(draws|error|hash|median|nearest|number|parse|settings|units|words|" \
+      "files/(csv_file|plain_file|text_file|yaml_text))[.]h$"
+    rule("ns3-module/fabric", "^(" core "|fabric/)")
+    rule("ns3-module", "^(" core "|(fabric|model|helper|test|ns3)/)", 0, 1)
     rule("trainer", "^(base|compress|" fabric "|trainer)/", 1, 0)
     rule("trainer/clock", "^(base|compress|" fabric "|trainer/clock)/")
     rule("analysis", "^(analysis|base)/")
