@@ -119,7 +119,7 @@ TEST(Transport, PresetsByName) {
   EXPECT_GE(wan.minRto, 200'000'000);
   EXPECT_EQ(MessageOf([] { MakeTransport("lan"); }),
             "transport: got 'lan'; did you mean wan?; allowed: datacenter, wan, roce, "
-            "roce:key=value,... (RDMA over Ethernet)");
+            "or roce:key=value,... (RDMA over Ethernet)");
 }
 
 }  // namespace
