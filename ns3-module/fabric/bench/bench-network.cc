@@ -292,7 +292,7 @@ int main(int argc, char** argv)
         benchmark::Shutdown();
         return EXIT_SUCCESS;
     }
-    catch (const Error& error)
+    catch (const legacy::Error& error)
     {
         std::fprintf(stderr, "legacy-bench-network: %s\n", error.what());
         return EXIT_FAILURE;
