@@ -74,6 +74,16 @@ std::vector<std::string> SplitList(const std::string& text, char separator) {
   return items;
 }
 
+std::vector<std::string> Split(std::string_view text, char separator) {
+  std::vector<std::string> parts;
+  for (;;) {
+    const size_t end = text.find(separator);
+    parts.emplace_back(text.substr(0, end));
+    if (end == std::string_view::npos) return parts;
+    text.remove_prefix(end + 1);
+  }
+}
+
 std::string Join(const std::vector<std::string>& items, const std::string& separator) {
   std::string out;
   for (const std::string& item : items) {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/number.h"
@@ -46,7 +47,10 @@ Enum ParseChoice(const std::string& text, const std::string& key,
   ParseChoice(text, key, {names.begin(), names.end()});
   return {};  // never reached: no name fits
 }
+// Returns the items of a list, without empty ones.
 std::vector<std::string> SplitList(const std::string& text, char separator = ',');
+// Returns the parts between separators, empty ones too: at least one.
+std::vector<std::string> Split(std::string_view text, char separator);
 std::string Join(const std::vector<std::string>& items, const std::string& separator);
 
 // Takes arguments such as "--ns3::TcpSocket::SegmentSize=1000", attributes of ns-3's types and of

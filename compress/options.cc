@@ -9,19 +9,10 @@
 #include "base/error.h"
 #include "base/nearest.h"
 #include "base/number.h"
+#include "base/parse.h"
 
 namespace legacy {
 namespace {
-
-std::vector<std::string_view> Split(std::string_view text, char separator) {
-  std::vector<std::string_view> parts;
-  for (;;) {
-    const size_t end = text.find(separator);
-    parts.push_back(text.substr(0, end));
-    if (end == std::string_view::npos) return parts;
-    text.remove_prefix(end + 1);
-  }
-}
 
 Stage ParseStage(std::string_view text, std::string_view whole) {
   const size_t colon = text.find(':');
@@ -30,7 +21,7 @@ Stage ParseStage(std::string_view text, std::string_view whole) {
     throw Error("method", std::string(whole), "names with options, as in topk:index=u32+fp16");
   }
   if (colon == std::string_view::npos) return stage;
-  for (const std::string_view option : Split(text.substr(colon + 1), ',')) {
+  for (const std::string& option : Split(text.substr(colon + 1), ',')) {
     const size_t equals = option.find('=');
     const std::string name(option.substr(0, equals));
     if (name.empty() || equals == std::string_view::npos || equals + 1 == option.size()) {

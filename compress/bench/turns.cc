@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/median.h"
 #include "base/simd.h"
 #include "compress/gradients/gradients.h"
 
@@ -33,12 +34,6 @@ double Now() {
   timespec time;
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
-}
-
-double Median(std::vector<double> values) {
-  const auto middle = values.begin() + std::ssize(values) / 2;
-  std::ranges::nth_element(values, middle);
-  return *middle;
 }
 
 std::vector<float> Draw(const std::string& kind, int64_t n) {

@@ -21,6 +21,8 @@
 #include <string>
 #include <vector>
 
+#include "base/median.h"
+
 namespace legacy::bench {
 
 inline constexpr int kTurns = 21;
@@ -38,7 +40,6 @@ void Report(benchmark::State& state, const char* counter, double value, std::opt
 
 // Returns the seconds for which this thread had a core; other load does not count.
 double Now();
-double Median(std::vector<double> values);
 
 // Returns n values of DrawGradient() of that kind: "laplace", "zeros" and so on.
 std::vector<float> Draw(const std::string& kind, int64_t n);

@@ -60,16 +60,6 @@ double ParseRaw(const std::string& text) {
   return *value;
 }
 
-std::vector<std::string> Split(std::string_view text, char separator) {
-  std::vector<std::string> parts;
-  for (;;) {
-    const size_t end = text.find(separator);
-    parts.emplace_back(text.substr(0, end));
-    if (end == std::string_view::npos) return parts;
-    text.remove_prefix(end + 1);
-  }
-}
-
 class LegacyPolicy : public Policy {
  public:
   LegacyPolicy(std::string_view name, LegacySchedule schedule)

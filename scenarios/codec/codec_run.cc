@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/median.h"
 #include "base/stopwatch.h"
 #include "compress/policy.h"
 #include "ns3-module/fabric/collective/alpha-beta.h"
@@ -16,11 +17,6 @@ namespace {
 using Gradients = std::vector<std::span<const float>>;
 
 constexpr const char* kPolicyLayer = "(policy)";  // layer name of a policy's own messages
-
-double Median(std::vector<double> values) {
-  std::ranges::sort(values);
-  return values[(values.size() - 1) / 2];
-}
 
 // Losses compare what is compressed, e, with what was decoded, as squared norms.
 struct Losses {

@@ -24,17 +24,6 @@ std::string TextOfPreset(const std::string& text) {
   return text;
 }
 
-std::vector<std::string> Split(const std::string& text, char separator) {
-  std::vector<std::string> parts;
-  size_t begin = 0;
-  while (begin <= text.size()) {
-    const size_t end = std::min(text.find(separator, begin), text.size());
-    parts.push_back(text.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return parts;
-}
-
 void Set(NetworkScheduleEntry& entry, const std::string& setting, const std::string& key) {
   const size_t equals = setting.find('=');
   const std::string name = setting.substr(0, equals);

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/median.h"
 #include "base/random.h"
 #include "ns3-module/fabric/bench/processor-time.h"
 #include "trainer/bench/bare_clients.h"
@@ -54,11 +55,10 @@ Cost CostOf(const std::function<void()>& work) {
           ProcessorSeconds() - processor};
 }
 
-double Median(const std::vector<Cost>& costs, double Cost::*part) {
+double MedianOf(const std::vector<Cost>& costs, double Cost::*part) {
   std::vector<double> values;
   for (const Cost& cost : costs) values.push_back(cost.*part);
-  std::ranges::nth_element(values, values.begin() + values.size() / 2);
-  return values[values.size() / 2];
+  return Median(std::move(values));
 }
 
 // -------------------------------------------------------------------------------------------------
@@ -161,10 +161,12 @@ void Compare(const LocalRow& row, const Settings& settings) {
   }
   ours.erase(ours.begin());
   theirs.erase(theirs.begin());
-  const auto ratio = [&](double Cost::*part) { return Median(ours, part) / Median(theirs, part); };
+  const auto ratio = [&](double Cost::*part) {
+    return MedianOf(ours, part) / MedianOf(theirs, part);
+  };
   fmt::print("| {} | {} of {} | {:.1f} | {:.1f} | {:.2f} | {:.2f} | {:.2f} |\n", row.name, rounds,
-             row.all_rounds, 1e3 * Median(theirs, &Cost::processor),
-             1e3 * Median(ours, &Cost::processor), ratio(&Cost::processor), ratio(&Cost::wall),
+             row.all_rounds, 1e3 * MedianOf(theirs, &Cost::processor),
+             1e3 * MedianOf(ours, &Cost::processor), ratio(&Cost::processor), ratio(&Cost::wall),
              row.aim);
   std::fflush(stdout);
 }
@@ -331,7 +333,7 @@ void RunCheckpoints(const Settings& settings) {
       "| {}: {} clients, {} changed ({:.0f} MB) | {:.2f} s, plain writing {:.2f} s (aim 1 s "
       "more) | {:.2f} s | |\n",
       kCheckpointRow, clients, changed, 1e-6 * static_cast<double>(changed * kBytes),
-      Median(ours, &Cost::wall), Median(plain, &Cost::wall), Median(ours, &Cost::processor));
+      MedianOf(ours, &Cost::wall), MedianOf(plain, &Cost::wall), MedianOf(ours, &Cost::processor));
 }
 
 // -------------------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/median.h"
 #include "base/programs/program.h"
 #include "trainer/bench/drawn_jpeg.h"
 #include "trainer/data/decode_pool.h"
@@ -32,11 +33,6 @@ struct Options {
 };
 
 double Seconds(Clock::duration time) { return std::chrono::duration<double>(time).count(); }
-
-double Median(std::vector<double> values) {
-  std::ranges::sort(values);
-  return values[values.size() / 2];
-}
 
 // A Folder is a temporary folder of drawn photographs, whose files lie in the system's cache.
 class Folder {

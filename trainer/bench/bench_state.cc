@@ -17,6 +17,7 @@
 
 #include "base/error.h"
 #include "base/files/section_file.h"
+#include "base/median.h"
 #include "base/programs/free_memory.h"
 #include "trainer/memory.h"
 #include "trainer/models/model.h"
@@ -44,11 +45,6 @@ double SecondsOf(const std::function<void()>& work) {
   const auto start = std::chrono::steady_clock::now();
   work();
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
-double Median(std::vector<double> values) {
-  std::ranges::sort(values);
-  return values[values.size() / 2];
 }
 
 double Least(const std::vector<double>& values) { return std::ranges::min(values); }

@@ -13,6 +13,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/median.h"
 #include "trainer/accelerator.h"
 #include "trainer/data/batch.h"
 #include "trainer/data/device_data.h"
@@ -28,11 +29,6 @@ double SecondsOf(const std::function<void()>& work) {
   const auto start = std::chrono::steady_clock::now();
   work();
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
-double Median(std::vector<double> values) {
-  std::nth_element(values.begin(), values.begin() + values.size() / 2, values.end());
-  return values[values.size() / 2];
 }
 
 // A BareLoop adds N forward and backward passes up in .grad and then steps torch::optim::SGD.

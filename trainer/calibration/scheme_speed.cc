@@ -8,6 +8,7 @@
 #include <iterator>
 #include <span>
 
+#include "base/median.h"
 #include "compress/gradients/gradients.h"
 #include "trainer/calibration/lone_kernels.h"
 
@@ -16,12 +17,6 @@ namespace {
 
 // Exceeded by 1 % of the values of an exponential tail of scale 1.
 constexpr double kThreshold = 4.6;
-
-double Median(std::vector<double> values) {
-  const auto middle = values.begin() + std::ssize(values) / 2;
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
 
 // Returns the time that reading the clock takes.
 double ClockSeconds() {

@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/number.h"
+#include "base/parse.h"
 #include "compress/cuda/bench/report.h"
 
 namespace legacy::bench {
@@ -53,16 +54,6 @@ struct Options {
   bool device = false, dry_run = false, help = false;
 };
 
-std::vector<std::string> Split(std::string_view list) {
-  std::vector<std::string> items;
-  while (true) {
-    const size_t comma = list.find(',');
-    items.emplace_back(list.substr(0, comma));
-    if (comma == std::string_view::npos) return items;
-    list.remove_prefix(comma + 1);
-  }
-}
-
 double NumberIn(const std::string& option, const std::string& text, double low, double high,
                 const char* allowed) {
   const std::optional<double> number = ParseNumber(text);
@@ -86,22 +77,22 @@ std::string KernelNames() {
 void SetLists(const std::string& name, const std::string& value, Options& options) {
   options.combine = options.combine || name != "--kernels";
   if (name == "--kernels") {
-    options.kernels = Split(value);
+    options.kernels = Split(value, ',');
     for (const std::string& part : options.kernels) {
       const bool any =
           std::ranges::any_of(Rows(), [&](const Row& row) { return Chosen({part}, row); });
       if (part.empty() || !any) throw Error(name, part, KernelNames());
     }
   } else if (name == "--sizes") {
-    options.sizes = Split(value);
+    options.sizes = Split(value, ',');
     for (const std::string& size : options.sizes) LengthsOf(size);
   } else if (name == "--ratios") {
     options.ratios.clear();
-    for (const std::string& ratio : Split(value)) {
+    for (const std::string& ratio : Split(value, ',')) {
       options.ratios.push_back(NumberIn(name, ratio, 1e-9, 1, "above 0, up to 1"));
     }
   } else {
-    options.inputs = Split(value);
+    options.inputs = Split(value, ',');
     for (const std::string& input : options.inputs) {
       if (std::ranges::count(InputKinds(), input) == 0) {
         throw Error(name, input, "student-t, zeros, constant");

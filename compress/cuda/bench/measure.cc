@@ -3,14 +3,10 @@
 #include <algorithm>
 #include <exception>
 
+#include "base/median.h"
+
 namespace legacy::bench {
 namespace {
-
-double Median(std::vector<double> values) {
-  const auto middle = values.begin() + std::ssize(values) / 2;
-  std::ranges::nth_element(values, middle);
-  return *middle;
-}
 
 // Memory of twice the cache's size that evicts its contents.
 class CacheFiller {

@@ -1,5 +1,6 @@
 #include "roce-settings.h"
 
+#include "base/parse.h"
 #include "controls.h"
 #include "settings-rows.h"
 
@@ -18,22 +19,11 @@ namespace
 
 using S = RoceSettings;
 
-std::vector<std::string> SplitAt(const std::string& text, char separator)
-{
-    std::vector<std::string> parts;
-    std::istringstream in(text);
-    for (std::string part; std::getline(in, part, separator);)
-    {
-        parts.push_back(part);
-    }
-    return parts;
-}
-
 /// Reads "host=3+from=1ms+for=2ms".
 RoceStorm ParseStorm(const std::string& text, const std::string& where)
 {
     Settings settings(where, "storm");
-    for (const std::string& item : SplitAt(text, '+'))
+    for (const std::string& item : Split(text, '+'))
     {
         const size_t equals = item.find('=');
         if (equals == std::string::npos)

@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/files/plain_file.h"
 #include "base/median.h"
+#include "base/parse.h"
 
 #include <algorithm>
 #include <charconv>
@@ -17,22 +18,6 @@ namespace
 
 /// Times by step and worker as the file numbers them.
 using Table = std::map<int64_t, std::map<int64_t, double>>;
-
-std::vector<std::string> Split(const std::string& text, char separator)
-{
-    std::vector<std::string> parts;
-    size_t begin = 0;
-    while (true)
-    {
-        const size_t end = text.find(separator, begin);
-        parts.push_back(text.substr(begin, end - begin));
-        if (end == std::string::npos)
-        {
-            return parts;
-        }
-        begin = end + 1;
-    }
-}
 
 template <typename Number>
 Number ParseCell(const std::string& text, const std::string& where, const std::string& allowed)

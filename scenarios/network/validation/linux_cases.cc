@@ -6,6 +6,7 @@
 
 #include "analysis/recorded_table.h"
 #include "base/error.h"
+#include "base/parse.h"
 #include "ns3-module/fabric/step/step.h"
 
 namespace legacy {
@@ -42,18 +43,6 @@ class Facts {
   std::vector<ValidationRow> rows_;
   std::map<std::string, size_t> columns_;
 };
-
-std::vector<std::string> Split(const std::string& text, char separator) {
-  std::vector<std::string> parts(1);
-  for (const char letter : text) {
-    if (letter == separator) {
-      parts.emplace_back();
-    } else {
-      parts.back() += letter;
-    }
-  }
-  return parts;
-}
 
 int64_t Megabits(const std::string& text) { return std::llround(std::stod(text) * 1e6); }
 
