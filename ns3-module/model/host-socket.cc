@@ -371,9 +371,10 @@ void HostSocket::EstimateRtt(const TcpHeader& header)
         Max(m_rtt->GetEstimate() + Max(m_clockGranularity, m_rtt->GetVariation() * 4), m_minRto);
     m_tcb->m_lastRtt = m_rtt->GetEstimate();
     m_tcb->m_minRtt = Min(sample, m_tcb->m_minRtt);
-    if (LinuxCongestion* linux = dynamic_cast<LinuxCongestion*>(PeekPointer(m_congestionControl)))
+    if (LinuxCongestion* congestion =
+            dynamic_cast<LinuxCongestion*>(PeekPointer(m_congestionControl)))
     {
-        linux->OnRoundTrip(m_tcb, sample);
+        congestion->OnRoundTrip(m_tcb, sample);
     }
 }
 
