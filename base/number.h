@@ -10,6 +10,9 @@ namespace legacy {
 // Returns the shortest text that reads back as the same number.
 std::string FormatNumber(double value);
 
+// Returns the number in at most six digits, as messages show limits.
+std::string FormatLimit(double value);
+
 // Returns the number that is the whole of `text` (no blanks, no sign "+"), correctly rounded, or
 // nothing.
 std::optional<double> ParseNumber(std::string_view text);

@@ -1,9 +1,9 @@
 #include "base/settings.h"
 
 #include <charconv>
-#include <cstdio>
 
 #include "base/error.h"
+#include "base/number.h"
 
 namespace legacy {
 
@@ -16,12 +16,6 @@ bool ParseNumber(const std::string& text, Number& number) {
   const char* end = text.data() + text.size();
   auto [rest, error] = std::from_chars(text.data(), end, number);
   return error == std::errc() && rest == end;
-}
-
-std::string Shortest(double value) {
-  char buffer[32];
-  std::snprintf(buffer, sizeof buffer, "%g", value);
-  return buffer;
 }
 
 // Splits "there/back" at the first slash that is not that of "bit/s"; one value is that of both.
@@ -104,7 +98,7 @@ double Settings::Real(const std::string& key, double fallback, double minimum, d
   // Negated, so that NaN fails.
   if (!ParseNumber(setting->value, value) || !(value >= minimum && value <= maximum)) {
     throw Error(Location(key), setting->value,
-                "a number from " + Shortest(minimum) + " to " + Shortest(maximum));
+                "a number from " + FormatLimit(minimum) + " to " + FormatLimit(maximum));
   }
   return value;
 }
@@ -155,7 +149,7 @@ std::array<double, 2> Settings::Reals(const std::string& key, double fallback, d
     if (!ParseNumber(texts[way], values[way]) ||
         !(values[way] >= minimum && values[way] <= maximum)) {
       throw Error(Location(key), setting->value,
-                  "a number from " + Shortest(minimum) + " to " + Shortest(maximum) +
+                  "a number from " + FormatLimit(minimum) + " to " + FormatLimit(maximum) +
                       ", or two there/back");
     }
   }
@@ -170,7 +164,7 @@ std::array<double, 2> Settings::Prices(const std::string& key) {
   if (!ParseNumber(there, prices[0]) || !ParseNumber(back, prices[1]) ||
       !(prices[0] >= 0 && prices[0] <= kMaxPrice && prices[1] >= 0 && prices[1] <= kMaxPrice)) {
     throw Error(Location(key), text,
-                "USD per GB, 0 to " + Shortest(kMaxPrice) +
+                "USD per GB, 0 to " + FormatLimit(kMaxPrice) +
                     ": 0.02 each way, or 0.02/0.09 from a to b and from b to a");
   }
   return prices;

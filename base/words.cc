@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstdio>
 #include <utility>
 
 #include "base/error.h"
+#include "base/number.h"
 
 namespace legacy {
 namespace {
@@ -13,15 +13,46 @@ namespace {
 constexpr size_t kShownCharacters = 60;
 constexpr const char* kBlanks = " \t\r\v\f";
 
-bool IsControl(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; }
-
-std::string ShortestReal(double value) {
-  char buffer[32];
-  std::snprintf(buffer, sizeof buffer, "%g", value);
-  return buffer;
+// Returns the length of the UTF-8 sequence at the start of a text; 0: there is none (Unicode,
+// table 3-7).
+size_t SequenceLength(std::string_view text) {
+  const auto first = static_cast<unsigned char>(text[0]);
+  const auto follows = [&](size_t i, int least = 0x80, int most = 0xBF) {
+    const int byte = i < text.size() ? static_cast<unsigned char>(text[i]) : 0;
+    return byte >= least && byte <= most;
+  };
+  if (first < 0x80) {
+    return 1;
+  }
+  if (first >= 0xC2 && first <= 0xDF) {
+    return follows(1) ? 2 : 0;
+  }
+  if (first >= 0xE0 && first <= 0xEF) {
+    const bool second = follows(1, first == 0xE0 ? 0xA0 : 0x80, first == 0xED ? 0x9F : 0xBF);
+    return second && follows(2) ? 3 : 0;
+  }
+  const bool second = follows(1, first == 0xF0 ? 0x90 : 0x80, first == 0xF4 ? 0x8F : 0xBF);
+  return first >= 0xF0 && first <= 0xF4 && second && follows(2) && follows(3) ? 4 : 0;
 }
 
 }  // namespace
+
+bool IsUtf8(std::string_view text) {
+  while (!text.empty()) {
+    const size_t length = SequenceLength(text);
+    if (length == 0) return false;
+    text.remove_prefix(length);
+  }
+  return true;
+}
+
+bool IsControl(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; }
+
+std::string Trimmed(std::string_view text) {
+  const size_t first = text.find_first_not_of(" \t\n");
+  if (first == std::string_view::npos) return "";
+  return std::string(text.substr(first, text.find_last_not_of(" \t\n") - first + 1));
+}
 
 std::string Shown(std::string_view text) {
   std::string shown(text.substr(0, kShownCharacters));
@@ -51,7 +82,7 @@ double ParseReal(std::string_view text, const std::string& where, double minimum
   // Negated, so that NaN fails.
   if (error != std::errc() || rest != end || !(value >= minimum && value <= maximum)) {
     throw Error(where, Shown(text),
-                "a number from " + ShortestReal(minimum) + " to " + ShortestReal(maximum));
+                "a number from " + FormatLimit(minimum) + " to " + FormatLimit(maximum));
   }
   return value;
 }

@@ -10,6 +10,15 @@
 
 namespace legacy {
 
+// True where the text is UTF-8.
+bool IsUtf8(std::string_view text);
+
+// True for the control characters of ASCII.
+bool IsControl(char c);
+
+// Returns the text without blanks, tabs and line breaks at its ends.
+std::string Trimmed(std::string_view text);
+
 // Returns what a message shows of a text: its first 60 characters, with control characters
 // replaced by '?'.
 std::string Shown(std::string_view text);

@@ -99,15 +99,6 @@ int64_t WholeNumber(const nlohmann::json& value, const std::string& what, int64_
   return value.get<int64_t>();
 }
 
-bool IsUtf8(const std::string& text) {
-  try {
-    nlohmann::json(text).dump();
-    return true;
-  } catch (const nlohmann::json::exception&) {
-    return false;
-  }
-}
-
 nlohmann::json NumberOrNull(double value) {
   return std::isfinite(value) ? nlohmann::json(value) : nlohmann::json();
 }

@@ -25,9 +25,6 @@ nlohmann::ordered_json ParseOrderedJson(std::string_view text, const std::string
 int64_t WholeNumber(const nlohmann::json& value, const std::string& what, int64_t least,
                     int64_t most);
 
-// True where the text is UTF-8, as all files that programs write are.
-bool IsUtf8(const std::string& text);
-
 // Returns the number, or null where it is not finite, as JSON has no such numbers.
 nlohmann::json NumberOrNull(double value);
 

@@ -33,42 +33,10 @@ using GzipFile = std::unique_ptr<gzFile_s, CloseGzip>;
 
 std::string SystemReason(int error) { return std::string(" (") + std::strerror(error) + ")"; }
 
-// Returns the length of the UTF-8 sequence at the start of a text; 0: there is none (Unicode,
-// table 3-7).
-size_t SequenceLength(std::string_view text) {
-  const auto first = static_cast<unsigned char>(text[0]);
-  const auto follows = [&](size_t i, int least = 0x80, int most = 0xBF) {
-    const int byte = i < text.size() ? static_cast<unsigned char>(text[i]) : 0;
-    return byte >= least && byte <= most;
-  };
-  if (first < 0x80) {
-    return 1;
-  }
-  if (first >= 0xC2 && first <= 0xDF) {
-    return follows(1) ? 2 : 0;
-  }
-  if (first >= 0xE0 && first <= 0xEF) {
-    const bool second = follows(1, first == 0xE0 ? 0xA0 : 0x80, first == 0xED ? 0x9F : 0xBF);
-    return second && follows(2) ? 3 : 0;
-  }
-  const bool second = follows(1, first == 0xF0 ? 0x90 : 0x80, first == 0xF4 ? 0x8F : 0xBF);
-  return first >= 0xF0 && first <= 0xF4 && second && follows(2) && follows(3) ? 4 : 0;
-}
-
 // Names in a file get into files that are UTF-8. A text that is not is taken for Latin-1, of which
 // every byte is a character.
 std::string ToUtf8(std::string text) {
-  size_t valid = 0;
-  while (valid < text.size()) {
-    const size_t length = SequenceLength(std::string_view(text).substr(valid));
-    if (length == 0) {
-      break;
-    }
-    valid += length;
-  }
-  if (valid == text.size()) {
-    return text;
-  }
+  if (IsUtf8(text)) return text;
   std::string encoded;
   for (const char c : text) {
     const auto byte = static_cast<unsigned char>(c);

@@ -3,20 +3,17 @@
 #include <yaml-cpp/depthguard.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
 #include <vector>
 
 #include "base/error.h"
-#include "base/files/json.h"
 #include "base/files/yaml_text.h"
 #include "base/parse.h"
+#include "base/words.h"
 
 namespace legacy {
 namespace {
-
-bool IsControl(unsigned char c) { return c < ' ' || c == 0x7f; }
 
 // Throws Error where the text has control characters. yaml-cpp prints a carriage return as a line
 // break; others have no meaning.

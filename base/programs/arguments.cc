@@ -9,9 +9,9 @@
 #include <cstdio>
 #include <sstream>
 
-#include "base/files/json.h"
 #include "base/nearest.h"
 #include "base/parse.h"
+#include "base/words.h"
 
 namespace legacy {
 namespace {

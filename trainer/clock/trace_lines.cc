@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "base/files/json.h"
 #include "base/files/plain_file.h"
+#include "base/words.h"
 
 namespace legacy {
 namespace {

@@ -1,6 +1,7 @@
 #include "changes.h"
 
 #include "base/error.h"
+#include "base/words.h"
 #include "fabric/schedule/link-trace.h"
 
 #include <fnmatch.h>
@@ -12,13 +13,6 @@ namespace
 {
 
 constexpr const char* kForm = "A>B@SCHEDULE, A<>B@SCHEDULE or NODE@outage:from=TIME[,for=TIME]";
-
-std::string Trimmed(const std::string& text)
-{
-    const size_t first = text.find_first_not_of(" \t\n");
-    const size_t last = text.find_last_not_of(" \t\n");
-    return first == std::string::npos ? "" : text.substr(first, last - first + 1);
-}
 
 /// A Pattern says which links or nodes a change is about.
 struct Pattern

@@ -1,20 +1,9 @@
 #include "scenarios/network/input/csv_file.h"
 
-#include <utility>
-
 #include "base/files/whole_file.h"
+#include "base/words.h"
 
 namespace legacy {
-namespace {
-
-std::string Trimmed(const std::string& text) {
-  const size_t first = text.find_first_not_of(" \t");
-  return first == std::string::npos ? ""
-                                    : text.substr(first, text.find_last_not_of(" \t") - first + 1);
-}
-
-}  // namespace
-
 std::vector<analysis::CsvRecord> ReadCsvFile(const std::string& path) {
   std::string text = ReadWholeFile(path);
   if (!text.empty() && text.back() != '\n') text += '\n';
