@@ -91,6 +91,7 @@ status=0
   }' || status=1
 
 if command -v python3 >/dev/null; then
+  export PYTHONDONTWRITEBYTECODE=1  # the tree stays clean
   "$here/type_names.py" . || status=1
   "$here/reached_names.py" . || status=1
   "$here/integer_types.py" . || status=1

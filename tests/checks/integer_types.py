@@ -10,34 +10,21 @@ import pathlib
 import re
 import sys
 
-FOLDERS = ("analysis", "base", "compress", "ns3-module", "scenarios", "tests", "trainer")
-ENDINGS = (".h", ".cc", ".cu", ".cuh")
-QUOTED = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
+import sources
+
 HAS = re.compile(r'^\s*#\s*include\s+(<cstdint>|<(torch|ATen|c10)/|["<]ns3/)', re.MULTILINE)
 USES = re.compile(r"(?<!\w)u?int(8|16|32|64)_t(?!\w)")
 
 
 def main(root):
-    text = {path: re.sub(r"//[^\n]*", "", path.read_text(encoding="utf-8"))
-            for folder in FOLDERS for path in sorted((root / folder).rglob("*"))
-            if path.suffix in ENDINGS and path.is_file()}
-
-    def included(path):
-        for name in QUOTED.findall(text[path]):
-            for folder in (root, path.parent, root / "ns3-module"):
-                if folder / name in text:
-                    yield folder / name
-                    break
-
-    def has(path, seen):
-        seen.add(path)
-        return bool(HAS.search(text[path])) or any(
-            has(other, seen) for other in included(path) if other not in seen)
-
-    wrong = [path for path in text if USES.search(text[path]) and not has(path, set())]
+    texts = {path: re.sub(r"//[^\n]*", "", text) for path, text in sources.read(root).items()}
+    includes = sources.Includes(texts)
+    has = {path for path, text in texts.items() if HAS.search(text)}
+    wrong = [path for path, text in texts.items()
+             if USES.search(text) and path not in has and not includes.reached(path) & has]
     for path in wrong:
-        print(f"{path.relative_to(root)} needs <cstdint>")
-    return 1 if wrong or not text else 0
+        print(f"{path} needs <cstdint>")
+    return 1 if wrong or not texts else 0
 
 
 if __name__ == "__main__":

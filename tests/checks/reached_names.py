@@ -12,9 +12,9 @@ import pathlib
 import re
 import sys
 
-from type_names import ENDINGS, FOLDERS, declarations, without_text
+import sources
+from type_names import declarations, without_text
 
-INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"]+)"', re.MULTILINE)
 MACRO = re.compile(r"^[ \t]*#[ \t]*define\b(?:\\\n|[^\n])*", re.MULTILINE)
 USE = re.compile(r"(?<![\w.>])(?<!\btemplate )(?:(\w+)::)?([A-Z]\w*[a-z]\w*)")
 TEST = re.compile(r"\b(?:TEST|INSTANTIATE_TEST)\w*\(\s*\w+,\s*\w+")
@@ -32,49 +32,29 @@ class Files:
     """The sources of a tree."""
 
     def __init__(self, root):
-        self.texts, self.words, self.includes = {}, {}, {}
+        texts = sources.read(root)
+        self.includes = sources.Includes(texts)
+        self.texts, self.words = {}, {}
         self.declared = collections.defaultdict(set)  # name: headers
         self.namespaces = {None}
-        self.seen = {}
-        for folder in FOLDERS:
-            for path in sorted((root / folder).rglob("*")):
-                if path.suffix in ENDINGS and path.is_file():
-                    self.add(str(path.relative_to(root)), path.read_text(encoding="utf-8"))
         self.rooms = collections.defaultdict(set)  # room: rooms of which it includes headers
-        for path, includes in self.includes.items():
-            self.includes[path] = [found for name in includes if (found := self.find(path, name))]
-            self.rooms[room(path)].update(map(room, self.includes[path]))
+        for path, source in texts.items():
+            self.add(path, source)
+            self.rooms[room(path)].update(map(room, self.includes.of[path]))
 
     def add(self, path, source):
         text = without_text(source)
         self.texts[path] = TEST.sub(" ", text)
         self.words[path] = set(re.findall(r"\w+", text + " ".join(MACRO.findall(source))))
-        self.includes[path] = INCLUDE.findall(source)
         if path.endswith((".h", ".cuh")):
             for namespace, name in declarations(source):
                 self.declared[name].add(path)
                 self.namespaces.update(namespace.split("::"))
 
-    def find(self, path, name):
-        """Returns the file that an include of `path` names; None for a library's."""
-        beside = str(pathlib.PurePosixPath(path).parent / name)
-        return next((file for file in (name, beside, "ns3-module/" + name) if file in self.texts),
-                    None)
-
-    def reached(self, path):
-        """Returns the headers that a file includes, directly or through others."""
-        seen, todo = set(), list(self.includes[path])
-        while todo:
-            header = todo.pop()
-            if header not in seen:
-                seen.add(header)
-                todo += self.includes[header]
-        return seen
-
     def missing(self, path):
         """Yields names that a file uses, and the headers of which it reaches none."""
         text = self.texts[path]
-        near = set().union(*(self.words[header] for header in self.reached(path)))
+        near = set().union(*(self.words[header] for header in self.includes.reached(path)))
         used = {name for scope, name in USE.findall(text) if (scope or None) in self.namespaces}
         for name in sorted((used & self.declared.keys()) - near):
             headers = {header for header in self.declared[name]

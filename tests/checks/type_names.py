@@ -12,8 +12,7 @@ import pathlib
 import re
 import sys
 
-FOLDERS = ("analysis", "base", "compress", "ns3-module", "scenarios", "tests", "trainer")
-ENDINGS = (".h", ".cc", ".cu", ".cuh")
+import sources
 
 # Comments, raw strings, strings, characters, and lines of the preprocessor.
 SKIPPED = re.compile(
@@ -115,13 +114,9 @@ def declarations(source):
 
 def main(root):
     places = collections.defaultdict(dict)
-    for folder in FOLDERS:
-        for path in sorted((root / folder).rglob("*")):
-            if path.suffix not in ENDINGS or not path.is_file():
-                continue
-            file = path.relative_to(root)
-            for namespace, name, line in definitions(path.read_text(encoding="utf-8")):
-                places[namespace, name].setdefault(file, line)
+    for file, text in sources.read(root).items():
+        for namespace, name, line in definitions(text):
+            places[namespace, name].setdefault(file, line)
     twice = {key: files for key, files in places.items() if len(files) > 1}
     for (namespace, name), files in sorted(twice.items()):
         print(f"{namespace}::{name} is defined in several files:")
