@@ -1,12 +1,13 @@
 #include "base/settings.h"
 
 #include <charconv>
+#include <string_view>
 
 #include "base/error.h"
 #include "base/number.h"
+#include "base/parse.h"
 
 namespace legacy {
-
 namespace {
 
 constexpr double kMaxPrice = 1e6;  // USD per GB
@@ -37,17 +38,13 @@ Settings::Settings(const std::string& where, const std::string& type)
 Settings Settings::FromText(const std::string& text, const std::string& option) {
   const size_t colon = text.find(':');
   Settings settings(option, text.substr(0, colon));
-  size_t begin = colon;
-  while (begin != std::string::npos) {
-    const size_t comma = text.find(',', begin + 1);
-    const size_t length = comma == std::string::npos ? comma : comma - begin - 1;
-    const std::string item = text.substr(begin + 1, length);
+  if (colon == std::string::npos) return settings;
+  for (const std::string& item : Split(std::string_view(text).substr(colon + 1), ',')) {
     const size_t equals = item.find('=');
     if (equals == std::string::npos || equals == 0) {
       throw Error(option, text, "name:key=value,key=value; '" + item + "' is not key=value");
     }
     settings.Set(item.substr(0, equals), item.substr(equals + 1));
-    begin = comma;
   }
   return settings;
 }
@@ -180,12 +177,8 @@ void Settings::RejectUnread() const {
     if (asked_.count(key)) {
       continue;
     }
-    std::string allowed;
-    for (const std::string& known : asked_) {
-      allowed += (allowed.empty() ? "" : ", ") + known;
-    }
     throw Error(setting.where + ": unknown key of " + type_, key,
-                allowed.empty() ? "no keys" : allowed);
+                asked_.empty() ? "no keys" : Join({asked_.begin(), asked_.end()}, ", "));
   }
 }
 

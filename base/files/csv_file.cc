@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/files/text_file.h"
+#include "base/parse.h"
 
 namespace legacy {
 
@@ -99,11 +100,7 @@ bool CsvFile::Has(const std::string& column) const {
 size_t CsvFile::Column(const std::string& column) const {
   const auto found = std::find(header_.begin(), header_.end(), column);
   if (found == header_.end()) {
-    std::string known;
-    for (const std::string& name : header_) {
-      known += (known.empty() ? "" : ", ") + name;
-    }
-    throw Error(path_ + ":1: column", column, known);
+    throw Error(path_ + ":1: column", column, Join(header_, ", "));
   }
   return static_cast<size_t>(found - header_.begin());
 }

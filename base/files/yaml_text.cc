@@ -42,8 +42,7 @@ YAML::Node LoadYaml(const std::string& text) {
   std::istringstream again(text);
   YAML::Parser parser(again);
   OneDocument one;
-  while (parser.HandleNextDocument(one))  // which YAML::Load calls once
-  {
+  while (parser.HandleNextDocument(one)) {  // which YAML::Load calls once
   }
   return root;
 }
