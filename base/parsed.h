@@ -4,6 +4,8 @@
 #include <string>
 #include <type_traits>
 
+#include "base/units.h"
+
 namespace legacy {
 
 // A Parsed is the value that the text of an option stands for, together with that text, which is
@@ -29,5 +31,9 @@ class Parsed {
   Value value_;
   std::string text_;
 };
+
+using Rate = Parsed<ParseRate>;   // bits per second
+using Time = Parsed<ParseTime>;   // nanoseconds
+using Size = Parsed<ParseBytes>;  // bytes
 
 }  // namespace legacy

@@ -11,7 +11,6 @@
 #include "trainer/data/data_catalog.h"
 #include "trainer/federated/aggregator.h"
 #include "trainer/federated/fragments.h"
-#include "trainer/federated/local_work.h"
 #include "trainer/models/model_catalog.h"
 
 namespace legacy {
@@ -21,16 +20,16 @@ namespace {
 void CheckFragments(const std::string& algorithm, const Scenario& scenario) {
   const AggregatorTraits traits = MakeAggregator(algorithm, {.numel = 1})->Traits();
   if (!traits.Streams()) return;
-  if (scenario.federated->at("exchange") == "server") {
+  if (scenario.federated->HasServer()) {
     throw Error("federated.algorithms", algorithm,
                 "fragments and overlap with federated.exchange alone, as in ring-allreduce");
   }
-  const LocalWork local = ParseLocalWork(scenario.federated->at("local"), "federated.local");
-  if (local.steps == 0) {
+  const int64_t steps = scenario.federated->local->steps;
+  if (steps == 0) {
     throw Error("federated.algorithms", algorithm,
                 "fragments and overlap with federated.local in steps alone, as in steps:50");
   }
-  TurnsOf(traits.fragments, traits.overlap, local.steps);
+  TurnsOf(traits.fragments, traits.overlap, steps);
 }
 
 }  // namespace
@@ -87,11 +86,11 @@ std::vector<std::string> UnreadFederatedOptions(const Method& method, const Scen
   const std::unique_ptr<Scheme> scheme = MakeScheme(SchemeText(method, scenario));
   const bool keeps =
       scheme->Parameter().Kind() != ParameterKind::kNone || scheme->UsesErrorFeedback(0);
-  const std::string& memory = scenario.federated->at("uplink-memory");
+  const UplinkMemory memory = *scenario.federated->uplink_memory;
   std::vector<std::string> unread;
   if (!keeps) unread.emplace_back("federated.uplink_memory");
-  if (!keeps || memory != "client") unread.emplace_back("federated.residual_decay");
-  if (!keeps || memory == "off") unread.emplace_back("federated.residual_age");
+  if (!keeps || memory != UplinkMemory::kClient) unread.emplace_back("federated.residual_decay");
+  if (!keeps || memory == UplinkMemory::kOff) unread.emplace_back("federated.residual_age");
   return unread;
 }
 

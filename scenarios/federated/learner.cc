@@ -7,7 +7,6 @@
 #include "base/error.h"
 #include "base/parse.h"
 #include "compress/options.h"
-#include "scenarios/options/federated_checks.h"
 
 namespace legacy {
 namespace {
@@ -24,9 +23,9 @@ std::string ServersPolicy(const std::string& text) {
 }  // namespace
 
 std::vector<FederatedMethod> FederatedMethodsOf(const Scenario& scenario) {
-  const std::vector<std::string> algorithms = SplitAlgorithms(scenario.federated->at("algorithms"));
+  const std::vector<std::string>& algorithms = *scenario.federated->algorithms;
   if (algorithms.empty()) throw Error("federated.algorithms", "nothing", "a name, as in fedavg");
-  const bool server = scenario.federated->at("exchange") == "server";
+  const bool server = scenario.federated->HasServer();
   std::vector<FederatedMethod> methods;
   for (const std::string& algorithm : algorithms) {
     for (const std::string& policy : scenario.policies) {
@@ -45,7 +44,7 @@ std::vector<FederatedMethod> FederatedMethodsOf(const Scenario& scenario) {
         throw Error("federated.algorithms", algorithm, "each algorithm once");
       }
       const std::string& downlink =
-          method.downlink.empty() ? scenario.federated->at("downlink") : method.downlink;
+          method.downlink.empty() ? scenario.federated->downlink : method.downlink;
       if (!server && downlink != "dense") {
         throw Error("downlink of " + policy, downlink,
                     "dense with federated.exchange: nothing travels down");
@@ -68,20 +67,20 @@ std::string PartitionText(const PartitionView& view, const std::string& rule) {
   return line + " by " + rule;
 }
 
-FederatedValues PlanValuesOf(const Scenario& scenario, uint64_t seed) {
-  FederatedValues values = *scenario.federated;
-  values["topology"] = scenario.topology == "star" ? "" : scenario.topology;
-  values["fidelity"] = scenario.fidelity.text();
-  values["transport"] = scenario.transport.text();
-  values["connections"] = scenario.connections.text();
-  values["congestion"] = scenario.congestion.text();
-  values["streams"] = std::to_string(scenario.streams);
-  values["seed"] = std::to_string(seed);
-  return values;
+FederatedSection PlanOptionsOf(const Scenario& scenario, uint64_t seed) {
+  FederatedSection options = *scenario.federated;
+  options.topology = scenario.topology == "star" ? "" : scenario.topology;
+  options.fidelity = {scenario.fidelity.text(), "network.fidelity"};
+  options.transport = scenario.transport;
+  options.connections = scenario.connections;
+  options.congestion = scenario.congestion;
+  options.streams = scenario.streams;
+  options.seed = seed;
+  return options;
 }
 
 PlanRequest RequestOf(const Scenario& scenario, uint64_t seed) {
-  return ParsePlan(PlanValuesOf(scenario, seed), true);
+  return ParsePlan(PlanOptionsOf(scenario, seed), true);
 }
 
 }  // namespace legacy

@@ -11,7 +11,6 @@
 #include "scenarios/federated/plan_parts.h"
 #include "scenarios/network/engines.h"
 #include "scenarios/network/network.h"
-#include "scenarios/options/federated_checks.h"
 #include "scenarios/shapes/model_shape.h"
 #include "trainer/clock/clock.h"
 #include "trainer/clock/profile.h"
@@ -19,47 +18,24 @@
 namespace legacy {
 namespace {
 
-// Reads texts of options by name. Errors name the option as it is typed.
-class Reader {
- public:
-  explicit Reader(const FederatedValues& values) : values_(values) {}
+// Throws Error where an option is not left at its default.
+void Refuse(const FederatedSection& options, const FederatedOption& row,
+            const std::string& reader) {
+  const std::string text = row.get(options);
+  if (text == row.get(FederatedSection())) return;
+  throw Error(row.flag, text, "nothing here: " + reader + " reads it");
+}
 
-  const std::string& Text(const std::string& name) const { return values_.at(name); }
-  bool Has(const std::string& name) const { return !Text(name).empty(); }
-  static std::string Flag(const std::string& name) { return "--" + name; }
-  int64_t Integer(const std::string& name, int64_t least, int64_t most) const {
-    return ParseInteger(Text(name), Flag(name), least, most);
-  }
-  double Number(const std::string& name, double least, double most) const {
-    return ParseNumber(Text(name), Flag(name), least, most);
-  }
-  TimeNs Time(const std::string& name) const { return ParseTime(Text(name), Flag(name)); }
-  int64_t Bytes(const std::string& name) const { return ParseBytes(Text(name), Flag(name)); }
-  void Refuse(const std::string& name, const std::string& reader) const {
-    if (Has(name)) throw Error(Flag(name), Text(name), "nothing here: " + reader + " reads it");
-  }
-  // Refuses all options with the property that are not left at their defaults.
-  void RefuseAll(OptionProperty property, const std::string& reader) const {
-    for (const FederatedOption& option : FederatedOptionRows()) {
-      if (option.Has(property) && Text(option.name) != option.fallback) {
-        Refuse(option.name, reader);
-      }
-    }
-  }
+void Refuse(const FederatedSection& options, const std::string& flag, const std::string& reader) {
+  Refuse(options, FederatedRow(flag), reader);
+}
 
- private:
-  const FederatedValues& values_;
-};
-
-constexpr double kMostSeconds = 1e8;
-constexpr double kLeastFactor = 1e-6, kMostFactor = 1e6;
-constexpr double kMostLoss = 0.9;
-
-// Returns the server's USD per GB, as settings of a population have them.
-std::array<double, 2> PricesOf(const Reader& read, const std::string& name) {
-  Settings settings(Reader::Flag(name), "price");
-  settings.Set("price", read.Text(name));
-  return settings.Prices("price");
+// Refuses all options with the property.
+void RefuseAll(const FederatedSection& options, OptionProperty property,
+               const std::string& reader) {
+  for (const FederatedOption& row : FederatedOptionRows()) {
+    if (row.Has(property)) Refuse(options, row, reader);
+  }
 }
 
 // Parses "csv:FILES:key=value,...", whose keys stand behind the last colon that one follows.
@@ -76,43 +52,34 @@ fabric::DrawnTrace ParseTraces(const std::string& text, const std::string& flag)
   return fabric::ReadDrawnTrace(settings);
 }
 
-int64_t ElementsOf(const Reader& read) {
-  constexpr double kMost = 1e15;
-  const double elements = read.Number("elements", 1, kMost);
-  if (elements != std::floor(elements)) {
-    throw Error("--elements", read.Text("elements"), "a whole number, as in 44426 or 10.2e9");
+void ReadBytes(const FederatedSection& options, const std::optional<ModelShape>& shape,
+               PlanRequest& plan) {
+  std::optional<int64_t> model = *options.bytes;
+  if (model) {
+    Refuse(options, "--elements", "a plan without --bytes");
+  } else if (*options.elements || shape) {
+    const int64_t elements = *options.elements ? **options.elements : shape->Elements();
+    model = std::llround(options.element_bytes * static_cast<double>(elements));
   }
-  return static_cast<int64_t>(elements);
-}
-
-void ReadBytes(const Reader& read, const std::optional<ModelShape>& shape, PlanRequest& plan) {
-  std::optional<int64_t> model;
-  if (read.Has("bytes")) {
-    read.Refuse("elements", "a plan without --bytes");
-    model = read.Bytes("bytes");
-  } else if (read.Has("elements") || shape) {
-    const double bytes = read.Number("element-bytes", 0.01, 64);
-    const int64_t elements = read.Has("elements") ? ElementsOf(read) : shape->Elements();
-    model = std::llround(bytes * static_cast<double>(elements));
-  }
-  if (!model && (!read.Has("down-bytes") || !read.Has("up-bytes"))) {
+  if (!model && (!*options.down_bytes || !*options.up_bytes)) {
     throw Error("--elements", "nothing",
                 "the model's size: --elements, --bytes, --shape, or --down-bytes and --up-bytes");
   }
-  plan.down_bytes = read.Has("down-bytes") ? read.Bytes("down-bytes") : *model;
-  plan.up_bytes = read.Has("up-bytes") ? read.Bytes("up-bytes") : *model;
+  plan.down_bytes = *options.down_bytes ? **options.down_bytes : *model;
+  plan.up_bytes = *options.up_bytes ? **options.up_bytes : *model;
 }
 
-void ReadWork(const Reader& read, const std::optional<ModelShape>& shape, PlanRequest& plan) {
+void ReadWork(const FederatedSection& options, const std::optional<ModelShape>& shape,
+              PlanRequest& plan) {
   ClientWork& work = plan.work;
-  if (read.Has("client-seconds")) {
-    work.seconds = read.Number("client-seconds", 0, kMostSeconds);
+  if (options.client_seconds) {
+    work.seconds = *options.client_seconds;
     return;
   }
   if (!shape) return;
-  work.profile = read.Text("profile");
-  work.batch = read.Integer("batch", 1, 1'000'000);
-  work.local_steps = read.Has("local-steps") ? read.Integer("local-steps", 1, 1'000'000'000) : 0;
+  work.profile = options.profile;
+  work.batch = options.batch;
+  work.local_steps = options.local_steps.value_or(0);
   std::vector<int64_t> elements;
   for (const Unit& layer : shape->layers) elements.push_back(layer.numel);
   const auto price = [&](const std::string& name) {
@@ -126,57 +93,42 @@ void ReadWork(const Reader& read, const std::optional<ModelShape>& shape, PlanRe
   }
 }
 
-fabric::SyncOptions SyncOf(const Reader& read, int64_t clients) {
+fabric::SyncOptions SyncOf(const FederatedSection& options, int64_t clients) {
   fabric::SyncOptions sync;
-  const std::string per_round = read.Has("per-round")
-                                    ? read.Text("per-round")
-                                    : std::to_string(std::min<int64_t>(10, clients));
-  if (per_round.ends_with('%')) {
-    const double share = ParseFraction(per_round, "--per-round");
-    sync.perRound = std::max<int64_t>(1, std::llround(share * static_cast<double>(clients)));
+  const auto& per_round = *options.per_round;
+  if (!per_round) {
+    sync.perRound = std::min<int64_t>(10, clients);
+  } else if (per_round->updates > 0) {
+    sync.perRound = per_round->updates;
   } else {
-    sync.perRound = ParseInteger(per_round, "--per-round", 1, INT32_MAX);
+    const double updates = per_round->share * static_cast<double>(clients);
+    sync.perRound = std::max<int64_t>(1, std::llround(updates));
   }
-  sync.versions = read.Integer("rounds", 1, 1'000'000'000);
-  sync.overSelect = read.Number("over-select", 1, 100);
-  sync.least = read.Integer("min", 1, INT32_MAX);
-  sync.skip = ParseChoice(read.Text("short"), "--short", {"wait", "skip"}) == "skip";
-  const std::string& deadline = read.Text("deadline");
-  if (deadline.starts_with("factor:")) {
-    sync.deadlineFactor = ParseNumber(deadline.substr(7), "--deadline: factor", 0.001, 1e6);
-  } else if (deadline != "none") {
-    sync.deadline = read.Time("deadline");
+  sync.versions = options.rounds;
+  sync.overSelect = options.over_select;
+  sync.least = options.least;
+  sync.skip = *options.skip_short;
+  if (const auto& deadline = *options.deadline; !deadline) {
+    if (sync.least > 1 || sync.skip) {
+      throw Error(sync.skip ? "--short" : "--min", sync.skip ? "skip" : std::to_string(sync.least),
+                  "its default: there is no --deadline");
+    }
+  } else if (deadline->factor > 0) {
+    sync.deadlineFactor = deadline->factor;
+  } else {
+    sync.deadline = deadline->time;
   }
-  const bool due = deadline != "none";
-  if (!due && (sync.least > 1 || sync.skip)) {
-    throw Error(sync.skip ? "--short" : "--min", sync.skip ? "skip" : read.Text("min"),
-                "its default: there is no --deadline");
-  }
-  read.Refuse("max-tasks", "--server=async");
+  Refuse(options, "--max-tasks", "--server=async");
   return sync;
 }
 
 // Refuses what a server alone reads.
-void RefuseServerOptions(const Reader& read) {
-  read.RefuseAll(kServerAlone, "--exchange=server");
-  for (const auto& [name, value] : {std::pair("uplink-memory", "ef21"), {"diverged", "drop"}}) {
-    if (read.Text(name) == value) read.Refuse(name, "--exchange=server");
+void RefuseServerOptions(const FederatedSection& options) {
+  RefuseAll(options, kServerAlone, "--exchange=server");
+  if (*options.uplink_memory == UplinkMemory::kEf21) {
+    Refuse(options, "--uplink-memory", "--exchange=server");
   }
-}
-
-// Returns the collectives of --exchange: all-reduces, then all-gathers, without servers.
-std::vector<fabric::CollectiveAlgorithm> Exchanges() {
-  std::vector<fabric::CollectiveAlgorithm> algorithms;
-  for (const fabric::Payload payload : {fabric::Payload::Sum, fabric::Payload::Concat}) {
-    for (const fabric::CollectiveAlgorithm algorithm : fabric::AlgorithmsFor(payload)) {
-      const bool server = algorithm == fabric::CollectiveAlgorithm::ParameterServer ||
-                          algorithm == fabric::CollectiveAlgorithm::ShardedParameterServer;
-      const bool nvls =
-          algorithm == fabric::CollectiveAlgorithm::NvlsAllReduce;  // inside a machine
-      if (!server && !nvls) algorithms.push_back(algorithm);
-    }
-  }
-  return algorithms;
+  if (*options.drop_diverged) Refuse(options, "--diverged", "--exchange=server");
 }
 
 // Returns the clients that a word of --order names: one number, or all of a group or place.
@@ -198,16 +150,16 @@ std::vector<int> ClientsNamed(const std::string& word, const fabric::Population&
   return clients;
 }
 
-std::vector<int> OrderOf(const Reader& read, const fabric::Population& population) {
+std::vector<int> OrderOf(const FederatedSection& options, const fabric::Population& population) {
   std::vector<int> order;
   const auto count = static_cast<size_t>(population.Clients());
-  if (!read.Has("order")) {
+  if (options.order.empty()) {
     order.resize(count);
     std::iota(order.begin(), order.end(), 0);
     return order;
   }
   std::vector<bool> seen(count, false);
-  std::stringstream words(read.Text("order"));
+  std::stringstream words(options.order);
   for (std::string word; std::getline(words, word, ',');) {
     for (const int client : ClientsNamed(word, population)) {
       if (seen[client]) throw Error("--order", word, "each client once");
@@ -216,7 +168,7 @@ std::vector<int> OrderOf(const Reader& read, const fabric::Population& populatio
     }
   }
   if (order.size() < count) {
-    throw Error("--order", read.Text("order"),
+    throw Error("--order", options.order,
                 "all " + std::to_string(count) +
                     " clients: " + std::to_string(count - order.size()) + " are missing");
   }
@@ -232,8 +184,7 @@ int RanksOfFirstPlace(const ExchangeRequest& exchange, const PlanRequest& plan) 
   return ranks;
 }
 
-void CheckExchange(const Reader& read, const PlanRequest& plan) {
-  const std::string& name = read.Text("exchange");
+void CheckExchange(const std::string& name, const PlanRequest& plan) {
   const int64_t clients = plan.population.Clients();
   if (clients < 2) throw Error("--exchange", name + " of 1 client", "2 clients or more");
   if (!fabric::TakesWorkers(plan.exchange->algorithm, clients)) {
@@ -259,39 +210,42 @@ void CheckExchange(const Reader& read, const PlanRequest& plan) {
   }
 }
 
-std::optional<ExchangeRequest> ExchangeOf(const Reader& read, const PlanRequest& plan) {
-  const std::string& name = read.Text("exchange");
-  if (name == "server") {
-    read.Refuse("order", "--exchange=COLLECTIVE");
-    read.Refuse("group", "--exchange=hierarchical-allreduce or hierarchical-allgather");
+std::optional<ExchangeRequest> ExchangeOf(const FederatedSection& options,
+                                          const PlanRequest& plan) {
+  const char* const kGrouped = "--exchange=hierarchical-allreduce or hierarchical-allgather";
+  if (options.HasServer()) {
+    Refuse(options, "--order", "--exchange=COLLECTIVE");
+    Refuse(options, "--group", kGrouped);
     return std::nullopt;
   }
-  std::vector<std::string> names{"server"};
-  for (const auto algorithm : Exchanges()) names.emplace_back(fabric::ToString(algorithm));
-  ParseChoice(name, "--exchange", names);
-  RefuseServerOptions(read);
+  RefuseServerOptions(options);
   ExchangeRequest exchange;
-  exchange.algorithm = fabric::ParseCollective(name);
-  exchange.order = OrderOf(read, plan.population);
+  exchange.algorithm = **options.exchange;
+  exchange.order = OrderOf(options, plan.population);
   const bool hierarchical =
       exchange.algorithm == fabric::CollectiveAlgorithm::HierarchicalAllReduce ||
       exchange.algorithm == fabric::CollectiveAlgorithm::HierarchicalAllGather;
   if (!hierarchical) {
-    read.Refuse("group", "--exchange=hierarchical-allreduce or hierarchical-allgather");
-  } else if (read.Has("group")) {
+    Refuse(options, "--group", kGrouped);
+  } else if (options.group) {
+    const auto most = static_cast<int64_t>(exchange.order.size());
     exchange.group =
-        static_cast<int>(read.Integer("group", 1, static_cast<int64_t>(exchange.order.size())));
+        static_cast<int>(ParseInteger(std::to_string(*options.group), "--group", 1, most));
   } else {
     exchange.group = RanksOfFirstPlace(exchange, plan);
   }
   return exchange;
 }
 
-fabric::AsyncOptions AsyncOf(const Reader& read, int64_t clients) {
-  fabric::AsyncOptions async = ParseAsyncServer(read.Text("server"), "--server", clients);
-  async.versions = read.Integer("rounds", 1, 1'000'000'000);
-  if (read.Has("max-tasks")) async.tasks = read.Integer("max-tasks", 1, 1'000'000'000'000);
-  read.RefuseAll(kRoundsAlone, "--server=sync");
+fabric::AsyncOptions AsyncOf(const FederatedSection& options, int64_t clients) {
+  const AsyncServer& server = **options.server;
+  fabric::AsyncOptions async;
+  async.concurrency = server.ConcurrencyAmong(clients, "--server");
+  async.buffer = server.buffer;
+  async.maxStaleness = server.max_staleness;
+  async.versions = options.rounds;
+  async.tasks = options.max_tasks.value_or(0);
+  RefuseAll(options, kRoundsAlone, "--server=sync");
   return async;
 }
 
@@ -320,89 +274,86 @@ std::vector<std::string> PlanRequest::Assumptions() const {
   return texts;
 }
 
-fabric::Population ParsePopulation(const FederatedValues& values) {
-  const Reader read(values);
+fabric::Population ParsePopulation(const FederatedSection& options) {
   fabric::PopulationRequest request;
-  request.text = read.Text("population");
+  request.text = options.population;
   request.option = "--population";
-  request.seed = static_cast<uint64_t>(read.Integer("seed", 0, INT64_MAX));
-  if (read.Has("clients")) request.clients = read.Integer("clients", 1, INT32_MAX);
-  if (read.Has("traces")) request.trace = ParseTraces(read.Text("traces"), "--traces");
-  if (read.Has("price")) request.usdPerGb = PricesOf(read, "price");
+  request.seed = options.seed;
+  if (options.clients) request.clients = *options.clients;
+  if (!options.traces.empty()) request.trace = ParseTraces(options.traces, "--traces");
+  if (*options.price) request.usdPerGb = **options.price;
   fabric::Population population = fabric::MakePopulation(request);
   fabric::ServerSite site = population.Server();
-  if (read.Has("at")) site.at = read.Text("at");
-  if (read.Has("server-rate")) {
-    site.rateBps = ParseRate(read.Text("server-rate"), "--server-rate");
-  }
-  if (read.Has("server-price")) site.usdPerGb = PricesOf(read, "server-price");
-  const double prices = read.Number("prices", 0, kMostFactor);
-  for (double& price : site.usdPerGb) price *= prices;
+  if (!options.at.empty()) site.at = options.at;
+  if (*options.server_rate) site.rateBps = **options.server_rate;
+  if (*options.server_price) site.usdPerGb = **options.server_price;
+  for (double& price : site.usdPerGb) price *= options.prices;
   population.SetServer(site);
-  population.SetPriceFactor(prices);
-  population.SetRateFactors(read.Number("down-rates", kLeastFactor, kMostFactor),
-                            read.Number("up-rates", kLeastFactor, kMostFactor));
-  population.SetLoss(read.Number("packet-loss", 0, kMostLoss));
+  population.SetPriceFactor(options.prices);
+  population.SetRateFactors(options.down_rates, options.up_rates);
+  population.SetLoss(options.packet_loss);
   return population;
 }
 
-std::optional<fabric::Topology> ParseCore(const FederatedValues& values) {
-  const Reader read(values);
-  const double rates = read.Number("core-rates", kLeastFactor, kMostFactor);
-  const double delays = read.Number("core-delays", 0, kMostFactor);
-  if (!read.Has("topology")) {
-    for (const auto& [name, factor] : {std::pair("core-rates", rates), {"core-delays", delays}}) {
+std::optional<fabric::Topology> ParseCore(const FederatedSection& options) {
+  if (options.topology.empty()) {
+    for (const auto& [flag, factor] :
+         {std::pair("--core-rates", options.core_rates), {"--core-delays", options.core_delays}}) {
       if (factor == 1) continue;
-      throw Error(Reader::Flag(name), read.Text(name),
+      throw Error(flag, FormatNumber(factor),
                   "1: without --topology no link is between the access lines");
     }
     return std::nullopt;
   }
   fabric::TopologyRequest request;
-  request.text = read.Text("topology");
+  request.text = options.topology;
   request.rateBps = 10'000'000'000;
   const fabric::ImportedTopology imported = fabric::ImportTopology(request);
   SayImported(request.text, imported.report);
   const fabric::Topology& core = imported.topology;
-  const double prices = read.Number("prices", 0, kMostFactor);
   return core.WithLinks([&](int, fabric::Link& link) {
-    link.delay = RoundedTime(static_cast<double>(link.delay) * delays);
+    link.delay = RoundedTime(static_cast<double>(link.delay) * options.core_delays);
     for (fabric::Port& port : link.ports) {
-      ScaleRate(port, rates);
-      port.usdPerGb *= prices;
+      ScaleRate(port, options.core_rates);
+      port.usdPerGb *= options.prices;
     }
   });
 }
 
-PlanRequest ParsePlan(const FederatedValues& values, bool trains) {
-  const Reader read(values);
-  PlanRequest plan(ParsePopulation(values));
-  plan.core = ParseCore(values);
+namespace {
+
+// Reads how tasks are carried: fidelity, transport, connections.
+void ReadNetwork(const FederatedSection& options, PlanRequest& plan) {
+  const std::string& fidelity = *options.fidelity;
   const int64_t clients = plan.population.Clients();
-  CheckMemory(clients, read.Text("exchange") != "server");
-  plan.seed = static_cast<uint64_t>(read.Integer("seed", 0, INT64_MAX));
-  plan.availability = read.Text("availability");
-  plan.dropout = fabric::Dropout::Parse(read.Text("dropout"), plan.seed, "--dropout");
-  plan.detection = read.Time("detect");
-  std::optional<ModelShape> shape;
-  if (read.Has("shape")) shape = LoadModelShape(read.Text("shape"));
-  if (!trains) {
-    ReadBytes(read, shape, plan);
-    ReadWork(read, shape, plan);
+  plan.fidelity = fidelity;
+  plan.engine = fidelity == "formula"
+                    ? fabric::EngineFactory(fabric::MakeFormulaEngine)
+                    : FactoryOf(ParseFidelity(fidelity, "--fidelity"), "--fidelity");
+  if (fidelity == "packet" && clients > kMostPacketClients) {
+    throw Error("--fidelity", "packet for " + std::to_string(clients) + " clients",
+                "flow or analytic beyond " + std::to_string(kMostPacketClients) + " clients");
   }
-  plan.fidelity = read.Text("fidelity");
-  plan.exchange = ExchangeOf(read, plan);
-  if (plan.exchange) CheckExchange(read, plan);
-  fabric::CheckPlaces(plan.population, plan.core ? &*plan.core : nullptr, !plan.exchange);
-  const std::string& server = read.Text("server");
-  if (server == "sync") {
-    plan.server = SyncOf(read, clients);
-  } else if (server.starts_with("async")) {
-    plan.server = AsyncOf(read, clients);
-  } else {
-    throw Error("--server", server, "sync, or async:concurrency=100[,buffer=10,max-staleness=0]");
+  plan.transport = *options.transport;
+  if (plan.transport.roce) {
+    throw Error("--transport", options.transport.text(), "datacenter, wan: clients speak TCP");
   }
-  plan.selection = read.Text("selection");
+  plan.transport.connections = *options.connections;
+  if (const std::string& congestion = *options.congestion; !congestion.empty()) {
+    plan.transport.congestionControl = congestion;
+    if (fidelity != "packet" && fidelity != "flow") {
+      throw Error("--congestion", options.congestion.text(),
+                  "nothing at fidelity " + fidelity + ": packet and flow read it");
+    }
+  }
+  plan.streams = options.streams;
+  if (fidelity == "formula" && plan.streams > 1) {
+    throw Error("--streams", std::to_string(plan.streams), "1 at fidelity formula");
+  }
+}
+
+void ReadSelection(const FederatedSection& options, bool trains, PlanRequest& plan) {
+  plan.selection = options.selection;
   const auto selection =
       fabric::MakeSelection(plan.selection, plan.seed, "--selection",
                             {plan.population.Clients(), [](int) { return TimeNs{0}; }});
@@ -410,36 +361,36 @@ PlanRequest ParsePlan(const FederatedValues& values, bool trains) {
     throw Error("--selection", plan.selection,
                 "uniform, weighted, round-robin, tiers: without training there are no losses");
   }
-  if (plan.fidelity == "formula") {
-    plan.engine = fabric::MakeFormulaEngine;
+}
+
+}  // namespace
+
+PlanRequest ParsePlan(const FederatedSection& options, bool trains) {
+  PlanRequest plan(ParsePopulation(options));
+  plan.core = ParseCore(options);
+  const int64_t clients = plan.population.Clients();
+  CheckMemory(clients, !options.HasServer());
+  plan.seed = options.seed;
+  plan.availability = options.availability;
+  plan.dropout = fabric::Dropout::Parse(options.dropout, plan.seed, "--dropout");
+  plan.detection = *options.detect;
+  std::optional<ModelShape> shape;
+  if (!options.shape.empty()) shape = LoadModelShape(options.shape);
+  if (!trains) {
+    ReadBytes(options, shape, plan);
+    ReadWork(options, shape, plan);
+  }
+  plan.fidelity = *options.fidelity;
+  plan.exchange = ExchangeOf(options, plan);
+  if (plan.exchange) CheckExchange(options.exchange.text(), plan);
+  fabric::CheckPlaces(plan.population, plan.core ? &*plan.core : nullptr, !plan.exchange);
+  if (*options.server) {
+    plan.server = AsyncOf(options, clients);
   } else {
-    const Fidelity fidelity = ParseFidelity(
-        ParseChoice(plan.fidelity, "--fidelity", {"packet", "flow", "analytic", "formula"}),
-        "--fidelity");
-    plan.engine = FactoryOf(fidelity, "--fidelity");
+    plan.server = SyncOf(options, clients);
   }
-  if (plan.fidelity == "packet" && clients > kMostPacketClients) {
-    throw Error("--fidelity", "packet for " + std::to_string(clients) + " clients",
-                "flow or analytic beyond " + std::to_string(kMostPacketClients) + " clients");
-  }
-  plan.transport = fabric::MakeTransport(read.Text("transport"), "--transport");
-  if (plan.transport.roce) {
-    throw Error("--transport", read.Text("transport"), "datacenter, wan: clients speak TCP");
-  }
-  plan.transport.connections =
-      fabric::ParseConnectionKind(read.Text("connections"), "--connections");
-  if (read.Has("congestion")) {
-    plan.transport.congestionControl =
-        fabric::ParseCongestionControl(read.Text("congestion"), "--congestion");
-    if (plan.fidelity != "packet" && plan.fidelity != "flow") {
-      throw Error("--congestion", read.Text("congestion"),
-                  "nothing at fidelity " + plan.fidelity + ": packet and flow read it");
-    }
-  }
-  plan.streams = static_cast<int>(read.Integer("streams", 1, 64));
-  if (plan.fidelity == "formula" && plan.streams > 1) {
-    throw Error("--streams", std::to_string(plan.streams), "1 at fidelity formula");
-  }
+  ReadSelection(options, trains, plan);
+  ReadNetwork(options, plan);
   return plan;
 }
 

@@ -65,11 +65,11 @@ struct PlanRequest {
 
 // Return the population, and the whole plan. With `trains` the plan has no bytes and no work, which
 // a workload gives. Throw Error naming option, value and what is allowed.
-fabric::Population ParsePopulation(const FederatedValues& values);
-PlanRequest ParsePlan(const FederatedValues& values, bool trains = false);
+fabric::Population ParsePopulation(const FederatedSection& options);
+PlanRequest ParsePlan(const FederatedSection& options, bool trains = false);
 
 // Returns the topology of the option, or nothing where none was given.
-std::optional<fabric::Topology> ParseCore(const FederatedValues& values);
+std::optional<fabric::Topology> ParseCore(const FederatedSection& options);
 
 // Packet simulations of more clients are refused: each takes tens of KiB.
 inline constexpr int64_t kMostPacketClients = 4000;

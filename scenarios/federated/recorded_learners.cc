@@ -184,7 +184,7 @@ class Recorded : public FederatedLearners {
            const std::string& hash)
       : scenario_(scenario),
         recording_(std::move(recording)),
-        exchanges_(recording_->scenario.federated->at("exchange") != "server"),
+        exchanges_(!recording_->scenario.federated->HasServer()),
         rows_(RowsOf(recording_->run)) {
     if (Header().hash == hash) return;
     throw Error("methods: not those of the recorded run, as recorded: they belong to the training");

@@ -47,14 +47,6 @@ namespace {
 using fabric::kUnknownBytes;
 using fabric::TaskFate;
 
-template <class Enum, size_t N>
-Enum ChoiceOf(const FederatedValues& values, const std::string& name,
-              const std::array<const char*, N>& texts) {
-  const std::vector<std::string> names(texts.begin(), texts.end());
-  const std::string text = ParseChoice(values.at(name), "federated." + name, names);
-  return static_cast<Enum>(std::ranges::find(names, text) - names.begin());
-}
-
 ScheduleOptions ScheduleOf(const Scenario& s) {
   ScheduleOptions schedule;
   schedule.learning_rate = s.learning_rate;
@@ -87,7 +79,7 @@ double MaskedBytesOf(const PlanRequest& request) {
 }
 
 FederatedOptions OptionsOf(const Scenario& s, const PlanRequest& request, uint64_t seed) {
-  const FederatedValues& values = *s.federated;
+  const FederatedSection& asked = *s.federated;
   FederatedOptions options;
   options.versions = request.Versions();
   options.local.batch_size = s.batch;
@@ -101,33 +93,20 @@ FederatedOptions OptionsOf(const Scenario& s, const PlanRequest& request, uint64
   options.local.label_smoothing = s.label_smoothing;
   options.local.squares =
       fabric::MakeSelection(request.selection, seed, "--selection")->ReadsSquares();
-  const LocalWork local = ParseLocalWork(values.at("local"), "federated.local");
-  options.epochs = local.epochs;
-  options.most_epochs = local.most_epochs;
-  options.steps = local.steps;
+  options.epochs = asked.local->epochs;
+  options.most_epochs = asked.local->most_epochs;
+  options.steps = asked.local->steps;
   options.schedule = ScheduleOf(s);
-  options.rate_over_steps =
-      ParseChoice(values.at("rate-over"), "federated.rate_over", {"versions", "steps"}) == "steps";
-  if (ParseSwitch(values.at("secure-aggregation"), "federated.secure_aggregation")) {
-    options.masked_bytes = MaskedBytesOf(request);
-  }
-  const std::string weighting =
-      ParseChoice(values.at("weighting"), "federated.weighting", {"auto", "samples", "uniform"});
-  if (weighting != "auto") {
-    options.weighting = weighting == "samples" ? Weighting::kSamples : Weighting::kUniform;
-  }
-  const std::string state =
-      ParseChoice(values.at("client-state"), "federated.client_state", {"auto", "reset", "keep"});
-  if (state != "auto") options.keep_optimizer = state == "keep";
-  options.memory = ChoiceOf<UplinkMemory>(values, "uplink-memory", kUplinkMemoryTexts);
-  options.residual_decay =
-      ParseNumber(values.at("residual-decay"), "federated.residual_decay", 0, 1);
-  options.residual_age =
-      ParseInteger(values.at("residual-age"), "federated.residual_age", 0, INT32_MAX);
+  options.rate_over_steps = *asked.rate_over_steps;
+  if (asked.secure_aggregation) options.masked_bytes = MaskedBytesOf(request);
+  options.weighting = *asked.weighting;
+  options.keep_optimizer = *asked.client_state;
+  options.memory = *asked.uplink_memory;
+  options.residual_decay = asked.residual_decay;
+  options.residual_age = asked.residual_age;
   options.buckets.bucket_bytes = *s.bucket;
-  options.batch_norm = ChoiceOf<BatchNormRule>(values, "batchnorm", kBatchNormTexts);
-  options.drop_diverged =
-      ParseChoice(values.at("diverged"), "federated.diverged", {"fail", "drop"}) == "drop";
+  options.batch_norm = *asked.batch_norm;
+  options.drop_diverged = *asked.drop_diverged;
   const auto cores = static_cast<int>(std::thread::hardware_concurrency());
   options.threads = std::max(1, s.threads > 0 ? s.threads : cores);
   return options;
@@ -156,10 +135,9 @@ class TrainedLearner : public FederatedLearner {
         description_(parts.built.description),
         scheme_(std::move(parts.built.scheme)),
         recorder_(parts.recorder),
-        partition_(MakePartition(parts.scenario.federated->at("partition"), parts.labels,
+        partition_(MakePartition(parts.scenario.federated->partition, parts.labels,
                                  parts.request.population.Clients(), parts.options.local.seed)),
-        store_(parts.folder,
-               ParseBytes(parts.scenario.federated->at("state-memory"), "federated.state_memory")),
+        store_(parts.folder, *parts.scenario.federated->state_memory),
         training_(parts.options, parts.task, parts.model, *partition_,
                   std::move(parts.built.policy), store_) {
     CheckServer();
@@ -471,7 +449,7 @@ class Learners : public FederatedLearners {
   std::span<const OperationCost> Costs() const override { return costs_; }
   void Describe(nlohmann::json& versions) const override { DescribeHostKernels(versions); }
   std::optional<PartitionView> LookAtPartition(uint64_t seed, int64_t clients) const override {
-    const std::string& rule = scenario_.federated->at("partition");
+    const std::string& rule = scenario_.federated->partition;
     return ViewPartition(*MakePartition(rule, labels_, clients, seed), labels_);
   }
 
@@ -505,7 +483,7 @@ class Learners : public FederatedLearners {
     options.per_version = request.population.Clients();
     return TrainedExchange(
         {*task_, labels_, options, ModelOf(scenario_, *task_, seed),
-         MakePartition(scenario_.federated->at("partition"), labels_, options.per_version, seed),
+         MakePartition(scenario_.federated->partition, labels_, options.per_version, seed),
          [&](std::span<const Unit> units) {
            return Build(row, options, request, static_cast<int>(options.per_version), units);
          },

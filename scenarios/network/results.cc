@@ -157,9 +157,9 @@ std::string Percent(const std::optional<double>& ratio) {
   return ratio ? fmt::format("{:+.2f} %", 100 * *ratio) : "reference";
 }
 
-std::string Rate(double bits_per_second) { return FormatRate(std::llround(bits_per_second)); }
+std::string RateText(double bits_per_second) { return FormatRate(std::llround(bits_per_second)); }
 
-std::string Time(double seconds) { return FormatTime(std::llround(1e9 * seconds)); }
+std::string TimeText(double seconds) { return FormatTime(std::llround(1e9 * seconds)); }
 
 // Returns "10 Gbit/s, 1 us", or ranges where links differ.
 std::string LinksText(const fabric::Topology& topology) {
@@ -225,14 +225,14 @@ std::string CollectiveLines(const PreparedExperiment& prepared,
         fmt::format("{:9} {:>11} {:>11} {:>11} {:>8} {:>14} {:>14} {:>11} {:>10} {:>9} {:>8}\n",
                     NameOf(fidelity), FormatTime(*std::min_element(finish.begin(), finish.end())),
                     FormatTime(std::llround(mean)), FormatTime(m.timing.total),
-                    std::max_element(finish.begin(), finish.end()) - finish.begin(), Rate(rate),
-                    factor ? Rate(rate * *factor) : "-",
+                    std::max_element(finish.begin(), finish.end()) - finish.begin(), RateText(rate),
+                    factor ? RateText(rate * *factor) : "-",
                     Percent(Difference(prepared, measurements, m)), m.timing.counters.events,
                     m.timing.counters.packets, fmt::format("{:.2f} s", m.wall_seconds));
     if (at.size() > 1) {
       const Times times = TimesOf(at);
       text += fmt::format("{:9} {} repetitions: {} to {}, mean {}\n", "", at.size(),
-                          Time(times.least), Time(times.most), Time(times.mean));
+                          TimeText(times.least), TimeText(times.most), TimeText(times.mean));
     }
   }
   if (const std::optional<TimeNs> formula = ClosedForm(prepared)) {
@@ -260,8 +260,8 @@ std::string FlowLines(const PreparedExperiment& prepared,
     const FlowStatistics s = StatisticsOf(prepared, m);
     text += fmt::format(
         "{:9} {:>11} {:>11} {:>11} {:>11} {:>11} {:>7.2f} {:>7.2f} {:>7.2f} {:>11} {:>10} {:>8}\n",
-        NameOf(m.fidelity), FormatTime(m.timing.total), Time(s.mean), Time(s.p50), Time(s.p99),
-        Time(s.longest), s.mean_slowdown, s.p99_slowdown, s.largest_slowdown,
+        NameOf(m.fidelity), FormatTime(m.timing.total), TimeText(s.mean), TimeText(s.p50),
+        TimeText(s.p99), TimeText(s.longest), s.mean_slowdown, s.p99_slowdown, s.largest_slowdown,
         Percent(Difference(prepared, measurements, m)), m.timing.counters.events,
         fmt::format("{:.2f} s", m.wall_seconds));
   }
@@ -431,9 +431,10 @@ std::string SweepLine(const std::vector<std::string>& swept, const OptionValues&
                               ? 0
                               : CollectiveBytes(prepared.experiment, prepared.algorithm);
     const std::optional<double> difference = Difference(prepared, measurements, *at.front());
-    text += fmt::format("{:>12} {:>14} {:>10} ", Time(time),
-                        bytes > 0 && time > 0 ? Rate(8 * static_cast<double>(bytes) / time) : "-",
-                        difference ? Percent(difference) : "");
+    text +=
+        fmt::format("{:>12} {:>14} {:>10} ", TimeText(time),
+                    bytes > 0 && time > 0 ? RateText(8 * static_cast<double>(bytes) / time) : "-",
+                    difference ? Percent(difference) : "");
   }
   return text + "\n";
 }

@@ -173,12 +173,12 @@ std::vector<ScenarioOption> OptionsOfNetwork() {
           "device profile, with the speeds of simulated devices and codecs: a100-datasheet, "
           "h100, h200, h100-datasheet, h200-datasheet, cpu-reference, or a JSON file") |
           kUsual | kReadByClients | kOfMethods,
-      Number<&Scenario::device_speed, 1, 1'000'000>("clock.device_speed", "--device-speed",
-                                                    "factor on the profile's speed of computing") |
+      Number<&Scenario::device_speed>("clock.device_speed", "--device-speed",
+                                      "factor on the profile's speed of computing", 0.001, 1'000) |
           kReadByClients,
-      Number<&Scenario::codec_speed, 1, 1'000'000>(
-          "clock.codec_speed", "--codec-speed",
-          "factor on the profile's speed of encoding and decoding") |
+      Number<&Scenario::codec_speed>("clock.codec_speed", "--codec-speed",
+                                     "factor on the profile's speed of encoding and decoding",
+                                     0.001, 1'000) |
           kReadByClients,
       Text<&Scenario::launches>(
           "clock.launches", "--launches", "profile|fused|per-layer",

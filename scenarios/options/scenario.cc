@@ -117,7 +117,7 @@ std::string TimesOfText(const Scenario& s) {
 
 Scenario FederatedDefaults() {
   Scenario scenario;
-  scenario.federated = DefaultFederatedValues();
+  scenario.federated = FederatedSection();
   scenario.test_limit = 1000;
   scenario.learning_rate = 0.1;
   scenario.schedule = "constant";

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "base/option_properties.h"
+#include "base/options.h"
 #include "base/parse.h"
 #include "compress/message.h"
 #include "compress/policies/legacy_table.h"
@@ -65,7 +65,7 @@ struct Scenario {
 
   // Options of federated learning. Nothing: the scenario is one of workers, each of which takes
   // part in each step.
-  std::optional<FederatedValues> federated;
+  std::optional<FederatedSection> federated;
 
   // training
   std::string dataset = "glyphs";
@@ -202,23 +202,7 @@ struct Scenario {
   bool tensorboard = false;  // event files in the run directory
 };
 
-// Metavar of options that are on or off.
-inline constexpr const char* kSwitch = "on|off";
-
-// A ScenarioOption is one option: key in YAML and --set ("network.topology"), flag on the command
-// line ("--topo"), text in and out.
-struct ScenarioOption {
-  std::string key;
-  std::string flag;
-  std::string metavar;
-  std::string help;
-  std::function<void(Scenario&, const std::string& key, const std::string& text)> set;
-  std::function<std::string(const Scenario&)> get;
-  OptionKind kind = OptionKind::kText;
-  OptionProperties properties = 0;
-
-  bool Has(OptionProperty property) const { return (properties & property) != 0; }
-};
+using ScenarioOption = Option<Scenario>;
 
 // Return the table of options of scenarios of workers, that of federated ones, and the one that a
 // scenario has. The second has the options of the first that federated learning reads.

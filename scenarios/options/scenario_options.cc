@@ -5,7 +5,6 @@
 #include "base/error.h"
 #include "base/nearest.h"
 #include "base/parse.h"
-#include "scenarios/options/federated_checks.h"
 #include "scenarios/options/option_forms.h"
 
 namespace legacy {
@@ -77,28 +76,15 @@ std::vector<ScenarioOption> OptionsOfRun() {
   return options;
 }
 
-// Returns the option of a row of the table of federated options.
-ScenarioOption FederatedOptionOf(const FederatedOption& row) {
-  return {.key = row.Key(),
-          .flag = "--" + row.name,
-          .metavar = row.metavar,
-          .help = row.help,
-          .set =
-              [row](Scenario& s, const std::string& key, const std::string& text) {
-                CheckFederatedText(row, text, key);
-                s.federated->at(row.name) = text;
-              },
-          .get = [name = row.name](const Scenario& s) { return s.federated->at(name); },
-          .properties = row.properties};
-}
-
 }  // namespace
 
 const std::vector<ScenarioOption>& FederatedScenarioOptions() {
   static const std::vector<ScenarioOption> options = [] {
     std::vector<ScenarioOption> all;
     for (const FederatedOption& row : FederatedOptionRows()) {
-      if (row.Has(kReadByRuns)) all.push_back(FederatedOptionOf(row));
+      if (!row.Has(kReadByRuns)) continue;
+      all.push_back(OptionOfPart<Scenario>(
+          row, [](auto& s) -> auto& { return *s.federated; }));
     }
     for (const ScenarioOption& option : ScenarioOptions()) {
       if (option.Has(kReadByClients)) all.push_back(option);

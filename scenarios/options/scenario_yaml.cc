@@ -12,7 +12,7 @@
 #include "base/parse.h"
 #include "compress/exchange.h"
 #include "compress/options.h"
-#include "scenarios/options/federated_checks.h"
+#include "scenarios/options/federated_values.h"
 #include "scenarios/options/methods.h"
 #include "scenarios/options/presets.h"
 

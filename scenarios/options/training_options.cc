@@ -94,8 +94,8 @@ std::vector<ScenarioOption> OptionsOfTraining() {
       Steps<&Scenario::steps, 1>("training.steps", "--steps",
                                  "number of training steps, or epochs (30ep)") |
           kUsual,
-      Number<&Scenario::learning_rate, 0, 1'000'000>("training.learning_rate", "--learning-rate",
-                                                     "peak learning rate") |
+      Number<&Scenario::learning_rate>("training.learning_rate", "--learning-rate",
+                                       "peak learning rate", 0, 1'000) |
           kUsual | kReadByClients,
       Switch<&Scenario::scale_learning_rate>(
           "training.scale_learning_rate", "--scale-learning-rate",
@@ -103,33 +103,34 @@ std::vector<ScenarioOption> OptionsOfTraining() {
       Text<&Scenario::optimizer>("training.optimizer", "--optimizer", "NAME[:k=v,...]",
                                  "sgd, adam, adamw or lamb (options beta1, beta2, epsilon)") |
           kUsual | kReadByClients,
-      Number<&Scenario::momentum, 0, 999>("training.momentum", "--momentum",
-                                          "momentum of SGD, applied after aggregation") |
+      Number<&Scenario::momentum>("training.momentum", "--momentum",
+                                  "momentum of SGD, applied after aggregation", 0, 0.999) |
           kUsual | kReadByClients,
       Switch<&Scenario::nesterov>("training.nesterov", "--nesterov", "use Nesterov momentum") |
           kReadByClients | kTrainingAlone,
-      Number<&Scenario::weight_decay, 0, 1000>("training.weight_decay", "--weight-decay",
-                                               "weight decay, applied after aggregation") |
+      Number<&Scenario::weight_decay>("training.weight_decay", "--weight-decay",
+                                      "weight decay, applied after aggregation", 0, 1) |
           kReadByClients,
       Switch<&Scenario::decay_vectors>(
           "training.decay_vectors", "--decay-vectors",
           "weight decay of biases and of scales of normalisation too") |
           kReadByClients | kTrainingAlone,
-      Number<&Scenario::label_smoothing, 0, 999>(
+      Number<&Scenario::label_smoothing>(
           "training.label_smoothing", "--label-smoothing",
-          "part of the training loss that is spread evenly over all classes") |
+          "part of the training loss that is spread evenly over all classes", 0, 0.999) |
           kReadByClients | kTrainingAlone,
       Text<&Scenario::loss>("training.loss", "--loss", "mean|sum",
                             "gradients of the mean loss of a worker's targets in a step, or of "
                             "their sum") |
           kTrainingAlone,
-      Number<&Scenario::clip_worker, 0, 1'000'000'000>(
+      Number<&Scenario::clip_worker>(
           "training.clip_worker", "--clip-worker",
-          "norm to which each worker's gradient is clipped before it is compressed; 0: none") |
+          "norm to which each worker's gradient is clipped before it is compressed; 0: none", 0,
+          1'000'000) |
           kReadByClients | kTrainingAlone,
-      Number<&Scenario::clip_mean, 0, 1'000'000'000>(
+      Number<&Scenario::clip_mean>(
           "training.clip_mean", "--clip-mean",
-          "norm to which the mean gradient is clipped before the update; 0: none") |
+          "norm to which the mean gradient is clipped before the update; 0: none", 0, 1'000'000) |
           kTrainingAlone,
       Integer<&Scenario::local_steps, 0>(
           "training.local_steps", "--local-steps",
@@ -143,9 +144,10 @@ std::vector<ScenarioOption> OptionsOfTraining() {
           "training.warmup_steps", "--warmup-steps",
           "number of steps (or epochs: 5ep) in which the learning rate rises linearly") |
           kReadByClients,
-      Number<&Scenario::warmup_from, 0, 1'000'000>(
+      Number<&Scenario::warmup_from>(
           "training.warmup_from", "--warmup-from",
-          "learning rate from which it rises in the warm-up; --schedule=one-cycle has its own") |
+          "learning rate from which it rises in the warm-up; --schedule=one-cycle has its own", 0,
+          1'000) |
           kReadByClients,
       Text<&Scenario::schedule>(
           "training.schedule", "--schedule", "NAME",
@@ -155,13 +157,13 @@ std::vector<ScenarioOption> OptionsOfTraining() {
       DecaySteps("training.decay_steps", "--decay-steps",
                  "steps, or epochs (30ep), at which --schedule=step multiplies the learning rate") |
           kReadByClients,
-      Number<&Scenario::decay_factor, 0, 1000>(
+      Number<&Scenario::decay_factor>(
           "training.decay_factor", "--decay-factor",
-          "factor by which --schedule=step multiplies the learning rate") |
+          "factor by which --schedule=step multiplies the learning rate", 0, 1) |
           kReadByClients,
-      Number<&Scenario::final_learning_rate, 0, 1'000'000>(
+      Number<&Scenario::final_learning_rate>(
           "training.final_learning_rate", "--final-learning-rate",
-          "learning rate at the end of --schedule=linear, cosine or one-cycle") |
+          "learning rate at the end of --schedule=linear, cosine or one-cycle", 0, 1'000) |
           kReadByClients,
       Steps<&Scenario::evaluate_every, 1>("training.evaluate_every", "--evaluate-every",
                                           "number of steps, or epochs, between evaluations") |

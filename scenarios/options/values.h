@@ -19,10 +19,6 @@
 
 namespace legacy {
 
-using Rate = Parsed<ParseRate>;   // bits per second
-using Time = Parsed<ParseTime>;   // nanoseconds
-using Size = Parsed<ParseBytes>;  // bytes
-
 // The part of a text that is evaluated.
 enum class TextPart : uint8_t { kTest, kValidation };
 

@@ -10,6 +10,7 @@
 #include "base/programs/arguments.h"
 #include "scenarios/options/built_in_methods.h"
 #include "scenarios/options/presets.h"
+#include "scenarios/programs/table_options.h"
 #include "scenarios/run/manifest.h"
 #include "scenarios/shapes/model_shape.h"
 #include "trainer/data/data_catalog.h"
@@ -17,12 +18,6 @@
 
 namespace legacy {
 namespace {
-
-std::string Section(const std::string& key) { return key.substr(0, key.find('.')); }
-
-bool MayStandAlone(const ScenarioOption& option) {
-  return option.metavar == kSwitch || option.metavar.front() == '[';
-}
 
 std::string Footer(const std::string& program) {
   if (program == "legacy-federated replay") {
@@ -66,43 +61,6 @@ std::string Footer(const std::string& program) {
          "Options such as --ns3::TcpSocket::SegmentSize=1000 set attributes of ns-3.\n" +
          kExitStatuses + "Handbook: docs/" + (replays ? "replay" : "index") + ".md.";
 }
-
-// TableOptions are the options of the scenario's table on a command line.
-class TableOptions {
- public:
-  // `defaults` is nullopt where they are not known yet.
-  TableOptions(CLI::App& app, const std::optional<Scenario>& defaults,
-               const std::vector<ScenarioOption>& table, bool (*lists)(const ScenarioOption&))
-      : options_(table), values_(table.size()) {
-    for (size_t i = 0; i < values_.size(); ++i) {
-      const ScenarioOption& option = options_[i];
-      const std::string fallback = defaults ? option.get(*defaults) : "";
-      const bool listed = lists == nullptr || lists(option);
-      parsed_.push_back(
-          app.add_option(option.flag, values_[i],
-                         option.help + (fallback.empty() ? "" : " [" + fallback + "]"))
-              ->take_last()
-              ->type_name(option.metavar)
-              // Without a group it is not in --help.
-              ->group(listed ? HelpGroup(Section(option.key), option.Has(kUsual)) : ""));
-      if (MayStandAlone(option)) parsed_.back()->expected(0, 1);  // "--record" alone is on
-    }
-  }
-
-  void Apply(Scenario& scenario) const {
-    for (size_t i = 0; i < values_.size(); ++i) {
-      if (parsed_[i]->count() == 0) continue;
-      const ScenarioOption& option = options_[i];
-      const bool alone = values_[i].empty() && MayStandAlone(option);
-      option.set(scenario, option.flag, alone ? "on" : values_[i]);
-    }
-  }
-
- private:
-  const std::vector<ScenarioOption>& options_;
-  std::vector<std::string> values_;  // texts that the parser writes; never resized
-  std::vector<CLI::Option*> parsed_;
-};
 
 // Returns the list that an option asks for, as in --dataset=list; "" where none does.
 std::string ListAskedFor(const Scenario& scenario) {
@@ -160,9 +118,9 @@ CommandLine ParseCommandLine(int argc, char** argv, const std::string& program,
   app.add_flag("--print-config", line.print_config,
                "print the effective scenario as YAML and exit");
   const bool federated = defaults.federated || program.starts_with("legacy-federated");
-  const TableOptions options(app, on_run ? std::nullopt : std::optional<Scenario>(defaults),
-                             federated ? FederatedScenarioOptions() : ScenarioOptions(),
-                             on_run ? on_run->lists : nullptr);
+  const TableOptions<Scenario> options(
+      app, federated ? FederatedScenarioOptions() : ScenarioOptions(),
+      on_run ? std::nullopt : std::optional<Scenario>(defaults), on_run ? on_run->lists : nullptr);
   line.exit = ParseArguments(app, std::move(arguments));
   if (line.exit) return line;
 

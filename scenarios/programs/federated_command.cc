@@ -48,13 +48,13 @@ bool DrawsGantt(const PlanCommand& command, const Plan& plan) {
 }
 
 // Returns the command that asks what these clients should compress.
-std::string AdviceOn(const FederatedValues& values) {
+std::string AdviceOn(const FederatedSection& options) {
   std::string command = CommandOf("legacy-federated") + " advise";
-  const FederatedValues defaults = DefaultFederatedValues();
-  for (const FederatedOption& option : FederatedOptionRows()) {
-    const std::string& value = values.at(option.name);
-    if (!option.Has(kAdvised) || value.empty() || value == option.fallback) continue;
-    command += " --" + option.name + "=" + value;
+  const FederatedSection defaults;
+  for (const FederatedOption& row : FederatedOptionRows()) {
+    const std::string text = row.get(options);
+    if (!row.Has(kAdvised) || text == row.get(defaults)) continue;
+    command += " " + row.flag + "=" + text;
   }
   return command;
 }
@@ -109,7 +109,7 @@ std::vector<Plan> RunRemedies(PlanNetworks& networks,
 }  // namespace
 
 int RunPlanCommand(const PlanCommand& command, const StopFlag& stop) {
-  const PlanRequest request = ParsePlan(command.values);
+  const PlanRequest request = ParsePlan(command.options);
   if (command.tasks && command.out.empty()) {
     throw Error("--tasks", "on", "off without --out, the folder that tasks.csv is written to");
   }
@@ -162,17 +162,16 @@ int RunPlanCommand(const PlanCommand& command, const StopFlag& stop) {
     return kStoppedEarly;
   }
   if (DrawsGantt(command, plan)) Print("picture: " + command.out + "/gantt.svg\n");
-  Print("next: " + AdviceOn(command.values) + "\n");
+  Print("next: " + AdviceOn(command.options) + "\n");
   return 0;
 }
 
 int RunPopulationCommand(const PopulationCommand& command) {
   CheckOutput(command.csv, "--csv");
   CheckOutput(command.svg, "--svg");
-  const fabric::Population population = ParsePopulation(command.values);
-  const auto seed =
-      static_cast<uint64_t>(ParseInteger(command.values.at("seed"), "--seed", 0, INT64_MAX));
-  const PopulationView view = ViewPopulation(population, command.values.at("availability"), seed);
+  const fabric::Population population = ParsePopulation(command.options);
+  const PopulationView view =
+      ViewPopulation(population, command.options.availability, command.options.seed);
   if (command.csv != "-") {
     Print(fmt::format("{} clients in {} groups", view.clients, view.groups.size()));
     Print(view.looked_at < view.clients

@@ -11,7 +11,7 @@ namespace legacy {
 
 // A plan and where its results go.
 struct PlanCommand {
-  FederatedValues values;
+  FederatedSection options;
   std::string out;        // folder of CSV files and pictures; "": none
   bool tasks = false;     // true: tasks.csv, too
   bool remedies = true;   // true: simulates what would make rounds shorter
@@ -23,7 +23,7 @@ struct PlanCommand {
 
 // A population and where its results go.
 struct PopulationCommand {
-  FederatedValues values;
+  FederatedSection options;
   std::string csv;  // file with a row for each client; "": none, "-": standard output
   std::string svg;  // picture of availability over a day; "": none
   bool markdown = false;

@@ -4,6 +4,7 @@
 
 #include "base/parse.h"
 #include "base/programs/arguments.h"
+#include "scenarios/programs/table_options.h"
 
 namespace legacy {
 namespace {
@@ -30,16 +31,15 @@ constexpr const char* kPlanExamples =
 constexpr const char* kPopulationDescription =
     "Shows a population: clients, devices and lines by group, and who is available over a day.";
 
-template <class Keep>
-void AddOptions(CLI::App& app, FederatedValues& values, Keep keep) {
+using Table = TableOptions<FederatedSection>;
+
+// Returns the options with the property.
+OptionTable<FederatedSection> Rows(OptionProperty property) {
+  OptionTable<FederatedSection> rows;
   for (const FederatedOption& option : FederatedOptionRows()) {
-    if (!keep(option)) continue;
-    const std::string fallback = option.fallback.empty() ? "" : " [" + option.fallback + "]";
-    app.add_option("--" + option.name, values[option.name], option.help + fallback)
-        ->take_last()
-        ->type_name(option.metavar)
-        ->group(HelpGroup(option.group, option.Has(kUsual)));
+    if (option.Has(property)) rows.push_back(option);
   }
+  return rows;
 }
 
 void AddSwitch(CLI::App& app, const std::string& flag, bool& value, const std::string& help) {
@@ -52,9 +52,6 @@ void AddSwitch(CLI::App& app, const std::string& flag, bool& value, const std::s
 }
 
 void AddPlan(CLI::App& app, PlanCommand& command) {
-  command.values = DefaultFederatedValues();
-  AddOptions(app, command.values,
-             [](const FederatedOption& option) { return option.Has(kReadByPlans); });
   app.add_option(
          "--out", command.out,
          "folder for rounds.csv, clients.csv, links.csv, gantt.svg and, with --tasks=on, tasks.csv")
@@ -74,9 +71,6 @@ void AddPlan(CLI::App& app, PlanCommand& command) {
 }
 
 void AddPopulation(CLI::App& app, PopulationCommand& command) {
-  command.values = DefaultFederatedValues();
-  AddOptions(app, command.values,
-             [](const FederatedOption& option) { return option.Has(kReadByPopulations); });
   app.add_option("--csv", command.csv, "CSV file with a row for each client; -: standard output")
       ->type_name("FILE")
       ->group("Output");
@@ -97,17 +91,22 @@ FederatedCommandLine ParseFederatedCommandLine(int argc, char** argv) {
   PlanCommand plan;
   PopulationCommand population;
   CLI::App& plan_app = *app.add_subcommand("plan", kPlanDescription);
+  const Table plan_options(plan_app, Rows(kReadByPlans), FederatedSection());
   AddPlan(plan_app, plan);
   PrepareArguments(plan_app);
   CLI::App& population_app = *app.add_subcommand("population", kPopulationDescription);
+  const Table population_options(population_app, Rows(kReadByPopulations), FederatedSection());
   AddPopulation(population_app, population);
   PrepareArguments(population_app);
   app.require_subcommand(1);
   FederatedCommandLine line;
   line.exit = ParseArguments(app, argc, argv);
-  if (!line.exit && population_app.parsed()) {
+  if (line.exit) return line;
+  if (population_app.parsed()) {
+    population_options.Apply(population.options);
     line.command = population;
   } else {
+    plan_options.Apply(plan.options);
     line.command = plan;
   }
   return line;

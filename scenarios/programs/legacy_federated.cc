@@ -107,7 +107,7 @@ int Partition(int argc, char** argv) {
   const int64_t clients = request.population.Clients();
   const auto learners = legacy::TrainedLearners(scenario);
   const legacy::PartitionView view = learners->LookAtPartition(scenario.seed, clients).value();
-  std::printf("%s\n", PartitionText(view, scenario.federated->at("partition")).c_str());
+  std::printf("%s\n", PartitionText(view, scenario.federated->partition).c_str());
   if (scenario.out.empty()) return 0;
   const std::filesystem::path file = std::filesystem::path(scenario.out) / "partition.csv";
   if (std::filesystem::exists(file) && !scenario.overwrite) {

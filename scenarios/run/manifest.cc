@@ -126,10 +126,10 @@ json TrainingDocument(const Scenario& scenario) {
   if (scenario.federated) {
     for (const FederatedOption& option : FederatedOptionRows()) {
       if (!option.Has(kReadByRuns) || option.Has(kMayReplay)) continue;
-      document["federated"][option.name] = scenario.federated->at(option.name);
+      document["federated"][option.Name()] = option.get(*scenario.federated);
     }
     // Which collective exchanges does not change what is trained.
-    if (scenario.federated->at("exchange") != "server") {
+    if (!scenario.federated->HasServer()) {
       document["federated"]["exchange"] = "collective";
     }
     return document;

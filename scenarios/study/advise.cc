@@ -58,12 +58,10 @@ std::string LinesAxis(const Scenario& scenario) {
   }
   std::string axis = "  lines:\n    cases:\n";
   for (const std::string& factor : factors) {
-    const auto rates = [&](const char* name) {
-      const double own = ParseNumber(scenario.federated->at(name), name, 0, 1e9);
-      return FormatNumber(own * ParseNumber(factor, "lines", 0, kReach));
-    };
-    axis += fmt::format("      {}: {{down-rates: {}, up-rates: {}}}\n", factor, rates("down-rates"),
-                        rates("up-rates"));
+    const double times = ParseNumber(factor, "lines", 0, kReach);
+    axis += fmt::format("      {}: {{down-rates: {}, up-rates: {}}}\n", factor,
+                        FormatNumber(times * scenario.federated->down_rates),
+                        FormatNumber(times * scenario.federated->up_rates));
   }
   return axis;
 }
@@ -160,7 +158,7 @@ Scenario FederatedAdviseDefaults() {
   scenario.seeds = 3;
   scenario.target = "auto";
   scenario.policies = {"dense", "fp16", "qsgd", "topk", "legacy-both"};
-  scenario.federated->at("downlink") = "fp16";
+  scenario.federated->downlink = "fp16";
   return scenario;
 }
 

@@ -30,18 +30,17 @@ std::string WorkersText(const Scenario& scenario, bool rates_given) {
 }
 
 std::string ClientsText(const AdviseRequest& request, const Scenario& scenario) {
-  const FederatedValues& values = *scenario.federated;
+  const FederatedSection& options = *scenario.federated;
   const PlanRequest plan = RequestOf(scenario, scenario.seed);
-  std::string text =
-      ShowCount(plan.population.Clients(), "client") + " of " + values.at("population");
+  std::string text = ShowCount(plan.population.Clients(), "client") + " of " + options.population;
   if (plan.exchange) {
-    text += ", " + values.at("exchange");
+    text += ", " + options.exchange.text();
   } else if (const auto* sync = std::get_if<fabric::SyncOptions>(&plan.server)) {
     text += fmt::format(", {} a round", sync->perRound);
   } else {
-    text += ", " + values.at("server");
+    text += ", " + options.server.text();
   }
-  text += ", " + values.at("local");
+  text += ", " + options.local.text();
   if (request.rows.front().name == kAdviceBaseline) text += ", " + request.rows.front().algorithm;
   return text;
 }
@@ -140,7 +139,7 @@ std::string CommandText(const AdviseRequest& request) {
 
 analysis::AdviceClients ClientsOf(const AdviseRequest& request) {
   analysis::AdviceClients clients;
-  clients.server = request.scenario.federated->at("exchange") == "server";
+  clients.server = request.scenario.federated->HasServer();
   for (const AdvisedRow& row : request.rows) {
     using Way = analysis::AdviceWay;
     const Way way = row.compresses_up && row.compresses_down ? Way::kBoth

@@ -4,7 +4,6 @@
 #include <optional>
 
 #include "base/error.h"
-#include "scenarios/options/federated_checks.h"
 #include "scenarios/study/advise.h"
 
 namespace legacy {
@@ -41,15 +40,16 @@ std::optional<AdvisedRow> TakeRow(const std::string& policy, const std::string& 
 }  // namespace
 
 std::vector<AdvisedRow> TakeRows(Scenario& scenario) {
-  FederatedValues& values = *scenario.federated;
-  std::vector<std::string> algorithms = SplitAlgorithms(values.at("algorithms"));
+  FederatedSection& options = *scenario.federated;
+  std::vector<std::string> algorithms = *options.algorithms;
   if (algorithms.empty()) throw Error("federated.algorithms", "nothing", "a name, as in fedavg");
-  values.at("algorithms") = algorithms.front();
+  const std::string first = algorithms.front();
+  options.algorithms = {first, "federated.algorithms"};
   if (algorithms.size() == 1) algorithms = {""};
   std::vector<std::string> downlinks = {""};
-  const bool server = values.at("exchange") == "server";  // without one, nothing travels down
-  if (server && values.at("downlink") != kWhole) downlinks.push_back(values.at("downlink"));
-  values.at("downlink") = kWhole;
+  // Without a server, nothing travels down.
+  if (options.HasServer() && options.downlink != kWhole) downlinks.push_back(options.downlink);
+  options.downlink = kWhole;
   std::vector<std::string> policies = {kAdviceBaseline};
   for (const std::string& policy : scenario.policies) {
     if (policy != kAdviceBaseline) policies.push_back(policy);
@@ -65,7 +65,7 @@ std::vector<AdvisedRow> TakeRows(Scenario& scenario) {
   }
   scenario.policies.clear();
   for (AdvisedRow& row : rows) {
-    if (row.algorithm.empty()) row.algorithm = values.at("algorithms");
+    if (row.algorithm.empty()) row.algorithm = first;
     scenario.policies.push_back(row.name);
   }
   return rows;

@@ -29,7 +29,7 @@ void Validate(const Scenario& scenario) {
   if (!scenario.federated) return ValidateScenario(scenario);
   ValidateFederated(scenario);
   if (FederatedMethodsOf(scenario).size() == 1) return;
-  throw Error("federated.algorithms", scenario.federated->at("algorithms"),
+  throw Error("federated.algorithms", scenario.federated->algorithms.text(),
               "one algorithm for each point: several are an axis, algorithms: [fedavg, scaffold]");
 }
 
@@ -49,11 +49,11 @@ std::vector<std::string> UnreadBy(const Scenario& scenario) {
 // or a collective makes versions.
 void TakeWhatIsRead(const Scenario& whole, Scenario& training) {
   const PlanRequest request = RequestOf(whole, whole.seed);
-  training.federated->at("clients") = std::to_string(request.population.Clients());
-  training.federated->at("exchange") = whole.federated->at("exchange");
+  training.federated->clients = request.population.Clients();
+  training.federated->exchange = whole.federated->exchange;
   if (!TrainingReadsPopulation(request)) return;
-  training.federated->at("population") = whole.federated->at("population");
-  training.federated->at("at") = whole.federated->at("at");
+  training.federated->population = whole.federated->population;
+  training.federated->at = whole.federated->at;
   training.topology = whole.topology;
 }
 

@@ -319,12 +319,12 @@ double SamplesOf(const PlannedTraining& training) {
 
 int64_t StepsOf(const Scenario& scenario) {
   if (!scenario.federated) return scenario.steps;
-  return ParseInteger(scenario.federated->at("rounds"), "federated.rounds", 1, INT64_MAX);
+  return scenario.federated->rounds;
 }
 
 void SetSteps(Scenario& scenario, int64_t steps) {
   if (scenario.federated) {
-    scenario.federated->at("rounds") = std::to_string(steps);
+    scenario.federated->rounds = steps;
   } else {
     scenario.steps = steps;
   }

@@ -5,6 +5,7 @@
 // Sums are formed in double, in the order of Add, and rounded once.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -30,6 +31,14 @@ struct ClientRule {
 
 // A Weighting says what counts in a mean: each sample, or each update.
 enum class Weighting : uint8_t { kSamples, kUniform };
+
+// A BatchNormRule says whose statistics of batch norm count. They are no part of updates: they
+// travel whole, as fp32.
+enum class BatchNormRule : uint8_t {
+  kAverage,  // the server averages those of the counted clients
+  kLocal,    // each client keeps its own (FedBN: Li et al., ICLR 2021)
+};
+inline constexpr std::array<const char*, 2> kBatchNormTexts = {"average", "local"};
 
 // AggregatorTraits say what an aggregator needs.
 struct AggregatorTraits {

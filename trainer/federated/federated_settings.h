@@ -21,14 +21,6 @@
 
 namespace legacy {
 
-// A BatchNormRule says whose statistics of batch norm count. They are no part of updates: they
-// travel whole, as fp32.
-enum class BatchNormRule : uint8_t {
-  kAverage,  // the server averages those of the counted clients
-  kLocal,    // each client keeps its own (FedBN: Li et al., ICLR 2021)
-};
-inline constexpr std::array<const char*, 2> kBatchNormTexts = {"average", "local"};
-
 // FederatedOptions are the settings of a federated training.
 struct FederatedOptions {
   int64_t versions = 100;   // horizon of schedule and policy

@@ -88,8 +88,7 @@ nlohmann::json ManifestOf(const FederatedComparison& run, int64_t clients) {
   for (const FederatedMethod& row : run.methods) manifest["policies"].push_back(row.name);
   manifest["workers"] = clients;
   run.learners.Describe(manifest["versions"]);
-  if (ParseSwitch(run.scenario.federated->at("secure-aggregation"),
-                  "federated.secure_aggregation")) {
+  if (run.scenario.federated->secure_aggregation) {
     manifest["notes"] = nlohmann::json::array(
         {"secure aggregation: more bytes go up, as masks need, but no protocol is simulated"});
   }
@@ -177,9 +176,7 @@ class Comparing {
       checkpoints_->Remove();
       manifest_ = analysis::WriteManifest(directory, ManifestOf(run_, first_.population.Clients()));
     }
-    files_.emplace(directory, manifest_,
-                   ParseSwitch(scenario_.federated->at("tasks"), "federated.tasks"),
-                   from != nullptr);
+    files_.emplace(directory, manifest_, scenario_.federated->tasks, from != nullptr);
     if (!run_.trains || (!scenario_.record && !checkpoints_->On())) return;
     MakeFolderIn(directory, kCheckpointFolder);
     if (first_.exchange && from != nullptr) {

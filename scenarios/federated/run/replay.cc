@@ -43,7 +43,7 @@ std::shared_ptr<const FederatedRecording> ReadFederatedRecording(const std::stri
   recording->scenario = FederatedReplayDefaults(directory);
   recording->run = analysis::ReadRunDirectory(directory);
   const fs::path path = fs::path(directory) / kTrafficFile;
-  if (recording->scenario.federated->at("exchange") == "server") {
+  if (recording->scenario.federated->HasServer()) {
     recording->record = ReadTaskRecord(path);
   } else {
     recording->exchanges = ReadTraffic(path);
@@ -84,11 +84,11 @@ class StoppableTraining : public TrainingWriter {
 // would depend on its network.
 void CheckFederatedReplay(const Scenario& recorded, const Scenario& scenario) {
   const std::string why = ", as recorded: it belongs to the training";
-  const std::string &exchange = scenario.federated->at("exchange"),
-                    &known = recorded.federated->at("exchange");
-  if ((exchange == "server") != (known == "server")) {
-    throw Error("federated.exchange", exchange,
-                (known == "server" ? known : "a collective such as " + known) + why);
+  const FederatedSection &now = *scenario.federated, &known = *recorded.federated;
+  if (now.HasServer() != known.HasServer()) {
+    const std::string& text = known.exchange.text();
+    throw Error("federated.exchange", now.exchange.text(),
+                (known.HasServer() ? text : "a collective such as " + text) + why);
   }
   CheckUnchanged(scenario, recorded, MayFederatedReplayChange,
                  [&](const std::string& value) { return value + why; });

@@ -28,7 +28,7 @@ FederatedRunResult RunFederated(const Scenario& scenario, const std::string& com
   const std::unique_ptr<FederatedLearners> learners = TrainedLearners(scenario);
   const auto partition = learners->LookAtPartition(scenario.seed, request.population.Clients());
   std::fprintf(log, "%s\n",
-               PartitionText(partition.value(), scenario.federated->at("partition")).c_str());
+               PartitionText(partition.value(), scenario.federated->partition).c_str());
   if (couplings.empty()) {
     std::fprintf(log, "what is learnt does not depend on the network\n");
   } else {

@@ -114,7 +114,7 @@ FederatedDiagnoses DiagnoseFederated(const std::string& directory, bool remedies
   std::optional<RecordedRemedies> recorded;
   const bool by_tasks = std::ranges::any_of(
       run.rounds, [](const analysis::RoundRow& row) { return row.critical_client.has_value(); });
-  const bool exchanges = !by_tasks && scenario.federated->at("exchange") != "server";
+  const bool exchanges = !by_tasks && !scenario.federated->HasServer();
   if (!by_tasks && !exchanges) {
     throw Error("doctor", directory, "a run in which updates ended rounds");
   }

@@ -90,13 +90,17 @@ void SetNetwork(const WhatIfQuestion& question, const std::set<std::string>& top
 
 // Options of federated clients whose values are numbers.
 struct NumberKey {
-  const char* option;  // name in Scenario::federated
+  const char* flag;
+  double FederatedSection::*option;
   std::optional<double> WhatIfQuestion::*value;
 };
 constexpr NumberKey kNumbers[] = {
-    {"down-rates", &WhatIfQuestion::down_rates},   {"up-rates", &WhatIfQuestion::up_rates},
-    {"packet-loss", &WhatIfQuestion::packet_loss}, {"core-rates", &WhatIfQuestion::core_rates},
-    {"core-delays", &WhatIfQuestion::core_delays}, {"prices", &WhatIfQuestion::prices}};
+    {"--down-rates", &FederatedSection::down_rates, &WhatIfQuestion::down_rates},
+    {"--up-rates", &FederatedSection::up_rates, &WhatIfQuestion::up_rates},
+    {"--packet-loss", &FederatedSection::packet_loss, &WhatIfQuestion::packet_loss},
+    {"--core-rates", &FederatedSection::core_rates, &WhatIfQuestion::core_rates},
+    {"--core-delays", &FederatedSection::core_delays, &WhatIfQuestion::core_delays},
+    {"--prices", &FederatedSection::prices, &WhatIfQuestion::prices}};
 
 bool Priced(const PlanRequest& request) {
   const auto any = [](const auto& prices) {
@@ -144,7 +148,7 @@ std::map<std::string, std::string> UnreadByWorkers(const Scenario& scenario) {
 
 void AddDefaultsOfClients(const Scenario& scenario, WhatIfQuestion& question) {
   for (const NumberKey& key : kNumbers) {
-    question.*key.value = ParseNumber(scenario.federated->at(key.option), key.option, 0, 1e9);
+    question.*key.value = (*scenario.federated).*key.option;
   }
   const PlanRequest request = RequestOf(scenario, scenario.seed);
   const fabric::ServerSite& server = request.population.Server();
@@ -160,7 +164,8 @@ void ApplyToClients(const WhatIfQuestion& question, Scenario& scenario) {
   };
   for (const NumberKey& key : kNumbers) {
     const std::optional<double>& value = question.*key.value;
-    if (value) scenario.federated->at(key.option) = FormatNumber(*value);
+    if (!value) continue;
+    FederatedRow(key.flag).set(*scenario.federated, key.flag, FormatNumber(*value));
   }
   if (question.server_at) set("federated.at", *question.server_at);
   if (question.server_rate) set("federated.server_rate", *question.server_rate);

@@ -12,7 +12,6 @@
 #include "scenarios/federated/learner.h"
 #include "scenarios/federated/plan_report.h"
 #include "scenarios/federated/plan_rows.h"
-#include "scenarios/options/federated_checks.h"
 #include "scenarios/study/shell.h"
 #include "trainer/federated/aggregator.h"
 
@@ -36,15 +35,14 @@ double WorkSeconds(const analysis::RunDirectory& run) {
 // Returns the text of a plan's server. An asynchronous one makes a version of as many updates as
 // the algorithm says.
 std::string ServerText(const Scenario& scenario) {
-  const std::string& text = scenario.federated->at("server");
-  if (text == "sync") return text;
+  const auto& asynchronous = *scenario.federated->server;
+  if (!asynchronous) return scenario.federated->server.text();
   const int64_t clients = RequestOf(scenario, scenario.seed).population.Clients();
   const auto algorithm = MakeAggregator(FederatedMethodsOf(scenario).front().algorithm,
                                         {.numel = 1, .clients = clients});
-  std::string server =
-      "async:concurrency=" +
-      std::to_string(ParseAsyncServer(text, "federated.server", clients).concurrency) +
-      ",buffer=" + std::to_string(algorithm->Traits().buffer);
+  std::string server = "async:concurrency=" +
+                       std::to_string(asynchronous->ConcurrencyAmong(clients, "federated.server")) +
+                       ",buffer=" + std::to_string(algorithm->Traits().buffer);
   const int64_t staleness = algorithm->Traits().max_staleness;
   return staleness > 0 ? server + ",max-staleness=" + std::to_string(staleness) : server;
 }
@@ -105,13 +103,13 @@ WhatIfPlan PlanOf(const PlanRequest& request, const Plan& plan,
 }  // namespace
 
 bool HasServer(const Scenario& scenario) {
-  return scenario.federated && scenario.federated->at("exchange") == "server";
+  return scenario.federated && scenario.federated->HasServer();
 }
 
 std::optional<MeanTask> TaskToPlan(const Scenario& scenario,
                                    const std::filesystem::path& directory) {
   if (!HasServer(scenario)) return std::nullopt;
-  const std::string& selection = scenario.federated->at("selection");
+  const std::string& selection = scenario.federated->selection;
   // Selections by losses choose by what is learnt.
   if (selection.starts_with("oort") || selection.starts_with("power-of-choice")) {
     return std::nullopt;
@@ -126,29 +124,31 @@ std::optional<MeanTask> TaskToPlan(const Scenario& scenario,
   return MeanTask{std::llround(both - up), std::llround(up), WorkSeconds(run)};
 }
 
-FederatedValues PlanValuesFor(const WhatIfTraining& training, const Scenario& asked) {
-  FederatedValues values = PlanValuesOf(asked, asked.seed);
-  values["server"] = ServerText(asked);
-  values["down-bytes"] = std::to_string(training.planned->down_bytes);
-  values["up-bytes"] = std::to_string(training.planned->up_bytes);
+FederatedSection PlanOptionsFor(const WhatIfTraining& training, const Scenario& asked) {
+  FederatedSection options = PlanOptionsOf(asked, asked.seed);
+  options.server = {ServerText(asked), "--server"};
+  options.down_bytes = {std::to_string(training.planned->down_bytes), "--down-bytes"};
+  options.up_bytes = {std::to_string(training.planned->up_bytes), "--up-bytes"};
   const double faster = asked.device_speed / training.scenario.device_speed;
-  values["client-seconds"] = FormatNumber(training.planned->work_seconds / faster);
-  return values;
+  options.client_seconds = training.planned->work_seconds / faster;
+  return options;
 }
 
-std::string PlanLine(const FederatedValues& values) {
+std::string PlanLine(const FederatedSection& options) {
   std::vector<std::string> words = {"legacy-federated", "plan"};
-  for (const FederatedOption& option : FederatedOptionRows()) {
-    if (!option.Has(kReadByPlans) || values.at(option.name) == option.fallback) continue;
-    words.push_back("--" + option.name + "=" + values.at(option.name));
+  const FederatedSection defaults;
+  for (const FederatedOption& row : FederatedOptionRows()) {
+    const std::string text = row.get(options);
+    if (!row.Has(kReadByPlans) || text == row.get(defaults)) continue;
+    words.push_back(row.flag + "=" + text);
   }
   return ShellLine(words);
 }
 
 WhatIfSeed PlanAnswer(const WhatIfTraining& training, const Scenario& asked,
                       const std::function<void()>& check) {
-  const FederatedValues values = PlanValuesFor(training, asked);
-  const PlanRequest request = ParsePlan(values);
+  const FederatedSection options = PlanOptionsFor(training, asked);
+  const PlanRequest request = ParsePlan(options);
   CheckingListener listener(check);
   const Plan plan = RunPlan(request, {}, {}, nullptr, nullptr, &listener);
   std::vector<analysis::RoundRow> rounds;
@@ -161,7 +161,7 @@ WhatIfSeed PlanAnswer(const WhatIfTraining& training, const Scenario& asked,
   seed.round = RoundOf(figures, seed.step.total);
   seed.curve = CurveOf(rounds);
   seed.plan = PlanOf(request, plan, figures);
-  seed.plan->command = PlanLine(values);
+  seed.plan->command = PlanLine(options);
   return seed;
 }
 

@@ -24,9 +24,9 @@ std::optional<MeanTask> TaskToPlan(const Scenario& scenario,
 
 // Returns the options of legacy-federated plan for a planned training on the network of `asked`,
 // which is its scenario with other lines and devices.
-FederatedValues PlanValuesFor(const WhatIfTraining& training, const Scenario& asked);
+FederatedSection PlanOptionsFor(const WhatIfTraining& training, const Scenario& asked);
 // Returns its command line.
-std::string PlanLine(const FederatedValues& values);
+std::string PlanLine(const FederatedSection& options);
 
 // Plans a training. `check` is called between transfers; what it throws ends the plan. Throws Error
 // as ParsePlan and RunPlan do.

@@ -62,7 +62,7 @@ std::string RefusalOf(const PlannedTraining& training) {
   if (!training.refused.empty() || !scenario.federated || HasServer(scenario)) {
     return training.refused;
   }
-  return "federated.exchange: its clients exchange by " + scenario.federated->at("exchange") +
+  return "federated.exchange: its clients exchange by " + scenario.federated->exchange.text() +
          ", without the server that questions are about";
 }
 
@@ -126,8 +126,8 @@ class Reader {
       key.push_back(std::to_string(plan_.definition.points[id].values[axis]));
     }
     if (training.federated) {
-      for (const char* option : {"clients", "population", "at"}) {
-        key.push_back(training.federated->at(option));
+      for (const char* flag : {"--clients", "--population", "--at"}) {
+        key.push_back(FederatedRow(flag).get(*training.federated));
       }
       key.push_back(training.topology);
     }
@@ -207,7 +207,7 @@ class Reader {
     if (refused.planned.empty()) return;
     std::ranges::stable_sort(refused.planned, {}, Order());
     const WhatIfTraining& first = refused.planned.front();
-    refused.row.plan = PlanLine(PlanValuesFor(first, first.scenario));
+    refused.row.plan = PlanLine(PlanOptionsFor(first, first.scenario));
     refused.row.planned_by = study_.groups.size();
     study_.groups.push_back({refused.row.label, std::move(refused.planned)});
   }

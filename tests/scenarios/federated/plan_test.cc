@@ -397,10 +397,10 @@ TEST(Plan, SaysWhatIsWrong) {
 }
 
 TEST(PopulationView, LooksAtClientsAndTheirDay) {
-  FederatedValues values = DefaultFederatedValues();
-  values["population"] = "phones";
-  values["clients"] = "40000";
-  const fabric::Population population = ParsePopulation(values);
+  FederatedSection options;
+  options.population = "phones";
+  options.clients = 40'000;
+  const fabric::Population population = ParsePopulation(options);
   const PopulationView view = ViewPopulation(population, "nightly:zone=0", 1);
   EXPECT_EQ(view.clients, 40'000);
   EXPECT_EQ(view.looked_at, 20'000);
@@ -409,8 +409,8 @@ TEST(PopulationView, LooksAtClientsAndTheirDay) {
   EXPECT_LT(view.groups[0].available[14], .01);
   EXPECT_EQ(PopulationTables(view).size(), 2u);
   EXPECT_NE(AvailabilitySvg(view).find("<polyline"), std::string::npos);
-  values["clients"] = "3";
-  const std::string csv = PopulationCsv(ParsePopulation(values));
+  options.clients = 3;
+  const std::string csv = PopulationCsv(ParsePopulation(options));
   EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), 4);
 }
 

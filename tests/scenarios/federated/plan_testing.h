@@ -14,9 +14,9 @@ namespace legacy {
 using Texts = std::map<std::string, std::string>;
 
 inline PlanRequest Request(const Texts& texts) {
-  FederatedValues values = DefaultFederatedValues();
-  for (const auto& [name, text] : texts) values.at(name) = text;
-  return ParsePlan(values);
+  FederatedSection options;
+  for (const auto& [name, text] : texts) FederatedRow("--" + name).set(options, "--" + name, text);
+  return ParsePlan(options);
 }
 
 inline Plan RunOf(const Texts& texts) { return RunPlan(Request(texts)); }

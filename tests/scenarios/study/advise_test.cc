@@ -402,8 +402,8 @@ TEST_F(FederatedAdviseTest, AlgorithmsAndExchangesAreRowsToo) {
   EXPECT_EQ(plan.definition.scenario.policies.back(), "fedavgm:momentum=0.5;rate=1 topk/fp16");
   EXPECT_EQ(plan.trainings.size(), 2u * 2 * 2 * 2);
   EXPECT_EQ(plan.points.size(), plan.trainings.size() * 7);
-  EXPECT_EQ(plan.trainings.front().scenario.federated->at("rounds"), "20");
-  EXPECT_EQ(plan.points.front().scenario.federated->at("up-rates"), "0.1");
+  EXPECT_EQ(plan.trainings.front().scenario.federated->rounds, 20);
+  EXPECT_EQ(plan.points.front().scenario.federated->up_rates, 0.1);
 
   const Result exchange = Advise("--exchange=ring-allreduce --clients=4 --json");
   ASSERT_EQ(exchange.status, 0) << Read(In("errors"));

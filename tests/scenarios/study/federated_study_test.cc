@@ -48,8 +48,8 @@ TEST(FederatedStudy, TrainsOnceForAllLines) {
       "  seeds: 2\n");
   EXPECT_EQ(plan.points.size(), 2u * 2 * 2 * 2 * 2 * 2);
   EXPECT_EQ(plan.trainings.size(), 2u * 2);
-  EXPECT_EQ(plan.points.front().scenario.federated->at("population"), "phones");
-  EXPECT_EQ(plan.trainings.front().scenario.federated->at("clients"), "12");
+  EXPECT_EQ(plan.points.front().scenario.federated->population, "phones");
+  EXPECT_EQ(plan.trainings.front().scenario.federated->clients, 12);
 }
 
 TEST(FederatedStudy, TrainsForWhatIsRead) {
@@ -68,7 +68,7 @@ TEST(FederatedStudy, TrainsOnEachNetworkWhereTrainingsReadIt) {
   EXPECT_EQ(Count(plan, "dense"), 1 + 2);
   EXPECT_EQ(Count(plan, "topk"), 2);
   for (const PlannedTraining& training : plan.trainings) {
-    const bool rounds = training.scenario.federated->at("over-select") == "1";
+    const bool rounds = training.scenario.federated->over_select == 1;
     EXPECT_EQ(training.refused.empty(), rounds) << training.refused;
     EXPECT_EQ(training.scenario.record, rounds);
   }
@@ -78,7 +78,7 @@ TEST(FederatedStudy, TrainsOnEachNetworkWhereTrainingsReadIt) {
 TEST(FederatedStudy, TrainsOnceForAllCollectives) {
   const StudyPlan plan = Plan(kCollectives);
   EXPECT_EQ(Count(plan, "dense"), 2);
-  EXPECT_EQ(plan.trainings[plan.points[0].training].scenario.federated->at("exchange"), "server");
+  EXPECT_TRUE(plan.trainings[plan.points[0].training].scenario.federated->HasServer());
   EXPECT_EQ(plan.points[2].training, plan.points[4].training);
   EXPECT_NE(plan.points[0].training, plan.points[2].training);
 }

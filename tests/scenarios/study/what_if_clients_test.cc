@@ -117,14 +117,15 @@ TEST_F(WhatIfClientsTest, GroupsAreThoseThatCanBeReplayedWithAServer) {
 }
 
 // Returns the options of a command line of legacy-federated plan.
-FederatedValues ValuesOf(const std::string& line) {
-  FederatedValues values = DefaultFederatedValues();
+FederatedSection OptionsOf(const std::string& line) {
+  FederatedSection options;
   std::istringstream words(line);
   for (std::string word; words >> word;) {
     const size_t at = word.find('=');
-    if (at != std::string::npos) values.at(word.substr(2, at - 2)) = word.substr(at + 1);
+    if (at == std::string::npos) continue;
+    FederatedRow(word.substr(0, at)).set(options, word.substr(0, at), word.substr(at + 1));
   }
-  return values;
+  return options;
 }
 
 TEST_F(WhatIfClientsTest, PlansWhatCannotBeReplayedToTheBit) {
@@ -142,7 +143,7 @@ TEST_F(WhatIfClientsTest, PlansWhatCannotBeReplayedToTheBit) {
         R"({"group": 3})", R"({"group": 3, "down_rates": 0.1, "fidelity": "analytic"})"}) {
     for (const WhatIfPolicy& policy : Ask(question)) {
       for (const WhatIfSeed& seed : policy.seeds) {
-        const PlanRequest request = ParsePlan(ValuesOf(seed.plan->command));
+        const PlanRequest request = ParsePlan(OptionsOf(seed.plan->command));
         const Plan plan = RunPlan(request);
         EXPECT_EQ(request.seed, seed.seed);
         EXPECT_EQ(plan.versions, seed.plan->versions);
@@ -234,7 +235,7 @@ TEST_F(WhatIfClientsTest, AnswersWhatReplayLeavesToTheBit) {
       "core_rates": 0.1, "core_delays": 2, "server_at": "aws:us-east-1", "server_rate": "1Gbps",
       "streams": 2, "connections": "quic", "device_speed": 3, "prices": 2})");
   for (const PlannedTraining& training : study_->plan.trainings) {
-    if (training.scenario.federated->at("clients") != "10") continue;
+    if (training.scenario.federated->clients != 10) continue;
     const std::string folder = TrainingFolder(study_->folder, training).string();
     Scenario scenario =
         OnNetworkOf(study_->plan.points[0].scenario, FederatedReplayDefaults(folder));

@@ -1,0 +1,71 @@
+// A table of options says everything about the options of one struct: how each is called and
+// typed, what its text means, who reads it, and what help says. Command lines, YAML files, sweeps,
+// studies, Python and the handbook read tables, so that nothing about an option stands elsewhere.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "base/option_properties.h"
+#include "base/parse.h"
+
+namespace legacy {
+
+// An Option is one row of the table of `Struct`, which has the values.
+template <class Struct>
+struct Option {
+  std::string key;      // in YAML and --set: "network.topology"
+  std::string flag;     // on command lines: "--topo"
+  std::string metavar;  // what stands for its text in help: "RATE"
+  std::string help;
+  // Sets the value from text. Throws Error naming `key`, as it was typed, and what is allowed.
+  std::function<void(Struct& values, const std::string& key, const std::string& text)> set;
+  std::function<std::string(const Struct& values)> get;
+  OptionKind kind = OptionKind::kText;
+  OptionProperties properties = 0;
+  std::string group = {};  // in help; "": the section of the key
+
+  bool Has(OptionProperty property) const { return (properties & property) != 0; }
+  // Returns the flag without "--".
+  std::string Name() const { return flag.substr(2); }
+  // Returns the section of the key, "network", and the group in help.
+  std::string Section() const { return key.substr(0, key.find('.')); }
+  std::string Group() const { return group.empty() ? Section() : group; }
+};
+
+template <class Struct>
+using OptionTable = std::vector<Option<Struct>>;
+
+// Returns the option with more properties.
+template <class Struct>
+Option<Struct> operator|(Option<Struct> option, OptionProperties properties) {
+  option.properties |= properties;
+  return option;
+}
+
+// Adds properties to each of the options.
+template <class Struct>
+void AddToAll(OptionTable<Struct>& options, OptionProperties properties) {
+  for (Option<Struct>& option : options) option.properties |= properties;
+}
+
+// Returns the option as one of `Whole`, which has the values where `part` says: a reference to
+// Struct, const for a const Whole.
+template <class Whole, class Struct, class Part>
+Option<Whole> OptionOfPart(const Option<Struct>& option, Part part) {
+  return {.key = option.key,
+          .flag = option.flag,
+          .metavar = option.metavar,
+          .help = option.help,
+          .set = [set = option.set, part](Whole& whole, const std::string& key,
+                                          const std::string& text) { set(part(whole), key, text); },
+          .get = [get = option.get, part](const Whole& whole) { return get(part(whole)); },
+          .kind = option.kind,
+          .properties = option.properties,
+          .group = option.group};
+}
+
+}  // namespace legacy
