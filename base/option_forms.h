@@ -30,6 +30,12 @@ template <>
 inline constexpr OptionKind kKindOf<Time> = OptionKind::kTime;
 template <>
 inline constexpr OptionKind kKindOf<Size> = OptionKind::kBytes;
+template <>
+inline constexpr OptionKind kKindOf<GivenRate> = OptionKind::kRate;
+template <>
+inline constexpr OptionKind kKindOf<GivenTime> = OptionKind::kTime;
+template <>
+inline constexpr OptionKind kKindOf<GivenSize> = OptionKind::kBytes;
 
 namespace option_forms {
 

@@ -1,6 +1,7 @@
 // Parsed values keep the text that they were given as.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <type_traits>
 
@@ -32,8 +33,18 @@ class Parsed {
   std::string text_;
 };
 
+// Returns nothing for "": the value of an option that nobody gave.
+template <auto Parse>
+auto Given(const std::string& text, const std::string& key) {
+  using Value = std::decay_t<std::invoke_result_t<decltype(Parse), std::string, std::string>>;
+  return text.empty() ? std::optional<Value>() : std::optional<Value>(Parse(text, key));
+}
+
 using Rate = Parsed<ParseRate>;   // bits per second
 using Time = Parsed<ParseTime>;   // nanoseconds
 using Size = Parsed<ParseBytes>;  // bytes
+using GivenRate = Parsed<Given<ParseRate>>;
+using GivenTime = Parsed<Given<ParseTime>>;
+using GivenSize = Parsed<Given<ParseBytes>>;
 
 }  // namespace legacy

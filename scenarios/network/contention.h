@@ -3,8 +3,8 @@
 
 #include <vector>
 
+#include "scenarios/network/engines/network.h"
 #include "scenarios/network/flow_recorder.h"
-#include "scenarios/network/network.h"
 
 namespace legacy {
 

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "ns3-module/fabric/step/step.h"
-#include "scenarios/network/network.h"
+#include "scenarios/network/engines/network.h"
 
 namespace legacy {
 

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "ns3-module/fabric/engine/flow-graph.h"
+#include "scenarios/network/engines/network.h"
 #include "scenarios/network/flow_list.h"
-#include "scenarios/network/network.h"
 
 namespace legacy {
 

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "ns3-module/fabric/step/step.h"
-#include "scenarios/network/engines.h"
-#include "scenarios/network/network.h"
+#include "scenarios/network/engines/engines.h"
+#include "scenarios/network/engines/network.h"
 
 namespace legacy {
 

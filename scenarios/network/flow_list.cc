@@ -12,8 +12,8 @@
 #include "base/parse.h"
 #include "base/settings.h"
 #include "ns3-module/fabric/engine/connection.h"
+#include "scenarios/network/engines/flow_sizes.h"
 #include "scenarios/network/flow_formats.h"
-#include "scenarios/network/flow_sizes.h"
 #include "scenarios/network/input/csv_file.h"
 #include "scenarios/network/input/host_names.h"
 

@@ -9,8 +9,8 @@
 #include "ns3-module/fabric/engine/engine.h"
 #include "ns3-module/fabric/engine/flow-graph.h"
 #include "ns3-module/fabric/step/step.h"
+#include "scenarios/network/engines/network.h"
 #include "scenarios/network/flow_recorder.h"
-#include "scenarios/network/network.h"
 
 namespace legacy {
 

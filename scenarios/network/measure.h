@@ -10,10 +10,10 @@
 
 #include "ns3-module/fabric/step/step.h"
 #include "scenarios/network/endless.h"
-#include "scenarios/network/engines.h"
-#include "scenarios/network/experiment.h"
+#include "scenarios/network/engines/engines.h"
 #include "scenarios/network/flow_list.h"
 #include "scenarios/network/flow_recorder.h"
+#include "scenarios/network/options/experiment.h"
 #include "scenarios/network/telemetry.h"
 
 namespace legacy {

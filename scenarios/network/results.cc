@@ -338,18 +338,19 @@ FlowStatistics StatisticsOf(const PreparedExperiment& prepared, const Measuremen
           mean(slowdowns), Percentile(slowdowns, .5), Percentile(slowdowns, .99), slowdowns.back()};
 }
 
-std::vector<Row> ResultRows(const OptionValues& values, const PreparedExperiment& prepared,
+std::vector<Row> ResultRows(const ExperimentOptions& options, const PreparedExperiment& prepared,
                             const std::vector<Measurement>& measurements,
                             const std::vector<std::string>& swept) {
   if (prepared.experiment.duration > 0) return ThroughputRows(prepared, measurements);
   std::vector<Row> rows;
+  const ExperimentOptions defaults;
   for (const Measurement& m : measurements) {
     Row row;
-    for (const NetworkOption& option : NetworkOptions()) {
-      const std::string& value = values.at(option.name);
-      const bool recorded = !option.Has(kUnrecorded) || value != option.fallback ||
-                            std::count(swept.begin(), swept.end(), option.name) > 0;
-      if (recorded && option.name != "fidelity") row[ColumnName(option.name)] = value;
+    for (const Option<ExperimentOptions>& option : ExperimentRows()) {
+      const std::string name = option.Name(), value = option.get(options);
+      const bool recorded = !option.Has(kUnrecorded) || value != option.get(defaults) ||
+                            std::count(swept.begin(), swept.end(), name) > 0;
+      if (recorded && name != "fidelity") row[ColumnName(name)] = value;
     }
     row["hosts"] = prepared.network->topology.Hosts().size();
     row["fidelity"] = NameOf(m.fidelity);
@@ -419,11 +420,13 @@ std::string SweepHeader(const std::vector<std::string>& swept,
   return text + "\n";
 }
 
-std::string SweepLine(const std::vector<std::string>& swept, const OptionValues& values,
+std::string SweepLine(const std::vector<std::string>& swept, const ExperimentOptions& options,
                       const PreparedExperiment& prepared,
                       const std::vector<Measurement>& measurements) {
   std::string text;
-  for (const std::string& name : swept) text += fmt::format("{:>12} ", values.at(name));
+  for (const std::string& name : swept) {
+    text += fmt::format("{:>12} ", ExperimentRow(name, "--sweep").get(options));
+  }
   for (const Fidelity fidelity : prepared.experiment.fidelities) {
     const std::vector<const Measurement*> at = At(measurements, fidelity);
     const double time = TimesOf(at).mean;

@@ -14,7 +14,7 @@ namespace legacy {
 // Returns one row for each measurement of a collective, or of a list of flows; of endless flows,
 // those of ThroughputRows. `values` describe the experiment, and `swept` has the options that
 // differ among those of one table.
-std::vector<Row> ResultRows(const OptionValues& values, const PreparedExperiment& prepared,
+std::vector<Row> ResultRows(const ExperimentOptions& options, const PreparedExperiment& prepared,
                             const std::vector<Measurement>& measurements,
                             const std::vector<std::string>& swept = {});
 
@@ -47,7 +47,7 @@ std::vector<std::string> Warnings(const PreparedExperiment& prepared,
 // time at each fidelity. `swept` has names of options.
 std::string SweepHeader(const std::vector<std::string>& swept,
                         const std::vector<Fidelity>& fidelities);
-std::string SweepLine(const std::vector<std::string>& swept, const OptionValues& values,
+std::string SweepLine(const std::vector<std::string>& swept, const ExperimentOptions& options,
                       const PreparedExperiment& prepared,
                       const std::vector<Measurement>& measurements);
 

@@ -11,7 +11,7 @@
 #include "base/options.h"
 #include "base/parsed.h"
 #include "ns3-module/fabric/engine/transport.h"
-#include "scenarios/network/network.h"
+#include "scenarios/network/engines/network.h"
 #include "scenarios/options/federated_values.h"
 #include "trainer/federated/local_work.h"
 
@@ -34,9 +34,9 @@ struct FederatedSection {
   // work, of plans
   Parsed<ParseElements> elements = "";
   double element_bytes = 4;
-  Parsed<ParseGivenBytes> bytes = "";
-  Parsed<ParseGivenBytes> down_bytes = "";  // nothing: those of the model
-  Parsed<ParseGivenBytes> up_bytes = "";
+  GivenSize bytes = "";
+  GivenSize down_bytes = "";  // nothing: those of the model
+  GivenSize up_bytes = "";
   std::optional<double> client_seconds;  // nothing: 0, or those of the shape
   std::string shape;
   std::string profile = "phone-assumed";
@@ -80,7 +80,7 @@ struct FederatedSection {
   // network
   std::string topology;  // of plans; "": a star around the server
   std::string at;        // "": the population's
-  Parsed<ParseGivenRate> server_rate = "";
+  GivenRate server_rate = "";
   Parsed<ParsePrices> server_price = "";
   Parsed<ParsePrices> price = "";
   double prices = 1;  // factors on all prices, and on rates and delays of the topology's own links

@@ -59,16 +59,6 @@ std::optional<int64_t> ParseElements(const std::string& text, const std::string&
   return static_cast<int64_t>(elements);
 }
 
-std::optional<int64_t> ParseGivenBytes(const std::string& text, const std::string& key) {
-  if (text.empty()) return std::nullopt;
-  return ParseBytes(text, key);
-}
-
-std::optional<int64_t> ParseGivenRate(const std::string& text, const std::string& key) {
-  if (text.empty()) return std::nullopt;
-  return ParseRate(text, key);
-}
-
 std::optional<std::array<double, 2>> ParsePrices(const std::string& text, const std::string& key) {
   if (text.empty()) return std::nullopt;
   Settings settings(key, "price");

@@ -20,8 +20,6 @@ namespace legacy {
 //
 // Return nothing for "": what nobody gave.
 std::optional<int64_t> ParseElements(const std::string& text, const std::string& key);
-std::optional<int64_t> ParseGivenBytes(const std::string& text, const std::string& key);
-std::optional<int64_t> ParseGivenRate(const std::string& text, const std::string& key);
 // Returns USD per GB there and back: "0.02" each way, or "0.02/0.09".
 std::optional<std::array<double, 2>> ParsePrices(const std::string& text, const std::string& key);
 

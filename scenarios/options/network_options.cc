@@ -24,14 +24,9 @@ std::string Algorithms(fabric::Payload payload) {
 
 std::vector<ScenarioOption> OptionsOfNetwork() {
   std::vector<ScenarioOption> options = {
-      Text<&Scenario::topology>(
-          "network.topology", "--topo", "NAME[:k=v,...]|FILE",
-          "network topology: fat-tree:k=4, leaf-spine, dumbbell, star, or a YAML file") |
-          kUsual | kReadByClients | kMayFurther,
-      Text<&Scenario::bandwidth>("network.bandwidth", "--bandwidth", "1Gbps", "link rate") |
-          kUsual | kMayFurther,
-      Text<&Scenario::delay>("network.delay", "--delay", "10us", "propagation delay of a link") |
-          kUsual | kMayFurther,
+      FabricOption<Scenario>("--topo"),
+      FabricOption<Scenario>("--bandwidth"),
+      FabricOption<Scenario>("--delay"),
       Text<&Scenario::network_schedule>(
           "network.phases", "--phases", "none|c1|c2|0%:KEY=VALUE,...;50%:...",
           "network schedule: bandwidth and delay of the links from the given fraction of the steps "
@@ -42,17 +37,9 @@ std::vector<ScenarioOption> OptionsOfNetwork() {
           "further networks on which to time the same trainings, given by their differences from "
           "this one; auto: 10Gbps, 100Gbps and a WAN, unless another network option is given") |
           kUsual,
-      Text<&Scenario::queue>("network.queue", "--queue", "BYTES",
-                             "queue size of a switch port, in bytes; 0: as --transport sets it") |
-          kMayFurther,
-      Text<&Scenario::multipath>(
-          "network.multipath", "--multipath", "ecmp|spray",
-          "multipath routing; ecmp: a flow keeps one shortest path; spray: each packet takes any "
-          "shortest path") |
-          kMayFurther,
-      Text<&Scenario::placement>("network.placement", "--placement", "packed|strided|random:SEED",
-                                 "placement of workers on hosts") |
-          kMayFurther,
+      FabricOption<Scenario>("--queue"),
+      FabricOption<Scenario>("--multipath"),
+      FabricOption<Scenario>("--placement"),
       Text<&Scenario::stragglers>(
           "network.stragglers", "--stragglers", "MODEL",
           "straggler model: none, fixed:count=2,factor=1.5, fixed:workers=3+7,factor=2, "
@@ -70,38 +57,14 @@ std::vector<ScenarioOption> OptionsOfNetwork() {
           "analytic: alpha-beta model; auto: packet where --packet-budget allows it, else flow, "
           "and packet for a sample of steps") |
           kUsual | kReadByClients | kMayFurther,
-      Text<&Scenario::packet_budget>(
-          "network.packet_budget", "--packet-budget", "TIME",
-          "wall time that --fidelity=auto may spend on packet simulations"),
-      Text<&Scenario::transport>("network.transport", "--transport", "datacenter|wan|roce",
-                                 "preset of TCP and queues: datacenter (DCTCP) or wan (Cubic); or "
-                                 "roce[:key=value,...], RDMA over Ethernet (docs/network.md)") |
-          kUsual | kReadByClients | kMayFurther,
-      Integer<&Scenario::mtu, fabric::kLeastMtu, fabric::kMostMtu>(
-          "network.mtu", "--mtu",
-          "largest packet in bytes, with IPv4 and TCP headers, from 576 to 65535; 9000: jumbo "
-          "frames"),
-      Text<&Scenario::connections>(
-          "network.connections", "--connections", "KIND",
-          "state of the connections at the start of a step; warm: open, with the windows of a step "
-          "before; cold: a round trip (TCP), then slow start; tls: two round trips; quic: one; "
-          "quic-0rtt: none; persistent: open, with windows that shrink when idle") |
-          kUsual | kReadByClients | kMayFurther,
-      Text<&Scenario::congestion>(
-          "network.congestion", "--congestion", "reno|cubic|dctcp|bbr",
-          "congestion control instead of that of --transport; bbr: without packets alone") |
-          kReadByClients,
-      Integer<&Scenario::streams, 1, kMostStreams>(
-          "network.streams", "--streams",
-          "number of connections between two endpoints that share each message") |
-          kReadByClients,
-      Text<&Scenario::changes>("network.changes", "--changes", "LINKS@SCHEDULE[|...]",
-                               "rates and failures over time: 'host3<>*@csv:lte.csv:scale=mean', "
-                               "'spine0@outage:from=60s,for=30s' (docs/wan.md)"),
-      Text<&Scenario::background>(
-          "network.background", "--background", "none|poisson:load=0.3",
-          "background traffic: random flows by the mean load of the links on=access|core, or "
-          "pairs=demands of an SNDlib file; sizes=websearch|datamining|FILE"),
+      FabricOption<Scenario>("--packet-budget"),
+      FabricOption<Scenario>("--transport"),
+      FabricOption<Scenario>("--mtu"),
+      FabricOption<Scenario>("--connections"),
+      FabricOption<Scenario>("--congestion"),
+      FabricOption<Scenario>("--streams"),
+      FabricOption<Scenario>("--changes"),
+      FabricOption<Scenario>("--background"),
       Text<&Scenario::aggregation>(
           "network.aggregation", "--aggregation", "collective|[sharded-]parameter-server",
           "aggregation of gradients, by collectives among workers or by parameter servers") |
@@ -116,27 +79,10 @@ std::vector<ScenarioOption> OptionsOfNetwork() {
                                      Algorithms(fabric::Payload::Concat) +
                                      "; auto: the fastest on an idle fabric") |
           kUsual | kMayFurther,
-      Integer<&Scenario::group, 0>("network.group", "--group",
-                                   "number of workers per group of hierarchical algorithms and "
-                                   "per node of channels and NVLS; 0: the GPUs of a server where "
-                                   "the topology's file says so, else as many as share the first "
-                                   "worker's switch") |
-          kMayFurther,
-      Integer<&Scenario::channels, 0, fabric::kMostChannels>(
-          "network.channels", "--channels",
-          "number of rings or double trees at once, each with a part of the message, which are "
-          "rotated over the workers of a node (docs/network.md); 0: the GPUs of a server where the "
-          "topology's file has SimAI's header, else 1") |
-          kMayFurther,
-      Text<&Scenario::protocol>(
-          "network.protocol", "--protocol", "none|ll|ll128|simple|auto",
-          "protocol by which workers of rings, double trees and NVLS pass messages on, with NCCL's "
-          "costs of each message; auto: the one that NCCL takes, with --allreduce=auto the "
-          "algorithm too (docs/network.md)") |
-          kMayFurther,
-      Integer<&Scenario::servers, 1>("network.servers", "--servers",
-                                     "number of servers of the sharded parameter server") |
-          kMayFurther,
+      FabricOption<Scenario>("--group"),
+      FabricOption<Scenario>("--channels"),
+      FabricOption<Scenario>("--protocol"),
+      FabricOption<Scenario>("--servers"),
       Text<&Scenario::pull>("network.pull", "--pull", "union|dense",
                             "data that workers pull from the server after sparse "
                             "pushes: the union of the messages, or the dense mean") |

@@ -16,8 +16,8 @@
 #include "base/parse.h"
 #include "compress/message.h"
 #include "compress/policies/legacy_table.h"
-#include "scenarios/network/background.h"
-#include "scenarios/network/engines.h"
+#include "scenarios/network/engines/engines.h"
+#include "scenarios/network/options/fabric_options.h"
 #include "scenarios/options/federated_options.h"
 #include "scenarios/options/network_schedule.h"
 #include "scenarios/options/step_count.h"
@@ -59,7 +59,7 @@ struct Method {
 };
 
 // A Scenario has every option of a run.
-struct Scenario {
+struct Scenario : FabricOptions {
   // Preset that was applied first (presets.h), for texts; "": none.
   std::string preset;
 
@@ -134,36 +134,18 @@ struct Scenario {
   Parsed<ParseIndexCoding> index = "auto";  // coding of positions; none: the shortest
   std::map<std::string, Method> methods;    // the user's own, by name
 
-  // network
-  std::string topology = "fat-tree";
-  Rate bandwidth = "1Gbps";                                // rate of each link
-  Time delay = "10us";                                     // propagation delay of each link
+  // network, beside its fabric
   Parsed<ParseNetworkSchedule> network_schedule = "none";  // rates and delays that change
   // Further networks on which the same trainings are timed: none, auto, or NAME:KEY=VALUE,...;...
   // (further_networks.h).
   std::string further = "none";
-  Size queue = "0";  // bytes of a switch port; 0: the preset's
-  Parsed<ParseMultipath> multipath = "ecmp";
-  std::string placement = "packed";
   std::string stragglers = "fixed:count=2,factor=1.5";
   Parsed<ParseSync> sync = "barrier";  // whose gradients a step waits for
   ParsedFidelity fidelity = "packet";
-  Time packet_budget = "60s";  // wall time that fidelity auto may spend on packets
-  Parsed<fabric::MakeTransport> transport = "datacenter";
-  int mtu = 1500;  // bytes of a packet: 576 to 65535
-  Parsed<fabric::ParseConnectionKind> connections = "warm";
-  Parsed<ParseCongestion> congestion = "";  // empty: that of the transport
-  int streams = 1;      // connections between two endpoints that share each message
-  std::string changes;  // rates and failures over time (fabric/topology/changes.h)
-  Parsed<ParseBackground> background = "none";
   Parsed<ParseTransfer> aggregation = "collective";
   Parsed<ParseAllReduce> allreduce = "ring-allreduce";  // algorithm of linear messages
   Parsed<ParseAllGather> allgather = "ring-allgather";  // algorithm of other messages
-  int group = 0;     // workers of a node; 0: of a server or, else, those that share a switch
-  int channels = 0;  // rings at once, in algorithms that take several; 0: those of the file, or 1
-  Parsed<fabric::ParseProtocol> protocol = "none";  // of the same algorithms
-  int servers = 4;                                  // servers of a sharded parameter server
-  Parsed<ParsePull> pull = "union";                 // what is pulled from a server
+  Parsed<ParsePull> pull = "union";                     // what is pulled from a server
   bool memoise = true;
   // ns-3 attributes, "ns3::TcpSocket::SegmentSize" -> "1000".
   std::map<std::string, std::string> ns3;

@@ -11,7 +11,7 @@
 #include "base/units.h"
 #include "ns3-module/fabric/engine/transport.h"
 #include "ns3-module/fabric/step/synchronisation.h"
-#include "scenarios/network/network.h"
+#include "scenarios/network/engines/network.h"
 #include "trainer/clock/profile.h"
 #include "trainer/clock/transfers.h"
 #include "trainer/data/data_catalog.h"

@@ -17,9 +17,9 @@
 #include "scenarios/network/jobs/jobs.h"
 #include "scenarios/network/jobs/jobs_results.h"
 #include "scenarios/network/measure.h"
+#include "scenarios/network/options/sweep.h"
 #include "scenarios/network/outputs.h"
 #include "scenarios/network/results.h"
-#include "scenarios/network/sweep.h"
 #include "scenarios/network/trace.h"
 
 namespace legacy {
@@ -246,7 +246,7 @@ TimeNs QueueSamples(const NetworkOutputs& outputs, const PreparedExperiment& pre
 int RunOne(const NetworkCommand& command) {
   const NetworkOutputs& outputs = command.outputs;
   const PreparedExperiment prepared =
-      Prepare(ParseExperiment(command.values, command.ns3_attributes));
+      Prepare(ParseExperiment(command.options, command.ns3_attributes));
   CheckDoctor(command, prepared);
   if (!outputs.trace.empty()) {
     ParseEndpoints(outputs.trace_workers, prepared.network->placement.Endpoints(),
@@ -280,16 +280,17 @@ int RunOne(const NetworkCommand& command) {
   if (!command.quiet) std::fputs(ResultTable(prepared, measurements).c_str(), TableStream(outputs));
   Say(Warnings(prepared, measurements));
   if (command.doctor) Consult(command, prepared, measurements);
-  WriteRows(outputs, ResultRows(command.values, prepared, measurements));
+  WriteRows(outputs, ResultRows(command.options, prepared, measurements));
   WriteDetails(outputs, prepared, measurements);
   return 0;
 }
 
 // Throws Error where an option has no meaning beside jobs.
 void CheckJobs(const NetworkCommand& command) {
-  for (const char* option : {"flows", "pattern", "duration"}) {
-    const std::string& text = command.values.at(option);
-    if (!text.empty()) throw Error(std::string("--") + option, text, "either this or --jobs");
+  for (const char* name : {"flows", "pattern", "duration"}) {
+    const Option<ExperimentOptions>& row = ExperimentRow(name, "--jobs");
+    const std::string text = row.get(command.options);
+    if (!text.empty()) throw Error(row.flag, text, "either this or --jobs");
   }
   if (!command.sweeps.empty()) throw Error("--jobs: needs one run, not a sweep");
   if (command.doctor) throw Error("--doctor: needs one collective, not --jobs");
@@ -303,9 +304,9 @@ void CheckJobs(const NetworkCommand& command) {
 int RunJobs(const NetworkCommand& command) {
   CheckJobs(command);
   const NetworkOutputs& outputs = command.outputs;
-  const std::string& path = command.values.at("jobs");
-  PreparedJobs prepared = PrepareJobs(ReadJobs(path, command.values, command.ns3_attributes),
-                                      command.values, command.ns3_attributes);
+  const std::string& path = command.options.jobs;
+  PreparedJobs prepared = PrepareJobs(ReadJobs(path, command.options, command.ns3_attributes),
+                                      command.options, command.ns3_attributes);
   Announce(PacketSeconds(prepared));
   const std::vector<JobsMeasurement> measurements = MeasureJobs(prepared);
   if (!command.quiet) std::fputs(JobsTable(prepared, measurements).c_str(), TableStream(outputs));
@@ -333,9 +334,9 @@ int RunSweep(const NetworkCommand& command, const StopFlag& stop) {
     sweeps.push_back(ParseSweep(text));
     swept.push_back(sweeps.back().name);
   }
-  const std::vector<OptionValues> points = Grid(command.values, sweeps);
+  const std::vector<ExperimentOptions> points = Grid(command.options, sweeps);
   const bool flows = ParseExperiment(points.front(), command.ns3_attributes).HasFlows();
-  const auto prepare = [&](const OptionValues& point) {
+  const auto prepare = [&](const ExperimentOptions& point) {
     Experiment experiment = ParseExperiment(point, command.ns3_attributes);
     if (experiment.duration > 0) throw Error("--duration: needs one experiment, not a sweep");
     experiment.packet_budget /= static_cast<double>(points.size());
@@ -344,7 +345,7 @@ int RunSweep(const NetworkCommand& command, const StopFlag& stop) {
   double seconds = 0;
   double flows_in_all = 0;
   // Finds mistakes and costs before the first simulation.
-  for (const OptionValues& point : points) {
+  for (const ExperimentOptions& point : points) {
     const PreparedExperiment prepared = prepare(point);
     seconds += PacketSeconds(prepared);
     flows_in_all += AllFlows(prepared);
@@ -363,7 +364,7 @@ int RunSweep(const NetworkCommand& command, const StopFlag& stop) {
   options.on_delivered = [&stop] {
     if (stop != 0) throw SweepStopped();
   };
-  for (const OptionValues& point : points) {
+  for (const ExperimentOptions& point : points) {
     // Rows so far are written, unless a simulation delivers nothing for long.
     const StopScope scope(kSecondsToStop);
     if (stop != 0) break;
@@ -400,7 +401,7 @@ int RunSweep(const NetworkCommand& command, const StopFlag& stop) {
 
 int RunNetworkCommand(const NetworkCommand& command, const StopFlag& stop) {
   CheckFiles(command);
-  if (!command.values.at("jobs").empty()) return RunJobs(command);
+  if (!command.options.jobs.empty()) return RunJobs(command);
   return command.sweeps.empty() ? RunOne(command) : RunSweep(command, stop);
 }
 

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "base/programs/program.h"
-#include "scenarios/network/engines.h"
-#include "scenarios/network/options.h"
+#include "scenarios/network/engines/engines.h"
+#include "scenarios/network/options/experiment_options.h"
 
 namespace legacy {
 
@@ -34,7 +34,7 @@ struct NetworkOutputs {
 
 // A NetworkCommand is an experiment, or a sweep, with its outputs.
 struct NetworkCommand {
-  OptionValues values = DefaultValues();
+  ExperimentOptions options;
   std::map<std::string, std::string> ns3_attributes;
   std::vector<std::string> sweeps;
   NetworkOutputs outputs;

@@ -6,6 +6,7 @@
 #include "base/parse.h"
 #include "base/programs/arguments.h"
 #include "base/units.h"
+#include "scenarios/programs/table_options.h"
 
 namespace legacy {
 namespace {
@@ -88,27 +89,6 @@ void AddOutputs(CLI::App& app, NetworkCommand& command) {
   AddFile(app, "--doctor-json", outputs.doctor_json,
           "JSON file of the remedies that the doctor tried; implies --doctor");
   app.add_flag("--quiet", command.quiet, "do not print the table")->group("Output");
-}
-
-// A Given is an option of the table with the text on the command line, if any.
-struct Given {
-  const NetworkOption* option = nullptr;
-  std::string text;
-  CLI::Option* parsed = nullptr;
-};
-
-void AddTable(CLI::App& app, std::vector<Given>& given) {
-  given.resize(NetworkOptions().size());
-  for (size_t i = 0; i < given.size(); ++i) {
-    const NetworkOption& option = NetworkOptions()[i];
-    given[i].option = &option;
-    given[i].parsed =
-        app.add_option("--" + option.name, given[i].text,
-                       option.help + (option.fallback.empty() ? "" : " [" + option.fallback + "]"))
-            ->take_last()
-            ->type_name(option.metavar)
-            ->group(HelpGroup(option.group, option.Has(kUsual)));
-  }
 }
 
 struct TopoTexts {
@@ -219,13 +199,12 @@ NetworkCommandLine ParseNetworkCommandLine(int argc, char** argv) {
   CLI::App app(kDescription, "legacy-network");
   PrepareArguments(app);
   app.footer(std::string(kExamples) + kExitStatuses + "Handbook: docs/legacy-network.md.");
-  std::vector<Given> given;
-  AddTable(app, given);
+  const TableOptions<ExperimentOptions> options(app, ExperimentRows(), ExperimentOptions());
   app.add_flag_callback(
-         "--warm", [&] { command.values["connections"] = "warm"; }, "short for --connections=warm")
+         "--warm", [&] { command.options.connections = "warm"; }, "short for --connections=warm")
       ->group("Network");
   app.add_flag_callback(
-         "--cold", [&] { command.values["connections"] = "cold"; }, "short for --connections=cold")
+         "--cold", [&] { command.options.connections = "cold"; }, "short for --connections=cold")
       ->group("Network");
   app.add_option("--sweep", command.sweeps,
                  "values of an option above, as in bytes=1KB..1GB:x4, workers=4..64:+4 or "
@@ -254,9 +233,7 @@ NetworkCommandLine ParseNetworkCommandLine(int argc, char** argv) {
   } else if (*validate_app) {
     line.command = validation;
   } else {
-    for (const Given& one : given) {
-      if (one.parsed->count() > 0) command.values[one.option->name] = one.text;
-    }
+    options.Apply(command.options);
     const NetworkOutputs& outputs = command.outputs;
     command.doctor |= !outputs.doctor_csv.empty() || !outputs.doctor_json.empty();
     line.command = command;

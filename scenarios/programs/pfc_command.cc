@@ -10,7 +10,7 @@
 #include "ns3-module/fabric/engine/transport.h"
 #include "ns3-module/fabric/roce/buffers.h"
 #include "ns3-module/fabric/roce/pfc-check.h"
-#include "scenarios/network/network.h"
+#include "scenarios/network/engines/network.h"
 
 namespace legacy {
 namespace {

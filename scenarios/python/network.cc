@@ -1,6 +1,6 @@
 // legacy.network simulates collectives and flows on a network.
 #include "scenarios/network/measure.h"
-#include "scenarios/network/options.h"
+#include "scenarios/network/options/experiment_options.h"
 #include "scenarios/network/outputs.h"
 #include "scenarios/network/results.h"
 #include "scenarios/python/bindings.h"
@@ -21,11 +21,11 @@ class Simulation {
              const std::map<std::string, std::string>& ns3_attributes, bool record_flows)
       : recorded_(record_flows) {
     for (const auto& [name, text] : given) {
-      FindNetworkOption(name, "legacy.network.simulate");
-      values_[name] = text;
+      const auto& row = ExperimentRow(name, "legacy.network.simulate");
+      row.set(options_, row.flag, text);
     }
     Interruptible([&](const StopFlag& stop) {
-      prepared_ = Prepare(ParseExperiment(values_, ns3_attributes));
+      prepared_ = Prepare(ParseExperiment(options_, ns3_attributes));
       MeasureOptions options;
       options.record_flows = record_flows;
       options.on_delivered = [&stop] {
@@ -35,7 +35,7 @@ class Simulation {
     });
   }
 
-  std::string Rows() const { return JsonText(ResultRows(values_, prepared_, measurements_)); }
+  std::string Rows() const { return JsonText(ResultRows(options_, prepared_, measurements_)); }
   std::string Text() const { return ResultTable(prepared_, measurements_); }
   std::vector<std::string> Warned() const { return Warnings(prepared_, measurements_); }
   std::string Links() const { return LinksCsv(prepared_, measurements_); }
@@ -51,7 +51,7 @@ class Simulation {
   }
 
  private:
-  OptionValues values_ = DefaultValues();
+  ExperimentOptions options_;
   bool recorded_;
   PreparedExperiment prepared_;
   std::vector<Measurement> measurements_;
@@ -59,9 +59,11 @@ class Simulation {
 
 py::list Options() {
   py::list options;
-  for (const NetworkOption& option : NetworkOptions()) {
-    options.append(py::dict(py::arg("name") = option.name, py::arg("kind") = KindName(option.kind),
-                            py::arg("default") = option.fallback,
+  const ExperimentOptions defaults;
+  for (const Option<ExperimentOptions>& option : ExperimentRows()) {
+    options.append(py::dict(py::arg("name") = option.Name(),
+                            py::arg("kind") = KindName(option.kind),
+                            py::arg("default") = option.get(defaults),
                             py::arg("allowed") = option.metavar, py::arg("help") = option.help));
   }
   return options;

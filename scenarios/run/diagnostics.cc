@@ -8,7 +8,7 @@
 #include "base/files/whole_file.h"
 #include "scenarios/checkpoint/fields.h"
 #include "scenarios/network/doctor.h"
-#include "scenarios/network/engines.h"
+#include "scenarios/network/engines/engines.h"
 #include "scenarios/network/measure.h"
 
 namespace legacy {

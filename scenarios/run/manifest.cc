@@ -12,7 +12,7 @@
 #include "compress/registry/load_plugins.h"
 #include "ns3-module/fabric/step/synchronisation.h"
 #include "scenarios/checkpoint/checkpoints.h"
-#include "scenarios/network/engines.h"
+#include "scenarios/network/engines/engines.h"
 #include "scenarios/options/methods.h"
 
 namespace legacy {

@@ -3,7 +3,7 @@
 #include "base/error.h"
 #include "ns3-module/fabric/collective/alpha-beta.h"
 #include "ns3-module/fabric/collective/tuning.h"
-#include "scenarios/network/engines.h"
+#include "scenarios/network/engines/engines.h"
 
 namespace legacy {
 namespace {

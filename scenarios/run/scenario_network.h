@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "scenarios/network/network.h"
+#include "scenarios/network/engines/network.h"
 #include "scenarios/options/scenario.h"
 #include "trainer/clock/transfers.h"
 

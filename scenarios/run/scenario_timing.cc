@@ -4,7 +4,7 @@
 #include "ns3-module/fabric/collective/alpha-beta.h"
 #include "ns3-module/fabric/import/make.h"
 #include "scenarios/checkpoint/fields.h"
-#include "scenarios/network/engines.h"
+#include "scenarios/network/engines/engines.h"
 #include "scenarios/network/flow_recorder.h"
 #include "trainer/clock/measured_clock.h"
 

@@ -1,7 +1,7 @@
 // Lists of flows and distributions of their sizes, as legacy-network reads them.
 #include "base/units.h"
+#include "scenarios/network/engines/flow_sizes.h"
 #include "scenarios/network/flow_list.h"
-#include "scenarios/network/flow_sizes.h"
 #include "tests/fuzz/readers.h"
 
 namespace legacy::fuzz {

@@ -1,4 +1,4 @@
-#include "scenarios/network/background.h"
+#include "scenarios/network/engines/background.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "scenarios/network/network.h"
+#include "scenarios/network/engines/network.h"
 #include "tests/network/network_testing.h"
 
 namespace legacy {

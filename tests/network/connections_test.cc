@@ -12,16 +12,16 @@ namespace legacy::connections_test {
 namespace {
 
 // Two leaves with a host each, and eight spines of a quarter of the hosts' rate.
-OptionValues OverSpines(const OptionValues& changes) {
-  OptionValues all = {{"topo", "leaf-spine:leaves=2,hosts=1,spines=8,spine.rate=2500Mbps"}};
+Changes OverSpines(const Changes& changes) {
+  Changes all = {{"topo", "leaf-spine:leaves=2,hosts=1,spines=8,spine.rate=2500Mbps"}};
   if (changes.count("flows") == 0) all["workers"] = "2";  // a list has all hosts
   for (const auto& [name, value] : changes) all[name] = value;
   return all;
 }
 
 // Returns the fidelities and transports that there are.
-std::vector<OptionValues> Ways(bool roce = true) {
-  std::vector<OptionValues> ways;
+std::vector<Changes> Ways(bool roce = true) {
+  std::vector<Changes> ways;
   for (const Fidelity fidelity : Fidelities()) {
     ways.push_back({{"fidelity", NameOf(fidelity)}});
     if (roce) ways.push_back({{"fidelity", NameOf(fidelity)}, {"transport", "roce"}});
@@ -61,7 +61,7 @@ Uplinks Carried(const fabric::Topology& topology, const std::vector<fabric::Link
   return uplinks;
 }
 
-Uplinks Carried(const OptionValues& options, int connections) {
+Uplinks Carried(const Changes& options, int connections) {
   const PreparedExperiment prepared = Prepare(ExperimentWith(OverSpines(options)));
   const Measurement measured = Measure(prepared, {}).front();
   return Carried(prepared.network->topology, measured.timing.links, connections);
@@ -80,8 +80,8 @@ std::vector<fabric::Flow> FlowsOfLanes(int lanes, int source = 0, int destinatio
 constexpr int kConnections = 8;
 
 // Options by which eight connections join two hosts; those of TCP alone, and the others.
-std::vector<OptionValues> Cases(const std::string& list, bool roce) {
-  std::vector<OptionValues> cases = {
+std::vector<Changes> Cases(const std::string& list, bool roce) {
+  std::vector<Changes> cases = {
       {{"channels", "8"}, {"bytes", "800KB"}},
       {{"channels", "8"}, {"bytes", "800KB"}, {"collective", "double-tree-allreduce"}},
       {{"flows", list}}};
@@ -101,8 +101,8 @@ TEST(Connections, TakeTheSamePathsAtAllFidelities) {
     const Uplinks expected = Expected(*any.network, FlowsOfLanes(kConnections));
     EXPECT_GE(expected.size(), 4u) << "eight connections over eight spines";
     by_seed.push_back(expected);
-    for (const OptionValues& way : Ways()) {
-      for (OptionValues options : Cases(list, way.count("transport") > 0)) {
+    for (const Changes& way : Ways()) {
+      for (Changes options : Cases(list, way.count("transport") > 0)) {
         options.insert(way.begin(), way.end());
         options["ecmp-seed"] = seed;
         std::string shown;
@@ -140,11 +140,11 @@ TEST(Connections, OfJobsOnTheSameHostsAreTheirOwn) {
                          "  - {hosts: [0, 1], collective: broadcast, bytes: 400KB}\n"
                          "  - {hosts: [0, 1], collective: broadcast, bytes: 400KB}\n";
   Uplinks expected;
-  for (const OptionValues& way : Ways()) {
-    OptionValues options = OverSpines(way);
+  for (const Changes& way : Ways()) {
+    Changes options = OverSpines(way);
     options.erase("workers");
     options["ecmp-seed"] = "3";
-    const OptionValues values = With(options);
+    const ExperimentOptions values = With(options);
     const PreparedJobs prepared = PrepareJobs(ReadJobs(path, values, {}), values, {});
     std::vector<fabric::Flow> flows;
     for (const PlacedJob& job : prepared.jobs) {
@@ -163,7 +163,7 @@ TEST(Connections, OfJobsOnTheSameHostsAreTheirOwn) {
 TEST(Connections, OfAListRunSideBySide) {
   const std::string path = OwnFile("beside.csv");
   std::ofstream(path) << "0,1,20MB,0\n0,1,20KB,0.002\n";
-  for (OptionValues options : Ways()) {
+  for (Changes options : Ways()) {
     if (options["fidelity"] == "analytic") continue;
     options["topo"] = "star:hosts=2";
     options["flows"] = path;

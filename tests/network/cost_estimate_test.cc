@@ -5,14 +5,14 @@
 
 #include "analysis/recorded_table.h"
 #include "network_testing.h"
-#include "scenarios/network/engines.h"
+#include "scenarios/network/engines/engines.h"
 
 namespace legacy::cost_estimate_test {
 namespace {
 
 // "workers=4 bytes=1MB" as values.
-OptionValues Values(const std::string& options) {
-  OptionValues values = {{"fidelity", "packet"}};
+Changes Values(const std::string& options) {
+  Changes values = {{"fidelity", "packet"}};
   std::istringstream words(options);
   for (std::string word; words >> word;) {
     const size_t equals = word.find('=');

@@ -22,16 +22,15 @@ std::string FlowFile(const std::string& text) {
   return path;
 }
 
-OptionValues Values(const std::string& flows, const OptionValues& changes = {}) {
-  OptionValues values = {
+Changes Values(const std::string& flows, const Changes& changes = {}) {
+  Changes values = {
       {"topo", "star:hosts=5"}, {"bandwidth", "1Gbps"}, {"duration", "1s"}, {"fidelity", "flow"}};
   if (!flows.empty()) values["flows"] = FlowFile(flows);
   for (const auto& [name, value] : changes) values[name] = value;
   return values;
 }
 
-std::vector<ThroughputWindow> WindowsOf(const std::string& flows,
-                                        const OptionValues& changes = {}) {
+std::vector<ThroughputWindow> WindowsOf(const std::string& flows, const Changes& changes = {}) {
   const PreparedExperiment prepared = Prepare(ExperimentWith(Values(flows, changes)));
   return Measure(prepared, {}).front().windows;
 }
@@ -111,7 +110,7 @@ TEST(Endless, ShareLinksWithBackgroundTraffic) {
 }
 
 TEST(Endless, RowsHaveEachFlowInEachWindow) {
-  const OptionValues values = With(Values("0,2\n1,2,0.5\n"));
+  const ExperimentOptions values = With(Values("0,2\n1,2,0.5\n"));
   const PreparedExperiment prepared = Prepare(ParseExperiment(values, {}));
   const std::vector<Row> rows = ResultRows(values, prepared, Measure(prepared, {}));
   ASSERT_EQ(rows.size(), 40u);
@@ -133,7 +132,7 @@ TEST(Endless, PacketsShareALinkToo) {
 }
 
 TEST(Endless, MistakesAreNamed) {
-  const auto refusal = [](const std::string& flows, const OptionValues& changes) {
+  const auto refusal = [](const std::string& flows, const Changes& changes) {
     return MessageOf([&] { WindowsOf(flows, changes); });
   };
   const std::string file = OwnFile("endless.csv");

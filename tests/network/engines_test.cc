@@ -1,4 +1,4 @@
-#include "scenarios/network/engines.h"
+#include "scenarios/network/engines/engines.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // From option values to traffic: sizes, ready times, networks, and the record of them.
-#include "scenarios/network/experiment.h"
+#include "scenarios/network/options/experiment.h"
 
 #include <gtest/gtest.h>
 
@@ -118,12 +118,12 @@ TEST(Experiment, NodesAreThoseOfAstraSimsFirstDimension) {
 // links, and in about the same time.
 TEST(Experiment, ChannelsProtocolsAndRelaysAreTheSameInPackets) {
   if (Fidelities().front() != Fidelity::kPacket) GTEST_SKIP() << "built without ns-3";
-  const OptionValues cases[] = {
+  const Changes cases[] = {
       {{"channels", "4"}},
       {{"channels", "4"}, {"protocol", "ll128"}},
       {{"channels", "2"}, {"protocol", "simple"}, {"collective", "ring-reduce-scatter"}},
       {{"collective", "all-to-all"}, {"pxn", "on"}}};
-  for (OptionValues values : cases) {
+  for (Changes values : cases) {
     values["workers"] = "8";
     values["bytes"] = "2MB";
     values["topo"] = "rail-optimised:nodes=2,gpus=4,node.rate=80Gbps";
@@ -148,9 +148,9 @@ TEST(Experiment, ChannelsProtocolsAndRelaysAreTheSameInPackets) {
 // are those of an all-to-all.
 TEST(Experiment, MatricesHaveTheBytesOfPairs) {
   const std::string path = OwnFile("matrix.csv");
-  const auto experiment = [&](const std::string& text, const OptionValues& changes = {}) {
+  const auto experiment = [&](const std::string& text, const Changes& changes = {}) {
     std::ofstream(path) << text;
-    OptionValues values = {{"workers", "3"}, {"collective", "all-to-allv"}, {"matrix", path}};
+    Changes values = {{"workers", "3"}, {"collective", "all-to-allv"}, {"matrix", path}};
     for (const auto& [name, value] : changes) values[name] = value;
     return ExperimentWith(values);
   };
@@ -165,7 +165,7 @@ TEST(Experiment, MatricesHaveTheBytesOfPairs) {
       ExperimentWith({{"workers", "3"}, {"collective", "all-to-allv"}, {"bytes", "10,20,30"}});
   EXPECT_EQ(SpecOf(even, *even.algorithm, *network, 0).pairBytes,
             (std::vector<int64_t>{0, 3, 3, 7, 0, 6, 10, 10, 0}));
-  const auto refusal = [&](const std::string& text, const OptionValues& changes = {}) {
+  const auto refusal = [&](const std::string& text, const Changes& changes = {}) {
     return MessageOf([&] { experiment(text, changes); });
   };
   const std::string square = "1,1,1\n1,1,1\n1,1,1\n";

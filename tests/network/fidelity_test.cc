@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "ns3-module/fabric/topology/builders.h"
-#include "scenarios/network/engines.h"
+#include "scenarios/network/engines/engines.h"
 
 namespace legacy::fidelity_test {
 namespace {

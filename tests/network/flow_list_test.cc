@@ -8,7 +8,7 @@
 #include <map>
 #include <set>
 
-#include "scenarios/network/flow_sizes.h"
+#include "scenarios/network/engines/flow_sizes.h"
 #include "tests/network/network_testing.h"
 
 namespace legacy::flow_list_test {

@@ -11,15 +11,15 @@ namespace {
 
 std::string JobsPath() { return OwnFile("jobs.yaml"); }
 
-PreparedJobs JobsOf(const std::string& text, const OptionValues& changes = {}) {
+PreparedJobs JobsOf(const std::string& text, const Changes& changes = {}) {
   std::ofstream(JobsPath()) << text;
-  OptionValues all = {{"fidelity", "flow"}, {"topo", "star"}};
+  Changes all = {{"fidelity", "flow"}, {"topo", "star"}};
   for (const auto& [name, value] : changes) all[name] = value;
-  const OptionValues values = With(all);
+  const ExperimentOptions values = With(all);
   return PrepareJobs(ReadJobs(JobsPath(), values, {}), values, {});
 }
 
-JobsMeasurement TimesOf(const std::string& text, const OptionValues& changes = {}) {
+JobsMeasurement TimesOf(const std::string& text, const Changes& changes = {}) {
   return MeasureJobs(JobsOf(text, changes)).front();
 }
 
@@ -53,7 +53,7 @@ TEST(Jobs, OfAFatTreeShareWhatTheirRoutesShare) {
   int sharing = 0;
   int apart = 0;
   for (int seed = 1; seed <= 8; ++seed) {
-    const OptionValues network = {{"topo", "fat-tree:k=4"}, {"ecmp-seed", std::to_string(seed)}};
+    const Changes network = {{"topo", "fat-tree:k=4"}, {"ecmp-seed", std::to_string(seed)}};
     const std::string text =
         "jobs:\n  - {hosts: [0, 4], collective: broadcast, bytes: 100MB}\n"
         "  - {hosts: [2, 5], collective: broadcast, bytes: 100MB}\n";
@@ -164,7 +164,7 @@ TEST(Jobs, PacketsAgreeWithFlows) {
 }
 
 TEST(Jobs, MistakesAreNamed) {
-  const auto refusal = [](const std::string& text, const OptionValues& changes = {}) {
+  const auto refusal = [](const std::string& text, const Changes& changes = {}) {
     const std::string message = MessageOf([&] { JobsOf(text, changes); });
     return message.starts_with(JobsPath()) ? message.substr(JobsPath().size()) : message;
   };
@@ -173,7 +173,7 @@ TEST(Jobs, MistakesAreNamed) {
                       "mean workers?; allowed: name"),
             std::string::npos)
       << refusal("jobs: [{worker: 3}]");
-  EXPECT_NE(refusal("jobs: [{bytes: many}]").find(":1:8: --bytes: got 'many'"), std::string::npos)
+  EXPECT_NE(refusal("jobs: [{bytes: many}]").find(":1:9: --bytes: got 'many'"), std::string::npos)
       << refusal("jobs: [{bytes: many}]");
   EXPECT_NE(refusal("jobs: [{hosts: [0, 0]}]").find("hosts: got '0'; allowed: each host once"),
             std::string::npos);

@@ -5,10 +5,11 @@
 #include <unistd.h>
 
 #include <fstream>
+#include <map>
 #include <string>
 
-#include "scenarios/network/experiment.h"
 #include "scenarios/network/measure.h"
+#include "scenarios/network/options/experiment.h"
 #include "tests/message_of.h"
 
 namespace legacy {
@@ -18,18 +19,20 @@ inline std::string OwnFile(const std::string& name) {
   return testing::TempDir() + std::to_string(getpid()) + "-" + name;
 }
 
-inline OptionValues With(const OptionValues& changes) {
-  OptionValues values = DefaultValues();
-  values["fidelity"] = "analytic";
-  values["bandwidth"] = "10Gbps";
-  values["delay"] = "1us";
-  for (const auto& [name, value] : changes) values.at(name) = value;
-  const bool grouped = values["collective"].starts_with("hierarchical");
-  if (grouped && values["group"] == "0") values["group"] = "4";
-  return values;
+using Changes = std::map<std::string, std::string>;  // texts of options, by name
+
+inline ExperimentOptions With(const Changes& changes) {
+  ExperimentOptions options;
+  options.fidelity = "analytic";
+  options.bandwidth = "10Gbps";
+  options.delay = "1us";
+  for (const auto& [name, text] : changes) SetOption(options, name, text);
+  const bool grouped = options.collective.text().starts_with("hierarchical");
+  if (grouped && options.group == 0) options.group = 4;
+  return options;
 }
 
-inline Experiment ExperimentWith(const OptionValues& changes) {
+inline Experiment ExperimentWith(const Changes& changes) {
   return ParseExperiment(With(changes), {});
 }
 

@@ -39,7 +39,8 @@ TEST(Results, PercentilesAreNearestRanks) {
 // A long ring on a fast star moves 2 (N - 1)/N of its bytes over each link. Its bus bandwidth is
 // the link's, less headers and ACKs (1448 of 1502 + 54 bytes), and less the latency of its rounds.
 TEST(Results, BusBandwidthOfARingIsTheLinkRate) {
-  const OptionValues values = With({{"topo", "star"}, {"bytes", "500MB"}, {"fidelity", "flow"}});
+  const ExperimentOptions values =
+      With({{"topo", "star"}, {"bytes", "500MB"}, {"fidelity", "flow"}});
   const PreparedExperiment prepared = Prepare(ParseExperiment(values, {}));
   const Row row = ResultRows(values, prepared, Measure(prepared, {})).front();
   EXPECT_NEAR(row["bus_bits_per_second"].get<double>() / 10e9, 1448.0 / 1556, 0.01);
@@ -48,7 +49,7 @@ TEST(Results, BusBandwidthOfARingIsTheLinkRate) {
 }
 
 TEST(Results, TimeCountsFromTheFirstThatIsReady) {
-  const OptionValues values =
+  const ExperimentOptions values =
       With({{"compute", "5ms"}, {"workers", "2"}, {"stragglers", "fixed:count=1,factor=2"}});
   const PreparedExperiment prepared = Prepare(ParseExperiment(values, {}));
   const Row row = ResultRows(values, prepared, Measure(prepared, {})).front();
@@ -60,7 +61,7 @@ TEST(Results, TimeCountsFromTheFirstThatIsReady) {
 
 // Differences are relative to packet, in any position, or to the first fidelity.
 TEST(Results, CsvHasOneRowForEachFidelity) {
-  const OptionValues values = With({{"bytes", "1KB"}, {"fidelity", "analytic,flow"}});
+  const ExperimentOptions values = With({{"bytes", "1KB"}, {"fidelity", "analytic,flow"}});
   const PreparedExperiment prepared = Prepare(ParseExperiment(values, {}));
   const std::vector<Row> rows = ResultRows(values, prepared, Measure(prepared, {}));
   const std::string text = CsvText(rows);
@@ -107,7 +108,7 @@ TEST(Results, MeansOfLongTimesDoNotOverflow) {
                                                               {"bytes", "450MB"},
                                                               {"delay", "0s"},
                                                               {"fidelity", "flow"}}));
-  const Row row = ResultRows(DefaultValues(), prepared, Measure(prepared, {})).front();
+  const Row row = ResultRows(ExperimentOptions(), prepared, Measure(prepared, {})).front();
   const double longest = row["finish_max_seconds"].get<double>();
   EXPECT_GT(longest, 5e9);
   EXPECT_NEAR(row["finish_mean_seconds"].get<double>(), longest, 1e-6 * longest);

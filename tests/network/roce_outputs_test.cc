@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "scenarios/network/options.h"
+#include "scenarios/network/options/experiment_options.h"
 #include "scenarios/network/outputs.h"
 #include "scenarios/network/results.h"
 #include "tests/network/network_testing.h"
@@ -16,7 +16,7 @@ class RoceOutputs : public testing::Test {
   void SetUp() override {
     if (Fidelities().front() != Fidelity::kPacket) GTEST_SKIP() << "built without ns-3";
   }
-  static OptionValues Incast(const std::string& fidelity = "packet") {
+  static ExperimentOptions Incast(const std::string& fidelity = "packet") {
     return With({{"topo", "star:hosts=5"},
                  {"workers", "5"},
                  {"bandwidth", "100Gbps"},
@@ -36,7 +36,7 @@ class RoceOutputs : public testing::Test {
 std::string TextOf(const PreparedExperiment& prepared, std::vector<Measurement> measurements) {
   for (Measurement& m : measurements) m.timing.counters.events = 0;
   std::string text = LinksCsv(prepared, measurements) + FlowsCsv(prepared, measurements);
-  for (const Row& row : ResultRows(DefaultValues(), prepared, measurements))
+  for (const Row& row : ResultRows(ExperimentOptions(), prepared, measurements))
     text += row.dump() + "\n";
   return text;
 }
@@ -44,8 +44,8 @@ std::string TextOf(const PreparedExperiment& prepared, std::vector<Measurement> 
 TEST_F(RoceOutputs, SamplesOfQueuesChangeNothing) {
   for (const std::string transport :
        {"roce:buffer=600KB,ecn=5KB/50KB/1@100Gbps", "roce:cc=hpcc", "roce:cc=swift"}) {
-    OptionValues values = Incast();
-    values["transport"] = transport;
+    ExperimentOptions values = Incast();
+    values.transport = {transport, "--transport"};
     const PreparedExperiment prepared = Prepare(ParseExperiment(values, {}));
     const std::vector<Measurement> plain = Measured(prepared, 0);
     EXPECT_TRUE(plain[0].queues.empty());

@@ -1,4 +1,4 @@
-#include "scenarios/network/sweep.h"
+#include "scenarios/network/options/sweep.h"
 
 #include <gtest/gtest.h>
 
@@ -22,12 +22,12 @@ TEST(Sweep, RangesAndLists) {
 
 TEST(Sweep, GridRunsTheLastFastest) {
   const auto points =
-      Grid(DefaultValues(), {ParseSweep("workers=2,4"), ParseSweep("bytes=1KB,2KB,3KB")});
+      Grid(ExperimentOptions(), {ParseSweep("workers=2,4"), ParseSweep("bytes=1KB,2KB,3KB")});
   ASSERT_EQ(points.size(), 6u);
-  EXPECT_EQ(points[1].at("workers"), "2");
-  EXPECT_EQ(points[1].at("bytes"), "2KB");
-  EXPECT_EQ(points[5].at("workers"), "4");
-  EXPECT_EQ(points[5].at("topo"), DefaultValues().at("topo"));
+  EXPECT_EQ(points[1].workers, 2);
+  EXPECT_EQ(points[1].bytes.text(), "2KB");
+  EXPECT_EQ(points[5].workers, 4);
+  EXPECT_EQ(points[5].topology, ExperimentOptions().topology);
 }
 
 TEST(Sweep, MistakesAreNamed) {
@@ -45,14 +45,14 @@ TEST(Sweep, MistakesAreNamed) {
     EXPECT_NE(message.find(expected), std::string::npos) << text << ": " << message;
   }
   EXPECT_NE(MessageOf([] {
-              Grid(DefaultValues(), {ParseSweep("workers=2,4"), ParseSweep("workers=8")});
+              Grid(ExperimentOptions(), {ParseSweep("workers=2,4"), ParseSweep("workers=8")});
             }).find("each option once"),
             std::string::npos);
-  EXPECT_NE(
-      MessageOf([] {
-        Grid(DefaultValues(), {ParseSweep("workers=1..1000:+1"), ParseSweep("seed=1..1000:+1")});
-      }).find("more than"),
-      std::string::npos);
+  EXPECT_NE(MessageOf([] {
+              Grid(ExperimentOptions(),
+                   {ParseSweep("workers=1..1000:+1"), ParseSweep("seed=1..1000:+1")});
+            }).find("more than"),
+            std::string::npos);
 }
 
 }  // namespace

@@ -16,7 +16,7 @@
 #include "base/error.h"
 #include "ns3-module/fabric/collective/collective.h"
 #include "scenarios/network/contention.h"
-#include "scenarios/network/engines.h"
+#include "scenarios/network/engines/engines.h"
 #include "scenarios/network/validation/fork_map.h"
 #include "scenarios/network/validation/linux_cases.h"
 #include "scenarios/network/validation/validation_sections.h"

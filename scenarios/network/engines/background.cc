@@ -1,4 +1,4 @@
-#include "scenarios/network/background.h"
+#include "scenarios/network/engines/background.h"
 
 #include <algorithm>
 #include <cmath>

@@ -9,7 +9,7 @@
 
 #include "ns3-module/fabric/engine/engine.h"
 #include "ns3-module/fabric/import/import.h"
-#include "scenarios/network/flow_sizes.h"
+#include "scenarios/network/engines/flow_sizes.h"
 
 namespace legacy {
 

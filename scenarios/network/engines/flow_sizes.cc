@@ -1,4 +1,4 @@
-#include "scenarios/network/flow_sizes.h"
+#include "scenarios/network/engines/flow_sizes.h"
 
 #include <algorithm>
 #include <cmath>

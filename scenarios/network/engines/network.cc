@@ -1,4 +1,4 @@
-#include "scenarios/network/network.h"
+#include "scenarios/network/engines/network.h"
 
 #include <algorithm>
 #include <array>

@@ -10,7 +10,7 @@
 #include "ns3-module/fabric/engine/connection.h"
 #include "ns3-module/fabric/engine/engine.h"
 #include "ns3-module/fabric/import/make.h"
-#include "scenarios/network/background.h"
+#include "scenarios/network/engines/background.h"
 
 namespace legacy {
 

@@ -21,8 +21,8 @@ constexpr size_t kMostJobs = 1024;
 
 std::vector<std::string> JobKeys() {
   std::vector<std::string> keys = {"name", "hosts", "start", "placement"};
-  for (const NetworkOption& option : NetworkOptions()) {
-    if (option.group == kCollectiveGroup) keys.push_back(option.name);
+  for (const Option<ExperimentOptions>& row : ExperimentRows()) {
+    if (row.group == kCollectiveGroup) keys.push_back(row.Name());
   }
   return keys;
 }
@@ -39,7 +39,8 @@ auto At(const std::string& where, Call call) {
 }
 
 JobRequest ReadJob(const YAML::Node& map, const std::string& path, size_t number,
-                   OptionValues values, const std::map<std::string, std::string>& attributes) {
+                   ExperimentOptions options,
+                   const std::map<std::string, std::string>& attributes) {
   JobRequest job;
   job.where = MarkText(path, map.Mark());
   job.name = "job" + std::to_string(number);
@@ -57,17 +58,18 @@ JobRequest ReadJob(const YAML::Node& map, const std::string& path, size_t number
     } else if (key == "start") {
       job.start = ParseTime(text, key);
     } else {
-      values[key] = text;
+      SetOption(options, key, text);
     }
   });
   if (!job.hosts.empty()) {
-    if (workers && values["workers"] != std::to_string(job.hosts.size())) {
-      throw Error(job.where + "workers", values["workers"],
-                  std::to_string(job.hosts.size()) + ", one on each of its hosts, or nothing");
+    const auto hosts = static_cast<int>(job.hosts.size());
+    if (workers && options.workers != hosts) {
+      throw Error(job.where + "workers", std::to_string(options.workers),
+                  std::to_string(hosts) + ", one on each of its hosts, or nothing");
     }
-    values["workers"] = std::to_string(job.hosts.size());
+    options.workers = hosts;
   }
-  job.experiment = At(job.where, [&] { return ParseExperiment(values, attributes); });
+  job.experiment = At(job.where, [&] { return ParseExperiment(options, attributes); });
   if (!job.experiment.algorithm) {
     throw Error(job.where + "collective", "auto", "the name of an algorithm, for a job");
   }
@@ -258,11 +260,11 @@ double SecondsOfPackets(const PreparedJobs& prepared) {
 
 }  // namespace
 
-std::vector<JobRequest> ReadJobs(const std::string& path, const OptionValues& values,
+std::vector<JobRequest> ReadJobs(const std::string& path, const ExperimentOptions& options,
                                  const std::map<std::string, std::string>& ns3_attributes) {
   const YAML::Node root = ParseYaml(ReadWholeFile(path), path);
-  OptionValues defaults = values;
-  defaults["jobs"] = "";
+  ExperimentOptions defaults = options;
+  defaults.jobs = "";
   std::vector<JobRequest> requests;
   std::set<std::string> names;
   ReadMap(root, "", path, [&](const std::string& key, const YAML::Node& jobs) {
@@ -281,14 +283,14 @@ std::vector<JobRequest> ReadJobs(const std::string& path, const OptionValues& va
   return requests;
 }
 
-PreparedJobs PrepareJobs(std::vector<JobRequest> requests, const OptionValues& values,
+PreparedJobs PrepareJobs(std::vector<JobRequest> requests, const ExperimentOptions& options,
                          const std::map<std::string, std::string>& ns3_attributes) {
-  OptionValues shared_values = DefaultValues();
-  for (const NetworkOption& option : NetworkOptions()) {
-    const bool shared = option.group != kCollectiveGroup && option.name != "jobs";
-    if (shared || option.name == "seed") shared_values[option.name] = values.at(option.name);
+  ExperimentOptions of_all;
+  for (const Option<ExperimentOptions>& row : ExperimentRows()) {
+    const bool shared = row.group != kCollectiveGroup && row.Name() != "jobs";
+    if (shared || row.Name() == "seed") row.set(of_all, row.flag, row.get(options));
   }
-  const Experiment shared = ParseExperiment(shared_values, ns3_attributes);
+  const Experiment shared = ParseExperiment(of_all, ns3_attributes);
   fabric::TopologyRequest topology = shared.network.topology;
   topology.hostsNeeded = HostsNeeded(requests);
   PreparedJobs prepared;

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "scenarios/network/experiment.h"
-#include "scenarios/network/network.h"
+#include "scenarios/network/engines/network.h"
+#include "scenarios/network/options/experiment.h"
 
 namespace legacy {
 
@@ -28,7 +28,7 @@ struct JobRequest {
 //
 // Keys are the options of collectives, placement, name, hosts and start; `values` has what a job
 // leaves out. Throws Error with file, line and column.
-std::vector<JobRequest> ReadJobs(const std::string& path, const OptionValues& values,
+std::vector<JobRequest> ReadJobs(const std::string& path, const ExperimentOptions& options,
                                  const std::map<std::string, std::string>& ns3_attributes);
 
 // A PlacedJob has its endpoints in the placement of all jobs from `first_endpoint` on: workers,
@@ -49,7 +49,7 @@ struct PreparedJobs {
 
 // Places the jobs: those with hosts of their own first, then the others on what is free, in the
 // order of the file. Tries everything that may be refused. Throws Error.
-PreparedJobs PrepareJobs(std::vector<JobRequest> requests, const OptionValues& values,
+PreparedJobs PrepareJobs(std::vector<JobRequest> requests, const ExperimentOptions& options,
                          const std::map<std::string, std::string>& ns3_attributes);
 
 // A JobTiming says when the repetitions of a job ended, from the start of the run.

@@ -1,4 +1,4 @@
-#include "scenarios/network/experiment.h"
+#include "scenarios/network/options/experiment.h"
 
 #include <algorithm>
 #include <array>
@@ -10,7 +10,7 @@
 #include "base/parse.h"
 #include "ns3-module/fabric/collective/tuning.h"
 #include "ns3-module/fabric/step/straggler.h"
-#include "scenarios/network/engines.h"
+#include "scenarios/network/engines/engines.h"
 #include "scenarios/network/input/byte_matrix.h"
 
 namespace legacy {
@@ -21,32 +21,6 @@ using fabric::CollectiveAlgorithm;
 // Bytes of a sparse message's value: fp32 value and 32-bit index.
 constexpr int64_t kValueBytes = 8;
 constexpr int64_t kDenseBytes = 4;  // bytes of an fp32 value
-
-// A Reader reads the values of options, and names their flags in messages.
-class Reader {
- public:
-  explicit Reader(const OptionValues& values) : values_(values) {}
-
-  const std::string& Text(const std::string& name) const { return values_.at(name); }
-  int64_t Integer(const std::string& name, int64_t minimum, int64_t maximum) const {
-    return ParseInteger(Text(name), Flag(name), minimum, maximum);
-  }
-  int Int(const std::string& name, int minimum, int maximum) const {
-    return static_cast<int>(Integer(name, minimum, maximum));
-  }
-  int64_t Bytes(const std::string& name) const { return ParseBytes(Text(name), Flag(name)); }
-  std::vector<int64_t> ByteList(const std::string& name) const {
-    std::vector<int64_t> list;
-    for (const std::string& item : SplitList(Text(name))) {
-      list.push_back(ParseBytes(item, Flag(name)));
-    }
-    return list;
-  }
-  static std::string Flag(const std::string& name) { return "--" + name; }
-
- private:
-  const OptionValues& values_;
-};
 
 // Returns one value for each worker, where the list has one for all or one for each.
 template <typename Value>
@@ -70,54 +44,38 @@ int64_t SparseBytes(int64_t dense, double density) {
   return kValueBytes * std::max<int64_t>(1, kept);
 }
 
-void ReadMessages(const Reader& reader, Experiment& e) {
-  e.bytes = ForEach(reader.ByteList("bytes"), e.Workers(), "--bytes", reader.Text("bytes"));
+void ReadMessages(const ExperimentOptions& options, Experiment& e) {
+  e.bytes = ForEach(*options.bytes, e.Workers(), "--bytes", options.bytes.text());
   e.dense_bytes = *std::max_element(e.bytes.begin(), e.bytes.end());
-  const std::string& density = reader.Text("density");
-  if (density.empty()) return;
-  for (const std::string& item : SplitList(density)) {
-    e.density.push_back(ParseFraction(item, "--density"));
-  }
-  e.density = ForEach(e.density, e.Workers(), "--density", density);
+  if (options.density->empty()) return;
+  e.density = ForEach(*options.density, e.Workers(), "--density", options.density.text());
   for (int w = 0; w < e.Workers(); ++w) e.bytes[w] = SparseBytes(e.bytes[w], e.density[w]);
 }
 
-void ReadNetwork(const Reader& reader, Experiment& e) {
+void ReadNetwork(const ExperimentOptions& options, Experiment& e) {
   NetworkRequest& network = e.network;
-  network.topology.text = reader.Text("topo");
-  network.topology.rateBps = ParseRate(reader.Text("bandwidth"), "--bandwidth");
-  network.topology.delay = ParseTime(reader.Text("delay"), "--delay");
-  network.topology.queueBytes = reader.Bytes("queue");
-  network.topology.ecmpSeed =
-      static_cast<uint64_t>(reader.Integer("ecmp-seed", 0, std::numeric_limits<int64_t>::max()));
-  network.topology.multipath = ParseMultipath(reader.Text("multipath"), "--multipath");
-  network.placement.text = reader.Text("placement");
-  network.placement.workers = reader.Int("workers", 1, 65536);
-  network.placement.colocated = ParseSwitch(reader.Text("colocated"), "--colocated");
-  network.transport = fabric::MakeTransport(reader.Text("transport"), "--transport");
-  network.transport.SetMtu(reader.Integer("mtu", fabric::kLeastMtu, fabric::kMostMtu));
-  network.transport.connections =
-      fabric::ParseConnectionKind(reader.Text("connections"), "--connections");
-  if (const std::string congestion = reader.Text("congestion"); !congestion.empty()) {
-    network.transport.congestionControl =
-        fabric::ParseCongestionControl(congestion, "--congestion");
-  }
-  network.transport.streams = reader.Int("streams", 1, kMostStreams);
-  network.topology.changes = reader.Text("changes");
-  network.background = ParseBackground(reader.Text("background"), "--background");
-  network.seed =
-      static_cast<uint64_t>(reader.Integer("seed", 0, std::numeric_limits<int64_t>::max()));
-  e.packet_budget =
-      static_cast<double>(ParseTime(reader.Text("packet-budget"), "--packet-budget")) * 1e-9;
-  e.flow_limit = reader.Integer("flow-limit", 1, std::numeric_limits<int64_t>::max());
-  e.automatic = reader.Text("fidelity") == NameOf(Fidelity::kAuto);
-  for (const std::string& text : SplitList(e.automatic ? "flow" : reader.Text("fidelity"))) {
-    const Fidelity fidelity = ParseFidelity(text, "--fidelity");
-    FactoryOf(fidelity, "--fidelity");
-    if (e.Asks(fidelity)) throw Error("--fidelity", text, "each once");
-    e.fidelities.push_back(fidelity);
-  }
-  if (e.fidelities.empty()) throw Error("--fidelity", "", NamesOf(Fidelities()));
+  network.topology.text = options.topology;
+  network.topology.rateBps = *options.bandwidth;
+  network.topology.delay = *options.delay;
+  network.topology.queueBytes = *options.queue;
+  network.topology.ecmpSeed = options.ecmp_seed;
+  network.topology.multipath = *options.multipath;
+  network.topology.changes = options.changes;
+  network.placement.text = options.placement;
+  network.placement.workers = options.workers;
+  network.placement.colocated = options.colocated;
+  network.transport = *options.transport;
+  network.transport.SetMtu(options.mtu);
+  network.transport.connections = *options.connections;
+  if (!options.congestion->empty()) network.transport.congestionControl = *options.congestion;
+  network.transport.streams = options.streams;
+  network.background = *options.background;
+  network.seed = options.seed;
+  e.packet_budget = static_cast<double>(*options.packet_budget) * 1e-9;
+  e.flow_limit = options.flow_limit;
+  e.fidelities = *options.fidelity;
+  e.automatic = e.Asks(Fidelity::kAuto);
+  if (e.automatic) e.fidelities = {Fidelity::kFlow};
 }
 
 // Returns the bytes of the union of `workers` random supports of density d, n (1 - (1 - d)^workers)
@@ -150,66 +108,69 @@ std::vector<int64_t> SumBytes(const Experiment& e, CollectiveAlgorithm algorithm
 
 // Throws Error where a list of flows is given with options of a collective, which it does not read.
 // A file of flows names hosts, so that placements have no meaning either.
-void RefuseUnread(const OptionValues& values) {
-  const bool file = !values.at("flows").empty();
-  if (!file && values.at("pattern").empty()) return;
-  for (const NetworkOption& option : NetworkOptions()) {
-    const bool read = option.name == "workers" || option.name == "seed" ||
-                      (option.name == "bytes" && !file && values.at("duration").empty());
-    const bool collective = option.group == kCollectiveGroup && !read;
-    if (!collective && !(file && option.name == "placement")) continue;
-    const std::string& text = values.at(option.name);
-    if (text == option.fallback) continue;
-    throw Error("--" + option.name, text,
+void RefuseUnread(const ExperimentOptions& options) {
+  const bool file = !options.flows.empty();
+  if (!file && options.pattern.empty()) return;
+  const ExperimentOptions defaults;
+  for (const Option<ExperimentOptions>& row : ExperimentRows()) {
+    const std::string name = row.Name();
+    const bool read =
+        name == "workers" || name == "seed" || (name == "bytes" && !file && !*options.duration);
+    const bool collective = row.group == kCollectiveGroup && !read;
+    if (!collective && !(file && name == "placement")) continue;
+    const std::string text = row.get(options);
+    if (text == row.get(defaults)) continue;
+    throw Error(row.flag, text,
                 std::string("nothing beside ") + (file ? "--flows" : "--pattern") +
                     ", which does not read it");
   }
 }
 
-// Reads the matrix and the order of all-to-all(v), which other algorithms refuse.
-void ReadExchange(const OptionValues& values, Experiment& e) {
-  const bool all_to_allv = e.algorithm == CollectiveAlgorithm::AllToAllV;
-  const std::string& matrix = values.at("matrix");
-  if (!matrix.empty()) {
-    if (!all_to_allv) {
-      throw Error("--matrix", matrix,
-                  "nothing beside --collective=" + values.at("collective") +
-                      ", which does not read it; all-to-allv does");
-    }
-    for (const char* unread : {"bytes", "density"}) {
-      if (values.at(unread) == DefaultValues().at(unread)) continue;
-      throw Error(std::string("--") + unread, values.at(unread),
-                  "nothing beside --matrix, which has all bytes");
-    }
-    e.pair_bytes = ReadByteMatrix(matrix, e.Workers());
-    for (int w = 0; w < e.Workers(); ++w) {
-      const auto row = e.pair_bytes.begin() + static_cast<ptrdiff_t>(w) * e.Workers();
-      e.bytes[w] = std::accumulate(row, row + e.Workers(), int64_t{0});
-    }
-    e.dense_bytes = *std::max_element(e.bytes.begin(), e.bytes.end());
+// Reads the matrix of all-to-allv, which other algorithms refuse.
+void ReadMatrix(const ExperimentOptions& options, Experiment& e) {
+  const std::string& matrix = options.matrix;
+  if (matrix.empty()) return;
+  if (e.algorithm != CollectiveAlgorithm::AllToAllV) {
+    throw Error("--matrix", matrix,
+                "nothing beside --collective=" + options.collective.text() +
+                    ", which does not read it; all-to-allv does");
   }
-  constexpr std::array kOrders = {"rotated", "index"};
-  e.order = ParseChoice<fabric::PeerOrder>(values.at("order"), "--order", kOrders);
-  e.relays = ParseSwitch(values.at("pxn"), "--pxn");
-  if (e.relays && !all_to_allv && e.algorithm != CollectiveAlgorithm::AllToAll) {
-    throw Error("--pxn", values.at("pxn"),
-                "off beside --collective=" + values.at("collective") +
-                    "; all-to-all and all-to-allv read it");
+  const ExperimentOptions defaults;
+  for (const char* unread : {"bytes", "density"}) {
+    const Option<ExperimentOptions>& row = ExperimentRow(unread, "--matrix");
+    if (row.get(options) == row.get(defaults)) continue;
+    throw Error(row.flag, row.get(options), "nothing beside --matrix, which has all bytes");
   }
-  if (e.order != fabric::PeerOrder::Rotated && !all_to_allv &&
-      e.algorithm != CollectiveAlgorithm::AllToAll) {
-    throw Error("--order", values.at("order"),
-                "nothing beside --collective=" + values.at("collective") +
-                    "; all-to-all and all-to-allv read it");
+  e.pair_bytes = ReadByteMatrix(matrix, e.Workers());
+  for (int w = 0; w < e.Workers(); ++w) {
+    const auto row = e.pair_bytes.begin() + static_cast<ptrdiff_t>(w) * e.Workers();
+    e.bytes[w] = std::accumulate(row, row + e.Workers(), int64_t{0});
+  }
+  e.dense_bytes = *std::max_element(e.bytes.begin(), e.bytes.end());
+}
+
+// Reads the order of all-to-all(v) and its relays, which other algorithms refuse.
+void ReadExchange(const ExperimentOptions& options, Experiment& e) {
+  e.order = *options.order;
+  e.relays = options.pxn;
+  if (e.algorithm == CollectiveAlgorithm::AllToAllV ||
+      e.algorithm == CollectiveAlgorithm::AllToAll) {
+    return;
+  }
+  const std::string beside =
+      " beside --collective=" + options.collective.text() + "; all-to-all and all-to-allv read it";
+  if (e.relays) throw Error("--pxn", "on", "off" + beside);
+  if (e.order != fabric::PeerOrder::Rotated) {
+    throw Error("--order", options.order.text(), "nothing" + beside);
   }
 }
 
 // Reads the length of a run of endless flows. Analytic fidelity is left out where the user did not
 // ask for it.
-void ReadDuration(const OptionValues& values, Experiment& e) {
-  const std::string& duration = values.at("duration");
-  const std::string& window = values.at("window-time");
-  if (duration.empty()) {
+void ReadDuration(const ExperimentOptions& options, Experiment& e) {
+  const std::string& duration = options.duration.text();
+  const std::string& window = options.window_time.text();
+  if (!*options.duration) {
     if (!window.empty()) throw Error("--window-time", window, "nothing without --duration");
     return;
   }
@@ -221,22 +182,41 @@ void ReadDuration(const OptionValues& values, Experiment& e) {
   }
   constexpr TimeNs kDefaultWindows = 20;
   constexpr TimeNs kMostWindows = 100'000;
-  e.duration = ParseTime(duration, "--duration");
+  e.duration = **options.duration;
   if (e.duration < kDefaultWindows) throw Error("--duration", duration, "20ns or more");
-  e.window_time =
-      window.empty() ? e.duration / kDefaultWindows : ParseTime(window, "--window-time");
+  e.window_time = options.window_time->value_or(e.duration / kDefaultWindows);
   const TimeNs least = (e.duration + kMostWindows - 1) / kMostWindows;
   if (e.window_time < least || e.window_time > e.duration) {
     throw Error("--window-time", window,
                 FormatTime(least) + " to the run's " + FormatTime(e.duration));
   }
   if (!e.Asks(Fidelity::kAnalytic)) return;
-  if (values.at("fidelity") != DefaultValues().at("fidelity")) {
-    throw Error("--fidelity", values.at("fidelity"),
+  if (!(options.fidelity == ExperimentOptions().fidelity)) {
+    throw Error("--fidelity", options.fidelity.text(),
                 "packet, flow: at analytic fidelity flows do not share links, so that endless ones "
                 "have no rate");
   }
   std::erase(e.fidelities, Fidelity::kAnalytic);
+}
+
+// Reads channels and protocol of rings and double trees, which other algorithms refuse.
+void ReadChannels(const ExperimentOptions& options, Experiment& e) {
+  e.group = options.group;
+  e.channels = options.channels;
+  e.protocol = *options.protocol;
+  if (!e.algorithm) return;
+  const std::string beside = " beside --collective=" + options.collective.text();
+  if (e.channels > 1 && !fabric::TakesChannels(*e.algorithm)) {
+    throw Error("--channels", std::to_string(e.channels),
+                "1" + beside + "; rings and double trees have several");
+  }
+  if (e.protocol != fabric::Protocol::None &&
+      !(e.protocol ? fabric::TakesProtocol(*e.algorithm, *e.protocol)
+                   : fabric::TakesProtocols(*e.algorithm))) {
+    throw Error("--protocol", options.protocol.text(),
+                (fabric::TakesProtocols(*e.algorithm) ? "none, simple or auto" : "none") + beside +
+                    "; rings and double trees have others");
+  }
 }
 
 int64_t PullBytes(const Experiment& e) {
@@ -253,56 +233,40 @@ int64_t Part(int64_t total, int parts, int index) {
 
 }  // namespace
 
-Experiment ParseExperiment(const OptionValues& values,
+Experiment ParseExperiment(const ExperimentOptions& options,
                            const std::map<std::string, std::string>& ns3_attributes) {
-  if (!values.at("jobs").empty()) {
-    throw Error("--jobs", values.at("jobs"),
+  if (!options.jobs.empty()) {
+    throw Error("--jobs", options.jobs,
                 "nothing in a sweep or from Python; legacy-network --jobs runs them");
   }
-  RefuseUnread(values);
-  const Reader reader(values);
+  RefuseUnread(options);
   Experiment e;
-  ReadNetwork(reader, e);
+  ReadNetwork(options, e);
   e.network.transport.attributes = ns3_attributes;
-  ReadMessages(reader, e);
-  if (reader.Text("collective") != "auto") {
-    e.algorithm = fabric::ParseCollective(reader.Text("collective"));
-  }
-  ReadExchange(values, e);
-  if (!reader.Text("pull-bytes").empty()) e.pull_bytes = reader.Bytes("pull-bytes");
-  e.sum_bytes = reader.ByteList("sum-bytes");
-  e.piece_bytes = reader.Bytes("piece-bytes");
-  e.window = reader.Int("window", 1, 65536);
-  e.root = reader.Int("root", 0, e.Workers() - 1);
-  e.group = reader.Int("group", 0, 65536);
-  e.channels = reader.Int("channels", 0, fabric::kMostChannels);
-  if (e.channels > 1 && e.algorithm && !fabric::TakesChannels(*e.algorithm)) {
-    throw Error("--channels", values.at("channels"),
-                "1 beside --collective=" + values.at("collective") +
-                    "; rings and double trees have several");
-  }
-  e.protocol = fabric::ParseProtocol(reader.Text("protocol"), "--protocol");
-  if (e.protocol != fabric::Protocol::None && e.algorithm &&
-      !(e.protocol ? fabric::TakesProtocol(*e.algorithm, *e.protocol)
-                   : fabric::TakesProtocols(*e.algorithm))) {
-    throw Error("--protocol", values.at("protocol"),
-                (fabric::TakesProtocols(*e.algorithm) ? "none, simple or auto" : "none") +
-                    std::string(" beside --collective=") + values.at("collective") +
-                    "; rings and double trees have others");
-  }
-  e.servers = reader.Int("servers", 1, 65536);
-  e.buckets = reader.Int("buckets", 1, 4096);
-  e.compute = ParseTime(reader.Text("compute"), "--compute");
-  e.stragglers = reader.Text("stragglers");
+  ReadMessages(options, e);
+  e.algorithm = *options.collective;
+  ReadMatrix(options, e);
+  ReadExchange(options, e);
+  e.pull_bytes = *options.pull_bytes;
+  e.sum_bytes = *options.sum_bytes;
+  e.piece_bytes = *options.piece_bytes;
+  e.window = options.window;
+  e.root =
+      static_cast<int>(ParseInteger(std::to_string(options.root), "--root", 0, e.Workers() - 1));
+  ReadChannels(options, e);
+  e.servers = options.servers;
+  e.buckets = options.buckets;
+  e.compute = *options.compute;
+  e.stragglers = options.stragglers;
   fabric::MakeStragglers(e.stragglers)->Factors(e.Workers(), e.network.seed, 0);
-  e.repeat = reader.Integer("repeat", 1, 1'000'000);
-  e.flows_file = reader.Text("flows");
-  if (values.at("workers") != DefaultValues().at("workers")) e.least_hosts = e.Workers();
-  e.pattern = reader.Text("pattern");
+  e.repeat = options.repeat;
+  e.flows_file = options.flows;
+  if (options.workers != ExperimentOptions().workers) e.least_hosts = e.Workers();
+  e.pattern = options.pattern;
   if (!e.flows_file.empty() && !e.pattern.empty()) {
     throw Error("--pattern", e.pattern, "either this or --flows");
   }
-  ReadDuration(values, e);
+  ReadDuration(options, e);
   return e;
 }
 

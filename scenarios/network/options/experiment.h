@@ -11,9 +11,9 @@
 
 #include "ns3-module/fabric/collective/collective.h"
 #include "ns3-module/fabric/step/step.h"
-#include "scenarios/network/engines.h"
-#include "scenarios/network/network.h"
-#include "scenarios/network/options.h"
+#include "scenarios/network/engines/engines.h"
+#include "scenarios/network/engines/network.h"
+#include "scenarios/network/options/experiment_options.h"
 
 namespace legacy {
 
@@ -67,7 +67,7 @@ struct Experiment {
 
 // Makes an experiment from the values of options. Throws Error naming option, value and what is
 // allowed.
-Experiment ParseExperiment(const OptionValues& values,
+Experiment ParseExperiment(const ExperimentOptions& options,
                            const std::map<std::string, std::string>& ns3_attributes);
 
 // Returns the request with the endpoints that a collective of `algorithm` needs besides workers

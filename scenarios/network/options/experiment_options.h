@@ -1,41 +1,76 @@
-// Options describe an experiment on the network. The command line, sweeps and help use one table of
-// them. Values are texts until an experiment is made from them, so that a sweep may vary any of
-// them.
+// Options of an experiment without training: a collective, or flows, on one network. The command
+// line of legacy-network, its sweeps, lists of jobs, Python and help use one table of them.
 #pragma once
 
-#include <map>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "base/option_properties.h"
-#include "base/parse.h"
+#include "base/options.h"
+#include "base/parsed.h"
+#include "ns3-module/fabric/collective/collective.h"
+#include "scenarios/network/engines/engines.h"
+#include "scenarios/network/options/fabric_options.h"
 
 namespace legacy {
 
-// A NetworkOption is one row of the table.
-struct NetworkOption {
-  std::string name;                     // name without "--"
-  OptionKind kind = OptionKind::kText;  // ranges of a sweep count in its unit
-  std::string metavar;
-  std::string fallback;
-  std::string group;  // group in the help text
-  std::string help;
-  OptionProperties properties = 0;
+// Return what the text of an option stands for. Throw Error naming `key` and what is allowed.
+//
+// Returns the fidelities of "packet,flow", each once, or kAuto alone.
+std::vector<Fidelity> ParseFidelityList(const std::string& text, const std::string& key);
+// Returns nothing for "auto": the fastest.
+std::optional<fabric::CollectiveAlgorithm> ParseCollectiveOption(const std::string& text,
+                                                                 const std::string& key);
+std::vector<int64_t> ParseByteList(const std::string& text, const std::string& key);
+std::vector<double> ParseFractionList(const std::string& text, const std::string& key);
+fabric::PeerOrder ParsePeerOrder(const std::string& text, const std::string& key);
 
-  bool Has(OptionProperty property) const { return (properties & property) != 0; }
+// ExperimentOptions have the values.
+struct ExperimentOptions : FabricOptions {
+  uint64_t ecmp_seed = 1;
+  Parsed<ParseFidelityList> fidelity = {NamesOf(Fidelities(), ","), "--fidelity"};
+  int64_t flow_limit = 200'000'000;  // most flows of one simulation
+
+  // a collective
+  Parsed<ParseCollectiveOption> collective = "ring-allreduce";
+  int workers = 16;
+  Parsed<ParseByteList> bytes = "256KB";   // one message size for all workers, or one for each
+  Parsed<ParseFractionList> density = "";  // of a dense message; empty: none
+  std::string matrix;                      // file of bytes of an all-to-allv; "": none
+  Parsed<ParsePeerOrder> order = "rotated";
+  bool pxn = false;  // messages to other nodes travel over workers of the sender's node
+  int buckets = 1;
+  bool colocated = false;                // servers are on the workers' hosts
+  GivenSize pull_bytes = "";             // nothing: the largest message, or the union
+  Parsed<ParseByteList> sum_bytes = "";  // empty: the same
+  Size piece_bytes = "0";                // 0: about 16 pieces
+  int window = 64;
+  int root = 0;
+  Time compute = "0ns";
+  std::string stragglers = "none";
+  int64_t repeat = 1;
+  uint64_t seed = 1;
+
+  // flows instead
+  std::string flows;  // file
+  std::string pattern;
+  std::string jobs;            // file
+  GivenTime duration = "";     // of flows without an end; nothing: they have one
+  GivenTime window_time = "";  // nothing: a twentieth of the duration
 };
 
 // Returns the table.
-const std::vector<NetworkOption>& NetworkOptions();
+const OptionTable<ExperimentOptions>& ExperimentRows();
 
 // Group of the options that describe a collective.
 inline constexpr const char* kCollectiveGroup = "Collective";
 
-// Returns the option of that name. Throws Error naming `where`, with the nearest name and the list.
-const NetworkOption& FindNetworkOption(const std::string& name, const std::string& where);
+// Returns the row of that name ("topo"). Throws Error naming `where`, with the nearest name and the
+// list.
+const Option<ExperimentOptions>& ExperimentRow(const std::string& name, const std::string& where);
 
-// OptionValues has a text for every option of the table, by name.
-using OptionValues = std::map<std::string, std::string>;
-OptionValues DefaultValues();
+// Sets the option of that name from text. Messages call it "--name".
+void SetOption(ExperimentOptions& options, const std::string& name, const std::string& text);
 
 }  // namespace legacy

@@ -1,4 +1,4 @@
-#include "scenarios/network/sweep.h"
+#include "scenarios/network/options/sweep.h"
 
 #include <cmath>
 #include <set>
@@ -15,7 +15,8 @@ constexpr const char* kForms =
     "NAME=FROM..TO:xFACTOR, NAME=FROM..TO:+STEP or NAME=VALUE,VALUE,... such as bytes=1KB..1GB:x4";
 
 // Returns the value in the option's base unit.
-int64_t Parse(const NetworkOption& option, const std::string& text, const std::string& where) {
+int64_t Parse(const Option<ExperimentOptions>& option, const std::string& text,
+              const std::string& where) {
   switch (option.kind) {
     case OptionKind::kInteger:
       return ParseInteger(text, where, 0, INT64_MAX);
@@ -26,8 +27,7 @@ int64_t Parse(const NetworkOption& option, const std::string& text, const std::s
     case OptionKind::kRate:
       return ParseRate(text, where);
     default:
-      throw Error(where, text,
-                  "a list, since --" + option.name + " is no size, time, rate or count");
+      throw Error(where, text, "a list, since " + option.flag + " is no size, time, rate or count");
   }
 }
 
@@ -35,7 +35,7 @@ std::string Unit(OptionKind kind) {
   return kind == OptionKind::kTime ? "ns" : kind == OptionKind::kRate ? "bps" : "";
 }
 
-std::vector<std::string> Range(const NetworkOption& option, const std::string& text,
+std::vector<std::string> Range(const Option<ExperimentOptions>& option, const std::string& text,
                                const std::string& where) {
   const size_t dots = text.find("..");
   const size_t colon = text.find(':', dots);
@@ -69,8 +69,8 @@ Sweep ParseSweep(const std::string& text) {
   if (equals == std::string::npos || equals == 0) throw Error("--sweep", text, kForms);
   Sweep sweep;
   sweep.name = text.substr(0, equals);
-  const NetworkOption& option = FindNetworkOption(sweep.name, "--sweep");
-  if (option.name == "fidelity") {
+  const Option<ExperimentOptions>& option = ExperimentRow(sweep.name, "--sweep");
+  if (sweep.name == "fidelity") {
     throw Error("--sweep", text, "other options; --fidelity=A,B compares fidelities at each point");
   }
   const std::string values = text.substr(equals + 1);
@@ -83,19 +83,20 @@ Sweep ParseSweep(const std::string& text) {
   return sweep;
 }
 
-std::vector<OptionValues> Grid(const OptionValues& base, const std::vector<Sweep>& sweeps) {
-  std::vector<OptionValues> points = {base};
+std::vector<ExperimentOptions> Grid(const ExperimentOptions& base,
+                                    const std::vector<Sweep>& sweeps) {
+  std::vector<ExperimentOptions> points = {base};
   std::set<std::string> seen;
   for (const Sweep& sweep : sweeps) {
     if (!seen.insert(sweep.name).second) throw Error("--sweep", sweep.name, "each option once");
     if (points.size() * sweep.values.size() > kMostPoints) {
       throw Error("--sweep: more than " + std::to_string(kMostPoints) + " points");
     }
-    std::vector<OptionValues> next;
-    for (const OptionValues& point : points) {
+    std::vector<ExperimentOptions> next;
+    for (const ExperimentOptions& point : points) {
       for (const std::string& value : sweep.values) {
         next.push_back(point);
-        next.back()[sweep.name] = value;
+        SetOption(next.back(), sweep.name, value);
       }
     }
     points = std::move(next);

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "scenarios/network/options.h"
+#include "scenarios/network/options/experiment_options.h"
 
 namespace legacy {
 
@@ -21,6 +21,7 @@ Sweep ParseSweep(const std::string& text);
 
 // Returns every combination of values over `base`; the last sweep varies fastest. Throws Error
 // where one option is swept twice.
-std::vector<OptionValues> Grid(const OptionValues& base, const std::vector<Sweep>& sweeps);
+std::vector<ExperimentOptions> Grid(const ExperimentOptions& base,
+                                    const std::vector<Sweep>& sweeps);
 
 }  // namespace legacy

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "scenarios/network/engines.h"
+#include "scenarios/network/engines/engines.h"
 
 namespace legacy {
 

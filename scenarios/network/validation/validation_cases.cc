@@ -124,18 +124,18 @@ void AddOthers(std::vector<ValidationCase>& cases) {
 }  // namespace
 
 Experiment ExperimentOf(const ValidationCase& one, const std::vector<std::string>& fidelities) {
-  OptionValues values = DefaultValues();
-  values["fidelity"] = Join(fidelities, ",");
-  values["bandwidth"] = "10Gbps";
-  values["delay"] = "1us";
-  if (one.options.find("hierarchical") != std::string::npos) values["group"] = "4";
+  ExperimentOptions options;
+  options.fidelity = {Join(fidelities, ","), "--fidelity"};
+  options.bandwidth = "10Gbps";
+  options.delay = "1us";
+  if (one.options.find("hierarchical") != std::string::npos) options.group = 4;
   std::istringstream words(one.options);
   for (std::string word; words >> word;) {
     const size_t equals = word.find('=');
-    const NetworkOption& option = FindNetworkOption(word.substr(0, equals), "case " + one.options);
-    values[option.name] = word.substr(equals + 1);
+    const auto& row = ExperimentRow(word.substr(0, equals), "case " + one.options);
+    row.set(options, row.flag, word.substr(equals + 1));
   }
-  Experiment experiment = ParseExperiment(values, {});
+  Experiment experiment = ParseExperiment(options, {});
   if (one.segment_bytes > 0) experiment.network.transport.segmentBytes = one.segment_bytes;
   return experiment;
 }

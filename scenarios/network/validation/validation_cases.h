@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "scenarios/network/experiment.h"
+#include "scenarios/network/options/experiment.h"
 
 namespace legacy {
 

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "scenarios/federated/plan.h"
-#include "scenarios/network/engines.h"
+#include "scenarios/network/engines/engines.h"
 #include "tests/message_of.h"
 #include "tests/scenarios/federated/plan_testing.h"
 

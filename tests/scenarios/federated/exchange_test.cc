@@ -11,7 +11,7 @@
 #include "scenarios/federated/exchange_run.h"
 #include "scenarios/federated/plan_files.h"
 #include "scenarios/federated/plan_report.h"
-#include "scenarios/network/engines.h"
+#include "scenarios/network/engines/engines.h"
 #include "tests/scenarios/federated/plan_testing.h"
 
 namespace legacy::exchange_test {

@@ -13,7 +13,7 @@
 
 #include "base/error.h"
 #include "base/parse.h"
-#include "scenarios/network/engines.h"
+#include "scenarios/network/engines/engines.h"
 #include "scenarios/options/network_schedule.h"
 #include "scenarios/programs/command_line.h"
 #include "scenarios/run/comparison.h"

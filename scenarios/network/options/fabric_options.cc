@@ -1,0 +1,130 @@
+#include "scenarios/network/options/fabric_options.h"
+
+#include <algorithm>
+
+#include "base/option_forms.h"
+#include "ns3-module/fabric/collective/collective.h"
+#include "ns3-module/fabric/topology/report.h"
+
+namespace legacy {
+namespace {
+
+using namespace option_forms;
+
+std::string Topologies() {
+  std::vector<std::string> names;
+  for (const fabric::TopologyType& type : fabric::TopologyTypes()) names.push_back(type.name);
+  return Join(names, ", ");
+}
+
+// Options of the topology, its links and where workers stand.
+OptionTable<FabricOptions> OptionsOfTopology() {
+  return {
+      Text<&FabricOptions::topology>("network.topology", "--topo", "NAME[:k=v,...]|FILE",
+                                     "network topology: " + Topologies() +
+                                         "; or a file; without a size it is sized to the workers") |
+          kUsual | kReadByClients | kMayFurther,
+      Text<&FabricOptions::bandwidth>("network.bandwidth", "--bandwidth", "1Gbps", "link rate") |
+          kUsual | kMayFurther,
+      Text<&FabricOptions::delay>("network.delay", "--delay", "10us",
+                                  "propagation delay of a link") |
+          kUsual | kMayFurther,
+      Text<&FabricOptions::queue>("network.queue", "--queue", "BYTES",
+                                  "queue size of a switch port, in bytes; 0: as --transport sets "
+                                  "it") |
+          kMayFurther,
+      Text<&FabricOptions::multipath>(
+          "network.multipath", "--multipath", "ecmp|spray",
+          "multipath routing; ecmp: a flow keeps one shortest path; spray: each packet takes any "
+          "shortest path") |
+          kMayFurther,
+      Text<&FabricOptions::placement>("network.placement", "--placement",
+                                      "packed|strided|random:SEED",
+                                      "placement of workers on hosts") |
+          kMayFurther,
+      Text<&FabricOptions::changes>(
+          "network.changes", "--changes", "LINKS@SCHEDULE[|...]",
+          "rates and failures over time: 'host3<>*@csv:lte.csv:scale=mean', "
+          "'spine0@outage:from=60s,for=30s' (docs/wan.md)") |
+          kUnrecorded,
+      Text<&FabricOptions::background>(
+          "network.background", "--background", "none|poisson:load=0.3",
+          "background traffic: random flows by the mean load of the links on=access|core, or "
+          "pairs=demands of an SNDlib file; sizes=websearch|datamining|FILE") |
+          kUnrecorded,
+      Text<&FabricOptions::packet_budget>(
+          "network.packet_budget", "--packet-budget", "TIME",
+          "wall time that --fidelity=auto may spend on packet simulations, over all points of a "
+          "sweep"),
+  };
+}
+
+OptionTable<FabricOptions> OptionsOfTransport() {
+  return {
+      Text<&FabricOptions::transport>(
+          "network.transport", "--transport", "datacenter|wan|roce",
+          "preset of TCP and queues: datacenter (DCTCP) or wan (Cubic); or roce[:key=value,...], "
+          "RDMA over Ethernet (docs/network.md)") |
+          kUsual | kReadByClients | kMayFurther,
+      Integer<&FabricOptions::mtu, fabric::kLeastMtu, fabric::kMostMtu>(
+          "network.mtu", "--mtu",
+          "largest packet in bytes, with IPv4 and TCP headers, from 576 to 65535; 9000: jumbo "
+          "frames"),
+      Text<&FabricOptions::connections>(
+          "network.connections", "--connections", "KIND",
+          "state of the connections at the start of a step; warm: open, with the windows of a step "
+          "before; cold: a round trip (TCP), then slow start; tls: two round trips; quic: one; "
+          "quic-0rtt: none; persistent: open, with windows that shrink when idle") |
+          kUsual | kReadByClients | kMayFurther,
+      Text<&FabricOptions::congestion>(
+          "network.congestion", "--congestion", "reno|cubic|dctcp|bbr",
+          "congestion control instead of that of --transport; bbr: without packets alone") |
+          kReadByClients | kUnrecorded,
+      Integer<&FabricOptions::streams, 1, kMostStreams>(
+          "network.streams", "--streams",
+          "number of connections between two endpoints that share each message") |
+          kReadByClients | kUnrecorded,
+  };
+}
+
+OptionTable<FabricOptions> OptionsOfCollectives() {
+  return {
+      Integer<&FabricOptions::group, 0, 65536>(
+          "network.group", "--group",
+          "number of workers per group of hierarchical algorithms and per node of channels, NVLS "
+          "and relays; 0: the GPUs of a server where the topology's file says so, else as many as "
+          "share the first worker's switch") |
+          kMayFurther,
+      Integer<&FabricOptions::channels, 0, fabric::kMostChannels>(
+          "network.channels", "--channels",
+          "number of rings or double trees at once, each with a part of the message, which are "
+          "rotated over the workers of a node (docs/network.md); 0: the GPUs of a server where the "
+          "topology's file has SimAI's header, else 1") |
+          kMayFurther,
+      Text<&FabricOptions::protocol>(
+          "network.protocol", "--protocol", "none|ll|ll128|simple|auto",
+          "protocol by which workers of rings, double trees and NVLS pass messages on, with NCCL's "
+          "costs of each message; auto: the one that NCCL takes, with an algorithm of auto that "
+          "one too (docs/network.md)") |
+          kMayFurther,
+      Integer<&FabricOptions::servers, 1, 65536>("network.servers", "--servers",
+                                                 "number of servers of the sharded parameter "
+                                                 "server") |
+          kMayFurther,
+  };
+}
+
+}  // namespace
+
+const Option<FabricOptions>& FabricRow(const std::string& flag) {
+  static const OptionTable<FabricOptions> rows = [] {
+    OptionTable<FabricOptions> all;
+    for (auto part : {OptionsOfTopology(), OptionsOfTransport(), OptionsOfCollectives()}) {
+      for (auto& row : part) all.push_back(std::move(row));
+    }
+    return all;
+  }();
+  return *std::ranges::find(rows, flag, &Option<FabricOptions>::flag);
+}
+
+}  // namespace legacy
