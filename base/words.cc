@@ -48,10 +48,10 @@ bool IsUtf8(std::string_view text) {
 
 bool IsControl(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; }
 
-std::string Trimmed(std::string_view text) {
+std::string_view Trimmed(std::string_view text) {
   const size_t first = text.find_first_not_of(" \t\n");
-  if (first == std::string_view::npos) return "";
-  return std::string(text.substr(first, text.find_last_not_of(" \t\n") - first + 1));
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(" \t\n") - first + 1);
 }
 
 std::string Shown(std::string_view text) {

@@ -16,8 +16,8 @@ bool IsUtf8(std::string_view text);
 // True for the control characters of ASCII.
 bool IsControl(char c);
 
-// Returns the text without blanks, tabs and line breaks at its ends.
-std::string Trimmed(std::string_view text);
+// Returns the part of the text that is without blanks, tabs and line breaks at its ends.
+std::string_view Trimmed(std::string_view text);
 
 // Returns what a message shows of a text: its first 60 characters, with control characters
 // replaced by '?'.

@@ -30,7 +30,10 @@ Pattern ParsePattern(const std::string& text)
         return {text, "", false};
     }
     const bool both = arrow > 0 && text[arrow - 1] == '<';
-    return {Trimmed(text.substr(0, arrow - (both ? 1 : 0))), Trimmed(text.substr(arrow + 1)), both};
+    const std::string_view view(text);
+    return {std::string(Trimmed(view.substr(0, arrow - (both ? 1 : 0)))),
+            std::string(Trimmed(view.substr(arrow + 1))),
+            both};
 }
 
 bool Matches(const std::string& pattern, const std::string& name)
@@ -92,7 +95,7 @@ std::vector<std::string> SplitChanges(const std::string& text)
     for (size_t at = 0; at < text.size();)
     {
         const size_t bar = std::min(text.find('|', at), text.size());
-        changes.push_back(Trimmed(text.substr(at, bar - at)));
+        changes.emplace_back(Trimmed(std::string_view(text).substr(at, bar - at)));
         at = bar + 1;
     }
     return changes;
@@ -104,12 +107,12 @@ void ApplyChange(const std::string& change,
                  const std::string& folder)
 {
     const size_t at = change.find('@');
-    const Pattern pattern = ParsePattern(Trimmed(change.substr(0, at)));
+    const Pattern pattern = ParsePattern(std::string(Trimmed(change.substr(0, at))));
     if (at == std::string::npos || pattern.from.empty())
     {
         throw Error(where, change, kForm);
     }
-    const std::string text = Trimmed(change.substr(at + 1));
+    const std::string text(Trimmed(change.substr(at + 1)));
     if (pattern.to.empty())
     {
         const ScheduleSpec spec = ParseSchedule(text, where);
