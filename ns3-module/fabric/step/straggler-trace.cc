@@ -1,13 +1,13 @@
 #include "straggler-trace.h"
 
 #include "base/error.h"
-#include "base/files/plain_file.h"
+#include "base/files/csv_file.h"
 #include "base/median.h"
+#include "base/number.h"
 #include "base/parse.h"
 
 #include <algorithm>
 #include <charconv>
-#include <fstream>
 #include <map>
 
 namespace legacy::fabric
@@ -19,139 +19,51 @@ namespace
 /// Times by step and worker as the file numbers them.
 using Table = std::map<int64_t, std::map<int64_t, double>>;
 
-template <typename Number>
-Number ParseCell(const std::string& text, const std::string& where, const std::string& allowed)
+constexpr double kLeastTime = 1e-15; // shorter times count as 0
+constexpr double kMostTime = 1e15;
+constexpr int64_t kMostNumber = 1'000'000'000'000'000;
+
+/// Returns the sum of a row's columns. Each column may be 0 (an idle stage), but their sum may not.
+double TimeOf(const CsvFile& file, const std::vector<size_t>& columns)
 {
-    constexpr Number kLargest = static_cast<Number>(1'000'000'000'000'000);
-    Number number{};
-    const char* end = text.data() + text.size();
-    auto [rest, error] = std::from_chars(text.data(), end, number);
-    // Negated, so that NaN fails.
-    if (error != std::errc() || rest != end || !(number >= 0 && number <= kLargest))
+    const auto require = [&file](bool ok, size_t column)
     {
-        throw Error(where, text, allowed);
+        if (!ok)
+        {
+            throw Error(file.Where(column), std::string(file.Text(column)), "positive numbers");
+        }
+    };
+    double sum = 0;
+    for (const size_t column : columns)
+    {
+        const double time = ParseNumber(file.Text(column)).value_or(-1);
+        require(time >= 0 && time <= kMostTime, column);
+        sum += time;
     }
-    return number;
+    require(sum >= kLeastTime, columns.front());
+    return sum;
 }
 
-/// A Reader finds the named columns of the file and reads its rows.
-class Reader
+/// Reads the columns of the file that `settings` name.
+Table ReadTable(Settings& settings)
 {
-  public:
-    explicit Reader(Settings& settings)
-        : m_path(settings.Text("file", "")),
-          m_stepName(settings.Text("step", "step")),
-          m_workerName(settings.Text("worker", "worker")),
-          m_timeNames(Split(settings.Text("time", "time"), '+')),
-          m_file(OpenToRead(m_path))
+    CsvFile file(settings.Text("file", ""), settings.Location("file"));
+    const size_t stepColumn = file.Column(settings.Text("step", "step"));
+    const size_t workerColumn = file.Column(settings.Text("worker", "worker"));
+    std::vector<size_t> timeColumns;
+    for (const std::string& name : Split(settings.Text("time", "time"), '+'))
     {
-        if (m_path.empty() || !m_file)
-        {
-            throw Error(settings.Location("file"), m_path, "a CSV file that can be read");
-        }
+        timeColumns.push_back(file.Column(name));
     }
-
-    Table Read()
+    Table table;
+    while (file.Next())
     {
-        std::string line;
-        if (!NextLine(line))
-        {
-            throw Error(m_path + ": empty; a header line and rows were expected");
-        }
-        m_header = Split(line, ',');
-        const size_t stepColumn = Column(m_stepName);
-        const size_t workerColumn = Column(m_workerName);
-        std::vector<size_t> timeColumns;
-        for (const std::string& name : m_timeNames)
-        {
-            timeColumns.push_back(Column(name));
-        }
-        Table table;
-        while (NextLine(line))
-        {
-            const std::vector<std::string> cells = Split(line, ',');
-            CheckWidth(cells);
-            const auto step = ParseCell<int64_t>(cells[stepColumn], Where(m_stepName), kWhole);
-            const auto worker =
-                ParseCell<int64_t>(cells[workerColumn], Where(m_workerName), kWhole);
-            double& time = table[step][worker];
-            time = std::max(time, Time(cells, timeColumns));
-        }
-        return table;
+        const int64_t step = file.Whole(stepColumn, 0, kMostNumber);
+        double& time = table[step][file.Whole(workerColumn, 0, kMostNumber)];
+        time = std::max(time, TimeOf(file, timeColumns));
     }
-
-  private:
-    static constexpr double kLeastTime = 1e-15; ///< shorter times count as 0
-    static constexpr const char* kWhole = "whole numbers from 0";
-    static constexpr const char* kTime = "positive numbers";
-
-    bool NextLine(std::string& line)
-    {
-        ++m_line;
-        if (!std::getline(m_file, line))
-        {
-            return false;
-        }
-        if (!line.empty() && line.back() == '\r')
-        {
-            line.pop_back();
-        }
-        return true;
-    }
-
-    std::string Where(const std::string& column) const
-    {
-        return m_path + ":" + std::to_string(m_line) + ": " + column;
-    }
-
-    size_t Column(const std::string& name) const
-    {
-        const auto found = std::find(m_header.begin(), m_header.end(), name);
-        if (found == m_header.end())
-        {
-            std::string known;
-            for (const std::string& column : m_header)
-            {
-                known += (known.empty() ? "" : ", ") + column;
-            }
-            throw Error(m_path + ":1: column", name, known);
-        }
-        return static_cast<size_t>(found - m_header.begin());
-    }
-
-    void CheckWidth(const std::vector<std::string>& cells) const
-    {
-        if (cells.size() != m_header.size())
-        {
-            throw Error(Where("cells"),
-                        std::to_string(cells.size()),
-                        std::to_string(m_header.size()) + ", as the header has");
-        }
-    }
-
-    /// Returns the sum of the columns. Each column may be 0 (an idle stage), but their sum may not.
-    double Time(const std::vector<std::string>& cells, const std::vector<size_t>& columns) const
-    {
-        double sum = 0;
-        for (size_t i = 0; i < columns.size(); ++i)
-        {
-            sum += ParseCell<double>(cells[columns[i]], Where(m_timeNames[i]), kTime);
-        }
-        if (sum < kLeastTime)
-        {
-            throw Error(Where(m_timeNames.front()), cells[columns.front()], kTime);
-        }
-        return sum;
-    }
-
-    std::string m_path;
-    std::string m_stepName;
-    std::string m_workerName;
-    std::vector<std::string> m_timeNames;
-    std::ifstream m_file;
-    int64_t m_line = 0;
-    std::vector<std::string> m_header;
-};
+    return table;
+}
 
 /// Returns the table as rows of equal length, workers ascending.
 std::vector<std::vector<double>> Rectangle(const Table& table, const std::string& path)
@@ -244,7 +156,7 @@ StragglerTrace::StragglerTrace(Settings& settings) : m_path(settings.Text("file"
         throw Error(settings.Location("unit"), unit, "step, run, factor");
     }
     const std::string chosen = settings.Text("workers", "");
-    const Table table = Reader(settings).Read();
+    const Table table = ReadTable(settings);
     m_factors = Rectangle(table, m_path);
     Normalise(m_factors, unit);
     if (settings.Has("workers"))
