@@ -12,6 +12,7 @@
 #include "analysis/csv.h"
 #include "analysis/table_text.h"
 #include "base/error.h"
+#include "base/files/csv_file.h"
 #include "base/files/whole_file.h"
 
 namespace legacy {
@@ -40,14 +41,6 @@ std::string FormatFixed(double value, int decimals) {
   return zero && text[0] == '-' ? text + 1 : text;
 }
 
-std::vector<ValidationRow> ParseRows(const std::string& name, const std::string& text) {
-  std::vector<ValidationRow> rows;
-  analysis::CsvParser parser(name, text);
-  analysis::CsvRecord record;
-  while (parser.Next(record)) rows.push_back(record.fields);
-  return rows;
-}
-
 std::string ToCsv(const ValidationTable& table) {
   std::string text = analysis::CsvLine(table.columns);
   for (const ValidationRow& row : table.rows) text += analysis::CsvLine(row);
@@ -55,7 +48,7 @@ std::string ToCsv(const ValidationTable& table) {
 }
 
 ValidationTable ReadTable(const std::string& name, const std::string& path) {
-  std::vector<ValidationRow> rows = ParseRows(path, ReadWholeFile(path));
+  std::vector<ValidationRow> rows = CsvCells(path, ReadWholeFile(path));
   if (rows.empty()) throw Error(path + ": is empty");
   ValidationTable table{name, rows.front(), {}};
   for (size_t i = 1; i < rows.size(); ++i) {

@@ -16,9 +16,6 @@ struct ValidationTable {
 
 std::string FormatFixed(double value, int decimals);
 
-// Returns the records of CSV text. `name` (a path) is for messages.
-std::vector<ValidationRow> ParseRows(const std::string& name, const std::string& text);
-
 std::string ToCsv(const ValidationTable& table);
 // Reads a recorded table. Throws Error naming the file where it cannot be read or a record has too
 // few fields.

@@ -11,6 +11,7 @@
 
 #include "analysis/csv.h"
 #include "base/error.h"
+#include "base/files/csv_file.h"
 #include "base/files/json.h"
 #include "base/files/whole_file.h"
 
@@ -30,7 +31,7 @@ std::string Text(const std::optional<Value>& value) {
 }
 
 template <class Number>
-bool ParseWhole(const std::string& text, Number& value) {
+bool ParseWhole(std::string_view text, Number& value) {
   const char* end = text.data() + text.size();
   const auto result = std::from_chars(text.data(), end, value);
   return result.ec == std::errc() && result.ptr == end;
@@ -38,26 +39,26 @@ bool ParseWhole(const std::string& text, Number& value) {
 
 // Each Parse reads `text` into `value`. It returns an empty text, or the allowed values where
 // `text` is none of them.
-const char* Parse(const std::string& text, std::string& value) {
+const char* Parse(std::string_view text, std::string& value) {
   value = text;
   return "";
 }
-const char* Parse(const std::string& text, bool& value) {
+const char* Parse(std::string_view text, bool& value) {
   value = text == "1";
   return text == "0" || text == "1" ? "" : "0, 1";
 }
-const char* Parse(const std::string& text, uint64_t& value) {
+const char* Parse(std::string_view text, uint64_t& value) {
   return ParseWhole(text, value) ? "" : "a whole number from 0 to 2^64 - 1";
 }
-const char* Parse(const std::string& text, int64_t& value) {
+const char* Parse(std::string_view text, int64_t& value) {
   return ParseWhole(text, value) && value >= 0 ? "" : "a whole number from 0 to 2^63 - 1";
 }
-const char* Parse(const std::string& text, double& value) {
+const char* Parse(std::string_view text, double& value) {
   return ParseWhole(text, value) ? "" : "a number, nan, inf, -inf";
 }
 
 template <class Value>
-const char* Parse(const std::string& text, std::optional<Value>& value) {
+const char* Parse(std::string_view text, std::optional<Value>& value) {
   value.reset();
   return text.empty() ? "" : Parse(text, value.emplace());
 }
@@ -65,17 +66,17 @@ const char* Parse(const std::string& text, std::optional<Value>& value) {
 // Returns the position of each column of Row in the file's header line; nothing for an added column
 // that it lacks. Columns may come in any order, and unknown ones are skipped.
 template <class Row>
-std::vector<std::optional<size_t>> LocateColumns(const std::string& where, const CsvRecord& header,
+std::vector<std::optional<size_t>> LocateColumns(const CsvRows& header,
                                                  std::span<const Metric> metrics) {
   std::vector<std::optional<size_t>> places;
   for (const std::string& name : ColumnNames<Row>(metrics)) {
-    const auto found = std::ranges::find(header.fields, name);
-    if (found != header.fields.end()) {
-      places.emplace_back(static_cast<size_t>(found - header.fields.begin()));
+    const auto found = std::ranges::find(header.Cells(), name);
+    if (found != header.Cells().end()) {
+      places.emplace_back(static_cast<size_t>(found - header.Cells().begin()));
     } else if (IsAddedColumn(name)) {
       places.emplace_back(std::nullopt);
     } else {
-      throw Error(where + ":1: columns", fmt::format("{}", fmt::join(header.fields, ",")),
+      throw Error(header.Name() + ":1: columns", fmt::format("{}", fmt::join(header.Cells(), ",")),
                   "a header line with '" + name + "'");
     }
   }
@@ -83,17 +84,17 @@ std::vector<std::optional<size_t>> LocateColumns(const std::string& where, const
 }
 
 template <class Row>
-Row ParseRow(const std::string& where, const CsvRecord& record,
-             const std::vector<std::optional<size_t>>& places, std::span<const Metric> metrics) {
+Row ParseRow(const CsvRows& rows, const std::vector<std::optional<size_t>>& places,
+             std::span<const Metric> metrics) {
   Row row;
   auto place = places.begin();
   VisitColumns(row, metrics, [&](const auto& name, const char*, auto& member) {
     const std::optional<size_t> position = *place++;
     if (!position) return;
-    const std::string& text = record.fields[*position];
+    const std::string_view text = rows.Cells()[*position];
     const std::string allowed = Parse(text, member);
     if (!allowed.empty()) {
-      throw Error(fmt::format("{}:{}: column '{}'", where, record.line, name), text, allowed);
+      throw Error(fmt::format("{}: column '{}'", rows.Where(), name), std::string(text), allowed);
     }
   });
   return row;
@@ -104,7 +105,7 @@ Row ParseRow(const std::string& where, const CsvRecord& record,
 template <class Row>
 class OrderCheck {
  public:
-  void operator()(const std::string& where, const CsvRecord& record, const Row& row) {
+  void operator()(const CsvRows& rows, const Row& row) {
     const std::pair<std::string, uint64_t> training = {row.policy, row.seed};
     if constexpr (requires { row.step; }) {
       const auto [entry, first] = last_.try_emplace(training, row.step);
@@ -112,7 +113,7 @@ class OrderCheck {
       const bool repeats = std::is_same_v<Row, DecisionRow> && row.step == entry->second;
       if (!first && row.step <= entry->second && !repeats) {
         throw Error(
-            fmt::format("{}:{}: column 'step'", where, record.line), std::to_string(row.step),
+            rows.Where() + ": column 'step'", std::to_string(row.step),
             fmt::format("a step after {}, the one before of this policy and seed", entry->second));
       }
       entry->second = row.step;
@@ -120,16 +121,14 @@ class OrderCheck {
     if constexpr (std::is_same_v<Row, ClientRow>) {
       const int64_t next = last_.try_emplace(training, -1).first->second + 1;
       if (row.client != next) {
-        throw Error(fmt::format("{}:{}: column 'client'", where, record.line),
-                    std::to_string(row.client),
+        throw Error(rows.Where() + ": column 'client'", std::to_string(row.client),
                     fmt::format("{}, the next client of this policy and seed", next));
       }
       last_[training] = row.client;
     }
     if constexpr (std::is_same_v<Row, NetworkRow>) {
-      if (!last_.try_emplace(training, record.line).second) {
-        throw Error(fmt::format("{}:{}: policy and seed", where, record.line),
-                    fmt::format("{},{}", row.policy, row.seed),
+      if (!last_.try_emplace(training, rows.Line()).second) {
+        throw Error(rows.Where() + ": policy and seed", fmt::format("{},{}", row.policy, row.seed),
                     fmt::format("once; line {} has them", last_[training]));
       }
     }
@@ -139,43 +138,16 @@ class OrderCheck {
   std::map<std::pair<std::string, uint64_t>, int64_t> last_;  // last step, or the row's line
 };
 
-void CheckKnown(const Manifest& manifest, const std::string& where, int64_t line,
-                const std::string& policy, uint64_t seed) {
+void CheckKnown(const Manifest& manifest, const CsvRows& rows, const std::string& policy,
+                uint64_t seed) {
   if (std::ranges::find(manifest.policies, policy) == manifest.policies.end()) {
-    throw Error(fmt::format("{}:{}: column 'policy'", where, line), policy,
+    throw Error(rows.Where() + ": column 'policy'", policy,
                 fmt::format("{} (manifest.json)", fmt::join(manifest.policies, ", ")));
   }
   if (std::ranges::find(manifest.seeds, seed) == manifest.seeds.end()) {
-    throw Error(fmt::format("{}:{}: column 'seed'", where, line), std::to_string(seed),
+    throw Error(rows.Where() + ": column 'seed'", std::to_string(seed),
                 fmt::format("{} (manifest.json)", fmt::join(manifest.seeds, ", ")));
   }
-}
-
-template <class Row>
-std::vector<Row> ParseRows(const std::string& where, const std::string& text, RunDirectory& run) {
-  CsvParser parser(where, text);
-  CsvRecord record;
-  std::vector<Row> rows;
-  if (parser.Next(record)) {
-    const auto places = LocateColumns<Row>(where, record, run.manifest.metrics);
-    const size_t width = record.fields.size();
-    OrderCheck<Row> check_order;
-    while (parser.Next(record)) {
-      if (record.fields.size() != width) {
-        throw Error(fmt::format("{}:{}: fields", where, record.line),
-                    std::to_string(record.fields.size()),
-                    fmt::format("{}, as many as the header line has", width));
-      }
-      rows.push_back(ParseRow<Row>(where, record, places, run.manifest.metrics));
-      CheckKnown(run.manifest, where, record.line, rows.back().policy, rows.back().seed);
-      check_order(where, record, rows.back());
-    }
-  }
-  if (parser.truncated_line() > 0) {
-    run.notes.push_back(
-        fmt::format("{}: line {} is unfinished and ignored", Row::kFile, parser.truncated_line()));
-  }
-  return rows;
 }
 
 template <class Row>
@@ -185,7 +157,27 @@ std::vector<Row> ReadRows(RunDirectory& run) {
     run.notes.push_back(fmt::format("{} is missing", Row::kFile));
     return {};
   }
-  return ParseRows<Row>(path.string(), ReadWholeFile(path), run);
+  CsvRows csv(path.string(), ReadWholeFile(path), CsvKind::kGrowing);
+  std::vector<Row> rows;
+  if (csv.Next()) {
+    const auto places = LocateColumns<Row>(csv, run.manifest.metrics);
+    const size_t width = csv.Cells().size();
+    OrderCheck<Row> check_order;
+    while (csv.Next()) {
+      if (csv.Cells().size() != width) {
+        throw Error(csv.Where() + ": fields", std::to_string(csv.Cells().size()),
+                    fmt::format("{}, as many as the header line has", width));
+      }
+      rows.push_back(ParseRow<Row>(csv, places, run.manifest.metrics));
+      CheckKnown(run.manifest, csv, rows.back().policy, rows.back().seed);
+      check_order(csv, rows.back());
+    }
+  }
+  if (csv.UnfinishedLine() > 0) {
+    run.notes.push_back(
+        fmt::format("{}: line {} is unfinished and ignored", Row::kFile, csv.UnfinishedLine()));
+  }
+  return rows;
 }
 
 template <class Row>

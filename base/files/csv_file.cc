@@ -3,20 +3,42 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
+#include <cstring>
+#include <optional>
+#include <utility>
 
 #include "base/error.h"
 #include "base/files/text_file.h"
 #include "base/parse.h"
+#include "base/words.h"
 
 namespace legacy {
 
 namespace {
 
-constexpr size_t kMostBytesOfFile = size_t{1} << 30;
+constexpr size_t kMostBytesOfFile = size_t{1} << 31;
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+
+// Takes the cell in quotes at the start of `row` from it. Its text moves together where it stands
+// in `text`, so that two quotes are one. Returns nothing where it is not closed.
+std::optional<std::string_view> TakeQuoted(std::string_view& row, std::string& text) {
+  char* const cell = text.data() + (row.data() + 1 - text.data());
+  char* end = cell;
+  do {
+    row.remove_prefix(1);
+    const size_t quote = row.find('"');
+    if (quote == std::string_view::npos) return std::nullopt;
+    std::memmove(end, row.data(), quote + 1);
+    end += quote + 1;
+    row.remove_prefix(quote + 1);
+  } while (!row.empty() && row.front() == '"');
+  return std::string_view(cell, static_cast<size_t>(end - 1 - cell));
+}
 
 template <typename Value>
-Value ParseCell(std::string_view text, const std::string& where, Value least, Value most) {
+Value ParseCell(const CsvFile& file, size_t column, Value least, Value most) {
   Value value{};
+  const std::string_view text = file.Text(column);
   const char* end = text.data() + text.size();
   auto [rest, error] = std::from_chars(text.data(), end, value);
   // Negated, so that NaN fails.
@@ -24,71 +46,117 @@ Value ParseCell(std::string_view text, const std::string& where, Value least, Va
     char range[80];
     std::snprintf(range, sizeof range, "a number from %.15g to %.15g", static_cast<double>(least),
                   static_cast<double>(most));
-    throw Error(where, std::string(text), range);
+    throw Error(file.Where(column), std::string(text), range);
   }
   return value;
 }
 
 }  // namespace
 
-CsvFile::CsvFile(const std::string& path, const std::string& option)
-    : path_(path), text_(ReadText(path, kMostBytesOfFile, option)) {
-  std::string_view line;
-  if (!NextLine(line)) {
-    throw Error(path + ": empty; a header line and rows were expected");
-  }
-  Split(line);
-  for (std::string_view cell : cells_) {
-    header_.emplace_back(cell);
-  }
+CsvRows::CsvRows(std::string name, std::string text, CsvKind kind)
+    : name_(std::move(name)), text_(std::move(text)), kind_(kind) {
+  if (text_.compare(0, kByteOrderMark.size(), kByteOrderMark) == 0) next_ = kByteOrderMark.size();
 }
 
-bool CsvFile::NextLine(std::string_view& line) {
+bool CsvRows::Next() {
+  cells_.clear();
   while (next_ < text_.size()) {
-    const size_t end = std::min(text_.find('\n', next_), text_.size());
-    line = std::string_view(text_).substr(next_, end - next_);
-    next_ = end + 1;
-    ++line_;
-    if (!line.empty() && line.back() == '\r') {
-      line.remove_suffix(1);
+    line_ = next_line_;
+    const std::string_view line = ReadLine();
+    if (IsSkipped(line)) continue;
+    bool closed = true;
+    if (line.find('"') == std::string_view::npos) {
+      Split(line);
+    } else {
+      closed = SplitQuoted(line);
     }
-    if (!line.empty()) {
-      return true;
+    if (kind_ == CsvKind::kGrowing && (!closed || next_ > text_.size())) {
+      unfinished_line_ = line_;
+      cells_.clear();
+      return false;
     }
+    if (!closed) throw Error(Where() + ": a quote that is not closed");
+    if (kind_ == CsvKind::kByHand) {
+      std::transform(cells_.begin(), cells_.end(), cells_.begin(), Trimmed);
+    }
+    return true;
   }
   return false;
 }
 
-void CsvFile::Split(std::string_view line) {
-  cells_.clear();
-  if (line.find('"') == std::string_view::npos) {
-    size_t begin = 0;
-    while (true) {
-      const size_t end = line.find(',', begin);
-      cells_.push_back(line.substr(begin, end - begin));
-      if (end == std::string_view::npos) {
-        return;
-      }
-      begin = end + 1;
-    }
+// Returns the next line without its line break.
+std::string_view CsvRows::ReadLine() {
+  const size_t end = std::min(text_.find('\n', next_), text_.size());
+  std::string_view line = std::string_view(text_).substr(next_, end - next_);
+  next_ = end + 1;
+  ++next_line_;
+  if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
+  return line;
+}
+
+bool CsvRows::IsSkipped(std::string_view line) const {
+  if (kind_ != CsvKind::kByHand) return line.empty();
+  const std::string_view text = Trimmed(line);
+  return text.empty() || text.front() == '#';
+}
+
+// Splits a row without quotes.
+void CsvRows::Split(std::string_view row) {
+  size_t begin = 0;
+  while (true) {
+    const size_t end = row.find(',', begin);
+    cells_.push_back(row.substr(begin, end - begin));
+    if (end == std::string_view::npos) return;
+    begin = end + 1;
   }
-  unquoted_.assign(1, "");
-  bool quoted = false;
-  for (size_t i = 0; i < line.size(); ++i) {
-    if (line[i] == '"' && quoted && i + 1 < line.size() && line[i + 1] == '"') {
-      unquoted_.back() += line[++i];
-    } else if (line[i] == '"') {
-      quoted = !quoted;
-    } else if (line[i] == ',' && !quoted) {
-      unquoted_.emplace_back();
+}
+
+// Splits the row that starts with `row` and goes over more lines as long as a quote is open.
+// Returns false where it stays open.
+bool CsvRows::SplitQuoted(std::string_view row) {
+  const auto odd = [](std::string_view line) {
+    return std::count(line.begin(), line.end(), '"') % 2 == 1;
+  };
+  for (bool open = odd(row); open && next_ < text_.size();) {
+    const std::string_view line = ReadLine();
+    open = !odd(line);
+    row = std::string_view(row.data(), static_cast<size_t>(line.end() - row.begin()));
+  }
+  while (true) {
+    if (!row.empty() && row.front() == '"') {
+      const std::optional<std::string_view> cell = TakeQuoted(row, text_);
+      if (!cell) return false;
+      cells_.push_back(*cell);
     } else {
-      unquoted_.back() += line[i];
+      const std::string_view cell = row.substr(0, row.find(','));
+      cells_.push_back(cell.substr(0, cell.find('"')));
+      row.remove_prefix(cells_.back().size());
     }
+    if (row.empty()) return true;
+    if (row.front() != ',') {
+      throw Error(Where(), Shown(row.substr(0, 1)),
+                  "quotes around a whole field, doubled inside it");
+    }
+    row.remove_prefix(1);
   }
-  if (quoted) {
-    throw Error(Where() + ": a quote that is not closed");
+}
+
+std::vector<std::vector<std::string>> CsvCells(const std::string& name, const std::string& text) {
+  std::vector<std::vector<std::string>> rows;
+  for (CsvRows row(name, text); row.Next();) {
+    rows.emplace_back(row.Cells().begin(), row.Cells().end());
   }
-  cells_.assign(unquoted_.begin(), unquoted_.end());
+  return rows;
+}
+
+std::string ReadCsvText(const std::string& path, const std::string& option) {
+  return ReadText(path, kMostBytesOfFile, option);
+}
+
+CsvFile::CsvFile(const std::string& path, const std::string& option)
+    : rows_(path, ReadCsvText(path, option)) {
+  if (!rows_.Next()) throw Error(path + ": empty; a header line and rows were expected");
+  header_.assign(rows_.Cells().begin(), rows_.Cells().end());
 }
 
 const std::vector<std::string>& CsvFile::Columns() const { return header_; }
@@ -100,46 +168,34 @@ bool CsvFile::Has(const std::string& column) const {
 size_t CsvFile::Column(const std::string& column) const {
   const auto found = std::find(header_.begin(), header_.end(), column);
   if (found == header_.end()) {
-    throw Error(path_ + ":1: column", column, Join(header_, ", "));
+    throw Error(Path() + ":1: column", column, Join(header_, ", "));
   }
   return static_cast<size_t>(found - header_.begin());
 }
 
 bool CsvFile::Next() {
-  std::string_view line;
-  if (!NextLine(line)) {
-    return false;
-  }
-  Split(line);
-  if (cells_.size() != header_.size()) {
-    throw Error(Where() + ": cells", std::to_string(cells_.size()),
+  if (!rows_.Next()) return false;
+  if (rows_.Cells().size() != header_.size()) {
+    throw Error(Where() + ": cells", std::to_string(rows_.Cells().size()),
                 std::to_string(header_.size()) + ", as the header has");
   }
   return true;
 }
 
-std::string_view CsvFile::Text(size_t column) const { return cells_[column]; }
+std::string_view CsvFile::Text(size_t column) const { return rows_.Cells()[column]; }
 
 double CsvFile::Number(size_t column, double least, double most) const {
-  double value = 0;
-  const std::string_view text = cells_[column];
-  const char* end = text.data() + text.size();
-  auto [rest, error] = std::from_chars(text.data(), end, value);
-  // The text of where a cell stands is made for errors alone. Negated, so that NaN fails.
-  if (error != std::errc() || rest != end || !(value >= least && value <= most)) {
-    ParseCell<double>(text, Where(column), least, most);
-  }
-  return value;
+  return ParseCell(*this, column, least, most);
 }
 
 int64_t CsvFile::Whole(size_t column, int64_t least, int64_t most) const {
-  return ParseCell<int64_t>(cells_[column], Where(column), least, most);
+  return ParseCell(*this, column, least, most);
 }
 
-std::string CsvFile::Where() const { return path_ + ":" + std::to_string(line_); }
+std::string CsvFile::Where() const { return rows_.Where(); }
 
 std::string CsvFile::Where(size_t column) const { return Where() + ": " + header_[column]; }
 
-const std::string& CsvFile::Path() const { return path_; }
+const std::string& CsvFile::Path() const { return rows_.Name(); }
 
 }  // namespace legacy

@@ -2,19 +2,22 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <numeric>
 #include <unordered_map>
 
 #include "base/error.h"
-#include "base/files/whole_file.h"
+#include "base/files/csv_file.h"
 #include "base/hash.h"
 #include "base/parse.h"
 #include "base/settings.h"
 #include "ns3-module/fabric/engine/connection.h"
 #include "scenarios/network/engines/flow_sizes.h"
 #include "scenarios/network/flow_formats.h"
+<<<<<<< HEAD
 #include "scenarios/network/input/csv_file.h"
+=======
+#include "scenarios/network/flow_sizes.h"
+>>>>>>> 304d4a8b (Read every CSV text with one reader)
 #include "scenarios/network/input/host_names.h"
 
 namespace legacy {
@@ -59,10 +62,10 @@ TimeNs ParseStart(const std::string& text, const std::string& where) {
   return std::llround(1e9 * ParseNumber(text, where + ": start", 0, kLatest));
 }
 
-// Reads a record of source, destination, bytes unless flows are endless, and start.
-FlowRequest ParseFlow(const analysis::CsvRecord& record, const std::string& where,
-                      const HostWorkers& hosts, bool endless) {
-  const std::vector<std::string>& fields = record.fields;
+// Reads a row of source, destination, bytes unless flows are endless, and start.
+FlowRequest ParseFlow(const CsvRows& row, const HostWorkers& hosts, bool endless) {
+  const std::string where = row.Where();
+  const std::vector<std::string> fields(row.Cells().begin(), row.Cells().end());
   const size_t least = endless ? 2 : 3;
   if (fields.size() != least && fields.size() != least + 1) {
     throw Error(where, std::to_string(fields.size()) + " fields",
@@ -81,10 +84,10 @@ FlowRequest ParseFlow(const analysis::CsvRecord& record, const std::string& wher
 }
 
 // Returns true for a line of column names: no size or time starts with a letter.
-bool IsHeader(const analysis::CsvRecord& record) {
-  if (record.fields.size() == 2) return record.fields[0] == "source";
-  const std::string third = record.fields.size() > 2 ? record.fields[2] : "";
-  return !third.empty() && std::isalpha(static_cast<unsigned char>(third[0]));
+bool IsHeader(const std::vector<std::string_view>& cells) {
+  if (cells.size() == 2) return cells[0] == "source";
+  return cells.size() > 2 && !cells[2].empty() &&
+         std::isalpha(static_cast<unsigned char>(cells[2][0]));
 }
 
 // Returns the flows of a list in another simulator's format.
@@ -114,16 +117,10 @@ std::vector<FlowRequest> FromListed(const ListedFlows& list, const HostWorkers& 
   return flows;
 }
 
-// Returns the text of a plain file, or "" for a FIFO or a device, which can be read only once.
-std::string PlainText(const std::string& path) {
-  std::error_code unknown;
-  return std::filesystem::is_regular_file(path, unknown) ? ReadWholeFile(path) : "";
-}
-
 std::vector<FlowRequest> ReadList(const std::string& path, const Network& network, bool endless) {
   const HostWorkers hosts(network);
   std::vector<FlowRequest> flows;
-  std::string text = PlainText(path);
+  std::string text = ReadCsvText(path, "--flows");
   if (const FlowReader reader = FlowReaderOf(text)) {
     const ListedFlows list = reader(path, std::move(text));
     SayImported(path, list.report);
@@ -131,12 +128,10 @@ std::vector<FlowRequest> ReadList(const std::string& path, const Network& networ
     if (flows.empty()) throw Error(path + ": no flow");
     return flows;
   }
-  bool first = true;
-  for (const analysis::CsvRecord& record : ReadCsvFile(path)) {
-    const bool header = first && IsHeader(record);
-    first = false;
-    if (header) continue;
-    flows.push_back(ParseFlow(record, path + ":" + std::to_string(record.line), hosts, endless));
+  CsvRows rows(path, std::move(text), CsvKind::kByHand);
+  for (bool first = true; rows.Next(); first = false) {
+    if (first && IsHeader(rows.Cells())) continue;
+    flows.push_back(ParseFlow(rows, hosts, endless));
   }
   if (flows.empty()) {
     throw Error(path + ": no flow; expected source, destination, " +

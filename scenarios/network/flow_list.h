@@ -26,8 +26,8 @@ struct FlowRequest {
 
 // Reads flows from CSV: source, destination, bytes, start in seconds (0 where it is left out).
 // Hosts are given by name or by number (host_names.h); a header line and lines that start with '#'
-// are skipped. Lists of htsim and HPCC are read as they are (flow_formats.h). Throws Error with
-// file and line.
+// are skipped. Lists of htsim and HPCC are read as they are (flow_formats.h). Files may be packed
+// by gzip. Throws Error with file and line.
 std::vector<FlowRequest> ReadFlows(const std::string& path, const Network& network);
 
 // Reads flows without an end: source, destination, start in seconds (0 where it is left out), else

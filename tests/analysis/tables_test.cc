@@ -1,9 +1,10 @@
 #include "analysis/tables.h"
 
+#include <algorithm>
 #include <sstream>
 
-#include "analysis/csv.h"
 #include "analysis/table_text.h"
+#include "base/files/csv_file.h"
 #include "tests/analysis/fixture.h"
 
 namespace legacy::analysis::tables_test {
@@ -154,15 +155,12 @@ TEST(MarkdownTable, EscapesBars) {
 }
 
 TEST(CsvTable, HasOneLineAPolicyAndPlainNumbers) {
-  const std::string text = CsvTable(MakeSummary("a,b"));
-  CsvParser parser("table", text);
-  CsvRecord header, dense, fp16, last, end;
-  ASSERT_TRUE(parser.Next(header) && parser.Next(dense) && parser.Next(fp16) && parser.Next(last));
-  EXPECT_FALSE(parser.Next(end));
-  ASSERT_EQ(header.fields.size(), last.fields.size());
-  const auto field = [&](const CsvRecord& record, const std::string& name) {
-    const auto found = std::find(header.fields.begin(), header.fields.end(), name);
-    return record.fields.at(static_cast<size_t>(found - header.fields.begin()));
+  const auto rows = CsvCells("table", CsvTable(MakeSummary("a,b")));
+  ASSERT_EQ(rows.size(), 4u);
+  const std::vector<std::string>&header = rows[0], &fp16 = rows[2], &last = rows[3];
+  ASSERT_EQ(header.size(), last.size());
+  const auto field = [&](const std::vector<std::string>& row, const std::string& name) {
+    return row.at(static_cast<size_t>(std::ranges::find(header, name) - header.begin()));
   };
   EXPECT_EQ(field(last, "policy"), "a,b");
   EXPECT_EQ(field(last, "time_to_target_seconds_reached"), "1");

@@ -11,7 +11,6 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "analysis/csv.h"
 #include "tests/programs.h"
 
 namespace legacy::program_test {
@@ -80,17 +79,15 @@ TEST_F(CodecProgram, CsvAndJsonAgree) {
   EXPECT_EQ(rows[0]["payload_bytes"], 8 * 15);
   EXPECT_EQ(rows[5]["layer"], "fc.bias");
   EXPECT_EQ(rows[5]["message_bytes"], 16 + 2 * 50);
-  const std::string text = Read(directory_ / "rows.csv");
-  analysis::CsvParser parser("rows.csv", text);
-  analysis::CsvRecord header;
-  ASSERT_TRUE(parser.Next(header));
-  analysis::CsvRecord record;
-  for (size_t i = 0; parser.Next(record); ++i) {
-    ASSERT_EQ(record.fields.size(), header.fields.size());
-    for (size_t field = 0; field < record.fields.size(); ++field) {
-      const json& value = rows[i][header.fields[field]];
+  const auto cells = CsvOf(directory_ / "rows.csv");
+  ASSERT_EQ(cells.size(), 1 + rows.size());
+  const std::vector<std::string>& header = cells[0];
+  for (size_t i = 0; i < rows.size(); ++i) {
+    ASSERT_EQ(cells[i + 1].size(), header.size());
+    for (size_t field = 0; field < header.size(); ++field) {
+      const json& value = rows[i][header[field]];
       if (value.is_number()) {
-        EXPECT_EQ(std::stod(record.fields[field]), value.get<double>()) << header.fields[field];
+        EXPECT_EQ(std::stod(cells[i + 1][field]), value.get<double>()) << header[field];
       }
     }
   }

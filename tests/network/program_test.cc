@@ -9,7 +9,6 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "analysis/csv.h"
 #include "tests/programs.h"
 
 namespace legacy::program_test {
@@ -36,11 +35,7 @@ class NetworkProgram : public ::testing::Test {
   }
 
   std::vector<std::vector<std::string>> Csv(const std::string& file) const {
-    const std::string text = Read(directory_ / file);
-    analysis::CsvParser parser(file, text);
-    std::vector<std::vector<std::string>> rows;
-    for (analysis::CsvRecord record; parser.Next(record);) rows.push_back(record.fields);
-    return rows;
+    return CsvOf(directory_ / file);
   }
 
   // Escapes semicolons, which would separate commands.

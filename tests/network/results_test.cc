@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
-#include "analysis/csv.h"
+#include <algorithm>
+
+#include "base/files/csv_file.h"
 #include "scenarios/network/outputs.h"
 #include "tests/network/network_testing.h"
 
@@ -64,20 +66,16 @@ TEST(Results, CsvHasOneRowForEachFidelity) {
   const ExperimentOptions values = With({{"bytes", "1KB"}, {"fidelity", "analytic,flow"}});
   const PreparedExperiment prepared = Prepare(ParseExperiment(values, {}));
   const std::vector<Row> rows = ResultRows(values, prepared, Measure(prepared, {}));
-  const std::string text = CsvText(rows);
-  analysis::CsvParser parser("results", text);
-  analysis::CsvRecord header, first, second, none;
-  ASSERT_TRUE(parser.Next(header) && parser.Next(first) && parser.Next(second));
-  EXPECT_FALSE(parser.Next(none));
-  EXPECT_EQ(header.fields.size(), second.fields.size());
-  const auto column = [&](const std::string& name) {
-    return std::find(header.fields.begin(), header.fields.end(), name) - header.fields.begin();
-  };
-  EXPECT_EQ(first.fields[column("difference")], "");
+  const auto cells = CsvCells("results", CsvText(rows));
+  ASSERT_EQ(cells.size(), 3u);
+  const std::vector<std::string>& header = cells[0];
+  EXPECT_EQ(header.size(), cells[2].size());
+  const auto difference = std::ranges::find(header, "difference") - header.begin();
+  EXPECT_EQ(cells[1][difference], "");
   EXPECT_DOUBLE_EQ(
-      std::stod(second.fields[column("difference")]),
+      std::stod(cells[2][difference]),
       rows[1]["time_seconds"].get<double>() / rows[0]["time_seconds"].get<double>() - 1);
-  EXPECT_EQ(std::count(header.fields.begin(), header.fields.end(), "finish_seconds"), 0);
+  EXPECT_EQ(std::ranges::count(header, "finish_seconds"), 0);
 }
 
 // By links.csv the hosts send what the collective sends, with headers and the ACKs of the received
@@ -86,16 +84,11 @@ TEST(Results, LinksCarryTheCollective) {
   const PreparedExperiment prepared =
       Prepare(ExperimentWith({{"topo", "star"}, {"workers", "4"}, {"bytes", "579200"}}));
   const std::vector<Measurement> measurements = Measure(prepared, {});
-  const std::string text = LinksCsv(prepared, measurements);
-  analysis::CsvParser parser("links", text);
-  analysis::CsvRecord record;
-  ASSERT_TRUE(parser.Next(record));
   int from_hosts = 0;
-  while (parser.Next(record)) {
-    if (record.fields[3].rfind("host", 0) != 0) continue;
+  for (const auto& cells : CsvCells("links", LinksCsv(prepared, measurements))) {
+    if (!cells[3].starts_with("host")) continue;
     ++from_hosts;
-    EXPECT_EQ(record.fields[6],
-              std::to_string(6 * 100 * (1448 + 54 + 54)));  // 6 rounds of 100 segments
+    EXPECT_EQ(cells[6], std::to_string(6 * 100 * (1448 + 54 + 54)));  // 6 rounds of 100 segments
   }
   EXPECT_EQ(from_hosts, 4);
 }

@@ -1,8 +1,8 @@
 #include "scenarios/network/input/byte_matrix.h"
 
 #include "base/error.h"
+#include "base/files/csv_file.h"
 #include "base/units.h"
-#include "scenarios/network/input/csv_file.h"
 
 namespace legacy {
 namespace {
@@ -18,14 +18,15 @@ std::vector<int64_t> ReadByteMatrix(const std::string& path, int workers) {
   const std::string each = ", one for each of the workers (--workers)";
   std::vector<int64_t> bytes;
   size_t sender = 0;
-  for (const analysis::CsvRecord& record : ReadCsvFile(path)) {
-    const std::string where = path + ":" + std::to_string(record.line);
-    if (record.fields.size() != count) {
-      throw Error(where, Count(record.fields.size(), "sizes"), std::to_string(count) + each);
+  CsvRows rows(path, ReadCsvText(path, "--matrix"), CsvKind::kByHand);
+  while (rows.Next()) {
+    const std::string where = rows.Where();
+    if (rows.Cells().size() != count) {
+      throw Error(where, Count(rows.Cells().size(), "sizes"), std::to_string(count) + each);
     }
     if (sender == count) throw Error(where, "one more line", std::to_string(count) + " lines");
     for (size_t receiver = 0; receiver < count; ++receiver) {
-      const int64_t size = ParseBytes(record.fields[receiver],
+      const int64_t size = ParseBytes(std::string(rows.Cells()[receiver]),
                                       where + ": bytes to worker " + std::to_string(receiver));
       bytes.push_back(sender == receiver ? 0 : size);
     }

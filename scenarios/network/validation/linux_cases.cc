@@ -6,6 +6,7 @@
 
 #include "analysis/recorded_table.h"
 #include "base/error.h"
+#include "base/files/csv_file.h"
 #include "base/parse.h"
 #include "ns3-module/fabric/step/step.h"
 
@@ -29,7 +30,7 @@ constexpr int kRepetitions = 5;
 // A Facts is a CSV file with its columns by name.
 class Facts {
  public:
-  Facts(const std::string& name, const std::string& text) : rows_(ParseRows(name, text)) {
+  Facts(const std::string& name, const std::string& text) : rows_(CsvCells(name, text)) {
     for (size_t i = 0; i < rows_.front().size(); ++i) columns_[rows_.front()[i]] = i;
   }
   size_t Size() const { return rows_.size() - 1; }

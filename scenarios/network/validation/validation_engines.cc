@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/files/csv_file.h"
 #include "ns3-module/fabric/collective/closed-form.h"
 #include "scenarios/network/contention.h"
 #include "scenarios/network/measure.h"
@@ -61,7 +62,7 @@ std::vector<ValidationRow> ForkRows(const SectionRun& run, const std::vector<std
         run.progress(std::to_string(++ended) + "/" + std::to_string(count) + " " + names[i]);
       });
   std::vector<ValidationRow> rows;
-  for (const std::string& line : lines) rows.push_back(ParseRows("result", line).front());
+  for (const std::string& line : lines) rows.push_back(CsvCells("result", line).front());
   return rows;
 }
 

@@ -1,6 +1,6 @@
 #include <charconv>
 
-#include "analysis/csv.h"
+#include "base/files/csv_file.h"
 #include "tests/analysis/study/store_fixture.h"
 
 namespace legacy::analysis::export_test {
@@ -10,12 +10,8 @@ class StudyExportTest : public StudyStoreTest {
  protected:
   std::vector<std::vector<std::string>> Csv(const std::string& name) const {
     const std::string text = Get("export/" + name);
-    CsvParser parser(name, text);
-    CsvRecord record;
-    std::vector<std::vector<std::string>> records;
-    while (parser.Next(record)) records.push_back(record.fields);
-    EXPECT_EQ(parser.truncated_line(), 0);
-    return records;
+    EXPECT_TRUE(text.ends_with('\n'));
+    return CsvCells(name, text);
   }
 };
 

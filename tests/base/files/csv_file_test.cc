@@ -41,6 +41,55 @@ TEST(Csv, ReadsRowsWithQuotesBlankLinesAndCarriageReturns) {
   EXPECT_FALSE(file.Next());
 }
 
+using Cells = std::vector<std::vector<std::string>>;
+
+TEST(Csv, CellsInQuotesMayHaveAnyText) {
+  EXPECT_EQ(CsvCells("file.csv", "a,b\r\n\"c\",\r\n"), (Cells{{"a", "b"}, {"c", ""}}));
+  CsvRows rows("file.csv",
+               "\xEF\xBB\xBF\"a\",\"\n\"\"b,\r\n\"\"\"\n\n,\"\",\"c\"\"d\"\"\",e\n\"f\"");
+  ASSERT_TRUE(rows.Next());
+  EXPECT_EQ(rows.Cells(), (std::vector<std::string_view>{"a", "\n\"b,\r\n\""}));
+  ASSERT_TRUE(rows.Next());
+  EXPECT_EQ(rows.Cells(), (std::vector<std::string_view>{"", "", "c\"d\"", "e"}));
+  EXPECT_EQ(rows.Where(), "file.csv:5");
+  ASSERT_TRUE(rows.Next());
+  EXPECT_EQ(rows.Cells(), std::vector<std::string_view>{"f"});
+  EXPECT_EQ(rows.Line(), 6);
+  EXPECT_FALSE(rows.Next());
+}
+
+TEST(Csv, PeopleWriteCommentsAndBlanks) {
+  const std::string text = "# it's \"so\"\n a\t,b c \r\n \t \n  #\n\" d \",\n,\"#\"";
+  CsvRows rows("file.csv", text, CsvKind::kByHand);
+  Cells cells;
+  while (rows.Next()) cells.emplace_back(rows.Cells().begin(), rows.Cells().end());
+  EXPECT_EQ(cells, (Cells{{"a", "b c"}, {"d", ""}, {"", "#"}}));
+  EXPECT_EQ(CsvCells("file.csv", "#, a\n \n"), (Cells{{"#", " a"}, {" "}}));
+}
+
+TEST(Csv, EveryCutOfAGrowingTextLeavesWholeRowsOnly) {
+  const std::string text = "p,1\n\"q\n\"\"r\",2\ns,3\n";
+  for (size_t size = 0; size <= text.size(); ++size) {
+    CsvRows rows("file.csv", text.substr(0, size), CsvKind::kGrowing);
+    size_t whole = 0;
+    while (rows.Next()) ++whole;
+    EXPECT_EQ(whole, size >= text.size() ? 3 : size >= 14 ? 2 : size >= 4 ? 1 : 0) << size;
+    const bool at_end = size == 0 || size == 4 || size == 14 || size == text.size();
+    EXPECT_EQ(rows.UnfinishedLine(), at_end ? 0 : size < 4 ? 1 : size < 14 ? 2 : 4) << size;
+    EXPECT_TRUE(rows.Cells().empty());
+  }
+}
+
+TEST(Csv, NamesTheLineOfStrayQuotes) {
+  for (const char* text : {"a\n\"b\"c\n", "a\nb\"c\n", "a\nb\"c\n,\"\n", "a\n \"b\"\n"}) {
+    const std::string message = MessageOf([&] { CsvCells("file.csv", text); });
+    EXPECT_EQ(message.find("file.csv:2: got '"), 0u) << message;
+    EXPECT_NE(message.find("allowed: quotes around a whole field, doubled inside it"),
+              std::string::npos)
+        << message;
+  }
+}
+
 TEST(Csv, UnpacksGzip) {
   const std::string path = testing::TempDir() + "csv-" + std::to_string(getpid()) + ".csv.gz";
   gzFile packed = gzopen(path.c_str(), "wb");
