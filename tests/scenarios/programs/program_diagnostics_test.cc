@@ -19,20 +19,10 @@ using nlohmann::json;
 
 // Returns the ends of one policy's steps, in nanoseconds.
 std::vector<int64_t> EndsOfSteps(const fs::path& run, const std::string& policy) {
-  std::istringstream lines(Read(run / "steps.csv"));
-  std::string line;
-  std::getline(lines, line);
-  const auto fields_of = [](const std::string& text) {
-    std::vector<std::string> fields;
-    std::istringstream stream(text);
-    for (std::string field; std::getline(stream, field, ',');) fields.push_back(field);
-    return fields;
-  };
-  const std::vector<std::string> header = fields_of(line);
-  const auto column = std::find(header.begin(), header.end(), "simulated_seconds") - header.begin();
+  const auto steps = CsvOf(run / "steps.csv");
+  const size_t column = ColumnOf(steps, "simulated_seconds");
   std::vector<int64_t> ends;
-  while (std::getline(lines, line)) {
-    const std::vector<std::string> fields = fields_of(line);
+  for (const std::vector<std::string>& fields : steps) {
     if (fields[0] == policy) ends.push_back(std::llround(1e9 * std::stod(fields[column])));
   }
   return ends;

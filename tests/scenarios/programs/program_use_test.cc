@@ -4,7 +4,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
@@ -46,17 +45,9 @@ TEST_F(ProgramTest, EpochsBecomeSteps) {
   EXPECT_EQ(training["warmup_steps"], "6");
   EXPECT_EQ(training["decay_steps"], "9,10");
   EXPECT_EQ(training["evaluate_every"], "6");
-  std::istringstream rows(Read(Out("run") + "/steps.csv"));
-  std::vector<std::vector<std::string>> cells;
-  for (std::string line; std::getline(rows, line);) {
-    std::istringstream fields(line);
-    cells.emplace_back();
-    for (std::string field; std::getline(fields, field, ',');) cells.back().push_back(field);
-  }
+  const auto cells = CsvOf(Out("run") + "/steps.csv");
   ASSERT_EQ(cells.size(), 1u + 2 * 15);
-  const auto column = [&](const char* name) {
-    return static_cast<size_t>(std::ranges::find(cells[0], name) - cells[0].begin());
-  };
+  const auto column = [&](const char* name) { return ColumnOf(cells, name); };
   const auto rate = [&](size_t step) {
     return std::stod(cells[1 + step][column("learning_rate")]);
   };

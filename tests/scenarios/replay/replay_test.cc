@@ -5,11 +5,9 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <map>
-#include <sstream>
 
 #include "base/error.h"
 #include "base/parse.h"
@@ -155,22 +153,15 @@ TEST_F(ReplayTest, BackgroundAndStreams) {
 }
 
 // Returns the duration of each dense step of the first seed.
-std::vector<double> DenseSteps(const std::string& steps) {
-  std::istringstream lines(steps);
-  std::string line;
-  std::getline(lines, line);
-  const std::vector<std::string> columns = SplitList(line);
-  const auto column = [&](const std::string& name) {
-    return std::find(columns.begin(), columns.end(), name) - columns.begin();
-  };
+std::vector<double> DenseSteps(const fs::path& file) {
+  const auto steps = CsvOf(file);
+  const size_t policy = ColumnOf(steps, "policy"), seed = ColumnOf(steps, "seed");
+  const size_t time = ColumnOf(steps, "step_seconds");
   std::vector<double> seconds;
-  std::string seed;
-  while (std::getline(lines, line)) {
-    const std::vector<std::string> fields = SplitList(line);
-    if (fields[column("policy")] != "dense") continue;
-    if (seed.empty()) seed = fields[column("seed")];
-    if (fields[column("seed")] != seed) continue;
-    seconds.push_back(std::stod(fields[column("step_seconds")]));
+  for (const std::vector<std::string>& fields : steps) {
+    if (fields[policy] == "dense" && fields[seed] == steps[1][seed]) {
+      seconds.push_back(std::stod(fields[time]));
+    }
   }
   return seconds;
 }
@@ -181,14 +172,14 @@ TEST_F(ReplayTest, AnOutageDelaysTheStepThatItFallsInto) {
                          {"network.fidelity", "flow"},
                          {"network.bandwidth", "100Mbps"}};
   Run(With(Small(), plain), "without-outage");
-  const std::vector<double> before = DenseSteps(Read(folder_ / "without-outage/steps.csv"));
+  const std::vector<double> before = DenseSteps(folder_ / "without-outage/steps.csv");
   ASSERT_EQ(before.size(), 4u);
   const double middle = before[0] + before[1] + 0.5 * before[2];
   const auto from = std::to_string(static_cast<int64_t>(middle * 1e9)) + "ns";
   Run(With(With(Small(), plain),
            {{"network.changes", "host1<>hub@outage:from=" + from + ",for=3s"}}),
       "with-outage");
-  const std::vector<double> after = DenseSteps(Read(folder_ / "with-outage/steps.csv"));
+  const std::vector<double> after = DenseSteps(folder_ / "with-outage/steps.csv");
   ASSERT_EQ(after.size(), 4u);
   for (const size_t step : {0, 1, 3}) EXPECT_NEAR(after[step], before[step], 1e-6) << step;
   EXPECT_GT(after[2], before[2] + 2.5);
