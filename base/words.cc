@@ -11,7 +11,6 @@ namespace legacy {
 namespace {
 
 constexpr size_t kShownCharacters = 60;
-constexpr const char* kBlanks = " \t\r\v\f";
 
 // Returns the length of the UTF-8 sequence at the start of a text; 0: there is none (Unicode,
 // table 3-7).
@@ -56,7 +55,9 @@ std::string_view Trimmed(std::string_view text) {
 
 std::string Shown(std::string_view text) {
   std::string shown(text.substr(0, kShownCharacters));
-  std::replace_if(shown.begin(), shown.end(), IsControl, '?');
+  const bool utf8 = IsUtf8(text);
+  const auto hidden = [utf8](char c) { return IsControl(c) || (!utf8 && (c & 0x80) != 0); };
+  std::replace_if(shown.begin(), shown.end(), hidden, '?');
   return text.size() <= kShownCharacters ? shown : shown + "...";
 }
 
@@ -99,28 +100,38 @@ int64_t ParseWhole(std::string_view text, const std::string& where, int64_t mini
   return value;
 }
 
-WordLines::WordLines(const std::string& path, std::string text, char comment)
-    : path_(path), text_(std::move(text)), comment_(comment) {}
+WordLines::WordLines(const std::string& path, std::string text, WordStyle style)
+    : path_(path), text_(std::move(text)), style_(style) {}
 
 bool WordLines::Advance() {
   words_.clear();
   while (words_.empty() && position_ < text_.size()) {
     const size_t end = std::min(text_.find('\n', position_), text_.size());
-    const std::string_view line(text_.data() + position_, end - position_);
+    std::string_view line(text_.data() + position_, end - position_);
     line_start_ = position_;
     position_ = end + 1;
     ++line_;
-    size_t last = 0;
-    for (size_t begin = line.find_first_not_of(kBlanks); begin != std::string_view::npos;
-         begin = line.find_first_not_of(kBlanks, last)) {
-      last = std::min(line.find_first_of(kBlanks, begin), line.size());
-      words_.push_back(Placed{std::string(line.substr(begin, last - begin)), begin + 1});
-    }
-    if (!words_.empty() && comment_ != 0 && words_[0].text[0] == comment_) {
+    if (style_.comments_follow) line = line.substr(0, line.find(style_.comment));
+    Split(line);
+    if (!words_.empty() && style_.comment != 0 && words_[0].text[0] == style_.comment) {
       words_.clear();
     }
   }
   return !words_.empty();
+}
+
+void WordLines::Split(std::string_view line) {
+  const auto separates = [this](char c) {
+    return c == ' ' || (c >= '\t' && c <= '\r') || c == style_.separator;
+  };
+  for (const char* end = line.begin();;) {
+    const char* const begin = std::find_if_not(end, line.end(), separates);
+    if (begin == line.end()) return;
+    end = std::find_if(begin, line.end(), separates);
+    words_.push_back(
+        {line.substr(static_cast<size_t>(begin - line.begin()), static_cast<size_t>(end - begin)),
+         static_cast<size_t>(begin - line.begin()) + 1});
+  }
 }
 
 void WordLines::Next(const std::string& what, size_t count) {
@@ -140,16 +151,18 @@ void WordLines::Again() {
   }
 }
 
+const std::vector<PlacedWord>& WordLines::Words() const { return words_; }
+
 size_t WordLines::Count() const { return words_.size(); }
 
-const std::string& WordLines::Word(size_t word) const { return words_[word].text; }
+std::string WordLines::Word(size_t word) const { return std::string(words_[word].text); }
 
-int WordLines::LineNumber() const { return line_; }
+int64_t WordLines::LineNumber() const { return line_; }
 
 std::string WordLines::Line() const {
   std::string line;
-  for (const Placed& word : words_) {
-    line += (line.empty() ? "" : " ") + word.text;
+  for (const PlacedWord& word : words_) {
+    line.append(line.empty() ? "" : " ").append(word.text);
     if (line.size() > kShownCharacters) {
       break;
     }
@@ -157,9 +170,12 @@ std::string WordLines::Line() const {
   return Shown(line);
 }
 
-std::string WordLines::Location(size_t word) const {
-  return path_ + ":" + std::to_string(line_) + ":" + std::to_string(words_[word].column);
+std::string WordLines::Location(const PlacedWord& word) const {
+  const int64_t line = std::max<int64_t>(line_, 1);
+  return path_ + ":" + std::to_string(line) + ":" + std::to_string(word.column);
 }
+
+std::string WordLines::Location(size_t word) const { return Location(words_[word]); }
 
 std::string WordLines::End() const { return path_ + ":" + std::to_string(line_ + 1); }
 
@@ -177,7 +193,7 @@ double WordLines::Real(size_t word, const std::string& what, double minimum, dou
 }
 
 bool WordLines::Parse(size_t word, double& number) const {
-  const std::string& text = words_[word].text;
+  const std::string_view text = words_[word].text;
   const char* end = text.data() + text.size();
   const auto [rest, error] = std::from_chars(text.data(), end, number);
   return error == std::errc() && rest == end;

@@ -21,7 +21,7 @@ void CheckCount(const std::string& where, int64_t announced, size_t found) {
 
 // Reads "0->5", the first word of a connection.
 void ReadEnds(const WordLines& lines, ListedFlow& flow) {
-  const std::string& word = lines.Word(0);
+  const std::string word = lines.Word(0);
   const size_t arrow = word.find("->");
   flow.where = lines.Location(0);
   if (arrow == std::string::npos) {
@@ -39,7 +39,7 @@ ListedFlow ReadConnection(const WordLines& lines, fabric::ImportReport& report) 
   ReadEnds(lines, flow);
   bool started = false;
   for (size_t i = 1; i < lines.Count(); i += 2) {
-    const std::string& key = lines.Word(i);
+    const std::string key = lines.Word(i);
     if (key.find("trigger") != std::string::npos) {
       throw Error(lines.Location(i), Shown(key),
                   "start: flows that other flows trigger cannot be listed");
@@ -64,11 +64,11 @@ ListedFlow ReadConnection(const WordLines& lines, fabric::ImportReport& report) 
 }
 
 ListedFlows ReadConnections(const std::string& path, std::string text) {
-  WordLines lines(path, std::move(text), '#');
+  WordLines lines(path, std::move(text), {'#'});
   ListedFlows list;
   int64_t announced = -1;
   while (lines.Advance()) {
-    const std::string& key = lines.Word(0);
+    const std::string key = lines.Word(0);
     if (key == "Nodes" || key == "Connections" || key == "Triggers" || key == "Failures") {
       if (lines.Count() != 2) throw Error(lines.Location(0), lines.Line(), key + " and a number");
       const int64_t number = lines.Whole(1, key, 0, INT32_MAX);
@@ -95,7 +95,7 @@ ListedFlows ReadConnections(const std::string& path, std::string text) {
 }
 
 ListedFlows ReadHpccFlows(const std::string& path, std::string text) {
-  WordLines lines(path, std::move(text), '#');
+  WordLines lines(path, std::move(text), {'#'});
   lines.Next("the number of flows", 1);
   const int64_t announced = lines.Whole(0, "number of flows", 0, INT32_MAX);
   ListedFlows list;
@@ -129,9 +129,9 @@ ListedFlows ReadHpccFlows(const std::string& path, std::string text) {
 
 FlowReader FlowReaderOf(const std::string& text) {
   constexpr size_t kHead = 4096;  // comments in front of a list may be as long
-  WordLines lines("", text.substr(0, kHead), '#');
+  WordLines lines("", text.substr(0, kHead), {'#'});
   if (!lines.Advance()) return nullptr;
-  const std::string& first = lines.Word(0);
+  const std::string first = lines.Word(0);
   if (first == "Nodes" || first == "Connections") return ReadConnections;
   const bool number = first.find_first_not_of("0123456789") == std::string::npos;
   return number && lines.Count() == 1 ? ReadHpccFlows : nullptr;

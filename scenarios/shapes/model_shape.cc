@@ -7,7 +7,6 @@
 #include <map>
 #include <mutex>
 #include <set>
-#include <sstream>
 #include <utility>
 
 #include "base/error.h"
@@ -16,6 +15,7 @@
 #include "base/nearest.h"
 #include "base/parse.h"
 #include "base/programs/program.h"
+#include "base/words.h"
 #include "compress/message.h"
 #include "scenarios/codec/layer_list.h"
 
@@ -158,51 +158,30 @@ ModelShape ReadYamlShape(const YAML::Node& root, const std::string& where) {
   return read;
 }
 
-struct Word {
-  std::string text;
-  size_t column = 0;  // from 1
-};
-
-std::vector<Word> WordsOf(const std::string& line) {
-  constexpr const char* kBetween = " \t\r,";
-  std::vector<Word> words;
-  for (size_t begin = line.find_first_not_of(kBetween); begin != std::string::npos;) {
-    const size_t end = std::min(line.find_first_of(kBetween, begin), line.size());
-    words.push_back({line.substr(begin, end - begin), begin + 1});
-    begin = line.find_first_not_of(kBetween, end);
-  }
-  return words;
-}
-
-void ReadLine(const std::vector<Word>& words, const std::string& line, ShapeBuilder& builder) {
-  const auto place = [&](const Word& word) { return line + ":" + std::to_string(word.column); };
-  if (words.size() < 2 || words.size() > 4) {
-    const Word& at = words[words.size() < 2 ? 0 : 4];
-    throw Error(place(at), at.text,
+void ReadLine(const WordLines& line, ShapeBuilder& builder) {
+  const size_t words = line.Count();
+  if (words < 2 || words > 4) {
+    const size_t at = words < 2 ? 0 : 4;
+    throw Error(line.Location(at), line.Word(at),
                 "a tensor's name and its shape and, where they are known, multiply-adds and "
                 "bytes, as in conv1.weight 64x3x7x7 118013952 3813376");
   }
-  builder.AddTensor(words[0].text, words[1].text, place(words[1]));
+  builder.AddTensor(line.Word(0), line.Word(1), line.Location(1));
   const auto number = [&](size_t i) {
-    if (words.size() <= i) return 0.0;
-    return ParseNumber(words[i].text, place(words[i]), 0, kMostWork);
+    if (words <= i) return 0.0;
+    return ParseNumber(line.Word(i), line.Location(i), 0, kMostWork);
   };
   const double multiply_adds = number(2);
   builder.AddOperation(multiply_adds > 0 ? "linear" : "elementwise", multiply_adds, number(3),
                        multiply_adds > 0 ? kFloatBytes * builder.Elements() : 0);
-  if (words.size() > 2) builder.shape().has_costs = true;
+  if (words > 2) builder.shape().has_costs = true;
 }
 
 ModelShape ReadList(const std::string& text, const std::string& where) {
   ShapeBuilder builder;
   builder.shape().has_costs = false;
-  std::istringstream lines(text);
-  int64_t number = 0;
-  for (std::string line; std::getline(lines, line);) {
-    const std::vector<Word> words = WordsOf(line);
-    const std::string place = where + ":" + std::to_string(++number);
-    if (!words.empty() && words.front().text.front() != '#') ReadLine(words, place, builder);
-  }
+  WordLines lines(where, text, {.comment = '#', .separator = ','});
+  while (lines.Advance()) ReadLine(lines, builder);
   return builder.Take(where);
 }
 

@@ -8,15 +8,17 @@
 #include <string_view>
 
 #include "base/error.h"
+#include "base/files/whole_file.h"
 #include "base/number.h"
+#include "base/words.h"
 #include "trainer/clock/ddp_trace.h"
-#include "trainer/clock/trace_lines.h"
 
 namespace legacy {
 namespace {
 
 // Largest number of steps of a training, which are the rows of its steps.csv.
 constexpr int64_t kMostSteps = 10'000'000;
+constexpr size_t kMostBytesOfFile = size_t{1} << 34;
 // Largest number of bytes; sums over all workers stay far below 2^63.
 constexpr int64_t kMostLayerBytes = int64_t{1} << 44;
 // Largest number of messages of a step; a short line may stand for many.
@@ -32,17 +34,18 @@ const Metric kAccuracy = {"accuracy", "accuracy", Metric::Better::kHigher, true}
 
 class DdpReader {
  public:
-  explicit DdpReader(const std::filesystem::path& path) : lines_(path) {}
+  explicit DdpReader(const std::filesystem::path& path)
+      : lines_(path.string(), ReadWholeFile(path, kMostBytesOfFile), {'#', true}) {}
 
   DdpTrace Read() {
     ReadFirstLine();
-    while (lines_.Next()) {
+    while (NextLine()) {
       const auto entry = kKeywords.find(Keyword().text);
       if (entry == kKeywords.end()) Unknown("keyword");
       (this->*entry->second)();
     }
-    FinishTraining(lines_.End());
-    if (trace_.trainings.empty()) lines_.Fail(lines_.End(), "end of file", "a step");
+    FinishTraining(end_);
+    if (trace_.trainings.empty()) Fail(end_, "end of file", "a step");
     // A step may come before the first "accuracy".
     for (TraceTraining& training : trace_.trainings) {
       for (TraceStep& step : training.steps) {
@@ -56,47 +59,68 @@ class DdpReader {
   using Handler = void (DdpReader::*)();
   static const std::map<std::string_view, Handler> kKeywords;
 
-  const Word& Keyword() const { return lines_.words().front(); }
-  size_t Values() const { return lines_.words().size() - 1; }
-  const Word& Value(size_t i) const { return lines_.words()[i + 1]; }
+  // Goes to the next line that has words, and returns false at the end.
+  bool NextLine() {
+    const int64_t last = lines_.LineNumber();
+    if (!lines_.Advance()) {
+      if (lines_.LineNumber() != last) end_ = {"", 1};
+      return false;
+    }
+    for (const PlacedWord& word : lines_.Words()) {
+      if (std::ranges::any_of(word.text, IsControl) || !IsUtf8(word.text)) {
+        Fail(word, "word", "printable characters");
+      }
+    }
+    end_ = {"", lines_.Words().back().column + lines_.Words().back().text.size()};
+    return true;
+  }
+  // Throws Error "FILE:LINE:COLUMN: WHAT: got 'WORD'; allowed: ALLOWED".
+  [[noreturn]] void Fail(const PlacedWord& word, const std::string& what,
+                         const std::string& allowed) const {
+    throw Error(lines_.Location(word) + ": " + what, Shown(word.text), allowed);
+  }
+
+  const PlacedWord& Keyword() const { return lines_.Words().front(); }
+  size_t Values() const { return lines_.Count() - 1; }
+  const PlacedWord& Value(size_t i) const { return lines_.Words()[i + 1]; }
 
   // `usage` is the form of the whole line.
   void RequireValues(size_t least, size_t most, const char* usage) const {
-    if (Values() < least) lines_.Fail(lines_.End(), "end of line", usage);
-    if (Values() > most) lines_.Fail(Value(most), "word", std::string("no more than ") + usage);
+    if (Values() < least) Fail(end_, "end of line", usage);
+    if (Values() > most) Fail(Value(most), "word", std::string("no more than ") + usage);
   }
   void Require(bool ok, const char* allowed) const {
-    if (!ok) lines_.Fail(Keyword(), "keyword", allowed);
+    if (!ok) Fail(Keyword(), "keyword", allowed);
   }
   [[noreturn]] void Unknown(const char* what) const {
     std::string allowed;
     for (const auto& [name, handler] : kKeywords) {
       allowed += (allowed.empty() ? "" : ", ") + std::string(name);
     }
-    lines_.Fail(Keyword(), what, allowed);
+    Fail(Keyword(), what, allowed);
   }
 
-  int64_t Whole(const Word& word, const char* what, int64_t least, int64_t most) const {
+  int64_t Whole(const PlacedWord& word, const char* what, int64_t least, int64_t most) const {
     int64_t value = 0;
     const char* end = word.text.data() + word.text.size();
     const auto [stop, failure] = std::from_chars(word.text.data(), end, value);
     if (failure != std::errc() || stop != end || value < least || value > most) {
-      lines_.Fail(word, what,
-                  "a whole number from " + std::to_string(least) + " to " + std::to_string(most));
+      Fail(word, what,
+           "a whole number from " + std::to_string(least) + " to " + std::to_string(most));
     }
     return value;
   }
-  double Number(const Word& word, const char* what, double least, double most) const {
+  double Number(const PlacedWord& word, const char* what, double least, double most) const {
     const std::optional<double> value = ParseNumber(word.text);
     if (!value || !(*value >= least && *value <= most)) {
-      lines_.Fail(word, what, "a number from " + FormatNumber(least) + " to " + FormatNumber(most));
+      Fail(word, what, "a number from " + FormatNumber(least) + " to " + FormatNumber(most));
     }
     return *value;
   }
   // Reads a loss, which may be nan or inf where the training diverged.
-  double Loss(const Word& word, const char* what) const {
+  double Loss(const PlacedWord& word, const char* what) const {
     const std::optional<double> value = ParseNumber(word.text);
-    if (!value) lines_.Fail(word, what, "a number, nan, inf");
+    if (!value) Fail(word, what, "a number, nan, inf");
     return *value;
   }
 
@@ -106,23 +130,24 @@ class DdpReader {
     const size_t count = Values() - std::min(first, Values());
     const auto workers = static_cast<size_t>(trace_.workers);
     if (count != 1 && count != workers) {
-      lines_.Fail(count == 0 || count < workers ? lines_.End() : Value(first + workers),
-                  std::to_string(count) + " values",
-                  "one, or one for each of the " + std::to_string(workers) + " workers");
+      Fail(count == 0 || count < workers ? end_ : Value(first + workers),
+           std::to_string(count) + " values",
+           "one, or one for each of the " + std::to_string(workers) + " workers");
     }
     std::vector<decltype(read(Keyword()))> values;
     for (size_t i = first; i < Values(); ++i) values.push_back(read(Value(i)));
     return PerWorker(std::move(values));
   }
   PerWorker<double> Seconds() const {
-    return Each(0, [&](const Word& word) { return Number(word, "seconds", 0, kMostSeconds); });
+    return Each(0,
+                [&](const PlacedWord& word) { return Number(word, "seconds", 0, kMostSeconds); });
   }
 
   void ReadFirstLine() {
-    if (!lines_.Next()) lines_.Fail(lines_.End(), "first line", kFirstLine);
-    if (Keyword().text != "legacy-trace") lines_.Fail(Keyword(), "first line", kFirstLine);
+    if (!NextLine()) Fail(end_, "first line", kFirstLine);
+    if (Keyword().text != "legacy-trace") Fail(Keyword(), "first line", kFirstLine);
     RequireValues(1, 1, kFirstLine);
-    if (Value(0).text != "1") lines_.Fail(Value(0), "version", "1");
+    if (Value(0).text != "1") Fail(Value(0), "version", "1");
   }
 
   void ReadVersion() { Require(false, "legacy-trace in the first line alone"); }
@@ -138,10 +163,10 @@ class DdpReader {
     RequireValues(2, 2, "layer NAME ELEMENTS or layer NAME SHAPE, as in 64x3x7x7");
     const std::string name(Value(0).text);
     if (name.find("..") != std::string::npos) {
-      lines_.Fail(Value(0), "layer", "a name without '..', which stands between first and last");
+      Fail(Value(0), "layer", "a name without '..', which stands between first and last");
     }
     if (!position_of_.try_emplace(name, static_cast<int>(trace_.layers.size())).second) {
-      lines_.Fail(Value(0), "layer", "each name once");
+      Fail(Value(0), "layer", "each name once");
     }
     Unit layer;
     layer.id = static_cast<uint32_t>(trace_.layers.size());
@@ -153,18 +178,17 @@ class DdpReader {
     trace_.layers.push_back(std::move(layer));
     elements_before_.push_back(elements_before_.back() + trace_.layers.back().numel);
     if (elements_before_.back() > kMostLayerBytes) {
-      lines_.Fail(Value(1), "elements",
-                  "at most " + std::to_string(kMostLayerBytes) + " in all layers");
+      Fail(Value(1), "elements", "at most " + std::to_string(kMostLayerBytes) + " in all layers");
     }
   }
 
   // Reads a number of elements, or the sizes of all dimensions with x between them.
-  std::vector<int64_t> Shape(const Word& word) const {
+  std::vector<int64_t> Shape(const PlacedWord& word) const {
     std::vector<int64_t> shape;
     int64_t elements = 1;
     for (size_t begin = 0; begin <= word.text.size();) {
       const size_t end = std::min(word.text.find('x', begin), word.text.size());
-      const Word size = {word.text.substr(begin, end - begin), word.column + begin};
+      const PlacedWord size = {word.text.substr(begin, end - begin), word.column + begin};
       shape.push_back(Whole(size, "elements", 1, UINT32_MAX / elements));
       elements *= shape.back();
       begin = end + 1;
@@ -178,7 +202,7 @@ class DdpReader {
     const std::string name(Value(0).text);
     const auto same = [&](const TraceTraining& training) { return training.method == name; };
     if (std::ranges::any_of(trace_.trainings, same)) {
-      lines_.Fail(Value(0), "method", "each name once");
+      Fail(Value(0), "method", "each name once");
     }
     open_ = TraceTraining{name, {}};
   }
@@ -191,7 +215,7 @@ class DdpReader {
     TraceStep& step = open_->steps.emplace_back();
     if (Values() == 1) step.count = Whole(Value(0), "steps", 1, kMostSteps);
     if (steps_ += step.count; steps_ > kMostSteps) {
-      lines_.Fail(Keyword(), "steps of a training", "at most " + std::to_string(kMostSteps));
+      Fail(Keyword(), "steps of a training", "at most " + std::to_string(kMostSteps));
     }
     messages_ = 0;
     has_compute_ = false;
@@ -214,7 +238,7 @@ class DdpReader {
   void ReadLoss() { ReadOnce(Step().loss, "loss NUMBER", &DdpReader::Loss); }
 
   void ReadOnce(std::optional<double>& value, const char* usage,
-                double (DdpReader::*read)(const Word&, const char*) const) {
+                double (DdpReader::*read)(const PlacedWord&, const char*) const) {
     Require(!value, "each once in a step");
     RequireValues(1, 1, usage);
     value = (this->*read)(Value(0), "number");
@@ -238,10 +262,9 @@ class DdpReader {
     RequireValues(2, 3, "metric NAME VALUE [TEST-LOSS]");
     const std::string name(Value(0).text);
     if (std::ranges::find(trace_.metrics, name, &Metric::name) == trace_.metrics.end()) {
-      lines_.Fail(
-          Value(0), "metric",
-          "a metric of a line 'metric NAME higher|lower [fraction]' before the first method "
-          "and step");
+      Fail(Value(0), "metric",
+           "a metric of a line 'metric NAME higher|lower [fraction]' before the first method "
+           "and step");
     }
     ReadValue(name, 1);
   }
@@ -249,25 +272,25 @@ class DdpReader {
   void DeclareMetric() {
     RequireValues(2, 3, "metric NAME higher|lower [fraction]");
     if (trace_.metrics.size() == kMostMetrics) {
-      lines_.Fail(Keyword(), "metrics", "at most " + std::to_string(kMostMetrics));
+      Fail(Keyword(), "metrics", "at most " + std::to_string(kMostMetrics));
     }
     Metric metric;
     metric.name = Value(0).text;
     if (!IsMetricName(metric.name)) {
-      lines_.Fail(Value(0), "metric", "small letters, digits and _, the first a letter");
+      Fail(Value(0), "metric", "small letters, digits and _, the first a letter");
     }
     if (std::ranges::find(trace_.metrics, metric.name, &Metric::name) != trace_.metrics.end()) {
-      lines_.Fail(Value(0), "metric", "each name once");
+      Fail(Value(0), "metric", "each name once");
     }
     metric.title = metric.name;
     std::ranges::replace(metric.title, '_', ' ');
     const bool lower = Value(1).text == "lower";
-    if (!lower && Value(1).text != "higher") lines_.Fail(Value(1), "direction", "higher, lower");
+    if (!lower && Value(1).text != "higher") Fail(Value(1), "direction", "higher, lower");
     metric.better = lower ? Metric::Better::kLower : Metric::Better::kHigher;
     metric.fraction = Values() == 3;
-    if (metric.fraction && Value(2).text != "fraction") lines_.Fail(Value(2), "unit", "fraction");
+    if (metric.fraction && Value(2).text != "fraction") Fail(Value(2), "unit", "fraction");
     if (metric.name == kAccuracy.name && metric != kAccuracy) {
-      lines_.Fail(Keyword(), "accuracy", "metric accuracy higher fraction");
+      Fail(Keyword(), "accuracy", "metric accuracy higher fraction");
     }
     trace_.metrics.push_back(std::move(metric));
   }
@@ -282,7 +305,7 @@ class DdpReader {
     step.metrics[position] = metric.fraction ? Number(Value(word), name.c_str(), 0, 1)
                                              : Number(Value(word), name.c_str(), 0, kLargestValue);
     if (Values() == word + 1) return;
-    if (step.test_loss) lines_.Fail(Value(word + 1), "test loss", "one in a step");
+    if (step.test_loss) Fail(Value(word + 1), "test loss", "one in a step");
     step.test_loss = Loss(Value(word + 1), "test loss");
   }
 
@@ -301,25 +324,25 @@ class DdpReader {
     has_ready_ = false;
   }
 
-  std::pair<int, int> Range(const Word& word) const {
+  std::pair<int, int> Range(const PlacedWord& word) const {
     const size_t dots = word.text.find("..");
-    const Word first = {word.text.substr(0, dots), word.column};
+    const PlacedWord first = {word.text.substr(0, dots), word.column};
     if (dots == std::string_view::npos) return {Layer(first), Layer(first)};
     return {Layer(first), Layer({word.text.substr(dots + 2), word.column + dots + 2})};
   }
-  int Layer(const Word& word) const {
+  int Layer(const PlacedWord& word) const {
     const auto found = position_of_.find(word.text);
-    if (found == position_of_.end()) lines_.Fail(word, "layer", "names of layers given before");
+    if (found == position_of_.end()) Fail(word, "layer", "names of layers given before");
     return found->second;
   }
 
   // Records that layers [first, last] are sent, each once in a step. `taken_` has the ranges so
   // far, last by first.
-  void Take(int first, int last, const Word& word) {
+  void Take(int first, int last, const PlacedWord& word) {
     const auto after = taken_.lower_bound(first);
     const bool free = (after == taken_.end() || after->first > last) &&
                       (after == taken_.begin() || std::prev(after)->second < first);
-    if (!free) lines_.Fail(word, "layer", "each layer in one bucket of a step");
+    if (!free) Fail(word, "layer", "each layer in one bucket of a step");
     taken_[first] = last;
   }
 
@@ -341,15 +364,14 @@ class DdpReader {
                       (before != nullptr && before->Differs());
     for (int w = 0; w < (each ? trace_.workers : 1); ++w) {
       const double ready = bucket.ready.Of(w);
-      const Word& word = Value(bucket.ready.Differs() ? static_cast<size_t>(w) : 0);
+      const PlacedWord& word = Value(bucket.ready.Differs() ? static_cast<size_t>(w) : 0);
       const std::string at = " of worker " + std::to_string(w);
       if (ready > step.compute.Of(w)) {
-        lines_.Fail(word, "ready" + at,
-                    "at most " + FormatNumber(step.compute.Of(w)) + ", its compute");
+        Fail(word, "ready" + at, "at most " + FormatNumber(step.compute.Of(w)) + ", its compute");
       }
       if (before != nullptr && ready < before->Of(w)) {
-        lines_.Fail(word, "ready" + at,
-                    "at least " + FormatNumber(before->Of(w)) + ", as the bucket before");
+        Fail(word, "ready" + at,
+             "at least " + FormatNumber(before->Of(w)) + ", as the bucket before");
       }
     }
   }
@@ -372,12 +394,12 @@ class DdpReader {
     Require(has_ready_, "ready before send");
     RequireValues(2, SIZE_MAX, "send all-reduce|all-gather|broadcast BYTES...");
     if ((messages_ += trace_.workers) > kMostMessages) {
-      lines_.Fail(Keyword(), "messages of a step", "at most " + std::to_string(kMostMessages));
+      Fail(Keyword(), "messages of a step", "at most " + std::to_string(kMostMessages));
     }
     TraceCall call;
     call.collective = Way(Value(0));
     call.bytes =
-        Each(1, [&](const Word& word) { return Whole(word, "bytes", 0, kMostLayerBytes); });
+        Each(1, [&](const PlacedWord& word) { return Whole(word, "bytes", 0, kMostLayerBytes); });
     if (call.collective == Collective::kAllReduce) CheckEqual(call);
     if (call.collective == Collective::kBroadcast) call.root = Root(call);
     if (encode_) call.encode = *std::exchange(encode_, std::nullopt);
@@ -385,18 +407,18 @@ class DdpReader {
     may_decode_ = true;
   }
 
-  Collective Way(const Word& word) const {
+  Collective Way(const PlacedWord& word) const {
     if (word.text == "all-reduce") return Collective::kAllReduce;
     if (word.text == "all-gather") return Collective::kAllGather;
     if (word.text == "broadcast") return Collective::kBroadcast;
-    lines_.Fail(word, "collective", "all-reduce, all-gather, broadcast");
+    Fail(word, "collective", "all-reduce, all-gather, broadcast");
   }
 
   void CheckEqual(const TraceCall& call) const {
     for (size_t i = 2; i < Values(); ++i) {
       if (call.bytes.Of(static_cast<int>(i) - 1) == call.bytes.Of(0)) continue;
-      lines_.Fail(Value(i), "bytes",
-                  std::to_string(call.bytes.Of(0)) + ", as the first: sums have one length");
+      Fail(Value(i), "bytes",
+           std::to_string(call.bytes.Of(0)) + ", as the first: sums have one length");
     }
   }
 
@@ -406,7 +428,7 @@ class DdpReader {
     int root = -1;
     for (size_t i = 1; i < Values() && call.bytes.Differs(); ++i) {
       if (call.bytes.Of(static_cast<int>(i) - 1) == 0) continue;
-      if (root >= 0) lines_.Fail(Value(i), "bytes", "0, as one worker alone broadcasts");
+      if (root >= 0) Fail(Value(i), "bytes", "0, as one worker alone broadcasts");
       root = static_cast<int>(i) - 1;
     }
     return std::max(root, 0);
@@ -420,31 +442,32 @@ class DdpReader {
   }
 
   // Ends the bucket, if there is one. `word` is the one that follows it.
-  void FinishBucket(const Word& word) {
+  void FinishBucket(const PlacedWord& word) {
     if (in_step_ && !open_->steps.back().buckets.empty()) {
-      if (!has_ready_) lines_.Fail(word, "bucket's end", "ready, which every bucket has");
-      if (encode_) lines_.Fail(word, "bucket's end", "send, after encode");
+      if (!has_ready_) Fail(word, "bucket's end", "ready, which every bucket has");
+      if (encode_) Fail(word, "bucket's end", "send, after encode");
     }
     may_decode_ = false;
   }
 
-  void FinishStep(const Word& word) {
+  void FinishStep(const PlacedWord& word) {
     FinishBucket(word);
-    if (in_step_ && !has_compute_) lines_.Fail(word, "step's end", "compute, which every step has");
+    if (in_step_ && !has_compute_) Fail(word, "step's end", "compute, which every step has");
     taken_.clear();
     in_step_ = false;
   }
 
-  void FinishTraining(const Word& word) {
+  void FinishTraining(const PlacedWord& word) {
     FinishStep(word);
     if (!open_) return;
-    if (open_->steps.empty()) lines_.Fail(word, "method's end", "a step, which every method has");
+    if (open_->steps.empty()) Fail(word, "method's end", "a step, which every method has");
     trace_.trainings.push_back(std::move(*open_));
     open_.reset();
     steps_ = 0;
   }
 
-  TraceLines lines_;
+  WordLines lines_;
+  PlacedWord end_ = {"", 1};  // after the last word of the line
   DdpTrace trace_;
   std::map<std::string, int, std::less<>> position_of_;  // layer positions by name
   std::vector<int64_t> elements_before_ = {0};  // elements before each layer, then the sum of all

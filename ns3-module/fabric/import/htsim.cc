@@ -80,7 +80,7 @@ class HtsimFile
   public:
     HtsimFile(const std::string& path, const LinkDefaults& defaults)
         : m_path(path),
-          m_lines(path, ReadText(path), '#'),
+          m_lines(path, ReadText(path), {'#'}),
           m_defaults(defaults)
     {
     }
@@ -397,7 +397,7 @@ class HtsimFile
 
 bool IsHtsimText(const std::string& text)
 {
-    WordLines lines("", text.substr(0, 4096), '#');
+    WordLines lines("", text.substr(0, 4096), {'#'});
     if (!lines.Advance())
     {
         return false;

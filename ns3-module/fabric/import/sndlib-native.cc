@@ -19,7 +19,7 @@ class SndlibNativeFile
 {
   public:
     SndlibNativeFile(const std::string& path, int64_t unitBps)
-        : m_lines(path, ReadText(path), '#'),
+        : m_lines(path, ReadText(path), {'#'}),
           m_network(path, unitBps)
     {
     }
@@ -113,7 +113,7 @@ class SndlibNativeFile
         Expect(1, "(xy)", "NAME ( LONGITUDE LATITUDE )");
         const double x = m_lines.Real(2, "longitude", -1e9, 1e9);
         const double y = m_lines.Real(3, "latitude", -1e9, 1e9);
-        m_network.AddNode(m_lines.Word(0), x, y, true, m_lines.LineNumber());
+        m_network.AddNode(m_lines.Word(0), x, y, true, static_cast<int>(m_lines.LineNumber()));
     }
 
     void ReadLink()
@@ -141,7 +141,7 @@ class SndlibNativeFile
                           installed,
                           modules,
                           m_lines.Location(0),
-                          m_lines.LineNumber());
+                          static_cast<int>(m_lines.LineNumber()));
     }
 
     void SkipCost(size_t word, const char* name)
