@@ -13,11 +13,6 @@
 #include "ns3-module/fabric/engine/connection.h"
 #include "scenarios/network/engines/flow_sizes.h"
 #include "scenarios/network/flow_formats.h"
-<<<<<<< HEAD
-#include "scenarios/network/input/csv_file.h"
-=======
-#include "scenarios/network/flow_sizes.h"
->>>>>>> 304d4a8b (Read every CSV text with one reader)
 #include "scenarios/network/input/host_names.h"
 
 namespace legacy {
