@@ -90,8 +90,8 @@ Error NotAmong(const std::string& option, const std::string& value,
   const std::string all = list.empty() || known.size() <= kMostListed
                               ? "allowed: " + (known.empty() ? "no keys" : Join(known, ", "))
                               : list + " prints all " + std::to_string(known.size());
-  return Error(option + ": got '" + value + "'" + DidYouMean(value, known) + "; " + all +
-               (also.empty() ? "" : ", or " + also));
+  return Error::Refusal(option + ": got '" + value + "'" + DidYouMean(value, known) + "; " + all +
+                        (also.empty() ? "" : ", or " + also));
 }
 
 }  // namespace legacy

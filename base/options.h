@@ -27,10 +27,15 @@ struct Option {
   OptionKind kind = OptionKind::kText;
   OptionProperties properties = 0;
   std::string group = {};  // in help; "": the section of the key
+  std::string alias = {};  // another flag for it; "": none
 
   bool Has(OptionProperty property) const { return (properties & property) != 0; }
   // Returns the flag without "--".
   std::string Name() const { return flag.substr(2); }
+  // Returns true where that is the name, or that of the alias.
+  bool IsCalled(const std::string& name) const {
+    return name == Name() || (!alias.empty() && name == alias.substr(2));
+  }
   // Returns the section of the key, "network", and the group in help.
   std::string Section() const { return key.substr(0, key.find('.')); }
   std::string Group() const { return group.empty() ? Section() : group; }
@@ -43,6 +48,13 @@ using OptionTable = std::vector<Option<Struct>>;
 template <class Struct>
 Option<Struct> operator|(Option<Struct> option, OptionProperties properties) {
   option.properties |= properties;
+  return option;
+}
+
+// Returns the option with another flag for it.
+template <class Struct>
+Option<Struct> WithAlias(Option<Struct> option, std::string flag) {
+  option.alias = std::move(flag);
   return option;
 }
 
@@ -65,7 +77,8 @@ Option<Whole> OptionOfPart(const Option<Struct>& option, Part part) {
           .get = [get = option.get, part](const Whole& whole) { return get(part(whole)); },
           .kind = option.kind,
           .properties = option.properties,
-          .group = option.group};
+          .group = option.group,
+          .alias = option.alias};
 }
 
 }  // namespace legacy

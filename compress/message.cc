@@ -29,7 +29,7 @@ T Load(const std::byte* from) {
   return value;
 }
 
-[[noreturn]] void Malformed(const std::string& what) { throw Error("message: " + what); }
+[[noreturn]] void Malformed(const std::string& what) { throw Error::Refusal("message: " + what); }
 
 void WritePacked(int bits, std::span<const uint32_t> indices, Bytes& out) {
   uint64_t pending = 0;

@@ -27,7 +27,7 @@ void ReadSection(const SectionFile& in, const std::string& name, const Read& rea
     read(state);
     state.ExpectEnd();
   } catch (const Error& error) {
-    throw Error(in.path().string() + ": section '" + name + "': " + error.what());
+    throw error.Within(in.path().string() + ": section '" + name + "': ");
   }
 }
 

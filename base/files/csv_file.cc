@@ -75,7 +75,7 @@ bool CsvRows::Next() {
       cells_.clear();
       return false;
     }
-    if (!closed) throw Error(Where() + ": a quote that is not closed");
+    if (!closed) throw Error::Refusal(Where() + ": a quote that is not closed");
     if (kind_ == CsvKind::kByHand) {
       std::transform(cells_.begin(), cells_.end(), cells_.begin(), Trimmed);
     }
@@ -155,7 +155,7 @@ std::string ReadCsvText(const std::string& path, const std::string& option) {
 
 CsvFile::CsvFile(const std::string& path, const std::string& option)
     : rows_(path, ReadCsvText(path, option)) {
-  if (!rows_.Next()) throw Error(path + ": empty; a header line and rows were expected");
+  if (!rows_.Next()) throw Error::Refusal(path + ": empty; a header line and rows were expected");
   header_.assign(rows_.Cells().begin(), rows_.Cells().end());
 }
 

@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 constexpr int kMostLinks = 40;  // the limit of Linux
 
 [[noreturn]] void FailToRead(const fs::path& path, const std::string& reason) {
-  throw Error(path.string() + ": cannot be read: " + reason);
+  throw Error::Refusal(path.string() + ": cannot be read: " + reason);
 }
 
 [[noreturn]] void FailToRead(const fs::path& path, int error) {

@@ -20,7 +20,7 @@ namespace {
 const std::string& CheckedText(const std::string& text, const std::string& key) {
   const auto refused = [](char c) { return IsControl(c) && c != '\n' && c != '\t'; };
   if (std::ranges::none_of(text, refused)) return text;
-  throw Error(key + ": has control characters; allowed: text");
+  throw Error::Refusal(key + ": has control characters; allowed: text");
 }
 
 // Throws Error where the text is not UTF-8. yaml-cpp accepts other bytes, and prints something else
@@ -30,7 +30,8 @@ void CheckUtf8(const std::string& text, const std::string& where) {
   std::string line;
   for (int number = 1; std::getline(lines, line); ++number) {
     if (IsUtf8(line)) continue;
-    throw Error(where + ":" + std::to_string(number) + ": bytes that are no text; allowed: UTF-8");
+    throw Error::Refusal(where + ":" + std::to_string(number) +
+                         ": bytes that are no text; allowed: UTF-8");
   }
 }
 
@@ -45,21 +46,21 @@ YAML::Node ParseYaml(const std::string& text, const std::string& where) {
   try {
     return LoadYaml(text);
   } catch (const YAML::DeepRecursion& error) {
-    throw Error(MarkText(where, error.mark) + "nested deeper than yaml-cpp allows");
+    throw Error::Refusal(MarkText(where, error.mark) + "nested deeper than yaml-cpp allows");
   } catch (const YAML::Exception& error) {
     std::string what = error.msg;  // which may quote a control character
     std::ranges::replace_if(what, IsControl, '?');
-    throw Error(MarkText(where, error.mark) + what);
+    throw Error::Refusal(MarkText(where, error.mark) + what);
   }
 }
 
 std::string ScalarText(const YAML::Node& node, const std::string& key) {
   if (node.IsScalar()) return CheckedText(node.Scalar(), key);
   if (node.IsNull()) return "";
-  if (!node.IsSequence()) throw Error(key + ": expected a value or a list of values");
+  if (!node.IsSequence()) throw Error::Refusal(key + ": expected a value or a list of values");
   std::vector<std::string> items;
   for (const YAML::Node& item : node) {
-    if (!item.IsScalar()) throw Error(key + ": expected a list of plain values");
+    if (!item.IsScalar()) throw Error::Refusal(key + ": expected a list of plain values");
     items.push_back(CheckedText(item.Scalar(), key));
   }
   return Join(items, ",");
@@ -69,14 +70,15 @@ void ReadMap(const YAML::Node& map, const std::string& name, const std::string& 
              const std::function<void(const std::string&, const YAML::Node&)>& each) {
   if (map.IsNull()) return;
   const std::string prefix = name.empty() ? "" : name + ": ";
-  if (!map.IsMap()) throw Error(MarkText(where, map.Mark()) + prefix + "expected keys and values");
+  if (!map.IsMap())
+    throw Error::Refusal(MarkText(where, map.Mark()) + prefix + "expected keys and values");
   std::set<std::string> seen;
   for (const auto& entry : map) {
     const std::string mark = MarkText(where, entry.first.Mark());
-    if (!entry.first.IsScalar()) throw Error(mark + prefix + "expected plain keys");
+    if (!entry.first.IsScalar()) throw Error::Refusal(mark + prefix + "expected plain keys");
     const std::string& key = entry.first.Scalar();
     if (!seen.insert(key).second) {
-      throw Error(mark + (name.empty() ? "" : name + ".") + key + ": is given twice");
+      throw Error::Refusal(mark + (name.empty() ? "" : name + ".") + key + ": is given twice");
     }
     try {
       CheckedText(key, "a key");
@@ -84,7 +86,7 @@ void ReadMap(const YAML::Node& map, const std::string& name, const std::string& 
     } catch (const Error& error) {
       const std::string what = error.what();
       if (what.rfind(where + ":", 0) == 0) throw;
-      throw Error(mark + what);
+      throw Error::Refusal(mark + what);
     }
   }
 }

@@ -220,7 +220,7 @@ std::optional<int> ParseArguments(CLI::App& app, std::vector<std::string> argume
     if (IsUtf8(arguments[i])) continue;
     std::fprintf(stderr, "%s: argument %zu: bytes that are no text; allowed: UTF-8\n",
                  app.get_name().c_str(), i + 1);
-    return kWrongCommandLine;
+    return kRefused;
   }
   const std::string first = arguments.empty() ? "" : arguments.front();
   const auto all = std::ranges::find(arguments, "--help=all");
@@ -242,7 +242,7 @@ std::optional<int> ParseArguments(CLI::App& app, std::vector<std::string> argume
                  none ? NoSubcommand(app, first).c_str() : error.what());
   }
   std::fprintf(stderr, "%s --help lists the options\n", app.get_name().c_str());
-  return kWrongCommandLine;
+  return kRefused;
 }
 
 std::optional<int> ParseArguments(CLI::App& app, int argc, const char* const* argv) {

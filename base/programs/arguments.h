@@ -13,13 +13,9 @@ class App;
 
 namespace legacy {
 
-// Exit statuses of all programs, besides 0 and kInterrupted.
-inline constexpr int kFailed = 1;
-inline constexpr int kWrongCommandLine = 2;
-
 // Line of a program's help that lists the exit statuses.
 inline constexpr const char* kExitStatuses =
-    "Exit status: 0 success, 1 error, 2 wrong command line, 130 interrupted.\n";
+    "Exit status: 0 success, 1 error, 2 wrong option or value, 130 interrupted.\n";
 
 // Returns the project's version, with the commit where it was built from a repository: "0.2.0
 // (1a2b3c4)".
@@ -40,7 +36,7 @@ void PrepareArguments(CLI::App& app);
 void AddPluginOption(CLI::App& app);
 
 // Parses `arguments`, which are without the program's name. Returns an exit status where the
-// program should end: 0 after help or version, kWrongCommandLine after a message that names the
+// program should end: 0 after help or version, kRefused after a message that names the
 // program and, for an unknown option, the nearest known one.
 std::optional<int> ParseArguments(CLI::App& app, std::vector<std::string> arguments);
 std::optional<int> ParseArguments(CLI::App& app, int argc, const char* const* argv);

@@ -11,6 +11,7 @@
 #include <new>
 #include <system_error>
 
+#include "base/error.h"
 #include "base/programs/patience.h"
 
 namespace legacy {
@@ -57,10 +58,13 @@ int Run(const char* program, const std::function<int()>& run) {
     return run();
   } catch (const std::bad_alloc&) {
     std::fprintf(stderr, "%s: the memory of this machine is not enough\n", program);
-    return 1;
+    return kFailed;
+  } catch (const Error& error) {
+    std::fprintf(stderr, "%s: %s\n", program, error.what());
+    return error.IsRefusal() ? kRefused : kFailed;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "%s: %s\n", program, error.what());
-    return 1;
+    return kFailed;
   }
 }
 
@@ -80,7 +84,7 @@ int ProgramStatus(const char* program, const std::function<int()>& run) {
   const std::string reason =
       now ? std::generic_category().message(error) : "an earlier part was lost";
   std::fprintf(stderr, "%s: standard output cannot be written: %s\n", program, reason.c_str());
-  return status != 0 ? status : 1;
+  return status != 0 ? status : kFailed;
 }
 
 const StopFlag& CatchStop() {

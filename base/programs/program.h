@@ -7,9 +7,16 @@
 
 namespace legacy {
 
+// Exit statuses of all programs, besides 0: something failed; something that was given is not
+// allowed, such as an option or a value; the program was interrupted.
+inline constexpr int kFailed = 1;
+inline constexpr int kRefused = 2;
+inline constexpr int kInterrupted = 130;
+
 // Runs a program's own part and returns its exit status. What it throws is written to standard
-// error behind the program's name, with status 1. Standard output that did not take everything, as
-// on a full disk, is reported there too, and makes a status of 0 a 1.
+// error behind the program's name, with kRefused where it is a refusal (Error::IsRefusal) and
+// kFailed otherwise. Standard output that did not take everything, as on a full disk, is reported
+// there too, and makes a status of 0 a kFailed.
 int ProgramStatus(const char* program, const std::function<int()>& run);
 
 // Returns how the reader of a hint calls a program, in the place of its name: as ./waf, which sets
@@ -19,9 +26,6 @@ std::string CommandOf(const std::string& program);
 
 // A StopFlag is read by long work between its steps; other than 0, it should end.
 using StopFlag = volatile std::sig_atomic_t;
-
-// The status of a program that was interrupted.
-inline constexpr int kInterrupted = 130;
 
 // Makes SIGINT and SIGTERM set the flag that is returned while a StopScope lives, and otherwise end
 // the program at once with kInterrupted. A second signal ends it at once everywhere.

@@ -67,8 +67,8 @@ GradientSource::GradientSource(const GradientOptions& options)
     : units_(GivenLayers(options)), workers_(options.workers), steps_(options.steps) {
   const int sources = !options.files.empty() + !options.real.empty() + !options.drawn.empty();
   if (sources != 1) {
-    throw Error("gradients: got " + std::to_string(sources) +
-                " sources; allowed: one of files, --gradient and --generate");
+    throw Error::Refusal("gradients: got " + std::to_string(sources) +
+                         " sources; allowed: one of files, --gradient and --generate");
   }
   if (!options.files.empty()) TakeFiles(options);
   if (!options.real.empty()) TakeReal(options);
@@ -87,7 +87,7 @@ void GradientSource::TakeFiles(const GradientOptions& options) {
     held_.emplace_back(owned_.back());
   }
   const auto length = static_cast<int64_t>(owned_.front().size());
-  if (length == 0) throw Error(options.files.front() + ": is empty");
+  if (length == 0) throw Error::Refusal(options.files.front() + ": is empty");
   if (units_.empty()) units_ = OneLayer({length});
   const int64_t elements = ElementsOf(units_);
   if (length % elements != 0) {

@@ -60,7 +60,7 @@ std::vector<Unit> ParseLayers(std::string_view text, const std::string& name) {
     }
     Append(layer, ParseShape(shape, where), units);
   }
-  if (units.empty()) throw Error(name + ": has no layers");
+  if (units.empty()) throw Error::Refusal(name + ": has no layers");
   return units;
 }
 

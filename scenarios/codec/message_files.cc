@@ -34,7 +34,7 @@ std::vector<float> ReadMessages(const Scheme& scheme, const Unit& unit, const Un
     try {
       exchange->Accumulate(0, std::as_bytes(std::span(bytes)));
     } catch (const Error& error) {
-      throw Error(PathOf(path, call) + ": " + error.what());
+      throw error.Within(PathOf(path, call) + ": ");
     }
     exchange->FinishCall();
   }

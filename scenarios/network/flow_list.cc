@@ -120,7 +120,7 @@ std::vector<FlowRequest> ReadList(const std::string& path, const Network& networ
     const ListedFlows list = reader(path, std::move(text));
     SayImported(path, list.report);
     flows = FromListed(list, hosts, network.placement.Workers(), endless);
-    if (flows.empty()) throw Error(path + ": no flow");
+    if (flows.empty()) throw Error::Refusal(path + ": no flow");
     return flows;
   }
   CsvRows rows(path, std::move(text), CsvKind::kByHand);
@@ -129,8 +129,8 @@ std::vector<FlowRequest> ReadList(const std::string& path, const Network& networ
     flows.push_back(ParseFlow(rows, hosts, endless));
   }
   if (flows.empty()) {
-    throw Error(path + ": no flow; expected source, destination, " +
-                (endless ? "start" : "bytes, start"));
+    throw Error::Refusal(path + ": no flow; expected source, destination, " +
+                         (endless ? "start" : "bytes, start"));
   }
   return flows;
 }

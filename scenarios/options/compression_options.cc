@@ -33,7 +33,7 @@ ScenarioOption Policies() {
 
 std::vector<ScenarioOption> OptionsOfCompression() {
   std::vector<ScenarioOption> options = {
-      Policies() | kUsual | kReadByClients,
+      WithAlias(Policies(), "--methods") | kUsual | kReadByClients,
       Fraction<&Scenario::density>("compression.density", "--density",
                                    "average density of sparse policies over layers and steps") |
           kUsual | kReadByClients,

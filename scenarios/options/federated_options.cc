@@ -271,9 +271,11 @@ OptionTable<FederatedSection> OptionsOfLines() {
 // Options of the network of plans, which runs have in the section network.
 OptionTable<FederatedSection> OptionsOfPlannedNetwork() {
   return {
-      Text<&FederatedSection::topology>(
-          "federated.topology", "--topology", "TEXT",
-          "topology whose switches the population names as places [a star around the server]") |
+      WithAlias(
+          Text<&FederatedSection::topology>(
+              "federated.topology", "--topology", "TEXT",
+              "topology whose switches the population names as places [a star around the server]"),
+          "--topo") |
           kReadByPlans | kReadByPopulations | kUsual,
       Text<&FederatedSection::fidelity>(
           "federated.fidelity", "--fidelity", "NAME",

@@ -22,7 +22,7 @@ void Named(const std::string& key, Call call) {
   try {
     call();
   } catch (const Error& error) {
-    throw Error(key + ": " + error.what());
+    throw error.Within(key + ": ");
   }
 }
 

@@ -183,7 +183,7 @@ void ValidateScenario(const Scenario& s) {
     CheckShape(s);
   } else if (s.times_of.empty() &&
              (s.gradients != Scenario().gradients || s.drawn_steps != Scenario().drawn_steps)) {
-    throw Error(
+    throw Error::Refusal(
         "training.gradients, training.drawn_steps: nothing is drawn without training.layers or "
         "training.times_of");
   }
@@ -240,12 +240,12 @@ void ValidateScenario(const Scenario& s) {
     const StepCount &before = s.decay_steps[i - 1], &now = s.decay_steps[i];
     if (before.InEpochs() != now.InEpochs()) continue;
     if (now.InEpochs() ? now.epochs() < before.epochs() : now < before) {
-      throw Error("training.decay_steps: steps must ascend");
+      throw Error::Refusal("training.decay_steps: steps must ascend");
     }
   }
   CheckLocal(s);
   if (!std::is_sorted(s.splits.begin(), s.splits.end())) {
-    throw Error("compression.splits: sizes must ascend");
+    throw Error::Refusal("compression.splits: sizes must ascend");
   }
   if (*s.fidelity != Fidelity::kPacket && !(s.pcap + s.flow_monitor + s.netanim).empty()) {
     throw Error("network.fidelity", s.fidelity.text(),
@@ -333,7 +333,7 @@ std::optional<Method> MethodOfScheme(const std::string& name) {
     const std::vector<std::string> schemes = SchemeNames();
     const std::string first = method.scheme.substr(0, method.scheme.find_first_of(":+"));
     if (std::ranges::find(schemes, first) == schemes.end()) return std::nullopt;
-    throw Error("compression.policies: " + name + ": " + error.what());
+    throw error.Within("compression.policies: " + name + ": ");
   }
   if (at == std::string::npos) return method;
   const std::string text = name.substr(at + 1);

@@ -136,8 +136,8 @@ void SetOption(Scenario& scenario, const std::string& key, const std::string& te
                 std::string("nothing here: ") +
                     (scenario.federated ? "legacy-scenario" : "legacy-federated") + " reads it");
   }
-  throw Error("unknown key '" + key + "'" + DidYouMean(key, keys) +
-              "; allowed: " + Join(neighbours.empty() ? sections : neighbours, ", "));
+  throw Error::Refusal("unknown key '" + key + "'" + DidYouMean(key, keys) +
+                       "; allowed: " + Join(neighbours.empty() ? sections : neighbours, ", "));
 }
 
 }  // namespace legacy

@@ -27,7 +27,7 @@ void SetMethodField(Method& method, const std::string& field, const std::string&
     try {
       MakeScheme(text);
     } catch (const Error& error) {
-      throw Error(key + ": " + error.what());
+      throw error.Within(key + ": ");
     }
     method.scheme = text;
   } else if (field == "scope") {
@@ -55,9 +55,10 @@ void SetMethodField(Method& method, const std::string& field, const std::string&
     CheckDownlink(text, key);
     method.downlink = text;
   } else {
-    throw Error("unknown key '" + key +
-                "'; allowed: scheme, scope, policy, parameter, bytes_of, "
-                "levels, local_steps, outer, reversed; in federated runs also algorithm, downlink");
+    throw Error::Refusal(
+        "unknown key '" + key +
+        "'; allowed: scheme, scope, policy, parameter, bytes_of, "
+        "levels, local_steps, outer, reversed; in federated runs also algorithm, downlink");
   }
 }
 
@@ -122,9 +123,9 @@ std::string TransportText(const YAML::Node& map, const std::string& key, const s
   for (size_t i = 0; i < settings.size(); ++i) {
     std::vector<Setting> others = settings;
     others.erase(others.begin() + static_cast<std::ptrdiff_t>(i));
-    if (!refused(others)) throw Error(MarkText(where, settings[i].mark) + *reason);
+    if (!refused(others)) throw Error::Refusal(MarkText(where, settings[i].mark) + *reason);
   }
-  throw Error(MarkText(where, map.Mark()) + *reason);
+  throw Error::Refusal(MarkText(where, map.Mark()) + *reason);
 }
 
 // Returns the text of an option's value. A target may be a map of one metric: {perplexity: 120}.
@@ -158,14 +159,14 @@ Method ReadMethod(const YAML::Node& node, const std::string& name, const std::st
 void CheckSection(const std::string& name, const Scenario& scenario) {
   std::set<std::string> sections = {"methods", "ns3", "preset"};
   if (name == "federated" && !scenario.federated) {
-    throw Error("section federated: legacy-federated reads files that have it");
+    throw Error::Refusal("section federated: legacy-federated reads files that have it");
   }
   for (const ScenarioOption& option : OptionsOf(scenario)) {
     sections.insert(option.key.substr(0, option.key.find('.')));
   }
   if (sections.count(name) > 0) return;
-  throw Error("unknown section '" + name + "'; allowed: " +
-              Join(std::vector<std::string>(sections.begin(), sections.end()), ", "));
+  throw Error::Refusal("unknown section '" + name + "'; allowed: " +
+                       Join(std::vector<std::string>(sections.begin(), sections.end()), ", "));
 }
 
 void ReadSection(const YAML::Node& section, const std::string& name, const std::string& where,

@@ -13,7 +13,7 @@ void CheckGradients(const std::string& text, const std::string& key) {
   try {
     FindRow("gradient", ParseStages(text).front().name, GradientTable());
   } catch (const Error& error) {
-    throw Error(key + ": " + error.what());
+    throw error.Within(key + ": ");
   }
 }
 

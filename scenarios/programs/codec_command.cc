@@ -71,8 +71,9 @@ void CheckOut(const CodecCommand& command, const GradientSource& source) {
 
 int Decode(const CodecCommand& command) {
   const CodecChoice codec = TheCodec(command, "--decode");
-  if (command.gradients.shape.empty()) throw Error("--decode: --shape of the values is missing");
-  if (command.out.empty()) throw Error("--decode: --out=FILE for the values is missing");
+  if (command.gradients.shape.empty())
+    throw Error::Refusal("--decode: --shape of the values is missing");
+  if (command.out.empty()) throw Error::Refusal("--decode: --out=FILE for the values is missing");
   const Unit unit = OneLayer(ParseShape(command.gradients.shape, "--shape")).front();
   bool feedback = false;
   const std::unique_ptr<Scheme> scheme = OpenScheme(codec, command.run.error_feedback, &feedback);

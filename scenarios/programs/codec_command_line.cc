@@ -160,7 +160,7 @@ CLI::App* AddCheck(CLI::App& app, CodecCheckCommand& check) {
                          "lengths, round trips, error feedback, hostile bytes");
   sub->footer(
       "Example:\n  legacy-codec check --plugin=my_codec.so\n"
-      "Exit status: 0 all properties hold, 1 one does not, 2 wrong command line.");
+      "Exit status: 0 all properties hold, 1 one does not, 2 wrong option or value.");
   sub->add_option("NAMES", check.names, "codecs, schemes or policies to check [all of --plugin]")
       ->type_name("");
   return sub;

@@ -25,7 +25,7 @@ constexpr const char* kPlanExamples =
     "  legacy-federated plan --elements=10.2e9 --element-bytes=1 --client-seconds=2280 "
     "--clients=4\n"
     "  legacy-federated plan --shape=resnet50 --server=async:concurrency=100,buffer=10\n"
-    "Exit status: 0 success, 1 error, 2 wrong command line, 4 stopped before all versions were\n"
+    "Exit status: 0 success, 1 error, 2 wrong option or value, 4 stopped before all versions were\n"
     "made, 130 interrupted.\n";
 
 constexpr const char* kPopulationDescription =

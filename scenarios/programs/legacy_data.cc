@@ -1,6 +1,6 @@
 // legacy-data lists, fetches, checks and shows data sets.
 //
-// Exit statuses: 0 done, 1 an error of the user or of a file, 2 a wrong command line, 3 no network.
+// Exit statuses: 0 done, 1 an error, 2 a wrong option or value, 3 no network.
 #include <curl/curl.h>
 #include <unistd.h>
 
@@ -287,7 +287,7 @@ int Main(int argc, char** argv) {
       "  legacy-data fetch fashion-mnist\n"
       "  legacy-data show cifar10 --out=images.png\n"
       "  legacy-data show text:file=novel.txt,unit=characters\n"
-      "Exit status: 0 success, 1 error, 2 wrong command line, 3 no network, 130 interrupted.\n"
+      "Exit status: 0 success, 1 error, 2 wrong option or value, 3 no network, 130 interrupted.\n"
       "Handbook: docs/data.md.");
   app.require_subcommand(1);
   const auto command = [&](const char* name, const char* help, void (*action)(const Options&)) {

@@ -308,7 +308,7 @@ struct TablesFlags {
   void Run(const std::string& typed) const {
     const auto& file_format = FormatNamed(format);
     const std::vector<std::string> drawn = legacy::SplitList(figures);
-    if (!drawn.empty() && out.empty()) throw legacy::Error("--figures needs --out=DIR");
+    if (!drawn.empty() && out.empty()) throw legacy::Error::Refusal("--figures needs --out=DIR");
     const legacy::analysis::Study study = view.Read();
     const auto tables = legacy::analysis::StudyTables(study);
     std::vector<std::string> texts;
@@ -477,7 +477,7 @@ int Main(int argc, char** argv) {
       "  legacy-study run scenarios/studies/latency.yaml\n"
       "  legacy-study report studies/latency\n"
       "  legacy-study serve studies/latency\n"
-      "Exit status: 0 success, 1 error, 2 wrong command line, 3 points failed or are pending,\n"
+      "Exit status: 0 success, 1 error, 2 wrong option or value, 3 points failed or are pending,\n"
       "130 interrupted.\n"
       "Handbook: docs/studies.md.");
   legacy::AddPluginOption(app);

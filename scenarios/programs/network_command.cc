@@ -195,7 +195,8 @@ void CheckDoctor(const NetworkCommand& command, const PreparedExperiment& prepar
   if (!command.doctor) return;
   TryEngine(FactoryOf(*command.doctor_fidelity, "--doctor-fidelity"), *prepared.network);
   if (prepared.experiment.duration > 0) {
-    throw Error("--doctor: needs a collective or flows with an end; those of --duration have none");
+    throw Error::Refusal(
+        "--doctor: needs a collective or flows with an end; those of --duration have none");
   }
 }
 
@@ -212,7 +213,8 @@ TimeNs TelemetryWindow(const NetworkOutputs& outputs, const PreparedExperiment& 
     return 0;
   }
   if (prepared.experiment.fidelities == std::vector{Fidelity::kAnalytic}) {
-    throw Error("--telemetry: needs packet or flow fidelity; analytic knows no rates over time");
+    throw Error::Refusal(
+        "--telemetry: needs packet or flow fidelity; analytic knows no rates over time");
   }
   if (!outputs.telemetry_links.empty()) {
     ChooseLinks(outputs.telemetry_links, "--telemetry-links", prepared.network->topology, {});
@@ -260,7 +262,7 @@ int RunOne(const NetworkCommand& command) {
     throw Error(option, path, "flows with an end; those of --duration have none (--csv)");
   }
   if (outputs.packet.Any() && !prepared.experiment.Asks(Fidelity::kPacket)) {
-    throw Error(
+    throw Error::Refusal(
         "--pcap, --flow-monitor, --netanim: only the packet engine writes them, but "
         "--fidelity is " +
         NamesOf(prepared.experiment.fidelities, ","));
@@ -292,8 +294,8 @@ void CheckJobs(const NetworkCommand& command) {
     const std::string text = row.get(command.options);
     if (!text.empty()) throw Error(row.flag, text, "either this or --jobs");
   }
-  if (!command.sweeps.empty()) throw Error("--jobs: needs one run, not a sweep");
-  if (command.doctor) throw Error("--doctor: needs one collective, not --jobs");
+  if (!command.sweeps.empty()) throw Error::Refusal("--jobs: needs one run, not a sweep");
+  if (command.doctor) throw Error::Refusal("--doctor: needs one collective, not --jobs");
   for (const auto& [option, path] : DetailFiles(command.outputs)) {
     if (path.empty() || option == "--links" || option == "--svg") continue;
     throw Error(option, path,
@@ -327,7 +329,7 @@ int RunJobs(const NetworkCommand& command) {
 struct SweepStopped {};
 
 int RunSweep(const NetworkCommand& command, const StopFlag& stop) {
-  if (command.doctor) throw Error("--doctor: needs one experiment, not a sweep");
+  if (command.doctor) throw Error::Refusal("--doctor: needs one experiment, not a sweep");
   std::vector<Sweep> sweeps;
   std::vector<std::string> swept;
   for (const std::string& text : command.sweeps) {
@@ -338,7 +340,8 @@ int RunSweep(const NetworkCommand& command, const StopFlag& stop) {
   const bool flows = ParseExperiment(points.front(), command.ns3_attributes).HasFlows();
   const auto prepare = [&](const ExperimentOptions& point) {
     Experiment experiment = ParseExperiment(point, command.ns3_attributes);
-    if (experiment.duration > 0) throw Error("--duration: needs one experiment, not a sweep");
+    if (experiment.duration > 0)
+      throw Error::Refusal("--duration: needs one experiment, not a sweep");
     experiment.packet_budget /= static_cast<double>(points.size());
     return Prepare(std::move(experiment));
   };
@@ -350,7 +353,7 @@ int RunSweep(const NetworkCommand& command, const StopFlag& stop) {
     seconds += PacketSeconds(prepared);
     flows_in_all += AllFlows(prepared);
     if (prepared.experiment.HasFlows() != flows) {
-      throw Error("--sweep: either all points are collectives, or all are flows");
+      throw Error::Refusal("--sweep: either all points are collectives, or all are flows");
     }
   }
   Announce(seconds);

@@ -121,7 +121,8 @@ CLI::App* AddTopo(CLI::App& app, TopoCommand& topo, TopoTexts& texts) {
       "  legacy-network topo show gml:Abilene.gml,default_rate=1Gbps\n"
       "  legacy-network topo check Abilene.graphml --strict\n"
       "  legacy-network topo convert fat-tree:k=4 --to=svg --out=fat-tree.svg\n"
-      "Exit status: 0 success, 1 error or likely mistakes found by check, 2 wrong command line.");
+      "Exit status: 0 success, 1 error or likely mistakes found by check, 2 wrong option or "
+      "value.");
   sub->add_option("ACTION", topo.action,
                   "show: print properties of the topology; check: report likely mistakes in it; "
                   "convert: write it in another format")
@@ -147,7 +148,7 @@ CLI::App* AddPfc(CLI::App& app, PfcCommand& pfc, TopoTexts& texts) {
       "Examples:\n"
       "  legacy-network pfc check leaf-spine:oversubscription=4\n"
       "  legacy-network pfc check ring:hosts=5 --transport=roce:buffer=2MiB --bandwidth=100Gbps\n"
-      "Exit status: 0 no deadlock, 1 error or a cycle, 2 wrong command line.");
+      "Exit status: 0 no deadlock, 1 error or a cycle, 2 wrong option or value.");
   sub->add_option("ACTION", pfc.action,
                   "check: find cyclic buffer dependencies among all shortest paths of all hosts, "
                   "as connections take any of them")
@@ -170,7 +171,7 @@ CLI::App* AddValidate(CLI::App& app, ValidationOptions& options) {
   sub->footer(
       "Example:\n"
       "  legacy-network validate --sample\n"
-      "Exit status: 0 success, 1 error or figures outside their bounds, 2 wrong command line.");
+      "Exit status: 0 success, 1 error or figures outside their bounds, 2 wrong option or value.");
   sub->add_option(
          "--out", options.out_directory,
          "folder of the CSV files [docs/results/validation; with --sample the toolkit's own]")

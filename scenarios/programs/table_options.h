@@ -27,8 +27,9 @@ class TableOptions {
       const Option<Struct>& option = options_[i];
       const std::string fallback = defaults ? option.get(*defaults) : "";
       const bool listed = !lists || lists(option);
+      const std::string flags = option.alias.empty() ? "" : "," + option.alias;
       parsed_.push_back(
-          app.add_option(option.flag, texts_[i],
+          app.add_option(option.flag + flags, texts_[i],
                          option.help + (fallback.empty() ? "" : " [" + fallback + "]"))
               ->take_last()
               ->type_name(option.metavar)

@@ -18,7 +18,9 @@ std::string NameOf(const ScenarioOption& option) {
 const ScenarioOption& Find(const std::string& name) {
   const std::vector<ScenarioOption>& options = ScenarioOptions();
   const auto has = [&](auto matches) { return std::ranges::find_if(options, matches); };
-  auto found = has([&](const ScenarioOption& option) { return NameOf(option) == name; });
+  std::string flag = name;
+  std::ranges::replace(flag, '_', '-');
+  auto found = has([&](const ScenarioOption& option) { return option.IsCalled(flag); });
   if (found == options.end()) {
     found = has([&](const ScenarioOption& option) {
       return option.key == name || option.key.substr(option.key.find('.') + 1) == name;
@@ -27,8 +29,8 @@ const ScenarioOption& Find(const std::string& name) {
   if (found != options.end()) return *found;
   std::vector<std::string> names;
   for (const ScenarioOption& option : options) names.push_back(NameOf(option));
-  throw Error("unknown option '" + name + "'" + DidYouMean(name, names) +
-              "; legacy.options() lists all");
+  throw Error::Refusal("unknown option '" + name + "'" + DidYouMean(name, names) +
+                       "; legacy.options() lists all");
 }
 
 }  // namespace

@@ -21,7 +21,7 @@ using analysis::Manifest;
 
 void RefuseWhatSaysSo(const std::string& where, const std::vector<std::string>& reasons) {
   if (reasons.empty()) return;
-  throw Error(where + ": may not be replayed on another network: " + Join(reasons, "; "));
+  throw Error::Refusal(where + ": may not be replayed on another network: " + Join(reasons, "; "));
 }
 
 std::vector<std::string> ManifestRefusals(const Manifest& manifest, const std::string& where) {
@@ -40,8 +40,9 @@ void CheckTraining(const Recording& recording, const std::string& where) {
   const Scenario& scenario = recording.scenario;
   const std::string hash = TrainingHash(TrainingDocument(scenario));
   if (hash != recording.traffic.hash) {
-    throw Error(where + ": its configuration has the hash " + hash + ", traffic.jsonl has " +
-                recording.traffic.hash + ": they are of different trainings");
+    throw Error::Refusal(where + ": its configuration has the hash " + hash +
+                         ", traffic.jsonl has " + recording.traffic.hash +
+                         ": they are of different trainings");
   }
   if (manifest.policies != scenario.policies) {
     throw Error(where + ": policies", Join(manifest.policies, ","),
@@ -49,7 +50,7 @@ void CheckTraining(const Recording& recording, const std::string& where) {
   }
   if (std::ssize(manifest.seeds) != scenario.seeds || manifest.seeds.front() != scenario.seed ||
       manifest.seeds.back() != scenario.seed + scenario.seeds - 1) {
-    throw Error(where + ": seeds: not those of its configuration");
+    throw Error::Refusal(where + ": seeds: not those of its configuration");
   }
   if (manifest.workers != scenario.workers) {
     throw Error(where + ": workers", std::to_string(manifest.workers),
@@ -79,8 +80,8 @@ void CheckWorks(const Recording& recording, const std::string& where) {
                   std::to_string(recording.scenario.accumulate) + ", as in the manifest");
     }
     if (!work.active_workers.empty()) {
-      throw Error(where + ": participants: workers were left out of a training whose " +
-                  "synchronisation is " + recording.scenario.sync.text());
+      throw Error::Refusal(where + ": participants: workers were left out of a training whose " +
+                           "synchronisation is " + recording.scenario.sync.text());
     }
   }
 }
@@ -115,9 +116,10 @@ void CheckSteps(const Recording& recording, const std::string& directory) {
     if (finished && rows == scenario.steps && std::ssize(training.works) == rows) ++found;
   }
   if (found == trainings && recording.traffic.trainings.size() == trainings) return;
-  throw Error(directory + ": " + std::to_string(found) + " of " + std::to_string(trainings) +
-              " trainings have all their " + std::to_string(scenario.steps) +
-              " steps in steps.csv and traffic.jsonl: only whole runs are replayed");
+  throw Error::Refusal(directory + ": " + std::to_string(found) + " of " +
+                       std::to_string(trainings) + " trainings have all their " +
+                       std::to_string(scenario.steps) +
+                       " steps in steps.csv and traffic.jsonl: only whole runs are replayed");
 }
 
 // Checks that every evaluation follows a recorded step, because a replay evaluates after the same
@@ -158,16 +160,17 @@ Recording ReadRecording(const std::string& directory) {
   Recording recording;
   if (std::filesystem::exists(manifest) &&
       IsFederated(ParseJson(ReadWholeFile(manifest), manifest))) {
-    throw Error(manifest + ": it is of a run of legacy-federated, whose own 'replay' takes it");
+    throw Error::Refusal(manifest +
+                         ": it is of a run of legacy-federated, whose own 'replay' takes it");
   }
   recording.run = analysis::ReadRunDirectory(path);
   RefuseWhatSaysSo(manifest, ManifestRefusals(recording.run.manifest, manifest));
   if (!std::filesystem::exists(traffic)) {
-    throw Error(traffic + ": is not there: the run was not recorded (--record)");
+    throw Error::Refusal(traffic + ": is not there: the run was not recorded (--record)");
   }
   const auto configuration = recording.run.manifest.document.find("configuration");
   if (configuration == recording.run.manifest.document.end()) {
-    throw Error(manifest + ": without 'configuration'");
+    throw Error::Refusal(manifest + ": without 'configuration'");
   }
   recording.scenario = ReadScenarioDocument(*configuration, manifest + ": configuration");
   recording.traffic = ReadTraffic(traffic);

@@ -177,7 +177,7 @@ void CheckReplay(const Recording& recording, const Scenario& scenario) {
       [](const ScenarioOption& option) { return option.Has(kMayReplay); },
       [&](const std::string& recorded) { return recorded + why; });
   if (TrainingHash(TrainingDocument(scenario)) != recording.traffic.hash) {
-    throw Error("methods: not those of the recorded run" + why);
+    throw Error::Refusal("methods: not those of the recorded run" + why);
   }
 }
 

@@ -62,7 +62,7 @@ void Set(Scenario& scenario, const std::string& network, const std::string& sett
   try {
     SetOption(scenario, "network." + name, setting.substr(equals + 1));
   } catch (const Error& error) {
-    throw Error(std::string(kKey) + ": " + network + ": " + error.what());
+    throw error.Within(std::string(kKey) + ": " + network + ": ");
   }
 }
 

@@ -107,9 +107,9 @@ Scenario ReadScenarioDocument(const json& document, const std::string& where) {
       }
     }
   } catch (const json::exception& error) {
-    throw Error(where + ": no scenario: " + error.what());
+    throw Error::Refusal(where + ": no scenario: " + error.what());
   } catch (const Error& error) {
-    throw Error(where + ": " + error.what());
+    throw error.Within(where + ": ");
   }
   return scenario;
 }
@@ -210,7 +210,7 @@ json ReadManifest(const fs::path& directory, const std::string& option) {
           .document;
   const auto configuration = manifest.find("configuration");
   if (configuration == manifest.end() || !configuration->is_object()) {
-    throw Error(path.string() + ": without 'configuration'");
+    throw Error::Refusal(path.string() + ": without 'configuration'");
   }
   return manifest;
 }
@@ -249,8 +249,8 @@ json ReadResumed(const fs::path& directory, const std::string& program) {
   }
   const bool clients = program == kClientsProgram;
   if (program != "legacy-study" && IsFederated(manifest) != clients) {
-    throw Error(where + ": configuration: " + (clients ? "without" : "with") +
-                " 'federated', so that it is no run of " + program);
+    throw Error::Refusal(where + ": configuration: " + (clients ? "without" : "with") +
+                         " 'federated', so that it is no run of " + program);
   }
   if (manifest.value("finished_file", json()) != kFinishedFile) {
     throw Error("--resume", directory.string(),

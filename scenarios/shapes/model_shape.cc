@@ -67,7 +67,7 @@ class ShapeBuilder {
 
   ModelShape& shape() { return shape_; }
   ModelShape Take(const std::string& where) {
-    if (shape_.layers.empty()) throw Error(where + ": has no parameter tensors");
+    if (shape_.layers.empty()) throw Error::Refusal(where + ": has no parameter tensors");
     return std::move(shape_);
   }
 
@@ -102,12 +102,13 @@ void ReadOperation(const YAML::Node& node, const std::string& where, ShapeBuilde
         builder.AddTensor(name, ScalarText(shape, name), name);
       });
     } else {
-      throw Error("unknown key '" + key +
-                  "'; allowed: kind, multiply_adds, bytes, weight_bytes, parameters");
+      throw Error::Refusal("unknown key '" + key +
+                           "'; allowed: kind, multiply_adds, bytes, weight_bytes, parameters");
     }
   });
   if (kind.empty()) {
-    throw Error(MarkText(where, node.Mark()) + "missing key 'kind': " + Join(kKinds, ", "));
+    throw Error::Refusal(MarkText(where, node.Mark()) +
+                         "missing key 'kind': " + Join(kKinds, ", "));
   }
   if (weight_bytes < 0)
     weight_bytes = HasWeightsToRead(kind) ? kFloatBytes * builder.Elements() : 0;
@@ -143,12 +144,13 @@ ModelShape ReadYamlShape(const YAML::Node& root, const std::string& where) {
     } else if (key == "batch_source") {
       shape.batch_source = ScalarText(value, key);
     } else if (key == "operations") {
-      if (!value.IsSequence()) throw Error(key + ": expected a list of operations");
+      if (!value.IsSequence()) throw Error::Refusal(key + ": expected a list of operations");
       for (const YAML::Node& operation : value) ReadOperation(operation, where, builder);
     } else if (key != "elements" && key != "tensors" && key != "multiply_adds") {
-      throw Error("unknown key '" + key +
-                  "'; allowed: name, title, source, sample, note, batch, batch_source, elements, "
-                  "tensors, multiply_adds, operations");
+      throw Error::Refusal(
+          "unknown key '" + key +
+          "'; allowed: name, title, source, sample, note, batch, batch_source, elements, "
+          "tensors, multiply_adds, operations");
     }
   });
   ModelShape read = builder.Take(where);

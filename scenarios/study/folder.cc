@@ -54,10 +54,11 @@ void RequireSamePlan(const fs::path& path, const analysis::Study& stored,
     same = stored.points[p].training == planned.points[p].training;
   }
   if (!same) {
-    throw Error((path / kDatabase).string() + ": its trainings are not those that " +
-                (path / kDefinition).string() +
-                " asks for: the definition or the program has changed since; run it into another "
-                "folder");
+    throw Error::Refusal(
+        (path / kDatabase).string() + ": its trainings are not those that " +
+        (path / kDefinition).string() +
+        " asks for: the definition or the program has changed since; run it into another "
+        "folder");
   }
 }
 
@@ -88,12 +89,12 @@ StudyFolder StudyFolder::Create(const fs::path& path, StudyPlan plan) {
   const fs::path file = path / kDefinition;
   if (fs::exists(file)) {
     if (ReadWholeFile(file) == plan.definition.text) {
-      throw Error(path.string() + ": this study is there already; go on with: " +
-                  CommandOf("legacy-study") + " resume " + path.string());
+      throw Error::Refusal(path.string() + ": this study is there already; go on with: " +
+                           CommandOf("legacy-study") + " resume " + path.string());
     }
-    throw Error(path.string() +
-                ": another study is there; choose another --out, or go on with that one: " +
-                CommandOf("legacy-study") + " resume " + path.string());
+    throw Error::Refusal(
+        path.string() + ": another study is there; choose another --out, or go on with that one: " +
+        CommandOf("legacy-study") + " resume " + path.string());
   }
   ReplaceFile(file, plan.definition.text);
   StudyFolder folder(path, std::move(plan));
@@ -104,7 +105,7 @@ StudyFolder StudyFolder::Create(const fs::path& path, StudyPlan plan) {
 StudyFolder StudyFolder::Open(const fs::path& path) {
   const fs::path file = path / kDefinition;
   if (!fs::exists(file)) {
-    throw Error(path.string() + ": no study is there (it has no " + kDefinition + ")");
+    throw Error::Refusal(path.string() + ": no study is there (it has no " + kDefinition + ")");
   }
   return {path, PlanStudy(ParseStudy(ReadWholeFile(file), file.string()))};
 }
@@ -147,11 +148,11 @@ StudyLock::StudyLock(const fs::path& study, double seconds) {
     }
     if (reason == EINTR) continue;
     close(file_);
-    throw Error(study.string() +
-                (reason == EWOULDBLOCK
-                     ? ": another legacy-study works on it; wait for its end, or "
-                       "stop it and resume"
-                     : ": cannot be locked: " + std::generic_category().message(reason)));
+    throw Error::Refusal(study.string() +
+                         (reason == EWOULDBLOCK
+                              ? ": another legacy-study works on it; wait for its end, or "
+                                "stop it and resume"
+                              : ": cannot be locked: " + std::generic_category().message(reason)));
   }
 }
 
@@ -196,7 +197,7 @@ Changes Overlay(analysis::JournalEntries entries, analysis::Study& study) {
 
 analysis::Study ReadStudy(const fs::path& folder) {
   if (!fs::exists(folder / kDatabase)) {
-    throw Error(folder.string() + ": no study is there (it has no " + kDatabase + ")");
+    throw Error::Refusal(folder.string() + ": no study is there (it has no " + kDatabase + ")");
   }
   analysis::Study study = analysis::StudyStore::Open(folder / kDatabase).Read();
   Overlay(analysis::ReadJournals(folder / kJournals, study.metrics), study);

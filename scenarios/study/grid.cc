@@ -99,11 +99,11 @@ void Reader::ReadSections() {
   ReadMap(ParseYaml(study_.text, where_), "", where_,
           [&](const std::string& name, const YAML::Node& node) {
             if (std::ranges::find(known, name) == known.end()) {
-              throw Error(UnknownText("section", name, known));
+              throw Error::Refusal(UnknownText("section", name, known));
             }
             sections_.emplace(name, node);
           });
-  if (sections_.count("grid") == 0) throw Error(where_ + ": expected a section grid");
+  if (sections_.count("grid") == 0) throw Error::Refusal(where_ + ": expected a section grid");
 }
 
 void Reader::ReadNames() {
@@ -115,8 +115,9 @@ void Reader::ReadNames() {
   ReadMap(Section("study"), "study", where_, [&](const std::string& key, const YAML::Node& node) {
     const auto field = fields.find(key);
     if (field == fields.end()) {
-      throw Error(UnknownText("key", "study." + key,
-                              {"study.name", "study.title", "study.baseline", "study.max_points"}));
+      throw Error::Refusal(
+          UnknownText("key", "study." + key,
+                      {"study.name", "study.title", "study.baseline", "study.max_points"}));
     }
     *field->second = ScalarText(node, "study." + key);
   });
@@ -157,12 +158,12 @@ void Reader::ReadGrid() {
     } else if (key == "seeds" || key == "run.seeds") {
       SetOption(study_.scenario, "run.seeds", ScalarText(node, key));
     } else if (key == "policy" || key == "seed") {
-      throw Error(UnknownText("axis", key, {"policies", "seeds"}));
+      throw Error::Refusal(UnknownText("axis", key, {"policies", "seeds"}));
     } else {
       AddAxis(key, node);
     }
   });
-  if (axes_.empty()) throw Error(where_ + ": grid: expected at least one axis");
+  if (axes_.empty()) throw Error::Refusal(where_ + ": grid: expected at least one axis");
 }
 
 void Reader::AddAxis(const std::string& key, const YAML::Node& node) {
@@ -176,7 +177,8 @@ void Reader::AddAxis(const std::string& key, const YAML::Node& node) {
     }
     for (const std::string& option : OptionsOf(other)) {
       if (options.count(option) == 0) continue;
-      throw Error("axis " + name + ": sets " + option + ", which axis " + others + " sets as well");
+      throw Error::Refusal("axis " + name + ": sets " + option + ", which axis " + others +
+                           " sets as well");
     }
   }
   axes_.push_back(std::move(axis));
@@ -202,7 +204,7 @@ void Reader::CheckBase() const {
       throw Error(key, option.get(scenario), "its default: a study leaves results of points alone");
     }
   } catch (const Error& error) {
-    throw Error(MarkText(where_, place->second.Mark()) + error.what());
+    throw error.Within(MarkText(where_, place->second.Mark()));
   }
 }
 
@@ -214,8 +216,8 @@ void Reader::ChooseBaseline() {
   std::string& baseline = study_.baseline;
   if (baseline.empty()) baseline = known("dense") ? "dense" : policies.front();
   if (known(baseline)) return;
-  throw Error(MarkText(where_, sections_.at("study").Mark()) +
-              Error("study.baseline", baseline, Join(policies, ", ")).what());
+  throw Error::Refusal(MarkText(where_, sections_.at("study").Mark()) +
+                       Error("study.baseline", baseline, Join(policies, ", ")).what());
 }
 
 size_t Reader::DimensionOf(const std::string& name) const {
@@ -233,7 +235,7 @@ size_t Reader::DimensionOf(const std::string& name) const {
     }
   }
   known.insert(known.end(), {"policy", "seed"});
-  throw Error(UnknownText("axis", name, known));
+  throw Error::Refusal(UnknownText("axis", name, known));
 }
 
 size_t Reader::Locate(size_t dimension, const std::string& text, bool own) const {
@@ -260,7 +262,7 @@ size_t Reader::Locate(size_t dimension, const std::string& text, bool own) const
 template <typename Each>
 void Reader::ReadEntry(const YAML::Node& entry, const std::string& section, Each each) const {
   if (!entry.IsMap() || entry.size() == 0) {
-    throw Error(MarkText(where_, entry.Mark()) + section + ": expected axes and values");
+    throw Error::Refusal(MarkText(where_, entry.Mark()) + section + ": expected axes and values");
   }
   ReadMap(entry, section, where_, [&](const std::string& name, const YAML::Node& node) {
     const size_t dimension = DimensionOf(name);
@@ -274,7 +276,8 @@ void Reader::AddIncludedValues() {
   for (const char* section : {"include", "exclude"}) {
     const YAML::Node list = Section(section);
     if (list.IsNull() || list.IsSequence()) continue;
-    throw Error(MarkText(where_, list.Mark()) + section + ": expected a list of {axis: value}");
+    throw Error::Refusal(MarkText(where_, list.Mark()) + section +
+                         ": expected a list of {axis: value}");
   }
   for (const YAML::Node& entry : entries) {
     ReadEntry(entry, "include", [&](size_t dimension, const std::string& text, const auto& mark) {
@@ -325,8 +328,8 @@ void Reader::AddPoint(const Position& position, const YAML::Mark& mark) {
   point.seed = study_.scenario.seed + position[SeedDimension()];
   point.values.assign(position.begin(), position.begin() + std::ssize(axes_));
   if (!seen_.insert(position).second) {
-    throw Error(MarkText(where_, mark) + "include: " + PointText(study_, point) +
-                " is there already");
+    throw Error::Refusal(MarkText(where_, mark) + "include: " + PointText(study_, point) +
+                         " is there already");
   }
   study_.points.push_back(std::move(point));
 }
@@ -367,7 +370,7 @@ void Reader::AddPoints() {
     }
     AddProduct(selection, {}, entry.Mark());
   }
-  if (study_.points.empty()) throw Error(where_ + ": grid: exclude leaves no point");
+  if (study_.points.empty()) throw Error::Refusal(where_ + ": grid: exclude leaves no point");
 }
 
 // Checks the first point, and then for each value the first point that has it.
@@ -459,8 +462,8 @@ std::string PointText(const StudyDefinition& definition,
 }
 
 Error PointError(const StudyDefinition& definition, size_t point, const Error& error) {
-  return Error(PlaceOf(definition, point, error.what()) + "point " + std::to_string(point) + " (" +
-               PointText(definition, definition.points[point]) + "): " + error.what());
+  return error.Within(PlaceOf(definition, point, error.what()) + "point " + std::to_string(point) +
+                      " (" + PointText(definition, definition.points[point]) + "): ");
 }
 
 }  // namespace legacy

@@ -43,7 +43,7 @@ class Fields {
                                             "step",   "set",  "cases"};
     ReadMap(node, "axis", where, [&](const std::string& key, const YAML::Node& value) {
       if (std::ranges::find(known, key) == known.end()) {
-        throw Error(UnknownText("key", key, known));
+        throw Error::Refusal(UnknownText("key", key, known));
       }
       names_.insert(key);
       nodes_.emplace_back(key, value);
@@ -75,9 +75,10 @@ OptionTexts ReadPattern(const Scenario& base, const YAML::Node& node, const std:
     const std::string text = ScalarText(value, name);
     placed = placed || text.find(kPlaceholder) != std::string::npos;
     const std::string& key = OptionOfAxis(base, name).key;
-    if (!pattern.emplace(key, text).second) throw Error("set: " + key + " is given twice");
+    if (!pattern.emplace(key, text).second) throw Error::Refusal("set: " + key + " is given twice");
   });
-  if (!placed) throw Error("set: no option takes the value: expected {option: \"text with {}\"}");
+  if (!placed)
+    throw Error::Refusal("set: no option takes the value: expected {option: \"text with {}\"}");
   return pattern;
 }
 
@@ -90,13 +91,12 @@ OptionKind KindOf(const Scenario& base, const OptionTexts& pattern) {
 }
 
 void AddValues(DraftAxis& axis, const YAML::Node& list, const std::string& where) {
-  if (!list.IsSequence()) throw Error("values: expected a list");
+  if (!list.IsSequence()) throw Error::Refusal("values: expected a list");
   for (const YAML::Node& item : list) {
     try {
       axis.Add(ScalarText(item, "values"), MarkText(where, item.Mark()), false);
     } catch (const Error& error) {
-      throw Error(MarkText(where, item.Mark()) + "axis " + axis.grid.axis.name + ": " +
-                  error.what());
+      throw error.Within(MarkText(where, item.Mark()) + "axis " + axis.grid.axis.name + ": ");
     }
   }
 }
@@ -108,7 +108,7 @@ void AddCases(DraftAxis& axis, const YAML::Node& cases, const std::string& where
     ReadMap(options, name, where, [&](const std::string& option, const YAML::Node& value) {
       const std::string& key = OptionOfAxis(*axis.base, option).key;
       if (!settings.emplace(key, ScalarText(value, option)).second) {
-        throw Error(key + ": is given twice");
+        throw Error::Refusal(key + ": is given twice");
       }
       CheckSettings(*axis.base, {{key, settings[key]}});
       places[key] = MarkText(where, value.Mark());
@@ -122,7 +122,7 @@ void AddCases(DraftAxis& axis, const YAML::Node& cases, const std::string& where
 
 std::vector<std::string> Steps(const Fields& fields, OptionKind kind) {
   if (kind == OptionKind::kText) {
-    throw Error("from, to: values without numbers; expected a list of values");
+    throw Error::Refusal("from, to: values without numbers; expected a list of values");
   }
   if (fields.Are({"from", "to", "points"})) {
     const int64_t points = ParseInteger(fields.Text("points"), "points", 2, INT32_MAX);
@@ -172,7 +172,8 @@ void ReadForm(DraftAxis& axis, const std::string& key, const YAML::Node& node,
   } else if (fields.Are({"cases"}) && !fields.Has("set")) {
     AddCases(axis, fields["cases"], where);
   } else {
-    throw Error(key + ": expected values, or from, to and points, or from, to and step, or cases");
+    throw Error::Refusal(
+        key + ": expected values, or from, to and points, or from, to and step, or cases");
   }
   if (own_names) FindNumbers(axis);
 }
@@ -187,7 +188,7 @@ std::string UnknownText(const std::string& what, const std::string& name,
 
 const ScenarioOption* FindOption(const Scenario& base, const std::string& name) {
   for (const ScenarioOption& option : OptionsOf(base)) {
-    if (option.key == name || Bare(option.flag) == name) return &option;
+    if (option.key == name || option.IsCalled(name)) return &option;
   }
   return nullptr;
 }
@@ -200,13 +201,13 @@ const ScenarioOption& OptionOfAxis(const Scenario& base, const std::string& name
     for (const ScenarioOption& each : OptionsOf(base)) {
       known.push_back(is_key ? each.key : Bare(each.flag));
     }
-    throw Error(UnknownText("option", name, known));
+    throw Error::Refusal(UnknownText("option", name, known));
   }
   if (option->key == "compression.policies" || option->key.rfind("run.seed", 0) == 0) {
-    throw Error(name + ": no axis of its own: grid takes policies: [...] and seeds: N");
+    throw Error::Refusal(name + ": no axis of its own: grid takes policies: [...] and seeds: N");
   }
   if (option->Has(kLeavesResults))
-    throw Error(name + ": the results of a point do not depend on it");
+    throw Error::Refusal(name + ": the results of a point do not depend on it");
   return *option;
 }
 
@@ -239,10 +240,11 @@ std::optional<size_t> DraftAxis::Find(const std::string& text) const {
 
 void DraftAxis::Add(const std::string& text, const std::string& place, bool included) {
   if (pattern.empty()) throw Error("case", text, Join(grid.axis.values, ", "));
-  if (text.empty()) throw Error("expected a value");
+  if (text.empty()) throw Error::Refusal("expected a value");
   if (const auto same = Find(text)) {
-    throw Error(text + ": is given twice" +
-                (grid.axis.values[*same] == text ? "" : ", as " + grid.axis.values[*same]));
+    throw Error::Refusal(
+        text + ": is given twice" +
+        (grid.axis.values[*same] == text ? "" : ", as " + grid.axis.values[*same]));
   }
   OptionTexts settings;
   for (const auto& [key, part] : pattern) settings[key] = Filled(part, text);
@@ -274,10 +276,11 @@ DraftAxis ReadAxis(const Scenario& base, const std::string& key, const YAML::Nod
     TakeOption(axis, key);
     AddValues(axis, node, where);
   } else {
-    throw Error(key + ": expected a list of values, {from, to, points}, {from, to, step}, " +
-                "{values, set} or {cases}");
+    throw Error::Refusal(key +
+                         ": expected a list of values, {from, to, points}, {from, to, step}, " +
+                         "{values, set} or {cases}");
   }
-  if (axis.grid.axis.values.empty()) throw Error(key + ": expected at least one value");
+  if (axis.grid.axis.values.empty()) throw Error::Refusal(key + ": expected at least one value");
   axis.grid.axis.unit = UnitOf(axis.kind);
   const auto percent = [](const std::string& value) { return value.ends_with('%'); };
   if (axis.kind == OptionKind::kTarget && std::ranges::all_of(axis.grid.axis.values, percent)) {

@@ -64,7 +64,7 @@ double Required(OptionKind kind, const std::string& text, const char* what) {
 
 void Append(std::vector<std::string>& texts, std::string text) {
   if (!texts.empty() && texts.back() == text) {
-    throw Error("points: too many between from and to: " + text + " would stand twice");
+    throw Error::Refusal("points: too many between from and to: " + text + " would stand twice");
   }
   texts.push_back(std::move(text));
 }

@@ -115,6 +115,9 @@ TEST(Options, KindsAndPropertiesAndNames) {
   EXPECT_FALSE(Row("rate").Has(kUsual));
   EXPECT_EQ(Row("rate").Name(), "wheel-rate");
   EXPECT_EQ(Row("rate").Group(), "wheel");
+  const Option<Wheel> aliased = WithAlias(Row("rate"), "--speed");
+  EXPECT_TRUE(aliased.IsCalled("speed") && aliased.IsCalled("wheel-rate"));
+  EXPECT_FALSE(Row("rate").IsCalled("speed") || Row("rate").IsCalled(""));
   OptionTable<Wheel> rows = Rows();
   AddToAll(rows, kMayReplay);
   for (const Option<Wheel>& row : rows) EXPECT_TRUE(row.Has(kMayReplay));

@@ -297,7 +297,7 @@ TEST_F(PluginFile, IsLoadedByItsOptionOrTheEnvironment) {
   const std::string check = "check half --plugin=" + Object();
   EXPECT_EQ(Codec(check).status, 0) << Codec(check).text;
   EXPECT_EQ(Codec("--plugin " + Object() + " check").text, Codec(check).text);
-  EXPECT_EQ(Codec("check half").status, 1);
+  EXPECT_EQ(Codec("check half").status, 2);
   const std::string twice = "list --plugin=" + Object() + " --plugin=" + Object();
   EXPECT_EQ(Codec(twice).status, 0) << Codec(twice).text;
   const Result inherited =
@@ -313,7 +313,7 @@ TEST_F(PluginFile, OfAnotherInterfaceIsRefused) {
   const Result compiled = Compile(text);
   ASSERT_EQ(compiled.status, 0) << compiled.text;
   const Result result = Codec("check half --plugin=" + Object());
-  EXPECT_EQ(result.status, 1);
+  EXPECT_EQ(result.status, 2);
   EXPECT_NE(result.text.find("interface: got '0.0 old'; allowed: "), std::string::npos)
       << result.text;
 }

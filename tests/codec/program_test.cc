@@ -198,7 +198,7 @@ TEST_F(CodecProgram, MistakesGiveOneClearMessage) {
   };
   for (const auto& [arguments, expected] : cases) {
     const Result result = Run(arguments);
-    EXPECT_EQ(result.status, 1) << arguments << "\n" << result.text;
+    EXPECT_EQ(result.status, 2) << arguments << "\n" << result.text;
     EXPECT_NE(result.text.find(expected), std::string::npos) << arguments << "\n" << result.text;
     EXPECT_EQ(std::count(result.text.begin(), result.text.end(), '\n'), 1) << result.text;
     EXPECT_EQ(Files(), before) << arguments;

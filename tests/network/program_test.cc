@@ -229,7 +229,7 @@ TEST_F(NetworkProgram, WorkersSetTheHostsOfFlowLists) {
   const std::string with = "--flows=flows.csv --fidelity=flow --topo=star";
   EXPECT_NE(Run(with + " --workers=4").text.find("star (4 hosts)"), std::string::npos);
   EXPECT_NE(Run(with + ":hosts=5").text.find("star (5 hosts)"), std::string::npos);
-  EXPECT_EQ(Run(with + " --workers=3").status, 1);
+  EXPECT_EQ(Run(with + " --workers=3").status, 2);
 }
 
 TEST_F(NetworkProgram, SaysWhyNothingWasSent) {
@@ -399,7 +399,7 @@ TEST_F(NetworkProgram, MistakesGiveOneClearMessage) {
     // The cheapest engine runs where no engine is given; options come before subcommands.
     const bool fast = arguments.find("--fidelity") == std::string::npos;
     const Result result = Run((fast ? "--fidelity=flow " : "") + Escaped(arguments));
-    EXPECT_EQ(result.status, 1) << arguments << "\n" << result.text;
+    EXPECT_EQ(result.status, 2) << arguments << "\n" << result.text;
     EXPECT_NE(result.text.find(expected), std::string::npos) << arguments << "\n" << result.text;
     EXPECT_EQ(std::count(result.text.begin(), result.text.end(), '\n'), 1) << result.text;
     EXPECT_EQ(Files(), before) << arguments;

@@ -478,7 +478,7 @@ CatalogEntry FindInCatalog(const std::string& text, const std::string& key) {
   }
   CatalogEntry entry = *row;
   const auto refuse = [&](const Error& error, const char* hint) {
-    throw Error(key + " " + text + ": " + error.what() + hint);
+    throw Error::Refusal(key + " " + text + ": " + error.what() + hint);
   };
   try {
     entry.given = ParseOneStage(text);

@@ -37,8 +37,9 @@ Evaluation Task::Conclude(std::span<const MetricSums> parts) const {
 void Task::CheckFinite(const Evaluation& evaluation, const std::string& when) const {
   const auto require = [&](const std::string& what, double value) {
     if (std::isfinite(value)) return;
-    throw Error(when + ": evaluation: " + what, std::isnan(value) ? "nan" : "inf",
-                "finite numbers; a lower learning rate may help");
+    // This is no refusal of what was given: the training failed.
+    throw Error(when + ": evaluation: " + what + ": got '" + (std::isnan(value) ? "nan" : "inf") +
+                "'; allowed: finite numbers; a lower learning rate may help");
   };
   require("loss", evaluation.loss);
   for (size_t m = 0; m < evaluation.metrics.size(); ++m) {

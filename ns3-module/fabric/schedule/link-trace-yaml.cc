@@ -73,7 +73,7 @@ ScheduleSpec ReadSteps(const std::string& path, const YAML::Node& list)
     }
     catch (const Error& error)
     {
-        throw Error(where + ": " + error.what());
+        throw error.Within(where + ": ");
     }
     return spec;
 }

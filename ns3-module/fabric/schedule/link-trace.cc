@@ -203,7 +203,7 @@ ScheduleSpec ParseSteps(const std::string& list, const std::string& option)
     }
     catch (const Error& error)
     {
-        throw Error(option + ": " + error.what());
+        throw error.Within(option + ": ");
     }
     return spec;
 }
@@ -294,7 +294,7 @@ Trace TraceOf(const std::vector<double>& seconds,
     }
     catch (const Error& error)
     {
-        throw Error(where + ": " + error.what());
+        throw error.Within(where + ": ");
     }
 }
 

@@ -191,7 +191,7 @@ void GraphBuilder::AddRoute(const std::string& from,
     }
     catch (const Error& error)
     {
-        throw Error(location + ": " + error.what());
+        throw error.Within(location + ": ");
     }
 }
 

@@ -155,8 +155,9 @@ void TopologyBuild::CheckHosts(int64_t hosts,
     const std::string has = std::to_string(hosts) + " hosts";
     if (hosts < hostsNeeded)
     {
-        throw Error(settings.Location(key) + ": " + settings.Type() + " has " + has + ", but " +
-                    std::to_string(hostsNeeded) + " are needed; allowed: " + remedy);
+        throw Error::Refusal(settings.Location(key) + ": " + settings.Type() + " has " + has +
+                             ", but " + std::to_string(hostsNeeded) +
+                             " are needed; allowed: " + remedy);
     }
     if (hosts > kMaxHosts)
     {

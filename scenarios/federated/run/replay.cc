@@ -94,7 +94,7 @@ void CheckFederatedReplay(const Scenario& recorded, const Scenario& scenario) {
                  [&](const std::string& value) { return value + why; });
   const std::vector<std::string> couplings = CouplingsOf(scenario);
   if (couplings.empty()) return;
-  throw Error("replay: what is learnt would depend on the network: " + couplings.front());
+  throw Error::Refusal("replay: what is learnt would depend on the network: " + couplings.front());
 }
 
 }  // namespace

@@ -32,9 +32,9 @@ template <class Call>
 auto At(const std::string& where, Call call) {
   try {
     return call();
-  } catch (const std::exception& error) {
-    const std::string what = error.what();
-    throw Error(what.starts_with(where) ? what : where + what);
+  } catch (const Error& error) {
+    if (std::string(error.what()).starts_with(where)) throw;
+    throw error.Within(where);
   }
 }
 
@@ -269,7 +269,7 @@ std::vector<JobRequest> ReadJobs(const std::string& path, const ExperimentOption
   std::set<std::string> names;
   ReadMap(root, "", path, [&](const std::string& key, const YAML::Node& jobs) {
     ParseChoice(key, "key", {"jobs"});
-    if (!jobs.IsSequence()) throw Error("jobs: expected a list of jobs");
+    if (!jobs.IsSequence()) throw Error::Refusal("jobs: expected a list of jobs");
     for (const YAML::Node& job : jobs) {
       requests.push_back(ReadJob(job, path, requests.size(), defaults, ns3_attributes));
       if (names.insert(requests.back().name).second) continue;

@@ -233,7 +233,7 @@ const OptionTable<ExperimentOptions>& ExperimentRows() {
 const Option<ExperimentOptions>& ExperimentRow(const std::string& name, const std::string& where) {
   std::vector<std::string> names;
   for (const Option<ExperimentOptions>& option : ExperimentRows()) {
-    if (option.Name() == name) return option;
+    if (option.IsCalled(name)) return option;
     names.push_back(option.Name());
   }
   throw NotAmong(where, name, names);

@@ -20,9 +20,11 @@ std::string Topologies() {
 // Options of the topology, its links and where workers stand.
 OptionTable<FabricOptions> OptionsOfTopology() {
   return {
-      Text<&FabricOptions::topology>("network.topology", "--topo", "NAME[:k=v,...]|FILE",
-                                     "network topology: " + Topologies() +
-                                         "; or a file; without a size it is sized to the workers") |
+      WithAlias(Text<&FabricOptions::topology>(
+                    "network.topology", "--topo", "NAME[:k=v,...]|FILE",
+                    "network topology: " + Topologies() +
+                        "; or a file; without a size it is sized to the workers"),
+                "--topology") |
           kUsual | kReadByClients | kMayFurther,
       Text<&FabricOptions::bandwidth>("network.bandwidth", "--bandwidth", "1Gbps", "link rate") |
           kUsual | kMayFurther,

@@ -70,6 +70,7 @@ Sweep ParseSweep(const std::string& text) {
   Sweep sweep;
   sweep.name = text.substr(0, equals);
   const Option<ExperimentOptions>& option = ExperimentRow(sweep.name, "--sweep");
+  sweep.name = option.Name();
   if (sweep.name == "fidelity") {
     throw Error("--sweep", text, "other options; --fidelity=A,B compares fidelities at each point");
   }
@@ -90,7 +91,7 @@ std::vector<ExperimentOptions> Grid(const ExperimentOptions& base,
   for (const Sweep& sweep : sweeps) {
     if (!seen.insert(sweep.name).second) throw Error("--sweep", sweep.name, "each option once");
     if (points.size() * sweep.values.size() > kMostPoints) {
-      throw Error("--sweep: more than " + std::to_string(kMostPoints) + " points");
+      throw Error::Refusal("--sweep: more than " + std::to_string(kMostPoints) + " points");
     }
     std::vector<ExperimentOptions> next;
     for (const ExperimentOptions& point : points) {

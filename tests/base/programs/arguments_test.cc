@@ -46,7 +46,7 @@ TEST_F(Arguments, AreReadInTheirOrder) {
 TEST_F(Arguments, AreUtf8) {
   EXPECT_EQ(Parse({"show", "--colour=caf\xC3\xA9"}), -1);
   EXPECT_EQ(colour_, "caf\xC3\xA9");
-  EXPECT_EQ(Parse({"show", "--colour=caf\xE9"}), kWrongCommandLine);
+  EXPECT_EQ(Parse({"show", "--colour=caf\xE9"}), kRefused);
   EXPECT_EQ(err_, "legacy-test: argument 2: bytes that are no text; allowed: UTF-8\n");
 }
 
@@ -57,17 +57,17 @@ TEST_F(Arguments, VersionNamesTheProgram) {
 }
 
 TEST_F(Arguments, UnknownOptionsNameTheNearest) {
-  EXPECT_EQ(Parse({"--bandwith=1Gbps"}), kWrongCommandLine);
+  EXPECT_EQ(Parse({"--bandwith=1Gbps"}), kRefused);
   EXPECT_NE(err_.find("legacy-test: unknown option '--bandwith'; did you mean --bandwidth?\n"),
             std::string::npos)
       << err_;
-  EXPECT_EQ(Parse({"show", "--color=red"}), kWrongCommandLine);
+  EXPECT_EQ(Parse({"show", "--color=red"}), kRefused);
   EXPECT_NE(err_.find("did you mean --colour?"), std::string::npos) << err_;
-  EXPECT_EQ(Parse({"--zzz"}), kWrongCommandLine);
+  EXPECT_EQ(Parse({"--zzz"}), kRefused);
   EXPECT_EQ(err_.find("did you mean"), std::string::npos) << err_;
-  EXPECT_EQ(Parse({"elsewhere"}), kWrongCommandLine);
+  EXPECT_EQ(Parse({"elsewhere"}), kRefused);
   EXPECT_NE(err_.find("unexpected argument 'elsewhere'"), std::string::npos) << err_;
-  EXPECT_EQ(Parse({"--bandwidth"}), kWrongCommandLine);  // without a value
+  EXPECT_EQ(Parse({"--bandwidth"}), kRefused);  // without a value
   EXPECT_EQ(err_.rfind("legacy-test: ", 0), 0u) << err_;
 }
 
@@ -88,15 +88,15 @@ TEST_F(Arguments, RareOptionsAreListedWhereAllAreAskedFor) {
 }
 
 TEST_F(Arguments, UnknownSubcommandsNameTheNearest) {
-  EXPECT_EQ(Parse({"shopw"}), kWrongCommandLine);
+  EXPECT_EQ(Parse({"shopw"}), kRefused);
   EXPECT_NE(err_.find("unexpected argument 'shopw'; did you mean show?"), std::string::npos)
       << err_;
   app_.require_subcommand(1);
-  EXPECT_EQ(Parse({"shopw"}), kWrongCommandLine);
+  EXPECT_EQ(Parse({"shopw"}), kRefused);
   EXPECT_NE(err_.find("subcommand: got 'shopw'; did you mean show?; allowed: show\n"),
             std::string::npos)
       << err_;
-  EXPECT_EQ(Parse({"--quiet"}), kWrongCommandLine);
+  EXPECT_EQ(Parse({"--quiet"}), kRefused);
   EXPECT_NE(err_.find("a subcommand is needed: show\n"), std::string::npos) << err_;
 }
 

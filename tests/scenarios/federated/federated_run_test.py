@@ -85,7 +85,7 @@ class FederatedRun(unittest.TestCase):
     def refused(self, *options):
         folder = self.root / "refused"
         done = run(folder, *options)
-        self.assertEqual(done.returncode, 1, done.stdout)
+        self.assertEqual(done.returncode, 2, done.stdout)
         self.assertFalse(folder.exists())
         lines = [line for line in done.stderr.splitlines() if line.startswith("legacy-")]
         self.assertEqual(len(lines), 1, done.stderr)
@@ -170,7 +170,7 @@ class FederatedRun(unittest.TestCase):
                             ("--density=5%", "compression.density")):
             done = subprocess.run([FEDERATED, "replay", str(folder), option], text=True,
                                   capture_output=True, check=False)
-            self.assertEqual(done.returncode, 1)
+            self.assertEqual(done.returncode, 2)
             self.assertIn(key, done.stderr)
             self.assertIn("as recorded", done.stderr)
         phones = subprocess.run([FEDERATED, "replay", str(folder), "--population=phones",
@@ -255,7 +255,7 @@ class FederatedRun(unittest.TestCase):
             self.assertTrue(0 < float(part["distance"]) < 1)
         again = subprocess.run([FEDERATED, "partition", *SMALL, "--out=" + str(folder)], text=True,
                                capture_output=True, check=False, timeout=60)
-        self.assertEqual(again.returncode, 1)
+        self.assertEqual(again.returncode, 2)
         self.assertIn("--overwrite", again.stderr)
 
     def test_residuals_beyond_memory_change_nothing(self):
@@ -290,7 +290,7 @@ class FederatedRun(unittest.TestCase):
         self.assertNotIn("Remedies", alone)
         nothing = subprocess.run([FEDERATED, "doctor", str(self.root)], text=True,
                                  capture_output=True, check=False)
-        self.assertEqual(nothing.returncode, 1)
+        self.assertEqual(nothing.returncode, 2)
         self.assertIn("a directory with a manifest.json", nothing.stderr)
 
     def test_a_run_is_the_plan_of_its_bytes_and_works(self):
@@ -344,7 +344,7 @@ class FederatedRun(unittest.TestCase):
     def scenario_refuses(self, path):
         done = subprocess.run([SCENARIO, "--scenario=" + str(path)], text=True,
                               capture_output=True, check=False)
-        self.assertEqual(done.returncode, 1)
+        self.assertEqual(done.returncode, 2)
         return done.stderr
 
     def killed(self, name, *options):
@@ -436,7 +436,7 @@ class FederatedRun(unittest.TestCase):
                         ["--clients=2000000000", "--exchange=in-network-allreduce"]):
             done = subprocess.run([FEDERATED, *self.PLAN, *options], text=True,
                                   capture_output=True, check=False, timeout=60)
-            self.assertEqual(done.returncode, 1, done.stdout)
+            self.assertEqual(done.returncode, 2, done.stdout)
             self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
             self.assertIn("fewer", done.stderr)
 
@@ -528,11 +528,11 @@ class FederatedRun(unittest.TestCase):
         recording = self.replays(options)
         done = subprocess.run([FEDERATED, "replay", str(recording), "--exchange=server"], text=True,
                               capture_output=True, check=False)
-        self.assertEqual(done.returncode, 1)
+        self.assertEqual(done.returncode, 2)
         self.assertIn("federated.exchange: got 'server'; allowed: a collective", done.stderr)
         replay = pathlib.Path(SCENARIO).parent / "legacy-replay"
         done = subprocess.run([replay, str(recording)], text=True, capture_output=True, check=False)
-        self.assertEqual(done.returncode, 1)
+        self.assertEqual(done.returncode, 2)
         self.assertIn("a run of legacy-federated", done.stderr)
 
     def test_a_replay_of_streamed_fragments_equals_its_run(self):

@@ -43,14 +43,14 @@ TEST(FederatedProgram, EndsWithAStatusAndASentence) {
   const Result away = Call("plan --elements=1e5 --availability=nightly:chance=0");
   EXPECT_EQ(away.status, 4);
   EXPECT_NE(away.text.find("none will be again"), std::string::npos) << away.text;
-  EXPECT_EQ(Call("plan").status, 1);
+  EXPECT_EQ(Call("plan").status, 2);
   EXPECT_NE(Call("plan").text.find("--elements: got 'nothing'"), std::string::npos);
   EXPECT_EQ(Call("plan --elemnts=3").status, 2);
   EXPECT_NE(Call("plan --elemnts=3").text.find("--elements"), std::string::npos);
-  EXPECT_EQ(Call("--rounds=x").status, 1);
+  EXPECT_EQ(Call("--rounds=x").status, 2);
   EXPECT_EQ(Call("--round=3").status, 2);
-  EXPECT_EQ(Call("plan --elements=1 --tasks=on").status, 1);
-  EXPECT_EQ(Call("plan --elements=1 --out=/dev/null/x").status, 1);
+  EXPECT_EQ(Call("plan --elements=1 --tasks=on").status, 2);
+  EXPECT_EQ(Call("plan --elements=1 --out=/dev/null/x").status, 2);
 }
 
 TEST(FederatedProgram, HelpExplains) {

@@ -587,7 +587,8 @@ TEST(ScenarioCommandLine, HelpEndsWithoutFailure) {
     const std::string help = ::testing::internal::GetCapturedStdout();
     const bool all = std::string(flag) == "--help=all";
     for (const ScenarioOption& option : ScenarioOptions()) {
-      EXPECT_EQ(help.find("  " + option.flag + " ") != std::string::npos, all || option.Has(kUsual))
+      const std::string flags = option.flag + (option.alias.empty() ? "" : "," + option.alias);
+      EXPECT_EQ(help.find("  " + flags + " ") != std::string::npos, all || option.Has(kUsual))
           << flag << ": " << option.flag;
     }
   }

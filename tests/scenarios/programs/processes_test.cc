@@ -217,7 +217,7 @@ TEST_F(ProcessesTest, ADifferingScenarioIsRefused) {
 TEST_F(ProcessesTest, WhatCannotBeSharedIsRefused) {
   const auto text = [&](const std::string& options) {
     const Result result = Run(options);
-    EXPECT_EQ(result.status, 1);
+    EXPECT_EQ(result.status, 2);
     return result.text;
   };
   EXPECT_NE(text("--workers=4 --processes=5").find("at most 4, the number of workers"),

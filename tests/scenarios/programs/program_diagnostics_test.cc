@@ -90,7 +90,7 @@ TEST_F(ProgramTest, DiagnosticsRefuseInvalidOptions) {
       {" --netanim=a.xml", "network.fidelity: got 'flow'; allowed: packet"}};
   for (const auto& [options, message] : cases) {
     const Result result = Run(common + options);
-    EXPECT_EQ(result.status, 1);
+    EXPECT_EQ(result.status, 2);
     EXPECT_NE(result.text.find(message), std::string::npos) << result.text;
   }
   EXPECT_FALSE(fs::exists(Out("no")));

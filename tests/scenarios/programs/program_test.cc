@@ -174,7 +174,7 @@ TEST_F(ProgramTest, TheChosenDeviceIsReported) {
   if (device["name"] != "cpu") return;
   EXPECT_EQ(Read(Out("auto") + "/steps.csv"), Read(Out("cpu") + "/steps.csv"));
   const Result refused = Run("--device=cuda --out=" + Out("cuda") + common);
-  EXPECT_EQ(refused.status, 1);
+  EXPECT_EQ(refused.status, 2);
   EXPECT_NE(refused.text.find("device: got 'cuda'; allowed: cpu, or auto: "), std::string::npos)
       << refused.text;
   EXPECT_FALSE(fs::exists(Out("cuda")));
@@ -219,7 +219,7 @@ TEST_F(ProgramTest, FidelitiesAgreeOnAnIdleStar) {
 TEST_F(ProgramTest, RefusesTrainingsThatNeedMoreMemoryThanTheyMayTake) {
   const std::string common = kFidelity + " --policies=dense,topk --topo=star" + kShort;
   const Result result = Run(common + " --memory=4MiB --out=" + Out("run"));
-  EXPECT_EQ(result.status, 1);
+  EXPECT_EQ(result.status, 2);
   EXPECT_NE(result.text.find("--memory"), std::string::npos) << result.text;
   EXPECT_NE(result.text.find("for policy topk"), std::string::npos) << result.text;  // the larger
   EXPECT_NE(result.text.find("at most 4 MiB"), std::string::npos) << result.text;

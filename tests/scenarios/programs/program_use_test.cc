@@ -96,7 +96,7 @@ TEST_F(ProgramTest, AnExistingRunIsKept) {
   ASSERT_EQ(Run(common).status, 0);
   const std::string before = Read(Out("run") + "/steps.csv");
   const Result again = Run(common + " --seed=5");
-  EXPECT_EQ(again.status, 1);
+  EXPECT_EQ(again.status, 2);
   EXPECT_NE(again.text.find("--overwrite=on"), std::string::npos);
   EXPECT_EQ(Read(Out("run") + "/steps.csv"), before);
   EXPECT_EQ(Run(common + " --seed=5 --overwrite=on").status, 0);

@@ -111,7 +111,7 @@ class Portable(unittest.TestCase):
     def test_a_processor_without_fma_is_refused(self):
         done = self.run_program(f"--model={MODEL}", *MODELS[MODEL], *ALWAYS,
                                 f"--out={self.folder / 'old'}", emulated=LACKS_FMA)
-        self.assertEqual(done.returncode, 1)
+        self.assertEqual(done.returncode, 2)
         self.assertIn("training.processor (--processor): got 'portable'; allowed: native",
                       done.stderr)
 

@@ -125,7 +125,7 @@ class Resume(unittest.TestCase):
         self.assertEqual([name for name in got if got[name] != self.expected[name]], [])
 
     def refused(self, done, *words):
-        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertEqual(done.returncode, 2, done.stderr)
         lines = [line for line in done.stderr.splitlines() if line.startswith("legacy-scenario:")]
         self.assertEqual(len(lines), 1, done.stderr)
         for word in words:
@@ -246,7 +246,7 @@ class Resume(unittest.TestCase):
         self.assertTrue((folder / "summary.json").exists())  # as of any interrupted run
         again = start(folder)  # the same command without --resume
         err = again.communicate()[1]
-        self.assertEqual(again.returncode, 1)
+        self.assertEqual(again.returncode, 2)
         self.assertIn("--resume=", err)
         done = run(folder, resume=True)
         self.assertEqual(done.returncode, 0, done.stderr)

@@ -209,7 +209,7 @@ TEST_F(AdviseTest, TransportsHaveTheirOptions) {
     EXPECT_EQ(point.state, analysis::StudyState::kDone) << point.message;
   }
   const Result result = Advise("--transport=roce:cc=hpc 2>&1");
-  EXPECT_EQ(result.status, 1);
+  EXPECT_EQ(result.status, 2);
   EXPECT_NE(result.text.find("hpcc"), std::string::npos) << result.text;
 }
 
@@ -270,7 +270,7 @@ TEST_F(AdviseTest, MistakesSayWhatIsAllowed) {
   EXPECT_NE(text_of("--bandwidth=fast").find("--bandwidth: got 'fast'"), std::string::npos);
   EXPECT_NE(text_of("--dataset=mnist --data-root=/nowhere").find("/nowhere"), std::string::npos);
   const Result result = Advise("--quick-steps=3 2>&1");
-  EXPECT_EQ(result.status, 1);
+  EXPECT_EQ(result.status, 2);
   EXPECT_NE(result.text.find("legacy-scenario: --quick-steps: got '3'"), std::string::npos)
       << result.text;
   EXPECT_EQ(Advise("--nonsense 2>&1").status, 2);
@@ -374,7 +374,7 @@ TEST_F(FederatedAdviseTest, ComparesUpdatesModelsAndBothAndGoesOnAfterAnInterrup
 
   EXPECT_EQ(Advise(options).status, 1);
   EXPECT_NE(Read(In("errors")).find("is there"), std::string::npos);
-  EXPECT_EQ(Advise(options + " --resume --clients=13").status, 1);
+  EXPECT_EQ(Advise(options + " --resume --clients=13").status, 2);
   EXPECT_NE(Read(In("errors")).find("the folder of advice with the same options"),
             std::string::npos)
       << Read(In("errors"));
@@ -415,7 +415,7 @@ TEST_F(FederatedAdviseTest, AlgorithmsAndExchangesAreRowsToo) {
 
 TEST_F(FederatedAdviseTest, MistakesSayWhatIsAllowed) {
   const auto complaint = [&](const std::string& arguments) {
-    EXPECT_EQ(Advise(arguments).status, 1) << arguments;
+    EXPECT_EQ(Advise(arguments).status, 2) << arguments;
     return Read(In("errors"));
   };
   EXPECT_NE(complaint("--policies=dense --downlink=dense").find("at least one policy"),

@@ -145,7 +145,7 @@ TEST(FederatedStudy, MistakesInTextsHaveAPlace) {
       {"batchnorm: [mean]", "allowed: average, local"},
       {"secure-aggregation: [maybe]", "allowed: on, off"},
       {"population: [phones, houses]", "houses"},
-      {"over-select: [1, 0.5]", "over-select"},
+      {"over-select: [1, 0.5]", "over_select"},
   };
   for (const auto& [axis, words] : cases) {
     const std::string message = MessageOf([&] { ParseStudy(kSmall + "  " + axis, "s.yaml"); });

@@ -89,7 +89,7 @@ TEST_F(StudyRunning, MissingDataIsSaidBeforeAnythingIsDone) {
   Define(text);
   for (const char* how : {"--jobs=2", "--dry-run"}) {
     const Result result = Run({"run", Definition(), "--out=" + In("study"), how});
-    EXPECT_EQ(result.status, 1) << result.text;
+    EXPECT_EQ(result.status, 2) << result.text;
     EXPECT_NE(result.text.find("run 'legacy-data fetch mnist'"), std::string::npos) << result.text;
     EXPECT_FALSE(fs::exists(In("study")));
   }
@@ -239,7 +239,7 @@ TEST_F(StudyRunning, AFolderKeepsItsStudy) {
 
 TEST_F(StudyRunning, MistakesLeaveNothingBehind) {
   const Result result = Run({"run", Definition(), "--out=" + In("a"), "--set=training.stepz=8"});
-  EXPECT_EQ(result.status, 1);
+  EXPECT_EQ(result.status, 2);
   EXPECT_NE(result.text.find("stepz"), std::string::npos) << result.text;
   EXPECT_FALSE(fs::exists(In("a")));
 }
@@ -293,11 +293,11 @@ TEST_F(StudyRunning, TablesArePrintedInEveryFormatWithChosenRowsAndColumns) {
             std::string::npos);
   EXPECT_NE(latex.text.find("10 Mbit/s & analytic & dense & 1/1 & "), std::string::npos);
   const Result wrong = Run({"tables", In("a"), "--columns=stepp"});
-  EXPECT_EQ(wrong.status, 1);
+  EXPECT_EQ(wrong.status, 2);
   EXPECT_NE(wrong.text.find("--columns: got 'stepp'; allowed: bandwidth, fidelity, policy"),
             std::string::npos)
       << wrong.text;
-  EXPECT_EQ(Run({"tables", In("a"), "--format=html"}).status, 1);
+  EXPECT_EQ(Run({"tables", In("a"), "--format=html"}).status, 2);
 }
 
 TEST_F(StudyRunning, TablesAndFiguresAreWrittenIntoAFolder) {

@@ -326,7 +326,7 @@ TEST_F(WhatIfClientsTest, RefusesInvalidQuestions) {
       {R"({"prices": -1})", "--prices: got '-1'"},
       {R"({"core_delays": -1})", "--core-delays: got '-1'"},
       {R"({"server_at": "moon"})", "server: at: got 'moon'; allowed: a switch of the topology: "},
-      {R"({"server_rate": "fast"})", "--server-rate: got 'fast'"},
+      {R"({"server_rate": "fast"})", "federated.server_rate: got 'fast'"},
       {R"({"streams": 0})", "streams: got '0'"},
       {R"({"connections": "modem"})", "connections: got 'modem'; allowed: warm, cold, tls"},
       {R"({"device_speed": 0})", "clock.device_speed: got '0'"},
