@@ -1,5 +1,5 @@
-// How a program ends at a signal: where it has nothing to save, where it looks at its flag, and
-// where it does not look.
+// How a program ends: with which status after an error, and at a signal where it has nothing to
+// save, where it looks at its flag, and where it does not look.
 #include "base/programs/program.h"
 
 #include <gtest/gtest.h>
@@ -9,8 +9,10 @@
 #include <chrono>
 #include <cstdlib>
 #include <functional>
+#include <string>
 #include <thread>
 
+#include "base/error.h"
 #include "base/programs/patience.h"
 
 namespace legacy::program_test {
@@ -51,6 +53,20 @@ End EndAt(int number, const std::function<int(const std::function<void()>& begin
 
 [[noreturn]] void Deaf() {
   for (;;) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+}
+
+TEST(ProgramEnds, WithAStatusThatTellsRefusalsFromFailures) {
+  const auto status = [](const Error& error) {
+    testing::internal::CaptureStderr();
+    const int ended = ProgramStatus("test", [&]() -> int { throw error; });
+    EXPECT_EQ(testing::internal::GetCapturedStderr(), std::string("test: ") + error.what() + "\n");
+    return ended;
+  };
+  EXPECT_EQ(status(Error("disk full")), kFailed);
+  EXPECT_EQ(status(Error("--rate", "fast", "a rate")), kRefused);
+  EXPECT_EQ(status(Error::Refusal("unknown key 'x'")), kRefused);
+  EXPECT_EQ(status(Error("disk full").Within("a.csv: ")), kFailed);
+  EXPECT_EQ(status(Error("--rate", "fast", "a rate").Within("a.yaml:3: ")), kRefused);
 }
 
 TEST(Program, IsNamedInHintsAsItsReaderCallsIt) {
