@@ -219,7 +219,7 @@ TEST_F(StudyRunning, OneProcessManagesAStudyAtATime) {
   {
     const StudyLock lock(In("a"), 0);
     const Result second = Run({"run", Definition(), "--out=" + In("a")});
-    EXPECT_EQ(second.status, 1);
+    EXPECT_EQ(second.status, 2);
     EXPECT_NE(second.text.find("another legacy-study works on it"), std::string::npos);
   }
   const Result alone = Run({"run", Definition(), "--out=" + In("a")});
@@ -229,10 +229,10 @@ TEST_F(StudyRunning, OneProcessManagesAStudyAtATime) {
 TEST_F(StudyRunning, AFolderKeepsItsStudy) {
   RunWhole("a");
   const Result same = Run({"run", Definition(), "--out=" + In("a")});
-  EXPECT_EQ(same.status, 1);
+  EXPECT_EQ(same.status, 2);
   EXPECT_NE(same.text.find("legacy-study resume " + In("a")), std::string::npos) << same.text;
   const Result other = Run({"run", Definition(), "--out=" + In("a"), "--set=training.steps=8"});
-  EXPECT_EQ(other.status, 1);
+  EXPECT_EQ(other.status, 2);
   EXPECT_NE(other.text.find("another study is there"), std::string::npos) << other.text;
   EXPECT_NE(Run({"resume", In("none")}).text.find("no study is there"), std::string::npos);
 }
