@@ -10,6 +10,7 @@
 #include <string>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "base/number.h"
 #include "base/options.h"
@@ -21,7 +22,7 @@ namespace legacy {
 // Metavar of options that are on or off.
 inline constexpr const char* kSwitch = "on|off";
 
-// What numbers the texts of a type are; other files add types of theirs.
+// kKindOf says which numbers the texts of a type are. Other files add their types.
 template <class Type>
 inline constexpr OptionKind kKindOf = OptionKind::kText;
 template <>
@@ -64,8 +65,8 @@ struct Plain<std::optional<Type>> {
   using Value = Type;
 };
 
-// Makes the option of a number. `parse(text, key)` returns it, and `print(value)` its text. Where
-// the member is optional, the text of nothing is "".
+// Makes an option: `parse(text, key)` returns its value, and `print(value)` its text. Where the
+// member is optional, the text of nothing is "".
 template <auto Field, class Parse, class Print>
 Option<StructOf<Field>> Printed(std::string key, std::string flag, std::string metavar,
                                 std::string help, OptionKind kind, Parse parse, Print print) {
@@ -139,52 +140,53 @@ using Check = void (*)(const std::string& text, const std::string& key);
 template <auto Field, Check Checked = nullptr>
 Option<StructOf<Field>> Text(std::string key, std::string flag, std::string metavar,
                              std::string help) {
-  using Struct = StructOf<Field>;
   using Type = TypeOf<Field>;
-  return {.key = std::move(key),
-          .flag = std::move(flag),
-          .metavar = std::move(metavar),
-          .help = std::move(help),
-          .set =
-              [](Struct& s, const std::string& k, const std::string& text) {
-                if constexpr (Checked != nullptr) Checked(text, k);
-                if constexpr (std::is_same_v<Type, std::string>) {
-                  s.*Field = text;
-                } else {
-                  s.*Field = Type(text, k);
-                }
-              },
-          .get = [](const Struct& s) -> std::string {
-            if constexpr (std::is_same_v<Type, std::string>) {
-              return s.*Field;
-            } else {
-              return (s.*Field).text();
-            }
-          },
-          .kind = kKindOf<Type>};
+  constexpr bool kPlain = std::is_same_v<Type, std::string>;
+  return Printed<Field>(
+      std::move(key), std::move(flag), std::move(metavar), std::move(help), kKindOf<Type>,
+      [](const std::string& text, const std::string& k) {
+        if constexpr (Checked != nullptr) Checked(text, k);
+        if constexpr (kPlain) {
+          return text;
+        } else {
+          return Type(text, k);
+        }
+      },
+      [](const Type& value) {
+        if constexpr (kPlain) {
+          return value;
+        } else {
+          return value.text();
+        }
+      });
+}
+
+// Makes the option of a list. `parse(text, key)` returns an item, and `print(item)` its text.
+template <auto Field, class Parse, class Print>
+Option<StructOf<Field>> Listed(std::string key, std::string flag, std::string metavar,
+                               std::string help, Parse parse, Print print) {
+  using Items = TypeOf<Field>;
+  return Printed<Field>(
+      std::move(key), std::move(flag), std::move(metavar), std::move(help), OptionKind::kText,
+      [parse](const std::string& text, const std::string& k) {
+        Items items;
+        for (const std::string& item : SplitList(text)) items.push_back(parse(item, k));
+        return items;
+      },
+      [print](const Items& items) {
+        std::vector<std::string> texts;
+        for (const auto& item : items) texts.push_back(print(item));
+        return Join(texts, ",");
+      });
 }
 
 // Makes the option of a list of numbers from 1 on.
 template <auto Field>
 Option<StructOf<Field>> Integers(std::string key, std::string flag, std::string help) {
-  using Struct = StructOf<Field>;
-  return {.key = std::move(key),
-          .flag = std::move(flag),
-          .metavar = "N,N,...",
-          .help = std::move(help),
-          .set =
-              [](Struct& s, const std::string& k, const std::string& text) {
-                (s.*Field).clear();
-                for (const std::string& item : SplitList(text)) {
-                  (s.*Field).push_back(ParseInteger(item, k, 1, kMany));
-                }
-              },
-          .get =
-              [](const Struct& s) {
-                std::vector<std::string> items;
-                for (const int64_t value : s.*Field) items.push_back(std::to_string(value));
-                return Join(items, ",");
-              }};
+  return Listed<Field>(
+      std::move(key), std::move(flag), "N,N,...", std::move(help),
+      [](const std::string& item, const std::string& k) { return ParseInteger(item, k, 1, kMany); },
+      [](int64_t item) { return std::to_string(item); });
 }
 
 }  // namespace option_forms

@@ -3,6 +3,8 @@
 // studies, Python and the handbook read tables, so that nothing about an option stands elsewhere.
 #pragma once
 
+#include <cassert>
+#include <cstddef>
 #include <functional>
 #include <string>
 #include <type_traits>
@@ -56,6 +58,42 @@ template <class Struct>
 Option<Struct> WithAlias(Option<Struct> option, std::string flag) {
   option.alias = std::move(flag);
   return option;
+}
+
+// Returns the options of all parts, in that order. Those without a group get that of their part.
+template <class Struct>
+OptionTable<Struct> JoinedTables(std::vector<std::pair<std::string, OptionTable<Struct>>> parts) {
+  OptionTable<Struct> all;
+  for (auto& [group, part] : parts) {
+    for (Option<Struct>& option : part) {
+      if (option.group.empty()) option.group = group;
+      all.push_back(std::move(option));
+    }
+  }
+  return all;
+}
+
+// Returns the option with that flag, which there is.
+template <class Struct>
+const Option<Struct>& OptionOfFlag(const OptionTable<Struct>& table, const std::string& flag) {
+  size_t i = 0;
+  while (i < table.size() && table[i].flag != flag) ++i;
+  assert(i < table.size());
+  return table[i];
+}
+
+// Returns the words of a command line that gives the options for which `keep` returns true, where
+// they differ from `defaults`: "--topo=star".
+template <class Struct, class Keep>
+std::vector<std::string> WordsOfOptions(const OptionTable<Struct>& table, const Struct& values,
+                                        const Struct& defaults, Keep keep) {
+  std::vector<std::string> words;
+  for (const Option<Struct>& option : table) {
+    const std::string text = option.get(values);
+    if (!keep(option) || text == option.get(defaults)) continue;
+    words.push_back(option.flag + "=" + text);
+  }
+  return words;
 }
 
 // Adds properties to each of the options.

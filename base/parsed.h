@@ -4,7 +4,9 @@
 #include <optional>
 #include <string>
 #include <type_traits>
+#include <vector>
 
+#include "base/parse.h"
 #include "base/units.h"
 
 namespace legacy {
@@ -38,6 +40,14 @@ template <auto Parse>
 auto Given(const std::string& text, const std::string& key) {
   using Value = std::decay_t<std::invoke_result_t<decltype(Parse), std::string, std::string>>;
   return text.empty() ? std::optional<Value>() : std::optional<Value>(Parse(text, key));
+}
+
+// Returns the values of a list: "1KB,2KB".
+template <auto Parse>
+auto ListOf(const std::string& text, const std::string& key) {
+  std::vector<std::decay_t<std::invoke_result_t<decltype(Parse), std::string, std::string>>> values;
+  for (const std::string& item : SplitList(text)) values.push_back(Parse(item, key));
+  return values;
 }
 
 using Rate = Parsed<ParseRate>;   // bits per second

@@ -22,7 +22,8 @@ namespace {
 void Refuse(const FederatedSection& options, const FederatedOption& row,
             const std::string& reader) {
   const std::string text = row.get(options);
-  if (text == row.get(FederatedSection())) return;
+  static const FederatedSection defaults;
+  if (text == row.get(defaults)) return;
   throw Error(row.flag, text, "nothing here: " + reader + " reads it");
 }
 

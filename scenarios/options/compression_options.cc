@@ -15,18 +15,19 @@ void CheckPhaseBounds(const std::string& text, const std::string&) {
 }
 
 ScenarioOption Policies() {
-  return {"compression.policies",
-          "--policies",
-          "A,B,...",
-          "policies to compare, on the same batches, and schemes with their parameters, as in "
-          "topk+fp16@5%; --policies=list prints them",
-          [](Scenario& s, const std::string& k, const std::string& text) {
-            s.policies = SplitList(text);
-            if (s.policies.empty()) {
-              throw Error(k, text, "methods, as in dense,topk; --policies=list prints them");
-            }
-          },
-          [](const Scenario& s) { return Join(s.policies, ","); }};
+  return Printed<&Scenario::policies>(
+      "compression.policies", "--policies", "A,B,...",
+      "policies to compare, on the same batches, and schemes with their parameters, as in "
+      "topk+fp16@5%; --policies=list prints them",
+      OptionKind::kText,
+      [](const std::string& text, const std::string& k) {
+        std::vector<std::string> policies = SplitList(text);
+        if (policies.empty()) {
+          throw Error(k, text, "methods, as in dense,topk; --policies=list prints them");
+        }
+        return policies;
+      },
+      [](const std::vector<std::string>& policies) { return Join(policies, ","); });
 }
 
 }  // namespace

@@ -1,7 +1,5 @@
 #include "scenarios/options/federated_options.h"
 
-#include <algorithm>
-
 #include "base/option_forms.h"
 
 namespace legacy {
@@ -303,27 +301,20 @@ OptionTable<FederatedSection> OptionsOfPlannedNetwork() {
 }  // namespace
 
 const OptionTable<FederatedSection>& FederatedOptionRows() {
-  static const OptionTable<FederatedSection> options = [] {
-    OptionTable<FederatedSection> all;
-    const std::pair<const char*, OptionTable<FederatedSection>> groups[] = {
-        {"Clients", OptionsOfClients()},        {"Work", OptionsOfWork()},
-        {"Exchange", OptionsOfExchange()},      {"Server", OptionsOfServer()},
-        {"Learning", OptionsOfLearning()},      {"Lines and prices", OptionsOfLines()},
-        {"Network", OptionsOfPlannedNetwork()},
-    };
-    for (const auto& [group, part] : groups) {
-      for (FederatedOption option : part) {
-        option.group = group;
-        all.push_back(std::move(option));
-      }
-    }
-    return all;
-  }();
+  static const auto options = JoinedTables<FederatedSection>({
+      {"Clients", OptionsOfClients()},
+      {"Work", OptionsOfWork()},
+      {"Exchange", OptionsOfExchange()},
+      {"Server", OptionsOfServer()},
+      {"Learning", OptionsOfLearning()},
+      {"Lines and prices", OptionsOfLines()},
+      {"Network", OptionsOfPlannedNetwork()},
+  });
   return options;
 }
 
 const FederatedOption& FederatedRow(const std::string& flag) {
-  return *std::ranges::find(FederatedOptionRows(), flag, &FederatedOption::flag);
+  return OptionOfFlag(FederatedOptionRows(), flag);
 }
 
 }  // namespace legacy

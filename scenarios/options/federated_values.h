@@ -1,5 +1,5 @@
-// What texts of federated options stand for. Each is parsed when it is set, so that a mistake is
-// found where it is written. What depends on several options is checked by ParsePlan and
+// Texts of federated options stand for these values. Each is parsed when it is set, so that a
+// mistake is found where it is written. What depends on several options is checked by ParsePlan and
 // ValidateFederated.
 #pragma once
 

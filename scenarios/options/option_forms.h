@@ -36,23 +36,10 @@ ScenarioOption Steps(std::string key, std::string flag, std::string help) {
 }
 
 inline ScenarioOption DecaySteps(std::string key, std::string flag, std::string help) {
-  return {.key = std::move(key),
-          .flag = std::move(flag),
-          .metavar = "N,Nep,...",
-          .help = std::move(help),
-          .set =
-              [](Scenario& s, const std::string& k, const std::string& text) {
-                s.decay_steps.clear();
-                for (const std::string& item : SplitList(text)) {
-                  s.decay_steps.push_back(ParseStepCount(item, k, 1));
-                }
-              },
-          .get =
-              [](const Scenario& s) {
-                std::vector<std::string> items;
-                for (const StepCount& count : s.decay_steps) items.push_back(count.Text());
-                return Join(items, ",");
-              }};
+  return Listed<&Scenario::decay_steps>(
+      std::move(key), std::move(flag), "N,Nep,...", std::move(help),
+      [](const std::string& item, const std::string& k) { return ParseStepCount(item, k, 1); },
+      [](const StepCount& count) { return count.Text(); });
 }
 
 }  // namespace option_forms

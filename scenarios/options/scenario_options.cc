@@ -99,14 +99,11 @@ const std::vector<ScenarioOption>& OptionsOf(const Scenario& scenario) {
 }
 
 const std::vector<ScenarioOption>& ScenarioOptions() {
-  static const std::vector<ScenarioOption> options = [] {
-    std::vector<ScenarioOption> all;
-    for (auto part : {OptionsOfTraining(), OptionsOfCompression(), OptionsOfNetwork(),
-                      OptionsOfSeeds(), OptionsOfRun()}) {
-      for (ScenarioOption& option : part) all.push_back(std::move(option));
-    }
-    return all;
-  }();
+  static const auto options = JoinedTables<Scenario>({{"", OptionsOfTraining()},
+                                                      {"", OptionsOfCompression()},
+                                                      {"", OptionsOfNetwork()},
+                                                      {"", OptionsOfSeeds()},
+                                                      {"", OptionsOfRun()}});
   return options;
 }
 

@@ -49,14 +49,10 @@ bool DrawsGantt(const PlanCommand& command, const Plan& plan) {
 
 // Returns the command that asks what these clients should compress.
 std::string AdviceOn(const FederatedSection& options) {
-  std::string command = CommandOf("legacy-federated") + " advise";
-  const FederatedSection defaults;
-  for (const FederatedOption& row : FederatedOptionRows()) {
-    const std::string text = row.get(options);
-    if (!row.Has(kAdvised) || text == row.get(defaults)) continue;
-    command += " " + row.flag + "=" + text;
-  }
-  return command;
+  auto words = WordsOfOptions(FederatedOptionRows(), options, FederatedSection(),
+                              [](const FederatedOption& row) { return row.Has(kAdvised); });
+  words.insert(words.begin(), CommandOf("legacy-federated") + " advise");
+  return Join(words, " ");
 }
 
 void WriteFiles(const PlanCommand& command, const PlanRequest& request, const Plan& plan) {

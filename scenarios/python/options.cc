@@ -10,7 +10,7 @@ namespace legacy::python {
 namespace {
 
 std::string NameOf(const ScenarioOption& option) {
-  std::string name = option.flag.substr(2);  // text after "--"
+  std::string name = option.Name();
   std::ranges::replace(name, '-', '_');
   return name;
 }

@@ -216,8 +216,8 @@ void Reader::ChooseBaseline() {
   std::string& baseline = study_.baseline;
   if (baseline.empty()) baseline = known("dense") ? "dense" : policies.front();
   if (known(baseline)) return;
-  throw Error::Refusal(MarkText(where_, sections_.at("study").Mark()) +
-                       Error("study.baseline", baseline, Join(policies, ", ")).what());
+  throw Error("study.baseline", baseline, Join(policies, ", "))
+      .Within(MarkText(where_, sections_.at("study").Mark()));
 }
 
 size_t Reader::DimensionOf(const std::string& name) const {

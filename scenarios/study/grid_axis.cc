@@ -16,7 +16,6 @@ namespace {
 constexpr std::string_view kPlaceholder = "{}";
 
 // Returns "--device-profile" as "device-profile".
-std::string Bare(const std::string& flag) { return flag.substr(flag.find_first_not_of('-')); }
 
 std::string Underscored(std::string name) {
   std::ranges::replace(name, '-', '_');
@@ -199,7 +198,7 @@ const ScenarioOption& OptionOfAxis(const Scenario& base, const std::string& name
     std::vector<std::string> known;
     const bool is_key = name.find('.') != std::string::npos;
     for (const ScenarioOption& each : OptionsOf(base)) {
-      known.push_back(is_key ? each.key : Bare(each.flag));
+      known.push_back(is_key ? each.key : each.Name());
     }
     throw Error::Refusal(UnknownText("option", name, known));
   }
@@ -213,7 +212,7 @@ const ScenarioOption& OptionOfAxis(const Scenario& base, const std::string& name
 
 std::string AxisName(const Scenario& base, const std::string& key) {
   const ScenarioOption* option = FindOption(base, key);
-  const std::string name = Underscored(option == nullptr ? key : Bare(option->flag));
+  const std::string name = Underscored(option == nullptr ? key : option->Name());
   if (!analysis::IsAxisName(name)) {
     throw Error("axis", key, "small letters, digits, _ and -, the first a letter");
   }

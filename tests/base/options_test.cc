@@ -61,7 +61,7 @@ std::string Refusal(const std::string& name, const std::string& text) {
   return "";
 }
 
-// What get returns, set reads back to the same text: for the defaults, and after a change.
+// Set reads back what get returns, for the defaults and after a change.
 TEST(Options, TextsAreReadBack) {
   const std::pair<const char*, const char*> changes[] = {
       {"rate", "10 Gbps"}, {"spokes", "9"},   {"bolts", "1000000000000"},

@@ -10,7 +10,7 @@
 namespace legacy {
 
 template <>
-inline constexpr OptionKind kKindOf<Parsed<ParseByteList>> = OptionKind::kBytes;
+inline constexpr OptionKind kKindOf<Parsed<ListOf<ParseBytes>>> = OptionKind::kBytes;
 
 namespace {
 
@@ -195,38 +195,16 @@ std::optional<fabric::CollectiveAlgorithm> ParseCollectiveOption(const std::stri
   return fabric::ParseCollective(text);
 }
 
-std::vector<int64_t> ParseByteList(const std::string& text, const std::string& key) {
-  std::vector<int64_t> list;
-  for (const std::string& item : SplitList(text)) list.push_back(ParseBytes(item, key));
-  return list;
-}
-
-std::vector<double> ParseFractionList(const std::string& text, const std::string& key) {
-  std::vector<double> list;
-  for (const std::string& item : SplitList(text)) list.push_back(ParseFraction(item, key));
-  return list;
-}
-
 fabric::PeerOrder ParsePeerOrder(const std::string& text, const std::string& key) {
   return ParseChoice<fabric::PeerOrder>(text, key, std::array{"rotated", "index"});
 }
 
 const OptionTable<ExperimentOptions>& ExperimentRows() {
-  static const OptionTable<ExperimentOptions> options = [] {
-    OptionTable<ExperimentOptions> all;
-    const std::pair<const char*, OptionTable<ExperimentOptions>> groups[] = {
-        {"Network", OptionsOfNetwork()},
-        {kCollectiveGroup, OptionsOfCollective()},
-        {"Any flows instead of a collective", OptionsOfFlows()},
-    };
-    for (const auto& [group, part] : groups) {
-      for (Option<ExperimentOptions> option : part) {
-        if (option.group.empty()) option.group = group;
-        all.push_back(std::move(option));
-      }
-    }
-    return all;
-  }();
+  static const auto options = JoinedTables<ExperimentOptions>({
+      {"Network", OptionsOfNetwork()},
+      {kCollectiveGroup, OptionsOfCollective()},
+      {"Any flows instead of a collective", OptionsOfFlows()},
+  });
   return options;
 }
 

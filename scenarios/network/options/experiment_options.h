@@ -8,7 +8,9 @@
 #include <vector>
 
 #include "base/options.h"
+#include "base/parse.h"
 #include "base/parsed.h"
+#include "base/units.h"
 #include "ns3-module/fabric/collective/collective.h"
 #include "scenarios/network/engines/engines.h"
 #include "scenarios/network/options/fabric_options.h"
@@ -22,8 +24,6 @@ std::vector<Fidelity> ParseFidelityList(const std::string& text, const std::stri
 // Returns nothing for "auto": the fastest.
 std::optional<fabric::CollectiveAlgorithm> ParseCollectiveOption(const std::string& text,
                                                                  const std::string& key);
-std::vector<int64_t> ParseByteList(const std::string& text, const std::string& key);
-std::vector<double> ParseFractionList(const std::string& text, const std::string& key);
 fabric::PeerOrder ParsePeerOrder(const std::string& text, const std::string& key);
 
 // ExperimentOptions have the values.
@@ -35,16 +35,16 @@ struct ExperimentOptions : FabricOptions {
   // a collective
   Parsed<ParseCollectiveOption> collective = "ring-allreduce";
   int workers = 16;
-  Parsed<ParseByteList> bytes = "256KB";   // one message size for all workers, or one for each
-  Parsed<ParseFractionList> density = "";  // of a dense message; empty: none
-  std::string matrix;                      // file of bytes of an all-to-allv; "": none
+  Parsed<ListOf<ParseBytes>> bytes = "256KB";  // one message size for all workers, or one for each
+  Parsed<ListOf<ParseFraction>> density = "";  // of a dense message; empty: none
+  std::string matrix;                          // file of bytes of an all-to-allv; "": none
   Parsed<ParsePeerOrder> order = "rotated";
   bool pxn = false;  // messages to other nodes travel over workers of the sender's node
   int buckets = 1;
-  bool colocated = false;                // servers are on the workers' hosts
-  GivenSize pull_bytes = "";             // nothing: the largest message, or the union
-  Parsed<ParseByteList> sum_bytes = "";  // empty: the same
-  Size piece_bytes = "0";                // 0: about 16 pieces
+  bool colocated = false;                     // servers are on the workers' hosts
+  GivenSize pull_bytes = "";                  // nothing: the largest message, or the union
+  Parsed<ListOf<ParseBytes>> sum_bytes = "";  // empty: the same
+  Size piece_bytes = "0";                     // 0: about 16 pieces
   int window = 64;
   int root = 0;
   Time compute = "0ns";

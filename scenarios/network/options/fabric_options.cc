@@ -1,7 +1,5 @@
 #include "scenarios/network/options/fabric_options.h"
 
-#include <algorithm>
-
 #include "base/option_forms.h"
 #include "ns3-module/fabric/collective/collective.h"
 #include "ns3-module/fabric/topology/report.h"
@@ -119,14 +117,9 @@ OptionTable<FabricOptions> OptionsOfCollectives() {
 }  // namespace
 
 const Option<FabricOptions>& FabricRow(const std::string& flag) {
-  static const OptionTable<FabricOptions> rows = [] {
-    OptionTable<FabricOptions> all;
-    for (auto part : {OptionsOfTopology(), OptionsOfTransport(), OptionsOfCollectives()}) {
-      for (auto& row : part) all.push_back(std::move(row));
-    }
-    return all;
-  }();
-  return *std::ranges::find(rows, flag, &Option<FabricOptions>::flag);
+  static const auto rows = JoinedTables<FabricOptions>(
+      {{"", OptionsOfTopology()}, {"", OptionsOfTransport()}, {"", OptionsOfCollectives()}});
+  return OptionOfFlag(rows, flag);
 }
 
 }  // namespace legacy

@@ -35,9 +35,9 @@ struct FabricOptions {
   int servers = 4;                                  // servers of a sharded parameter server
 };
 
-// Returns the row with that flag, as in "--topo", as one of `Whole`, which has FabricOptions as a
-// base.
+// Returns the row with that flag, as in "--topo", which there is.
 const Option<FabricOptions>& FabricRow(const std::string& flag);
+// Returns it as a row of `Whole`, which has FabricOptions as a base.
 template <class Whole>
 Option<Whole> FabricOption(const std::string& flag) {
   return OptionOfPart<Whole>(

@@ -135,13 +135,9 @@ FederatedSection PlanOptionsFor(const WhatIfTraining& training, const Scenario& 
 }
 
 std::string PlanLine(const FederatedSection& options) {
-  std::vector<std::string> words = {"legacy-federated", "plan"};
-  const FederatedSection defaults;
-  for (const FederatedOption& row : FederatedOptionRows()) {
-    const std::string text = row.get(options);
-    if (!row.Has(kReadByPlans) || text == row.get(defaults)) continue;
-    words.push_back(row.flag + "=" + text);
-  }
+  auto words = WordsOfOptions(FederatedOptionRows(), options, FederatedSection(),
+                              [](const FederatedOption& row) { return row.Has(kReadByPlans); });
+  words.insert(words.begin(), {"legacy-federated", "plan"});
   return ShellLine(words);
 }
 

@@ -75,12 +75,10 @@ std::string CommandFor(const Scenario& scenario, const std::filesystem::path& di
   }
   if (!scenario.methods.empty()) return "";
   const Scenario defaults = scenario.federated ? FederatedDefaults() : Scenario();
-  std::vector<std::string> words = {scenario.federated ? "legacy-federated" : "legacy-scenario"};
-  for (const ScenarioOption& option : OptionsOf(scenario)) {
-    const std::string text = option.get(scenario);
-    if (option.Has(kLeavesResults) || text == option.get(defaults)) continue;
-    words.push_back(option.flag + "=" + text);
-  }
+  auto words =
+      WordsOfOptions(OptionsOf(scenario), scenario, defaults,
+                     [](const ScenarioOption& option) { return !option.Has(kLeavesResults); });
+  words.insert(words.begin(), scenario.federated ? "legacy-federated" : "legacy-scenario");
   return ShellLine(words);
 }
 
