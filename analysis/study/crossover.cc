@@ -87,30 +87,40 @@ std::vector<Sample> SamplesOf(const Study& study, const Facet& facet, size_t pol
   return samples;
 }
 
+// Returns the x nearest to a crossing at which the ratio is certainly on one side of 1, going from
+// sample `from` by `step`; the end of the axis where it nowhere is. `side` is 1 where that ratio is
+// above 1, else -1.
+double CertainFrom(const std::vector<Sample>& samples, size_t from, int step, int side,
+                   const Scale& scale) {
+  const auto least = [&](const Sample& sample) {
+    if (!sample.exact) return sample.log_ratio;
+    return side > 0 ? sample.range.low : sample.range.high;
+  };
+  for (size_t i = from; i < samples.size(); i += static_cast<size_t>(step)) {
+    const double here = least(samples[i]);
+    if (side * here <= 0) continue;
+    const Sample& nearer = samples[i - static_cast<size_t>(step)];
+    return scale.Between(samples[i].x, nearer.x, here / (here - least(nearer)));
+  }
+  return step < 0 ? samples.front().x : samples.back().x;
+}
+
 // Returns the crossing between two samples of opposite sign. Samples between them have the ratio 1.
 Crossing CrossingOf(const std::vector<Sample>& samples, size_t before, size_t after,
                     const Scale& scale) {
   const Sample& a = samples[before];
   const Sample& b = samples[after];
-  const double fall = a.log_ratio - b.log_ratio;
-  const double part = a.log_ratio / fall;
-  // Returns x where the ratio would cross 1 if it were at that end of its range.
-  const auto end = [&](double Interval::*of) {
-    const double there = a.range.*of + part * (b.range.*of - a.range.*of);
-    const double x = scale.Between(a.x, b.x, part + there / fall);
-    return std::clamp(x, samples.front().x, samples.back().x);
-  };
-  const auto [low, high] = std::minmax({end(&Interval::low), end(&Interval::high)});
+  const double part = a.log_ratio / (a.log_ratio - b.log_ratio);
   Crossing crossing{scale.Between(a.x, b.x, part),
                     TimeBetween(a.seconds, b.seconds, part),
                     *a.sign > 0,
-                    {low, high}};
+                    {CertainFrom(samples, before, -1, *a.sign, scale),
+                     CertainFrom(samples, after, 1, *b.sign, scale)}};
   if (after - before == 1) return crossing;
   const Sample& first = samples[before + 1];
   const Sample& last = samples[after - 1];
   crossing.x = scale.Between(first.x, last.x, 0.5);
   crossing.seconds = TimeBetween(first.seconds, last.seconds, 0.5);
-  crossing.range = {std::min(low, first.x), std::max(high, last.x)};
   return crossing;
 }
 

@@ -90,6 +90,19 @@ TEST(Crossover, IsKnownToOneEvaluation) {
   EXPECT_NEAR(Against(coarse).interval->high, 1e10, 10);
 }
 
+// Where the curves hardly part at the crossing, the interval follows them beyond the neighbouring
+// values: it ends where one policy is ahead by more than an evaluation.
+TEST(Crossover, IsKnownAsFarAsTheCurvesPart) {
+  Study study = OneSeed({100, 20, 10.1, 9.9, 9.8});
+  Evaluate(study, 20);  // ratios are known to a factor of 0.8 each way
+  const Crossover crossover = Against(study);
+  ASSERT_EQ(crossover.crossing, 1);
+  const Interval range = crossover.seeds[0].crossings[0].range;
+  const double part = std::log(2 * 0.8) / std::log(2 * 0.8 / (1.01 * 0.8));
+  EXPECT_NEAR(range.low, std::pow(10, 1 + part), 1e-6);
+  EXPECT_EQ(range.high, 1e4);
+}
+
 TEST(Crossover, IsFasterAboveWhereTimesCrossTheOtherWay) {
   const Crossover crossover = Against(PowerLaws({1e8}, -1));
   EXPECT_FALSE(crossover.faster_below);
