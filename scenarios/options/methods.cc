@@ -230,8 +230,17 @@ std::string FewDecisions(const Method& method, const Policy& policy, int64_t ste
          forecast->remedy;
 }
 
-std::string NeverCompresses(const Method& method, const Scheme& scheme, int64_t steps) {
+std::string NeverCompresses(const Method& method, const Scheme& scheme, std::span<const Unit> units,
+                            int64_t steps) {
   const SchemeTraits traits = scheme.Traits();
+  const double least = scheme.Parameter().minimum;
+  if (std::ranges::none_of(units, [&](const Unit& u) { return scheme.Compresses(u, least); })) {
+    const bool vectors =
+        std::ranges::none_of(units, [](const Unit& u) { return u.shape.size() > 1; });
+    return method.name + ": its scheme sends everything whole, as it compresses " +
+           (vectors ? "matrices and none of these layers has the shape of one"
+                    : "none of these layers");
+  }
   if (traits.dense_steps < steps) return "";
   const std::string option = traits.momentum_from ? "warmup" : "dense_start";
   return method.name + ": its scheme sends everything whole in its first " +

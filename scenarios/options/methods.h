@@ -44,8 +44,10 @@ BuiltMethod BuildMethod(const Method& method, const Scenario& scenario, std::spa
 std::string FewDecisions(const Method& method, const Policy& policy, int64_t steps);
 
 // Returns a warning where the scheme sends everything whole in all steps of such a run, so that
-// nothing is compressed: a warm-up or a dense start that is not shorter; else "".
-std::string NeverCompresses(const Method& method, const Scheme& scheme, int64_t steps);
+// nothing is compressed: it takes none of these units, or has a warm-up or a dense start that is
+// not shorter; else "".
+std::string NeverCompresses(const Method& method, const Scheme& scheme, std::span<const Unit> units,
+                            int64_t steps);
 
 // Returns a remark where a schedule by layers or phases turned out to be the same everywhere, so
 // that the method is its scheme with one parameter; else "".

@@ -170,6 +170,7 @@ void TraceMethods::Describe(nlohmann::json& manifest) const {
   if (!methods_) return;
   for (const std::string& name : scenario_.policies) manifest["policies"].push_back(name);
   manifest["replayed"]["compressed"] = base_.method;
+  manifest["remarks"] = methods_->Remarks();
   for (const auto& [method, report] : reports_) {
     manifest["replayed"]["lengths"][method] = report.compression;
   }

@@ -130,8 +130,10 @@ std::unique_ptr<StepSource> ComparedMethods::MakeSource(const Method& method, ui
     std::fprintf(log, "  %-22s %s\n", method.name.c_str(), built.description.c_str());
     const std::string few = FewDecisions(method, *built.policy, scenario_.steps);
     if (!few.empty()) std::fprintf(log, "warning: %s\n", few.c_str());
-    for (const std::string& remark : {NeverCompresses(method, *built.scheme, scenario_.steps),
-                                      EndsUniform(method, built, UnitsOf(method), scenario_)}) {
+    const auto units = UnitsOf(method);
+    for (const std::string& remark :
+         {NeverCompresses(method, *built.scheme, units, scenario_.steps),
+          EndsUniform(method, built, units, scenario_)}) {
       if (remark.empty()) continue;
       std::fprintf(log, "warning: %s\n", remark.c_str());
       remarks_.push_back(remark);

@@ -67,6 +67,7 @@ class ComparedMethods {
   // Adds the decisions to expect, the requested bytes with reasons why a method may send others, by
   // method, and remarks about methods.
   void Describe(nlohmann::json& manifest) const;
+  const std::vector<std::string>& Remarks() const { return remarks_; }
   // Write and read what pilots found. Load throws Error where it is of another run.
   void Save(const Networks& networks, StateWriter& out) const;
   void Load(const Networks& networks, StateReader& in);

@@ -298,7 +298,7 @@ TEST(Methods, MethodsThatNeverCompressSaySo) {
   method.name = "mine";
   const auto says = [&](const std::string& scheme, int64_t steps) {
     method.scheme = scheme;
-    return NeverCompresses(method, *MakeScheme(scheme), steps);
+    return NeverCompresses(method, *MakeScheme(scheme), SomeUnits(), steps);
   };
   EXPECT_EQ(
       says("onebit-adam", 60),
@@ -308,6 +308,12 @@ TEST(Methods, MethodsThatNeverCompressSaySo) {
   EXPECT_EQ(says("onebit-adam", 101), "");
   EXPECT_EQ(says("topk:dense_start=59", 60), "");
   EXPECT_EQ(says("topk", 1), "");
+  EXPECT_EQ(says("powersgd", 1), "");
+  std::vector<Unit> vectors = SomeUnits();
+  for (Unit& unit : vectors) unit.shape = {unit.numel};
+  EXPECT_EQ(NeverCompresses(method, *MakeScheme("powersgd"), vectors, 9),
+            "mine: its scheme sends everything whole, as it compresses matrices and none of these "
+            "layers has the shape of one");
 }
 
 TEST(Methods, SchedulesThatEndUniformSaySo) {
