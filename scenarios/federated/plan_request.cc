@@ -6,8 +6,10 @@
 
 #include "base/error.h"
 #include "base/parse.h"
+#include "compress/schemes/codec_scheme.h"
 #include "ns3-module/fabric/engine/formula.h"
 #include "ns3-module/fabric/import/make.h"
+#include "scenarios/codec/codec_run.h"
 #include "scenarios/federated/plan_parts.h"
 #include "scenarios/network/engines/engines.h"
 #include "scenarios/network/engines/network.h"
@@ -53,6 +55,33 @@ fabric::DrawnTrace ParseTraces(const std::string& text, const std::string& flag)
   return fabric::ReadDrawnTrace(settings);
 }
 
+// Returns the bytes of an update by that codec, of layers or of a vector of elements.
+int64_t CodedBytes(const FederatedSection& options, const std::optional<ModelShape>& shape) {
+  const std::string& text = options.codec;
+  const CodecChoice choice = ParseCodec(text);
+  const std::unique_ptr<Scheme> scheme = MakeScheme(choice.scheme);
+  const auto* codec = dynamic_cast<const CodecScheme*>(scheme.get());
+  if (!codec || codec->options().requantise) {
+    throw Error("--codec", text, "a codec whose messages stand alone, as in topk@1%");
+  }
+  std::vector<Unit> layers;
+  if (shape) {
+    layers = shape->layers;
+  } else if (const auto elements = *options.elements) {
+    layers.push_back(
+        {.id = 0, .name = "model", .shape = {*elements}, .offset = 0, .numel = *elements});
+  } else {
+    throw Error("--codec", text, "with --shape or --elements alone, which say what it compresses");
+  }
+  int64_t sum = 0;
+  for (const Unit& layer : layers) {
+    const std::optional<int64_t> bytes = scheme->MessageBytes(layer, choice.parameter);
+    if (!bytes) throw Error("--codec", text, "a codec whose bytes do not depend on the values");
+    sum += *bytes;
+  }
+  return sum;
+}
+
 void ReadBytes(const FederatedSection& options, const std::optional<ModelShape>& shape,
                PlanRequest& plan) {
   std::optional<int64_t> model = *options.bytes;
@@ -67,7 +96,12 @@ void ReadBytes(const FederatedSection& options, const std::optional<ModelShape>&
                 "the model's size: --elements, --bytes, --shape, or --down-bytes and --up-bytes");
   }
   plan.down_bytes = *options.down_bytes ? **options.down_bytes : *model;
-  plan.up_bytes = *options.up_bytes ? **options.up_bytes : *model;
+  if (options.codec.empty()) {
+    plan.up_bytes = *options.up_bytes ? **options.up_bytes : *model;
+  } else {
+    Refuse(options, "--up-bytes", "a plan without --codec");
+    plan.up_bytes = CodedBytes(options, shape);
+  }
 }
 
 void ReadWork(const FederatedSection& options, const std::optional<ModelShape>& shape,

@@ -77,6 +77,11 @@ OptionTable<FederatedSection> OptionsOfWork() {
       Text<&FederatedSection::up_bytes>("federated.up_bytes", "--up-bytes", "SIZE",
                                         "bytes of a task's update [those of the model]") |
           kReadByPlans | kServerAlone,
+      Text<&FederatedSection::codec>(
+          "federated.codec", "--codec", "TEXT",
+          "codec of updates, as in topk@1%, which gives their bytes from --shape or --elements; "
+          "its own time is not added [none]") |
+          kReadByPlans | kUsual,
       Number<&FederatedSection::client_seconds>(
           "federated.client_seconds", "--client-seconds",
           "seconds of a task's work on a client with a slowdown of 1 [0, or from --shape]", 0,

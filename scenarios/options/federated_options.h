@@ -37,6 +37,7 @@ struct FederatedSection {
   GivenSize bytes = "";
   GivenSize down_bytes = "";  // nothing: those of the model
   GivenSize up_bytes = "";
+  std::string codec;                     // codec of updates, as in topk@1%; "": up_bytes says
   std::optional<double> client_seconds;  // nothing: 0, or those of the shape
   std::string shape;
   std::string profile = "phone-assumed";

@@ -358,6 +358,16 @@ TEST(Plan, ChartsAndTablesShowARound) {
   EXPECT_EQ(rounds.substr(0, 50), "policy,seed,version,start,end,wanted,started,count");
 }
 
+TEST(Plan, UpdatesOfACodecHaveItsBytes) {
+  const PlanRequest plan = Request({{"elements", "100000"}, {"codec", "topk@1%"}});
+  const Unit unit{.id = 0, .name = "model", .shape = {100000}, .offset = 0, .numel = 100000};
+  EXPECT_EQ(plan.down_bytes, 400000);
+  EXPECT_EQ(plan.up_bytes, MakeCodec("topk")->MessageBytes(unit, 0.01));
+  const PlanRequest shaped = Request({{"shape", "resnet50"}, {"codec", "qsgd@4"}});
+  EXPECT_LT(6 * shaped.up_bytes, shaped.down_bytes);
+  EXPECT_GT(8 * shaped.up_bytes, shaped.down_bytes);
+}
+
 TEST(Plan, SaysWhatIsWrong) {
   const auto with = [](const std::string& name, const std::string& text) {
     Texts texts = {{"elements", "1000"}, {"clients", "20"}};
