@@ -22,8 +22,13 @@ import os
 import sys
 import time
 
-import torch
-import torch.distributed as dist
+try:
+    import torch
+    import torch.distributed as dist
+except ImportError:
+    if __name__ != "__main__":  # merging needs no torch
+        raise ImportError("record_ddp_trace needs PyTorch: apt install python3-torch (Debian), or "
+                          "https://pytorch.org/get-started") from None
 
 WAYS = ("all-reduce", "all-gather", "broadcast")
 # Which way a metric is better, and whether its values are fractions.
@@ -338,6 +343,9 @@ def merge(path, parts):
 
 
 if __name__ == "__main__":
+    if "--help" in sys.argv or "-h" in sys.argv:
+        print(__doc__.strip())
+        sys.exit(0)
     if len(sys.argv) < 3:
-        sys.exit("usage: record_ddp_trace.py TRACE PART...")
+        sys.exit("usage: record_ddp_trace.py TRACE PART...   (--help says more)")
     merge(sys.argv[1], sys.argv[2:])
