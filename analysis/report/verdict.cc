@@ -149,10 +149,17 @@ double LevelRate(const Race& race, const PolicySummary& winner, const PolicySumm
   return rate > 0 && std::isfinite(rate) ? rate : kUnknown;
 }
 
+// Links that are faster by more than this are not named by a figure, as nobody builds them.
+constexpr int kMostTimesFaster = 100;
+
 // Returns what would turn the order.
 std::string Turn(const Race& race, const PolicySummary& rival) {
   const PolicySummary& winner = race.first();
   const double rate = LevelRate(race, winner, rival);
+  if (rate > kMostTimesFaster) {
+    return fmt::format(" {} would be level only on links more than {} times as fast.", rival.name,
+                       kMostTimesFaster);
+  }
   if (rate > 1) {
     return fmt::format(
         " On links {} times as fast {} would be level, if communication shrinks in "

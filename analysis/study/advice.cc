@@ -61,27 +61,6 @@ void Decide(const Study& study, size_t baseline, Advice& advice) {
 
 }  // namespace
 
-Standing StandingOf(const Speedup& speedup) {
-  if (!speedup.known()) return Standing::kUnknown;
-  const auto all = [&](auto side) {
-    return side(speedup.ratio, 1.0) &&
-           std::ranges::all_of(speedup.pairs,
-                               [&](const PairedRatio& pair) { return side(pair.ratio, 1.0); });
-  };
-  switch (speedup.bound) {
-    case Bound::kAtLeast:
-      return all(std::greater()) ? Standing::kSooner : Standing::kUnknown;
-    case Bound::kAtMost:
-      return all(std::less()) ? Standing::kLater : Standing::kUnknown;
-    case Bound::kExact:
-      break;
-  }
-  // With one seed there is no interval, and a TTA is known to one evaluation.
-  const Interval range = speedup.interval.value_or(speedup.pairs.front().range);
-  if (range.low > 1) return Standing::kSooner;
-  return range.high < 1 ? Standing::kLater : Standing::kSame;
-}
-
 Advice AdviceOf(const Study& study, AdviceQuestion question) {
   const std::optional<size_t> baseline = BaselineIndex(study);
   if (!baseline || !study.target || study.axes.size() != 1) {

@@ -2,10 +2,7 @@
 // points at the given value, and from the values at which the answer changes. All functions are
 // pure functions of the study, and deterministic.
 //
-// A policy is sooner than the baseline where the 95 % interval of its speed-up lies above 1, and
-// later where it lies below. Otherwise the two cannot be told apart. With one seed there is no
-// interval, and the ratio alone decides. Bounds from trainings that missed the target decide where
-// all seeds are on that side.
+// Policies are compared with the baseline by their standings (statistics.h).
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -17,9 +14,6 @@
 #include "analysis/study/statistics.h"
 
 namespace legacy::analysis {
-
-enum class Standing { kSooner, kLater, kSame, kUnknown };
-Standing StandingOf(const Speedup& speedup);
 
 enum class AdviceVerdict {
   kCompress,   // at least one policy is sooner than the baseline
@@ -37,6 +31,9 @@ struct AdviceRow {
   // transfers and of client hours, as well where nothing has a price.
   Spread usd_to_target = {};
   Spread client_hours_to_target = {};
+  // USD of the target with the baseline / with the policy, over pairs with the same seed; nothing
+  // where usd_to_target of one of them is empty.
+  GeometricMean cheaper = {};
   std::string waits = {};  // sentences that say what rounds wait for there, with the first seed
 };
 

@@ -105,6 +105,10 @@ void AddRow(const AdviceRow& row, json& policy) {
   };
   policy["compresses"] = Text(row.way);
   policy["usd_to_target"] = known(row.usd_to_target);
+  policy["times_cheaper"] =
+      row.cheaper.count == 0
+          ? json()
+          : json{{"mean", row.cheaper.mean}, {"interval", IntervalJson(row.cheaper.interval)}};
   policy["client_hours_to_target"] = known(row.client_hours_to_target);
   policy["waits"] = row.waits;
 }

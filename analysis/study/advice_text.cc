@@ -305,6 +305,11 @@ std::string TurnText(const Study& study, const Advice& advice, const Crossover& 
         crossover.faster_below ? "slower" : "faster", links, clients ? "take" : "compress with",
         crossover.faster_below ? "faster" : "slower");
   }
+  const bool one_side = crossover.ahead == seeds || crossover.behind == seeds;
+  if (one_side && !ToldApart(*advice.facet, crossover.policy)) {
+    return fmt::format("{} cannot be told apart from {} on any {} that were tried, {}.",
+                       crossover.policy, study.baseline, links, range);
+  }
   if (crossover.ahead == seeds) {
     return fmt::format("{} pays on all {} that were tried, {}.", crossover.policy, links, range);
   }
@@ -347,18 +352,44 @@ std::string WaitsText(const Study& study, const Advice& advice) {
   return text.empty() ? "" : text + "\n";
 }
 
+// Returns which policy reaches the target at the lowest price, if anything has one.
+std::string PriceText(const Study& study, const Advice& advice) {
+  if (!advice.question.clients || advice.near_guessing) return "";
+  const std::vector<AdviceRow>& rows = advice.question.clients->rows;
+  std::optional<size_t> cheapest;
+  for (const size_t p : Others(study, advice.place)) {
+    if (rows.at(p).cheaper.count == 0) continue;
+    if (!cheapest || rows[p].cheaper.mean > rows[*cheapest].cheaper.mean) cheapest = p;
+  }
+  if (!cheapest) return "";
+  const GeometricMean& cheaper = rows[*cheapest].cheaper;
+  if (cheaper.mean <= 1) return fmt::format(" {} is the cheapest.", study.baseline);
+  return fmt::format(
+      " {} {}: {} USD to the target instead of {}, {} times cheaper{}.", study.policies[*cheapest],
+      Holds(cheaper.interval, 1)
+          ? "has the lowest price, not to be told apart from that of " + study.baseline
+          : "is the cheapest",
+      ShowNumber(rows[*cheapest].usd_to_target.mean),
+      ShowNumber(rows.at(*BaselineIndex(study)).usd_to_target.mean),
+      ShowEstimate(cheaper.mean, cheaper.interval, ""), cheaper.interval ? " (95 % interval)" : "");
+}
+
 }  // namespace
 
 std::string VerdictText(const Study& study, const Advice& advice) {
+  std::string text;
   switch (advice.verdict) {
     case AdviceVerdict::kCompress:
-      return TakeText(study, advice);
+      text = TakeText(study, advice);
+      break;
     case AdviceVerdict::kDoNot:
-      return advice.policy ? TakeText(study, advice) : DoNotText(study, advice);
+      text = advice.policy ? TakeText(study, advice) : DoNotText(study, advice);
+      break;
     case AdviceVerdict::kUndecided:
+      text = UndecidedText(study, advice);
       break;
   }
-  return UndecidedText(study, advice);
+  return text + PriceText(study, advice);
 }
 
 std::string AdviceText(const Study& study, const Advice& advice) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
 
 #include "base/error.h"
@@ -203,6 +204,27 @@ const StudyPoint* DonePoint(const Study& study, const Outcome& outcome, size_t s
 const PointFigures* FiguresOf(const Study& study, const Outcome& outcome, size_t seed) {
   const StudyPoint* point = DonePoint(study, outcome, seed);
   return point ? &point->figures : nullptr;
+}
+
+Standing StandingOf(const Speedup& speedup) {
+  if (!speedup.known()) return Standing::kUnknown;
+  const auto all = [&](auto side) {
+    return side(speedup.ratio, 1.0) &&
+           std::ranges::all_of(speedup.pairs,
+                               [&](const PairedRatio& pair) { return side(pair.ratio, 1.0); });
+  };
+  switch (speedup.bound) {
+    case Bound::kAtLeast:
+      return all(std::greater()) ? Standing::kSooner : Standing::kUnknown;
+    case Bound::kAtMost:
+      return all(std::less()) ? Standing::kLater : Standing::kUnknown;
+    case Bound::kExact:
+      break;
+  }
+  // With one seed there is no interval, and a TTA is known to one evaluation.
+  const Interval range = speedup.interval.value_or(speedup.pairs.front().range);
+  if (range.low > 1) return Standing::kSooner;
+  return range.high < 1 ? Standing::kLater : Standing::kSame;
 }
 
 Speedup SpeedupOf(const Study& study, const Place& place, size_t policy, size_t base) {

@@ -48,6 +48,13 @@ struct Speedup {
   bool bounded() const { return known() && bound != Bound::kExact; }
 };
 
+// A Standing compares a policy with another by its speed-up: it is sooner where the 95 % interval
+// lies above 1 and later where it lies below. Otherwise the two cannot be told apart. With one seed
+// there is no interval, and the ratio alone decides. Bounds from trainings that missed the target
+// decide where all seeds are on that side.
+enum class Standing { kSooner, kLater, kSame, kUnknown };
+Standing StandingOf(const Speedup& speedup);
+
 // An Outcome has the results of one policy at one place. Spreads are over the seeds that are done.
 struct Outcome {
   std::string policy;

@@ -1,6 +1,5 @@
 #include "analysis/study/words.h"
 
-#include <cmath>
 #include <set>
 
 #include "analysis/study/crossover.h"
@@ -182,7 +181,7 @@ bool Any(const std::vector<Place>& places, Test&& test) {
       places, [&](const Place& place) { return std::ranges::any_of(place.outcomes, test); });
 }
 
-// Returns a text such as "below 40.3 [10.5, 154] Gbit/s (textbook: 44 Gbit/s, 9 % too high)".
+// Returns a text such as "below 40.3 [10.5, 154] Gbit/s (alpha-beta model: 44 Gbit/s)".
 std::string CrossingText(const StudyAxis& axis, const BreakEven& even) {
   const Crossover& simulated = even.simulated;
   std::vector<std::string> notes;
@@ -191,13 +190,7 @@ std::string CrossingText(const StudyAxis& axis, const BreakEven& even) {
     notes.push_back(fmt::format("{} of {} seeds", counted, seeds));
   }
   if (even.ratio.count > 0) {
-    const double error = (even.ratio.mean - 1) * 100;
-    std::string note = "textbook: " + ShowEstimate(even.textbook.x, std::nullopt, axis.unit);
-    if (std::abs(error) >= 0.5) {
-      note +=
-          fmt::format(", {} % too {}", ShowNumber(std::abs(error), 2), error > 0 ? "high" : "low");
-    }
-    notes.push_back(note);
+    notes.push_back("alpha-beta model: " + ShowEstimate(even.textbook.x, std::nullopt, axis.unit));
   }
   std::string text = fmt::format("{} {}", simulated.faster_below ? "below" : "above",
                                  ShowEstimate(simulated.x, simulated.interval, axis.unit));
@@ -207,7 +200,7 @@ std::string CrossingText(const StudyAxis& axis, const BreakEven& even) {
 // A Group makes texts such as "a, b (2 of 3 seeds) pay over the whole range".
 class Group {
  public:
-  Group(const char* one, const char* many) : one_(one), many_(many) {}
+  Group(std::string one, std::string many) : one_(std::move(one)), many_(std::move(many)) {}
   void Add(const Crossover& crossover, int seeds) {
     std::string name = crossover.policy;
     const auto all = static_cast<int>(crossover.seeds.size());
@@ -220,8 +213,8 @@ class Group {
   }
 
  private:
-  const char* one_;
-  const char* many_;
+  std::string one_;
+  std::string many_;
   std::vector<std::string> names_;
 };
 
@@ -282,6 +275,8 @@ std::string BreakEvenWords(const Study& study, const Facet& facet) {
   std::vector<std::string> parts;
   Group ahead("pays over the whole range", "pay over the whole range");
   Group behind("never pays", "never pay");
+  const std::string nowhere = "can nowhere be told apart from " + study.baseline;
+  Group level(nowhere, nowhere);
   Group split("pays over the whole range with some seeds and never with others",
               "pay over the whole range with some seeds and never with others");
   for (const BreakEven& even : BreakEvensOf(study, facet)) {
@@ -292,14 +287,15 @@ std::string BreakEvenWords(const Study& study, const Facet& facet) {
     } else if (simulated.ahead > 0 && simulated.behind > 0) {
       split.Add(simulated, simulated.ahead + simulated.behind);
     } else if (simulated.ahead > 0) {
-      ahead.Add(simulated, simulated.ahead);
+      (ToldApart(facet, simulated.policy) ? ahead : level).Add(simulated, simulated.ahead);
     } else if (simulated.behind > 0) {
-      behind.Add(simulated, simulated.behind);
+      (ToldApart(facet, simulated.policy) ? behind : level).Add(simulated, simulated.behind);
     }
   }
   if (!parts.empty()) parts = {JoinWords(parts)};
   ahead.AppendTo(parts);
   behind.AppendTo(parts);
+  level.AppendTo(parts);
   split.AppendTo(parts);
   if (parts.empty()) return "";
   return fmt::format("{}against {} along {}, {}.{}", Opening(facet.name), study.baseline,

@@ -52,4 +52,14 @@ inline bool Holds(const std::optional<Interval>& interval, double value) {
   return interval && interval->low <= value && value <= interval->high;
 }
 
+// Returns whether a policy is sooner or later than the baseline at a place of the facet at least.
+inline bool ToldApart(const Facet& facet, const std::string& policy) {
+  return std::ranges::any_of(facet.places, [&](const Place& place) {
+    const auto outcome = std::ranges::find(place.outcomes, policy, &Outcome::policy);
+    if (outcome == place.outcomes.end()) return false;
+    const Standing standing = StandingOf(outcome->speedup);
+    return standing == Standing::kSooner || standing == Standing::kLater;
+  });
+}
+
 }  // namespace legacy::analysis

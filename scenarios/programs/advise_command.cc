@@ -55,7 +55,11 @@ std::string FederatedFooter(const Scenario& defaults) {
 std::string WorkersFooter(const Scenario& defaults) {
   return fmt::format(
       "All options of legacy-scenario for training, compression, network and clock are allowed,\n"
-      "and --scenario, --set and --ns3. These differ:\n"
+      "and --scenario, --set and --ns3 (legacy-scenario --help lists them). Those of the network "
+      "are\n"
+      "--topology, --bandwidth, --delay, --transport (datacenter, wan, roce), --fidelity and "
+      "others.\n"
+      "These differ:\n"
       "  --workers={} --seeds={} --fidelity={} --policies={} are the defaults\n"
       "  --target: target (default: nine tenths as good as dense is after the short training)\n"
       "  --out: folder in which to keep the study and the answer (default: it is deleted)\n"
@@ -63,7 +67,8 @@ std::string WorkersFooter(const Scenario& defaults) {
       "  --print-config: print the definition of a full study, for legacy-study, and exit\n"
       "Examples:\n"
       "  legacy-scenario advise --workers=8 --bandwidth=1Gbps --delay=50us\n"
-      "  legacy-scenario advise --workers=16 --bandwidth=25Gbps --times-of=resnet50\n"
+      "  legacy-scenario advise --workers=16 --bandwidth=25Gbps --transport=roce "
+      "--times-of=resnet50\n"
       "  legacy-scenario advise --workers=16 --bandwidth=10Gbps --print-config\n"
       "{}Handbook: docs/advise.md.",
       defaults.workers, defaults.seeds, defaults.fidelity.text(), Join(defaults.policies, ","),

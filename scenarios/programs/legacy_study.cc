@@ -377,8 +377,9 @@ void AddTables(CLI::App& app, const std::string& typed, Action& chosen) {
                    "write each table into a file of this folder, in place of printing it")
       ->type_name("DIR");
   command
-      ->add_option("--figures", flags->figures,
-                   "figures of the report to draw into --out, as in metric-bytes,step-split [none]")
+      ->add_option(
+          "--figures", flags->figures,
+          "figures of the whole study to draw into --out, as in metric-bytes,step-split [none]")
       ->type_name("NAMES");
 }
 

@@ -97,6 +97,11 @@ std::vector<std::string> CaveatsOf(const AdviseRequest& request, const Scenario&
   caveats.push_back(fmt::format("devices are timed by the profile {}{}, not by this machine.",
                                 quick.device_profile,
                                 quick.federated ? ", or those of the population" : ""));
+  if (!quick.federated && quick.stragglers != "none") {
+    caveats.push_back(
+        fmt::format("workers are uneven (--stragglers={}); --stragglers=none makes them equal.",
+                    quick.stragglers));
+  }
   if (*quick.fidelity != Fidelity::kPacket) {
     caveats.push_back(
         fmt::format("the network was simulated at {} fidelity; --fidelity=packet looks closer and "

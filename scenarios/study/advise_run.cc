@@ -172,6 +172,19 @@ analysis::Study OverUplinks(analysis::Study study, double uplink) {
   return study;
 }
 
+// Returns the mean ratio of what the target costs with the baseline and with a policy; nothing
+// where a seed lacks one of them, or costs nothing.
+analysis::GeometricMean CheaperThan(const std::vector<double>& baseline,
+                                    const std::vector<double>& policy, size_t seeds) {
+  if (baseline.size() != seeds || policy.size() != seeds) return {};
+  std::vector<double> ratios;
+  for (size_t i = 0; i < seeds; ++i) {
+    if (!(baseline[i] > 0 && policy[i] > 0)) return {};
+    ratios.push_back(baseline[i] / policy[i]);
+  }
+  return analysis::GeometricMeanOf(ratios);
+}
+
 // Adds what the target costs, and what rounds wait for, at the lines as they are.
 void AddCosts(const StudyFolder& folder, const analysis::Study& study,
               analysis::AdviceQuestion& question) {
@@ -200,9 +213,13 @@ void AddCosts(const StudyFolder& folder, const analysis::Study& study,
   const bool priced = std::ranges::any_of(usd, [](const auto& each) {
     return std::ranges::any_of(each, [](double v) { return v > 0; });
   });
+  const size_t base = analysis::PolicyIndex(study, study.baseline);
   for (size_t p = 0; p < study.policies.size(); ++p) {
-    question.clients->rows[p].client_hours_to_target = all(hours[p]);
-    if (priced) question.clients->rows[p].usd_to_target = all(usd[p]);
+    analysis::AdviceRow& row = question.clients->rows[p];
+    row.client_hours_to_target = all(hours[p]);
+    if (!priced) continue;
+    row.usd_to_target = all(usd[p]);
+    row.cheaper = CheaperThan(usd[base], usd[p], study.seeds.size());
   }
 }
 

@@ -100,7 +100,7 @@ TEST(Advice, CompressOnASlowLink) {
   EXPECT_THAT(text, StartsWith("Compress: small reaches 80 % accuracy 10.1 [9.79, 10.5] times "
                                "sooner than dense (95 % interval, 3 seeds), after "));
   EXPECT_THAT(text,
-              HasSubstr("small breaks even with dense at 7.28 [5.92, 8.96] Gbit/s: on slower links "
+              HasSubstr("small breaks even with dense at 7.28 [6.07, 9.87] Gbit/s: on slower links "
                         "compress with it, on faster ones do not.\n"));
   EXPECT_THAT(text, HasSubstr("% communication"));
   EXPECT_THAT(text, HasSubstr("A full study: legacy-study run study.yaml\n"));
@@ -338,6 +338,29 @@ TEST(Advice, ClientsCompressUpdatesModelsOrBoth) {
   EXPECT_TRUE(json["policies"][0]["usd_to_target"].is_null());
   EXPECT_EQ(json["policies"][0]["waits"], "Rounds wait.");
   EXPECT_FALSE(AdviceJson(study, Ask(study, kSlowLink))["policies"][0].contains("compresses"));
+}
+
+TEST(Advice, ClientsPayMoney) {
+  const Study study = MakeSimpleStudy();
+  const auto priced = [&](std::vector<double> dear, std::vector<double> cheap) {
+    std::vector<double> ratios;
+    for (size_t i = 0; i < dear.size(); ++i) ratios.push_back(dear[i] / cheap[i]);
+    return AskOfClients(study, {{.usd_to_target = SpreadOf(dear)},
+                                {.way = AdviceWay::kUp,
+                                 .usd_to_target = SpreadOf(cheap),
+                                 .cheaper = GeometricMeanOf(ratios)},
+                                {}});
+  };
+  const Advice cheaper = priced({8, 4, 6}, {2, 1, 1.5});
+  EXPECT_THAT(
+      VerdictText(study, cheaper),
+      HasSubstr(" small is the cheapest: 1.50 USD to the target instead of 6.00, 4.00 [4.00, "
+                "4.00] times cheaper (95 % interval)."));
+  EXPECT_EQ(AdviceJson(study, cheaper)["policies"][1]["times_cheaper"]["mean"], 4);
+  EXPECT_TRUE(AdviceJson(study, cheaper)["policies"][0]["times_cheaper"].is_null());
+  EXPECT_THAT(VerdictText(study, priced({8, 1}, {2, 2})),
+              HasSubstr("not to be told apart from that of dense"));
+  EXPECT_THAT(VerdictText(study, priced({1, 1}, {2, 2})), HasSubstr(" dense is the cheapest."));
 }
 
 TEST(Advice, AnAxisOfOneValueHasNoBreakEven) {
