@@ -11,6 +11,7 @@ namespace legacy {
 // allowed, such as an option or a value; the program was interrupted.
 inline constexpr int kFailed = 1;
 inline constexpr int kRefused = 2;
+inline constexpr int kStoppedEarly = 4;  // a training or plan ended before all versions were made
 inline constexpr int kInterrupted = 130;
 
 // Runs a program's own part and returns its exit status. What it throws is written to standard

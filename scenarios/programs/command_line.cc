@@ -53,6 +53,7 @@ std::string Footer(const std::string& program) {
                 "--fidelity=flow\n"
                 "  legacy-replay run.trace --policies=dense,topk@1%,legacy-both "
                 "--networks=auto\n"
+                "  legacy-replay runs/federated --population=broadband:up=5Mbps\n"
               : "  legacy-scenario --topo=leaf-spine:leaves=4,hosts=4,spines=2 --bandwidth=10Gbps\n"
                 "  legacy-scenario --policies=dense,topk,legacy-both --record --out=runs/first\n"
                 "  legacy-scenario --layers=resnet50 --workers=16 --policies=dense,topk,powersgd\n"
@@ -117,7 +118,8 @@ CommandLine ParseCommandLine(int argc, char** argv, const std::string& program,
       ->allow_extra_args(false);
   app.add_flag("--print-config", line.print_config,
                "print the effective scenario as YAML and exit");
-  const bool federated = defaults.federated || program.starts_with("legacy-federated");
+  const bool federated =
+      defaults.federated || program.starts_with("legacy-federated") || (on_run && on_run->clients);
   const TableOptions<Scenario> options(
       app, federated ? FederatedScenarioOptions() : ScenarioOptions(),
       on_run ? std::nullopt : std::optional<Scenario>(defaults), on_run ? on_run->lists : nullptr);

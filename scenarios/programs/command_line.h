@@ -28,6 +28,7 @@ struct OnRun {
   std::function<Scenario(const std::string& run)> defaults;
   // True where --help lists the option; the other options work as well.
   bool (*lists)(const ScenarioOption& option);
+  bool clients = false;  // true: the run is one of federated clients, with their options
 };
 
 // Reads the line. The files of --scenario come first, then --preset, --set and single options:

@@ -29,9 +29,6 @@ struct PopulationCommand {
   bool markdown = false;
 };
 
-// Status of a plan that ended before all its versions were made.
-inline constexpr int kStoppedEarly = 4;
-
 // Run a command and return the exit status. Throw Error.
 int RunPlanCommand(const PlanCommand& command, const StopFlag& stop);
 int RunPopulationCommand(const PopulationCommand& command);

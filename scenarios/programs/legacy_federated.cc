@@ -17,11 +17,11 @@
 #include "compress/registry/load_plugins.h"
 #include "scenarios/federated/federated_scenario.h"
 #include "scenarios/federated/learner.h"
-#include "scenarios/federated/run/replay.h"
 #include "scenarios/federated/run/run.h"
-#include "scenarios/federated/run/run_doctor.h"
 #include "scenarios/programs/command_line.h"
 #include "scenarios/programs/federated_command_line.h"
+#include "scenarios/programs/replay_command.h"
+#include "scenarios/replay/run_doctor.h"
 #include "scenarios/run/run_report.h"
 #ifdef LEGACY_WITH_ADVICE
 #include "scenarios/study/advise.h"
@@ -42,15 +42,6 @@ int Plan(int argc, char** argv) {
   return std::visit([](const auto& command) { return Run(command); }, line.command);
 }
 
-int Report(const legacy::FederatedRunResult& result, bool pictures) {
-  const int status = legacy::ReportRun(result.run, pictures);
-  if (status == 0 && !result.stopped.empty()) {
-    std::fprintf(stderr, "legacy-federated: stopped: %s\n", result.stopped.c_str());
-    return legacy::kStoppedEarly;
-  }
-  return status;
-}
-
 int PrintConfig(const legacy::Scenario& scenario) {
   std::fputs(legacy::PrintScenario(scenario).c_str(), stdout);
   return 0;
@@ -68,26 +59,9 @@ int Train(int argc, char** argv) {
   legacy::ValidateFederated(line.scenario);
   legacy::TargetOf(line.scenario);  // refuses a target that the task does not have
   if (line.print_config) return PrintConfig(line.scenario);
-  const legacy::FederatedControl control{
-      .stop = legacy::CatchStop(), .resume = line.resume, .requests = &legacy::CatchRequests()};
-  return Report(legacy::RunFederated(line.scenario, line.text, control, stderr),
-                line.scenario.pictures);
-}
-
-// Times a recorded run again.
-int Replay(int argc, char** argv) {
-  const legacy::OnRun on_run{legacy::FederatedReplayDefaults, legacy::MayFederatedReplayChange};
-  const legacy::CommandLine line = legacy::ParseCommandLine(
-      argc, argv, "legacy-federated replay",
-      "Times a recorded run (--record) over another network, other lines of its clients or other "
-      "devices, without training. Only runs whose results do not depend on the network have "
-      "records.",
-      on_run);
-  if (line.exit) return *line.exit;
-  legacy::ValidateFederated(line.scenario);
-  if (line.print_config) return PrintConfig(line.scenario);
-  return Report(
-      legacy::ReplayFederated(line.run, line.scenario, line.text, legacy::CatchStop(), stderr),
+  const legacy::RunControl control{.resume = line.resume, .requests = &legacy::CatchRequests()};
+  return legacy::ReportRun(
+      legacy::RunFederated(line.scenario, line.text, legacy::CatchStop(), stderr, control),
       line.scenario.pictures);
 }
 
@@ -164,7 +138,9 @@ int Main(int argc, char** argv) {
   legacy::LoadPlugins(argc, argv);
   const bool subcommand =
       argc > 1 && (std::strcmp(argv[1], "plan") == 0 || std::strcmp(argv[1], "population") == 0);
-  if (argc > 1 && std::strcmp(argv[1], "replay") == 0) return Replay(argc - 1, argv + 1);
+  if (argc > 1 && std::strcmp(argv[1], "replay") == 0) {
+    return legacy::ReplayCommand(argc - 1, argv + 1, true);
+  }
   if (argc > 1 && std::strcmp(argv[1], "partition") == 0) return Partition(argc - 1, argv + 1);
   if (argc > 1 && std::strcmp(argv[1], "doctor") == 0) return Doctor(argc - 1, argv + 1);
   if (argc > 1 && std::strcmp(argv[1], "advise") == 0) {

@@ -3,7 +3,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <variant>
 
 #include "analysis/pictures.h"
 #include "base/error.h"
@@ -145,17 +144,13 @@ py::tuple Resume(const std::string& directory, const Parts& parts, const std::st
 
 py::tuple ReplayRun(const std::string& run, const Parts& parts, const std::string& call,
                     const py::object& log_to) {
-  const ReplaySource source = ReadReplaySource(run);
-  return std::visit(
-      [&](const auto& known) {
-        Scenario scenario = ReplayDefaults(known);
-        parts.LayOver(scenario);
-        ValidateScenario(scenario);
-        return RunWith(log_to, scenario.pictures, [&](const StopFlag& stop, std::FILE* log) {
-          return Replay(known, scenario, "legacy.replay", call, stop, log);
-        });
-      },
-      source);
+  const std::unique_ptr<ReplaySource> source = ReadReplaySource(run);
+  Scenario scenario = source->Defaults();
+  parts.LayOver(scenario);
+  source->Check(scenario);
+  return RunWith(log_to, scenario.pictures, [&](const StopFlag& stop, std::FILE* log) {
+    return source->Run(scenario, "legacy.replay", call, stop, log);
+  });
 }
 
 // Returns what the picture metric-time of a run directory draws; None without evaluations.

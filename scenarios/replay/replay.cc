@@ -138,13 +138,6 @@ bool Replayer::Time(const RecordedTraining& training, std::span<const TimedNetwo
   return true;
 }
 
-void CheckFolders(const Recording& recording, const fs::path& out) {
-  std::error_code missing;
-  if (fs::equivalent(out, recording.run.path, missing)) {
-    throw Error("--out", out.string(), "another folder than that of the recording");
-  }
-}
-
 ChosenFidelity Resolve(const Recording& recording, const Scenario& scenario,
                        const std::function<bool()>& stopped) {
   return ResolveFidelity(scenario, [&](const Scenario& probe) {
@@ -153,6 +146,13 @@ ChosenFidelity Resolve(const Recording& recording, const Scenario& scenario,
 }
 
 }  // namespace
+
+void CheckFolders(const fs::path& recorded, const fs::path& out) {
+  std::error_code missing;
+  if (fs::equivalent(out, recorded, missing)) {
+    throw Error("--out", out.string(), "another folder than that of the recording");
+  }
+}
 
 void CheckUnchanged(const Scenario& scenario, const Scenario& known,
                     const std::function<bool(const ScenarioOption&)>& may_change,
@@ -204,7 +204,7 @@ analysis::RunDirectory ReplayRows(const Recording& recording, const Scenario& sc
 RunResult Replay(const Recording& recording, const Scenario& scenario, const std::string& program,
                  const std::string& command_line, const StopFlag& stop, std::FILE* log) {
   CheckReplay(recording, scenario);
-  CheckFolders(recording, scenario.out);
+  CheckFolders(recording.run.path, scenario.out);
   const std::function<bool()> stopped = [&stop] { return stop != 0; };
   return FillRunDirectory(
       scenario, program, command_line,

@@ -5,13 +5,14 @@
 #pragma once
 
 #include <cstdio>
+#include <filesystem>
 #include <functional>
 #include <string>
 
 #include "base/programs/program.h"
 #include "scenarios/options/scenario.h"
 #include "scenarios/replay/recording.h"
-#include "scenarios/run/manifest.h"
+#include "scenarios/run/open_run.h"
 
 namespace legacy {
 
@@ -24,6 +25,8 @@ void CheckReplay(const Recording& recording, const Scenario& scenario);
 void CheckUnchanged(const Scenario& scenario, const Scenario& known,
                     const std::function<bool(const ScenarioOption&)>& may_change,
                     const std::function<std::string(const std::string& value)>& allowed);
+// Throws Error where a replay would write into the folder of the recording.
+void CheckFolders(const std::filesystem::path& recorded, const std::filesystem::path& out);
 
 // Returns the rows of a replay, in memory; nothing is printed. The manifest is the recording's,
 // with target and fidelity of `scenario` (fidelity auto: the chosen one, without a sample). Where

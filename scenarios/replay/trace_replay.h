@@ -9,7 +9,7 @@
 
 #include "base/programs/program.h"
 #include "scenarios/options/scenario.h"
-#include "scenarios/run/manifest.h"
+#include "scenarios/run/open_run.h"
 #include "trainer/clock/ddp_trace.h"
 
 namespace legacy {

@@ -276,17 +276,6 @@ class Comparison : public TimedRun {
   size_t networks_ = 1;                    // number of networks of the run
 };
 
-// A NullSink takes the rows of times that only a policy reads.
-class NullSink : public RunSink {
- public:
-  void Write(const analysis::StepRow&) override {}
-  void Write(const analysis::EvaluationRow&) override {}
-  void Write(const analysis::LayerRow&) override {}
-  void Write(const analysis::DecisionRow&) override {}
-  void Write(const analysis::LinkRow&) override {}
-  void Write(const analysis::NetworkRow&) override {}
-};
-
 constexpr const char* kJournalFile = "journal";
 
 fs::path JobFolder(const fs::path& directory, size_t position) {
@@ -348,7 +337,7 @@ int Comparison::TrainJob(const Piece& piece, const fs::path& folder, const Secti
   // Policies that read the clock see times of this process; all others see none.
   const bool reads_clock = methods_.DependsOnNetwork(*piece.method);
   ScenarioTiming timing(here, GiveUpIfLate);
-  NullSink sink;
+  RunSink sink;  // the times are for the policy alone
   const TimedNetwork timed_network = {&timing, &sink};
   const std::vector<int64_t> numels = training->LayerNumels();
   const std::vector<Clock> clocks = timing.MakeClocks(training->Costs(), numels);

@@ -83,15 +83,6 @@ std::string SharedText(const Scenario& scenario);
 // is there.
 nlohmann::json ReadResumed(const std::filesystem::path& directory, const std::string& program);
 
-// A RunResult is the result of a program that fills a run directory.
-struct RunResult {
-  std::filesystem::path directory;
-  bool interrupted = false;
-  std::string note;  // text for people under the tables; empty: none
-  // Keeps other processes out of the directory until the run is finished.
-  std::shared_ptr<FolderLock> lock = {};
-};
-
 // Creates scenario.out, or runs/<program>-<time>, with a number at the end where that is taken, and
 // returns it. Throws Error where the folder has a run already, unless overwrite is on.
 std::filesystem::path MakeRunDirectory(const Scenario& scenario, const std::string& program);

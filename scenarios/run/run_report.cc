@@ -9,7 +9,7 @@
 #include "analysis/run_directory.h"
 #include "base/programs/arguments.h"
 #include "base/programs/program.h"
-#include "scenarios/run/earlier_run.h"
+#include "scenarios/run/open_run.h"
 
 namespace legacy {
 namespace {
@@ -71,7 +71,10 @@ int ReportRun(const RunResult& result, bool pictures) {
     std::fprintf(stderr, "warning: %s\n", warning.c_str());
   }
   std::fputs(report.text.c_str(), stdout);
-  return result.interrupted ? kInterrupted : 0;
+  if (result.interrupted) return kInterrupted;
+  if (result.stopped.empty()) return 0;
+  std::fprintf(stderr, "stopped: %s\n", result.stopped.c_str());
+  return kStoppedEarly;
 }
 
 }  // namespace legacy

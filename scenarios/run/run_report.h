@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "scenarios/run/manifest.h"
+#include "scenarios/run/open_run.h"
 
 namespace legacy {
 
@@ -18,7 +18,8 @@ struct RunText {
 RunText WriteRunReport(const RunResult& result, bool pictures);
 
 // Does the same, with the tables on standard output and warnings on standard error. Returns the
-// program's exit status: 130 where the run was interrupted.
+// program's exit status: kInterrupted where the run was interrupted, and kStoppedEarly, with the
+// reason, where a training ended before all of its versions were made.
 int ReportRun(const RunResult& result, bool pictures);
 
 }  // namespace legacy

@@ -15,16 +15,26 @@ std::vector<fs::path> RowFiles() {
 
 }  // namespace
 
-DirectorySink::DirectorySink(const ScenarioTiming& timing, const std::filesystem::path& directory,
-                             const analysis::Manifest& manifest, bool goes_on)
+DirectorySink::DirectorySink(const fs::path& directory, const analysis::Manifest& manifest,
+                             RunRows rows, bool goes_on)
     : directory_(directory),
       steps_(directory, {}, goes_on),
       evaluations_(directory, manifest.metrics, goes_on),
       layers_(directory, {}, goes_on),
       decisions_(directory, {}, goes_on),
       links_(directory, {}, goes_on),
-      network_(directory, {}, goes_on),
-      listener_(timing.diagnostics(), timing.scenario(), timing.network(), directory, goes_on) {
+      network_(directory, {}, goes_on) {
+  const std::span<const Metric> none;
+  if (rows == RunRows::kOfAllRuns) return;
+  rounds_.emplace(directory, none, goes_on);
+  clients_.emplace(directory, none, goes_on);
+  if (rows == RunRows::kOfTasks) tasks_.emplace(directory, none, goes_on);
+}
+
+DirectorySink::DirectorySink(const ScenarioTiming& timing, const fs::path& directory,
+                             const analysis::Manifest& manifest, bool goes_on)
+    : DirectorySink(directory, manifest, RunRows::kOfAllRuns, goes_on) {
+  listener_.emplace(timing.diagnostics(), timing.scenario(), timing.network(), directory, goes_on);
   if (timing.scenario().tensorboard) {
     tensorboard_.emplace(directory, manifest.parameters, manifest.metrics);
   }
@@ -34,7 +44,8 @@ std::vector<fs::path> DirectorySink::GrowingFiles(const fs::path& directory,
                                                   const analysis::Manifest& manifest) {
   std::vector<fs::path> files = RowFiles();
   for (const char* name :
-       {analysis::DoctorRow::kFile, analysis::FidelityRow::kFile, kTrafficFile}) {
+       {analysis::RoundRow::kFile, analysis::ClientRow::kFile, analysis::TaskRow::kFile,
+        analysis::DoctorRow::kFile, analysis::FidelityRow::kFile, kTrafficFile}) {
     files.emplace_back(name);
   }
   for (const std::string& policy : manifest.policies) {
@@ -46,7 +57,10 @@ std::vector<fs::path> DirectorySink::GrowingFiles(const fs::path& directory,
 
 std::vector<fs::path> DirectorySink::Files() const {
   std::vector<fs::path> files = RowFiles();
-  if (listener_.HasRows()) files.emplace_back(analysis::DoctorRow::kFile);
+  if (rounds_) files.emplace_back(analysis::RoundRow::kFile);
+  if (clients_) files.emplace_back(analysis::ClientRow::kFile);
+  if (tasks_) files.emplace_back(analysis::TaskRow::kFile);
+  if (listener_ && listener_->HasRows()) files.emplace_back(analysis::DoctorRow::kFile);
   for (fs::path& file : files) file = directory_ / file;
   if (tensorboard_) std::ranges::copy(tensorboard_->Files(), std::back_inserter(files));
   return files;

@@ -13,16 +13,16 @@
 
 namespace legacy {
 
-// A RunSink receives the rows of timed trainings: a run directory, or memory.
+// A RunSink receives the rows of timed trainings: a run directory, or memory. This one drops them.
 class RunSink {
  public:
   virtual ~RunSink() = default;
-  virtual void Write(const analysis::StepRow& row) = 0;
-  virtual void Write(const analysis::EvaluationRow& row) = 0;
-  virtual void Write(const analysis::LayerRow& row) = 0;
-  virtual void Write(const analysis::DecisionRow& row) = 0;
-  virtual void Write(const analysis::LinkRow& row) = 0;
-  virtual void Write(const analysis::NetworkRow& row) = 0;
+  virtual void Write(const analysis::StepRow& /*row*/) {}
+  virtual void Write(const analysis::EvaluationRow& /*row*/) {}
+  virtual void Write(const analysis::LayerRow& /*row*/) {}
+  virtual void Write(const analysis::DecisionRow& /*row*/) {}
+  virtual void Write(const analysis::LinkRow& /*row*/) {}
+  virtual void Write(const analysis::NetworkRow& /*row*/) {}
   // Rows that only federated runs have.
   virtual void Write(const analysis::RoundRow& /*row*/) {}
   virtual void Write(const analysis::ClientRow& /*row*/) {}
@@ -35,15 +35,21 @@ class RunSink {
   virtual std::vector<std::filesystem::path> Files() const { return {}; }
 };
 
-// A DirectorySink writes a run directory, with one writer for each file, and one for TensorBoard
-// where the scenario asks for it.
+// RunRows are the rows that a run has: those of every run alone, those of federated clients as
+// well, or also a row for each of their tasks.
+enum class RunRows { kOfAllRuns, kOfClients, kOfTasks };
+
+// A DirectorySink writes a run directory, with one writer for each file.
 class DirectorySink : public RunSink {
  public:
   // `manifest` is the one in the directory. `goes_on`: rows are appended to the files that are
   // there.
+  DirectorySink(const std::filesystem::path& directory, const analysis::Manifest& manifest,
+                RunRows rows, bool goes_on);
+  // The sink of steps on that timing's network, with its listener, and with files for TensorBoard
+  // where the scenario asks for them.
   DirectorySink(const ScenarioTiming& timing, const std::filesystem::path& directory,
                 const analysis::Manifest& manifest, bool goes_on = false);
-  using RunSink::Write;
   void Write(const analysis::StepRow& row) override {
     steps_.Write(row);
     if (tensorboard_) tensorboard_->Write(row);
@@ -56,9 +62,13 @@ class DirectorySink : public RunSink {
   void Write(const analysis::DecisionRow& row) override { decisions_.Write(row); }
   void Write(const analysis::LinkRow& row) override { links_.Write(row); }
   void Write(const analysis::NetworkRow& row) override { network_.Write(row); }
-  StepListener* Listener() override { return &listener_; }
+  void Write(const analysis::RoundRow& row) override { rounds_->Write(row); }
+  void Write(const analysis::ClientRow& row) override { clients_->Write(row); }
+  void Write(const analysis::TaskRow& row) override { tasks_->Write(row); }
+  bool TakesTasks() const override { return tasks_.has_value(); }
+  StepListener* Listener() override { return listener_ ? &*listener_ : nullptr; }
   std::vector<std::filesystem::path> Files() const override;
-  // Returns every file of such a run directory that may grow, the run's record among them.
+  // Returns every file of a run directory that may grow, the run's record among them.
   static std::vector<std::filesystem::path> GrowingFiles(const std::filesystem::path& directory,
                                                          const analysis::Manifest& manifest);
 
@@ -70,8 +80,11 @@ class DirectorySink : public RunSink {
   analysis::DecisionWriter decisions_;
   analysis::LinkWriter links_;
   analysis::NetworkWriter network_;
-  std::optional<TensorBoard> tensorboard_;  // where the scenario asks for it
-  StepListener listener_;
+  std::optional<analysis::RoundWriter> rounds_;
+  std::optional<analysis::ClientWriter> clients_;
+  std::optional<analysis::TaskWriter> tasks_;
+  std::optional<TensorBoard> tensorboard_;
+  std::optional<StepListener> listener_;
 };
 
 // A MemorySink collects the rows that ReadRunDirectory would read.

@@ -13,10 +13,10 @@
 #include "base/files/own_file.h"
 #include "base/programs/patience.h"
 #include "base/programs/program.h"
-#include "scenarios/run/earlier_run.h"
 #include "scenarios/run/fidelity_choice.h"
 #include "scenarios/run/further_networks.h"
 #include "scenarios/run/manifest.h"
+#include "scenarios/run/open_run.h"
 #include "scenarios/run/progress.h"
 #include "scenarios/run/well_known.h"
 
@@ -203,10 +203,9 @@ RunResult FillRunDirectory(const Scenario& scenario, const std::string& program,
                            const std::string& command_line,
                            const std::function<std::unique_ptr<TimedRun>(const Scenario&)>& make,
                            std::FILE* log, const RunControl& control) {
-  std::optional<EarlierRun> earlier;
-  if (control.resume) earlier.emplace(scenario, program, log);
-  const SectionFile* const from = earlier ? earlier->from.get() : nullptr;
-  const ChosenFidelity chosen = from ? RecordedFidelity(scenario, earlier->manifest)
+  OpenRun open(program, scenario, control, log);
+  const SectionFile* const from = open.from();
+  const ChosenFidelity chosen = from ? RecordedFidelity(scenario, open.Earlier())
                                      : ResolveFidelity(scenario, [&](const Scenario& probe) {
                                          return make(probe)->Estimate(nullptr).Cost();
                                        });
@@ -232,11 +231,8 @@ RunResult FillRunDirectory(const Scenario& scenario, const std::string& program,
     if (!text.empty()) std::fprintf(log, "%s\n", text.c_str());
   }
 
-  RunResult result;
-  Scenario place = chosen.scenario;
-  place.overwrite |= control.resume;
-  result.directory = MakeRunDirectory(place, program);
-  result.lock = earlier ? earlier->lock : std::make_shared<FolderLock>(result.directory);
+  open.MakeDirectory(chosen.scenario);
+  const fs::path& directory = open.directory();
   const auto manifest_of = [&] {
     nlohmann::json manifest = run->Manifest(program, command_line);
     if (further.size() > 0) manifest["networks"] = further.Document(chosen.scenario);
@@ -245,60 +241,46 @@ RunResult FillRunDirectory(const Scenario& scenario, const std::string& program,
     }
     return manifest;
   };
-  Checkpoints checkpoints(result.directory, CheckpointOptions(chosen.scenario, control.requests),
-                          log);
-  analysis::Manifest written;
-  const auto write_manifest = [&] {
-    const nlohmann::json manifest = manifest_of();
-    written = analysis::WriteManifest(result.directory, manifest);
-    further.WriteManifests(result.directory, manifest);
-  };
-  if (from) {
-    CheckVersions(scenario, manifest_of(), earlier->manifest);
-    written = analysis::ParseManifest(earlier->manifest, result.directory.string());
-    checkpoints.CutBack(*from, further.GrowingFiles(result.directory, written));
-  } else {
-    checkpoints.Remove();
-    write_manifest();
-  }
-  further.Open(result.directory, written, from != nullptr);
+  analysis::Manifest written = open.Begin(manifest_of(), [&](const analysis::Manifest& manifest) {
+    return further.GrowingFiles(directory, manifest);
+  });
+  if (!from) further.WriteManifests(directory, manifest_of());
+  further.Open(directory, written, from != nullptr);
   if (chosen.samples > 0) {
-    timing.SamplePackets(chosen.samples, chosen.different, result.directory, from != nullptr);
+    timing.SamplePackets(chosen.samples, chosen.different, directory, from != nullptr);
   }
-  DirectorySink sink(timing, result.directory, written, from != nullptr);
+  DirectorySink sink(timing, directory, written, from != nullptr);
   std::vector<TimedNetwork> timed_networks = {{&timing, &sink}};
   further.AddTo(timed_networks);
   if (from) {
     run->Load(*from, timed_networks);
     const Scenario begun =
-        ReadScenarioDocument(earlier->manifest.at("configuration"), result.directory.string());
-    if (begun.steps != chosen.scenario.steps) write_manifest();
+        ReadScenarioDocument(open.Earlier().at("configuration"), directory.string());
+    if (begun.steps != chosen.scenario.steps) {
+      written = analysis::WriteManifest(directory, manifest_of());
+      further.WriteManifests(directory, manifest_of());
+    }
   }
   Progress progress(run->Steps(timed_networks.size()), written.metrics,
                     written.target ? written.target->metric : "", isatty(fileno(log)) != 0, log,
                     control.told);
+  bool done = false;
   {
     // A step may last long, and its checkpoint too; a replay has nothing to save.
     const StopScope scope(control.requests != nullptr ? 0 : kSecondsToStop);
-    result.interrupted =
-        !run->Run(timed_networks, &progress, {result.directory, &checkpoints, from});
+    done = run->Run(timed_networks, &progress, {directory, &open.checkpoints(), from});
   }
   progress.Finish();
-  if (!result.interrupted) {
+  if (done) {
     timing.RequirePackets();
     further.RequirePackets();
   }
-  result.note = run->Note();
-  const auto add = [&](const std::string& text) {
-    if (!result.note.empty() && !text.empty()) result.note += "\n";
-    result.note += text;
-  };
-  add(timing.SampleText());
-  const bool starts_again = checkpoints.On() && control.requests != nullptr;
-  if (result.interrupted && (checkpoints.Any() || starts_again)) {
-    add(InterruptionNote(program, result.directory, checkpoints.Any()));
+  open.result.note = run->Note();
+  if (const std::string sample = timing.SampleText(); !sample.empty()) {
+    open.result.note += (open.result.note.empty() ? "" : "\n") + sample;
   }
-  return result;
+  open.NoteInterruption(!done);
+  return open.result;
 }
 
 }  // namespace legacy

@@ -17,12 +17,11 @@
 #include "scenarios/checkpoint/checkpoints.h"
 #include "scenarios/network/cost_estimate.h"
 #include "scenarios/run/manifest.h"
+#include "scenarios/run/open_run.h"
 #include "scenarios/run/progress.h"
 #include "scenarios/run/timed_training.h"
 
 namespace legacy {
-
-class ProcessGroup;
 
 // A TimedNetwork is a network on which trainings are timed, and the sink of its rows.
 struct TimedNetwork {
@@ -103,16 +102,6 @@ class TimedRun {
   // the place's directory. Returns false where it was stopped.
   virtual bool Run(std::span<const TimedNetwork> timed_networks, Progress* progress,
                    const RunPlace& place) = 0;
-};
-
-// A RunControl says how a run is started and reached.
-struct RunControl {
-  bool resume = false;  // true: goes on with the run in scenario.out
-  // Counts requests for a checkpoint; null: none come.
-  const StopFlag* requests = nullptr;
-  // Processes that train together, of which this one leads; null: it is alone.
-  ProcessGroup* processes = nullptr;
-  ShareTold told = {};
 };
 
 // Makes the run, with the fidelity that `scenario` asks for or `auto` chooses, and its directory,

@@ -7,11 +7,9 @@
 #include "analysis/summary.h"
 #include "base/error.h"
 #include "base/files/own_file.h"
-#include "scenarios/federated/run/replay.h"
 #include "scenarios/federated/run/run.h"
-#include "scenarios/replay/replay.h"
 #include "scenarios/run/comparison.h"
-#include "scenarios/run/earlier_run.h"
+#include "scenarios/run/open_run.h"
 
 namespace legacy {
 namespace {
@@ -39,12 +37,10 @@ void Train(const fs::path& study, const PlannedTraining& training, const ShareTo
   scenario.out = partial.string();
   scenario.further = "none";  // points are the networks here
   const auto run = [&](bool resume) {
-    FinishRun(scenario.federated
-                  ? RunFederated(scenario, "legacy-study",
-                                 {.stop = g_never, .resume = resume, .told = told}, stderr)
-                        .run
-                  : RunComparison(scenario, "legacy-study", "legacy-study", g_never, stderr,
-                                  {.resume = resume, .told = told}));
+    FinishRun(scenario.federated ? RunFederated(scenario, "legacy-study", g_never, stderr,
+                                                {.resume = resume, .told = told})
+                                 : RunComparison(scenario, "legacy-study", "legacy-study", g_never,
+                                                 stderr, {.resume = resume, .told = told}));
   };
   bool trained = IsFinished(partial);  // it was killed before the folder had its name
   if (!trained && fs::exists(partial / kCheckpointFolder)) {
@@ -66,28 +62,19 @@ void Train(const fs::path& study, const PlannedTraining& training, const ShareTo
 
 TrainedRun ReadTraining(const fs::path& study, const PlannedTraining& training) {
   const fs::path folder = TrainingFolder(study, training);
-  TrainedRun trained;
-  if (!training.refused.empty()) {
-    trained.workers.run = analysis::ReadRunDirectory(folder);
-  } else if (training.scenario.federated) {
-    trained.federated = ReadFederatedRecording(folder.string());
-  } else {
-    trained.workers = ReadRecording(folder.string());
-  }
-  return trained;
+  if (!training.refused.empty()) return {.run = analysis::ReadRunDirectory(folder)};
+  return {.recorded = ReadRecordedRun(folder.string())};
 }
 
 analysis::RunDirectory RowsOfPoint(const StudyPlan& plan, size_t id, const TrainedRun& trained) {
   const PlannedPoint& planned = plan.points.at(id);
   const PlannedTraining& training = plan.trainings.at(planned.training);
-  analysis::RunDirectory run;
-  if (trained.federated) {
-    run = ReplayFederatedRows(trained.federated,
-                              OnNetworkOf(planned.scenario, trained.federated->scenario), g_never);
-  } else if (training.refused.empty()) {
-    run = ReplayRows(trained.workers, planned.scenario, g_never);
-  } else {
-    run = trained.workers.run;
+  analysis::RunDirectory run = trained.run;
+  if (trained.recorded) {
+    const Scenario& here = planned.scenario;
+    run = trained.recorded->Rows(
+        training.scenario.federated ? OnNetworkOf(here, trained.recorded->Defaults()) : here,
+        [] { return false; });
   }
   run.manifest.target = TargetAmong(planned.scenario, plan.metrics);
   return run;

@@ -5,8 +5,7 @@
 #include <memory>
 
 #include "analysis/study/study.h"
-#include "scenarios/federated/recorded_learners.h"
-#include "scenarios/replay/recording.h"
+#include "scenarios/replay/replay_source.h"
 #include "scenarios/run/progress.h"
 #include "scenarios/study/plan.h"
 
@@ -26,8 +25,8 @@ void Train(const std::filesystem::path& study, const PlannedTraining& training,
 
 // A TrainedRun is a training that was read back.
 struct TrainedRun {
-  Recording workers;  // a recording of workers; only its `run` where the training is not replayed
-  std::shared_ptr<const FederatedRecording> federated;  // null: not federated, or not replayed
+  analysis::RunDirectory run = {};                   // of a training that is not replayed
+  std::unique_ptr<const RecordedRun> recorded = {};  // null: it is not replayed
 };
 
 // Reads a training back. Throws Error.

@@ -4,10 +4,10 @@
 
 namespace legacy {
 
-Made MakeLearner(FederatedLearners& learners, const FederatedMethod& row, uint64_t seed,
-                 PlanRequest& request, const std::string& states, TaskRecorder* tasks,
-                 TrafficRecorder* exchanges) {
-  Made made;
+AnyLearner MakeLearner(FederatedLearners& learners, const FederatedMethod& row, uint64_t seed,
+                       PlanRequest& request, const std::string& states, TaskRecorder* tasks,
+                       TrafficRecorder* exchanges) {
+  AnyLearner made;
   if (request.exchange) {
     made.exchange = learners.MakeExchange(row, seed, request, exchanges);
   } else {
@@ -17,11 +17,11 @@ Made MakeLearner(FederatedLearners& learners, const FederatedMethod& row, uint64
 }
 
 Plan Simulate(const Scenario& scenario, const FederatedLearners& learners,
-              const FederatedMethod& row, const PlanRequest& request, const Made& made,
+              const FederatedMethod& row, const PlanRequest& request, const AnyLearner& learner,
               PlanListener& listener, const StopFlag& stop) {
-  if (made.tasks) return RunPlan(request, {}, {}, &stop, made.tasks.get(), &listener);
+  if (learner.tasks) return RunPlan(request, {}, {}, &stop, learner.tasks.get(), &listener);
   const ExchangeJob job = {scenario, request, row, learners.Costs(), learners.Layers()};
-  return RunExchangeTraining(job, *made.exchange, listener, &stop);
+  return RunExchangeTraining(job, *learner.exchange, listener, &stop);
 }
 
 }  // namespace legacy

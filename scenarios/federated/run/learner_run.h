@@ -11,26 +11,27 @@
 
 namespace legacy {
 
-// A Made is a learner with a server, or one without.
-struct Made {
+// An AnyLearner is a learner with a server, or one without.
+struct AnyLearner {
   std::unique_ptr<FederatedLearner> tasks;
   std::unique_ptr<ExchangeLearner> exchange;
 
-  Learner& Any() const {
+  Learner& operator*() const {
     if (exchange) return *exchange;
     return *tasks;
   }
+  Learner* operator->() const { return &**this; }
 };
 
 // Makes the learner of a method and seed, for a request with an exchange or without one. `tasks`
 // and `exchanges`, of which it takes the one that fits, may be null.
-Made MakeLearner(FederatedLearners& learners, const FederatedMethod& row, uint64_t seed,
-                 PlanRequest& request, const std::string& states, TaskRecorder* tasks,
-                 TrafficRecorder* exchanges);
+AnyLearner MakeLearner(FederatedLearners& learners, const FederatedMethod& row, uint64_t seed,
+                       PlanRequest& request, const std::string& states, TaskRecorder* tasks,
+                       TrafficRecorder* exchanges);
 
 // Simulates the training of a learner, of which `listener` hears.
 Plan Simulate(const Scenario& scenario, const FederatedLearners& learners,
-              const FederatedMethod& row, const PlanRequest& request, const Made& made,
+              const FederatedMethod& row, const PlanRequest& request, const AnyLearner& learner,
               PlanListener& listener, const StopFlag& stop);
 
 }  // namespace legacy

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "scenarios/federated/federated_scenario.h"
 #include "scenarios/federated/learner.h"
+#include "scenarios/federated/run/client_comparison.h"
 #include "scenarios/training/training_module.h"
 
 namespace legacy {
@@ -17,8 +18,8 @@ std::unique_ptr<FederatedLearners> TrainedLearners(const Scenario& scenario) {
   return std::unique_ptr<FederatedLearners>(make(scenario));
 }
 
-FederatedRunResult RunFederated(const Scenario& scenario, const std::string& command_line,
-                                const FederatedControl& control, std::FILE* log) {
+RunResult RunFederated(const Scenario& scenario, const std::string& command_line,
+                       const StopFlag& stop, std::FILE* log, const RunControl& control) {
   const PlanRequest request = RequestOf(scenario, scenario.seed);
   const std::vector<std::string> couplings = CouplingsOf(request);
   if (scenario.record && !couplings.empty()) {
@@ -41,6 +42,7 @@ FederatedRunResult RunFederated(const Scenario& scenario, const std::string& com
                                    .methods = FederatedMethodsOf(scenario),
                                    .learners = *learners,
                                    .couplings = couplings,
+                                   .stop = stop,
                                    .control = control,
                                    .log = log};
   return RunComparison(run);

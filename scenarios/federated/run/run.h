@@ -6,14 +6,16 @@
 #include <cstdio>
 #include <string>
 
-#include "scenarios/federated/run/comparing.h"
+#include "base/programs/program.h"
 #include "scenarios/options/scenario.h"
+#include "scenarios/run/open_run.h"
 
 namespace legacy {
 
 // Runs the scenario, with progress on `log`. Throws Error on scenarios that are not valid, and
 // leaves no files then.
-FederatedRunResult RunFederated(const Scenario& scenario, const std::string& command_line,
-                                const FederatedControl& control, std::FILE* log);
+RunResult RunFederated(const Scenario& scenario, const std::string& command_line,
+                       const StopFlag& stop, std::FILE* log = stderr,
+                       const RunControl& control = {});
 
 }  // namespace legacy

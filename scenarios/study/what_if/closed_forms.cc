@@ -6,13 +6,13 @@
 #include <set>
 #include <string>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "analysis/summary.h"
 #include "base/error.h"
 #include "ns3-module/fabric/step/straggler.h"
 #include "scenarios/replay/recording.h"
+#include "scenarios/replay/replay_source.h"
 #include "scenarios/run/scenario_timing.h"
 #include "scenarios/study/what_if/json.h"
 
@@ -174,8 +174,7 @@ class PlanWriter {
   void Add(const WhatIfTraining& training) {
     const Scenario scenario = ScenarioOf(training);
     if (scenario.clip_mean > 0) throw NoClosedForm{"it clips the mean gradient"};
-    const auto& recording = *std::get<std::shared_ptr<const Recording>>(
-        what_if_->study().recordings[training.recording]);
+    const Recording& recording = *what_if_->study().recordings[training.recording]->Workers();
     const std::string& policy = scenario.policies.front();
     const auto recorded =
         std::ranges::find_if(recording.traffic.trainings, [&](const RecordedTraining& one) {

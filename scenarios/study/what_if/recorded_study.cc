@@ -5,13 +5,10 @@
 #include <numeric>
 #include <string>
 #include <utility>
-#include <variant>
 
 #include "analysis/run_directory.h"
 #include "scenarios/federated/learner.h"
-#include "scenarios/federated/run/replay.h"
-#include "scenarios/replay/recording.h"
-#include "scenarios/replay/replay.h"
+#include "scenarios/replay/replay_source.h"
 #include "scenarios/study/shell.h"
 #include "scenarios/study/what_if/plan_answer.h"
 #include "scenarios/study/work.h"
@@ -90,12 +87,7 @@ class Reader {
       const PlannedTraining& training = plan.trainings[t];
       if (!IsTrained(folder, training) || !RefusalOf(training).empty()) continue;
       recording_of_[t] = study_.recordings.size();
-      const std::string path = TrainingFolder(folder, training).string();
-      if (training.scenario.federated) {
-        study_.recordings.emplace_back(ReadFederatedRecording(path));
-      } else {
-        study_.recordings.emplace_back(std::make_shared<const Recording>(ReadRecording(path)));
-      }
+      study_.recordings.push_back(ReadRecordedRun(TrainingFolder(folder, training).string()));
     }
     study_.policies = plan.definition.scenario.policies;
     for (int i = 0; i < plan.definition.scenario.seeds; ++i) {
@@ -149,16 +141,8 @@ class Reader {
     std::vector<WhatIfTraining>& trainings = study_.groups[entry->second].trainings;
     if (std::ranges::count(trainings, recording->second, &WhatIfTraining::recording) > 0) return;
     trainings.push_back(
-        {recording->second, OnNetworkOf(*bases_[entry->second], Recorded(recording->second))});
-  }
-
-  // Returns the scenario of a recording.
-  Scenario Recorded(size_t recording) const {
-    const WhatIfRecording& any = study_.recordings[recording];
-    if (const auto* clients = std::get_if<std::shared_ptr<const FederatedRecording>>(&any)) {
-      return (*clients)->scenario;
-    }
-    return ReplayDefaults(*std::get<std::shared_ptr<const Recording>>(any));
+        {recording->second,
+         OnNetworkOf(*bases_[entry->second], study_.recordings[recording->second]->Defaults())});
   }
 
   // Lists a point whose training is not replayed. Those that differ in policy and seed alone, and

@@ -8,8 +8,7 @@
 #include "base/error.h"
 #include "base/number.h"
 #include "base/parse.h"
-#include "scenarios/federated/run/replay.h"
-#include "scenarios/replay/replay.h"
+#include "scenarios/replay/replay_source.h"
 #include "scenarios/study/what_if/kinds.h"
 #include "scenarios/study/what_if/plan_answer.h"
 
@@ -86,14 +85,6 @@ WhatIfSeed SeedOf(const analysis::RunDirectory& run) {
     seed.curve.emplace_back(row.simulated_seconds, row.metrics.at(position));
   }
   return seed;
-}
-
-analysis::RunDirectory ReplayOf(const WhatIfRecording& recording, const Scenario& scenario,
-                                const std::function<bool()>& stopped) {
-  if (const auto* clients = std::get_if<std::shared_ptr<const FederatedRecording>>(&recording)) {
-    return ReplayFederatedRows(*clients, scenario, stopped);
-  }
-  return ReplayRows(*std::get<std::shared_ptr<const Recording>>(recording), scenario, stopped);
 }
 
 }  // namespace
@@ -200,7 +191,7 @@ std::shared_ptr<const WhatIfAnswer> WhatIf::Answer(const WhatIfQuestion& questio
       return;
     }
     const analysis::RunDirectory run =
-        ReplayOf(study_.recordings[chosen[i]->recording], scenario, [&] { return limit.Over(); });
+        study_.recordings[chosen[i]->recording]->Rows(scenario, [&] { return limit.Over(); });
     limit.Check();
     seeds[i] = SeedOf(run);
   });

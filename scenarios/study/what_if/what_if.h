@@ -18,7 +18,6 @@
 #include <stdexcept>
 #include <string>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "analysis/summary.h"
@@ -29,12 +28,7 @@
 
 namespace legacy {
 
-struct Recording;
-struct FederatedRecording;
-
-// A WhatIfRecording is a record of workers, or of federated clients.
-using WhatIfRecording =
-    std::variant<std::shared_ptr<const Recording>, std::shared_ptr<const FederatedRecording>>;
+class RecordedRun;
 
 // A MeanTask is what the tasks of a federated training move and work in the mean; every task of a
 // plan is one. Work is seconds on a client with a slowdown of 1.
@@ -79,7 +73,7 @@ struct WhatIfRefused {
 
 // A WhatIfStudy has everything that questions may name.
 struct WhatIfStudy {
-  std::vector<WhatIfRecording> recordings;
+  std::vector<std::shared_ptr<const RecordedRun>> recordings;
   std::vector<WhatIfGroup> groups;
   std::vector<WhatIfRefused> refused;
   std::vector<std::string> policies;  // policies in the study's order

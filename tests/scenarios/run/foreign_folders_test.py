@@ -125,7 +125,7 @@ class ForeignFolders(unittest.TestCase):
         takers = {
             "resume workers": lambda folder: [SCENARIO, "--resume=" + folder],
             "resume clients": lambda folder: [FEDERATED, "--resume=" + folder],
-            "replay workers": lambda folder: [REPLAY, folder, "--pictures=off", "--out=" + out],
+            "replay": lambda folder: [REPLAY, folder, "--pictures=off", "--out=" + out],
             "replay clients": lambda folder: [FEDERATED, "replay", folder, "--pictures=off",
                                               "--out=" + out],
             "doctor": lambda folder: [FEDERATED, "doctor", folder, "--remedies=off"],
@@ -134,8 +134,8 @@ class ForeignFolders(unittest.TestCase):
             "resume study": lambda folder: [STUDY, "resume", folder],
         }
         takes = {
-            "workers": {"replay workers", "report"},
-            "clients": {"replay clients", "doctor", "report"},
+            "workers": {"replay", "report"},
+            "clients": {"replay", "replay clients", "doctor", "report"},
             "workers-again": {"report"},
             "clients-again": {"doctor", "report"},
             "plan": set(), "nothing": set(), "study": {"status", "resume study"},

@@ -95,7 +95,7 @@ void ExpectPointsOfRuns(const StudyPlan& plan, const std::string& name) {
     direct.pictures = false;
     StopFlag never = 0;
     std::FILE* log = std::fopen("/dev/null", "w");
-    RunFederated(direct, "test", {.stop = never}, log);
+    RunFederated(direct, "test", never, log);
     std::fclose(log);
     const analysis::RunDirectory run = analysis::ReadRunDirectory(direct.out);
     EXPECT_EQ(point.figures.simulated_seconds, run.steps.back().simulated_seconds) << id;

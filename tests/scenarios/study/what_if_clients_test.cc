@@ -15,7 +15,7 @@
 #include "analysis/summary.h"
 #include "scenarios/federated/plan_files.h"
 #include "scenarios/federated/plan_report.h"
-#include "scenarios/federated/run/replay.h"
+#include "scenarios/replay/replay_source.h"
 #include "scenarios/study/what_if/json.h"
 #include "scenarios/study/what_if/recorded_study.h"
 #include "scenarios/study/what_if/what_if.h"
@@ -238,7 +238,7 @@ TEST_F(WhatIfClientsTest, AnswersWhatReplayLeavesToTheBit) {
     if (training.scenario.federated->clients != 10) continue;
     const std::string folder = TrainingFolder(study_->folder, training).string();
     Scenario scenario =
-        OnNetworkOf(study_->plan.points[0].scenario, FederatedReplayDefaults(folder));
+        OnNetworkOf(study_->plan.points[0].scenario, ReadRecordedRun(folder)->Defaults());
     for (const auto& [key, value] : std::vector<std::pair<std::string, std::string>>{
              {"federated.up_rates", "0.5"},
              {"federated.down_rates", "3"},
@@ -256,7 +256,7 @@ TEST_F(WhatIfClientsTest, AnswersWhatReplayLeavesToTheBit) {
       SetOption(scenario, key, value);
     }
     std::FILE* log = std::fopen("/dev/null", "w");
-    ReplayFederated(folder, scenario, "test", g_never, log);
+    ReadRecordedRun(folder)->Run(scenario, "legacy-replay", "test", g_never, log);
     std::fclose(log);
     const analysis::RunDirectory run = analysis::ReadRunDirectory(scenario.out);
     const analysis::SeedSummary expected = analysis::Summarise(run).policies.at(0).seeds.at(0);

@@ -1,4 +1,4 @@
-#include "scenarios/federated/run/replay.h"
+#include "scenarios/replay/federated_replay.h"
 
 #include <filesystem>
 #include <utility>
@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "scenarios/federated/federated_scenario.h"
 #include "scenarios/federated/learner.h"
+#include "scenarios/federated/run/client_comparison.h"
 #include "scenarios/federated/run/learner_run.h"
 #include "scenarios/federated/run/training_writer.h"
 #include "scenarios/options/target.h"
@@ -18,29 +19,29 @@ namespace {
 
 namespace fs = std::filesystem;
 
-}  // namespace
-
-Scenario FederatedReplayDefaults(const std::string& directory) {
+// Returns the recorded scenario without a run directory. Throws Error where the folder has no
+// record.
+Scenario RecordedScenario(const std::string& directory) {
   const fs::path manifest = fs::path(directory) / "manifest.json";
   if (!fs::exists(manifest) || !fs::exists(fs::path(directory) / kTrafficFile)) {
     throw Error("replay", directory, "the folder of a run with --record");
   }
   Scenario scenario = ScenarioOfRun(directory);
-  if (!scenario.federated) {
-    throw Error("replay", directory, "a run of legacy-federated; legacy-replay takes this one");
-  }
+  if (!scenario.federated) throw Error("replay", directory, "a run of legacy-federated");
   scenario.out.clear();
   scenario.record = false;
   return scenario;
 }
 
-bool MayFederatedReplayChange(const ScenarioOption& option) {
+bool MayChange(const ScenarioOption& option) {
   return option.Has(kMayReplay) || option.key == "run.record";
 }
 
+}  // namespace
+
 std::shared_ptr<const FederatedRecording> ReadFederatedRecording(const std::string& directory) {
   auto recording = std::make_shared<FederatedRecording>();
-  recording->scenario = FederatedReplayDefaults(directory);
+  recording->scenario = RecordedScenario(directory);
   recording->run = analysis::ReadRunDirectory(directory);
   const fs::path path = fs::path(directory) / kTrafficFile;
   if (recording->scenario.federated->HasServer()) {
@@ -80,9 +81,10 @@ class StoppableTraining : public TrainingWriter {
   const std::function<bool()>& stopped_;
 };
 
-// Throws Error where `scenario` describes another training than the recorded one, or what is learnt
-// would depend on its network.
-void CheckFederatedReplay(const Scenario& recorded, const Scenario& scenario) {
+}  // namespace
+
+void CheckReplay(const FederatedRecording& recording, const Scenario& scenario) {
+  const Scenario& recorded = recording.scenario;
   const std::string why = ", as recorded: it belongs to the training";
   const FederatedSection &now = *scenario.federated, &known = *recorded.federated;
   if (now.HasServer() != known.HasServer()) {
@@ -90,24 +92,16 @@ void CheckFederatedReplay(const Scenario& recorded, const Scenario& scenario) {
     throw Error("federated.exchange", now.exchange.text(),
                 (known.HasServer() ? text : "a collective such as " + text) + why);
   }
-  CheckUnchanged(scenario, recorded, MayFederatedReplayChange,
+  CheckUnchanged(scenario, recorded, MayChange,
                  [&](const std::string& value) { return value + why; });
   const std::vector<std::string> couplings = CouplingsOf(scenario);
   if (couplings.empty()) return;
   throw Error::Refusal("replay: what is learnt would depend on the network: " + couplings.front());
 }
 
-}  // namespace
-
-analysis::RunDirectory ReplayFederatedRows(std::shared_ptr<const FederatedRecording> recording,
-                                           const Scenario& scenario, const StopFlag& stop) {
-  return ReplayFederatedRows(std::move(recording), scenario, [&stop] { return stop != 0; });
-}
-
-analysis::RunDirectory ReplayFederatedRows(std::shared_ptr<const FederatedRecording> recording,
-                                           const Scenario& scenario,
-                                           const std::function<bool()>& stopped) {
-  CheckFederatedReplay(recording->scenario, scenario);
+analysis::RunDirectory ReplayRows(std::shared_ptr<const FederatedRecording> recording,
+                                  const Scenario& scenario, const std::function<bool()>& stopped) {
+  CheckReplay(*recording, scenario);
   analysis::RunDirectory run;
   run.manifest = recording->run.manifest;
   run.manifest.target = TargetAmong(scenario, run.manifest.metrics);
@@ -118,10 +112,10 @@ analysis::RunDirectory ReplayFederatedRows(std::shared_ptr<const FederatedRecord
       RecordedLearners(std::move(recording), scenario, TrainingHash(TrainingDocument(scenario)));
   const auto replay = [&](const FederatedMethod& row, uint64_t seed) {
     PlanRequest request = RequestOf(scenario, seed);
-    const Made made = MakeLearner(*learners, row, seed, request, "", nullptr, nullptr);
-    StoppableTraining training(scenario, request, row.name, seed, made.Any(),
-                               run.manifest.parameters, sink, stopped);
-    const Plan plan = Simulate(scenario, *learners, row, request, made, training, never);
+    const AnyLearner learner = MakeLearner(*learners, row, seed, request, "", nullptr, nullptr);
+    StoppableTraining training(scenario, request, row.name, seed, *learner, run.manifest.parameters,
+                               sink, stopped);
+    const Plan plan = Simulate(scenario, *learners, row, request, learner, training, never);
     training.Finish(plan, request.fidelity);
   };
   try {
@@ -135,26 +129,21 @@ analysis::RunDirectory ReplayFederatedRows(std::shared_ptr<const FederatedRecord
   return run;
 }
 
-FederatedRunResult ReplayFederated(const std::string& directory, const Scenario& scenario,
-                                   const std::string& command_line, const StopFlag& stop,
-                                   std::FILE* log) {
-  const auto recording = ReadFederatedRecording(directory);
-  CheckFederatedReplay(recording->scenario, scenario);
-  std::error_code missing;
-  if (fs::equivalent(scenario.out, directory, missing)) {
-    throw Error("--out", scenario.out, "another folder than that of the recording");
-  }
+RunResult Replay(std::shared_ptr<const FederatedRecording> recording, const Scenario& scenario,
+                 const std::string& program, const std::string& command_line, const StopFlag& stop,
+                 std::FILE* log) {
+  CheckReplay(*recording, scenario);
+  CheckFolders(recording->run.path, scenario.out);
   const std::unique_ptr<FederatedLearners> learners =
       RecordedLearners(recording, scenario, TrainingHash(TrainingDocument(scenario)));
-  const FederatedControl control{.stop = stop};
   const FederatedComparison run = {.scenario = scenario,
-                                   .program = "legacy-federated replay",
+                                   .program = program,
                                    .command_line = command_line,
                                    .methods = FederatedMethodsOf(scenario),
                                    .learners = *learners,
                                    .couplings = {},
                                    .trains = false,
-                                   .control = control,
+                                   .stop = stop,
                                    .log = log};
   return RunComparison(run);
 }

@@ -8,26 +8,9 @@
 #include "base/programs/program.h"
 #include "scenarios/federated/learner.h"
 #include "scenarios/options/scenario.h"
-#include "scenarios/run/manifest.h"
-#include "scenarios/run/progress.h"
+#include "scenarios/run/open_run.h"
 
 namespace legacy {
-
-// A FederatedRunResult is the result of a run, and why a training ended before all of its versions
-// were made.
-struct FederatedRunResult {
-  RunResult run;
-  std::string stopped;  // "": none did
-};
-
-// A FederatedControl says how a run is started and reached.
-struct FederatedControl {
-  const StopFlag& stop;  // other than 0: the run ends with the version in work
-  bool resume = false;   // true: goes on with the run in scenario.out
-  // Counts requests for a checkpoint; null: none come.
-  const StopFlag* requests = nullptr;
-  ShareTold told = {};
-};
 
 // A FederatedComparison is what a run and its replay have in common.
 struct FederatedComparison {
@@ -38,11 +21,12 @@ struct FederatedComparison {
   FederatedLearners& learners;
   std::vector<std::string> couplings;
   bool trains = true;
-  const FederatedControl& control;
+  const StopFlag& stop;  // other than 0: the run ends with the version in work
+  RunControl control = {};
   std::FILE* log;
 };
 
 // Runs the trainings. Throws Error on mistakes of a method before anything is written.
-FederatedRunResult RunComparison(const FederatedComparison& run);
+RunResult RunComparison(const FederatedComparison& run);
 
 }  // namespace legacy

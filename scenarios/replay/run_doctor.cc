@@ -1,4 +1,4 @@
-#include "scenarios/federated/run/run_doctor.h"
+#include "scenarios/replay/run_doctor.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -13,7 +13,7 @@
 #include "scenarios/federated/exchange_run.h"
 #include "scenarios/federated/plan_report.h"
 #include "scenarios/federated/recorded_learners.h"
-#include "scenarios/federated/run/replay.h"
+#include "scenarios/replay/federated_replay.h"
 #include "scenarios/run/manifest.h"
 
 namespace legacy {

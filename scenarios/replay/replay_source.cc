@@ -1,0 +1,103 @@
+#include "scenarios/replay/replay_source.h"
+
+#include <filesystem>
+#include <utility>
+
+#include "scenarios/federated/federated_scenario.h"
+#include "scenarios/replay/federated_replay.h"
+#include "scenarios/replay/recording.h"
+#include "scenarios/replay/replay.h"
+#include "scenarios/replay/trace_replay.h"
+#include "trainer/clock/ddp_trace.h"
+
+namespace legacy {
+namespace {
+
+namespace fs = std::filesystem;
+
+class RecordedWorkers : public RecordedRun {
+ public:
+  explicit RecordedWorkers(Recording recording) : recording_(std::move(recording)) {}
+  Scenario Defaults() const override { return ReplayDefaults(recording_); }
+  void Check(const Scenario& scenario) const override {
+    ValidateScenario(scenario);
+    CheckReplay(recording_, scenario);
+  }
+  RunResult Run(const Scenario& scenario, const std::string& program,
+                const std::string& command_line, const StopFlag& stop,
+                std::FILE* log) const override {
+    return Replay(recording_, scenario, program, command_line, stop, log);
+  }
+  analysis::RunDirectory Rows(const Scenario& scenario,
+                              const std::function<bool()>& stopped) const override {
+    return ReplayRows(recording_, scenario, stopped);
+  }
+  const Recording* Workers() const override { return &recording_; }
+
+ private:
+  const Recording recording_;
+};
+
+class RecordedClients : public RecordedRun {
+ public:
+  explicit RecordedClients(std::shared_ptr<const FederatedRecording> recording)
+      : recording_(std::move(recording)) {}
+  Scenario Defaults() const override { return recording_->scenario; }
+  void Check(const Scenario& scenario) const override {
+    ValidateFederated(scenario);
+    CheckReplay(*recording_, scenario);
+  }
+  RunResult Run(const Scenario& scenario, const std::string& program,
+                const std::string& command_line, const StopFlag& stop,
+                std::FILE* log) const override {
+    return Replay(recording_, scenario, program, command_line, stop, log);
+  }
+  analysis::RunDirectory Rows(const Scenario& scenario,
+                              const std::function<bool()>& stopped) const override {
+    return ReplayRows(recording_, scenario, stopped);
+  }
+
+ private:
+  const std::shared_ptr<const FederatedRecording> recording_;
+};
+
+class TracedTraining : public ReplaySource {
+ public:
+  explicit TracedTraining(TraceFile file) : file_(std::move(file)) {}
+  Scenario Defaults() const override { return ReplayDefaults(file_); }
+  void Check(const Scenario& scenario) const override {
+    ValidateScenario(scenario);
+    CheckReplay(file_, scenario);
+  }
+  RunResult Run(const Scenario& scenario, const std::string& program,
+                const std::string& command_line, const StopFlag& stop,
+                std::FILE* log) const override {
+    return Replay(file_, scenario, program, command_line, stop, log);
+  }
+
+ private:
+  const TraceFile file_;
+};
+
+}  // namespace
+
+std::unique_ptr<ReplaySource> ReadReplaySource(const std::string& run) {
+  if (fs::exists(run) && !fs::is_directory(run)) {
+    return std::make_unique<TracedTraining>(TraceFile{run, ReadDdpTrace(run)});
+  }
+  return ReadRecordedRun(run);
+}
+
+std::unique_ptr<RecordedRun> ReadRecordedRun(const std::string& directory) {
+  if (IsRunOfClients(directory)) {
+    return std::make_unique<RecordedClients>(ReadFederatedRecording(directory));
+  }
+  return std::make_unique<RecordedWorkers>(ReadRecording(directory));
+}
+
+bool IsRunOfClients(const std::string& directory) {
+  return fs::exists(fs::path(directory) / "manifest.json") &&
+         ScenarioOfRun(directory).federated.has_value();
+}
+
+}  // namespace legacy
