@@ -15,8 +15,7 @@ std::string NameOf(const ScenarioOption& option) {
   return name;
 }
 
-const ScenarioOption& Find(const std::string& name) {
-  const std::vector<ScenarioOption>& options = ScenarioOptions();
+const ScenarioOption& Find(const std::vector<ScenarioOption>& options, const std::string& name) {
   const auto has = [&](auto matches) { return std::ranges::find_if(options, matches); };
   std::string flag = name;
   std::ranges::replace(flag, '_', '-');
@@ -36,7 +35,8 @@ const ScenarioOption& Find(const std::string& name) {
 }  // namespace
 
 void SetOptions(Scenario& scenario, const NamedTexts& options) {
-  for (const auto& [name, text] : options) Find(name).set(scenario, name, text);
+  for (const auto& [name, text] : options)
+    Find(OptionsOf(scenario), name).set(scenario, name, text);
 }
 
 }  // namespace legacy::python

@@ -1,6 +1,6 @@
 """Compares legacy.run and legacy.replay with the programs.
 
-Usage: run_test.py LEGACY_SCENARIO LEGACY_REPLAY
+Usage: run_test.py LEGACY_SCENARIO LEGACY_REPLAY LEGACY_FEDERATED
 """
 
 import contextlib
@@ -97,6 +97,29 @@ class RunTest(unittest.TestCase):
         )
         with self.assertRaisesRegex(legacy.Error, "density.*belongs to the training"):
             legacy.replay(run, density=0.5, out=self.folder / "other")
+
+    def test_runs_of_clients_are_replayed(self):
+        self.program(
+            testing.PROGRAMS[2],
+            "--clients=4",
+            "--rounds=2",
+            "--per-round=2",
+            "--policies=dense,topk",
+            "--record",
+            "--pictures=off",
+            f"--out={self.folder / 'clients'}",
+        )
+        again = legacy.replay(
+            self.folder / "clients", up_rates=0.5, pictures=False, out=self.folder / "again"
+        )
+        first = legacy.read(self.folder / "clients")
+        self.assertEqual(
+            column(again.evaluations, "test_accuracy"), column(first.evaluations, "test_accuracy")
+        )
+        self.assertGreater(
+            column(again.steps, "simulated_seconds")[-1],
+            column(first.steps, "simulated_seconds")[-1],
+        )
 
     def test_results_are_read_back(self):
         run = self.run_small("run")
