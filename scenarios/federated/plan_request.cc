@@ -13,7 +13,7 @@
 #include "scenarios/federated/plan_parts.h"
 #include "scenarios/network/engines/engines.h"
 #include "scenarios/network/engines/network.h"
-#include "scenarios/shapes/model_shape.h"
+#include "scenarios/options/model_shape.h"
 #include "trainer/clock/clock.h"
 #include "trainer/clock/profile.h"
 

@@ -14,7 +14,7 @@
 #include "compress/registry/registry.h"
 #include "scenarios/options/built_in_methods.h"
 #include "scenarios/options/methods.h"
-#include "scenarios/shapes/model_shape.h"
+#include "scenarios/options/model_shape.h"
 #include "trainer/data/data_catalog.h"
 #include "trainer/models/model_catalog.h"
 

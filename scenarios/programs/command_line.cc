@@ -12,7 +12,7 @@
 #include "scenarios/options/presets.h"
 #include "scenarios/programs/table_options.h"
 #include "scenarios/run/manifest.h"
-#include "scenarios/shapes/model_shape.h"
+#include "scenarios/options/model_shape.h"
 #include "trainer/data/data_catalog.h"
 #include "trainer/models/model_catalog.h"
 

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "scenarios/shapes/drawn_training.h"
-#include "scenarios/shapes/model_shape.h"
+#include "scenarios/options/model_shape.h"
 #include "scenarios/training/step_sources.h"
 
 namespace legacy {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "scenarios/shapes/drawn_exchange.h"
-#include "scenarios/shapes/model_shape.h"
+#include "scenarios/options/model_shape.h"
 #include "scenarios/training/step_sources.h"
 #include "trainer/aggregation.h"
 #include "trainer/step_source.h"

@@ -5,7 +5,7 @@
 
 #include "base/metric.h"
 #include "scenarios/shapes/drawn_training.h"
-#include "scenarios/shapes/model_shape.h"
+#include "scenarios/options/model_shape.h"
 #include "scenarios/training/step_sources.h"
 #include "scenarios/training/training_request.h"
 

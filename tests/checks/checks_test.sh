@@ -70,18 +70,37 @@ refused scenarios/network/b.cc '"compress/codec.h"'
 refused scenarios/network/b.cc '"scenarios/options/scenario.h"'
 
 new_tree
-write compress/codec.cc '#include "compress/cpu/vector.h"'
-expect pass includes.sh 'a folder that includes another'
-write compress/cpu/vector.cc '#include "compress/codec.h"'
-expect fail includes.sh 'two folders that include each other'
-
-new_tree
 for number in $(seq 44); do write "compress/b$number.cc" '#include <vector>'; done
 expect pass includes.sh '45 sources in a folder'
 write compress/c.cc '#include <vector>'
 expect fail includes.sh '46 sources in a folder'
 
 if command -v python3 >/dev/null; then
+  # Three folders: rooms.py finds rings of any length, and rows of the page that do not hold.
+  new_tree
+  write compress/codec.h '#include "compress/cpu/vector.h"'
+  write compress/cpu/vector.h '#include "base/a.h"'
+  write base/a.h '#include <vector>'
+  expect pass rooms.py 'folders that include others'
+  write base/a.h '#include "compress/codec.h"'
+  expect fail rooms.py 'three folders in a ring'
+  write base/a.h '#include <vector>'
+  mkdir "$tree/docs"
+  # rows FOLDER ...: writes the page with a row for each folder, in that order.
+  rows() {
+    for folder; do
+      shift
+      set -- "$@" "| \`$folder/\` | what it holds | all of the above |"
+    done
+    write docs/ARCHITECTURE.md '| folder | holds | may include |' "$@"
+  }
+  rows base compress/cpu compress
+  expect pass rooms.py 'rows that hold'
+  rows base compress compress/cpu
+  expect fail rooms.py 'a folder that includes one below'
+  rows base compress
+  expect fail rooms.py 'a folder without a name on the page'
+
   # types pass|fail WHAT LINES: a header with the lines beside one that defines legacy::Part.
   types() {
     expected=$1 what=$2

@@ -14,7 +14,7 @@
 #include "scenarios/replay/replay.h"
 #include "scenarios/run/comparison.h"
 #include "scenarios/run/scenario_timing.h"
-#include "scenarios/shapes/model_shape.h"
+#include "scenarios/options/model_shape.h"
 #include "tests/message_of.h"
 
 namespace legacy::trace_replay_test {

@@ -2,7 +2,7 @@
 // models show when they run. Shapes leave out the weights of a normalisation.
 #include <gtest/gtest.h>
 
-#include "scenarios/shapes/model_shape.h"
+#include "scenarios/options/model_shape.h"
 #include "trainer/models/model.h"
 
 namespace legacy::observed_shapes_test {

@@ -16,7 +16,7 @@
 #include "scenarios/replay/replay.h"
 #include "scenarios/run/comparison.h"
 #include "scenarios/shapes/drawn_training.h"
-#include "scenarios/shapes/model_shape.h"
+#include "scenarios/options/model_shape.h"
 #include "trainer/clock/clock.h"
 #include "trainer/clock/traffic_record.h"
 #include "trainer/host_exchange.h"

@@ -1,4 +1,4 @@
-#include "scenarios/shapes/model_shape.h"
+#include "scenarios/options/model_shape.h"
 
 #include <fmt/format.h>
 
