@@ -15,12 +15,9 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/study/figures/study_figures.h"
 #include "analysis/study/report/report.h"
 #include "analysis/study/statistics.h"
 #include "analysis/study/store.h"
-#include "analysis/study/study_tables.h"
-#include "analysis/study/table_choice.h"
 #include "analysis/study/words.h"
 #include "base/error.h"
 #include "base/files/whole_file.h"
@@ -30,24 +27,17 @@
 #include "compress/registry/load_plugins.h"
 #include "scenarios/options/presets.h"
 #include "scenarios/programs/study_commands.h"
+#include "scenarios/programs/study_subcommands.h"
 #include "scenarios/study/folder.h"
 #include "scenarios/study/launch.h"
 #include "scenarios/study/shell.h"
 #include "scenarios/study/status.h"
-#include "scenarios/study/what_if/closed_forms.h"
 #include "scenarios/study/what_if/recorded_study.h"
 #include "scenarios/study/what_if/serve.h"
 
 namespace {
 
 namespace fs = std::filesystem;
-
-// An Action runs a subcommand whose options are parsed, and returns the exit status.
-using Action = std::function<int()>;
-
-void SayNotes(const legacy::analysis::Study& study) {
-  for (const std::string& note : study.notes) fmt::print(stderr, "note: {}\n", note);
-}
 
 std::vector<std::string> Words(const std::string& text) { return legacy::SplitList(text, ' '); }
 
@@ -103,18 +93,7 @@ struct RunFlags {
   }
 };
 
-CLI::App* AddCommand(CLI::App& app, const std::string& name, const std::string& help,
-                     Action& chosen, Action action) {
-  CLI::App* command = app.add_subcommand(name, help);
-  command->callback([&chosen, action = std::move(action)] { chosen = action; });
-  return command;
-}
-
-void AddFolder(CLI::App& command, std::string& folder) {
-  command.add_option("DIR", folder, "folder of the study")->required();
-}
-
-void AddRun(CLI::App& app, Action& chosen) {
+void AddRun(CLI::App& app, legacy::StudyAction& chosen) {
   struct Flags : RunFlags {
     std::string file;
     std::string out;
@@ -122,7 +101,7 @@ void AddRun(CLI::App& app, Action& chosen) {
     bool dry_run = false;
   };
   const auto flags = std::make_shared<Flags>();
-  CLI::App* command = AddCommand(app, "run", "run a new study", chosen, [flags] {
+  CLI::App* command = legacy::AddStudyCommand(app, "run", "run a new study", chosen, [flags] {
     const std::string text =
         legacy::CompleteDefinition(legacy::ReadWholeFile(flags->file), flags->file, flags->sets);
     const legacy::StudyDefinition definition = legacy::ParseStudy(text, flags->file);
@@ -149,37 +128,38 @@ void AddRun(CLI::App& app, Action& chosen) {
   flags->Add(*command);
 }
 
-void AddResume(CLI::App& app, Action& chosen) {
+void AddResume(CLI::App& app, legacy::StudyAction& chosen) {
   struct Flags : RunFlags {
     std::string folder;
   };
   const auto flags = std::make_shared<Flags>();
-  CLI::App* command = AddCommand(app, "resume", "continue a study", chosen, [flags] {
+  CLI::App* command = legacy::AddStudyCommand(app, "resume", "continue a study", chosen, [flags] {
     return legacy::ResumeStudy(flags->folder, flags->Command(), legacy::CatchStop());
   });
-  AddFolder(*command, flags->folder);
+  legacy::AddStudyFolder(*command, flags->folder);
   command->add_flag("--retry-failed", flags->retry_failed, "run failed trainings and points again");
   flags->Add(*command);
 }
 
-void AddStatus(CLI::App& app, Action& chosen) {
+void AddStatus(CLI::App& app, legacy::StudyAction& chosen) {
   struct Flags {
     std::string folder;
     bool failed = false;
     std::string point;
   };
   const auto flags = std::make_shared<Flags>();
-  CLI::App* command = AddCommand(app, "status", "print the progress of a study", chosen, [flags] {
-    const legacy::analysis::Study study = legacy::ReadStudy(flags->folder);
-    if (!flags->point.empty()) {
-      const int64_t id = legacy::ParseInteger(flags->point, "--point", 0, 1'000'000'000);
-      fmt::print("{}", legacy::PointText(legacy::StudyFolder::Open(flags->folder), study, id));
-    } else {
-      fmt::print("{}", flags->failed ? legacy::FailuresText(study) : legacy::StatusText(study));
-    }
-    return 0;
-  });
-  AddFolder(*command, flags->folder);
+  CLI::App* command =
+      legacy::AddStudyCommand(app, "status", "print the progress of a study", chosen, [flags] {
+        const legacy::analysis::Study study = legacy::ReadStudy(flags->folder);
+        if (!flags->point.empty()) {
+          const int64_t id = legacy::ParseInteger(flags->point, "--point", 0, 1'000'000'000);
+          fmt::print("{}", legacy::PointText(legacy::StudyFolder::Open(flags->folder), study, id));
+        } else {
+          fmt::print("{}", flags->failed ? legacy::FailuresText(study) : legacy::StatusText(study));
+        }
+        return 0;
+      });
+  legacy::AddStudyFolder(*command, flags->folder);
   command->add_flag("--failed", flags->failed, "list failed points with their error messages");
   command
       ->add_option("--point", flags->point,
@@ -187,210 +167,14 @@ void AddStatus(CLI::App& app, Action& chosen) {
       ->type_name("ID");
 }
 
-void AddExport(CLI::App& app, Action& chosen) {
-  struct Flags {
-    std::string folder;
-    std::string out;
-  };
-  const auto flags = std::make_shared<Flags>();
-  CLI::App* command =
-      AddCommand(app, "export", "export the results as CSV and JSON files", chosen, [flags] {
-        const fs::path out =
-            flags->out.empty() ? fs::path(flags->folder) / "export" : fs::path(flags->out);
-        const legacy::analysis::Study study = legacy::ReadStudy(flags->folder);
-        SayNotes(study);
-        legacy::analysis::ExportStudy(study, out);
-        fmt::print(stderr, "written: {}\n", out.string());
-        return 0;
-      });
-  AddFolder(*command, flags->folder);
-  command->add_option("--out", flags->out, "output folder [DIR/export]")->type_name("DIR");
-}
-
-// A View has the options that choose what reports and tables show.
-struct View {
-  std::string folder;
-  std::string target;
-  std::string baseline;
-
-  void Add(CLI::App& command) {
-    AddFolder(command, folder);
-    command
-        .add_option("--target", target,
-                    "target, which may be of another metric of the task [the study's]")
-        ->type_name("85%|METRIC=VALUE");
-    command.add_option("--baseline", baseline, "policy to compare the others with [the study's]")
-        ->type_name("POLICY");
-  }
-  legacy::analysis::Study Read() const {
-    legacy::analysis::Study study = legacy::ReadStudy(folder);
-    SayNotes(study);
-    if (!target.empty()) legacy::SetTarget(study, legacy::ParseTarget(target, "--target"));
-    if (!baseline.empty()) {
-      legacy::analysis::PolicyIndex(study, baseline);
-      study.baseline = baseline;
-    }
-    if (const std::string missed = legacy::analysis::MissedWords(study); !missed.empty()) {
-      fmt::print(stderr, "note: {}\n", missed);
-    }
-    return study;
-  }
-};
-
-// Returns what the page answers what-if questions with; "" where no record is there, or cannot be
-// read, which is said.
-std::string ClosedFormsOf(const std::string& folder, const legacy::analysis::Study& study) {
-  try {
-    legacy::WhatIfStudy recorded =
-        legacy::ReadWhatIfStudy(folder, legacy::StudyFolder::Open(folder).plan());
-    if (recorded.groups.empty()) return "";
-    return legacy::ClosedForms(legacy::WhatIf(std::move(recorded)), study).dump();
-  } catch (const std::exception& error) {  // a report needs no records
-    fmt::print(stderr, "warning: the page cannot answer what-if questions: {}\n", error.what());
-    return "";
-  }
-}
-
-void AddReport(CLI::App& app, Action& chosen) {
-  struct Flags {
-    View view;
-    std::string out;
-    std::string figures = "on";
-  };
-  const auto flags = std::make_shared<Flags>();
-  CLI::App* command = AddCommand(
-      app, "report", "write a report with tables, figures, text and an interactive page", chosen,
-      [flags] {
-        const legacy::analysis::Study study = flags->view.Read();
-        legacy::analysis::StudyReportOptions options;
-        options.figures = legacy::ParseSwitch(flags->figures, "--figures");
-        options.closed_forms = ClosedFormsOf(flags->view.folder, study);
-        const fs::path out =
-            flags->out.empty() ? fs::path(flags->view.folder) / "report" : fs::path(flags->out);
-        const auto report = legacy::analysis::WriteStudyReport(study, out, options);
-        for (const std::string& warning : report.warnings) {
-          fmt::print(stderr, "warning: {}\n", warning);
-        }
-        fmt::print(stderr, "written: {} files in {}\n", report.files.size(), out.string());
-        const std::string verdict = legacy::analysis::StudyVerdict(study);
-        const bool noted = !legacy::analysis::MissedWords(study).empty();  // above
-        if (!verdict.empty() && !noted) fmt::print("\n{}\n", verdict);
-        fmt::print("\npage: {}\nnext: {} serve {}\n", (out / "index.html").string(),
-                   legacy::CommandOf("legacy-study"), legacy::ShellWord(flags->view.folder));
-        return 0;
-      });
-  flags->view.Add(*command);
-  command->add_option("--out", flags->out, "output folder [DIR/report]")->type_name("DIR");
-  command->add_option("--figures", flags->figures, "draw figures, which takes most of the time")
-      ->type_name("on|off")
-      ->capture_default_str();
-}
-
-const legacy::analysis::TableFormat& FormatNamed(const std::string& name) {
-  const auto& formats = legacy::analysis::kTableFormats;
-  std::vector<std::string> names;
-  for (const auto& format : formats) names.emplace_back(format.name);
-  legacy::ParseChoice(name, "--format", names);
-  return *std::ranges::find(formats, name, &legacy::analysis::TableFormat::name);
-}
-
-// TablesFlags are the options of `tables`.
-struct TablesFlags {
-  View view;
-  std::vector<std::string> names = {"summary"};
-  std::vector<std::string> rows;
-  std::string columns;
-  std::string format = "markdown";
-  std::string out;
-  std::string figures;
-
-  // Prints the tables, or writes them and the figures into --out. `typed` is the command line.
-  void Run(const std::string& typed) const {
-    const auto& file_format = FormatNamed(format);
-    const std::vector<std::string> drawn = legacy::SplitList(figures);
-    if (!drawn.empty() && out.empty()) throw legacy::Error::Refusal("--figures needs --out=DIR");
-    const legacy::analysis::Study study = view.Read();
-    const auto tables = legacy::analysis::StudyTables(study);
-    std::vector<std::string> texts;
-    for (const std::string& name : names) {
-      auto table =
-          Chosen(legacy::analysis::TableNamed(tables, name), {rows, legacy::SplitList(columns)});
-      table.command = typed;
-      texts.push_back(file_format.text(table));
-    }
-    if (out.empty()) {
-      fmt::print("{}", legacy::Join(texts, "\n"));
-    } else {
-      Write(study, drawn, texts, file_format.suffix);
-    }
-  }
-
- private:
-  void Write(const legacy::analysis::Study& study, const std::vector<std::string>& drawn,
-             const std::vector<std::string>& texts, const std::string& suffix) const {
-    std::vector<legacy::analysis::StudyFigure> chosen;
-    const auto all = drawn.empty() ? chosen : legacy::analysis::MakeStudyFigures(study);
-    for (const std::string& name : drawn) {
-      chosen.push_back(legacy::analysis::FigureNamed(all, name));
-    }
-    legacy::MakeFolder(out);
-    for (size_t i = 0; i < names.size(); ++i) {
-      legacy::ReplaceFile(fs::path(out) / (names[i] + suffix), texts[i]);
-    }
-    const auto pictures = legacy::analysis::DrawStudyFigures(chosen, out);
-    for (const std::string& warning : pictures.warnings) {
-      fmt::print(stderr, "warning: {}\n", warning);
-    }
-    fmt::print(stderr, "written: {} files in {}\n", names.size() + pictures.files.size(), out);
-  }
-};
-
-void AddTables(CLI::App& app, const std::string& typed, Action& chosen) {
-  const auto flags = std::make_shared<TablesFlags>();
-  CLI::App* command = AddCommand(app, "tables", "print tables of the report", chosen, [=] {
-    flags->Run(typed);
-    return 0;
-  });
-  flags->view.Add(*command);
-  command
-      ->add_option(
-          "NAME", flags->names,
-          "table to print: summary, time_to_target, break_even, step, volume, egress, failed")
-      ->capture_default_str();
-  command
-      ->add_option("--rows", flags->rows,
-                   "rows to print: policies, as in dense,topk, or values of a column, as in "
-                   "bandwidth=1Gbps,10Gbps; repeatable: rows that all of them name [all]")
-      ->type_name("VALUES|COLUMN=VALUES")
-      ->allow_extra_args(false);
-  command
-      ->add_option("--columns", flags->columns,
-                   "columns to print, in this order, by their headings or their names in CSV [all]")
-      ->type_name("NAMES");
-  command
-      ->add_option("--format", flags->format,
-                   "markdown; latex: a tabular for booktabs; csv: plain numbers in SI units")
-      ->type_name("markdown|latex|csv")
-      ->capture_default_str();
-  command
-      ->add_option("--out", flags->out,
-                   "write each table into a file of this folder, in place of printing it")
-      ->type_name("DIR");
-  command
-      ->add_option(
-          "--figures", flags->figures,
-          "figures of the whole study to draw into --out, as in metric-bytes,step-split [none]")
-      ->type_name("NAMES");
-}
-
-void AddServe(CLI::App& app, Action& chosen) {
+void AddServe(CLI::App& app, legacy::StudyAction& chosen) {
   struct Flags {
     std::string folder;
     std::string port;
     legacy::ServeOptions options;
   };
   const auto flags = std::make_shared<Flags>();
-  CLI::App* command = AddCommand(
+  CLI::App* command = legacy::AddStudyCommand(
       app, "serve", "serve the interactive page with a live what-if panel", chosen, [flags] {
         if (!flags->port.empty()) {
           flags->options.port =
@@ -398,7 +182,7 @@ void AddServe(CLI::App& app, Action& chosen) {
         }
         return legacy::Serve(flags->folder, flags->options, legacy::CatchStop());
       });
-  AddFolder(*command, flags->folder);
+  legacy::AddStudyFolder(*command, flags->folder);
   command->add_option("--bind", flags->options.bind, "address to listen on")->capture_default_str();
   command
       ->add_option("--port", flags->port,
@@ -414,7 +198,7 @@ void DieWithLauncher() {
   }
 }
 
-void AddWork(CLI::App& app, Action& chosen) {
+void AddWork(CLI::App& app, legacy::StudyAction& chosen) {
   struct Flags {
     std::string folder;
     std::string phase;
@@ -423,7 +207,7 @@ void AddWork(CLI::App& app, Action& chosen) {
     bool retry_failed = false;
   };
   const auto flags = std::make_shared<Flags>();
-  CLI::App* command = AddCommand(
+  CLI::App* command = legacy::AddStudyCommand(
       app, "work", "do a share of a study's work (called by launchers)", chosen, [flags] {
         DieWithLauncher();
         legacy::StudyRunOptions options;
@@ -440,7 +224,7 @@ void AddWork(CLI::App& app, Action& chosen) {
         }
         return legacy::WorkOnStudy(flags->folder, options, legacy::CatchStop());
       });
-  AddFolder(*command, flags->folder);
+  legacy::AddStudyFolder(*command, flags->folder);
   command
       ->add_option("--phase", flags->phase,
                    "phase of the work; points come after all shares of the trainings")
@@ -457,11 +241,12 @@ void AddWork(CLI::App& app, Action& chosen) {
   command->add_flag("--retry-failed", flags->retry_failed, "run failed trainings and points again");
 }
 
-void AddCollect(CLI::App& app, Action& chosen) {
+void AddCollect(CLI::App& app, legacy::StudyAction& chosen) {
   const auto folder = std::make_shared<std::string>();
-  AddFolder(*AddCommand(app, "collect", "collect the results of `work` in the database", chosen,
-                        [folder] { return legacy::CollectStudy(*folder); }),
-            *folder);
+  legacy::AddStudyFolder(
+      *legacy::AddStudyCommand(app, "collect", "collect the results of `work` in the database",
+                               chosen, [folder] { return legacy::CollectStudy(*folder); }),
+      *folder);
 }
 
 int Main(int argc, char** argv) {
@@ -482,14 +267,14 @@ int Main(int argc, char** argv) {
       "130 interrupted.\n"
       "Handbook: docs/studies.md.");
   legacy::AddPluginOption(app);
-  Action chosen;
+  legacy::StudyAction chosen;
   AddRun(app, chosen);
   AddResume(app, chosen);
   AddStatus(app, chosen);
-  AddExport(app, chosen);
-  AddReport(app, chosen);
+  legacy::AddExport(app, chosen);
+  legacy::AddReport(app, chosen);
   const std::vector<std::string> words(argv + 1, argv + argc);
-  AddTables(app, "legacy-study " + legacy::ShellLine(words), chosen);
+  legacy::AddTables(app, "legacy-study " + legacy::ShellLine(words), chosen);
   AddServe(app, chosen);
   AddWork(app, chosen);
   AddCollect(app, chosen);
