@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <exception>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -15,10 +14,6 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/study/report/report.h"
-#include "analysis/study/statistics.h"
-#include "analysis/study/store.h"
-#include "analysis/study/words.h"
 #include "base/error.h"
 #include "base/files/whole_file.h"
 #include "base/parse.h"
@@ -32,7 +27,6 @@
 #include "scenarios/study/launch.h"
 #include "scenarios/study/shell.h"
 #include "scenarios/study/status.h"
-#include "scenarios/study/what_if/recorded_study.h"
 #include "scenarios/study/what_if/serve.h"
 
 namespace {

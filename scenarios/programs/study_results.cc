@@ -18,6 +18,7 @@
 #include "base/programs/program.h"
 #include "scenarios/programs/study_subcommands.h"
 #include "scenarios/study/folder.h"
+#include "scenarios/study/shell.h"
 #include "scenarios/study/what_if/closed_forms.h"
 #include "scenarios/study/what_if/recorded_study.h"
 
