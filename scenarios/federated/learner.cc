@@ -67,14 +67,12 @@ std::string PartitionText(const PartitionView& view, const std::string& rule) {
   return line + " by " + rule;
 }
 
-FederatedSection PlanOptionsOf(const Scenario& scenario, uint64_t seed) {
-  FederatedSection options = *scenario.federated;
-  options.topology = scenario.topology == "star" ? "" : scenario.topology;
+PlanOptions PlanOptionsOf(const Scenario& scenario, uint64_t seed) {
+  PlanOptions options;
+  options.federated = *scenario.federated;
+  options.fabric = scenario;
+  if (options.fabric.topology == "star") options.fabric.topology = "";
   options.fidelity = {scenario.fidelity.text(), "network.fidelity"};
-  options.transport = scenario.transport;
-  options.connections = scenario.connections;
-  options.congestion = scenario.congestion;
-  options.streams = scenario.streams;
   options.seed = seed;
   return options;
 }

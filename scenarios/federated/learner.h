@@ -130,7 +130,7 @@ std::vector<FederatedMethod> FederatedMethodsOf(const Scenario& scenario);
 
 // Return the options of a plan, and the plan, of a run: clients, network and server of the
 // scenario.
-FederatedSection PlanOptionsOf(const Scenario& scenario, uint64_t seed);
+PlanOptions PlanOptionsOf(const Scenario& scenario, uint64_t seed);
 PlanRequest RequestOf(const Scenario& scenario, uint64_t seed);
 
 }  // namespace legacy

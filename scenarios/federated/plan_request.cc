@@ -309,11 +309,12 @@ std::vector<std::string> PlanRequest::Assumptions() const {
   return texts;
 }
 
-fabric::Population ParsePopulation(const FederatedSection& options) {
+fabric::Population ParsePopulation(const PlanOptions& plan) {
+  const FederatedSection& options = plan.federated;
   fabric::PopulationRequest request;
   request.text = options.population;
   request.option = "--population";
-  request.seed = options.seed;
+  request.seed = plan.seed;
   if (options.clients) request.clients = *options.clients;
   if (!options.traces.empty()) request.trace = ParseTraces(options.traces, "--traces");
   if (*options.price) request.usdPerGb = **options.price;
@@ -330,8 +331,9 @@ fabric::Population ParsePopulation(const FederatedSection& options) {
   return population;
 }
 
-std::optional<fabric::Topology> ParseCore(const FederatedSection& options) {
-  if (options.topology.empty()) {
+std::optional<fabric::Topology> ParseCore(const PlanOptions& plan) {
+  const FederatedSection& options = plan.federated;
+  if (plan.fabric.topology.empty()) {
     for (const auto& [flag, factor] :
          {std::pair("--core-rates", options.core_rates), {"--core-delays", options.core_delays}}) {
       if (factor == 1) continue;
@@ -341,7 +343,7 @@ std::optional<fabric::Topology> ParseCore(const FederatedSection& options) {
     return std::nullopt;
   }
   fabric::TopologyRequest request;
-  request.text = options.topology;
+  request.text = plan.fabric.topology;
   request.rateBps = 10'000'000'000;
   const fabric::ImportedTopology imported = fabric::ImportTopology(request);
   SayImported(request.text, imported.report);
@@ -358,7 +360,8 @@ std::optional<fabric::Topology> ParseCore(const FederatedSection& options) {
 namespace {
 
 // Reads how tasks are carried: fidelity, transport, connections.
-void ReadNetwork(const FederatedSection& options, PlanRequest& plan) {
+void ReadNetwork(const PlanOptions& options, PlanRequest& plan) {
+  const FabricOptions& fabric = options.fabric;
   const std::string& fidelity = *options.fidelity;
   const int64_t clients = plan.population.Clients();
   plan.fidelity = fidelity;
@@ -369,19 +372,19 @@ void ReadNetwork(const FederatedSection& options, PlanRequest& plan) {
     throw Error("--fidelity", "packet for " + std::to_string(clients) + " clients",
                 "flow or analytic beyond " + std::to_string(kMostPacketClients) + " clients");
   }
-  plan.transport = *options.transport;
+  plan.transport = *fabric.transport;
   if (plan.transport.roce) {
-    throw Error("--transport", options.transport.text(), "datacenter, wan: clients speak TCP");
+    throw Error("--transport", fabric.transport.text(), "datacenter, wan: clients speak TCP");
   }
-  plan.transport.connections = *options.connections;
-  if (const std::string& congestion = *options.congestion; !congestion.empty()) {
+  plan.transport.connections = *fabric.connections;
+  if (const std::string& congestion = *fabric.congestion; !congestion.empty()) {
     plan.transport.congestionControl = congestion;
     if (fidelity != "packet" && fidelity != "flow") {
-      throw Error("--congestion", options.congestion.text(),
+      throw Error("--congestion", fabric.congestion.text(),
                   "nothing at fidelity " + fidelity + ": packet and flow read it");
     }
   }
-  plan.streams = options.streams;
+  plan.streams = fabric.streams;
   if (fidelity == "formula" && plan.streams > 1) {
     throw Error("--streams", std::to_string(plan.streams), "1 at fidelity formula");
   }
@@ -400,12 +403,13 @@ void ReadSelection(const FederatedSection& options, bool trains, PlanRequest& pl
 
 }  // namespace
 
-PlanRequest ParsePlan(const FederatedSection& options, bool trains) {
-  PlanRequest plan(ParsePopulation(options));
-  plan.core = ParseCore(options);
+PlanRequest ParsePlan(const PlanOptions& all, bool trains) {
+  const FederatedSection& options = all.federated;
+  PlanRequest plan(ParsePopulation(all));
+  plan.core = ParseCore(all);
   const int64_t clients = plan.population.Clients();
   CheckMemory(clients, !options.HasServer());
-  plan.seed = options.seed;
+  plan.seed = all.seed;
   plan.availability = options.availability;
   plan.dropout = fabric::Dropout::Parse(options.dropout, plan.seed, "--dropout");
   plan.detection = *options.detect;
@@ -415,7 +419,7 @@ PlanRequest ParsePlan(const FederatedSection& options, bool trains) {
     ReadBytes(options, shape, plan);
     ReadWork(options, shape, plan);
   }
-  plan.fidelity = *options.fidelity;
+  plan.fidelity = *all.fidelity;
   plan.exchange = ExchangeOf(options, plan);
   if (plan.exchange) CheckExchange(options.exchange.text(), plan);
   fabric::CheckPlaces(plan.population, plan.core ? &*plan.core : nullptr, !plan.exchange);
@@ -425,7 +429,7 @@ PlanRequest ParsePlan(const FederatedSection& options, bool trains) {
     plan.server = SyncOf(options, clients);
   }
   ReadSelection(options, trains, plan);
-  ReadNetwork(options, plan);
+  ReadNetwork(all, plan);
   return plan;
 }
 

@@ -13,7 +13,7 @@
 #include "ns3-module/fabric/engine/engine.h"
 #include "ns3-module/fabric/population/population.h"
 #include "ns3-module/fabric/tasks/server.h"
-#include "scenarios/options/federated_options.h"
+#include "scenarios/federated/plan_options.h"
 
 namespace legacy {
 
@@ -65,11 +65,11 @@ struct PlanRequest {
 
 // Return the population, and the whole plan. With `trains` the plan has no bytes and no work, which
 // a workload gives. Throw Error naming option, value and what is allowed.
-fabric::Population ParsePopulation(const FederatedSection& options);
-PlanRequest ParsePlan(const FederatedSection& options, bool trains = false);
+fabric::Population ParsePopulation(const PlanOptions& options);
+PlanRequest ParsePlan(const PlanOptions& options, bool trains = false);
 
 // Returns the topology of the option, or nothing where none was given.
-std::optional<fabric::Topology> ParseCore(const FederatedSection& options);
+std::optional<fabric::Topology> ParseCore(const PlanOptions& options);
 
 // Packet simulations of more clients are refused: each takes tens of KiB.
 inline constexpr int64_t kMostPacketClients = 4000;

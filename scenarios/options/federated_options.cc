@@ -271,38 +271,6 @@ OptionTable<FederatedSection> OptionsOfLines() {
   };
 }
 
-// Options of the network of plans, which runs have in the section network.
-OptionTable<FederatedSection> OptionsOfPlannedNetwork() {
-  return {
-      WithAlias(
-          Text<&FederatedSection::topology>(
-              "federated.topology", "--topology", "TEXT",
-              "topology whose switches the population names as places [a star around the server]"),
-          "--topo") |
-          kReadByPlans | kReadByPopulations | kUsual,
-      Text<&FederatedSection::fidelity>(
-          "federated.fidelity", "--fidelity", "NAME",
-          "packet, flow, analytic, or formula (bits / bandwidth of the client, nothing shared)") |
-          kReadByPlans | kUsual,
-      Text<&FederatedSection::transport>("federated.transport", "--transport", "wan|datacenter",
-                                         "parameters of TCP, queues and headers") |
-          kReadByPlans,
-      Text<&FederatedSection::connections>(
-          "federated.connections", "--connections", "KIND",
-          "how a task connects: warm, cold, tls, quic, quic-0rtt, persistent") |
-          kReadByPlans,
-      Text<&FederatedSection::congestion>(
-          "federated.congestion", "--congestion", "NAME",
-          "congestion control: reno, cubic, dctcp, bbr [the transport's: cubic for wan]") |
-          kReadByPlans,
-      Integer<&FederatedSection::streams, 1, 64>("federated.streams", "--streams",
-                                                 "connections that share a transfer") |
-          kReadByPlans,
-      Integer<&FederatedSection::seed, 0>("federated.seed", "--seed", "seed of all draws") |
-          kReadByPlans | kReadByPopulations | kUsual,
-  };
-}
-
 }  // namespace
 
 const OptionTable<FederatedSection>& FederatedOptionRows() {
@@ -313,7 +281,6 @@ const OptionTable<FederatedSection>& FederatedOptionRows() {
       {"Server", OptionsOfServer()},
       {"Learning", OptionsOfLearning()},
       {"Lines and prices", OptionsOfLines()},
-      {"Network", OptionsOfPlannedNetwork()},
   });
   return options;
 }

@@ -78,21 +78,14 @@ struct FederatedSection {
   Size state_memory = "1GiB";
   bool tasks = true;
 
-  // network
-  std::string topology;  // of plans; "": a star around the server
-  std::string at;        // "": the population's
+  // lines and prices
+  std::string at;  // "": the population's
   GivenRate server_rate = "";
   Parsed<ParsePrices> server_price = "";
   Parsed<ParsePrices> price = "";
   double prices = 1;  // factors on all prices, and on rates and delays of the topology's own links
   double core_rates = 1;
   double core_delays = 1;
-  Parsed<ParsePlanFidelity> fidelity = "flow";  // from here on, of plans
-  Parsed<fabric::MakeTransport> transport = "wan";
-  Parsed<fabric::ParseConnectionKind> connections = "tls";
-  Parsed<ParseCongestion> congestion = "";
-  int streams = 1;
-  uint64_t seed = 1;
 };
 
 using FederatedOption = Option<FederatedSection>;

@@ -158,7 +158,7 @@ int RunPlanCommand(const PlanCommand& command, const StopFlag& stop) {
     return kStoppedEarly;
   }
   if (DrawsGantt(command, plan)) Print("picture: " + command.out + "/gantt.svg\n");
-  Print("next: " + AdviceOn(command.options) + "\n");
+  Print("next: " + AdviceOn(command.options.federated) + "\n");
   return 0;
 }
 
@@ -167,7 +167,7 @@ int RunPopulationCommand(const PopulationCommand& command) {
   CheckOutput(command.svg, "--svg");
   const fabric::Population population = ParsePopulation(command.options);
   const PopulationView view =
-      ViewPopulation(population, command.options.availability, command.options.seed);
+      ViewPopulation(population, command.options.federated.availability, command.options.seed);
   if (command.csv != "-") {
     Print(fmt::format("{} clients in {} groups", view.clients, view.groups.size()));
     Print(view.looked_at < view.clients

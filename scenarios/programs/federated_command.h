@@ -5,13 +5,13 @@
 #include <string>
 
 #include "base/programs/program.h"
-#include "scenarios/options/federated_options.h"
+#include "scenarios/federated/plan_options.h"
 
 namespace legacy {
 
 // A plan and where its results go.
 struct PlanCommand {
-  FederatedSection options;
+  PlanOptions options;
   std::string out;        // folder of CSV files and pictures; "": none
   bool tasks = false;     // true: tasks.csv, too
   bool remedies = true;   // true: simulates what would make rounds shorter
@@ -23,7 +23,7 @@ struct PlanCommand {
 
 // A population and where its results go.
 struct PopulationCommand {
-  FederatedSection options;
+  PlanOptions options;
   std::string csv;  // file with a row for each client; "": none, "-": standard output
   std::string svg;  // picture of availability over a day; "": none
   bool markdown = false;

@@ -31,12 +31,12 @@ constexpr const char* kPlanExamples =
 constexpr const char* kPopulationDescription =
     "Shows a population: clients, devices and lines by group, and who is available over a day.";
 
-using Table = TableOptions<FederatedSection>;
+using Table = TableOptions<PlanOptions>;
 
 // Returns the options with the property.
-OptionTable<FederatedSection> Rows(OptionProperty property) {
-  OptionTable<FederatedSection> rows;
-  for (const FederatedOption& option : FederatedOptionRows()) {
+OptionTable<PlanOptions> Rows(OptionProperty property) {
+  OptionTable<PlanOptions> rows;
+  for (const Option<PlanOptions>& option : PlanRows()) {
     if (option.Has(property)) rows.push_back(option);
   }
   return rows;
@@ -91,11 +91,11 @@ FederatedCommandLine ParseFederatedCommandLine(int argc, char** argv) {
   PlanCommand plan;
   PopulationCommand population;
   CLI::App& plan_app = *app.add_subcommand("plan", kPlanDescription);
-  const Table plan_options(plan_app, Rows(kReadByPlans), FederatedSection());
+  const Table plan_options(plan_app, Rows(kReadByPlans), PlanOptions());
   AddPlan(plan_app, plan);
   PrepareArguments(plan_app);
   CLI::App& population_app = *app.add_subcommand("population", kPopulationDescription);
-  const Table population_options(population_app, Rows(kReadByPopulations), FederatedSection());
+  const Table population_options(population_app, Rows(kReadByPopulations), PlanOptions());
   AddPopulation(population_app, population);
   PrepareArguments(population_app);
   app.require_subcommand(1);

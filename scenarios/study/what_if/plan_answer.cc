@@ -124,26 +124,26 @@ std::optional<MeanTask> TaskToPlan(const Scenario& scenario,
   return MeanTask{std::llround(both - up), std::llround(up), WorkSeconds(run)};
 }
 
-FederatedSection PlanOptionsFor(const WhatIfTraining& training, const Scenario& asked) {
-  FederatedSection options = PlanOptionsOf(asked, asked.seed);
-  options.server = {ServerText(asked), "--server"};
-  options.down_bytes = {std::to_string(training.planned->down_bytes), "--down-bytes"};
-  options.up_bytes = {std::to_string(training.planned->up_bytes), "--up-bytes"};
+PlanOptions PlanOptionsFor(const WhatIfTraining& training, const Scenario& asked) {
+  PlanOptions options = PlanOptionsOf(asked, asked.seed);
+  options.federated.server = {ServerText(asked), "--server"};
+  options.federated.down_bytes = {std::to_string(training.planned->down_bytes), "--down-bytes"};
+  options.federated.up_bytes = {std::to_string(training.planned->up_bytes), "--up-bytes"};
   const double faster = asked.device_speed / training.scenario.device_speed;
-  options.client_seconds = training.planned->work_seconds / faster;
+  options.federated.client_seconds = training.planned->work_seconds / faster;
   return options;
 }
 
-std::string PlanLine(const FederatedSection& options) {
-  auto words = WordsOfOptions(FederatedOptionRows(), options, FederatedSection(),
-                              [](const FederatedOption& row) { return row.Has(kReadByPlans); });
+std::string PlanLine(const PlanOptions& options) {
+  auto words = WordsOfOptions(PlanRows(), options, PlanOptions(),
+                              [](const Option<PlanOptions>& row) { return row.Has(kReadByPlans); });
   words.insert(words.begin(), {"legacy-federated", "plan"});
   return ShellLine(words);
 }
 
 WhatIfSeed PlanAnswer(const WhatIfTraining& training, const Scenario& asked,
                       const std::function<void()>& check) {
-  const FederatedSection options = PlanOptionsFor(training, asked);
+  const PlanOptions options = PlanOptionsFor(training, asked);
   const PlanRequest request = ParsePlan(options);
   CheckingListener listener(check);
   const Plan plan = RunPlan(request, {}, {}, nullptr, nullptr, &listener);

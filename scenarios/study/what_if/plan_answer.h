@@ -8,7 +8,7 @@
 #include <string>
 
 #include "analysis/federated/round_figures.h"
-#include "scenarios/options/federated_options.h"
+#include "scenarios/federated/plan_options.h"
 #include "scenarios/options/scenario.h"
 #include "scenarios/study/what_if/what_if.h"
 
@@ -24,9 +24,9 @@ std::optional<MeanTask> TaskToPlan(const Scenario& scenario,
 
 // Returns the options of legacy-federated plan for a planned training on the network of `asked`,
 // which is its scenario with other lines and devices.
-FederatedSection PlanOptionsFor(const WhatIfTraining& training, const Scenario& asked);
+PlanOptions PlanOptionsFor(const WhatIfTraining& training, const Scenario& asked);
 // Returns its command line.
-std::string PlanLine(const FederatedSection& options);
+std::string PlanLine(const PlanOptions& options);
 
 // Plans a training. `check` is called between transfers; what it throws ends the plan. Throws Error
 // as ParsePlan and RunPlan do.

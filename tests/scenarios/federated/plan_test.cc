@@ -407,9 +407,9 @@ TEST(Plan, SaysWhatIsWrong) {
 }
 
 TEST(PopulationView, LooksAtClientsAndTheirDay) {
-  FederatedSection options;
-  options.population = "phones";
-  options.clients = 40'000;
+  PlanOptions options;
+  options.federated.population = "phones";
+  options.federated.clients = 40'000;
   const fabric::Population population = ParsePopulation(options);
   const PopulationView view = ViewPopulation(population, "nightly:zone=0", 1);
   EXPECT_EQ(view.clients, 40'000);
@@ -419,7 +419,7 @@ TEST(PopulationView, LooksAtClientsAndTheirDay) {
   EXPECT_LT(view.groups[0].available[14], .01);
   EXPECT_EQ(PopulationTables(view).size(), 2u);
   EXPECT_NE(AvailabilitySvg(view).find("<polyline"), std::string::npos);
-  options.clients = 3;
+  options.federated.clients = 3;
   const std::string csv = PopulationCsv(ParsePopulation(options));
   EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), 4);
 }

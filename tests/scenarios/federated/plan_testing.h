@@ -14,8 +14,8 @@ namespace legacy {
 using Texts = std::map<std::string, std::string>;
 
 inline PlanRequest Request(const Texts& texts) {
-  FederatedSection options;
-  for (const auto& [name, text] : texts) FederatedRow("--" + name).set(options, "--" + name, text);
+  PlanOptions options;
+  for (const auto& [name, text] : texts) PlanRow("--" + name).set(options, "--" + name, text);
   return ParsePlan(options);
 }
 

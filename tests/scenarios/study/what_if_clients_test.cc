@@ -117,13 +117,13 @@ TEST_F(WhatIfClientsTest, GroupsAreThoseThatCanBeReplayedWithAServer) {
 }
 
 // Returns the options of a command line of legacy-federated plan.
-FederatedSection OptionsOf(const std::string& line) {
-  FederatedSection options;
+PlanOptions OptionsOf(const std::string& line) {
+  PlanOptions options;
   std::istringstream words(line);
   for (std::string word; words >> word;) {
     const size_t at = word.find('=');
     if (at == std::string::npos) continue;
-    FederatedRow(word.substr(0, at)).set(options, word.substr(0, at), word.substr(at + 1));
+    PlanRow(word.substr(0, at)).set(options, word.substr(0, at), word.substr(at + 1));
   }
   return options;
 }

@@ -1,0 +1,64 @@
+#include "scenarios/federated/plan_options.h"
+
+#include <utility>
+
+#include "base/option_forms.h"
+
+namespace legacy {
+namespace {
+
+using namespace option_forms;
+
+// Returns an option of the fabric with these properties alone.
+Option<PlanOptions> OfFabric(const std::string& flag, OptionProperties properties) {
+  auto row = OptionOfPart<PlanOptions>(
+      FabricRow(flag), [](auto& options) -> auto& { return options.fabric; });
+  row.properties = properties;
+  return row;
+}
+
+OptionTable<PlanOptions> OptionsOfClients() {
+  OptionTable<PlanOptions> rows;
+  for (const FederatedOption& row : FederatedOptionRows()) {
+    rows.push_back(OptionOfPart<PlanOptions>(
+        row, [](auto& options) -> auto& { return options.federated; }));
+  }
+  return rows;
+}
+
+OptionTable<PlanOptions> OptionsOfNetwork() {
+  OptionTable<PlanOptions> rows = {
+      OfFabric("--topo", kReadByPlans | kReadByPopulations | kUsual),
+      Text<&PlanOptions::fidelity>(
+          "network.fidelity", "--fidelity", "NAME",
+          "packet, flow, analytic, or formula (bits / bandwidth of the client, nothing shared)") |
+          kReadByPlans | kUsual,
+      OfFabric("--transport", kReadByPlans),
+      OfFabric("--connections", kReadByPlans),
+      OfFabric("--congestion", kReadByPlans),
+      OfFabric("--streams", kReadByPlans),
+      Integer<&PlanOptions::seed, 0>("run.seed", "--seed", "seed of all draws") | kReadByPlans |
+          kReadByPopulations | kUsual,
+  };
+  // A plan's workers are clients, whose lines lead to places.
+  std::swap(rows[0].flag, rows[0].alias);
+  rows[0].help =
+      "topology whose switches the population names as places [a star around the server]";
+  rows[2].metavar = "datacenter|wan";
+  rows[2].help = "preset of TCP and queues: datacenter (DCTCP) or wan (Cubic)";
+  return rows;
+}
+
+}  // namespace
+
+const OptionTable<PlanOptions>& PlanRows() {
+  static const auto rows =
+      JoinedTables<PlanOptions>({{"", OptionsOfClients()}, {"Network", OptionsOfNetwork()}});
+  return rows;
+}
+
+const Option<PlanOptions>& PlanRow(const std::string& flag) {
+  return OptionOfFlag(PlanRows(), flag);
+}
+
+}  // namespace legacy
