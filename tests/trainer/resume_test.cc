@@ -30,7 +30,7 @@ constexpr int kSteps = 7;
 constexpr int kWorkers = 3;
 
 const Classification& Glyphs() {
-  static const Classification task(LoadDataset({"glyphs", "", 96, 40}));
+  static const Classification task(LoadDataset({"glyphs", "", 96, 10}));
   return task;
 }
 
@@ -50,7 +50,7 @@ TrainingOptions SmallOptions() {
   options.batch_size = 4;
   options.total_steps = 12;
   options.seed = 11;
-  options.evaluation_batch = 20;
+  options.evaluation_batch = 4;
   options.schedule.learning_rate = 0.05;
   options.schedule.decay = Decay::kStep;
   options.schedule.milestones = {5};
