@@ -43,6 +43,10 @@ function(legacy_one_batch target)
   set_target_properties(${target} PROPERTIES UNITY_BUILD_BATCH_SIZE 0)
 endfunction()
 
+# GCC collects its garbage from half a gigabyte on instead of an eighth, which saves 8 % of the
+# processor time and takes up to 300 MB more.
+add_compile_options($<$<COMPILE_LANG_AND_ID:CXX,GNU>:--param=ggc-min-heapsize=524288>)
+
 # Every command of the build records its processor time, for ./waf build --timings.
 set(timed "${CMAKE_SOURCE_DIR}/cmake/timed.sh ${CMAKE_BINARY_DIR}/timings <TARGET_NAME>")
 set_property(GLOBAL PROPERTY RULE_LAUNCH_COMPILE "${timed} <OBJECT>")
