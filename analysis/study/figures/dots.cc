@@ -126,8 +126,10 @@ StudyFigure DrawCharts(const ChartFrame& frame, const std::vector<Chart>& charts
   for (size_t i = 0; i < charts.size(); ++i) {
     drawn.push_back(ChartPanel(frame, charts[i], panels.AtLeft(i), data));
   }
-  figure.script = panels.Figure(figure.name, figure.heading, subtitle,
-                                {AxisLabel(frame.label, frame.unit), ""}, drawn);
+  figure.script = panels.Figure(
+      figure.name, figure.heading, subtitle,
+      {AxisLabel(frame.label, frame.unit, frame.logarithmic && CanBeLogarithmic(frame.x)), ""},
+      drawn);
   figure.data = data.text();
   return figure;
 }

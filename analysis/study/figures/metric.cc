@@ -78,7 +78,10 @@ struct PanelCurves {
   bool logarithmic = false;
 };
 
-PanelCurves CurvesOf(const Study& study, const ShownPlace& shown, const Against& against) {
+// Returns the curves of a place. Their axis is logarithmic where they end far apart, or where all
+// panels are `logarithmic` and it can be.
+PanelCurves CurvesOf(const Study& study, const ShownPlace& shown, const Against& against,
+                     bool logarithmic) {
   PanelCurves panel;
   panel.name = shown.name;
   Range ends;
@@ -87,7 +90,7 @@ PanelCurves CurvesOf(const Study& study, const ShownPlace& shown, const Against&
     if (panel.curves.back().empty()) continue;
     ends.Add(panel.curves.back().back().cost);
   }
-  panel.logarithmic = ends.low > 0 && ends.high > kLogRatio * ends.low;
+  panel.logarithmic = ends.low > 0 && (logarithmic || ends.high > kLogRatio * ends.low);
   for (const auto& curve : panel.curves) {
     for (const MeanPoint& point : curve) {
       if (!panel.logarithmic || point.cost > 0) panel.x.Add(point.cost);
@@ -204,8 +207,11 @@ std::vector<StudyFigure> CurvesFigure(const Study& study, const FigureOptions& o
   StudyFigure figure;
   const std::vector<ShownPlace> places =
       ShownPlaces(study, against.choices, options.facets, figure.note);
+  const bool logarithmic = std::ranges::any_of(places, [&](const ShownPlace& place) {
+    return CurvesOf(study, place, against, false).logarithmic;
+  });
   for (const ShownPlace& place : places) {
-    PanelCurves panel = CurvesOf(study, place, against);
+    PanelCurves panel = CurvesOf(study, place, against, logarithmic);
     if (panel.x.empty()) continue;
     shown.push_back(std::move(panel));
     if (against.cost == kBytes.cost) figure.words.push_back(MetricWords(study, place.place));
@@ -242,9 +248,10 @@ std::vector<StudyFigure> CurvesFigure(const Study& study, const FigureOptions& o
   if (labelled && study.target) {
     note += "; dotted: target " + ShowValue(metric, study.target->value);
   }
-  figure.script =
-      panels.Figure(figure.name, figure.heading, note,
-                    {AxisLabel(against.label, against.unit), "test " + MetricLabel(metric)}, drawn);
+  figure.script = panels.Figure(figure.name, figure.heading, note,
+                                {AxisLabel(against.label, against.unit, logarithmic),
+                                 AxisLabel("test " + MetricLabel(metric), "", axis.logarithmic)},
+                                drawn);
   figure.data = data.text();
   return {figure};
 }

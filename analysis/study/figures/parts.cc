@@ -177,8 +177,11 @@ std::string CommonPrefixNumber(double value, const std::string& unit, double mos
   return WithPrefixOf(value, most, unit.empty() || (unit == "s" && most >= 0.0099));
 }
 
-std::string AxisLabel(const std::string& name, const std::string& unit) {
-  return unit.empty() || unit == "fraction" ? name : fmt::format("{} [{}]", name, unit);
+std::string AxisLabel(const std::string& name, const std::string& unit, bool logarithmic) {
+  std::vector<std::string> remarks;
+  if (!unit.empty() && unit != "fraction") remarks.push_back(unit);
+  if (logarithmic) remarks.emplace_back("logarithmic");
+  return remarks.empty() ? name : fmt::format("{} [{}]", name, fmt::join(remarks, ", "));
 }
 
 bool CanBeLogarithmic(const Range& range) { return !range.empty() && range.low > 0; }

@@ -51,8 +51,8 @@ std::string PrefixedNumber(double value, const std::string& unit, double least);
 // Returns such a number of a linear axis, with the prefix that suits the `most` of the axis.
 std::string CommonPrefixNumber(double value, const std::string& unit, double most);
 
-// Returns "bandwidth [bit/s]", or the name alone where there is no unit.
-std::string AxisLabel(const std::string& name, const std::string& unit);
+// Returns "bandwidth [bit/s, logarithmic]", without what does not hold.
+std::string AxisLabel(const std::string& name, const std::string& unit, bool logarithmic = false);
 
 // Returns gnuplot's settings of an axis, "x" or "y": range with a margin, scale, ticks. It is
 // logarithmic where `logarithmic` is true and all values are positive. Ticks are at `marks` where

@@ -272,9 +272,11 @@ StudyFigure TimeFigure(const Study& study, size_t axis, const std::vector<Facet>
   const std::string target =
       fmt::format("target {}, {}{}", ShowValue(ShownMetric(study), study.target->value),
                   SeedsNote(study, "bars"), frame.labelled ? MarksNote(frame) : "");
-  figure.script = panels.Figure(
-      figure.name, figure.heading, target,
-      {AxisLabel(ShowAxisName(described), described.unit), "time to target [s]"}, drawn);
+  figure.script = panels.Figure(figure.name, figure.heading, target,
+                                {AxisLabel(ShowAxisName(described), described.unit,
+                                           frame.logarithmic_x && CanBeLogarithmic(frame.x)),
+                                 AxisLabel("time to target", "s", CanBeLogarithmic(frame.y))},
+                                drawn);
   figure.data = data.text();
   return figure;
 }

@@ -127,10 +127,11 @@ StudyFigure FigureOf(const Study& study, size_t axis, const std::vector<VolumePa
     drawn.push_back(SetAxis("x", axes.x, "B", CanBeLogarithmic(axes.x)) +
                     SetAxis("y", axes.y, "", false) + DrawPanel(study, panel, data));
   }
-  figure.script = panels.Figure(
-      figure.name, figure.heading, SeedsNote(study, "bars"),
-      {AxisLabel("one worker's messages, a step", "B"), "final test " + MetricLabel(metric)},
-      drawn);
+  figure.script =
+      panels.Figure(figure.name, figure.heading, SeedsNote(study, "bars"),
+                    {AxisLabel("one worker's messages, a step", "B", CanBeLogarithmic(axes.x)),
+                     "final test " + MetricLabel(metric)},
+                    drawn);
   figure.data = data.text();
   return figure;
 }

@@ -306,9 +306,9 @@ TEST_F(StudyFiguresTest, AxesHaveTheirLabels) {
     return SvgTexts(Get(figure + std::string(".svg"))).Count(text);
   };
   EXPECT_EQ(count("tta-bandwidth", "bandwidth [bit/s]"), 2u);
-  EXPECT_EQ(count("tta-bandwidth", "time to target [s]"), 1u);
+  EXPECT_EQ(count("tta-bandwidth", "time to target [s, logarithmic]"), 1u);
   EXPECT_EQ(count("tta-workers", "workers"), 3u);
-  EXPECT_EQ(count("tta-workers", "time to target [s]"), 4u);
+  EXPECT_EQ(count("tta-workers", "time to target [s, logarithmic]"), 4u);
   EXPECT_EQ(count("break-even-bandwidth", "bandwidth [bit/s]"), 2u);
   EXPECT_EQ(count("step-split", "mean step time [s]"), 3u);
   EXPECT_EQ(count("metric-bytes", "bytes out of one worker's NIC [B]"), 2u);
