@@ -76,13 +76,13 @@ std::string ShowSpread(const Spread& spread, const std::string& unit, int digits
 }
 
 std::string ShowEstimate(double mean, const std::optional<Interval>& interval,
-                         const std::string& unit, int digits) {
+                         const std::string& unit, int digits, const IntervalMarks& marks) {
   if (!std::isfinite(mean)) return ShowNumber(mean);
   const UnitScale scale = UnitScaleOf(mean, unit);
   std::string text = ShowNumber(mean / scale.size, digits);
   if (interval) {
-    text += fmt::format(" [{}, {}]", ShowNumber(interval->low / scale.size, digits),
-                        ShowNumber(interval->high / scale.size, digits));
+    text += fmt::format(" [{}{}, {}{}]", marks.low, ShowNumber(interval->low / scale.size, digits),
+                        marks.high, ShowNumber(interval->high / scale.size, digits));
   }
   return WithUnit(text, scale.unit);
 }

@@ -24,9 +24,15 @@ std::string ShowQuantity(double value, const std::string& unit, int digits = 3);
 // is no deviation.
 std::string ShowSpread(const Spread& spread, const std::string& unit, int digits = 3);
 
+// IntervalMarks stand before the ends of an interval.
+struct IntervalMarks {
+  const char* low = "";
+  const char* high = "";
+};
+
 // Returns a mean with its interval, where it has one: "412 [380, 450] Mbit/s".
 std::string ShowEstimate(double mean, const std::optional<Interval>& interval,
-                         const std::string& unit, int digits = 3);
+                         const std::string& unit, int digits = 3, const IntervalMarks& marks = {});
 
 // Returns "1 seed", "3 seeds".
 std::string ShowCount(int64_t count, const std::string& noun);

@@ -300,7 +300,7 @@ std::string TurnText(const Study& study, const Advice& advice, const Crossover& 
     const int counted = crossover.crossing - crossover.contrary;
     return fmt::format(
         "{} breaks even with {} at {}{}: on {} {} {} it, on {} ones do not.", crossover.policy,
-        study.baseline, ShowEstimate(crossover.x, crossover.interval, axis.unit),
+        study.baseline, ShowCrossing(axis, crossover.x, crossover.interval),
         counted < seeds ? fmt::format(" ({} of {} seeds)", counted, seeds) : "",
         crossover.faster_below ? "slower" : "faster", links, clients ? "take" : "compress with",
         crossover.faster_below ? "faster" : "slower");

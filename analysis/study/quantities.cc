@@ -56,4 +56,14 @@ std::string ShowAxisValue(const StudyAxis& axis, size_t value) {
   return ShowAxisName(axis) + " " + text;
 }
 
+std::string ShowCrossing(const StudyAxis& axis, double x, const std::optional<Interval>& interval) {
+  if (!interval) return ShowEstimate(x, interval, axis.unit);
+  constexpr double kRounding = 1e-9;
+  const auto [first, last] = std::ranges::minmax(axis.numbers);
+  const bool from = interval->low <= first + kRounding * std::abs(first);
+  const bool to = interval->high >= last - kRounding * std::abs(last);
+  const Interval shown = {from ? first : interval->low, to ? last : interval->high};
+  return ShowEstimate(x, shown, axis.unit, 3, {from ? "≤ " : "", to ? "≥ " : ""});
+}
+
 }  // namespace legacy::analysis

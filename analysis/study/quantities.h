@@ -1,6 +1,7 @@
 // Figures of a study are shown to people: speed-ups, differences, values of its axes.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "analysis/quantities.h"
@@ -29,5 +30,9 @@ std::string ShowAxisValue(const StudyAxis& axis, size_t value);
 
 // Returns the axis as a label: "bandwidth", "device profile".
 std::string ShowAxisName(const StudyAxis& axis);
+
+// Returns a value between those of an axis with its interval. Where the interval reaches an end of
+// the axis, nothing is known beyond: "91.7 [35.2, ≥ 400] Gbit/s".
+std::string ShowCrossing(const StudyAxis& axis, double x, const std::optional<Interval>& interval);
 
 }  // namespace legacy::analysis

@@ -258,8 +258,8 @@ std::string RawCrossings(const Crossover& crossover) {
   return fmt::format("{}", fmt::join(all, " "));
 }
 
-std::string ShowTextbook(const Crossover& textbook, const std::string& unit) {
-  return textbook.crosses() ? ShowEstimate(textbook.x, textbook.interval, unit)
+std::string ShowTextbook(const Crossover& textbook, const StudyAxis& axis) {
+  return textbook.crosses() ? ShowCrossing(axis, textbook.x, textbook.interval)
                             : ShowVerdict(textbook);
 }
 
@@ -285,9 +285,8 @@ void FillBreakEven(const Study& study, const StudyAxis& axis, const BreakEven& e
   const Crossover& simulated = even.simulated;
   builder.Show("policy", MarkedName(study, simulated.policy), false);
   builder.Raw("policy", simulated.policy);
-  builder.Show("break-even", simulated.crosses()
-                                 ? ShowEstimate(simulated.x, simulated.interval, axis.unit)
-                                 : "-");
+  builder.Show("break-even",
+               simulated.crosses() ? ShowCrossing(axis, simulated.x, simulated.interval) : "-");
   builder.Raw("break_even", simulated.x);
   builder.Raw("break_even", simulated.interval);
   builder.Raw("pays", !simulated.crosses() ? "" : simulated.faster_below ? "below" : "above");
@@ -299,7 +298,7 @@ void FillBreakEven(const Study& study, const StudyAxis& axis, const BreakEven& e
   builder.Raw("seeds_behind", simulated.behind);
   builder.Raw("seeds_unknown", simulated.unknown);
   builder.Raw("crossings", RawCrossings(simulated));
-  builder.Show("textbook", ShowTextbook(even.textbook, axis.unit));
+  builder.Show("textbook", ShowTextbook(even.textbook, axis));
   builder.Raw("textbook", even.textbook.x);
   builder.Raw("textbook", even.textbook.interval);
   builder.Show("textbook's error", ShowRatio(even.ratio));

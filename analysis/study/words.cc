@@ -128,7 +128,7 @@ std::string EvenText(const Study& study, const Facet& facet, const std::set<size
     if (!crossover.crosses() || !winners.contains(PolicyIndex(study, crossover.policy))) continue;
     parts.push_back(
         fmt::format("{} at {}", crossover.policy,
-                    ShowEstimate(crossover.x, crossover.interval, study.axes[facet.axis].unit)));
+                    ShowCrossing(study.axes[facet.axis], crossover.x, crossover.interval)));
   }
   if (parts.empty()) return "";
   return fmt::format(" Break-even with {}: {}.", study.baseline, JoinWords(parts));
@@ -193,7 +193,7 @@ std::string CrossingText(const StudyAxis& axis, const BreakEven& even) {
     notes.push_back("alpha-beta model: " + ShowEstimate(even.textbook.x, std::nullopt, axis.unit));
   }
   std::string text = fmt::format("{} {}", simulated.faster_below ? "below" : "above",
-                                 ShowEstimate(simulated.x, simulated.interval, axis.unit));
+                                 ShowCrossing(axis, simulated.x, simulated.interval));
   return notes.empty() ? text : text + fmt::format(" ({})", fmt::join(notes, "; "));
 }
 

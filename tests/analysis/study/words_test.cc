@@ -208,6 +208,14 @@ TEST(BreakEvenWords, GroupThoseThatNeverCross) {
       "pays; d pays over the whole range with some seeds and never with others.");
 }
 
+TEST(BreakEvenWords, SayWhereTheAxisEnds) {
+  const StudyAxis axis = Bandwidths({1e8, 1e9, 4e11});
+  EXPECT_EQ(ShowCrossing(axis, 9.17e10, Interval{3.52e10, 4e11}), "91.7 [35.2, ≥ 400] Gbit/s");
+  EXPECT_EQ(ShowCrossing(axis, 2e9, Interval{1e7, 6e11}), "2.00 [≤ 0.100, ≥ 400] Gbit/s");
+  EXPECT_EQ(ShowCrossing(axis, 2e9, Interval{1e9, 3e9}), "2.00 [1.00, 3.00] Gbit/s");
+  EXPECT_EQ(ShowCrossing(axis, 2e9, std::nullopt), "2.00 Gbit/s");
+}
+
 TEST(BreakEvenWords, PayOnlyWhereIntervalsTell) {
   Study study = PendingStudy({"dense", "a", "b"}, {1, 2}, {Bandwidths({1e8, 1e9})});
   FinishAll(study, [](const StudyPoint& point) -> std::optional<double> {
