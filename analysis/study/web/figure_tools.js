@@ -32,8 +32,9 @@ const TARGET_DIGITS = 12;
 const targetText = ({metric, target}) =>
   `${metric.unit === 'fraction' ? '' : `${metric.title} `}${quantity(target, metric.unit, TARGET_DIGITS)}`;
 
-const spreadText = (spread, unit) => spread.count === 0 ? '–' :
-  quantity(spread.mean, unit, 3) + (spread.count > 1 ? ` ± ${quantity(spread.deviation, unit, 2)}` : '');
+// Returns mean and deviation, or the mean alone where all seeds agree.
+const spreadText = (spread, unit) => spread.count === 0 ? '–' : quantity(spread.mean, unit, 3) +
+  (spread.deviation > 1e-9 * Math.abs(spread.mean) ? ` ± ${quantity(spread.deviation, unit, 2)}` : '');
 
 function timeText(times) {
   if (times.done === 0) return 'no result';

@@ -260,11 +260,14 @@ function stepFigure(view) {
 
 // ---- The metric against bytes or simulated time.
 
+const SEEDS_OF_BAND = 3;  // fewer seeds have no band
+
 // Returns mean and band of the seeds' values of the metric. A value is null where the training
 // diverged, and so is the mean then.
 function pointOf(values) {
   const {mean, deviation} = spreadOf(values.includes(null) ? [] : values);
-  return {y: Number.isNaN(mean) ? null : mean, low: mean - deviation, high: mean + deviation};
+  const half = values.length < SEEDS_OF_BAND ? NaN : deviation;
+  return {y: Number.isNaN(mean) ? null : mean, low: mean - half, high: mean + half};
 }
 
 // Returns means over the seeds at the steps that all of them evaluated. `column` is the position of
