@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/files/csv_file.h"
 #include "base/files/json.h"
+#include "base/files/plain_file.h"
 #include "base/files/whole_file.h"
 
 namespace legacy::analysis {
@@ -306,7 +307,8 @@ RunDirectory ReadRunDirectory(const fs::path& directory) {
   run.path = directory;
   const fs::path manifest = directory / "manifest.json";
   if (!fs::exists(manifest)) {
-    throw Error("run directory", directory.string(), "a directory with a manifest.json");
+    throw Error("run directory", directory.string(),
+                "a directory with a manifest.json" + NoteOfMissing(directory));
   }
   run.manifest =
       ParseManifest(ParseJson(ReadWholeFile(manifest), manifest.string()), manifest.string());

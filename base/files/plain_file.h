@@ -22,6 +22,12 @@ inline bool MayRead(const std::string& path) {
   return IsOwnStream(path) || (stat(path.c_str(), &found) == 0 && S_ISREG(found.st_mode));
 }
 
+// Returns " (no such file or folder)" for messages where nothing has that name, else "".
+inline std::string NoteOfMissing(const std::string& path) {
+  struct stat found;
+  return stat(path.c_str(), &found) == 0 ? "" : " (no such file or folder)";
+}
+
 // Opens a file that may be read (above). The stream has failed elsewhere.
 inline std::ifstream OpenToRead(const std::string& path,
                                 std::ios::openmode mode = std::ios::in | std::ios::binary) {

@@ -59,7 +59,9 @@ std::string ReadText(const std::string& path, size_t most_bytes, const std::stri
   }
   const GzipFile file(errno == 0 ? gzopen(path.c_str(), "rb") : nullptr);
   if (!file) {
-    ThrowUnreadable(option, path, errno == ENOENT ? "" : SystemReason(errno == 0 ? ENOMEM : errno));
+    ThrowUnreadable(
+        option, path,
+        errno == ENOENT ? NoteOfMissing(path) : SystemReason(errno == 0 ? ENOMEM : errno));
   }
   std::string text;
   size_t held = 0;

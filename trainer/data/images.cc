@@ -22,7 +22,7 @@ void KeepFirst(ImageSet& images, int64_t limit) {
 
 ImageFile::ImageFile(const std::filesystem::path& file)
     : path_(file), file_(MayRead(path_.string()) ? gzopen(file.c_str(), "rb") : nullptr, gzclose) {
-  if (!file_) throw Error(file.string(), "cannot open", "a readable file");
+  if (!file_) throw Error(file.string(), "cannot open", "a readable file" + NoteOfMissing(file));
   gzbuffer(file_.get(), kChunk);
 }
 

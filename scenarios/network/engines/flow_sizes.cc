@@ -63,7 +63,9 @@ FlowSizes FlowSizes::FromText(const std::string& text, const std::string& option
 
 FlowSizes FlowSizes::FromFile(const std::string& path, const std::string& option) {
   std::ifstream file = OpenToRead(path);
-  if (!file) throw Error(option, path, "websearch, datamining, or a file that can be read");
+  if (!file)
+    throw Error(option, path,
+                "websearch, datamining, or a file that can be read" + NoteOfMissing(path));
   std::vector<Point> points;
   std::string line;
   for (int64_t number = 1; std::getline(file, line); ++number) {

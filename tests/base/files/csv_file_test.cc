@@ -123,7 +123,7 @@ TEST(Csv, SaysWhereSomethingIsWrong) {
               ":2: b: got '" + std::string(number) + "'; allowed: a number from 0 to 10");
   }
   EXPECT_EQ(MessageOf([] { CsvFile file("/none.csv", "links"); }),
-            "links: got '/none.csv'; allowed: a file that can be read");
+            "links: got '/none.csv'; allowed: a file that can be read (no such file or folder)");
 }
 
 }  // namespace

@@ -68,8 +68,10 @@ TEST(BrokenFiles, OfNoTextAreRefusedToo) {
     EXPECT_FALSE(HasControlCharacter(message)) << message;
   }
   EXPECT_NE(ImportError("gml:" + files.folder(), files.folder()), "");
-  EXPECT_EQ(ImportError("missing.gml", files.folder()),
-            "topology: got 'missing.gml'; allowed: a readable file, or a topology's name");
+  EXPECT_EQ(
+      ImportError("missing.gml", files.folder()),
+      "topology: got 'missing.gml'; allowed: a readable file, or a topology's name (no such file "
+      "or folder)");
 }
 
 }  // namespace

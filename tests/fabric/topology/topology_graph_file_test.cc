@@ -313,7 +313,8 @@ TEST(GraphFile, MustHaveTheHostsNeeded) {
   EXPECT_EQ(Stripped(MessageOf([&] { Make(file.path, 3); })),
             "topology: got 'graph_test.txt with 2 hosts'; allowed: at least 3 hosts");
   EXPECT_EQ(MessageOf([] { Make("hpcc:none"); }),
-            "topology: got 'none'; allowed: a readable file, or a topology's name");
+            "topology: got 'none'; allowed: a readable file, or a topology's name (no such file or "
+            "folder)");
 }
 
 TEST(GraphFile, WhatWasWrittenReadsBackTheSame) {
