@@ -8,6 +8,7 @@
 #include "network-map.h"
 
 #include <algorithm>
+#include <set>
 #include <string>
 #include <utility>
 #include <yaml-cpp/yaml.h>
@@ -51,6 +52,15 @@ class NodeLinkFile
     void Read(const YAML::Node& root)
     {
         const bool map = root.IsMap();
+        std::set<std::string> keys;
+        for (auto entry = root.begin(); map && entry != root.end(); ++entry)
+        {
+            const std::string key = Text(entry->first);
+            if (!keys.insert(key).second)
+            {
+                throw Error(At(entry->first.Mark()) + ": key", Shown(key), "each key once");
+            }
+        }
         const YAML::Node nodes = map ? root["nodes"] : YAML::Node();
         const YAML::Node links = map ? root["links"] : YAML::Node();
         const YAML::Node edges = map ? root["edges"] : YAML::Node();
