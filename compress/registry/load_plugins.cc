@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "base/error.h"
+#include "base/files/plain_file.h"
 #include "compress/registry/plugin.h"
 
 namespace legacy {
@@ -65,8 +66,10 @@ void CheckInterface(void* plugin, const std::string& file) {
 void Load(const std::string& given) {
   std::error_code none;
   const fs::path path = fs::canonical(given, none);
-  if (none) throw Error(std::string(kOption), given, "a file; it cannot be read");
+  if (none)
+    throw Error(std::string(kOption), given, "a file that can be read" + NoteOfMissing(given));
   const std::string& file = path.native();
+  if (!MayRead(file)) throw Error(std::string(kOption), given, "a plain file");
   if (std::ranges::find(Loaded(), file) != Loaded().end()) return;
   // The plugin stays loaded, because the tables hold its functions until the program ends.
   void* plugin = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);

@@ -87,11 +87,23 @@ int Decode(const CodecCommand& command) {
   return 0;
 }
 
+// False where the text has options of a scheme, as in topk:decay=0.5.
+bool IsCodec(const std::string& text) {
+  try {
+    MakeCodec(text);
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
 // Checks the codec of that text or, where there is none, the scheme or the policy.
 std::vector<CheckedProperty> Check(const std::string& text) {
   const std::string name = ParseStages(text).front().name;
   const auto codecs = CodecNames();
-  if (std::ranges::find(codecs, name) != codecs.end()) return CheckCodec(text);
+  if (std::ranges::find(codecs, name) != codecs.end()) {
+    return IsCodec(text) ? CheckCodec(text) : CheckScheme(text);
+  }
   const auto schemes = SchemeNames();
   if (std::ranges::find(schemes, name) != schemes.end()) return CheckScheme(text);
   for (const PolicyRow& row : PolicyTable()) {

@@ -1,5 +1,6 @@
 // Methods of users: what the tables accept, and the messages about a method that misbehaves.
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -303,6 +304,24 @@ TEST_F(PluginFile, IsLoadedByItsOptionOrTheEnvironment) {
   const Result inherited =
       Shell("LEGACY_PLUGINS=" + Object() + " " LEGACY_CODEC_PROGRAM " check half 2>&1");
   EXPECT_EQ(inherited.status, 0) << inherited.text;
+}
+
+TEST_F(PluginFile, IsNotNeededToCheckCodecsWithOptionsOfSchemes) {
+  for (const char* text : {"topk:decay=0.5", "qsgd:reduction=requantise"}) {
+    const Result result = Codec(std::string("check ") + text);
+    EXPECT_EQ(result.status, 0) << result.text;
+  }
+  const Result wrong = Codec("check topk:foo=1");
+  EXPECT_EQ(wrong.status, 2);
+  for (const char* known : {"rule", "memory", "decay", "dense_start"}) {
+    EXPECT_NE(wrong.text.find(known), std::string::npos) << wrong.text;
+  }
+}
+
+TEST_F(PluginFile, WithoutAnEndIsRefused) {
+  ASSERT_EQ(mkfifo(Object().c_str(), 0600), 0);
+  EXPECT_NE(Codec("list --plugin=" + Object()).text.find("allowed: a plain file"),
+            std::string::npos);
 }
 
 TEST_F(PluginFile, OfAnotherInterfaceIsRefused) {
