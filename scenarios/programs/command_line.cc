@@ -9,10 +9,10 @@
 #include "base/parse.h"
 #include "base/programs/arguments.h"
 #include "scenarios/options/built_in_methods.h"
+#include "scenarios/options/model_shape.h"
 #include "scenarios/options/presets.h"
 #include "scenarios/programs/table_options.h"
 #include "scenarios/run/manifest.h"
-#include "scenarios/options/model_shape.h"
 #include "trainer/data/data_catalog.h"
 #include "trainer/models/model_catalog.h"
 

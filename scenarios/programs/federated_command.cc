@@ -20,6 +20,7 @@
 #include "scenarios/federated/plan_parts.h"
 #include "scenarios/federated/plan_report.h"
 #include "scenarios/federated/population_report.h"
+#include "scenarios/run/manifest.h"
 
 namespace legacy {
 namespace {
@@ -35,6 +36,8 @@ void PrintTables(const std::vector<analysis::Table>& tables, bool markdown) {
 // Makes the folder of results now, so that a mistake is found before the simulation.
 void PrepareFolder(const std::string& folder) {
   if (folder.empty()) return;
+  CheckHoldsNo(Held::kRun, folder, "--out");
+  CheckHoldsNo(Held::kStudy, folder, "--out");
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error || !std::filesystem::is_directory(folder)) {

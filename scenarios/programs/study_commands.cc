@@ -15,6 +15,7 @@
 #include "base/parse.h"
 #include "base/programs/arguments.h"
 #include "base/programs/program.h"
+#include "scenarios/run/manifest.h"
 #include "scenarios/study/launch.h"
 #include "scenarios/study/progress.h"
 #include "scenarios/study/shell.h"
@@ -261,6 +262,7 @@ int RunLeft(const StudyFolder& folder, const RunCommand& command, std::optional<
 int RunNewStudy(const fs::path& folder, const std::string& text, const std::string& where,
                 const RunCommand& command, const StopFlag& stop) {
   StudyPlan plan = PlanStudy(ParseStudy(text, where));  // mistakes leave nothing behind
+  CheckHoldsNo(Held::kRun, folder, "--out");
   fs::create_directories(folder);
   std::optional<StudyLock> lock(std::in_place, folder, kLockSeconds);
   return RunLeft(StudyFolder::Create(folder, std::move(plan)), command, lock, stop);

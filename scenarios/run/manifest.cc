@@ -7,6 +7,7 @@
 #include "analysis/run_directory.h"
 #include "base/error.h"
 #include "base/files/json.h"
+#include "base/files/plain_file.h"
 #include "base/files/whole_file.h"
 #include "base/programs/program.h"
 #include "compress/registry/load_plugins.h"
@@ -203,7 +204,8 @@ namespace {
 json ReadManifest(const fs::path& directory, const std::string& option) {
   const fs::path path = directory / "manifest.json";
   if (!fs::exists(path)) {
-    throw Error(option, directory.string(), "a directory with a manifest.json");
+    throw Error(option, directory.string(),
+                "a directory with a manifest.json" + NoteOfMissing(directory));
   }
   json manifest =
       analysis::ParseManifest(ParseJson(ReadWholeFile(path), path.string()), path.string())
@@ -338,6 +340,13 @@ void CheckVersions(const Scenario& scenario, const json& now, const json& begun)
   }
 }
 
+void CheckHoldsNo(Held held, const fs::path& folder, const std::string& option) {
+  const bool run = held == Held::kRun;
+  if (!fs::exists(folder / (run ? "manifest.json" : "study.yaml"))) return;
+  throw Error(option, folder.string(),
+              std::string("a folder without a ") + (run ? "run" : "study") + " in it");
+}
+
 fs::path MakeRunDirectory(const Scenario& scenario, const std::string& program) {
   fs::path path = scenario.out;
   if (path.empty()) {
@@ -347,6 +356,7 @@ fs::path MakeRunDirectory(const Scenario& scenario, const std::string& program) 
       path = fs::path("runs") / (name + "-" + std::to_string(copy));
     }
   }
+  CheckHoldsNo(Held::kStudy, path, "--out");
   if (fs::exists(path / "manifest.json") && !scenario.overwrite) {
     const bool resumable = fs::exists(path / kCheckpointFolder);
     throw Error("--out", path.string(),

@@ -83,6 +83,11 @@ std::string SharedText(const Scenario& scenario);
 // is there.
 nlohmann::json ReadResumed(const std::filesystem::path& directory, const std::string& program);
 
+// What a folder may hold that another command made.
+enum class Held { kRun, kStudy };
+// Throws Error naming `option` where the folder holds one: files of two commands would mix.
+void CheckHoldsNo(Held held, const std::filesystem::path& folder, const std::string& option);
+
 // Creates scenario.out, or runs/<program>-<time>, with a number at the end where that is taken, and
 // returns it. Throws Error where the folder has a run already, unless overwrite is on.
 std::filesystem::path MakeRunDirectory(const Scenario& scenario, const std::string& program);

@@ -17,6 +17,7 @@
 #include "base/error.h"
 #include "base/programs/child.h"
 #include "base/programs/progress_line.h"
+#include "scenarios/run/manifest.h"
 #include "scenarios/study/advise.h"
 #include "scenarios/study/folder.h"
 #include "scenarios/study/progress.h"
@@ -232,6 +233,7 @@ AdviseResult Advise(const AdviseRequest& request, const StopFlag& stop) {
   if (request.resume && !fs::exists(request.folder)) {
     throw Error("--resume", request.folder.string(), "a folder that is there");
   }
+  if (!request.folder.empty()) CheckHoldsNo(Held::kRun, request.folder, "--out");
   const Workplace place(request.folder);
   const StudyLock lock(place.path(), 0);
   StudyFolder folder = request.resume ? OpenAgain(place.path(), std::move(plan), quick)

@@ -155,6 +155,26 @@ class ForeignFolders(unittest.TestCase):
                     self.refused(done, name)
                     self.assertEqual(contents(self.made / name), before)
 
+    def test_nothing_is_written_among_the_files_of_others(self):
+        tiny = str(self.root / "tiny.yaml")
+        writers = {
+            "plan": [FEDERATED, "plan", "--elements=1000", "--client-seconds=1", "--clients=10",
+                     "--rounds=2"],
+            "study": [STUDY, "run", tiny],
+            "advise": [SCENARIO, "advise"],
+            "advise clients": [FEDERATED, "advise"],
+            "advise again": [FEDERATED, "advise", "--resume"],
+            "run": [*WORKERS, "--steps=2", "--overwrite"],
+        }
+        for name in ("workers", "clients", "study"):
+            for what, command in writers.items():
+                if what == "run" and name != "study":
+                    continue  # overwrites a run, as it was told
+                with self.subTest(folder=name, program=what):
+                    before = contents(self.made / name)
+                    self.refused(call(*command, "--out=" + str(self.made / name)))
+                    self.assertEqual(contents(self.made / name), before)
+
     def test_an_unfinished_run_goes_on_with_its_own_program_alone(self):
         for name in ("workers", "clients", "workers-again", "clients-again"):
             folder = self.root / "unfinished" / name
