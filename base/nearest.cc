@@ -15,16 +15,19 @@ constexpr size_t kMostListed = 12;
 
 // Other programs call our options and values so. Both words are without hyphens.
 constexpr std::array kSynonyms = {
-    std::pair("batchsize", "batch"),  std::pair("data", "dataset"),
-    std::pair("epochs", "steps"),     std::pair("gpu", "cuda"),
-    std::pair("latency", "delay"),    std::pair("lr", "learningrate"),
-    std::pair("method", "policies"),  std::pair("methods", "policies"),
-    std::pair("nodes", "workers"),    std::pair("numworkers", "workers"),
-    std::pair("optim", "optimizer"),  std::pair("output", "out"),
-    std::pair("policy", "policies"),  std::pair("randk", "randomk"),
-    std::pair("rdma", "roce"),        std::pair("rocev2", "roce"),
-    std::pair("sparsity", "density"), std::pair("tcp", "datacenter"),
-    std::pair("topology", "topo"),    std::pair("wd", "weightdecay"),
+    std::pair("batchsize", "batch"),     std::pair("compression", "policies"),
+    std::pair("compressor", "policies"), std::pair("data", "dataset"),
+    std::pair("epoch", "steps"),         std::pair("epochs", "steps"),
+    std::pair("gpt2", "gpt2small"),      std::pair("gpu", "cuda"),
+    std::pair("gpus", "workers"),        std::pair("vgg", "vgg16"),
+    std::pair("latency", "delay"),       std::pair("lr", "learningrate"),
+    std::pair("method", "policies"),     std::pair("methods", "policies"),
+    std::pair("nodes", "workers"),       std::pair("numworkers", "workers"),
+    std::pair("optim", "optimizer"),     std::pair("output", "out"),
+    std::pair("policy", "policies"),     std::pair("randk", "randomk"),
+    std::pair("rdma", "roce"),           std::pair("rocev2", "roce"),
+    std::pair("sparsity", "density"),    std::pair("tcp", "datacenter"),
+    std::pair("topology", "topo"),       std::pair("wd", "weightdecay"),
 };
 
 // Returns the letters and digits of a name, in small letters.

@@ -20,6 +20,8 @@ TEST(Nearest, KnowsTheWordsOfOtherPrograms) {
   EXPECT_EQ(Nearest("--methods", kOptions), "--policies");
   EXPECT_EQ(Nearest("--epochs", kOptions), "--steps");
   EXPECT_EQ(Nearest("--topology", kOptions), "--topo");
+  EXPECT_EQ(Nearest("--compression", {"--congestion", "--policies"}), "--policies");
+  EXPECT_EQ(Nearest("gpt2", {"gpt2-small", "vgg16"}), "gpt2-small");
   EXPECT_EQ(Nearest("gpu", {"cpu", "cuda"}), "cuda");
   EXPECT_EQ(Nearest("rdma", {"datacenter", "wan", "roce"}), "roce");
   EXPECT_EQ(Nearest("rdma", {"red", "green"}), "");  // no word for it here

@@ -129,6 +129,10 @@ class Painter
         {
             text += Node(node);
         }
+        for (int node = 0; node < m_topology.NodeCount(); ++node)
+        {
+            text += Name(node);
+        }
         if (!m_drawing.utilisation.empty())
         {
             text += Legend(kHeader + m_layout.height);
@@ -190,19 +194,29 @@ class Painter
     {
         const double x = m_layout.nodes[node].x;
         const double y = m_layout.nodes[node].y + kHeader;
-        const std::string& name = m_topology.NodeName(node);
-        const std::string title = "<title>" + Escaped(name) + "</title>";
+        const std::string title = "<title>" + Escaped(m_topology.NodeName(node)) + "</title>";
         const bool host = m_topology.IsHost(node);
-        std::string text = host ? "<circle cx=\"" + Fixed(x) + "\" cy=\"" + Fixed(y) +
-                                      "\" r=\"5\" fill=\"#1565c0\">" + title + "</circle>\n"
-                                : "<rect x=\"" + Fixed(x - 7) + "\" y=\"" + Fixed(y - 5) +
-                                      "\" width=\"14\" height=\"10\" rx=\"2\" fill=\"#37474f\">" +
-                                      title + "</rect>\n";
-        if (m_layout.labels[node])
+        return host ? "<circle cx=\"" + Fixed(x) + "\" cy=\"" + Fixed(y) +
+                          "\" r=\"5\" fill=\"#1565c0\">" + title + "</circle>\n"
+                    : "<rect x=\"" + Fixed(x - 7) + "\" y=\"" + Fixed(y - 5) +
+                          "\" width=\"14\" height=\"10\" rx=\"2\" fill=\"#37474f\">" + title +
+                          "</rect>\n";
+    }
+
+    /// Returns the name of a node, with a white rim where links pass below it; "" where there is no
+    /// room for names.
+    std::string Name(int node) const
+    {
+        if (!m_layout.labels[node])
         {
-            text += Label(x, host ? y + 17 : y - 9, name, "text-anchor=\"middle\"");
+            return "";
         }
-        return text;
+        const double y = m_layout.nodes[node].y + kHeader;
+        return Label(m_layout.nodes[node].x,
+                     m_topology.IsHost(node) ? y + 17 : y - 9,
+                     m_topology.NodeName(node),
+                     "text-anchor=\"middle\" paint-order=\"stroke\" stroke=\"#ffffff\" "
+                     "stroke-width=\"3\"");
     }
 
     static std::string Legend(double top)
