@@ -37,6 +37,8 @@ CASES = [
     FAT + "bandwidth=10Gbps delay=50ms bytes=35MB",
     FAT + "bandwidth=10Gbps delay=50ms bytes=20MB transport=wan",
     FAT + "bandwidth=10Gbps delay=5ms bytes=20MB transport=wan",
+    FAT + "bandwidth=10Gbps delay=50ms bytes=35MB transport=wan connections=cold",
+    FAT + "bandwidth=10Gbps delay=50ms bytes=50MB transport=wan connections=cold",
     FAT + "bandwidth=1Gbps delay=25ms bytes=40MB transport=wan",
     FAT + "bandwidth=1Gbps delay=5ms bytes=40MB transport=wan",
     "topo=star workers=8 bytes=20MB bandwidth=1Gbps delay=10ms transport=wan",
