@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "scenarios/shapes/drawn_training.h"
 #include "scenarios/options/model_shape.h"
+#include "scenarios/shapes/drawn_training.h"
 #include "scenarios/training/step_sources.h"
 
 namespace legacy {

@@ -7,8 +7,8 @@
 #include <memory>
 #include <vector>
 
-#include "scenarios/shapes/drawn_exchange.h"
 #include "scenarios/options/model_shape.h"
+#include "scenarios/shapes/drawn_exchange.h"
 #include "scenarios/training/step_sources.h"
 #include "trainer/aggregation.h"
 #include "trainer/step_source.h"

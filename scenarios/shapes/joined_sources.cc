@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "base/metric.h"
-#include "scenarios/shapes/drawn_training.h"
 #include "scenarios/options/model_shape.h"
+#include "scenarios/shapes/drawn_training.h"
 #include "scenarios/training/step_sources.h"
 #include "scenarios/training/training_request.h"
 

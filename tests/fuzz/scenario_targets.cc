@@ -1,7 +1,7 @@
 // Scenario files, and shapes of models.
 #include "base/files/whole_file.h"
-#include "scenarios/options/scenario.h"
 #include "scenarios/options/model_shape.h"
+#include "scenarios/options/scenario.h"
 #include "tests/fuzz/readers.h"
 
 namespace legacy::fuzz {

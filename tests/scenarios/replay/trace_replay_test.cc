@@ -11,10 +11,10 @@
 #include "analysis/summary.h"
 #include "base/error.h"
 #include "base/number.h"
+#include "scenarios/options/model_shape.h"
 #include "scenarios/replay/replay.h"
 #include "scenarios/run/comparison.h"
 #include "scenarios/run/scenario_timing.h"
-#include "scenarios/options/model_shape.h"
 #include "tests/message_of.h"
 
 namespace legacy::trace_replay_test {

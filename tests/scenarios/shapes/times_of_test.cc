@@ -10,9 +10,9 @@
 
 #include "analysis/run_directory.h"
 #include "base/error.h"
+#include "scenarios/options/model_shape.h"
 #include "scenarios/replay/replay.h"
 #include "scenarios/run/comparison.h"
-#include "scenarios/options/model_shape.h"
 
 namespace legacy::times_of_test {
 namespace {
