@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "base/error.h"
-#include "base/nearest.h"
 #include "compress/codec.h"
 #include "compress/codecs/fft_codec.h"
 #include "compress/codecs/quantiser_codec.h"
@@ -203,21 +202,6 @@ CodecSchemeOptions TakeOptions(Stage& stage, const SchemeOptions& options) {
   return ReadCodecSchemeOptions(OptionReader(own, CodecSchemeOptionSpecs()), options);
 }
 
-// Throws Error with all options of codec and scheme where the stage has another one.
-void CheckOptions(const Stage& stage) {
-  const MethodInfo codec = CodecInfo(stage.name);
-  std::vector<std::string> known;
-  for (const OptionSpec& spec : codec.options) known.push_back(spec.name);
-  for (const OptionSpec& spec : CodecSchemeOptionSpecs()) known.push_back(spec.name);
-  known.push_back(DenseStartOption().name);
-  known.push_back(ResidualDecayOption().name);
-  for (const auto& [name, value] : stage.options) {
-    if (std::ranges::find(known, name) == known.end()) {
-      throw NotAmong("option of " + stage.name, name, known);
-    }
-  }
-}
-
 // Removes an option that all schemes have from the first stage.
 Stage Take(const OptionSpec& option, Stage& stage) {
   Stage own{.name = stage.name};
@@ -247,7 +231,6 @@ std::unique_ptr<Scheme> MakePlainScheme(std::vector<Stage> stages, const SchemeO
   if (std::ranges::find(names, stages.front().name) == names.end()) {
     ThrowUnknown("scheme", stages.front().name, names);
   }
-  CheckOptions(stages.front());
   const CodecSchemeOptions own = TakeOptions(stages.front(), options);
   return std::make_unique<CodecScheme>(MakeCodec(stages), own);
 }

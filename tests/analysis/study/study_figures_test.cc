@@ -246,7 +246,7 @@ TEST(StudyFigures, AMetricThatIsNoFractionHasItsOwnAxis) {
   EXPECT_EQ(NamesOf(figures), NamesOf(MakeStudyFigures(accuracy)));
   const StudyFigure& figure = Named(figures, "metric-time");
   EXPECT_EQ(figure.heading, "Test perplexity against simulated time");
-  EXPECT_THAT(figure.script, HasSubstr("'test perplexity'"));
+  EXPECT_THAT(figure.script, HasSubstr("'test perplexity [logarithmic]'"));
   EXPECT_THAT(figure.script, HasSubstr("set logscale y"));
   EXPECT_THAT(figure.script, HasSubstr("7.39 with lines"));
   EXPECT_THAT(figure.data, HasSubstr("# seconds_[s] perplexity low high\n"));
@@ -283,7 +283,7 @@ TEST_F(StudyFiguresTest, FiguresOfAPerplexityAreDrawn) {
   study.points[0].curve[3].metrics[0] = INFINITY;
   study.points[1].curve[4].metrics[0] = NAN;
   ExpectDrawn(study);
-  EXPECT_EQ(SvgTexts(Get("metric-time.svg")).Count("test perplexity"), 2u);
+  EXPECT_EQ(SvgTexts(Get("metric-time.svg")).Count("test perplexity [logarithmic]"), 2u);
 }
 
 TEST(StudyFigures, NoTargetLeavesTheCostsAndCurves) {
@@ -305,9 +305,9 @@ TEST_F(StudyFiguresTest, AxesHaveTheirLabels) {
   const auto count = [&](const char* figure, const char* text) {
     return SvgTexts(Get(figure + std::string(".svg"))).Count(text);
   };
-  EXPECT_EQ(count("tta-bandwidth", "bandwidth [bit/s]"), 2u);
+  EXPECT_EQ(count("tta-bandwidth", "bandwidth [bit/s, logarithmic]"), 2u);
   EXPECT_EQ(count("tta-bandwidth", "time to target [s, logarithmic]"), 1u);
-  EXPECT_EQ(count("tta-workers", "workers"), 3u);
+  EXPECT_EQ(count("tta-workers", "workers [logarithmic]"), 3u);
   EXPECT_EQ(count("tta-workers", "time to target [s, logarithmic]"), 4u);
   EXPECT_EQ(count("break-even-bandwidth", "bandwidth [bit/s]"), 2u);
   EXPECT_EQ(count("step-split", "mean step time [s]"), 3u);
@@ -344,7 +344,7 @@ TEST_F(StudyFiguresTest, ManyPoliciesHaveAPanelForEachFamilyAndLabelsAtTheirEnds
   for (size_t p = 1; p < study.policies.size(); ++p) {
     EXPECT_EQ(drawn.Count(study.policies[p]), 2u) << study.policies[p];
   }
-  EXPECT_EQ(drawn.Count("bandwidth [bit/s]"), 2u);
+  EXPECT_EQ(drawn.Count("bandwidth [bit/s, logarithmic]"), 2u);
 }
 
 TEST(PushApart, KeepsTheOrderAndTheEnds) {
