@@ -309,9 +309,9 @@ TEST_F(StudyFiguresTest, AxesHaveTheirLabels) {
   EXPECT_EQ(count("tta-bandwidth", "time to target [s, logarithmic]"), 1u);
   EXPECT_EQ(count("tta-workers", "workers [logarithmic]"), 3u);
   EXPECT_EQ(count("tta-workers", "time to target [s, logarithmic]"), 4u);
-  EXPECT_EQ(count("break-even-bandwidth", "bandwidth [bit/s]"), 2u);
+  EXPECT_EQ(count("break-even-bandwidth", "bandwidth [bit/s, logarithmic]"), 2u);
   EXPECT_EQ(count("step-split", "mean step time [s]"), 3u);
-  EXPECT_EQ(count("metric-bytes", "bytes out of one worker's NIC [B]"), 2u);
+  EXPECT_EQ(count("metric-bytes", "bytes out of one worker's NIC [B, logarithmic]"), 2u);
   EXPECT_EQ(count("metric-time", "test accuracy [%]"), 2u);
   EXPECT_EQ(count("speedup-bandwidth-workers", "bandwidth [bit/s]"), 2u);
   EXPECT_EQ(count("speedup-bandwidth-workers", "workers"), 4u);
