@@ -15,27 +15,36 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class RecordedWorkers : public RecordedRun {
+// A WorkersSource is a source of workers' steps: a Recording or a TraceFile.
+template <class Base, class Source>
+class WorkersSource : public Base {
  public:
-  explicit RecordedWorkers(Recording recording) : recording_(std::move(recording)) {}
-  Scenario Defaults() const override { return ReplayDefaults(recording_); }
+  explicit WorkersSource(Source source) : source_(std::move(source)) {}
+  Scenario Defaults() const override { return ReplayDefaults(source_); }
   void Check(const Scenario& scenario) const override {
     ValidateScenario(scenario);
-    CheckReplay(recording_, scenario);
+    CheckReplay(source_, scenario);
   }
   RunResult Run(const Scenario& scenario, const std::string& program,
                 const std::string& command_line, const StopFlag& stop,
                 std::FILE* log) const override {
-    return Replay(recording_, scenario, program, command_line, stop, log);
+    return Replay(source_, scenario, program, command_line, stop, log);
   }
+
+ protected:
+  const Source source_;
+};
+
+using TracedTraining = WorkersSource<ReplaySource, TraceFile>;
+
+class RecordedWorkers : public WorkersSource<RecordedRun, Recording> {
+ public:
+  using WorkersSource::WorkersSource;
   analysis::RunDirectory Rows(const Scenario& scenario,
                               const std::function<bool()>& stopped) const override {
-    return ReplayRows(recording_, scenario, stopped);
+    return ReplayRows(source_, scenario, stopped);
   }
-  const Recording* Workers() const override { return &recording_; }
-
- private:
-  const Recording recording_;
+  const Recording* Workers() const override { return &source_; }
 };
 
 class RecordedClients : public RecordedRun {
@@ -59,24 +68,6 @@ class RecordedClients : public RecordedRun {
 
  private:
   const std::shared_ptr<const FederatedRecording> recording_;
-};
-
-class TracedTraining : public ReplaySource {
- public:
-  explicit TracedTraining(TraceFile file) : file_(std::move(file)) {}
-  Scenario Defaults() const override { return ReplayDefaults(file_); }
-  void Check(const Scenario& scenario) const override {
-    ValidateScenario(scenario);
-    CheckReplay(file_, scenario);
-  }
-  RunResult Run(const Scenario& scenario, const std::string& program,
-                const std::string& command_line, const StopFlag& stop,
-                std::FILE* log) const override {
-    return Replay(file_, scenario, program, command_line, stop, log);
-  }
-
- private:
-  const TraceFile file_;
 };
 
 }  // namespace
