@@ -74,30 +74,34 @@ std::vector<MeanPoint> MeanCurve(const Study& study, const Outcome& outcome,
 struct PanelCurves {
   std::string name;
   std::vector<std::vector<MeanPoint>> curves;  // curves of each of the study's policies
+  Range ends;                                  // where the curves end
   Range x;
   bool logarithmic = false;
 };
 
-// Returns the curves of a place. Their axis is logarithmic where they end far apart, or where all
-// panels are `logarithmic` and it can be.
-PanelCurves CurvesOf(const Study& study, const ShownPlace& shown, const Against& against,
-                     bool logarithmic) {
+// Returns the curves of a place, without the range of their axis, which is logarithmic where they
+// end far apart.
+PanelCurves CurvesOf(const Study& study, const ShownPlace& shown, const Against& against) {
   PanelCurves panel;
   panel.name = shown.name;
-  Range ends;
   for (const Outcome& outcome : shown.place.outcomes) {
     panel.curves.push_back(MeanCurve(study, outcome, against.cost));
     if (panel.curves.back().empty()) continue;
-    ends.Add(panel.curves.back().back().cost);
+    panel.ends.Add(panel.curves.back().back().cost);
   }
-  panel.logarithmic = ends.low > 0 && (logarithmic || ends.high > kLogRatio * ends.low);
+  panel.logarithmic = panel.ends.low > 0 && panel.ends.high > kLogRatio * panel.ends.low;
+  return panel;
+}
+
+// Sets the range of the axis, which is logarithmic where that of any panel is and it can be.
+void SetRange(bool any_logarithmic, PanelCurves& panel) {
+  panel.logarithmic = any_logarithmic && panel.ends.low > 0;
   for (const auto& curve : panel.curves) {
     for (const MeanPoint& point : curve) {
       if (!panel.logarithmic || point.cost > 0) panel.x.Add(point.cost);
     }
   }
   if (!panel.logarithmic && !panel.x.empty()) panel.x.Add(0);
-  return panel;
 }
 
 // A MetricAxis is the axis on which the metric is drawn.
@@ -207,15 +211,14 @@ std::vector<StudyFigure> CurvesFigure(const Study& study, const FigureOptions& o
   StudyFigure figure;
   const std::vector<ShownPlace> places =
       ShownPlaces(study, against.choices, options.facets, figure.note);
-  const bool logarithmic = std::ranges::any_of(places, [&](const ShownPlace& place) {
-    return CurvesOf(study, place, against, false).logarithmic;
-  });
   for (const ShownPlace& place : places) {
-    PanelCurves panel = CurvesOf(study, place, against, logarithmic);
-    if (panel.x.empty()) continue;
+    PanelCurves panel = CurvesOf(study, place, against);
+    if (panel.ends.empty()) continue;
     shown.push_back(std::move(panel));
     if (against.cost == kBytes.cost) figure.words.push_back(MetricWords(study, place.place));
   }
+  const bool logarithmic = std::ranges::any_of(shown, &PanelCurves::logarithmic);
+  for (PanelCurves& panel : shown) SetRange(logarithmic, panel);
   if (shown.empty()) return {};
   const std::vector<PolicyGroup> groups = GroupsIn(study, shown);
   Panels::Size size;
