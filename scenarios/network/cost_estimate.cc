@@ -74,10 +74,10 @@ struct Flying {
   double cached = 0;
 };
 
-// Of a connection that sends `segments` over a path that holds `most`. A warm one has them in
-// flight from the beginning. Slow start doubles its window until it is `most`, or half of all
-// segments: of windows w that double up to W, sum w^2 / sum w is 2/3 W, and sum w^3 / sum w^2 is
-// 6/7 W.
+// Returns those of a connection that sends `segments` over a path that holds `most`. A warm one has
+// them in flight from the beginning. Slow start doubles its window until it is `most`, or half of
+// all segments: of windows w that double up to W, sum w^2 / sum w is 2/3 W, and sum w^3 / sum w^2
+// is 6/7 W.
 Flying FlyingOf(double segments, double most, bool warm) {
   if (warm) return {std::min(segments, most), std::min(segments, most)};
   const double last = std::min(segments / 2, most);

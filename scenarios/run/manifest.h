@@ -83,7 +83,7 @@ std::string SharedText(const Scenario& scenario);
 // is there.
 nlohmann::json ReadResumed(const std::filesystem::path& directory, const std::string& program);
 
-// What a folder may hold that another command made.
+// A folder may hold what another command made.
 enum class Held { kRun, kStudy };
 // Throws Error naming `option` where the folder holds one: files of two commands would mix.
 void CheckHoldsNo(Held held, const std::filesystem::path& folder, const std::string& option);
