@@ -165,6 +165,12 @@ if command -v python3 >/dev/null; then
   expect pass columns.py 'short lines, and a long row of a table'
   write README.md "$long"
   expect fail columns.py 'a long line of prose'
+  write README.md '```yaml title="a.yaml"' 'a: 1' '```'
+  expect pass columns.py 'code between fences'
+  write README.md '```yaml a: 1' '```'
+  expect fail columns.py 'code beside its fence'
+  write README.md '```yaml' 'a: 1'
+  expect fail columns.py 'a fence without an end'
   for script in script base/a.sh base/a.py; do
     new_tree
     write "$script" '#!/bin/sh' "# $long"
