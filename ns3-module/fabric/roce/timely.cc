@@ -88,9 +88,10 @@ size_t Timely::StateBytes(int) const
     return sizeof(TimelyState);
 }
 
-RoceState* Timely::Begin(void* memory, const RocePath& path, Picoseconds) const
+RoceState* Timely::Begin(void* memory, const RocePath& path, Picoseconds now) const
 {
     auto* state = new (memory) TimelyState;
+    state->updated = now;
     state->line = path.lineRate;
     state->rate = path.lineRate;
     const double step = path.lineRate / kStepsOfLine;
@@ -115,7 +116,11 @@ void Timely::OnAck(RoceState& state, const RoceAck& ack) const
     s.difference =
         (1 - m_parameters.weight) * s.difference + m_parameters.weight * (roundTrip - last);
     const double least = std::max(s.least, m_parameters.deepest * s.rate);
-    s.rate = std::min(std::max(NewRate(s, roundTrip), least), s.line);
+    const double share =
+        std::min(static_cast<double>(ack.now - s.updated) / m_parameters.least, 1.0);
+    s.updated = ack.now;
+    const double change = (NewRate(s, roundTrip) - s.rate) * share;
+    s.rate = std::min(std::max(s.rate + change, least), s.line);
 }
 
 double Timely::NewRate(TimelyState& state, double roundTrip) const
@@ -175,10 +180,10 @@ RoceControlRow TimelyRow()
                 {"high", "500us", "`low` to 1000 s", "T_high, above which rates fall", "paper"},
                 {"tmin", "20us", "1 ns to 1000 s", "T_min of the gradient", "CoNEXT'16"},
                 {"segment",
-                 "64KB",
+                 "16KB",
                  "16KB to 64KiB",
                  "payload bytes of a segment, of which each gives a round trip",
-                 "paper"},
+                 "paper: 16 to 64 KB"},
                 {"pacing",
                  "segment",
                  "segment, frame",

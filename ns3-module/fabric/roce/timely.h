@@ -8,8 +8,12 @@
 //   grad <= 0     R <- R + n delta,  n = 5 from the fifth such segment in a row on, else 1
 //   else          R <- R (1 - b grad)
 //
-// The paper's factor 1 - b grad is below 0 where grad exceeds 1/b = 1.25. The code that its authors
-// published (timely-code-snippet.cc) lets no update take more than half of a rate; so does this.
+// An update that comes sooner than T_min after the one before changes the rate by that part of the
+// time alone, as in the code that its authors published (timely-code-snippet.cc): segments of fast
+// lines are shorter than those of 10 Gbit/s, for which the constants are.
+//
+// The paper's factor 1 - b grad is below 0 where grad exceeds 1/b = 1.25. The authors' code lets
+// no update take more than half of a rate; so does this.
 //
 // It has no fixed point of its own. The patched form (Zhu et al., CoNEXT'16, section 4.3) has, with
 // b = 0.008; its last two lines are, with w = clamp(2 grad + 1/2, 0, 1),
@@ -48,10 +52,11 @@ struct TimelyState : RoceState
     double line = 0;
     double delta = 0;
     double least = 0;
-    double difference = 0; ///< D, ps
-    double last = -1;      ///< t', ps; -1: none yet
-    int64_t completed = 0; ///< payload bytes of the segment that were acknowledged
-    int negative = 0;      ///< segments in a row with grad <= 0
+    double difference = 0;   ///< D, ps
+    double last = -1;        ///< t', ps; -1: none yet
+    Picoseconds updated = 0; ///< when the rate was last set
+    int64_t completed = 0;   ///< payload bytes of the segment that were acknowledged
+    int negative = 0;        ///< segments in a row with grad <= 0
 };
 
 /// Timely is the control.

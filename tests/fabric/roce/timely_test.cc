@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <numeric>
 #include <string>
 
@@ -17,10 +18,12 @@ using TimelyPair = QueuePairOf<TimelyState>;
 constexpr RocePath kTimelyPath{10e9, 20 * kUs, 1000, 1};
 constexpr Picoseconds kOwn = 800'000;  // 1,000 bytes at 10 Gbit/s
 
-// An ACK that completes a segment with the round trip `us`, without the frame's own time.
+// An ACK that completes a segment with the round trip `us`, without the frame's own time. Round
+// trips are below 9 ms, so that the next ACK comes later than T_min.
 RoceAck Completion(double us) {
+  static Picoseconds sent = 0;
   RoceAck ack;
-  ack.sent = 1000 * kUs;
+  ack.sent = sent += 10'000 * kUs;
   ack.receiverDelay = 3 * kUs;
   ack.now = ack.sent + ack.receiverDelay + kOwn + static_cast<Picoseconds>(us * kUs);
   ack.answeredBytes = 1000;
@@ -59,18 +62,41 @@ TEST(Timely, FollowsAHandMadeSequence) {
 
 TEST(Timely, CountsSegmentsAndEndsOfMessages) {
   TimelyPair pair("timely", kTimelyPath);
-  RoceAck ack = Completion(1000);
-  ack.payload = 63'999;
-  pair.Ack(ack);
+  const auto acknowledge = [&pair](int64_t payload, bool ends) {
+    RoceAck ack = Completion(1000);
+    ack.payload = payload;
+    ack.endsMessage = ends;
+    pair.Ack(ack);
+  };
+  acknowledge(15'999, false);
   EXPECT_EQ(pair.state().rate, 10e9);
-  ack.payload = 1;
-  pair.Ack(ack);
+  acknowledge(1, false);
   EXPECT_DOUBLE_EQ(pair.state().rate, 6e9);
-  ack.endsMessage = true;
-  pair.Ack(ack);
+  acknowledge(1, true);
   EXPECT_DOUBLE_EQ(pair.state().rate, 3.6e9);
-  for (int i = 0; i < 100; ++i) pair.Ack(ack);
+  for (int i = 0; i < 100; ++i) acknowledge(1, true);
   EXPECT_EQ(pair.state().rate, 10e6);  // the least
+}
+
+// Of an update that comes sooner than T_min = 20 us after the one before, that part counts.
+TEST(Timely, WeighsUpdatesByTheTimeBetweenThem) {
+  TimelyPair pair("timely", kTimelyPath);
+  RoceAck ack = Completion(30);  // below T_low: R + 10 Mbit/s, at most the line's rate
+  pair.state().rate = 5e9;
+  pair.Ack(ack);
+  EXPECT_DOUBLE_EQ(pair.state().rate, 5.01e9);
+  for (const double us : {5, 20, 25}) {
+    const double before = pair.state().rate;
+    ack.sent += static_cast<Picoseconds>(us * kUs);
+    ack.now += static_cast<Picoseconds>(us * kUs);
+    pair.Ack(ack);
+    EXPECT_DOUBLE_EQ(pair.state().rate, before + 10e6 * std::min(us / 20, 1.0));
+  }
+  ack.sent += 2000 * kUs;
+  ack.now += 3000 * kUs;  // above T_high: R (1 - .8 (1 - 500/1030))
+  pair.state().rate = 5e9;
+  pair.Ack(ack);
+  EXPECT_DOUBLE_EQ(pair.state().rate, 5e9 * (1 - 0.8 * (1 - 500.0 / 1030)));
 }
 
 // w = clamp(2 grad + 1/2, 0, 1); R <- delta (1 - w) + R (1 - b w (t - T_low) / T_low).
@@ -95,8 +121,8 @@ TEST(Timely, StepsGrowWithTheLine) {
 }
 
 TEST(Timely, SendsSegmentsAsBurstsUnlessFramesArePaced) {
-  EXPECT_EQ(MakeRoceControl("timely", "cc")->Traits().burstBytes, 64'000);
-  EXPECT_EQ(MakeRoceControl("timely:segment=16KB", "cc")->Traits().burstBytes, 16'000);
+  EXPECT_EQ(MakeRoceControl("timely", "cc")->Traits().burstBytes, 16'000);
+  EXPECT_EQ(MakeRoceControl("timely:segment=64KB", "cc")->Traits().burstBytes, 64'000);
   EXPECT_EQ(MakeRoceControl("timely:pacing=frame", "cc")->Traits().burstBytes, 0);
 }
 

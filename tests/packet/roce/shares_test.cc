@@ -61,6 +61,20 @@ TEST(RoceShares, PausesAreFairToPortsAndControlsToFlows) {
   }
 }
 
+// Flows that ECMP puts on one link share it, and rates rise again when it is free: TIMELY as it is
+// by default takes at most half as long again as pauses alone. (With segments of 64 KB, all of
+// whose updates count, it took 7.2 times as long.)
+TEST(RoceShares, TimelyRisesAgainAfterCollisions) {
+  const fabric::Topology topology = fabric::MakeTopology({"fat-tree:k=4,rate=100Gbps,delay=1us"});
+  const auto finished = [&](const std::string& control) {
+    RoceTrial trial(topology, "roce:cc=" + control);
+    for (int i = 0; i < 16; ++i) trial.Send({i, (i + 5) % 16, 10'000'000});
+    trial.RunUntil();
+    return static_cast<double>(trial.Last());
+  };
+  EXPECT_LE(finished("timely"), 1.5 * finished("none"));
+}
+
 // A flow of DCQCN that starts 1 ms after another comes to the same rate.
 TEST(RoceShares, DcqcnIsFairToALateFlow) {
   RoceTrial trial(fabric::RoceStar(3, 40 * kGbps, 1000),
