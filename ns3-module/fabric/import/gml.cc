@@ -298,7 +298,7 @@ class GmlFile
                      }
                      else
                      {
-                         Value(key);
+                         m_graph.own.values.emplace(key, Value(key));
                      }
                  });
     }

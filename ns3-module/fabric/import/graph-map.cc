@@ -111,6 +111,7 @@ class GraphReader
             m_map.lines.back().a = a;
             m_map.lines.back().b = b;
         }
+        Attributes(m_graph.own, At(m_graph.line)).Report("the graph", m_map.report);
         return std::move(m_map);
     }
 

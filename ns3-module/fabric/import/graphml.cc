@@ -7,6 +7,8 @@
 
 #include <cstring>
 #include <map>
+#include <set>
+#include <string_view>
 #include <utility>
 
 namespace legacy::fabric
@@ -62,6 +64,9 @@ class GraphmlFile
                     m_file.At(child) + ": element of a graph", Shown(name), "node, edge, data");
             }
         }
+        m_graph.own = Values(graph, "graph", {"id", "edgedefault"});
+        m_graph.own.values.erase("node");
+        m_graph.own.values.erase("edge");
         return std::move(m_graph);
     }
 
@@ -121,7 +126,10 @@ class GraphmlFile
         }
     }
 
-    RawAttributes Values(pugi::xml_node node, const char* domain) const
+    /// Returns the data of an element, and its attributes but those that are read `elsewhere`.
+    RawAttributes Values(pugi::xml_node node,
+                         const char* domain,
+                         const std::set<std::string_view>& elsewhere) const
     {
         RawAttributes read;
         read.line = m_file.Line(node);
@@ -154,9 +162,18 @@ class GraphmlFile
                 read.several.insert(key->second.name);
             }
         }
+        for (const pugi::xml_attribute attribute : node.attributes())
+        {
+            if (elsewhere.count(attribute.name()) == 0)
+            {
+                values.emplace(attribute.name(), attribute.value());
+            }
+        }
+        const bool element =
+            std::strcmp(domain, "graph") != 0; // "all" are those of nodes and edges
         for (const auto& [id, key] : m_keys)
         {
-            if (key.hasFallback && (key.domain == domain || key.domain == "all"))
+            if (key.hasFallback && (key.domain == domain || (element && key.domain == "all")))
             {
                 values.emplace(key.name, key.fallback);
             }
@@ -176,7 +193,7 @@ class GraphmlFile
     {
         Refuse(node, "graph", "no graph inside a node");
         RawGraph::Node read;
-        static_cast<RawAttributes&>(read) = Values(node, "node");
+        static_cast<RawAttributes&>(read) = Values(node, "node", {"id"});
         read.id = Attribute(node, "id");
         m_graph.nodes.push_back(std::move(read));
     }
@@ -184,7 +201,8 @@ class GraphmlFile
     void ReadEdge(pugi::xml_node node)
     {
         RawGraph::Edge read;
-        static_cast<RawAttributes&>(read) = Values(node, "edge");
+        static_cast<RawAttributes&>(read) =
+            Values(node, "edge", {"id", "source", "target", "directed"});
         read.source = Attribute(node, "source");
         read.target = Attribute(node, "target");
         read.directed = ReadDirected(node.attribute("directed"), node, m_directed);

@@ -81,7 +81,7 @@ struct NetworkMap
 /// Throws Error with file and line on maps without nodes and on names that are none.
 ImportedTopology BuildMap(const NetworkMap& map, Settings& options, const LinkDefaults& defaults);
 
-/// RawAttributes are the values of a node or an edge by name.
+/// RawAttributes are the values of a node, an edge or the graph by name.
 struct RawAttributes
 {
     std::map<std::string, std::string> values;
@@ -107,6 +107,7 @@ struct RawGraph
     std::string path;
     std::string name;
     int line = 1;
+    RawAttributes own; ///< what the file says of the graph itself
     std::vector<Node> nodes;
     std::vector<Edge> edges;
 };

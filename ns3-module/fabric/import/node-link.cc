@@ -73,6 +73,7 @@ class NodeLinkFile
                 R"( or "edges" in the place of "links")");
         }
         m_graph.line = nodes.Mark().line + 1;
+        ReadOwn(root);
         bool directed = false;
         if (const YAML::Node value = root["directed"];
             value && !YAML::convert<bool>::decode(value, directed))
@@ -96,6 +97,25 @@ class NodeLinkFile
             read.values.erase("target");
             read.directed = directed;
             m_graph.edges.push_back(std::move(read));
+        }
+    }
+
+    /// Reads what stands beside nodes and links, and in "graph", where networkx writes it.
+    void ReadOwn(const YAML::Node& root)
+    {
+        m_graph.own = Values(root, "JSON");
+        for (const char* read : {"nodes", "links", "edges", "directed", "multigraph"})
+        {
+            m_graph.own.values.erase(read);
+        }
+        const YAML::Node graph = root["graph"];
+        if (graph && (graph.IsMap() || (graph.IsSequence() && graph.size() == 0)))
+        {
+            m_graph.own.values.erase("graph");
+        }
+        if (graph && graph.IsMap())
+        {
+            m_graph.own.values.merge(Values(graph, "graph").values);
         }
     }
 

@@ -144,6 +144,33 @@ TEST(Attributes, OfGraphmlAreReadAsThoseOfGml) {
   EXPECT_EQ(imported.report.Unused(), "of nodes: port (1), d4 (1)");
 }
 
+// Attributes of the elements themselves are not GraphML's own, but some writers have them.
+TEST(Attributes, OfXmlElementsAreReadOrReported) {
+  const ImportFiles files;
+  const ImportedTopology imported = Import(files.Write("xml.graphml", R"(<graphml>
+    <key id="d0" for="graph" attr.name="latency"/><key id="d1" for="all" attr.name="loss">
+    <default>0.01</default></key>
+    <graph id="G" edgedefault="undirected" rate="5"><data key="d0">7 ms</data>
+    <node id="n0" vendor="x"/><node id="n1"><data key="d1">0</data></node>
+    <edge id="e0" source="n0" target="n1" latency="3 ms" colour="red"/></graph></graphml>)"));
+  const Link link = LinkBetween(imported.topology, "n0", "n1");
+  EXPECT_EQ(link.delay, 3 * kMega);
+  EXPECT_DOUBLE_EQ(link.ports[0].errorRate, 0.01);
+  EXPECT_EQ(imported.report.Unused(),
+            "of nodes: loss (2), vendor (1); of links: colour (1); of the graph: latency (1), "
+            "rate (1)");
+}
+
+TEST(Attributes, OfAGraphAreReported) {
+  const ImportFiles files;
+  const ImportedTopology imported =
+      Import(files.Write("own.gml",
+                         "Creator \"me\" graph [ label \"g\" default_latency \"9 ms\" directed 0 "
+                         "list [ a 1 ] node [ id 0 ] node [ id 1 ] edge [ source 0 target 1 "
+                         "delay_ms 1 ] ]"));
+  EXPECT_EQ(imported.report.Unused(), "of the graph: default_latency (1), label (1), list (1)");
+}
+
 // Node-link JSON, which topohub and networkx write, has attributes with the names of GML.
 TEST(Attributes, OfNodeLinkJsonAreReadAsThoseOfGml) {
   const ImportFiles files;
@@ -160,7 +187,8 @@ TEST(Attributes, OfNodeLinkJsonAreReadAsThoseOfGml) {
   EXPECT_EQ(link.delay, FibreDelay(500.0));
   EXPECT_EQ(link.ports[1].rateBps, 100 * kMega);
   EXPECT_TRUE(hub.topology.PositionOf(0).has_value());
-  EXPECT_EQ(hub.report.Unused(), "of nodes: pos (1), type (1); of links: ecmp_fwd (1), up (1)");
+  EXPECT_EQ(hub.report.Unused(),
+            "of nodes: pos (1), type (1); of links: ecmp_fwd (1), up (1); of the graph: name (1)");
 
   const ImportedTopology ways = read(
       R"("directed": true, "edges": [{"source": 0, "target": "b", "delay_ms": 1, "rate_gbps": 2},
