@@ -110,6 +110,7 @@ function(legacy_flags target standard)
     target_compile_options(${target} PUBLIC -fsanitize=${LEGACY_SANITIZE} -fno-omit-frame-pointer
       -fno-sanitize-recover=all)
     target_compile_options(${target} PRIVATE -fno-sanitize=${unchecked})
+    target_compile_definitions(${target} PRIVATE LEGACY_SANITIZED)
     target_link_options(${target} PUBLIC -fsanitize=${LEGACY_SANITIZE})
   endif()
 endfunction()

@@ -87,6 +87,16 @@ int ProgramStatus(const char* program, const std::function<int()>& run) {
   return status != 0 ? status : kFailed;
 }
 
+void RunProgram(const char* program, const std::function<int()>& run) {
+  const int status = ProgramStatus(program, run);
+#ifdef LEGACY_SANITIZED
+  std::exit(status);
+#else
+  std::fflush(nullptr);
+  _exit(status);
+#endif
+}
+
 const StopFlag& CatchStop() {
   std::signal(SIGINT, Stop);
   std::signal(SIGTERM, Stop);

@@ -19,6 +19,10 @@ inline constexpr int kInterrupted = 130;
 // kFailed otherwise. Standard output that did not take everything, as on a full disk, is reported
 // there too, and makes a status of 0 a kFailed.
 int ProgramStatus(const char* program, const std::function<int()>& run);
+// Runs a program's own part in the same way and ends the process with that status. The objects that
+// live until then are not destroyed, which takes LibTorch a tenth of a second; with a sanitizer
+// they are, so that it finds leaks.
+[[noreturn]] void RunProgram(const char* program, const std::function<int()>& run);
 
 // Returns how the reader of a hint calls a program, in the place of its name: as ./waf, which sets
 // LEGACY_LAUNCHER to what it was called by, ran this one ("./waf --run legacy-data"), or by its

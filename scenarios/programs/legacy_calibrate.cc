@@ -154,5 +154,5 @@ int Main(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  return legacy::ProgramStatus("legacy-calibrate", [&] { return Main(argc, argv); });
+  legacy::RunProgram("legacy-calibrate", [&] { return Main(argc, argv); });
 }

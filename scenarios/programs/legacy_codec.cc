@@ -14,7 +14,7 @@ int Run(const legacy::CodecCheckCommand& command) { return legacy::RunCodecCheck
 }  // namespace
 
 int main(int argc, char** argv) {
-  return legacy::ProgramStatus("legacy-codec", [&] {
+  legacy::RunProgram("legacy-codec", [&] {
     legacy::LoadPlugins(argc, argv);
     const legacy::CodecCommandLine line = legacy::ParseCodecCommandLine(argc, argv);
     if (line.exit) return *line.exit;

@@ -156,5 +156,5 @@ int Main(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  return legacy::ProgramStatus("legacy-federated", [&] { return Main(argc, argv); });
+  legacy::RunProgram("legacy-federated", [&] { return Main(argc, argv); });
 }

@@ -24,7 +24,7 @@ int Run(const legacy::ValidationOptions& options) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  return legacy::ProgramStatus("legacy-network", [&] {
+  legacy::RunProgram("legacy-network", [&] {
     const legacy::NetworkCommandLine line = legacy::ParseNetworkCommandLine(argc, argv);
     if (line.exit) return *line.exit;
     return std::visit([](const auto& command) { return Run(command); }, line.command);

@@ -4,7 +4,7 @@
 #include "scenarios/programs/replay_command.h"
 
 int main(int argc, char** argv) {
-  return legacy::ProgramStatus("legacy-replay", [&] {
+  legacy::RunProgram("legacy-replay", [&] {
     legacy::LoadPlugins(argc, argv);
     return legacy::ReplayCommand(argc, argv, false);
   });

@@ -62,5 +62,5 @@ int Main(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  return legacy::ProgramStatus("legacy-report", [&] { return Main(argc, argv); });
+  legacy::RunProgram("legacy-report", [&] { return Main(argc, argv); });
 }

@@ -70,5 +70,5 @@ int Main(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  return legacy::ProgramStatus("legacy-scenario", [&] { return Main(argc, argv); });
+  legacy::RunProgram("legacy-scenario", [&] { return Main(argc, argv); });
 }

@@ -279,5 +279,5 @@ int Main(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  return legacy::ProgramStatus("legacy-study", [&] { return Main(argc, argv); });
+  legacy::RunProgram("legacy-study", [&] { return Main(argc, argv); });
 }

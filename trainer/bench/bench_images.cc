@@ -169,5 +169,5 @@ int Main(int argc, char** argv) {
 }  // namespace legacy
 
 int main(int argc, char** argv) {
-  return legacy::ProgramStatus("legacy-bench-images", [&] { return legacy::Main(argc, argv); });
+  legacy::RunProgram("legacy-bench-images", [&] { return legacy::Main(argc, argv); });
 }

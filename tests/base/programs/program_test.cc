@@ -7,8 +7,11 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <functional>
+#include <iostream>
+#include <memory>
 #include <string>
 #include <thread>
 
@@ -67,6 +70,23 @@ TEST(ProgramEnds, WithAStatusThatTellsRefusalsFromFailures) {
   EXPECT_EQ(status(Error::Refusal("unknown key 'x'")), kRefused);
   EXPECT_EQ(status(Error("disk full").Within("a.csv: ")), kFailed);
   EXPECT_EQ(status(Error("--rate", "fast", "a rate").Within("a.yaml:3: ")), kRefused);
+}
+
+// Standard output is complete, whatever its buffers, and what lives until the end stays.
+TEST(ProgramEnds, WithItsStatusAndAllItsOutput) {
+  EXPECT_EXIT(
+      {
+#ifndef LEGACY_SANITIZED
+        static const std::shared_ptr<void> late(nullptr, [](void*) { std::abort(); });
+#endif
+        dup2(STDERR_FILENO, STDOUT_FILENO);
+        RunProgram("test", [] {
+          std::printf("printed ");
+          std::cout << "and written";
+          return 3;
+        });
+      },
+      testing::ExitedWithCode(3), "^(printed and written|and writtenprinted )$");
 }
 
 TEST(Program, IsNamedInHintsAsItsReaderCallsIt) {
