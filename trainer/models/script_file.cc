@@ -120,7 +120,8 @@ std::string ScriptMessage(const std::exception& error) {
       if (text.starts_with(prefix)) text = text.substr(prefix.size());
     }
   }
-  return text.substr(0, text.find('\n'));
+  const size_t begin = std::min(text.find_first_not_of("\n "), text.size());
+  return text.substr(begin, text.find('\n', begin) - begin);
 }
 
 Error NotLoadable(const std::string& file, const std::string& why) {
@@ -152,7 +153,7 @@ void CheckScriptFile(const std::string& file, const std::function<void()>& load)
   } catch (const Error& error) {
     throw NotLoadable(file, "a file whose loading fails: " + std::string(error.what()));
   }
-  if (!wrong.empty()) throw Error(wrong);
+  if (!wrong.empty()) throw Error::Refusal(wrong);
   checked.insert(state);
 }
 

@@ -50,6 +50,8 @@ std::string Said(const std::string& file) {
     MakeModel(test::SomeImages().RequestFor(file, 1));
   } catch (const Error& error) {
     said = error.what();
+    EXPECT_TRUE(error.IsRefusal()) << said;
+    EXPECT_THAT(said, Not(HasSubstr("got ''")));
   }
   std::filesystem::remove(file);
   EXPECT_THAT(said, Not(HasSubstr("\n")));
@@ -86,6 +88,9 @@ TEST(ScriptFile, WhatMakesLibTorchCrashIsRefused) {
   EXPECT_THAT(Said(with_code("brackets", brackets)),
               HasSubstr("a file whose loading fails: it ended by"));
   EXPECT_THAT(Said(with_code("no-code", "")), HasSubstr("allowed: a TorchScript module"));
+  // LibTorch's message of a syntax error begins with an empty line.
+  EXPECT_THAT(Said(with_code("one-bracket", "class Scripted(Module):\n  weight : (Tensor\n")),
+              HasSubstr("allowed: a TorchScript module"));
   EXPECT_THAT(Said(Changed("pickle",
                            [](const std::string& record, const std::string& all) {
                              return record == "data.pkl" ? all.substr(0, all.size() / 2) : all;
