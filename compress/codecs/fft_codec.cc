@@ -303,8 +303,7 @@ const MethodInfo& FftInfo() {
           "Deep Neural Networks, HPDC 2020",
       .options = {
           {"chunk", "4096", "powers of two from 64 to 1048576", "number of elements per transform"},
-          {"index", "auto", "auto, u16, u32, bitmap, packed, delta",
-           "coding of the positions; auto: the shortest whose length is known beforehand"}}};
+          IndexOption()}};
   return info;
 }
 

@@ -17,6 +17,13 @@ double ParameterOf(const Quantiser& quantiser) { return quantiser.Parameter().fa
 
 }  // namespace
 
+const OptionSpec& IndexOption() {
+  static const OptionSpec option = {
+      "index", "auto", "auto, u16, u32, bitmap, packed, delta",
+      "coding of the positions; auto: the shortest whose length is known beforehand"};
+  return option;
+}
+
 IndexCoding PositionCoding(std::optional<IndexCoding> forced, int64_t numel, int64_t count) {
   if (count == numel) return IndexCoding::kNone;
   return forced.value_or(ShortestIndexCoding(numel, count));

@@ -89,6 +89,8 @@ class SparseCodec : public Codec {
   std::string name_;
 };
 
+// Returns the description of the option "index" of all methods that send positions.
+const OptionSpec& IndexOption();
 // Returns the coding of the positions of `count` of `numel` elements: none if all are sent, else
 // the forced or shortest one.
 IndexCoding PositionCoding(std::optional<IndexCoding> forced, int64_t numel, int64_t count);

@@ -100,7 +100,7 @@ const Row* Find(std::span<const Row> table, std::string_view name) {
 
 // Removes the option "index", which is the codec's own, from a sparsifier's stage.
 std::optional<IndexCoding> TakeCoding(Stage& stage) {
-  const auto given = stage.options.find("index");
+  const auto given = stage.options.find(IndexOption().name);
   if (given == stage.options.end()) return std::nullopt;
   const std::string text = given->second;
   stage.options.erase(given);
@@ -121,6 +121,8 @@ std::unique_ptr<Quantiser> SecondStage(std::span<const Stage> stages,
 
 std::unique_ptr<Codec> MakeSparseCodec(std::span<const Stage> stages) {
   Stage first = stages.front();
+  const MethodInfo info = CodecInfo(first.name);
+  OptionReader(first, info.options);  // names all options in its message
   const std::optional<IndexCoding> index = TakeCoding(first);
   std::unique_ptr<Sparsifier> sparsifier = MakeSparsifier(first);
   if (index && sparsifier->Traits().shared_support) {
@@ -183,10 +185,30 @@ MethodInfo CodecInfo(const std::string& name) {
   if (info == nullptr) ThrowUnknown("codec", name, CodecNames());
   MethodInfo found = *info;
   found.name = name;
+  if (Find(SparsifierTable(), name) != nullptr) found.options.push_back(IndexOption());
   return found;
 }
 
 namespace {
+
+// Throws Error, naming all options that the first stage of a scheme takes, for any other. Unknown
+// names are left to the search of a scheme.
+void CheckOptions(const Stage& stage) {
+  std::vector<OptionSpec> known = {DenseStartOption(), ResidualDecayOption()};
+  const auto add = [&known](std::span<const OptionSpec> options) {
+    known.insert(known.end(), options.begin(), options.end());
+  };
+  const auto codecs = CodecNames();
+  if (const SchemeRow* scheme = Find(SchemeTable(), stage.name)) {
+    add(scheme->info.options);
+  } else if (std::ranges::find(codecs, stage.name) != codecs.end()) {
+    add(CodecInfo(stage.name).options);
+    add(CodecSchemeOptionSpecs());
+  } else {
+    return;
+  }
+  OptionReader(stage, known);
+}
 
 // Removes the options that belong to the scheme from the codec's first stage. Throws Error if codec
 // and scheme have an option of the same name, given or not, because it would be ambiguous.
@@ -239,6 +261,7 @@ std::unique_ptr<Scheme> MakePlainScheme(std::vector<Stage> stages, const SchemeO
 
 std::unique_ptr<Scheme> MakeScheme(std::string_view text, const SchemeOptions& options) {
   std::vector<Stage> stages = ParseStages(text);
+  CheckOptions(stages.front());
   const int64_t dense_start = TakeDenseStart(stages.front());
   SchemeOptions all = options;
   all.residual_decay = TakeResidualDecay(stages.front());

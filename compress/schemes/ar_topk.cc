@@ -3,6 +3,7 @@
 #include <array>
 
 #include "base/error.h"
+#include "compress/codecs/sparse_codec.h"
 #include "compress/density.h"
 #include "compress/schemes/ar_topk_exchange.h"
 #include "compress/schemes/ar_topk_step.h"
@@ -21,8 +22,7 @@ constexpr const char* kPaper =
 
 const std::vector<OptionSpec>& SharedOptions() {
   static const std::vector<OptionSpec> options = {
-      {"index", "auto", "auto, u16, u32, bitmap, packed, delta",
-       "coding of the positions; auto: the shortest whose length is known beforehand"},
+      IndexOption(),
       {"root", "turn", "turn, variance",
        "worker that broadcasts positions: each in turn, or the one whose gradient varies most"}};
   return options;

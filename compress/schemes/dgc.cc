@@ -4,6 +4,7 @@
 #include <map>
 
 #include "base/error.h"
+#include "compress/codecs/sparse_codec.h"
 #include "compress/schemes/codec_scheme.h"
 #include "compress/schemes/schemes.h"
 #include "compress/sparsifier.h"
@@ -25,9 +26,7 @@ std::vector<OptionSpec> Options() {
     const auto own = defaults.find(option.name);
     if (own != defaults.end()) option.fallback = own->second;
   }
-  options.push_back(
-      {"index", "auto", "auto, u16, u32, bitmap, packed, delta",
-       "coding of the positions; auto: the shortest whose length is known beforehand"});
+  options.push_back(IndexOption());
   options.insert(options.end(), SparsifierOptions().begin(), SparsifierOptions().end());
   return options;
 }

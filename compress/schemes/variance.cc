@@ -144,8 +144,7 @@ SchemeRow VarianceRow() {
                 {"zeta", "0.999", "0 to 1", "decay factor of the variance estimate per step"},
                 {"reset", "on", "on, off",
                  "set the variance estimate to 0 at the positions that were sent"},
-                {"index", "auto", "auto, u16, u32, bitmap, packed, delta",
-                 "coding of the positions; auto: the shortest whose length is known beforehand"}}},
+                IndexOption()}},
           "all-gather",
           MakeVariance};
 }

@@ -356,6 +356,15 @@ Method MethodOf(const Scenario& scenario, const std::string& name) {
     if (policy == name) return {.name = name, .policy = policy};
   }
   if (const auto method = MethodOfScheme(name)) return *method;
+  if (const size_t colon = name.find(':'); colon != std::string::npos) {
+    const std::string first = name.substr(0, colon);
+    if (std::ranges::find(names, first) != names.end()) {
+      throw Error("compression.policies", name,
+                  first +
+                      " as it is; options of policies stand in a scenario file, under "
+                      "\"methods\" (docs/policies.md, \"Your own methods\")");
+    }
+  }
   throw NotAmong("compression.policies", name, names,
                  CommandOf("legacy-scenario") + " --policies=list",
                  "a scheme with its parameter, as in topk+fp16@5%");

@@ -302,6 +302,19 @@ TEST_F(NetworkProgram, MapsSayWhatWasAssumed) {
   EXPECT_EQ(converted.status, 0) << converted.text;
 }
 
+// The first line says what the links are, where a file sets all of them.
+TEST_F(NetworkProgram, LinksOfFilesAreTheirOwn) {
+  std::ofstream(directory_ / "own.yaml") << "type: links\nname: own\nhosts: [a, b]\nswitches: [s]\n"
+                                            "links:\n  - {a: a, b: s, rate: 25Gbps, delay: 2us}\n"
+                                            "  - {a: b, b: s, rate: 100Gbps, delay: 500ns}\n";
+  const std::string flow = " --workers=2 --fidelity=analytic";
+  const std::string own = Run("--topo=own.yaml" + flow).text;
+  EXPECT_NE(own.find("links of 25 Gbit/s to 100 Gbit/s, 500 ns to 2 us;"), std::string::npos)
+      << own;
+  const std::string star = Run("--topo=star" + flow).text;
+  EXPECT_NE(star.find("links of 1 Gbit/s, 10 us;"), std::string::npos) << star;
+}
+
 // Each kind of mistake gives a message with option, value and what is allowed, and leaves no file
 // behind.
 TEST_F(NetworkProgram, MistakesGiveOneClearMessage) {

@@ -1,6 +1,9 @@
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
+#include <cstring>
 #include <set>
 
 #include "base/error.h"
@@ -245,6 +248,33 @@ TEST(Gravac, EstimatesAreChargedAsOneTable) {
   EXPECT_EQ(work[0].kernel, "norm");
   EXPECT_EQ(work[1].kernel, "histogram");
   EXPECT_EQ(work[1].elements, 20300);
+}
+
+// What is compared with eps is logged: the moving average of the steps' gains, which workers' sums
+// in the agreement give, and not the gain of the step in which a window ends.
+TEST(Gravac, LogsTheAverageThatItCompares) {
+  test::PolicyDriver driver("gravac:eps=0,window=4,theta_min=10,theta_max=10", "topk", Context());
+  double average = 0, gain = 0;
+  std::vector<Decision> log;
+  for (int64_t step = 0; step <= 4; ++step) {
+    const auto result = driver.Step(At(step), HeavyTails, Lasted(1));
+    double kept = 0, all = 0;
+    for (const Message& message : result.agreement) {
+      std::array<double, 4> fields{};  // kept by the least and the current factor, all, seconds
+      std::memcpy(fields.data(), message.bytes.data() + message.bytes.size() - sizeof fields,
+                  sizeof fields);
+      kept += fields[1];
+      all += fields[2];
+    }
+    gain = kept / all;
+    average = step == 0 ? gain : average + kWorkers / 100.0 * (gain - average);
+    for (Decision& decision : driver.policy().TakeDecisions()) log.push_back(std::move(decision));
+  }
+  ASSERT_FALSE(log.empty());
+  EXPECT_EQ(log.back().step, 5);
+  EXPECT_THAT(log.back().grounds.reason, ::testing::StartsWith("window ended"));
+  EXPECT_DOUBLE_EQ(log.back().grounds.gain, average);
+  EXPECT_NE(log.back().grounds.gain, gain);
 }
 
 TEST(Gravac, ReleasedWhenTheRateDrops) {

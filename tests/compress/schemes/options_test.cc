@@ -1,4 +1,5 @@
 // Every option of every codec and scheme, set as text, changes the messages or the result.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <map>
@@ -10,9 +11,13 @@
 #include "compress/schemes/dense_start.h"
 #include "compress/sparsifier.h"
 #include "tests/compress/test_data.h"
+#include "tests/message_of.h"
 
 namespace legacy::options_test {
 namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 constexpr int kWorkers = 3;
 constexpr int64_t kSteps = 12;  // range-based floats fix their range after 10 steps
@@ -53,6 +58,8 @@ const std::map<std::string, Setting>& Settings() {
       {"rbf.mantissa", {"2"}},
       {"redsync.masking", {"off", "small=0,memory=momentum"}},
       {"redsync.compatible", {"on", "small=0,large=0"}},
+      {"randomk.index", {"u32", "seed=worker"}},
+      {"redsync.index", {"u32", "small=0"}},
       {"redsync.eps", {"0.9", "small=0,large=0"}},
       {"redsync.large", {"0", "small=0"}},
       {"redsync.quantised", {"on", "small=0"}},
@@ -235,14 +242,25 @@ TEST(Options, EverySchemeCanStartDense) {
   }
 }
 
-TEST(Options, PositionsAreCodedAsAsked) {
-  const OptionSpec index = {.name = "index", .fallback = "", .allowed = "", .help = ""};
-  for (const SparsifierRow& row : SparsifierTable()) {
-    if (row.info.name == "randomk") continue;  // positions are not sent
-    const std::string base = row.info.name == "redsync" ? "small=0" : "";
-    const Traces traces(row.info.name, index, {"u32", base});
-    EXPECT_TRUE(traces.set.messages != traces.plain.messages) << row.info.name;
+// The message about an option that does not exist has all that do, of the codec and of the scheme.
+TEST(Options, AWrongOneIsAnsweredWithAllThatThereAre) {
+  for (const std::string& name : SchemeNames()) {
+    std::string said;
+    try {
+      MakeScheme(name + ":dense_strat=3");
+    } catch (const Error& error) {
+      said = error.what();
+    }
+    EXPECT_THAT(said, StartsWith("option of " + name +
+                                 ": got 'dense_strat'; did you mean "
+                                 "dense_start?; allowed: "));
+    const auto names = CodecNames();
+    if (std::ranges::find(names, name) == names.end()) continue;
+    for (const OptionSpec& own : CodecInfo(name).options) EXPECT_THAT(said, HasSubstr(own.name));
+    for (const OptionSpec& own : CodecSchemeOptionSpecs()) EXPECT_THAT(said, HasSubstr(own.name));
   }
+  EXPECT_EQ(MessageOf([] { MakeCodec("randomk:indx=u16"); }),
+            "option of randomk: got 'indx'; did you mean index?; allowed: unbiased, seed, index");
 }
 
 // No codec has an option with the name of a scheme option, as an option in a codec's first stage
