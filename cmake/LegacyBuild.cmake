@@ -134,6 +134,36 @@ function(legacy_library name)
   set_property(GLOBAL APPEND PROPERTY LEGACY_LIBRARIES ${name})
 endfunction()
 
+# legacy_rows(name TYPE ...): writes the header legacy_rows.h for the sources of library "name". It
+# declares the functions "TYPE functionRow()" that those sources define, and has a function
+# "std::vector<TYPE> TYPEs()" that returns what they return, for each TYPE. So a method is a file of
+# its own, and stands in no list.
+function(legacy_rows name)
+  get_target_property(sources legacy_${name} SOURCES)
+  list(SORT sources)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${sources})
+  set(declared "")
+  set(functions "")
+  foreach(type ${ARGN})
+    set(calls "")
+    foreach(source ${sources})
+      file(STRINGS "${source}" lines REGEX "^${type} [A-Za-z0-9]+Row\\(\\) {$")
+      foreach(line ${lines})
+        string(REGEX REPLACE "^${type} ([A-Za-z0-9]+\\(\\)) {$" "\\1" call "${line}")
+        string(APPEND declared "${type} ${call};  // ${source}\n")
+        list(APPEND calls "${call}")
+      endforeach()
+    endforeach()
+    list(JOIN calls ", " calls)
+    string(APPEND functions "inline std::vector<${type}> ${type}s() { return {${calls}}; }\n")
+  endforeach()
+  set(folder "${CMAKE_CURRENT_BINARY_DIR}/rows")
+  file(CONFIGURE OUTPUT "${folder}/legacy_rows.h" CONTENT
+    "// legacy_rows (cmake/LegacyBuild.cmake) writes this file.\n#pragma once\n\n#include <vector>\n
+namespace legacy {\n\n@declared@\n@functions@\n}  // namespace legacy\n" @ONLY)
+  target_include_directories(legacy_${name} PRIVATE "${folder}")
+endfunction()
+
 # Products and sums are not contracted and denormals are kept, so that results have the bits of the
 # CPU. Sources are compiled apart: CMake 3.31 and newer would put CUDA sources into batches, too,
 # which instantiate the same templates.

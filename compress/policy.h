@@ -187,14 +187,26 @@ struct PolicyContext {
   uint64_t seed = 1;
 };
 
+// How an option follows a factor on the volume that a policy is to send (--volume=bytes): as the
+// scheme's parameter does, divided by the factor, or multiplied by it and kept within bounds.
+enum class VolumeRule : uint8_t { kParameter, kDivided, kMultiplied };
+
+struct ScaledOption {
+  std::string name;
+  VolumeRule rule = VolumeRule::kMultiplied;
+  double minimum = 0, maximum = 0;  // bounds of numbers that are no parameter
+};
+
 // A row of PolicyTable().
 struct PolicyRow {
   MethodInfo info;
   std::function<std::unique_ptr<Policy>(const OptionReader&, const PolicyContext&)> make;
+  // The options that are scaled to send other bytes, besides the anchor.
+  std::vector<ScaledOption> scaled = {};
 };
 
-// Returns uniform, legacy-auto, warmup, lgreco, accordion, lgreco-accordion, gravac, kimad,
-// flexible and theta. LEGACY's own schedules are made from tables (policies/legacy_schedule.h).
+// Returns the policies in the order of their names. LEGACY's own schedules are made from tables
+// (policies/legacy_schedule.h).
 std::span<const PolicyRow> PolicyTable();
 // Makes a policy from text: "gravac:eps=0.9". Throws Error with the list of names for any other,
 // and if the policy does not fit the scheme.

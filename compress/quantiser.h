@@ -121,7 +121,7 @@ struct QuantiserRow {
   std::function<std::unique_ptr<Quantiser>(const OptionReader& options)> make;
 };
 
-// Returns fp32, fp16, bf16, uniform, rbf, qsgd, maxmin, terngrad, natural, sign and onebit.
+// Returns all, in the order of their names.
 std::span<const QuantiserRow> QuantiserTable();
 // Makes the quantiser of a stage. Throws Error with the list for any other name.
 std::unique_ptr<Quantiser> MakeQuantiser(const Stage& stage);

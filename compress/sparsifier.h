@@ -102,7 +102,7 @@ struct SparsifierRow {
   std::function<std::unique_ptr<Sparsifier>(const OptionReader& options)> make;
 };
 
-// Returns topk, randomk, threshold, sampled (DGC's), redsync, sidco, adacomp, cat and gaussian.
+// Returns all, in the order of their names.
 std::span<const SparsifierRow> SparsifierTable();
 // Makes a sparsifier. `stage` must not contain the codec's own option (index).
 std::unique_ptr<Sparsifier> MakeSparsifier(const Stage& stage);

@@ -19,6 +19,8 @@ namespace {
 
 using cpu::SpectrumPlan;
 
+constexpr const char* kFftQuantiser = "rbf";  // quantiser if none is named
+
 void CheckMagnitudes(std::span<const float> values, float largest, uint32_t unit) {
   if (largest <= SpectrumPlan::kLargestValue) return;
   CheckFinite(values, unit);
@@ -294,28 +296,37 @@ std::vector<double> FftCodec::SquaredErrors(std::span<const float> values,
   return errors;
 }
 
-const MethodInfo& FftInfo() {
-  static const MethodInfo info = {
-      .name = "fft",
-      .help = "sends the largest coefficients of the Fourier transform",
-      .paper =
-          "Wang et al., FFT-based Gradient Sparsification for the Distributed Training of "
-          "Deep Neural Networks, HPDC 2020",
-      .options = {
-          {"chunk", "4096", "powers of two from 64 to 1048576", "number of elements per transform"},
-          IndexOption()}};
-  return info;
+namespace {
+
+std::vector<OptionSpec> Options() {
+  return {{"chunk", "4096", "powers of two from 64 to 1048576", "number of elements per transform"},
+          IndexOption()};
 }
 
-std::unique_ptr<Codec> MakeFftCodec(const Stage& stage, std::unique_ptr<Quantiser> quantiser,
-                                    std::optional<IndexCoding> index) {
-  const OptionReader options(stage, FftInfo().options);
+std::unique_ptr<Codec> MakeFft(std::span<const Stage> stages) {
+  const std::vector<OptionSpec> specs = Options();
+  const OptionReader options(stages.front(), specs);
   const int64_t chunk =
       options.Integer("chunk", cpu::SpectrumPlan::kLeastChunk, cpu::SpectrumPlan::kMostChunk);
   if (!std::has_single_bit(static_cast<uint64_t>(chunk))) {
     throw Error("fft: chunk", std::to_string(chunk), "powers of two from 64 to 1048576");
   }
-  return std::make_unique<FftCodec>(std::move(quantiser), chunk, index);
+  return std::make_unique<FftCodec>(
+      MakeQuantiser(stages.size() > 1 ? stages[1] : Stage{kFftQuantiser}), chunk,
+      ParseIndexCoding(options.Text(IndexOption().name)));
+}
+
+}  // namespace
+
+CodecRow FftRow() {
+  return {
+      {.name = "fft",
+       .help = "sends the largest coefficients of the Fourier transform",
+       .paper = "Wang et al., FFT-based Gradient Sparsification for the Distributed Training of "
+                "Deep Neural Networks, HPDC 2020",
+       .options = Options()},
+      /*takes_quantiser=*/true,
+      MakeFft};
 }
 
 }  // namespace legacy

@@ -85,11 +85,4 @@ class FftCodec : public Codec {
   std::string name_;
 };
 
-// Return the codec's row in lists, and the codec of a stage "fft". The caller reads the stage's
-// option "index".
-const MethodInfo& FftInfo();
-std::unique_ptr<Codec> MakeFftCodec(const Stage& stage, std::unique_ptr<Quantiser> quantiser,
-                                    std::optional<IndexCoding> index);
-inline constexpr const char* kFftQuantiser = "rbf";  // quantiser if none is named
-
 }  // namespace legacy

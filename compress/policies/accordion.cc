@@ -23,7 +23,7 @@
 #include "compress/policies/announced_policy.h"
 #include "compress/policies/gradient_watch.h"
 #include "compress/policies/parameter_scale.h"
-#include "compress/policies/policies.h"
+#include "compress/policies/policy_options.h"
 
 namespace legacy {
 namespace {
@@ -153,7 +153,8 @@ PolicyRow AccordionRow() {
                     "number of epochs between decisions; a part of the run is counted in steps"},
                    {"interval_steps", "0", "0 to 2^53, or a part of the run",
                     "number of steps between decisions, instead of epochs; 0: use interval"}}},
-      MakeAccordion};
+      MakeAccordion,
+      {{"low", VolumeRule::kParameter}, {"high", VolumeRule::kParameter}}};
 }
 
 }  // namespace legacy

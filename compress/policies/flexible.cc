@@ -32,7 +32,7 @@
 #include "compress/policies/announced_policy.h"
 #include "compress/policies/gradient_watch.h"
 #include "compress/policies/pareto.h"
-#include "compress/policies/policies.h"
+#include "compress/policies/policy_options.h"
 #include "compress/schemes/call_cost.h"
 
 namespace legacy {
@@ -286,7 +286,8 @@ PolicyRow FlexibleRow() {
                         "relative change of latency, rate or gain that starts a new search"},
                        {"scale", "1", "0.01 to 10",
                         "factor on the five densities 0.1, 0.033, 0.011, 0.004 and 0.001"}}},
-          MakeFlexible};
+          MakeFlexible,
+          {{"scale", VolumeRule::kMultiplied, 0.01, 10}}};
 }
 
 }  // namespace legacy

@@ -33,7 +33,7 @@
 #include "compress/checks.h"
 #include "compress/policies/gradient_watch.h"
 #include "compress/policies/gravac_scale.h"
-#include "compress/policies/policies.h"
+#include "compress/policies/policy_options.h"
 
 namespace legacy {
 namespace {
@@ -321,30 +321,32 @@ std::unique_ptr<Policy> MakeGravac(const OptionReader& options, const PolicyCont
 }  // namespace
 
 PolicyRow GravacRow() {
-  return {{.name = "gravac",
-           .help = "searches the strongest compression that keeps enough of the gradient and still "
-                   "raises throughput",
-           .paper = "Tyagi, Swany, GraVAC: Adaptive Compression for Communication-Efficient "
-                    "Distributed DL Training, IEEE CLOUD 2023",
-           .options =
-               {{"eps", "0.7", "0 to 1", "least gain for which a compression factor is accepted"},
-                {"theta_min", "10", "1 to 1e6", "lowest compression factor"},
-                {"theta_max", "1000", "theta_min to 1e6", "highest compression factor"},
-                {"scaling", "exponential", "exponential, geometric",
-                 "spacing of the factors in between: the exponent doubles, or each factor doubles"},
-                {"window", "500", "1 to 2^53, or a part of the run",
-                 "number of steps between changes of the factor"},
-                {"omega", "0.01", "0 to 1",
-                 "relative difference below which gains or throughputs count as equal"},
-                {"gain", "energy", "energy, norm",
-                 "definition of gain: the share of energy, or of the norm, that is kept"},
-                {"probe", "levels", "levels, estimate",
-                 "measurement of gains: by compressing with both factors, or from one error table"},
-                {"release_on_lr", "off", "on, off",
-                 "let a settled factor rise again after a drop of the learning rate"},
-                {"charge_dense_probe", "on", "on, off",
-                 "charge the time of both compressions in steps that send everything, too"}}},
-          MakeGravac};
+  return {
+      {.name = "gravac",
+       .help = "searches the strongest compression that keeps enough of the gradient and still "
+               "raises throughput",
+       .paper = "Tyagi, Swany, GraVAC: Adaptive Compression for Communication-Efficient "
+                "Distributed DL Training, IEEE CLOUD 2023",
+       .options =
+           {{"eps", "0.7", "0 to 1", "least gain for which a compression factor is accepted"},
+            {"theta_min", "10", "1 to 1e6", "lowest compression factor"},
+            {"theta_max", "1000", "theta_min to 1e6", "highest compression factor"},
+            {"scaling", "exponential", "exponential, geometric",
+             "spacing of the factors in between: the exponent doubles, or each factor doubles"},
+            {"window", "500", "1 to 2^53, or a part of the run",
+             "number of steps between changes of the factor"},
+            {"omega", "0.01", "0 to 1",
+             "relative difference below which gains or throughputs count as equal"},
+            {"gain", "energy", "energy, norm",
+             "definition of gain: the share of energy, or of the norm, that is kept"},
+            {"probe", "levels", "levels, estimate",
+             "measurement of gains: by compressing with both factors, or from one error table"},
+            {"release_on_lr", "off", "on, off",
+             "let a settled factor rise again after a drop of the learning rate"},
+            {"charge_dense_probe", "on", "on, off",
+             "charge the time of both compressions in steps that send everything, too"}}},
+      MakeGravac,
+      {{"theta_min", VolumeRule::kDivided, 1, 1e6}, {"theta_max", VolumeRule::kDivided, 1, 1e6}}};
 }
 
 }  // namespace legacy

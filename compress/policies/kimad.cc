@@ -19,7 +19,7 @@
 
 #include "compress/policies/announced_policy.h"
 #include "compress/policies/gradient_watch.h"
-#include "compress/policies/policies.h"
+#include "compress/policies/policy_options.h"
 
 namespace legacy {
 namespace {
@@ -178,7 +178,8 @@ PolicyRow KimadRow() {
                    {"smoothing", "0.3", "0.001 to 1",
                     "weight of a new sample in the moving average of the bandwidth"},
                    {"steps", "1000", "100 to 1000000", "resolution of the knapsack's byte axis"}}},
-      MakeKimad};
+      MakeKimad,
+      {{"budget", VolumeRule::kMultiplied, 1e-9, 1e9}}};
 }
 
 }  // namespace legacy

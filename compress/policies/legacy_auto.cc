@@ -1,7 +1,7 @@
 #include "compress/policies/legacy_auto.h"
 
 #include "compress/policies/parameter_scale.h"
-#include "compress/policies/policies.h"
+#include "compress/policies/policy_options.h"
 
 namespace legacy {
 namespace {

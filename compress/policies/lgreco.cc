@@ -24,7 +24,7 @@
 #include "compress/policies/announced_policy.h"
 #include "compress/policies/exposed_cost.h"
 #include "compress/policies/gradient_watch.h"
-#include "compress/policies/policies.h"
+#include "compress/policies/policy_options.h"
 
 namespace legacy {
 namespace {

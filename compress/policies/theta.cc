@@ -29,7 +29,7 @@
 #include "base/number.h"
 #include "compress/checks.h"
 #include "compress/cpu/vector.h"
-#include "compress/policies/policies.h"
+#include "compress/policies/policy_options.h"
 #include "compress/state.h"
 
 namespace legacy {

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <cassert>
 
-#include "compress/policies/policies.h"
+#include "compress/policies/policy_options.h"
 
 namespace legacy {
 namespace {

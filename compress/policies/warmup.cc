@@ -13,7 +13,7 @@
 
 #include "base/error.h"
 #include "compress/policies/parameter_scale.h"
-#include "compress/policies/policies.h"
+#include "compress/policies/policy_options.h"
 
 namespace legacy {
 namespace {

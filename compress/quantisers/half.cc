@@ -7,7 +7,7 @@
 #include "compress/checks.h"
 #include "compress/cpu/cast.h"
 #include "compress/density.h"
-#include "compress/quantisers/quantisers.h"
+#include "compress/quantiser.h"
 
 namespace legacy {
 namespace {

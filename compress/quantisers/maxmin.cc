@@ -12,8 +12,8 @@
 #include <cmath>
 
 #include "compress/codec.h"
+#include "compress/quantiser.h"
 #include "compress/quantisers/bucketed.h"
-#include "compress/quantisers/quantisers.h"
 
 namespace legacy {
 namespace {

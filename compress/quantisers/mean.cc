@@ -8,7 +8,7 @@
 
 #include "compress/checks.h"
 #include "compress/density.h"
-#include "compress/quantisers/quantisers.h"
+#include "compress/quantiser.h"
 
 namespace legacy {
 namespace {

@@ -24,8 +24,8 @@
 #include "compress/cpu/quantise.h"
 #include "compress/cpu/vector.h"
 #include "compress/density.h"
+#include "compress/quantiser.h"
 #include "compress/quantisers/bucketed.h"
-#include "compress/quantisers/quantisers.h"
 #include "compress/quantisers/rules.h"
 
 namespace legacy {

@@ -25,8 +25,8 @@
 #include "compress/checks.h"
 #include "compress/cpu/elias.h"
 #include "compress/cpu/vector.h"
+#include "compress/quantiser.h"
 #include "compress/quantisers/bucketed.h"
-#include "compress/quantisers/quantisers.h"
 #include "compress/quantisers/rules.h"
 
 namespace legacy {

@@ -10,8 +10,8 @@
 
 #include "compress/checks.h"
 #include "compress/cpu/range_float.h"
+#include "compress/quantiser.h"
 #include "compress/quantisers/packed.h"
-#include "compress/quantisers/quantisers.h"
 
 namespace legacy {
 namespace {

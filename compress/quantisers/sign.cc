@@ -22,7 +22,7 @@
 #include "compress/cpu/bitpack.h"
 #include "compress/cpu/vector.h"
 #include "compress/density.h"
-#include "compress/quantisers/quantisers.h"
+#include "compress/quantiser.h"
 #include "compress/quantisers/rules.h"
 
 namespace legacy {

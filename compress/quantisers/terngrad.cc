@@ -17,8 +17,8 @@
 #include "compress/cpu/bitpack.h"
 #include "compress/cpu/ternary.h"
 #include "compress/density.h"
+#include "compress/quantiser.h"
 #include "compress/quantisers/bucketed.h"
-#include "compress/quantisers/quantisers.h"
 
 namespace legacy {
 namespace {

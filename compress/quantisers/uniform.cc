@@ -9,8 +9,8 @@
 #include "base/simd.h"
 #include "compress/checks.h"
 #include "compress/cpu/vector.h"
+#include "compress/quantiser.h"
 #include "compress/quantisers/packed.h"
-#include "compress/quantisers/quantisers.h"
 #include "compress/quantisers/rules.h"
 
 namespace legacy {

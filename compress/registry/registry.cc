@@ -1,5 +1,5 @@
-// The tables of methods, and the functions that make a method from text. Only this file knows all
-// methods.
+// The tables of methods, whose rows stand in the methods' own sources (legacy_rows.h, which CMake
+// writes), and the functions that make a method from text.
 #include "compress/registry/registry.h"
 
 #include <algorithm>
@@ -13,59 +13,48 @@
 
 #include "base/error.h"
 #include "compress/codec.h"
-#include "compress/codecs/fft_codec.h"
 #include "compress/codecs/quantiser_codec.h"
 #include "compress/codecs/sparse_codec.h"
 #include "compress/exchange.h"
 #include "compress/options.h"
 #include "compress/policies/legacy_schedule.h"
-#include "compress/policies/policies.h"
 #include "compress/policy.h"
 #include "compress/quantiser.h"
-#include "compress/quantisers/quantisers.h"
 #include "compress/schemes/codec_scheme.h"
 #include "compress/schemes/dense_start.h"
 #include "compress/schemes/residual_decay.h"
-#include "compress/schemes/schemes.h"
 #include "compress/sparsifier.h"
-#include "compress/sparsifiers/sparsifiers.h"
+#include "legacy_rows.h"
 
 namespace legacy {
 
 namespace {
 
-// Returns a table with room for plugins' rows, so that it never moves.
+// Returns a table in the order of names, with room for plugins' rows, so that it never moves.
 template <typename Row>
-std::vector<Row> WithRoom(std::vector<Row> rows) {
+std::vector<Row> Table(std::vector<Row> rows) {
+  std::ranges::sort(rows, {}, [](const Row& row) { return row.info.name; });
   rows.reserve(rows.size() + kMostAdded);
   return rows;
 }
 
 std::vector<SparsifierRow>& Sparsifiers() {
-  static auto table =
-      WithRoom<SparsifierRow>({TopKRow(), RandomKRow(), ThresholdRow(), SampledRow(), RedSyncRow(),
-                               SidcoRow(), AdaCompRow(), CatRow(), GaussianRow()});
+  static auto table = Table(SparsifierRows());
   return table;
 }
 
 std::vector<QuantiserRow>& Quantisers() {
-  static auto table = WithRoom<QuantiserRow>(
-      {Float32Row(), Float16Row(), Bfloat16Row(), UniformRow(), RbfRow(), QsgdRow(), MaxMinRow(),
-       TernGradRow(), NaturalRow(), SignRow(), OneBitRow(), MeanRow()});
+  static auto table = Table(QuantiserRows());
   return table;
 }
 
-std::unique_ptr<Codec> MakeFft(std::span<const Stage> stages);
-
 std::vector<CodecRow>& Codecs() {
-  static auto table = WithRoom<CodecRow>({{FftInfo(), /*takes_quantiser=*/true, MakeFft}});
+  static auto table = Table(CodecRows());
   return table;
 }
 
 std::vector<PolicyRow>& Policies() {
-  static auto table = WithRoom<PolicyRow>({UniformPolicyRow(), LegacyAutoRow(), WarmupRow(),
-                                           LgrecoRow(), AccordionRow(), LgrecoAccordionRow(),
-                                           GravacRow(), KimadRow(), FlexibleRow(), ThetaRow()});
+  static auto table = Table(PolicyRows());
   return table;
 }
 
@@ -98,15 +87,6 @@ const Row* Find(std::span<const Row> table, std::string_view name) {
   return row == table.end() ? nullptr : &*row;
 }
 
-// Removes the option "index", which is the codec's own, from a sparsifier's stage.
-std::optional<IndexCoding> TakeCoding(Stage& stage) {
-  const auto given = stage.options.find(IndexOption().name);
-  if (given == stage.options.end()) return std::nullopt;
-  const std::string text = given->second;
-  stage.options.erase(given);
-  return ParseIndexCoding(text);
-}
-
 // Makes the quantiser after a sparsifier: the named one, otherwise the method's own, otherwise
 // fp32.
 std::unique_ptr<Quantiser> SecondStage(std::span<const Stage> stages,
@@ -122,21 +102,15 @@ std::unique_ptr<Quantiser> SecondStage(std::span<const Stage> stages,
 std::unique_ptr<Codec> MakeSparseCodec(std::span<const Stage> stages) {
   Stage first = stages.front();
   const MethodInfo info = CodecInfo(first.name);
-  OptionReader(first, info.options);  // names all options in its message
-  const std::optional<IndexCoding> index = TakeCoding(first);
+  const std::optional<IndexCoding> index =
+      ParseIndexCoding(OptionReader(first, info.options).Text(IndexOption().name));
+  first.options.erase(IndexOption().name);
   std::unique_ptr<Sparsifier> sparsifier = MakeSparsifier(first);
   if (index && sparsifier->Traits().shared_support) {
     throw Error("index coding with codec " + first.name + ": it sends no positions");
   }
   std::unique_ptr<Quantiser> quantiser = SecondStage(stages, *sparsifier);
   return std::make_unique<SparseCodec>(std::move(sparsifier), std::move(quantiser), index);
-}
-
-std::unique_ptr<Codec> MakeFft(std::span<const Stage> stages) {
-  Stage first = stages.front();
-  const std::optional<IndexCoding> index = TakeCoding(first);
-  return MakeFftCodec(first, MakeQuantiser(stages.size() > 1 ? stages[1] : Stage{kFftQuantiser}),
-                      index);
 }
 
 }  // namespace
@@ -271,9 +245,7 @@ std::unique_ptr<Scheme> MakeScheme(std::string_view text, const SchemeOptions& o
 }
 
 std::span<const SchemeRow> SchemeTable() {
-  static const std::vector<SchemeRow> table = {
-      ArTopKRow(),   DgcRow(),     FlexibleTopKRow(),   OneBitAdamRow(),
-      PowerSgdRow(), SignSgdRow(), TernGradSharedRow(), VarianceRow()};
+  static const std::vector<SchemeRow> table = Table(SchemeRows());
   return table;
 }
 

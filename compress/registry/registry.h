@@ -1,5 +1,5 @@
 // The tables of methods, to which plugins add rows when a program starts (plugin.h). The toolkit's
-// own rows are in registry.cc.
+// own rows are in the methods' sources.
 #pragma once
 
 #include <cstddef>

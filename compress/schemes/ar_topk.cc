@@ -5,9 +5,9 @@
 #include "base/error.h"
 #include "compress/codecs/sparse_codec.h"
 #include "compress/density.h"
+#include "compress/exchange.h"
 #include "compress/schemes/ar_topk_exchange.h"
 #include "compress/schemes/ar_topk_step.h"
-#include "compress/schemes/schemes.h"
 
 namespace legacy {
 namespace {

@@ -5,8 +5,8 @@
 
 #include "base/error.h"
 #include "compress/codecs/sparse_codec.h"
+#include "compress/exchange.h"
 #include "compress/schemes/codec_scheme.h"
-#include "compress/schemes/schemes.h"
 #include "compress/sparsifier.h"
 
 namespace legacy {

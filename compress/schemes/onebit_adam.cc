@@ -16,10 +16,10 @@
 #include "compress/codecs/quantiser_codec.h"
 #include "compress/cpu/vector.h"
 #include "compress/density.h"
+#include "compress/exchange.h"
 #include "compress/schemes/dense_start.h"
 #include "compress/schemes/exchange_base.h"
 #include "compress/schemes/requantise.h"
-#include "compress/schemes/schemes.h"
 
 namespace legacy {
 namespace {

@@ -4,9 +4,9 @@
 
 #include "base/error.h"
 #include "compress/codec.h"
+#include "compress/exchange.h"
 #include "compress/kernel_costs.h"
 #include "compress/schemes/powersgd_exchange.h"
-#include "compress/schemes/schemes.h"
 
 namespace legacy {
 namespace {

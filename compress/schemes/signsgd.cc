@@ -11,8 +11,8 @@
 #include "compress/cpu/bitpack.h"
 #include "compress/cpu/vector.h"
 #include "compress/density.h"
+#include "compress/exchange.h"
 #include "compress/schemes/exchange_base.h"
-#include "compress/schemes/schemes.h"
 
 namespace legacy {
 namespace {

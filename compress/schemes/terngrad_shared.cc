@@ -21,9 +21,9 @@
 #include "compress/cpu/quantise.h"
 #include "compress/cpu/ternary.h"
 #include "compress/density.h"
+#include "compress/exchange.h"
 #include "compress/quantiser.h"
 #include "compress/schemes/exchange_base.h"
-#include "compress/schemes/schemes.h"
 
 namespace legacy {
 namespace {

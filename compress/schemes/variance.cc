@@ -26,8 +26,8 @@
 #include "compress/checks.h"
 #include "compress/codecs/sparse_codec.h"
 #include "compress/cpu/vector.h"
+#include "compress/exchange.h"
 #include "compress/schemes/codec_scheme.h"
-#include "compress/schemes/schemes.h"
 
 namespace legacy {
 namespace {

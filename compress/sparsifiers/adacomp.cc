@@ -13,7 +13,7 @@
 #include "compress/cpu/topk.h"
 #include "compress/cpu/vector.h"
 #include "compress/density.h"
-#include "compress/sparsifiers/sparsifiers.h"
+#include "compress/sparsifier.h"
 
 namespace legacy {
 namespace {

@@ -21,8 +21,8 @@
 #include "compress/cpu/histogram.h"
 #include "compress/cpu/vector.h"
 #include "compress/density.h"
+#include "compress/sparsifier.h"
 #include "compress/sparsifiers/cut.h"
-#include "compress/sparsifiers/sparsifiers.h"
 
 namespace legacy {
 namespace {

@@ -7,7 +7,7 @@
 #include "compress/cpu/random_subset.h"
 #include "compress/cpu/vector.h"
 #include "compress/density.h"
-#include "compress/sparsifiers/sparsifiers.h"
+#include "compress/sparsifier.h"
 
 namespace legacy {
 namespace {

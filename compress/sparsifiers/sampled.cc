@@ -18,8 +18,8 @@
 #include "base/random.h"
 #include "compress/checks.h"
 #include "compress/density.h"
+#include "compress/sparsifier.h"
 #include "compress/sparsifiers/cut.h"
-#include "compress/sparsifiers/sparsifiers.h"
 
 namespace legacy {
 namespace {

@@ -6,8 +6,8 @@
 #include <cmath>
 #include <memory>
 
+#include "compress/sparsifier.h"
 #include "compress/sparsifiers/cut.h"
-#include "compress/sparsifiers/sparsifiers.h"
 
 namespace legacy {
 namespace {

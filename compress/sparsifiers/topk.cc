@@ -12,8 +12,8 @@
 #include "compress/checks.h"
 #include "compress/cpu/histogram.h"
 #include "compress/density.h"
+#include "compress/sparsifier.h"
 #include "compress/sparsifiers/cut.h"
-#include "compress/sparsifiers/sparsifiers.h"
 
 namespace legacy {
 namespace {

@@ -2,9 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "base/programs/program.h"
+#include "compress/options.h"
+#include "compress/policy.h"
 #include "compress/registry/registry.h"
 
 namespace legacy {
@@ -100,6 +103,21 @@ const std::vector<Method>& BuiltInMethodTable() {
   return methods;
 }
 
+std::vector<Method> FurtherMethods() {
+  std::vector<Method> methods;
+  for (const std::string& codec : AddedCodecs())
+    methods.push_back({.name = codec, .scheme = codec});
+  const std::vector<Method>& table = BuiltInMethodTable();
+  for (const PolicyRow& row : PolicyTable()) {
+    const auto has = [&row](const Method& method) {
+      return ParseStages(method.policy).front().name == row.info.name;
+    };
+    if (std::ranges::any_of(table, has)) continue;
+    methods.push_back({.name = row.info.name, .policy = row.info.name});
+  }
+  return methods;
+}
+
 std::string MethodList() {
   std::string list = fmt::format("{:<24} {:<24} {:<8} {}\n", "name", "scheme", "scope", "policy");
   const auto add = [&](const Method& method) {
@@ -107,8 +125,7 @@ std::string MethodList() {
                         method.policy);
   };
   for (const Method& method : BuiltInMethodTable()) add(method);
-  for (const std::string& codec : AddedCodecs()) add({.name = codec, .scheme = codec});
-  for (const std::string& policy : AddedPolicies()) add({.name = policy, .policy = policy});
+  for (const Method& method : FurtherMethods()) add(method);
   return list + "Any scheme with its parameter is a method too, as in topk+fp16@5%: " +
          CommandOf("legacy-codec") + " list.\n";
 }

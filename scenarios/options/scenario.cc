@@ -351,10 +351,10 @@ Method MethodOf(const Scenario& scenario, const std::string& name) {
   for (const Method& method : BuiltInMethodTable()) {
     if (method.name == name) return method;
   }
-  for (const auto& entry : scenario.methods) names.push_back(entry.first);
-  for (const std::string& policy : AddedPolicies()) {
-    if (policy == name) return {.name = name, .policy = policy};
+  for (const Method& method : FurtherMethods()) {
+    if (method.name == name) return method;
   }
+  for (const auto& entry : scenario.methods) names.push_back(entry.first);
   if (const auto method = MethodOfScheme(name)) return *method;
   if (const size_t colon = name.find(':'); colon != std::string::npos) {
     const std::string first = name.substr(0, colon);
@@ -382,8 +382,7 @@ Method FindMethod(const Scenario& scenario, const std::string& name) {
 std::vector<std::string> BuiltInMethods() {
   std::vector<std::string> names;
   for (const Method& method : BuiltInMethodTable()) names.push_back(method.name);
-  for (const std::string& codec : AddedCodecs()) names.push_back(codec);
-  for (const std::string& policy : AddedPolicies()) names.push_back(policy);
+  for (const Method& method : FurtherMethods()) names.push_back(method.name);
   return names;
 }
 

@@ -15,29 +15,12 @@
 namespace legacy {
 namespace {
 
-// A Rule says how an option of a policy follows a factor on the volume.
-enum class Rule { kParameter, kDivided, kMultiplied };
-
-struct ScaledOption {
-  const char* policy;
-  const char* option;
-  Rule rule;
-  double minimum, maximum;  // bounds of numbers that are no parameter
-};
-
-constexpr ScaledOption kScaledOptions[] = {{"accordion", "low", Rule::kParameter, 0, 0},
-                                           {"accordion", "high", Rule::kParameter, 0, 0},
-                                           {"gravac", "theta_min", Rule::kDivided, 1, 1e6},
-                                           {"gravac", "theta_max", Rule::kDivided, 1, 1e6},
-                                           {"kimad", "budget", Rule::kMultiplied, 1e-9, 1e9},
-                                           {"flexible", "scale", Rule::kMultiplied, 0.01, 10}};
-
 const PolicyRow& RowOf(const Stage& stage) { return FindRow("policy", stage.name, PolicyTable()); }
 
 double ScaledNumber(const ScaledOption& option, const ParameterSpec& spec, double number,
                     double factor) {
-  if (option.rule == Rule::kParameter) return ScaleParameter(spec, number, factor);
-  const double scaled = option.rule == Rule::kDivided ? number / factor : number * factor;
+  if (option.rule == VolumeRule::kParameter) return ScaleParameter(spec, number, factor);
+  const double scaled = option.rule == VolumeRule::kDivided ? number / factor : number * factor;
   return std::clamp(scaled, option.minimum, option.maximum);
 }
 
@@ -48,11 +31,11 @@ std::string ScaledPolicy(const std::string& policy, const ParameterSpec& spec, d
   const PolicyRow& row = RowOf(stage);
   const OptionReader reader(stage, row.info.options);
   Stage scaled = stage;
-  for (const ScaledOption& option : kScaledOptions) {
-    if (stage.name != option.policy || reader.Text(option.option) == "auto") continue;
+  for (const ScaledOption& option : row.scaled) {
+    if (reader.Text(option.name) == "auto") continue;
     constexpr double kAny = 1e300;
-    const double number = reader.Number(option.option, -kAny, kAny);
-    scaled.options[option.option] = FormatNumber(ScaledNumber(option, spec, number, factor));
+    const double number = reader.Number(option.name, -kAny, kAny);
+    scaled.options[option.name] = FormatNumber(ScaledNumber(option, spec, number, factor));
   }
   stage = scaled;
   return FormatStages(stages);

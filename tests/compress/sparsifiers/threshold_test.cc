@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
-#include "compress/sparsifiers/sparsifiers.h"
+#include "compress/sparsifier.h"
 #include "tests/compress/sparsifiers/sparsifier_data.h"
 
 namespace legacy::threshold_test {

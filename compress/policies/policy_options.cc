@@ -1,4 +1,4 @@
-#include "compress/policies/policies.h"
+#include "compress/policies/policy_options.h"
 
 namespace legacy {
 
