@@ -110,14 +110,15 @@ class Aggregator {
   virtual void Load(StateReader& in) = 0;
 };
 
-// An AggregatorRow is a row of the table of aggregators.
+// An AggregatorRow is a row of the table of aggregators. A source that defines one, as
+// "AggregatorRow FedAvgRow() {", is found by the build.
 struct AggregatorRow {
   MethodInfo info;
   std::unique_ptr<Aggregator> (*make)(const OptionReader& options, const FederationInfo& info);
 };
 
-// Returns the table.
-std::span<const AggregatorRow> AggregatorRows();
+// Returns the table, in the order of names.
+std::span<const AggregatorRow> AggregatorTable();
 
 // Makes the aggregator that `text` names. Throws Error naming `algorithm`, the value and what is
 // allowed.

@@ -81,8 +81,6 @@ Made MakeAdaptive(const OptionReader& options, const FederationInfo& info, Rule 
   return std::make_unique<Adaptive>(info.numel, rule, rates);
 }
 
-}  // namespace
-
 Made FedAdagrad(const OptionReader& options, const FederationInfo& info) {
   return MakeAdaptive(options, info, Rule::kAdagrad);
 }
@@ -93,4 +91,35 @@ Made FedYogi(const OptionReader& options, const FederationInfo& info) {
   return MakeAdaptive(options, info, Rule::kYogi);
 }
 
+}  // namespace
 }  // namespace legacy::aggregators
+
+namespace legacy {
+namespace {
+
+constexpr const char* kReddi = "Reddi et al., ICLR 2021";
+const OptionSpec kTau = {"tau", "1e-3", "1e-12 to 1", "added to the root; v starts at its square"};
+
+std::vector<OptionSpec> AdamOptions() {
+  return {RateOption("0.1"),
+          {"beta1", "0.9", "0 to 0.999999", "decay of the mean update"},
+          {"beta2", "0.99", "0 to 0.999999", "decay of its square"},
+          kTau};
+}
+
+}  // namespace
+
+AggregatorRow FedAdagradRow() {
+  return {{"fedadagrad", "Adagrad at the server", kReddi, {RateOption("0.1"), kTau}},
+          aggregators::FedAdagrad};
+}
+
+AggregatorRow FedAdamRow() {
+  return {{"fedadam", "Adam at the server", kReddi, AdamOptions()}, aggregators::FedAdam};
+}
+
+AggregatorRow FedYogiRow() {
+  return {{"fedyogi", "Yogi at the server", kReddi, AdamOptions()}, aggregators::FedYogi};
+}
+
+}  // namespace legacy

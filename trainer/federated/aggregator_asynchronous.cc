@@ -97,8 +97,6 @@ class Mixing : public Aggregator {
   double part_ = 0;
 };
 
-}  // namespace
-
 Made FedBuff(const OptionReader& options, const FederationInfo& info) {
   constexpr std::array<std::string_view, 2> kDivisors = {"k", "weights"};
   AggregatorTraits traits;
@@ -126,4 +124,40 @@ Made FedAsync(const OptionReader& options, const FederationInfo&) {
   return std::make_unique<Mixing>(traits, options.Number("mix", 1e-6, 1), fading, a, b);
 }
 
+}  // namespace
 }  // namespace legacy::aggregators
+
+namespace legacy {
+namespace {
+
+const OptionSpec kStale = {"max_staleness", "0", "0 to 10^9",
+                           "versions beyond which an update is discarded; 0: none"};
+
+}  // namespace
+
+AggregatorRow FedBuffRow() {
+  return {{"fedbuff",
+           "asynchronous: a version of each k updates, which fade with staleness",
+           "Nguyen et al., AISTATS 2022",
+           {{"k", "10", "1 to 10^6", "updates that make a version"},
+            {"alpha", "0.5", "0 to 100", "exponent of (1 + staleness)"},
+            RateOption("1"),
+            {"normalise", "k", "k, weights", "divisor of the sum of the weighted updates"},
+            kStale}},
+          aggregators::FedBuff};
+}
+
+AggregatorRow FedAsyncRow() {
+  return {{"fedasync",
+           "asynchronous: each update is mixed into the model",
+           "Xie, Koyejo, Gupta, 2019",
+           {{"mix", "0.6", "1e-6 to 1", "part of the client's weights"},
+            {"staleness", "poly", "poly, hinge, constant", "how that part fades"},
+            {"a", "", "0 to 1000", "exponent of poly (0.5) or slope of hinge (10)"},
+            {"b", "", "0 to 10^9", "staleness up to which hinge is 1 (4)"},
+            {"rho", "0.005", "0 to 1000", "factor of a proximal term at the clients"},
+            kStale}},
+          aggregators::FedAsync};
+}
+
+}  // namespace legacy

@@ -20,8 +20,6 @@ class Averaging : public MeanAggregator {
   double rate_;
 };
 
-}  // namespace
-
 Made FedAvg(const OptionReader& options, const FederationInfo& info) {
   return std::make_unique<Averaging>(AggregatorTraits{}, info.numel,
                                      options.Number("rate", 1e-6, 100));
@@ -33,4 +31,25 @@ Made FedProx(const OptionReader& options, const FederationInfo& info) {
   return std::make_unique<Averaging>(traits, info.numel, options.Number("rate", 1e-6, 100));
 }
 
+}  // namespace
 }  // namespace legacy::aggregators
+
+namespace legacy {
+
+AggregatorRow FedAvgRow() {
+  return {{"fedavg",
+           "the mean of the updates, by samples",
+           "McMahan et al., AISTATS 2017",
+           {RateOption("1")}},
+          aggregators::FedAvg};
+}
+
+AggregatorRow FedProxRow() {
+  return {{"fedprox",
+           "fedavg, with clients held near the weights that they started from",
+           "Li et al., MLSys 2020",
+           {{"mu", "0.01", "0 to 1000", "factor of the proximal term"}, RateOption("1")}},
+          aggregators::FedProx};
+}
+
+}  // namespace legacy

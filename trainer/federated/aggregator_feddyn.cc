@@ -57,8 +57,6 @@ class Dynamic : public MeanAggregator {
   std::vector<float> base_;  // of the updates in the sum; empty: the model
 };
 
-}  // namespace
-
 Made FedDyn(const OptionReader& options, const FederationInfo& info) {
   AggregatorTraits traits;
   traits.weighting = Weighting::kUniform;
@@ -67,4 +65,17 @@ Made FedDyn(const OptionReader& options, const FederationInfo& info) {
   return std::make_unique<Dynamic>(traits, info);
 }
 
+}  // namespace
 }  // namespace legacy::aggregators
+
+namespace legacy {
+
+AggregatorRow FedDynRow() {
+  return {{"feddyn",
+           "clients' losses have linear terms that align their optima",
+           "Acar et al., ICLR 2021",
+           {{"alpha", "0.01", "1e-6 to 1000", "factor of the quadratic term"}}},
+          aggregators::FedDyn};
+}
+
+}  // namespace legacy

@@ -60,8 +60,6 @@ class Normalised : public Aggregator {
   double steps_ = 0;
 };
 
-}  // namespace
-
 Made FedNova(const OptionReader& options, const FederationInfo& info) {
   AggregatorTraits traits;
   traits.client.proximal = options.Number("mu", 0, 1000);
@@ -69,4 +67,17 @@ Made FedNova(const OptionReader& options, const FederationInfo& info) {
   return std::make_unique<Normalised>(traits, info);
 }
 
+}  // namespace
 }  // namespace legacy::aggregators
+
+namespace legacy {
+
+AggregatorRow FedNovaRow() {
+  return {{"fednova",
+           "updates are divided by what local steps amount to",
+           "Wang et al., NeurIPS 2020",
+           {{"mu", "0", "0 to 1000", "factor of a proximal term at the clients"}}},
+          aggregators::FedNova};
+}
+
+}  // namespace legacy

@@ -50,8 +50,6 @@ Made MakeMomentum(const OptionReader& options, const FederationInfo& info, Aggre
                                     options.Number("momentum", 0, 0.999999), nesterov);
 }
 
-}  // namespace
-
 Made FedAvgM(const OptionReader& options, const FederationInfo& info) {
   return MakeMomentum(options, info, {.weighting = Weighting::kSamples}, false);
 }
@@ -70,4 +68,36 @@ Made DiLoCo(const OptionReader& options, const FederationInfo& info) {
   return MakeMomentum(options, info, traits, true);
 }
 
+}  // namespace
 }  // namespace legacy::aggregators
+
+namespace legacy {
+namespace {
+
+const OptionSpec kMomentum = {"momentum", "0.9", "0 to 0.999999", "momentum of the server"};
+
+}  // namespace
+
+AggregatorRow FedAvgMRow() {
+  return {{"fedavgm",
+           "fedavg, with momentum at the server",
+           "Hsu, Qi, Brown, 2019",
+           {kMomentum, RateOption("1")}},
+          aggregators::FedAvgM};
+}
+
+AggregatorRow DiLoCoRow() {
+  return {{"diloco",
+           "Nesterov momentum at the server, updates by AdamW",
+           "Douillard et al., 2023; fragments, overlap and mix: Douillard et al., 2025",
+           {RateOption("0.7"),
+            kMomentum,
+            {"fragments", "1", "1 to 1000",
+             "parts of the model that are exchanged in turn, without a server"},
+            {"overlap", "0", "0 to 10^6", "local steps that clients make while a fragment travels"},
+            {"mix", "", "0 to 1",
+             "part of a client's own weights that it keeps where a fragment arrives (0.5)"}}},
+          aggregators::DiLoCo};
+}
+
+}  // namespace legacy

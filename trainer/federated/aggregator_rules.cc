@@ -66,3 +66,11 @@ void LoadVector(const char* what, StateReader& in, std::span<float> values) {
 }
 
 }  // namespace legacy::aggregators
+
+namespace legacy {
+
+OptionSpec RateOption(const char* fallback) {
+  return {"rate", fallback, "1e-6 to 100", "learning rate of the server"};
+}
+
+}  // namespace legacy

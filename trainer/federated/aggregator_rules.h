@@ -1,4 +1,4 @@
-// The rules behind the table of aggregators, and what they share.
+// What the rules of aggregators share.
 #pragma once
 
 #include <cstdint>
@@ -54,17 +54,11 @@ class MeanAggregator : public Aggregator {
 void SaveVector(std::span<const float> values, StateWriter& out);
 void LoadVector(const char* what, StateReader& in, std::span<float> values);
 
-Made FedAvg(const OptionReader& options, const FederationInfo& info);
-Made FedProx(const OptionReader& options, const FederationInfo& info);
-Made FedAvgM(const OptionReader& options, const FederationInfo& info);
-Made FedAdagrad(const OptionReader& options, const FederationInfo& info);
-Made FedAdam(const OptionReader& options, const FederationInfo& info);
-Made FedYogi(const OptionReader& options, const FederationInfo& info);
-Made Scaffold(const OptionReader& options, const FederationInfo& info);
-Made FedNova(const OptionReader& options, const FederationInfo& info);
-Made FedDyn(const OptionReader& options, const FederationInfo& info);
-Made FedBuff(const OptionReader& options, const FederationInfo& info);
-Made FedAsync(const OptionReader& options, const FederationInfo& info);
-Made DiLoCo(const OptionReader& options, const FederationInfo& info);
-
 }  // namespace legacy::aggregators
+
+namespace legacy {
+
+// Returns the description of the option "rate" of rules whose server has a learning rate.
+OptionSpec RateOption(const char* fallback);
+
+}  // namespace legacy

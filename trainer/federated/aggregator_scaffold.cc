@@ -82,8 +82,6 @@ class ControlVariates : public MeanAggregator {
   mutable std::vector<float> derived_;
 };
 
-}  // namespace
-
 Made Scaffold(const OptionReader& options, const FederationInfo& info) {
   constexpr std::array<std::string_view, 2> kUplinks = {"one", "two"};
   AggregatorTraits traits;
@@ -95,4 +93,19 @@ Made Scaffold(const OptionReader& options, const FederationInfo& info) {
   return std::make_unique<ControlVariates>(traits, info, options.Number("rate", 1e-6, 100));
 }
 
+}  // namespace
 }  // namespace legacy::aggregators
+
+namespace legacy {
+
+AggregatorRow ScaffoldRow() {
+  return {{"scaffold",
+           "control variates correct the drift of clients",
+           "Karimireddy et al., ICML 2020",
+           {RateOption("1"),
+            {"uplink", "one", "one, two",
+             "vectors that go up: the control variate follows from the update, or is sent"}}},
+          aggregators::Scaffold};
+}
+
+}  // namespace legacy

@@ -211,7 +211,7 @@ TEST(Aggregators, FedDynAveragesModels) {
 }
 
 TEST(Aggregators, GoOnFromTheirState) {
-  for (const AggregatorRow& row : AggregatorRows()) {
+  for (const AggregatorRow& row : AggregatorTable()) {
     if (row.info.name == "fedasync") continue;
     Federation whole(row.info.name), first(row.info.name), second(row.info.name);
     whole.Round();
