@@ -32,20 +32,32 @@ std::array<std::string, 2> EachWay(const std::string& text) {
 
 }  // namespace
 
+NamedValues ReadNamedValues(std::string_view text, const std::string& option, char separator) {
+  const size_t colon = text.find(':');
+  NamedValues read{std::string(text.substr(0, colon)), {}};
+  if (colon == std::string_view::npos) return read;
+  std::set<std::string> keys;
+  for (const std::string& item : Split(text.substr(colon + 1), separator)) {
+    const size_t equals = item.find('=');
+    if (equals == std::string::npos || equals == 0) {
+      throw Error(
+          option, std::string(text),
+          std::string("name:key=value") + separator + "key=value; '" + item + "' is not key=value");
+    }
+    const std::string key = item.substr(0, equals), value = item.substr(equals + 1);
+    if (!keys.insert(key).second) throw Error(option + ": " + key, value, "each key once");
+    read.values.emplace_back(key, value);
+  }
+  return read;
+}
+
 Settings::Settings(const std::string& where, const std::string& type)
     : where_(where), type_(type) {}
 
 Settings Settings::FromText(const std::string& text, const std::string& option) {
-  const size_t colon = text.find(':');
-  Settings settings(option, text.substr(0, colon));
-  if (colon == std::string::npos) return settings;
-  for (const std::string& item : Split(std::string_view(text).substr(colon + 1), ',')) {
-    const size_t equals = item.find('=');
-    if (equals == std::string::npos || equals == 0) {
-      throw Error(option, text, "name:key=value,key=value; '" + item + "' is not key=value");
-    }
-    settings.Set(item.substr(0, equals), item.substr(equals + 1));
-  }
+  const NamedValues read = ReadNamedValues(text, option);
+  Settings settings(option, read.name);
+  for (const auto& [key, value] : read.values) settings.Set(key, value);
   return settings;
 }
 

@@ -7,10 +7,24 @@
 #include <map>
 #include <set>
 #include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "base/units.h"
 
 namespace legacy {
+
+// What a text "name:key=value,key=value" says, in its order: a method with its options, a topology
+// with its parameters, a control with its constants.
+struct NamedValues {
+  std::string name;
+  std::vector<std::pair<std::string, std::string>> values;
+};
+
+// Reads "name" or "name:key=value,key=value", with `separator` in the place of the commas. `option`
+// is for messages. Throws Error on what is no key with a value, and on a key that is given twice.
+NamedValues ReadNamedValues(std::string_view text, const std::string& option, char separator = ',');
 
 // Settings hold one "type:key=value,..." and say in errors where it came from.
 class Settings {

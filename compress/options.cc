@@ -10,26 +10,20 @@
 #include "base/nearest.h"
 #include "base/number.h"
 #include "base/parse.h"
+#include "base/settings.h"
 
 namespace legacy {
 namespace {
 
 Stage ParseStage(std::string_view text, std::string_view whole) {
-  const size_t colon = text.find(':');
-  Stage stage{.name = std::string(text.substr(0, colon))};
+  const NamedValues read = ReadNamedValues(text, "method");
+  Stage stage{.name = read.name};
   if (stage.name.empty()) {
     throw Error("method", std::string(whole), "names with options, as in topk:index=u32+fp16");
   }
-  if (colon == std::string_view::npos) return stage;
-  for (const std::string& option : Split(text.substr(colon + 1), ',')) {
-    const size_t equals = option.find('=');
-    const std::string name(option.substr(0, equals));
-    if (name.empty() || equals == std::string_view::npos || equals + 1 == option.size()) {
-      throw Error("option of " + stage.name, std::string(option), "name=value");
-    }
-    if (!stage.options.emplace(name, option.substr(equals + 1)).second) {
-      throw Error("option of " + stage.name, name, "each option once");
-    }
+  for (const auto& [key, value] : read.values) {
+    if (value.empty()) throw Error("option of " + stage.name, key + "=", "name=value");
+    stage.options.emplace(key, value);
   }
   return stage;
 }

@@ -12,29 +12,6 @@ namespace legacy::fabric
 namespace
 {
 
-using Pairs = std::vector<std::pair<std::string, std::string>>;
-
-/// Reads "key=value+key=value" behind the colon, if there is one.
-Pairs ReadPairs(const std::string& text, const std::string& option)
-{
-    Pairs pairs;
-    size_t begin = text.find(':');
-    while (begin != std::string::npos)
-    {
-        const size_t plus = text.find('+', begin + 1);
-        const size_t length = plus == std::string::npos ? plus : plus - begin - 1;
-        const std::string item = text.substr(begin + 1, length);
-        const size_t equals = item.find('=');
-        if (equals == std::string::npos || equals == 0)
-        {
-            throw Error(option, text, "NAME:key=value+key=value; '" + item + "' is not key=value");
-        }
-        pairs.emplace_back(item.substr(0, equals), item.substr(equals + 1));
-        begin = plus;
-    }
-    return pairs;
-}
-
 const RoceControlRow& RowOf(const std::string& name, const std::string& option)
 {
     std::vector<std::string> known;
@@ -49,11 +26,6 @@ const RoceControlRow& RowOf(const std::string& name, const std::string& option)
     throw NotAmong(option, name, known);
 }
 
-std::string NameOf(const std::string& text)
-{
-    return text.substr(0, text.find(':'));
-}
-
 } // namespace
 
 const std::vector<RoceControlRow>& RoceControls()
@@ -66,14 +38,15 @@ const std::vector<RoceControlRow>& RoceControls()
 std::unique_ptr<const RoceControl> MakeRoceControl(const std::string& text,
                                                    const std::string& option)
 {
-    const RoceControlRow& row = RowOf(NameOf(text), option);
+    const NamedValues given = ReadNamedValues(text, option, '+');
+    const RoceControlRow& row = RowOf(given.name, option);
     std::vector<std::string> known;
     for (const RoceKey& key : row.keys)
     {
         known.push_back(key.name);
     }
     Settings settings(option + ": " + row.name, row.name);
-    for (const auto& [key, value] : ReadPairs(text, option))
+    for (const auto& [key, value] : given.values)
     {
         if (std::find(known.begin(), known.end(), key) == known.end())
         {
@@ -95,12 +68,14 @@ std::unique_ptr<const RoceControl> MakeRoceControl(const std::string& text,
 
 std::string CanonicalRoceControl(const std::string& text, const std::string& option)
 {
-    Pairs pairs = ReadPairs(text, option);
-    std::sort(pairs.begin(), pairs.end());
-    std::string canonical = NameOf(text);
-    for (size_t i = 0; i < pairs.size(); ++i)
+    NamedValues given = ReadNamedValues(text, option, '+');
+    std::sort(given.values.begin(), given.values.end());
+    std::string canonical = given.name;
+    char separator = ':';
+    for (const auto& [key, value] : given.values)
     {
-        canonical += (i == 0 ? ":" : "+") + pairs[i].first + "=" + pairs[i].second;
+        canonical += separator + key + "=" + value;
+        separator = '+';
     }
     return canonical;
 }

@@ -358,12 +358,11 @@ const std::vector<RoceOption>& RoceOptions()
 
 RoceSettings RoceSettings::Parse(const std::string& text, const std::string& option)
 {
-    Settings given = Settings::FromText(text, option);
-    const size_t colon = text.find(':');
-    for (size_t begin = colon; begin != std::string::npos; begin = text.find(',', begin + 1))
+    for (const auto& [key, value] : ReadNamedValues(text, option).values)
     {
-        RejectUnknown(text.substr(begin + 1, text.find('=', begin) - begin - 1), option);
+        RejectUnknown(key, option);
     }
+    Settings given = Settings::FromText(text, option);
     RoceSettings settings;
     for (const RoceRow& row : Rows())
     {

@@ -54,7 +54,7 @@ TEST(RoceControls, UnknownNamesAndKeysNameTheNearest) {
   EXPECT_EQ(MessageOf([] { MakeRoceControl("none:eta=1", "cc"); }),
             "cc: unknown key of none: got 'eta'; allowed: no keys");
   EXPECT_EQ(MessageOf([] { MakeRoceControl("none:", "cc"); }),
-            "cc: got 'none:'; allowed: NAME:key=value+key=value; '' is not key=value");
+            "cc: got 'none:'; allowed: name:key=value+key=value; '' is not key=value");
 }
 
 TEST(RoceControls, TextsAreCanonical) {
