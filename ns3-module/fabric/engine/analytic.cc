@@ -193,7 +193,7 @@ RoutedConnection& AnalyticEngine::ConnectionOf(const Flow& flow, int graph)
 
 void AnalyticEngine::Send(const Flow& flow, int graph)
 {
-    InFlight inFlight{flow, nullptr, m_now, 0, graph};
+    InFlight inFlight{flow, nullptr, m_agenda.Now(), 0, graph};
     if (flow.bytes > 0)
     {
         RoutedConnection& connection = ConnectionOf(flow, graph);
@@ -216,7 +216,7 @@ void AnalyticEngine::Send(const Flow& flow, int graph)
     }
     else
     {
-        Push(m_now, kDelivered, graph, slot);
+        Push(m_agenda.Now(), kDelivered, graph, slot);
     }
 }
 
@@ -251,8 +251,8 @@ TimeNs AnalyticEngine::Sent(const Flow& flow, DirectedLink link, TimeNs start, i
     {
         return Later(start, SerialisationTime(bytes, port.rateBps));
     }
-    const TimeNs end =
-        port.schedule->Finish(Later(start, m_scheduleStart), 8 * static_cast<double>(bytes));
+    const TimeNs end = port.schedule->Finish(Later(start, m_agenda.ScheduleStart()),
+                                             8 * static_cast<double>(bytes));
     if (end == kNever)
     {
         throw DeadLink(m_topology,
@@ -263,7 +263,7 @@ TimeNs AnalyticEngine::Sent(const Flow& flow, DirectedLink link, TimeNs start, i
                        " never carries the " + FormatBytes(bytes) + " that it gets at " +
                            FormatTime(start));
     }
-    return end - m_scheduleStart;
+    return end - m_agenda.ScheduleStart();
 }
 
 /// Returns when a flow arrives whose next link begins to send it at `start`, if it waits nowhere.
@@ -293,17 +293,17 @@ TimeNs AnalyticEngine::Serve(InFlight& inFlight)
     const int64_t first = std::min(wire, m_transport.FirstFrameBytes(SwitchesOf(route)));
     const int64_t bytes = first + Streamed(link, wire - first);
     Line& line = m_lines[link];
-    const int64_t others = line.Waiting(m_now);
-    TimeNs start = std::max(m_now, line.free);
+    const int64_t others = line.Waiting(m_agenda.Now());
+    TimeNs start = std::max(m_agenda.Now(), line.free);
     const TimeNs end = Sent(inFlight.flow, link, start, bytes);
     line.Take(end);
     const TimeNs frame = Sent(inFlight.flow, link, start, first) - start;
-    const TimeNs head = std::min(start, Later(m_now, others * frame));
+    const TimeNs head = std::min(start, Later(m_agenda.Now(), others * frame));
     if (!IsHostLink(link))
     {
-        start = std::min(start, Later(m_now, others * (end - start)));
+        start = std::min(start, Later(m_agenda.Now(), others * (end - start)));
     }
-    if (inFlight.hop == 0 || start > m_now)
+    if (inFlight.hop == 0 || start > m_agenda.Now())
     {
         inFlight.arrival = std::max(inFlight.arrival, Pass(inFlight, start));
     }
@@ -363,8 +363,8 @@ void AnalyticEngine::SendAcks(const InFlight& inFlight)
     Count(connection.route, wire, m_transport.Segments(flow.bytes));
     Count(back, acks, m_transport.Acks(flow.bytes));
     Line& line = m_lines[back.front()];
-    line.Waiting(m_now);
-    line.Take(Sent(flow, back.front(), std::max(m_now, line.free), acks));
+    line.Waiting(m_agenda.Now());
+    line.Take(Sent(flow, back.front(), std::max(m_agenda.Now(), line.free), acks));
     Push(line.free, kAcksSent, 0, 0);
 }
 

@@ -196,7 +196,7 @@ using EngineFactory = std::function<std::unique_ptr<Engine>(const EngineRequest&
 
 /// Makes the alpha-beta engine on the fabric's routes (analytic.cc).
 std::unique_ptr<Engine> MakeAnalyticEngine(const EngineRequest& request);
-/// Makes the engine of fluid max-min fairness on the fabric's routes (flow-engine.cc).
+/// Makes the engine of fluid max-min fairness on the fabric's routes (flow/flow-engine.cc).
 std::unique_ptr<Engine> MakeFlowEngine(const EngineRequest& request);
 
 } // namespace legacy::fabric

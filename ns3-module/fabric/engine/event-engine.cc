@@ -19,7 +19,7 @@ class EventEngine::Sink : public FlowSink
 
     TimeNs Now() const override
     {
-        return m_engine.m_now;
+        return m_engine.m_agenda.Now();
     }
 
     void Send(const Flow& flow) override
@@ -32,7 +32,7 @@ class EventEngine::Sink : public FlowSink
     void Wake(TimeNs delay, uint64_t token) override
     {
         assert(delay >= 0);
-        m_engine.Push(Later(m_engine.m_now, delay), kWake, m_graph, token);
+        m_engine.Push(Later(m_engine.m_agenda.Now(), delay), kWake, m_graph, token);
     }
 
     int64_t Abort(const Flow& flow) override
@@ -74,7 +74,7 @@ void EventEngine::SubmitBackground(FlowGraph& graph, TimeNs start)
 
 void EventEngine::Add(FlowGraph& graph, TimeNs start, bool background)
 {
-    assert(start >= m_now);
+    assert(start >= m_agenda.Now());
     std::unique_ptr<StripedGraph> striped;
     if (m_stripes.Any())
     {
@@ -95,24 +95,24 @@ void EventEngine::Add(FlowGraph& graph, TimeNs start, bool background)
 
 void EventEngine::SetScheduleTime(TimeNs time)
 {
-    m_scheduleStart = time - m_now;
+    m_agenda.SetScheduleTime(time);
     OnScheduleTime();
 }
 
 bool EventEngine::RunUntil(TimeNs until)
 {
-    Event event;
+    EngineEvent event;
     do
     {
         do
         {
-            while (m_events.Pop(event))
+            while (m_agenda.Pop(event))
             {
                 if (event.what >= 0 && !Due(event.time, event.what, event.payload))
                 {
                     continue;
                 }
-                m_now = event.time;
+                m_agenda.SetNow(event.time);
                 ++m_counters.events;
                 Dispatch(event);
                 if (m_unfinished == 0 && m_background)
@@ -121,13 +121,13 @@ bool EventEngine::RunUntil(TimeNs until)
                 }
             }
         } while (Settle());
-    } while (m_events.Advance(until));
-    if (!m_events.Empty())
+    } while (m_agenda.Advance(until));
+    if (!m_agenda.Empty())
     {
-        m_now = std::max(m_now, until);
+        m_agenda.SetNow(std::max(m_agenda.Now(), until));
         return m_unfinished == 0;
     }
-    m_events.SetPresent(m_now);
+    m_agenda.Restart(m_agenda.Now());
     if (m_unfinished > 0)
     {
         const std::string over = Name() + " engine: nothing can happen any more";
@@ -139,7 +139,7 @@ bool EventEngine::RunUntil(TimeNs until)
     return true;
 }
 
-void EventEngine::Dispatch(const Event& event)
+void EventEngine::Dispatch(const EngineEvent& event)
 {
     switch (event.what)
     {
@@ -207,7 +207,7 @@ int64_t EventEngine::AbortInTurn(const Flow& flow, int graph)
         return 0;
     }
     message->gone = true;
-    Push(m_now, kHandOver, graph, KeyOf(flow, graph));
+    Push(m_agenda.Now(), kHandOver, graph, KeyOf(flow, graph));
     return message->arrived ? message->flow.bytes : Abort(message->flow, graph);
 }
 
@@ -259,9 +259,9 @@ TimeNs EventEngine::BusyTime(const Port& port, int64_t bytes) const
         return SerialisationTime(bytes, port.rateBps);
     }
     const double possible =
-        port.schedule->Bits(std::max<TimeNs>(0, m_scheduleStart), ScheduleTime());
+        port.schedule->Bits(std::max<TimeNs>(0, m_agenda.ScheduleStart()), ScheduleTime());
     const double share = possible > 0 ? 8 * static_cast<double>(bytes) / possible : 0;
-    return RoundedTime(std::min(1.0, share) * static_cast<double>(m_now));
+    return RoundedTime(std::min(1.0, share) * static_cast<double>(m_agenda.Now()));
 }
 
 void EventEngine::Fail(const Flow& flow, int graph)
@@ -269,7 +269,7 @@ void EventEngine::Fail(const Flow& flow, int graph)
     if (InTurn::Message* const message = SharesOut() ? FindInTurn(flow, graph) : nullptr)
     {
         message->gone = true;
-        Push(m_now, kHandOver, graph, KeyOf(flow, graph));
+        Push(m_agenda.Now(), kHandOver, graph, KeyOf(flow, graph));
     }
     Tell(graph, [&](FlowGraph& told, FlowSink& sink) { told.OnFailed(flow, sink); });
 }
@@ -297,7 +297,7 @@ void EventEngine::Tell(int graph, Call call)
 
 std::string EventEngine::Save() const
 {
-    return Name() + " " + std::to_string(m_now);
+    return Name() + " " + std::to_string(m_agenda.Now());
 }
 
 void EventEngine::Restore(const std::string& state)
@@ -309,8 +309,7 @@ void EventEngine::Restore(const std::string& state)
     {
         throw Error("engine state", state, "a state that the " + Name() + " engine saved");
     }
-    m_now = now;
-    m_events.SetPresent(now);
+    m_agenda.Restart(now);
 }
 
 } // namespace legacy::fabric

@@ -1,9 +1,9 @@
 // The engines that are not ns-3 share the clock, the queue of events and the submitted graphs.
 #pragma once
 
+#include "agenda.h"
 #include "connection.h"
 #include "engine.h"
-#include "event-queue.h"
 #include "striped-graph.h"
 
 #include <cassert>
@@ -53,7 +53,7 @@ class EventEngine : public Engine
 
     TimeNs Now() const override
     {
-        return m_now;
+        return m_agenda.Now();
     }
 
     EngineCounters Counters() const override
@@ -106,7 +106,7 @@ class EventEngine : public Engine
     {
     }
 
-    /// Is called when m_scheduleStart has changed.
+    /// Is called when the time of schedules has changed.
     virtual void OnScheduleTime()
     {
     }
@@ -121,13 +121,13 @@ class EventEngine : public Engine
     /// Returns the time at which schedules are read now.
     TimeNs ScheduleTime() const
     {
-        return Later(m_now, m_scheduleStart);
+        return m_agenda.ScheduleTime();
     }
 
     /// Calls Handle(what, graph, payload) at `time`.
     void Push(TimeNs time, int what, int graph, uint64_t payload)
     {
-        m_events.Push(Event{time, payload, graph, what});
+        m_agenda.Push(time, what, graph, payload);
     }
 
     /// Tells the graph that its flow has arrived, now.
@@ -155,21 +155,12 @@ class EventEngine : public Engine
     const Placement& m_placement;
     const Transport m_transport;
     const ConnectionNames m_names;
-    TimeNs m_now = 0;
-    TimeNs m_scheduleStart = 0; ///< time of schedules when the clock is 0; may be negative
+    Agenda m_agenda;
 
   private:
     static constexpr int kStart = -1;
     static constexpr int kWake = -2;
     static constexpr int kHandOver = -3;
-
-    struct Event
-    {
-        TimeNs time = 0;
-        uint64_t payload = 0; ///< a wake-up's token, the key of a hand-over
-        int graph = 0;
-        int what = 0;
-    };
 
     struct Submitted
     {
@@ -204,10 +195,10 @@ class EventEngine : public Engine
     {
         if (m_trace && !m_graphs[graph].striped)
         {
-            m_trace(flow, m_now, delivered);
+            m_trace(flow, m_agenda.Now(), delivered);
         }
     }
-    void Dispatch(const Event& event);
+    void Dispatch(const EngineEvent& event);
     /// Returns true where several queue pairs take messages in turn.
     bool SharesOut() const
     {
@@ -223,7 +214,6 @@ class EventEngine : public Engine
     template <typename Call>
     void Tell(int graph, Call call);
 
-    EventQueue<Event> m_events;
     const Stripes m_stripes;
     std::vector<Submitted> m_graphs;
     std::unordered_map<uint64_t, InTurn> m_inTurn; ///< by pair and lane; empty with one queue pair

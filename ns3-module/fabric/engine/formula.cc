@@ -42,8 +42,8 @@ class FormulaEngine : public EventEngine
         const double time = bytesPerNs > 0 ? static_cast<double>(flow.bytes) / bytesPerNs : 0;
         // Flows of one pair and lane keep their order.
         TimeNs& last = m_last[{flow.source, flow.destination, flow.lane}];
-        last = std::max(last, Later(m_now, RoundedTime(time)));
-        m_inFlight.emplace(m_next, InFlight{flow, link, graph, m_now, last});
+        last = std::max(last, Later(m_agenda.Now(), RoundedTime(time)));
+        m_inFlight.emplace(m_next, InFlight{flow, link, graph, m_agenda.Now(), last});
         Push(last, 0, graph, m_next++);
     }
 
@@ -59,8 +59,9 @@ class FormulaEngine : public EventEngine
                 continue;
             }
             const auto whole = static_cast<double>(std::max<TimeNs>(1, other.end - other.start));
-            const auto sent = std::llround(static_cast<double>(flow.bytes) *
-                                           static_cast<double>(m_now - other.start) / whole);
+            const auto sent =
+                std::llround(static_cast<double>(flow.bytes) *
+                             static_cast<double>(m_agenda.Now() - other.start) / whole);
             Count(other.link, sent);
             m_inFlight.erase(entry);
             return sent;

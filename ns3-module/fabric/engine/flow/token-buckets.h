@@ -2,7 +2,7 @@
 // allow; they come back while no connection sends over it. Internal to fabric/.
 #pragma once
 
-#include "flow-path.h"
+#include "fabric/engine/flow-path.h"
 
 #include <vector>
 

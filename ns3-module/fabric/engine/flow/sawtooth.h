@@ -2,8 +2,8 @@
 // and grows again (RFC 5681 for Reno; RFC 9438 for Cubic). Internal to fabric/.
 #pragma once
 
-#include "flow-path.h"
-#include "transport.h"
+#include "fabric/engine/flow-path.h"
+#include "fabric/engine/transport.h"
 
 #include <cstdint>
 

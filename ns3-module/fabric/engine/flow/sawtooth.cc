@@ -2,7 +2,7 @@
 
 #include "base/draws.h"
 #include "base/hash.h"
-#include "cubic.h"
+#include "fabric/engine/cubic.h"
 
 #include <algorithm>
 #include <cmath>
