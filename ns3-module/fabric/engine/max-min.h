@@ -54,9 +54,10 @@
 // a has kept, so a is brought down to it.
 #pragma once
 
-#include <cstddef>
+#include "max-min-state.h"
+#include "progressive-filling.h"
+
 #include <cstdint>
-#include <utility>
 #include <vector>
 
 namespace legacy::fabric
@@ -66,16 +67,11 @@ namespace legacy::fabric
 class MaxMin
 {
   public:
-    /// A Use says that a connection crosses a link with a fraction of its rate.
-    struct Use
-    {
-        int link = 0;
-        double share = 1; ///< (0, 1]
-    };
+    using Use = MaxMinState::Use;
 
     /// `capacities` are those of the links, >= 0, in any unit of rate. While
     /// more than `many` connections run, rates are fair within 2 %.
-    explicit MaxMin(std::vector<double> capacities, int many = 1024);
+    explicit MaxMin(const std::vector<double>& capacities, int many = 1024);
 
     /// Adds a connection, at rest and not on its links, and returns its number. `limit` > 0 is the
     /// highest rate of its own.
@@ -104,144 +100,23 @@ class MaxMin
     double PeakLoad(int link) const;       ///< highest load while the link was contended for
 
   private:
-    static constexpr int kNone = -1;
-
-    /// A Hop is one connection's entry in the list of a link.
-    struct Hop
+    MaxMinState& State()
     {
-        int link = 0;
-        int place = kNone; ///< position in LinkState::running; kNone: it is not there
-        double share = 1;
-    };
+        return m_filling.State();
+    }
 
-    /// What solving finds of a connection. `kKept` is the state between solutions.
-    enum class Progress : uint8_t
-    {
-        kKept, ///< it has the rate of the solution before
-        kOpen,
-        kFrozen
-    };
-
-    /// What solving reads of connections at random places.
-    struct Rated
-    {
-        double rate = 0;
-        int bottleneck = kNone; ///< hop; kNone: the connection runs at its limit
-        Progress progress = Progress::kKept;
-    };
-
-    struct Flow
-    {
-        double limit = 0;  ///< the connection's own limit, and that of private links
-        double before = 0; ///< the rate before it was solved
-        double peak = 0;
-        int firstHop = 0;
-        int hops = 0;
-        int contended = 0; ///< hops in the lists of their links
-        bool running = false;
-        /// Value of m_version at which all links were private; while it is m_version, `limit` is
-        /// valid.
-        uint64_t aloneAsOf = 0;
-    };
-
-    struct Member
-    {
-        int connection = 0;
-        int hop = 0;
-        double share = 1;
-    };
-
-    struct LinkState
-    {
-        double capacity = 0;
-        double load = 0;
-        double level = 0;              ///< rate of the connections that it limits
-        std::vector<Member> running;   ///< running connections; empty for a private link
-        int bottlenecked = 0;          ///< number of running connections that it limits
-        double bottleneckedShares = 0; ///< sum of their shares
-        int joined = 0;                ///< number of connections on the link
-        bool dirty = false;            ///< true while it is in m_dirty
-        bool moved = false;            ///< true where its capacity changed since the last Solve
-        double peak = 0;
-        /// Sum of the numbers of its connections. Where one is left, this is its number.
-        int64_t joinedSum = 0;
-    };
-
-    /// A Filling is a link while it is solved. Between solutions it is as when made.
-    ///
-    /// Its pool has the connections that share what the others leave of the link: those that are
-    /// open, those that kept the link as their bottleneck, until it is full, and those that kept a
-    /// rate above `cut`. The fair share of the pool is a lower bound of the level at which the link
-    /// is full, whatever the cut is.
-    struct Filling
-    {
-        double room = 0;   ///< capacity that connections leave which are not in the pool
-        double weight = 0; ///< sum of the shares of the pool
-        double cut;
-        double key;   ///< level of its entry in m_heap; infinity: it has none
-        int pool = 0; ///< number of connections
-        int open = 0; ///< those of them that are open
-        bool touched = false;
-        bool stale = false; ///< true while it is in m_stale
-        bool full = false;  ///< true once it froze connections
-
-        Filling();
-    };
-
-    void Enter(int connection, int hop);
-    void Exit(int hop);
+    void Share(int link);
+    bool FitsIn(int connection, double rate);
+    void Load(int connection, double rate);
     void MarkDirty(int link);
-    void SetBottleneck(int connection, int hop);
-    void FindLimit(int connection);
-    Filling& Touch(int link);
-    void MarkStale(int link);
     void OpenDirty(int link);
-    void Open(int connection);
-    void OpenLimitedBy(int link);
-    void Freeze(int connection, double rate, int bottleneck);
-    void BringDown(int connection, double rate, int bottleneck);
-    void Saturate(int link, double level);
-    bool Lenient() const;
-    bool Keeps(int link) const;
-    bool KeepsLevel(int link) const;
-    void Keep(int link);
-    bool HasKept(int link) const;
-    bool InPool(const Filling& filling, double rate, bool limits) const;
-    double FairShare(int link) const;
-    double KeptLevel(int link) const;
-    double FindShare(int link);
-    void EnqueueStale();
-    void ReplaceFirst(double level);
-    void FreezeAtLimits(double level);
-    double Reach(int link, double level);
-    void DropKeeping();
-    void Fill();
     void SortChanged();
 
-    const int m_many;
-    int m_running = 0; ///< number of running connections
-    std::vector<LinkState> m_linkStates;
-    std::vector<Filling> m_fillings; ///< by link
-    std::vector<Flow> m_flows;
-    std::vector<Hop> m_hops;
-    std::vector<Rated> m_rated; ///< by connection
-    /// Counts the changes of limits and of which links are private.
-    uint64_t m_version = 1;
-    std::vector<double> m_ownLimits; ///< limits by connection
-    std::vector<int> m_dirty;        ///< dirty links
-    std::vector<int> m_seeds;        ///< connections to solve whatever their links say
-    std::vector<int> m_set;          ///< connections that were opened or brought down
-    int m_open = 0;                  ///< number of connections that are open
-    std::vector<int> m_links;        ///< touched links
-    std::vector<int> m_stale;        ///< links whose level may be lower than that of their entry
-    std::vector<int> m_changed;      ///< Solve's result
-    std::vector<uint64_t> m_marks;   ///< a bit for each connection, to sort them
-    std::vector<std::pair<double, int>> m_heap; ///< lower bound of a level, link; lowest first
-    /// Open connections by limit, lowest first, but for those of m_unsorted.
-    std::vector<std::pair<double, int>> m_limits;
-    std::vector<int> m_unsorted; ///< connections that were opened
-    double m_lowestLimit = 0;    ///< of m_unsorted
-    double m_highestLimit = 0;   ///< of all that were opened
+    ProgressiveFilling m_filling;
+    std::vector<int> m_dirty;      ///< links to solve
+    std::vector<int> m_seeds;      ///< connections to solve whatever their links say
+    std::vector<int> m_changed;    ///< Solve's result
+    std::vector<uint64_t> m_marks; ///< a bit for each connection, to sort them
 };
 
 } // namespace legacy::fabric
