@@ -3,13 +3,7 @@
  */
 #include "roce-network.h"
 
-#include "base/error.h"
-#include "base/hash.h"
-#include "fabric/roce/buffers.h"
-
 #include <algorithm>
-#include <cmath>
-#include <utility>
 
 namespace legacy
 {
@@ -20,23 +14,6 @@ using fabric::kPicosecondsPerNs;
 using fabric::RoceClass;
 using fabric::RoceSettings;
 
-namespace
-{
-
-constexpr int64_t kPerSecond = 1'000'000'000'000; ///< picoseconds
-
-int64_t InBuffer(const Frame& frame)
-{
-    return RoceSettings::InBuffer(frame.wire, frame.frames);
-}
-
-Picoseconds RoundedUp(__int128 numerator, int64_t denominator)
-{
-    return static_cast<Picoseconds>((numerator + denominator - 1) / denominator);
-}
-
-} // namespace
-
 RoceNetwork::RoceNetwork(const fabric::Topology* topology,
                          const RoceSettings& settings,
                          bool telemetry,
@@ -44,51 +21,14 @@ RoceNetwork::RoceNetwork(const fabric::Topology* topology,
                          RoceEnds* ends)
     : m_topology(topology),
       m_settings(settings),
-      m_telemetry(telemetry),
       m_seed(seed),
       m_firstFrame(settings.LargestFrame(0)),
       m_ends(ends),
       m_frames(telemetry ? static_cast<std::size_t>(topology->NodeCount()) : 0),
-      m_ports(2 * topology->Links().size()),
-      m_numbers(m_ports.size()),
-      m_buffers(topology->NodeCount())
+      m_ports(MakeRocePorts(*topology, settings)),
+      m_switches(topology, &m_settings, telemetry, seed, &m_ports, &m_frames, ends),
+      m_pauses(topology, &m_settings, &m_ports, this, ends)
 {
-    for (int node = 0; node < topology->NodeCount(); ++node)
-    {
-        const std::vector<DirectedLink>& out = topology->Out(node);
-        for (std::size_t i = 0; i < out.size(); ++i)
-        {
-            m_numbers[out[i]] = static_cast<uint16_t>(i);
-        }
-        if (!topology->IsHost(node))
-        {
-            m_buffers[node] = fabric::MakeSwitchBuffer(*topology, node, settings);
-        }
-    }
-    for (DirectedLink link = 0; link < static_cast<DirectedLink>(m_ports.size()); ++link)
-    {
-        const fabric::Port& from = topology->PortOf(link);
-        Port& port = m_ports[link];
-        port.SetRate(from.rateBps);
-        port.wireDelay = topology->LinkOf(link).delay * kPicosecondsPerNs;
-        const bool toSwitch = !topology->IsHost(topology->To(link));
-        port.delay = port.wireDelay + (toSwitch ? settings.switchDelay * kPicosecondsPerNs : 0);
-        port.errorRate = from.errorRate;
-        port.queueLimit = from.queueBytes;
-        port.marks = settings.ecn && !topology->IsHost(topology->From(link));
-        if (port.marks)
-        {
-            port.ecn = settings.ecn->Of(static_cast<double>(port.rate));
-        }
-        if (toSwitch)
-        {
-            port.at.resize(topology->Out(topology->To(link)).size());
-        }
-    }
-    if (settings.storm)
-    {
-        ScheduleRoce(this, settings.storm->from * kPicosecondsPerNs, RoceEventKind::Storm, 0, 0);
-    }
 }
 
 RoceNetwork::~RoceNetwork() = default;
@@ -111,95 +51,56 @@ void RoceNetwork::OnEvent(RoceEventKind kind, uint32_t a, uint32_t b)
         Serve(link);
         break;
     case RoceEventKind::PauseEnd:
-        if (m_ports[link].paused && m_ports[link].pausedUntil <= RoceNow())
+        if (m_pauses.OnPauseEnd(link))
         {
-            ++m_expired;
-            EndPause(link, m_ports[link].pausedUntil);
+            Serve(link);
         }
         break;
     case RoceEventKind::Renew:
-        if (m_ports[link].pausing && m_ports[link].renewal == b && m_ports[link ^ 1].outUntil == 0)
+        if (const DirectedLink sends = m_pauses.OnRenew(link, b); sends != RocePauses::kNone)
         {
-            SendPause(link, RoceNow());
+            Serve(sends);
         }
         break;
     case RoceEventKind::Watchdog:
-        if (m_ports[link].paused && m_ports[link].pause == b)
+        if (m_pauses.IsTooLong(link, b))
         {
             Bite(link);
         }
         break;
     case RoceEventKind::CheckWaiting:
-        CheckWaiting();
+        m_pauses.CheckWaiting();
         break;
     case RoceEventKind::Storm:
-        SendStorm();
+        Serve(m_pauses.OnStorm());
         break;
     default:
         m_ends->OnCardEvent(kind, a);
     }
 }
 
-// ---------------------------------------------------------------------------------------------
-// Ports
-// ---------------------------------------------------------------------------------------------
-
-Picoseconds RoceNetwork::FreeAt(DirectedLink link) const
-{
-    return m_ports[link].free;
-}
-
-int64_t RoceNetwork::RateOf(DirectedLink link) const
-{
-    return m_ports[link].rate;
-}
-
-void RoceNetwork::Port::SetRate(int64_t rateBps)
-{
-    rate = rateBps;
-    perByte = 8 * kPerSecond % rate == 0 ? 8 * kPerSecond / rate : 0;
-}
-
 void RoceNetwork::SetRate(DirectedLink link, int64_t rateBps, TimeNs until)
 {
     constexpr Picoseconds kLongest = INT64_MAX / 2; // the clock has no more
-    Port& port = m_ports[link];
+    RocePort& port = m_ports[link];
     if (rateBps == 0)
     {
         const bool ends = until < kLongest / kPicosecondsPerNs;
         port.outUntil = ends ? until * kPicosecondsPerNs : kLongest;
         return;
     }
-    port.SetRate(rateBps);
+    port.line.SetRate(rateBps);
     if (port.outUntil == 0)
     {
         return;
     }
     port.outUntil = 0;
     port.free = std::max(port.free, RoceNow());
-    if (m_ports[link ^ 1].pausing)
+    if (m_ports[link ^ 1].far.pausing)
     {
-        SendPause(link ^ 1, RoceNow()); // which could not be renewed
+        Serve(m_pauses.Pause(link ^ 1, RoceNow())); // which could not be renewed
     }
     Serve(link);
-}
-
-Picoseconds RoceNetwork::OutUntil(DirectedLink link) const
-{
-    return m_ports[link].outUntil;
-}
-
-Picoseconds RoceNetwork::SerialisationOf(DirectedLink link, int64_t wire) const
-{
-    const Port& port = m_ports[link];
-    return port.perByte > 0 ? wire * port.perByte
-                            : RoundedUp(__int128{8} * wire * kPerSecond, port.rate);
-}
-
-RoceClass RoceNetwork::ClassOf(const Frame& frame) const
-{
-    return frame.kind == FrameKind::Data || !m_settings.acksFirst ? RoceClass::Data
-                                                                  : RoceClass::Control;
 }
 
 void RoceNetwork::SendControl(DirectedLink link, uint32_t frame)
@@ -210,34 +111,27 @@ void RoceNetwork::SendControl(DirectedLink link, uint32_t frame)
 void RoceNetwork::Enqueue(DirectedLink link, uint32_t frame)
 {
     Frame& taken = m_frames[frame];
-    Port& port = m_ports[link];
+    RocePort& port = m_ports[link];
     if (taken.kind == FrameKind::Data)
     {
-        taken.held = port.pauses > 0 ? PausedUntil(link, taken.at) : 0;
+        taken.held = port.pause.Count() > 0 ? port.pause.TimeUntil(taken.at) : 0;
     }
-    FrameList& queue = port.queues[static_cast<std::size_t>(ClassOf(taken))];
-    m_frames.Push(queue, frame, InBuffer(taken));
-    int64_t waiting = 0;
-    for (const FrameList& list : port.queues)
-    {
-        waiting += list.bytes;
-    }
-    port.maxQueue = std::max(port.maxQueue, waiting);
+    m_frames.Push(port.QueueOf(m_switches.ClassOf(taken)), frame, InBuffer(taken));
+    port.meter.maxQueue = std::max(port.meter.maxQueue, port.Waiting());
     Serve(link);
 }
 
 bool RoceNetwork::HasWork(DirectedLink link) const
 {
-    const Port& port = m_ports[link];
-    const auto& control = port.queues[static_cast<std::size_t>(RoceClass::Control)];
-    const auto& data = port.queues[static_cast<std::size_t>(RoceClass::Data)];
-    return port.pausePending || !control.Empty() ||
-           (!port.paused && (!data.Empty() || m_ends->IsReady(link)));
+    const RocePort& port = m_ports[link];
+    return port.pauseFrame.pending || !port.QueueOf(RoceClass::Control).Empty() ||
+           (!port.pause.IsOn() &&
+            (!port.QueueOf(RoceClass::Data).Empty() || m_ends->IsReady(link)));
 }
 
 void RoceNetwork::Serve(DirectedLink link)
 {
-    Port& port = m_ports[link];
+    RocePort& port = m_ports[link];
     if (port.freeScheduled || port.outUntil > 0)
     {
         return;
@@ -261,24 +155,24 @@ void RoceNetwork::Serve(DirectedLink link)
 
 uint32_t RoceNetwork::Pick(DirectedLink link, Picoseconds& from)
 {
-    Port& port = m_ports[link];
-    if (port.pausePending)
+    RocePort& port = m_ports[link];
+    if (port.pauseFrame.pending)
     {
-        port.pausePending = false;
+        port.pauseFrame.pending = false;
         const uint32_t frame = m_frames.Take();
         m_frames[frame].kind = FrameKind::Pause;
         m_frames[frame].psn = uint64_t{1} << m_settings.priority;
-        m_frames[frame].payload = port.pauseQuanta;
+        m_frames[frame].payload = port.pauseFrame.quanta;
         m_frames[frame].wire = RoceSettings::kPauseBytes;
-        from = std::max(from, port.pauseFrom);
+        from = std::max(from, port.pauseFrame.from);
         return frame;
     }
     const uint32_t control = PickQueued(link, RoceClass::Control, from);
-    if (control != Frame::kNone || port.paused)
+    if (control != Frame::kNone || port.pause.IsOn())
     {
         return control;
     }
-    from = std::max(from, port.resumed);
+    from = std::max(from, port.pause.Resumed());
     // Where a card sends through the port of a switch, both take turns.
     const bool cardFirst = port.data && m_ends->IsReady(link);
     uint32_t frame = cardFirst ? Frame::kNone : PickQueued(link, RoceClass::Data, from);
@@ -301,7 +195,7 @@ uint32_t RoceNetwork::Pick(DirectedLink link, Picoseconds& from)
 
 uint32_t RoceNetwork::PickQueued(DirectedLink link, RoceClass of, Picoseconds& from)
 {
-    FrameList& queue = m_ports[link].queues[static_cast<std::size_t>(of)];
+    FrameList& queue = m_ports[link].QueueOf(of);
     if (queue.Empty())
     {
         return Frame::kNone;
@@ -322,20 +216,20 @@ uint32_t RoceNetwork::PickQueued(DirectedLink link, RoceClass of, Picoseconds& f
 
 void RoceNetwork::Send(DirectedLink link, uint32_t frame, Picoseconds start)
 {
-    Port& port = m_ports[link];
+    RocePort& port = m_ports[link];
     Frame& sent = m_frames[frame];
-    const Picoseconds time = SerialisationOf(link, sent.wire);
+    const Picoseconds time = port.line.SerialisationOf(sent.wire);
     port.free = start + time;
-    port.packets += sent.frames;
-    port.bytes += sent.wire;
-    Occupy(port, start, time);
+    port.meter.packets += sent.frames;
+    port.meter.bytes += sent.wire;
+    port.meter.Occupy(start, time);
     if (m_tap)
     {
         m_tap(link, frame, start, false);
     }
     if (Loses(link, sent))
     {
-        port.drops += sent.frames;
+        port.meter.drops += sent.frames;
         m_frames.Give(frame);
         return;
     }
@@ -362,51 +256,9 @@ Picoseconds RoceNetwork::HeadStart(DirectedLink link, const Frame& train) const
 
 bool RoceNetwork::Loses(DirectedLink link, const Frame& frame)
 {
-    if (m_drop && m_drop(link, frame))
-    {
-        return true;
-    }
-    Port& port = m_ports[link];
-    if (port.errorRate <= 0)
-    {
-        return false;
-    }
-    if (port.untilLoss < 0)
-    {
-        // A geometric gap: one draw for each loss.
-        const double u = UnitInterval(
-            HashWords({m_seed, m_draws, static_cast<uint64_t>(link), port.losses++, 0x6c6f7373}));
-        port.untilLoss =
-            port.errorRate >= 1
-                ? 0
-                : static_cast<int64_t>(std::min(std::log(u) / std::log1p(-port.errorRate), 9e18));
-    }
-    return port.untilLoss-- == 0;
+    return (m_drop && m_drop(link, frame)) ||
+           m_ports[link].line.Loses(m_seed, m_draws, static_cast<uint64_t>(link));
 }
-
-void RoceNetwork::Occupy(Port& port, Picoseconds start, Picoseconds time)
-{
-    constexpr Picoseconds kWindow = fabric::kPeakWindow * kPicosecondsPerNs;
-    port.busy += time;
-    while (time > 0)
-    {
-        const int64_t window = start / kWindow;
-        if (window != port.window)
-        {
-            port.window = window;
-            port.inWindow = 0;
-        }
-        const Picoseconds part = std::min(time, (window + 1) * kWindow - start);
-        port.inWindow += part;
-        port.peak = std::max(port.peak, port.inWindow);
-        start += part;
-        time -= part;
-    }
-}
-
-// ---------------------------------------------------------------------------------------------
-// Switches
-// ---------------------------------------------------------------------------------------------
 
 void RoceNetwork::Arrive(DirectedLink link, uint32_t frame)
 {
@@ -420,7 +272,10 @@ void RoceNetwork::Arrive(DirectedLink link, uint32_t frame)
         const int quanta = arrived.payload;
         const Picoseconds at = arrived.at;
         m_frames.Give(frame);
-        OnPause(link ^ 1, quanta, at);
+        if (m_pauses.OnFrame(link ^ 1, quanta, at))
+        {
+            Serve(link ^ 1);
+        }
         return;
     }
     ++arrived.hop;
@@ -435,168 +290,60 @@ void RoceNetwork::Arrive(DirectedLink link, uint32_t frame)
 
 void RoceNetwork::Forward(DirectedLink link, DirectedLink out, uint32_t frame)
 {
-    Frame& arrived = m_frames[frame];
-    const int node = m_topology->To(link);
-    const int64_t bytes = InBuffer(arrived);
-    const RoceClass of = ClassOf(arrived);
-    const bool data = of == RoceClass::Data;
-    Port& to = m_ports[out];
-    fabric::SharedBuffer& buffer = *m_buffers[node];
-    if (data && to.dropping)
+    if (!m_switches.Admit(link, out, frame))
     {
-        m_bitten += arrived.frames;
-        Drop(out, frame, false);
         return;
     }
-    if (data && !m_settings.pfc)
+    if (m_switches.WantsPause(link, m_frames[frame]))
     {
-        const int64_t waiting = to.queues[static_cast<std::size_t>(of)].bytes + bytes;
-        if (waiting > buffer.Threshold(m_settings.egressAlpha) ||
-            (to.queueLimit > 0 && waiting > to.queueLimit))
-        {
-            Drop(out, frame, false);
-            return;
-        }
+        Serve(m_pauses.Pause(link, m_frames[frame].at));
     }
-    const int ingress = m_numbers[link ^ 1];
-    if (!buffer.Admit(ingress, of, bytes))
-    {
-        // Where pauses of that link may be lost, or wait, so may what should have been paused.
-        const bool paused = m_ports[link ^ 1].errorRate <= 0 &&
-                            !m_topology->PortOf(link).schedule &&
-                            !m_topology->PortOf(link ^ 1).schedule;
-        Drop(out, frame, data && m_settings.pfc && paused);
-        return;
-    }
-    arrived.ingress = static_cast<uint16_t>(ingress);
-    if (data)
-    {
-        m_ports[link].at[m_numbers[out]] += bytes;
-        if (!m_ports[link].pausing && buffer.WantsPause(ingress))
-        {
-            SendPause(link, arrived.at);
-        }
-    }
-    if (m_settings.markAtEnqueue)
-    {
-        const int64_t each = bytes / arrived.frames;
-        Mark(out, frame, to.queues[static_cast<std::size_t>(of)].bytes + bytes, -each);
-    }
+    m_switches.OnWaiting(out, frame);
     Enqueue(out, frame);
-}
-
-void RoceNetwork::Drop(DirectedLink link, uint32_t frame, bool lossless)
-{
-    m_ports[link].drops += m_frames[frame].frames;
-    m_frames.Give(frame);
-    if (lossless && !m_settings.dropsAllowed)
-    {
-        const int node = m_topology->From(link);
-        m_ends->OnFailure("switch " + m_topology->NodeName(node) + " at " +
-                          FormatTime(RoceNow() / kPicosecondsPerNs) +
-                          ": no room for a frame of the lossless class, as its headroom is too "
-                          "small (roce:headroom=auto reckons it, pfc-drops=allow goes on)");
-    }
 }
 
 void RoceNetwork::Leave(DirectedLink link, uint32_t frame, Picoseconds start)
 {
-    Frame& leaving = m_frames[frame];
-    const int node = m_topology->From(link);
-    const DirectedLink cause = m_topology->Out(node)[leaving.ingress] ^ 1;
-    const int64_t bytes = InBuffer(leaving);
-    const RoceClass of = ClassOf(leaving);
-    Port& port = m_ports[link];
-    fabric::SharedBuffer& buffer = *m_buffers[node];
-    const int ingress = std::exchange(leaving.ingress, Frame::kNoPort);
-    buffer.Release(ingress, of, bytes);
-    if (of == RoceClass::Data)
+    if (const DirectedLink cause = m_switches.Release(link, frame); cause >= 0)
     {
-        m_ports[cause].at[m_numbers[link]] -= bytes;
-        if (m_ports[cause].pausing && buffer.WantsResume(ingress))
-        {
-            SendResume(cause, start);
-        }
+        Serve(m_pauses.Resume(cause, start));
     }
-    if (leaving.kind != FrameKind::Data)
-    {
-        return;
-    }
-    const int64_t queued = port.queues[static_cast<std::size_t>(of)].bytes;
-    if (!m_settings.markAtEnqueue)
-    {
-        Mark(link, frame, queued, bytes / leaving.frames);
-    }
-    if (port.pauses > 0)
-    {
-        const Picoseconds waited = PausedUntil(link, start) - leaving.held;
-        if (waited > 0)
-        {
-            m_ends->OnWaited(leaving, link, port.root, waited);
-        }
-    }
-    if (m_telemetry)
-    {
-        leaving.wire += static_cast<int32_t>(fabric::kIntRecordBytes);
-        m_frames.RecordsOf(frame)[leaving.hop - 1] = {
-            static_cast<double>(port.rate), start, port.bytes + leaving.wire, queued};
-    }
+    m_switches.OnLeaving(link, frame, start);
 }
 
-void RoceNetwork::Mark(DirectedLink link, uint32_t frame, int64_t queued, int64_t step)
+void RoceNetwork::Bite(DirectedLink link)
 {
-    Port& port = m_ports[link];
-    Frame& marked = m_frames[frame];
-    if (!port.marks || marked.kind != FrameKind::Data)
+    m_ports[link].pause.StartDropping();
+    Picoseconds from = RoceNow();
+    for (uint32_t frame = PickQueued(link, RoceClass::Data, from); frame != Frame::kNone;
+         frame = PickQueued(link, RoceClass::Data, from))
     {
-        return;
-    }
-    for (int behind = marked.frames - 1; behind >= 0; --behind)
-    {
-        const double share = port.ecn.Probability(queued + behind * step);
-        if (share > 0 && (share >= 1 || MarkingDraw(link) < share))
-        {
-            ++port.marked;
-            ++marked.marks;
-        }
+        m_switches.Bite(link, frame);
     }
 }
-
-double RoceNetwork::MarkingDraw(DirectedLink link)
-{
-    const uint64_t count = m_ports[link].candidates++;
-    const auto port = static_cast<uint64_t>(link);
-    return m_settings.marksAtRandom
-               ? UnitInterval(HashWords({m_seed, m_draws, port, count, 0x6d61726b}))
-               : fabric::MarkingDraw(m_seed, port, count);
-}
-
-// ---------------------------------------------------------------------------------------------
-// Counters
-// ---------------------------------------------------------------------------------------------
 
 void RoceNetwork::ResetMarks()
 {
-    for (Port& port : m_ports)
+    for (RocePort& port : m_ports)
     {
-        port.candidates = 0;
+        port.marks.candidates = 0;
     }
 }
 
 void RoceNetwork::ResetLosses(uint64_t draws)
 {
     m_draws = draws;
-    for (Port& port : m_ports)
+    m_switches.SetDraws(draws);
+    for (RocePort& port : m_ports)
     {
-        port.losses = 0;
-        port.untilLoss = -1;
+        port.line.ResetLosses();
     }
 }
 
 bool RoceNetwork::IsLossy() const
 {
     return std::any_of(
-        m_ports.begin(), m_ports.end(), [](const Port& port) { return port.errorRate > 0; });
+        m_ports.begin(), m_ports.end(), [](const RocePort& port) { return port.line.IsLossy(); });
 }
 
 bool RoceNetwork::IsRandom() const
@@ -604,88 +351,33 @@ bool RoceNetwork::IsRandom() const
     return IsLossy() || (m_settings.ecn && m_settings.marksAtRandom);
 }
 
-void RoceNetwork::SetDrop(std::function<bool(DirectedLink link, const Frame& frame)> drop)
-{
-    m_drop = std::move(drop);
-}
-
 bool RoceNetwork::IsFull(DirectedLink link) const
 {
-    const Port& port = m_ports[link];
-    const FrameList& data = port.queues[static_cast<std::size_t>(RoceClass::Data)];
-    return !port.paused && !data.Empty() && m_frames[data.head].at >= port.resumed;
-}
-
-void RoceNetwork::SetTap(Tap tap)
-{
-    m_tap = std::move(tap);
+    const RocePort& port = m_ports[link];
+    const FrameList& data = port.QueueOf(RoceClass::Data);
+    return !port.pause.IsOn() && !data.Empty() && m_frames[data.head].at >= port.pause.Resumed();
 }
 
 std::vector<fabric::LinkCounters> RoceNetwork::GetCounters() const
 {
-    const Picoseconds now = RoceNow();
     std::vector<fabric::LinkCounters> counters;
     counters.reserve(m_ports.size());
-    for (const Port& port : m_ports)
+    for (const RocePort& port : m_ports)
     {
-        fabric::LinkCounters counter;
-        counter.bytes = port.bytes;
-        counter.packets = port.packets;
-        counter.drops = port.drops;
-        counter.marks = port.marked;
-        counter.maxQueueBytes = port.maxQueue;
-        counter.busy = (port.busy + kPicosecondsPerNs / 2) / kPicosecondsPerNs;
-        counter.peak = static_cast<double>(port.peak) /
-                       static_cast<double>(fabric::kPeakWindow * kPicosecondsPerNs);
-        counter.pauses = port.pauses;
-        const Picoseconds present =
-            port.paused ? std::max<Picoseconds>(0, now - port.pausedSince) : 0;
-        counter.paused = (port.pausedTime + present + kPicosecondsPerNs / 2) / kPicosecondsPerNs;
-        Picoseconds most = present;
-        counter.pauseRoot = port.paused ? port.root : -1;
-        for (const auto& [root, time] : port.roots)
-        {
-            if (time > most)
-            {
-                most = time;
-                counter.pauseRoot = root;
-            }
-        }
-        counters.push_back(counter);
+        counters.push_back(port.GetCounters(RoceNow()));
     }
     return counters;
 }
 
 std::vector<fabric::LinkActivity> RoceNetwork::GetActivity() const
 {
-    const Picoseconds now = RoceNow();
     std::vector<fabric::LinkActivity> activity;
     activity.reserve(m_ports.size());
-    for (const Port& port : m_ports)
+    for (const RocePort& port : m_ports)
     {
-        fabric::LinkActivity present;
-        const auto ahead = static_cast<double>(std::max<Picoseconds>(0, port.free - now));
-        present.bytes = static_cast<double>(port.bytes) -
-                        ahead * static_cast<double>(port.rate) / (8.0 * kPerSecond);
-        for (const FrameList& queue : port.queues)
-        {
-            present.queueBytes += queue.bytes;
-        }
-        present.paused = port.paused;
-        activity.push_back(present);
+        activity.push_back(port.GetActivity(RoceNow()));
     }
     return activity;
-}
-
-std::vector<int64_t> RoceNetwork::GetBuffers() const
-{
-    std::vector<int64_t> bytes;
-    bytes.reserve(m_buffers.size());
-    for (const auto& buffer : m_buffers)
-    {
-        bytes.push_back(buffer ? buffer->Used() : 0);
-    }
-    return bytes;
 }
 
 void RoceNetwork::AddCounters(fabric::EngineCounters& counters) const
@@ -694,43 +386,10 @@ void RoceNetwork::AddCounters(fabric::EngineCounters& counters) const
     {
         if (m_topology->IsHost(m_topology->To(link)))
         {
-            counters.packets += static_cast<uint64_t>(m_ports[link].packets);
+            counters.packets += static_cast<uint64_t>(m_ports[link].meter.packets);
         }
     }
-    counters.roce.watchdogDrops = m_bitten;
-    for (const auto& buffer : m_buffers)
-    {
-        if (!buffer)
-        {
-            continue;
-        }
-        if (buffer->MaxUsed() > counters.roce.maxBuffer)
-        {
-            counters.roce.maxBuffer = buffer->MaxUsed();
-            counters.roce.bufferBytes = buffer->Size();
-        }
-        counters.roce.maxHeadroom = std::max(counters.roce.maxHeadroom, buffer->MaxHeadroomShare());
-    }
-}
-
-int64_t RoceNetwork::GetBuffered() const
-{
-    int64_t bytes = 0;
-    for (const auto& buffer : m_buffers)
-    {
-        bytes += buffer ? buffer->Used() : 0;
-    }
-    return bytes;
-}
-
-std::array<uint64_t, 3> RoceNetwork::GetPauses() const
-{
-    uint64_t pauses = 0;
-    for (const Port& port : m_ports)
-    {
-        pauses += static_cast<uint64_t>(port.pauses);
-    }
-    return {pauses, m_resumes, m_expired};
+    m_switches.AddCounters(counters.roce);
 }
 
 } // namespace packet

@@ -6,15 +6,15 @@
 
 #include "fabric/engine/engine.h"
 #include "fabric/roce/roce-settings.h"
-#include "fabric/roce/shared-buffer.h"
 #include "frame.h"
+#include "roce-ends.h"
 #include "roce-event.h"
-#include "way.h"
+#include "roce-pauses.h"
+#include "roce-port.h"
+#include "roce-switches.h"
 
-#include <algorithm>
 #include <array>
 #include <functional>
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -24,62 +24,10 @@ namespace legacy
 namespace packet
 {
 
-using fabric::DirectedLink;
-
-/// RoceEnds are the cards of a network: they make data frames, and take all frames that end.
-class RoceEnds
-{
-  public:
-    virtual ~RoceEnds() = default;
-    /**
-     * \param link whose port asks for the next data frame of its card
-     * \param free when the port is free
-     * \return the frame, whose `sent` is its begin; Frame::kNone: none may be sent now
-     */
-    virtual uint32_t Next(DirectedLink link, Picoseconds free) = 0;
-    /**
-     * \param link a port
-     * \return true where its card has a frame that may be sent once the port is free
-     */
-    virtual bool IsReady(DirectedLink link) const = 0;
-    /**
-     * \param frame has arrived at the node where its way ends, and is the card's
-     */
-    virtual void Receive(uint32_t frame) = 0;
-    /// No link: a way ends.
-    static constexpr DirectedLink kWayEnds = -1;
-    /**
-     * \param frame data, ACK, NAK or CNP
-     * \param node where it is
-     * \return the next link of its way, or kWayEnds
-     */
-    virtual DirectedLink NextLink(const Frame& frame, int node) = 0;
-    /**
-     * A data frame that leaves a switch had waited there at a port that was paused.
-     * \param frame the frame, whose `hop` is the number of that port on its way
-     * \param link that port
-     * \param root port whose queue was the cause of the pause
-     * \param time of its wait in which the port was paused
-     */
-    virtual void
-    OnWaited(const Frame& frame, DirectedLink link, DirectedLink root, Picoseconds time) = 0;
-    /**
-     * An event of the cards.
-     * \param kind what happened
-     * \param a see RoceEventKind
-     */
-    virtual void OnCardEvent(RoceEventKind kind, uint32_t a) = 0;
-    /**
-     * The run cannot go on.
-     * \param message why
-     */
-    virtual void OnFailure(const std::string& message) = 0;
-};
-
 /**
  * \ingroup legacy
- * Has the ports, wires and switches of RoCEv2 on a topology: ECMP and shared buffers, ECN (RFC
- * 3168) and priority flow control (IEEE 802.1Qbb).
+ * Moves the frames of RoCEv2 over the ports and wires of a topology. What switches do is in
+ * roce-switches.h, and priority flow control in roce-pauses.h.
  *
  * Frames are forwarded when they are whole, and trains as soon as their first frame is and none
  * that follows would be late; until then a train takes no room. Each port reckons in picoseconds;
@@ -102,7 +50,6 @@ class RoceNetwork : private RoceEventSink
                 uint64_t seed,
                 RoceEnds* ends);
     ~RoceNetwork() override;
-
     /**
      * \return all frames
      */
@@ -110,7 +57,6 @@ class RoceNetwork : private RoceEventSink
     {
         return m_frames;
     }
-
     /**
      * Sends an ACK, NAK or CNP, behind those that wait.
      * \param link first of its way
@@ -129,17 +75,22 @@ class RoceNetwork : private RoceEventSink
      * \param a see RoceEventKind
      */
     void Schedule(Picoseconds at, RoceEventKind kind, uint32_t a);
-
     /**
      * \param link a port
      * \return when it has sent what it sends now
      */
-    Picoseconds FreeAt(DirectedLink link) const;
+    Picoseconds FreeAt(DirectedLink link) const
+    {
+        return m_ports[link].free;
+    }
     /**
      * \param link a port
      * \return rate in bit/s
      */
-    int64_t RateOf(DirectedLink link) const;
+    int64_t RateOf(DirectedLink link) const
+    {
+        return m_ports[link].line.Rate();
+    }
     /**
      * \param link a port
      * \param rateBps its rate from its next frame on; 0: it begins none
@@ -150,18 +101,27 @@ class RoceNetwork : private RoceEventSink
      * \param link a port
      * \return until when it begins no frame, as its link is out; 0: it is not
      */
-    Picoseconds OutUntil(DirectedLink link) const;
+    Picoseconds OutUntil(DirectedLink link) const
+    {
+        return m_ports[link].outUntil;
+    }
     /**
      * \param link a port
      * \param wire bytes
      * \return how long they take
      */
-    Picoseconds SerialisationOf(DirectedLink link, int64_t wire) const;
+    Picoseconds SerialisationOf(DirectedLink link, int64_t wire) const
+    {
+        return m_ports[link].line.SerialisationOf(wire);
+    }
     /**
      * \param link a port
      * \return a text that says whether and by what it is paused
      */
-    std::string DescribePause(DirectedLink link) const;
+    std::string DescribePause(DirectedLink link) const
+    {
+        return m_pauses.Describe(link);
+    }
 
     /// Marks are drawn as on a new network from now on.
     void ResetMarks();
@@ -181,7 +141,10 @@ class RoceNetwork : private RoceEventSink
     /**
      * \param drop is asked about each frame that a port sends, and loses those for which it is true
      */
-    void SetDrop(std::function<bool(DirectedLink link, const Frame& frame)> drop);
+    void SetDrop(std::function<bool(DirectedLink link, const Frame& frame)> drop)
+    {
+        m_drop = std::move(drop);
+    }
 
     /// Is told of each frame that a port begins to send, and of each that has arrived.
     using Tap =
@@ -189,15 +152,17 @@ class RoceNetwork : private RoceEventSink
     /**
      * \param tap is told of frames from now on; empty: nobody is
      */
-    void SetTap(Tap tap);
-
+    void SetTap(Tap tap)
+    {
+        m_tap = std::move(tap);
+    }
     /**
      * \param link a port
      * \return true where it has ever been paused
      */
     bool WasPaused(DirectedLink link) const
     {
-        return m_ports[link].pauses > 0;
+        return m_ports[link].pause.Count() > 0;
     }
     /**
      * \param link a port
@@ -206,9 +171,7 @@ class RoceNetwork : private RoceEventSink
      */
     Picoseconds PausedUntil(DirectedLink link, Picoseconds at) const
     {
-        const Port& port = m_ports[link];
-        return port.pausedTime +
-               (port.paused ? std::max<Picoseconds>(0, at - port.pausedSince) : 0);
+        return m_ports[link].pause.TimeUntil(at);
     }
     /**
      * \param link a port that has been paused
@@ -216,14 +179,13 @@ class RoceNetwork : private RoceEventSink
      */
     DirectedLink RootOfPause(DirectedLink link) const
     {
-        return m_ports[link].root;
+        return m_ports[link].pause.Root();
     }
     /**
      * \param link a port
      * \return true where data wait for it, and it has sent without a pause since they arrived
      */
     bool IsFull(DirectedLink link) const;
-
     /**
      * \return counters by directed link
      */
@@ -235,7 +197,10 @@ class RoceNetwork : private RoceEventSink
     /**
      * \return bytes in use of each node's buffer
      */
-    std::vector<int64_t> GetBuffers() const;
+    std::vector<int64_t> GetBuffers() const
+    {
+        return m_switches.GetBuffers();
+    }
     /**
      * Adds frames to hosts, drops of watchdogs, and what buffers held.
      * \param counters of the engine
@@ -244,71 +209,19 @@ class RoceNetwork : private RoceEventSink
     /**
      * \return bytes in all buffers
      */
-    int64_t GetBuffered() const;
+    int64_t GetBuffered() const
+    {
+        return m_switches.GetBuffered();
+    }
     /**
      * \return pauses that began, ended by a frame, and ended by themselves
      */
-    std::array<uint64_t, 3> GetPauses() const;
+    std::array<uint64_t, 3> GetPauses() const
+    {
+        return m_pauses.GetCounts();
+    }
 
   private:
-    /// The sending side of one directed link, and what its far end knows of its frames.
-    struct Port
-    {
-        int64_t rate{0};           //!< bit/s
-        int64_t perByte{0};        //!< picoseconds; 0: no whole number
-        Picoseconds delay{0};      //!< of the link, and of the switch at its end
-        Picoseconds wireDelay{0};  //!< of the link alone
-        Picoseconds free{0};       //!< end of the last frame
-        Picoseconds outUntil{0};   //!< its link is out; 0: it is not
-        bool freeScheduled{false}; //!< Free is to come
-        bool data{false};          //!< whether the frame that is sent now is data
-        std::array<FrameList, fabric::kRoceClasses> queues; //!< frames that wait, by class
-
-        // PFC frames that this port is to send.
-        bool pausePending{false};
-        int pauseQuanta{0};
-        Picoseconds pauseFrom{0};
-
-        // The pause of this port's data.
-        bool paused{false};
-        bool dropping{false};       //!< its watchdog has bitten
-        uint32_t pause{0};          //!< number of the pause
-        Picoseconds pausedUntil{0}; //!< it ends by itself
-        Picoseconds pausedSince{0};
-        Picoseconds resumed{0};                                  //!< when the last one ended
-        DirectedLink root{-1};                                   //!< port whose queue is its cause
-        std::vector<std::pair<DirectedLink, Picoseconds>> roots; //!< times by cause
-        Picoseconds lastData{0};                                 //!< begin of the last data frame
-
-        // The far end of the link, where it is a switch.
-        bool pausing{false};     //!< it has paused this port
-        uint32_t renewal{0};     //!< number of its pause
-        std::vector<int64_t> at; //!< bytes of this link's data by port of the switch
-
-        bool marks{false}; //!< frames above thresholds
-        fabric::EcnThresholds ecn;
-        uint64_t candidates{0}; //!< frames that were marked or not by a draw
-        int64_t untilLoss{-1};  //!< frames until the next is lost; -1: not drawn
-        uint64_t losses{0};     //!< draws of the former
-        double errorRate{0};
-        int64_t queueLimit{0}; //!< of data without PFC; 0: none
-
-        // Counters.
-        int64_t bytes{0};
-        int64_t packets{0};
-        int64_t drops{0};
-        int64_t marked{0};
-        int64_t maxQueue{0};
-        int64_t pauses{0};
-        Picoseconds pausedTime{0};
-        Picoseconds busy{0};
-        int64_t window{0}; //!< number of the window of the last frame's end
-        Picoseconds inWindow{0};
-        Picoseconds peak{0};
-
-        void SetRate(int64_t rateBps);
-    };
-
     // Inherited from RoceEventSink.
     void OnEvent(RoceEventKind kind, uint32_t a, uint32_t b) override;
 
@@ -319,49 +232,25 @@ class RoceNetwork : private RoceEventSink
     void Send(DirectedLink link, uint32_t frame, Picoseconds start);
     /// Returns for how long before its end a train that is sent may be sent on at the far end.
     Picoseconds HeadStart(DirectedLink link, const Frame& train) const;
-    bool Loses(DirectedLink link, const Frame& frame);            //!< whether the wire loses it
-    void Occupy(Port& port, Picoseconds start, Picoseconds time); //!< counts busy time
-
-    // Switches.
+    bool Loses(DirectedLink link, const Frame& frame); //!< whether the wire loses it
     void Arrive(DirectedLink link, uint32_t frame);
-    void Forward(DirectedLink link, DirectedLink out, uint32_t frame);
-    void Leave(DirectedLink link, uint32_t frame, Picoseconds start); //!< it leaves the buffer
-    void Drop(DirectedLink link, uint32_t frame, bool lossless);
+    void Forward(DirectedLink link, DirectedLink out, uint32_t frame); //!< in a switch
+    void Leave(DirectedLink link, uint32_t frame, Picoseconds start);  //!< it leaves the buffer
     void Enqueue(DirectedLink link, uint32_t frame);
-    /// Marks frames by the queue that each sees: `queued` bytes the last, `step` more the one
-    /// before, and so on.
-    void Mark(DirectedLink link, uint32_t frame, int64_t queued, int64_t step);
-    double MarkingDraw(DirectedLink link); //!< 0 to 1, the next of a port
-    fabric::RoceClass ClassOf(const Frame& frame) const;
-
-    // Pauses.
-    void SendPause(DirectedLink cause, Picoseconds from);
-    void SendResume(DirectedLink cause, Picoseconds from);
-    void OnPause(DirectedLink link, int quanta, Picoseconds at);
-    void EndPause(DirectedLink link, Picoseconds at);
-    DirectedLink RootOf(DirectedLink link) const; //!< port whose queue pauses this one
-    Picoseconds PauseTime(DirectedLink link, int quanta) const;
     void Bite(DirectedLink link); //!< a watchdog drops what waits at a port
-    void CheckWaiting();          //!< looks for ports that wait for each other
-    void SendStorm();
 
     const fabric::Topology* m_topology;
     const fabric::RoceSettings m_settings;
-    const bool m_telemetry;
     const uint64_t m_seed;
     const int64_t m_firstFrame; //!< wire bytes of a message's first frame, which is full
     RoceEnds* m_ends;
     FramePool m_frames;
-    std::vector<Port> m_ports;                                    //!< by directed link
-    std::vector<uint16_t> m_numbers;                              //!< of each link at its begin
-    std::vector<std::unique_ptr<fabric::SharedBuffer>> m_buffers; //!< of switches, by node
+    std::vector<RocePort> m_ports; //!< by directed link
+    RoceSwitches m_switches;
+    RocePauses m_pauses;
     std::function<bool(DirectedLink, const Frame&)> m_drop;
     Tap m_tap;
     uint64_t m_draws{0};
-    bool m_checking{false}; //!< CheckWaiting is to come
-    uint64_t m_resumes{0};
-    uint64_t m_expired{0};
-    uint64_t m_bitten{0};
 };
 
 } // namespace packet

@@ -1,18 +1,13 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
- *
- * Priority flow control (IEEE 802.1Qbb) of a RoceNetwork: pauses and their causes, the watchdog,
- * faulty cards, and ports that wait for each other.
  */
-#include "roce-network.h"
+#include "roce-pauses.h"
 
 #include "base/units.h"
 #include "fabric/roce/buffers.h"
 
 #include <algorithm>
-#include <functional>
-#include <string>
-#include <vector>
+#include <cstddef>
 
 namespace legacy
 {
@@ -20,7 +15,6 @@ namespace packet
 {
 
 using fabric::kPicosecondsPerNs;
-using fabric::RoceClass;
 
 namespace
 {
@@ -28,220 +22,289 @@ namespace
 /// How long something is paused without a byte before a deadlock is looked for.
 constexpr Picoseconds kStillness = 1'000'000'000;
 
-} // namespace
-
-Picoseconds RoceNetwork::PauseTime(DirectedLink link, int quanta) const
+/// Looks for a ring of ports, each of which waits for the next.
+class WaitSearch
 {
-    constexpr int64_t kQuantum = 512 / 8; // bytes
-    return SerialisationOf(link, kQuantum * quanta);
-}
+  public:
+    /**
+     * \param topology a network
+     * \param ports by directed link
+     * \param still the ports that wait
+     */
+    WaitSearch(const fabric::Topology& topology,
+               const std::vector<RocePort>& ports,
+               std::vector<bool> still)
+        : m_topology(topology),
+          m_ports(ports),
+          m_still(std::move(still)),
+          m_states(ports.size(), kNew)
+    {
+    }
 
-void RoceNetwork::SendPause(DirectedLink cause, Picoseconds from)
-{
-    Port& port = m_ports[cause];
-    Port& reverse = m_ports[cause ^ 1];
-    port.pausing = true;
-    ++port.renewal;
-    reverse.pausePending = true;
-    reverse.pauseQuanta = m_settings.quanta;
-    reverse.pauseFrom = from;
-    ScheduleRoce(this,
-                 RoceNow() + PauseTime(cause, m_settings.quanta) / 2,
-                 RoceEventKind::Renew,
-                 static_cast<uint32_t>(cause),
-                 port.renewal);
-    Serve(cause ^ 1);
-}
+    /**
+     * \param link a port
+     * \return true where a ring is found from there on
+     */
+    bool FindFrom(DirectedLink link)
+    {
+        return m_still[link] && m_states[link] == kNew && Follow(link);
+    }
 
-void RoceNetwork::SendResume(DirectedLink cause, Picoseconds from)
-{
-    Port& reverse = m_ports[cause ^ 1];
-    m_ports[cause].pausing = false;
-    reverse.pausePending = true;
-    reverse.pauseQuanta = 0;
-    reverse.pauseFrom = from;
-    Serve(cause ^ 1);
-}
+    /**
+     * \return the ring
+     */
+    const std::vector<DirectedLink>& Ring() const
+    {
+        return m_way;
+    }
 
-void RoceNetwork::OnPause(DirectedLink link, int quanta, Picoseconds at)
-{
-    Port& port = m_ports[link];
-    if (quanta == 0)
-    {
-        if (port.paused)
-        {
-            ++m_resumes;
-            EndPause(link, at);
-        }
-        return;
-    }
-    port.pausedUntil = at + PauseTime(link, quanta);
-    ScheduleRoce(this, port.pausedUntil, RoceEventKind::PauseEnd, static_cast<uint32_t>(link), 0);
-    if (port.paused)
-    {
-        return;
-    }
-    port.paused = true;
-    port.pausedSince = at;
-    ++port.pauses;
-    ++port.pause;
-    port.root = RootOf(link);
-    if (m_settings.watchdog > 0 && !m_topology->IsHost(m_topology->From(link)))
-    {
-        ScheduleRoce(this,
-                     at + m_settings.watchdog * kPicosecondsPerNs,
-                     RoceEventKind::Watchdog,
-                     static_cast<uint32_t>(link),
-                     port.pause);
-    }
-    if (!m_checking)
-    {
-        m_checking = true;
-        ScheduleRoce(this, at + kStillness, RoceEventKind::CheckWaiting, 0, 0);
-    }
-}
-
-void RoceNetwork::EndPause(DirectedLink link, Picoseconds at)
-{
-    Port& port = m_ports[link];
-    const Picoseconds time = at - port.pausedSince;
-    port.paused = false;
-    port.dropping = false;
-    port.pausedTime += time;
-    port.resumed = at;
-    const auto known = std::find_if(port.roots.begin(),
-                                    port.roots.end(),
-                                    [&](const auto& root) { return root.first == port.root; });
-    if (known == port.roots.end())
-    {
-        port.roots.emplace_back(port.root, time);
-    }
-    else
-    {
-        known->second += time;
-    }
-    Serve(link);
-}
-
-DirectedLink RoceNetwork::RootOf(DirectedLink link) const
-{
-    const std::vector<int64_t>& at = m_ports[link].at;
-    const auto most = std::max_element(at.begin(), at.end());
-    if (most == at.end() || *most == 0)
-    {
-        return link; // a card pauses it
-    }
-    const DirectedLink out = m_topology->Out(m_topology->To(link))[most - at.begin()];
-    return m_ports[out].paused ? m_ports[out].root : out;
-}
-
-void RoceNetwork::Bite(DirectedLink link)
-{
-    Port& port = m_ports[link];
-    port.dropping = true;
-    Picoseconds from = RoceNow();
-    for (uint32_t frame = PickQueued(link, RoceClass::Data, from); frame != Frame::kNone;
-         frame = PickQueued(link, RoceClass::Data, from))
-    {
-        m_bitten += m_frames[frame].frames;
-        Drop(link, frame, false);
-    }
-}
-
-void RoceNetwork::SendStorm()
-{
-    const fabric::RoceStorm& storm = *m_settings.storm;
-    const Picoseconds end = (storm.from + storm.length) * kPicosecondsPerNs;
-    const Picoseconds now = RoceNow();
-    const DirectedLink link = m_topology->Out(fabric::HostOfStorm(*m_topology, storm)).front();
-    Port& port = m_ports[link];
-    port.pausePending = true;
-    port.pauseQuanta = now < end ? m_settings.quanta : 0;
-    port.pauseFrom = now;
-    if (now < end)
-    {
-        ScheduleRoce(this,
-                     std::min(end, now + PauseTime(link, m_settings.quanta) / 2),
-                     RoceEventKind::Storm,
-                     0,
-                     0);
-    }
-    Serve(link);
-}
-
-void RoceNetwork::CheckWaiting()
-{
-    m_checking = false;
-    const Picoseconds now = RoceNow();
-    const auto still = [&](DirectedLink link)
-    {
-        const Port& port = m_ports[link];
-        return port.paused && now - std::max(port.pausedSince, port.lastData) >= kStillness;
-    };
+  private:
     enum State : uint8_t
     {
         kNew,
         kOpen,
         kDone
     };
-    std::vector<State> states(m_ports.size(), kNew);
-    std::vector<DirectedLink> way;
-    // Follows from a port to the ports of the next switch in which its frames wait.
-    const std::function<bool(DirectedLink)> follow = [&](DirectedLink link)
+
+    /// Follows from a port to the ports of the next switch in which its frames wait.
+    bool Follow(DirectedLink link)
     {
-        states[link] = kOpen;
-        way.push_back(link);
-        const std::vector<int64_t>& at = m_ports[link].at;
+        m_states[link] = kOpen;
+        m_way.push_back(link);
+        const std::vector<int64_t>& at = m_ports[link].far.at;
         for (std::size_t i = 0; i < at.size(); ++i)
         {
             const DirectedLink next =
-                at[i] > 0 ? m_topology->Out(m_topology->To(link))[i] : DirectedLink{-1};
-            if (next < 0 || !still(next) || states[next] == kDone)
+                at[i] > 0 ? m_topology.Out(m_topology.To(link))[i] : DirectedLink{-1};
+            if (next < 0 || !m_still[next] || m_states[next] == kDone)
             {
                 continue;
             }
-            if (states[next] == kOpen)
+            if (m_states[next] == kOpen)
             {
-                way.erase(way.begin(), std::find(way.begin(), way.end(), next));
+                m_way.erase(m_way.begin(), std::find(m_way.begin(), m_way.end(), next));
                 return true;
             }
-            if (follow(next))
+            if (Follow(next))
             {
                 return true;
             }
         }
-        way.pop_back();
-        states[link] = kDone;
+        m_way.pop_back();
+        m_states[link] = kDone;
         return false;
-    };
-    bool any = false;
-    for (DirectedLink link = 0; link < static_cast<DirectedLink>(m_ports.size()); ++link)
-    {
-        any = any || m_ports[link].paused;
-        if (still(link) && states[link] == kNew && follow(link))
-        {
-            std::string text = "PFC deadlock at " + FormatTime(now / kPicosecondsPerNs) + ": ";
-            for (const DirectedLink waiting : way)
-            {
-                text += m_topology->LinkName(waiting) + " waits for ";
-            }
-            m_ends->OnFailure(text + m_topology->LinkName(way.front()));
-            return;
-        }
     }
-    if (any)
+
+    const fabric::Topology& m_topology;
+    const std::vector<RocePort>& m_ports;
+    const std::vector<bool> m_still;
+    std::vector<State> m_states;
+    std::vector<DirectedLink> m_way;
+};
+
+} // namespace
+
+RocePauses::RocePauses(const fabric::Topology* topology,
+                       const fabric::RoceSettings* settings,
+                       std::vector<RocePort>* ports,
+                       RoceEventSink* sink,
+                       RoceEnds* ends)
+    : m_topology(topology),
+      m_settings(settings),
+      m_ports(*ports),
+      m_sink(sink),
+      m_ends(ends)
+{
+    if (settings->storm)
     {
-        m_checking = true;
-        ScheduleRoce(this, now + kStillness, RoceEventKind::CheckWaiting, 0, 0);
+        ScheduleRoce(sink, settings->storm->from * kPicosecondsPerNs, RoceEventKind::Storm, 0, 0);
     }
 }
 
-std::string RoceNetwork::DescribePause(DirectedLink link) const
+Picoseconds RocePauses::TimeOf(DirectedLink link, int quanta) const
 {
-    const Port& port = m_ports[link];
-    return port.paused ? "paused since " + FormatTime(port.pausedSince / kPicosecondsPerNs) +
-                             " by the queue of " + m_topology->LinkName(port.root)
-                       : "not paused";
+    constexpr int64_t kQuantum = 512 / 8; // bytes
+    return m_ports[link].line.SerialisationOf(kQuantum * quanta);
+}
+
+DirectedLink RocePauses::Pause(DirectedLink cause, Picoseconds from)
+{
+    RocePort::FarEnd& far = m_ports[cause].far;
+    far.pausing = true;
+    ++far.renewal;
+    m_ports[cause ^ 1].pauseFrame = {true, m_settings->quanta, from};
+    ScheduleRoce(m_sink,
+                 RoceNow() + TimeOf(cause, m_settings->quanta) / 2,
+                 RoceEventKind::Renew,
+                 static_cast<uint32_t>(cause),
+                 far.renewal);
+    return cause ^ 1;
+}
+
+DirectedLink RocePauses::Resume(DirectedLink cause, Picoseconds from)
+{
+    m_ports[cause].far.pausing = false;
+    m_ports[cause ^ 1].pauseFrame = {true, 0, from};
+    return cause ^ 1;
+}
+
+bool RocePauses::OnFrame(DirectedLink link, int quanta, Picoseconds at)
+{
+    RocePause& pause = m_ports[link].pause;
+    if (quanta == 0)
+    {
+        if (!pause.IsOn())
+        {
+            return false;
+        }
+        ++m_resumes;
+        pause.End(at);
+        return true;
+    }
+    pause.SetEnd(at + TimeOf(link, quanta));
+    const auto number = static_cast<uint32_t>(link);
+    ScheduleRoce(m_sink, pause.Until(), RoceEventKind::PauseEnd, number, 0);
+    if (pause.IsOn())
+    {
+        return false;
+    }
+    pause.Begin(at, RootOf(link));
+    if (m_settings->watchdog > 0 && !m_topology->IsHost(m_topology->From(link)))
+    {
+        ScheduleRoce(m_sink,
+                     at + m_settings->watchdog * kPicosecondsPerNs,
+                     RoceEventKind::Watchdog,
+                     number,
+                     static_cast<uint32_t>(pause.Count()));
+    }
+    if (!m_checking)
+    {
+        m_checking = true;
+        ScheduleRoce(m_sink, at + kStillness, RoceEventKind::CheckWaiting, 0, 0);
+    }
+    return false;
+}
+
+bool RocePauses::OnPauseEnd(DirectedLink link)
+{
+    RocePause& pause = m_ports[link].pause;
+    if (!pause.IsOn() || pause.Until() > RoceNow())
+    {
+        return false;
+    }
+    ++m_expired;
+    pause.End(pause.Until());
+    return true;
+}
+
+DirectedLink RocePauses::OnRenew(DirectedLink link, uint32_t pause)
+{
+    const RocePort::FarEnd& far = m_ports[link].far;
+    return far.pausing && far.renewal == pause && m_ports[link ^ 1].outUntil == 0
+               ? Pause(link, RoceNow())
+               : kNone;
+}
+
+bool RocePauses::IsTooLong(DirectedLink link, uint32_t pause) const
+{
+    const RocePause& present = m_ports[link].pause;
+    return present.IsOn() && static_cast<uint32_t>(present.Count()) == pause;
+}
+
+DirectedLink RocePauses::RootOf(DirectedLink link) const
+{
+    const std::vector<int64_t>& at = m_ports[link].far.at;
+    const auto most = std::max_element(at.begin(), at.end());
+    if (most == at.end() || *most == 0)
+    {
+        return link; // a card pauses it
+    }
+    const DirectedLink out = m_topology->Out(m_topology->To(link))[most - at.begin()];
+    return m_ports[out].pause.IsOn() ? m_ports[out].pause.Root() : out;
+}
+
+DirectedLink RocePauses::OnStorm()
+{
+    const fabric::RoceStorm& storm = *m_settings->storm;
+    const Picoseconds end = (storm.from + storm.length) * kPicosecondsPerNs;
+    const Picoseconds now = RoceNow();
+    const DirectedLink link = m_topology->Out(fabric::HostOfStorm(*m_topology, storm)).front();
+    m_ports[link].pauseFrame = {true, now < end ? m_settings->quanta : 0, now};
+    if (now < end)
+    {
+        ScheduleRoce(m_sink,
+                     std::min(end, now + TimeOf(link, m_settings->quanta) / 2),
+                     RoceEventKind::Storm,
+                     0,
+                     0);
+    }
+    return link;
+}
+
+bool RocePauses::IsStill(DirectedLink link, Picoseconds now) const
+{
+    const RocePort& port = m_ports[link];
+    return port.pause.IsOn() && now - std::max(port.pause.Since(), port.lastData) >= kStillness;
+}
+
+std::vector<DirectedLink> RocePauses::FindRing(Picoseconds now) const
+{
+    const auto count = static_cast<DirectedLink>(m_ports.size());
+    std::vector<bool> still(m_ports.size());
+    for (DirectedLink link = 0; link < count; ++link)
+    {
+        still[link] = IsStill(link, now);
+    }
+    WaitSearch search(*m_topology, m_ports, std::move(still));
+    for (DirectedLink link = 0; link < count; ++link)
+    {
+        if (search.FindFrom(link))
+        {
+            return search.Ring();
+        }
+    }
+    return {};
+}
+
+void RocePauses::CheckWaiting()
+{
+    m_checking = false;
+    const Picoseconds now = RoceNow();
+    const std::vector<DirectedLink> ring = FindRing(now);
+    if (!ring.empty())
+    {
+        std::string text = "PFC deadlock at " + FormatTime(now / kPicosecondsPerNs) + ": ";
+        for (const DirectedLink waiting : ring)
+        {
+            text += m_topology->LinkName(waiting) + " waits for ";
+        }
+        m_ends->OnFailure(text + m_topology->LinkName(ring.front()));
+        return;
+    }
+    const auto paused = [](const RocePort& port) { return port.pause.IsOn(); };
+    if (std::any_of(m_ports.begin(), m_ports.end(), paused))
+    {
+        m_checking = true;
+        ScheduleRoce(m_sink, now + kStillness, RoceEventKind::CheckWaiting, 0, 0);
+    }
+}
+
+std::string RocePauses::Describe(DirectedLink link) const
+{
+    const RocePause& pause = m_ports[link].pause;
+    return pause.IsOn() ? "paused since " + FormatTime(pause.Since() / kPicosecondsPerNs) +
+                              " by the queue of " + m_topology->LinkName(pause.Root())
+                        : "not paused";
+}
+
+std::array<uint64_t, 3> RocePauses::GetCounts() const
+{
+    uint64_t pauses = 0;
+    for (const RocePort& port : m_ports)
+    {
+        pauses += static_cast<uint64_t>(port.pause.Count());
+    }
+    return {pauses, m_resumes, m_expired};
 }
 
 } // namespace packet

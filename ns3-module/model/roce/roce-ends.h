@@ -1,0 +1,74 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef LEGACY_ROCE_ENDS_H
+#define LEGACY_ROCE_ENDS_H
+
+#include "fabric/topology/topology.h"
+#include "frame.h"
+#include "roce-event.h"
+
+#include <cstdint>
+#include <string>
+
+namespace legacy
+{
+namespace packet
+{
+
+using fabric::DirectedLink;
+
+/// RoceEnds are the cards of a network: they make data frames, and take all frames that end.
+class RoceEnds
+{
+  public:
+    virtual ~RoceEnds() = default;
+    /**
+     * \param link whose port asks for the next data frame of its card
+     * \param free when the port is free
+     * \return the frame, whose `sent` is its begin; Frame::kNone: none may be sent now
+     */
+    virtual uint32_t Next(DirectedLink link, Picoseconds free) = 0;
+    /**
+     * \param link a port
+     * \return true where its card has a frame that may be sent once the port is free
+     */
+    virtual bool IsReady(DirectedLink link) const = 0;
+    /**
+     * \param frame has arrived at the node where its way ends, and is the card's
+     */
+    virtual void Receive(uint32_t frame) = 0;
+    /// No link: a way ends.
+    static constexpr DirectedLink kWayEnds = -1;
+    /**
+     * \param frame data, ACK, NAK or CNP
+     * \param node where it is
+     * \return the next link of its way, or kWayEnds
+     */
+    virtual DirectedLink NextLink(const Frame& frame, int node) = 0;
+    /**
+     * A data frame that leaves a switch had waited there at a port that was paused.
+     * \param frame the frame, whose `hop` is the number of that port on its way
+     * \param link that port
+     * \param root port whose queue was the cause of the pause
+     * \param time of its wait in which the port was paused
+     */
+    virtual void
+    OnWaited(const Frame& frame, DirectedLink link, DirectedLink root, Picoseconds time) = 0;
+    /**
+     * An event of the cards.
+     * \param kind what happened
+     * \param a see RoceEventKind
+     */
+    virtual void OnCardEvent(RoceEventKind kind, uint32_t a) = 0;
+    /**
+     * The run cannot go on.
+     * \param message why
+     */
+    virtual void OnFailure(const std::string& message) = 0;
+};
+
+} // namespace packet
+} // namespace legacy
+
+#endif // LEGACY_ROCE_ENDS_H

@@ -1,0 +1,120 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef LEGACY_ROCE_LINE_H
+#define LEGACY_ROCE_LINE_H
+
+#include "fabric/roce/telemetry.h"
+
+#include <cstdint>
+
+namespace legacy
+{
+namespace packet
+{
+
+using fabric::Picoseconds;
+
+/// A RoceLine is the wire of one directed link: its rate, and the frames that it loses.
+class RoceLine
+{
+  public:
+    /**
+     * \param rateBps rate in bit/s, above 0
+     */
+    void SetRate(int64_t rateBps)
+    {
+        m_rate = rateBps;
+        m_perByte = 8 * kPerSecond % rateBps == 0 ? 8 * kPerSecond / rateBps : 0;
+    }
+
+    /**
+     * \return rate in bit/s
+     */
+    int64_t Rate() const
+    {
+        return m_rate;
+    }
+
+    /**
+     * \param wire bytes
+     * \return how long they take
+     */
+    Picoseconds SerialisationOf(int64_t wire) const
+    {
+        return m_perByte > 0 ? wire * m_perByte : RoundedUp(__int128{8} * wire * kPerSecond);
+    }
+
+    /**
+     * \param errorRate the share of frames that are lost
+     */
+    void SetErrorRate(double errorRate)
+    {
+        m_errorRate = errorRate;
+    }
+
+    /**
+     * \return true where frames are lost
+     */
+    bool IsLossy() const
+    {
+        return m_errorRate > 0;
+    }
+
+    /**
+     * Draws whether the next frame is lost.
+     * \param seed of draws
+     * \param draws number of ResetLosses before
+     * \param link number of the link
+     * \return true where it is
+     */
+    bool Loses(uint64_t seed, uint64_t draws, uint64_t link)
+    {
+        if (!IsLossy())
+        {
+            return false;
+        }
+        if (m_untilLoss < 0)
+        {
+            DrawLoss(seed, draws, link);
+        }
+        return m_untilLoss-- == 0;
+    }
+
+    /// Losses are drawn anew from now on.
+    void ResetLosses()
+    {
+        m_losses = 0;
+        m_untilLoss = -1;
+    }
+
+    /**
+     * \param ahead picoseconds of sending
+     * \return the bytes that are sent in them
+     */
+    double BytesIn(double ahead) const
+    {
+        return ahead * static_cast<double>(m_rate) / (8.0 * kPerSecond);
+    }
+
+  private:
+    static constexpr int64_t kPerSecond = 1'000'000'000'000; ///< picoseconds
+
+    Picoseconds RoundedUp(__int128 numerator) const
+    {
+        return static_cast<Picoseconds>((numerator + m_rate - 1) / m_rate);
+    }
+
+    void DrawLoss(uint64_t seed, uint64_t draws, uint64_t link);
+
+    int64_t m_rate{0};       //!< bit/s
+    int64_t m_perByte{0};    //!< picoseconds; 0: no whole number
+    int64_t m_untilLoss{-1}; //!< frames until the next is lost; -1: not drawn
+    uint64_t m_losses{0};    //!< draws of the former
+    double m_errorRate{0};
+};
+
+} // namespace packet
+} // namespace legacy
+
+#endif // LEGACY_ROCE_LINE_H
