@@ -14,7 +14,6 @@
 #include "ns3/tcp-congestion-ops.h"
 #include "ns3/tcp-socket-base.h"
 
-#include <map>
 #include <utility>
 
 namespace legacy
@@ -39,23 +38,15 @@ std::string Nanoseconds(TimeNs time)
     return std::to_string(time) + "ns";
 }
 
-/// Returns the ns-3 types of congestion controls that all engines know by names of their own.
-const std::map<std::string, std::string>& CommonNames()
-{
-    static const std::map<std::string, std::string> names = {{"bbr", kBroken},
-                                                             {"cubic", "legacy::LinuxCubic"},
-                                                             {"dctcp", "ns3::TcpDctcp"},
-                                                             {"reno", "legacy::LinuxReno"}};
-    return names;
-}
-
-/// Returns the name of an ns-3 type: one of CommonNames(), or "ns3::TcpVegas" for "TcpVegas".
+/// Returns the name of an ns-3 type: that of a TcpControl, or "ns3::TcpVegas" for "TcpVegas".
 std::string Qualified(const std::string& name)
 {
-    const auto found = CommonNames().find(name);
-    if (found != CommonNames().end())
+    for (const fabric::TcpControl& control : fabric::TcpControls())
     {
-        return found->second;
+        if (control.name == name)
+        {
+            return control.type;
+        }
     }
     return name.find("::") == std::string::npos ? "ns3::" + name : name;
 }
@@ -78,9 +69,9 @@ bool IsCongestionControl(TypeId tid)
 std::string KnownCongestionControls()
 {
     std::string known;
-    for (const auto& [name, type] : CommonNames())
+    for (const fabric::TcpControl& control : fabric::TcpControls())
     {
-        known += type == kBroken ? "" : name + ", ";
+        known += control.type == kBroken ? "" : control.name + ", ";
     }
     std::size_t listed = 0;
     for (uint16_t i = 0; i < TypeId::GetRegisteredN(); ++i)

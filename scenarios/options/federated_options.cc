@@ -1,6 +1,7 @@
 #include "scenarios/options/federated_options.h"
 
 #include "base/option_forms.h"
+#include "ns3-module/fabric/tasks/selection.h"
 
 namespace legacy {
 namespace {
@@ -156,13 +157,8 @@ OptionTable<FederatedSection> OptionsOfServer() {
           "federated.short", "--short", "wait|skip",
           "at a deadline with fewer: wait for them, or end the round without a version") |
           kBoth | kServerAlone | kRoundsAlone,
-      Text<&FederatedSection::selection, CheckSelection>(
-          "federated.selection", "--selection", "TEXT",
-          "uniform, weighted (by samples), round-robin, tiers[:count=5] (classes of clients by "
-          "predicted task time; one of them in each round); in training also power-of-choice[:d=N] "
-          "(large losses) and "
-          "oort[:explore=0.9,decay=0.98,least=0.3,percentile=30,penalty=2,pacer=20] (large losses, "
-          "short tasks)") |
+      Text<&FederatedSection::selection, CheckSelection>("federated.selection", "--selection",
+                                                         "TEXT", fabric::DescribeSelections()) |
           kBoth | kServerAlone | kUsual,
   };
 }

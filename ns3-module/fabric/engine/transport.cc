@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "base/nearest.h"
+#include "base/parse.h"
 #include "fabric/roce/controls.h"
 #include "fabric/roce/roce-settings.h"
 
@@ -235,11 +236,32 @@ ConnectionKind ParseConnectionKind(const std::string& text, const std::string& o
     throw Error(option, text, allowed);
 }
 
+const std::vector<TcpControl>& TcpControls()
+{
+    static const std::vector<TcpControl> controls = {{"reno", "legacy::LinuxReno"},
+                                                     {"cubic", "legacy::LinuxCubic"},
+                                                     {"dctcp", "ns3::TcpDctcp"},
+                                                     {"bbr", "ns3::TcpBbr"}};
+    return controls;
+}
+
+std::string TcpControlNames(const std::string& separator)
+{
+    std::vector<std::string> names;
+    for (const TcpControl& control : TcpControls())
+    {
+        names.push_back(control.name);
+    }
+    return Join(names, separator);
+}
+
 std::string ParseCongestionControl(const std::string& text, const std::string& option)
 {
-    if (text != "reno" && text != "cubic" && text != "dctcp" && text != "bbr")
+    const std::vector<TcpControl>& all = TcpControls();
+    const auto named = [&text](const TcpControl& control) { return control.name == text; };
+    if (std::none_of(all.begin(), all.end(), named))
     {
-        throw Error(option, text, "reno, cubic, dctcp, bbr");
+        throw Error(option, text, TcpControlNames(", "));
     }
     return text;
 }

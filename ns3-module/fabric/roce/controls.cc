@@ -9,6 +9,12 @@
 namespace legacy::fabric
 {
 
+// Rows of the controls, each in a file of its own.
+RoceControlRow DcqcnRow();
+RoceControlRow HpccRow();
+RoceControlRow TimelyRow();
+RoceControlRow SwiftRow();
+
 namespace
 {
 

@@ -37,12 +37,8 @@ struct RoceControlRow
     std::unique_ptr<const RoceControl> (*make)(Settings& settings) = nullptr;
 };
 
-// Rows of the controls, each in a file of its own.
-RoceControlRow NoControlRow(); ///< none.cc
-RoceControlRow DcqcnRow();
-RoceControlRow HpccRow();
-RoceControlRow TimelyRow();
-RoceControlRow SwiftRow();
+/// Returns the row of `none`, a control that does nothing.
+RoceControlRow NoControlRow();
 
 /// Returns the table.
 const std::vector<RoceControlRow>& RoceControls();

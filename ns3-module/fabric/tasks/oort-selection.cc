@@ -278,4 +278,16 @@ void OortSelection::SetState(const std::vector<double>& state)
     }
 }
 
+SelectionRow OortRow()
+{
+    return {"oort",
+            "[:explore=0.9,decay=0.98,least=0.3,percentile=30,penalty=2,pacer=20]",
+            "large losses, short tasks",
+            true,
+            [](Settings& settings,
+               uint64_t seed,
+               const SelectionInfo& info) -> std::unique_ptr<Selection>
+            { return std::make_unique<OortSelection>(seed, OortSelection::Read(settings), info); }};
+}
+
 } // namespace legacy::fabric

@@ -1,7 +1,5 @@
 #include "selection.h"
 
-#include "oort-selection.h"
-
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/settings.h"
@@ -297,53 +295,98 @@ class Tiers : public Selection
     std::vector<int64_t> m_tier; ///< class of each client
 };
 
+std::unique_ptr<Selection> MakeUniform(Settings&, uint64_t seed, const SelectionInfo&)
+{
+    return std::make_unique<UniformSelection>(seed);
+}
+
+std::unique_ptr<Selection> MakeWeighted(Settings&, uint64_t seed, const SelectionInfo&)
+{
+    return std::make_unique<WeightedSelection>(seed);
+}
+
+std::unique_ptr<Selection> MakeRoundRobin(Settings&, uint64_t, const SelectionInfo&)
+{
+    return std::make_unique<RoundRobin>();
+}
+
+std::unique_ptr<Selection>
+MakePowerOfChoice(Settings& settings, uint64_t seed, const SelectionInfo&)
+{
+    return std::make_unique<PowerOfChoice>(seed, settings.Int("d", 0, 1, INT32_MAX));
+}
+
+std::unique_ptr<Selection> MakeTiers(Settings& settings, uint64_t seed, const SelectionInfo& info)
+{
+    const int most = static_cast<int>(std::min<int64_t>(info.clients, 1'000'000));
+    const int count = settings.Int("count", std::min(5, std::max(1, most)), 1, std::max(1, most));
+    if (!info.predicted)
+    {
+        throw Error(settings.Where(),
+                    settings.Type(),
+                    "uniform, weighted, round-robin: nobody predicts times here");
+    }
+    return std::make_unique<Tiers>(seed, count, info);
+}
+
 } // namespace
+
+SelectionRow OortRow(); // oort-selection.cc
+
+const std::vector<SelectionRow>& SelectionRows()
+{
+    static const std::vector<SelectionRow> rows = {
+        {"uniform", "", "", false, MakeUniform},
+        {"weighted", "", "by samples", false, MakeWeighted},
+        {"round-robin", "", "", false, MakeRoundRobin},
+        {"tiers",
+         "[:count=5]",
+         "classes of clients by predicted task time; one of them in each round",
+         false,
+         MakeTiers},
+        {"power-of-choice", "[:d=N]", "large losses", true, MakePowerOfChoice},
+        OortRow()};
+    return rows;
+}
+
+const SelectionRow& FindSelection(const std::string& text, const std::string& option)
+{
+    const std::string name = text.substr(0, text.find(':'));
+    std::string known;
+    for (const SelectionRow& row : SelectionRows())
+    {
+        if (row.name == name)
+        {
+            return row;
+        }
+        known += (known.empty() ? "" : ", ") + row.name + row.keys;
+    }
+    throw Error(option, text, known);
+}
+
+std::string DescribeSelections()
+{
+    std::string all;
+    std::string trained;
+    for (const SelectionRow& row : SelectionRows())
+    {
+        std::string& list = row.readsLosses ? trained : all;
+        list += (list.empty()      ? ""
+                 : row.readsLosses ? " and "
+                                   : ", ") +
+                row.name + row.keys + (row.help.empty() ? "" : " (" + row.help + ")");
+    }
+    return all + "; in training also " + trained;
+}
 
 std::unique_ptr<Selection> MakeSelection(const std::string& text,
                                          uint64_t seed,
                                          const std::string& option,
                                          const SelectionInfo& info)
 {
-    if (text == "uniform")
-    {
-        return std::make_unique<UniformSelection>(seed);
-    }
-    if (text == "weighted")
-    {
-        return std::make_unique<WeightedSelection>(seed);
-    }
-    if (text == "round-robin")
-    {
-        return std::make_unique<RoundRobin>();
-    }
+    const SelectionRow& row = FindSelection(text, option);
     Settings settings = Settings::FromText(text, option);
-    std::unique_ptr<Selection> made;
-    if (settings.Type() == "power-of-choice")
-    {
-        made = std::make_unique<PowerOfChoice>(seed, settings.Int("d", 0, 1, INT32_MAX));
-    }
-    else if (settings.Type() == "oort")
-    {
-        made = std::make_unique<OortSelection>(seed, OortSelection::Read(settings), info);
-    }
-    else if (settings.Type() == "tiers")
-    {
-        const int most = static_cast<int>(std::min<int64_t>(info.clients, 1'000'000));
-        const int count =
-            settings.Int("count", std::min(5, std::max(1, most)), 1, std::max(1, most));
-        if (!info.predicted)
-        {
-            throw Error(option, text, "uniform, weighted, round-robin: nobody predicts times here");
-        }
-        made = std::make_unique<Tiers>(seed, count, info);
-    }
-    else
-    {
-        throw Error(option,
-                    text,
-                    "uniform, weighted, round-robin, power-of-choice[:d=N], "
-                    "oort[:explore=0.9,...], tiers[:count=5]");
-    }
+    std::unique_ptr<Selection> made = row.make(settings, seed, info);
     settings.RejectUnread();
     return made;
 }

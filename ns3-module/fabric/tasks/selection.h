@@ -14,6 +14,7 @@
 //                    (Chai et al., HPDC 2020, the static form)
 #pragma once
 
+#include "base/settings.h"
 #include "candidates.h"
 
 #include <cstdint>
@@ -95,6 +96,27 @@ class Selection
     {
     }
 };
+
+/// A SelectionRow is a row of the table of selections.
+struct SelectionRow
+{
+    std::string name;
+    std::string keys;         ///< as they stand behind the name: "[:d=N]"
+    std::string help;         ///< whom it prefers
+    bool readsLosses = false; ///< only a training has them
+    /// Makes one with what the settings say. Throws Error.
+    std::unique_ptr<Selection> (*make)(Settings& settings,
+                                       uint64_t seed,
+                                       const SelectionInfo& info) = nullptr;
+};
+
+/// Returns the table. A new selection is a file with a row, and a line in the table of
+/// selection.cc.
+const std::vector<SelectionRow>& SelectionRows();
+/// Returns the row of the selection that `text` names. Throws Error naming `option`.
+const SelectionRow& FindSelection(const std::string& text, const std::string& option);
+/// Returns what stands in --help.
+std::string DescribeSelections();
 
 /// Makes a selection. Throws Error naming `option`.
 std::unique_ptr<Selection> MakeSelection(const std::string& text,

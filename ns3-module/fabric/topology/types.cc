@@ -10,6 +10,18 @@
 namespace legacy::fabric
 {
 
+// These make one type each. Each reads its parameters from the settings, and throws Error on
+// invalid values.
+Topology MakeFatTree(TopologyBuild& build);
+Topology MakeLeafSpine(TopologyBuild& build);
+Topology MakeDumbbell(TopologyBuild& build);
+Topology MakeStar(TopologyBuild& build);
+Topology MakeTorus(TopologyBuild& build);
+Topology MakeDragonfly(TopologyBuild& build);
+Topology MakeRailOptimised(TopologyBuild& build);
+Topology MakeRing(TopologyBuild& build);
+Topology MakeNodes(TopologyBuild& build);
+
 namespace
 {
 

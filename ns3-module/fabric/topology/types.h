@@ -43,18 +43,6 @@ struct TopologyBuild
     void CheckLinks(int64_t links, const std::string& key) const;
 };
 
-// These make one type each. Each reads its parameters from the settings, and throws Error on
-// invalid values.
-Topology MakeFatTree(TopologyBuild& build);
-Topology MakeLeafSpine(TopologyBuild& build);
-Topology MakeDumbbell(TopologyBuild& build);
-Topology MakeStar(TopologyBuild& build);
-Topology MakeTorus(TopologyBuild& build);
-Topology MakeDragonfly(TopologyBuild& build);
-Topology MakeRailOptimised(TopologyBuild& build);
-Topology MakeRing(TopologyBuild& build);
-Topology MakeNodes(TopologyBuild& build);
-
 /// Makes the type that the settings name. Throws Error with all names on any other.
 Topology MakeByType(TopologyBuild& build);
 

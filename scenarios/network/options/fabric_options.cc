@@ -2,6 +2,7 @@
 
 #include "base/option_forms.h"
 #include "ns3-module/fabric/collective/collective.h"
+#include "ns3-module/fabric/engine/transport.h"
 #include "ns3-module/fabric/topology/report.h"
 
 namespace legacy {
@@ -77,7 +78,7 @@ OptionTable<FabricOptions> OptionsOfTransport() {
           "quic-0rtt: none; persistent: open, with windows that shrink when idle") |
           kUsual | kReadByClients | kMayFurther,
       Text<&FabricOptions::congestion>(
-          "network.congestion", "--congestion", "reno|cubic|dctcp|bbr",
+          "network.congestion", "--congestion", fabric::TcpControlNames("|"),
           "congestion control instead of that of --transport; bbr: without packets alone") |
           kReadByClients | kUnrecorded,
       Integer<&FabricOptions::streams, 1, kMostStreams>(

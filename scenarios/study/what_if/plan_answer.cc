@@ -9,6 +9,7 @@
 
 #include "analysis/run_directory.h"
 #include "base/number.h"
+#include "ns3-module/fabric/tasks/selection.h"
 #include "scenarios/federated/learner.h"
 #include "scenarios/federated/plan_report.h"
 #include "scenarios/federated/plan_rows.h"
@@ -109,9 +110,8 @@ bool HasServer(const Scenario& scenario) {
 std::optional<MeanTask> TaskToPlan(const Scenario& scenario,
                                    const std::filesystem::path& directory) {
   if (!HasServer(scenario)) return std::nullopt;
-  const std::string& selection = scenario.federated->selection;
   // Selections by losses choose by what is learnt.
-  if (selection.starts_with("oort") || selection.starts_with("power-of-choice")) {
+  if (fabric::FindSelection(scenario.federated->selection, "--selection").readsLosses) {
     return std::nullopt;
   }
   const analysis::RunDirectory run = analysis::ReadRunDirectory(directory);

@@ -392,8 +392,9 @@ TEST(Selection, UniformIsUniformAndWeightedFollowsWeights) {
                                      15, 16, 17, 18, 0, 1, 2, 4, 5,  6,  7,  9}));
   EXPECT_EQ(uniform->Select(1, 30, candidates).size(), 17u);
   EXPECT_EQ(MessageOf([] { MakeSelection("best", 1, "selection"); }),
-            "selection: got 'best'; allowed: uniform, weighted, round-robin, "
-            "power-of-choice[:d=N], oort[:explore=0.9,...], tiers[:count=5]");
+            "selection: got 'best'; allowed: uniform, weighted, round-robin, tiers[:count=5], "
+            "power-of-choice[:d=N], "
+            "oort[:explore=0.9,decay=0.98,least=0.3,percentile=30,penalty=2,pacer=20]");
   EXPECT_EQ(MessageOf([] { MakeSelection("tiers", 1, "selection"); }),
             "selection: got 'tiers'; allowed: uniform, weighted, round-robin: nobody predicts "
             "times here");

@@ -393,8 +393,9 @@ TEST(Plan, SaysWhatIsWrong) {
             "--deadline: got '3s'; allowed: nothing here: --server=sync reads it");
   EXPECT_EQ(with("fidelity", "exact").substr(0, 28), "--fidelity: got 'exact'; all");
   EXPECT_EQ(with("selection", "best"),
-            "--selection: got 'best'; allowed: uniform, weighted, round-robin, "
-            "power-of-choice[:d=N], oort[:explore=0.9,...], tiers[:count=5]");
+            "--selection: got 'best'; allowed: uniform, weighted, round-robin, tiers[:count=5], "
+            "power-of-choice[:d=N], "
+            "oort[:explore=0.9,decay=0.98,least=0.3,percentile=30,penalty=2,pacer=20]");
   EXPECT_NE(with("selection", "oort").find("without training there are no losses"),
             std::string::npos);
   EXPECT_EQ(with("traces", "trace.csv").substr(0, 29), "--traces: got 'trace.csv'; al");
