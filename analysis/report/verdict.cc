@@ -8,6 +8,7 @@
 
 #include "analysis/intervals.h"
 #include "analysis/quantities.h"
+#include "analysis/reasons.h"
 #include "analysis/tables.h"
 
 namespace legacy::analysis {
@@ -16,8 +17,6 @@ namespace {
 using Policies = std::vector<const PolicySummary*>;
 
 std::string Seconds(double seconds) { return ShowQuantity(seconds, "s"); }
-
-double CodecSeconds(const StepSplit& step) { return step.encode + step.decode; }
 
 // Returns the names of policies, of which the first `most` are named.
 std::string Names(const Policies& policies, size_t most) {
@@ -53,8 +52,15 @@ class Race {
   double TimeOf(const PolicySummary& policy) const {
     return HasTarget() ? policy.time_to_target.spread.mean : policy.step_seconds.mean;
   }
-  double StepsOf(const PolicySummary& policy) const {
-    return HasTarget() ? TimeOf(policy) / policy.step.total : 1;
+  Contender ContenderOf(const PolicySummary& policy) const {
+    return {policy.name, policy.step, HasTarget() ? TimeOf(policy) / policy.step.total : 1};
+  }
+  // Returns why the first beats a rival, and what would turn the order.
+  std::string Why(const PolicySummary& rival) const {
+    return WhyFaster(ContenderOf(first()), ContenderOf(rival));
+  }
+  std::string Turn(const PolicySummary& rival) const {
+    return WhatWouldTurn(ContenderOf(first()), ContenderOf(rival));
   }
 
   // Returns how many times longer a policy takes than the first, as the table does.
@@ -110,71 +116,6 @@ std::string SeedsText(const Summary& summary) {
   return ShowCount(static_cast<int64_t>(summary.seeds.size()), "seed");
 }
 
-// Returns why the winner beats a rival: its steps are shorter, with the reason, or it needs fewer
-// of them.
-std::string Why(const Race& race, const PolicySummary& winner, const PolicySummary& rival) {
-  const double step_gain = rival.step.total / winner.step.total;
-  const double steps_gain = race.StepsOf(rival) / race.StepsOf(winner);
-  const std::string steps = fmt::format("needs {:.0f} steps to the target and {} {:.0f}",
-                                        race.StepsOf(winner), rival.name, race.StepsOf(rival));
-  if (step_gain < 1 && steps_gain > 1) return winner.name + " " + steps;
-  const double codec = CodecSeconds(rival.step) - CodecSeconds(winner.step);
-  const double traffic = rival.step.communication - winner.step.communication;
-  const bool by_codec = codec > traffic;
-  const auto part = [&](const PolicySummary& policy) {
-    return Seconds(by_codec ? CodecSeconds(policy.step) : policy.step.communication);
-  };
-  std::string text = fmt::format(
-      "a step of {} takes {} and one of {} {}, of which {} {} and {}", winner.name,
-      Seconds(winner.step.total), rival.name, Seconds(rival.step.total),
-      by_codec ? "encoding and decoding are" : "communication is", part(winner), part(rival));
-  if (by_codec && traffic < 0) {
-    text += fmt::format(": more than the {} of communication that {} saves", Seconds(-traffic),
-                        rival.name);
-  }
-  if (steps_gain > 1 && step_gain < steps_gain) text += "; it also " + steps;
-  return text;
-}
-
-// Returns by which factor the links would have to be faster for two policies to take equally long,
-// if communication shrinks in proportion and nothing else changes; nan where no factor does.
-double LevelRate(const Race& race, const PolicySummary& winner, const PolicySummary& rival) {
-  const auto rest = [&](const PolicySummary& policy) {
-    return race.StepsOf(policy) * (policy.step.total - policy.step.communication);
-  };
-  const auto traffic = [&](const PolicySummary& policy) {
-    return race.StepsOf(policy) * policy.step.communication;
-  };
-  const double rate = (traffic(rival) - traffic(winner)) / (rest(winner) - rest(rival));
-  return rate > 0 && std::isfinite(rate) ? rate : kUnknown;
-}
-
-// Links that are faster by more than this are not named by a figure, as nobody builds them.
-constexpr int kMostTimesFaster = 100;
-
-// Returns what would turn the order.
-std::string Turn(const Race& race, const PolicySummary& rival) {
-  const PolicySummary& winner = race.first();
-  const double rate = LevelRate(race, winner, rival);
-  if (rate > kMostTimesFaster) {
-    return fmt::format(" {} would be level only on links more than {} times as fast.", rival.name,
-                       kMostTimesFaster);
-  }
-  if (rate > 1) {
-    return fmt::format(
-        " On links {} times as fast {} would be level, if communication shrinks in "
-        "proportion.",
-        ShowNumber(rate), rival.name);
-  }
-  if (rate < 1) {
-    return fmt::format(
-        " On links {} times slower {} would be level, if communication grows in "
-        "proportion.",
-        ShowNumber(1 / rate), rival.name);
-  }
-  return fmt::format(" No other rate of the links alone brings {} level.", rival.name);
-}
-
 // Returns "2 seeds cannot tell topk from it"; "" where all others are told apart from the first.
 std::string TiesText(const Race& race, const Summary& summary, size_t most) {
   const Policies ties = race.Ties();
@@ -203,7 +144,7 @@ std::string NobodyText(const Summary& summary) {
     if (summary.metric.IsBetter(policy.best_metric.mean, best)) nearest = &policy;
   }
   std::string text =
-      fmt::format("Nothing can be told: no policy reaches {} with every seed within {}",
+      fmt::format("Nothing can be told: no method reaches {} with every seed within {}",
                   TargetText(summary), ShowCount(steps, summary.federated ? "version" : "step"));
   if (nearest != nullptr) {
     const double best = nearest->best_metric.mean;
@@ -284,7 +225,7 @@ std::string OneText(const Summary& summary) {
     text += RoundsText(race, *rival);
     if (summary.priced) text += CheapestText(race);
   } else {
-    text += fmt::format(" Why: {}.", Why(race, first, *rival)) + Turn(race, *rival);
+    text += fmt::format(" Why: {}. {}", race.Why(*rival), race.Turn(*rival));
   }
   text += MissedText(race, summary);
   if (!race.HasTarget()) text += " Times of steps say nothing about what is learnt.";
@@ -314,7 +255,7 @@ std::string ChangeText(const NetworkResult& from, const std::string& before,
   if (!std::isfinite(race.TimeOf(loser))) {
     return text + fmt::format("{} does not reach the target there with every seed.", before);
   }
-  return text + "there " + Why(race, race.first(), loser) + ".";
+  return text + "there " + race.Why(loser) + ".";
 }
 
 // Returns the verdict on several networks.
@@ -335,7 +276,7 @@ std::string NetworksVerdict(const std::vector<NetworkResult>& networks) {
   }
   if (firsts.empty()) return OneText(networks.front().summary);
   return fmt::format("{}.{}", fmt::join(firsts, "; "),
-                     changes.empty() ? " The first policy is the same on all networks." : changes);
+                     changes.empty() ? " The first method is the same on all networks." : changes);
 }
 
 }  // namespace
