@@ -124,6 +124,13 @@ std::string TiesText(const Race& race, const Summary& summary, size_t most) {
              : fmt::format("{} cannot tell {} from it", SeedsText(summary), Names(ties, most));
 }
 
+// Returns what one seed leaves open, where something was trained.
+std::string OneSeedText(const Summary& summary) {
+  return summary.seeds.size() == 1 && !summary.metric.name.empty()
+             ? " One seed tells nothing about spread: more seeds would."
+             : "";
+}
+
 std::string MissedText(const Race& race, const Summary& summary) {
   if (!race.HasTarget() || race.missed().empty()) return "";
   std::vector<std::string> missed;
@@ -168,7 +175,7 @@ std::string AloneText(const Race& race, const Summary& summary) {
                         100 * policy.step.communication / policy.step.total,
                         100 * policy.step.compute / policy.step.total);
   }
-  return text + " Other --policies show whether they are faster.";
+  return text + " Other --policies show whether they are faster." + OneSeedText(summary);
 }
 
 // Returns, of a federated run, which rounds and how long ones the first and its rival need.
@@ -214,7 +221,7 @@ std::string OneText(const Summary& summary) {
           ? fmt::format("{} reaches {} first, after {}", first.name, TargetText(summary),
                         Seconds(race.TimeOf(first)))
           : fmt::format("{} has the shortest step, {}", first.name, Seconds(race.TimeOf(first)));
-  if (rival == nullptr) return text + "." + MissedText(race, summary);
+  if (rival == nullptr) return text + "." + MissedText(race, summary) + OneSeedText(summary);
   const std::string gain = ShowNumber(race.GainOver(*rival));
   text += first.name == summary.baseline
               ? fmt::format("; the next, {}, takes {} times as long.", rival->name, gain)
@@ -229,7 +236,7 @@ std::string OneText(const Summary& summary) {
   }
   text += MissedText(race, summary);
   if (!race.HasTarget()) text += " Times of steps say nothing about what is learnt.";
-  return text;
+  return text + OneSeedText(summary);
 }
 
 // Returns a text such as "legacy-both is first on 1Gbps (0.38 s, 3.2 times faster than dense; 3
@@ -275,8 +282,9 @@ std::string NetworksVerdict(const std::vector<NetworkResult>& networks) {
     winner = race.first().name;
   }
   if (firsts.empty()) return OneText(networks.front().summary);
-  return fmt::format("{}.{}", fmt::join(firsts, "; "),
-                     changes.empty() ? " The first method is the same on all networks." : changes);
+  return fmt::format("{}.{}{}", fmt::join(firsts, "; "),
+                     changes.empty() ? " The first method is the same on all networks." : changes,
+                     OneSeedText(networks.front().summary));
 }
 
 }  // namespace

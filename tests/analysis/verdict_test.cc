@@ -123,7 +123,7 @@ TEST(Verdict, NothingCanBeToldOfATargetThatNobodyReached) {
   AddTraining(run, "better", 1, 1e-3, {0.1, 0.7, 0.5});
   const Summary summary = Summarise(run);
   const std::string text =
-      "Nothing can be told: no policy reaches 80 % accuracy with every seed within 30 steps; the "
+      "Nothing can be told: no method reaches 80 % accuracy with every seed within 30 steps; the "
       "nearest is better, with 70.00 %. A longer training or an easier --target can tell.";
   EXPECT_EQ(VerdictOf(summary, {}), text);
   EXPECT_EQ(VerdictOf(summary, {{"a", summary}, {"b", summary}}), text);
@@ -166,6 +166,24 @@ TEST(Verdict, NoneBeforeAllTrainingsHaveEnded) {
   EXPECT_EQ(VerdictOf(summary, {}), "Nothing can be told before all trainings have ended.");
 }
 
+TEST(Verdict, OfOneSeedSaysOnceThatItTellsNothingAboutSpread) {
+  const std::string said = " One seed tells nothing about spread: more seeds would.";
+  const std::pair<std::string, Way> dense = {"dense", {1e-3, 0, 64e-3}};
+  const std::pair<std::string, Way> sparse = {"sparse", {1e-3, 1e-3, 2e-3}};
+  const Summary one = SummaryOf({dense, sparse}, {7});
+  for (const std::string& text :
+       {VerdictOf(one, {}), VerdictOf(one, {{"a", one, {}}, {"b", one, {}}}),
+        VerdictOf(SummaryOf({dense}, {7}), {})}) {
+    EXPECT_TRUE(text.ends_with(said)) << text;
+    EXPECT_EQ(text.find(said), text.rfind(said)) << text;
+  }
+  EXPECT_EQ(VerdictOf(SummaryOf({dense, sparse}), {}).find("One seed"), std::string::npos);
+  Summary untrained = one;  // as that of a shape
+  untrained.metric = {};
+  untrained.target.reset();
+  EXPECT_EQ(VerdictOf(untrained, {}).find("One seed"), std::string::npos);
+}
+
 TEST(Verdict, OfSeveralNetworksSaysWhyTheOrderTurns) {
   EXPECT_EQ(
       On({Network("1Gbps", 64e-3, 2e-3), Network("100Gbps", 0.5e-3, 0.1e-3)}),
@@ -174,7 +192,7 @@ TEST(Verdict, OfSeveralNetworksSaysWhyTheOrderTurns) {
       "1.5 ms and one of sparse 2.1 ms, of which encoding and decoding are 0 s and 1 ms: more "
       "than the 400 µs of communication that sparse saves.");
   const std::string same = On({Network("1Gbps", 64e-3, 2e-3), Network("2Gbps", 32e-3, 1e-3)});
-  EXPECT_NE(same.find("The first policy is the same on all networks."), std::string::npos) << same;
+  EXPECT_NE(same.find("The first method is the same on all networks."), std::string::npos) << same;
 }
 
 TEST(Verdict, CountsStepsWhereStepsAreNotShorter) {
