@@ -34,7 +34,7 @@ std::string WhyFaster(const Contender& winner, const Contender& rival) {
   const double steps_gain = rival.steps / winner.steps;
   const std::string steps = fmt::format("needs {:.0f} steps to the target and {} {:.0f}",
                                         winner.steps, rival.name, rival.steps);
-  if (step_gain < 1 && steps_gain > 1) return winner.name + " " + steps;
+  if (step_gain <= 1 && steps_gain > 1) return winner.name + " " + steps;
   const double codec = CodecSeconds(rival.step) - CodecSeconds(winner.step);
   const double traffic = rival.step.communication - winner.step.communication;
   const bool by_codec = codec > traffic;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <numeric>
 #include <utility>
 
 #include "analysis/study/words_parts.h"
@@ -88,11 +89,12 @@ std::optional<Interval> CostInterval(const Spread& cost) {
 }
 
 std::vector<std::string> TiesOf(const Study& study, const Advice& advice) {
+  if (!advice.policy) return {};
+  std::vector<size_t> all(study.policies.size());
+  std::iota(all.begin(), all.end(), size_t{0});
   std::vector<std::string> ties;
-  for (size_t p = 0; p < study.policies.size() && advice.policy; ++p) {
-    if (p == *advice.policy) continue;
-    const Standing standing = StandingOf(SpeedupOf(study, advice.place, *advice.policy, p));
-    if (standing == Standing::kSame) ties.push_back(study.policies[p]);
+  for (const size_t p : TiesWith(study, advice.place, *advice.policy, all)) {
+    ties.push_back(study.policies[p]);
   }
   return ties;
 }

@@ -255,6 +255,16 @@ std::vector<size_t> RankingOf(const Place& place) {
   return ranking;
 }
 
+std::vector<size_t> TiesWith(const Study& study, const Place& place, size_t policy,
+                             const std::vector<size_t>& others) {
+  std::vector<size_t> ties;
+  for (const size_t p : others) {
+    if (p == policy) continue;
+    if (StandingOf(SpeedupOf(study, place, policy, p)) == Standing::kSame) ties.push_back(p);
+  }
+  return ties;
+}
+
 std::vector<Place> PlacesOf(const Study& study) {
   std::vector<std::map<std::string, size_t>> axes;
   for (const StudyAxis& axis : study.axes) axes.push_back(PositionsOf(axis.values));

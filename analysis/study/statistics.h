@@ -120,6 +120,11 @@ Speedup SpeedupOf(const Study& study, const Place& place, size_t policy, size_t 
 // A policy that still lacks a seed is not compared.
 std::vector<size_t> RankingOf(const Place& place);
 
+// Returns those of the other policies that cannot be told apart from a policy at a place, in their
+// order.
+std::vector<size_t> TiesWith(const Study& study, const Place& place, size_t policy,
+                             const std::vector<size_t>& others);
+
 // Returns the position of a policy of the study. Throws Error with the list where there is none of
 // that name.
 size_t PolicyIndex(const Study& study, const std::string& name);

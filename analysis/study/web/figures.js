@@ -26,6 +26,10 @@ function doneOf(view, at, policy) {
   return view.seeds.map((seed) => seeds[seed]).filter((id) => id !== undefined && view.study.points.state[id] === DONE);
 }
 
+// Returns the number of points of the chosen seeds that the study has.
+const plannedOf = (view, at, policy) => view.seeds.filter(
+  (seed) => view.study.byPlace.get(at.join())?.[policy]?.[seed] !== undefined).length;
+
 const runsOf = (view, at, policy) => doneOf(view, at, policy).map((id) => ({
   seed: view.study.points.seed[id],
   time: figureOf(view.study, id, 'time_to_target'),

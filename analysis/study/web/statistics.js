@@ -100,6 +100,14 @@ function speedupOf(baseRuns, runs) {
   };
 }
 
+// Returns whether the two of a speed-up cannot be told apart, as StandingOf of statistics.h: its
+// interval holds 1, or with one seed the times, each known to one evaluation, allow both orders.
+function cannotBeToldApart({pairs, ratio, bound, interval}) {
+  if (Number.isNaN(ratio) || bound) return false;
+  const {low, high} = interval ?? pairs[0].range;
+  return low <= 1 && high >= 1;
+}
+
 // Returns times to the target over runs. `spread` is empty unless all reached it. `bound` is a
 // lower bound of the mean.
 function timesOf(runs) {

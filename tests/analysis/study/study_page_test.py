@@ -473,10 +473,11 @@ class StudyPageTest(unittest.TestCase):
             "return [...document.querySelectorAll('main > section')].map((one) => one.id)")
         self.assertEqual(sections[:3], ['conclusions', 'what-if', 'time'])
         text = self.find('#conclusions').text
-        self.assertIn('At 2 Gbit/s, 8 workers, topk reaches 80 % first', text)
+        self.assertIn('At 2 Gbit/s, 8 workers, 3 seeds cannot tell which method is the fastest: '
+                      'topk (', text)
         self.assertIn('randomk does not reach the target there', text)
-        self.assertIn('the first is fp16 at 100 Mbit/s, topk from 1 Gbit/s to 10 Gbit/s, '
-                      'dense at 100 Gbit/s.', text)
+        self.assertIn('the first is fp16 at 100 Mbit/s, none that can be told from 1 Gbit/s to '
+                      '2 Gbit/s, topk at 10 Gbit/s, dense at 100 Gbit/s.', text)
         want, = [row['x'] for row in self.expected['all']['crossings']
                  if row['facet'] == '8 workers' and row['policy'] == 'topk']
         self.assertIn(f'topk at {want / 1e9:.3g} Gbit/s', text)
@@ -486,6 +487,37 @@ class StudyPageTest(unittest.TestCase):
         conclusion = self.find('#conclusions li').text
         self.assertTrue(conclusion.startswith('No training reached the target accuracy of 80 %.'))
 
+    def test_concludes_what_the_cpp_statistics_can_tell(self):
+        self.open('study.html')
+        found = set()
+        for want in self.expected['all']['firsts']:
+            self.choose('#at-0', want['bandwidth'])
+            self.choose('#at-1', want['workers'])
+            text = self.find('#conclusions li').text
+            found.add(bool(want['ties']))
+            if not want['ties']:
+                self.assertIn(f', {want["first"]} reaches 80 % first, in ', text)
+                continue
+            names = text.partition(', 3 seeds cannot tell which method is the fastest: ')[2]
+            self.assertTrue(names.startswith(f'{want["first"]} ('), text)
+            self.assertEqual([name in names for name in ('dense (', 'fp16 (', 'topk (')],
+                             [name in (want['first'], *want['ties'])
+                              for name in ('dense', 'fp16', 'topk')], text)
+            self.assertRegex(names, r' \([\d.]+ \[[\d.]+, [\d.]+\] times as long\)')
+            self.assertTrue(text.endswith('More seeds, or more frequent evaluations, may tell.'))
+        self.assertEqual(found, {True, False})
+        self.choose('#at-0', '100 Mbit/s')
+        self.assertRegex(self.find('#conclusions li').text,
+                         r'topk reaches 80 % first, in .* as fast as dense .* Why: a step of topk '
+                         r'takes [\d.]+ ms and one of dense [\d.]+ ms, of which communication is '
+                         r'[\d.]+ ms and [\d.]+ ms. On links [\d.]+ times as fast dense would be '
+                         r'level')
+        self.choose('#at-0', '100 Gbit/s')
+        self.choose('#at-1', '8')
+        self.assertRegex(self.find('#conclusions li').text,
+                         r'dense reaches 80 % first, in .* as fast as the next, topk, .* encoding '
+                         r'and decoding are 0 s and 3 ms: more than the')
+
     def test_shows_a_metric_that_is_no_fraction(self):
         self.open('perplexity.html')
         self.wait_for(lambda: self.find('#what-if .status').text.startswith('Answered'))
@@ -494,7 +526,7 @@ class StudyPageTest(unittest.TestCase):
         self.assertIn('target perplexity 7.39', self.find('#facts').text)
         self.assertNotIn('ccuracy', self.find('body').text)
         text = self.find('#conclusions').text
-        self.assertIn('At 2 Gbit/s, 8 workers, topk reaches perplexity 7.39 first', text)
+        self.assertIn('At 2 Gbit/s, 8 workers, 3 seeds cannot tell which method is', text)
         self.assertIn('dense ends with the lowest perplexity, ', text)
         self.assert_curves(self.expected['perplexity'], 'Test perplexity')
         self.assert_crossings(self.expected['perplexity'])

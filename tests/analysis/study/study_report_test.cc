@@ -80,7 +80,7 @@ TEST_F(StudyReportTest, SaysOnceAndFirstThatNoPolicyReachedTheTarget) {
   ASSERT_NE(at, std::string::npos);
   EXPECT_LT(at, Text().find("## What was run"));
   EXPECT_EQ(Text().find(said, Text().find(said) + 1), std::string::npos);
-  EXPECT_THAT(Text(), Not(HasSubstr("no policy reaches")));
+  EXPECT_THAT(Text(), Not(HasSubstr("no method reaches")));
   EXPECT_THAT(Get("report/index.html"), HasSubstr("\"missed\":\"" + said));
 }
 

@@ -11,6 +11,7 @@
 
 #include "analysis/report/run_page.h"
 #include "analysis/study/crossover.h"
+#include "analysis/study/quantities.h"
 #include "analysis/study/report/html.h"
 #include "analysis/study/statistics.h"
 #include "tests/analysis/fixture.h"
@@ -90,6 +91,19 @@ json OutcomesOf(const Study& study, const Place& place) {
   return rows;
 }
 
+// Returns who is the fastest at a place, and who cannot be told apart from it.
+json FirstOf(const Study& study, const Place& place) {
+  const std::vector<size_t> ranking = RankingOf(place);
+  json ties = json::array();
+  for (const size_t p : TiesWith(study, place, ranking.at(0), ranking)) {
+    ties.push_back(study.policies[p]);
+  }
+  return {{"bandwidth", ShowValue(study.axes[0], place.values[0])},
+          {"workers", study.axes[1].values[place.values[1]]},
+          {"first", study.policies[ranking[0]]},
+          {"ties", std::move(ties)}};
+}
+
 // Returns the mean seconds, bytes and accuracy of topk at 2 Gbit/s and 8 workers, at the steps that
 // all its seeds have.
 json CurveOf(const Study& study) {
@@ -114,8 +128,9 @@ json CurveOf(const Study& study) {
 }
 
 json ExpectedOf(const Study& study) {
-  json outcomes = json::array(), crossings = json::array();
+  json outcomes = json::array(), crossings = json::array(), firsts = json::array();
   for (const Place& place : PlacesOf(study)) {
+    firsts.push_back(FirstOf(study, place));
     for (json& row : OutcomesOf(study, place)) outcomes.push_back(std::move(row));
   }
   for (const Facet& facet : FacetsOf(study, 0)) {
@@ -131,6 +146,7 @@ json ExpectedOf(const Study& study) {
   }
   return {{"outcomes", std::move(outcomes)},
           {"crossings", std::move(crossings)},
+          {"firsts", std::move(firsts)},
           {"curve", CurveOf(study)}};
 }
 
