@@ -3,6 +3,7 @@
 // studies, Python and the handbook read tables, so that nothing about an option stands elsewhere.
 #pragma once
 
+#include <algorithm>
 #include <cassert>
 #include <cstddef>
 #include <functional>
@@ -15,6 +16,12 @@
 #include "base/parse.h"
 
 namespace legacy {
+
+// Returns the name of a flag as YAML and Python spell it: "device-profile" as "device_profile".
+inline std::string Underscored(std::string name) {
+  std::ranges::replace(name, '-', '_');
+  return name;
+}
 
 // An Option is one row of the table of `Struct`, which has the values.
 template <class Struct>
@@ -37,6 +44,12 @@ struct Option {
   // Returns true where that is the name, or that of the alias.
   bool IsCalled(const std::string& name) const {
     return name == Name() || (!alias.empty() && name == alias.substr(2));
+  }
+  // Returns true where that is the key, or the alias as a key of its section: an alias "--speed" of
+  // "wheel.rate" is "wheel.speed".
+  bool HasKey(const std::string& name) const {
+    return name == key ||
+           (!alias.empty() && name == Section() + "." + Underscored(alias.substr(2)));
   }
   // Returns the section of the key, "network", and the group in help.
   std::string Section() const { return key.substr(0, key.find('.')); }

@@ -109,7 +109,8 @@ const std::vector<ScenarioOption>& ScenarioOptions() {
 
 const ScenarioOption* OptionOfKey(const std::vector<ScenarioOption>& options,
                                   const std::string& key) {
-  const auto found = std::ranges::find(options, key, &ScenarioOption::key);
+  const auto found = std::ranges::find_if(
+      options, [&](const ScenarioOption& option) { return option.HasKey(key); });
   return found == options.end() ? nullptr : &*found;
 }
 

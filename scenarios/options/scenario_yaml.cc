@@ -171,7 +171,12 @@ void CheckSection(const std::string& name, const Scenario& scenario) {
 
 void ReadSection(const YAML::Node& section, const std::string& name, const std::string& where,
                  Scenario& scenario) {
+  std::set<std::string> given;  // keys of options, which may be called by their alias
   ReadMap(section, name, where, [&](const std::string& key, const YAML::Node& value) {
+    const ScenarioOption* option = OptionOfKey(OptionsOf(scenario), name + "." + key);
+    if (option != nullptr && !given.insert(option->key).second) {
+      throw Error::Refusal(option->key + ": is given twice");
+    }
     if (name == "methods") {
       scenario.methods[key] = ReadMethod(value, key, where, scenario.federated.has_value());
     } else if (name == "ns3") {

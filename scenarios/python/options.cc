@@ -9,11 +9,7 @@
 namespace legacy::python {
 namespace {
 
-std::string NameOf(const ScenarioOption& option) {
-  std::string name = option.Name();
-  std::ranges::replace(name, '-', '_');
-  return name;
-}
+std::string NameOf(const ScenarioOption& option) { return Underscored(option.Name()); }
 
 const ScenarioOption& Find(const std::vector<ScenarioOption>& options, const std::string& name) {
   const auto has = [&](auto matches) { return std::ranges::find_if(options, matches); };
@@ -22,7 +18,7 @@ const ScenarioOption& Find(const std::vector<ScenarioOption>& options, const std
   auto found = has([&](const ScenarioOption& option) { return option.IsCalled(flag); });
   if (found == options.end()) {
     found = has([&](const ScenarioOption& option) {
-      return option.key == name || option.key.substr(option.key.find('.') + 1) == name;
+      return option.HasKey(name) || option.key.substr(option.key.find('.') + 1) == name;
     });
   }
   if (found != options.end()) return *found;

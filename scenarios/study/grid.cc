@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <numeric>
 #include <set>
+#include <utility>
 
 #include "base/error.h"
 #include "base/files/whole_file.h"
@@ -145,19 +146,23 @@ void Reader::ReadScenarios() {
     if (!options.second.IsMap()) continue;
     for (const auto& option : options.second) {
       const std::string key = options.first.Scalar() + "." + option.first.Scalar();
-      study_.places[key] = MarkText(where_, option.first.Mark());
+      const ScenarioOption* const row = FindOption(study_.scenario, key);
+      study_.places[row == nullptr ? key : row->key] = MarkText(where_, option.first.Mark());
     }
   }
 }
 
 void Reader::ReadGrid() {
+  bool compares = false;
   ReadMap(Section("grid"), "grid", where_, [&](const std::string& key, const YAML::Node& node) {
-    if (key == "policies" || key == "compression.policies") {
-      SetOption(study_.scenario, "compression.policies", ScalarText(node, key));
-      study_.places["compression.policies"] = MarkText(where_, node.Mark());
+    const ScenarioOption* const option = FindOption(study_.scenario, key);
+    if (option != nullptr && option->key == "compression.policies") {
+      if (std::exchange(compares, true)) throw Error::Refusal(key + ": policies are given twice");
+      option->set(study_.scenario, option->key, ScalarText(node, key));
+      study_.places[option->key] = MarkText(where_, node.Mark());
     } else if (key == "seeds" || key == "run.seeds") {
       SetOption(study_.scenario, "run.seeds", ScalarText(node, key));
-    } else if (key == "policy" || key == "seed") {
+    } else if (key == "policy" || key == "method" || key == "seed") {
       throw Error::Refusal(UnknownText("axis", key, {"policies", "seeds"}));
     } else {
       AddAxis(key, node);
@@ -221,7 +226,9 @@ void Reader::ChooseBaseline() {
 }
 
 size_t Reader::DimensionOf(const std::string& name) const {
-  if (name == "policy" || name == "policies") return PolicyDimension();
+  if (name == "policy" || name == "method") return PolicyDimension();
+  const ScenarioOption* const called = FindOption(study_.scenario, name);
+  if (called != nullptr && called->key == "compression.policies") return PolicyDimension();
   if (name == "seed" || name == "seeds") return SeedDimension();
   std::vector<std::string> known;
   for (size_t a = 0; a < axes_.size(); ++a) {

@@ -15,13 +15,6 @@ namespace {
 
 constexpr std::string_view kPlaceholder = "{}";
 
-// Returns "--device-profile" as "device-profile".
-
-std::string Underscored(std::string name) {
-  std::ranges::replace(name, '-', '_');
-  return name;
-}
-
 std::string Filled(std::string text, const std::string& value) {
   for (size_t at = 0; (at = text.find(kPlaceholder, at)) != std::string::npos; at += value.size()) {
     text.replace(at, kPlaceholder.size(), value);
@@ -187,7 +180,7 @@ std::string UnknownText(const std::string& what, const std::string& name,
 
 const ScenarioOption* FindOption(const Scenario& base, const std::string& name) {
   for (const ScenarioOption& option : OptionsOf(base)) {
-    if (option.key == name || option.IsCalled(name)) return &option;
+    if (option.HasKey(name) || option.IsCalled(name)) return &option;
   }
   return nullptr;
 }

@@ -118,6 +118,9 @@ TEST(Options, KindsAndPropertiesAndNames) {
   const Option<Wheel> aliased = WithAlias(Row("rate"), "--speed");
   EXPECT_TRUE(aliased.IsCalled("speed") && aliased.IsCalled("wheel-rate"));
   EXPECT_FALSE(Row("rate").IsCalled("speed") || Row("rate").IsCalled(""));
+  EXPECT_TRUE(aliased.HasKey("wheel.rate") && aliased.HasKey("wheel.speed"));
+  EXPECT_TRUE(WithAlias(Row("rate"), "--top-speed").HasKey("wheel.top_speed"));
+  EXPECT_FALSE(aliased.HasKey("speed") || Row("rate").HasKey("wheel.speed"));
   OptionTable<Wheel> rows = Rows();
   AddToAll(rows, kMayReplay);
   for (const Option<Wheel>& row : rows) EXPECT_TRUE(row.Has(kMayReplay));

@@ -527,6 +527,17 @@ TEST_F(ScenarioFile, LayersAreReadInTheirOrder) {
   std::filesystem::remove(base);
 }
 
+TEST_F(ScenarioFile, TakesTheAliasesOfOptions) {
+  Scenario scenario;
+  LoadScenario(Write("compression: {methods: 'dense,topk'}\n"), scenario);
+  EXPECT_EQ(scenario.policies, (std::vector<std::string>{"dense", "topk"}));
+  SetOption(scenario, "compression.methods", "fp16");
+  EXPECT_EQ(scenario.policies, std::vector<std::string>{"fp16"});
+  EXPECT_NE(Load("compression:\n  policies: [dense]\n  methods: [topk]\n")
+                .find(":3:3: compression.policies: is given twice"),
+            std::string::npos);
+}
+
 TEST(ScenarioOptions, UnknownKeysListTheirNeighbours) {
   Scenario scenario;
   const auto message = [&](const char* key) {

@@ -212,6 +212,20 @@ TEST(StudyGrid, NamedCases) {
             (std::vector<double>{1, 2.5}));
 }
 
+TEST(StudyGrid, MethodsArePolicies) {
+  const StudyDefinition study =
+      Grid("methods: [dense, topk], workers: [4, 8]", "exclude: [{method: topk, workers: 8}]\n");
+  EXPECT_EQ(Points(study), (Texts{"dense, seed 1, workers 4", "topk, seed 1, workers 4",
+                                  "dense, seed 1, workers 8"}));
+  EXPECT_EQ(Points(Grid("compression.methods: [dense], workers: [4]")).size(), 1u);
+  EXPECT_NE(ComplaintOf("grid: {methods: [dense], policies: [topk], workers: [4]}")
+                .find("policies: policies are given twice"),
+            std::string::npos);
+  EXPECT_NE(ComplaintOf("scenario:\n  compression:\n    methods: [topkk]\ngrid: {workers: [4]}\n")
+                .find("s.yaml:"),
+            std::string::npos);
+}
+
 TEST(StudyGrid, ExcludeTakesAwayWhereAllThatIsNamedFits) {
   const StudyDefinition study =
       Grid("policies: [dense, topk], density: [0.1%, 1%], workers: [4, 8]",
