@@ -94,7 +94,7 @@ const Column kTaskColumns[] = {
 Table ColumnTable(const std::string& title, std::span<const Column> columns,
                   const std::vector<FederatedPolicy>& policies,
                   const std::vector<RoundFigures>& figures) {
-  Table table{.title = title, .header = {"policy"}, .rows = {}};
+  Table table{.title = title, .header = {"method"}, .rows = {}};
   for (const FederatedPolicy& policy : policies) table.rows.push_back({policy.name});
   for (const Column& column : columns) {
     if (std::ranges::none_of(figures, column.shown)) continue;
@@ -106,7 +106,7 @@ Table ColumnTable(const std::string& title, std::span<const Column> columns,
 
 Table GroupsTable(const std::vector<FederatedPolicy>& policies) {
   Table table{.title = "Clients by group",
-              .header = {"policy", "group", "clients", "share of tasks", "share of counted",
+              .header = {"method", "group", "clients", "share of tasks", "share of counted",
                          "median task s", "never counted", "MB down", "MB up", "USD"},
               .rows = {}};
   for (const FederatedPolicy& policy : policies) {
@@ -124,7 +124,7 @@ Table GroupsTable(const std::vector<FederatedPolicy>& policies) {
 
 Table DecilesTable(const std::vector<FederatedPolicy>& policies) {
   Table table{.title = "Clients by decile of speed (predicted tasks, fast first)",
-              .header = {"policy", "of a decile"},
+              .header = {"method", "of a decile"},
               .rows = {}};
   for (const FederatedPolicy& policy : policies) {
     const std::vector<ClientShare> deciles = SharesByDecile(policy.clients, policy.counted);

@@ -54,7 +54,7 @@ Table MetricTable(const Summary& summary) {
   const Metric& metric = summary.metric;
   Table table{
       Capitalised(metric.title) + ", and simulated time to target (TTA)",
-      {"policy", "seeds", MetricHeader("final", metric), MetricHeader("best", metric), "TTA s"},
+      {"method", "seeds", MetricHeader("final", metric), MetricHeader("best", metric), "TTA s"},
       {}};
   const bool dense = summary.policies.front().speedup_dense.has_value();
   const bool fp16 = summary.policies.front().speedup_fp16.has_value();
@@ -83,7 +83,7 @@ Table MetricTable(const Summary& summary) {
 
 // The table of what a federated run took to reach its target.
 Table TargetTable(const Summary& summary) {
-  Table table{"What the target took", {"policy", "rounds"}, {}};
+  Table table{"What the target took", {"method", "rounds"}, {}};
   if (summary.priced) table.header.emplace_back("USD");
   table.header.emplace_back("client hours");
   for (const PolicySummary& policy : summary.policies) {
@@ -111,7 +111,7 @@ std::string StepSpeedup(const Summary& summary, const PolicySummary& policy) {
 Table VolumeTable(const Summary& summary, bool times_alone) {
   Table table{times_alone ? "The mean step in ms, and volume against dense fp32"
                           : "Volume against dense fp32, and the mean step in ms",
-              {"policy"},
+              {"method"},
               {}};
   const auto name_volume = [&] {
     for (const char* name : {"element ratio", "payload ratio", "traffic ratio"}) {
@@ -167,7 +167,7 @@ bool HasRoce(const Summary& summary) {
 
 Table NetworkTable(const Summary& summary) {
   Table table{"Network simulation, summed over seeds",
-              {"policy", "fidelity", "events", "packets", "fresh steps", "memoised", "time-outs",
+              {"method", "fidelity", "events", "packets", "fresh steps", "memoised", "time-outs",
                "drops", "marks", "busiest link", "its use %", "peak %"},
               {}};
   const bool with_roce = HasRoce(summary);

@@ -90,7 +90,7 @@ Table NetworksTable(const std::vector<NetworkResult>& networks) {
   const Summary& own = networks.front().summary;
   const std::string what = own.target ? "Seconds to the target" : "The mean step in ms";
   Table table{
-      what + " on each network, from the same trainings (times faster than dense)", {"policy"}, {}};
+      what + " on each network, from the same trainings (times faster than dense)", {"method"}, {}};
   const Metric& metric = own.metric;
   if (own.target) table.header.push_back(MetricHeader("final", metric));
   for (const NetworkResult& network : networks) table.header.push_back(network.name);

@@ -92,7 +92,7 @@ std::vector<std::pair<std::string, std::string>> HeaderOf(const RunDirectory& ru
 }
 
 Table DoctorTable(const RunDirectory& run) {
-  Table table{"What bounds a step, by the doctor", {"policy", "step", "verdict"}, {}};
+  Table table{"What bounds a step, by the doctor", {"method", "step", "verdict"}, {}};
   for (const json& diagnosis : ReadDiagnoses(run.path)) {
     table.rows.push_back({diagnosis.at("policy").get<std::string>(),
                           std::to_string(diagnosis.at("step").get<int64_t>()),

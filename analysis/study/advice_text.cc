@@ -230,7 +230,7 @@ std::string TimeHeader(const Study& study) {
 std::vector<Cells> WorkersTable(const Study& study, const Place& place) {
   const bool priced =
       std::ranges::any_of(place.outcomes, [](const Outcome& o) { return o.egress_usd.count > 0; });
-  std::vector<Cells> rows = {Joined({"policy", TimeHeader(study)}, MetricHeaders(study))};
+  std::vector<Cells> rows = {Joined({"method", TimeHeader(study)}, MetricHeaders(study))};
   rows.front() = Joined(rows.front(), {"sent by a worker", "a step, most of it"});
   if (priced) rows.front().push_back("egress USD");
   for (const Outcome& outcome : place.outcomes) {
@@ -248,7 +248,7 @@ std::vector<Cells> ClientsTable(const Study& study, const Place& place,
                                 const AdviceClients& clients) {
   const bool priced = std::ranges::any_of(
       clients.rows, [](const AdviceRow& row) { return row.usd_to_target.count > 0; });
-  std::vector<Cells> rows = {Joined({"policy", TimeHeader(study)}, MetricHeaders(study))};
+  std::vector<Cells> rows = {Joined({"method", TimeHeader(study)}, MetricHeaders(study))};
   rows.front() = Joined(rows.front(), {"client hours", "a task's bytes", "a round, most of it"});
   if (priced) rows.front().insert(rows.front().end() - 2, "USD");
   for (size_t p = 0; p < place.outcomes.size(); ++p) {

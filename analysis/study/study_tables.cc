@@ -111,7 +111,7 @@ StudyTable PlaceTable(const Study& study, const std::vector<Place>& places, Buil
       if (outcome.planned == 0) continue;
       builder.Row();
       AddAxes(study, place.values, builder);
-      builder.Show("policy", MarkedName(outcome.policy, outcome.decisions), false);
+      builder.Show("method", MarkedName(outcome.policy, outcome.decisions), false);
       builder.Raw("policy", outcome.policy);
       builder.Show("seeds", fmt::format("{}/{}", outcome.done, outcome.planned));
       builder.Raw("seeds_planned", outcome.planned);
@@ -139,7 +139,7 @@ StudyTable SummaryTable(const Study& study, const std::vector<Place>& places) {
       for (size_t a = 0; a < study.axes.size(); ++a) {
         if (study.axes[a].values.size() > 1) AddAxis(study.axes[a], place.values[a], builder);
       }
-      builder.Show("policy", MarkedName(outcome.policy, outcome.decisions), false);
+      builder.Show("method", MarkedName(outcome.policy, outcome.decisions), false);
       builder.Raw("policy", outcome.policy);
       builder.Add("payload ratio", "payload_ratio", outcome.payload_ratio, "");
       builder.Add("step", "step_seconds", outcome.step_seconds, "s");
@@ -283,7 +283,7 @@ std::string ShowSimple(double bandwidth) {
 void FillBreakEven(const Study& study, const StudyAxis& axis, const BreakEven& even, double simple,
                    Builder& builder) {
   const Crossover& simulated = even.simulated;
-  builder.Show("policy", MarkedName(study, simulated.policy), false);
+  builder.Show("method", MarkedName(study, simulated.policy), false);
   builder.Raw("policy", simulated.policy);
   builder.Show("break-even",
                simulated.crosses() ? ShowCrossing(axis, simulated.x, simulated.interval) : "-");
@@ -349,7 +349,7 @@ StudyTable FailedTable(const Study& study, const std::vector<Place>& places) {
         builder.Show("point", std::to_string(id));
         builder.Raw("point", std::to_string(id));
         AddAxes(study, place.values, builder);
-        builder.Text("policy", "policy", point.policy);
+        builder.Text("method", "policy", point.policy);
         builder.Text("seed", "seed", std::to_string(point.seed));
         builder.Text("message", "message", point.message);
       }

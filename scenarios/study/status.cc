@@ -107,7 +107,7 @@ std::string PlanText(const StudyPlan& plan) {
   int64_t steps = 0;
   for (const PlannedPoint& point : plan.points) steps += StepsOf(point.scenario);
   std::string text = Name(study) + "\n";
-  text += fmt::format("{} points: {} policies, {} seeds\n", study.points.size(),
+  text += fmt::format("{} points: {} methods, {} seeds\n", study.points.size(),
                       study.policies.size(), study.seeds.size());
   for (const analysis::StudyAxis& axis : study.axes) {
     text += fmt::format("  {} ({}): {}\n", axis.name, axis.values.size(), Join(axis.values, ", "));
@@ -133,7 +133,7 @@ std::string StatusText(const Study& study) {
                      CountsLine("trainings", trainings) + missed + (missed.empty() ? "" : "\n") +
                      fmt::format("\n{:<20} {:<24} {:>8} {:>8} {:>8}\n", "axis", "value", "done",
                                  "failed", "pending");
-  text += AxisRows(study, "policy", study.policies, [](const StudyPoint& p) { return p.policy; });
+  text += AxisRows(study, "method", study.policies, [](const StudyPoint& p) { return p.policy; });
   std::vector<std::string> seeds;
   for (const uint64_t seed : study.seeds) seeds.push_back(std::to_string(seed));
   text +=

@@ -248,7 +248,7 @@ TEST(FederatedSummary, CountsWhatTheTargetTook) {
   EXPECT_EQ(ToJson(summary)["policies"][0]["seeds"][0]["rounds_to_target"], 31);
   EXPECT_TRUE(ToJson(summary)["policies"][1]["seeds"][0]["usd_to_target"].is_null());
   const std::string text = TextTable(summary);
-  EXPECT_NE(text.find("What the target took\npolicy       rounds          USD  client hours\n"),
+  EXPECT_NE(text.find("What the target took\nmethod       rounds          USD  client hours\n"),
             std::string::npos)
       << text;
   EXPECT_NE(text.find("\ndense            31        23.25         15.50\n"), std::string::npos)

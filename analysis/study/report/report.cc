@@ -95,10 +95,10 @@ std::string WhatWasRun(const Study& study) {
   text += fmt::format("| study | {} |\n", Plain(study.name));
   text += fmt::format("| points | {}, {} done |\n", points.all(), points.done);
   text += fmt::format("| trainings | {}, {} done |\n", trainings.all(), trainings.done);
-  text += fmt::format("| policies | {}{} |\n", Listed(policies),
+  text += fmt::format("| methods | {}{} |\n", Listed(policies),
                       marked ? fmt::format(" ({})", kIdleLegend) : "");
   text += fmt::format("| baseline | {} |\n", Plain(study.baseline));
-  text += fmt::format("| seeds | {}, paired across policies |\n", fmt::join(seeds, ", "));
+  text += fmt::format("| seeds | {}, paired across methods |\n", fmt::join(seeds, ", "));
   const Metric metric = ShownMetric(study);
   text += fmt::format(
       "| target{}{} | {} |\n", metric.name.empty() ? "" : " ", metric.title,

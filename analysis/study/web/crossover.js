@@ -170,15 +170,15 @@ function breakEvenFigure(view) {
     }}},
     table: {
       caption: `Break-even ${name} with ${study.baseline}: below it compressing is ahead, unless said`,
-      head: [...headings('', 'Network', 'Policy'), ...headings(axis.unit, 'Break-even', 'From', 'To', 'Textbook'),
+      head: [heading('Network'), METHOD_HEADING, ...headings(axis.unit, 'Break-even', 'From', 'To', 'Textbook'),
              heading('Seeds')],
       rows: facets.flatMap(({parts, results}) => results.map(({policy, simulated, textbook}) => [
         parts.join(', ') || 'the study', nameCell(study, policy),
         ...[simulated.x, simulated.low, simulated.high, textbook.x].map((x) => numberCell(x, axis.unit)),
         verdictText(simulated) + (simulated.x !== null && !simulated.below ? ', ahead above it' : '')])),
     },
-    summary: (crossing ? `Break-even ${name} of ${shown.length} policies` :
-      `No break-even ${name} within the grid for ${shown.length} policies`) + ` with ${study.baseline} at ` +
+    summary: (crossing ? `Break-even ${name} of ${shown.length} methods` :
+      `No break-even ${name} within the grid for ${shown.length} methods`) + ` with ${study.baseline} at ` +
       `${facets.length} ${facets.length === 1 ? 'network' : 'networks'}` +
       `${facets.length > drawn.length ? `, the first ${drawn.length} drawn` : ''}; ` +
       'crosses are the textbook\'s predictions.',

@@ -78,6 +78,8 @@ function selectField(label, id, options, selected, onchange) {
 // ('bound': a bound and no result), small}. The first cell of a row is its heading. heading('Step', 's') is for numbers that CSV has
 // in seconds: "step (s)".
 const heading = (text, unit) => ({text, value: unit ? `${text.toLowerCase()} (${unit})` : text.toLowerCase()});
+// Methods are the policies of CSV.
+const METHOD_HEADING = {text: 'Method', value: 'policy'};
 const headings = (unit, ...texts) => texts.map((text) => heading(text, unit));
 const cellText = (cell) => cell !== null && typeof cell === 'object' ? cell.text : String(cell ?? '');
 function cellValue(cell) {

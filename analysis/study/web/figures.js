@@ -91,7 +91,7 @@ function timeTable(view, series) {
   const axis = view.study.axes[view.x];
   const table = {
     caption: atPlace('Time to target', view, [view.x]),
-    head: [heading(capitalised(humanName(axis.name)), axis.unit), heading('Policy'),
+    head: [heading(capitalised(humanName(axis.name)), axis.unit), METHOD_HEADING,
            ...headings('s', 'Time to target', 'Deviation'),
            ...headings('', 'Reached', 'Seeds', 'Speed-up', 'Bound', 'From', 'To')],
     rows: [],
@@ -251,7 +251,7 @@ function stepFigure(view) {
     },
     table: {
       caption: atPlace('Mean time of a step', view),
-      head: [heading('Policy'), ...headings('s', ...PARTS.map(capitalised), 'Step', 'Deviation over seeds')],
+      head: [METHOD_HEADING, ...headings('s', ...PARTS.map(capitalised), 'Step', 'Deviation over seeds')],
       rows: shown.map((policy, row) => {
         const step = spreadAt(view, view.at, policy, 'step_seconds');
         return [nameCell(study, policy), ...parts.map((values) => numberCell(values[row], 's')),
@@ -329,12 +329,14 @@ function metricFigure(view, column, xTitle, xUnit) {
     chart: metricChart(series, xTitle, xUnit, study),
     table: {
       caption: atPlace(`Test ${title}, means over seeds`, view),
-      head: [...headings('', 'Policy', 'Step'), heading(xTitle, xUnit),
+      head: [METHOD_HEADING, heading('Step'), heading(xTitle, xUnit),
              ...headings(unit, `Test ${title}`, 'Deviation')],
       rows: series.flatMap(({policy, points}) => points.map(({step, x, y, high}) => [
         nameCell(study, policy), step, numberCell(x, xUnit), numberCell(y, unit),
         numberCell(high - y, unit, 2)])),
     },
-    summary: `${atPlace(`Test ${title} of ${series.length} policies against ${xTitle.toLowerCase()}`, view)}.`,
+    summary: `${atPlace(`Test ${title} of ${series.length} methods against ${xTitle.toLowerCase()}`, view)}.` +
+      (series.some(({points}) => crossesEarlier(study, points.map(({y}) => y))) ?
+        ` Times to target are those of the mean of ${WINDOW} evaluations, which comes later than a curve's crossing.` : ''),
   };
 }

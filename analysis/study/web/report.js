@@ -165,7 +165,7 @@ function mapControls(choice) {
     redraw();
   };
   const policies = study.names.map((name, i) => [i, name]).filter(([i]) => i !== study.base);
-  return [selectField('Policy', 'map-policy', policies, choice.policy, pick('policy')),
+  return [selectField('Method', 'map-policy', policies, choice.policy, pick('policy')),
           selectField('Rows', 'map-rows', axes, choice.rows, pick('rows')),
           selectField('Columns', 'map-columns', axes, choice.columns, pick('columns'))];
 }
@@ -192,7 +192,7 @@ function addFailures() {
   addPanel({id: 'failed', title: 'Failed points', canvas: false, make: () => ({
     summary: 'What these points stopped with; they are holes in all figures.',
     table: {caption: 'Failed points',
-            head: ['Point', 'Policy', 'Seed', ...study.axes.map(({name}) => humanName(name)), 'Message'],
+            head: ['Point', 'Method', 'Seed', ...study.axes.map(({name}) => humanName(name)), 'Message'],
             rows: ids.map((id) => [id, nameCell(study, study.points.policy[id]), study.seeds[study.points.seed[id]],
               ...study.axes.map((axis, a) => axis.values[study.points.axes[a][id]]), study.points.failures[id]])},
   })});
@@ -303,7 +303,7 @@ function start() {
   Chart.defaults.font.family = 'system-ui, sans-serif';
   showFacts();
   byId('filters').append(...[placeFields(),
-    checkBoxes('Policies', 'policy', study.names, (chosen) => view.policies = chosen),
+    checkBoxes('Methods', 'policy', study.names, (chosen) => view.policies = chosen),
     checkBoxes('Seeds', 'seed', study.seeds, (chosen) => view.seeds = chosen)].filter(Boolean));
   byId('choices').open = matchMedia('(min-width: 900px)').matches;
   addConclusions();

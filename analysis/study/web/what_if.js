@@ -212,7 +212,7 @@ function whatIfFigure(view, answer, own, kind) {
     table: {
       class: 'bars',
       caption: "Answer: time to target on this network, and on the study's own",
-      head: [heading('Policy'), heading('Time to target', 's'), heading('Reached'),
+      head: [METHOD_HEADING, heading('Time to target', 's'), heading('Reached'),
              heading(`Speed-up over ${view.study.baseline}`), ...measures.map(({name, unit}) => heading(name, unit))],
       rows: rows.map(({cells}) => cells),
       csv: {
@@ -222,7 +222,7 @@ function whatIfFigure(view, answer, own, kind) {
           cells[3], ...values.flat()]),
       },
     },
-    summary: `Test ${view.study.metric.title} against simulated time of ${series.length} policies on the network asked for` +
+    summary: `Test ${view.study.metric.title} against simulated time of ${series.length} methods on the network asked for` +
       `${moved ? "; faint lines are the study's own" : ''}.`,
   };
 }
@@ -262,12 +262,12 @@ function planFigure(view, answer, own) {
       {metric: {title: 'versions', unit: ''}, target: null}, {title: 'Versions made', linear: true}),
     table: {
       caption: "Plan without learning (times only): rounds on this network, and on the study's own",
-      head: [heading('Policy'), heading('Versions'), ...PLAN_MEASURES.map(({name, unit}) => heading(name, unit))],
+      head: [METHOD_HEADING, heading('Versions'), ...PLAN_MEASURES.map(({name, unit}) => heading(name, unit))],
       rows: series.map((one, i) => [{text: one.name, value: one.policy}, made(one),
         ...PLAN_MEASURES.map(({of, unit}) => (
           {...numberCell(of(one), unit, 3), small: `study ${quantity(of(owns[i]), unit, 3)}`}))]),
     },
-    summary: `Versions against simulated time of ${series.length} policies, planned without learning: times only` +
+    summary: `Versions against simulated time of ${series.length} methods, planned without learning: times only` +
       `${moved ? "; faint lines are the study's own" : ''}.`,
   };
 }

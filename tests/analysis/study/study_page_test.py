@@ -187,7 +187,7 @@ class StudyPageTest(unittest.TestCase):
         wanted = [row for row in expected['outcomes'] if row['workers'] == workers]
         self.assertEqual(len(rows), len(wanted))
         for want in wanted:
-            row, = [row for row in rows if row['Policy'] == want['policy']
+            row, = [row for row in rows if row['Method'] == want['policy']
                     and float(row['Bandwidth']) == want['bandwidth']]
             for column, key in (('Time to target', 'mean'), ('Deviation', 'deviation'),
                                 ('Reached', 'reached'),
@@ -197,7 +197,7 @@ class StudyPageTest(unittest.TestCase):
             self.assertEqual(row['Bound'], want['bound'])
 
     def assert_crossings(self, expected):
-        rows = {(row['Network'], row['Policy']): row for row in self.table('break-even')}
+        rows = {(row['Network'], row['Method']): row for row in self.table('break-even')}
         self.assertEqual(len(rows), len(expected['crossings']))
         for want in expected['crossings']:
             row = rows[want['facet'], want['policy']]
@@ -208,7 +208,7 @@ class StudyPageTest(unittest.TestCase):
     def assert_curves(self, expected, metric='Test accuracy'):
         for figure, column, position in (('seconds', 'Simulated time', 1),
                                          ('bytes', 'Bytes sent by a worker', 2)):
-            rows = [row for row in self.table(figure) if row['Policy'] == 'topk']
+            rows = [row for row in self.table(figure) if row['Method'] == 'topk']
             self.assertEqual([int(row['Step']) for row in rows],
                              [want[0] for want in expected['curve']])
             for row, want in zip(rows, expected['curve']):
@@ -246,9 +246,9 @@ class StudyPageTest(unittest.TestCase):
         self.assert_crossings(self.expected['without_2'])
         self.assert_curves(self.expected['without_2'])
         self.find('#policy-2').click()
-        self.assertEqual({row['Policy'] for row in self.table('time')},
+        self.assertEqual({row['Method'] for row in self.table('time')},
                          {'dense', 'fp16', 'randomk'})
-        self.assertEqual([row['Policy'] for row in self.table('step')],
+        self.assertEqual([row['Method'] for row in self.table('step')],
                          ['dense', 'fp16', 'randomk'])
         names = self.run_script(
             "return Chart.getChart('seconds-canvas').data.datasets.map((one) => one.label)")
@@ -256,7 +256,7 @@ class StudyPageTest(unittest.TestCase):
         self.find('#policy-0').click()  # the baseline is hidden, but still compared with
         fp16 = [row for row in self.expected['without_2']['outcomes'] if row['policy'] == 'fp16'
                 and row['workers'] == '8']
-        for row, want in zip([row for row in self.table('time') if row['Policy'] == 'fp16'], fp16):
+        for row, want in zip([row for row in self.table('time') if row['Method'] == 'fp16'], fp16):
             self.assert_same(row['Speed-up'], want['speedup'])
 
     def test_draws_the_map_over_any_two_axes(self):
@@ -291,7 +291,7 @@ class StudyPageTest(unittest.TestCase):
         self.open('study.html')
         self.choose('#along', 'workers')
         self.choose('#at-0', '100 Mbit/s')
-        rows = [row for row in self.table('time') if row['Policy'] == 'dense']
+        rows = [row for row in self.table('time') if row['Method'] == 'dense']
         want = [row for row in self.expected['all']['outcomes'] if row['policy'] == 'dense'
                 and row['bandwidth'] == 1e8]
         self.assertEqual([row['Workers'] for row in rows], ['8', '16'])
@@ -366,14 +366,14 @@ class StudyPageTest(unittest.TestCase):
                              [[1.25, 0.2], [2.5, 0.4], [3.75, 0.6], [5, 0.8]]):
             self.assertAlmostEqual(got[0], want[0])
             self.assertAlmostEqual(got[1], want[1])
-        rows = {row['Policy']: row for row in self.table('what-if')}
+        rows = {row['Method']: row for row in self.table('what-if')}
         self.assert_same(rows['topk']['Time to target'], 2.5)
         self.assertIn('study 5', rows['topk']['text of Time to target'])
         ratios = [math.log(4 / (1 + part)) for part in (-0.1, 0, 0.1)]
         self.assert_same(rows['topk']['Speed-up over dense'], math.exp(sum(ratios) / 3))
         self.assertIn('reached 0 of 3', rows['randomk']['text of Time to target'])
         self.assertIn('≤', rows['randomk']['text of Speed-up over dense'])
-        self.assertEqual([row['Policy'] for row in self.table('what-if')],
+        self.assertEqual([row['Method'] for row in self.table('what-if')],
                          ['topk', 'dense', 'randomk'])  # by time; who did not reach it is last
         bars = self.run_script("""
             return [...document.querySelectorAll('#what-if tbody td:nth-child(2)')].map((cell) => [
@@ -603,7 +603,7 @@ class StudyPageTest(unittest.TestCase):
         names = self.run_script(
             "return Chart.getChart('seconds-canvas').data.datasets.map((one) => one.label)")
         self.assertEqual(names, ['dense', 'topk'])
-        rows = [row for row in self.table('seconds') if row['Policy'] == 'topk']
+        rows = [row for row in self.table('seconds') if row['Method'] == 'topk']
         self.assertEqual([row['Simulated time'] for row in rows], ['1', '2', '3', '4', '5'])
         self.assertIn('speed-up over dense', self.find('#tables').text)
         links = self.browser.find_elements(By.CSS_SELECTOR, 'main a')
@@ -712,7 +712,7 @@ class StudyPageTest(unittest.TestCase):
     def test_draws_one_policy_on_one_network(self):
         self.open('point.html')
         row, = self.table('time')
-        self.assertEqual((row['Policy'], row['Seeds']), ('dense', '3'))
+        self.assertEqual((row['Method'], row['Seeds']), ('dense', '3'))
         self.assertEqual(len(self.table('step')), 1)
 
     def test_shows_a_study_that_has_not_begun(self):

@@ -137,7 +137,7 @@ TEST(StudyTables, ShowAMetricThatIsNoFraction) {
   std::vector<std::string> headers;
   for (const StudyTable::Column& column : summary.columns) headers.push_back(column.header);
   EXPECT_THAT(headers,
-              ElementsAre("bandwidth", "policy", "payload ratio", "step", "steps faster",
+              ElementsAre("bandwidth", "method", "payload ratio", "step", "steps faster",
                           "final perplexity", "difference", "time to 117.25", "times faster"));
   EXPECT_EQ(summary.rows[1][5], "122");  // three digits, as of all figures
   EXPECT_EQ(summary.rows[1][6], "+3.25 [+3.25, +3.25]");
@@ -256,7 +256,7 @@ TEST(StudyTables, ListFailuresWithTheirMessages) {
 TEST(StudyTables, AreMarkdownWithAlignment) {
   const std::vector<StudyTable> tables = StudyTables(TwoByTwo());
   EXPECT_THAT(MarkdownOf(tables[1]),
-              HasSubstr("\n| bandwidth | policy | seeds | TTA | speed-up over dense |\n"
+              HasSubstr("\n| bandwidth | method | seeds | TTA | speed-up over dense |\n"
                         "|---:|---|---:|---:|---:|\n| 1 Gbit/s | dense | 2/2 | 2.00 s |"));
 }
 
@@ -279,7 +279,7 @@ TEST(LatexText, OfATableHasARowEach) {
   table.command = "legacy-study tables a\nb";
   const std::string latex = LatexOf(table);
   EXPECT_THAT(latex, StartsWith("% legacy-study tables a b\n% \\caption{Simulated time to "));
-  EXPECT_THAT(latex, HasSubstr("\\begin{tabular}{rlrrr}\n\\toprule\nbandwidth & policy & "));
+  EXPECT_THAT(latex, HasSubstr("\\begin{tabular}{rlrrr}\n\\toprule\nbandwidth & method & "));
   EXPECT_THAT(latex, HasSubstr("1 Gbit/s & topk & 2/2 & 200 ms & 10.0 {[}10.0, 10.0{]} \\\\\n"));
   EXPECT_THAT(latex,
               Not(HasSubstr("80 % ")));  // a bare % would comment out the closing brace

@@ -53,7 +53,7 @@ TEST(TableChoice, KeepsRowsByPoliciesAndValuesOfAxes) {
 
 TEST(TableChoice, KeepsColumnsInTheOrderOfTheirNames) {
   const StudyTable table = Chosen(Times(), {{"bandwidth=1Gbps", "topo=star"}, {"TTA", "policy"}});
-  EXPECT_THAT(MarkdownOf(table), HasSubstr("\n| TTA | policy |\n|---:|---|\n| 2.00 s | dense |\n"));
+  EXPECT_THAT(MarkdownOf(table), HasSubstr("\n| TTA | method |\n|---:|---|\n| 2.00 s | dense |\n"));
   EXPECT_EQ(CsvOf(table),
             "time_to_target_mean,time_to_target_deviation,time_to_target_at_least,policy\n"
             "2,0,,dense\n0.2,0,,topk\n2,0,,fp16\n");
@@ -63,7 +63,7 @@ TEST(TableChoice, KeepsColumnsInTheOrderOfTheirNames) {
 TEST(TableChoice, KnowsTheNamesOfCsv) {
   const StudyTable table =
       Chosen(Times(), {{"topk"}, {"policy", "speedup_low", "speedup", "speedup_high"}});
-  EXPECT_THAT(MarkdownOf(table), HasSubstr("\n| policy | speed-up over dense |\n|---|---:|\n"));
+  EXPECT_THAT(MarkdownOf(table), HasSubstr("\n| method | speed-up over dense |\n|---|---:|\n"));
   EXPECT_THAT(CsvOf(table), HasSubstr("policy,speedup_low,speedup,speedup_high\ntopk,"));
   // What was chosen can be chosen from again.
   EXPECT_EQ(CsvOf(Chosen(table, {{}, {"speed-up over dense"}})),
@@ -76,12 +76,12 @@ TEST(TableChoice, NamesWhatThereIs) {
       "table time_to_target: --rows: got 'topc'; allowed: dense, topk, fp16, or COLUMN=VALUES");
   EXPECT_EQ(Refusal({{"bandwidth=2Gbps"}, {}}),
             "table time_to_target: --rows: got '2Gbps'; allowed: 1Gbps, 100Gbps");
-  EXPECT_THAT(Refusal({{"workers=8"}, {}}), HasSubstr("with one of bandwidth, topology, policy"));
+  EXPECT_THAT(Refusal({{"workers=8"}, {}}), HasSubstr("with one of bandwidth, topology, method"));
   EXPECT_THAT(Refusal({{""}, {}}), HasSubstr("--rows: got ''; allowed: dense"));
   // Of the rows that are left, none has that policy.
   EXPECT_THAT(Refusal({{"topk", "dense"}, {}}), HasSubstr("got 'dense'; allowed: topk, or"));
   const std::string columns = Refusal({{}, {"policy", "tta"}});
-  EXPECT_THAT(columns, HasSubstr("--columns: got 'tta'; allowed: bandwidth, topology, policy, "));
+  EXPECT_THAT(columns, HasSubstr("--columns: got 'tta'; allowed: bandwidth, topology, method, "));
   EXPECT_THAT(columns, HasSubstr(", TTA, speed-up over dense, bandwidth_number, topo, "));
   EXPECT_THAT(columns, Not(HasSubstr("\n")));
 }

@@ -294,7 +294,7 @@ TEST_F(StudyRunning, TablesArePrintedInEveryFormatWithChosenRowsAndColumns) {
   EXPECT_NE(latex.text.find("10 Mbit/s & analytic & dense & 1/1 & "), std::string::npos);
   const Result wrong = Run({"tables", In("a"), "--columns=stepp"});
   EXPECT_EQ(wrong.status, 2);
-  EXPECT_NE(wrong.text.find("--columns: got 'stepp'; allowed: bandwidth, fidelity, policy"),
+  EXPECT_NE(wrong.text.find("--columns: got 'stepp'; allowed: bandwidth, fidelity, method"),
             std::string::npos)
       << wrong.text;
   EXPECT_EQ(Run({"tables", In("a"), "--format=html"}).status, 2);
