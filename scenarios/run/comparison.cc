@@ -629,6 +629,7 @@ RunResult RunComparison(const Scenario& given, const std::string& program,
                         const std::string& command_line, const StopFlag& stop, std::FILE* log,
                         const RunControl& control) {
   ProcessGroup& processes = control.processes ? *control.processes : OneProcess();
+  if (!control.resume) CheckOut(given);  // InSteps may read data
   const Scenario scenario = InSteps(given, processes);
   return FillRunDirectory(
       scenario, program, command_line,

@@ -347,15 +347,9 @@ void CheckHoldsNo(Held held, const fs::path& folder, const std::string& option) 
               std::string("a folder without a ") + (run ? "run" : "study") + " in it");
 }
 
-fs::path MakeRunDirectory(const Scenario& scenario, const std::string& program) {
-  fs::path path = scenario.out;
-  if (path.empty()) {
-    const std::string name = program + Utc("-%Y%m%d-%H%M%S");
-    path = fs::path("runs") / name;
-    for (int copy = 2; fs::exists(path); ++copy) {  // two runs in one second
-      path = fs::path("runs") / (name + "-" + std::to_string(copy));
-    }
-  }
+void CheckOut(const Scenario& scenario) {
+  const fs::path path = scenario.out;
+  if (path.empty()) return;
   CheckHoldsNo(Held::kStudy, path, "--out");
   if (fs::exists(path / "manifest.json") && !scenario.overwrite) {
     const bool resumable = fs::exists(path / kCheckpointFolder);
@@ -367,6 +361,18 @@ fs::path MakeRunDirectory(const Scenario& scenario, const std::string& program) 
   if (fs::exists(path) && !fs::is_directory(path)) {
     throw Error("--out", path.string(), "a folder, not a file");
   }
+}
+
+fs::path MakeRunDirectory(const Scenario& scenario, const std::string& program) {
+  fs::path path = scenario.out;
+  if (path.empty()) {
+    const std::string name = program + Utc("-%Y%m%d-%H%M%S");
+    path = fs::path("runs") / name;
+    for (int copy = 2; fs::exists(path); ++copy) {  // two runs in one second
+      path = fs::path("runs") / (name + "-" + std::to_string(copy));
+    }
+  }
+  CheckOut(scenario);
   std::error_code error;
   fs::create_directories(path, error);
   if (error) throw Error("--out", path.string(), "a folder that can be made: " + error.message());

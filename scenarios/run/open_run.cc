@@ -38,7 +38,11 @@ EarlierRun::EarlierRun(const Scenario& scenario, const std::string& program, std
 OpenRun::OpenRun(const std::string& program, const Scenario& scenario, const RunControl& control,
                  std::FILE* log)
     : program_(program), scenario_(scenario), control_(control), log_(log) {
-  if (control.resume) earlier_.emplace(scenario, program, log);
+  if (control.resume) {
+    earlier_.emplace(scenario, program, log);
+  } else {
+    CheckOut(scenario);
+  }
 }
 
 void OpenRun::MakeDirectory(const Scenario& scenario) {

@@ -58,8 +58,8 @@ class OpenRun {
  public:
   using Files = std::function<std::vector<std::filesystem::path>(const analysis::Manifest&)>;
 
-  // Finds the earlier run where `control` resumes one, and writes nothing. What is given outlives
-  // this. Throws Error as EarlierRun does.
+  // Finds the earlier run where `control` resumes one, else checks --out, and writes nothing. What
+  // is given outlives this. Throws Error as EarlierRun and CheckOut do.
   OpenRun(const std::string& program, const Scenario& scenario, const RunControl& control,
           std::FILE* log);
 

@@ -20,6 +20,7 @@ std::unique_ptr<FederatedLearners> TrainedLearners(const Scenario& scenario) {
 
 RunResult RunFederated(const Scenario& scenario, const std::string& command_line,
                        const StopFlag& stop, std::FILE* log, const RunControl& control) {
+  if (!control.resume) CheckOut(scenario);
   const PlanRequest request = RequestOf(scenario, scenario.seed);
   const std::vector<std::string> couplings = CouplingsOf(request);
   if (scenario.record && !couplings.empty()) {

@@ -99,6 +99,10 @@ TEST_F(ProgramTest, AnExistingRunIsKept) {
   EXPECT_EQ(again.status, 2);
   EXPECT_NE(again.text.find("--overwrite=on"), std::string::npos);
   EXPECT_EQ(Read(Out("run") + "/steps.csv"), before);
+  // It is refused before data are looked for.
+  const Result first =
+      Run("--dataset=cifar10 --data-root=/nowhere --steps=1ep --out=" + Out("run"));
+  EXPECT_NE(first.text.find("legacy-scenario: --out: got '"), std::string::npos) << first.text;
   EXPECT_EQ(Run(common + " --seed=5 --overwrite=on").status, 0);
   EXPECT_NE(Read(Out("run") + "/steps.csv"), before);
 }
