@@ -11,6 +11,7 @@
 
 #include "base/nearest.h"
 #include "base/parse.h"
+#include "base/programs/program.h"
 #include "base/words.h"
 
 namespace legacy {
@@ -58,6 +59,20 @@ constexpr const char* kRarely = ", rarely used";  // end of the names of groups
 
 bool IsRare(const std::string& group) { return group.ends_with(kRarely); }
 
+// Returns the text with the examples of our programs, which have a line each, as the reader calls
+// them.
+std::string AsCalled(std::string text) {
+  const std::string begin = "\n  ", program = "legacy-";
+  for (size_t at = 0; (at = text.find(begin + program, at)) != std::string::npos;) {
+    at += begin.size();
+    const size_t end = std::min(text.find(' ', at), text.size());
+    const std::string called = CommandOf(text.substr(at, end - at));
+    text.replace(at, end - at, called);
+    at += called.size();
+  }
+  return text;
+}
+
 bool lists_all = false;  // whether --help=all was given
 
 class HelpFormatter : public CLI::Formatter {
@@ -78,9 +93,12 @@ class HelpFormatter : public CLI::Formatter {
   std::string make_footer(const CLI::App* app) const override {
     const auto rare = [](const CLI::Option* option) { return IsRare(option->get_group()); };
     const size_t more = lists_all ? 0 : app->get_options(rare).size();
-    const std::string footer = Formatter::make_footer(app);
+    const std::string footer = AsCalled(Formatter::make_footer(app));
     if (more == 0) return footer;
     return "--help=all lists all options, " + std::to_string(more) + " more.\n" + footer;
+  }
+  std::string make_usage(const CLI::App* app, std::string name) const override {
+    return Formatter::make_usage(app, name.empty() ? name : CommandOf(name));
   }
   std::string make_option_desc(const CLI::Option* option) const override {
     return Wrapped(Formatter::make_option_desc(option), Columns() - kColumn);
@@ -241,7 +259,7 @@ std::optional<int> ParseArguments(CLI::App& app, std::vector<std::string> argume
     std::fprintf(stderr, "%s: %s\n", app.get_name().c_str(),
                  none ? NoSubcommand(app, first).c_str() : error.what());
   }
-  std::fprintf(stderr, "%s --help lists the options\n", app.get_name().c_str());
+  std::fprintf(stderr, "%s --help lists the options\n", CommandOf(app.get_name()).c_str());
   return kRefused;
 }
 

@@ -1,4 +1,5 @@
 // Options of training.
+#include "base/programs/program.h"
 #include "compress/gradients/gradients.h"
 #include "compress/options.h"
 #include "scenarios/options/option_forms.h"
@@ -192,7 +193,8 @@ std::vector<ScenarioOption> OptionsOfTraining() {
       Text<&Scenario::gradients, CheckGradients>(
           "training.gradients", "--gradients", "NAME[:k=v,...]",
           "with --layers or --times-of: distribution of generated gradients, where message lengths "
-          "depend on the data (see legacy-codec list)"),
+          "depend on the data (see " +
+              CommandOf("legacy-codec") + " list)"),
       Integer<&Scenario::drawn_steps, 1>(
           "training.drawn_steps", "--drawn-steps",
           "with --layers or --times-of: number of steps with generated gradients after each change "

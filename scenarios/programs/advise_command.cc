@@ -137,7 +137,7 @@ int AdviseCommand(bool federated, int argc, char** argv, const StopFlag& stop) {
   if (!request.folder.empty()) {
     Keep(request.folder, text, json);
     text += fmt::format("Figures and tables of this one: {}\n",
-                        ShellLine({"legacy-study", "report", request.folder.string()}));
+                        ProgramLine("legacy-study", {"report", request.folder.string()}));
   }
   fmt::print("{}", as_json ? json : text);
   return 0;

@@ -4,6 +4,7 @@
 
 #include "base/parse.h"
 #include "base/programs/arguments.h"
+#include "base/programs/program.h"
 #include "base/units.h"
 
 namespace legacy {
@@ -60,7 +61,8 @@ void AddGradients(CLI::App& app, CodecCommand& command, Texts& texts) {
       ->group(kGroup);
   AddText(app, kGroup, "--generate", gradients.drawn, "TEXT",
           "generate random gradients, different for each worker and step, as in "
-          "student-t:n=1e6,seed=1 (see legacy-codec list)");
+          "student-t:n=1e6,seed=1 (see " +
+              CommandOf("legacy-codec") + " list)");
   AddText(app, kGroup, "--gradient", gradients.real, "NAME",
           "use a built-in gradient of a real training");
   AddText(app, kGroup, "--shape", gradients.shape, "NxM", "shape of the values, as in 64x3x7x7");

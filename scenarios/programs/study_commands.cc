@@ -222,8 +222,8 @@ int RunBySlurm(const StudyFolder& folder, const RunCommand& command, const WorkL
   }
   const std::vector<std::string> ids = SubmitSlurm(submit);
   lock.reset();
-  fmt::print(stderr, "submitted: jobs {}; how far they are: legacy-study status {}\n",
-             Join(ids, ", "), ShellWord(folder.path().string()));
+  fmt::print(stderr, "submitted: jobs {}; how far they are: {} status {}\n", Join(ids, ", "),
+             CommandOf("legacy-study"), ShellWord(folder.path().string()));
   if (!command.wait) return 0;
   StudyProgressLine line(OnTerminal());
   Watch watch(folder, left, jobs);

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/files/whole_file.h"
+#include "base/programs/program.h"
 
 namespace legacy {
 
@@ -26,7 +27,8 @@ EarlierRun::EarlierRun(const Scenario& scenario, const std::string& program, std
   if (IsFinished(scenario.out)) {
     checkpoints.Remove();  // it may have been killed before it did
     throw Error("--resume", scenario.out,
-                "a run that is not finished (legacy-report " + scenario.out + " shows it)");
+                "a run that is not finished (" + CommandOf("legacy-report") + " " + scenario.out +
+                    " shows it)");
   }
   from = checkpoints.Newest();
   if (!from) {

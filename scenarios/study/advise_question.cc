@@ -138,8 +138,8 @@ std::string CommandText(const AdviseRequest& request) {
     if (word != "--json" && word != "--resume") words.push_back(word);
   }
   words.emplace_back("--print-config");
-  return CommandOf(program) + " " + ShellLine(words) + " > study.yaml && " +
-         CommandOf("legacy-study") + " run study.yaml";
+  return ProgramLine(program, words) + " > study.yaml && " + CommandOf("legacy-study") +
+         " run study.yaml";
 }
 
 analysis::AdviceClients ClientsOf(const AdviseRequest& request) {

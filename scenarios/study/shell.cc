@@ -79,6 +79,10 @@ std::string ShellLine(const std::vector<std::string>& words) {
   return line;
 }
 
+std::string ProgramLine(const std::string& program, const std::vector<std::string>& words) {
+  return CommandOf(program) + (words.empty() ? "" : " ") + ShellLine(words);
+}
+
 ShellResult RunShell(const std::string& line) {
   ShellResult result;
   std::fflush(nullptr);

@@ -16,6 +16,10 @@ namespace legacy {
 std::string ShellWord(const std::string& word);
 std::string ShellLine(const std::vector<std::string>& words);
 
+// Returns a line that runs one of our programs with these words, as the reader calls it (CommandOf
+// of base/programs/program.h).
+std::string ProgramLine(const std::string& program, const std::vector<std::string>& words);
+
 // A ShellResult has the output of a command line, and its exit status.
 struct ShellResult {
   int status = -1;

@@ -164,13 +164,14 @@ std::string ReplayCommand(const StudyFolder& folder, size_t point) {
   const PlannedPoint& planned = folder.plan().points.at(point);
   const PlannedTraining& training = folder.plan().trainings.at(planned.training);
   const std::string run = TrainingFolder(folder.path(), training).string();
-  if (!training.refused.empty()) return ShellLine({"legacy-report", run});
-  std::vector<std::string> words = {"legacy-replay", run};
-  if (planned.scenario.federated) words = {"legacy-federated", "replay", run};
+  if (!training.refused.empty()) return ProgramLine("legacy-report", {run});
+  const bool clients = planned.scenario.federated.has_value();
+  std::vector<std::string> words = {run};
+  if (clients) words.insert(words.begin(), "replay");
   for (std::string& word : Differences(training.scenario, planned.scenario)) {
     words.push_back(std::move(word));
   }
-  return ShellLine(words);
+  return ProgramLine(clients ? "legacy-federated" : "legacy-replay", words);
 }
 
 std::string PointText(const StudyFolder& folder, const Study& study, int64_t id) {

@@ -17,6 +17,7 @@
 #include "analysis/study/web/page_parts.h"
 #include "analysis/study/words.h"
 #include "base/error.h"
+#include "base/programs/program.h"
 
 namespace legacy::analysis {
 namespace {
@@ -222,6 +223,7 @@ json Packed(const Study& study, const HtmlOptions& options) {
           {"closed_forms",
            options.closed_forms.empty() ? json(nullptr) : json::parse(options.closed_forms)},
           {"run", PackedRun(options.run)},
+          {"program", CommandOf("legacy-study")},
           {"name", study.name},
           {"title", study.title},
           {"baseline", study.baseline},

@@ -11,6 +11,7 @@
 #include "analysis/study/study_tables.h"
 #include "analysis/study/words.h"
 #include "base/files/whole_file.h"
+#include "base/programs/program.h"
 
 namespace legacy::analysis {
 namespace {
@@ -67,9 +68,10 @@ std::string WhatIsMissing(const Study& study, const Counts& points, const Counts
   std::string text;
   if (points.pending > 0) {
     text += fmt::format(
-        "**Not finished:** {} of {} points and {} of {} trainings wait; `legacy-study resume` goes "
-        "on with them. All that follows is of the {} points that are done.\n\n",
-        points.pending, points.all(), trainings.pending, trainings.all(), points.done);
+        "**Not finished:** {} of {} points and {} of {} trainings wait; `{} resume` goes on with "
+        "them. All that follows is of the {} points that are done.\n\n",
+        points.pending, points.all(), trainings.pending, trainings.all(), CommandOf("legacy-study"),
+        points.done);
   }
   if (points.failed > 0) {
     text += fmt::format("**Failed:** {}; the table of failed points says why.\n\n",
@@ -150,12 +152,12 @@ std::string HowToRepeat(const Study& study) {
   if (!definition.empty() && definition.back() != '\n') definition += '\n';
   return fmt::format(
       "## How to repeat it\n\nWith the definition below as `study.yaml`:\n\n"
-      "```sh\nlegacy-study run study.yaml\n```\n\n"
+      "```sh\n{} run study.yaml\n```\n\n"
       "Equal definitions give equal results. The page `index.html` has the same figures to zoom "
       "and "
       "filter; `figures/NAME.gp` draws a figure again from its data: `gnuplot figures.gp` there "
       "draws all.\n\n{}yaml\n{}{}\n",
-      fence, definition, fence);
+      CommandOf("legacy-study"), fence, definition, fence);
 }
 
 void WriteTables(const std::vector<StudyTable>& tables, const fs::path& directory,

@@ -174,12 +174,12 @@ function* policiesOf(plan, question) {
   return policies;
 }
 
-const WITH_SERVER =
-  'run "legacy-study serve" on the study\'s folder and open the address that it prints';
+// Returns how to ask a server. `program` is how the reader calls legacy-study.
+const withServer = (program) => `run "${program} serve" on the study's folder and open the address that it prints`;
 const SLICE_MILLISECONDS = 25;
 
 // Makes the answers of a page that is a file, as SERVER_ANSWERS are those of a server.
-function pageAnswers({groups, refused}) {
+function pageAnswers({groups, refused}, program) {
   async function ask(given, signal) {
     const begun = performance.now();
     const {plan, defaults} = groups.find(({id}) => id === given.group);
@@ -187,7 +187,7 @@ function pageAnswers({groups, refused}) {
     for (const key of ['topology', 'fidelity']) {
       if ((question[key] ?? defaults[key]) === defaults[key]) continue;
       throw new Error(`${question[key]} has no closed form in this page, which answers about one ` +
-        `switch (${defaults.topology}, analytic); ${WITH_SERVER}`);
+        `switch (${defaults.topology}, analytic); ${withServer(program)}`);
     }
     const work = policiesOf(plan, question);
     let step = work.next();
@@ -200,9 +200,9 @@ function pageAnswers({groups, refused}) {
     return {policies: step.value, unread: {}, seconds: (performance.now() - begun) / 1000};
   }
   const note = `This page answers by closed forms, for trainings on one switch. For other ` +
-    `topologies, flows that share links, random stragglers and federated clients, ${WITH_SERVER}.`;
+    `topologies, flows that share links, random stragglers and federated clients, ${withServer(program)}.`;
   return {groups: async () => ({groups, refused}), ask, how: ': closed form (analytic), no server',
           note: groups.length > 0 ? [element('p', {class: 'hint'}, note)] : [],
           none: 'No training of this study has closed forms. To ask what-if questions, ' +
-            `${WITH_SERVER}.`};
+            `${withServer(program)}.`};
 }

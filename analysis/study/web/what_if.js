@@ -373,14 +373,12 @@ const SERVER_ANSWERS = {
   how: '', note: [], none: 'No training of this study can be asked about.',
 };
 
-const NOT_SERVED = `This page is a file. To ask what-if questions, ${WITH_SERVER}.`;
-
 // Starts the panel {form, status, error, refused, plans, show(figure)}. view() returns what is shown.
 // Returns {redraw}.
 function startWhatIf(panel, view) {
   let [timer, request, answer, form] = [null, null, null, null];
-  const {live, closed_forms: closedForms} = view().study;
-  const answers = live ? SERVER_ANSWERS : closedForms ? pageAnswers(closedForms) : null;
+  const {live, closed_forms: closedForms, program} = view().study;
+  const answers = live ? SERVER_ANSWERS : closedForms ? pageAnswers(closedForms, program) : null;
   const owns = new Map();  // answers for the study's own network, by group
   const say = (status, error = '') => [panel.status.textContent, panel.error.textContent] = [status, error];
   function redraw() {
@@ -435,6 +433,6 @@ function startWhatIf(panel, view) {
     }
   }
   panel.form.disabled = true;
-  if (answers) start(); else say(NOT_SERVED);
+  if (answers) start(); else say(`This page is a file. To ask what-if questions, ${withServer(program)}.`);
   return {redraw};
 }

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/parse.h"
+#include "base/programs/program.h"
 #include "ns3-module/fabric/collective/collective.h"
 #include "ns3-module/fabric/roce/buffers.h"
 #include "scenarios/network/input/host_names.h"
@@ -21,8 +22,8 @@ void SayImported(const std::string& text, const fabric::ImportReport& report) {
   const std::lock_guard lock(mutex);
   if (!said.insert(text).second) return;
   if (!report.Empty()) {
-    std::fprintf(stderr, "%s: assumed: %s (legacy-network topo show says how)\n", text.c_str(),
-                 report.Short().c_str());
+    std::fprintf(stderr, "%s: assumed: %s (%s topo show says how)\n", text.c_str(),
+                 report.Short().c_str(), CommandOf("legacy-network").c_str());
   }
   if (!unused.empty()) std::fprintf(stderr, "%s: not used: %s\n", text.c_str(), unused.c_str());
 }

@@ -137,8 +137,8 @@ PlanOptions PlanOptionsFor(const WhatIfTraining& training, const Scenario& asked
 std::string PlanLine(const PlanOptions& options) {
   auto words = WordsOfOptions(PlanRows(), options, PlanOptions(),
                               [](const Option<PlanOptions>& row) { return row.Has(kReadByPlans); });
-  words.insert(words.begin(), {"legacy-federated", "plan"});
-  return ShellLine(words);
+  words.insert(words.begin(), "plan");
+  return ProgramLine("legacy-federated", words);
 }
 
 WhatIfSeed PlanAnswer(const WhatIfTraining& training, const Scenario& asked,

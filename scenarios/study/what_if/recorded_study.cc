@@ -68,15 +68,14 @@ std::string RefusalOf(const PlannedTraining& training) {
 // names.
 std::string CommandFor(const Scenario& scenario, const std::filesystem::path& directory) {
   if (scenario.federated && !HasServer(scenario)) {
-    return ShellLine({"legacy-federated", "replay", directory.string()});
+    return ProgramLine("legacy-federated", {"replay", directory.string()});
   }
   if (!scenario.methods.empty()) return "";
   const Scenario defaults = scenario.federated ? FederatedDefaults() : Scenario();
-  auto words =
+  return ProgramLine(
+      scenario.federated ? "legacy-federated" : "legacy-scenario",
       WordsOfOptions(OptionsOf(scenario), scenario, defaults,
-                     [](const ScenarioOption& option) { return !option.Has(kLeavesResults); });
-  words.insert(words.begin(), scenario.federated ? "legacy-federated" : "legacy-scenario");
-  return ShellLine(words);
+                     [](const ScenarioOption& option) { return !option.Has(kLeavesResults); }));
 }
 
 class Reader {

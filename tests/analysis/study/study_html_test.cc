@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdlib>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -61,6 +62,14 @@ TEST(StudyHtmlTest, HoldsWhatAnswersWithoutAServer) {
   EXPECT_TRUE(DataOf(StudyHtml(study)).at("closed_forms").is_null());
   const json data = DataOf(StudyHtml(study, {.closed_forms = R"({"groups": [], "refused": []})"}));
   EXPECT_EQ(data.at("closed_forms"), json({{"groups", json::array()}, {"refused", json::array()}}));
+}
+
+TEST(StudyHtmlTest, SaysHowItsReaderCallsThePrograms) {
+  unsetenv("LEGACY_LAUNCHER");
+  EXPECT_EQ(DataOf(StudyHtml(MakeStudy(Small()))).at("program"), "legacy-study");
+  setenv("LEGACY_LAUNCHER", "./waf --run", 1);
+  EXPECT_EQ(DataOf(StudyHtml(MakeStudy(Small()))).at("program"), "./waf --run legacy-study");
+  unsetenv("LEGACY_LAUNCHER");
 }
 
 TEST(StudyHtmlTest, HoldsTheMetricOfTheTarget) {

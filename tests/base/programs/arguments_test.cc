@@ -56,6 +56,22 @@ TEST_F(Arguments, VersionNamesTheProgram) {
   EXPECT_NE(VersionText().find('.'), std::string::npos);
 }
 
+TEST_F(Arguments, ExamplesAreThoseOfTheReader) {
+  app_.footer("Examples:\n  legacy-test --quiet\n  legacy-test show | legacy-other x\n  legacy");
+  setenv("LEGACY_LAUNCHER", "./waf --run", 1);
+  EXPECT_EQ(Parse({"--help"}), 0);
+  EXPECT_NE(out_.find("Usage: ./waf --run legacy-test "), std::string::npos) << out_;
+  EXPECT_NE(
+      out_.find("Examples:\n  ./waf --run legacy-test --quiet\n  ./waf --run legacy-test show "
+                "| legacy-other x\n  legacy\n"),
+      std::string::npos)
+      << out_;
+  EXPECT_EQ(Parse({"--zzz"}), kRefused);
+  EXPECT_NE(err_.find("\n./waf --run legacy-test --help lists the options\n"), std::string::npos)
+      << err_;
+  unsetenv("LEGACY_LAUNCHER");
+}
+
 TEST_F(Arguments, UnknownOptionsNameTheNearest) {
   EXPECT_EQ(Parse({"--bandwith=1Gbps"}), kRefused);
   EXPECT_NE(err_.find("legacy-test: unknown option '--bandwith'; did you mean --bandwidth?\n"),

@@ -72,7 +72,7 @@ const element = () => null;
 const pageAnswers = new Function('element', read('closed_forms') + read('page_answers') +
                                  'return pageAnswers;')(element);
 const {data, questions} = JSON.parse(fs.readFileSync(input));
-const answers = pageAnswers(data);
+const answers = pageAnswers(data, 'legacy-study');
 const ask = (question) => answers.ask(question, new AbortController().signal).catch(
   ({message}) => ({error: message}));
 Promise.all(questions.map(ask)).then((all) => console.log(JSON.stringify(all)));
