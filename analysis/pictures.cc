@@ -239,6 +239,15 @@ std::string CurvePlot(const MetricPlot& plot) {
   return fmt::format("plot {}\n", fmt::join(parts, ", \\\n     "));
 }
 
+// Returns whether some curve crosses the target earlier than its method is said to reach it.
+bool AnyCrossesEarlier(const std::vector<Curve>& curves, const Summary& summary) {
+  return summary.target && std::ranges::any_of(curves, [&](const Curve& curve) {
+           std::vector<double> values;
+           for (const CurvePoint& point : curve.points) values.push_back(point.value);
+           return CrossesEarlier(summary.metric, *summary.target, values);
+         });
+}
+
 // Returns the plot of the metric against a cost, which `against` names in the title and `label` at
 // the axis.
 MetricPlot PlotOf(const std::string& against, const std::string& label, std::span<const Unit> units,
@@ -250,6 +259,7 @@ MetricPlot PlotOf(const std::string& against, const std::string& label, std::spa
   const bool logarithmic = IsLogarithmic(curves, metric);
   plot.title = fmt::format("Test {} against {}", metric.title, against);
   plot.conditions = Conditions(summary);
+  if (AnyCrossesEarlier(curves, summary)) plot.conditions += fmt::format("; {}", kTargetNote);
   plot.x = {axis.label, axis.logarithmic};
   plot.y = {"test " + MetricLabel(metric) + (logarithmic ? " [logarithmic]" : ""), logarithmic};
   const std::vector<PolicyStyle> looks = LooksOf(curves, summary);

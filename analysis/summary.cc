@@ -368,6 +368,12 @@ std::optional<size_t> TargetReached(const Metric& metric, double target,
   return std::nullopt;
 }
 
+bool CrossesEarlier(const Metric& metric, double target, std::span<const double> values) {
+  const size_t end = TargetReached(metric, target, values).value_or(values.size());
+  return std::ranges::any_of(values.first(end),
+                             [&](double value) { return metric.Reaches(value, target); });
+}
+
 Summary Summarise(const RunDirectory& run, const SummaryOptions& options) {
   Summary summary = Start(run, options);
   const size_t position = MetricPosition(run.manifest.metrics, summary.metric.name);

@@ -165,6 +165,11 @@ std::string IdleText(int64_t decisions);
 std::optional<size_t> TargetReached(const Metric& metric, double target,
                                     std::span<const double> values);
 
+// Returns whether a curve of values crosses the target before TargetReached says that it is
+// reached. Pictures with such a curve say kTargetNote.
+bool CrossesEarlier(const Metric& metric, double target, std::span<const double> values);
+inline constexpr const char* kTargetNote = "target: mean of 3 evaluations";
+
 nlohmann::json ToJson(const Summary& summary);
 
 }  // namespace legacy::analysis

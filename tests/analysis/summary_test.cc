@@ -46,6 +46,18 @@ TEST(TargetReached, NeedsThreeEvaluations) {
   EXPECT_EQ(Reached(kAccuracy, 0.8, {1, 1, 1}), 3u);
 }
 
+TEST(CrossesEarlier, IsWhereAValueIsAtTheTargetBeforeTheMeanOfThree) {
+  const auto crosses = [](const Metric& metric, double target, const std::vector<double>& values) {
+    return CrossesEarlier(metric, target, values);
+  };
+  EXPECT_TRUE(crosses(kAccuracy, 0.8, {0.5, 0.9, 0.7, 0.9, 0.9}));  // reached at the fourth
+  EXPECT_TRUE(crosses(kAccuracy, 0.8, {0.5, 0.85, 0.7}));           // never reached
+  EXPECT_FALSE(crosses(kAccuracy, 0.8, {0.79, 0.79, 0.83, 0.9}));   // at once with the mean
+  EXPECT_FALSE(crosses(kAccuracy, 0.8, {0.5, 0.7, 0.79}));
+  EXPECT_TRUE(crosses(kPerplexity, 120, {900, 110, 120, 90}));
+  EXPECT_FALSE(crosses(kPerplexity, 120, {130, 130, 100}));
+}
+
 // Returns a run in which dense reaches 0.8 after 40 and 60 s, fp16 after 20 and 30 s, topk after 10
 // and 12 s, and randomk with seed 1 only.
 RunDirectory Comparison() {

@@ -194,6 +194,18 @@ Legend LegendOf(const Study& study, const PolicyGroup& all) {
   return legend;
 }
 
+// Returns whether some curve crosses the target earlier than its policy is said to reach it.
+bool AnyCrossesEarlier(const Study& study, const std::vector<PanelCurves>& shown) {
+  const auto crosses = [&](const std::vector<MeanPoint>& curve) {
+    std::vector<double> values;
+    for (const MeanPoint& point : curve) values.push_back(point.value.mean);
+    return CrossesEarlier(ShownMetric(study), study.target->value, values);
+  };
+  return study.target && std::ranges::any_of(shown, [&](const PanelCurves& panel) {
+           return std::ranges::any_of(panel.curves, crosses);
+         });
+}
+
 std::vector<CurveEnd> EndsOf(const PanelCurves& panel, const PolicyGroup& group, double scale) {
   std::vector<CurveEnd> ends;
   for (const size_t p : group.policies) {
@@ -251,6 +263,7 @@ std::vector<StudyFigure> CurvesFigure(const Study& study, const FigureOptions& o
   if (labelled && study.target) {
     note += "; dotted: target " + ShowValue(metric, study.target->value);
   }
+  if (AnyCrossesEarlier(study, shown)) note += fmt::format("; {}", kTargetNote);
   figure.script = panels.Figure(figure.name, figure.heading, note,
                                 {AxisLabel(against.label, against.unit, logarithmic),
                                  AxisLabel("test " + MetricLabel(metric), "", axis.logarithmic)},

@@ -150,7 +150,7 @@ function timeFigure(view) {
         data.flatMap(({y, low, high}) => y === null ? [] : [y, low ?? y, high ?? y]))}),
     }}},
     table: timeTable(view, series),
-    summary: atPlace(`Time to target against ${humanName(axis.name)} of ${view.policies.length} policies`, view,
+    summary: atPlace(`Time to target against ${humanName(axis.name)} of ${view.policies.length} methods`, view,
       [view.x]) + `: ${reached} means over ${view.seeds.length} seeds.`,
   };
 }
@@ -258,7 +258,7 @@ function stepFigure(view) {
                 numberCell(step.mean, 's'), numberCell(step.deviation, 's', 2)];
       }),
     },
-    summary: `${atPlace(`Mean time of a step and its parts for ${shown.length} policies`, view)}.`,
+    summary: `${atPlace(`Mean time of a step and its parts for ${shown.length} methods`, view)}.`,
   };
 }
 
@@ -317,6 +317,20 @@ function metricChart(series, xTitle, xUnit, {metric, target}, {title = `Test ${m
   }}};
 }
 
+const TARGET_WINDOW = 3;  // evaluations whose mean reaches the target
+
+// Returns whether a curve crosses the target earlier than its method is said to reach it, as
+// CrossesEarlier of summary.h.
+function crossesEarlier({metric, target}, values) {
+  if (target === null) return false;
+  const reaches = (value, limit) => metric.better === 'higher' ? value >= limit : value <= limit;
+  const slack = (metric.better === 'higher' ? -1 : 1) * 1e-9 * Math.max(1, target);
+  const first = values.findIndex((value) => reaches(value, target));
+  const reached = values.findIndex((_, i) => i >= TARGET_WINDOW - 1 && reaches(
+    values.slice(i + 1 - TARGET_WINDOW, i + 1).reduce((sum, value) => sum + value, 0), TARGET_WINDOW * target + slack));
+  return first >= 0 && (reached < 0 || first < reached);
+}
+
 function metricFigure(view, column, xTitle, xUnit) {
   const {study} = view;
   const {title, unit} = study.metric;
@@ -337,6 +351,6 @@ function metricFigure(view, column, xTitle, xUnit) {
     },
     summary: `${atPlace(`Test ${title} of ${series.length} methods against ${xTitle.toLowerCase()}`, view)}.` +
       (series.some(({points}) => crossesEarlier(study, points.map(({y}) => y))) ?
-        ` Times to target are those of the mean of ${WINDOW} evaluations, which comes later than a curve's crossing.` : ''),
+        ` Times to target are those of the mean of ${TARGET_WINDOW} evaluations, which comes later than a curve's crossing.` : ''),
   };
 }
