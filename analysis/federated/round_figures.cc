@@ -7,6 +7,7 @@
 #include <cmath>
 #include <map>
 #include <numeric>
+#include <utility>
 
 namespace legacy::analysis {
 namespace {
@@ -223,6 +224,54 @@ std::vector<ClientShare> SharesByDecile(std::span<const ClientRow> clients,
   return trainings.empty() ? std::vector<ClientShare>() : division.Take();
 }
 
+namespace {
+
+// SlowClients are the slowest tenth of the clients by their predicted tasks. Where clients that are
+// equal would fall on both sides of that, they are those who are slower than these, else these.
+class SlowClients {
+ public:
+  explicit SlowClients(std::vector<double> predicted) : clients_(predicted.size()) {
+    if (clients_ < kFewestClients) return;
+    const auto [low, high] = std::ranges::minmax(predicted);
+    equal_ = low == high;
+    from_ = Quantile(predicted, 0.9);
+    const auto count = [&] {
+      return static_cast<size_t>(
+          std::ranges::count_if(predicted, [&](double seconds) { return IsSlow(seconds); }));
+    };
+    is_tenth_ = count() <= clients_ / 10 + 1;
+    beyond_ = !is_tenth_ && high > from_;
+    count_ = count();
+  }
+
+  bool Has(const ClientRow& client) const { return IsSlow(client.predicted_seconds); }
+  // Returns which part of the rounds they end, in a line; "" where there are few clients.
+  std::string Text(double part) const {
+    if (clients_ < kFewestClients) return "";
+    if (equal_) return "\nAll clients are equal: none is predicted to be slower than others.";
+    const std::string which = is_tenth_
+                                  ? "tenth"
+                                  : fmt::format("{:.2g} %", 100 * static_cast<double>(count_) /
+                                                                static_cast<double>(clients_));
+    return fmt::format("\nThe slowest {} of the clients ends {:.0f} % of the rounds.", which,
+                       100 * part);
+  }
+
+ private:
+  static constexpr size_t kFewestClients = 20;  // below, a tenth is nobody or one
+
+  bool IsSlow(double seconds) const { return beyond_ ? seconds > from_ : seconds >= from_; }
+
+  size_t clients_;
+  size_t count_ = 0;
+  double from_ = 0;
+  bool equal_ = false;
+  bool is_tenth_ = false;
+  bool beyond_ = false;  // true: those who take longer than from_
+};
+
+}  // namespace
+
 std::string WaitsFor(std::span<const RoundRow> rounds, std::span<const ClientRow> clients) {
   std::array<double, 4> sums{};
   double all = 0, shared = 0, opening = 0;
@@ -234,7 +283,7 @@ std::string WaitsFor(std::span<const RoundRow> rounds, std::span<const ClientRow
     predicted.push_back(client.predicted_seconds);
     by_group[client.group];
   }
-  const double slow_from = predicted.empty() ? 0 : Quantile(predicted, 0.9);
+  const SlowClients slow_clients(std::move(predicted));
   for (const RoundRow& row : rounds) {
     if (!HasCritical(row)) continue;
     const double parts[] = {*row.critical_downloaded - *row.critical_dispatched,
@@ -254,7 +303,7 @@ std::string WaitsFor(std::span<const RoundRow> rounds, std::span<const ClientRow
     opening += client.opening_seconds.value_or(0);
     splits = splits || client.opening_seconds;
     ++by_group[client.group];
-    slow += client.predicted_seconds >= slow_from;
+    slow += slow_clients.Has(client);
   }
   if (ended == 0) return "No arrival of an update ended a round.";
   if (all == 0) return "Rounds take no time.";
@@ -275,10 +324,7 @@ std::string WaitsFor(std::span<const RoundRow> rounds, std::span<const ClientRow
                        "lines.",
                        share(shared, all));
   const auto whole = static_cast<double>(ended);
-  if (clients.size() >= 20) {
-    text += fmt::format("\nThe slowest tenth of the clients ends {} of the rounds.",
-                        share(static_cast<double>(slow), whole));
-  }
+  text += slow_clients.Text(static_cast<double>(slow) / whole);
   if (by_group.size() > 1) {
     const auto most =
         std::ranges::max_element(by_group, {}, [](const auto& group) { return group.second; });

@@ -65,6 +65,17 @@ Report WriteReport(const std::filesystem::path& directory, const ReportOptions& 
   return report;
 }
 
+bool WritePartsPage([[maybe_unused]] const std::filesystem::path& directory,
+                    [[maybe_unused]] const std::string& title,
+                    [[maybe_unused]] const RunParts& parts) {
+#ifdef LEGACY_WITH_PAGES
+  ReplaceFile(directory / "index.html", PartsHtml(title, parts));
+  return true;
+#else
+  return false;
+#endif
+}
+
 std::string ReportText(const Report& report) {
   std::string text = TextTable(report.summary);
   for (const Table& table : report.federated) text += "\n" + RenderText(table);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "analysis/report/network_comparison.h"
+#include "analysis/study/report/html.h"
 #include "analysis/summary.h"
 #include "analysis/table_text.h"
 
@@ -32,6 +33,11 @@ struct Report {
 // Writes the report into the directory. Throws Error as ReadRunDirectory and Summarise do, and
 // where a file cannot be written.
 Report WriteReport(const std::filesystem::path& directory, const ReportOptions& options = {});
+
+// Writes index.html of what has tables, but no trainings: a plan. Returns false in programs without
+// studies, which have no pages.
+bool WritePartsPage(const std::filesystem::path& directory, const std::string& title,
+                    const RunParts& parts);
 
 // Return the report for people: all tables, those of several networks, and the verdict.
 std::string ReportText(const Report& report);

@@ -175,6 +175,14 @@ Study StudyOf(const RunDirectory& run, const Report& report) {
 
 }  // namespace
 
+std::string PartsHtml(const std::string& title, const RunParts& parts) {
+  Study study;
+  study.title = title;
+  HtmlOptions options;
+  options.run = parts;
+  return StudyHtml(study, options);
+}
+
 std::string RunHtml(const RunDirectory& run, const Report& report) {
   HtmlOptions options;
   options.run = PartsOf(run, report);

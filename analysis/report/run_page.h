@@ -12,4 +12,7 @@ namespace legacy::analysis {
 // `report` lists the pictures that it shows. Equal runs give equal pages.
 std::string RunHtml(const RunDirectory& run, const Report& report);
 
+// Returns the page of what has no trainings.
+std::string PartsHtml(const std::string& title, const RunParts& parts);
+
 }  // namespace legacy::analysis

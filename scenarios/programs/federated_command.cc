@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <optional>
 
+#include "analysis/report/report.h"
 #include "analysis/result_rows.h"
 #include "analysis/table_text.h"
 #include "base/error.h"
@@ -70,6 +71,29 @@ void WriteFiles(const PlanCommand& command, const PlanRequest& request, const Pl
   }
 }
 
+// Returns what a plan's page shows besides its tables.
+analysis::RunParts PartsOf(const PlanCommand& command, const PlanRequest& request,
+                           const Plan& plan) {
+  analysis::RunParts parts;
+  parts.header = {{"program", "legacy-federated plan " + VersionText()},
+                  {"clients", std::to_string(request.population.Clients())},
+                  {"versions", std::to_string(request.Versions())},
+                  {"fidelity", std::string(request.fidelity)}};
+  const PlanOptions defaults;
+  for (const Option<PlanOptions>& row : PlanRows()) {
+    const std::string text = row.get(command.options);
+    if (!row.Has(kReadByPlans) || text == row.get(defaults)) continue;
+    const bool there = std::ranges::any_of(
+        parts.header, [&](const auto& known) { return known.first == row.Name(); });
+    if (!there) parts.header.emplace_back(row.Name(), text);
+  }
+  parts.notes = request.Assumptions();
+  if (DrawsGantt(command, plan)) parts.pictures = {"gantt.svg"};
+  parts.files = {"clients.csv", "links.csv", "rounds.csv"};
+  if (command.tasks) parts.files.emplace_back("tasks.csv");
+  return parts;
+}
+
 std::string Summary(const PlanRequest& request, const Plan& plan) {
   int64_t started = 0;
   double usd = 0, hours = 0;
@@ -86,6 +110,11 @@ std::string Summary(const PlanRequest& request, const Plan& plan) {
   if (hours > 0) text += fmt::format(", {:.4g} USD of client hours", hours);
   return text +
          fmt::format("; {} fidelity, {:.1f} s of computing\n", request.fidelity, plan.wall_seconds);
+}
+
+std::string TitleOf(const PlanRequest& request, const Plan& plan) {
+  return fmt::format("Plan of {} clients, {} versions", request.population.Clients(),
+                     plan.versions);
 }
 
 // Runs the remedies. Returns nothing where it was interrupted.
@@ -133,12 +162,15 @@ int RunPlanCommand(const PlanCommand& command, const StopFlag& stop) {
   Print(Summary(request, plan));
   for (const std::string& assumption : request.Assumptions()) Print(assumption + "\n");
   Print("\n");
+  analysis::RunParts page = PartsOf(command, request, plan);
   if (!plan.rounds.empty()) {
-    PrintTables(PlanTables(request, plan), command.markdown);
+    page.tables = PlanTables(request, plan);
+    PrintTables(page.tables, command.markdown);
     if (command.chart && !plan.tasks.empty()) {
       Print(analysis::GanttText(TasksOf(plan, GanttRound(plan, command.gantt))) + "\n");
     }
-    Print((plan.exchange ? ExchangeWaitsFor(plan) : WaitsFor(request, plan)) + "\n\n");
+    page.verdict = plan.exchange ? ExchangeWaitsFor(plan) : WaitsFor(request, plan);
+    Print(page.verdict + "\n\n");
   }
   if (!command.out.empty()) WriteFiles(command, request, plan);
   if (command.remedies && plan.versions > 0 && !plan.interrupted) {
@@ -151,16 +183,22 @@ int RunPlanCommand(const PlanCommand& command, const StopFlag& stop) {
     scope.emplace(kSecondsToStop);
     const std::vector<Plan> plans = RunRemedies(networks, remedies, versions, show, stop);
     if (plans.size() == remedies.size()) {
-      PrintTables({RemedyTable(remedies, base, plans)}, command.markdown);
-      Print(RemedyVerdict(remedies, base, plans) + "\n\n");
+      page.tables.push_back(RemedyTable(remedies, base, plans));
+      PrintTables({page.tables.back()}, command.markdown);
+      const std::string verdict = RemedyVerdict(remedies, base, plans);
+      Print(verdict + "\n\n");
+      page.verdict += "\n" + verdict;
     }
   }
+  const bool has_page =
+      !command.out.empty() && analysis::WritePartsPage(command.out, TitleOf(request, plan), page);
   if (plan.interrupted || stop != 0) return kInterrupted;
   if (!plan.stop.empty()) {
     std::fprintf(stderr, "legacy-federated: stopped: %s\n", plan.stop.c_str());
     return kStoppedEarly;
   }
   if (DrawsGantt(command, plan)) Print("picture: " + command.out + "/gantt.svg\n");
+  if (has_page) Print("page: " + command.out + "/index.html\n");
   Print("next: " + AdviceOn(command.options.federated) + "\n");
   return 0;
 }

@@ -54,7 +54,8 @@ void AddSwitch(CLI::App& app, const std::string& flag, bool& value, const std::s
 void AddPlan(CLI::App& app, PlanCommand& command) {
   app.add_option(
          "--out", command.out,
-         "folder for rounds.csv, clients.csv, links.csv, gantt.svg and, with --tasks=on, tasks.csv")
+         "folder for a page, index.html, rounds.csv, clients.csv, links.csv, gantt.svg and, with "
+         "--tasks=on, tasks.csv")
       ->type_name("DIR")
       ->group("Output");
   AddSwitch(app, "--tasks", command.tasks, "write tasks.csv, up to a million tasks");

@@ -256,6 +256,27 @@ TEST(FederatedSummary, CountsWhatTheTargetTook) {
   EXPECT_NE(text.find("\ntopk    0/1 reached  0/1 reached   0/1 reached\n"), std::string::npos);
 }
 
+TEST(WaitsFor, SaysWhereClientsAreEqual) {
+  const std::vector<RoundRow> rounds = {Round("dense", 1, 0, 8, 4)};
+  std::vector<ClientRow> clients;
+  for (int64_t i = 0; i < 30; ++i) clients.push_back(Client("dense", i, "phones", 1, 1, 1));
+  const auto ends = [&](const std::string& text) {
+    return WaitsFor(rounds, clients).ends_with(text);
+  };
+  EXPECT_TRUE(ends("\nAll clients are equal: none is predicted to be slower than others."))
+      << WaitsFor(rounds, clients);
+  for (int64_t i = 0; i < 15; ++i) clients[static_cast<size_t>(i)].predicted_seconds = 2;
+  EXPECT_TRUE(ends("\nThe slowest 50 % of the clients ends 100 % of the rounds."))
+      << WaitsFor(rounds, clients);
+  for (int64_t i = 0; i < 30; ++i) {
+    clients[static_cast<size_t>(i)].predicted_seconds = static_cast<double>(30 - i);
+  }
+  EXPECT_TRUE(ends("\nThe slowest tenth of the clients ends 100 % of the rounds."))
+      << WaitsFor(rounds, clients);
+  clients.resize(19);
+  EXPECT_EQ(WaitsFor(rounds, clients).find("slowest"), std::string::npos);
+}
+
 TEST(WaitsFor, NamesPartsGroupAndSlowTenth) {
   // Of 8 s, the critical task of client 1 downloads 1 s, works 2 s and uploads 4 s.
   const std::vector<RoundRow> rounds = {Round("dense", 1, 0, 8, 4)};
@@ -267,7 +288,7 @@ TEST(WaitsFor, NamesPartsGroupAndSlowTenth) {
             "A round waits for its last counted task: 12 % downloads, 25 % work, 50 % uploads, "
             "12 % after its arrival.\n"
             "25 % of that is handshakes, slow start, rates below the mean, and sharing lines.\n"
-            "The slowest tenth of the clients ends 100 % of the rounds.\n"
+            "The slowest 5 % of the clients ends 100 % of the rounds.\n"
             "Group phones ends 100 % of the rounds.");
   // Predictions with handshakes and slow start tell them apart.
   clients[1].opening_seconds = 2;

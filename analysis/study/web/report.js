@@ -231,14 +231,19 @@ function addPanelsOfStudy() {
   addFailures();
 }
 
+// A plan has no trainings, which choices and figures are about.
+const hasTrainings = study.points.state.length > 0 || !study.run;
+
 function addPanelsOfRun() {
   const add = (section) => section && byId('figures').append(section);
   add(headerSection(study.run));
-  addSeconds();
+  if (hasTrainings) addSeconds();
   if (study.axes[0].values.length > 1) addTimes();
   add(tablesSection(study.run));
-  addSteps();
-  addBytes();
+  if (hasTrainings) {
+    addSteps();
+    addBytes();
+  }
   add(picturesSection(study.run));
   add(filesSection(study.run));
 }
@@ -301,7 +306,8 @@ function addConclusions() {
 
 function start() {
   Chart.defaults.font.family = 'system-ui, sans-serif';
-  showFacts();
+  if (hasTrainings) showFacts();
+  for (const part of document.querySelectorAll('nav, footer')) part.hidden = !hasTrainings;
   byId('filters').append(...[placeFields(),
     checkBoxes('Methods', 'policy', study.names, (chosen) => view.policies = chosen),
     checkBoxes('Seeds', 'seed', study.seeds, (chosen) => view.seeds = chosen)].filter(Boolean));

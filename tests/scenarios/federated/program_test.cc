@@ -25,11 +25,19 @@ TEST(FederatedProgram, PlansAndWritesFiles) {
   for (const char* file : {"rounds.csv", "tasks.csv", "clients.csv", "links.csv", "gantt.svg"}) {
     EXPECT_TRUE(std::filesystem::exists(folder + "/" + file)) << file;
   }
+  const std::string page = Read(folder + "/index.html");
+  for (const char* part : {"\"verdict\":\"A round waits for", "Plan of 30 clients, 5 versions",
+                           "\"pictures\":[\"gantt.svg\"]", "\"tasks.csv\"", "half the bytes",
+                           "[\"elements\",\"1e5\"]"}) {
+    EXPECT_NE(page.find(part), std::string::npos) << part;
+  }
   const std::string rounds = Read(folder + "/rounds.csv");
   const Result again = Call("plan --elements=1e5 --clients=30 --rounds=5 --out=" + folder);
   EXPECT_EQ(again.status, 0);
   EXPECT_NE(again.text.find("of the median round.\n"), std::string::npos) << again.text;
-  EXPECT_NE(again.text.find("picture: " + folder + "/gantt.svg\nnext: "), std::string::npos);
+  EXPECT_NE(
+      again.text.find("picture: " + folder + "/gantt.svg\npage: " + folder + "/index.html\nnext: "),
+      std::string::npos);
   EXPECT_NE(again.text.find("legacy-federated advise --clients=30\n"), std::string::npos);
   EXPECT_EQ(Read(folder + "/rounds.csv"), rounds);
 }
