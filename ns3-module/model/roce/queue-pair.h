@@ -223,6 +223,24 @@ struct QueuePair
                             : std::min(state->window, course->windowLimit);
     }
 
+    /// Returns whether it has a frame to send, and room for it in its window.
+    bool MaySend() const
+    {
+        if (selective)
+        {
+            const fabric::SelectiveSender& repeat = selective->sender;
+            if (repeat.HasHole())
+            {
+                return true; // it takes the place of the lost one in the window
+            }
+            if (next - acked >= repeat.Span())
+            {
+                return false;
+            }
+        }
+        return next < end && static_cast<double>(inFlight) < Window();
+    }
+
     /// Returns the message of a frame; null where all of it is acknowledged.
     Message* MessageOf(uint64_t psn)
     {

@@ -290,11 +290,12 @@ void RoceNetwork::Arrive(DirectedLink link, uint32_t frame)
 
 void RoceNetwork::Forward(DirectedLink link, DirectedLink out, uint32_t frame)
 {
-    if (!m_switches.Admit(link, out, frame))
+    const RoceSwitches::Admission admission = m_switches.Admit(link, out, frame);
+    if (admission == RoceSwitches::Admission::Dropped)
     {
         return;
     }
-    if (m_switches.WantsPause(link, m_frames[frame]))
+    if (admission == RoceSwitches::Admission::Pauses)
     {
         Serve(m_pauses.Pause(link, m_frames[frame].at));
     }

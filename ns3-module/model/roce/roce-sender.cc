@@ -4,7 +4,7 @@
 #include "roce-sender.h"
 
 #include "base/units.h"
-#include "fabric/roce/keys.h"
+#include "roce-acks.h"
 
 #include <algorithm>
 #include <utility>
@@ -24,65 +24,26 @@ RoceSender::RoceSender(const fabric::Topology& topology,
                        RoceNetwork* network,
                        RoceEnds* ends,
                        CarrierListener* listener)
-    : m_topology(&topology),
-      m_settings(settings),
+    : m_settings(settings),
       m_control(control),
+      m_traits(control->Traits()),
       m_pairs(*pairs),
       m_network(*network),
       m_ends(ends),
       m_listener(listener),
-      m_nics(2 * topology.Links().size())
+      m_nics(2 * topology.Links().size(), pairs, network),
+      m_timeouts(&topology, settings, pairs, network),
+      m_trains(settings, control, pairs)
 {
-    const bool lossless = settings->pfc && settings->watchdog == 0 && !network->IsLossy();
     if (settings->fairFloor)
     {
-        std::vector<double> rates;
-        for (DirectedLink link = 0; link < static_cast<DirectedLink>(m_nics.size()); ++link)
-        {
-            rates.push_back(static_cast<double>(network->RateOf(link)));
-        }
-        m_fair = std::make_unique<fabric::MaxMin>(std::move(rates));
+        m_shares = std::make_unique<RoceFairShares>(&topology, pairs, *network);
     }
-    const bool selective = settings->recovery == fabric::RoceRecovery::Selective;
-    TimeNs rto = selective ? RoceSettings::kLongRto : RoceSettings::kRto;
-    TimeNs shortRto = selective ? RoceSettings::kShortRto : RoceSettings::kRto;
-    if (lossless)
-    {
-        rto = shortRto = RoceSettings::kLosslessRto;
-    }
-    if (settings->rto > 0)
-    {
-        rto = shortRto = settings->rto;
-    }
-    m_rto = rto * kPicosecondsPerNs;
-    m_shortRto = shortRto * kPicosecondsPerNs;
-}
-
-uint64_t RoceSender::GetResent() const
-{
-    return m_resent;
-}
-
-bool RoceSender::MaySend(const QueuePair& pair) const
-{
-    if (pair.selective)
-    {
-        const fabric::SelectiveSender& repeat = pair.selective->sender;
-        if (repeat.HasHole())
-        {
-            return true; // it takes the place of the lost one in the window
-        }
-        if (pair.next - pair.acked >= repeat.Span())
-        {
-            return false;
-        }
-    }
-    return pair.next < pair.end && static_cast<double>(pair.inFlight) < pair.Window();
 }
 
 void RoceSender::Begin(uint32_t number)
 {
-    if (m_fair && !m_pairs[number].fairShare)
+    if (m_shares && !m_pairs[number].fairShare)
     {
         ShareOut(number, true);
     }
@@ -90,81 +51,19 @@ void RoceSender::Begin(uint32_t number)
 
 void RoceSender::ShareOut(uint32_t number, bool takesPart)
 {
-    QueuePair& pair = m_pairs[number];
-    m_connections.resize(std::max<std::size_t>(m_connections.size(), number + 1), -1);
-    int& own = m_connections[number];
-    if (own < 0)
+    for (const uint32_t changed : m_shares->Change(number, takesPart))
     {
-        std::vector<fabric::MaxMin::Use> uses;
-        for (const auto& [link, share] : m_topology->Shares(pair.source, pair.destination, pair.id))
-        {
-            uses.push_back({link, share});
-        }
-        own = m_fair->Add(uses, pair.course->path.lineRate);
-        m_sharing.push_back(number);
-    }
-    pair.fairShare = takesPart;
-    if (takesPart)
-    {
-        m_fair->Join(own);
-        m_fair->Start(own);
-    }
-    else
-    {
-        m_fair->Stop(own);
-        m_fair->Leave(own);
-    }
-    std::vector<int> changed = m_fair->Solve();
-    changed.push_back(own);
-    for (const int connection : changed)
-    {
-        QueuePair& other = m_pairs[m_sharing[connection]];
-        const double before = other.Rate();
-        other.fairRate = other.fairShare ? m_fair->Rate(connection) : 0;
-        AfterControl(m_sharing[connection], before, RoceNow());
-    }
-}
-
-bool RoceSender::IsReady(DirectedLink link) const
-{
-    return m_nics[link].head != QueuePair::kNone;
-}
-
-void RoceSender::Append(uint32_t number)
-{
-    QueuePair& pair = m_pairs[number];
-    Nic& nic = m_nics[pair.way.First()];
-    pair.listed = true;
-    pair.waiting = false;
-    pair.nextListed = QueuePair::kNone;
-    (nic.head == QueuePair::kNone ? nic.head : m_pairs[nic.tail].nextListed) = number;
-    nic.tail = number;
-}
-
-void RoceSender::Wait(uint32_t number)
-{
-    QueuePair& pair = m_pairs[number];
-    if (pair.waiting && pair.waitsFor == pair.pacer.next)
-    {
-        return;
-    }
-    const DirectedLink link = pair.way.First();
-    Nic& nic = m_nics[link];
-    pair.waiting = true;
-    pair.waitsFor = pair.pacer.next;
-    ++pair.waits;
-    nic.waits.emplace(pair.waitsFor, pair.waits, number);
-    if (pair.waitsFor < nic.wake)
-    {
-        nic.wake = pair.waitsFor;
-        m_network.Schedule(nic.wake, RoceEventKind::Wake, static_cast<uint32_t>(link));
+        QueuePair& pair = m_pairs[changed];
+        const double before = pair.Rate();
+        pair.fairRate = m_shares->Of(changed);
+        AfterControl(changed, before, RoceNow());
     }
 }
 
 void RoceSender::List(uint32_t number, Picoseconds ready)
 {
     QueuePair& pair = m_pairs[number];
-    if (pair.listed || !MaySend(pair))
+    if (pair.listed || !pair.MaySend())
     {
         return;
     }
@@ -172,68 +71,34 @@ void RoceSender::List(uint32_t number, Picoseconds ready)
     const DirectedLink link = pair.way.First();
     if (pair.pacer.next > std::max(RoceNow(), m_network.FreeAt(link)))
     {
-        Wait(number);
+        m_nics.Wait(number);
         return;
     }
-    Append(number);
+    m_nics.Append(number);
     m_network.Serve(link);
-}
-
-void RoceSender::Unwait(DirectedLink link)
-{
-    Nic& nic = m_nics[link];
-    const Picoseconds now = RoceNow();
-    while (!nic.waits.empty() && std::get<0>(nic.waits.top()) <= now)
-    {
-        const auto [time, entry, number] = nic.waits.top();
-        nic.waits.pop();
-        QueuePair& pair = m_pairs[number];
-        if (!pair.waiting || pair.waits != entry)
-        {
-            continue;
-        }
-        pair.waiting = false;
-        if (!pair.listed && MaySend(pair))
-        {
-            Append(number);
-        }
-    }
 }
 
 void RoceSender::OnWake(DirectedLink link)
 {
-    Nic& nic = m_nics[link];
-    if (nic.wake > RoceNow())
+    if (m_nics.OnWake(link))
     {
-        return; // another event has taken its place
+        m_network.Serve(link);
     }
-    nic.wake = fabric::kNoTimer;
-    Unwait(link);
-    if (!nic.waits.empty())
-    {
-        nic.wake = std::get<0>(nic.waits.top());
-        m_network.Schedule(nic.wake, RoceEventKind::Wake, static_cast<uint32_t>(link));
-    }
-    m_network.Serve(link);
 }
 
 uint32_t RoceSender::Next(DirectedLink link, Picoseconds free)
 {
-    Unwait(link);
-    Nic& nic = m_nics[link];
-    while (nic.head != QueuePair::kNone)
+    m_nics.Unwait(link);
+    for (uint32_t number = m_nics.Pop(link); number != QueuePair::kNone; number = m_nics.Pop(link))
     {
-        const uint32_t number = nic.head;
-        QueuePair& pair = m_pairs[number];
-        nic.head = pair.nextListed;
-        pair.listed = false;
-        if (!MaySend(pair))
+        const QueuePair& pair = m_pairs[number];
+        if (!pair.MaySend())
         {
             continue;
         }
         if (pair.pacer.next > RoceNow())
         {
-            Wait(number);
+            m_nics.Wait(number);
             continue;
         }
         return Send(number, std::max({free, pair.ready, pair.pacer.next}));
@@ -260,50 +125,9 @@ void RoceSender::CountWait(QueuePair& pair, QueuePair::Message& message, Picosec
     }
 }
 
-int RoceSender::LongestTrain(const QueuePair& pair, const QueuePair::Message& message) const
+uint32_t RoceSender::Make(uint32_t number, uint64_t psn, const QueuePair::Message& message)
 {
-    if (IsReady(pair.way.First()))
-    {
-        return 1;
-    }
-    const bool smooth = pair.smooth >= m_settings->framesPerAck;
-    if (m_control->Traits().notifications && (!smooth || pair.Rate() < pair.course->path.lineRate))
-    {
-        return 1; // what single frames meet sets rates
-    }
-    if (smooth && !pair.course->speedsUp)
-    {
-        return m_settings->train;
-    }
-    // In a queue others wait for a train, by 1 in 20 of their messages at most, and before a faster
-    // link it waits for itself, by 1 in 100 of its own.
-    const bool queued = pair.smooth < 0;
-    const uint64_t parts = pair.course->speedsUp && !queued ? 100 : 20;
-    const uint64_t part = (message.end - message.first) / parts;
-    return static_cast<int>(std::clamp<uint64_t>(part, 1, m_settings->train));
-}
-
-void RoceSender::Grow(Frame& frame, const QueuePair& pair, const QueuePair::Message& message) const
-{
-    const int most =
-        std::min(LongestTrain(pair, message), m_settings->framesPerAck - pair.sinceRequest);
-    uint64_t next = frame.psn + 1;
-    while (frame.frames < most && next < message.end &&
-           static_cast<double>(pair.inFlight + frame.wire) < pair.Window())
-    {
-        frame.wire += static_cast<int32_t>(m_pairs.WireOf(message, next++));
-        ++frame.frames;
-    }
-    frame.payload = static_cast<int32_t>(m_pairs.PayloadOf(message, frame.psn, frame.frames));
-}
-
-uint32_t RoceSender::Send(uint32_t number, Picoseconds start)
-{
-    QueuePair& pair = m_pairs[number];
-    const fabric::RoceTraits& traits = m_control->Traits();
-    const bool again = pair.selective && pair.selective->sender.HasHole();
-    const uint64_t psn = again ? pair.selective->sender.Hole() : pair.next;
-    QueuePair::Message& message = again ? *pair.MessageOf(psn) : pair.messages[pair.sending];
+    const QueuePair& pair = m_pairs[number];
     const uint32_t taken = m_network.Frames().Take();
     Frame& frame = m_network.Frames()[taken];
     frame.kind = FrameKind::Data;
@@ -311,15 +135,30 @@ uint32_t RoceSender::Send(uint32_t number, Picoseconds start)
     frame.psn = psn;
     frame.payload = static_cast<int32_t>(m_pairs.PayloadOf(message, psn));
     frame.wire = static_cast<int32_t>(m_pairs.WireOf(message, psn));
-    frame.sent = start;
-    if (traits.telemetry && pair.course->path.switches > 0)
+    if (m_traits.telemetry && pair.course->path.switches > 0)
     {
         m_network.Frames().AddRecords(taken);
     }
     if (m_settings->train > 1)
     {
-        Grow(frame, pair, message);
+        m_trains.Grow(frame, pair, message, !IsReady(pair.way.First()));
     }
+    if (psn < pair.sentTo)
+    {
+        frame.ahead = 0;
+    }
+    return taken;
+}
+
+uint32_t RoceSender::Send(uint32_t number, Picoseconds start)
+{
+    QueuePair& pair = m_pairs[number];
+    const bool again = pair.selective && pair.selective->sender.HasHole();
+    const uint64_t psn = again ? pair.selective->sender.Hole() : pair.next;
+    QueuePair::Message& message = again ? *pair.MessageOf(psn) : pair.messages[pair.sending];
+    const uint32_t taken = Make(number, psn, message);
+    Frame& frame = m_network.Frames()[taken];
+    frame.sent = start;
     const uint64_t behind = psn + frame.frames;
     const bool last = behind == message.end;
     if (psn < pair.sentTo)
@@ -327,12 +166,11 @@ uint32_t RoceSender::Send(uint32_t number, Picoseconds start)
         const uint64_t resent = std::min(behind, pair.sentTo) - psn;
         m_resent += resent;
         message.Tell().resent += resent;
-        frame.ahead = 0;
     }
     CountWait(pair, message, start);
     if (pair.inFlight == 0 || (again && pair.timeoutEvent == fabric::kNoTimer))
     {
-        PutOff(number, start);
+        m_timeouts.PutOff(number, start);
     }
     if (again)
     {
@@ -346,7 +184,7 @@ uint32_t RoceSender::Send(uint32_t number, Picoseconds start)
         pair.inFlight += frame.wire;
     }
     m_control->OnSent(*pair.state, {pair.Advance(start), frame.wire});
-    pair.pacer.OnSent(start, frame.wire, frame.payload, last, traits.burstBytes, pair.Rate());
+    pair.pacer.OnSent(start, frame.wire, frame.payload, last, m_traits.burstBytes, pair.Rate());
     const bool full = static_cast<double>(pair.inFlight) >= pair.Window();
     pair.sinceRequest += frame.frames;
     frame.wantsAck = again || last || full || pair.sinceRequest >= m_settings->framesPerAck;
@@ -357,9 +195,9 @@ uint32_t RoceSender::Send(uint32_t number, Picoseconds start)
         m_pairs.BeginMessage(pair, done);
     }
     SetTimer(number);
-    if (MaySend(pair))
+    if (pair.MaySend())
     {
-        pair.pacer.next <= done ? Append(number) : Wait(number);
+        pair.pacer.next <= done ? m_nics.Append(number) : m_nics.Wait(number);
     }
     return taken;
 }
@@ -370,7 +208,7 @@ void RoceSender::GoBack(uint32_t number, Picoseconds now, bool timeout)
     if (pair.selective)
     {
         pair.selective->sender.OnTimeout(pair.acked, pair.next);
-        PutOff(number, now);
+        m_timeouts.PutOff(number, now);
     }
     else
     {
@@ -393,42 +231,30 @@ void RoceSender::TellLoss(QueuePair& pair, uint64_t psn, const fabric::RoceLoss&
     }
 }
 
-fabric::RoceAck RoceSender::Acknowledge(QueuePair& pair, const Frame& ack) const
+bool RoceSender::Repeat(uint32_t number, const Frame& ack, Picoseconds now)
 {
-    fabric::RoceAck told;
-    const auto count = [&](const QueuePair::Message& message, uint64_t psn, bool inFlight)
+    QueuePair& pair = m_pairs[number];
+    if (pair.selective)
     {
-        if (psn >= pair.firstOwn)
+        if (pair.selective->sender.Update(pair.acked, pair.next))
         {
-            told.payload += m_pairs.PayloadOf(message, psn);
-            ++told.frames;
-        }
-        pair.inFlight -= inFlight ? m_pairs.WireOf(message, psn) : 0;
-    };
-    for (; pair.acked < ack.psn; ++pair.acked)
-    {
-        const QueuePair::Message& message = pair.messages.front();
-        if (!pair.selective || !pair.selective->sender.Forget(pair.acked))
-        {
-            count(message, pair.acked, pair.acked < pair.next);
-        }
-        if (pair.acked + 1 == message.end)
-        {
-            told.endsMessage = pair.acked >= pair.firstOwn;
-            pair.messages.pop_front();
-            pair.sending -= pair.sending > 0 ? 1 : 0;
-            --pair.receiving;
+            TellLoss(pair, pair.selective->sender.Hole(), {now, false});
         }
     }
-    if (pair.selective && ack.ahead != Frame::kNone)
+    else if (ack.kind == FrameKind::Nak && ack.psn == pair.acked && pair.next > pair.acked)
     {
-        const uint64_t psn = ack.psn + ack.ahead;
-        if (psn >= pair.acked && pair.selective->sender.OnArrived(psn))
+        // NAKs put time-outs off. Where all that is sent again is lost again, and again answered by
+        // a NAK, they are counted as time-outs, or that would go on for ever.
+        if (now - pair.changed < m_timeouts.Of(pair))
         {
-            count(*pair.MessageOf(psn), psn, true);
+            GoBack(number, now, false);
+        }
+        else
+        {
+            return Expire(number, now);
         }
     }
-    return told;
+    return true;
 }
 
 void RoceSender::OnAck(uint32_t frame)
@@ -439,7 +265,7 @@ void RoceSender::OnAck(uint32_t frame)
     const Picoseconds now = pair.Advance(ack.at);
     const double rateBefore = pair.Rate();
     const bool progress = ack.psn > pair.acked;
-    fabric::RoceAck told = Acknowledge(pair, ack);
+    fabric::RoceAck told = Acknowledge(m_pairs, pair, ack);
     told.now = now;
     told.sent = ack.sent;
     told.receiverDelay = ack.held;
@@ -465,27 +291,11 @@ void RoceSender::OnAck(uint32_t frame)
     {
         pair.timeouts = 0;
         pair.changed = now;
-        PutOff(number, now);
+        m_timeouts.PutOff(number, now);
     }
-    if (pair.selective)
+    if (!Repeat(number, ack, now))
     {
-        if (pair.selective->sender.Update(pair.acked, pair.next))
-        {
-            TellLoss(pair, pair.selective->sender.Hole(), {now, false});
-        }
-    }
-    else if (ack.kind == FrameKind::Nak && ack.psn == pair.acked && pair.next > pair.acked)
-    {
-        // NAKs put time-outs off. Where all that is sent again is lost again, and again answered by
-        // a NAK, they are counted as time-outs, or that would go on for ever.
-        if (now - pair.changed < TimeoutOf(pair))
-        {
-            GoBack(number, now, false);
-        }
-        else if (!Expire(number, now))
-        {
-            return;
-        }
+        return;
     }
     AfterControl(number, rateBefore, ack.at);
     if (pair.fairShare && pair.acked == pair.end)
@@ -546,91 +356,19 @@ void RoceSender::OnControlTimer(uint32_t number)
     AfterControl(number, rateBefore, now);
 }
 
-Picoseconds RoceSender::TimeoutOf(const QueuePair& pair) const
-{
-    constexpr int kMostDoublings = 20;
-    constexpr Picoseconds kLongest = 1'000'000'000'000'000'000; // 11 days
-    Picoseconds rto = m_rto;
-    if (m_shortRto < m_rto)
-    {
-        const uint64_t inFlight = pair.next - pair.acked - pair.selective->sender.Ahead();
-        rto = inFlight < RoceSettings::kFewFrames ? m_shortRto : m_rto;
-    }
-    if (m_settings->rto == 0)
-    {
-        // The frame that asks for an ACK leaves behind those that ask for none.
-        const double gap =
-            std::max(static_cast<double>(pair.course->slowestFrame),
-                     fabric::RoceWireTime(pair.course->path.frameBytes, pair.Rate()));
-        const double gaps = std::min(m_settings->framesPerAck * gap, static_cast<double>(kLongest));
-        rto = std::max(rto,
-                       RoceSettings::kLeastRoundTrips * pair.course->path.roundTrip +
-                           static_cast<Picoseconds>(gaps));
-    }
-    const int64_t factor = int64_t{1} << std::min(pair.timeouts, kMostDoublings);
-    return rto > kLongest / factor ? kLongest : rto * factor;
-}
-
-Picoseconds RoceSender::DeadlineOf(const QueuePair& pair) const
-{
-    return pair.progress + TimeoutOf(pair);
-}
-
-void RoceSender::PutOff(uint32_t number, Picoseconds now)
-{
-    QueuePair& pair = m_pairs[number];
-    pair.progress = now;
-    const Picoseconds deadline = DeadlineOf(pair);
-    if (deadline < pair.timeoutEvent)
-    {
-        pair.timeoutEvent = deadline;
-        m_network.Schedule(deadline, RoceEventKind::Timeout, number);
-    }
-}
-
 void RoceSender::OnTimeout(uint32_t number)
 {
+    if (!m_timeouts.OnEvent(number))
+    {
+        return;
+    }
     QueuePair& pair = m_pairs[number];
     const Picoseconds now = RoceNow();
-    if (now < pair.timeoutEvent)
-    {
-        return; // another event has taken its place
-    }
-    pair.timeoutEvent = fabric::kNoTimer;
-    if (pair.inFlight == 0 || (pair.selective && pair.selective->sender.HasHole()))
-    {
-        return; // the next frame starts it again, which may have to wait for its time
-    }
-    if (now < DeadlineOf(pair))
-    {
-        pair.timeoutEvent = DeadlineOf(pair);
-        m_network.Schedule(pair.timeoutEvent, RoceEventKind::Timeout, number);
-        return;
-    }
-    if (const Picoseconds back = OutUntil(pair); back > now)
-    {
-        PutOff(number, back);
-        return;
-    }
     const double rateBefore = pair.Rate();
     if (Expire(number, pair.Advance(now)))
     {
         AfterControl(number, rateBefore, now);
     }
-}
-
-Picoseconds RoceSender::OutUntil(const QueuePair& pair) const
-{
-    Picoseconds until = 0;
-    for (const auto& [link, share] : m_topology->Shares(pair.source, pair.destination, pair.id))
-    {
-        until = std::max(until, m_network.OutUntil(link));
-    }
-    for (const DirectedLink link : pair.way.Back())
-    {
-        until = std::max(until, m_network.OutUntil(link));
-    }
-    return until;
 }
 
 bool RoceSender::Expire(uint32_t number, Picoseconds now)

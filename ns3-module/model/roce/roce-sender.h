@@ -4,15 +4,14 @@
 #ifndef LEGACY_ROCE_SENDER_H
 #define LEGACY_ROCE_SENDER_H
 
-#include "fabric/engine/max-min.h"
 #include "model/carrier.h"
+#include "nic-queues.h"
 #include "queue-pairs.h"
+#include "roce-fair-shares.h"
+#include "roce-timeouts.h"
+#include "roce-trains.h"
 
-#include <functional>
 #include <memory>
-#include <queue>
-#include <tuple>
-#include <vector>
 
 namespace legacy
 {
@@ -56,7 +55,11 @@ class RoceSender
      * \param link a port
      * \return true where its NIC has a frame that may be sent once the port is free
      */
-    bool IsReady(DirectedLink link) const;
+    bool IsReady(DirectedLink link) const
+    {
+        return m_nics.IsReady(link);
+    }
+
     /**
      * A message has been added to a queue pair.
      * \param number of the queue pair
@@ -96,32 +99,17 @@ class RoceSender
     /**
      * \return frames that were sent again
      */
-    uint64_t GetResent() const;
+    uint64_t GetResent() const
+    {
+        return m_resent;
+    }
 
   private:
-    /// Queue pairs that send through a port.
-    struct Nic
-    {
-        uint32_t head{QueuePair::kNone}; //!< of those that may send, in turn
-        uint32_t tail{QueuePair::kNone};
-        /// Those that wait for their time: time, number of the entry, queue pair.
-        using Wait = std::tuple<Picoseconds, uint32_t, uint32_t>;
-        std::priority_queue<Wait, std::vector<Wait>, std::greater<>> waits;
-        Picoseconds wake{fabric::kNoTimer}; //!< time of its event
-    };
-
-    bool MaySend(const QueuePair& pair) const;
     /// Counts for how long a pause of the NIC's port has held up a frame that begins now.
     void CountWait(QueuePair& pair, QueuePair::Message& message, Picoseconds start);
-    void Unwait(DirectedLink link);                    //!< lists those whose time has come
-    uint32_t Send(uint32_t number, Picoseconds start); //!< makes its next frame, or train
-    /// Returns the most frames of a train of a queue pair, which is not among those that may send:
-    /// 1 where others are. Where its latest frames have met queues, as far as it knows, or a link
-    /// is faster than one before, it is a small part of the message, and in queues 1 where marks
-    /// set rates.
-    int LongestTrain(const QueuePair& pair, const QueuePair::Message& message) const;
-    /// Lets a new frame grow to a train.
-    void Grow(Frame& frame, const QueuePair& pair, const QueuePair::Message& message) const;
+    uint32_t Send(uint32_t number, Picoseconds start); //!< sends its next frame, or train
+    /// Makes the frame of a message with that number, or a train from it on.
+    uint32_t Make(uint32_t number, uint64_t psn, const QueuePair::Message& message);
     void GoBack(uint32_t number,
                 Picoseconds now,
                 bool timeout); //!< to the first frame that is not acknowledged
@@ -130,36 +118,25 @@ class RoceSender
     void AfterControl(uint32_t number, double rateBefore, Picoseconds now);
     /// Lets a queue pair take part in max-min fair shares, or not, and paces all by theirs.
     void ShareOut(uint32_t number, bool takesPart);
-    void Wait(uint32_t number);     //!< lets it wait for its time
-    void Append(uint32_t number);   //!< to those that may send, in turn
     void SetTimer(uint32_t number); //!< of the congestion control, if it is sooner
-    Picoseconds TimeoutOf(const QueuePair& pair) const; //!< how long it waits
-    Picoseconds DeadlineOf(const QueuePair& pair) const;
-    /// Returns until when a link is out that its frames or their ACKs take; 0: none is.
-    Picoseconds OutUntil(const QueuePair& pair) const;
     /// Counts a time-out, and lets the queue pair go back. Returns false where it was the last one,
     /// which ends the run.
     bool Expire(uint32_t number, Picoseconds now);
-    void PutOff(uint32_t number, Picoseconds now); //!< its time-out
-    /// Counts what an ACK says. Of frames that were sent under another state the congestion control
-    /// is not told.
-    fabric::RoceAck Acknowledge(QueuePair& pair, const Frame& ack) const;
+    /// Sends again what an ACK says is lost. Returns false where that ends the run.
+    bool Repeat(uint32_t number, const Frame& ack, Picoseconds now);
 
-    const fabric::Topology* m_topology;
     const fabric::RoceSettings* m_settings;
     const fabric::RoceControl* m_control;
+    const fabric::RoceTraits& m_traits; //!< of the control
     QueuePairs& m_pairs;
     RoceNetwork& m_network;
     RoceEnds* m_ends;
     CarrierListener* m_listener;
-    std::vector<Nic> m_nics;   //!< by the port through which they send
-    Picoseconds m_rto{0};      //!< first time-out of a queue pair
-    Picoseconds m_shortRto{0}; //!< the same with few frames in flight
+    NicQueues m_nics;
+    RoceTimeouts m_timeouts;
+    const RoceTrains m_trains;
+    std::unique_ptr<RoceFairShares> m_shares; //!< null where queue pairs have no floors
     uint64_t m_resent{0};
-    std::unique_ptr<fabric::MaxMin>
-        m_fair;                      //!< of queue pairs with messages, where they have floors
-    std::vector<uint32_t> m_sharing; //!< queue pairs by connection of m_fair
-    std::vector<int> m_connections;  //!< of m_fair by queue pair; -1: it never had one
 };
 
 } // namespace packet

@@ -60,7 +60,7 @@ bool RoceSwitches::IsOverLimit(const RocePort& port,
            (port.queueLimit > 0 && waiting > port.queueLimit);
 }
 
-bool RoceSwitches::Admit(DirectedLink link, DirectedLink out, uint32_t frame)
+RoceSwitches::Admission RoceSwitches::Admit(DirectedLink link, DirectedLink out, uint32_t frame)
 {
     Frame& arrived = m_frames[frame];
     const int64_t bytes = InBuffer(arrived);
@@ -71,12 +71,12 @@ bool RoceSwitches::Admit(DirectedLink link, DirectedLink out, uint32_t frame)
     if (data && to.pause.IsDropping())
     {
         Bite(out, frame);
-        return false;
+        return Admission::Dropped;
     }
     if (data && !m_settings->pfc && IsOverLimit(to, buffer, bytes))
     {
         Drop(out, frame, false);
-        return false;
+        return Admission::Dropped;
     }
     const int ingress = m_numbers[link ^ 1];
     if (!buffer.Admit(ingress, of, bytes))
@@ -86,31 +86,24 @@ bool RoceSwitches::Admit(DirectedLink link, DirectedLink out, uint32_t frame)
                             !m_topology->PortOf(link).schedule &&
                             !m_topology->PortOf(link ^ 1).schedule;
         Drop(out, frame, data && m_settings->pfc && paused);
-        return false;
+        return Admission::Dropped;
     }
     arrived.ingress = static_cast<uint16_t>(ingress);
-    if (data)
+    if (!data)
     {
-        m_ports[link].far.at[m_numbers[out]] += bytes;
+        return Admission::Taken;
     }
-    return true;
+    RocePort::FarEnd& far = m_ports[link].far;
+    far.at[m_numbers[out]] += bytes;
+    return !far.pausing && buffer.WantsPause(ingress) ? Admission::Pauses : Admission::Taken;
 }
 
-bool RoceSwitches::WantsPause(DirectedLink link, const Frame& frame) const
+void RoceSwitches::MarkWaiting(DirectedLink out, uint32_t frame)
 {
-    return ClassOf(frame) == RoceClass::Data && !m_ports[link].far.pausing &&
-           m_buffers[m_topology->To(link)]->WantsPause(frame.ingress);
-}
-
-void RoceSwitches::OnWaiting(DirectedLink out, uint32_t frame)
-{
-    if (m_settings->markAtEnqueue)
-    {
-        const Frame& arrived = m_frames[frame];
-        const int64_t bytes = InBuffer(arrived);
-        const int64_t each = bytes / arrived.frames;
-        Mark(out, frame, m_ports[out].QueueOf(ClassOf(arrived)).bytes + bytes, -each);
-    }
+    const Frame& arrived = m_frames[frame];
+    const int64_t bytes = InBuffer(arrived);
+    const int64_t each = bytes / arrived.frames;
+    Mark(out, frame, m_ports[out].QueueOf(ClassOf(arrived)).bytes + bytes, -each);
 }
 
 void RoceSwitches::Drop(DirectedLink link, uint32_t frame, bool lossless)

@@ -56,26 +56,34 @@ class RoceSwitches
                                                                        : fabric::RoceClass::Control;
     }
 
+    /// What a switch does with a frame.
+    enum class Admission : uint8_t
+    {
+        Dropped, ///< it is gone
+        Taken,
+        Pauses, ///< it is taken, and the port that sent it is to be paused
+    };
+
     /**
      * Takes a frame into the buffer of a switch, or drops it.
      * \param link by which it has come
      * \param out the port by which it is to leave
-     * \param frame the frame, which is gone if it was dropped
-     * \return true where the buffer has it
-     */
-    bool Admit(DirectedLink link, DirectedLink out, uint32_t frame);
-    /**
-     * \param link whose frame has just been admitted
      * \param frame the frame
-     * \return true where the port that sends over the link is to be paused
+     * \return what becomes of it
      */
-    bool WantsPause(DirectedLink link, const Frame& frame) const;
+    Admission Admit(DirectedLink link, DirectedLink out, uint32_t frame);
     /**
      * Marks a frame that is about to wait, where frames are marked then.
      * \param out the port at which it waits
      * \param frame the frame, which was admitted
      */
-    void OnWaiting(DirectedLink out, uint32_t frame);
+    void OnWaiting(DirectedLink out, uint32_t frame)
+    {
+        if (m_settings->markAtEnqueue)
+        {
+            MarkWaiting(out, frame);
+        }
+    }
     /**
      * Lets a frame go that was admitted.
      * \param link by which it leaves
@@ -124,6 +132,7 @@ class RoceSwitches
     /// Returns whether a port takes no more data, though its buffer might.
     bool IsOverLimit(const RocePort& port, const fabric::SharedBuffer& buffer, int64_t bytes) const;
     void Drop(DirectedLink link, uint32_t frame, bool lossless);
+    void MarkWaiting(DirectedLink out, uint32_t frame);
     /// Marks frames by the queue that each sees: `queued` bytes the last, `step` more the one
     /// before, and so on.
     void Mark(DirectedLink link, uint32_t frame, int64_t queued, int64_t step);

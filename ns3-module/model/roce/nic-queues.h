@@ -1,0 +1,92 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef LEGACY_NIC_QUEUES_H
+#define LEGACY_NIC_QUEUES_H
+
+#include "queue-pairs.h"
+
+#include <functional>
+#include <queue>
+#include <tuple>
+#include <vector>
+
+namespace legacy
+{
+namespace packet
+{
+
+/**
+ * \ingroup legacy
+ * The queue pairs of each NIC: those that may send, in turn, and those that wait for their time.
+ */
+class NicQueues
+{
+  public:
+    /**
+     * \param links number of directed links
+     * \param pairs all queue pairs, which outlive this object
+     * \param network over which they send, which does so too
+     */
+    NicQueues(std::size_t links, QueuePairs* pairs, RoceNetwork* network);
+
+    /**
+     * \param link a port
+     * \return true where its NIC has queue pairs that may send
+     */
+    bool IsReady(DirectedLink link) const
+    {
+        return m_nics[link].head != QueuePair::kNone;
+    }
+
+    /**
+     * Adds a queue pair behind those that may send.
+     * \param number of the queue pair, which is not among them
+     */
+    void Append(uint32_t number);
+    /**
+     * Lets a queue pair wait for its time.
+     * \param number of the queue pair
+     */
+    void Wait(uint32_t number);
+    /**
+     * Adds those whose time has come to those that may send.
+     * \param link the port of the NIC
+     */
+    void Unwait(DirectedLink link);
+    /**
+     * Takes the first of those that may send.
+     * \param link a port
+     * \return number of the queue pair; QueuePair::kNone: there is none
+     */
+    uint32_t Pop(DirectedLink link);
+    /**
+     * An event of kind Wake has come.
+     * \param link the port of the NIC
+     * \return true where no other event has taken its place
+     */
+    bool OnWake(DirectedLink link);
+
+  private:
+    /// Queue pairs that send through a port.
+    struct Nic
+    {
+        uint32_t head{QueuePair::kNone}; //!< of those that may send, in turn
+        uint32_t tail{QueuePair::kNone};
+        /// Those that wait for their time: time, number of the entry, queue pair.
+        using Waiting = std::tuple<Picoseconds, uint32_t, uint32_t>;
+        std::priority_queue<Waiting, std::vector<Waiting>, std::greater<>> waits;
+        Picoseconds wake{fabric::kNoTimer}; //!< time of its event
+    };
+
+    void ScheduleWake(DirectedLink link, Picoseconds at);
+
+    QueuePairs& m_pairs;
+    RoceNetwork& m_network;
+    std::vector<Nic> m_nics; //!< by the port through which they send
+};
+
+} // namespace packet
+} // namespace legacy
+
+#endif // LEGACY_NIC_QUEUES_H
