@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <iterator>
 
 #include "analysis/csv.h"
 #include "analysis/drawing.h"
@@ -65,13 +66,18 @@ void AddDot(const ChartFrame& frame, const Chart& chart, size_t row, DataFile& d
   const std::string heading = frame.study.policies[frame.policies[row]] + ", " + chart.title;
   const double shift = std::isfinite(dot.other) ? kApart : 0;
   const std::string y = Cell(shift - static_cast<double>(row));
-  if (std::isfinite(dot.x)) {
+  if (std::isfinite(dot.x) && dot.open) {
+    std::ranges::move(BoundParts(data.Add(heading + ", target not reached", {"at_least_x", "row"},
+                                          {{Cell(dot.x), y}}),
+                                 'x'),
+                      std::back_inserter(parts));
+  } else if (std::isfinite(dot.x)) {
     const bool interval = std::isfinite(dot.low) && std::isfinite(dot.high);
     parts.push_back(fmt::format("{} using {} lc rgb '{}' lw 1.6 pt {} ps 1.1",
                                 data.Add(heading, {"x", "row", "low", "high"},
                                          {{Cell(dot.x), y, Cell(dot.low), Cell(dot.high)}}),
                                 interval ? "1:2:3:4 with xerrorbars" : "1:2 with points",
-                                style.colour, dot.open ? kCensoredMark : style.point_type));
+                                style.colour, style.point_type));
   }
   if (std::isfinite(dot.other)) {
     parts.push_back(
@@ -266,6 +272,7 @@ std::vector<StudyFigure> TimeDots(const Study& study, const FigureOptions& optio
     for (const Outcome& outcome : shown.place.outcomes) {
       const Dot dot = TimeDot(outcome);
       for (const double value : {dot.x, dot.low, dot.high}) frame.x.Add(value);
+      if (dot.open) frame.x.Add(dot.x * kBoundArrow);
       charts.back().rows.push_back(dot);
     }
   }

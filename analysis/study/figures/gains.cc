@@ -67,6 +67,7 @@ struct GainMap {
   std::vector<std::vector<Gain>> places;  // [row][column]; not known: not in the grid
   double span = kLeastGainSpan;
   int gaining = 0, all = 0;
+  bool bounded = false;  // true where a gain is a bound
 };
 
 GainMap GainMapOf(const Study& study, size_t axis, size_t reference, std::string& note) {
@@ -82,7 +83,10 @@ GainMap GainMapOf(const Study& study, size_t axis, size_t reference, std::string
       Gain& gain = gains[static_cast<size_t>(column)] = GainAt(study, row.places[i], reference);
       map.all += gain.known;
       map.gaining += gain.sooner;
-      if (gain.known) map.span = std::max(map.span, std::abs(std::log2(gain.ratio)));
+      map.bounded |= gain.bounded;
+      if (gain.known && !gain.bounded) {
+        map.span = std::max(map.span, std::abs(std::log2(gain.ratio)));
+      }
     }
   }
   return map;
@@ -94,7 +98,7 @@ std::string RatioText(const Gain& gain) {
 
 // Rows of the figure's data.
 struct GainCells {
-  std::vector<std::vector<std::string>> gains, missed, texts;
+  std::vector<std::vector<std::string>> gains, bounds, missed, texts;
 };
 
 GainCells GainCellsOf(const Study& study, const GainMap& map) {
@@ -104,14 +108,17 @@ GainCells GainCellsOf(const Study& study, const GainMap& map) {
       const Gain& gain = map.places[r][c];
       if (!gain.known) continue;
       const auto column = static_cast<double>(c), row = static_cast<double>(r);
-      const double colour = gain.ratio < kLeastGain ? 0 : std::log2(gain.ratio);
-      (gain.reached ? cells.gains : cells.missed)
+      const bool plain = gain.bounded || gain.ratio < kLeastGain;
+      const double colour = plain ? 0 : std::log2(gain.ratio);
+      (!gain.reached  ? cells.missed
+       : gain.bounded ? cells.bounds
+                      : cells.gains)
           .push_back({Cell(column), Cell(row), Cell(column - 0.5), Cell(column + 0.5),
                       Cell(row - 0.5), Cell(row + 0.5), Cell(colour), Cell(map.x[c])});
       if (!gain.reached) continue;
       const std::string ink = colour > kDarkGain * map.span ? "0xFFFFFF" : "0x222222";
       const std::string name = gain.best_is_told ? PolicyLabel(study, gain.best) : "-";
-      const bool alone = gain.ratio < kLeastGain;
+      const bool alone = gain.ratio < kLeastGain && !gain.bounded;
       cells.texts.push_back({Cell(column), Cell(row - (alone ? 0 : kNameRise)), Cell(name), ink});
       if (alone) continue;
       cells.texts.push_back({Cell(column), Cell(row + kNameRise), Cell(RatioText(gain)), ink});
@@ -193,6 +200,12 @@ std::string DrawGains(const GainCells& cells, DataFile& data) {
         data.Add("gains", columns, cells.gains) +
         " using 1:2:3:4:5:6:7 with boxxyerror lc palette fs solid border rgb '#BBBBBB'");
   }
+  if (!cells.bounds.empty()) {
+    parts.push_back(
+        data.Add("bounds", columns, cells.bounds) +
+        fmt::format(" using 1:2:3:4:5:6 with boxxyerror lc rgb '{}' fs solid border rgb '#BBBBBB'",
+                    kBoundCell));
+  }
   if (!cells.missed.empty()) {
     parts.push_back(data.Add("nobody reached the target", columns, cells.missed) +
                     " using 1:2:3:4:5:6 with boxxyerror lc rgb '#999999' fs pattern 4 border rgb "
@@ -228,8 +241,8 @@ std::vector<StudyFigure> GainFigures(const Study& study, const FigureOptions&) {
                                 ? fmt::format(" (-: {} seeds cannot tell it)", study.seeds.size())
                                 : "";
   const std::string subtitle = fmt::format(
-      "the best method{}, and how many times sooner than {}; hatched: nobody reaches the target",
-      seeds, name);
+      "the best method{}, and how many times sooner than {}{}; hatched: nobody reaches the target",
+      seeds, name, map.bounded ? "; grey: at least" : "");
   const Panels panels(1, GainSizeOf(study, map), {.entries = {}, .texts = {"times sooner"}}, 1);
   DataFile data(figure.name);
   const std::string drawn = GainColours(map.span) + GainAxes(study, map, x) +

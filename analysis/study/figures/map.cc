@@ -82,7 +82,8 @@ std::string MapPanel(const Map& map, size_t policy, DataFile& data) {
   if (!cells.unknown.empty()) {
     parts.push_back(
         data.Add(name + ", bounds and what is not known", columns, cells.unknown) +
-        " using 1:2:3:4:5:6 with boxxyerror lc rgb '#DDDDDD' fs solid border rgb 'white'");
+        fmt::format(" using 1:2:3:4:5:6 with boxxyerror lc rgb '{}' fs solid border rgb 'white'",
+                    kBoundCell));
   }
   if (!cells.texts.empty()) {
     parts.push_back(data.Add(name + ", texts", {"column", "row", "text", "colour"}, cells.texts) +

@@ -371,6 +371,17 @@ void Legend::AddMark(int point_type, const std::string& text) {
                                 kGrey, point_type, Quote(text)));
 }
 
+std::vector<std::string> BoundParts(const std::string& block, char axis) {
+  const std::string length = CsvNumber(kBoundArrow - 1);
+  const std::string arrow =
+      axis == 'x' ? fmt::format("($1 * {}):(0)", length) : fmt::format("(0):($2 * {})", length);
+  return {
+      fmt::format("{} using 1:2:{} with vectors head filled size screen 0.008,20 lc rgb '{}' lw 1",
+                  block, arrow, kGrey),
+      fmt::format("{} using 1:2 with points lc rgb '{}' lw 1.4 pt {} ps 0.9", block, kGrey,
+                  kCensoredMark)};
+}
+
 PolicyStyle StyleOf(const Study& study, size_t policy) {
   return StylesOf(study.policies).at(policy);
 }
@@ -423,7 +434,11 @@ std::string EndLabels(const Study& study, std::vector<CurveEnd> ends, const Rang
   PushApart(places, kEndLabelGap, height);
   std::string text;
   for (size_t i = 0; i < ends.size(); ++i) {
-    const PolicyStyle style = StyleOf(study, ends[i].policy);
+    PolicyStyle style = StyleOf(study, ends[i].policy);
+    if (ends[i].bound) {
+      style.colour = kGrey;
+      style.point_type = kCensoredMark;
+    }
     const std::string at = CsvNumber(places[i] / height);
     const std::string name = Quote(PolicyLabel(study, ends[i].policy));
     text += fmt::format(

@@ -34,6 +34,8 @@ std::string Cell(const std::string& text);  // text of a data file, in quotes
 
 inline constexpr int kCensoredMark = 8;  // open triangle: the target was not reached
 inline constexpr const char* kGrey = "#555555";
+inline constexpr const char* kBoundCell = "#DDDDDD";  // a cell of a map that is no result
+inline constexpr double kBoundArrow = 1.5;  // an arrow leads from a bound to so many times it
 
 double DeviationOf(const Spread& spread);  // deviation; 0 where it is not known
 
@@ -75,6 +77,11 @@ struct Legend {
   void AddLine(const Study& study, size_t policy);
   void AddMark(int point_type, const std::string& text);
 };
+
+// Returns what draws the bounds of a block on a time's axis, "x" or "y": grey open triangles, with
+// arrows that lead towards longer times. Grey is the colour of no policy, so that no bound looks
+// like a result.
+std::vector<std::string> BoundParts(const std::string& block, char axis);
 
 // Panels are placed in columns, with a legend at their right and a heading above.
 class Panels {
@@ -154,9 +161,10 @@ struct CurveEnd {
   size_t policy = 0;
   double x = 0;
   double y = 0;
+  bool bound = false;  // true where the end is a bound and no result
 };
-// Returns the labels at the right of a panel, pushed apart, each with the curve's mark and a line
-// to its end.
+// Returns the labels at the right of a panel, pushed apart, each with the curve's mark, or that of
+// bounds, and a line to its end.
 std::string EndLabels(const Study& study, std::vector<CurveEnd> ends, const Range& y,
                       bool logarithmic, const Panels::Size& size);
 // Return the size of panels with such labels, and the number of columns: a column for each place, a

@@ -4,6 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
 
 #include "analysis/csv.h"
 #include "analysis/drawing.h"
@@ -16,9 +21,10 @@
 namespace legacy::analysis {
 namespace {
 
-constexpr int kCrossingMark = 6;     // open circle
-constexpr double kLabelGap = 13;     // distance of labels of crossings, points
-constexpr double kBoundArrow = 1.5;  // an arrow leads from a bound to so many times it
+constexpr int kCrossingMark = 6;   // open circle, around the policy's mark
+constexpr double kLabelGap = 13;   // distance of labels of crossings, points
+constexpr double kMarkRoom = 6;    // distance of a label's mark from its text, points
+constexpr double kBoundGap = 10;   // distance of the names of bounds, points
 constexpr double kLeastBar = 0.1;  // end of a bar that would reach 0 or below, as part of the mean
 
 bool IsCensored(const Outcome& outcome) {
@@ -42,6 +48,7 @@ struct Frame {
   bool labelled = false;            // true where labels at the ends of curves replace a legend
   Range x, y;
   bool logarithmic_x = false;
+  std::set<size_t> with_results;  // policies that have a result and not bounds alone
   bool censored = false;
   bool crossings = false;
   double label_length = 0;  // of the longest label of a crossing, points
@@ -50,7 +57,8 @@ struct Frame {
 
 void AddToFrame(const Facet& facet, Frame& frame) {
   for (size_t i = 0; i < facet.places.size(); ++i) {
-    for (const Outcome& outcome : facet.places[i].outcomes) {
+    for (size_t policy = 0; policy < frame.study.policies.size(); ++policy) {
+      const Outcome& outcome = facet.places[i].outcomes[policy];
       if (outcome.done == 0) continue;
       frame.x.Add(facet.x[i]);
       if (IsCensored(outcome)) {
@@ -58,6 +66,7 @@ void AddToFrame(const Facet& facet, Frame& frame) {
         frame.y.Add(outcome.time_bound);
         frame.y.Add(outcome.time_bound * kBoundArrow);
       } else {
+        frame.with_results.insert(policy);
         const Bar bar = BarOf(outcome.time_to_target);
         frame.y.Add(bar.low);
         frame.y.Add(bar.high);
@@ -93,13 +102,10 @@ void AddPolicy(const Frame& frame, const Facet& facet, size_t policy, DataFile& 
                                 CurveStyle(style)));
   }
   if (!ends.empty()) {
-    const std::string block =
-        data.Add(heading + ", target not reached", {axis, "at_least_seconds"}, ends);
-    parts.push_back(fmt::format(
-        "{} using 1:2:(0):($2 * {}) with vectors head filled size screen 0.008,20 lc rgb '{}' lw 1",
-        block, CsvNumber(kBoundArrow - 1), style.colour));
-    parts.push_back(fmt::format("{} using 1:2 with points lc rgb '{}' lw 1.4 pt {} ps 0.9", block,
-                                style.colour, kCensoredMark));
+    std::ranges::move(
+        BoundParts(data.Add(heading + ", target not reached", {axis, "at_least_seconds"}, ends),
+                   'y'),
+        std::back_inserter(parts));
   }
 }
 
@@ -140,31 +146,75 @@ std::string LabelOf(const Frame& frame, const Mark& mark) {
   return ShowQuantity(mark.x, frame.study.axes[frame.axis].unit);
 }
 
-// Returns the part of the panel's height that labels of crossings take.
-double LabelPart(const Frame& frame) {
-  return frame.label_length / (frame.size.height - frame.size.top - frame.size.bottom);
+double HeightOf(const Frame& frame) {
+  return frame.size.height - frame.size.top - frame.size.bottom;
 }
+
+// Returns the part of the panel's height that labels of crossings take.
+double LabelPart(const Frame& frame) { return frame.label_length / HeightOf(frame); }
 
 void AddCrossings(const Frame& frame, const Facet& facet, const PolicyGroup& group, DataFile& data,
                   std::vector<std::string>& parts, std::string& settings) {
   const StudyAxis& axis = frame.study.axes[frame.axis];
-  const std::string foot = CsvNumber(1 - LabelPart(frame));
+  const double top = 1 - LabelPart(frame);
+  const std::string foot = CsvNumber(top), end = CsvNumber(top - kMarkRoom / HeightOf(frame));
   for (const Mark& mark : MarksOf(frame, facet, group)) {
     const PolicyStyle style = StyleOf(frame.study, mark.policy);
     const std::string x = CsvNumber(mark.x), y = CsvNumber(mark.seconds);
     const std::string place = CsvNumber(mark.place);
     settings += fmt::format(
         "set arrow from {},{} to graph {}, graph {} nohead back lc rgb '{}' lw 1 dt 3\n"
+        "set label '' at graph {}, graph {} point lc rgb '{}' pt {} ps 0.6\n"
         "set label {} at graph {}, graph {} left rotate by 90 font ',10' tc rgb '#222222' "
         "noenhanced\n",
-        x, y, place, foot, style.colour, Quote(LabelOf(frame, mark)), place, foot);
-    parts.push_back(fmt::format(
-        "{} using 1:2 with points lc rgb '{}' lw 1.6 pt {} ps 1.3",
+        x, y, place, end, style.colour, place, end, style.colour, style.point_type,
+        Quote(LabelOf(frame, mark)), place, foot);
+    const std::string block =
         data.Add(fmt::format("{} breaks even with {}, {}", frame.study.policies[mark.policy],
                              frame.study.baseline, facet.name),
-                 {axis.name, "seconds"}, {{x, y}}),
-        style.colour, kCrossingMark));
+                 {axis.name, "seconds"}, {{x, y}});
+    parts.push_back(fmt::format("{} using 1:2 with points lc rgb '{}' pt {} ps 0.6", block,
+                                style.colour, style.point_type));
+    parts.push_back(fmt::format("{} using 1:2 with points lc rgb '{}' lw 1.4 pt {} ps 1.5", block,
+                                kGrey, kCrossingMark));
   }
+}
+
+// Bounds have no colour of a policy. Returns the settings of the policies' names, each above the
+// policy's last bound, and pushed apart where bounds are at one value of the axis. Bounds at which
+// a curve's label ends have their name there.
+std::string BoundNames(const Frame& frame, const Facet& facet, const PolicyGroup& group) {
+  std::map<size_t, std::vector<std::pair<double, size_t>>> bounds;  // by place: height, policy
+  for (const size_t policy : group.policies) {
+    std::optional<size_t> last;
+    bool results_follow = false;
+    for (size_t i = 0; i < facet.places.size(); ++i) {
+      const Outcome& outcome = facet.places[i].outcomes[policy];
+      if (outcome.done == 0) continue;
+      results_follow = !IsCensored(outcome);
+      if (IsCensored(outcome)) last = i;
+    }
+    if (!last || (frame.labelled && !results_follow)) continue;
+    const double bound = facet.places[*last].outcomes[policy].time_bound;
+    bounds[*last].emplace_back(PartOfAxis(frame.y, true, kBoundArrow * bound), policy);
+  }
+  std::string text;
+  for (auto& [place, names] : bounds) {
+    std::ranges::sort(names);
+    std::vector<double> heights;
+    for (const auto& [height, policy] : names) {
+      heights.push_back(height * HeightOf(frame) + kBoundGap);
+    }
+    PushApart(heights, kBoundGap, HeightOf(frame));
+    const bool right = PartOfAxis(frame.x, frame.logarithmic_x, facet.x[place]) < 0.5;
+    for (size_t i = 0; i < names.size(); ++i) {
+      text +=
+          fmt::format("set label {} at first {}, graph {} {} font ',8' tc rgb '{}' noenhanced\n",
+                      Quote(PolicyLabel(frame.study, names[i].second)), CsvNumber(facet.x[place]),
+                      CsvNumber(heights[i] / HeightOf(frame)), right ? "left" : "right", kGrey);
+    }
+  }
+  return text;
 }
 
 // Returns the ends of the group's curves: the last place at which each policy has a result.
@@ -176,7 +226,7 @@ std::vector<CurveEnd> EndsOf(const Facet& facet, const PolicyGroup& group) {
       if (outcome.done == 0) continue;
       const double y =
           IsCensored(outcome) ? outcome.time_bound : BarOf(outcome.time_to_target).mean;
-      ends.push_back({policy, facet.x[i], y});
+      ends.push_back({policy, facet.x[i], y, IsCensored(outcome)});
       break;
     }
   }
@@ -191,6 +241,7 @@ std::string FacetPanel(const Frame& frame, const Facet& facet, const PolicyGroup
   if (parts.empty()) parts.push_back("NaN");  // keeps the place of a panel without results
   std::string settings = SetAxis("x", frame.x, axis.unit, frame.logarithmic_x, axis.numbers) +
                          SetAxis("y", frame.y, "s", true);
+  settings += BoundNames(frame, facet, group);
   AddCrossings(frame, facet, group, data, parts, settings);
   if (frame.labelled) {
     settings += EndLabels(frame.study, EndsOf(facet, group), frame.y, true, frame.size);
@@ -202,7 +253,9 @@ std::string FacetPanel(const Frame& frame, const Facet& facet, const PolicyGroup
 
 Legend LegendOf(const Frame& frame) {
   Legend legend;
-  for (const size_t policy : frame.groups.front().policies) legend.AddLine(frame.study, policy);
+  for (const size_t policy : frame.groups.front().policies) {
+    if (frame.with_results.contains(policy)) legend.AddLine(frame.study, policy);
+  }
   if (frame.crossings) legend.AddMark(kCrossingMark, "even with " + frame.study.baseline);
   if (frame.censored) legend.AddMark(kCensoredMark, "not reached: longer");
   return legend;
@@ -211,8 +264,8 @@ Legend LegendOf(const Frame& frame) {
 // Returns what the marks mean, for figures without a legend.
 std::string MarksNote(const Frame& frame) {
   std::string note;
-  if (frame.crossings) note += "; open circles: even with " + frame.study.baseline;
-  if (frame.censored) note += "; triangles with arrows: not reached, longer";
+  if (frame.crossings) note += "; rings: even with " + frame.study.baseline;
+  if (frame.censored) note += "; grey: not reached, longer";
   return note;
 }
 
@@ -231,6 +284,7 @@ Frame FrameOf(const Study& study, size_t axis, const std::vector<Facet>& facets)
               .groups = GroupsIn(study, facets),
               .x = {},
               .y = {},
+              .with_results = {},
               .size = {}};
   for (const Facet& facet : facets) AddToFrame(facet, frame);
   frame.logarithmic_x = CanBeLogarithmic(frame.x);
@@ -241,6 +295,7 @@ Frame FrameOf(const Study& study, size_t axis, const std::vector<Facet>& facets)
     for (const PolicyGroup& group : frame.groups) {
       for (const Mark& mark : MarksOf(frame, facet, group)) {
         frame.crossings = true;
+        frame.with_results.insert(mark.policy);
         const auto letters = static_cast<double>(LabelOf(frame, mark).size());
         frame.label_length = std::max(frame.label_length, 10 + 6 * letters);
       }
