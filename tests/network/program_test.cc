@@ -3,10 +3,15 @@
 #include <sys/wait.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <regex>
+#include <set>
 #include <sstream>
 
 #include "tests/programs.h"
@@ -272,6 +277,144 @@ TEST_F(NetworkProgram, TopologiesAreShownCheckedAndConverted) {
     EXPECT_EQ(line, first);
   }
   EXPECT_NE(Run("topo convert star --format=svg").text.find("<svg"), std::string::npos);
+}
+
+// A Point is a place in a drawing, and a DrawnLink one direction of a link: the curve of Bezier
+// from one end around the bend to the other.
+struct Point {
+  double x = 0, y = 0;
+};
+struct DrawnLink {
+  Point begin, bend, end;
+  std::string colour, from, to;
+  double percent = 0;  // utilisation
+
+  Point At(double part) const {
+    const double a = (1 - part) * (1 - part), b = 2 * part * (1 - part), c = part * part;
+    return {a * begin.x + b * bend.x + c * end.x, a * begin.y + b * bend.y + c * end.y};
+  }
+};
+
+double Distance(const Point& a, const Point& b) { return std::hypot(a.x - b.x, a.y - b.y); }
+
+// A DrawnFabric has the links and nodes of a fabric as drawn. A box is filed by its middle.
+struct DrawnFabric {
+  explicit DrawnFabric(const std::string& svg) {
+    const auto each = [&](const std::string& form, const auto& take) {
+      const std::regex wanted(form);
+      for (std::sregex_iterator it(svg.begin(), svg.end(), wanted), end; it != end; ++it) take(*it);
+    };
+    const auto number = [](const auto& part) { return std::stod(part.str()); };
+    each(R"re(<circle cx="([\d.]+)" cy="([\d.]+)" r="5" fill="(#\w+)"><title>([^<]*))re",
+         [&](const std::smatch& node) {
+           nodes[node[4]] = {number(node[1]), number(node[2])};
+           host_colours.insert(node[3]);
+         });
+    hosts = nodes.size();
+    each(R"re(<rect x="([\d.]+)" y="([\d.]+)" width="14"[^>]*fill="(#\w+)"><title>([^<]*))re",
+         [&](const std::smatch& node) {
+           nodes[node[4]] = {number(node[1]) + 7, number(node[2]) + 5};
+           switch_colours.insert(node[3]);
+         });
+    each(R"re(M([-\d.]+) ([-\d.]+) Q([-\d.]+) ([-\d.]+) ([-\d.]+) ([-\d.]+)")re"
+         R"re([^>]*stroke="(#\w+)"[^>]*><title>(.*?) to (.*?): ([^<]*))re",
+         [&](const std::smatch& link) {
+           const std::string told = link[10];
+           const size_t percent = told.rfind(", ");
+           links.push_back({{number(link[1]), number(link[2])},
+                            {number(link[3]), number(link[4])},
+                            {number(link[5]), number(link[6])},
+                            link[7],
+                            link[8],
+                            link[9],
+                            told.ends_with(" %") ? std::stod(told.substr(percent + 2)) : NAN});
+         });
+    each(R"re(<text x="([\d.]+)" y="([\d.]+)" text-anchor="middle" paint[^>]*>([^<]*))re",
+         [&](const std::smatch& name) {
+           names[name[3]] = {number(name[1]), number(name[2])};
+         });
+    each(R"re(<text x="([\d.]+)" y="[\d.]+" text-anchor="middle">(\d+) %)re",
+         [&](const std::smatch& tick) { ticks[std::stoi(tick[2])] = number(tick[1]); });
+    each(R"re(<rect x="([\d.]+)" y="[\d.]+" width="4.5" height="10" fill="(#\w+)")re",
+         [&](const std::smatch& step) { scale[number(step[1])] = step[2]; });
+  }
+
+  std::map<std::string, Point> nodes, names;
+  std::set<std::string> host_colours, switch_colours;
+  size_t hosts = 0;
+  std::vector<DrawnLink> links;
+  std::map<int, double> ticks;          // places of the percentages below the scale
+  std::map<double, std::string> scale;  // colours of the scale from the left
+};
+
+// Every link leads from its node to its node and over no other one, every name stands at its node,
+// and hosts, switches and links differ.
+TEST_F(NetworkProgram, DrawingsOfFabricsCanBeRead) {
+  const std::map<std::string, size_t> fabrics = {{"star:hosts=6", 7},
+                                                 {"leaf-spine", 24},
+                                                 {"fat-tree", 36},
+                                                 {"torus:x=4,y=4", 32},
+                                                 {"dragonfly:groups=5,routers=4,hosts=2", 60},
+                                                 {"ring", 32}};
+  for (const auto& [fabric, nodes] : fabrics) {
+    const DrawnFabric drawn(Run("topo convert " + fabric + " --to=svg").text);
+    ASSERT_EQ(drawn.nodes.size(), nodes) << fabric;
+    EXPECT_GT(drawn.hosts, 0u);
+    EXPECT_GE(drawn.links.size(), 2 * (nodes - 1)) << fabric;
+    EXPECT_EQ(drawn.host_colours.size(), 1u);
+    EXPECT_EQ(drawn.switch_colours.size(), 1u);
+    EXPECT_NE(drawn.host_colours, drawn.switch_colours);
+    for (const auto& [name, place] : drawn.nodes) {
+      for (const auto& [other, its] : drawn.nodes) {
+        if (name == other) continue;
+        EXPECT_GT(Distance(place, its), 10) << fabric << name << other;
+      }
+    }
+    for (const DrawnLink& link : drawn.links) {
+      EXPECT_LT(Distance(link.begin, drawn.nodes.at(link.from)), 5) << fabric;
+      EXPECT_LT(Distance(link.end, drawn.nodes.at(link.to)), 5) << fabric;
+      EXPECT_FALSE(drawn.host_colours.contains(link.colour));
+      EXPECT_FALSE(drawn.switch_colours.contains(link.colour));
+      for (const auto& [name, place] : drawn.nodes) {
+        if (name == link.from || name == link.to) continue;
+        for (double part = 0; part <= 1; part += 0.02) {
+          ASSERT_GT(Distance(link.At(part), place), 5) << fabric << link.from << link.to << name;
+        }
+      }
+    }
+    EXPECT_FALSE(drawn.names.empty()) << fabric;
+    for (const auto& [name, place] : drawn.names) {
+      EXPECT_NEAR(place.x, drawn.nodes.at(name).x, 0.11) << fabric;
+      EXPECT_NEAR(place.y, drawn.nodes.at(name).y, 18) << fabric;
+    }
+  }
+}
+
+// The colour of a link in use is that of the scale at its percentage.
+TEST_F(NetworkProgram, LinksHaveTheColourOfTheirUse) {
+  ASSERT_EQ(Run("--topo=leaf-spine:oversubscription=4 --workers=6 --placement=strided --bytes=1MB "
+                "--fidelity=flow --quiet --svg=use.svg")
+                .status,
+            0);
+  const DrawnFabric drawn(Read(directory_ / "use.svg"));
+  ASSERT_EQ(drawn.ticks.size(), 3u);
+  ASSERT_GT(drawn.scale.size(), 20u);
+  const double zero = drawn.ticks.at(0), one = drawn.ticks.at(100);
+  EXPECT_NEAR(drawn.ticks.at(50), (zero + one) / 2, 0.11);
+  const auto part = [](const std::string& colour, int i) {
+    return std::stoi(colour.substr(1 + 2 * static_cast<size_t>(i), 2), nullptr, 16);
+  };
+  std::set<std::string> colours;
+  for (const DrawnLink& link : drawn.links) {
+    colours.insert(link.colour);
+    const double wanted = zero + link.percent / 100 * (one - zero);
+    const auto above = drawn.scale.upper_bound(wanted);
+    const std::string& scale = std::prev(above)->second;
+    for (int i = 0; i < 3; ++i) {
+      EXPECT_NEAR(part(link.colour, i), part(scale, i), 8) << link.percent << " " << scale;
+    }
+  }
+  EXPECT_GT(colours.size(), 2u);
 }
 
 // What a map leaves open is told by topo, and once, in short, where a program uses it.
