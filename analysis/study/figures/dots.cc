@@ -141,27 +141,28 @@ StudyFigure DrawCharts(const ChartFrame& frame, const std::vector<Chart>& charts
 }
 
 // Returns why a policy has no dot.
-std::string VerdictText(const Study& study, const Facet& facet, const Crossover& crossover) {
+std::string VerdictText(const Study& study, const Facet& facet, const Crossover& crossover,
+                        bool of_steps) {
   const size_t policy = PolicyIndex(study, crossover.policy);
   if (std::all_of(facet.places.begin(), facet.places.end(),
                   [policy](const Place& place) { return place.outcomes[policy].reached == 0; })) {
     return IsDone(facet.places, policy) ? "target not reached" : "not done";
   }
   if (crossover.ahead > 0 && crossover.behind + crossover.unknown + crossover.crossing == 0) {
-    return "sooner at all values";
+    return of_steps ? "shorter at all values" : "sooner at all values";
   }
   if (crossover.behind > 0 && crossover.ahead + crossover.unknown + crossover.crossing == 0) {
-    return "later at all values";
+    return of_steps ? "longer at all values" : "later at all values";
   }
   return crossover.ahead + crossover.behind == 0 ? "not known" : "seeds disagree";
 }
 
-Dot DotOf(const Study& study, const Facet& facet, const BreakEven& even) {
+Dot DotOf(const Study& study, const Facet& facet, const BreakEven& even, bool of_steps) {
   const Crossover& crossover = even.simulated;
   Dot dot;
   dot.other = even.textbook.x;
   if (!crossover.crosses()) {
-    dot.text = VerdictText(study, facet, crossover);
+    dot.text = VerdictText(study, facet, crossover, of_steps);
     return dot;
   }
   dot.x = crossover.x;
@@ -194,11 +195,12 @@ struct Crossed {
   std::vector<BreakEven> evens;
 };
 
-StudyFigure BreakEvenFigure(const Study& study, size_t axis, const std::vector<Crossed>& shown) {
+StudyFigure BreakEvenFigure(const Study& study, size_t axis, const std::vector<Crossed>& shown,
+                            bool of_steps) {
   const StudyAxis& described = study.axes[axis];
   ChartFrame frame{.study = study,
                    .policies = {},
-                   .name = "break-even-" + described.name,
+                   .name = (of_steps ? "step-break-even-" : "break-even-") + described.name,
                    .label = ShowAxisName(described),
                    .unit = described.unit,
                    .x = {}};
@@ -210,16 +212,18 @@ StudyFigure BreakEvenFigure(const Study& study, size_t axis, const std::vector<C
   for (const Crossed& crossed : shown) {
     charts.push_back({crossed.facet.name, {}});
     for (const BreakEven& even : crossed.evens) {
-      charts.back().rows.push_back(DotOf(study, crossed.facet, even));
+      charts.back().rows.push_back(DotOf(study, crossed.facet, even, of_steps));
     }
-    words.push_back(BreakEvenWords(study, crossed.facet));
+    if (!of_steps) words.push_back(BreakEvenWords(study, crossed.facet));
   }
   for (const double number : described.numbers) frame.x.Add(number);
   frame.logarithmic = CanBeLogarithmic(frame.x);
-  StudyFigure figure = DrawCharts(
-      frame, charts, fmt::format("Break-even with {} along {}", study.baseline, frame.label),
-      study.seeds.size() > 1 ? "mean over seeds with 95 % interval" : "1 seed",
-      {{7, "simulated"}, {kTextbookMark, "textbook"}});
+  StudyFigure figure =
+      DrawCharts(frame, charts,
+                 fmt::format("Break-even{} with {} along {}", of_steps ? " of a step" : "",
+                             study.baseline, frame.label),
+                 study.seeds.size() > 1 ? "mean over seeds with 95 % interval" : "1 seed",
+                 {{7, "simulated"}, {kTextbookMark, "textbook"}});
   figure.kind = FigureKind::kBreakEven;
   figure.axes = {described.name};
   figure.words = std::move(words);
@@ -246,7 +250,7 @@ std::vector<StudyFigure> BreakEvenFigures(const Study& study, const FigureOption
     for (const size_t i : EvenlySpread(crossed.size(), options.facets)) {
       shown.push_back(std::move(crossed[i]));
     }
-    figures.push_back(BreakEvenFigure(study, axis, shown));
+    figures.push_back(BreakEvenFigure(study, axis, shown, options.of_steps));
     if (shown.size() < crossed.size()) {
       figures.back().note = fmt::format(
           "{} of {} combinations of the other axes at which a policy breaks even are shown; tables "

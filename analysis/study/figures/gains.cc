@@ -21,6 +21,8 @@ namespace {
 
 constexpr const char* kHalfPrecision = "fp16";  // what everybody can have without a method
 constexpr double kLeastGain = 1.05;
+constexpr const char* kStepsDiffer =
+    " Nothing was trained: how many steps a method needs to a target is not known.";
 constexpr double kNameRise = 0.2;     // height of a name above the middle, in cells
 constexpr size_t kRows = 24;          // most rows
 constexpr double kLeastGainSpan = 1;  // least range of the colours, in factors of 2
@@ -130,7 +132,7 @@ GainCells GainCellsOf(const Study& study, const GainMap& map) {
 // Sizes in points.
 constexpr int kCellHeight = 34;
 constexpr int kLeastCell = 50;       // width of a cell
-constexpr double kCharacter = 5.4;   // width of a cell's character
+constexpr double kCharacter = 6.2;   // width of a cell's character
 constexpr double kRowCharacter = 6;  // width of a row's name's
 
 std::string RowName(const Study& study, const Facet& row) {
@@ -220,7 +222,7 @@ std::string DrawGains(const GainCells& cells, DataFile& data) {
 
 }  // namespace
 
-std::vector<StudyFigure> GainFigures(const Study& study, const FigureOptions&) {
+std::vector<StudyFigure> GainFigures(const Study& study, const FigureOptions& options) {
   const std::optional<size_t> axis = PrimaryAxis(study);
   const auto half = std::ranges::find(study.policies, kHalfPrecision);
   const std::string& name = half == study.policies.end() ? study.baseline : *half;
@@ -233,28 +235,33 @@ std::vector<StudyFigure> GainFigures(const Study& study, const FigureOptions&) {
   if (map.all == 0) return {};
   const StudyAxis& x = study.axes[*axis];
   figure.kind = FigureKind::kGains;
-  figure.name = "gains-" + x.name;
-  figure.heading = fmt::format("Who gains where: any method is sooner than {} in {} of {} set-ups",
-                               name, map.gaining, map.all);
+  figure.name = (options.of_steps ? "step-gains-" : "gains-") + x.name;
+  const std::string sooner = options.of_steps ? "shorter" : "sooner";
+  const std::string gain =
+      fmt::format("any method{} is {} than {}", options.of_steps ? "'s step" : "", sooner, name);
+  figure.heading =
+      fmt::format("Who gains where: {} in {} of {} set-ups", gain, map.gaining, map.all);
   figure.axes = {x.name};
   const std::string seeds = study.seeds.size() > 1
                                 ? fmt::format(" (-: {} seeds cannot tell it)", study.seeds.size())
                                 : "";
-  const std::string subtitle = fmt::format(
-      "the best method{}, and how many times sooner than {}{}; hatched: nobody reaches the target",
-      seeds, name, map.bounded ? "; grey: at least" : "");
-  const Panels panels(1, GainSizeOf(study, map), {.entries = {}, .texts = {"times sooner"}}, 1);
+  const std::string subtitle =
+      fmt::format("the best method{}, and how many times {} than {}{}{}", seeds, sooner, name,
+                  map.bounded ? "; grey: at least" : "",
+                  options.of_steps ? "" : "; hatched: nobody reaches the target");
+  const std::string scale = "times " + sooner;
+  const Panels panels(1, GainSizeOf(study, map), {.entries = {}, .texts = {scale}}, 1);
   DataFile data(figure.name);
   const std::string drawn = GainColours(map.span) + GainAxes(study, map, x) +
-                            panels.ColourBox("times sooner") +
-                            DrawGains(GainCellsOf(study, map), data);
+                            panels.ColourBox(scale) + DrawGains(GainCellsOf(study, map), data);
   figure.script =
       panels.Figure(figure.name, figure.heading, subtitle, {ShowAxisName(x), ""}, {drawn});
   figure.data = data.text();
-  figure.words.push_back(fmt::format(
-      "Any method reaches the target sooner than {} by 5 % or more{} in {} of {} set-ups.", name,
-      study.seeds.size() > 1 ? ", beyond the differences between seeds," : "", map.gaining,
-      map.all));
+  figure.words.push_back(
+      fmt::format("Any method{} {} than {} by 5 % or more{} in {} of {} set-ups.{}",
+                  options.of_steps ? "'s step is" : " reaches the target", sooner, name,
+                  study.seeds.size() > 1 ? ", beyond the differences between seeds," : "",
+                  map.gaining, map.all, options.of_steps ? kStepsDiffer : ""));
   return {figure};
 }
 

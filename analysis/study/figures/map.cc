@@ -164,7 +164,7 @@ Map MapOf(const Study& study, const Plane& plane, const std::vector<size_t>& pol
 }
 
 StudyFigure MapFigure(const Study& study, const Plane& plane, const std::string& name,
-                      const std::vector<size_t>& policies) {
+                      const std::vector<size_t>& policies, bool of_steps) {
   const Map map = MapOf(study, plane, policies);
   const StudyAxis& x_axis = study.axes[plane.x_axis];
   const StudyAxis& y_axis = study.axes[plane.y_axis];
@@ -181,18 +181,20 @@ StudyFigure MapFigure(const Study& study, const Plane& plane, const std::string&
   std::vector<std::string> drawn;
   StudyFigure figure;
   for (size_t i = 0; i < policies.size(); ++i) {
-    drawn.push_back((i == 0 ? common + panels.ColourBox("times sooner") : "unset colorbox\n") +
+    drawn.push_back((i == 0 ? common + panels.ColourBox(of_steps ? "times shorter" : "times sooner")
+                            : "unset colorbox\n") +
                     MapPanel(map, policies[i], data));
-    figure.words.push_back(SpeedupMapWords(study, plane, policies[i]));
+    if (!of_steps) figure.words.push_back(SpeedupMapWords(study, plane, policies[i]));
   }
   figure.kind = FigureKind::kSpeedupMap;
   figure.name = name;
-  figure.heading = fmt::format("Speed-up over {}: {} and {}", study.baseline, ShowAxisName(x_axis),
-                               ShowAxisName(y_axis));
+  figure.heading = fmt::format("Speed-up{} over {}: {} and {}", of_steps ? " of a step" : "",
+                               study.baseline, ShowAxisName(x_axis), ShowAxisName(y_axis));
   figure.axes = {x_axis.name, y_axis.name};
-  const std::string subtitle =
-      (plane.name.empty() ? "" : plane.name + "; ") +
-      "TTA ratio, paired by seed; grey: bounds (≥ ≤), and n/r where neither reached the target";
+  const std::string ratio = of_steps ? "ratio of mean step times, paired by seed"
+                                     : "TTA ratio, paired by seed; grey: bounds (≥ ≤), and n/r "
+                                       "where neither reached the target";
+  const std::string subtitle = (plane.name.empty() ? "" : plane.name + "; ") + ratio;
   figure.script = panels.Figure(
       name, figure.heading, subtitle,
       {AxisLabel(ShowAxisName(x_axis), x_axis.unit), AxisLabel(ShowAxisName(y_axis), y_axis.unit)},
@@ -222,10 +224,11 @@ std::vector<StudyFigure> SpeedupFigures(const Study& study, const FigureOptions&
         if (study.policies[p] != study.baseline && HasSpeedups(planes[i], p)) policies.push_back(p);
       }
       if (policies.empty()) continue;
-      std::string name = fmt::format("speedup-{}-{}", study.axes[planes[i].x_axis].name,
-                                     study.axes[planes[i].y_axis].name);
+      std::string name =
+          fmt::format("{}speedup-{}-{}", options.of_steps ? "step-" : "",
+                      study.axes[planes[i].x_axis].name, study.axes[planes[i].y_axis].name);
       if (!planes[i].slug.empty() && planes.size() > 1) name += "-" + planes[i].slug;
-      figures.push_back(MapFigure(study, planes[i], name, policies));
+      figures.push_back(MapFigure(study, planes[i], name, policies, options.of_steps));
       if (planes.size() > limit) {
         figures.back().note =
             fmt::format("{} of {} combinations of the other axes are shown; tables have all.",

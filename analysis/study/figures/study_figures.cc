@@ -40,6 +40,20 @@ class DrawingFolder {
   fs::path path_;
 };
 
+// Returns the study of shapes as one whose target every training reaches with its first step, so
+// that times to the target, and all that compares them, are mean times of a step.
+Study InSteps(Study study) {
+  study.metrics = {{"step", "step", Metric::Better::kHigher, false}};
+  study.target = Target{"step", 1};
+  for (StudyPoint& point : study.points) {
+    point.curve.clear();
+    if (point.state != StudyState::kDone) continue;
+    point.figures.steps_to_target = 1;
+    point.figures.time_to_target = point.figures.step_seconds;
+  }
+  return study;
+}
+
 bool IsDrawn(const fs::path& directory, const StudyFigure& figure) {
   const auto outputs = OutputFiles(directory, figure.name);
   return std::ranges::all_of(outputs, IsWholePicture);
@@ -82,13 +96,19 @@ void DrawOneByOne(const std::vector<StudyFigure>& figures, const fs::path& folde
 
 std::vector<StudyFigure> MakeStudyFigures(const Study& study, const FigureOptions& options) {
   std::vector<StudyFigure> figures;
-  for (const auto make : {TimeFigures, GainFigures, SpeedupFigures, BreakEvenFigures, StepFigures,
-                          MetricFigures, VolumeFigures}) {
-    for (StudyFigure& figure : make(study, options)) {
+  const auto add = [&](auto make, const Study& shown, const FigureOptions& with) {
+    for (StudyFigure& figure : make(shown, with)) {
       std::erase(figure.words, "");
       figures.push_back(std::move(figure));
     }
+  };
+  const bool of_steps = study.metrics.empty();
+  const Study timed = of_steps ? InSteps(study) : Study();
+  const FigureOptions with{.facets = options.facets, .of_steps = of_steps};
+  for (const auto make : {TimeFigures, GainFigures, SpeedupFigures, BreakEvenFigures}) {
+    add(make, of_steps ? timed : study, with);
   }
+  for (const auto make : {StepFigures, MetricFigures, VolumeFigures}) add(make, study, options);
   return figures;
 }
 

@@ -3,8 +3,9 @@
 //
 // Figures: time-to-target over each numeric axis, speed-up maps over pairs of numeric axes, who
 // gains where, break-even, parts of a step's time, the metric against bytes and against simulated
-// time, the final metric against bytes a step. They are pure functions of the study: equal studies
-// give equal files, byte for byte. Points that are pending or failed are left out. Trainings that
+// time, the final metric against bytes a step. A study of shapes trains nothing: there the first
+// four are of the mean time of a step. Figures are pure functions of the study: equal studies give
+// equal files, byte for byte. Points that are pending or failed are left out. Trainings that
 // never reached the target are drawn where they ended, as open triangles.
 #pragma once
 
@@ -28,7 +29,7 @@ enum class FigureKind {
 
 struct StudyFigure {
   FigureKind kind = FigureKind::kTimeToTarget;
-  std::string name;     // stable name of the files: "tta-bandwidth", "speedup-bandwidth-workers"
+  std::string name;     // stable name of the files: "tta-bandwidth", "step-gains-bandwidth"
   std::string heading;  // heading for people: "Time to target against bandwidth"
   std::string note;     // says what was left out; "" for nothing
   std::vector<std::string> words;  // paragraphs of words.h, one for each panel that has one
@@ -39,6 +40,9 @@ struct StudyFigure {
 
 struct FigureOptions {
   size_t facets = 12;  // most panels of a figure; of more, evenly spread ones are shown
+  // True where the times are those of a step and not to the target, as nothing was trained.
+  // MakeStudyFigures sets it.
+  bool of_steps = false;
 };
 
 // Returns the figures, without those that have nothing to show (no axis of numbers, no point done

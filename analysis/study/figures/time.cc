@@ -307,7 +307,8 @@ Frame FrameOf(const Study& study, size_t axis, const std::vector<Facet>& facets)
   return frame;
 }
 
-StudyFigure TimeFigure(const Study& study, size_t axis, const std::vector<Facet>& facets) {
+StudyFigure TimeFigure(const Study& study, size_t axis, const std::vector<Facet>& facets,
+                       bool of_steps) {
   const StudyAxis& described = study.axes[axis];
   const Frame frame = FrameOf(study, axis, facets);
   const Panels panels(facets.size() * frame.groups.size(), frame.size,
@@ -315,22 +316,27 @@ StudyFigure TimeFigure(const Study& study, size_t axis, const std::vector<Facet>
                       GroupColumns(facets.size(), frame.groups.size()));
   StudyFigure figure;
   figure.kind = FigureKind::kTimeToTarget;
-  figure.name = "tta-" + described.name;
-  figure.heading = "Time to target against " + ShowAxisName(described);
+  figure.name = (of_steps ? "step-time-" : "tta-") + described.name;
+  figure.heading = fmt::format("{} against {}", of_steps ? "Mean time of a step" : "Time to target",
+                               ShowAxisName(described));
   figure.axes = {described.name};
   DataFile data(figure.name);
   std::vector<std::string> drawn;
   for (const PolicyGroup& group : frame.groups) {
     for (const Facet& facet : facets) drawn.push_back(FacetPanel(frame, facet, group, data));
   }
-  for (const Facet& facet : facets) figure.words.push_back(TimeWords(study, facet));
-  const std::string target =
-      fmt::format("target {}, {}{}", ShowValue(ShownMetric(study), study.target->value),
-                  SeedsNote(study, "bars"), frame.labelled ? MarksNote(frame) : "");
-  figure.script = panels.Figure(figure.name, figure.heading, target,
+  const std::string marks = frame.labelled ? MarksNote(frame) : "";
+  std::string subtitle = SeedsNote(study, "bars") + marks;
+  if (!of_steps) {
+    for (const Facet& facet : facets) figure.words.push_back(TimeWords(study, facet));
+    subtitle =
+        fmt::format("target {}, {}", ShowValue(ShownMetric(study), study.target->value), subtitle);
+  }
+  figure.script = panels.Figure(figure.name, figure.heading, subtitle,
                                 {AxisLabel(ShowAxisName(described), described.unit,
                                            frame.logarithmic_x && CanBeLogarithmic(frame.x)),
-                                 AxisLabel("time to target", "s", CanBeLogarithmic(frame.y))},
+                                 AxisLabel(of_steps ? "mean time of a step" : "time to target", "s",
+                                           CanBeLogarithmic(frame.y))},
                                 drawn);
   figure.data = data.text();
   return figure;
@@ -349,10 +355,11 @@ std::vector<StudyFigure> TimeFigures(const Study& study, const FigureOptions& op
       note.clear();
       facets = ShownFacets(study, axis, std::max<size_t>(1, options.facets / groups), note);
     }
-    figures.push_back(TimeFigure(study, axis, facets));
+    figures.push_back(TimeFigure(study, axis, facets, options.of_steps));
     figures.back().note = note;
   }
-  if (NumericAxes(study).empty()) return TimeDots(study, options);
+  // The parts of a step have the times of steps by policy.
+  if (NumericAxes(study).empty() && !options.of_steps) return TimeDots(study, options);
   return figures;
 }
 

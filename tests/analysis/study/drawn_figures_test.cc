@@ -221,6 +221,15 @@ TEST_F(DrawnFiguresTest, TheTimeToTargetOfDenseCanBeReadFromThePicture) {
   EXPECT_EQ(mark.colour, "#000000");
 }
 
+TEST_F(DrawnFiguresTest, TheStepsOfShapesCanBeReadFromThePicture) {
+  const Study study = InShapes(MixedStudy());
+  const StudyFigure figure = FigureNamed(MakeStudyFigures(study), "step-time-bandwidth");
+  const SvgDrawing drawing = Draw(figure);
+  const DrawnPanel& panel = drawing.panels[0];
+  const DrawnMark& mark = panel.OfBlock(0).at(0).marks.at(2);
+  EXPECT_NEAR(mark.y, panel.Axis('y').PlaceOf(0.01 + 8 * 1.75e6 / 1e9, true), kTolerance);
+}
+
 TEST_F(DrawnFiguresTest, DotsStandInTheRowsOfTheirNames) {
   Study study = MixedStudy({8});
   for (StudyAxis& axis : study.axes) axis.numbers.clear();

@@ -265,14 +265,32 @@ TEST(StudyFigures, AMetricThatIsNoFractionHasItsOwnAxis) {
   }
   EXPECT_EQ(Named(figures, "tta-bandwidth").data,
             Named(MakeStudyFigures(accuracy), "tta-bandwidth").data);
-  Study shapes = study;
-  shapes.metrics.clear();
-  shapes.target.reset();
-  for (StudyPoint& point : shapes.points) {
-    point.figures.time_to_target.reset();
-    point.figures.steps_to_target.reset();
+}
+
+// A study of shapes trains nothing: what compares times to the target compares mean times of a
+// step, and says so.
+TEST(StudyFigures, ShapesHaveTheFiguresOfTheirSteps) {
+  const Study study = InShapes(MakeStudy());
+  const std::vector<StudyFigure> figures = MakeStudyFigures(study);
+  EXPECT_THAT(NamesOf(figures),
+              ElementsAre("step-time-bandwidth", "step-time-workers", "step-gains-bandwidth",
+                          "step-speedup-bandwidth-workers", "step-break-even-bandwidth",
+                          "step-break-even-workers", "step-split"));
+  const double dense = 0.01 + 8 * 1.75e6 / 1e7, fp16 = 0.0102 + 8 * 0.875e6 / 1e7;
+  EXPECT_NEAR(Block(Named(figures, "step-time-bandwidth"), "dense, 8 workers")[0][1], dense, 1e-9);
+  EXPECT_NEAR(Block(Named(figures, "step-speedup-bandwidth-workers"), "fp16")[0][6],
+              std::log2(dense / fp16), 1e-9);
+  EXPECT_THAT(Named(figures, "step-gains-bandwidth").heading, HasSubstr("step is shorter than"));
+  for (const StudyFigure& figure : figures) {
+    for (const char* word : {"target", "TTA", "sooner", "not reached", "n/r"}) {
+      EXPECT_THAT(figure.script, Not(HasSubstr(word))) << figure.name;
+      EXPECT_THAT(figure.heading, Not(HasSubstr(word))) << figure.name;
+    }
   }
-  EXPECT_THAT(NamesOf(MakeStudyFigures(shapes)), ElementsAre("step-split"));
+  // Where no axis has numbers, the parts of a step have the times.
+  Study names = study;
+  for (StudyAxis& axis : names.axes) axis.numbers.clear();
+  EXPECT_THAT(NamesOf(MakeStudyFigures(names)), ElementsAre("step-split"));
 }
 
 TEST_F(StudyFiguresTest, FiguresOfAPerplexityAreDrawn) {

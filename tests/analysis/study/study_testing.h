@@ -157,6 +157,19 @@ inline Study InPerplexity(Study study) {
   return study;
 }
 
+// Returns the study as one of shapes, which trains nothing and has the same steps.
+inline Study InShapes(Study study) {
+  study.metrics.clear();
+  study.target.reset();
+  for (StudyPoint& point : study.points) {
+    point.figures.time_to_target.reset();
+    point.figures.steps_to_target.reset();
+    point.figures.final_metric = point.figures.best_metric = NAN;
+    point.curve.clear();
+  }
+  return study;
+}
+
 // Makes the point pending again, or failed with a message.
 inline void Forget(StudyPoint& point, const std::string& failure = "") {
   point.state = failure.empty() ? StudyState::kPending : StudyState::kFailed;
