@@ -359,10 +359,12 @@ std::string PanelTitle(const std::string& name) {
   return fmt::format("set title {} font ',8' offset 0,-0.7 noenhanced\n", lines + Quote(line));
 }
 
-void Legend::AddLine(const Study& study, size_t policy) {
+void Legend::AddLine(const Study& study, size_t policy, bool line) {
+  const PolicyStyle style = StyleOf(study, policy);
   texts.push_back(PolicyLabel(study, policy));
-  entries.push_back(fmt::format("keyentry with linespoints {} lw 1.6 ps 0.8 title {}",
-                                CurveStyle(StyleOf(study, policy)), Quote(texts.back())));
+  entries.push_back(fmt::format("keyentry with {} {} lw 1.6 ps 0.8 title {}",
+                                line ? "linespoints" : "points",
+                                line ? CurveStyle(style) : MarkStyle(style), Quote(texts.back())));
 }
 
 void Legend::AddMark(int point_type, const std::string& text) {
@@ -388,6 +390,10 @@ PolicyStyle StyleOf(const Study& study, size_t policy) {
 
 std::string CurveStyle(const PolicyStyle& style) {
   return fmt::format("lc rgb '{}' dt {} pt {}", style.colour, style.dashes, style.point_type);
+}
+
+std::string MarkStyle(const PolicyStyle& style) {
+  return fmt::format("lc rgb '{}' pt {}", style.colour, style.point_type);
 }
 
 std::string RowNames(const Study& study, const std::vector<size_t>& policies, bool names) {

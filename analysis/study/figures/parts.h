@@ -73,8 +73,8 @@ void PushApart(std::vector<double>& places, double gap, double most);
 struct Legend {
   std::vector<std::string> entries;
   std::vector<std::string> texts;
-  // Adds an entry in the policy's style, with its mark.
-  void AddLine(const Study& study, size_t policy);
+  // Adds an entry in the policy's style, with its mark, and with its line where it has one.
+  void AddLine(const Study& study, size_t policy, bool line = true);
   void AddMark(int point_type, const std::string& text);
 };
 
@@ -139,8 +139,9 @@ std::string PanelTitle(const std::string& name);
 
 std::string PolicyLabel(const Study& study, size_t policy);  // name, short enough for a legend
 PolicyStyle StyleOf(const Study& study, size_t policy);
-// Returns the style of a curve: "lc rgb '#000000' dt 1 pt 7".
+// Return the style of a curve, "lc rgb '#000000' dt 1 pt 7", and of marks without a line.
 std::string CurveStyle(const PolicyStyle& style);
+std::string MarkStyle(const PolicyStyle& style);
 
 // Return the settings of an axis with one row for each policy from above, with its name at the left
 // where `names` is true, and the width of these names.

@@ -17,6 +17,8 @@ namespace {
 // Least ratio of a policy's most to its fewest bytes along an axis that determines how much it
 // sends.
 constexpr double kLeastChange = 1.2;
+constexpr const char* kNoTrend = "; marks without a line: too few values for a trend";
+constexpr size_t kLeastTrend = 3;  // fewest points that have a line: two show no trend
 
 struct VolumePoint {
   double bytes = 0;  // bytes of one worker's messages in a step
@@ -38,6 +40,8 @@ std::vector<VolumePoint> CurveOf(const Facet& facet, size_t policy) {
 bool Changes(const std::vector<VolumePoint>& curve) {
   return !curve.empty() && curve.back().bytes > kLeastChange * curve.front().bytes;
 }
+
+bool HasLine(const std::vector<VolumePoint>& curve) { return curve.size() >= kLeastTrend; }
 
 struct VolumePanel {
   std::string name;
@@ -77,11 +81,14 @@ std::string DrawPanel(const Study& study, const VolumePanel& panel, DataFile& da
     if (rows.empty()) continue;
     const std::string heading =
         fmt::format("{}, {}", study.policies[p], panel.name.empty() ? "-" : panel.name);
+    const PolicyStyle style = StyleOf(study, p);
+    const bool line = HasLine(panel.curves[p]);
     parts.push_back(fmt::format(
-        "{} using 1:2:3:4 with yerrorlines {} lw 1.6 ps 0.6",
+        "{} using 1:2:3:4 with {} {} lw 1.6 ps {}",
         data.Add(heading,
                  {"bytes_a_step", metric.fraction ? "percent" : metric.name, "low", "high"}, rows),
-        CurveStyle(StyleOf(study, p))));
+        line ? "yerrorlines" : "yerrorbars", line ? CurveStyle(style) : MarkStyle(style),
+        line ? 0.6 : 0.9));
   }
   return PanelTitle(panel.name) + Plot(parts);
 }
@@ -107,9 +114,14 @@ VolumeAxes AxesOf(const Metric& metric, const std::vector<VolumePanel>& panels) 
 StudyFigure FigureOf(const Study& study, size_t axis, const std::vector<VolumePanel>& shown) {
   std::vector<std::string> drawn;
   Legend legend;
+  bool marks_alone = false;
   for (size_t p = 0; p < study.policies.size(); ++p) {
     const auto has = [p](const VolumePanel& panel) { return !panel.curves[p].empty(); };
-    if (std::ranges::any_of(shown, has)) legend.AddLine(study, p);
+    const auto line = [p](const VolumePanel& panel) { return HasLine(panel.curves[p]); };
+    if (!std::ranges::any_of(shown, has)) continue;
+    legend.AddLine(study, p, std::ranges::any_of(shown, line));
+    marks_alone |= std::ranges::any_of(
+        shown, [&](const VolumePanel& panel) { return has(panel) && !line(panel); });
   }
   Panels::Size size;
   if (shown.size() == 1) size = {.width = 620, .height = 400};
@@ -127,11 +139,11 @@ StudyFigure FigureOf(const Study& study, size_t axis, const std::vector<VolumePa
     drawn.push_back(SetAxis("x", axes.x, "B", CanBeLogarithmic(axes.x)) +
                     SetAxis("y", axes.y, "", false) + DrawPanel(study, panel, data));
   }
-  figure.script =
-      panels.Figure(figure.name, figure.heading, SeedsNote(study, "bars"),
-                    {AxisLabel("one worker's messages, a step", "B", CanBeLogarithmic(axes.x)),
-                     "final test " + MetricLabel(metric)},
-                    drawn);
+  figure.script = panels.Figure(
+      figure.name, figure.heading, SeedsNote(study, "bars") + (marks_alone ? kNoTrend : ""),
+      {AxisLabel("one worker's messages, a step", "B", CanBeLogarithmic(axes.x)),
+       "final test " + MetricLabel(metric)},
+      drawn);
   figure.data = data.text();
   return figure;
 }

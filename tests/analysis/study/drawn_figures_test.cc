@@ -354,6 +354,47 @@ TEST_F(DrawnFiguresTest, CellsOfGainsHaveTheirColoursAndBoundsAreGreyOrHatched) 
   EXPECT_THAT(texts, ::testing::ElementsAre("topk", "4.0", "topk", "2.0", "topk", StartsWith("≥")));
 }
 
+// Two values of an axis show no trend: they are marks, and the picture says so.
+TEST_F(DrawnFiguresTest, VolumesHaveALineFromThreeValuesOn) {
+  for (const size_t values : {2, 3}) {
+    StudyAxis density{"density", "fraction", {"0.1%", "1%", "10%"}, {0.001, 0.01, 0.1}};
+    density.values.resize(values);
+    density.numbers.resize(values);
+    Study study = PendingStudy({"topk", "lgreco"}, {1, 2}, {density});
+    FinishAll(study, [](const StudyPoint&) { return 10.0; });
+    for (StudyPoint& point : study.points) {
+      const double sent = std::stod(point.values[0]) * (point.policy == "topk" ? 1000 : 1100);
+      point.figures.message_bytes = sent * static_cast<double>(point.figures.steps);
+      point.figures.final_metric = 0.8 + 0.01 * std::log10(sent);
+    }
+    const StudyFigure figure = FigureNamed(MakeStudyFigures(study), "metric-volume-density");
+    const SvgDrawing drawing = Draw(figure);
+    for (const DrawnBlock& block : BlocksOf(figure, drawing)) {
+      const DrawnPanel& panel = drawing.panels[block.panel];
+      ASSERT_EQ(block.rows.size(), values);
+      for (size_t i = 0; i < values; ++i) {
+        const double x = panel.Axis('x').PlaceOf(block.Number(i, 0), true);
+        const double y = panel.Axis('y').PlaceOf(block.Number(i, 1), false);
+        EXPECT_TRUE(std::ranges::any_of(block.plots.at(0).marks, [&](const DrawnMark& mark) {
+          return std::abs(mark.x - x) < kTolerance && std::abs(mark.y - y) < kTolerance;
+        })) << block.heading;
+      }
+      const auto joins = [](const DrawnLine& line) {
+        return std::abs(line.points.front().first - line.points.back().first) > 50;
+      };
+      EXPECT_EQ(std::ranges::any_of(block.plots[0].lines, joins), values == 3) << block.heading;
+    }
+    // The legend is the last panel, and has a line where the picture has one.
+    for (const DrawnPlot& entry : drawing.panels.back().plots) {
+      if (entry.source != "topk") continue;
+      EXPECT_EQ(entry.lines.empty(), values == 2);
+    }
+    EXPECT_EQ(
+        Get("metric-volume-density.svg").find("too few values for a trend") == std::string::npos,
+        values == 3);
+  }
+}
+
 TEST_F(DrawnFiguresTest, BreakEvensStandAtTheirValuesAndNoTwoAreAlike) {
   const Study study = MixedStudy();
   const StudyFigure figure = FigureNamed(MakeStudyFigures(study), "break-even-bandwidth");
