@@ -59,25 +59,6 @@ std::vector<const PolicySummary*> Ranked(const Summary& summary) {
   return ranked;
 }
 
-// Returns the names of the policies that a picture of curves shows, at most kMostCurves: the
-// baseline, the fastest, the fastest of each other family, and then the next.
-std::vector<std::string> ShownPolicies(const Summary& summary) {
-  std::vector<std::string> shown = {summary.baseline};
-  const auto add = [&](const std::string& name) {
-    const bool there = std::ranges::find(shown, name) != shown.end();
-    if (!there && shown.size() < kMostCurves) shown.push_back(name);
-  };
-  const std::vector<const PolicySummary*> ranked = Ranked(summary);
-  for (size_t i = 0; i < ranked.size() && shown.size() <= kFastestCurves; ++i) add(ranked[i]->name);
-  for (const PolicySummary* policy : ranked) {
-    const bool known = std::ranges::any_of(
-        shown, [&](const std::string& name) { return FamilyOf(name) == FamilyOf(policy->name); });
-    if (!known) add(policy->name);
-  }
-  for (const PolicySummary* policy : ranked) add(policy->name);
-  return shown;
-}
-
 // Returns the curves that are shown, and puts the names of the others into `others`.
 std::vector<Curve> ShownCurves(const std::vector<Curve>& curves, const Summary& summary,
                                std::vector<std::string>& others) {
@@ -383,6 +364,23 @@ void AddRoundPictures(std::vector<Picture>& pictures, const RunDirectory& run,
 }
 
 }  // namespace
+
+std::vector<std::string> ShownPolicies(const Summary& summary) {
+  std::vector<std::string> shown = {summary.baseline};
+  const auto add = [&](const std::string& name) {
+    const bool there = std::ranges::find(shown, name) != shown.end();
+    if (!there && shown.size() < kMostCurves) shown.push_back(name);
+  };
+  const std::vector<const PolicySummary*> ranked = Ranked(summary);
+  for (size_t i = 0; i < ranked.size() && shown.size() <= kFastestCurves; ++i) add(ranked[i]->name);
+  for (const PolicySummary* policy : ranked) {
+    const bool known = std::ranges::any_of(
+        shown, [&](const std::string& name) { return FamilyOf(name) == FamilyOf(policy->name); });
+    if (!known) add(policy->name);
+  }
+  for (const PolicySummary* policy : ranked) add(policy->name);
+  return shown;
+}
 
 std::optional<MetricPlot> TimePlot(const RunDirectory& run, const Summary& summary) {
   const auto times = MetricCurves(run, summary, &EvaluationRow::simulated_seconds);

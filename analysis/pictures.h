@@ -45,6 +45,10 @@ struct MetricPlot {
   std::string target_text;  // "target 85 %"
 };
 
+// Returns the names of the policies whose curves pictures and the page of a run draw, six at most:
+// the baseline, the fastest, the fastest of each other family, and then the next.
+std::vector<std::string> ShownPolicies(const Summary& summary);
+
 // Returns what metric-time draws; nothing where the run has no evaluations.
 std::optional<MetricPlot> TimePlot(const RunDirectory& run, const Summary& summary);
 

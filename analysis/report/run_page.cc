@@ -6,6 +6,7 @@
 #include <array>
 #include <utility>
 
+#include "analysis/pictures.h"
 #include "analysis/study/report/html.h"
 #include "analysis/study/run_points.h"
 #include "analysis/tables.h"
@@ -104,6 +105,7 @@ Table DoctorTable(const RunDirectory& run) {
 RunParts PartsOf(const RunDirectory& run, const Report& report) {
   RunParts parts;
   parts.verdict = report.verdict;
+  parts.shown = ShownPolicies(report.summary);
   parts.header = HeaderOf(run);
   parts.notes = report.summary.notes;
   parts.tables = SummaryTables(report.summary);

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "analysis/pictures.h"
 #include "tests/analysis/fixture.h"
 #include "tests/analysis/page_data.h"
 
@@ -74,6 +75,28 @@ TEST_F(RunPageTest, HoldsVerdictTablesAndFiles) {
   EXPECT_EQ(parts.at("files"), json({"decisions.pdf", "manifest.json", "steps.csv"}));
   EXPECT_EQ(parts.at("tables").back().at("rows"), json({{"topk", "3", "bound by compute"}}));
   EXPECT_THAT(parts.at("notes").dump(), HasSubstr("topk"));
+}
+
+// The page begins with the curves that the pictures draw, whatever the order of the policies.
+TEST_F(RunPageTest, BeginsWithTheCurvesOfThePictures) {
+  RunDirectory run;
+  run.path = directory_;
+  const std::vector<std::string> policies = {"sidco", "dense", "topk",    "topk-global", "randomk",
+                                             "dgc",   "qsgd",  "redsync", "powersgd"};
+  run.manifest = WriteManifest(directory_, MakeManifest(policies, {1}));
+  for (size_t p = 0; p < policies.size(); ++p) {
+    const double speed = policies[p] == "dense" ? 1 : p == 0 ? 0.5 : 0.01 * static_cast<double>(p);
+    AddTraining(run, policies[p], 1, speed, {0.5, 0.8, 0.8, 0.8});
+  }
+  const Report report = ReportOf(run);
+  const json shown = DataOf(RunHtml(run, report)).at("run").at("shown");
+  const auto plot = TimePlot(run, report.summary);
+  ASSERT_TRUE(plot);
+  std::vector<std::string> drawn;
+  for (const PlotCurve& curve : plot->curves) drawn.push_back(curve.policy);
+  EXPECT_EQ(drawn.size(), 6u);
+  EXPECT_THAT(shown.get<std::vector<std::string>>(), testing::UnorderedElementsAreArray(drawn));
+  EXPECT_THAT(plot->others, testing::Contains("sidco"));
 }
 
 TEST_F(RunPageTest, HasAnAxisOfNetworks) {

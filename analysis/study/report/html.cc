@@ -193,8 +193,9 @@ json PackedRun(const std::optional<RunParts>& run) {
   for (const Table& table : run->tables) {
     tables.push_back({{"title", table.title}, {"head", table.header}, {"rows", table.rows}});
   }
-  return {{"verdict", run->verdict}, {"header", run->header},     {"notes", run->notes},
-          {"tables", tables},        {"pictures", run->pictures}, {"files", run->files}};
+  return {{"verdict", run->verdict}, {"shown", run->shown}, {"header", run->header},
+          {"notes", run->notes},     {"tables", tables},    {"pictures", run->pictures},
+          {"files", run->files}};
 }
 
 json Packed(const Study& study, const HtmlOptions& options) {

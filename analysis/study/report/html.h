@@ -19,6 +19,7 @@ namespace legacy::analysis {
 // RunParts are what the page of a single run shows beside the figures of its networks.
 struct RunParts {
   std::string verdict;
+  std::vector<std::string> shown;  // policies whose curves are drawn at first, as in its pictures
   std::vector<std::pair<std::string, std::string>> header;  // what shapes the answer
   std::vector<std::string> notes;
   std::vector<Table> tables;

@@ -66,6 +66,12 @@ const axisScale = (axis, title) => axisOptions({
   names: axis.numbers.length ? null : axis.values, values: axis.numbers,
 });
 
+// Returns what the curves leave out, and how to see it; '' for nothing.
+function leftOutText({study, policies}) {
+  const others = study.names.filter((_, i) => !policies.includes(i));
+  return others.length === 0 ? '' : ` Not drawn: ${others.join(', ')}; tick them under “What is shown”.`;
+}
+
 const nameCell = (study, policy) => ({text: study.names[policy], value: study.policies[policy]});
 
 const speedupCell = (speedup) => speedup === null ? {text: 'baseline', value: null} : {
@@ -151,7 +157,7 @@ function timeFigure(view) {
     }}},
     table: timeTable(view, series),
     summary: atPlace(`Time to target against ${humanName(axis.name)} of ${view.policies.length} methods`, view,
-      [view.x]) + `: ${reached} means over ${view.seeds.length} seeds.`,
+      [view.x]) + `: ${reached} means over ${view.seeds.length} seeds.` + leftOutText(view),
   };
 }
 
@@ -223,7 +229,7 @@ const PARTS = ['compute', 'encode', 'communication', 'decode', 'wait'];
 
 function stepFigure(view) {
   const {study} = view;
-  const shown = view.policies.filter((policy) => doneOf(view, view.at, policy).length > 0);
+  const shown = view.bars.filter((policy) => doneOf(view, view.at, policy).length > 0);
   const parts = PARTS.map((part) => shown.map((policy) => spreadAt(view, view.at, policy, `${part}_seconds`).mean));
   return {
     key: 'step',
@@ -351,6 +357,6 @@ function metricFigure(view, column, xTitle, xUnit) {
     },
     summary: `${atPlace(`Test ${title} of ${series.length} methods against ${xTitle.toLowerCase()}`, view)}.` +
       (series.some(({points}) => crossesEarlier(study, points.map(({y}) => y))) ?
-        ` Times to target are those of the mean of ${TARGET_WINDOW} evaluations, which comes later than a curve's crossing.` : ''),
+        ` Times to target are those of the mean of ${TARGET_WINDOW} evaluations, which comes later than a curve's crossing.` : '') + leftOutText(view),
   };
 }

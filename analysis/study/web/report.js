@@ -5,9 +5,13 @@ const byId = (id) => document.getElementById(id);
 const lengthOf = (i) => study.axes[i].numbers.length;
 // Axes with the most values come first, and axes of names last.
 const byLength = study.axes.map((_, i) => i).sort((a, b) => lengthOf(b) - lengthOf(a));
+// `policies` have curves, and `bars` have bars. A run begins with the curves of its pictures; a
+// choice is for both.
+const everyPolicy = study.policies.map((_, i) => i);
 const view = {
   study,
-  policies: study.policies.map((_, i) => i),
+  policies: study.run ? everyPolicy.filter((i) => study.run.shown.includes(study.policies[i])) : everyPolicy,
+  bars: everyPolicy,
   seeds: study.seeds.map((_, i) => i),
   x: byLength[0],
   // A run begins with its own network, which is its first.
@@ -130,9 +134,9 @@ function togglePolicy(name) {
   if (box) box.click();
 }
 
-function checkBoxes(legend, prefix, names, chosen) {
-  const boxes = names.map((name, i) => element('input', {type: 'checkbox', id: `${prefix}-${i}`, checked: true,
-    onchange: () => {
+function checkBoxes(legend, prefix, names, checked, chosen) {
+  const boxes = names.map((name, i) => element('input', {type: 'checkbox', id: `${prefix}-${i}`,
+    checked: checked.includes(i), onchange: () => {
       chosen(boxes.map((box, j) => box.checked ? j : -1).filter((j) => j >= 0));
       redraw();
     }}));
@@ -309,8 +313,8 @@ function start() {
   if (hasTrainings) showFacts();
   for (const part of document.querySelectorAll('nav, footer')) part.hidden = !hasTrainings;
   byId('filters').append(...[placeFields(),
-    checkBoxes('Methods', 'policy', study.names, (chosen) => view.policies = chosen),
-    checkBoxes('Seeds', 'seed', study.seeds, (chosen) => view.seeds = chosen)].filter(Boolean));
+    checkBoxes('Methods', 'policy', study.names, view.policies, (chosen) => view.policies = view.bars = chosen),
+    checkBoxes('Seeds', 'seed', study.seeds, view.seeds, (chosen) => view.seeds = chosen)].filter(Boolean));
   byId('choices').open = matchMedia('(min-width: 900px)').matches;
   addConclusions();
   if (study.run) addPanelsOfRun(); else addPanelsOfStudy();

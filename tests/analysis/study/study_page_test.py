@@ -616,6 +616,24 @@ class StudyPageTest(unittest.TestCase):
         self.assertEqual(self.run_script(
             "return Chart.getChart('seconds-canvas').data.datasets.length"), 1)
 
+    def test_a_run_begins_with_the_curves_of_its_pictures(self):
+        def labels(figure):
+            return self.run_script(f"""const chart = Chart.getChart('{figure}-canvas').data;
+                return arguments[0] ? chart.labels : chart.datasets.map((one) => one.label);""",
+                                   figure == 'step')
+
+        self.open('many/index.html')
+        drawn = ['dense', 'topk', 'topk-global', 'randomk', 'qsgd', 'powersgd']
+        for figure in ('seconds', 'bytes'):
+            self.assertEqual(labels(figure), drawn)
+            self.assertIn('Not drawn: dgc, redsync, sidco; tick them under',
+                          self.find(f'#{figure}-summary').text)
+        self.assertEqual(len(labels('step')), 9)  # bars have room for all
+        self.assertEqual([self.find(f'#policy-{i}').is_selected() for i in (4, 5)], [False, True])
+        self.find('#policy-4').click()
+        self.assertEqual(len(labels('seconds')), 7)
+        self.assertIn('Not drawn: redsync, sidco;', self.find('#seconds-summary').text)
+
     def test_fits_narrow_and_wide_windows(self):
         for page in ('study.html', 'live.html', 'hostile.html'):
             for width in (390, 1280, 1600):

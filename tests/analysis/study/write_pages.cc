@@ -218,6 +218,23 @@ void WriteRun(const std::filesystem::path& directory) {
   Write(directory / "index.html", RunHtml(run, report));
 }
 
+// Writes the page of a run with more policies than have curves at first.
+void WriteRunOfMany(const std::filesystem::path& directory) {
+  std::filesystem::create_directories(directory);
+  const std::vector<std::string> policies = {"dense", "topk",    "topk-global", "randomk", "dgc",
+                                             "qsgd",  "redsync", "powersgd",    "sidco"};
+  RunDirectory run;
+  run.path = directory;
+  run.manifest = WriteManifest(directory, MakeManifest(policies, {1}));
+  for (size_t p = 0; p < policies.size(); ++p) {
+    AddTraining(run, policies[p], 1, p == 0 ? 1 : 0.01 * static_cast<double>(p),
+                {0.5, 0.8, 0.8, 0.8});
+  }
+  Report report;
+  report.summary = Summarise(run);
+  Write(directory / "index.html", RunHtml(run, report));
+}
+
 void WritePages(const std::filesystem::path& directory) {
   std::filesystem::create_directories(directory);
   const Study study = AwkwardStudy();
@@ -237,6 +254,7 @@ void WritePages(const std::filesystem::path& directory) {
   empty.target.reset();
   Write(directory / "empty.html", StudyHtml(empty));
   WriteRun(directory / "run");
+  WriteRunOfMany(directory / "many");
   const json expected = {{"all", ExpectedOf(study)},
                          {"without_2", ExpectedOf(WithoutSeed(study, 2))},
                          {"perplexity", ExpectedOf(InPerplexity(study))}};
