@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -17,10 +18,12 @@
 namespace legacy::analysis {
 namespace {
 
-constexpr size_t kLayerNameLimit = 24;  // characters of a layer's name that are shown
+constexpr size_t kLayerNameLimit = 48;  // characters of a layer's name that are shown
 constexpr size_t kNamedLayers = 8;      // layers of a map that are named
-constexpr int kPanelWidth = 640;        // points
+constexpr int kPanelWidth = 640;        // points, where names are short
 constexpr int kPanelHeight = 280;
+constexpr size_t kShortName = 24;   // characters; longer names widen the panels
+constexpr int kCharacterWidth = 6;  // points
 // From light to dark in grey too (Viridis, reversed).
 constexpr const char* kPalette =
     "set palette defined (0 '#FDE725', 1 '#5EC962', 2 '#21918C', 3 '#3B528B', 4 '#440154')\n";
@@ -48,8 +51,30 @@ struct Panel {
   std::vector<LayerCurve> curves;  // in the order of the model's layers
   std::vector<LayerGroup> groups;  // those of small layers first
   std::map<std::string, int64_t> sizes;
+  std::map<std::string, std::string> names;  // names of layers as they are shown
   int64_t steps = 0;
 };
+
+// Returns the layers' names as they are shown: in full, or cut in the middle where they are long,
+// but by no more than leaves them different.
+std::map<std::string, std::string> ShownNames(const std::vector<LayerCurve>& layers) {
+  std::map<std::string, std::string> names;
+  std::set<std::string> different;
+  for (size_t limit = kLayerNameLimit; different.size() < layers.size(); ++limit) {
+    different.clear();
+    for (const LayerCurve& curve : layers) {
+      different.insert(names[curve.layer] = Shorten(curve.layer, limit));
+    }
+  }
+  return names;
+}
+
+// Returns how many points wider than usual a panel is, for its layers' names.
+int RoomForNames(const Panel& panel) {
+  size_t longest = kShortName;
+  for (const auto& [layer, name] : panel.names) longest = std::max(longest, DisplayWidth(name));
+  return kCharacterWidth * static_cast<int>(longest - kShortName);
+}
 
 // Returns the curves of a policy and seed. A row for "all" layers is a curve of its own; a policy
 // has either such rows or rows of layers.
@@ -82,6 +107,7 @@ Panel PanelOf(const RunDirectory& run, const std::string& policy, uint64_t seed)
   Panel panel;
   panel.title = fmt::format("{}, seed {}", policy, seed);
   panel.curves = CurvesOf(run, policy, seed);
+  panel.names = ShownNames(panel.curves);
   for (const LayerRow& row : run.layers) {
     if (row.policy == policy) panel.sizes[row.layer] = row.elements;
   }
@@ -100,7 +126,10 @@ Panel PanelOf(const RunDirectory& run, const std::string& policy, uint64_t seed)
   return panel;
 }
 
-bool Changes(const Panel& panel) {
+// True where the policy decided anything by layer or by time. One parameter for all layers and
+// steps needs no picture.
+bool Decides(const Panel& panel) {
+  if (panel.groups.size() > 1) return true;
   return std::ranges::any_of(panel.groups, [](const LayerGroup& group) {
     return std::ranges::any_of(group.points, [&](const StepParameter& point) {
       return point.parameter != group.points.front().parameter;
@@ -131,7 +160,7 @@ std::string Elements(int64_t count) {
 std::string NameOf(const Panel& panel, const LayerGroup& group) {
   if (group.layers.size() == 1) {
     const std::string& layer = group.layers.front();
-    return layer == "all" ? "all layers" : Shorten(layer, kLayerNameLimit);
+    return layer == "all" ? "all layers" : panel.names.at(layer);
   }
   if (panel.groups.size() == 1) return fmt::format("all {} layers", group.layers.size());
   const auto [least, most] = SizesOfGroup(panel, group);
@@ -165,7 +194,8 @@ std::string GroupPlot(const Panel& panel, size_t number) {
                                 Quote(NameOf(panel, panel.groups[g]))));
   }
   return fmt::format(
-      "set ylabel 'parameter{}'\n{} logscale y\nset yrange [*:*]\nset ytics auto\n"
+      "set ylabel 'parameter{}'\n{} logscale y\nset yrange [*:*]\n"
+      "set ytics auto scale 0.7,0.4 font ',13'\n"
       "plot {}\n",
       IsLogarithmic(panel) ? " [logarithmic]" : "", IsLogarithmic(panel) ? "set" : "unset",
       fmt::join(parts, ", \\\n     "));
@@ -191,12 +221,12 @@ std::string MapPlot(const Panel& panel, size_t number) {
   std::vector<std::string> names;
   for (size_t n = 0; n < kNamedLayers; ++n) {
     const size_t layer = n * (layers - 1) / (kNamedLayers - 1);
-    names.push_back(fmt::format(
-        "{} {}", QuoteTick(Shorten(panel.curves[layer].layer, kLayerNameLimit)), layer));
+    names.push_back(
+        fmt::format("{} {}", QuoteTick(panel.names.at(panel.curves[layer].layer)), layer));
   }
   return fmt::format(
       "set ylabel 'layer'\nunset logscale y\nset yrange [{}.5:-0.5]\n"
-      "set ytics scale 0 ({}) noenhanced\n{} logscale cb\nset cblabel 'parameter{}'\n"
+      "set ytics scale 0 ({}) noenhanced font ',10'\n{} logscale cb\nset cblabel 'parameter{}'\n"
       "plot $decided{} using (($1 + $2) / 2):3:1:2:($3 - 0.5):($3 + 0.5):4 with boxxyerror "
       "fs solid noborder lc palette notitle\n",
       layers - 1, fmt::join(names, ", "), IsLogarithmic(panel) ? "set" : "unset",
@@ -210,10 +240,12 @@ bool IsMap(const Panel& panel) { return panel.groups.size() > kShownGroups; }
 std::optional<Picture> DecisionPicture(const RunDirectory& run, const Summary& summary) {
   std::string data, plots;
   size_t shown = 0;
+  int room = 0;
   const uint64_t seed = summary.seeds.front();
   for (const PolicySummary& policy : summary.policies) {
     const Panel panel = PanelOf(run, policy.name, seed);
-    if (!Changes(panel)) continue;
+    if (!Decides(panel)) continue;
+    room = std::max(room, RoomForNames(panel));
     data += IsMap(panel) ? MapData(panel, shown) : GroupData(panel, shown);
     plots += fmt::format("set title {} noenhanced\nset xrange [0:{}]\n", Quote(panel.title),
                          panel.steps);
@@ -232,7 +264,7 @@ std::optional<Picture> DecisionPicture(const RunDirectory& run, const Summary& s
   script += kPalette;
   const std::string plot =
       fmt::format("set multiplot layout {},{}\n{}unset multiplot\n", rows, columns, plots);
-  script += Output("decisions", kPanelWidth * static_cast<int>(columns),
+  script += Output("decisions", (kPanelWidth + room) * static_cast<int>(columns),
                    kPanelHeight * static_cast<int>(rows), plot);
   return Picture{"decisions", std::move(script)};
 }

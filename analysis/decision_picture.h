@@ -12,8 +12,8 @@ namespace legacy::analysis {
 // more groups than this, a map of layers over steps.
 inline constexpr size_t kShownGroups = 8;
 
-// Returns the picture: one panel for each policy whose parameter changes with the first seed.
-// Returns nothing where no parameter changes.
+// Returns the picture: one panel for each policy whose parameter differs by layer or by step with
+// the first seed. Returns nothing where there is none.
 std::optional<Picture> DecisionPicture(const RunDirectory& run, const Summary& summary);
 
 }  // namespace legacy::analysis

@@ -2,12 +2,14 @@
 
 #include <cmath>
 #include <cstdlib>
+#include <set>
 
 #include "analysis/curves.h"
 #include "analysis/decision_picture.h"
 #include "analysis/gnuplot.h"
 #include "analysis/report/report.h"
 #include "tests/analysis/fixture.h"
+#include "tests/analysis/svg_drawing.h"
 #include "tests/analysis/svg_texts.h"
 
 namespace legacy::analysis::pictures_test {
@@ -171,6 +173,64 @@ TEST_F(PicturesTest, MapsOfDecisionsNameTheFirstAndTheLastLayer) {
   const SvgTexts drawn(Get("decisions.svg"));
   EXPECT_EQ(drawn.Count("layer0"), 1u);
   EXPECT_EQ(drawn.Count("layer19"), 1u);
+}
+
+// Names of layers often differ in their middles alone. They stand in full, or differ where they are
+// cut, and inside of the picture.
+TEST_F(PicturesTest, MapsOfDecisionsHaveNamesThatDiffer) {
+  if (!HasGnuplot()) GTEST_SKIP() << "no gnuplot";
+  for (const std::string& end : {std::string(".attention.value.weight"), std::string(60, 'w')}) {
+    RunDirectory run = ManyDecisions();
+    for (DecisionRow& row : run.decisions) {
+      row.layer = "encoder.layers." + row.layer.substr(5) + end;
+    }
+    run.path = directory_;
+    EXPECT_TRUE(DrawPictures(run, Summarise(run)).warnings.empty());
+    const SvgTexts drawn(Get("decisions.svg"));
+    std::set<std::string> names;
+    for (const SvgText& text : drawn.texts) {
+      if (!text.text.starts_with("encoder")) continue;
+      EXPECT_TRUE(names.insert(text.text).second) << text.text;
+      // Texts end at their place; a character of this size is 6 points wide.
+      EXPECT_GT(text.x - 6.0 * static_cast<double>(text.text.size()), 0) << text.text;
+    }
+    EXPECT_EQ(names.size(), 8u);
+    EXPECT_EQ(names.contains("encoder.layers.19" + end), end.size() < 30);
+  }
+}
+
+// LEGACY's levels are decisions by layer where they are the same at all steps, too.
+TEST_F(PicturesTest, LevelsOfLayersArePanelsWithoutPhasesToo) {
+  if (!HasGnuplot()) GTEST_SKIP() << "no gnuplot";
+  RunDirectory run = MakeRun({"legacy-layer", "topk"}, {1});
+  for (const std::string& policy : run.manifest.policies) {
+    AddTraining(run, policy, 1, 1, {0.5});
+    AddDecisions(run, policy, 1, 4, {0});
+    AddLayers(run, policy, 4);
+  }
+  for (DecisionRow& row : run.decisions) {
+    if (row.policy == "legacy-layer" && row.layer <= "layer1") row.parameter *= 9;
+  }
+  run.path = directory_;
+  EXPECT_TRUE(DrawPictures(run, Summarise(run)).warnings.empty());
+  const std::string svg = Get("decisions.svg");
+  const SvgTexts texts(svg);
+  EXPECT_EQ(texts.Count("legacy-layer, seed 1"), 1u);
+  EXPECT_EQ(texts.Count("topk, seed 1"), 0u);  // all layers and steps have one parameter
+  EXPECT_EQ(texts.Count("2 layers of 10 to 20 elements"), 1u);
+  EXPECT_EQ(texts.Count("2 layers of 30 to 40 elements"), 1u);
+  // Each group is one level line, at the place of its parameter.
+  const SvgDrawing drawing(svg);
+  const DrawnPanel& panel = drawing.panels.at(0);
+  const DrawnAxis y = panel.Axis('y', 13);
+  ASSERT_EQ(panel.plots.size(), 2u);
+  const double parameters[] = {0.09, 0.01};
+  for (size_t i = 0; i < 2; ++i) {
+    const DrawnLine& line = panel.plots[i].lines.back();
+    EXPECT_NEAR(line.points.front().second, line.points.back().second, 0.1);
+    EXPECT_NEAR(line.points.front().second, y.PlaceOf(parameters[i], true), 1.5);
+  }
+  EXPECT_NE(panel.plots[0].lines.back().colour, panel.plots[1].lines.back().colour);
 }
 
 TEST_F(PicturesTest, LegendsOfDecisionsLeaveRoomForTheCurves) {

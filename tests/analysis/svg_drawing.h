@@ -91,17 +91,18 @@ struct DrawnPanel {
     return std::hypot(std::max({left - x, x - right, 0.0}), std::max({top - y, y - bottom, 0.0}));
   }
 
-  // Returns the ticks of an axis, "x" below the panel or "y" at its left, with their places.
-  DrawnAxis Axis(char axis) const {
+  // Returns the ticks of an axis, "x" below the panel or "y" at its left, with their places. Their
+  // texts have that size.
+  DrawnAxis Axis(char axis, double size = kTickSize) const {
     DrawnAxis found;
     for (const DrawnText& text : texts) {
       const std::optional<double> number = NumberOfTick(text.text);
-      if (!number || text.size != kTickSize) continue;
+      if (!number || text.size != size) continue;
       if (axis == 'x' && text.anchor == "middle" && text.y > bottom) {
         found.ticks.emplace_back(*number, text.x);
       }
       if (axis == 'y' && text.anchor == "end" && text.x < left) {
-        found.ticks.emplace_back(*number, text.y - kTextDrop);
+        found.ticks.emplace_back(*number, text.y - kTextDrop * size / kTickSize);
       }
     }
     if (found.ticks.size() < 2) throw std::runtime_error("no ticks");
