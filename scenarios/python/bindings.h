@@ -10,10 +10,12 @@
 #include <span>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "base/error.h"
 #include "base/parse.h"
+#include "compress/codec.h"
 #include "compress/message.h"
 #include "compress/options.h"
 #include "scenarios/codec/method_check.h"
@@ -64,6 +66,12 @@ inline ByteSpan SpanOf(const py::bytes& message) {
 inline py::bytes BytesOf(const Bytes& bytes) {
   return py::bytes(reinterpret_cast<const char*>(bytes.data()), bytes.size());
 }
+
+// A GivenParameter is a parameter as a caller writes it: a number, or the text of a command line
+// ("1%"). Whole numbers are told apart, because a bare 1 is refused for a density.
+using GivenParameter = std::variant<double, int64_t, std::string>;
+// Returns the number. Throws Error naming `where`, in the words of command lines.
+double NumberOf(const GivenParameter& given, const ParameterSpec& spec, const std::string& where);
 
 // Returns the checked properties of a method as dicts.
 inline py::list ListOf(const std::vector<CheckedProperty>& properties) {

@@ -36,7 +36,7 @@ struct Key {
 // A MadeCodec is a codec from a text, with the parameter for calls that name none.
 class MadeCodec {
  public:
-  MadeCodec(const std::string& text, std::optional<double> parameter) {
+  MadeCodec(const std::string& text, const std::optional<GivenParameter>& parameter) {
     const size_t at = text.find('@');
     text_ = text.substr(0, at);
     codec_ = MakeCodec(text_);
@@ -44,7 +44,7 @@ class MadeCodec {
     if (at != std::string::npos) {
       parameter_ = ParseParameter(text.substr(at + 1), codec_->Parameter(), text_);
     }
-    if (parameter) parameter_ = *parameter;
+    parameter_ = Or(parameter);
     CheckParameter(codec_->Parameter(), parameter_);
   }
 
@@ -52,9 +52,13 @@ class MadeCodec {
   const std::string& text() const { return text_; }
   double parameter() const { return parameter_; }
 
-  double Or(std::optional<double> parameter) const { return parameter.value_or(parameter_); }
+  // Returns the parameter of a call that may name one.
+  double Or(const std::optional<GivenParameter>& parameter) const {
+    return parameter ? NumberOf(*parameter, codec_->Parameter(), text_) : parameter_;
+  }
 
-  CodecContext ContextOf(std::optional<double> parameter, const Key& key, CodecState* state) const {
+  CodecContext ContextOf(const std::optional<GivenParameter>& parameter, const Key& key,
+                         CodecState* state) const {
     return {.unit = key.unit,
             .parameter = Or(parameter),
             .random = {.seed = key.seed,
@@ -65,8 +69,8 @@ class MadeCodec {
             .state = state};
   }
 
-  py::bytes Encode(const Floats& values, std::optional<double> parameter, const Key& key,
-                   CodecState* state) const {
+  py::bytes Encode(const Floats& values, const std::optional<GivenParameter>& parameter,
+                   const Key& key, CodecState* state) const {
     const CodecContext context = ContextOf(parameter, key, state);
     Message message;
     {
@@ -78,7 +82,7 @@ class MadeCodec {
 
   // Changes `residual` in place.
   py::bytes EncodeWithFeedback(const Floats& gradient, Floats residual,
-                               std::optional<double> parameter, const Key& key,
+                               const std::optional<GivenParameter>& parameter, const Key& key,
                                CodecState* state) const {
     const std::span<float> held = ChangedSpanOf(residual);
     if (gradient.size() != residual.size()) {
@@ -99,8 +103,8 @@ class MadeCodec {
   }
 
   // Changes `sum` in place.
-  void DecodeAdd(const py::bytes& message, Floats sum, std::optional<double> parameter,
-                 const Key& key) const {
+  void DecodeAdd(const py::bytes& message, Floats sum,
+                 const std::optional<GivenParameter>& parameter, const Key& key) const {
     const std::span<float> to = ChangedSpanOf(sum);
     const CodecContext context = ContextOf(parameter, key, nullptr);
     const ByteSpan bytes = SpanOf(message);
@@ -109,34 +113,38 @@ class MadeCodec {
   }
 
   py::array_t<float> Decode(const py::bytes& message, int64_t numel,
-                            std::optional<double> parameter, const Key& key) const {
+                            const std::optional<GivenParameter>& parameter, const Key& key) const {
     CheckNumel(numel);
     py::array_t<float> values = ZeroArray(numel);
     DecodeAdd(message, values, parameter, key);
     return values;
   }
 
-  std::vector<double> SquaredErrors(const Floats& values, const std::vector<double>& parameters,
+  std::vector<double> SquaredErrors(const Floats& values,
+                                    const std::vector<GivenParameter>& parameters,
                                     const Key& key) const {
     const CodecContext context = ContextOf(std::nullopt, key, nullptr);
+    std::vector<double> numbers;
+    for (const GivenParameter& parameter : parameters) numbers.push_back(Or(parameter));
     const py::gil_scoped_release others_run;
-    return codec_->SquaredErrors(SpanOf(values), parameters, context);
+    return codec_->SquaredErrors(SpanOf(values), numbers, context);
   }
 
-  std::optional<int64_t> MessageBytes(int64_t numel, std::optional<double> parameter) const {
+  std::optional<int64_t> MessageBytes(int64_t numel,
+                                      const std::optional<GivenParameter>& parameter) const {
     CheckNumel(numel);
     const Unit unit{.id = 0, .name = "values", .shape = {numel}, .offset = 0, .numel = numel};
     return codec_->MessageBytes(unit, Checked(parameter));
   }
-  int64_t ElementsSent(int64_t numel, std::optional<double> parameter) const {
+  int64_t ElementsSent(int64_t numel, const std::optional<GivenParameter>& parameter) const {
     CheckNumel(numel);
     return codec_->ElementsSent(numel, Checked(parameter));
   }
-  bool Linear(int64_t numel, std::optional<double> parameter) const {
+  bool Linear(int64_t numel, const std::optional<GivenParameter>& parameter) const {
     CheckNumel(numel);
     return codec_->Linear(numel, Checked(parameter));
   }
-  bool AllowsErrorFeedback(std::optional<double> parameter) const {
+  bool AllowsErrorFeedback(const std::optional<GivenParameter>& parameter) const {
     return codec_->AllowsErrorFeedback(Checked(parameter));
   }
 
@@ -150,9 +158,10 @@ class MadeCodec {
     const std::less<> before;
     return before(a.data(), b.data() + b.size()) && before(b.data(), a.data() + a.size());
   }
-  double Checked(std::optional<double> parameter) const {
-    CheckParameter(codec_->Parameter(), Or(parameter));
-    return Or(parameter);
+  double Checked(const std::optional<GivenParameter>& parameter) const {
+    const double number = Or(parameter);
+    CheckParameter(codec_->Parameter(), number);
+    return number;
   }
   void CheckFeedback(double parameter) const {
     CheckParameter(codec_->Parameter(), parameter);
@@ -255,6 +264,18 @@ py::list GradientMethods() {
 
 }  // namespace
 
+double NumberOf(const GivenParameter& given, const ParameterSpec& spec, const std::string& where) {
+  if (const auto* text = std::get_if<std::string>(&given)) {
+    return ParseParameter(*text, spec, where);
+  }
+  const auto* whole = std::get_if<int64_t>(&given);
+  if (whole == nullptr) return std::get<double>(given);
+  if (spec.Kind() == ParameterKind::kDensity) {
+    RefuseBareOne(std::to_string(*whole), where + ": " + spec.name);
+  }
+  return static_cast<double>(*whole);
+}
+
 void BindCodecs(py::module_& module) {
   py::class_<CodecState>(
       module, "State",
@@ -280,20 +301,25 @@ void BindCodecs(py::module_& module) {
   const auto state = py::arg("state") = static_cast<CodecState*>(nullptr);
 
   py::class_<MadeCodec>(module, "MadeCodec", "A codec made by legacy.codec.make().")
-      .def(py::init<const std::string&, std::optional<double>>(), py::arg("text"), parameter)
+      .def(py::init<const std::string&, const std::optional<GivenParameter>&>(), py::arg("text"),
+           parameter)
       .def_property_readonly("name", [](const MadeCodec& self) { return self.codec().Name(); })
       .def_property_readonly("text", &MadeCodec::text)
       .def_property_readonly("parameter", &MadeCodec::parameter)
       .def("__repr__",
            [](const MadeCodec& self) {
-             return py::str("legacy.codec.make({!r}, {:g})").format(self.text(), self.parameter());
+             // A bare 1 would be refused where it is a density.
+             const char* const form = self.parameter() == 1 ? "legacy.codec.make({!r}, {!r})"
+                                                            : "legacy.codec.make({!r}, {:g})";
+             return py::str(form).format(self.text(), self.parameter());
            })
       .def_property_readonly(
           "spec", [](const MadeCodec& self) { return SpecDict(self.codec().Parameter()); })
       .def(
           "encode",
-          [](const MadeCodec& self, const py::object& values, std::optional<double> p, uint64_t s,
-             int64_t t, uint32_t w, uint32_t u, CodecState* kept) {
+          [](const MadeCodec& self, const py::object& values,
+             const std::optional<GivenParameter>& p, uint64_t s, int64_t t, uint32_t w, uint32_t u,
+             CodecState* kept) {
             return self.Encode(FloatsOf(values, "values"), p, {s, t, w, u}, kept);
           },
           "Returns the bytes of these values' message.", py::arg("values"), parameter,
@@ -301,7 +327,7 @@ void BindCodecs(py::module_& module) {
       .def(
           "encode_with_feedback",
           [](const MadeCodec& self, const py::object& gradient, const py::object& residual,
-             std::optional<double> p, uint64_t s, int64_t t, uint32_t w, uint32_t u,
+             const std::optional<GivenParameter>& p, uint64_t s, int64_t t, uint32_t w, uint32_t u,
              CodecState* kept) {
             return self.EncodeWithFeedback(FloatsOf(gradient, "gradient"),
                                            ChangedOf(residual, "residual"), p, {s, t, w, u}, kept);
@@ -311,8 +337,8 @@ void BindCodecs(py::module_& module) {
           unit, state)
       .def(
           "decode",
-          [](const MadeCodec& self, const py::bytes& message, int64_t n, std::optional<double> p,
-             uint64_t s, int64_t t, uint32_t u) {
+          [](const MadeCodec& self, const py::bytes& message, int64_t n,
+             const std::optional<GivenParameter>& p, uint64_t s, int64_t t, uint32_t u) {
             return self.Decode(message, n, p, {s, t, 0, u});
           },
           "Returns the `n` values that a message encodes.", py::arg("message"), py::arg("n"),
@@ -320,15 +346,16 @@ void BindCodecs(py::module_& module) {
       .def(
           "decode_add",
           [](const MadeCodec& self, const py::bytes& message, const py::object& sum,
-             std::optional<double> p, uint64_t s, int64_t t, uint32_t u) {
+             const std::optional<GivenParameter>& p, uint64_t s, int64_t t, uint32_t u) {
             self.DecodeAdd(message, ChangedOf(sum, "sum"), p, {s, t, 0, u});
           },
           "Adds the values that a message encodes to `sum`.", py::arg("message"), py::arg("sum"),
           parameter, py::kw_only(), seed, step, unit)
       .def(
           "squared_errors",
-          [](const MadeCodec& self, const py::object& values, const std::vector<double>& parameters,
-             uint64_t s, int64_t t, uint32_t w, uint32_t u) {
+          [](const MadeCodec& self, const py::object& values,
+             const std::vector<GivenParameter>& parameters, uint64_t s, int64_t t, uint32_t w,
+             uint32_t u) {
             return self.SquaredErrors(FloatsOf(values, "values"), parameters, {s, t, w, u});
           },
           "Returns the squared error, or its expectation, at each of these parameters.",

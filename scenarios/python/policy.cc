@@ -54,8 +54,8 @@ py::dict DecisionDict(const Decision& decision, std::span<const Unit> units) {
 class SteppedPolicy {
  public:
   SteppedPolicy(const std::string& policy, const std::string& scheme, const std::string& scope,
-                double parameter, const std::vector<Layer>& layers, int64_t steps_per_epoch,
-                const NamedTexts& options)
+                const GivenParameter& parameter, const std::vector<Layer>& layers,
+                int64_t steps_per_epoch, const NamedTexts& options)
       : steps_per_epoch_(steps_per_epoch) {
     SetOptions(scenario_, options);
     const UnitPlan plan = PlanUnits(UnitsOf(layers), ParseScope(scope, "scope"));
@@ -64,7 +64,7 @@ class SteppedPolicy {
     method.scheme = scheme;
     method.scope = {scope, "scope"};
     method.policy = policy;
-    method.parameter = parameter;
+    method.parameter = NumberOf(parameter, MakeScheme(scheme)->Parameter(), scheme);
     built_ = BuildMethod(method, scenario_, plan.units, steps_per_epoch);
     aggregation_.emplace(
         plan, *built_.policy, scenario_.workers,
@@ -232,8 +232,8 @@ py::list PolicyMethods() {
 
 void BindPolicies(py::module_& module) {
   py::class_<SteppedPolicy>(module, "SteppedPolicy", "A policy made by legacy.policy.make().")
-      .def(py::init<const std::string&, const std::string&, const std::string&, double,
-                    const std::vector<Layer>&, int64_t, const NamedTexts&>())
+      .def(py::init<const std::string&, const std::string&, const std::string&,
+                    const GivenParameter&, const std::vector<Layer>&, int64_t, const NamedTexts&>())
       .def_property_readonly("name",
                              [](const SteppedPolicy& self) { return self.built().policy->Name(); })
       .def_property_readonly(

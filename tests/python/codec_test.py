@@ -219,6 +219,28 @@ class CodecTest(unittest.TestCase):
         with self.assertRaises(ValueError):  # legacy.Error is a ValueError
             codec.make("")
 
+    def test_a_bare_one_is_refused_for_a_density(self):
+        says = "topk: density: got '1'; allowed: 1%, or 100% where all is meant"
+        values, made = normals(100), codec.make("topk@10%")
+        for one in (1, numpy.int64(1), "1"):
+            self.expect_error(says, codec.make, "topk", one)
+            self.expect_error(says, made.encode, values, one)
+            self.expect_error(says, made.encode_with_feedback, values, values.copy(), one)
+            self.expect_error(says, made.squared_errors, values, [0.5, one])
+            self.expect_error(says, made.message_bytes, 100, one)
+            self.expect_error(says, codec.round_trip, made, values, one)
+            self.expect_error(says, legacy.policy.make, "uniform", [100], parameter=one)
+        everything = made.encode(values, 1.0)
+        self.assertEqual(made.encode(values, "100%"), everything)
+        self.assertEqual(repr(codec.make("topk", 1.0)), "legacy.codec.make('topk', 1.0)")
+        self.assertEqual(made.encode(values, "1%"), made.encode(values, 0.01))
+        self.assertEqual(codec.round_trip(made, values, "100%").parameter, 1)
+        self.assertEqual(made.encode(values, numpy.float32(0.5)), made.encode(values, 0.5))
+        # Of other parameters a 1 is a 1.
+        self.assertEqual(codec.make("qsgd", 4).parameter, 4)
+        ranks = legacy.policy.make("uniform", [(10, 10)], scheme="powersgd", parameter=1)
+        self.assertEqual(ranks.parameter, 1)
+
     def test_complex_numbers_are_refused(self):
         codec = legacy.codec.make("topk@10%")
         for values in (

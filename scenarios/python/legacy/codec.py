@@ -6,9 +6,10 @@
     legacy.codec.round_trip(codec, gradient).relative_error
 
 A text names a composition: a sparsifier, "+" and a quantiser; ":" begins a part's options, and "@"
-the parameter. Arrays of any shape and type are read as float32 values one after the other. `seed`,
-`step`, `worker` and `unit` key the random draws, as they do in a training; a decoder needs the same
-keys except `worker`.
+the parameter. Calls take a parameter as a number or as such a text, "1%"; a bare 1 is refused for a
+density, as on command lines, and "100%" or 1.0 sends all. Arrays of any shape and type are read as
+float32 values one after the other. `seed`, `step`, `worker` and `unit` key the random draws, as
+they do in a training; a decoder needs the same keys except `worker`.
 """
 
 import dataclasses
@@ -118,7 +119,7 @@ def round_trip(codec, values, parameter=None, *, seed=1, step=0, worker=0, unit=
     if isinstance(codec, str):
         codec = make(codec)
     values = floats(values, "values")
-    used = codec.parameter if parameter is None else parameter
+    used = codec.parameter if parameter is None else make(codec.text, parameter).parameter
     message = codec.encode(values, used, seed=seed, step=step, worker=worker, unit=unit)
     decoded = codec.decode(message, values.size, used, seed=seed, step=step, unit=unit)
     return RoundTrip(
