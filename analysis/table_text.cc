@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string_view>
 
+#include "base/programs/terminal.h"
+
 namespace legacy::analysis {
 namespace {
 
@@ -27,12 +29,36 @@ size_t Total(const std::vector<size_t>& widths) {
 }
 
 // Shortens the texts of one column so that the table fits; `least` characters always stay.
-void Fit(Table& table, size_t column, size_t least) {
+void Fit(Table& table, size_t column, size_t least, size_t width) {
   const std::vector<size_t> widths = Widths(table);
-  const size_t excess = Total(widths) - std::min(Total(widths), kTextWidth);
+  const size_t excess = Total(widths) - std::min(Total(widths), width);
   if (excess == 0) return;
   const size_t limit = std::max<size_t>(widths[column] - std::min(widths[column], excess), least);
   for (auto& row : table.rows) row[column] = Shorten(row[column], limit);
+}
+
+// Returns the table in parts of at most `width`, each with the first column and as many others as
+// have room, one at least.
+std::vector<Table> PartsOf(const Table& table, size_t width) {
+  const std::vector<size_t> widths = Widths(table);
+  std::vector<Table> parts;
+  for (size_t next = 1; next < widths.size() || parts.empty();) {
+    std::vector<size_t> columns = {0};
+    size_t total = widths[0];
+    while (next < widths.size() && (columns.size() == 1 || total + 2 + widths[next] <= width)) {
+      total += 2 + widths[next];
+      columns.push_back(next++);
+    }
+    const auto chosen = [&](const std::vector<std::string>& cells) {
+      std::vector<std::string> of_part;
+      for (const size_t column : columns) of_part.push_back(cells[column]);
+      return of_part;
+    };
+    Table& part = parts.emplace_back();
+    part.header = chosen(table.header);
+    for (const auto& row : table.rows) part.rows.push_back(chosen(row));
+  }
+  return parts;
 }
 
 std::string TextLine(const std::vector<std::string>& cells, const std::vector<size_t>& widths) {
@@ -67,15 +93,23 @@ std::string MarkdownLine(const std::vector<std::string>& cells, bool are_markdow
 
 std::string RenderText(Table table) {
   const auto link = std::ranges::find(table.header, "busiest link");
-  Fit(table, 0, kLeastName);
+  const size_t terminal = OutputColumns();
+  const size_t width = std::min(terminal, kTextWidth);
+  Fit(table, 0, kLeastName, width);
   if (link != table.header.end()) {
-    Fit(table, static_cast<size_t>(link - table.header.begin()), kLeastText);
+    Fit(table, static_cast<size_t>(link - table.header.begin()), kLeastText, width);
   }
-  Fit(table, 0, kLeastText);
-  const std::vector<size_t> widths = Widths(table);
-  std::string text = table.title + "\n" + TextLine(table.header, widths);
-  text += std::string(Total(widths), '-') + "\n";
-  for (const auto& row : table.rows) text += TextLine(row, widths);
+  // On a terminal the columns that have no room stand below, and names can stay as long.
+  if (terminal > kTextWidth) Fit(table, 0, kLeastText, width);
+  std::string text = Wrapped(table.title, terminal) + "\n";
+  bool first = true;
+  for (const Table& part : PartsOf(table, terminal)) {
+    const std::vector<size_t> widths = Widths(part);
+    text += (first ? "" : "\n") + TextLine(part.header, widths);
+    text += std::string(Total(widths), '-') + "\n";
+    for (const auto& row : part.rows) text += TextLine(row, widths);
+    first = false;
+  }
   return text;
 }
 

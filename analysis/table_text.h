@@ -6,7 +6,7 @@
 
 namespace legacy::analysis {
 
-inline constexpr size_t kTextWidth = 160;  // columns of a terminal that RenderText does not exceed
+inline constexpr size_t kTextWidth = 160;  // columns that names are shortened for
 
 struct Table {
   std::string title;
@@ -15,7 +15,8 @@ struct Table {
 };
 
 // Return the table with its heading. In text, which has a rule, names in the first column and links
-// are shortened in the middle where the table would be wider than kTextWidth.
+// are shortened in the middle where the table would be wider than kTextWidth. On a terminal that is
+// narrower the columns that have no room stand below the others, with the names again.
 std::string RenderText(Table table);
 std::string RenderMarkdown(const Table& table);
 

@@ -8,6 +8,7 @@
 #include "analysis/csv.h"
 #include "analysis/step_parts.h"
 #include "analysis/table_text.h"
+#include "base/programs/terminal.h"
 
 namespace legacy::analysis {
 namespace {
@@ -329,13 +330,15 @@ std::vector<Table> SummaryTables(const Summary& summary) {
 }
 
 std::string TextTable(const Summary& summary) {
-  std::string text = Heading(summary);
+  std::string text = Wrapped(Heading(summary), OutputColumns());
   for (const Table& table : SummaryTables(summary)) {
     text += '\n';
     text += RenderText(table);
   }
   if (!summary.notes.empty()) text += "\n";
-  for (const std::string& note : summary.notes) text += "note: " + note + "\n";
+  for (const std::string& note : summary.notes) {
+    text += Wrapped("note: " + note, OutputColumns(), 2) + "\n";
+  }
   return text;
 }
 

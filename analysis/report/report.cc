@@ -12,6 +12,7 @@
 #include "analysis/run_directory.h"
 #include "analysis/tables.h"
 #include "base/files/whole_file.h"
+#include "base/programs/terminal.h"
 
 namespace legacy::analysis {
 namespace {
@@ -80,7 +81,8 @@ std::string ReportText(const Report& report) {
   std::string text = TextTable(report.summary);
   for (const Table& table : report.federated) text += "\n" + RenderText(table);
   if (!report.networks.empty()) text += "\n" + NetworksText(report.networks);
-  return report.verdict.empty() ? text : text + "\n" + report.verdict + "\n";
+  if (report.verdict.empty()) return text;
+  return text + "\n" + Wrapped(report.verdict, OutputColumns()) + "\n";
 }
 
 std::string ReportMarkdown(const Report& report) {

@@ -1,8 +1,5 @@
 #include "base/programs/arguments.h"
 
-#include <sys/ioctl.h>
-#include <unistd.h>
-
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdint>
@@ -12,48 +9,13 @@
 #include "base/nearest.h"
 #include "base/parse.h"
 #include "base/programs/program.h"
+#include "base/programs/terminal.h"
 #include "base/words.h"
 
 namespace legacy {
 namespace {
 
 constexpr size_t kColumn = 36;  // column where the descriptions of options begin
-constexpr size_t kNarrow = 70;  // least width to which help is wrapped
-constexpr size_t kWide = 160;   // greatest width to which help is wrapped
-
-// Returns the width of the terminal, or the largest number where there is none: lines are then left
-// as they are.
-size_t Columns() {
-  winsize size{};
-  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return SIZE_MAX;
-  return std::clamp<size_t>(size.ws_col, kNarrow, kWide);
-}
-
-// Returns `text` in lines of at most `width` characters. Words are not cut, and existing line
-// breaks stay.
-std::string Wrapped(const std::string& text, size_t width) {
-  if (text.size() <= width) return text;
-  std::string out;
-  std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);) {
-    if (!out.empty()) out += '\n';
-    const size_t indent = std::min(line.find_first_not_of(' '), line.size());
-    std::string row(indent, ' ');
-    std::istringstream words(line);
-    for (std::string word; words >> word;) {
-      const bool first = row.size() <= indent;
-      if (!first && row.size() + 1 + word.size() > width) {
-        out += row + '\n';
-        row = std::string(indent, ' ') + word;
-      } else {
-        if (!first) row += ' ';
-        row += word;
-      }
-    }
-    out += row;
-  }
-  return out;
-}
 
 constexpr const char* kRarely = ", rarely used";  // end of the names of groups
 
@@ -93,7 +55,7 @@ class HelpFormatter : public CLI::Formatter {
   std::string make_footer(const CLI::App* app) const override {
     const auto rare = [](const CLI::Option* option) { return IsRare(option->get_group()); };
     const size_t more = lists_all ? 0 : app->get_options(rare).size();
-    const std::string footer = AsCalled(Formatter::make_footer(app));
+    const std::string footer = Wrapped(AsCalled(Formatter::make_footer(app)), OutputColumns(), 4);
     if (more == 0) return footer;
     return "--help=all lists all options, " + std::to_string(more) + " more.\n" + footer;
   }
@@ -101,10 +63,16 @@ class HelpFormatter : public CLI::Formatter {
     return Formatter::make_usage(app, name.empty() ? name : CommandOf(name));
   }
   std::string make_option_desc(const CLI::Option* option) const override {
-    return Wrapped(Formatter::make_option_desc(option), Columns() - kColumn);
+    return Wrapped(Formatter::make_option_desc(option), OutputColumns() - kColumn);
+  }
+  std::string make_subcommand(const CLI::App* sub) const override {
+    std::ostringstream text;
+    CLI::detail::format_help(text, sub->get_display_name(true),
+                             Wrapped(sub->get_description(), OutputColumns() - kColumn), kColumn);
+    return text.str();
   }
   std::string make_description(const CLI::App* app) const override {
-    return Wrapped(Formatter::make_description(app), Columns()) + "\n";
+    return Wrapped(Formatter::make_description(app), OutputColumns()) + "\n";
   }
 };
 
@@ -176,6 +144,11 @@ std::string NoSubcommand(const CLI::App& app, const std::string& first) {
   const bool word = !first.empty() && first.front() != '-';
   return word ? NotAmong("subcommand", first, names).what()
               : "a subcommand is needed: " + Join(names, ", ");
+}
+
+// Returns a message as it is printed.
+std::string Message(const CLI::App& app, const std::string& text) {
+  return Wrapped(app.get_name() + ": " + text, ErrorColumns(), 2);
 }
 
 // Returns the message about arguments that no option takes.
@@ -251,13 +224,13 @@ std::optional<int> ParseArguments(CLI::App& app, std::vector<std::string> argume
   } catch (const CLI::Success& done) {  // help, version
     return app.exit(done);
   } catch (const CLI::ExtrasError&) {
-    std::fprintf(stderr, "%s: %s\n", app.get_name().c_str(), Unexpected(app).c_str());
+    std::fprintf(stderr, "%s\n", Message(app, Unexpected(app)).c_str());
   } catch (const CLI::ParseError& error) {
     // A required subcommand is missed before a required option.
     const bool none = error.get_exit_code() == static_cast<int>(CLI::ExitCodes::RequiredError) &&
                       app.get_require_subcommand_min() > 0 && app.get_subcommands().empty();
-    std::fprintf(stderr, "%s: %s\n", app.get_name().c_str(),
-                 none ? NoSubcommand(app, first).c_str() : error.what());
+    std::fprintf(stderr, "%s\n",
+                 Message(app, none ? NoSubcommand(app, first) : error.what()).c_str());
   }
   std::fprintf(stderr, "%s --help lists the options\n", CommandOf(app.get_name()).c_str());
   return kRefused;

@@ -5,6 +5,8 @@
 #include <cstdio>
 #include <iterator>
 
+#include "base/programs/terminal.h"
+
 namespace legacy {
 
 std::string WallTimeInWords(double seconds) {
@@ -27,7 +29,15 @@ void RewrittenLine::Show(const std::string& text) {
   const auto now = std::chrono::steady_clock::now();
   if (!terminal_ || now - shown_ < std::chrono::milliseconds(200)) return;
   shown_ = now;
-  std::fprintf(log_, "\r%s\x1b[K", text.c_str());
+  // A line that a terminal breaks cannot be rewritten.
+  std::string line = text;
+  const size_t columns = ErrorColumns() - 1;
+  for (size_t end = 0, width = 0; end < line.size(); ++end) {
+    if ((static_cast<unsigned char>(line[end]) & 0xC0) != 0x80 && ++width > columns) {
+      line.resize(end);
+    }
+  }
+  std::fprintf(log_, "\r%s\x1b[K", line.c_str());
   open_ = true;
 }
 

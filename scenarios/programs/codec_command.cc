@@ -11,6 +11,7 @@
 #include "base/parse.h"
 #include "base/programs/arguments.h"
 #include "base/programs/program.h"
+#include "base/programs/terminal.h"
 #include "compress/policy.h"
 #include "compress/registry/registry.h"
 #include "scenarios/codec/codec_list.h"
@@ -187,7 +188,7 @@ int RunCodecListCommand(const CodecListCommand& command) {
     }
     return 0;
   }
-  std::fputs(ListText(command.names).c_str(), stdout);
+  std::fputs(Wrapped(ListText(command.names), OutputColumns(), 2).c_str(), stdout);
   return 0;
 }
 

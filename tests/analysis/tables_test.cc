@@ -1,6 +1,7 @@
 #include "analysis/tables.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <sstream>
 
 #include "analysis/table_text.h"
@@ -140,6 +141,31 @@ TEST(TextTable, FitsTheTerminal) {
       EXPECT_LE(DisplayWidth(line), kTextWidth) << line;
     }
   }
+}
+
+// A narrow terminal has the columns that have no room below the others, and lacks none.
+TEST(TextTable, FitsANarrowTerminal) {
+  const Summary summary = MakeSummary("legacy-both-with-a-long-name");
+  const std::string wide = TextTable(summary);
+  setenv("COLUMNS", "80", 1);
+  const std::string narrow = TextTable(summary);
+  unsetenv("COLUMNS");
+  std::istringstream lines(narrow);
+  size_t names = 0;
+  for (std::string line; std::getline(lines, line);) {
+    EXPECT_LE(DisplayWidth(line), 80u) << line;
+    names += line.starts_with("dense");
+  }
+  EXPECT_GT(names, SummaryTables(summary).size());
+  for (const Table& table : SummaryTables(summary)) {
+    for (const std::string& cell : table.header) {
+      EXPECT_NE(narrow.find(cell), std::string::npos) << cell;
+    }
+    for (const std::string& cell : table.rows.front()) {
+      EXPECT_NE(narrow.find(cell), std::string::npos) << cell;
+    }
+  }
+  EXPECT_EQ(TextTable(summary), wide);  // nothing changes where there is no terminal
 }
 
 TEST(Tables, Shorten) {

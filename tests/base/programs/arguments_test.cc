@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <CLI/CLI.hpp>
+#include <cstdlib>
+#include <sstream>
 
 namespace legacy::arguments_test {
 namespace {
@@ -70,6 +72,28 @@ TEST_F(Arguments, ExamplesAreThoseOfTheReader) {
   EXPECT_NE(err_.find("\n./waf --run legacy-test --help lists the options\n"), std::string::npos)
       << err_;
   unsetenv("LEGACY_LAUNCHER");
+}
+
+TEST_F(Arguments, HelpFitsTheTerminal) {
+  const std::string words =
+      "what this says is longer than a terminal of eighty columns has room "
+      "for, so that it stands in several lines";
+  app_.add_option("--long", colour_, words)->type_name("VALUE");
+  app_.add_subcommand("other", words);
+  app_.footer(words);
+  app_.description(words);
+  setenv("COLUMNS", "80", 1);
+  EXPECT_EQ(Parse({"--help"}), 0);
+  EXPECT_EQ(Parse({"--" + std::string(30, 'x') + words}), kRefused);
+  const std::string message = err_;
+  EXPECT_EQ(Parse({"--help"}), 0);
+  unsetenv("COLUMNS");
+  std::istringstream lines(out_ + message);
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 80u) << line;
+  // Where there is no terminal, each description is one line.
+  EXPECT_EQ(Parse({"--help"}), 0);
+  EXPECT_NE(out_.find("--long VALUE                      " + words + "\n"), std::string::npos)
+      << out_;
 }
 
 TEST_F(Arguments, UnknownOptionsNameTheNearest) {
