@@ -29,7 +29,7 @@ TEST_F(Terminal, TextsAreWrappedBetweenWords) {
   EXPECT_EQ(Wrapped("  one two three\nfour\n", 9), "  one two\n  three\nfour\n");
   EXPECT_EQ(Wrapped("unbreakable", 4), "unbreakable");
   EXPECT_EQ(Wrapped("µµµµ µµµµ", 9), "µµµµ µµµµ");  // characters count, and not bytes
-  EXPECT_EQ(Wrapped("a\n\nb c d", 4), "a\n\nb c\nd");
+  EXPECT_EQ(Wrapped("a\n\ne f g", 4), "a\n\ne f\ng");
   EXPECT_EQ(Wrapped("topk   keeps the largest", 18, 2), "topk   keeps the\n  largest");
   EXPECT_EQ(Wrapped("as it  is", SIZE_MAX), "as it  is");
 }
