@@ -67,6 +67,12 @@ struct NetworkMap
     std::vector<MapLine> lines;
     std::vector<MapDemand> demands;
     ImportReport report; ///< what the reader left unused
+
+    /// Returns a line of the file, for messages.
+    std::string At(int number) const
+    {
+        return path + ":" + std::to_string(number);
+    }
 };
 
 /// Makes the topology. Nodes become switches of their names, with hosts "NAME/0", "NAME/1" and so
