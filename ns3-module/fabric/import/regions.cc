@@ -1,20 +1,18 @@
 #include "regions.h"
 
 #include "base/error.h"
-#include "base/files/csv_file.h"
 #include "base/files/text_file.h"
 #include "base/files/yaml_text.h"
 #include "base/words.h"
 #include "fabric/topology/types.h"
+#include "region-matrix.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <filesystem>
-#include <initializer_list>
 #include <numeric>
 #include <optional>
-#include <string_view>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 #include <yaml-cpp/yaml.h>
@@ -24,11 +22,6 @@ namespace legacy::fabric
 
 namespace
 {
-
-constexpr int kMostRegions = 1024;
-constexpr double kMostGbps = 1e6;
-constexpr double kMostRttMs = 1e7;
-constexpr double kMostUsd = 1e6; ///< of a GB
 
 /// Returns a scalar's text. Throws Error on a list or a map.
 std::string ScalarOf(const std::string& path, const YAML::Node& node, const std::string& key)
@@ -41,17 +34,6 @@ std::string ScalarOf(const std::string& path, const YAML::Node& node, const std:
     }
     return node.Scalar();
 }
-
-/// A RegionPair is what the matrix says of an ordered pair.
-struct RegionPair
-{
-    double gbps = 0;
-    double rttMs = 0;
-    bool suspect = false;
-    std::string where; ///< empty: the matrix lacks it
-    double usdPerGb = 0;
-    bool priced = false;
-};
 
 class RegionsFile
 {
@@ -86,10 +68,10 @@ class RegionsFile
         m_scale = Of("scale").Real("scale", 1, 1e-6, 1e6);
         ReadMissing();
         ReadMatrix(matrix);
-        CheckPairs();
+        m_regions.Settle(m_missing, m_allowSuspect, m_file.Location("matrix"));
         if (!prices.empty())
         {
-            ReadPrices(prices);
+            m_regions.ReadPrices(prices, m_file.Location("prices"));
         }
         ReadHosts();
         Build();
@@ -134,30 +116,13 @@ class RegionsFile
         for (const YAML::Node& node : list)
         {
             const std::string name = ScalarOf(m_path, node, "regions");
-            AddRegion(name, MarkLocation(m_path, node.Mark()));
+            m_regions.Add(name, MarkLocation(m_path, node.Mark()));
         }
-        if (m_names.empty())
+        if (m_regions.Count() == 0)
         {
             throw Error(MarkLocation(m_path, list.Mark()) + ": regions", "none", "all, or a list");
         }
         m_listed = true;
-    }
-
-    int AddRegion(const std::string& name, const std::string& where)
-    {
-        const auto number = static_cast<int>(m_names.size());
-        if (name.empty() || !m_numbers.emplace(name, number).second)
-        {
-            throw Error(where + ": regions", Shown(name), "each region once");
-        }
-        if (number == kMostRegions)
-        {
-            throw Error(
-                where + ": regions", Shown(name), "at most " + std::to_string(kMostRegions));
-        }
-        m_names.push_back(name);
-        m_nameWhere.push_back(where);
-        return number;
     }
 
     /// Returns the settings that a key is read from: those behind the path, or the file's.
@@ -201,227 +166,19 @@ class RegionsFile
         }
     }
 
-    RegionPair& Pair(int from, int to)
-    {
-        return m_pairs[static_cast<size_t>(from) * m_names.size() + static_cast<size_t>(to)];
-    }
-
-    /// Returns the number of a region, or -1 for one that is not wanted.
-    int Number(const std::string& name) const
-    {
-        const auto found = m_numbers.find(name);
-        return found == m_numbers.end() ? -1 : found->second;
-    }
-
-    void
-    SkipColumns(const CsvFile& file, const char* of, std::initializer_list<std::string_view> known)
-    {
-        for (const std::string& column : file.Columns())
-        {
-            const bool used = std::find(known.begin(), known.end(), column) != known.end();
-            m_result.report.Skip(of, "column " + Shown(column), used ? 0 : 1);
-        }
-    }
-
+    /// Reads the matrix; where the file has no list of regions, it has all of them.
     void ReadMatrix(const std::string& path)
     {
-        struct Row
-        {
-            int from = 0;
-            int to = 0;
-            RegionPair pair;
-        };
-        CsvFile file(path, m_file.Location("matrix"));
-        const size_t src = file.Column("src");
-        const size_t dst = file.Column("dst");
-        const size_t gbps = file.Column("gbps");
-        const size_t rtt = file.Column("rtt_ms");
-        const bool rated = file.Has("rtt_suspect");
-        SkipColumns(file, "the matrix", {"src", "dst", "gbps", "rtt_ms", "rtt_suspect"});
-        const size_t suspect = rated ? file.Column("rtt_suspect") : 0;
-        std::vector<Row> rows;
-        std::vector<char> seen(m_names.size(), 0);
         if (!m_listed)
         {
-            const std::string all = Of("regions").Text("regions", "all");
+            Settings& from = Of("regions");
+            const std::string all = from.Text("regions", "all");
             if (all != "all")
             {
-                throw Error(Of("regions").Location("regions"), Shown(all), "all, or a list");
+                throw Error(from.Location("regions"), Shown(all), "all, or a list");
             }
         }
-        while (file.Next())
-        {
-            Row row;
-            row.pair.gbps = file.Number(gbps, 1e-9, kMostGbps);
-            row.pair.rttMs = file.Number(rtt, 0, kMostRttMs);
-            row.pair.suspect = rated && file.Whole(suspect, 0, 1) == 1;
-            row.pair.where = file.Where();
-            int* ends[] = {&row.from, &row.to};
-            for (size_t end = 0; end < 2; ++end)
-            {
-                const std::string name(file.Text(end == 0 ? src : dst));
-                *ends[end] = Number(name);
-                if (*ends[end] < 0 && !m_listed)
-                {
-                    *ends[end] = AddRegion(name, file.Where(end == 0 ? src : dst));
-                    seen.push_back(1);
-                }
-                else if (*ends[end] >= 0)
-                {
-                    seen[*ends[end]] = 1;
-                }
-            }
-            if (file.Text(src) == file.Text(dst))
-            {
-                throw Error(file.Where(dst), Shown(file.Text(dst)), "another region than src");
-            }
-            if (row.from >= 0 && row.to >= 0)
-            {
-                rows.push_back(std::move(row));
-            }
-        }
-        for (size_t i = 0; i < seen.size(); ++i)
-        {
-            if (!seen[i])
-            {
-                throw Error(m_nameWhere[i] + ": regions", Shown(m_names[i]), "a region of " + path);
-            }
-        }
-        if (m_names.empty())
-        {
-            throw Error(file.Where() + ": rows", "none", "at least one");
-        }
-        m_pairs.resize(m_names.size() * m_names.size());
-        for (Row& row : rows)
-        {
-            RegionPair& pair = Pair(row.from, row.to);
-            if (!pair.where.empty())
-            {
-                throw Error(row.pair.where + ": pair",
-                            Shown(m_names[row.from] + ", " + m_names[row.to]),
-                            "each pair once; it is also at " + pair.where);
-            }
-            pair = std::move(row.pair);
-        }
-    }
-
-    template <typename Each>
-    void ForPairs(Each each)
-    {
-        const auto regions = static_cast<int>(m_names.size());
-        for (int from = 0; from < regions; ++from)
-        {
-            for (int to = 0; to < regions; ++to)
-            {
-                if (from != to)
-                {
-                    each(from, to, Pair(from, to));
-                }
-            }
-        }
-    }
-
-    /// Settles pairs that are missing or suspect.
-    void CheckPairs()
-    {
-        int64_t missing = 0;
-        int64_t suspect = 0;
-        const RegionPair* firstSuspect = nullptr;
-        std::pair<int, int> firstMissing;
-        ForPairs(
-            [&](int from, int to, const RegionPair& pair)
-            {
-                if (pair.where.empty() && missing++ == 0)
-                {
-                    firstMissing = {from, to};
-                }
-                if (pair.suspect && suspect++ == 0)
-                {
-                    firstSuspect = &pair;
-                }
-            });
-        if (firstSuspect && !m_allowSuspect)
-        {
-            throw Error(firstSuspect->where + ": rtt_suspect",
-                        "1, as of " + CountOf(suspect, "pair", "pairs"),
-                        "0, other regions, or suspect: allow");
-        }
-        if (missing > 0 && !m_missing)
-        {
-            throw Error(m_file.Location("matrix"),
-                        "no row of " + Shown(m_names[firstMissing.first]) + ", " +
-                            Shown(m_names[firstMissing.second]) + " and " +
-                            std::to_string(missing - 1) + " more",
-                        "every ordered pair, or a rate as missing: 1Gbps");
-        }
-        m_result.report.Add(Assumed::Suspect,
-                            suspect,
-                            CountOf(suspect, "ordered pair", "ordered pairs") +
-                                " with a suspect round-trip time: taken as it is");
-        if (missing > 0)
-        {
-            SettleMissing(missing);
-        }
-    }
-
-    void SettleMissing(int64_t missing)
-    {
-        ForPairs(
-            [&](int from, int to, RegionPair& pair)
-            {
-                if (!pair.where.empty())
-                {
-                    return;
-                }
-                const RegionPair& back = Pair(to, from);
-                if (back.where.empty())
-                {
-                    throw Error(m_file.Location("matrix"),
-                                "no row of " + Shown(m_names[from]) + ", " + Shown(m_names[to]) +
-                                    " in either direction",
-                                "a round-trip time of every two regions");
-                }
-                pair.rttMs = back.rttMs;
-            });
-        m_result.report.Add(Assumed::MissingPair,
-                            missing,
-                            CountOf(missing, "ordered pair", "ordered pairs") +
-                                " without a measurement: " + FormatRate(*m_missing) +
-                                " each, and the other direction's round-trip time");
-    }
-
-    void ReadPrices(const std::string& path)
-    {
-        CsvFile file(path, m_file.Location("prices"));
-        const size_t src = file.Column("src");
-        const size_t dst = file.Column("dst");
-        const size_t price = file.Column("usd_per_gb");
-        SkipColumns(file, "the prices", {"src", "dst", "usd_per_gb"});
-        while (file.Next())
-        {
-            const int from = Number(std::string(file.Text(src)));
-            const int to = Number(std::string(file.Text(dst)));
-            const double usd = file.Number(price, 0, kMostUsd);
-            if (from < 0 || to < 0 || from == to)
-            {
-                continue;
-            }
-            RegionPair& pair = Pair(from, to);
-            if (pair.priced)
-            {
-                throw Error(file.Where() + ": pair",
-                            Shown(m_names[from] + ", " + m_names[to]),
-                            "each pair once");
-            }
-            pair.priced = true;
-            pair.usdPerGb = usd;
-        }
-        int64_t free = 0;
-        ForPairs([&free](int, int, const RegionPair& pair) { free += pair.priced ? 0 : 1; });
-        m_result.report.Add(Assumed::Price,
-                            free,
-                            CountOf(free, "ordered pair", "ordered pairs") +
-                                " without a price: free of charge");
+        m_regions.ReadMeasurements(path, m_file.Location("matrix"), !m_listed);
     }
 
     void ReadHosts()
@@ -429,16 +186,16 @@ class RegionsFile
         if (!m_hostsByRegion || m_options.Has("hosts"))
         {
             Settings& from = Of("hosts");
-            m_hosts.assign(m_names.size(), from.Int("hosts", 1, 0, TopologyBuild::kMaxHosts));
+            m_hosts.assign(m_regions.Count(), from.Int("hosts", 1, 0, TopologyBuild::kMaxHosts));
         }
         else
         {
-            m_hosts.assign(m_names.size(), 0);
+            m_hosts.assign(m_regions.Count(), 0);
             for (const auto& entry : m_hostsByRegion)
             {
                 const std::string name = ScalarOf(m_path, entry.first, "hosts");
                 const std::string where = MarkLocation(m_path, entry.first.Mark()) + ": hosts";
-                const int region = Number(name);
+                const int region = m_regions.Number(name);
                 if (region < 0)
                 {
                     throw Error(where, Shown(name), "regions of this file");
@@ -484,12 +241,12 @@ class RegionsFile
             return ports;
         }
         std::array<int64_t, 2> most{};
-        for (int other = 0; other < static_cast<int>(m_names.size()); ++other)
+        for (int other = 0; other < m_regions.Count(); ++other)
         {
             if (other != region)
             {
-                most[0] = std::max(most[0], RateOf(Pair(region, other)));
-                most[1] = std::max(most[1], RateOf(Pair(other, region)));
+                most[0] = std::max(most[0], RateOf(m_regions.Pair(region, other)));
+                most[1] = std::max(most[1], RateOf(m_regions.Pair(other, region)));
             }
         }
         for (int way = 0; way < 2; ++way)
@@ -505,21 +262,21 @@ class RegionsFile
     void Build()
     {
         Topology& topology = m_result.topology;
-        const auto regions = static_cast<int>(m_names.size());
+        const auto regions = m_regions.Count();
         std::vector<std::pair<int, int>> attached; // host, region
         for (int region = 0; region < regions; ++region)
         {
             for (int host = 0; host < m_hosts[region]; ++host)
             {
                 attached.emplace_back(
-                    topology.AddHost(OneLine(m_names[region]) + "/" + std::to_string(host)),
+                    topology.AddHost(OneLine(m_regions.Name(region)) + "/" + std::to_string(host)),
                     region);
             }
         }
         const int first = topology.NodeCount();
-        for (const std::string& name : m_names)
+        for (int region = 0; region < regions; ++region)
         {
-            topology.AddSwitch(OneLine(name));
+            topology.AddSwitch(OneLine(m_regions.Name(region)));
         }
         const TimeNs delay = Of("host_delay").Time("host_delay", m_defaults.delay);
         std::vector<std::array<Port, 2>> ports;
@@ -553,11 +310,11 @@ class RegionsFile
         Link link;
         link.a = first + a;
         link.b = first + b;
-        const double rttMs = (Pair(a, b).rttMs + Pair(b, a).rttMs) / 2;
+        const double rttMs = (m_regions.Pair(a, b).rttMs + m_regions.Pair(b, a).rttMs) / 2;
         link.delay = RoundedTime(rttMs * 1e6 / 2);
         for (int way = 0; way < 2; ++way)
         {
-            const RegionPair& pair = way == 0 ? Pair(a, b) : Pair(b, a);
+            const RegionPair& pair = way == 0 ? m_regions.Pair(a, b) : m_regions.Pair(b, a);
             const int64_t hosts = m_core == "shared" ? 1 : std::max(1, m_hosts[way == 0 ? a : b]);
             const double rate = static_cast<double>(RateOf(pair)) * static_cast<double>(hosts);
             if (rate > static_cast<double>(kMostRate))
@@ -586,13 +343,10 @@ class RegionsFile
     double m_scale = 1;
     std::optional<int64_t> m_missing;
 
-    bool m_listed = false; ///< the file lists the regions
-    std::vector<std::string> m_names;
-    std::vector<std::string> m_nameWhere;
-    std::unordered_map<std::string, int> m_numbers;
-    std::vector<RegionPair> m_pairs; ///< from a region to a region, row by row
-    std::vector<int> m_hosts;        ///< by region
+    bool m_listed = false;    ///< the file lists the regions
+    std::vector<int> m_hosts; ///< by region
     ImportedTopology m_result;
+    RegionMatrix m_regions{m_result.report};
 };
 
 } // namespace
