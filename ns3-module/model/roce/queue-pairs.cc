@@ -6,27 +6,17 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
-#include <set>
 
 namespace legacy
 {
 namespace packet
 {
 
-using fabric::kPicosecondsPerNs;
-using fabric::kPicosecondsPerSecond;
-
 namespace
 {
 
 /// Number of messages that a description names.
 constexpr std::size_t kNamedMessages = 8;
-
-/// Whether both are one message of a graph and connection.
-bool IsSame(const fabric::Flow& a, const fabric::Flow& b)
-{
-    return a.tag == b.tag && a.source == b.source && a.destination == b.destination;
-}
 
 } // namespace
 
@@ -40,7 +30,8 @@ QueuePairs::QueuePairs(const fabric::Topology* topology,
       m_network(network),
       m_headerBytes(settings->headerBytes +
                     (control->Traits().telemetry ? fabric::kIntHeaderBytes : 0)),
-      m_sprays(topology->GetMultipath() == fabric::Multipath::Spray)
+      m_maker(topology, settings, control, network),
+      m_turns(static_cast<uint32_t>(settings->qps))
 {
 }
 
@@ -53,129 +44,23 @@ uint32_t QueuePairs::Open(const fabric::ConnectionName& connection)
         entry->second.number = m_opened[{connection.source, connection.destination}]++;
         for (int i = 0; i < m_settings->qps; ++i)
         {
-            m_pairs.push_back(Make(connection, static_cast<uint32_t>(i)));
+            m_pairs.push_back(m_maker.Make(connection, static_cast<uint32_t>(i)));
+            Renew(*m_pairs.back(), RoceNow());
             m_pairs.back()->group = first / static_cast<uint32_t>(m_settings->qps);
         }
         if (m_settings->qps > 1)
         {
-            m_groups.emplace_back();
+            m_turns.AddGroup();
         }
     }
     return entry->second.first;
-}
-
-std::unique_ptr<QueuePair> QueuePairs::Make(const fabric::ConnectionName& connection,
-                                            uint32_t channel)
-{
-    const auto [source, destination, id] = connection.OfChannel(channel);
-    auto pair = std::make_unique<QueuePair>();
-    pair->source = source;
-    pair->destination = destination;
-    pair->id = id;
-    pair->channel = channel;
-    const std::vector<DirectedLink> forth = m_topology->Route(source, destination, id);
-    const std::vector<DirectedLink> back = m_topology->Route(destination, source, id);
-    pair->way.Set(forth, back);
-    pair->course = &*m_courses.insert(CourseOf(forth, back)).first;
-    if (m_settings->recovery == fabric::RoceRecovery::Selective)
-    {
-        OpenSelective(*pair);
-    }
-    if (m_sprays)
-    {
-        FindTurns(*pair);
-    }
-    Renew(*pair, RoceNow());
-    return pair;
-}
-
-Course QueuePairs::CourseOf(const std::vector<DirectedLink>& forth,
-                            const std::vector<DirectedLink>& back)
-{
-    Course course;
-    fabric::RocePath& path = course.path;
-    path.lineRate = static_cast<double>(m_network->RateOf(forth.front()));
-    path.frameBytes = m_settings->mtu + m_settings->headerBytes;
-    path.switches = static_cast<int>(forth.size()) - 1;
-    if (m_control->Traits().telemetryOnWire)
-    {
-        fabric::EncodeIntHeader(path.switches, 0);
-    }
-    if (m_settings->roundTripOfFabric && m_roundTrip == 0)
-    {
-        m_roundTrip = RoundTripOfFabric();
-    }
-    path.roundTrip = m_settings->roundTripOfFabric ? m_roundTrip : RoundTrip(forth, back);
-    for (const DirectedLink link : forth)
-    {
-        const Picoseconds time = m_network->SerialisationOf(link, path.frameBytes);
-        course.speedsUp = course.speedsUp || time < course.slowestFrame;
-        course.slowestFrame = std::max(course.slowestFrame, time);
-    }
-    constexpr int kTrainsOfSmooth = 2;
-    course.smoothDelay =
-        RoundTrip(forth, {}) + kTrainsOfSmooth * m_settings->train * course.slowestFrame;
-    if (m_settings->windowIsBdp)
-    {
-        const double product =
-            path.lineRate * static_cast<double>(path.roundTrip) / kPicosecondsPerSecond / 8;
-        course.windowLimit = std::max(product, 2.0 * static_cast<double>(path.frameBytes));
-    }
-    else if (m_settings->windowBytes > 0)
-    {
-        course.windowLimit = static_cast<double>(m_settings->windowBytes);
-    }
-    return course;
-}
-
-void QueuePairs::OpenSelective(QueuePair& pair) const
-{
-    // A lost frame is sent again after one window, and acknowledged after another.
-    constexpr uint64_t kWindows = 3;
-    const auto window = static_cast<uint64_t>(
-        std::ceil(pair.course->windowLimit / static_cast<double>(pair.course->path.frameBytes)));
-    const uint64_t later =
-        m_settings->reorder > 0 ? static_cast<uint64_t>(m_settings->reorder) : window;
-    const uint64_t reorder = m_sprays ? later : 1;
-    const uint64_t span = kWindows * window + reorder;
-    pair.selective = std::make_unique<QueuePair::Selective>();
-    pair.selective->sender.Open(span, reorder);
-    pair.selective->receiver.Open(span);
-}
-
-void QueuePairs::FindTurns(QueuePair& pair) const
-{
-    std::vector<int> open{pair.source};
-    std::set<int> known{pair.source, pair.destination};
-    while (!open.empty())
-    {
-        QueuePair::Turn turn;
-        turn.node = open.back();
-        open.pop_back();
-        turn.links = m_topology->NextHopsOf(turn.node, pair.source, pair.destination);
-        const DirectedLink chosen =
-            m_topology->NextHop(turn.node, pair.source, pair.destination, pair.id);
-        turn.first = static_cast<std::size_t>(
-            std::find(turn.links.begin(), turn.links.end(), chosen) - turn.links.begin());
-        for (const DirectedLink link : turn.links)
-        {
-            if (known.insert(m_topology->To(link)).second)
-            {
-                open.push_back(m_topology->To(link));
-            }
-        }
-        pair.selective->turns.push_back(std::move(turn));
-    }
-    std::sort(pair.selective->turns.begin(),
-              pair.selective->turns.end(),
-              [](const auto& a, const auto& b) { return a.node < b.node; });
 }
 
 DirectedLink QueuePairs::NextLink(const Frame& frame, int node)
 {
     QueuePair& pair = *m_pairs[frame.pair];
     const bool data = frame.kind == FrameKind::Data;
-    if (!data || !m_sprays)
+    if (!data || !m_maker.Sprays())
     {
         return pair.way.At(data, frame.hop, RoceEnds::kWayEnds);
     }
@@ -267,50 +152,7 @@ void QueuePairs::Renew()
     {
         Renew(*pair, NextBegin(*pair));
     }
-    for (Group& group : m_groups)
-    {
-        group.turn = 0;
-    }
-}
-
-Picoseconds QueuePairs::RoundTrip(const std::vector<DirectedLink>& way,
-                                  const std::vector<DirectedLink>& back) const
-{
-    const int64_t records =
-        m_control->Traits().telemetry ? fabric::IntBytes(static_cast<int>(way.size()) - 1) : 0;
-    Picoseconds time = 0;
-    const auto add = [&](const std::vector<DirectedLink>& links, int64_t wire)
-    {
-        for (const DirectedLink link : links)
-        {
-            const bool toSwitch = !m_topology->IsHost(m_topology->To(link));
-            time += m_topology->LinkOf(link).delay * kPicosecondsPerNs +
-                    (toSwitch ? m_settings->switchDelay * kPicosecondsPerNs : 0) +
-                    m_network->SerialisationOf(link, wire);
-        }
-    };
-    add(way, m_settings->mtu + m_settings->headerBytes + records);
-    add(back, m_settings->ackBytes + records);
-    return time;
-}
-
-Picoseconds QueuePairs::RoundTripOfFabric() const
-{
-    constexpr fabric::ConnectionId kFirst = 0;
-    Picoseconds longest = 0;
-    for (const int a : m_topology->Hosts())
-    {
-        for (const int b : m_topology->Hosts())
-        {
-            if (a != b)
-            {
-                longest = std::max(
-                    longest,
-                    RoundTrip(m_topology->Route(a, b, kFirst), m_topology->Route(b, a, kFirst)));
-            }
-        }
-    }
-    return longest;
+    m_turns.Restart();
 }
 
 uint32_t
@@ -320,12 +162,8 @@ QueuePairs::Add(const fabric::ConnectionName& connection, uint64_t graph, const 
     constexpr int kIdleRoundTrips = 10;
     const auto qps = static_cast<uint32_t>(m_settings->qps);
     uint32_t number = Open(connection);
-    Group* group = qps > 1 ? &m_groups[number / qps] : nullptr;
-    if (group != nullptr)
-    {
-        number += group->turn;
-        group->turn = (group->turn + 1) % qps;
-    }
+    const uint32_t group = number / qps;
+    number += qps > 1 ? m_turns.Take(group) : 0;
     QueuePair& pair = *m_pairs[number];
     if (pair.acked == pair.end)
     {
@@ -346,44 +184,13 @@ QueuePairs::Add(const fabric::ConnectionName& connection, uint64_t graph, const 
     message.graph = graph;
     message.flow = flow;
     pair.end = message.end;
-    if (group != nullptr)
+    if (qps > 1)
     {
-        message.order = group->handedOver + group->pending.size();
-        group->pending.push_back({graph, flow, {}});
+        message.order = m_turns.Add(group, graph, flow);
     }
     pair.messages.push_back(std::move(message));
     BeginMessage(pair);
     return number;
-}
-
-void QueuePairs::Arrive(const QueuePair& pair,
-                        const Message& message,
-                        const fabric::RoceFlow& record)
-{
-    Group& group = m_groups[pair.group];
-    if (!message.aborted)
-    {
-        Pending& pending = group.pending[message.order - group.handedOver];
-        pending.record = record;
-        pending.arrived = true;
-    }
-}
-
-std::optional<QueuePairs::Pending> QueuePairs::TakeArrived(uint32_t number)
-{
-    Group& group = m_groups[number];
-    while (!group.pending.empty() &&
-           (group.pending.front().arrived || group.pending.front().aborted))
-    {
-        const Pending taken = group.pending.front();
-        group.pending.pop_front();
-        ++group.handedOver;
-        if (!taken.aborted)
-        {
-            return taken;
-        }
-    }
-    return std::nullopt;
 }
 
 std::optional<int64_t> QueuePairs::Abort(const fabric::ConnectionName& connection,
@@ -403,23 +210,10 @@ std::optional<int64_t> QueuePairs::Abort(const fabric::ConnectionName& connectio
             return carried;
         }
     }
-    if (qps == 1)
+    if (qps == 1 || !m_turns.AbortArrived(found->second.first / qps, graph, flow))
     {
         return std::nullopt;
     }
-    Group& group = m_groups[found->second.first / qps];
-    // It may have arrived, and wait for others.
-    const auto waits = std::find_if(group.pending.begin(),
-                                    group.pending.end(),
-                                    [&](const Pending& other) {
-                                        return other.arrived && !other.aborted &&
-                                               other.graph == graph && IsSame(other.flow, flow);
-                                    });
-    if (waits == group.pending.end())
-    {
-        return std::nullopt;
-    }
-    waits->aborted = true;
     return flow.bytes;
 }
 
@@ -428,7 +222,7 @@ std::optional<int64_t> QueuePairs::Abort(QueuePair& pair, uint64_t graph, const 
     RingBuffer<Message>& messages = pair.messages;
     uint32_t index = pair.receiving;
     while (index < messages.size() && (messages[index].graph != graph || messages[index].aborted ||
-                                       !IsSame(messages[index].flow, flow)))
+                                       !IsSameMessage(messages[index].flow, flow)))
     {
         ++index;
     }
@@ -449,8 +243,7 @@ std::optional<int64_t> QueuePairs::Abort(QueuePair& pair, uint64_t graph, const 
     message->aborted = true;
     if (m_settings->qps > 1)
     {
-        Group& group = m_groups[pair.group];
-        group.pending[message->order - group.handedOver].aborted = true;
+        m_turns.Abort(pair.group, message->order);
         m_network->Schedule(RoceNow(), RoceEventKind::HandOver, pair.group);
     }
     message->bytes = std::min<int64_t>(

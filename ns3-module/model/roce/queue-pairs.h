@@ -8,16 +8,16 @@
 #include "fabric/engine/dead-link.h"
 #include "fabric/roce/control.h"
 #include "fabric/roce/roce-settings.h"
+#include "message-turns.h"
+#include "queue-pair-maker.h"
 #include "queue-pair.h"
 #include "roce-network.h"
 
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -33,15 +33,7 @@ class QueuePairs
   public:
     using Message = QueuePair::Message;
 
-    /// A message of several queue pairs that is not handed over.
-    struct Pending
-    {
-        uint64_t graph{0};
-        fabric::Flow flow;
-        fabric::RoceFlow record; //!< when it has arrived
-        bool arrived{false};
-        bool aborted{false};
-    };
+    using Pending = MessageTurns::Pending;
 
     /**
      * \param topology outlives this object, as all the others do
@@ -95,12 +87,23 @@ class QueuePairs
      * \param message the message
      * \param record what became of it
      */
-    void Arrive(const QueuePair& pair, const Message& message, const fabric::RoceFlow& record);
+    void Arrive(const QueuePair& pair, const Message& message, const fabric::RoceFlow& record)
+    {
+        if (!message.aborted)
+        {
+            m_turns.Arrive(pair.group, message.order, record);
+        }
+    }
+
     /**
      * \param group of queue pairs
      * \return the next message to hand over; nothing where it has not arrived
      */
-    std::optional<Pending> TakeArrived(uint32_t group);
+    std::optional<Pending> TakeArrived(uint32_t group)
+    {
+        return m_turns.TakeArrived(group);
+    }
+
     /// Makes the congestion controls of all, and their turns, as new.
     void Renew();
     /**
@@ -183,14 +186,6 @@ class QueuePairs
     std::string DescribeBlocked() const;
 
   private:
-    /// A Group has the queue pairs of a connection, where they are several.
-    struct Group
-    {
-        uint32_t turn{0};            //!< which takes the next message
-        uint64_t handedOver{0};      //!< number of messages
-        std::deque<Pending> pending; //!< behind them
-    };
-
     /// A Named has the number of a connection's first queue pair.
     struct Named
     {
@@ -200,31 +195,22 @@ class QueuePairs
 
     /// Returns the number of the first queue pair.
     uint32_t Open(const fabric::ConnectionName& connection);
-    std::unique_ptr<QueuePair> Make(const fabric::ConnectionName& connection, uint32_t channel);
-    Course CourseOf(const std::vector<DirectedLink>& forth, const std::vector<DirectedLink>& back);
-    void OpenSelective(QueuePair& pair) const;
-    void FindTurns(QueuePair& pair) const;
     /// Returns whether no port from a node to the destination, by any way, is the root or full.
     bool IsFree(const QueuePair& pair, int node, DirectedLink root) const;
     std::optional<int64_t> Abort(QueuePair& pair, uint64_t graph, const fabric::Flow& flow);
     /// Makes its congestion control as new, for frames that begin from then on.
     void Renew(QueuePair& pair, Picoseconds from);
     Picoseconds NextBegin(const QueuePair& pair) const; //!< of a frame, at the earliest
-    Picoseconds RoundTrip(const std::vector<DirectedLink>& way,
-                          const std::vector<DirectedLink>& back) const;
-    Picoseconds RoundTripOfFabric() const;
 
     const fabric::Topology* m_topology;
     const fabric::RoceSettings* m_settings;
     const fabric::RoceControl* m_control;
     RoceNetwork* m_network;
     const int64_t m_headerBytes; //!< of data frames
-    const bool m_sprays;         //!< data takes any shortest path
-    Picoseconds m_roundTrip{0};  //!< of all pairs; 0: each has its own, or it is not known yet
+    QueuePairMaker m_maker;
+    MessageTurns m_turns; //!< by first queue pair, over `qps`; none where that is 1
     std::map<fabric::ConnectionName, Named> m_named;
     std::map<std::pair<int, int>, uint32_t> m_opened; //!< number of connections, by their nodes
-    std::vector<Group> m_groups; //!< by first queue pair, over `qps`; none where that is 1
-    std::set<Course> m_courses;
     std::vector<std::unique_ptr<QueuePair>> m_pairs;
 };
 
