@@ -1,0 +1,80 @@
+// Sums and differences of what engines count.
+#include "step.h"
+
+#include <algorithm>
+
+namespace legacy::fabric
+{
+
+void Add(EngineCounters& sum, const EngineCounters& other)
+{
+    sum.events += other.events;
+    sum.packets += other.packets;
+    sum.flows += other.flows;
+    sum.retransmitTimeouts += other.retransmitTimeouts;
+    sum.rateFloors += other.rateFloors;
+    sum.roce.cnps += other.roce.cnps;
+    sum.roce.naks += other.roce.naks;
+    sum.roce.resent += other.roce.resent;
+    sum.roce.reordered += other.roce.reordered;
+    sum.roce.watchdogDrops += other.roce.watchdogDrops;
+    sum.roce.maxHeadroom = std::max(sum.roce.maxHeadroom, other.roce.maxHeadroom);
+    if (other.roce.maxBuffer > sum.roce.maxBuffer)
+    {
+        sum.roce.maxBuffer = other.roce.maxBuffer;
+        sum.roce.bufferBytes = other.roce.bufferBytes;
+    }
+}
+
+EngineCounters Difference(EngineCounters after, const EngineCounters& before)
+{
+    after.events -= before.events;
+    after.packets -= before.packets;
+    after.flows -= before.flows;
+    after.retransmitTimeouts -= before.retransmitTimeouts;
+    after.rateFloors -= before.rateFloors;
+    after.roce.cnps -= before.roce.cnps;
+    after.roce.naks -= before.roce.naks;
+    after.roce.resent -= before.roce.resent;
+    after.roce.reordered -= before.roce.reordered;
+    after.roce.watchdogDrops -= before.roce.watchdogDrops;
+    return after;
+}
+
+std::vector<LinkCounters> Difference(std::vector<LinkCounters> after,
+                                     const std::vector<LinkCounters>& before)
+{
+    for (size_t i = 0; i < before.size(); ++i)
+    {
+        after[i].bytes -= before[i].bytes;
+        after[i].backgroundBytes -= before[i].backgroundBytes;
+        after[i].packets -= before[i].packets;
+        after[i].drops -= before[i].drops;
+        after[i].marks -= before[i].marks;
+        after[i].busy -= before[i].busy;
+        after[i].pauses -= before[i].pauses;
+        after[i].paused -= before[i].paused;
+    }
+    return after;
+}
+
+void Add(std::vector<LinkCounters>& sums, const std::vector<LinkCounters>& step)
+{
+    sums.resize(step.size());
+    for (size_t i = 0; i < step.size(); ++i)
+    {
+        sums[i].bytes += step[i].bytes;
+        sums[i].backgroundBytes += step[i].backgroundBytes;
+        sums[i].packets += step[i].packets;
+        sums[i].drops += step[i].drops;
+        sums[i].marks += step[i].marks;
+        sums[i].busy += step[i].busy;
+        sums[i].pauses += step[i].pauses;
+        sums[i].paused += step[i].paused;
+        sums[i].pauseRoot = step[i].pauseRoot < 0 ? sums[i].pauseRoot : step[i].pauseRoot;
+        sums[i].maxQueueBytes = std::max(sums[i].maxQueueBytes, step[i].maxQueueBytes);
+        sums[i].peak = std::max(sums[i].peak, step[i].peak);
+    }
+}
+
+} // namespace legacy::fabric

@@ -1,0 +1,128 @@
+// What a step says of itself: its canonical text, and whether it is complete.
+#include "check-traffic.h"
+#include "step.h"
+
+#include "base/error.h"
+
+#include <algorithm>
+
+namespace legacy::fabric
+{
+
+namespace
+{
+
+/// Appends the number of the values, and their bytes.
+void Append(std::string& text, const std::vector<int64_t>& values)
+{
+    const auto count = static_cast<int64_t>(values.size());
+    text.append(reinterpret_cast<const char*>(&count), sizeof(count));
+    text.append(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(int64_t));
+}
+
+void Append(std::string& text, const CollectiveSpec& spec)
+{
+    Append(text,
+           {static_cast<int64_t>(spec.algorithm),
+            spec.root,
+            spec.pullBytes,
+            spec.servers,
+            spec.group,
+            spec.channels,
+            static_cast<int64_t>(spec.protocol),
+            spec.firstAggregator,
+            spec.pieceBytes,
+            spec.window,
+            static_cast<int64_t>(spec.order),
+            spec.relays ? 1 : 0,
+            static_cast<int64_t>(spec.pairBytes.size())});
+    Append(text, spec.bytes);
+    Append(text, spec.sumBytes);
+    if (!spec.pairBytes.empty())
+    {
+        Append(text, spec.pairBytes);
+    }
+    Append(text, {spec.parents.begin(), spec.parents.end()});
+}
+
+/// Throws Error unless there is one time >= 0 for each worker, or none where `optional` is true.
+void CheckTimes(const std::vector<TimeNs>& times,
+                int workers,
+                bool optional,
+                const std::string& what)
+{
+    if (optional && times.empty())
+    {
+        return;
+    }
+    if (times.size() != static_cast<size_t>(workers))
+    {
+        throw Error("step: " + what,
+                    std::to_string(times.size()) + " times",
+                    "one for each of " + std::to_string(workers) + " workers");
+    }
+    for (TimeNs time : times)
+    {
+        if (time < 0)
+        {
+            throw Error("step: " + what, std::to_string(time) + " ns", "0 ns or more");
+        }
+    }
+}
+
+} // namespace
+
+void CheckTraffic(const StepTraffic& traffic)
+{
+    if (traffic.workers < 1)
+    {
+        throw Error("step: workers", std::to_string(traffic.workers), "1 or more");
+    }
+    CheckTimes(traffic.deviceFree, traffic.workers, false, "deviceFree");
+    for (size_t b = 0; b < traffic.buckets.size(); ++b)
+    {
+        const BucketTraffic& bucket = traffic.buckets[b];
+        const std::string where = "bucket " + std::to_string(b);
+        CheckTimes(bucket.ready, traffic.workers, false, where + ": ready");
+        CheckTimes(bucket.decode, traffic.workers, true, where + ": decode");
+        for (size_t r = 0; r < bucket.calls.size(); ++r)
+        {
+            const CallTraffic& call = bucket.calls[r];
+            const std::string at = where + ", call " + std::to_string(r);
+            CheckTimes(call.computeBefore, traffic.workers, true, at + ": computeBefore");
+            if (call.collective.bytes.size() != static_cast<size_t>(traffic.workers))
+            {
+                throw Error("step: " + at + ": bytes",
+                            std::to_string(call.collective.bytes.size()) + " sizes",
+                            "one for each of " + std::to_string(traffic.workers) + " workers");
+            }
+            if (r == 0 && std::any_of(call.computeBefore.begin(),
+                                      call.computeBefore.end(),
+                                      [](TimeNs time) { return time > 0; }))
+            {
+                throw Error("step: " + at + ": work before the first call belongs in 'ready'");
+            }
+        }
+    }
+}
+
+std::string StepTraffic::Canonical() const
+{
+    std::string text;
+    Append(text, {workers, static_cast<int64_t>(buckets.size())});
+    Append(text, deviceFree);
+    for (const BucketTraffic& bucket : buckets)
+    {
+        Append(text, bucket.ready);
+        Append(text, {static_cast<int64_t>(bucket.calls.size())});
+        for (const CallTraffic& call : bucket.calls)
+        {
+            Append(text, call.collective);
+            Append(text, call.computeBefore);
+        }
+        Append(text, bucket.decode);
+    }
+    return text;
+}
+
+} // namespace legacy::fabric
