@@ -60,8 +60,8 @@ SelectionRow ScratchRow()
 
 } // namespace legacy::fabric
 CODE
-sed -i 's/^SelectionRow OortRow();.*/&\nSelectionRow ScratchRow();/; s/^        OortRow()};/        OortRow(), ScratchRow()};/' \
-  ns3-module/fabric/tasks/selection.cc
+sed -i 's/^SelectionRow OortRow();.*/&\nSelectionRow ScratchRow();/
+  s/^        OortRow()};/        OortRow(), ScratchRow()};/' ns3-module/fabric/tasks/selection.cc
 added 'selection of clients'
 
 cat >ns3-module/fabric/topology/types-scratch.cc <<'CODE'
@@ -77,15 +77,15 @@ Topology MakeScratch(TopologyBuild& build)
 
 } // namespace legacy::fabric
 CODE
-sed -i 's/^Topology MakeNodes(TopologyBuild& build);/&\nTopology MakeScratch(TopologyBuild\& build);/
+sed -i 's/^Topology MakeNodes(TopologyBuild& build);/Topology MakeScratch(TopologyBuild\&);\n&/
   s/^         MakeNodes},/&\n        {{"scratch", "hosts", "host", "one switch"}, MakeScratch},/' \
   ns3-module/fabric/topology/types.cc
 added 'kind of topology'
 
 sed 's/NoControl/Scratch/g; s/"none"/"scratch"/' ns3-module/fabric/roce/none.cc \
   >ns3-module/fabric/roce/scratch.cc
-sed -i 's/^RoceControlRow SwiftRow();/&\nRoceControlRow ScratchRow();/; s/SwiftRow(), /&ScratchRow(), /' \
-  ns3-module/fabric/roce/controls.cc
+sed -i 's/^RoceControlRow SwiftRow();/&\nRoceControlRow ScratchRow();/
+  s/SwiftRow(), /&ScratchRow(), /' ns3-module/fabric/roce/controls.cc
 added "congestion control of RoCEv2"
 
 sed -i 's/{"bbr", "ns3::TcpBbr"}/&,\n{"scratch", "ns3::TcpVegas"}/' \
