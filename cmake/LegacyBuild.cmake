@@ -134,6 +134,21 @@ function(legacy_library name)
   set_property(GLOBAL APPEND PROPERTY LEGACY_LIBRARIES ${name})
 endfunction()
 
+# legacy_sources(variable PATTERN ...): finds sources of the current folder, again whenever a file
+# comes into one of their folders or leaves it. (CONFIGURE_DEPENDS would run CMake before every
+# build, and hide from `ninja -n` what is to be built.)
+function(legacy_sources variable)
+  file(GLOB sources RELATIVE "${CMAKE_CURRENT_SOURCE_DIR}" ${ARGN})
+  set(folders)
+  foreach(source ${sources})
+    get_filename_component(folder "${CMAKE_CURRENT_SOURCE_DIR}/${source}" DIRECTORY)
+    list(APPEND folders "${folder}")
+  endforeach()
+  list(REMOVE_DUPLICATES folders)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${folders})
+  set(${variable} ${sources} PARENT_SCOPE)
+endfunction()
+
 # legacy_rows(name TYPE ...): writes the header legacy_rows.h for the sources of library "name". It
 # declares the functions "TYPE functionRow()" that those sources define, and has a function
 # "std::vector<TYPE> TYPEs()" that returns what they return, for each TYPE. So a method is a file of
