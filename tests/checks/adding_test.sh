@@ -30,7 +30,7 @@ sed 's/kGaussian/kScratch/; s/Gaussian/Scratch/g; s/"gaussian"/"scratch"/' \
 sed -i 's/^  kVariance = 21,/&\n  kScratch = 22,/' compress/message.h
 added 'sparsifier'
 
-sed 's/SignSgd/Scratch/g; s/"signsgd"/"scratch-vote"/' compress/schemes/signsgd.cc \
+sed 's/SignSgd/ScratchVote/g; s/"signsgd"/"scratch-vote"/' compress/schemes/signsgd.cc \
   >compress/schemes/scratch.cc
 added 'scheme'
 
@@ -48,7 +48,7 @@ cat >ns3-module/fabric/tasks/scratch-selection.cc <<'CODE'
 namespace legacy::fabric
 {
 
-SelectionRow ScratchRow()
+SelectionRow ScratchSelectionRow()
 {
     return {"scratch",
             "",
@@ -60,8 +60,8 @@ SelectionRow ScratchRow()
 
 } // namespace legacy::fabric
 CODE
-sed -i 's/^SelectionRow OortRow();.*/&\nSelectionRow ScratchRow();/
-  s/^        OortRow()};/        OortRow(), ScratchRow()};/' ns3-module/fabric/tasks/selection.cc
+sed -i 's/^SelectionRow OortRow();.*/&\nSelectionRow ScratchSelectionRow();/
+  s/^        OortRow()};/        OortRow(), ScratchSelectionRow()};/' ns3-module/fabric/tasks/selection.cc
 added 'selection of clients'
 
 cat >ns3-module/fabric/topology/types-scratch.cc <<'CODE'
@@ -92,8 +92,16 @@ sed -i 's/{"bbr", "ns3::TcpBbr"}/&,\n{"scratch", "ns3::TcpVegas"}/' \
   ns3-module/fabric/engine/transport.cc
 added 'congestion control of TCP'
 
+# Copies have constants of the same names as their originals, so that they are compiled alone.
+alone() {
+  echo "set_source_files_properties(${*:2} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)" \
+    >>"$1/CMakeLists.txt"
+}
+alone compress sparsifiers/scratch.cc schemes/scratch.cc policies/scratch.cc
+alone trainer federated/aggregator_scratch.cc
+alone ns3-module/fabric roce/scratch.cc
 cmake -S . -B build -G Ninja -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS=-O0 \
-  -DCMAKE_UNITY_BUILD=OFF -DLEGACY_TORCH=OFF -DLEGACY_NS3=OFF -DLEGACY_CUDA=OFF \
+  -DLEGACY_TORCH=OFF -DLEGACY_NS3=OFF -DLEGACY_CUDA=OFF \
   -DLEGACY_BENCH=OFF >"$scratch/log" 2>&1 || { tail "$scratch/log"; exit 1; }
 ninja -C build -j2 legacy-codec legacy-network legacy_clients >"$scratch/log" 2>&1 ||
   { grep -E 'error|FAILED' "$scratch/log"; exit 1; }
