@@ -61,6 +61,11 @@ void Jobs::AwaitStart(size_t job) {
   for (Tend(); started_ <= job; Tend()) Pause();
 }
 
+bool Jobs::HasEnded(size_t job) const {
+  const auto runs = [job](const Running& running) { return running.job == job; };
+  return job < started_ && std::ranges::none_of(running_, runs);
+}
+
 void Jobs::RequestCheckpoints() const {
   for (const Running& running : running_) running.child->Signal(SIGUSR1);
 }

@@ -38,6 +38,9 @@ class Jobs {
   void AwaitStart(size_t job);
   // Waits until a job ends, at most a moment, and tends. Throws Error where job `needed` is over.
   void Wait(size_t needed);
+  // Returns true where that job's process has ended. One that has written all of its journal may
+  // still be busy in its folder.
+  bool HasEnded(size_t job) const;
   // Asks all running jobs for a checkpoint.
   void RequestCheckpoints() const;
   // Stops the running jobs, and waits for them.

@@ -518,7 +518,9 @@ void Comparison::Save(size_t position, const StepSource& training, const UnitSta
   });
   // Journals of earlier pieces are needed for the checkpoint before this one alone.
   for (; written && jobs_ && journals_removed_ < saved_piece_; ++journals_removed_) {
-    fs::remove_all(JobFolder(place.directory, journals_removed_));
+    const size_t removed = journals_removed_;
+    if (removed >= first_piece_ && !jobs_->HasEnded(removed - first_piece_)) break;
+    fs::remove_all(JobFolder(place.directory, removed));
   }
   if (written) saved_piece_ = position;
 }

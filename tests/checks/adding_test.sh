@@ -61,7 +61,8 @@ SelectionRow ScratchSelectionRow()
 } // namespace legacy::fabric
 CODE
 sed -i 's/^SelectionRow OortRow();.*/&\nSelectionRow ScratchSelectionRow();/
-  s/^        OortRow()};/        OortRow(), ScratchSelectionRow()};/' ns3-module/fabric/tasks/selection.cc
+  s/^        OortRow()};/        OortRow(), ScratchSelectionRow()};/' \
+  ns3-module/fabric/tasks/selection.cc
 added 'selection of clients'
 
 cat >ns3-module/fabric/topology/types-scratch.cc <<'CODE'
