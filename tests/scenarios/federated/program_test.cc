@@ -1,5 +1,8 @@
 // legacy-federated as users call it.
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <filesystem>
 
@@ -59,6 +62,29 @@ TEST(FederatedProgram, EndsWithAStatusAndASentence) {
   EXPECT_EQ(Call("--round=3").status, 2);
   EXPECT_EQ(Call("plan --elements=1 --tasks=on").status, 2);
   EXPECT_EQ(Call("plan --elements=1 --out=/dev/null/x").status, 2);
+}
+
+// Returns the largest memory of a plan for that many clients, in bytes.
+double MemoryOf(int64_t clients) {
+  const std::string command = std::string("exec ") + LEGACY_FEDERATED_PROGRAM +
+                              " plan --elements=1e4 --client-seconds=1 --per-round=1% --rounds=2 "
+                              "--remedies=off --chart=off --clients=" +
+                              std::to_string(clients) + " >/dev/null";
+  const pid_t child = fork();
+  if (child == 0) {
+    execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
+    _exit(127);
+  }
+  int status = -1;
+  rusage used = {};
+  wait4(child, &status, 0, &used);
+  EXPECT_EQ(status, 0);
+  return 1024.0 * static_cast<double>(used.ru_maxrss);
+}
+
+// A plan takes what it says that it will before it begins: 1.7 KB a client, a million in 1.7 GB.
+TEST(FederatedProgram, MemoryIsInProportionToTheClients) {
+  EXPECT_LE(MemoryOf(100'000) - MemoryOf(1000), 99'000 * 1700.0);
 }
 
 TEST(FederatedProgram, HelpExplains) {
