@@ -27,6 +27,10 @@ added() {
 
 sed 's/kGaussian/kScratch/; s/Gaussian/Scratch/g; s/"gaussian"/"scratch"/' \
   compress/sparsifiers/gaussian.cc >compress/sparsifiers/scratch.cc
+# Its kernels are those of others, which have prices.
+work='  WorkList EncodeWork(int64_t numel, const CodecContext\&) const override {'
+sed -i "s/^  std::string_view Name() const override.*/&\n$work\n    return {{\"norm\", numel}};\n  }/" \
+  compress/sparsifiers/scratch.cc
 sed -i 's/^  kVariance = 21,/&\n  kScratch = 22,/' compress/message.h
 added 'sparsifier'
 
@@ -38,8 +42,8 @@ sed 's/Uniform/Scratch/g; s/"uniform"/"scratch-policy"/' compress/policies/unifo
   >compress/policies/scratch.cc
 added 'policy'
 
-sed 's/FedNova/Scratch/g; s/"fednova"/"scratch-mean"/' trainer/federated/aggregator_fednova.cc \
-  >trainer/federated/aggregator_scratch.cc
+sed 's/FedNova/Scratch/g; s/Normalised/&Again/g; s/"fednova"/"scratch-mean"/' \
+  trainer/federated/aggregator_fednova.cc >trainer/federated/aggregator_scratch.cc
 added 'aggregator'
 
 cat >ns3-module/fabric/tasks/scratch-selection.cc <<'CODE'
@@ -99,7 +103,6 @@ alone() {
     >>"$1/CMakeLists.txt"
 }
 alone compress sparsifiers/scratch.cc schemes/scratch.cc policies/scratch.cc
-alone trainer federated/aggregator_scratch.cc
 alone ns3-module/fabric roce/scratch.cc
 cmake -S . -B build -G Ninja -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS=-O0 \
   -DLEGACY_TORCH=OFF -DLEGACY_NS3=OFF -DLEGACY_CUDA=OFF \

@@ -215,7 +215,7 @@ TEST_F(DrawnFiguresTest, TheTimeToTargetOfDenseCanBeReadFromThePicture) {
   const StudyFigure figure = FigureNamed(MakeStudyFigures(MixedStudy()), "tta-bandwidth");
   const SvgDrawing drawing = Draw(figure);
   const DrawnPanel& panel = drawing.panels[0];
-  const DrawnMark& mark = panel.OfBlock(0).at(0).marks.at(2);
+  const DrawnMark mark = panel.OfBlock(0).at(0).marks.at(2);
   EXPECT_NEAR(mark.x, panel.Axis('x').PlaceOf(1e9, true), kTolerance);
   EXPECT_NEAR(mark.y, panel.Axis('y').PlaceOf(200 * (0.01 + 8 * 1.75e6 / 1e9), true), kTolerance);
   EXPECT_EQ(mark.colour, "#000000");
@@ -226,7 +226,7 @@ TEST_F(DrawnFiguresTest, TheStepsOfShapesCanBeReadFromThePicture) {
   const StudyFigure figure = FigureNamed(MakeStudyFigures(study), "step-time-bandwidth");
   const SvgDrawing drawing = Draw(figure);
   const DrawnPanel& panel = drawing.panels[0];
-  const DrawnMark& mark = panel.OfBlock(0).at(0).marks.at(2);
+  const DrawnMark mark = panel.OfBlock(0).at(0).marks.at(2);
   EXPECT_NEAR(mark.y, panel.Axis('y').PlaceOf(0.01 + 8 * 1.75e6 / 1e9, true), kTolerance);
 }
 
