@@ -29,7 +29,8 @@ sed 's/kGaussian/kScratch/; s/Gaussian/Scratch/g; s/"gaussian"/"scratch"/' \
   compress/sparsifiers/gaussian.cc >compress/sparsifiers/scratch.cc
 # Its kernels are those of others, which have prices.
 work='  WorkList EncodeWork(int64_t numel, const CodecContext\&) const override {'
-sed -i "s/^  std::string_view Name() const override.*/&\n$work\n    return {{\"norm\", numel}};\n  }/" \
+prices='    return {{"norm", numel}};'
+sed -i "s/^  std::string_view Name() const override.*/&\n$work\n$prices\n  }/" \
   compress/sparsifiers/scratch.cc
 sed -i 's/^  kVariance = 21,/&\n  kScratch = 22,/' compress/message.h
 added 'sparsifier'
