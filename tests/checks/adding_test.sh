@@ -111,9 +111,14 @@ cmake -S . -B build -G Ninja -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS=-O0 \
 ninja -C build -j2 legacy-codec legacy-network legacy_clients >"$scratch/log" 2>&1 ||
   { grep -E 'error|FAILED' "$scratch/log"; exit 1; }
 build/bin/legacy-codec check scratch scratch-vote >"$scratch/log" || { cat "$scratch/log"; exit 1; }
-build/bin/legacy-codec list scratch-policy | grep -q '^scratch-policy '
-run() { build/bin/legacy-network --workers=4 --bytes=1MB --fidelity=flow --quiet "$@"; }
-run --topo=scratch | grep -q 'scratch'
-run --topo=star --transport=roce:cc=scratch | grep -q 'roce transport, scratch'
-run --topo=star --congestion=scratch >"$scratch/log"
+# use WORDS PROGRAM ARGUMENTS: runs a program, which has to end well and to print the words.
+use() {
+  "build/bin/$2" "${@:3}" >"$scratch/log" 2>&1 && grep -q "$1" "$scratch/log" ||
+    { cat "$scratch/log"; exit 1; }
+}
+use '^scratch-policy ' legacy-codec list scratch-policy
+run=(legacy-network --workers=4 --bytes=1MB --fidelity=flow)
+use '4 hosts' "${run[@]}" --topo=scratch
+use 'roce transport, scratch' "${run[@]}" --topo=star --transport=roce:cc=scratch
+use '4 hosts' "${run[@]}" --topo=star --congestion=scratch
 echo "one of each was added, built and used"
