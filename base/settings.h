@@ -15,8 +15,8 @@
 
 namespace legacy {
 
-// What a text "name:key=value,key=value" says, in its order: a method with its options, a topology
-// with its parameters, a control with its constants.
+// NamedValues are what a text "name:key=value,key=value" says, in its order: a method with its
+// options, a topology with its parameters, a control with its constants.
 struct NamedValues {
   std::string name;
   std::vector<std::pair<std::string, std::string>> values;

@@ -1,4 +1,4 @@
-// What several policies need to read their options and to count their decisions.
+// Several policies read their options and count their decisions by these functions.
 #pragma once
 
 #include "compress/policy.h"

@@ -179,9 +179,8 @@ void CheckDropout(const std::string& text, const std::string& key) {
   fabric::Dropout::Parse(text, 0, key);
 }
 
-// The number of tiers depends on that of the clients.
 void CheckSelection(const std::string& text, const std::string& key) {
-  if (!text.starts_with("tiers")) fabric::MakeSelection(text, 0, key);
+  if (!fabric::FindSelection(text, key).needsClients) fabric::MakeSelection(text, 0, key);
 }
 
 std::string ParsePlanFidelity(const std::string& text, const std::string& key) {

@@ -1,4 +1,4 @@
-// Where the nodes of a map are: on the globe, and in pictures. Internal to fabric/.
+// Places are where the nodes of a map are, on the globe and in pictures. Internal to fabric/.
 #pragma once
 
 #include "map-lines.h"

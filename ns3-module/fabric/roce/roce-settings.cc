@@ -358,11 +358,13 @@ const std::vector<RoceOption>& RoceOptions()
 
 RoceSettings RoceSettings::Parse(const std::string& text, const std::string& option)
 {
-    for (const auto& [key, value] : ReadNamedValues(text, option).values)
+    const NamedValues read = ReadNamedValues(text, option);
+    Settings given(option, read.name);
+    for (const auto& [key, value] : read.values)
     {
         RejectUnknown(key, option);
+        given.Set(key, value);
     }
-    Settings given = Settings::FromText(text, option);
     RoceSettings settings;
     for (const RoceRow& row : Rows())
     {

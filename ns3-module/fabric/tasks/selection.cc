@@ -343,7 +343,8 @@ const std::vector<SelectionRow>& SelectionRows()
          "[:count=5]",
          "classes of clients by predicted task time; one of them in each round",
          false,
-         MakeTiers},
+         MakeTiers,
+         true},
         {"power-of-choice", "[:d=N]", "large losses", true, MakePowerOfChoice},
         OortRow()};
     return rows;

@@ -108,6 +108,7 @@ struct SelectionRow
     std::unique_ptr<Selection> (*make)(Settings& settings,
                                        uint64_t seed,
                                        const SelectionInfo& info) = nullptr;
+    bool needsClients = false; ///< it cannot be made without their number and predicted times
 };
 
 /// Returns the table. A new selection is a file with a row, and a line in the table of

@@ -24,7 +24,7 @@ class FlowProgress
     /// Takes a rate in bytes a nanosecond from now on.
     void SetRate(double rate, TimeNs now)
     {
-        // What rounding leaves of a link without capacity is no rate: a line of 1 bit/s has
+        // Rounding leaves less of a link without capacity, which is no rate; a line of 1 bit/s has
         // 1.25e-10.
         constexpr double kNoRate = 1e-12;
         m_left = Left(now);

@@ -1,4 +1,4 @@
-// What flows put on the wire at flow fidelity: bytes and packets of data, and of the ACKs that
+// At flow fidelity, flows put bytes and packets of data on the wire, and those of the ACKs that
 // answer them. Internal to fabric/.
 #pragma once
 

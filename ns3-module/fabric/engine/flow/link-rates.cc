@@ -8,7 +8,7 @@ namespace legacy::fabric
 namespace
 {
 
-/// What rounding may leave of a sum of shares.
+/// Rounding may leave so much of a sum of shares.
 constexpr double kNoShare = 1e-9;
 
 } // namespace

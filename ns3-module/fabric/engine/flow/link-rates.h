@@ -1,5 +1,5 @@
-// What the links of the flow engine have for data: their rates at present, by their schedules, less
-// what ACKs take. Internal to fabric/.
+// For data, links of the flow engine have their rates at present, by their schedules, less what
+// ACKs take. Internal to fabric/.
 //
 // ACKs go the other way on routes of their own. Their part of a link is computed as if all
 // connections that are busy on it ran at one rate. A link of capacity C that carries the data of D

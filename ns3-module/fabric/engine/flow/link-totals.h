@@ -1,4 +1,5 @@
-// What connections of the flow engine have sent, by directed link. Internal to fabric/.
+// Totals count what connections of the flow engine have sent, by directed link. Internal to
+// fabric/.
 #pragma once
 
 #include "fabric/engine/engine.h"
