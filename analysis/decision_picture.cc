@@ -14,6 +14,7 @@
 #include "analysis/policy_style.h"
 #include "analysis/quantities.h"
 #include "analysis/table_text.h"
+#include "base/programs/terminal.h"
 
 namespace legacy::analysis {
 namespace {

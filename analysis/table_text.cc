@@ -121,12 +121,6 @@ std::string RenderMarkdown(const Table& table) {
   return text;
 }
 
-size_t DisplayWidth(const std::string& text) {
-  return static_cast<size_t>(std::ranges::count_if(text, [](char c) {
-    return (static_cast<unsigned char>(c) & 0xC0) != 0x80;  // counts all but continuation bytes
-  }));
-}
-
 std::string Shorten(const std::string& name, size_t limit) {
   if (DisplayWidth(name) <= limit) return name;
   std::vector<std::string> characters;

@@ -25,9 +25,7 @@ std::string MarkdownText(const std::string& text);
 // Returns the line of a table. Its cells are plain texts, or Markdown where `are_markdown` is true.
 std::string MarkdownLine(const std::vector<std::string>& cells, bool are_markdown = false);
 
-// Return the number of characters (not bytes) of UTF-8 text, and `name` cut in the middle to at
-// most `limit` characters.
-size_t DisplayWidth(const std::string& text);
+// Returns `name` cut in the middle to at most `limit` characters.
 std::string Shorten(const std::string& name, size_t limit);
 
 }  // namespace legacy::analysis

@@ -151,8 +151,8 @@ endfunction()
 
 # legacy_rows(name TYPE ...): writes the header legacy_rows.h for the sources of library "name". It
 # declares the functions "TYPE functionRow()" that those sources define, and has a function
-# "std::vector<TYPE> TYPEs()" that returns what they return, for each TYPE. So a method is a file of
-# its own, and stands in no list.
+# "std::vector<TYPE> TYPEs()" that returns what they return in the order of names, for each TYPE. So
+# a method is a file of its own, and stands in no list.
 function(legacy_rows name)
   get_target_property(sources legacy_${name} SOURCES)
   list(SORT sources)
@@ -170,12 +170,20 @@ function(legacy_rows name)
       endforeach()
     endforeach()
     list(JOIN calls ", " calls)
-    string(APPEND functions "inline std::vector<${type}> ${type}s() { return {${calls}}; }\n")
+    string(APPEND functions
+      "inline std::vector<${type}> ${type}s() { return SortedRows<${type}>({${calls}}); }\n")
   endforeach()
   set(folder "${CMAKE_CURRENT_BINARY_DIR}/rows")
   file(CONFIGURE OUTPUT "${folder}/legacy_rows.h" CONTENT
-    "// legacy_rows (cmake/LegacyBuild.cmake) writes this file.\n#pragma once\n\n#include <vector>\n
-namespace legacy {\n\n@declared@\n@functions@\n}  // namespace legacy\n" @ONLY)
+    "// legacy_rows (cmake/LegacyBuild.cmake) writes this file.\n#pragma once\n
+#include <algorithm>\n#include <vector>\n
+namespace legacy {\n
+template <typename Row>
+std::vector<Row> SortedRows(std::vector<Row> rows) {
+  std::ranges::sort(rows, {}, [](const Row& row) { return row.info.name; });
+  return rows;
+}\n
+@declared@\n@functions@\n}  // namespace legacy\n" @ONLY)
   target_include_directories(legacy_${name} PRIVATE "${folder}")
 endfunction()
 

@@ -42,12 +42,6 @@ std::string StepsAllowed(int64_t minimum) {
          ", or parts of the run (5%)";
 }
 
-std::string Join(const std::vector<std::string>& items) {
-  std::string text;
-  for (const std::string& item : items) text += (text.empty() ? "" : ", ") + item;
-  return text;
-}
-
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
 // Returns where the stage that begins at `begin` ends. A plus within a number, as in 1e+06,
@@ -151,7 +145,7 @@ bool OptionReader::Switch(std::string_view name) const {
 size_t OptionReader::Choice(std::string_view name,
                             std::span<const std::string_view> choices) const {
   const auto found = std::ranges::find(choices, std::string_view(Text(name)));
-  if (found == choices.end()) Refuse(name, Join({choices.begin(), choices.end()}));
+  if (found == choices.end()) Refuse(name, Join({choices.begin(), choices.end()}, ", "));
   return static_cast<size_t>(found - choices.begin());
 }
 

@@ -7,6 +7,7 @@
 #include "analysis/study/words_parts.h"
 #include "analysis/table_text.h"
 #include "analysis/tables.h"
+#include "base/programs/terminal.h"
 
 namespace legacy::analysis {
 namespace {

@@ -146,11 +146,6 @@ std::string NoSubcommand(const CLI::App& app, const std::string& first) {
               : "a subcommand is needed: " + Join(names, ", ");
 }
 
-// Returns a message as it is printed.
-std::string Message(const CLI::App& app, const std::string& text) {
-  return Wrapped(app.get_name() + ": " + text, ErrorColumns(), 2);
-}
-
 // Returns the message about arguments that no option takes.
 std::string Unexpected(const CLI::App& app) {
   std::vector<std::string> rest = app.remaining(true);
@@ -224,13 +219,14 @@ std::optional<int> ParseArguments(CLI::App& app, std::vector<std::string> argume
   } catch (const CLI::Success& done) {  // help, version
     return app.exit(done);
   } catch (const CLI::ExtrasError&) {
-    std::fprintf(stderr, "%s\n", Message(app, Unexpected(app)).c_str());
+    std::fprintf(stderr, "%s\n", ErrorMessage(app.get_name(), Unexpected(app)).c_str());
   } catch (const CLI::ParseError& error) {
     // A required subcommand is missed before a required option.
     const bool none = error.get_exit_code() == static_cast<int>(CLI::ExitCodes::RequiredError) &&
                       app.get_require_subcommand_min() > 0 && app.get_subcommands().empty();
-    std::fprintf(stderr, "%s\n",
-                 Message(app, none ? NoSubcommand(app, first) : error.what()).c_str());
+    std::fprintf(
+        stderr, "%s\n",
+        ErrorMessage(app.get_name(), none ? NoSubcommand(app, first) : error.what()).c_str());
   }
   std::fprintf(stderr, "%s --help lists the options\n", CommandOf(app.get_name()).c_str());
   return kRefused;

@@ -54,10 +54,6 @@ StopFlag g_requests = 0;  // only the signal handler counts it
 
 extern "C" void Request(int) { g_requests = g_requests + 1; }
 
-std::string MessageOf(const char* program, const std::exception& error) {
-  return Wrapped(std::string(program) + ": " + error.what(), ErrorColumns(), 2);
-}
-
 int Run(const char* program, const std::function<int()>& run) {
   try {
     return run();
@@ -65,10 +61,10 @@ int Run(const char* program, const std::function<int()>& run) {
     std::fprintf(stderr, "%s: the memory of this machine is not enough\n", program);
     return kFailed;
   } catch (const Error& error) {
-    std::fprintf(stderr, "%s\n", MessageOf(program, error).c_str());
+    std::fprintf(stderr, "%s\n", ErrorMessage(program, error.what()).c_str());
     return error.IsRefusal() ? kRefused : kFailed;
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "%s\n", MessageOf(program, error).c_str());
+    std::fprintf(stderr, "%s\n", ErrorMessage(program, error.what()).c_str());
     return kFailed;
   }
 }

@@ -26,16 +26,16 @@ size_t ColumnsOf(int file) {
   return static_cast<size_t>(std::clamp(columns, double{kNarrow}, double{kWide}));
 }
 
-// Returns the number of characters of UTF-8.
-size_t Width(const std::string& text) {
-  return static_cast<size_t>(std::ranges::count_if(
-      text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
-}
-
 }  // namespace
 
 size_t OutputColumns() { return ColumnsOf(STDOUT_FILENO); }
 size_t ErrorColumns() { return ColumnsOf(STDERR_FILENO); }
+
+size_t DisplayWidth(const std::string& text) {
+  return static_cast<size_t>(std::ranges::count_if(text, [](char c) {
+    return (static_cast<unsigned char>(c) & 0xC0) != 0x80;  // counts all but continuation bytes
+  }));
+}
 
 std::string Wrapped(const std::string& text, size_t width, size_t hang) {
   if (text.size() <= width) return text;
@@ -45,7 +45,7 @@ std::string Wrapped(const std::string& text, size_t width, size_t hang) {
   for (std::string line; std::getline(lines, line);) {
     if (!first_line) out += '\n';
     first_line = false;
-    if (Width(line) <= width) {
+    if (DisplayWidth(line) <= width) {
       out += line;
       continue;
     }
@@ -56,7 +56,7 @@ std::string Wrapped(const std::string& text, size_t width, size_t hang) {
       const size_t next = std::min(line.find_first_not_of(' ', end), line.size());
       const std::string word = line.substr(at, end - at), gap = line.substr(end, next - end);
       const bool begins = row.find_first_not_of(' ') == std::string::npos;
-      if (!begins && Width(row) + Width(word) > width) {
+      if (!begins && DisplayWidth(row) + DisplayWidth(word) > width) {
         out += row.erase(row.find_last_not_of(' ') + 1) + '\n';
         row.assign(indent + hang, ' ');
       }
@@ -67,6 +67,10 @@ std::string Wrapped(const std::string& text, size_t width, size_t hang) {
   }
   if (text.back() == '\n') out += '\n';
   return out;
+}
+
+std::string ErrorMessage(const std::string& program, const std::string& text) {
+  return Wrapped(program + ": " + text, ErrorColumns(), 2);
 }
 
 }  // namespace legacy

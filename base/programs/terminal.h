@@ -13,8 +13,14 @@ namespace legacy {
 size_t OutputColumns();
 size_t ErrorColumns();
 
+// Returns the number of characters of a UTF-8 text.
+size_t DisplayWidth(const std::string& text);
+
 // Returns `text` in lines of at most `width` characters. Words are not cut, and existing line
 // breaks stay. What follows the first line of each is indented by `hang` more.
 std::string Wrapped(const std::string& text, size_t width, size_t hang = 0);
+
+// Returns what a program says on standard error, behind its name and fitted to the terminal.
+std::string ErrorMessage(const std::string& program, const std::string& text);
 
 }  // namespace legacy

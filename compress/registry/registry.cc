@@ -30,31 +30,30 @@ namespace legacy {
 
 namespace {
 
-// Returns a table in the order of names, with room for plugins' rows, so that it never moves.
+// Returns a table with room for plugins' rows, so that it never moves.
 template <typename Row>
-std::vector<Row> Table(std::vector<Row> rows) {
-  std::ranges::sort(rows, {}, [](const Row& row) { return row.info.name; });
+std::vector<Row> WithRoom(std::vector<Row> rows) {
   rows.reserve(rows.size() + kMostAdded);
   return rows;
 }
 
 std::vector<SparsifierRow>& Sparsifiers() {
-  static auto table = Table(SparsifierRows());
+  static auto table = WithRoom(SparsifierRows());
   return table;
 }
 
 std::vector<QuantiserRow>& Quantisers() {
-  static auto table = Table(QuantiserRows());
+  static auto table = WithRoom(QuantiserRows());
   return table;
 }
 
 std::vector<CodecRow>& Codecs() {
-  static auto table = Table(CodecRows());
+  static auto table = WithRoom(CodecRows());
   return table;
 }
 
 std::vector<PolicyRow>& Policies() {
-  static auto table = Table(PolicyRows());
+  static auto table = WithRoom(PolicyRows());
   return table;
 }
 
@@ -245,7 +244,7 @@ std::unique_ptr<Scheme> MakeScheme(std::string_view text, const SchemeOptions& o
 }
 
 std::span<const SchemeRow> SchemeTable() {
-  static const std::vector<SchemeRow> table = Table(SchemeRows());
+  static const std::vector<SchemeRow> table = SchemeRows();
   return table;
 }
 

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <set>
 #include <utility>
 
 #include "base/programs/program.h"
@@ -103,16 +103,14 @@ const std::vector<Method>& BuiltInMethodTable() {
   return methods;
 }
 
-std::vector<Method> FurtherMethods() {
-  std::vector<Method> methods;
+std::vector<Method> AllMethods() {
+  std::vector<Method> methods = BuiltInMethodTable();
+  std::set<std::string> used;
+  for (const Method& method : methods) used.insert(ParseStages(method.policy).front().name);
   for (const std::string& codec : AddedCodecs())
     methods.push_back({.name = codec, .scheme = codec});
-  const std::vector<Method>& table = BuiltInMethodTable();
   for (const PolicyRow& row : PolicyTable()) {
-    const auto has = [&row](const Method& method) {
-      return ParseStages(method.policy).front().name == row.info.name;
-    };
-    if (std::ranges::any_of(table, has)) continue;
+    if (used.contains(row.info.name)) continue;
     methods.push_back({.name = row.info.name, .policy = row.info.name});
   }
   return methods;
@@ -120,12 +118,10 @@ std::vector<Method> FurtherMethods() {
 
 std::string MethodList() {
   std::string list = fmt::format("{:<24} {:<24} {:<8} {}\n", "name", "scheme", "scope", "policy");
-  const auto add = [&](const Method& method) {
+  for (const Method& method : AllMethods()) {
     list += fmt::format("{:<24} {:<24} {:<8} {}\n", method.name, method.scheme, method.scope.text(),
                         method.policy);
-  };
-  for (const Method& method : BuiltInMethodTable()) add(method);
-  for (const Method& method : FurtherMethods()) add(method);
+  }
   return list + "Any scheme with its parameter is a method too, as in topk+fp16@5%: " +
          CommandOf("legacy-codec") + " list.\n";
 }

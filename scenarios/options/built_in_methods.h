@@ -10,9 +10,9 @@ namespace legacy {
 
 const std::vector<Method>& BuiltInMethodTable();
 
-// Returns the methods of plugins' codecs, and one over Top-K for each policy that no built-in
-// method has, such as a plugin's.
-std::vector<Method> FurtherMethods();
+// Returns these, the methods of plugins' codecs, and one over Top-K for each policy that no
+// built-in method has, such as a plugin's.
+std::vector<Method> AllMethods();
 
 // Returns the table that --policies=list prints: methods with scheme, scope and policy.
 std::string MethodList();

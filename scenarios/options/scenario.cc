@@ -347,12 +347,10 @@ std::optional<Method> MethodOfScheme(const std::string& name) {
 Method MethodOf(const Scenario& scenario, const std::string& name) {
   const auto own = scenario.methods.find(name);
   if (own != scenario.methods.end()) return own->second;
-  std::vector<std::string> names = BuiltInMethods();
-  for (const Method& method : BuiltInMethodTable()) {
+  std::vector<std::string> names;
+  for (const Method& method : AllMethods()) {
     if (method.name == name) return method;
-  }
-  for (const Method& method : FurtherMethods()) {
-    if (method.name == name) return method;
+    names.push_back(method.name);
   }
   for (const auto& entry : scenario.methods) names.push_back(entry.first);
   if (const auto method = MethodOfScheme(name)) return *method;
@@ -381,8 +379,7 @@ Method FindMethod(const Scenario& scenario, const std::string& name) {
 
 std::vector<std::string> BuiltInMethods() {
   std::vector<std::string> names;
-  for (const Method& method : BuiltInMethodTable()) names.push_back(method.name);
-  for (const Method& method : FurtherMethods()) names.push_back(method.name);
+  for (const Method& method : AllMethods()) names.push_back(method.name);
   return names;
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "analysis/tables.h"
+#include "base/programs/terminal.h"
 #include "tests/analysis/fixture.h"
 
 namespace legacy::analysis::federated_tables_test {

@@ -6,6 +6,7 @@
 
 #include "analysis/table_text.h"
 #include "base/files/csv_file.h"
+#include "base/programs/terminal.h"
 #include "tests/analysis/fixture.h"
 
 namespace legacy::analysis::tables_test {

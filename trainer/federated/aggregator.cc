@@ -1,6 +1,5 @@
 #include "trainer/federated/aggregator.h"
 
-#include <algorithm>
 #include <cassert>
 #include <vector>
 
@@ -10,11 +9,7 @@
 namespace legacy {
 
 std::span<const AggregatorRow> AggregatorTable() {
-  static const std::vector<AggregatorRow> table = [] {
-    std::vector<AggregatorRow> rows = AggregatorRows();
-    std::ranges::sort(rows, {}, [](const AggregatorRow& row) { return row.info.name; });
-    return rows;
-  }();
+  static const std::vector<AggregatorRow> table = AggregatorRows();
   return table;
 }
 

@@ -15,6 +15,7 @@
 #include "analysis/study/words_parts.h"
 #include "analysis/table_text.h"
 #include "base/number.h"
+#include "base/programs/terminal.h"
 
 namespace legacy::analysis {
 namespace {

@@ -12,6 +12,7 @@
 #include "analysis/study/quantities.h"
 #include "analysis/study/words.h"
 #include "analysis/table_text.h"
+#include "base/programs/terminal.h"
 
 namespace legacy::analysis {
 namespace {

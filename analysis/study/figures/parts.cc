@@ -10,6 +10,7 @@
 #include "analysis/csv.h"
 #include "analysis/drawing.h"
 #include "analysis/table_text.h"
+#include "base/programs/terminal.h"
 
 namespace legacy::analysis {
 namespace {
