@@ -7,7 +7,7 @@
 
 namespace legacy {
 
-// What GiveUpIfLate throws.
+// Ends work in the middle of a step. GiveUpIfLate throws it.
 struct GivenUp {};
 
 // Throws GivenUp where the innermost PatientScope has waited for long enough. It costs a read:

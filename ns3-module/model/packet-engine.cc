@@ -73,6 +73,12 @@ class PacketEngine::GraphRun : public fabric::FlowSink
         return m_engine->Abort(m_number, flow);
     }
 
+    void Pause() override
+    {
+        m_engine->m_paused = m_number;
+        Simulator::Stop();
+    }
+
     bool IsBackground() const
     {
         return m_background;
@@ -188,6 +194,19 @@ void PacketEngine::Submit(fabric::FlowGraph& graph, TimeNs start, bool backgroun
 bool PacketEngine::RunUntil(TimeNs until)
 {
     NS_LOG_FUNCTION(this << until);
+    if (m_paused)
+    {
+        Call(*std::exchange(m_paused, std::nullopt),
+             [](GraphRun& run) { run.Graph().OnContinue(run); });
+        if (m_error)
+        {
+            std::rethrow_exception(std::exchange(m_error, nullptr));
+        }
+        if (m_paused)
+        {
+            return false;
+        }
+    }
     if (m_foreground == 0)
     {
         return true;
@@ -201,7 +220,7 @@ bool PacketEngine::RunUntil(TimeNs until)
                                     Simulator::GetEventCount());
     }
     Simulator::Run();
-    Simulator::Cancel(m_end);
+    Simulator::Remove(m_end); // a cancelled event would still be counted
     if (m_error)
     {
         std::rethrow_exception(std::exchange(m_error, nullptr));
@@ -258,7 +277,7 @@ void PacketEngine::Call(uint64_t graph, const std::function<void(GraphRun&)>& ca
     {
         Simulator::Stop();
     }
-    else if (m_inFlight == 0 && m_scheduled == 0)
+    else if (m_inFlight == 0 && m_scheduled == 0 && !m_paused)
     {
         // This is checked here, because events never end where monitors schedule theirs for ever.
         Fail(std::make_exception_ptr(Error("nothing can happen any more at " + FormatTime(Now()) +

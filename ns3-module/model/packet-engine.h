@@ -17,6 +17,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace legacy
@@ -185,6 +186,7 @@ class PacketEngine : public ns3::Object, private CarrierListener
     uint64_t m_nextGraph{0};                                //!< number of the next graph
     int64_t m_inFlight{0};                                  //!< number of flows in flight
     int64_t m_scheduled{0};            //!< number of starts and wake-ups to come
+    std::optional<uint64_t> m_paused;  //!< graph that paused the last RunUntil
     ns3::Time m_progress;              //!< time at which a byte last arrived
     ns3::Time m_checked;               //!< the same, when CheckStall last looked
     ns3::Time m_outThen;               //!< Carrier::GetOutTime at that time or before

@@ -35,6 +35,7 @@ class CountingSink : public fabric::FlowSink {
   }
   void Wake(TimeNs, uint64_t token) override { wakes_.push_back(token); }
   int64_t Abort(const fabric::Flow&) override { return 0; }
+  void Pause() override {}
 
   // Returns the counts of what the graph sends.
   ExchangedPairs Run(fabric::FlowGraph& graph) {

@@ -1,7 +1,6 @@
 #include "scenarios/federated/exchange_plan.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <string>
 #include <utility>
@@ -12,53 +11,6 @@ namespace legacy {
 namespace {
 
 using fabric::DirectedLink;
-
-// The traffic of a plan's rounds, which are all alike, and what follows from it.
-class PlannedExchange : public ExchangeWorkload {
- public:
-  PlannedExchange(const PlanRequest& request, const PlanRemedy& remedy,
-                  const ExchangeNetwork& network)
-      : network_(network) {
-    const ExchangeRequest& exchange = *request.exchange;
-    fabric::CollectiveSpec spec;
-    spec.algorithm = exchange.algorithm;
-    const double bytes = std::ceil(static_cast<double>(request.up_bytes) * remedy.bytes);
-    spec.bytes.assign(exchange.order.size(), static_cast<int64_t>(bytes));
-    spec.group = exchange.group;
-    spec.parents = network.Placement().parents;
-    spec.firstAggregator = network.Placement().FirstAggregator();
-    sent_ = fabric::BytesSent(spec);
-    traffic_.workers = network.Ranks();
-    for (const int client : exchange.order) {
-      const double seconds = remedy.work * request.WorkSeconds(client);
-      traffic_.deviceFree.push_back(RoundedTime(seconds * 1e9));
-    }
-    if (remedy.no_slow_tenth) CutSlowest(traffic_.deviceFree);
-    traffic_.buckets.push_back({traffic_.deviceFree, {{spec, {}}}, {}});
-  }
-
-  const fabric::StepTraffic& Next() override { return traffic_; }
-
-  // Writes the closed form and the figures of clients.
-  void Describe(ExchangeFigures& figures) const {
-    if (figures.worst.rateBps > 0) {
-      figures.closed_form_seconds = Seconds(fabric::ClosedFormTime(
-          traffic_.buckets[0].calls[0].collective, figures.worst, network_.Transport()));
-    }
-    const std::vector<int>& order = network_.Order();
-    figures.sent_bytes.resize(order.size());
-    figures.work_seconds.resize(order.size());
-    for (size_t rank = 0; rank < order.size(); ++rank) {
-      figures.sent_bytes[order[rank]] = sent_[rank];
-      figures.work_seconds[order[rank]] = Seconds(traffic_.deviceFree[rank]);
-    }
-  }
-
- private:
-  const ExchangeNetwork& network_;
-  fabric::StepTraffic traffic_;
-  std::vector<int64_t> sent_;  // payload by rank
-};
 
 // Returns the group's name for a client that is alone in it, else that of the node.
 std::string NameOf(const PlanRequest& request, const ExchangeNetwork& network, int endpoint) {
@@ -149,109 +101,155 @@ void AddExchange(const fabric::StepTraffic& traffic, const fabric::StepTiming& t
   for (const TimeNs work : traffic.deviceFree) round.work_seconds += Seconds(work);
 }
 
-// AlikeRounds are the last rounds whose exchange, the first or second and so on of each, was alike.
-struct AlikeRounds {
-  std::string known;  // its traffic
-  ExchangedPairs pairs;
-  int64_t rounds = 0;
+// The rounds of a plan, which are all alike.
+class PlannedExchange : public ExchangeRun {
+ public:
+  PlannedExchange(PlanNetworks& networks, const PlanControl& control)
+      : ExchangeRun(networks, control, VersionsOf(networks.Request(), control.remedy), 1) {
+    const PlanRemedy& remedy = control.remedy;
+    const ExchangeRequest& exchange = *request().exchange;
+    fabric::CollectiveSpec spec;
+    spec.algorithm = exchange.algorithm;
+    const double bytes = std::ceil(static_cast<double>(request().up_bytes) * remedy.bytes);
+    spec.bytes.assign(exchange.order.size(), static_cast<int64_t>(bytes));
+    spec.group = exchange.group;
+    spec.parents = network().Placement().parents;
+    spec.firstAggregator = network().Placement().FirstAggregator();
+    sent_ = fabric::BytesSent(spec);
+    traffic_.workers = network().Ranks();
+    for (const int client : exchange.order) {
+      const double seconds = remedy.work * request().WorkSeconds(client);
+      traffic_.deviceFree.push_back(RoundedTime(seconds * 1e9));
+    }
+    if (remedy.no_slow_tenth) CutSlowest(traffic_.deviceFree);
+    traffic_.buckets.push_back({traffic_.deviceFree, {{spec, {}}}, {}});
+  }
+
+  Plan Finish() override {
+    Plan plan = ExchangeRun::Finish();
+    if (network().AsItIs()) Describe(*plan.exchange);
+    return plan;
+  }
+
+ private:
+  static int64_t VersionsOf(const PlanRequest& request, const PlanRemedy& remedy) {
+    const int64_t own = request.Versions();
+    return remedy.versions > 0 ? std::min(remedy.versions, own) : own;
+  }
+
+  const fabric::StepTraffic& NextTraffic() override { return traffic_; }
+
+  // Writes the closed form and the figures of clients.
+  void Describe(ExchangeFigures& figures) const {
+    if (figures.worst.rateBps > 0) {
+      figures.closed_form_seconds = Seconds(fabric::ClosedFormTime(
+          traffic_.buckets[0].calls[0].collective, figures.worst, network().Transport()));
+    }
+    const std::vector<int>& order = network().Order();
+    figures.sent_bytes.resize(order.size());
+    figures.work_seconds.resize(order.size());
+    for (size_t rank = 0; rank < order.size(); ++rank) {
+      figures.sent_bytes[order[rank]] = sent_[rank];
+      figures.work_seconds[order[rank]] = Seconds(traffic_.deviceFree[rank]);
+    }
+  }
+
+  fabric::StepTraffic traffic_;
+  std::vector<int64_t> sent_;  // payload by rank
 };
 
 }  // namespace
 
-Plan RunExchange(const PlanRequest& request, const ExchangeNetwork& network, int64_t versions,
-                 ExchangeWorkload& workload, const std::function<void(int64_t)>& progress,
-                 const StopFlag* stop) {
-  const auto begin = std::chrono::steady_clock::now();
-  const fabric::Topology& topology = network.Topology();
-  fabric::StepSimulator simulator = network.Simulator();
-  Plan plan;
-  ExchangeFigures& figures = plan.exchange.emplace();
-  plan.clients.resize(network.Order().size());
-  double usd_per_hour = 0;
-  for (size_t client = 0; client < plan.clients.size(); ++client) {
-    usd_per_hour += request.population.UsdPerHourOf(static_cast<int64_t>(client));
+ExchangeRun::ExchangeRun(PlanNetworks& networks, const PlanControl& control, int64_t versions,
+                         int exchanges)
+    : request_(networks.Request()),
+      network_(networks, control.remedy),
+      versions_(versions),
+      stop_(control.stop),
+      simulator_(network_.Simulator()),
+      sent_(static_cast<size_t>(exchanges)) {
+  plan_.exchange.emplace();
+  plan_.clients.resize(network_.Order().size());
+  for (size_t client = 0; client < plan_.clients.size(); ++client) {
+    usd_per_hour_ += request_.population.UsdPerHourOf(static_cast<int64_t>(client));
   }
-  std::vector<fabric::LinkCounters> links;
-  std::vector<AlikeRounds> sent(static_cast<size_t>(workload.Exchanges()));
-  TimeNs now = 0;
-  uint64_t number = 0;  // of the next exchange
-  const auto simulate = [&](const fabric::StepTraffic& traffic, uint64_t number,
-                            TimeNs start) -> const fabric::StepTiming& {
+}
+
+const PlannedRound* ExchangeRun::Next() {
+  if (plan_.versions == versions_ || (stop_ != nullptr && *stop_ != 0)) return nullptr;
+  PlannedRound round = RoundAt(now_, ++plan_.versions, network_.Ranks());
+  double synchronisation = 0;
+  for (AlikeRounds& alike : sent_) synchronisation += Exchange(alike, round);
+  round.cost.usd_hours = Seconds(round.row.end - round.row.start) / 3600 * usd_per_hour_;
+  now_ = round.row.end;
+  plan_.link_usd += round.cost.usd_up;
+  plan_.exchange->synchronisation.push_back(synchronisation);
+  Complete(round);
+  plan_.rounds.push_back(std::move(round));
+  return &plan_.rounds.back();
+}
+
+double ExchangeRun::Exchange(AlikeRounds& alike, PlannedRound& round) {
+  const fabric::StepTraffic& traffic = NextTraffic();
+  if (std::string canonical = traffic.Canonical(); canonical != alike.known) {
+    network_.AddBytes(alike.pairs, alike.rounds, plan_.clients);
+    alike = {std::move(canonical), network_.PairsOf(traffic), 0};
+  }
+  ++alike.rounds;
+  const fabric::StepTiming& timing = [&]() -> const fabric::StepTiming& {
     try {
-      return simulator.Simulate(traffic, number, start);
+      return simulator_.Simulate(traffic, number_++, round.row.end);
     } catch (const fabric::DeadLink& dead) {
-      ThrowWithClients(dead, network.Network(), request.population);
+      ThrowWithClients(dead, network_.Network(), request_.population);
     }
-  };
-  while (plan.versions < versions) {
-    if (stop && *stop != 0) break;
-    PlannedRound round = RoundAt(now, ++plan.versions, network.Ranks());
-    double synchronisation = 0;
-    for (AlikeRounds& alike : sent) {
-      const fabric::StepTraffic& traffic = workload.Next();
-      if (std::string canonical = traffic.Canonical(); canonical != alike.known) {
-        network.AddBytes(alike.pairs, alike.rounds, plan.clients);
-        alike = {std::move(canonical), network.PairsOf(traffic), 0};
-      }
-      ++alike.rounds;
-      const fabric::StepTiming& timing = simulate(traffic, number++, round.row.end);
-      workload.Timed(timing, round.row.end);
-      AddExchange(traffic, timing, round);
-      round.wire_up += WireBytes(alike.pairs);
-      round.cost.usd_up += UsdOf(topology, timing.links);
-      fabric::Add(links, timing.links);
-      synchronisation +=
-          Seconds(timing.total) - Seconds(*std::ranges::max_element(traffic.deviceFree));
-      for (size_t rank = 0; rank < plan.clients.size(); ++rank) {
-        plan.clients[network.Order()[rank]].busy_seconds += Seconds(timing.finish[rank]);
-      }
-    }
-    round.cost.usd_hours = Seconds(round.row.end - round.row.start) / 3600 * usd_per_hour;
-    now = round.row.end;
-    plan.link_usd += round.cost.usd_up;
-    figures.synchronisation.push_back(synchronisation);
-    plan.rounds.push_back(round);
-    workload.Ended(round);
-    if (progress) progress(plan.versions);
+  }();
+  Timed(timing, round.row.end);
+  AddExchange(traffic, timing, round);
+  round.wire_up += WireBytes(alike.pairs);
+  round.cost.usd_up += UsdOf(network_.Topology(), timing.links);
+  fabric::Add(links_, timing.links);
+  for (size_t rank = 0; rank < plan_.clients.size(); ++rank) {
+    plan_.clients[network_.Order()[rank]].busy_seconds += Seconds(timing.finish[rank]);
   }
+  return Seconds(timing.total) - Seconds(*std::ranges::max_element(traffic.deviceFree));
+}
+
+ExchangedPairs ExchangeRun::AddClients() {
   ExchangedPairs pairs;
-  for (AlikeRounds& alike : sent) {
-    network.AddBytes(alike.pairs, alike.rounds, plan.clients);
+  for (AlikeRounds& alike : sent_) {
+    network_.AddBytes(alike.pairs, alike.rounds, plan_.clients);
     if (pairs.empty()) {
       pairs = std::move(alike.pairs);
     } else {
       pairs.insert(pairs.end(), alike.pairs.begin(), alike.pairs.end());
     }
   }
-  if (sent.size() > 1) AddUp(pairs);
-  if (network.AsItIs()) DescribeHops(request, network, pairs, figures);
-  for (size_t i = 0; i < plan.clients.size(); ++i) {
-    ClientTotals& client = plan.clients[i];
-    client.tasks = client.counted = plan.versions;
-    client.last_staleness = plan.versions > 0 ? 0 : -1;
-    client.usd += Seconds(now) / 3600 * request.population.UsdPerHourOf(static_cast<int64_t>(i));
+  if (sent_.size() > 1) AddUp(pairs);
+  for (size_t i = 0; i < plan_.clients.size(); ++i) {
+    ClientTotals& client = plan_.clients[i];
+    client.tasks = client.counted = plan_.versions;
+    client.last_staleness = plan_.versions > 0 ? 0 : -1;
+    client.usd += Seconds(now_) / 3600 * request_.population.UsdPerHourOf(static_cast<int64_t>(i));
   }
-  plan.interrupted = stop && *stop != 0;
-  plan.counters = simulator.Totals();
-  if (network.AsItIs()) {
-    links.resize(topology.Links().size() * 2);
-    plan.links = LinksOf(request, network.Network(), links, Seconds(now));
-  }
-  plan.wall_seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  return plan;
+  return pairs;
 }
 
-Plan RunExchangePlan(PlanNetworks& networks, const PlanRemedy& remedy,
-                     const std::function<void(int64_t)>& progress, const StopFlag* stop) {
-  const PlanRequest& request = networks.Request();
-  const ExchangeNetwork network(networks, remedy);
-  PlannedExchange exchange(request, remedy, network);
-  const int64_t own = request.Versions();
-  const int64_t versions = remedy.versions > 0 ? std::min(remedy.versions, own) : own;
-  Plan plan = RunExchange(request, network, versions, exchange, progress, stop);
-  if (network.AsItIs()) exchange.Describe(*plan.exchange);
-  return plan;
+Plan ExchangeRun::Finish() {
+  const ExchangedPairs pairs = AddClients();
+  if (network_.AsItIs()) DescribeHops(request_, network_, pairs, *plan_.exchange);
+  plan_.interrupted = stop_ != nullptr && *stop_ != 0;
+  plan_.counters = simulator_.Totals();
+  if (network_.AsItIs()) {
+    links_.resize(network_.Topology().Links().size() * 2);
+    plan_.links = LinksOf(request_, network_.Network(), links_, Seconds(now_));
+  }
+  plan_.wall_seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
+  return std::move(plan_);
+}
+
+std::unique_ptr<PlanRun> StartExchangePlan(PlanNetworks& networks, const PlanControl& control) {
+  return std::make_unique<PlannedExchange>(networks, control);
 }
 
 }  // namespace legacy

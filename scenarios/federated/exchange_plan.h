@@ -3,8 +3,11 @@
 #pragma once
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
-#include <functional>
+#include <memory>
+#include <span>
+#include <string>
 #include <vector>
 
 #include "scenarios/federated/exchange_network.h"
@@ -12,26 +15,56 @@
 
 namespace legacy {
 
-// An ExchangeWorkload says what clients do before and in each exchange.
-class ExchangeWorkload {
+// An ExchangeRun simulates such rounds; a derived class says what clients do before and in each
+// exchange. Rounds have counted tasks of all clients; bytes and USD of uploads are those that
+// clients send, and downloads have none. Of Plan::exchange, the times of synchronisation are set,
+// and hops and bound of the last round.
+class ExchangeRun : public PlanRun {
  public:
-  virtual ~ExchangeWorkload() = default;
-  // Returns the number of exchanges of a round, each of which begins when the one before has ended.
-  virtual int Exchanges() const { return 1; }
-  // Returns what the next of them asks of devices and network, by rank; valid until the next call.
-  virtual const fabric::StepTraffic& Next() = 0;
+  const PlannedRound* Next() override;
+  std::span<const EndedTask> Tasks() const override { return {}; }
+  Plan Finish() override;
+
+ protected:
+  // A round has so many exchanges, each of which begins when the one before has ended.
+  ExchangeRun(PlanNetworks& networks, const PlanControl& control, int64_t versions, int exchanges);
+
+  const PlanRequest& request() const { return request_; }
+  const ExchangeNetwork& network() const { return network_; }
+
+ private:
+  // Returns what the next exchange asks of devices and network, by rank; valid until the next call.
+  virtual const fabric::StepTraffic& NextTraffic() = 0;
   // Hears of its end, at `start` + timing.total.
   virtual void Timed(const fabric::StepTiming& /*timing*/, TimeNs /*start*/) {}
-  // Hears of the end of the round.
-  virtual void Ended(const PlannedRound& /*round*/) {}
-};
+  // Completes the round, of which all exchanges have ended.
+  virtual void Complete(PlannedRound& /*round*/) {}
 
-// Runs rounds of a workload, as RunPlan does. Rounds have counted tasks of all clients; bytes and
-// USD of uploads are those that clients send, and downloads have none. Of Plan::exchange, the times
-// of synchronisation are set, and hops and bound of the last round.
-Plan RunExchange(const PlanRequest& request, const ExchangeNetwork& network, int64_t versions,
-                 ExchangeWorkload& workload, const std::function<void(int64_t versions)>& progress,
-                 const StopFlag* stop);
+  // The last rounds whose exchange, the first or second and so on of each, was alike.
+  struct AlikeRounds {
+    std::string known;  // its traffic
+    ExchangedPairs pairs;
+    int64_t rounds = 0;
+  };
+
+  // Simulates the next exchange of a round. Returns its seconds from the end of the last work on.
+  double Exchange(AlikeRounds& alike, PlannedRound& round);
+  // Adds what clients sent in all rounds, and returns what they send in the last one.
+  ExchangedPairs AddClients();
+
+  const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+  const PlanRequest& request_;
+  const ExchangeNetwork network_;
+  const int64_t versions_;
+  const StopFlag* const stop_;
+  fabric::StepSimulator simulator_;
+  Plan plan_;
+  double usd_per_hour_ = 0;  // of all clients
+  std::vector<fabric::LinkCounters> links_;
+  std::vector<AlikeRounds> sent_;  // by exchange of a round
+  TimeNs now_ = 0;
+  uint64_t number_ = 0;  // of the next exchange
+};
 
 // Makes the longest tenth of times, one at least, no longer than the median: what no slow client
 // would change.
@@ -46,8 +79,7 @@ void CutSlowest(std::vector<Time>& times) {
   }
 }
 
-// Runs the plan of a request that has an exchange, where all rounds are alike. Throws Error.
-Plan RunExchangePlan(PlanNetworks& networks, const PlanRemedy& remedy,
-                     const std::function<void(int64_t versions)>& progress, const StopFlag* stop);
+// Does what StartPlan does for a request that has an exchange, where all rounds are alike.
+std::unique_ptr<PlanRun> StartExchangePlan(PlanNetworks& networks, const PlanControl& control);
 
 }  // namespace legacy

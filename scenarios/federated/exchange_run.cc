@@ -113,17 +113,32 @@ StepWork ByRank(StepWork work, const std::vector<int>& order) {
   return work;
 }
 
-class LearnerWorkload : public ExchangeWorkload {
+// The rounds of a training: what its learner sends in each version.
+class TrainedRounds : public ExchangeRun {
  public:
-  LearnerWorkload(ExchangeLearner& learner, const ExchangeNetwork& network, RankClock& clock,
-                  PlanListener& listener, double bytes)
-      : learner_(learner), network_(network), clock_(clock), listener_(listener), bytes_(bytes) {}
+  TrainedRounds(PlanNetworks& networks, const PlanControl& control, const ExchangeJob& job,
+                ExchangeLearner& learner, int64_t overlap, const LocalStepWork& step_work)
+      : ExchangeRun(
+            networks, control,
+            control.remedy.versions > 0 ? control.remedy.versions : networks.Request().Versions(),
+            learner.Fragments()),
+        learner_(learner),
+        remedy_(control.remedy),
+        clients_(job.scenario, request().population, {job.costs.begin(), job.costs.end()},
+                 job.layers, step_work),
+        clock_(clients_, learner, network().Order(), network().Transfers(), remedy_, overlap) {}
 
-  int Exchanges() const override { return learner_.Fragments(); }
+  const PlannedRound* Next() override {
+    const PlannedRound* const round = ExchangeRun::Next();
+    if (round == nullptr) tasks_.clear();  // none ended in this call
+    return round;
+  }
+  std::span<const EndedTask> Tasks() const override { return tasks_; }
 
-  const fabric::StepTraffic& Next() override {
+ private:
+  const fabric::StepTraffic& NextTraffic() override {
     if (left_.empty()) Begin();
-    work_ = ByRank(left_.front(), network_.Order());
+    work_ = ByRank(left_.front(), network().Order());
     left_ = left_.subspan(1);
     for (BucketWork& bucket : work_.buckets) {
       for (SentCall& call : bucket.calls) Scale(call.bytes);
@@ -134,13 +149,12 @@ class LearnerWorkload : public ExchangeWorkload {
   }
 
   void Timed(const fabric::StepTiming& timing, TimeNs start) override {
-    for (int rank = 0; rank < network_.Ranks(); ++rank) {
-      const auto client = static_cast<size_t>(network_.Order()[static_cast<size_t>(rank)]);
-      fabric::TaskRow& task = tasks_[client];
-      task.work.upBytes += work_.MessageBytes(rank);
-      task.times.worked = Later(start, priced_.traffic.deviceFree[rank]);
-      task.times.ended = Later(start, timing.finish[rank]);
-      steps_[client] += work_.local_steps[static_cast<size_t>(rank)];
+    for (int rank = 0; rank < network().Ranks(); ++rank) {
+      EndedTask& task = tasks_[static_cast<size_t>(network().Order()[static_cast<size_t>(rank)])];
+      task.row.work.upBytes += work_.MessageBytes(rank);
+      task.row.times.worked = Later(start, priced_.traffic.deviceFree[rank]);
+      task.row.times.ended = Later(start, timing.finish[rank]);
+      task.figures.local_steps += work_.local_steps[static_cast<size_t>(rank)];
     }
     const StepSplit split = SplitStep(priced_, timing).mean;
     split_.compute += Seconds(split.compute);
@@ -155,51 +169,41 @@ class LearnerWorkload : public ExchangeWorkload {
     }
   }
 
-  void Ended(const PlannedRound& round) override {
-    TellTasks(round);
-    PlannedRound told = round;
-    told.split = split_;
-    listener_.OnRound(told);
+  // A task is a client's part in the version: it has what it needs from the start on, and ends when
+  // it has decoded what all exchanged.
+  void Complete(PlannedRound& round) override {
+    round.split = split_;
+    for (size_t client = 0; client < tasks_.size(); ++client) {
+      auto& [row, figures] = tasks_[client];
+      row.id = static_cast<uint64_t>(round.row.version - 1) * tasks_.size() + client;
+      row.client = static_cast<int>(client);
+      row.baseVersion = round.row.version - 1;
+      row.fate = fabric::TaskFate::Counted;
+      row.times.dispatched = row.times.downloaded = round.row.start;
+      figures.samples = learner_.SamplesOf(row.client).value_or(0);
+    }
   }
 
- private:
   void Begin() {
     left_ = learner_.Next();
     clock_.Begin();
-    tasks_.assign(static_cast<size_t>(network_.Ranks()), {});
-    steps_.assign(tasks_.size(), 0);
+    tasks_.assign(static_cast<size_t>(network().Ranks()), {});
     split_ = {};
   }
   void Scale(std::vector<int64_t>& bytes) const {
-    if (bytes_ == 1) return;
-    for (int64_t& count : bytes)
-      count = static_cast<int64_t>(std::ceil(static_cast<double>(count) * bytes_));
-  }
-
-  // A task is a client's part in the version: it has what it needs from the start on, and ends when
-  // it has decoded what all exchanged.
-  void TellTasks(const PlannedRound& round) {
-    for (size_t client = 0; client < tasks_.size(); ++client) {
-      fabric::TaskRow& task = tasks_[client];
-      task.id = static_cast<uint64_t>(round.row.version - 1) * tasks_.size() + client;
-      task.client = static_cast<int>(client);
-      task.baseVersion = round.row.version - 1;
-      task.fate = fabric::TaskFate::Counted;
-      task.times.dispatched = task.times.downloaded = round.row.start;
-      listener_.OnTask(task, {.local_steps = steps_[client],
-                              .samples = learner_.SamplesOf(task.client).value_or(0)});
+    if (remedy_.bytes == 1) return;
+    for (int64_t& count : bytes) {
+      count = static_cast<int64_t>(std::ceil(static_cast<double>(count) * remedy_.bytes));
     }
   }
 
   ExchangeLearner& learner_;
-  const ExchangeNetwork& network_;
-  RankClock& clock_;
-  PlanListener& listener_;
-  double bytes_;  // factor on what is sent
+  const PlanRemedy remedy_;
+  ClientClock clients_;
+  RankClock clock_;
   // Of the version in work: exchanges that are left, and what the others add up to.
   std::span<const StepWork> left_;
-  std::vector<fabric::TaskRow> tasks_;  // by client
-  std::vector<int64_t> steps_;
+  std::vector<EndedTask> tasks_;  // by client
   ExchangeSplit split_;
   StepWork work_;  // of the exchange in work, by rank
   PricedStep priced_;
@@ -207,24 +211,16 @@ class LearnerWorkload : public ExchangeWorkload {
 
 }  // namespace
 
-Plan RunExchangeTraining(const ExchangeJob& job, ExchangeLearner& learner, PlanListener& listener,
-                         const StopFlag* stop) {
-  const PlanRequest& request = job.request;
-  PlanNetworks networks(request);
-  const ExchangeNetwork network(networks, job.remedy);
+std::unique_ptr<PlanRun> StartExchangeTraining(PlanNetworks& networks, const PlanControl& control,
+                                               const ExchangeJob& job, ExchangeLearner& learner) {
   const Unit& last = job.layers.back();
   // What an algorithm adds to local steps does not depend on the model.
   const auto aggregator = MakeAggregator(job.method.algorithm, {.numel = 1});
   const LocalStepWork step_work =
       LocalStepWorkOf(job.scenario.optimizer->kind, job.scenario.clip_worker,
                       aggregator->Traits().client, last.offset + last.numel);
-  ClientClock clients(job.scenario, request.population, {job.costs.begin(), job.costs.end()},
-                      job.layers, step_work);
-  RankClock clock(clients, learner, network.Order(), network.Transfers(), job.remedy,
-                  aggregator->Traits().overlap);
-  LearnerWorkload workload(learner, network, clock, listener, job.remedy.bytes);
-  const int64_t versions = job.remedy.versions > 0 ? job.remedy.versions : request.Versions();
-  return RunExchange(request, network, versions, workload, {}, stop);
+  return std::make_unique<TrainedRounds>(networks, control, job, learner,
+                                         aggregator->Traits().overlap, step_work);
 }
 
 }  // namespace legacy

@@ -2,6 +2,7 @@
 // they exchange travels by the collective of the request.
 #pragma once
 
+#include <memory>
 #include <span>
 
 #include "base/programs/program.h"
@@ -15,16 +16,14 @@ namespace legacy {
 // An ExchangeJob is one training. References outlive it.
 struct ExchangeJob {
   const Scenario& scenario;
-  const PlanRequest& request;
   const FederatedMethod& method;
   std::span<const OperationCost> costs;
   std::span<const Unit> layers;
-  PlanRemedy remedy = {};
 };
 
-// Runs the training from its first version on, as RunPlan does, and tells `listener` of everything.
-// Throws Error.
-Plan RunExchangeTraining(const ExchangeJob& job, ExchangeLearner& learner, PlanListener& listener,
-                         const StopFlag* stop);
+// Starts the training from its first version on, as StartPlan does; all tasks are kept. What is
+// given outlives the run. Throws Error.
+std::unique_ptr<PlanRun> StartExchangeTraining(PlanNetworks& networks, const PlanControl& control,
+                                               const ExchangeJob& job, ExchangeLearner& learner);
 
 }  // namespace legacy

@@ -1,395 +1,43 @@
 #include "scenarios/federated/plan.h"
 
-#include <algorithm>
-#include <chrono>
-#include <cmath>
-#include <numeric>
-
-#include "base/error.h"
-#include "ns3-module/fabric/engine/lone-transfer.h"
-#include "ns3-module/fabric/population/client-network.h"
-#include "ns3-module/fabric/tasks/task-graph.h"
 #include "scenarios/federated/exchange_plan.h"
 #include "scenarios/federated/plan_parts.h"
+#include "scenarios/federated/server_plan.h"
 
 namespace legacy {
-namespace {
-
-using fabric::DirectedLink;
-
-// Paths of clients to and from the server, made when they are first asked for: a round of a million
-// clients reads those of the few that take part.
-class ClientPaths {
- public:
-  struct Path {
-    fabric::LonePath down;
-    fabric::LonePath up;
-  };
-
-  ClientPaths(const fabric::ClientNetwork& network, const fabric::Transport& transport)
-      : network_(network), transport_(transport), paths_(network.accessLinks.size()) {}
-
-  const Path& Of(int client) {
-    Path& path = paths_[client];
-    if (path.down.slowest == 0) {
-      const int server = network_.placement.NodeOf(network_.serverEndpoint);
-      const int node = network_.placement.NodeOf(client);
-      path.down = MakeLonePath(network_.topology, transport_, server, node);
-      path.up = MakeLonePath(network_.topology, transport_, node, server);
-    }
-    return path;
-  }
-
- private:
-  const fabric::ClientNetwork& network_;
-  const fabric::Transport& transport_;
-  std::vector<Path> paths_;  // rates of 0: not yet made
-};
-
-// A PredictedTask is a task that shares no line, at mean rates.
-struct PredictedTask {
-  double seconds = 0;
-  double opening = 0;  // its part of handshakes and slow start
-};
-
-// The workload of a plan without training: every task has the request's bytes.
-class PlannedWorkload : public Workload {
- public:
-  explicit PlannedWorkload(const PlanRequest& request)
-      : request_(request), seconds_(static_cast<size_t>(request.population.Clients()), -1) {}
-
-  fabric::TaskWork WorkOf(const fabric::TaskStart& start) override {
-    return Expected(start.client);
-  }
-  fabric::TaskWork Expected(int client) override {
-    double& seconds = seconds_[client];
-    if (seconds < 0) seconds = request_.WorkSeconds(client);
-    return {.downBytes = request_.down_bytes,
-            .upBytes = request_.up_bytes,
-            .work = RoundedTime(seconds * 1e9),
-            .lanes = request_.streams};
-  }
-
- private:
-  const PlanRequest& request_;
-  std::vector<double> seconds_;  // of work, by client; -1: not yet computed
-};
-
-// A workload whose tasks work and send by a remedy's factors.
-class RemediedWorkload : public Workload {
- public:
-  RemediedWorkload(Workload& workload, const PlanRemedy& remedy)
-      : workload_(workload), remedy_(remedy) {}
-
-  fabric::TaskWork WorkOf(const fabric::TaskStart& start) override {
-    return Scaled(workload_.WorkOf(start));
-  }
-  int64_t UpBytesOf(uint64_t task) override { return Bytes(workload_.UpBytesOf(task)); }
-  fabric::TaskWork Expected(int client) override { return Scaled(workload_.Expected(client)); }
-  std::optional<int64_t> SamplesOf(int client) override { return workload_.SamplesOf(client); }
-  std::optional<TaskLoss> Ended(const fabric::TaskRow& row) override {
-    return workload_.Ended(row);
-  }
-  void Round(const fabric::RoundRow& row) override { workload_.Round(row); }
-  TaskFigures FiguresOf(const fabric::TaskRow& row) override { return workload_.FiguresOf(row); }
-
- private:
-  int64_t Bytes(int64_t bytes) const {
-    if (bytes < 0 || remedy_.bytes == 1) return bytes;  // not yet known
-    return static_cast<int64_t>(std::ceil(static_cast<double>(bytes) * remedy_.bytes));
-  }
-  fabric::TaskWork Scaled(fabric::TaskWork task) const {
-    task.downBytes = Bytes(task.downBytes);
-    task.upBytes = Bytes(task.upBytes);
-    if (remedy_.work != 1) {
-      task.work = RoundedTime(static_cast<double>(task.work) * remedy_.work);
-    }
-    return task;
-  }
-
-  Workload& workload_;
-  const PlanRemedy& remedy_;
-};
-
-// Works of servers: those of a workload, on the clients' paths.
-class PlanWorks : public fabric::TaskWorks {
- public:
-  PlanWorks(Workload& workload, const PlanRequest& request, ClientPaths& paths)
-      : workload_(workload),
-        transport_(request.transport),
-        opens_(request.fidelity == "packet" || request.fidelity == "flow"),
-        paths_(paths) {}
-
-  fabric::TaskWork WorkOf(const fabric::TaskStart& start) override {
-    return workload_.WorkOf(start);
-  }
-  int64_t UpBytesOf(uint64_t task) override { return workload_.UpBytesOf(task); }
-  TimeNs Predicted(int client) override { return RoundedTime(Predict(client).seconds * 1e9); }
-  PredictedTask Predict(int client) {
-    const fabric::TaskWork task = workload_.Expected(client);
-    PredictedTask predicted = {.seconds = Seconds(task.work)};
-    const auto add = [&](const fabric::LonePath& path, int64_t bytes, fabric::Opening opening) {
-      const fabric::LoneTransfer transfer = {.payload = bytes, .streams = task.lanes};
-      predicted.seconds += LoneTransferTime(path, transport_, transfer) * 1e-9;
-      if (opens_) predicted.opening += OpeningTime(path, transport_, transfer, opening) * 1e-9;
-    };
-    const fabric::ConnectionKind kind = transport_.connections;
-    const ClientPaths::Path& path = paths_.Of(client);
-    add(path.down, task.downBytes, fabric::DownloadOpening(kind));
-    add(path.up, task.upBytes, fabric::UploadOpening(kind));
-    predicted.seconds += predicted.opening;
-    return predicted;
-  }
-
- private:
-  Workload& workload_;
-  const fabric::Transport& transport_;
-  const bool opens_;  // false at fidelities that leave out handshakes and slow start
-  ClientPaths& paths_;
-};
-
-// Who hears of a plan's tasks and rounds, beside the plan.
-struct Hearers {
-  Workload& workload;
-  fabric::Selection& selection;
-  PlanListener* listener;  // or null
-};
-
-// The listener that fills a plan.
-class Ledger : public fabric::TaskListener {
- public:
-  Ledger(const PlanRequest& request, const fabric::Population& population, ClientPaths& paths,
-         Plan& plan, const Hearers& hearers, const std::function<void(int64_t)>& progress,
-         const StopFlag* stop)
-      : request_(request),
-        population_(population),
-        paths_(paths),
-        plan_(plan),
-        hearers_(hearers),
-        progress_(progress),
-        stop_(stop) {}
-
-  void OnTask(const fabric::TaskRow& row) override {
-    const double seconds = Seconds(row.times.ended - row.times.dispatched);
-    const TaskCost cost = CostOf(row, seconds);
-    const int64_t wire_down = request_.transport.WireBytes(row.times.carriedDown);
-    const int64_t wire_up = request_.transport.WireBytes(row.times.carriedUp);
-    const bool counted = row.fate == fabric::TaskFate::Counted;
-    round_.wire_down += wire_down;
-    round_.wire_up += wire_up;
-    round_.cost.usd_down += cost.usd_down;
-    round_.cost.usd_up += cost.usd_up;
-    round_.cost.usd_hours += cost.usd_hours;
-    round_.client_seconds += seconds;
-    if (counted) {
-      round_.work_seconds += Seconds(row.times.worked - row.times.downloaded);
-      round_.counted_seconds += seconds;
-    }
-    ClientTotals& client = plan_.clients[row.client];
-    ++client.tasks;
-    client.counted += counted;
-    client.busy_seconds += seconds;
-    client.wire_down += wire_down;
-    client.wire_up += wire_up;
-    client.usd += cost.usd_down + cost.usd_up + cost.usd_hours;
-    if (counted) client.last_staleness = row.staleness;
-    plan_.short_tasks.push_back({row.client, row.fate, static_cast<float>(seconds)});
-    if (plan_.tasks.size() < kMostTaskRows) plan_.tasks.push_back(row);
-    const TaskFigures figures = hearers_.workload.FiguresOf(row);
-    if (hearers_.listener != nullptr) hearers_.listener->OnTask(row, figures);
-    if (const std::optional<TaskLoss> loss = hearers_.workload.Ended(row)) {
-      hearers_.selection.Observe({.client = row.client,
-                                  .loss = loss->mean,
-                                  .squaredLoss = loss->squares,
-                                  .samples = figures.samples,
-                                  .time = row.times.ended - row.times.dispatched});
-    }
-  }
-
-  void OnRound(const fabric::RoundRow& row) override {
-    round_.row = row;
-    round_.first_task = next_task_;
-    next_task_ = static_cast<int64_t>(plan_.short_tasks.size());
-    round_.tasks = next_task_ - round_.first_task;
-    if (request_.Synchronous()) {
-      round_.counted_seconds = static_cast<double>(row.fates[0]) * Seconds(row.end - row.start);
-    }
-    plan_.rounds.push_back(round_);
-    round_ = PlannedRound();
-    hearers_.workload.Round(row);
-    if (hearers_.listener != nullptr) hearers_.listener->OnRound(plan_.rounds.back());
-    if (row.made) {
-      hearers_.selection.OnVersion(row.version);
-      ++plan_.versions;
-      if (progress_) progress_(plan_.versions);
-    }
-  }
-
-  bool Stop() const override { return stop_ && *stop_ != 0; }
-
- private:
-  TaskCost CostOf(const fabric::TaskRow& row, double seconds) const {
-    const ClientPaths::Path& path = paths_.Of(row.client);
-    const auto usd = [&](int64_t payload, double there, double back) {
-      return (static_cast<double>(request_.transport.WireBytes(payload)) * there +
-              static_cast<double>(request_.transport.AckWireBytes(payload)) * back) *
-             1e-9;
-    };
-    return {.usd_down = usd(row.times.carriedDown, path.down.usdPerGb, path.up.usdPerGb),
-            .usd_up = usd(row.times.carriedUp, path.up.usdPerGb, path.down.usdPerGb),
-            .usd_hours = seconds / 3600 * population_.UsdPerHourOf(row.client)};
-  }
-
-  const PlanRequest& request_;
-  const fabric::Population& population_;
-  ClientPaths& paths_;
-  Plan& plan_;
-  Hearers hearers_;
-  const std::function<void(int64_t)>& progress_;
-  const StopFlag* stop_;
-  PlannedRound round_;
-  int64_t next_task_ = 0;
-};
-
-// Takes the tenth of the clients with the longest predicted tasks out of the choice.
-void ExcludeSlowTenth(const std::vector<float>& predicted, fabric::Candidates& candidates) {
-  std::vector<int32_t> order(predicted.size());
-  std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(),
-                   [&](int32_t a, int32_t b) { return predicted[a] > predicted[b]; });
-  for (size_t i = 0; i < order.size() / 10; ++i) candidates.SetBusy(order[i], true);
-}
-
-std::unique_ptr<fabric::ServerBase> ServerOf(const PlanRequest& request, const PlanRemedy& remedy,
-                                             fabric::Candidates& candidates,
-                                             fabric::Selection& selection, fabric::TaskWorks& works,
-                                             fabric::TaskListener& listener) {
-  const auto versions = [&](int64_t own) {
-    return remedy.versions > 0 ? std::min(remedy.versions, own) : own;
-  };
-  if (request.Synchronous()) {
-    fabric::SyncOptions options = std::get<fabric::SyncOptions>(request.server);
-    options.versions = versions(options.versions);
-    return fabric::MakeSyncServer(options, candidates, selection, works, listener);
-  }
-  fabric::AsyncOptions options = std::get<fabric::AsyncOptions>(request.server);
-  options.versions = versions(options.versions);
-  return fabric::MakeAsyncServer(options, candidates, selection, works, listener);
-}
-
-// A listener that nobody needs.
-class NoListener : public fabric::TaskListener {
-  void OnTask(const fabric::TaskRow&) override {}
-  void OnRound(const fabric::RoundRow&) override {}
-};
-
-}  // namespace
 
 void CheckPlan(const PlanRequest& request) {
   PlanNetworks networks(request);
   if (request.exchange) {
     const ExchangeNetwork network(networks, {});
-    return;
+  } else {
+    CheckServerPlan(networks);
   }
-  const auto network = networks.With({});
-  const fabric::ClientAvailability availability(request.population, request.availability,
-                                                request.seed);
-  fabric::Candidates candidates(request.population.Clients(), availability);
-  PlannedWorkload planned(request);
-  ClientPaths paths(*network, request.transport);
-  PlanWorks works(planned, request, paths);
-  const auto selection =
-      fabric::MakeSelection(request.selection, request.seed, "--selection",
-                            {request.population.Clients(), [](int) { return TimeNs{0}; }});
-  NoListener listener;
-  ServerOf(request, {}, candidates, *selection, works, listener);
 }
 
-Plan RunPlan(const PlanRequest& request, const PlanRemedy& remedy,
-             const std::function<void(int64_t)>& progress, const StopFlag* stop, Workload* workload,
-             PlanListener* listener) {
-  PlanNetworks networks(request);
-  return RunPlan(networks, remedy, progress, stop, workload, listener);
+std::unique_ptr<PlanRun> StartPlan(PlanNetworks& networks, const PlanControl& control,
+                                   Workload* workload) {
+  if (networks.Request().exchange) return StartExchangePlan(networks, control);
+  return StartServerPlan(networks, control, workload);
+}
+
+Plan RunToEnd(PlanRun& run, const std::function<void(int64_t)>& progress) {
+  int64_t versions = 0;
+  while (const PlannedRound* round = run.Next()) {
+    versions += round->row.made ? 1 : 0;
+    if (progress && round->row.made) progress(versions);
+  }
+  return run.Finish();
 }
 
 Plan RunPlan(PlanNetworks& networks, const PlanRemedy& remedy,
-             const std::function<void(int64_t)>& progress, const StopFlag* stop, Workload* workload,
-             PlanListener* listener) {
-  const PlanRequest& request = networks.Request();
-  if (request.exchange) return RunExchangePlan(networks, remedy, progress, stop);
-  const auto begin = std::chrono::steady_clock::now();
-  const fabric::Population& population = request.population;
-  const auto shared = networks.With(remedy);
-  const fabric::ClientNetwork& network = *shared;
-  const auto clients = static_cast<size_t>(population.Clients());
-  ClientPaths paths(network, request.transport);
-  const fabric::ClientAvailability availability(population, request.availability, request.seed);
-  PlannedWorkload planned(request);
-  RemediedWorkload tasks(workload != nullptr ? *workload : planned, remedy);
-  PlanWorks works(tasks, request, paths);
-  const auto selection = fabric::MakeSelection(
-      request.selection, request.seed, "--selection",
-      {population.Clients(), [&](int client) { return works.Predicted(client); }});
-  std::vector<int64_t> samples;
-  for (size_t client = 0; client < clients; ++client) {
-    const auto own = tasks.SamplesOf(static_cast<int>(client));
-    samples.push_back(own.value_or(population.SamplesOf(static_cast<int64_t>(client))));
-  }
-  fabric::Candidates candidates(static_cast<int64_t>(clients), availability,
-                                selection->ReadsWeights() ? samples : std::vector<int64_t>());
-  for (size_t client = 0; client < clients; ++client) {
-    // Whoever has no samples takes no part.
-    if (samples[client] == 0) candidates.SetBusy(static_cast<int64_t>(client), true);
-  }
-  Plan plan;
-  plan.clients.resize(clients);
-  if (remedy.AsItIs() || remedy.no_slow_tenth) {
-    for (size_t client = 0; client < clients; ++client) {
-      const PredictedTask predicted = works.Predict(static_cast<int>(client));
-      plan.predicted.push_back(static_cast<float>(predicted.seconds));
-      plan.opening.push_back(static_cast<float>(predicted.opening));
-    }
-  }
-  if (remedy.no_slow_tenth) ExcludeSlowTenth(plan.predicted, candidates);
-  Ledger ledger(request, population, paths, plan, {tasks, *selection, listener}, progress, stop);
-  const auto server = ServerOf(request, remedy, candidates, *selection, works, ledger);
-  const fabric::ClientRisks risks(availability, request.dropout, request.detection);
-  fabric::TaskGraph graph(*server, &risks, network.serverEndpoint, request.transport.connections);
-  fabric::EngineRequest engine_request;
-  engine_request.topology = &network.topology;
-  engine_request.placement = &network.placement;
-  engine_request.transport = request.transport;
-  engine_request.seed = request.seed;
-  const auto engine = request.engine(engine_request);
-  if (listener != nullptr) {
-    engine->SetFlowTrace([&](const fabric::Flow&, TimeNs, bool) { listener->OnTransfer(); });
-  }
-  engine->Submit(graph, 0);
-  try {
-    while (!graph.Done()) {
-      // Runs in parts, as the queue may hold events of long after the last round.
-      constexpr TimeNs kPart = fabric::kDay;
-      engine->RunUntil(Later(engine->Now(), kPart));
-    }
-  } catch (const fabric::DeadLink& dead) {
-    ThrowWithClients(dead, network, population);
-  }
-  plan.stop = server->StopReason();
-  plan.interrupted = stop && *stop != 0;
-  plan.counters = engine->Counters();
-  plan.most_live = graph.MostLive();
-  const std::vector<fabric::LinkCounters> links = engine->Links();
-  for (size_t link = 0; link < links.size(); ++link) {
-    const double usd = network.topology.PortOf(static_cast<DirectedLink>(link)).usdPerGb;
-    plan.link_usd += usd * static_cast<double>(links[link].bytes) * 1e-9;
-  }
-  if (remedy.AsItIs()) {
-    const double end = plan.rounds.empty() ? 0 : Seconds(plan.rounds.back().row.end);
-    plan.links = LinksOf(request, network, links, end);
-  }
-  plan.wall_seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  return plan;
+             const std::function<void(int64_t)>& progress, const StopFlag* stop) {
+  return RunToEnd(*StartPlan(networks, {.remedy = remedy, .stop = stop}), progress);
+}
+
+Plan RunPlan(const PlanRequest& request, const PlanRemedy& remedy) {
+  PlanNetworks networks(request);
+  return RunPlan(networks, remedy);
 }
 
 }  // namespace legacy

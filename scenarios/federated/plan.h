@@ -4,7 +4,9 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -145,33 +147,56 @@ struct Plan {
 
 inline constexpr size_t kMostTaskRows = 1'000'000;
 
-// A PlanListener hears of tasks and rounds as they end, tasks before the round that they ended in.
-class PlanListener {
- public:
-  virtual ~PlanListener() = default;
-  virtual void OnTask(const fabric::TaskRow& row, const TaskFigures& figures) = 0;
-  virtual void OnRound(const PlannedRound& round) = 0;
-  // Is called as each transfer begins and ends. What it throws ends the plan.
-  virtual void OnTransfer() {}
+// An EndedTask is the record of a task.
+struct EndedTask {
+  fabric::TaskRow row;
+  TaskFigures figures;
 };
 
-// Throws the Error of a plan whose parts do not fit together, as RunPlan would.
+// A PlanRun simulates a plan round by round:
+//
+//   while (const PlannedRound* round = run->Next()) { ... }
+//   const Plan plan = run->Finish();
+class PlanRun {
+ public:
+  virtual ~PlanRun() = default;
+  // Simulates up to the end of the next round, before anything of the one after it begins. Returns
+  // the round, valid until the next call; null: there is none. Throws Error.
+  virtual const PlannedRound* Next() = 0;
+  // Returns the tasks that ended in the last call of Next(), if the plan keeps them.
+  virtual std::span<const EndedTask> Tasks() const = 0;
+  // Returns what is known up to now. It is called once, as the last.
+  virtual Plan Finish() = 0;
+};
+
+// A PlanControl says how a plan is run.
+struct PlanControl {
+  PlanRemedy remedy = {};
+  const StopFlag* stop = nullptr;  // other than 0: the plan ends with the version in work
+  bool keeps_tasks = false;        // for PlanRun::Tasks
+  // Is called as each transfer with a server begins and ends. What it throws ends the plan.
+  std::function<void()> on_transfer = {};
+};
+
+// Throws the Error of a plan whose parts do not fit together, as StartPlan would.
 void CheckPlan(const PlanRequest& request);
 
 class PlanNetworks;  // plan_parts.h
 
-// Runs the plan of a request, whose networks several plans may share. `progress` is called after
-// each version with their number; it may be empty. At `stop` other than 0 the plan ends with the
-// version in work. `workload` takes the place of the request's bytes and seconds, and `listener`
-// hears of everything, where they are not null. Throws Error.
+// Starts the plan of a request, whose networks several plans may share. `workload`, unless it is
+// null, takes the place of the request's bytes and seconds; a request with an exchange has none.
+// What is given outlives the run. Throws Error.
+std::unique_ptr<PlanRun> StartPlan(PlanNetworks& networks, const PlanControl& control,
+                                   Workload* workload = nullptr);
+
+// Simulates all rounds of a plan. `progress` is called after each version with their number; it may
+// be empty. Throws Error.
 Plan RunPlan(PlanNetworks& networks, const PlanRemedy& remedy = {},
              const std::function<void(int64_t versions)>& progress = {},
-             const StopFlag* stop = nullptr, Workload* workload = nullptr,
-             PlanListener* listener = nullptr);
-// Does so once.
-Plan RunPlan(const PlanRequest& request, const PlanRemedy& remedy = {},
-             const std::function<void(int64_t versions)>& progress = {},
-             const StopFlag* stop = nullptr, Workload* workload = nullptr,
-             PlanListener* listener = nullptr);
+             const StopFlag* stop = nullptr);
+// Does so for a request alone.
+Plan RunPlan(const PlanRequest& request, const PlanRemedy& remedy = {});
+// Simulates the rounds that are left.
+Plan RunToEnd(PlanRun& run, const std::function<void(int64_t versions)>& progress = {});
 
 }  // namespace legacy

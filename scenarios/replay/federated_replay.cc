@@ -5,8 +5,10 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/programs/patience.h"
 #include "scenarios/federated/federated_scenario.h"
 #include "scenarios/federated/learner.h"
+#include "scenarios/federated/plan_parts.h"
 #include "scenarios/federated/run/client_comparison.h"
 #include "scenarios/federated/run/learner_run.h"
 #include "scenarios/federated/run/training_writer.h"
@@ -52,37 +54,6 @@ std::shared_ptr<const FederatedRecording> ReadFederatedRecording(const std::stri
   return recording;
 }
 
-namespace {
-
-// Ends a training that was stopped.
-struct TrainingStopped {};
-
-// A StoppableTraining ends, by throwing TrainingStopped, once `stopped` returns true.
-class StoppableTraining : public TrainingWriter {
- public:
-  StoppableTraining(const Scenario& scenario, const PlanRequest& request, const std::string& name,
-                    uint64_t seed, Learner& learner, int64_t parameters, RunSink& sink,
-                    const std::function<bool()>& stopped)
-      : TrainingWriter(scenario, request, name, seed, learner, parameters, sink, nullptr, {},
-                       [](const Resumption&) {}),
-        stopped_(stopped) {}
-
-  void OnTransfer() override { Check(); }
-  void OnRound(const PlannedRound& round) override {
-    Check();
-    TrainingWriter::OnRound(round);
-  }
-
- private:
-  void Check() const {
-    if (stopped_()) throw TrainingStopped();
-  }
-
-  const std::function<bool()>& stopped_;
-};
-
-}  // namespace
-
 void CheckReplay(const FederatedRecording& recording, const Scenario& scenario) {
   const Scenario& recorded = recording.scenario;
   const std::string why = ", as recorded: it belongs to the training";
@@ -107,16 +78,26 @@ analysis::RunDirectory ReplayRows(std::shared_ptr<const FederatedRecording> reco
   run.manifest.target = TargetAmong(scenario, run.manifest.metrics);
   run.manifest.fidelity = scenario.fidelity.text();
   MemorySink sink(run);
-  const StopFlag never = 0;
   const auto learners =
       RecordedLearners(std::move(recording), scenario, TrainingHash(TrainingDocument(scenario)));
+  const auto check = [&stopped] {
+    if (stopped()) throw GivenUp();
+  };
   const auto replay = [&](const FederatedMethod& row, uint64_t seed) {
     PlanRequest request = RequestOf(scenario, seed);
     const AnyLearner learner = MakeLearner(*learners, row, seed, request, "", nullptr, nullptr);
-    StoppableTraining training(scenario, request, row.name, seed, *learner, run.manifest.parameters,
-                               sink, stopped);
-    const Plan plan = Simulate(scenario, *learners, row, request, learner, training, never);
-    training.Finish(plan, request.fidelity);
+    PlanNetworks networks(request);
+    const auto rounds =
+        StartTraining(networks, {.keeps_tasks = sink.TakesTasks(), .on_transfer = check}, scenario,
+                      *learners, row, learner);
+    TrainingWriter training(scenario, request, row.name, seed, *learner, run.manifest.parameters,
+                            sink, nullptr, {});
+    while (const PlannedRound* round = rounds->Next()) {
+      check();
+      training.Write(*round, rounds->Tasks());
+    }
+    training.Write(rounds->Tasks());
+    training.Finish(rounds->Finish(), request.fidelity);
   };
   try {
     for (int s = 0; s < scenario.seeds; ++s) {
@@ -124,7 +105,7 @@ analysis::RunDirectory ReplayRows(std::shared_ptr<const FederatedRecording> reco
         replay(row, scenario.seed + s);
       }
     }
-  } catch (const TrainingStopped&) {
+  } catch (const GivenUp&) {
   }
   return run;
 }

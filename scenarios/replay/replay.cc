@@ -4,6 +4,7 @@
 #include <map>
 
 #include "base/error.h"
+#include "base/programs/patience.h"
 #include "scenarios/network/cost_estimate.h"
 #include "scenarios/run/fidelity_choice.h"
 #include "scenarios/run/timed_run.h"
@@ -22,8 +23,47 @@ struct Rows {
   std::vector<const analysis::DecisionRow*> decisions;
 };
 
-// Ends a replay in the middle of a step.
-struct ReplayStopped {};
+// A recorded training, whose steps are timed again.
+class RecordedRounds : public Rounds {
+ public:
+  RecordedRounds(const RecordedTraffic& traffic, const RecordedTraining& training, const Rows& rows,
+                 std::span<const TimedNetwork> timed_networks, Progress* progress)
+      : traffic_(traffic),
+        training_(training),
+        rows_(rows),
+        numels_(traffic.LayerNumels()),
+        timed_(timed_networks, progress, training.policy, training.seed, traffic.operations,
+               numels_) {}
+
+  bool Next() override {
+    if (timed_.Done() == std::ssize(rows_.steps)) return false;
+    const analysis::StepRow& recorded = *rows_.steps[static_cast<size_t>(timed_.Done())];
+    const StepWork& work = traffic_.works[training_.works[recorded.step]];
+    timed_.Step(work, timed_.Start(),
+                {recorded.learning_rate, recorded.training_loss, recorded.elements_sent});
+    if (evaluation_ < rows_.evaluations.size() &&
+        rows_.evaluations[evaluation_]->step == recorded.step + 1) {
+      const analysis::EvaluationRow& row = *rows_.evaluations[evaluation_++];
+      timed_.Evaluated(row.test_loss, row.metrics);
+    }
+    return true;
+  }
+
+  bool Finish() override {
+    for (const analysis::DecisionRow* decision : rows_.decisions) timed_.Write(*decision);
+    for (const analysis::LayerRow* layer : rows_.layers) timed_.Write(*layer);
+    timed_.Finish();
+    return true;
+  }
+
+ private:
+  const RecordedTraffic& traffic_;
+  const RecordedTraining& training_;
+  const Rows& rows_;
+  const std::vector<int64_t> numels_;
+  TimedEverywhere timed_;
+  size_t evaluation_ = 0;  // the next one
+};
 
 class Replayer : public TimedRun {
  public:
@@ -67,25 +107,20 @@ class Replayer : public TimedRun {
   int64_t Steps(size_t) const override {
     return std::ssize(recording_.traffic.trainings) * scenario_.steps;
   }
-  bool Run(std::span<const TimedNetwork> timed_networks, Progress* progress,
-           const RunPlace&) override {
-    try {
-      for (const RecordedTraining& training : recording_.traffic.trainings) {
-        if (!Time(training, timed_networks, progress)) return false;
-      }
-    } catch (const ReplayStopped&) {
-      return false;
-    }
-    return true;
+  size_t Count() const override { return recording_.traffic.trainings.size(); }
+  std::unique_ptr<Rounds> Begin(size_t training) override {
+    const RecordedTraining& recorded = recording_.traffic.trainings[training];
+    return std::make_unique<RecordedRounds>(recording_.traffic, recorded,
+                                            rows_.at({recorded.policy, recorded.seed}),
+                                            timed_networks(), progress());
   }
 
  private:
-  bool Time(const RecordedTraining& training, std::span<const TimedNetwork> timed_networks,
-            Progress* progress);
+  bool Stopped() const override { return stopped_(); }
   // A step of many flows may take minutes: they are where it ends.
   void OnFlow() {
     constexpr int64_t kBetween = 64;
-    if (++flows_ % kBetween == 0 && stopped_()) throw ReplayStopped();
+    if (++flows_ % kBetween == 0 && stopped_()) throw GivenUp();
   }
 
   const Recording& recording_;
@@ -112,30 +147,6 @@ CostEstimate Replayer::Estimate(std::FILE*) {
     estimate.Add(priced.traffic, timing_.Memoises() ? 1 : steps);
   }
   return estimate;
-}
-
-bool Replayer::Time(const RecordedTraining& training, std::span<const TimedNetwork> timed_networks,
-                    Progress* progress) {
-  const RecordedTraffic& traffic = recording_.traffic;
-  const Rows& rows = rows_.at({training.policy, training.seed});
-  const std::vector<int64_t> numels = traffic.LayerNumels();
-  TimedEverywhere timed(timed_networks, progress, training.policy, training.seed,
-                        traffic.operations, numels);
-  auto evaluation = rows.evaluations.begin();
-  for (const analysis::StepRow* recorded : rows.steps) {
-    const StepWork& work = traffic.works[training.works[recorded->step]];
-    timed.Step(work, timed.Start(),
-               {recorded->learning_rate, recorded->training_loss, recorded->elements_sent});
-    if (evaluation != rows.evaluations.end() && (*evaluation)->step == recorded->step + 1) {
-      timed.Evaluated((*evaluation)->test_loss, (*evaluation)->metrics);
-      ++evaluation;
-    }
-    if (stopped_()) return false;
-  }
-  for (const analysis::DecisionRow* decision : rows.decisions) timed.Write(*decision);
-  for (const analysis::LayerRow* layer : rows.layers) timed.Write(*layer);
-  timed.Finish();
-  return true;
 }
 
 ChosenFidelity Resolve(const Recording& recording, const Scenario& scenario,

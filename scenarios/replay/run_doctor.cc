@@ -10,9 +10,10 @@
 #include "analysis/run_directory.h"
 #include "base/error.h"
 #include "scenarios/federated/exchange_report.h"
-#include "scenarios/federated/exchange_run.h"
+#include "scenarios/federated/plan_parts.h"
 #include "scenarios/federated/plan_report.h"
 #include "scenarios/federated/recorded_learners.h"
+#include "scenarios/federated/run/learner_run.h"
 #include "scenarios/replay/federated_replay.h"
 #include "scenarios/run/manifest.h"
 
@@ -29,12 +30,6 @@ std::vector<Row> RowsOf(const std::vector<Row>& rows, const std::string& policy,
                        [&](const Row& row) { return row.policy == policy && row.seed == seed; });
   return own;
 }
-
-// Hears of nothing.
-class Deaf : public PlanListener {
-  void OnTask(const fabric::TaskRow&, const TaskFigures&) override {}
-  void OnRound(const PlannedRound&) override {}
-};
 
 // Simulates the trainings of a record with remedies.
 class RecordedRemedies {
@@ -76,15 +71,11 @@ class RecordedRemedies {
     progress_(method.name + ": " + name);
     PlanRequest request = RequestOf(recording_->scenario, seed_);
     remedy.versions = std::min(kRemedyRounds, request.Versions());
-    if (request.exchange) {
-      const auto exchange = learners_->MakeExchange(method, seed_, request, nullptr);
-      Deaf listener;
-      return RunExchangeTraining(
-          {recording_->scenario, request, method, learners_->Costs(), learners_->Layers(), remedy},
-          *exchange, listener, &stop_);
-    }
-    const auto learner = learners_->Make(method, seed_, request, "", nullptr);
-    return RunPlan(request, remedy, {}, &stop_, learner.get());
+    const AnyLearner learner =
+        MakeLearner(*learners_, method, seed_, request, "", nullptr, nullptr);
+    PlanNetworks networks(request);
+    return RunToEnd(*StartTraining(networks, {.remedy = remedy, .stop = &stop_},
+                                   recording_->scenario, *learners_, method, learner));
   }
 
   std::shared_ptr<const FederatedRecording> recording_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <functional>
 #include <set>
 #include <utility>
 
@@ -79,6 +80,49 @@ Scenario ScenarioOf(const TraceFile& file, const Scenario& replay) {
   return scenario;
 }
 
+// A training by a method: nothing learns, and a step computes as long as the trace's.
+class CompressedRounds : public Rounds {
+ public:
+  CompressedRounds(const TraceSteps& steps, const Scenario& scenario, const std::string& name,
+                   uint64_t seed, std::unique_ptr<StepSource> source,
+                   std::span<const TimedNetwork> timed_networks, Progress* progress,
+                   const std::function<StepClocks(const ScenarioTiming&)>& clocks)
+      : steps_(steps),
+        row_{name, seed, scenario.steps, scenario.workers},
+        source_(std::move(source)),
+        numels_(source_->LayerNumels()),
+        own_(*timed_networks.front().timing),
+        timed_(timed_networks, progress, name, seed, clocks, numels_),
+        stats_(source_->Units().size()) {}
+
+  bool Next() override {
+    const int64_t step = timed_.Done();
+    if (step == row_.steps) return false;
+    source_->SetLink(own_.LinkAt(step));
+    const StepOutcome outcome = source_->Step();
+    timed_.Step(outcome.work, timed_.Start(),
+                {steps_.At(step).learning_rate.value_or(NAN), NAN, stats_.Add(outcome.units, 1)});
+    source_->OnFeedback(timed_.Times());
+    WriteDecisions(row_, *source_, timed_);
+    return true;
+  }
+
+  bool Finish() override {
+    WriteLayers(row_, *source_, stats_, timed_);
+    timed_.Finish();
+    return true;
+  }
+
+ private:
+  const TraceSteps& steps_;
+  const MethodRow row_;
+  const std::unique_ptr<StepSource> source_;
+  const std::vector<int64_t> numels_;
+  ScenarioTiming& own_;
+  TimedEverywhere timed_;
+  UnitStats stats_;
+};
+
 }  // namespace
 
 TraceMethods::TraceMethods(const TraceFile& file, const Scenario& scenario)
@@ -124,46 +168,29 @@ void TraceMethods::Estimate(const ScenarioTiming& timing, std::FILE* log, CostEs
   }
 }
 
-bool TraceMethods::Run(std::span<const TimedNetwork> timed_networks, Progress* progress,
-                       const StopFlag& stop) {
-  if (!methods_) return true;
+std::vector<TraceMethods::Piece> TraceMethods::Trainings(size_t timed_networks) const {
+  std::vector<Piece> trainings;
+  if (!methods_) return trainings;
   for (const Method& method : methods_->All()) {
-    const size_t together = methods_->DependsOnNetwork(method) ? 1 : timed_networks.size();
+    const size_t together = methods_->DependsOnNetwork(method) ? 1 : timed_networks;
     for (int s = 0; s < scenario_.seeds; ++s) {
-      for (size_t first = 0; first < timed_networks.size(); first += together) {
-        const uint64_t seed = scenario_.seed + static_cast<uint64_t>(s);
-        if (!Time(method, seed, timed_networks.subspan(first, together), progress, stop)) {
-          return false;
-        }
+      for (size_t first = 0; first < timed_networks; first += together) {
+        trainings.push_back({&method, scenario_.seed + static_cast<uint64_t>(s), first, together});
       }
     }
   }
-  return true;
+  return trainings;
 }
 
-bool TraceMethods::Time(const Method& method, uint64_t seed,
-                        std::span<const TimedNetwork> timed_networks, Progress* progress,
-                        const StopFlag& stop) {
-  const auto source = methods_->MakeSource(method, seed);
-  const std::vector<int64_t> numels = source->LayerNumels();
-  TimedEverywhere timed(
-      timed_networks, progress, method.name, seed,
-      [&](const ScenarioTiming& timing) { return timing.MakeClocks(base_, true); }, numels);
-  UnitStats stats(source->Units().size());
-  const MethodRow row = {method.name, seed, scenario_.steps, scenario_.workers};
-  while (timed.Done() < scenario_.steps) {
-    const int64_t step = timed.Done();
-    source->SetLink(timed_networks.front().timing->LinkAt(step));
-    const StepOutcome outcome = source->Step();
-    timed.Step(outcome.work, timed.Start(),
-               {steps_.At(step).learning_rate.value_or(NAN), NAN, stats.Add(outcome.units, 1)});
-    source->OnFeedback(timed.Times());
-    WriteDecisions(row, *source, timed);
-    if (stop) return false;
-  }
-  WriteLayers(row, *source, stats, timed);
-  timed.Finish();
-  return true;
+std::unique_ptr<Rounds> TraceMethods::Begin(size_t training,
+                                            std::span<const TimedNetwork> timed_networks,
+                                            Progress* progress) {
+  const Piece piece = Trainings(timed_networks.size()).at(training);
+  return std::make_unique<CompressedRounds>(
+      steps_, scenario_, piece.method->name, piece.seed,
+      methods_->MakeSource(*piece.method, piece.seed),
+      timed_networks.subspan(piece.first, piece.count), progress,
+      [&](const ScenarioTiming& timing) { return timing.MakeClocks(base_, true); });
 }
 
 void TraceMethods::Describe(nlohmann::json& manifest) const {

@@ -6,12 +6,13 @@
 
 #include <cstdint>
 #include <cstdio>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
-#include "base/programs/program.h"
 #include "scenarios/network/cost_estimate.h"
 #include "scenarios/replay/trace_replay.h"
 #include "scenarios/run/compared_methods.h"
@@ -32,17 +33,24 @@ class TraceMethods {
   int64_t Steps(size_t timed_networks) const;
   // Adds the traffic of each method, and describes the methods on `log`, unless that is null.
   void Estimate(const ScenarioTiming& timing, std::FILE* log, CostEstimate& estimate);
-  // Times all methods with all seeds. Returns false where `stop` ended it.
-  bool Run(std::span<const TimedNetwork> timed_networks, Progress* progress, const StopFlag& stop);
+  // A Piece is a training on the networks that it is timed on: `count` of them from `first` on.
+  struct Piece {
+    const Method* method = nullptr;
+    uint64_t seed = 0;
+    size_t first = 0;
+    size_t count = 0;
+  };
+  // Returns the trainings of all methods with all seeds.
+  std::vector<Piece> Trainings(size_t timed_networks) const;
+  // Begins one of them.
+  std::unique_ptr<Rounds> Begin(size_t training, std::span<const TimedNetwork> timed_networks,
+                                Progress* progress);
   // Adds the methods to the manifest of a replay.
   void Describe(nlohmann::json& manifest) const;
   // Returns a text for people under the tables; empty without methods.
   std::string Note() const;
 
  private:
-  bool Time(const Method& method, uint64_t seed, std::span<const TimedNetwork> timed_networks,
-            Progress* progress, const StopFlag& stop);
-
   const TraceTraining& base_;
   const TraceSteps steps_;
   Scenario scenario_;  // the replay's, with the methods that the trace does not have

@@ -22,6 +22,49 @@ double ElementsSent(const TraceStep& step) {
   return elements;
 }
 
+// A traced training, whose steps are timed again.
+class TracedRounds : public Rounds {
+ public:
+  TracedRounds(const DdpTrace& trace, const TraceTraining& training, uint64_t seed,
+               std::span<const TimedNetwork> timed_networks, Progress* progress,
+               std::span<const int64_t> numels)
+      : trace_(trace),
+        training_(training),
+        timed_(
+            timed_networks, progress, training.method, seed,
+            [&](const ScenarioTiming& timing) { return timing.MakeClocks(training); }, numels) {}
+
+  bool Next() override {
+    if (alike_ == training_.steps.size()) return false;
+    const TraceStep& step = training_.steps[alike_];
+    const StepFacts facts = {step.learning_rate.value_or(kUnknown), step.loss.value_or(kUnknown),
+                             ElementsSent(step)};
+    if (done_ == 0) work_ = WorkOf(trace_, step, timed_.Done());
+    work_.step = timed_.Done();
+    timed_.Step(work_, timed_.Start(), facts);
+    if (++done_ < step.count) return true;
+    if (!step.metrics.empty()) {
+      timed_.Evaluated(step.test_loss.value_or(kUnknown), step.metrics);
+    }
+    ++alike_;
+    done_ = 0;
+    return true;
+  }
+
+  bool Finish() override {
+    timed_.Finish();
+    return true;
+  }
+
+ private:
+  const DdpTrace& trace_;
+  const TraceTraining& training_;
+  TimedEverywhere timed_;
+  size_t alike_ = 0;  // the steps in work, which are alike
+  int64_t done_ = 0;  // those of them that are done
+  StepWork work_;     // of each of them
+};
+
 class TraceReplayer : public TimedRun {
  public:
   TraceReplayer(const TraceFile& file, const Scenario& scenario, const StopFlag& stop)
@@ -45,20 +88,23 @@ class TraceReplayer : public TimedRun {
     for (const TraceTraining& training : trace_.trainings) steps += training.Steps();
     return steps * scenario_.seeds + methods_.Steps(timed_networks);
   }
-  bool Run(std::span<const TimedNetwork> timed_networks, Progress* progress,
-           const RunPlace&) override {
-    for (const TraceTraining& training : trace_.trainings) {
-      for (int s = 0; s < scenario_.seeds; ++s) {
-        const uint64_t seed = scenario_.seed + static_cast<uint64_t>(s);
-        if (!Time(training, seed, timed_networks, progress)) return false;
-      }
+  size_t Count() const override {
+    return Traced() + methods_.Trainings(timed_networks().size()).size();
+  }
+  std::unique_ptr<Rounds> Begin(size_t training) override {
+    if (training >= Traced()) {
+      return methods_.Begin(training - Traced(), timed_networks(), progress());
     }
-    return methods_.Run(timed_networks, progress, stop_);
+    const size_t seed = training % static_cast<size_t>(scenario_.seeds);
+    return std::make_unique<TracedRounds>(
+        trace_, trace_.trainings[training / static_cast<size_t>(scenario_.seeds)],
+        scenario_.seed + seed, timed_networks(), progress(), numels_);
   }
 
  private:
-  bool Time(const TraceTraining& training, uint64_t seed,
-            std::span<const TimedNetwork> timed_networks, Progress* progress);
+  bool Stopped() const override { return stop_ != 0; }
+  // Returns the number of trainings of the trace itself.
+  size_t Traced() const { return trace_.trainings.size() * static_cast<size_t>(scenario_.seeds); }
 
   const TraceFile& file_;
   const DdpTrace& trace_;
@@ -84,28 +130,6 @@ CostEstimate TraceReplayer::Estimate(std::FILE* log) {
   }
   methods_.Estimate(timing_, log, estimate);
   return estimate;
-}
-
-bool TraceReplayer::Time(const TraceTraining& training, uint64_t seed,
-                         std::span<const TimedNetwork> timed_networks, Progress* progress) {
-  TimedEverywhere timed(
-      timed_networks, progress, training.method, seed,
-      [&](const ScenarioTiming& timing) { return timing.MakeClocks(training); }, numels_);
-  int64_t done = 0;
-  for (const TraceStep& step : training.steps) {
-    StepWork work = WorkOf(trace_, step, done);
-    const StepFacts facts = {step.learning_rate.value_or(kUnknown), step.loss.value_or(kUnknown),
-                             ElementsSent(step)};
-    for (const int64_t end = done + step.count; done < end; work.step = ++done) {
-      timed.Step(work, timed.Start(), facts);
-      if (stop_) return false;
-    }
-    if (!step.metrics.empty()) {
-      timed.Evaluated(step.test_loss.value_or(kUnknown), step.metrics);
-    }
-  }
-  timed.Finish();
-  return true;
 }
 
 // Returns the manifest. It claims nothing that our trainings have and a trace does not.

@@ -1,7 +1,6 @@
 #include "scenarios/run/comparison.h"
 
 #include <algorithm>
-#include <csignal>
 #include <functional>
 #include <iterator>
 #include <limits>
@@ -16,17 +15,15 @@
 #include "base/stopwatch.h"
 #include "compress/state_section.h"
 #include "scenarios/checkpoint/fields.h"
-#include "scenarios/checkpoint/jobs.h"
-#include "scenarios/checkpoint/journal.h"
 #include "scenarios/network/cost_estimate.h"
 #include "scenarios/options/target.h"
 #include "scenarios/run/compared_methods.h"
-#include "scenarios/run/gradient_files.h"
 #include "scenarios/run/manifest.h"
-#include "scenarios/run/method_rows.h"
+#include "scenarios/run/piece_jobs.h"
 #include "scenarios/run/progress.h"
 #include "scenarios/run/shared_training.h"
 #include "scenarios/run/timed_run.h"
+#include "scenarios/run/worker_rounds.h"
 #include "scenarios/training/processes.h"
 #include "scenarios/training/step_sources.h"
 #include "scenarios/training/training_request.h"
@@ -36,14 +33,6 @@ namespace legacy {
 namespace {
 
 namespace fs = std::filesystem;
-
-// A Piece is a training on the networks that it is timed on.
-struct Piece {
-  const Method* method = nullptr;
-  uint64_t seed = 0;
-  std::span<const TimedNetwork> networks;
-  bool own = false;  // true on the run's own network, where the training is recorded
-};
 
 // Returns the scenarios by which methods know networks.
 ComparedMethods::Networks ScenariosOf(std::span<const TimedNetwork> timed_networks) {
@@ -148,25 +137,23 @@ class Comparison : public TimedRun {
     return (trainings * scenario_.seeds - whole) * scenario_.steps - first_step_;
   }
   void Load(const SectionFile& from, std::span<const TimedNetwork> timed_networks) override;
+
   // Trains methods that depend on the network on each of them, and all others once for all
   // networks.
-  bool Run(std::span<const TimedNetwork> timed_networks, Progress* progress,
-           const RunPlace& place) override {
-    networks_ = timed_networks.size();
-    bool done = true;
-    try {
-      if (place.from == nullptr) Pilot(timed_networks, place);
-      const std::vector<Piece> pieces = Pieces(timed_networks);
-      if (scenario_.jobs > 1) StartJobs(pieces, place);
-      for (size_t p = first_piece_; p < pieces.size() && done; ++p) {
-        done = Train(p, pieces[p], timed_networks, progress, place);
-      }
-    } catch (const GivenUp&) {
-      if (jobs_) jobs_->Stop();
-      done = false;
+  void Prepare() override {
+    if (place().from == nullptr) Pilot();
+    pieces_ = Pieces(timed_networks());
+    if (scenario_.jobs > 1) {
+      jobs_.emplace(scenario_, methods_, pieces_, first_piece_, place(), log_);
     }
+  }
+  size_t Count() const override { return pieces_.size(); }
+  size_t First() const override { return first_piece_; }
+  std::unique_ptr<Rounds> Begin(size_t position) override;
+  void Save(size_t position) override;
+  void End(bool done) override {
+    if (jobs_ && !done) jobs_->jobs().Stop();
     jobs_.reset();
-    return done;
   }
 
  private:
@@ -186,15 +173,15 @@ class Comparison : public TimedRun {
     training.Evaluate();
     evaluation_seconds_ = watch.Seconds();
   }
-  // Returns the seconds that a stop waits for what is in work; 0: until it is done, as processes
-  // that share a training give up together or not at all.
-  unsigned Patience(const RunPlace& place) const {
-    return alone_ ? place.checkpoints->Patience() : 0;
+  bool Stopped() const override { return stop_ != 0; }
+  // Processes that share a training give up together or not at all.
+  std::function<unsigned()> Patience() const override {
+    return [this] { return alone_ ? place().checkpoints->Patience() : 0; };
   }
   // Runs the pilots of further networks.
-  void Pilot(std::span<const TimedNetwork> timed_networks, const RunPlace& place) {
-    const PatientScope scope(Patience(place));
-    for (const TimedNetwork& timed_network : timed_networks.subspan(1)) {
+  void Pilot() {
+    const PatientScope scope(Patience()());
+    for (const TimedNetwork& timed_network : timed_networks().subspan(1)) {
       const ScenarioTiming& timing = *timed_network.timing;
       methods_.PilotOn(timing.scenario(), timing.Description(), log_);
     }
@@ -214,41 +201,19 @@ class Comparison : public TimedRun {
     return pieces;
   }
 
-  // True where the training is evaluated after that many steps.
-  bool Evaluates(int64_t done) const {
-    return done % scenario_.evaluate_every == 0 || done == scenario_.steps;
-  }
-
-  // Starts a process for each piece that is left.
-  void StartJobs(const std::vector<Piece>& pieces, const RunPlace& place);
-  // Trains a piece in a process of its own, into a journal. Returns the process's status. TrainJob
-  // does so, and may give up.
-  int RunJob(const Piece& piece, const fs::path& folder, const SectionFile* from,
-             const RunPlace& place);
-  int TrainJob(const Piece& piece, const fs::path& folder, const SectionFile* from,
-               const RunPlace& place);
   // Makes the source of a piece's steps: the training, or its journal. `shared` becomes the
   // training on the networks that may share it.
   std::unique_ptr<StepSource> SourceOf(size_t position, const Piece& piece,
-                                       std::span<const TimedNetwork> timed_networks,
-                                       const RunPlace& place,
-                                       std::optional<SharedTraining>& shared);
+                                       std::unique_ptr<SharedTraining>& shared);
   // Returns the timings of further networks on which a piece's training may be the same.
-  std::vector<ScenarioTiming*> SharingTimings(const Piece& piece,
-                                              std::span<const TimedNetwork> timed_networks);
+  std::vector<ScenarioTiming*> SharingTimings(const Piece& piece);
   // Writes what an earlier piece's training left for this piece, if it did.
-  bool WriteShared(const Piece& piece, Progress* progress);
+  bool WriteShared(const Piece& piece);
   // Returns the state that a timing has without trainings that are shared and not written yet.
-  Bytes StateForCheckpoint(ScenarioTiming& timing,
-                           const std::optional<SharedTraining>& shared) const;
-  // Trains one piece, or what is left of it.
-  bool Train(size_t position, const Piece& piece, std::span<const TimedNetwork> timed_networks,
-             Progress* progress, const RunPlace& place);
-  // Writes a checkpoint in the middle of a piece.
-  void Save(size_t position, const StepSource& training, const UnitStats& stats,
-            const TimedEverywhere& timed, std::span<const TimedNetwork> timed_networks,
-            const std::optional<SharedTraining>& shared, const RunPlace& place);
-  TrafficRecorder* Recorder(const RunPlace& place, const StepSource& training);
+  Bytes StateForCheckpoint(ScenarioTiming& timing) const;
+  // Returns why there can be no checkpoint; "": there can.
+  std::string CannotSave() const;
+  TrafficRecorder* Recorder(const StepSource& training);
 
   const Scenario& scenario_;
   const StopFlag& stop_;
@@ -267,151 +232,36 @@ class Comparison : public TimedRun {
   size_t first_piece_ = 0;
   int64_t first_step_ = 0;
   bool said_cannot_save_ = false;
-  std::optional<Jobs> jobs_;     // where trainings run side by side
-  size_t saved_piece_ = 0;       // the piece of the last checkpoint
-  size_t journals_removed_ = 0;  // pieces whose journals are removed
+  std::vector<Piece> pieces_;
+  std::optional<PieceJobs> jobs_;   // where trainings run side by side
+  WorkerRounds* rounds_ = nullptr;  // of the piece in work
   // Trainings of earlier pieces that count for networks whose own piece comes later.
   std::vector<std::unique_ptr<TimedTwin>> twins_;
   std::map<std::string, int64_t> shared_;  // pieces that were not trained, by method
-  size_t networks_ = 1;                    // number of networks of the run
 };
 
-constexpr const char* kJournalFile = "journal";
-
-fs::path JobFolder(const fs::path& directory, size_t position) {
-  return directory / kCheckpointFolder / ("job-" + std::to_string(position));
-}
-
-void Comparison::StartJobs(const std::vector<Piece>& pieces, const RunPlace& place) {
-  std::vector<Job> jobs;
-  for (size_t p = first_piece_; p < pieces.size(); ++p) {
-    const Piece& piece = pieces[p];
-    const fs::path folder = JobFolder(place.directory, p);
-    // What a killed process left of the journal behind its checkpoint is cut off before anybody
-    // reads it.
-    auto from = std::make_shared<std::unique_ptr<SectionFile>>();
-    const auto prepare = [this, folder, from, &place] {
-      CheckFoldersIn(place.directory, (folder / kJournalFile).lexically_relative(place.directory));
-      Checkpoints checkpoints(folder, {}, log_);
-      *from = checkpoints.Newest();
-      const fs::path journal[] = {folder / kJournalFile};
-      if (*from) return checkpoints.CutBack(**from, journal);
-      OutputFile(folder / kJournalFile, OutputFile::Mode::kReplace).Close();
-    };
-    const auto work = [this, piece, folder, from, &place] {
-      return RunJob(piece, folder, from->get(), place);
-    };
-    jobs.push_back({"policy " + piece.method->name + ", seed " + std::to_string(piece.seed), folder,
-                    prepare, work});
-  }
-  jobs_.emplace(std::move(jobs), static_cast<size_t>(scenario_.jobs));
-  jobs_->Tend();
-}
-
-int Comparison::RunJob(const Piece& piece, const fs::path& folder, const SectionFile* from,
-                       const RunPlace& place) {
-  try {
-    return TrainJob(piece, folder, from, place);
-  } catch (const GivenUp&) {
-    return kJobStopped;
-  }
-}
-
-int Comparison::TrainJob(const Piece& piece, const fs::path& folder, const SectionFile* from,
-                         const RunPlace& place) {
-  const StopFlag& stop = CatchStop(SIGUSR2);
-  // The process that asks to stop has waited before.
-  constexpr unsigned kPatience = 1;
-  std::optional<PatientScope> patience(kPatience);
-  const Scenario here = WithoutDiagnostics(piece.networks.front().timing->scenario());
-  const Method& method =
-      methods_.Chosen(*piece.method, piece.seed, piece.networks.front().timing->scenario());
-  const std::unique_ptr<StepSource> training = methods_.MakeSource(method, piece.seed);
-  std::optional<GradientFiles> gradients;
-  if (piece.own && !scenario_.gradient_steps.empty()) {
-    gradients.emplace(scenario_, training->Layers(), place.directory);
-    training->SetGradientHook([&](int64_t step, int worker, std::span<const float> gradient) {
-      gradients->Write(method.name, piece.seed, step, worker, gradient);
-    });
-  }
-  // Policies that read the clock see times of this process; all others see none.
-  const bool reads_clock = methods_.DependsOnNetwork(*piece.method);
-  ScenarioTiming timing(here, GiveUpIfLate);
-  RunSink sink;  // the times are for the policy alone
-  const TimedNetwork timed_network = {&timing, &sink};
-  const std::vector<int64_t> numels = training->LayerNumels();
-  const std::vector<Clock> clocks = timing.MakeClocks(training->Costs(), numels);
-  TimedEverywhere timed({&timed_network, 1}, nullptr, method.name, piece.seed, training->Costs(),
-                        numels);
-
-  const fs::path path = folder / kJournalFile;
-  Checkpoints checkpoints(folder, {place.checkpoints->Period(), &CatchRequests()}, stderr);
-  int64_t done = 0;
-  if (from != nullptr) {
-    ReadSection(*from, kPieceSection, [&](StateReader& state) {
-      FromArchive(state, done);
-      if (reads_clock) timed.Load(state);
-    });
-    training->Load(*from);
-  }
-  JournalWriter journal(path, *training);
-  while (done < scenario_.steps) {
-    patience.emplace(kPatience);
-    const StepStart start = timing.StartOf(clocks.front(), piece.seed, done);
-    training->SetLink(timing.LinkAt(done));
-    JournalStep step;
-    step.outcome = training->Step(start.participation.workers);
-    if (reads_clock) timed.Step(step.outcome.work, start, {});
-    training->OnFeedback(reads_clock ? timed.Times() : StepTimes{});
-    step.decisions = training->TakeDecisions();
-    ++done;
-    if (Evaluates(done) && training->Evaluates()) step.evaluation = training->Evaluate();
-    patience.reset();
-    journal.Write(step);
-    if (training->CannotSave().empty() && (checkpoints.Due() || (stop && checkpoints.On()))) {
-      checkpoints.Write({path}, [&](SectionWriter& out) {
-        WriteSection(out, kPieceSection, [&](StateWriter& state) {
-          ToArchive(state, done);
-          if (reads_clock) timed.Save(state);
-        });
-        training->Save(out);
-      });
-    }
-    if (stop) return kJobStopped;
-  }
-  return kJobDone;
-}
-
 std::unique_ptr<StepSource> Comparison::SourceOf(size_t position, const Piece& piece,
-                                                 std::span<const TimedNetwork> timed_networks,
-                                                 const RunPlace& place,
-                                                 std::optional<SharedTraining>& shared) {
-  if (!jobs_) {
-    const Scenario& here = piece.networks.front().timing->scenario();
-    const Method& method = methods_.Chosen(*piece.method, piece.seed, here);
-    const bool goes_on = place.from != nullptr && position == first_piece_;
-    const std::vector<ScenarioTiming*> timings =
-        goes_on ? std::vector<ScenarioTiming*>() : SharingTimings(piece, timed_networks);
-    if (timings.empty()) return methods_.MakeSource(method, piece.seed);
-    NetworksPolicy* policy = nullptr;
-    std::unique_ptr<StepSource> source =
-        methods_.MakeSharedSource(method, piece.seed, timings.size(), &policy);
-    shared.emplace(*policy, timings, piece.method->name, piece.seed, *source);
-    return source;
-  }
-  const size_t job = position - first_piece_;
-  jobs_->AwaitStart(job);
-  return std::make_unique<JournalSource>(JobFolder(place.directory, position) / kJournalFile,
-                                         methods_.sources().Metrics(),
-                                         [this, job] { jobs_->Wait(job); });
+                                                 std::unique_ptr<SharedTraining>& shared) {
+  if (jobs_) return jobs_->SourceOf(position);
+  const Scenario& here = piece.networks.front().timing->scenario();
+  const Method& method = methods_.Chosen(*piece.method, piece.seed, here);
+  const bool goes_on = place().from != nullptr && position == first_piece_;
+  const std::vector<ScenarioTiming*> timings =
+      goes_on ? std::vector<ScenarioTiming*>() : SharingTimings(piece);
+  if (timings.empty()) return methods_.MakeSource(method, piece.seed);
+  NetworksPolicy* policy = nullptr;
+  std::unique_ptr<StepSource> source =
+      methods_.MakeSharedSource(method, piece.seed, timings.size(), &policy);
+  shared =
+      std::make_unique<SharedTraining>(*policy, timings, piece.method->name, piece.seed, *source);
+  return source;
 }
 
-std::vector<ScenarioTiming*> Comparison::SharingTimings(
-    const Piece& piece, std::span<const TimedNetwork> timed_networks) {
+std::vector<ScenarioTiming*> Comparison::SharingTimings(const Piece& piece) {
   std::vector<ScenarioTiming*> timings;
-  if (!piece.own || piece.networks.size() == timed_networks.size()) return timings;
+  if (!piece.own || piece.networks.size() == timed_networks().size()) return timings;
   const Method& method = methods_.Chosen(*piece.method, piece.seed, scenario_);
-  for (const TimedNetwork& timed_network : timed_networks.subspan(1)) {
+  for (const TimedNetwork& timed_network : timed_networks().subspan(1)) {
     const Method& other =
         methods_.Chosen(*piece.method, piece.seed, timed_network.timing->scenario());
     if (other.policy != method.policy || other.parameter != method.parameter) continue;
@@ -420,29 +270,29 @@ std::vector<ScenarioTiming*> Comparison::SharingTimings(
   return timings;
 }
 
-bool Comparison::WriteShared(const Piece& piece, Progress* progress) {
+bool Comparison::WriteShared(const Piece& piece) {
   const auto found = std::ranges::find(twins_, piece.networks.front().timing, &TimedTwin::timing);
   if (piece.own || found == twins_.end()) return false;
   (*found)->rows.WriteTo(*piece.networks.front().sink);
   twins_.erase(found);
   ++shared_[piece.method->name];
-  for (int64_t step = 1; progress != nullptr && step <= scenario_.steps; ++step) {
-    progress->Step({.policy = piece.method->name,
-                    .seed = piece.seed,
-                    .step = step,
-                    .steps = scenario_.steps,
-                    .loss = std::numeric_limits<double>::quiet_NaN()});
+  for (int64_t step = 1; progress() != nullptr && step <= scenario_.steps; ++step) {
+    progress()->Step({.policy = piece.method->name,
+                      .seed = piece.seed,
+                      .step = step,
+                      .steps = scenario_.steps,
+                      .loss = std::numeric_limits<double>::quiet_NaN()});
   }
   return true;
 }
 
-Bytes Comparison::StateForCheckpoint(ScenarioTiming& timing,
-                                     const std::optional<SharedTraining>& shared) const {
+Bytes Comparison::StateForCheckpoint(ScenarioTiming& timing) const {
   const auto before = [&](const std::vector<std::unique_ptr<TimedTwin>>& twins) -> const Bytes* {
     const auto found = std::ranges::find(twins, &timing, &TimedTwin::timing);
     return found == twins.end() ? nullptr : &(*found)->before;
   };
   if (const Bytes* state = before(twins_)) return *state;
+  const SharedTraining* const shared = rounds_->shared();
   if (const Bytes* state = shared ? before(shared->twins()) : nullptr) return *state;
   return StateOf(timing);
 }
@@ -452,7 +302,7 @@ std::string Comparison::Note() const {
   std::string note = methods_.sources().Note(reports_);
   for (const auto& [name, pieces] : shared_) {
     if (!note.empty()) note += "\n";
-    const int64_t all = static_cast<int64_t>(networks_) * scenario_.seeds;
+    const int64_t all = std::ssize(timed_networks()) * scenario_.seeds;
     note += name + ": " + std::to_string(all - pieces) +
             (all - pieces == 1 ? " training" : " trainings") + " in the place of " +
             std::to_string(all) + ", as its decisions were the same on " +
@@ -461,10 +311,10 @@ std::string Comparison::Note() const {
   return note;
 }
 
-TrafficRecorder* Comparison::Recorder(const RunPlace& place, const StepSource& training) {
+TrafficRecorder* Comparison::Recorder(const StepSource& training) {
   if (!scenario_.record) return nullptr;
-  const fs::path path = place.directory / kTrafficFile;
-  if (!recorder_ && place.from != nullptr) recorder_.emplace(path);
+  const fs::path path = place().directory / kTrafficFile;
+  if (!recorder_ && place().from != nullptr) recorder_.emplace(path);
   if (!recorder_) {
     recorder_.emplace(path, TrainingDocument(scenario_), replay_refused_, training.Costs(),
                       training.Layers());
@@ -472,13 +322,16 @@ TrafficRecorder* Comparison::Recorder(const RunPlace& place, const StepSource& t
   return &*recorder_;
 }
 
-void Comparison::Save(size_t position, const StepSource& training, const UnitStats& stats,
-                      const TimedEverywhere& timed, std::span<const TimedNetwork> timed_networks,
-                      const std::optional<SharedTraining>& shared, const RunPlace& place) {
-  std::string reason = training.CannotSave();
+std::string Comparison::CannotSave() const {
   if (!scenario_.pcap.empty() || !scenario_.flow_monitor.empty() || !scenario_.netanim.empty()) {
-    reason = "ns-3 writes files of its own";
+    return "ns-3 writes files of its own";
   }
+  return rounds_->source().CannotSave();
+}
+
+void Comparison::Save(size_t position) {
+  if (jobs_ && stop_) jobs_->jobs().Stop();
+  const std::string reason = CannotSave();
   if (!reason.empty()) {
     if (!std::exchange(said_cannot_save_, true)) {
       std::fprintf(log_, "warning: no checkpoint is written, as %s\n", reason.c_str());
@@ -486,43 +339,36 @@ void Comparison::Save(size_t position, const StepSource& training, const UnitSta
     return;
   }
   std::vector<fs::path> files;
-  for (const TimedNetwork& timed_network : timed_networks) {
+  for (const TimedNetwork& timed_network : timed_networks()) {
     std::ranges::copy(timed_network.sink->Files(), std::back_inserter(files));
   }
   // A resumed run opens its record only where it writes the next line.
-  const bool recorded = recorder_ || (scenario_.record && place.from != nullptr);
-  if (recorded) files.push_back(place.directory / kTrafficFile);
-  if (timing_.Samples()) files.push_back(place.directory / analysis::FidelityRow::kFile);
+  const bool recorded = recorder_ || (scenario_.record && place().from != nullptr);
+  if (recorded) files.push_back(place().directory / kTrafficFile);
+  if (timing_.Samples()) files.push_back(place().directory / analysis::FidelityRow::kFile);
 
-  if (jobs_) jobs_->RequestCheckpoints();
-  const bool written = place.checkpoints->Write(files, [&](SectionWriter& out) {
+  if (jobs_) jobs_->jobs().RequestCheckpoints();
+  const bool written = place().checkpoints->Write(files, [&](SectionWriter& out) {
     WriteSection(out, kRunSection, [&](StateWriter& state) {
       const int64_t steps = scenario_.steps;
-      ToArchive(state, position, timed.Done(), steps, reports_);
-      methods_.Save(ScenariosOf(timed_networks), state);
+      ToArchive(state, position, rounds_->Done(), steps, reports_);
+      methods_.Save(ScenariosOf(timed_networks()), state);
     });
     WriteSection(out, kTimingSection, [&](StateWriter& state) {
-      for (const TimedNetwork& timed_network : timed_networks) {
-        state.Blob(StateForCheckpoint(*timed_network.timing, shared));
+      for (const TimedNetwork& timed_network : timed_networks()) {
+        state.Blob(StateForCheckpoint(*timed_network.timing));
       }
     });
     WriteSection(out, kPieceSection, [&](StateWriter& state) {
-      ToArchive(state, stats);
-      timed.Save(state);
+      rounds_->Save(state);
       // Networks that the piece is not timed on have kept something, too.
-      for (const TimedNetwork& timed_network : timed_networks) {
+      for (const TimedNetwork& timed_network : timed_networks()) {
         if (const StepListener* listener = timed_network.sink->Listener()) listener->Save(state);
       }
     });
-    training.Save(out);
+    rounds_->source().Save(out);
   });
-  // Journals of earlier pieces are needed for the checkpoint before this one alone.
-  for (; written && jobs_ && journals_removed_ < saved_piece_; ++journals_removed_) {
-    const size_t removed = journals_removed_;
-    if (removed >= first_piece_ && !jobs_->HasEnded(removed - first_piece_)) break;
-    fs::remove_all(JobFolder(place.directory, removed));
-  }
-  if (written) saved_piece_ = position;
+  if (written && jobs_) jobs_->Saved(position);
 }
 
 void Comparison::Load(const SectionFile& from, std::span<const TimedNetwork> timed_networks) {
@@ -550,79 +396,33 @@ void Comparison::Load(const SectionFile& from, std::span<const TimedNetwork> tim
                static_cast<unsigned long long>(piece.seed), from.path().c_str());
 }
 
-bool Comparison::Train(size_t position, const Piece& piece,
-                       std::span<const TimedNetwork> timed_networks, Progress* progress,
-                       const RunPlace& place) {
-  if (WriteShared(piece, progress)) return true;
-  const Method& method = *piece.method;
-  const uint64_t seed = piece.seed;
-  std::optional<SharedTraining> shared;
-  std::optional<PatientScope> patience(Patience(place));  // of pilots, and of each step
-  const std::unique_ptr<StepSource> training =
-      SourceOf(position, piece, timed_networks, place, shared);
-  TrafficRecorder* recorder = piece.own ? Recorder(place, *training) : nullptr;
-  UnitStats stats(training->Units().size());
-  const MethodRow row = {method.name, seed, scenario_.steps, scenario_.workers};
-  std::optional<GradientFiles> gradients;
-  if (piece.own && !scenario_.gradient_steps.empty()) {
-    gradients.emplace(scenario_, training->Layers(), place.directory);
-    training->SetGradientHook([&](int64_t step, int worker, std::span<const float> gradient) {
-      gradients->Write(method.name, seed, step, worker, gradient);
-    });
-  }
-  const std::vector<int64_t> numels = training->LayerNumels();
-  TimedEverywhere timed(piece.networks, progress, method.name, seed, training->Costs(), numels);
-  if (place.from != nullptr && position == first_piece_) {
-    ReadSection(*place.from, kPieceSection, [&](StateReader& state) {
-      FromArchive(state, stats);
-      timed.Load(state);
-      for (const TimedNetwork& timed_network : timed_networks) {
+std::unique_ptr<Rounds> Comparison::Begin(size_t position) {
+  const Piece& piece = pieces_[position];
+  if (WriteShared(piece)) return nullptr;
+  std::unique_ptr<SharedTraining> shared;
+  std::unique_ptr<StepSource> source = SourceOf(position, piece, shared);
+  TrafficRecorder* const recorder = piece.own ? Recorder(*source) : nullptr;
+  auto rounds =
+      std::make_unique<WorkerRounds>(WorkerRounds::Parts{.scenario = scenario_,
+                                                         .piece = piece,
+                                                         .source = std::move(source),
+                                                         .shared = std::move(shared),
+                                                         .twins = twins_,
+                                                         .recorder = recorder,
+                                                         .jobs = jobs_ ? &jobs_->jobs() : nullptr,
+                                                         .directory = place().directory,
+                                                         .progress = progress()});
+  rounds_ = rounds.get();
+  if (place().from != nullptr && position == first_piece_) {
+    ReadSection(*place().from, kPieceSection, [&](StateReader& state) {
+      rounds->Load(state);
+      for (const TimedNetwork& timed_network : timed_networks()) {
         if (StepListener* listener = timed_network.sink->Listener()) listener->Load(state);
       }
     });
-    training->Load(*place.from);
+    rounds->LoadSource(*place().from);
   }
-  for (int64_t done = timed.Done() + 1; done <= scenario_.steps; ++done) {
-    patience.emplace(Patience(place));
-    const StepStart start = timed.Start();
-    training->SetLink(piece.networks.front().timing->LinkAt(done - 1));
-    if (shared) shared->SetLinks(done - 1);
-    const StepOutcome outcome = training->Step(start.participation.workers);
-    const double share =
-        static_cast<double>(outcome.work.ActiveWorkers()) / static_cast<double>(scenario_.workers);
-    const double sent = stats.Add(outcome.units, share);
-    const StepFacts facts = {outcome.learning_rate, outcome.loss, sent};
-    timed.Step(outcome.work, start, facts);
-    if (shared) shared->Step(outcome.work, facts);
-    training->OnFeedback(timed.Times());
-    if (shared) shared->OnFeedback(*training);
-    const auto on_all = [&](const std::function<void(TimedEverywhere&)>& write) {
-      write(timed);
-      if (shared) shared->ForEach(write);
-    };
-    on_all([&](TimedEverywhere& one) { WriteDecisions(row, *training, one); });
-    if (recorder) recorder->Write(method.name, seed, outcome.work);
-    if (jobs_) jobs_->Tend();
-    if (Evaluates(done) && training->Evaluates()) {
-      const Evaluation result = training->Evaluate();
-      on_all([&](TimedEverywhere& one) { one.Evaluated(result.loss, result.metrics); });
-    }
-    patience.reset();
-    if (jobs_ && stop_) jobs_->Stop();
-    if (place.checkpoints->Due() || (stop_ && place.checkpoints->On())) {
-      Save(position, *training, stats, timed, timed_networks, shared, place);
-    }
-    if (stop_) return false;
-  }
-  const auto end = [&](TimedEverywhere& one) {
-    WriteLayers(row, *training, stats, one);
-    one.Finish();
-  };
-  end(timed);
-  if (!shared) return true;
-  shared->ForEach(end);
-  twins_ = shared->Finish();
-  return true;
+  return rounds;
 }
 
 }  // namespace

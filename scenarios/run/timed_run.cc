@@ -180,6 +180,16 @@ void TimedEverywhere::Finish() {
   for (TimedTraining& timed : timed_) timed.Finish();
 }
 
+bool TimedRun::Run(std::span<const TimedNetwork> timed_networks, Progress* progress,
+                   const RunPlace& place) {
+  timed_networks_ = timed_networks;
+  progress_ = progress;
+  place_ = place;
+  return RunTrainings(*this, {.stopped = [this] { return Stopped(); },
+                              .checkpoints = place_.checkpoints,
+                              .patience = Patience()});
+}
+
 namespace {
 
 // Returns the fidelity with which a run began. Its manifest has the chosen one.

@@ -20,6 +20,7 @@
 #include "scenarios/run/open_run.h"
 #include "scenarios/run/progress.h"
 #include "scenarios/run/timed_training.h"
+#include "scenarios/run/trainings.h"
 
 namespace legacy {
 
@@ -72,9 +73,8 @@ struct RunPlace {
 };
 
 // A TimedRun is all trainings of a scenario whose fidelity is chosen.
-class TimedRun {
+class TimedRun : public Trainings {
  public:
-  virtual ~TimedRun() = default;
   // Returns the timing on the run's own network.
   virtual ScenarioTiming& Timing() = 0;
   // Returns the cost of simulating packets. Messages about each training go to `log`, unless that
@@ -98,10 +98,24 @@ class TimedRun {
   virtual void Load(const SectionFile&, std::span<const TimedNetwork>) {
     throw Error("--resume: this run writes no checkpoints");
   }
-  // Writes all rows of all networks, the run's own network first; all other files of the run go to
-  // the place's directory. Returns false where it was stopped.
-  virtual bool Run(std::span<const TimedNetwork> timed_networks, Progress* progress,
-                   const RunPlace& place) = 0;
+  // Runs all trainings: writes all rows of all networks, the run's own network first; all other
+  // files of the run go to the place's directory. Returns false where it was stopped.
+  bool Run(std::span<const TimedNetwork> timed_networks, Progress* progress, const RunPlace& place);
+
+ protected:
+  // Of the run in work.
+  std::span<const TimedNetwork> timed_networks() const { return timed_networks_; }
+  Progress* progress() const { return progress_; }
+  const RunPlace& place() const { return place_; }
+
+ private:
+  // Are as in Pace.
+  virtual bool Stopped() const = 0;
+  virtual std::function<unsigned()> Patience() const { return {}; }
+
+  std::span<const TimedNetwork> timed_networks_;
+  Progress* progress_ = nullptr;
+  RunPlace place_;
 };
 
 // Makes the run, with the fidelity that `scenario` asks for or `auto` chooses, and its directory,

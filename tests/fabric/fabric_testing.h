@@ -95,6 +95,7 @@ class RandomNetwork : public FlowSink {
     ADD_FAILURE() << "nothing here is withdrawn";
     return 0;
   }
+  void Pause() override { ADD_FAILURE() << "nothing here pauses"; }
 
   // Runs `action` after a random time.
   void Later(std::function<void()> action) { Push(Draw(), std::move(action)); }

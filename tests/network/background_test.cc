@@ -87,6 +87,7 @@ std::map<TimeNs, fabric::Flow> Sent(const Network& network, TimeNs start, TimeNs
     void Send(const fabric::Flow& flow) override { sent[now] = flow; }
     void Wake(TimeNs delay, uint64_t token) override { wakes.emplace(now + delay, token); }
     int64_t Abort(const fabric::Flow&) override { return 0; }
+    void Pause() override {}
     TimeNs now = 0;
     std::multimap<TimeNs, uint64_t> wakes;
     std::map<TimeNs, fabric::Flow> sent;

@@ -111,10 +111,10 @@ class PolicyTest(unittest.TestCase):
                     result = made.step(gradients(step))
                     self.assertTrue(numpy.isfinite(result["mean"]).all())
                     made.feedback(loss=1.0, simulated_seconds=0.1, communication_seconds=0.05)
-        self.assertEqual([method["name"] for method in policy.methods()][0], "uniform")
+        self.assertEqual([method["name"] for method in policy.methods()][0], "accordion")
 
     def test_what_cannot_be_says_what_is_allowed(self):
-        with self.assertRaisesRegex(legacy.Error, "allowed: uniform"):
+        with self.assertRaisesRegex(legacy.Error, "allowed: accordion"):
             policy.make("uniformly", [10])
         with self.assertRaisesRegex(legacy.Error, "did you mean steps"):
             policy.make("uniform", [10], stepz=3)

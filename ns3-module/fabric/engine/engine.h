@@ -142,8 +142,9 @@ class Engine
     /// Sets the time at which the rates and failures of the topology stand now, when nothing is in
     /// flight. It advances with the clock; on a fresh engine it is 0.
     virtual void SetScheduleTime(TimeNs time) = 0;
-    /// Runs up to and including `until`, or until no event is left, or until all graphs are done
-    /// where there is background traffic. Returns true where all submitted graphs are done. Throws
+    /// Runs up to and including `until`, or until no event is left, or until a graph pauses, or
+    /// until all graphs are done where there is background traffic. Returns true where all
+    /// submitted graphs are done. Throws
     /// Error naming the blocked flows where no event is left and a graph is not done.
     virtual bool RunUntil(TimeNs until) = 0;
     virtual TimeNs Now() const = 0;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <sstream>
+#include <utility>
 
 namespace legacy::fabric
 {
@@ -39,6 +40,11 @@ class EventEngine::Sink : public FlowSink
     {
         return m_engine.SharesOut() ? m_engine.AbortInTurn(flow, m_graph)
                                     : m_engine.Abort(flow, m_graph);
+    }
+
+    void Pause() override
+    {
+        m_engine.m_paused = m_graph;
     }
 
   private:
@@ -101,6 +107,15 @@ void EventEngine::SetScheduleTime(TimeNs time)
 
 bool EventEngine::RunUntil(TimeNs until)
 {
+    if (m_paused >= 0)
+    {
+        Tell(std::exchange(m_paused, -1),
+             [](FlowGraph& graph, FlowSink& sink) { graph.OnContinue(sink); });
+        if (Returns())
+        {
+            return m_unfinished == 0;
+        }
+    }
     EngineEvent event;
     do
     {
@@ -115,9 +130,9 @@ bool EventEngine::RunUntil(TimeNs until)
                 m_agenda.SetNow(event.time);
                 ++m_counters.events;
                 Dispatch(event);
-                if (m_unfinished == 0 && m_background)
+                if (Returns())
                 {
-                    return true;
+                    return m_unfinished == 0;
                 }
             }
         } while (Settle());

@@ -189,6 +189,13 @@ class EventEngine : public Engine
 
     class Sink;
 
+    /// Returns true where RunUntil returns before its time: a graph has paused, or background
+    /// traffic alone is left.
+    bool Returns() const
+    {
+        return m_paused >= 0 || (m_unfinished == 0 && m_background);
+    }
+
     void Add(FlowGraph& graph, TimeNs start, bool background);
     /// Tells of a flow of a graph that is not cut into parts.
     void Trace(const Flow& flow, int graph, bool delivered)
@@ -219,6 +226,7 @@ class EventEngine : public Engine
     std::unordered_map<uint64_t, InTurn> m_inTurn; ///< by pair and lane; empty with one queue pair
     int m_unfinished = 0;                          ///< graphs that are not done, without background
     bool m_background = false;                     ///< true where there is background traffic
+    int m_paused = -1; ///< graph that paused the last RunUntil; -1: none
     EngineCounters m_counters;
     FlowTrace m_trace;
 };

@@ -59,6 +59,9 @@ class FlowSink
     /// that had left, or that leave all the same (those that a socket has taken); 0 for a flow that
     /// is not on its way, which is ignored.
     virtual int64_t Abort(const Flow& flow) = 0;
+    /// Lets Engine::RunUntil return after this callback, before anything else happens. The next
+    /// RunUntil begins with FlowGraph::OnContinue.
+    virtual void Pause() = 0;
 };
 
 /// A FlowGraph is driven by an engine through these callbacks.
@@ -74,6 +77,12 @@ class FlowGraph
     /// The flow's connection was lost, because a host failed or retransmissions were given up. A
     /// next flow of its ends opens a new connection. Throws Error unless overridden.
     virtual void OnFailed(const Flow& flow, FlowSink& sink);
+
+    /// The engine runs again after the graph's Pause(), at the same time.
+    virtual void OnContinue(FlowSink&)
+    {
+    }
+
     virtual bool Done() const = 0; ///< true when nothing more will happen
 };
 

@@ -34,6 +34,11 @@ class StripedGraph::Sink : public FlowSink
         return m_graph.Abort(flow, m_sink);
     }
 
+    void Pause() override
+    {
+        m_sink.Pause();
+    }
+
   private:
     StripedGraph& m_graph;
     FlowSink& m_sink;
@@ -117,6 +122,12 @@ void StripedGraph::OnWake(uint64_t token, FlowSink& sink)
 {
     Sink cutting(*this, sink);
     m_graph.OnWake(token, cutting);
+}
+
+void StripedGraph::OnContinue(FlowSink& sink)
+{
+    Sink cutting(*this, sink);
+    m_graph.OnContinue(cutting);
 }
 
 void StripedGraph::OnFailed(const Flow& part, FlowSink& sink)

@@ -30,6 +30,7 @@ class StripedGraph : public FlowGraph
     void OnStart(FlowSink& sink) override;
     void OnDelivered(const Flow& part, FlowSink& sink) override;
     void OnWake(uint64_t token, FlowSink& sink) override;
+    void OnContinue(FlowSink& sink) override;
     void OnFailed(const Flow& part, FlowSink& sink) override;
     bool Done() const override;
 

@@ -3,8 +3,8 @@
 #include "base/error.h"
 
 #include <algorithm>
+#include <deque>
 #include <optional>
-#include <utility>
 
 namespace legacy::fabric
 {
@@ -46,22 +46,40 @@ class AsyncServer : public ServerBase
         {
             return;
         }
-        if (token == kSettle)
+        if (token != kSettle)
         {
-            if (!Settled(sink))
+            if (sink.Now() == m_retryAt)
             {
-                return;
+                m_retryAt = kNever;
             }
-            Count(sink);
-        }
-        else if (sink.Now() == m_retryAt)
-        {
-            m_retryAt = kNever;
-        }
-        if (!m_stopped)
-        {
             Fill(sink);
         }
+        else if (Settled(sink))
+        {
+            std::sort(m_ended.begin(),
+                      m_ended.end(),
+                      [&](const Ended& a, const Ended& b)
+                      { return m_live.at(a.task).row.client < m_live.at(b.task).row.client; });
+            Count(sink);
+        }
+    }
+
+    /// A version was made.
+    void OnContinue(TaskSink& sink) override
+    {
+        if (Version() == m_versions)
+        {
+            m_stop = "";
+        }
+        else if (m_listener.Stop())
+        {
+            m_stop = "interrupted";
+        }
+        else
+        {
+            CheckTasks();
+        }
+        Count(sink);
     }
 
   private:
@@ -77,38 +95,38 @@ class AsyncServer : public ServerBase
         TaskTimes times;
     };
 
+    /// Counts the ends of this instant, up to the version that they make, and then dispatches.
     void Count(TaskSink& sink)
     {
-        std::sort(m_ended.begin(),
-                  m_ended.end(),
-                  [&](const Ended& a, const Ended& b)
-                  { return m_live.at(a.task).row.client < m_live.at(b.task).row.client; });
-        const std::vector<Ended> ended = std::move(m_ended);
-        m_ended.clear();
-        std::optional<std::string> stop;
-        for (const Ended& one : ended)
+        while (!m_ended.empty())
         {
-            if (stop)
+            const Ended one = m_ended.front();
+            m_ended.pop_front();
+            if (m_stop)
             {
                 Close(one.task, TaskFate::Cancelled, one.times);
             }
-            else
+            else if (CountOne(one, sink))
             {
-                stop = CountOne(one, sink);
+                return; // to go on in OnContinue
             }
         }
-        if (!stop && GivesUp(m_options.buffer))
+        if (!m_stop && GivesUp(m_options.buffer))
         {
-            stop = WhyGivenUp();
+            m_stop = WhyGivenUp();
         }
-        if (stop)
+        if (m_stop)
         {
-            Stop(*stop, sink);
+            Stop(*m_stop, sink);
+        }
+        else
+        {
+            Fill(sink);
         }
     }
 
-    /// Counts the end of a task. Returns why the run is over, where it is: "" for the wanted end.
-    std::optional<std::string> CountOne(const Ended& one, TaskSink& sink)
+    /// Counts the end of a task. Returns whether it made a version.
+    bool CountOne(const Ended& one, TaskSink& sink)
     {
         ++m_tasksEnded;
         if (one.end == TaskEnd::Uploaded)
@@ -121,29 +139,28 @@ class AsyncServer : public ServerBase
                   one.end == TaskEnd::Lost ? TaskFate::Lost : TaskFate::Interrupted,
                   one.times);
         }
-        if (m_buffered >= m_options.buffer)
+        if (m_buffered < m_options.buffer)
         {
-            m_row.stalenessMean =
-                m_stalenessSum / static_cast<double>(m_row.fates[0]); // of counted tasks
-            m_row.unavailable = m_candidates.Unavailable();
-            m_buffered = 0;
-            m_stalenessSum = 0;
-            EndRow(true, sink);
-            m_row.wanted = m_options.buffer;
-            if (Version() == m_versions)
-            {
-                return "";
-            }
-            if (m_listener.Stop())
-            {
-                return "interrupted";
-            }
+            CheckTasks();
+            return false;
         }
+        m_row.stalenessMean =
+            m_stalenessSum / static_cast<double>(m_row.fates[0]); // of counted tasks
+        m_row.unavailable = m_candidates.Unavailable();
+        m_buffered = 0;
+        m_stalenessSum = 0;
+        EndRow(true, sink);
+        m_row.wanted = m_options.buffer;
+        return true;
+    }
+
+    /// Ends the run where as many tasks have ended as were asked for.
+    void CheckTasks()
+    {
         if (m_options.tasks > 0 && m_tasksEnded >= m_options.tasks)
         {
-            return "";
+            m_stop = "";
         }
-        return std::nullopt;
     }
 
     /// Takes an update into the buffer, unless it is too old.
@@ -206,7 +223,8 @@ class AsyncServer : public ServerBase
     }
 
     const AsyncOptions m_options;
-    std::vector<Ended> m_ended; ///< at this instant, not yet counted
+    std::deque<Ended> m_ended;         ///< at this instant, not yet counted
+    std::optional<std::string> m_stop; ///< why the run is over, "" for the wanted end
     uint64_t m_choice = 0;
     int64_t m_buffered = 0;
     int64_t m_tasksEnded = 0;

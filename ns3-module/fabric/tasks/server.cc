@@ -143,6 +143,7 @@ void ServerBase::EndRow(bool made, TaskSink& sink)
     m_row = RoundRow();
     m_row.version = m_version + 1;
     m_row.start = sink.Now();
+    sink.Pause();
 }
 
 void ServerBase::Stop(const std::string& reason, TaskSink& sink)

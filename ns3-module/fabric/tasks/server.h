@@ -116,7 +116,8 @@ class TaskListener
 /// A server gives up where so many tasks of each wanted update ended since the last version.
 inline constexpr int64_t kTasksWithoutVersion = 100;
 
-/// A ServerBase keeps the live tasks, their clients and the records of the present version.
+/// A ServerBase keeps the live tasks, their clients and the records of the present version. It
+/// pauses after each round, before anything of the next begins.
 class ServerBase : public TaskServer
 {
   public:
@@ -153,7 +154,7 @@ class ServerBase : public TaskServer
 
     /// Cancels all tasks in flight.
     void CancelAll(TaskFate fate, TaskSink& sink);
-    /// Hands on the row of the version at its end, and begins the next one.
+    /// Hands on the row of the version at its end, begins the next one, and pauses.
     void EndRow(bool made, TaskSink& sink);
     /// Ends the run for the reason, "" where all versions were made.
     void Stop(const std::string& reason, TaskSink& sink);

@@ -68,6 +68,26 @@ class SyncServer : public ServerBase
         }
     }
 
+    void OnContinue(TaskSink& sink) override
+    {
+        if (Version() == m_versions)
+        {
+            Stop("", sink);
+        }
+        else if (m_listener.Stop())
+        {
+            Stop("interrupted", sink);
+        }
+        else if (GivesUp(m_options.perRound))
+        {
+            Stop(WhyGivenUp(), sink);
+        }
+        else
+        {
+            BeginRound(sink);
+        }
+    }
+
   private:
     enum Token : uint64_t
     {
@@ -202,22 +222,6 @@ class SyncServer : public ServerBase
         m_refusals = 0;
         CancelAll(left, sink);
         EndRow(m_counted > 0 && !skipped, sink);
-        if (Version() == m_versions)
-        {
-            Stop("", sink);
-        }
-        else if (m_listener.Stop())
-        {
-            Stop("interrupted", sink);
-        }
-        else if (GivesUp(m_options.perRound))
-        {
-            Stop(WhyGivenUp(), sink);
-        }
-        else
-        {
-            BeginRound(sink);
-        }
     }
 
     const SyncOptions m_options;

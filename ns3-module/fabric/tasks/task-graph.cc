@@ -67,6 +67,11 @@ class TaskGraph::Sink : public TaskSink
         m_sink.Wake(delay, TokenOf(token, kOfServer));
     }
 
+    void Pause() override
+    {
+        m_sink.Pause();
+    }
+
     void Finish() override
     {
         m_graph.m_finished = true;
@@ -278,6 +283,12 @@ void TaskGraph::OnWake(uint64_t token, FlowSink& sink)
     default:
         Report(id, sink);
     }
+}
+
+void TaskGraph::OnContinue(FlowSink& sink)
+{
+    Sink tasks(*this, sink);
+    m_server.OnContinue(tasks);
 }
 
 void TaskGraph::OnFailed(const Flow& flow, FlowSink& sink)

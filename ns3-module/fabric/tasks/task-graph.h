@@ -34,6 +34,7 @@ class TaskGraph : public FlowGraph
     void OnStart(FlowSink& sink) override;
     void OnDelivered(const Flow& flow, FlowSink& sink) override;
     void OnWake(uint64_t token, FlowSink& sink) override;
+    void OnContinue(FlowSink& sink) override;
     void OnFailed(const Flow& flow, FlowSink& sink) override;
     bool Done() const override;
 

@@ -54,6 +54,8 @@ class TaskSink
     virtual TaskTimes Cancel(uint64_t id) = 0;
     /// Asks for TaskServer::OnWake(token) at Now() + delay; delay >= 0, token < 2^62.
     virtual void Wake(TimeNs delay, uint64_t token) = 0;
+    /// Lets the engine return after this callback; it continues with TaskServer::OnContinue.
+    virtual void Pause() = 0;
     /// Ends everything. Tasks that are in flight get no callback any more.
     virtual void Finish() = 0;
 };
@@ -68,6 +70,7 @@ class TaskServer
     virtual int64_t UploadBytes(uint64_t task) = 0;
     virtual void OnEnd(uint64_t task, TaskEnd end, const TaskTimes& times, TaskSink& sink) = 0;
     virtual void OnWake(uint64_t token, TaskSink& sink) = 0;
+    virtual void OnContinue(TaskSink& sink) = 0;
 };
 
 /// An Interruption is what ends a task from outside.

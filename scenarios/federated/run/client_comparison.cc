@@ -10,12 +10,12 @@
 #include "analysis/run_directory.h"
 #include "base/files/own_file.h"
 #include "base/parse.h"
-#include "base/programs/patience.h"
 #include "base/programs/program.h"
 #include "compress/state_section.h"
 #include "scenarios/checkpoint/archive.h"
 #include "scenarios/checkpoint/checkpoints.h"
 #include "scenarios/federated/federated_scenario.h"
+#include "scenarios/federated/plan_parts.h"
 #include "scenarios/federated/recorded_exchange.h"
 #include "scenarios/federated/recorded_learners.h"
 #include "scenarios/federated/run/learner_run.h"
@@ -23,6 +23,7 @@
 #include "scenarios/run/manifest.h"
 #include "scenarios/run/progress.h"
 #include "scenarios/run/run_sink.h"
+#include "scenarios/run/trainings.h"
 
 namespace legacy {
 namespace {
@@ -48,8 +49,61 @@ nlohmann::json ManifestOf(const FederatedComparison& run, int64_t clients) {
 constexpr const char* kRunSection = "run";
 constexpr const char* kLearnerSection = "learner";
 
+// The rounds of clients: the versions of a training.
+class ClientRounds : public Rounds {
+ public:
+  // References and pointers outlive the rounds.
+  struct Parts {
+    const FederatedComparison& run;
+    const FederatedMethod& method;
+    uint64_t seed;
+    std::unique_ptr<PlanRequest> request;  // which the learner refers to
+    AnyLearner learner;
+    int64_t parameters;
+    RunSink& sink;
+    Progress& progress;
+    Resumption from;       // rows up to this version are written
+    std::string& stopped;  // RunResult::stopped of the run
+  };
+  explicit ClientRounds(Parts parts)
+      : parts_(std::move(parts)),
+        networks_(*parts_.request),
+        rounds_(StartTraining(
+            networks_, {.stop = &parts_.run.stop, .keeps_tasks = parts_.sink.TakesTasks()},
+            parts_.run.scenario, parts_.run.learners, parts_.method, parts_.learner)),
+        rows_(parts_.run.scenario, *parts_.request, parts_.method.name, parts_.seed,
+              *parts_.learner, parts_.parameters, parts_.sink, &parts_.progress, parts_.from) {}
+
+  bool Next() override {
+    while (const PlannedRound* round = rounds_->Next()) {
+      if (rows_.Write(*round, rounds_->Tasks())) return true;
+    }
+    return false;
+  }
+  bool Finish() override {
+    rows_.Write(rounds_->Tasks());
+    const Plan plan = rounds_->Finish();
+    if (plan.interrupted) return false;
+    if (!plan.stop.empty() && parts_.stopped.empty()) {
+      parts_.stopped =
+          parts_.method.name + ", seed " + std::to_string(parts_.seed) + ": " + plan.stop;
+    }
+    rows_.Finish(plan, parts_.request->fidelity);
+    return true;
+  }
+
+  Resumption Reached() const { return rows_.Reached(); }
+  Learner& learner() { return *parts_.learner; }
+
+ private:
+  Parts parts_;
+  PlanNetworks networks_;
+  std::unique_ptr<PlanRun> rounds_;
+  TrainingWriter rows_;
+};
+
 // A ClientComparison runs the trainings of a comparison into a run directory.
-class ClientComparison {
+class ClientComparison : Trainings {
  public:
   explicit ClientComparison(const FederatedComparison& run)
       : run_(run),
@@ -66,24 +120,20 @@ class ClientComparison {
   }
 
   RunResult Run() {
-    const size_t trainings = run_.methods.size() * static_cast<size_t>(scenario_.seeds);
-    const auto left = static_cast<int64_t>(trainings - position_) * first_.Versions();
+    const auto left = static_cast<int64_t>(Count() - position_) * first_.Versions();
     const auto& target = manifest_.target;
     Progress progress(left - from_.version, manifest_.metrics, target ? target->metric : "",
                       isatty(fileno(run_.log)) != 0, run_.log, run_.control.told);
     if (!run_.control.resume) progress.TellDuration();
+    progress_ = &progress;
+    Pace pace = {.stopped = [this] { return run_.stop != 0; }};
+    if (run_.trains) {
+      pace.checkpoints = &open_.checkpoints();
+      pace.patience = [this] { return open_.checkpoints().Patience(); };
+    }
     // A replay has nothing to save.
     const StopScope scope(run_.trains ? 0 : kSecondsToStop);
-    bool done = true;
-    for (; position_ < trainings && done; position_ += done) {
-      try {
-        done = Train(progress);
-      } catch (const GivenUp&) {
-        done = false;
-      }
-      patience_.reset();
-      from_ = Resumption();
-    }
+    const bool done = RunTrainings(*this, pace);
     progress.Finish();
     open_.NoteInterruption(!done);
     return open_.result;
@@ -136,59 +186,62 @@ class ClientComparison {
     }
   }
 
-  // Runs the training at position_, or what is left of it. It gives up where a version takes long.
-  // Returns false if it was stopped.
-  bool Train(Progress& progress) {
-    if (run_.trains) patience_.emplace(open_.checkpoints().Patience());
-    const FederatedMethod& row = run_.methods[position_ % run_.methods.size()];
-    const uint64_t seed = scenario_.seed + position_ / run_.methods.size();
-    PlanRequest request = RequestOf(scenario_, seed);
+  size_t Count() const override {
+    return run_.methods.size() * static_cast<size_t>(scenario_.seeds);
+  }
+  size_t First() const override { return position_; }
+
+  std::unique_ptr<Rounds> Begin(size_t training) override {
+    const FederatedMethod& row = run_.methods[training % run_.methods.size()];
+    const uint64_t seed = scenario_.seed + training / run_.methods.size();
+    auto request = std::make_unique<PlanRequest>(RequestOf(scenario_, seed));
     const fs::path& directory = open_.directory();
-    const fs::path states = StatesOf(position_);
+    const fs::path states = StatesOf(training);
     if (run_.trains) MakeFolderIn(directory, states.lexically_relative(directory));
-    AnyLearner learner = Make(row, seed, request, states);
-    if (from_.version > 0) {
+    AnyLearner learner = Make(row, seed, *request, states);
+    const Resumption from = training == position_ ? from_ : Resumption();
+    if (from.version > 0) {
       ReadSection(*open_.from(), kLearnerSection, [&](StateReader& in) { learner->Load(in); });
       std::fprintf(run_.log, "%s, seed %llu, continues after version %lld\n", row.name.c_str(),
-                   static_cast<unsigned long long>(seed), static_cast<long long>(from_.version));
+                   static_cast<unsigned long long>(seed), static_cast<long long>(from.version));
       const ResumedPast past = {directory, RecordPath(), row.name, seed};
       if (learner.exchange) learner.exchange = Resume(std::move(learner.exchange), past);
-      if (learner.tasks) learner.tasks = Resume(std::move(learner.tasks), past, scenario_, request);
+      if (learner.tasks) {
+        learner.tasks = Resume(std::move(learner.tasks), past, scenario_, *request);
+      }
     }
-    const auto save = [&](const Resumption& now) {
-      patience_.reset();
-      Save(now, *learner);
-      if (run_.trains) patience_.emplace(open_.checkpoints().Patience());
-    };
-    TrainingWriter training(scenario_, request, row.name, seed, *learner, manifest_.parameters,
-                            *sink_, &progress, from_, save);
-    const Plan plan =
-        Simulate(scenario_, run_.learners, row, request, learner, training, run_.stop);
-    if (plan.interrupted) return false;
-    if (!plan.stop.empty() && open_.result.stopped.empty()) {
-      open_.result.stopped = row.name + ", seed " + std::to_string(seed) + ": " + plan.stop;
-    }
-    training.Finish(plan, request.fidelity);
-    return true;
+    auto rounds =
+        std::make_unique<ClientRounds>(ClientRounds::Parts{.run = run_,
+                                                           .method = row,
+                                                           .seed = seed,
+                                                           .request = std::move(request),
+                                                           .learner = std::move(learner),
+                                                           .parameters = manifest_.parameters,
+                                                           .sink = *sink_,
+                                                           .progress = *progress_,
+                                                           .from = from,
+                                                           .stopped = open_.result.stopped});
+    rounds_ = rounds.get();
+    return rounds;
   }
 
-  // Writes a checkpoint after a version, where one is due.
-  void Save(const Resumption& now, Learner& learner) {
-    if (!run_.trains || !open_.checkpoints().On()) return;
-    if (!open_.checkpoints().Due() && run_.stop == 0) return;
+  void Save(size_t training) override {
+    if (!open_.checkpoints().On()) return;
     std::vector<fs::path> files = sink_->Files();
     files.push_back(RecordPath());
     const bool written = open_.checkpoints().Write(files, [&](SectionWriter& out) {
-      WriteSection(out, kRunSection, [&](StateWriter& state) { ToArchive(state, position_, now); });
-      WriteSection(out, kLearnerSection, [&](StateWriter& state) { learner.Save(state); });
+      WriteSection(out, kRunSection,
+                   [&](StateWriter& state) { ToArchive(state, training, rounds_->Reached()); });
+      WriteSection(out, kLearnerSection,
+                   [&](StateWriter& state) { rounds_->learner().Save(state); });
     });
     // The last two checkpoints are of this training or the one before.
-    if (!written || position_ == saved_) return;
+    if (!written || training == saved_) return;
     for (size_t position = removed_; position < saved_; ++position) {
       fs::remove_all(StatesOf(position));
     }
     removed_ = saved_;
-    saved_ = position_;
+    saved_ = training;
   }
 
   const FederatedComparison& run_;
@@ -199,11 +252,12 @@ class ClientComparison {
   std::optional<DirectorySink> sink_;
   std::optional<TaskRecorder> recorder_;      // of trainings with a server
   std::optional<TrafficRecorder> exchanges_;  // of those without one
-  size_t position_ = 0;                       // of the training in work: methods within seeds
-  Resumption from_;
-  std::optional<PatientScope> patience_;  // of the version in work
-  size_t saved_ = 0;                      // position of the last checkpoint
-  size_t removed_ = 0;                    // positions below have no client states any more
+  size_t position_ = 0;                       // of the first training: methods within seeds
+  Resumption from_;                           // what is done of it
+  Progress* progress_ = nullptr;
+  ClientRounds* rounds_ = nullptr;  // of the training in work
+  size_t saved_ = 0;                // position of the last checkpoint
+  size_t removed_ = 0;              // positions below have no client states any more
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "scenarios/federated/run/learner_run.h"
 
 #include "scenarios/federated/exchange_run.h"
+#include "scenarios/federated/server_plan.h"
 
 namespace legacy {
 
@@ -16,12 +17,12 @@ AnyLearner MakeLearner(FederatedLearners& learners, const FederatedMethod& row, 
   return made;
 }
 
-Plan Simulate(const Scenario& scenario, const FederatedLearners& learners,
-              const FederatedMethod& row, const PlanRequest& request, const AnyLearner& learner,
-              PlanListener& listener, const StopFlag& stop) {
-  if (learner.tasks) return RunPlan(request, {}, {}, &stop, learner.tasks.get(), &listener);
-  const ExchangeJob job = {scenario, request, row, learners.Costs(), learners.Layers()};
-  return RunExchangeTraining(job, *learner.exchange, listener, &stop);
+std::unique_ptr<PlanRun> StartTraining(PlanNetworks& networks, const PlanControl& control,
+                                       const Scenario& scenario, const FederatedLearners& learners,
+                                       const FederatedMethod& row, const AnyLearner& learner) {
+  if (learner.tasks) return StartServerPlan(networks, control, learner.tasks.get());
+  const ExchangeJob job = {scenario, row, learners.Costs(), learners.Layers()};
+  return StartExchangeTraining(networks, control, job, *learner.exchange);
 }
 
 }  // namespace legacy

@@ -1,10 +1,9 @@
-// The learner of a training, with a server or without one, and its simulation.
+// The learner of a training, with a server or without one, and its rounds.
 #pragma once
 
 #include <memory>
 #include <string>
 
-#include "base/programs/program.h"
 #include "scenarios/federated/learner.h"
 #include "scenarios/federated/plan.h"
 #include "scenarios/options/scenario.h"
@@ -29,9 +28,9 @@ AnyLearner MakeLearner(FederatedLearners& learners, const FederatedMethod& row, 
                        PlanRequest& request, const std::string& states, TaskRecorder* tasks,
                        TrafficRecorder* exchanges);
 
-// Simulates the training of a learner, of which `listener` hears.
-Plan Simulate(const Scenario& scenario, const FederatedLearners& learners,
-              const FederatedMethod& row, const PlanRequest& request, const AnyLearner& learner,
-              PlanListener& listener, const StopFlag& stop);
+// Starts the training of a learner. What is given outlives the run.
+std::unique_ptr<PlanRun> StartTraining(PlanNetworks& networks, const PlanControl& control,
+                                       const Scenario& scenario, const FederatedLearners& learners,
+                                       const FederatedMethod& row, const AnyLearner& learner);
 
 }  // namespace legacy

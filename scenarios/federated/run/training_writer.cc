@@ -1,7 +1,6 @@
 #include "scenarios/federated/run/training_writer.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "base/error.h"
 #include "scenarios/federated/plan_rows.h"
@@ -12,7 +11,7 @@ namespace legacy {
 TrainingWriter::TrainingWriter(const Scenario& scenario, const PlanRequest& request,
                                const std::string& name, uint64_t seed, Learner& learner,
                                int64_t parameters, RunSink& sink, Progress* progress,
-                               Resumption from, std::function<void(const Resumption&)> save)
+                               Resumption from)
     : scenario_(scenario),
       request_(request),
       name_(name),
@@ -21,20 +20,23 @@ TrainingWriter::TrainingWriter(const Scenario& scenario, const PlanRequest& requ
       dense_bytes_(DenseBytes(request, parameters)),
       sink_(sink),
       progress_(progress),
-      from_(from),
-      save_(std::move(save)) {
+      from_(from) {
   state_.policy = name;
   state_.seed = seed;
   state_.steps = request.Versions();
 }
 
-void TrainingWriter::OnTask(const fabric::TaskRow& task, const TaskFigures& figures) {
-  if (!sink_.TakesTasks() || tasks_ >= static_cast<int64_t>(kMostTaskRows)) return;
-  ++tasks_;
-  if (!Written()) sink_.Write(Named(RowOf(task, figures)));
+void TrainingWriter::Write(std::span<const EndedTask> tasks) {
+  if (!sink_.TakesTasks()) return;
+  for (const auto& [task, figures] : tasks) {
+    if (tasks_ >= static_cast<int64_t>(kMostTaskRows)) return;
+    ++tasks_;
+    if (!Written()) sink_.Write(Named(RowOf(task, figures)));
+  }
 }
 
-void TrainingWriter::OnRound(const PlannedRound& round) {
+bool TrainingWriter::Write(const PlannedRound& round, std::span<const EndedTask> tasks) {
+  Write(tasks);
   const int64_t version = round.row.version;
   const bool written = Written();
   if (round.row.made) version_ = version;
@@ -43,7 +45,7 @@ void TrainingWriter::OnRound(const PlannedRound& round) {
     if (round.row.made) AddFacts(learner_.Facts(), row);
     sink_.Write(row);
   }
-  if (!round.row.made) return;
+  if (!round.row.made) return false;
   WriteStep(round, written);
   const bool evaluates = version % scenario_.evaluate_every == 0 || version == request_.Versions();
   if (written) {
@@ -53,13 +55,13 @@ void TrainingWriter::OnRound(const PlannedRound& round) {
                   FormatTime(last_end_) + " and not at " + FormatTime(from_.end) +
                   ": this is another program");
     }
-    return;
+    return false;
   }
   for (const analysis::DecisionRow& row : learner_.TakeDecisions()) {
     sink_.Write(Named(row));
   }
   if (evaluates) Evaluate();
-  save_({version, last_end_});
+  return true;
 }
 
 void TrainingWriter::Finish(const Plan& plan, const std::string& fidelity) {

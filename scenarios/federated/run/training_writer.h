@@ -2,7 +2,7 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
+#include <span>
 #include <string>
 
 #include "scenarios/federated/learner.h"
@@ -25,17 +25,20 @@ struct Resumption {
 
 // A TrainingWriter writes the rows of one method and seed as its rounds end. What it is given
 // outlives it.
-class TrainingWriter : public PlanListener {
+class TrainingWriter {
  public:
-  // `progress` may be null. `save` is called behind each version.
+  // `progress` may be null.
   TrainingWriter(const Scenario& scenario, const PlanRequest& request, const std::string& name,
                  uint64_t seed, Learner& learner, int64_t parameters, RunSink& sink,
-                 Progress* progress, Resumption from, std::function<void(const Resumption&)> save);
+                 Progress* progress, Resumption from);
 
-  void OnTask(const fabric::TaskRow& task, const TaskFigures& figures) override;
-
-  void OnRound(const PlannedRound& round) override;
-
+  // Writes a round and the tasks that ended in it, and evaluates the version where that is due.
+  // Returns true for a version, false for a round without one and for what is written already.
+  bool Write(const PlannedRound& round, std::span<const EndedTask> tasks);
+  // Writes tasks that ended after the last round.
+  void Write(std::span<const EndedTask> tasks);
+  // Returns the last version.
+  Resumption Reached() const { return {version_, last_end_}; }
   // Writes what is known at the end.
   void Finish(const Plan& plan, const std::string& fidelity);
 
@@ -79,7 +82,6 @@ class TrainingWriter : public PlanListener {
   int64_t tasks_ = 0;
   int64_t version_ = 0;
   Resumption from_;
-  std::function<void(const Resumption&)> save_;
 };
 
 }  // namespace legacy

@@ -179,6 +179,7 @@ class JobGraph : public fabric::FlowGraph {
     int64_t Abort(const fabric::Flow& flow) override {
       return sink_.Abort(Moved(flow, job_.first_endpoint));
     }
+    void Pause() override { sink_.Pause(); }
 
    private:
     fabric::FlowSink& sink_;

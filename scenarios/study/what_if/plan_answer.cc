@@ -11,6 +11,7 @@
 #include "base/number.h"
 #include "ns3-module/fabric/tasks/selection.h"
 #include "scenarios/federated/learner.h"
+#include "scenarios/federated/plan_parts.h"
 #include "scenarios/federated/plan_report.h"
 #include "scenarios/federated/plan_rows.h"
 #include "scenarios/study/shell.h"
@@ -67,18 +68,6 @@ std::vector<std::pair<double, double>> CurveOf(const std::vector<analysis::Round
   std::ranges::reverse(curve);
   return curve;
 }
-
-// A CheckingListener calls a function at each transfer.
-class CheckingListener : public PlanListener {
- public:
-  explicit CheckingListener(const std::function<void()>& check) : check_(check) {}
-  void OnTask(const fabric::TaskRow&, const TaskFigures&) override {}
-  void OnRound(const PlannedRound&) override { check_(); }
-  void OnTransfer() override { check_(); }
-
- private:
-  const std::function<void()>& check_;
-};
 
 WhatIfPlan PlanOf(const PlanRequest& request, const Plan& plan,
                   const analysis::RoundFigures& figures) {
@@ -145,8 +134,9 @@ WhatIfSeed PlanAnswer(const WhatIfTraining& training, const Scenario& asked,
                       const std::function<void()>& check) {
   const PlanOptions options = PlanOptionsFor(training, asked);
   const PlanRequest request = ParsePlan(options);
-  CheckingListener listener(check);
-  const Plan plan = RunPlan(request, {}, {}, nullptr, nullptr, &listener);
+  PlanNetworks networks(request);
+  const Plan plan =
+      RunToEnd(*StartPlan(networks, {.on_transfer = check}), [&](int64_t) { check(); });
   std::vector<analysis::RoundRow> rounds;
   for (const PlannedRound& round : plan.rounds) rounds.push_back(RowOf(round));
   const analysis::RoundFigures figures = analysis::FiguresOf(rounds);

@@ -200,6 +200,7 @@ class ColdEngine : public Engine {
     }
     void Wake(TimeNs d, uint64_t token) override { sink->Wake(d, token); }
     int64_t Abort(const Flow& flow) override { return sink->Abort(flow); }
+    void Pause() override { sink->Pause(); }
     void Forward(FlowSink& s, const std::function<void()>& call) {
       sink = &s;
       call();

@@ -104,7 +104,7 @@ inline TaskRun RunTasks(const TaskCase& wanted) {
   engine_request.transport.connections = wanted.connections;
   const auto engine = wanted.engine(engine_request);
   engine->Submit(graph, 0);
-  engine->RunUntil(kNever - 1);
+  while (!graph.Done()) engine->RunUntil(kNever - 1);  // it pauses after each round
   run.stop = server->StopReason();
   run.version = server->Version();
   run.end = run.records.rounds.empty() ? 0 : run.records.rounds.back().end;

@@ -284,18 +284,6 @@ class SentBytes : public ExchangeLearner {
   int64_t version_ = 0;
 };
 
-class LastRound : public PlanListener {
- public:
-  void OnTask(const fabric::TaskRow& row, const TaskFigures& figures) override {
-    last_task = row;
-    steps = figures.local_steps;
-  }
-  void OnRound(const PlannedRound& round) override { last = round; }
-  PlannedRound last;
-  fabric::TaskRow last_task;
-  int64_t steps = 0;
-};
-
 struct Streamed {
   double seconds = 0;  // of a round
   ExchangeSplit split;
@@ -320,15 +308,21 @@ Streamed RunStreamed(const std::string& algorithm, std::vector<int64_t> fragment
   const std::vector<OperationCost> costs = {{"linear", 6e9, 8, 40, {0}}};
   const std::vector<Unit> layers = {{0, "weight", {1'000'000}, 0, 1'000'000}};
   SentBytes learner(4, std::move(fragments), kStreamedSteps);
-  LastRound listener;
-  RunExchangeTraining({scenario, request, method, costs, layers}, learner, listener, nullptr);
+  PlanNetworks networks(request);
+  const auto run = StartExchangeTraining(networks, {}, {scenario, method, costs, layers}, learner);
+  PlannedRound last;
+  EndedTask task;
+  while (const PlannedRound* round = run->Next()) {
+    last = *round;
+    task = run->Tasks().back();
+  }
   EXPECT_EQ(learner.Version(), 2);
-  EXPECT_EQ(listener.steps, kStreamedSteps);
-  EXPECT_EQ(listener.last_task.times.dispatched, listener.last.row.start);
-  EXPECT_LE(listener.last_task.times.worked, listener.last_task.times.ended);
-  EXPECT_EQ(listener.last_task.times.ended, listener.last.row.end);
-  return {Seconds(listener.last.row.end - listener.last.row.start), listener.last.split.value(),
-          listener.last.wire_up, listener.last_task.work.upBytes};
+  EXPECT_EQ(task.figures.local_steps, kStreamedSteps);
+  EXPECT_EQ(task.row.times.dispatched, last.row.start);
+  EXPECT_LE(task.row.times.worked, task.row.times.ended);
+  EXPECT_EQ(task.row.times.ended, last.row.end);
+  return {Seconds(last.row.end - last.row.start), last.split.value(), last.wire_up,
+          task.row.work.upBytes};
 }
 
 // What is sent while clients work on costs time only where it takes longer.
