@@ -9,8 +9,8 @@
 #include "scenarios/options/default_run.h"
 #include "scenarios/options/presets.h"
 #include "scenarios/programs/command_line.h"
-#include "scenarios/run/comparison.h"
 #include "scenarios/run/run_report.h"
+#include "scenarios/run/workers/comparison.h"
 #include "scenarios/training/processes.h"
 #ifdef LEGACY_WITH_ADVICE
 #include "scenarios/study/advise.h"

@@ -12,8 +12,8 @@
 #include "scenarios/python/interruptible.h"
 #include "scenarios/python/options.h"
 #include "scenarios/replay/replay_source.h"
-#include "scenarios/run/comparison.h"
 #include "scenarios/run/run_report.h"
+#include "scenarios/run/workers/comparison.h"
 
 namespace legacy::python {
 namespace {

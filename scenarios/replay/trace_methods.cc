@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "scenarios/run/method_rows.h"
+#include "scenarios/run/workers/method_rows.h"
 #include "scenarios/shapes/drawn_training.h"
 #include "trainer/processes/process_group.h"
 

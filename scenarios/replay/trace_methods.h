@@ -15,8 +15,8 @@
 
 #include "scenarios/network/cost_estimate.h"
 #include "scenarios/replay/trace_replay.h"
-#include "scenarios/run/compared_methods.h"
 #include "scenarios/run/timed_run.h"
+#include "scenarios/run/workers/compared_methods.h"
 
 namespace legacy {
 

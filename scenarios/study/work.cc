@@ -8,8 +8,8 @@
 #include "base/error.h"
 #include "base/files/own_file.h"
 #include "scenarios/federated/run/run.h"
-#include "scenarios/run/comparison.h"
 #include "scenarios/run/open_run.h"
+#include "scenarios/run/workers/comparison.h"
 
 namespace legacy {
 namespace {

@@ -11,7 +11,7 @@
 
 #include "scenarios/options/default_run.h"
 #include "scenarios/programs/command_line.h"
-#include "scenarios/run/comparison.h"
+#include "scenarios/run/workers/comparison.h"
 #include "tests/arguments.h"
 #include "tests/message_of.h"
 

@@ -14,7 +14,7 @@
 #include "scenarios/network/engines/engines.h"
 #include "scenarios/options/network_schedule.h"
 #include "scenarios/programs/command_line.h"
-#include "scenarios/run/comparison.h"
+#include "scenarios/run/workers/comparison.h"
 #include "tests/arguments.h"
 #include "tests/message_of.h"
 #include "tests/programs.h"

@@ -13,8 +13,8 @@
 #include "base/number.h"
 #include "scenarios/options/model_shape.h"
 #include "scenarios/replay/replay.h"
-#include "scenarios/run/comparison.h"
 #include "scenarios/run/scenario_timing.h"
+#include "scenarios/run/workers/comparison.h"
 #include "tests/message_of.h"
 
 namespace legacy::trace_replay_test {

@@ -9,7 +9,7 @@
 
 #include "analysis/run_directory.h"
 #include "base/error.h"
-#include "scenarios/run/comparison.h"
+#include "scenarios/run/workers/comparison.h"
 #include "tests/message_of.h"
 #include "tests/programs.h"
 

@@ -15,7 +15,7 @@
 #include "base/error.h"
 #include "scenarios/options/model_shape.h"
 #include "scenarios/replay/replay.h"
-#include "scenarios/run/comparison.h"
+#include "scenarios/run/workers/comparison.h"
 #include "scenarios/shapes/drawn_training.h"
 #include "trainer/clock/clock.h"
 #include "trainer/clock/traffic_record.h"

@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "scenarios/options/model_shape.h"
 #include "scenarios/replay/replay.h"
-#include "scenarios/run/comparison.h"
+#include "scenarios/run/workers/comparison.h"
 
 namespace legacy::times_of_test {
 namespace {

@@ -1,4 +1,4 @@
-#include "scenarios/run/comparison.h"
+#include "scenarios/run/workers/comparison.h"
 
 #include <algorithm>
 #include <functional>
@@ -17,13 +17,13 @@
 #include "scenarios/checkpoint/fields.h"
 #include "scenarios/network/cost_estimate.h"
 #include "scenarios/options/target.h"
-#include "scenarios/run/compared_methods.h"
 #include "scenarios/run/manifest.h"
-#include "scenarios/run/piece_jobs.h"
 #include "scenarios/run/progress.h"
-#include "scenarios/run/shared_training.h"
 #include "scenarios/run/timed_run.h"
-#include "scenarios/run/worker_rounds.h"
+#include "scenarios/run/workers/compared_methods.h"
+#include "scenarios/run/workers/piece_jobs.h"
+#include "scenarios/run/workers/shared_training.h"
+#include "scenarios/run/workers/worker_rounds.h"
 #include "scenarios/training/processes.h"
 #include "scenarios/training/step_sources.h"
 #include "scenarios/training/training_request.h"
@@ -187,8 +187,8 @@ class Comparison : public TimedRun {
     }
   }
   // Returns all trainings, in the order of the rows.
-  std::vector<Piece> Pieces(std::span<const TimedNetwork> timed_networks) const {
-    std::vector<Piece> pieces;
+  std::vector<TimedPiece> Pieces(std::span<const TimedNetwork> timed_networks) const {
+    std::vector<TimedPiece> pieces;
     for (int s = 0; s < scenario_.seeds; ++s) {
       for (const Method& method : methods_.All()) {
         const size_t together = methods_.DependsOnNetwork(method) ? 1 : timed_networks.size();
@@ -203,12 +203,12 @@ class Comparison : public TimedRun {
 
   // Makes the source of a piece's steps: the training, or its journal. `shared` becomes the
   // training on the networks that may share it.
-  std::unique_ptr<StepSource> SourceOf(size_t position, const Piece& piece,
+  std::unique_ptr<StepSource> SourceOf(size_t position, const TimedPiece& piece,
                                        std::unique_ptr<SharedTraining>& shared);
   // Returns the timings of further networks on which a piece's training may be the same.
-  std::vector<ScenarioTiming*> SharingTimings(const Piece& piece);
+  std::vector<ScenarioTiming*> SharingTimings(const TimedPiece& piece);
   // Writes what an earlier piece's training left for this piece, if it did.
-  bool WriteShared(const Piece& piece);
+  bool WriteShared(const TimedPiece& piece);
   // Returns the state that a timing has without trainings that are shared and not written yet.
   Bytes StateForCheckpoint(ScenarioTiming& timing) const;
   // Returns why there can be no checkpoint; "": there can.
@@ -232,7 +232,7 @@ class Comparison : public TimedRun {
   size_t first_piece_ = 0;
   int64_t first_step_ = 0;
   bool said_cannot_save_ = false;
-  std::vector<Piece> pieces_;
+  std::vector<TimedPiece> pieces_;
   std::optional<PieceJobs> jobs_;   // where trainings run side by side
   WorkerRounds* rounds_ = nullptr;  // of the piece in work
   // Trainings of earlier pieces that count for networks whose own piece comes later.
@@ -240,7 +240,7 @@ class Comparison : public TimedRun {
   std::map<std::string, int64_t> shared_;  // pieces that were not trained, by method
 };
 
-std::unique_ptr<StepSource> Comparison::SourceOf(size_t position, const Piece& piece,
+std::unique_ptr<StepSource> Comparison::SourceOf(size_t position, const TimedPiece& piece,
                                                  std::unique_ptr<SharedTraining>& shared) {
   if (jobs_) return jobs_->SourceOf(position);
   const Scenario& here = piece.networks.front().timing->scenario();
@@ -257,7 +257,7 @@ std::unique_ptr<StepSource> Comparison::SourceOf(size_t position, const Piece& p
   return source;
 }
 
-std::vector<ScenarioTiming*> Comparison::SharingTimings(const Piece& piece) {
+std::vector<ScenarioTiming*> Comparison::SharingTimings(const TimedPiece& piece) {
   std::vector<ScenarioTiming*> timings;
   if (!piece.own || piece.networks.size() == timed_networks().size()) return timings;
   const Method& method = methods_.Chosen(*piece.method, piece.seed, scenario_);
@@ -270,7 +270,7 @@ std::vector<ScenarioTiming*> Comparison::SharingTimings(const Piece& piece) {
   return timings;
 }
 
-bool Comparison::WriteShared(const Piece& piece) {
+bool Comparison::WriteShared(const TimedPiece& piece) {
   const auto found = std::ranges::find(twins_, piece.networks.front().timing, &TimedTwin::timing);
   if (piece.own || found == twins_.end()) return false;
   (*found)->rows.WriteTo(*piece.networks.front().sink);
@@ -377,7 +377,7 @@ void Comparison::Load(const SectionFile& from, std::span<const TimedNetwork> tim
     FromArchive(state, first_piece_, first_step_, steps, reports_);
     methods_.Load(ScenariosOf(timed_networks), state);
   });
-  const std::vector<Piece> pieces = Pieces(timed_networks);
+  const std::vector<TimedPiece> pieces = Pieces(timed_networks);
   if (first_piece_ >= pieces.size()) throw Error(from.path().string() + ": of another run");
   if (steps != scenario_.steps && first_piece_ > 0) {
     throw Error("training.steps (--steps)", std::to_string(scenario_.steps),
@@ -390,14 +390,14 @@ void Comparison::Load(const SectionFile& from, std::span<const TimedNetwork> tim
       Restore(*timed_network.timing, Bytes(blob.begin(), blob.end()));
     }
   });
-  const Piece& piece = pieces[first_piece_];
+  const TimedPiece& piece = pieces[first_piece_];
   std::fprintf(log_, "goes on behind step %lld of policy %s, seed %llu (%s)\n",
                static_cast<long long>(first_step_), piece.method->name.c_str(),
                static_cast<unsigned long long>(piece.seed), from.path().c_str());
 }
 
 std::unique_ptr<Rounds> Comparison::Begin(size_t position) {
-  const Piece& piece = pieces_[position];
+  const TimedPiece& piece = pieces_[position];
   if (WriteShared(piece)) return nullptr;
   std::unique_ptr<SharedTraining> shared;
   std::unique_ptr<StepSource> source = SourceOf(position, piece, shared);

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "scenarios/checkpoint/jobs.h"
-#include "scenarios/run/compared_methods.h"
-#include "scenarios/run/worker_rounds.h"
+#include "scenarios/run/workers/compared_methods.h"
+#include "scenarios/run/workers/worker_rounds.h"
 
 namespace legacy {
 
@@ -19,7 +19,7 @@ namespace legacy {
 class PieceJobs {
  public:
   // Starts as many as the scenario says. References outlive this.
-  PieceJobs(const Scenario& scenario, ComparedMethods& methods, std::vector<Piece> pieces,
+  PieceJobs(const Scenario& scenario, ComparedMethods& methods, std::vector<TimedPiece> pieces,
             size_t first, const RunPlace& place, std::FILE* log);
 
   Jobs& jobs() { return *jobs_; }

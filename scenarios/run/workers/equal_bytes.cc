@@ -1,4 +1,4 @@
-#include "scenarios/run/equal_bytes.h"
+#include "scenarios/run/workers/equal_bytes.h"
 
 #include <algorithm>
 #include <cmath>

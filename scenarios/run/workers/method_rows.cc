@@ -1,4 +1,4 @@
-#include "scenarios/run/method_rows.h"
+#include "scenarios/run/workers/method_rows.h"
 
 namespace legacy {
 

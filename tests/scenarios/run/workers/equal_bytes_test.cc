@@ -1,5 +1,5 @@
 // Anchors of adaptive policies for a given number of bytes, with formulas in place of pilots.
-#include "scenarios/run/equal_bytes.h"
+#include "scenarios/run/workers/equal_bytes.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "scenarios/run/piece_jobs.h"
+#include "scenarios/run/workers/piece_jobs.h"
 
 #include <csignal>
 #include <optional>
@@ -25,7 +25,7 @@ constexpr const char* kStepsSection = "piece";
 // The steps of a piece go into its journal. They are timed for policies that read the clock alone.
 class JournalRounds : public Rounds {
  public:
-  JournalRounds(const Scenario& scenario, const Piece& piece, ComparedMethods& methods,
+  JournalRounds(const Scenario& scenario, const TimedPiece& piece, ComparedMethods& methods,
                 const fs::path& journal, const fs::path& directory, const SectionFile* from)
       : scenario_(scenario),
         piece_(piece),
@@ -69,7 +69,7 @@ class JournalRounds : public Rounds {
   }
 
  private:
-  static const Scenario& NetworkOf(const Piece& piece) {
+  static const Scenario& NetworkOf(const TimedPiece& piece) {
     return piece.networks.front().timing->scenario();
   }
   void Load(const SectionFile& from) {
@@ -81,7 +81,7 @@ class JournalRounds : public Rounds {
   }
 
   const Scenario& scenario_;
-  const Piece& piece_;
+  const TimedPiece& piece_;
   const Scenario here_;
   const std::unique_ptr<StepSource> source_;
   PieceGradients gradients_;
@@ -99,7 +99,7 @@ class JournalRounds : public Rounds {
 // The one training of a job.
 class JobTraining : public Trainings {
  public:
-  JobTraining(const Scenario& scenario, const Piece& piece, ComparedMethods& methods,
+  JobTraining(const Scenario& scenario, const TimedPiece& piece, ComparedMethods& methods,
               const fs::path& folder, const fs::path& directory, const SectionFile* from,
               Checkpoints& checkpoints)
       : scenario_(scenario),
@@ -124,7 +124,7 @@ class JobTraining : public Trainings {
 
  private:
   const Scenario& scenario_;
-  const Piece& piece_;
+  const TimedPiece& piece_;
   ComparedMethods& methods_;
   const fs::path journal_;
   const fs::path directory_;
@@ -135,12 +135,13 @@ class JobTraining : public Trainings {
 
 }  // namespace
 
-PieceJobs::PieceJobs(const Scenario& scenario, ComparedMethods& methods, std::vector<Piece> pieces,
-                     size_t first, const RunPlace& place, std::FILE* log)
+PieceJobs::PieceJobs(const Scenario& scenario, ComparedMethods& methods,
+                     std::vector<TimedPiece> pieces, size_t first, const RunPlace& place,
+                     std::FILE* log)
     : methods_(methods), first_(first), directory_(place.directory) {
   std::vector<Job> jobs;
   for (size_t p = first; p < pieces.size(); ++p) {
-    const Piece& piece = pieces[p];
+    const TimedPiece& piece = pieces[p];
     const fs::path folder = FolderOf(p);
     // What a killed process left of the journal behind its checkpoint is cut off before anybody
     // reads it.

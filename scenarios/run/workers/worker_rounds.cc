@@ -1,4 +1,4 @@
-#include "scenarios/run/worker_rounds.h"
+#include "scenarios/run/workers/worker_rounds.h"
 
 #include <utility>
 
@@ -10,8 +10,8 @@ bool Evaluates(const Scenario& scenario, int64_t done) {
   return done % scenario.evaluate_every == 0 || done == scenario.steps;
 }
 
-PieceGradients::PieceGradients(const Scenario& scenario, const Piece& piece, StepSource& source,
-                               const std::filesystem::path& directory) {
+PieceGradients::PieceGradients(const Scenario& scenario, const TimedPiece& piece,
+                               StepSource& source, const std::filesystem::path& directory) {
   if (!piece.own || scenario.gradient_steps.empty()) return;
   files_.emplace(scenario, source.Layers(), directory);
   source.SetGradientHook([this, method = piece.method->name, seed = piece.seed](

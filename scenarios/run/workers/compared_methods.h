@@ -14,7 +14,7 @@
 
 #include "compress/policies/networks_policy.h"
 #include "compress/state.h"
-#include "scenarios/run/equal_bytes.h"
+#include "scenarios/run/workers/equal_bytes.h"
 #include "scenarios/training/step_sources.h"
 #include "trainer/processes/process_group.h"
 

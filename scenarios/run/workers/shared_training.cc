@@ -1,4 +1,4 @@
-#include "scenarios/run/shared_training.h"
+#include "scenarios/run/workers/shared_training.h"
 
 #include <utility>
 

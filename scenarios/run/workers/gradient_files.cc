@@ -1,4 +1,4 @@
-#include "scenarios/run/gradient_files.h"
+#include "scenarios/run/workers/gradient_files.h"
 
 #include <algorithm>
 #include <sstream>

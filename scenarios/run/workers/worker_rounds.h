@@ -13,17 +13,17 @@
 #include "compress/state.h"
 #include "scenarios/checkpoint/jobs.h"
 #include "scenarios/options/scenario.h"
-#include "scenarios/run/gradient_files.h"
-#include "scenarios/run/method_rows.h"
-#include "scenarios/run/shared_training.h"
 #include "scenarios/run/timed_run.h"
+#include "scenarios/run/workers/gradient_files.h"
+#include "scenarios/run/workers/method_rows.h"
+#include "scenarios/run/workers/shared_training.h"
 #include "trainer/clock/traffic_record.h"
 #include "trainer/step_source.h"
 
 namespace legacy {
 
-// A Piece is a training on the networks that it is timed on.
-struct Piece {
+// A TimedPiece is a training on the networks that it is timed on.
+struct TimedPiece {
   const Method* method = nullptr;
   uint64_t seed = 0;
   std::span<const TimedNetwork> networks;
@@ -36,7 +36,7 @@ bool Evaluates(const Scenario& scenario, int64_t done);
 // Writes the gradients that the scenario asks for, if the piece is on the run's own network.
 class PieceGradients {
  public:
-  PieceGradients(const Scenario& scenario, const Piece& piece, StepSource& source,
+  PieceGradients(const Scenario& scenario, const TimedPiece& piece, StepSource& source,
                  const std::filesystem::path& directory);
   PieceGradients(const PieceGradients&) = delete;
   PieceGradients& operator=(const PieceGradients&) = delete;
@@ -50,7 +50,7 @@ class WorkerRounds : public Rounds {
   // References and pointers outlive the rounds.
   struct Parts {
     const Scenario& scenario;
-    Piece piece;
+    TimedPiece piece;
     std::unique_ptr<StepSource> source;
     // Times the training on further networks; null: it is not shared. Those that it counts for
     // become `twins` at its end.

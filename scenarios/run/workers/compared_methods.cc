@@ -1,4 +1,4 @@
-#include "scenarios/run/compared_methods.h"
+#include "scenarios/run/workers/compared_methods.h"
 
 #include <algorithm>
 #include <functional>

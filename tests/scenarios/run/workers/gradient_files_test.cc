@@ -1,4 +1,4 @@
-#include "scenarios/run/gradient_files.h"
+#include "scenarios/run/workers/gradient_files.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -9,7 +9,7 @@
 #include <sstream>
 
 #include "base/error.h"
-#include "scenarios/run/comparison.h"
+#include "scenarios/run/workers/comparison.h"
 
 namespace legacy::gradient_files_test {
 namespace {
