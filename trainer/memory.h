@@ -6,7 +6,7 @@
 
 #include "compress/exchange.h"
 #include "trainer/clock/operation_cost.h"
-#include "trainer/training.h"
+#include "trainer/training_options.h"
 
 namespace legacy {
 

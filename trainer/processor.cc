@@ -14,8 +14,8 @@ namespace {
 
 using Variable = std::pair<const char*, const char*>;
 
-// OpenBLAS would start a thread for each processor, which nothing uses (trainer/one_thread.h): they
-// take a fifth of the time of loading LibTorch.
+// OpenBLAS would start a thread for each processor, which nothing uses
+// (trainer/torch/one_thread.h): they take a fifth of the time of loading LibTorch.
 constexpr Variable kThreads = {"OPENBLAS_NUM_THREADS", "1"};
 
 // Variables that choose kernels with AVX2 and FMA. MKL gives equal bits on processors of all makers

@@ -4,7 +4,7 @@
 
 #include "trainer/clock/profile.h"
 #include "trainer/optimizer.h"
-#include "trainer/training.h"
+#include "trainer/training_options.h"
 
 namespace legacy {
 

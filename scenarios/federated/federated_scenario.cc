@@ -9,9 +9,9 @@
 #include "scenarios/federated/learner.h"
 #include "scenarios/options/methods.h"
 #include "trainer/data/data_catalog.h"
+#include "trainer/data/model_catalog.h"
 #include "trainer/federated/aggregator.h"
 #include "trainer/federated/fragments.h"
-#include "trainer/models/model_catalog.h"
 
 namespace legacy {
 namespace {

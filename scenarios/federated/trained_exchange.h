@@ -10,7 +10,7 @@
 
 #include "scenarios/federated/learner.h"
 #include "scenarios/options/methods.h"
-#include "trainer/federated/exchange_training.h"
+#include "trainer/torch/federated/exchange_training.h"
 
 namespace legacy {
 

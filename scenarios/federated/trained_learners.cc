@@ -22,12 +22,12 @@
 #include "scenarios/federated/trained_exchange.h"
 #include "scenarios/options/methods.h"
 #include "scenarios/training/scenario_task.h"
-#include "trainer/federated/federated_training.h"
 #include "trainer/federated/local_work.h"
 #include "trainer/federated/partition_view.h"
-#include "trainer/host_kernels.h"
-#include "trainer/models/model.h"
-#include "trainer/tasks/task.h"
+#include "trainer/torch/federated/federated_training.h"
+#include "trainer/torch/host_kernels.h"
+#include "trainer/torch/models/model.h"
+#include "trainer/torch/tasks/task.h"
 
 namespace legacy {
 

@@ -16,7 +16,7 @@
 #include "scenarios/options/methods.h"
 #include "scenarios/options/model_shape.h"
 #include "trainer/data/data_catalog.h"
-#include "trainer/models/model_catalog.h"
+#include "trainer/data/model_catalog.h"
 
 namespace legacy {
 namespace {

@@ -15,7 +15,7 @@
 #include "trainer/clock/profile.h"
 #include "trainer/clock/transfers.h"
 #include "trainer/data/data_catalog.h"
-#include "trainer/models/model_catalog.h"
+#include "trainer/data/model_catalog.h"
 
 namespace legacy {
 

@@ -14,7 +14,7 @@
 #include "scenarios/programs/table_options.h"
 #include "scenarios/run/manifest.h"
 #include "trainer/data/data_catalog.h"
-#include "trainer/models/model_catalog.h"
+#include "trainer/data/model_catalog.h"
 
 namespace legacy {
 namespace {

@@ -16,10 +16,10 @@
 #include "base/files/whole_file.h"
 #include "base/programs/arguments.h"
 #include "base/programs/program.h"
-#include "trainer/calibration/calibrate.h"
 #include "trainer/calibration/kernel_rates.h"
-#include "trainer/calibration/operations.h"
 #include "trainer/clock/gpu_profile.h"
+#include "trainer/torch/calibration/calibrate.h"
+#include "trainer/torch/calibration/operations.h"
 
 namespace {
 

@@ -11,8 +11,9 @@
 #include "scenarios/run/progress.h"
 #include "scenarios/run/run_sink.h"
 #include "scenarios/run/scenario_timing.h"
+#include "trainer/aggregation.h"
 #include "trainer/clock/step_work.h"
-#include "trainer/training.h"
+#include "trainer/training_options.h"
 
 namespace legacy {
 

@@ -12,7 +12,7 @@
 #include "scenarios/training/step_sources.h"
 #include "trainer/aggregation.h"
 #include "trainer/step_source.h"
-#include "trainer/training.h"
+#include "trainer/training_options.h"
 
 namespace legacy {
 

@@ -5,8 +5,8 @@
 #include <memory>
 
 #include "scenarios/options/scenario.h"
-#include "trainer/models/model.h"
-#include "trainer/tasks/task.h"
+#include "trainer/torch/models/model.h"
+#include "trainer/torch/tasks/task.h"
 
 namespace legacy {
 

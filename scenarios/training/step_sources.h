@@ -18,7 +18,7 @@
 #include "trainer/processes/launch.h"
 #include "trainer/processes/process_group.h"
 #include "trainer/step_source.h"
-#include "trainer/training.h"
+#include "trainer/training_options.h"
 
 namespace legacy {
 
@@ -69,7 +69,7 @@ std::unique_ptr<StepSources> TrainedSources(const Scenario& scenario,
 // it saves the children that work. Throws Error where it cannot be loaded, or was loaded with
 // another setting.
 void LoadTraining(Processor processor);
-// Joins the processes of a launch (trainer/processes/gloo_group.h).
+// Joins the processes of a launch (trainer/torch/processes/gloo_group.h).
 std::unique_ptr<ProcessGroup> JoinProcesses(const Launch& launch, Processor processor,
                                             const StopFlag& stop);
 // Returns the sources of the scenario's shape (training.layers). Throws Error on files that are no

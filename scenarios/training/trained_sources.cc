@@ -3,12 +3,13 @@
 
 #include "scenarios/training/scenario_task.h"
 #include "scenarios/training/step_sources.h"
-#include "trainer/accelerator.h"
-#include "trainer/host_kernels.h"
-#include "trainer/models/model.h"
-#include "trainer/processes/gloo_group.h"
 #include "trainer/processes/nccl_carrier.h"
-#include "trainer/tasks/task.h"
+#include "trainer/torch/accelerator.h"
+#include "trainer/torch/host_kernels.h"
+#include "trainer/torch/models/model.h"
+#include "trainer/torch/processes/gloo_group.h"
+#include "trainer/torch/tasks/task.h"
+#include "trainer/torch/training.h"
 
 namespace legacy {
 namespace {

@@ -9,7 +9,8 @@ failures=0
 new_tree() {
   rm -rf "$tree"
   for folder in analysis base compress/cpu ns3-module/fabric ns3-module/model scenarios/network \
-    tests/analysis tests/compress trainer/clock; do
+    scenarios/training \
+    tests/analysis tests/compress trainer/clock trainer/torch; do
     mkdir -p "$tree/$folder"
   done
   write compress/a.cc '#include <vector>'
@@ -40,11 +41,15 @@ allowed ns3-module/fabric/b.cc '"units.h"'
 allowed ns3-module/model/b.cc '"ns3/packet.h"'
 allowed ns3-module/model/b.cc '"fabric/units.h"'
 allowed tests/analysis/b.cc '"base/random.h"'
-allowed trainer/b.cc '<torch/torch.h>'
+allowed trainer/torch/b.cc '<torch/torch.h>'
+refused trainer/b.cc '<torch/torch.h>'
+refused trainer/b.cc '"trainer/torch/training.h"'
+allowed scenarios/training/b.cc '"trainer/torch/training.h"'
+refused scenarios/b.cc '"trainer/torch/training.h"'
 allowed analysis/b.cc '"base/error.h"'
 allowed scenarios/b.cc '"trainer/trainer.h"'
 refused compress/b.cc '"ns3-module/fabric/topology/topology.h"'
-refused compress/b.cc '"trainer/data/dataset.h"'
+refused compress/b.cc '"trainer/torch/data/dataset.h"'
 refused compress/b.cu '<torch/torch.h>'
 refused tests/compress/b.cc '<ATen/ATen.h>'
 allowed ns3-module/fabric/b.cc '"base/error.h"'
@@ -57,7 +62,7 @@ refused trainer/b.cc '"scenarios/options/scenario.h"'
 refused analysis/b.cc '"compress/codec.h"'
 refused base/b.cc '"compress/codec.h"'
 refused trainer/clock/b.cc '<torch/torch.h>'
-refused trainer/clock/b.cc '"trainer/training.h"'
+refused trainer/clock/b.cc '"trainer/torch/training.h"'
 allowed trainer/b.cc '"trainer/clock/clock.h"'
 refused ns3-module/fabric/b.cc '"model/packet-engine.h"'
 refused scenarios/b.cc '<torch/torch.h>'

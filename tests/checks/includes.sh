@@ -1,7 +1,8 @@
 #!/bin/sh
 # Checks which folder includes which, and how large folders are:  includes.sh ROOT
 # base/ includes nothing of ours, and ns3-module/fabric/ only the core of base/; LibTorch headers
-# stay in trainer/, ns-3 headers in the ns-3 parts of ns3-module/; trainer/clock/ needs no LibTorch;
+# stay in trainer/torch/ and benchmarks, whose headers scenarios/training/ and the learners of
+# federated clients alone may include; ns-3 headers stay in the ns-3 parts of ns3-module/;
 # analysis/ knows only the format of run directories; scenarios/network/ and scenarios/codec/ know
 # no training, and the latter no packets; Python's headers stay in scenarios/python/. Tests may
 # include the headers that they test, and base/. No folder has more than 45 sources. The order of
@@ -29,7 +30,9 @@ status=0
       "files/(csv_file|plain_file|text_file|yaml_text))[.]h$"
     rule("ns3-module/fabric", "^(" core "|fabric/)")
     rule("ns3-module", "^(" core "|(fabric|model|helper|test|ns3)/)", 0, 1)
-    rule("trainer", "^(base|compress|" fabric "|trainer)/", 1, 0)
+    rule("trainer", "^(base|compress|" fabric "|trainer)/")
+    rule("trainer/torch", "^(base|compress|" fabric "|trainer)/", 1, 0)
+    rule("trainer/bench", "^(base|compress|" fabric "|trainer)/", 1, 0)
     rule("trainer/clock", "^(base|compress|" fabric "|trainer/clock)/")
     rule("analysis", "^(analysis|base)/")
     rule("scenarios", "^(analysis|base|compress|" fabric "|ns3-module/helper|scenarios|trainer)/")
@@ -43,10 +46,13 @@ status=0
     alias["codec"] = "scenarios/codec"
     alias["http"] = "scenarios/http"
     alias["fuzz"] = "scenarios"
+    learns = "^(tests|trainer/torch|trainer/bench|scenarios/training|" \
+      "scenarios/federated/trained_|scenarios/programs/legacy_calibrate)"
     most = 45
   }
   function folder_of(path, parts) {
     split(path, parts, "/")
+    if (parts[1] == "tests" && parts[2] "/" parts[3] in known) return parts[2] "/" parts[3]
     if (parts[1] == "tests") return parts[2] in alias ? alias[parts[2]] : parts[2]
     if (parts[1] "/" parts[2] in known) return parts[1] "/" parts[2]
     return parts[1]
@@ -61,6 +67,7 @@ status=0
     seen++
     bad = ""
     if (name ~ /^(torch|ATen|c10)\// && !torch_in[folder]) bad = "LibTorch"
+    if (name ~ /^trainer\/torch\// && path !~ learns) bad = "LibTorch"
     if (name ~ /^ns3\// && !ns3_in[folder]) bad = "ns-3"
     if (name ~ /^(pybind11\/|Python\.h)/ && folder != "scenarios/python") bad = "Python"
     if ($0 ~ /#[ \t]*include[ \t]*"/ && name ~ /\//) {  # no neighbour

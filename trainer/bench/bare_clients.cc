@@ -8,8 +8,8 @@
 #include <random>
 #include <thread>
 
-#include "trainer/data/batch.h"
-#include "trainer/one_thread.h"
+#include "trainer/torch/data/batch.h"
+#include "trainer/torch/one_thread.h"
 
 namespace legacy::bench {
 namespace {

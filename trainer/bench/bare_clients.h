@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "trainer/federated/partition.h"
-#include "trainer/models/model.h"
-#include "trainer/tasks/classification.h"
+#include "trainer/torch/models/model.h"
+#include "trainer/torch/tasks/classification.h"
 
 namespace legacy::bench {
 

@@ -25,8 +25,8 @@
 #include "trainer/bench/bare_clients.h"
 #include "trainer/bench/child.h"
 #include "trainer/federated/client_store.h"
-#include "trainer/federated/federated_training.h"
-#include "trainer/one_thread.h"
+#include "trainer/torch/federated/federated_training.h"
+#include "trainer/torch/one_thread.h"
 
 namespace legacy::bench {
 namespace {

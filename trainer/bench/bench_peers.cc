@@ -2,8 +2,8 @@
 #include <torch/torch.h>
 
 #include "compress/bench/peers.h"
-#include "trainer/models/model.h"
-#include "trainer/one_thread.h"
+#include "trainer/torch/models/model.h"
+#include "trainer/torch/one_thread.h"
 
 namespace legacy::bench {
 

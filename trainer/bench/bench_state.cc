@@ -20,10 +20,10 @@
 #include "base/median.h"
 #include "base/programs/free_memory.h"
 #include "trainer/memory.h"
-#include "trainer/models/model.h"
-#include "trainer/one_thread.h"
-#include "trainer/tasks/task.h"
-#include "trainer/training.h"
+#include "trainer/torch/models/model.h"
+#include "trainer/torch/one_thread.h"
+#include "trainer/torch/tasks/task.h"
+#include "trainer/torch/training.h"
 
 namespace legacy {
 namespace {

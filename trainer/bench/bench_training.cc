@@ -14,13 +14,13 @@
 #include <vector>
 
 #include "base/median.h"
-#include "trainer/accelerator.h"
-#include "trainer/data/batch.h"
-#include "trainer/data/device_data.h"
-#include "trainer/models/model.h"
-#include "trainer/one_thread.h"
-#include "trainer/tasks/classification.h"
-#include "trainer/training.h"
+#include "trainer/torch/accelerator.h"
+#include "trainer/torch/data/batch.h"
+#include "trainer/torch/data/device_data.h"
+#include "trainer/torch/models/model.h"
+#include "trainer/torch/one_thread.h"
+#include "trainer/torch/tasks/classification.h"
+#include "trainer/torch/training.h"
 
 namespace legacy {
 namespace {

@@ -9,7 +9,7 @@ Each function below is one architecture, as its source defines it: parameter ten
 names, in the order of the forward pass, and the costs of that pass's operations for one sample.
 Multiply-adds are those of convolutions and matrix products; element-wise operations, normalisation,
 pooling and embeddings count as bytes read and written (4 for each number).
-trainer/models/observed_costs.h counts so where a model runs.
+trainer/torch/models/observed_costs.h counts so where a model runs.
 """
 
 import pathlib

@@ -13,6 +13,7 @@
 
 #include "compress/policies/networks_policy.h"
 #include "scenarios/run/timed_run.h"
+#include "trainer/step_source.h"
 
 namespace legacy {
 

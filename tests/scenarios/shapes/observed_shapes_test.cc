@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "scenarios/options/model_shape.h"
-#include "trainer/models/model.h"
+#include "trainer/torch/models/model.h"
 
 namespace legacy::observed_shapes_test {
 namespace {

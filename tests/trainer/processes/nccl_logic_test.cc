@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "tests/trainer/thread_processes.h"
+#include "tests/trainer/torch/thread_processes.h"
 #include "trainer/processes/nccl_carrier.h"
 
 namespace {
