@@ -1,7 +1,5 @@
 #include "scenarios/run/timed_run.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -14,6 +12,7 @@
 #include "base/programs/patience.h"
 #include "base/programs/program.h"
 #include "scenarios/run/fidelity_choice.h"
+#include "scenarios/run/fill_run.h"
 #include "scenarios/run/further_networks.h"
 #include "scenarios/run/manifest.h"
 #include "scenarios/run/open_run.h"
@@ -209,88 +208,124 @@ ChosenFidelity RecordedFidelity(const Scenario& scenario, const nlohmann::json& 
 
 }  // namespace
 
+namespace {
+
+// The trainings of a timed run, on its own network and on further ones.
+class TimedContent : public RunContent {
+ public:
+  // `run` and `chosen` outlive this. Throws Error on further networks that are not valid.
+  TimedContent(TimedRun& run, const ChosenFidelity& chosen, const RunControl& control)
+      : run_(run),
+        chosen_(chosen),
+        saves_(control.requests != nullptr),
+        further_(chosen.scenario) {}
+
+  // Says what is timed, and, at the beginning of a run, how long it takes.
+  void Announce(bool begins, std::FILE* log);
+  // Keeps what the manifest says about the command.
+  void SetCommand(const std::string& program, const std::string& command_line) {
+    program_ = program;
+    command_line_ = command_line;
+  }
+
+  const Scenario& scenario() const override { return chosen_.scenario; }
+  nlohmann::json Manifest() const override {
+    nlohmann::json manifest = run_.Manifest(program_, command_line_);
+    if (further_.size() > 0) manifest["networks"] = further_.Document(chosen_.scenario);
+    if (chosen_.samples > 0) {
+      manifest["auto_fidelity"] = {{"samples", chosen_.samples}, {"different", chosen_.different}};
+    }
+    return manifest;
+  }
+  std::vector<fs::path> GrowingFiles(const fs::path& directory,
+                                     const analysis::Manifest& manifest) const override {
+    return further_.GrowingFiles(directory, manifest);
+  }
+  void Open(OpenRun& open, analysis::Manifest& manifest) override;
+  int64_t StepsLeft() const override { return run_.Steps(timed_networks_.size()); }
+  bool Saves() const override { return saves_; }
+  bool Run(Progress& progress) override { return run_.Run(timed_networks_, &progress, place_); }
+  void Conclude(bool done, RunResult& result) override {
+    if (done) {
+      run_.Timing().RequirePackets();
+      further_.RequirePackets();
+    }
+    result.note = run_.Note();
+    if (const std::string sample = run_.Timing().SampleText(); !sample.empty()) {
+      result.note += (result.note.empty() ? "" : "\n") + sample;
+    }
+  }
+
+ private:
+  TimedRun& run_;
+  const ChosenFidelity& chosen_;
+  const bool saves_;
+  FurtherPlaces further_;
+  std::string program_, command_line_;
+  std::optional<DirectorySink> sink_;
+  std::vector<TimedNetwork> timed_networks_;
+  RunPlace place_;
+};
+
+void TimedContent::Announce(bool begins, std::FILE* log) {
+  const ScenarioTiming& timing = run_.Timing();
+  Say(run_.Title(), timing, log);
+  const std::string devices = run_.Devices();
+  std::fprintf(log, "  %s%s%s\n", devices.c_str(), devices.empty() ? "" : "; ",
+               timing.Conditions().c_str());
+  further_.Say(log);
+  if (!begins) return;
+  const CostEstimate estimate = run_.Estimate(log);
+  const size_t networks = further_.size() + 1;
+  double seconds = run_.SecondsToTrain(networks);
+  if (timing.Packets()) {
+    std::fprintf(log, "packet simulation%s: %s\n", further_.size() > 0 ? ", on each network" : "",
+                 estimate.Text().c_str());
+    seconds += estimate.Seconds() * static_cast<double>(networks);
+  }
+  const std::string text = DurationText(seconds);
+  if (!text.empty()) std::fprintf(log, "%s\n", text.c_str());
+}
+
+void TimedContent::Open(OpenRun& open, analysis::Manifest& manifest) {
+  const fs::path& directory = open.directory();
+  const SectionFile* const from = open.from();
+  ScenarioTiming& timing = run_.Timing();
+  if (!from) further_.WriteManifests(directory, Manifest());
+  further_.Open(directory, manifest, from != nullptr);
+  if (chosen_.samples > 0) {
+    timing.SamplePackets(chosen_.samples, chosen_.different, directory, from != nullptr);
+  }
+  sink_.emplace(timing, directory, manifest, from != nullptr);
+  timed_networks_ = {{&timing, &*sink_}};
+  further_.AddTo(timed_networks_);
+  place_ = {directory, &open.checkpoints(), from};
+  if (!from) return;
+  run_.Load(*from, timed_networks_);
+  const Scenario begun =
+      ReadScenarioDocument(open.Earlier().at("configuration"), directory.string());
+  if (begun.steps == chosen_.scenario.steps) return;
+  manifest = analysis::WriteManifest(directory, Manifest());
+  further_.WriteManifests(directory, Manifest());
+}
+
+}  // namespace
+
 RunResult FillRunDirectory(const Scenario& scenario, const std::string& program,
                            const std::string& command_line,
                            const std::function<std::unique_ptr<TimedRun>(const Scenario&)>& make,
                            std::FILE* log, const RunControl& control) {
   OpenRun open(program, scenario, control, log);
-  const SectionFile* const from = open.from();
-  const ChosenFidelity chosen = from ? RecordedFidelity(scenario, open.Earlier())
-                                     : ResolveFidelity(scenario, [&](const Scenario& probe) {
-                                         return make(probe)->Estimate(nullptr).Cost();
-                                       });
+  const ChosenFidelity chosen = open.from() ? RecordedFidelity(scenario, open.Earlier())
+                                            : ResolveFidelity(scenario, [&](const Scenario& probe) {
+                                                return make(probe)->Estimate(nullptr).Cost();
+                                              });
   if (!chosen.reason.empty()) std::fprintf(log, "%s\n", chosen.reason.c_str());
   const std::unique_ptr<TimedRun> run = make(chosen.scenario);
-  ScenarioTiming& timing = run->Timing();
-  FurtherPlaces further(chosen.scenario);
-  Say(run->Title(), timing, log);
-  const std::string devices = run->Devices();
-  std::fprintf(log, "  %s%s%s\n", devices.c_str(), devices.empty() ? "" : "; ",
-               timing.Conditions().c_str());
-  further.Say(log);
-  if (!from) {
-    const CostEstimate estimate = run->Estimate(log);
-    const size_t networks = further.size() + 1;
-    double seconds = run->SecondsToTrain(networks);
-    if (timing.Packets()) {
-      std::fprintf(log, "packet simulation%s: %s\n", further.size() > 0 ? ", on each network" : "",
-                   estimate.Text().c_str());
-      seconds += estimate.Seconds() * static_cast<double>(networks);
-    }
-    const std::string text = DurationText(seconds);
-    if (!text.empty()) std::fprintf(log, "%s\n", text.c_str());
-  }
-
-  open.MakeDirectory(chosen.scenario);
-  const fs::path& directory = open.directory();
-  const auto manifest_of = [&] {
-    nlohmann::json manifest = run->Manifest(program, command_line);
-    if (further.size() > 0) manifest["networks"] = further.Document(chosen.scenario);
-    if (chosen.samples > 0) {
-      manifest["auto_fidelity"] = {{"samples", chosen.samples}, {"different", chosen.different}};
-    }
-    return manifest;
-  };
-  analysis::Manifest written = open.Begin(manifest_of(), [&](const analysis::Manifest& manifest) {
-    return further.GrowingFiles(directory, manifest);
-  });
-  if (!from) further.WriteManifests(directory, manifest_of());
-  further.Open(directory, written, from != nullptr);
-  if (chosen.samples > 0) {
-    timing.SamplePackets(chosen.samples, chosen.different, directory, from != nullptr);
-  }
-  DirectorySink sink(timing, directory, written, from != nullptr);
-  std::vector<TimedNetwork> timed_networks = {{&timing, &sink}};
-  further.AddTo(timed_networks);
-  if (from) {
-    run->Load(*from, timed_networks);
-    const Scenario begun =
-        ReadScenarioDocument(open.Earlier().at("configuration"), directory.string());
-    if (begun.steps != chosen.scenario.steps) {
-      written = analysis::WriteManifest(directory, manifest_of());
-      further.WriteManifests(directory, manifest_of());
-    }
-  }
-  Progress progress(run->Steps(timed_networks.size()), written.metrics,
-                    written.target ? written.target->metric : "", isatty(fileno(log)) != 0, log,
-                    control.told);
-  bool done = false;
-  {
-    // A step may last long, and its checkpoint too; a replay has nothing to save.
-    const StopScope scope(control.requests != nullptr ? 0 : kSecondsToStop);
-    done = run->Run(timed_networks, &progress, {directory, &open.checkpoints(), from});
-  }
-  progress.Finish();
-  if (done) {
-    timing.RequirePackets();
-    further.RequirePackets();
-  }
-  open.result.note = run->Note();
-  if (const std::string sample = timing.SampleText(); !sample.empty()) {
-    open.result.note += (open.result.note.empty() ? "" : "\n") + sample;
-  }
-  open.NoteInterruption(!done);
-  return open.result;
+  TimedContent content(*run, chosen, control);
+  content.SetCommand(program, command_line);
+  content.Announce(open.from() == nullptr, log);
+  return FillRun(open, content, control, log);
 }
 
 }  // namespace legacy

@@ -1,7 +1,5 @@
 #include "scenarios/federated/run/client_comparison.h"
 
-#include <unistd.h>
-
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -20,6 +18,7 @@
 #include "scenarios/federated/recorded_learners.h"
 #include "scenarios/federated/run/learner_run.h"
 #include "scenarios/federated/run/training_writer.h"
+#include "scenarios/run/fill_run.h"
 #include "scenarios/run/manifest.h"
 #include "scenarios/run/progress.h"
 #include "scenarios/run/run_sink.h"
@@ -103,7 +102,7 @@ class ClientRounds : public Rounds {
 };
 
 // A ClientComparison runs the trainings of a comparison into a run directory.
-class ClientComparison : Trainings {
+class ClientComparison : RunContent, Trainings {
  public:
   explicit ClientComparison(const FederatedComparison& run)
       : run_(run),
@@ -116,28 +115,9 @@ class ClientComparison : Trainings {
       std::fprintf(run.log, "  %-22s %s\n", row.name.c_str(), learner->Description().c_str());
     }
     CheckPlan(first_);
-    Begin();
   }
 
-  RunResult Run() {
-    const auto left = static_cast<int64_t>(Count() - position_) * first_.Versions();
-    const auto& target = manifest_.target;
-    Progress progress(left - from_.version, manifest_.metrics, target ? target->metric : "",
-                      isatty(fileno(run_.log)) != 0, run_.log, run_.control.told);
-    if (!run_.control.resume) progress.TellDuration();
-    progress_ = &progress;
-    Pace pace = {.stopped = [this] { return run_.stop != 0; }};
-    if (run_.trains) {
-      pace.checkpoints = &open_.checkpoints();
-      pace.patience = [this] { return open_.checkpoints().Patience(); };
-    }
-    // A replay has nothing to save.
-    const StopScope scope(run_.trains ? 0 : kSecondsToStop);
-    const bool done = RunTrainings(*this, pace);
-    progress.Finish();
-    open_.NoteInterruption(!done);
-    return open_.result;
-  }
+  RunResult Run() { return FillRun(open_, *this, run_.control, run_.log); }
 
  private:
   AnyLearner Make(const FederatedMethod& row, uint64_t seed, PlanRequest& request,
@@ -154,17 +134,18 @@ class ClientComparison : Trainings {
     return (scenario_.record ? open_.directory() : Folder()) / kTrafficFile;
   }
 
-  // Begins the run directory, or continues it.
-  void Begin() {
-    open_.MakeDirectory(scenario_);
-    const SectionFile* const from = open_.from();
-    const fs::path& directory = open_.directory();
-    manifest_ = open_.Begin(ManifestOf(run_, first_.population.Clients()),
-                            [&](const analysis::Manifest& manifest) {
-                              auto known = DirectorySink::GrowingFiles(directory, manifest);
-                              known.push_back(RecordPath());
-                              return known;
-                            });
+  const Scenario& scenario() const override { return scenario_; }
+  nlohmann::json Manifest() const override { return ManifestOf(run_, first_.population.Clients()); }
+  std::vector<fs::path> GrowingFiles(const fs::path& directory,
+                                     const analysis::Manifest& manifest) const override {
+    auto known = DirectorySink::GrowingFiles(directory, manifest);
+    known.push_back(RecordPath());
+    return known;
+  }
+  void Open(OpenRun& open, analysis::Manifest& manifest) override {
+    manifest_ = manifest;
+    const SectionFile* const from = open.from();
+    const fs::path& directory = open.directory();
     if (from != nullptr) {
       ReadSection(*from, kRunSection, [&](StateReader& in) { FromArchive(in, position_, from_); });
     }
@@ -184,6 +165,22 @@ class ClientComparison : Trainings {
       recorder_.emplace(RecordPath(), TrainingDocument(scenario_), run_.learners.Costs(),
                         run_.learners.Layers(), scenario_.batch);
     }
+  }
+
+  int64_t StepsLeft() const override {
+    return static_cast<int64_t>(Count() - position_) * first_.Versions() - from_.version;
+  }
+  // A replay has nothing to save.
+  bool Saves() const override { return run_.trains; }
+  bool Run(Progress& progress) override {
+    if (!run_.control.resume) progress.TellDuration();
+    progress_ = &progress;
+    Pace pace = {.stopped = [this] { return run_.stop != 0; }};
+    if (run_.trains) {
+      pace.checkpoints = &open_.checkpoints();
+      pace.patience = [this] { return open_.checkpoints().Patience(); };
+    }
+    return RunTrainings(*this, pace);
   }
 
   size_t Count() const override {
