@@ -91,9 +91,8 @@ std::string MarkdownLine(const std::vector<std::string>& cells, bool are_markdow
   return line + "\n";
 }
 
-std::string RenderText(Table table) {
+std::string RenderText(Table table, size_t terminal) {
   const auto link = std::ranges::find(table.header, "busiest link");
-  const size_t terminal = OutputColumns();
   const size_t width = std::min(terminal, kTextWidth);
   Fit(table, 0, kLeastName, width);
   if (link != table.header.end()) {

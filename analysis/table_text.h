@@ -1,8 +1,11 @@
 // Tables of texts are written for people, with a fixed width or as Markdown.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
+
+#include "base/programs/terminal.h"
 
 namespace legacy::analysis {
 
@@ -16,8 +19,9 @@ struct Table {
 
 // Return the table with its heading. In text, which has a rule, names in the first column and links
 // are shortened in the middle where the table would be wider than kTextWidth. On a terminal that is
-// narrower the columns that have no room stand below the others, with the names again.
-std::string RenderText(Table table);
+// narrower the columns that have no room stand below the others, with the names again; `terminal`
+// is its width.
+std::string RenderText(Table table, size_t terminal = OutputColumns());
 std::string RenderMarkdown(const Table& table);
 
 // Returns a text for Markdown, in one line and without markup.

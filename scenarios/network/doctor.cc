@@ -395,10 +395,12 @@ std::string DoctorText(const Diagnosis& diagnosis) {
   if (!diagnosis.knows_pauses) {
     text += "  without packets nothing is known of pauses and victims (--doctor-fidelity=packet)\n";
   }
+  size_t width = 0;
+  for (const Remedy& remedy : diagnosis.remedies) width = std::max(width, remedy.change.size());
   for (size_t i = 0; i < diagnosis.remedies.size(); ++i) {
     const Remedy& remedy = diagnosis.remedies[i];
-    text += fmt::format("{} {:<52} {:>12}  saves {:5.1f} %\n", diagnosis.verdict == i ? '*' : ' ',
-                        remedy.change, FormatTime(remedy.total), Percent(remedy.gain));
+    text += fmt::format("{} {:<{}}  {:>8}  saves {:5.1f} %\n", diagnosis.verdict == i ? '*' : ' ',
+                        remedy.change, width, FormatTime(remedy.total), Percent(remedy.gain));
   }
   return text;
 }

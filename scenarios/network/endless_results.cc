@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "analysis/table_text.h"
 #include "base/units.h"
 
 namespace legacy {
@@ -53,10 +54,13 @@ Line MeanOf(const std::vector<ThroughputWindow>& windows) {
   return {line.flows, mean.total / time, line.least, line.most, mean.fairness / time};
 }
 
-std::string TextOf(const std::string& until, const Line& line) {
-  return fmt::format("{:>11} {:>7} {:>14} {:>14} {:>14} {:>9.4f}\n", until, line.flows,
-                     RateText(line.total), RateText(line.least), RateText(line.most),
-                     line.fairness);
+std::vector<std::string> RowOf(const std::string& until, const Line& line) {
+  return {until,
+          std::to_string(line.flows),
+          RateText(line.total),
+          RateText(line.least),
+          RateText(line.most),
+          fmt::format("{:.4f}", line.fairness)};
 }
 
 }  // namespace
@@ -88,18 +92,18 @@ std::vector<Row> ThroughputRows(const PreparedExperiment& prepared,
   return rows;
 }
 
-std::string ThroughputLines(const std::vector<Measurement>& measurements) {
+std::string ThroughputLines(const std::vector<Measurement>& measurements, size_t columns) {
   std::string text;
   for (const Measurement& m : measurements) {
-    text += fmt::format(
-        "{}{} fidelity, {:.2f} s of wall time\n{:>11} {:>7} {:>14} {:>14} {:>14} "
-        "{:>9}\n",
-        text.empty() ? "" : "\n", NameOf(m.fidelity), m.wall_seconds, "until", "flows", "total",
-        "least", "most", "fairness");
+    analysis::Table table;
+    table.title =
+        fmt::format("{} fidelity, {:.2f} s of wall time", NameOf(m.fidelity), m.wall_seconds);
+    table.header = {"until", "flows", "total", "least", "most", "fairness"};
     for (const ThroughputWindow& window : m.windows) {
-      text += TextOf(FormatTime(window.end), LineOf(window));
+      table.rows.push_back(RowOf(FormatTime(window.end), LineOf(window)));
     }
-    text += TextOf("mean", MeanOf(m.windows));
+    table.rows.push_back(RowOf("mean", MeanOf(m.windows)));
+    text += "\n" + analysis::RenderText(std::move(table), columns);
   }
   return text;
 }

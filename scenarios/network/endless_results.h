@@ -1,6 +1,7 @@
 // Results of endless flows: throughput and fairness over time.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -14,7 +15,8 @@ namespace legacy {
 std::vector<Row> ThroughputRows(const PreparedExperiment& prepared,
                                 const std::vector<Measurement>& measurements);
 
-// Returns a table for each fidelity, with a line for each window and one for all of them.
-std::string ThroughputLines(const std::vector<Measurement>& measurements);
+// Returns a table for each fidelity, with a line for each window and one for all of them,
+// fitted to a terminal of `columns`.
+std::string ThroughputLines(const std::vector<Measurement>& measurements, size_t columns);
 
 }  // namespace legacy

@@ -7,7 +7,9 @@
 #include <numeric>
 
 #include "analysis/csv.h"
+#include "analysis/table_text.h"
 #include "base/error.h"
+#include "base/programs/terminal.h"
 #include "ns3-module/fabric/roce/roce-settings.h"
 #include "scenarios/network/endless_results.h"
 #include "scenarios/network/fidelity.h"
@@ -15,6 +17,8 @@
 
 namespace legacy {
 namespace {
+
+constexpr size_t kLeastText = 8;  // characters that shortening leaves of a swept value
 
 // Returns an option's name as a column: pull_bytes.
 std::string ColumnName(std::string option) {
@@ -54,15 +58,16 @@ std::vector<const Measurement*> At(const std::vector<Measurement>& all, Fidelity
 }
 
 // Returns the fidelity with which others are compared.
-Fidelity Reference(const Experiment& experiment) {
-  return experiment.Asks(Fidelity::kPacket) ? Fidelity::kPacket : experiment.fidelities.front();
+Fidelity Reference(const std::vector<Fidelity>& fidelities) {
+  const bool packet = std::ranges::find(fidelities, Fidelity::kPacket) != fidelities.end();
+  return packet ? Fidelity::kPacket : fidelities.front();
 }
 
 // Returns the difference relative to the reference; nothing for the reference itself.
 std::optional<double> Difference(const PreparedExperiment& prepared,
                                  const std::vector<Measurement>& measurements,
                                  const Measurement& m) {
-  const Fidelity reference = Reference(prepared.experiment);
+  const Fidelity reference = Reference(prepared.experiment.fidelities);
   if (m.fidelity == reference) return std::nullopt;
   for (const Measurement& other : measurements) {
     if (other.fidelity == reference && other.repetition == m.repetition && other.Time() > 0) {
@@ -157,6 +162,9 @@ std::string Percent(const std::optional<double>& ratio) {
   return ratio ? fmt::format("{:+.2f} %", 100 * *ratio) : "reference";
 }
 
+// Returns a line without the spaces at its end.
+std::string WithoutEnd(std::string line) { return line.erase(line.find_last_not_of(' ') + 1); }
+
 std::string RateText(double bits_per_second) { return FormatRate(std::llround(bits_per_second)); }
 
 std::string TimeText(double seconds) { return FormatTime(std::llround(1e9 * seconds)); }
@@ -206,41 +214,39 @@ std::string Headline(const PreparedExperiment& prepared) {
 }
 
 std::string CollectiveLines(const PreparedExperiment& prepared,
-                            const std::vector<Measurement>& measurements) {
+                            const std::vector<Measurement>& measurements, size_t columns) {
   const Experiment& e = prepared.experiment;
   const auto bytes = static_cast<double>(CollectiveBytes(e, prepared.algorithm));
   const std::optional<double> factor = BusFactor(prepared.algorithm, e.Workers());
-  std::string text =
-      fmt::format("{:9} {:>11} {:>11} {:>11} {:>8} {:>14} {:>14} {:>11} {:>10} {:>9} {:>8}\n",
-                  "fidelity", "first", "mean", "slowest", "worker", "algbw", "busbw", "difference",
-                  "events", "packets", "wall");
+  analysis::Table table;
+  table.header = {"fidelity", "first",      "mean",   "slowest", "worker", "algbw",
+                  "busbw",    "difference", "events", "packets", "wall"};
+  std::string notes;
   for (const Fidelity fidelity : e.fidelities) {
     const std::vector<const Measurement*> at = At(measurements, fidelity);
     const Measurement& m = *at.front();
     const std::vector<TimeNs>& finish = m.timing.finish;
     const double mean = SumOf(finish) / static_cast<double>(finish.size());
-    const double time = TimesOf(at).mean;
-    const double rate = time > 0 ? 8 * bytes / time : 0;
-    text +=
-        fmt::format("{:9} {:>11} {:>11} {:>11} {:>8} {:>14} {:>14} {:>11} {:>10} {:>9} {:>8}\n",
-                    NameOf(fidelity), FormatTime(*std::min_element(finish.begin(), finish.end())),
-                    FormatTime(std::llround(mean)), FormatTime(m.timing.total),
-                    std::max_element(finish.begin(), finish.end()) - finish.begin(), RateText(rate),
-                    factor ? RateText(rate * *factor) : "-",
-                    Percent(Difference(prepared, measurements, m)), m.timing.counters.events,
-                    m.timing.counters.packets, fmt::format("{:.2f} s", m.wall_seconds));
+    const Times times = TimesOf(at);
+    const double rate = times.mean > 0 ? 8 * bytes / times.mean : 0;
+    table.rows.push_back(
+        {NameOf(fidelity), FormatTime(*std::min_element(finish.begin(), finish.end())),
+         FormatTime(std::llround(mean)), FormatTime(m.timing.total),
+         std::to_string(std::max_element(finish.begin(), finish.end()) - finish.begin()),
+         RateText(rate), factor ? RateText(rate * *factor) : "-",
+         Percent(Difference(prepared, measurements, m)), std::to_string(m.timing.counters.events),
+         std::to_string(m.timing.counters.packets), fmt::format("{:.2f} s", m.wall_seconds)});
     if (at.size() > 1) {
-      const Times times = TimesOf(at);
-      text += fmt::format("{:9} {} repetitions: {} to {}, mean {}\n", "", at.size(),
-                          TimeText(times.least), TimeText(times.most), TimeText(times.mean));
+      notes += fmt::format("{}, {} repetitions: {} to {}, mean {}\n", NameOf(fidelity), at.size(),
+                           TimeText(times.least), TimeText(times.most), TimeText(times.mean));
     }
   }
   if (const std::optional<TimeNs> formula = ClosedForm(prepared)) {
-    text += "closed form: " + FormatTime(*formula) + "\n";
+    notes += "closed form: " + FormatTime(*formula) + "\n";
   }
-  if (!prepared.reason.empty()) text += prepared.reason + "\n";
-  if (!prepared.fidelity_reason.empty()) text += prepared.fidelity_reason + "\n";
-  return text;
+  if (!prepared.reason.empty()) notes += prepared.reason + "\n";
+  if (!prepared.fidelity_reason.empty()) notes += prepared.fidelity_reason + "\n";
+  return analysis::RenderText(std::move(table), columns) + notes;
 }
 
 std::string WhyNothing(const PreparedExperiment& prepared) {
@@ -251,21 +257,20 @@ std::string WhyNothing(const PreparedExperiment& prepared) {
 }
 
 std::string FlowLines(const PreparedExperiment& prepared,
-                      const std::vector<Measurement>& measurements) {
-  std::string text =
-      fmt::format("{:9} {:>11} {:>11} {:>11} {:>11} {:>11} {:>7} {:>7} {:>7} {:>11} {:>10} {:>8}\n",
-                  "fidelity", "all done", "fct mean", "median", "99 %", "longest", "slow", "99 %",
-                  "most", "difference", "events", "wall");
+                      const std::vector<Measurement>& measurements, size_t columns) {
+  analysis::Table table;
+  table.header = {"fidelity", "all done", "fct mean", "median",     "99 %",   "longest",
+                  "slow",     "99 %",     "most",     "difference", "events", "wall"};
   for (const Measurement& m : measurements) {
     const FlowStatistics s = StatisticsOf(prepared, m);
-    text += fmt::format(
-        "{:9} {:>11} {:>11} {:>11} {:>11} {:>11} {:>7.2f} {:>7.2f} {:>7.2f} {:>11} {:>10} {:>8}\n",
-        NameOf(m.fidelity), FormatTime(m.timing.total), TimeText(s.mean), TimeText(s.p50),
-        TimeText(s.p99), TimeText(s.longest), s.mean_slowdown, s.p99_slowdown, s.largest_slowdown,
-        Percent(Difference(prepared, measurements, m)), m.timing.counters.events,
-        fmt::format("{:.2f} s", m.wall_seconds));
+    table.rows.push_back(
+        {NameOf(m.fidelity), FormatTime(m.timing.total), TimeText(s.mean), TimeText(s.p50),
+         TimeText(s.p99), TimeText(s.longest), fmt::format("{:.2f}", s.mean_slowdown),
+         fmt::format("{:.2f}", s.p99_slowdown), fmt::format("{:.2f}", s.largest_slowdown),
+         Percent(Difference(prepared, measurements, m)), std::to_string(m.timing.counters.events),
+         fmt::format("{:.2f} s", m.wall_seconds)});
   }
-  return text +
+  return analysis::RenderText(std::move(table), columns) +
          "slow: completion time divided by that of the flow alone; mean, 99th percentile, most\n";
 }
 
@@ -370,12 +375,14 @@ std::vector<Row> ResultRows(const ExperimentOptions& options, const PreparedExpe
 }
 
 std::string ResultTable(const PreparedExperiment& prepared,
-                        const std::vector<Measurement>& measurements) {
-  return Headline(prepared) + "\n" +
-         (prepared.experiment.duration > 0 ? ThroughputLines(measurements)
-          : prepared.experiment.HasFlows() ? FlowLines(prepared, measurements)
-                                           : CollectiveLines(prepared, measurements)) +
-         RoceLines(prepared, measurements);
+                        const std::vector<Measurement>& measurements, size_t columns) {
+  return Wrapped(
+      Headline(prepared) +
+          (prepared.experiment.duration > 0 ? ThroughputLines(measurements, columns)
+           : prepared.experiment.HasFlows() ? FlowLines(prepared, measurements, columns)
+                                            : CollectiveLines(prepared, measurements, columns)) +
+          RoceLines(prepared, measurements),
+      columns, 2);
 }
 
 std::vector<std::string> Warnings(const PreparedExperiment& prepared,
@@ -404,42 +411,88 @@ std::vector<std::string> Warnings(const PreparedExperiment& prepared,
     warnings.push_back(fmt::format(
         "{} retransmission time-outs and {} dropped packets: times are those of {} "
         "recovering from loss ({}; senders at once, --pattern)",
-        timeouts, drops, prepared.network->request.transport.roce ? "cards" : "TCP",
+        timeouts, drops, prepared.network->request.transport.roce ? "NICs" : "TCP",
         prepared.network->request.transport.roce ? "roce:pfc, roce:buffer" : "queues, --queue"));
   }
   return warnings;
 }
 
-std::string SweepHeader(const std::vector<std::string>& swept,
-                        const std::vector<Fidelity>& fidelities) {
-  std::string text;
-  for (const std::string& name : swept) text += fmt::format("{:>12} ", name);
-  for (const Fidelity fidelity : fidelities) {
-    text += fmt::format("{:>12} {:>14} {:>10} ", NameOf(fidelity), "algbw", "");
+SweepTable::SweepTable(std::vector<std::string> swept, const std::vector<ExperimentOptions>& points,
+                       std::vector<Fidelity> fidelities, size_t columns)
+    : swept_(std::move(swept)), fidelities_(std::move(fidelities)) {
+  for (const std::string& name : swept_) {
+    size_t width = DisplayWidth(name);
+    for (const ExperimentOptions& point : points) {
+      width = std::max(width, DisplayWidth(ExperimentRow(name, "--sweep").get(point)));
+    }
+    widths_.push_back(width);
   }
-  return text + "\n";
+  const auto total = [this] {
+    return DisplayWidth(Line(swept_, "", [](Fidelity) { return Cells{}; }));
+  };
+  beside_ = fidelities_.size() == 1 || total() <= columns;
+  while (total() > columns) {
+    const auto widest = std::ranges::max_element(widths_);
+    if (*widest <= kLeastText) break;
+    --*widest;
+  }
 }
 
-std::string SweepLine(const std::vector<std::string>& swept, const ExperimentOptions& options,
-                      const PreparedExperiment& prepared,
-                      const std::vector<Measurement>& measurements) {
-  std::string text;
-  for (const std::string& name : swept) {
-    text += fmt::format("{:>12} ", ExperimentRow(name, "--sweep").get(options));
+std::string SweepTable::Line(const std::vector<std::string>& values, const std::string& fidelity,
+                             const std::function<Cells(Fidelity)>& cells) const {
+  std::string line;
+  const auto add = [&](const std::string& cell, size_t width) {
+    line += fmt::format("{}{:>{}}", line.empty() ? "" : "  ", cell, width);
+  };
+  for (size_t i = 0; i < values.size(); ++i) {
+    add(analysis::Shorten(values[i], widths_[i]), widths_[i]);
   }
-  for (const Fidelity fidelity : prepared.experiment.fidelities) {
+  const bool compared = fidelities_.size() > 1;
+  if (!beside_) add(fidelity, 8);
+  const Fidelity reference = Reference(fidelities_);
+  for (const Fidelity each : fidelities_) {
+    const Cells of_one = cells(each);
+    add(of_one.time, 9);
+    add(of_one.rate, 12);
+    if (compared && (!beside_ || each != reference)) add(of_one.difference, 10);
+    if (!beside_) break;
+  }
+  return line;
+}
+
+std::string SweepTable::Header() const {
+  const std::string line = Line(swept_, "fidelity", [this](Fidelity fidelity) {
+    return Cells{beside_ ? NameOf(fidelity) : "time", "algbw", "difference"};
+  });
+  return line + "\n";
+}
+
+std::string SweepTable::Lines(const ExperimentOptions& options, const PreparedExperiment& prepared,
+                              const std::vector<Measurement>& measurements) const {
+  std::vector<std::string> values;
+  for (const std::string& name : swept_) {
+    values.push_back(ExperimentRow(name, "--sweep").get(options));
+  }
+  const auto cells = [&](Fidelity fidelity) -> Cells {
     const std::vector<const Measurement*> at = At(measurements, fidelity);
+    if (at.empty()) return {};
     const double time = TimesOf(at).mean;
     const int64_t bytes = prepared.experiment.HasFlows()
                               ? 0
                               : CollectiveBytes(prepared.experiment, prepared.algorithm);
     const std::optional<double> difference = Difference(prepared, measurements, *at.front());
-    text +=
-        fmt::format("{:>12} {:>14} {:>10} ", TimeText(time),
-                    bytes > 0 && time > 0 ? RateText(8 * static_cast<double>(bytes) / time) : "-",
-                    difference ? Percent(difference) : "");
+    return {TimeText(time),
+            bytes > 0 && time > 0 ? RateText(8 * static_cast<double>(bytes) / time) : "-",
+            difference ? Percent(difference) : ""};
+  };
+  std::string text;
+  if (beside_) return WithoutEnd(Line(values, "", cells)) + "\n";
+  for (const Fidelity fidelity : prepared.experiment.fidelities) {
+    const std::string line =
+        Line(values, NameOf(fidelity), [&](Fidelity) { return cells(fidelity); });
+    text += WithoutEnd(line) + "\n";
   }
-  return text + "\n";
+  return text;
 }
 
 }  // namespace legacy

@@ -2,11 +2,15 @@
 // are in the tables alone: files of equal experiments are equal, byte for byte.
 #pragma once
 
+#include <cstddef>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "analysis/result_rows.h"
+#include "base/programs/terminal.h"
+#include "scenarios/network/fidelity.h"
 #include "scenarios/network/measure.h"
 
 namespace legacy {
@@ -37,18 +41,39 @@ FlowStatistics StatisticsOf(const PreparedExperiment& prepared, const Measuremen
 // is not empty.
 double Percentile(const std::vector<double>& sorted, double q);
 
-// Returns a headline, one line for each fidelity, and warnings.
+// Returns a headline, one line for each fidelity, and notes, fitted to a terminal of `columns`.
 std::string ResultTable(const PreparedExperiment& prepared,
-                        const std::vector<Measurement>& measurements);
+                        const std::vector<Measurement>& measurements,
+                        size_t columns = OutputColumns());
 std::vector<std::string> Warnings(const PreparedExperiment& prepared,
                                   const std::vector<Measurement>& measurements);
 
-// Return the header and the lines of a sweep: one line for each point, with the slowest worker's
-// time at each fidelity. `swept` has names of options.
-std::string SweepHeader(const std::vector<std::string>& swept,
-                        const std::vector<Fidelity>& fidelities);
-std::string SweepLine(const std::vector<std::string>& swept, const ExperimentOptions& options,
-                      const PreparedExperiment& prepared,
-                      const std::vector<Measurement>& measurements);
+// A SweepTable shows a sweep point by point, with the slowest worker's time at each fidelity. The
+// fidelities stand beside each other where a terminal of `columns` has room, else below each other.
+class SweepTable {
+ public:
+  // `swept` has names of options, and `points` all values that they take.
+  SweepTable(std::vector<std::string> swept, const std::vector<ExperimentOptions>& points,
+             std::vector<Fidelity> fidelities, size_t columns = OutputColumns());
+
+  std::string Header() const;
+  // Returns the lines of a point.
+  std::string Lines(const ExperimentOptions& options, const PreparedExperiment& prepared,
+                    const std::vector<Measurement>& measurements) const;
+
+ private:
+  struct Cells {
+    std::string time, rate, difference;
+  };
+
+  // Returns a line in columns. `fidelity` is shown where fidelities stand below each other.
+  std::string Line(const std::vector<std::string>& values, const std::string& fidelity,
+                   const std::function<Cells(Fidelity)>& cells) const;
+
+  std::vector<std::string> swept_;
+  std::vector<size_t> widths_;  // of the columns of `swept_`
+  std::vector<Fidelity> fidelities_;
+  bool beside_ = true;
+};
 
 }  // namespace legacy

@@ -7,12 +7,14 @@
 #include <chrono>
 #include <cstdio>
 #include <functional>
+#include <optional>
 #include <utility>
 
 #include "base/error.h"
 #include "base/parse.h"
 #include "base/programs/arguments.h"
 #include "base/programs/progress_line.h"
+#include "base/programs/terminal.h"
 #include "scenarios/network/doctor.h"
 #include "scenarios/network/jobs/jobs.h"
 #include "scenarios/network/jobs/jobs_results.h"
@@ -71,9 +73,14 @@ FILE* TableStream(const NetworkOutputs& outputs) {
   return to_stdout ? stderr : stdout;
 }
 
+// Returns the width of the terminal that tables go to.
+size_t TableColumns(const NetworkOutputs& outputs) {
+  return TableStream(outputs) == stderr ? ErrorColumns() : OutputColumns();
+}
+
 void Say(const std::vector<std::string>& warnings) {
   for (const std::string& warning : warnings) {
-    std::fprintf(stderr, "warning: %s\n", warning.c_str());
+    std::fprintf(stderr, "%s\n", ErrorMessage("warning", warning).c_str());
   }
 }
 
@@ -179,10 +186,10 @@ void Consult(const NetworkCommand& command, const PreparedExperiment& prepared,
                prepared.network->request, FactoryOf(*command.doctor_fidelity, "--doctor-fidelity"));
   const NetworkOutputs& outputs = command.outputs;
   if (!command.quiet) {
-    std::fputs(fmt::format("doctor, {} fidelity, repetition {}: {}", command.doctor_fidelity.text(),
-                           m.repetition, DoctorText(diagnosis))
-                   .c_str(),
-               TableStream(outputs));
+    const std::string text =
+        fmt::format("doctor, {} fidelity, repetition {}: {}", command.doctor_fidelity.text(),
+                    m.repetition, DoctorText(diagnosis));
+    std::fputs(Wrapped(text, TableColumns(outputs), 2).c_str(), TableStream(outputs));
   }
   const std::vector<Row> rows = DoctorRows(
       diagnosis, {{"fidelity", command.doctor_fidelity.text()}, {"repetition", m.repetition}});
@@ -279,7 +286,10 @@ int RunOne(const NetworkCommand& command) {
   const std::vector<Measurement> measurements = Measure(prepared, options);
   progress.Clear();
   outputs.packet.RequireWhole();
-  if (!command.quiet) std::fputs(ResultTable(prepared, measurements).c_str(), TableStream(outputs));
+  if (!command.quiet) {
+    std::fputs(ResultTable(prepared, measurements, TableColumns(outputs)).c_str(),
+               TableStream(outputs));
+  }
   Say(Warnings(prepared, measurements));
   if (command.doctor) Consult(command, prepared, measurements);
   WriteRows(outputs, ResultRows(command.options, prepared, measurements));
@@ -311,7 +321,10 @@ int RunJobs(const NetworkCommand& command) {
                                       command.options, command.ns3_attributes);
   Announce(PacketSeconds(prepared));
   const std::vector<JobsMeasurement> measurements = MeasureJobs(prepared);
-  if (!command.quiet) std::fputs(JobsTable(prepared, measurements).c_str(), TableStream(outputs));
+  if (!command.quiet) {
+    std::fputs(JobsTable(prepared, measurements, TableColumns(outputs)).c_str(),
+               TableStream(outputs));
+  }
   WriteRows(outputs, JobsRows(prepared, measurements));
   PreparedExperiment together;
   together.network = std::move(prepared.network);
@@ -359,7 +372,8 @@ int RunSweep(const NetworkCommand& command, const StopFlag& stop) {
   Announce(seconds);
   AnnounceFlows(flows_in_all);
 
-  FILE* const table = command.quiet ? nullptr : TableStream(command.outputs);
+  FILE* const stream = command.quiet ? nullptr : TableStream(command.outputs);
+  std::optional<SweepTable> table;
   ProgressLine progress(static_cast<int64_t>(points.size()), "points", isatty(STDERR_FILENO) != 0);
   std::vector<Row> rows;
   size_t done = 0;
@@ -380,17 +394,17 @@ int RunSweep(const NetworkCommand& command, const StopFlag& stop) {
     }
     for (Row& row : ResultRows(point, prepared, measurements, swept))
       rows.push_back(std::move(row));
-    const std::string line = SweepLine(swept, point, prepared, measurements);
     progress.Clear();
-    if (table) {
-      if (done == 0) {
+    if (stream) {
+      if (!table) {
         const bool automatic = prepared.experiment.automatic;
         const std::vector<Fidelity> both = {Fidelity::kFlow, Fidelity::kPacket};
-        std::fputs(SweepHeader(swept, automatic ? both : prepared.experiment.fidelities).c_str(),
-                   table);
+        table.emplace(swept, points, automatic ? both : prepared.experiment.fidelities,
+                      TableColumns(command.outputs));
+        std::fputs(table->Header().c_str(), stream);
       }
-      std::fputs(line.c_str(), table);
-      std::fflush(table);
+      std::fputs(table->Lines(point, prepared, measurements).c_str(), stream);
+      std::fflush(stream);
     }
     Say(Warnings(prepared, measurements));
     progress.Advance(fmt::format("{} of {}", ++done, points.size()));

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <sstream>
 
 #include "base/files/csv_file.h"
 #include "scenarios/network/outputs.h"
@@ -108,4 +110,61 @@ TEST(Results, MeansOfLongTimesDoNotOverflow) {
 }
 
 }  // namespace
+std::vector<std::string> LinesOf(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  return lines;
+}
+
+// On a narrow terminal no line is longer than it, and no column is missing.
+TEST(Results, TablesFitANarrowTerminal) {
+  for (const char* pattern : {"", "incast:15"}) {
+    const Experiment e = ExperimentWith({{"topo", "leaf-spine:oversubscription=4"},
+                                         {"fidelity", "flow,analytic"},
+                                         {"pattern", pattern}});
+    const PreparedExperiment prepared = Prepare(e);
+    const std::vector<Measurement> measurements = Measure(prepared, {});
+    const std::string narrow = ResultTable(prepared, measurements, 80);
+    for (const std::string& line : LinesOf(narrow)) EXPECT_LE(DisplayWidth(line), 80u) << line;
+    const std::vector<std::string> wide = LinesOf(ResultTable(prepared, measurements, SIZE_MAX));
+    EXPECT_GT(LinesOf(narrow).size(), wide.size() + 3);
+    const auto header = std::ranges::find_if(
+        wide, [](const std::string& line) { return line.starts_with("fidelity"); });
+    ASSERT_NE(header, wide.end());
+    EXPECT_GT(DisplayWidth(*header), 80u);
+    std::istringstream words(*header);
+    for (std::string word; words >> word;) EXPECT_NE(narrow.find(word), std::string::npos) << word;
+  }
+}
+
+// Values of a sweep stand below their names, however long they are. Where the fidelities have no
+// room beside each other, each has a line.
+TEST(Results, SweepsStandInColumns) {
+  const std::vector<std::string> topologies = {"star", "dragonfly:groups=5,routers=4,hosts=2"};
+  std::vector<ExperimentOptions> points;
+  for (const std::string& topology : topologies) {
+    points.push_back(With({{"topo", topology}, {"bytes", "1KB"}, {"fidelity", "flow,analytic"}}));
+  }
+  const PreparedExperiment prepared = Prepare(ParseExperiment(points.back(), {}));
+  const std::vector<Measurement> measurements = Measure(prepared, {});
+  const std::vector<Fidelity> fidelities = {Fidelity::kFlow, Fidelity::kAnalytic};
+  for (const size_t columns : {SIZE_MAX, size_t{80}, size_t{70}}) {
+    const SweepTable table({"bytes", "topo"}, points, fidelities, columns);
+    const std::string header = table.Header();
+    const size_t end = header.find("topo") + 4;
+    const std::vector<std::string> lines =
+        LinesOf(header + table.Lines(points.back(), prepared, measurements));
+    ASSERT_EQ(lines.size(), columns > 80 ? 2u : 3u);
+    for (const std::string& line : lines) {
+      EXPECT_LE(DisplayWidth(line), columns);
+      EXPECT_NE(line[end - 1], ' ') << line;
+      EXPECT_EQ(line.substr(end, 2), "  ") << line;
+    }
+    EXPECT_EQ(lines.back().find(topologies.back()) != std::string::npos, columns > 80) << columns;
+    EXPECT_EQ(header.find("analytic") != std::string::npos, columns > 80);
+    EXPECT_EQ(lines.back().find("analytic") != std::string::npos, columns <= 80);
+  }
+}
+
 }  // namespace legacy::results_test

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "analysis/table_text.h"
 #include "base/units.h"
 #include "scenarios/network/measure.h"
 
@@ -70,31 +71,32 @@ std::vector<Row> JobsRows(const PreparedJobs& prepared,
 }
 
 std::string JobsTable(const PreparedJobs& prepared,
-                      const std::vector<JobsMeasurement>& measurements) {
+                      const std::vector<JobsMeasurement>& measurements, size_t columns) {
   const Network& network = *prepared.network;
   const fabric::Transport& transport = network.request.transport;
   std::string text = fmt::format("{} jobs\n{} ({} hosts); {} transport, {}\n", prepared.jobs.size(),
                                  network.topology.Name(), network.topology.Hosts().size(),
                                  transport.preset, fabric::ToString(transport.connections));
   for (const JobsMeasurement& m : measurements) {
-    text += fmt::format(
-        "\n{} fidelity, {:.2f} s of wall time\n{:<12} {:<26} {:>7} {:>10} {:>6} "
-        "{:>11} {:>11} {:>11} {:>9} {:>11}\n",
-        NameOf(m.fidelity), m.wall_seconds, "job", "collective", "workers", "bytes", "times",
-        "start", "alone", "together", "slow-down", "one mean");
+    analysis::Table table;
+    table.title =
+        fmt::format("{} fidelity, {:.2f} s of wall time", NameOf(m.fidelity), m.wall_seconds);
+    table.header = {"job",   "collective", "workers",  "bytes",     "times",
+                    "start", "alone",      "together", "slow-down", "one mean"};
     for (size_t j = 0; j < prepared.jobs.size(); ++j) {
       const Experiment& e = prepared.jobs[j].request.experiment;
       const JobTiming& together = m.together[j];
-      text +=
-          fmt::format("{:<12} {:<26} {:>7} {:>10} {:>6} {:>11} {:>11} {:>11} {:>9.3f} {:>11}\n",
-                      prepared.jobs[j].request.name, fabric::ToString(*e.algorithm), e.Workers(),
-                      FormatBytes(LargestMessage(e)), e.repeat, FormatTime(together.start),
-                      FormatTime(m.alone[j].Time()), FormatTime(together.Time()), m.Slowdown(j),
-                      FormatTime(together.Time() / static_cast<TimeNs>(together.ends.size())));
+      table.rows.push_back(
+          {prepared.jobs[j].request.name, fabric::ToString(*e.algorithm),
+           std::to_string(e.Workers()), FormatBytes(LargestMessage(e)), std::to_string(e.repeat),
+           FormatTime(together.start), FormatTime(m.alone[j].Time()), FormatTime(together.Time()),
+           fmt::format("{:.3f}", m.Slowdown(j)),
+           FormatTime(together.Time() / static_cast<TimeNs>(together.ends.size()))});
     }
+    text += "\n" + analysis::RenderText(std::move(table), columns);
   }
   if (!prepared.fidelity_reason.empty()) text += prepared.fidelity_reason + "\n";
-  return text;
+  return Wrapped(text, columns, 2);
 }
 
 }  // namespace legacy

@@ -1,10 +1,12 @@
 // Results of jobs on one fabric: their times alone and together.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
 #include "analysis/result_rows.h"
+#include "base/programs/terminal.h"
 #include "scenarios/network/jobs/jobs.h"
 
 namespace legacy {
@@ -13,8 +15,10 @@ namespace legacy {
 std::vector<Row> JobsRows(const PreparedJobs& prepared,
                           const std::vector<JobsMeasurement>& measurements);
 
-// Returns a headline, and a table for each fidelity with a line for each job.
+// Returns a headline, and a table for each fidelity with a line for each job, fitted to a terminal
+// of `columns`.
 std::string JobsTable(const PreparedJobs& prepared,
-                      const std::vector<JobsMeasurement>& measurements);
+                      const std::vector<JobsMeasurement>& measurements,
+                      size_t columns = OutputColumns());
 
 }  // namespace legacy
