@@ -110,7 +110,7 @@ std::optional<Target> NeedTarget(const json& document, const std::vector<Metric>
 std::map<std::string, int64_t> DecisionsOf(const json& document, const std::string& where) {
   std::map<std::string, int64_t> decisions;
   const json counts = document.value("decisions", json::object());
-  const char* allowed = "an object: a whole number from 0 on for each policy that decides";
+  const char* allowed = "an object: a whole number from 0 on for each method that decides";
   if (!counts.is_object()) Reject(where, document, "decisions", allowed);
   for (const auto& [policy, count] : counts.items()) {
     if (!count.is_number_integer() || count.get<int64_t>() < 0) {
@@ -124,7 +124,7 @@ std::map<std::string, int64_t> DecisionsOf(const json& document, const std::stri
 std::map<std::string, double> RequestedBytesOf(const json& document, const std::string& where) {
   std::map<std::string, double> requested;
   const json numbers = document.value("requested_bytes", json::object());
-  const char* allowed = "an object: a positive number for each policy whose bytes were asked for";
+  const char* allowed = "an object: a positive number for each method whose bytes were asked for";
   if (!numbers.is_object()) Reject(where, document, "requested_bytes", allowed);
   for (const auto& [policy, bytes] : numbers.items()) {
     if (!bytes.is_number() || !(bytes.get<double>() > 0)) {
@@ -138,7 +138,7 @@ std::map<std::string, double> RequestedBytesOf(const json& document, const std::
 std::map<std::string, std::string> VolumeReasonsOf(const json& document, const std::string& where) {
   std::map<std::string, std::string> reasons;
   const json texts = document.value("volume_reasons", json::object());
-  const char* allowed = "an object: a text for each policy whose bytes may be others";
+  const char* allowed = "an object: a text for each method whose bytes may be others";
   if (!texts.is_object()) Reject(where, document, "volume_reasons", allowed);
   for (const auto& [policy, text] : texts.items()) {
     if (!text.is_string()) Reject(where, document, "volume_reasons", allowed);

@@ -115,7 +115,7 @@ class OrderCheck {
       if (!first && row.step <= entry->second && !repeats) {
         throw Error(
             rows.Where() + ": column 'step'", std::to_string(row.step),
-            fmt::format("a step after {}, the one before of this policy and seed", entry->second));
+            fmt::format("a step after {}, the one before of this method and seed", entry->second));
       }
       entry->second = row.step;
     }
@@ -123,7 +123,7 @@ class OrderCheck {
       const int64_t next = last_.try_emplace(training, -1).first->second + 1;
       if (row.client != next) {
         throw Error(rows.Where() + ": column 'client'", std::to_string(row.client),
-                    fmt::format("{}, the next client of this policy and seed", next));
+                    fmt::format("{}, the next client of this method and seed", next));
       }
       last_[training] = row.client;
     }

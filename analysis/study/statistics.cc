@@ -278,7 +278,7 @@ std::vector<Place> PlacesOf(const Study& study) {
     }
     auto [entry, is_new] = places.try_emplace(values);
     if (is_new) entry->second = EmptyPlace(study, values);
-    Outcome& outcome = entry->second.outcomes[Find(policies, point.policy, point.id, "policy")];
+    Outcome& outcome = entry->second.outcomes[Find(policies, point.policy, point.id, "method")];
     outcome.points[Find(seeds, point.seed, point.id, "seed")] = point.id;
   }
   std::vector<Place> result;
@@ -301,7 +301,7 @@ std::string MarkedName(const Study& study, const std::string& policy) {
 size_t PolicyIndex(const Study& study, const std::string& name) {
   const auto found = std::ranges::find(study.policies, name);
   if (found != study.policies.end()) return static_cast<size_t>(found - study.policies.begin());
-  throw Error("policy", name, fmt::format("{}", fmt::join(study.policies, ", ")));
+  throw Error("method", name, fmt::format("{}", fmt::join(study.policies, ", ")));
 }
 
 }  // namespace legacy::analysis

@@ -15,7 +15,7 @@ namespace legacy {
 
 // A Job is the work of one process.
 struct Job {
-  std::string name;              // for messages: "policy topk, seed 1"
+  std::string name;              // for messages: "method topk, seed 1"
   std::filesystem::path folder;  // is made
   // Prepares the job in this process, right before it starts. It may be empty.
   std::function<void()> prepare;

@@ -36,7 +36,7 @@ std::vector<FederatedMethod> FederatedMethodsOf(const Scenario& scenario) {
       if (server) method.policy = ServersPolicy(method.policy);
       if (method.Local()) {
         throw Error("compression.policies", policy,
-                    "policies of one step: what clients do between exchanges is federated.local");
+                    "methods of one step: what clients do between exchanges is federated.local");
       }
       const std::string name = algorithms.size() > 1 && !own ? algorithm + " " + policy : policy;
       const auto same = [&](const FederatedMethod& other) { return other.name == name; };

@@ -42,7 +42,7 @@ class TaskReader : RecordLines {
     training.seed = static_cast<uint64_t>(WholeAt(line, "seed", 0, INT64_MAX));
     for (const RecordedFederation& other : record_.trainings) {
       Require(other.policy != training.policy || other.seed != training.seed,
-              "policy " + training.policy + ", seed " + std::to_string(training.seed) +
+              "method " + training.policy + ", seed " + std::to_string(training.seed) +
                   " begins twice");
     }
     for (const json& kernel : List(line, "update")) {

@@ -138,7 +138,7 @@ void CheckExchanges(const Method& method, const Scenario& scenario) {
   if (reason.empty()) return;
   throw Error(
       "compression.policies", method.name,
-      "policies whose training does not depend on the network, with federated.exchange: " + reason);
+      "methods whose training does not depend on the network, with federated.exchange: " + reason);
 }
 
 std::unique_ptr<ExchangeLearner> TrainedExchange(ExchangeParts parts) {

@@ -17,7 +17,7 @@ void CheckPhaseBounds(const std::string& text, const std::string&) {
 ScenarioOption Policies() {
   return Printed<&Scenario::policies>(
       "compression.policies", "--policies", "A,B,...",
-      "policies to compare, on the same batches, and schemes with their parameters, as in "
+      "methods to compare, on the same batches, and schemes with their parameters, as in "
       "topk+fp16@5%; --policies=list prints them",
       OptionKind::kText,
       [](const std::string& text, const std::string& k) {
@@ -36,7 +36,7 @@ std::vector<ScenarioOption> OptionsOfCompression() {
   std::vector<ScenarioOption> options = {
       WithAlias(Policies(), "--methods") | kUsual | kReadByClients,
       Fraction<&Scenario::density>("compression.density", "--density",
-                                   "average density of sparse policies over layers and steps") |
+                                   "average density of sparse methods over layers and steps") |
           kUsual | kReadByClients,
       Text<&Scenario::legacy_schedule, CheckLegacySchedule>(
           "compression.levels", "--levels", "10%,0.5%/1%,0.05%",

@@ -169,7 +169,7 @@ OptionTable<FederatedSection> OptionsOfLearning() {
           "federated.algorithms", "--algorithms", "NAME[:k=v,...],...",
           "how updates become a version: fedavg, fedprox, fedavgm, fedadagrad, fedadam, fedyogi, "
           "scaffold, fednova, feddyn, fedbuff, fedasync, diloco, with their options; of several, "
-          "each is run with every policy") |
+          "each is run with every method") |
           kReadByRuns | kUsual,
       Text<&FederatedSection::weighting>("federated.weighting", "--weighting",
                                          "auto|samples|uniform",

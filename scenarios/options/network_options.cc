@@ -90,7 +90,7 @@ std::vector<ScenarioOption> OptionsOfNetwork() {
       Switch<&Scenario::memoise>("network.memoise", "--memoise",
                                  "simulate identical steps only once"),
       Text<&Scenario::doctor>("network.doctor", "--doctor", "[on|off|STEPS]",
-                              "diagnose the bottleneck of STEPS, for each policy and the first "
+                              "diagnose the bottleneck of STEPS, for each method and the first "
                               "seed; --doctor alone: of the median step") |
           kUsual | kLeavesResults,
       Text<&Scenario::doctor_fidelity>("network.doctor_fidelity", "--doctor-fidelity",

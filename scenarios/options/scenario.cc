@@ -50,7 +50,7 @@ void CheckTimesOf(const Scenario& s) {
     const std::string reason = NetworkDependence(FindMethod(s, name), s);
     if (reason.empty()) continue;
     throw Error("compression.policies", name,
-                "policies that decide without the network, with training.times_of: " + reason +
+                "methods that decide without the network, with training.times_of: " + reason +
                     ", and those of the shape are not what the model learns with");
   }
 }
@@ -66,11 +66,11 @@ void CheckLocal(const Scenario& s) {
   const std::string among = " in compression.policies";
   if (s.local_steps > 0 && !local) {
     throw Error("training.local_steps", std::to_string(s.local_steps),
-                "0, or a policy with local steps" + among + ", such as local-sgd");
+                "0, or a method with local steps" + among + ", such as local-sgd");
   }
   if (*s.outer && !outer) {
     throw Error("training.outer", s.outer.text(),
-                "none, or a policy with an outer optimizer" + among + ", such as diloco");
+                "none, or a method with an outer optimizer" + among + ", such as diloco");
   }
 }
 
@@ -193,7 +193,7 @@ void ValidateScenario(const Scenario& s) {
   for (const std::string& name : s.policies) {
     FindMethod(s, name);
     if (!names.insert(name).second) {
-      throw Error("compression.policies", name, "each policy once");
+      throw Error("compression.policies", name, "each method once");
     }
   }
   s.sync->CheckWorkers(s.workers);

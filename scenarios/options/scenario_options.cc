@@ -17,7 +17,7 @@ std::vector<ScenarioOption> OptionsOfSeeds() {
       Integer<&Scenario::seed, 0>("run.seed", "--seed", "first random seed") | kUsual |
           kReadByClients,
       Integer<&Scenario::seeds, 1, 10000>("run.seeds", "--seeds",
-                                          "number of seeds; all policies use the same ones") |
+                                          "number of seeds; all methods use the same ones") |
           kUsual | kReadByClients,
   };
 }

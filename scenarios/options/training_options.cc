@@ -135,11 +135,11 @@ std::vector<ScenarioOption> OptionsOfTraining() {
           kTrainingAlone,
       Integer<&Scenario::local_steps, 0>(
           "training.local_steps", "--local-steps",
-          "steps between exchanges, of the policies that train locally in between (local-sgd, "
+          "steps between exchanges, of the methods that train locally in between (local-sgd, "
           "diloco, sparseloco); 0: their own"),
       Text<&Scenario::outer>(
           "training.outer", "--outer", "NAME[:k=v,...]",
-          "optimizer of the weights that workers agree on, of the policies that have one: sgd, "
+          "optimizer of the weights that workers agree on, of the methods that have one: sgd, "
           "momentum or nesterov (options rate, momentum); empty: their own"),
       Steps<&Scenario::warmup_steps, 0>(
           "training.warmup_steps", "--warmup-steps",

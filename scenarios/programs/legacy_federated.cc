@@ -95,7 +95,7 @@ int Partition(int argc, char** argv) {
 // Says what the rounds of a run waited for.
 int Doctor(int argc, char** argv) {
   CLI::App app(
-      "Says what the rounds of a run wait for, for each policy with the first seed. Of a recorded "
+      "Says what the rounds of a run wait for, for each method with the first seed. Of a recorded "
       "run (--record) it simulates up to 100 rounds anew with each of several remedies.",
       "legacy-federated doctor");
   legacy::PrepareArguments(app);

@@ -41,7 +41,7 @@ int Main(int argc, char** argv) {
       ->check(CLI::IsMember({"text", "markdown", "csv", "json"}))
       ->capture_default_str();
   app.add_option("--baseline", baseline,
-                 "policy with which the others are compared (default: dense, else the first)");
+                 "method with which the others are compared (default: dense, else the first)");
   app.add_option("--target", target,
                  "target: 85%, 0.85, or of another metric of the run, as perplexity=120 (default: "
                  "the run's)");

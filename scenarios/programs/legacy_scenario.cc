@@ -30,7 +30,7 @@ int Main(int argc, char** argv) {
   const legacy::CommandLine line = legacy::ParseCommandLine(
       argc, argv, "legacy-scenario",
       "Trains a model with compressed gradients, times the encoded bytes on a simulated network, "
-      "and compares policies by simulated time to a target. With --layers it trains "
+      "and compares methods by simulated time to a target. With --layers it trains "
       "nothing and gives bytes and times of a model; legacy-scenario advise says whether to "
       "compress, and with which method (advise --help).",
       std::nullopt, legacy::DefaultRun());

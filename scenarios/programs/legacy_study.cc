@@ -246,7 +246,7 @@ void AddCollect(CLI::App& app, legacy::StudyAction& chosen) {
 int Main(int argc, char** argv) {
   legacy::LoadPlugins(argc, argv);
   CLI::App app(
-      "Runs studies: it times a grid of networks, policies and seeds with as few trainings as "
+      "Runs studies: it times a grid of networks, methods and seeds with as few trainings as "
       "possible, and makes tables, figures and an interactive page of the results. A YAML file "
       "defines a study (docs/studies.md).",
       "legacy-study");

@@ -40,8 +40,8 @@ struct View {
         .add_option("--target", target,
                     "target, which may be of another metric of the task [the study's]")
         ->type_name("85%|METRIC=VALUE");
-    command.add_option("--baseline", baseline, "policy to compare the others with [the study's]")
-        ->type_name("POLICY");
+    command.add_option("--baseline", baseline, "method to compare the others with [the study's]")
+        ->type_name("METHOD");
   }
   analysis::Study Read() const {
     analysis::Study study = ReadStudy(folder);
@@ -200,7 +200,7 @@ void AddTables(CLI::App& app, const std::string& typed, StudyAction& chosen) {
       ->capture_default_str();
   command
       ->add_option("--rows", flags->rows,
-                   "rows to print: policies, as in dense,topk, or values of a column, as in "
+                   "rows to print: methods, as in dense,topk, or values of a column, as in "
                    "bandwidth=1Gbps,10Gbps; repeatable: rows that all of them name [all]")
       ->type_name("VALUES|COLUMN=VALUES")
       ->allow_extra_args(false);

@@ -45,7 +45,7 @@ void CheckSendsAll(const TraceFile& file, const TraceTraining& training) {
       if (sent.contains(static_cast<int>(i))) continue;
       throw Error(file.path + ": step " + std::to_string(done) + " of method " + training.method +
                   " does not send layer " + file.trace.layers[i].name +
-                  "; policies compress trainings whose steps send all layers");
+                  "; methods compress trainings whose steps send all layers");
     }
     done += step.count;
   }
@@ -136,7 +136,7 @@ TraceMethods::TraceMethods(const TraceFile& file, const Scenario& scenario)
       }));
   for (const Method& method : methods_->All()) {
     if (!method.Local() && !method.outer->has_value()) continue;
-    throw Error(kPolicies, method.name, "policies that send the gradients of every step");
+    throw Error(kPolicies, method.name, "methods that send the gradients of every step");
   }
 }
 

@@ -179,7 +179,7 @@ void StepListener::AddTrace(int64_t step, TimeNs start, const PricedStep& priced
   const fabric::StepTiming& timing =
       simulator.Simulate(priced.traffic, static_cast<uint64_t>(step), start);
   if (timing.total != total) {
-    throw Error("policy " + policy_ + ", step " + std::to_string(step) + ": took " +
+    throw Error("method " + policy_ + ", step " + std::to_string(step) + ": took " +
                 std::to_string(total) + " ns, and for its trace " + std::to_string(timing.total));
   }
   TracedStep traced;

@@ -174,7 +174,7 @@ AdviseRequest CompleteRequest(AdviseRequest request) {
     policies.insert(policies.begin(), kAdviceBaseline);
   }
   if (policies.size() == 1) {
-    throw Error("compression.policies", kAdviceBaseline, "at least one policy to compare it with");
+    throw Error("compression.policies", kAdviceBaseline, "at least one method to compare it with");
   }
   CompleteSteps(request);
   if (request.jobs == 0) {

@@ -90,8 +90,8 @@ std::vector<std::string> CaveatsOf(const AdviseRequest& request, const Scenario&
                                 ShowCount(quick.evaluate_every, noun)));
   if (quick.policies.size() > 2) {
     caveats.push_back(
-        fmt::format("the best of {} policies looks better than it is: each interval holds for its "
-                    "policy alone.",
+        fmt::format("the best of {} methods looks better than it is: each interval holds for its "
+                    "method alone.",
                     quick.policies.size() - 1));
   }
   caveats.push_back(fmt::format("devices are timed by the profile {}{}, not by this machine.",

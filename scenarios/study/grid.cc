@@ -157,7 +157,7 @@ void Reader::ReadGrid() {
   ReadMap(Section("grid"), "grid", where_, [&](const std::string& key, const YAML::Node& node) {
     const ScenarioOption* const option = FindOption(study_.scenario, key);
     if (option != nullptr && option->key == "compression.policies") {
-      if (std::exchange(compares, true)) throw Error::Refusal(key + ": policies are given twice");
+      if (std::exchange(compares, true)) throw Error::Refusal(key + ": methods are given twice");
       option->set(study_.scenario, option->key, ScalarText(node, key));
       study_.places[option->key] = MarkText(where_, node.Mark());
     } else if (key == "seeds" || key == "run.seeds") {
@@ -200,7 +200,7 @@ void Reader::CheckBase() const {
     std::set<std::string> names;
     for (const std::string& policy : scenario.policies) {
       FindMethod(scenario, policy);
-      if (!names.insert(policy).second) throw Error("policies", policy, "each policy once");
+      if (!names.insert(policy).second) throw Error("policies", policy, "each method once");
     }
     for (const ScenarioOption& option : OptionsOf(scenario)) {
       const std::string& key = option.key;
@@ -241,7 +241,7 @@ size_t Reader::DimensionOf(const std::string& name) const {
       return a;
     }
   }
-  known.insert(known.end(), {"policy", "seed"});
+  known.insert(known.end(), {"method", "seed"});
   throw Error::Refusal(UnknownText("axis", name, known));
 }
 
@@ -249,7 +249,7 @@ size_t Reader::Locate(size_t dimension, const std::string& text, bool own) const
   if (dimension == PolicyDimension()) {
     const auto& policies = study_.scenario.policies;
     const auto found = std::ranges::find(policies, text);
-    if (found == policies.end()) throw NotAmong("policy", text, policies);
+    if (found == policies.end()) throw NotAmong("method", text, policies);
     return found - policies.begin();
   }
   if (dimension == SeedDimension()) {

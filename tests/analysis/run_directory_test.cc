@@ -162,7 +162,7 @@ TEST_F(RunDirectoryTest, NumbersAndOrderOfEvaluationsAreChecked) {
       header + "dense,1,10,1,1,1,1,.5\ndense,2,5,1,1,1,1,.5\ndense,1,10,1,1,1,1,.5\n");
   EXPECT_EQ(ReadError(), path +
                              ":4: column 'step': got '10'; allowed: a step after 10, the one "
-                             "before of this policy and seed");
+                             "before of this method and seed");
 }
 
 TEST_F(RunDirectoryTest, DecisionsHaveManyRowsAStepAndNeverGoBack) {
@@ -212,7 +212,7 @@ TEST_F(RunDirectoryTest, ClientsComeInOrderAndTasksMayLackTimes) {
   write({0, 2});
   EXPECT_EQ(ReadError(), (directory_ / "clients.csv").string() +
                              ":3: column 'client': got '2'; allowed: 1, the next client of this "
-                             "policy and seed");
+                             "method and seed");
 }
 
 TEST_F(RunDirectoryTest, TheManifestIsChecked) {

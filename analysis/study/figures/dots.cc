@@ -253,7 +253,7 @@ std::vector<StudyFigure> BreakEvenFigures(const Study& study, const FigureOption
     figures.push_back(BreakEvenFigure(study, axis, shown, options.of_steps));
     if (shown.size() < crossed.size()) {
       figures.back().note = fmt::format(
-          "{} of {} combinations of the other axes at which a policy breaks even are shown; tables "
+          "{} of {} combinations of the other axes at which a method breaks even are shown; tables "
           "have all.",
           shown.size(), crossed.size());
     }

@@ -257,13 +257,13 @@ void ComparedMethods::CheckMemory() {
           : trainings.front().second;
   const std::optional<double> limit = scenario_.memory->Bytes();
   if (limit && bytes > *limit) {
-    throw Error("memory (--memory)", "about " + legacy::MemoryText(bytes) + " for policy " + of,
+    throw Error("memory (--memory)", "about " + legacy::MemoryText(bytes) + " for method " + of,
                 "at most " + legacy::MemoryText(*limit) + " (" + scenario_.memory.text() +
                     "): with fewer workers, threads or jobs, or a smaller batch, it is less");
   }
   constexpr double kWorthALine = 1 << 30;
   if (bytes >= kWorthALine)
-    memory_text_ = "memory: about " + legacy::MemoryText(bytes) + " for policy " + of;
+    memory_text_ = "memory: about " + legacy::MemoryText(bytes) + " for method " + of;
 }
 
 void ComparedMethods::Describe(nlohmann::json& manifest) const {
@@ -296,7 +296,7 @@ void ComparedMethods::Load(const Networks& networks, StateReader& in) {
   for (const SavedChoice& choice : choices) {
     const auto method = std::ranges::find(all_, choice.name, &Method::name);
     if (method == all_.end() || choice.network >= networks.size()) {
-      throw Error("checkpoint", "policy " + choice.name, "those of this run");
+      throw Error("checkpoint", "method " + choice.name, "those of this run");
     }
     EqualBytes& chosen =
         chosen_

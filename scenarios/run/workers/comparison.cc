@@ -381,7 +381,7 @@ void Comparison::Load(const SectionFile& from, std::span<const TimedNetwork> tim
   if (first_piece_ >= pieces.size()) throw Error(from.path().string() + ": of another run");
   if (steps != scenario_.steps && first_piece_ > 0) {
     throw Error("training.steps (--steps)", std::to_string(scenario_.steps),
-                std::to_string(steps) + ", as policy " + pieces.front().method->name + ", seed " +
+                std::to_string(steps) + ", as method " + pieces.front().method->name + ", seed " +
                     std::to_string(pieces.front().seed) + ", ended with them");
   }
   ReadSection(from, kTimingSection, [&](StateReader& state) {
@@ -391,7 +391,7 @@ void Comparison::Load(const SectionFile& from, std::span<const TimedNetwork> tim
     }
   });
   const TimedPiece& piece = pieces[first_piece_];
-  std::fprintf(log_, "goes on behind step %lld of policy %s, seed %llu (%s)\n",
+  std::fprintf(log_, "goes on behind step %lld of method %s, seed %llu (%s)\n",
                static_cast<long long>(first_step_), piece.method->name.c_str(),
                static_cast<unsigned long long>(piece.seed), from.path().c_str());
 }

@@ -166,7 +166,7 @@ PieceJobs::PieceJobs(const Scenario& scenario, ComparedMethods& methods,
                                                 .patience = [] { return kPatience; }});
       return done ? kJobDone : kJobStopped;
     };
-    jobs.push_back({"policy " + piece.method->name + ", seed " + std::to_string(piece.seed), folder,
+    jobs.push_back({"method " + piece.method->name + ", seed " + std::to_string(piece.seed), folder,
                     prepare, work});
   }
   jobs_ = std::make_unique<Jobs>(std::move(jobs), static_cast<size_t>(scenario.jobs));

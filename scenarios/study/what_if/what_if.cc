@@ -52,7 +52,7 @@ class Limit {
     if (stopped_()) throw WhatIfStopped("stopped");
     if (Clock::now() < end_) return;
     throw WhatIfStopped("no answer within " + FormatNumber(seconds_) +
-                        " s: ask for a smaller network, fewer policies or seeds, or the fidelity " +
+                        " s: ask for a smaller network, fewer methods or seeds, or the fidelity " +
                         "analytic; a replay by a program has no limit");
   }
 

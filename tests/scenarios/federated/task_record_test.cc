@@ -73,7 +73,7 @@ TEST_F(TaskRecord, SaysWhatIsWrong) {
   EXPECT_EQ(After(R"("format":1)", R"("format":2)"),
             ":1: format: got '2'; allowed: a whole number from 1 to 1");
   EXPECT_EQ(After(R"("batch":8)", R"("batch":0)").substr(0, 18), ":1: batch: got '0'");
-  EXPECT_EQ(After(R"("redsync")", R"("topk")"), ":5: policy topk, seed 7 begins twice");
+  EXPECT_EQ(After(R"("redsync")", R"("topk")"), ":5: method topk, seed 7 begins twice");
   EXPECT_EQ(After(R"("down":120)", R"("down":-1)").substr(0, 18), ":3: down: got '-1'");
   EXPECT_EQ(After(R"("up":24)", R"("ups":24)"), ":3: without 'expected'");
   EXPECT_EQ(After(R"("whole":110)", R"("whole":121)"),

@@ -221,7 +221,7 @@ TEST_F(ProgramTest, RefusesTrainingsThatNeedMoreMemoryThanTheyMayTake) {
   const Result result = Run(common + " --memory=4MiB --out=" + Out("run"));
   EXPECT_EQ(result.status, 2);
   EXPECT_NE(result.text.find("--memory"), std::string::npos) << result.text;
-  EXPECT_NE(result.text.find("for policy topk"), std::string::npos) << result.text;  // the larger
+  EXPECT_NE(result.text.find("for method topk"), std::string::npos) << result.text;  // the larger
   EXPECT_NE(result.text.find("at most 4 MiB"), std::string::npos) << result.text;
   EXPECT_FALSE(std::filesystem::exists(Out("run")));
   EXPECT_EQ(Run(common + " --memory=1GiB --out=" + Out("run")).status, 0);

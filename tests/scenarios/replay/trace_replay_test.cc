@@ -237,13 +237,12 @@ TEST_F(TraceReplayTest, CompressesWhatItCan) {
   const std::string step = "step 2\ncompute 1\nbucket a b\nready 1\nsend all-reduce 3720\n";
   const std::string less = "step\ncompute 1\nbucket a\nready 1\nsend all-reduce 3600\n";
   EXPECT_EQ(refusal(whole + step, "topk@1%,dense"), "no error");
-  EXPECT_NE(
-      refusal(whole + step + less, "topk@1%")
-          .find("steps.trace: step 2 of method trace does not send layer b; policies compress "
-                "trainings whose steps send all layers"),
-      std::string::npos);
+  EXPECT_NE(refusal(whole + step + less, "topk@1%")
+                .find("steps.trace: step 2 of method trace does not send layer b; methods compress "
+                      "trainings whose steps send all layers"),
+            std::string::npos);
   EXPECT_NE(refusal(whole + step, "local-sgd")
-                .find("compression.policies (--policies): got 'local-sgd'; allowed: policies that "
+                .find("compression.policies (--policies): got 'local-sgd'; allowed: methods that "
                       "send the gradients of every step"),
             std::string::npos);
   // A method of the trace is the trace's.

@@ -237,7 +237,7 @@ class Resume(unittest.TestCase):
         os.kill(max(map(int, children)), signal.SIGKILL)
         err = process.communicate(timeout=60)[1]
         self.assertEqual(process.returncode, 1)
-        self.assertRegex(err.splitlines()[-1], "policy topk, seed 1: .*signal 9")
+        self.assertRegex(err.splitlines()[-1], "method topk, seed 1: .*signal 9")
         for child in children:
             self.assertFalse(pathlib.Path("/proc", child).exists())
 

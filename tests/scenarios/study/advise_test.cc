@@ -259,7 +259,7 @@ TEST_F(AdviseTest, MistakesSayWhatIsAllowed) {
     static volatile std::sig_atomic_t never = 0;
     return MessageOf([&] { AdviseCommand(false, line.count(), line.values(), never); });
   };
-  EXPECT_NE(text_of("--policies=dense").find("at least one policy to compare it with"),
+  EXPECT_NE(text_of("--policies=dense").find("at least one method to compare it with"),
             std::string::npos);
   EXPECT_NE(text_of("--quick-steps=25").find("--quick-steps: got '25'; allowed: 10 to 24"),
             std::string::npos);
@@ -418,7 +418,7 @@ TEST_F(FederatedAdviseTest, MistakesSayWhatIsAllowed) {
     EXPECT_EQ(Advise(arguments).status, 2) << arguments;
     return Read(In("errors"));
   };
-  EXPECT_NE(complaint("--policies=dense --downlink=dense").find("at least one policy"),
+  EXPECT_NE(complaint("--policies=dense --downlink=dense").find("at least one method"),
             std::string::npos);
   EXPECT_NE(complaint("--quick-rounds=3")
                 .find("--quick-rounds: got '3'; allowed: 10 to 20, the rounds of the full "

@@ -219,7 +219,7 @@ TEST(StudyGrid, MethodsArePolicies) {
                                   "dense, seed 1, workers 8"}));
   EXPECT_EQ(Points(Grid("compression.methods: [dense], workers: [4]")).size(), 1u);
   EXPECT_NE(ComplaintOf("grid: {methods: [dense], policies: [topk], workers: [4]}")
-                .find("policies: policies are given twice"),
+                .find("policies: methods are given twice"),
             std::string::npos);
   EXPECT_NE(ComplaintOf("scenario:\n  compression:\n    methods: [topkk]\ngrid: {workers: [4]}\n")
                 .find("s.yaml:"),
@@ -317,7 +317,7 @@ TEST(StudyGrid, MistakesAreNamedWithLineAndColumn) {
       {head + "  workers: [4]\n  policies: [dense, topkk]\n",
        "got 'topkk'; did you mean topk?; legacy-scenario --policies=list prints all"},
       {head + "  workers: [4]\n  policies: [dense, dense]\n",
-       "policies: got 'dense'; allowed: each policy once"},
+       "policies: got 'dense'; allowed: each method once"},
       {head + "  model: [lenet5, lenet6]\n",
        "s.yaml:4:19: point 7 (dense, seed 1, model lenet6): training.model: got 'lenet6'; "
        "did you mean lenet5?; legacy-scenario --model=list prints all"},
@@ -350,7 +350,7 @@ TEST(StudyGrid, MistakesAreNamedWithLineAndColumn) {
       {head + "  workers: [4]\nexclude: [{workers: 8}]\n",
        "s.yaml:5:12: workers: got '8'; allowed: 4"},
       {head + "  workers: [4]\nexclude: [{policy: none}]\n",
-       "s.yaml:5:12: policy: got 'none'; allowed: dense"},
+       "s.yaml:5:12: method: got 'none'; allowed: dense"},
       {head + "  workers: [4]\nexclude: [{seed: 2}]\n", "s.yaml:5:12: seed: got '2'"},
       {head + "  workers: [4]\nexclude: [{workers: 4}]\n", "exclude leaves no point"},
       {head + "  workers: [4]\ninclude: [{workers: 4}]\n",
