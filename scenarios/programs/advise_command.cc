@@ -46,7 +46,8 @@ std::string FederatedFooter(const Scenario& defaults) {
       "  --print-config: print the definition of a full study, for legacy-study, and exit\n"
       "Examples:\n"
       "  legacy-federated advise --population=phones --clients=200 --per-round=20\n"
-      "  legacy-federated advise --policies=dense,qsgd --downlink=delta:topk@1% --out=advice\n"
+      "  legacy-federated advise --policies=dense,qsgd --downlink=delta:topk@1% "
+      "--out=studies/advice\n"
       "  legacy-federated advise --scenario=scenarios/federated/hospitals.yaml --target=auto\n"
       "{}Handbook: docs/advise.md.",
       defaults.seeds, Join(defaults.policies, ","), kExitStatuses);
