@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <initializer_list>
 
 #include "analysis/csv.h"
 #include "analysis/step_parts.h"
@@ -166,29 +167,34 @@ bool HasRoce(const Summary& summary) {
   });
 }
 
-Table NetworkTable(const Summary& summary) {
-  Table table{"Network simulation, summed over seeds",
-              {"method", "fidelity", "events", "packets", "fresh steps", "memoised", "time-outs",
-               "drops", "marks", "busiest link", "its use %", "peak %"},
-              {}};
+Table NetworkTable(const Summary& summary, bool verbose) {
+  Table table{"Network simulation, summed over seeds", {"method", "fidelity"}, {}};
+  const auto add = [&](std::initializer_list<const char*> names) {
+    table.header.insert(table.header.end(), names.begin(), names.end());
+  };
+  if (verbose) add({"events", "packets", "fresh steps", "memoised"});
+  add({"time-outs", "drops"});
+  if (verbose) add({"marks"});
+  add({"busiest link", "its use %", "peak %"});
   const bool with_roce = HasRoce(summary);
-  if (with_roce) {
-    for (const char* name : {"pauses", "paused %", "CNPs", "resent", "headroom %"}) {
-      table.header.emplace_back(name);
-    }
-  }
+  if (with_roce) add({"pauses", "paused %", "CNPs", "resent", "headroom %"});
   for (const PolicySummary& policy : summary.policies) {
     const NetworkSummary& network = policy.network;
     std::vector<std::string> row = {MarkedName(policy.name, policy.decisions), network.fidelity};
     const bool simulated = !network.fidelity.empty();
     const bool links = !network.busiest_link.empty();
-    for (const int64_t count : {network.events, network.packets, network.fresh_steps,
-                                network.memoised_steps, network.retransmit_timeouts}) {
-      row.push_back(simulated ? std::to_string(count) : "");
+    const auto count = [&](bool known, int64_t value) {
+      row.push_back(known ? std::to_string(value) : "");
+    };
+    if (verbose) {
+      for (const int64_t value :
+           {network.events, network.packets, network.fresh_steps, network.memoised_steps}) {
+        count(simulated, value);
+      }
     }
-    for (const int64_t count : {network.drops, network.marks}) {
-      row.push_back(links ? std::to_string(count) : "");
-    }
+    count(simulated, network.retransmit_timeouts);
+    count(links, network.drops);
+    if (verbose) count(links, network.marks);
     row.push_back(network.busiest_link);
     row.push_back(Fixed(network.busiest_utilisation * 100, 1));
     row.push_back(Fixed(network.busiest_peak * 100, 1));
@@ -320,18 +326,18 @@ std::string MetricHeader(const std::string& what, const Metric& metric) {
   return metric.fraction ? what + " %" : what;
 }
 
-std::vector<Table> SummaryTables(const Summary& summary) {
+std::vector<Table> SummaryTables(const Summary& summary, bool verbose) {
   const bool times_alone = !Evaluates(summary);
-  std::vector<Table> tables = {VolumeTable(summary, times_alone), NetworkTable(summary)};
+  std::vector<Table> tables = {VolumeTable(summary, times_alone), NetworkTable(summary, verbose)};
   if (times_alone) return tables;
   if (summary.federated && summary.target) tables.insert(tables.begin(), TargetTable(summary));
   tables.insert(tables.begin(), MetricTable(summary));
   return tables;
 }
 
-std::string TextTable(const Summary& summary) {
+std::string TextTable(const Summary& summary, bool verbose) {
   std::string text = Wrapped(Heading(summary), OutputColumns());
-  for (const Table& table : SummaryTables(summary)) {
+  for (const Table& table : SummaryTables(summary, verbose)) {
     text += '\n';
     text += RenderText(table);
   }
@@ -342,9 +348,9 @@ std::string TextTable(const Summary& summary) {
   return text;
 }
 
-std::string MarkdownTable(const Summary& summary) {
+std::string MarkdownTable(const Summary& summary, bool verbose) {
   std::string text = Heading(summary);
-  for (const Table& table : SummaryTables(summary)) {
+  for (const Table& table : SummaryTables(summary, verbose)) {
     text += '\n';
     text += RenderMarkdown(table);
   }

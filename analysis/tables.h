@@ -9,12 +9,13 @@
 
 namespace legacy::analysis {
 
-// Returns three tables: metric and time, volume and step time, network.
-std::vector<Table> SummaryTables(const Summary& summary);
+// Returns three tables: metric and time, volume and step time, network. Only where `verbose` is
+// true the last counts what its engine did: events, packets, steps simulated and memoised, marks.
+std::vector<Table> SummaryTables(const Summary& summary, bool verbose = false);
 // Return them as text, with a heading and the notes. Policy names are shortened in the middle where
 // a table would not fit.
-std::string TextTable(const Summary& summary);
-std::string MarkdownTable(const Summary& summary);
+std::string TextTable(const Summary& summary, bool verbose = false);
+std::string MarkdownTable(const Summary& summary, bool verbose = false);
 
 // Returns one line for each policy in plain units (fractions, seconds), with a mean and a deviation
 // column for each quantity. Unknown values are empty fields.

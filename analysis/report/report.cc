@@ -77,16 +77,16 @@ bool WritePartsPage([[maybe_unused]] const std::filesystem::path& directory,
 #endif
 }
 
-std::string ReportText(const Report& report) {
-  std::string text = TextTable(report.summary);
+std::string ReportText(const Report& report, bool verbose) {
+  std::string text = TextTable(report.summary, verbose);
   for (const Table& table : report.federated) text += "\n" + RenderText(table);
   if (!report.networks.empty()) text += "\n" + NetworksText(report.networks);
   if (report.verdict.empty()) return text;
   return text + "\n" + Wrapped(report.verdict, OutputColumns()) + "\n";
 }
 
-std::string ReportMarkdown(const Report& report) {
-  std::string text = MarkdownTable(report.summary);
+std::string ReportMarkdown(const Report& report, bool verbose) {
+  std::string text = MarkdownTable(report.summary, verbose);
   for (const Table& table : report.federated) text += "\n" + RenderMarkdown(table);
   if (!report.networks.empty()) text += "\n" + NetworksMarkdown(report.networks);
   return report.verdict.empty() ? text : text + "\n" + report.verdict + "\n";

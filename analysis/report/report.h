@@ -39,9 +39,10 @@ Report WriteReport(const std::filesystem::path& directory, const ReportOptions& 
 bool WritePartsPage(const std::filesystem::path& directory, const std::string& title,
                     const RunParts& parts);
 
-// Return the report for people: all tables, those of several networks, and the verdict.
-std::string ReportText(const Report& report);
-std::string ReportMarkdown(const Report& report);
+// Return the report for people: all tables, those of several networks, and the verdict. `verbose`
+// is that of SummaryTables.
+std::string ReportText(const Report& report, bool verbose = false);
+std::string ReportMarkdown(const Report& report, bool verbose = false);
 // Returns summary.json: the summary and the verdict.
 std::string ReportJson(const Report& report);
 

@@ -108,7 +108,7 @@ RunParts PartsOf(const RunDirectory& run, const Report& report) {
   parts.shown = ShownPolicies(report.summary);
   parts.header = HeaderOf(run);
   parts.notes = report.summary.notes;
-  parts.tables = SummaryTables(report.summary);
+  parts.tables = SummaryTables(report.summary, true);
   std::ranges::copy(report.federated, std::back_inserter(parts.tables));
   if (!report.networks.empty()) parts.tables.push_back(NetworksTable(report.networks));
   if (Table doctor = DoctorTable(run); !doctor.rows.empty()) {

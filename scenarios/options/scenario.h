@@ -181,6 +181,7 @@ struct Scenario : FabricOptions {
   std::string out;                      // run directory; "": runs/<program>-<time>
   bool overwrite = false;
   bool pictures = true;
+  bool verbose = false;      // tables with what the network's engine did
   bool tensorboard = false;  // event files in the run directory
 };
 

@@ -68,6 +68,10 @@ std::vector<ScenarioOption> OptionsOfRun() {
       Switch<&Scenario::pictures>("run.pictures", "--pictures",
                                   "draw SVG and PNG pictures at the end") |
           kReadByClients | kMayReplay | kMayResume | kStudyIgnores,
+      Switch<&Scenario::verbose>("run.verbose", "--verbose",
+                                 "show in the tables at the end what the simulation did, too: "
+                                 "events, packets, memoised steps, marks; files have them always") |
+          kReadByClients | kMayReplay | kMayResume | kStudyIgnores,
       Switch<&Scenario::tensorboard>("run.tensorboard", "--tensorboard",
                                      "write event files for TensorBoard to tensorboard/") |
           kMayReplay | kStudyIgnores,

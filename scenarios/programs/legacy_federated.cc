@@ -62,7 +62,7 @@ int Train(int argc, char** argv) {
   const legacy::RunControl control{.resume = line.resume, .requests = &legacy::CatchRequests()};
   return legacy::ReportRun(
       legacy::RunFederated(line.scenario, line.text, legacy::CatchStop(), stderr, control),
-      line.scenario.pictures);
+      {line.scenario.pictures, line.scenario.verbose});
 }
 
 // Shows which samples the clients have, without training.

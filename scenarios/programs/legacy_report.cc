@@ -16,11 +16,11 @@ namespace {
 using legacy::analysis::Report;
 using legacy::analysis::ReportOptions;
 
-std::string Render(const Report& report, const std::string& format) {
-  if (format == "markdown") return legacy::analysis::ReportMarkdown(report);
+std::string Render(const Report& report, const std::string& format, bool verbose) {
+  if (format == "markdown") return legacy::analysis::ReportMarkdown(report, verbose);
   if (format == "csv") return legacy::analysis::CsvTable(report.summary);
   if (format == "json") return legacy::analysis::ReportJson(report);
-  return legacy::analysis::ReportText(report);
+  return legacy::analysis::ReportText(report, verbose);
 }
 
 int Main(int argc, char** argv) {
@@ -35,7 +35,7 @@ int Main(int argc, char** argv) {
                   "  legacy-report runs/first --format=markdown --target=80% --no-pictures\n") +
       legacy::kExitStatuses + "Handbook: docs/results-format.md.");
   std::string directory, format = "text", baseline, target;
-  bool no_pictures = false;
+  bool no_pictures = false, verbose = false;
   app.add_option("RUN", directory, "run directory")->required();
   app.add_option("--format", format, "format of the table on standard output")
       ->check(CLI::IsMember({"text", "markdown", "csv", "json"}))
@@ -46,13 +46,16 @@ int Main(int argc, char** argv) {
                  "target: 85%, 0.85, or of another metric of the run, as perplexity=120 (default: "
                  "the run's)");
   app.add_flag("--no-pictures", no_pictures, "write summary.json only, without pictures");
+  app.add_flag("--verbose", verbose,
+               "also show what the simulation did: events, packets, memoised steps, marks; files "
+               "have them always");
   if (const auto exit = legacy::ParseArguments(app, argc, argv)) return *exit;
   ReportOptions options;
   options.summary.baseline = baseline;
   if (!target.empty()) options.summary.target = legacy::ParseTarget(target, "--target");
   options.pictures = !no_pictures;
   const Report report = legacy::analysis::WriteReport(directory, options);
-  fmt::print("{}", Render(report, format));
+  fmt::print("{}", Render(report, format, verbose));
   std::fflush(stdout);  // before the lines on standard error
   for (const auto& warning : report.warnings) fmt::print(stderr, "warning: {}\n", warning);
   for (const auto& file : report.files) fmt::print(stderr, "wrote {}\n", file.string());

@@ -64,7 +64,7 @@ int Main(int argc, char** argv) {
   } else {
     run();
   }
-  return result ? legacy::ReportRun(*result, line.scenario.pictures) : 0;
+  return result ? legacy::ReportRun(*result, {line.scenario.pictures, line.scenario.verbose}) : 0;
 }
 
 }  // namespace

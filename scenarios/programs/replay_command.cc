@@ -60,7 +60,7 @@ int ReplayCommand(int argc, char** argv, bool clients) {
   }
   const RunResult result =
       source->Run(line.scenario, "legacy-replay", line.text, CatchStop(), stderr);
-  return ReportRun(result, line.scenario.pictures);
+  return ReportRun(result, {line.scenario.pictures, line.scenario.verbose});
 }
 
 }  // namespace legacy

@@ -97,14 +97,14 @@ class Log {
 // Returns the directory and the text of a run. The run reads the flag that it is given. Where it
 // is interrupted, the exception gets a note of what goes on with it.
 template <typename Fill>
-py::tuple RunWith(const py::object& log_to, bool pictures, const Fill& fill) {
+py::tuple RunWith(const py::object& log_to, const Scenario& scenario, const Fill& fill) {
   const Log log(log_to);
   RunResult result;
   RunText report;
   try {
     Interruptible([&](const StopFlag& stop) {
       result = fill(stop, log.file());
-      report = WriteRunReport(result, pictures && stop == 0);
+      report = WriteRunReport(result, {scenario.pictures && stop == 0, scenario.verbose});
       for (const std::string& warning : report.warnings) {
         std::fprintf(log.file(), "warning: %s\n", warning.c_str());
       }
@@ -120,7 +120,7 @@ py::tuple RunScenario(const Scenario& scenario, bool resume, const std::string& 
                       const py::object& log_to) {
   CheckScenario(scenario);
   static const StopFlag requests = 0;  // nobody asks for checkpoints between those of a period
-  return RunWith(log_to, scenario.pictures, [&](const StopFlag& stop, std::FILE* log) {
+  return RunWith(log_to, scenario, [&](const StopFlag& stop, std::FILE* log) {
     std::fputs(PresetText(scenario).c_str(), log);
     if (scenario.layers.empty()) {
       std::fprintf(log, "data: %s\n", DataNote(scenario).c_str());
@@ -148,7 +148,7 @@ py::tuple ReplayRun(const std::string& run, const Parts& parts, const std::strin
   Scenario scenario = source->Defaults();
   parts.LayOver(scenario);
   source->Check(scenario);
-  return RunWith(log_to, scenario.pictures, [&](const StopFlag& stop, std::FILE* log) {
+  return RunWith(log_to, scenario, [&](const StopFlag& stop, std::FILE* log) {
     return source->Run(scenario, "legacy.replay", call, stop, log);
   });
 }

@@ -189,6 +189,7 @@ Scenario ReplayDefaults(const Recording& recording) {
   scenario.out = defaults.out;
   scenario.overwrite = defaults.overwrite;
   scenario.pictures = defaults.pictures;
+  scenario.verbose = defaults.verbose;
   scenario.tensorboard = defaults.tensorboard;
   scenario.threads = defaults.threads;  // of the training; a replay has no such threads
   scenario.checkpoint = defaults.checkpoint;

@@ -53,20 +53,20 @@ std::string NextCommand(const std::filesystem::path& directory, const analysis::
 
 }  // namespace
 
-RunText WriteRunReport(const RunResult& result, bool pictures) {
-  analysis::ReportOptions options;
-  options.pictures = pictures;
-  const analysis::Report report = analysis::WriteReport(result.directory, options);
+RunText WriteRunReport(const RunResult& result, const RunReportOptions& options) {
+  analysis::ReportOptions written;
+  written.pictures = options.pictures;
+  const analysis::Report report = analysis::WriteReport(result.directory, written);
   FinishRun(result);
-  std::string text = analysis::ReportText(report) + Verdicts(result.directory);
+  std::string text = analysis::ReportText(report, options.verbose) + Verdicts(result.directory);
   if (!result.note.empty()) text += "\n" + result.note + "\n";
   text += "\n" + PictureLine(report) + "run directory: " + result.directory.string() + "\n";
   if (!result.interrupted) text += "next: " + NextCommand(result.directory, report) + "\n";
   return {text, report.warnings};
 }
 
-int ReportRun(const RunResult& result, bool pictures) {
-  const RunText report = WriteRunReport(result, pictures);
+int ReportRun(const RunResult& result, const RunReportOptions& options) {
+  const RunText report = WriteRunReport(result, options);
   for (const std::string& warning : report.warnings) {
     std::fprintf(stderr, "warning: %s\n", warning.c_str());
   }

@@ -87,6 +87,7 @@ PlannedTraining PlanTraining(Scenario training) {
   planned.id = TrainingHash(document);
   training.record = planned.refused.empty() || !training.federated;
   training.pictures = false;
+  training.verbose = false;
   training.tensorboard = false;
   planned.scenario = std::move(training);
   return planned;

@@ -133,6 +133,22 @@ TEST(TextTable, HasWhatRoceDidWhereASwitchHeldItsFrames) {
   EXPECT_NE(CsvTable(Summarise(run)).find(",3,0.0125,4,5,6,7,800,0.5\n"), std::string::npos);
 }
 
+// What the engine did is shown on request alone, and programs read it always.
+TEST(TextTable, CountsTheSimulationWhereThatIsAskedFor) {
+  const Summary summary = MakeSummary("topk");
+  for (const char* header : {"events", "packets", "fresh steps", "memoised", "marks"}) {
+    EXPECT_EQ(TextTable(summary).find(header), std::string::npos) << header;
+    EXPECT_EQ(MarkdownTable(summary).find(header), std::string::npos) << header;
+    EXPECT_NE(TextTable(summary, true).find(header), std::string::npos) << header;
+    EXPECT_NE(MarkdownTable(summary, true).find(header), std::string::npos) << header;
+  }
+  for (const char* header : {"time-outs", "drops", "busiest link", "its use %", "peak %"}) {
+    EXPECT_NE(TextTable(summary).find(header), std::string::npos) << header;
+  }
+  EXPECT_NE(CsvTable(summary).find(",events,packets,fresh_steps,memoised_steps,"),
+            std::string::npos);
+}
+
 TEST(TextTable, FitsTheTerminal) {
   std::string accents;
   for (int i = 0; i < 100; ++i) accents += "é";
