@@ -133,6 +133,14 @@ Option<StructOf<Field>> Switch(std::string key, std::string flag, std::string he
                         [](bool value) { return std::string(value ? "on" : "off"); });
 }
 
+// Makes the option that is on where it is given, without a text.
+template <auto Field>
+Option<StructOf<Field>> Flag(std::string key, std::string flag, std::string help) {
+  auto option = Switch<Field>(std::move(key), std::move(flag), std::move(help));
+  option.metavar = "";
+  return option;
+}
+
 // Checks text that another part reads later.
 using Check = void (*)(const std::string& text, const std::string& key);
 
@@ -178,6 +186,21 @@ Option<StructOf<Field>> Listed(std::string key, std::string flag, std::string me
         for (const auto& item : items) texts.push_back(print(item));
         return Join(texts, ",");
       });
+}
+
+// Makes the option of a list to which each text that is given adds one.
+template <auto Field>
+Option<StructOf<Field>> Repeated(std::string key, std::string flag, std::string metavar,
+                                 std::string help) {
+  using Struct = StructOf<Field>;
+  return {.key = std::move(key),
+          .flag = std::move(flag),
+          .metavar = std::move(metavar),
+          .help = std::move(help),
+          .set = [](Struct& s, const std::string&,
+                    const std::string& text) { (s.*Field).push_back(text); },
+          .get = [](const Struct& s) { return Join(s.*Field, ","); },
+          .properties = kRepeatable};
 }
 
 // Makes the option of a list of numbers from 1 on.

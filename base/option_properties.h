@@ -23,6 +23,7 @@ enum OptionProperty : uint32_t {
   kRoundsAlone = 1 << 13,       // an asynchronous server does not read it
   kUnrecorded = 1 << 14,        // results have a column of it only where it was given
   kUsual = 1 << 15,             // --help lists it, and --help=all the others as well
+  kRepeatable = 1 << 16,        // each time that it is given adds a value to a list
 };
 // A set of properties, combined by |.
 using OptionProperties = uint32_t;

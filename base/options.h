@@ -28,7 +28,7 @@ template <class Struct>
 struct Option {
   std::string key;      // in YAML and --set: "network.topology"
   std::string flag;     // on command lines: "--topo"
-  std::string metavar;  // what stands for its text in help: "RATE"
+  std::string metavar;  // what stands for its text in help: "RATE"; "": it is given without one
   std::string help;
   // Sets the value from text. Throws Error naming `key`, as it was typed, and what is allowed.
   std::function<void(Struct& values, const std::string& key, const std::string& text)> set;
