@@ -89,7 +89,7 @@ std::vector<int64_t> ParsePhaseBounds(const std::string& text, int64_t total_ste
 
 LegacySchedule ScheduleOfTable(std::string_view name, const LegacyTable& table, VolumeModel model,
                                double parameter) {
-  model.measure = table.volume.value_or(VolumeMeasure::kElements);
+  model.measure = table.volume->value_or(VolumeMeasure::kElements);
   LegacySchedule schedule =
       table.schedule.empty() ? Automatic(name, table, model, parameter) : Given(name, table, model);
   if (table.reversed) Reverse(name, schedule);
@@ -101,7 +101,7 @@ LegacySchedule ScheduleOfTable(std::string_view name, const LegacyTable& table, 
   // For bits the number of values sent is constant, so they are solved in bytes. The volume of a
   // threshold is not known beforehand.
   const std::optional<VolumeMeasure> measure = UsableMeasure(model);
-  if (!table.volume || !measure) return schedule;
+  if (!*table.volume || !measure) return schedule;
   model.measure = *measure;
   return SolveSchedule(model, schedule, UniformVolume(model, parameter), FreeParameters::kAll)
       .schedule;

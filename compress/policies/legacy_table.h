@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/parsed.h"
 #include "compress/policies/equal_volume.h"
 #include "compress/policies/legacy_schedule.h"
 
@@ -15,6 +16,9 @@ namespace legacy {
 
 // Largest fraction of all elements in tensors below the default split.
 inline constexpr double kDefaultSplitShare = 0.1;
+
+// Returns the measure "elements" or "bytes", or nothing for "off". Throws Error naming `key`.
+std::optional<VolumeMeasure> ParseVolume(const std::string& text, const std::string& key);
 
 // The options of a schedule.
 struct LegacyTable {
@@ -30,11 +34,8 @@ struct LegacyTable {
   bool reversed = false;
   // Measure in which parameters are scaled until they send as much as the uniform parameter; none:
   // parameters are used unscaled.
-  std::optional<VolumeMeasure> volume = VolumeMeasure::kElements;
+  Parsed<ParseVolume> volume = "elements";
 };
-
-// Returns the measure "elements" or "bytes", or nothing for "off". Throws Error naming `key`.
-std::optional<VolumeMeasure> ParseVolume(const std::string& text, const std::string& key);
 
 // Returns the steps at which phases end. Throws Error for anything but ascending whole numbers from
 // 1, or parts of the training above 0 %.

@@ -13,6 +13,11 @@ bool IsFraction(const ParameterSpec& spec) {
 
 }  // namespace
 
+std::optional<bool> ParseErrorFeedback(const std::string& text, const std::string& key) {
+  if (ParseChoice(text, key, {"on", "off", "auto"}) == "auto") return std::nullopt;
+  return text == "on";
+}
+
 double ParseParameter(const std::string& text, const ParameterSpec& spec,
                       const std::string& where) {
   if (spec.Kind() == ParameterKind::kNone)

@@ -140,7 +140,7 @@ ValidationTable NameTable(const std::string& name, const std::vector<MethodEntry
 }
 
 // Returns a row for each option. Methods with the same option share its row.
-ValidationTable OptionTable(const std::string& name, const std::vector<MethodEntry>& entries) {
+ValidationTable TableOfOptions(const std::string& name, const std::vector<MethodEntry>& entries) {
   ValidationTable table{name, {"option", "of", "what it does"}, {}};
   for (const MethodEntry& entry : entries) {
     for (const OptionSpec& option : entry.info.options) {
@@ -225,14 +225,14 @@ std::vector<ValidationTable> ListTables() {
   }
   return {NameTable("codecs", entries),
           messages,
-          OptionTable("method-options", entries),
+          TableOfOptions("method-options", entries),
           common,
           PaperTable("codec-papers", entries),
           NameTable("policies", PolicyEntries()),
-          OptionTable("policy-options", PolicyEntries()),
+          TableOfOptions("policy-options", PolicyEntries()),
           PaperTable("policy-papers", PolicyEntries()),
           NameTable("gradients", GradientEntries()),
-          OptionTable("gradient-options", GradientEntries())};
+          TableOfOptions("gradient-options", GradientEntries())};
 }
 
 }  // namespace legacy

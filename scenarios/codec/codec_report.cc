@@ -151,10 +151,8 @@ constexpr std::array kColumns = {
 
 }  // namespace
 
-Detail ParseDetail(const std::string& text) {
-  const std::vector<std::string> names = {"codec", "step", "layer"};
-  ParseChoice(text, "--per", names);
-  return static_cast<Detail>(std::ranges::find(names, text) - names.begin());
+Detail ParseDetail(const std::string& text, const std::string& key) {
+  return ParseChoice<Detail>(text, key, std::array{"codec", "step", "layer"});
 }
 
 std::vector<Row> ReportRows(const CodecResult& result, const RunOptions& options, int workers,

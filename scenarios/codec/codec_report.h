@@ -13,7 +13,7 @@ namespace legacy {
 // A Detail says for what there is a row: for each codec, for each of its steps, or for each of its
 // layers.
 enum class Detail : uint8_t { kCodec, kStep, kLayer };
-Detail ParseDetail(const std::string& text);
+Detail ParseDetail(const std::string& text, const std::string& key);
 
 // Returns the rows. Volumes and times are of one step, in the mean over the steps; errors are over
 // all elements and steps. A value that is not defined (a ratio to nothing) is null.

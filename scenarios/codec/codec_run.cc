@@ -16,6 +16,7 @@ namespace {
 
 using Gradients = std::vector<std::span<const float>>;
 
+constexpr double kSecondsPerNs = 1e-9;
 constexpr const char* kPolicyLayer = "(policy)";  // layer name of a policy's own messages
 
 // Losses compare what is compressed, e, with what was decoded, as squared norms.
@@ -65,9 +66,13 @@ std::unique_ptr<Policy> PolicyOf(const RunOptions& options, const PolicyContext&
 class Trial {
  public:
   Trial(const CodecChoice& codec, const RunOptions& options, GradientSource& source)
-      : options_(options), source_(source), units_(source.units()), workers_(source.workers()) {
+      : options_(options),
+        link_(options.Link()),
+        source_(source),
+        units_(source.units()),
+        workers_(source.workers()) {
     result_.codec = codec;
-    scheme_ = OpenScheme(codec, options.error_feedback, &result_.error_feedback);
+    scheme_ = OpenScheme(codec, *options.error_feedback, &result_.error_feedback);
     result_.parameter = scheme_->Parameter();
     policy_ = PolicyOf(options, {.scheme = scheme_.get(),
                                  .units = units_,
@@ -127,6 +132,7 @@ class Trial {
   void Charge(const SentCall& call, int64_t elements, CodecRecord& record) const;
 
   const RunOptions& options_;
+  const LinkEstimate link_;
   GradientSource& source_;
   const std::vector<Unit>& units_;
   const int workers_;
@@ -144,18 +150,18 @@ class Trial {
 };
 
 void Trial::Charge(const SentCall& call, int64_t elements, CodecRecord& record) const {
-  const fabric::CollectiveSpec spec = CollectiveOf(options_.transfers, call, elements);
+  const fabric::CollectiveSpec spec = CollectiveOf(*options_.transfers, call, elements);
   record.nic_bytes += NicBytes(spec);
-  record.transfer_seconds += fabric::AlphaBetaSeconds(spec, options_.link.latency_seconds,
-                                                      1 / options_.link.seconds_per_byte);
+  record.transfer_seconds +=
+      fabric::AlphaBetaSeconds(spec, link_.latency_seconds, 1 / link_.seconds_per_byte);
 }
 
 LinkEstimate Trial::Link() const {
-  LinkEstimate link = options_.link;
+  LinkEstimate link = link_;
   link.call_seconds = [this](const CollectiveCall& call, int64_t elements,
                              std::span<const int64_t> bytes) {
-    return CallSeconds(options_.transfers, call, elements, bytes, options_.link.latency_seconds,
-                       1 / options_.link.seconds_per_byte);
+    return CallSeconds(*options_.transfers, call, elements, bytes, link_.latency_seconds,
+                       1 / link_.seconds_per_byte);
   };
   return link;
 }
@@ -280,8 +286,8 @@ void Trial::GiveFeedback() {
     bytes.push_back(static_cast<double>(record.message_bytes));
     seconds.push_back(record.transfer_seconds);
   }
-  feedback.compute_seconds = options_.compute_seconds;
-  feedback.simulated_seconds = options_.compute_seconds + feedback.communication_seconds;
+  feedback.compute_seconds = kSecondsPerNs * static_cast<double>(*options_.compute);
+  feedback.simulated_seconds = feedback.compute_seconds + feedback.communication_seconds;
   feedback.unit_bytes = bytes;
   feedback.unit_exposed_seconds = seconds;
   policy_->OnFeedback(feedback);
@@ -301,6 +307,11 @@ void Trial::Step(int64_t index) {
 }
 
 }  // namespace
+
+LinkEstimate RunOptions::Link() const {
+  return {.latency_seconds = kSecondsPerNs * static_cast<double>(*latency),
+          .seconds_per_byte = 8 / static_cast<double>(*bandwidth)};
+}
 
 CodecResult RunCodec(const CodecChoice& codec, const RunOptions& options, GradientSource& source) {
   return Trial(codec, options, source).Run();

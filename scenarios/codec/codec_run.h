@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/parsed.h"
 #include "compress/exchange.h"
 #include "compress/policies/legacy_table.h"
 #include "scenarios/codec/gradient_source.h"
@@ -26,18 +27,25 @@ CodecChoice ParseCodec(const std::string& text, const std::string& parameter = {
 // Reads a parameter; fractions are "1%" or "0.01". Throws Error naming `where`.
 double ParseParameter(const std::string& text, const ParameterSpec& spec, const std::string& where);
 
+// Returns nothing for "auto": error feedback where the codec allows it.
+std::optional<bool> ParseErrorFeedback(const std::string& text, const std::string& key);
+
 // RunOptions configure a run.
 struct RunOptions {
   std::string policy = "uniform";
   LegacyTable table = {};  // table of the policies legacy-layer, legacy-phase and legacy-both
-  std::optional<bool> error_feedback;  // nullopt: error feedback where the codec allows it
+  Parsed<ParseErrorFeedback> error_feedback = "auto";
   uint64_t seed = 1;
   int64_t first_step = 0;
   int repeats = 5;  // repetitions of each measurement, of which the median counts
-  TransferOptions transfers;
-  LinkEstimate link = {.latency_seconds = 10e-6, .seconds_per_byte = 8 / 1e9};
-  double compute_seconds = 0;  // compute time of a step, for policies that read the clock
+  Parsed<ParseAlgorithms> transfers = "";
+  Rate bandwidth = "1Gbps";
+  Time latency = "10us";
+  Time compute = "0s";  // compute time of a step, for policies that read the clock
   int64_t steps_per_epoch = 1;
+
+  // Returns the link, without closed forms of collective calls.
+  LinkEstimate Link() const;
 };
 
 // A CodecRecord is the result of one layer in one step, or of a policy's own messages.

@@ -64,7 +64,9 @@ std::string WithLength(const std::string& text, const std::vector<Unit>& units) 
 }  // namespace
 
 GradientSource::GradientSource(const GradientOptions& options)
-    : units_(GivenLayers(options)), workers_(options.workers), steps_(options.steps) {
+    : units_(GivenLayers(options)),
+      workers_(options.workers.value_or(0)),
+      steps_(options.steps.value_or(0)) {
   const int sources = !options.files.empty() + !options.real.empty() + !options.drawn.empty();
   if (sources != 1) {
     throw Error::Refusal("gradients: got " + std::to_string(sources) +

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -19,10 +20,10 @@ struct GradientOptions {
   std::string drawn;  // distribution, "student-t:n=1e6"; each worker and step has its own draw
   // Layers of the gradient. Without both there is one layer of one dimension, or the layers of the
   // real gradient.
-  std::string shape;   // shape: "512x1024"
-  std::string layers;  // file of a list of layers
-  int workers = 0;     // 0: as many as files, or kDefaultWorkers
-  int64_t steps = 0;   // 0: as many as the files hold, or 1
+  std::string shape;             // shape: "512x1024"
+  std::string layers;            // file of a list of layers
+  std::optional<int> workers;    // nothing: as many as files, or kDefaultWorkers
+  std::optional<int64_t> steps;  // nothing: as many as the files hold, or 1
 };
 
 inline constexpr int kDefaultWorkers = 8;

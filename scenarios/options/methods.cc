@@ -143,7 +143,7 @@ LegacyTable TableOf(const Method& method, const Scenario& scenario, const Parame
                        .phase_bounds = scenario.phase_bounds,
                        .closed_right = scenario.closed_right,
                        .reversed = method.reversed,
-                       .volume = *scenario.volume};
+                       .volume = scenario.volume};
   return table;
 }
 

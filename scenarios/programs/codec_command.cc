@@ -27,26 +27,26 @@ namespace {
 constexpr const char* kDefaultGradient = "student-t";
 constexpr const char* kDefaultShape = "250x400";
 
-void CheckFiles(const CodecCommand& command) {
-  CheckOutput(command.csv, "--csv");
-  CheckOutput(command.json, "--json");
-  CheckOutput(command.out, "--out");
-  if (!command.csv.empty() && command.csv == command.json) {
-    throw Error("--json", command.json, "a file of its own; --csv has this one");
+void CheckFiles(const CodecOptions& options) {
+  CheckOutput(options.csv, "--csv");
+  CheckOutput(options.json, "--json");
+  CheckOutput(options.out, "--out");
+  if (!options.csv.empty() && options.csv == options.json) {
+    throw Error("--json", options.json, "a file of its own; --csv has this one");
   }
 }
 
-std::vector<CodecChoice> Choices(const CodecCommand& command) {
-  const std::vector<std::string> texts = command.codecs.empty() ? SchemeNames() : command.codecs;
+std::vector<CodecChoice> Choices(const CodecOptions& options) {
+  const std::vector<std::string> texts = options.codecs.empty() ? SchemeNames() : options.codecs;
   std::vector<CodecChoice> choices;
-  for (const std::string& text : texts) choices.push_back(ParseCodec(text, command.parameter));
+  for (const std::string& text : texts) choices.push_back(ParseCodec(text, options.parameter));
   return choices;
 }
 
-CodecChoice TheCodec(const CodecCommand& command, const std::string& option) {
-  if (command.codecs.size() == 1) return Choices(command).front();
-  throw Error(option, command.decode.empty() ? command.out : command.decode,
-              "one --codec with it, not " + std::to_string(command.codecs.size()));
+CodecChoice TheCodec(const CodecOptions& options, const std::string& option) {
+  if (options.codecs.size() == 1) return Choices(options).front();
+  throw Error(option, options.decode.empty() ? options.out : options.decode,
+              "one --codec with it, not " + std::to_string(options.codecs.size()));
 }
 
 std::string Headline(const GradientSource& source, const RunOptions& run) {
@@ -62,29 +62,29 @@ std::string Headline(const GradientSource& source, const RunOptions& run) {
 }
 
 // Throws Error where there is more than one layer, because --out writes the message of one.
-void CheckOut(const CodecCommand& command, const GradientSource& source) {
-  if (command.out.empty()) return;
-  TheCodec(command, "--out");
+void CheckOut(const CodecOptions& options, const GradientSource& source) {
+  if (options.out.empty()) return;
+  TheCodec(options, "--out");
   if (source.units().size() > 1) {
-    throw Error("--out", command.out, "one layer; --layers has more: cut the file and use --shape");
+    throw Error("--out", options.out, "one layer; --layers has more: cut the file and use --shape");
   }
 }
 
-int Decode(const CodecCommand& command) {
-  const CodecChoice codec = TheCodec(command, "--decode");
-  if (command.gradients.shape.empty())
+int Decode(const CodecOptions& options) {
+  const CodecChoice codec = TheCodec(options, "--decode");
+  if (options.gradients.shape.empty())
     throw Error::Refusal("--decode: --shape of the values is missing");
-  if (command.out.empty()) throw Error::Refusal("--decode: --out=FILE for the values is missing");
-  const Unit unit = OneLayer(ParseShape(command.gradients.shape, "--shape")).front();
+  if (options.out.empty()) throw Error::Refusal("--decode: --out=FILE for the values is missing");
+  const Unit unit = OneLayer(ParseShape(options.gradients.shape, "--shape")).front();
   bool feedback = false;
-  const std::unique_ptr<Scheme> scheme = OpenScheme(codec, command.run.error_feedback, &feedback);
+  const std::unique_ptr<Scheme> scheme = OpenScheme(codec, *options.run.error_feedback, &feedback);
   WriteFloats(ReadMessages(*scheme, unit,
-                           {.info = {.seed = command.run.seed,
-                                     .step = command.run.first_step,
-                                     .link = command.run.link},
+                           {.info = {.seed = options.run.seed,
+                                     .step = options.run.first_step,
+                                     .link = options.run.Link()},
                             .parameter = codec.parameter},
-                           command.decode),
-              command.out);
+                           options.decode),
+              options.out);
   return 0;
 }
 
@@ -99,7 +99,7 @@ bool IsCodec(const std::string& text) {
 }
 
 // Checks the codec of that text or, where there is none, the scheme or the policy.
-std::vector<CheckedProperty> Check(const std::string& text) {
+std::vector<CheckedProperty> CheckMethod(const std::string& text) {
   const std::string name = ParseStages(text).front().name;
   const auto codecs = CodecNames();
   if (std::ranges::find(codecs, name) != codecs.end()) {
@@ -132,7 +132,7 @@ int RunCodecCheckCommand(const CodecCheckCommand& command) {
   bool all = true;
   for (const std::string& name : command.names.empty() ? OfPlugins() : command.names) {
     fmt::print("{}\n", name);
-    for (const CheckedProperty& property : Check(name)) {
+    for (const CheckedProperty& property : CheckMethod(name)) {
       all = all && property.holds;
       fmt::print("  {:<6}  {:<32}  {}\n", property.holds ? "ok" : "FAILED", property.name,
                  property.detail);
@@ -142,33 +142,33 @@ int RunCodecCheckCommand(const CodecCheckCommand& command) {
   return all ? 0 : kFailed;
 }
 
-int RunCodecCommand(const CodecCommand& command) {
-  CheckFiles(command);
-  if (!command.decode.empty()) return Decode(command);
-  GradientOptions gradients = command.gradients;
+int RunCodecCommand(const CodecOptions& options) {
+  CheckFiles(options);
+  if (!options.decode.empty()) return Decode(options);
+  GradientOptions gradients = options.gradients;
   if (gradients.files.empty() && gradients.real.empty() && gradients.drawn.empty()) {
     gradients.drawn = kDefaultGradient;
     if (gradients.layers.empty() && gradients.shape.empty()) gradients.shape = kDefaultShape;
   }
   GradientSource source(gradients);
-  CheckOut(command, source);
+  CheckOut(options, source);
   std::vector<Row> rows;
   std::vector<Bytes> messages;
-  for (const CodecChoice& codec : Choices(command)) {
-    CodecResult result = RunCodec(codec, command.run, source);
-    for (Row& row : ReportRows(result, command.run, source.workers(), command.detail)) {
+  for (const CodecChoice& codec : Choices(options)) {
+    CodecResult result = RunCodec(codec, options.run, source);
+    for (Row& row : ReportRows(result, options.run, source.workers(), *options.detail)) {
       rows.push_back(std::move(row));
     }
     messages = std::move(result.messages);
   }
-  const bool to_stdout = command.csv == "-" || command.json == "-" || command.out == "-";
-  if (!command.quiet) {
-    const std::string table = Headline(source, command.run) + ReportTable(rows, command.detail);
+  const bool to_stdout = options.csv == "-" || options.json == "-" || options.out == "-";
+  if (!options.quiet) {
+    const std::string table = Headline(source, options.run) + ReportTable(rows, *options.detail);
     std::fputs(table.c_str(), to_stdout ? stderr : stdout);
   }
-  if (!command.csv.empty()) WriteOutput(command.csv, CsvText(rows));
-  if (!command.json.empty()) WriteOutput(command.json, JsonText(rows));
-  if (!command.out.empty()) WriteMessages(messages, command.out);
+  if (!options.csv.empty()) WriteOutput(options.csv, CsvText(rows));
+  if (!options.json.empty()) WriteOutput(options.json, JsonText(rows));
+  if (!options.out.empty()) WriteMessages(messages, options.out);
   return 0;
 }
 

@@ -4,24 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "scenarios/codec/codec_report.h"
-#include "scenarios/codec/codec_run.h"
+#include "scenarios/codec/codec_options.h"
 
 namespace legacy {
-
-// A CodecCommand is a trial of codecs.
-struct CodecCommand {
-  std::vector<std::string> codecs;  // empty: every codec, at its default
-  std::string parameter;            // parameter of codecs whose text has none
-  GradientOptions gradients;
-  RunOptions run;
-  Detail detail = Detail::kCodec;
-  std::string csv;
-  std::string json;
-  std::string out;     // file for the message, or with `decode` for the values
-  std::string decode;  // file of the message to decode
-  bool quiet = false;
-};
 
 // A CodecListCommand lists methods.
 struct CodecListCommand {
@@ -40,7 +25,7 @@ struct CodecCheckCommand {
 int RunCodecCheckCommand(const CodecCheckCommand& command);
 
 // Throw Error; nothing is written then.
-int RunCodecCommand(const CodecCommand& command);
+int RunCodecCommand(const CodecOptions& options);
 int RunCodecListCommand(const CodecListCommand& command);
 
 }  // namespace legacy

@@ -1,4 +1,6 @@
-// Command line of legacy-codec: a trial of codecs by default, and the subcommands list and check.
+// Command line of legacy-codec: a trial of codecs by default, whose options are rows
+// (scenarios/codec/codec_options.h), and the subcommands list and check, whose arguments and two
+// switches are not, as no other place reads them.
 #pragma once
 
 #include <optional>
@@ -10,7 +12,7 @@ namespace legacy {
 
 // A CodecCommandLine is the command, or the exit status.
 struct CodecCommandLine {
-  std::variant<CodecCommand, CodecListCommand, CodecCheckCommand> command;
+  std::variant<CodecOptions, CodecListCommand, CodecCheckCommand> command;
   // Status with which the program should end: help was printed, or the line was wrong.
   std::optional<int> exit;
 };

@@ -7,7 +7,7 @@
 
 namespace {
 
-int Run(const legacy::CodecCommand& command) { return legacy::RunCodecCommand(command); }
+int Run(const legacy::CodecOptions& options) { return legacy::RunCodecCommand(options); }
 int Run(const legacy::CodecListCommand& command) { return legacy::RunCodecListCommand(command); }
 int Run(const legacy::CodecCheckCommand& command) { return legacy::RunCodecCheckCommand(command); }
 

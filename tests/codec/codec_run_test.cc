@@ -267,7 +267,8 @@ TEST(CodecReport, RowsSplitAndAddUp) {
   double bytes = 0;
   for (const Row& row : rows(Detail::kStep)) bytes += row["message_bytes"].get<double>();
   EXPECT_DOUBLE_EQ(bytes / 3, rows(Detail::kCodec)[0]["message_bytes"]);
-  EXPECT_EQ(MessageOf([] { ParseDetail("all"); }), "--per: got 'all'; allowed: codec, step, layer");
+  EXPECT_EQ(MessageOf([] { ParseDetail("all", "--per"); }),
+            "--per: got 'all'; allowed: codec, step, layer");
 }
 
 }  // namespace

@@ -25,7 +25,7 @@ class LegacyTableTest : public ::testing::Test {
 // The schedule is LEGACY's as its authors' code ships it: 0.1018 % of a ResNet-18.
 TEST_F(LegacyTableTest, TakesTheScheduleAsItIs) {
   const auto schedule =
-      Of("legacy-layer", {.schedule = "1%,0.1%", .splits = {10000}, .volume = std::nullopt});
+      Of("legacy-layer", {.schedule = "1%,0.1%", .splits = {10000}, .volume = "off"});
   EXPECT_EQ(schedule.parameters, (Table{{0.01, 0.001}}));
   EXPECT_EQ(schedule.splits, std::vector<int64_t>{10000});
   EXPECT_NEAR(AverageVolume(model_, schedule) / 11173962, 0.001018, 5e-7);
@@ -33,7 +33,7 @@ TEST_F(LegacyTableTest, TakesTheScheduleAsItIs) {
 
 TEST_F(LegacyTableTest, EachPolicyHasItsPartOfTheTable) {
   const LegacyTable table = {
-      .schedule = "8%,4%/2%,1%", .splits = {10000}, .phase_bounds = "30%", .volume = std::nullopt};
+      .schedule = "8%,4%/2%,1%", .splits = {10000}, .phase_bounds = "30%", .volume = "off"};
   EXPECT_EQ(Of("legacy-layer", table).parameters, (Table{{0.08, 0.04}}));
   EXPECT_TRUE(Of("legacy-layer", table).phase_bounds.empty());
   EXPECT_EQ(Of("legacy-phase", table).parameters, (Table{{0.04}, {0.01}}));
@@ -43,7 +43,7 @@ TEST_F(LegacyTableTest, EachPolicyHasItsPartOfTheTable) {
 }
 
 TEST_F(LegacyTableTest, BoundsBelongToTheLaterPhaseUnlessClosedRight) {
-  LegacyTable table = {.schedule = "2%/1%", .phase_bounds = "50", .volume = std::nullopt};
+  LegacyTable table = {.schedule = "2%/1%", .phase_bounds = "50", .volume = "off"};
   EXPECT_EQ(Of("legacy-phase", table).Parameter(50, 200, 1), 0.01);
   table.closed_right = true;
   EXPECT_EQ(Of("legacy-phase", table).Parameter(50, 200, 1), 0.02);
