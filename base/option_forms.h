@@ -142,10 +142,10 @@ Option<StructOf<Field>> Flag(std::string key, std::string flag, std::string help
 }
 
 // Checks text that another part reads later.
-using Check = void (*)(const std::string& text, const std::string& key);
+using TextCheck = void (*)(const std::string& text, const std::string& key);
 
 // Makes the option of text, or of a value that keeps its text (parsed.h).
-template <auto Field, Check Checked = nullptr>
+template <auto Field, TextCheck Checked = nullptr>
 Option<StructOf<Field>> Text(std::string key, std::string flag, std::string metavar,
                              std::string help) {
   using Type = TypeOf<Field>;

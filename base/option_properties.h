@@ -24,6 +24,7 @@ enum OptionProperty : uint32_t {
   kUnrecorded = 1 << 14,        // results have a column of it only where it was given
   kUsual = 1 << 15,             // --help lists it, and --help=all the others as well
   kRepeatable = 1 << 16,        // each time that it is given adds a value to a list
+  kOfOneRun = 1 << 17,          // a file of one run; a grid of runs has none
 };
 // A set of properties, combined by |.
 using OptionProperties = uint32_t;

@@ -115,6 +115,13 @@ void AddToAll(OptionTable<Struct>& options, OptionProperties properties) {
   for (Option<Struct>& option : options) option.properties |= properties;
 }
 
+// Returns the options of a command that has few: --help lists all of them, in one group.
+template <class Struct>
+OptionTable<Struct> FewOptions(OptionTable<Struct> options) {
+  AddToAll(options, kUsual);
+  return JoinedTables<Struct>({{"Options", std::move(options)}});
+}
+
 // Returns the option as one of `Whole`, which has the values where `part` says: a reference to
 // Struct, const for a const Whole.
 template <class Whole, class Struct, class Part>

@@ -30,52 +30,44 @@ namespace {
 constexpr double kAnnouncedFlows = 1e7;
 constexpr double kAnnounceSeconds = 5;  // wall time from which packet simulations are announced
 
-// Returns the options and paths of the files that only one experiment can have.
-std::vector<std::pair<std::string, std::string>> DetailFiles(const NetworkOutputs& outputs) {
-  return {{"--finish", outputs.finish},
-          {"--links", outputs.links},
-          {"--fct", outputs.fct},
-          {"--trace", outputs.trace},
-          {"--svg", outputs.svg},
-          {"--telemetry", outputs.telemetry},
-          {"--queues", outputs.queues},
-          {"--doctor-csv", outputs.doctor_csv},
-          {"--doctor-json", outputs.doctor_json},
-          {"--pcap", outputs.packet.pcap},
-          {"--flow-monitor", outputs.packet.flow_monitor},
-          {"--netanim", outputs.packet.netanim}};
+// Returns the options and paths of the files that are asked for: all of them, or those that only
+// one experiment can have.
+std::vector<std::pair<std::string, std::string>> FilesOf(const NetworkCommand& command,
+                                                         OptionProperties properties = 0) {
+  std::vector<std::pair<std::string, std::string>> files;
+  for (const Option<NetworkCommand>& row : NetworkRows()) {
+    const std::string path = row.get(command);
+    const bool file = row.metavar == "FILE" && (row.properties & properties) == properties;
+    if (file && !path.empty()) files.emplace_back(row.flag, path);
+  }
+  return files;
 }
 
 void CheckFiles(const NetworkCommand& command) {
-  const NetworkOutputs& outputs = command.outputs;
-  std::vector<std::pair<std::string, std::string>> all = DetailFiles(outputs);
   if (!command.sweeps.empty()) {
-    for (const auto& [option, path] : all) {
-      if (!path.empty()) {
-        throw Error(option, path, "one experiment; with --sweep the files are --csv and --json");
-      }
+    for (const auto& [option, path] : FilesOf(command, kOfOneRun)) {
+      throw Error(option, path, "one experiment; with --sweep the files are --csv and --json");
     }
   }
-  all.insert(all.end(), {{"--csv", outputs.csv}, {"--json", outputs.json}});
   std::map<std::string, std::string> users;
-  for (const auto& [option, path] : all) {
+  for (const auto& [option, path] : FilesOf(command)) {
     CheckOutput(path, option);
-    if (path.empty()) continue;
     const auto [user, added] = users.emplace(path, option);
     if (!added) throw Error(option, path, "a file of its own; " + user->second + " has this one");
   }
 }
 
 // Returns the stream for tables, to which no file goes.
-FILE* TableStream(const NetworkOutputs& outputs) {
-  bool to_stdout = outputs.csv == "-" || outputs.json == "-";
-  for (const auto& [option, path] : DetailFiles(outputs)) to_stdout = to_stdout || path == "-";
+FILE* TableStream(const NetworkCommand& command) {
+  const auto files = FilesOf(command);
+  const bool to_stdout =
+      std::ranges::any_of(files, [](const auto& file) { return file.second == "-"; });
   return to_stdout ? stderr : stdout;
 }
 
 // Returns the width of the terminal that tables go to.
-size_t TableColumns(const NetworkOutputs& outputs) {
-  return TableStream(outputs) == stderr ? ErrorColumns() : OutputColumns();
+size_t TableColumns(const NetworkCommand& command) {
+  return TableStream(command) == stderr ? ErrorColumns() : OutputColumns();
 }
 
 void Say(const std::vector<std::string>& warnings) {
@@ -189,7 +181,7 @@ void Consult(const NetworkCommand& command, const PreparedExperiment& prepared,
     const std::string text =
         fmt::format("doctor, {} fidelity, repetition {}: {}", command.doctor_fidelity.text(),
                     m.repetition, DoctorText(diagnosis));
-    std::fputs(Wrapped(text, TableColumns(outputs), 2).c_str(), TableStream(outputs));
+    std::fputs(Wrapped(text, TableColumns(command), 2).c_str(), TableStream(command));
   }
   const std::vector<Row> rows = DoctorRows(
       diagnosis, {{"fidelity", command.doctor_fidelity.text()}, {"repetition", m.repetition}});
@@ -210,11 +202,11 @@ void CheckDoctor(const NetworkCommand& command, const PreparedExperiment& prepar
 // Returns the length of the windows of telemetry, 0 where none is asked for. Throws Error where it
 // cannot be recorded, before anything is simulated.
 TimeNs TelemetryWindow(const NetworkOutputs& outputs, const PreparedExperiment& prepared) {
-  const std::string& every = outputs.telemetry_every;
   const bool in_trace = !outputs.telemetry_links.empty() && !outputs.trace.empty();
   if (outputs.telemetry.empty() && !in_trace) {
     for (const auto& [option, text] :
-         {std::pair{"--telemetry-every", every}, {"--telemetry-links", outputs.telemetry_links}}) {
+         {std::pair{"--telemetry-every", outputs.telemetry_every.text()},
+          {"--telemetry-links", outputs.telemetry_links}}) {
       if (!text.empty()) throw Error(option, text, "nothing without --telemetry or --trace");
     }
     return 0;
@@ -227,17 +219,16 @@ TimeNs TelemetryWindow(const NetworkOutputs& outputs, const PreparedExperiment& 
     ChooseLinks(outputs.telemetry_links, "--telemetry-links", prepared.network->topology, {});
   }
   constexpr TimeNs kDefault = 100'000;
-  const TimeNs window = every.empty() ? kDefault : ParseTime(every, "--telemetry-every");
-  if (window < 1) throw Error("--telemetry-every", every, "1ns or more");
-  return window;
+  return outputs.telemetry_every->value_or(kDefault);
 }
 
 // Returns the time from sample to sample of queues, 0 where they are not asked for. Throws Error
 // where there are none, before anything is simulated.
 TimeNs QueueSamples(const NetworkOutputs& outputs, const PreparedExperiment& prepared) {
   if (outputs.queues.empty()) {
-    if (!outputs.sample.empty())
-      throw Error("--sample", outputs.sample, "nothing without --queues");
+    if (*outputs.sample) {
+      throw Error("--sample", outputs.sample.text(), "nothing without --queues");
+    }
     return 0;
   }
   if (!prepared.network->request.transport.roce || !prepared.experiment.Asks(Fidelity::kPacket)) {
@@ -247,9 +238,7 @@ TimeNs QueueSamples(const NetworkOutputs& outputs, const PreparedExperiment& pre
         "of other networks");
   }
   constexpr TimeNs kDefault = 10'000;
-  const TimeNs every = outputs.sample.empty() ? kDefault : ParseTime(outputs.sample, "--sample");
-  if (every < 1) throw Error("--sample", outputs.sample, "1ns or more");
-  return every;
+  return outputs.sample->value_or(kDefault);
 }
 
 int RunOne(const NetworkCommand& command) {
@@ -287,8 +276,8 @@ int RunOne(const NetworkCommand& command) {
   progress.Clear();
   outputs.packet.RequireWhole();
   if (!command.quiet) {
-    std::fputs(ResultTable(prepared, measurements, TableColumns(outputs)).c_str(),
-               TableStream(outputs));
+    std::fputs(ResultTable(prepared, measurements, TableColumns(command)).c_str(),
+               TableStream(command));
   }
   Say(Warnings(prepared, measurements));
   if (command.doctor) Consult(command, prepared, measurements);
@@ -306,8 +295,8 @@ void CheckJobs(const NetworkCommand& command) {
   }
   if (!command.sweeps.empty()) throw Error::Refusal("--jobs: needs one run, not a sweep");
   if (command.doctor) throw Error::Refusal("--doctor: needs one collective, not --jobs");
-  for (const auto& [option, path] : DetailFiles(command.outputs)) {
-    if (path.empty() || option == "--links" || option == "--svg") continue;
+  for (const auto& [option, path] : FilesOf(command, kOfOneRun)) {
+    if (option == "--links" || option == "--svg") continue;
     throw Error(option, path,
                 "one collective; with --jobs the files are --csv, --json, --links, --svg");
   }
@@ -322,8 +311,8 @@ int RunJobs(const NetworkCommand& command) {
   Announce(PacketSeconds(prepared));
   const std::vector<JobsMeasurement> measurements = MeasureJobs(prepared);
   if (!command.quiet) {
-    std::fputs(JobsTable(prepared, measurements, TableColumns(outputs)).c_str(),
-               TableStream(outputs));
+    std::fputs(JobsTable(prepared, measurements, TableColumns(command)).c_str(),
+               TableStream(command));
   }
   WriteRows(outputs, JobsRows(prepared, measurements));
   PreparedExperiment together;
@@ -372,7 +361,7 @@ int RunSweep(const NetworkCommand& command, const StopFlag& stop) {
   Announce(seconds);
   AnnounceFlows(flows_in_all);
 
-  FILE* const stream = command.quiet ? nullptr : TableStream(command.outputs);
+  FILE* const stream = command.quiet ? nullptr : TableStream(command);
   std::optional<SweepTable> table;
   ProgressLine progress(static_cast<int64_t>(points.size()), "points", isatty(STDERR_FILENO) != 0);
   std::vector<Row> rows;
@@ -400,7 +389,7 @@ int RunSweep(const NetworkCommand& command, const StopFlag& stop) {
         const bool automatic = prepared.experiment.automatic;
         const std::vector<Fidelity> both = {Fidelity::kFlow, Fidelity::kPacket};
         table.emplace(swept, points, automatic ? both : prepared.experiment.fidelities,
-                      TableColumns(command.outputs));
+                      TableColumns(command));
         std::fputs(table->Header().c_str(), stream);
       }
       std::fputs(table->Lines(point, prepared, measurements).c_str(), stream);

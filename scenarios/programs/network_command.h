@@ -6,11 +6,17 @@
 #include <string>
 #include <vector>
 
+#include "base/options.h"
+#include "base/parsed.h"
 #include "base/programs/program.h"
 #include "scenarios/network/engines/engines.h"
 #include "scenarios/network/options/experiment_options.h"
 
 namespace legacy {
+
+// Returns the time from sample to sample. Throws Error naming `key` where it is under 1 ns.
+TimeNs ParseInterval(const std::string& text, const std::string& key);
+using GivenInterval = Parsed<Given<ParseInterval>>;
 
 // Files to write; empty: none. "-" is standard output, except for the packet engine's own files.
 struct NetworkOutputs {
@@ -23,10 +29,10 @@ struct NetworkOutputs {
   std::string trace_workers = "0-3";
   std::string svg;
   std::string telemetry;
-  std::string telemetry_every;  // empty: the default
-  std::string telemetry_links;  // empty: all in the file, the busiest in the trace
+  GivenInterval telemetry_every = "";  // nothing: the default
+  std::string telemetry_links;         // empty: all in the file, the busiest in the trace
   std::string queues;
-  std::string sample;  // empty: the default
+  GivenInterval sample = "";  // nothing: the default
   std::string doctor_csv;
   std::string doctor_json;
   PacketFiles packet;
@@ -42,6 +48,10 @@ struct NetworkCommand {
   Parsed<ParseEngineFidelity> doctor_fidelity = "flow";
   bool quiet = false;  // no table
 };
+
+// Returns the table of sweeps, outputs and the doctor. The options of the experiment are rows of a
+// table of their own (ExperimentRows).
+const OptionTable<NetworkCommand>& NetworkRows();
 
 // Prints the table on standard output, or on standard error where a file goes to standard output,
 // and writes the files at the end, each whole. `stop` is read between the points of a sweep; once

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "base/error.h"
+#include "base/option_forms.h"
 #include "base/parse.h"
 #include "ns3-module/fabric/engine/transport.h"
 #include "ns3-module/fabric/roce/buffers.h"
@@ -41,13 +42,24 @@ std::string BufferLine(const fabric::Topology& topology, const fabric::RoceSetti
 
 }  // namespace
 
+OptionTable<PfcCommand> PfcRows() {
+  OptionTable<PfcCommand> rows = {option_forms::Text<&PfcCommand::transport>(
+      "transport", "--transport", "roce", "roce, with its options")};
+  for (const Option<GivenTopology>& row : TopologyRows()) {
+    rows.push_back(OptionOfPart<PfcCommand>(
+        row, [](auto& command) -> auto& { return command.topology; }));
+  }
+  return FewOptions(std::move(rows));
+}
+
 int RunPfcCommand(const PfcCommand& command) {
   ParseChoice(command.action, "pfc", {"check"});
-  const fabric::Transport transport = fabric::MakeTransport(command.transport, "--transport");
+  const fabric::Transport& transport = *command.transport;
   if (!transport.roce) {
-    throw Error("--transport", command.transport, "roce, roce:key=value,...: TCP has no pauses");
+    throw Error("--transport", command.transport.text(),
+                "roce, roce:key=value,...: TCP has no pauses");
   }
-  const fabric::ImportedTopology imported = fabric::ImportTopology(command.topology);
+  const fabric::ImportedTopology imported = fabric::ImportTopology(command.topology.Request());
   SayImported(command.topology.text, imported.report);
   const fabric::Topology& topology = imported.topology;
   fabric::CheckRoce(topology, *transport.roce);

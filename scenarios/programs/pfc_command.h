@@ -4,16 +4,22 @@
 
 #include <string>
 
-#include "ns3-module/fabric/import/make.h"
+#include "base/options.h"
+#include "base/parsed.h"
+#include "ns3-module/fabric/engine/transport.h"
+#include "scenarios/programs/topo_command.h"
 
 namespace legacy {
 
 // A PfcCommand is the command line of legacy-network pfc.
 struct PfcCommand {
   std::string action;  // check
-  fabric::TopologyRequest topology;
-  std::string transport = "roce";
+  GivenTopology topology;
+  Parsed<fabric::MakeTransport> transport = "roce";
 };
+
+// Returns the table.
+OptionTable<PfcCommand> PfcRows();
 
 // Prints on standard output. Returns the exit status: 1 where there is a cycle. Throws Error.
 int RunPfcCommand(const PfcCommand& command);

@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include "analysis/result_rows.h"
+#include "base/option_forms.h"
 #include "base/parse.h"
 #include "ns3-module/fabric/topology/file.h"
 #include "ns3-module/fabric/topology/report.h"
@@ -39,11 +40,53 @@ std::string Converted(const fabric::Topology& topology, const std::string& forma
 
 }  // namespace
 
+fabric::TopologyRequest GivenTopology::Request() const {
+  fabric::TopologyRequest request;
+  request.text = text;
+  request.rateBps = *bandwidth;
+  request.delay = *delay;
+  request.hostsNeeded = hosts.value_or(0);
+  return request;
+}
+
+std::string ParseConvertFormat(const std::string& text, const std::string& key) {
+  return ParseChoice(text, key, {"yaml", "hpcc", "graphml", "dot", "svg"});
+}
+
+OptionTable<GivenTopology> TopologyRows() {
+  return {
+      option_forms::Text<&GivenTopology::bandwidth>(
+          "bandwidth", "--bandwidth", "RATE", "rate of links for which the topology sets none"),
+      option_forms::Text<&GivenTopology::delay>("delay", "--delay", "TIME",
+                                                "delay of links for which the topology sets none"),
+      option_forms::Integer<&GivenTopology::hosts, 0>(
+          "hosts", "--hosts", "number of hosts of a topology without a size [16]"),
+  };
+}
+
+OptionTable<TopoCommand> TopoRows() {
+  using option_forms::Flag;
+  using option_forms::Text;
+  OptionTable<TopoCommand> rows = {
+      Flag<&TopoCommand::strict>("strict", "--strict",
+                                 "check: whatever a map left open and was assumed is an error"),
+      WithAlias(Text<&TopoCommand::format>("to", "--to", "yaml|hpcc|graphml|dot|svg",
+                                           "output format of convert"),
+                "--format"),
+      Text<&TopoCommand::out>("out", "--out", "FILE",
+                              "output file of convert (default: standard output)"),
+  };
+  for (const Option<GivenTopology>& row : TopologyRows()) {
+    rows.push_back(OptionOfPart<TopoCommand>(
+        row, [](auto& command) -> auto& { return command.topology; }));
+  }
+  return FewOptions(std::move(rows));
+}
+
 int RunTopoCommand(const TopoCommand& command) {
   ParseChoice(command.action, "topo", {"check", "show", "convert"});
-  ParseChoice(command.format, "--to", {"yaml", "hpcc", "graphml", "dot", "svg"});
   CheckOutput(command.out, "--out");
-  const fabric::ImportedTopology imported = fabric::ImportTopology(command.topology);
+  const fabric::ImportedTopology imported = fabric::ImportTopology(command.topology.Request());
   const fabric::Topology& topology = imported.topology;
   if (command.action == "check") return Check(imported, command.strict);
   if (command.action == "show") {
@@ -57,7 +100,7 @@ int RunTopoCommand(const TopoCommand& command) {
     }
     return 0;
   }
-  WriteOutput(command.out, Converted(topology, command.format));
+  WriteOutput(command.out.empty() ? "-" : command.out, Converted(topology, *command.format));
   return 0;
 }
 
