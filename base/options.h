@@ -117,9 +117,9 @@ void AddToAll(OptionTable<Struct>& options, OptionProperties properties) {
 
 // Returns the options of a command that has few: --help lists all of them, in one group.
 template <class Struct>
-OptionTable<Struct> FewOptions(OptionTable<Struct> options) {
+OptionTable<Struct> FewOptions(OptionTable<Struct> options, const std::string& group = "Options") {
   AddToAll(options, kUsual);
-  return JoinedTables<Struct>({{"Options", std::move(options)}});
+  return JoinedTables<Struct>({{group, std::move(options)}});
 }
 
 // Returns the option as one of `Whole`, which has the values where `part` says: a reference to

@@ -67,7 +67,7 @@ void WriteFiles(const PlanCommand& command, const PlanRequest& request, const Pl
   if (command.tasks) ReplaceFile(folder + "tasks.csv", TasksCsv(request, plan));
   if (DrawsGantt(command, plan)) {
     ReplaceFile(folder + "gantt.svg",
-                analysis::GanttSvg(TasksOf(plan, GanttRound(plan, command.gantt))));
+                analysis::GanttSvg(TasksOf(plan, GanttRound(plan, command.gantt.value_or(0)))));
   }
 }
 
@@ -141,9 +141,9 @@ int RunPlanCommand(const PlanCommand& command, const StopFlag& stop) {
   if (command.tasks && command.out.empty()) {
     throw Error("--tasks", "on", "off without --out, the folder that tasks.csv is written to");
   }
-  if (request.exchange && (command.tasks || command.gantt > 0)) {
+  if (request.exchange && (command.tasks || command.gantt)) {
     throw Error(command.tasks ? "--tasks" : "--gantt",
-                command.tasks ? "on" : std::to_string(command.gantt),
+                command.tasks ? "on" : std::to_string(*command.gantt),
                 "nothing here: --exchange=server reads it");
   }
   PrepareFolder(command.out);
@@ -167,7 +167,7 @@ int RunPlanCommand(const PlanCommand& command, const StopFlag& stop) {
     page.tables = PlanTables(request, plan);
     PrintTables(page.tables, command.markdown);
     if (command.chart && !plan.tasks.empty()) {
-      Print(analysis::GanttText(TasksOf(plan, GanttRound(plan, command.gantt))) + "\n");
+      Print(analysis::GanttText(TasksOf(plan, GanttRound(plan, command.gantt.value_or(0)))) + "\n");
     }
     page.verdict = plan.exchange ? ExchangeWaitsFor(plan) : WaitsFor(request, plan);
     Print(page.verdict + "\n\n");

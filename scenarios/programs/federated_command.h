@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "base/programs/program.h"
@@ -12,13 +13,13 @@ namespace legacy {
 // A plan and where its results go.
 struct PlanCommand {
   PlanOptions options;
-  std::string out;        // folder of CSV files and pictures; "": none
-  bool tasks = false;     // true: tasks.csv, too
-  bool remedies = true;   // true: simulates what would make rounds shorter
-  bool chart = true;      // true: prints the Gantt chart of a round
-  int64_t gantt = 0;      // its number; 0: the round of median duration
-  bool markdown = false;  // true: tables as Markdown
-  bool quiet = false;     // true: no progress
+  std::string out;               // folder of CSV files and pictures; "": none
+  bool tasks = false;            // true: tasks.csv, too
+  bool remedies = true;          // true: simulates what would make rounds shorter
+  bool chart = true;             // true: prints the Gantt chart of a round
+  std::optional<int64_t> gantt;  // its number; nothing: the round of median duration
+  bool markdown = false;         // true: tables as Markdown
+  bool quiet = false;            // true: no progress
 };
 
 // A population and where its results go.

@@ -1,8 +1,9 @@
 #include "scenarios/programs/federated_command_line.h"
 
 #include <CLI/CLI.hpp>
+#include <utility>
 
-#include "base/parse.h"
+#include "base/option_forms.h"
 #include "base/programs/arguments.h"
 #include "scenarios/programs/table_options.h"
 
@@ -31,7 +32,7 @@ constexpr const char* kPlanExamples =
 constexpr const char* kPopulationDescription =
     "Shows a population: clients, devices and lines by group, and who is available over a day.";
 
-using Table = TableOptions<PlanOptions>;
+using namespace option_forms;
 
 // Returns the options with the property.
 OptionTable<PlanOptions> Rows(OptionProperty property) {
@@ -42,73 +43,80 @@ OptionTable<PlanOptions> Rows(OptionProperty property) {
   return rows;
 }
 
-void AddSwitch(CLI::App& app, const std::string& flag, bool& value, const std::string& help) {
-  app.add_option_function<std::string>(
-         flag, [&value, flag](const std::string& text) { value = ParseSwitch(text, flag); },
-         help + (value ? " [on]" : " [off]"))
-      ->take_last()
-      ->type_name("on|off")
-      ->group("Output");
+// Returns the options of what is written.
+OptionTable<PlanCommand> OutputsOfPlans() {
+  return {
+      Text<&PlanCommand::out>("out", "--out", "DIR",
+                              "folder for a page, index.html, rounds.csv, clients.csv, links.csv, "
+                              "gantt.svg and, with --tasks=on, tasks.csv"),
+      Switch<&PlanCommand::tasks>("tasks", "--tasks", "write tasks.csv, up to a million tasks"),
+      Switch<&PlanCommand::remedies>(
+          "remedies", "--remedies", "simulate up to 100 rounds anew with each of several remedies"),
+      Switch<&PlanCommand::chart>("chart", "--chart", "print the Gantt chart of a round"),
+      Integer<&PlanCommand::gantt, 1>("gantt", "--gantt",
+                                      "number of the round in the chart [that of median time]"),
+      Flag<&PlanCommand::markdown>("markdown", "--markdown", "print tables as Markdown"),
+      Flag<&PlanCommand::quiet>("quiet", "--quiet", "show no progress"),
+  };
 }
 
-void AddPlan(CLI::App& app, PlanCommand& command) {
-  app.add_option(
-         "--out", command.out,
-         "folder for a page, index.html, rounds.csv, clients.csv, links.csv, gantt.svg and, with "
-         "--tasks=on, tasks.csv")
-      ->type_name("DIR")
-      ->group("Output");
-  AddSwitch(app, "--tasks", command.tasks, "write tasks.csv, up to a million tasks");
-  AddSwitch(app, "--remedies", command.remedies,
-            "simulate up to 100 rounds anew with each of several remedies");
-  AddSwitch(app, "--chart", command.chart, "print the Gantt chart of a round");
-  app.add_option("--gantt", command.gantt, "number of the round in the chart [that of median time]")
-      ->check(CLI::Range(int64_t{1}, INT64_MAX))
-      ->type_name("N")
-      ->group("Output");
-  app.add_flag("--markdown", command.markdown, "print tables as Markdown")->group("Output");
-  app.add_flag("--quiet", command.quiet, "show no progress")->group("Output");
-  app.footer(kPlanExamples);
+OptionTable<PopulationCommand> OutputsOfPopulations() {
+  return {
+      Text<&PopulationCommand::csv>("csv", "--csv", "FILE",
+                                    "CSV file with a row for each client; -: standard output"),
+      Text<&PopulationCommand::svg>("svg", "--svg", "FILE", "picture of availability over a day"),
+      Flag<&PopulationCommand::markdown>("markdown", "--markdown", "print tables as Markdown"),
+  };
 }
 
-void AddPopulation(CLI::App& app, PopulationCommand& command) {
-  app.add_option("--csv", command.csv, "CSV file with a row for each client; -: standard output")
-      ->type_name("FILE")
-      ->group("Output");
-  app.add_option("--svg", command.svg, "picture of availability over a day")
-      ->type_name("FILE")
-      ->group("Output");
-  app.add_flag("--markdown", command.markdown, "print tables as Markdown")->group("Output");
-  app.footer(std::string("Example:\n  legacy-federated population --population=phones "
-                         "--clients=1000 --availability=nightly\n") +
-             kExitStatuses);
-}
+// Subcommand has a subcommand with its two tables: the options of a plan that have a property, and
+// those of what is written.
+template <class Command>
+class Subcommand {
+ public:
+  Subcommand(CLI::App& app, const std::string& name, const std::string& description,
+             OptionProperty property, OptionTable<Command> outputs)
+      : app_(*app.add_subcommand(name, description)),
+        options_(app_, Rows(property), PlanOptions()),
+        outputs_(app_, FewOptions(std::move(outputs), "Output"), Command()) {
+    PrepareArguments(app_);
+  }
+  CLI::App& app() { return app_; }
+  bool parsed() const { return app_.parsed(); }
+  // Returns what the line gives. Throws Error on values that are not allowed.
+  Command Given() const {
+    Command command;
+    options_.Apply(command.options);
+    outputs_.Apply(command);
+    return command;
+  }
+
+ private:
+  CLI::App& app_;
+  TableOptions<PlanOptions> options_;
+  TableOptions<Command> outputs_;
+};
 
 }  // namespace
 
 FederatedCommandLine ParseFederatedCommandLine(int argc, char** argv) {
   CLI::App app(kDescription, "legacy-federated");
   PrepareArguments(app);
-  PlanCommand plan;
-  PopulationCommand population;
-  CLI::App& plan_app = *app.add_subcommand("plan", kPlanDescription);
-  const Table plan_options(plan_app, Rows(kReadByPlans), PlanOptions());
-  AddPlan(plan_app, plan);
-  PrepareArguments(plan_app);
-  CLI::App& population_app = *app.add_subcommand("population", kPopulationDescription);
-  const Table population_options(population_app, Rows(kReadByPopulations), PlanOptions());
-  AddPopulation(population_app, population);
-  PrepareArguments(population_app);
+  Subcommand<PlanCommand> plan(app, "plan", kPlanDescription, kReadByPlans, OutputsOfPlans());
+  plan.app().footer(kPlanExamples);
+  Subcommand<PopulationCommand> population(app, "population", kPopulationDescription,
+                                           kReadByPopulations, OutputsOfPopulations());
+  population.app().footer(std::string("Example:\n  legacy-federated population --population=phones "
+                                      "--clients=1000 --availability=nightly\n") +
+                          kExitStatuses);
   app.require_subcommand(1);
   FederatedCommandLine line;
   line.exit = ParseArguments(app, argc, argv);
   if (line.exit) return line;
-  if (population_app.parsed()) {
-    population_options.Apply(population.options);
-    line.command = population;
+  if (population.parsed()) {
+    line.command = population.Given();
   } else {
-    plan_options.Apply(plan.options);
-    line.command = plan;
+    line.command = plan.Given();
   }
   return line;
 }

@@ -11,7 +11,7 @@
 
 #include "base/error.h"
 #include "base/files/whole_file.h"
-#include "base/parse.h"
+#include "base/option_forms.h"
 #include "base/programs/arguments.h"
 #include "base/programs/program.h"
 #include "compress/registry/load_plugins.h"
@@ -21,6 +21,7 @@
 #include "scenarios/programs/command_line.h"
 #include "scenarios/programs/federated_command_line.h"
 #include "scenarios/programs/replay_command.h"
+#include "scenarios/programs/table_options.h"
 #include "scenarios/replay/run_doctor.h"
 #include "scenarios/run/run_report.h"
 #ifdef LEGACY_WITH_ADVICE
@@ -92,6 +93,22 @@ int Partition(int argc, char** argv) {
   return 0;
 }
 
+struct DoctorOptions {
+  bool remedies = true;
+  bool markdown = false;
+  bool quiet = false;
+};
+
+legacy::OptionTable<DoctorOptions> DoctorRows() {
+  using namespace legacy::option_forms;
+  return legacy::FewOptions<DoctorOptions>({
+      Switch<&DoctorOptions::remedies>("remedies", "--remedies",
+                                       "simulate remedies, where the run is recorded"),
+      Flag<&DoctorOptions::markdown>("markdown", "--markdown", "print tables as Markdown"),
+      Flag<&DoctorOptions::quiet>("quiet", "--quiet", "show no progress"),
+  });
+}
+
 // Says what the rounds of a run waited for.
 int Doctor(int argc, char** argv) {
   CLI::App app(
@@ -100,24 +117,18 @@ int Doctor(int argc, char** argv) {
       "legacy-federated doctor");
   legacy::PrepareArguments(app);
   std::string directory;
-  bool markdown = false, quiet = false, remedies = true;
   app.add_option("RUN", directory, "run directory")->required();
-  app.add_option_function<std::string>(
-         "--remedies",
-         [&](const std::string& text) { remedies = legacy::ParseSwitch(text, "--remedies"); },
-         "simulate remedies, where the run is recorded [on]")
-      ->take_last()
-      ->type_name("on|off");
-  app.add_flag("--markdown", markdown, "print tables as Markdown");
-  app.add_flag("--quiet", quiet, "show no progress");
+  DoctorOptions options;
+  const legacy::TableOptions<DoctorOptions> rows(app, DoctorRows(), options);
   app.footer(std::string("Example:\n  legacy-federated doctor runs/first\n") +
              legacy::kExitStatuses);
   if (const auto exit = legacy::ParseArguments(app, argc, argv)) return *exit;
-  const bool show = !quiet && isatty(STDERR_FILENO) != 0;
+  rows.Apply(options);
+  const bool show = !options.quiet && isatty(STDERR_FILENO) != 0;
   const legacy::StopFlag& stop = legacy::CatchStop();
   const legacy::StopScope scope(legacy::kSecondsToStop);
   const legacy::FederatedDiagnoses found = legacy::DiagnoseFederated(
-      directory, remedies,
+      directory, options.remedies,
       [&](const std::string& what) {
         if (show) fmt::print(stderr, "{}\n", what);
       },
@@ -128,8 +139,8 @@ int Doctor(int argc, char** argv) {
     fmt::print("\n{}\n{}\n", diagnosis.policy, diagnosis.waits);
     if (!diagnosis.remedies) continue;
     fmt::print("{}\n\n{}", diagnosis.verdict,
-               markdown ? legacy::analysis::RenderMarkdown(*diagnosis.remedies)
-                        : legacy::analysis::RenderText(*diagnosis.remedies));
+               options.markdown ? legacy::analysis::RenderMarkdown(*diagnosis.remedies)
+                                : legacy::analysis::RenderText(*diagnosis.remedies));
   }
   return found.interrupted ? legacy::kInterrupted : 0;
 }
