@@ -7,11 +7,15 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
+#include <memory>
 #include <numeric>
+#include <utility>
 
 #include "base/error.h"
+#include "base/option_forms.h"
 #include "base/programs/arguments.h"
 #include "base/programs/program.h"
+#include "scenarios/programs/table_options.h"
 #include "trainer/data/contact_sheet.h"
 #include "trainer/data/corpus.h"
 #include "trainer/data/data_catalog.h"
@@ -277,6 +281,25 @@ void Show(const Options& options) {
   std::printf("wrote %s\n", options.out.c_str());
 }
 
+Option<Options> DataRootRow() {
+  using option_forms::Text;
+  return Text<&Options::data_root>(
+      "data-root", "--data-root", "DIR",
+      "folder of the data sets (default: $LEGACY_DATA, then ~/.cache/legacy-data)");
+}
+
+OptionTable<Options> ShowRows() {
+  using namespace option_forms;
+  return {
+      Text<&Options::out>("out", "--out", "FILE", "picture to write: a .png, .pgm or .ppm file"),
+      Flag<&Options::test>("test", "--test", "show test images or text instead of training ones"),
+      Integer<&Options::columns, 1, 200>("columns", "--columns", "number of images per row"),
+      Integer<&Options::rows, 1, 200>("rows", "--rows", "number of rows"),
+      Integer<&Options::tokens, 0, 1'000'000>(
+          "tokens", "--tokens", "words of a text to print (six times as many characters)"),
+  };
+}
+
 int Main(int argc, char** argv) {
   Options options;
   CLI::App app("Lists, downloads, checks and shows the data sets for training.", "legacy-data");
@@ -290,32 +313,32 @@ int Main(int argc, char** argv) {
       "Exit status: 0 success, 1 error, 2 wrong option or value, 3 no network, 130 interrupted.\n"
       "Handbook: docs/data.md.");
   app.require_subcommand(1);
-  const auto command = [&](const char* name, const char* help, void (*action)(const Options&)) {
+  std::vector<std::unique_ptr<TableOptions<Options>>> tables;
+  const auto command = [&](const char* name, const char* help, void (*action)(const Options&),
+                           OptionTable<Options> rows = {}) {
     CLI::App* sub = app.add_subcommand(name, help);
-    sub->add_option("--data-root", options.data_root,
-                    "folder of the data sets (default: $LEGACY_DATA, then ~/.cache/legacy-data)");
-    sub->callback([&options, action] { action(options); });
+    rows.insert(rows.begin(), DataRootRow());
+    tables.push_back(
+        std::make_unique<TableOptions<Options>>(*sub, FewOptions(std::move(rows)), Options()));
+    sub->callback([&options, action, table = tables.back().get()] {
+      table->Apply(options);
+      action(options);
+    });
     return sub;
   };
   constexpr const char* kName = "data set, with its options as in text:file=novel.txt";
-  command("list", "list the data sets, and whether they have been downloaded", List)
-      ->add_flag("--options", options.options, "list the tasks and options of all data sets");
+  command("list", "list the data sets, and whether they have been downloaded", List,
+          {option_forms::Flag<&Options::options>("options", "--options",
+                                                 "list the tasks and options of all data sets")});
   for (CLI::App* sub :
        {command("fetch", "download the official files of a data set and check them", Fetch),
         command("check", "read and check all files of a data set", Check)}) {
     sub->add_option("name", options.name, kName)->required();
   }
-  CLI::App* show = command(
-      "show", "write a picture of the first images, or print counts and a part of a text", Show);
+  CLI::App* show =
+      command("show", "write a picture of the first images, or print counts and a part of a text",
+              Show, ShowRows());
   show->add_option("name", options.name, kName)->required();
-  show->add_option("--out", options.out, "picture to write: a .png, .pgm or .ppm file");
-  show->add_flag("--test", options.test, "show test images or text instead of training ones");
-  show->add_option("--columns", options.columns, "number of images per row")
-      ->check(CLI::Range(1, 200));
-  show->add_option("--rows", options.rows, "number of rows")->check(CLI::Range(1, 200));
-  show->add_option("--tokens", options.tokens,
-                   "words of a text to print (six times as many characters)")
-      ->check(CLI::Range(0, 1000000));
   return ParseArguments(app, argc, argv).value_or(0);
 }
 
