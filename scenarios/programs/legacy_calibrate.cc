@@ -1,5 +1,6 @@
 // legacy-calibrate measures this machine on one thread and writes a profile, or makes a profile
-// from measurements of legacy-bench-gpu.
+// from measurements of legacy-bench-gpu. Its options are no rows of a table, because the parser
+// checks which of them exclude or need each other.
 
 #include <malloc.h>
 
