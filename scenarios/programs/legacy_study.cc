@@ -9,13 +9,14 @@
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
-#include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/error.h"
 #include "base/files/whole_file.h"
+#include "base/option_forms.h"
 #include "base/parse.h"
 #include "base/programs/arguments.h"
 #include "base/programs/program.h"
@@ -35,153 +36,168 @@ namespace fs = std::filesystem;
 
 std::vector<std::string> Words(const std::string& text) { return legacy::SplitList(text, ' '); }
 
+using namespace legacy::option_forms;
+using legacy::OptionTable;
+
+constexpr int64_t kMostJobs = 100'000;
+
 // RunFlags are the options that run and resume share.
 struct RunFlags {
-  std::string launcher = "local";
-  std::string jobs;
+  std::optional<int> jobs;  // nothing: the launcher's default
+  legacy::Parsed<legacy::ParseLauncher> launcher = "local";
   std::string mpi_args;
   std::string slurm_args;
-  std::string submit = "on";
-  std::string wait = "on";
-  bool retry_failed = false;
-
-  void Add(CLI::App& app) {
-    app.add_option("--jobs,-j", jobs,
-                   "number of processes to run in parallel; each runs one training, or times "
-                   "points one after the other [one per core; slurm: 16 tasks]")
-        ->type_name("N");
-    app.add_option("--launcher", launcher,
-                   "launcher of the processes; local: on this machine; mpi: by mpirun; slurm: as "
-                   "job arrays")
-        ->check(CLI::IsMember({"local", "mpi", "slurm"}))
-        ->capture_default_str();
-    app.add_option("--mpi-args", mpi_args, "arguments for mpirun, as in \"--hostfile hosts\"");
-    app.add_option("--slurm-args", slurm_args,
-                   "arguments for sbatch, as in \"--partition=long --time=12:00:00\"");
-    app.add_option("--submit", submit, "with slurm: submit the scripts; off: only write them")
-        ->type_name("on|off")
-        ->capture_default_str();
-    app.add_option("--wait", wait,
-                   "with slurm: wait until the jobs end; off: exit once they are submitted")
-        ->type_name("on|off")
-        ->capture_default_str();
-  }
+  bool submit = true;
+  bool wait = true;
 
   legacy::RunCommand Command() const {
     legacy::RunCommand command;
-    if (!jobs.empty()) {
-      command.jobs = static_cast<int>(legacy::ParseInteger(jobs, "--jobs", 1, 100'000));
-    }
-    if (launcher == "mpi") {
-      command.launcher = legacy::Launcher::kMpi;
-      command.arguments = Words(mpi_args);
-    } else if (launcher == "slurm") {
-      command.launcher = legacy::Launcher::kSlurm;
-      command.arguments = Words(slurm_args);
-    }
-    command.submit = legacy::ParseSwitch(submit, "--submit");
-    command.wait = legacy::ParseSwitch(wait, "--wait");
-    command.retry_failed = retry_failed;
+    command.jobs = jobs.value_or(command.jobs);
+    command.launcher = *launcher;
+    if (*launcher == legacy::Launcher::kMpi) command.arguments = Words(mpi_args);
+    if (*launcher == legacy::Launcher::kSlurm) command.arguments = Words(slurm_args);
+    command.submit = submit;
+    command.wait = wait;
     command.program = fs::read_symlink("/proc/self/exe");
     return command;
   }
 };
 
-void AddRun(CLI::App& app, legacy::StudyAction& chosen) {
-  struct Flags : RunFlags {
-    std::string file;
-    std::string out;
-    std::vector<std::string> sets;
-    bool dry_run = false;
+// Adds the rows of RunFlags, which `Whole` has as `run`.
+template <class Whole>
+void AddRunRows(OptionTable<Whole>& options) {
+  const OptionTable<RunFlags> rows = {
+      WithAlias(Integer<&RunFlags::jobs, 1, kMostJobs>(
+                    "jobs", "--jobs",
+                    "number of processes to run in parallel; each runs one training, or times "
+                    "points one after the other [one per core; slurm: 16 tasks]"),
+                "-j"),
+      Text<&RunFlags::launcher>("launcher", "--launcher", "local|mpi|slurm",
+                                "launcher of the processes; local: on this machine; mpi: by "
+                                "mpirun; slurm: as job arrays"),
+      Text<&RunFlags::mpi_args>("mpi-args", "--mpi-args", "TEXT",
+                                "arguments for mpirun, as in \"--hostfile hosts\""),
+      Text<&RunFlags::slurm_args>(
+          "slurm-args", "--slurm-args", "TEXT",
+          "arguments for sbatch, as in \"--partition=long --time=12:00:00\""),
+      Switch<&RunFlags::submit>("submit", "--submit",
+                                "with slurm: submit the scripts; off: only write them"),
+      Switch<&RunFlags::wait>(
+          "wait", "--wait",
+          "with slurm: wait until the jobs end; off: exit once they are submitted"),
   };
-  const auto flags = std::make_shared<Flags>();
-  CLI::App* command = legacy::AddStudyCommand(app, "run", "run a new study", chosen, [flags] {
-    const std::string text =
-        legacy::CompleteDefinition(legacy::ReadWholeFile(flags->file), flags->file, flags->sets);
-    const legacy::StudyDefinition definition = legacy::ParseStudy(text, flags->file);
-    fmt::print(stderr, "{}", legacy::PresetText(definition.scenario));
-    const legacy::StudyPlan plan = legacy::PlanStudy(definition);
-    if (flags->dry_run) fmt::print("{}", legacy::PlanText(plan));
-    if (flags->launcher == "local") {  // other machines may have their own data
-      for (const legacy::PlannedTraining& training : plan.trainings) legacy::CheckData(training);
-    }
-    if (flags->dry_run) return 0;
-    const fs::path out =
-        flags->out.empty() ? fs::path("studies") / definition.name : fs::path(flags->out);
-    return legacy::RunNewStudy(out, text, flags->file, flags->Command(), legacy::CatchStop());
-  });
-  command->add_option("FILE", flags->file, "YAML file that defines the study")->required();
-  command->add_option("--out", flags->out, "folder of the study [studies/<name>]")
-      ->type_name("DIR");
-  command
-      ->add_option("--set", flags->sets,
-                   "set one key of the scenario, as in --set training.steps=600; repeatable")
-      ->type_name("KEY=VALUE")
-      ->allow_extra_args(false);
-  command->add_flag("--dry-run", flags->dry_run, "print the plan and exit");
-  flags->Add(*command);
+  for (const legacy::Option<RunFlags>& row : rows) {
+    options.push_back(legacy::OptionOfPart<Whole>(
+        row, [](auto& whole) -> auto& { return whole.run; }));
+  }
+}
+
+// What `run` is asked for.
+struct NewStudy {
+  std::string file;
+  std::string out;
+  std::vector<std::string> sets;
+  bool dry_run = false;
+  RunFlags run;
+};
+
+int RunNew(const NewStudy& asked) {
+  const std::string text =
+      legacy::CompleteDefinition(legacy::ReadWholeFile(asked.file), asked.file, asked.sets);
+  const legacy::StudyDefinition definition = legacy::ParseStudy(text, asked.file);
+  fmt::print(stderr, "{}", legacy::PresetText(definition.scenario));
+  const legacy::StudyPlan plan = legacy::PlanStudy(definition);
+  if (asked.dry_run) fmt::print("{}", legacy::PlanText(plan));
+  if (*asked.run.launcher == legacy::Launcher::kLocal) {  // other machines may have their own data
+    for (const legacy::PlannedTraining& training : plan.trainings) legacy::CheckData(training);
+  }
+  if (asked.dry_run) return 0;
+  const fs::path out =
+      asked.out.empty() ? fs::path("studies") / definition.name : fs::path(asked.out);
+  return legacy::RunNewStudy(out, text, asked.file, asked.run.Command(), legacy::CatchStop());
+}
+
+void AddRun(CLI::App& app, legacy::StudyAction& chosen) {
+  legacy::StudyCommand<NewStudy> command(app, "run", "run a new study");
+  command.AddArgument("FILE", command.values().file, "YAML file that defines the study");
+  OptionTable<NewStudy> rows = {
+      Text<&NewStudy::out>("out", "--out", "DIR", "folder of the study [studies/<name>]"),
+      Repeated<&NewStudy::sets>(
+          "set", "--set", "KEY=VALUE",
+          "set one key of the scenario, as in --set training.steps=600; repeatable"),
+      Flag<&NewStudy::dry_run>("dry-run", "--dry-run", "print the plan and exit"),
+  };
+  AddRunRows(rows);
+  command.AddOptions(rows, chosen, RunNew);
 }
 
 void AddResume(CLI::App& app, legacy::StudyAction& chosen) {
-  struct Flags : RunFlags {
+  struct Resumed {
     std::string folder;
+    bool retry_failed = false;
+    RunFlags run;
   };
-  const auto flags = std::make_shared<Flags>();
-  CLI::App* command = legacy::AddStudyCommand(app, "resume", "continue a study", chosen, [flags] {
-    return legacy::ResumeStudy(flags->folder, flags->Command(), legacy::CatchStop());
+  legacy::StudyCommand<Resumed> command(app, "resume", "continue a study");
+  command.AddFolder(command.values().folder);
+  OptionTable<Resumed> rows = {Flag<&Resumed::retry_failed>(
+      "retry-failed", "--retry-failed", "run failed trainings and points again")};
+  AddRunRows(rows);
+  command.AddOptions(rows, chosen, [](const Resumed& asked) {
+    legacy::RunCommand run = asked.run.Command();
+    run.retry_failed = asked.retry_failed;
+    return legacy::ResumeStudy(asked.folder, run, legacy::CatchStop());
   });
-  legacy::AddStudyFolder(*command, flags->folder);
-  command->add_flag("--retry-failed", flags->retry_failed, "run failed trainings and points again");
-  flags->Add(*command);
 }
 
 void AddStatus(CLI::App& app, legacy::StudyAction& chosen) {
-  struct Flags {
+  struct Asked {
     std::string folder;
     bool failed = false;
-    std::string point;
+    std::optional<int64_t> point;
   };
-  const auto flags = std::make_shared<Flags>();
-  CLI::App* command =
-      legacy::AddStudyCommand(app, "status", "print the progress of a study", chosen, [flags] {
-        const legacy::analysis::Study study = legacy::ReadStudy(flags->folder);
-        if (!flags->point.empty()) {
-          const int64_t id = legacy::ParseInteger(flags->point, "--point", 0, 1'000'000'000);
-          fmt::print("{}", legacy::PointText(legacy::StudyFolder::Open(flags->folder), study, id));
+  legacy::StudyCommand<Asked> command(app, "status", "print the progress of a study");
+  command.AddFolder(command.values().folder);
+  auto point = Integer<&Asked::point, 0, 1'000'000'000>(
+      "point", "--point",
+      "print one point in full, and the command that replays it into a run directory");
+  point.metavar = "ID";
+  command.AddOptions(
+      {Flag<&Asked::failed>("failed", "--failed", "list failed points with their error messages"),
+       point},
+      chosen, [](const Asked& asked) {
+        const legacy::analysis::Study study = legacy::ReadStudy(asked.folder);
+        if (asked.point) {
+          fmt::print("{}", legacy::PointText(legacy::StudyFolder::Open(asked.folder), study,
+                                             *asked.point));
         } else {
-          fmt::print("{}", flags->failed ? legacy::FailuresText(study) : legacy::StatusText(study));
+          fmt::print("{}", asked.failed ? legacy::FailuresText(study) : legacy::StatusText(study));
         }
         return 0;
       });
-  legacy::AddStudyFolder(*command, flags->folder);
-  command->add_flag("--failed", flags->failed, "list failed points with their error messages");
-  command
-      ->add_option("--point", flags->point,
-                   "print one point in full, and the command that replays it into a run directory")
-      ->type_name("ID");
 }
 
 void AddServe(CLI::App& app, legacy::StudyAction& chosen) {
-  struct Flags {
+  struct Asked {
     std::string folder;
-    std::string port;
     legacy::ServeOptions options;
   };
-  const auto flags = std::make_shared<Flags>();
-  CLI::App* command = legacy::AddStudyCommand(
-      app, "serve", "serve the interactive page with a live what-if panel", chosen, [flags] {
-        if (!flags->port.empty()) {
-          flags->options.port =
-              static_cast<int>(legacy::ParseInteger(flags->port, "--port", 0, 65535));
-        }
-        return legacy::Serve(flags->folder, flags->options, legacy::CatchStop());
-      });
-  legacy::AddStudyFolder(*command, flags->folder);
-  command->add_option("--bind", flags->options.bind, "address to listen on")->capture_default_str();
-  command
-      ->add_option("--port", flags->port,
-                   fmt::format("port to listen on; 0: any free port [{}]", flags->options.port))
-      ->type_name("N");
+  using legacy::ServeOptions;
+  legacy::StudyCommand<Asked> command(app, "serve",
+                                      "serve the interactive page with a live what-if panel");
+  command.AddFolder(command.values().folder);
+  const OptionTable<ServeOptions> rows = {
+      Text<&ServeOptions::bind>("bind", "--bind", "ADDRESS", "address to listen on"),
+      Integer<&ServeOptions::port, 0, 65535>("port", "--port",
+                                             "port to listen on; 0: any free port"),
+  };
+  OptionTable<Asked> options;
+  for (const legacy::Option<ServeOptions>& row : rows) {
+    options.push_back(legacy::OptionOfPart<Asked>(
+        row, [](auto& asked) -> auto& { return asked.options; }));
+  }
+  command.AddOptions(options, chosen, [](const Asked& asked) {
+    return legacy::Serve(asked.folder, asked.options, legacy::CatchStop());
+  });
 }
 
 // Ends this process with its launcher. An mpirun that is killed outright ends its processes in no
@@ -192,55 +208,65 @@ void DieWithLauncher() {
   }
 }
 
+legacy::StudyPhase ParsePhase(const std::string& text, const std::string& key) {
+  return legacy::ParseChoice(text, key, {"trainings", "points"}) == "points"
+             ? legacy::StudyPhase::kPoints
+             : legacy::StudyPhase::kTrainings;
+}
+
+// What `work` is asked for.
+struct StudyWork {
+  std::string folder;
+  legacy::Parsed<legacy::Given<ParsePhase>> phase = "";
+  legacy::Parsed<legacy::Given<legacy::ParseShare>> share = "";
+  int jobs = 1;
+  bool retry_failed = false;
+};
+
+int Work(const StudyWork& asked) {
+  DieWithLauncher();
+  if (!*asked.phase) throw legacy::Error("--phase", "", "trainings, points");
+  legacy::StudyRunOptions options;
+  options.phase = **asked.phase;
+  options.jobs = asked.jobs;
+  options.retry_failed = asked.retry_failed;
+  const auto here = legacy::ShareOfEnvironment([](const char* name) { return std::getenv(name); });
+  if (*asked.share) {
+    options.share = **asked.share;
+  } else if (here) {
+    options.share = *here;
+  }
+  return legacy::WorkOnStudy(asked.folder, options, legacy::CatchStop());
+}
+
 void AddWork(CLI::App& app, legacy::StudyAction& chosen) {
-  struct Flags {
-    std::string folder;
-    std::string phase;
-    std::string share;
-    std::string jobs = "1";
-    bool retry_failed = false;
-  };
-  const auto flags = std::make_shared<Flags>();
-  CLI::App* command = legacy::AddStudyCommand(
-      app, "work", "do a share of a study's work (called by launchers)", chosen, [flags] {
-        DieWithLauncher();
-        legacy::StudyRunOptions options;
-        options.phase =
-            flags->phase == "points" ? legacy::StudyPhase::kPoints : legacy::StudyPhase::kTrainings;
-        options.jobs = static_cast<int>(legacy::ParseInteger(flags->jobs, "--jobs", 1, 100'000));
-        options.retry_failed = flags->retry_failed;
-        const auto here =
-            legacy::ShareOfEnvironment([](const char* name) { return std::getenv(name); });
-        if (!flags->share.empty()) {
-          options.share = legacy::ParseShare(flags->share, "--share");
-        } else if (here) {
-          options.share = *here;
-        }
-        return legacy::WorkOnStudy(flags->folder, options, legacy::CatchStop());
-      });
-  legacy::AddStudyFolder(*command, flags->folder);
-  command
-      ->add_option("--phase", flags->phase,
-                   "phase of the work; points come after all shares of the trainings")
-      ->check(CLI::IsMember({"trainings", "points"}))
-      ->required();
-  command
-      ->add_option(
-          "--share", flags->share,
-          "share I of N to do, counted from 1 [as set by mpirun, srun or a Slurm array, else 1/1]")
-      ->type_name("I/N");
-  command->add_option("--jobs,-j", flags->jobs, "number of processes to run in parallel")
-      ->type_name("N")
-      ->capture_default_str();
-  command->add_flag("--retry-failed", flags->retry_failed, "run failed trainings and points again");
+  legacy::StudyCommand<StudyWork> command(app, "work",
+                                          "do a share of a study's work (called by launchers)");
+  command.AddFolder(command.values().folder);
+  command.AddOptions(
+      {Text<&StudyWork::phase>(
+           "phase", "--phase", "trainings|points",
+           "phase of the work, which is needed; points come after all shares of the trainings"),
+       Text<&StudyWork::share>("share", "--share", "I/N",
+                               "share I of N to do, counted from 1 [as set by mpirun, srun or a "
+                               "Slurm array, else 1/1]"),
+       WithAlias(Integer<&StudyWork::jobs, 1, kMostJobs>("jobs", "--jobs",
+                                                         "number of processes to run in parallel"),
+                 "-j"),
+       Flag<&StudyWork::retry_failed>("retry-failed", "--retry-failed",
+                                      "run failed trainings and points again")},
+      chosen, Work);
 }
 
 void AddCollect(CLI::App& app, legacy::StudyAction& chosen) {
-  const auto folder = std::make_shared<std::string>();
-  legacy::AddStudyFolder(
-      *legacy::AddStudyCommand(app, "collect", "collect the results of `work` in the database",
-                               chosen, [folder] { return legacy::CollectStudy(*folder); }),
-      *folder);
+  struct Asked {
+    std::string folder;
+  };
+  legacy::StudyCommand<Asked> command(app, "collect",
+                                      "collect the results of `work` in the database");
+  command.AddFolder(command.values().folder);
+  command.AddOptions({}, chosen,
+                     [](const Asked& asked) { return legacy::CollectStudy(asked.folder); });
 }
 
 int Main(int argc, char** argv) {

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdio>
 #include <map>
@@ -258,6 +259,10 @@ int RunLeft(const StudyFolder& folder, const RunCommand& command, std::optional<
 }
 
 }  // namespace
+
+Launcher ParseLauncher(const std::string& text, const std::string& key) {
+  return ParseChoice<Launcher>(text, key, std::array{"local", "mpi", "slurm"});
+}
 
 int RunNewStudy(const fs::path& folder, const std::string& text, const std::string& where,
                 const RunCommand& command, const StopFlag& stop) {

@@ -14,6 +14,7 @@ namespace legacy {
 inline constexpr int kSomeFailed = 3;  // exit status: the work ended, but some points failed
 
 enum class Launcher { kLocal, kMpi, kSlurm };
+Launcher ParseLauncher(const std::string& text, const std::string& key);
 
 // A RunCommand says how to run a study.
 struct RunCommand {
