@@ -2,12 +2,15 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <optional>
 
 #include "base/files/whole_file.h"
+#include "base/option_forms.h"
 #include "base/parse.h"
 #include "base/programs/arguments.h"
 #include "scenarios/programs/command_line.h"
 #include "scenarios/programs/study_commands.h"
+#include "scenarios/programs/table_options.h"
 #include "scenarios/study/advise.h"
 #include "scenarios/study/shell.h"
 
@@ -76,6 +79,28 @@ std::string WorkersFooter(const Scenario& defaults) {
       kExitStatuses);
 }
 
+// AdviseOptions are those that a scenario does not have.
+struct AdviseOptions {
+  std::optional<int64_t> quick;  // steps or rounds of the short training; nothing: the default
+  std::optional<int> jobs;       // nothing: one per core
+  bool json = false;
+};
+
+OptionTable<AdviseOptions> AdviseRows(bool federated) {
+  using namespace option_forms;
+  const std::string unit = federated ? "round" : "step";
+  return FewOptions<AdviseOptions>({
+      Integer<&AdviseOptions::quick, 1, kMostQuickSteps>(
+          "quick", "--quick-" + unit + "s",
+          fmt::format("number of {0}s of the short training [{1}, at most --{0}s]", unit,
+                      federated ? kQuickRounds : kQuickSteps)),
+      WithAlias(Integer<&AdviseOptions::jobs, 1, 1000>(
+                    "jobs", "--jobs", "number of processes to run in parallel [one per core]"),
+                "-j"),
+      Flag<&AdviseOptions::json>("json", "--json", "print the answer as JSON"),
+  });
+}
+
 // Writes the answer into the study's folder.
 void Keep(const std::filesystem::path& folder, const std::string& text, const std::string& json) {
   ReplaceFile(folder / "advice.txt", text);
@@ -91,20 +116,10 @@ int AdviseCommand(bool federated, int argc, char** argv, const StopFlag& stop) {
   app.allow_extras();
   PrepareArguments(app);
   app.footer(federated ? FederatedFooter(defaults) : WorkersFooter(defaults));
-  const std::string quick = federated ? "--quick-rounds" : "--quick-steps";
-  std::string quick_steps;
-  std::string jobs;
-  bool as_json = false;
-  app.add_option(quick, quick_steps,
-                 fmt::format("number of {0}s of the short training [{1}, at most --{0}s]",
-                             federated ? "round" : "step", federated ? kQuickRounds : kQuickSteps))
-      ->type_name("N")
-      ->take_last();
-  app.add_option("--jobs,-j", jobs, "number of processes to run in parallel [one per core]")
-      ->type_name("N")
-      ->take_last();
-  app.add_flag("--json", as_json, "print the answer as JSON");
+  AdviseOptions options;
+  const TableOptions<AdviseOptions> rows(app, AdviseRows(federated), options);
   if (const auto exit = ParseArguments(app, argc, argv)) return *exit;
+  rows.Apply(options);
 
   AdviseRequest request;
   request.arguments.assign(argv + 1, argv + argc);
@@ -117,10 +132,8 @@ int AdviseCommand(bool federated, int argc, char** argv, const StopFlag& stop) {
   if (line.exit) return *line.exit;
   request.scenario = line.scenario;
   request.resume = line.resume;
-  if (!quick_steps.empty()) {
-    request.quick_steps = ParseInteger(quick_steps, quick, 1, kMostQuickSteps);
-  }
-  if (!jobs.empty()) request.jobs = static_cast<int>(ParseInteger(jobs, "--jobs", 1, 1000));
+  if (options.quick) request.quick_steps = *options.quick;
+  if (options.jobs) request.jobs = *options.jobs;
   request = CompleteRequest(std::move(request));
   if (line.print_config) {
     fmt::print("{}", FullDefinition(request));
@@ -140,7 +153,7 @@ int AdviseCommand(bool federated, int argc, char** argv, const StopFlag& stop) {
     text += fmt::format("Figures and tables of this one: {}\n",
                         ProgramLine("legacy-study", {"report", request.folder.string()}));
   }
-  fmt::print("{}", as_json ? json : text);
+  fmt::print("{}", options.json ? json : text);
   return 0;
 }
 
