@@ -6,12 +6,15 @@
 #include <algorithm>
 #include <cassert>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "base/error.h"
+#include "base/nearest.h"
 #include "base/option_properties.h"
 #include "base/parse.h"
 
@@ -86,13 +89,64 @@ OptionTable<Struct> JoinedTables(std::vector<std::pair<std::string, OptionTable<
   return all;
 }
 
+// Returns "unknown axis 'worker'; did you mean workers?; allowed: workers, delay", with `allowed`
+// in the place of `known` where it is given.
+inline std::string UnknownText(const std::string& what, const std::string& name,
+                               const std::vector<std::string>& known,
+                               const std::vector<std::string>& allowed = {}) {
+  return "unknown " + what + " '" + name + "'" + DidYouMean(name, known) +
+         "; allowed: " + Join(allowed.empty() ? known : allowed, ", ");
+}
+
+// By which names an option is found: its key, its flag without "--", or both; an alias counts.
+enum class OptionNames : uint8_t { kKeys, kFlags, kBoth };
+
+// Returns the option of that name, or null where there is none.
+template <class Struct>
+const Option<Struct>* FindOption(const OptionTable<Struct>& table, const std::string& name,
+                                 OptionNames names = OptionNames::kBoth) {
+  for (const Option<Struct>& option : table) {
+    if (names != OptionNames::kFlags && option.HasKey(name)) return &option;
+    if (names != OptionNames::kKeys && option.IsCalled(name)) return &option;
+  }
+  return nullptr;
+}
+
 // Returns the option with that flag, which there is.
 template <class Struct>
 const Option<Struct>& OptionOfFlag(const OptionTable<Struct>& table, const std::string& flag) {
-  size_t i = 0;
-  while (i < table.size() && table[i].flag != flag) ++i;
-  assert(i < table.size());
-  return table[i];
+  const Option<Struct>* const found = FindOption(table, flag.substr(2), OptionNames::kFlags);
+  assert(found != nullptr);
+  return *found;
+}
+
+// Returns the error of a name that no option has, which says the nearest. Of keys it lists those of
+// the same section or, where there is none, the sections.
+template <class Struct>
+Error UnknownOption(const OptionTable<Struct>& table, const std::string& name, OptionNames names,
+                    const std::string& where = "") {
+  const size_t dot = name.find('.');
+  const bool is_key =
+      names == OptionNames::kKeys || (names == OptionNames::kBoth && dot != std::string::npos);
+  std::vector<std::string> known, neighbours, sections;
+  for (const Option<Struct>& option : table) {
+    known.push_back(is_key ? option.key : option.Name());
+    if (!is_key) continue;
+    const std::string section = option.Section() + ".";
+    if (dot != std::string::npos && name.starts_with(section)) neighbours.push_back(option.key);
+    if (sections.empty() || sections.back() != section + "*") sections.push_back(section + "*");
+  }
+  return Error::Refusal((where.empty() ? "" : where + ": ") +
+                        UnknownText(is_key ? "key" : "option", name, known,
+                                    neighbours.empty() ? sections : neighbours));
+}
+
+// Returns the option of that name. Throws UnknownOption where there is none.
+template <class Struct>
+const Option<Struct>& OptionNamed(const OptionTable<Struct>& table, const std::string& name,
+                                  OptionNames names, const std::string& where = "") {
+  if (const Option<Struct>* const found = FindOption(table, name, names)) return *found;
+  throw UnknownOption(table, name, names, where);
 }
 
 // Returns the words of a command line that gives the options for which `keep` returns true, where

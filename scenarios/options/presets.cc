@@ -120,7 +120,7 @@ std::string DescribeMethod(const Method& method) {
 }
 
 const ScenarioOption& OptionOf(const std::string& key) {
-  return *OptionOfKey(ScenarioOptions(), key);
+  return OptionNamed(ScenarioOptions(), key, OptionNames::kKeys);
 }
 
 std::string Line(const std::string& key, const std::string& now, const std::string& preset) {

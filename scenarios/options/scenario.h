@@ -192,9 +192,6 @@ using ScenarioOption = Option<Scenario>;
 const std::vector<ScenarioOption>& ScenarioOptions();
 const std::vector<ScenarioOption>& FederatedScenarioOptions();
 const std::vector<ScenarioOption>& OptionsOf(const Scenario& scenario);
-// Returns the option of that key, or null if there is none.
-const ScenarioOption* OptionOfKey(const std::vector<ScenarioOption>& options,
-                                  const std::string& key);
 
 // Sets one key from text. Throws Error naming the key, the value and what is allowed; for an
 // unknown key, with the nearest ones.

@@ -111,35 +111,16 @@ const std::vector<ScenarioOption>& ScenarioOptions() {
   return options;
 }
 
-const ScenarioOption* OptionOfKey(const std::vector<ScenarioOption>& options,
-                                  const std::string& key) {
-  const auto found = std::ranges::find_if(
-      options, [&](const ScenarioOption& option) { return option.HasKey(key); });
-  return found == options.end() ? nullptr : &*found;
-}
-
 void SetOption(Scenario& scenario, const std::string& key, const std::string& text) {
-  if (const ScenarioOption* option = OptionOfKey(OptionsOf(scenario), key)) {
-    return option->set(scenario, key, text);
-  }
-  const std::string section = key.substr(0, key.find('.') + 1);  // "network."
-  std::vector<std::string> keys;
-  std::vector<std::string> neighbours;
-  std::vector<std::string> sections;
-  for (const ScenarioOption& option : OptionsOf(scenario)) {
-    keys.push_back(option.key);
-    if (!section.empty() && option.key.starts_with(section)) neighbours.push_back(option.key);
-    const std::string first = option.key.substr(0, option.key.find('.') + 1) + "*";
-    if (sections.empty() || sections.back() != first) sections.push_back(first);
-  }
+  const auto& options = OptionsOf(scenario);
   const auto& others = scenario.federated ? ScenarioOptions() : FederatedScenarioOptions();
-  if (OptionOfKey(others, key) != nullptr) {
+  const bool known = FindOption(options, key, OptionNames::kKeys) != nullptr;
+  if (!known && FindOption(others, key, OptionNames::kKeys) != nullptr) {
     throw Error(key, text,
                 std::string("nothing here: ") +
                     (scenario.federated ? "legacy-scenario" : "legacy-federated") + " reads it");
   }
-  throw Error::Refusal("unknown key '" + key + "'" + DidYouMean(key, keys) +
-                       "; allowed: " + Join(neighbours.empty() ? sections : neighbours, ", "));
+  OptionNamed(options, key, OptionNames::kKeys).set(scenario, key, text);
 }
 
 }  // namespace legacy

@@ -173,7 +173,8 @@ void ReadSection(const YAML::Node& section, const std::string& name, const std::
                  Scenario& scenario) {
   std::set<std::string> given;  // keys of options, which may be called by their alias
   ReadMap(section, name, where, [&](const std::string& key, const YAML::Node& value) {
-    const ScenarioOption* option = OptionOfKey(OptionsOf(scenario), name + "." + key);
+    const ScenarioOption* option =
+        FindOption(OptionsOf(scenario), name + "." + key, OptionNames::kKeys);
     if (option != nullptr && !given.insert(option->key).second) {
       throw Error::Refusal(option->key + ": is given twice");
     }

@@ -289,7 +289,8 @@ int RunOne(const NetworkCommand& command) {
 // Throws Error where an option has no meaning beside jobs.
 void CheckJobs(const NetworkCommand& command) {
   for (const char* name : {"flows", "pattern", "duration"}) {
-    const Option<ExperimentOptions>& row = ExperimentRow(name, "--jobs");
+    const Option<ExperimentOptions>& row =
+        OptionNamed(ExperimentRows(), name, OptionNames::kFlags, "--jobs");
     const std::string text = row.get(command.options);
     if (!text.empty()) throw Error(row.flag, text, "either this or --jobs");
   }

@@ -21,7 +21,8 @@ class Simulation {
              const std::map<std::string, std::string>& ns3_attributes, bool record_flows)
       : recorded_(record_flows) {
     for (const auto& [name, text] : given) {
-      const auto& row = ExperimentRow(name, "legacy.network.simulate");
+      const auto& row =
+          OptionNamed(ExperimentRows(), name, OptionNames::kFlags, "legacy.network.simulate");
       row.set(options_, row.flag, text);
     }
     Interruptible([&](const StopFlag& stop) {

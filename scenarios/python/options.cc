@@ -12,15 +12,14 @@ namespace {
 std::string NameOf(const ScenarioOption& option) { return Underscored(option.Name()); }
 
 const ScenarioOption& Find(const std::vector<ScenarioOption>& options, const std::string& name) {
-  const auto has = [&](auto matches) { return std::ranges::find_if(options, matches); };
   std::string flag = name;
   std::ranges::replace(flag, '_', '-');
-  auto found = has([&](const ScenarioOption& option) { return option.IsCalled(flag); });
-  if (found == options.end()) {
-    found = has([&](const ScenarioOption& option) {
-      return option.HasKey(name) || option.key.substr(option.key.find('.') + 1) == name;
-    });
+  for (const std::string& spelled : {flag, name}) {
+    if (const ScenarioOption* const found = FindOption(options, spelled)) return *found;
   }
+  const auto found = std::ranges::find_if(options, [&](const ScenarioOption& option) {
+    return option.key.substr(option.key.find('.') + 1) == name;
+  });
   if (found != options.end()) return *found;
   std::vector<std::string> names;
   for (const ScenarioOption& option : options) names.push_back(NameOf(option));

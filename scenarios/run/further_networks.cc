@@ -20,7 +20,8 @@ constexpr const char* kAuto =
 
 // Returns true for keys that a further network may change, without their section.
 bool MayChange(const std::string& name) {
-  const ScenarioOption* const option = OptionOfKey(ScenarioOptions(), "network." + name);
+  const ScenarioOption* const option =
+      FindOption(ScenarioOptions(), "network." + name, OptionNames::kKeys);
   return option != nullptr && option->Has(kMayFurther);
 }
 

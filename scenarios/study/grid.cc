@@ -146,7 +146,7 @@ void Reader::ReadScenarios() {
     if (!options.second.IsMap()) continue;
     for (const auto& option : options.second) {
       const std::string key = options.first.Scalar() + "." + option.first.Scalar();
-      const ScenarioOption* const row = FindOption(study_.scenario, key);
+      const ScenarioOption* const row = FindOption(OptionsOf(study_.scenario), key);
       study_.places[row == nullptr ? key : row->key] = MarkText(where_, option.first.Mark());
     }
   }
@@ -155,7 +155,7 @@ void Reader::ReadScenarios() {
 void Reader::ReadGrid() {
   bool compares = false;
   ReadMap(Section("grid"), "grid", where_, [&](const std::string& key, const YAML::Node& node) {
-    const ScenarioOption* const option = FindOption(study_.scenario, key);
+    const ScenarioOption* const option = FindOption(OptionsOf(study_.scenario), key);
     if (option != nullptr && option->key == "compression.policies") {
       if (std::exchange(compares, true)) throw Error::Refusal(key + ": methods are given twice");
       option->set(study_.scenario, option->key, ScalarText(node, key));
@@ -227,7 +227,7 @@ void Reader::ChooseBaseline() {
 
 size_t Reader::DimensionOf(const std::string& name) const {
   if (name == "policy" || name == "method") return PolicyDimension();
-  const ScenarioOption* const called = FindOption(study_.scenario, name);
+  const ScenarioOption* const called = FindOption(OptionsOf(study_.scenario), name);
   if (called != nullptr && called->key == "compression.policies") return PolicyDimension();
   if (name == "seed" || name == "seeds") return SeedDimension();
   std::vector<std::string> known;
@@ -235,7 +235,7 @@ size_t Reader::DimensionOf(const std::string& name) const {
     known.push_back(axes_[a].grid.axis.name);
     std::string flat = name;
     std::ranges::replace(flat, '-', '_');
-    const ScenarioOption* option = FindOption(study_.scenario, name);
+    const ScenarioOption* option = FindOption(OptionsOf(study_.scenario), name);
     if (flat == known.back() ||
         (option != nullptr && AxisName(study_.scenario, option->key) == known.back())) {
       return a;
@@ -407,7 +407,7 @@ std::string OptionNamedBy(const std::string& message, const Scenario& scenario) 
   std::string name = message.substr(0, message.find(": got '"));
   if (name.size() == message.size()) name = message.substr(0, message.find(": "));
   if (name.starts_with("--")) name = name.substr(2);
-  const ScenarioOption* option = FindOption(scenario, name);
+  const ScenarioOption* option = FindOption(OptionsOf(scenario), name);
   return option == nullptr ? "" : option->key;
 }
 

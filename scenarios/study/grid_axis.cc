@@ -77,7 +77,7 @@ OptionTexts ReadPattern(const Scenario& base, const YAML::Node& node, const std:
 // Returns the kind of the option that takes the value as it is.
 OptionKind KindOf(const Scenario& base, const OptionTexts& pattern) {
   for (const auto& [key, text] : pattern) {
-    if (text == kPlaceholder) return FindOption(base, key)->kind;
+    if (text == kPlaceholder) return FindOption(OptionsOf(base), key)->kind;
   }
   return OptionKind::kText;
 }
@@ -172,29 +172,8 @@ void ReadForm(DraftAxis& axis, const std::string& key, const YAML::Node& node,
 
 }  // namespace
 
-std::string UnknownText(const std::string& what, const std::string& name,
-                        const std::vector<std::string>& allowed) {
-  return "unknown " + what + " '" + name + "'" + DidYouMean(name, allowed) +
-         "; allowed: " + Join(allowed, ", ");
-}
-
-const ScenarioOption* FindOption(const Scenario& base, const std::string& name) {
-  for (const ScenarioOption& option : OptionsOf(base)) {
-    if (option.HasKey(name) || option.IsCalled(name)) return &option;
-  }
-  return nullptr;
-}
-
 const ScenarioOption& OptionOfAxis(const Scenario& base, const std::string& name) {
-  const ScenarioOption* option = FindOption(base, name);
-  if (option == nullptr) {
-    std::vector<std::string> known;
-    const bool is_key = name.find('.') != std::string::npos;
-    for (const ScenarioOption& each : OptionsOf(base)) {
-      known.push_back(is_key ? each.key : each.Name());
-    }
-    throw Error::Refusal(UnknownText("option", name, known));
-  }
+  const ScenarioOption* const option = &OptionNamed(OptionsOf(base), name, OptionNames::kBoth);
   if (option->key == "compression.policies" || option->key.rfind("run.seed", 0) == 0) {
     throw Error::Refusal(name + ": no axis of its own: grid takes policies: [...] and seeds: N");
   }
@@ -204,7 +183,7 @@ const ScenarioOption& OptionOfAxis(const Scenario& base, const std::string& name
 }
 
 std::string AxisName(const Scenario& base, const std::string& key) {
-  const ScenarioOption* option = FindOption(base, key);
+  const ScenarioOption* option = FindOption(OptionsOf(base), key);
   const std::string name = Underscored(option == nullptr ? key : option->Name());
   if (!analysis::IsAxisName(name)) {
     throw Error("axis", key, "small letters, digits, _ and -, the first a letter");

@@ -12,14 +12,8 @@
 
 namespace legacy {
 
-// Returns "unknown axis 'worker'; did you mean workers?; allowed: workers, delay".
-std::string UnknownText(const std::string& what, const std::string& name,
-                        const std::vector<std::string>& allowed);
-
-// Returns the option of `base` of that flag (without dashes) or key; nullptr where there is none.
-const ScenarioOption* FindOption(const Scenario& base, const std::string& name);
-// Returns it as FindOption does. Throws Error with the nearest name where there is none, and on
-// options that an axis may not set.
+// Returns the option of `base` of that flag (without dashes) or key. Throws Error with the nearest
+// name where there is none, and on options that an axis may not set.
 const ScenarioOption& OptionOfAxis(const Scenario& base, const std::string& name);
 
 // Returns the name of the axis in the database: an option's flag, else `key` itself, with _ for -.

@@ -26,6 +26,7 @@ struct Wheel {
   std::vector<int64_t> sizes;
   GivenTime pause = "";
   std::string name = "front";
+  std::vector<std::string> names;
 };
 
 void RefuseBlanks(const std::string& text, const std::string& key) {
@@ -125,6 +126,38 @@ TEST(Options, KindsAndPropertiesAndNames) {
   AddToAll(rows, kMayReplay);
   for (const Option<Wheel>& row : rows) EXPECT_TRUE(row.Has(kMayReplay));
   EXPECT_TRUE(rows[1].Has(kUsual));
+}
+
+TEST(Options, AreFoundByKeyAndFlag) {
+  const OptionTable<Wheel> rows = {WithAlias(Row("rate"), "--speed"), Row("spokes")};
+  EXPECT_EQ(FindOption(rows, "speed"), &rows[0]);
+  EXPECT_EQ(FindOption(rows, "wheel.speed", OptionNames::kKeys), &rows[0]);
+  EXPECT_EQ(FindOption(rows, "spokes", OptionNames::kKeys), nullptr);
+  EXPECT_EQ(FindOption(rows, "wheel.spokes", OptionNames::kFlags), nullptr);
+  EXPECT_EQ(&OptionOfFlag(rows, "--spokes"), &rows[1]);
+  EXPECT_EQ(&OptionNamed(rows, "wheel.spokes", OptionNames::kBoth), &rows[1]);
+  const auto refusal = [&](const std::string& name, OptionNames names, const char* where = "") {
+    return std::string(UnknownOption(rows, name, names, where).what());
+  };
+  EXPECT_EQ(refusal("spoke", OptionNames::kFlags, "--grid"),
+            "--grid: unknown option 'spoke'; did you mean spokes?; allowed: wheel-rate, spokes");
+  EXPECT_EQ(refusal("wheel.spoke", OptionNames::kBoth),
+            "unknown key 'wheel.spoke'; did you mean wheel.spokes?; allowed: wheel.rate, "
+            "wheel.spokes");
+  EXPECT_EQ(refusal("cart", OptionNames::kKeys), "unknown key 'cart'; allowed: wheel.*");
+}
+
+TEST(Options, GivenSeveralTimesOrWithoutAText) {
+  const auto names = Repeated<&Wheel::names>("wheel.names", "--a-name", "NAME", "names");
+  Wheel wheel;
+  names.set(wheel, "key", "a,b");
+  names.set(wheel, "key", "c");
+  EXPECT_EQ(wheel.names, (std::vector<std::string>{"a,b", "c"}));
+  EXPECT_TRUE(names.Has(kRepeatable));
+  const auto turns = Flag<&Wheel::turns>("wheel.turns", "--turns", "whether it turns");
+  EXPECT_EQ(turns.metavar, "");
+  turns.set(wheel, "key", "on");
+  EXPECT_TRUE(wheel.turns);
 }
 
 struct Cart {

@@ -535,7 +535,7 @@ TEST_F(NetworkProgram, MistakesGiveOneClearMessage) {
       {"--flows=bad.csv --placement=strided", "--placement: got 'strided'"},
       {"--pattern=permutation --collective=broadcast", "nothing beside --pattern"},
       {"--pattern=storm", "incast:N"},
-      {"--sweep=size=1..2:x2", "--sweep: got 'size'"},
+      {"--sweep=size=1..2:x2", "--sweep: unknown option 'size'"},
       {"--sweep=bytes=1..2:x2 --fct=out.csv", "--fct"},
       {"--sweep=topo=star;moebius", "moebius"},
       {"--csv=nowhere/out.csv", "--csv: got 'nowhere/out.csv'"},

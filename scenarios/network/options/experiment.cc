@@ -137,7 +137,8 @@ void ReadMatrix(const ExperimentOptions& options, Experiment& e) {
   }
   const ExperimentOptions defaults;
   for (const char* unread : {"bytes", "density"}) {
-    const Option<ExperimentOptions>& row = ExperimentRow(unread, "--matrix");
+    const Option<ExperimentOptions>& row =
+        OptionNamed(ExperimentRows(), unread, OptionNames::kFlags, "--matrix");
     if (row.get(options) == row.get(defaults)) continue;
     throw Error(row.flag, row.get(options), "nothing beside --matrix, which has all bytes");
   }

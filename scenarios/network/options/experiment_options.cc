@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "base/nearest.h"
 #include "base/option_forms.h"
 #include "base/parse.h"
 
@@ -208,17 +207,8 @@ const OptionTable<ExperimentOptions>& ExperimentRows() {
   return options;
 }
 
-const Option<ExperimentOptions>& ExperimentRow(const std::string& name, const std::string& where) {
-  std::vector<std::string> names;
-  for (const Option<ExperimentOptions>& option : ExperimentRows()) {
-    if (option.IsCalled(name)) return option;
-    names.push_back(option.Name());
-  }
-  throw NotAmong(where, name, names);
-}
-
 void SetOption(ExperimentOptions& options, const std::string& name, const std::string& text) {
-  ExperimentRow(name, "option").set(options, "--" + name, text);
+  OptionNamed(ExperimentRows(), name, OptionNames::kFlags).set(options, "--" + name, text);
 }
 
 }  // namespace legacy

@@ -66,10 +66,6 @@ const OptionTable<ExperimentOptions>& ExperimentRows();
 // Group of the options that describe a collective.
 inline constexpr const char* kCollectiveGroup = "Collective";
 
-// Returns the row of that name ("topo"). Throws Error naming `where`, with the nearest name and the
-// list.
-const Option<ExperimentOptions>& ExperimentRow(const std::string& name, const std::string& where);
-
 // Sets the option of that name from text. Messages call it "--name".
 void SetOption(ExperimentOptions& options, const std::string& name, const std::string& text);
 

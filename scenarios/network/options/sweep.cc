@@ -69,7 +69,8 @@ Sweep ParseSweep(const std::string& text) {
   if (equals == std::string::npos || equals == 0) throw Error("--sweep", text, kForms);
   Sweep sweep;
   sweep.name = text.substr(0, equals);
-  const Option<ExperimentOptions>& option = ExperimentRow(sweep.name, "--sweep");
+  const Option<ExperimentOptions>& option =
+      OptionNamed(ExperimentRows(), sweep.name, OptionNames::kFlags, "--sweep");
   sweep.name = option.Name();
   if (sweep.name == "fidelity") {
     throw Error("--sweep", text, "other options; --fidelity=A,B compares fidelities at each point");

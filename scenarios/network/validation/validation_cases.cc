@@ -132,7 +132,8 @@ Experiment ExperimentOf(const ValidationCase& one, const std::vector<std::string
   std::istringstream words(one.options);
   for (std::string word; words >> word;) {
     const size_t equals = word.find('=');
-    const auto& row = ExperimentRow(word.substr(0, equals), "case " + one.options);
+    const auto& row = OptionNamed(ExperimentRows(), word.substr(0, equals), OptionNames::kFlags,
+                                  "case " + one.options);
     row.set(options, row.flag, word.substr(equals + 1));
   }
   Experiment experiment = ParseExperiment(options, {});

@@ -22,7 +22,8 @@ std::vector<size_t> TrainingAxes(const StudyDefinition& definition) {
   for (size_t i = 0; i < definition.axes.size(); ++i) {
     const bool shapes = std::ranges::any_of(definition.axes[i].settings, [&](const auto& settings) {
       return std::ranges::any_of(settings, [&](const auto& setting) {
-        const ScenarioOption* option = OptionOfKey(OptionsOf(definition.scenario), setting.first);
+        const ScenarioOption* option =
+            FindOption(OptionsOf(definition.scenario), setting.first, OptionNames::kKeys);
         return option == nullptr || !option->Has(kMayReplay);
       });
     });
