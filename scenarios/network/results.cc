@@ -423,7 +423,10 @@ SweepTable::SweepTable(std::vector<std::string> swept, const std::vector<Experim
   for (const std::string& name : swept_) {
     size_t width = DisplayWidth(name);
     for (const ExperimentOptions& point : points) {
-      width = std::max(width, DisplayWidth(OptionNamed(ExperimentRows(), name, OptionNames::kFlags, "--sweep").get(point)));
+      width = std::max(
+          width,
+          DisplayWidth(
+              OptionNamed(ExperimentRows(), name, OptionNames::kFlags, "--sweep").get(point)));
     }
     widths_.push_back(width);
   }
@@ -471,7 +474,8 @@ std::string SweepTable::Lines(const ExperimentOptions& options, const PreparedEx
                               const std::vector<Measurement>& measurements) const {
   std::vector<std::string> values;
   for (const std::string& name : swept_) {
-    values.push_back(OptionNamed(ExperimentRows(), name, OptionNames::kFlags, "--sweep").get(options));
+    values.push_back(
+        OptionNamed(ExperimentRows(), name, OptionNames::kFlags, "--sweep").get(options));
   }
   const auto cells = [&](Fidelity fidelity) -> Cells {
     const std::vector<const Measurement*> at = At(measurements, fidelity);
