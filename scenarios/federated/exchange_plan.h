@@ -26,7 +26,7 @@ class ExchangeRun : public PlanRun {
   Plan Finish() override;
 
  protected:
-  // A round has so many exchanges, each of which begins when the one before has ended.
+  // `exchanges` are those of a round; each begins when the one before has ended.
   ExchangeRun(PlanNetworks& networks, const PlanControl& control, int64_t versions, int exchanges);
 
   const PlanRequest& request() const { return request_; }

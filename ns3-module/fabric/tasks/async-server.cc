@@ -108,7 +108,7 @@ class AsyncServer : public ServerBase
             }
             else if (CountOne(one, sink))
             {
-                return; // to go on in OnContinue
+                return; // OnContinue counts the rest
             }
         }
         if (!m_stop && GivesUp(m_options.buffer))
