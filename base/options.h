@@ -98,7 +98,8 @@ inline std::string UnknownText(const std::string& what, const std::string& name,
          "; allowed: " + Join(allowed.empty() ? known : allowed, ", ");
 }
 
-// By which names an option is found: its key, its flag without "--", or both; an alias counts.
+// OptionNames say by which names an option is found: its key, its flag without "--", or both. An
+// alias counts.
 enum class OptionNames : uint8_t { kKeys, kFlags, kBoth };
 
 // Returns the option of that name, or null where there is none.
@@ -191,6 +192,14 @@ Option<Whole> OptionOfPart(const Option<Struct>& option, Part part) {
           .properties = option.properties,
           .group = option.group,
           .alias = option.alias};
+}
+
+// Adds the options of a table to those of `Whole`, which has the values where `part` says.
+template <class Whole, class Struct, class Part>
+void AddTableOfPart(OptionTable<Whole>& options, const OptionTable<Struct>& table, Part part) {
+  for (const Option<Struct>& option : table) {
+    options.push_back(OptionOfPart<Whole>(option, part));
+  }
 }
 
 }  // namespace legacy

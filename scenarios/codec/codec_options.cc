@@ -38,10 +38,8 @@ OptionTable<CodecOptions> OptionsOfGradients() {
           "number of workers that exchange gradients [the number of files, else 8]"),
   };
   OptionTable<CodecOptions> options;
-  for (const Option<GradientOptions>& row : rows) {
-    options.push_back(OptionOfPart<CodecOptions>(
-        row, [](auto& whole) -> auto& { return whole.gradients; }));
-  }
+  AddTableOfPart(
+      options, rows, [](auto& whole) -> auto& { return whole.gradients; });
   return options;
 }
 
@@ -90,10 +88,8 @@ OptionTable<CodecOptions> OptionsOfSchedules() {
                                  "parameter's volume; off: use them as given"),
   };
   OptionTable<CodecOptions> options;
-  for (const Option<LegacyTable>& row : rows) {
-    options.push_back(OptionOfPart<CodecOptions>(
-        row, [](auto& whole) -> auto& { return whole.run.table; }));
-  }
+  AddTableOfPart(
+      options, rows, [](auto& whole) -> auto& { return whole.run.table; });
   return options;
 }
 

@@ -19,10 +19,8 @@ Option<PlanOptions> OfFabric(const std::string& flag, OptionProperties propertie
 
 OptionTable<PlanOptions> OptionsOfClients() {
   OptionTable<PlanOptions> rows;
-  for (const FederatedOption& row : FederatedOptionRows()) {
-    rows.push_back(OptionOfPart<PlanOptions>(
-        row, [](auto& options) -> auto& { return options.federated; }));
-  }
+  AddTableOfPart(
+      rows, FederatedOptionRows(), [](auto& options) -> auto& { return options.federated; });
   return rows;
 }
 

@@ -86,10 +86,8 @@ void AddRunRows(OptionTable<Whole>& options) {
           "wait", "--wait",
           "with slurm: wait until the jobs end; off: exit once they are submitted"),
   };
-  for (const legacy::Option<RunFlags>& row : rows) {
-    options.push_back(legacy::OptionOfPart<Whole>(
-        row, [](auto& whole) -> auto& { return whole.run; }));
-  }
+  legacy::AddTableOfPart(
+      options, rows, [](auto& whole) -> auto& { return whole.run; });
 }
 
 // What `run` is asked for.
@@ -191,10 +189,8 @@ void AddServe(CLI::App& app, legacy::StudyAction& chosen) {
                                              "port to listen on; 0: any free port"),
   };
   OptionTable<Asked> options;
-  for (const legacy::Option<ServeOptions>& row : rows) {
-    options.push_back(legacy::OptionOfPart<Asked>(
-        row, [](auto& asked) -> auto& { return asked.options; }));
-  }
+  legacy::AddTableOfPart(
+      options, rows, [](auto& asked) -> auto& { return asked.options; });
   command.AddOptions(options, chosen, [](const Asked& asked) {
     return legacy::Serve(asked.folder, asked.options, legacy::CatchStop());
   });

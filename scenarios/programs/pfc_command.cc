@@ -45,10 +45,8 @@ std::string BufferLine(const fabric::Topology& topology, const fabric::RoceSetti
 OptionTable<PfcCommand> PfcRows() {
   OptionTable<PfcCommand> rows = {option_forms::Text<&PfcCommand::transport>(
       "transport", "--transport", "roce", "roce, with its options")};
-  for (const Option<GivenTopology>& row : TopologyRows()) {
-    rows.push_back(OptionOfPart<PfcCommand>(
-        row, [](auto& command) -> auto& { return command.topology; }));
-  }
+  AddTableOfPart(
+      rows, TopologyRows(), [](auto& command) -> auto& { return command.topology; });
   return FewOptions(std::move(rows));
 }
 

@@ -76,10 +76,8 @@ OptionTable<TopoCommand> TopoRows() {
       Text<&TopoCommand::out>("out", "--out", "FILE",
                               "output file of convert (default: standard output)"),
   };
-  for (const Option<GivenTopology>& row : TopologyRows()) {
-    rows.push_back(OptionOfPart<TopoCommand>(
-        row, [](auto& command) -> auto& { return command.topology; }));
-  }
+  AddTableOfPart(
+      rows, TopologyRows(), [](auto& command) -> auto& { return command.topology; });
   return FewOptions(std::move(rows));
 }
 

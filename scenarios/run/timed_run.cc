@@ -206,27 +206,22 @@ ChosenFidelity RecordedFidelity(const Scenario& scenario, const nlohmann::json& 
   return chosen;
 }
 
-}  // namespace
-
-namespace {
-
 // The trainings of a timed run, on its own network and on further ones.
 class TimedContent : public RunContent {
  public:
-  // `run` and `chosen` outlive this. Throws Error on further networks that are not valid.
-  TimedContent(TimedRun& run, const ChosenFidelity& chosen, const RunControl& control)
+  // What is given outlives this; the manifest has `program` and `command_line`. Throws Error on
+  // further networks that are not valid.
+  TimedContent(TimedRun& run, const ChosenFidelity& chosen, const std::string& program,
+               const std::string& command_line, const RunControl& control)
       : run_(run),
         chosen_(chosen),
+        program_(program),
+        command_line_(command_line),
         saves_(control.requests != nullptr),
         further_(chosen.scenario) {}
 
   // Says what is timed, and, at the beginning of a run, how long it takes.
   void Announce(bool begins, std::FILE* log);
-  // Keeps what the manifest says about the command.
-  void SetCommand(const std::string& program, const std::string& command_line) {
-    program_ = program;
-    command_line_ = command_line;
-  }
 
   const Scenario& scenario() const override { return chosen_.scenario; }
   nlohmann::json Manifest() const override {
@@ -259,9 +254,10 @@ class TimedContent : public RunContent {
  private:
   TimedRun& run_;
   const ChosenFidelity& chosen_;
+  const std::string& program_;
+  const std::string& command_line_;
   const bool saves_;
   FurtherPlaces further_;
-  std::string program_, command_line_;
   std::optional<DirectorySink> sink_;
   std::vector<TimedNetwork> timed_networks_;
   RunPlace place_;
@@ -322,8 +318,7 @@ RunResult FillRunDirectory(const Scenario& scenario, const std::string& program,
                                               });
   if (!chosen.reason.empty()) std::fprintf(log, "%s\n", chosen.reason.c_str());
   const std::unique_ptr<TimedRun> run = make(chosen.scenario);
-  TimedContent content(*run, chosen, control);
-  content.SetCommand(program, command_line);
+  TimedContent content(*run, chosen, program, command_line, control);
   content.Announce(open.from() == nullptr, log);
   return FillRun(open, content, control, log);
 }

@@ -103,7 +103,7 @@ class TimedRun : public Trainings {
   bool Run(std::span<const TimedNetwork> timed_networks, Progress* progress, const RunPlace& place);
 
  protected:
-  // Of the run in work.
+  // Return what Run was given.
   std::span<const TimedNetwork> timed_networks() const { return timed_networks_; }
   Progress* progress() const { return progress_; }
   const RunPlace& place() const { return place_; }

@@ -143,8 +143,8 @@ PieceJobs::PieceJobs(const Scenario& scenario, ComparedMethods& methods,
   for (size_t p = first; p < pieces.size(); ++p) {
     const TimedPiece& piece = pieces[p];
     const fs::path folder = FolderOf(p);
-    // What a killed process left of the journal behind its checkpoint is cut off before anybody
-    // reads it.
+    // A killed process may have written to its journal after its checkpoint: that is cut off before
+    // anybody reads it.
     auto from = std::make_shared<std::unique_ptr<SectionFile>>();
     const auto prepare = [directory = directory_, log, folder, from] {
       CheckFoldersIn(directory, (folder / kJournalFile).lexically_relative(directory));
