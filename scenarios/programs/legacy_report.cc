@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <array>
+#include <cstdint>
 #include <cstdio>
 #include <string>
 
@@ -10,22 +12,64 @@
 #include "base/metric.h"
 #include "base/programs/arguments.h"
 #include "base/programs/program.h"
+#include "scenarios/programs/table_options.h"
 
 namespace {
 
 using legacy::analysis::Report;
-using legacy::analysis::ReportOptions;
 
-std::string Render(const Report& report, const std::string& format, bool verbose) {
-  if (format == "markdown") return legacy::analysis::ReportMarkdown(report, verbose);
-  if (format == "csv") return legacy::analysis::CsvTable(report.summary);
-  if (format == "json") return legacy::analysis::ReportJson(report);
-  return legacy::analysis::ReportText(report, verbose);
+enum class Format : uint8_t { kText, kMarkdown, kCsv, kJson };
+
+constexpr std::array kFormatTexts = {"text", "markdown", "csv", "json"};
+
+std::string Render(const Report& report, Format format, bool verbose) {
+  switch (format) {
+    case Format::kText:
+      return legacy::analysis::ReportText(report, verbose);
+    case Format::kMarkdown:
+      return legacy::analysis::ReportMarkdown(report, verbose);
+    case Format::kCsv:
+      return legacy::analysis::CsvTable(report.summary);
+    case Format::kJson:
+      break;
+  }
+  return legacy::analysis::ReportJson(report);
+}
+
+Format ParseFormat(const std::string& text, const std::string& key) {
+  return legacy::ParseChoice<Format>(text, key, kFormatTexts);
+}
+
+struct Options {
+  legacy::Parsed<ParseFormat> format = "text";
+  std::string baseline;
+  legacy::Parsed<legacy::Given<legacy::ParseTarget>> target = "";
+  bool no_pictures = false;
+  bool verbose = false;
+};
+
+legacy::OptionTable<Options> Rows() {
+  using namespace legacy::option_forms;
+  return {
+      Text<&Options::format>("format", "--format", "text|markdown|csv|json",
+                             "format of the table on standard output"),
+      Text<&Options::baseline>(
+          "baseline", "--baseline", "METHOD",
+          "method with which the others are compared (default: dense, else the first)"),
+      Text<&Options::target>("target", "--target", "VALUE",
+                             "target: 85%, 0.85, or of another metric of the run, as "
+                             "perplexity=120 (default: the run's)"),
+      Flag<&Options::no_pictures>("no-pictures", "--no-pictures",
+                                  "write summary.json only, without pictures"),
+      Flag<&Options::verbose>("verbose", "--verbose",
+                              "also show what the simulation did: events, packets, memoised steps, "
+                              "marks; files have them always"),
+  };
 }
 
 int Main(int argc, char** argv) {
   CLI::App app(
-      "Writes the tables and pictures of a run directory anew from its CSV files, and prints its "
+      "Writes the tables and pictures of a run directory again from its CSV files, and prints its "
       "table.",
       "legacy-report");
   legacy::PrepareArguments(app);
@@ -34,28 +78,18 @@ int Main(int argc, char** argv) {
                   "  legacy-report runs/first\n"
                   "  legacy-report runs/first --format=markdown --target=80% --no-pictures\n") +
       legacy::kExitStatuses + "Handbook: docs/results-format.md.");
-  std::string directory, format = "text", baseline, target;
-  bool no_pictures = false, verbose = false;
+  std::string directory;
   app.add_option("RUN", directory, "run directory")->required();
-  app.add_option("--format", format, "format of the table on standard output")
-      ->check(CLI::IsMember({"text", "markdown", "csv", "json"}))
-      ->capture_default_str();
-  app.add_option("--baseline", baseline,
-                 "method with which the others are compared (default: dense, else the first)");
-  app.add_option("--target", target,
-                 "target: 85%, 0.85, or of another metric of the run, as perplexity=120 (default: "
-                 "the run's)");
-  app.add_flag("--no-pictures", no_pictures, "write summary.json only, without pictures");
-  app.add_flag("--verbose", verbose,
-               "also show what the simulation did: events, packets, memoised steps, marks; files "
-               "have them always");
+  Options options;
+  const legacy::TableOptions<Options> table(app, legacy::FewOptions(Rows()), options);
   if (const auto exit = legacy::ParseArguments(app, argc, argv)) return *exit;
-  ReportOptions options;
-  options.summary.baseline = baseline;
-  if (!target.empty()) options.summary.target = legacy::ParseTarget(target, "--target");
-  options.pictures = !no_pictures;
-  const Report report = legacy::analysis::WriteReport(directory, options);
-  fmt::print("{}", Render(report, format, verbose));
+  table.Apply(options);
+  legacy::analysis::ReportOptions wanted;
+  wanted.summary.baseline = options.baseline;
+  wanted.summary.target = *options.target;
+  wanted.pictures = !options.no_pictures;
+  const Report report = legacy::analysis::WriteReport(directory, wanted);
+  fmt::print("{}", Render(report, *options.format, options.verbose));
   std::fflush(stdout);  // before the lines on standard error
   for (const auto& warning : report.warnings) fmt::print(stderr, "warning: {}\n", warning);
   for (const auto& file : report.files) fmt::print(stderr, "wrote {}\n", file.string());
