@@ -76,7 +76,7 @@ std::vector<uint32_t> ReadBitmap(ByteSpan in, int64_t numel, int64_t count) {
   return indices;
 }
 
-std::vector<uint32_t> ReadPacked(ByteSpan in, int bits, int64_t count) {
+std::vector<uint32_t> ReadPackedIndices(ByteSpan in, int bits, int64_t count) {
   std::vector<uint32_t> indices(count);
   const uint64_t mask = (uint64_t{1} << bits) - 1;
   uint64_t pending = 0;
@@ -235,7 +235,7 @@ std::vector<uint32_t> ReadIndices(IndexCoding coding, int64_t numel, int64_t cou
   } else if (coding == IndexCoding::kBitmap) {
     indices = ReadBitmap(segment, numel, count);
   } else {
-    indices = ReadPacked(segment, BitsPerPosition(numel), count);
+    indices = ReadPackedIndices(segment, BitsPerPosition(numel), count);
   }
   CheckPositions(indices, numel);
   in = in.subspan(length);

@@ -298,13 +298,13 @@ std::vector<double> FftCodec::SquaredErrors(std::span<const float> values,
 
 namespace {
 
-std::vector<OptionSpec> Options() {
+std::vector<OptionSpec> OptionsOfFft() {
   return {{"chunk", "4096", "powers of two from 64 to 1048576", "number of elements per transform"},
           IndexOption()};
 }
 
 std::unique_ptr<Codec> MakeFft(std::span<const Stage> stages) {
-  const std::vector<OptionSpec> specs = Options();
+  const std::vector<OptionSpec> specs = OptionsOfFft();
   const OptionReader options(stages.front(), specs);
   const int64_t chunk =
       options.Integer("chunk", cpu::SpectrumPlan::kLeastChunk, cpu::SpectrumPlan::kMostChunk);
@@ -324,7 +324,7 @@ CodecRow FftRow() {
        .help = "sends the largest coefficients of the Fourier transform",
        .paper = "Wang et al., FFT-based Gradient Sparsification for the Distributed Training of "
                 "Deep Neural Networks, HPDC 2020",
-       .options = Options()},
+       .options = OptionsOfFft()},
       /*takes_quantiser=*/true,
       MakeFft};
 }

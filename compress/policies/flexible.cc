@@ -60,7 +60,7 @@ struct Sight {
   double gain = 0;  // gain of the density that was chosen
 };
 
-bool Moved(double before, double now, double change) {
+bool HasMoved(double before, double now, double change) {
   return std::abs(now - before) > change * std::abs(before);
 }
 
@@ -184,11 +184,11 @@ std::string Flexible::ReasonToSearch() const {
   const double gain = outlooks_[Holding()].gain;
   const LinkEstimate& link = step().link;
   if (!last_.searched) return "first search";
-  if (Moved(last_.latency, link.latency_seconds, options_.change)) return "the latency moved";
-  if (Moved(last_.seconds_per_byte, link.seconds_per_byte, options_.change)) {
+  if (HasMoved(last_.latency, link.latency_seconds, options_.change)) return "the latency moved";
+  if (HasMoved(last_.seconds_per_byte, link.seconds_per_byte, options_.change)) {
     return "the rate moved";
   }
-  return Moved(last_.gain, gain, options_.change) ? "the gain moved" : "";
+  return HasMoved(last_.gain, gain, options_.change) ? "the gain moved" : "";
 }
 
 uint8_t Flexible::Search() {

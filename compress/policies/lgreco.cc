@@ -29,10 +29,10 @@
 namespace legacy {
 namespace {
 
-enum class Metric : uint8_t { kNorm, kSquared, kRelative };
+enum class ErrorMetric : uint8_t { kNorm, kSquared, kRelative };
 constexpr std::string_view kMetrics[] = {"l2", "l2_sq", "rel_l2"};
 constexpr std::string_view kSources[] = {"local", "mean"};
-constexpr std::string_view kCosts[] = {"bytes", "time"};
+constexpr std::string_view kCostTexts[] = {"bytes", "time"};
 // Accordion's pair, as factors of what the uniform parameter sends.
 constexpr double kLowCompression = 2;
 constexpr double kHighCompression = 0.5;
@@ -44,7 +44,7 @@ struct LgrecoOptions {
   int64_t start = 1;
   int64_t accumulate = 10;
   double alpha = 1;
-  Metric metric = Metric::kNorm;
+  ErrorMetric metric = ErrorMetric::kNorm;
   int64_t steps = 10000;  // number of steps of the error axis
   bool mean_source = false;
   bool time_cost = false;
@@ -146,10 +146,10 @@ void Lgreco::OnFeedback(const StepFeedback& feedback) {
 
 OptionTable Lgreco::Errors(std::span<const float> gradient) const {
   OptionTable errors = SquaredErrors(gradient);
-  if (options_.metric == Metric::kSquared) return errors;
+  if (options_.metric == ErrorMetric::kSquared) return errors;
   for (size_t unit = 0; unit < errors.units; ++unit) {
     double norm = 1;
-    if (options_.metric == Metric::kRelative) {
+    if (options_.metric == ErrorMetric::kRelative) {
       const Unit& shape = context().units[unit];
       norm = std::sqrt(cpu::SquaredNorm(gradient.subspan(shape.offset, shape.numel)));
     }
@@ -218,7 +218,7 @@ WorkList Lgreco::ChoosingWork() const {
   }
   if (gradients_.steps() > 1) AddWork(PassOver("copy"), work);  // computes their mean
   AddWork(grid().ErrorWork(), work);
-  if (options_.metric == Metric::kRelative) AddWork(PassOver("norm"), work);
+  if (options_.metric == ErrorMetric::kRelative) AddWork(PassOver("norm"), work);
   if (options_.accordion_eta) AddWork(PassOver("norm"), work);
   AddWork(Work{"lgreco.solve", cells * options_.steps}, work);
   return work;
@@ -261,11 +261,11 @@ LgrecoOptions ReadOptions(const OptionReader& options, const PolicyContext& cont
   if (read.start == 0) read.start = context.scheme->Traits().dense_steps + read.period;
   read.accumulate = std::min(options.Steps("accumulate", 1, total), read.period);
   read.alpha = options.Number("alpha", 1e-6, 1e6);
-  read.metric = static_cast<Metric>(options.Choice("metric", kMetrics));
+  read.metric = static_cast<ErrorMetric>(options.Choice("metric", kMetrics));
   read.steps = std::max(options.Integer("steps", 100, 1000000),
                         kStepsPerUnit * static_cast<int64_t>(context.units.size()));
   read.mean_source = options.Choice("source", kSources) == 1;
-  read.time_cost = options.Choice("cost", kCosts) == 1;
+  read.time_cost = options.Choice("cost", kCostTexts) == 1;
   return read;
 }
 

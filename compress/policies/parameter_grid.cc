@@ -70,7 +70,7 @@ std::vector<double> Bits(const Scheme& scheme, std::span<const Unit> units, doub
   return bits;
 }
 
-std::vector<double> Ranks(const ParameterSpec& spec, double anchor, const GridRange& range) {
+std::vector<double> RanksAround(const ParameterSpec& spec, double anchor, const GridRange& range) {
   return WholeNumbers(spec, std::max(1.0, std::floor(range.low * anchor)),
                       std::ceil(range.high * anchor));
 }
@@ -89,7 +89,7 @@ ParameterGrid::ParameterGrid(const Scheme& scheme, std::span<const Unit> units, 
   assert(range.low > 0 && range.low <= 1 && range.high >= 1);
   std::vector<double> same;  // the same options for all units
   if (spec.Kind() == ParameterKind::kBits) same = Bits(scheme, units, anchor);
-  if (spec.Kind() == ParameterKind::kRank) same = Ranks(spec, anchor, range);
+  if (spec.Kind() == ParameterKind::kRank) same = RanksAround(spec, anchor, range);
   for (size_t unit = 0; unit < units_.size(); ++unit) {
     Add(unit, IsFraction(spec) ? Fractions(spec, units_[unit], anchor, range) : same);
   }

@@ -33,7 +33,7 @@ namespace legacy {
 namespace {
 
 constexpr int kQsgdLeastBits = 2;
-constexpr const char* kLevels = "levels";
+constexpr const char* kLevelsOption = "levels";
 constexpr int kMostLevels = 127;  // codes are bytes
 
 class Qsgd : public BucketedQuantiser {
@@ -41,7 +41,7 @@ class Qsgd : public BucketedQuantiser {
   Qsgd(Settings settings, bool euclidean)
       : BucketedQuantiser(std::move(settings)),
         euclidean_(euclidean),
-        by_levels_(this->settings().bits.name == kLevels) {}
+        by_levels_(this->settings().bits.name == kLevelsOption) {}
   std::string_view Name() const override { return "qsgd"; }
   ValueType Type() const override { return ValueType::kQsgd; }
   bool KeepsZeros() const override { return true; }
@@ -143,12 +143,12 @@ class QsgdElias : public Qsgd {
   }
 };
 
-std::vector<OptionSpec> Options() {
+std::vector<OptionSpec> OptionsOfQsgd() {
   auto options = BucketOptions("4", "stochastic", kQsgdLeastBits);
   options.push_back(
       {"norm", "max", "max, l2", "norm of a bucket that the highest level represents"});
   options.push_back(
-      {kLevels, "0", "0 to 127",
+      {kLevelsOption, "0", "0 to 127",
        "levels on each side of zero, where no policy chooses them; 0: as many as bits= allows"});
   options.push_back(
       {"code", "fixed", "fixed, elias",
@@ -158,9 +158,9 @@ std::vector<OptionSpec> Options() {
 
 // Makes the number of levels the parameter, if one is given.
 void ReadLevels(const OptionReader& options, BucketedQuantiser::Settings& settings) {
-  const int64_t levels = options.Integer(kLevels, 0, kMostLevels);
+  const int64_t levels = options.Integer(kLevelsOption, 0, kMostLevels);
   if (levels == 0) return;
-  settings.bits = {.name = kLevels,
+  settings.bits = {.name = kLevelsOption,
                    .minimum = 1,
                    .maximum = kMostLevels,
                    .integer = true,
@@ -175,7 +175,7 @@ QuantiserRow QsgdRow() {
            .help = "rounds at random to equally spaced levels up to the norm of each bucket",
            .paper = "Alistarh et al., QSGD: Communication-Efficient SGD via Gradient Quantization "
                     "and Encoding, NeurIPS 2017",
-           .options = Options()},
+           .options = OptionsOfQsgd()},
           [](const OptionReader& options) -> std::unique_ptr<Quantiser> {
             constexpr std::string_view kNorms[] = {"max", "l2"};
             constexpr std::string_view kCodes[] = {"fixed", "elias"};

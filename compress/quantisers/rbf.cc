@@ -51,7 +51,7 @@ class RangeMemory {
   std::span<double, 4> numbers_;
 };
 
-struct Settings {
+struct RbfSettings {
   int mantissa = 0;  // 0: the best for each message
   RangeSource source = RangeSource::kMessage;
 };
@@ -60,7 +60,7 @@ int BitsOf(double parameter) { return static_cast<int>(std::lround(parameter)); 
 
 class Rbf : public Quantiser {
  public:
-  Rbf(int64_t bits, const Settings& settings)
+  Rbf(int64_t bits, const RbfSettings& settings)
       : parameter_{.name = "bits",
                    .minimum = RangeFloat::kLeastBits,
                    .maximum = RangeFloat::kMostBits,
@@ -126,7 +126,7 @@ class Rbf : public Quantiser {
   }
 
   const ParameterSpec parameter_;
-  const Settings settings_;
+  const RbfSettings settings_;
 };
 
 RangeFloat Rbf::Format(std::span<const float> values, int bits, CodecState* state) const {
@@ -187,7 +187,7 @@ QuantiserRow RbfRow() {
                     "moving average"}}},
       [](const OptionReader& options) -> std::unique_ptr<Quantiser> {
         const int64_t bits = options.Integer("bits", RangeFloat::kLeastBits, RangeFloat::kMostBits);
-        Settings settings;
+        RbfSettings settings;
         if (options.Text("mantissa") != "auto") {
           settings.mantissa = static_cast<int>(
               options.Integer("mantissa", 1, RangeFloat::MostMantissa(static_cast<int>(bits))));

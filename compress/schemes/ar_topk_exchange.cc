@@ -19,7 +19,7 @@ namespace legacy {
 namespace {
 
 // Returns the variance of the whole population about its mean.
-float Variance(std::span<const float> values) {
+float VarianceOf(std::span<const float> values) {
   if (values.empty()) return 0;
   const auto count = static_cast<double>(values.size());
   double sum = 0;
@@ -88,7 +88,7 @@ Message ArTopKExchange::Encode(int worker, std::span<const float> gradient) {
       return memory().Encode(*options_.topk, worker, gradient, SenderContext(worker));
     case kVarianceCall:
       Compensate(worker, gradient);
-      return NumberMessage(std::bit_cast<uint32_t>(Variance(memory().MutableResidual(worker))));
+      return NumberMessage(std::bit_cast<uint32_t>(VarianceOf(memory().MutableResidual(worker))));
     case kPositionsCall:
       if (!options_.root_by_variance) Compensate(worker, gradient);
       return EncodePositions(worker);

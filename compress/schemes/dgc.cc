@@ -19,7 +19,7 @@ std::span<const OptionSpec> SparsifierOptions() {
 }
 
 // Returns the scheme's options, with other defaults, and the codec's.
-std::vector<OptionSpec> Options() {
+std::vector<OptionSpec> OptionsOfDgc() {
   const std::map<std::string, std::string> defaults = {{"memory", "momentum"}, {"vectors", "off"}};
   std::vector<OptionSpec> options(CodecSchemeOptionSpecs().begin(), CodecSchemeOptionSpecs().end());
   for (OptionSpec& option : options) {
@@ -53,7 +53,7 @@ SchemeRow DgcRow() {
                    "estimated from a sample",
            .paper = "Lin et al., Deep Gradient Compression: Reducing the Communication Bandwidth "
                     "for Distributed Training, ICLR 2018",
-           .options = Options()},
+           .options = OptionsOfDgc()},
           "all-gather",
           MakeDgc};
 }

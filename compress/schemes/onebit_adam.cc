@@ -24,12 +24,12 @@
 namespace legacy {
 namespace {
 
-constexpr const char* kName = "onebit-adam";
+constexpr const char* kOnebitAdam = "onebit-adam";
 
 class OneBitAdamScheme : public Scheme {
  public:
   explicit OneBitAdamScheme(int64_t warmup) : warmup_(warmup) {}
-  std::string_view Name() const override { return kName; }
+  std::string_view Name() const override { return kOnebitAdam; }
   const ParameterSpec& Parameter() const override { return NoParameter(); }
   SchemeTraits Traits() const override {
     return {.depends_on_collective = true, .needs_error_feedback = true, .momentum_from = warmup_};
@@ -77,7 +77,8 @@ CollectiveCall OneBitAdamScheme::Call(const Unit& unit, int active_workers) cons
 class OneBitAdamExchange : public ExchangeBase {
  public:
   OneBitAdamExchange(const OneBitAdamScheme& scheme, const Unit& unit, int workers)
-      : ExchangeBase(kName, unit, workers, {.kind = MemoryKind::kResidual}), scheme_(scheme) {}
+      : ExchangeBase(kOnebitAdam, unit, workers, {.kind = MemoryKind::kResidual}),
+        scheme_(scheme) {}
 
   void Begin(const UnitStep& context) override {
     SetStep(context);
@@ -135,7 +136,7 @@ std::unique_ptr<Exchange> OneBitAdamScheme::Open(const Unit& unit, int workers) 
 }  // namespace
 
 SchemeRow OneBitAdamRow() {
-  return {{.name = kName,
+  return {{.name = kOnebitAdam,
            .help = "sends signs of Adam's momentum, after steps in which gradients are sent whole; "
                    "the variance is kept from then on",
            .paper = "Tang et al., 1-bit Adam: Communication Efficient Large-Scale Training with "

@@ -29,7 +29,7 @@ namespace legacy {
 namespace {
 
 constexpr double kMostDeviations = 1e6;
-constexpr int kLevels = 1;          // codes 0, 1, 2
+constexpr int kTernaryLevels = 1;   // codes 0, 1, 2
 constexpr int kWidestByteCode = 8;  // bits
 
 int CodeBits(int workers) { return std::bit_width(2u * static_cast<unsigned>(workers)); }
@@ -125,7 +125,7 @@ Message TernGradExchange::EncodeScale(int worker, std::span<const float> gradien
 
 Message TernGradExchange::EncodeCodes(int worker) {
   const std::span<const float> gradient = memory().MutableResidual(worker);
-  std::vector<uint8_t> codes(gradient.size(), kLevels);
+  std::vector<uint8_t> codes(gradient.size(), kTernaryLevels);
   if (scale_ > 0) {
     // The range is within the scale already, unless scales were changed on the way.
     const cpu::Range clip = {std::clamp(ranges_[worker].least, -scale_, scale_),
@@ -163,10 +163,12 @@ void TernGradExchange::AddCodes(ByteSpan segment) {
   std::vector<uint32_t> codes(sum_.size());
   cpu::UnpackCodes(segment, CodeBits(ActiveWorkers()), codes);
   const uint32_t largest = codes.empty() ? 0 : *std::ranges::max_element(codes);
-  if (largest > 2 * kLevels) {
-    throw Error("message: code", std::to_string(largest), "0 to " + std::to_string(2 * kLevels));
+  if (largest > 2 * kTernaryLevels) {
+    throw Error("message: code", std::to_string(largest),
+                "0 to " + std::to_string(2 * kTernaryLevels));
   }
-  for (size_t i = 0; i < codes.size(); ++i) sum_[i] += static_cast<int32_t>(codes[i]) - kLevels;
+  for (size_t i = 0; i < codes.size(); ++i)
+    sum_[i] += static_cast<int32_t>(codes[i]) - kTernaryLevels;
 }
 
 void TernGradExchange::Mean(std::span<float> out) const {

@@ -32,7 +32,7 @@
 namespace legacy {
 namespace {
 
-constexpr const char* kName = "variance";
+constexpr const char* kVariance = "variance";
 constexpr double kLeastAlpha = 1e-6;
 constexpr double kLargestAlpha = 1000;
 constexpr double kLargestSquare = std::numeric_limits<float>::max();
@@ -51,7 +51,7 @@ class Variance : public Sparsifier {
                    .volume_falls = true},
         zeta_(zeta),
         reset_(reset) {}
-  std::string_view Name() const override { return kName; }
+  std::string_view Name() const override { return kVariance; }
   CodecId Id() const override { return CodecId::kVariance; }
   const ParameterSpec& Parameter() const override { return parameter_; }
   SparsifierTraits Traits() const override {
@@ -132,7 +132,7 @@ std::unique_ptr<Scheme> MakeVariance(const OptionReader& own, std::span<const St
 }  // namespace
 
 SchemeRow VarianceRow() {
-  return {{.name = kName,
+  return {{.name = kVariance,
            .help = "sends the residuals whose squares exceed their variance estimate, from squares "
                    "of the worker's gradients",
            .paper = "Tsuzuku, Imachi, Akiba, Variance-based Gradient Compression for Efficient "

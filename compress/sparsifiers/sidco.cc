@@ -34,7 +34,7 @@ namespace {
 
 constexpr double kFirstStage = 0.25;
 constexpr int kMostStages = 4;
-constexpr double kWindow = 5;  // number of steps
+constexpr double kFitWindow = 5;  // number of steps
 constexpr double kTolerance = 0.2;
 
 enum class Fit { kExponential, kPareto };
@@ -103,8 +103,8 @@ void Remember(double ratio, CodecState& state) {
   auto& numbers = state.numbers;
   numbers[1] += 1;
   numbers[2] += ratio;
-  if (numbers[1] < kWindow) return;
-  if (std::abs(numbers[2] / kWindow - 1) > kTolerance) numbers[0] = 0;
+  if (numbers[1] < kFitWindow) return;
+  if (std::abs(numbers[2] / kFitWindow - 1) > kTolerance) numbers[0] = 0;
   numbers[1] = numbers[2] = 0;
 }
 

@@ -9,7 +9,7 @@
 namespace legacy {
 namespace {
 
-constexpr int64_t kEpochs = 10;  // number of epochs of a run, for policies that count epochs
+constexpr int64_t kDrawnEpochs = 10;  // number of epochs of a run, for policies that count epochs
 
 class Drawn : public StepSources {
  public:
@@ -17,7 +17,9 @@ class Drawn : public StepSources {
       : scenario_(scenario), shape_(std::move(shape)), group_(std::move(group)) {}
 
   std::span<const Unit> Layers() const override { return shape_.layers; }
-  int64_t StepsPerEpoch() const override { return std::max<int64_t>(1, scenario_.steps / kEpochs); }
+  int64_t StepsPerEpoch() const override {
+    return std::max<int64_t>(1, scenario_.steps / kDrawnEpochs);
+  }
   std::span<const Metric> Metrics() const override { return {}; }
   std::unique_ptr<StepSource> Make(const TrainingOptions& given, const Method&,
                                    BuiltMethod built) override {
