@@ -1,5 +1,3 @@
-#include "scenarios/federated/exchange_report.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -112,20 +110,6 @@ std::string ExchangeWaitsFor(const Plan& plan) {
       Figure(seconds), exchange.fullest_link, Figure(exchange.bound_seconds),
       exchange.rates_change ? "mean rate" : "rate, which nothing can beat", closed, hop.from,
       hop.to, Figure(hop.bits_per_second / 1e9));
-}
-
-std::vector<std::pair<std::string, PlanRemedy>> ExchangeRemedies(const PlanRequest& request) {
-  std::vector<std::pair<std::string, PlanRemedy>> remedies{
-      {"lines of clients twice as fast", {.down_rates = 2, .up_rates = 2}},
-      {"half the bytes", {.bytes = 0.5}},
-      {"work in half the time", {.work = 0.5}},
-      {"the slowest tenth works like the median", {.no_slow_tenth = true}},
-  };
-  if (request.core) {
-    remedies.insert(remedies.begin() + 1,
-                    {"links of the topology twice as fast", {.core_rates = 2}});
-  }
-  return remedies;
 }
 
 }  // namespace legacy

@@ -4,9 +4,7 @@
 
 #include <algorithm>
 #include <numeric>
-#include <set>
 
-#include "scenarios/federated/exchange_report.h"
 #include "scenarios/federated/plan_rows.h"
 
 namespace legacy {
@@ -98,14 +96,6 @@ Table DecileTable(const std::vector<analysis::ClientShare>& deciles) {
   return table;
 }
 
-std::vector<double> Durations(const Plan& plan) {
-  std::vector<double> seconds;
-  for (const PlannedRound& planned : plan.rounds) {
-    seconds.push_back(Seconds(planned.row.end - planned.row.start));
-  }
-  return seconds;
-}
-
 }  // namespace
 
 std::vector<Table> PlanTables(const PlanRequest& request, const Plan& plan) {
@@ -120,74 +110,6 @@ std::vector<Table> PlanTables(const PlanRequest& request, const Plan& plan) {
   const auto deciles = analysis::SharesByDecile(clients, {&seconds, 1});
   if (!deciles.empty()) tables.push_back(DecileTable(deciles));
   return tables;
-}
-
-std::vector<std::pair<std::string, PlanRemedy>> RemediesFor(const PlanRequest& request) {
-  if (request.exchange) return ExchangeRemedies(request);
-  std::vector<std::pair<std::string, PlanRemedy>> remedies{
-      {"downlinks of clients twice as fast", {.down_rates = 2}},
-      {"uplinks of clients twice as fast", {.up_rates = 2}},
-      {"server's line twice as fast", {.server_rate = 2}},
-      {"half the bytes", {.bytes = 0.5}},
-      {"work in half the time", {.work = 0.5}},
-  };
-  if (request.population.Clients() >= 20) {
-    remedies.emplace_back("without the slowest tenth", PlanRemedy{.no_slow_tenth = true});
-  }
-  if (request.core) {
-    constexpr size_t kMostPlaces = 8;
-    std::set<std::string> places;
-    for (const fabric::Group& group : request.population.Groups()) {
-      for (const std::string& place : group.at.Words()) places.insert(place);
-    }
-    places.erase(request.population.Server().at);
-    for (const std::string& place : places) {
-      if (remedies.size() >= 6 + kMostPlaces) break;
-      remedies.emplace_back("server at " + place, PlanRemedy{.at = place});
-    }
-  }
-  return remedies;
-}
-
-Table RemedyTable(const std::vector<std::pair<std::string, PlanRemedy>>& remedies, const Plan& base,
-                  const std::vector<Plan>& plans) {
-  Table table{
-      .title = fmt::format("Remedies (simulated anew, {} rounds each)", base.rounds.size()),
-      .header = {"remedy", "median round s", "saves", "95th percentile s", "all rounds s", "USD"},
-      .rows = {}};
-  const double median = Median(Durations(base));
-  const auto add = [&](const std::string& name, const Plan& plan) {
-    const std::vector<double> seconds = Durations(plan);
-    if (seconds.empty()) {
-      table.rows.push_back({name, "-", "-", "-", "-", "-"});
-      return;
-    }
-    const double own = Median(seconds);
-    table.rows.push_back({name, Figure(own), median > 0 ? Percent(1 - own / median) : "-",
-                          Figure(Quantile(seconds, 0.95)),
-                          Figure(Seconds(plan.rounds.back().row.end)), Figure(plan.link_usd)});
-  };
-  add("as it is", base);
-  for (size_t i = 0; i < remedies.size(); ++i) add(remedies[i].first, plans[i]);
-  return table;
-}
-
-std::string RemedyVerdict(const std::vector<std::pair<std::string, PlanRemedy>>& remedies,
-                          const Plan& base, const std::vector<Plan>& plans) {
-  constexpr double kLeastSaving = 0.05;
-  if (base.rounds.empty()) return "No round ended.";
-  const double median = Median(Durations(base));
-  double most = 0;
-  std::string name;
-  for (size_t i = 0; i < plans.size(); ++i) {
-    if (plans[i].rounds.empty() || median <= 0) continue;
-    const double saving = 1 - Median(Durations(plans[i])) / median;
-    if (saving <= most) continue;
-    most = saving;
-    name = remedies[i].first;
-  }
-  if (most < kLeastSaving) return "Balanced: no remedy saves 5 % of the median round.";
-  return fmt::format("Most is saved by: {}, {} of the median round.", name, Percent(most));
 }
 
 std::string WaitsFor(const PlanRequest& request, const Plan& plan) {

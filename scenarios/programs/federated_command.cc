@@ -5,7 +5,6 @@
 
 #include <cstdio>
 #include <filesystem>
-#include <optional>
 
 #include "analysis/report/report.h"
 #include "analysis/result_rows.h"
@@ -16,7 +15,7 @@
 #include "base/programs/arguments.h"
 #include "base/programs/program.h"
 #include "base/programs/progress_line.h"
-#include "scenarios/federated/exchange_report.h"
+#include "scenarios/federated/plan_doctor.h"
 #include "scenarios/federated/plan_files.h"
 #include "scenarios/federated/plan_parts.h"
 #include "scenarios/federated/plan_report.h"
@@ -117,27 +116,8 @@ std::string TitleOf(const PlanRequest& request, const Plan& plan) {
                      plan.versions);
 }
 
-// Runs the remedies. Returns nothing where it was interrupted.
-std::vector<Plan> RunRemedies(PlanNetworks& networks,
-                              const std::vector<std::pair<std::string, PlanRemedy>>& remedies,
-                              int64_t versions, bool show, const StopFlag& stop) {
-  std::vector<Plan> plans;
-  ProgressLine progress(static_cast<int64_t>(remedies.size()), "remedies", show);
-  for (const auto& [name, remedy] : remedies) {
-    PlanRemedy limited = remedy;
-    limited.versions = versions;
-    plans.push_back(RunPlan(networks, limited, {}, &stop));
-    if (stop != 0) break;
-    progress.Advance(name);
-  }
-  progress.Clear();
-  return plans;
-}
-
-}  // namespace
-
-int RunPlanCommand(const PlanCommand& command, const StopFlag& stop) {
-  const PlanRequest request = ParsePlan(command.options);
+// Throws Error on options that this plan cannot have.
+void CheckPlanCommand(const PlanCommand& command, const PlanRequest& request) {
   if (command.tasks && command.out.empty()) {
     throw Error("--tasks", "on", "off without --out, the folder that tasks.csv is written to");
   }
@@ -146,49 +126,75 @@ int RunPlanCommand(const PlanCommand& command, const StopFlag& stop) {
                 command.tasks ? "on" : std::to_string(*command.gantt),
                 "nothing here: --exchange=server reads it");
   }
-  PrepareFolder(command.out);
-  std::optional<StopScope> scope(kSecondsToStop);
-  const bool show = !command.quiet && isatty(STDERR_FILENO) != 0;
-  ProgressLine progress(request.Versions(), "rounds", show);
-  PlanNetworks networks(request);
-  const Plan plan = RunPlan(
+}
+
+Plan RunWithProgress(PlanNetworks& networks, bool show, const StopFlag& stop) {
+  const StopScope scope(kSecondsToStop);
+  const int64_t versions = networks.Request().Versions();
+  ProgressLine progress(versions, "rounds", show);
+  Plan plan = RunPlan(
       networks, {},
-      [&](int64_t version) {
-        progress.Advance(fmt::format("round {} of {}", version, request.Versions()));
-      },
+      [&](int64_t version) { progress.Advance(fmt::format("round {} of {}", version, versions)); },
       &stop);
   progress.Clear();
-  scope.reset();
+  return plan;
+}
+
+// Prints the plan's tables and what its rounds wait for, and adds them to the page.
+void ReportRounds(const PlanCommand& command, const PlanRequest& request, const Plan& plan,
+                  analysis::RunParts& page) {
+  page.tables = PlanTables(request, plan);
+  PrintTables(page.tables, command.markdown);
+  if (command.chart && !plan.tasks.empty()) {
+    Print(analysis::GanttText(TasksOf(plan, GanttRound(plan, command.gantt.value_or(0)))) + "\n");
+  }
+  page.verdict = plan.exchange ? ExchangeWaitsFor(plan) : WaitsFor(request, plan);
+  Print(page.verdict + "\n\n");
+}
+
+// Simulates remedies, prints what they save, and adds it to the page.
+void ReportRemedies(const PlanCommand& command, PlanNetworks& networks, const Plan& plan, bool show,
+                    const StopFlag& stop, analysis::RunParts& page) {
+  const PlanRemedies remedies = RemediesFor(networks.Request());
+  const Plan shorter = plan.versions > kRemedyRounds
+                           ? RunPlan(networks, {.versions = kRemedyRounds}, {}, &stop)
+                           : Plan();
+  const StopScope scope(kSecondsToStop);
+  ProgressLine progress(static_cast<int64_t>(remedies.size()), "remedies", show);
+  const Diagnosis diagnosis = DiagnoseRounds(
+      plan.versions > kRemedyRounds ? shorter : plan, remedies,
+      [&](const Remedy& remedy, const PlanRemedy& change) {
+        Plan changed = RunPlan(networks, change, {}, &stop);
+        progress.Advance(remedy.change);
+        return changed;
+      },
+      stop);
+  progress.Clear();
+  if (stop != 0) return;
+  page.tables.push_back(RemedyTable(diagnosis));
+  PrintTables({page.tables.back()}, command.markdown);
+  const std::string verdict = RoundsVerdict(diagnosis);
+  Print(verdict + "\n\n");
+  page.verdict += "\n" + verdict;
+}
+
+}  // namespace
+
+int RunPlanCommand(const PlanCommand& command, const StopFlag& stop) {
+  const PlanRequest request = ParsePlan(command.options);
+  CheckPlanCommand(command, request);
+  PrepareFolder(command.out);
+  const bool show = !command.quiet && isatty(STDERR_FILENO) != 0;
+  PlanNetworks networks(request);
+  const Plan plan = RunWithProgress(networks, show, stop);
   Print(Summary(request, plan));
   for (const std::string& assumption : request.Assumptions()) Print(assumption + "\n");
   Print("\n");
   analysis::RunParts page = PartsOf(command, request, plan);
-  if (!plan.rounds.empty()) {
-    page.tables = PlanTables(request, plan);
-    PrintTables(page.tables, command.markdown);
-    if (command.chart && !plan.tasks.empty()) {
-      Print(analysis::GanttText(TasksOf(plan, GanttRound(plan, command.gantt.value_or(0)))) + "\n");
-    }
-    page.verdict = plan.exchange ? ExchangeWaitsFor(plan) : WaitsFor(request, plan);
-    Print(page.verdict + "\n\n");
-  }
+  if (!plan.rounds.empty()) ReportRounds(command, request, plan, page);
   if (!command.out.empty()) WriteFiles(command, request, plan);
   if (command.remedies && plan.versions > 0 && !plan.interrupted) {
-    const auto remedies = RemediesFor(request);
-    const int64_t versions = std::min(kRemedyRounds, plan.versions);
-    const bool shorter = versions < plan.versions;
-    PlanRemedy none;
-    none.versions = versions;
-    const Plan base = shorter ? RunPlan(networks, none, {}, &stop) : plan;
-    scope.emplace(kSecondsToStop);
-    const std::vector<Plan> plans = RunRemedies(networks, remedies, versions, show, stop);
-    if (plans.size() == remedies.size()) {
-      page.tables.push_back(RemedyTable(remedies, base, plans));
-      PrintTables({page.tables.back()}, command.markdown);
-      const std::string verdict = RemedyVerdict(remedies, base, plans);
-      Print(verdict + "\n\n");
-      page.verdict += "\n" + verdict;
-    }
+    ReportRemedies(command, networks, plan, show, stop, page);
   }
   const bool has_page =
       !command.out.empty() && analysis::WritePartsPage(command.out, TitleOf(request, plan), page);

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <string>
 
+#include "analysis/table_text.h"
 #include "base/error.h"
 #include "base/files/whole_file.h"
 #include "base/option_forms.h"
@@ -17,6 +18,7 @@
 #include "compress/registry/load_plugins.h"
 #include "scenarios/federated/federated_scenario.h"
 #include "scenarios/federated/learner.h"
+#include "scenarios/federated/plan_doctor.h"
 #include "scenarios/federated/run/run.h"
 #include "scenarios/programs/command_line.h"
 #include "scenarios/programs/federated_command_line.h"
@@ -127,7 +129,7 @@ int Doctor(int argc, char** argv) {
   const bool show = !options.quiet && isatty(STDERR_FILENO) != 0;
   const legacy::StopFlag& stop = legacy::CatchStop();
   const legacy::StopScope scope(legacy::kSecondsToStop);
-  const legacy::FederatedDiagnoses found = legacy::DiagnoseFederated(
+  const legacy::RunDiagnosis found = legacy::DiagnoseFederated(
       directory, options.remedies,
       [&](const std::string& what) {
         if (show) fmt::print(stderr, "{}\n", what);
@@ -135,12 +137,13 @@ int Doctor(int argc, char** argv) {
       stop);
   fmt::print("Seed {}\n", found.seed);
   if (!found.remark.empty()) fmt::print("{}\n", found.remark);
-  for (const legacy::FederatedDiagnosis& diagnosis : found.policies) {
-    fmt::print("\n{}\n{}\n", diagnosis.policy, diagnosis.waits);
-    if (!diagnosis.remedies) continue;
-    fmt::print("{}\n\n{}", diagnosis.verdict,
-               options.markdown ? legacy::analysis::RenderMarkdown(*diagnosis.remedies)
-                                : legacy::analysis::RenderText(*diagnosis.remedies));
+  for (const auto& [policy, diagnosis] : found.policies) {
+    fmt::print("\n{}\n{}\n", policy, diagnosis.waits);
+    if (diagnosis.remedies.empty()) continue;
+    const legacy::analysis::Table table = legacy::RemedyTable(diagnosis);
+    fmt::print("{}\n\n{}", legacy::RoundsVerdict(diagnosis),
+               options.markdown ? legacy::analysis::RenderMarkdown(table)
+                                : legacy::analysis::RenderText(table));
   }
   return found.interrupted ? legacy::kInterrupted : 0;
 }

@@ -15,13 +15,13 @@
 #include "base/programs/arguments.h"
 #include "base/programs/progress_line.h"
 #include "base/programs/terminal.h"
-#include "scenarios/network/doctor.h"
 #include "scenarios/network/jobs/jobs.h"
 #include "scenarios/network/jobs/jobs_results.h"
 #include "scenarios/network/measure.h"
 #include "scenarios/network/options/sweep.h"
 #include "scenarios/network/outputs.h"
 #include "scenarios/network/results.h"
+#include "scenarios/network/step_doctor.h"
 #include "scenarios/network/trace.h"
 
 namespace legacy {
@@ -169,7 +169,7 @@ void Consult(const NetworkCommand& command, const PreparedExperiment& prepared,
              const std::vector<Measurement>& measurements) {
   const Measurement& m = MedianMeasurement(measurements);
   const bool flows = prepared.experiment.HasFlows();
-  const Diagnosis diagnosis =
+  const StepDiagnosis diagnosis =
       Diagnose({flows ? nullptr : &m.traffic,
                 {},
                 static_cast<uint64_t>(m.repetition),

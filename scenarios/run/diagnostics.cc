@@ -7,17 +7,17 @@
 #include "base/error.h"
 #include "base/files/whole_file.h"
 #include "scenarios/checkpoint/fields.h"
-#include "scenarios/network/doctor.h"
 #include "scenarios/network/engines/engines.h"
 #include "scenarios/network/measure.h"
+#include "scenarios/network/step_doctor.h"
 
 namespace legacy {
 namespace {
 
-nlohmann::ordered_json DiagnosisDocument(const Diagnosis& diagnosis,
+nlohmann::ordered_json DiagnosisDocument(const StepDiagnosis& diagnosis,
                                          nlohmann::ordered_json document) {
-  document["step_seconds"] = InSeconds(diagnosis.total);
-  document["bound"] = ToString(diagnosis.bound);
+  document["step_seconds"] = InSeconds(diagnosis.as_it_is.total);
+  document["bound"] = ToString(diagnosis.Verdict().bound);
   document["verdict"] = VerdictText(diagnosis);
   document["busiest_link"] = diagnosis.busiest_link;
   document["busiest_utilisation"] = diagnosis.busiest_utilisation;
@@ -156,7 +156,7 @@ const StepListener::Kept& StepListener::Median() const {
 }
 
 void StepListener::Consult(const Kept& kept) {
-  const Diagnosis diagnosis =
+  const StepDiagnosis diagnosis =
       Diagnose({&kept.traffic, kept.encode, static_cast<uint64_t>(kept.step), kept.start},
                network_.request, diagnostics_.doctor_engine);
   for (const nlohmann::ordered_json& row : DoctorRows(diagnosis, {})) {

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "ns3-module/fabric/roce/roce-settings.h"
-#include "scenarios/network/doctor.h"
+#include "scenarios/network/step_doctor.h"
 #include "tests/network/network_testing.h"
 
 namespace legacy::doctor_roce_test {
@@ -51,8 +51,8 @@ fabric::StepTraffic Exchange(int workers, const std::vector<Message>& messages) 
   return traffic;
 }
 
-Diagnosis Ask(const fabric::Topology& topology, const fabric::StepTraffic& traffic,
-              const std::string& transport, Fidelity fidelity = Fidelity::kPacket) {
+StepDiagnosis Ask(const fabric::Topology& topology, const fabric::StepTraffic& traffic,
+                  const std::string& transport, Fidelity fidelity = Fidelity::kPacket) {
   const fabric::Placement placement = fabric::MakePlacement({"packed", traffic.workers}, topology);
   fabric::EngineRequest request;
   request.topology = &topology;
@@ -61,7 +61,7 @@ Diagnosis Ask(const fabric::Topology& topology, const fabric::StepTraffic& traff
   return Diagnose({&traffic, {}, 0}, request, FactoryOf(fidelity, "test"));
 }
 
-const Remedy* Find(const Diagnosis& diagnosis, const std::string& name) {
+const Remedy* Find(const StepDiagnosis& diagnosis, const std::string& name) {
   for (const Remedy& remedy : diagnosis.remedies) {
     if (remedy.name == name) return &remedy;
   }
@@ -82,12 +82,11 @@ class DoctorOfRoce : public testing::Test {
 };
 
 TEST_F(DoctorOfRoce, NamesTheIncastBehindWhichAVictimWaits) {
-  const Diagnosis diagnosis =
+  const StepDiagnosis diagnosis =
       Ask(TwoSwitches(), Exchange(8, kIncast), "roce:cc=none,ecn=off,buffer=1MiB");
   const std::string text = DoctorText(diagnosis);
-  EXPECT_EQ(diagnosis.bound, Bound::kCongestion) << text;
-  ASSERT_TRUE(diagnosis.verdict) << text;
-  EXPECT_EQ(diagnosis.remedies[*diagnosis.verdict].name, "pauses") << text;
+  EXPECT_EQ(diagnosis.Verdict().bound, Bound::kCongestion) << text;
+  EXPECT_EQ(diagnosis.Verdict().name, "pauses") << text;
   EXPECT_EQ(diagnosis.congestion.root, "far>host5") << text;
   EXPECT_EQ(diagnosis.congestion.host, "host5") << text;
   EXPECT_EQ(diagnosis.congestion.flows, 7);
@@ -100,7 +99,7 @@ TEST_F(DoctorOfRoce, NamesTheIncastBehindWhichAVictimWaits) {
       << text;
   // While the incast lasts, the victim has a fifth of a line; without pauses, two thirds.
   const double line = 8e9 * (10 * kMb) * 4178.0 / 4096 / (100.0 * kGbps);
-  EXPECT_NEAR(static_cast<double>(diagnosis.total), 1.8 * line, .05 * line);
+  EXPECT_NEAR(static_cast<double>(diagnosis.as_it_is.total), 1.8 * line, .05 * line);
   const Remedy* pauses = Find(diagnosis, "pauses");
   ASSERT_NE(pauses, nullptr);
   EXPECT_LT(static_cast<double>(pauses->total), 1.2 * line);
@@ -118,12 +117,12 @@ TEST_F(DoctorOfRoce, ListsOfFlowsHaveCongestionToo) {
   for (const Message& m : kIncast) flows.push_back({m.source, m.destination, m.bytes, 0});
   DoctorCase list;
   list.flows = &flows;
-  const Diagnosis diagnosis = Diagnose(list, request, FactoryOf(Fidelity::kPacket, "test"));
+  const StepDiagnosis diagnosis = Diagnose(list, request, FactoryOf(Fidelity::kPacket, "test"));
   const std::string text = DoctorText(diagnosis);
   EXPECT_EQ(diagnosis.congestion.host, "host5") << text;
   EXPECT_EQ(diagnosis.congestion.victims, 1) << text;
   // The victim is one of seven flows: of their mean, pauses cost less than the incast's link does.
-  EXPECT_EQ(diagnosis.bound, Bound::kBandwidth) << text;
+  EXPECT_EQ(diagnosis.Verdict().bound, Bound::kBandwidth) << text;
   const Remedy* pauses = Find(diagnosis, "pauses");
   ASSERT_NE(pauses, nullptr) << text;
   EXPECT_GT(pauses->gain, kNoticeable) << text;
@@ -134,12 +133,12 @@ TEST_F(DoctorOfRoce, ListsOfFlowsHaveCongestionToo) {
 }
 
 TEST_F(DoctorOfRoce, WithoutPausesThereIsNoCongestion) {
-  const Diagnosis diagnosis =
+  const StepDiagnosis diagnosis =
       Ask(TwoSwitches(), Exchange(8, kIncast), "roce:cc=none,ecn=off,buffer=64MiB");
-  EXPECT_NE(diagnosis.bound, Bound::kCongestion) << DoctorText(diagnosis);
+  EXPECT_NE(diagnosis.Verdict().bound, Bound::kCongestion) << DoctorText(diagnosis);
   EXPECT_EQ(diagnosis.congestion.waiting, 0);
   EXPECT_EQ(diagnosis.congestion.flows, 7);
-  EXPECT_EQ(CongestionText(diagnosis), "");
+  EXPECT_EQ(diagnosis.waits, "");
   EXPECT_EQ(Find(diagnosis, "pauses"), nullptr);
 }
 
@@ -152,24 +151,24 @@ TEST_F(DoctorOfRoce, RatesBelowTheFairShareAreCongestion) {
     for (int h = 0; h < 3; ++h) topology.AddLink({h, middle, 1'000, fabric::Port{100 * kGbps}});
     return topology;
   }();
-  const Diagnosis diagnosis =
+  const StepDiagnosis diagnosis =
       Ask(star, Exchange(3, {{0, 2, 8 * kMb}, {1, 2, 8 * kMb}}),
           "roce:cc=dcqcn:parameters=mellanox,ecn=5KB/20KB/1@25Gbps,buffer=64MiB");
   const Remedy* fair = Find(diagnosis, "congestion-control");
   ASSERT_NE(fair, nullptr);
   const double needed = 8e9 * (16 * kMb) * 4178.0 / 4096 / (100.0 * kGbps);
   EXPECT_NEAR(static_cast<double>(fair->total), needed, .03 * needed) << DoctorText(diagnosis);
-  EXPECT_EQ(diagnosis.bound, Bound::kCongestion) << DoctorText(diagnosis);
+  EXPECT_EQ(diagnosis.Verdict().bound, Bound::kCongestion) << DoctorText(diagnosis);
   EXPECT_EQ(diagnosis.congestion.waiting, 0);
 }
 
 TEST_F(DoctorOfRoce, WithoutPacketsItSaysThatItKnowsNoPauses) {
   const std::string transport = "roce:cc=none,ecn=off,buffer=1MiB";
-  const Diagnosis flow = Ask(TwoSwitches(), Exchange(8, kIncast), transport, Fidelity::kFlow);
+  const StepDiagnosis flow = Ask(TwoSwitches(), Exchange(8, kIncast), transport, Fidelity::kFlow);
   EXPECT_NE(DoctorText(flow).find("without packets nothing is known of pauses"), std::string::npos);
   EXPECT_EQ(Find(flow, "pauses"), nullptr);
   EXPECT_EQ(Find(flow, "congestion-control"), nullptr);
-  const Diagnosis tcp = Ask(TwoSwitches(), Exchange(8, kIncast), "datacenter", Fidelity::kFlow);
+  const StepDiagnosis tcp = Ask(TwoSwitches(), Exchange(8, kIncast), "datacenter", Fidelity::kFlow);
   EXPECT_EQ(DoctorText(tcp).find("pauses"), std::string::npos);
 }
 

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "scenarios/federated/exchange_plan.h"
-#include "scenarios/federated/exchange_report.h"
 #include "scenarios/federated/exchange_run.h"
+#include "scenarios/federated/plan_doctor.h"
 #include "scenarios/federated/plan_files.h"
 #include "scenarios/federated/plan_report.h"
 #include "scenarios/network/engines/engines.h"

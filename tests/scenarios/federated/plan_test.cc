@@ -9,6 +9,7 @@
 #include <numeric>
 
 #include "base/error.h"
+#include "scenarios/federated/plan_doctor.h"
 #include "scenarios/federated/plan_files.h"
 #include "scenarios/federated/plan_parts.h"
 #include "scenarios/federated/plan_report.h"
@@ -310,12 +311,36 @@ TEST(Plan, RemediesDoWhatTheySay) {
   EXPECT_LT(End(RunPlan(request, {.bytes = .5})), .8 * base);
   EXPECT_LT(End(RunPlan(request, {.no_slow_tenth = true})), base);
   EXPECT_EQ(RunPlan(request, {.versions = 7}).rounds.size(), 7u);
-  const auto remedies = RemediesFor(request);
-  std::vector<Plan> plans;
-  for (const auto& [name, remedy] : remedies) plans.push_back(RunPlan(request, remedy));
-  const analysis::Table table = RemedyTable(remedies, RunPlan(request), plans);
+}
+
+TEST(Plan, TheDoctorNamesTheRemedyThatShortensTheMedianRoundMost) {
+  const PlanRequest request = Request({{"population", "broadband"},
+                                       {"clients", "12"},
+                                       {"elements", "5e6"},
+                                       {"client-seconds", "0.5"},
+                                       {"rounds", "3"}});
+  const PlanRemedies remedies = RemediesFor(request);
+  StopFlag stop = 0;
+  const Diagnosis diagnosis = DiagnoseRounds(
+      RunPlan(request), remedies,
+      [&](const Remedy&, const PlanRemedy& change) { return RunPlan(request, change); }, stop);
+  const Remedy& best = diagnosis.remedies.front();
+  EXPECT_TRUE(best.verdict);
+  EXPECT_EQ(best.bound, Bound::kBytes);
+  const std::string verdict = RoundsVerdict(diagnosis);
+  EXPECT_TRUE(verdict.starts_with("Rounds are bound by bytes: half the bytes saves ")) << verdict;
+  EXPECT_TRUE(verdict.ends_with(FormatTime(diagnosis.as_it_is.total) + ", the median round."))
+      << verdict;
+  const analysis::Table table = RemedyTable(diagnosis);
   EXPECT_EQ(table.rows.size(), remedies.size() + 1);
-  EXPECT_EQ(table.rows.front()[2], "0.0 %");
+  EXPECT_EQ(table.rows[0][0], "as it is");
+  EXPECT_EQ(table.rows[0][2], "0.0 %");
+  EXPECT_EQ(table.rows[1][0], "half the bytes");
+  const auto interrupted = [&](const Remedy&, const PlanRemedy&) {
+    stop = 1;
+    return Plan();
+  };
+  EXPECT_TRUE(DiagnoseRounds(RunPlan(request), remedies, interrupted, stop).remedies.empty());
 }
 
 // Remedies share what they leave as it is, and find what a plan of their own finds, in any order.
@@ -326,15 +351,15 @@ TEST(Plan, RemediesOfOneNetworkAreThoseOfTheirOwn) {
                {"elements", "1e6"},
                {"rounds", "2"}});
   PlanNetworks networks(request);
-  auto remedies = RemediesFor(request);
-  remedies.emplace_back("as it is", PlanRemedy());
+  PlanRemedies remedies = RemediesFor(request);
+  remedies.emplace_back(Remedy{.change = "as it is"}, PlanRemedy());
   std::set<std::string> different;
-  for (const auto& [name, remedy] : remedies) {
-    const Plan shared = RunPlan(networks, remedy), own = RunPlan(request, remedy);
-    EXPECT_EQ(RoundsCsv(request, shared), RoundsCsv(request, own)) << name;
-    EXPECT_EQ(LinksCsv(shared), LinksCsv(own)) << name;
-    EXPECT_EQ(shared.predicted, own.predicted) << name;
-    EXPECT_EQ(shared.predicted.empty(), !remedy.AsItIs()) << name;
+  for (const auto& [remedy, change] : remedies) {
+    const Plan shared = RunPlan(networks, change), own = RunPlan(request, change);
+    EXPECT_EQ(RoundsCsv(request, shared), RoundsCsv(request, own)) << remedy.change;
+    EXPECT_EQ(LinksCsv(shared), LinksCsv(own)) << remedy.change;
+    EXPECT_EQ(shared.predicted, own.predicted) << remedy.change;
+    EXPECT_EQ(shared.predicted.empty(), !change.AsItIs()) << remedy.change;
     different.insert(RoundsCsv(request, shared));
   }
   EXPECT_GT(different.size(), remedies.size() / 2);
